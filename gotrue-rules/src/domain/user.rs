@@ -1,0 +1,167 @@
+//! An account and what hangs on it, as the rules see them. Rows become these in the auth crate's `store/`.
+
+use chrono::{DateTime, Utc};
+use serde_json::{Map, Value};
+use uuid::Uuid;
+
+/// A moment in UTC.
+pub type Time = DateTime<Utc>;
+
+/// An account: the columns of `auth.users` that any rule looks at, with its identities and factors.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Account {
+    /// `id`.
+    pub id: Uuid,
+    /// `aud`: the audience the account belongs to.
+    pub aud: String,
+    /// `role`: goes into the access token; `""` when unset.
+    pub role: String,
+    /// `email`, lower case; absent, never empty.
+    pub email: Option<String>,
+    /// `phone`, digits without `+`; absent, never empty.
+    pub phone: Option<String>,
+    /// `encrypted_password`: the stored hash; absent or empty means no password.
+    pub encrypted_password: Option<String>,
+    /// `email_confirmed_at`.
+    pub email_confirmed_at: Option<Time>,
+    /// `phone_confirmed_at`.
+    pub phone_confirmed_at: Option<Time>,
+    /// `confirmed_at`: the database derives it; as fresh as the last read.
+    pub confirmed_at: Option<Time>,
+    /// `invited_at`.
+    pub invited_at: Option<Time>,
+    /// `confirmation_token`: a hash or `""`.
+    pub confirmation_token: String,
+    /// `confirmation_sent_at`.
+    pub confirmation_sent_at: Option<Time>,
+    /// `recovery_token`: a hash or `""`.
+    pub recovery_token: String,
+    /// `recovery_sent_at`.
+    pub recovery_sent_at: Option<Time>,
+    /// `email_change_token_current`: a hash or `""`.
+    pub email_change_token_current: String,
+    /// `email_change_token_new`: a hash or `""`.
+    pub email_change_token_new: String,
+    /// `email_change`: the pending address, `""` for none.
+    pub email_change: String,
+    /// `email_change_sent_at`.
+    pub email_change_sent_at: Option<Time>,
+    /// `email_change_confirm_status`: 0, or 1 after the first of two confirmations.
+    pub email_change_confirm_status: i16,
+    /// `phone_change_token`: a hash or `""`.
+    pub phone_change_token: String,
+    /// `phone_change`: the pending number, `""` for none.
+    pub phone_change: String,
+    /// `phone_change_sent_at`.
+    pub phone_change_sent_at: Option<Time>,
+    /// `reauthentication_token`: a hash or `""`.
+    pub reauthentication_token: String,
+    /// `reauthentication_sent_at`.
+    pub reauthentication_sent_at: Option<Time>,
+    /// `last_sign_in_at`.
+    pub last_sign_in_at: Option<Time>,
+    /// `raw_app_meta_data`; a NULL column is an empty object.
+    pub app_metadata: Map<String, Value>,
+    /// `raw_user_meta_data`; a NULL column is an empty object.
+    pub user_metadata: Map<String, Value>,
+    /// `is_super_admin`.
+    pub is_super_admin: Option<bool>,
+    /// `is_sso_user`.
+    pub is_sso_user: bool,
+    /// `is_anonymous`.
+    pub is_anonymous: bool,
+    /// `banned_until`.
+    pub banned_until: Option<Time>,
+    /// `deleted_at`.
+    pub deleted_at: Option<Time>,
+    /// `created_at`.
+    pub created_at: Time,
+    /// `updated_at`.
+    pub updated_at: Time,
+    /// The rows of `auth.identities`, oldest first.
+    pub identities: Vec<Identity>,
+    /// The rows of `auth.mfa_factors`, oldest first.
+    pub factors: Vec<Factor>,
+}
+
+impl Account {
+    /// Whether a ban is in force.
+    pub fn is_banned(&self, now: Time) -> bool {
+        self.banned_until.is_some_and(|until| now < until)
+    }
+
+    /// Whether the account has a password: an empty hash is none.
+    pub fn has_password(&self) -> bool {
+        self.encrypted_password.as_deref().is_some_and(|hash| !hash.is_empty())
+    }
+
+    /// Whether the address is confirmed.
+    pub fn is_email_confirmed(&self) -> bool {
+        self.email_confirmed_at.is_some()
+    }
+
+    /// Whether the number is confirmed.
+    pub fn is_phone_confirmed(&self) -> bool {
+        self.phone_confirmed_at.is_some()
+    }
+
+    /// Whether some factor is verified, so that the account could reach `aal2`.
+    pub fn has_verified_factor(&self) -> bool {
+        self.factors.iter().any(Factor::is_verified)
+    }
+}
+
+/// A way to prove who one is: a row of `auth.identities`.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Identity {
+    /// `id`: the row's own.
+    pub id: Uuid,
+    /// `user_id`.
+    pub user_id: Uuid,
+    /// `provider`: `email`, `phone`, `google`, `sso:<uuid>` …
+    pub provider: String,
+    /// `provider_id`: the subject at the provider; the account's id for `email` and `phone`.
+    pub provider_id: String,
+    /// `identity_data`.
+    pub identity_data: Map<String, Value>,
+    /// `email`: the database derives it from the data, lower case.
+    pub email: Option<String>,
+    /// `last_sign_in_at`.
+    pub last_sign_in_at: Option<Time>,
+    /// `created_at`.
+    pub created_at: Time,
+    /// `updated_at`.
+    pub updated_at: Time,
+}
+
+/// A second factor: a row of `auth.mfa_factors` without its secret.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Factor {
+    /// `id`.
+    pub id: Uuid,
+    /// `friendly_name`; `""` for none.
+    pub friendly_name: String,
+    /// `factor_type`: `totp`, `phone` or `webauthn`.
+    pub factor_type: String,
+    /// `status`: `verified` or `unverified`.
+    pub status: String,
+    /// `phone`, digits; `""` for none.
+    pub phone: String,
+    /// `last_challenged_at`.
+    pub last_challenged_at: Option<Time>,
+    /// `web_authn_aaguid`.
+    pub web_authn_aaguid: Option<Uuid>,
+    /// `last_webauthn_challenge_data`.
+    pub last_webauthn_challenge_data: Option<Value>,
+    /// `created_at`.
+    pub created_at: Time,
+    /// `updated_at`.
+    pub updated_at: Time,
+}
+
+impl Factor {
+    /// Whether the factor has been verified once.
+    pub fn is_verified(&self) -> bool {
+        self.status == "verified"
+    }
+}

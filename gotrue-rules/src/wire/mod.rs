@@ -1,0 +1,1 @@
+//! JSON shapes and how bodies are read.
