@@ -1,1 +1,3 @@
-//! Auth.
+//! The auth API of Supabase as a library: [`router`] over PostgreSQL.
+
+pub mod ports;

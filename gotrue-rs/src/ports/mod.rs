@@ -1,0 +1,4 @@
+//! The outside: time, chance, hashing, keys, mail, limits. Everything that waits or differs in a test goes through here.
+
+pub mod clock;
+pub mod entropy;
