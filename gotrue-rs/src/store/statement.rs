@@ -1,0 +1,136 @@
+//! Named statements and the connection that runs them: the only caller of sqlx. A statement is a constant, so that
+//! a test can prepare each one, the journal can name it and a fault can hit it.
+
+use std::sync::Arc;
+
+use sqlx::postgres::{PgArguments, PgConnection, PgRow};
+use sqlx::{FromRow, PgPool, Postgres, Transaction};
+
+use super::error::{Error, Result};
+use crate::journal::{Journal, Step};
+
+/// SQL under a name.
+#[derive(Debug, Clone, Copy)]
+pub struct Statement {
+    /// `<table>.<verb>`, as journal and metrics show it.
+    pub name: &'static str,
+    /// The text, with `$1` … for values; schema `auth` by the connection's search path.
+    pub sql: &'static str,
+}
+
+/// Collects a statement's values in order: `args![id, now]`.
+macro_rules! args {
+    () => { Ok(sqlx::postgres::PgArguments::default()) };
+    ($($value:expr),+ $(,)?) => {{
+        let mut arguments = sqlx::postgres::PgArguments::default();
+        let added: std::result::Result<(), sqlx::error::BoxDynError> = (|| {
+            $( sqlx::Arguments::add(&mut arguments, $value)?; )+
+            Ok(())
+        })();
+        added.map(|()| arguments)
+    }};
+}
+pub(crate) use args;
+
+/// What [`args!`] gives: the values, or why one cannot be sent.
+pub type Values = std::result::Result<PgArguments, sqlx::error::BoxDynError>;
+
+/// Either the pool (each statement on its own, no connection held between two) or one open transaction.
+#[derive(Debug)]
+pub struct Connection {
+    inner: Inner,
+    journal: Arc<Journal>,
+}
+
+#[derive(Debug)]
+enum Inner {
+    Pool(PgPool),
+    Transaction(Transaction<'static, Postgres>),
+}
+
+impl Connection {
+    /// Statements that stand alone.
+    pub fn pooled(pool: PgPool, journal: Arc<Journal>) -> Self {
+        Self { inner: Inner::Pool(pool), journal }
+    }
+
+    /// Opens a transaction; dropped without [`Connection::commit`] it rolls back.
+    pub async fn begin(pool: &PgPool, journal: Arc<Journal>) -> Result<Self> {
+        journal.note(Step::Transaction("BEGIN"));
+        let transaction = pool.begin().await?;
+        Ok(Self { inner: Inner::Transaction(transaction), journal })
+    }
+
+    /// Commits an open transaction; nothing to do for statements that stand alone.
+    pub async fn commit(self) -> Result<()> {
+        if let Inner::Transaction(transaction) = self.inner {
+            self.journal.note(Step::Transaction("COMMIT"));
+            transaction.commit().await?;
+        }
+        Ok(())
+    }
+
+    /// Undoes an open transaction and waits for it, so that what follows sees the state before.
+    pub async fn rollback(self) -> Result<()> {
+        if let Inner::Transaction(transaction) = self.inner {
+            self.journal.note(Step::Transaction("ROLLBACK"));
+            transaction.rollback().await?;
+        }
+        Ok(())
+    }
+
+    /// Whether a transaction is open.
+    pub fn is_transaction(&self) -> bool {
+        matches!(self.inner, Inner::Transaction(_))
+    }
+
+    /// At most one row.
+    pub async fn optional<R>(&mut self, statement: &Statement, values: Values) -> Result<Option<R>>
+    where
+        R: for<'r> FromRow<'r, PgRow> + Send + Unpin,
+    {
+        let query = sqlx::query_as_with::<Postgres, R, _>(statement.sql, self.start(statement, values)?);
+        let row = match &mut self.inner {
+            Inner::Pool(pool) => query.fetch_optional(&*pool).await,
+            Inner::Transaction(open) => query.fetch_optional(&mut **open as &mut PgConnection).await,
+        };
+        row.map_err(|cause| Error::in_statement(statement.name, cause))
+    }
+
+    /// Exactly one row.
+    pub async fn one<R>(&mut self, statement: &Statement, values: Values) -> Result<R>
+    where
+        R: for<'r> FromRow<'r, PgRow> + Send + Unpin,
+    {
+        let row = self.optional(statement, values).await?;
+        row.ok_or_else(|| Error::in_statement(statement.name, sqlx::Error::RowNotFound))
+    }
+
+    /// All rows.
+    pub async fn all<R>(&mut self, statement: &Statement, values: Values) -> Result<Vec<R>>
+    where
+        R: for<'r> FromRow<'r, PgRow> + Send + Unpin,
+    {
+        let query = sqlx::query_as_with::<Postgres, R, _>(statement.sql, self.start(statement, values)?);
+        let rows = match &mut self.inner {
+            Inner::Pool(pool) => query.fetch_all(&*pool).await,
+            Inner::Transaction(open) => query.fetch_all(&mut **open as &mut PgConnection).await,
+        };
+        rows.map_err(|cause| Error::in_statement(statement.name, cause))
+    }
+
+    /// No rows wanted; returns how many were written.
+    pub async fn execute(&mut self, statement: &Statement, values: Values) -> Result<u64> {
+        let query = sqlx::query_with::<Postgres, _>(statement.sql, self.start(statement, values)?);
+        let done = match &mut self.inner {
+            Inner::Pool(pool) => query.execute(&*pool).await,
+            Inner::Transaction(open) => query.execute(&mut **open as &mut PgConnection).await,
+        };
+        done.map(|done| done.rows_affected()).map_err(|cause| Error::in_statement(statement.name, cause))
+    }
+
+    fn start(&self, statement: &Statement, values: Values) -> Result<PgArguments> {
+        self.journal.note(Step::Statement(statement.name));
+        values.map_err(|cause| Error::in_statement(statement.name, sqlx::Error::Encode(cause)))
+    }
+}

@@ -1,0 +1,74 @@
+//! `auth.users`: look-ups of accounts.
+
+use gotrue_rules::domain::user::Account;
+use uuid::Uuid;
+
+use super::Result;
+use super::rows::{AccountAndSession, AccountRow, account_columns, session_columns};
+use super::statement::{Connection, Statement, args};
+
+/// The instance that every row of a single-tenant database belongs to; rows of another are invisible.
+pub const INSTANCE: Uuid = Uuid::nil();
+
+const WITH_SESSION: Statement = Statement {
+    name: "users.with_session",
+    sql: concat!(
+        "SELECT ",
+        account_columns!(),
+        ", ",
+        session_columns!(),
+        "
+         FROM users u
+         LEFT JOIN sessions s ON s.id = $2
+         WHERE u.id = $1
+           AND u.instance_id = $3"
+    ),
+};
+
+/// The account of that id, with the session of that id if it exists, whoever's it is.
+pub async fn with_session(db: &mut Connection, id: Uuid, session: Option<Uuid>) -> Result<Option<AccountAndSession>> {
+    db.optional(&WITH_SESSION, args![id, session, INSTANCE]).await
+}
+
+const BY_EMAIL: Statement = Statement {
+    name: "users.by_email",
+    sql: concat!(
+        "SELECT ",
+        account_columns!(),
+        "
+         FROM users u
+         WHERE lower(u.email) = $1
+           AND u.instance_id = $2
+           AND u.aud = $3
+           AND u.is_sso_user = false"
+    ),
+};
+
+/// The account with that address (lower case) in that audience that no single sign-on manages.
+pub async fn by_email(db: &mut Connection, email: &str, audience: &str) -> Result<Option<Account>> {
+    let row: Option<AccountRow> = db.optional(&BY_EMAIL, args![email, INSTANCE, audience]).await?;
+    Ok(row.map(|row| row.0))
+}
+
+const BY_PHONE: Statement = Statement {
+    name: "users.by_phone",
+    sql: concat!(
+        "SELECT ",
+        account_columns!(),
+        "
+         FROM users u
+         WHERE u.phone = $1
+           AND u.instance_id = $2
+           AND u.aud = $3
+           AND u.is_sso_user = false"
+    ),
+};
+
+/// The account with that number (digits) in that audience that no single sign-on manages.
+pub async fn by_phone(db: &mut Connection, phone: &str, audience: &str) -> Result<Option<Account>> {
+    let row: Option<AccountRow> = db.optional(&BY_PHONE, args![phone, INSTANCE, audience]).await?;
+    Ok(row.map(|row| row.0))
+}
+
+/// Every statement of this table, for the test that prepares them.
+pub const ALL: &[&Statement] = &[&WITH_SESSION, &BY_EMAIL, &BY_PHONE];
