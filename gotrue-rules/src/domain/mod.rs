@@ -1,5 +1,7 @@
 //! Rules: functions from values to values. They take `now`, never a clock.
 
 pub mod error;
+pub mod policy;
+pub mod secret;
 pub mod session;
 pub mod user;

@@ -1,0 +1,132 @@
+//! Rate limits and sending quotas.
+
+use std::time::Duration;
+
+use ipnet::IpNet;
+
+/// Rate limits and sending quotas.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LimitsPolicy {
+    /// What the buckets are counted by. Default: a header that is not named, so that nothing is limited.
+    pub key: LimitKey,
+    /// Outgoing mails of the whole process. Default 30 an hour.
+    pub email_sent: Quota,
+    /// Outgoing phone messages of the whole process. Default 30 an hour.
+    pub sms_sent: Quota,
+    /// `/verify`. Default 30 in 5 min, burst 30.
+    pub verify: Bucket,
+    /// `/token`. Default 150 in 5 min, burst 30.
+    pub token_refresh: Bucket,
+    /// Each of `/recover`, `/resend`, `/magiclink`, `/otp`, `PUT /user`, `/signup`. Default 30 in 5 min, burst 30.
+    pub otp: Bucket,
+    /// `/sso`. Default 30 in 5 min, burst 30.
+    pub sso: Bucket,
+    /// `/token` with a wallet. Default 30 in 5 min, burst 30.
+    pub web3: Bucket,
+    /// `/passkeys/authentication/options`. Default 30 in 5 min, burst 30.
+    pub passkey: Bucket,
+    /// `/oauth/clients/register`. Default 10 in 5 min, burst 30.
+    pub oauth_client_register: Bucket,
+    /// Anonymous `/signup`. Default 30 an hour, burst 30.
+    pub anonymous_users: Bucket,
+    /// `/sso/saml/acs`. Default 15 in 5 min, burst 30.
+    pub saml_assertion: Bucket,
+    /// Each of factor challenge and factor verification. Default 15 a minute, burst 30.
+    pub mfa_challenge_and_verify: Bucket,
+}
+
+impl Default for LimitsPolicy {
+    fn default() -> Self {
+        Self {
+            key: LimitKey::default(),
+            email_sent: Quota::default(),
+            sms_sent: Quota::default(),
+            verify: Bucket::in_five_minutes(30.0),
+            token_refresh: Bucket::in_five_minutes(150.0),
+            otp: Bucket::in_five_minutes(30.0),
+            sso: Bucket::in_five_minutes(30.0),
+            web3: Bucket::in_five_minutes(30.0),
+            passkey: Bucket::in_five_minutes(30.0),
+            oauth_client_register: Bucket::in_five_minutes(10.0),
+            anonymous_users: Bucket::in_an_hour(30.0),
+            saml_assertion: Bucket::in_five_minutes(15.0),
+            mfa_challenge_and_verify: Bucket::in_a_minute(15.0),
+        }
+    }
+}
+
+/// What the buckets are counted by.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LimitKey {
+    /// `Sb-Forwarded-For` where that is enabled and valid, else the first part of the named header. Without either
+    /// (an empty name, a request without the header) nothing is limited.
+    Header(String),
+    /// The address of the peer; behind one of these proxies the address they forward.
+    Peer {
+        /// Networks of proxies whose word is taken.
+        trusted_proxies: Vec<IpNet>,
+    },
+}
+
+impl Default for LimitKey {
+    fn default() -> Self {
+        Self::Header(String::new())
+    }
+}
+
+/// A token bucket per key.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Bucket {
+    /// How many requests `per` allows; 0: none after the burst.
+    pub events: f64,
+    /// The time `events` is meant for.
+    pub per: Duration,
+    /// Size of the bucket: how many at once.
+    pub burst: f64,
+    /// A key is forgotten, its bucket full again, this long after its first request.
+    pub forgotten_after: Duration,
+}
+
+impl Bucket {
+    /// So many in five minutes, 30 at once.
+    pub fn in_five_minutes(events: f64) -> Self {
+        Self { events, per: Duration::from_mins(5), burst: 30.0, forgotten_after: Duration::from_hours(1) }
+    }
+
+    /// So many an hour, as many at once.
+    pub fn in_an_hour(events: f64) -> Self {
+        let hour = Duration::from_hours(1);
+        Self { events, per: hour, burst: events.trunc(), forgotten_after: hour }
+    }
+
+    /// So many a minute, 30 at once, forgotten after a minute.
+    pub fn in_a_minute(events: f64) -> Self {
+        let minute = Duration::from_mins(1);
+        Self { events, per: minute, burst: 30.0, forgotten_after: minute }
+    }
+}
+
+/// A sending quota of the whole process.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Quota {
+    /// So many in each window, counted from the start of the process.
+    Window {
+        /// How many.
+        events: f64,
+        /// Length of a window.
+        per: Duration,
+    },
+    /// A bucket of that size, refilled one by one.
+    Bucket {
+        /// Size, and what is there at first.
+        size: f64,
+        /// One more comes after this long.
+        every: Duration,
+    },
+}
+
+impl Default for Quota {
+    fn default() -> Self {
+        Self::Window { events: 30.0, per: Duration::from_hours(1) }
+    }
+}

@@ -1,0 +1,103 @@
+//! SAML, this server as a provider, providers added at run time, wallets.
+
+use std::time::Duration;
+
+use crate::domain::secret::Secret;
+
+/// SAML single sign-on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SamlPolicy {
+    /// It is served. Default false.
+    pub enabled: bool,
+    /// Our RSA key: PKCS#1 DER in standard base64; checked when `enabled`, empty otherwise. Default empty.
+    pub private_key: Secret,
+    /// The key that will follow, in the same form; absent: none. Default absent.
+    pub private_key_next: Option<Secret>,
+    /// Encrypted assertions are accepted. Default false.
+    pub allow_encrypted_assertions: bool,
+    /// Life of a relay state. Default 2 min.
+    pub relay_state_validity: Duration,
+    /// Base of our SAML addresses; absent: the external URL. Default absent.
+    pub external_url: Option<String>,
+}
+
+impl Default for SamlPolicy {
+    fn default() -> Self {
+        Self {
+            enabled: false,
+            private_key: Secret::default(),
+            private_key_next: None,
+            allow_encrypted_assertions: false,
+            relay_state_validity: Duration::from_mins(2),
+            external_url: None,
+        }
+    }
+}
+
+/// This server as an OAuth 2.1 provider.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OAuthServerPolicy {
+    /// It is served. Default false.
+    pub enabled: bool,
+    /// Clients may register themselves. Default false.
+    pub allow_dynamic_registration: bool,
+    /// Path of the consent page below the site URL. Default empty.
+    pub authorization_path: String,
+    /// How long a consent may take. Default 10 min.
+    pub authorization_ttl: Duration,
+    /// Scope of a request that names none. Default `email`.
+    pub default_scope: String,
+}
+
+impl Default for OAuthServerPolicy {
+    fn default() -> Self {
+        Self {
+            enabled: false,
+            allow_dynamic_registration: false,
+            authorization_path: String::new(),
+            authorization_ttl: Duration::from_mins(10),
+            default_scope: "email".to_owned(),
+        }
+    }
+}
+
+/// Providers that an administrator adds at run time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CustomOAuthPolicy {
+    /// They may be added and used. Default true.
+    pub enabled: bool,
+    /// Most of them; absent: no limit. Default absent.
+    pub max_providers: Option<usize>,
+    /// Base of their callback; absent: the external URL. Default absent.
+    pub external_url: Option<String>,
+}
+
+impl Default for CustomOAuthPolicy {
+    fn default() -> Self {
+        Self { enabled: true, max_providers: None, external_url: None }
+    }
+}
+
+/// Sign-in with a wallet.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Web3Policy {
+    /// Solana.
+    pub solana: Web3ChainPolicy,
+    /// Ethereum.
+    pub ethereum: Web3ChainPolicy,
+}
+
+/// Sign-in with a wallet of one chain.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Web3ChainPolicy {
+    /// It is allowed. Default false.
+    pub enabled: bool,
+    /// Longest validity a signed message may claim. Default 10 min.
+    pub maximum_validity: Duration,
+}
+
+impl Default for Web3ChainPolicy {
+    fn default() -> Self {
+        Self { enabled: false, maximum_validity: Duration::from_mins(10) }
+    }
+}
