@@ -1,6 +1,7 @@
 //! The one home of SQL: a file per table, a function per statement. Times come in as values, never from `now()`.
 
 pub mod error;
+pub mod migrate;
 pub mod rows;
 pub mod statement;
 pub mod users;
