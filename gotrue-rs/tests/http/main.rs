@@ -1,1 +1,3 @@
-//! HTTP tests.
+//! HTTP tests, and tests of what the auth crate has inside.
+
+mod ports;

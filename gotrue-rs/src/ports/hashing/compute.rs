@@ -1,0 +1,95 @@
+//! The arithmetic of one hash, on a hashing thread. Memory for argon2 is kept from job to job.
+
+use argon2::{Algorithm, Argon2, Block, Params, Version};
+use aws_lc_rs::cipher::{AES_256, EncryptingKey, EncryptionContext, UnboundCipherKey};
+use aws_lc_rs::iv::FixedLength;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD_NO_PAD;
+use subtle::ConstantTimeEq;
+
+use super::stored::{Argon2Hash, FirebaseHash, Stored, read};
+use super::{HashingError, PasswordHash, Verdict};
+
+/// Memory in KiB, passes and lanes of new argon2id hashes.
+pub(super) const NEW_ARGON2ID: (u32, u32, u32) = (7168, 5, 1);
+
+/// Blocks of 1 KiB that a thread keeps: 64 MiB. More is given back after the job that needed it.
+const KEPT_BLOCKS: usize = 64 * 1024;
+
+/// What a hashing thread keeps between jobs.
+#[derive(Default)]
+pub(super) struct Memory {
+    blocks: Vec<Block>,
+}
+
+pub(super) fn hash(
+    memory: &mut Memory,
+    password: &[u8],
+    how: PasswordHash,
+    salt: [u8; 16],
+) -> Result<String, HashingError> {
+    match how {
+        PasswordHash::Bcrypt { cost } => bcrypt::hash_with_salt(password, cost, salt)
+            .map(|parts| parts.format_for_version(bcrypt::Version::TwoA))
+            .map_err(|error| HashingError::Parameters(error.to_string())),
+        PasswordHash::Argon2id => {
+            let (memory_kib, passes, lanes) = NEW_ARGON2ID;
+            let mut new = Argon2Hash { id: true, memory_kib, passes, lanes, salt: salt.to_vec(), hash: vec![0; 32] };
+            new.hash = argon2(memory, password, &new).map_err(|error| HashingError::Parameters(error.to_string()))?;
+            let [salt, hash] = [&new.salt, &new.hash].map(|bytes| STANDARD_NO_PAD.encode(bytes));
+            Ok(format!("$argon2id$v=19$m={memory_kib},t={passes},p={lanes}${salt}${hash}"))
+        }
+    }
+}
+
+pub(super) fn verify(memory: &mut Memory, password: &[u8], stored: &str) -> Verdict {
+    let computed = match read(stored) {
+        Err(verdict) => return verdict,
+        Ok(Stored::Bcrypt(hash)) => bcrypt::hash_with_salt(password, hash.cost, hash.salt)
+            .map(|computed| computed.to_string().as_bytes()[29..].ct_eq(hash.hash.as_bytes()).into())
+            .map_err(|_| Verdict::Unreadable("bcrypt parameters that do not fit each other")),
+        Ok(Stored::Argon2(hash)) => argon2(memory, password, &hash)
+            .map(|computed| computed.ct_eq(&hash.hash).into())
+            .map_err(|_| Verdict::Unusable("argon2 parameters that do not fit each other")),
+        Ok(Stored::Firebase(hash)) => firebase(password, &hash)
+            .map(|computed| computed.ct_eq(&hash.hash).into())
+            .ok_or(Verdict::Unusable("Firebase parameters that scrypt does not take")),
+    };
+    match computed {
+        Ok(true) => Verdict::Match,
+        Ok(false) => Verdict::NoMatch,
+        Err(verdict) => verdict,
+    }
+}
+
+/// The hash that `like` would have for this password.
+fn argon2(memory: &mut Memory, password: &[u8], like: &Argon2Hash) -> argon2::Result<Vec<u8>> {
+    let params = Params::new(like.memory_kib, like.passes, like.lanes, Some(like.hash.len()))?;
+    let needed = params.block_count();
+    if memory.blocks.len() < needed {
+        memory.blocks.resize(needed, Block::new());
+    }
+    let algorithm = if like.id { Algorithm::Argon2id } else { Algorithm::Argon2i };
+    let mut computed = vec![0; like.hash.len()];
+    let done = Argon2::new(algorithm, Version::V0x13, params).hash_password_into_with_memory(
+        password,
+        &like.salt,
+        &mut computed,
+        &mut memory.blocks[..needed],
+    );
+    if memory.blocks.len() > KEPT_BLOCKS {
+        memory.blocks = Vec::new();
+    }
+    done.map(|()| computed)
+}
+
+/// Firebase's: AES-256-CTR over the signer key, keyed by scrypt of the password.
+fn firebase(password: &[u8], like: &FirebaseHash) -> Option<Vec<u8>> {
+    let params = scrypt::Params::new(like.log_n, like.r, like.p).ok()?;
+    let mut key = [0; 32];
+    scrypt::scrypt(password, &[&like.salt[..], &like.separator[..]].concat(), &params, &mut key).ok()?;
+    let cipher = EncryptingKey::ctr(UnboundCipherKey::new(&AES_256, &key).ok()?).ok()?;
+    let mut computed = like.signer_key.clone();
+    cipher.less_safe_encrypt(&mut computed, EncryptionContext::Iv128(FixedLength::from([0; 16]))).ok()?;
+    Some(computed)
+}

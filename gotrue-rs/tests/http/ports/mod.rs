@@ -1,0 +1,3 @@
+//! The outside, tested through each port's own functions.
+
+mod hashing;
