@@ -1,0 +1,48 @@
+import { Download, Palette, Smartphone, Zap } from "lucide-react";
+import { Link } from "react-router-dom";
+import { screens } from "../../app/screens.ts";
+import { paths } from "../../shared/paths.ts";
+import { ColourBar } from "./colour-bar.tsx";
+
+const SELLING_POINTS = [
+  { icon: Palette, text: "Professional design" },
+  { icon: Smartphone, text: "Mobile responsive" },
+  { icon: Zap, text: "Easy customization" },
+  { icon: Download, text: "PayPal integration ready" },
+];
+
+/** Below the wall: the invitation to sellers and what every template has in common. */
+export function CatalogueFooter() {
+  return (
+    <footer className="mt-20 border-t border-line pt-10 pb-12 sm:mt-28 sm:pt-14 sm:pb-16">
+      <div className="grid gap-10 lg:grid-cols-[3fr_2fr] lg:gap-16">
+        <p className="max-w-[26em] font-display text-title sm:text-figure">
+          Ready to add your PayPal payment links?{" "}
+          <Link
+            to={paths.submission}
+            onPointerEnter={screens.submission}
+            onTouchStart={screens.submission}
+            onFocus={screens.submission}
+            className="underline decoration-accent decoration-2 underline-offset-[0.18em] hover:decoration-4"
+          >
+            Contact us
+          </Link>{" "}
+          to integrate your payment system.
+        </p>
+        <ul className="grid content-start gap-x-8 gap-y-4 sm:grid-cols-2">
+          {SELLING_POINTS.map(({ icon: Icon, text }) => (
+            <li key={text} className="flex items-center gap-3">
+              <Icon
+                aria-hidden="true"
+                strokeWidth={1.75}
+                className="size-5 shrink-0 text-ink-soft"
+              />
+              {text}
+            </li>
+          ))}
+        </ul>
+      </div>
+      <ColourBar />
+    </footer>
+  );
+}

@@ -1,0 +1,12 @@
+import { CATEGORIES } from "./templates.ts";
+
+/** The strip a printer leaves at the edge of a sheet to check the inks: here, the categories' hues. */
+export function ColourBar() {
+  return (
+    <div aria-hidden="true" className="mt-14 flex gap-1">
+      {CATEGORIES.map((category) => (
+        <span key={category} data-category={category} className="h-3 w-6 bg-swatch" />
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,49 @@
+import { paths } from "../../shared/paths.ts";
+import { PRODUCT } from "../../shared/product.ts";
+import { TEMPLATES, type Template } from "./templates.ts";
+
+const CONTEXT = "https://schema.org";
+
+/**
+ * The whole range as JSON-LD. It carries no ratings: the 4.9 on the screens is display text, not a
+ * count of reviews. `origin` is the site's own, without a slash at the end.
+ */
+export function catalogueData(origin: string): object {
+  return {
+    "@context": CONTEXT,
+    "@type": "ItemList",
+    name: `${PRODUCT} & Custom Designs`,
+    itemListElement: TEMPLATES.map((template, index) => ({
+      "@type": "ListItem",
+      position: index + 1,
+      item: product(template, origin),
+    })),
+  };
+}
+
+/** One template as JSON-LD; `image` is the address of its picture, relative or absolute. */
+export function templateData(template: Template, image: string, origin: string): object {
+  return {
+    "@context": CONTEXT,
+    ...product(template, origin),
+    image: new URL(image, origin).href,
+  };
+}
+
+function product(template: Template, origin: string): object {
+  const url = origin + paths.template(template.id);
+  return {
+    "@type": "Product",
+    "@id": url,
+    name: template.title,
+    description: template.description,
+    category: template.category,
+    offers: {
+      "@type": "Offer",
+      url,
+      price: template.price.replace("$", ""),
+      priceCurrency: "USD",
+      availability: `${CONTEXT}/${template.paymentLink ? "InStock" : "PreOrder"}`,
+    },
+  };
+}

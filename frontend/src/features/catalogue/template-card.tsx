@@ -1,0 +1,72 @@
+import type { CSSProperties } from "react";
+import { Link } from "react-router-dom";
+import { screens } from "../../app/screens.ts";
+import { previews } from "../../previews/index.ts";
+import { paths } from "../../shared/paths.ts";
+import { Badge } from "../../shared/ui/badge.tsx";
+import { buttonClass } from "../../shared/ui/button.ts";
+import { CheckList } from "../../shared/ui/check-list.tsx";
+import { ProofPicture } from "../../shared/ui/proof-picture.tsx";
+import type { Template } from "./templates.ts";
+
+/** How a card comes in. */
+export type Entrance = "in-turn" | "plain" | "none";
+
+interface TemplateCardProps {
+  template: Template;
+  /** Its place in the row of cards that come in. */
+  turn: number;
+  entrance: Entrance;
+}
+
+const ENTRANCE: Record<Entrance, string> = {
+  "in-turn": "animate-hang hang-in-turn",
+  plain: "animate-appear",
+  none: "",
+};
+const SIZES = "(min-width: 80rem) 22vw, (min-width: 64rem) 29vw, (min-width: 40rem) 44vw, 86vw";
+
+/** One template on the wall. The whole card is the link; its button only shows where to press. */
+export function TemplateCard({ template, turn, entrance }: TemplateCardProps) {
+  const preview = previews[template.id];
+  return (
+    <li
+      className={`group relative flex flex-col ${ENTRANCE[entrance]}`}
+      style={{ "--turn": turn } as CSSProperties}
+    >
+      <div className="proof">
+        <div className="aspect-4/5 overflow-hidden bg-sheet shadow-low transition-shadow duration-300 group-hover:shadow-high">
+          {preview && (
+            <ProofPicture
+              picture={preview.card}
+              alt={preview.alt}
+              sizes={SIZES}
+              first={turn === 0}
+              className="size-full object-cover object-top"
+            />
+          )}
+        </div>
+      </div>
+      <div className="mt-4 flex items-center justify-between gap-3">
+        <Badge category={template.category} />
+        <p className="font-display text-lead">{template.price}</p>
+      </div>
+      <h2 className="mt-2 text-lead leading-snug">{template.title}</h2>
+      <p className="mt-2 line-clamp-2 text-ink-soft">{template.description}</p>
+      <p className="mt-4 mb-1.5 text-small font-strong">Features</p>
+      <CheckList items={template.features} small />
+      <div className="mt-auto pt-5">
+        <Link
+          to={paths.template(template.id)}
+          aria-label={`View Template: ${template.title}`}
+          onPointerEnter={screens.template}
+          onTouchStart={screens.template}
+          onFocus={screens.template}
+          className={`${buttonClass("plain")} w-full group-hover:border-accent group-hover:bg-accent group-hover:text-on-accent after:absolute after:inset-0`}
+        >
+          View Template
+        </Link>
+      </div>
+    </li>
+  );
+}

@@ -1,0 +1,51 @@
+import { describe, expect, test } from "vitest";
+import { CATEGORIES, TEMPLATES } from "./templates.ts";
+
+/** The range as the product's specification lists it. */
+const RANGE = [
+  [1, "Professional Newsletter", "Newsletter", "$28", true],
+  [2, "Product Promotion", "Marketing", "$64", true],
+  [3, "Welcome Series", "Onboarding", "$113", true],
+  [4, "Company Announcement", "Corporate", "$700", true],
+  [5, "Event Invitation", "Events", "$1000", true],
+  [6, "Order Confirmation", "E-commerce", "$1250", true],
+  [7, "Survey & Feedback", "Research", "$1600", true],
+  [8, "Holiday Greetings", "Seasonal", "$2300", true],
+  [9, "Executive Report", "Corporate", "$17", false],
+  [10, "Quarterly Update", "Corporate", "$79", false],
+  [11, "Policy Notification", "Corporate", "$465", false],
+  [12, "Board Meeting Invitation", "Corporate", "$910", false],
+];
+
+describe("the range", () => {
+  test("is the specified one", () => {
+    const range = TEMPLATES.map(({ id, title, category, price, paymentLink }) => [
+      id,
+      title,
+      category,
+      price,
+      paymentLink !== undefined,
+    ]);
+    expect(range).toEqual(RANGE);
+  });
+
+  test("fills every category", () => {
+    const used = TEMPLATES.map(({ category }) => category);
+    expect(new Set(used)).toEqual(new Set(CATEGORIES));
+  });
+
+  test.each(TEMPLATES)("$title has a text and five features of its own", (template) => {
+    const others = TEMPLATES.filter(({ id }) => id !== template.id);
+    expect(template.description.length).toBeGreaterThan(80);
+    expect(new Set(template.features).size).toBe(5);
+    for (const feature of template.features) {
+      expect(others.some(({ features }) => features.includes(feature))).toBe(false);
+    }
+  });
+
+  test("is paid for over https, each template at its own address", () => {
+    const links = TEMPLATES.flatMap(({ paymentLink }) => paymentLink ?? []);
+    expect(links.every((link) => new URL(link).protocol === "https:")).toBe(true);
+    expect(new Set(links).size).toBe(links.length);
+  });
+});

@@ -1,0 +1,46 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import { attemptKey, clearDraft, loadDraft, saveDraft } from "./draft.ts";
+
+beforeEach(clearDraft);
+
+describe("a draft", () => {
+  test("is empty at first", () => {
+    expect(loadDraft()).toBe("");
+  });
+
+  test("is there again after a reload", () => {
+    saveDraft("A card for spring");
+    expect(loadDraft()).toBe("A card for spring");
+  });
+
+  test("is gone once it was sent", () => {
+    saveDraft("A card for spring");
+    clearDraft();
+    expect(loadDraft()).toBe("");
+  });
+});
+
+describe("the key of an attempt", () => {
+  test("stays the same for the same text", () => {
+    expect(attemptKey("one")).toBe(attemptKey("one"));
+  });
+
+  test("is kept where a reload finds it", () => {
+    const key = attemptKey("one");
+    expect(sessionStorage.getItem("submission.attempt")).toContain(key);
+  });
+
+  test("changes with the text", () => {
+    expect(attemptKey("one")).not.toBe(attemptKey("two"));
+  });
+
+  test("is a new one when the same text is sent again on purpose", () => {
+    const key = attemptKey("one");
+    clearDraft();
+    expect(attemptKey("one")).not.toBe(key);
+  });
+
+  test("is 128 bits, written in hexadecimal", () => {
+    expect(attemptKey("one")).toMatch(/^[0-9a-f]{32}$/);
+  });
+});

@@ -1,0 +1,63 @@
+import { CircleAlert, Send } from "lucide-react";
+import { type FormEvent, useRef } from "react";
+import { buttonClass } from "../../shared/ui/button.ts";
+import { LONGEST, shownCount, spokenCount } from "./model.ts";
+import type { Submission } from "./use-submission.ts";
+
+/** The one field and its button. A refusal stands at the field and takes the reader there. */
+export function SubmissionForm({ state, text, refusal, write, submit }: Submission) {
+  const field = useRef<HTMLTextAreaElement>(null);
+  const count = shownCount(text);
+  const submitting = state === "submitting";
+
+  function onSubmit(event: FormEvent): void {
+    event.preventDefault();
+    if (submit() === "refused") field.current?.focus();
+  }
+
+  return (
+    <form noValidate onSubmit={onSubmit} className="mt-8">
+      <label htmlFor="details" className="text-small font-strong tracking-wide">
+        DETAILS:
+      </label>
+      <textarea
+        ref={field}
+        id="details"
+        name="description"
+        rows={9}
+        required
+        placeholder="Enter your details here..."
+        value={text}
+        readOnly={submitting}
+        aria-invalid={refusal !== undefined}
+        aria-describedby="details-refusal details-count"
+        onChange={(event) => write(event.target.value)}
+        className="mt-2 block min-h-56 w-full resize-y rounded-small border border-edge bg-paper px-4 py-3 placeholder:text-ink-soft aria-invalid:border-2 aria-invalid:border-ink"
+      />
+      <div className="mt-2 flex min-h-7 flex-wrap justify-between gap-x-6">
+        <p id="details-refusal" className="font-strong">
+          {refusal && (
+            <>
+              <CircleAlert aria-hidden="true" className="mr-2 inline size-5 align-[-0.2em]" />
+              {refusal}
+            </>
+          )}
+        </p>
+        <p id="details-count" className="ml-auto text-ink-soft tabular-nums">
+          {count !== undefined && `${count} / ${LONGEST}`}
+        </p>
+        <p role="status" className="sr-only">
+          {spokenCount(count)}
+        </p>
+      </div>
+      <button
+        type="submit"
+        disabled={submitting}
+        className={`${buttonClass("accent")} mt-4 w-full sm:w-auto sm:min-w-56`}
+      >
+        <Send aria-hidden="true" className="size-5" />
+        {submitting ? "Submitting..." : "Submit Now"}
+      </button>
+    </form>
+  );
+}

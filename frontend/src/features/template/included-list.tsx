@@ -1,0 +1,19 @@
+import { CheckList } from "../../shared/ui/check-list.tsx";
+
+const INCLUDED = [
+  "HTML & CSS source files",
+  "Responsive design for all devices",
+  "Easy customization guide",
+  "Compatible with all major email platforms",
+  "Lifetime updates and support",
+];
+
+/** What comes with every template. */
+export function IncludedList() {
+  return (
+    <section>
+      <h2 className="mb-5 text-title">{"What's Included"}</h2>
+      <CheckList items={INCLUDED} />
+    </section>
+  );
+}

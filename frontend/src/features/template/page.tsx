@@ -1,0 +1,73 @@
+import { useCallback } from "react";
+import { useParams } from "react-router-dom";
+import { previews } from "../../previews/index.ts";
+import { usePageHead } from "../../shared/page-head.ts";
+import { paths } from "../../shared/paths.ts";
+import { PRODUCT } from "../../shared/product.ts";
+import { Badge } from "../../shared/ui/badge.tsx";
+import { ProofPicture } from "../../shared/ui/proof-picture.tsx";
+import { TopBar } from "../../shared/ui/top-bar.tsx";
+import { findTemplate } from "../catalogue/model.ts";
+import { templateData } from "../catalogue/structured-data.ts";
+import type { Template } from "../catalogue/templates.ts";
+import { CategoryCard } from "./category-card.tsx";
+import { ClosingBand } from "./closing-band.tsx";
+import { IncludedList } from "./included-list.tsx";
+import { Purchase } from "./purchase.tsx";
+import { Rating } from "./rating.tsx";
+import { Summary } from "./summary.tsx";
+import { TemplateNotFound } from "./template-not-found.tsx";
+
+/** One template, or word that there is none by that number. */
+export function TemplatePage() {
+  const template = findTemplate(useParams().id);
+  return template ? <FoundTemplate template={template} /> : <TemplateNotFound />;
+}
+
+function FoundTemplate({ template }: { template: Template }) {
+  const preview = previews[template.id];
+  const image = preview?.detail.webp.at(-1)?.src ?? "/og.png";
+  usePageHead({
+    title: `${template.title} - Professional ${PRODUCT} | Custom Email Designs That Convert`,
+    description: template.description,
+    path: paths.template(template.id),
+    structuredData: useCallback(
+      (origin: string) => templateData(template, image, origin),
+      [template, image],
+    ),
+  });
+
+  return (
+    <>
+      <TopBar>
+        <div className="flex items-center gap-4">
+          <Badge category={template.category} />
+          <Rating />
+        </div>
+      </TopBar>
+      <main className="mx-auto max-w-wall px-5 sm:px-8 lg:px-12">
+        {/* On a phone one column, its purchase button kept at the thumb; on a wide screen two, the right one following. */}
+        <div className="flex flex-col gap-10 py-6 sm:py-10 lg:grid lg:grid-cols-[minmax(0,3fr)_minmax(0,2fr)] lg:grid-rows-[auto_auto_1fr] lg:gap-x-16 lg:py-14">
+          <div className="proof">
+            {preview && (
+              <ProofPicture
+                picture={preview.detail}
+                alt={preview.alt}
+                sizes="(min-width: 64rem) 54vw, 90vw"
+                first
+                className="h-auto w-full bg-sheet shadow-high"
+              />
+            )}
+          </div>
+          <div className="contents lg:col-start-2 lg:row-span-3 lg:row-start-1 lg:block">
+            <Summary template={template} />
+            <Purchase template={template} />
+          </div>
+          <CategoryCard category={template.category} />
+          <IncludedList />
+        </div>
+        <ClosingBand />
+      </main>
+    </>
+  );
+}

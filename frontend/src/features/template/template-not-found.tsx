@@ -1,0 +1,17 @@
+import { Link } from "react-router-dom";
+import { usePageHead } from "../../shared/page-head.ts";
+import { paths } from "../../shared/paths.ts";
+import { buttonClass } from "../../shared/ui/button.ts";
+import { Notice } from "../../shared/ui/notice.tsx";
+
+/** No template has the number in the address. */
+export function TemplateNotFound() {
+  usePageHead({ title: "Template Not Found" });
+  return (
+    <Notice heading="Template Not Found">
+      <Link to={paths.catalogue} className={buttonClass("accent")}>
+        Back to Templates
+      </Link>
+    </Notice>
+  );
+}

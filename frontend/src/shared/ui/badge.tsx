@@ -1,0 +1,11 @@
+/** A category as a printer's colour chip. */
+export function Badge({ category }: { category: string }) {
+  return (
+    <span
+      data-category={category}
+      className="inline-block rounded-small bg-badge px-2 py-0.5 text-small font-strong whitespace-nowrap text-badge-ink"
+    >
+      {category}
+    </span>
+  );
+}

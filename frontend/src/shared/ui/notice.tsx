@@ -1,0 +1,32 @@
+import type { ReactNode } from "react";
+
+interface NoticeProps {
+  /** Set large above the heading, as the number of a proof would be. */
+  figure?: string;
+  heading: string;
+  /** The way on. */
+  children: ReactNode;
+}
+
+/** A screen with one thing to say: a single proof sheet in the middle of the wall. */
+export function Notice({ figure, heading, children }: NoticeProps) {
+  return (
+    <main className="grid min-h-dvh place-items-center px-5 py-10 sm:px-8">
+      <div className="proof w-full max-w-form">
+        <div className="flex flex-col items-start gap-8 border border-line bg-sheet px-6 py-12 shadow-low sm:px-14 sm:py-20">
+          <div>
+            {figure && (
+              <p className="mb-3 font-display text-[clamp(5rem,22vw,11rem)] leading-none font-book tracking-tight">
+                {figure}
+              </p>
+            )}
+            <h1 tabIndex={-1} className="text-figure sm:text-head">
+              {heading}
+            </h1>
+          </div>
+          {children}
+        </div>
+      </div>
+    </main>
+  );
+}

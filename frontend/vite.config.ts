@@ -1,0 +1,22 @@
+import tailwindcss from "@tailwindcss/vite";
+import react from "@vitejs/plugin-react";
+import { defineConfig } from "vitest/config";
+import { compressedFiles } from "./build/compressed-files.ts";
+import { developmentServer } from "./build/development-server.ts";
+import { siteFiles } from "./build/site-files.ts";
+
+export default defineConfig({
+  plugins: [react(), tailwindcss(), siteFiles(), compressedFiles(), developmentServer()],
+  build: {
+    target: "es2022",
+    // The page's policy forbids inline scripts and data: addresses.
+    modulePreload: { polyfill: false },
+    assetsInlineLimit: 0,
+    reportCompressedSize: false,
+  },
+  test: {
+    environment: "happy-dom",
+    include: ["src/**/*.test.{ts,tsx}"],
+    setupFiles: ["src/test-setup.ts"],
+  },
+});
