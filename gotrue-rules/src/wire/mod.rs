@@ -1,1 +1,4 @@
 //! JSON shapes and how bodies are read.
+
+pub mod go_json;
+pub mod requests;

@@ -1,0 +1,30 @@
+//! One structure per request body. They say how a body is read, not whether it makes sense: that is `domain/`.
+
+mod captcha;
+mod sign_up;
+mod token;
+mod user_update;
+mod verify;
+
+pub use captcha::Captcha;
+pub use sign_up::SignUp;
+pub use token::{PasswordGrant, PkceGrant, RefreshTokenGrant};
+pub use user_update::UserUpdate;
+pub use verify::Verify;
+
+use super::go_json::{Error, Object};
+
+/// The two members that start a PKCE flow; empty texts if absent.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CodeChallenge {
+    /// `code_challenge`.
+    pub challenge: String,
+    /// `code_challenge_method`.
+    pub method: String,
+}
+
+impl CodeChallenge {
+    fn of(body: &Object) -> Result<Self, Error> {
+        Ok(Self { challenge: body.string("code_challenge")?, method: body.string("code_challenge_method")? })
+    }
+}
