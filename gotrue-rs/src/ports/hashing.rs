@@ -10,6 +10,7 @@ use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use gotrue_rules::domain::policy::PasswordHash;
 use tokio::sync::oneshot;
 
 use self::compute::Memory;
@@ -18,18 +19,6 @@ use crate::ports::entropy::Entropy;
 
 /// Longest password in bytes, whatever the algorithm: bcrypt reads no more.
 pub const MAX_PASSWORD_BYTES: usize = 72;
-
-/// How a new password is hashed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PasswordHash {
-    /// bcrypt, written as `$2a$`, as the reference does.
-    Bcrypt {
-        /// The cost, 4 to 31: 2^cost rounds.
-        cost: u32,
-    },
-    /// argon2id with m = 7168 KiB, t = 5, p = 1.
-    Argon2id,
-}
 
 /// What comparing a password with a stored hash has shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

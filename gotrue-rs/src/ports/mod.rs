@@ -3,3 +3,4 @@
 pub mod clock;
 pub mod entropy;
 pub mod hashing;
+pub mod keys;

@@ -5,10 +5,11 @@ use aws_lc_rs::cipher::{AES_256, EncryptingKey, EncryptionContext, UnboundCipher
 use aws_lc_rs::iv::FixedLength;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
+use gotrue_rules::domain::policy::PasswordHash;
 use subtle::ConstantTimeEq;
 
 use super::stored::{Argon2Hash, FirebaseHash, Stored, read};
-use super::{HashingError, PasswordHash, Verdict};
+use super::{HashingError, Verdict};
 
 /// Memory in KiB, passes and lanes of new argon2id hashes.
 pub(super) const NEW_ARGON2ID: (u32, u32, u32) = (7168, 5, 1);

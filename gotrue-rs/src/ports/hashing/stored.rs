@@ -4,8 +4,9 @@
 use base64::Engine;
 use base64::alphabet::BCRYPT;
 use base64::engine::general_purpose::{GeneralPurpose, NO_PAD, STANDARD, STANDARD_NO_PAD};
+use gotrue_rules::domain::policy::PasswordHash;
 
-use super::{PasswordHash, Verdict};
+use super::Verdict;
 
 /// A stored hash, taken apart.
 #[derive(Debug, PartialEq, Eq)]

@@ -1,3 +1,4 @@
 //! The outside, tested through each port's own functions.
 
 mod hashing;
+mod keys;

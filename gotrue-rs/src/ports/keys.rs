@@ -1,0 +1,180 @@
+//! The keys of access tokens: one signs, all verify, the public ones are published. Prepared once at start; reads no
+//! clock and knows no session. Reasons of a refusal are worded as the reference's, clients match on them.
+
+mod jwk;
+mod token;
+
+use std::collections::{BTreeSet, HashMap};
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use chrono::{DateTime, Utc};
+use gotrue_rules::domain::secret::Secret;
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use self::jwk::{Key, Signing, Verifying};
+pub use self::token::VerifyError;
+
+/// The JSON object of a key or of claims.
+pub type Object = Map<String, Value>;
+
+/// What the operator configured.
+#[derive(Debug, Clone, Copy)]
+pub struct KeySettings<'a> {
+    /// The JSON Web Keys, at most one of which signs. Empty: the secret signs.
+    pub jwks: &'a [Object],
+    /// The secret of HS256. Accepted beside the keys for tokens that name no key of theirs.
+    pub secret: &'a Secret,
+    /// The id of the secret; empty: none.
+    pub key_id: &'a str,
+    /// Algorithms accepted in a token; absent: those of the keys.
+    pub valid_methods: Option<&'a [String]>,
+}
+
+/// Why the keys cannot be used. Says which key and what to do.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum KeyError {
+    /// No key may sign.
+    #[error("no signing key detected: one key needs \"sign\" in its key_ops")]
+    NoSigner,
+    /// More than one key may sign.
+    #[error(
+        "multiple signing keys detected, only 1 signing key is supported: leave \"sign\" in the key_ops of one of {0}"
+    )]
+    ManySigners(String),
+    /// A key that cannot be read.
+    #[error("the JWT key {kid:?} cannot be used: {reason}")]
+    Unusable {
+        /// Its id.
+        kid: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+}
+
+/// Why a token could not be signed: a failure of the server.
+#[derive(Debug, thiserror::Error)]
+pub enum SignError {
+    /// The claims are no JSON object.
+    #[error("the claims are no JSON object: {0}")]
+    Claims(#[from] serde_json::Error),
+    /// The library refused the key.
+    #[error("signing failed: {0}")]
+    Key(String),
+}
+
+/// All keys, ready to use. Shared by all requests.
+#[derive(Debug)]
+pub struct KeyRing {
+    signer: Signing,
+    /// `base64(header).` of every token we sign.
+    header: String,
+    by_id: HashMap<String, Verifying>,
+    secret: Verifying,
+    secret_id: String,
+    valid_methods: BTreeSet<String>,
+    jwks_json: String,
+}
+
+impl KeyRing {
+    /// Reads and checks all keys, and signs once: the first use of the library in a process is slow.
+    pub fn build(settings: KeySettings<'_>) -> Result<Self, KeyError> {
+        let mut keys: Vec<Key> = Vec::new();
+        for object in settings.jwks {
+            let key = jwk::read(object)?;
+            keys.retain(|other| other.kid != key.kid);
+            keys.push(key);
+        }
+        if keys.is_empty() {
+            keys.push(jwk::secret(settings.secret.reveal().as_bytes(), settings.key_id));
+        }
+        let public: Vec<&Object> = keys.iter().filter_map(|key| key.public.as_ref()).collect();
+        let jwks_json = json!({ "keys": public }).to_string();
+        let valid_methods = match settings.valid_methods {
+            Some(methods) => methods.iter().cloned().collect(),
+            None => keys.iter().map(|key| key.method.to_owned()).collect(),
+        };
+        let mut signers: Vec<(String, &'static str, Signing)> = Vec::new();
+        let mut by_id = HashMap::new();
+        for key in keys {
+            if let Some(signing) = key.signing {
+                signers.push((key.kid.clone(), key.method, signing));
+            }
+            by_id.insert(key.kid, key.verifying);
+        }
+        if signers.len() > 1 {
+            return Err(KeyError::ManySigners(
+                signers.iter().map(|(kid, ..)| format!("{kid:?}")).collect::<Vec<_>>().join(", "),
+            ));
+        }
+        let (kid, method, signer) = signers.pop().ok_or(KeyError::NoSigner)?;
+        let ring = Self {
+            signer,
+            header: header(method, &kid),
+            by_id,
+            secret: Verifying::secret(settings.secret.reveal().as_bytes()),
+            secret_id: settings.key_id.to_owned(),
+            valid_methods,
+            jwks_json,
+        };
+        match ring.sign(&json!({})) {
+            Ok(_) => Ok(ring),
+            Err(error) => Err(KeyError::Unusable { kid, reason: error.to_string() }),
+        }
+    }
+
+    /// A signed token with these claims.
+    pub fn sign<C: Serialize>(&self, claims: &C) -> Result<String, SignError> {
+        let mut token = self.header.clone();
+        URL_SAFE_NO_PAD.encode_string(serde_json::to_vec(claims)?, &mut token);
+        let signature = self.signer.sign(token.as_bytes())?;
+        token.push('.');
+        token.push_str(&signature);
+        Ok(token)
+    }
+
+    /// The claims of a token that one of our keys signed and that holds at `now`.
+    pub fn verify(&self, token: &str, now: DateTime<Utc>) -> Result<Object, VerifyError> {
+        let parts = token::take_apart(token)?;
+        if !self.valid_methods.contains(&parts.method) {
+            return Err(VerifyError::MethodRefused(parts.method));
+        }
+        let signature = token::signature(parts.signature)?;
+        let key = self.key_for(parts.kid.as_ref(), &parts.method)?;
+        key.verify(&parts.method, parts.signed.as_bytes(), &signature)?;
+        token::check_times(&parts.claims, now)?;
+        Ok(parts.claims)
+    }
+
+    /// The body of `/.well-known/jwks.json`: the public keys, without any secret.
+    pub fn jwks_json(&self) -> &str {
+        &self.jwks_json
+    }
+
+    /// The algorithm of the tokens we sign: `HS256`, `RS256`, `RS512`, `ES256`, `ES512` or `EdDSA`.
+    pub fn signing_method(&self) -> &'static str {
+        self.signer.method()
+    }
+
+    /// A key of that id, else the secret for its own id and for HS256.
+    fn key_for(&self, kid: Option<&Value>, method: &str) -> Result<&Verifying, VerifyError> {
+        let id = kid.and_then(Value::as_str);
+        if let Some(key) = id.and_then(|id| self.by_id.get(id)) {
+            return Ok(key);
+        }
+        if id == Some(&self.secret_id) || method == "HS256" {
+            return Ok(&self.secret);
+        }
+        Err(VerifyError::unknown_key(kid, method))
+    }
+}
+
+fn header(method: &str, kid: &str) -> String {
+    let header = if kid.is_empty() {
+        json!({"alg": method, "typ": "JWT"})
+    } else {
+        json!({"alg": method, "kid": kid, "typ": "JWT"})
+    };
+    URL_SAFE_NO_PAD.encode(header.to_string()) + "."
+}
