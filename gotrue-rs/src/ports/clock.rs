@@ -7,7 +7,7 @@ use chrono::{DateTime, Utc};
 use futures::future::BoxFuture;
 
 /// A source of time that a test can hold in its hand.
-pub trait Clock: Send + Sync + 'static {
+pub trait Clock: std::fmt::Debug + Send + Sync + 'static {
     /// The present moment, UTC.
     fn now(&self) -> DateTime<Utc>;
 

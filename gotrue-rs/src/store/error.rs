@@ -1,7 +1,7 @@
 //! What the database may answer instead of rows, and how it becomes a refusal.
 
 use gotrue_rules::domain::error as refusal;
-use gotrue_rules::domain::error::{Kind, Text};
+use gotrue_rules::domain::error::{DatabaseError, Kind, Text};
 
 /// The result of a statement.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -56,14 +56,14 @@ impl Error {
             _ => return None,
         };
         let details = error.try_downcast_ref::<sqlx::postgres::PgDatabaseError>();
-        Some(Kind::Postgres {
+        Some(Kind::Postgres(Box::new(DatabaseError {
             status,
             sqlstate: sqlstate.into_owned(),
             message: error.message().to_owned(),
             hint: details.and_then(|it| it.hint()).map(str::to_owned),
             detail: details.and_then(|it| it.detail()).map(str::to_owned),
             wrapped: wrapped.clone(),
-        })
+        })))
     }
 }
 

@@ -1,8 +1,14 @@
 //! The one home of SQL: a file per table, a function per statement. Times come in as values, never from `now()`.
 
+pub mod accounts;
+pub mod audit;
 pub mod error;
+pub mod flow_state;
 pub mod migrate;
+pub mod one_time_tokens;
+pub mod refresh_tokens;
 pub mod rows;
+pub mod sessions;
 pub mod statement;
 pub mod users;
 
@@ -11,5 +17,8 @@ pub use statement::{Connection, Statement};
 
 /// Every statement there is, for the test that prepares each against the schema.
 pub fn statements() -> impl Iterator<Item = &'static Statement> {
-    [users::ALL].into_iter().flatten().copied()
+    [accounts::ALL, audit::ALL, flow_state::ALL, one_time_tokens::ALL, refresh_tokens::ALL, sessions::ALL, users::ALL]
+        .into_iter()
+        .flatten()
+        .copied()
 }

@@ -45,23 +45,27 @@ pub enum Kind {
         /// `length`, `characters`, `pwned`, in this order.
         reasons: Vec<&'static str>,
     },
-    /// An error the database raised and the legacy API version shows (SQLSTATE and texts); `endpoints.md` §1.4.
-    Postgres {
-        /// The status: 500, or what `PTxxx` says.
-        status: u16,
-        /// The five characters of the SQLSTATE.
-        sqlstate: String,
-        /// The database's message.
-        message: String,
-        /// Its hint.
-        hint: Option<String>,
-        /// Its detail.
-        detail: Option<String>,
-        /// What the error is in the other API version, and in redirects.
-        wrapped: Text,
-    },
+    /// An error the database raised, which the legacy API version shows; `endpoints.md` §1.4.
+    Postgres(Box<DatabaseError>),
     /// Everything else: 500 without an id.
     Other,
+}
+
+/// What the database said (SQLSTATE and texts), and the error it is in the other API version and in redirects.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DatabaseError {
+    /// The status: 500, or what `PTxxx` says.
+    pub status: u16,
+    /// The five characters of the SQLSTATE.
+    pub sqlstate: String,
+    /// The database's message.
+    pub message: String,
+    /// Its hint.
+    pub hint: Option<String>,
+    /// Its detail.
+    pub detail: Option<String>,
+    /// The message of the error it was wrapped in.
+    pub wrapped: Text,
 }
 
 /// The code of an error without one of its own at status 500.
@@ -140,7 +144,8 @@ impl Error {
     /// The status the client sees.
     pub fn status(&self) -> u16 {
         match &self.kind {
-            Kind::Http { status, .. } | Kind::Postgres { status, .. } => *status,
+            Kind::Http { status, .. } => *status,
+            Kind::Postgres(said) => said.status,
             Kind::OAuth { .. } => 400,
             Kind::WeakPassword { .. } => 422,
             Kind::Other => 500,
@@ -151,7 +156,7 @@ impl Error {
     pub fn code(&self) -> &'static str {
         match &self.kind {
             Kind::Http { code: Some(code), .. } => code,
-            Kind::Http { status: 500, .. } | Kind::Postgres { .. } | Kind::Other => UNEXPECTED_FAILURE,
+            Kind::Http { status: 500, .. } | Kind::Postgres(_) | Kind::Other => UNEXPECTED_FAILURE,
             Kind::Http { .. } | Kind::OAuth { .. } => "unknown",
             Kind::WeakPassword { .. } => "weak_password",
         }
@@ -163,7 +168,7 @@ impl Error {
             Kind::Http { message, .. } => message,
             Kind::OAuth { description, .. } => description,
             Kind::WeakPassword { message, .. } => message,
-            Kind::Postgres { wrapped, .. } => wrapped,
+            Kind::Postgres(said) => &said.wrapped,
             Kind::Other => OTHER_MESSAGE,
         }
     }

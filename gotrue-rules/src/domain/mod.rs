@@ -1,5 +1,6 @@
 //! Rules: functions from values to values. They take `now`, never a clock.
 
+pub mod audit;
 pub mod error;
 pub mod policy;
 pub mod secret;

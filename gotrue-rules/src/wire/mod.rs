@@ -1,4 +1,5 @@
 //! JSON shapes and how bodies are read.
 
+pub mod error;
 pub mod go_json;
 pub mod requests;

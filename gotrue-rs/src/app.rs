@@ -1,0 +1,51 @@
+//! The application: what the operator decided and the ports to the outside, fixed when the server starts.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use gotrue_rules::domain::policy::Policy;
+use sqlx::PgPool;
+
+use crate::journal::Journal;
+use crate::ports::clock::SharedClock;
+use crate::ports::entropy::Entropy;
+use crate::ports::hashing::HashingPool;
+
+/// Everything a request needs that is not the request's own.
+#[derive(Debug)]
+pub struct App {
+    /// What the operator decided.
+    pub policy: Policy,
+    /// The database.
+    pub pool: PgPool,
+    /// The time.
+    pub clock: SharedClock,
+    /// Randomness; each request forks its own stream.
+    pub entropy: Entropy,
+    /// Password hashing on threads of its own.
+    pub hashing: Arc<HashingPool>,
+    /// Journals kept for tests; keeps nothing unless asked.
+    pub journals: Journals,
+}
+
+/// The journals of requests, kept only where a test asks for them.
+#[derive(Debug, Default)]
+pub struct Journals(Option<Mutex<Vec<Arc<Journal>>>>);
+
+impl Journals {
+    /// Keeps every journal from now on: for tests.
+    pub fn kept() -> Self {
+        Self(Some(Mutex::default()))
+    }
+
+    /// Keeps a journal if journals are kept.
+    pub fn keep(&self, journal: &Arc<Journal>) {
+        if let Some(kept) = &self.0 {
+            kept.lock().unwrap_or_else(PoisonError::into_inner).push(journal.clone());
+        }
+    }
+
+    /// The journal of the latest request.
+    pub fn latest(&self) -> Option<Arc<Journal>> {
+        self.0.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner).last().cloned()
+    }
+}

@@ -1,0 +1,135 @@
+//! What every request carries: the application as it was when the request came, one moment of time, its own stream of
+//! entropy, the request's facts, what the guards found, and the journal.
+
+use std::sync::Arc;
+
+use chrono::TimeDelta;
+use gotrue_rules::domain::error::Result;
+use gotrue_rules::domain::session::Session;
+use gotrue_rules::domain::user::{Account, Time};
+use serde_json::{Map, Value};
+
+use crate::app::App;
+use crate::http::body::RequestBody;
+use crate::http::request_info::RequestInfo;
+use crate::journal::Journal;
+use crate::ports::entropy::Entropy;
+use crate::store::{self, Connection};
+
+/// The context of one request.
+#[derive(Debug)]
+pub struct Cx {
+    /// The application as it was when the request came.
+    pub app: Arc<App>,
+    /// When the request came. Rows written for it are stamped with [`Cx::stamp`].
+    pub now: Time,
+    /// The request's own randomness.
+    pub entropy: Entropy,
+    /// The request apart from its body.
+    pub request: RequestInfo,
+    /// The body, read when first needed.
+    pub body: RequestBody,
+    /// What the guards found.
+    pub found: Found,
+    /// What the request did so far.
+    pub journal: Arc<Journal>,
+}
+
+/// What guards leave for the handler.
+#[derive(Debug, Default)]
+pub struct Found {
+    /// Who asks, once the guard `Caller` has been passed.
+    pub caller: Option<Caller>,
+    /// The administrator, once the guard `Admin` has been passed.
+    pub admin: Option<Admin>,
+}
+
+/// A signed-in account.
+#[derive(Debug, Clone)]
+pub struct Caller {
+    /// The account of the token's `sub`.
+    pub account: Account,
+    /// The session of its `session_id`; none for a token without one.
+    pub session: Option<Session>,
+    /// The verified claims.
+    pub claims: Map<String, Value>,
+}
+
+/// Somebody with an administrator's role.
+#[derive(Debug, Clone)]
+pub struct Admin {
+    /// The role in the token: the actor's name in the audit log.
+    pub role: String,
+    /// The verified claims.
+    pub claims: Map<String, Value>,
+}
+
+impl Cx {
+    /// The context of a request that has just come.
+    pub fn new(app: Arc<App>, request: RequestInfo, body: RequestBody) -> Self {
+        let now = app.clock.now();
+        let entropy = app.entropy.fork();
+        let journal = Arc::new(Journal::default());
+        app.journals.keep(&journal);
+        Self { app, now, entropy, request, body, found: Found::default(), journal }
+    }
+
+    /// Statements that stand alone.
+    pub fn db(&self) -> Connection {
+        Connection::pooled(self.app.pool.clone(), self.journal.clone())
+    }
+
+    /// An open transaction; dropped it rolls back.
+    pub async fn begin(&self) -> store::Result<Connection> {
+        Connection::begin(&self.app.pool, self.journal.clone()).await
+    }
+
+    /// The moment of the `n`-th row of this request: a microsecond apart, so that "newest first" is their order.
+    pub fn stamp(&self, n: u32) -> Time {
+        self.now + TimeDelta::microseconds(i64::from(n))
+    }
+
+    /// All bytes of the body.
+    pub async fn bytes(&self) -> Result<bytes::Bytes> {
+        self.body.bytes().await
+    }
+
+    /// The signed-in account; the route table puts the guard `Caller` before every handler that asks.
+    pub fn caller(&self) -> Result<&Caller> {
+        self.found.caller.as_ref().ok_or_else(|| unguarded("Caller"))
+    }
+
+    /// The administrator; the route table puts the guard `Admin` before every handler that asks.
+    pub fn admin(&self) -> Result<&Admin> {
+        self.found.admin.as_ref().ok_or_else(|| unguarded("Admin"))
+    }
+
+    /// The audience in which accounts are looked up and made: `X-JWT-AUD`, else the verified token's own unless its
+    /// role is an administrator's, else the configured one (`endpoints.md` §1.6).
+    pub fn audience(&self) -> String {
+        if let Some(asked) = self.request.header("x-jwt-aud").filter(|asked| !asked.is_empty()) {
+            return asked.to_owned();
+        }
+        let claims = self.found.caller.as_ref().map(|caller| &caller.claims).filter(|claims| !self.is_admins(claims));
+        claims.and_then(first_audience).unwrap_or_else(|| self.app.policy.jwt.aud.clone())
+    }
+
+    /// Whether verified claims hold an administrator's role.
+    pub fn is_admins(&self, claims: &Map<String, Value>) -> bool {
+        let role = claims.get("role").and_then(Value::as_str).unwrap_or_default();
+        self.app.policy.jwt.admin_roles.iter().any(|admin| admin == role)
+    }
+}
+
+/// The first audience of verified claims, if they name one.
+pub fn first_audience(claims: &Map<String, Value>) -> Option<String> {
+    let named = match claims.get("aud")? {
+        Value::Array(all) => all.first()?.as_str()?,
+        one => one.as_str()?,
+    };
+    Some(named.to_owned()).filter(|named| !named.is_empty())
+}
+
+fn unguarded(guard: &str) -> gotrue_rules::domain::error::Error {
+    gotrue_rules::domain::error::Error::other(format!("the route lacks the guard {guard}"))
+}

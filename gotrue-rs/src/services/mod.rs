@@ -1,0 +1,3 @@
+//! Verbs that several flows share. A service takes the request's context and a connection, never a request.
+
+pub mod audit;

@@ -1,0 +1,3 @@
+//! Sessions: the only place that mints tokens.
+
+pub mod open;

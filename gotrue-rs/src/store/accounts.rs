@@ -1,0 +1,265 @@
+//! Accounts written with what hangs on them: an account is one row of `auth.users`, its identities, its pending
+//! one-time tokens and the audit rows that tell of it, and one statement writes them all.
+
+use gotrue_rules::domain::user::{Account, Identity, Time};
+use serde_json::Value;
+use uuid::Uuid;
+
+use super::Result;
+use super::audit::{AuditArrays, AuditRow, audit_insert};
+use super::rows::{AccountRow, account_columns};
+use super::statement::{Connection, Statement, args};
+
+const INSERT: Statement = Statement {
+    name: "accounts.insert",
+    sql: concat!(
+        "WITH u AS (
+             INSERT INTO users (instance_id, id, aud, role, email, phone, encrypted_password, email_confirmed_at,
+                                phone_confirmed_at, confirmation_token, recovery_token, email_change_token_new,
+                                email_change, email_change_token_current, email_change_confirm_status, phone_change,
+                                phone_change_token, reauthentication_token, raw_app_meta_data, raw_user_meta_data,
+                                is_super_admin, is_sso_user, is_anonymous, created_at, updated_at)
+             VALUES ('00000000-0000-0000-0000-000000000000', $1, $2, $3, $4, $5, $6, $7,
+                     $8, '', '', '', '', '', 0, '', '', '', $9, $10, false, $11, $12, $13, $13)
+             RETURNING id
+         ), i AS (
+             INSERT INTO identities (id, user_id, provider, provider_id, identity_data, last_sign_in_at, created_at,
+                                     updated_at)
+             SELECT $14, u.id, $15, $16, $17, $13, $13, $13 FROM u WHERE $14::uuid IS NOT NULL
+         )
+         ",
+        audit_insert!(18, 19, 20, 21)
+    ),
+};
+
+/// Writes a new account with its first identity, if it has one.
+pub async fn insert(db: &mut Connection, account: &Account, audit: Vec<AuditRow>) -> Result<()> {
+    let audit = AuditArrays::of(audit);
+    let identity = account.identities.first();
+    let values = args![
+        account.id,
+        account.aud.as_str(),
+        account.role.as_str(),
+        account.email.as_deref(),
+        account.phone.as_deref(),
+        account.encrypted_password.as_deref().unwrap_or_default(),
+        account.email_confirmed_at,
+        account.phone_confirmed_at,
+        Value::Object(account.app_metadata.clone()),
+        Value::Object(account.user_metadata.clone()),
+        account.is_sso_user,
+        account.is_anonymous,
+        account.created_at,
+        identity.map(|it| it.id),
+        identity.map(|it| it.provider.as_str()),
+        identity.map(|it| it.provider_id.as_str()),
+        identity.map(|it| Value::Object(it.identity_data.clone())),
+        audit.ids,
+        audit.payloads,
+        audit.times,
+        audit.addresses,
+    ];
+    db.execute(&INSERT, values).await?;
+    Ok(())
+}
+
+/// What a confirmation writes.
+#[derive(Debug)]
+pub struct Confirmation<'a> {
+    /// The account.
+    pub user_id: Uuid,
+    /// The stored hash that was presented; it is cleared, and of two at once one wins.
+    pub token: &'a str,
+    /// The request's moment.
+    pub now: Time,
+    /// `users.encrypted_password`, where the confirmation sets one.
+    pub password: Option<&'a str>,
+    /// What the audit log is told.
+    pub audit: Vec<AuditRow>,
+}
+
+const CONFIRM_EMAIL: Statement = Statement {
+    name: "accounts.confirm_email",
+    sql: concat!(
+        "WITH u AS (
+             UPDATE users
+             SET confirmation_token = '',
+                 email_confirmed_at = $3,
+                 raw_user_meta_data = COALESCE(raw_user_meta_data, '{}') || '{\"email_verified\": true}',
+                 encrypted_password = COALESCE($4, encrypted_password),
+                 updated_at = $3
+             WHERE id = $1
+               AND confirmation_token = $2
+             RETURNING *
+         ), i AS (
+             UPDATE identities
+             SET identity_data = identity_data || '{\"email_verified\": true}', updated_at = $3
+             WHERE user_id = (SELECT id FROM u)
+               AND provider = 'email'
+             RETURNING *
+         ), o AS (
+             DELETE FROM one_time_tokens WHERE user_id = (SELECT id FROM u)
+         ), a AS (
+             ",
+        audit_insert!(5, 6, 7, 8),
+        " WHERE EXISTS (SELECT FROM u)
+         )
+         SELECT ",
+        account_columns!(),
+        " FROM u"
+    ),
+};
+
+/// Confirms the address if the hash is still the pending one: the account then, else none.
+pub async fn confirm_email(db: &mut Connection, confirmation: Confirmation<'_>) -> Result<Option<Account>> {
+    confirm(db, &CONFIRM_EMAIL, confirmation).await
+}
+
+const CONFIRM_PHONE: Statement = Statement {
+    name: "accounts.confirm_phone",
+    sql: concat!(
+        "WITH u AS (
+             UPDATE users
+             SET confirmation_token = '',
+                 phone_confirmed_at = $3,
+                 encrypted_password = COALESCE($4, encrypted_password),
+                 updated_at = $3
+             WHERE id = $1
+               AND confirmation_token = $2
+             RETURNING *
+         ), o AS (
+             DELETE FROM one_time_tokens WHERE user_id = (SELECT id FROM u)
+         ), a AS (
+             ",
+        audit_insert!(5, 6, 7, 8),
+        " WHERE EXISTS (SELECT FROM u)
+         )
+         SELECT ",
+        account_columns!(),
+        " FROM u"
+    ),
+};
+
+/// Confirms the number if the hash is still the pending one: the account then, else none.
+pub async fn confirm_phone(db: &mut Connection, confirmation: Confirmation<'_>) -> Result<Option<Account>> {
+    confirm(db, &CONFIRM_PHONE, confirmation).await
+}
+
+async fn confirm(db: &mut Connection, statement: &Statement, it: Confirmation<'_>) -> Result<Option<Account>> {
+    let audit = AuditArrays::of(it.audit);
+    let values =
+        args![it.user_id, it.token, it.now, it.password, audit.ids, audit.payloads, audit.times, audit.addresses];
+    let row: Option<AccountRow> = db.optional(statement, values).await?;
+    Ok(row.map(|row| row.0))
+}
+
+/// What `PUT /user` and its kin change at once; an absent part stays.
+#[derive(Debug, Default)]
+pub struct Changes<'a> {
+    /// The new `raw_user_meta_data`.
+    pub user_metadata: Option<Value>,
+    /// The new `raw_app_meta_data`.
+    pub app_metadata: Option<Value>,
+    /// The new password hash; it also clears every pending token.
+    pub password: Option<&'a str>,
+    /// With a new password: end all sessions but this one (all, if it is none).
+    pub keep_session: Option<Uuid>,
+}
+
+const UPDATE: Statement = Statement {
+    name: "accounts.update",
+    sql: concat!(
+        "WITH u AS (
+             UPDATE users
+             SET raw_user_meta_data = COALESCE($3, raw_user_meta_data),
+                 raw_app_meta_data = COALESCE($4, raw_app_meta_data),
+                 encrypted_password = COALESCE($5, encrypted_password),
+                 confirmation_token = CASE WHEN $5::text IS NULL THEN confirmation_token ELSE '' END,
+                 recovery_token = CASE WHEN $5::text IS NULL THEN recovery_token ELSE '' END,
+                 email_change_token_current = CASE WHEN $5::text IS NULL THEN email_change_token_current ELSE '' END,
+                 email_change_token_new = CASE WHEN $5::text IS NULL THEN email_change_token_new ELSE '' END,
+                 phone_change_token = CASE WHEN $5::text IS NULL THEN phone_change_token ELSE '' END,
+                 reauthentication_token = CASE WHEN $5::text IS NULL THEN reauthentication_token ELSE '' END,
+                 updated_at = $2
+             WHERE id = $1
+             RETURNING *
+         ), s AS (
+             DELETE FROM sessions
+             WHERE user_id = $1
+               AND $5::text IS NOT NULL
+               AND ($6::uuid IS NULL OR id <> $6)
+         ), o AS (
+             DELETE FROM one_time_tokens WHERE user_id = $1 AND $5::text IS NOT NULL
+         ), a AS (",
+        audit_insert!(7, 8, 9, 10),
+        ")
+         SELECT ",
+        account_columns!(),
+        " FROM u"
+    ),
+};
+
+/// Changes an account; none if it is gone.
+pub async fn update(
+    db: &mut Connection,
+    user_id: Uuid,
+    now: Time,
+    changes: Changes<'_>,
+    audit: Vec<AuditRow>,
+) -> Result<Option<Account>> {
+    let audit = AuditArrays::of(audit);
+    let values = args![
+        user_id,
+        now,
+        changes.user_metadata,
+        changes.app_metadata,
+        changes.password,
+        changes.keep_session,
+        audit.ids,
+        audit.payloads,
+        audit.times,
+        audit.addresses,
+    ];
+    let row: Option<AccountRow> = db.optional(&UPDATE, values).await?;
+    Ok(row.map(|row| row.0))
+}
+
+const SET_PASSWORD: Statement = Statement {
+    name: "accounts.set_password",
+    sql: "UPDATE users SET encrypted_password = $3 WHERE id = $1 AND encrypted_password = $2",
+};
+
+/// Replaces a stored hash by another of the same password, unless it has changed meanwhile.
+pub async fn rehash(db: &mut Connection, user_id: Uuid, old: &str, new: &str) -> Result<u64> {
+    db.execute(&SET_PASSWORD, args![user_id, old, new]).await
+}
+
+const REPLACE_IDENTITY: Statement = Statement {
+    name: "accounts.replace_identity",
+    sql: "WITH gone AS (
+              DELETE FROM identities WHERE user_id = $2 AND provider <> $3
+          ), u AS (
+              UPDATE users SET raw_user_meta_data = $5, updated_at = $6 WHERE id = $2
+          )
+          INSERT INTO identities (id, user_id, provider, provider_id, identity_data, last_sign_in_at, created_at,
+                                  updated_at)
+          VALUES ($1, $2, $3, $4, $5, $6, $6, $6)",
+};
+
+/// Gives an account an identity of a kind that it lacks and takes the others away; its data becomes the metadata.
+pub async fn replace_identity(db: &mut Connection, identity: &Identity) -> Result<()> {
+    let data = Value::Object(identity.identity_data.clone());
+    let values = args![
+        identity.id,
+        identity.user_id,
+        identity.provider.as_str(),
+        identity.provider_id.as_str(),
+        data,
+        identity.created_at,
+    ];
+    db.execute(&REPLACE_IDENTITY, values).await?;
+    Ok(())
+}
+
+/// Every statement of this file.
+pub const ALL: &[&Statement] = &[&INSERT, &CONFIRM_EMAIL, &CONFIRM_PHONE, &UPDATE, &SET_PASSWORD, &REPLACE_IDENTITY];

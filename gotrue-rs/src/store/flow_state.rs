@@ -1,0 +1,149 @@
+//! `auth.flow_state`: PKCE flows from the request to the exchange of the code.
+
+use gotrue_rules::domain::user::{Account, Time};
+use sqlx::postgres::PgRow;
+use sqlx::{FromRow, Row};
+use uuid::Uuid;
+
+use super::Result;
+use super::rows::{AccountRow, account_columns};
+use super::statement::{Connection, Statement, args};
+
+/// A flow to be stored.
+#[derive(Debug)]
+pub struct NewFlow<'a> {
+    /// `id`.
+    pub id: Uuid,
+    /// `user_id`, for the e-mail kinds.
+    pub user_id: Option<Uuid>,
+    /// `auth_code`: what `?code=` will carry.
+    pub auth_code: Uuid,
+    /// `code_challenge`.
+    pub challenge: &'a str,
+    /// `code_challenge_method`: `s256` or `plain`.
+    pub challenge_method: &'a str,
+    /// `provider_type`.
+    pub provider_type: &'a str,
+    /// `authentication_method`.
+    pub method: &'a str,
+    /// When it was asked for.
+    pub now: Time,
+}
+
+const INSERT: Statement = Statement {
+    name: "flow_state.insert",
+    sql: "INSERT INTO flow_state (id, user_id, auth_code, code_challenge_method, code_challenge, provider_type,
+                                  provider_access_token, provider_refresh_token, authentication_method, email_optional,
+                                  created_at, updated_at)
+          VALUES ($1, $2, $3, $4::code_challenge_method, $5, $6, '', '', $7, false, $8, $8)",
+};
+
+/// Stores a flow.
+pub async fn insert(db: &mut Connection, flow: NewFlow<'_>) -> Result<()> {
+    let values = args![
+        flow.id,
+        flow.user_id,
+        flow.auth_code.to_string(),
+        flow.challenge_method,
+        flow.challenge,
+        flow.provider_type,
+        flow.method,
+        flow.now,
+    ];
+    db.execute(&INSERT, values).await?;
+    Ok(())
+}
+
+const STAMP_CODE: Statement = Statement {
+    name: "flow_state.stamp_code",
+    sql: "UPDATE flow_state
+          SET auth_code_issued_at = $3, updated_at = $3
+          WHERE id = (SELECT id
+                      FROM flow_state
+                      WHERE user_id = $1
+                        AND authentication_method = $2
+                      ORDER BY created_at DESC
+                      LIMIT 1)
+          RETURNING auth_code",
+};
+
+/// The code of the account's newest flow of that method, from now on issued; none if there is no such flow.
+pub async fn stamp_code(db: &mut Connection, user_id: Uuid, method: &str, now: Time) -> Result<Option<String>> {
+    let row: Option<(Option<String>,)> = db.optional(&STAMP_CODE, args![user_id, method, now]).await?;
+    Ok(row.and_then(|(code,)| code))
+}
+
+/// A flow whose code has been presented.
+#[derive(Debug)]
+pub struct Flow {
+    /// `id`.
+    pub id: Uuid,
+    /// `code_challenge`; none for an implicit flow.
+    pub challenge: Option<String>,
+    /// `code_challenge_method`.
+    pub challenge_method: Option<String>,
+    /// `provider_type`.
+    pub provider_type: String,
+    /// `authentication_method`.
+    pub method: String,
+    /// `provider_access_token`, if the provider gave one.
+    pub provider_access_token: Option<String>,
+    /// `provider_refresh_token`, if the provider gave one.
+    pub provider_refresh_token: Option<String>,
+    /// `auth_code_issued_at`.
+    pub auth_code_issued_at: Option<Time>,
+    /// `created_at`.
+    pub created_at: Time,
+    /// The account that the code signs in.
+    pub account: Account,
+}
+
+impl FromRow<'_, PgRow> for Flow {
+    fn from_row(row: &PgRow) -> sqlx::Result<Self> {
+        let token =
+            |column| Ok::<_, sqlx::Error>(row.try_get::<Option<String>, _>(column)?.filter(|it| !it.is_empty()));
+        Ok(Self {
+            id: row.try_get("flow_id")?,
+            challenge: row.try_get("flow_challenge")?,
+            challenge_method: row.try_get("flow_challenge_method")?,
+            provider_type: row.try_get("flow_provider_type")?,
+            method: row.try_get("flow_method")?,
+            provider_access_token: token("flow_access_token")?,
+            provider_refresh_token: token("flow_refresh_token")?,
+            auth_code_issued_at: row.try_get("flow_code_issued_at")?,
+            created_at: row.try_get::<Option<Time>, _>("flow_created_at")?.unwrap_or_default(),
+            account: AccountRow::from_row(row)?.0,
+        })
+    }
+}
+
+const BY_CODE: Statement = Statement {
+    name: "flow_state.by_code",
+    sql: concat!(
+        "SELECT f.id AS flow_id, f.code_challenge AS flow_challenge,
+                f.code_challenge_method::text AS flow_challenge_method, f.provider_type AS flow_provider_type,
+                f.authentication_method AS flow_method, f.provider_access_token AS flow_access_token,
+                f.provider_refresh_token AS flow_refresh_token, f.auth_code_issued_at AS flow_code_issued_at,
+                f.created_at AS flow_created_at, ",
+        account_columns!(),
+        "
+         FROM flow_state f
+         JOIN users u ON u.id = f.user_id
+         WHERE f.auth_code = $1"
+    ),
+};
+
+/// The flow of a code, with its account; none for a code that is unknown or has no account yet.
+pub async fn by_code(db: &mut Connection, code: &str) -> Result<Option<Flow>> {
+    db.optional(&BY_CODE, args![code]).await
+}
+
+const DELETE: Statement = Statement { name: "flow_state.delete", sql: "DELETE FROM flow_state WHERE id = $1" };
+
+/// Uses a flow up: how many rows that was tells which of two exchanges won.
+pub async fn delete(db: &mut Connection, id: Uuid) -> Result<u64> {
+    db.execute(&DELETE, args![id]).await
+}
+
+/// Every statement of this table.
+pub const ALL: &[&Statement] = &[&INSERT, &STAMP_CODE, &BY_CODE, &DELETE];

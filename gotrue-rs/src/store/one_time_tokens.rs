@@ -1,0 +1,131 @@
+//! `auth.one_time_tokens` and the columns of `auth.users` that hold the same hashes. Only this file knows that a
+//! secret has two homes.
+
+use gotrue_rules::domain::user::{Account, Time};
+use uuid::Uuid;
+
+use super::Result;
+use super::audit::{AuditArrays, AuditRow, audit_insert};
+use super::rows::{AccountRow, account_columns};
+use super::statement::{Connection, Statement, args};
+
+/// A slot: one pending secret per account and slot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Slot {
+    /// `confirmation_token`: sign-up by address or number, invitation.
+    Confirmation,
+    /// `recovery_token`: recovery and magic link.
+    Recovery,
+    /// `reauthentication_token`.
+    Reauthentication,
+}
+
+impl Slot {
+    /// `one_time_tokens.token_type`.
+    pub fn token_type(self) -> &'static str {
+        match self {
+            Self::Confirmation => "confirmation_token",
+            Self::Recovery => "recovery_token",
+            Self::Reauthentication => "reauthentication_token",
+        }
+    }
+}
+
+/// A secret to be stored.
+#[derive(Debug)]
+pub struct Issued<'a> {
+    /// Whose it is.
+    pub user_id: Uuid,
+    /// The slot; what stood there is replaced.
+    pub slot: Slot,
+    /// The hash, with `pkce_` in front where the flow is PKCE.
+    pub hash: &'a str,
+    /// The address or number it went to, lower case.
+    pub relates_to: &'a str,
+    /// The id of the row.
+    pub id: Uuid,
+    /// When it was sent.
+    pub now: Time,
+    /// What the audit log is told.
+    pub audit: Vec<AuditRow>,
+}
+
+macro_rules! issue {
+    ($column:literal, $sent_at:literal) => {
+        concat!(
+            "WITH u AS (
+                 UPDATE users SET ", $column, " = $2, ", $sent_at, " = $6, updated_at = $6 WHERE id = $1
+             ), o AS (
+                 INSERT INTO one_time_tokens (id, user_id, token_type, token_hash, relates_to, created_at, updated_at)
+                 VALUES ($5, $1, $3::one_time_token_type, $2, $4, $6::timestamptz AT TIME ZONE 'utc',
+                         $6::timestamptz AT TIME ZONE 'utc')
+                 ON CONFLICT (user_id, token_type) DO UPDATE
+                 SET id = EXCLUDED.id,
+                     token_hash = EXCLUDED.token_hash,
+                     relates_to = EXCLUDED.relates_to,
+                     created_at = EXCLUDED.created_at,
+                     updated_at = EXCLUDED.updated_at
+             )
+             ", audit_insert!(7, 8, 9, 10)
+        )
+    };
+}
+
+const ISSUE_CONFIRMATION: Statement =
+    Statement { name: "one_time_tokens.issue_confirmation", sql: issue!("confirmation_token", "confirmation_sent_at") };
+const ISSUE_RECOVERY: Statement =
+    Statement { name: "one_time_tokens.issue_recovery", sql: issue!("recovery_token", "recovery_sent_at") };
+const ISSUE_REAUTHENTICATION: Statement = Statement {
+    name: "one_time_tokens.issue_reauthentication",
+    sql: issue!("reauthentication_token", "reauthentication_sent_at"),
+};
+
+/// Stores a secret in both homes and starts its clock.
+pub async fn issue(db: &mut Connection, issued: Issued<'_>) -> Result<()> {
+    let statement = match issued.slot {
+        Slot::Confirmation => &ISSUE_CONFIRMATION,
+        Slot::Recovery => &ISSUE_RECOVERY,
+        Slot::Reauthentication => &ISSUE_REAUTHENTICATION,
+    };
+    let audit = AuditArrays::of(issued.audit);
+    let values = args![
+        issued.user_id,
+        issued.hash,
+        issued.slot.token_type(),
+        issued.relates_to,
+        issued.id,
+        issued.now,
+        audit.ids,
+        audit.payloads,
+        audit.times,
+        audit.addresses,
+    ];
+    db.execute(statement, values).await?;
+    Ok(())
+}
+
+const ACCOUNT_OF: Statement = Statement {
+    name: "one_time_tokens.account_of",
+    sql: concat!(
+        "SELECT ",
+        account_columns!(),
+        "
+         FROM one_time_tokens o
+         JOIN users u ON u.id = o.user_id
+         WHERE o.token_hash = $1
+           AND o.token_type::text = ANY($2)
+           AND u.instance_id = '00000000-0000-0000-0000-000000000000'
+         ORDER BY array_position($2, o.token_type::text)
+         LIMIT 1"
+    ),
+};
+
+/// The account whose pending secret in one of these slots has exactly this hash.
+pub async fn account_of(db: &mut Connection, hash: &str, slots: &[Slot]) -> Result<Option<Account>> {
+    let types: Vec<&str> = slots.iter().map(|slot| slot.token_type()).collect();
+    let row: Option<AccountRow> = db.optional(&ACCOUNT_OF, args![hash, types]).await?;
+    Ok(row.map(|row| row.0))
+}
+
+/// Every statement of this table.
+pub const ALL: &[&Statement] = &[&ISSUE_CONFIRMATION, &ISSUE_RECOVERY, &ISSUE_REAUTHENTICATION, &ACCOUNT_OF];

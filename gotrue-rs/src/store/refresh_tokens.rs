@@ -1,0 +1,336 @@
+//! `auth.refresh_tokens` (version 1), and the writes of a refresh in both versions. The fast lane rotates in one
+//! statement or returns no row; everything else is a read, a rule, a read under a lock and a write.
+
+use std::net::IpAddr;
+
+use gotrue_rules::domain::session::Session;
+use gotrue_rules::domain::user::{Account, Time};
+use sqlx::postgres::PgRow;
+use sqlx::types::ipnetwork::IpNetwork;
+use sqlx::{FromRow, Row};
+use uuid::Uuid;
+
+use super::Result;
+use super::audit::{AuditArrays, AuditRow, audit_insert};
+use super::rows::{AccountAndSession, AccountRow, SessionRow, account_columns, session_columns};
+use super::statement::{Connection, Statement, args};
+
+/// What a refresh writes about the client.
+#[derive(Debug, Clone)]
+pub struct Client {
+    /// `sessions.user_agent`.
+    pub user_agent: Option<String>,
+    /// `sessions.ip`.
+    pub ip: Option<IpAddr>,
+}
+
+/// What the fast lane needs.
+#[derive(Debug)]
+pub struct FastLane<'a> {
+    /// The presented token.
+    pub token: &'a str,
+    /// The token that replaces it.
+    pub successor: String,
+    /// The request's moment.
+    pub now: Time,
+    /// Sessions made before this are past their time-box; none for no time-box.
+    pub timebox_cutoff: Option<Time>,
+    /// Sessions last refreshed before this are idle for too long; none for no limit.
+    pub inactivity_cutoff: Option<Time>,
+    /// The client.
+    pub client: Client,
+    /// Ids of the two audit rows (`token_refreshed`, `token_revoked`); empty when no rows are written.
+    pub audit_ids: Vec<Uuid>,
+}
+
+const ROTATE_FAST: Statement = Statement {
+    name: "refresh_tokens.rotate_fast",
+    sql: concat!(
+        "WITH t AS (
+             SELECT t.id, t.token, s.id AS session_id, s.user_id
+             FROM refresh_tokens t
+             JOIN sessions s ON s.id = t.session_id
+             JOIN users u ON u.id = s.user_id
+             WHERE t.token = $1
+               AND t.instance_id = '00000000-0000-0000-0000-000000000000'
+               AND t.revoked = false
+               AND s.oauth_client_id IS NULL
+               AND (s.not_after IS NULL OR s.not_after >= $3)
+               AND ($4::timestamptz IS NULL OR s.created_at >= $4)
+               AND ($5::timestamptz IS NULL
+                    OR COALESCE(s.refreshed_at AT TIME ZONE 'utc', GREATEST(t.updated_at, s.created_at)) >= $5)
+               AND (u.banned_until IS NULL OR u.banned_until <= $3)
+             FOR UPDATE OF t, s SKIP LOCKED
+         ), old AS (
+             UPDATE refresh_tokens SET revoked = true, updated_at = $3 WHERE id = (SELECT id FROM t)
+         ), new AS (
+             INSERT INTO refresh_tokens (instance_id, token, user_id, revoked, created_at, updated_at, parent, session_id)
+             SELECT '00000000-0000-0000-0000-000000000000', $2, t.user_id::text, false, $3, $3, t.token, t.session_id
+             FROM t
+         ), s AS (
+             UPDATE sessions
+             SET refreshed_at = $3::timestamptz AT TIME ZONE 'utc', updated_at = $3, user_agent = $6, ip = $7
+             WHERE id = (SELECT session_id FROM t)
+             RETURNING *
+         ), u AS (
+             UPDATE users SET updated_at = $3 WHERE id = (SELECT user_id FROM t) RETURNING *
+         ), a AS (
+             INSERT INTO audit_log_entries (instance_id, id, payload, created_at, ip_address)
+             SELECT '00000000-0000-0000-0000-000000000000', e.id,
+                    json_strip_nulls(json_build_object(
+                        'action', CASE e.n WHEN 1 THEN 'token_refreshed' ELSE 'token_revoked' END,
+                        'actor_id', u.id,
+                        'actor_name', NULLIF(u.raw_user_meta_data ->> 'full_name', ''),
+                        'actor_username', COALESCE(NULLIF(u.phone, ''), u.email, ''),
+                        'actor_via_sso', u.is_sso_user,
+                        'log_type', 'token')),
+                    $3::timestamptz + (e.n - 1) * interval '1 microsecond', ''
+             FROM u, unnest($8::uuid[]) WITH ORDINALITY AS e (id, n)
+         )
+         SELECT ", account_columns!(), ", ", session_columns!(), " FROM u CROSS JOIN s"
+    ),
+};
+
+/// Rotates an unrevoked token of a valid session in one statement, or answers none and has done nothing.
+pub async fn rotate_fast(db: &mut Connection, lane: FastLane<'_>) -> Result<Option<AccountAndSession>> {
+    let values = args![
+        lane.token,
+        lane.successor,
+        lane.now,
+        lane.timebox_cutoff,
+        lane.inactivity_cutoff,
+        lane.client.user_agent,
+        lane.client.ip.map(IpNetwork::from),
+        lane.audit_ids,
+    ];
+    db.optional(&ROTATE_FAST, values).await
+}
+
+/// A token with all that the rule looks at.
+#[derive(Debug)]
+pub struct TokenFacts {
+    /// `id`.
+    pub id: i64,
+    /// Whether it has been exchanged or revoked.
+    pub revoked: bool,
+    /// When it was last touched.
+    pub updated_at: Time,
+    /// The session's newest unrevoked token.
+    pub active: Option<ActiveToken>,
+    /// Whose it is.
+    pub account: Account,
+    /// Its session; tokens older than the sessions table have none.
+    pub session: Option<Session>,
+}
+
+/// The newest unrevoked token of a session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ActiveToken {
+    /// The token.
+    pub token: String,
+    /// The token it replaced.
+    pub parent: Option<String>,
+}
+
+impl FromRow<'_, PgRow> for TokenFacts {
+    fn from_row(row: &PgRow) -> sqlx::Result<Self> {
+        let active: Option<String> = row.try_get("active_token")?;
+        let parent: Option<String> = row.try_get("active_parent")?;
+        Ok(Self {
+            id: row.try_get("token_id")?,
+            revoked: row.try_get::<Option<bool>, _>("token_revoked")?.unwrap_or(false),
+            updated_at: row.try_get::<Option<Time>, _>("token_updated_at")?.unwrap_or_default(),
+            active: active.map(|token| ActiveToken { token, parent }),
+            account: AccountRow::from_row(row)?.0,
+            session: SessionRow::from_row(row)?.0,
+        })
+    }
+}
+
+macro_rules! facts {
+    ($join:literal, $lock:literal) => {
+        concat!(
+            "SELECT t.id AS token_id, t.revoked AS token_revoked, t.updated_at AS token_updated_at,
+                    newest.token AS active_token, newest.parent AS active_parent,
+                    ",
+            account_columns!(),
+            ", ",
+            session_columns!(),
+            "
+             FROM refresh_tokens t
+             JOIN users u ON u.id = t.user_id::uuid
+             ",
+            $join,
+            " JOIN sessions s ON s.id = t.session_id
+             LEFT JOIN LATERAL (
+                 SELECT n.token, n.parent
+                 FROM refresh_tokens n
+                 WHERE n.session_id = t.session_id
+                   AND n.revoked = false
+                 ORDER BY n.id DESC
+                 LIMIT 1
+             ) newest ON true
+             WHERE t.token = $1
+               AND t.instance_id = '00000000-0000-0000-0000-000000000000'
+             ",
+            $lock
+        )
+    };
+}
+
+const FACTS: Statement = Statement { name: "refresh_tokens.facts", sql: facts!("LEFT", "") };
+const FACTS_LOCKED: Statement =
+    Statement { name: "refresh_tokens.facts_locked", sql: facts!("INNER", "FOR UPDATE OF t, s SKIP LOCKED") };
+
+/// The token with its session and account, if there is such a token.
+pub async fn facts(db: &mut Connection, token: &str) -> Result<Option<TokenFacts>> {
+    db.optional(&FACTS, args![token]).await
+}
+
+/// The same under a lock on token and session; none when somebody else holds it.
+pub async fn facts_locked(db: &mut Connection, token: &str) -> Result<Option<TokenFacts>> {
+    db.optional(&FACTS_LOCKED, args![token]).await
+}
+
+const SESSION: Statement = Statement {
+    name: "sessions.with_account",
+    sql: concat!(
+        "SELECT ",
+        account_columns!(),
+        ", ",
+        session_columns!(),
+        "
+         FROM sessions s JOIN users u ON u.id = s.user_id
+         WHERE s.id = $1"
+    ),
+};
+const SESSION_LOCKED: Statement = Statement {
+    name: "sessions.with_account_locked",
+    sql: concat!(
+        "SELECT ",
+        account_columns!(),
+        ", ",
+        session_columns!(),
+        "
+         FROM sessions s JOIN users u ON u.id = s.user_id
+         WHERE s.id = $1
+         FOR UPDATE OF s SKIP LOCKED"
+    ),
+};
+
+/// The session that a token of version 2 names, with its account.
+pub async fn session(db: &mut Connection, id: Uuid) -> Result<Option<AccountAndSession>> {
+    db.optional(&SESSION, args![id]).await
+}
+
+/// The same under a lock; none when somebody else holds it.
+pub async fn session_locked(db: &mut Connection, id: Uuid) -> Result<Option<AccountAndSession>> {
+    db.optional(&SESSION_LOCKED, args![id]).await
+}
+
+/// What a refresh changes, once the rule has decided.
+#[derive(Debug)]
+pub struct Refreshed {
+    /// The session.
+    pub session_id: Uuid,
+    /// Its account.
+    pub user_id: Uuid,
+    /// The request's moment.
+    pub now: Time,
+    /// The client.
+    pub client: Client,
+    /// The token of version 1 that is exchanged now: its id and the successor.
+    pub rotation: Option<Rotation>,
+    /// The new counter and, for a session that changes to version 2 now, its key.
+    pub counter: Option<(i64, Option<String>)>,
+    /// What the audit log is told.
+    pub audit: Vec<AuditRow>,
+}
+
+/// An exchange of a token of version 1.
+#[derive(Debug)]
+pub struct Rotation {
+    /// The row that is revoked.
+    pub id: i64,
+    /// Its token: the successor's parent.
+    pub token: String,
+    /// The successor.
+    pub successor: String,
+    /// Whether the successor is revoked at once, because the session changes to version 2.
+    pub is_retired: bool,
+}
+
+const WRITE: Statement = Statement {
+    name: "sessions.refresh",
+    sql: concat!(
+        "WITH s AS (
+             UPDATE sessions
+             SET refreshed_at = $3::timestamptz AT TIME ZONE 'utc',
+                 updated_at = $3,
+                 user_agent = $4,
+                 ip = $5,
+                 refresh_token_counter = COALESCE($10, refresh_token_counter),
+                 refresh_token_hmac_key = COALESCE($11, refresh_token_hmac_key)
+             WHERE id = $1
+             RETURNING *
+         ), old AS (
+             UPDATE refresh_tokens SET revoked = true, updated_at = $3 WHERE id = $6
+         ), new AS (
+             INSERT INTO refresh_tokens (instance_id, token, user_id, revoked, created_at, updated_at, parent, session_id)
+             SELECT '00000000-0000-0000-0000-000000000000', $8, s.user_id::text, $9, $3, $3, $7, s.id
+             FROM s
+             WHERE $6::bigint IS NOT NULL
+         ), touched AS (
+             UPDATE users SET updated_at = $3 WHERE id = $2 AND $6::bigint IS NOT NULL
+         ), a AS (", audit_insert!(12, 13, 14, 15), ")
+         SELECT ", account_columns!(), ", ", session_columns!(), "
+         FROM users u CROSS JOIN s
+         WHERE u.id = $2"
+    ),
+};
+
+/// Writes a refresh and returns account and session as they are then.
+pub async fn write(db: &mut Connection, refreshed: Refreshed) -> Result<Option<AccountAndSession>> {
+    let audit = AuditArrays::of(refreshed.audit);
+    let rotation = refreshed.rotation;
+    let (counter, key) = refreshed.counter.unzip();
+    let values = args![
+        refreshed.session_id,
+        refreshed.user_id,
+        refreshed.now,
+        refreshed.client.user_agent,
+        refreshed.client.ip.map(IpNetwork::from),
+        rotation.as_ref().map(|it| it.id),
+        rotation.as_ref().map(|it| it.token.as_str()),
+        rotation.as_ref().map(|it| it.successor.as_str()),
+        rotation.as_ref().is_some_and(|it| it.is_retired),
+        counter,
+        key.flatten(),
+        audit.ids,
+        audit.payloads,
+        audit.times,
+        audit.addresses,
+    ];
+    db.optional(&WRITE, values).await
+}
+
+const REVOKE_FAMILY: Statement = Statement {
+    name: "refresh_tokens.revoke_family",
+    sql: "UPDATE refresh_tokens SET revoked = true, updated_at = $2 WHERE session_id = $1 AND revoked = false",
+};
+
+/// Revokes every unrevoked token of the session; the session stays.
+pub async fn revoke_family(db: &mut Connection, session_id: Uuid, now: Time) -> Result<u64> {
+    db.execute(&REVOKE_FAMILY, args![session_id, now]).await
+}
+
+const DELETE: Statement = Statement { name: "refresh_tokens.delete", sql: "DELETE FROM refresh_tokens WHERE id = $1" };
+
+/// Deletes a token that has no session.
+pub async fn delete(db: &mut Connection, id: i64) -> Result<u64> {
+    db.execute(&DELETE, args![id]).await
+}
+
+/// Every statement of this table.
+pub const ALL: &[&Statement] =
+    &[&ROTATE_FAST, &FACTS, &FACTS_LOCKED, &SESSION, &SESSION_LOCKED, &WRITE, &REVOKE_FAMILY, &DELETE];

@@ -1,0 +1,172 @@
+//! `auth.sessions` with the rows that are written together with them: methods and the first refresh token.
+
+use std::net::IpAddr;
+
+use gotrue_rules::domain::session::Session;
+use gotrue_rules::domain::user::{Account, Time};
+use sqlx::types::ipnetwork::IpNetwork;
+use uuid::Uuid;
+
+use super::Result;
+use super::audit::{AuditArrays, AuditRow, audit_insert};
+use super::rows::{AccountRow, SessionRow, account_columns, session_columns};
+use super::statement::{Connection, Statement, args};
+
+/// A session to be opened.
+#[derive(Debug)]
+pub struct NewSession {
+    /// `id`.
+    pub id: Uuid,
+    /// Whose it is.
+    pub user_id: Uuid,
+    /// `created_at`, and the account's `last_sign_in_at`.
+    pub now: Time,
+    /// `not_after`.
+    pub not_after: Option<Time>,
+    /// `user_agent`.
+    pub user_agent: Option<String>,
+    /// `ip`.
+    pub ip: Option<IpAddr>,
+    /// `oauth_client_id`.
+    pub oauth_client_id: Option<Uuid>,
+    /// `scopes`.
+    pub scopes: Option<String>,
+    /// The first refresh token of version 1; none for a session whose tokens are of version 2.
+    pub refresh_token: Option<String>,
+    /// `refresh_token_hmac_key` of version 2.
+    pub hmac_key: Option<String>,
+    /// The id of the method's row.
+    pub amr_id: Uuid,
+    /// How it was proved.
+    pub method: &'static str,
+    /// What the audit log is told.
+    pub audit: Vec<AuditRow>,
+}
+
+const OPEN: Statement = Statement {
+    name: "sessions.open",
+    sql: concat!(
+        "WITH u AS (
+             UPDATE users SET last_sign_in_at = $3, updated_at = $3 WHERE id = $2 RETURNING *
+         ), s AS (
+             INSERT INTO sessions (id, user_id, created_at, updated_at, aal, not_after, user_agent, ip,
+                                   oauth_client_id, scopes, refresh_token_hmac_key, refresh_token_counter)
+             SELECT $1, u.id, $3, $3, 'aal1', $4, $5, $6, $7, $8, $9, CASE WHEN $9 IS NULL THEN NULL ELSE 0 END
+             FROM u
+             RETURNING id, user_id
+         ), t AS (
+             INSERT INTO refresh_tokens (instance_id, token, user_id, revoked, created_at, updated_at, session_id)
+             SELECT '00000000-0000-0000-0000-000000000000', $10, s.user_id::text, false, $3, $3, s.id
+             FROM s
+             WHERE $10::text IS NOT NULL
+         ), c AS (
+             INSERT INTO mfa_amr_claims (id, session_id, authentication_method, created_at, updated_at)
+             SELECT $11, s.id, $12, $3, $3 FROM s
+         ), a AS (",
+        audit_insert!(13, 14, 15, 16),
+        ")
+         SELECT ",
+        account_columns!(),
+        " FROM u"
+    ),
+};
+
+/// Opens a session: the account as it is then, or none if it is gone. One statement, alone or in a transaction.
+pub async fn open(db: &mut Connection, new: NewSession) -> Result<Option<Account>> {
+    let audit = AuditArrays::of(new.audit);
+    let values = args![
+        new.id,
+        new.user_id,
+        new.now,
+        new.not_after,
+        new.user_agent,
+        new.ip.map(IpNetwork::from),
+        new.oauth_client_id,
+        new.scopes,
+        new.hmac_key,
+        new.refresh_token,
+        new.amr_id,
+        new.method,
+        audit.ids,
+        audit.payloads,
+        audit.times,
+        audit.addresses,
+    ];
+    let row: Option<AccountRow> = db.optional(&OPEN, values).await?;
+    Ok(row.map(|row| row.0))
+}
+
+const OF_ACCOUNT: Statement = Statement {
+    name: "sessions.of_account",
+    sql: concat!(
+        "SELECT ",
+        session_columns!(),
+        ",
+                (SELECT max(t.updated_at) FROM refresh_tokens t WHERE t.session_id = s.id AND NOT t.revoked)
+                    AS token_updated_at
+         FROM sessions s
+         WHERE s.user_id = $1"
+    ),
+};
+
+/// A session of an account with when its active refresh token of version 1 was last touched.
+#[derive(Debug)]
+pub struct SessionWithToken {
+    /// The session.
+    pub session: Session,
+    /// `updated_at` of the active refresh token.
+    pub token_updated_at: Option<Time>,
+}
+
+impl sqlx::FromRow<'_, sqlx::postgres::PgRow> for SessionWithToken {
+    fn from_row(row: &sqlx::postgres::PgRow) -> sqlx::Result<Self> {
+        let session = SessionRow::from_row(row)?.0.ok_or(sqlx::Error::RowNotFound)?;
+        Ok(Self { session, token_updated_at: sqlx::Row::try_get(row, "token_updated_at")? })
+    }
+}
+
+/// All sessions of the account.
+pub async fn of_account(db: &mut Connection, user_id: Uuid) -> Result<Vec<SessionWithToken>> {
+    db.all(&OF_ACCOUNT, args![user_id]).await
+}
+
+/// Which sessions of an account to end.
+#[derive(Debug, Clone, Copy)]
+pub enum Ending {
+    /// All of them.
+    All,
+    /// This one.
+    Only(Uuid),
+    /// All but this one.
+    AllBut(Uuid),
+}
+
+const DELETE: Statement = Statement {
+    name: "sessions.delete",
+    sql: concat!(
+        "WITH s AS (
+             DELETE FROM sessions
+             WHERE user_id = $1
+               AND ($2::uuid IS NULL OR id = $2)
+               AND ($3::uuid IS NULL OR id <> $3)
+         )
+         ",
+        audit_insert!(4, 5, 6, 7)
+    ),
+};
+
+/// Ends sessions of the account; their methods and refresh tokens go with them. Audit rows ride along.
+pub async fn delete(db: &mut Connection, user_id: Uuid, ending: Ending, audit: Vec<AuditRow>) -> Result<()> {
+    let (only, but) = match ending {
+        Ending::All => (None, None),
+        Ending::Only(id) => (Some(id), None),
+        Ending::AllBut(id) => (None, Some(id)),
+    };
+    let audit = AuditArrays::of(audit);
+    let values = args![user_id, only, but, audit.ids, audit.payloads, audit.times, audit.addresses];
+    db.execute(&DELETE, values).await?;
+    Ok(())
+}
+
+/// Every statement of this table.
+pub const ALL: &[&Statement] = &[&OPEN, &OF_ACCOUNT, &DELETE];
