@@ -1,5 +1,10 @@
 //! JSON shapes and how bodies are read.
 
 pub mod error;
+pub mod factor;
 pub mod go_json;
+pub mod identity;
 pub mod requests;
+pub mod session;
+pub mod time;
+pub mod user;

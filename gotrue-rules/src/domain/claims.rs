@@ -1,0 +1,150 @@
+//! The claims of an access token (`tokens-and-sessions.md` §1).
+
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+
+use super::policy::Policy;
+use super::session::{Aal, AmrClaim, Session};
+use super::user::{Account, Time};
+
+/// The claims and when they end.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AccessClaims {
+    /// The claim set.
+    pub claims: Map<String, Value>,
+    /// `exp`, seconds since the epoch.
+    pub expires_at: i64,
+}
+
+/// The methods that lift a session to `aal2`.
+const SECOND_FACTORS: [&str; 3] = ["totp", "mfa/phone", "mfa/webauthn"];
+const SAML: &str = "sso/saml";
+
+/// The level that a session's methods give.
+pub fn aal(amr: &[AmrClaim]) -> Aal {
+    let is_second = |claim: &AmrClaim| SECOND_FACTORS.contains(&claim.method.as_str());
+    if amr.iter().any(is_second) { Aal::Aal2 } else { Aal::Aal1 }
+}
+
+/// The claims for this account and session at this moment.
+pub fn access_token(policy: &Policy, account: &Account, session: &Session, now: Time) -> AccessClaims {
+    let aal = aal(&session.amr);
+    let issued_at = now.timestamp();
+    let expires_at = expiry(policy, account, session, aal, now);
+    let mut claims = Map::new();
+    let mut put = |name: &str, value: Value| claims.insert(name.to_owned(), value);
+    if !policy.jwt.issuer.is_empty() {
+        put("iss", json!(policy.jwt.issuer));
+    }
+    put("sub", json!(account.id));
+    put("aud", json!(account.aud));
+    put("exp", json!(expires_at));
+    put("iat", json!(issued_at));
+    put("email", json!(account.email.as_deref().unwrap_or_default()));
+    put("phone", json!(account.phone.as_deref().unwrap_or_default()));
+    put("app_metadata", Value::Object(account.app_metadata.clone()));
+    put("user_metadata", Value::Object(account.user_metadata.clone()));
+    put("role", json!(account.role));
+    put("aal", json!(aal.as_str()));
+    if !session.amr.is_empty() {
+        put("amr", amr(account, session));
+    }
+    put("session_id", json!(session.id));
+    put("is_anonymous", json!(account.is_anonymous));
+    if let Some(client) = session.oauth_client_id.filter(|id| !id.is_nil()) {
+        put("client_id", json!(client));
+    }
+    if let Some(scopes) = session.scopes.as_deref().filter(|scopes| !scopes.is_empty()) {
+        put("scope", json!(scopes));
+    }
+    AccessClaims { claims, expires_at }
+}
+
+/// A session below the account's highest level may not outlive its window.
+fn expiry(policy: &Policy, account: &Account, session: &Session, aal: Aal, now: Time) -> i64 {
+    let usual = now.timestamp() + policy.jwt.exp;
+    let highest = if account.has_verified_factor() { Aal::Aal2 } else { Aal::Aal1 };
+    match policy.sessions.allow_low_aal.filter(|window| !window.is_zero()) {
+        Some(window) if aal < highest => usual.min(later(session.created_at, window).timestamp()),
+        _ => usual,
+    }
+}
+
+fn later(time: Time, by: Duration) -> Time {
+    chrono::TimeDelta::from_std(by).ok().and_then(|by| time.checked_add_signed(by)).unwrap_or(Time::MAX_UTC)
+}
+
+/// Newest first; a SAML method names its provider when the account has exactly one identity and that is it.
+fn amr(account: &Account, session: &Session) -> Value {
+    let mut entries: Vec<&AmrClaim> = session.amr.iter().collect();
+    entries.sort_by_key(|entry| std::cmp::Reverse(entry.updated_at));
+    let provider = match account.identities.as_slice() {
+        [only] => only.provider.strip_prefix("sso:"),
+        _ => None,
+    };
+    let entry = |entry: &&AmrClaim| {
+        let mut shown = json!({ "method": entry.method, "timestamp": entry.updated_at.timestamp() });
+        if let (SAML, Some(provider)) = (entry.method.as_str(), provider) {
+            shown["provider"] = json!(provider);
+        }
+        shown
+    };
+    entries.iter().map(entry).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::user::{Factor, Identity};
+
+    fn at(seconds: i64) -> Time {
+        Time::from_timestamp(seconds, 0).unwrap()
+    }
+
+    fn session(methods: &[(&str, i64)]) -> Session {
+        let amr = methods.iter().map(|(method, at_)| AmrClaim { method: (*method).into(), updated_at: at(*at_) });
+        Session { amr: amr.collect(), created_at: at(1000), ..Session::default() }
+    }
+
+    #[test]
+    fn methods_stand_newest_first_and_give_the_level() {
+        let session = session(&[("password", 1000), ("totp", 1060), ("magiclink", 940)]);
+        let claims = access_token(&Policy::default(), &Account::default(), &session, at(2000)).claims;
+        let methods: Vec<&str> =
+            claims["amr"].as_array().unwrap().iter().map(|it| it["method"].as_str().unwrap()).collect();
+        assert_eq!(methods, ["totp", "password", "magiclink"]);
+        assert_eq!(claims["aal"], "aal2");
+    }
+
+    #[test]
+    fn absent_claims_are_absent() {
+        let claims = access_token(&Policy::default(), &Account::default(), &session(&[]), at(2000)).claims;
+        for name in ["iss", "amr", "client_id", "scope", "nbf", "jti"] {
+            assert!(!claims.contains_key(name), "{name}");
+        }
+        assert_eq!((&claims["email"], &claims["phone"]), (&json!(""), &json!("")));
+    }
+
+    #[test]
+    fn a_low_session_ends_with_its_window() {
+        let mut policy = Policy::default();
+        policy.sessions.allow_low_aal = Some(Duration::from_mins(10));
+        let factor = Factor { status: "verified".into(), ..Factor::default() };
+        let protected = Account { factors: vec![factor], ..Account::default() };
+        let expiry = |account: &Account, methods: &[(&str, i64)]| {
+            access_token(&policy, account, &session(methods), at(1240)).expires_at
+        };
+        assert_eq!(expiry(&protected, &[("password", 1000)]), 1600);
+        assert_eq!(expiry(&protected, &[("password", 1000), ("totp", 1100)]), 1240 + 3600);
+        assert_eq!(expiry(&Account::default(), &[("password", 1000)]), 1240 + 3600);
+    }
+
+    #[test]
+    fn a_saml_method_names_its_provider() {
+        let identity = Identity { provider: "sso:11111111-2222-4333-8444-555555555555".into(), ..Identity::default() };
+        let account = Account { identities: vec![identity], ..Account::default() };
+        let claims = access_token(&Policy::default(), &account, &session(&[(SAML, 1000)]), at(2000)).claims;
+        assert_eq!(claims["amr"][0]["provider"], "11111111-2222-4333-8444-555555555555");
+    }
+}
