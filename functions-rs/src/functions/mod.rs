@@ -1,0 +1,3 @@
+//! The built-in functions.
+
+pub mod send_submission;

@@ -1,0 +1,3 @@
+//! `send-submission`: the shop's form.
+
+pub mod text;

@@ -1,0 +1,136 @@
+//! Where a call comes from. The address of the connection counts, unless that is a proxy the operator named: a header that
+//! anyone can write never decides alone whom a limit hits.
+
+use std::net::{IpAddr, Ipv4Addr};
+
+use http::{HeaderMap, HeaderName};
+use ipnet::{IpNet, Ipv4Net, Ipv6Net};
+
+static FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+
+/// The address a call comes from, in one form: an IPv4 address that was written as IPv6 is IPv4.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Peer(IpAddr);
+
+impl Peer {
+    /// The peer at this address.
+    pub fn new(address: IpAddr) -> Self {
+        Self(address.to_canonical())
+    }
+
+    /// A peer that could not be told: all of these share their limits.
+    pub fn unknown() -> Self {
+        Self(IpAddr::V4(Ipv4Addr::UNSPECIFIED))
+    }
+
+    /// The address.
+    pub fn address(self) -> IpAddr {
+        self.0
+    }
+
+    /// What limits count by: the address, or for IPv6 the /64 that one customer owns whole.
+    pub fn network(self) -> IpNet {
+        match self.0 {
+            IpAddr::V4(address) => Ipv4Net::from(address).into(),
+            IpAddr::V6(address) => Ipv6Net::new_assert(address, 64).trunc().into(),
+        }
+    }
+}
+
+/// The proxies whose `X-Forwarded-For` is believed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TrustedProxies(Vec<IpNet>);
+
+impl TrustedProxies {
+    /// Proxies in these networks; none: the header is never read.
+    pub fn new(networks: impl IntoIterator<Item = IpNet>) -> Self {
+        Self(networks.into_iter().collect())
+    }
+
+    /// The peer of a connection from `address` that sent these headers: the last hop that is not one of the proxies. What
+    /// stands before it was written by others and is not read.
+    pub fn peer(&self, address: IpAddr, headers: &HeaderMap) -> Peer {
+        let mut peer = Peer::new(address);
+        let lines: Vec<_> = headers.get_all(&FORWARDED_FOR).iter().collect();
+        let mut hops = lines.iter().rev().flat_map(|line| line.as_bytes().rsplit(|byte| *byte == b','));
+        while self.contains(peer) {
+            let Some(hop) = hops.next() else { break };
+            let Some(address) = hop_address(hop) else { break };
+            peer = Peer::new(address);
+        }
+        peer
+    }
+
+    fn contains(&self, peer: Peer) -> bool {
+        self.0.iter().any(|network| network.contains(&peer.address()))
+    }
+}
+
+/// The address of a hop, with or without a port: `192.0.2.1`, `192.0.2.1:80`, `2001:db8::1`, `[2001:db8::1]:80`.
+fn hop_address(hop: &[u8]) -> Option<IpAddr> {
+    let hop = std::str::from_utf8(hop).ok()?.trim();
+    let bare = hop.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+    let with_port = || hop.parse::<std::net::SocketAddr>().ok().map(|socket| socket.ip());
+    bare.unwrap_or(hop).parse().ok().or_else(with_port)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn headers(lines: &[&str]) -> HeaderMap {
+        lines.iter().map(|line| (FORWARDED_FOR.clone(), line.parse().expect("a header"))).collect()
+    }
+
+    fn peer(trusted: &[&str], address: &str, lines: &[&str]) -> String {
+        let trusted = TrustedProxies::new(trusted.iter().map(|it| it.parse().expect("a network")));
+        trusted.peer(address.parse().expect("an address"), &headers(lines)).address().to_string()
+    }
+
+    #[test]
+    fn d1_without_a_trusted_proxy_the_header_is_not_read() {
+        assert_eq!(peer(&[], "192.0.2.7", &["198.51.100.1"]), "192.0.2.7");
+        assert_eq!(peer(&["10.0.0.0/8"], "192.0.2.7", &["198.51.100.1"]), "192.0.2.7");
+    }
+
+    #[test]
+    fn d1_the_last_hop_that_is_no_proxy_is_the_peer() {
+        let trusted = ["10.0.0.0/8", "fd00::/8"];
+        for (address, lines, expected) in [
+            ("10.0.0.1", vec!["198.51.100.1"], "198.51.100.1"),
+            ("10.0.0.1", vec!["203.0.113.9, 198.51.100.1"], "198.51.100.1"),
+            ("10.0.0.1", vec!["203.0.113.9", "198.51.100.1 , 10.9.9.9"], "198.51.100.1"),
+            ("10.0.0.1", vec!["198.51.100.1:4711"], "198.51.100.1"),
+            ("fd00::1", vec!["[2001:db8::5]:443"], "2001:db8::5"),
+            ("fd00::1", vec!["[2001:db8::5]"], "2001:db8::5"),
+            ("::ffff:10.0.0.1", vec!["::ffff:198.51.100.1"], "198.51.100.1"),
+            ("10.0.0.1", vec!["198.51.100.1, nonsense"], "10.0.0.1"),
+            ("10.0.0.1", vec![""], "10.0.0.1"),
+            ("10.0.0.1", vec![], "10.0.0.1"),
+            ("10.0.0.1", vec!["10.0.0.2"], "10.0.0.2"),
+        ] {
+            assert_eq!(peer(&trusted, address, &lines), expected, "{address} {lines:?}");
+        }
+    }
+
+    #[test]
+    fn d1_one_customer_is_one_network_in_every_spelling() {
+        let network = |text: &str| Peer::new(text.parse().expect("an address")).network().to_string();
+        assert_eq!(network("192.0.2.7"), "192.0.2.7/32");
+        assert_eq!(network("::ffff:192.0.2.7"), "192.0.2.7/32");
+        assert_eq!(network("2001:db8:0:1::1"), "2001:db8:0:1::/64");
+        assert_eq!(network("2001:0db8:0000:0001:ffff:ffff:ffff:ffff"), "2001:db8:0:1::/64");
+    }
+
+    proptest! {
+        #[test]
+        fn d1_a_stranger_cannot_choose_who_they_are(address: std::net::Ipv4Addr, lines in prop::collection::vec("[ -~]{0,40}", 0..4)) {
+            let trusted = TrustedProxies::new(["10.0.0.0/8".parse().expect("a network")]);
+            prop_assume!(address.octets()[0] != 10);
+            let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+            prop_assert_eq!(trusted.peer(address.into(), &headers(&lines)), Peer::new(address.into()));
+        }
+    }
+}

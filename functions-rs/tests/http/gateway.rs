@@ -1,0 +1,208 @@
+//! What stands before every function.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use bytes::Bytes;
+use functions_rs::{Answer, Caller, Function, FunctionError, Functions, Invocation, Limits, router};
+use futures::future::BoxFuture;
+use gotrue_rs::ports::entropy::Entropy;
+use http::Request;
+use serde_json::json;
+
+use crate::support::{ADA, Seen, StillClock, credentials, send};
+
+type Outcome<'a> = BoxFuture<'a, Result<Answer, FunctionError>>;
+
+/// Answers with what it got.
+struct Echo(&'static str);
+
+impl Function for Echo {
+    fn name(&self) -> &'static str {
+        self.0
+    }
+
+    fn call<'a>(&'a self, invocation: &'a Invocation) -> Outcome<'a> {
+        let caller = match &invocation.caller {
+            Caller::Nobody => "nobody".to_owned(),
+            Caller::Anonymous => "anonymous".to_owned(),
+            Caller::ServiceRole => "service".to_owned(),
+            Caller::User(user) => user.id.to_string(),
+        };
+        let seen = json!({
+            "method": invocation.method.as_str(),
+            "path": invocation.path,
+            "query": invocation.query,
+            "body": String::from_utf8_lossy(&invocation.body),
+            "caller": caller,
+        });
+        Box::pin(async move { Answer::json(&seen) })
+    }
+}
+
+/// Fails in the way of its name.
+struct Failing(&'static str);
+
+impl Function for Failing {
+    fn name(&self) -> &'static str {
+        self.0
+    }
+
+    fn call<'a>(&'a self, _: &'a Invocation) -> Outcome<'a> {
+        Box::pin(async move {
+            match self.0 {
+                "panics" => panic!("secret of the inside"),
+                "hangs" => std::future::pending().await,
+                "busy" => Err(FunctionError::too_many("over_limit", "At most 3 per hour", Duration::from_millis(1200))),
+                _ => Err(FunctionError::failed("asking the database", "password authentication failed")),
+            }
+        })
+    }
+}
+
+fn gateway(sleep_ends: bool) -> Router {
+    let functions = Functions::new(Arc::new(credentials()), Arc::new(StillClock { sleep_ends }), Entropy::from_seed(1))
+        .with(Echo("open"), false)
+        .with(Echo("guarded"), true)
+        .with(Failing("panics"), false)
+        .with(Failing("hangs"), false)
+        .with(Failing("busy"), false)
+        .with(Failing("fails"), false)
+        .limited(Limits { body: 100, ..Limits::default() });
+    router(functions)
+}
+
+async fn call(method: &str, path: &str, headers: &[(&str, &str)], body: impl Into<Body>) -> Seen {
+    let request = Request::builder().method(method).uri(format!("/functions/v1{path}"));
+    let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
+    send(&gateway(false), request.body(body.into()).expect("a request")).await
+}
+
+#[tokio::test]
+async fn every_method_reaches_a_function() {
+    for method in ["GET", "POST", "PUT", "PATCH", "DELETE"] {
+        let seen = call(method, "/open", &[("x-region", "eu-west-1"), ("x-client-info", "x")], "hello").await;
+        assert_eq!(seen.status, 200);
+        assert_eq!(seen.json()["method"], method);
+        assert_eq!(seen.json()["body"], "hello");
+    }
+}
+
+#[tokio::test]
+async fn a_method_that_edge_functions_do_not_know_is_refused() {
+    let seen = call("PROPFIND", "/open", &[], "").await;
+    assert_eq!(seen.error().0, 405);
+    assert_eq!(seen.header("allow"), "GET, POST, PUT, PATCH, DELETE, OPTIONS");
+    assert_eq!(call("HEAD", "/open", &[], "").await.status, 405);
+}
+
+#[tokio::test]
+async fn what_follows_the_name_is_the_functions_own() {
+    let seen = call("GET", "/open/a%2Fb/../c?forceFunctionRegion=eu-west-1", &[], "").await.json();
+    assert_eq!(seen["path"], "/a%2Fb/../c");
+    assert_eq!(seen["query"], "forceFunctionRegion=eu-west-1");
+}
+
+#[tokio::test]
+async fn f3_a_name_that_is_not_there_is_404_however_it_is_written() {
+    for path in ["", "/", "/unknown", "/OPEN", "/open%2F", "/%6fpen", "//open", "/../open", "/open;x", "/.", "/%00"] {
+        let seen = call("POST", path, &[], "").await;
+        let expected = (404, "NOT_FOUND".to_owned(), "Requested function was not found".to_owned());
+        assert_eq!(seen.error(), expected, "{path}");
+        assert_eq!(seen.header("access-control-allow-origin"), "*", "{path}");
+    }
+}
+
+#[tokio::test]
+async fn a_preflight_is_answered_for_every_name() {
+    for path in ["/open", "/guarded", "/unknown"] {
+        let asked = [
+            ("origin", "https://shop.example"),
+            ("access-control-request-method", "POST"),
+            ("access-control-request-headers", "authorization,x-client-info,idempotency-key"),
+            ("authorization", "Bearer nonsense"),
+        ];
+        let seen = call("OPTIONS", path, &asked, "").await;
+        assert_eq!(seen.status, 204);
+        assert_eq!(seen.header("access-control-allow-origin"), "*");
+        assert_eq!(seen.header("access-control-allow-methods"), "GET, POST, PUT, PATCH, DELETE, OPTIONS");
+        assert_eq!(seen.header("access-control-allow-headers"), "authorization,x-client-info,idempotency-key");
+    }
+}
+
+#[tokio::test]
+async fn a7_no_answer_lets_a_page_use_somebodys_cookies() {
+    for (method, path) in [("OPTIONS", "/open"), ("POST", "/open"), ("POST", "/fails"), ("POST", "/unknown")] {
+        let seen = call(method, path, &[("origin", "https://evil.example")], "").await;
+        assert_eq!(seen.header("access-control-allow-origin"), "*");
+        assert!(!seen.headers.contains_key("access-control-allow-credentials"));
+    }
+}
+
+#[tokio::test]
+async fn a_guarded_function_takes_a_token_or_a_key() {
+    let anonymous = call("POST", "/guarded", &[], "").await;
+    assert_eq!(anonymous.error(), (401, "UNAUTHORIZED_NO_AUTH_HEADER".into(), "Missing authorization header".into()));
+    for (header, expected) in [
+        (("apikey", "sb_publishable_test"), "anonymous"),
+        (("apikey", "sb_secret_test"), "service"),
+        (("authorization", "Bearer sb_publishable_test"), "anonymous"),
+        (("authorization", "Bearer token-of-ada"), ADA),
+    ] {
+        assert_eq!(call("POST", "/guarded", &[header], "").await.json()["caller"], expected);
+    }
+}
+
+#[tokio::test]
+async fn a_bad_token_is_401_even_where_none_is_needed() {
+    let headers = [("authorization", "Bearer expired"), ("apikey", "sb_publishable_test")];
+    for path in ["/open", "/guarded"] {
+        let seen = call("POST", path, &headers, "").await;
+        assert_eq!(seen.error(), (401, "UNAUTHORIZED_INVALID_JWT_FORMAT".into(), "Invalid JWT".into()));
+        assert_eq!(seen.header("access-control-allow-origin"), "*");
+    }
+    assert_eq!(call("POST", "/open", &[("apikey", "sb_publishable_old")], "").await.status, 401);
+    assert_eq!(call("POST", "/open", &[], "").await.json()["caller"], "nobody");
+}
+
+#[tokio::test]
+async fn g3_a_body_is_read_up_to_its_limit() {
+    assert_eq!(call("POST", "/open", &[], "x".repeat(100)).await.status, 200);
+    let parts = futures::stream::iter((0..30).map(|_| Ok::<_, std::io::Error>(Bytes::from("0123456789"))));
+    for body in [Body::from("x".repeat(101)), Body::from_stream(parts)] {
+        let seen = call("POST", "/open", &[], body).await;
+        assert_eq!(seen.error().0, 413);
+        assert_eq!(seen.error().1, "PAYLOAD_TOO_LARGE");
+    }
+    let broken = futures::stream::iter([Ok(Bytes::from("{")), Err(std::io::Error::other("reset"))]);
+    assert_eq!(call("POST", "/open", &[], Body::from_stream(broken)).await.error().0, 400);
+}
+
+#[tokio::test]
+async fn g4_a_panic_is_a_500_that_tells_nothing() {
+    let gateway = gateway(false);
+    for path in ["/panics", "/fails", "/panics"] {
+        let request = Request::post(format!("/functions/v1{path}")).body(Body::empty()).expect("a request");
+        let seen = send(&gateway, request).await;
+        let (status, code, message) = seen.error();
+        assert_eq!((status, code.as_str()), (500, "WORKER_ERROR"));
+        assert!(!message.contains("secret") && !message.contains("password"), "{message}");
+        assert_eq!(seen.header("access-control-allow-origin"), "*");
+    }
+}
+
+#[tokio::test]
+async fn g3_a_function_that_hangs_is_a_504() {
+    let request = Request::post("/functions/v1/hangs").body(Body::empty()).expect("a request");
+    assert_eq!(send(&gateway(true), request).await.error().0, 504);
+}
+
+#[tokio::test]
+async fn a_refusal_says_when_to_come_back_in_whole_seconds() {
+    let seen = call("POST", "/busy", &[], "").await;
+    assert_eq!(seen.error(), (429, "over_limit".into(), "At most 3 per hour".into()));
+    assert_eq!(seen.header("retry-after"), "2");
+    assert_eq!(seen.header("access-control-expose-headers"), "sb-error-code, retry-after");
+}
