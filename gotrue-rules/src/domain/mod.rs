@@ -2,8 +2,13 @@
 
 pub mod audit;
 pub mod claims;
+pub mod contact;
 pub mod error;
+pub mod one_time_token;
+pub mod password;
+pub mod pkce;
 pub mod policy;
+pub mod purpose;
 pub mod secret;
 pub mod session;
 pub mod user;
