@@ -40,6 +40,7 @@ export function siteFiles(): Plugin {
       });
       this.emitFile({ type: "asset", fileName: "sitemap.xml", source: sitemap(known) });
       this.emitFile({ type: "asset", fileName: "robots.txt", source: ROBOTS });
+      this.emitFile({ type: "asset", fileName: "site.webmanifest", source: manifest() });
     },
     writeBundle(_, bundle) {
       const page = bundle["index.html"];
@@ -66,6 +67,29 @@ function sitemap(known: string[]): string {
     "</urlset>",
     "",
   ].join("\n");
+}
+
+function manifest(): string {
+  const paper = "#f8f5ef";
+  const icon = (name: string, size: number, purpose: string) => ({
+    src: `/${name}.png`,
+    sizes: `${size}x${size}`,
+    type: "image/png",
+    purpose,
+  });
+  return JSON.stringify({
+    name: `${PRODUCT} & Custom Designs`,
+    short_name: PRODUCT,
+    start_url: paths.catalogue,
+    display: "browser",
+    background_color: paper,
+    theme_color: paper,
+    icons: [
+      icon("icon-192", 192, "any"),
+      icon("icon-512", 512, "any"),
+      icon("icon-maskable-512", 512, "maskable"),
+    ],
+  });
 }
 
 const ROBOTS = `User-agent: *

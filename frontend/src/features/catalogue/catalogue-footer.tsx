@@ -1,6 +1,6 @@
 import { Download, Palette, Smartphone, Zap } from "lucide-react";
 import { Link } from "react-router-dom";
-import { screens } from "../../app/screens.ts";
+import { prefetching } from "../../app/screens.ts";
 import { paths } from "../../shared/paths.ts";
 import { ColourBar } from "./colour-bar.tsx";
 
@@ -20,9 +20,7 @@ export function CatalogueFooter() {
           Ready to add your PayPal payment links?{" "}
           <Link
             to={paths.submission}
-            onPointerEnter={screens.submission}
-            onTouchStart={screens.submission}
-            onFocus={screens.submission}
+            {...prefetching("submission")}
             className="underline decoration-accent decoration-2 underline-offset-[0.18em] hover:decoration-4"
           >
             Contact us

@@ -17,7 +17,7 @@ export function FilterRow({ active, onChoose }: FilterRowProps) {
     <fieldset
       ref={row}
       aria-label="Filter by category"
-      className="row-fade -mx-5 flex gap-2 overflow-x-auto px-5 py-1 pr-12 sm:mx-0 sm:flex-wrap sm:overflow-visible sm:px-0 sm:[mask-image:none]"
+      className="row-fade -mx-5 flex min-w-0 gap-2 overflow-x-auto px-5 py-1 pr-12 sm:mx-0 sm:flex-wrap sm:overflow-visible sm:px-0 sm:[mask-image:none]"
     >
       {[undefined, ...CATEGORIES].map((category) => (
         <button
@@ -25,7 +25,7 @@ export function FilterRow({ active, onChoose }: FilterRowProps) {
           type="button"
           aria-pressed={active === category}
           onClick={() => onChoose(category)}
-          className="min-h-11 shrink-0 rounded-round border border-edge px-4 whitespace-nowrap transition-colors duration-150 hover:border-ink aria-pressed:border-ink aria-pressed:bg-ink aria-pressed:text-paper"
+          className="min-h-11 shrink-0 rounded-small border border-edge px-4 whitespace-nowrap transition-colors duration-150 hover:border-ink aria-pressed:border-ink aria-pressed:bg-ink aria-pressed:text-paper"
         >
           {category ?? "All"}
         </button>

@@ -23,12 +23,12 @@ export function CataloguePage() {
 
   return (
     <div className="mx-auto max-w-wall px-5 sm:px-8 lg:px-12">
-      <header className="pt-8 pb-5 sm:pt-16 sm:pb-8 lg:pt-20">
+      <header className="gap-16 pt-8 pb-5 sm:pt-14 sm:pb-10 lg:flex lg:items-end lg:justify-between lg:pt-20 lg:pb-14">
         <h1
           tabIndex={-1}
-          className="max-w-[14em] text-figure sm:text-poster lg:text-wall"
+          className="max-w-[14em] text-figure sm:text-poster xl:text-giant"
         >{`${PRODUCT} & Custom Designs`}</h1>
-        <p className="mt-4 max-w-text text-ink-soft sm:mt-6 sm:text-lead">
+        <p className="mt-4 max-w-[27em] text-ink-soft sm:mt-6 sm:text-lead lg:mb-1.5">
           Professional, responsive email templates that look right in every inbox, on every device.
         </p>
       </header>

@@ -1,6 +1,6 @@
 import type { CSSProperties } from "react";
 import { Link } from "react-router-dom";
-import { screens } from "../../app/screens.ts";
+import { prefetching } from "../../app/screens.ts";
 import { previews } from "../../previews/index.ts";
 import { paths } from "../../shared/paths.ts";
 import { Badge } from "../../shared/ui/badge.tsx";
@@ -59,9 +59,7 @@ export function TemplateCard({ template, turn, entrance }: TemplateCardProps) {
         <Link
           to={paths.template(template.id)}
           aria-label={`View Template: ${template.title}`}
-          onPointerEnter={screens.template}
-          onTouchStart={screens.template}
-          onFocus={screens.template}
+          {...prefetching("template")}
           className={`${buttonClass("plain")} w-full group-hover:border-accent group-hover:bg-accent group-hover:text-on-accent after:absolute after:inset-0`}
         >
           View Template

@@ -1,4 +1,4 @@
-import { Check } from "lucide-react";
+import { CheckList } from "../../shared/ui/check-list.tsx";
 import type { Category } from "../catalogue/templates.ts";
 import { categoryPromise } from "./category-promises.ts";
 
@@ -6,16 +6,10 @@ import { categoryPromise } from "./category-promises.ts";
 export function CategoryCard({ category }: { category: Category }) {
   const { tagline, benefits } = categoryPromise(category);
   return (
-    <section data-category={category} className="bg-badge p-6 text-badge-ink sm:p-8">
-      <h2 className="text-title">{tagline}</h2>
-      <ul className="mt-5 space-y-2.5">
-        {benefits.map((benefit) => (
-          <li key={benefit} className="flex gap-3">
-            <Check aria-hidden="true" strokeWidth={2.25} className="mt-1.5 size-4.5 shrink-0" />
-            <span>{benefit}</span>
-          </li>
-        ))}
-      </ul>
+    <section data-category={category} className="border border-line bg-sheet p-6 sm:p-8">
+      <span aria-hidden="true" className="mb-5 block h-3 w-12 bg-swatch" />
+      <h2 className="mb-5 text-title">{tagline}</h2>
+      <CheckList items={benefits} />
     </section>
   );
 }

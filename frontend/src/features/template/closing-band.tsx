@@ -1,5 +1,5 @@
 import { Link } from "react-router-dom";
-import { screens } from "../../app/screens.ts";
+import { prefetching } from "../../app/screens.ts";
 import { paths } from "../../shared/paths.ts";
 import { buttonClass } from "../../shared/ui/button.ts";
 
@@ -15,13 +15,7 @@ export function ClosingBand() {
     <div className="grid gap-x-16 gap-y-10 border-t border-line py-10 sm:py-14 lg:grid-cols-2">
       <section className="flex flex-col items-start gap-5">
         <h2 className="text-title">Need Custom Work?</h2>
-        <Link
-          to={paths.submission}
-          onPointerEnter={screens.submission}
-          onTouchStart={screens.submission}
-          onFocus={screens.submission}
-          className={buttonClass("plain")}
-        >
+        <Link to={paths.submission} {...prefetching("submission")} className={buttonClass("plain")}>
           Request Custom Design
         </Link>
       </section>

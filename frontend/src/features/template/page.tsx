@@ -40,15 +40,21 @@ function FoundTemplate({ template }: { template: Template }) {
   return (
     <>
       <TopBar>
-        <div className="flex items-center gap-4">
+        <div className="flex items-center gap-3 sm:gap-4">
           <Badge category={template.category} />
           <Rating />
         </div>
       </TopBar>
       <main className="mx-auto max-w-wall px-5 sm:px-8 lg:px-12">
         {/* On a phone one column, its purchase button kept at the thumb; on a wide screen two, the right one following. */}
-        <div className="flex flex-col gap-10 py-6 sm:py-10 lg:grid lg:grid-cols-[minmax(0,3fr)_minmax(0,2fr)] lg:grid-rows-[auto_auto_1fr] lg:gap-x-16 lg:py-14">
-          <div className="proof">
+        <div className="flex flex-col gap-8 sm:gap-10 py-6 sm:py-10 lg:grid lg:grid-cols-[minmax(0,3fr)_minmax(0,2fr)] lg:grid-rows-[auto_1fr_auto_auto] lg:gap-x-16 lg:gap-y-8 lg:py-14">
+          <div className="lg:col-start-2">
+            <h1 tabIndex={-1} className="text-head xl:text-poster">
+              {template.title}
+            </h1>
+            <p className="mt-4 max-w-text text-ink-soft sm:mt-5">{template.description}</p>
+          </div>
+          <div className="proof lg:col-start-1 lg:row-span-2 lg:row-start-1">
             {preview && (
               <ProofPicture
                 picture={preview.detail}
@@ -59,7 +65,7 @@ function FoundTemplate({ template }: { template: Template }) {
               />
             )}
           </div>
-          <div className="contents lg:col-start-2 lg:row-span-3 lg:row-start-1 lg:block">
+          <div className="contents lg:col-start-2 lg:row-span-3 lg:row-start-2 lg:block">
             <Summary template={template} />
             <Purchase template={template} />
           </div>

@@ -1,6 +1,6 @@
 import { Check, Download, Palette, Send, Shield, Smartphone } from "lucide-react";
 import { Link } from "react-router-dom";
-import { screens } from "../../app/screens.ts";
+import { prefetching } from "../../app/screens.ts";
 import { paths } from "../../shared/paths.ts";
 import { buttonClass } from "../../shared/ui/button.ts";
 import type { Template } from "../catalogue/templates.ts";
@@ -53,13 +53,7 @@ function PurchaseButton({ template }: { template: Template }) {
   const look = `${buttonClass("accent")} w-full`;
   if (template.paymentLink === undefined) {
     return (
-      <Link
-        to={paths.submission}
-        onPointerEnter={screens.submission}
-        onTouchStart={screens.submission}
-        onFocus={screens.submission}
-        className={look}
-      >
+      <Link to={paths.submission} {...prefetching("submission")} className={look}>
         <Send aria-hidden="true" className="size-5" />
         {`Request Custom Design - ${template.price}`}
       </Link>

@@ -3,7 +3,7 @@ import { Star } from "lucide-react";
 /** Display text, the same for every template: not a count of reviews. */
 export function Rating() {
   return (
-    <p className="inline-flex items-center gap-1.5 whitespace-nowrap">
+    <p className="inline-flex items-center gap-1.5 text-small whitespace-nowrap">
       <Star aria-hidden="true" className="size-4 fill-current" />
       (4.9)
     </p>

@@ -1,15 +1,11 @@
 import { CheckList } from "../../shared/ui/check-list.tsx";
 import type { Template } from "../catalogue/templates.ts";
 
-/** What it is, what it costs and what it can do. */
+/** What it costs and what it can do. */
 export function Summary({ template }: { template: Template }) {
   return (
     <section>
-      <h1 tabIndex={-1} className="text-head xl:text-poster">
-        {template.title}
-      </h1>
-      <p className="mt-5 max-w-text text-ink-soft">{template.description}</p>
-      <div className="mt-7 flex flex-wrap items-end gap-x-5 gap-y-2 border-y border-line py-5">
+      <div className="flex flex-wrap items-end gap-x-5 gap-y-2 border-y border-line py-5">
         <p className="font-display text-head leading-none">{template.price}</p>
         <p className="text-small text-ink-soft">
           <span className="block">One-time purchase</span>

@@ -7,10 +7,10 @@ import { paths } from "../paths.ts";
 export function TopBar({ children }: { children?: ReactNode }) {
   return (
     <header className="sticky top-0 z-20 border-b border-line bg-paper">
-      <div className="mx-auto flex min-h-16 max-w-wall flex-wrap items-center justify-between gap-x-4 gap-y-1 px-5 py-2 sm:px-8 lg:px-12">
+      <div className="mx-auto flex min-h-16 max-w-wall flex-wrap items-center justify-between gap-x-3 px-5 py-2 sm:px-8 lg:px-12">
         <Link
           to={paths.catalogue}
-          className="-ml-1 inline-flex min-h-11 items-center gap-2 px-1 font-strong decoration-1 underline-offset-4 hover:underline"
+          className="-ml-1 inline-flex min-h-11 items-center gap-2 px-1 text-small font-strong sm:text-body decoration-1 underline-offset-4 hover:underline"
         >
           <ArrowLeft aria-hidden="true" className="size-5" />
           Back to Templates

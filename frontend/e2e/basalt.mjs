@@ -1,0 +1,70 @@
+// Starts the real binary with a throw-away database, for the browser tests and for those under Node.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+
+const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+const BINARY = process.env.BASALT_BIN ?? `${ROOT}target/debug/basalt`;
+
+/**
+ * @typedef {object} Basalt
+ * @property {string} url
+ * @property {string} publishableKey
+ * @property {string} inboxUrl
+ * @property {() => Promise<void>} stop
+ */
+
+/**
+ * Resolves once the binary serves.
+ *
+ * @returns {Promise<Basalt>}
+ */
+export async function startBasalt() {
+  const child = spawn(BINARY, ["serve", "--port", "0", "--ephemeral", "--json"], {
+    cwd: ROOT,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const ended = once(child, "exit");
+  /** @type {string[]} */
+  const log = [];
+  child.stderr.setEncoding("utf8").on("data", (text) => log.push(text));
+  const started = await Promise.race([
+    firstLine(child.stdout),
+    ended.then(([code]) => {
+      throw new Error(`${BINARY} ended with ${code} before it served:\n${log.join("")}`);
+    }),
+  ]);
+  const { url, publishable_key: publishableKey, inbox_url: inboxUrl } = JSON.parse(started);
+  async function stop() {
+    child.kill("SIGTERM");
+    await ended;
+  }
+  return { url, publishableKey, inboxUrl, stop };
+}
+
+/** @param {import("node:stream").Readable} stream */
+async function firstLine(stream) {
+  let text = "";
+  for await (const part of stream.setEncoding("utf8").iterator({ destroyOnReturn: false })) {
+    text += part;
+    const end = text.indexOf("\n");
+    if (end >= 0) {
+      stream.resume();
+      return text.slice(0, end);
+    }
+  }
+  throw new Error("the binary ended without a line");
+}
+
+/**
+ * The mails that arrived for an address, waiting up to ten seconds for the first.
+ *
+ * @param {string} inboxUrl
+ * @param {string} address
+ * @returns {Promise<{ id: string, to: string, subject: string, link: string, code: string, text: string, html: string }[]>}
+ */
+export async function mailsTo(inboxUrl, address) {
+  const answer = await fetch(`${inboxUrl}.json?to=${encodeURIComponent(address)}&wait=10`);
+  if (!answer.ok) throw new Error(`the inbox answered ${answer.status}: ${await answer.text()}`);
+  return (await answer.json()).messages;
+}

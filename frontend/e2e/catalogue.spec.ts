@@ -1,0 +1,141 @@
+import { expect, test } from "./shop.ts";
+
+test.beforeEach(async ({ page }) => {
+  await page.goto("/");
+});
+
+test("shows the twelve templates under its title", async ({ page }) => {
+  await expect(page.getByRole("heading", { level: 1 })).toHaveText(
+    "Email Templates & Custom Designs",
+  );
+  await expect(page.getByRole("listitem").filter({ has: page.getByRole("heading") })).toHaveCount(
+    12,
+  );
+});
+
+test("shows on each card picture, category, title, price, text, features and a button", async ({
+  page,
+}) => {
+  const card = page.getByRole("listitem").filter({
+    has: page.getByRole("heading", { name: "Order Confirmation" }),
+  });
+  await card.scrollIntoViewIfNeeded();
+  await expect(card.getByRole("img")).toHaveAttribute("alt", /\S/);
+  await expect(card.getByText("E-commerce", { exact: true })).toBeVisible();
+  await expect(card.getByText("$1250")).toBeVisible();
+  await expect(card.getByText("Features", { exact: true })).toBeVisible();
+  await expect(card.getByRole("listitem")).toHaveCount(5);
+  await expect(card.getByRole("link", { name: "View Template" })).toHaveText("View Template");
+});
+
+test("shows every picture, none broken", async ({ page }) => {
+  const pictures = page.getByRole("main").getByRole("img");
+  await expect(pictures).toHaveCount(12);
+  for (const picture of await pictures.all()) {
+    await picture.scrollIntoViewIfNeeded();
+    await expect
+      .poll(() =>
+        picture.evaluate((image: HTMLImageElement) => image.complete && image.naturalWidth),
+      )
+      .toBeGreaterThan(200);
+  }
+});
+
+test("opens a template from anywhere on its card", async ({ page }) => {
+  // The card's link lies over the heading, so the click is meant for what is above it.
+  await page.getByRole("heading", { name: "Welcome Series" }).click({ force: true });
+  await expect(page).toHaveURL("/template/3");
+  await expect(page.getByRole("heading", { level: 1 })).toHaveText("Welcome Series");
+});
+
+test("filters by category, in the address too, and says how many are shown", async ({ page }) => {
+  await page.getByRole("button", { name: "Corporate" }).click();
+  await expect(page).toHaveURL("/?category=Corporate");
+  await expect(page.getByRole("heading", { level: 2 })).toHaveText([
+    "Company Announcement",
+    "Executive Report",
+    "Quarterly Update",
+    "Policy Notification",
+    "Board Meeting Invitation",
+  ]);
+  await expect(page.getByRole("status")).toHaveText("Showing 5 of 12 templates: Corporate");
+  await expect(page.getByRole("button", { name: "Corporate" })).toHaveAttribute(
+    "aria-pressed",
+    "true",
+  );
+  await expect(page.getByRole("button", { pressed: true })).toHaveCount(1);
+});
+
+test("has one filter per category and 'All', which clears it", async ({ page }) => {
+  const filters = page.getByRole("group", { name: "Filter by category" }).getByRole("button");
+  await expect(filters).toHaveText([
+    "All",
+    "Newsletter",
+    "Marketing",
+    "Onboarding",
+    "Corporate",
+    "Events",
+    "E-commerce",
+    "Research",
+    "Seasonal",
+  ]);
+  await filters.filter({ hasText: "Events" }).click();
+  await expect(page.getByRole("heading", { level: 2 })).toHaveText(["Event Invitation"]);
+  await filters.filter({ hasText: "All" }).click();
+  await expect(page).toHaveURL("/");
+  await expect(page.getByRole("heading", { level: 2 })).toHaveCount(12);
+});
+
+test("takes the filter back with the back button, also from a template", async ({ page }) => {
+  await page.getByRole("button", { name: "Research" }).click();
+  await page.getByRole("link", { name: "View Template: Survey & Feedback" }).click();
+  await expect(page).toHaveURL("/template/7");
+  await page.goBack();
+  await expect(page).toHaveURL("/?category=Research");
+  await expect(page.getByRole("heading", { level: 2 })).toHaveCount(1);
+  await page.goBack();
+  await expect(page).toHaveURL("/");
+  await expect(page.getByRole("heading", { level: 2 })).toHaveCount(12);
+});
+
+test("opens filtered when the address says so", async ({ page }) => {
+  await page.goto("/?category=E-commerce");
+  await expect(page.getByRole("heading", { level: 2 })).toHaveText(["Order Confirmation"]);
+});
+
+test("ends with the invitation to sellers and four selling points", async ({ page }) => {
+  const footer = page.getByRole("contentinfo");
+  await expect(footer).toContainText(
+    "Ready to add your PayPal payment links? Contact us to integrate your payment system.",
+  );
+  await expect(footer.getByRole("listitem")).toHaveText([
+    "Professional design",
+    "Mobile responsive",
+    "Easy customization",
+    "PayPal integration ready",
+  ]);
+});
+
+for (const [width, columns] of [
+  [390, 1],
+  [700, 2],
+  [1100, 3],
+  [1440, 4],
+] as const) {
+  test(`hangs ${columns} in a row at ${width} px`, async ({ page }) => {
+    await page.setViewportSize({ width, height: 900 });
+    const cards = page.getByRole("heading", { level: 2 });
+    const lefts = await cards.evaluateAll((all) =>
+      all.map((card) => card.getBoundingClientRect().x),
+    );
+    expect(new Set(lefts.map(Math.round)).size).toBe(columns);
+  });
+}
+
+test("shows title, intro, filters and the first picture on a phone without scrolling", async ({
+  page,
+}) => {
+  await page.setViewportSize({ width: 390, height: 700 });
+  await expect(page.getByRole("button", { name: "All" })).toBeInViewport({ ratio: 1 });
+  await expect(page.getByRole("img").first()).toBeInViewport({ ratio: 0.3 });
+});

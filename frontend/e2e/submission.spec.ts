@@ -1,0 +1,150 @@
+import { startBasalt } from "./basalt.mjs";
+import { consoleErrors, expect, mailsTo, test } from "./shop.ts";
+
+const DETAILS = { name: "DETAILS:" };
+
+test("is a form with the words it should have", async ({ page }) => {
+  await page.goto("/submit");
+  await expect(page).toHaveTitle("Submit your details");
+  await expect(page.getByRole("heading", { level: 1 })).toHaveText("Submit Your Details");
+  await expect(page.getByRole("heading", { level: 2 })).toHaveText("Submission");
+  await expect(page.getByText("Complete the form to send us your details.")).toBeVisible();
+  await expect(page.getByRole("textbox", DETAILS)).toHaveAttribute(
+    "placeholder",
+    "Enter your details here...",
+  );
+});
+
+test("sends the details, shows the green card and mails a confirmation", async ({
+  page,
+  basalt,
+}) => {
+  const address = `visitor-${Date.now()}@example.com`;
+  await page.goto("/submit");
+  await page
+    .getByRole("textbox", DETAILS)
+    .fill(`We open in May and need an invitation. Write to ${address}`);
+  await page.getByRole("button", { name: "Submit Now" }).click();
+  const heading = page.getByRole("heading", { name: "Submission Received!" });
+  await expect(heading).toBeFocused();
+  await expect(
+    page.getByText(
+      "Thank you for your submission. We have successfully received your details and will send you a confirmation email.",
+    ),
+  ).toBeVisible();
+  await expect(page.getByRole("textbox")).toHaveCount(0);
+  expect(await mailsTo(basalt.inboxUrl, address)).toHaveLength(1);
+
+  await page.reload();
+  await expect(page.getByRole("textbox", DETAILS)).toHaveValue("");
+});
+
+test("sends once however often the button is pressed", async ({ page, basalt }) => {
+  const address = `hasty-${Date.now()}@example.com`;
+  const requests: string[] = [];
+  page.on("request", (request) => {
+    if (request.method() === "POST") requests.push(request.headers()["idempotency-key"] ?? "");
+  });
+  await page.goto("/submit");
+  await page.getByRole("textbox", DETAILS).fill(`Please call ${address}`);
+  await page.getByRole("button", { name: "Submit Now" }).dblclick();
+  await expect(page.getByRole("heading", { name: "Submission Received!" })).toBeVisible();
+  expect(requests).toEqual([expect.stringMatching(/^[0-9a-f]{32}$/)]);
+  expect(await mailsTo(basalt.inboxUrl, address)).toHaveLength(1);
+});
+
+test("says that it is sending and cannot be pressed meanwhile", async ({ page }) => {
+  await page.goto("/submit");
+  await page.route("**/functions/v1/send-submission", async (route) => {
+    await expect(page.getByRole("button", { name: "Submitting..." })).toBeDisabled();
+    await route.continue();
+  });
+  await page.getByRole("textbox", DETAILS).fill("A holiday card with our whole team on it");
+  await page.getByRole("button", { name: "Submit Now" }).click();
+  await expect(page.getByRole("heading", { name: "Submission Received!" })).toBeVisible();
+});
+
+for (const [what, text, message] of [
+  ["nothing", "", "Details are required"],
+  ["white space", " \n\u3000\u0085 ", "Details are required"],
+  ["1001 characters", "😀".repeat(1001), "Details must be less than 1000 characters"],
+] as const) {
+  test(`refuses ${what} and takes the visitor back to the field`, async ({ page }) => {
+    const sent: string[] = [];
+    page.on("request", (request) => {
+      if (request.method() === "POST") sent.push(request.url());
+    });
+    await page.goto("/submit");
+    const field = page.getByRole("textbox", DETAILS);
+    await field.fill(text);
+    await page.getByRole("button", { name: "Submit Now" }).click();
+    await expect(field).toBeFocused();
+    await expect(field).toHaveAttribute("aria-invalid", "true");
+    await expect(field).toHaveAccessibleDescription(new RegExp(`^${message}`));
+    await expect(page.getByText(message)).toBeVisible();
+    expect(sent).toEqual([]);
+
+    await field.press("End");
+    await field.fill("Better");
+    await expect(page.getByText(message)).toHaveCount(0);
+  });
+}
+
+test("counts from 900 characters on", async ({ page }) => {
+  await page.goto("/submit");
+  const field = page.getByRole("textbox", DETAILS);
+  await field.fill("a".repeat(899));
+  await expect(page.getByText("/ 1000")).toHaveCount(0);
+  await field.fill("a".repeat(960));
+  await expect(page.getByText("960 / 1000")).toBeVisible();
+  await expect(page.getByRole("status")).toHaveText("950 of 1000 characters used");
+});
+
+test("keeps what was written over a reload", async ({ page }) => {
+  await page.goto("/submit");
+  await page.getByRole("textbox", DETAILS).fill("Half a thought about a newsletter");
+  await page.reload();
+  await expect(page.getByRole("textbox", DETAILS)).toHaveValue("Half a thought about a newsletter");
+});
+
+test("tells the console alone when the server refuses", async ({ page }) => {
+  const errors = consoleErrors(page);
+  await page.goto("/submit");
+  const field = page.getByRole("textbox", DETAILS);
+  await field.fill("a NUL character \u0000 is text to the page");
+  await page.getByRole("button", { name: "Submit Now" }).click();
+  await expect.poll(() => errors.join()).toMatch(/Submission failed: 400 \{.*\}/);
+  await expectUntouched(page);
+});
+
+test("tells the console alone when the server cannot be reached, and can try again", async ({
+  page,
+}) => {
+  const errors = consoleErrors(page);
+  const keys: string[] = [];
+  page.on("request", (request) => {
+    if (request.method() === "POST") keys.push(request.headers()["idempotency-key"] ?? "");
+  });
+  const basalt = await startBasalt();
+  await page.goto(`${basalt.url}/submit`, { waitUntil: "networkidle" });
+  await page.getByRole("textbox", DETAILS).fill("A survey for our guests");
+  await basalt.stop();
+  for (const attempt of [1, 2]) {
+    await page.getByRole("button", { name: "Submit Now" }).click();
+    await expect
+      .poll(() => errors.filter((error) => error.includes("Submission failed")))
+      .toHaveLength(attempt);
+    await expectUntouched(page);
+  }
+  expect(new Set(keys).size).toBe(1);
+});
+
+/** The visitor sees no message, and the form as it was. */
+async function expectUntouched(page: import("@playwright/test").Page): Promise<void> {
+  const field = page.getByRole("textbox", DETAILS);
+  await expect(page.getByRole("button", { name: "Submit Now" })).toBeEnabled();
+  await expect(field).not.toHaveValue("");
+  await expect(field).toHaveAttribute("aria-invalid", "false");
+  await expect(page.getByRole("alert")).toHaveCount(0);
+  await expect(page.getByRole("main")).not.toContainText(/fail|error|wrong/i);
+}

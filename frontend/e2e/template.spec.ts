@@ -1,0 +1,116 @@
+import { expect, test } from "./shop.ts";
+
+const INCLUDED = [
+  "HTML & CSS source files",
+  "Responsive design for all devices",
+  "Easy customization guide",
+  "Compatible with all major email platforms",
+  "Lifetime updates and support",
+];
+
+test("sells a template that has a payment link, in a new tab", async ({ page }) => {
+  await page.goto("/template/5");
+  const purchase = page.getByRole("link", { name: "Purchase Template - $1000" });
+  await expect(purchase).toHaveAttribute("href", /^https:\/\/payments\.example\/placeholder\//);
+  await expect(purchase).toHaveAttribute("target", "_blank");
+  await expect(purchase).toHaveAttribute("rel", /noopener/);
+  for (const note of [
+    "Secure payment via PayPal",
+    "Instant download after purchase",
+    "30-day money-back guarantee",
+  ]) {
+    await expect(page.getByText(note)).toBeVisible();
+  }
+});
+
+test("asks for a custom design where there is no payment link", async ({ page }) => {
+  await page.goto("/template/12");
+  await expect(
+    page.getByText(
+      "This template requires custom development. Submit your requirements for a personalized quote.",
+    ),
+  ).toBeVisible();
+  for (const note of [
+    "Custom design tailored to the brand",
+    "Personal consultation included",
+    "Satisfaction guaranteed",
+  ]) {
+    await expect(page.getByText(note)).toBeVisible();
+  }
+  await page.getByRole("link", { name: "Request Custom Design - $910" }).click();
+  await expect(page).toHaveURL("/submit");
+});
+
+test("says everything about a template", async ({ page }) => {
+  await page.goto("/template/1");
+  await expect(page).toHaveTitle(
+    "Professional Newsletter - Professional Email Templates | Custom Email Designs That Convert",
+  );
+  await expect(page.getByRole("banner")).toContainText("Newsletter");
+  await expect(page.getByRole("banner")).toContainText("(4.9)");
+  await expect(page.getByRole("heading", { level: 1 })).toHaveText("Professional Newsletter");
+  for (const text of ["$28", "One-time purchase", "Instant download"]) {
+    await expect(page.getByText(text, { exact: true })).toBeVisible();
+  }
+  const features = section(page, "Key Features");
+  await expect(features).toHaveCount(5);
+  await expect(section(page, "What's Included")).toHaveText(INCLUDED);
+  await expect(section(page, "Worth opening every time")).toHaveCount(3);
+  for (const text of ["1000+", "Happy customers", "4.9★", "Average rating", "24/7", "Support"]) {
+    await expect(page.getByText(text, { exact: true })).toBeVisible();
+  }
+  await page.getByRole("link", { name: "Request Custom Design", exact: true }).click();
+  await expect(page).toHaveURL("/submit");
+});
+
+test("gives categories without words of their own the general ones", async ({ page }) => {
+  for (const id of [7, 8]) {
+    await page.goto(`/template/${id}`);
+    await expect(section(page, "Made for the moment it is sent")).toHaveCount(3);
+  }
+});
+
+test("leads back to the wall", async ({ page }) => {
+  await page.goto("/template/2");
+  await page.getByRole("link", { name: "Back to Templates" }).click();
+  await expect(page).toHaveURL("/");
+  await expect(page.getByRole("heading", { level: 1 })).toBeFocused();
+});
+
+test("keeps the purchase button at the thumb of a phone", async ({ page }) => {
+  await page.setViewportSize({ width: 390, height: 700 });
+  await page.goto("/template/2");
+  const purchase = page.getByRole("link", { name: "Purchase Template - $64" });
+  await expect(purchase).toBeInViewport({ ratio: 1 });
+  const box = await purchase.boundingBox();
+  expect(box?.y).toBeGreaterThan(600);
+});
+
+test("keeps the purchase button in sight of a wide screen", async ({ page }) => {
+  await page.setViewportSize({ width: 1440, height: 900 });
+  await page.goto("/template/2");
+  const included = page.getByRole("heading", { name: "What's Included" });
+  await included.evaluate((heading) => heading.scrollIntoView({ block: "end" }));
+  await expect(page.getByRole("link", { name: "Purchase Template - $64" })).toBeInViewport();
+});
+
+test("describes itself to search engines and to whoever shares its link", async ({ page }) => {
+  await page.goto("/template/6");
+  const data = JSON.parse((await page.locator("#structured-data").textContent()) ?? "");
+  expect(data).toMatchObject({ "@type": "Product", name: "Order Confirmation" });
+  expect(data.offers).toMatchObject({ price: "1250", priceCurrency: "USD" });
+  expect(JSON.stringify(data)).not.toContain("ating");
+  await expect(page.locator('link[rel="canonical"]')).toHaveAttribute("href", /\/template\/6$/);
+  await expect(page.locator('meta[property="og:title"]')).toHaveAttribute(
+    "content",
+    /^Order Confirmation - /,
+  );
+});
+
+/** The list items of the part of the page with this heading. */
+function section(page: import("@playwright/test").Page, heading: string) {
+  return page
+    .locator("section")
+    .filter({ has: page.getByRole("heading", { name: heading }) })
+    .getByRole("listitem");
+}
