@@ -9,6 +9,7 @@ use crate::journal::Journal;
 use crate::ports::clock::SharedClock;
 use crate::ports::entropy::Entropy;
 use crate::ports::hashing::HashingPool;
+use crate::ports::keys::{KeyError, KeyRing, KeySettings};
 
 /// Everything a request needs that is not the request's own.
 #[derive(Debug)]
@@ -23,8 +24,52 @@ pub struct App {
     pub entropy: Entropy,
     /// Password hashing on threads of its own.
     pub hashing: Arc<HashingPool>,
+    /// The keys of access tokens.
+    pub keys: KeyRing,
     /// Journals kept for tests; keeps nothing unless asked.
     pub journals: Journals,
+}
+
+/// The outside, as the server or a test chooses it.
+#[derive(Debug)]
+pub struct Ports {
+    /// The database.
+    pub pool: PgPool,
+    /// The time.
+    pub clock: SharedClock,
+    /// Randomness.
+    pub entropy: Entropy,
+    /// Password hashing.
+    pub hashing: Arc<HashingPool>,
+}
+
+/// Why an application cannot be built from what the operator decided.
+#[derive(Debug, thiserror::Error)]
+pub enum BuildError {
+    /// The keys of access tokens cannot be used.
+    #[error("GOTRUE_JWT_KEYS: {0}")]
+    Keys(#[from] KeyError),
+}
+
+impl App {
+    /// Prepares everything that requests will need.
+    pub fn build(policy: Policy, keys: KeySettings<'_>, ports: Ports) -> Result<Self, BuildError> {
+        Ok(Self {
+            keys: KeyRing::build(keys)?,
+            policy,
+            pool: ports.pool,
+            clock: ports.clock,
+            entropy: ports.entropy,
+            hashing: ports.hashing,
+            journals: Journals::default(),
+        })
+    }
+
+    /// The same application, keeping the journal of every request: for tests.
+    #[must_use]
+    pub fn keeping_journals(self) -> Self {
+        Self { journals: Journals::kept(), ..self }
+    }
 }
 
 /// The journals of requests, kept only where a test asks for them.

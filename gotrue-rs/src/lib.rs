@@ -1,9 +1,24 @@
-//! The auth API of Supabase as a library: [`router`] over `PostgreSQL`.
+//! The auth API of Supabase as a library: [`router`] over a database.
 
 pub mod app;
 pub mod cx;
+pub mod flows;
+pub mod guards;
 pub mod http;
 pub mod journal;
 pub mod ports;
+pub mod routes;
 pub mod services;
 pub mod store;
+#[cfg(feature = "testing")]
+pub mod testing;
+
+use std::sync::Arc;
+
+use app::App;
+
+/// The auth API at its root path.
+pub fn router(app: Arc<App>) -> axum::Router {
+    let table = Arc::new(routes::table());
+    axum::Router::new().fallback(move |request| http::layers::serve(app.clone(), table.clone(), request))
+}

@@ -1,3 +1,4 @@
 //! Verbs that several flows share. A service takes the request's context and a connection, never a request.
 
 pub mod audit;
+pub mod sessions;

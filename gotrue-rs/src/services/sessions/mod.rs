@@ -1,3 +1,95 @@
 //! Sessions: the only place that mints tokens.
 
 pub mod open;
+
+use gotrue_rules::domain::claims::access_token;
+use gotrue_rules::domain::error::{Error, Result};
+use gotrue_rules::domain::session::Session;
+use gotrue_rules::domain::user::Account;
+use gotrue_rules::wire::session::{SessionJson, WeakPasswordJson};
+use gotrue_rules::wire::user::UserJson;
+use http::HeaderName;
+
+use crate::cx::Cx;
+use crate::http::reply::Reply;
+
+/// The tokens of a session, and what they are for.
+#[derive(Debug)]
+pub struct Minted {
+    /// The signed access token.
+    pub access_token: String,
+    /// When it expires, seconds since the epoch.
+    pub expires_at: i64,
+    /// How long that is from now, seconds.
+    pub expires_in: i64,
+    /// The refresh token.
+    pub refresh_token: RefreshToken,
+    /// The account as the answer shows it.
+    pub account: Account,
+    /// The session.
+    pub session: Session,
+}
+
+/// A refresh token in the form in which it is handed out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RefreshToken {
+    /// The text.
+    pub text: String,
+    /// Its counter, if it is of version 2.
+    pub counter: Option<i64>,
+}
+
+/// Extras that only some grants answer.
+#[derive(Debug, Default)]
+pub struct Extras<'a> {
+    /// The provider's access token.
+    pub provider_token: Option<&'a str>,
+    /// The provider's refresh token.
+    pub provider_refresh_token: Option<&'a str>,
+    /// Only the password grant has this member, and it always.
+    pub weak_password: Option<Option<WeakPasswordJson<'a>>>,
+}
+
+/// Signs an access token for account and session.
+pub fn mint(cx: &Cx, account: Account, session: Session, refresh_token: RefreshToken) -> Result<Minted> {
+    let minted = access_token(&cx.app.policy, &account, &session, cx.now);
+    let access_token = cx.app.keys.sign(&minted.claims).map_err(|cause| {
+        Error::internal("error generating jwt token").because(cause)
+    })?;
+    let expires_in = minted.expires_at - cx.now.timestamp();
+    Ok(Minted { access_token, expires_at: minted.expires_at, expires_in, refresh_token, account, session })
+}
+
+impl Minted {
+    /// The session as JSON, with the headers that tell of issued tokens.
+    pub fn reply(&self, extras: Extras<'_>) -> Reply {
+        let body = SessionJson {
+            access_token: &self.access_token,
+            token_type: "bearer",
+            expires_in: self.expires_in,
+            expires_at: self.expires_at,
+            refresh_token: &self.refresh_token.text,
+            user: UserJson::from(&self.account),
+            provider_token: extras.provider_token,
+            provider_refresh_token: extras.provider_refresh_token,
+            weak_password: extras.weak_password,
+        };
+        self.mark(Reply::json(&body))
+    }
+
+    /// The reply with `sb-auth-user-id`, `sb-auth-session-id` and the refresh token's prefix or counter.
+    pub fn mark(&self, reply: Reply) -> Reply {
+        let reply = reply
+            .with_header(HeaderName::from_static("sb-auth-user-id"), &self.account.id.to_string())
+            .with_header(HeaderName::from_static("sb-auth-session-id"), &self.session.id.to_string());
+        match self.refresh_token.counter {
+            Some(counter) => {
+                reply.with_header(HeaderName::from_static("sb-auth-refresh-token-counter"), &counter.to_string())
+            }
+            None => {
+                let prefix = self.refresh_token.text.get(..5).unwrap_or_default();
+                reply.with_header(HeaderName::from_static("sb-auth-refresh-token-prefix"), prefix)
+            }
+        }
+    }
+}

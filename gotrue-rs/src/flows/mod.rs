@@ -1,0 +1,5 @@
+//! A folder per noun, a file per verb: parse, guard, read facts, decide, perform in one transaction, answer.
+//! No flow calls another; what two need is a service.
+
+pub mod meta;
+pub mod user;

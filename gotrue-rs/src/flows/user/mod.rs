@@ -1,0 +1,3 @@
+//! The signed-in account as it sees and changes itself.
+
+pub mod get;

@@ -1,0 +1,50 @@
+//! THE table: every path with its guards and what answers it. Tests and `docs/compatibility.md` read the same data.
+
+use http::Method;
+
+use crate::flows::{meta, user};
+use crate::guards::CALLER;
+use crate::http::router::{Entry, Guard, group, row};
+
+/// All lines.
+pub fn table() -> Vec<Entry> {
+    vec![
+        row(Method::GET, "/health", meta::health),
+        row(Method::GET, "/.well-known/jwks.json", meta::jwks),
+        group("/user", &[CALLER], [row(Method::GET, "/", user::get::handle)]),
+    ]
+}
+
+/// A line of the table as a test or a document shows it.
+#[derive(Debug)]
+pub struct Line {
+    /// The method.
+    pub method: Method,
+    /// The whole path.
+    pub path: String,
+    /// The guards, outermost first.
+    pub guards: Vec<&'static str>,
+}
+
+/// The table, flattened.
+pub fn lines() -> Vec<Line> {
+    let mut lines = Vec::new();
+    flatten(&table(), "", &[], &mut lines);
+    lines
+}
+
+fn flatten(entries: &[Entry], path: &str, guards: &[Guard], lines: &mut Vec<Line>) {
+    for entry in entries {
+        match entry {
+            Entry::Row(row) => {
+                let end = if row.path == "/" && !path.is_empty() { "" } else { row.path };
+                let all = guards.iter().chain(&row.guards).map(|guard| guard.name).collect();
+                lines.push(Line { method: row.method.clone(), path: format!("{path}{end}"), guards: all });
+            }
+            Entry::Group(group) => {
+                let below = [guards, &group.guards].concat();
+                flatten(&group.entries, &format!("{path}{}", group.path), &below, lines);
+            }
+        }
+    }
+}

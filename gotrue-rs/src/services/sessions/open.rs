@@ -1,0 +1,78 @@
+//! Opening a session: the one way in which a proof becomes tokens.
+
+use gotrue_rules::domain::audit::Entry;
+use gotrue_rules::domain::error::{Error, Result};
+use gotrue_rules::domain::session::{Aal, AmrClaim, Session};
+use gotrue_rules::domain::user::{Account, Time};
+
+use super::{Minted, RefreshToken, mint};
+use crate::cx::Cx;
+use crate::services::audit;
+use crate::store::sessions::NewSession;
+use crate::store::{Connection, OrRefuse, sessions};
+
+/// What a grant has shown: whose session it may open, and how.
+#[derive(Debug)]
+pub struct Proof<'a> {
+    /// The account, as it was read.
+    pub account: &'a Account,
+    /// The method, as `amr` names it.
+    pub method: &'static str,
+    /// What the audit log is told.
+    pub audit: Vec<Entry>,
+    /// An end of the session's own.
+    pub not_after: Option<Time>,
+}
+
+impl<'a> Proof<'a> {
+    /// A proof without extras.
+    pub fn new(account: &'a Account, method: &'static str, audit: Vec<Entry>) -> Self {
+        Self { account, method, audit, not_after: None }
+    }
+}
+
+/// Opens a session and mints its first tokens. On a pooled connection this is one statement.
+pub async fn open(cx: &Cx, db: &mut Connection, proof: Proof<'_>) -> Result<Minted> {
+    let (refresh_token, hmac_key) = first_token(cx);
+    let new = NewSession {
+        id: cx.entropy.uuid(),
+        user_id: proof.account.id,
+        now: cx.now,
+        not_after: proof.not_after,
+        user_agent: cx.request.user_agent().map(str::to_owned),
+        ip: cx.request.client_ip(),
+        oauth_client_id: None,
+        scopes: None,
+        refresh_token: refresh_token.counter.is_none().then(|| refresh_token.text.clone()),
+        hmac_key,
+        amr_id: cx.entropy.uuid(),
+        method: proof.method,
+        audit: audit::rows(cx, proof.account, proof.audit),
+    };
+    let session = as_opened(&new);
+    let account = sessions::open(db, new).await.or_refuse("Database error granting user")?;
+    let account = account.ok_or_else(|| Error::internal("Database error granting user"))?;
+    mint(cx, account, session, refresh_token)
+}
+
+/// The session as its row will be.
+fn as_opened(new: &NewSession) -> Session {
+    Session {
+        id: new.id,
+        user_id: new.user_id,
+        aal: Aal::Aal1,
+        not_after: new.not_after,
+        user_agent: new.user_agent.clone(),
+        ip: new.ip.map(|ip| ip.to_string()),
+        oauth_client_id: new.oauth_client_id,
+        scopes: new.scopes.clone(),
+        created_at: new.now,
+        updated_at: new.now,
+        amr: vec![AmrClaim { method: new.method.to_owned(), updated_at: new.now }],
+        ..Session::default()
+    }
+}
+
+fn first_token(cx: &Cx) -> (RefreshToken, Option<String>) {
+    (RefreshToken { text: cx.entropy.refresh_token(), counter: None }, None)
+}

@@ -1,0 +1,13 @@
+//! What tests build their worlds from: a database of their own, a clock that they hold, seeded entropy, and a client
+//! that goes through the public door. Only with the feature `testing`.
+
+mod answer;
+mod clock;
+mod database;
+mod postgres;
+mod world;
+
+pub use answer::Answer;
+pub use clock::FakeClock;
+pub use database::TestDatabase;
+pub use world::{World, WorldBuilder};

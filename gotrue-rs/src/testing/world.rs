@@ -1,0 +1,179 @@
+//! A world for one test: database, clock, entropy, application and the door to it. Nothing in it is shared with another.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::extract::ConnectInfo;
+use chrono::{DateTime, TimeDelta, TimeZone, Utc};
+use gotrue_rules::domain::policy::{PasswordHash, Policy};
+use gotrue_rules::domain::secret::Secret;
+use http::{Method, Request};
+use http_body_util::BodyExt;
+use serde_json::{Map, Value};
+use tower::ServiceExt;
+
+use super::answer::Answer;
+use super::clock::FakeClock;
+use super::database::TestDatabase;
+use crate::app::{App, Ports};
+use crate::journal::Journal;
+use crate::ports::clock::{Clock, SharedClock};
+use crate::ports::entropy::Entropy;
+use crate::ports::hashing::HashingPool;
+use crate::ports::keys::KeySettings;
+
+/// The secret that signs the world's tokens.
+pub const SECRET: &str = "a-secret-for-tests-that-is-long-enough";
+
+/// A world for one test.
+#[derive(Debug)]
+pub struct World {
+    /// The database.
+    pub database: TestDatabase,
+    /// The clock; it stands still.
+    pub clock: FakeClock,
+    /// The application.
+    pub app: Arc<App>,
+    router: axum::Router,
+    peer: IpAddr,
+}
+
+/// How a world differs from the usual one.
+pub struct WorldBuilder {
+    policy: Policy,
+    jwks: Vec<Map<String, Value>>,
+}
+
+impl World {
+    /// A world with e-mail and phone sign-up, confirmation needed, and no limits in the way.
+    pub async fn new() -> Self {
+        Self::builder().build().await
+    }
+
+    /// A world that differs.
+    pub fn builder() -> WorldBuilder {
+        WorldBuilder { policy: usual_policy(), jwks: Vec::new() }
+    }
+
+    /// The usual world with its policy changed.
+    pub async fn with(change: impl FnOnce(&mut Policy)) -> Self {
+        Self::builder().policy(change).build().await
+    }
+
+    /// Sends a request as a client would.
+    pub async fn send(&self, request: Request<Body>) -> Answer {
+        let mut request = request;
+        request.extensions_mut().insert(ConnectInfo(SocketAddr::new(self.peer, 40_000)));
+        let response = self.router.clone().oneshot(request).await.unwrap_or_else(|never| match never {});
+        let (parts, body) = response.into_parts();
+        let body = body.collect().await.map(|it| it.to_bytes()).unwrap_or_default();
+        Answer::new(parts.status, parts.headers, &body)
+    }
+
+    /// A request with headers and perhaps a JSON body.
+    pub async fn request(&self, method: Method, path: &str, headers: &[(&str, &str)], body: Option<Value>) -> Answer {
+        let mut request = Request::builder().method(method).uri(path);
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let body = body.map_or_else(Body::empty, |json| Body::from(json.to_string()));
+        self.send(request.body(body).expect("the test's request is well-formed")).await
+    }
+
+    /// `GET` without a token.
+    pub async fn get(&self, path: &str) -> Answer {
+        self.request(Method::GET, path, &[], None).await
+    }
+
+    /// `GET` with a token.
+    pub async fn get_as(&self, token: &str, path: &str) -> Answer {
+        self.request(Method::GET, path, &[("authorization", &format!("Bearer {token}"))], None).await
+    }
+
+    /// `POST` without a token.
+    pub async fn post(&self, path: &str, body: Value) -> Answer {
+        self.request(Method::POST, path, &[], Some(body)).await
+    }
+
+    /// `POST` with a token.
+    pub async fn post_as(&self, token: &str, path: &str, body: Value) -> Answer {
+        self.request(Method::POST, path, &[("authorization", &format!("Bearer {token}"))], Some(body)).await
+    }
+
+    /// `PUT` with a token.
+    pub async fn put_as(&self, token: &str, path: &str, body: Value) -> Answer {
+        self.request(Method::PUT, path, &[("authorization", &format!("Bearer {token}"))], Some(body)).await
+    }
+
+    /// Lets time pass.
+    pub fn advance(&self, by: TimeDelta) {
+        self.clock.advance(by);
+    }
+
+    /// The moment that the world's clock shows.
+    pub fn now(&self) -> DateTime<Utc> {
+        self.clock.now()
+    }
+
+    /// What the latest request did.
+    pub fn journal(&self) -> Arc<Journal> {
+        self.app.journals.latest().expect("a request was sent")
+    }
+}
+
+impl WorldBuilder {
+    /// Changes the policy.
+    #[must_use]
+    pub fn policy(mut self, change: impl FnOnce(&mut Policy)) -> Self {
+        change(&mut self.policy);
+        self
+    }
+
+    /// Signs with these JSON Web Keys.
+    #[must_use]
+    pub fn keys(mut self, jwks: Vec<Map<String, Value>>) -> Self {
+        self.jwks = jwks;
+        self
+    }
+
+    /// Makes the world: a database cloned from the template, and a server on it.
+    pub async fn build(self) -> World {
+        let database = TestDatabase::migrated().await;
+        let clock = FakeClock::at(Utc.with_ymd_and_hms(2026, 6, 1, 12, 0, 0).single().unwrap_or_default());
+        let shared: SharedClock = Arc::new(clock.clone());
+        let ports = Ports {
+            pool: database.pool().await,
+            clock: shared,
+            entropy: Entropy::from_seed(7),
+            hashing: hashing(),
+        };
+        let secret = Secret::new(SECRET);
+        let keys = KeySettings { jwks: &self.jwks, secret: &secret, key_id: "", valid_methods: None };
+        let app = Arc::new(App::build(self.policy, keys, ports).expect("the usual policy can be used").keeping_journals());
+        let router = crate::router(app.clone());
+        World { database, clock, app, router, peer: IpAddr::V4(Ipv4Addr::LOCALHOST) }
+    }
+}
+
+/// One pool of hashing threads for all worlds: it keeps no state between two hashes.
+fn hashing() -> Arc<HashingPool> {
+    static POOL: OnceLock<Arc<HashingPool>> = OnceLock::new();
+    let start = || Arc::new(HashingPool::start(2, 256).expect("threads can be started"));
+    POOL.get_or_init(start).clone()
+}
+
+fn usual_policy() -> Policy {
+    let mut policy = Policy::default();
+    policy.site.site_url = "http://shop.example.com".to_owned();
+    policy.site.external_url = "http://auth.example.com".to_owned();
+    policy.jwt.aud = "authenticated".to_owned();
+    policy.jwt.default_group = "authenticated".to_owned();
+    policy.jwt.issuer = "http://auth.example.com".to_owned();
+    policy.sign_up.phone_enabled = true;
+    policy.password.hash = PasswordHash::Bcrypt { cost: 4 };
+    policy.mail.max_frequency = Duration::from_micros(1);
+    policy.sms.max_frequency = Duration::from_micros(1);
+    policy
+}

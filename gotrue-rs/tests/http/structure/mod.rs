@@ -1,0 +1,3 @@
+//! What must hold for the whole crate.
+
+mod statements;
