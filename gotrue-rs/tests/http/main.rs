@@ -1,3 +1,5 @@
 //! HTTP tests, and tests of what the auth crate has inside.
 
+mod meta;
 mod ports;
+mod structure;

@@ -13,6 +13,13 @@ use http::HeaderName;
 use crate::cx::Cx;
 use crate::http::reply::Reply;
 
+/// Whose tokens an answer tells of.
+pub const USER_ID: HeaderName = HeaderName::from_static("sb-auth-user-id");
+/// Which session's tokens an answer tells of.
+pub const SESSION_ID: HeaderName = HeaderName::from_static("sb-auth-session-id");
+const COUNTER: HeaderName = HeaderName::from_static("sb-auth-refresh-token-counter");
+const PREFIX: HeaderName = HeaderName::from_static("sb-auth-refresh-token-prefix");
+
 /// The tokens of a session, and what they are for.
 #[derive(Debug)]
 pub struct Minted {
@@ -53,9 +60,11 @@ pub struct Extras<'a> {
 /// Signs an access token for account and session.
 pub fn mint(cx: &Cx, account: Account, session: Session, refresh_token: RefreshToken) -> Result<Minted> {
     let minted = access_token(&cx.app.policy, &account, &session, cx.now);
-    let access_token = cx.app.keys.sign(&minted.claims).map_err(|cause| {
-        Error::internal("error generating jwt token").because(cause)
-    })?;
+    let access_token = cx
+        .app
+        .keys
+        .sign(&minted.claims)
+        .map_err(|cause| Error::internal("error generating jwt token").because(cause))?;
     let expires_in = minted.expires_at - cx.now.timestamp();
     Ok(Minted { access_token, expires_at: minted.expires_at, expires_in, refresh_token, account, session })
 }
@@ -80,16 +89,11 @@ impl Minted {
     /// The reply with `sb-auth-user-id`, `sb-auth-session-id` and the refresh token's prefix or counter.
     pub fn mark(&self, reply: Reply) -> Reply {
         let reply = reply
-            .with_header(HeaderName::from_static("sb-auth-user-id"), &self.account.id.to_string())
-            .with_header(HeaderName::from_static("sb-auth-session-id"), &self.session.id.to_string());
-        match self.refresh_token.counter {
-            Some(counter) => {
-                reply.with_header(HeaderName::from_static("sb-auth-refresh-token-counter"), &counter.to_string())
-            }
-            None => {
-                let prefix = self.refresh_token.text.get(..5).unwrap_or_default();
-                reply.with_header(HeaderName::from_static("sb-auth-refresh-token-prefix"), prefix)
-            }
+            .with_header(USER_ID, &self.account.id.to_string())
+            .with_header(SESSION_ID, &self.session.id.to_string());
+        if let Some(counter) = self.refresh_token.counter {
+            return reply.with_header(COUNTER, &counter.to_string());
         }
+        reply.with_header(PREFIX, self.refresh_token.text.get(..5).unwrap_or_default())
     }
 }

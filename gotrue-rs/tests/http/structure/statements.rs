@@ -9,10 +9,12 @@ use sqlx::Executor;
 #[tokio::test]
 async fn every_statement_fits_the_schema() {
     let pool = TestDatabase::migrated().await.pool().await;
+    let mut misfits = Vec::new();
     for statement in store::statements() {
         let prepared = pool.prepare(sqlx::SqlSafeStr::into_sql_str(statement.sql)).await;
-        assert!(prepared.is_ok(), "{}: {}", statement.name, prepared.err().map(|it| it.to_string()).unwrap_or_default());
+        misfits.extend(prepared.err().map(|error| format!("{}: {error}", statement.name)));
     }
+    assert!(misfits.is_empty(), "{}", misfits.join("\n"));
 }
 
 #[test]
