@@ -6,6 +6,7 @@ pub mod error;
 pub mod flow_state;
 pub mod migrate;
 pub mod one_time_tokens;
+pub mod outbox;
 pub mod refresh_tokens;
 pub mod rows;
 pub mod sessions;
@@ -17,8 +18,17 @@ pub use statement::{Connection, Statement};
 
 /// Every statement there is, for the test that prepares each against the schema.
 pub fn statements() -> impl Iterator<Item = &'static Statement> {
-    [accounts::ALL, audit::ALL, flow_state::ALL, one_time_tokens::ALL, refresh_tokens::ALL, sessions::ALL, users::ALL]
-        .into_iter()
-        .flatten()
-        .copied()
+    [
+        accounts::ALL,
+        audit::ALL,
+        flow_state::ALL,
+        one_time_tokens::ALL,
+        outbox::ALL,
+        refresh_tokens::ALL,
+        sessions::ALL,
+        users::ALL,
+    ]
+    .into_iter()
+    .flatten()
+    .copied()
 }

@@ -19,6 +19,7 @@ pub struct Statement {
 }
 
 /// Collects a statement's values in order: `args![id, now]`.
+#[macro_export]
 macro_rules! args {
     () => { Ok(sqlx::postgres::PgArguments::default()) };
     ($($value:expr),+ $(,)?) => {{
@@ -30,7 +31,7 @@ macro_rules! args {
         added.map(|()| arguments)
     }};
 }
-pub(crate) use args;
+pub use args;
 
 /// What [`args!`] gives: the values, or why one cannot be sent.
 pub type Values = std::result::Result<PgArguments, sqlx::error::BoxDynError>;
