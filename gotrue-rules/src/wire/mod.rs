@@ -2,6 +2,7 @@
 
 pub mod error;
 pub mod factor;
+pub mod go_duration;
 pub mod go_json;
 pub mod identity;
 pub mod requests;
