@@ -1,6 +1,7 @@
 //! The auth API of Supabase as a library: [`router`] over a database.
 
 pub mod app;
+pub mod config;
 pub mod cx;
 pub mod flows;
 pub mod guards;

@@ -1,0 +1,136 @@
+//! Texts of a form of their own. Errors are complaints without the value: `is not a key`.
+
+use std::collections::BTreeMap;
+
+use chrono::{DateTime, Utc};
+use gotrue_rules::domain::secret::Secret;
+use gotrue_rules::wire::go_duration::GoDuration;
+use serde_json::{Map, Value};
+use url::Url;
+
+use super::super::draft::Draft;
+use super::super::{LogFormat, LogLevel, values};
+
+/// What a row's own form answers.
+type Checked = Result<(), String>;
+
+/// An absolute URL or an absolute path.
+pub fn absolute(text: &str) -> Checked {
+    let wrong = || "is neither an absolute URL nor an absolute path".to_owned();
+    values::is_absolute(text).then_some(()).ok_or_else(wrong)
+}
+
+/// Empty counts as the default.
+pub fn outbound_timeout(draft: &mut Draft, text: &str) -> Checked {
+    if text.is_empty() {
+        return Ok(());
+    }
+    let timeout = GoDuration::parse(text).ok_or("is not a duration such as 10s")?;
+    draft.policy.api.outbound_timeout = timeout.as_std();
+    Ok(())
+}
+
+/// `postgres` by any of its names; empty: the URL says it.
+pub fn driver(text: &str) -> Checked {
+    match text {
+        "" | "postgres" | "postgresql" | "pg" | "pgx" => Ok(()),
+        _ => Err("is not postgres, the one kind of database served".to_owned()),
+    }
+}
+
+/// The URL of a `PostgreSQL` database.
+pub fn database_url(draft: &mut Draft, _: &'static str, text: &str) -> Checked {
+    let parsed = Url::parse(text).map_err(|error| format!("is not a URL of a PostgreSQL database ({error})"))?;
+    if !matches!(parsed.scheme(), "postgres" | "postgresql") {
+        return Err("is not a URL of a PostgreSQL database: it starts with postgres://".to_owned());
+    }
+    draft.config.database.url = Secret::from(text);
+    Ok(())
+}
+
+/// The one schema that the statements name.
+pub fn namespace(text: &str) -> Checked {
+    if text == "auth" { Ok(()) } else { Err("is not auth, the one schema served".to_owned()) }
+}
+
+/// The reference's words for levels, any letter case. An unknown one is only noticed.
+pub fn log_level(draft: &mut Draft, text: &str) {
+    let level = match text.to_lowercase().as_str() {
+        "" | "info" => LogLevel::Info,
+        "panic" | "fatal" | "error" => LogLevel::Error,
+        "warn" | "warning" => LogLevel::Warn,
+        "debug" => LogLevel::Debug,
+        "trace" => LogLevel::Trace,
+        _ => {
+            let wrong = format!("{text:?} is none of error, warn, info, debug, trace; info is taken");
+            return draft.warn("GOTRUE_LOG_LEVEL", wrong);
+        }
+    };
+    draft.config.log.level = level;
+}
+
+/// `json` or `text`.
+pub fn log_format(draft: &mut Draft, _: &'static str, text: &str) -> Checked {
+    draft.config.log.format = match text {
+        "json" => LogFormat::Json,
+        "text" => LogFormat::Text,
+        _ => return Err("is neither json nor text".to_owned()),
+    };
+    Ok(())
+}
+
+/// `bcrypt` or `argon2id`.
+pub fn password_hash(draft: &mut Draft, _: &'static str, text: &str) -> Checked {
+    if !matches!(text, "bcrypt" | "argon2id") {
+        return Err("is neither bcrypt nor argon2id".to_owned());
+    }
+    text.clone_into(&mut draft.password_hash.0);
+    Ok(())
+}
+
+/// `provider=domain` pairs.
+pub fn linking_domains(draft: &mut Draft, _: &'static str, text: &str) -> Checked {
+    let wrong = |pair| format!("is not a list of provider=domain pairs between commas: {pair:?} is none");
+    draft.policy.experimental.provider_linking_domains = values::linking_domains(text).map_err(wrong)?;
+    Ok(())
+}
+
+/// A time of RFC 3339, white space around it dropped; empty: none.
+pub fn test_otp_valid_until(draft: &mut Draft, _: &'static str, text: &str) -> Checked {
+    let text = text.trim();
+    if text.is_empty() {
+        return Ok(());
+    }
+    let time = DateTime::parse_from_rfc3339(text).map_err(|_| "is not a time such as 2030-01-31T12:00:00Z")?;
+    draft.policy.sms.test_otp_valid_until = Some(time.with_timezone(&Utc));
+    Ok(())
+}
+
+/// A JSON list of JSON web keys, or `null`. Of two keys with one id the later holds, and exactly one key signs;
+/// whether a key is any good is seen when it is loaded.
+pub fn jwt_keys(draft: &mut Draft, text: &str) -> Checked {
+    let wrong = |error| format!("is not a JSON list of JSON web keys ({error})");
+    let keys: Option<Vec<Map<String, Value>>> = serde_json::from_str(text).map_err(wrong)?;
+    let mut by_id = BTreeMap::new();
+    for (position, key) in keys.unwrap_or_default().into_iter().enumerate() {
+        let kind = key.get("kty").and_then(Value::as_str).unwrap_or_default();
+        if !matches!(kind, "oct" | "RSA" | "EC" | "OKP") {
+            return Err(format!("has a key (number {}) whose `kty` is none of oct, RSA, EC, OKP", position + 1));
+        }
+        let id = key.get("kid").and_then(Value::as_str).unwrap_or_default().to_owned();
+        by_id.insert(id, (position, key));
+    }
+    let signing = by_id.values().filter(|(_, key)| may_sign(key)).count();
+    if !by_id.is_empty() && signing != 1 {
+        return Err(format!("has {signing} keys whose `key_ops` hold `sign`, and exactly one must"));
+    }
+    let mut in_order: Vec<_> = by_id.into_values().collect();
+    in_order.sort_by_key(|(position, _)| *position);
+    draft.config.jwt.keys = in_order.into_iter().map(|(_, key)| key).collect();
+    Ok(())
+}
+
+fn may_sign(key: &Map<String, Value>) -> bool {
+    let operations = key.get("key_ops").and_then(Value::as_array);
+    operations.is_some_and(|operations| operations.iter().any(|operation| operation == "sign"))
+}

@@ -1,0 +1,86 @@
+//! Hooks: their address and secrets, also of those that are off.
+
+use gotrue_rules::domain::policy::{Hook, HookTarget};
+use url::{Host, Url};
+
+use super::super::draft::{Draft, HookDraft};
+
+const EXAMPLE_URI: &str = "pg-functions://postgres/public/my_hook";
+const EXAMPLE_SECRET: &str = "v1,whsec_c2VjcmV0LXNlY3JldC1zZWNyZXQtc2VjcmV0LXNlY3I=";
+
+/// The hook of that key, if it is on and nothing is wrong with it.
+pub fn check(draft: &mut Draft, key: &'static str) -> Option<Hook> {
+    let HookDraft { enabled, uri, secrets } = draft.hooks.get(key)?.clone();
+    let prefix = format!("GOTRUE_HOOK_{}", key.to_uppercase());
+    if uri.is_empty() {
+        if enabled {
+            draft.warn(&format!("{prefix}_URI"), "is empty: the hook is on, and every call of it will fail");
+        }
+        return enabled.then_some(Hook { target: HookTarget::Missing, secrets });
+    }
+    let target = match target(&uri) {
+        Ok(target) => target,
+        Err(complaint) => {
+            draft.problem(&format!("{prefix}_URI"), format!("{uri:?} {complaint}"), EXAMPLE_URI);
+            return None;
+        }
+    };
+    let signed = matches!(target, HookTarget::Http { .. });
+    if signed && let Some(position) = secrets.iter().position(|secret| !is_secret(secret.reveal())) {
+        let complaint = format!(
+            "has a secret (number {}, not shown) that is neither v1,whsec_ and 32 to 88 characters of base64 \
+             nor v1a,whpk_…:whsk_…",
+            position + 1
+        );
+        draft.problem(&format!("{prefix}_SECRETS"), complaint, EXAMPLE_SECRET);
+        return None;
+    }
+    enabled.then_some(Hook { target, secrets })
+}
+
+fn target(uri: &str) -> Result<HookTarget, &'static str> {
+    let parsed = Url::parse(uri).map_err(|_| "is not an address")?;
+    match parsed.scheme() {
+        "pg-functions" => pg_function(parsed.path()),
+        "https" => Ok(HookTarget::Http { url: uri.to_owned() }),
+        "http" if is_here(&parsed) => Ok(HookTarget::Http { url: uri.to_owned() }),
+        "http" => Err("is neither https nor on localhost, 127.0.0.1, ::1 or host.docker.internal"),
+        _ => Err("starts with none of https://, http:// and pg-functions://"),
+    }
+}
+
+fn is_here(url: &Url) -> bool {
+    match url.host() {
+        Some(Host::Domain(name)) => matches!(name, "localhost" | "host.docker.internal"),
+        Some(Host::Ipv4(address)) => address == std::net::Ipv4Addr::LOCALHOST,
+        Some(Host::Ipv6(address)) => address == std::net::Ipv6Addr::LOCALHOST,
+        None => false,
+    }
+}
+
+/// `/schema/function`; what follows is not looked at.
+fn pg_function(path: &str) -> Result<HookTarget, &'static str> {
+    let mut parts = path.split('/').skip(1);
+    let (Some(schema), Some(name)) = (parts.next(), parts.next()) else {
+        return Err("does not name schema and function: pg-functions://database/schema/function");
+    };
+    if !is_name(schema) || !is_name(name) {
+        return Err("does not name schema and function by letters, digits and `_`, at most 63 of them, no digit first");
+    }
+    Ok(HookTarget::PgFunction { schema: schema.to_owned(), name: name.to_owned() })
+}
+
+fn is_name(text: &str) -> bool {
+    let starts = text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+    starts && text.len() <= 63 && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
+fn is_secret(text: &str) -> bool {
+    let base64 = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '/' | '=');
+    if let Some(key) = text.strip_prefix("v1,whsec_") {
+        return key.chars().take_while(|c| base64(*c)).count() >= 32;
+    }
+    let pair = text.strip_prefix("v1a,whpk_").and_then(|pair| pair.split_once(":whsk_"));
+    let is_key = |key: &str| key.len() >= 44 && key.chars().all(base64);
+    pair.is_some_and(|(public, private)| is_key(public) && is_key(private))
+}

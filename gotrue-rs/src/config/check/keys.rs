@@ -1,0 +1,101 @@
+//! Encryption keys and SAML keys.
+
+use aws_lc_rs::rsa::KeyPair;
+use aws_lc_rs::signature::KeyPair as _;
+use base64::Engine as _;
+use base64::alphabet::{STANDARD, URL_SAFE};
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+use gotrue_rules::domain::policy::Encryption;
+use gotrue_rules::domain::secret::{Secret, SecretKey};
+
+use super::super::draft::Draft;
+use super::super::values;
+
+const ENCRYPTION_KEY: &str = "GOTRUE_SECURITY_DB_ENCRYPTION_ENCRYPTION_KEY";
+const ENCRYPTION_KEY_ID: &str = "GOTRUE_SECURITY_DB_ENCRYPTION_ENCRYPTION_KEY_ID";
+const DECRYPTION_KEYS: &str = "GOTRUE_SECURITY_DB_ENCRYPTION_DECRYPTION_KEYS";
+const EXAMPLE_KEY: &str = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8";
+
+/// Keys of 32 bytes; the encrypting one needs its id, and must be among the others.
+pub fn encryption(draft: &mut Draft) {
+    let given = std::mem::take(&mut draft.encryption);
+    let mut policy = Encryption::default();
+    for (id, text) in &given.keys {
+        let Some(key) = key(text) else {
+            let complaint = format!("holds under the id {id:?} no 32 bytes in base64url without padding");
+            draft.problem(DECRYPTION_KEYS, complaint, &format!("2026:{EXAMPLE_KEY}"));
+            continue;
+        };
+        policy.keys.insert(id.clone(), key);
+    }
+    if given.encrypt {
+        encrypting(draft, &given.key_id, key(&given.key), &policy);
+        policy.encrypt_with = Some(given.key_id);
+    }
+    draft.policy.security.encryption = policy;
+}
+
+fn encrypting(draft: &mut Draft, id: &str, key: Option<SecretKey>, policy: &Encryption) {
+    if id.is_empty() {
+        draft.problem(ENCRYPTION_KEY_ID, "is empty, and encryption is on", "2026");
+    }
+    let Some(key) = key else {
+        return draft.problem(ENCRYPTION_KEY, "is not 32 bytes in base64url without padding", EXAMPLE_KEY);
+    };
+    if policy.keys.get(id) != Some(&key) {
+        let complaint =
+            format!("does not hold the encrypting key under its id {id:?}, so that nothing could be read again");
+        draft.problem(DECRYPTION_KEYS, complaint, &format!("2026:{EXAMPLE_KEY}"));
+    }
+}
+
+fn key(text: &Secret) -> Option<SecretKey> {
+    let config = GeneralPurposeConfig::new()
+        .with_decode_allow_trailing_bits(true)
+        .with_decode_padding_mode(DecodePaddingMode::RequireNone);
+    let bytes = GeneralPurpose::new(&URL_SAFE, config).decode(text.reveal()).ok()?;
+    bytes.try_into().ok().map(SecretKey::new)
+}
+
+/// Our keys and address of SAML, looked at only where it is on.
+pub fn saml(draft: &mut Draft) {
+    let saml = &mut draft.policy.saml;
+    if !saml.enabled {
+        saml.private_key = Secret::default();
+        saml.private_key_next = None;
+        return;
+    }
+    let keys = [
+        ("GOTRUE_SAML_PRIVATE_KEY", Some(saml.private_key.clone())),
+        ("GOTRUE_SAML_PRIVATE_KEY_NEXT", saml.private_key_next.clone()),
+    ];
+    let url = saml.external_url.clone();
+    for (name, key) in keys {
+        if let Some(Err(complaint)) = key.map(|key| rsa_key(key.reveal())) {
+            draft.problem(
+                name,
+                complaint,
+                "the output of: openssl genrsa -traditional 2048 | openssl rsa -traditional -outform DER | base64 -w0",
+            );
+        }
+    }
+    if std::mem::take(&mut draft.saml_period_negative) {
+        draft.problem("GOTRUE_SAML_RELAY_STATE_VALIDITY_PERIOD", "is a duration below zero", "2m");
+    }
+    if let Some(url) = url.filter(|url| !values::is_absolute(url)) {
+        let complaint = format!("{url:?} is neither an absolute URL nor an absolute path");
+        draft.problem("GOTRUE_SAML_EXTERNAL_URL", complaint, "https://sso.example.com");
+    }
+}
+
+/// Whether a text is an RSA key as SAML needs it.
+fn rsa_key(text: &str) -> Result<(), &'static str> {
+    let config = GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true);
+    let text: String = text.chars().filter(|c| !matches!(c, '\n' | '\r')).collect();
+    let der = GeneralPurpose::new(&STANDARD, config).decode(text).map_err(|_| "is not base64 (not shown)")?;
+    let pair =
+        KeyPair::from_der(&der).map_err(|_| "is not an RSA key of at least 2048 bits in PKCS#1 DER (not shown)")?;
+    // The public key in DER ends with its exponent: an integer of three bytes, 65537.
+    let usual = pair.public_key().as_ref().ends_with(&[0x02, 0x03, 0x01, 0x00, 0x01]);
+    usual.then_some(()).ok_or("is an RSA key whose exponent is not 65537 (not shown)")
+}

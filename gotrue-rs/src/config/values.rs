@@ -1,0 +1,145 @@
+//! How the text of a variable is read, type by type, as the reference reads it. Nothing is trimmed.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use gotrue_rules::domain::policy::Quota;
+use gotrue_rules::wire::go_duration::GoDuration;
+
+/// `1`, `t`, `T`, `true`, `True`, `TRUE` and the same with *false*.
+pub fn boolean(text: &str) -> Option<bool> {
+    match text {
+        "1" | "t" | "T" | "true" | "TRUE" | "True" => Some(true),
+        "0" | "f" | "F" | "false" | "FALSE" | "False" => Some(false),
+        _ => None,
+    }
+}
+
+/// A whole number with an optional sign: decimal, `0x…`, `0b…`, `0o…` or `0…` (octal), `_` between digits.
+pub fn integer(text: &str) -> Option<i64> {
+    let (negative, magnitude) = match text.as_bytes().first()? {
+        b'-' => (true, natural(&text[1..])?),
+        b'+' => (false, natural(&text[1..])?),
+        _ => (false, natural(text)?),
+    };
+    let magnitude = i128::from(magnitude);
+    i64::try_from(if negative { -magnitude } else { magnitude }).ok()
+}
+
+/// A whole number without a sign, otherwise as [`integer`].
+pub fn natural(text: &str) -> Option<u64> {
+    let (radix, digits) = match text.get(..2).map(str::to_ascii_lowercase).as_deref() {
+        Some("0x") => (16, &text[2..]),
+        Some("0b") => (2, &text[2..]),
+        Some("0o") => (8, &text[2..]),
+        _ if text.len() > 1 && text.starts_with('0') => (8, &text[1..]),
+        _ => (10, text),
+    };
+    let prefixed = digits.len() < text.len();
+    let digits = if prefixed { digits.strip_prefix('_').unwrap_or(digits) } else { digits };
+    let well_separated = !digits.starts_with('_') && !digits.ends_with('_') && !digits.contains("__");
+    if digits.starts_with(['+', '-']) || !well_separated {
+        return None;
+    }
+    u64::from_str_radix(&digits.replace('_', ""), radix).ok()
+}
+
+/// A number with an optional fraction and exponent.
+pub fn number(text: &str) -> Option<f64> {
+    let parsed: f64 = text.parse().ok()?;
+    let too_large = parsed.is_infinite() && text.contains(|c: char| c.is_ascii_digit());
+    (!too_large).then_some(parsed)
+}
+
+/// Parts between commas, as they stand; white space alone is an empty list.
+pub fn list(text: &str) -> Vec<String> {
+    if text.trim().is_empty() { Vec::new() } else { text.split(',').map(str::to_owned).collect() }
+}
+
+/// `name:value` pairs between commas, one `:` each; white space alone is an empty map.
+pub fn map(text: &str) -> Option<BTreeMap<String, String>> {
+    if text.trim().is_empty() {
+        return Some(BTreeMap::new());
+    }
+    text.split(',')
+        .map(|pair| match pair.split_once(':') {
+            Some((name, value)) if !value.contains(':') => Some((name.to_owned(), value.to_owned())),
+            _ => None,
+        })
+        .collect()
+}
+
+/// A plain number (so many an hour) or `number/duration` (so many at once, one more after each duration).
+pub fn quota(text: &str) -> Option<Quota> {
+    if let Some(events) = number(text) {
+        return Some(Quota::Window { events, per: Duration::from_hours(1) });
+    }
+    let (size, every) = text.split_once('/')?;
+    if size.is_empty() || !size.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let in_range = size.parse::<u64>().is_ok_and(|size| size < 1 << 52);
+    in_range.then_some(())?;
+    Some(Quota::Bucket { size: size.parse().ok()?, every: GoDuration::parse(every)?.as_std() })
+}
+
+/// Sets of characters between colons; `\:` is a colon of the set (a second one in the same set is not seen).
+pub fn character_sets(text: &str) -> Vec<String> {
+    let mut sets = Vec::new();
+    let mut parts = text.split(':');
+    while let Some(part) = parts.next() {
+        match part.strip_suffix('\\') {
+            Some(head) => match parts.next() {
+                Some(next) => sets.push(format!("{head}:{next}")),
+                None => sets.push(part.to_owned()),
+            },
+            None => sets.push(part.to_owned()),
+        }
+    }
+    sets.retain(|set| !set.is_empty());
+    sets
+}
+
+/// `provider=domain` pairs between commas, white space around each part dropped. The error quotes the bad pair.
+pub fn linking_domains(text: &str) -> Result<BTreeMap<String, String>, String> {
+    if text.trim().is_empty() {
+        return Ok(BTreeMap::new());
+    }
+    text.split(',')
+        .map(|pair| match pair.split_once('=').map(|(provider, domain)| (provider.trim(), domain.trim())) {
+            Some((provider, domain)) if !provider.is_empty() && !domain.is_empty() => {
+                Ok((provider.to_owned(), domain.to_owned()))
+            }
+            _ => Err(pair.to_owned()),
+        })
+        .collect()
+}
+
+/// Whether the text is an absolute URL or an absolute path, to the extent the reference looks at it.
+pub fn is_absolute(text: &str) -> bool {
+    if text.is_empty() || text.contains(|c: char| c.is_ascii_control()) {
+        return false;
+    }
+    if text.starts_with('/') {
+        return true;
+    }
+    let Some((scheme, rest)) = text.split_once(':') else { return false };
+    let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.');
+    if !scheme.starts_with(|c: char| c.is_ascii_alphabetic()) || !scheme.chars().all(allowed) {
+        return false;
+    }
+    rest.strip_prefix("//").is_none_or(is_authority)
+}
+
+/// Whether what stands before the path is a host with an optional numeric port.
+fn is_authority(rest: &str) -> bool {
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+    let port = match host.rsplit_once(']') {
+        Some((_, after)) => after,
+        None => host.find(':').map_or("", |at| &host[at..]),
+    };
+    let is_port =
+        port.is_empty() || port.strip_prefix(':').is_some_and(|digits| digits.bytes().all(|b| b.is_ascii_digit()));
+    is_port && !host.contains([' ', '"', '<', '>', '\\', '^', '`', '{', '|', '}'])
+}
