@@ -1,0 +1,44 @@
+import { fireEvent, render, screen } from "@testing-library/react";
+import { createMemoryRouter, RouterProvider } from "react-router-dom";
+import { expect, test } from "vitest";
+import { CataloguePage } from "./page.tsx";
+
+function open(path: string) {
+  const router = createMemoryRouter([{ path: "/", element: <CataloguePage /> }], {
+    initialEntries: [path],
+  });
+  render(<RouterProvider router={router} />);
+  return router;
+}
+
+function titles(): string[] {
+  return screen.getAllByRole("heading", { level: 2 }).map((title) => title.textContent ?? "");
+}
+
+test("a card has one heading and one link", () => {
+  open("/?category=Seasonal");
+  expect(titles()).toEqual(["Holiday Greetings"]);
+  const links = screen.getAllByRole("link").filter((link) => link.textContent === "View Template");
+  expect(links.map((link) => link.getAttribute("href"))).toEqual(["/template/8"]);
+});
+
+test("choosing a category puts it into the address, 'All' takes it out", async () => {
+  const router = open("/");
+  fireEvent.click(screen.getByRole("button", { name: "Events" }));
+  await expect.poll(() => router.state.location.search).toBe("?category=Events");
+  expect(titles()).toEqual(["Event Invitation"]);
+  fireEvent.click(screen.getByRole("button", { name: "All" }));
+  await expect.poll(() => router.state.location.search).toBe("");
+  expect(titles()).toHaveLength(12);
+});
+
+test("cards come in in turn on opening, and plainly once the filter was used", async () => {
+  open("/");
+  const card = () => screen.getAllByRole("listitem").find((item) => item.querySelector("h2"));
+  expect(card()?.className).toContain("hang-in-turn");
+  fireEvent.click(screen.getByRole("button", { name: "Corporate" }));
+  await expect.poll(() => card()?.className).toContain("animate-appear");
+  fireEvent.click(screen.getByRole("button", { name: "All" }));
+  await expect.poll(() => titles().length).toBe(12);
+  expect(card()?.className).not.toContain("hang-in-turn");
+});

@@ -1,0 +1,29 @@
+import { render, screen } from "@testing-library/react";
+import { createMemoryRouter, RouterProvider } from "react-router-dom";
+import { expect, test } from "vitest";
+import { TEMPLATES } from "../catalogue/templates.ts";
+import { TemplatePage } from "./page.tsx";
+
+function open(path: string): void {
+  const router = createMemoryRouter([{ path: "/template/:id", element: <TemplatePage /> }], {
+    initialEntries: [path],
+  });
+  render(<RouterProvider router={router} />);
+}
+
+test.each(TEMPLATES)("$title can be bought or asked for, as its payment link says", (template) => {
+  open(`/template/${template.id}`);
+  const bought = screen.queryByRole("link", { name: `Purchase Template - ${template.price}` });
+  const asked = screen.queryByRole("link", { name: `Request Custom Design - ${template.price}` });
+  expect(bought?.getAttribute("href")).toBe(template.paymentLink);
+  expect(asked === null).toBe(template.paymentLink !== undefined);
+  expect(document.title).toBe(
+    `${template.title} - Professional Email Templates | Custom Email Designs That Convert`,
+  );
+});
+
+test("a number nobody has leads back to the templates", () => {
+  open("/template/13");
+  expect(screen.getByRole("heading").textContent).toBe("Template Not Found");
+  expect(screen.getByRole("link", { name: "Back to Templates" }).getAttribute("href")).toBe("/");
+});
