@@ -2,7 +2,7 @@
 
 use http::Method;
 
-use crate::flows::{meta, user};
+use crate::flows::{meta, token, user};
 use crate::guards::CALLER;
 use crate::http::router::{Entry, Guard, group, row};
 
@@ -11,6 +11,7 @@ pub fn table() -> Vec<Entry> {
     vec![
         row(Method::GET, "/health", meta::health),
         row(Method::GET, "/.well-known/jwks.json", meta::jwks),
+        row(Method::POST, "/token", token::handle),
         group("/user", &[CALLER], [row(Method::GET, "/", user::get::handle)]),
     ]
 }

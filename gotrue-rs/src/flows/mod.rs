@@ -2,4 +2,5 @@
 //! No flow calls another; what two need is a service.
 
 pub mod meta;
+pub mod token;
 pub mod user;

@@ -4,7 +4,7 @@ use axum::body::Body;
 use axum::response::Response;
 use gotrue_rules::domain::error::Error;
 use gotrue_rules::wire::error::{ApiVersion, render};
-use http::header::{CACHE_CONTROL, CONTENT_TYPE, LOCATION};
+use http::header::{CACHE_CONTROL, CONTENT_TYPE, LOCATION, RETRY_AFTER};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use serde::Serialize;
 
@@ -51,7 +51,10 @@ impl Reply {
     pub fn refusal(error: &Error, version: ApiVersion, request_id: &str) -> Self {
         let rendered = render(error, version, request_id);
         let status = StatusCode::from_u16(rendered.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        let reply = Self::empty(status).with_body("application/json", rendered.body.into_bytes());
+        let mut reply = Self::empty(status).with_body("application/json", rendered.body.into_bytes());
+        if let Some(seconds) = error.retry_after {
+            reply = reply.with_header(RETRY_AFTER, &seconds.to_string());
+        }
         rendered
             .headers
             .into_iter()

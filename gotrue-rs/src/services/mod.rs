@@ -1,4 +1,5 @@
 //! Verbs that several flows share. A service takes the request's context and a connection, never a request.
 
 pub mod audit;
+pub mod passwords;
 pub mod sessions;

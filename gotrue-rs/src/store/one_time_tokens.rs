@@ -1,6 +1,7 @@
 //! `auth.one_time_tokens` and the columns of `auth.users` that hold the same hashes. Only this file knows that a
 //! secret has two homes.
 
+use gotrue_rules::domain::one_time_token::Slot;
 use gotrue_rules::domain::user::{Account, Time};
 use uuid::Uuid;
 
@@ -8,28 +9,6 @@ use super::Result;
 use super::audit::{AuditArrays, AuditRow, audit_insert};
 use super::rows::{AccountRow, account_columns};
 use super::statement::{Connection, Statement, args};
-
-/// A slot: one pending secret per account and slot.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Slot {
-    /// `confirmation_token`: sign-up by address or number, invitation.
-    Confirmation,
-    /// `recovery_token`: recovery and magic link.
-    Recovery,
-    /// `reauthentication_token`.
-    Reauthentication,
-}
-
-impl Slot {
-    /// `one_time_tokens.token_type`.
-    pub fn token_type(self) -> &'static str {
-        match self {
-            Self::Confirmation => "confirmation_token",
-            Self::Recovery => "recovery_token",
-            Self::Reauthentication => "reauthentication_token",
-        }
-    }
-}
 
 /// A secret to be stored.
 #[derive(Debug)]
@@ -79,6 +58,16 @@ const ISSUE_REAUTHENTICATION: Statement = Statement {
     name: "one_time_tokens.issue_reauthentication",
     sql: issue!("reauthentication_token", "reauthentication_sent_at"),
 };
+const ISSUE_EMAIL_CHANGE_NEW: Statement = Statement {
+    name: "one_time_tokens.issue_email_change_new",
+    sql: issue!("email_change_token_new", "email_change_sent_at"),
+};
+const ISSUE_EMAIL_CHANGE_CURRENT: Statement = Statement {
+    name: "one_time_tokens.issue_email_change_current",
+    sql: issue!("email_change_token_current", "email_change_sent_at"),
+};
+const ISSUE_PHONE_CHANGE: Statement =
+    Statement { name: "one_time_tokens.issue_phone_change", sql: issue!("phone_change_token", "phone_change_sent_at") };
 
 /// Stores a secret in both homes and starts its clock.
 pub async fn issue(db: &mut Connection, issued: Issued<'_>) -> Result<()> {
@@ -86,12 +75,15 @@ pub async fn issue(db: &mut Connection, issued: Issued<'_>) -> Result<()> {
         Slot::Confirmation => &ISSUE_CONFIRMATION,
         Slot::Recovery => &ISSUE_RECOVERY,
         Slot::Reauthentication => &ISSUE_REAUTHENTICATION,
+        Slot::EmailChangeNew => &ISSUE_EMAIL_CHANGE_NEW,
+        Slot::EmailChangeCurrent => &ISSUE_EMAIL_CHANGE_CURRENT,
+        Slot::PhoneChange => &ISSUE_PHONE_CHANGE,
     };
     let audit = AuditArrays::of(issued.audit);
     let values = args![
         issued.user_id,
         issued.hash,
-        issued.slot.token_type(),
+        issued.slot.column(),
         issued.relates_to,
         issued.id,
         issued.now,
@@ -122,10 +114,18 @@ const ACCOUNT_OF: Statement = Statement {
 
 /// The account whose pending secret in one of these slots has exactly this hash.
 pub async fn account_of(db: &mut Connection, hash: &str, slots: &[Slot]) -> Result<Option<Account>> {
-    let types: Vec<&str> = slots.iter().map(|slot| slot.token_type()).collect();
+    let types: Vec<&str> = slots.iter().map(|slot| slot.column()).collect();
     let row: Option<AccountRow> = db.optional(&ACCOUNT_OF, args![hash, types]).await?;
     Ok(row.map(|row| row.0))
 }
 
 /// Every statement of this table.
-pub const ALL: &[&Statement] = &[&ISSUE_CONFIRMATION, &ISSUE_RECOVERY, &ISSUE_REAUTHENTICATION, &ACCOUNT_OF];
+pub const ALL: &[&Statement] = &[
+    &ISSUE_CONFIRMATION,
+    &ISSUE_RECOVERY,
+    &ISSUE_REAUTHENTICATION,
+    &ISSUE_EMAIL_CHANGE_NEW,
+    &ISSUE_EMAIL_CHANGE_CURRENT,
+    &ISSUE_PHONE_CHANGE,
+    &ACCOUNT_OF,
+];

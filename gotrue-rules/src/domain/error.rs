@@ -17,6 +17,8 @@ pub struct Error {
     pub kind: Kind,
     /// What really happened; logged once, where the request is answered, never sent.
     pub cause: Option<Box<dyn std::error::Error + Send + Sync>>,
+    /// When to try again, in seconds: the header `Retry-After`.
+    pub retry_after: Option<u64>,
 }
 
 /// The forms of a refusal.
@@ -76,7 +78,7 @@ pub const OTHER_MESSAGE: &str = "Unexpected failure, please check server logs fo
 impl Error {
     /// An error of this kind without a cause.
     pub fn new(kind: Kind) -> Self {
-        Self { kind, cause: None }
+        Self { kind, cause: None, retry_after: None }
     }
 
     /// Any status with a code.
@@ -131,13 +133,20 @@ impl Error {
 
     /// The generic 500, with what really happened.
     pub fn other(cause: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
-        Self { kind: Kind::Other, cause: Some(cause.into()) }
+        Self::new(Kind::Other).because(cause)
     }
 
     /// The same refusal with what really happened beside it, for the log.
     #[must_use]
     pub fn because(mut self, cause: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         self.cause = Some(cause.into());
+        self
+    }
+
+    /// The same refusal with the seconds after which to try again.
+    #[must_use]
+    pub fn retry_after(mut self, seconds: u64) -> Self {
+        self.retry_after = Some(seconds);
         self
     }
 

@@ -11,4 +11,5 @@ pub mod policy;
 pub mod purpose;
 pub mod secret;
 pub mod session;
+pub mod sign_in;
 pub mod user;

@@ -1,0 +1,33 @@
+//! `POST /token`: the grant is in the query or a form, never in JSON; each grant reads a body of its own.
+
+mod password;
+
+use gotrue_rules::domain::error::{Error, Result};
+
+use crate::cx::Cx;
+use crate::http::reply::Reply;
+
+/// The grants of this server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Grant {
+    Password,
+}
+
+impl Grant {
+    fn from_word(word: &str) -> Option<Self> {
+        match word {
+            "password" => Some(Self::Password),
+            _ => None,
+        }
+    }
+}
+
+/// Finds the grant and lets it answer.
+pub async fn handle(cx: Cx) -> Result<Reply> {
+    let word = cx.request.query("grant_type").unwrap_or_default();
+    let grant =
+        Grant::from_word(word).ok_or_else(|| Error::bad_request("invalid_credentials", "unsupported_grant_type"))?;
+    match grant {
+        Grant::Password => password::answer(&cx).await,
+    }
+}

@@ -1,0 +1,65 @@
+//! `grant_type=password`: two statements, the look-up and the session. Nothing is held while the password is compared.
+
+use gotrue_rules::domain::audit::{Action, Entry};
+use gotrue_rules::domain::error::Result;
+use gotrue_rules::domain::password::Reason;
+use gotrue_rules::domain::sign_in::{By, admit, hash_to_compare, invalid_credentials};
+use gotrue_rules::domain::user::Account;
+use gotrue_rules::wire::requests::PasswordGrant;
+use gotrue_rules::wire::session::WeakPasswordJson;
+
+use crate::cx::Cx;
+use crate::http::reply::Reply;
+use crate::ports::hashing::is_current;
+use crate::services::passwords;
+use crate::services::sessions::Extras;
+use crate::services::sessions::open::{Proof, open};
+use crate::store::{OrRefuse, accounts, users};
+
+/// Who has the password gets a session.
+pub async fn answer(cx: &Cx) -> Result<Reply> {
+    let request = PasswordGrant::decode(&cx.bytes().await?)?;
+    let by = By::of(&request.email, &request.phone, &cx.app.policy.sign_up)?;
+    let account = look_up(cx, &by).await?;
+    let Some(account) = account.filter(Account::has_password) else {
+        return Err(passwords::refuse_unknown(cx, &request.password).await);
+    };
+    let stored = hash_to_compare(Some(&account), cx.now)?;
+    if !passwords::is_right(cx, &request.password, stored).await? {
+        return Err(invalid_credentials());
+    }
+    let weak = passwords::weakness(cx, &request.password).unwrap_or_default();
+    admit(&account, &by)?;
+    let entry = Entry::of(Action::Login).with("provider", by.provider());
+    let minted = open(cx, &mut cx.db(), Proof::new(&account, "password", vec![entry])).await?;
+    rehash(cx, &account, &request.password).await;
+    let reasons: Vec<&str> = weak.iter().flat_map(|weak| &weak.reasons).map(|reason| Reason::as_str(*reason)).collect();
+    let weak = weak.as_ref().map(|weak| WeakPasswordJson { message: &weak.message, reasons: &reasons });
+    Ok(minted.reply(Extras { weak_password: Some(weak), ..Extras::default() }))
+}
+
+async fn look_up(cx: &Cx, by: &By) -> Result<Option<Account>> {
+    let audience = cx.audience();
+    let found = match by {
+        By::Email(email) => users::by_email(&mut cx.db(), email, &audience).await,
+        By::Phone(phone) => users::by_phone(&mut cx.db(), phone, &audience).await,
+    };
+    found.or_refuse("Database error querying schema")
+}
+
+/// Where the policy says so, an older hash is replaced by one of today's kind, once. A failure is only logged: the
+/// sign-in has succeeded.
+async fn rehash(cx: &Cx, account: &Account, password: &str) {
+    let policy = &cx.app.policy.password;
+    let stored = account.encrypted_password.as_deref().unwrap_or_default();
+    if !policy.rehash_after_sign_in || is_current(stored, policy.hash) {
+        return;
+    }
+    let replaced = match passwords::hash(cx, password).await {
+        Ok(new) => accounts::rehash(&mut cx.db(), account.id, stored, &new).await.map_err(Into::into),
+        Err(error) => Err(error),
+    };
+    if let Err(error) = replaced {
+        tracing::warn!(user.id = %account.id, cause = ?error.cause, "the password's hash was not renewed");
+    }
+}
