@@ -6,10 +6,13 @@ mod basalt;
 mod roles;
 
 pub use auth::{Migrated, auth};
-pub use basalt::{File, basalt, files};
+pub use basalt::{FILES, File, basalt, files};
 pub use roles::roles;
 
 use sqlx::{AssertSqlSafe, PgConnection};
+
+/// The advisory lock of all migrations: "basalt" in ASCII.
+pub const LOCK: i64 = 0x6261_7361_6c74;
 
 /// Why a schema was not brought up. Nothing was changed by the step that failed.
 #[derive(Debug, thiserror::Error)]
@@ -119,10 +122,8 @@ async fn run(connection: &mut PgConnection, sql: String) -> Result<(), sqlx::Err
 
 /// Takes the lock of all migrations until the transaction ends: of several servers that start at once, one works.
 async fn lock(transaction: &mut PgConnection) -> Result<(), MigrateError> {
-    /// "basalt" in ASCII.
-    const KEY: i64 = 0x6261_7361_6c74;
     sqlx::query("SELECT pg_advisory_xact_lock($1)")
-        .bind(KEY)
+        .bind(LOCK)
         .execute(transaction)
         .await
         .map(drop)

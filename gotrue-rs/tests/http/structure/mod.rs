@@ -1,3 +1,6 @@
 //! What must hold for the whole crate.
 
+mod layers;
+mod sizes;
+mod source;
 mod statements;

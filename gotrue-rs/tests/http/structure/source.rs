@@ -1,0 +1,36 @@
+//! The files of the repository, as the tests of its structure read them.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The root of the repository.
+pub fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize().expect("the crate lies in the repository")
+}
+
+/// The files below `folder` with one of these endings, without what is built or installed.
+pub fn files(folder: &Path, endings: &[&str]) -> Vec<PathBuf> {
+    const NOT_OURS: [&str; 5] = ["target", "node_modules", "dist", ".git", ".basalt"];
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).expect("the folder can be read").flatten() {
+        let (path, name) = (entry.path(), entry.file_name());
+        let name = name.to_string_lossy();
+        if path.is_dir() && !NOT_OURS.contains(&&*name) {
+            found.extend(files(&path, endings));
+        } else if endings.iter().any(|ending| name.ends_with(ending)) {
+            found.push(path);
+        }
+    }
+    found.sort();
+    found
+}
+
+/// The text of a file.
+pub fn text(path: &Path) -> String {
+    fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// How a message names a file: from the repository's root.
+pub fn shown(path: &Path) -> String {
+    path.strip_prefix(repository()).unwrap_or(path).display().to_string()
+}
