@@ -9,6 +9,7 @@ pub mod password;
 pub mod pkce;
 pub mod policy;
 pub mod purpose;
+pub mod redirect;
 pub mod secret;
 pub mod session;
 pub mod sign_in;

@@ -5,6 +5,7 @@ pub mod factor;
 pub mod go_duration;
 pub mod go_json;
 pub mod identity;
+pub mod redirect;
 pub mod requests;
 pub mod session;
 pub mod time;

@@ -1,0 +1,226 @@
+//! How an outcome is written into the URL a browser is sent to (`endpoints.md` §7.6): a session or an error in the
+//! fragment, a code in the query.
+
+use std::fmt::Write as _;
+
+use crate::domain::error::{Error, Kind};
+use crate::domain::redirect::go_url::{Malformed, Url, form_encode};
+
+/// The parts of a new session that an implicit flow carries in the fragment.
+#[derive(Debug, Clone, Copy)]
+pub struct Tokens<'a> {
+    /// `access_token`.
+    pub access_token: &'a str,
+    /// `refresh_token`.
+    pub refresh_token: &'a str,
+    /// `expires_in`, seconds.
+    pub expires_in: i64,
+    /// `expires_at`, seconds since the epoch.
+    pub expires_at: i64,
+    /// `provider_token`, after an external sign-in.
+    pub provider_token: Option<&'a str>,
+    /// `provider_refresh_token`, after an external sign-in.
+    pub provider_refresh_token: Option<&'a str>,
+}
+
+/// The target with a session in its fragment, and the `type` of what was verified, if anything was.
+pub fn with_session(target: &str, tokens: &Tokens<'_>, kind: Option<&str>) -> String {
+    let mut members = vec![
+        member("access_token", tokens.access_token),
+        member("token_type", "bearer"),
+        member("expires_in", &tokens.expires_in.to_string()),
+        member("expires_at", &tokens.expires_at.to_string()),
+        member("refresh_token", tokens.refresh_token),
+        member("sb", ""),
+    ];
+    let more = [
+        ("type", kind),
+        ("provider_token", tokens.provider_token),
+        ("provider_refresh_token", tokens.provider_refresh_token),
+    ];
+    members.extend(more.into_iter().filter_map(|(name, value)| Some(member(name, value?))));
+    location(&format!("{target}#{}", form_encode(&members)))
+}
+
+/// The target with a code in its query, beside what is there.
+pub fn with_code(target: &str, code: &str) -> Result<String, Malformed> {
+    let mut url = Url::parse(target)?;
+    let query = merged(&url, &[member("code", code)]);
+    url.set_query(query);
+    Ok(location(&url.text()))
+}
+
+/// The target with an error in its fragment, with `pkce` also in its query. An error without an HTTP form of its own
+/// (weak password, OAuth, anything unexpected) leaves the target as it is, with `pkce` with an empty code.
+pub fn with_error(target: &str, error: &Error, pkce: bool) -> Result<String, Malformed> {
+    let code = match &error.kind {
+        Kind::Http { code, .. } => code.unwrap_or_default(),
+        Kind::Postgres(_) => error.code(),
+        Kind::OAuth { .. } | Kind::WeakPassword { .. } | Kind::Other if pkce => return with_code(target, ""),
+        Kind::OAuth { .. } | Kind::WeakPassword { .. } | Kind::Other => return Ok(location(target)),
+    };
+    let word = oauth_word(error.status()).map(|word| member("error", word));
+    let members: Vec<Member> =
+        word.into_iter().chain([member("error_code", code), member("error_description", error.message())]).collect();
+    let mut url = Url::parse(target)?;
+    if pkce {
+        let query = merged(&url, &members);
+        url.set_query(query);
+    }
+    Ok(marked(url, members))
+}
+
+/// The target with a message in its fragment, with `pkce` also in its query.
+pub fn with_message(target: &str, message: &str, pkce: bool) -> Result<String, Malformed> {
+    let mut url = Url::parse(target)?;
+    let members = vec![member("message", message)];
+    let query = merged(&url, if pkce { &members } else { &[] });
+    url.set_query(query);
+    Ok(marked(url, members))
+}
+
+/// A URL as the value of a header: what is not visible ASCII is escaped.
+pub fn location(url: &str) -> String {
+    let mut text = String::with_capacity(url.len());
+    for byte in url.bytes() {
+        if byte.is_ascii_graphic() || byte == b' ' {
+            text.push(char::from(byte));
+        } else {
+            let _written = write!(text, "%{byte:02x}");
+        }
+    }
+    text
+}
+
+type Member = (Vec<u8>, Vec<u8>);
+
+fn member(name: &str, value: &str) -> Member {
+    (name.into(), value.into())
+}
+
+/// The OAuth word for a status; only these have one.
+fn oauth_word(status: u16) -> Option<&'static str> {
+    match status {
+        400 => Some("invalid_request"),
+        401 => Some("unauthorized_client"),
+        403 => Some("access_denied"),
+        500 => Some("server_error"),
+        503 => Some("temporarily_unavailable"),
+        _ => None,
+    }
+}
+
+/// The query of the URL with these members in place of any of the same name.
+fn merged(url: &Url, members: &[Member]) -> String {
+    let mut query = url.query();
+    query.retain(|(name, _)| members.iter().all(|(other, _)| other != name));
+    query.extend_from_slice(members);
+    form_encode(&query)
+}
+
+/// The URL with these members as its fragment, encoded twice as the reference does, and the mark of an answer of ours.
+fn marked(mut url: Url, mut members: Vec<Member>) -> String {
+    members.push(member("sb", ""));
+    url.set_fragment(&form_encode(&members));
+    location(&url.text())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TARGET: &str = "http://shop.example.com/a?b=c#d";
+
+    fn expired() -> Error {
+        Error::forbidden("otp_expired", "Email link is invalid or has expired")
+    }
+
+    #[test]
+    fn a_session_is_appended_as_a_fragment() {
+        let mut tokens = Tokens {
+            access_token: "a.b-c_d",
+            refresh_token: "r/1",
+            expires_in: 3600,
+            expires_at: 7200,
+            provider_token: None,
+            provider_refresh_token: None,
+        };
+        assert_eq!(
+            with_session("http://shop.example.com", &tokens, Some("signup")),
+            "http://shop.example.com#access_token=a.b-c_d&expires_at=7200&expires_in=3600&refresh_token=r%2F1&sb=\
+             &token_type=bearer&type=signup"
+        );
+        tokens.provider_token = Some("p q");
+        assert_eq!(
+            with_session(TARGET, &tokens, None),
+            "http://shop.example.com/a?b=c#d#access_token=a.b-c_d&expires_at=7200&expires_in=3600&provider_token=p+q\
+             &refresh_token=r%2F1&sb=&token_type=bearer"
+        );
+    }
+
+    #[test]
+    fn a_code_joins_the_query() {
+        assert_eq!(with_code("http://x", "c1").unwrap(), "http://x?code=c1");
+        assert_eq!(with_code(TARGET, "c1").unwrap(), "http://shop.example.com/a?b=c&code=c1#d");
+        assert_eq!(with_code("http://x/?code=old&z=1&a=2&a=1", "c 1").unwrap(), "http://x/?a=2&a=1&code=c+1&z=1");
+        assert_eq!(with_code("myapp://login", "c").unwrap(), "myapp://login?code=c");
+    }
+
+    #[test]
+    fn an_error_stands_in_the_fragment_and_with_pkce_in_the_query_too() {
+        let fragment = "error=access_denied&error_code=otp_expired&error_description=Email+link+is+invalid+or+has+\
+                        expired&sb=";
+        assert_eq!(with_error(TARGET, &expired(), false).unwrap(), format!("http://shop.example.com/a?b=c#{fragment}"));
+        assert_eq!(
+            with_error(TARGET, &expired(), true).unwrap(),
+            format!(
+                "http://shop.example.com/a?b=c&error=access_denied&error_code=otp_expired&error_description=Email+link\
+                 +is+invalid+or+has+expired#{fragment}"
+            )
+        );
+    }
+
+    #[test]
+    fn a_fragment_is_encoded_twice() {
+        let error = Error::unprocessable("flow_state_not_found", "422: none");
+        assert_eq!(
+            with_error("http://x", &error, false).unwrap(),
+            "http://x#error_code=flow_state_not_found&error_description=422%253A+none&sb="
+        );
+    }
+
+    #[test]
+    fn only_some_statuses_have_an_oauth_word() {
+        for (status, word) in [
+            (400, "invalid_request"),
+            (401, "unauthorized_client"),
+            (403, "access_denied"),
+            (404, ""),
+            (422, ""),
+            (429, ""),
+            (500, "server_error"),
+            (503, "temporarily_unavailable"),
+        ] {
+            let url = with_error("http://x", &Error::http(status, "c", "m"), false).unwrap();
+            assert_eq!(url.contains(&format!("#error={word}&")), !word.is_empty(), "{url}");
+        }
+    }
+
+    #[test]
+    fn errors_without_a_form_of_their_own_leave_the_target() {
+        let unexpected = Error::other("boom");
+        assert_eq!(with_error(TARGET, &unexpected, false).unwrap(), TARGET);
+        assert_eq!(with_error(TARGET, &unexpected, true).unwrap(), "http://shop.example.com/a?b=c&code=#d");
+    }
+
+    #[test]
+    fn a_message_stands_in_the_fragment_and_with_pkce_in_the_query_too() {
+        assert_eq!(with_message("http://x/?q=1", "Done. Go", false).unwrap(), "http://x/?q=1#message=Done.+Go&sb=");
+        assert_eq!(with_message("http://x/?q=1", "Done", true).unwrap(), "http://x/?message=Done&q=1#message=Done&sb=");
+    }
+
+    #[test]
+    fn a_header_holds_visible_ascii_only() {
+        assert_eq!(location("http://x/é#\r\n\t\u{7f}y"), "http://x/%c3%a9#%0d%0a%09%7fy");
+    }
+}
