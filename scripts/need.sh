@@ -32,7 +32,7 @@ need_node() {
 
 chromium_path() {
     local name
-    for name in "${CHROMIUM:-}" chromium chromium-browser google-chrome google-chrome-stable \
+    for name in "${CHROMIUM_BIN:-}" chromium chromium-browser google-chrome google-chrome-stable \
         "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"; do
         if [ -n "$name" ] && have "$name"; then
             command -v "$name"
@@ -45,7 +45,7 @@ chromium_path() {
 need_chromium() {
     chromium_path >/dev/null || apt_install chromium || true
     chromium_path >/dev/null ||
-        missing "Chromium is needed for the browser tests: install it (apt install chromium, brew install --cask chromium), or set CHROMIUM to its path."
+        missing "Chromium is needed for the browser tests: install it (apt install chromium, brew install --cask chromium), or set CHROMIUM_BIN to its path."
 }
 
 need_cargo_deny() {
