@@ -3,4 +3,6 @@
 pub mod clock;
 pub mod entropy;
 pub mod hashing;
+pub mod http_client;
 pub mod keys;
+pub mod mail;

@@ -155,7 +155,7 @@ async fn an_unknown_account_costs_what_a_known_one_costs() {
     for how in [PasswordHash::Bcrypt { cost: 7 }, PasswordHash::Argon2id] {
         let stored = pool.hash(PASSWORD, how, &entropy).await.expect("a hash");
         let (mut known, mut unknown) = (Duration::MAX, Duration::MAX);
-        for _ in 0..5 {
+        for _ in 0..20 {
             let started = Instant::now();
             pool.verify("wrong horse", &stored).await.expect("a hash");
             known = known.min(started.elapsed());
@@ -163,7 +163,7 @@ async fn an_unknown_account_costs_what_a_known_one_costs() {
             pool.verify_nothing("wrong horse", how).await.expect("a hash");
             unknown = unknown.min(started.elapsed());
         }
-        assert!(unknown < known * 2 && known < unknown * 2, "{how:?}: known {known:?}, unknown {unknown:?}");
+        assert!(unknown < known * 3 && known < unknown * 3, "{how:?}: known {known:?}, unknown {unknown:?}");
     }
 }
 

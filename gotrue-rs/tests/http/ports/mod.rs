@@ -2,3 +2,5 @@
 
 mod hashing;
 mod keys;
+mod mail;
+mod pages;

@@ -1,0 +1,227 @@
+//! What a mail says: Go html/template text for subject and body, the operator's where it can be had, else our own. An
+//! operator's body is fetched at the first mail of its kind and kept for a while; when it cannot be fetched or does not
+//! parse, the last good pair of subject and body is used, else the built-in pair. Nobody but the log hears of it.
+
+mod builtin;
+mod values;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use chrono::TimeDelta;
+use gotmpl::html::Template;
+use gotrue_rules::domain::policy::{MailKind, MailPolicy, SitePolicy, TemplateFetch};
+use gotrue_rules::domain::user::Time;
+use tokio::sync::Mutex;
+
+pub use self::builtin::subject as builtin_subject;
+pub use self::values::Variables;
+use crate::ports::http_client::{HttpClient, Limits};
+
+/// A mail's subject and body, filled in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rendered {
+    /// The subject; escaped as HTML text, as the reference does.
+    pub subject: String,
+    /// The body.
+    pub html: String,
+}
+
+/// A template failed while it ran (an index out of range, say): the mail cannot be written. For the log only.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the {part} of the {} mail cannot be filled in: {reason}", kind.as_str())]
+pub struct TemplateError {
+    kind: MailKind,
+    part: &'static str,
+    reason: String,
+}
+
+/// All templates. Kept from one reload of the configuration to the next.
+#[derive(Debug)]
+pub struct Templates {
+    site_url: String,
+    kinds: Vec<Arc<Slot>>,
+}
+
+/// A subject and the body that goes with it.
+struct Pair {
+    subject: Template,
+    body: Template,
+}
+
+/// The templates of one kind.
+#[derive(Debug)]
+struct Slot {
+    kind: MailKind,
+    /// What is used while nothing better is there: the built-in pair, with the operator's subject if only that is set.
+    fallback: Arc<Pair>,
+    custom: Option<Custom>,
+}
+
+/// A body of the operator's.
+#[derive(Debug)]
+struct Custom {
+    source: Source,
+    /// The operator's subject, else the built-in one: goes with the body, also when it is the subject that fails.
+    subject: String,
+    fetch: TemplateFetch,
+    http: Arc<HttpClient>,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Clone)]
+enum Source {
+    Url(String),
+    File(PathBuf),
+}
+
+#[derive(Debug, Default)]
+struct State {
+    good: Option<Arc<Pair>>,
+    /// When to fetch again; absent: now.
+    next: Option<Time>,
+}
+
+/// Longest time to fetch a template: as long as a request may take.
+const FETCHING: Duration = Duration::from_secs(10);
+
+impl Templates {
+    /// Parses what can be parsed at once. Nothing is fetched yet.
+    pub fn new(policy: &MailPolicy, site: &SitePolicy, http: &Arc<HttpClient>) -> Self {
+        let slot = |kind| {
+            let builtin = || {
+                Pair::parse(kind, builtin::subject(kind), None)
+                    .expect("the built-in templates parse: a test renders each")
+            };
+            let subject = policy.subject(kind);
+            let custom = policy.template(kind).map(|place| Custom {
+                source: Source::of(place, &site.site_url),
+                subject: subject.unwrap_or(builtin::subject(kind)).to_owned(),
+                fetch: policy.template_fetch.clone(),
+                http: Arc::clone(http),
+                state: Mutex::default(),
+            });
+            let fallback = match subject.filter(|_| custom.is_none()).map(|subject| Pair::parse(kind, subject, None)) {
+                Some(Ok(pair)) => pair,
+                Some(Err(reason)) => {
+                    tracing::warn!(mail.kind = kind.as_str(), %reason, "this subject does not parse; the built-in one is used");
+                    builtin()
+                }
+                None => builtin(),
+            };
+            Arc::new(Slot { kind, fallback: Arc::new(fallback), custom })
+        };
+        Self { site_url: site.site_url.clone(), kinds: MailKind::ALL.into_iter().map(slot).collect() }
+    }
+
+    /// The subject and body of a mail of this kind, filled in with these values.
+    pub async fn render(
+        &self,
+        kind: MailKind,
+        variables: &Variables<'_>,
+        now: Time,
+    ) -> Result<Rendered, TemplateError> {
+        let slot = self.kinds.iter().find(|slot| slot.kind == kind).expect("there is a slot for each kind");
+        let pair = slot.pair(now).await;
+        let values = values::of(variables, &self.site_url);
+        let fill = |part, template: &Template| {
+            template.execute_to_string(&values).map_err(|error| TemplateError { kind, part, reason: error.to_string() })
+        };
+        Ok(Rendered { subject: fill("subject", &pair.subject)?, html: fill("body", &pair.body)? })
+    }
+}
+
+impl Slot {
+    async fn pair(self: &Arc<Self>, now: Time) -> Arc<Pair> {
+        let Some(custom) = &self.custom else { return Arc::clone(&self.fallback) };
+        let mut state = custom.state.lock().await;
+        if state.next.is_none_or(|next| now >= next) {
+            if custom.fetch.reloading_enabled && state.good.is_some() {
+                // Whoever writes now does not wait for the next version.
+                state.next = Some(later(now, custom.fetch.retry_interval));
+                let slot = Arc::clone(self);
+                tokio::spawn(async move { slot.refresh_beside(now).await });
+            } else {
+                let fetched = custom.fetch_pair(self.kind).await;
+                self.accept(custom, &mut state, fetched, now);
+            }
+        }
+        Arc::clone(state.good.as_ref().unwrap_or(&self.fallback))
+    }
+
+    async fn refresh_beside(&self, now: Time) {
+        let Some(custom) = &self.custom else { return };
+        let fetched = custom.fetch_pair(self.kind).await;
+        self.accept(custom, &mut *custom.state.lock().await, fetched, now);
+    }
+
+    fn accept(&self, custom: &Custom, state: &mut State, fetched: Result<Pair, String>, now: Time) {
+        match fetched {
+            Ok(pair) => {
+                state.good = Some(Arc::new(pair));
+                state.next = Some(later(now, custom.fetch.max_age));
+            }
+            Err(reason) => {
+                let used = if state.good.is_some() { "the last good one" } else { "the built-in one" };
+                tracing::warn!(mail.kind = self.kind.as_str(), %reason, used, "a mail template cannot be used");
+                state.next = Some(later(now, custom.fetch.retry_interval));
+            }
+        }
+    }
+}
+
+impl Custom {
+    async fn fetch_pair(&self, kind: MailKind) -> Result<Pair, String> {
+        let mut bytes = match &self.source {
+            Source::File(path) => {
+                tokio::fs::read(path).await.map_err(|error| format!("reading {}: {error}", path.display()))?
+            }
+            Source::Url(url) => {
+                let limits = Limits { bytes: self.fetch.max_size, time: FETCHING };
+                let answer = self.http.get(url, limits).await.map_err(|error| format!("fetching {url}: {error}"))?;
+                if answer.status != 200 {
+                    return Err(format!("fetching {url}: status {}", answer.status));
+                }
+                answer.body
+            }
+        };
+        bytes.truncate(self.fetch.max_size);
+        Pair::parse(kind, &self.subject, Some(&String::from_utf8_lossy(&bytes)))
+    }
+}
+
+impl Source {
+    /// A URL, a file (`file:///…`, from a configuration file), or a path below the site URL.
+    fn of(place: &str, site_url: &str) -> Self {
+        if let Some(path) = place.strip_prefix("file://") {
+            Self::File(PathBuf::from(path))
+        } else if place.starts_with("http") {
+            Self::Url(place.to_owned())
+        } else {
+            Self::Url(format!("{site_url}{place}"))
+        }
+    }
+}
+
+impl Pair {
+    /// The built-in body where none is given.
+    fn parse(kind: MailKind, subject: &str, body: Option<&str>) -> Result<Self, String> {
+        let subject = Template::new("subject").parse(subject).map_err(|error| format!("the subject: {error}"))?;
+        let body = match body {
+            Some(text) => Template::new("body").parse(text).map_err(|error| format!("the body: {error}"))?,
+            None => builtin::body(kind).map_err(|error| format!("the built-in body: {error}"))?,
+        };
+        Ok(Self { subject, body })
+    }
+}
+
+impl std::fmt::Debug for Pair {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Pair")
+    }
+}
+
+fn later(now: Time, by: Duration) -> Time {
+    TimeDelta::from_std(by).ok().and_then(|by| now.checked_add_signed(by)).unwrap_or(Time::MAX_UTC)
+}

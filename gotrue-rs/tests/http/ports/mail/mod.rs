@@ -1,0 +1,5 @@
+//! Mail: links, texts, bytes, and the way to a server.
+
+mod compose;
+mod link;
+mod template;

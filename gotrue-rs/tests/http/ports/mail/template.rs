@@ -1,0 +1,295 @@
+//! Templates: the operator's render as Go's do, ours hold links and codes where the reference's do, none lets a user's
+//! data become markup.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use gotrue_rs::ports::http_client::{HttpClient, Outbound};
+use gotrue_rs::ports::mail::template::{Rendered, Templates, Variables, builtin_subject};
+use gotrue_rules::domain::policy::{MailKind, MailPolicy, SitePolicy};
+use serde_json::{Map, Value, json};
+
+use crate::ports::pages::Pages;
+
+const LINK: &str = "https://api.example.com/verify?token=ab&type=signup&redirect_to=https://app.example.com/";
+
+fn now() -> DateTime<Utc> {
+    DateTime::from_timestamp(1_800_000_000, 0).expect("a date")
+}
+
+fn templates(policy: &MailPolicy, site_url: &str) -> Templates {
+    let site = SitePolicy { site_url: site_url.to_owned(), ..SitePolicy::default() };
+    Templates::new(policy, &site, &Arc::new(HttpClient::new(Outbound::default())))
+}
+
+fn data(value: Value) -> Map<String, Value> {
+    serde_json::from_value(value).expect("an object")
+}
+
+/// One body and subject of the operator's, for one kind.
+fn policy(kind: MailKind, subject: Option<&str>, place: Option<String>) -> MailPolicy {
+    let mut policy = MailPolicy::default();
+    policy.subjects.extend(subject.map(|subject| (kind, subject.to_owned())));
+    policy.templates.extend(place.map(|place| (kind, place)));
+    policy
+}
+
+async fn render(subject: &str, body: &str, variables: &Variables<'_>) -> Rendered {
+    let pages = Pages::serve(&[("/page.html", body)]).await;
+    let policy = policy(MailKind::Recovery, Some(subject), Some(format!("{}/page.html", pages.base)));
+    let all = templates(&policy, "http://shop.example.com/home?a=1&b=2");
+    all.render(MailKind::Recovery, variables, now()).await.expect("a mail")
+}
+
+#[tokio::test]
+async fn a_body_of_the_operator_s_shows_every_variable_escaped_for_its_place() {
+    let body = "<a href=\"{{ .ConfirmationURL }}\">go</a>\n<p>{{ .Email }}|{{ .Token }}|{{ .TokenHash }}|{{ .SiteURL }}|{{ .RedirectTo }}|\
+                {{ .Data.name }}|{{ .NewEmail }}</p>\n<a href=\"{{ .SiteURL }}/auth?token_hash={{ .TokenHash }}&type=email&next=\
+                {{ .RedirectTo }}\">ours</a>\n{{ .ConfirmationURL }}";
+    let user = data(json!({"name": "Ann <b>& Co</b>"}));
+    let variables = Variables {
+        email: "ann@example.com",
+        data: Some(&user),
+        confirmation_url: Some("http://b/verify?token=ab&type=signup&redirect_to=http%3A%2F%2Fs%2Fa%3Fx%3D1"),
+        token: Some("123456"),
+        token_hash: Some("ab"),
+        redirect_to: Some("http://shop.example.com/a?x=1&y=2"),
+        ..Variables::default()
+    };
+    let mail = render("Grüße, {{ .Email }} – {{ .Token }}", body, &variables).await;
+    assert_eq!(mail.subject, "Grüße, ann@example.com – 123456");
+    assert_eq!(
+        mail.html,
+        "<a href=\"http://b/verify?token=ab&amp;type=signup&amp;redirect_to=http%3A%2F%2Fs%2Fa%3Fx%3D1\">go</a>\n\
+         <p>ann@example.com|123456|ab|http://shop.example.com/home?a=1&amp;b=2|http://shop.example.com/a?x=1&amp;y=2|\
+         Ann &lt;b&gt;&amp; Co&lt;/b&gt;|</p>\n\
+         <a href=\"http://shop.example.com/home?a=1&amp;b=2/auth?token_hash=ab&type=email&next=\
+         http%3a%2f%2fshop.example.com%2fa%3fx%3d1%26y%3d2\">ours</a>\n\
+         http://b/verify?token=ab&amp;type=signup&amp;redirect_to=http%3A%2F%2Fs%2Fa%3Fx%3D1"
+    );
+}
+
+const LOOPS: &str = "{{- range $key, $value := .Data }}{{ if ne $key \"sub\" }}[{{ $key }}={{ $value }}]{{ end }}{{ end }}{{ with .Data.pets }} \
+                     pets:{{ range . }} {{ . }}{{ end }} ({{ len . }}){{ end }} {{ printf \"%.3s\" .Email }} {{ .Token | len }} \
+                     <script>var data = {{ .Data.name }};</script><a onclick=\"go('{{ .Data.name }}')\">x</a><a href=\"{{ .Data.link }}\">y</a>";
+
+#[tokio::test]
+async fn conditions_loops_and_odd_values_come_out_as_in_go() {
+    let user = data(
+        json!({"name": "O'Neill \"<x>\"", "pets": ["cat", "dog & bone"], "age": 41, "link": "javascript:alert(1)",
+                           "nested": {"a": [1, null]}, "sub": "1"}),
+    );
+    let variables =
+        Variables { email: "ann@example.com", data: Some(&user), token: Some("123456"), ..Variables::default() };
+    let mail = render("{{ if .Data.name }}Hello {{ .Data.name }}{{ else }}Hello{{ end }}", LOOPS, &variables).await;
+    assert_eq!(mail.subject, "Hello O&#39;Neill &#34;&lt;x&gt;&#34;");
+    assert_eq!(
+        mail.html,
+        "[age=41][link=javascript:alert(1)][name=O&#39;Neill &#34;&lt;x&gt;&#34;][nested=map[a:[1 &lt;nil&gt;]]][pets=[cat dog &amp; bone]] \
+         pets: cat dog &amp; bone (2) ann 6 <script>var data = \"O'Neill \\\"\\u003cx\\u003e\\\"\";</script>\
+         <a onclick=\"go('O\\u0027Neill \\u0022\\u003cx\\u003e\\u0022')\">x</a><a href=\"#ZgotmplZ\">y</a>"
+    );
+    let user = data(json!({"link": "http://example.com/?q=ä b&c=\"d\"", "sub": "1"}));
+    let variables =
+        Variables { email: "bob@example.com", data: Some(&user), token: Some("123456"), ..Variables::default() };
+    let mail = render("Hello", LOOPS, &variables).await;
+    assert_eq!(
+        mail.html,
+        "[link=http://example.com/?q=ä b&amp;c=&#34;d&#34;] bob 6 <script>var data =  null ;</script><a onclick=\"go('')\">x</a>\
+         <a href=\"http://example.com/?q=%c3%a4%20b&amp;c=%22d%22\">y</a>"
+    );
+}
+
+#[tokio::test]
+async fn a_page_is_fetched_at_the_first_mail_and_kept_for_its_time() {
+    let pages = Pages::serve(&[("/c.html", "one")]).await;
+    let policy = policy(MailKind::Confirmation, Some("Hello"), Some("/c.html".to_owned()));
+    let all = templates(&policy, &pages.base);
+    assert_eq!(pages.asked("/c.html"), 0, "nothing is fetched before it is needed");
+    let html = async |at| all.render(MailKind::Confirmation, &Variables::default(), at).await.expect("a mail").html;
+    assert_eq!(html(now()).await, "one");
+    pages.put("/c.html", "two");
+    assert_eq!(html(now() + TimeDelta::seconds(599)).await, "one");
+    assert_eq!(html(now() + TimeDelta::seconds(600)).await, "two");
+    pages.remove("/c.html");
+    assert_eq!(html(now() + TimeDelta::seconds(1200)).await, "two", "the last good one");
+    assert_eq!(pages.asked("/c.html"), 3);
+    assert_eq!(html(now() + TimeDelta::seconds(1209)).await, "two");
+    assert_eq!(pages.asked("/c.html"), 3, "a failed fetch is not repeated at once");
+    pages.put("/c.html", "three");
+    assert_eq!(html(now() + TimeDelta::seconds(1210)).await, "three");
+}
+
+#[tokio::test]
+async fn pages_that_cannot_be_used_give_the_built_in_subject_and_body() {
+    let pages = Pages::serve(&[("/broken.html", "{{ .Token }} {{ if }}"), ("/good.html", "good")]).await;
+    for (subject, path) in [("Mine", "/missing.html"), ("Mine", "/broken.html"), ("{{ .Broken", "/good.html")] {
+        let policy = policy(MailKind::MagicLink, Some(subject), Some(format!("{}{path}", pages.base)));
+        let all = templates(&policy, "http://shop.example.com");
+        let variables = Variables { email: "ann@example.com", confirmation_url: Some(LINK), ..Variables::default() };
+        let mail = all.render(MailKind::MagicLink, &variables, now()).await.expect("a mail");
+        assert_eq!(mail.subject, "Your sign-in link", "{path}");
+        assert!(mail.html.contains("token=ab&amp;type=signup"), "{path}");
+    }
+    let unreachable = policy(MailKind::MagicLink, None, Some("http://127.0.0.1:9/x".to_owned()));
+    let mail =
+        templates(&unreachable, "").render(MailKind::MagicLink, &Variables::default(), now()).await.expect("a mail");
+    assert_eq!(mail.subject, "Your sign-in link");
+}
+
+#[tokio::test]
+async fn a_subject_alone_goes_with_the_built_in_body() {
+    let good = templates(&policy(MailKind::Invite, Some("{{ .Data.team }}: join"), None), "");
+    let team = data(json!({"team": "red"}));
+    let variables = Variables { data: Some(&team), ..Variables::default() };
+    let mail = good.render(MailKind::Invite, &variables, now()).await.expect("a mail");
+    assert_eq!(mail.subject, "red: join");
+    assert!(mail.html.contains("You are invited"));
+    let broken = templates(&policy(MailKind::Invite, Some("{{ .Data"), None), "");
+    let mail = broken.render(MailKind::Invite, &variables, now()).await.expect("a mail");
+    assert_eq!(mail.subject, "You've been invited");
+}
+
+#[tokio::test]
+async fn a_long_page_is_cut_off_and_a_file_is_read() {
+    let pages = Pages::serve(&[("/long.html", "0123456789")]).await;
+    let mut policy = policy(MailKind::Invite, None, Some(format!("{}/long.html", pages.base)));
+    policy.template_fetch.max_size = 4;
+    let mail = templates(&policy, "").render(MailKind::Invite, &Variables::default(), now()).await.expect("a mail");
+    assert_eq!(mail.html, "0123");
+    let file = concat!("file://", env!("CARGO_MANIFEST_DIR"), "/src/ports/mail/templates/label-of-a-test.html");
+    policy.templates.insert(MailKind::Invite, file.to_owned());
+    let mail = templates(&policy, "").render(MailKind::Invite, &Variables::default(), now()).await.expect("a mail");
+    assert_eq!(mail.subject, "You've been invited", "a missing file gives the built-in pair");
+    policy.template_fetch.max_size = 100_000;
+    policy.templates.insert(
+        MailKind::Invite,
+        concat!("file://", env!("CARGO_MANIFEST_DIR"), "/tests/http/ports/mail/template.rs").to_owned(),
+    );
+    let mail = templates(&policy, "").render(MailKind::Invite, &Variables::default(), now()).await.expect("a mail");
+    assert_eq!(mail.subject, "You've been invited", "a file of Rust is no template: its braces do not match");
+}
+
+#[tokio::test]
+async fn a_template_that_fails_while_it_runs_is_an_error() {
+    let pages = Pages::serve(&[("/r.html", "{{ index .Data.pets 5 }}")]).await;
+    let all = templates(&policy(MailKind::Recovery, None, Some(format!("{}/r.html", pages.base))), "");
+    let pets = data(json!({"pets": ["cat"]}));
+    let variables = Variables { data: Some(&pets), ..Variables::default() };
+    let error = all.render(MailKind::Recovery, &variables, now()).await.expect_err("an error").to_string();
+    assert!(error.starts_with("the body of the recovery mail cannot be filled in: "), "{error}");
+}
+
+#[tokio::test]
+async fn with_reloading_nobody_waits_for_the_next_version() {
+    let pages = Pages::serve(&[("/c.html", "one")]).await;
+    let mut policy = policy(MailKind::Confirmation, None, Some(format!("{}/c.html", pages.base)));
+    policy.template_fetch.reloading_enabled = true;
+    let all = templates(&policy, "");
+    let html = async |at| all.render(MailKind::Confirmation, &Variables::default(), at).await.expect("a mail").html;
+    assert_eq!(html(now()).await, "one");
+    pages.put("/c.html", "two");
+    assert_eq!(html(now() + TimeDelta::seconds(600)).await, "one");
+    let fetched = async {
+        while html(now() + TimeDelta::seconds(601)).await != "two" {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(5), fetched).await.expect("the next version arrives by itself");
+    assert_eq!(pages.asked("/c.html"), 2);
+}
+
+/// What a mail reader finds in a body: its links, and whether a code stands in its text.
+fn facts(html: &str) -> (Vec<String>, bool) {
+    let ends = |c: char| c.is_whitespace() || "\"'<>)".contains(c);
+    let mut links = Vec::new();
+    let mut rest = html;
+    while let Some(at) = [rest.find("http://"), rest.find("https://")].into_iter().flatten().min() {
+        let (link, after) = rest[at..].split_at(rest[at..].find(ends).unwrap_or(rest.len() - at));
+        links.push(link.replace("&amp;", "&"));
+        rest = after;
+    }
+    let mut text = String::new();
+    let mut inside = false;
+    for c in html.chars() {
+        match c {
+            '<' => inside = true,
+            '>' if inside => (inside, text) = (false, text + " "),
+            _ if !inside => text.push(c),
+            _ => {}
+        }
+    }
+    let runs: Vec<usize> = text.split(|c: char| !c.is_ascii_digit()).map(str::len).collect();
+    (links, runs.iter().any(|length| (6..=10).contains(length)))
+}
+
+fn everything(user: &Map<String, Value>) -> Variables<'_> {
+    Variables {
+        email: "ann@example.com",
+        data: Some(user),
+        confirmation_url: Some(LINK),
+        token: Some("123456"),
+        token_hash: Some("ab"),
+        redirect_to: Some("https://app.example.com/"),
+        new_email: Some("new@example.com"),
+        sending_to: Some("new@example.com"),
+        old_email: Some("old@example.com"),
+        phone: Some("+1"),
+        old_phone: Some("+2"),
+        provider: Some("github"),
+        factor_type: Some("totp"),
+    }
+}
+
+#[tokio::test]
+async fn built_in_bodies_have_the_link_or_the_code_that_the_reference_s_have() {
+    let all = templates(&MailPolicy::default(), "https://shop.example.com/home");
+    let user = Map::new();
+    for kind in MailKind::ALL {
+        let mail = all.render(kind, &everything(&user), now()).await.expect("a mail");
+        let (links, code) = facts(&mail.html);
+        let has_link = kind < MailKind::Reauthentication;
+        assert_eq!(links, if has_link { vec![LINK.to_owned()] } else { vec![] }, "{kind:?}");
+        assert_eq!(code, kind == MailKind::Reauthentication, "{kind:?}");
+        assert_eq!(mail.subject, builtin_subject(kind).replace("{{ .Token }}", "123456"), "{kind:?}");
+        assert!(mail.html.starts_with("<!doctype html>") && mail.html.contains("<html lang=\"en\""), "{kind:?}");
+        assert!(mail.html.contains("prefers-color-scheme: dark") && !mail.html.contains("{{"), "{kind:?}");
+        assert!(mail.html.contains("<strong>shop.example.com</strong>"), "{kind:?} says which site it is from");
+        insta::assert_snapshot!(format!("builtin-{}", kind.as_str()), words(&mail.html));
+    }
+}
+
+/// The words of a mail, as a reader without HTML would show them.
+fn words(html: &str) -> String {
+    let body = html.split_once("<body").expect("a body").1;
+    let mut text = String::new();
+    for part in body.split('<') {
+        text.push(' ');
+        text.push_str(part.split_once('>').map_or("", |(_, rest)| rest));
+    }
+    text.split_whitespace().collect::<Vec<_>>().join(" ").replace(" .", ".").replace(" ,", ",")
+}
+
+#[tokio::test]
+async fn nothing_a_user_wrote_becomes_markup_in_any_mail() {
+    let hostile = "\"><script>alert(1)</script><img src=x onerror=alert(1)> https://evil.example.org/ \r\nBcc: a@b";
+    let all = templates(&MailPolicy::default(), "https://shop.example.com");
+    let user = data(json!({"name": hostile}));
+    let variables = Variables {
+        email: hostile,
+        new_email: Some(hostile),
+        sending_to: Some(hostile),
+        old_email: Some(hostile),
+        phone: Some(hostile),
+        old_phone: Some(hostile),
+        provider: Some(hostile),
+        factor_type: Some(hostile),
+        ..everything(&user)
+    };
+    for kind in MailKind::ALL {
+        let mail = all.render(kind, &variables, now()).await.expect("a mail");
+        assert!(!mail.html.contains("<script") && !mail.html.contains("<img"), "{kind:?}");
+        assert!(mail.html.contains("&lt;script&gt;") || kind == MailKind::Reauthentication, "{kind:?}");
+    }
+}
