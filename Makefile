@@ -58,14 +58,16 @@ build: $(SHOP) ## The release binary: target/release/basalt
 	@cargo build --release --package server
 	@ls -l $(RELEASE)
 
-bench: build ## Measure beside the reference: make bench REF=/path/to/gotrue [BENCH="--only W1,W2"]
+bench: ## Measure beside the reference: make bench REF=/path/to/gotrue [BENCH="--only W1,W2"]
 	@test -x ../shared/bench/bench.py || { echo "../shared/bench is missing: it holds the benchmark and lies beside the repository."; exit 1; }
 	@test -n "$(REF)" || { echo "REF is missing: the reference's binary, built from its source (go build). Also needed: PostgreSQL 15 with pg_config, Python 3.11."; exit 1; }
+	@$(MAKE) build
 	@CARGO_TARGET_DIR="$(CURDIR)/target/bench" ../shared/bench/bench.py \
 		--a "$(REF) serve" --b "$(CURDIR)/$(RELEASE) gotrue" --migrate "$(REF) migrate" $(or $(BENCH),--quick)
 
-replay: $(SHOP) ## Compare with what the reference was recorded to answer: make replay [REPLAY="--all"]
+replay: ## Compare with what the reference was recorded to answer: make replay [REPLAY="--all"]
 	@test -d ../shared/replay || { echo "../shared/replay is missing: it holds the recordings and lies beside the repository."; exit 1; }
+	@$(MAKE) $(SHOP)
 	@$(NEED) cargo
 	@cargo build --package server
 	@python3 replay/check.py $(REPLAY)
