@@ -65,3 +65,16 @@ CREATE INDEX outbox_sent_at_idx ON outbox (sent_at) WHERE sent_at IS NOT NULL;
 -- The development inbox, all of it and by address.
 CREATE INDEX outbox_inbox_number_idx ON outbox (number) WHERE sent_to = 'inbox';
 CREATE INDEX outbox_inbox_recipient_idx ON outbox (lower(recipient), number) WHERE sent_to = 'inbox';
+
+-- On a database of our own a superuser makes all this, and the server works as the auth server's role.
+DO $$
+BEGIN
+    IF to_regrole('supabase_auth_admin') IS NOT NULL THEN
+        GRANT USAGE ON SCHEMA basalt TO supabase_auth_admin;
+        GRANT SELECT ON basalt.migrations TO supabase_auth_admin;
+        GRANT SELECT, INSERT, UPDATE, DELETE
+            ON basalt.submissions, basalt.limits, basalt.outbox
+            TO supabase_auth_admin;
+    END IF;
+END
+$$;

@@ -2,7 +2,9 @@
 //! travels [`smtp`]'s. Whether it may be sent at all (quota, gap, address) is decided before, by the flows.
 
 pub mod compose;
+pub mod inbox;
 pub mod link;
+pub mod outbox;
 pub mod smtp;
 pub mod template;
 

@@ -3,4 +3,5 @@
 mod hashing;
 mod keys;
 mod mail;
+mod outbox;
 mod pages;
