@@ -43,12 +43,23 @@ impl Vars {
     pub fn with_files(mut self, file: Option<&Path>, folder: Option<&Path>) -> Result<Self, Unreadable> {
         match file {
             Some(path) => self.values.extend(read(path)?),
-            None => self.fill_from(Path::new(".env"))?,
+            None => self = self.or_file(Path::new(".env"))?,
         }
         if let Some(folder) = folder
             && let Err(unreadable) = self.overlay_folder(folder)
         {
             self.notices.push(Notice::warning("--config-dir", format!("is left out of account: {unreadable}")));
+        }
+        Ok(self)
+    }
+
+    /// These variables, and those of the file that are not among them. A file that is not there is fine.
+    pub fn or_file(mut self, path: &Path) -> Result<Self, Unreadable> {
+        if matches!(fs::symlink_metadata(path), Err(error) if error.kind() == ErrorKind::NotFound) {
+            return Ok(self);
+        }
+        for (name, value) in read(path)? {
+            self.values.entry(name).or_insert(value);
         }
         Ok(self)
     }
@@ -66,17 +77,6 @@ impl Vars {
     /// What was noticed while reading.
     pub fn notices(&self) -> &[Notice] {
         &self.notices
-    }
-
-    /// Adds what is not set yet. A file that is not there is fine.
-    fn fill_from(&mut self, path: &Path) -> Result<(), Unreadable> {
-        if matches!(fs::symlink_metadata(path), Err(error) if error.kind() == ErrorKind::NotFound) {
-            return Ok(());
-        }
-        for (name, value) in read(path)? {
-            self.values.entry(name).or_insert(value);
-        }
-        Ok(())
     }
 
     fn overlay_folder(&mut self, folder: &Path) -> Result<(), Unreadable> {

@@ -76,12 +76,12 @@ pub(super) const SECTION: Section = Section {
             .default("10m")
             .doc("How long a fetched body is used before it is fetched again.", "1h"),
         span("GOTRUE_MAILER_TEMPLATE_RETRY_INTERVAL", |d, _, v| {
-            d.policy.mail.template_fetch.retry_interval = v.as_std()
+            d.policy.mail.template_fetch.retry_interval = v.as_std();
         })
         .default("10s")
         .doc("How long to wait after a failed fetch.", "1m"),
         switch("GOTRUE_MAILER_TEMPLATE_RELOADING_ENABLED", |d, _, v| {
-            d.policy.mail.template_fetch.reloading_enabled = v
+            d.policy.mail.template_fetch.reloading_enabled = v;
         })
         .default("false")
         .doc("Bodies are fetched again in the background.", "true"),

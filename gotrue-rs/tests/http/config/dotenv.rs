@@ -1,0 +1,89 @@
+//! Files of variables.
+
+use std::collections::BTreeMap;
+
+use gotrue_rs::config::dotenv::{parse_json, parse_lines};
+use proptest::prelude::*;
+
+fn one(text: &str) -> String {
+    let mut variables = parse_lines(text).expect("the lines are good");
+    assert_eq!(variables.len(), 1, "{text}: {variables:?}");
+    variables.remove("A").expect("A is there")
+}
+
+#[test]
+fn a_line_gives_a_value() {
+    let cases = [
+        ("A=b", "b"),
+        ("A=", ""),
+        ("A= b c ", "b c"),
+        ("  A =b", "b"),
+        ("A: b", "b"),
+        ("export A=b", "b"),
+        ("export\tA=b", "b"),
+        ("A=b # comment", "b"),
+        ("A=b#c", "b#c"),
+        ("A=#b", "#b"),
+        ("A='b # c'", "b # c"),
+        ("A='b' # c", "b"),
+        ("A=\"b # c\" # d", "b # c"),
+        ("A=\"b\\nc\\r\\\"d\\\\\"", "b\nc\r\"d\\"),
+        ("A='b\\nc'", "b\\nc"),
+        ("A='it\\'s'", "it\\'s"),
+        ("A=\"b\nc\"", "b\nc"),
+        ("A=b=c:d", "b=c:d"),
+        ("A=\\$b $c", "$b $c"),
+        ("A=\"\\$b\"", "$b"),
+        ("# A=a\nA=b\n# end", "b"),
+        ("A=a\r\nA=b\r\n", "b"),
+        ("A=é\u{a0}", "é"),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(one(text), expected, "{text:?}");
+    }
+}
+
+#[test]
+fn lines_stand_beside_each_other() {
+    let variables = parse_lines("A=1\n\nB='2\n3'\nC.d_4=\nexport=5\n").unwrap();
+    let expected = [("A", "1"), ("B", "2\n3"), ("C.d_4", ""), ("export", "5")];
+    assert_eq!(variables, expected.map(|(name, value)| (name.to_owned(), value.to_owned())).into());
+}
+
+#[test]
+fn a_bad_line_is_named() {
+    let cases = [
+        ("A", "line 1 has no `=`"),
+        ("A=1\nB", "line 2 has no `=`"),
+        ("A=1\nB\nC=2", "line 2 has no `=`"),
+        ("A=1\n\nA-B=2", "line 3 does not start with a name of letters, digits and `_`"),
+        ("=1", "line 1 does not start with a name of letters, digits and `_`"),
+        ("A=\"b", "line 1 opens a quote that is never closed"),
+        ("A='b\\'", "line 1 opens a quote that is never closed"),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(parse_lines(text), Err(expected.to_owned()), "{text:?}");
+    }
+}
+
+#[test]
+fn json_is_an_object_of_texts() {
+    assert_eq!(parse_json("{\"A\":\"b\"}").unwrap()["A"], "b");
+    for text in ["", "[]", "{\"A\":1}", "{\"A\":null}"] {
+        assert!(parse_json(text).unwrap_err().starts_with("is not a JSON object of texts"), "{text}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn quoted_values_come_back(variables in proptest::collection::btree_map("[A-Z][A-Z0-9_]{0,8}", "[^'\\\\\r]*", 0..6)) {
+        let text: String = variables.iter().map(|(name, value)| format!("{name}='{value}'\n")).collect();
+        let read: BTreeMap<String, String> = parse_lines(&text).unwrap();
+        prop_assert_eq!(read, variables);
+    }
+
+    #[test]
+    fn no_file_is_too_odd(text in "(\\PC|[\n\r\t='\"#:\\\\$])*") {
+        let _ = parse_lines(&text);
+    }
+}

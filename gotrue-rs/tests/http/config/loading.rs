@@ -1,0 +1,101 @@
+//! Where variables come from.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use gotrue_rs::config::Vars;
+
+/// A folder of its own that goes away with the value.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str, files: &[(&str, &str)]) -> Self {
+        let path = std::env::temp_dir().join(format!("basalt-config-{}-{name}", std::process::id()));
+        fs::create_dir_all(&path).expect("a folder can be made");
+        for (file, text) in files {
+            fs::write(path.join(file), text).expect("a file can be written");
+        }
+        Self(path)
+    }
+
+    fn path(&self, file: &str) -> PathBuf {
+        self.0.join(file)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn vars(values: &[(&str, &str)]) -> Vars {
+    Vars::from_map(values.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect())
+}
+
+#[test]
+fn a_given_file_wins_over_the_environment_and_a_folder_over_both() {
+    let folder = Folder::new(
+        "order",
+        &[
+            ("a.env", "A=file\nB=file\nC=file"),
+            ("b.env", "B=first\nC=first"),
+            ("c.env", "C=second"),
+            ("notes.txt", "C=never"),
+        ],
+    );
+    let inner = Folder::new("order/watched", &[("b.env", "B=first\nC=first"), ("c.env", "C=second"), ("x", "C=no")]);
+    let read =
+        vars(&[("A", "environment"), ("D", "environment")]).with_files(Some(&folder.path("a.env")), Some(&inner.0));
+    let read = read.unwrap();
+    let values = ["A", "B", "C", "D"].map(|name| read.get(name).unwrap());
+    assert_eq!(values, ["file", "first", "second", "environment"]);
+    assert!(read.notices().is_empty());
+}
+
+#[test]
+fn the_file_of_the_working_folder_gives_way_to_the_environment() {
+    let folder = Folder::new("fallback", &[(".env", "A=file\nB=file")]);
+    let read = vars(&[("A", "environment")]).or_file(&folder.path(".env")).unwrap();
+    assert_eq!([read.get("A"), read.get("B")], [Some("environment"), Some("file")]);
+    let missing = vars(&[("A", "environment")]).or_file(&folder.path("none.env")).unwrap();
+    assert_eq!(missing.names().collect::<Vec<_>>(), ["A"]);
+}
+
+#[test]
+fn json_takes_the_place_of_lines_of_the_same_name() {
+    let folder = Folder::new("json", &[("a.env", "A=lines\nB=lines"), ("a.json", "{\"A\":\"json\"}")]);
+    let read = Vars::default()
+        .or_file(&folder.path("none"))
+        .unwrap()
+        .with_files(Some(&folder.path("a.json")), Some(&folder.0));
+    let read = read.unwrap();
+    assert_eq!([read.get("A"), read.get("B")], [Some("json"), None]);
+}
+
+#[test]
+fn a_bad_file_says_what_is_wrong_with_it() {
+    let folder = Folder::new("bad", &[("a.env", "A=1\nB"), ("a.json", "[]")]);
+    let missing = Vars::default().with_files(Some(Path::new("/nowhere/at-all.env")), None).unwrap_err().to_string();
+    assert!(missing.starts_with("/nowhere/at-all.env: ") && missing.contains("NAME=value"), "{missing}");
+    let bad = Vars::default().with_files(Some(&folder.path("a.env")), None).unwrap_err().to_string();
+    assert!(bad.contains("a.env: line 2 has no `=`."), "{bad}");
+}
+
+#[test]
+fn a_bad_folder_is_only_noticed() {
+    let read = vars(&[("A", "1")]).with_files(None, Some(Path::new("/nowhere/at-all"))).unwrap();
+    assert_eq!(read.get("A"), Some("1"));
+    assert!(read.notices()[0].to_string().starts_with("--config-dir: is left out of account: /nowhere/at-all: "));
+}
+
+#[test]
+fn the_environment_is_read() {
+    let read = Vars::from_process(None, None).unwrap();
+    assert!(read.get("PATH").is_some(), "{read:?}");
+}
+
+#[test]
+fn variables_do_not_print_their_values() {
+    assert_eq!(format!("{:?}", vars(&[("GOTRUE_JWT_SECRET", "hidden")])), "{\"GOTRUE_JWT_SECRET\"}");
+}

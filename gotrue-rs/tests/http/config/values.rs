@@ -1,0 +1,210 @@
+//! Texts to values.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use gotrue_rs::config::values;
+use gotrue_rules::domain::policy::Quota;
+use proptest::prelude::*;
+
+fn owned(parts: &[&str]) -> Vec<String> {
+    parts.iter().map(|part| (*part).to_owned()).collect()
+}
+
+#[test]
+fn switches_know_few_words() {
+    for text in ["1", "t", "T", "true", "TRUE", "True"] {
+        assert_eq!(values::boolean(text), Some(true), "{text}");
+    }
+    for text in ["0", "f", "F", "false", "FALSE", "False"] {
+        assert_eq!(values::boolean(text), Some(false), "{text}");
+    }
+    for text in ["", "yes", "on", "tRUE", " true", "true ", "2", "-1"] {
+        assert_eq!(values::boolean(text), None, "{text}");
+    }
+}
+
+#[test]
+fn whole_numbers_have_a_base() {
+    let cases = [
+        ("0", Some(0)),
+        ("42", Some(42)),
+        ("+42", Some(42)),
+        ("-42", Some(-42)),
+        ("0x1F", Some(31)),
+        ("0X1f", Some(31)),
+        ("-0x10", Some(-16)),
+        ("017", Some(15)),
+        ("0o17", Some(15)),
+        ("0b101", Some(5)),
+        ("1_000", Some(1000)),
+        ("0x_ff", Some(255)),
+        ("0_7", Some(7)),
+        ("9223372036854775807", Some(i64::MAX)),
+        ("-9223372036854775808", Some(i64::MIN)),
+        ("9223372036854775808", None),
+        ("", None),
+        ("-", None),
+        ("--1", None),
+        ("+-1", None),
+        ("08", None),
+        ("1.0", None),
+        ("1e3", None),
+        (" 1", None),
+        ("1 ", None),
+        ("0x", None),
+        ("1__0", None),
+        ("_1", None),
+        ("1_", None),
+        ("ten", None),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(values::integer(text), expected, "{text}");
+    }
+    assert_eq!(values::natural("18446744073709551615"), Some(u64::MAX));
+    assert_eq!(values::natural("-1"), None);
+    assert_eq!(values::natural("+1"), None);
+}
+
+#[test]
+fn numbers_may_have_a_fraction() {
+    let cases = [
+        ("30", Some(30.0)),
+        ("0.5", Some(0.5)),
+        (".5", Some(0.5)),
+        ("5.", Some(5.0)),
+        ("1e3", Some(1000.0)),
+        ("-2.5", Some(-2.5)),
+        ("1e999", None),
+        ("", None),
+        ("30/1h", None),
+        (" 1", None),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(values::number(text), expected, "{text}");
+    }
+    assert_eq!(values::number("Inf"), Some(f64::INFINITY));
+}
+
+#[test]
+fn lists_keep_their_parts_as_they_stand() {
+    assert_eq!(values::list(""), owned(&[]));
+    assert_eq!(values::list("  "), owned(&[]));
+    assert_eq!(values::list("a"), owned(&["a"]));
+    assert_eq!(values::list("a, b,,c "), owned(&["a", " b", "", "c "]));
+    assert_eq!(values::list(","), owned(&["", ""]));
+}
+
+#[test]
+fn maps_need_exactly_one_colon_a_pair() {
+    let map = |pairs: &[(&str, &str)]| {
+        Some(pairs.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect::<BTreeMap<_, _>>())
+    };
+    assert_eq!(values::map(""), map(&[]));
+    assert_eq!(values::map("a:1,b:2"), map(&[("a", "1"), ("b", "2")]));
+    assert_eq!(values::map("a:1,a:2"), map(&[("a", "2")]));
+    assert_eq!(values::map("a:, b :c"), map(&[("a", ""), (" b ", "c")]));
+    for text in ["a", "a:1,", "a:1:2", "a:1,b"] {
+        assert_eq!(values::map(text), None, "{text}");
+    }
+}
+
+#[test]
+fn quotas_are_a_window_or_a_bucket() {
+    let hour = Duration::from_hours(1);
+    let cases = [
+        ("30", Some(Quota::Window { events: 30.0, per: hour })),
+        ("0", Some(Quota::Window { events: 0.0, per: hour })),
+        ("0.5", Some(Quota::Window { events: 0.5, per: hour })),
+        ("10/1m", Some(Quota::Bucket { size: 10.0, every: Duration::from_mins(1) })),
+        ("4503599627370495/1s", Some(Quota::Bucket { size: 4_503_599_627_370_495.0, every: Duration::from_secs(1) })),
+        ("4503599627370496/1s", None),
+        ("10/", None),
+        ("/1h", None),
+        ("-1/1h", None),
+        ("1.5/1h", None),
+        ("10/60", None),
+        ("10/1h/1h", None),
+        ("", None),
+        ("many", None),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(values::quota(text), expected, "{text}");
+    }
+}
+
+#[test]
+fn character_sets_stand_between_colons() {
+    assert_eq!(values::character_sets(""), owned(&[]));
+    assert_eq!(values::character_sets("abc:123"), owned(&["abc", "123"]));
+    assert_eq!(values::character_sets("::a::"), owned(&["a"]));
+    assert_eq!(values::character_sets(r"abc:!@\:#:1"), owned(&["abc", "!@:#", "1"]));
+    assert_eq!(values::character_sets(r"\:"), owned(&[":"]));
+    assert_eq!(values::character_sets(r"'\\:x"), owned(&[r"'\:x"]));
+    assert_eq!(values::character_sets(r"a\:b\:c"), owned(&[r"a:b\", "c"]));
+    assert_eq!(values::character_sets(r"a\"), owned(&[r"a\"]));
+}
+
+#[test]
+fn linking_domains_are_pairs_with_room_around() {
+    let domains = values::linking_domains(" custom:github = social ,google=home").unwrap();
+    assert_eq!(domains["custom:github"], "social");
+    assert_eq!(domains["google"], "home");
+    assert_eq!(values::linking_domains(" ").unwrap().len(), 0);
+    for (text, pair) in [("a", "a"), ("a=b,c=", "c="), ("=b", "=b"), ("a=b,", "")] {
+        assert_eq!(values::linking_domains(text), Err(pair.to_owned()));
+    }
+}
+
+#[test]
+fn addresses_are_absolute() {
+    for text in [
+        "https://x.example/auth/v1",
+        "http://localhost:9999",
+        "http://[::1]:9999/",
+        "/auth/v1",
+        "/",
+        "localhost:9999",
+        "myapp://",
+        "https://user:pass@x.example",
+    ] {
+        assert!(values::is_absolute(text), "{text}");
+    }
+    for text in ["", "x.example", "auth/v1", "://x", "1http://x", "http://x:port", "http://a b/", "ht tp://x", "/a\n"] {
+        assert!(!values::is_absolute(text), "{text}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn lists_come_back_when_they_are_joined(parts in proptest::collection::vec("[^,\\s]{1,8}", 0..6)) {
+        prop_assert_eq!(values::list(&parts.join(",")), parts);
+    }
+
+    #[test]
+    fn maps_come_back_when_they_are_joined(map in proptest::collection::btree_map("[^,:\\s]{1,8}", "[^,:\\s]{0,8}", 0..6)) {
+        let text = map.iter().map(|(k, v)| format!("{k}:{v}")).collect::<Vec<_>>().join(",");
+        prop_assert_eq!(values::map(&text), Some(map));
+    }
+
+    #[test]
+    fn sets_come_back_with_their_colons_hidden(sets in proptest::collection::vec("[^:\\\\]{1,4}(:[^:\\\\]{1,4})?", 0..6)) {
+        let text = sets.iter().map(|set| set.replace(':', "\\:")).collect::<Vec<_>>().join(":");
+        prop_assert_eq!(values::character_sets(&text), sets);
+    }
+
+    #[test]
+    fn numbers_come_back_in_every_base(n in any::<i32>()) {
+        let (sign, size) = (if n < 0 { "-" } else { "" }, n.unsigned_abs());
+        for text in [format!("{n}"), format!("{sign}0x{size:x}"), format!("{sign}0b{size:b}"), format!("{sign}0{size:o}")] {
+            prop_assert_eq!(values::integer(&text), Some(i64::from(n)), "{}", text);
+        }
+    }
+
+    #[test]
+    fn no_text_is_too_odd(text in "\\PC*") {
+        let _ = (values::boolean(&text), values::integer(&text), values::natural(&text), values::number(&text));
+        let _ = (values::list(&text), values::map(&text), values::quota(&text), values::character_sets(&text));
+        let _ = (values::linking_domains(&text), values::is_absolute(&text));
+    }
+}
