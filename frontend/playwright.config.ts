@@ -8,6 +8,11 @@ export default defineConfig({
   expect: { timeout: 10_000 },
   forbidOnly: Boolean(process.env.CI),
   reporter: [["list"]],
+  projects: [
+    { name: "screens", testIgnore: "performance.spec.ts" },
+    // Alone, so that no other test is measured with it.
+    { name: "performance", testMatch: "performance.spec.ts", dependencies: ["screens"] },
+  ],
   use: {
     launchOptions: {
       executablePath: process.env.CHROMIUM_BIN ?? "/usr/bin/chromium",

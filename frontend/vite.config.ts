@@ -3,10 +3,18 @@ import react from "@vitejs/plugin-react";
 import { defineConfig } from "vitest/config";
 import { compressedFiles } from "./build/compressed-files.ts";
 import { developmentServer } from "./build/development-server.ts";
+import { programPreload } from "./build/program-preload.ts";
 import { siteFiles } from "./build/site-files.ts";
 
 export default defineConfig({
-  plugins: [react(), tailwindcss(), siteFiles(), compressedFiles(), developmentServer()],
+  plugins: [
+    react(),
+    tailwindcss(),
+    siteFiles(),
+    programPreload(),
+    compressedFiles(),
+    developmentServer(),
+  ],
   build: {
     target: "es2022",
     // The page's policy forbids inline scripts and data: addresses.

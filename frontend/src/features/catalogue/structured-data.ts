@@ -26,6 +26,7 @@ export function templateData(template: Template, image: string, origin: string):
   return {
     "@context": CONTEXT,
     ...product(template, origin),
+    description: template.description,
     image: new URL(image, origin).href,
   };
 }
@@ -34,9 +35,7 @@ function product(template: Template, origin: string): object {
   const url = origin + paths.template(template.id);
   return {
     "@type": "Product",
-    "@id": url,
     name: template.title,
-    description: template.description,
     category: template.category,
     offers: {
       "@type": "Offer",

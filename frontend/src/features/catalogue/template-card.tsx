@@ -7,6 +7,7 @@ import { Badge } from "../../shared/ui/badge.tsx";
 import { buttonClass } from "../../shared/ui/button.ts";
 import { CheckList } from "../../shared/ui/check-list.tsx";
 import { ProofPicture } from "../../shared/ui/proof-picture.tsx";
+import { CARD_SIZES } from "./first-picture.ts";
 import type { Template } from "./templates.ts";
 
 /** How a card comes in. */
@@ -24,7 +25,6 @@ const ENTRANCE: Record<Entrance, string> = {
   plain: "animate-appear",
   none: "",
 };
-const SIZES = "(min-width: 80rem) 22vw, (min-width: 64rem) 29vw, (min-width: 40rem) 44vw, 86vw";
 
 /** One template on the wall. The whole card is the link; its button only shows where to press. */
 export function TemplateCard({ template, turn, entrance }: TemplateCardProps) {
@@ -40,7 +40,7 @@ export function TemplateCard({ template, turn, entrance }: TemplateCardProps) {
             <ProofPicture
               picture={preview.card}
               alt={preview.alt}
-              sizes={SIZES}
+              sizes={CARD_SIZES}
               first={turn === 0}
               className="size-full object-cover object-top"
             />

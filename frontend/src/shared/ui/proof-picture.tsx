@@ -1,4 +1,5 @@
 import type { Picture } from "../../previews/index.ts";
+import { sourceSet } from "./source-set.ts";
 
 interface ProofPictureProps {
   picture: Picture;
@@ -29,8 +30,4 @@ export function ProofPicture({ picture, alt, sizes, first = false, className }: 
       />
     </picture>
   );
-}
-
-function sourceSet(files: Picture["avif"]): string {
-  return files.map(({ src, width }) => `${src} ${width}w`).join(", ");
 }

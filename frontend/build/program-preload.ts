@@ -1,0 +1,28 @@
+import type { Plugin } from "vite";
+
+const PROGRAM = "/src/app/start.tsx";
+
+/**
+ * Names the program in the page, so that the browser fetches it beside the small script that starts
+ * it and not after.
+ */
+export function programPreload(): Plugin {
+  return {
+    name: "program-preload",
+    apply: "build",
+    transformIndexHtml: {
+      order: "post",
+      handler(_, { bundle = {} }) {
+        const program = Object.values(bundle).find(
+          (part) => part.type === "chunk" && part.facadeModuleId?.endsWith(PROGRAM),
+        );
+        if (program?.type !== "chunk") throw new Error(`nothing was built from ${PROGRAM}`);
+        return [program.fileName, ...program.imports].map((file) => ({
+          tag: "link",
+          attrs: { rel: "modulepreload", crossorigin: true, href: `/${file}` },
+          injectTo: "head",
+        }));
+      },
+    },
+  };
+}
