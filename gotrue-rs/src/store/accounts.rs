@@ -74,6 +74,8 @@ pub struct Confirmation<'a> {
     pub now: Time,
     /// `users.encrypted_password`, where the confirmation sets one.
     pub password: Option<&'a str>,
+    /// Whether the identities of the address are told so, too.
+    pub marks_identity: bool,
     /// What the audit log is told.
     pub audit: Vec<AuditRow>,
 }
@@ -96,6 +98,7 @@ const CONFIRM_EMAIL: Statement = Statement {
              SET identity_data = identity_data || '{\"email_verified\": true}', updated_at = $3
              WHERE user_id = (SELECT id FROM u)
                AND provider = 'email'
+               AND $9::boolean
              RETURNING *
          ), o AS (
              DELETE FROM one_time_tokens WHERE user_id = (SELECT id FROM u)
@@ -147,8 +150,17 @@ pub async fn confirm_phone(db: &mut Connection, confirmation: Confirmation<'_>) 
 
 async fn confirm(db: &mut Connection, statement: &Statement, it: Confirmation<'_>) -> Result<Option<Account>> {
     let audit = AuditArrays::of(it.audit);
-    let values =
-        args![it.user_id, it.token, it.now, it.password, audit.ids, audit.payloads, audit.times, audit.addresses];
+    let values = args![
+        it.user_id,
+        it.token,
+        it.now,
+        it.password,
+        audit.ids,
+        audit.payloads,
+        audit.times,
+        audit.addresses,
+        it.marks_identity,
+    ];
     let row: Option<AccountRow> = db.optional(statement, values).await?;
     Ok(row.map(|row| row.0))
 }

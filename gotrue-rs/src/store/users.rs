@@ -50,6 +50,43 @@ pub async fn by_email(db: &mut Connection, email: &str, audience: &str) -> Resul
     Ok(row.map(|row| row.0))
 }
 
+const BY_IDENTITY_EMAIL: Statement = Statement {
+    name: "users.by_identity_email",
+    sql: concat!(
+        "SELECT ",
+        account_columns!(),
+        "
+         FROM (SELECT i.user_id AS id, 1 AS rank
+               FROM identities i
+               WHERE i.email = $1
+                 AND i.provider NOT LIKE 'sso:%'
+                 AND i.provider <> ALL($4)
+               UNION ALL
+               SELECT a.id, 2
+               FROM users a
+               WHERE lower(a.email) = $1
+                 AND a.instance_id = $2
+                 AND a.is_sso_user = false) AS found
+         JOIN users u ON u.id = found.id
+         WHERE u.instance_id = $2
+           AND u.aud = $3
+         ORDER BY found.rank
+         LIMIT 1"
+    ),
+};
+
+/// The account that has the address (lower case) in that audience: by an identity of the default linking domain, else
+/// by its own column. `apart` names the providers that have a linking domain of their own.
+pub async fn by_identity_email(
+    db: &mut Connection,
+    email: &str,
+    audience: &str,
+    apart: &[String],
+) -> Result<Option<Account>> {
+    let row: Option<AccountRow> = db.optional(&BY_IDENTITY_EMAIL, args![email, INSTANCE, audience, apart]).await?;
+    Ok(row.map(|row| row.0))
+}
+
 const BY_PHONE: Statement = Statement {
     name: "users.by_phone",
     sql: concat!(
@@ -71,4 +108,4 @@ pub async fn by_phone(db: &mut Connection, phone: &str, audience: &str) -> Resul
 }
 
 /// Every statement of this table, for the test that prepares them.
-pub const ALL: &[&Statement] = &[&WITH_SESSION, &BY_EMAIL, &BY_PHONE];
+pub const ALL: &[&Statement] = &[&WITH_SESSION, &BY_EMAIL, &BY_IDENTITY_EMAIL, &BY_PHONE];

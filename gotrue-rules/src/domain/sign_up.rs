@@ -82,6 +82,20 @@ pub enum Outcome {
     StandIn,
 }
 
+impl Outcome {
+    /// As the journal names it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::NewConfirmed => "sign_up.new_confirmed",
+            Self::NewPending => "sign_up.new_pending",
+            Self::KnownConfirmed => "sign_up.known_confirmed",
+            Self::KnownPending => "sign_up.known_pending",
+            Self::Taken => "sign_up.taken",
+            Self::StandIn => "sign_up.stand_in",
+        }
+    }
+}
+
 /// Decides, knowing who has the address or number.
 pub fn decide(known: Option<&Account>, contact: &Contact, policy: &Policy) -> Outcome {
     let (at_once, is_confirmed) = match contact {

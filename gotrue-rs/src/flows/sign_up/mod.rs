@@ -1,0 +1,16 @@
+//! `POST /signup`: with an address or a number, or with neither.
+
+mod anonymous;
+mod contact;
+
+use gotrue_rules::domain::error::Result;
+use gotrue_rules::wire::requests::SignUp;
+
+use crate::cx::Cx;
+use crate::http::reply::Reply;
+
+/// Reads the body, then goes one of two ways: each has a rate limit of its own.
+pub async fn handle(cx: Cx) -> Result<Reply> {
+    let request = SignUp::decode(&cx.bytes().await?)?;
+    if request.is_anonymous() { anonymous::answer(&cx, request).await } else { contact::answer(&cx, request).await }
+}

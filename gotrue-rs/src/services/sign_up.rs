@@ -1,0 +1,132 @@
+//! Accounts of newcomers with an address or a number: made, or found unconfirmed, then confirmed at once or asked to
+//! confirm.
+
+use gotrue_rules::domain::audit::{Action, Entry};
+use gotrue_rules::domain::contact::Contact;
+use gotrue_rules::domain::error::{Error, Result};
+use gotrue_rules::domain::identity::{of_contact, sign_up_data};
+use gotrue_rules::domain::pkce::Challenge;
+use gotrue_rules::domain::sign_up::{Ids, Newcomer, account, as_answered, confirmed};
+use gotrue_rules::domain::user::{Account, Identity};
+use gotrue_rules::wire::requests::SignUp;
+use serde_json::{Map, Value};
+
+use super::{audit, messages, passwords};
+use crate::cx::Cx;
+use crate::store::accounts::{self, Confirmation};
+use crate::store::flow_state::{self, NewFlow};
+use crate::store::{Connection, OrRefuse};
+
+const SAVING: &str = "Database error saving new user";
+const UPDATING: &str = "Database error updating user";
+
+/// The account, confirmed: a new one is written confirmed, one that was waiting is confirmed now.
+pub async fn confirmed_at_once(
+    cx: &Cx,
+    request: SignUp,
+    newcomer: &Newcomer,
+    known: Option<Account>,
+) -> Result<Account> {
+    let mut entry = Entry::of(Action::UserSignedUp).with("provider", newcomer.contact.provider());
+    if matches!(newcomer.contact, Contact::Phone(_)) {
+        entry = entry.with("channel", newcomer.channel.as_str());
+    }
+    let data = request.data.unwrap_or_default();
+    let Some(known) = known else {
+        let new = new_account(cx, &request.password, &newcomer.contact, &data).await?;
+        let new = confirmed(new, &newcomer.contact, cx.now);
+        let rows = audit::rows(cx, &new, [entry]);
+        accounts::insert(&mut cx.db(), &new, rows).await.or_refuse(SAVING)?;
+        return Ok(as_answered(new));
+    };
+    let mut db = cx.begin().await?;
+    let known = with_identity(cx, &mut db, known, &newcomer.contact, &data).await?;
+    let confirmation = Confirmation {
+        user_id: known.id,
+        token: &known.confirmation_token,
+        now: cx.now,
+        password: None,
+        marks_identity: false,
+        audit: audit::rows(cx, &known, [entry]),
+    };
+    let confirmed = match newcomer.contact {
+        Contact::Email(_) => accounts::confirm_email(&mut db, confirmation).await,
+        Contact::Phone(_) => accounts::confirm_phone(&mut db, confirmation).await,
+    };
+    let confirmed = confirmed.or_refuse(UPDATING)?.ok_or_else(|| Error::internal(UPDATING))?;
+    db.commit().await?;
+    Ok(Account { confirmed_at: known.confirmed_at, ..confirmed })
+}
+
+/// The account, waiting for a confirmation that has been sent: all of it or nothing.
+pub async fn to_confirm(cx: &Cx, request: SignUp, newcomer: &Newcomer, known: Option<Account>) -> Result<Account> {
+    let contact = &newcomer.contact;
+    let challenge = Challenge::new(&request.pkce.challenge, &request.pkce.method);
+    let data = request.data.unwrap_or_default();
+    let entry = Entry::of(Action::UserConfirmationRequested).with("provider", contact.provider());
+    let new = match known {
+        Some(_) => None,
+        None => Some(new_account(cx, &request.password, contact, &data).await?),
+    };
+    let mut db = cx.begin().await?;
+    let account = match (known, new) {
+        (Some(known), _) => {
+            let known = with_identity(cx, &mut db, known, contact, &data).await?;
+            crate::store::audit::insert(&mut db, audit::rows(cx, &known, [entry])).await?;
+            known
+        }
+        (None, Some(new)) => {
+            let rows = audit::rows(cx, &new, [entry]);
+            accounts::insert(&mut db, &new, rows).await.or_refuse(SAVING)?;
+            new
+        }
+        (None, None) => return Err(Error::internal(SAVING)),
+    };
+    let challenge = challenge?;
+    if let Some(challenge) = &challenge {
+        let flow = NewFlow {
+            id: cx.entropy.uuid(),
+            user_id: Some(account.id),
+            auth_code: cx.entropy.uuid(),
+            challenge: &challenge.text,
+            challenge_method: challenge.method.as_str(),
+            provider_type: contact.provider(),
+            method: "email/signup",
+            now: cx.now,
+        };
+        flow_state::insert(&mut db, flow).await?;
+    }
+    let sent_at = messages::confirm_contact(cx, &mut db, &account, newcomer, challenge.is_some()).await?;
+    db.commit().await?;
+    Ok(as_answered(Account { confirmation_sent_at: Some(sent_at), updated_at: cx.now, ..account }))
+}
+
+/// A new account, hashed and ready to be written. No connection is held while it is hashed.
+async fn new_account(cx: &Cx, password: &str, contact: &Contact, data: &Map<String, Value>) -> Result<Account> {
+    let ids = Ids { account: cx.entropy.uuid(), identity: cx.entropy.uuid() };
+    let mut new = account(ids, contact, cx.audience(), data, cx.now);
+    new.role.clone_from(&cx.app.policy.jwt.default_group);
+    new.encrypted_password = Some(passwords::hash(cx, password).await?);
+    Ok(new)
+}
+
+/// The account with the one identity of that kind; where it lacks one, it is made and all others go.
+async fn with_identity(
+    cx: &Cx,
+    db: &mut Connection,
+    mut account: Account,
+    contact: &Contact,
+    data: &Map<String, Value>,
+) -> Result<Account> {
+    let of_kind = |identity: &Identity| identity.provider == contact.provider();
+    if let Some(at) = account.identities.iter().position(of_kind) {
+        account.identities = vec![account.identities.swap_remove(at)];
+        return Ok(account);
+    }
+    let data = sign_up_data(account.id, contact, data);
+    let identity = of_contact(cx.entropy.uuid(), account.id, contact, data, cx.now);
+    accounts::replace_identity(db, &identity).await.or_refuse("Error creating identity")?;
+    account.user_metadata = gotrue_rules::domain::identity::without_nulls(&identity.identity_data);
+    account.identities = vec![identity];
+    Ok(account)
+}
