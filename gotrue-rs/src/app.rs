@@ -3,13 +3,19 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use gotrue_rules::domain::policy::Policy;
+use gotrue_rules::domain::redirect::{AllowList, BadPattern};
 use sqlx::PgPool;
+use url::Url;
 
 use crate::journal::Journal;
 use crate::ports::clock::SharedClock;
 use crate::ports::entropy::Entropy;
 use crate::ports::hashing::HashingPool;
+use crate::ports::http_client::HttpClient;
 use crate::ports::keys::{KeyError, KeyRing, KeySettings};
+use crate::ports::mail::SharedMailer;
+use crate::ports::mail::outbox::Outbox;
+use crate::ports::mail::template::Templates;
 
 /// Everything a request needs that is not the request's own.
 #[derive(Debug)]
@@ -26,6 +32,14 @@ pub struct App {
     pub hashing: Arc<HashingPool>,
     /// The keys of access tokens.
     pub keys: KeyRing,
+    /// What mails say.
+    pub letters: Templates,
+    /// Who takes mails, and when.
+    pub delivery: Delivery,
+    /// The host in the ids of mails: that of the server's own URL.
+    pub mail_host: String,
+    /// Where browsers may be sent back to.
+    pub redirects: AllowList,
     /// Journals kept for tests; keeps nothing unless asked.
     pub journals: Journals,
 }
@@ -41,6 +55,28 @@ pub struct Ports {
     pub entropy: Entropy,
     /// Password hashing.
     pub hashing: Arc<HashingPool>,
+    /// Who takes mails, and when.
+    pub delivery: Delivery,
+    /// Requests to the outside.
+    pub http: Arc<HttpClient>,
+}
+
+/// Who takes mails, and when: within the request, or a table that a worker empties.
+#[derive(Clone)]
+pub enum Delivery {
+    /// The request waits until a mail server has taken the mail.
+    AtOnce(SharedMailer),
+    /// The mail is a row of the write that asks for it.
+    Outbox(Arc<Outbox>),
+}
+
+impl std::fmt::Debug for Delivery {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::AtOnce(_) => "AtOnce",
+            Self::Outbox(_) => "Outbox",
+        })
+    }
 }
 
 /// Why an application cannot be built from what the operator decided.
@@ -49,13 +85,21 @@ pub enum BuildError {
     /// The keys of access tokens cannot be used.
     #[error("GOTRUE_JWT_KEYS: {0}")]
     Keys(#[from] KeyError),
+    /// A pattern of the redirect allow-list cannot be used.
+    #[error("GOTRUE_URI_ALLOW_LIST: {0}")]
+    Redirects(#[from] BadPattern),
 }
 
 impl App {
     /// Prepares everything that requests will need.
     pub fn build(policy: Policy, keys: KeySettings<'_>, ports: Ports) -> Result<Self, BuildError> {
+        let host = Url::parse(&policy.site.external_url).ok().and_then(|url| url.host_str().map(str::to_owned));
         Ok(Self {
             keys: KeyRing::build(keys)?,
+            redirects: AllowList::compile(&policy.site.site_url, &policy.site.redirect_allow_list)?,
+            letters: Templates::new(&policy.mail, &policy.site, &ports.http),
+            delivery: ports.delivery,
+            mail_host: host.unwrap_or_else(|| "localhost".to_owned()),
             policy,
             pool: ports.pool,
             clock: ports.clock,

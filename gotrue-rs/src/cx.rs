@@ -114,6 +114,18 @@ impl Cx {
         claims.and_then(first_audience).unwrap_or_else(|| self.app.policy.jwt.aud.clone())
     }
 
+    /// The server's own URL as links use it: the configured one, or that of a listed `X-Forwarded-Host`. The `Host`
+    /// header is never used (`endpoints.md` §1.8).
+    pub fn external_url(&self) -> String {
+        let site = &self.app.policy.site;
+        let asked = self.request.header("x-forwarded-host").unwrap_or_default();
+        if asked.is_empty() || !site.mailer_external_hosts.iter().any(|host| host == asked) {
+            return site.external_url.clone();
+        }
+        let by_http = asked == "localhost" && self.request.header("x-forwarded-proto") == Some("http");
+        format!("{}://{asked}", if by_http { "http" } else { "https" })
+    }
+
     /// Whether verified claims hold an administrator's role.
     pub fn is_admins(&self, claims: &Map<String, Value>) -> bool {
         let role = claims.get("role").and_then(Value::as_str).unwrap_or_default();

@@ -97,7 +97,7 @@ const CONFIRM_EMAIL: Statement = Statement {
              UPDATE identities
              SET identity_data = identity_data || '{\"email_verified\": true}', updated_at = $3
              WHERE user_id = (SELECT id FROM u)
-               AND provider = 'email'
+               AND email = (SELECT u.email FROM u)
                AND $9::boolean
              RETURNING *
          ), o AS (

@@ -4,10 +4,12 @@
 mod answer;
 mod clock;
 mod database;
+mod mailbox;
 mod postgres;
 mod world;
 
 pub use answer::Answer;
 pub use clock::FakeClock;
 pub use database::TestDatabase;
+pub use mailbox::Mailbox;
 pub use world::{World, WorldBuilder};

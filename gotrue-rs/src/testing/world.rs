@@ -17,11 +17,13 @@ use tower::ServiceExt;
 use super::answer::Answer;
 use super::clock::FakeClock;
 use super::database::TestDatabase;
-use crate::app::{App, Ports};
+use super::mailbox::Mailbox;
+use crate::app::{App, Delivery, Ports};
 use crate::journal::Journal;
 use crate::ports::clock::{Clock, SharedClock};
 use crate::ports::entropy::Entropy;
 use crate::ports::hashing::HashingPool;
+use crate::ports::http_client::{HttpClient, Outbound};
 use crate::ports::keys::KeySettings;
 
 /// The secret that signs the world's tokens.
@@ -34,6 +36,8 @@ pub struct World {
     pub database: TestDatabase,
     /// The clock; it stands still.
     pub clock: FakeClock,
+    /// The mails sent.
+    pub mailbox: Arc<Mailbox>,
     /// The application.
     pub app: Arc<App>,
     router: axum::Router,
@@ -143,14 +147,21 @@ impl WorldBuilder {
         let database = TestDatabase::migrated().await;
         let clock = FakeClock::at(Utc.with_ymd_and_hms(2026, 6, 1, 12, 0, 0).single().unwrap_or_default());
         let shared: SharedClock = Arc::new(clock.clone());
-        let ports =
-            Ports { pool: database.pool().await, clock: shared, entropy: Entropy::from_seed(7), hashing: hashing() };
+        let mailbox = Arc::new(Mailbox::default());
+        let ports = Ports {
+            pool: database.pool().await,
+            clock: shared,
+            entropy: Entropy::from_seed(7),
+            hashing: hashing(),
+            delivery: Delivery::AtOnce(mailbox.clone()),
+            http: Arc::new(HttpClient::new(Outbound::default())),
+        };
         let secret = Secret::new(SECRET);
         let keys = KeySettings { jwks: &self.jwks, secret: &secret, key_id: "", valid_methods: None };
         let app =
             Arc::new(App::build(self.policy, keys, ports).expect("the usual policy can be used").keeping_journals());
         let router = crate::router(app.clone());
-        World { database, clock, app, router, peer: IpAddr::V4(Ipv4Addr::LOCALHOST) }
+        World { database, clock, mailbox, app, router, peer: IpAddr::V4(Ipv4Addr::LOCALHOST) }
     }
 }
 

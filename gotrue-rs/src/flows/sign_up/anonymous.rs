@@ -2,11 +2,11 @@
 
 use gotrue_rules::domain::error::{Error, Result};
 use gotrue_rules::domain::sign_up::{anonymous, require_open};
+use gotrue_rules::domain::user::Account;
 use gotrue_rules::wire::requests::SignUp;
 
 use crate::cx::Cx;
 use crate::http::reply::Reply;
-use crate::services::limits;
 use crate::services::sessions::open::{Proof, open};
 use crate::services::sessions::{Extras, Minted};
 use crate::store::accounts;
@@ -17,17 +17,16 @@ pub async fn answer(cx: &Cx, request: SignUp) -> Result<Reply> {
     if !policy.sign_up.anonymous_enabled {
         return Err(Error::unprocessable("anonymous_provider_disabled", "Anonymous sign-ins are disabled"));
     }
-    limits::anonymous_sign_ins(cx)?;
     require_open(policy)?;
     let mut account = anonymous(cx.entropy.uuid(), cx.audience(), &request.data.unwrap_or_default(), cx.now);
     account.role.clone_from(&policy.jwt.default_group);
-    let minted = create(cx, &account).await.map_err(|error| {
-        Error::internal("Database error creating anonymous user").because(error)
-    })?;
+    let minted = create(cx, &account)
+        .await
+        .map_err(|error| Error::internal("Database error creating anonymous user").because(error))?;
     Ok(minted.reply(Extras::default()))
 }
 
-async fn create(cx: &Cx, account: &gotrue_rules::domain::user::Account) -> Result<Minted> {
+async fn create(cx: &Cx, account: &Account) -> Result<Minted> {
     let mut db = cx.begin().await?;
     accounts::insert(&mut db, account, Vec::new()).await?;
     let minted = open(cx, &mut db, Proof::new(account, "anonymous", Vec::new())).await?;

@@ -15,12 +15,11 @@ use crate::http::reply::Reply;
 use crate::journal::Step;
 use crate::services::sessions::Extras;
 use crate::services::sessions::open::{Proof, open};
-use crate::services::{audit, limits, passwords, sign_up};
+use crate::services::{audit, passwords, sign_up};
 use crate::store::{OrRefuse, audit as audit_log, users};
 
 /// A session where the account is confirmed at once, else the account.
 pub async fn answer(cx: &Cx, request: SignUp) -> Result<Reply> {
-    limits::sign_ups(cx)?;
     require_open(&cx.app.policy)?;
     require_password(&request)?;
     passwords::require_strong(cx, &request.password)?;
@@ -48,20 +47,13 @@ async fn look_up(cx: &Cx, contact: &Contact) -> Result<Option<Account>> {
 }
 
 /// Somebody has the address, confirmed: told only where the operator lets it be.
-async fn repeated(
-    cx: &Cx,
-    request: SignUp,
-    newcomer: &Newcomer,
-    known: Account,
-    outcome: Outcome,
-) -> Result<Reply> {
+async fn repeated(cx: &Cx, request: SignUp, newcomer: &Newcomer, known: Account, outcome: Outcome) -> Result<Reply> {
     let entry = Entry::of(Action::UserRepeatedSignUp).with("provider", newcomer.contact.provider());
     audit_log::insert(&mut cx.db(), audit::rows(cx, &known, [entry])).await?;
     if outcome == Outcome::Taken {
         return Err(already_registered());
     }
-    let mut shown =
-        stand_in(known, cx.entropy.uuid(), &newcomer.contact, &request.data.unwrap_or_default(), cx.now);
+    let mut shown = stand_in(known, cx.entropy.uuid(), &newcomer.contact, &request.data.unwrap_or_default(), cx.now);
     shown.aud = cx.audience();
     Ok(Reply::json(&UserJson::from(&shown)))
 }
