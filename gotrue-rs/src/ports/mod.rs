@@ -5,4 +5,6 @@ pub mod entropy;
 pub mod hashing;
 pub mod http_client;
 pub mod keys;
+pub mod limits;
 pub mod mail;
+pub mod sms;

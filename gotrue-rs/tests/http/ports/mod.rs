@@ -2,6 +2,7 @@
 
 mod hashing;
 mod keys;
+mod limits;
 mod mail;
 mod outbox;
 mod pages;

@@ -1,0 +1,66 @@
+//! By what requests are counted: the header the operator named, or the peer's address, in one form only.
+
+use std::net::{IpAddr, Ipv6Addr};
+
+use gotrue_rules::domain::policy::LimitKey;
+use http::HeaderMap;
+use ipnet::IpNet;
+
+/// What a request shows of who sent it.
+#[derive(Debug, Clone, Copy)]
+pub struct Request<'a> {
+    /// Its headers.
+    pub headers: &'a HeaderMap,
+    /// The address at the other end of the connection.
+    pub peer: Option<IpAddr>,
+    /// Whether `Sb-Forwarded-For` is trusted.
+    pub sb_forwarded_for: bool,
+}
+
+/// The key a request is counted by; absent: it is not limited.
+pub fn key_of(by: &LimitKey, request: Request<'_>) -> Option<String> {
+    match by {
+        LimitKey::Header(name) => sb_forwarded_for(request).or_else(|| named(request.headers, name)),
+        LimitKey::Peer { trusted_proxies } => Some(peer(request, trusted_proxies)),
+    }
+}
+
+fn sb_forwarded_for(request: Request<'_>) -> Option<String> {
+    let first = first_part(request.headers, "sb-forwarded-for").filter(|_| request.sb_forwarded_for)?;
+    first.parse::<IpAddr>().ok().map(|address| address.to_string())
+}
+
+fn named(headers: &HeaderMap, name: &str) -> Option<String> {
+    first_part(headers, name).map(str::to_owned)
+}
+
+/// The part before the first comma of a header that is there and not empty.
+fn first_part<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    let value = headers.get(name)?.to_str().ok().filter(|value| !value.is_empty())?;
+    value.split(',').next().map(str::trim)
+}
+
+/// The peer; behind trusted proxies the last address of `X-Forwarded-For` that none of them has.
+fn peer(request: Request<'_>, trusted: &[IpNet]) -> String {
+    let Some(mut address) = request.peer.map(|address| address.to_canonical()) else { return "unknown".to_owned() };
+    let is_trusted = |address: IpAddr| trusted.iter().any(|net| net.contains(&address));
+    let forwarded = request.headers.get_all("x-forwarded-for").iter().filter_map(|value| value.to_str().ok());
+    let mut parts: Vec<&str> = forwarded.flat_map(|value| value.split(',')).map(str::trim).collect();
+    while is_trusted(address) {
+        // What a proxy wrote that is no address ends the chain: the proxy itself is counted.
+        let Some(before) = parts.pop().and_then(|part| part.parse::<IpAddr>().ok()) else { break };
+        address = before.to_canonical();
+    }
+    canonical(address)
+}
+
+/// IPv6 by its first 64 bits: that many belong to one customer.
+fn canonical(address: IpAddr) -> String {
+    match address {
+        IpAddr::V4(address) => address.to_string(),
+        IpAddr::V6(address) => {
+            let [a, b, c, d, ..] = address.segments();
+            format!("{}/64", Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0))
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! Limits: the reference's arithmetic, one key for one caller, bounded memory.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use gotrue_rs::ports::limits::{Limited, Limits, Request, Sent, key_of};
+use gotrue_rules::domain::policy::{Bucket, LimitKey, LimitsPolicy, Quota};
+use http::HeaderMap;
+use proptest::prelude::*;
+
+fn start() -> DateTime<Utc> {
+    DateTime::from_timestamp(1_800_000_000, 0).expect("a date")
+}
+
+fn after(seconds: f64) -> DateTime<Utc> {
+    start() + TimeDelta::from_std(Duration::from_secs_f64(seconds)).expect("a span")
+}
+
+#[test]
+fn thirty_at_once_then_one_each_ten_seconds() {
+    let (limits, policy) = (Limits::new(start()), LimitsPolicy::default());
+    let allowed = (0..40).filter(|_| limits.take(Limited::Verify, "a", &policy, start())).count();
+    assert_eq!(allowed, 30);
+    assert!(!limits.take(Limited::Verify, "a", &policy, after(9.9)));
+    assert!(limits.take(Limited::Verify, "a", &policy, after(10.0)));
+    assert!(!limits.take(Limited::Verify, "a", &policy, after(10.1)));
+    assert!(limits.take(Limited::Verify, "b", &policy, after(10.1)), "another key");
+    assert!(limits.take(Limited::Otp, "a", &policy, after(10.1)), "another limit");
+}
+
+#[test]
+fn limits_that_share_a_setting_count_apart() {
+    let (limits, policy) = (Limits::new(start()), LimitsPolicy::default());
+    for what in [Limited::Recover, Limited::Resend, Limited::MagicLink, Limited::Otp, Limited::User, Limited::SignUp] {
+        assert_eq!((0..40).filter(|_| limits.take(what, "a", &policy, start())).count(), 30, "{what:?}");
+    }
+}
+
+#[test]
+fn a_bucket_is_forgotten_an_hour_after_its_first_request() {
+    let (limits, mut policy) = (Limits::new(start()), LimitsPolicy::default());
+    policy.verify = Bucket::in_five_minutes(0.0);
+    policy.mfa_challenge_and_verify = Bucket::in_a_minute(0.0);
+    for (what, seconds) in [(Limited::Verify, 3600.0), (Limited::FactorVerify, 60.0)] {
+        assert_eq!((0..40).filter(|_| limits.take(what, "a", &policy, start())).count(), 30);
+        assert!(!limits.take(what, "a", &policy, after(seconds - 0.1)), "zero allows nothing after the burst");
+        assert!(limits.take(what, "a", &policy, after(seconds)));
+    }
+}
+
+#[test]
+fn anonymous_sign_ups_have_a_burst_of_their_own_number() {
+    let (limits, mut policy) = (Limits::new(start()), LimitsPolicy::default());
+    policy.anonymous_users = Bucket::in_an_hour(3.0);
+    assert_eq!((0..10).filter(|_| limits.take(Limited::AnonymousUsers, "a", &policy, start())).count(), 3);
+    assert!(limits.take(Limited::AnonymousUsers, "a", &policy, after(1200.0)));
+}
+
+#[test]
+fn a_quota_of_a_window_counts_from_the_start_of_the_process() {
+    let limits = Limits::new(start());
+    let quota = Quota::Window { events: 2.0, per: Duration::from_hours(1) };
+    let take = |seconds| limits.take_quota(Sent::Email, quota, after(seconds));
+    assert_eq!(
+        [take(3500.0), take(3500.0), take(3599.9), take(3600.0), take(3600.0), take(3601.0)],
+        [true, true, false, true, true, false]
+    );
+    assert!(limits.take_quota(Sent::Sms, quota, after(3601.0)), "mails and texts count apart");
+    let none = Quota::Window { events: 0.0, per: Duration::from_hours(1) };
+    assert!(!Limits::new(start()).take_quota(Sent::Email, none, start()));
+}
+
+#[test]
+fn a_quota_of_a_bucket_is_refilled_one_by_one() {
+    let limits = Limits::new(start());
+    let quota = Quota::Bucket { size: 2.0, every: Duration::from_mins(1) };
+    let take = |seconds| limits.take_quota(Sent::Email, quota, after(seconds));
+    assert_eq!(
+        [take(0.0), take(0.0), take(59.0), take(60.0), take(61.0), take(600.0), take(600.0), take(600.0)],
+        [true, true, false, true, false, true, true, false]
+    );
+}
+
+fn key(by: &LimitKey, peer: Option<&str>, sb: bool, headers: &[(&'static str, &str)]) -> Option<String> {
+    let mut map = HeaderMap::new();
+    for (name, value) in headers {
+        map.append(*name, value.parse().expect("a header"));
+    }
+    let peer = peer.map(|peer| peer.parse().expect("an address"));
+    key_of(by, Request { headers: &map, peer, sb_forwarded_for: sb })
+}
+
+#[test]
+fn without_a_header_nothing_is_limited() {
+    let header = |name: &str| LimitKey::Header(name.to_owned());
+    let peer = Some("192.0.2.1");
+    assert_eq!(key(&header(""), peer, false, &[("x-forwarded-for", "192.0.2.9")]), None);
+    assert_eq!(key(&header("X-Client"), peer, false, &[]), None);
+    assert_eq!(key(&header("X-Client"), peer, false, &[("x-client", "")]), None);
+    assert_eq!(key(&header("X-Client"), peer, false, &[("x-client", " ann , bob")]).as_deref(), Some("ann"));
+    let both = [("sb-forwarded-for", "192.0.2.7, 10.0.0.1"), ("x-client", "ann")];
+    assert_eq!(key(&header("X-Client"), peer, true, &both).as_deref(), Some("192.0.2.7"));
+    assert_eq!(key(&header("X-Client"), peer, false, &both).as_deref(), Some("ann"));
+    assert_eq!(
+        key(&header("X-Client"), peer, true, &[("sb-forwarded-for", "me"), ("x-client", "ann")]).as_deref(),
+        Some("ann")
+    );
+}
+
+#[test]
+fn a_peer_has_one_key_whatever_it_says() {
+    let by = LimitKey::Peer {
+        trusted_proxies: vec!["10.0.0.0/8".parse().expect("a network"), "2001:db8:1::/48".parse().expect("a network")],
+    };
+    let forged = [("x-forwarded-for", "203.0.113.9"), ("sb-forwarded-for", "203.0.113.9")];
+    for (peer, headers, expected) in [
+        (Some("192.0.2.1"), &forged[..], "192.0.2.1"),
+        (Some("::ffff:192.0.2.1"), &[], "192.0.2.1"),
+        (Some("2001:db8:2:3:4:5:6:7"), &[], "2001:db8:2:3::/64"),
+        (Some("2001:db8:2:3:ffff::1"), &[], "2001:db8:2:3::/64"),
+        (Some("10.1.2.3"), &[("x-forwarded-for", "1.1.1.1, 192.0.2.1")], "192.0.2.1"),
+        (Some("10.1.2.3"), &[("x-forwarded-for", "1.1.1.1, 192.0.2.1, 10.9.9.9")], "192.0.2.1"),
+        (Some("10.1.2.3"), &[("x-forwarded-for", "1.1.1.1"), ("x-forwarded-for", "192.0.2.1")], "192.0.2.1"),
+        (Some("2001:db8:1::1"), &[("x-forwarded-for", "::ffff:192.0.2.1")], "192.0.2.1"),
+        (Some("10.1.2.3"), &[("x-forwarded-for", "1.1.1.1, nonsense")], "10.1.2.3"),
+        (Some("10.1.2.3"), &[], "10.1.2.3"),
+        (None, &forged, "unknown"),
+    ] {
+        assert_eq!(key(&by, peer, true, headers).as_deref(), Some(expected), "{peer:?} {headers:?}");
+    }
+}
+
+#[test]
+fn memory_is_bounded_and_who_is_refused_stays_refused() {
+    let (limits, policy) = (Limits::new(start()), LimitsPolicy::default());
+    for _ in 0..31 {
+        limits.take(Limited::Verify, "greedy", &policy, start());
+    }
+    for number in 0..250_000_u32 {
+        limits.take(Limited::Verify, &number.to_string(), &policy, start());
+    }
+    assert!(limits.kept() <= 100_000, "{}", limits.kept());
+    assert!(!limits.take(Limited::Verify, "greedy", &policy, start()));
+    let long = "x".repeat(8000);
+    assert_eq!(
+        (0..40).filter(|_| limits.take(Limited::Verify, &long, &policy, start())).count(),
+        30,
+        "a long key is a key"
+    );
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn never_more_than_burst_and_rate_allow(gaps in prop::collection::vec(-5.0..40.0_f64, 1..200), events in 0.0..300.0_f64) {
+        let (limits, mut policy) = (Limits::new(start()), LimitsPolicy::default());
+        policy.otp = Bucket { forgotten_after: Duration::from_hours(1000), ..Bucket::in_five_minutes(events) };
+        let (mut at, mut latest, mut allowed) = (1000.0, 1000.0_f64, 0_u32);
+        limits.take(Limited::Otp, "a", &policy, after(at));
+        for gap in gaps {
+            at = f64::max(0.0, at + gap);
+            latest = latest.max(at);
+            allowed += u32::from(limits.take(Limited::Otp, "a", &policy, after(at)));
+            let most = 29.0 + (latest - 1000.0) * events / 300.0;
+            prop_assert!(f64::from(allowed) <= most + 1e-6, "{allowed} of {most}");
+        }
+    }
+
+    #[test]
+    fn every_spelling_of_an_address_is_one_key(bits in any::<u128>(), low in any::<u64>(), four in any::<u32>()) {
+        let by = LimitKey::Peer { trusted_proxies: Vec::new() };
+        let of = |address: IpAddr| key_of(&by, Request { headers: &HeaderMap::new(), peer: Some(address), sb_forwarded_for: false });
+        let neighbour = bits & !u128::from(u64::MAX) | u128::from(low);
+        prop_assume!(bits >> 64 != 0 && neighbour >> 64 != 0);
+        prop_assert_eq!(of(IpAddr::V6(bits.into())), of(IpAddr::V6(neighbour.into())));
+        let v4 = std::net::Ipv4Addr::from(four);
+        prop_assert_eq!(of(IpAddr::V4(v4)), of(IpAddr::V6(v4.to_ipv6_mapped())));
+    }
+}
