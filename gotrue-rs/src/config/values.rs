@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use gotrue_rules::domain::policy::Quota;
+use gotrue_rules::domain::redirect::go_url::Url;
 use gotrue_rules::wire::go_duration::GoDuration;
 
 /// `1`, `t`, `T`, `true`, `True`, `TRUE` and the same with *false*.
@@ -117,29 +118,5 @@ pub fn linking_domains(text: &str) -> Result<BTreeMap<String, String>, String> {
 
 /// Whether the text is an absolute URL or an absolute path, to the extent the reference looks at it.
 pub fn is_absolute(text: &str) -> bool {
-    if text.is_empty() || text.contains(|c: char| c.is_ascii_control()) {
-        return false;
-    }
-    if text.starts_with('/') {
-        return true;
-    }
-    let Some((scheme, rest)) = text.split_once(':') else { return false };
-    let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.');
-    if !scheme.starts_with(|c: char| c.is_ascii_alphabetic()) || !scheme.chars().all(allowed) {
-        return false;
-    }
-    rest.strip_prefix("//").is_none_or(is_authority)
-}
-
-/// Whether what stands before the path is a host with an optional numeric port.
-fn is_authority(rest: &str) -> bool {
-    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
-    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
-    let port = match host.rsplit_once(']') {
-        Some((_, after)) => after,
-        None => host.find(':').map_or("", |at| &host[at..]),
-    };
-    let is_port =
-        port.is_empty() || port.strip_prefix(':').is_some_and(|digits| digits.bytes().all(|b| b.is_ascii_digit()));
-    is_port && !host.contains([' ', '"', '<', '>', '\\', '^', '`', '{', '|', '}'])
+    Url::parse(text).is_ok_and(|url| text.starts_with('/') || !url.scheme().is_empty())
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
+use gotrue_rules::domain::redirect::Glob;
 use gotrue_rules::domain::secret::Secret;
 use gotrue_rules::wire::go_duration::GoDuration;
 use serde_json::{Map, Value};
@@ -18,6 +19,17 @@ type Checked = Result<(), String>;
 pub fn absolute(text: &str) -> Checked {
     let wrong = || "is neither an absolute URL nor an absolute path".to_owned();
     values::is_absolute(text).then_some(()).ok_or_else(wrong)
+}
+
+/// Globs of redirect targets, in the order given.
+pub fn allow_list(draft: &mut Draft, _: &'static str, text: &str) -> Checked {
+    let patterns = values::list(text);
+    for pattern in &patterns {
+        let wrong = |why| format!("holds {pattern:?}, which is not a pattern: {why}");
+        Glob::parse(pattern).map_err(wrong)?;
+    }
+    draft.policy.site.redirect_allow_list = patterns;
+    Ok(())
 }
 
 /// Empty counts as the default.

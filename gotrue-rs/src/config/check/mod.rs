@@ -11,8 +11,8 @@ use gotrue_rules::domain::policy::{
 use gotrue_rules::domain::secret::Secret;
 
 pub use self::forms::{
-    absolute, database_url, driver, jwt_keys, linking_domains, log_format, log_level, namespace, outbound_timeout,
-    password_hash, test_otp_valid_until,
+    absolute, allow_list, database_url, driver, jwt_keys, linking_domains, log_format, log_level, namespace,
+    outbound_timeout, password_hash, test_otp_valid_until,
 };
 use super::draft::Draft;
 use super::problem::Problem;

@@ -35,7 +35,7 @@ pub(super) const SECTION: Section = Section {
              of the mails.",
             "https://shop.example.com",
         ),
-        Setting::new("GOTRUE_URI_ALLOW_LIST", Put::List(|d, _, v| d.policy.site.redirect_allow_list = v)).doc(
+        Setting::new("GOTRUE_URI_ALLOW_LIST", Put::Own("list", check::allow_list)).doc(
             "Targets a redirect may lead to besides the site: globs, in which `*` stops at `.` and `/`, \
              and `**` does not.",
             "https://shop.example.com/**,myapp://**",

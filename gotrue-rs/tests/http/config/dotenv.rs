@@ -77,7 +77,8 @@ fn json_is_an_object_of_texts() {
 proptest! {
     #[test]
     fn quoted_values_come_back(variables in proptest::collection::btree_map("[A-Z][A-Z0-9_]{0,8}", "[^'\\\\\r]*", 0..6)) {
-        let text: String = variables.iter().map(|(name, value)| format!("{name}='{value}'\n")).collect();
+        let lines: Vec<_> = variables.iter().map(|(name, value)| format!("{name}='{value}'")).collect();
+        let text = lines.join("\n");
         let read: BTreeMap<String, String> = parse_lines(&text).unwrap();
         prop_assert_eq!(read, variables);
     }

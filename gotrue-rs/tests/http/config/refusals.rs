@@ -336,6 +336,16 @@ fn texts_of_messages_must_be_templates_where_they_are_sent() {
 }
 
 #[test]
+fn redirect_targets_are_patterns() {
+    for (list, bad) in [("http://a/**,http://[b", "http://[b"), ("[z-a]", "[z-a]")] {
+        let said = complaints(&[("GOTRUE_URI_ALLOW_LIST", list)]);
+        let start = format!("GOTRUE_URI_ALLOW_LIST: {list:?} holds {bad:?}, which is not a pattern: ");
+        assert!(said.len() == 1 && said[0].starts_with(&start), "{said:?}");
+    }
+    assert!(loaded(&[("GOTRUE_URI_ALLOW_LIST", "http://a/**,myapp://[!a-z]?*,")]).is_ok());
+}
+
+#[test]
 fn linking_domains_are_pairs() {
     refuses(
         "GOTRUE_EXPERIMENTAL_PROVIDER_LINKING_DOMAINS",
