@@ -1,4 +1,4 @@
-import { CircleAlert, Send } from "lucide-react";
+import { X, Send } from "lucide-react";
 import { type FormEvent, useRef } from "react";
 import { buttonClass } from "../../shared/ui/button.ts";
 import { LONGEST, shownCount, spokenCount } from "./model.ts";
@@ -38,7 +38,7 @@ export function SubmissionForm({ state, text, refusal, write, submit }: Submissi
         <p id="details-refusal" className="font-strong">
           {refusal && (
             <>
-              <CircleAlert aria-hidden="true" className="mr-2 inline size-5 align-[-0.2em]" />
+              <X aria-hidden="true" className="mr-2 inline size-5 align-[-0.2em]" />
               {refusal}
             </>
           )}
