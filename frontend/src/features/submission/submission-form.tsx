@@ -1,4 +1,4 @@
-import { X, Send } from "lucide-react";
+import { Send, X } from "lucide-react";
 import { type FormEvent, useRef } from "react";
 import { buttonClass } from "../../shared/ui/button.ts";
 import { LONGEST, shownCount, spokenCount } from "./model.ts";
