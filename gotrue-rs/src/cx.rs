@@ -1,16 +1,18 @@
 //! What every request carries: the application as it was when the request came, one moment of time, its own stream of
 //! entropy, the request's facts, what the guards found, and the journal.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use chrono::TimeDelta;
 use gotrue_rules::domain::error::Result;
 use gotrue_rules::domain::session::Session;
 use gotrue_rules::domain::user::{Account, Time};
+use http::HeaderName;
 use serde_json::{Map, Value};
 
 use crate::app::App;
 use crate::http::body::RequestBody;
+use crate::http::reply::Reply;
 use crate::http::request_info::RequestInfo;
 use crate::journal::Journal;
 use crate::ports::entropy::Entropy;
@@ -33,6 +35,8 @@ pub struct Cx {
     pub found: Found,
     /// What the request did so far.
     pub journal: Arc<Journal>,
+    /// Headers that the answer carries, also when it is a refusal.
+    pub marks: Arc<Marks>,
 }
 
 /// What guards leave for the handler.
@@ -64,6 +68,18 @@ pub struct Admin {
     pub claims: Map<String, Value>,
 }
 
+/// Headers that an answer carries, also when it is a refusal.
+#[derive(Debug, Default)]
+pub struct Marks(Mutex<Vec<(HeaderName, String)>>);
+
+impl Marks {
+    /// The reply with these headers.
+    pub fn on(&self, reply: Reply) -> Reply {
+        let marks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        marks.iter().fold(reply, |reply, (name, value)| reply.with_header(name.clone(), value))
+    }
+}
+
 impl Cx {
     /// The context of a request that has just come.
     pub fn new(app: Arc<App>, request: RequestInfo, body: RequestBody) -> Self {
@@ -71,7 +87,7 @@ impl Cx {
         let entropy = app.entropy.fork();
         let journal = Arc::new(Journal::default());
         app.journals.keep(&journal);
-        Self { app, now, entropy, request, body, found: Found::default(), journal }
+        Self { app, now, entropy, request, body, found: Found::default(), journal, marks: Arc::default() }
     }
 
     /// Statements that stand alone.
@@ -87,6 +103,11 @@ impl Cx {
     /// The moment of the `n`-th row of this request: a microsecond apart, so that "newest first" is their order.
     pub fn stamp(&self, n: u32) -> Time {
         self.now + TimeDelta::microseconds(i64::from(n))
+    }
+
+    /// Puts a header on the answer, also when it is a refusal.
+    pub fn mark(&self, name: HeaderName, value: &str) {
+        self.marks.0.lock().unwrap_or_else(PoisonError::into_inner).push((name, value.to_owned()));
     }
 
     /// All bytes of the body.

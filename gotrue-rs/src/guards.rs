@@ -1,13 +1,13 @@
 //! Checks before handlers, named in the route table. What they find goes into the [`Cx`].
 
-use futures::future::BoxFuture;
 use gotrue_rules::domain::error::{Error, Result};
-use gotrue_rules::domain::user::Time;
+use gotrue_rules::domain::session_rules::Validity;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use crate::cx::{Admin, Caller, Cx};
 use crate::http::router::Guard;
+use crate::services::sessions::refresh::facts;
 use crate::store::{OrRefuse, users};
 
 /// Only signed-in accounts: header 401 → signature and time 403 → `sub` → account → session → ban.
@@ -33,7 +33,8 @@ async fn admin(cx: &mut Cx) -> Result<()> {
     let claims = verified_claims(cx)?;
     if session_id(&claims)?.is_some() {
         let found = account_of(cx, claims.clone()).await?;
-        if !is_session_valid(cx, &found, cx.now) {
+        let validity = found.session.as_ref().map(|session| facts(cx, &found.account, session, None).validity());
+        if validity != Some(Validity::Valid) {
             return Err(Error::forbidden("session_expired", "Session is no longer valid"));
         }
     }
@@ -101,10 +102,3 @@ fn session_id(claims: &Map<String, Value>) -> Result<Option<Uuid>> {
         .map_err(|_| Error::forbidden("bad_jwt", "invalid claim: session_id claim must be a UUID"))?;
     Ok(Some(id).filter(|id| !id.is_nil()))
 }
-
-fn is_session_valid(_cx: &Cx, _found: &Caller, _now: Time) -> bool {
-    true
-}
-
-/// A guard that only looks at the configuration.
-pub type Check = for<'a> fn(&'a mut Cx) -> BoxFuture<'a, Result<()>>;

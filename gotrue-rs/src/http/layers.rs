@@ -18,7 +18,7 @@ use super::reply::Reply;
 use super::request_info::{RequestInfo, parse_pairs};
 use super::{cors, router};
 use crate::app::App;
-use crate::cx::Cx;
+use crate::cx::{Cx, Marks};
 
 /// Answers one request from the route table.
 pub async fn serve(app: Arc<App>, table: Arc<Vec<router::Entry>>, request: Request) -> Response {
@@ -36,9 +36,11 @@ pub async fn serve(app: Arc<App>, table: Arc<Vec<router::Entry>>, request: Reque
 /// The answer inside CORS: a panic is a 500 and ends nothing else.
 async fn answer(app: &Arc<App>, table: &[router::Entry], request: Request, version: ApiVersion, id: &str) -> Response {
     let started = app.clock.now();
+    let marks = Arc::default();
+    let told = Told { id, marks: &marks };
     let method = request.method().clone();
     let path = request.uri().path().to_owned();
-    let handled = AssertUnwindSafe(within_deadline(app, table, request, id)).catch_unwind().await;
+    let handled = AssertUnwindSafe(within_deadline(app, table, request, told)).catch_unwind().await;
     let result = handled.unwrap_or_else(|_| Err(panicked()));
     let reply = match result {
         Ok(reply) => reply,
@@ -47,21 +49,32 @@ async fn answer(app: &Arc<App>, table: &[router::Entry], request: Request, versi
             Reply::refusal(&error, version, id)
         }
     };
-    log_access(app, &method, &path, id, &reply, started);
+    let reply = marks.on(reply);
+    log_access(&Access { method, path, id }, &reply, (app.clock.now() - started).num_milliseconds());
     reply.into_response()
 }
 
-async fn within_deadline(app: &Arc<App>, table: &[router::Entry], request: Request, id: &str) -> Result<Reply> {
-    let cx = open(app, request, id).await;
+async fn within_deadline(app: &Arc<App>, table: &[router::Entry], request: Request, told: Told<'_>) -> Result<Reply> {
+    let work = std::pin::pin!(async {
+        let mut cx = open(app, request, told.id).await;
+        cx.marks = told.marks.clone();
+        router::dispatch(table, cx).await
+    });
     let limit = app.policy.api.max_request_duration;
     if limit.is_zero() {
-        return router::dispatch(table, cx).await;
+        return work.await;
     }
-    let work = std::pin::pin!(router::dispatch(table, cx));
     match select(work, app.clock.sleep(limit)).await {
         Either::Left((reply, _)) => reply,
         Either::Right(_) => Err(timed_out()),
     }
+}
+
+/// What the layers know of a request before it is opened.
+#[derive(Clone, Copy)]
+struct Told<'a> {
+    id: &'a str,
+    marks: &'a Arc<Marks>,
 }
 
 /// Builds the [`Cx`]. A form is read here, as the reference's access log does: JSON readers then see nothing.
@@ -138,11 +151,16 @@ fn tell(error: &Error, id: &str) {
     }
 }
 
-fn log_access(app: &App, method: &Method, path: &str, id: &str, reply: &Reply, started: chrono::DateTime<chrono::Utc>) {
-    if path == "/health" {
-        return;
+/// What the access log says of a request; never its query, headers or body.
+struct Access<'a> {
+    method: Method,
+    path: String,
+    id: &'a str,
+}
+
+fn log_access(access: &Access<'_>, reply: &Reply, duration_ms: i64) {
+    let Access { method, path, id } = access;
+    if path != "/health" {
+        tracing::info!(request.id = id, %method, path, status = reply.status().as_u16(), duration_ms, "request answered");
     }
-    let status = reply.status().as_u16();
-    let duration_ms = (app.clock.now() - started).num_milliseconds();
-    tracing::info!(request.id = id, %method, path, status, duration_ms, "request answered");
 }

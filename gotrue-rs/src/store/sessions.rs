@@ -38,7 +38,7 @@ pub struct NewSession {
     /// The id of the method's row.
     pub amr_id: Uuid,
     /// How it was proved.
-    pub method: &'static str,
+    pub method: String,
     /// What the audit log is told.
     pub audit: Vec<AuditRow>,
 }
@@ -98,36 +98,13 @@ pub async fn open(db: &mut Connection, new: NewSession) -> Result<Option<Account
 
 const OF_ACCOUNT: Statement = Statement {
     name: "sessions.of_account",
-    sql: concat!(
-        "SELECT ",
-        session_columns!(),
-        ",
-                (SELECT max(t.updated_at) FROM refresh_tokens t WHERE t.session_id = s.id AND NOT t.revoked)
-                    AS token_updated_at
-         FROM sessions s
-         WHERE s.user_id = $1"
-    ),
+    sql: concat!("SELECT ", session_columns!(), " FROM sessions s WHERE s.user_id = $1"),
 };
 
-/// A session of an account with when its active refresh token of version 1 was last touched.
-#[derive(Debug)]
-pub struct SessionWithToken {
-    /// The session.
-    pub session: Session,
-    /// `updated_at` of the active refresh token.
-    pub token_updated_at: Option<Time>,
-}
-
-impl sqlx::FromRow<'_, sqlx::postgres::PgRow> for SessionWithToken {
-    fn from_row(row: &sqlx::postgres::PgRow) -> sqlx::Result<Self> {
-        let session = SessionRow::from_row(row)?.0.ok_or(sqlx::Error::RowNotFound)?;
-        Ok(Self { session, token_updated_at: sqlx::Row::try_get(row, "token_updated_at")? })
-    }
-}
-
 /// All sessions of the account.
-pub async fn of_account(db: &mut Connection, user_id: Uuid) -> Result<Vec<SessionWithToken>> {
-    db.all(&OF_ACCOUNT, args![user_id]).await
+pub async fn of_account(db: &mut Connection, user_id: Uuid) -> Result<Vec<Session>> {
+    let rows: Vec<SessionRow> = db.all(&OF_ACCOUNT, args![user_id]).await?;
+    Ok(rows.into_iter().filter_map(|row| row.0).collect())
 }
 
 /// Which sessions of an account to end.

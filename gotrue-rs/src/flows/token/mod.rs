@@ -1,6 +1,8 @@
 //! `POST /token`: the grant is in the query or a form, never in JSON; each grant reads a body of its own.
 
 mod password;
+mod pkce;
+mod refresh_token;
 
 use gotrue_rules::domain::error::{Error, Result};
 
@@ -11,12 +13,16 @@ use crate::http::reply::Reply;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Grant {
     Password,
+    Pkce,
+    RefreshToken,
 }
 
 impl Grant {
     fn from_word(word: &str) -> Option<Self> {
         match word {
             "password" => Some(Self::Password),
+            "pkce" => Some(Self::Pkce),
+            "refresh_token" => Some(Self::RefreshToken),
             _ => None,
         }
     }
@@ -29,5 +35,7 @@ pub async fn handle(cx: Cx) -> Result<Reply> {
         Grant::from_word(word).ok_or_else(|| Error::bad_request("invalid_credentials", "unsupported_grant_type"))?;
     match grant {
         Grant::Password => password::answer(&cx).await,
+        Grant::Pkce => pkce::answer(&cx).await,
+        Grant::RefreshToken => refresh_token::answer(&cx).await,
     }
 }

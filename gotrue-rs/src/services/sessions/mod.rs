@@ -1,6 +1,7 @@
 //! Sessions: the only place that mints tokens.
 
 pub mod open;
+pub mod refresh;
 
 use gotrue_rules::domain::claims::access_token;
 use gotrue_rules::domain::error::{Error, Result};
@@ -18,7 +19,15 @@ pub const USER_ID: HeaderName = HeaderName::from_static("sb-auth-user-id");
 /// Which session's tokens an answer tells of.
 pub const SESSION_ID: HeaderName = HeaderName::from_static("sb-auth-session-id");
 const COUNTER: HeaderName = HeaderName::from_static("sb-auth-refresh-token-counter");
-const PREFIX: HeaderName = HeaderName::from_static("sb-auth-refresh-token-prefix");
+/// The first five characters of the refresh token.
+pub const PREFIX: HeaderName = HeaderName::from_static("sb-auth-refresh-token-prefix");
+
+/// Whether an existing token was handed out again; only ever `false`.
+pub const REUSE: HeaderName = HeaderName::from_static("sb-auth-refresh-token-reuse");
+/// Why it was.
+pub const REUSE_CAUSE: HeaderName = HeaderName::from_static("sb-auth-refresh-token-reuse-cause");
+/// The session was ended because an old token came back.
+pub const ROTATED: HeaderName = HeaderName::from_static("sb-auth-refresh-token-rotated");
 
 /// The tokens of a session, and what they are for.
 #[derive(Debug)]

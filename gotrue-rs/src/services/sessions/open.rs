@@ -2,8 +2,10 @@
 
 use gotrue_rules::domain::audit::Entry;
 use gotrue_rules::domain::error::{Error, Result};
+use gotrue_rules::domain::refresh::{SessionKey, SignedToken};
 use gotrue_rules::domain::session::{Aal, AmrClaim, Session};
 use gotrue_rules::domain::user::{Account, Time};
+use uuid::Uuid;
 
 use super::{Minted, RefreshToken, mint};
 use crate::cx::Cx;
@@ -17,7 +19,7 @@ pub struct Proof<'a> {
     /// The account, as it was read.
     pub account: &'a Account,
     /// The method, as `amr` names it.
-    pub method: &'static str,
+    pub method: &'a str,
     /// What the audit log is told.
     pub audit: Vec<Entry>,
     /// An end of the session's own.
@@ -26,16 +28,17 @@ pub struct Proof<'a> {
 
 impl<'a> Proof<'a> {
     /// A proof without extras.
-    pub fn new(account: &'a Account, method: &'static str, audit: Vec<Entry>) -> Self {
+    pub fn new(account: &'a Account, method: &'a str, audit: Vec<Entry>) -> Self {
         Self { account, method, audit, not_after: None }
     }
 }
 
 /// Opens a session and mints its first tokens. On a pooled connection this is one statement.
 pub async fn open(cx: &Cx, db: &mut Connection, proof: Proof<'_>) -> Result<Minted> {
-    let (refresh_token, hmac_key) = first_token(cx);
+    let id = cx.entropy.uuid();
+    let (refresh_token, hmac_key) = first_token(cx, id);
     let new = NewSession {
-        id: cx.entropy.uuid(),
+        id,
         user_id: proof.account.id,
         now: cx.now,
         not_after: proof.not_after,
@@ -46,7 +49,7 @@ pub async fn open(cx: &Cx, db: &mut Connection, proof: Proof<'_>) -> Result<Mint
         refresh_token: refresh_token.counter.is_none().then(|| refresh_token.text.clone()),
         hmac_key,
         amr_id: cx.entropy.uuid(),
-        method: proof.method,
+        method: proof.method.to_owned(),
         audit: audit::rows(cx, proof.account, proof.audit),
     };
     let session = as_opened(&new);
@@ -68,11 +71,17 @@ fn as_opened(new: &NewSession) -> Session {
         scopes: new.scopes.clone(),
         created_at: new.now,
         updated_at: new.now,
-        amr: vec![AmrClaim { method: new.method.to_owned(), updated_at: new.now }],
+        amr: vec![AmrClaim { method: new.method.clone(), updated_at: new.now }],
         ..Session::default()
     }
 }
 
-fn first_token(cx: &Cx) -> (RefreshToken, Option<String>) {
+/// The first refresh token in the configured version, and the key of a session of version 2 as it is stored.
+fn first_token(cx: &Cx, session: Uuid) -> (RefreshToken, Option<String>) {
+    if cx.app.policy.refresh.algorithm_version == 2 {
+        let key = SessionKey::new(cx.entropy.bytes());
+        let text = SignedToken::encode(session, 0, &key);
+        return (RefreshToken { text, counter: Some(0) }, Some(key.stored()));
+    }
     (RefreshToken { text: cx.entropy.refresh_token(), counter: None }, None)
 }
