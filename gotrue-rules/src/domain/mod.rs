@@ -18,3 +18,5 @@ pub mod session_rules;
 pub mod sign_in;
 pub mod sign_up;
 pub mod user;
+pub mod user_update;
+pub mod verification;
