@@ -1,6 +1,7 @@
 //! The outside, tested through each port's own functions.
 
 mod hashing;
+mod http_client;
 mod keys;
 mod limits;
 mod mail;

@@ -2,4 +2,6 @@
 
 mod compose;
 mod link;
+mod server;
+mod smtp;
 mod template;

@@ -1,0 +1,210 @@
+//! Outgoing requests: bounded, and kept away from what is not public where a stranger chose the address.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use gotrue_rs::ports::http_client::guard::{Forbidden, check, is_public};
+use gotrue_rs::ports::http_client::{HttpClient, HttpError, Limits, Outbound};
+use gotrue_rules::domain::secret::Secret;
+use reqwest::Url;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+use super::pages::Pages;
+
+const LIMITS: Limits = Limits { bytes: 100, time: Duration::from_secs(5) };
+
+#[tokio::test]
+async fn an_answer_is_read_up_to_its_limit() {
+    let pages = Pages::serve(&[("/short", "hello"), ("/exact", &"x".repeat(100)), ("/long", &"x".repeat(5000))]).await;
+    let client = HttpClient::new(Outbound::default());
+    for (path, length, truncated) in
+        [("/short", 5, false), ("/exact", 100, false), ("/long", 100, true), ("/none", 0, false)]
+    {
+        let answer = client.get(&format!("{}{path}", pages.base), LIMITS).await.expect("an answer");
+        assert_eq!((answer.body.len(), answer.truncated), (length, truncated), "{path}");
+        assert_eq!(answer.status, if path == "/none" { 404 } else { 200 });
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_never_answers_is_given_up() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let url = format!("http://{}/", listener.local_addr().expect("an address"));
+    let limits = Limits { time: Duration::from_millis(200), ..LIMITS };
+    let outcome = HttpClient::new(Outbound::default()).get(&url, limits).await;
+    assert!(matches!(outcome, Err(HttpError::Transport(error)) if error.is_timeout()));
+}
+
+#[test]
+fn only_public_addresses_are_public() {
+    let address = |text: &str| text.parse::<IpAddr>().expect("an address");
+    for text in [
+        "1.1.1.1",
+        "93.184.215.14",
+        "100.63.255.255",
+        "172.32.0.1",
+        "2606:4700::1111",
+        "2a00:1450::1",
+        "64:ff9b::101:101",
+        "2002:101:101::1",
+    ] {
+        assert!(is_public(address(text)), "{text}");
+    }
+    for text in [
+        "0.0.0.0",
+        "0.1.2.3",
+        "10.0.0.1",
+        "100.64.0.1",
+        "127.0.0.1",
+        "127.9.9.9",
+        "169.254.169.254",
+        "172.16.0.1",
+        "172.31.255.255",
+        "192.0.0.8",
+        "192.0.2.1",
+        "192.88.99.1",
+        "192.168.1.1",
+        "198.18.0.1",
+        "198.51.100.1",
+        "203.0.113.1",
+        "224.0.0.1",
+        "240.0.0.1",
+        "255.255.255.255",
+        "::",
+        "::1",
+        "::ffff:127.0.0.1",
+        "::ffff:10.0.0.1",
+        "::ffff:169.254.169.254",
+        "64:ff9b::7f00:1",
+        "64:ff9b::a9fe:a9fe",
+        "2001:db8::1",
+        "2001::1",
+        "2002:7f00:1::1",
+        "2002:a00:1::1",
+        "fc00::1",
+        "fd12::1",
+        "fe80::1",
+        "ff02::1",
+        "3fff::1",
+        "::10.0.0.1",
+        "100::1",
+        "5f00::1",
+    ] {
+        assert!(!is_public(address(text)), "{text}");
+    }
+}
+
+#[test]
+fn a_stranger_s_address_is_judged_before_it_is_called() {
+    let verdict = |text: &str| check(&Url::parse(text).expect("a URL"));
+    for text in ["https://example.com/a", "http://1.1.1.1/", "https://[2606:4700::1111]:8443/"] {
+        assert_eq!(verdict(text), Ok(()), "{text}");
+    }
+    for text in [
+        "http://127.0.0.1/",
+        "http://2130706433/",
+        "http://0x7f.1/",
+        "http://017700000001/",
+        "http://127.1/",
+        "http://[::ffff:7f00:1]/",
+        "http://169.254.169.254/latest/meta-data",
+        "https://0/",
+    ] {
+        assert_eq!(verdict(text), Err(Forbidden::NotPublic), "{text}");
+    }
+    assert_eq!(verdict("file:///etc/passwd"), Err(Forbidden::Scheme("file".to_owned())));
+    assert_eq!(verdict("https://user@example.com/"), Err(Forbidden::UserInfo));
+}
+
+#[tokio::test]
+async fn a_name_that_leads_home_is_not_called() {
+    let pages = Pages::serve(&[("/secret", "secret")]).await;
+    let port = Url::parse(&pages.base).expect("a URL").port().expect("a port");
+    let client = HttpClient::new(Outbound::default());
+    for url in [
+        format!("http://127.0.0.1:{port}/secret"),
+        format!("http://localhost:{port}/secret"),
+        format!("http://localhost.:{port}/secret"),
+    ] {
+        let outcome = client.get_from_stranger(&Url::parse(&url).expect("a URL"), LIMITS).await;
+        assert!(outcome.is_err(), "{url}: {outcome:?}");
+    }
+    assert_eq!(pages.asked("/secret"), 0);
+}
+
+/// A proxy that answers every request itself with one text and notes whom it was asked for.
+async fn proxy(answer: String) -> (String, tokio::sync::mpsc::UnboundedReceiver<String>) {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let base = format!("http://{}", listener.local_addr().expect("an address"));
+    let (asked, questions) = tokio::sync::mpsc::unbounded_channel();
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let mut buffer = [0; 2048];
+            let read = stream.read(&mut buffer).await.unwrap_or_default();
+            let first = String::from_utf8_lossy(&buffer[..read]).lines().next().unwrap_or_default().to_owned();
+            drop(asked.send(first));
+            drop(stream.write_all(answer.as_bytes()).await);
+        }
+    });
+    (base, questions)
+}
+
+const PAGE: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok";
+
+#[tokio::test]
+async fn a_redirect_into_the_house_is_not_followed() {
+    let pages = Pages::serve(&[("/secret", "secret")]).await;
+    for target in [format!("{}/secret", pages.base), "http://169.254.169.254/".to_owned(), "ftp://1.1.1.1/".to_owned()]
+    {
+        let answer =
+            format!("HTTP/1.1 302 Found\r\nLocation: {target}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+        let (base, mut questions) = proxy(answer).await;
+        let client = HttpClient::new(Outbound { http_proxy: Some(Secret::new(base)), ..Outbound::default() });
+        let outcome = client.get_from_stranger(&Url::parse("http://1.1.1.1/start").expect("a URL"), LIMITS).await;
+        assert!(outcome.is_err(), "{target}: {outcome:?}");
+        assert_eq!(questions.recv().await.as_deref(), Some("GET http://1.1.1.1/start HTTP/1.1"));
+    }
+    assert_eq!(pages.asked("/secret"), 0);
+}
+
+#[tokio::test]
+async fn proxies_are_taken_but_not_for_this_machine_and_the_exceptions() {
+    let (base, mut questions) = proxy(PAGE.to_owned()).await;
+    let pages = Pages::serve(&[("/here", "here")]).await;
+    let client = HttpClient::new(Outbound {
+        http_proxy: Some(Secret::new(base.trim_start_matches("http://"))),
+        no_proxy: "direct.invalid, .suffix.invalid,192.0.2.0/24".to_owned(),
+        ..Outbound::default()
+    });
+    let limits = Limits { time: Duration::from_millis(500), ..LIMITS };
+    for url in ["http://somewhere.invalid/a", "http://suffix.invalid/b", "http://notdirect.invalid/c"] {
+        assert_eq!(client.get(url, limits).await.expect("an answer").body, b"ok");
+        assert_eq!(questions.recv().await, Some(format!("GET {url} HTTP/1.1")));
+    }
+    for url in ["http://direct.invalid/", "http://sub.direct.invalid/", "http://x.suffix.invalid/", "http://192.0.2.7/"]
+    {
+        assert!(client.get(url, limits).await.is_err(), "{url} has no proxy and does not exist");
+    }
+    assert_eq!(client.get(&format!("{}/here", pages.base), limits).await.expect("an answer").body, b"here");
+    assert!(questions.try_recv().is_err(), "the proxy was asked for nothing more");
+    let everything = HttpClient::new(Outbound {
+        http_proxy: Some(Secret::new(base)),
+        no_proxy: "*".to_owned(),
+        ..Outbound::default()
+    });
+    assert!(everything.get("http://somewhere.invalid/", limits).await.is_err());
+}
+
+#[tokio::test]
+async fn settings_that_cannot_be_used_say_so() {
+    for outbound in [
+        Outbound { https_proxy: Some(Secret::new("http://:not a proxy")), ..Outbound::default() },
+        Outbound {
+            trusted_roots: Some(b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n".to_vec()),
+            ..Outbound::default()
+        },
+    ] {
+        let outcome = HttpClient::new(outbound).get("http://127.0.0.1:9/", LIMITS).await;
+        assert!(matches!(outcome, Err(HttpError::Client(_))), "{outcome:?}");
+    }
+}
