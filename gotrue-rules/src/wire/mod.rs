@@ -1,5 +1,6 @@
 //! JSON shapes and how bodies are read.
 
+pub mod discovery;
 pub mod error;
 pub mod factor;
 pub mod go_duration;
@@ -8,5 +9,6 @@ pub mod identity;
 pub mod redirect;
 pub mod requests;
 pub mod session;
+pub mod settings;
 pub mod time;
 pub mod user;
