@@ -17,11 +17,12 @@ CREATE INDEX submissions_created_at_idx ON submissions (created_at);
 -- Finds what the same visitor has just sent.
 CREATE INDEX submissions_peer_created_at_idx ON submissions (peer, created_at);
 
--- A bucket per thing that is limited. What is missing in it is told by when it will be full again, so that no row needs
+-- A bucket per thing that is limited. What is missing in it is told as time: when it will be full again, so that no row needs
 -- touching while it fills. Who updates a row holds it until the transaction ends: two at once queue up.
 CREATE TABLE limits (
     key        text NOT NULL,        -- what is limited and for whom: submission/192.0.2.1/32
     full_at    timestamptz NOT NULL,
+    room       interval NOT NULL,    -- how long an empty bucket takes to fill: full_at is never further away
     refused_at timestamptz,          -- when the last one was refused; null: it was let through
     CONSTRAINT limits_pkey PRIMARY KEY (key)
 );

@@ -1,5 +1,9 @@
 //! The functions over HTTP: requests in, answers out.
 
 mod gateway;
+mod shop;
 mod submission_cases;
+mod submission_faults;
+mod submission_limits;
+mod submissions;
 mod support;

@@ -9,6 +9,7 @@ use bytes::Bytes;
 use chrono::{DateTime, Utc};
 use functions_rs::{ApiKey, Credentials};
 use futures::future::BoxFuture;
+use gotrue_rs::journal::Journal;
 use gotrue_rs::ports::clock::Clock;
 use http::{HeaderMap, Request, Response, StatusCode};
 use http_body_util::BodyExt;
@@ -54,6 +55,8 @@ pub struct Seen {
     pub status: StatusCode,
     pub headers: HeaderMap,
     pub body: Bytes,
+    /// What the call did.
+    pub journal: Arc<Journal>,
 }
 
 impl Seen {
@@ -81,5 +84,6 @@ pub async fn send(router: &Router, request: Request<Body>) -> Seen {
     let response: Response<Body> = router.clone().oneshot(request).await.expect("a router always answers");
     let (head, body) = response.into_parts();
     let body = body.collect().await.expect("a whole body").to_bytes();
-    Seen { status: head.status, headers: head.headers, body }
+    let journal = head.extensions.get::<Arc<Journal>>().cloned().unwrap_or_default();
+    Seen { status: head.status, headers: head.headers, body, journal }
 }

@@ -245,13 +245,18 @@ pub async fn next(db: &mut Connection) -> Result<Option<Time>> {
 const SWEEP: Statement = Statement {
     name: "outbox.sweep",
     sql: "
+        WITH full_again AS (
+            DELETE FROM basalt.limits
+            WHERE full_at < $2
+        )
         DELETE FROM basalt.outbox
         WHERE sent_at < $1",
 };
 
-/// Forgets mails that arrived before then; those given up are kept. Returns how many.
-pub async fn sweep(db: &mut Connection, before: Time) -> Result<u64> {
-    db.execute(&SWEEP, args![before]).await
+/// Forgets mails that arrived before then, and limits that nothing is missing in any more; mails given up are kept. Returns how
+/// many mails.
+pub async fn sweep(db: &mut Connection, before: Time, now: Time) -> Result<u64> {
+    db.execute(&SWEEP, args![before, now]).await
 }
 
 /// Every statement of this table, for the test that prepares them.

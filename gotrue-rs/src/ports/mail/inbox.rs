@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::TimeDelta;
-use futures::future::select;
+use futures::future::{BoxFuture, select};
 use tokio::sync::Notify;
 use uuid::Uuid;
 
@@ -57,6 +57,11 @@ impl Inbox {
     /// The database refused or was lost.
     pub async fn get(&self, id: Uuid) -> Result<Option<Received>> {
         outbox::received(&mut self.table.connection(), id).await
+    }
+
+    /// Completes when this process writes a mail after this call.
+    pub fn arrival(&self) -> BoxFuture<'static, ()> {
+        Box::pin(Arc::clone(&self.written).notified_owned())
     }
 
     /// The same as [`Inbox::list`] as soon as there is one, at the latest after `patience`. No connection is held meanwhile.

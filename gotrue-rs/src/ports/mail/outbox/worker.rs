@@ -163,7 +163,7 @@ impl Worker {
         if swept.is_some_and(|last| now - last < TimeDelta::hours(1)) {
             return;
         }
-        match outbox::sweep(&mut self.table.connection(), now - span(self.delivery.keep)).await {
+        match outbox::sweep(&mut self.table.connection(), now - span(self.delivery.keep), now).await {
             Ok(_) => *swept = Some(now),
             Err(error) => tracing::warn!(%error, "old mails could not be forgotten; this is tried again"),
         }

@@ -1,0 +1,146 @@
+//! How much one visitor may send, and how much may be mailed to one address.
+
+use chrono::TimeDelta;
+use futures::future::join_all;
+
+use crate::shop::{Shop, Visit, taken};
+use crate::support::Seen;
+
+/// Sends until the first refusal, which it returns with how many were taken.
+async fn until_refused(shop: &Shop, visit: Visit<'_>) -> (usize, Seen) {
+    for n in 0..30 {
+        let text = format!("{} {n}", visit.text);
+        let seen = shop.visit(Visit { text: &text, ..visit }).await;
+        if seen.status != 200 {
+            return (n, seen);
+        }
+    }
+    panic!("thirty were taken");
+}
+
+#[tokio::test]
+async fn one_visitor_sends_twenty_in_an_hour() {
+    let shop = Shop::open().await;
+    let (count, seen) = until_refused(&shop, Visit::saying("Hello")).await;
+    assert_eq!(count, 20);
+    let message = "Too many submissions from your network: at most 20 in 1 hour. Try again in 3 minutes";
+    assert_eq!(seen.error(), (429, "over_submission_rate_limit".into(), message.into()));
+    assert_eq!(seen.header("retry-after"), "180");
+    assert_eq!(shop.counts().await, (20, 20));
+    shop.clock.advance(TimeDelta::seconds(179));
+    assert_eq!(shop.visit(Visit::saying("Not yet")).await.status, 429);
+    shop.clock.advance(TimeDelta::seconds(1));
+    assert_eq!(shop.visit(Visit::saying("Now")).await.status, 200);
+    assert_eq!(shop.visit(Visit::saying("And again")).await.status, 429);
+    shop.clock.advance(TimeDelta::hours(1));
+    assert_eq!(until_refused(&shop, Visit::saying("Later")).await.0, 20);
+}
+
+#[tokio::test]
+async fn a_limit_holds_across_servers_and_restarts() {
+    let shop = Shop::open().await;
+    until_refused(&shop, Visit::saying("Hello")).await;
+    let restarted = shop.second_server(100).await;
+    assert_eq!(restarted.visit(Visit::saying("Me again")).await.status, 429);
+}
+
+#[tokio::test]
+async fn d1_a_visitor_cannot_become_another() {
+    let shop = Shop::open().await;
+    until_refused(&shop, Visit::saying("Hello")).await;
+    for headers in [
+        [("x-forwarded-for", "203.0.113.5")],
+        [("x-real-ip", "203.0.113.5")],
+        [("sb-forwarded-for", "203.0.113.5")],
+        [("forwarded", "for=203.0.113.5")],
+        [("cf-connecting-ip", "203.0.113.5")],
+    ] {
+        assert_eq!(shop.visit(Visit { headers: &headers, ..Visit::saying("Me?") }).await.status, 429, "{headers:?}");
+    }
+    assert_eq!(shop.visit(Visit { peer: "::ffff:192.0.2.1", ..Visit::saying("Me?") }).await.status, 429);
+    assert_eq!(shop.visit(Visit { peer: "192.0.2.2", ..Visit::saying("Not me") }).await.status, 200);
+}
+
+#[tokio::test]
+async fn d1_a_customers_ipv6_network_is_one_visitor() {
+    let shop = Shop::open().await;
+    until_refused(&shop, Visit { peer: "2001:db8:0:1::1", ..Visit::saying("Hello") }).await;
+    assert_eq!(shop.visit(Visit { peer: "2001:db8:0:1:ffff::2", ..Visit::saying("Me?") }).await.status, 429);
+    assert_eq!(shop.visit(Visit { peer: "2001:db8:0:2::1", ..Visit::saying("Not me") }).await.status, 200);
+}
+
+#[tokio::test]
+async fn behind_a_trusted_proxy_each_visitor_has_a_limit() {
+    let shop = Shop::open().await;
+    let proxied = |from: &'static str| [("x-forwarded-for", from)];
+    let first = proxied("203.0.113.5");
+    until_refused(&shop, Visit { peer: "10.0.0.1", headers: &first, text: "Hello" }).await;
+    let lying = proxied("198.51.100.9, 203.0.113.5");
+    assert_eq!(shop.visit(Visit { peer: "10.0.0.1", headers: &lying, text: "Me?" }).await.status, 429);
+    let second = proxied("203.0.113.6");
+    assert_eq!(shop.visit(Visit { peer: "10.0.0.1", headers: &second, text: "Not me" }).await.status, 200);
+}
+
+#[tokio::test]
+async fn of_many_at_once_no_more_are_taken_than_one_by_one() {
+    let shop = Shop::open().await;
+    let other = shop.second_server(100).await;
+    let texts: Vec<_> = (0..50).map(|n| format!("Hello {n}")).collect();
+    let sent =
+        texts.iter().enumerate().map(|(n, text)| if n % 2 == 0 { &shop } else { &other }.visit(Visit::saying(text)));
+    let seen = join_all(sent).await;
+    assert_eq!(seen.iter().filter(|seen| seen.status == 200).count(), 20);
+    assert!(seen.iter().all(|seen| seen.status == 200 || seen.error().0 == 429));
+    assert_eq!(shop.counts().await.0, 20);
+}
+
+#[tokio::test]
+async fn the_last_one_that_fits_may_be_clicked_twice() {
+    let shop = Shop::open().await;
+    for n in 0..19 {
+        shop.submit(&format!("Hello {n}")).await;
+    }
+    let other = shop.second_server(100).await;
+    let (first, second) = tokio::join!(shop.visit(Visit::saying("Last")), other.visit(Visit::saying("Last")));
+    assert_eq!(taken(&first), taken(&second));
+    assert_eq!(shop.submit("Last").await, taken(&first));
+}
+
+#[tokio::test]
+async fn a_server_of_the_operators_is_not_limited_as_one_visitor() {
+    let shop = Shop::open().await;
+    let headers = [("apikey", "sb_secret_test")];
+    for n in 0..25 {
+        let text = format!("Hello {n}");
+        taken(&shop.visit(Visit { headers: &headers, ..Visit::saying(&text) }).await);
+    }
+}
+
+#[tokio::test]
+async fn one_address_gets_three_confirmations_a_day_whoever_names_it() {
+    let shop = Shop::open().await;
+    for n in 1..=6 {
+        let (peer, text) = (
+            format!("192.0.2.{n}"),
+            format!("{n}: Bob@Example.com").replace("Bob", if n % 2 == 0 { "bob" } else { "Bob" }),
+        );
+        taken(&shop.visit(Visit { peer: &peer, ..Visit::saying(&text) }).await);
+    }
+    assert_eq!(shop.mails("bob@example.com").await.len(), 3);
+    assert_eq!(shop.mails("owner@shop.example").await.len(), 6);
+    shop.clock.advance(TimeDelta::hours(8));
+    shop.submit("Once more: bob@example.com").await;
+    assert_eq!(shop.mails("bob@example.com").await.len(), 4);
+}
+
+#[tokio::test]
+async fn one_visitor_causes_five_confirmations_an_hour() {
+    let shop = Shop::open().await;
+    for n in 0..8 {
+        shop.submit(&format!("Write to reader-{n}@example.com")).await;
+    }
+    let confirmations = "SELECT recipient FROM basalt.outbox WHERE purpose = 'submission_confirmation' ORDER BY number";
+    let told: Vec<_> = (0..5).map(|n| format!("reader-{n}@example.com")).collect();
+    assert_eq!(shop.database.query(confirmations).await, told);
+    assert_eq!(shop.counts().await.0, 8);
+}
