@@ -1,0 +1,115 @@
+//! What a person or a test suite is told once the server is ready, and what is left in the data folder for `basalt status`.
+
+use std::fmt::Write as _;
+use std::fs::{self, File, OpenOptions};
+use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use crate::api_keys::ApiKeys;
+
+/// The file in the data folder.
+const FILE: &str = "running.json";
+
+/// URLs and keys.
+#[derive(Debug, Serialize)]
+pub struct Announcement<'a> {
+    url: &'a str,
+    auth_url: String,
+    functions_url: String,
+    inbox_url: String,
+    publishable_key: &'a str,
+    secret_key: &'a str,
+    anon_key: &'a str,
+    service_role_key: &'a str,
+    jwt_secret: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    database_url: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    running: Option<bool>,
+}
+
+impl<'a> Announcement<'a> {
+    /// For a server at `url`.
+    pub fn new(url: &'a str, keys: &'a ApiKeys, database_url: Option<&'a str>) -> Self {
+        Self {
+            url,
+            auth_url: format!("{url}/auth/v1"),
+            functions_url: format!("{url}/functions/v1"),
+            inbox_url: format!("{url}/_dev/inbox"),
+            publishable_key: &keys.publishable_key,
+            secret_key: &keys.secret_key,
+            anon_key: &keys.anon_key,
+            service_role_key: &keys.service_role_key,
+            jwt_secret: &keys.jwt_secret,
+            database_url,
+            running: None,
+        }
+    }
+
+    /// One line of JSON for a test suite.
+    pub fn line(&self) -> serde_json::Result<String> {
+        serde_json::to_string(self)
+    }
+
+    /// The same with whether it runs, for `basalt status`.
+    pub fn json(mut self, running: bool) -> serde_json::Result<String> {
+        self.running = Some(running);
+        serde_json::to_string_pretty(&self)
+    }
+
+    /// For people.
+    pub fn text(&self, first: &str) -> String {
+        let mut text = format!("{first}\n\n");
+        let rows = [
+            ("Shop", self.url),
+            ("Auth", &self.auth_url),
+            ("Functions", &self.functions_url),
+            ("Inbox", &self.inbox_url),
+            ("Public key", self.publishable_key),
+            ("Service key", self.secret_key),
+        ];
+        for (name, value) in rows {
+            let _ = writeln!(text, "  {name:<12} {value}");
+        }
+        let _ = write!(
+            text,
+            "\n  createClient(\"{}\", \"{}\")\n\n  The service key may do everything: keep it on servers. \
+             `basalt status --json` has the older keys too.",
+            self.url, self.publishable_key
+        );
+        text
+    }
+}
+
+/// What a running server leaves for `basalt status`.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Running {
+    /// Where clients reach it.
+    pub url: String,
+    /// How to connect to its database.
+    pub database_url: String,
+}
+
+impl Running {
+    /// Writes it into the data folder, for the owner alone.
+    pub fn write(&self, data: &Path) -> std::io::Result<()> {
+        let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(data.join(FILE))?;
+        file.write_all(&serde_json::to_vec_pretty(self)?)
+    }
+
+    /// What is there, if its server still runs: it holds the folder's lock as long as it lives.
+    pub fn read(data: &Path) -> Option<Self> {
+        let lock = File::open(data.join("lock")).ok()?;
+        let is_held = matches!(lock.try_lock_shared(), Err(fs::TryLockError::WouldBlock));
+        let running = serde_json::from_slice(&fs::read(data.join(FILE)).ok()?).ok()?;
+        is_held.then_some(running)
+    }
+
+    /// Takes it away at the end.
+    pub fn remove(data: &Path) {
+        let _ = fs::remove_file(data.join(FILE));
+    }
+}

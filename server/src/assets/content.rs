@@ -1,0 +1,93 @@
+//! Small questions about a file's content: its type, its digest, its compressed form.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+use std::io::Write;
+
+use aws_lc_rs::digest::{SHA256, digest as hash};
+use bytes::Bytes;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+
+/// A compression we have files in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Coding {
+    /// `br`.
+    Brotli,
+    /// `gzip`.
+    Gzip,
+}
+
+impl Coding {
+    /// Its name in headers.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Brotli => "br",
+            Self::Gzip => "gzip",
+        }
+    }
+}
+
+/// Whether `Accept-Encoding` allows it: named, or covered by `*`, and not with weight nought.
+pub fn accepts(header: &str, coding: Coding) -> bool {
+    let weight_of = |name: &str| {
+        header.split(',').find_map(|part| {
+            let mut fields = part.split(';').map(str::trim);
+            let named = fields.next().is_some_and(|found| found.eq_ignore_ascii_case(name));
+            let weight = fields.find_map(|field| field.strip_prefix("q=")).and_then(|text| text.parse::<f32>().ok());
+            named.then(|| weight.unwrap_or(1.0))
+        })
+    };
+    weight_of(coding.name()).or_else(|| weight_of("*")).is_some_and(|weight| weight > 0.0)
+}
+
+/// The media type by the name's ending.
+pub fn type_of(name: &str) -> &'static str {
+    match name.rsplit_once('.').map_or("", |(_, ending)| ending) {
+        "html" => "text/html; charset=utf-8",
+        "js" | "mjs" => "text/javascript; charset=utf-8",
+        "css" => "text/css; charset=utf-8",
+        "svg" => "image/svg+xml",
+        "png" => "image/png",
+        "avif" => "image/avif",
+        "webp" => "image/webp",
+        "jpg" | "jpeg" => "image/jpeg",
+        "ico" => "image/x-icon",
+        "woff2" => "font/woff2",
+        "json" => "application/json",
+        "webmanifest" => "application/manifest+json",
+        "xml" => "application/xml",
+        "txt" => "text/plain; charset=utf-8",
+        _ => "application/octet-stream",
+    }
+}
+
+/// Without a copy where the file is part of the program.
+pub fn bytes(data: Cow<'static, [u8]>) -> Bytes {
+    match data {
+        Cow::Borrowed(data) => Bytes::from_static(data),
+        Cow::Owned(data) => Bytes::from(data),
+    }
+}
+
+/// Sixteen hexadecimal digits that change with the content.
+pub fn digest(body: &[u8]) -> String {
+    let start = hash(&SHA256, body).as_ref().iter().take(8).fold(0_u64, |number, byte| number << 8 | u64::from(*byte));
+    format!("{start:016x}")
+}
+
+/// Compressed, for what is filled in at the start; none when that fails, which memory alone could cause.
+pub fn gzipped(body: &[u8]) -> Option<Vec<u8>> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+    encoder.write_all(body).ok()?;
+    encoder.finish().ok()
+}
+
+/// The list of `routes.json`.
+pub fn known_paths(routes: &[u8]) -> HashSet<String> {
+    #[derive(serde::Deserialize)]
+    struct Routes {
+        paths: HashSet<String>,
+    }
+    serde_json::from_slice::<Routes>(routes).map(|routes| routes.paths).unwrap_or_default()
+}

@@ -1,0 +1,146 @@
+//! A project: its configuration and the folder of its data.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::{env, fs};
+
+use anyhow::{Context, bail};
+use gotrue_rs::config::{Config, Problem, Vars, load};
+
+use super::ProjectArguments;
+use crate::api_keys::{ApiKeys, Given};
+use crate::config_file::{ConfigFile, Facts, Settings};
+
+/// Looked for in this order, in the folder we were started in.
+const PLACES: [&str; 2] = ["config.toml", "supabase/config.toml"];
+
+/// A project that can be read.
+pub struct Project {
+    /// The configuration.
+    pub file: ConfigFile,
+    /// The folder of keys and database.
+    pub data: PathBuf,
+    /// The process's variables, with those of `.env`.
+    pub vars: Vars,
+    folder: PathBuf,
+}
+
+impl Project {
+    /// Finds and reads the configuration. Everything wrong in it is one error of several lines.
+    pub(super) fn open(arguments: &ProjectArguments) -> anyhow::Result<Self> {
+        let vars = Vars::from_process(None, None)?;
+        let (path, text) = find(arguments.config.as_deref())?;
+        let environment = |name: &str| vars.get(name).map(str::to_owned);
+        let file = ConfigFile::read(&path, &text, &environment).map_err(|problems| {
+            let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();
+            told(&path, &lines)
+        })?;
+        let absolute = std::path::absolute(&path).context("finding the folder of config.toml")?;
+        let folder = absolute.parent().unwrap_or(Path::new("/")).to_owned();
+        let data = arguments.data.clone().unwrap_or_else(|| folder.join(".basalt"));
+        let data = std::path::absolute(&data).with_context(|| format!("finding the folder {}", data.display()))?;
+        Ok(Self { file, data, vars, folder })
+    }
+
+    /// Where clients reach a server that listens on `port`.
+    pub fn api_url(&self, port: u16) -> String {
+        self.file.external_url().map_or_else(|| self.own_url(port), str::to_owned)
+    }
+
+    /// Where it is reached from this machine.
+    pub fn own_url(&self, port: u16) -> String {
+        let host = match self.file.host() {
+            ip if ip.is_unspecified() => "127.0.0.1".to_owned(),
+            std::net::IpAddr::V6(ip) => format!("[{ip}]"),
+            std::net::IpAddr::V4(ip) => ip.to_string(),
+        };
+        format!("http://{host}:{port}")
+    }
+
+    /// The keys that the configuration brings.
+    pub fn given_keys(&self) -> Given<'_> {
+        Given {
+            jwt_secret: self.file.given_key("jwt_secret"),
+            anon_key: self.file.given_key("anon_key"),
+            service_role_key: self.file.given_key("service_role_key"),
+            publishable_key: self.file.given_key("publishable_key"),
+            secret_key: self.file.given_key("secret_key"),
+        }
+    }
+
+    /// The checked settings of the auth server. What it does not like is told by the key of `config.toml`.
+    /// `mails_url` is where texts of mails from files are served, with a slash at the end.
+    pub fn settings(&self, api_url: &str, mails_url: &str, keys: &ApiKeys) -> anyhow::Result<(Config, Settings)> {
+        let mut settings = self.file.settings(&Facts { api_url, folder: &self.folder });
+        settings.put("JWT_SECRET", &keys.jwt_secret);
+        // The database is named when it runs.
+        settings.put("DB_DATABASE_URL", "postgresql://localhost/postgres");
+        settings.put("API_REQUEST_ID_HEADER", crate::front::REQUEST_ID.as_str());
+        for mail in settings.mails.keys().cloned().collect::<Vec<_>>() {
+            settings.put(&format!("MAILER_TEMPLATES_{mail}"), format!("{mails_url}{mail}"));
+        }
+        let mut lines: Vec<String> = settings.problems.iter().map(ToString::to_string).collect();
+        match load(&Vars::from_map(self.all_vars(&settings))) {
+            Ok(config) if lines.is_empty() => return Ok((config, settings)),
+            Ok(_) => {}
+            Err(problems) => lines.extend(problems.iter().map(|problem| in_own_words(problem, &settings))),
+        }
+        Err(told(self.file.path(), &lines))
+    }
+
+    /// The settings, and the process's variables about requests that leave.
+    fn all_vars(&self, settings: &Settings) -> BTreeMap<String, String> {
+        const OUTBOUND: [&str; 8] = [
+            "HTTPS_PROXY",
+            "https_proxy",
+            "HTTP_PROXY",
+            "http_proxy",
+            "NO_PROXY",
+            "no_proxy",
+            "SSL_CERT_FILE",
+            "SSL_CERT_DIR",
+        ];
+        let mut all = settings.vars.clone();
+        for name in OUTBOUND {
+            if let Some(value) = self.vars.get(name) {
+                all.insert(name.to_owned(), value.to_owned());
+            }
+        }
+        all
+    }
+}
+
+/// The path as it is told in messages, and the text.
+fn find(given: Option<&Path>) -> anyhow::Result<(PathBuf, String)> {
+    if let Some(path) = given {
+        let text = fs::read_to_string(path).with_context(|| format!("reading {}", path.display()))?;
+        return Ok((path.to_owned(), text));
+    }
+    for place in PLACES {
+        match fs::read_to_string(place) {
+            Ok(text) => return Ok((PathBuf::from(place), text)),
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(error) => bail!("reading {place}: {error}"),
+        }
+    }
+    let folder = env::current_dir().context("finding the current folder")?;
+    Ok((folder.join(PLACES[0]), String::new()))
+}
+
+/// A setting that the auth server refuses, as a line about the key it came from.
+fn in_own_words(problem: &Problem, settings: &Settings) -> String {
+    match settings.origin(&problem.name) {
+        Some((key, line)) => format!("line {line}: {key}: {}; an example: {}", problem.complaint, problem.example),
+        None => format!("{}: {}", problem.name, problem.complaint),
+    }
+}
+
+fn told(path: &Path, lines: &[String]) -> anyhow::Error {
+    let mut text = format!("{} cannot be used:", path.display());
+    for line in lines {
+        let _ = write!(text, "\n  {line}");
+    }
+    anyhow::Error::msg(text)
+}

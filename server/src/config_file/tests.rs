@@ -1,0 +1,185 @@
+//! What the file says and what becomes of it.
+
+use std::path::Path;
+
+use proptest::prelude::*;
+
+use super::{ConfigFile, Facts, Settings};
+
+fn read(text: &str) -> Result<ConfigFile, Vec<String>> {
+    let environment = |name: &str| (name == "SECRET").then(|| "from the environment".to_owned());
+    ConfigFile::read(Path::new("config.toml"), text, &environment)
+        .map_err(|problems| problems.iter().map(ToString::to_string).collect())
+}
+
+fn settings(text: &str) -> Settings {
+    let file = read(text).expect("a file without problems");
+    file.settings(&Facts { api_url: "http://127.0.0.1:54321", folder: Path::new("/nowhere") })
+}
+
+fn setting(text: &str, name: &str) -> Option<String> {
+    settings(text).vars.get(&format!("GOTRUE_{name}")).cloned()
+}
+
+#[test]
+fn every_key_becomes_the_setting_of_its_name() {
+    let cases = [
+        ("", "SITE_URL", Some("http://127.0.0.1:54321")),
+        ("", "API_API_EXTERNAL_URL", Some("http://127.0.0.1:54321/auth/v1")),
+        ("", "MAILER_URLPATHS_INVITE", Some("http://127.0.0.1:54321/auth/v1/verify")),
+        ("", "MAILER_AUTOCONFIRM", Some("true")),
+        ("", "SECURITY_REFRESH_TOKEN_REUSE_INTERVAL", Some("10")),
+        ("", "SESSIONS_TIMEBOX", None),
+        ("", "RATE_LIMIT_EMAIL_SENT", Some("360000")),
+        ("[auth]\nsite_url = \"https://shop.example\"", "SITE_URL", Some("https://shop.example")),
+        ("[auth]\nexternal_url = \"https://a.example/auth/\"", "JWT_ISSUER", Some("https://a.example/auth")),
+        ("[auth]\nadditional_redirect_urls = [\"a://b\", \"c://d\"]", "URI_ALLOW_LIST", Some("a://b,c://d")),
+        ("[auth]\nenable_signup = false", "DISABLE_SIGNUP", Some("true")),
+        ("[auth]\njwt_expiry = 0x10", "JWT_EXP", Some("16")),
+        ("[auth.email]\nenable_confirmations = true", "MAILER_AUTOCONFIRM", Some("false")),
+        ("auth.email.otp_expiry = 60", "MAILER_OTP_EXP", Some("60")),
+        ("[auth.email.smtp]\nhost = \"h\"", "SMTP_HOST", Some("h")),
+        ("[auth.email.smtp]\nhost = \"h\"", "RATE_LIMIT_EMAIL_SENT", Some("2")),
+        ("[auth.email.smtp]\nenabled = false\nhost = \"h\"", "SMTP_HOST", None),
+        ("[local_smtp]\nadmin_email = \"a@b.c\"", "SMTP_ADMIN_EMAIL", Some("a@b.c")),
+        ("[auth.sessions]\ntimebox = \"24h\"", "SESSIONS_TIMEBOX", Some("24h")),
+        ("[auth.sessions]\ntimebox = \"0s\"", "SESSIONS_TIMEBOX", None),
+        ("[auth.sms.vonage]\nenabled = true\nfrom = \"x\"", "SMS_PROVIDER", Some("vonage")),
+        ("[auth.sms.vonage]\nenabled = true\nfrom = \"x\"", "SMS_VONAGE_FROM", Some("x")),
+        ("[auth.sms.test_otp]\n4152127777 = \"123456\"\n41 = \"1\"", "SMS_TEST_OTP", Some("41:1,4152127777:123456")),
+        (
+            "[auth.external.github]\nenabled = true",
+            "EXTERNAL_GITHUB_REDIRECT_URI",
+            Some("http://127.0.0.1:54321/auth/v1/callback"),
+        ),
+        (
+            "[auth.external.github]\nenabled = true\nsecret = \"env(SECRET)\"",
+            "EXTERNAL_GITHUB_SECRET",
+            Some("from the environment"),
+        ),
+        ("[auth.external.github]\nenabled = false\nurl = \"x\"", "EXTERNAL_GITHUB_URL", None),
+        ("[auth.hook.send_sms]\nenabled = true\nuri = \"https://h\"", "HOOK_SEND_SMS_URI", Some("https://h")),
+        ("[auth.mfa.web_authn]\nverify_enabled = true", "MFA_WEB_AUTHN_VERIFY_ENABLED", Some("true")),
+        ("[auth.web3.solana]\nenabled = true", "EXTERNAL_WEB3_SOLANA_ENABLED", Some("true")),
+        (
+            "[auth]\npassword_requirements = \"letters_digits\"",
+            "PASSWORD_REQUIRED_CHARACTERS",
+            Some("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ:0123456789"),
+        ),
+    ];
+    for (text, name, expected) in cases {
+        assert_eq!(setting(text, name).as_deref(), expected, "{name} of {text}");
+    }
+}
+
+#[test]
+fn every_problem_is_told_at_once_with_its_line() {
+    let text = "[auth]\nsite_ulr = \"x\"\njwt_expiry = \"soon\"\n\n[auth.external.github]\nenabled = true\n\
+                secret = \"env(MISSING)\"\n[auth.captcha]\nenabled = true\nprovider = \"mine\"\n[storag]\n";
+    let problems = read(text).expect_err("problems");
+    assert_eq!(
+        problems,
+        [
+            "line 2: auth.site_ulr is not known; did you mean auth.site_url?",
+            "line 3: auth.jwt_expiry must be a whole number, such as 3600",
+            "line 7: auth.external.github.secret asks for the environment variable MISSING, which is not set",
+            "line 10: auth.captcha.provider must be one of \"hcaptcha\", \"turnstile\"",
+            "line 11: storag is not known; did you mean storage?",
+        ]
+    );
+}
+
+#[test]
+fn what_is_no_toml_is_told_with_its_line() {
+    let problems = read("[auth]\nsite_url = \n").expect_err("problems");
+    assert!(problems[0].starts_with("line 2: this is not TOML: "), "{problems:?}");
+}
+
+#[test]
+fn a_variable_that_is_not_set_matters_only_where_it_is_used() {
+    assert!(read("[auth.sms.twilio]\nenabled = false\nauth_token = \"env(MISSING)\"").is_ok());
+    assert!(read("[auth.external.apple]\nsecret = \"env(MISSING)\"").is_ok());
+    assert!(read("[studio]\nopenai_api_key = \"env(MISSING)\"").is_ok());
+}
+
+#[test]
+fn tables_of_other_services_are_named_once_unless_they_are_switched_off() {
+    let file = read("[storage]\nenabled = true\n[storage.s3_protocol]\nenabled = true\n[realtime]\nenabled = false\n");
+    let told = file.expect("no problem").not_served().expect("one sentence");
+    assert_eq!(told, "not served by Basalt, and left aside: [storage] (file storage)");
+    assert_eq!(read("[db]\nport = 54322\n").expect("no problem").not_served(), None);
+}
+
+#[test]
+fn what_would_be_dangerous_to_leave_aside_is_refused() {
+    assert!(read("[api.tls]\nenabled = true").is_err());
+    assert!(read("[auth]\nenabled = false").is_err());
+    assert!(read("[api]\nport = 70000").is_err());
+    assert!(read("[basalt]\nhost = \"everywhere\"").is_err());
+    assert!(read("[basalt]\ntrusted_proxies = [\"10.0.0.0/99\"]").is_err());
+    assert!(read("auth = 5").is_err());
+    assert!(read("[[auth.email]]\n").is_err());
+}
+
+#[test]
+fn a_complaint_about_a_setting_finds_its_way_back_to_the_key() {
+    let settings = settings("[auth]\n\nsite_url = \"nonsense\"\n[auth.hook.send_sms]\nenabled = true\nuri = \"x\"");
+    assert_eq!(settings.origin("GOTRUE_SITE_URL"), Some(("auth.site_url", 3)));
+    assert_eq!(settings.origin("GOTRUE_HOOK_SEND_SMS_URI"), Some(("auth.hook.send_sms.uri", 6)));
+    assert_eq!(settings.origin("GOTRUE_JWT_AUD"), None);
+}
+
+#[test]
+fn every_setting_is_one_that_the_auth_server_has() {
+    let known = gotrue_rs::config::settings::names();
+    let text = "[auth.external.azure]\nenabled = true\n[auth.email.notification.email_changed]\nenabled = true\n\
+                [auth.hook.send_sms]\nenabled = true\n[auth.web3.ethereum]\nenabled = true\n\
+                [auth.email.template.magic_link]\nsubject = \"x\"\n[auth.sms.test_otp]\n1 = \"2\"";
+    let names: Vec<String> = settings(text).vars.into_keys().chain(super::keys::plain_settings()).collect();
+    let unknown: Vec<&String> = names.iter().filter(|name| !known.contains_key(*name)).collect();
+    assert!(unknown.is_empty(), "{unknown:?}");
+}
+
+#[test]
+fn functions_ask_for_a_token_unless_told_otherwise() {
+    let functions =
+        read("[functions.a]\nverify_jwt = false\n[functions.b]\nenabled = false\n").expect("fine").functions();
+    assert!(functions["a"].enabled && !functions["a"].verify_jwt);
+    assert!(!functions["b"].enabled && functions["b"].verify_jwt);
+}
+
+proptest! {
+    #[test]
+    fn no_text_makes_the_reader_panic(text in "\\PC*") {
+        let _ = read(&text);
+    }
+
+    #[test]
+    fn no_toml_makes_the_reader_panic(lines in proptest::collection::vec(toml_line(), 0..30)) {
+        if let Ok(file) = read(&lines.join("\n")) {
+            let _ = file.settings(&Facts { api_url: "http://x", folder: Path::new("/") });
+            let _ = (file.functions(), file.not_served(), file.port());
+        }
+    }
+}
+
+/// Lines that are often a part of such a file.
+fn toml_line() -> impl Strategy<Value = String> {
+    let name = "(auth|api|email|smtp|hook|external|functions|basalt|enabled|port|x|env|test_otp|template|\"a.b\")";
+    let path = proptest::collection::vec(name, 1..4).prop_map(|parts| parts.join("."));
+    let value = prop_oneof![
+        Just("true".to_owned()),
+        any::<i64>().prop_map(|number| number.to_string()),
+        "\"[a-z(),]{0,9}\"",
+        Just("[]".to_owned()),
+        Just("[\"a\", 1]".to_owned()),
+        Just("{}".to_owned()),
+        Just("1979-05-27".to_owned()),
+        Just("nan".to_owned()),
+    ];
+    (any::<u8>(), path, value).prop_map(|(kind, path, value)| match kind % 4 {
+        0 => format!("[{path}]"),
+        1 => format!("[[{path}]]"),
+        _ => format!("{path} = {value}"),
+    })
+}

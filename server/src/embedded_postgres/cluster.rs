@@ -1,0 +1,255 @@
+//! The files of a database: where they lie, who holds them, and how they come into being.
+
+use std::fmt::Write as _;
+use std::fs::{self, File, OpenOptions, Permissions};
+use std::io::{Read, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use super::account::Account;
+use super::binaries::Binaries;
+use super::{DATABASE, EmbeddedPostgres, StartError, guard};
+
+/// Where root keeps what PostgreSQL's account must reach and cannot reach elsewhere.
+pub const SYSTEM_FOLDER: &str = "/var/lib/basalt";
+/// A Unix socket's path has less than 108 bytes, of which the file's name takes 14 and its lock's suffix 5.
+const LONGEST_SOCKET_FOLDER: usize = 88;
+
+/// The folder of one database, whether it holds one yet or not.
+#[derive(Debug)]
+pub struct Home {
+    folder: PathBuf,
+}
+
+/// How to connect to a database.
+#[derive(Clone)]
+pub struct Address {
+    sockets: PathBuf,
+    password: String,
+}
+
+/// A database that can be started.
+pub struct Cluster {
+    /// The data folder of PostgreSQL.
+    pub pgdata: PathBuf,
+    /// Where its socket is made.
+    pub sockets: PathBuf,
+    /// What it says goes here.
+    pub log: PathBuf,
+    password: String,
+}
+
+impl Home {
+    /// Below `data`, or below [`SYSTEM_FOLDER`] when `account` cannot walk there. Makes the folder.
+    pub fn choose(data: &Path, account: Option<&Account>) -> Result<Self, StartError> {
+        // With an account of its own PostgreSQL walks through this folder, and sees no more of it than that.
+        make_folder(data, if account.is_some() { 0o711 } else { 0o700 })?;
+        let data = fs::canonicalize(data).map_err(StartError::io(format!("finding {}", data.display())))?;
+        let wanted = data.join("postgres");
+        let folder = match account {
+            Some(account) if !account.reaches(&wanted.join("cluster")) => {
+                make_folder(Path::new(SYSTEM_FOLDER), 0o755)?;
+                Path::new(SYSTEM_FOLDER).join(fingerprint(&data))
+            }
+            _ => wanted,
+        };
+        make_folder(&folder, 0o700)?;
+        hand_over(&folder, account)?;
+        Ok(Self { folder })
+    }
+
+    /// The folder itself.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The data folder of PostgreSQL, which may not exist yet.
+    pub fn pgdata(&self) -> PathBuf {
+        self.folder.join("cluster")
+    }
+
+    /// The release that made the database; none when there is no database.
+    pub fn major(&self) -> Result<Option<u32>, StartError> {
+        let file = self.pgdata().join("PG_VERSION");
+        match fs::read_to_string(&file) {
+            Ok(text) => match text.trim().parse() {
+                Ok(major) => Ok(Some(major)),
+                Err(_) => {
+                    Err(StartError::Failed(format!("{} holds no number: the database is damaged", file.display())))
+                }
+            },
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(StartError::io(format!("reading {}", file.display()))(error)),
+        }
+    }
+}
+
+impl Cluster {
+    /// The database of `home`, made first when there is none.
+    pub fn open_or_create(home: &Home, binaries: &Binaries, account: Option<&Account>) -> Result<Self, StartError> {
+        let pgdata = home.pgdata();
+        let password_file = home.folder.join("password");
+        let password = if pgdata.exists() {
+            fs::read_to_string(&password_file).map_err(StartError::io(format!(
+                "reading the database's password from {}; without it the database cannot be opened",
+                password_file.display()
+            )))?
+        } else {
+            let password = random_password()?;
+            write_secret(&password_file, &password)?;
+            hand_over(&password_file, account)?;
+            initialise(home, &password_file, binaries, account)?;
+            password
+        };
+        let sockets = socket_folder(&home.folder, account)?;
+        Ok(Self { pgdata, sockets, log: home.folder.join("postgres.log"), password: password.trim().to_owned() })
+    }
+
+    /// How a client of ours connects.
+    pub fn address(&self) -> Address {
+        Address { sockets: self.sockets.clone(), password: self.password.clone() }
+    }
+}
+
+impl Address {
+    /// A URL for that role.
+    pub fn url(&self, role: &str) -> String {
+        let mut host = String::new();
+        for byte in self.sockets.as_os_str().as_encoded_bytes() {
+            if byte.is_ascii_alphanumeric() || b"-._".contains(byte) {
+                host.push(char::from(*byte));
+            } else {
+                let _ = write!(host, "%{byte:02X}");
+            }
+        }
+        format!("postgresql://{role}:{}@{host}:5432/{DATABASE}", self.password)
+    }
+
+    /// The password alone.
+    pub fn password(&self) -> &str {
+        &self.password
+    }
+}
+
+/// Nothing of the password in a log.
+impl std::fmt::Debug for Address {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, "Address({})", self.sockets.display())
+    }
+}
+
+/// Makes the database beside its place and moves it there whole: a start that is killed leaves no half of one.
+fn initialise(home: &Home, password: &Path, binaries: &Binaries, account: Option<&Account>) -> Result<(), StartError> {
+    let half = home.folder.join("cluster.tmp");
+    if half.exists() {
+        fs::remove_dir_all(&half).map_err(StartError::io(format!("removing {}", half.display())))?;
+    }
+    let mut command = guard::guarded(&binaries.program("initdb"), account)?;
+    command
+        .arg("--pgdata")
+        .arg(&half)
+        .args(["--username", EmbeddedPostgres::SUPERUSER, "--auth-local=scram-sha-256", "--auth-host=scram-sha-256"])
+        .args(["--encoding=UTF8", "--locale=C", "--no-sync", "--no-instructions"])
+        .arg("--pwfile")
+        .arg(password)
+        .stdin(Stdio::null());
+    let output = command.output().map_err(StartError::io("running initdb"))?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        return Err(StartError::Failed(format!("PostgreSQL's initdb failed ({}): {}", output.status, said.trim())));
+    }
+    let pgdata = home.pgdata();
+    fs::rename(&half, &pgdata).map_err(StartError::io(format!("moving the new database to {}", pgdata.display())))
+}
+
+/// Beside the database, or below /tmp where that path would be too long for a socket.
+fn socket_folder(home: &Path, account: Option<&Account>) -> Result<PathBuf, StartError> {
+    let beside = home.join("run");
+    let folder = if beside.as_os_str().len() <= LONGEST_SOCKET_FOLDER {
+        beside
+    } else {
+        PathBuf::from("/tmp").join(format!("basalt-{}", fingerprint(home)))
+    };
+    make_folder(&folder, 0o700)?;
+    let doing = format!("looking at {}", folder.display());
+    let meta = fs::symlink_metadata(&folder).map_err(StartError::io(doing))?;
+    let ours = rustix::process::geteuid().as_raw();
+    let known = meta.uid() == ours || account.is_some_and(|account| account.is(meta.uid()));
+    if !meta.is_dir() || !known || meta.mode() & 0o022 != 0 {
+        return Err(StartError::Failed(format!(
+            "{} belongs to somebody else: remove it, or use a shorter --data folder",
+            folder.display()
+        )));
+    }
+    hand_over(&folder, account)?;
+    Ok(folder)
+}
+
+/// A short name for a path, the same every time (FNV-1a).
+pub fn fingerprint(path: &Path) -> String {
+    let hash = path
+        .as_os_str()
+        .as_encoded_bytes()
+        .iter()
+        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3));
+    format!("{hash:016x}")
+}
+
+fn make_folder(path: &Path, mode: u32) -> Result<(), StartError> {
+    if path.is_dir() {
+        return Ok(());
+    }
+    let doing = || format!("making the folder {}", path.display());
+    fs::DirBuilder::new().recursive(true).mode(mode).create(path).map_err(StartError::io(doing()))?;
+    fs::set_permissions(path, Permissions::from_mode(mode)).map_err(StartError::io(doing()))
+}
+
+fn hand_over(path: &Path, account: Option<&Account>) -> Result<(), StartError> {
+    account
+        .map_or(Ok(()), |account| account.give(path))
+        .map_err(StartError::io(format!("giving {} to PostgreSQL's account", path.display())))
+}
+
+fn write_secret(path: &Path, text: &str) -> Result<(), StartError> {
+    let doing = || format!("writing {}", path.display());
+    let mut file = OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(0o600)
+        .open(path)
+        .map_err(StartError::io(doing()))?;
+    file.set_permissions(Permissions::from_mode(0o600)).map_err(StartError::io(doing()))?;
+    file.write_all(text.as_bytes()).map_err(StartError::io(doing()))
+}
+
+/// 192 bits from the system, in hexadecimal: it stands in URLs as it is.
+fn random_password() -> Result<String, StartError> {
+    let mut bytes = [0_u8; 24];
+    File::open("/dev/urandom")
+        .and_then(|mut source| source.read_exact(&mut bytes))
+        .map_err(StartError::io("reading random bytes from /dev/urandom"))?;
+    let mut text = String::new();
+    for byte in bytes {
+        let _ = write!(text, "{byte:02x}");
+    }
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_url_carries_the_socket_folder_as_an_encoded_host() {
+        let address = Address { sockets: PathBuf::from("/tmp/a b/run"), password: "secret".to_owned() };
+        assert_eq!(address.url("postgres"), "postgresql://postgres:secret@%2Ftmp%2Fa%20b%2Frun:5432/postgres");
+    }
+
+    #[test]
+    fn a_path_keeps_its_fingerprint() {
+        assert_eq!(fingerprint(Path::new("")), "cbf29ce484222325");
+        assert_eq!(fingerprint(Path::new("a")), "af63dc4c8601ec8c");
+    }
+}

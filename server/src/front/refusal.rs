@@ -1,0 +1,45 @@
+//! The answers of the door itself, in the words of Supabase's gateway where it has them.
+
+use axum::body::Body;
+use axum::response::Response;
+use http::header::CONTENT_TYPE;
+use http::{HeaderValue, StatusCode};
+use serde::Serialize;
+
+#[derive(Serialize)]
+struct Refusal<'a> {
+    message: &'a str,
+    hint: &'a str,
+}
+
+/// The caller brings no key.
+pub fn no_key() -> Response {
+    let hint = "No `apikey` request header or url param was found. `basalt status` prints the keys.";
+    json(StatusCode::UNAUTHORIZED, "No API key found in request", hint)
+}
+
+/// The caller brings a key that is none of ours.
+pub fn wrong_key() -> Response {
+    let hint = "It is not a key of this project, nor a token it signed. `basalt status` prints the keys.";
+    json(StatusCode::UNAUTHORIZED, "Invalid API key", hint)
+}
+
+/// A service of Supabase that we are not.
+pub fn not_served(mount: &str, what: &str) -> Response {
+    let message = format!("Basalt does not serve {mount} ({what})");
+    let hint = "Served here are /auth/v1 and /functions/v1. For the rest point the client at a Supabase project.";
+    json(StatusCode::NOT_FOUND, &message, hint)
+}
+
+/// Something broke that should not.
+pub fn failed() -> Response {
+    json(StatusCode::INTERNAL_SERVER_ERROR, "Internal Server Error", "The server's log says more.")
+}
+
+fn json(status: StatusCode, message: &str, hint: &str) -> Response {
+    let body = serde_json::to_vec(&Refusal { message, hint }).unwrap_or_default();
+    let mut response = Response::new(Body::from(body));
+    *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
+}

@@ -1,0 +1,196 @@
+//! Where requests go, and what stands at the door.
+
+use axum::body::Body;
+use axum::routing::any;
+use gotrue_rs::ports::entropy::Entropy;
+use http::Method;
+
+use super::*;
+use crate::api_keys::ApiKeys;
+use crate::assets::Site;
+
+const KEY: &str = "sb_publishable_p";
+
+/// The services behind answer with what they see.
+fn front() -> Arc<Front> {
+    let see = |name: &'static str| {
+        Router::new().fallback(any(move |request: Request| async move {
+            let header =
+                |name: &str| request.headers().get(name).map_or("-", |value| value.to_str().expect("text")).to_owned();
+            assert_ne!(header("x-panic"), "yes", "asked to panic");
+            let seen = ["authorization", "x-forwarded-for", "origin"].map(header).join(" ");
+            format!("{name} {} {seen}", request.uri())
+        }))
+    };
+    let key = str::to_owned;
+    let keys = ApiKeys {
+        jwt_secret: key("secret"),
+        anon_key: key("jwt.anon"),
+        service_role_key: key("jwt.service"),
+        publishable_key: key(KEY),
+        secret_key: key("sb_secret_s"),
+    };
+    let proxies = TrustedProxies::new(["10.0.0.0/8".parse().expect("a network")]);
+    Arc::new(Front {
+        auth: see("auth"),
+        functions: see("functions"),
+        shop: Shop::open(&Site { url: "", key: "", site_url: "" }),
+        mails: MailFiles::new(&Entropy::from_seed(2)),
+        dev: Dev::new(None, None),
+        gateway: Gateway::new(Arc::new(keys), |token| token == "jwt.user"),
+        proxies,
+        entropy: Entropy::from_seed(1),
+    })
+}
+
+struct Seen {
+    status: u16,
+    headers: HeaderMap,
+    body: String,
+}
+
+async fn send(method: Method, target: &str, headers: &[(&'static str, &str)], peer: &str) -> Seen {
+    let mut request = Request::new(Body::empty());
+    *request.method_mut() = method;
+    *request.uri_mut() = target.parse().expect("a target");
+    for (name, value) in headers {
+        request.headers_mut().append(*name, HeaderValue::try_from(*value).expect("a header"));
+    }
+    let peer: SocketAddr = peer.parse().expect("an address");
+    request.extensions_mut().insert(ConnectInfo(peer));
+    let response = front().answer(request).await;
+    let (head, body) = response.into_parts();
+    let bytes = axum::body::to_bytes(body, usize::MAX).await.expect("a body");
+    Seen { status: head.status.as_u16(), headers: head.headers, body: String::from_utf8_lossy(&bytes).into_owned() }
+}
+
+async fn get(target: &str, headers: &[(&'static str, &str)]) -> Seen {
+    send(Method::GET, target, headers, "127.0.0.1:9").await
+}
+
+#[tokio::test]
+async fn each_area_gets_its_requests_with_the_path_as_it_came() {
+    let apikey = [("apikey", KEY)];
+    let cases = [
+        ("/auth/v1/settings?a=b", "auth /settings?a=b Bearer jwt.anon - -"),
+        ("/auth/v1", "auth / Bearer jwt.anon - -"),
+        ("/auth/v1/", "auth / Bearer jwt.anon - -"),
+        ("/auth/v1//user", "auth //user Bearer jwt.anon - -"),
+        ("/auth/v1/admin/users/%2e%2e%2fx", "auth /admin/users/%2e%2e%2fx Bearer jwt.anon - -"),
+        ("http://elsewhere.example/auth/v1/user", "auth /user Bearer jwt.anon - -"),
+        ("/functions/v1/hello/there?x", "functions /functions/v1/hello/there?x - - -"),
+        ("/.well-known/oauth-authorization-server", "auth /.well-known/oauth-authorization-server - - -"),
+    ];
+    for (target, expected) in cases {
+        assert_eq!(get(target, &apikey).await.body, expected, "{target}");
+    }
+    for target in ["/auth/v10", "/auth", "/auth/v1x/user", "/Auth/v1/user", "/./auth/v1/user"] {
+        assert_eq!(get(target, &apikey).await.headers["content-type"], "text/html; charset=utf-8", "{target}");
+    }
+}
+
+#[tokio::test]
+async fn a_request_without_a_key_gets_through_where_the_gateway_is_open_and_nowhere_else() {
+    let open = [
+        "/verify?token=x",
+        "/verify/",
+        "/callback",
+        "/authorize",
+        "/health",
+        "/.well-known/jwks.json",
+        "/sso/saml/acs",
+        "/oauth/token",
+        "/oauth/clients/register",
+    ];
+    let closed = [
+        "/settings",
+        "/verify/x",
+        "/verifyx",
+        "/healthy",
+        "/user",
+        "/sso",
+        "/oauth/clients",
+        "/.well-known/../admin/users",
+        "/sso/saml/%2e%2e/x",
+        "/verify//",
+        "//verify",
+        "",
+    ];
+    for path in open {
+        assert_eq!(get(&format!("/auth/v1{path}"), &[]).await.status, 200, "{path}");
+    }
+    for path in closed {
+        let seen = get(&format!("/auth/v1{path}"), &[]).await;
+        assert_eq!(seen.status, 401, "{path}");
+        assert!(seen.body.contains("\"message\":\"No API key found in request\",\"hint\":"), "{}", seen.body);
+        assert_eq!(seen.headers["access-control-allow-origin"], "*");
+    }
+    let wrong = get("/auth/v1/settings", &[("apikey", "sb_secret_guess")]).await;
+    assert_eq!((wrong.status, wrong.body.contains("Invalid API key")), (401, true));
+    assert_eq!(get("/auth/v1/settings", &[("authorization", "Bearer jwt.user")]).await.status, 200);
+}
+
+#[tokio::test]
+async fn a7_any_origin_may_read_and_none_with_credentials() {
+    let origin = [("origin", "https://app.example"), ("apikey", KEY)];
+    for target in ["/auth/v1/settings", "/auth/v1/nothing", "/rest/v1/table"] {
+        let seen = get(target, &origin).await;
+        assert_eq!(seen.headers["access-control-allow-origin"], "*", "{target}");
+        assert!(!seen.headers.contains_key("access-control-allow-credentials"), "{target}");
+    }
+    let asked = "apikey,authorization,content-type,x-client-info,x-supabase-api-version";
+    let preflight = [
+        ("origin", "https://a.example"),
+        ("access-control-request-method", "POST"),
+        ("access-control-request-headers", asked),
+    ];
+    for target in ["/auth/v1/token", "/rest/v1/table"] {
+        let seen = send(Method::OPTIONS, target, &preflight, "127.0.0.1:9").await;
+        assert_eq!(
+            (seen.status, seen.headers["access-control-allow-headers"].to_str().unwrap_or_default()),
+            (204, asked),
+            "{target}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn services_of_supabase_that_we_are_not_say_so() {
+    for target in ["/rest/v1/table", "/storage/v1/object", "/realtime/v1/websocket", "/graphql/v1"] {
+        let seen = get(target, &[]).await;
+        assert_eq!(seen.status, 404);
+        assert_eq!(seen.headers["content-type"], "application/json");
+        assert!(seen.body.starts_with("{\"message\":\"Basalt does not serve /"), "{}", seen.body);
+    }
+}
+
+#[tokio::test]
+async fn d1_only_a_trusted_proxy_says_where_a_request_comes_from() {
+    let forwarded =
+        [("apikey", KEY), ("x-forwarded-for", "198.51.100.7, 192.0.2.3"), ("sb-forwarded-for", "192.0.2.9")];
+    let cases = [
+        ("203.0.113.5:9", "-"),
+        ("127.0.0.1:9", "-"),
+        ("10.1.2.3:9", "192.0.2.3"),
+        ("[::ffff:10.1.2.3]:9", "192.0.2.3"),
+    ];
+    for (peer, expected) in cases {
+        let seen = send(Method::GET, "/auth/v1/settings", &forwarded, peer).await;
+        assert_eq!(seen.body, format!("auth /settings Bearer jwt.anon {expected} -"), "{peer}");
+    }
+}
+
+#[tokio::test]
+async fn a_panic_is_an_answer_of_500() {
+    let seen = get("/auth/v1/settings", &[("apikey", KEY), ("x-panic", "yes")]).await;
+    assert_eq!((seen.status, seen.body.contains("Internal Server Error")), (500, true));
+}
+
+#[tokio::test]
+async fn every_answer_names_its_request() {
+    assert_eq!(get("/", &[("x-request-id", "abc-1")]).await.headers["x-request-id"], "abc-1");
+    for hostile in ["a b", "", "x\"y"] {
+        let id = get("/", &[("x-request-id", hostile)]).await.headers["x-request-id"].clone();
+        assert_eq!(id.len(), 36, "{hostile}");
+    }
+}

@@ -1,0 +1,42 @@
+//! The log: lines for people or machines, on standard error or in a file.
+
+use std::fs::OpenOptions;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::sync::Mutex;
+
+use anyhow::Context;
+use gotrue_rs::config::{Loudness, Notice};
+use tracing_subscriber::EnvFilter;
+use tracing_subscriber::fmt::writer::BoxMakeWriter;
+
+use crate::config_file::LogFormat;
+
+/// Starts the log. `level` is a level or a list of `target=level`, as `RUST_LOG` has them.
+pub fn start(level: &str, format: LogFormat, file: Option<&Path>) -> anyhow::Result<()> {
+    let filter = EnvFilter::try_new(level)
+        .with_context(|| format!("the log level {level:?} is none: try info, debug, or basalt=debug,info"))?;
+    let writer = match file {
+        None => BoxMakeWriter::new(std::io::stderr),
+        Some(path) => {
+            let file = OpenOptions::new().create(true).append(true).mode(0o600).open(path);
+            BoxMakeWriter::new(Mutex::new(file.with_context(|| format!("opening the log file {}", path.display()))?))
+        }
+    };
+    let lines = tracing_subscriber::fmt().with_env_filter(filter).with_writer(writer).with_ansi(false);
+    match format {
+        LogFormat::Json => lines.json().flatten_event(true).with_current_span(false).with_span_list(false).init(),
+        LogFormat::Text => lines.with_target(false).init(),
+    }
+    Ok(())
+}
+
+/// What was noticed in the settings before there was a log.
+pub fn tell(notices: &[Notice]) {
+    for notice in notices {
+        match notice.loudness {
+            Loudness::Warning => tracing::warn!("{notice}"),
+            Loudness::Debug => tracing::debug!("{notice}"),
+        }
+    }
+}

@@ -1,0 +1,17 @@
+//! In what `basalt serve` and `basalt gotrue` differ, as values: everything below them reads a policy and knows neither.
+
+use gotrue_rules::domain::policy::{LimitKey, PasswordHash, Policy};
+
+use crate::config_file::Basalt;
+
+/// `serve`: today's hashes, also for accounts that bring older ones, and limits that nobody can talk their way around.
+pub fn serve(policy: &mut Policy, basalt: &Basalt) {
+    policy.password.hash = PasswordHash::Argon2id;
+    policy.password.rehash_after_sign_in = true;
+    policy.limits.key = LimitKey::Peer { trusted_proxies: basalt.trusted_proxies.clone() };
+}
+
+/// `gotrue`: as the reference was recorded, but for what its operator sets. Its defaults are the policy's own.
+pub fn gotrue(policy: &mut Policy) {
+    policy.password.rehash_after_sign_in = false;
+}
