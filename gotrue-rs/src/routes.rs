@@ -2,7 +2,7 @@
 
 use http::Method;
 
-use crate::flows::{logout, meta, sign_up, token, user};
+use crate::flows::{logout, meta, sign_up, token, user, verify};
 use crate::guards::CALLER;
 use crate::http::router::{Entry, Guard, group, row};
 
@@ -12,6 +12,11 @@ pub fn table() -> Vec<Entry> {
         row(Method::GET, "/health", meta::health),
         row(Method::GET, "/.well-known/jwks.json", meta::jwks),
         group("/signup", &[], [row(Method::POST, "/", sign_up::handle)]),
+        group(
+            "/verify",
+            &[],
+            [row(Method::GET, "/", verify::get::handle), row(Method::POST, "/", verify::post::handle)],
+        ),
         row(Method::POST, "/token", token::handle),
         row(Method::POST, "/logout", logout::handle).guards(&[CALLER]),
         group("/user", &[CALLER], [row(Method::GET, "/", user::get::handle)]),

@@ -6,3 +6,4 @@ pub mod meta;
 pub mod sign_up;
 pub mod token;
 pub mod user;
+pub mod verify;

@@ -5,3 +5,4 @@ pub mod messages;
 pub mod passwords;
 pub mod sessions;
 pub mod sign_up;
+pub mod verification;

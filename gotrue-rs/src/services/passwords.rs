@@ -6,7 +6,7 @@ use gotrue_rules::domain::sign_in::invalid_credentials;
 
 use crate::cx::Cx;
 use crate::journal::Step;
-use crate::ports::hashing::{HashingError, Verdict};
+use crate::ports::hashing::{self, HashingError, Verdict};
 
 /// Why today's rules would refuse the password; none if they would not. 400 if it is too long to be hashed.
 pub fn weakness(cx: &Cx, password: &str) -> Result<Option<Weak>> {
@@ -36,6 +36,11 @@ pub async fn is_right(cx: &Cx, password: &str, stored: &str) -> Result<bool> {
         Verdict::NoMatch | Verdict::Unusable(_) => Ok(false),
         Verdict::Unreadable(why) => Err(Error::other(why)),
     }
+}
+
+/// Whether a stored hash is of the kind that new ones are.
+pub fn is_current(cx: &Cx, stored: &str) -> bool {
+    hashing::is_current(stored, cx.app.policy.password.hash)
 }
 
 /// Takes as long as comparing would, then refuses: for an account that does not exist.

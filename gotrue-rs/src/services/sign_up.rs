@@ -46,6 +46,7 @@ pub async fn confirmed_at_once(
         token: &known.confirmation_token,
         now: cx.now,
         password: None,
+        app_metadata: None,
         marks_identity: false,
         audit: audit::rows(cx, &known, [entry]),
     };

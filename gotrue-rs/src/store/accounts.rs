@@ -74,6 +74,8 @@ pub struct Confirmation<'a> {
     pub now: Time,
     /// `users.encrypted_password`, where the confirmation sets one.
     pub password: Option<&'a str>,
+    /// `users.raw_app_meta_data` with the providers as they are then; none leaves it.
+    pub app_metadata: Option<Value>,
     /// Whether the identities of the address are told so, too.
     pub marks_identity: bool,
     /// What the audit log is told.
@@ -89,6 +91,7 @@ const CONFIRM_EMAIL: Statement = Statement {
                  email_confirmed_at = $3,
                  raw_user_meta_data = COALESCE(raw_user_meta_data, '{}') || '{\"email_verified\": true}',
                  encrypted_password = COALESCE($4, encrypted_password),
+                 raw_app_meta_data = COALESCE($10, raw_app_meta_data),
                  updated_at = $3
              WHERE id = $1
                AND confirmation_token = $2
@@ -126,6 +129,7 @@ const CONFIRM_PHONE: Statement = Statement {
              SET confirmation_token = '',
                  phone_confirmed_at = $3,
                  encrypted_password = COALESCE($4, encrypted_password),
+                 raw_app_meta_data = COALESCE($10, raw_app_meta_data),
                  updated_at = $3
              WHERE id = $1
                AND confirmation_token = $2
@@ -160,9 +164,58 @@ async fn confirm(db: &mut Connection, statement: &Statement, it: Confirmation<'_
         audit.times,
         audit.addresses,
         it.marks_identity,
+        it.app_metadata,
     ];
     let row: Option<AccountRow> = db.optional(statement, values).await?;
     Ok(row.map(|row| row.0))
+}
+
+macro_rules! recover {
+    ($more:literal) => {
+        concat!(
+            "WITH u AS (
+                 UPDATE users
+                 SET recovery_token = '', ",
+            $more,
+            "
+                     encrypted_password = COALESCE($4, encrypted_password),
+                     raw_app_meta_data = COALESCE($10, raw_app_meta_data),
+                     updated_at = $3
+                 WHERE id = $1
+                   AND recovery_token = $2
+                 RETURNING *
+             ), o AS (
+                 DELETE FROM one_time_tokens WHERE user_id = (SELECT id FROM u)
+             ), a AS (
+                 ",
+            audit_insert!(5, 6, 7, 8),
+            " WHERE EXISTS (SELECT FROM u) AND $9::boolean IS NOT NULL
+             )
+             SELECT ",
+            account_columns!(),
+            " FROM u"
+        )
+    };
+}
+
+const RECOVER: Statement = Statement { name: "accounts.recover", sql: recover!("") };
+const RECOVER_AND_CONFIRM: Statement = Statement {
+    name: "accounts.recover_and_confirm",
+    sql: recover!(
+        "confirmation_token = '',
+         email_confirmed_at = $3,
+         raw_user_meta_data = COALESCE(raw_user_meta_data, '{}') || '{\"email_verified\": true}',"
+    ),
+};
+
+/// Uses up a recovery secret if the hash is still the pending one: the account then, else none.
+pub async fn recover(db: &mut Connection, confirmation: Confirmation<'_>) -> Result<Option<Account>> {
+    confirm(db, &RECOVER, confirmation).await
+}
+
+/// The same, and the address is confirmed by it.
+pub async fn recover_and_confirm(db: &mut Connection, confirmation: Confirmation<'_>) -> Result<Option<Account>> {
+    confirm(db, &RECOVER_AND_CONFIRM, confirmation).await
 }
 
 /// What `PUT /user` and its kin change at once; an absent part stays.
@@ -274,4 +327,13 @@ pub async fn replace_identity(db: &mut Connection, identity: &Identity) -> Resul
 }
 
 /// Every statement of this file.
-pub const ALL: &[&Statement] = &[&INSERT, &CONFIRM_EMAIL, &CONFIRM_PHONE, &UPDATE, &SET_PASSWORD, &REPLACE_IDENTITY];
+pub const ALL: &[&Statement] = &[
+    &INSERT,
+    &CONFIRM_EMAIL,
+    &CONFIRM_PHONE,
+    &RECOVER,
+    &RECOVER_AND_CONFIRM,
+    &UPDATE,
+    &SET_PASSWORD,
+    &REPLACE_IDENTITY,
+];

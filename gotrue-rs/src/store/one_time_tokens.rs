@@ -1,7 +1,7 @@
 //! `auth.one_time_tokens` and the columns of `auth.users` that hold the same hashes. Only this file knows that a
 //! secret has two homes.
 
-use gotrue_rules::domain::one_time_token::Slot;
+use gotrue_rules::domain::one_time_token::{Slot, TokenHash};
 use gotrue_rules::domain::user::{Account, Time};
 use uuid::Uuid;
 
@@ -104,7 +104,7 @@ const ACCOUNT_OF: Statement = Statement {
         "
          FROM one_time_tokens o
          JOIN users u ON u.id = o.user_id
-         WHERE o.token_hash = $1
+         WHERE o.token_hash = ANY($1)
            AND o.token_type::text = ANY($2)
            AND u.instance_id = '00000000-0000-0000-0000-000000000000'
          ORDER BY array_position($2, o.token_type::text)
@@ -114,8 +114,18 @@ const ACCOUNT_OF: Statement = Statement {
 
 /// The account whose pending secret in one of these slots has exactly this hash.
 pub async fn account_of(db: &mut Connection, hash: &str, slots: &[Slot]) -> Result<Option<Account>> {
+    account_of_any(db, vec![hash.to_owned()], slots).await
+}
+
+/// The account whose pending secret in one of these slots is that of a code: with or without the PKCE prefix.
+pub async fn account_of_code(db: &mut Connection, hash: &TokenHash, slots: &[Slot]) -> Result<Option<Account>> {
+    let prefixed = hash.clone().for_flow(true);
+    account_of_any(db, vec![hash.as_str().to_owned(), prefixed.as_str().to_owned()], slots).await
+}
+
+async fn account_of_any(db: &mut Connection, hashes: Vec<String>, slots: &[Slot]) -> Result<Option<Account>> {
     let types: Vec<&str> = slots.iter().map(|slot| slot.column()).collect();
-    let row: Option<AccountRow> = db.optional(&ACCOUNT_OF, args![hash, types]).await?;
+    let row: Option<AccountRow> = db.optional(&ACCOUNT_OF, args![hashes, types]).await?;
     Ok(row.map(|row| row.0))
 }
 

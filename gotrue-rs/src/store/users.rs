@@ -107,5 +107,29 @@ pub async fn by_phone(db: &mut Connection, phone: &str, audience: &str) -> Resul
     Ok(row.map(|row| row.0))
 }
 
+const BY_PENDING_PHONE: Statement = Statement {
+    name: "users.by_pending_phone",
+    sql: concat!(
+        "SELECT ",
+        account_columns!(),
+        "
+         FROM users u
+         JOIN one_time_tokens o ON o.user_id = u.id
+         WHERE o.relates_to = $1
+           AND o.token_type = 'phone_change_token'
+           AND u.phone_change = $1
+           AND u.instance_id = $2
+           AND u.aud = $3
+           AND u.is_sso_user = false
+         LIMIT 1"
+    ),
+};
+
+/// The account that wants to change to that number (digits) in that audience.
+pub async fn by_pending_phone(db: &mut Connection, phone: &str, audience: &str) -> Result<Option<Account>> {
+    let row: Option<AccountRow> = db.optional(&BY_PENDING_PHONE, args![phone, INSTANCE, audience]).await?;
+    Ok(row.map(|row| row.0))
+}
+
 /// Every statement of this table, for the test that prepares them.
-pub const ALL: &[&Statement] = &[&WITH_SESSION, &BY_EMAIL, &BY_IDENTITY_EMAIL, &BY_PHONE];
+pub const ALL: &[&Statement] = &[&WITH_SESSION, &BY_EMAIL, &BY_IDENTITY_EMAIL, &BY_PHONE, &BY_PENDING_PHONE];

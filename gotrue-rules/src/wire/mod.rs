@@ -12,3 +12,4 @@ pub mod session;
 pub mod settings;
 pub mod time;
 pub mod user;
+pub mod verify;

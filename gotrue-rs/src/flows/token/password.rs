@@ -10,7 +10,6 @@ use gotrue_rules::wire::session::WeakPasswordJson;
 
 use crate::cx::Cx;
 use crate::http::reply::Reply;
-use crate::ports::hashing::is_current;
 use crate::services::passwords;
 use crate::services::sessions::Extras;
 use crate::services::sessions::open::{Proof, open};
@@ -50,9 +49,8 @@ async fn look_up(cx: &Cx, by: &By) -> Result<Option<Account>> {
 /// Where the policy says so, an older hash is replaced by one of today's kind, once. A failure is only logged: the
 /// sign-in has succeeded.
 async fn rehash(cx: &Cx, account: &Account, password: &str) {
-    let policy = &cx.app.policy.password;
     let stored = account.encrypted_password.as_deref().unwrap_or_default();
-    if !policy.rehash_after_sign_in || is_current(stored, policy.hash) {
+    if !cx.app.policy.password.rehash_after_sign_in || passwords::is_current(cx, stored) {
         return;
     }
     let replaced = match passwords::hash(cx, password).await {

@@ -95,6 +95,16 @@ impl Minted {
         self.mark(Reply::json(&body))
     }
 
+    /// Puts the same headers on an answer that is not the session itself.
+    pub fn mark_answer(&self, cx: &Cx) {
+        cx.mark(USER_ID, &self.account.id.to_string());
+        cx.mark(SESSION_ID, &self.session.id.to_string());
+        match self.refresh_token.counter {
+            Some(counter) => cx.mark(COUNTER, &counter.to_string()),
+            None => cx.mark(PREFIX, self.refresh_token.text.get(..5).unwrap_or_default()),
+        }
+    }
+
     /// The reply with `sb-auth-user-id`, `sb-auth-session-id` and the refresh token's prefix or counter.
     pub fn mark(&self, reply: Reply) -> Reply {
         let reply = reply

@@ -1,0 +1,99 @@
+//! Redeeming a one-time secret: the effect of a code or link that is good, in the caller's transaction. A secret is
+//! used up by compare-and-clear: of two at once, one wins.
+
+use gotrue_rules::domain::audit::{Action, Entry};
+use gotrue_rules::domain::error::{Error, Result};
+use gotrue_rules::domain::identity::with_providers;
+use gotrue_rules::domain::one_time_token::TokenHash;
+use gotrue_rules::domain::purpose::Kind;
+use gotrue_rules::domain::user::Account;
+use gotrue_rules::domain::verification::{Effect, bad_link, effect};
+use serde_json::Value;
+
+use super::{audit, passwords};
+use crate::cx::Cx;
+use crate::store::accounts::{self, Confirmation};
+use crate::store::sessions::{self, Ending};
+use crate::store::{Connection, OrRefuse};
+
+/// A good code or link, and whose it is.
+#[derive(Debug)]
+pub struct Good {
+    /// What kind it is, with `email` resolved.
+    pub kind: Kind,
+    /// The hash as it was presented.
+    pub hash: TokenHash,
+    /// The account.
+    pub account: Account,
+    /// What it does.
+    effect: Effect,
+    /// A new password's hash, where the effect sets one.
+    password: Option<String>,
+}
+
+/// What has become of the account.
+#[derive(Debug)]
+pub enum Redeemed {
+    /// The secret is used up; the account as it is then.
+    Done(Box<Account>),
+    /// One of two confirmations is written down; the other is still awaited.
+    Half,
+}
+
+/// Decides what a good secret does. A password that it needs is hashed here, before any connection is held.
+pub async fn prepare(cx: &Cx, kind: Kind, hash: TokenHash, account: Account) -> Result<Good> {
+    let effect = effect(kind, &hash, &account, &cx.app.policy);
+    let password = match effect {
+        Effect::ConfirmEmail { with_password: true } => Some(passwords::hash(cx, &cx.entropy.base32(64)).await?),
+        _ => None,
+    };
+    Ok(Good { kind, hash, account, effect, password })
+}
+
+/// Does it.
+pub async fn redeem(cx: &Cx, db: &mut Connection, good: &Good) -> Result<Redeemed> {
+    match good.effect {
+        Effect::ConfirmEmail { with_password } => {
+            if with_password {
+                sessions::delete(db, good.account.id, Ending::All, Vec::new())
+                    .await
+                    .or_refuse("Error storing password")?;
+            }
+            let entry = Entry::of(Action::UserSignedUp).with("provider", "email");
+            let confirmation = Confirmation { marks_identity: true, ..confirmation(cx, good, entry) };
+            done(accounts::confirm_email(db, confirmation).await.or_refuse("Error confirming user")?)
+        }
+        Effect::ConfirmPhone => {
+            let entry = Entry::of(Action::UserSignedUp).with("provider", "phone");
+            let confirmed = accounts::confirm_phone(db, confirmation(cx, good, entry)).await;
+            done(confirmed.or_refuse("Error confirming user")?)
+        }
+        Effect::Recover => {
+            let recovered = accounts::recover(db, confirmation(cx, good, Entry::of(Action::Login))).await;
+            done(recovered.or_refuse("Database error updating user")?)
+        }
+        Effect::RecoverAndConfirm => {
+            let entry = Entry::of(Action::UserSignedUp).with("provider", "email");
+            let recovered = accounts::recover_and_confirm(db, confirmation(cx, good, entry)).await;
+            done(recovered.or_refuse("Database error updating user")?)
+        }
+        Effect::HalfEmailChange(_) | Effect::ChangeEmail | Effect::ChangePhone => Err(bad_link()),
+    }
+}
+
+fn confirmation<'a>(cx: &Cx, good: &'a Good, entry: Entry) -> Confirmation<'a> {
+    Confirmation {
+        user_id: good.account.id,
+        token: good.kind.slots()[0].stored(&good.account),
+        now: cx.now,
+        password: good.password.as_deref(),
+        app_metadata: Some(Value::Object(with_providers(&good.account))),
+        marks_identity: false,
+        audit: audit::rows(cx, &good.account, [entry]),
+    }
+}
+
+/// Nothing was found to clear: somebody else has used the secret up meanwhile.
+fn done(account: Option<Account>) -> Result<Redeemed, Error> {
+    account.map(|account| Redeemed::Done(Box::new(account))).ok_or_else(bad_link)
+}
