@@ -7,4 +7,5 @@ pub mod http_client;
 pub mod keys;
 pub mod limits;
 pub mod mail;
+pub mod sealing;
 pub mod sms;

@@ -7,3 +7,4 @@ mod limits;
 mod mail;
 mod outbox;
 mod pages;
+mod sealing;
