@@ -139,7 +139,7 @@ const CONFIRM_PHONE: Statement = Statement {
          ), a AS (
              ",
         audit_insert!(5, 6, 7, 8),
-        " WHERE EXISTS (SELECT FROM u)
+        " WHERE EXISTS (SELECT FROM u) AND $9::boolean IS NOT NULL
          )
          SELECT ",
         account_columns!(),
