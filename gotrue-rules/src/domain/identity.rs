@@ -75,7 +75,7 @@ mod tests {
     use crate::domain::contact::{Email, Phone};
 
     fn object(value: Value) -> Map<String, Value> {
-        value.as_object().cloned().unwrap_or_default()
+        if let Value::Object(object) = value { object } else { Map::new() }
     }
 
     #[test]

@@ -3,6 +3,7 @@
 pub mod audit;
 pub mod claims;
 pub mod contact;
+pub mod contact_change;
 pub mod error;
 pub mod identity;
 pub mod one_time_token;
