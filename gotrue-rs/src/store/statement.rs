@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use sqlx::postgres::{PgArguments, PgConnection, PgRow};
 use sqlx::{FromRow, PgPool, Postgres, Transaction};
+use tokio::sync::Notify;
 
 use super::error::{Error, Result};
 use crate::journal::{Journal, Step};
@@ -41,6 +42,8 @@ pub type Values = std::result::Result<PgArguments, sqlx::error::BoxDynError>;
 pub struct Connection {
     inner: Inner,
     journal: Arc<Journal>,
+    /// Whom a commit wakes.
+    waiting: Vec<Arc<Notify>>,
 }
 
 #[derive(Debug)]
@@ -52,14 +55,14 @@ enum Inner {
 impl Connection {
     /// Statements that stand alone.
     pub fn pooled(pool: PgPool, journal: Arc<Journal>) -> Self {
-        Self { inner: Inner::Pool(pool), journal }
+        Self { inner: Inner::Pool(pool), journal, waiting: Vec::new() }
     }
 
     /// Opens a transaction; dropped without [`Connection::commit`] it rolls back.
     pub async fn begin(pool: &PgPool, journal: Arc<Journal>) -> Result<Self> {
         journal.note(Step::Transaction("BEGIN"));
         let transaction = pool.begin().await?;
-        Ok(Self { inner: Inner::Transaction(transaction), journal })
+        Ok(Self { inner: Inner::Transaction(transaction), journal, waiting: Vec::new() })
     }
 
     /// Commits an open transaction; nothing to do for statements that stand alone.
@@ -67,8 +70,17 @@ impl Connection {
         if let Inner::Transaction(transaction) = self.inner {
             self.journal.note(Step::Transaction("COMMIT"));
             transaction.commit().await?;
+            self.waiting.iter().for_each(|waiting| waiting.notify_waiters());
         }
         Ok(())
+    }
+
+    /// Wakes those who wait for what was just written as soon as they can see it: after the commit, never without one.
+    pub fn wake(&mut self, waiting: &Arc<Notify>) {
+        match self.inner {
+            Inner::Pool(_) => waiting.notify_waiters(),
+            Inner::Transaction(_) => self.waiting.push(Arc::clone(waiting)),
+        }
     }
 
     /// Undoes an open transaction and waits for it, so that what follows sees the state before.

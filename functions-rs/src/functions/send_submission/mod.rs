@@ -126,9 +126,9 @@ impl SendSubmission {
         let new = New { id, now: call.now, user: account(&call.caller), repeat, mails };
         match store::insert(&mut db, &new).await.map_err(failed("storing the submission"))? {
             Some(stored) if stored.id == id => {
+                self.outbox.announce(&mut db);
                 db.commit().await.map_err(failed("committing the submission"))?;
                 call.journal.note(Step::Decision("stored"));
-                self.outbox.wake();
                 Ok(id)
             }
             found => {

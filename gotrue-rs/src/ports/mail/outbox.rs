@@ -51,7 +51,7 @@ impl Outbox {
         Self { delivery, ..self }
     }
 
-    /// The row of a mail, for a statement that writes it together with something else; then [`Outbox::wake`].
+    /// The row of a mail, for a statement that writes it together with something else; then [`Outbox::announce`].
     pub fn row(&self, message: &Message) -> NewMail {
         let arrived = self.destination == Destination::Inbox;
         let clean = |text: &str| text.replace('\0', "");
@@ -78,18 +78,20 @@ impl Outbox {
         written + TimeDelta::from_std(self.delivery.give_up_after).unwrap_or(TimeDelta::MAX)
     }
 
-    /// Writes a mail in the caller's transaction; once that is committed, [`Outbox::wake`].
+    /// Writes a mail in the caller's transaction, if it has one. It goes out once that is committed.
     ///
     /// # Errors
     /// The database refused or was lost; the transaction is lost too.
     pub async fn put(&self, db: &mut Connection, message: &Message) -> crate::store::Result<()> {
-        outbox::insert(db, &[self.row(message)]).await
+        outbox::insert(db, &[self.row(message)]).await?;
+        self.announce(db);
+        Ok(())
     }
 
-    /// Says that mails were committed: the worker delivers at once, and whoever waits at the inbox looks again. Forgotten, or
-    /// lost with the process, the mails go out at the worker's next look all the same.
-    pub fn wake(&self) {
-        self.written.notify_waiters();
+    /// Says that rows were written over this connection: once they are committed the worker delivers at once, and whoever waits
+    /// at the inbox looks again. Lost with the process, the mails go out at another worker's next look all the same.
+    pub fn announce(&self, db: &mut Connection) {
+        db.wake(&self.written);
     }
 
     /// The worker that delivers through `mailer`. Several may run at once, in several processes too.
@@ -130,9 +132,7 @@ impl Mailer for Outbox {
     fn send<'a>(&'a self, message: &'a Message) -> BoxFuture<'a, Result<(), MailError>> {
         Box::pin(async move {
             let written = self.put(&mut self.table.connection(), message).await;
-            written.map_err(|error| MailError::Failed(format!("the mail could not be written down: {error}")))?;
-            self.wake();
-            Ok(())
+            written.map_err(|error| MailError::Failed(format!("the mail could not be written down: {error}")))
         })
     }
 }

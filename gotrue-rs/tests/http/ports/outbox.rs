@@ -13,7 +13,7 @@ use gotrue_rs::ports::mail::inbox::Query;
 use gotrue_rs::ports::mail::outbox::{Delivery, Destination, Outbox};
 use gotrue_rs::ports::mail::{MailError, Mailer, Message};
 use gotrue_rs::store::Connection;
-use gotrue_rs::store::outbox::{OutboxState, Table};
+use gotrue_rs::store::outbox::{self, OutboxState, Table};
 use gotrue_rs::testing::{FakeClock, TestDatabase};
 use tokio::sync::Notify;
 
@@ -269,13 +269,18 @@ async fn a_worker_wakes_when_told_and_by_itself_and_stops_when_asked() {
     let desk = Desk::new(Destination::Server).await;
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
     let worker = desk.outbox.worker(desk.server.clone()).run(async { stopped.await.unwrap_or_default() });
+    let pool = desk.database.pool().await;
     let steps = async {
         desk.write("told").await;
         desk.server.tried.notified().await;
+        let mut open = Connection::begin(&pool, Arc::default()).await.expect("a transaction");
+        desk.outbox.put(&mut open, &message("committed", noon())).await.expect("a mail is written down");
+        open.commit().await.expect("committed");
+        desk.server.tried.notified().await;
         // As if another process had written it and died before it could tell.
-        let pool = desk.database.pool().await;
-        let mut alone = Connection::pooled(pool, Arc::default());
-        desk.outbox.put(&mut alone, &message("untold", desk.clock.now())).await.expect("a mail is written down");
+        let mut alone = Connection::pooled(pool.clone(), Arc::default());
+        let row = desk.outbox.row(&message("untold", noon()));
+        outbox::insert(&mut alone, &[row]).await.expect("a mail is written down");
         let ticking = async {
             loop {
                 desk.clock.advance(TimeDelta::seconds(1));
@@ -286,14 +291,14 @@ async fn a_worker_wakes_when_told_and_by_itself_and_stops_when_asked() {
             () = desk.server.tried.notified() => (),
             () = ticking => (),
         }
-        while desk.state().await.sent < 2 {
+        while desk.state().await.sent < 3 {
             tokio::task::yield_now().await;
         }
         stop.send(()).expect("the worker runs");
     };
     tokio::join!(worker, steps);
     let taken: Vec<_> = desk.server.taken().into_iter().map(|message| message.message_id).collect();
-    assert_eq!(taken, ["told@shop.example", "untold@shop.example"]);
+    assert_eq!(taken, ["told@shop.example", "committed@shop.example", "untold@shop.example"]);
 }
 
 #[tokio::test]
