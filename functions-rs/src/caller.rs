@@ -5,6 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
+use gotrue_rs::app::App;
 use gotrue_rules::domain::secret::Secret;
 use http::{HeaderMap, HeaderValue, header};
 use serde_json::{Map, Value};
@@ -104,6 +105,11 @@ impl Credentials {
     /// Knows these keys, and tokens that `check_token` takes. Legacy API keys are tokens too: they need not be listed.
     pub fn new(keys: Vec<ApiKey>, check_token: CheckToken) -> Self {
         Self { keys, check_token }
+    }
+
+    /// Knows these keys, and the tokens that the auth API signs, including the legacy API keys.
+    pub fn of(keys: Vec<ApiKey>, auth: Arc<App>) -> Self {
+        Self::new(keys, Arc::new(move |token, now| auth.keys.verify(token, now).ok()))
     }
 
     /// The caller that holds this key or token.

@@ -7,3 +7,4 @@ mod submission_faults;
 mod submission_limits;
 mod submissions;
 mod support;
+mod tokens;
