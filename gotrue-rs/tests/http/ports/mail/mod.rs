@@ -1,6 +1,7 @@
 //! Mail: links, texts, bytes, and the way to a server.
 
 mod compose;
+mod delivery;
 mod link;
 mod server;
 mod smtp;
