@@ -11,6 +11,7 @@ pub mod password;
 pub mod pkce;
 pub mod policy;
 pub mod purpose;
+pub mod reauthentication;
 pub mod redirect;
 pub mod refresh;
 pub mod secret;

@@ -3,10 +3,9 @@
 
 use super::contact::{Channel, Email, Phone};
 use super::error::{Error, Kind, Result};
-use super::one_time_token::{Slot, TokenHash, is_expired};
-use super::policy::{Policy, SecurityPolicy, SmsProvider};
+use super::policy::{Policy, SecurityPolicy};
 use super::session::{Aal, Session};
-use super::user::{Account, Time};
+use super::user::Account;
 use crate::wire::requests::UserUpdate;
 
 /// The address and number of a request, checked.
@@ -96,63 +95,6 @@ pub fn email_taken() -> Error {
 /// The refusal of a number that another account has.
 pub fn phone_taken() -> Error {
     Error::unprocessable("phone_exists", "A user with this phone number has already been registered")
-}
-
-/// How long a session counts as a fresh sign-in.
-const FRESH: std::time::Duration = std::time::Duration::from_hours(24);
-
-/// Whether a new password needs a code first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reauthentication {
-    /// It does not, and a code that is given is not looked at.
-    NotNeeded,
-    /// The code must be good, and is used up whatever follows.
-    Needed,
-}
-
-/// Whether a new password needs a code first; 400 `reauthentication_needed` if so and there is none.
-pub fn reauthentication(
-    nonce: &str,
-    session: Option<&Session>,
-    policy: &SecurityPolicy,
-    now: Time,
-) -> Result<Reauthentication> {
-    let is_fresh = session.is_some_and(|session| now <= session.created_at + FRESH);
-    if !policy.update_password_require_reauthentication || is_fresh {
-        return Ok(Reauthentication::NotNeeded);
-    }
-    if nonce.is_empty() {
-        return Err(Error::bad_request("reauthentication_needed", "Password update requires reauthentication"));
-    }
-    Ok(Reauthentication::Needed)
-}
-
-/// What is known of the code.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NonceCheck {
-    /// It is good.
-    Good,
-    /// Twilio Verify made it for the account's number and must be asked.
-    AskTwilio,
-}
-
-/// Whether the code of a reauthentication is good: that of the address if there is one, else that of the number.
-pub fn check_nonce(nonce: &str, account: &Account, policy: &Policy, now: Time) -> Result<NonceCheck> {
-    let invalid = |message| Error::unprocessable("reauthentication_not_valid", message);
-    let (recipient, life) = match (&account.email, &account.phone) {
-        (Some(email), _) => (email, policy.mail.otp_exp),
-        (None, Some(_)) if asks_twilio(policy) => return Ok(NonceCheck::AskTwilio),
-        (None, Some(phone)) => (phone, policy.sms.otp_exp),
-        (None, None) => return Err(invalid("Reauthentication requires an email or a phone number")),
-    };
-    let slot = Slot::Reauthentication;
-    let is_good = !is_expired(slot.sent_at(account), life, now)
-        && TokenHash::of(recipient, nonce).is_stored_as(slot.stored(account));
-    if is_good { Ok(NonceCheck::Good) } else { Err(invalid("Nonce has expired or is invalid")) }
-}
-
-fn asks_twilio(policy: &Policy) -> bool {
-    matches!(policy.sms.provider, Some(SmsProvider::TwilioVerify { .. })) && policy.hooks.send_sms.is_none()
 }
 
 /// The old password that must be compared before a new one is set, if one must; 400 `current_password_required` if it

@@ -4,18 +4,14 @@ use serde_json::Map;
 
 use super::*;
 use crate::domain::session::AmrClaim;
-use crate::domain::user::Factor;
-
-fn at(seconds: i64) -> Time {
-    Time::from_timestamp(seconds, 0).unwrap()
-}
+use crate::domain::user::{Factor, Time};
 
 fn ann() -> Account {
     Account { email: Some("ann@example.com".into()), phone: Some("15550100".into()), ..Account::default() }
 }
 
 fn session(aal: Aal, method: &str) -> Session {
-    let amr = vec![AmrClaim { method: method.into(), updated_at: at(0) }];
+    let amr = vec![AmrClaim { method: method.into(), updated_at: Time::default() }];
     Session { aal, amr, ..Session::default() }
 }
 
@@ -111,46 +107,6 @@ fn an_account_of_single_sign_on_is_changed_there() {
         assert_eq!(answer(&request, &sso, None), "user_sso_managed", "{request:?}");
     }
     assert_eq!(answer(&email("ann@example.com"), &sso, None), "");
-}
-
-#[test]
-fn a_code_is_asked_for_after_a_day() {
-    let on = SecurityPolicy { update_password_require_reauthentication: true, ..SecurityPolicy::default() };
-    let session = Session { created_at: at(0), ..Session::default() };
-    let day = 24 * 60 * 60;
-    let check = |nonce, session, policy: &SecurityPolicy, now| {
-        reauthentication(nonce, session, policy, at(now)).map_err(|error| error.code())
-    };
-    assert_eq!(check("", Some(&session), &on, day), Ok(Reauthentication::NotNeeded));
-    assert_eq!(check("", Some(&session), &on, day + 1), Err("reauthentication_needed"));
-    assert_eq!(check("1", Some(&session), &on, day + 1), Ok(Reauthentication::Needed));
-    assert_eq!(check("", None, &on, 0), Err("reauthentication_needed"));
-    assert_eq!(check("", None, &SecurityPolicy::default(), day * 9), Ok(Reauthentication::NotNeeded));
-}
-
-#[test]
-fn a_code_is_that_of_the_address_else_of_the_number() {
-    let sent = |recipient: &str, account: Account| Account {
-        reauthentication_token: TokenHash::of(recipient, "123456").as_str().to_owned(),
-        reauthentication_sent_at: Some(at(0)),
-        ..account
-    };
-    let policy = Policy::default();
-    let check = |code, account: &Account, seconds| {
-        check_nonce(code, account, &policy, at(seconds)).map_err(|error| error.to_string())
-    };
-    let by_mail = sent("ann@example.com", ann());
-    let by_phone = sent("15550100", Account { email: None, ..ann() });
-    let invalid = Err("422: Nonce has expired or is invalid".to_owned());
-    assert_eq!(check("123456", &by_mail, 24 * 60 * 60), Ok(NonceCheck::Good));
-    assert_eq!(check("123456", &by_mail, 24 * 60 * 60 + 1), invalid);
-    assert_eq!(check("123457", &by_mail, 0), invalid);
-    assert_eq!(check("123456", &by_phone, 60), Ok(NonceCheck::Good));
-    assert_eq!(check("123456", &by_phone, 61), invalid);
-    assert_eq!(check("123456", &sent("15550100", ann()), 0), invalid);
-    assert_eq!(check("", &ann(), 0), invalid);
-    let nobody = check("1", &Account::default(), 0).unwrap_err();
-    assert_eq!(nobody, "422: Reauthentication requires an email or a phone number");
 }
 
 #[test]

@@ -1,12 +1,16 @@
 //! One structure per request body. They say how a body is read, not whether it makes sense: that is `domain/`.
 
+mod admin_user;
 mod captcha;
+mod recover;
 mod sign_up;
 mod token;
 mod user_update;
 mod verify;
 
+pub use admin_user::AdminUser;
 pub use captcha::Captcha;
+pub use recover::Recover;
 pub use sign_up::SignUp;
 pub use token::{PasswordGrant, PkceGrant, RefreshTokenGrant};
 pub use user_update::UserUpdate;

@@ -1,0 +1,71 @@
+//! The body of `POST /admin/users` and `PUT /admin/users/{id}`.
+
+use serde_json::{Map, Value};
+
+use crate::domain::error::Result;
+use crate::wire::go_json::Object;
+
+/// What an administrator says of an account; texts are `""` if absent.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct AdminUser {
+    /// `id`: of a new account.
+    pub id: String,
+    /// `aud`.
+    pub aud: String,
+    /// `role`.
+    pub role: String,
+    /// `email`.
+    pub email: String,
+    /// `phone`.
+    pub phone: String,
+    /// `password`; an empty one is given, not absent.
+    pub password: Option<String>,
+    /// `password_hash`: a hash made elsewhere.
+    pub password_hash: String,
+    /// `email_confirm`: the address counts as confirmed.
+    pub email_confirm: bool,
+    /// `phone_confirm`: the number counts as confirmed.
+    pub phone_confirm: bool,
+    /// `user_metadata`.
+    pub user_metadata: Option<Map<String, Value>>,
+    /// `app_metadata`.
+    pub app_metadata: Option<Map<String, Value>>,
+    /// `ban_duration`: a Go duration, or `none`.
+    pub ban_duration: String,
+}
+
+impl AdminUser {
+    /// Reads the body; 400 `bad_json` if it does not fit.
+    pub fn decode(body: &[u8]) -> Result<Self> {
+        let body = Object::parse(body)?;
+        Ok(Self {
+            id: body.string("id")?,
+            aud: body.string("aud")?,
+            role: body.string("role")?,
+            email: body.string("email")?,
+            phone: body.string("phone")?,
+            password: body.opt_string("password")?,
+            password_hash: body.string("password_hash")?,
+            email_confirm: body.bool("email_confirm")?,
+            phone_confirm: body.bool("phone_confirm")?,
+            user_metadata: body.opt_object("user_metadata")?,
+            app_metadata: body.opt_object("app_metadata")?,
+            ban_duration: body.string("ban_duration")?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn members_are_read() {
+        let body = r#"{"email":"a@b","email_confirm":true,"password":"","app_metadata":{"a":1},"ban_duration":"24h"}"#;
+        let read = AdminUser::decode(body.as_bytes()).unwrap();
+        assert_eq!((read.email.as_str(), read.email_confirm, read.phone_confirm), ("a@b", true, false));
+        assert_eq!((read.password.as_deref(), read.ban_duration.as_str()), (Some(""), "24h"));
+        assert_eq!(read.app_metadata.unwrap()["a"], 1);
+        assert_eq!(AdminUser::decode(br#"{"email_confirm":"yes"}"#).unwrap_err().code(), "bad_json");
+    }
+}
