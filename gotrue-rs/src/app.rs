@@ -4,6 +4,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use gotrue_rules::domain::policy::Policy;
 use gotrue_rules::domain::redirect::{AllowList, BadPattern};
+use gotrue_rules::wire::discovery::DiscoveryJson;
+use gotrue_rules::wire::settings::SettingsJson;
 use sqlx::PgPool;
 use url::Url;
 
@@ -38,6 +40,8 @@ pub struct App {
     pub delivery: Delivery,
     /// The host in the ids of mails: that of the server's own URL.
     pub mail_host: String,
+    /// Answers that are the same for every request.
+    pub prepared: Prepared,
     /// Where browsers may be sent back to.
     pub redirects: AllowList,
     /// Journals kept for tests; keeps nothing unless asked.
@@ -59,6 +63,24 @@ pub struct Ports {
     pub delivery: Delivery,
     /// Requests to the outside.
     pub http: Arc<HttpClient>,
+}
+
+/// Answers that are the same for every request, as JSON.
+#[derive(Debug)]
+pub struct Prepared {
+    /// The body of `GET /settings`.
+    pub settings: String,
+    /// The body of the discovery documents.
+    pub discovery: String,
+}
+
+impl Prepared {
+    fn of(policy: &Policy) -> Result<Self, BuildError> {
+        Ok(Self {
+            settings: serde_json::to_string(&SettingsJson::from(policy))?,
+            discovery: serde_json::to_string(&DiscoveryJson::from(policy))?,
+        })
+    }
 }
 
 /// Who takes mails, and when: within the request, or a table that a worker empties.
@@ -88,6 +110,9 @@ pub enum BuildError {
     /// A pattern of the redirect allow-list cannot be used.
     #[error("GOTRUE_URI_ALLOW_LIST: {0}")]
     Redirects(#[from] BadPattern),
+    /// An answer cannot be written as JSON.
+    #[error("preparing an answer: {0}")]
+    Json(#[from] serde_json::Error),
 }
 
 impl App {
@@ -96,6 +121,7 @@ impl App {
         let host = Url::parse(&policy.site.external_url).ok().and_then(|url| url.host_str().map(str::to_owned));
         Ok(Self {
             keys: KeyRing::build(keys)?,
+            prepared: Prepared::of(&policy)?,
             redirects: AllowList::compile(&policy.site.site_url, &policy.site.redirect_allow_list)?,
             letters: Templates::new(&policy.mail, &policy.site, &ports.http),
             delivery: ports.delivery,

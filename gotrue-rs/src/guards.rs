@@ -19,6 +19,16 @@ pub const ADMIN: Guard = Guard { name: "Admin", run: |cx| Box::pin(admin(cx)) };
 /// Not for anonymous accounts: 403. Comes after [`CALLER`].
 pub const NOT_ANONYMOUS: Guard = Guard { name: "NotAnonymous", run: |cx| Box::pin(async { not_anonymous(cx) }) };
 
+/// Only while the OAuth server is on: 404.
+pub const OAUTH_SERVER: Guard = Guard { name: "OAuthServer", run: |cx| Box::pin(async { oauth_server(cx) }) };
+
+fn oauth_server(cx: &Cx) -> Result<()> {
+    if cx.app.policy.oauth_server.enabled {
+        return Ok(());
+    }
+    Err(Error::not_found("feature_disabled", "OAuth server is disabled"))
+}
+
 async fn caller(cx: &mut Cx) -> Result<()> {
     let claims = verified_claims(cx)?;
     let found = account_of(cx, claims).await?;

@@ -3,14 +3,17 @@
 use http::Method;
 
 use crate::flows::{logout, meta, sign_up, token, user, verify};
-use crate::guards::CALLER;
+use crate::guards::{CALLER, OAUTH_SERVER};
 use crate::http::router::{Entry, Guard, group, row};
 
 /// All lines.
 pub fn table() -> Vec<Entry> {
     vec![
         row(Method::GET, "/health", meta::health),
+        row(Method::GET, "/settings", meta::settings),
         row(Method::GET, "/.well-known/jwks.json", meta::jwks),
+        row(Method::GET, "/.well-known/openid-configuration", meta::discovery),
+        row(Method::GET, "/.well-known/oauth-authorization-server", meta::discovery).guards(&[OAUTH_SERVER]),
         group("/signup", &[], [row(Method::POST, "/", sign_up::handle)]),
         group(
             "/verify",

@@ -33,7 +33,7 @@ pub struct Draft {
     /// The filter of leaked passwords, and whether it is on.
     pub bloom: (bool, BloomFilter),
     /// The word for the hash of new passwords, and the cost of bcrypt.
-    pub password_hash: (String, i64),
+    pub password_hash: String,
     /// Providers with a linking pool of their own, each by its name.
     pub own_linking_domains: Vec<String>,
     /// The life of a relay state was given below zero.
@@ -97,7 +97,7 @@ impl Default for Draft {
             sms: BTreeMap::new(),
             relying_party: (String::new(), String::new(), Vec::new()),
             bloom: (false, BloomFilter::default()),
-            password_hash: ("bcrypt".to_owned(), 10),
+            password_hash: "bcrypt".to_owned(),
             own_linking_domains: Vec::new(),
             saml_period_negative: false,
             metrics: (false, "opentelemetry".to_owned(), Listen { host: "0.0.0.0".to_owned(), port: 9100 }),

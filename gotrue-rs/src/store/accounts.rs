@@ -20,7 +20,7 @@ const INSERT: Statement = Statement {
                                 phone_change_token, reauthentication_token, raw_app_meta_data, raw_user_meta_data,
                                 is_super_admin, is_sso_user, is_anonymous, created_at, updated_at)
              VALUES ('00000000-0000-0000-0000-000000000000', $1, $2, $3, $4, $5, $6, $7,
-                     $8, '', '', '', '', '', 0, '', '', '', $9, $10, false, $11, $12, $13, $13)
+                     $8, '', '', '', '', '', 0, '', '', '', $9, $10, NULL, $11, $12, $13, $13)
              RETURNING id
          ), i AS (
              INSERT INTO identities (id, user_id, provider, provider_id, identity_data, last_sign_in_at, created_at,

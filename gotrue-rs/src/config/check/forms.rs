@@ -96,7 +96,7 @@ pub fn password_hash(draft: &mut Draft, _: &'static str, text: &str) -> Checked 
     if !matches!(text, "bcrypt" | "argon2id") {
         return Err("is neither bcrypt nor argon2id".to_owned());
     }
-    text.clone_into(&mut draft.password_hash.0);
+    text.clone_into(&mut draft.password_hash);
     Ok(())
 }
 

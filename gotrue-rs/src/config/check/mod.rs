@@ -57,10 +57,9 @@ fn mail(draft: &mut Draft) {
 }
 
 fn password(draft: &mut Draft) {
-    let (word, cost) = &draft.password_hash;
-    let cost = u32::try_from(*cost).unwrap_or(10);
-    draft.policy.password.hash =
-        if word == "argon2id" { PasswordHash::Argon2id } else { PasswordHash::Bcrypt { cost } };
+    if draft.password_hash == "argon2id" {
+        draft.policy.password.hash = PasswordHash::Argon2id;
+    }
     draft.policy.password.hibp.bloom = draft.bloom.0.then_some(draft.bloom.1);
 }
 

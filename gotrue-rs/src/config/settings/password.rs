@@ -3,7 +3,7 @@
 use super::super::check;
 use super::super::setting::{Put, Setting};
 use super::super::values;
-use super::{Section, between, natural, number, switch, text, whole};
+use super::{Section, natural, number, switch, text, whole};
 
 pub(super) const SECTION: Section = Section {
     title: "Passwords",
@@ -31,9 +31,6 @@ pub(super) const SECTION: Section = Section {
                  passes, 1 lane). Hashes of both kinds are always verified.",
                 "argon2id",
             ),
-        between("GOTRUE_PASSWORD_HASH_COST", 4, 31, |d, _, n| d.password_hash.1 = n)
-            .default("10")
-            .doc("Cost of bcrypt, the logarithm of its rounds. The reference always takes 10.", "12"),
         switch("GOTRUE_PASSWORD_HIBP_ENABLED", |d, _, v| d.policy.password.hibp.enabled = v).default("false").doc(
             "New passwords are looked up among the leaked ones (the first five digits of their SHA-1 leave \
              the house).",

@@ -21,3 +21,13 @@ pub async fn health(_cx: Cx) -> Result<Reply> {
 pub async fn jwks(cx: Cx) -> Result<Reply> {
     Ok(Reply::json_bytes(cx.app.keys.jwks_json()).kept_for_ten_minutes())
 }
+
+/// `GET /settings`: what is switched on.
+pub async fn settings(cx: Cx) -> Result<Reply> {
+    Ok(Reply::json_bytes(cx.app.prepared.settings.as_str()))
+}
+
+/// `GET /.well-known/openid-configuration`: there whether the OAuth server is on or not.
+pub async fn discovery(cx: Cx) -> Result<Reply> {
+    Ok(Reply::json_bytes(cx.app.prepared.discovery.as_str()).kept_for_ten_minutes())
+}

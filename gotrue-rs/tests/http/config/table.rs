@@ -37,7 +37,6 @@ fn examples_for(name: &str) -> BTreeMap<String, String> {
         }
     }
     match name {
-        "GOTRUE_PASSWORD_HASH_COST" => all.remove("BASALT_PASSWORD_HASH"),
         "GOTRUE_MAILER_ALLOW_UNVERIFIED_EMAIL_SIGN_INS" => {
             all.insert("GOTRUE_MAILER_AUTOCONFIRM".to_owned(), "false".to_owned());
             all.insert(name.to_owned(), "true".to_owned())
