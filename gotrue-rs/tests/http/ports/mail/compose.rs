@@ -89,7 +89,11 @@ fn an_address_that_is_none_is_refused() {
     ] {
         assert_eq!(compose(&sender(), &message(to)).map(drop), Err(MailError::Address), "{to:?}");
     }
-    assert!(compose(&sender(), &message("ünïcödé@example.com")).is_ok());
+    for to in ["ünïcödé@example.com", "ann+list.o'hara@localhost", &format!("{}@example.com", "a".repeat(200))] {
+        let (envelope, bytes) = compose(&sender(), &message(to)).expect(to);
+        assert_eq!(envelope.to().first().map(ToString::to_string).as_deref(), Some(to));
+        assert!(String::from_utf8_lossy(&bytes).replace("\r\n ", "").contains(&format!("To: {to}")) || !to.is_ascii());
+    }
 }
 
 #[test]
