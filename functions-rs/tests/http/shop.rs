@@ -2,12 +2,10 @@
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
 use axum::extract::ConnectInfo;
-use functions_rs::functions::send_submission::limits::SubmissionLimits;
 use functions_rs::functions::send_submission::{SendSubmission, Settings};
 use functions_rs::{Functions, TrustedProxies, router};
 use gotrue_rs::ports::entropy::Entropy;
@@ -64,10 +62,8 @@ impl Shop {
         let outbox = Arc::new(Outbox::new(table, shared.clone(), Entropy::from_seed(seed), Destination::Inbox));
         let settings = Settings {
             owner: Some("owner@shop.example".to_owned()),
-            shop: "Email Templates".to_owned(),
             host: "shop.example".to_owned(),
-            limits: SubmissionLimits::default(),
-            repeat_within: Duration::from_mins(2),
+            ..Settings::default()
         };
         let function = SendSubmission::new(pool.clone(), outbox.clone(), settings);
         let functions = Functions::new(Arc::new(credentials()), shared, Entropy::from_seed(seed + 1))

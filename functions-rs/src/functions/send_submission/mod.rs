@@ -33,17 +33,29 @@ use crate::function::{Answer, Function, FunctionError, Invocation};
 /// What the operator decides about submissions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
-    /// Who is told of each submission; none: nobody.
+    /// Who is told of each submission. Default nobody.
     pub owner: Option<String>,
-    /// What the shop calls itself in mails: `Email Templates`.
+    /// What the shop calls itself in mails. Default `Email Templates`.
     pub shop: String,
-    /// The host in the mails' `Message-ID`s: that of the sender's address.
+    /// The host in the mails' `Message-ID`s: that of the server's own URL. Default `localhost`.
     pub host: String,
     /// How much one visitor may send.
     pub limits: SubmissionLimits,
-    /// How long the same text of the same visitor is the same submission. A double click, or a second try after an answer
-    /// that was lost. 2 min is usual.
+    /// How long the same text of the same visitor is the same submission: a double click, or a second try after an answer that
+    /// was lost. Default 2 min.
     pub repeat_within: Duration,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            owner: None,
+            shop: "Email Templates".to_owned(),
+            host: "localhost".to_owned(),
+            limits: SubmissionLimits::default(),
+            repeat_within: Duration::from_mins(2),
+        }
+    }
 }
 
 /// The function.
