@@ -15,6 +15,15 @@ for (const colorScheme of ["light", "dark"] as const) {
       });
     }
 
+    test("axe finds nothing on the router's fallback", async ({ page }) => {
+      await page.goto("/");
+      await expect(page.getByRole("heading", { level: 2 })).toHaveCount(12);
+      await page.route("**/assets/*.js", (route) => route.abort());
+      await page.getByRole("link", { name: "Contact us" }).click();
+      await expect(page.getByText("Unexpected Application Error!")).toBeVisible();
+      expect((await new AxeBuilder({ page }).analyze()).violations).toEqual([]);
+    });
+
     test("axe finds nothing on a refused submission and on the green card", async ({ page }) => {
       await page.goto("/submit");
       await page.getByRole("button", { name: "Submit Now" }).click();

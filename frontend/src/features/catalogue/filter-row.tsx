@@ -17,7 +17,7 @@ export function FilterRow({ active, onChoose }: FilterRowProps) {
     <fieldset
       ref={row}
       aria-label="Filter by category"
-      className="row-fade -mx-5 flex min-w-0 gap-2 overflow-x-auto px-5 py-1 pr-12 sm:mx-0 sm:flex-wrap sm:overflow-visible sm:px-0 sm:[mask-image:none]"
+      className="row-fade -mx-5 flex min-w-0 gap-2 overflow-x-auto px-5 py-1.5 pr-12 sm:mx-0 sm:flex-wrap sm:overflow-visible sm:px-0 sm:[mask-image:none]"
     >
       {[undefined, ...CATEGORIES].map((category) => (
         <button

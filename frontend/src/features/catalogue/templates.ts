@@ -192,7 +192,7 @@ export const TEMPLATES: readonly Template[] = (
       features: [
         "Date of effect stated before anything else",
         "Before and after, clause by clause",
-        "Plain-language summary beside the legal text",
+        "Plain words beneath every clause",
         "What the reader has to do, or that it is nothing",
         "Contact for questions and objections",
       ],

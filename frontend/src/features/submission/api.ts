@@ -24,7 +24,7 @@ export async function sendSubmission(
     if (error) return { ok: false, error: { message: await explain(error), cause: error } };
     return { ok: true, value: data };
   } catch (cause) {
-    return { ok: false, error: { message: "The server could not be reached.", cause } };
+    return { ok: false, error: { message: "It could not be sent.", cause } };
   }
 }
 
