@@ -206,3 +206,20 @@ async fn a_refusal_says_when_to_come_back_in_whole_seconds() {
     assert_eq!(seen.header("retry-after"), "2");
     assert_eq!(seen.header("access-control-expose-headers"), "sb-error-code, retry-after");
 }
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn f3_no_path_reaches_a_function_but_its_own(rest in "[a-zA-Z0-9%./;:@!$&'()*+,=_~-]{0,30}", header in "[ -~\\t]{0,40}") {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+        let headers = [("access-control-request-headers", header.as_str()), ("cookie", &header), ("x-forwarded-for", &header)];
+        let seen = runtime.block_on(call("POST", &format!("/{rest}"), &headers, "{}"));
+        let name = rest.split('/').next().unwrap_or_default();
+        let exists = ["open", "guarded", "panics", "hangs", "busy", "fails"].contains(&name);
+        proptest::prop_assert_eq!(seen.status == 404, !exists, "{}", rest);
+        let preflight = runtime.block_on(call("OPTIONS", "/open", &headers, ""));
+        proptest::prop_assert_eq!(preflight.status.as_u16(), 204);
+        proptest::prop_assert_eq!(preflight.header("access-control-allow-origin"), "*");
+    }
+}

@@ -15,6 +15,7 @@ use gotrue_rs::ports::mail::{MailError, Mailer, Message};
 use gotrue_rs::store::Connection;
 use gotrue_rs::store::outbox::{self, OutboxState, Table};
 use gotrue_rs::testing::{FakeClock, TestDatabase};
+use sqlx::postgres::PgPoolOptions;
 use tokio::sync::Notify;
 
 /// A mail server: keeps what it took, refuses or hangs when told to.
@@ -246,6 +247,27 @@ async fn a_server_that_hangs_or_panics_costs_one_attempt() {
     desk.clock.advance(TimeDelta::minutes(1));
     assert_eq!(desk.round().await, 1);
     assert_eq!(desk.state().await, OutboxState { retrying: 1, ..OutboxState::default() });
+}
+
+#[tokio::test]
+async fn while_mails_travel_no_connection_is_held() {
+    let database = TestDatabase::migrated().await;
+    let alone = PgPoolOptions::new().max_connections(1).acquire_timeout(Duration::from_secs(5));
+    let pool = alone.connect_with(database.admin_options()).await.expect("the test server answers");
+    let clock = Arc::new(FakeClock::at(noon()));
+    let outbox = Outbox::new(Table::new(pool), clock.clone(), Entropy::from_seed(7), Destination::Server);
+    let server = Arc::new(Server::default());
+    server.hangs.store(true, Ordering::Relaxed);
+    for name in ["ada", "bob"] {
+        outbox.send(&message(name, noon())).await.expect("a mail is written down");
+    }
+    let worker = outbox.worker(server.clone());
+    let (tried, ()) = tokio::join!(worker.round(), async {
+        server.tried.notified().await;
+        assert_eq!(outbox.state().await.expect("the one connection is free").waiting, 2);
+        clock.advance(TimeDelta::minutes(2));
+    });
+    assert_eq!(tried.expect("the table answers"), 2);
 }
 
 #[tokio::test]
