@@ -15,6 +15,7 @@ use crate::ports::entropy::Entropy;
 use crate::ports::hashing::HashingPool;
 use crate::ports::http_client::HttpClient;
 use crate::ports::keys::{KeyError, KeyRing, KeySettings};
+use crate::ports::limits::Limits;
 use crate::ports::mail::SharedMailer;
 use crate::ports::mail::outbox::Outbox;
 use crate::ports::mail::template::Templates;
@@ -44,6 +45,8 @@ pub struct App {
     pub prepared: Prepared,
     /// Where browsers may be sent back to.
     pub redirects: AllowList,
+    /// How often who has asked for what.
+    pub limits: Limits,
     /// Journals kept for tests; keeps nothing unless asked.
     pub journals: Journals,
 }
@@ -127,6 +130,7 @@ impl App {
             delivery: ports.delivery,
             mail_host: host.unwrap_or_else(|| "localhost".to_owned()),
             policy,
+            limits: Limits::new(ports.clock.now()),
             pool: ports.pool,
             clock: ports.clock,
             entropy: ports.entropy,

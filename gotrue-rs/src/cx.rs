@@ -1,10 +1,12 @@
 //! What every request carries: the application as it was when the request came, one moment of time, its own stream of
 //! entropy, the request's facts, what the guards found, and the journal.
 
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use chrono::TimeDelta;
 use gotrue_rules::domain::error::Result;
+use gotrue_rules::domain::policy::LimitKey;
 use gotrue_rules::domain::session::Session;
 use gotrue_rules::domain::user::{Account, Time};
 use http::HeaderName;
@@ -16,6 +18,7 @@ use crate::http::reply::Reply;
 use crate::http::request_info::RequestInfo;
 use crate::journal::Journal;
 use crate::ports::entropy::Entropy;
+use crate::ports::limits;
 use crate::store::{self, Connection};
 
 /// The context of one request.
@@ -145,6 +148,18 @@ impl Cx {
         }
         let by_http = asked == "localhost" && self.request.header("x-forwarded-proto") == Some("http");
         format!("{}://{asked}", if by_http { "http" } else { "https" })
+    }
+
+    /// The caller's address for audit, sessions and hooks. Where requests are counted by the header that the operator
+    /// named, the reference's rule holds: the first of `X-Forwarded-For`, whoever wrote it. Where they are counted by
+    /// peer, only trusted proxies are believed.
+    pub fn client_ip(&self) -> Option<IpAddr> {
+        match &self.app.policy.limits.key {
+            LimitKey::Header(_) => self.request.client_ip(),
+            LimitKey::Peer { trusted_proxies } => {
+                limits::peer_address(&self.request.headers, self.request.peer, trusted_proxies)
+            }
+        }
     }
 
     /// Whether verified claims hold an administrator's role.

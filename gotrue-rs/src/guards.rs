@@ -7,6 +7,7 @@ use uuid::Uuid;
 
 use crate::cx::{Admin, Caller, Cx};
 use crate::http::router::Guard;
+use crate::services::limits::{self, Limited};
 use crate::services::sessions::refresh::facts;
 use crate::store::{OrRefuse, users};
 
@@ -18,6 +19,10 @@ pub const ADMIN: Guard = Guard { name: "Admin", run: |cx| Box::pin(admin(cx)) };
 
 /// Not for anonymous accounts: 403. Comes after [`CALLER`].
 pub const NOT_ANONYMOUS: Guard = Guard { name: "NotAnonymous", run: |cx| Box::pin(async { not_anonymous(cx) }) };
+
+/// One request of `/verify` more, by either method.
+pub const LIMIT_VERIFY: Guard =
+    Guard { name: "Limit(Verify)", run: |cx| Box::pin(async { limits::take(cx, Limited::Verify) }) };
 
 /// Only while the OAuth server is on: 404.
 pub const OAUTH_SERVER: Guard = Guard { name: "OAuthServer", run: |cx| Box::pin(async { oauth_server(cx) }) };

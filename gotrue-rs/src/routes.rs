@@ -3,7 +3,7 @@
 use http::Method;
 
 use crate::flows::{logout, meta, sign_up, token, user, verify};
-use crate::guards::{CALLER, OAUTH_SERVER};
+use crate::guards::{CALLER, LIMIT_VERIFY, OAUTH_SERVER};
 use crate::http::router::{Entry, Guard, group, row};
 
 /// All lines.
@@ -17,7 +17,7 @@ pub fn table() -> Vec<Entry> {
         group("/signup", &[], [row(Method::POST, "/", sign_up::handle)]),
         group(
             "/verify",
-            &[],
+            &[LIMIT_VERIFY],
             [row(Method::GET, "/", verify::get::handle), row(Method::POST, "/", verify::post::handle)],
         ),
         row(Method::POST, "/token", token::handle),

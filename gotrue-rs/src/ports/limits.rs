@@ -13,7 +13,7 @@ use base64::engine::general_purpose::STANDARD_NO_PAD;
 use gotrue_rules::domain::policy::{Bucket, LimitsPolicy, Quota};
 use gotrue_rules::domain::user::Time;
 
-pub use self::keys::{Request, key_of};
+pub use self::keys::{Request, key_of, peer_address};
 
 /// What is limited. Each counts for itself, also where two share a setting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -17,6 +17,7 @@ use crate::cx::Cx;
 use crate::journal::Step;
 use crate::ports::mail::template::Variables;
 use crate::ports::mail::{Message, link, purpose_of};
+use crate::services::limits;
 use crate::store::one_time_tokens::{Issued, issue};
 use crate::store::{Connection, OrRefuse};
 
@@ -54,6 +55,7 @@ pub async fn mail(cx: &Cx, db: &mut Connection, account: &Account, letter: Lette
     if let Some(seconds) = seconds_to_wait(slot.sent_at(account), policy.max_frequency, cx.now) {
         return Err(too_soon("over_email_send_rate_limit", seconds));
     }
+    limits::take_mail(cx)?;
     let code = cx.entropy.digits(policy.otp_length);
     let hash = TokenHash::of(letter.to, &code).for_flow(letter.pkce);
     let message = write(cx, account, letter, &code, &hash).await?;

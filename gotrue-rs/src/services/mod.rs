@@ -1,6 +1,7 @@
 //! Verbs that several flows share. A service takes the request's context and a connection, never a request.
 
 pub mod audit;
+pub mod limits;
 pub mod messages;
 pub mod passwords;
 pub mod sessions;

@@ -7,6 +7,7 @@ use gotrue_rules::wire::requests::SignUp;
 
 use crate::cx::Cx;
 use crate::http::reply::Reply;
+use crate::services::limits::{self, Limited};
 use crate::services::sessions::open::{Proof, open};
 use crate::services::sessions::{Extras, Minted};
 use crate::store::accounts;
@@ -17,6 +18,7 @@ pub async fn answer(cx: &Cx, request: SignUp) -> Result<Reply> {
     if !policy.sign_up.anonymous_enabled {
         return Err(Error::unprocessable("anonymous_provider_disabled", "Anonymous sign-ins are disabled"));
     }
+    limits::take(cx, Limited::AnonymousUsers)?;
     require_open(policy)?;
     let mut account = anonymous(cx.entropy.uuid(), cx.audience(), &request.data.unwrap_or_default(), cx.now);
     account.role.clone_from(&policy.jwt.default_group);

@@ -13,6 +13,7 @@ use gotrue_rules::wire::user::UserJson;
 use crate::cx::Cx;
 use crate::http::reply::Reply;
 use crate::journal::Step;
+use crate::services::limits::{self, Limited};
 use crate::services::sessions::Extras;
 use crate::services::sessions::open::{Proof, open};
 use crate::services::{audit, passwords, sign_up};
@@ -20,6 +21,7 @@ use crate::store::{OrRefuse, audit as audit_log, users};
 
 /// A session where the account is confirmed at once, else the account.
 pub async fn answer(cx: &Cx, request: SignUp) -> Result<Reply> {
+    limits::take(cx, Limited::SignUp)?;
     require_open(&cx.app.policy)?;
     require_password(&request)?;
     passwords::require_strong(cx, &request.password)?;

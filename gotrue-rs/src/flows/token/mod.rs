@@ -8,6 +8,7 @@ use gotrue_rules::domain::error::{Error, Result};
 
 use crate::cx::Cx;
 use crate::http::reply::Reply;
+use crate::services::limits::{self, Limited};
 
 /// The grants of this server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,6 +34,7 @@ pub async fn handle(cx: Cx) -> Result<Reply> {
     let word = cx.request.query("grant_type").unwrap_or_default();
     let grant =
         Grant::from_word(word).ok_or_else(|| Error::bad_request("invalid_credentials", "unsupported_grant_type"))?;
+    limits::take(&cx, Limited::Token)?;
     match grant {
         Grant::Password => password::answer(&cx).await,
         Grant::Pkce => pkce::answer(&cx).await,

@@ -40,18 +40,22 @@ fn first_part<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     value.split(',').next().map(str::trim)
 }
 
-/// The peer; behind trusted proxies the last address of `X-Forwarded-For` that none of them has.
 fn peer(request: Request<'_>, trusted: &[IpNet]) -> String {
-    let Some(mut address) = request.peer.map(|address| address.to_canonical()) else { return "unknown".to_owned() };
+    peer_address(request.headers, request.peer, trusted).map_or_else(|| "unknown".to_owned(), canonical)
+}
+
+/// The peer; behind trusted proxies the last address of `X-Forwarded-For` that none of them has.
+pub fn peer_address(headers: &HeaderMap, peer: Option<IpAddr>, trusted: &[IpNet]) -> Option<IpAddr> {
+    let mut address = peer?.to_canonical();
     let is_trusted = |address: IpAddr| trusted.iter().any(|net| net.contains(&address));
-    let forwarded = request.headers.get_all("x-forwarded-for").iter().filter_map(|value| value.to_str().ok());
+    let forwarded = headers.get_all("x-forwarded-for").iter().filter_map(|value| value.to_str().ok());
     let mut parts: Vec<&str> = forwarded.flat_map(|value| value.split(',')).map(str::trim).collect();
     while is_trusted(address) {
         // What a proxy wrote that is no address ends the chain: the proxy itself is counted.
         let Some(before) = parts.pop().and_then(|part| part.parse::<IpAddr>().ok()) else { break };
         address = before.to_canonical();
     }
-    canonical(address)
+    Some(address)
 }
 
 /// IPv6 by its first 64 bits: that many belong to one customer.

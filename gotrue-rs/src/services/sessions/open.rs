@@ -43,7 +43,7 @@ pub async fn open(cx: &Cx, db: &mut Connection, proof: Proof<'_>) -> Result<Mint
         now: cx.now,
         not_after: proof.not_after,
         user_agent: cx.request.user_agent().map(str::to_owned),
-        ip: cx.request.client_ip(),
+        ip: cx.client_ip(),
         oauth_client_id: None,
         scopes: None,
         refresh_token: refresh_token.counter.is_none().then(|| refresh_token.text.clone()),
