@@ -111,12 +111,12 @@ impl Outbox {
         Inbox::new(self.table.clone(), Arc::clone(&self.clock), Arc::clone(&self.written))
     }
 
-    /// How many mails are where, for `/metrics` and `/_dev`.
+    /// How many mails are where. A worker tells the same to the metrics.
     ///
     /// # Errors
     /// The database refused or was lost.
     pub async fn state(&self) -> crate::store::Result<OutboxState> {
-        outbox::state(&mut self.table.connection()).await
+        outbox::state(&mut self.table.connection(), self.clock.now() - TimeDelta::days(1)).await
     }
 
     /// The latest hundred mails that were tried in vain, without what is in them.

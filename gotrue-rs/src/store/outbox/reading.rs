@@ -18,7 +18,7 @@ pub struct OutboxState {
     pub retrying: i64,
     /// Given up; somebody should look.
     pub failed: i64,
-    /// Taken by a mail server or in the inbox, and not forgotten yet.
+    /// Taken by a mail server, or in the inbox, in the last 24 hours.
     pub sent: i64,
 }
 
@@ -36,16 +36,18 @@ impl FromRow<'_, PgRow> for OutboxState {
 pub(super) const STATE: Statement = Statement {
     name: "outbox.state",
     sql: "
-        SELECT count(*) FILTER (WHERE sent_at IS NULL AND failed_at IS NULL AND last_error IS NULL) AS waiting,
-               count(*) FILTER (WHERE sent_at IS NULL AND failed_at IS NULL AND last_error IS NOT NULL) AS retrying,
-               count(*) FILTER (WHERE failed_at IS NOT NULL) AS failed,
-               count(*) FILTER (WHERE sent_at IS NOT NULL) AS sent
-        FROM basalt.outbox",
+        SELECT count(*) FILTER (WHERE last_error IS NULL) AS waiting,
+               count(*) FILTER (WHERE last_error IS NOT NULL) AS retrying,
+               (SELECT count(*) FROM basalt.outbox WHERE failed_at IS NOT NULL) AS failed,
+               (SELECT count(*) FROM basalt.outbox WHERE sent_at > $1) AS sent
+        FROM basalt.outbox
+        WHERE sent_at IS NULL
+          AND failed_at IS NULL",
 };
 
-/// How many mails are where.
-pub async fn state(db: &mut Connection) -> Result<OutboxState> {
-    db.one(&STATE, args![]).await
+/// How many mails are where; of those that arrived, the ones since then.
+pub async fn state(db: &mut Connection, since: Time) -> Result<OutboxState> {
+    db.one(&STATE, args![since]).await
 }
 
 /// A mail that was given up or goes badly, without what is in it.

@@ -9,13 +9,19 @@ use std::time::Duration;
 use chrono::TimeDelta;
 use futures::FutureExt;
 use futures::future::{Either, join_all, select};
+use metrics::{counter, describe_counter, describe_gauge, gauge};
 use tokio::sync::Notify;
 
 use crate::ports::clock::SharedClock;
 use crate::ports::entropy::Entropy;
 use crate::ports::mail::{MailError, Message, SharedMailer};
 use crate::store::Result;
-use crate::store::outbox::{self, Leased, Table};
+use crate::store::outbox::{self, Leased, OutboxState, Table};
+
+/// How many mails are where.
+const MAILS: &str = "basalt_outbox_mails";
+/// What became of attempts to deliver.
+const ATTEMPTS: &str = "basalt_outbox_attempts_total";
 
 /// The rhythm of delivery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,6 +90,8 @@ impl std::fmt::Debug for Worker {
 impl Worker {
     /// Delivers until `stop` completes; what is on its way then is finished first.
     pub async fn run(self, stop: impl Future<Output = ()>) {
+        describe_gauge!(MAILS, "Mails in the outbox, by what became of them so far");
+        describe_counter!(ATTEMPTS, "Attempts to hand a mail to the mail server, by outcome");
         let mut stop = std::pin::pin!(stop.fuse());
         let mut swept = None;
         loop {
@@ -100,6 +108,7 @@ impl Worker {
                 continue;
             }
             self.sweep(&mut swept).await;
+            self.tell().await;
             let pause = self.clock.sleep(self.idle().await);
             if let Either::Left(_) = select(stop.as_mut(), select(written, pause)).await {
                 return;
@@ -126,6 +135,7 @@ impl Worker {
         let now = self.clock.now();
         let db = &mut self.table.connection();
         let Err(error) = outcome else {
+            counter!(ATTEMPTS, "outcome" => "taken").increment(1);
             return outbox::sent(db, mail.id, now).await;
         };
         let attempts = mail.attempts.unsigned_abs();
@@ -133,9 +143,11 @@ impl Worker {
         let next = now + span(self.delivery.pause(attempts, u32::from_le_bytes(self.entropy.bytes())));
         let hopeless = error == MailError::Address || (error.is_permanent() && attempts >= self.delivery.refusals);
         if hopeless || next > mail.give_up_at {
+            counter!(ATTEMPTS, "outcome" => "given_up").increment(1);
             tracing::error!(mail.id = %mail.id, mail.purpose, attempts, error = said, "a mail was given up");
             return outbox::give_up(db, &mail, now, &said).await;
         }
+        counter!(ATTEMPTS, "outcome" => "failed").increment(1);
         tracing::warn!(mail.id = %mail.id, mail.purpose, attempts, error = said, "a mail was not taken; it is tried again");
         outbox::postpone(db, &mail, next, &said).await
     }
@@ -155,6 +167,17 @@ impl Worker {
         let due = outbox::next(&mut self.table.connection()).await.unwrap_or_default();
         let wait = due.map(|due| (due - self.clock.now()).to_std().unwrap_or(Duration::ZERO));
         wait.map_or(self.delivery.look, |wait| wait.clamp(Duration::from_millis(50), self.delivery.look))
+    }
+
+    /// Tells the metrics how many mails are where.
+    async fn tell(&self) {
+        let since = self.clock.now() - TimeDelta::days(1);
+        let Ok(state) = outbox::state(&mut self.table.connection(), since).await else { return };
+        let OutboxState { waiting, retrying, failed, sent } = state;
+        for (name, count) in [("waiting", waiting), ("retrying", retrying), ("failed", failed), ("sent_in_a_day", sent)]
+        {
+            gauge!(MAILS, "state" => name).set(f64::from(u32::try_from(count).unwrap_or(u32::MAX)));
+        }
     }
 
     /// Forgets old mails, once an hour.
