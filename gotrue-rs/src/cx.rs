@@ -4,7 +4,7 @@
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use chrono::TimeDelta;
+use chrono::{SubsecRound, TimeDelta};
 use gotrue_rules::domain::error::Result;
 use gotrue_rules::domain::policy::LimitKey;
 use gotrue_rules::domain::session::Session;
@@ -26,7 +26,7 @@ use crate::store::{self, Connection};
 pub struct Cx {
     /// The application as it was when the request came.
     pub app: Arc<App>,
-    /// When the request came. Rows written for it are stamped with [`Cx::stamp`].
+    /// When the request came, in the microseconds that the database keeps. Rows written for it are stamped with [`Cx::stamp`].
     pub now: Time,
     /// The request's own randomness.
     pub entropy: Entropy,
@@ -86,7 +86,7 @@ impl Marks {
 impl Cx {
     /// The context of a request that has just come.
     pub fn new(app: Arc<App>, request: RequestInfo, body: RequestBody) -> Self {
-        let now = app.clock.now();
+        let now = app.clock.now().trunc_subsecs(6);
         let entropy = app.entropy.fork();
         let journal = Arc::new(Journal::default());
         app.journals.keep(&journal);
