@@ -45,7 +45,7 @@ impl Limit {
 
     /// How long to wait for a bucket that will be full then.
     pub fn wait(&self, full_at: Time, now: Time) -> Duration {
-        let span = |duration| TimeDelta::from_std(duration).unwrap_or(TimeDelta::MAX);
+        let span = |duration| TimeDelta::from_std(duration).unwrap_or(TimeDelta::days(3650));
         let free_at = full_at + span(self.refill()) - span(self.per);
         (free_at - now).to_std().unwrap_or(Duration::ZERO).max(Duration::from_secs(1))
     }

@@ -17,7 +17,7 @@ use crate::ports::entropy::Entropy;
 use crate::store::Connection;
 use crate::store::outbox::{self, NewMail, OutboxState, Table, Trouble};
 
-pub use self::worker::{Delivery, Worker};
+pub use self::worker::{Rhythm, Worker};
 
 /// Where written mails go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,20 +35,20 @@ pub struct Outbox {
     clock: SharedClock,
     entropy: Entropy,
     destination: Destination,
-    delivery: Delivery,
+    rhythm: Rhythm,
     written: Arc<Notify>,
 }
 
 impl Outbox {
     /// An outbox in this table. `entropy` gives ids and the spread of attempts.
     pub fn new(table: Table, clock: SharedClock, entropy: Entropy, destination: Destination) -> Self {
-        Self { table, clock, entropy, destination, delivery: Delivery::default(), written: Arc::default() }
+        Self { table, clock, entropy, destination, rhythm: Rhythm::default(), written: Arc::default() }
     }
 
     /// Delivers in another rhythm than the usual one.
     #[must_use]
-    pub fn delivering(self, delivery: Delivery) -> Self {
-        Self { delivery, ..self }
+    pub fn delivering(self, rhythm: Rhythm) -> Self {
+        Self { rhythm, ..self }
     }
 
     /// The row of a mail, for a statement that writes it together with something else; then [`Outbox::announce`].
@@ -75,7 +75,7 @@ impl Outbox {
     }
 
     fn give_up_at(&self, written: Time) -> Time {
-        written + TimeDelta::from_std(self.delivery.give_up_after).unwrap_or(TimeDelta::MAX)
+        written + TimeDelta::from_std(self.rhythm.give_up_after).unwrap_or(TimeDelta::days(3650))
     }
 
     /// Writes a mail in the caller's transaction, if it has one. It goes out once that is committed.
@@ -101,7 +101,7 @@ impl Outbox {
             clock: Arc::clone(&self.clock),
             entropy: self.entropy.fork(),
             mailer,
-            delivery: self.delivery,
+            rhythm: self.rhythm,
             written: Arc::clone(&self.written),
         }
     }

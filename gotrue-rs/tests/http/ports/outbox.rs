@@ -10,7 +10,7 @@ use futures::future::{BoxFuture, join_all};
 use gotrue_rs::ports::clock::Clock;
 use gotrue_rs::ports::entropy::Entropy;
 use gotrue_rs::ports::mail::inbox::Query;
-use gotrue_rs::ports::mail::outbox::{Delivery, Destination, Outbox};
+use gotrue_rs::ports::mail::outbox::{Destination, Outbox, Rhythm};
 use gotrue_rs::ports::mail::{MailError, Mailer, Message};
 use gotrue_rs::store::Connection;
 use gotrue_rs::store::outbox::{self, OutboxState, Table};
@@ -381,8 +381,8 @@ async fn old_mails_are_forgotten_and_those_given_up_are_not() {
 
 #[test]
 fn pauses_double_up_to_the_longest_and_are_spread_by_a_fifth() {
-    let delivery = Delivery::default();
-    let seconds = |attempts, chance| (delivery.pause(attempts, chance).as_millis() + 500) / 1000;
+    let rhythm = Rhythm::default();
+    let seconds = |attempts, chance| (rhythm.pause(attempts, chance).as_millis() + 500) / 1000;
     let middle: Vec<_> = (1..=12).map(|attempts| seconds(attempts, u32::MAX / 2)).collect();
     assert_eq!(middle, [5, 10, 20, 40, 80, 160, 320, 640, 1280, 2560, 3600, 3600]);
     assert_eq!((seconds(20, 0), seconds(20, u32::MAX)), (2880, 4320));

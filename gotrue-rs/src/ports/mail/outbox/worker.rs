@@ -25,7 +25,7 @@ const ATTEMPTS: &str = "basalt_outbox_attempts_total";
 
 /// The rhythm of delivery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Delivery {
+pub struct Rhythm {
     /// How many mails travel at once. Default 4.
     pub at_once: u16,
     /// The longest time one attempt may take. Default 1 min.
@@ -46,7 +46,7 @@ pub struct Delivery {
     pub keep: Duration,
 }
 
-impl Default for Delivery {
+impl Default for Rhythm {
     fn default() -> Self {
         Self {
             at_once: 4,
@@ -62,7 +62,7 @@ impl Default for Delivery {
     }
 }
 
-impl Delivery {
+impl Rhythm {
     /// How long to wait after so many attempts failed: it doubles each time from the first pause to the longest, spread by a
     /// fifth so that mails that failed together do not come back together. `chance` is any number.
     pub fn pause(&self, attempts: u32, chance: u32) -> Duration {
@@ -77,13 +77,13 @@ pub struct Worker {
     pub(super) clock: SharedClock,
     pub(super) entropy: Entropy,
     pub(super) mailer: SharedMailer,
-    pub(super) delivery: Delivery,
+    pub(super) rhythm: Rhythm,
     pub(super) written: Arc<Notify>,
 }
 
 impl std::fmt::Debug for Worker {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Worker").field("delivery", &self.delivery).finish_non_exhaustive()
+        f.debug_struct("Worker").field("rhythm", &self.rhythm).finish_non_exhaustive()
     }
 }
 
@@ -122,8 +122,8 @@ impl Worker {
     /// The database refused or was lost; mails that are on a lease come again when it ends.
     pub async fn round(&self) -> Result<usize> {
         let now = self.clock.now();
-        let until = now + span(self.delivery.lease);
-        let mails = outbox::lease(&mut self.table.connection(), now, until, i64::from(self.delivery.at_once)).await?;
+        let until = now + span(self.rhythm.lease);
+        let mails = outbox::lease(&mut self.table.connection(), now, until, i64::from(self.rhythm.at_once)).await?;
         let count = mails.len();
         join_all(mails.into_iter().map(|mail| self.deliver(mail))).await.into_iter().collect::<Result<()>>()?;
         Ok(count)
@@ -140,8 +140,8 @@ impl Worker {
         };
         let attempts = mail.attempts.unsigned_abs();
         let said: String = error.to_string().chars().filter(|c| *c != '\0').take(500).collect();
-        let next = now + span(self.delivery.pause(attempts, u32::from_le_bytes(self.entropy.bytes())));
-        let hopeless = error == MailError::Address || (error.is_permanent() && attempts >= self.delivery.refusals);
+        let next = now + span(self.rhythm.pause(attempts, u32::from_le_bytes(self.entropy.bytes())));
+        let hopeless = error == MailError::Address || (error.is_permanent() && attempts >= self.rhythm.refusals);
         if hopeless || next > mail.give_up_at {
             counter!(ATTEMPTS, "outcome" => "given_up").increment(1);
             tracing::error!(mail.id = %mail.id, mail.purpose, attempts, error = said, "a mail was given up");
@@ -155,10 +155,10 @@ impl Worker {
     /// One attempt, which ends in time and whatever happens.
     async fn attempt(&self, message: &Message) -> std::result::Result<(), MailError> {
         let sending = AssertUnwindSafe(self.mailer.send(message)).catch_unwind();
-        match select(sending, self.clock.sleep(self.delivery.attempt)).await {
+        match select(sending, self.clock.sleep(self.rhythm.attempt)).await {
             Either::Left((Ok(outcome), _)) => outcome,
             Either::Left((Err(_), _)) => Err(MailError::Failed("the mailer panicked".to_owned())),
-            Either::Right(_) => Err(MailError::Failed(format!("no answer within {:?}", self.delivery.attempt))),
+            Either::Right(_) => Err(MailError::Failed(format!("no answer within {:?}", self.rhythm.attempt))),
         }
     }
 
@@ -166,7 +166,7 @@ impl Worker {
     async fn idle(&self) -> Duration {
         let due = outbox::next(&mut self.table.connection()).await.unwrap_or_default();
         let wait = due.map(|due| (due - self.clock.now()).to_std().unwrap_or(Duration::ZERO));
-        wait.map_or(self.delivery.look, |wait| wait.clamp(Duration::from_millis(50), self.delivery.look))
+        wait.map_or(self.rhythm.look, |wait| wait.clamp(Duration::from_millis(50), self.rhythm.look))
     }
 
     /// Tells the metrics how many mails are where.
@@ -186,7 +186,7 @@ impl Worker {
         if swept.is_some_and(|last| now - last < TimeDelta::hours(1)) {
             return;
         }
-        match outbox::sweep(&mut self.table.connection(), now - span(self.delivery.keep), now).await {
+        match outbox::sweep(&mut self.table.connection(), now - span(self.rhythm.keep), now).await {
             Ok(_) => *swept = Some(now),
             Err(error) => tracing::warn!(%error, "old mails could not be forgotten; this is tried again"),
         }
