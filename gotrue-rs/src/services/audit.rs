@@ -8,6 +8,11 @@ use crate::store::audit::AuditRow;
 
 /// The rows for these entries, in this order; none when the log is switched off.
 pub fn rows(cx: &Cx, actor: &Account, entries: impl IntoIterator<Item = Entry>) -> Vec<AuditRow> {
+    rows_from(cx, 0, actor, entries)
+}
+
+/// The same, after so many rows of this request that are written elsewhere.
+pub fn rows_from(cx: &Cx, already: u32, actor: &Account, entries: impl IntoIterator<Item = Entry>) -> Vec<AuditRow> {
     if cx.app.policy.operation.audit_log_disable_postgres {
         return Vec::new();
     }
@@ -17,5 +22,5 @@ pub fn rows(cx: &Cx, actor: &Account, entries: impl IntoIterator<Item = Entry>) 
         created_at: cx.stamp(n),
         ip_address: String::new(),
     };
-    (0..).zip(entries).map(row).collect()
+    (already..).zip(entries).map(row).collect()
 }

@@ -1,9 +1,11 @@
 //! Verbs that several flows share. A service takes the request's context and a connection, never a request.
 
 pub mod audit;
+pub mod contact_change;
 pub mod limits;
 pub mod messages;
 pub mod passwords;
+pub mod pkce;
 pub mod sessions;
 pub mod sign_up;
 pub mod verification;

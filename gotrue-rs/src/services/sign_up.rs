@@ -6,15 +6,15 @@ use gotrue_rules::domain::contact::Contact;
 use gotrue_rules::domain::error::{Error, Result};
 use gotrue_rules::domain::identity::{of_contact, sign_up_data};
 use gotrue_rules::domain::pkce::Challenge;
+use gotrue_rules::domain::purpose::Purpose;
 use gotrue_rules::domain::sign_up::{Ids, Newcomer, account, as_answered, confirmed};
 use gotrue_rules::domain::user::{Account, Identity};
 use gotrue_rules::wire::requests::SignUp;
 use serde_json::{Map, Value};
 
-use super::{audit, messages, passwords};
+use super::{audit, messages, passwords, pkce};
 use crate::cx::Cx;
 use crate::store::accounts::{self, Confirmation};
-use crate::store::flow_state::{self, NewFlow};
 use crate::store::{Connection, OrRefuse};
 
 const SAVING: &str = "Database error saving new user";
@@ -85,17 +85,7 @@ pub async fn to_confirm(cx: &Cx, request: SignUp, newcomer: &Newcomer, known: Op
     };
     let challenge = challenge?;
     if let Some(challenge) = &challenge {
-        let flow = NewFlow {
-            id: cx.entropy.uuid(),
-            user_id: Some(account.id),
-            auth_code: cx.entropy.uuid(),
-            challenge: &challenge.text,
-            challenge_method: challenge.method.as_str(),
-            provider_type: contact.provider(),
-            method: "email/signup",
-            now: cx.now,
-        };
-        flow_state::insert(&mut db, flow).await?;
+        pkce::open(cx, &mut db, account.id, challenge, Purpose::SignUp).await?;
     }
     let sent_at = messages::confirm_contact(cx, &mut db, &account, newcomer, challenge.is_some()).await?;
     db.commit().await?;

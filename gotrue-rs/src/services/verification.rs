@@ -10,6 +10,7 @@ use gotrue_rules::domain::user::Account;
 use gotrue_rules::domain::verification::{Effect, bad_link, effect};
 use serde_json::Value;
 
+use super::contact_change::{self, Change};
 use super::{audit, passwords};
 use crate::cx::Cx;
 use crate::store::accounts::{self, Confirmation};
@@ -77,7 +78,12 @@ pub async fn redeem(cx: &Cx, db: &mut Connection, good: &Good) -> Result<Redeeme
             let recovered = accounts::recover_and_confirm(db, confirmation(cx, good, entry)).await;
             done(recovered.or_refuse("Database error updating user")?)
         }
-        Effect::HalfEmailChange(_) | Effect::ChangeEmail | Effect::ChangePhone => Err(bad_link()),
+        Effect::HalfEmailChange(slot) => {
+            let is_first = contact_change::confirm_half(cx, db, &good.account, slot).await?;
+            if is_first { Ok(Redeemed::Half) } else { Err(bad_link()) }
+        }
+        Effect::ChangeEmail => done(contact_change::redeem(cx, db, &good.account, Change::Email).await?),
+        Effect::ChangePhone => done(contact_change::redeem(cx, db, &good.account, Change::Phone).await?),
     }
 }
 

@@ -2,7 +2,8 @@
 //! one-time tokens and the audit rows that tell of it, and one statement writes them all.
 
 use gotrue_rules::domain::user::{Account, Identity, Time};
-use serde_json::Value;
+use serde_json::{Map, Value};
+use sqlx::types::Json;
 use uuid::Uuid;
 
 use super::Result;
@@ -221,14 +222,31 @@ pub async fn recover_and_confirm(db: &mut Connection, confirmation: Confirmation
 /// What `PUT /user` and its kin change at once; an absent part stays.
 #[derive(Debug, Default)]
 pub struct Changes<'a> {
-    /// The new `raw_user_meta_data`.
-    pub user_metadata: Option<Value>,
-    /// The new `raw_app_meta_data`.
-    pub app_metadata: Option<Value>,
-    /// The new password hash; it also clears every pending token.
+    /// Merged into `raw_user_meta_data`: members replace those of the same name, null takes one away.
+    pub user_metadata: Option<&'a Map<String, Value>>,
+    /// Merged into `raw_app_meta_data` alike.
+    pub app_metadata: Option<&'a Map<String, Value>>,
+    /// The new password hash; it also takes back every pending token.
     pub password: Option<&'a str>,
     /// With a new password: end all sessions but this one (all, if it is none).
     pub keep_session: Option<Uuid>,
+}
+
+/// Members replace those of the same name, and null takes one away: what `identity::merged` does to a map, done in the
+/// row itself, so that of two updates at once neither is lost.
+macro_rules! merged {
+    ($column:literal, $updates:literal) => {
+        concat!(
+            "(COALESCE(NULLIF(",
+            $column,
+            ", 'null'), '{}') || $",
+            $updates,
+            "::jsonb)
+                 - ARRAY(SELECT it.key FROM jsonb_each($",
+            $updates,
+            "::jsonb) AS it WHERE it.value = 'null')"
+        )
+    };
 }
 
 const UPDATE: Statement = Statement {
@@ -236,15 +254,24 @@ const UPDATE: Statement = Statement {
     sql: concat!(
         "WITH u AS (
              UPDATE users
-             SET raw_user_meta_data = COALESCE($3, raw_user_meta_data),
-                 raw_app_meta_data = COALESCE($4, raw_app_meta_data),
+             SET raw_user_meta_data = COALESCE(",
+        merged!("raw_user_meta_data", "3"),
+        ", raw_user_meta_data),
+                 raw_app_meta_data = COALESCE(",
+        merged!("raw_app_meta_data", "4"),
+        ", raw_app_meta_data),
                  encrypted_password = COALESCE($5::text, encrypted_password),
                  confirmation_token = CASE WHEN $5::text IS NULL THEN confirmation_token ELSE '' END,
+                 confirmation_sent_at = CASE WHEN $5::text IS NULL THEN confirmation_sent_at END,
                  recovery_token = CASE WHEN $5::text IS NULL THEN recovery_token ELSE '' END,
+                 recovery_sent_at = CASE WHEN $5::text IS NULL THEN recovery_sent_at END,
                  email_change_token_current = CASE WHEN $5::text IS NULL THEN email_change_token_current ELSE '' END,
                  email_change_token_new = CASE WHEN $5::text IS NULL THEN email_change_token_new ELSE '' END,
+                 email_change_sent_at = CASE WHEN $5::text IS NULL THEN email_change_sent_at END,
                  phone_change_token = CASE WHEN $5::text IS NULL THEN phone_change_token ELSE '' END,
+                 phone_change_sent_at = CASE WHEN $5::text IS NULL THEN phone_change_sent_at END,
                  reauthentication_token = CASE WHEN $5::text IS NULL THEN reauthentication_token ELSE '' END,
+                 reauthentication_sent_at = CASE WHEN $5::text IS NULL THEN reauthentication_sent_at END,
                  updated_at = $2
              WHERE id = $1
              RETURNING *
@@ -276,8 +303,8 @@ pub async fn update(
     let values = args![
         user_id,
         now,
-        changes.user_metadata,
-        changes.app_metadata,
+        changes.user_metadata.map(Json),
+        changes.app_metadata.map(Json),
         changes.password,
         changes.keep_session,
         audit.ids,

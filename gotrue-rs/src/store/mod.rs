@@ -2,6 +2,7 @@
 
 pub mod accounts;
 pub mod audit;
+pub mod contact_changes;
 pub mod error;
 pub mod flow_state;
 pub mod migrate;
@@ -21,6 +22,7 @@ pub fn statements() -> impl Iterator<Item = &'static Statement> {
     [
         accounts::ALL,
         audit::ALL,
+        contact_changes::ALL,
         flow_state::ALL,
         one_time_tokens::ALL,
         outbox::ALL,

@@ -31,9 +31,12 @@ pub struct Issued<'a> {
 
 macro_rules! issue {
     ($column:literal, $sent_at:literal) => {
+        issue!($column, $sent_at, "")
+    };
+    ($column:literal, $sent_at:literal, $more:literal) => {
         concat!(
             "WITH u AS (
-                 UPDATE users SET ", $column, " = $2, ", $sent_at, " = $6, updated_at = $6 WHERE id = $1
+                 UPDATE users SET ", $column, " = $2, ", $sent_at, " = $6, ", $more, "updated_at = $6 WHERE id = $1
              ), o AS (
                  INSERT INTO one_time_tokens (id, user_id, token_type, token_hash, relates_to, created_at, updated_at)
                  VALUES ($5, $1, $3::one_time_token_type, $2, $4, $6::timestamptz AT TIME ZONE 'utc',
@@ -66,8 +69,11 @@ const ISSUE_EMAIL_CHANGE_CURRENT: Statement = Statement {
     name: "one_time_tokens.issue_email_change_current",
     sql: issue!("email_change_token_current", "email_change_sent_at"),
 };
-const ISSUE_PHONE_CHANGE: Statement =
-    Statement { name: "one_time_tokens.issue_phone_change", sql: issue!("phone_change_token", "phone_change_sent_at") };
+/// The pending number is the one that the code went to.
+const ISSUE_PHONE_CHANGE: Statement = Statement {
+    name: "one_time_tokens.issue_phone_change",
+    sql: issue!("phone_change_token", "phone_change_sent_at", "phone_change = $4, "),
+};
 
 /// Stores a secret in both homes and starts its clock.
 pub async fn issue(db: &mut Connection, issued: Issued<'_>) -> Result<()> {
@@ -94,6 +100,28 @@ pub async fn issue(db: &mut Connection, issued: Issued<'_>) -> Result<()> {
     ];
     db.execute(statement, values).await?;
     Ok(())
+}
+
+const USE_UP_REAUTHENTICATION: Statement = Statement {
+    name: "one_time_tokens.use_up_reauthentication",
+    sql: "WITH u AS (
+              UPDATE users
+              SET reauthentication_token = '', updated_at = $3
+              WHERE id = $1
+                AND reauthentication_token = $2
+              RETURNING id
+          ), o AS (
+              DELETE FROM one_time_tokens
+              WHERE user_id = (SELECT id FROM u)
+                AND token_type = 'reauthentication_token'
+          )
+          SELECT count(*) = 1 FROM u",
+};
+
+/// Uses the code of a reauthentication up: whether it was still there. Of two at once, one wins.
+pub async fn use_up_reauthentication(db: &mut Connection, user_id: Uuid, stored: &str, now: Time) -> Result<bool> {
+    let (won,): (bool,) = db.one(&USE_UP_REAUTHENTICATION, args![user_id, stored, now]).await?;
+    Ok(won)
 }
 
 const ACCOUNT_OF: Statement = Statement {
@@ -137,5 +165,6 @@ pub const ALL: &[&Statement] = &[
     &ISSUE_EMAIL_CHANGE_NEW,
     &ISSUE_EMAIL_CHANGE_CURRENT,
     &ISSUE_PHONE_CHANGE,
+    &USE_UP_REAUTHENTICATION,
     &ACCOUNT_OF,
 ];

@@ -131,5 +131,56 @@ pub async fn by_pending_phone(db: &mut Connection, phone: &str, audience: &str) 
     Ok(row.map(|row| row.0))
 }
 
+const EMAIL_TAKEN: Statement = Statement {
+    name: "users.email_taken",
+    sql: "SELECT EXISTS (SELECT
+                         FROM identities i
+                         JOIN users u ON u.id = i.user_id
+                         WHERE i.email = $1
+                           AND i.user_id <> $5
+                           AND i.provider NOT LIKE 'sso:%'
+                           AND i.provider <> ALL($4)
+                           AND u.instance_id = $2
+                           AND u.aud = $3)
+              OR EXISTS (SELECT
+                         FROM users u
+                         WHERE lower(u.email) = $1
+                           AND u.id <> $5
+                           AND u.instance_id = $2
+                           AND u.aud = $3
+                           AND u.is_sso_user = false)",
+};
+
+/// Whether another account than this one has the address (lower case) in that audience: by an identity of the default
+/// linking domain or by its own column. `apart` names the providers that have a linking domain of their own.
+pub async fn email_taken(
+    db: &mut Connection,
+    email: &str,
+    audience: &str,
+    apart: &[String],
+    but: Uuid,
+) -> Result<bool> {
+    let (taken,): (bool,) = db.one(&EMAIL_TAKEN, args![email, INSTANCE, audience, apart, but]).await?;
+    Ok(taken)
+}
+
+const PHONE_TAKEN: Statement = Statement {
+    name: "users.phone_taken",
+    sql: "SELECT EXISTS (SELECT
+                         FROM users u
+                         WHERE u.phone = $1
+                           AND u.id <> $4
+                           AND u.instance_id = $2
+                           AND u.aud = $3
+                           AND u.is_sso_user = false)",
+};
+
+/// Whether another account than this one has the number (digits) in that audience.
+pub async fn phone_taken(db: &mut Connection, phone: &str, audience: &str, but: Uuid) -> Result<bool> {
+    let (taken,): (bool,) = db.one(&PHONE_TAKEN, args![phone, INSTANCE, audience, but]).await?;
+    Ok(taken)
+}
+
 /// Every statement of this table, for the test that prepares them.
-pub const ALL: &[&Statement] = &[&WITH_SESSION, &BY_EMAIL, &BY_IDENTITY_EMAIL, &BY_PHONE, &BY_PENDING_PHONE];
+pub const ALL: &[&Statement] =
+    &[&WITH_SESSION, &BY_EMAIL, &BY_IDENTITY_EMAIL, &BY_PHONE, &BY_PENDING_PHONE, &EMAIL_TAKEN, &PHONE_TAKEN];

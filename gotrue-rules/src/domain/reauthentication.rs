@@ -63,24 +63,29 @@ pub enum NonceCheck {
 
 /// Whether the code of a reauthentication is good: that of the address if there is one, else that of the number.
 pub fn check_nonce(nonce: &str, account: &Account, policy: &Policy, now: Time) -> Result<NonceCheck> {
-    let invalid = |message| Error::unprocessable("reauthentication_not_valid", message);
     let slot = Slot::Reauthentication;
     if slot.stored(account).is_empty() || slot.sent_at(account).is_none() {
-        return Err(invalid(INVALID));
+        return Err(invalid_nonce());
     }
     let made_by_twilio = matches!(policy.sms.provider, Some(SmsProvider::TwilioVerify { .. }));
     let (recipient, life) = match (&account.email, &account.phone) {
         (Some(email), _) => (email, policy.mail.otp_exp),
         (None, Some(_)) if made_by_twilio => return Ok(NonceCheck::AskTwilio),
         (None, Some(phone)) => (phone, policy.sms.otp_exp),
-        (None, None) => return Err(invalid("Reauthentication requires an email or a phone number")),
+        (None, None) => {
+            let message = "Reauthentication requires an email or a phone number";
+            return Err(Error::unprocessable("reauthentication_not_valid", message));
+        }
     };
     let is_good = !is_expired(slot.sent_at(account), life, now)
         && TokenHash::of(recipient, nonce).is_stored_as(slot.stored(account));
-    if is_good { Ok(NonceCheck::Good) } else { Err(invalid(INVALID)) }
+    if is_good { Ok(NonceCheck::Good) } else { Err(invalid_nonce()) }
 }
 
-const INVALID: &str = "Nonce has expired or is invalid";
+/// The one answer to a code that is wrong, too old or used.
+pub fn invalid_nonce() -> Error {
+    Error::unprocessable("reauthentication_not_valid", "Nonce has expired or is invalid")
+}
 
 #[cfg(test)]
 mod tests {

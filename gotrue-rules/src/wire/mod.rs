@@ -6,6 +6,7 @@ pub mod factor;
 pub mod go_duration;
 pub mod go_json;
 pub mod identity;
+pub mod message;
 pub mod redirect;
 pub mod requests;
 pub mod session;

@@ -1,0 +1,233 @@
+//! Accounts on their way to another address or number: asked for, half confirmed, changed. What an account looks like
+//! afterwards is the rules' `contact_change`; here it is written, if nobody else was faster.
+
+use gotrue_rules::domain::one_time_token::Slot;
+use gotrue_rules::domain::user::{Account, Identity, Time};
+use serde_json::Value;
+use uuid::Uuid;
+
+use super::Result;
+use super::audit::{AuditArrays, AuditRow, audit_insert};
+use super::statement::{Connection, Statement, args};
+
+/// A change of address that has been asked for.
+#[derive(Debug)]
+pub struct EmailChange<'a> {
+    /// Whose it is.
+    pub user_id: Uuid,
+    /// `email_change`, lower case.
+    pub new: &'a str,
+    /// The hash sent there, and the id of its row.
+    pub new_hash: (&'a str, Uuid),
+    /// The old address where it must confirm too, its hash, and the id of its row.
+    pub current: Option<(&'a str, &'a str, Uuid)>,
+    /// When it was sent.
+    pub now: Time,
+}
+
+const ASK_EMAIL: Statement = Statement {
+    name: "contact_changes.ask_email",
+    sql: "WITH u AS (
+              UPDATE users
+              SET email_change = $2,
+                  email_change_token_new = $3,
+                  email_change_token_current = COALESCE($6, ''),
+                  email_change_confirm_status = 0,
+                  email_change_sent_at = $8,
+                  updated_at = $8
+              WHERE id = $1
+          ), o AS (
+              DELETE FROM one_time_tokens
+              WHERE user_id = $1
+                AND token_type = 'email_change_token_current'
+                AND $6::text IS NULL
+          )
+          INSERT INTO one_time_tokens (id, user_id, token_type, token_hash, relates_to, created_at, updated_at)
+          SELECT it.id, $1, it.slot::one_time_token_type, it.hash, it.address, $8::timestamptz AT TIME ZONE 'utc',
+                 $8::timestamptz AT TIME ZONE 'utc'
+          FROM (VALUES ($4::uuid, 'email_change_token_new', $3::text, $2::text),
+                       ($7::uuid, 'email_change_token_current', $6::text, $5::text)) AS it (id, slot, hash, address)
+          WHERE it.hash IS NOT NULL
+          ON CONFLICT (user_id, token_type) DO UPDATE
+          SET id = EXCLUDED.id,
+              token_hash = EXCLUDED.token_hash,
+              relates_to = EXCLUDED.relates_to,
+              created_at = EXCLUDED.created_at,
+              updated_at = EXCLUDED.updated_at",
+};
+
+/// Stores a change of address with its one or two secrets; what was pending is replaced, also a half confirmation.
+pub async fn ask_email(db: &mut Connection, change: EmailChange<'_>) -> Result<()> {
+    let (new_hash, new_id) = change.new_hash;
+    let (address, hash, id) = match change.current {
+        Some((address, hash, id)) => (Some(address), Some(hash), Some(id)),
+        None => (None, None, None),
+    };
+    db.execute(&ASK_EMAIL, args![change.user_id, change.new, new_hash, new_id, address, hash, id, change.now]).await?;
+    Ok(())
+}
+
+const CONFIRM_HALF: Statement = Statement {
+    name: "contact_changes.confirm_half",
+    sql: "WITH u AS (
+              UPDATE users
+              SET email_change_confirm_status = 1,
+                  email_change_token_current =
+                      CASE WHEN $3 = 'email_change_token_current' THEN '' ELSE email_change_token_current END,
+                  email_change_token_new =
+                      CASE WHEN $3 = 'email_change_token_new' THEN '' ELSE email_change_token_new END,
+                  updated_at = $4
+              WHERE id = $1
+                AND email_change_confirm_status = 0
+                AND $2 = CASE WHEN $3 = 'email_change_token_new' THEN email_change_token_new
+                              ELSE email_change_token_current END
+              RETURNING id
+          ), o AS (
+              DELETE FROM one_time_tokens
+              WHERE user_id = (SELECT id FROM u)
+                AND token_type::text = $3
+          )
+          SELECT count(*) = 1 FROM u",
+};
+
+/// Writes the first of two confirmations down and empties its slot: whether the hash was still there, and the first.
+pub async fn confirm_half(db: &mut Connection, user_id: Uuid, slot: Slot, stored: &str, now: Time) -> Result<bool> {
+    let (written,): (bool,) = db.one(&CONFIRM_HALF, args![user_id, stored, slot.column(), now]).await?;
+    Ok(written)
+}
+
+/// An account before and after its address or number changes.
+#[derive(Debug)]
+pub struct Applied<'a> {
+    /// As it was read: its secrets must still be the same.
+    pub before: &'a Account,
+    /// As it is to be.
+    pub after: &'a Account,
+    /// The identity of the address or number, as it is to be.
+    pub identity: &'a Identity,
+    /// The new `raw_app_meta_data`; none leaves it.
+    pub app_metadata: Option<Value>,
+    /// The request's moment.
+    pub now: Time,
+    /// What the audit log is told.
+    pub audit: Vec<AuditRow>,
+}
+
+/// The end of both statements: the identity, the table of secrets, the log; how many accounts were changed.
+macro_rules! and_what_hangs_on_it {
+    () => {
+        concat!(
+            "
+         ), i AS (
+             INSERT INTO identities (id, user_id, provider, provider_id, identity_data, last_sign_in_at, created_at,
+                                     updated_at)
+             SELECT $4, u.id, $5, $6::text, $7, $2, $2, $2 FROM u
+             ON CONFLICT (provider_id, provider) DO UPDATE
+             SET identity_data = EXCLUDED.identity_data, updated_at = EXCLUDED.updated_at
+         ), o AS (
+             DELETE FROM one_time_tokens WHERE user_id = (SELECT id FROM u)
+         ), a AS (
+             ",
+            audit_insert!(8, 9, 10, 11),
+            " WHERE EXISTS (SELECT FROM u)
+         )
+         SELECT count(*) = 1 FROM u"
+        )
+    };
+}
+
+const APPLY_EMAIL: Statement = Statement {
+    name: "contact_changes.apply_email",
+    sql: concat!(
+        "WITH u AS (
+             UPDATE users
+             SET email = $12,
+                 email_change = '',
+                 email_change_token_new = '',
+                 email_change_token_current = '',
+                 email_change_confirm_status = 0,
+                 email_confirmed_at = $13,
+                 confirmation_token = CASE WHEN email_confirmed_at IS NULL THEN '' ELSE confirmation_token END,
+                 raw_user_meta_data = CASE WHEN email_confirmed_at IS NULL
+                                           THEN COALESCE(NULLIF(raw_user_meta_data, 'null'), '{}')
+                                                || '{\"email_verified\": true}'
+                                           ELSE raw_user_meta_data END,
+                 raw_app_meta_data = COALESCE($3, raw_app_meta_data),
+                 is_anonymous = false,
+                 updated_at = $2
+             WHERE id = $1
+               AND email_change_token_new = $14
+               AND email_change_token_current = $15
+             RETURNING id",
+        and_what_hangs_on_it!()
+    ),
+};
+
+/// Puts an address in place of the old one: whether the secrets were still those of `before`.
+pub async fn apply_email(db: &mut Connection, it: Applied<'_>) -> Result<bool> {
+    let audit = AuditArrays::of(it.audit);
+    let values = args![
+        it.before.id,
+        it.now,
+        it.app_metadata,
+        it.identity.id,
+        it.identity.provider.as_str(),
+        it.identity.provider_id.as_str(),
+        Value::Object(it.identity.identity_data.clone()),
+        audit.ids,
+        audit.payloads,
+        audit.times,
+        audit.addresses,
+        it.after.email.as_deref(),
+        it.after.email_confirmed_at,
+        it.before.email_change_token_new.as_str(),
+        it.before.email_change_token_current.as_str(),
+    ];
+    let (written,): (bool,) = db.one(&APPLY_EMAIL, values).await?;
+    Ok(written)
+}
+
+const APPLY_PHONE: Statement = Statement {
+    name: "contact_changes.apply_phone",
+    sql: concat!(
+        "WITH u AS (
+             UPDATE users
+             SET phone = $12,
+                 phone_change = '',
+                 phone_change_token = '',
+                 phone_confirmed_at = $13,
+                 raw_app_meta_data = COALESCE($3, raw_app_meta_data),
+                 is_anonymous = false,
+                 updated_at = $2
+             WHERE id = $1
+               AND phone_change_token = $14
+             RETURNING id",
+        and_what_hangs_on_it!()
+    ),
+};
+
+/// Puts a number in place of the old one: whether the secret was still that of `before`.
+pub async fn apply_phone(db: &mut Connection, it: Applied<'_>) -> Result<bool> {
+    let audit = AuditArrays::of(it.audit);
+    let values = args![
+        it.before.id,
+        it.now,
+        it.app_metadata,
+        it.identity.id,
+        it.identity.provider.as_str(),
+        it.identity.provider_id.as_str(),
+        Value::Object(it.identity.identity_data.clone()),
+        audit.ids,
+        audit.payloads,
+        audit.times,
+        audit.addresses,
+        it.after.phone.as_deref(),
+        it.after.phone_confirmed_at,
+        it.before.phone_change_token.as_str(),
+    ];
+    let (written,): (bool,) = db.one(&APPLY_PHONE, values).await?;
+    Ok(written)
+}
+
+/// Every statement of this file.
+pub const ALL: &[&Statement] = &[&ASK_EMAIL, &CONFIRM_HALF, &APPLY_EMAIL, &APPLY_PHONE];
