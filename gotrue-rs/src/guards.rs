@@ -24,6 +24,14 @@ pub const NOT_ANONYMOUS: Guard = Guard { name: "NotAnonymous", run: |cx| Box::pi
 pub const LIMIT_VERIFY: Guard =
     Guard { name: "Limit(Verify)", run: |cx| Box::pin(async { limits::take(cx, Limited::Verify) }) };
 
+/// One change of an account more.
+pub const LIMIT_USER: Guard =
+    Guard { name: "Limit(User)", run: |cx| Box::pin(async { limits::take(cx, Limited::User) }) };
+
+/// One recovery more.
+pub const LIMIT_RECOVER: Guard =
+    Guard { name: "Limit(Recover)", run: |cx| Box::pin(async { limits::take(cx, Limited::Recover) }) };
+
 /// Only while the OAuth server is on: 404.
 pub const OAUTH_SERVER: Guard = Guard { name: "OAuthServer", run: |cx| Box::pin(async { oauth_server(cx) }) };
 

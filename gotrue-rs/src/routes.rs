@@ -2,8 +2,9 @@
 
 use http::Method;
 
+use crate::flows::passwordless::recover;
 use crate::flows::{logout, meta, sign_up, token, user, verify};
-use crate::guards::{CALLER, LIMIT_VERIFY, OAUTH_SERVER};
+use crate::guards::{CALLER, LIMIT_RECOVER, LIMIT_USER, LIMIT_VERIFY, OAUTH_SERVER};
 use crate::http::router::{Entry, Guard, group, row};
 
 /// All lines.
@@ -21,8 +22,17 @@ pub fn table() -> Vec<Entry> {
             [row(Method::GET, "/", verify::get::handle), row(Method::POST, "/", verify::post::handle)],
         ),
         row(Method::POST, "/token", token::handle),
+        row(Method::POST, "/recover", recover::handle).guards(&[LIMIT_RECOVER]),
         row(Method::POST, "/logout", logout::handle).guards(&[CALLER]),
-        group("/user", &[CALLER], [row(Method::GET, "/", user::get::handle)]),
+        group("/reauthenticate", &[CALLER], [row(Method::GET, "/", user::reauthenticate::handle)]),
+        group(
+            "/user",
+            &[CALLER],
+            [
+                row(Method::GET, "/", user::get::handle),
+                row(Method::PUT, "/", user::update::handle).guards(&[LIMIT_USER]),
+            ],
+        ),
     ]
 }
 

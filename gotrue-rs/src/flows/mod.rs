@@ -3,6 +3,7 @@
 
 pub mod logout;
 pub mod meta;
+pub mod passwordless;
 pub mod sign_up;
 pub mod token;
 pub mod user;

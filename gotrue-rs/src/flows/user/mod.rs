@@ -1,3 +1,5 @@
 //! The signed-in account as it sees and changes itself.
 
 pub mod get;
+pub mod reauthenticate;
+pub mod update;

@@ -1,0 +1,41 @@
+//! `POST /recover`: the way to a new password, by mail. Whether the address is known is not told.
+
+use gotrue_rules::domain::audit::{Action, Entry};
+use gotrue_rules::domain::contact::Email;
+use gotrue_rules::domain::error::{Error, Result};
+use gotrue_rules::domain::pkce::{Challenge, check_pair};
+use gotrue_rules::domain::purpose::Purpose;
+use gotrue_rules::wire::message::SentJson;
+use gotrue_rules::wire::requests::Recover;
+
+use crate::cx::Cx;
+use crate::http::reply::Reply;
+use crate::services::messages::{Letter, ask};
+use crate::services::{audit, pkce};
+use crate::store::{OrRefuse, users};
+
+/// Mails a link and a code to the account of that address, if there is one.
+pub async fn handle(cx: Cx) -> Result<Reply> {
+    if !cx.app.policy.sign_up.email_enabled {
+        return Err(Error::bad_request("email_provider_disabled", "Email logins are disabled"));
+    }
+    let request = Recover::decode(&cx.bytes().await?)?;
+    if request.email.is_empty() {
+        return Err(Error::invalid("Password recovery requires an email"));
+    }
+    let email = Email::parse(&request.email)?;
+    check_pair(&request.pkce.challenge, &request.pkce.method)?;
+    let challenge = Challenge::new(&request.pkce.challenge, &request.pkce.method)?;
+    let found = users::by_email(&mut cx.db(), email.as_str(), &cx.audience()).await;
+    let Some(account) = found.or_refuse("Unable to process request")? else {
+        return Ok(Reply::json(&SentJson::default()));
+    };
+    if let Some(challenge) = &challenge {
+        // Stays, also if the mail is refused: as recorded.
+        pkce::open(&cx, &mut cx.db(), account.id, challenge, Purpose::Recovery).await?;
+    }
+    let rows = audit::rows(&cx, &account, [Entry::of(Action::UserRecoveryRequested)]);
+    let letter = Letter { purpose: Purpose::Recovery, to: email.as_str(), pkce: challenge.is_some(), new_email: None };
+    ask(&cx, &account, letter, rows).await?;
+    Ok(Reply::json(&SentJson::default()))
+}

@@ -1,0 +1,31 @@
+//! `GET /reauthenticate`: a code to the account's address or number, which `PUT /user` asks for before a new password.
+
+use gotrue_rules::domain::audit::{Action, Entry};
+use gotrue_rules::domain::error::Result;
+use gotrue_rules::domain::purpose::Purpose;
+use gotrue_rules::domain::reauthentication::{Recipient, recipient};
+use gotrue_rules::wire::message::SentJson;
+
+use crate::cx::Cx;
+use crate::http::reply::Reply;
+use crate::services::audit;
+use crate::services::messages::{Letter, Secret, ask, store, text};
+
+/// Sends a code.
+pub async fn handle(cx: Cx) -> Result<Reply> {
+    let account = &cx.caller()?.account;
+    let purpose = Purpose::Reauthentication;
+    let rows = audit::rows(&cx, account, [Entry::of(Action::UserReauthenticateRequested)]);
+    let message_id = match recipient(account)? {
+        Recipient::Email(to) => {
+            ask(&cx, account, Letter { purpose, to, pkce: false, new_email: None }, rows).await?;
+            None
+        }
+        Recipient::Phone(to) => {
+            let texted = text(&cx, account, purpose, to).await?;
+            store(&cx, &mut cx.db(), account, Secret { purpose, to, hash: &texted.hash }, rows).await?;
+            texted.message_id
+        }
+    };
+    Ok(Reply::json(&SentJson { message_id }))
+}

@@ -1,0 +1,153 @@
+//! `PUT /user`: the account changes itself. Metadata alone is one statement after the guard's; a new address or number
+//! first asks whoever has it.
+
+use gotrue_rules::domain::audit::{Action, Entry};
+use gotrue_rules::domain::error::{Error, Result};
+use gotrue_rules::domain::identity::merged;
+use gotrue_rules::domain::reauthentication::{Demand, NonceCheck, check_nonce, demand, invalid_nonce};
+use gotrue_rules::domain::user::Account;
+use gotrue_rules::domain::user_update::{
+    Changes, contacts, current_password, current_password_wrong, email_taken, permit, phone_taken, same_password,
+};
+use gotrue_rules::wire::requests::UserUpdate;
+use gotrue_rules::wire::user::UserJson;
+
+use crate::cx::{Caller, Cx};
+use crate::http::reply::Reply;
+use crate::services::{audit, contact_change, passwords};
+use crate::store::audit::AuditRow;
+use crate::store::{Connection, OrRefuse, accounts, audit as audit_log, one_time_tokens, users};
+
+/// Changes the account of the token.
+pub async fn handle(cx: Cx) -> Result<Reply> {
+    let request = UserUpdate::decode(&cx.bytes().await?)?;
+    let caller = cx.caller()?;
+    let policy = &cx.app.policy;
+    let contacts = contacts(&request, policy)?;
+    if let Some(password) = &request.password {
+        passwords::require_strong(&cx, password)?;
+    }
+    let changes = permit(&request, contacts, &caller.account, caller.session.as_ref(), policy)?;
+    require_free(&cx, &caller.account, &changes).await?;
+    let password = new_password(&cx, caller, &request).await?;
+    let update = Update { cx: &cx, caller, request: &request, password };
+    let changes_contact = changes.email.is_some() || changes.phone.is_some();
+    let account = if changes_contact { update.with_contacts(&changes).await? } else { update.alone().await? };
+    Ok(Reply::json(&UserJson::from(&account)))
+}
+
+/// Refuses an address or number that another account has.
+async fn require_free(cx: &Cx, account: &Account, changes: &Changes) -> Result<()> {
+    if let Some(email) = &changes.email {
+        let apart: Vec<String> = cx.app.policy.experimental.provider_linking_domains.keys().cloned().collect();
+        let taken = users::email_taken(&mut cx.db(), email.as_str(), &cx.audience(), &apart, account.id).await;
+        if taken.or_refuse("Database error checking email")? {
+            return Err(email_taken());
+        }
+    }
+    if let Some((phone, _)) = &changes.phone {
+        let taken = users::phone_taken(&mut cx.db(), phone.as_str(), &cx.audience(), account.id).await;
+        if taken.or_refuse("Database error checking phone")? {
+            return Err(phone_taken());
+        }
+    }
+    Ok(())
+}
+
+/// The hash of the new password, if one is set and everything that must be shown for it was. No connection is held
+/// while passwords are compared and hashed.
+async fn new_password(cx: &Cx, caller: &Caller, request: &UserUpdate) -> Result<Option<String>> {
+    let Some(password) = &request.password else { return Ok(None) };
+    let (account, session) = (&caller.account, caller.session.as_ref());
+    if demand(&request.nonce, session, &cx.app.policy.security, cx.now)? == Demand::Needed {
+        use_up_nonce(cx, account, &request.nonce).await?;
+    }
+    let stored = account.encrypted_password.as_deref().unwrap_or_default();
+    if let Some(current) = current_password(request, account, session, &cx.app.policy.security)?
+        && !passwords::is_right(cx, current, stored).await?
+    {
+        return Err(current_password_wrong());
+    }
+    if account.has_password() && passwords::is_right(cx, password, stored).await? {
+        return Err(same_password());
+    }
+    Ok(Some(passwords::hash(cx, password).await?))
+}
+
+/// A right code is used up whatever follows; of two requests at once, one has it.
+async fn use_up_nonce(cx: &Cx, account: &Account, nonce: &str) -> Result<()> {
+    match check_nonce(nonce, account, &cx.app.policy, cx.now)? {
+        NonceCheck::Good => {}
+        NonceCheck::AskTwilio => return Err(Error::internal("Unable to get SMS provider")),
+    }
+    let stored = &account.reauthentication_token;
+    let used = one_time_tokens::use_up_reauthentication(&mut cx.db(), account.id, stored, cx.now).await;
+    if used.or_refuse("Error during nonce verification")? { Ok(()) } else { Err(invalid_nonce()) }
+}
+
+/// A request that may be performed.
+struct Update<'a> {
+    cx: &'a Cx,
+    caller: &'a Caller,
+    request: &'a UserUpdate,
+    /// The hash of the new password.
+    password: Option<String>,
+}
+
+impl Update<'_> {
+    /// Password and metadata in one statement.
+    async fn alone(&self) -> Result<Account> {
+        let mut log = self.log_of_password();
+        let actor = self.renamed(&self.caller.account);
+        log.extend(audit::rows_from(self.cx, 1, &actor, [Entry::of(Action::UserModified)]));
+        self.write(&mut self.cx.db(), log).await
+    }
+
+    /// Messages first, with no connection held; then everything in one transaction.
+    async fn with_contacts(&self, changes: &Changes) -> Result<Account> {
+        let started = contact_change::start(self.cx, &self.caller.account, changes, &self.request.pkce).await?;
+        let mut db = self.cx.begin().await?;
+        let mut account = self.write(&mut db, self.log_of_password()).await?;
+        let mut logged = 1;
+        for change in started {
+            account = change.store(self.cx, &mut db, account, logged).await?;
+            logged += 1;
+        }
+        let log = audit::rows_from(self.cx, logged, &account, [Entry::of(Action::UserModified)]);
+        audit_log::insert(&mut db, log).await?;
+        db.commit().await?;
+        Ok(account)
+    }
+
+    /// Writes password and metadata; with neither of them only the log.
+    async fn write(&self, db: &mut Connection, log: Vec<AuditRow>) -> Result<Account> {
+        let UserUpdate { data, app_metadata, .. } = self.request;
+        if self.password.is_none() && data.is_none() && app_metadata.is_none() {
+            audit_log::insert(db, log).await?;
+            return Ok(self.caller.account.clone());
+        }
+        let changes = accounts::Changes {
+            user_metadata: data.as_ref(),
+            app_metadata: app_metadata.as_ref(),
+            password: self.password.as_deref(),
+            keep_session: self.caller.session.as_ref().map(|session| session.id),
+        };
+        let failed = if self.password.is_some() { "Error during password storage" } else { "Error updating user" };
+        let written = accounts::update(db, self.caller.account.id, self.cx.now, changes, log).await;
+        written.or_refuse(failed)?.ok_or_else(|| Error::internal(failed))
+    }
+
+    fn log_of_password(&self) -> Vec<AuditRow> {
+        let entry = self.password.as_ref().map(|_| Entry::of(Action::UserUpdatedPassword));
+        audit::rows(self.cx, &self.caller.account, entry)
+    }
+
+    /// The account under the name that it is logged by once its metadata has changed.
+    fn renamed(&self, account: &Account) -> Account {
+        let mut account = account.clone();
+        if let Some(data) = &self.request.data {
+            account.user_metadata = merged(account.user_metadata, data);
+        }
+        account
+    }
+}
