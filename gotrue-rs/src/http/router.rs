@@ -102,11 +102,28 @@ pub async fn dispatch(table: &[Entry], mut cx: Cx) -> Result<Reply> {
             (row.handler)(cx).await
         }
         None if found.allowed.is_empty() => Ok(Reply::page_not_found()),
+        // As recorded: who asks with a method of his own invention is not told which there are.
+        None if !is_standard(&cx.request.method) => Ok(Reply::empty(StatusCode::METHOD_NOT_ALLOWED)),
         None => {
             let allowed: Vec<&str> = found.allowed.iter().map(|method| method.as_str()).collect();
             Ok(Reply::empty(StatusCode::METHOD_NOT_ALLOWED).with_header(http::header::ALLOW, &allowed.join(", ")))
         }
     }
+}
+
+fn is_standard(method: &Method) -> bool {
+    const STANDARD: [Method; 9] = [
+        Method::CONNECT,
+        Method::DELETE,
+        Method::GET,
+        Method::HEAD,
+        Method::OPTIONS,
+        Method::PATCH,
+        Method::POST,
+        Method::PUT,
+        Method::TRACE,
+    ];
+    STANDARD.contains(method)
 }
 
 async fn pass(guards: &[Guard], cx: &mut Cx) -> Result<()> {

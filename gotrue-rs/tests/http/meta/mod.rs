@@ -1,6 +1,7 @@
 //! What the server tells about itself.
 
 use gotrue_rs::testing::World;
+use http::Method;
 
 #[tokio::test]
 async fn health_names_the_server_without_asking_the_database() {
@@ -15,4 +16,14 @@ async fn an_unknown_path_is_told_in_plain_text() {
     let world = World::new().await;
     let answer = world.get("/nowhere").await.expect(404);
     assert_eq!(answer.text, "404 page not found\n");
+}
+
+#[tokio::test]
+async fn a_wrong_method_is_told_the_right_ones_unless_it_is_none() {
+    let world = World::new().await;
+    let invented = Method::from_bytes(b"PURGE").expect("a method");
+    for (method, allowed) in [(Method::POST, "GET"), (Method::HEAD, "GET"), (invented, "")] {
+        let answer = world.request(method.clone(), "/health", &[], None).await.expect(405);
+        assert_eq!(answer.header("allow"), allowed, "{method}");
+    }
 }
