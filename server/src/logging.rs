@@ -23,7 +23,12 @@ pub fn start(level: &str, format: LogFormat, file: Option<&Path>) -> anyhow::Res
             BoxMakeWriter::new(Mutex::new(file.with_context(|| format!("opening the log file {}", path.display()))?))
         }
     };
-    let lines = tracing_subscriber::fmt().with_env_filter(filter).with_writer(writer).with_ansi(false);
+    // Whoever read our standard error may be gone: a line that cannot be written is lost, and nothing else with it.
+    let lines = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(writer)
+        .with_ansi(false)
+        .log_internal_errors(false);
     match format {
         LogFormat::Json => lines.json().flatten_event(true).with_current_span(false).with_span_list(false).init(),
         LogFormat::Text => lines.with_target(false).init(),

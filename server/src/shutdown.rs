@@ -26,8 +26,8 @@ pub fn on_signal() -> std::io::Result<Closing> {
                 tracing::warn!("asked again: ending at once");
                 std::process::exit(INTERRUPTED);
             }
-            tracing::info!("asked to end: finishing open requests");
             closing.send_replace(true);
+            tracing::info!("asked to end: finishing open requests");
         }
     });
     Ok(heard)

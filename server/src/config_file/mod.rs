@@ -49,6 +49,13 @@ pub struct Problem {
     pub text: String,
 }
 
+impl FunctionSettings {
+    /// What `functions` says of this one; what is not named is on and asks for a token.
+    pub fn of(functions: &BTreeMap<String, Self>, name: &str) -> Self {
+        functions.get(name).copied().unwrap_or(Self { enabled: true, verify_jwt: true })
+    }
+}
+
 impl fmt::Display for Problem {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.line {

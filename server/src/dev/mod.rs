@@ -18,6 +18,8 @@ use serde::Serialize;
 
 pub use inbox::{Inbox, Mail};
 
+use crate::listen::Closing;
+
 /// The longest a caller may wait for a mail.
 const LONGEST_WAIT: Duration = Duration::from_mins(1);
 /// Our page needs no script at all.
@@ -31,6 +33,7 @@ const MAIL_POLICY: &str =
 pub struct Dev {
     inbox: Option<Arc<dyn Inbox>>,
     token: Option<String>,
+    closing: Closing,
 }
 
 #[derive(Serialize)]
@@ -39,9 +42,10 @@ struct Messages {
 }
 
 impl Dev {
-    /// `inbox`: none when mail goes to a mail server. `token` lets callers from elsewhere in.
-    pub fn new(inbox: Option<Arc<dyn Inbox>>, token: Option<String>) -> Self {
-        Self { inbox, token }
+    /// `inbox`: none when mail goes to a mail server. `token` lets callers from elsewhere in. Nobody waits for a mail once
+    /// `closing` says so.
+    pub fn new(inbox: Option<Arc<dyn Inbox>>, token: Option<String>, closing: Closing) -> Self {
+        Self { inbox, token, closing }
     }
 
     /// Answers a request below `/_dev`.
@@ -60,7 +64,7 @@ impl Dev {
         };
         let query = Query::of(&request);
         let result = match request.uri().path() {
-            "/_dev/inbox.json" => json(inbox.as_ref(), &query).await,
+            "/_dev/inbox.json" => json(inbox.as_ref(), &query, self.closing.clone()).await,
             "/_dev/inbox" | "/_dev" | "/_dev/" => listing(inbox.as_ref(), &query).await,
             "/_dev/inbox.css" => Ok(styled()),
             path => match path.strip_prefix("/_dev/inbox/") {
@@ -99,8 +103,12 @@ impl Query {
 }
 
 /// The newest first; with `wait`, as soon as there is one.
-async fn json(inbox: &dyn Inbox, query: &Query) -> anyhow::Result<Response> {
-    let messages = inbox.mails(query.to.as_deref(), query.wait).await?;
+async fn json(inbox: &dyn Inbox, query: &Query, mut closing: Closing) -> anyhow::Result<Response> {
+    let to = query.to.as_deref();
+    let messages = tokio::select! {
+        messages = inbox.mails(to, query.wait) => messages?,
+        _ = closing.wait_for(|closing| *closing) => Vec::new(),
+    };
     let body = serde_json::to_vec(&Messages { messages })?;
     Ok(response(StatusCode::OK, "application/json", POLICY, body))
 }

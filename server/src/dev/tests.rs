@@ -44,7 +44,10 @@ fn request(path: &str, peer: &str, headers: &[(&'static str, &str)]) -> Request 
 }
 
 fn dev(token: Option<&str>) -> Dev {
-    Dev::new(Some(Arc::new(Kept)), token.map(str::to_owned))
+    let (closing, heard) = tokio::sync::watch::channel(false);
+    // Open for as long as the test runs.
+    std::mem::forget(closing);
+    Dev::new(Some(Arc::new(Kept)), token.map(str::to_owned), heard)
 }
 
 async fn body(response: Response) -> String {

@@ -43,6 +43,7 @@ pub struct EmbeddedPostgres {
     address: Address,
     home: PathBuf,
     origin: String,
+    ephemeral: bool,
 }
 
 /// Why there is no database.
@@ -81,7 +82,7 @@ impl EmbeddedPostgres {
         let origin = binaries.describe();
         let plan = Plan { binaries, cluster, account, ephemeral: options.ephemeral };
         let supervisor = Supervisor::start(plan)?;
-        Ok(Self { supervisor, address, home: home.folder().to_owned(), origin })
+        Ok(Self { supervisor, address, home: home.folder().to_owned(), origin, ephemeral: options.ephemeral })
     }
 
     /// `postgresql://role:…@%2Fsocket%2Ffolder:5432/postgres`, with the password in it, which is every role's.
@@ -104,9 +105,12 @@ impl EmbeddedPostgres {
         &self.origin
     }
 
-    /// Shuts down in order and waits for the end.
+    /// Shuts down in order and waits for the end. What is thrown away is removed, wherever it lies.
     pub fn stop(&self) {
         self.supervisor.stop();
+        if self.ephemeral {
+            let _ = std::fs::remove_dir_all(&self.home);
+        }
     }
 }
 

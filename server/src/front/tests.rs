@@ -36,7 +36,7 @@ fn front() -> Arc<Front> {
         functions: see("functions"),
         shop: Shop::open(&Site { url: "", key: "", site_url: "" }),
         mails: MailFiles::new(&Entropy::from_seed(2)),
-        dev: Dev::new(None, None),
+        dev: Dev::new(None, None, tokio::sync::watch::channel(false).1),
         gateway: Gateway::new(Arc::new(keys), |token| token == "jwt.user"),
         proxies,
         entropy: Entropy::from_seed(1),

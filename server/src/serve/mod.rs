@@ -1,0 +1,114 @@
+//! `basalt serve` from start to end: folder, database, keys, settings, the services behind one door, and back again.
+
+mod services;
+mod source;
+
+use std::io::Write;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use anyhow::Context;
+use axum::extract::Request;
+use gotrue_rs::config::{Config, Listen};
+use gotrue_rs::ports::clock::{Clock, SystemClock};
+use gotrue_rs::ports::entropy::Entropy;
+use tokio::net::TcpListener;
+
+use crate::announce::{Announcement, Running};
+use crate::api_keys::{self, ApiKeys};
+use crate::cli::Project;
+use crate::data_folder::DataFolder;
+use crate::front::MailFiles;
+use crate::{gotrue, listen, logging, profiles, shutdown};
+use services::{Needs, Services};
+use source::Source;
+
+/// What the command line asks for beside the configuration.
+#[derive(Debug, Clone, Copy)]
+pub struct Wishes {
+    /// In the place of the configured port.
+    pub port: Option<u16>,
+    /// Keep nothing.
+    pub ephemeral: bool,
+    /// One line of JSON on standard output.
+    pub json: bool,
+}
+
+/// What is known before the database answers.
+struct Prepared {
+    listener: TcpListener,
+    url: String,
+    keys: Arc<ApiKeys>,
+    config: Config,
+    mails: MailFiles,
+}
+
+/// Serves until a signal ends it.
+pub async fn serve(project: Project, wishes: Wishes) -> anyhow::Result<()> {
+    let closing = shutdown::on_signal().context("listening for signals")?;
+    let entropy = Entropy::from_system();
+    let folder = if wishes.ephemeral {
+        DataFolder::throw_away(&format!("basalt-{}", entropy.base32(12)))?
+    } else {
+        DataFolder::open(&project.data)?
+    };
+    // The database takes longest to start, so everything else is done meanwhile.
+    let source = tokio::task::spawn_blocking(source::find(&project, &folder, wishes.ephemeral));
+    let prepared = prepare(&project, &folder, wishes.port, &entropy).await;
+    let source = source.await.context("starting the database")??;
+    let Prepared { listener, url, keys, mut config, mails } = prepared?;
+    let pool = source.open(&mut config).await?;
+
+    let figures = match project.file.basalt.metrics_port {
+        Some(port) => {
+            let listen = Listen { host: project.file.host().to_string(), port };
+            Some(gotrue::serve_metrics(&listen, closing.clone()).await?)
+        }
+        None => None,
+    };
+    let needs = Needs { project: &project, keys: &keys, mails, pool: pool.clone(), closing: closing.clone() };
+    let Services { front, worker } = Services::start(config, needs)?;
+    announce(&folder, &url, &keys, &source, wishes.json)?;
+    listen::serve(listener, closing, move |request: Request| Arc::clone(&front).answer(request)).await;
+
+    for task in [figures, worker].into_iter().flatten() {
+        task.await.context("ending what runs beside the requests")?;
+    }
+    Running::remove(folder.path());
+    pool.close().await;
+    tokio::task::spawn_blocking(move || source.stop()).await.context("stopping the database")?;
+    Ok(())
+}
+
+async fn prepare(
+    project: &Project,
+    folder: &DataFolder,
+    port: Option<u16>,
+    entropy: &Entropy,
+) -> anyhow::Result<Prepared> {
+    let address = SocketAddr::new(project.file.host(), port.unwrap_or_else(|| project.file.port()));
+    let listener = TcpListener::bind(address).await.with_context(|| {
+        format!(
+            "listening on {address}: is another server there? --port N takes another port, --port 0 any that is free"
+        )
+    })?;
+    let port = listener.local_addr()?.port();
+    let url = project.api_url(port);
+    let keys = api_keys::open_or_make(folder.path(), &project.given_keys(), entropy, SystemClock.now())?;
+    let mails = MailFiles::new(entropy);
+    let mails_url = format!("{}{}", project.own_url(port), mails.mount());
+    let (mut config, settings) = project.settings(&url, &mails_url, &keys)?;
+    logging::tell(&config.notices);
+    profiles::serve(&mut config.policy, &project.file.basalt);
+    Ok(Prepared { listener, url, keys: Arc::new(keys), config, mails: mails.with(settings.mails) })
+}
+
+fn announce(folder: &DataFolder, url: &str, keys: &ApiKeys, source: &Source, json: bool) -> anyhow::Result<()> {
+    let database_url = source.operators_url();
+    let announcement = Announcement::new(url, keys, Some(&database_url));
+    let text = if json { announcement.line()? } else { announcement.text("Basalt is ready.") };
+    let running = Running { url: url.to_owned(), database_url: database_url.clone() };
+    running.write(folder.path()).context("writing into the data folder")?;
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{text}").and_then(|()| out.flush()).context("writing to standard output")
+}

@@ -1,0 +1,131 @@
+//! The services of `basalt serve`: auth, functions, shop and development pages, put behind one door.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use functions_rs::functions::send_submission::limits::SubmissionLimits;
+use functions_rs::functions::send_submission::{SendSubmission, Settings};
+use functions_rs::{ApiKey, Functions, TrustedProxies};
+use gotrue_rs::app::{App, Delivery};
+use gotrue_rs::config::Config;
+use gotrue_rs::ports::clock::SystemClock;
+use gotrue_rs::ports::entropy::Entropy;
+use gotrue_rs::ports::mail::outbox::{Destination, Outbox};
+use gotrue_rs::store::outbox::Table;
+use gotrue_rules::domain::secret::Secret;
+use sqlx::PgPool;
+use tokio::task::JoinHandle;
+
+use crate::api_keys::{ApiKeys, Gateway};
+use crate::assets::{Shop, Site};
+use crate::cli::Project;
+use crate::config_file::FunctionSettings;
+use crate::dev::{Dev, Inbox};
+use crate::front::{Front, MailFiles};
+use crate::listen::Closing;
+use crate::{gotrue, outside};
+
+/// What the shop calls itself; the same word stands in `frontend/src/shared/product.ts`.
+const PRODUCT: &str = "Email Templates";
+/// The same text of the same visitor is the same submission this long.
+const REPEAT_WITHIN: Duration = Duration::from_mins(2);
+
+/// Everything that runs beside the requests.
+pub struct Services {
+    /// The door.
+    pub front: Arc<Front>,
+    /// Delivers mails until the end; none without a mail server.
+    pub worker: Option<JoinHandle<()>>,
+}
+
+/// What the services need of what was prepared.
+pub struct Needs<'a> {
+    /// The project.
+    pub project: &'a Project,
+    /// Its keys.
+    pub keys: &'a Arc<ApiKeys>,
+    /// Texts of mails from files.
+    pub mails: MailFiles,
+    /// The database, migrated.
+    pub pool: PgPool,
+    /// Tells of the end.
+    pub closing: Closing,
+}
+
+impl Services {
+    /// Builds and starts them.
+    pub fn start(config: Config, needs: Needs<'_>) -> anyhow::Result<Self> {
+        let Needs { project, keys, mails, pool, closing } = needs;
+        let entropy = Entropy::from_system();
+        let site_url = config.policy.site.site_url.clone();
+        let mail_server = outside::mail_server(&config)?;
+        let outbox = Arc::new(outbox(&pool, mail_server.is_some(), &entropy));
+        let inbox = mail_server.is_none().then(|| Arc::new(outbox.inbox()) as Arc<dyn Inbox>);
+        let worker = mail_server.map(|mail_server| {
+            let mut closing = closing.clone();
+            let stop = async move { drop(closing.wait_for(|closing| *closing).await) };
+            tokio::spawn(outbox.worker(mail_server).run(stop))
+        });
+        let app = Arc::new(gotrue::build(config, pool, Delivery::Outbox(Arc::clone(&outbox)))?);
+        let basalt = &project.file.basalt;
+        let proxies = TrustedProxies::new(basalt.trusted_proxies.iter().copied());
+        let verifying = Arc::clone(&app);
+        let verifies = move |token: &str| verifying.keys.verify(token, verifying.clock.now()).is_ok();
+        let front = Front {
+            auth: gotrue_rs::router(Arc::clone(&app)),
+            functions: functions_rs::router(functions(project, &app, keys, outbox).trusting(proxies.clone())),
+            shop: Shop::open(&Site { url: "", key: &keys.publishable_key, site_url: &site_url }),
+            mails,
+            dev: Dev::new(inbox.filter(|_| project.file.inbox_enabled()), basalt.inbox_token.clone(), closing),
+            gateway: Gateway::new(Arc::clone(keys), verifies),
+            proxies,
+            entropy,
+        };
+        Ok(Self { front: Arc::new(front), worker })
+    }
+}
+
+/// Mails are rows of the writes that ask for them; without a mail server they stay where the inbox shows them.
+fn outbox(pool: &PgPool, has_mail_server: bool, entropy: &Entropy) -> Outbox {
+    let destination = if has_mail_server { Destination::Server } else { Destination::Inbox };
+    Outbox::new(Table::new(pool.clone()), Arc::new(SystemClock), entropy.fork(), destination)
+}
+
+/// The functions that are built in, as `[functions.NAME]` wants them.
+fn functions(project: &Project, app: &Arc<App>, keys: &ApiKeys, outbox: Arc<Outbox>) -> Functions {
+    let key = |key: &str, is_secret| ApiKey { key: Secret::from(key), is_secret };
+    let known = vec![key(&keys.publishable_key, false), key(&keys.secret_key, true)];
+    let checking = Arc::clone(app);
+    let check_token = Arc::new(move |token: &str, now| checking.keys.verify(token, now).ok());
+    let verifier = Arc::new(functions_rs::Credentials::new(known, check_token));
+    let mut functions = Functions::new(verifier, app.clock.clone(), app.entropy.fork());
+
+    let wanted = project.file.functions();
+    let send_submission = FunctionSettings::of(&wanted, "send-submission");
+    if send_submission.enabled {
+        let function = SendSubmission::new(app.pool.clone(), outbox, submissions(project, app));
+        functions = functions.with(function, send_submission.verify_jwt);
+    }
+    for (name, settings) in &wanted {
+        if settings.enabled && !functions.names().any(|known| known == name) {
+            tracing::warn!(
+                "[functions.{name}] names no function of this program; functions of your own are not run yet"
+            );
+        }
+    }
+    functions
+}
+
+fn submissions(project: &Project, app: &App) -> Settings {
+    let owner = project.file.basalt.shop_owner.clone();
+    if owner.is_none() {
+        tracing::warn!("nobody is told of submissions: set [basalt.shop] owner in config.toml to an address");
+    }
+    Settings {
+        owner,
+        shop: PRODUCT.to_owned(),
+        host: app.mail_host.clone(),
+        limits: SubmissionLimits::default(),
+        repeat_within: REPEAT_WITHIN,
+    }
+}

@@ -1,0 +1,78 @@
+//! What clients meet at the door.
+
+use rustix::process::Signal;
+use serde_json::Value;
+
+use super::support::{Basalt, Scratch, run};
+
+#[tokio::test]
+async fn shop_auth_functions_and_inbox_are_on_one_port() {
+    let server = Basalt::serve(&["--ephemeral"]);
+    let get = |path: &str| server.client.get(server.url(path)).send();
+    let page = get("/").await.expect("an answer");
+    assert_eq!(page.status(), 200);
+    assert!(page.text().await.expect("a page").contains(&server.text("publishable_key")));
+    assert_eq!(get("/nothing/here").await.expect("an answer").status(), 404);
+    assert_eq!(get("/auth/v1/settings").await.expect("an answer").status(), 401);
+    assert_eq!(server.auth("/user", None).await.0, 403);
+    assert_eq!(get("/auth/v1/health").await.expect("an answer").status(), 200);
+    let function = server.client.post(server.url("/functions/v1/nothing")).send().await.expect("an answer");
+    assert_eq!(function.status(), 404);
+    let inbox = server.client.get(format!("{}.json", server.text("inbox_url"))).send().await.expect("an answer");
+    assert_eq!(inbox.json::<Value>().await.expect("JSON"), serde_json::json!({ "messages": [] }));
+    let rebound = server.client.get(server.text("inbox_url")).header("host", "attacker.example");
+    assert_eq!(rebound.send().await.expect("an answer").status(), 403);
+}
+
+#[tokio::test]
+async fn every_kind_of_key_becomes_a_token_wherever_a_client_puts_it() {
+    let server = Basalt::serve(&["--ephemeral"]);
+    let user = server.url("/auth/v1/user");
+    for key in ["secret_key", "service_role_key", "publishable_key", "anon_key"] {
+        let key_itself = server.text(key);
+        let requests = [
+            server.client.get(&user).header("apikey", &key_itself),
+            server.client.get(&user).bearer_auth(&key_itself),
+            server.client.get(format!("{user}?apikey={key_itself}")),
+        ];
+        for request in requests {
+            let answer: Value = request.send().await.expect("an answer").json().await.expect("JSON");
+            // A token of ours, and of nobody: as the auth server has it for such keys.
+            assert_eq!(answer["msg"], "invalid claim: missing sub claim", "{key}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn figures_are_on_a_port_of_their_own_when_asked_for() {
+    let scratch = Scratch::new();
+    let free = std::net::TcpListener::bind("127.0.0.1:0").and_then(|it| it.local_addr()).expect("a port").port();
+    let config = scratch.write("config.toml", &format!("[basalt]\nmetrics_port = {free}\n"));
+    let server = Basalt::serve(&["--ephemeral", "--config", &config]);
+    assert_eq!(server.auth("/health", None).await.0, 200);
+    let figures = server.client.get(format!("http://127.0.0.1:{free}/metrics")).send().await.expect("an answer");
+    let text = figures.text().await.expect("text");
+    assert!(text.contains("basalt_requests_total{area=\"auth\",status=\"2xx\"} 1"), "{text}");
+    assert_eq!(server.client.get(server.url("/metrics")).send().await.expect("an answer").status(), 404);
+}
+
+#[test]
+fn status_tells_what_was_told_at_the_start() {
+    let scratch = Scratch::new();
+    let data = scratch.path("data");
+    let before = run(&["status", "--data", &data]);
+    assert!(!before.status.success(), "nothing to tell before the first start");
+    let server = Basalt::serve(&["--data", &data]);
+    let status = || -> Value {
+        let told = run(&["status", "--json", "--data", &data]);
+        serde_json::from_slice(&told.stdout).expect("JSON")
+    };
+    let running = status();
+    assert_eq!(running["running"], true);
+    for name in ["url", "publishable_key", "secret_key", "database_url"] {
+        assert_eq!(running[name].as_str(), Some(server.text(name).as_str()), "{name}");
+    }
+    server.signal(Signal::TERM);
+    assert!(server.ends());
+    assert_eq!(status()["running"], false);
+}

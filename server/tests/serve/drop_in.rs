@@ -1,0 +1,53 @@
+//! `basalt gotrue`, configured by variables alone.
+
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use super::support::{Basalt, basalt};
+
+#[tokio::test]
+async fn the_drop_in_serves_the_auth_api_at_the_root_path() {
+    let database = Basalt::serve(&["--ephemeral"]);
+    let variables = [
+        ("GOTRUE_DB_DRIVER", "postgres".to_owned()),
+        ("DATABASE_URL", database.text("database_url")),
+        ("GOTRUE_SITE_URL", "http://localhost:3000".to_owned()),
+        ("API_EXTERNAL_URL", "http://localhost:9999".to_owned()),
+        ("GOTRUE_JWT_SECRET", database.text("jwt_secret")),
+        ("GOTRUE_API_HOST", "127.0.0.1".to_owned()),
+        ("PORT", "0".to_owned()),
+    ];
+    let migrated = basalt().args(["gotrue", "migrate"]).envs(variables.clone()).output().expect("it runs");
+    assert!(migrated.status.success(), "{}", String::from_utf8_lossy(&migrated.stderr));
+
+    let mut child = basalt().arg("gotrue").envs(variables).stderr(Stdio::piped()).spawn().expect("the program starts");
+    let lines = BufReader::new(child.stderr.take().expect("piped")).lines();
+    let address = lines
+        .map_while(Result::ok)
+        .find_map(|line| serde_json::from_str::<serde_json::Value>(&line).ok()?["address"].as_str().map(str::to_owned))
+        .expect("it says where it listens");
+    let health = database.client.get(format!("http://{address}/health")).send().await.expect("an answer");
+    assert_eq!(health.status(), 200);
+    let shop = database.client.get(format!("http://{address}/")).send().await.expect("an answer");
+    assert_eq!((shop.status().as_u16(), shop.text().await.expect("text").as_str()), (404, "404 page not found\n"));
+    kill_process(Pid::from_child(&child), Signal::TERM).expect("it lives");
+    assert!(child.wait().expect("a status").success());
+}
+
+#[test]
+fn settings_that_cannot_be_used_stop_the_start_with_name_form_and_example() {
+    let told = basalt().arg("gotrue").env_clear().env("GOTRUE_JWT_EXP", "soon").output().expect("the program starts");
+    let text = String::from_utf8_lossy(&told.stderr).into_owned();
+    assert!(!told.status.success());
+    for expected in ["GOTRUE_JWT_EXP", "\"soon\"", "Example: ", "DATABASE_URL", "GOTRUE_SITE_URL"] {
+        assert!(text.contains(expected), "{expected}: {text}");
+    }
+}
+
+#[test]
+fn the_version_is_told() {
+    let told = super::support::run(&["gotrue", "version"]);
+    assert!(String::from_utf8_lossy(&told.stdout).starts_with("basalt "));
+}

@@ -1,0 +1,50 @@
+//! The end: nothing lost, nothing left.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::path::PathBuf;
+
+use rustix::process::Signal;
+
+use super::support::{Basalt, eventually};
+
+#[test]
+fn a_request_that_is_open_when_the_end_is_asked_for_is_answered() {
+    let server = Basalt::serve(&["--ephemeral"]);
+    let address = server.text("url").trim_start_matches("http://").to_owned();
+    let body = r#"{"email":"a@example.com","password":"wrong password"}"#;
+    let (start, rest) = body.split_at(10);
+    let mut stream = TcpStream::connect(&address).expect("connected");
+    write!(
+        stream,
+        "POST /auth/v1/token?grant_type=password HTTP/1.1\r\nhost: localhost\r\napikey: {}\r\ncontent-length: {}\r\n\r\n{start}",
+        server.text("publishable_key"),
+        body.len()
+    )
+    .expect("sent");
+    // Answered by the server, so the first request has been taken as well.
+    let mut other = TcpStream::connect(&address).expect("connected");
+    write!(other, "GET /auth/v1/health HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n").expect("sent");
+    other.read_to_string(&mut String::new()).expect("answered");
+
+    server.signal(Signal::TERM);
+    eventually("no new connections are taken", || TcpStream::connect(&address).is_err());
+    stream.write_all(rest.as_bytes()).expect("still open");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("answered");
+    assert!(answer.starts_with("HTTP/1.1 400") && answer.contains("invalid_credentials"), "{answer}");
+    assert!(server.ends());
+}
+
+#[test]
+fn an_ephemeral_server_leaves_nothing_behind() {
+    let server = Basalt::serve(&["--ephemeral"]);
+    let url = server.text("database_url").replace("%2F", "/");
+    let host = url.split('@').nth(1).and_then(|rest| rest.split(':').next());
+    let sockets = host.map(PathBuf::from).expect("a folder");
+    let folder = sockets.ancestors().nth(2).expect("the data folder").to_owned();
+    assert!(folder.join("keys.json").is_file(), "{}", folder.display());
+    server.signal(Signal::INT);
+    assert!(server.ends());
+    assert!(!folder.exists());
+}

@@ -1,0 +1,8 @@
+//! The real binary with a database of its own.
+
+mod command_line;
+mod database;
+mod door;
+mod drop_in;
+mod ending;
+mod support;
