@@ -9,7 +9,7 @@ use gotrue_rules::wire::settings::SettingsJson;
 use sqlx::PgPool;
 use url::Url;
 
-use crate::journal::Journal;
+use crate::journal::{Faults, Journal};
 use crate::ports::clock::SharedClock;
 use crate::ports::entropy::Entropy;
 use crate::ports::hashing::HashingPool;
@@ -139,32 +139,40 @@ impl App {
         })
     }
 
-    /// The same application, keeping the journal of every request: for tests.
+    /// The same application, keeping the journal of every request, which these faults may strike: for tests.
     #[must_use]
-    pub fn keeping_journals(self) -> Self {
-        Self { journals: Journals::kept(), ..self }
+    pub fn keeping_journals(self, faults: Arc<dyn Faults>) -> Self {
+        Self { journals: Journals(Some(Kept { faults, journals: Mutex::default() })), ..self }
     }
 }
 
 /// The journals of requests, kept only where a test asks for them.
 #[derive(Debug, Default)]
-pub struct Journals(Option<Mutex<Vec<Arc<Journal>>>>);
+pub struct Journals(Option<Kept>);
+
+#[derive(Debug)]
+struct Kept {
+    faults: Arc<dyn Faults>,
+    journals: Mutex<Vec<Arc<Journal>>>,
+}
 
 impl Journals {
-    /// Keeps every journal from now on: for tests.
-    pub fn kept() -> Self {
-        Self(Some(Mutex::default()))
+    /// The journal of a request that begins.
+    pub fn open(&self) -> Arc<Journal> {
+        let Some(kept) = &self.0 else { return Arc::default() };
+        let journal = Arc::new(Journal::with_faults(Arc::clone(&kept.faults)));
+        kept.journals.lock().unwrap_or_else(PoisonError::into_inner).push(journal.clone());
+        journal
     }
 
-    /// Keeps a journal if journals are kept.
-    pub fn keep(&self, journal: &Arc<Journal>) {
-        if let Some(kept) = &self.0 {
-            kept.lock().unwrap_or_else(PoisonError::into_inner).push(journal.clone());
-        }
+    /// All journals kept, in the order in which the requests came.
+    pub fn all(&self) -> Vec<Arc<Journal>> {
+        let Some(kept) = &self.0 else { return Vec::new() };
+        kept.journals.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// The journal of the latest request.
     pub fn latest(&self) -> Option<Arc<Journal>> {
-        self.0.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner).last().cloned()
+        self.all().pop()
     }
 }

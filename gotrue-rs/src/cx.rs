@@ -88,8 +88,7 @@ impl Cx {
     pub fn new(app: Arc<App>, request: RequestInfo, body: RequestBody) -> Self {
         let now = app.clock.now().trunc_subsecs(6);
         let entropy = app.entropy.fork();
-        let journal = Arc::new(Journal::default());
-        app.journals.keep(&journal);
+        let journal = app.journals.open();
         Self { app, now, entropy, request, body, found: Found::default(), journal, marks: Arc::default() }
     }
 

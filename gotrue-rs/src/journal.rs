@@ -1,6 +1,8 @@
 //! What one request did, in order: guards, decisions, statements, calls. Logs and tests read it; it costs a push each.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use futures::future::BoxFuture;
 
 /// One thing that a request did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,19 +19,73 @@ pub enum Step {
     Call(&'static str),
 }
 
+/// What happens at a step where a test says so.
+pub enum Fault {
+    /// The statement is not sent and fails.
+    Fail,
+    /// The request panics.
+    Panic,
+    /// The statement is sent when this completes.
+    Wait(BoxFuture<'static, ()>),
+}
+
+/// The faults that a test has in store for requests.
+pub trait Faults: std::fmt::Debug + Send + Sync + 'static {
+    /// What is to happen at this step, which is about to be taken.
+    fn strike(&self, step: Step) -> Option<Fault>;
+}
+
+/// A step was made to fail.
+#[derive(Debug, thiserror::Error)]
+#[error("a fault struck")]
+pub struct Struck;
+
 /// The steps of one request.
 #[derive(Debug, Default)]
-pub struct Journal(Mutex<Vec<Step>>);
+pub struct Journal {
+    steps: Mutex<Vec<Step>>,
+    faults: Option<Arc<dyn Faults>>,
+}
 
 impl Journal {
+    /// A journal of a request that faults may strike: for tests.
+    pub fn with_faults(faults: Arc<dyn Faults>) -> Self {
+        Self { steps: Mutex::default(), faults: Some(faults) }
+    }
+
     /// Writes a step down.
     pub fn note(&self, step: Step) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(step);
+        self.write(step);
+        if let Some(Fault::Panic) = self.fault(step) {
+            panic!("a fault struck at {step:?}");
+        }
+    }
+
+    /// Writes down a step that is about to be taken, and that a fault may keep from being taken.
+    pub async fn reach(&self, step: Step) -> Result<(), Struck> {
+        self.write(step);
+        match self.fault(step) {
+            None => Ok(()),
+            Some(Fault::Fail) => Err(Struck),
+            Some(Fault::Panic) => panic!("a fault struck at {step:?}"),
+            Some(Fault::Wait(until)) => {
+                until.await;
+                Ok(())
+            }
+        }
+    }
+
+    fn write(&self, step: Step) {
+        self.steps.lock().unwrap_or_else(PoisonError::into_inner).push(step);
+    }
+
+    fn fault(&self, step: Step) -> Option<Fault> {
+        self.faults.as_ref()?.strike(step)
     }
 
     /// All steps so far.
     pub fn steps(&self) -> Vec<Step> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.steps.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// The names of the statements so far, without `BEGIN` and `COMMIT`.

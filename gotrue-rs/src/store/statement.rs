@@ -60,7 +60,7 @@ impl Connection {
 
     /// Opens a transaction; dropped without [`Connection::commit`] it rolls back.
     pub async fn begin(pool: &PgPool, journal: Arc<Journal>) -> Result<Self> {
-        journal.note(Step::Transaction("BEGIN"));
+        reach(&journal, Step::Transaction("BEGIN"), "begin").await?;
         let transaction = pool.begin().await?;
         Ok(Self { inner: Inner::Transaction(transaction), journal, waiting: Vec::new() })
     }
@@ -68,7 +68,7 @@ impl Connection {
     /// Commits an open transaction; nothing to do for statements that stand alone.
     pub async fn commit(self) -> Result<()> {
         if let Inner::Transaction(transaction) = self.inner {
-            self.journal.note(Step::Transaction("COMMIT"));
+            reach(&self.journal, Step::Transaction("COMMIT"), "commit").await?;
             transaction.commit().await?;
             self.waiting.iter().for_each(|waiting| waiting.notify_waiters());
         }
@@ -102,7 +102,8 @@ impl Connection {
     where
         R: for<'r> FromRow<'r, PgRow> + Send + Unpin,
     {
-        let query = sqlx::query_as_with::<Postgres, R, _>(statement.sql, self.start(statement, values)?);
+        let values = self.start(statement, values).await?;
+        let query = sqlx::query_as_with::<Postgres, R, _>(statement.sql, values);
         let row = match &mut self.inner {
             Inner::Pool(pool) => query.fetch_optional(&*pool).await,
             Inner::Transaction(open) => query.fetch_optional(&mut **open as &mut PgConnection).await,
@@ -124,7 +125,8 @@ impl Connection {
     where
         R: for<'r> FromRow<'r, PgRow> + Send + Unpin,
     {
-        let query = sqlx::query_as_with::<Postgres, R, _>(statement.sql, self.start(statement, values)?);
+        let values = self.start(statement, values).await?;
+        let query = sqlx::query_as_with::<Postgres, R, _>(statement.sql, values);
         let rows = match &mut self.inner {
             Inner::Pool(pool) => query.fetch_all(&*pool).await,
             Inner::Transaction(open) => query.fetch_all(&mut **open as &mut PgConnection).await,
@@ -134,7 +136,8 @@ impl Connection {
 
     /// No rows wanted; returns how many were written.
     pub async fn execute(&mut self, statement: &Statement, values: Values) -> Result<u64> {
-        let query = sqlx::query_with::<Postgres, _>(statement.sql, self.start(statement, values)?);
+        let values = self.start(statement, values).await?;
+        let query = sqlx::query_with::<Postgres, _>(statement.sql, values);
         let done = match &mut self.inner {
             Inner::Pool(pool) => query.execute(&*pool).await,
             Inner::Transaction(open) => query.execute(&mut **open as &mut PgConnection).await,
@@ -142,8 +145,13 @@ impl Connection {
         done.map(|done| done.rows_affected()).map_err(|cause| Error::in_statement(statement.name, cause))
     }
 
-    fn start(&self, statement: &Statement, values: Values) -> Result<PgArguments> {
-        self.journal.note(Step::Statement(statement.name));
+    async fn start(&self, statement: &Statement, values: Values) -> Result<PgArguments> {
+        reach(&self.journal, Step::Statement(statement.name), statement.name).await?;
         values.map_err(|cause| Error::in_statement(statement.name, sqlx::Error::Encode(cause)))
     }
+}
+
+async fn reach(journal: &Journal, step: Step, name: &'static str) -> Result<()> {
+    let reached = journal.reach(step).await;
+    reached.map_err(|struck| Error::in_statement(name, sqlx::Error::Io(std::io::Error::other(struck))))
 }

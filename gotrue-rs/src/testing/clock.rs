@@ -1,7 +1,7 @@
-//! A clock that stands still until a test moves it.
+//! A clock that stands still until a test moves it, or lets it run.
 
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use chrono::{DateTime, TimeDelta, Utc};
 use futures::future::BoxFuture;
@@ -12,29 +12,50 @@ use crate::ports::clock::Clock;
 /// A clock in a test's hand.
 #[derive(Debug, Clone)]
 pub struct FakeClock {
-    moment: Arc<Mutex<DateTime<Utc>>>,
+    face: Arc<Mutex<Face>>,
     moved: watch::Sender<()>,
+}
+
+#[derive(Debug)]
+struct Face {
+    moment: DateTime<Utc>,
+    /// Since when time passes by itself.
+    running: Option<Instant>,
 }
 
 impl FakeClock {
     /// A clock that shows this moment.
     pub fn at(moment: DateTime<Utc>) -> Self {
-        Self { moment: Arc::new(Mutex::new(moment)), moved: watch::Sender::new(()) }
+        Self { face: Arc::new(Mutex::new(Face { moment, running: None })), moved: watch::Sender::new(()) }
     }
 
     /// Lets that much time pass at once; who sleeps for less wakes up.
     pub fn advance(&self, by: TimeDelta) {
-        *self.moment.lock().unwrap_or_else(PoisonError::into_inner) += by;
+        self.face.lock().unwrap_or_else(PoisonError::into_inner).moment += by;
         self.moved.send_replace(());
+    }
+
+    /// From now on time passes by itself, as it does outside: for requests that wait for each other.
+    pub fn run(&self) {
+        self.face.lock().unwrap_or_else(PoisonError::into_inner).running.get_or_insert_with(Instant::now);
+    }
+
+    fn is_running(&self) -> bool {
+        self.face.lock().unwrap_or_else(PoisonError::into_inner).running.is_some()
     }
 }
 
 impl Clock for FakeClock {
     fn now(&self) -> DateTime<Utc> {
-        *self.moment.lock().unwrap_or_else(PoisonError::into_inner)
+        let face = self.face.lock().unwrap_or_else(PoisonError::into_inner);
+        let passed = face.running.map(|since| since.elapsed()).unwrap_or_default();
+        face.moment + TimeDelta::from_std(passed).unwrap_or_default()
     }
 
     fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()> {
+        if self.is_running() {
+            return Box::pin(tokio::time::sleep(duration));
+        }
         let clock = self.clone();
         let end = self.now() + TimeDelta::from_std(duration).unwrap_or(TimeDelta::MAX);
         Box::pin(async move {

@@ -4,12 +4,16 @@
 mod answer;
 mod clock;
 mod database;
+mod faults;
 mod mailbox;
+mod people;
 mod postgres;
 mod world;
 
 pub use answer::Answer;
 pub use clock::FakeClock;
 pub use database::TestDatabase;
+pub use faults::{FaultPlan, Gate};
 pub use mailbox::Mailbox;
-pub use world::{World, WorldBuilder};
+pub use people::{PASSWORD, Person};
+pub use world::{SECRET, World, WorldBuilder};

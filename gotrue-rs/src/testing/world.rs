@@ -7,7 +7,7 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::extract::ConnectInfo;
 use chrono::{DateTime, TimeDelta, TimeZone, Utc};
-use gotrue_rules::domain::policy::{PasswordHash, Policy};
+use gotrue_rules::domain::policy::{LimitKey, PasswordHash, Policy};
 use gotrue_rules::domain::secret::Secret;
 use http::{Method, Request};
 use http_body_util::{BodyExt, Collected};
@@ -17,6 +17,7 @@ use tower::ServiceExt;
 use super::answer::Answer;
 use super::clock::FakeClock;
 use super::database::TestDatabase;
+use super::faults::FaultPlan;
 use super::mailbox::Mailbox;
 use crate::app::{App, Delivery, Ports};
 use crate::journal::Journal;
@@ -38,6 +39,8 @@ pub struct World {
     pub clock: FakeClock,
     /// The mails sent.
     pub mailbox: Arc<Mailbox>,
+    /// What is to go wrong.
+    pub faults: Arc<FaultPlan>,
     /// The application.
     pub app: Arc<App>,
     router: axum::Router,
@@ -48,6 +51,7 @@ pub struct World {
 pub struct WorldBuilder {
     policy: Policy,
     jwks: Vec<Map<String, Value>>,
+    hashing: Option<Arc<HashingPool>>,
 }
 
 impl World {
@@ -58,7 +62,7 @@ impl World {
 
     /// A world that differs.
     pub fn builder() -> WorldBuilder {
-        WorldBuilder { policy: usual_policy(), jwks: Vec::new() }
+        WorldBuilder { policy: usual_policy(), jwks: Vec::new(), hashing: None }
     }
 
     /// The usual world with its policy changed.
@@ -68,8 +72,12 @@ impl World {
 
     /// Sends a request as a client would.
     pub async fn send(&self, request: Request<Body>) -> Answer {
-        let mut request = request;
-        request.extensions_mut().insert(ConnectInfo(SocketAddr::new(self.peer, 40_000)));
+        self.send_from(self.peer, request).await
+    }
+
+    /// Sends a request as a client at another address would.
+    pub async fn send_from(&self, peer: IpAddr, mut request: Request<Body>) -> Answer {
+        request.extensions_mut().insert(ConnectInfo(SocketAddr::new(peer, 40_000)));
         let response = self.router.clone().oneshot(request).await.unwrap_or_else(|never| match never {});
         let (parts, body) = response.into_parts();
         let body = body.collect().await.map(Collected::to_bytes).unwrap_or_default();
@@ -78,12 +86,12 @@ impl World {
 
     /// A request with headers and perhaps a JSON body.
     pub async fn request(&self, method: Method, path: &str, headers: &[(&str, &str)], body: Option<Value>) -> Answer {
-        let mut request = Request::builder().method(method).uri(path);
-        for (name, value) in headers {
-            request = request.header(*name, *value);
-        }
-        let body = body.map_or_else(Body::empty, |json| Body::from(json.to_string()));
-        self.send(request.body(body).expect("the test's request is well-formed")).await
+        self.send(composed(method, path, headers, body)).await
+    }
+
+    /// A request by a client at another address.
+    pub async fn post_from(&self, peer: IpAddr, path: &str, headers: &[(&str, &str)], body: Value) -> Answer {
+        self.send_from(peer, composed(Method::POST, path, headers, Some(body))).await
     }
 
     /// `GET` without a token.
@@ -135,6 +143,23 @@ impl WorldBuilder {
         self
     }
 
+    /// Decides what `basalt serve` decides (`server/src/profiles.rs`): today's hashes, limits by the peer's address.
+    #[must_use]
+    pub fn as_served(self) -> Self {
+        self.policy(|policy| {
+            policy.password.hash = PasswordHash::Argon2id;
+            policy.password.rehash_after_sign_in = true;
+            policy.limits.key = LimitKey::Peer { trusted_proxies: Vec::new() };
+        })
+    }
+
+    /// Hashes passwords on threads of its own, with a queue of that length.
+    #[must_use]
+    pub fn hashing(mut self, threads: usize, queue: usize) -> Self {
+        self.hashing = Some(Arc::new(HashingPool::start(threads, queue).expect("threads can be started")));
+        self
+    }
+
     /// Signs with these JSON Web Keys.
     #[must_use]
     pub fn keys(mut self, jwks: Vec<Map<String, Value>>) -> Self {
@@ -152,17 +177,27 @@ impl WorldBuilder {
             pool: database.pool().await,
             clock: shared,
             entropy: Entropy::from_seed(7),
-            hashing: hashing(),
+            hashing: self.hashing.unwrap_or_else(hashing),
             delivery: Delivery::AtOnce(mailbox.clone()),
             http: Arc::new(HttpClient::new(Outbound::default())),
         };
         let secret = Secret::new(SECRET);
         let keys = KeySettings { jwks: &self.jwks, secret: &secret, key_id: "", valid_methods: None };
-        let app =
-            Arc::new(App::build(self.policy, keys, ports).expect("the usual policy can be used").keeping_journals());
+        let faults = Arc::new(FaultPlan::default());
+        let app = App::build(self.policy, keys, ports).expect("the usual policy can be used");
+        let app = Arc::new(app.keeping_journals(faults.clone()));
         let router = crate::router(app.clone());
-        World { database, clock, mailbox, app, router, peer: IpAddr::V4(Ipv4Addr::LOCALHOST) }
+        World { database, clock, mailbox, faults, app, router, peer: IpAddr::V4(Ipv4Addr::LOCALHOST) }
     }
+}
+
+fn composed(method: Method, path: &str, headers: &[(&str, &str)], body: Option<Value>) -> Request<Body> {
+    let mut request = Request::builder().method(method).uri(path);
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    let body = body.map_or_else(Body::empty, |json| Body::from(json.to_string()));
+    request.body(body).expect("the test's request is well-formed")
 }
 
 /// One pool of hashing threads for all worlds: it keeps no state between two hashes.

@@ -1,0 +1,104 @@
+//! Faults in a test's hand: what is to happen at the n-th step of a name.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use futures::FutureExt;
+use tokio::sync::watch;
+
+use crate::journal::{Fault, Faults, Step};
+
+/// The faults that are planned. Each strikes once.
+#[derive(Debug, Default)]
+pub struct FaultPlan(Mutex<Vec<Planned>>);
+
+#[derive(Debug)]
+struct Planned {
+    name: &'static str,
+    /// How many steps of that name go by before it strikes.
+    skipped: usize,
+    kind: Kind,
+}
+
+#[derive(Debug)]
+enum Kind {
+    Fail,
+    Panic,
+    Wait(Arc<Gate>),
+}
+
+impl FaultPlan {
+    /// The `n`-th step of that name from now on (1: the next) fails.
+    pub fn fail(&self, name: &'static str, n: usize) {
+        self.plan(name, n, Kind::Fail);
+    }
+
+    /// The request that comes to the `n`-th step of that name from now on panics.
+    pub fn panic(&self, name: &'static str, n: usize) {
+        self.plan(name, n, Kind::Panic);
+    }
+
+    /// The `n`-th step of that name from now on waits at the gate.
+    pub fn wait(&self, name: &'static str, n: usize) -> Arc<Gate> {
+        let gate = Arc::new(Gate::default());
+        self.plan(name, n, Kind::Wait(gate.clone()));
+        gate
+    }
+
+    fn plan(&self, name: &'static str, n: usize, kind: Kind) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(Planned { name, skipped: n.max(1) - 1, kind });
+    }
+}
+
+impl Faults for FaultPlan {
+    fn strike(&self, step: Step) -> Option<Fault> {
+        let (Step::Statement(name)
+        | Step::Transaction(name)
+        | Step::Call(name)
+        | Step::Guard(name)
+        | Step::Decision(name)) = step;
+        let mut plan = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut struck = None;
+        for (at, planned) in plan.iter_mut().enumerate().filter(|(_, planned)| planned.name == name) {
+            match planned.skipped.checked_sub(1) {
+                Some(left) => planned.skipped = left,
+                None => struck = struck.or(Some(at)),
+            }
+        }
+        let planned = plan.remove(struck?);
+        Some(match planned.kind {
+            Kind::Fail => Fault::Fail,
+            Kind::Panic => Fault::Panic,
+            Kind::Wait(gate) => Fault::Wait(async move { gate.pass().await }.boxed()),
+        })
+    }
+}
+
+/// A place where a request waits until the test opens it.
+#[derive(Debug)]
+pub struct Gate {
+    is_open: watch::Sender<bool>,
+    is_reached: watch::Sender<bool>,
+}
+
+impl Default for Gate {
+    fn default() -> Self {
+        Self { is_open: watch::Sender::new(false), is_reached: watch::Sender::new(false) }
+    }
+}
+
+impl Gate {
+    /// Lets the request go on.
+    pub fn open(&self) {
+        self.is_open.send_replace(true);
+    }
+
+    /// Completes when a request stands at the gate.
+    pub async fn reached(&self) {
+        let _ = self.is_reached.subscribe().wait_for(|it| *it).await;
+    }
+
+    async fn pass(&self) {
+        self.is_reached.send_replace(true);
+        let _ = self.is_open.subscribe().wait_for(|it| *it).await;
+    }
+}
