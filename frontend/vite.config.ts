@@ -24,7 +24,7 @@ export default defineConfig({
   },
   test: {
     environment: "happy-dom",
-    include: ["src/**/*.test.{ts,tsx}"],
+    include: ["src/**/*.test.{ts,tsx}", "emails/*.test.ts"],
     setupFiles: ["src/test-setup.ts"],
   },
 });

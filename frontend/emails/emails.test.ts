@@ -1,0 +1,175 @@
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { EMAILS } from "./list.mjs";
+
+const HERE = import.meta.dirname;
+const LIMIT = 100_000;
+
+const folders = readdirSync(HERE, { withFileTypes: true })
+  .filter((entry) => entry.isDirectory())
+  .map((entry) => entry.name);
+
+function read(folder: string, file: string): string {
+  return readFileSync(join(HERE, folder, file), "utf8");
+}
+
+/** The mail as a browser reads it; the conditional comments of Outlook are comments. */
+function parse(html: string): Document {
+  return new DOMParser().parseFromString(html, "text/html");
+}
+
+function all(root: Document | Element, selector: string): Element[] {
+  return [...root.querySelectorAll(selector)];
+}
+
+function text(element: Element | null): string {
+  return (element?.textContent ?? "").replace(/(?:\s|\u034f)+/g, " ").trim();
+}
+
+/** The filled button: where the mail wants its reader to go. */
+function mainLink(page: Document): string | null | undefined {
+  return page
+    .querySelector("td[bgcolor] > a[style*='display'], td a[href*='answer=']")
+    ?.getAttribute("href");
+}
+
+describe("the folders", () => {
+  it("are the products 1 to 12, once each", () => {
+    expect(folders.map((name) => Number(name.slice(0, 2))).sort((a, b) => a - b)).toEqual(
+      Array.from({ length: 12 }, (_, index) => index + 1),
+    );
+  });
+
+  it("are those of the list", () => {
+    expect(EMAILS.map(({ folder }) => folder)).toEqual([...folders].sort());
+    for (const { id, folder } of EMAILS) expect(Number(folder.slice(0, 2))).toBe(id);
+  });
+
+  it("have twelve different pictures to describe", () => {
+    expect(new Set(EMAILS.map(({ alt }) => alt)).size).toBe(12);
+  });
+});
+
+describe.each(folders)("%s", (folder) => {
+  const html = read(folder, "index.html");
+  const plain = read(folder, "index.txt");
+  const page = parse(html);
+
+  it("is smaller than a mailbox clips at", () => {
+    expect(statSync(join(HERE, folder, "index.html")).size).toBeLessThan(LIMIT);
+  });
+
+  it("states its language and title", () => {
+    expect(page.documentElement.getAttribute("lang")).toBe("en");
+    expect(text(page.querySelector("title")).length).toBeGreaterThan(15);
+    expect(page.querySelector("[role=article]")?.getAttribute("lang")).toBe("en");
+  });
+
+  it("opens with a hidden pre-header that fits the list of a mailbox", () => {
+    const first = page.body.firstElementChild;
+    expect(first?.getAttribute("style")).toMatch(/display:none/);
+    expect(first?.getAttribute("style")).toMatch(/mso-hide:all/);
+    expect(text(first).length).toBeGreaterThan(40);
+    expect(text(first).length).toBeLessThan(140);
+  });
+
+  it("is laid out in tables that say so", () => {
+    const tables = all(page, "table");
+    expect(tables.length).toBeGreaterThan(3);
+    for (const table of tables) expect(table.getAttribute("role")).toBe("presentation");
+    expect(html).toContain("max-width:600px");
+    expect(html).toMatch(/<!--\[if mso\]><table role="presentation" width="600"/);
+    expect(all(page, "div").length).toBeLessThanOrEqual(2);
+    expect(html).not.toMatch(/display:\s*(flex|grid)|position:\s*(absolute|fixed)/);
+  });
+
+  it("has one heading of the first level and no empty one", () => {
+    expect(all(page, "h1")).toHaveLength(1);
+    for (const heading of all(page, "h1, h2, h3")) expect(text(heading)).not.toBe("");
+  });
+
+  it("names every picture or hides it from readers", () => {
+    for (const image of all(page, "img")) expect(image.getAttribute("alt")).not.toBeNull();
+    const drawings = all(page, "svg");
+    for (const drawing of drawings) {
+      if (drawing.getAttribute("aria-hidden") === "true") continue;
+      expect(drawing.getAttribute("role")).toBe("img");
+      const title = page.getElementById(drawing.getAttribute("aria-labelledby") ?? "");
+      expect(text(title).length).toBeGreaterThan(10);
+    }
+  });
+
+  it("uses no identifier twice", () => {
+    const ids = all(page, "[id]").map((element) => element.id);
+    expect(new Set(ids).size).toBe(ids.length);
+  });
+
+  it("keeps drawings away from Outlook, which cannot show them", () => {
+    const shown = html.match(/<!--\[if !mso\]><!-->\s*<svg/g) ?? [];
+    expect(shown).toHaveLength(all(page, "svg").length);
+  });
+
+  it("runs nothing", () => {
+    expect(html).not.toMatch(/<script|<iframe|<object|<embed|<form|javascript:|\son\w+\s*=/i);
+  });
+
+  it("loads nothing from anywhere", () => {
+    expect(html).not.toMatch(/@import|@font-face|<link\b|\ssrcset=/i);
+    for (const [, address] of html.matchAll(/url\(\s*["']?([^"')]*)/g)) {
+      expect(address).toMatch(/^(#|data:)/);
+    }
+    for (const element of all(page, "[src], [background]")) {
+      expect(element.getAttribute("src") ?? element.getAttribute("background")).toMatch(/^data:/);
+    }
+    for (const [, address] of html.matchAll(/<use[^>]*\shref="([^"]*)"/g)) {
+      expect(address).toMatch(/^#/);
+    }
+  });
+
+  it("links absolutely, over https, to names that cannot be anybody's", () => {
+    const links = all(page, "a");
+    expect(links.length).toBeGreaterThan(2);
+    for (const link of links) {
+      const address = new URL(link.getAttribute("href") ?? "");
+      expect(address.protocol).toBe("https:");
+      expect(address.hostname).toMatch(/\.example\.com$/);
+      expect(text(link)).not.toBe("");
+    }
+  });
+
+  it("has styles for dark mailboxes, Outlook's included, and for small screens", () => {
+    expect(html).toContain('name="color-scheme" content="light dark"');
+    expect(html).toContain("@media (prefers-color-scheme: dark)");
+    expect(html).toContain("[data-ogsc]");
+    expect(html).toContain("[data-ogsb]");
+    expect(html).toContain("@media (max-width: 599px)");
+  });
+
+  it("styles only classes it has", () => {
+    const used = new Set(
+      all(page, "[class]").flatMap((element) => (element.getAttribute("class") ?? "").split(/\s+/)),
+    );
+    const css = text(page.querySelector("style"));
+    for (const [, name] of css.matchAll(/\.([a-z][\w-]*)/g)) expect(used).toContain(name);
+  });
+
+  it("has a plain-text part with its main link and lines that fit", () => {
+    const link = mainLink(page) ?? page.querySelector("a")?.getAttribute("href");
+    expect(plain).toContain(link);
+    expect(plain).not.toMatch(/<[a-z]|&[a-z]+;/i);
+    for (const line of plain.split("\n")) {
+      if (!line.includes("https://")) expect(line.length).toBeLessThanOrEqual(72);
+    }
+  });
+
+  it("says in plain text only what the mail says too", () => {
+    const links = new Set(all(page, "a").map((link) => link.getAttribute("href")));
+    for (const [address] of plain.matchAll(/https:\/\/\S+/g)) expect(links).toContain(address);
+  });
+
+  it("is written for a reader", () => {
+    expect(text(page.body)).not.toMatch(/lorem|ipsum|placeholder|todo|your name here/i);
+    expect(text(page.body).length).toBeGreaterThan(400);
+  });
+});

@@ -1,0 +1,149 @@
+// The e-mails name only faces that mail programs find on the reader's machine (see README.md). A build machine has
+// none of them, so the previews are drawn with the open face nearest in design to the first name of each stack.
+// Nothing here reaches the e-mails themselves.
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const MODULES = join(dirname(fileURLToPath(import.meta.url)), "..", "node_modules");
+
+/** One row per file: the family as the e-mails spell it, the package, the file's stem, the weights and the style. */
+const FACES = [
+  ["Georgia", "@fontsource-variable/gelasio", "gelasio-latin-wght-normal", "400 700", "normal"],
+  ["Georgia", "@fontsource-variable/gelasio", "gelasio-latin-wght-italic", "400 700", "italic"],
+  [
+    "Big Caslon",
+    "@fontsource/libre-caslon-display",
+    "libre-caslon-display-latin-400-normal",
+    "400",
+    "normal",
+  ],
+  ["Futura", "@fontsource-variable/jost", "jost-latin-wght-normal", "100 900", "normal"],
+  [
+    "Cooper Black",
+    "@fontsource-variable/fraunces",
+    "fraunces-latin-full-normal",
+    "100 900",
+    "normal",
+  ],
+  ["Avenir Next", "@fontsource-variable/figtree", "figtree-latin-wght-normal", "300 900", "normal"],
+  ["Avenir Next", "@fontsource-variable/figtree", "figtree-latin-wght-italic", "300 900", "italic"],
+  [
+    "Helvetica Neue",
+    "@fontsource-variable/inter-tight",
+    "inter-tight-latin-wght-normal",
+    "100 900",
+    "normal",
+  ],
+  [
+    "Didot",
+    "@fontsource-variable/bodoni-moda",
+    "bodoni-moda-latin-opsz-normal",
+    "400 900",
+    "normal",
+  ],
+  [
+    "Didot",
+    "@fontsource-variable/bodoni-moda",
+    "bodoni-moda-latin-opsz-italic",
+    "400 900",
+    "italic",
+  ],
+  ["Gill Sans", "@fontsource-variable/cabin", "cabin-latin-wght-normal", "400 700", "normal"],
+  ["Gill Sans", "@fontsource-variable/cabin", "cabin-latin-wght-italic", "400 700", "italic"],
+  ["Courier New", "@fontsource/courier-prime", "courier-prime-latin-400-normal", "400", "normal"],
+  ["Courier New", "@fontsource/courier-prime", "courier-prime-latin-700-normal", "700", "normal"],
+  [
+    "Garamond",
+    "@fontsource-variable/cormorant-garamond",
+    "cormorant-garamond-latin-wght-normal",
+    "300 700",
+    "normal",
+  ],
+  [
+    "Garamond",
+    "@fontsource-variable/cormorant-garamond",
+    "cormorant-garamond-latin-wght-italic",
+    "300 700",
+    "italic",
+  ],
+  [
+    "Charter",
+    "@fontsource-variable/source-serif-4",
+    "source-serif-4-latin-opsz-normal",
+    "200 900",
+    "normal",
+  ],
+  [
+    "Charter",
+    "@fontsource-variable/source-serif-4",
+    "source-serif-4-latin-opsz-italic",
+    "200 900",
+    "italic",
+  ],
+  ["Arial", "@fontsource-variable/arimo", "arimo-latin-wght-normal", "400 700", "normal"],
+  [
+    "Arial Black",
+    "@fontsource-variable/archivo",
+    "archivo-latin-standard-normal",
+    "100 900",
+    "normal",
+    "62% 125%",
+  ],
+  [
+    "Impact",
+    "@fontsource-variable/archivo",
+    "archivo-latin-standard-normal",
+    "100 900",
+    "normal",
+    "62% 125%",
+  ],
+  [
+    "Baskerville",
+    "@fontsource-variable/baskervville",
+    "baskervville-latin-wght-normal",
+    "400 700",
+    "normal",
+  ],
+  [
+    "Baskerville",
+    "@fontsource-variable/baskervville",
+    "baskervville-latin-wght-italic",
+    "400 700",
+    "italic",
+  ],
+  ["Optima", "@fontsource/marcellus", "marcellus-latin-400-normal", "400", "normal"],
+  [
+    "Hoefler Text",
+    "@fontsource-variable/eb-garamond",
+    "eb-garamond-latin-wght-normal",
+    "400 800",
+    "normal",
+  ],
+  [
+    "Hoefler Text",
+    "@fontsource-variable/eb-garamond",
+    "eb-garamond-latin-wght-italic",
+    "400 800",
+    "italic",
+  ],
+];
+
+/** The font files that are not installed, as paths; empty when previews can be drawn. */
+export function missingFonts() {
+  return FACES.map(fontPath).filter((path) => !existsSync(path));
+}
+
+/** The `@font-face` rules to inject into a page before it is pictured, the files as data URIs. */
+export function fontFaces() {
+  return FACES.map((face) => {
+    const [family, , , weight, style, stretch] = face;
+    const data = readFileSync(fontPath(face)).toString("base64");
+    const width = stretch ? `font-stretch:${stretch};` : "";
+    return `@font-face{font-family:"${family}";font-style:${style};font-weight:${weight};${width}src:url(data:font/woff2;base64,${data}) format("woff2")}`;
+  }).join("\n");
+}
+
+function fontPath([, pkg, stem]) {
+  return join(MODULES, pkg, "files", `${stem}.woff2`);
+}

@@ -1,0 +1,63 @@
+/** The twelve e-mails: the product's number, the folder, and what its picture shows (the `alt` of the shop). */
+export const EMAILS = [
+  {
+    id: 1,
+    folder: "01-professional-newsletter",
+    alt: "Newsletter on cream paper: a large masthead, an engraved lighthouse before a red sun, and the lead story beneath it.",
+  },
+  {
+    id: 2,
+    folder: "02-product-promotion",
+    alt: "Vermilion launch poster: a black reading lamp throws a cone of warm light on a pear and two books.",
+  },
+  {
+    id: 3,
+    folder: "03-welcome-series",
+    alt: "Welcome letter: a greeting by name in heavy green letters over a kitchen garden at sunrise, then three numbered steps.",
+  },
+  {
+    id: 4,
+    folder: "04-company-announcement",
+    alt: "Announcement in black on white with a cobalt picture of two bridge halves meeting, then a signed letter beside the key facts.",
+  },
+  {
+    id: 5,
+    folder: "05-event-invitation",
+    alt: "Night-blue invitation in slanting Didot: star trails turn above an observatory, then the date, the agenda and a map.",
+  },
+  {
+    id: 6,
+    folder: "06-order-confirmation",
+    alt: "Order confirmation the colour of clay: jug, bowl and mugs on a shelf above a paper slip with items and totals.",
+  },
+  {
+    id: 7,
+    folder: "07-survey-and-feedback",
+    alt: "Yellow survey asking how you slept, with five faces to tap from wide awake to fast asleep and a sleeping carriage beneath.",
+  },
+  {
+    id: 8,
+    folder: "08-holiday-greetings",
+    alt: "Dark green holiday card: a red house in the snow inside an arch of leaves, berries and two birds, with a greeting in gold.",
+  },
+  {
+    id: 9,
+    folder: "09-executive-report",
+    alt: "One-page report on pale green: a headline, a bar chart of twelve months with the last bar in orange, and four key figures.",
+  },
+  {
+    id: 10,
+    folder: "10-quarterly-update",
+    alt: "Quarterly update: a huge lime Q3 and a rising sun on black, then four blocks of colour with a large figure each.",
+  },
+  {
+    id: 11,
+    folder: "11-policy-notification",
+    alt: "Policy notice on blue-grey: the date of effect set large, then a ruled white sheet with clauses struck out and replaced.",
+  },
+  {
+    id: 12,
+    folder: "12-board-meeting-invitation",
+    alt: "Board invitation: an ivory card with a double gold rule on burgundy beneath an engraved rosette with an oak.",
+  },
+];

@@ -1,0 +1,154 @@
+// Pictures every e-mail with Chromium, writes AVIF and WebP files and their index into src/previews, and proofs on
+// request. The same machine writes the same bytes twice: fonts come from packages, nothing is fetched, no clock is read.
+//   npm run emails:render                    all twelve
+//   npm run emails:render -- --proof DIR     PNG proofs only: 600 and 390 px, light and dark
+//   … --only 3,8                             some of them (the index is written when all are)
+import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { parseArgs } from "node:util";
+import { chromium } from "playwright-core";
+import sharp from "sharp";
+import { fontFaces, missingFonts } from "./fonts.mjs";
+import { EMAILS } from "./list.mjs";
+import { previewIndex } from "./preview-index.mjs";
+
+const HERE = dirname(fileURLToPath(import.meta.url));
+const PREVIEWS = join(HERE, "..", "src", "previews");
+const DESKTOP = 600;
+const PHONE = 390;
+
+/** What is written for each e-mail. A card is the top of the mail in 4:5, the detail is the whole of it. */
+const PICTURES = {
+  card: { ratio: 5 / 4, avif: [360, 720, 1080], webp: [720], quality: { avif: 50, webp: 78 } },
+  detail: { ratio: undefined, avif: [720, 1440], webp: [960], quality: { avif: 50, webp: 76 } },
+};
+
+sharp.concurrency(1);
+sharp.cache(false);
+
+const { values: options } = parseArgs({
+  options: { only: { type: "string" }, proof: { type: "string" } },
+});
+const only = options.only?.split(",").map(Number);
+const emails = EMAILS.filter(({ id }) => !only || only.includes(id));
+
+const missing = missingFonts();
+if (missing.length > 0) {
+  fail(`These font files are missing: run "npm install" in frontend/.\n  ${missing.join("\n  ")}`);
+}
+const fonts = fontFaces();
+const browser = await launch();
+try {
+  if (options.proof) await writeProofs(options.proof);
+  else await writePreviews();
+} finally {
+  await browser.close();
+}
+
+async function launch() {
+  const executablePath = process.env.CHROMIUM_BIN ?? process.env.CHROMIUM ?? "/usr/bin/chromium";
+  if (!existsSync(executablePath)) {
+    fail(
+      `No Chromium at ${executablePath}: install it (Debian: apt install chromium) or set CHROMIUM_BIN.`,
+    );
+  }
+  return chromium.launch({
+    executablePath,
+    args: [
+      "--no-sandbox",
+      "--disable-gpu",
+      "--disable-dev-shm-usage",
+      "--disable-lcd-text",
+      "--font-render-hinting=none",
+      "--force-color-profile=srgb",
+      "--hide-scrollbars",
+    ],
+  });
+}
+
+/** The e-mail as it looks at a width, with the fonts in place; the caller closes the page. */
+async function open(email, { width, scale, dark = false }) {
+  const page = await browser.newPage({
+    viewport: { width, height: Math.round(width * PICTURES.card.ratio) },
+    deviceScaleFactor: scale,
+    colorScheme: dark ? "dark" : "light",
+    reducedMotion: "reduce",
+    offline: true,
+  });
+  await page.goto(pathToFileURL(join(HERE, email.folder, "index.html")).href);
+  await page.addStyleTag({ content: fonts });
+  await page.evaluate(() => Promise.all([...document.fonts].map((face) => face.load())));
+  const needed = await page.evaluate(() => document.documentElement.scrollWidth);
+  if (needed > width) fail(`${email.folder} is ${needed} px wide in a window of ${width} px.`);
+  return page;
+}
+
+async function writeProofs(folder) {
+  mkdirSync(folder, { recursive: true });
+  for (const email of emails) {
+    for (const width of [DESKTOP, PHONE]) {
+      for (const dark of [false, true]) {
+        const page = await open(email, { width, scale: 2, dark });
+        const name = `${email.folder}-${width}-${dark ? "dark" : "light"}.png`;
+        await page.screenshot({ path: join(folder, name), fullPage: true });
+        await page.close();
+      }
+    }
+  }
+}
+
+async function writePreviews() {
+  mkdirSync(PREVIEWS, { recursive: true });
+  if (!only) {
+    for (const file of readdirSync(PREVIEWS)) {
+      if (/\.(avif|webp)$/.test(file)) rmSync(join(PREVIEWS, file));
+    }
+  }
+  const written = [];
+  for (const email of emails) {
+    written.push({ ...email, ...(await writePictures(email)) });
+    console.info(email.folder);
+  }
+  if (!only) writeFileSync(join(PREVIEWS, "index.ts"), previewIndex(written));
+}
+
+async function writePictures(email) {
+  const widest = Math.max(
+    ...Object.values(PICTURES).flatMap(({ avif, webp }) => [...avif, ...webp]),
+  );
+  const page = await open(email, { width: DESKTOP, scale: widest / DESKTOP });
+  const result = {};
+  for (const [kind, recipe] of Object.entries(PICTURES)) {
+    const shot = await page.screenshot({ fullPage: recipe.ratio === undefined });
+    result[kind] = await encode(email, kind, recipe, shot);
+  }
+  await page.close();
+  return result;
+}
+
+/** Writes one picture in all its sizes and tells the size of the largest, for `width` and `height` in the page. */
+async function encode(email, kind, recipe, shot) {
+  const files = { avif: [], webp: [] };
+  let size = { width: 0, height: 0 };
+  for (const format of ["avif", "webp"]) {
+    for (const width of recipe[format]) {
+      const file = `${String(email.id).padStart(2, "0")}-${kind}-${width}.${format}`;
+      const quality = recipe.quality[format];
+      const picture = sharp(shot).removeAlpha().resize({ width, kernel: "lanczos3" });
+      const encoded =
+        format === "avif"
+          ? picture.avif({ quality, effort: 4, chromaSubsampling: "4:4:4" })
+          : picture.webp({ quality, effort: 6, smartSubsample: true });
+      const info = await encoded.toFile(join(PREVIEWS, file));
+      if (info.width > size.width) size = { width: info.width, height: info.height };
+      files[format].push({ file, width });
+    }
+  }
+  return { ...files, ...size };
+}
+
+function fail(message) {
+  console.error(message);
+  process.exit(1);
+}
