@@ -9,7 +9,7 @@ export default defineConfig({
   forbidOnly: Boolean(process.env.CI),
   reporter: [["list"]],
   projects: [
-    { name: "screens", testIgnore: "performance.spec.ts" },
+    { name: "screens", testMatch: "*.spec.ts", testIgnore: "performance.spec.ts" },
     // Alone, so that no other test is measured with it.
     { name: "performance", testMatch: "performance.spec.ts", dependencies: ["screens"] },
   ],
