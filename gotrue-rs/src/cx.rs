@@ -49,6 +49,8 @@ pub struct Found {
     pub caller: Option<Caller>,
     /// The administrator, once the guard `Admin` has been passed.
     pub admin: Option<Admin>,
+    /// The account that the path names, once the guard `Account` has been passed.
+    pub account: Option<Account>,
 }
 
 /// A signed-in account.
@@ -125,6 +127,11 @@ impl Cx {
     /// The administrator; the route table puts the guard `Admin` before every handler that asks.
     pub fn admin(&self) -> Result<&Admin> {
         self.found.admin.as_ref().ok_or_else(|| unguarded("Admin"))
+    }
+
+    /// The account that the path names; the route table puts the guard `Account` before every handler that asks.
+    pub fn account(&self) -> Result<&Account> {
+        self.found.account.as_ref().ok_or_else(|| unguarded("Account"))
     }
 
     /// The audience in which accounts are looked up and made: `X-JWT-AUD`, else the verified token's own unless its

@@ -17,6 +17,9 @@ pub const CALLER: Guard = Guard { name: "Caller", run: |cx| Box::pin(caller(cx))
 /// Only administrators: header 401 → signature 403 → a session named must be valid → role 403.
 pub const ADMIN: Guard = Guard { name: "Admin", run: |cx| Box::pin(admin(cx)) };
 
+/// Only paths whose `{user_id}` names an account: its form 404, its existence 404. Comes after [`ADMIN`].
+pub const ACCOUNT: Guard = Guard { name: "Account", run: |cx| Box::pin(account(cx)) };
+
 /// Not for anonymous accounts: 403. Comes after [`CALLER`].
 pub const NOT_ANONYMOUS: Guard = Guard { name: "NotAnonymous", run: |cx| Box::pin(async { not_anonymous(cx) }) };
 
@@ -66,6 +69,15 @@ async fn admin(cx: &mut Cx) -> Result<()> {
     }
     let role = claims.get("role").and_then(Value::as_str).unwrap_or_default().to_owned();
     cx.found.admin = Some(Admin { role, claims });
+    Ok(())
+}
+
+async fn account(cx: &mut Cx) -> Result<()> {
+    let named = cx.request.param("user_id").unwrap_or_default();
+    let id = Uuid::parse_str(named).map_err(|_| Error::not_found("validation_failed", "user_id must be an UUID"))?;
+    let found = users::with_session(&mut cx.db(), id, None).await.or_refuse("Database error loading user")?;
+    let found = found.ok_or_else(|| Error::not_found("user_not_found", "User not found"))?;
+    cx.found.account = Some(found.account);
     Ok(())
 }
 

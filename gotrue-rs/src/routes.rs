@@ -3,8 +3,8 @@
 use http::Method;
 
 use crate::flows::passwordless::recover;
-use crate::flows::{logout, meta, sign_up, token, user, verify};
-use crate::guards::{CALLER, LIMIT_RECOVER, LIMIT_USER, LIMIT_VERIFY, OAUTH_SERVER};
+use crate::flows::{admin, logout, meta, sign_up, token, user, verify};
+use crate::guards::{ACCOUNT, ADMIN, CALLER, LIMIT_RECOVER, LIMIT_USER, LIMIT_VERIFY, OAUTH_SERVER};
 use crate::http::router::{Entry, Guard, group, row};
 
 /// All lines.
@@ -32,6 +32,19 @@ pub fn table() -> Vec<Entry> {
                 row(Method::GET, "/", user::get::handle),
                 row(Method::PUT, "/", user::update::handle).guards(&[LIMIT_USER]),
             ],
+        ),
+        group("/admin", &[ADMIN], [group("/users", &[], admin_users())]),
+    ]
+}
+
+/// Below `/admin/users`.
+fn admin_users() -> Vec<Entry> {
+    vec![
+        row(Method::POST, "/", admin::create::handle),
+        group(
+            "/{user_id}",
+            &[ACCOUNT],
+            [row(Method::GET, "/", admin::read::handle), row(Method::PUT, "/", admin::update::handle)],
         ),
     ]
 }

@@ -1,6 +1,7 @@
 //! A folder per noun, a file per verb: parse, guard, read facts, decide, perform in one transaction, answer.
 //! No flow calls another; what two need is a service.
 
+pub mod admin;
 pub mod logout;
 pub mod meta;
 pub mod passwordless;

@@ -9,7 +9,7 @@ use axum::extract::{ConnectInfo, Request};
 use axum::response::Response;
 use futures::FutureExt;
 use futures::future::{Either, select};
-use gotrue_rules::domain::error::{Error, Kind, Result};
+use gotrue_rules::domain::error::{Error, Result};
 use gotrue_rules::wire::error::{ApiVersion, VERSION_HEADER};
 use http::Method;
 
@@ -120,7 +120,7 @@ fn request_id(app: &App, request: &Request) -> String {
 }
 
 fn panicked() -> Error {
-    Error::new(Kind::Http { status: 500, code: None, message: "Internal Server Error".into() }).because("panic")
+    Error::broken("panic")
 }
 
 fn timed_out() -> Error {

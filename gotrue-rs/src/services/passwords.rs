@@ -8,6 +8,9 @@ use crate::cx::Cx;
 use crate::journal::Step;
 use crate::ports::hashing::{self, HashingError, Verdict};
 
+/// Characters of a password that nobody knows: 320 bits.
+const RANDOM_LENGTH: usize = 64;
+
 /// Why today's rules would refuse the password; none if they would not. 400 if it is too long to be hashed.
 pub fn weakness(cx: &Cx, password: &str) -> Result<Option<Weak>> {
     let policy = &cx.app.policy.password;
@@ -41,6 +44,16 @@ pub async fn is_right(cx: &Cx, password: &str, stored: &str) -> Result<bool> {
 /// Whether a stored hash is of the kind that new ones are.
 pub fn is_current(cx: &Cx, stored: &str) -> bool {
     hashing::is_current(stored, cx.app.policy.password.hash)
+}
+
+/// Why a hash made elsewhere could not be compared with; none if it could.
+pub fn unusable(stored: &str) -> Option<&'static str> {
+    hashing::unusable(stored)
+}
+
+/// Hashes a password that nobody knows.
+pub async fn hash_of_none(cx: &Cx) -> Result<String> {
+    hash(cx, &cx.entropy.base32(RANDOM_LENGTH)).await
 }
 
 /// Takes as long as comparing would, then refuses: for an account that does not exist.

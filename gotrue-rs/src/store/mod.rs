@@ -1,6 +1,7 @@
 //! The one home of SQL: a file per table, a function per statement. Times come in as values, never from `now()`.
 
 pub mod accounts;
+pub mod admin;
 pub mod audit;
 pub mod contact_changes;
 pub mod error;
@@ -21,6 +22,7 @@ pub use statement::{Connection, Statement};
 pub fn statements() -> impl Iterator<Item = &'static Statement> {
     [
         accounts::ALL,
+        admin::ALL,
         audit::ALL,
         contact_changes::ALL,
         flow_state::ALL,

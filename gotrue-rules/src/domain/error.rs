@@ -49,6 +49,8 @@ pub enum Kind {
     },
     /// An error the database raised, which the legacy API version shows; `endpoints.md` §1.4.
     Postgres(Box<DatabaseError>),
+    /// A handler broke down, or does so in the reference: 500 "Internal Server Error" without an id.
+    Broken,
     /// Everything else: 500 without an id.
     Other,
 }
@@ -136,6 +138,11 @@ impl Error {
         Self::new(Kind::Other).because(cause)
     }
 
+    /// A handler that broke down, or does so in the reference.
+    pub fn broken(cause: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        Self::new(Kind::Broken).because(cause)
+    }
+
     /// The same refusal with what really happened beside it, for the log.
     #[must_use]
     pub fn because(mut self, cause: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
@@ -157,7 +164,7 @@ impl Error {
             Kind::Postgres(said) => said.status,
             Kind::OAuth { .. } => 400,
             Kind::WeakPassword { .. } => 422,
-            Kind::Other => 500,
+            Kind::Broken | Kind::Other => 500,
         }
     }
 
@@ -165,7 +172,7 @@ impl Error {
     pub fn code(&self) -> &'static str {
         match &self.kind {
             Kind::Http { code: Some(code), .. } => code,
-            Kind::Http { status: 500, .. } | Kind::Postgres(_) | Kind::Other => UNEXPECTED_FAILURE,
+            Kind::Http { status: 500, .. } | Kind::Postgres(_) | Kind::Broken | Kind::Other => UNEXPECTED_FAILURE,
             Kind::Http { .. } | Kind::OAuth { .. } => "unknown",
             Kind::WeakPassword { .. } => "weak_password",
         }
@@ -178,6 +185,7 @@ impl Error {
             Kind::OAuth { description, .. } => description,
             Kind::WeakPassword { message, .. } => message,
             Kind::Postgres(said) => &said.wrapped,
+            Kind::Broken => "Internal Server Error",
             Kind::Other => OTHER_MESSAGE,
         }
     }

@@ -1,5 +1,6 @@
 //! Rules: functions from values to values. They take `now`, never a clock.
 
+pub mod admin_user;
 pub mod audit;
 pub mod claims;
 pub mod contact;

@@ -2,7 +2,7 @@
 //! Between the steps the caller looks addresses up and compares passwords.
 
 use super::contact::{Channel, Email, Phone};
-use super::error::{Error, Kind, Result};
+use super::error::{Error, Result};
 use super::policy::{Policy, SecurityPolicy};
 use super::session::{Aal, Session};
 use super::user::Account;
@@ -83,8 +83,7 @@ fn is_admin(account: &Account, policy: &Policy) -> bool {
 }
 
 fn require_session(session: Option<&Session>) -> Result<&Session> {
-    let internal = || Kind::Http { status: 500, code: None, message: "Internal Server Error".into() };
-    session.ok_or_else(|| Error::new(internal()).because("the access token names no session"))
+    session.ok_or_else(|| Error::broken("the access token names no session"))
 }
 
 /// The refusal of an address that another account has.

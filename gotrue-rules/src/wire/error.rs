@@ -109,7 +109,7 @@ fn header_code(kind: &Kind, version: ApiVersion) -> Option<&'static str> {
         Kind::Http { code, .. } => *code,
         Kind::WeakPassword { .. } if version == ApiVersion::Initial => Some("weak_password"),
         Kind::Postgres(_) => Some(crate::domain::error::UNEXPECTED_FAILURE),
-        Kind::WeakPassword { .. } | Kind::OAuth { .. } | Kind::Other => None,
+        Kind::WeakPassword { .. } | Kind::OAuth { .. } | Kind::Broken | Kind::Other => None,
     }
 }
 
@@ -133,7 +133,7 @@ fn initial<'a>(error: &'a Error, request_id: &'a str) -> Body<'a> {
             ..Body::default()
         },
         Kind::OAuth { .. } => oauth(error),
-        Kind::Other => usual,
+        Kind::Broken | Kind::Other => usual,
     }
 }
 
@@ -142,7 +142,7 @@ fn of_2024(error: &Error) -> Body<'_> {
     match &error.kind {
         Kind::WeakPassword { reasons, .. } => Body { weak_password: Some(WeakPassword { reasons }), ..usual },
         Kind::OAuth { .. } => oauth(error),
-        Kind::Http { .. } | Kind::Postgres(_) | Kind::Other => usual,
+        Kind::Http { .. } | Kind::Postgres(_) | Kind::Broken | Kind::Other => usual,
     }
 }
 
@@ -188,6 +188,11 @@ mod tests {
                 Error::internal("no"),
                 r#"{"code":500,"error_code":"unexpected_failure","msg":"no","error_id":"r1"}"#,
                 r#"{"code":"unexpected_failure","message":"no"}"#,
+            ),
+            (
+                Error::broken("boom"),
+                r#"{"code":500,"error_code":"unexpected_failure","msg":"Internal Server Error"}"#,
+                r#"{"code":"unexpected_failure","message":"Internal Server Error"}"#,
             ),
             (
                 weak,

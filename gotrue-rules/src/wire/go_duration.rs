@@ -6,32 +6,37 @@ use std::time::Duration;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct GoDuration(i64);
 
+/// Why a text is no duration, in Go's words.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("time: {what} {}", quoted(text))]
+pub struct BadDuration {
+    what: String,
+    text: String,
+}
+
+/// What is wrong with one component.
+enum Complaint<'t> {
+    Invalid,
+    MissingUnit,
+    UnknownUnit(&'t str),
+}
+
 impl GoDuration {
     /// Reads the text; absent when it is not of the form, or too long a time.
     pub fn parse(text: &str) -> Option<Self> {
-        let (negative, mut rest) = match text.as_bytes().first()? {
-            b'-' => (true, &text[1..]),
-            b'+' => (false, &text[1..]),
-            _ => (false, text),
-        };
-        if rest == "0" {
-            return Some(Self(0));
-        }
-        let limit = if negative { 1 << 63 } else { (1 << 63) - 1 };
-        let mut total: u128 = 0;
-        loop {
-            let (nanoseconds, after) = component(rest)?;
-            total += nanoseconds;
-            if total > limit {
-                return None;
-            }
-            if after.is_empty() {
-                break;
-            }
-            rest = after;
-        }
-        let total = i128::try_from(total).ok()?;
-        i64::try_from(if negative { -total } else { total }).ok().map(Self)
+        total(text).ok()
+    }
+
+    /// Reads the text, or says what is wrong with it as the reference quotes it.
+    pub fn parse_or_say(text: &str) -> Result<Self, BadDuration> {
+        total(text).map_err(|complaint| {
+            let what = match complaint {
+                Complaint::Invalid => "invalid duration".to_owned(),
+                Complaint::MissingUnit => "missing unit in duration".to_owned(),
+                Complaint::UnknownUnit(unit) => format!("unknown unit {} in duration", quoted(unit)),
+            };
+            BadDuration { what, text: text.to_owned() }
+        })
     }
 
     /// The span in nanoseconds.
@@ -55,22 +60,68 @@ impl GoDuration {
     }
 }
 
+fn total(text: &str) -> Result<GoDuration, Complaint<'_>> {
+    let (negative, mut rest) = match text.as_bytes().first() {
+        Some(b'-') => (true, &text[1..]),
+        Some(b'+') => (false, &text[1..]),
+        _ => (false, text),
+    };
+    if rest == "0" {
+        return Ok(GoDuration(0));
+    }
+    let limit = if negative { 1 << 63 } else { (1 << 63) - 1 };
+    let mut total: u128 = 0;
+    loop {
+        let (nanoseconds, after) = component(rest)?;
+        total += nanoseconds;
+        if total > limit {
+            return Err(Complaint::Invalid);
+        }
+        if after.is_empty() {
+            break;
+        }
+        rest = after;
+    }
+    let total = i128::try_from(total).map_err(|_| Complaint::Invalid)?;
+    i64::try_from(if negative { -total } else { total }).map(GoDuration).map_err(|_| Complaint::Invalid)
+}
+
 /// One number with its unit, in nanoseconds, and what follows it.
-fn component(text: &str) -> Option<(u128, &str)> {
+fn component(text: &str) -> Result<(u128, &str), Complaint<'_>> {
     let (whole, rest) = digits(text);
     let (fraction, rest) = match rest.strip_prefix('.') {
         Some(after) => digits(after),
         None => ("", rest),
     };
     if whole.is_empty() && fraction.is_empty() {
-        return None;
+        return Err(Complaint::Invalid);
     }
+    let whole = if whole.is_empty() { 0 } else { whole.parse::<u64>().map_err(|_| Complaint::Invalid)? };
     let end = rest.find(|c: char| c == '.' || c.is_ascii_digit()).unwrap_or(rest.len());
     let (name, after) = rest.split_at(end);
-    let unit = unit(name)?;
-    let whole = if whole.is_empty() { 0 } else { whole.parse::<u64>().ok()? };
+    if name.is_empty() {
+        return Err(Complaint::MissingUnit);
+    }
+    let unit = unit(name).ok_or(Complaint::UnknownUnit(name))?;
     let nanoseconds = u128::from(whole) * unit + share(fraction, unit);
-    (nanoseconds <= 1 << 63).then_some((nanoseconds, after))
+    if nanoseconds > 1 << 63 {
+        return Err(Complaint::Invalid);
+    }
+    Ok((nanoseconds, after))
+}
+
+/// A text in quotation marks as Go's `time` writes it: bytes that are no printable ASCII as `\xNN`.
+fn quoted(text: &str) -> String {
+    let mut quoted = String::from("\"");
+    for byte in text.bytes() {
+        match byte {
+            b'"' | b'\\' => quoted.extend(['\\', char::from(byte)]),
+            b' '..=b'~' | 0x7f => quoted.push(char::from(byte)),
+            _ => quoted.extend(format!("\\x{byte:02x}").chars()),
+        }
+    }
+    quoted.push('"');
+    quoted
 }
 
 fn digits(text: &str) -> (&str, &str) {
@@ -171,6 +222,22 @@ mod tests {
         ];
         for text in cases {
             assert_eq!(nanoseconds(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_refusal_says_what_go_says() {
+        for (text, said) in [
+            ("", r#"time: invalid duration """#),
+            ("5", r#"time: missing unit in duration "5""#),
+            ("1h3", r#"time: missing unit in duration "1h3""#),
+            ("1d", r#"time: unknown unit "d" in duration "1d""#),
+            ("1h 30m", r#"time: unknown unit "h " in duration "1h 30m""#),
+            ("h", r#"time: invalid duration "h""#),
+            ("99999999999999999999", r#"time: invalid duration "99999999999999999999""#),
+            ("1\"\\é\n", r#"time: unknown unit "\"\\\xc3\xa9\x0a" in duration "1\"\\\xc3\xa9\x0a""#),
+        ] {
+            assert_eq!(GoDuration::parse_or_say(text).unwrap_err().to_string(), said);
         }
     }
 

@@ -56,6 +56,7 @@ pub fn with_error(target: &str, error: &Error, pkce: bool) -> Result<String, Mal
     let code = match &error.kind {
         Kind::Http { code, .. } => code.unwrap_or_default(),
         Kind::Postgres(_) => error.code(),
+        Kind::Broken => "",
         Kind::OAuth { .. } | Kind::WeakPassword { .. } | Kind::Other if pkce => return with_code(target, ""),
         Kind::OAuth { .. } | Kind::WeakPassword { .. } | Kind::Other => return Ok(location(target)),
     };

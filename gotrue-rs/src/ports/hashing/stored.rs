@@ -71,6 +71,14 @@ pub fn is_current(stored: &str, how: PasswordHash) -> bool {
     }
 }
 
+/// Why a hash made elsewhere could not be compared with; none if it could.
+pub fn unusable(stored: &str) -> Option<&'static str> {
+    match read(stored) {
+        Ok(_) | Err(Verdict::Match | Verdict::NoMatch) => None,
+        Err(Verdict::Unusable(why) | Verdict::Unreadable(why)) => Some(why),
+    }
+}
+
 /// Takes a stored hash apart, or says what to answer instead.
 pub(super) fn read(stored: &str) -> Result<Stored, Verdict> {
     if let Some(rest) = stored.strip_prefix("$argon2") {

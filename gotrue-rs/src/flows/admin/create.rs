@@ -1,0 +1,76 @@
+//! `POST /admin/users`: two statements, who has address and number, and the write. Nothing is held while the password
+//! is hashed, and nobody is told.
+
+use gotrue_rules::domain::admin_user::{
+    self as rules, Contacts, New, NewPassword, account, ban, new_email, new_id, new_password,
+};
+use gotrue_rules::domain::audit::Action;
+use gotrue_rules::domain::contact::{Email, Phone};
+use gotrue_rules::domain::error::{Error, Result};
+use gotrue_rules::wire::requests::AdminUser;
+use gotrue_rules::wire::user::UserJson;
+
+use super::{entry, told};
+use crate::cx::Cx;
+use crate::http::reply::Reply;
+use crate::services::passwords;
+use crate::store::OrRefuse;
+use crate::store::admin::{self, Wanted};
+
+/// A new account.
+pub async fn handle(cx: Cx) -> Result<Reply> {
+    let request = AdminUser::decode(&cx.bytes().await?)?;
+    let contacts = free_contacts(&cx, &request).await?;
+    let password = new_password(&request)?;
+    require_usable(password)?;
+    let id = new_id(&request)?.unwrap_or_else(|| cx.entropy.uuid());
+    let ban = ban(&request, cx.now)?;
+    let new = New {
+        contacts,
+        id,
+        identity_ids: [cx.entropy.uuid(), cx.entropy.uuid()],
+        audience: cx.audience(),
+        role: cx.app.policy.jwt.default_group.clone(),
+        encrypted_password: hash(&cx, password).await?,
+        ban,
+    };
+    let account = account(request, new, cx.now);
+    let provider = account.identities.first().map(|identity| identity.provider.as_str()).unwrap_or_default();
+    let rows = told(&cx, entry(Action::UserSignedUp, &account).with("provider", provider))?;
+    admin::insert(&mut cx.db(), &account, rows).await.or_refuse("Database error creating new user")?;
+    Ok(Reply::json(&UserJson::from(&account)))
+}
+
+/// Address and number, well-formed and nobody's in the audience of the new account.
+async fn free_contacts(cx: &Cx, request: &AdminUser) -> Result<Contacts> {
+    let email = new_email(request)?;
+    let phone = rules::phone(request);
+    let audience = if request.aud.is_empty() { cx.audience() } else { request.aud.clone() };
+    let apart: Vec<String> = cx.app.policy.experimental.provider_linking_domains.keys().cloned().collect();
+    let wanted = Wanted {
+        email: email.as_ref().map(Email::as_str),
+        phone: phone.as_ref().ok().and_then(Option::as_ref).map(Phone::as_str),
+        audience: &audience,
+        apart: &apart,
+    };
+    let taken = admin::taken(&mut cx.db(), wanted).await.or_refuse("Database error checking email")?;
+    rules::free(email, phone, taken)
+}
+
+fn require_usable(password: NewPassword<'_>) -> Result<()> {
+    match password {
+        NewPassword::Hashed(hash) => match passwords::unusable(hash) {
+            Some(why) => Err(Error::internal("Error creating user").because(why)),
+            None => Ok(()),
+        },
+        NewPassword::Given(_) | NewPassword::Random => Ok(()),
+    }
+}
+
+async fn hash(cx: &Cx, password: NewPassword<'_>) -> Result<String> {
+    match password {
+        NewPassword::Given(password) => passwords::hash(cx, password).await,
+        NewPassword::Hashed(hash) => Ok(hash.to_owned()),
+        NewPassword::Random => passwords::hash_of_none(cx).await,
+    }
+}

@@ -1,0 +1,35 @@
+//! `PUT /admin/users/{id}`: two statements, the guard's and the write. Nothing is held while the password is hashed, and
+//! nobody is told.
+
+use gotrue_rules::domain::admin_user::change;
+use gotrue_rules::domain::audit::Action;
+use gotrue_rules::domain::error::{Error, Result};
+use gotrue_rules::wire::requests::AdminUser;
+use gotrue_rules::wire::user::UserJson;
+
+use super::{entry, told};
+use crate::cx::Cx;
+use crate::http::reply::Reply;
+use crate::services::passwords;
+use crate::store::OrRefuse;
+use crate::store::admin::{self, Update};
+
+/// The account, changed.
+pub async fn handle(cx: Cx) -> Result<Reply> {
+    let account = cx.account()?.clone();
+    let request = AdminUser::decode(&cx.bytes().await?)?;
+    let mut change = change(&request, cx.now)?;
+    if let Some(password) = &request.password {
+        passwords::require_strong(&cx, password)?;
+        change.encrypted_password = Some(passwords::hash(&cx, password).await?);
+    }
+    let identities = change.identities(account.id, [cx.entropy.uuid(), cx.entropy.uuid()], cx.now);
+    let after = change.applied(account, identities.clone(), cx.now);
+    let audit = told(&cx, entry(Action::UserModified, &after))?;
+    let update = Update { change: &change, after: &after, identities: &identities, now: cx.now, audit };
+    let is_there = admin::update(&mut cx.db(), update).await.or_refuse("Error updating user")?;
+    if !is_there {
+        return Err(Error::not_found("user_not_found", "User not found"));
+    }
+    Ok(Reply::json(&UserJson::from(&after)))
+}

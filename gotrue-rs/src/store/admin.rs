@@ -1,0 +1,279 @@
+//! Accounts as an administrator makes and changes them: row, identities, sessions, pending secrets and audit rows in
+//! one statement each.
+
+use gotrue_rules::domain::admin_user::{Change, Taken};
+use gotrue_rules::domain::contact::{Email, Phone};
+use gotrue_rules::domain::user::{Account, Identity, Time};
+use serde_json::{Map, Value};
+use uuid::Uuid;
+
+use super::Result;
+use super::audit::{AuditArrays, AuditRow, audit_insert};
+use super::statement::{Connection, Statement, args};
+
+const TAKEN: Statement = Statement {
+    name: "admin.taken",
+    sql: "SELECT EXISTS (SELECT
+                         FROM users u
+                         WHERE lower(u.email) = $1
+                           AND u.instance_id = '00000000-0000-0000-0000-000000000000'
+                           AND u.aud = $3
+                           AND u.is_sso_user = false)
+                 OR EXISTS (SELECT
+                            FROM identities i
+                            JOIN users u ON u.id = i.user_id
+                            WHERE i.email = $1
+                              AND i.provider NOT LIKE 'sso:%'
+                              AND i.provider <> ALL($4)
+                              AND u.instance_id = '00000000-0000-0000-0000-000000000000'
+                              AND u.aud = $3) AS email,
+                 EXISTS (SELECT
+                         FROM users u
+                         WHERE u.phone = $2
+                           AND u.instance_id = '00000000-0000-0000-0000-000000000000'
+                           AND u.aud = $3
+                           AND u.is_sso_user = false) AS phone",
+};
+
+/// Who is asked about by [`taken`].
+#[derive(Debug, Clone, Copy)]
+pub struct Wanted<'a> {
+    /// The address, lower case.
+    pub email: Option<&'a str>,
+    /// The number, digits.
+    pub phone: Option<&'a str>,
+    /// Only accounts of that audience count.
+    pub audience: &'a str,
+    /// Providers with a linking domain of their own: their identities do not count.
+    pub apart: &'a [String],
+}
+
+/// Whether accounts have the address or the number.
+pub async fn taken(db: &mut Connection, wanted: Wanted<'_>) -> Result<Taken> {
+    let (email, phone) = db.one(&TAKEN, args![wanted.email, wanted.phone, wanted.audience, wanted.apart]).await?;
+    Ok(Taken { email, phone })
+}
+
+const INSERT: Statement = Statement {
+    name: "admin.insert",
+    sql: concat!(
+        "WITH u AS (
+             INSERT INTO users (instance_id, id, aud, role, email, phone, encrypted_password, email_confirmed_at,
+                                phone_confirmed_at, confirmation_token, recovery_token, email_change_token_new,
+                                email_change, email_change_token_current, email_change_confirm_status, phone_change,
+                                phone_change_token, reauthentication_token, raw_app_meta_data, raw_user_meta_data,
+                                is_super_admin, is_sso_user, is_anonymous, banned_until, created_at, updated_at)
+             VALUES ('00000000-0000-0000-0000-000000000000', $1, $2, $3, $4, $5, $6, $7,
+                     $8, '', '', '', '', '', 0, '', '', '', $9, $10, NULL, false, false, $11, $12, $12)
+             RETURNING id
+         ), i AS (
+             INSERT INTO identities (id, user_id, provider, provider_id, identity_data, last_sign_in_at, created_at,
+                                     updated_at)
+             SELECT n.id, u.id, n.provider, u.id::text, n.data::jsonb, n.at, n.at, n.at
+             FROM u, unnest($13::uuid[], $14::text[], $15::text[], $16::timestamptz[]) AS n (id, provider, data, at)
+         )
+         ",
+        audit_insert!(17, 18, 19, 20)
+    ),
+};
+
+/// Writes a new account with its identities.
+pub async fn insert(db: &mut Connection, account: &Account, audit: Vec<AuditRow>) -> Result<()> {
+    let (audit, identities) = (AuditArrays::of(audit), IdentityArrays::of(&account.identities));
+    let values = args![
+        account.id,
+        account.aud.as_str(),
+        account.role.as_str(),
+        account.email.as_deref(),
+        account.phone.as_deref(),
+        account.encrypted_password.as_deref(),
+        account.email_confirmed_at,
+        account.phone_confirmed_at,
+        Value::Object(account.app_metadata.clone()),
+        Value::Object(account.user_metadata.clone()),
+        account.banned_until,
+        account.created_at,
+        identities.ids,
+        identities.providers,
+        identities.data,
+        identities.times,
+        audit.ids,
+        audit.payloads,
+        audit.times,
+        audit.addresses,
+    ];
+    db.execute(&INSERT, values).await?;
+    Ok(())
+}
+
+/// Metadata with members set and taken away: the numbers of an object and an array of names; a NULL object leaves it.
+macro_rules! merged {
+    ($column:literal, $members:literal, $names:literal) => {
+        concat!(
+            "CASE WHEN $",
+            $members,
+            "::jsonb IS NULL THEN ",
+            $column,
+            " WHEN jsonb_typeof(",
+            $column,
+            ") = 'object' THEN (",
+            $column,
+            " || $",
+            $members,
+            ") - $",
+            $names,
+            "::text[] ELSE $",
+            $members,
+            " END"
+        )
+    };
+}
+
+/// An identity that is there keeps what its data says of anything but the address or number.
+const UPDATE: Statement = Statement {
+    name: "admin.update",
+    sql: concat!(
+        "WITH u AS (
+             UPDATE users
+             SET role = COALESCE($3, role),
+                 email = COALESCE($4, email),
+                 phone = COALESCE($5, phone),
+                 email_confirmed_at = CASE WHEN $6 THEN $2 ELSE email_confirmed_at END,
+                 phone_confirmed_at = CASE WHEN $7 THEN $2 ELSE phone_confirmed_at END,
+                 confirmation_token = CASE WHEN $15 THEN '' ELSE confirmation_token END,
+                 encrypted_password = COALESCE($8::text, encrypted_password),
+                 confirmation_sent_at = CASE WHEN $8::text IS NULL THEN confirmation_sent_at END,
+                 recovery_token = CASE WHEN $8::text IS NULL THEN recovery_token ELSE '' END,
+                 recovery_sent_at = CASE WHEN $8::text IS NULL THEN recovery_sent_at END,
+                 email_change_token_current = CASE WHEN $8::text IS NULL THEN email_change_token_current ELSE '' END,
+                 email_change_token_new = CASE WHEN $8::text IS NULL THEN email_change_token_new ELSE '' END,
+                 email_change_sent_at = CASE WHEN $8::text IS NULL THEN email_change_sent_at END,
+                 phone_change_token = CASE WHEN $8::text IS NULL THEN phone_change_token ELSE '' END,
+                 phone_change_sent_at = CASE WHEN $8::text IS NULL THEN phone_change_sent_at END,
+                 reauthentication_token = CASE WHEN $8::text IS NULL THEN reauthentication_token ELSE '' END,
+                 reauthentication_sent_at = CASE WHEN $8::text IS NULL THEN reauthentication_sent_at END,
+                 raw_app_meta_data = ",
+        merged!("raw_app_meta_data", 9, 10),
+        ",
+                 raw_user_meta_data = ",
+        merged!("raw_user_meta_data", 11, 12),
+        ",
+                 is_anonymous = is_anonymous AND NOT $16,
+                 banned_until = CASE WHEN $13 THEN $14 ELSE banned_until END,
+                 updated_at = $17
+             WHERE id = $1
+             RETURNING id
+         ), i AS (
+             INSERT INTO identities (id, user_id, provider, provider_id, identity_data, last_sign_in_at, created_at,
+                                     updated_at)
+             SELECT n.id, u.id, n.provider, u.id::text, n.data::jsonb, n.at, n.at, n.at
+             FROM u, unnest($18::uuid[], $19::text[], $20::text[], $21::timestamptz[]) AS n (id, provider, data, at)
+             ON CONFLICT (provider_id, provider) DO UPDATE
+             SET identity_data = identities.identity_data
+                     || (EXCLUDED.identity_data
+                         - CASE EXCLUDED.provider WHEN 'email' THEN 'phone_verified' ELSE 'email_verified' END),
+                 updated_at = EXCLUDED.updated_at
+         ), s AS (
+             DELETE FROM sessions WHERE user_id = $1 AND $8::text IS NOT NULL
+         ), o AS (
+             DELETE FROM one_time_tokens WHERE user_id = $1 AND $15
+         ), a AS (",
+        audit_insert!(22, 23, 24, 25),
+        " WHERE EXISTS (SELECT FROM u)
+         )
+         SELECT u.id FROM u"
+    ),
+};
+
+/// What [`update`] writes.
+#[derive(Debug)]
+pub struct Update<'a> {
+    /// What changes.
+    pub change: &'a Change,
+    /// The account as it will be.
+    pub after: &'a Account,
+    /// The identities of the new address and number.
+    pub identities: &'a [Identity],
+    /// The request's moment.
+    pub now: Time,
+    /// What the audit log is told.
+    pub audit: Vec<AuditRow>,
+}
+
+/// Changes the account; whether it is still there. Members of its metadata are set and taken away one by one, so that
+/// two changes at once both count.
+pub async fn update(db: &mut Connection, update: Update<'_>) -> Result<bool> {
+    let Update { change, after, identities, now, audit } = update;
+    let (audit, identities) = (AuditArrays::of(audit), IdentityArrays::of(identities));
+    let (app_metadata, user_metadata) =
+        (Patch::of(change.app_metadata.as_ref()), Patch::of(change.user_metadata.as_ref()));
+    let values = args![
+        after.id,
+        now,
+        change.role.as_deref(),
+        change.contacts.email.as_ref().map(Email::as_str),
+        change.contacts.phone.as_ref().map(Phone::as_str),
+        change.confirms_email,
+        change.confirms_phone,
+        change.encrypted_password.as_deref(),
+        app_metadata.members,
+        app_metadata.gone,
+        user_metadata.members,
+        user_metadata.gone,
+        change.ban.is_some(),
+        after.banned_until,
+        change.clears_pending(),
+        change.makes_permanent(),
+        after.updated_at,
+        identities.ids,
+        identities.providers,
+        identities.data,
+        identities.times,
+        audit.ids,
+        audit.payloads,
+        audit.times,
+        audit.addresses,
+    ];
+    let updated: Option<(Uuid,)> = db.optional(&UPDATE, values).await?;
+    Ok(updated.is_some())
+}
+
+/// Members of metadata to set, and names of those to take away.
+#[derive(Default)]
+struct Patch {
+    members: Option<Value>,
+    gone: Vec<String>,
+}
+
+impl Patch {
+    fn of(updates: Option<&Map<String, Value>>) -> Self {
+        let Some(updates) = updates else { return Self::default() };
+        let (gone, kept): (Map<_, _>, Map<_, _>) = updates.clone().into_iter().partition(|(_, value)| value.is_null());
+        Self { members: Some(Value::Object(kept)), gone: gone.into_iter().map(|(name, _)| name).collect() }
+    }
+}
+
+/// Identities as four arrays, the form in which statements take them.
+#[derive(Default)]
+struct IdentityArrays {
+    ids: Vec<Uuid>,
+    providers: Vec<String>,
+    data: Vec<String>,
+    times: Vec<Time>,
+}
+
+impl IdentityArrays {
+    fn of(identities: &[Identity]) -> Self {
+        let mut arrays = Self::default();
+        for identity in identities {
+            arrays.ids.push(identity.id);
+            arrays.providers.push(identity.provider.clone());
+            arrays.data.push(Value::Object(identity.identity_data.clone()).to_string());
+            arrays.times.push(identity.created_at);
+        }
+        arrays
+    }
+}
+
+/// Every statement of this file.
+pub const ALL: &[&Statement] = &[&TAKEN, &INSERT, &UPDATE];
