@@ -120,10 +120,8 @@ pub struct Leased {
     pub created_at: Time,
     /// When to stop trying.
     pub give_up_at: Time,
-    /// How many attempts were begun, this one included.
+    /// How many attempts were begun, this one included: the number tells this lease from a later one.
     pub attempts: i32,
-    /// Until when it is this worker's; what it writes afterwards may come too late.
-    pub leased_until: Time,
 }
 
 impl FromRow<'_, PgRow> for Leased {
@@ -140,7 +138,6 @@ impl FromRow<'_, PgRow> for Leased {
             created_at: row.try_get("created_at")?,
             give_up_at: row.try_get("give_up_at")?,
             attempts: row.try_get("attempts")?,
-            leased_until: row.try_get("leased_until")?,
         })
     }
 }
@@ -164,12 +161,27 @@ const LEASE: Statement = Statement {
         ) due
         WHERE o.id = due.id
         RETURNING o.id, o.purpose, o.recipient, o.subject, o.html, o.text, o.headers, o.message_id, o.created_at,
-                  o.give_up_at, o.attempts, o.leased_until",
+                  o.give_up_at, o.attempts",
 };
 
 /// Hands out mails that are due, at most so many, to nobody else until the lease ends.
 pub async fn lease(db: &mut Connection, now: Time, until: Time, at_most: i64) -> Result<Vec<Leased>> {
     db.all(&LEASE, args![now, until, at_most]).await
+}
+
+const RENEW: Statement = Statement {
+    name: "outbox.renew",
+    sql: "
+        UPDATE basalt.outbox
+        SET leased_until = $3
+        WHERE id = $1
+          AND attempts = $2
+          AND sent_at IS NULL",
+};
+
+/// The attempt is still under way: the lease goes on until then, unless somebody else holds the mail by now.
+pub async fn renew(db: &mut Connection, mail: &Leased, until: Time) -> Result<()> {
+    db.execute(&RENEW, args![mail.id, mail.attempts, until]).await.map(drop)
 }
 
 const SENT: Statement = Statement {
@@ -202,13 +214,13 @@ const POSTPONE: Statement = Statement {
             last_error = $4,
             leased_until = NULL
         WHERE id = $1
-          AND leased_until = $2
+          AND attempts = $2
           AND sent_at IS NULL",
 };
 
 /// The attempt failed; another is made then, unless somebody else holds the mail by now.
 pub async fn postpone(db: &mut Connection, mail: &Leased, next_attempt_at: Time, error: &str) -> Result<()> {
-    db.execute(&POSTPONE, args![mail.id, mail.leased_until, next_attempt_at, error]).await.map(drop)
+    db.execute(&POSTPONE, args![mail.id, mail.attempts, next_attempt_at, error]).await.map(drop)
 }
 
 const GIVE_UP: Statement = Statement {
@@ -219,13 +231,13 @@ const GIVE_UP: Statement = Statement {
             last_error = $4,
             leased_until = NULL
         WHERE id = $1
-          AND leased_until = $2
+          AND attempts = $2
           AND sent_at IS NULL",
 };
 
 /// No further attempt is made; the mail is kept as it is.
 pub async fn give_up(db: &mut Connection, mail: &Leased, now: Time, error: &str) -> Result<()> {
-    db.execute(&GIVE_UP, args![mail.id, mail.leased_until, now, error]).await.map(drop)
+    db.execute(&GIVE_UP, args![mail.id, mail.attempts, now, error]).await.map(drop)
 }
 
 const NEXT: Statement = Statement {
@@ -263,6 +275,7 @@ pub async fn sweep(db: &mut Connection, before: Time, now: Time) -> Result<u64> 
 pub const ALL: &[&Statement] = &[
     &INSERT,
     &LEASE,
+    &RENEW,
     &SENT,
     &POSTPONE,
     &GIVE_UP,

@@ -30,7 +30,8 @@ pub struct Rhythm {
     pub at_once: u16,
     /// The longest time one attempt may take. Default 1 min.
     pub attempt: Duration,
-    /// How long a mail is one worker's: longer than an attempt, because nobody else delivers it meanwhile. Default 2 min.
+    /// How long a mail is one worker's after the last sign of life; the worker gives three of them in that time. So long a
+    /// mail waits when its worker is killed. Default 15 s.
     pub lease: Duration,
     /// The pause after the first attempt; it doubles with each. Default 5 s.
     pub first_pause: Duration,
@@ -51,7 +52,7 @@ impl Default for Rhythm {
         Self {
             at_once: 4,
             attempt: Duration::from_mins(1),
-            lease: Duration::from_mins(2),
+            lease: Duration::from_secs(15),
             first_pause: Duration::from_secs(5),
             longest_pause: Duration::from_hours(1),
             refusals: 3,
@@ -131,7 +132,7 @@ impl Worker {
 
     async fn deliver(&self, mail: Leased) -> Result<()> {
         let (mail, message) = message(mail);
-        let outcome = self.attempt(&message).await;
+        let outcome = self.attempt(&mail, &message).await;
         let now = self.clock.now();
         let db = &mut self.table.connection();
         let Err(error) = outcome else {
@@ -152,13 +153,25 @@ impl Worker {
         outbox::postpone(db, &mail, next, &said).await
     }
 
-    /// One attempt, which ends in time and whatever happens.
-    async fn attempt(&self, message: &Message) -> std::result::Result<(), MailError> {
+    /// One attempt, which ends in time and whatever happens, with signs of life meanwhile.
+    async fn attempt(&self, mail: &Leased, message: &Message) -> std::result::Result<(), MailError> {
         let sending = AssertUnwindSafe(self.mailer.send(message)).catch_unwind();
-        match select(sending, self.clock.sleep(self.rhythm.attempt)).await {
+        let time_is_up = select(self.clock.sleep(self.rhythm.attempt), Box::pin(self.stay_alive(mail)));
+        match select(sending, time_is_up).await {
             Either::Left((Ok(outcome), _)) => outcome,
             Either::Left((Err(_), _)) => Err(MailError::Failed("the mailer panicked".to_owned())),
             Either::Right(_) => Err(MailError::Failed(format!("no answer within {:?}", self.rhythm.attempt))),
+        }
+    }
+
+    /// Renews the lease again and again. A sign that cannot be given is made up for by the next one.
+    async fn stay_alive(&self, mail: &Leased) -> std::convert::Infallible {
+        loop {
+            self.clock.sleep(self.rhythm.lease / 3).await;
+            let until = self.clock.now() + span(self.rhythm.lease);
+            if let Err(error) = outbox::renew(&mut self.table.connection(), mail, until).await {
+                tracing::warn!(%error, "the lease of a mail could not be renewed");
+            }
         }
     }
 
