@@ -5,4 +5,5 @@ mod database;
 mod door;
 mod drop_in;
 mod ending;
+mod faults;
 mod support;

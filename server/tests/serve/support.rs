@@ -105,8 +105,12 @@ impl Basalt {
         (answer.status().as_u16(), answer.json().await.unwrap_or_default())
     }
 
+    pub fn pid(&self) -> Pid {
+        Pid::from_child(&self.child)
+    }
+
     pub fn signal(&self, signal: Signal) {
-        kill_process(Pid::from_child(&self.child), signal).expect("it lives");
+        kill_process(self.pid(), signal).expect("it lives");
     }
 
     /// Waits for the end; true when it was an orderly one.
