@@ -4,8 +4,14 @@ use std::fs::{self, DirBuilder, File, OpenOptions, Permissions, TryLockError};
 use std::io::{Read, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{Context, bail};
+
+/// How the names of folders begin that are thrown away.
+const THROWN_AWAY: &str = "basalt-once-";
+/// A lock that was not held this long is nobody's.
+const LEFT_BEHIND: Duration = Duration::from_mins(1);
 
 /// The folder, ours until this is dropped.
 #[derive(Debug)]
@@ -30,9 +36,11 @@ impl DataFolder {
         Ok(Self { _lock: lock(&path)?, path, throw_away: false })
     }
 
-    /// A folder of that name among the temporary ones, removed when this is dropped.
+    /// A folder of that name among the temporary ones, removed when this is dropped. `name` is 12 characters long.
     pub fn throw_away(name: &str) -> anyhow::Result<Self> {
-        let mut folder = Self::open(&std::env::temp_dir().join(name))?;
+        let place = std::env::temp_dir();
+        sweep(&place);
+        let mut folder = Self::open(&place.join(format!("{THROWN_AWAY}{name}")))?;
         folder.throw_away = true;
         Ok(folder)
     }
@@ -40,6 +48,23 @@ impl DataFolder {
     /// Where it is.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+}
+
+/// Removes what servers left behind that were killed. Theirs are the folders of our form whose lock nobody holds, and has
+/// not held for a while: one that is being made now is locked in a moment.
+fn sweep(place: &Path) {
+    for entry in fs::read_dir(place).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let ours = name.to_str().and_then(|name| name.strip_prefix(THROWN_AWAY)).is_some_and(|rest| rest.len() == 12);
+        if !ours || entry.file_type().is_ok_and(|kind| !kind.is_dir()) {
+            continue;
+        }
+        let Ok(lock) = File::options().read(true).write(true).open(entry.path().join("lock")) else { continue };
+        let age = lock.metadata().and_then(|meta| meta.modified()).ok().and_then(|made| made.elapsed().ok());
+        if age.is_some_and(|age| age > LEFT_BEHIND) && lock.try_lock().is_ok() {
+            let _ = fs::remove_dir_all(entry.path());
+        }
     }
 }
 
@@ -91,5 +116,49 @@ mod tests {
         again.throw_away = true;
         drop(again);
         assert!(!path.exists());
+    }
+
+    #[test]
+    fn only_folders_that_a_killed_server_left_are_swept() {
+        let place = std::env::temp_dir().join(format!("basalt-sweep-{}", std::process::id()));
+        let long_ago = std::time::SystemTime::UNIX_EPOCH;
+        let make = |name: &str| {
+            let folder = place.join(name);
+            fs::create_dir_all(&folder).expect("a folder");
+            let lock = File::create(folder.join("lock")).expect("a lock");
+            lock.set_modified(long_ago).expect("an old lock");
+            lock
+        };
+        let held = make("basalt-once-heldheldheld");
+        held.try_lock().expect("held");
+        make("basalt-once-leftleftleft");
+        make("basalt-once-short");
+        make("something-else");
+        File::create(place.join("basalt-once-aplainfileee")).expect("a file");
+        make("basalt-once-newnewnewnew").set_modified(file_time_now(&place)).expect("a new lock");
+        sweep(&place);
+        let mut names: Vec<String> = fs::read_dir(&place)
+            .expect("readable")
+            .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
+            .collect();
+        names.sort();
+        let kept = [
+            "basalt-once-aplainfileee",
+            "basalt-once-heldheldheld",
+            "basalt-once-newnewnewnew",
+            "basalt-once-short",
+            "something-else",
+        ];
+        assert_eq!(names, kept);
+        fs::remove_dir_all(&place).expect("removed");
+    }
+
+    /// The time as the file system has it.
+    fn file_time_now(place: &Path) -> std::time::SystemTime {
+        let file = place.join("now");
+        File::create(&file).expect("a file");
+        let now = fs::metadata(&file).and_then(|meta| meta.modified()).expect("a time");
+        fs::remove_file(&file).expect("removed");
+        now
     }
 }

@@ -17,7 +17,7 @@ use functions_rs::TrustedProxies;
 use futures::FutureExt;
 use http::header::{HOST, ORIGIN};
 use http::uri::PathAndQuery;
-use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri};
 use tower::ServiceExt;
 
 pub use mails::MailFiles;
@@ -132,6 +132,7 @@ impl Front {
         let id = self.request_id(request.headers());
         request.headers_mut().insert(REQUEST_ID, id.clone());
         self.drop_hearsay(&mut request);
+        let request_line = (request.method().clone(), request.uri().path().to_owned());
         let handled = AssertUnwindSafe(self.dispatch(area, request)).catch_unwind().await;
         let mut response = handled.unwrap_or_else(|_| {
             tracing::error!(request.id = ?id, area = area.name(), "a handler panicked");
@@ -139,6 +140,7 @@ impl Front {
         });
         response.headers_mut().insert(REQUEST_ID, id);
         metrics::answered(area.name(), response.status(), started.elapsed());
+        log(area, &request_line, &response, started);
         response
     }
 
@@ -209,6 +211,18 @@ impl Front {
         if headers.get_all(HOST).iter().count() > 1 {
             headers.remove(HOST);
         }
+    }
+}
+
+/// The access log of what logs nothing itself. A query may carry secrets and is left out.
+fn log(area: Area, (method, path): &(Method, String), response: &Response, started: Instant) {
+    let duration_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+    let (area, status) = (area.name(), response.status().as_u16());
+    let id = response.headers().get(REQUEST_ID).and_then(|id| id.to_str().ok());
+    match area {
+        "auth" => {}
+        "functions" => tracing::info!(request.id = id, area, %method, path, status, duration_ms, "request answered"),
+        _ => tracing::debug!(request.id = id, area, %method, path, status, duration_ms, "request answered"),
     }
 }
 

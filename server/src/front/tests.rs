@@ -3,7 +3,6 @@
 use axum::body::Body;
 use axum::routing::any;
 use gotrue_rs::ports::entropy::Entropy;
-use http::Method;
 
 use super::*;
 use crate::api_keys::ApiKeys;

@@ -47,11 +47,8 @@ struct Prepared {
 pub async fn serve(project: Project, wishes: Wishes) -> anyhow::Result<()> {
     let closing = shutdown::on_signal().context("listening for signals")?;
     let entropy = Entropy::from_system();
-    let folder = if wishes.ephemeral {
-        DataFolder::throw_away(&format!("basalt-{}", entropy.base32(12)))?
-    } else {
-        DataFolder::open(&project.data)?
-    };
+    let folder =
+        if wishes.ephemeral { DataFolder::throw_away(&entropy.base32(12))? } else { DataFolder::open(&project.data)? };
     // The database takes longest to start, so everything else is done meanwhile.
     let source = tokio::task::spawn_blocking(source::find(&project, &folder, wishes.ephemeral));
     let prepared = prepare(&project, &folder, wishes.port, &entropy).await;

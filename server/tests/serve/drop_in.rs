@@ -36,6 +36,16 @@ async fn the_drop_in_serves_the_auth_api_at_the_root_path() {
     assert!(child.wait().expect("a status").success());
 }
 
+#[tokio::test]
+async fn serve_works_on_a_database_that_runs_already() {
+    let first = Basalt::serve(&["--ephemeral"]);
+    let second = Basalt::serve_with(&["--ephemeral"], &[("DATABASE_URL", &first.text("database_url"))]);
+    assert_eq!(second.text("database_url"), first.text("database_url"));
+    let account = serde_json::json!({ "email": "a@example.com", "password": "a long password" });
+    assert_eq!(first.auth("/signup", Some(account.clone())).await.0, 200);
+    assert_eq!(second.auth("/token?grant_type=password", Some(account)).await.0, 200);
+}
+
 #[test]
 fn settings_that_cannot_be_used_stop_the_start_with_name_form_and_example() {
     let told = basalt().arg("gotrue").env_clear().env("GOTRUE_JWT_EXP", "soon").output().expect("the program starts");

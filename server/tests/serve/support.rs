@@ -65,7 +65,13 @@ pub struct Basalt {
 impl Basalt {
     /// `basalt serve --port 0 --json` and these arguments.
     pub fn serve(arguments: &[&str]) -> Self {
+        Self::serve_with(arguments, &[])
+    }
+
+    /// The same with variables.
+    pub fn serve_with(arguments: &[&str], variables: &[(&str, &str)]) -> Self {
         let mut child = basalt()
+            .envs(variables.iter().copied())
             .args(["serve", "--port", "0", "--json"])
             .args(arguments)
             .stdout(Stdio::piped())
