@@ -25,7 +25,7 @@ impl Answer {
 
     /// The same answer, after making sure of its status.
     #[track_caller]
-    #[must_use]
+    #[expect(clippy::return_self_not_must_use, reason = "many tests want nothing of an answer but its status")]
     pub fn expect(self, status: u16) -> Self {
         assert_eq!(self.status.as_u16(), status, "{}", self.text);
         self

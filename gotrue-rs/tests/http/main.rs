@@ -3,5 +3,7 @@
 mod config;
 mod meta;
 mod migrations;
+mod passwordless;
 mod ports;
 mod structure;
+mod user;

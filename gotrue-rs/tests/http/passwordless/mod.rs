@@ -1,0 +1,3 @@
+//! Ways in without a password.
+
+mod recover;

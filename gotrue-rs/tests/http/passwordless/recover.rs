@@ -1,0 +1,81 @@
+use chrono::TimeDelta;
+use gotrue_rs::ports::mail::MailError;
+use gotrue_rs::testing::{Person, World};
+use serde_json::{Value, json};
+
+use crate::user::{Acting, person};
+
+const VERIFIER: &str = "a-verifier-that-is-long-enough-to-be-a-challenge";
+
+#[tokio::test]
+async fn the_mailed_code_opens_a_session_once() {
+    let world = World::new().await;
+    let ann = person(&world, "ann").await;
+    let answer = world.post("/recover", json!({ "email": "ANN@example.com" })).await.expect(200);
+    assert_eq!(answer.json, json!({}));
+    assert_eq!(world.journal().statements(), ["users.by_email", "one_time_tokens.issue_recovery"]);
+    let code = json!({ "type": "recovery", "email": ann.email, "token": world.code(&ann.email) });
+    let session = world.post("/verify", code.clone()).await.expect(200);
+    assert_eq!(session.str("/user/id"), ann.id);
+    assert_eq!(world.post("/verify", code).await.refusal(), (403, "otp_expired"));
+    assert_eq!(ann.log(&world).await[2..], ["user_recovery_requested", "login"]);
+}
+
+#[tokio::test]
+async fn a_flow_with_a_code_is_ended_by_the_link() {
+    let world = World::new().await;
+    let Person { email, id, .. } = person(&world, "ann").await;
+    let body = json!({ "email": email, "code_challenge": VERIFIER, "code_challenge_method": "plain" });
+    world.post("/recover", body).await.expect(200);
+    let followed = world.get(&world.link(&email)).await.expect(303);
+    let location = url::Url::parse(followed.header("location")).expect("a URL");
+    let (_, code) = location.query_pairs().find(|(name, _)| name == "code").expect("a code");
+    let exchange = json!({ "auth_code": code, "code_verifier": VERIFIER });
+    let session = world.post("/token?grant_type=pkce", exchange).await.expect(200);
+    assert_eq!(session.str("/user/id"), id);
+}
+
+/// D3: what is answered does not tell whether the address is known.
+#[tokio::test]
+async fn d3_an_unknown_address_is_answered_the_same() {
+    let world = World::new().await;
+    person(&world, "ann").await;
+    let bodies: [fn(&str) -> Value; 3] = [
+        |email| json!({ "email": email }),
+        |email| json!({ "email": email, "code_challenge": VERIFIER, "code_challenge_method": "plain" }),
+        |email| json!({ "email": email, "code_challenge": VERIFIER, "code_challenge_method": "s512" }),
+    ];
+    for body in bodies {
+        world.advance(TimeDelta::seconds(1));
+        let known = world.post("/recover", body("ann@example.com")).await;
+        let mails = world.mailbox.all().len();
+        let unknown = world.post("/recover", body("nobody@example.com")).await;
+        assert_eq!((known.status, &known.text), (unknown.status, &unknown.text));
+        assert_eq!(world.mailbox.all().len(), mails, "nobody is mailed");
+    }
+}
+
+#[tokio::test]
+async fn requests_that_cannot_be_are_refused() {
+    let world = World::new().await;
+    for body in [
+        json!({}),
+        json!({ "email": null }),
+        json!({ "email": "ann at home" }),
+        json!({ "email": "a@example.com", "code_challenge_method": "s256" }),
+    ] {
+        assert_eq!(world.post("/recover", body).await.refusal(), (400, "validation_failed"));
+    }
+    let off = World::with(|policy| policy.sign_up.email_enabled = false).await;
+    assert_eq!(off.post("/recover", json!({})).await.refusal(), (400, "email_provider_disabled"));
+}
+
+#[tokio::test]
+async fn a_mail_that_is_not_taken_stores_no_secret() {
+    let world = World::new().await;
+    let ann = person(&world, "ann").await;
+    world.mailbox.refuse_next(MailError::Failed("no route".into()));
+    let answer = world.post("/recover", json!({ "email": ann.email })).await.expect(500);
+    assert_eq!(answer.str("msg"), "Error sending recovery email");
+    assert_eq!(ann.stored(&world, "recovery_token || coalesce(recovery_sent_at::text, '')").await, "");
+}

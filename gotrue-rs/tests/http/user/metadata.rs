@@ -1,0 +1,138 @@
+use gotrue_rs::testing::World;
+use serde_json::json;
+
+use super::{Acting, person};
+
+#[tokio::test]
+async fn members_replace_those_of_the_same_name_and_null_takes_one_away() {
+    let world = World::new().await;
+    let ann = person(&world, "ann").await;
+    ann.change(&world, json!({ "data": { "cart": { "a": 1, "b": 2 }, "old": true } })).await.expect(200);
+
+    let answer =
+        ann.change(&world, json!({ "data": { "cart": { "c": 3 }, "old": null, "new": [null] } })).await.expect(200);
+
+    let metadata = &answer.json["user_metadata"];
+    assert_eq!((&metadata["cart"], &metadata["new"]), (&json!({ "c": 3 }), &json!([null])));
+    assert!(metadata.get("old").is_none(), "{metadata}");
+    assert_eq!(&ann.look(&world).await.json["user_metadata"], metadata);
+}
+
+#[tokio::test]
+async fn metadata_alone_is_one_statement_after_the_guard_s() {
+    let world = World::new().await;
+    let ann = person(&world, "ann").await;
+    ann.change(&world, json!({ "data": { "name": "Ann" } })).await.expect(200);
+    assert_eq!(world.journal().statements(), ["users.with_session", "accounts.update"]);
+}
+
+#[tokio::test]
+async fn of_updates_at_once_none_is_lost() {
+    let world = World::new().await;
+    let ann = person(&world, "ann").await;
+    let updates = (0..8).map(|n| ann.change(&world, json!({ "data": { format!("n{n}"): n } })));
+    for answer in futures::future::join_all(updates).await {
+        answer.expect(200);
+    }
+    let metadata = &ann.look(&world).await.json["user_metadata"];
+    for n in 0..8 {
+        assert_eq!(metadata[format!("n{n}")], n, "{metadata}");
+    }
+}
+
+#[tokio::test]
+async fn metadata_that_is_no_object_in_the_row_counts_as_empty() {
+    let world = World::new().await;
+    let ann = person(&world, "ann").await;
+    for stored in ["NULL", "'null'"] {
+        ann.set(&world, &format!("raw_user_meta_data = {stored}")).await;
+        let answer = ann.change(&world, json!({ "data": { "name": "Ann" } })).await.expect(200);
+        assert_eq!(answer.json["user_metadata"], json!({ "name": "Ann" }));
+    }
+}
+
+/// F1: what an account says of itself does not become what the server says of it.
+#[tokio::test]
+async fn f1_privileged_members_of_the_body_change_nothing() {
+    let world = World::new().await;
+    let ann = person(&world, "ann").await;
+    ann.set(&world, "email_confirmed_at = NULL").await;
+    let row = "(role, aud, raw_app_meta_data, email_confirmed_at, phone_confirmed_at, is_super_admin, is_anonymous,
+                is_sso_user, banned_until, invited_at, email)";
+    let before = ann.stored(&world, row).await;
+
+    ann.change(
+        &world,
+        json!({
+            "role": "service_role", "aud": "elsewhere", "app_metadata": null, "is_super_admin": true,
+            "is_anonymous": true, "is_sso_user": true, "raw_app_meta_data": { "role": "admin" },
+            "email_confirmed_at": "2020-01-01T00:00:00Z", "phone_confirmed_at": "2020-01-01T00:00:00Z",
+            "confirmed_at": "2020-01-01T00:00:00Z", "email_confirm": true, "banned_until": null, "ban_duration": "none",
+            "id": "11111111-2222-4333-8444-555555555555", "invited_at": "2020-01-01T00:00:00Z",
+        }),
+    )
+    .await
+    .expect(200);
+
+    assert_eq!(ann.stored(&world, row).await, before);
+}
+
+/// F1: metadata is the account's to write, so nothing of it is believed.
+#[tokio::test]
+async fn f1_verified_flags_in_the_metadata_reach_no_identity() {
+    let world = World::new().await;
+    let ann = person(&world, "ann").await;
+    let data = json!({ "email": "mallory@example.com", "email_verified": false, "phone_verified": true, "sub": "me" });
+    let answer = ann.change(&world, json!({ "data": data })).await.expect(200);
+    assert_eq!(answer.json["email"], "ann@example.com");
+    let identity = &answer.json["identities"][0]["identity_data"];
+    assert_eq!((&identity["email"], &identity["email_verified"]), (&json!("ann@example.com"), &json!(true)));
+    assert_eq!((&identity["phone_verified"], &identity["sub"]), (&json!(false), &json!(ann.id)));
+}
+
+#[tokio::test]
+async fn f1_app_metadata_is_for_administrators() {
+    let world = World::new().await;
+    let ann = person(&world, "ann").await;
+    for metadata in [json!({ "role": "admin" }), json!({})] {
+        let answer = ann.change(&world, json!({ "app_metadata": metadata, "data": { "a": 1 } })).await;
+        assert_eq!(answer.refusal(), (403, "not_admin"));
+    }
+    assert!(ann.look(&world).await.json["user_metadata"].get("a").is_none());
+
+    ann.set(&world, "role = 'supabase_admin'").await;
+    let group = world.app.policy.jwt.admin_group.clone();
+    ann.set(&world, &format!("role = '{group}'")).await;
+    let answer = ann.change(&world, json!({ "app_metadata": { "tier": "gold", "providers": null } })).await.expect(200);
+    assert_eq!(answer.json["app_metadata"], json!({ "provider": "email", "tier": "gold" }));
+}
+
+#[tokio::test]
+async fn a_request_that_changes_nothing_is_only_logged() {
+    let world = World::new().await;
+    let ann = person(&world, "ann").await;
+    let before = ann.stored(&world, "updated_at").await;
+    for body in [json!({}), json!({ "data": null }), json!({ "email": "ANN@example.com", "phone": "" })] {
+        ann.change(&world, body).await.expect(200);
+        assert!(world.mailbox.all().len() == 1, "nothing is asked for");
+    }
+    assert_eq!(ann.stored(&world, "updated_at").await, before);
+    assert_eq!(ann.log(&world).await[2..], ["user_modified"; 3]);
+}
+
+#[tokio::test]
+async fn an_error_that_the_database_raises_is_shown_and_nothing_stored() {
+    let world = World::new().await;
+    let ann = person(&world, "ann").await;
+    world
+        .database
+        .query(
+            "CREATE FUNCTION public.refuse() RETURNS trigger LANGUAGE plpgsql AS $$
+             BEGIN RAISE EXCEPTION 'no such luck' USING hint = 'try the moon'; END $$;
+             CREATE TRIGGER refuse BEFORE UPDATE ON auth.users FOR EACH ROW EXECUTE FUNCTION public.refuse()",
+        )
+        .await;
+    let answer = ann.change(&world, json!({ "data": { "a": 1 } })).await.expect(500);
+    assert_eq!(answer.json, json!({ "code": "P0001", "message": "no such luck", "hint": "try the moon" }));
+    assert_eq!(ann.log(&world).await.len(), 2);
+}

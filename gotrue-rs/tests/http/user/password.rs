@@ -1,0 +1,155 @@
+use chrono::TimeDelta;
+use gotrue_rs::journal::Step;
+use gotrue_rs::testing::{PASSWORD, World};
+use serde_json::{Value, json};
+
+use super::{Acting, person};
+
+const NEW: &str = "battery staple";
+
+#[tokio::test]
+async fn c2_a_new_password_ends_every_session_but_this_one() {
+    let world = World::new().await;
+    let ann = person(&world, "ann").await;
+    let other = world.try_password(&ann.email, PASSWORD).await.expect(200);
+    let bob = person(&world, "bob").await;
+
+    ann.change(&world, json!({ "password": NEW })).await.expect(200);
+
+    ann.look(&world).await;
+    bob.look(&world).await;
+    let gone = world.get_as(other.str("access_token"), "/user").await;
+    assert_eq!(gone.refusal(), (403, "session_not_found"));
+    let refreshed =
+        world.post("/token?grant_type=refresh_token", json!({ "refresh_token": other.str("refresh_token") })).await;
+    assert_eq!(refreshed.refusal(), (400, "refresh_token_not_found"));
+    assert_eq!(world.try_password(&ann.email, PASSWORD).await.refusal(), (400, "invalid_credentials"));
+    world.try_password(&ann.email, NEW).await.expect(200);
+}
+
+#[tokio::test]
+async fn c2_a_new_password_by_a_token_without_a_session_ends_them_all() {
+    let world = World::new().await;
+    let ann = person(&world, "ann").await;
+    let claims = json!({
+        "sub": ann.id, "aud": "authenticated", "role": "authenticated", "exp": world.now().timestamp() + 60,
+    });
+    let token = world.signed(&claims);
+    world.put_as(&token, "/user", json!({ "password": NEW })).await.expect(200);
+    assert_eq!(world.get_as(&ann.access_token, "/user").await.refusal(), (403, "session_not_found"));
+}
+
+#[tokio::test]
+async fn c2_a_new_password_takes_back_every_secret_that_is_on_its_way() {
+    let world = World::new().await;
+    let ann = person(&world, "ann").await;
+    world.post("/recover", json!({ "email": ann.email })).await.expect(200);
+    let code = world.code(&ann.email);
+    ann.change(&world, json!({ "email": "new@example.com" })).await.expect(200);
+    let change = world.code("new@example.com");
+
+    let answer = ann.change(&world, json!({ "password": NEW })).await.expect(200);
+
+    assert!(answer.json.get("recovery_sent_at").is_none(), "{}", answer.text);
+    let recovery = json!({ "type": "recovery", "email": ann.email, "token": code });
+    assert_eq!(world.post("/verify", recovery).await.refusal(), (403, "otp_expired"));
+    let change = json!({ "type": "email_change", "email": "new@example.com", "token": change });
+    assert_eq!(world.post("/verify", change).await.refusal(), (403, "otp_expired"));
+    let left = format!("SELECT token_type FROM auth.one_time_tokens WHERE user_id = '{}'", ann.id);
+    assert_eq!(world.database.query(&left).await, [""; 0]);
+}
+
+#[tokio::test]
+async fn password_and_metadata_are_one_statement_and_two_rows_of_the_log() {
+    let world = World::new().await;
+    let ann = person(&world, "ann").await;
+    let answer = ann.change(&world, json!({ "password": NEW, "data": { "full_name": "Ann" } })).await.expect(200);
+    assert_eq!(answer.json["user_metadata"]["full_name"], "Ann");
+    assert_eq!(world.journal().statements(), ["users.with_session", "accounts.update"]);
+    assert_eq!(ann.log(&world).await[2..], ["user_updated_password", "user_modified"]);
+    let names = "SELECT coalesce(payload ->> 'actor_name', '-') FROM auth.audit_log_entries
+                 WHERE payload ->> 'action' IN ('user_updated_password', 'user_modified') ORDER BY created_at";
+    assert_eq!(world.database.query(names).await, ["-", "Ann"], "each row names the account as it was then");
+}
+
+#[tokio::test]
+async fn passwords_are_compared_and_hashed_before_anything_is_written() {
+    let world = World::new().await;
+    let ann = person(&world, "ann").await;
+    ann.change(&world, json!({ "password": NEW, "email": "new@example.com" })).await.expect(200);
+    let steps = world.journal().steps();
+    let at = |wanted: Step| steps.iter().position(|step| *step == wanted).expect("it was done");
+    let begin = at(Step::Transaction("BEGIN"));
+    assert!(at(Step::Call("hashing.verify")) < at(Step::Call("hashing.hash")));
+    assert!(at(Step::Call("hashing.hash")) < begin && at(Step::Call("mail.send")) < begin, "{steps:?}");
+}
+
+#[tokio::test]
+async fn the_old_password_is_no_new_one_and_nothing_is_stored() {
+    let world = World::new().await;
+    let ann = person(&world, "ann").await;
+    let answer = ann.change(&world, json!({ "password": PASSWORD, "data": { "a": 1 } })).await;
+    assert_eq!(answer.refusal(), (422, "same_password"));
+    assert_eq!(ann.look(&world).await.json["user_metadata"].get("a"), None);
+}
+
+#[tokio::test]
+async fn a_password_must_be_strong() {
+    let world = World::with(|policy| policy.password.min_length = 8).await;
+    let ann = person(&world, "ann").await;
+    for (password, refusal) in [
+        ("", (422, "weak_password")),
+        ("sevenxx", (422, "weak_password")),
+        (&"x".repeat(73), (400, "validation_failed")),
+    ] {
+        assert_eq!(ann.change(&world, json!({ "password": password })).await.refusal(), refusal, "{password}");
+    }
+}
+
+#[tokio::test]
+async fn an_account_without_a_password_sets_its_first() {
+    let world = World::with(|policy| policy.security.update_password_require_current_password = true).await;
+    let ann = person(&world, "ann").await;
+    ann.set(&world, "encrypted_password = NULL").await;
+    ann.change(&world, json!({ "password": NEW })).await.expect(200);
+    world.try_password(&ann.email, NEW).await.expect(200);
+}
+
+#[tokio::test]
+async fn the_current_password_is_asked_for_where_the_operator_wants_it() {
+    let world = World::with(|policy| policy.security.update_password_require_current_password = true).await;
+    let ann = person(&world, "ann").await;
+    let session = world.try_password(&ann.email, PASSWORD).await.expect(200);
+    let token = session.str("access_token");
+    let change = |current: Value| {
+        let mut body = json!({ "password": NEW });
+        body["current_password"] = current;
+        world.put_as(token, "/user", body)
+    };
+    assert_eq!(change(Value::Null).await.refusal(), (400, "current_password_required"));
+    assert_eq!(change(json!("")).await.refusal(), (400, "current_password_required"));
+    assert_eq!(change(json!("wrong horse")).await.refusal(), (400, "current_password_invalid"));
+    change(json!(PASSWORD)).await.expect(200);
+}
+
+#[tokio::test]
+async fn a_session_that_came_from_a_recovery_needs_no_current_password() {
+    let world = World::with(|policy| policy.security.update_password_require_current_password = true).await;
+    let ann = person(&world, "ann").await;
+    world.post("/recover", json!({ "email": ann.email })).await.expect(200);
+    let code = world.code(&ann.email);
+    let recovered = json!({ "type": "recovery", "email": ann.email, "token": code });
+    let recovered = world.post("/verify", recovered).await.expect(200);
+    world.put_as(recovered.str("access_token"), "/user", json!({ "password": NEW })).await.expect(200);
+}
+
+#[tokio::test]
+async fn without_a_session_it_cannot_be_told_whether_the_current_password_is_needed() {
+    let world = World::with(|policy| policy.security.update_password_require_current_password = true).await;
+    let ann = person(&world, "ann").await;
+    let claims = json!({ "sub": ann.id, "aud": "authenticated", "exp": world.now().timestamp() + 60 });
+    let token = world.signed(&claims);
+    world.put_as(&token, "/user", json!({ "password": NEW })).await.expect(500);
+    world.advance(TimeDelta::seconds(1));
+    world.try_password(&ann.email, PASSWORD).await.expect(200);
+}

@@ -1,0 +1,73 @@
+use gotrue_rs::testing::{PASSWORD, World};
+use gotrue_rules::domain::policy::Policy;
+use serde_json::json;
+
+use super::{Acting, person};
+
+const NUMBER: &str = "15550100001";
+
+fn with_test_number(policy: &mut Policy) {
+    policy.sms.test_otp.insert(NUMBER.into(), "111222".into());
+}
+
+#[tokio::test]
+async fn a_number_is_changed_by_the_code_sent_to_it() {
+    let world = World::with(with_test_number).await;
+    let ann = person(&world, "ann").await;
+    let asked = ann.change(&world, json!({ "phone": "+1 555 010 0001" })).await.expect(200);
+    assert_eq!((asked.str("phone"), asked.str("new_phone")), ("", NUMBER));
+    assert!(asked.json["phone_change_sent_at"].is_string());
+
+    let code = json!({ "type": "phone_change", "phone": NUMBER, "token": "111222" });
+    let done = world.post("/verify", code.clone()).await.expect(200);
+    assert_eq!((done.str("/user/phone"), done.json["user"].get("new_phone")), (NUMBER, None));
+    assert_eq!(done.json["user"]["app_metadata"]["providers"], json!(["email", "phone"]));
+    let identity = &ann.look(&world).await.json["identities"][1]["identity_data"];
+    assert_eq!((&identity["phone"], &identity["phone_verified"]), (&json!(NUMBER), &json!(true)));
+    assert_eq!(world.post("/verify", code).await.refusal(), (403, "otp_expired"));
+    assert_eq!(ann.log(&world).await[2..], ["user_modified", "user_modified"]);
+}
+
+#[tokio::test]
+async fn where_numbers_count_at_once_it_changes_at_once() {
+    let world = World::with(|policy| policy.sms.autoconfirm = true).await;
+    let ann = person(&world, "ann").await;
+    let changed = ann.change(&world, json!({ "phone": NUMBER })).await.expect(200);
+    assert_eq!(changed.str("phone"), NUMBER);
+    assert_eq!(changed.json["app_metadata"]["providers"], json!(["email"]), "as recorded");
+    let by_number = json!({ "phone": NUMBER, "password": PASSWORD });
+    world.post("/token?grant_type=password", by_number).await.expect(200);
+
+    let again = ann.change(&world, json!({ "phone": "15550100002" })).await.expect(200);
+    let phones = again.json["identities"].as_array().expect("a list").iter().filter(|it| it["provider"] == "phone");
+    assert_eq!(phones.map(|it| &it["identity_data"]["phone"]).collect::<Vec<_>>(), [&json!("15550100002")]);
+}
+
+#[tokio::test]
+async fn without_a_sender_nothing_is_stored() {
+    let world = World::new().await;
+    let ann = person(&world, "ann").await;
+    let answer = ann.change(&world, json!({ "phone": NUMBER, "data": { "a": 1 }, "password": "battery staple" })).await;
+    assert_eq!(answer.expect(500).str("msg"), "Unable to get SMS provider");
+    let answer = ann.look(&world).await;
+    assert_eq!((answer.json.get("new_phone"), answer.json["user_metadata"].get("a")), (None, None));
+}
+
+#[tokio::test]
+async fn a_number_of_somebody_else_is_refused() {
+    let world = World::with(with_test_number).await;
+    let ann = person(&world, "ann").await;
+    person(&world, "bob").await.set(&world, &format!("phone = '{NUMBER}'")).await;
+    assert_eq!(ann.change(&world, json!({ "phone": "+15550100001" })).await.refusal(), (422, "phone_exists"));
+}
+
+#[tokio::test]
+async fn address_and_number_change_together_or_not_at_all() {
+    let world = World::with(with_test_number).await;
+    let ann = person(&world, "ann").await;
+    let both = json!({ "email": "new@example.com", "phone": NUMBER });
+    let asked = ann.change(&world, both).await.expect(200);
+    assert_eq!((asked.str("new_email"), asked.str("new_phone")), ("new@example.com", NUMBER));
+    let pending = ann.look(&world).await;
+    assert_eq!((pending.str("new_email"), pending.str("new_phone")), ("new@example.com", NUMBER));
+}
