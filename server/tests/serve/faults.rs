@@ -99,12 +99,12 @@ async fn an_answered_submission_is_stored_and_mailed_whoever_is_killed() {
     for round in 0..3 {
         let server = Basalt::serve(&["--config", &config, "--data", &data]);
         let killed = Arc::new(std::sync::atomic::AtomicBool::new(false));
-        let killer = killed.clone();
+        let done = killed.clone();
         let pid = server.pid();
         std::thread::spawn(move || {
             std::thread::sleep(Duration::from_millis(700 + round * 200));
             kill_process(pid, Signal::KILL).expect("it lives");
-            killer.store(true, std::sync::atomic::Ordering::Relaxed);
+            done.store(true, std::sync::atomic::Ordering::Relaxed);
         });
         let first = usize::try_from(round).unwrap_or_default() * 1000;
         let ended = || killed.load(std::sync::atomic::Ordering::Relaxed);
