@@ -39,8 +39,9 @@ impl DataFolder {
     /// A folder of that name among the temporary ones, removed when this is dropped. `name` is 12 characters long.
     pub fn throw_away(name: &str) -> anyhow::Result<Self> {
         let place = std::env::temp_dir();
-        sweep(&place);
         let mut folder = Self::open(&place.join(format!("{THROWN_AWAY}{name}")))?;
+        // Nobody waits for this: there may be much to remove.
+        std::thread::spawn(move || sweep(&place));
         folder.throw_away = true;
         Ok(folder)
     }
