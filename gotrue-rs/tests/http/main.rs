@@ -1,5 +1,6 @@
 //! HTTP tests, and tests of what the auth crate has inside.
 
+mod admin;
 mod config;
 mod meta;
 mod migrations;

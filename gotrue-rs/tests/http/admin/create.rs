@@ -1,0 +1,142 @@
+//! `POST /admin/users`.
+
+use gotrue_rs::testing::World;
+use serde_json::{Value, json};
+
+use super::{ANN, account, create, read};
+
+#[tokio::test]
+async fn an_account_is_made_by_two_statements_and_can_sign_in() {
+    let world = World::new().await;
+    account(&world, ANN).await;
+    assert_eq!(world.journal().statements(), ["admin.taken", "admin.insert"]);
+    world.try_password(ANN, "correct horse").await.expect(200);
+}
+
+#[tokio::test]
+async fn the_answer_is_what_is_stored_but_for_the_derived_confirmation() {
+    let world = World::new().await;
+    let body = json!({
+        "email": "Ann@Example.com", "phone": "+1 555 0100", "email_confirm": true, "phone_confirm": true,
+        "role": "editor", "ban_duration": "24h", "user_metadata": {"name": "Ann", "gone": null},
+        "app_metadata": {"plan": "gold"}});
+    let made = create(&world, body).await.expect(200);
+    let mut stored = read(&world, made.str("id")).await.expect(200).json;
+    let derived = stored.as_object_mut().and_then(|members| members.remove("confirmed_at"));
+    assert!(derived.is_some());
+    assert_eq!(made.json, stored);
+    assert_eq!(
+        made.json["app_metadata"],
+        json!({"provider": "email", "providers": ["email", "phone"], "plan": "gold"})
+    );
+    assert_eq!(made.json["user_metadata"], json!({"name": "Ann", "gone": null, "email_verified": true}));
+}
+
+#[tokio::test]
+async fn an_account_without_confirmation_cannot_sign_in_and_gets_no_mail() {
+    let world = World::new().await;
+    create(&world, json!({"email": ANN, "password": "correct horse"})).await.expect(200);
+    assert_eq!(world.try_password(ANN, "correct horse").await.refusal(), (400, "email_not_confirmed"));
+    assert_eq!(world.mailbox.all().len(), 0);
+}
+
+#[tokio::test]
+async fn an_account_without_a_password_has_one_that_nobody_knows() {
+    let world = World::new().await;
+    create(&world, json!({"email": ANN, "email_confirm": true})).await.expect(200);
+    let hashes = world.database.query("SELECT left(encrypted_password, 4) FROM auth.users").await;
+    assert_eq!(hashes, ["$2a$"]);
+    assert_eq!(world.try_password(ANN, "").await.refusal(), (400, "invalid_credentials"));
+}
+
+#[tokio::test]
+async fn a_hash_made_elsewhere_is_kept_as_it_is() {
+    let world = World::new().await;
+    let hash = "$argon2id$v=19$m=1024,t=2,p=1$cmVwbGF5IHNhbHQgMTIzNA$zEn6abfO+kcIBcDYyXhsUvNdgeOZQ6Z1pyVMR0zXu8c";
+    create(&world, json!({"email": ANN, "email_confirm": true, "password_hash": hash})).await.expect(200);
+    world.try_password(ANN, "correct horse").await.expect(200);
+}
+
+#[tokio::test]
+async fn a_hash_that_could_not_be_compared_is_refused() {
+    let world = World::new().await;
+    for hash in ["nonsense", "$argon2id$v=16$m=1024,t=2,p=1$c2FsdHNhbHQ$aGFzaGhhc2g", "$fbscrypt$"] {
+        let answer = create(&world, json!({"email": ANN, "password_hash": hash})).await.expect(500);
+        assert_eq!(answer.str("msg"), "Error creating user");
+    }
+    assert_eq!(world.database.query("SELECT id::text FROM auth.users").await.len(), 0);
+}
+
+#[tokio::test]
+async fn a_password_too_long_to_be_hashed_is_answered_as_the_reference_does() {
+    let world = World::new().await;
+    let answer = create(&world, json!({"email": ANN, "password": "x".repeat(73)})).await.expect(500);
+    assert_eq!(answer.json, json!({"code": 500, "error_code": "unexpected_failure", "msg": "Internal Server Error"}));
+}
+
+#[tokio::test]
+async fn the_first_complaint_wins() {
+    let world = World::new().await;
+    account(&world, ANN).await;
+    for (body, refusal) in [
+        (json!({"id": "x"}), (400, "validation_failed")),
+        (json!({"email": ANN, "phone": "nonsense"}), (422, "email_exists")),
+        (json!({"email": "new@example.com", "phone": "nonsense", "id": "x"}), (400, "validation_failed")),
+        (json!({"email": "new@example.com", "password_hash": "x", "id": "x"}), (500, "unexpected_failure")),
+        (json!({"email": "new@example.com", "id": "x", "ban_duration": "x"}), (400, "validation_failed")),
+        (json!({"email": "new@example.com", "app_metadata": []}), (400, "bad_json")),
+    ] {
+        assert_eq!(create(&world, body.clone()).await.refusal(), refusal, "{body}");
+    }
+}
+
+#[tokio::test]
+async fn what_somebody_has_is_taken_in_any_spelling() {
+    let world = World::new().await;
+    create(&world, json!({"email": ANN, "phone": "15550100"})).await.expect(200);
+    for (body, code) in
+        [(json!({"email": "ANN@example.com"}), "email_exists"), (json!({"phone": "+1 555 0100"}), "phone_exists")]
+    {
+        assert_eq!(create(&world, body).await.refusal(), (422, code));
+    }
+}
+
+#[tokio::test]
+async fn an_address_in_another_audience_is_refused_by_the_database() {
+    let world = World::new().await;
+    create(&world, json!({"email": ANN, "aud": "shop"})).await.expect(200);
+    let answer = create(&world, json!({"email": ANN})).await.expect(500);
+    assert_eq!(answer.str("code"), "23505");
+    assert_eq!(create(&world, json!({"email": ANN, "aud": "shop"})).await.refusal(), (422, "email_exists"));
+}
+
+#[tokio::test]
+async fn the_log_names_the_administrator_by_the_role() {
+    let world = World::new().await;
+    let made = account(&world, ANN).await;
+    let payloads = world.database.query("SELECT payload::text FROM auth.audit_log_entries").await;
+    let [payload] = payloads.as_slice() else { panic!("one row: {payloads:?}") };
+    let payload: Value = serde_json::from_str(payload).expect("it is JSON");
+    let expected = json!({
+        "action": "user_signedup", "actor_id": "00000000-0000-0000-0000-000000000000",
+        "actor_username": "service_role", "actor_via_sso": false, "log_type": "team",
+        "traits": {"user_id": made.str("id"), "user_email": ANN, "user_phone": "", "provider": "email"}});
+    assert_eq!(payload, expected);
+}
+
+#[tokio::test]
+async fn f1_members_that_are_no_fields_set_nothing() {
+    let world = World::new().await;
+    let body = json!({
+        "email": ANN, "is_super_admin": true, "is_anonymous": true, "is_sso_user": true, "instance_id": super::NOBODY,
+        "email_confirmed_at": "2020-01-01T00:00:00Z", "confirmed_at": "2020-01-01T00:00:00Z",
+        "created_at": "2020-01-01T00:00:00Z", "identities": [{"provider": "google", "id": "1"}]});
+    let made = create(&world, body).await.expect(200);
+    let plain = create(&world, json!({"email": "bob@example.com"})).await.expect(200);
+    let names = |answer: &Value| answer.as_object().map(|members| members.keys().cloned().collect::<Vec<_>>());
+    assert_eq!(names(&made.json), names(&plain.json));
+    let sql = "SELECT concat_ws(' ', instance_id, is_super_admin, is_anonymous, is_sso_user) FROM auth.users";
+    let rows = world.database.query(sql).await;
+    assert_eq!(rows[0], rows[1]);
+    assert_eq!(made.json["identities"].as_array().map(Vec::len), Some(1));
+}
