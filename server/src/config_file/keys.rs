@@ -65,6 +65,7 @@ const fn idle(path: &'static str) -> Key {
 }
 
 use Kind::{Bool, Choice, Count, Duration, List, Text};
+use gotrue_rules::domain::policy::PROVIDERS;
 
 /// The sets of characters a password can be made to need.
 pub const PASSWORD_REQUIREMENTS: &[&str] =
@@ -267,41 +268,13 @@ const HOOKS: &[&str] = &[
     "after_user_created",
 ];
 
-const PROVIDERS: &[&str] = &[
-    "apple",
-    "azure",
-    "bitbucket",
-    "discord",
-    "facebook",
-    "figma",
-    "fly",
-    "github",
-    "gitlab",
-    "google",
-    "kakao",
-    "keycloak",
-    "linkedin",
-    "linkedin_oidc",
-    "notion",
-    "slack",
-    "slack_oidc",
-    "snapchat",
-    "spotify",
-    "twitch",
-    "twitter",
-    "vercel_marketplace",
-    "workos",
-    "x",
-    "zoom",
-];
-
 /// The names that may stand for `*` below this table; none when any may.
 pub fn names_below(table: &str) -> Option<&'static [&'static str]> {
     match table {
         "auth.email.template" => Some(MAILS),
         "auth.email.notification" => Some(NOTIFICATIONS),
         "auth.hook" => Some(HOOKS),
-        "auth.external" => Some(PROVIDERS),
+        "auth.external" => Some(&PROVIDERS),
         "auth.web3" => Some(&["solana", "ethereum"]),
         _ => None,
     }
