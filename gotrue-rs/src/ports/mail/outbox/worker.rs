@@ -31,7 +31,7 @@ pub struct Rhythm {
     /// The longest time one attempt may take. Default 1 min.
     pub attempt: Duration,
     /// How long a mail is one worker's after the last sign of life; the worker gives three of them in that time. So long a
-    /// mail waits when its worker is killed. Default 15 s.
+    /// mail waits when its worker is killed. Default 6 s.
     pub lease: Duration,
     /// The pause after the first attempt; it doubles with each. Default 5 s.
     pub first_pause: Duration,
@@ -52,7 +52,7 @@ impl Default for Rhythm {
         Self {
             at_once: 4,
             attempt: Duration::from_mins(1),
-            lease: Duration::from_secs(15),
+            lease: Duration::from_secs(6),
             first_pause: Duration::from_secs(5),
             longest_pause: Duration::from_hours(1),
             refusals: 3,

@@ -20,7 +20,7 @@ async fn a_mail_of_a_worker_that_died_goes_out_again_under_the_same_message_id()
         () = desk.server.tried.notified() => (), // and the worker is dropped in the middle of its attempt
     }
     desk.server.hangs.store(false, Ordering::Relaxed);
-    desk.clock.advance(TimeDelta::seconds(14));
+    desk.clock.advance(TimeDelta::seconds(5));
     assert_eq!(desk.round().await, 0, "the lease holds");
     desk.clock.advance(TimeDelta::seconds(2));
     assert_eq!(desk.round().await, 1);
@@ -38,13 +38,13 @@ async fn a_worker_that_takes_long_keeps_its_mail() {
         desk.server.tried.notified().await;
         for _ in 0..10 {
             let before = leased_until(&desk).await;
-            desk.clock.advance(TimeDelta::seconds(5));
+            desk.clock.advance(TimeDelta::seconds(2));
             while leased_until(&desk).await == before {
                 tokio::task::yield_now().await;
             }
             assert_eq!(desk.round().await, 0, "it is the other's");
         }
-        desk.clock.advance(TimeDelta::seconds(15));
+        desk.clock.advance(TimeDelta::seconds(41));
     });
     assert_eq!(tried.expect("the table answers"), 1);
     assert_eq!(desk.state().await, OutboxState { retrying: 1, ..OutboxState::default() });
