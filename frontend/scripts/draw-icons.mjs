@@ -4,6 +4,7 @@
 //   npm run build && npx vite preview & node scripts/draw-icons.mjs http://localhost:4173
 import { readFile, writeFile } from "node:fs/promises";
 import { chromium } from "@playwright/test";
+import sharp from "sharp";
 
 const shop = process.argv[2] ?? "http://localhost:4173";
 const mark = await readFile("public/favicon.svg", "utf8");
@@ -39,8 +40,9 @@ function asIco(png, size) {
 async function drawShop(file, width, height) {
   const page = await browser.newPage({ viewport: { width, height }, reducedMotion: "reduce" });
   await page.goto(shop, { waitUntil: "networkidle" });
-  await page.screenshot({ path: file });
+  const picture = await page.screenshot();
   await page.close();
+  await sharp(picture).png({ palette: true, effort: 10 }).toFile(file);
 }
 
 const paper = "#f8f5ef";
@@ -50,5 +52,5 @@ await drawIcon("icon-192.png", 192);
 await drawIcon("icon-512.png", 512);
 await drawIcon("icon-maskable-512.png", 512, { margin: 80, background: paper });
 await drawShop("public/og.png", 1200, 630);
-await drawShop("../docs/shop.png", 1440, 1100);
+await drawShop("../docs/shop.png", 1440, 920);
 await browser.close();

@@ -26,7 +26,7 @@ export function CataloguePage() {
       <header className="gap-16 pt-8 pb-5 sm:pt-14 sm:pb-10 lg:flex lg:items-end lg:justify-between lg:pt-20 lg:pb-14">
         <h1
           tabIndex={-1}
-          className="max-w-[14em] shrink-0 text-figure sm:text-poster xl:text-giant"
+          className="max-w-[9.5em] shrink-0 text-figure sm:text-poster xl:text-giant"
         >{`${PRODUCT} & Custom Designs`}</h1>
         <p className="mt-4 max-w-[27em] text-ink-soft sm:mt-6 sm:text-lead lg:mb-1.5">
           Professional, responsive email templates that look right in every inbox, on every device.
