@@ -8,16 +8,20 @@ Every recorded scenario is in exactly one of them. The recordings are kept besid
 
     check.py             the passing scenarios: fails naming each that fell out
     check.py --all       the waiting ones too: says which of them pass by now
-    check.py --update    the same, and moves those from waiting.json to passing.json
-    check.py --only GLOB --verbose    some scenarios, whichever list they are in, with every difference
+    check.py --route 'POST /recover'    the ones that wait for a route, which may be a glob
+    check.py --only 'user.*' --verbose  some scenarios, whichever list they are in, with every difference
+
+With --update those that waited and pass are moved from waiting.json to passing.json.
 """
 
 import argparse
+import contextlib
 import fnmatch
 import json
 import os
 import pathlib
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -40,9 +44,7 @@ def main():
     passing, waiting = json.loads(PASSING.read_text()), json.loads(WAITING.read_text())
     recorded = sorted(path.name.removesuffix(".json") for path in (RECORDINGS / "golden").glob("*.json"))
     complaints = check_lists(passing, waiting, recorded)
-    wanted = [name for name in recorded if not options.only or any(fnmatch.fnmatch(name, glob) for glob in options.only)]
-    if not options.only and not options.all:
-        wanted = [name for name in wanted if name in set(passing)]
+    wanted = [name for name in recorded if is_wanted(name, waiting.get(name), options)]
     outcome, said = run(wanted, options) if wanted else ({}, {})
     complaints += check_outcome(outcome, said, passing)
     now_passing = sorted(name for name, word in outcome.items() if word == "ok" and name in waiting)
@@ -55,17 +57,25 @@ def main():
     return fail("\n".join(complaints)) if complaints else 0
 
 
+def is_wanted(name, route, options):
+    """Whether a scenario is to run; `route` is what it waits for, if it does."""
+    if not (options.all or options.only or options.route):
+        return route is None
+    named = any(fnmatch.fnmatch(name, glob) for glob in options.only)
+    return options.all or named or bool(route) and any(fnmatch.fnmatch(route, glob) for glob in options.route)
+
+
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--all", action="store_true", help="run the waiting scenarios too (some minutes more)")
-    parser.add_argument("--update", action="store_true", help="move waiting scenarios that pass to passing.json; means --all")
-    parser.add_argument("--only", action="append", help="a glob over scenario names; may be repeated")
+    parser.add_argument("--all", action="store_true", help="run the waiting scenarios too: a quarter of an hour, spent waiting for mails that never come")
+    parser.add_argument("--route", action="append", default=[], help="a glob over what scenarios wait for; may be repeated")
+    parser.add_argument("--only", action="append", default=[], help="a glob over scenario names; may be repeated")
+    parser.add_argument("--update", action="store_true", help="move scenarios that waited and pass to passing.json")
     parser.add_argument("--verbose", action="store_true", help="print every difference of a scenario")
     parser.add_argument("--jobs", default="2", help="how many servers run at once")
     parser.add_argument("--server", type=pathlib.Path, default=REPOSITORY / "target" / "debug" / "basalt", help="the binary")
     options = parser.parse_args()
     options.server = options.server.resolve()
-    options.all |= options.update and not options.only
     return options
 
 
@@ -106,11 +116,31 @@ def run(names, options):
         command += [word for name in names for word in ("--only", name)]
         print(f"{len(names)} scenarios against {options.server}; the servers' logs are in {server_logs()}", flush=True)
         with open(log, "wb") as out:
-            subprocess.run(command, stdout=out, stderr=subprocess.STDOUT, env=environment(), cwd=folder, check=False)
+            replay = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT, env=environment(), cwd=folder, start_new_session=True)
+        try:
+            replay.wait()
+        finally:
+            end_with_descendants(replay)
         printed = log.read_text(errors="replace")
         if not result.exists():
             raise postgres.Missing(f"the replay ended early:\n{printed[-2000:]}")
         return json.loads(result.read_text()), by_scenario(printed, options.verbose)
+
+
+def end_with_descendants(process):
+    """Where we are interrupted, the servers under test must not outlive us; they are in sessions of their own."""
+    if process.poll() is not None:
+        return
+    listed = subprocess.run(["ps", "-eo", "pid=,ppid="], capture_output=True, text=True).stdout
+    parents = {int(pid): int(parent) for pid, parent in map(str.split, listed.splitlines())}
+    ours = {process.pid}
+    for _ in range(4):  # replay.py, bash, the server
+        ours |= {pid for pid, parent in parents.items() if parent in ours}
+    process.kill()
+    for pid in ours - {process.pid}:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGTERM)
+    process.wait()
 
 
 def server_logs():
@@ -150,7 +180,7 @@ def check_outcome(outcome, said, passing):
 
 
 def report_new(names, moved):
-    print(f"{len(names)} scenarios pass that waited until now" + (":" if moved else "; `check.py --update` moves them to passing.json:"))
+    print(f"{len(names)} scenarios pass that waited until now" + (":" if moved else "; `--update` moves them to passing.json:"))
     print("\n".join(f"  {name}" for name in names))
 
 
@@ -160,6 +190,7 @@ def write_lists(passing, waiting):
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
         sys.exit(main())
     except postgres.Missing as missing:
