@@ -12,6 +12,7 @@ use gotrue_rs::ports::clock::SystemClock;
 use gotrue_rs::ports::entropy::Entropy;
 use gotrue_rs::ports::hashing::HashingPool;
 use gotrue_rs::ports::keys::KeySettings;
+use gotrue_rs::ports::mail::outbox::Outbox;
 use gotrue_rs::store::migrate;
 use sqlx::PgPool;
 use tokio::net::TcpListener;
@@ -40,7 +41,7 @@ pub async fn serve(mut config: Config) -> anyhow::Result<()> {
     let app = build(config, pool.clone(), delivery)?;
     let router = gotrue_rs::router(Arc::new(app));
     let figures = match &metrics {
-        Some(listen) => Some(serve_metrics(listen, closing.clone()).await?),
+        Some(listen) => Some(serve_metrics(listen, None, closing.clone()).await?),
         None => None,
     };
     tracing::info!(address = %listener.local_addr()?, "serving the auth API");
@@ -82,13 +83,18 @@ pub fn build(config: Config, pool: PgPool, delivery: Delivery) -> anyhow::Result
 }
 
 /// `/metrics` on a port of its own.
-pub async fn serve_metrics(listen: &Listen, closing: Closing) -> anyhow::Result<tokio::task::JoinHandle<()>> {
+pub async fn serve_metrics(
+    listen: &Listen,
+    outbox: Option<Arc<Outbox>>,
+    closing: Closing,
+) -> anyhow::Result<tokio::task::JoinHandle<()>> {
     let listener = bind(listen).await.context("listening for metrics")?;
     let handle = Arc::new(metrics::collect()?);
     tracing::info!(address = %listener.local_addr()?, "serving metrics at /metrics");
     Ok(tokio::spawn(listen::serve(listener, closing, move |request: Request| {
-        let handle = handle.clone();
-        async move { metrics::page(&handle, &request) }
+        let (handle, outbox) = (handle.clone(), outbox.clone());
+        let path = request.uri().path().to_owned();
+        async move { metrics::page(&handle, outbox.as_deref(), &path).await }
     })))
 }
 

@@ -12,6 +12,8 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::extract::Request;
 use axum::response::Response;
+use gotrue_rs::ports::mail::outbox::Outbox;
+use gotrue_rs::store::outbox::{OutboxState, Trouble};
 use http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS};
 use http::{HeaderValue, Method, StatusCode};
 use serde::Serialize;
@@ -32,8 +34,16 @@ const MAIL_POLICY: &str =
 /// The pages.
 pub struct Dev {
     inbox: Option<Arc<dyn Inbox>>,
+    outbox: Option<Arc<Outbox>>,
     token: Option<String>,
     closing: Closing,
+}
+
+/// How the mails are doing.
+#[derive(Serialize)]
+struct OutboxPage {
+    state: OutboxState,
+    troubles: Vec<Trouble>,
 }
 
 #[derive(Serialize)]
@@ -45,7 +55,13 @@ impl Dev {
     /// `inbox`: none when mail goes to a mail server. `token` lets callers from elsewhere in. Nobody waits for a mail once
     /// `closing` says so.
     pub fn new(inbox: Option<Arc<dyn Inbox>>, token: Option<String>, closing: Closing) -> Self {
-        Self { inbox, token, closing }
+        Self { inbox, outbox: None, token, closing }
+    }
+
+    /// The same, showing how the mails of this outbox are doing.
+    #[must_use]
+    pub fn watching(self, outbox: Arc<Outbox>) -> Self {
+        Self { outbox: Some(outbox), ..self }
     }
 
     /// Answers a request below `/_dev`.
@@ -56,10 +72,13 @@ impl Dev {
         if !matches!(*request.method(), Method::GET | Method::HEAD) {
             return text(StatusCode::METHOD_NOT_ALLOWED, "these pages are only read\n");
         }
+        if let ("/_dev/outbox.json", Some(outbox)) = (request.uri().path(), &self.outbox) {
+            return or_failed(state_of(outbox).await);
+        }
         let Some(inbox) = &self.inbox else {
             return text(
                 StatusCode::NOT_FOUND,
-                "mail goes to the mail server of [auth.email.smtp]; there is no inbox here\n",
+                "mail goes to the mail server of [auth.email.smtp]; there is no inbox here; /_dev/outbox.json tells how mails are doing\n",
             );
         };
         let query = Query::of(&request);
@@ -72,11 +91,21 @@ impl Dev {
                 None => Ok(text(StatusCode::NOT_FOUND, "the inbox is at /_dev/inbox\n")),
             },
         };
-        result.unwrap_or_else(|error| {
-            tracing::error!(error = format!("{error:#}"), "the inbox cannot be read");
-            text(StatusCode::INTERNAL_SERVER_ERROR, "the inbox cannot be read; the log says why\n")
-        })
+        or_failed(result)
     }
+}
+
+fn or_failed(result: anyhow::Result<Response>) -> Response {
+    result.unwrap_or_else(|error| {
+        tracing::error!(error = format!("{error:#}"), "the mails cannot be read");
+        text(StatusCode::INTERNAL_SERVER_ERROR, "the mails cannot be read; the log says why\n")
+    })
+}
+
+/// Counts, and the mails that go badly, without what is in them.
+async fn state_of(outbox: &Outbox) -> anyhow::Result<Response> {
+    let page = OutboxPage { state: outbox.state().await?, troubles: outbox.troubles().await? };
+    Ok(response(StatusCode::OK, "application/json", POLICY, serde_json::to_vec(&page)?))
 }
 
 /// The parameters of a page.

@@ -4,6 +4,8 @@ use axum::body::Body;
 use axum::routing::any;
 use gotrue_rs::ports::entropy::Entropy;
 
+use proptest::prelude::*;
+
 use super::*;
 use crate::api_keys::ApiKeys;
 use crate::assets::Site;
@@ -192,4 +194,52 @@ async fn every_answer_names_its_request() {
         let id = get("/", &[("x-request-id", hostile)]).await.headers["x-request-id"].clone();
         assert_eq!(id.len(), 36, "{hostile}");
     }
+}
+
+/// What the most forgiving reader would make of a path: decoded twice, slashes merged, dots resolved, lower case.
+fn as_forgivingly_read(path: &str) -> String {
+    let mut text = path.to_owned();
+    for _ in 0..2 {
+        text = percent_encoding::percent_decode_str(&text).decode_utf8_lossy().into_owned();
+    }
+    let mut parts: Vec<&str> = Vec::new();
+    for part in text.split(['/', '\\']) {
+        match part {
+            "" | "." => {}
+            ".." => drop(parts.pop()),
+            part => parts.push(part),
+        }
+    }
+    format!("/{}", parts.join("/")).to_ascii_lowercase()
+}
+
+proptest! {
+    #[test]
+    fn f3_a_path_that_anyone_could_read_as_a_closed_one_is_not_open(path in path_with_tricks()) {
+        let read = as_forgivingly_read(&path);
+        let open = OPEN.contains(&read.as_str())
+            || OPEN_BELOW.iter().any(|mount| format!("{read}/").starts_with(mount));
+        prop_assert!(open || !is_open(&path), "{path} reads as {read}");
+    }
+}
+
+fn path_with_tricks() -> impl Strategy<Value = String> {
+    let part = prop_oneof![
+        Just("verify"),
+        Just("sso"),
+        Just("saml"),
+        Just(".well-known"),
+        Just("oauth"),
+        Just("token"),
+        Just("admin"),
+        Just("users"),
+        Just(".."),
+        Just("."),
+        Just(""),
+        Just("%2e%2e"),
+        Just("%252e%252e"),
+        Just("..%2fadmin"),
+        Just("x\\.."),
+    ];
+    proptest::collection::vec(part, 1..6).prop_map(|parts| format!("/{}", parts.join("/")))
 }

@@ -56,15 +56,15 @@ pub async fn serve(project: Project, wishes: Wishes) -> anyhow::Result<()> {
     let Prepared { listener, url, keys, mut config, mails } = prepared?;
     let pool = source.open(&mut config).await?;
 
+    let needs = Needs { project: &project, keys: &keys, mails, pool: pool.clone(), closing: closing.clone() };
+    let Services { front, worker, outbox } = Services::start(config, needs)?;
     let figures = match project.file.basalt.metrics_port {
         Some(port) => {
             let listen = Listen { host: project.file.host().to_string(), port };
-            Some(gotrue::serve_metrics(&listen, closing.clone()).await?)
+            Some(gotrue::serve_metrics(&listen, Some(outbox), closing.clone()).await?)
         }
         None => None,
     };
-    let needs = Needs { project: &project, keys: &keys, mails, pool: pool.clone(), closing: closing.clone() };
-    let Services { front, worker } = Services::start(config, needs)?;
     announce(&folder, &url, &keys, &source, wishes.json)?;
     listen::serve(listener, closing, move |request: Request| Arc::clone(&front).answer(request)).await;
 

@@ -34,6 +34,8 @@ const REPEAT_WITHIN: Duration = Duration::from_mins(2);
 pub struct Services {
     /// The door.
     pub front: Arc<Front>,
+    /// The mails.
+    pub outbox: Arc<Outbox>,
     /// Delivers mails until the end; none without a mail server.
     pub worker: Option<JoinHandle<()>>,
 }
@@ -73,15 +75,18 @@ impl Services {
         let verifies = move |token: &str| verifying.keys.verify(token, verifying.clock.now()).is_ok();
         let front = Front {
             auth: gotrue_rs::router(Arc::clone(&app)),
-            functions: functions_rs::router(functions(project, &app, keys, outbox).trusting(proxies.clone())),
+            functions: functions_rs::router(
+                functions(project, &app, keys, Arc::clone(&outbox)).trusting(proxies.clone()),
+            ),
             shop: Shop::open(&Site { url: "", key: &keys.publishable_key, site_url: &site_url }),
             mails,
-            dev: Dev::new(inbox.filter(|_| project.file.inbox_enabled()), basalt.inbox_token.clone(), closing),
+            dev: Dev::new(inbox.filter(|_| project.file.inbox_enabled()), basalt.inbox_token.clone(), closing)
+                .watching(Arc::clone(&outbox)),
             gateway: Gateway::new(Arc::clone(keys), verifies),
             proxies,
             entropy,
         };
-        Ok(Self { front: Arc::new(front), worker })
+        Ok(Self { front: Arc::new(front), worker, outbox })
     }
 }
 

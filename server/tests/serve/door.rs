@@ -20,6 +20,8 @@ async fn shop_auth_functions_and_inbox_are_on_one_port() {
     assert_eq!(function.status(), 404);
     let inbox = server.client.get(format!("{}.json", server.text("inbox_url"))).send().await.expect("an answer");
     assert_eq!(inbox.json::<Value>().await.expect("JSON"), serde_json::json!({ "messages": [] }));
+    let state = get("/_dev/outbox.json").await.expect("an answer").json::<Value>().await.expect("JSON");
+    assert_eq!(state["state"]["failed"], 0);
     let rebound = server.client.get(server.text("inbox_url")).header("host", "attacker.example");
     assert_eq!(rebound.send().await.expect("an answer").status(), 403);
 }
@@ -52,6 +54,7 @@ async fn figures_are_on_a_port_of_their_own_when_asked_for() {
     assert_eq!(server.auth("/health", None).await.0, 200);
     let figures = server.client.get(format!("http://127.0.0.1:{free}/metrics")).send().await.expect("an answer");
     let text = figures.text().await.expect("text");
+    assert!(text.contains("basalt_mails{state=\"waiting\"} 0"), "{text}");
     assert!(text.contains("basalt_requests_total{area=\"auth\",status=\"2xx\"} 1"), "{text}");
     assert_eq!(server.client.get(server.url("/metrics")).send().await.expect("an answer").status(), 404);
 }
