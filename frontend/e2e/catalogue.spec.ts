@@ -2,6 +2,7 @@ import { expect, test } from "./shop.ts";
 
 test.beforeEach(async ({ page }) => {
   await page.goto("/");
+  await expect(page.getByRole("heading", { level: 2 })).toHaveCount(12);
 });
 
 test("shows the twelve templates under its title", async ({ page }) => {

@@ -19,6 +19,7 @@ for (const [name, path] of Object.entries(SCREENS)) {
 test("cards come in one after the other, 0.1 s apart, once", async ({ page }) => {
   await page.goto("/");
   const cards = page.locator("main > ul > li");
+  await expect(cards).toHaveCount(12);
   const entrance = await cards.evaluateAll((all) =>
     all.map((card) => {
       const { animationName, animationDelay, animationDuration } = getComputedStyle(card);

@@ -96,6 +96,7 @@ test("keeps the purchase button in sight of a wide screen", async ({ page }) => 
 
 test("describes itself to search engines and to whoever shares its link", async ({ page }) => {
   await page.goto("/template/6");
+  await expect(page).toHaveTitle(/^Order Confirmation - /);
   const data = JSON.parse((await page.locator("#structured-data").textContent()) ?? "");
   expect(data).toMatchObject({ "@type": "Product", name: "Order Confirmation" });
   expect(data.offers).toMatchObject({ price: "1250", priceCurrency: "USD" });
