@@ -17,7 +17,7 @@ use gotrue_rules::domain::user::{Account, Time};
 use crate::app::Delivery;
 use crate::cx::Cx;
 use crate::journal::Step;
-use crate::ports::mail::template::Variables;
+use crate::ports::mail::template::{Rendered, Variables};
 use crate::ports::mail::{Message, link, purpose_of};
 use crate::ports::sms::TEST_MESSAGE_ID;
 use crate::services::limits;
@@ -167,18 +167,23 @@ async fn write(cx: &Cx, account: &Account, letter: Letter<'_>, code: &str, hash:
         ..Variables::default()
     };
     let rendered = cx.app.letters.render(kind, &variables, cx.now).await.map_err(|cause| failed().because(cause))?;
-    Ok(Message {
+    Ok(Message { code: Some(code.to_owned()), link, ..envelope(cx, kind, letter.to, rendered) })
+}
+
+/// A mail of this kind as it travels, without code and link.
+pub fn envelope(cx: &Cx, kind: MailKind, to: &str, rendered: Rendered) -> Message {
+    Message {
         purpose: Cow::Borrowed(purpose_of(kind)),
-        to: letter.to.to_owned(),
+        to: to.to_owned(),
         subject: rendered.subject,
         html: rendered.html,
         text: None,
         message_id: format!("{}@{}", cx.entropy.uuid(), cx.app.mail_host),
         date: cx.now,
         headers: Vec::new(),
-        code: Some(code.to_owned()),
-        link,
-    })
+        code: None,
+        link: None,
+    }
 }
 
 fn link_of(cx: &Cx, kind: MailKind, hash: &TokenHash, redirect_to: &str) -> Option<String> {

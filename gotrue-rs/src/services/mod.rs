@@ -4,6 +4,7 @@ pub mod audit;
 pub mod contact_change;
 pub mod limits;
 pub mod messages;
+pub mod notices;
 pub mod passwords;
 pub mod pkce;
 pub mod sessions;

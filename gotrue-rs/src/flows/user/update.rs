@@ -14,7 +14,7 @@ use gotrue_rules::wire::user::UserJson;
 
 use crate::cx::{Caller, Cx};
 use crate::http::reply::Reply;
-use crate::services::{audit, contact_change, passwords};
+use crate::services::{audit, contact_change, notices, passwords};
 use crate::store::audit::AuditRow;
 use crate::store::{Connection, OrRefuse, accounts, audit as audit_log, one_time_tokens, users};
 
@@ -33,6 +33,10 @@ pub async fn handle(cx: Cx) -> Result<Reply> {
     let update = Update { cx: &cx, caller, request: &request, password };
     let changes_contact = changes.email.is_some() || changes.phone.is_some();
     let account = if changes_contact { update.with_contacts(&changes).await? } else { update.alone().await? };
+    if update.password.is_some() {
+        notices::of_password(&cx, &caller.account).await;
+    }
+    notices::of_contacts(&cx, &caller.account, &account).await;
     Ok(Reply::json(&UserJson::from(&account)))
 }
 

@@ -9,6 +9,7 @@ use gotrue_rules::wire::redirect::{Tokens, with_code, with_error, with_message, 
 use crate::cx::Cx;
 use crate::http::reply::Reply;
 use crate::services::messages::redirect_target;
+use crate::services::notices;
 use crate::services::sessions::open::{Proof, open};
 use crate::services::verification::{Redeemed, redeem};
 use crate::store::flow_state;
@@ -44,10 +45,12 @@ async fn follow(cx: &Cx, request: &Request, hash: &TokenHash, method: Option<&st
     if let Some(method) = method {
         let code = flow_state::stamp_code(&mut db, account.id, method, cx.now).await?.ok_or_else(no_flow)?;
         db.commit().await?;
+        notices::of_contacts(cx, &good.account, &account).await;
         return with_code(target, &code).map_err(Error::other);
     }
     let minted = open(cx, &mut db, Proof::new(&account, "otp", Vec::new())).await?;
     db.commit().await?;
+    notices::of_contacts(cx, &good.account, &account).await;
     minted.mark_answer(cx);
     let tokens = Tokens {
         access_token: &minted.access_token,

@@ -10,6 +10,7 @@ use gotrue_rules::wire::verify::HalfJson;
 
 use crate::cx::Cx;
 use crate::http::reply::Reply;
+use crate::services::notices;
 use crate::services::sessions::Extras;
 use crate::services::sessions::open::{Proof, open};
 use crate::services::verification::{Good, Redeemed, prepare, redeem};
@@ -29,6 +30,7 @@ pub async fn handle(cx: Cx) -> Result<Reply> {
     };
     let minted = open(&cx, &mut db, Proof::new(&account, "otp", Vec::new())).await?;
     db.commit().await?;
+    notices::of_contacts(&cx, &good.account, &account).await;
     Ok(minted.reply(Extras::default()))
 }
 

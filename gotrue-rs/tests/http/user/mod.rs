@@ -2,6 +2,7 @@
 
 mod email_change;
 mod metadata;
+mod notices;
 mod order;
 mod password;
 mod phone_change;

@@ -1,0 +1,82 @@
+//! Mails that tell of something done, where the operator wants them. They go out once it is stored, and when one cannot
+//! be sent only the log hears of it.
+
+use gotrue_rules::domain::error::{Error, Result};
+use gotrue_rules::domain::policy::MailKind;
+use gotrue_rules::domain::user::Account;
+
+use super::{limits, messages};
+use crate::app::Delivery;
+use crate::cx::Cx;
+use crate::journal::Step;
+use crate::ports::mail::template::Variables;
+use crate::store::OrRefuse;
+
+/// Tells the account's address of a new password.
+pub async fn of_password(cx: &Cx, account: &Account) {
+    tell(cx, account, account.email.as_deref(), Told { kind: MailKind::PasswordChanged, ..Told::default() }).await;
+}
+
+/// Tells of a new address or number, by what has become of the account. The old address is told of a new one, the
+/// address of a number; a first number is a way to sign in that was added.
+pub async fn of_contacts(cx: &Cx, before: &Account, after: &Account) {
+    if before.email != after.email {
+        let old_email = before.email.as_deref();
+        tell(cx, after, old_email, Told { kind: MailKind::EmailChanged, old_email, ..Told::default() }).await;
+    }
+    if before.phone != after.phone {
+        let by_phone = before.identities.iter().any(|identity| identity.provider == "phone");
+        let told = if by_phone {
+            let (phone, old_phone) = (after.phone.as_deref(), before.phone.as_deref());
+            Told { kind: MailKind::PhoneChanged, phone, old_phone, ..Told::default() }
+        } else {
+            Told { kind: MailKind::IdentityLinked, provider: Some("phone"), ..Told::default() }
+        };
+        tell(cx, after, after.email.as_deref(), told).await;
+    }
+}
+
+/// What a notice says.
+struct Told<'a> {
+    kind: MailKind,
+    old_email: Option<&'a str>,
+    phone: Option<&'a str>,
+    old_phone: Option<&'a str>,
+    provider: Option<&'a str>,
+}
+
+impl Default for Told<'_> {
+    fn default() -> Self {
+        Self { kind: MailKind::PasswordChanged, old_email: None, phone: None, old_phone: None, provider: None }
+    }
+}
+
+async fn tell(cx: &Cx, account: &Account, to: Option<&str>, told: Told<'_>) {
+    let Some(to) = to.filter(|_| cx.app.policy.mail.notifies(told.kind)) else { return };
+    if let Err(error) = send(cx, account, to, &told).await {
+        let kind = told.kind.as_str();
+        tracing::warn!(user.id = %account.id, mail.kind = kind, cause = ?error.cause, "a notice was not sent: {error}");
+    }
+}
+
+async fn send(cx: &Cx, account: &Account, to: &str, told: &Told<'_>) -> Result<()> {
+    limits::take_mail(cx)?;
+    let variables = Variables {
+        email: account.email.as_deref().unwrap_or_default(),
+        data: Some(&account.user_metadata),
+        old_email: told.old_email,
+        phone: told.phone,
+        old_phone: told.old_phone,
+        provider: told.provider,
+        ..Variables::default()
+    };
+    let rendered = cx.app.letters.render(told.kind, &variables, cx.now).await.map_err(Error::other)?;
+    let message = messages::envelope(cx, told.kind, to, rendered);
+    match &cx.app.delivery {
+        Delivery::Outbox(outbox) => outbox.put(&mut cx.db(), &message).await.or_refuse("Error sending email"),
+        Delivery::AtOnce(mailer) => {
+            cx.journal.note(Step::Call("mail.send"));
+            mailer.send(&message).await.map_err(Error::other)
+        }
+    }
+}
