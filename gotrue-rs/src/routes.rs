@@ -40,11 +40,16 @@ pub fn table() -> Vec<Entry> {
 /// Below `/admin/users`.
 fn admin_users() -> Vec<Entry> {
     vec![
+        row(Method::GET, "/", admin::list::handle),
         row(Method::POST, "/", admin::create::handle),
         group(
             "/{user_id}",
             &[ACCOUNT],
-            [row(Method::GET, "/", admin::read::handle), row(Method::PUT, "/", admin::update::handle)],
+            [
+                row(Method::GET, "/", admin::read::handle),
+                row(Method::PUT, "/", admin::update::handle),
+                row(Method::DELETE, "/", admin::delete::handle),
+            ],
         ),
     ]
 }

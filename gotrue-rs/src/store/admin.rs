@@ -1,6 +1,9 @@
 //! Accounts as an administrator makes and changes them: row, identities, sessions, pending secrets and audit rows in
 //! one statement each.
 
+pub mod deletion;
+pub mod listing;
+
 use gotrue_rules::domain::admin_user::{Change, Taken};
 use gotrue_rules::domain::contact::{Email, Phone};
 use gotrue_rules::domain::user::{Account, Identity, Time};

@@ -23,6 +23,8 @@ pub fn statements() -> impl Iterator<Item = &'static Statement> {
     [
         accounts::ALL,
         admin::ALL,
+        admin::deletion::ALL,
+        admin::listing::ALL,
         audit::ALL,
         contact_changes::ALL,
         flow_state::ALL,

@@ -12,8 +12,8 @@ use sqlx::types::ipnetwork::IpNetwork;
 use sqlx::{FromRow, Row};
 use uuid::Uuid;
 
-/// The columns of an account out of the relation `u`, with its identities and factors as JSON.
-macro_rules! account_columns {
+/// The columns of an account out of the relation `u`, without what hangs on it.
+macro_rules! account_alone_columns {
     () => {
         "u.id, u.aud, u.role, u.email, u.phone, u.encrypted_password, u.email_confirmed_at, u.phone_confirmed_at,
          u.confirmed_at, u.invited_at, u.confirmation_token, u.confirmation_sent_at, u.recovery_token,
@@ -21,7 +21,17 @@ macro_rules! account_columns {
          u.email_change_sent_at, u.email_change_confirm_status, u.phone_change_token, u.phone_change,
          u.phone_change_sent_at, u.reauthentication_token, u.reauthentication_sent_at, u.last_sign_in_at,
          u.raw_app_meta_data, u.raw_user_meta_data, u.is_super_admin, u.is_sso_user, u.is_anonymous,
-         u.banned_until, u.deleted_at, u.created_at, u.updated_at,
+         u.banned_until, u.deleted_at, u.created_at, u.updated_at"
+    };
+}
+pub(crate) use account_alone_columns;
+
+/// The columns of an account out of the relation `u`, with its identities and factors as JSON.
+macro_rules! account_columns {
+    () => {
+        concat!(
+            crate::store::rows::account_alone_columns!(),
+            ",
          (SELECT json_agg(i ORDER BY i.created_at, i.id) FROM identities i WHERE i.user_id = u.id) AS identities,
          (SELECT json_agg(json_build_object(
                      'id', f.id,
@@ -35,6 +45,7 @@ macro_rules! account_columns {
                      'created_at', f.created_at,
                      'updated_at', f.updated_at) ORDER BY f.created_at, f.id)
           FROM mfa_factors f WHERE f.user_id = u.id) AS factors"
+        )
     };
 }
 pub(crate) use account_columns;
@@ -60,10 +71,21 @@ pub struct AccountRow(pub Account);
 
 impl FromRow<'_, PgRow> for AccountRow {
     fn from_row(row: &PgRow) -> sqlx::Result<Self> {
-        let mut account = contact_and_state(row)?;
-        pending(row, &mut account)?;
+        let AccountAloneRow(mut account) = AccountAloneRow::from_row(row)?;
         account.identities = list(row, "identities", IdentityRow::into_identity)?;
         account.factors = list(row, "factors", FactorRow::into_factor)?;
+        Ok(Self(account))
+    }
+}
+
+/// An account as [`account_alone_columns!`] reads it, without what hangs on it.
+#[derive(Debug)]
+pub struct AccountAloneRow(pub Account);
+
+impl FromRow<'_, PgRow> for AccountAloneRow {
+    fn from_row(row: &PgRow) -> sqlx::Result<Self> {
+        let mut account = contact_and_state(row)?;
+        pending(row, &mut account)?;
         Ok(Self(account))
     }
 }

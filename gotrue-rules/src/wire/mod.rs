@@ -7,6 +7,7 @@ pub mod go_duration;
 pub mod go_json;
 pub mod identity;
 pub mod message;
+pub mod page;
 pub mod redirect;
 pub mod requests;
 pub mod session;

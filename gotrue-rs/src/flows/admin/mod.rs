@@ -1,6 +1,8 @@
 //! Accounts as an administrator sees, makes and changes them.
 
 pub mod create;
+pub mod delete;
+pub mod list;
 pub mod read;
 pub mod update;
 

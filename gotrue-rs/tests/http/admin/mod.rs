@@ -2,6 +2,8 @@
 
 mod callers;
 mod create;
+mod delete;
+mod list;
 mod update;
 
 use gotrue_rs::testing::{Answer, World};

@@ -1,4 +1,4 @@
-//! The body of `POST /admin/users` and `PUT /admin/users/{id}`.
+//! The bodies of `POST /admin/users`, `PUT` and `DELETE /admin/users/{id}`.
 
 use serde_json::{Map, Value};
 
@@ -55,9 +55,36 @@ impl AdminUser {
     }
 }
 
+/// The body of `DELETE /admin/users/{id}`, which may be missing.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct AdminDeletion {
+    /// `should_soft_delete`: the row stays, without anything that tells of its owner.
+    pub is_soft: bool,
+}
+
+impl AdminDeletion {
+    /// Reads the body; 400 `bad_json` if there is one and it does not fit.
+    pub fn decode(body: &[u8]) -> Result<Self> {
+        if body.is_empty() {
+            return Ok(Self::default());
+        }
+        Ok(Self { is_soft: Object::parse(body)?.bool("should_soft_delete")? })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_deletion_needs_no_body() {
+        assert!(!AdminDeletion::decode(b"").unwrap().is_soft);
+        assert!(!AdminDeletion::decode(b"{}").unwrap().is_soft);
+        assert!(AdminDeletion::decode(br#"{"should_soft_delete":true}"#).unwrap().is_soft);
+        for body in ["{", r#"{"should_soft_delete":"yes"}"#, " "] {
+            assert_eq!(AdminDeletion::decode(body.as_bytes()).unwrap_err().code(), "bad_json", "{body:?}");
+        }
+    }
 
     #[test]
     fn members_are_read() {

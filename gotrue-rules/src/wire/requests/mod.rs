@@ -8,7 +8,7 @@ mod token;
 mod user_update;
 mod verify;
 
-pub use admin_user::AdminUser;
+pub use admin_user::{AdminDeletion, AdminUser};
 pub use captcha::Captcha;
 pub use recover::Recover;
 pub use sign_up::SignUp;

@@ -1,0 +1,105 @@
+//! Accounts that go: for good, or only in all that tells of their owner.
+
+use gotrue_rules::domain::user::Time;
+use uuid::Uuid;
+
+use crate::store::Result;
+use crate::store::audit::{AuditArrays, AuditRow, audit_insert};
+use crate::store::statement::{Connection, Statement, args};
+
+const DELETE: Statement = Statement {
+    name: "admin.delete",
+    sql: concat!(
+        "WITH gone AS (
+             DELETE FROM users WHERE id = $1 RETURNING id
+         )
+         ",
+        audit_insert!(2, 3, 4, 5),
+        " WHERE EXISTS (SELECT FROM gone)"
+    ),
+};
+
+/// Deletes an account with all that hangs on it. Of two deletions at once one is logged.
+pub async fn delete(db: &mut Connection, user_id: Uuid, audit: Vec<AuditRow>) -> Result<()> {
+    let audit = AuditArrays::of(audit);
+    db.execute(&DELETE, args![user_id, audit.ids, audit.payloads, audit.times, audit.addresses]).await?;
+    Ok(())
+}
+
+/// 43 characters that stand for a value of the account and tell nothing of it: two accounts never share them.
+macro_rules! obscured {
+    ($id:literal, $value:literal) => {
+        concat!(
+            "translate(rtrim(encode(sha256(convert_to(",
+            $id,
+            "::text || ",
+            $value,
+            ", 'UTF8')), 'base64'), '='), '+/', '-_')"
+        )
+    };
+}
+
+/// An account that is deleted already stays as it is.
+const SOFT_DELETE: Statement = Statement {
+    name: "admin.soft_delete",
+    sql: concat!(
+        "WITH u AS (
+             UPDATE users
+             SET email = ",
+        obscured!("id", "COALESCE(email, '')"),
+        ",
+                 phone = left(",
+        obscured!("id", "COALESCE(phone, '')"),
+        ", 15),
+                 email_change = ",
+        obscured!("id", "COALESCE(email_change, '')"),
+        ",
+                 phone_change = left(",
+        obscured!("id", "COALESCE(phone_change, '')"),
+        ", 15),
+                 encrypted_password = NULL,
+                 confirmation_token = '',
+                 recovery_token = '',
+                 email_change_token_current = '',
+                 email_change_token_new = '',
+                 phone_change_token = '',
+                 reauthentication_token = '',
+                 raw_app_meta_data = '{}',
+                 raw_user_meta_data = '{}',
+                 deleted_at = $2,
+                 updated_at = $2
+             WHERE id = $1
+               AND deleted_at IS NULL
+             RETURNING id
+         ), i AS (
+             UPDATE identities
+             SET provider_id = ",
+        obscured!("user_id", "provider || ':' || provider_id"),
+        ",
+                 identity_data = '{}',
+                 updated_at = $2
+             WHERE user_id = (SELECT id FROM u)
+         ), s AS (
+             DELETE FROM sessions WHERE user_id = (SELECT id FROM u)
+         ), o AS (
+             DELETE FROM one_time_tokens WHERE user_id = (SELECT id FROM u)
+         ), f AS (
+             DELETE FROM mfa_factors WHERE user_id = (SELECT id FROM u)
+         ), w AS (
+             DELETE FROM webauthn_credentials WHERE user_id = (SELECT id FROM u)
+         )
+         ",
+        audit_insert!(3, 4, 5, 6)
+    ),
+};
+
+/// Takes everything from an account that tells of its owner, and every way in. The row stays, so that what refers to
+/// it does.
+pub async fn soft_delete(db: &mut Connection, user_id: Uuid, now: Time, audit: Vec<AuditRow>) -> Result<()> {
+    let audit = AuditArrays::of(audit);
+    db.execute(&SOFT_DELETE, args![user_id, now, audit.ids, audit.payloads, audit.times, audit.addresses]).await?;
+    Ok(())
+}
+
+/// Every statement of this file.
+pub const ALL: &[&Statement] = &[&DELETE, &SOFT_DELETE];
