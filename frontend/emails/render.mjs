@@ -2,7 +2,7 @@
 // request. The same machine writes the same bytes twice: fonts come from packages, nothing is fetched, no clock is read.
 //   npm run emails:render                    all twelve
 //   npm run emails:render -- --proof DIR     PNG proofs only: 600 and 390 px, light and dark
-//   … --only 3,8                             some of them (the index is written when all are)
+//   … --only 3,8                             some of them
 import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -100,17 +100,25 @@ async function writeProofs(folder) {
 
 async function writePreviews() {
   mkdirSync(PREVIEWS, { recursive: true });
-  if (!only) {
-    for (const file of readdirSync(PREVIEWS)) {
-      if (/\.(avif|webp)$/.test(file)) rmSync(join(PREVIEWS, file));
-    }
+  const all = [];
+  for (const email of EMAILS) {
+    const wanted = emails.includes(email);
+    all.push({ ...email, ...(wanted ? await writePictures(email) : await readPictures(email)) });
+    if (wanted) console.info(email.folder);
   }
-  const written = [];
-  for (const email of emails) {
-    written.push({ ...email, ...(await writePictures(email)) });
-    console.info(email.folder);
+  writeFileSync(join(PREVIEWS, "index.ts"), previewIndex(all));
+  removeStrangers(all);
+}
+
+/** Pictures that the index no longer names. */
+function removeStrangers(all) {
+  const named = all.flatMap(({ card, detail }) =>
+    [card, detail].flatMap(({ avif, webp }) => [...avif, ...webp].map(({ file }) => file)),
+  );
+  const kept = new Set([...named, "index.ts"]);
+  for (const file of readdirSync(PREVIEWS)) {
+    if (!kept.has(file)) rmSync(join(PREVIEWS, file));
   }
-  if (!only) writeFileSync(join(PREVIEWS, "index.ts"), previewIndex(written));
 }
 
 async function writePictures(email) {
@@ -127,13 +135,28 @@ async function writePictures(email) {
   return result;
 }
 
+/** The same table for an e-mail whose pictures stay as they are. */
+async function readPictures(email) {
+  const result = {};
+  for (const [kind, recipe] of Object.entries(PICTURES)) {
+    const named = (format) =>
+      recipe[format].map((width) => ({ file: fileName(email, kind, width, format), width }));
+    const files = { avif: named("avif"), webp: named("webp") };
+    const largest = join(PREVIEWS, files.avif.at(-1).file);
+    if (!existsSync(largest)) fail(`${largest} is missing: render all twelve once.`);
+    const { width, height } = await sharp(largest).metadata();
+    result[kind] = { ...files, width, height };
+  }
+  return result;
+}
+
 /** Writes one picture in all its sizes and tells the size of the largest, for `width` and `height` in the page. */
 async function encode(email, kind, recipe, shot) {
   const files = { avif: [], webp: [] };
   let size = { width: 0, height: 0 };
   for (const format of ["avif", "webp"]) {
     for (const width of recipe[format]) {
-      const file = `${String(email.id).padStart(2, "0")}-${kind}-${width}.${format}`;
+      const file = fileName(email, kind, width, format);
       const quality = recipe.quality[format];
       const picture = sharp(shot).removeAlpha().resize({ width, kernel: "lanczos3" });
       const encoded =
@@ -146,6 +169,10 @@ async function encode(email, kind, recipe, shot) {
     }
   }
   return { ...files, ...size };
+}
+
+function fileName(email, kind, width, format) {
+  return `${String(email.id).padStart(2, "0")}-${kind}-${width}.${format}`;
 }
 
 function fail(message) {

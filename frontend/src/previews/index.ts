@@ -114,7 +114,7 @@ export const previews: Record<number, { alt: string; card: Picture; detail: Pict
       ],
       webp: [{ src: webp01Detail960, width: 960 }],
       width: 1440,
-      height: 4994,
+      height: 4990,
     },
   },
   2: {
@@ -136,7 +136,7 @@ export const previews: Record<number, { alt: string; card: Picture; detail: Pict
       ],
       webp: [{ src: webp02Detail960, width: 960 }],
       width: 1440,
-      height: 5659,
+      height: 5707,
     },
   },
   3: {
@@ -202,7 +202,7 @@ export const previews: Record<number, { alt: string; card: Picture; detail: Pict
       ],
       webp: [{ src: webp05Detail960, width: 960 }],
       width: 1440,
-      height: 6185,
+      height: 6262,
     },
   },
   6: {
@@ -246,7 +246,7 @@ export const previews: Record<number, { alt: string; card: Picture; detail: Pict
       ],
       webp: [{ src: webp07Detail960, width: 960 }],
       width: 1440,
-      height: 3912,
+      height: 3842,
     },
   },
   8: {
@@ -268,7 +268,7 @@ export const previews: Record<number, { alt: string; card: Picture; detail: Pict
       ],
       webp: [{ src: webp08Detail960, width: 960 }],
       width: 1440,
-      height: 4018,
+      height: 4104,
     },
   },
   9: {
