@@ -26,6 +26,8 @@ use crate::ports::entropy::Entropy;
 use crate::ports::hashing::HashingPool;
 use crate::ports::http_client::{HttpClient, Outbound};
 use crate::ports::keys::KeySettings;
+use crate::ports::mail::outbox::{Destination, Outbox};
+use crate::store::outbox::Table;
 
 /// The secret that signs the world's tokens.
 pub const SECRET: &str = "a-secret-for-tests-that-is-long-enough";
@@ -52,6 +54,7 @@ pub struct WorldBuilder {
     policy: Policy,
     jwks: Vec<Map<String, Value>>,
     hashing: Option<Arc<HashingPool>>,
+    has_outbox: bool,
 }
 
 impl World {
@@ -62,7 +65,7 @@ impl World {
 
     /// A world that differs.
     pub fn builder() -> WorldBuilder {
-        WorldBuilder { policy: usual_policy(), jwks: Vec::new(), hashing: None }
+        WorldBuilder { policy: usual_policy(), jwks: Vec::new(), hashing: None, has_outbox: false }
     }
 
     /// The usual world with its policy changed.
@@ -160,6 +163,13 @@ impl WorldBuilder {
         self
     }
 
+    /// Writes mails down in the transaction that asks for them, as `basalt serve` does; they stay in the table.
+    #[must_use]
+    pub fn with_outbox(mut self) -> Self {
+        self.has_outbox = true;
+        self
+    }
+
     /// Signs with these JSON Web Keys.
     #[must_use]
     pub fn keys(mut self, jwks: Vec<Map<String, Value>>) -> Self {
@@ -173,12 +183,20 @@ impl WorldBuilder {
         let clock = FakeClock::at(Utc.with_ymd_and_hms(2026, 6, 1, 12, 0, 0).single().unwrap_or_default());
         let shared: SharedClock = Arc::new(clock.clone());
         let mailbox = Arc::new(Mailbox::default());
+        let pool = database.pool().await;
+        let entropy = Entropy::from_seed(7);
+        let delivery = if self.has_outbox {
+            let table = Table::new(pool.clone());
+            Delivery::Outbox(Arc::new(Outbox::new(table, shared.clone(), entropy.fork(), Destination::Inbox)))
+        } else {
+            Delivery::AtOnce(mailbox.clone())
+        };
         let ports = Ports {
-            pool: database.pool().await,
+            pool,
             clock: shared,
-            entropy: Entropy::from_seed(7),
+            entropy,
             hashing: self.hashing.unwrap_or_else(hashing),
-            delivery: Delivery::AtOnce(mailbox.clone()),
+            delivery,
             http: Arc::new(HttpClient::new(Outbound::default())),
         };
         let secret = Secret::new(SECRET);

@@ -4,6 +4,7 @@ mod email_change;
 mod metadata;
 mod notices;
 mod order;
+mod outbox;
 mod password;
 mod phone_change;
 mod reauthentication;
