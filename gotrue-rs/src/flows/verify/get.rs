@@ -5,6 +5,8 @@ use gotrue_rules::domain::one_time_token::TokenHash;
 use gotrue_rules::domain::purpose::flow_method_of;
 use gotrue_rules::domain::verification::{HALF_ACCEPTED, Presented, Request, no_flow};
 use gotrue_rules::wire::redirect::{Tokens, with_code, with_error, with_message, with_session};
+use http::StatusCode;
+use http::header::CACHE_CONTROL;
 
 use crate::cx::Cx;
 use crate::http::reply::Reply;
@@ -14,8 +16,14 @@ use crate::services::sessions::open::{Proof, open};
 use crate::services::verification::{Redeemed, redeem};
 use crate::store::flow_state;
 
-/// Follows a mailed link.
+/// What a browser or scanner says of a request that nobody has asked for yet.
+const LOOKING_AHEAD: [&str; 4] = ["sec-purpose", "purpose", "x-purpose", "x-moz"];
+
+/// Follows a mailed link. Who only looks ahead must not use it up, and is told to come back.
 pub async fn handle(cx: Cx) -> Result<Reply> {
+    if LOOKING_AHEAD.iter().any(|name| cx.request.header(name).is_some_and(|said| said.contains("prefetch"))) {
+        return Ok(Reply::empty(StatusCode::SERVICE_UNAVAILABLE).with_header(CACHE_CONTROL, "no-store"));
+    }
     let word = cx.request.query("type").unwrap_or_default();
     let request = Request::of_link(word, cx.request.query("token").unwrap_or_default())?;
     let Presented::Link(hash) = &request.presented else { return Err(Error::other("a link holds no code")) };
