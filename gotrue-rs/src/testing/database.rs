@@ -1,6 +1,7 @@
 //! A database per test, cloned from a template that is migrated once in a test process.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::{AssertSqlSafe, Connection, PgConnection, PgPool, Row};
@@ -54,7 +55,14 @@ impl TestDatabase {
 
     /// A pool as the auth server opens it: its own role, its schema on the search path.
     pub async fn pool(&self) -> PgPool {
-        let options = self.admin.clone().username("supabase_auth_admin").options([("search_path", "auth")]);
+        self.pool_within(Duration::ZERO).await
+    }
+
+    /// The same, where no statement takes longer than that; zero: as long as it likes.
+    pub async fn pool_within(&self, deadline: Duration) -> PgPool {
+        let options = self.admin.clone().username("supabase_auth_admin");
+        let deadline = deadline.as_millis().to_string();
+        let options = options.options([("search_path", "auth"), ("statement_timeout", &*deadline)]);
         let pool = PgPoolOptions::new().max_connections(8).test_before_acquire(false);
         pool.connect_with(options).await.expect("the test server answers")
     }

@@ -2,9 +2,17 @@
 
 mod admin;
 mod config;
+mod errors;
 mod meta;
 mod migrations;
 mod passwordless;
 mod ports;
+mod refresh;
+mod refresh_lanes;
+mod sessions;
+mod sign_in;
+mod sign_up;
 mod structure;
+mod threats;
 mod user;
+mod verify;

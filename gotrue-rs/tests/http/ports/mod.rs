@@ -6,5 +6,5 @@ mod keys;
 mod limits;
 mod mail;
 mod outbox;
-mod pages;
+pub mod pages;
 mod sealing;

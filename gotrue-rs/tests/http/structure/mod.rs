@@ -3,4 +3,5 @@
 mod layers;
 mod sizes;
 mod source;
+mod statement_counts;
 mod statements;

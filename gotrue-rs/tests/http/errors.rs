@@ -1,0 +1,206 @@
+//! What surrounds every request: error bodies of both API versions, CORS, limits of body and time, panics.
+
+use std::time::Duration;
+
+use axum::body::Body;
+use chrono::TimeDelta;
+use futures::future::join;
+use gotrue_rs::testing::{Answer, PASSWORD, World};
+use http::{Method, Request};
+use serde_json::{Value, json};
+use sqlx::{Connection, PgConnection};
+
+const ANN: &str = "ann@example.com";
+const MEBIBYTE: usize = 1 << 20;
+
+async fn preflight(world: &World, path: &str, method: &str, headers: &str) -> Answer {
+    let asked = [
+        ("origin", "http://shop.example.com"),
+        ("access-control-request-method", method),
+        ("access-control-request-headers", headers),
+    ];
+    world.request(Method::OPTIONS, path, &asked, None).await
+}
+
+async fn raw(world: &World, path: &str, content_type: &str, body: impl Into<Body>) -> Answer {
+    let request = Request::post(path).header("content-type", content_type).body(body.into());
+    world.send(request.expect("the test's request is well-formed")).await
+}
+
+/// A body of exactly that many bytes.
+fn filled(bytes: usize) -> String {
+    let frame = json!({"email": ANN, "password": "x", "data": {"fill": ""}}).to_string();
+    frame.replace("\"fill\":\"\"", &format!("\"fill\":\"{}\"", "x".repeat(bytes - frame.len())))
+}
+
+#[tokio::test]
+async fn a_refusal_is_told_in_the_version_that_was_asked_for() {
+    let world = World::new().await;
+    let old = world.post("/token", json!({})).await.expect(400);
+    let told = json!({"code": 400, "error_code": "invalid_credentials", "msg": "unsupported_grant_type"});
+    assert_eq!(old.json, told);
+    assert_eq!(old.header("x-supabase-api-version"), "");
+    for (version, is_new) in [("2024-01-01", true), ("2030-06-01", true), ("2023-12-31", false), ("soon", false)] {
+        let headers = [("x-supabase-api-version", version)];
+        let answer = world.request(Method::POST, "/token", &headers, Some(json!({}))).await.expect(400);
+        let new = json!({"code": "invalid_credentials", "message": "unsupported_grant_type"});
+        assert_eq!(answer.json, if is_new { new } else { told.clone() }, "{version}");
+        assert_eq!(answer.header("x-supabase-api-version"), if is_new { "2024-01-01" } else { "" });
+        assert_eq!(answer.header("x-sb-error-code"), "invalid_credentials");
+        assert_eq!(answer.header("content-type"), "application/json");
+    }
+}
+
+#[tokio::test]
+async fn a_weak_password_tells_its_reasons_in_both_versions() {
+    let world = World::new().await;
+    let body = json!({"email": ANN, "password": "12345"});
+    let old = world.post("/signup", body.clone()).await.expect(422);
+    assert_eq!(old.json.pointer("/weak_password/reasons"), Some(&json!(["length"])));
+    let headers = [("x-supabase-api-version", "2024-01-01")];
+    let new = world.request(Method::POST, "/signup", &headers, Some(body)).await.expect(422);
+    assert_eq!(new.str("code"), "weak_password");
+    assert_eq!(new.json.pointer("/weak_password/reasons"), Some(&json!(["length"])));
+}
+
+#[tokio::test]
+async fn a_failure_of_ours_carries_the_id_under_which_it_is_logged() {
+    let world = World::with(|policy| policy.api.request_id_header = "x-request-id".to_owned()).await;
+    let person = world.person(ANN).await;
+    world.faults.fail("users.with_session", 1);
+    let bearer = format!("Bearer {}", person.access_token);
+    let headers = [("authorization", &*bearer), ("x-request-id", "r-1")];
+    let answer = world.request(Method::GET, "/user", &headers, None).await.expect(500);
+    assert_eq!((answer.str("error_code"), answer.str("error_id")), ("unexpected_failure", "r-1"));
+}
+
+#[tokio::test]
+async fn a_wrong_method_is_told_the_right_ones() {
+    let world = World::new().await;
+    let answer = world.get("/token").await.expect(405);
+    assert_eq!((answer.header("allow"), &*answer.text), ("POST", ""));
+    world.request(Method::HEAD, "/health", &[], None).await.expect(405);
+}
+
+#[tokio::test]
+async fn every_answer_may_be_read_across_origins_also_a_refusal() {
+    let world = World::new().await;
+    let origin = [("origin", "http://shop.example.com")];
+    for path in ["/health", "/user", "/nowhere", "/token"] {
+        let answer = world.request(Method::GET, path, &origin, None).await;
+        assert_eq!(answer.header("access-control-allow-origin"), "*", "{path}");
+        assert_eq!(answer.header("access-control-expose-headers"), "X-Total-Count, Link, X-Supabase-Api-Version");
+        assert_eq!(answer.header("vary"), "Origin");
+        assert_eq!(world.get(path).await.header("access-control-allow-origin"), "", "{path} without an origin");
+    }
+}
+
+#[tokio::test]
+async fn a_preflight_permits_known_methods_and_headers() {
+    let world = World::with(|policy| policy.api.cors_allowed_headers = vec!["apikey".to_owned()]).await;
+    let permitted = preflight(&world, "/user", "PUT", "apikey,authorization,content-type").await.expect(204);
+    assert_eq!(permitted.header("access-control-allow-methods"), "PUT");
+    assert_eq!(permitted.header("access-control-allow-headers"), "apikey,authorization,content-type");
+    preflight(&world, "/nowhere", "GET", "").await.expect(204);
+    for (method, headers) in [("TRACE", ""), ("PUT", "x-unknown"), ("PUT", "content-type,authorization")] {
+        let answer = preflight(&world, "/user", method, headers).await.expect(204);
+        assert_eq!(answer.header("access-control-allow-origin"), "", "{method} {headers}");
+    }
+    assert!(world.app.journals.all().is_empty(), "no preflight reaches a route");
+}
+
+#[tokio::test]
+async fn a_body_of_a_mebibyte_is_read_and_one_byte_more_is_refused() {
+    let world = World::new().await;
+    let full = raw(&world, "/signup", "application/json", filled(MEBIBYTE)).await;
+    assert_eq!(full.refusal(), (422, "weak_password"), "it was read");
+    let over = raw(&world, "/signup", "application/json", filled(MEBIBYTE + 1)).await;
+    assert_eq!(over.refusal(), (413, "request_entity_too_large"));
+}
+
+#[tokio::test]
+async fn what_is_no_json_is_told_so() {
+    let world = World::new().await;
+    for body in ["", "{", "nothing", "{\"email\": 1}", "[]", "\u{0}"] {
+        let answer = raw(&world, "/signup", "text/plain", body).await;
+        assert_eq!(answer.refusal(), (400, "bad_json"), "{body}");
+    }
+}
+
+#[tokio::test]
+async fn a_form_is_read_for_the_grant_and_leaves_no_json() {
+    let world = World::new().await;
+    let form = "application/x-www-form-urlencoded";
+    let grant = raw(&world, "/token", form, "grant_type=password&email=ann%40example.com").await;
+    assert_eq!(grant.refusal(), (400, "bad_json"));
+    let json = json!({"email": ANN, "password": PASSWORD}).to_string();
+    assert_eq!(raw(&world, "/signup", form, json).await.refusal(), (400, "bad_json"));
+}
+
+#[tokio::test]
+async fn a_panic_is_answered_and_ends_nothing_else() {
+    let world = World::new().await;
+    let person = world.person(ANN).await;
+    for (version, body) in [
+        ("", json!({"code": 500, "error_code": "unexpected_failure", "msg": "Internal Server Error"})),
+        ("2024-01-01", json!({"code": "unexpected_failure", "message": "Internal Server Error"})),
+    ] {
+        world.faults.panic("users.with_session", 1);
+        let bearer = format!("Bearer {}", person.access_token);
+        let headers =
+            [("authorization", &*bearer), ("x-supabase-api-version", version), ("origin", "http://shop.example.com")];
+        let mut answer = world.request(Method::GET, "/user", &headers, None).await.expect(500);
+        if let Value::Object(members) = &mut answer.json {
+            members.remove("error_id");
+        }
+        assert_eq!(answer.json, body);
+        assert_eq!(answer.header("access-control-allow-origin"), "*");
+        world.get_as(&person.access_token, "/user").await.expect(200);
+    }
+}
+
+#[tokio::test]
+async fn a_panic_inside_a_transaction_undoes_it() {
+    let world = World::new().await;
+    world.faults.panic("COMMIT", 1);
+    let body = json!({"email": ANN, "password": PASSWORD});
+    world.post("/signup", body.clone()).await.expect(500);
+    assert!(world.database.query("SELECT id FROM auth.users").await.is_empty());
+    world.post("/signup", body).await.expect(200);
+}
+
+#[tokio::test]
+async fn a_request_past_its_deadline_is_answered_and_its_transaction_undone() {
+    let world = World::new().await;
+    let gate = world.faults.wait("COMMIT", 1);
+    let request = world.post("/signup", json!({"email": ANN, "password": PASSWORD}));
+    let too_late = async {
+        gate.reached().await;
+        world.advance(TimeDelta::seconds(10));
+    };
+    let (answer, ()) = join(request, too_late).await;
+    assert_eq!(answer.refusal(), (504, "request_timeout"));
+    assert!(world.database.query("SELECT id FROM auth.users").await.is_empty());
+}
+
+#[tokio::test]
+async fn a_lone_statement_past_the_deadline_stores_nothing_either() {
+    let world = World::with(|policy| {
+        policy.mail.autoconfirm = true;
+        policy.api.max_request_duration = Duration::from_millis(300);
+    })
+    .await;
+    world.clock.run();
+    let mut other = PgConnection::connect_with(&world.database.admin_options()).await.expect("the server answers");
+    let mut lock = other.begin().await.expect("a transaction");
+    // Reading is allowed meanwhile, writing is not.
+    sqlx::query("LOCK TABLE auth.users IN SHARE MODE").execute(&mut *lock).await.expect("a lock");
+    let answer = world.post("/signup", json!({"email": ANN, "password": PASSWORD})).await;
+    assert!(matches!(answer.status.as_u16(), 500 | 504), "{} {}", answer.status, answer.text);
+    assert_eq!(world.journal().statements().last(), Some(&"accounts.insert"));
+    while world.database.query("SELECT pid FROM pg_locks WHERE NOT granted").await != Vec::<String>::new() {
+        tokio::task::yield_now().await;
+    }
+    lock.rollback().await.expect("the lock goes");
+    assert!(world.database.query("SELECT id FROM auth.users").await.is_empty());
+}

@@ -1,0 +1,145 @@
+//! A: links, redirects, and what a user's words become in a mail.
+
+use gotrue_rs::testing::{PASSWORD, World};
+use gotrue_rules::domain::policy::MailKind;
+use http::Method;
+use serde_json::json;
+
+use crate::ports::pages::Pages;
+
+const ANN: &str = "ann@example.com";
+const FORGED: [&[(&str, &str)]; 6] = [
+    &[("x-forwarded-host", "evil.example.net")],
+    &[("x-forwarded-host", "evil.example.net"), ("x-forwarded-proto", "http")],
+    &[("host", "evil.example.net")],
+    &[("forwarded", "host=evil.example.net;proto=http")],
+    &[("x-forwarded-host", "auth.example.com@evil.example.net"), ("x-forwarded-port", "8080")],
+    &[("x-original-host", "evil.example.net"), ("x-forwarded-server", "evil.example.net")],
+];
+
+/// Sends everything that is mailed on request, with these headers.
+async fn mailed(headers: &[(&str, &str)]) -> World {
+    let world = World::with(|policy| policy.mail.notifications = MailKind::ALL.into()).await;
+    let body = json!({"email": ANN, "password": PASSWORD});
+    world.request(Method::POST, "/signup", headers, Some(body)).await.expect(200);
+    let verify = json!({"type": "signup", "email": ANN, "token": world.code(ANN)});
+    let session = world.post("/verify", verify).await.expect(200);
+    let bearer = format!("Bearer {}", session.str("access_token"));
+    let mut signed_in = headers.to_vec();
+    signed_in.push(("authorization", &bearer));
+    world.request(Method::GET, "/reauthenticate", &signed_in, None).await.expect(200);
+    world.advance(chrono::TimeDelta::seconds(1));
+    let change = json!({"email": "ann@example.org", "password": "another password"});
+    world.request(Method::PUT, "/user", &signed_in, Some(change)).await.expect(200);
+    world.request(Method::POST, "/recover", headers, Some(json!({"email": ANN}))).await.expect(200);
+    world
+}
+
+#[tokio::test]
+async fn a1_no_header_of_a_request_gets_into_a_mailed_link() {
+    for headers in FORGED {
+        let world = mailed(headers).await;
+        let mails = world.mailbox.all();
+        let purposes: Vec<&str> = mails.iter().map(|mail| &*mail.purpose).collect();
+        for purpose in ["confirmation", "reauthenticate", "email_change", "recovery"] {
+            assert!(purposes.contains(&purpose), "{purpose} was not mailed: {purposes:?}");
+        }
+        for mail in mails {
+            let all = format!("{} {:?} {}", mail.subject, mail.link, mail.html);
+            assert!(!all.contains("evil"), "{:?}: {} {all}", headers, mail.purpose);
+            let leads_home = |link: &str| link.starts_with("http://auth.example.com/verify?");
+            assert!(mail.link.as_deref().is_none_or(leads_home), "{:?}", mail.link);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a1_only_a_listed_host_may_stand_in_a_link_and_only_by_https() {
+    let world = World::with(|policy| policy.site.mailer_external_hosts = vec!["id.example.com".to_owned()]).await;
+    let headers = [("x-forwarded-host", "id.example.com"), ("x-forwarded-proto", "http")];
+    let body = json!({"email": ANN, "password": PASSWORD});
+    world.request(Method::POST, "/signup", &headers, Some(body)).await.expect(200);
+    let link = world.mailbox.latest(ANN).link.unwrap_or_default();
+    assert!(link.starts_with("https://id.example.com/verify?"), "{link}");
+}
+
+#[tokio::test]
+async fn a3_of_two_parameters_one_counts_throughout() {
+    let world = World::new().await;
+    world.post("/signup", json!({"email": ANN, "password": PASSWORD})).await.expect(200);
+    let link = world.link(ANN);
+    for (path, where_to) in [
+        (format!("{link}&redirect_to=https://evil.example.net/"), "http://shop.example.com#"),
+        (
+            format!("/verify?redirect_to=https://evil.example.net/&{}", &link["/verify?".len()..]),
+            "http://shop.example.com#",
+        ),
+    ] {
+        let answer = world.get(&path).await.expect(303);
+        assert!(answer.header("location").starts_with(where_to), "{}", answer.header("location"));
+    }
+    let first = world
+        .post("/token?grant_type=refresh_token&grant_type=password", json!({"email": ANN, "password": PASSWORD}))
+        .await;
+    assert_eq!(first.refusal(), (400, "validation_failed"), "the first grant counts");
+}
+
+#[tokio::test]
+async fn a3_a_type_given_twice_does_not_redeem_a_link_as_another() {
+    let world = World::new().await;
+    world.post("/signup", json!({"email": ANN, "password": PASSWORD})).await.expect(200);
+    let link = world.link(ANN).replace("type=signup", "type=recovery&type=signup");
+    let answer = world.get(&link).await.expect(303);
+    assert!(answer.header("location").contains("error_code=otp_expired"), "{}", answer.header("location"));
+}
+
+#[tokio::test]
+async fn a5_what_a_user_writes_stays_text_in_a_mail() {
+    let page = "<h1>Hello {{ .Data.name }}</h1><a title=\"{{ .Data.name }}\" href=\"{{ .ConfirmationURL }}\">go</a>";
+    let pages = Pages::serve(&[("/mail.html", page)]).await;
+    let world = World::with(|policy| {
+        policy.mail.templates.insert(MailKind::Confirmation, format!("{}/mail.html", pages.base));
+        policy.mail.subjects.insert(MailKind::Confirmation, "For {{ .Data.name }}".to_owned());
+    })
+    .await;
+    for (n, name) in [
+        "<script>alert(1)</script>",
+        "\"><img src=x onerror=alert(1)>",
+        "</h1><a href='https://evil.example.net'>Click</a>",
+        "Ann\r\nBcc: everybody@example.com",
+        "{{ .Token }}",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let email = format!("ann{n}@example.com");
+        let body = json!({"email": email, "password": PASSWORD, "data": {"name": name}});
+        world.post("/signup", body).await.expect(200);
+        let mail = world.mailbox.latest(&email);
+        for markup in ["<script", "<img", "<a href='https://evil"] {
+            assert!(!mail.html.contains(markup), "{}", mail.html);
+        }
+        assert_eq!(mail.html.matches("<a ").count(), 1, "{}", mail.html);
+        assert!(!mail.html.contains(mail.code.as_deref().unwrap_or("?")), "a name is no template: {}", mail.html);
+        assert!(!mail.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("bcc")));
+    }
+}
+
+#[tokio::test]
+async fn a5_an_address_with_marks_in_it_stays_text_in_our_mails() {
+    let world = World::new().await;
+    let email = "o'neill&sons={x}@example.com";
+    world.post("/signup", json!({"email": email, "password": PASSWORD})).await.expect(200);
+    let mail = world.mailbox.latest(email);
+    assert!(!mail.html.contains("o'neill&sons="), "{}", mail.html);
+}
+
+#[tokio::test]
+async fn a6_tokens_travel_in_the_fragment_never_in_the_query() {
+    let world = World::new().await;
+    world.post("/signup", json!({"email": ANN, "password": PASSWORD})).await.expect(200);
+    let answer = world.get(&world.link(ANN)).await.expect(303);
+    let (before, after) = answer.header("location").split_once('#').expect("a fragment");
+    assert!(!before.contains("token") && after.contains("access_token="), "{before}");
+    assert!(!answer.text.contains("access_token"), "the page shows no token: {}", answer.text);
+}

@@ -1,0 +1,11 @@
+//! Classes of bugs that hit auth servers. Each test is named after the class in front of it: A links and redirects,
+//! B whose account it becomes, C one-time secrets and sessions, D guessing, F who may what, G hostile input.
+
+mod access;
+mod guessing;
+mod hostile;
+mod links;
+mod logs;
+mod secrets;
+mod sessions;
+mod takeover;

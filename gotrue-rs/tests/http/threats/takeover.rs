@@ -1,0 +1,169 @@
+//! B: whose account it becomes, and what a secret is good for.
+
+use chrono::TimeDelta;
+use gotrue_rs::testing::{PASSWORD, Person, World};
+use serde_json::{Value, json};
+
+const ANN: &str = "ann@example.com";
+const VERIFIER: &str = "a-verifier-of-forty-three-characters-or-more";
+
+fn hash_of(link: &str) -> String {
+    let (_, rest) = link.split_once("token=").expect("a link has a token");
+    rest.split('&').next().unwrap_or_default().to_owned()
+}
+
+/// An account with a pending secret of that purpose: the code, and the hash of the link.
+async fn pending(purpose: &str) -> (World, String, String) {
+    let world = World::with(|policy| policy.mail.secure_email_change = false).await;
+    let to = match purpose {
+        "signup" => {
+            world.post("/signup", json!({"email": ANN, "password": PASSWORD})).await.expect(200);
+            ANN
+        }
+        "recovery" => {
+            world.person(ANN).await;
+            world.post("/recover", json!({"email": ANN})).await.expect(200);
+            ANN
+        }
+        "email_change" => {
+            let person = world.person(ANN).await;
+            world.put_as(&person.access_token, "/user", json!({"email": "new@example.com"})).await.expect(200);
+            "new@example.com"
+        }
+        _ => {
+            let person = world.person(ANN).await;
+            world.get_as(&person.access_token, "/reauthenticate").await.expect(200);
+            ANN
+        }
+    };
+    let mail = world.mailbox.latest(to);
+    let hash = mail.link.map(|link| hash_of(&link)).unwrap_or_default();
+    (world, mail.code.unwrap_or_default(), hash)
+}
+
+#[tokio::test]
+async fn b1_who_signs_up_with_the_address_of_another_gets_no_session_before_it_is_confirmed() {
+    let world = World::builder().as_served().build().await;
+    let answer = world.post("/signup", json!({"email": ANN, "password": "the attacker's"})).await.expect(200);
+    assert!(answer.json.get("access_token").is_none());
+    assert_eq!(world.try_password(ANN, "the attacker's").await.refusal(), (400, "email_not_confirmed"));
+}
+
+#[tokio::test]
+async fn b1_an_owner_who_recovers_a_squatted_address_locks_the_squatter_out() {
+    let world = World::builder().as_served().build().await;
+    world.post("/signup", json!({"email": ANN, "password": "the attacker's"})).await.expect(200);
+    world.advance(TimeDelta::minutes(2));
+    world.post("/recover", json!({"email": ANN})).await.expect(200);
+    let verify = json!({"type": "recovery", "email": ANN, "token": world.code(ANN)});
+    let owner = Person::of(&world.post("/verify", verify).await);
+    world.put_as(&owner.access_token, "/user", json!({"password": PASSWORD})).await.expect(200);
+    world.try_password(ANN, "the attacker's").await.expect(400);
+    world.sign_in(ANN).await;
+}
+
+#[tokio::test]
+async fn b1_a_change_to_an_address_takes_nothing_over_before_its_owner_agrees() {
+    let world = World::new().await;
+    let eve = world.person("eve@example.com").await;
+    let answer = world.put_as(&eve.access_token, "/user", json!({"email": ANN})).await.expect(200);
+    assert_eq!((answer.str("email"), answer.str("new_email")), ("eve@example.com", ANN));
+    let ann = world.person(ANN).await;
+    assert_ne!(ann.id, eve.id);
+    world.try_password(ANN, PASSWORD).await.expect(200);
+}
+
+#[tokio::test]
+async fn b3_a_secret_of_one_purpose_is_none_of_another() {
+    for (purpose, own) in [
+        ("signup", &["signup", "invite", "email"][..]),
+        ("recovery", &["recovery", "magiclink", "email"]),
+        ("email_change", &["email_change"]),
+        ("reauthentication", &[]),
+    ] {
+        for kind in ["signup", "invite", "recovery", "magiclink", "email", "email_change", "sms", "phone_change"] {
+            if own.contains(&kind) {
+                continue;
+            }
+            let (world, code, hash) = pending(purpose).await;
+            let to = if purpose == "email_change" { "new@example.com" } else { ANN };
+            let mut tries = vec![json!({"type": kind, "email": to, "token": code})];
+            if !hash.is_empty() {
+                tries.push(json!({"type": kind, "token_hash": hash}));
+                let answer = world.get(&format!("/verify?type={kind}&token={hash}")).await;
+                assert!(!answer.header("location").contains("access_token"), "{purpose} as {kind}");
+            }
+            for body in tries {
+                let answer = world.post("/verify", body.clone()).await;
+                assert!(matches!(answer.status.as_u16(), 400 | 403), "{purpose} as {kind}: {} {body}", answer.text);
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn b3_a_secret_opens_nothing_at_another_endpoint() {
+    let (world, code, hash) = pending("recovery").await;
+    for text in [code, hash] {
+        assert!(world.refresh(&text).await.status.is_client_error());
+        world.get_as(&text, "/user").await.expect(403);
+        let grant = json!({"auth_code": text, "code_verifier": VERIFIER});
+        world.post("/token?grant_type=pkce", grant).await.expect(404);
+    }
+    let person = world.sign_in(ANN).await;
+    let as_refresh = world.refresh(&person.access_token).await;
+    assert_eq!(as_refresh.refusal(), (400, "validation_failed"));
+    world.get_as(&person.refresh_token, "/user").await.expect(403);
+}
+
+#[tokio::test]
+async fn b3_a_code_of_one_account_is_none_of_another() {
+    let world = World::new().await;
+    let bob = "bob@example.com";
+    for email in [ANN, bob] {
+        world.post("/signup", json!({"email": email, "password": PASSWORD})).await.expect(200);
+    }
+    let answer = world.post("/verify", json!({"type": "signup", "email": bob, "token": world.code(ANN)})).await;
+    assert_eq!(answer.refusal(), (403, "otp_expired"));
+}
+
+async fn with_challenge() -> (World, String) {
+    let world = World::new().await;
+    let body =
+        json!({"email": ANN, "password": PASSWORD, "code_challenge": VERIFIER, "code_challenge_method": "plain"});
+    world.post("/signup", body).await.expect(200);
+    let link = world.link(ANN);
+    (world, link)
+}
+
+#[tokio::test]
+async fn b7_a_link_with_a_challenge_gives_no_session_without_its_verifier() {
+    let (world, link) = with_challenge().await;
+    let bare = link.replace("pkce_", "");
+    let answer = world.get(&bare).await.expect(303);
+    assert!(answer.header("location").contains("error_code=otp_expired"), "{}", answer.header("location"));
+    let body = json!({"type": "signup", "token_hash": hash_of(&bare)});
+    assert_eq!(world.post("/verify", body).await.refusal(), (403, "otp_expired"));
+    let location = world.get(&link).await.expect(303).header("location").to_owned();
+    let code = location.split_once("code=").map(|(_, code)| code.to_owned()).expect("a code");
+    for (body, status) in [
+        (json!({"auth_code": code}), 400),
+        (json!({"auth_code": code, "code_verifier": ""}), 400),
+        (json!({"auth_code": code, "code_verifier": VERIFIER.to_uppercase()}), 400),
+        (json!({"auth_code": code, "code_verifier": Value::Null}), 400),
+        (json!({"auth_code": format!("{code}0"), "code_verifier": VERIFIER}), 404),
+    ] {
+        world.post("/token?grant_type=pkce", body).await.expect(status);
+    }
+    world.post("/token?grant_type=pkce", json!({"auth_code": code, "code_verifier": VERIFIER})).await.expect(200);
+}
+
+#[tokio::test]
+async fn b7_a_code_lives_for_its_time_and_no_longer() {
+    let (world, link) = with_challenge().await;
+    let location = world.get(&link).await.expect(303).header("location").to_owned();
+    let code = location.split_once("code=").map(|(_, code)| code.to_owned()).expect("a code");
+    let grant = json!({"auth_code": code, "code_verifier": VERIFIER});
+    world.advance(TimeDelta::minutes(5) + TimeDelta::microseconds(1));
+    assert_eq!(world.post("/token?grant_type=pkce", grant).await.refusal(), (422, "flow_state_expired"));
+}
