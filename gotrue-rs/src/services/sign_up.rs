@@ -69,10 +69,14 @@ pub async fn to_confirm(cx: &Cx, request: SignUp, newcomer: &Newcomer, known: Op
         Some(_) => None,
         None => Some(new_account(cx, &request.password, contact, &data).await?),
     };
+    let contested = contested_password(cx, &request.password, known.as_ref()).await?;
     let mut db = cx.begin().await?;
     let account = match (known, new) {
         (Some(known), _) => {
             let known = with_identity(cx, &mut db, known, contact, &data).await?;
+            if let Some(stored) = &contested {
+                accounts::drop_password(&mut db, known.id, stored).await.or_refuse(UPDATING)?;
+            }
             crate::store::audit::insert(&mut db, audit::rows(cx, &known, [entry])).await?;
             known
         }
@@ -90,6 +94,17 @@ pub async fn to_confirm(cx: &Cx, request: SignUp, newcomer: &Newcomer, known: Op
     let sent_at = messages::confirm_contact(cx, &mut db, &account, newcomer, challenge.is_some()).await?;
     db.commit().await?;
     Ok(as_answered(Account { confirmation_sent_at: Some(sent_at), updated_at: cx.now, ..account }))
+}
+
+/// The hash of a waiting account that somebody signs up again with another password, where the policy drops it: the
+/// first may have been anybody, and the second too.
+async fn contested_password(cx: &Cx, password: &str, known: Option<&Account>) -> Result<Option<String>> {
+    let stored = known.and_then(|known| known.encrypted_password.as_deref()).unwrap_or_default();
+    if stored.is_empty() || !cx.app.policy.sign_up.contested_password_dropped {
+        return Ok(None);
+    }
+    let is_same = passwords::is_right(cx, password, stored).await?;
+    Ok((!is_same).then(|| stored.to_owned()))
 }
 
 /// A new account, hashed and ready to be written. No connection is held while it is hashed.

@@ -326,6 +326,11 @@ pub async fn rehash(db: &mut Connection, user_id: Uuid, old: &str, new: &str) ->
     db.execute(&SET_PASSWORD, args![user_id, old, new]).await
 }
 
+/// Takes the password away, unless it has changed meanwhile.
+pub async fn drop_password(db: &mut Connection, user_id: Uuid, old: &str) -> Result<u64> {
+    db.execute(&SET_PASSWORD, args![user_id, old, ""]).await
+}
+
 const REPLACE_IDENTITY: Statement = Statement {
     name: "accounts.replace_identity",
     sql: "WITH gone AS (

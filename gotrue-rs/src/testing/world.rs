@@ -146,12 +146,14 @@ impl WorldBuilder {
         self
     }
 
-    /// Decides what `basalt serve` decides (`server/src/profiles.rs`): today's hashes, limits by the peer's address.
+    /// Decides what `basalt serve` decides (`server/src/profiles.rs`): today's hashes, limits by the peer's address,
+    /// no contested passwords.
     #[must_use]
     pub fn as_served(self) -> Self {
         self.policy(|policy| {
             policy.password.hash = PasswordHash::Argon2id;
             policy.password.rehash_after_sign_in = true;
+            policy.sign_up.contested_password_dropped = true;
             policy.limits.key = LimitKey::Peer { trusted_proxies: Vec::new() };
         })
     }

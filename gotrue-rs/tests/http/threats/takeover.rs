@@ -50,6 +50,37 @@ async fn b1_who_signs_up_with_the_address_of_another_gets_no_session_before_it_i
 }
 
 #[tokio::test]
+async fn b1_of_two_who_sign_up_with_an_address_neither_has_a_password_that_its_owner_did_not_choose() {
+    for (first, second) in [("the attacker's", PASSWORD), (PASSWORD, "the attacker's")] {
+        let world = World::builder().as_served().build().await;
+        for password in [first, second] {
+            world.post("/signup", json!({"email": ANN, "password": password})).await.expect(200);
+            world.advance(TimeDelta::minutes(2));
+        }
+        let verify = json!({"type": "signup", "email": ANN, "token": world.code(ANN)});
+        let owner = Person::of(&world.post("/verify", verify).await);
+        for password in [first, second] {
+            assert_eq!(world.try_password(ANN, password).await.refusal(), (400, "invalid_credentials"));
+        }
+        world.put_as(&owner.access_token, "/user", json!({"password": PASSWORD})).await.expect(200);
+        world.sign_in(ANN).await;
+        assert_eq!(world.try_password(ANN, "the attacker's").await.status, 400);
+    }
+}
+
+#[tokio::test]
+async fn b1_who_signs_up_twice_with_one_password_keeps_it() {
+    let world = World::builder().as_served().build().await;
+    for _ in 0..2 {
+        world.post("/signup", json!({"email": ANN, "password": PASSWORD})).await.expect(200);
+        world.advance(TimeDelta::minutes(2));
+    }
+    let verify = json!({"type": "signup", "email": ANN, "token": world.code(ANN)});
+    world.post("/verify", verify).await.expect(200);
+    world.sign_in(ANN).await;
+}
+
+#[tokio::test]
 async fn b1_an_owner_who_recovers_a_squatted_address_locks_the_squatter_out() {
     let world = World::builder().as_served().build().await;
     world.post("/signup", json!({"email": ANN, "password": "the attacker's"})).await.expect(200);

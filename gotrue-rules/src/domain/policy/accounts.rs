@@ -15,6 +15,9 @@ pub struct SignUpPolicy {
     pub magic_link_enabled: bool,
     /// Accounts by phone number are allowed. Default false.
     pub phone_enabled: bool,
+    /// An unconfirmed account that is signed up again with another password loses its password: of two who claim an
+    /// address neither keeps a way in that its owner did not choose after confirming it. Default false.
+    pub contested_password_dropped: bool,
 }
 
 impl Default for SignUpPolicy {
@@ -25,6 +28,7 @@ impl Default for SignUpPolicy {
             email_enabled: true,
             magic_link_enabled: true,
             phone_enabled: false,
+            contested_password_dropped: false,
         }
     }
 }
