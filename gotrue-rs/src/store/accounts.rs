@@ -90,7 +90,7 @@ const CONFIRM_EMAIL: Statement = Statement {
              UPDATE users
              SET confirmation_token = '',
                  email_confirmed_at = $3,
-                 raw_user_meta_data = COALESCE(raw_user_meta_data, '{}') || '{\"email_verified\": true}',
+                 raw_user_meta_data = CASE WHEN jsonb_typeof(raw_user_meta_data) = 'object' THEN raw_user_meta_data ELSE '{}' END || '{\"email_verified\": true}',
                  encrypted_password = COALESCE($4, encrypted_password),
                  raw_app_meta_data = COALESCE($10, raw_app_meta_data),
                  updated_at = $3
@@ -205,7 +205,7 @@ const RECOVER_AND_CONFIRM: Statement = Statement {
     sql: recover!(
         "confirmation_token = '',
          email_confirmed_at = $3,
-         raw_user_meta_data = COALESCE(raw_user_meta_data, '{}') || '{\"email_verified\": true}',"
+         raw_user_meta_data = CASE WHEN jsonb_typeof(raw_user_meta_data) = 'object' THEN raw_user_meta_data ELSE '{}' END || '{\"email_verified\": true}',"
     ),
 };
 

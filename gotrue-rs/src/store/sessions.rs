@@ -39,6 +39,8 @@ pub struct NewSession {
     pub amr_id: Uuid,
     /// How it was proved.
     pub method: String,
+    /// The password hash that the proof relied on: if the account has another by now, nothing is opened.
+    pub relied_on: Option<String>,
     /// What the audit log is told.
     pub audit: Vec<AuditRow>,
 }
@@ -47,7 +49,10 @@ const OPEN: Statement = Statement {
     name: "sessions.open",
     sql: concat!(
         "WITH u AS (
-             UPDATE users SET last_sign_in_at = $3, updated_at = $3 WHERE id = $2 RETURNING *
+             UPDATE users SET last_sign_in_at = $3, updated_at = $3
+             WHERE id = $2
+               AND ($17::text IS NULL OR encrypted_password = $17)
+             RETURNING *
          ), s AS (
              INSERT INTO sessions (id, user_id, created_at, updated_at, aal, not_after, user_agent, ip,
                                    oauth_client_id, scopes, refresh_token_hmac_key, refresh_token_counter)
@@ -64,14 +69,15 @@ const OPEN: Statement = Statement {
              SELECT $11, s.id, $12, $3, $3 FROM s
          ), a AS (",
         audit_insert!(13, 14, 15, 16),
-        ")
+        " WHERE EXISTS (SELECT FROM u))
          SELECT ",
         account_columns!(),
         " FROM u"
     ),
 };
 
-/// Opens a session: the account as it is then, or none if it is gone. One statement, alone or in a transaction.
+/// Opens a session: the account as it is then, or none if it is gone or no longer what the proof
+/// relied on. One statement, alone or in a transaction.
 pub async fn open(db: &mut Connection, new: NewSession) -> Result<Option<Account>> {
     let audit = AuditArrays::of(new.audit);
     let values = args![
@@ -91,6 +97,7 @@ pub async fn open(db: &mut Connection, new: NewSession) -> Result<Option<Account
         audit.payloads,
         audit.times,
         audit.addresses,
+        new.relied_on,
     ];
     let row: Option<AccountRow> = db.optional(&OPEN, values).await?;
     Ok(row.map(|row| row.0))

@@ -12,14 +12,25 @@ use crate::cx::Cx;
 use crate::http::reply::Reply;
 use crate::services::passwords;
 use crate::services::sessions::Extras;
-use crate::services::sessions::open::{Proof, open};
+use crate::services::sessions::open::{Proof, open_if_unchanged};
 use crate::store::{OrRefuse, accounts, users};
 
-/// Who has the password gets a session.
+/// Who has the password gets a session. A hash that changes while it is compared is compared anew, once: either the
+/// password was changed, or a sign-in beside this one renewed the hash.
 pub async fn answer(cx: &Cx) -> Result<Reply> {
     let request = PasswordGrant::decode(&cx.bytes().await?)?;
     let by = By::of(&request.email, &request.phone, &cx.app.policy.sign_up)?;
-    let account = look_up(cx, &by).await?;
+    for _ in 0..2 {
+        if let Some(reply) = attempt(cx, &request, &by).await? {
+            return Ok(reply);
+        }
+    }
+    Err(invalid_credentials())
+}
+
+/// One attempt; none if the stored hash has changed meanwhile.
+async fn attempt(cx: &Cx, request: &PasswordGrant, by: &By) -> Result<Option<Reply>> {
+    let account = look_up(cx, by).await?;
     let Some(account) = account.filter(Account::has_password) else {
         return Err(passwords::refuse_unknown(cx, &request.password).await);
     };
@@ -28,13 +39,14 @@ pub async fn answer(cx: &Cx) -> Result<Reply> {
         return Err(invalid_credentials());
     }
     let weak = passwords::weakness(cx, &request.password).unwrap_or_default();
-    admit(&account, &by)?;
+    admit(&account, by)?;
     let entry = Entry::of(Action::Login).with("provider", by.provider());
-    let minted = open(cx, &mut cx.db(), Proof::new(&account, "password", vec![entry])).await?;
+    let proof = Proof { relied_on: Some(stored), ..Proof::new(&account, "password", vec![entry]) };
+    let Some(minted) = open_if_unchanged(cx, &mut cx.db(), proof).await? else { return Ok(None) };
     rehash(cx, &account, &request.password).await;
     let reasons: Vec<&str> = weak.iter().flat_map(|weak| &weak.reasons).map(|reason| Reason::as_str(*reason)).collect();
     let weak = weak.as_ref().map(|weak| WeakPasswordJson { message: &weak.message, reasons: &reasons });
-    Ok(minted.reply(Extras { weak_password: Some(weak), ..Extras::default() }))
+    Ok(Some(minted.reply(Extras { weak_password: Some(weak), ..Extras::default() })))
 }
 
 async fn look_up(cx: &Cx, by: &By) -> Result<Option<Account>> {

@@ -24,17 +24,25 @@ pub struct Proof<'a> {
     pub audit: Vec<Entry>,
     /// An end of the session's own.
     pub not_after: Option<Time>,
+    /// The password hash that was compared: a password changed meanwhile opens nothing.
+    pub relied_on: Option<&'a str>,
 }
 
 impl<'a> Proof<'a> {
     /// A proof without extras.
     pub fn new(account: &'a Account, method: &'a str, audit: Vec<Entry>) -> Self {
-        Self { account, method, audit, not_after: None }
+        Self { account, method, audit, not_after: None, relied_on: None }
     }
 }
 
 /// Opens a session and mints its first tokens. On a pooled connection this is one statement.
 pub async fn open(cx: &Cx, db: &mut Connection, proof: Proof<'_>) -> Result<Minted> {
+    let minted = open_if_unchanged(cx, db, proof).await?;
+    minted.ok_or_else(|| Error::internal("Database error granting user"))
+}
+
+/// The same, or none if the account is no longer what the proof relied on.
+pub async fn open_if_unchanged(cx: &Cx, db: &mut Connection, proof: Proof<'_>) -> Result<Option<Minted>> {
     let id = cx.entropy.uuid();
     let (refresh_token, hmac_key) = first_token(cx, id);
     let new = NewSession {
@@ -50,12 +58,12 @@ pub async fn open(cx: &Cx, db: &mut Connection, proof: Proof<'_>) -> Result<Mint
         hmac_key,
         amr_id: cx.entropy.uuid(),
         method: proof.method.to_owned(),
+        relied_on: proof.relied_on.map(str::to_owned),
         audit: audit::rows(cx, proof.account, proof.audit),
     };
     let session = as_opened(&new);
     let account = sessions::open(db, new).await.or_refuse("Database error granting user")?;
-    let account = account.ok_or_else(|| Error::internal("Database error granting user"))?;
-    mint(cx, account, session, refresh_token)
+    account.map(|account| mint(cx, account, session, refresh_token)).transpose()
 }
 
 /// The session as its row will be.

@@ -1,5 +1,6 @@
 //! What must hold for the whole crate.
 
+mod compatibility;
 mod layers;
 mod sizes;
 mod source;
