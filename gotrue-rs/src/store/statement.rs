@@ -102,13 +102,8 @@ impl Connection {
     where
         R: for<'r> FromRow<'r, PgRow> + Send + Unpin,
     {
-        let values = self.start(statement, values).await?;
-        let query = sqlx::query_as_with::<Postgres, R, _>(statement.sql, values);
-        let row = match &mut self.inner {
-            Inner::Pool(pool) => query.fetch_optional(&*pool).await,
-            Inner::Transaction(open) => query.fetch_optional(&mut **open as &mut PgConnection).await,
-        };
-        row.map_err(|cause| Error::in_statement(statement.name, cause))
+        // sqlx would answer the row before the statement is committed: all rows are waited for, and there is one.
+        Ok(self.all(statement, values).await?.into_iter().next())
     }
 
     /// Exactly one row.

@@ -184,6 +184,8 @@ async fn what_is_no_token_is_not_looked_up() {
 async fn a_refresh_that_fails_leaves_the_token_good() {
     let world = World::with(|policy| policy.sessions.single_per_user = true).await;
     let person = world.person(ANN).await;
+    // A rollback takes a moment: who comes meanwhile finds the token locked, and waits.
+    world.clock.run();
     for statement in ["refresh_tokens.facts", "refresh_tokens.facts_locked", "sessions.refresh", "COMMIT"] {
         world.faults.fail(statement, 1);
         assert_eq!(world.refresh(&person.refresh_token).await.status, 500, "{statement}");

@@ -99,9 +99,15 @@ async fn row(cx: &Cx, token: &str, client: Option<Uuid>) -> Result<Option<Minted
         db.rollback().await?;
         return Ok(None);
     };
-    let session = check_account(&found.account, found.session.as_ref(), cx.now)?;
-    check_client(session, client)?;
-    check_newest(cx, &mut db, &found.account, session, Some(found.updated_at)).await?;
+    let session = match check_account(&found.account, found.session.as_ref(), cx.now) {
+        Ok(session) => session,
+        Err(error) => return refuse(db, error).await,
+    };
+    if let Err(error) =
+        check_locked(cx, &mut db, Asked { account: &found.account, session, client }, Some(found.updated_at)).await
+    {
+        return refuse(db, error).await;
+    }
     let active = found.active.as_ref().map(|active| (active.token.as_str(), active.parent.as_deref()));
     let row = Row { token, revoked: found.revoked, updated_at: found.updated_at, active };
     match decide_row(&row, &cx.app.policy.refresh, cx.now) {
@@ -117,7 +123,7 @@ async fn row(cx: &Cx, token: &str, client: Option<Uuid>) -> Result<Option<Minted
             db.commit().await?;
             Err(already_used())
         }
-        RowOutcome::Refuse => Err(already_used()),
+        RowOutcome::Refuse => refuse(db, already_used()).await,
     }
 }
 
@@ -157,9 +163,13 @@ async fn signed(cx: &Cx, token: &SignedToken, client: Option<Uuid>) -> Result<Op
         db.rollback().await?;
         return Ok(None);
     };
-    let (account, session, key) = known(Some(found), token)?;
-    check_client(&session, client)?;
-    check_newest(cx, &mut db, &account, &session, None).await?;
+    let (account, session, key) = match known(Some(found), token) {
+        Ok(known) => known,
+        Err(error) => return refuse(db, error).await,
+    };
+    if let Err(error) = check_locked(cx, &mut db, Asked { account: &account, session: &session, client }, None).await {
+        return refuse(db, error).await;
+    }
     let (counter, cause) = match decide_signed(token, &session, &cx.app.policy.refresh, cx.now) {
         SignedOutcome::Advance { counter } => (counter, None),
         SignedOutcome::HandOut { counter, cause } => (counter, Some(cause)),
@@ -169,8 +179,8 @@ async fn signed(cx: &Cx, token: &SignedToken, client: Option<Uuid>) -> Result<Op
             cx.mark(ROTATED, "true");
             return Err(already_used());
         }
-        SignedOutcome::Refuse => return Err(already_used()),
-        SignedOutcome::NotIssuedHere => return Err(not_issued_here()),
+        SignedOutcome::Refuse => return refuse(db, already_used()).await,
+        SignedOutcome::NotIssuedHere => return refuse(db, not_issued_here()).await,
     };
     match cause {
         Some(cause) => cx.mark(REUSE_CAUSE, &cause),
@@ -192,18 +202,27 @@ fn known(found: Option<AccountAndSession>, token: &SignedToken) -> Result<(Accou
     }
 }
 
-async fn check_newest(
-    cx: &Cx,
-    db: &mut Connection,
-    account: &Account,
-    session: &Session,
-    token_time: Option<Time>,
-) -> Result<()> {
+/// Who asks for the next tokens of which session.
+struct Asked<'a> {
+    account: &'a Account,
+    session: &'a Session,
+    client: Option<Uuid>,
+}
+
+/// What is looked at once the session is locked: the client, and where only one session may refresh, the others.
+async fn check_locked(cx: &Cx, db: &mut Connection, asked: Asked<'_>, token_time: Option<Time>) -> Result<()> {
+    check_client(asked.session, asked.client)?;
     if !cx.app.policy.sessions.single_per_user {
         return Ok(());
     }
-    let others = sessions::of_account(db, account.id).await?;
-    facts(cx, account, session, token_time).check_newest(&others)
+    let others = sessions::of_account(db, asked.account.id).await?;
+    facts(cx, asked.account, asked.session, token_time).check_newest(&others)
+}
+
+/// Refuses once the lock is given back, so that whoever comes next does not find it.
+async fn refuse<T>(db: Connection, error: Error) -> Result<T> {
+    db.rollback().await?;
+    Err(error)
 }
 
 /// What the session's validity depends on, at this moment.
