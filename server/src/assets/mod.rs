@@ -5,6 +5,7 @@ mod fill;
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
+use std::sync::OnceLock;
 
 use axum::body::Body;
 use axum::response::Response;
@@ -53,7 +54,9 @@ struct File {
 #[derive(Debug, Clone)]
 struct Variant {
     body: Bytes,
-    etag: HeaderValue,
+    mark: &'static str,
+    /// Made when it is first asked for: most files of the program are never read.
+    etag: OnceLock<HeaderValue>,
 }
 
 impl Shop {
@@ -106,7 +109,7 @@ impl File {
             file.gzip = content::gzipped(&file.plain.body).map(|body| Variant::new(Bytes::from(body), "-gz"));
             return Some(file);
         }
-        let variant = |suffix: &str, mark: &str| {
+        let variant = |suffix: &str, mark: &'static str| {
             get(&format!("{name}{suffix}"))
                 .filter(|small| small.len() < body.len())
                 .map(|small| Variant::new(small, mark))
@@ -123,7 +126,7 @@ impl File {
     fn answer(&self, status: StatusCode, headers: &HeaderMap) -> Response {
         let (variant, coding) = self.best_for(headers.get(ACCEPT_ENCODING));
         let known =
-            status == StatusCode::OK && headers.get_all(IF_NONE_MATCH).iter().any(|tags| lists(tags, &variant.etag));
+            status == StatusCode::OK && headers.get_all(IF_NONE_MATCH).iter().any(|tags| lists(tags, variant.etag()));
         let mut response =
             if known { Response::new(Body::empty()) } else { Response::new(Body::from(variant.body.clone())) };
         *response.status_mut() = if known { StatusCode::NOT_MODIFIED } else { status };
@@ -136,7 +139,7 @@ impl File {
             }
         }
         if status == StatusCode::OK {
-            out.insert(ETAG, variant.etag.clone());
+            out.insert(ETAG, variant.etag().clone());
             out.insert(CACHE_CONTROL, HeaderValue::from_static(self.cache));
         } else {
             out.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
@@ -160,9 +163,15 @@ impl File {
 }
 
 impl Variant {
-    fn new(body: Bytes, mark: &str) -> Self {
-        let tag = format!("\"{}{mark}\"", content::digest(&body));
-        Self { body, etag: HeaderValue::try_from(tag).unwrap_or_else(|_| HeaderValue::from_static("\"\"")) }
+    fn new(body: Bytes, mark: &'static str) -> Self {
+        Self { body, mark, etag: OnceLock::new() }
+    }
+
+    fn etag(&self) -> &HeaderValue {
+        self.etag.get_or_init(|| {
+            let tag = format!("\"{}{}\"", content::digest(&self.body), self.mark);
+            HeaderValue::try_from(tag).unwrap_or_else(|_| HeaderValue::from_static("\"\""))
+        })
     }
 }
 
