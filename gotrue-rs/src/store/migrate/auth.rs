@@ -16,7 +16,7 @@ pub enum Migrated {
 }
 
 /// The files of the schema, in the order they run.
-const FILES: [&str; 10] = [
+const FILES: [&str; 9] = [
     include_str!("../../../../sql/auth/00-versions.sql"),
     include_str!("../../../../sql/auth/01-types.sql"),
     include_str!("../../../../sql/auth/02-accounts.sql"),
@@ -26,7 +26,6 @@ const FILES: [&str; 10] = [
     include_str!("../../../../sql/auth/06-providers.sql"),
     include_str!("../../../../sql/auth/07-functions.sql"),
     include_str!("../../../../sql/auth/08-rights.sql"),
-    include_str!("../../../../sql/auth/09-comments.sql"),
 ];
 
 /// The versions that this schema stands for, a line each.
