@@ -2,7 +2,7 @@
 //! old one. `PUT /user` asks, `/verify` redeems; where nothing has to be confirmed, `PUT /user` does both.
 
 use gotrue_rules::domain::audit::{Action, Entry};
-use gotrue_rules::domain::contact::{Email, Phone};
+use gotrue_rules::domain::contact::{Channel, Email, Phone};
 use gotrue_rules::domain::contact_change::{Confirmation, applied};
 use gotrue_rules::domain::error::{Error, Result};
 use gotrue_rules::domain::identity::with_providers;
@@ -15,7 +15,7 @@ use gotrue_rules::domain::verification::Effect;
 use gotrue_rules::wire::requests::CodeChallenge;
 use serde_json::Value;
 
-use super::messages::{self, Letter, Secret, Written};
+use super::messages::{self, Letter, Secret, Text, Written};
 use super::{audit, pkce};
 use crate::cx::Cx;
 use crate::store::audit::AuditRow;
@@ -54,10 +54,10 @@ pub async fn start<'a>(
             }
         });
     }
-    if let Some((new, _)) = &changes.phone {
+    if let Some((new, channel)) = &changes.phone {
         started.push(match phone_change(&cx.app.policy) {
             ContactChange::AtOnce => Started::PhoneAtOnce(new),
-            ContactChange::WhenConfirmed => Started::PhoneAsked(ask_phone(cx, account, new).await?),
+            ContactChange::WhenConfirmed => Started::PhoneAsked(ask_phone(cx, account, new, channel).await?),
         });
     }
     Ok(started)
@@ -151,8 +151,9 @@ pub struct AskedPhone<'a> {
 }
 
 /// Asks the new number.
-pub async fn ask_phone<'a>(cx: &Cx, account: &Account, new: &'a Phone) -> Result<AskedPhone<'a>> {
-    let texted = messages::text(cx, account, Purpose::PhoneChange, new.as_str()).await?;
+pub async fn ask_phone<'a>(cx: &Cx, account: &Account, new: &'a Phone, channel: &Channel) -> Result<AskedPhone<'a>> {
+    let text = Text { purpose: Purpose::PhoneChange, to: new.as_str(), channel };
+    let texted = messages::text(cx, account, text).await?;
     Ok(AskedPhone { new, hash: texted.hash })
 }
 

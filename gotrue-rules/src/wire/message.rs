@@ -7,5 +7,5 @@ use serde::Serialize;
 pub struct SentJson {
     /// The id of a text, told only of numbers with a fixed code.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub message_id: Option<&'static str>,
+    pub message_id: Option<String>,
 }

@@ -1,6 +1,7 @@
 //! `GET /reauthenticate`: a code to the account's address or number, which `PUT /user` asks for before a new password.
 
 use gotrue_rules::domain::audit::{Action, Entry};
+use gotrue_rules::domain::contact::Channel;
 use gotrue_rules::domain::error::Result;
 use gotrue_rules::domain::purpose::Purpose;
 use gotrue_rules::domain::reauthentication::{Recipient, recipient};
@@ -9,7 +10,7 @@ use gotrue_rules::wire::message::SentJson;
 use crate::cx::Cx;
 use crate::http::reply::Reply;
 use crate::services::audit;
-use crate::services::messages::{Letter, Secret, ask, store, text};
+use crate::services::messages::{Letter, Secret, Text, ask, store, text};
 
 /// Sends a code.
 pub async fn handle(cx: Cx) -> Result<Reply> {
@@ -22,7 +23,7 @@ pub async fn handle(cx: Cx) -> Result<Reply> {
             None
         }
         Recipient::Phone(to) => {
-            let texted = text(&cx, account, purpose, to).await?;
+            let texted = text(&cx, account, Text { purpose, to, channel: &Channel::default() }).await?;
             store(&cx, &mut cx.db(), account, Secret { purpose, to, hash: &texted.hash }, rows).await?;
             texted.message_id
         }

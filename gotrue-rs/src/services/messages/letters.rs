@@ -1,0 +1,120 @@
+//! Mails with a secret in them: the gap and the quota, the code, the link, what is written, who takes it.
+
+use std::borrow::Cow;
+
+use futures::future::try_join_all;
+use gotrue_rules::domain::error::{Error, Result};
+use gotrue_rules::domain::one_time_token::{TokenHash, seconds_to_wait};
+use gotrue_rules::domain::policy::MailKind;
+use gotrue_rules::domain::purpose::Purpose;
+use gotrue_rules::domain::user::Account;
+
+use super::{redirect_target, too_soon};
+use crate::app::Delivery;
+use crate::cx::Cx;
+use crate::journal::Step;
+use crate::ports::mail::template::{Rendered, Variables};
+use crate::ports::mail::{Message, link, purpose_of};
+use crate::services::limits;
+use crate::store::{Connection, OrRefuse};
+
+/// A mail to be written.
+#[derive(Debug, Clone, Copy)]
+pub struct Letter<'a> {
+    /// What it is for.
+    pub purpose: Purpose,
+    /// The address, lower case.
+    pub to: &'a str,
+    /// Whether its link ends in a code (PKCE).
+    pub pkce: bool,
+    /// The address that the account changes to, if that is what it is for.
+    pub new_email: Option<&'a str>,
+}
+
+/// A mail, ready to be sent, and the hash of what is in it.
+#[derive(Debug)]
+pub struct Written {
+    message: Message,
+    /// The hash to be stored.
+    pub hash: TokenHash,
+}
+
+/// Whether one more message of this kind may be mailed: 429 if the last one went out a moment ago, or if too many went
+/// out to anybody. Counts it.
+pub fn may_mail(cx: &Cx, account: &Account, purpose: Purpose) -> Result<()> {
+    let gap = cx.app.policy.mail.max_frequency;
+    if let Some(seconds) = seconds_to_wait(purpose.slot().sent_at(account), gap, cx.now) {
+        return Err(too_soon("over_email_send_rate_limit", seconds));
+    }
+    limits::take_mail(cx)
+}
+
+/// Writes a mail with a new code.
+pub async fn compose(cx: &Cx, account: &Account, letter: Letter<'_>) -> Result<Written> {
+    let code = cx.entropy.digits(cx.app.policy.mail.otp_length);
+    let hash = TokenHash::of(letter.to, &code).for_flow(letter.pkce);
+    let message = write(cx, account, letter, &code, &hash).await?;
+    Ok(Written { message, hash })
+}
+
+async fn write(cx: &Cx, account: &Account, letter: Letter<'_>, code: &str, hash: &TokenHash) -> Result<Message> {
+    let failed = || Error::internal(letter.purpose.sending_failed());
+    let kind = letter.purpose.mail().ok_or_else(failed)?;
+    let redirect_to = redirect_target(cx);
+    let link = link_of(cx, kind, hash, &redirect_to);
+    let variables = Variables {
+        email: account.email.as_deref().unwrap_or_default(),
+        data: Some(&account.user_metadata),
+        confirmation_url: link.as_deref(),
+        token: Some(code),
+        token_hash: Some(hash.as_str()),
+        redirect_to: Some(&redirect_to),
+        new_email: letter.new_email,
+        sending_to: letter.new_email.map(|_| letter.to),
+        ..Variables::default()
+    };
+    let rendered = cx.app.letters.render(kind, &variables, cx.now).await.map_err(|cause| failed().because(cause))?;
+    Ok(Message { code: Some(code.to_owned()), link, ..envelope(cx, kind, letter.to, rendered) })
+}
+
+/// A mail of this kind as it travels, without code and link.
+pub fn envelope(cx: &Cx, kind: MailKind, to: &str, rendered: Rendered) -> Message {
+    Message {
+        purpose: Cow::Borrowed(purpose_of(kind)),
+        to: to.to_owned(),
+        subject: rendered.subject,
+        html: rendered.html,
+        text: None,
+        message_id: format!("{}@{}", cx.entropy.uuid(), cx.app.mail_host),
+        date: cx.now,
+        headers: Vec::new(),
+        code: None,
+        link: None,
+    }
+}
+
+fn link_of(cx: &Cx, kind: MailKind, hash: &TokenHash, redirect_to: &str) -> Option<String> {
+    let (wire_type, path) = link::of_kind(kind, &cx.app.policy.mail.paths)?;
+    let query = link::Query { token: hash.as_str(), kind: wire_type, redirect_to };
+    link::build(&cx.external_url(), path, query)
+}
+
+/// Sends mails side by side where they are sent at once; with an outbox there is nothing to do yet.
+pub async fn send<'a>(cx: &Cx, purpose: Purpose, all: impl IntoIterator<Item = &'a Written>) -> Result<()> {
+    let Delivery::AtOnce(mailer) = &cx.app.delivery else { return Ok(()) };
+    let sending = all.into_iter().map(|written| {
+        cx.journal.note(Step::Call("mail.send"));
+        mailer.send(&written.message)
+    });
+    let sent = try_join_all(sending).await;
+    sent.map(|_| ()).map_err(|cause| Error::internal(purpose.sending_failed()).because(cause))
+}
+
+/// Puts mails into the outbox, where there is one, in the caller's transaction.
+pub async fn keep<'a>(cx: &Cx, db: &mut Connection, all: impl IntoIterator<Item = &'a Written>) -> Result<()> {
+    let Delivery::Outbox(outbox) = &cx.app.delivery else { return Ok(()) };
+    for written in all {
+        outbox.put(db, &written.message).await.or_refuse("Error sending email")?;
+    }
+    Ok(())
+}

@@ -1,0 +1,119 @@
+//! Messages with a secret in them: the gap, the code, the letter or text, the two homes of the hash, in the order in
+//! which the reference does it. Where mail is sent at once the request waits for it: with a connection only if the
+//! account is made by the same write. With an outbox the letter is a row of that write.
+
+mod letters;
+mod texts;
+
+use gotrue_rules::domain::contact::Contact;
+use gotrue_rules::domain::error::{Error, Result};
+use gotrue_rules::domain::one_time_token::TokenHash;
+use gotrue_rules::domain::purpose::Purpose;
+use gotrue_rules::domain::redirect::Asked;
+use gotrue_rules::domain::sign_up::Newcomer;
+use gotrue_rules::domain::user::{Account, Time};
+
+pub use self::letters::{Letter, Written, compose, envelope, keep, may_mail, send};
+pub use self::texts::{Text, Texted, text};
+use crate::app::Delivery;
+use crate::cx::Cx;
+use crate::store::audit::AuditRow;
+use crate::store::one_time_tokens::{Issued, issue};
+use crate::store::{Connection, OrRefuse};
+
+/// Asks a newcomer to confirm an address or number; answers when that was sent.
+pub async fn confirm_contact(
+    cx: &Cx,
+    db: &mut Connection,
+    account: &Account,
+    newcomer: &Newcomer,
+    pkce: bool,
+) -> Result<Time> {
+    match &newcomer.contact {
+        Contact::Email(email) => {
+            let letter = Letter { purpose: Purpose::SignUp, to: email.as_str(), pkce, new_email: None };
+            may_mail(cx, account, letter.purpose)?;
+            let written = compose(cx, account, letter).await?;
+            send(cx, letter.purpose, [&written]).await?;
+            keep(cx, db, [&written]).await?;
+            store(cx, db, account, Secret::of(letter, &written.hash), Vec::new()).await?;
+        }
+        Contact::Phone(phone) => {
+            let wanted = Text { purpose: Purpose::Sms, to: phone.as_str(), channel: &newcomer.channel };
+            let texted = text(cx, account, wanted).await?;
+            let secret = Secret { purpose: Purpose::Sms, to: phone.as_str(), hash: &texted.hash };
+            store(cx, db, account, secret, Vec::new()).await?;
+        }
+    }
+    Ok(cx.now)
+}
+
+/// Mails an account that exists. Nothing is held while the mail is sent, and nothing is stored if it is not.
+pub async fn ask(cx: &Cx, account: &Account, letter: Letter<'_>, audit: Vec<AuditRow>) -> Result<()> {
+    may_mail(cx, account, letter.purpose)?;
+    let written = compose(cx, account, letter).await?;
+    send(cx, letter.purpose, [&written]).await?;
+    let mut db = begin(cx).await?;
+    keep(cx, &mut db, [&written]).await?;
+    store(cx, &mut db, account, Secret::of(letter, &written.hash), audit).await?;
+    Ok(db.commit().await?)
+}
+
+/// A transaction where a mail is a row of it, else statements that stand alone.
+async fn begin(cx: &Cx) -> Result<Connection> {
+    match &cx.app.delivery {
+        Delivery::Outbox(_) => Ok(cx.begin().await?),
+        Delivery::AtOnce(_) => Ok(cx.db()),
+    }
+}
+
+/// A secret to be stored, once its message is on the way.
+#[derive(Debug, Clone, Copy)]
+pub struct Secret<'a> {
+    /// What it is for.
+    pub purpose: Purpose,
+    /// Whom it went to.
+    pub to: &'a str,
+    /// Its hash.
+    pub hash: &'a TokenHash,
+}
+
+impl<'a> Secret<'a> {
+    fn of(letter: Letter<'a>, hash: &'a TokenHash) -> Self {
+        Self { purpose: letter.purpose, to: letter.to, hash }
+    }
+}
+
+fn too_soon(code: &'static str, seconds: i64) -> Error {
+    Error::too_many(code, format!("For security purposes, you can only request this after {seconds} seconds."))
+}
+
+/// Where the browser is sent in the end.
+pub fn redirect_target(cx: &Cx) -> String {
+    let asked = Asked {
+        header: cx.request.header("redirect_to").unwrap_or_default(),
+        parameter: cx.request.query("redirect_to").unwrap_or_default(),
+        referer: cx.request.header("referer").unwrap_or_default(),
+    };
+    cx.app.redirects.choose(asked)
+}
+
+/// Stores the hash of what was sent in both its homes; audit rows ride along.
+pub async fn store(
+    cx: &Cx,
+    db: &mut Connection,
+    account: &Account,
+    secret: Secret<'_>,
+    audit: Vec<AuditRow>,
+) -> Result<()> {
+    let issued = Issued {
+        user_id: account.id,
+        slot: secret.purpose.slot(),
+        hash: secret.hash.as_str(),
+        relates_to: secret.to,
+        id: cx.entropy.uuid(),
+        now: cx.now,
+        audit,
+    };
+    issue(db, issued).await.or_refuse("Database error updating user")
+}
