@@ -6,7 +6,6 @@ use gotrue_rules::domain::policy::Policy;
 use gotrue_rules::domain::redirect::{AllowList, BadPattern};
 use gotrue_rules::wire::discovery::DiscoveryJson;
 use gotrue_rules::wire::settings::SettingsJson;
-use sqlx::PgPool;
 use url::Url;
 
 use crate::journal::{Faults, Journal};
@@ -19,6 +18,7 @@ use crate::ports::limits::Limits;
 use crate::ports::mail::SharedMailer;
 use crate::ports::mail::outbox::Outbox;
 use crate::ports::mail::template::Templates;
+use crate::store::Pool;
 
 /// Everything a request needs that is not the request's own.
 #[derive(Debug)]
@@ -26,7 +26,7 @@ pub struct App {
     /// What the operator decided.
     pub policy: Policy,
     /// The database.
-    pub pool: PgPool,
+    pub pool: Pool,
     /// The time.
     pub clock: SharedClock,
     /// Randomness; each request forks its own stream.
@@ -55,7 +55,7 @@ pub struct App {
 #[derive(Debug)]
 pub struct Ports {
     /// The database.
-    pub pool: PgPool,
+    pub pool: Pool,
     /// The time.
     pub clock: SharedClock,
     /// Randomness.

@@ -13,8 +13,7 @@ use gotrue_rs::ports::entropy::Entropy;
 use gotrue_rs::ports::hashing::HashingPool;
 use gotrue_rs::ports::keys::KeySettings;
 use gotrue_rs::ports::mail::outbox::Outbox;
-use gotrue_rs::store::migrate;
-use sqlx::PgPool;
+use gotrue_rs::store::{Pool, migrate};
 use tokio::net::TcpListener;
 use tower::ServiceExt;
 
@@ -34,7 +33,7 @@ pub async fn migrate(config: &Config) -> anyhow::Result<()> {
 pub async fn serve(mut config: Config) -> anyhow::Result<()> {
     let closing = shutdown::on_signal().context("listening for signals")?;
     profiles::gotrue(&mut config.policy);
-    let pool = database::pool(&config.database, config.policy.api.max_request_duration)?;
+    let pool = Pool::new(database::pool(&config.database, config.policy.api.max_request_duration)?);
     let listener = bind(&config.listen).await?;
     let metrics = config.metrics.take();
     let delivery = Delivery::AtOnce(outside::mail_server_or_nobody(&config)?);
@@ -63,7 +62,7 @@ pub async fn serve(mut config: Config) -> anyhow::Result<()> {
 }
 
 /// The application that the settings describe.
-pub fn build(config: Config, pool: PgPool, delivery: Delivery) -> anyhow::Result<App> {
+pub fn build(config: Config, pool: Pool, delivery: Delivery) -> anyhow::Result<App> {
     let ports = Ports {
         pool,
         clock: Arc::new(SystemClock),

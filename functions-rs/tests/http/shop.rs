@@ -11,11 +11,11 @@ use functions_rs::{Functions, TrustedProxies, router};
 use gotrue_rs::ports::entropy::Entropy;
 use gotrue_rs::ports::mail::inbox::{Query, Received};
 use gotrue_rs::ports::mail::outbox::{Destination, Outbox};
+use gotrue_rs::store::Pool;
 use gotrue_rs::store::outbox::Table;
 use gotrue_rs::testing::{FakeClock, TestDatabase};
 use http::Request;
 use serde_json::json;
-use sqlx::PgPool;
 
 use crate::support::{Seen, credentials, noon, send};
 
@@ -24,7 +24,7 @@ pub const PATH: &str = "/functions/v1/send-submission";
 
 pub struct Shop {
     pub database: Arc<TestDatabase>,
-    pub pool: PgPool,
+    pub pool: Pool,
     pub clock: FakeClock,
     pub outbox: Arc<Outbox>,
     router: Router,
@@ -56,7 +56,7 @@ impl Shop {
     }
 
     async fn on(database: Arc<TestDatabase>, clock: FakeClock, seed: u64) -> Self {
-        let pool = database.pool().await;
+        let pool = Pool::new(database.pool().await);
         let shared = Arc::new(clock.clone());
         let table = Table::new(pool.clone());
         let outbox = Arc::new(Outbox::new(table, shared.clone(), Entropy::from_seed(seed), Destination::Inbox));

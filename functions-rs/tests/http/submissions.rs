@@ -156,7 +156,7 @@ async fn an_idempotency_key_has_a_form() {
 async fn every_statement_fits_the_schema() {
     let shop = Shop::open().await;
     for statement in store::ALL {
-        let prepared = shop.pool.prepare(sqlx::SqlSafeStr::into_sql_str(statement.sql)).await;
+        let prepared = shop.pool.connections().prepare(sqlx::SqlSafeStr::into_sql_str(statement.sql)).await;
         assert!(prepared.is_ok(), "{}: {:?}", statement.name, prepared.err());
     }
 }

@@ -9,6 +9,7 @@ pub mod flow_state;
 pub mod migrate;
 pub mod one_time_tokens;
 pub mod outbox;
+pub mod pool;
 pub mod refresh_tokens;
 pub mod rows;
 pub mod sessions;
@@ -16,6 +17,7 @@ pub mod statement;
 pub mod users;
 
 pub use error::{Error, OrRefuse, Result};
+pub use pool::Pool;
 pub use statement::{Connection, Statement};
 
 /// Every statement there is, for the test that prepares each against the schema.

@@ -7,22 +7,23 @@ use gotrue_rules::domain::user::Time;
 use serde::Serialize;
 use sqlx::postgres::PgRow;
 use sqlx::types::Json;
-use sqlx::{FromRow, PgPool, Row};
+use sqlx::{FromRow, Row};
 use uuid::Uuid;
 
 pub use self::reading::{OutboxState, Received, Trouble, inbox, received, state, troubles};
 use super::Result;
+use super::pool::Pool;
 use super::statement::{Connection, Statement, args};
 
 mod reading;
 
 /// The table, for those who act outside a request.
 #[derive(Debug, Clone)]
-pub struct Table(PgPool);
+pub struct Table(Pool);
 
 impl Table {
     /// The table of this database.
-    pub fn new(pool: PgPool) -> Self {
+    pub fn new(pool: Pool) -> Self {
         Self(pool)
     }
 

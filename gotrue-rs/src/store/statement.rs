@@ -4,10 +4,12 @@
 use std::sync::Arc;
 
 use sqlx::postgres::{PgArguments, PgConnection, PgRow};
-use sqlx::{FromRow, PgPool, Postgres, Transaction};
+use sqlx::{FromRow, Postgres, Transaction};
 use tokio::sync::Notify;
+use tokio::sync::OwnedSemaphorePermit;
 
 use super::error::{Error, Result};
+use super::pool::Pool;
 use crate::journal::{Journal, Step};
 
 /// SQL under a name.
@@ -48,26 +50,26 @@ pub struct Connection {
 
 #[derive(Debug)]
 enum Inner {
-    Pool(PgPool),
-    Transaction(Transaction<'static, Postgres>),
+    Pool(Pool),
+    Transaction(Transaction<'static, Postgres>, OwnedSemaphorePermit),
 }
 
 impl Connection {
     /// Statements that stand alone.
-    pub fn pooled(pool: PgPool, journal: Arc<Journal>) -> Self {
+    pub fn pooled(pool: Pool, journal: Arc<Journal>) -> Self {
         Self { inner: Inner::Pool(pool), journal, waiting: Vec::new() }
     }
 
     /// Opens a transaction; dropped without [`Connection::commit`] it rolls back.
-    pub async fn begin(pool: &PgPool, journal: Arc<Journal>) -> Result<Self> {
+    pub async fn begin(pool: &Pool, journal: Arc<Journal>) -> Result<Self> {
         reach(&journal, Step::Transaction("BEGIN"), "begin").await?;
-        let transaction = pool.begin().await?;
-        Ok(Self { inner: Inner::Transaction(transaction), journal, waiting: Vec::new() })
+        let (transaction, permit) = pool.begin().await?;
+        Ok(Self { inner: Inner::Transaction(transaction, permit), journal, waiting: Vec::new() })
     }
 
     /// Commits an open transaction; nothing to do for statements that stand alone.
     pub async fn commit(self) -> Result<()> {
-        if let Inner::Transaction(transaction) = self.inner {
+        if let Inner::Transaction(transaction, _permit) = self.inner {
             reach(&self.journal, Step::Transaction("COMMIT"), "commit").await?;
             transaction.commit().await?;
             self.waiting.iter().for_each(|waiting| waiting.notify_waiters());
@@ -79,13 +81,13 @@ impl Connection {
     pub fn wake(&mut self, waiting: &Arc<Notify>) {
         match self.inner {
             Inner::Pool(_) => waiting.notify_waiters(),
-            Inner::Transaction(_) => self.waiting.push(Arc::clone(waiting)),
+            Inner::Transaction(..) => self.waiting.push(Arc::clone(waiting)),
         }
     }
 
     /// Undoes an open transaction and waits for it, so that what follows sees the state before.
     pub async fn rollback(self) -> Result<()> {
-        if let Inner::Transaction(transaction) = self.inner {
+        if let Inner::Transaction(transaction, _permit) = self.inner {
             self.journal.note(Step::Transaction("ROLLBACK"));
             transaction.rollback().await?;
         }
@@ -94,7 +96,7 @@ impl Connection {
 
     /// Whether a transaction is open.
     pub fn is_transaction(&self) -> bool {
-        matches!(self.inner, Inner::Transaction(_))
+        matches!(self.inner, Inner::Transaction(..))
     }
 
     /// At most one row.
@@ -123,8 +125,15 @@ impl Connection {
         let values = self.start(statement, values).await?;
         let query = sqlx::query_as_with::<Postgres, R, _>(statement.sql, values);
         let rows = match &mut self.inner {
-            Inner::Pool(pool) => query.fetch_all(&*pool).await,
-            Inner::Transaction(open) => query.fetch_all(&mut **open as &mut PgConnection).await,
+            Inner::Pool(pool) => match pool.lease().await {
+                Ok(mut lease) => {
+                    let rows = query.fetch_all(&mut **lease as &mut PgConnection).await;
+                    lease.settle(&rows);
+                    rows
+                }
+                Err(cause) => Err(cause),
+            },
+            Inner::Transaction(open, _) => query.fetch_all(&mut **open as &mut PgConnection).await,
         };
         rows.map_err(|cause| Error::in_statement(statement.name, cause))
     }
@@ -134,8 +143,15 @@ impl Connection {
         let values = self.start(statement, values).await?;
         let query = sqlx::query_with::<Postgres, _>(statement.sql, values);
         let done = match &mut self.inner {
-            Inner::Pool(pool) => query.execute(&*pool).await,
-            Inner::Transaction(open) => query.execute(&mut **open as &mut PgConnection).await,
+            Inner::Pool(pool) => match pool.lease().await {
+                Ok(mut lease) => {
+                    let done = query.execute(&mut **lease as &mut PgConnection).await;
+                    lease.settle(&done);
+                    done
+                }
+                Err(cause) => Err(cause),
+            },
+            Inner::Transaction(open, _) => query.execute(&mut **open as &mut PgConnection).await,
         };
         done.map(|done| done.rows_affected()).map_err(|cause| Error::in_statement(statement.name, cause))
     }

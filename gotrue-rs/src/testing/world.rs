@@ -27,6 +27,7 @@ use crate::ports::hashing::HashingPool;
 use crate::ports::http_client::{HttpClient, Outbound};
 use crate::ports::keys::KeySettings;
 use crate::ports::mail::outbox::{Destination, Outbox};
+use crate::store::Pool;
 use crate::store::outbox::Table;
 
 /// The secret that signs the world's tokens.
@@ -185,7 +186,7 @@ impl WorldBuilder {
         let clock = FakeClock::at(Utc.with_ymd_and_hms(2026, 6, 1, 12, 0, 0).single().unwrap_or_default());
         let shared: SharedClock = Arc::new(clock.clone());
         let mailbox = Arc::new(Mailbox::default());
-        let pool = database.pool_within(self.policy.api.max_request_duration).await;
+        let pool = Pool::new(database.pool_within(self.policy.api.max_request_duration).await);
         let entropy = Entropy::from_seed(7);
         let delivery = if self.has_outbox {
             let table = Table::new(pool.clone());

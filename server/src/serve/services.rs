@@ -11,9 +11,9 @@ use gotrue_rs::config::Config;
 use gotrue_rs::ports::clock::SystemClock;
 use gotrue_rs::ports::entropy::Entropy;
 use gotrue_rs::ports::mail::outbox::{Destination, Outbox};
+use gotrue_rs::store::Pool;
 use gotrue_rs::store::outbox::Table;
 use gotrue_rules::domain::secret::Secret;
-use sqlx::PgPool;
 use tokio::task::JoinHandle;
 
 use crate::api_keys::{ApiKeys, Gateway};
@@ -49,7 +49,7 @@ pub struct Needs<'a> {
     /// Texts of mails from files.
     pub mails: MailFiles,
     /// The database, migrated.
-    pub pool: PgPool,
+    pub pool: Pool,
     /// Tells of the end.
     pub closing: Closing,
 }
@@ -91,7 +91,7 @@ impl Services {
 }
 
 /// Mails are rows of the writes that ask for them; without a mail server they stay where the inbox shows them.
-fn outbox(pool: &PgPool, has_mail_server: bool, entropy: &Entropy) -> Outbox {
+fn outbox(pool: &Pool, has_mail_server: bool, entropy: &Entropy) -> Outbox {
     let destination = if has_mail_server { Destination::Server } else { Destination::Inbox };
     Outbox::new(Table::new(pool.clone()), Arc::new(SystemClock), entropy.fork(), destination)
 }

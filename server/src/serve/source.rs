@@ -2,9 +2,8 @@
 
 use anyhow::Context;
 use gotrue_rs::config::Config;
-use gotrue_rs::store::migrate;
+use gotrue_rs::store::{Pool, migrate};
 use gotrue_rules::domain::secret::Secret;
-use sqlx::PgPool;
 
 use crate::cli::Project;
 use crate::data_folder::DataFolder;
@@ -54,7 +53,7 @@ impl Source {
     }
 
     /// A pool of connections to the migrated database.
-    pub async fn open(&self, config: &mut Config) -> anyhow::Result<PgPool> {
+    pub async fn open(&self, config: &mut Config) -> anyhow::Result<Pool> {
         if let Self::Own(postgres) = self {
             // In a database of our own the roles are ours to make.
             let mut settings = config.database.clone();
@@ -68,7 +67,7 @@ impl Source {
         let pool = database::pool(&config.database, config.policy.api.max_request_duration)?;
         migrate::auth(&pool, &config.database.namespace).await.context("preparing schema auth")?;
         migrate::basalt(&pool).await.context("preparing schema basalt")?;
-        Ok(pool)
+        Ok(Pool::new(pool))
     }
 
     /// Stops what is ours.

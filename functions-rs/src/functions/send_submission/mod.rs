@@ -15,10 +15,9 @@ use chrono::TimeDelta;
 use futures::future::BoxFuture;
 use gotrue_rs::journal::Step;
 use gotrue_rs::ports::mail::outbox::Outbox;
-use gotrue_rs::store::Connection;
+use gotrue_rs::store::{Connection, Pool};
 use http::{Method, StatusCode};
 use serde::Serialize;
-use sqlx::PgPool;
 use uuid::Uuid;
 
 use self::address::Address;
@@ -61,7 +60,7 @@ impl Default for Settings {
 /// The function.
 #[derive(Debug)]
 pub struct SendSubmission {
-    pool: PgPool,
+    pool: Pool,
     outbox: Arc<Outbox>,
     settings: Settings,
     queue: Queue,
@@ -101,7 +100,7 @@ enum Decision {
 
 impl SendSubmission {
     /// The function over this database; its mails go to that outbox.
-    pub fn new(pool: PgPool, outbox: Arc<Outbox>, settings: Settings) -> Self {
+    pub fn new(pool: Pool, outbox: Arc<Outbox>, settings: Settings) -> Self {
         Self { pool, outbox, settings, queue: Queue::default() }
     }
 

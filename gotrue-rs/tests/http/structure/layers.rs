@@ -10,7 +10,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("ports", &[]),
     ("config", &[]),
     ("store", &["journal"]),
-    ("app", &["journal", "ports"]),
+    ("app", &["journal", "ports", "store"]),
     // A request's context carries what the HTTP layer read of it, and opens the store's connections.
     ("cx", &["journal", "app", "http", "ports", "store"]),
     ("http", &["journal", "app", "cx"]),

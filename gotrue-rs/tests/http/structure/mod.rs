@@ -2,6 +2,7 @@
 
 mod compatibility;
 mod layers;
+mod round_trips;
 mod sizes;
 mod source;
 mod statement_counts;

@@ -13,6 +13,7 @@ use gotrue_rs::ports::entropy::Entropy;
 use gotrue_rs::ports::mail::outbox::{Destination, Outbox, Rhythm};
 use gotrue_rs::ports::mail::{MailError, Mailer, Message};
 use gotrue_rs::store::Connection;
+use gotrue_rs::store::Pool;
 use gotrue_rs::store::outbox::{self, OutboxState, Table};
 use gotrue_rs::testing::{FakeClock, TestDatabase};
 use sqlx::postgres::PgPoolOptions;
@@ -43,7 +44,7 @@ async fn a_mail_arrives_whole_and_what_was_secret_is_forgotten() {
 #[tokio::test]
 async fn a_mail_of_a_transaction_that_is_not_committed_never_goes_out() {
     let desk = Desk::new(Destination::Server).await;
-    let pool = desk.database.pool().await;
+    let pool = Pool::new(desk.database.pool().await);
     let mut open = Connection::begin(&pool, Arc::default()).await.expect("a transaction");
     desk.outbox.put(&mut open, &message("ada", noon())).await.expect("a mail is written down");
     assert_eq!(desk.round().await, 0);
@@ -134,7 +135,7 @@ async fn while_mails_travel_no_connection_is_held() {
     let alone = PgPoolOptions::new().max_connections(1).acquire_timeout(Duration::from_secs(5));
     let pool = alone.connect_with(database.admin_options()).await.expect("the test server answers");
     let clock = Arc::new(FakeClock::at(noon()));
-    let outbox = Outbox::new(Table::new(pool), clock.clone(), Entropy::from_seed(7), Destination::Server);
+    let outbox = Outbox::new(Table::new(Pool::new(pool)), clock.clone(), Entropy::from_seed(7), Destination::Server);
     let server = Arc::new(Server::default());
     server.hangs.store(true, Ordering::Relaxed);
     for name in ["ada", "bob"] {
@@ -154,7 +155,7 @@ async fn a_worker_wakes_when_told_and_by_itself_and_stops_when_asked() {
     let desk = Desk::new(Destination::Server).await;
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
     let worker = desk.outbox.worker(desk.server.clone()).run(async { stopped.await.unwrap_or_default() });
-    let pool = desk.database.pool().await;
+    let pool = Pool::new(desk.database.pool().await);
     let steps = async {
         desk.write("told").await;
         desk.server.tried.notified().await;

@@ -1,0 +1,135 @@
+//! What a statement costs on the wire. A relay between pool and database counts how often the client waits for an
+//! answer: each wait begins with a `Sync`, or a simple query.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use gotrue_rs::args;
+use gotrue_rs::journal::Journal;
+use gotrue_rs::store::{Connection, Pool, Statement};
+use gotrue_rs::testing::TestDatabase;
+use sqlx::postgres::{PgPoolOptions, PgSslMode};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{UnixListener, UnixStream};
+
+const ONE: Statement = Statement { name: "tests.one", sql: "SELECT $1::int" };
+const WRONG: Statement = Statement { name: "tests.wrong", sql: "SELECT 1 / $1::int" };
+
+/// Stands between a client and the database of a test.
+struct Relay {
+    folder: PathBuf,
+    waits: Arc<AtomicUsize>,
+}
+
+impl Relay {
+    fn before(database: &TestDatabase, name: &str) -> Self {
+        let behind = database.admin_options().get_socket().expect("the test server has a socket").join(".s.PGSQL.5432");
+        let folder = std::env::temp_dir().join(format!("relay-{}-{name}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("a folder can be made");
+        let listener = UnixListener::bind(folder.join(".s.PGSQL.5432")).expect("a socket can be made");
+        let waits = Arc::new(AtomicUsize::new(0));
+        let counted = waits.clone();
+        tokio::spawn(async move {
+            while let Ok((client, _)) = listener.accept().await {
+                let server = UnixStream::connect(&behind).await.expect("the test server answers");
+                let (mut from_server, to_server) = server.into_split();
+                let (from_client, mut to_client) = client.into_split();
+                tokio::spawn(async move { tokio::io::copy(&mut from_server, &mut to_client).await });
+                tokio::spawn(relay(from_client, to_server, counted.clone()));
+            }
+        });
+        Self { folder, waits }
+    }
+
+    async fn pool(&self, database: &TestDatabase, most: u32) -> Pool {
+        let options = database.admin_options().socket(&self.folder).ssl_mode(PgSslMode::Disable);
+        let pool = PgPoolOptions::new().max_connections(most).test_before_acquire(false);
+        Pool::new(pool.connect_with(options).await.expect("the relay answers"))
+    }
+
+    /// The waits since the last call. What is sent behind the caller's back has come by then.
+    async fn waits(&self) -> usize {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        self.waits.swap(0, Ordering::SeqCst)
+    }
+}
+
+impl Drop for Relay {
+    fn drop(&mut self) {
+        drop(std::fs::remove_dir_all(&self.folder));
+    }
+}
+
+/// Passes messages on: the first has a length alone, each other a tag before it.
+async fn relay(
+    mut from: tokio::net::unix::OwnedReadHalf,
+    mut to: tokio::net::unix::OwnedWriteHalf,
+    waits: Arc<AtomicUsize>,
+) -> std::io::Result<()> {
+    let mut is_first = true;
+    loop {
+        let tag = if is_first { None } else { Some(from.read_u8().await?) };
+        let length = from.read_u32().await?;
+        let mut rest = vec![0; length as usize - 4];
+        from.read_exact(&mut rest).await?;
+        if matches!(tag, Some(b'S' | b'Q')) {
+            waits.fetch_add(1, Ordering::SeqCst);
+        }
+        if let Some(tag) = tag {
+            to.write_u8(tag).await?;
+        }
+        to.write_u32(length).await?;
+        to.write_all(&rest).await?;
+        is_first = false;
+    }
+}
+
+async fn run(pool: &Pool, statement: &Statement, value: i32) -> Result<u64, gotrue_rs::store::Error> {
+    Connection::pooled(pool.clone(), Arc::new(Journal::default())).execute(statement, args![value]).await
+}
+
+#[tokio::test]
+async fn a_lone_statement_is_one_round_trip() {
+    let database = TestDatabase::migrated().await;
+    let relay = Relay::before(&database, "alone");
+    let pool = relay.pool(&database, 2).await;
+    run(&pool, &ONE, 1).await.expect("one is selected");
+    relay.waits().await;
+    for value in 0..5 {
+        run(&pool, &ONE, value).await.expect("one is selected");
+    }
+    assert_eq!(relay.waits().await, 5);
+}
+
+#[tokio::test]
+async fn a_connection_serves_on_after_a_failure_a_request_given_up_and_a_dead_peer() {
+    let database = TestDatabase::migrated().await;
+    let relay = Relay::before(&database, "mended");
+    let pool = relay.pool(&database, 1).await;
+    run(&pool, &WRONG, 0).await.expect_err("nothing can be divided by zero");
+    run(&pool, &ONE, 1).await.expect("the connection still works");
+    let sleeping = Statement { name: "tests.sleep", sql: "SELECT pg_sleep($1::int)" };
+    let given_up = tokio::time::timeout(Duration::from_millis(20), run(&pool, &sleeping, 1)).await;
+    given_up.expect_err("the database sleeps for longer");
+    run(&pool, &ONE, 1).await.expect("the connection was mended");
+    database.query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname = current_database()").await;
+    drop(run(&pool, &ONE, 1).await);
+    run(&pool, &ONE, 1).await.expect("a new connection is opened");
+}
+
+#[tokio::test]
+async fn no_more_statements_run_at_once_than_there_are_connections() {
+    let database = TestDatabase::migrated().await;
+    let relay = Relay::before(&database, "bounded");
+    let pool = relay.pool(&database, 3).await;
+    let many = (0..60).map(|value| run(&pool, &ONE, value));
+    for outcome in futures::future::join_all(many).await {
+        outcome.expect("each has its turn");
+    }
+    let open = database.query("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'").await;
+    assert!(open[0].parse::<u32>().expect("a number") <= 3, "{open:?}");
+    pool.close().await;
+    run(&pool, &ONE, 1).await.expect_err("a closed pool opens nothing");
+}
