@@ -9,6 +9,7 @@ use gotrue_rules::wire::settings::SettingsJson;
 use url::Url;
 
 use crate::journal::{Faults, Journal};
+use crate::ports::captcha::Verifier;
 use crate::ports::clock::SharedClock;
 use crate::ports::entropy::Entropy;
 use crate::ports::hashing::HashingPool;
@@ -47,6 +48,8 @@ pub struct App {
     pub redirects: AllowList,
     /// How often who has asked for what.
     pub limits: Limits,
+    /// Who verifies captchas, where they are asked for.
+    pub captcha: Option<Verifier>,
     /// Journals kept for tests; keeps nothing unless asked.
     pub journals: Journals,
 }
@@ -129,6 +132,7 @@ impl App {
             letters: Templates::new(&policy.mail, &policy.site, &ports.http),
             delivery: ports.delivery,
             mail_host: host.unwrap_or_else(|| "localhost".to_owned()),
+            captcha: policy.security.captcha.as_ref().map(|captcha| Verifier::new(captcha, ports.http.clone())),
             policy,
             limits: Limits::new(ports.clock.now()),
             pool: ports.pool,

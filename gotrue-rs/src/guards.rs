@@ -2,11 +2,13 @@
 
 use gotrue_rules::domain::error::{Error, Result};
 use gotrue_rules::domain::session_rules::Validity;
+use gotrue_rules::wire::requests::Captcha;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use crate::cx::{Admin, Caller, Cx};
 use crate::http::router::Guard;
+use crate::journal::Step;
 use crate::services::limits::{self, Limited};
 use crate::services::sessions::refresh::facts;
 use crate::store::{OrRefuse, users};
@@ -35,6 +37,10 @@ pub const LIMIT_USER: Guard =
 pub const LIMIT_RECOVER: Guard =
     Guard { name: "Limit(Recover)", run: |cx| Box::pin(async { limits::take(cx, Limited::Recover) }) };
 
+/// Only who has solved a captcha, where one is asked for: an administrator passes, and who comes to `/token` with
+/// a proof of another kind → body 400 → token 400 → the provider's word 400, 500 without one.
+pub const CAPTCHA: Guard = Guard { name: "Captcha", run: |cx| Box::pin(captcha(cx)) };
+
 /// Only while the OAuth server is on: 404.
 pub const OAUTH_SERVER: Guard = Guard { name: "OAuthServer", run: |cx| Box::pin(async { oauth_server(cx) }) };
 
@@ -56,7 +62,11 @@ async fn caller(cx: &mut Cx) -> Result<()> {
 }
 
 async fn admin(cx: &mut Cx) -> Result<()> {
-    let claims = verified_claims(cx)?;
+    cx.found.admin = Some(administrator(cx, verified_claims(cx)?).await?);
+    Ok(())
+}
+
+async fn administrator(cx: &Cx, claims: Map<String, Value>) -> Result<Admin> {
     if session_id(&claims)?.is_some() {
         let found = account_of(cx, claims.clone()).await?;
         let validity = found.session.as_ref().map(|session| facts(cx, &found.account, session, None).validity());
@@ -68,8 +78,39 @@ async fn admin(cx: &mut Cx) -> Result<()> {
         return Err(Error::forbidden("not_admin", "User not allowed"));
     }
     let role = claims.get("role").and_then(Value::as_str).unwrap_or_default().to_owned();
-    cx.found.admin = Some(Admin { role, claims });
-    Ok(())
+    Ok(Admin { role, claims })
+}
+
+async fn captcha(cx: &Cx) -> Result<()> {
+    let Some(verifier) = &cx.app.captcha else { return Ok(()) };
+    if brings_a_proof(cx) || is_by_administrator(cx).await {
+        return Ok(());
+    }
+    let token = Captcha::decode(&cx.bytes().await?)?.token;
+    if token.is_empty() {
+        return Err(unsolved("no captcha_token found"));
+    }
+    cx.journal.note(Step::Call("captcha.verify"));
+    let verdict = verifier.verify(&token, cx.client_ip()).await;
+    let verdict = verdict.map_err(|cause| Error::internal("captcha verification process failed").because(cause))?;
+    if verdict.solved { Ok(()) } else { Err(unsolved(&verdict.reasons.join(", "))) }
+}
+
+fn unsolved(reason: &str) -> Error {
+    Error::bad_request("captcha_failed", format!("captcha protection: request disallowed ({reason})"))
+}
+
+/// Whether what it brings is the proof: a refresh token, a flow's code, a provider's token.
+fn brings_a_proof(cx: &Cx) -> bool {
+    let grant = cx.request.query("grant_type").unwrap_or_default();
+    cx.request.path == "/token" && matches!(grant, "pkce" | "refresh_token" | "id_token")
+}
+
+async fn is_by_administrator(cx: &Cx) -> bool {
+    match verified_claims(cx) {
+        Ok(claims) if cx.is_admins(&claims) => administrator(cx, claims).await.is_ok(),
+        _ => false,
+    }
 }
 
 async fn account(cx: &mut Cx) -> Result<()> {

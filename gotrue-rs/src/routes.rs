@@ -4,7 +4,7 @@ use http::Method;
 
 use crate::flows::passwordless::recover;
 use crate::flows::{admin, logout, meta, sign_up, token, user, verify};
-use crate::guards::{ACCOUNT, ADMIN, CALLER, LIMIT_RECOVER, LIMIT_USER, LIMIT_VERIFY, OAUTH_SERVER};
+use crate::guards::{ACCOUNT, ADMIN, CALLER, CAPTCHA, LIMIT_RECOVER, LIMIT_USER, LIMIT_VERIFY, OAUTH_SERVER};
 use crate::http::router::{Entry, Guard, group, row};
 
 /// All lines.
@@ -15,14 +15,14 @@ pub fn table() -> Vec<Entry> {
         row(Method::GET, "/.well-known/jwks.json", meta::jwks),
         row(Method::GET, "/.well-known/openid-configuration", meta::discovery),
         row(Method::GET, "/.well-known/oauth-authorization-server", meta::discovery).guards(&[OAUTH_SERVER]),
-        group("/signup", &[], [row(Method::POST, "/", sign_up::handle)]),
+        group("/signup", &[CAPTCHA], [row(Method::POST, "/", sign_up::handle)]),
         group(
             "/verify",
             &[LIMIT_VERIFY],
             [row(Method::GET, "/", verify::get::handle), row(Method::POST, "/", verify::post::handle)],
         ),
-        row(Method::POST, "/token", token::handle),
-        row(Method::POST, "/recover", recover::handle).guards(&[LIMIT_RECOVER]),
+        row(Method::POST, "/token", token::handle).guards(&[CAPTCHA]),
+        row(Method::POST, "/recover", recover::handle).guards(&[LIMIT_RECOVER, CAPTCHA]),
         row(Method::POST, "/logout", logout::handle).guards(&[CALLER]),
         group("/reauthenticate", &[CALLER], [row(Method::GET, "/", user::reauthenticate::handle)]),
         group(

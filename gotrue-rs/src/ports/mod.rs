@@ -1,5 +1,6 @@
-//! The outside: time, chance, hashing, keys, mail, limits. Everything that waits or differs in a test goes through here.
+//! The outside: time, chance, hashing, keys, mail, captchas, limits. Everything that waits or differs in a test goes through here.
 
+pub mod captcha;
 pub mod clock;
 pub mod entropy;
 pub mod hashing;

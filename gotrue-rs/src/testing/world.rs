@@ -56,6 +56,7 @@ pub struct WorldBuilder {
     jwks: Vec<Map<String, Value>>,
     hashing: Option<Arc<HashingPool>>,
     has_outbox: bool,
+    outbound: Outbound,
 }
 
 impl World {
@@ -66,7 +67,13 @@ impl World {
 
     /// A world that differs.
     pub fn builder() -> WorldBuilder {
-        WorldBuilder { policy: usual_policy(), jwks: Vec::new(), hashing: None, has_outbox: false }
+        WorldBuilder {
+            policy: usual_policy(),
+            jwks: Vec::new(),
+            hashing: None,
+            has_outbox: false,
+            outbound: Outbound::default(),
+        }
     }
 
     /// The usual world with its policy changed.
@@ -173,6 +180,13 @@ impl WorldBuilder {
         self
     }
 
+    /// Sends its requests to others this way.
+    #[must_use]
+    pub fn outbound(mut self, outbound: Outbound) -> Self {
+        self.outbound = outbound;
+        self
+    }
+
     /// Signs with these JSON Web Keys.
     #[must_use]
     pub fn keys(mut self, jwks: Vec<Map<String, Value>>) -> Self {
@@ -200,7 +214,7 @@ impl WorldBuilder {
             entropy,
             hashing: self.hashing.unwrap_or_else(hashing),
             delivery,
-            http: Arc::new(HttpClient::new(Outbound::default())),
+            http: Arc::new(HttpClient::new(self.outbound)),
         };
         let secret = Secret::new(SECRET);
         let keys = KeySettings { jwks: &self.jwks, secret: &secret, key_id: "", valid_methods: None };

@@ -2,6 +2,7 @@
 
 mod hashing;
 mod http_client;
+pub mod internet;
 mod keys;
 mod limits;
 mod mail;

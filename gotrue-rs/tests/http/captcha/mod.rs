@@ -1,0 +1,36 @@
+//! Captchas: which routes ask for one, who need not solve it, and what the provider's word is worth.
+
+mod provider;
+mod routes;
+
+use gotrue_rs::testing::World;
+use gotrue_rules::domain::policy::{Captcha, CaptchaProvider};
+use gotrue_rules::domain::secret::Secret;
+use serde_json::{Value, json};
+use std::time::Duration;
+
+use crate::ports::internet::Internet;
+
+const HCAPTCHA: &str = "https://hcaptcha.com/siteverify";
+const TURNSTILE: &str = "https://challenges.cloudflare.com/turnstile/v0/siteverify";
+
+/// A world that asks for captchas, and the internet its verifier is in.
+async fn asking(provider: CaptchaProvider, timeout: Duration) -> (World, Internet) {
+    let internet = Internet::start().await;
+    let captcha = Captcha { provider, secret: Secret::new("the-secret"), timeout };
+    let world = World::builder()
+        .policy(|policy| {
+            policy.security.captcha = Some(captcha);
+            policy.mail.autoconfirm = true;
+        })
+        .outbound(internet.outbound())
+        .build()
+        .await;
+    (world, internet)
+}
+
+/// A body with a captcha's token in it.
+fn with_token(mut body: Value, token: &str) -> Value {
+    body["gotrue_meta_security"] = json!({"captcha_token": token});
+    body
+}

@@ -1,0 +1,144 @@
+//! The rest of the world for one test: a proxy that answers for every https address itself, with a certificate of an
+//! authority of its own. Notes who was asked what.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use gotrue_rs::ports::http_client::Outbound;
+use gotrue_rules::domain::secret::Secret;
+use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, BufStream};
+use tokio::net::{TcpListener, TcpStream};
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::ServerConfig;
+use tokio_rustls::rustls::pki_types::pem::PemObject;
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
+
+const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/http/ports/internet");
+
+/// Everybody out there.
+#[derive(Clone)]
+pub struct Internet {
+    told: Arc<Mutex<Told>>,
+    proxy: String,
+}
+
+#[derive(Default)]
+struct Told {
+    answers: HashMap<String, Reply>,
+    asked: Vec<Asked>,
+}
+
+/// What an address answers.
+#[derive(Clone)]
+pub struct Reply {
+    pub status: u16,
+    pub body: String,
+    pub after: Duration,
+}
+
+/// A request that came.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Asked {
+    pub method: String,
+    pub url: String,
+    pub headers: HashMap<String, String>,
+    pub body: String,
+}
+
+impl Internet {
+    pub async fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let proxy = format!("http://{}", listener.local_addr().expect("an address"));
+        let internet = Self { told: Arc::default(), proxy };
+        let (accepting, acceptor) = (internet.clone(), acceptor());
+        tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                let (internet, acceptor) = (accepting.clone(), acceptor.clone());
+                tokio::spawn(async move { internet.tunnel(stream, acceptor).await });
+            }
+        });
+        internet
+    }
+
+    /// The way there: through the proxy, trusting its authority.
+    pub fn outbound(&self) -> Outbound {
+        let roots = std::fs::read(format!("{FOLDER}/authority.pem")).expect("the authority's certificate");
+        Outbound { https_proxy: Some(Secret::new(&self.proxy)), trusted_roots: Some(roots), ..Outbound::default() }
+    }
+
+    /// What an address (without its query) answers from now on; before that, 404.
+    pub fn put(&self, url: &str, status: u16, body: &impl ToString) {
+        self.put_late(url, status, body, Duration::ZERO);
+    }
+
+    /// The same, after a while.
+    pub fn put_late(&self, url: &str, status: u16, body: &impl ToString, after: Duration) {
+        self.told().answers.insert(url.to_owned(), Reply { status, body: body.to_string(), after });
+    }
+
+    /// What was asked since the last time.
+    pub fn asked(&self) -> Vec<Asked> {
+        std::mem::take(&mut self.told().asked)
+    }
+
+    fn told(&self) -> MutexGuard<'_, Told> {
+        self.told.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// `CONNECT host:port`, then TLS, then requests one after the other.
+    async fn tunnel(self, mut stream: TcpStream, acceptor: TlsAcceptor) -> Option<()> {
+        let head = head(&mut BufReader::new(&mut stream)).await?;
+        let host = head.first()?.strip_prefix("CONNECT ")?.split(':').next()?.to_owned();
+        stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n").await.ok()?;
+        let mut wire = BufStream::new(acceptor.accept(stream).await.ok()?);
+        loop {
+            let asked = read(&mut wire, &host).await?;
+            let address = asked.url.split('?').next().unwrap_or_default().to_owned();
+            let reply = {
+                let mut told = self.told();
+                told.asked.push(asked);
+                told.answers.get(&address).cloned()
+            };
+            let Reply { status, body, after } =
+                reply.unwrap_or(Reply { status: 404, body: String::new(), after: Duration::ZERO });
+            tokio::time::timeout(after, std::future::pending::<()>()).await.ok();
+            let text = format!("HTTP/1.1 {status} Said\r\nContent-Length: {}\r\n\r\n{body}", body.len());
+            wire.write_all(text.as_bytes()).await.ok()?;
+            wire.flush().await.ok()?;
+        }
+    }
+}
+
+async fn read<W: AsyncBufRead + Unpin>(wire: &mut W, host: &str) -> Option<Asked> {
+    let lines = head(wire).await?;
+    let mut first = lines.first()?.split(' ');
+    let (method, path) = (first.next()?.to_owned(), first.next()?);
+    let header = |line: &String| line.split_once(": ").map(|(name, value)| (name.to_lowercase(), value.to_owned()));
+    let headers: HashMap<String, String> = lines.iter().skip(1).filter_map(header).collect();
+    let length = headers.get("content-length").and_then(|length| length.parse().ok()).unwrap_or_default();
+    let mut body = vec![0; length];
+    wire.read_exact(&mut body).await.ok()?;
+    let body = String::from_utf8_lossy(&body).into_owned();
+    Some(Asked { method, url: format!("https://{host}{path}"), headers, body })
+}
+
+async fn head<W: AsyncBufRead + Unpin>(wire: &mut W) -> Option<Vec<String>> {
+    let mut lines = Vec::new();
+    loop {
+        let mut line = String::new();
+        wire.read_line(&mut line).await.ok().filter(|read| *read > 0)?;
+        match line.trim_end() {
+            "" => return Some(lines),
+            line => lines.push(line.to_owned()),
+        }
+    }
+}
+
+fn acceptor() -> TlsAcceptor {
+    let chain = vec![CertificateDer::from_pem_file(format!("{FOLDER}/host.pem")).expect("a certificate")];
+    let key = PrivateKeyDer::from_pem_file(format!("{FOLDER}/host.key")).expect("a key");
+    let provider = Arc::new(tokio_rustls::rustls::crypto::aws_lc_rs::default_provider());
+    let config = ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions().expect("versions");
+    TlsAcceptor::from(Arc::new(config.with_no_client_auth().with_single_cert(chain, key).expect("a pair")))
+}
