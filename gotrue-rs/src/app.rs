@@ -19,6 +19,7 @@ use crate::ports::limits::Limits;
 use crate::ports::mail::SharedMailer;
 use crate::ports::mail::outbox::Outbox;
 use crate::ports::mail::template::Templates;
+use crate::ports::sms::Texts;
 use crate::store::Pool;
 
 /// Everything a request needs that is not the request's own.
@@ -40,6 +41,8 @@ pub struct App {
     pub letters: Templates,
     /// Who takes mails, and when.
     pub delivery: Delivery,
+    /// Who takes messages to phones, and what they say.
+    pub texts: Texts,
     /// The host in the ids of mails: that of the server's own URL.
     pub mail_host: String,
     /// Answers that are the same for every request.
@@ -131,6 +134,7 @@ impl App {
             redirects: AllowList::compile(&policy.site.site_url, &policy.site.redirect_allow_list)?,
             letters: Templates::new(&policy.mail, &policy.site, &ports.http),
             delivery: ports.delivery,
+            texts: Texts::new(&policy, &ports.http),
             mail_host: host.unwrap_or_else(|| "localhost".to_owned()),
             captcha: policy.security.captcha.as_ref().map(|captcha| Verifier::new(captcha, ports.http.clone())),
             policy,

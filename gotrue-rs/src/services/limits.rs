@@ -46,3 +46,11 @@ pub fn take_mail(cx: &Cx) -> Result<()> {
     }
     Err(Error::too_many("over_email_send_rate_limit", "email rate limit exceeded"))
 }
+
+/// Takes one text out of the quota; 429 when it is used up. Where numbers are confirmed at once none are counted.
+pub fn take_text(cx: &Cx) -> Result<()> {
+    if cx.app.policy.sms.autoconfirm || cx.app.limits.take_quota(Sent::Sms, cx.app.policy.limits.sms_sent, cx.now) {
+        return Ok(());
+    }
+    Err(Error::too_many("over_sms_send_rate_limit", "SMS rate limit exceeded"))
+}

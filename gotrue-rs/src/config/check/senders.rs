@@ -73,7 +73,8 @@ fn vonage(value: Value<'_>) -> Result<SmsProvider, String> {
     })
 }
 
-/// The texts of messages, where someone would send them.
+/// The texts of messages, where someone would send them. One that names what there is not is only noticed: the reference
+/// finds out when a message is to be written.
 pub fn templates(draft: &mut Draft) {
     let phone = &draft.policy.mfa.phone;
     let texts = [
@@ -81,9 +82,19 @@ pub fn templates(draft: &mut Draft) {
         ("GOTRUE_MFA_PHONE_TEMPLATE", phone.enroll_enabled || phone.verify_enabled, phone.template.clone()),
     ];
     for (name, _, text) in texts.into_iter().filter(|(_, sent, _)| *sent) {
-        if let Err(error) = gotmpl::Template::new(name).parse(&text) {
-            let complaint = format!("{text:?} is not a Go template: {error}");
-            draft.problem(name, complaint, "{{ .Code }} is your code");
+        match gotmpl::Template::new(name).missing_key(gotmpl::MissingKey::Error).parse(&text) {
+            Ok(template) => {
+                if let Err(error) = template.execute_to_string(&gotmpl::tmap! { "Code" => "123456" }) {
+                    draft.warn(
+                        name,
+                        format!("{text:?} cannot be filled in ({error}), only .Code; no message can be sent"),
+                    );
+                }
+            }
+            Err(error) => {
+                let complaint = format!("{text:?} is not a Go template: {error}");
+                draft.problem(name, complaint, "{{ .Code }} is your code");
+            }
         }
     }
 }

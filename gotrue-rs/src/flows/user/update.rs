@@ -14,6 +14,7 @@ use gotrue_rules::wire::user::UserJson;
 
 use crate::cx::{Caller, Cx};
 use crate::http::reply::Reply;
+use crate::services::messages::require_right_by_sender;
 use crate::services::{audit, contact_change, notices, passwords};
 use crate::store::audit::AuditRow;
 use crate::store::{Connection, OrRefuse, accounts, audit as audit_log, one_time_tokens, users};
@@ -82,7 +83,9 @@ async fn new_password(cx: &Cx, caller: &Caller, request: &UserUpdate) -> Result<
 async fn use_up_nonce(cx: &Cx, account: &Account, nonce: &str) -> Result<()> {
     match check_nonce(nonce, account, &cx.app.policy, cx.now)? {
         NonceCheck::Good => {}
-        NonceCheck::AskTwilio => return Err(Error::internal("Unable to get SMS provider")),
+        NonceCheck::AskTwilio => {
+            require_right_by_sender(cx, account.phone.as_deref().unwrap_or_default(), nonce).await?;
+        }
     }
     let stored = &account.reauthentication_token;
     let used = one_time_tokens::use_up_reauthentication(&mut cx.db(), account.id, stored, cx.now).await;

@@ -10,6 +10,7 @@ use gotrue_rules::wire::verify::HalfJson;
 
 use crate::cx::Cx;
 use crate::http::reply::Reply;
+use crate::services::messages::require_right_by_sender;
 use crate::services::notices;
 use crate::services::sessions::Extras;
 use crate::services::sessions::open::{Proof, open};
@@ -36,10 +37,14 @@ pub async fn handle(cx: Cx) -> Result<Reply> {
 
 async fn by_code(cx: &Cx, request: &Request, code: &Code) -> Result<Good> {
     let found = find(cx, request, code).await?;
-    match check_code(request.kind, code, found.as_ref(), &cx.app.policy, cx.now)? {
-        CodeCheck::Good(kind) => prepare(cx, kind, code.hash.clone(), found.ok_or_else(bad_code)?).await,
-        CodeCheck::AskTwilio(_) => Err(bad_code()),
-    }
+    let kind = match check_code(request.kind, code, found.as_ref(), &cx.app.policy, cx.now)? {
+        CodeCheck::Good(kind) => kind,
+        CodeCheck::AskTwilio(kind) => {
+            require_right_by_sender(cx, code.contact.as_str(), &code.digits).await?;
+            kind
+        }
+    };
+    prepare(cx, kind, code.hash.clone(), found.ok_or_else(bad_code)?).await
 }
 
 async fn find(cx: &Cx, request: &Request, code: &Code) -> Result<Option<Account>> {

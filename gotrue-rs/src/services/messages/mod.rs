@@ -14,7 +14,7 @@ use gotrue_rules::domain::sign_up::Newcomer;
 use gotrue_rules::domain::user::{Account, Time};
 
 pub use self::letters::{Letter, Written, compose, envelope, keep, may_mail, send};
-pub use self::texts::{Text, Texted, text};
+pub use self::texts::{Outgoing, Reason, Text, Texted, deliver, require_right_by_sender, text};
 use crate::app::Delivery;
 use crate::cx::Cx;
 use crate::store::audit::AuditRow;
