@@ -13,6 +13,7 @@ use crate::ports::captcha::Verifier;
 use crate::ports::clock::SharedClock;
 use crate::ports::entropy::Entropy;
 use crate::ports::hashing::HashingPool;
+use crate::ports::hooks::Hooks;
 use crate::ports::http_client::HttpClient;
 use crate::ports::keys::{KeyError, KeyRing, KeySettings};
 use crate::ports::limits::Limits;
@@ -51,6 +52,8 @@ pub struct App {
     pub redirects: AllowList,
     /// How often who has asked for what.
     pub limits: Limits,
+    /// What is called at certain moments.
+    pub hooks: Hooks,
     /// Who verifies captchas, where they are asked for.
     pub captcha: Option<Verifier>,
     /// Journals kept for tests; keeps nothing unless asked.
@@ -136,6 +139,7 @@ impl App {
             delivery: ports.delivery,
             texts: Texts::new(&policy, &ports.http),
             mail_host: host.unwrap_or_else(|| "localhost".to_owned()),
+            hooks: Hooks::new(&policy.hooks, &ports.http, &ports.clock),
             captcha: policy.security.captcha.as_ref().map(|captcha| Verifier::new(captcha, ports.http.clone())),
             policy,
             limits: Limits::new(ports.clock.now()),

@@ -104,6 +104,11 @@ impl Cx {
         Connection::begin(&self.app.pool, self.journal.clone()).await
     }
 
+    /// An open transaction within which somebody else will be waited for: one of few, so that others find a connection.
+    pub async fn begin_to_wait(&self) -> store::Result<Connection> {
+        Connection::begin_to_wait(&self.app.pool, self.journal.clone()).await
+    }
+
     /// The moment of the `n`-th row of this request: a microsecond apart, so that "newest first" is their order.
     pub fn stamp(&self, n: u32) -> Time {
         self.now + TimeDelta::microseconds(i64::from(n))

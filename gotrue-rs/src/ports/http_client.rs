@@ -10,6 +10,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use gotrue_rules::domain::secret::Secret;
+use reqwest::header::HeaderMap;
 use reqwest::{Certificate, Client, ClientBuilder, Request, Url};
 
 /// How outgoing requests leave this machine.
@@ -39,6 +40,8 @@ pub struct Limits {
 pub struct Answer {
     /// The status.
     pub status: u16,
+    /// The headers.
+    pub headers: HeaderMap,
     /// The body, cut off at the limit.
     pub body: Vec<u8>,
     /// Whether it was cut off.
@@ -141,7 +144,8 @@ pub fn read_roots(file: Option<&Path>, folders: Option<&str>) -> io::Result<Opti
 async fn run(client: &Client, mut request: Request, limits: Limits) -> Result<Answer, HttpError> {
     *request.timeout_mut() = Some(limits.time);
     let mut response = client.execute(request).await.map_err(reqwest::Error::without_url)?;
-    let mut answer = Answer { status: response.status().as_u16(), body: Vec::new(), truncated: false };
+    let (status, headers) = (response.status().as_u16(), response.headers().clone());
+    let mut answer = Answer { status, headers, body: Vec::new(), truncated: false };
     while let Some(chunk) = response.chunk().await.map_err(reqwest::Error::without_url)? {
         let room = limits.bytes - answer.body.len();
         answer.truncated = chunk.len() > room;

@@ -4,6 +4,7 @@ pub mod captcha;
 pub mod clock;
 pub mod entropy;
 pub mod hashing;
+pub mod hooks;
 pub mod http_client;
 pub mod keys;
 pub mod limits;

@@ -2,6 +2,7 @@
 
 pub mod audit;
 pub mod contact_change;
+pub mod hooks;
 pub mod limits;
 pub mod messages;
 pub mod notices;

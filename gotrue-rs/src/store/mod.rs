@@ -6,6 +6,7 @@ pub mod audit;
 pub mod contact_changes;
 pub mod error;
 pub mod flow_state;
+pub mod hooks;
 pub mod migrate;
 pub mod one_time_tokens;
 pub mod outbox;
@@ -30,6 +31,7 @@ pub fn statements() -> impl Iterator<Item = &'static Statement> {
         audit::ALL,
         contact_changes::ALL,
         flow_state::ALL,
+        hooks::ALL,
         one_time_tokens::ALL,
         outbox::ALL,
         refresh_tokens::ALL,

@@ -23,6 +23,8 @@ pub struct Pool(Arc<Shared>);
 struct Shared {
     connections: PgPool,
     permits: Arc<Semaphore>,
+    /// Fewer than there are connections: for transactions within which somebody else is waited for.
+    waiting: Arc<Semaphore>,
     rested: Mutex<Vec<Rested>>,
 }
 
@@ -37,7 +39,8 @@ impl Pool {
     /// Counts and rests the connections of sqlx's pool, at most as many as that allows.
     pub fn new(connections: PgPool) -> Self {
         let most = usize::try_from(connections.options().get_max_connections()).unwrap_or(1).max(1);
-        Self(Arc::new(Shared { connections, permits: Arc::new(Semaphore::new(most)), rested: Mutex::default() }))
+        let (permits, waiting) = (Arc::new(Semaphore::new(most)), Arc::new(Semaphore::new((most / 2).max(1))));
+        Self(Arc::new(Shared { connections, permits, waiting, rested: Mutex::default() }))
     }
 
     /// sqlx's pool, for what is no statement of a request: migrations, tests that prepare statements.
@@ -65,15 +68,24 @@ impl Pool {
         Ok((Transaction::begin(connection, None).await?, permit))
     }
 
+    /// Leave to wait for somebody else within a transaction. It is asked for before the transaction is, so that who
+    /// waits for it holds no connection.
+    pub(super) async fn leave_to_wait(&self) -> sqlx::Result<OwnedSemaphorePermit> {
+        self.permit(&self.0.waiting).await
+    }
+
+    async fn permit(&self, among: &Arc<Semaphore>) -> sqlx::Result<OwnedSemaphorePermit> {
+        let longest = self.0.connections.options().get_acquire_timeout();
+        match timeout(longest, among.clone().acquire_owned()).await {
+            Ok(Ok(permit)) => Ok(permit),
+            Ok(Err(_)) => Err(sqlx::Error::PoolClosed),
+            Err(_) => Err(sqlx::Error::PoolTimedOut),
+        }
+    }
+
     async fn take(&self) -> sqlx::Result<(PoolConnection<Postgres>, Instant, OwnedSemaphorePermit)> {
         let shared = &self.0;
-        let waiting =
-            timeout(shared.connections.options().get_acquire_timeout(), shared.permits.clone().acquire_owned());
-        let permit = match waiting.await {
-            Ok(Ok(permit)) => permit,
-            Ok(Err(_)) => return Err(sqlx::Error::PoolClosed),
-            Err(_) => return Err(sqlx::Error::PoolTimedOut),
-        };
+        let permit = self.permit(&shared.permits).await?;
         let longest = shared.connections.options().get_max_lifetime();
         loop {
             let Some(mut rested) = shared.rested().pop() else { break };

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use sqlx::postgres::{PgArguments, PgConnection, PgRow};
-use sqlx::{FromRow, Postgres, Transaction};
+use sqlx::{AssertSqlSafe, FromRow, Postgres, Row, Transaction, ValueRef};
 use tokio::sync::Notify;
 use tokio::sync::OwnedSemaphorePermit;
 
@@ -46,6 +46,8 @@ pub struct Connection {
     journal: Arc<Journal>,
     /// Whom a commit wakes.
     waiting: Vec<Arc<Notify>>,
+    /// Leave to wait for somebody else, given back at the end.
+    _leave: Option<OwnedSemaphorePermit>,
 }
 
 #[derive(Debug)]
@@ -57,14 +59,20 @@ enum Inner {
 impl Connection {
     /// Statements that stand alone.
     pub fn pooled(pool: Pool, journal: Arc<Journal>) -> Self {
-        Self { inner: Inner::Pool(pool), journal, waiting: Vec::new() }
+        Self { inner: Inner::Pool(pool), journal, waiting: Vec::new(), _leave: None }
     }
 
     /// Opens a transaction; dropped without [`Connection::commit`] it rolls back.
     pub async fn begin(pool: &Pool, journal: Arc<Journal>) -> Result<Self> {
         reach(&journal, Step::Transaction("BEGIN"), "begin").await?;
         let (transaction, permit) = pool.begin().await?;
-        Ok(Self { inner: Inner::Transaction(transaction, permit), journal, waiting: Vec::new() })
+        Ok(Self { inner: Inner::Transaction(transaction, permit), journal, waiting: Vec::new(), _leave: None })
+    }
+
+    /// Opens a transaction within which somebody else will be waited for: one of few, so that others find a connection.
+    pub async fn begin_to_wait(pool: &Pool, journal: Arc<Journal>) -> Result<Self> {
+        let leave = pool.leave_to_wait().await?;
+        Ok(Self { _leave: Some(leave), ..Self::begin(pool, journal).await? })
     }
 
     /// Commits an open transaction; nothing to do for statements that stand alone.
@@ -156,10 +164,39 @@ impl Connection {
         done.map(|done| done.rows_affected()).map_err(|cause| Error::in_statement(statement.name, cause))
     }
 
+    /// The first column of the first row as text, of SQL whose values have no types yet; no row, `None`. Only for what
+    /// cannot be a constant: whoever calls this answers for every name and value in it.
+    pub(super) async fn untyped(&mut self, name: &'static str, sql: String) -> Result<Option<Option<String>>> {
+        reach(&self.journal, Step::Statement(name), name).await?;
+        let query = sqlx::raw_sql(AssertSqlSafe(sql));
+        let rows = match &mut self.inner {
+            Inner::Pool(pool) => match pool.lease().await {
+                Ok(mut lease) => {
+                    let rows = query.fetch_all(&mut **lease as &mut PgConnection).await;
+                    lease.settle(&rows);
+                    rows
+                }
+                Err(cause) => Err(cause),
+            },
+            Inner::Transaction(open, _) => query.fetch_all(&mut **open as &mut PgConnection).await,
+        };
+        let first = rows.and_then(|rows| rows.first().map(text).transpose());
+        first.map_err(|cause| Error::in_statement(name, cause))
+    }
+
     async fn start(&self, statement: &Statement, values: Values) -> Result<PgArguments> {
         reach(&self.journal, Step::Statement(statement.name), statement.name).await?;
         values.map_err(|cause| Error::in_statement(statement.name, sqlx::Error::Encode(cause)))
     }
+}
+
+/// The first column as text; `None` for null.
+fn text(row: &PgRow) -> sqlx::Result<Option<String>> {
+    let value = row.try_get_raw(0)?;
+    if value.is_null() {
+        return Ok(None);
+    }
+    value.as_str().map(|text| Some(text.to_owned())).map_err(sqlx::Error::Decode)
 }
 
 async fn reach(journal: &Journal, step: Step, name: &'static str) -> Result<()> {

@@ -6,6 +6,7 @@ pub mod claims;
 pub mod contact;
 pub mod contact_change;
 pub mod error;
+pub mod hook;
 pub mod identity;
 pub mod one_time_token;
 pub mod password;

@@ -37,6 +37,14 @@ impl From<Error> for error::Error {
 /// value than this could be stored, but not read back by `serde_json`, and would lock its owner out.
 pub const MAX_DEPTH: usize = 100;
 
+/// Decodes any one value; of members given twice the last counts.
+pub fn value(text: &[u8]) -> Result<Value, Error> {
+    match parser::parse(text, MAX_DEPTH).map_err(Error)? {
+        parser::Top::Object(members) => Ok(Value::Object(Map::from_iter(members))),
+        parser::Top::Other(value) => Ok(value),
+    }
+}
+
 impl Object {
     /// Decodes a body: one JSON object, or `null`, which is an object without members.
     ///

@@ -5,6 +5,7 @@ pub mod error;
 pub mod factor;
 pub mod go_duration;
 pub mod go_json;
+pub mod hook;
 pub mod identity;
 pub mod message;
 pub mod page;

@@ -16,7 +16,7 @@ pub fn check(draft: &mut Draft, key: &'static str) -> Option<Hook> {
         if enabled {
             draft.warn(&format!("{prefix}_URI"), "is empty: the hook is on, and every call of it will fail");
         }
-        return enabled.then_some(Hook { target: HookTarget::Missing, secrets });
+        return enabled.then_some(Hook { uri, target: HookTarget::Missing, secrets });
     }
     let target = match target(&uri) {
         Ok(target) => target,
@@ -35,7 +35,7 @@ pub fn check(draft: &mut Draft, key: &'static str) -> Option<Hook> {
         draft.problem(&format!("{prefix}_SECRETS"), complaint, EXAMPLE_SECRET);
         return None;
     }
-    enabled.then_some(Hook { target, secrets })
+    enabled.then_some(Hook { uri, target, secrets })
 }
 
 fn target(uri: &str) -> Result<HookTarget, &'static str> {

@@ -84,6 +84,8 @@ impl HookKind {
 /// A hook that is on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hook {
+    /// The address as the operator wrote it; empty if there is none.
+    pub uri: String,
     /// What is called.
     pub target: HookTarget,
     /// Secrets the call is signed with, each `v1,whsec_<base64>` or `v1a,whpk_…:whsk_…`; may be none.

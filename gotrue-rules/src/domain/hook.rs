@@ -1,0 +1,208 @@
+//! Hooks (`config.md` §7): what their answers mean. What they are sent is in `wire/hook.rs`.
+
+pub mod claims;
+
+use serde_json::{Map, Value};
+
+use super::error::{Error, Kind, Result};
+use super::user::{Account, Time};
+use crate::wire::go_json::Object;
+
+/// The most bytes of an answer over HTTP.
+pub const ANSWER_LIMIT: usize = 200 * 1024;
+/// The longest that a hook over HTTP may take, all attempts together.
+pub const HTTP_SECONDS: u64 = 5;
+
+/// What came back over HTTP.
+#[derive(Debug, Clone, Copy)]
+pub struct HttpAnswer<'a> {
+    /// The status.
+    pub status: u16,
+    /// `Content-Type`, empty if absent.
+    pub content_type: &'a str,
+    /// Whether a `Retry-After` with a value came along.
+    pub asks_to_wait: bool,
+    /// Whether the body is longer than [`ANSWER_LIMIT`].
+    pub is_too_long: bool,
+}
+
+/// What an answer over HTTP says, its body aside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Heard {
+    /// The body is the output.
+    Output,
+    /// There is no output, and none is needed.
+    Nothing,
+    /// Call again.
+    Again,
+}
+
+/// What an answer says by status and headers.
+pub fn hear(answer: HttpAnswer<'_>) -> Result<Heard> {
+    match answer.status {
+        204 => Ok(Heard::Nothing),
+        200 | 202 => {
+            check_content_type(answer.content_type)?;
+            if answer.is_too_long {
+                let message = format!("Payload size exceeded size limit of {ANSWER_LIMIT} bytes");
+                return Err(Error::unprocessable("hook_payload_over_size_limit", message));
+            }
+            Ok(Heard::Output)
+        }
+        429 | 503 if answer.asks_to_wait => Ok(Heard::Again),
+        429 | 503 => Err(unavailable()),
+        400 => Err(Error::internal("Invalid payload sent to hook")),
+        401 => Err(Error::internal("Hook requires authorization token")),
+        status => Err(Error::internal(format!("Unexpected status code returned from hook: {status}"))),
+    }
+}
+
+/// A hook that asked to wait too often.
+pub fn unavailable() -> Error {
+    Error::internal("Service currently unavailable due to hook")
+}
+
+/// A hook that took too long.
+pub fn too_slow() -> Error {
+    let message = format!("Failed to reach hook within maximum time of {HTTP_SECONDS}.000000 seconds");
+    Error::unprocessable("hook_timeout", message)
+}
+
+/// A hook that could not be reached, time after time.
+pub fn unreachable() -> Error {
+    Error::unprocessable("hook_timeout_after_retry", "Failed to reach hook after maximum retries")
+}
+
+/// Only JSON is read; letter case and parameters do not matter, but they must be well-formed.
+fn check_content_type(header: &str) -> Result<()> {
+    let refused = |message: String| Error::bad_request("hook_payload_invalid_content_type", message);
+    if header.is_empty() {
+        return Err(refused("Invalid Content-Type: Missing Content-Type header".to_owned()));
+    }
+    let (media_type, parameters) = header.split_once(';').unwrap_or((header, ""));
+    let media_type = media_type.trim().to_ascii_lowercase();
+    let is_media_type = match media_type.split_once('/') {
+        Some((kind, subtype)) => is_token(kind) && is_token(subtype),
+        None => is_token(&media_type),
+    };
+    if !is_media_type {
+        return Err(refused("Invalid Content-Type header: no media type".to_owned()));
+    }
+    if !parameters.split(';').all(is_parameter) {
+        return Err(refused("Invalid Content-Type header: invalid media parameter".to_owned()));
+    }
+    if media_type != "application/json" {
+        return Err(refused(format!("Invalid JSON response. Received content-type: {header}")));
+    }
+    Ok(())
+}
+
+fn is_token(text: &str) -> bool {
+    let in_token = |c: char| c.is_ascii_graphic() && !"()<>@,;:\\\"/[]?=".contains(c);
+    !text.is_empty() && text.chars().all(in_token)
+}
+
+fn is_parameter(text: &str) -> bool {
+    let text = text.trim();
+    let quoted = |value: &str| value.len() > 1 && value.starts_with('"') && value.ends_with('"');
+    let is_pair =
+        |(name, value): (&str, &str)| is_token(name.trim()) && (is_token(value.trim()) || quoted(value.trim()));
+    text.is_empty() || text.split_once('=').is_some_and(is_pair)
+}
+
+/// The refusal that an output carries: an object `error` with a text `message` and perhaps a whole `http_code`.
+/// Anything else of that name is ignored.
+pub fn refusal(output: &[u8]) -> Option<Error> {
+    let error = Object::parse(output).ok()?.nested("error").ok()?;
+    let (message, status) = (error.string("message").ok()?, error.opt_integer("http_code").ok()?);
+    if message.is_empty() {
+        return None;
+    }
+    match status.filter(|status| *status != 0) {
+        None => Some(refused(500, message)),
+        Some(status) => match u16::try_from(status) {
+            Ok(status @ 200..=999) => Some(refused(status, message)),
+            _ => Some(Error::broken(format!("a hook refuses with the status {status}, which there is not"))),
+        },
+    }
+}
+
+fn refused(status: u16, message: String) -> Error {
+    Error::new(Kind::Http { status, code: None, message: message.into() })
+}
+
+/// An output that is no JSON, or of the wrong form.
+pub fn unreadable(cause: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Error {
+    Error::internal("Error unmarshaling JSON output.").because(cause)
+}
+
+/// What a hook that judges attempts has decided.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Verdict {
+    /// As if there were no hook.
+    #[default]
+    Continue,
+    /// The attempt is refused, right or wrong.
+    Reject {
+        /// What the client is told; empty: the usual words.
+        message: String,
+        /// Whether the account's sessions end too, if the hook may say so.
+        ends_sessions: bool,
+    },
+}
+
+impl Verdict {
+    /// The verdict in an output. Decisions of other names let the attempt pass.
+    pub fn read(output: &[u8]) -> Result<Self> {
+        let body = Object::parse(output).map_err(unreadable)?;
+        let decision = body.string("decision").map_err(unreadable)?;
+        let message = body.string("message").map_err(unreadable)?;
+        let ends_sessions = body.bool("should_logout_user").map_err(unreadable)?;
+        Ok(if decision == "reject" { Self::Reject { message, ends_sessions } } else { Self::Continue })
+    }
+}
+
+/// What a password attempt is refused with.
+pub fn password_rejected(message: String) -> Error {
+    let usual = "Further password verification attempts will be rejected.";
+    Error::bad_request("invalid_credentials", or_usual(message, usual))
+}
+
+/// What an attempt with a second factor is refused with.
+pub fn mfa_rejected(message: String) -> Error {
+    Error::forbidden(
+        "mfa_verification_rejected",
+        or_usual(message, "Further MFA verification attempts will be rejected."),
+    )
+}
+
+fn or_usual(message: String, usual: &'static str) -> std::borrow::Cow<'static, str> {
+    if message.is_empty() { usual.into() } else { message.into() }
+}
+
+/// Whether an output that nothing is taken from can be read at all.
+pub fn check_empty(output: &[u8]) -> Result<()> {
+    Object::parse(output).map(|_| ()).map_err(unreadable)
+}
+
+/// A new account as the hook before it sees it: neither stored nor given a role, and with the client's own metadata.
+pub fn before_stored(account: &Account, data: &Map<String, Value>) -> Account {
+    Account {
+        role: String::new(),
+        user_metadata: data.clone(),
+        identities: Vec::new(),
+        email_confirmed_at: None,
+        phone_confirmed_at: None,
+        created_at: year_one(),
+        updated_at: year_one(),
+        ..account.clone()
+    }
+}
+
+/// The moment that stands for none in the reference.
+fn year_one() -> Time {
+    Time::from_timestamp(-62_135_596_800, 0).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests;
