@@ -37,6 +37,17 @@ pub const LIMIT_USER: Guard =
 pub const LIMIT_RECOVER: Guard =
     Guard { name: "Limit(Recover)", run: |cx| Box::pin(async { limits::take(cx, Limited::Recover) }) };
 
+/// One code to sign in more.
+pub const LIMIT_OTP: Guard = Guard { name: "Limit(Otp)", run: |cx| Box::pin(async { limits::take(cx, Limited::Otp) }) };
+
+/// One mailed link to sign in more.
+pub const LIMIT_MAGIC_LINK: Guard =
+    Guard { name: "Limit(MagicLink)", run: |cx| Box::pin(async { limits::take(cx, Limited::MagicLink) }) };
+
+/// One message sent again more.
+pub const LIMIT_RESEND: Guard =
+    Guard { name: "Limit(Resend)", run: |cx| Box::pin(async { limits::take(cx, Limited::Resend) }) };
+
 /// Only who has solved a captcha, where one is asked for: an administrator passes, and who comes to `/token` with
 /// a proof of another kind → body 400 → token 400 → the provider's word 400, 500 without one.
 pub const CAPTCHA: Guard = Guard { name: "Captcha", run: |cx| Box::pin(captcha(cx)) };

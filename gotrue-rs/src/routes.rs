@@ -2,9 +2,12 @@
 
 use http::Method;
 
-use crate::flows::passwordless::recover;
+use crate::flows::passwordless::{magic_link, otp, recover, resend};
 use crate::flows::{admin, logout, meta, sign_up, token, user, verify};
-use crate::guards::{ACCOUNT, ADMIN, CALLER, CAPTCHA, LIMIT_RECOVER, LIMIT_USER, LIMIT_VERIFY, OAUTH_SERVER};
+use crate::guards::{
+    ACCOUNT, ADMIN, CALLER, CAPTCHA, LIMIT_MAGIC_LINK, LIMIT_OTP, LIMIT_RECOVER, LIMIT_RESEND, LIMIT_USER,
+    LIMIT_VERIFY, OAUTH_SERVER,
+};
 use crate::http::router::{Entry, Guard, group, row};
 
 /// All lines.
@@ -22,6 +25,9 @@ pub fn table() -> Vec<Entry> {
             [row(Method::GET, "/", verify::get::handle), row(Method::POST, "/", verify::post::handle)],
         ),
         row(Method::POST, "/token", token::handle).guards(&[CAPTCHA]),
+        row(Method::POST, "/otp", otp::handle).guards(&[LIMIT_OTP, CAPTCHA]),
+        row(Method::POST, "/magiclink", magic_link::handle).guards(&[LIMIT_MAGIC_LINK, CAPTCHA]),
+        row(Method::POST, "/resend", resend::handle).guards(&[LIMIT_RESEND, CAPTCHA]),
         row(Method::POST, "/recover", recover::handle).guards(&[LIMIT_RECOVER, CAPTCHA]),
         row(Method::POST, "/logout", logout::handle).guards(&[CALLER]),
         group("/reauthenticate", &[CALLER], [row(Method::GET, "/", user::reauthenticate::handle)]),

@@ -63,6 +63,34 @@ pub async fn start<'a>(
     Ok(started)
 }
 
+/// Asks once more for the change that the account waits for, and stores it: both confirmations are needed again. The
+/// id of a text, where the client is told one.
+pub async fn ask_again(
+    cx: &Cx,
+    account: Account,
+    change: Change,
+    challenge: Option<Challenge>,
+) -> Result<Option<String>> {
+    let (email, phone);
+    let mut message_id = None;
+    let started = match change {
+        Change::Email => {
+            email = Email::parse(&account.email_change)?;
+            Started::EmailAsked(Box::new(ask_email(cx, &account, &email, challenge.is_some()).await?), challenge)
+        }
+        Change::Phone => {
+            phone = Phone::parse(&account.phone_change)?;
+            let mut asked = ask_phone(cx, &account, &phone, &Channel::default()).await?;
+            message_id = asked.message_id.take();
+            Started::PhoneAsked(asked)
+        }
+    };
+    let mut db = cx.begin().await?;
+    started.store(cx, &mut db, account, 0).await?;
+    db.commit().await?;
+    Ok(message_id)
+}
+
 impl Started<'_> {
     /// Stores the change in the caller's transaction: the account as it is then. `logged` is how many audit rows of the
     /// request come before.
@@ -148,13 +176,15 @@ impl AskedEmail<'_> {
 pub struct AskedPhone<'a> {
     new: &'a Phone,
     hash: TokenHash,
+    /// What the client is told of the text.
+    message_id: Option<String>,
 }
 
 /// Asks the new number.
 pub async fn ask_phone<'a>(cx: &Cx, account: &Account, new: &'a Phone, channel: &Channel) -> Result<AskedPhone<'a>> {
     let text = Text { purpose: Purpose::PhoneChange, to: new.as_str(), channel };
     let texted = messages::text(cx, account, text).await?;
-    Ok(AskedPhone { new, hash: texted.hash })
+    Ok(AskedPhone { new, hash: texted.hash, message_id: texted.message_id })
 }
 
 impl AskedPhone<'_> {

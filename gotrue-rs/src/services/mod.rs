@@ -6,6 +6,7 @@ pub mod hooks;
 pub mod limits;
 pub mod messages;
 pub mod notices;
+pub mod passwordless;
 pub mod passwords;
 pub mod pkce;
 pub mod sessions;

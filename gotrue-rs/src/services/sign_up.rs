@@ -1,5 +1,5 @@
 //! Accounts of newcomers with an address or a number: made, or found unconfirmed, then confirmed at once or asked to
-//! confirm.
+//! confirm. `POST /signup` answers with what comes of it; `/otp` and `/magiclink` sign up whom they do not know.
 
 use gotrue_rules::domain::audit::{Action, Entry};
 use gotrue_rules::domain::contact::Contact;
@@ -7,26 +7,94 @@ use gotrue_rules::domain::error::{Error, Result};
 use gotrue_rules::domain::identity::{of_contact, sign_up_data};
 use gotrue_rules::domain::pkce::Challenge;
 use gotrue_rules::domain::purpose::Purpose;
-use gotrue_rules::domain::sign_up::{Ids, Newcomer, account, as_answered, confirmed};
+use gotrue_rules::domain::sign_up::{
+    Ids, Newcomer, Outcome, account, already_registered, as_answered, confirmed, decide, newcomer, require_open,
+    stand_in,
+};
 use gotrue_rules::domain::user::{Account, Identity};
 use gotrue_rules::wire::requests::SignUp;
 use serde_json::{Map, Value};
 
+use super::sessions::Minted;
+use super::sessions::open::{Proof, open};
 use super::{audit, messages, passwords, pkce};
 use crate::cx::Cx;
+use crate::journal::Step;
 use crate::store::accounts::{self, Confirmation};
-use crate::store::{Connection, OrRefuse};
+use crate::store::{Connection, OrRefuse, audit as audit_log, users};
 
 const SAVING: &str = "Database error saving new user";
 const UPDATING: &str = "Database error updating user";
 
+/// What came of a sign-up.
+#[derive(Debug)]
+pub enum SignedUp {
+    /// The account is confirmed and has a session.
+    In(Box<Minted>),
+    /// The account waits for a confirmation that has been sent.
+    Waiting(Box<Account>),
+    /// Somebody has the address, confirmed: what is shown instead of that account.
+    StandIn(Box<Account>),
+}
+
+/// Signs up somebody who chose no password. An account made this way has one that nobody knows.
+pub async fn without_password(cx: &Cx, request: SignUp) -> Result<SignedUp> {
+    require_open(&cx.app.policy)?;
+    let newcomer = newcomer(&request, &cx.app.policy)?;
+    register(cx, SignUp { password: String::new(), ..request }, &newcomer).await
+}
+
+/// Signs up a newcomer whose request has been checked. An empty password stands for one that nobody knows.
+pub async fn register(cx: &Cx, request: SignUp, newcomer: &Newcomer) -> Result<SignedUp> {
+    let known = look_up(cx, &newcomer.contact).await?;
+    let outcome = decide(known.as_ref(), &newcomer.contact, &cx.app.policy);
+    cx.journal.note(Step::Decision(outcome.name()));
+    match (outcome, known) {
+        (Outcome::Taken | Outcome::StandIn, Some(known)) => repeated(cx, request, newcomer, known, outcome).await,
+        (Outcome::NewConfirmed | Outcome::KnownConfirmed, known) => at_once(cx, request, newcomer, known).await,
+        (_, known) => {
+            let account = to_confirm(cx, request, newcomer, known).await?;
+            Ok(SignedUp::Waiting(Box::new(account)))
+        }
+    }
+}
+
+async fn look_up(cx: &Cx, contact: &Contact) -> Result<Option<Account>> {
+    let audience = cx.audience();
+    let found = match contact {
+        Contact::Email(email) => {
+            let apart: Vec<String> = cx.app.policy.experimental.provider_linking_domains.keys().cloned().collect();
+            users::by_identity_email(&mut cx.db(), email.as_str(), &audience, &apart).await
+        }
+        Contact::Phone(phone) => users::by_phone(&mut cx.db(), phone.as_str(), &audience).await,
+    };
+    found.or_refuse("Database error finding user")
+}
+
+/// Somebody has the address, confirmed: told only where the operator lets it be.
+async fn repeated(cx: &Cx, request: SignUp, newcomer: &Newcomer, known: Account, outcome: Outcome) -> Result<SignedUp> {
+    let entry = Entry::of(Action::UserRepeatedSignUp).with("provider", newcomer.contact.provider());
+    audit_log::insert(&mut cx.db(), audit::rows(cx, &known, [entry])).await?;
+    if outcome == Outcome::Taken {
+        return Err(already_registered());
+    }
+    let mut shown = stand_in(known, cx.entropy.uuid(), &newcomer.contact, &request.data.unwrap_or_default(), cx.now);
+    shown.aud = cx.audience();
+    Ok(SignedUp::StandIn(Box::new(shown)))
+}
+
+/// The account first, then its session: the account stays when the session cannot be opened.
+async fn at_once(cx: &Cx, request: SignUp, newcomer: &Newcomer, known: Option<Account>) -> Result<SignedUp> {
+    let account = confirmed_at_once(cx, request, newcomer, known).await?;
+    let entry = Entry::of(Action::Login).with("provider", newcomer.contact.provider());
+    let mut minted = open(cx, &mut cx.db(), Proof::new(&account, "password", vec![entry])).await?;
+    // The answer shows what the reference holds in memory: the database's own `confirmed_at` is not read again there.
+    minted.account = Account { last_sign_in_at: minted.account.last_sign_in_at, updated_at: cx.now, ..account };
+    Ok(SignedUp::In(Box::new(minted)))
+}
+
 /// The account, confirmed: a new one is written confirmed, one that was waiting is confirmed now.
-pub async fn confirmed_at_once(
-    cx: &Cx,
-    request: SignUp,
-    newcomer: &Newcomer,
-    known: Option<Account>,
-) -> Result<Account> {
+async fn confirmed_at_once(cx: &Cx, request: SignUp, newcomer: &Newcomer, known: Option<Account>) -> Result<Account> {
     let mut entry = Entry::of(Action::UserSignedUp).with("provider", newcomer.contact.provider());
     if matches!(newcomer.contact, Contact::Phone(_)) {
         entry = entry.with("channel", newcomer.channel.as_str());
@@ -60,7 +128,7 @@ pub async fn confirmed_at_once(
 }
 
 /// The account, waiting for a confirmation that has been sent: all of it or nothing.
-pub async fn to_confirm(cx: &Cx, request: SignUp, newcomer: &Newcomer, known: Option<Account>) -> Result<Account> {
+async fn to_confirm(cx: &Cx, request: SignUp, newcomer: &Newcomer, known: Option<Account>) -> Result<Account> {
     let contact = &newcomer.contact;
     let challenge = Challenge::new(&request.pkce.challenge, &request.pkce.method);
     let data = request.data.unwrap_or_default();
@@ -77,7 +145,7 @@ pub async fn to_confirm(cx: &Cx, request: SignUp, newcomer: &Newcomer, known: Op
             if let Some(stored) = &contested {
                 accounts::drop_password(&mut db, known.id, stored).await.or_refuse(UPDATING)?;
             }
-            crate::store::audit::insert(&mut db, audit::rows(cx, &known, [entry])).await?;
+            audit_log::insert(&mut db, audit::rows(cx, &known, [entry])).await?;
             known
         }
         (None, Some(new)) => {
@@ -97,13 +165,13 @@ pub async fn to_confirm(cx: &Cx, request: SignUp, newcomer: &Newcomer, known: Op
 }
 
 /// The hash of a waiting account that somebody signs up again with another password, where the policy drops it: the
-/// first may have been anybody, and the second too.
+/// first may have been anybody, and the second too. Who comes without a password contests any.
 async fn contested_password(cx: &Cx, password: &str, known: Option<&Account>) -> Result<Option<String>> {
     let stored = known.and_then(|known| known.encrypted_password.as_deref()).unwrap_or_default();
     if stored.is_empty() || !cx.app.policy.sign_up.contested_password_dropped {
         return Ok(None);
     }
-    let is_same = passwords::is_right(cx, password, stored).await?;
+    let is_same = !password.is_empty() && passwords::is_right(cx, password, stored).await?;
     Ok((!is_same).then(|| stored.to_owned()))
 }
 
@@ -112,7 +180,9 @@ async fn new_account(cx: &Cx, password: &str, contact: &Contact, data: &Map<Stri
     let ids = Ids { account: cx.entropy.uuid(), identity: cx.entropy.uuid() };
     let mut new = account(ids, contact, cx.audience(), data, cx.now);
     new.role.clone_from(&cx.app.policy.jwt.default_group);
-    new.encrypted_password = Some(passwords::hash(cx, password).await?);
+    let hash =
+        if password.is_empty() { passwords::hash_of_none(cx).await? } else { passwords::hash(cx, password).await? };
+    new.encrypted_password = Some(hash);
     Ok(new)
 }
 

@@ -10,6 +10,7 @@ pub mod hook;
 pub mod identity;
 pub mod one_time_token;
 pub mod password;
+pub mod passwordless;
 pub mod pkce;
 pub mod policy;
 pub mod purpose;

@@ -50,7 +50,15 @@ impl Object {
     ///
     /// Text in strings is repaired as Go does it: bytes that are no UTF-8 and lone surrogates become U+FFFD.
     pub fn parse(body: &[u8]) -> Result<Self, Error> {
-        let parsed = parser::parse(body, MAX_DEPTH).map_err(Error)?;
+        Self::of(parser::parse(body, MAX_DEPTH).map_err(Error)?)
+    }
+
+    /// Decodes the first value of a body; what comes after it is not looked at.
+    pub fn parse_first(body: &[u8]) -> Result<Self, Error> {
+        Self::of(parser::parse_first(body, MAX_DEPTH).map_err(Error)?)
+    }
+
+    fn of(parsed: parser::Top) -> Result<Self, Error> {
         match parsed {
             parser::Top::Object(members) => Ok(Self(members)),
             parser::Top::Other(Value::Null) => Ok(Self::default()),
@@ -82,7 +90,12 @@ impl Object {
 
     /// A truth value; `false` if absent.
     pub fn bool(&self, name: &str) -> Result<bool, Error> {
-        Ok(self.plain(name, "a boolean", Value::as_bool)?.unwrap_or_default())
+        self.bool_or(name, false)
+    }
+
+    /// A truth value; `absent` if absent.
+    pub fn bool_or(&self, name: &str, absent: bool) -> Result<bool, Error> {
+        Ok(self.plain(name, "a boolean", Value::as_bool)?.unwrap_or(absent))
     }
 
     /// A truth value that may be absent.
@@ -195,6 +208,17 @@ mod tests {
 
     fn complaint(body: &str) -> String {
         error::Error::from(Object::parse(body.as_bytes()).unwrap_err()).to_string()
+    }
+
+    #[test]
+    fn only_the_first_value_counts_where_that_is_asked() {
+        for body in [&b"{\"a\":\"x\"} more"[..], b" {\"a\":\"x\"}{\"a\":\"y\"}", b"{\"a\":\"x\"}\xff"] {
+            assert_eq!(Object::parse_first(body).unwrap().string("a").unwrap(), "x");
+            assert!(Object::parse(body).is_err());
+        }
+        for body in ["", "{", "[]{}", "more {}"] {
+            assert!(Object::parse_first(body.as_bytes()).is_err(), "{body}");
+        }
     }
 
     #[test]

@@ -10,7 +10,7 @@ use gotrue_rules::wire::message::SentJson;
 use crate::cx::Cx;
 use crate::http::reply::Reply;
 use crate::services::audit;
-use crate::services::messages::{Letter, Secret, Text, ask, store, text};
+use crate::services::messages::{Letter, Text, ask, ask_by_text};
 
 /// Sends a code.
 pub async fn handle(cx: Cx) -> Result<Reply> {
@@ -23,9 +23,7 @@ pub async fn handle(cx: Cx) -> Result<Reply> {
             None
         }
         Recipient::Phone(to) => {
-            let texted = text(&cx, account, Text { purpose, to, channel: &Channel::default() }).await?;
-            store(&cx, &mut cx.db(), account, Secret { purpose, to, hash: &texted.hash }, rows).await?;
-            texted.message_id
+            ask_by_text(&cx, account, Text { purpose, to, channel: &Channel::default() }, rows).await?
         }
     };
     Ok(Reply::json(&SentJson { message_id }))

@@ -8,6 +8,7 @@ mod texts;
 use gotrue_rules::domain::contact::Contact;
 use gotrue_rules::domain::error::{Error, Result};
 use gotrue_rules::domain::one_time_token::TokenHash;
+use gotrue_rules::domain::pkce::Challenge;
 use gotrue_rules::domain::purpose::Purpose;
 use gotrue_rules::domain::redirect::Asked;
 use gotrue_rules::domain::sign_up::Newcomer;
@@ -15,6 +16,7 @@ use gotrue_rules::domain::user::{Account, Time};
 
 pub use self::letters::{Letter, Written, compose, envelope, keep, may_mail, send};
 pub use self::texts::{Outgoing, Reason, Text, Texted, deliver, require_right_by_sender, text};
+use super::pkce;
 use crate::app::Delivery;
 use crate::cx::Cx;
 use crate::store::audit::AuditRow;
@@ -50,13 +52,35 @@ pub async fn confirm_contact(
 
 /// Mails an account that exists. Nothing is held while the mail is sent, and nothing is stored if it is not.
 pub async fn ask(cx: &Cx, account: &Account, letter: Letter<'_>, audit: Vec<AuditRow>) -> Result<()> {
+    ask_in_flow(cx, account, letter, None, audit).await
+}
+
+/// The same; the flow of the client is stored together with the secret.
+pub async fn ask_in_flow(
+    cx: &Cx,
+    account: &Account,
+    letter: Letter<'_>,
+    flow: Option<&Challenge>,
+    audit: Vec<AuditRow>,
+) -> Result<()> {
     may_mail(cx, account, letter.purpose)?;
     let written = compose(cx, account, letter).await?;
     send(cx, letter.purpose, [&written]).await?;
-    let mut db = begin(cx).await?;
+    let mut db = if flow.is_some() { cx.begin().await? } else { begin(cx).await? };
+    if let Some(challenge) = flow {
+        pkce::open(cx, &mut db, account.id, challenge, letter.purpose).await?;
+    }
     keep(cx, &mut db, [&written]).await?;
     store(cx, &mut db, account, Secret::of(letter, &written.hash), audit).await?;
     Ok(db.commit().await?)
+}
+
+/// Texts an account that exists; the message's id, where the client is told one.
+pub async fn ask_by_text(cx: &Cx, account: &Account, wanted: Text<'_>, audit: Vec<AuditRow>) -> Result<Option<String>> {
+    let texted = text(cx, account, wanted).await?;
+    let secret = Secret { purpose: wanted.purpose, to: wanted.to, hash: &texted.hash };
+    store(cx, &mut cx.db(), account, secret, audit).await?;
+    Ok(texted.message_id)
 }
 
 /// A transaction where a mail is a row of it, else statements that stand alone.

@@ -3,9 +3,8 @@ use gotrue_rs::ports::mail::MailError;
 use gotrue_rs::testing::{Person, World};
 use serde_json::{Value, json};
 
+use super::{VERIFIER, flow_code};
 use crate::user::{Acting, person};
-
-const VERIFIER: &str = "a-verifier-that-is-long-enough-to-be-a-challenge";
 
 #[tokio::test]
 async fn the_mailed_code_opens_a_session_once() {
@@ -27,9 +26,7 @@ async fn a_flow_with_a_code_is_ended_by_the_link() {
     let Person { email, id, .. } = person(&world, "ann").await;
     let body = json!({ "email": email, "code_challenge": VERIFIER, "code_challenge_method": "plain" });
     world.post("/recover", body).await.expect(200);
-    let followed = world.get(&world.link(&email)).await.expect(303);
-    let location = url::Url::parse(followed.header("location")).expect("a URL");
-    let (_, code) = location.query_pairs().find(|(name, _)| name == "code").expect("a code");
+    let code = flow_code(&world, &email).await;
     let exchange = json!({ "auth_code": code, "code_verifier": VERIFIER });
     let session = world.post("/token?grant_type=pkce", exchange).await.expect(200);
     assert_eq!(session.str("/user/id"), id);

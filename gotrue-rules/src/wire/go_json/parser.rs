@@ -14,16 +14,17 @@ pub enum Top {
 /// Parses one value with nothing but white space around it; at most `depth` arrays and objects in each other.
 pub fn parse(text: &[u8], depth: usize) -> Result<Top, String> {
     let mut parser = Parser { text, at: 0, depth };
-    parser.skip_space();
-    let top = match parser.peek() {
-        Some(b'{') => Top::Object(parser.members()?),
-        _ => Top::Other(parser.value()?),
-    };
+    let top = parser.top()?;
     parser.skip_space();
     match parser.peek() {
         None => Ok(top),
         Some(_) => Err(parser.unexpected("after the top-level value")),
     }
+}
+
+/// Parses the first value; what comes after it is not looked at.
+pub fn parse_first(text: &[u8], depth: usize) -> Result<Top, String> {
+    Parser { text, at: 0, depth }.top()
 }
 
 type Parsed<T> = Result<T, String>;
@@ -37,6 +38,14 @@ struct Parser<'a> {
 }
 
 impl Parser<'_> {
+    fn top(&mut self) -> Parsed<Top> {
+        self.skip_space();
+        Ok(match self.peek() {
+            Some(b'{') => Top::Object(self.members()?),
+            _ => Top::Other(self.value()?),
+        })
+    }
+
     fn peek(&self) -> Option<u8> {
         self.text.get(self.at).copied()
     }

@@ -2,7 +2,10 @@
 
 mod admin_user;
 mod captcha;
+mod magic_link;
+mod otp;
 mod recover;
+mod resend;
 mod sign_up;
 mod token;
 mod user_update;
@@ -10,7 +13,10 @@ mod verify;
 
 pub use admin_user::{AdminDeletion, AdminUser};
 pub use captcha::Captcha;
+pub use magic_link::MagicLink;
+pub use otp::Otp;
 pub use recover::Recover;
+pub use resend::Resend;
 pub use sign_up::SignUp;
 pub use token::{PasswordGrant, PkceGrant, RefreshTokenGrant};
 pub use user_update::UserUpdate;

@@ -1,0 +1,194 @@
+use std::time::Duration;
+
+use chrono::TimeDelta;
+use gotrue_rs::ports::mail::MailError;
+use gotrue_rs::testing::{PASSWORD, Person, World};
+use serde_json::{Value, json};
+
+use super::{FIXED, NUMBER, VERIFIER, accounts, flow_code, with_test_number};
+use crate::user::{Acting, person};
+
+const ANN: &str = "ann@example.com";
+
+#[tokio::test]
+async fn a_newcomer_gets_an_account_by_the_mailed_code() {
+    let world = World::new().await;
+    let body = json!({ "email": "Ann@Example.com", "data": { "name": "Ann" } });
+    assert_eq!(world.post("/otp", body).await.expect(200).json, json!({}));
+    let code = json!({ "type": "email", "email": ANN, "token": world.code(ANN) });
+    let session = world.post("/verify", code.clone()).await.expect(200);
+    assert_eq!(session.str("user/user_metadata/name"), "Ann");
+    assert_eq!(world.post("/verify", code).await.refusal(), (403, "otp_expired"));
+    let ann = Person::of(&session);
+    assert_eq!(ann.log(&world).await, ["user_confirmation_requested", "user_signedup"]);
+}
+
+#[tokio::test]
+async fn a_known_account_signs_in_by_code_and_keeps_its_data() {
+    let world = World::new().await;
+    let ann = person(&world, "ann").await;
+    let body = json!({ "email": ANN, "data": { "name": "Somebody else" } });
+    world.post("/otp", body).await.expect(200);
+    let code = json!({ "type": "email", "email": ANN, "token": world.code(ANN) });
+    let session = world.post("/verify", code).await.expect(200);
+    assert_eq!(session.str("user/id"), ann.id);
+    assert!(session.json["user"]["user_metadata"].get("name").is_none());
+    assert_eq!(ann.log(&world).await[2..], ["user_recovery_requested", "login"]);
+}
+
+#[tokio::test]
+async fn who_waits_for_a_confirmation_is_sent_another() {
+    let world = World::new().await;
+    world.post("/signup", json!({ "email": ANN, "password": PASSWORD })).await.expect(200);
+    world.advance(TimeDelta::seconds(1));
+    let first = world.code(ANN);
+    world.post("/otp", json!({ "email": ANN })).await.expect(200);
+    let second = world.code(ANN);
+    assert_eq!(accounts(&world).await, "1");
+    if first != second {
+        let old = json!({ "type": "signup", "email": ANN, "token": first });
+        assert_eq!(world.post("/verify", old).await.refusal(), (403, "otp_expired"));
+    }
+    world.post("/verify", json!({ "type": "signup", "email": ANN, "token": second })).await.expect(200);
+}
+
+#[tokio::test]
+async fn where_addresses_need_no_confirmation_a_newcomer_is_mailed_a_sign_in_link() {
+    let world = World::with(|policy| policy.mail.autoconfirm = true).await;
+    let asked = world.post("/otp", json!({ "email": ANN })).await.expect(200);
+    assert_eq!(asked.header("sb-auth-session-id"), "", "nobody is told of the session that a sign-up opens");
+    assert!(world.link(ANN).contains("type=magiclink"));
+    let code = json!({ "type": "magiclink", "email": ANN, "token": world.code(ANN) });
+    world.post("/verify", code).await.expect(200);
+}
+
+#[tokio::test]
+async fn a_number_signs_up_and_in_by_its_fixed_code() {
+    let world = World::with(with_test_number).await;
+    let new = world.post("/otp", json!({ "phone": "+1 555 010 0001", "data": { "name": "Ann" } })).await.expect(200);
+    assert_eq!(new.json, json!({}), "a newcomer's message has no id");
+    let code = json!({ "type": "sms", "phone": NUMBER, "token": FIXED });
+    let first = world.post("/verify", code.clone()).await.expect(200);
+    assert_eq!((first.str("user/phone"), first.str("user/user_metadata/name")), (NUMBER, "Ann"));
+    world.advance(TimeDelta::seconds(1));
+    let known = world.post("/otp", json!({ "phone": NUMBER, "channel": "sms" })).await.expect(200);
+    assert_eq!(known.json, json!({ "message_id": "test-otp" }));
+    let again = world.post("/verify", code).await.expect(200);
+    assert_eq!(again.str("user/id"), first.str("user/id"));
+    let ann = Person::of(&again);
+    let log = ann.log(&world).await;
+    assert_eq!(log, ["user_confirmation_requested", "user_signedup", "user_recovery_requested", "user_signedup"]);
+}
+
+#[tokio::test]
+async fn where_numbers_need_no_confirmation_a_newcomer_is_texted_all_the_same() {
+    let world = World::with(|policy| {
+        with_test_number(policy);
+        policy.sms.autoconfirm = true;
+    })
+    .await;
+    let asked = world.post("/otp", json!({ "phone": NUMBER })).await.expect(200);
+    assert_eq!(asked.json, json!({ "message_id": "test-otp" }));
+    world.post("/verify", json!({ "type": "sms", "phone": NUMBER, "token": FIXED })).await.expect(200);
+}
+
+#[tokio::test]
+async fn no_account_is_made_where_the_client_wants_none() {
+    let world = World::with(with_test_number).await;
+    for body in [
+        json!({ "email": ANN, "create_user": false }),
+        json!({ "email": "ann at home", "create_user": false }),
+        json!({ "phone": NUMBER, "create_user": false }),
+        json!({ "phone": "call me", "create_user": false }),
+    ] {
+        assert_eq!(world.post("/otp", body).await.refusal(), (422, "otp_disabled"));
+    }
+    assert_eq!((accounts(&world).await.as_str(), world.mailbox.all().len()), ("0", 0));
+    person(&world, "ann").await;
+    world.post("/otp", json!({ "email": ANN, "create_user": false })).await.expect(200);
+    assert!(world.link(ANN).contains("type=magiclink"));
+}
+
+#[tokio::test]
+async fn a_flow_with_a_code_is_ended_by_the_link_of_newcomers_and_of_known_accounts() {
+    let world = World::new().await;
+    let body = json!({ "email": ANN, "code_challenge": VERIFIER, "code_challenge_method": "plain" });
+    for _ in 0..2 {
+        world.post("/otp", body.clone()).await.expect(200);
+        let exchange = json!({ "auth_code": flow_code(&world, ANN).await, "code_verifier": VERIFIER });
+        let session = world.post("/token?grant_type=pkce", exchange.clone()).await.expect(200);
+        assert_eq!(session.str("user/email"), ANN);
+        assert_eq!(world.post("/token?grant_type=pkce", exchange).await.refusal(), (404, "flow_state_not_found"));
+        world.advance(TimeDelta::seconds(1));
+    }
+}
+
+#[tokio::test]
+async fn a_message_that_is_not_taken_makes_no_account_and_stores_no_secret() {
+    let world = World::new().await;
+    world.mailbox.refuse_next(MailError::Failed("no route".into()));
+    let new = world.post("/otp", json!({ "email": ANN })).await.expect(500);
+    assert_eq!(new.str("msg"), "Error sending confirmation email");
+    let unsent = world.post("/otp", json!({ "phone": "15550100009" })).await.expect(500);
+    assert_eq!(unsent.str("msg"), "Unable to get SMS provider");
+    assert_eq!(accounts(&world).await, "0");
+    let ann = person(&world, "ann").await;
+    world.mailbox.refuse_next(MailError::Failed("no route".into()));
+    let known = world.post("/otp", json!({ "email": ANN })).await.expect(500);
+    assert_eq!(known.str("msg"), "Error sending magic link email");
+    assert_eq!(ann.stored(&world, "recovery_token || coalesce(recovery_sent_at::text, '')").await, "");
+    assert_eq!(ann.log(&world).await.len(), 2, "nothing is logged of it");
+}
+
+#[tokio::test]
+async fn requests_that_cannot_be_are_refused() {
+    let world = World::with(with_test_number).await;
+    let bodies: [Value; 9] = [
+        json!({}),
+        json!({ "create_user": false }),
+        json!({ "email": ANN, "phone": NUMBER }),
+        json!({ "email": ANN, "channel": "sms" }),
+        json!({ "email": ANN, "code_challenge": VERIFIER }),
+        json!({ "email": "ann at home" }),
+        json!({ "phone": "call me" }),
+        json!({ "phone": NUMBER, "channel": "pigeon" }),
+        json!({ "phone": NUMBER, "channel": "whatsapp" }),
+    ];
+    for body in bodies {
+        assert_eq!(world.post("/otp", body.clone()).await.refusal(), (400, "validation_failed"), "{body}");
+    }
+    assert_eq!(accounts(&world).await, "0");
+}
+
+#[tokio::test]
+async fn what_is_switched_off_is_told() {
+    let off = World::with(|policy| {
+        policy.sign_up.email_enabled = false;
+        policy.sign_up.phone_enabled = false;
+    })
+    .await;
+    assert_eq!(off.post("/otp", json!({ "email": ANN })).await.refusal(), (422, "email_provider_disabled"));
+    assert_eq!(off.post("/otp", json!({ "phone": "1" })).await.refusal(), (400, "phone_provider_disabled"));
+    let closed = World::with(|policy| policy.sign_up.disabled = true).await;
+    assert_eq!(closed.post("/otp", json!({ "email": ANN })).await.refusal(), (422, "signup_disabled"));
+    assert_eq!(closed.post("/otp", json!({ "phone": NUMBER })).await.refusal(), (422, "signup_disabled"));
+}
+
+#[tokio::test]
+async fn a_second_message_waits_its_gap() {
+    let world = World::with(|policy| {
+        with_test_number(policy);
+        policy.mail.max_frequency = Duration::from_mins(1);
+        policy.sms.max_frequency = Duration::from_mins(1);
+    })
+    .await;
+    for (body, code) in [
+        (json!({ "email": ANN }), "over_email_send_rate_limit"),
+        (json!({ "phone": NUMBER }), "over_sms_send_rate_limit"),
+    ] {
+        world.post("/otp", body.clone()).await.expect(200);
+        let refused = world.post("/otp", body).await;
+        assert_eq!(refused.refusal(), (429, code));
+        assert!(refused.str("msg").contains("after 60 seconds"), "{}", refused.text);
+    }
+}
