@@ -7,6 +7,7 @@ mod database;
 mod faults;
 mod mailbox;
 mod people;
+mod phones;
 mod postgres;
 mod world;
 
@@ -16,4 +17,5 @@ pub use database::TestDatabase;
 pub use faults::{FaultPlan, Gate};
 pub use mailbox::Mailbox;
 pub use people::{PASSWORD, Person};
+pub use phones::Phones;
 pub use world::{SECRET, World, WorldBuilder};

@@ -19,6 +19,7 @@ use super::clock::FakeClock;
 use super::database::TestDatabase;
 use super::faults::FaultPlan;
 use super::mailbox::Mailbox;
+use super::phones::Phones;
 use crate::app::{App, Delivery, Ports};
 use crate::journal::Journal;
 use crate::ports::clock::{Clock, SharedClock};
@@ -42,6 +43,8 @@ pub struct World {
     pub clock: FakeClock,
     /// The mails sent.
     pub mailbox: Arc<Mailbox>,
+    /// The texts sent, in a world [`WorldBuilder::with_phones`].
+    pub phones: Arc<Phones>,
     /// What is to go wrong.
     pub faults: Arc<FaultPlan>,
     /// The application.
@@ -56,6 +59,7 @@ pub struct WorldBuilder {
     jwks: Vec<Map<String, Value>>,
     hashing: Option<Arc<HashingPool>>,
     has_outbox: bool,
+    has_phones: bool,
     outbound: Outbound,
 }
 
@@ -72,6 +76,7 @@ impl World {
             jwks: Vec::new(),
             hashing: None,
             has_outbox: false,
+            has_phones: false,
             outbound: Outbound::default(),
         }
     }
@@ -180,6 +185,13 @@ impl WorldBuilder {
         self
     }
 
+    /// Sends texts, which are kept ([`World::phones`]).
+    #[must_use]
+    pub fn with_phones(mut self) -> Self {
+        self.has_phones = true;
+        self
+    }
+
     /// Sends its requests to others this way.
     #[must_use]
     pub fn outbound(mut self, outbound: Outbound) -> Self {
@@ -219,10 +231,14 @@ impl WorldBuilder {
         let secret = Secret::new(SECRET);
         let keys = KeySettings { jwks: &self.jwks, secret: &secret, key_id: "", valid_methods: None };
         let faults = Arc::new(FaultPlan::default());
-        let app = App::build(self.policy, keys, ports).expect("the usual policy can be used");
+        let mut app = App::build(self.policy, keys, ports).expect("the usual policy can be used");
+        let phones = Arc::new(Phones::default());
+        if self.has_phones {
+            app.texts.sender = phones.clone();
+        }
         let app = Arc::new(app.keeping_journals(faults.clone()));
         let router = crate::router(app.clone());
-        World { database, clock, mailbox, faults, app, router, peer: IpAddr::V4(Ipv4Addr::LOCALHOST) }
+        World { database, clock, mailbox, phones, faults, app, router, peer: IpAddr::V4(Ipv4Addr::LOCALHOST) }
     }
 }
 
