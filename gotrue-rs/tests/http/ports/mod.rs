@@ -9,3 +9,4 @@ mod mail;
 mod outbox;
 pub mod pages;
 mod sealing;
+mod sms;

@@ -1,0 +1,128 @@
+//! Senders of phone messages: what each is asked, and what its answers mean.
+
+mod failures;
+mod requests;
+mod template;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use gotrue_rs::ports::http_client::HttpClient;
+use gotrue_rs::ports::sms::{SharedSender, SmsError, TextMessage, Texts};
+use gotrue_rules::domain::contact::Channel;
+use gotrue_rules::domain::policy::{Policy, SmsPolicy, SmsProvider};
+use gotrue_rules::domain::secret::Secret;
+use url::form_urlencoded;
+
+use super::internet::{Asked, Internet};
+
+const TWILIO: &str = "https://api.twilio.com/2010-04-01/Accounts/AC1/Messages.json";
+const VERIFICATIONS: &str = "https://verify.twilio.com/v2/Services/VA1/Verifications";
+const CHECK: &str = "https://verify.twilio.com/v2/Services/VA1/VerificationCheck";
+const MESSAGEBIRD: &str = "https://rest.messagebird.com/messages";
+const TEXTLOCAL: &str = "https://api.textlocal.in/send";
+const VONAGE: &str = "https://rest.nexmo.com/sms/json";
+
+/// What all senders here are known by.
+const KEY: &str = "a-secret+key";
+
+fn twilio() -> SmsProvider {
+    SmsProvider::Twilio {
+        account_sid: "AC1".into(),
+        auth_token: Secret::new(KEY),
+        message_service_sid: "MG1".into(),
+        content_sid: String::new(),
+    }
+}
+
+fn twilio_verify() -> SmsProvider {
+    SmsProvider::TwilioVerify {
+        account_sid: "AC1".into(),
+        auth_token: Secret::new(KEY),
+        message_service_sid: "VA1".into(),
+    }
+}
+
+fn messagebird() -> SmsProvider {
+    SmsProvider::Messagebird { access_key: Secret::new(KEY), originator: "Shop".into() }
+}
+
+fn textlocal() -> SmsProvider {
+    SmsProvider::Textlocal { api_key: Secret::new(KEY), sender: "Shop".into() }
+}
+
+fn vonage() -> SmsProvider {
+    SmsProvider::Vonage { api_key: "k1".into(), api_secret: Secret::new(KEY), from: "Shop".into() }
+}
+
+/// All of them, with the address that each is asked at.
+fn all() -> [(SmsProvider, &'static str); 5] {
+    [
+        (twilio(), TWILIO),
+        (twilio_verify(), VERIFICATIONS),
+        (messagebird(), MESSAGEBIRD),
+        (textlocal(), TEXTLOCAL),
+        (vonage(), VONAGE),
+    ]
+}
+
+/// A sender, and the internet that it is in.
+struct Scene {
+    internet: Internet,
+    sender: SharedSender,
+}
+
+impl Scene {
+    async fn with(provider: SmsProvider) -> Self {
+        Self::within(provider, Duration::from_secs(10)).await
+    }
+
+    async fn within(provider: SmsProvider, time: Duration) -> Self {
+        let internet = Internet::start().await;
+        let mut policy =
+            Policy { sms: SmsPolicy { provider: Some(provider), ..SmsPolicy::default() }, ..Policy::default() };
+        policy.api.outbound_timeout = time;
+        let texts = Texts::new(&policy, &Arc::new(HttpClient::new(internet.outbound())));
+        Self { internet, sender: texts.sender }
+    }
+
+    /// Sends a text where the address answers so.
+    async fn send(&self, url: &str, status: u16, body: &impl ToString) -> Result<Option<String>, SmsError> {
+        self.internet.put(url, status, body);
+        self.sender.send(&message("sms", "Your code is 123456")).await
+    }
+
+    /// What the client is told of a text that is not sent.
+    async fn words(&self, url: &str, status: u16, body: &impl ToString) -> String {
+        self.send(url, status, body).await.expect_err("the text is not sent").words()
+    }
+
+    /// The one request that came.
+    #[track_caller]
+    fn asked(&self) -> Asked {
+        let mut asked = self.internet.asked();
+        assert_eq!(asked.len(), 1);
+        asked.remove(0)
+    }
+}
+
+fn message(channel: &str, body: &str) -> TextMessage {
+    let twilio = SmsPolicy { provider_name: "twilio".into(), ..SmsPolicy::default() };
+    TextMessage {
+        to: "15550100001".into(),
+        channel: Channel::parse(channel, &twilio, false).expect("a channel of Twilio's"),
+        body: body.into(),
+        code: "123456".into(),
+    }
+}
+
+/// The members of a form.
+fn form(asked: &Asked) -> BTreeMap<String, String> {
+    assert_eq!(asked.headers["content-type"], "application/x-www-form-urlencoded");
+    form_urlencoded::parse(asked.body.as_bytes()).into_owned().collect()
+}
+
+fn members<const N: usize>(members: [(&str, &str); N]) -> BTreeMap<String, String> {
+    members.map(|(name, value)| (name.to_owned(), value.to_owned())).into()
+}
