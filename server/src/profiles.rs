@@ -16,4 +16,5 @@ pub fn serve(policy: &mut Policy, basalt: &Basalt) {
 /// `gotrue`: as the reference was recorded, but for what its operator sets. Its defaults are the policy's own.
 pub fn gotrue(policy: &mut Policy) {
     policy.password.rehash_after_sign_in = false;
+    policy.hooks.first_audience_is_list = true;
 }

@@ -51,11 +51,14 @@ pub async fn custom_access_token(
     db: &mut Connection,
     user_id: Uuid,
     method: &str,
-    claims: Map<String, Value>,
+    mut claims: Map<String, Value>,
 ) -> Result<Map<String, Value>> {
     let kind = HookKind::CustomAccessToken;
     if !cx.app.hooks.is_on(kind) {
         return Ok(claims);
+    }
+    if let Some(audience) = claims.get_mut("aud").filter(|_| cx.app.hooks.shows_audience_as_list()) {
+        *audience = Value::Array(vec![audience.take()]);
     }
     let about = AccessToken { user_id, claims: &claims, authentication_method: method };
     let output = invoke(cx, kind, Within::This(db), about).await?;

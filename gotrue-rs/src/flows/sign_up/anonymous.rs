@@ -9,7 +9,7 @@ use crate::cx::Cx;
 use crate::http::reply::Reply;
 use crate::services::limits::{self, Limited};
 use crate::services::sessions::open::{Proof, open};
-use crate::services::sessions::{Extras, Minted};
+use crate::services::sessions::{self, Extras, Minted};
 use crate::store::accounts;
 
 /// A session for an account that nobody can name.
@@ -29,7 +29,7 @@ pub async fn answer(cx: &Cx, request: SignUp) -> Result<Reply> {
 }
 
 async fn create(cx: &Cx, account: &Account) -> Result<Minted> {
-    let mut db = cx.begin().await?;
+    let mut db = sessions::begin(cx).await?;
     accounts::insert(&mut db, account, Vec::new()).await?;
     let minted = open(cx, &mut db, Proof::new(account, "anonymous", Vec::new())).await?;
     db.commit().await?;

@@ -10,9 +10,9 @@ use gotrue_rules::wire::session::WeakPasswordJson;
 
 use crate::cx::Cx;
 use crate::http::reply::Reply;
-use crate::services::passwords;
 use crate::services::sessions::Extras;
 use crate::services::sessions::open::{Proof, open_if_unchanged};
+use crate::services::{hooks, passwords};
 use crate::store::{OrRefuse, accounts, users};
 
 /// Who has the password gets a session. A hash that changes while it is compared is compared anew, once: either the
@@ -35,10 +35,12 @@ async fn attempt(cx: &Cx, request: &PasswordGrant, by: &By) -> Result<Option<Rep
         return Err(passwords::refuse_unknown(cx, &request.password).await);
     };
     let stored = hash_to_compare(Some(&account), cx.now)?;
-    if !passwords::is_right(cx, &request.password, stored).await? {
+    let is_right = passwords::is_right(cx, &request.password, stored).await?;
+    let weak = if is_right { passwords::weakness(cx, &request.password).unwrap_or_default() } else { None };
+    hooks::password_verification(cx, account.id, is_right).await?;
+    if !is_right {
         return Err(invalid_credentials());
     }
-    let weak = passwords::weakness(cx, &request.password).unwrap_or_default();
     admit(&account, by)?;
     let entry = Entry::of(Action::Login).with("provider", by.provider());
     let proof = Proof { relied_on: Some(stored), ..Proof::new(&account, "password", vec![entry]) };

@@ -9,8 +9,8 @@ use gotrue_rules::wire::requests::PkceGrant;
 
 use crate::cx::Cx;
 use crate::http::reply::Reply;
-use crate::services::sessions::Extras;
 use crate::services::sessions::open::{Proof, open};
+use crate::services::sessions::{self, Extras};
 use crate::store::flow_state::{self, Flow as StoredFlow};
 
 /// No code lives for less.
@@ -26,7 +26,7 @@ pub async fn answer(cx: &Cx) -> Result<Reply> {
     let life = cx.app.policy.external.flow_state_expiry.max(SHORTEST_LIFE);
     flow(&stored)?.redeem(&request.code_verifier, life, cx.now)?;
     let entry = Entry::of(Action::Login).with("provider_type", stored.provider_type.as_str());
-    let mut db = cx.begin().await?;
+    let mut db = sessions::begin(cx).await?;
     if flow_state::delete(&mut db, stored.id).await? == 0 {
         return Err(unknown_code());
     }

@@ -11,9 +11,9 @@ use http::header::CACHE_CONTROL;
 use crate::cx::Cx;
 use crate::http::reply::Reply;
 use crate::services::messages::redirect_target;
-use crate::services::notices;
 use crate::services::sessions::open::{Proof, open};
 use crate::services::verification::{Redeemed, redeem};
+use crate::services::{notices, sessions};
 use crate::store::flow_state;
 
 /// What a browser or scanner says of a request that nobody has asked for yet.
@@ -45,7 +45,7 @@ pub async fn handle(cx: Cx) -> Result<Reply> {
 
 async fn follow(cx: &Cx, request: &Request, hash: &TokenHash, method: Option<&str>, target: &str) -> Result<String> {
     let good = super::by_link(cx, request.kind, hash).await?;
-    let mut db = cx.begin().await?;
+    let mut db = sessions::begin(cx).await?;
     let Redeemed::Done(account) = redeem(cx, &mut db, &good).await? else {
         db.commit().await?;
         return with_message(target, HALF_ACCEPTED, method.is_some()).map_err(Error::other);

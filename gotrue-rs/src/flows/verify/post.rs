@@ -12,8 +12,8 @@ use crate::cx::Cx;
 use crate::http::reply::Reply;
 use crate::services::messages::require_right_by_sender;
 use crate::services::notices;
-use crate::services::sessions::Extras;
 use crate::services::sessions::open::{Proof, open};
+use crate::services::sessions::{self, Extras};
 use crate::services::verification::{Good, Redeemed, prepare, redeem};
 use crate::store::{OrRefuse, one_time_tokens, users};
 
@@ -24,7 +24,7 @@ pub async fn handle(cx: Cx) -> Result<Reply> {
         Presented::Link(hash) => super::by_link(&cx, request.kind, hash).await?,
         Presented::Code(code) => by_code(&cx, &request, code).await?,
     };
-    let mut db = cx.begin().await?;
+    let mut db = sessions::begin(&cx).await?;
     let Redeemed::Done(account) = redeem(&cx, &mut db, &good).await? else {
         db.commit().await?;
         return Ok(Reply::json(&HalfJson { code: "200", msg: HALF_ACCEPTED }));

@@ -5,6 +5,7 @@ mod http;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use gotrue_rules::domain::policy::{Hook, HookKind, HookTarget, HooksPolicy};
 
@@ -14,7 +15,11 @@ use crate::ports::http_client::HttpClient;
 
 /// The hooks that are on.
 #[derive(Debug)]
-pub struct Hooks(BTreeMap<HookKind, Ready>);
+pub struct Hooks {
+    by_kind: BTreeMap<HookKind, Ready>,
+    /// Whether a token was signed since the start: see `first_audience_is_list` of the policy.
+    has_signed: AtomicBool,
+}
 
 /// A hook, ready to be called.
 #[derive(Debug)]
@@ -44,22 +49,33 @@ impl Hooks {
             }
             HookTarget::Missing => Ready::Missing,
         };
-        Self(HookKind::ALL.into_iter().filter_map(|kind| Some((kind, ready(policy.get(kind)?)))).collect())
+        let by_kind = HookKind::ALL.into_iter().filter_map(|kind| Some((kind, ready(policy.get(kind)?)))).collect();
+        Self { by_kind, has_signed: AtomicBool::new(!policy.first_audience_is_list) }
     }
 
     /// The hook of this kind, if it is on.
     pub fn get(&self, kind: HookKind) -> Option<&Ready> {
-        self.0.get(&kind)
+        self.by_kind.get(&kind)
     }
 
     /// Whether the hook of this kind is on.
     pub fn is_on(&self, kind: HookKind) -> bool {
-        self.0.contains_key(&kind)
+        self.by_kind.contains_key(&kind)
     }
 
     /// Whether it is on and called over HTTP, so that a request waits for somebody else.
     pub fn is_http(&self, kind: HookKind) -> bool {
         matches!(self.get(kind), Some(Ready::Http(_)))
+    }
+
+    /// Whether the token hook is shown the audience as a list.
+    pub fn shows_audience_as_list(&self) -> bool {
+        !self.has_signed.load(Ordering::Relaxed)
+    }
+
+    /// A token was signed.
+    pub fn note_signed(&self) {
+        self.has_signed.store(true, Ordering::Relaxed);
     }
 
     /// Whether it is on and a function of the database.

@@ -3,8 +3,9 @@
 pub mod open;
 pub mod refresh;
 
-use gotrue_rules::domain::claims::access_token;
+use gotrue_rules::domain::claims::{AccessClaims, access_token};
 use gotrue_rules::domain::error::{Error, Result};
+use gotrue_rules::domain::policy::HookKind;
 use gotrue_rules::domain::session::Session;
 use gotrue_rules::domain::user::Account;
 use gotrue_rules::wire::session::{SessionJson, WeakPasswordJson};
@@ -13,6 +14,8 @@ use http::HeaderName;
 
 use crate::cx::Cx;
 use crate::http::reply::Reply;
+use crate::services::hooks;
+use crate::store::{self, Connection};
 
 /// Whose tokens an answer tells of.
 pub const USER_ID: HeaderName = HeaderName::from_static("sb-auth-user-id");
@@ -66,16 +69,50 @@ pub struct Extras<'a> {
     pub weak_password: Option<Option<WeakPasswordJson<'a>>>,
 }
 
-/// Signs an access token for account and session.
-pub fn mint(cx: &Cx, account: Account, session: Session, refresh_token: RefreshToken) -> Result<Minted> {
-    let minted = access_token(&cx.app.policy, &account, &session, cx.now);
-    let access_token = cx
-        .app
-        .keys
-        .sign(&minted.claims)
-        .map_err(|cause| Error::internal("error generating jwt token").because(cause))?;
-    let expires_in = minted.expires_at - cx.now.timestamp();
-    Ok(Minted { access_token, expires_at: minted.expires_at, expires_in, refresh_token, account, session })
+/// What tokens are minted for.
+#[derive(Debug)]
+pub struct Fresh {
+    /// The account as the answer shows it.
+    pub account: Account,
+    /// The session.
+    pub session: Session,
+    /// Its next refresh token.
+    pub refresh_token: RefreshToken,
+}
+
+/// A transaction that will mint tokens. Where a hook outside must be asked for their claims it is one of few, so that
+/// others find a connection meanwhile.
+pub async fn begin(cx: &Cx) -> store::Result<Connection> {
+    if cx.app.hooks.is_http(HookKind::CustomAccessToken) { cx.begin_to_wait().await } else { cx.begin().await }
+}
+
+/// Signs an access token for account and session. `method` is what the token hook is told; a hook that is a function of
+/// the database runs in the transaction that `db` is.
+pub async fn mint(cx: &Cx, db: &mut Connection, fresh: Fresh, method: &str) -> Result<Minted> {
+    let claims = claims(cx, db, (&fresh.account, &fresh.session), method).await?;
+    sign(cx, claims, fresh)
+}
+
+/// The claims of an access token, as the token hook wants them. When the token ends is told by what they were before.
+async fn claims(
+    cx: &Cx,
+    db: &mut Connection,
+    (account, session): (&Account, &Session),
+    method: &str,
+) -> Result<AccessClaims> {
+    let AccessClaims { claims, expires_at } = access_token(&cx.app.policy, account, session, cx.now);
+    let claims = hooks::custom_access_token(cx, db, account.id, method, claims).await?;
+    Ok(AccessClaims { claims, expires_at })
+}
+
+fn sign(cx: &Cx, claims: AccessClaims, fresh: Fresh) -> Result<Minted> {
+    let AccessClaims { claims, expires_at } = claims;
+    let Fresh { account, session, refresh_token } = fresh;
+    cx.app.hooks.note_signed();
+    let signed = cx.app.keys.sign(&claims);
+    let access_token = signed.map_err(|cause| Error::internal("error generating jwt token").because(cause))?;
+    let expires_in = expires_at - cx.now.timestamp();
+    Ok(Minted { access_token, expires_at, expires_in, refresh_token, account, session })
 }
 
 impl Minted {

@@ -2,12 +2,13 @@
 
 use gotrue_rules::domain::audit::Entry;
 use gotrue_rules::domain::error::{Error, Result};
+use gotrue_rules::domain::policy::HookKind;
 use gotrue_rules::domain::refresh::{SessionKey, SignedToken};
 use gotrue_rules::domain::session::{Aal, AmrClaim, Session};
 use gotrue_rules::domain::user::{Account, Time};
 use uuid::Uuid;
 
-use super::{Minted, RefreshToken, mint};
+use super::{Fresh, Minted, RefreshToken, claims, sign};
 use crate::cx::Cx;
 use crate::services::audit;
 use crate::store::sessions::NewSession;
@@ -43,6 +44,18 @@ pub async fn open(cx: &Cx, db: &mut Connection, proof: Proof<'_>) -> Result<Mint
 
 /// The same, or none if the account is no longer what the proof relied on.
 pub async fn open_if_unchanged(cx: &Cx, db: &mut Connection, proof: Proof<'_>) -> Result<Option<Minted>> {
+    if db.is_transaction() || !cx.app.hooks.is_in_database(HookKind::CustomAccessToken) {
+        return write(cx, db, proof).await;
+    }
+    // The function sees the session, which is gone again if it refuses.
+    let mut db = cx.begin().await?;
+    let minted = write(cx, &mut db, proof).await?;
+    db.commit().await?;
+    Ok(minted)
+}
+
+/// A hook outside is asked before the write, since it sees nothing of it: on a pooled connection none is held then.
+async fn write(cx: &Cx, db: &mut Connection, proof: Proof<'_>) -> Result<Option<Minted>> {
     let id = cx.entropy.uuid();
     let (refresh_token, hmac_key) = first_token(cx, id);
     let new = NewSession {
@@ -62,8 +75,18 @@ pub async fn open_if_unchanged(cx: &Cx, db: &mut Connection, proof: Proof<'_>) -
         audit: audit::rows(cx, proof.account, proof.audit),
     };
     let session = as_opened(&new);
-    let account = sessions::open(db, new).await.or_refuse("Database error granting user")?;
-    account.map(|account| mint(cx, account, session, refresh_token)).transpose()
+    let asked = if cx.app.hooks.is_http(HookKind::CustomAccessToken) {
+        Some(claims(cx, db, (proof.account, &session), proof.method).await?)
+    } else {
+        None
+    };
+    let opened = sessions::open(db, new).await.or_refuse("Database error granting user")?;
+    let Some(account) = opened else { return Ok(None) };
+    let claims = match asked {
+        Some(claims) => claims,
+        None => claims(cx, db, (&account, &session), proof.method).await?,
+    };
+    sign(cx, claims, Fresh { account, session, refresh_token }).map(Some)
 }
 
 /// The session as its row will be.

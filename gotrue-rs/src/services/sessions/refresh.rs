@@ -15,7 +15,7 @@ use gotrue_rules::domain::session_rules::Facts;
 use gotrue_rules::domain::user::{Account, Time};
 use uuid::Uuid;
 
-use super::{Minted, REUSE, REUSE_CAUSE, ROTATED, RefreshToken, SESSION_ID, USER_ID, mint};
+use super::{Fresh, Minted, REUSE, REUSE_CAUSE, ROTATED, RefreshToken, SESSION_ID, USER_ID, begin, mint};
 use crate::cx::Cx;
 use crate::journal::Step;
 use crate::services::audit;
@@ -25,6 +25,8 @@ use crate::store::{Connection, sessions};
 
 /// How long a request tries to get at a session that others refresh.
 const PATIENCE: TimeDelta = TimeDelta::seconds(5);
+/// What the token hook is told of how the owner signed in.
+const METHOD: &str = "token_refresh";
 const FAILED: &str = "failed to update session information";
 
 /// The tokens that replace the presented one. `client` is the OAuth client that asks; none for an account's own.
@@ -80,7 +82,8 @@ async fn fast(cx: &Cx, token: &str) -> Result<Option<Minted>> {
     let Some(AccountAndSession { account, session: Some(session) }) = rotated else { return Ok(None) };
     cx.journal.note(Step::Decision("refresh.rotate_fast"));
     cx.mark(REUSE, "false");
-    mint(cx, account, session, RefreshToken { text: successor, counter: None }).map(Some)
+    let refresh_token = RefreshToken { text: successor, counter: None };
+    mint(cx, &mut cx.db(), Fresh { account, session, refresh_token }, METHOD).await.map(Some)
 }
 
 /// One attempt with a token of version 1; none when somebody else holds the lock.
@@ -94,7 +97,7 @@ async fn row(cx: &Cx, token: &str, client: Option<Uuid>) -> Result<Option<Minted
     cx.mark(SESSION_ID, &session.id.to_string());
     facts(cx, &found.account, session, Some(found.updated_at)).validity().check()?;
 
-    let mut db = cx.begin().await?;
+    let mut db = begin(cx).await?;
     let Some(found) = refresh_tokens::facts_locked(&mut db, token).await? else {
         db.rollback().await?;
         return Ok(None);
@@ -158,7 +161,7 @@ async fn signed(cx: &Cx, token: &SignedToken, client: Option<Uuid>) -> Result<Op
     cx.mark(SESSION_ID, &session.id.to_string());
     facts(cx, &account, &session, None).validity().check()?;
 
-    let mut db = cx.begin().await?;
+    let mut db = begin(cx).await?;
     let Some(found) = refresh_tokens::session_locked(&mut db, token.session()).await? else {
         db.rollback().await?;
         return Ok(None);
@@ -252,7 +255,7 @@ async fn write(cx: &Cx, mut db: Connection, change: Refreshed, answer: RefreshTo
     let Some(AccountAndSession { account, session: Some(session) }) = written else {
         return Err(Error::internal(FAILED));
     };
-    let minted = mint(cx, account, session, answer)?;
+    let minted = mint(cx, &mut db, Fresh { account, session, refresh_token: answer }, METHOD).await?;
     db.commit().await?;
     Ok(minted)
 }

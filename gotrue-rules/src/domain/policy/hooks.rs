@@ -19,6 +19,9 @@ pub struct HooksPolicy {
     pub before_user_created: Option<Hook>,
     /// Hears of a new account.
     pub after_user_created: Option<Hook>,
+    /// Whether the access token hook is shown `aud` as a list until the process has signed its first token, and as a
+    /// text from then on. A quirk of the reference; without it, it is a text always.
+    pub first_audience_is_list: bool,
 }
 
 impl HooksPolicy {
