@@ -6,7 +6,7 @@ use gotrue_rules::domain::contact::{Channel, Email, Phone};
 use gotrue_rules::domain::contact_change::{Confirmation, applied};
 use gotrue_rules::domain::error::{Error, Result};
 use gotrue_rules::domain::identity::with_providers;
-use gotrue_rules::domain::one_time_token::{Slot, TokenHash};
+use gotrue_rules::domain::one_time_token::Slot;
 use gotrue_rules::domain::pkce::Challenge;
 use gotrue_rules::domain::purpose::Purpose;
 use gotrue_rules::domain::user::{Account, Identity};
@@ -15,7 +15,7 @@ use gotrue_rules::domain::verification::Effect;
 use gotrue_rules::wire::requests::CodeChallenge;
 use serde_json::Value;
 
-use super::messages::{self, Letter, Secret, Text, Written};
+use super::messages::{self, Letter, Secret, Text, Texted, Written};
 use super::{audit, pkce};
 use crate::cx::Cx;
 use crate::store::audit::AuditRow;
@@ -81,7 +81,7 @@ pub async fn ask_again(
         Change::Phone => {
             phone = Phone::parse(&account.phone_change)?;
             let mut asked = ask_phone(cx, &account, &phone, &Channel::default()).await?;
-            message_id = asked.message_id.take();
+            message_id = asked.texted.message_id.take();
             Started::PhoneAsked(asked)
         }
     };
@@ -138,18 +138,23 @@ pub async fn ask_email<'a>(cx: &Cx, account: &Account, new: &'a Email, pkce: boo
         None => None,
     };
     let asked = AskedEmail { new, to_new, to_current };
-    messages::send(cx, Purpose::EmailChange, asked.mails()).await?;
+    messages::send(cx, &asked.pending(account), Purpose::EmailChange, &asked.mails()).await?;
     Ok(asked)
 }
 
 impl AskedEmail<'_> {
-    fn mails(&self) -> impl Iterator<Item = &Written> {
-        [Some(&self.to_new), self.to_current.as_ref().map(|(_, written)| written)].into_iter().flatten()
+    fn mails(&self) -> Vec<&Written> {
+        [Some(&self.to_new), self.to_current.as_ref().map(|(_, written)| written)].into_iter().flatten().collect()
+    }
+
+    /// The account as a hook is shown it.
+    fn pending(&self, account: &Account) -> Account {
+        Account { email_change: self.new.as_str().to_owned(), ..account.clone() }
     }
 
     /// Stores the pending address and its secrets; what was pending before is void. The account as it is then.
     pub async fn store(&self, cx: &Cx, db: &mut Connection, account: Account) -> Result<Account> {
-        messages::keep(cx, db, self.mails()).await?;
+        messages::keep(cx, db, &self.pending(&account), Purpose::EmailChange, &self.mails()).await?;
         let to_current = self.to_current.as_ref();
         let change = EmailChange {
             user_id: account.id,
@@ -175,26 +180,25 @@ impl AskedEmail<'_> {
 #[derive(Debug)]
 pub struct AskedPhone<'a> {
     new: &'a Phone,
-    hash: TokenHash,
-    /// What the client is told of the text.
-    message_id: Option<String>,
+    texted: Texted,
 }
 
 /// Asks the new number.
 pub async fn ask_phone<'a>(cx: &Cx, account: &Account, new: &'a Phone, channel: &Channel) -> Result<AskedPhone<'a>> {
     let text = Text { purpose: Purpose::PhoneChange, to: new.as_str(), channel };
-    let texted = messages::text(cx, account, text).await?;
-    Ok(AskedPhone { new, hash: texted.hash, message_id: texted.message_id })
+    let pending = Account { phone_change: new.as_str().to_owned(), ..account.clone() };
+    Ok(AskedPhone { new, texted: messages::text(cx, &pending, text).await? })
 }
 
 impl AskedPhone<'_> {
     /// Stores the pending number and its secret. The account as it is then.
     pub async fn store(&self, cx: &Cx, db: &mut Connection, account: Account) -> Result<Account> {
-        let secret = Secret { purpose: Purpose::PhoneChange, to: self.new.as_str(), hash: &self.hash };
+        let account = Account { phone_change: self.new.as_str().to_owned(), ..account };
+        self.texted.keep(cx, db, &account).await?;
+        let secret = Secret { purpose: Purpose::PhoneChange, to: self.new.as_str(), hash: &self.texted.hash };
         messages::store(cx, db, &account, secret, Vec::new()).await?;
         Ok(Account {
-            phone_change: self.new.as_str().to_owned(),
-            phone_change_token: self.hash.as_str().to_owned(),
+            phone_change_token: self.texted.hash.as_str().to_owned(),
             phone_change_sent_at: Some(cx.now),
             updated_at: cx.now,
             ..account

@@ -100,6 +100,13 @@ pub async fn send_email(cx: &Cx, within: Within<'_>, account: &Account, mail: Em
     read_nothing(invoke(cx, HookKind::SendEmail, within, about).await?)
 }
 
+/// Has a mail sent that tells of something done, once that is stored; only where the hook is on. A function of the
+/// database runs in a transaction of its own.
+pub async fn send_notice(cx: &Cx, account: &Account, mail: EmailData<'_>) -> Result<()> {
+    let about = SendEmail { user: UserJson::from(account), email_data: mail };
+    read_nothing(invoke_alone(cx, HookKind::SendEmail, about).await?)
+}
+
 /// Has a text sent; only where the hook is on.
 pub async fn send_sms(cx: &Cx, within: Within<'_>, account: &Account, text: Sms<'_>) -> Result<()> {
     let about = SendSms { user: UserJson::from(account), sms: text };
@@ -110,21 +117,21 @@ async fn sign_out(cx: &Cx, user_id: Uuid) -> Result<()> {
     Ok(sessions::delete(&mut cx.db(), user_id, Ending::All, Vec::new()).await?)
 }
 
-/// A function of the database that judges gets a transaction of its own, since the attempt has none yet.
 async fn judge<T: Serialize>(cx: &Cx, kind: HookKind, about: T) -> Result<Verdict> {
     if !cx.app.hooks.is_on(kind) {
         return Ok(Verdict::Continue);
     }
-    let output = match within_own(cx, kind).await? {
-        Some(db) => invoke(cx, kind, Within::Own(db), about).await?,
-        None => invoke(cx, kind, Within::None(&mut cx.db()), about).await?,
-    };
+    let output = invoke_alone(cx, kind, about).await?;
     output.as_deref().map_or(Ok(Verdict::Continue), Verdict::read)
 }
 
-/// A transaction for a function of the database; none is needed over HTTP.
-async fn within_own(cx: &Cx, kind: HookKind) -> Result<Option<Connection>> {
-    Ok(if cx.app.hooks.is_in_database(kind) { Some(cx.begin().await?) } else { None })
+/// Where there is no transaction, a function of the database gets one of its own.
+async fn invoke_alone<T: Serialize>(cx: &Cx, kind: HookKind, about: T) -> Result<Option<Vec<u8>>> {
+    if cx.app.hooks.is_in_database(kind) {
+        let own = cx.begin().await?;
+        return invoke(cx, kind, Within::Own(own), about).await;
+    }
+    invoke(cx, kind, Within::None(&mut cx.db()), about).await
 }
 
 /// The output, unless it refuses; `None` if there is none.

@@ -2,10 +2,11 @@
 //! be sent only the log hears of it.
 
 use gotrue_rules::domain::error::{Error, Result};
-use gotrue_rules::domain::policy::MailKind;
+use gotrue_rules::domain::policy::{HookKind, MailKind};
 use gotrue_rules::domain::user::Account;
+use gotrue_rules::wire::hook::EmailData;
 
-use super::{limits, messages};
+use super::{hooks, limits, messages};
 use crate::app::Delivery;
 use crate::cx::Cx;
 use crate::journal::Step;
@@ -61,6 +62,9 @@ async fn tell(cx: &Cx, account: &Account, to: Option<&str>, told: Told<'_>) {
 
 async fn send(cx: &Cx, account: &Account, to: &str, told: &Told<'_>) -> Result<()> {
     limits::take_mail(cx)?;
+    if cx.app.hooks.is_on(HookKind::SendEmail) {
+        return by_hook(cx, account, told).await;
+    }
     let variables = Variables {
         email: account.email.as_deref().unwrap_or_default(),
         data: Some(&account.user_metadata),
@@ -79,4 +83,18 @@ async fn send(cx: &Cx, account: &Account, to: &str, told: &Told<'_>) -> Result<(
             mailer.send(&message).await.map_err(Error::other)
         }
     }
+}
+
+async fn by_hook(cx: &Cx, account: &Account, told: &Told<'_>) -> Result<()> {
+    let (redirect_to, site_url) = (messages::redirect_target(cx), cx.external_url());
+    let mail = EmailData {
+        redirect_to: &redirect_to,
+        email_action_type: told.kind.as_str(),
+        site_url: &site_url,
+        old_email: told.old_email.unwrap_or_default(),
+        old_phone: told.old_phone.unwrap_or_default(),
+        provider: told.provider.unwrap_or_default(),
+        ..EmailData::default()
+    };
+    hooks::send_notice(cx, account, mail).await
 }

@@ -17,7 +17,7 @@ use serde_json::{Map, Value};
 
 use super::sessions::Minted;
 use super::sessions::open::{Proof, open};
-use super::{audit, messages, passwords, pkce};
+use super::{audit, hooks, messages, passwords, pkce};
 use crate::cx::Cx;
 use crate::journal::Step;
 use crate::store::accounts::{self, Confirmation};
@@ -127,8 +127,25 @@ async fn confirmed_at_once(cx: &Cx, request: SignUp, newcomer: &Newcomer, known:
     Ok(Account { confirmed_at: known.confirmed_at, ..confirmed })
 }
 
-/// The account, waiting for a confirmation that has been sent: all of it or nothing.
+/// The account, waiting for a confirmation that has been sent, all of it or nothing. The operator's hook hears of it, also
+/// when the account was known. Of an invited one, what the inviter wrote is not shown.
 async fn to_confirm(cx: &Cx, request: SignUp, newcomer: &Newcomer, known: Option<Account>) -> Result<Account> {
+    let mut account = wait_for_confirmation(cx, request, newcomer, known).await?;
+    if account.invited_at.is_some() {
+        account.user_metadata.clear();
+        account.identities.clear();
+    }
+    let heard = hooks::after_user_created(cx, &account).await;
+    heard.map_err(|error| Error::internal("Error invoking hook").because(error))?;
+    Ok(account)
+}
+
+async fn wait_for_confirmation(
+    cx: &Cx,
+    request: SignUp,
+    newcomer: &Newcomer,
+    known: Option<Account>,
+) -> Result<Account> {
     let contact = &newcomer.contact;
     let challenge = Challenge::new(&request.pkce.challenge, &request.pkce.method);
     let data = request.data.unwrap_or_default();
@@ -138,7 +155,7 @@ async fn to_confirm(cx: &Cx, request: SignUp, newcomer: &Newcomer, known: Option
         None => Some(new_account(cx, &request.password, contact, &data).await?),
     };
     let contested = contested_password(cx, &request.password, known.as_ref()).await?;
-    let mut db = cx.begin().await?;
+    let mut db = messages::begin_with(cx, contact).await?;
     let account = match (known, new) {
         (Some(known), _) => {
             let known = with_identity(cx, &mut db, known, contact, &data).await?;
@@ -175,7 +192,8 @@ async fn contested_password(cx: &Cx, password: &str, known: Option<&Account>) ->
     Ok((!is_same).then(|| stored.to_owned()))
 }
 
-/// A new account, hashed and ready to be written. No connection is held while it is hashed.
+/// A new account, hashed and ready to be written, unless the operator's hook turns it away. No connection is held
+/// meanwhile.
 async fn new_account(cx: &Cx, password: &str, contact: &Contact, data: &Map<String, Value>) -> Result<Account> {
     let ids = Ids { account: cx.entropy.uuid(), identity: cx.entropy.uuid() };
     let mut new = account(ids, contact, cx.audience(), data, cx.now);
@@ -183,6 +201,7 @@ async fn new_account(cx: &Cx, password: &str, contact: &Contact, data: &Map<Stri
     let hash =
         if password.is_empty() { passwords::hash_of_none(cx).await? } else { passwords::hash(cx, password).await? };
     new.encrypted_password = Some(hash);
+    hooks::before_user_created(cx, &new, data).await?;
     Ok(new)
 }
 

@@ -7,6 +7,7 @@ use gotrue_rules::wire::requests::SignUp;
 
 use crate::cx::Cx;
 use crate::http::reply::Reply;
+use crate::services::hooks;
 use crate::services::limits::{self, Limited};
 use crate::services::sessions::open::{Proof, open};
 use crate::services::sessions::{self, Extras, Minted};
@@ -20,11 +21,14 @@ pub async fn answer(cx: &Cx, request: SignUp) -> Result<Reply> {
     }
     limits::take(cx, Limited::AnonymousUsers)?;
     require_open(policy)?;
-    let mut account = anonymous(cx.entropy.uuid(), cx.audience(), &request.data.unwrap_or_default(), cx.now);
+    let data = request.data.unwrap_or_default();
+    let mut account = anonymous(cx.entropy.uuid(), cx.audience(), &data, cx.now);
     account.role.clone_from(&policy.jwt.default_group);
+    hooks::before_user_created(cx, &account, &data).await?;
     let minted = create(cx, &account)
         .await
         .map_err(|error| Error::internal("Database error creating anonymous user").because(error))?;
+    hooks::after_user_created(cx, &minted.account).await?;
     Ok(minted.reply(Extras::default()))
 }
 

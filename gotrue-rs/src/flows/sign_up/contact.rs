@@ -2,7 +2,6 @@
 
 use gotrue_rules::domain::error::Result;
 use gotrue_rules::domain::sign_up::{newcomer, require_open, require_password};
-use gotrue_rules::domain::user::Account;
 use gotrue_rules::wire::requests::SignUp;
 use gotrue_rules::wire::user::UserJson;
 
@@ -22,16 +21,6 @@ pub async fn answer(cx: &Cx, request: SignUp) -> Result<Reply> {
     let newcomer = newcomer(&request, &cx.app.policy)?;
     Ok(match register(cx, request, &newcomer).await? {
         SignedUp::In(minted) => minted.reply(Extras::default()),
-        SignedUp::Waiting(account) => Reply::json(&UserJson::from(&shown(*account))),
-        SignedUp::StandIn(account) => Reply::json(&UserJson::from(&*account)),
+        SignedUp::Waiting(account) | SignedUp::StandIn(account) => Reply::json(&UserJson::from(&*account)),
     })
-}
-
-/// Of an invited account that waits, what the inviter wrote is not shown.
-fn shown(mut account: Account) -> Account {
-    if account.invited_at.is_some() {
-        account.user_metadata.clear();
-        account.identities.clear();
-    }
-    account
 }

@@ -5,9 +5,10 @@ use std::borrow::Cow;
 use futures::future::try_join_all;
 use gotrue_rules::domain::error::{Error, Result};
 use gotrue_rules::domain::one_time_token::{TokenHash, seconds_to_wait};
-use gotrue_rules::domain::policy::MailKind;
+use gotrue_rules::domain::policy::{HookKind, MailKind};
 use gotrue_rules::domain::purpose::Purpose;
 use gotrue_rules::domain::user::Account;
+use gotrue_rules::wire::hook::EmailData;
 
 use super::{redirect_target, too_soon};
 use crate::app::Delivery;
@@ -15,7 +16,8 @@ use crate::cx::Cx;
 use crate::journal::Step;
 use crate::ports::mail::template::{Rendered, Variables};
 use crate::ports::mail::{Message, link, purpose_of};
-use crate::services::limits;
+use crate::services::{hooks, limits};
+use crate::store::hooks::Within;
 use crate::store::{Connection, OrRefuse};
 
 /// A mail to be written.
@@ -34,7 +36,9 @@ pub struct Letter<'a> {
 /// A mail, ready to be sent, and the hash of what is in it.
 #[derive(Debug)]
 pub struct Written {
-    message: Message,
+    /// None where the operator's hook has it sent.
+    message: Option<Message>,
+    code: String,
     /// The hash to be stored.
     pub hash: TokenHash,
 }
@@ -49,12 +53,13 @@ pub fn may_mail(cx: &Cx, account: &Account, purpose: Purpose) -> Result<()> {
     limits::take_mail(cx)
 }
 
-/// Writes a mail with a new code.
+/// Writes a mail with a new code; where the operator's hook writes it, only the code.
 pub async fn compose(cx: &Cx, account: &Account, letter: Letter<'_>) -> Result<Written> {
     let code = cx.entropy.digits(cx.app.policy.mail.otp_length);
     let hash = TokenHash::of(letter.to, &code).for_flow(letter.pkce);
-    let message = write(cx, account, letter, &code, &hash).await?;
-    Ok(Written { message, hash })
+    let is_ours = !cx.app.hooks.is_on(HookKind::SendEmail);
+    let message = if is_ours { Some(write(cx, account, letter, &code, &hash).await?) } else { None };
+    Ok(Written { message, code, hash })
 }
 
 async fn write(cx: &Cx, account: &Account, letter: Letter<'_>, code: &str, hash: &TokenHash) -> Result<Message> {
@@ -99,22 +104,54 @@ fn link_of(cx: &Cx, kind: MailKind, hash: &TokenHash, redirect_to: &str) -> Opti
     link::build(&cx.external_url(), path, query)
 }
 
-/// Sends mails side by side where they are sent at once; with an outbox there is nothing to do yet.
-pub async fn send<'a>(cx: &Cx, purpose: Purpose, all: impl IntoIterator<Item = &'a Written>) -> Result<()> {
+/// Before the write: hands a message over where it is sent at once, by the mail server or by a hook outside. `all` are
+/// its mails: one, or of a change that two addresses confirm the one to the new and the one to the present address.
+pub async fn send(cx: &Cx, account: &Account, purpose: Purpose, all: &[&Written]) -> Result<()> {
+    let hooks = &cx.app.hooks;
+    if hooks.is_in_database(HookKind::SendEmail) {
+        return Ok(());
+    }
+    if hooks.is_on(HookKind::SendEmail) {
+        return by_hook(cx, Within::None(&mut cx.db()), account, (purpose, all)).await;
+    }
     let Delivery::AtOnce(mailer) = &cx.app.delivery else { return Ok(()) };
-    let sending = all.into_iter().map(|written| {
+    let sending = all.iter().filter_map(|written| written.message.as_ref()).map(|message| {
         cx.journal.note(Step::Call("mail.send"));
-        mailer.send(&written.message)
+        mailer.send(message)
     });
     let sent = try_join_all(sending).await;
     sent.map(|_| ()).map_err(|cause| Error::internal(purpose.sending_failed()).because(cause))
 }
 
-/// Puts mails into the outbox, where there is one, in the caller's transaction.
-pub async fn keep<'a>(cx: &Cx, db: &mut Connection, all: impl IntoIterator<Item = &'a Written>) -> Result<()> {
+/// Inside the write: hands the same message over where that is a part of it, to the outbox or to a function of the
+/// database.
+pub async fn keep(cx: &Cx, db: &mut Connection, account: &Account, purpose: Purpose, all: &[&Written]) -> Result<()> {
+    if cx.app.hooks.is_in_database(HookKind::SendEmail) {
+        return by_hook(cx, Within::This(db), account, (purpose, all)).await;
+    }
     let Delivery::Outbox(outbox) = &cx.app.delivery else { return Ok(()) };
-    for written in all {
-        outbox.put(db, &written.message).await.or_refuse("Error sending email")?;
+    for message in all.iter().filter_map(|written| written.message.as_ref()) {
+        outbox.put(db, message).await.or_refuse("Error sending email")?;
     }
     Ok(())
+}
+
+async fn by_hook(cx: &Cx, within: Within<'_>, account: &Account, (purpose, all): (Purpose, &[&Written])) -> Result<()> {
+    let (redirect_to, site_url) = (redirect_target(cx), cx.external_url());
+    let [first, rest @ ..] = all else { return Ok(()) };
+    let mail = EmailData {
+        token: &first.code,
+        token_hash: first.hash.as_str(),
+        redirect_to: &redirect_to,
+        email_action_type: purpose.link_type(),
+        site_url: &site_url,
+        ..EmailData::default()
+    };
+    let mail = match rest {
+        [] => mail,
+        [current, ..] => {
+            EmailData { token: &current.code, token_new: &first.code, token_hash_new: current.hash.as_str(), ..mail }
+        }
+    };
+    hooks::send_email(cx, within, account, mail).await
 }

@@ -9,6 +9,7 @@ use gotrue_rules::domain::contact::Contact;
 use gotrue_rules::domain::error::{Error, Result};
 use gotrue_rules::domain::one_time_token::TokenHash;
 use gotrue_rules::domain::pkce::Challenge;
+use gotrue_rules::domain::policy::HookKind;
 use gotrue_rules::domain::purpose::Purpose;
 use gotrue_rules::domain::redirect::Asked;
 use gotrue_rules::domain::sign_up::Newcomer;
@@ -36,13 +37,14 @@ pub async fn confirm_contact(
             let letter = Letter { purpose: Purpose::SignUp, to: email.as_str(), pkce, new_email: None };
             may_mail(cx, account, letter.purpose)?;
             let written = compose(cx, account, letter).await?;
-            send(cx, letter.purpose, [&written]).await?;
-            keep(cx, db, [&written]).await?;
+            send(cx, account, letter.purpose, &[&written]).await?;
+            keep(cx, db, account, letter.purpose, &[&written]).await?;
             store(cx, db, account, Secret::of(letter, &written.hash), Vec::new()).await?;
         }
         Contact::Phone(phone) => {
             let wanted = Text { purpose: Purpose::Sms, to: phone.as_str(), channel: &newcomer.channel };
             let texted = text(cx, account, wanted).await?;
+            texted.keep(cx, db, account).await?;
             let secret = Secret { purpose: Purpose::Sms, to: phone.as_str(), hash: &texted.hash };
             store(cx, db, account, secret, Vec::new()).await?;
         }
@@ -65,12 +67,12 @@ pub async fn ask_in_flow(
 ) -> Result<()> {
     may_mail(cx, account, letter.purpose)?;
     let written = compose(cx, account, letter).await?;
-    send(cx, letter.purpose, [&written]).await?;
+    send(cx, account, letter.purpose, &[&written]).await?;
     let mut db = if flow.is_some() { cx.begin().await? } else { begin(cx).await? };
     if let Some(challenge) = flow {
         pkce::open(cx, &mut db, account.id, challenge, letter.purpose).await?;
     }
-    keep(cx, &mut db, [&written]).await?;
+    keep(cx, &mut db, account, letter.purpose, &[&written]).await?;
     store(cx, &mut db, account, Secret::of(letter, &written.hash), audit).await?;
     Ok(db.commit().await?)
 }
@@ -79,15 +81,36 @@ pub async fn ask_in_flow(
 pub async fn ask_by_text(cx: &Cx, account: &Account, wanted: Text<'_>, audit: Vec<AuditRow>) -> Result<Option<String>> {
     let texted = text(cx, account, wanted).await?;
     let secret = Secret { purpose: wanted.purpose, to: wanted.to, hash: &texted.hash };
-    store(cx, &mut cx.db(), account, secret, audit).await?;
+    let is_kept = cx.app.hooks.is_in_database(HookKind::SendSms);
+    let mut db = if is_kept { cx.begin().await? } else { cx.db() };
+    texted.keep(cx, &mut db, account).await?;
+    store(cx, &mut db, account, secret, audit).await?;
+    db.commit().await?;
     Ok(texted.message_id)
 }
 
-/// A transaction where a mail is a row of it, else statements that stand alone.
+/// A transaction within which an account is made and its message is sent. Where that means to wait for somebody it is one
+/// of few, so that others find a connection.
+pub async fn begin_with(cx: &Cx, contact: &Contact) -> Result<Connection> {
+    let waits = match contact {
+        Contact::Email(_) => !mails_are_rows(cx),
+        Contact::Phone(_) => !cx.app.hooks.is_in_database(HookKind::SendSms),
+    };
+    Ok(if waits { cx.begin_to_wait().await? } else { cx.begin().await? })
+}
+
+/// A transaction where sending a mail is a part of it, else statements that stand alone.
 async fn begin(cx: &Cx) -> Result<Connection> {
+    Ok(if mails_are_rows(cx) { cx.begin().await? } else { cx.db() })
+}
+
+/// Whether mails are handed over within the write, without waiting for anybody outside.
+fn mails_are_rows(cx: &Cx) -> bool {
+    let hooks = &cx.app.hooks;
     match &cx.app.delivery {
-        Delivery::Outbox(_) => Ok(cx.begin().await?),
-        Delivery::AtOnce(_) => Ok(cx.db()),
+        _ if hooks.is_on(HookKind::SendEmail) => hooks.is_in_database(HookKind::SendEmail),
+        Delivery::Outbox(_) => true,
+        Delivery::AtOnce(_) => false,
     }
 }
 
