@@ -20,6 +20,7 @@ use crate::ports::limits::Limits;
 use crate::ports::mail::SharedMailer;
 use crate::ports::mail::outbox::Outbox;
 use crate::ports::mail::template::Templates;
+use crate::ports::pwned::{self, PwnedPasswords};
 use crate::ports::sms::Texts;
 use crate::store::Pool;
 
@@ -36,6 +37,8 @@ pub struct App {
     pub entropy: Entropy,
     /// Password hashing on threads of its own.
     pub hashing: Arc<HashingPool>,
+    /// The list of leaked passwords.
+    pub pwned: PwnedPasswords,
     /// The keys of access tokens.
     pub keys: KeyRing,
     /// What mails say.
@@ -136,6 +139,7 @@ impl App {
             prepared: Prepared::of(&policy)?,
             redirects: AllowList::compile(&policy.site.site_url, &policy.site.redirect_allow_list)?,
             letters: Templates::new(&policy.mail, &policy.site, &ports.http),
+            pwned: PwnedPasswords::at(pwned::SERVICE, &policy.password.hibp, ports.http.clone()),
             delivery: ports.delivery,
             texts: Texts::new(&policy, &ports.http),
             mail_host: host.unwrap_or_else(|| "localhost".to_owned()),

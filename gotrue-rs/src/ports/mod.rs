@@ -9,5 +9,6 @@ pub mod http_client;
 pub mod keys;
 pub mod limits;
 pub mod mail;
+pub mod pwned;
 pub mod sealing;
 pub mod sms;

@@ -9,6 +9,7 @@ pub mod notices;
 pub mod passwordless;
 pub mod passwords;
 pub mod pkce;
+pub mod sealing;
 pub mod sessions;
 pub mod sign_up;
 pub mod verification;

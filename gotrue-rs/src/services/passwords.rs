@@ -1,9 +1,13 @@
-//! Passwords: strength by today's rules, hashing and comparing on the bounded pool. No connection is held meanwhile.
+//! Passwords: strength by today's rules, hashing and comparing on the bounded pool, sealed where the operator set a key.
+//! No connection is held meanwhile.
 
 use gotrue_rules::domain::error::{Error, Result};
-use gotrue_rules::domain::password::{Weak, weaknesses};
+use gotrue_rules::domain::password::{Reason, Weak, weaknesses};
 use gotrue_rules::domain::sign_in::invalid_credentials;
+use gotrue_rules::domain::user::Account;
+use uuid::Uuid;
 
+use super::sealing;
 use crate::cx::Cx;
 use crate::journal::Step;
 use crate::ports::hashing::{self, HashingError, Verdict};
@@ -11,49 +15,95 @@ use crate::ports::hashing::{self, HashingError, Verdict};
 /// Characters of a password that nobody knows: 320 bits.
 const RANDOM_LENGTH: usize = 64;
 
-/// Why today's rules would refuse the password; none if they would not. 400 if it is too long to be hashed.
-pub fn weakness(cx: &Cx, password: &str) -> Result<Option<Weak>> {
+/// Why today's rules would refuse the password; none if they would not. 400 if it is too long to be hashed, 500 if the
+/// list of leaked passwords cannot be asked and the policy wants its answer.
+pub async fn weakness(cx: &Cx, password: &str) -> Result<Option<Weak>> {
     let policy = &cx.app.policy.password;
-    Ok(Weak::because(weaknesses(password, policy)?, policy))
+    let mut reasons = weaknesses(password, policy)?;
+    if policy.hibp.enabled && is_leaked(cx, password).await? {
+        reasons.push(Reason::Pwned);
+    }
+    Ok(Weak::because(reasons, policy))
+}
+
+/// Whether the password is in the list of leaked ones. Where the list cannot be asked the policy decides.
+async fn is_leaked(cx: &Cx, password: &str) -> Result<bool> {
+    let looked_up = match cx.journal.reach(Step::Call("pwned.look_up")).await {
+        Ok(()) => cx.app.pwned.lists(password).await.map_err(Error::other),
+        Err(struck) => Err(Error::other(struck)),
+    };
+    match looked_up {
+        Ok(is_leaked) => Ok(is_leaked),
+        Err(error) if cx.app.policy.password.hibp.fail_closed => {
+            let message = "Unable to perform password strength check with HaveIBeenPwned.org.";
+            Err(Error::internal(message).because(error))
+        }
+        Err(error) => {
+            tracing::warn!(cause = ?error.cause, "whether a password was leaked could not be asked; it is let pass");
+            Ok(false)
+        }
+    }
 }
 
 /// Refuses a new password that is too weak.
-pub fn require_strong(cx: &Cx, password: &str) -> Result<()> {
-    match weakness(cx, password)? {
+pub async fn require_strong(cx: &Cx, password: &str) -> Result<()> {
+    match weakness(cx, password).await? {
         Some(weak) => Err(weak.into()),
         None => Ok(()),
     }
 }
 
-/// Hashes a new password as the policy says.
-pub async fn hash(cx: &Cx, password: &str) -> Result<String> {
-    cx.journal.note(Step::Call("hashing.hash"));
-    cx.app.hashing.hash(password, cx.app.policy.password.hash, &cx.entropy).await.map_err(refused)
+/// What is to be said of a password that has just been right: never a refusal.
+pub async fn remark(cx: &Cx, password: &str) -> Option<Weak> {
+    weakness(cx, password).await.unwrap_or_else(|error| {
+        tracing::warn!(cause = ?error.cause, "whether the password of a sign-in is weak could not be told");
+        None
+    })
 }
 
-/// Whether the password is the one stored. A hash of no known form is a failure of ours, not of the caller.
-pub async fn is_right(cx: &Cx, password: &str, stored: &str) -> Result<bool> {
+/// What to store of a new password of the account `owner`: its hash as the policy says, sealed.
+pub async fn hash(cx: &Cx, owner: Uuid, password: &str) -> Result<String> {
+    cx.journal.note(Step::Call("hashing.hash"));
+    let hash = cx.app.hashing.hash(password, cx.app.policy.password.hash, &cx.entropy).await.map_err(refused)?;
+    Ok(sealing::seal(cx, owner, &hash))
+}
+
+/// Whether the password is the account's; without a password none is. A stored hash that cannot be opened or has no known
+/// form is a failure of ours, not of the caller.
+pub async fn is_right(cx: &Cx, password: &str, account: &Account) -> Result<bool> {
+    let stored = account.encrypted_password.as_deref().unwrap_or_default();
+    if stored.is_empty() {
+        return Ok(false);
+    }
+    let opened = sealing::open(cx, account.id, stored)?;
     cx.journal.note(Step::Call("hashing.verify"));
-    match cx.app.hashing.verify(password, stored).await.map_err(refused)? {
+    match cx.app.hashing.verify(password, &opened.plain).await.map_err(refused)? {
         Verdict::Match => Ok(true),
         Verdict::NoMatch | Verdict::Unusable(_) => Ok(false),
         Verdict::Unreadable(why) => Err(Error::other(why)),
     }
 }
 
-/// Whether a stored hash is of the kind that new ones are.
-pub fn is_current(cx: &Cx, stored: &str) -> bool {
-    hashing::is_current(stored, cx.app.policy.password.hash)
+/// What to store of the account's own password in place of what is: a hash of today's kind where the policy says so, and
+/// sealed with today's key. None if it is stored so already.
+pub async fn renewed(cx: &Cx, account: &Account, password: &str) -> Result<Option<String>> {
+    let stored = account.encrypted_password.as_deref().unwrap_or_default();
+    let opened = sealing::open(cx, account.id, stored)?;
+    let policy = &cx.app.policy.password;
+    if policy.rehash_after_sign_in && !hashing::is_current(&opened.plain, policy.hash) {
+        return hash(cx, account.id, password).await.map(Some);
+    }
+    Ok(opened.is_outdated.then(|| sealing::seal(cx, account.id, &opened.plain)))
 }
 
 /// Why a hash made elsewhere could not be compared with; none if it could.
-pub fn unusable(stored: &str) -> Option<&'static str> {
-    hashing::unusable(stored)
+pub fn unusable(hash: &str) -> Option<&'static str> {
+    hashing::unusable(hash)
 }
 
-/// Hashes a password that nobody knows.
-pub async fn hash_of_none(cx: &Cx) -> Result<String> {
-    hash(cx, &cx.entropy.base32(RANDOM_LENGTH)).await
+/// What to store of a password that nobody knows.
+pub async fn hash_of_none(cx: &Cx, owner: Uuid) -> Result<String> {
+    hash(cx, owner, &cx.entropy.base32(RANDOM_LENGTH)).await
 }
 
 /// Takes as long as comparing would, then refuses: for an account that does not exist.

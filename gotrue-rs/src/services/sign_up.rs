@@ -184,12 +184,12 @@ async fn wait_for_confirmation(
 /// The hash of a waiting account that somebody signs up again with another password, where the policy drops it: the
 /// first may have been anybody, and the second too. Who comes without a password contests any.
 async fn contested_password(cx: &Cx, password: &str, known: Option<&Account>) -> Result<Option<String>> {
-    let stored = known.and_then(|known| known.encrypted_password.as_deref()).unwrap_or_default();
-    if stored.is_empty() || !cx.app.policy.sign_up.contested_password_dropped {
+    let Some(known) = known.filter(|known| known.has_password()) else { return Ok(None) };
+    if !cx.app.policy.sign_up.contested_password_dropped {
         return Ok(None);
     }
-    let is_same = !password.is_empty() && passwords::is_right(cx, password, stored).await?;
-    Ok((!is_same).then(|| stored.to_owned()))
+    let is_same = !password.is_empty() && passwords::is_right(cx, password, known).await?;
+    Ok(if is_same { None } else { known.encrypted_password.clone() })
 }
 
 /// A new account, hashed and ready to be written, unless the operator's hook turns it away. No connection is held
@@ -198,8 +198,10 @@ async fn new_account(cx: &Cx, password: &str, contact: &Contact, data: &Map<Stri
     let ids = Ids { account: cx.entropy.uuid(), identity: cx.entropy.uuid() };
     let mut new = account(ids, contact, cx.audience(), data, cx.now);
     new.role.clone_from(&cx.app.policy.jwt.default_group);
-    let hash =
-        if password.is_empty() { passwords::hash_of_none(cx).await? } else { passwords::hash(cx, password).await? };
+    let hash = match password {
+        "" => passwords::hash_of_none(cx, new.id).await?,
+        password => passwords::hash(cx, new.id, password).await?,
+    };
     new.encrypted_password = Some(hash);
     hooks::before_user_created(cx, &new, data).await?;
     Ok(new)

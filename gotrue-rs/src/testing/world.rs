@@ -28,6 +28,7 @@ use crate::ports::hashing::HashingPool;
 use crate::ports::http_client::{HttpClient, Outbound};
 use crate::ports::keys::KeySettings;
 use crate::ports::mail::outbox::{Destination, Outbox};
+use crate::ports::pwned::PwnedPasswords;
 use crate::store::Pool;
 use crate::store::outbox::Table;
 
@@ -61,6 +62,7 @@ pub struct WorldBuilder {
     has_outbox: bool,
     has_phones: bool,
     outbound: Outbound,
+    pwned_at: Option<String>,
 }
 
 impl World {
@@ -78,6 +80,7 @@ impl World {
             has_outbox: false,
             has_phones: false,
             outbound: Outbound::default(),
+            pwned_at: None,
         }
     }
 
@@ -199,6 +202,14 @@ impl WorldBuilder {
         self
     }
 
+    /// Looks new passwords up in the list of leaked ones that is at this address.
+    #[must_use]
+    pub fn pwned_at(mut self, base: &str) -> Self {
+        self.policy.password.hibp.enabled = true;
+        self.pwned_at = Some(base.to_owned());
+        self
+    }
+
     /// Signs with these JSON Web Keys.
     #[must_use]
     pub fn keys(mut self, jwks: Vec<Map<String, Value>>) -> Self {
@@ -231,7 +242,11 @@ impl WorldBuilder {
         let secret = Secret::new(SECRET);
         let keys = KeySettings { jwks: &self.jwks, secret: &secret, key_id: "", valid_methods: None };
         let faults = Arc::new(FaultPlan::default());
+        let (hibp, http) = (self.policy.password.hibp.clone(), ports.http.clone());
         let mut app = App::build(self.policy, keys, ports).expect("the usual policy can be used");
+        if let Some(base) = self.pwned_at {
+            app.pwned = PwnedPasswords::at(&base, &hibp, http);
+        }
         let phones = Arc::new(Phones::default());
         if self.has_phones {
             app.texts.sender = phones.clone();

@@ -6,6 +6,7 @@ mod config;
 mod errors;
 mod meta;
 mod migrations;
+mod password;
 mod passwordless;
 mod ports;
 mod refresh;

@@ -18,6 +18,9 @@ use super::draft::Draft;
 use super::problem::Problem;
 use super::{Config, hook_key};
 
+/// The largest filter of leaked passwords: 512 MiB, room for 170 million at the usual share of wrong hits.
+const MOST_BLOOM_BITS: u64 = 1 << 32;
+
 /// Puts together what belongs together, and says everything that is wrong.
 pub fn finish(mut draft: Draft) -> Result<Config, Vec<Problem>> {
     jwt(&mut draft);
@@ -60,7 +63,16 @@ fn password(draft: &mut Draft) {
     if draft.password_hash == "argon2id" {
         draft.policy.password.hash = PasswordHash::Argon2id;
     }
-    draft.policy.password.hibp.bloom = draft.bloom.0.then_some(draft.bloom.1);
+    let (is_on, size) = draft.bloom;
+    if !is_on {
+        return;
+    }
+    if size.false_positives <= 0.0 || size.false_positives >= 1.0 {
+        draft.problem("GOTRUE_PASSWORD_HIBP_BLOOM_FALSE_POSITIVES", "is not between 0 and 1", "0.0000099");
+    } else if size.bits() > MOST_BLOOM_BITS {
+        draft.problem("GOTRUE_PASSWORD_HIBP_BLOOM_ITEMS", "needs more than 512 MiB of memory", "100000");
+    }
+    draft.policy.password.hibp.bloom = Some(size);
 }
 
 fn captcha(draft: &mut Draft) {

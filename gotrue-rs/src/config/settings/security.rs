@@ -36,7 +36,7 @@ pub(super) const SECTION: Section = Section {
             .doc("`Sb-Forwarded-For` names the caller's address.", "true"),
         switch("GOTRUE_SECURITY_DB_ENCRYPTION_ENCRYPT", |d, _, v| d.encryption.encrypt = v)
             .default("false")
-            .doc("Secrets of factors and sessions are encrypted in the database.", "true"),
+            .doc("Password hashes and secrets of factors and sessions are encrypted in the database.", "true"),
         text("GOTRUE_SECURITY_DB_ENCRYPTION_ENCRYPTION_KEY_ID", |d, _, v| d.encryption.key_id = v)
             .doc("Id of the key they are encrypted with.", "2026"),
         secret("GOTRUE_SECURITY_DB_ENCRYPTION_ENCRYPTION_KEY", |d, _, v| d.encryption.key = v)

@@ -9,11 +9,12 @@ use gotrue_rules::domain::contact::{Email, Phone};
 use gotrue_rules::domain::error::{Error, Result};
 use gotrue_rules::wire::requests::AdminUser;
 use gotrue_rules::wire::user::UserJson;
+use uuid::Uuid;
 
 use super::{entry, told};
 use crate::cx::Cx;
 use crate::http::reply::Reply;
-use crate::services::passwords;
+use crate::services::{passwords, sealing};
 use crate::store::OrRefuse;
 use crate::store::admin::{self, Wanted};
 
@@ -31,7 +32,7 @@ pub async fn handle(cx: Cx) -> Result<Reply> {
         identity_ids: [cx.entropy.uuid(), cx.entropy.uuid()],
         audience: cx.audience(),
         role: cx.app.policy.jwt.default_group.clone(),
-        encrypted_password: hash(&cx, password).await?,
+        encrypted_password: hash(&cx, id, password).await?,
         ban,
     };
     let account = account(request, new, cx.now);
@@ -67,10 +68,10 @@ fn require_usable(password: NewPassword<'_>) -> Result<()> {
     }
 }
 
-async fn hash(cx: &Cx, password: NewPassword<'_>) -> Result<String> {
+async fn hash(cx: &Cx, id: Uuid, password: NewPassword<'_>) -> Result<String> {
     match password {
-        NewPassword::Given(password) => passwords::hash(cx, password).await,
-        NewPassword::Hashed(hash) => Ok(hash.to_owned()),
-        NewPassword::Random => passwords::hash_of_none(cx).await,
+        NewPassword::Given(password) => passwords::hash(cx, id, password).await,
+        NewPassword::Hashed(hash) => Ok(sealing::seal(cx, id, hash)),
+        NewPassword::Random => passwords::hash_of_none(cx, id).await,
     }
 }

@@ -20,8 +20,8 @@ pub async fn handle(cx: Cx) -> Result<Reply> {
     let request = AdminUser::decode(&cx.bytes().await?)?;
     let mut change = change(&request, cx.now)?;
     if let Some(password) = &request.password {
-        passwords::require_strong(&cx, password)?;
-        change.encrypted_password = Some(passwords::hash(&cx, password).await?);
+        passwords::require_strong(&cx, password).await?;
+        change.encrypted_password = Some(passwords::hash(&cx, account.id, password).await?);
     }
     let identities = change.identities(account.id, [cx.entropy.uuid(), cx.entropy.uuid()], cx.now);
     let after = change.applied(account, identities.clone(), cx.now);

@@ -17,7 +17,7 @@ pub async fn answer(cx: &Cx, request: SignUp) -> Result<Reply> {
     limits::take(cx, Limited::SignUp)?;
     require_open(&cx.app.policy)?;
     require_password(&request)?;
-    passwords::require_strong(cx, &request.password)?;
+    passwords::require_strong(cx, &request.password).await?;
     let newcomer = newcomer(&request, &cx.app.policy)?;
     Ok(match register(cx, request, &newcomer).await? {
         SignedUp::In(minted) => minted.reply(Extras::default()),

@@ -35,8 +35,8 @@ async fn attempt(cx: &Cx, request: &PasswordGrant, by: &By) -> Result<Option<Rep
         return Err(passwords::refuse_unknown(cx, &request.password).await);
     };
     let stored = hash_to_compare(Some(&account), cx.now)?;
-    let is_right = passwords::is_right(cx, &request.password, stored).await?;
-    let weak = if is_right { passwords::weakness(cx, &request.password).unwrap_or_default() } else { None };
+    let is_right = passwords::is_right(cx, &request.password, &account).await?;
+    let weak = if is_right { passwords::remark(cx, &request.password).await } else { None };
     hooks::password_verification(cx, account.id, is_right).await?;
     if !is_right {
         return Err(invalid_credentials());
@@ -45,7 +45,7 @@ async fn attempt(cx: &Cx, request: &PasswordGrant, by: &By) -> Result<Option<Rep
     let entry = Entry::of(Action::Login).with("provider", by.provider());
     let proof = Proof { relied_on: Some(stored), ..Proof::new(&account, "password", vec![entry]) };
     let Some(minted) = open_if_unchanged(cx, &mut cx.db(), proof).await? else { return Ok(None) };
-    rehash(cx, &account, &request.password).await;
+    renew(cx, &account, &request.password).await;
     let reasons: Vec<&str> = weak.iter().flat_map(|weak| &weak.reasons).map(|reason| Reason::as_str(*reason)).collect();
     let weak = weak.as_ref().map(|weak| WeakPasswordJson { message: &weak.message, reasons: &reasons });
     Ok(Some(minted.reply(Extras { weak_password: Some(weak), ..Extras::default() })))
@@ -60,18 +60,16 @@ async fn look_up(cx: &Cx, by: &By) -> Result<Option<Account>> {
     found.or_refuse("Database error querying schema")
 }
 
-/// Where the policy says so, an older hash is replaced by one of today's kind, once. A failure is only logged: the
-/// sign-in has succeeded.
-async fn rehash(cx: &Cx, account: &Account, password: &str) {
+/// A password that is not stored as today's policy says is stored anew, once. A failure is only logged: the sign-in has
+/// succeeded.
+async fn renew(cx: &Cx, account: &Account, password: &str) {
     let stored = account.encrypted_password.as_deref().unwrap_or_default();
-    if !cx.app.policy.password.rehash_after_sign_in || passwords::is_current(cx, stored) {
-        return;
-    }
-    let replaced = match passwords::hash(cx, password).await {
-        Ok(new) => accounts::rehash(&mut cx.db(), account.id, stored, &new).await.map_err(Into::into),
+    let replaced = match passwords::renewed(cx, account, password).await {
+        Ok(None) => Ok(0),
+        Ok(Some(new)) => accounts::rehash(&mut cx.db(), account.id, stored, &new).await.map_err(Into::into),
         Err(error) => Err(error),
     };
     if let Err(error) = replaced {
-        tracing::warn!(user.id = %account.id, cause = ?error.cause, "the password's hash was not renewed");
+        tracing::warn!(user.id = %account.id, cause = ?error.cause, "the password was not stored anew");
     }
 }

@@ -26,7 +26,7 @@ pub async fn handle(cx: Cx) -> Result<Reply> {
     let policy = &cx.app.policy;
     let contacts = contacts(&request, policy)?;
     if let Some(password) = &request.password {
-        passwords::require_strong(&cx, password)?;
+        passwords::require_strong(&cx, password).await?;
     }
     let changes = permit(&request, contacts, &caller.account, caller.session.as_ref(), policy)?;
     require_free(&cx, &caller.account, &changes).await?;
@@ -67,16 +67,15 @@ async fn new_password(cx: &Cx, caller: &Caller, request: &UserUpdate) -> Result<
     if demand(&request.nonce, session, &cx.app.policy.security, cx.now)? == Demand::Needed {
         use_up_nonce(cx, account, &request.nonce).await?;
     }
-    let stored = account.encrypted_password.as_deref().unwrap_or_default();
     if let Some(current) = current_password(request, account, session, &cx.app.policy.security)?
-        && !passwords::is_right(cx, current, stored).await?
+        && !passwords::is_right(cx, current, account).await?
     {
         return Err(current_password_wrong());
     }
-    if account.has_password() && passwords::is_right(cx, password, stored).await? {
+    if passwords::is_right(cx, password, account).await? {
         return Err(same_password());
     }
-    Ok(Some(passwords::hash(cx, password).await?))
+    Ok(Some(passwords::hash(cx, account.id, password).await?))
 }
 
 /// A right code is used up whatever follows; of two requests at once, one has it.

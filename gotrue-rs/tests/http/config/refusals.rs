@@ -293,6 +293,21 @@ fn encryption_keys_are_whole_and_fit_together() {
 }
 
 #[test]
+fn the_filter_of_leaked_passwords_has_a_size_that_fits() {
+    let on = ("GOTRUE_PASSWORD_HIBP_BLOOM_ENABLED", "true");
+    let share = "GOTRUE_PASSWORD_HIBP_BLOOM_FALSE_POSITIVES";
+    for wrong in ["0", "1", "-0.5", "7"] {
+        let said = complaints(&[on, (share, wrong)]);
+        assert!(said[0].starts_with(&format!("{share}: is not between 0 and 1")), "{said:?}");
+        assert!(loaded(&[(share, wrong)]).is_ok(), "not looked at while it is off");
+    }
+    let items = "GOTRUE_PASSWORD_HIBP_BLOOM_ITEMS";
+    let said = complaints(&[on, (items, "10000000000")]);
+    assert!(said[0].starts_with(&format!("{items}: needs more than 512 MiB of memory")), "{said:?}");
+    assert!(loaded(&[on, (items, "100000000")]).is_ok());
+}
+
+#[test]
 fn limits_of_sessions_are_above_zero() {
     for name in ["GOTRUE_SESSIONS_TIMEBOX", "GOTRUE_SESSIONS_INACTIVITY_TIMEOUT", "GOTRUE_SESSIONS_ALLOW_LOW_AAL"] {
         let wrong = "is not a duration above zero such as 1h30m, 90s or 500ms";

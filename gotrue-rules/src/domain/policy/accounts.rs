@@ -119,6 +119,27 @@ impl Default for BloomFilter {
     }
 }
 
+impl BloomFilter {
+    /// How many bits hold so many passwords with so many wrong hits; at least 64, and the greatest number where no size
+    /// is enough.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        clippy::cast_precision_loss,
+        reason = "an estimate"
+    )]
+    pub fn bits(&self) -> u64 {
+        let bits = -(self.items as f64) * self.false_positives.ln() / std::f64::consts::LN_2.powi(2);
+        if bits.is_finite() { (bits.ceil() as u64).max(64) } else { u64::MAX }
+    }
+
+    /// How many of the bits stand for one password; at least 1.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "an estimate")]
+    pub fn probes(&self) -> u64 {
+        ((-self.false_positives.log2()).ceil() as u64).max(1)
+    }
+}
+
 /// How long sessions last.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SessionPolicy {

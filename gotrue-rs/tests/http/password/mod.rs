@@ -1,0 +1,3 @@
+mod leaked;
+mod sealed;
+mod stand_in;

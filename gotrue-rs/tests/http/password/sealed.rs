@@ -1,0 +1,205 @@
+//! Password hashes encrypted in the database, in the form and with the keys that the reference uses.
+
+use std::collections::BTreeMap;
+
+use chrono::TimeDelta;
+use gotrue_rs::ports::sealing;
+use gotrue_rs::testing::{PASSWORD, World};
+use gotrue_rules::domain::policy::{Encryption, Policy, SecurityPolicy};
+use gotrue_rules::domain::secret::SecretKey;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+const ANN: &str = "ann@example.com";
+const OTHER: &str = "another good password";
+
+fn encryption(encrypt_with: Option<&str>) -> Encryption {
+    let keys: BTreeMap<_, _> =
+        [("old", [1; 32]), ("new", [2; 32])].map(|(id, key)| (id.to_owned(), SecretKey::new(key))).into();
+    Encryption { encrypt_with: encrypt_with.map(str::to_owned), keys }
+}
+
+fn sealing_with(id: &str) -> impl FnOnce(&mut Policy) {
+    let encryption = encryption(Some(id));
+    move |policy| {
+        policy.mail.autoconfirm = true;
+        policy.security = SecurityPolicy { encryption, ..policy.security.clone() };
+    }
+}
+
+async fn stored(world: &World, id: &str) -> String {
+    world.database.query(&format!("SELECT encrypted_password FROM auth.users WHERE id = '{id}'")).await.concat()
+}
+
+/// The hash behind what is stored, after making sure that it is sealed with that key for that account.
+async fn hash_sealed_with(world: &World, key: &str, id: &str) -> String {
+    let stored = stored(world, id).await;
+    let sealed: Value = serde_json::from_str(&stored).unwrap_or_else(|_| panic!("{stored} is not sealed"));
+    assert_eq!((&sealed["key_id"], &sealed["alg"]), (&json!(key), &json!("aes-gcm-hkdf")));
+    let owner = Uuid::parse_str(id).expect("an id");
+    let opened = sealing::open(&stored, owner, &encryption(Some(key))).expect("it opens");
+    assert!(!opened.is_outdated);
+    assert!(opened.plain.starts_with("$2a$"), "a hash");
+    opened.plain.into_owned()
+}
+
+async fn store(world: &World, id: &str, password: &str) {
+    world.database.query(&format!("UPDATE auth.users SET encrypted_password = '{password}' WHERE id = '{id}'")).await;
+}
+
+#[tokio::test]
+async fn every_way_to_a_password_seals_it() {
+    let world = World::with(sealing_with("old")).await;
+    let person = world.person(ANN).await;
+    let first = hash_sealed_with(&world, "old", &person.id).await;
+    world.sign_in(ANN).await;
+
+    world.put_as(&person.access_token, "/user", json!({"password": OTHER})).await.expect(200);
+    let second = hash_sealed_with(&world, "old", &person.id).await;
+    assert_ne!(first, second);
+    world.try_password(ANN, OTHER).await.expect(200);
+    world.try_password(ANN, PASSWORD).await.expect(400);
+
+    let admin = world.service_token();
+    let path = format!("/admin/users/{}", person.id);
+    world.put_as(&admin, &path, json!({"password": PASSWORD})).await.expect(200);
+    hash_sealed_with(&world, "old", &person.id).await;
+    world.sign_in(ANN).await;
+}
+
+#[tokio::test]
+async fn accounts_made_by_an_administrator_are_sealed_too() {
+    let world = World::with(sealing_with("old")).await;
+    let hash = bcrypt::hash(OTHER, 4).expect("it can be hashed").replace("$2b$", "$2a$");
+    for (email, body, password) in [
+        ("a@example.com", json!({"password": PASSWORD}), Some(PASSWORD)),
+        ("b@example.com", json!({"password_hash": hash}), Some(OTHER)),
+        ("c@example.com", json!({}), None),
+    ] {
+        let mut body = body;
+        body["email"] = json!(email);
+        body["email_confirm"] = json!(true);
+        let made = world.post_as(&world.service_token(), "/admin/users", body).await.expect(200);
+        hash_sealed_with(&world, "old", made.str("id")).await;
+        if let Some(password) = password {
+            world.try_password(email, password).await.expect(200);
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_password_of_an_invitation_redeemed_is_sealed() {
+    let world = World::with(|policy| {
+        sealing_with("new")(policy);
+        policy.mail.autoconfirm = false;
+    })
+    .await;
+    let person = world.post("/signup", json!({"email": ANN, "password": PASSWORD})).await.expect(200);
+    let id = person.str("id");
+    let invited = format!("encrypted_password = '', invited_at = '{}'", world.now().to_rfc3339());
+    world.database.query(&format!("UPDATE auth.users SET {invited} WHERE id = '{id}'")).await;
+    let code = json!({"type": "signup", "email": ANN, "token": world.code(ANN)});
+    world.post("/verify", code).await.expect(200);
+    hash_sealed_with(&world, "new", id).await;
+}
+
+#[tokio::test]
+async fn what_is_stored_otherwise_is_sealed_anew_by_a_sign_in_once() {
+    let world = World::with(sealing_with("new")).await;
+    let id = world.person(ANN).await.id;
+    let hash = hash_sealed_with(&world, "new", &id).await;
+    let owner = Uuid::parse_str(&id).expect("an id");
+    let under_old = sealing::seal(&hash, owner, &encryption(Some("old")), &world.app.entropy);
+    for before in [hash.clone(), under_old] {
+        store(&world, &id, &before).await;
+        world.try_password(ANN, "wrong password").await.expect(400);
+        assert_eq!(stored(&world, &id).await, before, "a wrong password changes nothing");
+        world.sign_in(ANN).await;
+        assert_eq!(world.journal().statements().len(), 3, "one statement more");
+        assert_eq!(hash_sealed_with(&world, "new", &id).await, hash, "the same hash");
+        world.sign_in(ANN).await;
+        assert_eq!(world.journal().statements().len(), 2, "only once");
+    }
+}
+
+#[tokio::test]
+async fn what_cannot_be_sealed_anew_keeps_nobody_out() {
+    let world = World::with(sealing_with("new")).await;
+    let id = world.person(ANN).await.id;
+    let hash = hash_sealed_with(&world, "new", &id).await;
+    store(&world, &id, &hash).await;
+    world.faults.fail("accounts.set_password", 1);
+    world.sign_in(ANN).await;
+    assert_eq!(stored(&world, &id).await, hash);
+}
+
+#[tokio::test]
+async fn without_a_key_to_seal_with_what_was_sealed_is_still_read_and_left() {
+    let world = World::with(|policy| {
+        policy.mail.autoconfirm = true;
+        policy.security.encryption = encryption(None);
+    })
+    .await;
+    let id = world.person(ANN).await.id;
+    let hash = stored(&world, &id).await;
+    assert!(hash.starts_with("$2a$"), "in the clear");
+    let owner = Uuid::parse_str(&id).expect("an id");
+    let sealed = sealing::seal(&hash, owner, &encryption(Some("old")), &world.app.entropy);
+    store(&world, &id, &sealed).await;
+    world.sign_in(ANN).await;
+    assert_eq!(stored(&world, &id).await, sealed);
+}
+
+#[tokio::test]
+async fn a_password_that_cannot_be_opened_is_our_failure_and_tells_nothing() {
+    let world = World::with(sealing_with("old")).await;
+    let (ann, bob) = (world.person(ANN).await, world.person("bob@example.com").await);
+    let of_bob = stored(&world, &bob.id).await;
+    let of_another_key = stored(&world, &ann.id).await.replace("old", "lost");
+    for broken in [of_bob, of_another_key] {
+        store(&world, &ann.id, &broken).await;
+        let answer = world.try_password(ANN, PASSWORD).await.expect(500);
+        assert!(!answer.text.contains("lost") && !answer.text.contains("key"), "{}", answer.text);
+        let own = world.put_as(&ann.access_token, "/user", json!({"password": OTHER})).await.expect(500);
+        assert!(!own.text.contains("key"), "{}", own.text);
+        assert_eq!(stored(&world, &ann.id).await, broken);
+    }
+    world.sign_in("bob@example.com").await;
+}
+
+#[tokio::test]
+async fn the_old_password_and_the_same_password_are_known_though_sealed() {
+    let world = World::with(|policy| {
+        sealing_with("old")(policy);
+        policy.security.update_password_require_current_password = true;
+    })
+    .await;
+    let person = world.person(ANN).await;
+    for (current, new, refusal) in
+        [("wrong password", OTHER, (400, "current_password_invalid")), (PASSWORD, PASSWORD, (422, "same_password"))]
+    {
+        let body = json!({"password": new, "current_password": current});
+        assert_eq!(world.put_as(&person.access_token, "/user", body).await.refusal(), refusal);
+    }
+    let body = json!({"password": OTHER, "current_password": PASSWORD});
+    world.put_as(&person.access_token, "/user", body).await.expect(200);
+}
+
+#[tokio::test]
+async fn a_contested_password_is_compared_though_sealed() {
+    let world = World::with(|policy| {
+        sealing_with("old")(policy);
+        policy.mail.autoconfirm = false;
+        policy.sign_up.contested_password_dropped = true;
+    })
+    .await;
+    let sign_up = async |password: &str| {
+        world.advance(TimeDelta::seconds(1));
+        world.post("/signup", json!({"email": ANN, "password": password})).await.expect(200).str("id").to_owned()
+    };
+    let id = sign_up(PASSWORD).await;
+    sign_up(PASSWORD).await;
+    hash_sealed_with(&world, "old", &id).await;
+    sign_up(OTHER).await;
+    assert_eq!(stored(&world, &id).await, "");
+}
