@@ -61,7 +61,7 @@ async function firstLine(stream) {
  *
  * @param {string} inboxUrl
  * @param {string} address
- * @returns {Promise<{ id: string, to: string, subject: string, link: string, code: string, text: string, html: string }[]>}
+ * @returns {Promise<{ id: string, to: string, subject: string, kind: string, link: string, code: string, text: string, html: string }[]>}
  */
 export async function mailsTo(inboxUrl, address) {
   const answer = await fetch(`${inboxUrl}.json?to=${encodeURIComponent(address)}&wait=10`);
