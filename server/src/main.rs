@@ -18,6 +18,7 @@ mod outside;
 mod profiles;
 mod serve;
 mod shutdown;
+mod users;
 
 use std::ffi::OsStr;
 use std::process::ExitCode;

@@ -33,6 +33,11 @@ impl Error {
         self.cause.as_database_error()?.code().map(std::borrow::Cow::into_owned)
     }
 
+    /// The database's own words, if it answered at all.
+    pub fn words(&self) -> Option<&str> {
+        self.cause.as_database_error().map(sqlx::error::DatabaseError::message)
+    }
+
     /// Whether the statement ran into its time limit.
     pub fn is_timeout(&self) -> bool {
         self.sqlstate().as_deref() == Some("57014")

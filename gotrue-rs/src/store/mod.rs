@@ -3,6 +3,7 @@
 pub mod accounts;
 pub mod admin;
 pub mod audit;
+pub mod bulk;
 pub mod contact_changes;
 pub mod error;
 pub mod flow_state;
@@ -29,6 +30,7 @@ pub fn statements() -> impl Iterator<Item = &'static Statement> {
         admin::deletion::ALL,
         admin::listing::ALL,
         audit::ALL,
+        bulk::ALL,
         contact_changes::ALL,
         flow_state::ALL,
         hooks::ALL,

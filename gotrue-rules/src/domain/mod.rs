@@ -2,6 +2,7 @@
 
 pub mod admin_user;
 pub mod audit;
+pub mod bulk;
 pub mod claims;
 pub mod contact;
 pub mod contact_change;

@@ -5,6 +5,7 @@ mod gotrue;
 mod project;
 mod serve;
 mod status;
+mod users;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -12,6 +13,10 @@ use std::process::ExitCode;
 use clap::{Args, Parser, Subcommand};
 
 pub use project::Project;
+pub use users::{
+    AddArguments, BanArguments, DeleteArguments, ExportArguments, Format, ImportArguments, ListArguments,
+    PlaceArguments, ShowArguments,
+};
 
 /// Supabase-compatible auth and functions in one program, with a database of its own.
 #[derive(Debug, Parser)]
@@ -30,6 +35,7 @@ const EXAMPLES: &str = "Examples:
   basalt serve                              auth, functions and the shop on http://127.0.0.1:54321
   basalt serve --port 0 --ephemeral --json  a fresh one for a test suite; prints where it is
   basalt status                             the URLs and keys again
+  basalt users import people.jsonl          accounts from elsewhere, with their password hashes
   basalt gotrue                             the auth server alone, configured by GOTRUE_* variables";
 
 #[derive(Debug, Subcommand)]
@@ -46,17 +52,19 @@ enum Command {
     ///
     /// Without a command: migrates, then serves.
     Gotrue(GotrueArguments),
+    /// Make, find, ban and delete accounts; import and export them
+    Users(users::UsersArguments),
 }
 
 /// Where a project is.
 #[derive(Debug, Clone, Args)]
-struct ProjectArguments {
+pub struct ProjectArguments {
     /// The configuration [default: config.toml, else supabase/config.toml, else the defaults of Supabase's CLI]
     #[arg(long, value_name = "FILE")]
-    config: Option<PathBuf>,
+    pub(crate) config: Option<PathBuf>,
     /// Where keys and database are kept [default: .basalt beside the configuration]
     #[arg(long, value_name = "DIR")]
-    data: Option<PathBuf>,
+    pub(crate) data: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
@@ -112,6 +120,7 @@ pub fn run() -> ExitCode {
         Command::Status(arguments) => status::run(&arguments),
         Command::Check(arguments) => check::run(&arguments),
         Command::Gotrue(arguments) => gotrue::run(&arguments),
+        Command::Users(arguments) => users::run(arguments),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

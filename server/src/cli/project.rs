@@ -29,7 +29,7 @@ pub struct Project {
 
 impl Project {
     /// Finds and reads the configuration. Everything wrong in it is one error of several lines.
-    pub(super) fn open(arguments: &ProjectArguments) -> anyhow::Result<Self> {
+    pub fn open(arguments: &ProjectArguments) -> anyhow::Result<Self> {
         let vars = Vars::from_process(None, None)?;
         let (path, text) = find(arguments.config.as_deref())?;
         let environment = |name: &str| vars.get(name).map(str::to_owned);

@@ -21,7 +21,7 @@ use crate::data_folder::DataFolder;
 use crate::front::MailFiles;
 use crate::{gotrue, listen, logging, profiles, shutdown};
 use services::{Needs, Services};
-use source::Source;
+pub use source::{Source, find};
 
 /// What the command line asks for beside the configuration.
 #[derive(Debug, Clone, Copy)]
@@ -50,7 +50,7 @@ pub async fn serve(project: Project, wishes: Wishes) -> anyhow::Result<()> {
     let folder =
         if wishes.ephemeral { DataFolder::throw_away(&entropy.base32(12))? } else { DataFolder::open(&project.data)? };
     // The database takes longest to start, so everything else is done meanwhile.
-    let source = tokio::task::spawn_blocking(source::find(&project, &folder, wishes.ephemeral));
+    let source = tokio::task::spawn_blocking(find(&project, &folder, wishes.ephemeral));
     let prepared = prepare(&project, &folder, wishes.port, &entropy).await;
     let source = source.await.context("starting the database")??;
     let Prepared { listener, url, keys, mut config, mails } = prepared?;

@@ -7,3 +7,4 @@ mod drop_in;
 mod ending;
 mod faults;
 mod support;
+mod users;

@@ -1,0 +1,224 @@
+//! People in bulk: many accounts with all that hangs on them in one statement, and the same back. Rows travel as JSON by
+//! the names of their columns, so that nothing is lost between two databases of one schema.
+
+use gotrue_rules::domain::bulk::{Person, Table};
+use serde_json::Value;
+use uuid::Uuid;
+
+use super::Result;
+use super::statement::{Connection, Statement, args};
+
+macro_rules! user_columns {
+    () => {
+        "instance_id, id, aud, role, email, encrypted_password, email_confirmed_at, invited_at, confirmation_token,
+         confirmation_sent_at, recovery_token, recovery_sent_at, email_change_token_new, email_change,
+         email_change_sent_at, last_sign_in_at, raw_app_meta_data, raw_user_meta_data, is_super_admin, created_at,
+         updated_at, phone, phone_confirmed_at, phone_change, phone_change_token, phone_change_sent_at,
+         email_change_token_current, email_change_confirm_status, banned_until, reauthentication_token,
+         reauthentication_sent_at, is_sso_user, deleted_at, is_anonymous"
+    };
+}
+
+macro_rules! identity_columns {
+    () => {
+        "id, user_id, provider, provider_id, identity_data, last_sign_in_at, created_at, updated_at"
+    };
+}
+
+macro_rules! factor_columns {
+    () => {
+        "id, user_id, friendly_name, factor_type, status, secret, phone, last_challenged_at, web_authn_credential,
+         web_authn_aaguid, last_webauthn_challenge_data, created_at, updated_at"
+    };
+}
+
+macro_rules! insert_passkeys {
+    ($rows:literal) => {
+        concat!(
+            "INSERT INTO webauthn_credentials (id, user_id, credential_id, public_key, attestation_type, aaguid,
+                                               sign_count, transports, backup_eligible, backed_up, friendly_name,
+                                               created_at, updated_at, last_used_at)
+             SELECT id, user_id, credential_id, public_key, COALESCE(attestation_type, ''), aaguid,
+                    COALESCE(sign_count, 0), COALESCE(transports, '[]'), COALESCE(backup_eligible, false),
+                    COALESCE(backed_up, false), COALESCE(friendly_name, ''), created_at, updated_at, last_used_at
+             FROM jsonb_populate_recordset(NULL::webauthn_credentials, $",
+            $rows,
+            ")"
+        )
+    };
+}
+
+const INSERT: Statement = Statement {
+    name: "bulk.insert",
+    sql: concat!(
+        "WITH u AS (
+             INSERT INTO users (",
+        user_columns!(),
+        ")
+             SELECT ",
+        user_columns!(),
+        " FROM jsonb_populate_recordset(NULL::users, $1)
+             ON CONFLICT DO NOTHING
+             RETURNING id
+         ), i AS (
+             INSERT INTO identities (",
+        identity_columns!(),
+        ")
+             SELECT ",
+        identity_columns!(),
+        " FROM jsonb_populate_recordset(NULL::identities, $2) WHERE user_id IN (SELECT id FROM u)
+         ), f AS (
+             INSERT INTO mfa_factors (",
+        factor_columns!(),
+        ")
+             SELECT ",
+        factor_columns!(),
+        " FROM jsonb_populate_recordset(NULL::mfa_factors, $3) WHERE user_id IN (SELECT id FROM u)
+         ), p AS (
+             ",
+        insert_passkeys!(4),
+        " WHERE user_id IN (SELECT id FROM u)
+         )
+         SELECT id FROM u"
+    ),
+};
+
+/// Stores people; gives the ids of those that were not there: who has the id, address or number of another is left out.
+pub async fn insert(db: &mut Connection, people: &[Person]) -> Result<Vec<Uuid>> {
+    let [users, identities, factors, passkeys] = Table::ALL.map(|table| {
+        let rows = people.iter().flat_map(|person| person.rows(table)).cloned().map(Value::Object);
+        Value::Array(rows.collect())
+    });
+    let rows: Vec<(Uuid,)> = db.all(&INSERT, args![users, identities, factors, passkeys]).await?;
+    Ok(rows.into_iter().map(|(id,)| id).collect())
+}
+
+const ATTACH_IDENTITIES: Statement = Statement {
+    name: "bulk.attach_identities",
+    sql: concat!(
+        "INSERT INTO identities (",
+        identity_columns!(),
+        ") SELECT ",
+        identity_columns!(),
+        " FROM jsonb_populate_recordset(NULL::identities, $1) WHERE user_id IN (SELECT id FROM users)
+          ON CONFLICT DO NOTHING"
+    ),
+};
+
+const ATTACH_FACTORS: Statement = Statement {
+    name: "bulk.attach_factors",
+    sql: concat!(
+        "INSERT INTO mfa_factors (",
+        factor_columns!(),
+        ") SELECT ",
+        factor_columns!(),
+        " FROM jsonb_populate_recordset(NULL::mfa_factors, $1) WHERE user_id IN (SELECT id FROM users)
+          ON CONFLICT DO NOTHING"
+    ),
+};
+
+const ATTACH_PASSKEYS: Statement = Statement {
+    name: "bulk.attach_passkeys",
+    sql: concat!(insert_passkeys!(1), " WHERE user_id IN (SELECT id FROM users) ON CONFLICT DO NOTHING"),
+};
+
+/// Stores rows of a table that hangs on accounts which are there already; gives how many were new.
+pub async fn attach(db: &mut Connection, table: Table, rows: Vec<Value>) -> Result<u64> {
+    let statement = match table {
+        Table::Identities => &ATTACH_IDENTITIES,
+        Table::Factors => &ATTACH_FACTORS,
+        Table::Passkeys => &ATTACH_PASSKEYS,
+        Table::Users => return Ok(0),
+    };
+    db.execute(statement, args![Value::Array(rows)]).await
+}
+
+const TAKEN: Statement = Statement {
+    name: "bulk.taken",
+    sql: "SELECT id, email, phone FROM users WHERE id = ANY($1) OR email = ANY($2) OR phone = ANY($3)",
+};
+
+/// Somebody who is there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Known {
+    /// The account's id.
+    pub id: Uuid,
+    /// Its address.
+    pub email: Option<String>,
+    /// Its number.
+    pub phone: Option<String>,
+}
+
+/// Those who have one of these ids, addresses or numbers.
+pub async fn taken(db: &mut Connection, ids: &[Uuid], emails: &[String], phones: &[String]) -> Result<Vec<Known>> {
+    let rows: Vec<(Uuid, Option<String>, Option<String>)> = db.all(&TAKEN, args![ids, emails, phones]).await?;
+    Ok(rows.into_iter().map(|(id, email, phone)| Known { id, email, phone }).collect())
+}
+
+const PAGE: Statement = Statement {
+    name: "bulk.page",
+    sql: "SELECT to_jsonb(u) - ARRAY['instance_id', 'confirmed_at', 'confirmation_token', 'recovery_token',
+                                     'email_change_token_new', 'email_change', 'email_change_token_current',
+                                     'email_change_confirm_status', 'phone_change', 'phone_change_token',
+                                     'reauthentication_token']
+                 || jsonb_build_object(
+                     'identities', COALESCE((SELECT jsonb_agg(to_jsonb(i) - ARRAY['user_id', 'email'] ORDER BY i.created_at, i.id)
+                                             FROM identities i WHERE i.user_id = u.id), '[]'),
+                     'factors', COALESCE((SELECT jsonb_agg(to_jsonb(f) - 'user_id' ORDER BY f.created_at, f.id)
+                                          FROM mfa_factors f WHERE f.user_id = u.id), '[]'),
+                     'passkeys', COALESCE((SELECT jsonb_agg(to_jsonb(p) - 'user_id' ORDER BY p.created_at, p.id)
+                                           FROM webauthn_credentials p WHERE p.user_id = u.id), '[]'))
+          FROM users u
+          WHERE u.id > $1
+          ORDER BY u.id
+          LIMIT $2",
+};
+
+/// The next accounts in the order of their ids, each as a line of an export; empty at the end.
+pub async fn page(db: &mut Connection, after: Uuid, most: i64) -> Result<Vec<Value>> {
+    let rows: Vec<(Value,)> = db.all(&PAGE, args![after, most]).await?;
+    Ok(rows.into_iter().map(|(line,)| line).collect())
+}
+
+const COUNT: Statement = Statement { name: "bulk.count", sql: "SELECT count(*) FROM users" };
+
+/// How many accounts there are.
+pub async fn count(db: &mut Connection) -> Result<i64> {
+    db.one::<(i64,)>(&COUNT, args![]).await.map(|(count,)| count)
+}
+
+const SNAPSHOT: Statement =
+    Statement { name: "bulk.snapshot", sql: "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY" };
+
+/// Makes an open transaction, first thing in it, see the database as it is now until its end.
+pub async fn snapshot(db: &mut Connection) -> Result<()> {
+    db.execute(&SNAPSHOT, args![]).await.map(|_| ())
+}
+
+const SAVE: Statement = Statement { name: "bulk.save", sql: "SAVEPOINT bulk" };
+const KEEP: Statement = Statement { name: "bulk.keep", sql: "RELEASE SAVEPOINT bulk" };
+const UNDO: Statement = Statement { name: "bulk.undo", sql: "ROLLBACK TO SAVEPOINT bulk" };
+
+/// The same as [`insert`] in an open transaction, which goes on when it fails.
+pub async fn try_insert(db: &mut Connection, people: &[Person]) -> Result<Vec<Uuid>> {
+    db.execute(&SAVE, args![]).await?;
+    let outcome = insert(db, people).await;
+    let end = if outcome.is_ok() { &KEEP } else { &UNDO };
+    db.execute(end, args![]).await?;
+    outcome
+}
+
+/// Every statement of this file.
+pub const ALL: &[&Statement] = &[
+    &INSERT,
+    &ATTACH_IDENTITIES,
+    &ATTACH_FACTORS,
+    &ATTACH_PASSKEYS,
+    &TAKEN,
+    &PAGE,
+    &COUNT,
+    &SNAPSHOT,
+    &SAVE,
+    &KEEP,
+    &UNDO,
+];
