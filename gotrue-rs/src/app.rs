@@ -18,6 +18,7 @@ use crate::ports::http_client::HttpClient;
 use crate::ports::keys::{KeyError, KeyRing, KeySettings};
 use crate::ports::limits::Limits;
 use crate::ports::mail::SharedMailer;
+use crate::ports::mail::addresses::Addresses;
 use crate::ports::mail::outbox::Outbox;
 use crate::ports::mail::template::Templates;
 use crate::ports::pwned::{self, PwnedPasswords};
@@ -43,6 +44,8 @@ pub struct App {
     pub keys: KeyRing,
     /// What mails say.
     pub letters: Templates,
+    /// What is checked of an address before it is written to.
+    pub addresses: Addresses,
     /// Who takes mails, and when.
     pub delivery: Delivery,
     /// Who takes messages to phones, and what they say.
@@ -138,6 +141,7 @@ impl App {
             keys: KeyRing::build(keys)?,
             prepared: Prepared::of(&policy)?,
             redirects: AllowList::compile(&policy.site.site_url, &policy.site.redirect_allow_list)?,
+            addresses: Addresses::new(&policy.mail.address_check, &ports.http),
             letters: Templates::new(&policy.mail, &policy.site, &ports.http),
             pwned: PwnedPasswords::at(pwned::SERVICE, &policy.password.hibp, ports.http.clone()),
             delivery: ports.delivery,

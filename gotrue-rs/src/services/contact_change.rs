@@ -127,10 +127,11 @@ pub struct AskedEmail<'a> {
 
 /// Asks the new address, and the old one where both must confirm. One message in two mails: one gap, one quota.
 pub async fn ask_email<'a>(cx: &Cx, account: &Account, new: &'a Email, pkce: bool) -> Result<AskedEmail<'a>> {
-    messages::may_mail(cx, account, Purpose::EmailChange)?;
+    let current = also_confirms(account, &cx.app.policy);
+    messages::may_mail(cx, account, Purpose::EmailChange, [Some(new.as_str()), current].into_iter().flatten())?;
     let letter = Letter { purpose: Purpose::EmailChange, to: new.as_str(), pkce, new_email: Some(new.as_str()) };
     let to_new = messages::compose(cx, account, letter).await?;
-    let to_current = match also_confirms(account, &cx.app.policy) {
+    let to_current = match current {
         Some(current) => {
             let written = messages::compose(cx, account, Letter { to: current, ..letter }).await?;
             Some((current.to_owned(), written))

@@ -61,6 +61,7 @@ async fn tell(cx: &Cx, account: &Account, to: Option<&str>, told: Told<'_>) {
 }
 
 async fn send(cx: &Cx, account: &Account, to: &str, told: &Told<'_>) -> Result<()> {
+    messages::recipients::require_authorized(cx, [to])?;
     limits::take_mail(cx)?;
     if cx.app.hooks.is_on(HookKind::SendEmail) {
         return by_hook(cx, account, told).await;
@@ -76,6 +77,7 @@ async fn send(cx: &Cx, account: &Account, to: &str, told: &Told<'_>) -> Result<(
     };
     let rendered = cx.app.letters.render(told.kind, &variables, cx.now).await.map_err(Error::other)?;
     let message = messages::envelope(cx, told.kind, to, rendered);
+    messages::recipients::check(cx, [to]).await.map_err(Error::other)?;
     match &cx.app.delivery {
         Delivery::Outbox(outbox) => outbox.put(&mut cx.db(), &message).await.or_refuse("Error sending email"),
         Delivery::AtOnce(mailer) => {

@@ -1,6 +1,7 @@
 //! Mail: what a message is, and who takes it. What it says is [`template`]'s, where its link leads [`link`]'s, how it
 //! travels [`smtp`]'s. Whether it may be sent at all (quota, gap, address) is decided before, by the flows.
 
+pub mod addresses;
 pub mod compose;
 pub mod inbox;
 pub mod link;

@@ -10,6 +10,7 @@ use gotrue_rules::domain::purpose::Purpose;
 use gotrue_rules::domain::user::Account;
 use gotrue_rules::wire::hook::EmailData;
 
+use super::recipients::{self, Unreadable};
 use super::{redirect_target, too_soon};
 use crate::app::Delivery;
 use crate::cx::Cx;
@@ -43,13 +44,14 @@ pub struct Written {
     pub hash: TokenHash,
 }
 
-/// Whether one more message of this kind may be mailed: 429 if the last one went out a moment ago, or if too many went
-/// out to anybody. Counts it.
-pub fn may_mail(cx: &Cx, account: &Account, purpose: Purpose) -> Result<()> {
+/// Whether one more message of this kind may be mailed to all these addresses: 429 if the last one went out a moment ago,
+/// 400 if one of them is not on the operator's list, 429 if too many went out to anybody. Counts it.
+pub fn may_mail<'a>(cx: &Cx, account: &Account, purpose: Purpose, to: impl IntoIterator<Item = &'a str>) -> Result<()> {
     let gap = cx.app.policy.mail.max_frequency;
     if let Some(seconds) = seconds_to_wait(purpose.slot().sent_at(account), gap, cx.now) {
         return Err(too_soon("over_email_send_rate_limit", seconds));
     }
+    recipients::require_authorized(cx, to)?;
     limits::take_mail(cx)
 }
 
@@ -104,8 +106,9 @@ fn link_of(cx: &Cx, kind: MailKind, hash: &TokenHash, redirect_to: &str) -> Opti
     link::build(&cx.external_url(), path, query)
 }
 
-/// Before the write: hands a message over where it is sent at once, by the mail server or by a hook outside. `all` are
-/// its mails: one, or of a change that two addresses confirm the one to the new and the one to the present address.
+/// Before the write: checks the addresses and hands a message over where it is sent at once, by the mail server or by a
+/// hook outside. `all` are its mails: one, or of a change that two addresses confirm the one to the new and the one to
+/// the present address. Where the operator wants mail sent in the background, what goes wrong with it is only logged.
 pub async fn send(cx: &Cx, account: &Account, purpose: Purpose, all: &[&Written]) -> Result<()> {
     let hooks = &cx.app.hooks;
     if hooks.is_in_database(HookKind::SendEmail) {
@@ -114,13 +117,30 @@ pub async fn send(cx: &Cx, account: &Account, purpose: Purpose, all: &[&Written]
     if hooks.is_on(HookKind::SendEmail) {
         return by_hook(cx, Within::None(&mut cx.db()), account, (purpose, all)).await;
     }
+    match by_mail(cx, account, purpose, all).await {
+        Err(error) if cx.app.policy.mail.background_sending => {
+            tracing::warn!(cause = ?error.cause, "a mail was not sent: {error}");
+            Ok(())
+        }
+        sent => sent,
+    }
+}
+
+async fn by_mail(cx: &Cx, account: &Account, purpose: Purpose, all: &[&Written]) -> Result<()> {
+    let failed = || Error::internal(purpose.sending_failed());
+    let messages: Vec<&Message> = all.iter().filter_map(|written| written.message.as_ref()).collect();
+    let checked = recipients::check(cx, messages.iter().map(|message| message.to.as_str())).await;
+    checked.map_err(|unreadable| match unreadable {
+        Unreadable::Invalid => recipients::invalid(account),
+        Unreadable::Blocked => failed().because(unreadable),
+    })?;
     let Delivery::AtOnce(mailer) = &cx.app.delivery else { return Ok(()) };
-    let sending = all.iter().filter_map(|written| written.message.as_ref()).map(|message| {
+    let sending = messages.into_iter().map(|message| {
         cx.journal.note(Step::Call("mail.send"));
         mailer.send(message)
     });
     let sent = try_join_all(sending).await;
-    sent.map(|_| ()).map_err(|cause| Error::internal(purpose.sending_failed()).because(cause))
+    sent.map(|_| ()).map_err(|cause| failed().because(cause))
 }
 
 /// Inside the write: hands the same message over where that is a part of it, to the outbox or to a function of the

@@ -3,6 +3,7 @@
 //! account is made by the same write. With an outbox the letter is a row of that write.
 
 mod letters;
+pub mod recipients;
 mod texts;
 
 use gotrue_rules::domain::contact::Contact;
@@ -35,7 +36,7 @@ pub async fn confirm_contact(
     match &newcomer.contact {
         Contact::Email(email) => {
             let letter = Letter { purpose: Purpose::SignUp, to: email.as_str(), pkce, new_email: None };
-            may_mail(cx, account, letter.purpose)?;
+            may_mail(cx, account, letter.purpose, [letter.to])?;
             let written = compose(cx, account, letter).await?;
             send(cx, account, letter.purpose, &[&written]).await?;
             keep(cx, db, account, letter.purpose, &[&written]).await?;
@@ -65,7 +66,7 @@ pub async fn ask_in_flow(
     flow: Option<&Challenge>,
     audit: Vec<AuditRow>,
 ) -> Result<()> {
-    may_mail(cx, account, letter.purpose)?;
+    may_mail(cx, account, letter.purpose, [letter.to])?;
     let written = compose(cx, account, letter).await?;
     send(cx, account, letter.purpose, &[&written]).await?;
     let mut db = if flow.is_some() { cx.begin().await? } else { begin(cx).await? };

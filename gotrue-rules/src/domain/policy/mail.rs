@@ -3,6 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use crate::domain::mail_address::is_listed;
+
 /// The mails there are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum MailKind {
@@ -119,6 +121,11 @@ impl MailPolicy {
     /// Where the operator's body of this kind is fetched, if there is one.
     pub fn template(&self, kind: MailKind) -> Option<&str> {
         self.templates.get(&kind).map(String::as_str)
+    }
+
+    /// Whether this address may be written to.
+    pub fn may_write_to(&self, address: &str) -> bool {
+        self.authorized_addresses.is_empty() || is_listed(address, &self.authorized_addresses)
     }
 
     /// Whether this notification is sent.

@@ -1,5 +1,6 @@
 //! Mail: links, texts, bytes, and the way to a server.
 
+mod addresses;
 mod compose;
 mod delivery;
 mod link;
