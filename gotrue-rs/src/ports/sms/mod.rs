@@ -30,6 +30,9 @@ pub const TEST_MESSAGE_ID: &str = "test-otp";
 /// Most bytes of an answer: those known are below four kilobytes.
 const LONGEST_ANSWER: usize = 64 * 1024;
 
+/// Secrets shorter than this are not looked for in answers.
+const SHORTEST_SECRET: usize = 8;
+
 /// One message to one number.
 #[derive(Clone, PartialEq, Eq)]
 pub struct TextMessage {
@@ -205,9 +208,10 @@ impl Door {
         read.map_err(|reason| SmsError::Unreadable { sender: self.name, status: answer.status, reason })
     }
 
-    /// A refusal in the sender's words, without what it knows us by.
+    /// A refusal in the sender's words, without what it knows us by. A secret too short to be one is a word of theirs.
     fn refused(&self, words: &str) -> SmsError {
-        SmsError::Refused(words.replace(self.secret.reveal(), "***"))
+        let secret = self.secret.reveal();
+        SmsError::Refused(if secret.len() < SHORTEST_SECRET { words.to_owned() } else { words.replace(secret, "***") })
     }
 
     /// Refuses a channel that this sender does not have.

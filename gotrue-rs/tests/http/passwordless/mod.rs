@@ -4,6 +4,7 @@ mod magic_link;
 mod otp;
 mod recover;
 mod resend;
+mod texts;
 
 use gotrue_rs::testing::World;
 use gotrue_rules::domain::policy::Policy;
