@@ -1,5 +1,6 @@
 //! How many statements the hot requests send. `BEGIN` and `COMMIT` are not counted.
 
+use chrono::TimeDelta;
 use gotrue_rs::testing::{PASSWORD, World};
 use serde_json::json;
 
@@ -66,6 +67,75 @@ async fn a_verification_is_at_most_four_statements() {
     let world = World::new().await;
     world.person(ANN).await;
     sent(&world, 4);
+}
+
+/// Requests for a message to an account that exists, and what they may send beyond the look-up and the secret.
+#[tokio::test]
+async fn asking_for_a_code_or_a_link_is_two_statements_and_a_flow_is_one_more() {
+    let world = World::builder().with_phones().build().await;
+    world.person(ANN).await;
+    for path in ["/otp", "/magiclink", "/recover"] {
+        world.advance(TimeDelta::seconds(1));
+        world.post(path, json!({"email": ANN})).await.expect(200);
+        sent(&world, 2);
+        world.advance(TimeDelta::seconds(1));
+        world.post(path, json!({"email": ANN, "create_user": false})).await.expect(200);
+        sent(&world, 2);
+        world.advance(TimeDelta::seconds(1));
+        let challenge = "c".repeat(43);
+        let flow = json!({"email": ANN, "code_challenge": challenge, "code_challenge_method": "plain"});
+        world.post(path, flow).await.expect(200);
+        sent(&world, 3);
+    }
+    let number = json!({"phone": "15550100"});
+    world.post("/otp", number.clone()).await.expect(200);
+    let code = json!({"type": "sms", "phone": "15550100", "token": world.phones.latest("15550100").code});
+    world.post("/verify", code).await.expect(200);
+    sent(&world, 4);
+    world.advance(TimeDelta::seconds(1));
+    world.post("/otp", number).await.expect(200);
+    sent(&world, 2);
+}
+
+#[tokio::test]
+async fn asking_again_is_two_statements_and_of_nobody_one() {
+    let world = World::new().await;
+    world.post("/signup", json!({"email": ANN, "password": PASSWORD})).await.expect(200);
+    world.advance(TimeDelta::seconds(1));
+    world.post("/resend", json!({"type": "signup", "email": ANN})).await.expect(200);
+    sent(&world, 2);
+    for path in ["/resend", "/recover"] {
+        world.post(path, json!({"type": "signup", "email": "nobody@example.com"})).await.expect(200);
+        sent(&world, 1);
+    }
+}
+
+#[tokio::test]
+async fn a_verification_of_every_type_is_at_most_four_statements_and_an_exchange_three() {
+    let world = World::with(|policy| policy.mail.secure_email_change = true).await;
+    let ann = world.person(ANN).await;
+    let flow =
+        |email: &str| json!({"email": email, "code_challenge": "c".repeat(43), "code_challenge_method": "plain"});
+    for path in ["/otp", "/recover"] {
+        world.advance(TimeDelta::seconds(1));
+        world.post(path, json!({"email": ANN})).await.expect(200);
+        world.post("/verify", json!({"type": "email", "email": ANN, "token": world.code(ANN)})).await.expect(200);
+        sent(&world, 4);
+        world.advance(TimeDelta::seconds(1));
+        world.post(path, flow(ANN)).await.expect(200);
+        let followed = world.get(&world.link(ANN)).await.expect(303);
+        sent(&world, 4);
+        let (_, code) = followed.header("location").split_once("code=").expect("a code");
+        let exchange = json!({"auth_code": code, "code_verifier": "c".repeat(43)});
+        world.post("/token?grant_type=pkce", exchange).await.expect(200);
+        sent(&world, 3);
+    }
+    world.advance(TimeDelta::seconds(1));
+    world.put_as(&ann.access_token, "/user", json!({"email": "new@example.com"})).await.expect(200);
+    for to in [ANN, "new@example.com"] {
+        world.get(&world.link(to)).await.expect(303);
+        sent(&world, 4);
+    }
 }
 
 #[tokio::test]

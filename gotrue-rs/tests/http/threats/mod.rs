@@ -6,6 +6,7 @@ mod guessing;
 mod hostile;
 mod links;
 mod logs;
+mod passwordless;
 mod secrets;
 mod sessions;
 mod takeover;

@@ -1,4 +1,7 @@
-//! `GET` and `POST /verify` for sign-ups.
+//! `GET` and `POST /verify`: what holds for every type, shown with sign-ups; each type in [`types`], flows in [`flows`].
+
+mod flows;
+mod types;
 
 use chrono::TimeDelta;
 use gotrue_rs::testing::{PASSWORD, World};
