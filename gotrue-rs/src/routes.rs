@@ -39,8 +39,14 @@ pub fn table() -> Vec<Entry> {
                 row(Method::PUT, "/", user::update::handle).guards(&[LIMIT_USER]),
             ],
         ),
-        group("/admin", &[ADMIN], [group("/users", &[], admin_users())]),
+        row(Method::POST, "/invite", admin::invite::handle).guards(&[ADMIN]),
+        group("/admin", &[ADMIN], admin_entries()),
     ]
+}
+
+/// Below `/admin`.
+fn admin_entries() -> Vec<Entry> {
+    vec![group("/users", &[], admin_users()), row(Method::POST, "/generate_link", admin::generate_link::handle)]
 }
 
 /// Below `/admin/users`.

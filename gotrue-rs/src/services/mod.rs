@@ -4,6 +4,7 @@ pub mod audit;
 pub mod contact_change;
 pub mod hooks;
 pub mod limits;
+pub mod links;
 pub mod messages;
 pub mod notices;
 pub mod passwordless;

@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use super::Result;
 use super::audit::{AuditArrays, AuditRow, audit_insert};
-use super::rows::{AccountRow, account_columns};
+use super::rows::{AccountRow, account_columns, forgets_pending};
 use super::statement::{Connection, Statement, args};
 
 const INSERT: Statement = Statement {
@@ -92,6 +92,9 @@ const CONFIRM_EMAIL: Statement = Statement {
                  email_confirmed_at = $3,
                  raw_user_meta_data = CASE WHEN jsonb_typeof(raw_user_meta_data) = 'object' THEN raw_user_meta_data ELSE '{}' END || '{\"email_verified\": true}',
                  encrypted_password = COALESCE($4, encrypted_password),
+                 ",
+        forgets_pending!(4),
+        ",
                  raw_app_meta_data = COALESCE($10, raw_app_meta_data),
                  updated_at = $3
              WHERE id = $1
@@ -262,16 +265,9 @@ const UPDATE: Statement = Statement {
         ", raw_app_meta_data),
                  encrypted_password = COALESCE($5::text, encrypted_password),
                  confirmation_token = CASE WHEN $5::text IS NULL THEN confirmation_token ELSE '' END,
-                 confirmation_sent_at = CASE WHEN $5::text IS NULL THEN confirmation_sent_at END,
-                 recovery_token = CASE WHEN $5::text IS NULL THEN recovery_token ELSE '' END,
-                 recovery_sent_at = CASE WHEN $5::text IS NULL THEN recovery_sent_at END,
-                 email_change_token_current = CASE WHEN $5::text IS NULL THEN email_change_token_current ELSE '' END,
-                 email_change_token_new = CASE WHEN $5::text IS NULL THEN email_change_token_new ELSE '' END,
-                 email_change_sent_at = CASE WHEN $5::text IS NULL THEN email_change_sent_at END,
-                 phone_change_token = CASE WHEN $5::text IS NULL THEN phone_change_token ELSE '' END,
-                 phone_change_sent_at = CASE WHEN $5::text IS NULL THEN phone_change_sent_at END,
-                 reauthentication_token = CASE WHEN $5::text IS NULL THEN reauthentication_token ELSE '' END,
-                 reauthentication_sent_at = CASE WHEN $5::text IS NULL THEN reauthentication_sent_at END,
+                 ",
+        forgets_pending!(5),
+        ",
                  updated_at = $2
              WHERE id = $1
              RETURNING *

@@ -12,6 +12,7 @@ use uuid::Uuid;
 
 use super::Result;
 use super::audit::{AuditArrays, AuditRow, audit_insert};
+use super::rows::forgets_pending;
 use super::statement::{Connection, Statement, args};
 
 const TAKEN: Statement = Statement {
@@ -145,16 +146,9 @@ const UPDATE: Statement = Statement {
                  phone_confirmed_at = CASE WHEN $7 THEN $2 ELSE phone_confirmed_at END,
                  confirmation_token = CASE WHEN $15 THEN '' ELSE confirmation_token END,
                  encrypted_password = COALESCE($8::text, encrypted_password),
-                 confirmation_sent_at = CASE WHEN $8::text IS NULL THEN confirmation_sent_at END,
-                 recovery_token = CASE WHEN $8::text IS NULL THEN recovery_token ELSE '' END,
-                 recovery_sent_at = CASE WHEN $8::text IS NULL THEN recovery_sent_at END,
-                 email_change_token_current = CASE WHEN $8::text IS NULL THEN email_change_token_current ELSE '' END,
-                 email_change_token_new = CASE WHEN $8::text IS NULL THEN email_change_token_new ELSE '' END,
-                 email_change_sent_at = CASE WHEN $8::text IS NULL THEN email_change_sent_at END,
-                 phone_change_token = CASE WHEN $8::text IS NULL THEN phone_change_token ELSE '' END,
-                 phone_change_sent_at = CASE WHEN $8::text IS NULL THEN phone_change_sent_at END,
-                 reauthentication_token = CASE WHEN $8::text IS NULL THEN reauthentication_token ELSE '' END,
-                 reauthentication_sent_at = CASE WHEN $8::text IS NULL THEN reauthentication_sent_at END,
+                 ",
+        forgets_pending!(8),
+        ",
                  raw_app_meta_data = ",
         merged!("raw_app_meta_data", 9, 10),
         ",

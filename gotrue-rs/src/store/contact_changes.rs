@@ -67,6 +67,73 @@ pub async fn ask_email(db: &mut Connection, change: EmailChange<'_>) -> Result<(
     Ok(())
 }
 
+/// One half of a change of address, whose secret an administrator hands over.
+#[derive(Debug)]
+pub struct Half<'a> {
+    /// Whose it is.
+    pub user_id: Uuid,
+    /// `email_change`, lower case.
+    pub new: &'a str,
+    /// [`Slot::EmailChangeCurrent`] or [`Slot::EmailChangeNew`].
+    pub slot: Slot,
+    /// The hash in the link, and the id of its row.
+    pub hash: (&'a str, Uuid),
+    /// The address that confirms by it.
+    pub relates_to: &'a str,
+    /// When it was asked for.
+    pub now: Time,
+}
+
+/// The other half stays good only if it was asked for the same new address: else a link to one address would put another
+/// in place.
+const ASK_HALF: Statement = Statement {
+    name: "contact_changes.ask_half",
+    sql: "WITH before AS (
+              SELECT id, email_change FROM users WHERE id = $1 FOR UPDATE
+          ), u AS (
+              UPDATE users
+              SET email_change = $2::text,
+                  email_change_token_new =
+                      CASE WHEN $3::text = 'email_change_token_new' THEN $4::text
+                           WHEN before.email_change = $2::text THEN users.email_change_token_new
+                           ELSE '' END,
+                  email_change_token_current =
+                      CASE WHEN $3::text = 'email_change_token_current' THEN $4::text
+                           WHEN before.email_change = $2::text THEN users.email_change_token_current
+                           ELSE '' END,
+                  email_change_confirm_status = 0,
+                  email_change_sent_at = $7,
+                  updated_at = $7
+              FROM before
+              WHERE users.id = before.id
+          ), o AS (
+              DELETE FROM one_time_tokens
+              USING before
+              WHERE user_id = before.id
+                AND before.email_change IS DISTINCT FROM $2::text
+                AND token_type IN ('email_change_token_new', 'email_change_token_current')
+                AND token_type::text <> $3::text
+          )
+          INSERT INTO one_time_tokens (id, user_id, token_type, token_hash, relates_to, created_at, updated_at)
+          SELECT $5, before.id, $3::text::one_time_token_type, $4::text, $6, $7::timestamptz AT TIME ZONE 'utc',
+                 $7::timestamptz AT TIME ZONE 'utc'
+          FROM before
+          ON CONFLICT (user_id, token_type) DO UPDATE
+          SET id = EXCLUDED.id,
+              token_hash = EXCLUDED.token_hash,
+              relates_to = EXCLUDED.relates_to,
+              created_at = EXCLUDED.created_at,
+              updated_at = EXCLUDED.updated_at",
+};
+
+/// Stores one half of a change of address with its secret.
+pub async fn ask_half(db: &mut Connection, half: Half<'_>) -> Result<()> {
+    let (hash, id) = half.hash;
+    let values = args![half.user_id, half.new, half.slot.column(), hash, id, half.relates_to, half.now];
+    db.execute(&ASK_HALF, values).await?;
+    Ok(())
+}
+
 const CONFIRM_HALF: Statement = Statement {
     name: "contact_changes.confirm_half",
     sql: "WITH u AS (
@@ -230,4 +297,4 @@ pub async fn apply_phone(db: &mut Connection, it: Applied<'_>) -> Result<bool> {
 }
 
 /// Every statement of this file.
-pub const ALL: &[&Statement] = &[&ASK_EMAIL, &CONFIRM_HALF, &APPLY_EMAIL, &APPLY_PHONE];
+pub const ALL: &[&Statement] = &[&ASK_EMAIL, &ASK_HALF, &CONFIRM_HALF, &APPLY_EMAIL, &APPLY_PHONE];

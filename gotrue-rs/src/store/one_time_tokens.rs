@@ -2,6 +2,7 @@
 //! secret has two homes.
 
 use gotrue_rules::domain::one_time_token::{Slot, TokenHash};
+use gotrue_rules::domain::purpose::Purpose;
 use gotrue_rules::domain::user::{Account, Time};
 use uuid::Uuid;
 
@@ -15,8 +16,8 @@ use super::statement::{Connection, Statement, args};
 pub struct Issued<'a> {
     /// Whose it is.
     pub user_id: Uuid,
-    /// The slot; what stood there is replaced.
-    pub slot: Slot,
+    /// What it is for; what stood in its slot is replaced.
+    pub purpose: Purpose,
     /// The hash, with `pkce_` in front where the flow is PKCE.
     pub hash: &'a str,
     /// The address or number it went to, lower case.
@@ -55,19 +56,25 @@ macro_rules! issue {
 
 const ISSUE_CONFIRMATION: Statement =
     Statement { name: "one_time_tokens.issue_confirmation", sql: issue!("confirmation_token", "confirmation_sent_at") };
+/// An account that is invited once more was invited then.
+const ISSUE_INVITATION: Statement = Statement {
+    name: "one_time_tokens.issue_invitation",
+    sql: issue!("confirmation_token", "confirmation_sent_at", "invited_at = $6, "),
+};
 const ISSUE_RECOVERY: Statement =
     Statement { name: "one_time_tokens.issue_recovery", sql: issue!("recovery_token", "recovery_sent_at") };
 const ISSUE_REAUTHENTICATION: Statement = Statement {
     name: "one_time_tokens.issue_reauthentication",
     sql: issue!("reauthentication_token", "reauthentication_sent_at"),
 };
-const ISSUE_EMAIL_CHANGE_NEW: Statement = Statement {
-    name: "one_time_tokens.issue_email_change_new",
-    sql: issue!("email_change_token_new", "email_change_sent_at"),
-};
-const ISSUE_EMAIL_CHANGE_CURRENT: Statement = Statement {
-    name: "one_time_tokens.issue_email_change_current",
-    sql: issue!("email_change_token_current", "email_change_sent_at"),
+/// The pending address is the one that the code went to.
+const ISSUE_EMAIL_CHANGE: Statement = Statement {
+    name: "one_time_tokens.issue_email_change",
+    sql: issue!(
+        "email_change_token_new",
+        "email_change_sent_at",
+        "email_change = $4, email_change_confirm_status = 0, "
+    ),
 };
 /// The pending number is the one that the code went to.
 const ISSUE_PHONE_CHANGE: Statement = Statement {
@@ -77,19 +84,19 @@ const ISSUE_PHONE_CHANGE: Statement = Statement {
 
 /// Stores a secret in both homes and starts its clock.
 pub async fn issue(db: &mut Connection, issued: Issued<'_>) -> Result<()> {
-    let statement = match issued.slot {
-        Slot::Confirmation => &ISSUE_CONFIRMATION,
-        Slot::Recovery => &ISSUE_RECOVERY,
-        Slot::Reauthentication => &ISSUE_REAUTHENTICATION,
-        Slot::EmailChangeNew => &ISSUE_EMAIL_CHANGE_NEW,
-        Slot::EmailChangeCurrent => &ISSUE_EMAIL_CHANGE_CURRENT,
-        Slot::PhoneChange => &ISSUE_PHONE_CHANGE,
+    let statement = match issued.purpose {
+        Purpose::SignUp | Purpose::Sms => &ISSUE_CONFIRMATION,
+        Purpose::Invite => &ISSUE_INVITATION,
+        Purpose::MagicLink | Purpose::Recovery => &ISSUE_RECOVERY,
+        Purpose::Reauthentication => &ISSUE_REAUTHENTICATION,
+        Purpose::EmailChange => &ISSUE_EMAIL_CHANGE,
+        Purpose::PhoneChange => &ISSUE_PHONE_CHANGE,
     };
     let audit = AuditArrays::of(issued.audit);
     let values = args![
         issued.user_id,
         issued.hash,
-        issued.slot.column(),
+        issued.purpose.slot().column(),
         issued.relates_to,
         issued.id,
         issued.now,
@@ -160,10 +167,10 @@ async fn account_of_any(db: &mut Connection, hashes: Vec<String>, slots: &[Slot]
 /// Every statement of this table.
 pub const ALL: &[&Statement] = &[
     &ISSUE_CONFIRMATION,
+    &ISSUE_INVITATION,
     &ISSUE_RECOVERY,
     &ISSUE_REAUTHENTICATION,
-    &ISSUE_EMAIL_CHANGE_NEW,
-    &ISSUE_EMAIL_CHANGE_CURRENT,
+    &ISSUE_EMAIL_CHANGE,
     &ISSUE_PHONE_CHANGE,
     &USE_UP_REAUTHENTICATION,
     &ACCOUNT_OF,

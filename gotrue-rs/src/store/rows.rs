@@ -65,6 +65,47 @@ macro_rules! session_columns {
 }
 pub(crate) use session_columns;
 
+/// With a new password (the number of its parameter, NULL for none) what was asked for under the old one is void, and it
+/// counts as never asked for. The confirmation's own token is left to the statement.
+macro_rules! forgets_pending {
+    ($password:literal) => {
+        concat!(
+            "confirmation_sent_at = CASE WHEN $",
+            $password,
+            "::text IS NULL THEN confirmation_sent_at END,
+             recovery_token = CASE WHEN $",
+            $password,
+            "::text IS NULL THEN recovery_token ELSE '' END,
+             recovery_sent_at = CASE WHEN $",
+            $password,
+            "::text IS NULL THEN recovery_sent_at END,
+             email_change_token_current =
+                 CASE WHEN $",
+            $password,
+            "::text IS NULL THEN email_change_token_current ELSE '' END,
+             email_change_token_new = CASE WHEN $",
+            $password,
+            "::text IS NULL THEN email_change_token_new ELSE '' END,
+             email_change_sent_at = CASE WHEN $",
+            $password,
+            "::text IS NULL THEN email_change_sent_at END,
+             phone_change_token = CASE WHEN $",
+            $password,
+            "::text IS NULL THEN phone_change_token ELSE '' END,
+             phone_change_sent_at = CASE WHEN $",
+            $password,
+            "::text IS NULL THEN phone_change_sent_at END,
+             reauthentication_token = CASE WHEN $",
+            $password,
+            "::text IS NULL THEN reauthentication_token ELSE '' END,
+             reauthentication_sent_at = CASE WHEN $",
+            $password,
+            "::text IS NULL THEN reauthentication_sent_at END"
+        )
+    };
+}
+pub(crate) use forgets_pending;
+
 /// An account as [`account_columns!`] reads it.
 #[derive(Debug)]
 pub struct AccountRow(pub Account);

@@ -9,6 +9,7 @@ pub mod contact_change;
 pub mod error;
 pub mod hook;
 pub mod identity;
+pub mod links;
 pub mod mail_address;
 pub mod one_time_token;
 pub mod password;

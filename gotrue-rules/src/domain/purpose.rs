@@ -38,6 +38,11 @@ impl Purpose {
         }
     }
 
+    /// Whether a message of this kind must keep a gap to the one before: an administrator who invites need not wait.
+    pub fn keeps_gap(self) -> bool {
+        self != Self::Invite
+    }
+
     /// The mail that is sent; none for a text.
     pub fn mail(self) -> Option<MailKind> {
         match self {

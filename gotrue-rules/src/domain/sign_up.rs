@@ -21,7 +21,12 @@ pub fn require_open(policy: &Policy) -> Result<()> {
 
 /// What is refused before the password's strength is looked at.
 pub fn require_password(request: &SignUp) -> Result<()> {
-    if request.password.is_empty() {
+    require_a_password(&request.password)
+}
+
+/// A new account's password must not be empty.
+pub fn require_a_password(password: &str) -> Result<()> {
+    if password.is_empty() {
         return Err(Error::invalid("Signup requires a valid password"));
     }
     Ok(())

@@ -7,6 +7,7 @@ pub mod go_duration;
 pub mod go_json;
 pub mod hook;
 pub mod identity;
+pub mod link;
 pub mod message;
 pub mod page;
 pub mod redirect;

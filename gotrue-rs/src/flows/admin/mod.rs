@@ -1,7 +1,9 @@
-//! Accounts as an administrator sees, makes and changes them.
+//! Accounts as an administrator sees, makes and changes them, and ways into them that he gives.
 
 pub mod create;
 pub mod delete;
+pub mod generate_link;
+pub mod invite;
 pub mod list;
 pub mod read;
 pub mod update;

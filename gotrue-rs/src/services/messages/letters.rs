@@ -44,44 +44,69 @@ pub struct Written {
     pub hash: TokenHash,
 }
 
+/// A new secret: what a letter brings, or an administrator hands over.
+pub struct Fresh {
+    /// The code.
+    pub code: String,
+    /// The hash to be stored.
+    pub hash: TokenHash,
+    /// The link with the hash; none for what has only a code.
+    pub link: Option<String>,
+    /// Where the link leads in the end.
+    pub redirect_to: String,
+}
+
+/// A secret is not printed.
+impl std::fmt::Debug for Fresh {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Fresh").finish_non_exhaustive()
+    }
+}
+
 /// Whether one more message of this kind may be mailed to all these addresses: 429 if the last one went out a moment ago,
 /// 400 if one of them is not on the operator's list, 429 if too many went out to anybody. Counts it.
 pub fn may_mail<'a>(cx: &Cx, account: &Account, purpose: Purpose, to: impl IntoIterator<Item = &'a str>) -> Result<()> {
     let gap = cx.app.policy.mail.max_frequency;
-    if let Some(seconds) = seconds_to_wait(purpose.slot().sent_at(account), gap, cx.now) {
+    let sent_at = purpose.slot().sent_at(account).filter(|_| purpose.keeps_gap());
+    if let Some(seconds) = seconds_to_wait(sent_at, gap, cx.now) {
         return Err(too_soon("over_email_send_rate_limit", seconds));
     }
     recipients::require_authorized(cx, to)?;
     limits::take_mail(cx)
 }
 
-/// Writes a mail with a new code; where the operator's hook writes it, only the code.
-pub async fn compose(cx: &Cx, account: &Account, letter: Letter<'_>) -> Result<Written> {
+/// A new secret for this letter, whoever carries it.
+pub fn fresh(cx: &Cx, letter: Letter<'_>, redirect_to: String) -> Fresh {
     let code = cx.entropy.digits(cx.app.policy.mail.otp_length);
     let hash = TokenHash::of(letter.to, &code).for_flow(letter.pkce);
-    let is_ours = !cx.app.hooks.is_on(HookKind::SendEmail);
-    let message = if is_ours { Some(write(cx, account, letter, &code, &hash).await?) } else { None };
-    Ok(Written { message, code, hash })
+    let link = letter.purpose.mail().and_then(|kind| link_of(cx, kind, &hash, &redirect_to));
+    Fresh { code, hash, link, redirect_to }
 }
 
-async fn write(cx: &Cx, account: &Account, letter: Letter<'_>, code: &str, hash: &TokenHash) -> Result<Message> {
+/// Writes a mail with a new code; where the operator's hook writes it, only the code.
+pub async fn compose(cx: &Cx, account: &Account, letter: Letter<'_>) -> Result<Written> {
+    let fresh = fresh(cx, letter, redirect_target(cx));
+    let is_ours = !cx.app.hooks.is_on(HookKind::SendEmail);
+    let message = if is_ours { Some(write(cx, account, letter, &fresh).await?) } else { None };
+    Ok(Written { message, code: fresh.code, hash: fresh.hash })
+}
+
+async fn write(cx: &Cx, account: &Account, letter: Letter<'_>, fresh: &Fresh) -> Result<Message> {
     let failed = || Error::internal(letter.purpose.sending_failed());
     let kind = letter.purpose.mail().ok_or_else(failed)?;
-    let redirect_to = redirect_target(cx);
-    let link = link_of(cx, kind, hash, &redirect_to);
     let variables = Variables {
         email: account.email.as_deref().unwrap_or_default(),
         data: Some(&account.user_metadata),
-        confirmation_url: link.as_deref(),
-        token: Some(code),
-        token_hash: Some(hash.as_str()),
-        redirect_to: Some(&redirect_to),
+        confirmation_url: fresh.link.as_deref(),
+        token: Some(&fresh.code),
+        token_hash: Some(fresh.hash.as_str()),
+        redirect_to: Some(&fresh.redirect_to),
         new_email: letter.new_email,
         sending_to: letter.new_email.map(|_| letter.to),
         ..Variables::default()
     };
     let rendered = cx.app.letters.render(kind, &variables, cx.now).await.map_err(|cause| failed().because(cause))?;
-    Ok(Message { code: Some(code.to_owned()), link, ..envelope(cx, kind, letter.to, rendered) })
+    Ok(Message { code: Some(fresh.code.clone()), link: fresh.link.clone(), ..envelope(cx, kind, letter.to, rendered) })
 }
 
 /// A mail of this kind as it travels, without code and link.

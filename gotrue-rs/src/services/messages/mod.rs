@@ -16,7 +16,7 @@ use gotrue_rules::domain::redirect::Asked;
 use gotrue_rules::domain::sign_up::Newcomer;
 use gotrue_rules::domain::user::{Account, Time};
 
-pub use self::letters::{Letter, Written, compose, envelope, keep, may_mail, send};
+pub use self::letters::{Fresh, Letter, Written, compose, envelope, fresh, keep, may_mail, send};
 pub use self::texts::{Outgoing, Reason, Text, Texted, deliver, require_right_by_sender, text};
 use super::pkce;
 use crate::app::Delivery;
@@ -36,11 +36,7 @@ pub async fn confirm_contact(
     match &newcomer.contact {
         Contact::Email(email) => {
             let letter = Letter { purpose: Purpose::SignUp, to: email.as_str(), pkce, new_email: None };
-            may_mail(cx, account, letter.purpose, [letter.to])?;
-            let written = compose(cx, account, letter).await?;
-            send(cx, account, letter.purpose, &[&written]).await?;
-            keep(cx, db, account, letter.purpose, &[&written]).await?;
-            store(cx, db, account, Secret::of(letter, &written.hash), Vec::new()).await?;
+            mail_newcomer(cx, db, account, letter, Vec::new()).await?;
         }
         Contact::Phone(phone) => {
             let wanted = Text { purpose: Purpose::Sms, to: phone.as_str(), channel: &newcomer.channel };
@@ -51,6 +47,21 @@ pub async fn confirm_contact(
         }
     }
     Ok(cx.now)
+}
+
+/// Mails an account that the caller's transaction makes: a mail that is refused leaves nothing of it.
+pub async fn mail_newcomer(
+    cx: &Cx,
+    db: &mut Connection,
+    account: &Account,
+    letter: Letter<'_>,
+    audit: Vec<AuditRow>,
+) -> Result<()> {
+    may_mail(cx, account, letter.purpose, [letter.to])?;
+    let written = compose(cx, account, letter).await?;
+    send(cx, account, letter.purpose, &[&written]).await?;
+    keep(cx, db, account, letter.purpose, &[&written]).await?;
+    store(cx, db, account, Secret::of(letter, &written.hash), audit).await
 }
 
 /// Mails an account that exists. Nothing is held while the mail is sent, and nothing is stored if it is not.
@@ -93,11 +104,16 @@ pub async fn ask_by_text(cx: &Cx, account: &Account, wanted: Text<'_>, audit: Ve
 /// A transaction within which an account is made and its message is sent. Where that means to wait for somebody it is one
 /// of few, so that others find a connection.
 pub async fn begin_with(cx: &Cx, contact: &Contact) -> Result<Connection> {
-    let waits = match contact {
-        Contact::Email(_) => !mails_are_rows(cx),
-        Contact::Phone(_) => !cx.app.hooks.is_in_database(HookKind::SendSms),
-    };
-    Ok(if waits { cx.begin_to_wait().await? } else { cx.begin().await? })
+    match contact {
+        Contact::Email(_) => begin_to_mail(cx).await,
+        Contact::Phone(_) if cx.app.hooks.is_in_database(HookKind::SendSms) => Ok(cx.begin().await?),
+        Contact::Phone(_) => Ok(cx.begin_to_wait().await?),
+    }
+}
+
+/// The same for an account that is mailed.
+pub async fn begin_to_mail(cx: &Cx) -> Result<Connection> {
+    Ok(if mails_are_rows(cx) { cx.begin().await? } else { cx.begin_to_wait().await? })
 }
 
 /// A transaction where sending a mail is a part of it, else statements that stand alone.
@@ -156,7 +172,7 @@ pub async fn store(
 ) -> Result<()> {
     let issued = Issued {
         user_id: account.id,
-        slot: secret.purpose.slot(),
+        purpose: secret.purpose,
         hash: secret.hash.as_str(),
         relates_to: secret.to,
         id: cx.entropy.uuid(),

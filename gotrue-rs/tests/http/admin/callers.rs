@@ -9,7 +9,7 @@ use serde_json::json;
 use super::{ANN, NOBODY, account, asked_by, read, update};
 
 fn admin_lines() -> Vec<Line> {
-    lines().into_iter().filter(|line| line.path.starts_with("/admin")).collect()
+    lines().into_iter().filter(|line| line.path.starts_with("/admin") || line.path == "/invite").collect()
 }
 
 #[tokio::test]

@@ -3,6 +3,8 @@
 mod callers;
 mod create;
 mod delete;
+mod invite;
+mod links;
 mod list;
 mod update;
 

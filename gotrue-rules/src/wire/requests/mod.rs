@@ -2,6 +2,7 @@
 
 mod admin_user;
 mod captcha;
+mod invitation;
 mod magic_link;
 mod otp;
 mod recover;
@@ -13,6 +14,7 @@ mod verify;
 
 pub use admin_user::{AdminDeletion, AdminUser};
 pub use captcha::Captcha;
+pub use invitation::{GenerateLink, Invitation};
 pub use magic_link::MagicLink;
 pub use otp::Otp;
 pub use recover::Recover;
