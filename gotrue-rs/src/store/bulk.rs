@@ -135,7 +135,12 @@ pub async fn attach(db: &mut Connection, table: Table, rows: Vec<Value>) -> Resu
 
 const TAKEN: Statement = Statement {
     name: "bulk.taken",
-    sql: "SELECT id, email, phone FROM users WHERE id = ANY($1) OR email = ANY($2) OR phone = ANY($3)",
+    sql: "SELECT id, email, phone FROM users WHERE id = ANY($1)
+          UNION
+          SELECT id, email, phone FROM users
+          WHERE instance_id = '00000000-0000-0000-0000-000000000000' AND lower(email) = ANY($2)
+          UNION
+          SELECT id, email, phone FROM users WHERE phone = ANY($3)",
 };
 
 /// Somebody who is there.

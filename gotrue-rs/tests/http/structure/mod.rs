@@ -2,6 +2,7 @@
 
 mod compatibility;
 mod layers;
+mod plans;
 mod round_trips;
 mod sizes;
 mod source;

@@ -1,0 +1,80 @@
+//! How the database finds what a statement asks for. With sequential scans forbidden a plan has one only where no index
+//! can help, and an index scan without a condition reads the whole index: either would grow with the number of accounts.
+
+use gotrue_rs::store;
+use gotrue_rs::testing::TestDatabase;
+use serde_json::Value;
+use sqlx::{AssertSqlSafe, Connection, PgConnection, Row};
+
+/// Statements that no request sends, and why they may.
+const MAY_READ_ALL: &[(&str, &str)] = &[
+    ("bulk.attach_identities", "an import: by the index where there are many accounts"),
+    ("bulk.attach_factors", "an import: by the index where there are many accounts"),
+    ("bulk.attach_passkeys", "an import: by the index where there are many accounts"),
+    ("bulk.count", "an export"),
+    ("outbox.next", "the worker: its index holds waiting mails alone"),
+    ("outbox.state", "figures for the operator: indexes of waiting and failed mails alone"),
+    ("outbox.troubles", "figures for the operator"),
+    ("outbox.inbox", "the development inbox: its index holds its mails alone"),
+    ("outbox.received", "the development inbox: its index holds its mails alone"),
+];
+
+#[tokio::test]
+async fn no_statement_of_a_request_reads_a_whole_table() {
+    let database = TestDatabase::migrated().await;
+    let options = database.admin_options().options([("search_path", "auth")]);
+    let mut connection = PgConnection::connect_with(&options).await.expect("the test server answers");
+    let set = "SET enable_seqscan = off; SET plan_cache_mode = force_generic_plan";
+    sqlx::raw_sql(AssertSqlSafe(set)).execute(&mut connection).await.expect("settings");
+    let mut complaints = Vec::new();
+    for statement in store::statements() {
+        let Some(plan) = plan(&mut connection, statement.sql).await else { continue };
+        let mut found = Vec::new();
+        whole_tables(&plan, &mut found);
+        let may = MAY_READ_ALL.iter().any(|(name, _)| *name == statement.name);
+        match (found.is_empty(), may) {
+            (false, false) => complaints.push(format!("{}: {}", statement.name, found.join(", "))),
+            (true, true) => {
+                complaints.push(format!("{} reads no whole table any more: take it off the list", statement.name))
+            }
+            _ => {}
+        }
+    }
+    assert!(complaints.is_empty(), "{}", complaints.join("\n"));
+}
+
+/// The plan for any values; none of what has no plan, such as `SAVEPOINT`.
+async fn plan(connection: &mut PgConnection, sql: &str) -> Option<Value> {
+    let word = sql.split_whitespace().next().unwrap_or_default();
+    if !["SELECT", "INSERT", "UPDATE", "DELETE", "WITH"].contains(&word) {
+        return None;
+    }
+    let values = (1..=60).rev().find(|n| sql.contains(&format!("${n}"))).unwrap_or(0);
+    let given = if values == 0 { String::new() } else { format!("({})", vec!["NULL"; values].join(", ")) };
+    let prepare = format!("PREPARE asked AS {sql}");
+    sqlx::raw_sql(AssertSqlSafe(prepare)).execute(&mut *connection).await.expect("the statement fits the schema");
+    let explain = format!("EXPLAIN (FORMAT JSON) EXECUTE asked {given}");
+    let row = sqlx::raw_sql(AssertSqlSafe(explain)).fetch_one(&mut *connection).await.expect("a plan");
+    sqlx::raw_sql(AssertSqlSafe("DEALLOCATE asked".to_owned())).execute(&mut *connection).await.expect("forgotten");
+    let text: String = row.try_get_unchecked(0).expect("a text");
+    serde_json::from_str(&text).ok()
+}
+
+fn whole_tables(node: &Value, found: &mut Vec<String>) {
+    match node {
+        Value::Array(nodes) => nodes.iter().for_each(|node| whole_tables(node, found)),
+        Value::Object(members) => {
+            let text = |name: &str| members.get(name).and_then(Value::as_str).unwrap_or_default();
+            let table = text("Relation Name");
+            match text("Node Type") {
+                "Seq Scan" => found.push(format!("all of {table}")),
+                kind @ ("Index Scan" | "Index Only Scan" | "Bitmap Index Scan") if text("Index Cond").is_empty() => {
+                    found.push(format!("{kind} of all of {} {table}", text("Index Name")));
+                }
+                _ => {}
+            }
+            members.values().for_each(|node| whole_tables(node, found));
+        }
+        _ => {}
+    }
+}
