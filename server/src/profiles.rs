@@ -11,6 +11,8 @@ pub fn serve(policy: &mut Policy, basalt: &Basalt) {
     policy.password.rehash_after_sign_in = true;
     policy.sign_up.contested_password_dropped = true;
     policy.limits.key = LimitKey::Peer { trusted_proxies: basalt.trusted_proxies.clone() };
+    policy.limits.explained = true;
+    policy.limits.targets = basalt.limits;
 }
 
 /// `gotrue`: as the reference was recorded, but for what its operator sets. Its defaults are the policy's own.

@@ -1,74 +1,24 @@
-//! Rate limits: a token bucket for each limited thing and key, and quotas of what is sent. Counts in memory, for this
+//! Limits: a token bucket for each counted thing and key, grants, and quotas of what is sent. Counts in memory, for this
 //! process; arithmetic over the moment given. Which route takes which limit stands in the route table, and what is
-//! answered to who asks too often is the guard's.
+//! answered to who asks too often in `services/limits`.
 
+mod counted;
+mod grants;
 mod keys;
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use aws_lc_rs::digest::{SHA256, digest};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
-use gotrue_rules::domain::policy::{Bucket, LimitsPolicy, Quota};
+use gotrue_rules::domain::policy::{Bucket, Quota};
 use gotrue_rules::domain::user::Time;
 
-pub use self::keys::{Request, key_of, peer_address};
-
-/// What is limited. Each counts for itself, also where two share a setting.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Limited {
-    /// `/verify`, GET and POST.
-    Verify,
-    /// `/token`, every known grant but `web3`.
-    Token,
-    /// `/token?grant_type=web3`.
-    Web3,
-    /// `/recover`.
-    Recover,
-    /// `/resend`.
-    Resend,
-    /// `/magiclink`.
-    MagicLink,
-    /// `/otp`.
-    Otp,
-    /// `PUT /user`.
-    User,
-    /// `/signup` with an address or number.
-    SignUp,
-    /// `/signup` without.
-    AnonymousUsers,
-    /// `/sso`.
-    Sso,
-    /// `/sso/saml/acs`.
-    SamlAssertion,
-    /// `/passkeys/authentication/options`.
-    Passkey,
-    /// `/oauth/clients/register`.
-    OAuthClientRegister,
-    /// A challenge of a factor.
-    FactorChallenge,
-    /// The verification of a factor.
-    FactorVerify,
-}
-
-impl Limited {
-    /// The setting that holds for it.
-    pub fn bucket(self, policy: &LimitsPolicy) -> Bucket {
-        match self {
-            Self::Verify => policy.verify,
-            Self::Token => policy.token_refresh,
-            Self::Web3 => policy.web3,
-            Self::Recover | Self::Resend | Self::MagicLink | Self::Otp | Self::User | Self::SignUp => policy.otp,
-            Self::AnonymousUsers => policy.anonymous_users,
-            Self::Sso => policy.sso,
-            Self::SamlAssertion => policy.saml_assertion,
-            Self::Passkey => policy.passkey,
-            Self::OAuthClientRegister => policy.oauth_client_register,
-            Self::FactorChallenge | Self::FactorVerify => policy.mfa_challenge_and_verify,
-        }
-    }
-}
+pub use self::counted::{Counted, Limited};
+use self::grants::Grants;
+pub use self::keys::{Request, key_of, network_of, peer_address};
 
 /// What is sent, and limited for all callers together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,16 +29,26 @@ pub enum Sent {
     Sms,
 }
 
-/// Most buckets kept at a time: about 20 MB.
+/// Too many; how long until one more is allowed, as far as can be told now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TooMany {
+    /// How long.
+    pub wait: Duration,
+}
+
+/// Most buckets kept at a time: about 25 MB.
 const MOST_BUCKETS: usize = 100_000;
 /// Keys longer than this are kept as a hash.
 const LONGEST_KEY: usize = 64;
+/// What is told where nothing will ever be allowed again.
+const NEVER: Duration = Duration::from_hours(24);
 
 /// The counters. Kept when the configuration is read again.
 #[derive(Debug)]
 pub struct Limits {
     started: Time,
-    buckets: Mutex<HashMap<(Limited, Box<str>), Level>>,
+    buckets: Mutex<HashMap<(Counted, Box<str>), Level>>,
+    grants: Mutex<Grants>,
     email: Mutex<Spent>,
     sms: Mutex<Spent>,
 }
@@ -96,6 +56,7 @@ pub struct Limits {
 /// How full a bucket is.
 #[derive(Debug, Clone, Copy)]
 struct Level {
+    bucket: Bucket,
     tokens: f64,
     at: Time,
     first: Time,
@@ -113,105 +74,143 @@ struct Spent {
 impl Limits {
     /// No request has come yet. The windows of quotas begin at `started`.
     pub fn new(started: Time) -> Self {
-        Self { started, buckets: Mutex::default(), email: Mutex::default(), sms: Mutex::default() }
+        let (email, sms) = Default::default();
+        Self { started, buckets: Mutex::default(), grants: Mutex::default(), email, sms }
     }
 
-    /// Takes one request of this key; false: it asks too often.
-    pub fn take(&self, what: Limited, key: &str, policy: &LimitsPolicy, now: Time) -> bool {
-        let bucket = what.bucket(policy);
+    /// Takes one of this key out of its bucket, if one is left.
+    pub fn take(&self, what: impl Into<Counted>, key: &str, bucket: Bucket, now: Time) -> Result<(), TooMany> {
         let mut buckets = lock(&self.buckets);
-        let key = (what, short(key));
-        if let Some(level) = buckets.get_mut(&key) {
-            if !is_forgotten(level, bucket, now) {
-                return level.take(per_second(bucket), bucket.burst, now);
-            }
-        } else if buckets.len() >= MOST_BUCKETS {
-            make_room(&mut buckets, policy, now);
+        let key = (what.into(), short(key));
+        if let Some(level) = buckets.get_mut(&key).filter(|level| !level.is_forgotten(now)) {
+            level.bucket = bucket;
+            return level.take(now);
         }
-        let mut level = Level::full(bucket.burst, now);
-        let allowed = level.take(per_second(bucket), bucket.burst, now);
+        if buckets.len() >= MOST_BUCKETS && !buckets.contains_key(&key) {
+            make_room(&mut buckets, now);
+        }
+        let mut level = Level::full(bucket, now);
+        let taken = level.take(now);
         buckets.insert(key, level);
-        allowed
+        taken
     }
 
-    /// Takes one message out of the quota; false: it is used up.
-    pub fn take_quota(&self, sent: Sent, quota: Quota, now: Time) -> bool {
+    /// Puts one back that should not have been counted.
+    pub fn give_back(&self, what: impl Into<Counted>, key: &str) {
+        if let Some(level) = lock(&self.buckets).get_mut(&(what.into(), short(key))) {
+            level.tokens = (level.tokens + 1.0).min(level.bucket.burst);
+        }
+    }
+
+    /// Gives somebody so many tries until then, whatever others do.
+    pub fn grant(&self, to: &str, tries: u8, until: Time, now: Time) {
+        lock(&self.grants).give(short(to), tries, until, now);
+    }
+
+    /// Uses up a try that was granted; false if there is none.
+    pub fn use_grant(&self, of: &str, now: Time) -> bool {
+        lock(&self.grants).take(&short(of), now)
+    }
+
+    /// Takes one message out of the quota, if one is left.
+    pub fn take_quota(&self, sent: Sent, quota: Quota, now: Time) -> Result<(), TooMany> {
         let mut used = match sent {
             Sent::Email => lock(&self.email),
             Sent::Sms => lock(&self.sms),
         };
         match quota {
-            Quota::Window { events, per } => {
-                let length = i64::try_from(per.as_nanos()).unwrap_or(i64::MAX).max(1);
-                let age = (now - self.started).num_nanoseconds().unwrap_or(i64::MAX);
-                let window = age.div_euclid(length);
-                if used.window.0 != window {
-                    used.window = (window, 0.0);
-                }
-                let allowed = used.window.1 + 1.0 <= events;
-                used.window.1 += f64::from(u8::from(allowed));
-                allowed
-            }
+            Quota::Window { events, per } => used.take_of_window(events, per, now - self.started),
             Quota::Bucket { size, every } => {
-                let rate = if every.is_zero() { f64::INFINITY } else { 1.0 / every.as_secs_f64() };
-                used.level.get_or_insert_with(|| Level::full(size, now)).take(rate, size, now)
+                let every = every.max(Duration::from_nanos(1));
+                let bucket = Bucket { events: 1.0, per: every, burst: size, forgotten_after: Duration::MAX };
+                used.level.get_or_insert_with(|| Level::full(bucket, now)).take(now)
             }
         }
     }
 
-    /// How many buckets are kept.
+    /// How many buckets and grants are kept.
     pub fn kept(&self) -> usize {
-        lock(&self.buckets).len()
+        lock(&self.buckets).len() + lock(&self.grants).kept()
+    }
+}
+
+impl Spent {
+    /// `age` is that of the process.
+    fn take_of_window(&mut self, events: f64, per: Duration, age: chrono::TimeDelta) -> Result<(), TooMany> {
+        let length = i64::try_from(per.as_nanos()).unwrap_or(i64::MAX).max(1);
+        let age = age.num_nanoseconds().unwrap_or(i64::MAX);
+        let window = age.div_euclid(length);
+        if self.window.0 != window {
+            self.window = (window, 0.0);
+        }
+        if self.window.1 + 1.0 <= events {
+            self.window.1 += 1.0;
+            return Ok(());
+        }
+        let left = u64::try_from(length - age.rem_euclid(length)).unwrap_or(u64::MAX);
+        Err(TooMany { wait: if events < 1.0 { NEVER } else { Duration::from_nanos(left) } })
     }
 }
 
 impl Level {
-    fn full(size: f64, now: Time) -> Self {
-        Self { tokens: size, at: now, first: now }
+    fn full(bucket: Bucket, now: Time) -> Self {
+        Self { bucket, tokens: bucket.burst, at: now, first: now }
+    }
+
+    fn per_second(&self) -> f64 {
+        self.bucket.events / self.bucket.per.as_secs_f64().max(1e-9)
     }
 
     /// What is there at `now`. A clock that goes back fills nothing and takes nothing away.
-    fn tokens_at(&self, per_second: f64, size: f64, now: Time) -> f64 {
+    fn tokens_at(&self, now: Time) -> f64 {
         let elapsed = (now - self.at).to_std().unwrap_or_default().as_secs_f64();
-        let gained = if elapsed > 0.0 { elapsed * per_second } else { 0.0 };
-        (self.tokens + gained).min(size)
+        let gained = if elapsed > 0.0 { elapsed * self.per_second() } else { 0.0 };
+        (self.tokens + gained).min(self.bucket.burst)
     }
 
-    fn take(&mut self, per_second: f64, size: f64, now: Time) -> bool {
-        self.tokens = self.tokens_at(per_second, size, now);
+    fn take(&mut self, now: Time) -> Result<(), TooMany> {
+        self.tokens = self.tokens_at(now);
         self.at = self.at.max(now);
-        let allowed = self.tokens >= 1.0;
-        self.tokens -= f64::from(u8::from(allowed));
-        allowed
+        if self.tokens >= 1.0 {
+            self.tokens -= 1.0;
+            return Ok(());
+        }
+        Err(TooMany { wait: self.refilled_in().min(self.forgotten_in(now)) })
     }
-}
 
-fn per_second(bucket: Bucket) -> f64 {
-    bucket.events / bucket.per.as_secs_f64().max(1e-9)
-}
+    /// Until one is there again.
+    fn refilled_in(&self) -> Duration {
+        if self.bucket.burst < 1.0 {
+            return NEVER;
+        }
+        Duration::try_from_secs_f64((1.0 - self.tokens) / self.per_second()).unwrap_or(NEVER).min(NEVER)
+    }
 
-fn is_forgotten(level: &Level, bucket: Bucket, now: Time) -> bool {
-    (now - level.first).to_std().is_ok_and(|age| age >= bucket.forgotten_after)
+    /// Until it is full again, because its key is forgotten.
+    fn forgotten_in(&self, now: Time) -> Duration {
+        self.bucket.forgotten_after.saturating_sub((now - self.first).to_std().unwrap_or_default())
+    }
+
+    fn is_forgotten(&self, now: Time) -> bool {
+        (now - self.first).to_std().is_ok_and(|age| age >= self.bucket.forgotten_after)
+    }
 }
 
 /// Drops what is forgotten; else the eighth of the buckets that are fullest, so that who is refused stays refused
 /// however many other keys turn up.
-fn make_room(buckets: &mut HashMap<(Limited, Box<str>), Level>, policy: &LimitsPolicy, now: Time) {
-    buckets.retain(|(what, _), level| !is_forgotten(level, what.bucket(policy), now));
+fn make_room(buckets: &mut HashMap<(Counted, Box<str>), Level>, now: Time) {
+    buckets.retain(|_, level| !level.is_forgotten(now));
     if buckets.len() < MOST_BUCKETS {
         return;
     }
-    let missing = |what: Limited, level: &Level| {
-        let bucket = what.bucket(policy);
-        bucket.burst - level.tokens_at(per_second(bucket), bucket.burst, now)
-    };
-    let mut all: Vec<f64> = buckets.iter().map(|((what, _), level)| missing(*what, level)).collect();
+    let missing = |level: &Level| level.bucket.burst - level.tokens_at(now);
+    let mut all: Vec<f64> = buckets.values().map(missing).collect();
     let eighth = all.len() / 8;
     let (_, most, _) = all.select_nth_unstable_by(eighth, f64::total_cmp);
     let most = *most;
     let mut left = eighth + 1;
-    buckets.retain(|(what, _), level| {
-        let goes = left > 0 && missing(*what, level) <= most;
+    buckets.retain(|_, level| {
+        let goes = left > 0 && missing(level) <= most;
         left -= usize::from(goes);
         !goes
     });

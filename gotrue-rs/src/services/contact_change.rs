@@ -2,7 +2,7 @@
 //! old one. `PUT /user` asks, `/verify` redeems; where nothing has to be confirmed, `PUT /user` does both.
 
 use gotrue_rules::domain::audit::{Action, Entry};
-use gotrue_rules::domain::contact::{Channel, Email, Phone};
+use gotrue_rules::domain::contact::{Channel, Contact, Email, Phone};
 use gotrue_rules::domain::contact_change::{Confirmation, applied};
 use gotrue_rules::domain::error::{Error, Result};
 use gotrue_rules::domain::identity::with_providers;
@@ -16,7 +16,7 @@ use gotrue_rules::wire::requests::CodeChallenge;
 use serde_json::Value;
 
 use super::messages::{self, Letter, Secret, Text, Texted, Written};
-use super::{audit, pkce};
+use super::{audit, limits, pkce};
 use crate::cx::Cx;
 use crate::store::audit::AuditRow;
 use crate::store::contact_changes::{self, Applied, EmailChange};
@@ -127,6 +127,7 @@ pub struct AskedEmail<'a> {
 
 /// Asks the new address, and the old one where both must confirm. One message in two mails: one gap, one quota.
 pub async fn ask_email<'a>(cx: &Cx, account: &Account, new: &'a Email, pkce: bool) -> Result<AskedEmail<'a>> {
+    limits::member_asks(cx, &Contact::Email(new.clone()))?;
     let current = also_confirms(account, &cx.app.policy);
     messages::may_mail(cx, account, Purpose::EmailChange, [Some(new.as_str()), current].into_iter().flatten())?;
     let letter = Letter { purpose: Purpose::EmailChange, to: new.as_str(), pkce, new_email: Some(new.as_str()) };
@@ -186,6 +187,7 @@ pub struct AskedPhone<'a> {
 
 /// Asks the new number.
 pub async fn ask_phone<'a>(cx: &Cx, account: &Account, new: &'a Phone, channel: &Channel) -> Result<AskedPhone<'a>> {
+    limits::member_asks(cx, &Contact::Phone(new.clone()))?;
     let text = Text { purpose: Purpose::PhoneChange, to: new.as_str(), channel };
     let pending = Account { phone_change: new.as_str().to_owned(), ..account.clone() };
     Ok(AskedPhone { new, texted: messages::text(cx, &pending, text).await? })

@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 
 use super::messages::{Letter, Text, ask, ask_by_text};
 use super::sign_up::{SignedUp, without_password};
-use super::{audit, pkce};
+use super::{audit, limits, pkce};
 use crate::cx::Cx;
 use crate::store::{self, OrRefuse, users};
 
@@ -40,9 +40,11 @@ async fn signed_up(cx: &Cx, newcomer: SignUp) -> Result<Option<Account>> {
 /// Mails a link and a code. `known` is the account, if it has been looked up already.
 pub async fn mail_link(cx: &Cx, request: MagicLink, known: Option<Account>) -> Result<()> {
     let email = magic_link_recipient(&request)?;
+    let contact = Contact::Email(email.clone());
+    limits::anyone_asks(cx, &contact)?;
     let known = match known {
         Some(known) => Some(known),
-        None => find(cx, &Contact::Email(email.clone())).await.or_refuse(FINDING)?,
+        None => find(cx, &contact).await.or_refuse(FINDING)?,
     };
     let challenge = Challenge::new(&request.pkce.challenge, &request.pkce.method)?;
     let newcomer = SignUp { email: request.email, data: request.data, pkce: request.pkce, ..SignUp::default() };
@@ -80,9 +82,11 @@ pub struct Caller {
 /// already.
 pub async fn text_code(cx: &Cx, caller: Caller, known: Option<Account>) -> Result<Option<String>> {
     let (phone, channel) = text_recipient(&caller.phone, &caller.channel, &cx.app.policy)?;
+    let contact = Contact::Phone(phone.clone());
+    limits::anyone_asks(cx, &contact)?;
     let known = match known {
         Some(known) => Some(known),
-        None => find(cx, &Contact::Phone(phone.clone())).await.or_refuse(FINDING)?,
+        None => find(cx, &contact).await.or_refuse(FINDING)?,
     };
     let newcomer = SignUp { phone: caller.phone, channel: caller.channel, data: caller.data, ..SignUp::default() };
     let account = match known.filter(Account::is_phone_confirmed) {

@@ -4,6 +4,7 @@ use std::net::IpAddr;
 
 use gotrue_rules::domain::session::Session;
 use gotrue_rules::domain::user::{Account, Time};
+use ipnet::IpNet;
 use sqlx::types::ipnetwork::IpNetwork;
 use uuid::Uuid;
 
@@ -114,6 +115,19 @@ pub async fn of_account(db: &mut Connection, user_id: Uuid) -> Result<Vec<Sessio
     Ok(rows.into_iter().filter_map(|row| row.0).collect())
 }
 
+const IS_ANY_FROM: Statement = Statement {
+    name: "sessions.is_any_from",
+    sql: "SELECT EXISTS (SELECT FROM sessions WHERE user_id = $1 AND ip <<= $2::inet)",
+};
+
+/// Whether the account has a session that was last used from an address in that network.
+pub async fn is_any_from(db: &mut Connection, user_id: Uuid, network: IpNet) -> Result<bool> {
+    let network = IpNetwork::new(network.addr(), network.prefix_len());
+    let Ok(network) = network else { return Ok(false) };
+    let (found,): (bool,) = db.one(&IS_ANY_FROM, args![user_id, network]).await?;
+    Ok(found)
+}
+
 /// Which sessions of an account to end.
 #[derive(Debug, Clone, Copy)]
 pub enum Ending {
@@ -153,4 +167,4 @@ pub async fn delete(db: &mut Connection, user_id: Uuid, ending: Ending, audit: V
 }
 
 /// Every statement of this table.
-pub const ALL: &[&Statement] = &[&OPEN, &OF_ACCOUNT, &DELETE];
+pub const ALL: &[&Statement] = &[&OPEN, &OF_ACCOUNT, &IS_ANY_FROM, &DELETE];

@@ -7,7 +7,7 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::extract::ConnectInfo;
 use chrono::{DateTime, TimeDelta, TimeZone, Utc};
-use gotrue_rules::domain::policy::{LimitKey, PasswordHash, Policy};
+use gotrue_rules::domain::policy::{LimitKey, PasswordHash, Policy, TargetLimits};
 use gotrue_rules::domain::secret::Secret;
 use http::{Method, Request};
 use http_body_util::{BodyExt, Collected};
@@ -171,6 +171,8 @@ impl WorldBuilder {
             policy.password.rehash_after_sign_in = true;
             policy.sign_up.contested_password_dropped = true;
             policy.limits.key = LimitKey::Peer { trusted_proxies: Vec::new() };
+            policy.limits.explained = true;
+            policy.limits.targets = TargetLimits::usual();
         })
     }
 

@@ -28,6 +28,17 @@ impl Email {
         address.chars().map(lower).collect()
     }
 
+    /// The mailbox behind the address, as far as can be told: without what stands after a `+`, and without dots where
+    /// Google ignores them. Limits count by it; it is never stored and looks nothing up.
+    pub fn mailbox(&self) -> String {
+        let (local, domain) = self.0.split_once('@').unwrap_or((&self.0, ""));
+        let bare = local.split('+').next().filter(|bare| !bare.is_empty()).unwrap_or(local);
+        match domain {
+            "gmail.com" | "googlemail.com" => format!("{}@gmail.com", bare.replace('.', "")),
+            _ => format!("{bare}@{domain}"),
+        }
+    }
+
     /// The address.
     pub fn as_str(&self) -> &str {
         &self.0

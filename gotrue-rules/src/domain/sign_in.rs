@@ -32,6 +32,13 @@ impl By {
         }
     }
 
+    /// The address or the digits.
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::Email(named) | Self::Phone(named) => named,
+        }
+    }
+
     /// The provider, as the audit log names it.
     pub fn provider(&self) -> &'static str {
         match self {

@@ -2,6 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 
+use gotrue_rules::domain::policy::{Bucket, TargetLimits};
 use ipnet::IpNet;
 
 use super::Problem;
@@ -20,11 +21,16 @@ pub struct Basalt {
     pub log_format: LogFormat,
     /// `trusted_proxies`: networks whose `X-Forwarded-For` is believed.
     pub trusted_proxies: Vec<IpNet>,
+    /// `[basalt.rate_limit]`: limits by account, address and number.
+    pub limits: TargetLimits,
     /// `[basalt.shop] owner`: who gets a mail about each submission.
     pub shop_owner: Option<String>,
     /// `[basalt.inbox] token`: opens the development inbox to callers from elsewhere.
     pub inbox_token: Option<String>,
 }
+
+/// More than this an hour is no limit.
+const MOST_AN_HOUR: u32 = 1_000_000;
 
 /// How a log line is written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -61,6 +67,16 @@ impl Basalt {
                 Err(_) => refuse("basalt.trusted_proxies", "must be addresses or networks, such as [\"10.0.0.0/8\"]"),
             }
         }
+        let limits = target_limits(|name| {
+            let count = text(&format!("basalt.rate_limit.{name}"))?.parse().ok().filter(|count| *count <= MOST_AN_HOUR);
+            if count.is_none() {
+                refuse(
+                    &format!("basalt.rate_limit.{name}"),
+                    "must be how many an hour, 0 for no limit, at most 1000000",
+                );
+            }
+            count
+        });
         let shop_owner = text("basalt.shop.owner");
         if shop_owner.as_ref().is_some_and(|owner| !owner.contains('@')) {
             refuse("basalt.shop.owner", "must be an e-mail address, such as \"owner@example.com\"");
@@ -73,8 +89,24 @@ impl Basalt {
             log_level: text("basalt.log_level"),
             log_format,
             trusted_proxies,
+            limits,
             shop_owner,
             inbox_token: text("basalt.inbox.token"),
         }
+    }
+}
+
+/// The usual limits, or as many an hour as `said` of a name says; none for 0.
+fn target_limits(mut said: impl FnMut(&str) -> Option<u32>) -> TargetLimits {
+    let mut limit = |name, usual: Option<Bucket>| match said(name) {
+        None => usual,
+        Some(0) => None,
+        Some(count) => Some(Bucket::of_target(count.into())),
+    };
+    let usual = TargetLimits::usual();
+    TargetLimits {
+        wrong_passwords: limit("wrong_passwords", usual.wrong_passwords),
+        wrong_codes: limit("wrong_codes", usual.wrong_codes),
+        messages: limit("messages", usual.messages),
     }
 }

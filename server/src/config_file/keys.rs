@@ -223,6 +223,9 @@ pub const KEYS: &[Key] = &[
     read("basalt.log_level", Text),
     read("basalt.log_format", Choice(&["text", "json"])),
     read("basalt.trusted_proxies", List),
+    read("basalt.rate_limit.wrong_passwords", Count),
+    read("basalt.rate_limit.wrong_codes", Count),
+    read("basalt.rate_limit.messages", Count),
     read("basalt.shop.owner", Text),
     read("basalt.inbox.token", Text),
 ];

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use gotrue_rules::domain::policy::{Bucket, TargetLimits};
 use proptest::prelude::*;
 
 use super::{ConfigFile, Facts, Settings};
@@ -117,8 +118,19 @@ fn what_would_be_dangerous_to_leave_aside_is_refused() {
     assert!(read("[api]\nport = 70000").is_err());
     assert!(read("[basalt]\nhost = \"everywhere\"").is_err());
     assert!(read("[basalt]\ntrusted_proxies = [\"10.0.0.0/99\"]").is_err());
+    assert!(read("[basalt.rate_limit]\nmessages = 1000001").is_err());
     assert!(read("auth = 5").is_err());
     assert!(read("[[auth.email]]\n").is_err());
+}
+
+#[test]
+fn limits_by_account_and_address_are_as_many_an_hour_as_the_file_says() {
+    let limits = |text: &str| read(text).expect("no problem").basalt.limits;
+    assert_eq!(limits(""), TargetLimits::usual());
+    let set = limits("[basalt.rate_limit]\nwrong_passwords = 6\nmessages = 0\n");
+    let expected =
+        TargetLimits { wrong_passwords: Some(Bucket::of_target(6.0)), messages: None, ..TargetLimits::usual() };
+    assert_eq!(set, expected);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! `POST /recover`: the way to a new password, by mail. Whether the address is known is not told.
 
 use gotrue_rules::domain::audit::{Action, Entry};
-use gotrue_rules::domain::contact::Email;
+use gotrue_rules::domain::contact::{Contact, Email};
 use gotrue_rules::domain::error::{Error, Result};
 use gotrue_rules::domain::pkce::{Challenge, check_pair};
 use gotrue_rules::domain::purpose::Purpose;
@@ -11,7 +11,7 @@ use gotrue_rules::wire::requests::Recover;
 use crate::cx::Cx;
 use crate::http::reply::Reply;
 use crate::services::messages::{Letter, ask};
-use crate::services::{audit, pkce};
+use crate::services::{audit, limits, pkce};
 use crate::store::{OrRefuse, users};
 
 /// Mails a link and a code to the account of that address, if there is one.
@@ -26,6 +26,7 @@ pub async fn handle(cx: Cx) -> Result<Reply> {
     let email = Email::parse(&request.email)?;
     check_pair(&request.pkce.challenge, &request.pkce.method)?;
     let challenge = Challenge::new(&request.pkce.challenge, &request.pkce.method)?;
+    limits::anyone_asks(&cx, &Contact::Email(email.clone()))?;
     let found = users::by_email(&mut cx.db(), email.as_str(), &cx.audience()).await;
     let Some(account) = found.or_refuse("Unable to process request")? else {
         return Ok(Reply::json(&SentJson::default()));

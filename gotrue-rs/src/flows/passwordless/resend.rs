@@ -14,7 +14,7 @@ use crate::cx::Cx;
 use crate::http::reply::Reply;
 use crate::services::contact_change::{Change, ask_again};
 use crate::services::messages::{Letter, Text, ask_by_text, ask_in_flow};
-use crate::services::{audit, passwordless};
+use crate::services::{audit, limits, passwordless};
 use crate::store::OrRefuse;
 
 /// Sends it, if it is awaited.
@@ -25,6 +25,7 @@ pub async fn handle(cx: Cx) -> Result<Reply> {
         Again::SignUp | Again::EmailChange => Challenge::new(&request.pkce.challenge, &request.pkce.method)?,
         Again::Sms | Again::PhoneChange => None,
     };
+    limits::anyone_asks(&cx, &contact)?;
     let found = passwordless::find(&cx, &contact).await.or_refuse("Unable to process request")?;
     let Some(account) = found.filter(|account| again.is_awaited(account)) else {
         return Ok(Reply::json(&SentJson::default()));

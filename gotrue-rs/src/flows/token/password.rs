@@ -12,7 +12,7 @@ use crate::cx::Cx;
 use crate::http::reply::Reply;
 use crate::services::sessions::Extras;
 use crate::services::sessions::open::{Proof, open_if_unchanged};
-use crate::services::{hooks, passwords};
+use crate::services::{hooks, limits, passwords};
 use crate::store::{OrRefuse, accounts, users};
 
 /// Who has the password gets a session. A hash that changes while it is compared is compared anew, once: either the
@@ -31,11 +31,15 @@ pub async fn answer(cx: &Cx) -> Result<Reply> {
 /// One attempt; none if the stored hash has changed meanwhile.
 async fn attempt(cx: &Cx, request: &PasswordGrant, by: &By) -> Result<Option<Reply>> {
     let account = look_up(cx, by).await?;
+    let guess = limits::at_password(cx, account.as_ref().map(|account| account.id), by.as_str()).await?;
     let Some(account) = account.filter(Account::has_password) else {
         return Err(passwords::refuse_unknown(cx, &request.password).await);
     };
     let stored = hash_to_compare(Some(&account), cx.now)?;
     let is_right = passwords::is_right(cx, &request.password, &account).await?;
+    if is_right {
+        guess.was_right(cx);
+    }
     let weak = if is_right { passwords::remark(cx, &request.password).await } else { None };
     hooks::password_verification(cx, account.id, is_right).await?;
     if !is_right {

@@ -15,7 +15,7 @@ use gotrue_rules::wire::user::UserJson;
 use crate::cx::{Caller, Cx};
 use crate::http::reply::Reply;
 use crate::services::messages::require_right_by_sender;
-use crate::services::{audit, contact_change, notices, passwords};
+use crate::services::{audit, contact_change, limits, notices, passwords};
 use crate::store::audit::AuditRow;
 use crate::store::{Connection, OrRefuse, accounts, audit as audit_log, one_time_tokens, users};
 
@@ -67,10 +67,12 @@ async fn new_password(cx: &Cx, caller: &Caller, request: &UserUpdate) -> Result<
     if demand(&request.nonce, session, &cx.app.policy.security, cx.now)? == Demand::Needed {
         use_up_nonce(cx, account, &request.nonce).await?;
     }
-    if let Some(current) = current_password(request, account, session, &cx.app.policy.security)?
-        && !passwords::is_right(cx, current, account).await?
-    {
-        return Err(current_password_wrong());
+    if let Some(current) = current_password(request, account, session, &cx.app.policy.security)? {
+        let guess = limits::at_password(cx, Some(account.id), "").await?;
+        if !passwords::is_right(cx, current, account).await? {
+            return Err(current_password_wrong());
+        }
+        guess.was_right(cx);
     }
     if passwords::is_right(cx, password, account).await? {
         return Err(same_password());
@@ -80,12 +82,14 @@ async fn new_password(cx: &Cx, caller: &Caller, request: &UserUpdate) -> Result<
 
 /// A right code is used up whatever follows; of two requests at once, one has it.
 async fn use_up_nonce(cx: &Cx, account: &Account, nonce: &str) -> Result<()> {
+    let guess = limits::at_code(cx, &account.id.to_string())?;
     match check_nonce(nonce, account, &cx.app.policy, cx.now)? {
         NonceCheck::Good => {}
         NonceCheck::AskTwilio => {
             require_right_by_sender(cx, account.phone.as_deref().unwrap_or_default(), nonce).await?;
         }
     }
+    guess.was_right(cx);
     let stored = &account.reauthentication_token;
     let used = one_time_tokens::use_up_reauthentication(&mut cx.db(), account.id, stored, cx.now).await;
     if used.or_refuse("Error during nonce verification")? { Ok(()) } else { Err(invalid_nonce()) }

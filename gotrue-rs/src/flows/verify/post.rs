@@ -11,10 +11,10 @@ use gotrue_rules::wire::verify::HalfJson;
 use crate::cx::Cx;
 use crate::http::reply::Reply;
 use crate::services::messages::require_right_by_sender;
-use crate::services::notices;
 use crate::services::sessions::open::{Proof, open};
 use crate::services::sessions::{self, Extras};
 use crate::services::verification::{Good, Redeemed, prepare, redeem};
+use crate::services::{limits, notices};
 use crate::store::{OrRefuse, one_time_tokens, users};
 
 /// Takes a code or hash for a session.
@@ -22,7 +22,12 @@ pub async fn handle(cx: Cx) -> Result<Reply> {
     let request = Request::of_body(&Verify::decode(&cx.bytes().await?)?)?;
     let good = match &request.presented {
         Presented::Link(hash) => super::by_link(&cx, request.kind, hash).await?,
-        Presented::Code(code) => by_code(&cx, &request, code).await?,
+        Presented::Code(code) => {
+            let guess = limits::at_code(&cx, code.contact.as_str())?;
+            let good = by_code(&cx, &request, code).await?;
+            guess.was_right(&cx);
+            good
+        }
     };
     let mut db = sessions::begin(&cx).await?;
     let Redeemed::Done(account) = redeem(&cx, &mut db, &good).await? else {

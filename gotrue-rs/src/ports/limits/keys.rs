@@ -1,10 +1,10 @@
 //! By what requests are counted: the header the operator named, or the peer's address, in one form only.
 
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::{IpAddr, SocketAddr};
 
 use gotrue_rules::domain::policy::LimitKey;
 use http::HeaderMap;
-use ipnet::IpNet;
+use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 
 /// What a request shows of who sent it.
 #[derive(Debug, Clone, Copy)]
@@ -41,7 +41,14 @@ fn first_part<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
 }
 
 fn peer(request: Request<'_>, trusted: &[IpNet]) -> String {
-    peer_address(request.headers, request.peer, trusted).map_or_else(|| "unknown".to_owned(), canonical)
+    let address = peer_address(request.headers, request.peer, trusted);
+    address.map_or_else(
+        || "unknown".to_owned(),
+        |address| match network_of(address) {
+            IpNet::V4(net) => net.addr().to_string(),
+            IpNet::V6(net) => net.to_string(),
+        },
+    )
 }
 
 /// The peer; behind trusted proxies the last address of `X-Forwarded-For` that none of them has.
@@ -52,19 +59,22 @@ pub fn peer_address(headers: &HeaderMap, peer: Option<IpAddr>, trusted: &[IpNet]
     let mut parts: Vec<&str> = forwarded.flat_map(|value| value.split(',')).map(str::trim).collect();
     while is_trusted(address) {
         // What a proxy wrote that is no address ends the chain: the proxy itself is counted.
-        let Some(before) = parts.pop().and_then(|part| part.parse::<IpAddr>().ok()) else { break };
+        let Some(before) = parts.pop().and_then(hop) else { break };
         address = before.to_canonical();
     }
     Some(address)
 }
 
-/// IPv6 by its first 64 bits: that many belong to one customer.
-fn canonical(address: IpAddr) -> String {
-    match address {
-        IpAddr::V4(address) => address.to_string(),
-        IpAddr::V6(address) => {
-            let [a, b, c, d, ..] = address.segments();
-            format!("{}/64", Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0))
-        }
+/// What one customer has: an IPv4 address, or the first 64 bits of an IPv6 address.
+pub fn network_of(address: IpAddr) -> IpNet {
+    match address.to_canonical() {
+        IpAddr::V4(address) => Ipv4Net::from(address).into(),
+        IpAddr::V6(address) => Ipv6Net::new_assert(address, 64).trunc().into(),
     }
+}
+
+/// An address as a proxy writes it: with or without a port, IPv6 then in brackets.
+fn hop(text: &str) -> Option<IpAddr> {
+    let bare = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(text);
+    bare.parse().ok().or_else(|| text.parse::<SocketAddr>().ok().map(|socket| socket.ip()))
 }

@@ -11,7 +11,7 @@ use gotrue_rules::domain::user::Account;
 use gotrue_rules::wire::hook::EmailData;
 
 use super::recipients::{self, Unreadable};
-use super::{redirect_target, too_soon};
+use super::redirect_target;
 use crate::app::Delivery;
 use crate::cx::Cx;
 use crate::journal::Step;
@@ -69,7 +69,7 @@ pub fn may_mail<'a>(cx: &Cx, account: &Account, purpose: Purpose, to: impl IntoI
     let gap = cx.app.policy.mail.max_frequency;
     let sent_at = purpose.slot().sent_at(account).filter(|_| purpose.keeps_gap());
     if let Some(seconds) = seconds_to_wait(sent_at, gap, cx.now) {
-        return Err(too_soon("over_email_send_rate_limit", seconds));
+        return Err(limits::too_soon(cx, "over_email_send_rate_limit", seconds));
     }
     recipients::require_authorized(cx, to)?;
     limits::take_mail(cx)

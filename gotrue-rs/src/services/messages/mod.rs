@@ -7,7 +7,7 @@ pub mod recipients;
 mod texts;
 
 use gotrue_rules::domain::contact::Contact;
-use gotrue_rules::domain::error::{Error, Result};
+use gotrue_rules::domain::error::Result;
 use gotrue_rules::domain::one_time_token::TokenHash;
 use gotrue_rules::domain::pkce::Challenge;
 use gotrue_rules::domain::policy::HookKind;
@@ -146,10 +146,6 @@ impl<'a> Secret<'a> {
     fn of(letter: Letter<'a>, hash: &'a TokenHash) -> Self {
         Self { purpose: letter.purpose, to: letter.to, hash }
     }
-}
-
-fn too_soon(code: &'static str, seconds: i64) -> Error {
-    Error::too_many(code, format!("For security purposes, you can only request this after {seconds} seconds."))
 }
 
 /// Where the browser is sent in the end.

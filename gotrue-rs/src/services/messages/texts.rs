@@ -10,7 +10,6 @@ use gotrue_rules::domain::user::Account;
 use gotrue_rules::domain::verification::bad_code;
 use gotrue_rules::wire::hook::Sms;
 
-use super::too_soon;
 use crate::cx::Cx;
 use crate::journal::Step;
 use crate::ports::sms::{SmsError, TEST_MESSAGE_ID, TextMessage};
@@ -52,7 +51,7 @@ impl Texted {
 pub async fn text(cx: &Cx, account: &Account, text: Text<'_>) -> Result<Texted> {
     let policy = &cx.app.policy.sms;
     if let Some(seconds) = seconds_to_wait(text.purpose.slot().sent_at(account), policy.max_frequency, cx.now) {
-        return Err(too_soon("over_sms_send_rate_limit", seconds));
+        return Err(limits::too_soon(cx, "over_sms_send_rate_limit", seconds));
     }
     // A number of the operator's test list gets its fixed code, and nothing is sent or counted. An empty one is none.
     if let Some(code) = policy.test_code(text.to, cx.now).filter(|code| !code.is_empty()) {

@@ -33,6 +33,10 @@ pub struct LimitsPolicy {
     pub saml_assertion: Bucket,
     /// Each of factor challenge and factor verification. Default 15 a minute, burst 30.
     pub mfa_challenge_and_verify: Bucket,
+    /// Limits by whom a request is about, whoever sends it. Default: none.
+    pub targets: TargetLimits,
+    /// A refusal names its limit and says, in words and by `Retry-After`, how long to wait. Default false.
+    pub explained: bool,
 }
 
 impl Default for LimitsPolicy {
@@ -51,6 +55,30 @@ impl Default for LimitsPolicy {
             anonymous_users: Bucket::in_an_hour(30.0),
             saml_assertion: Bucket::in_five_minutes(15.0),
             mfa_challenge_and_verify: Bucket::in_a_minute(15.0),
+            targets: TargetLimits::default(),
+            explained: false,
+        }
+    }
+}
+
+/// Limits by whom a request is about, whoever sends it: they slow down who guesses from many networks.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct TargetLimits {
+    /// Wrong passwords for one account.
+    pub wrong_passwords: Option<Bucket>,
+    /// Wrong codes for one address, number or account.
+    pub wrong_codes: Option<Bucket>,
+    /// Messages asked for one address or number.
+    pub messages: Option<Bucket>,
+}
+
+impl TargetLimits {
+    /// Thirty wrong passwords, thirty wrong codes and twelve messages an hour.
+    pub fn usual() -> Self {
+        Self {
+            wrong_passwords: Some(Bucket::of_target(30.0)),
+            wrong_codes: Some(Bucket::of_target(30.0)),
+            messages: Some(Bucket::of_target(12.0)),
         }
     }
 }
@@ -97,6 +125,18 @@ impl Bucket {
     pub fn in_an_hour(events: f64) -> Self {
         let hour = Duration::from_hours(1);
         Self { events, per: hour, burst: events.trunc(), forgotten_after: hour }
+    }
+
+    /// So many an hour, as many at once. Never forgotten before it is full again.
+    pub fn of_target(events: f64) -> Self {
+        Self { forgotten_after: Duration::from_hours(24), ..Self::in_an_hour(events) }
+    }
+
+    /// A third of it, at least one at once: what one network may take of a target's. Two networks alone cannot use a
+    /// target's up.
+    #[must_use]
+    pub fn share_of_a_network(self) -> Self {
+        Self { events: self.events / 3.0, burst: (self.burst / 3.0).floor().max(1.0), ..self }
     }
 
     /// So many a minute, 30 at once, forgotten after a minute.

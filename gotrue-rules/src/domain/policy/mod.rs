@@ -18,7 +18,7 @@ pub use accounts::{BloomFilter, HibpPolicy, PasswordHash, PasswordPolicy, Refres
 pub use external::{ExternalPolicy, ExternalProvider, PROVIDERS};
 pub use factors::{MfaPolicy, PasskeyPolicy, PhoneFactorPolicy, RelyingParty, WebAuthnPolicy};
 pub use hooks::{Hook, HookKind, HookTarget, HooksPolicy};
-pub use limits::{Bucket, LimitKey, LimitsPolicy, Quota};
+pub use limits::{Bucket, LimitKey, LimitsPolicy, Quota, TargetLimits};
 pub use mail::{AddressCheck, LinkPaths, MailKind, MailPolicy, TemplateFetch};
 pub use oauth::{CustomOAuthPolicy, OAuthServerPolicy, SamlPolicy, Web3ChainPolicy, Web3Policy};
 pub use operation::{ExperimentalPolicy, IndexWorkerPolicy, OperationPolicy};
