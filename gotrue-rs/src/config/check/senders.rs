@@ -87,7 +87,7 @@ pub fn templates(draft: &mut Draft) {
                 if let Err(error) = template.execute_to_string(&gotmpl::tmap! { "Code" => "123456" }) {
                     draft.warn(
                         name,
-                        format!("{text:?} cannot be filled in ({error}), only .Code; no message can be sent"),
+                        format!("{text:?} cannot be filled in ({error}): there is only .Code; no message can be sent"),
                     );
                 }
             }

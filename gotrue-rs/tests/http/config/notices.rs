@@ -118,3 +118,24 @@ fn an_unknown_level_and_an_unserved_exporter_are_told() {
             .starts_with("GOTRUE_METRICS_EXPORTER: only `prometheus` is served")
     );
 }
+
+#[test]
+fn texts_that_name_what_there_is_not_are_told_with_their_setting() {
+    let bad = "{{ .Token }} is your code";
+    let said = |name: &str| {
+        format!(
+            "{name}: \"{bad}\" cannot be filled in (map has no entry for key: Token): there is only .Code; no message can be sent"
+        )
+    };
+    let sms = ("GOTRUE_SMS_TEMPLATE", bad);
+    assert!(warnings(&[sms]).is_empty(), "nobody sends it");
+    let complete = [
+        ("GOTRUE_SMS_PROVIDER", "vonage"),
+        ("GOTRUE_SMS_VONAGE_API_KEY", "k"),
+        ("GOTRUE_SMS_VONAGE_API_SECRET", "s"),
+        ("GOTRUE_SMS_VONAGE_FROM", "Shop"),
+    ];
+    assert_eq!(warnings(&[&complete[..], &[sms]].concat()), [said(sms.0)]);
+    let phone = ("GOTRUE_MFA_PHONE_TEMPLATE", bad);
+    assert_eq!(warnings(&[phone, ("GOTRUE_MFA_PHONE_VERIFY_ENABLED", "true")]), [said(phone.0)]);
+}
