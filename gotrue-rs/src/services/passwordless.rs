@@ -28,13 +28,13 @@ pub async fn find(cx: &Cx, contact: &Contact) -> store::Result<Option<Account>> 
     }
 }
 
-/// The account of a newcomer who is confirmed at once; none if the message that confirms it is on its way. The session
-/// that comes with a confirmed account is handed to nobody.
-async fn signed_up(cx: &Cx, newcomer: SignUp) -> Result<Option<Account>> {
-    Ok(match Box::pin(without_password(cx, newcomer)).await? {
-        SignedUp::In(minted) => Some(minted.account),
-        SignedUp::Waiting(_) | SignedUp::StandIn(_) => None,
-    })
+/// The account of a newcomer who is confirmed at once, as it is stored: messages tell of it. None if the message that
+/// confirms it is on its way. The session that comes with a confirmed account is handed to nobody.
+async fn signed_up(cx: &Cx, newcomer: SignUp, contact: &Contact) -> Result<Option<Account>> {
+    match Box::pin(without_password(cx, newcomer)).await? {
+        SignedUp::In(_) => find(cx, contact).await.or_refuse(FINDING),
+        SignedUp::Waiting(_) | SignedUp::StandIn(_) => Ok(None),
+    }
 }
 
 /// Mails a link and a code. `known` is the account, if it has been looked up already.
@@ -50,7 +50,7 @@ pub async fn mail_link(cx: &Cx, request: MagicLink, known: Option<Account>) -> R
     let newcomer = SignUp { email: request.email, data: request.data, pkce: request.pkce, ..SignUp::default() };
     let account = match known.filter(Account::is_email_confirmed) {
         Some(account) => Some(account),
-        None => signed_up(cx, newcomer).await?,
+        None => signed_up(cx, newcomer, &contact).await?,
     };
     let Some(account) = account else { return Ok(()) };
     link(cx, &account, &email, challenge.as_ref()).await
@@ -91,7 +91,7 @@ pub async fn text_code(cx: &Cx, caller: Caller, known: Option<Account>) -> Resul
     let newcomer = SignUp { phone: caller.phone, channel: caller.channel, data: caller.data, ..SignUp::default() };
     let account = match known.filter(Account::is_phone_confirmed) {
         Some(account) => Some(account),
-        None => signed_up(cx, newcomer).await?,
+        None => signed_up(cx, newcomer, &contact).await?,
     };
     let Some(account) = account else { return Ok(None) };
     code(cx, &account, &phone, &channel).await

@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use chrono::TimeDelta;
 use gotrue_rs::testing::{PASSWORD, Person, World};
 use gotrue_rules::domain::policy::PasswordHash;
-use serde_json::{Value, json};
+use serde_json::json;
 
 const ANN: &str = "ann@example.com";
 const NUMBER: &str = "15550100";
