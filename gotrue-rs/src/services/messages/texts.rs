@@ -91,7 +91,8 @@ pub enum Reason {
     Factor,
 }
 
-/// Hands a code over to whoever sends texts: the operator's hook, else a sender. There is no gap and no quota here, and nobody has a fixed code.
+/// Hands a code over to whoever sends texts: the operator's hook, else a sender. There is no gap and no quota here, and
+/// nobody has a fixed code.
 ///
 /// Errors: 500 if there is no sender or its text cannot be written; a sender that fails is told in its own words (422
 /// `sms_send_failed`) unless the code is that of a factor (500).
