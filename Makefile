@@ -11,7 +11,7 @@ SHOP_INSTALLED := frontend/node_modules/.package-lock.json
 SHOP := frontend/dist/index.html
 SHOP_SOURCES := $(shell find frontend \( -name node_modules -o -name dist -o -name e2e \) -prune -o -type f -print 2>/dev/null)
 
-.PHONY: help run test test-rust test-shop test-browser check check-rust check-shop check-licenses fmt build bench replay clean
+.PHONY: help run test test-rust test-shop test-browser check check-rust check-shop check-licenses fmt build bench bench-users replay clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -64,6 +64,9 @@ bench: ## Measure beside the reference: make bench REF=/path/to/gotrue [BENCH="-
 	@$(MAKE) build
 	@CARGO_TARGET_DIR="$(CURDIR)/target/bench" ../shared/bench/bench.py \
 		--a "$(REF) serve" --b "$(CURDIR)/$(RELEASE) gotrue" --migrate "$(REF) migrate" $(or $(BENCH),--quick)
+
+bench-users: build ## Whether a million accounts are as fast as ten thousand: make bench-users [REF=/path/to/gotrue]
+	@scripts/bench-users.py --command "$(CURDIR)/$(RELEASE) gotrue serve" $(if $(REF),--reference "$(REF) serve")
 
 replay: ## Compare with what the reference was recorded to answer: make replay [REPLAY="--all"]
 	@test -d ../shared/replay || { echo "../shared/replay is missing: it holds the recordings and lies beside the repository."; exit 1; }
