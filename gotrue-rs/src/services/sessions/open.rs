@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use super::{Fresh, Minted, RefreshToken, claims, sign};
 use crate::cx::Cx;
-use crate::services::audit;
+use crate::services::{audit, sealing};
 use crate::store::sessions::NewSession;
 use crate::store::{Connection, OrRefuse, sessions};
 
@@ -112,7 +112,7 @@ fn first_token(cx: &Cx, session: Uuid) -> (RefreshToken, Option<String>) {
     if cx.app.policy.refresh.algorithm_version == 2 {
         let key = SessionKey::new(cx.entropy.bytes());
         let text = SignedToken::encode(session, 0, &key);
-        return (RefreshToken { text, counter: Some(0) }, Some(key.stored()));
+        return (RefreshToken { text, counter: Some(0) }, Some(sealing::seal(cx, session, &key.stored())));
     }
     (RefreshToken { text: cx.entropy.refresh_token(), counter: None }, None)
 }

@@ -18,7 +18,7 @@ use uuid::Uuid;
 use super::{Fresh, Minted, REUSE, REUSE_CAUSE, ROTATED, RefreshToken, SESSION_ID, USER_ID, begin, mint};
 use crate::cx::Cx;
 use crate::journal::Step;
-use crate::services::audit;
+use crate::services::{audit, sealing};
 use crate::store::refresh_tokens::{self, Client, FastLane, Refreshed, Rotation, TokenFacts};
 use crate::store::rows::AccountAndSession;
 use crate::store::{Connection, sessions};
@@ -139,12 +139,12 @@ async fn rotate(cx: &Cx, db: Connection, token: &str, found: &TokenFacts, sessio
     let mut answer = RefreshToken { text: successor.clone(), counter: None };
     let is_retired = is_upgraded(session.id, &cx.app.policy.refresh);
     if is_retired {
-        let known = session.refresh_token_hmac_key.as_deref().and_then(SessionKey::from_stored);
+        let known = key_of(cx, session)?.map(|(key, _)| key);
         let counter = if known.is_some() { session.refresh_token_counter.unwrap_or_default() + 1 } else { 0 };
         let key = known.unwrap_or_else(|| SessionKey::new(cx.entropy.bytes()));
         cx.mark(super::PREFIX, successor.get(..5).unwrap_or_default());
         answer = RefreshToken { text: SignedToken::encode(session.id, counter, &key), counter: Some(counter) };
-        change.counter = Some((counter, Some(key.stored())));
+        change.counter = Some((counter, Some(sealing::seal(cx, session.id, &key.stored()))));
         cx.mark(super::PREFIX, answer.text.get(..5).unwrap_or_default());
     }
     change.rotation = Some(Rotation { id: found.id, token: token.to_owned(), successor, is_retired });
@@ -155,7 +155,7 @@ async fn rotate(cx: &Cx, db: Connection, token: &str, found: &TokenFacts, sessio
 /// One attempt with a token of version 2; none when somebody else holds the lock.
 async fn signed(cx: &Cx, token: &SignedToken, client: Option<Uuid>) -> Result<Option<Minted>> {
     let found = refresh_tokens::session(&mut cx.db(), token.session()).await?;
-    let (account, session, _) = known(found, token)?;
+    let Known { account, session, .. } = known(cx, found, token)?;
     cx.mark(USER_ID, &account.id.to_string());
     check_account(&account, Some(&session), cx.now)?;
     cx.mark(SESSION_ID, &session.id.to_string());
@@ -166,7 +166,7 @@ async fn signed(cx: &Cx, token: &SignedToken, client: Option<Uuid>) -> Result<Op
         db.rollback().await?;
         return Ok(None);
     };
-    let (account, session, key) = match known(Some(found), token) {
+    let Known { account, session, key, resealed } = match known(cx, Some(found), token) {
         Ok(known) => known,
         Err(error) => return refuse(db, error).await,
     };
@@ -190,19 +190,36 @@ async fn signed(cx: &Cx, token: &SignedToken, client: Option<Uuid>) -> Result<Op
         None => cx.mark(REUSE, "false"),
     }
     let mut change = change(cx, &account, &session, vec![Entry::of(Action::TokenRefreshed)]);
-    change.counter = Some((counter, None));
+    change.counter = Some((counter, resealed));
     let answer = RefreshToken { text: SignedToken::encode(session.id, counter, &key), counter: Some(counter) };
     write(cx, db, change, answer).await.map(Some)
 }
 
-/// Account, session and key, if the token was signed with the session's key.
-fn known(found: Option<AccountAndSession>, token: &SignedToken) -> Result<(Account, Session, SessionKey)> {
+/// What is known of a token that was signed with its session's key.
+struct Known {
+    account: Account,
+    session: Session,
+    key: SessionKey,
+    /// What to store of the key, if it is not sealed as today's are.
+    resealed: Option<String>,
+}
+
+fn known(cx: &Cx, found: Option<AccountAndSession>, token: &SignedToken) -> Result<Known> {
     let Some(AccountAndSession { account, session: Some(session) }) = found else { return Err(not_found()) };
-    let key = session.refresh_token_hmac_key.as_deref().and_then(SessionKey::from_stored);
-    match key {
-        Some(key) if token.is_signed_with(&key) => Ok((account, session, key)),
+    match key_of(cx, &session)? {
+        Some((key, is_outdated)) if token.is_signed_with(&key) => {
+            let resealed = is_outdated.then(|| sealing::seal(cx, session.id, &key.stored()));
+            Ok(Known { account, session, key, resealed })
+        }
         _ => Err(not_found()),
     }
+}
+
+/// The key of a session, if it has one, and whether it should be stored anew.
+fn key_of(cx: &Cx, session: &Session) -> Result<Option<(SessionKey, bool)>> {
+    let Some(stored) = &session.refresh_token_hmac_key else { return Ok(None) };
+    let opened = sealing::open(cx, session.id, stored)?;
+    Ok(SessionKey::from_stored(&opened.plain).map(|key| (key, opened.is_outdated)))
 }
 
 /// Who asks for the next tokens of which session.

@@ -1,23 +1,16 @@
 //! Password hashes encrypted in the database, in the form and with the keys that the reference uses.
 
-use std::collections::BTreeMap;
-
 use chrono::TimeDelta;
 use gotrue_rs::ports::sealing;
 use gotrue_rs::testing::{PASSWORD, World};
-use gotrue_rules::domain::policy::{Encryption, Policy, SecurityPolicy};
-use gotrue_rules::domain::secret::SecretKey;
+use gotrue_rules::domain::policy::{Policy, SecurityPolicy};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
+use super::encryption;
+
 const ANN: &str = "ann@example.com";
 const OTHER: &str = "another good password";
-
-fn encryption(encrypt_with: Option<&str>) -> Encryption {
-    let keys: BTreeMap<_, _> =
-        [("old", [1; 32]), ("new", [2; 32])].map(|(id, key)| (id.to_owned(), SecretKey::new(key))).into();
-    Encryption { encrypt_with: encrypt_with.map(str::to_owned), keys }
-}
 
 fn sealing_with(id: &str) -> impl FnOnce(&mut Policy) {
     let encryption = encryption(Some(id));

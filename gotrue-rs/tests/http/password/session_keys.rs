@@ -1,0 +1,91 @@
+//! Keys of refresh tokens of version 2, encrypted in the database like passwords.
+
+use gotrue_rs::ports::sealing;
+use gotrue_rs::testing::{Person, World};
+use gotrue_rules::domain::policy::Policy;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::encryption;
+
+const ANN: &str = "ann@example.com";
+
+fn signed_tokens(policy: &mut Policy) {
+    policy.mail.autoconfirm = true;
+    policy.refresh.algorithm_version = 2;
+    policy.security.encryption = encryption(Some("new"));
+}
+
+async fn stored(world: &World, person: &Person) -> String {
+    let sql = format!("SELECT refresh_token_hmac_key FROM auth.sessions WHERE id = '{}'", person.session);
+    world.database.query(&sql).await.concat()
+}
+
+async fn store(world: &World, person: &Person, key: &str) {
+    let sql = format!("UPDATE auth.sessions SET refresh_token_hmac_key = '{key}' WHERE id = '{}'", person.session);
+    world.database.query(&sql).await;
+}
+
+fn key_id(stored: &str) -> Value {
+    serde_json::from_str::<Value>(stored).unwrap_or_default()["key_id"].clone()
+}
+
+#[tokio::test]
+async fn the_key_of_a_session_is_sealed_and_its_tokens_go_on() {
+    let world = World::with(signed_tokens).await;
+    let person = world.person(ANN).await;
+    let sealed = stored(&world, &person).await;
+    assert_eq!(key_id(&sealed), json!("new"), "{sealed}");
+    let next = world.refresh(&person.refresh_token).await.expect(200);
+    world.refresh(next.str("refresh_token")).await.expect(200);
+    assert_eq!(stored(&world, &person).await, sealed, "it is sealed once");
+}
+
+#[tokio::test]
+async fn a_key_stored_otherwise_is_sealed_anew_by_a_refresh() {
+    let world = World::with(signed_tokens).await;
+    let person = world.person(ANN).await;
+    let session = Uuid::parse_str(&person.session).expect("an id");
+    let sealed = stored(&world, &person).await;
+    let key = sealing::open(&sealed, session, &encryption(None)).expect("it opens").plain.into_owned();
+    let mut token = person.refresh_token.clone();
+    for before in [key.clone(), sealing::seal(&key, session, &encryption(Some("old")), &world.app.entropy)] {
+        store(&world, &person, &before).await;
+        token = world.refresh(&token).await.expect(200).str("refresh_token").to_owned();
+        let after = stored(&world, &person).await;
+        assert_eq!(key_id(&after), json!("new"), "{after}");
+        let opened = sealing::open(&after, session, &encryption(None)).expect("it opens");
+        assert_eq!(opened.plain, key, "the same key");
+    }
+}
+
+#[tokio::test]
+async fn a_session_that_changes_to_version_two_gets_a_sealed_key() {
+    let world = World::with(|policy| {
+        signed_tokens(policy);
+        policy.refresh.upgrade_percentage = 100;
+    })
+    .await;
+    let person = world.person(ANN).await;
+    // The session as the first version made it.
+    world.database.query("UPDATE auth.sessions SET refresh_token_hmac_key = NULL, refresh_token_counter = NULL").await;
+    let insert = format!(
+        "INSERT INTO auth.refresh_tokens (instance_id, token, user_id, revoked, created_at, updated_at, session_id)
+         VALUES ('{:032x}', 'abcdefgh2345', '{}', false, now(), now(), '{}')",
+        0, person.id, person.session
+    );
+    world.database.query(&insert).await;
+    let upgraded = world.refresh("abcdefgh2345").await.expect(200);
+    assert_eq!(key_id(&stored(&world, &person).await), json!("new"));
+    world.refresh(upgraded.str("refresh_token")).await.expect(200);
+}
+
+#[tokio::test]
+async fn a_key_moved_from_another_session_opens_nothing() {
+    let world = World::with(signed_tokens).await;
+    let (ann, bob) = (world.person(ANN).await, world.person("bob@example.com").await);
+    let of_bob = stored(&world, &bob).await;
+    store(&world, &ann, &of_bob).await;
+    let answer = world.refresh(&ann.refresh_token).await.expect(500);
+    assert!(!answer.text.contains("key"), "{}", answer.text);
+}
