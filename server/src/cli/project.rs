@@ -50,7 +50,7 @@ impl Project {
     }
 
     /// Where it is reached from this machine.
-    pub fn own_url(&self, port: u16) -> String {
+    fn own_url(&self, port: u16) -> String {
         let host = match self.file.host() {
             ip if ip.is_unspecified() => "127.0.0.1".to_owned(),
             std::net::IpAddr::V6(ip) => format!("[{ip}]"),
@@ -71,19 +71,18 @@ impl Project {
     }
 
     /// The checked settings of the auth server. What it does not like is told by the key of `config.toml`.
-    /// `mails_url` is where texts of mails from files are served, with a slash at the end.
-    pub fn settings(&self, api_url: &str, mails_url: &str, keys: &ApiKeys) -> anyhow::Result<(Config, Settings)> {
+    pub fn settings(&self, api_url: &str, keys: &ApiKeys) -> anyhow::Result<Config> {
         let mut settings = self.file.settings(&Facts { api_url, folder: &self.folder });
         settings.put("JWT_SECRET", &keys.jwt_secret);
         // The database is named when it runs.
         settings.put("DB_DATABASE_URL", "postgresql://localhost/postgres");
         settings.put("API_REQUEST_ID_HEADER", crate::front::REQUEST_ID.as_str());
-        for mail in settings.mails.keys().cloned().collect::<Vec<_>>() {
-            settings.put(&format!("MAILER_TEMPLATES_{mail}"), format!("{mails_url}{mail}"));
-        }
         let mut lines: Vec<String> = settings.problems.iter().map(ToString::to_string).collect();
         match load(&Vars::from_map(self.all_vars(&settings))) {
-            Ok(config) if lines.is_empty() => return Ok((config, settings)),
+            Ok(mut config) if lines.is_empty() => {
+                config.notices.append(&mut settings.notices);
+                return Ok(config);
+            }
             Ok(_) => {}
             Err(problems) => lines.extend(problems.iter().map(|problem| in_own_words(problem, &settings))),
         }

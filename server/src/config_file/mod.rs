@@ -3,6 +3,7 @@
 
 mod basalt;
 mod keys;
+mod mails;
 mod nearest;
 mod read;
 mod settings;

@@ -2,7 +2,9 @@
 //! say. What the Supabase CLI fixes is fixed here too.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+
+use gotrue_rs::config::Notice;
 
 use super::Problem;
 use super::keys::{self, KEYS, Use};
@@ -24,8 +26,8 @@ pub struct Settings {
     pub vars: BTreeMap<String, String>,
     /// The key and line behind a setting, where there is one.
     origins: BTreeMap<String, (String, usize)>,
-    /// Files that hold the text of mails, by the mail's setting: `CONFIRMATION`, `PASSWORD_CHANGED_NOTIFICATION`.
-    pub mails: BTreeMap<String, PathBuf>,
+    /// What is odd and yet can be used.
+    pub notices: Vec<Notice>,
     /// What cannot be used.
     pub problems: Vec<Problem>,
 }
@@ -78,7 +80,7 @@ impl Settings {
         self.vars.insert(format!("GOTRUE_{name}"), value.into());
     }
 
-    fn put_from(&mut self, name: &str, value: &Value, text: impl Into<String>) {
+    pub(super) fn put_from(&mut self, name: &str, value: &Value, text: impl Into<String>) {
         self.origins.insert(format!("GOTRUE_{name}"), (value.path.join("."), value.line));
         self.put(name, text);
     }
@@ -155,19 +157,7 @@ impl Settings {
             self.put("SMTP_SENDER_NAME", values.text("inbucket.sender_name").unwrap_or("Admin"));
         }
         for value in values.all() {
-            let path: Vec<&str> = value.path.iter().map(String::as_str).collect();
-            let mail = match path[..] {
-                ["auth", "email", "template", id, "content_path"] => id.to_uppercase(),
-                ["auth", "email", "notification", id, "content_path"] => format!("{}_NOTIFICATION", id.to_uppercase()),
-                _ => continue,
-            };
-            // The CLI's file lies one folder below what some of its paths start from.
-            let places = [Some(facts.folder), facts.folder.parent()];
-            let file = places.into_iter().flatten().map(|folder| folder.join(&value.text)).find(|file| file.is_file());
-            match file {
-                Some(file) => drop(self.mails.insert(mail, file)),
-                None => self.complain(value, &format!("names a file that is not there: {}", value.text)),
-            }
+            self.text_of_mail(value, facts);
         }
     }
 
@@ -209,7 +199,7 @@ impl Settings {
         }
     }
 
-    fn complain(&mut self, value: &Value, text: &str) {
+    pub(super) fn complain(&mut self, value: &Value, text: &str) {
         self.problems.push(Problem { line: Some(value.line), text: format!("{} {text}", value.path.join(".")) });
     }
 }

@@ -2,7 +2,6 @@
 //! the shop. Nothing is decoded or cleaned here, so that no two readers of a path can disagree.
 
 mod cors;
-mod mails;
 mod refusal;
 
 use std::net::SocketAddr;
@@ -19,8 +18,6 @@ use http::header::{HOST, ORIGIN};
 use http::uri::PathAndQuery;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri};
 use tower::ServiceExt;
-
-pub use mails::MailFiles;
 
 use crate::api_keys::{Credentials, Gateway};
 use crate::assets::Shop;
@@ -71,8 +68,6 @@ pub struct Front {
     pub functions: Router,
     /// The shop.
     pub shop: Shop,
-    /// Texts of mails.
-    pub mails: MailFiles,
     /// The development pages.
     pub dev: Dev,
     /// API keys.
@@ -149,10 +144,7 @@ impl Front {
             Area::Auth => self.auth(request).await,
             Area::OAuthMetadata => cors::allowed(forward(&self.auth, request).await),
             Area::Functions => forward(&self.functions, request).await,
-            Area::Dev => match self.mails.answer(request.uri().path()).await {
-                Some(response) => response,
-                None => self.dev.answer(request).await,
-            },
+            Area::Dev => self.dev.answer(request).await,
             Area::NotServed(mount, what) => {
                 if cors::is_preflight(request.method(), request.headers()) {
                     return cors::preflight(request.headers());

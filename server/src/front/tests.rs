@@ -36,7 +36,6 @@ fn front() -> Arc<Front> {
         auth: see("auth"),
         functions: see("functions"),
         shop: Shop::open(&Site { url: "", key: "", site_url: "" }),
-        mails: MailFiles::new(&Entropy::from_seed(2)),
         dev: Dev::new(None, None, tokio::sync::watch::channel(false).1),
         gateway: Gateway::new(Arc::new(keys), |token| token == "jwt.user"),
         proxies,

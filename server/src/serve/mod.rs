@@ -18,7 +18,6 @@ use crate::announce::{Announcement, Running};
 use crate::api_keys::{self, ApiKeys};
 use crate::cli::Project;
 use crate::data_folder::DataFolder;
-use crate::front::MailFiles;
 use crate::{gotrue, listen, logging, profiles, shutdown};
 use services::{Needs, Services};
 pub use source::{Source, find};
@@ -40,7 +39,6 @@ struct Prepared {
     url: String,
     keys: Arc<ApiKeys>,
     config: Config,
-    mails: MailFiles,
 }
 
 /// Serves until a signal ends it.
@@ -53,10 +51,10 @@ pub async fn serve(project: Project, wishes: Wishes) -> anyhow::Result<()> {
     let source = tokio::task::spawn_blocking(find(&project, &folder, wishes.ephemeral));
     let prepared = prepare(&project, &folder, wishes.port, &entropy).await;
     let source = source.await.context("starting the database")??;
-    let Prepared { listener, url, keys, mut config, mails } = prepared?;
+    let Prepared { listener, url, keys, mut config } = prepared?;
     let pool = source.open(&mut config).await?;
 
-    let needs = Needs { project: &project, keys: &keys, mails, pool: pool.clone(), closing: closing.clone() };
+    let needs = Needs { project: &project, keys: &keys, pool: pool.clone(), closing: closing.clone() };
     let Services { front, worker, outbox } = Services::start(config, needs)?;
     let figures = match project.file.basalt.metrics_port {
         Some(port) => {
@@ -92,12 +90,10 @@ async fn prepare(
     let port = listener.local_addr()?.port();
     let url = project.api_url(port);
     let keys = api_keys::open_or_make(folder.path(), &project.given_keys(), entropy, SystemClock.now())?;
-    let mails = MailFiles::new(entropy);
-    let mails_url = format!("{}{}", project.own_url(port), mails.mount());
-    let (mut config, settings) = project.settings(&url, &mails_url, &keys)?;
+    let mut config = project.settings(&url, &keys)?;
     logging::tell(&config.notices);
     profiles::serve(&mut config.policy, &project.file.basalt);
-    Ok(Prepared { listener, url, keys: Arc::new(keys), config, mails: mails.with(settings.mails) })
+    Ok(Prepared { listener, url, keys: Arc::new(keys), config })
 }
 
 fn announce(folder: &DataFolder, url: &str, keys: &ApiKeys, source: &Source, json: bool) -> anyhow::Result<()> {

@@ -21,7 +21,7 @@ use crate::assets::{Shop, Site};
 use crate::cli::Project;
 use crate::config_file::FunctionSettings;
 use crate::dev::{Dev, Inbox};
-use crate::front::{Front, MailFiles};
+use crate::front::Front;
 use crate::listen::Closing;
 use crate::{gotrue, outside};
 
@@ -46,8 +46,6 @@ pub struct Needs<'a> {
     pub project: &'a Project,
     /// Its keys.
     pub keys: &'a Arc<ApiKeys>,
-    /// Texts of mails from files.
-    pub mails: MailFiles,
     /// The database, migrated.
     pub pool: Pool,
     /// Tells of the end.
@@ -57,7 +55,7 @@ pub struct Needs<'a> {
 impl Services {
     /// Builds and starts them.
     pub fn start(config: Config, needs: Needs<'_>) -> anyhow::Result<Self> {
-        let Needs { project, keys, mails, pool, closing } = needs;
+        let Needs { project, keys, pool, closing } = needs;
         let entropy = Entropy::from_system();
         let site_url = config.policy.site.site_url.clone();
         let mail_server = outside::mail_server(&config)?;
@@ -69,6 +67,7 @@ impl Services {
             tokio::spawn(outbox.worker(mail_server).run(stop))
         });
         let app = Arc::new(gotrue::build(config, pool, Delivery::Outbox(Arc::clone(&outbox)))?);
+        tokio::spawn(try_out_letters(Arc::clone(&app)));
         let basalt = &project.file.basalt;
         let proxies = TrustedProxies::new(basalt.trusted_proxies.iter().copied());
         let verifying = Arc::clone(&app);
@@ -79,7 +78,6 @@ impl Services {
                 functions(project, &app, keys, Arc::clone(&outbox)).trusting(proxies.clone()),
             ),
             shop: Shop::open(&Site { url: "", key: &keys.publishable_key, site_url: &site_url }),
-            mails,
             dev: Dev::new(inbox.filter(|_| project.file.inbox_enabled()), basalt.inbox_token.clone(), closing)
                 .watching(Arc::clone(&outbox)),
             gateway: Gateway::new(Arc::clone(keys), verifies),
@@ -87,6 +85,14 @@ impl Services {
             entropy,
         };
         Ok(Self { front: Arc::new(front), worker, outbox })
+    }
+}
+
+/// Texts of mails that are somewhere else are fetched beside the start: who wrote them need not wait for the first mail to
+/// hear what is wrong with them.
+async fn try_out_letters(app: Arc<App>) {
+    for line in app.letters.try_out(app.clock.now()).await {
+        tracing::warn!("{line}");
     }
 }
 

@@ -50,7 +50,7 @@ impl Place {
         let project = Project::open(&arguments.project)?;
         let entropy = Entropy::from_system();
         let keys = api_keys::combine(None, &api_keys::Given::default(), &entropy, SystemClock.now())?;
-        let (mut config, _) = project.settings("http://127.0.0.1", "http://127.0.0.1/", &keys)?;
+        let mut config = project.settings("http://127.0.0.1", &keys)?;
         profiles::serve(&mut config.policy, &project.file.basalt);
         let given = arguments.database_url.clone().or_else(|| Running::read(&project.data).map(|it| it.database_url));
         let (pool, own) = if let Some(url) = given {

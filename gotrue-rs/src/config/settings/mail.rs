@@ -56,7 +56,7 @@ pub(super) const SECTION: Section = Section {
         })
         .each(Family::Mails)
         .doc(
-            "Where the body of a mail is fetched (a Go template): an address, or a path below the site's; \
+            "Where the body of a mail is fetched (a Go template): an address, `file:///…`, or a path below the site's; \
              empty: the built-in one.",
             "https://shop.example.com/mails/code.html",
         ),

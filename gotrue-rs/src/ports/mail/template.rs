@@ -3,21 +3,24 @@
 //! parse, the last good pair of subject and body is used, else the built-in pair. Nobody but the log hears of it.
 
 mod builtin;
+pub mod check;
+mod source;
 mod values;
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::TimeDelta;
+use futures::future::join_all;
 use gotmpl::html::Template;
 use gotrue_rules::domain::policy::{MailKind, MailPolicy, SitePolicy, TemplateFetch};
 use gotrue_rules::domain::user::Time;
 use tokio::sync::Mutex;
 
 pub use self::builtin::subject as builtin_subject;
-pub use self::values::Variables;
-use crate::ports::http_client::{HttpClient, Limits};
+use self::source::Source;
+pub use self::values::{Variables, names};
+use crate::ports::http_client::HttpClient;
 
 /// A mail's subject and body, filled in.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -70,21 +73,21 @@ struct Custom {
     state: Mutex<State>,
 }
 
-#[derive(Debug, Clone)]
-enum Source {
-    Url(String),
-    File(PathBuf),
-}
-
 #[derive(Debug, Default)]
 struct State {
-    good: Option<Arc<Pair>>,
+    good: Option<Good>,
     /// When to fetch again; absent: now.
     next: Option<Time>,
+    /// When a mail of this kind was last written.
+    used: Option<Time>,
 }
 
-/// Longest time to fetch a template: as long as a request may take.
-const FETCHING: Duration = Duration::from_secs(10);
+/// What was fetched last and could be used.
+#[derive(Debug, Clone)]
+struct Good {
+    text: String,
+    pair: Arc<Pair>,
+}
 
 impl Templates {
     /// Parses what can be parsed at once. Nothing is fetched yet.
@@ -115,6 +118,11 @@ impl Templates {
         Self { site_url: site.site_url.clone(), kinds: MailKind::ALL.into_iter().map(slot).collect() }
     }
 
+    /// Fetches every text that is somewhere else, side by side: lines about those that cannot be had or are wrong.
+    pub async fn try_out(&self, now: Time) -> Vec<String> {
+        join_all(self.kinds.iter().map(|slot| slot.try_out(now))).await.concat()
+    }
+
     /// The subject and body of a mail of this kind, filled in with these values.
     pub async fn render(
         &self,
@@ -137,30 +145,32 @@ impl Slot {
         let Some(custom) = &self.custom else { return Arc::clone(&self.fallback) };
         let mut state = custom.state.lock().await;
         if state.next.is_none_or(|next| now >= next) {
-            if custom.fetch.reloading_enabled && state.good.is_some() {
+            if custom.is_fetched_beside(&state, now) {
                 // Whoever writes now does not wait for the next version.
                 state.next = Some(later(now, custom.fetch.retry_interval));
                 let slot = Arc::clone(self);
                 tokio::spawn(async move { slot.refresh_beside(now).await });
             } else {
-                let fetched = custom.fetch_pair(self.kind).await;
+                let fetched = custom.fetch_pair(self.kind, state.good.as_ref()).await;
                 self.accept(custom, &mut state, fetched, now);
             }
         }
-        Arc::clone(state.good.as_ref().unwrap_or(&self.fallback))
+        state.used = Some(now);
+        Arc::clone(state.good.as_ref().map_or(&self.fallback, |good| &good.pair))
     }
 
     async fn refresh_beside(&self, now: Time) {
         let Some(custom) = &self.custom else { return };
-        let fetched = custom.fetch_pair(self.kind).await;
+        let known = custom.state.lock().await.good.clone();
+        let fetched = custom.fetch_pair(self.kind, known.as_ref()).await;
         self.accept(custom, &mut *custom.state.lock().await, fetched, now);
     }
 
-    fn accept(&self, custom: &Custom, state: &mut State, fetched: Result<Pair, String>, now: Time) {
+    fn accept(&self, custom: &Custom, state: &mut State, fetched: Result<Good, String>, now: Time) {
         match fetched {
-            Ok(pair) => {
-                state.good = Some(Arc::new(pair));
-                state.next = Some(later(now, custom.fetch.max_age));
+            Ok(good) => {
+                state.good = Some(good);
+                state.next = Some(later(now, custom.keep_for()));
             }
             Err(reason) => {
                 let used = if state.good.is_some() { "the last good one" } else { "the built-in one" };
@@ -169,37 +179,45 @@ impl Slot {
             }
         }
     }
-}
 
-impl Custom {
-    async fn fetch_pair(&self, kind: MailKind) -> Result<Pair, String> {
-        let mut bytes = match &self.source {
-            Source::File(path) => {
-                tokio::fs::read(path).await.map_err(|error| format!("reading {}: {error}", path.display()))?
-            }
-            Source::Url(url) => {
-                let limits = Limits { bytes: self.fetch.max_size, time: FETCHING };
-                let answer = self.http.get(url, limits).await.map_err(|error| format!("fetching {url}: {error}"))?;
-                if answer.status != 200 {
-                    return Err(format!("fetching {url}: status {}", answer.status));
-                }
-                answer.body
-            }
+    /// Fetches the text from elsewhere and says what is wrong with it.
+    async fn try_out(&self, now: Time) -> Vec<String> {
+        let Some(custom) = self.custom.as_ref().filter(|custom| custom.source.is_elsewhere()) else {
+            return Vec::new();
         };
-        bytes.truncate(self.fetch.max_size);
-        Pair::parse(kind, &self.subject, Some(&String::from_utf8_lossy(&bytes)))
+        let kind = self.kind.as_str();
+        let mut state = custom.state.lock().await;
+        match custom.fetch_pair(self.kind, None).await {
+            Err(reason) => {
+                vec![format!("the {kind} mail: {reason}; until its text can be had, the built-in one is used")]
+            }
+            Ok(good) => {
+                let told = check::findings(self.kind, &good.text);
+                self.accept(custom, &mut state, Ok(good), now);
+                let told = told.into_iter().map(|it| format!("{}:{}: {}", custom.source, it.line, it.text));
+                told.collect()
+            }
+        }
     }
 }
 
-impl Source {
-    /// A URL, a file (`file:///…`, from a configuration file), or a path below the site URL.
-    fn of(place: &str, site_url: &str) -> Self {
-        if let Some(path) = place.strip_prefix("file://") {
-            Self::File(PathBuf::from(path))
-        } else if place.starts_with("http") {
-            Self::Url(place.to_owned())
-        } else {
-            Self::Url(format!("{site_url}{place}"))
+impl Custom {
+    /// Whether the next version is fetched beside the mail: where the operator wants it, and one was written lately.
+    fn is_fetched_beside(&self, state: &State, now: Time) -> bool {
+        let lately = state.used.is_some_and(|used| now < later(used, self.fetch.reloading_max_idle));
+        self.fetch.reloading_enabled && state.good.is_some() && lately && self.source.is_elsewhere()
+    }
+
+    /// A file is read for each mail, so that its author sees every change.
+    fn keep_for(&self) -> Duration {
+        if self.source.is_elsewhere() { self.fetch.max_age } else { Duration::ZERO }
+    }
+
+    async fn fetch_pair(&self, kind: MailKind, known: Option<&Good>) -> Result<Good, String> {
+        let text = self.source.read(&self.http, self.fetch.max_size).await?;
+        match known {
+            Some(known) if known.text == text => Ok(known.clone()),
+            _ => Ok(Good { pair: Arc::new(Pair::parse(kind, &self.subject, Some(&text))?), text }),
         }
     }
 }
@@ -207,6 +225,9 @@ impl Source {
 impl Pair {
     /// The built-in body where none is given.
     fn parse(kind: MailKind, subject: &str, body: Option<&str>) -> Result<Self, String> {
+        if !check::is_balanced(subject) || !body.is_none_or(check::is_balanced) {
+            return Err(check::UNBALANCED.to_owned());
+        }
         let subject = Template::new("subject").parse(subject).map_err(|error| format!("the subject: {error}"))?;
         let body = match body {
             Some(text) => Template::new("body").parse(text).map_err(|error| format!("the body: {error}"))?,

@@ -94,13 +94,14 @@ pub async fn compose(cx: &Cx, account: &Account, letter: Letter<'_>) -> Result<W
 async fn write(cx: &Cx, account: &Account, letter: Letter<'_>, fresh: &Fresh) -> Result<Message> {
     let failed = || Error::internal(letter.purpose.sending_failed());
     let kind = letter.purpose.mail().ok_or_else(failed)?;
+    let is_linked = link::of_kind(kind, &cx.app.policy.mail.paths).is_some();
     let variables = Variables {
         email: account.email.as_deref().unwrap_or_default(),
         data: Some(&account.user_metadata),
         confirmation_url: fresh.link.as_deref(),
         token: Some(&fresh.code),
-        token_hash: Some(fresh.hash.as_str()),
-        redirect_to: Some(&fresh.redirect_to),
+        token_hash: is_linked.then_some(fresh.hash.as_str()),
+        redirect_to: is_linked.then_some(fresh.redirect_to.as_str()),
         new_email: letter.new_email,
         sending_to: letter.new_email.map(|_| letter.to),
         ..Variables::default()

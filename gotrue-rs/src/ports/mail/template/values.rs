@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use gotmpl::Value;
+use gotrue_rules::domain::policy::MailKind;
 use serde_json::{Map, Value as Json};
 use url::Url;
 
@@ -37,6 +38,35 @@ pub struct Variables<'a> {
     pub provider: Option<&'a str>,
     /// `FactorType`: the second factor that was added or removed.
     pub factor_type: Option<&'a str>,
+}
+
+/// The names that a template of this kind may use, without the dot.
+pub fn names(kind: MailKind) -> &'static [&'static str] {
+    match kind {
+        MailKind::Invite | MailKind::Confirmation | MailKind::Recovery | MailKind::MagicLink => {
+            &["SiteURL", "SiteHost", "Email", "Data", "ConfirmationURL", "Token", "TokenHash", "RedirectTo"]
+        }
+        MailKind::EmailChange => &[
+            "SiteURL",
+            "SiteHost",
+            "Email",
+            "Data",
+            "ConfirmationURL",
+            "Token",
+            "TokenHash",
+            "RedirectTo",
+            "NewEmail",
+            "SendingTo",
+        ],
+        MailKind::Reauthentication => &["SiteURL", "SiteHost", "Email", "Data", "Token"],
+        MailKind::PasswordChanged => &["SiteURL", "SiteHost", "Email", "Data"],
+        MailKind::EmailChanged => &["SiteURL", "SiteHost", "Email", "Data", "OldEmail"],
+        MailKind::PhoneChanged => &["SiteURL", "SiteHost", "Email", "Data", "Phone", "OldPhone"],
+        MailKind::IdentityLinked | MailKind::IdentityUnlinked => &["SiteURL", "SiteHost", "Email", "Data", "Provider"],
+        MailKind::MfaFactorEnrolled | MailKind::MfaFactorUnenrolled => {
+            &["SiteURL", "SiteHost", "Email", "Data", "FactorType"]
+        }
+    }
 }
 
 pub(super) fn of(variables: &Variables<'_>, site_url: &str) -> Value {

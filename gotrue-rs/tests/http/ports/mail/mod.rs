@@ -7,3 +7,4 @@ mod link;
 mod server;
 mod smtp;
 mod template;
+mod template_check;

@@ -123,8 +123,15 @@ async fn a_page_is_fetched_at_the_first_mail_and_kept_for_its_time() {
 
 #[tokio::test]
 async fn pages_that_cannot_be_used_give_the_built_in_subject_and_body() {
-    let pages = Pages::serve(&[("/broken.html", "{{ .Token }} {{ if }}"), ("/good.html", "good")]).await;
-    for (subject, path) in [("Mine", "/missing.html"), ("Mine", "/broken.html"), ("{{ .Broken", "/good.html")] {
+    let pages = Pages::serve(&[
+        ("/broken.html", "{{ .Token }} {{ if }}"),
+        ("/good.html", "good"),
+        ("/open.html", "{{ if .Token }}x"),
+    ])
+    .await;
+    for (subject, path) in
+        [("Mine", "/missing.html"), ("Mine", "/broken.html"), ("{{ .Broken", "/good.html"), ("Mine", "/open.html")]
+    {
         let policy = policy(MailKind::MagicLink, Some(subject), Some(format!("{}{path}", pages.base)));
         let all = templates(&policy, "http://shop.example.com");
         let variables = Variables { email: "ann@example.com", confirmation_url: Some(LINK), ..Variables::default() };
@@ -224,7 +231,7 @@ fn facts(html: &str) -> (Vec<String>, bool) {
     (links, runs.iter().any(|length| (6..=10).contains(length)))
 }
 
-fn everything(user: &Map<String, Value>) -> Variables<'_> {
+pub fn everything(user: &Map<String, Value>) -> Variables<'_> {
     Variables {
         email: "ann@example.com",
         data: Some(user),

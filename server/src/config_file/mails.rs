@@ -1,0 +1,170 @@
+//! Texts of mails that `config.toml` names: files beside it, read and checked now so that no mistake waits for the first
+//! mail, and addresses, which are fetched when they are needed.
+
+use std::path::{Path, PathBuf};
+
+use gotrue_rs::config::Notice;
+use gotrue_rs::ports::mail::template::check::{Finding, findings, lacks_secret};
+use gotrue_rules::domain::policy::MailKind;
+
+use super::Problem;
+use super::read::Value;
+use super::settings::{Facts, Settings};
+
+/// A text is cut off there, in bytes; the auth server's own limit.
+const LONGEST: usize = 1_000_000;
+
+impl Settings {
+    /// What `[auth.email.template.ID]` and `[auth.email.notification.ID]` say of a mail's body and subject.
+    pub(super) fn text_of_mail(&mut self, value: &Value, facts: &Facts<'_>) {
+        let path: Vec<&str> = value.path.iter().map(String::as_str).collect();
+        let name = match path[..] {
+            ["auth", "email", "template", id, "content_path" | "subject"] => id.to_owned(),
+            ["auth", "email", "notification", id, "content_path" | "subject"] => format!("{id}_notification"),
+            _ => return,
+        };
+        let Some(kind) = MailKind::ALL.into_iter().find(|kind| kind.as_str() == name) else { return };
+        match path.last() {
+            Some(&"subject") => self.subject(value, kind),
+            _ => self.body(value, kind, facts),
+        }
+    }
+
+    fn subject(&mut self, value: &Value, kind: MailKind) {
+        for finding in findings(kind, &value.text) {
+            let key = value.path.join(".");
+            if finding.is_mistake {
+                self.problems.push(Problem { line: Some(value.line), text: format!("{key}: {}", finding.text) });
+            } else {
+                self.notices.push(Notice::warning(format!("line {}: {key}", value.line), finding.text));
+            }
+        }
+    }
+
+    fn body(&mut self, value: &Value, kind: MailKind, facts: &Facts<'_>) {
+        let setting = format!("MAILER_TEMPLATES_{}", kind.as_str().to_uppercase());
+        if value.text.starts_with("http://") || value.text.starts_with("https://") {
+            return self.put_from(&setting, value, &value.text);
+        }
+        // The CLI's file lies one folder below what some of its paths start from.
+        let places = [Some(facts.folder), facts.folder.parent()];
+        let file = places.into_iter().flatten().map(|folder| folder.join(&value.text)).find(|file| file.is_file());
+        let Some(file) = file else {
+            return self.complain(value, &format!("names a file that is not there: {}", value.text));
+        };
+        self.put_from(&setting, value, format!("file://{}", file.display()));
+        let shown = seen_from_here(&file);
+        match text_in(&file) {
+            Ok(text) => self.text_in_file(kind, &shown.display().to_string(), &text),
+            Err(complaint) => {
+                self.problems.push(Problem { line: None, text: format!("{}: {complaint}", shown.display()) });
+            }
+        }
+    }
+
+    fn text_in_file(&mut self, kind: MailKind, file: &str, text: &str) {
+        for Finding { line, text, is_mistake } in findings(kind, text) {
+            let place = if line == 0 { file.to_owned() } else { format!("{file}:{line}") };
+            if is_mistake {
+                self.problems.push(Problem { line: None, text: format!("{place}: {text}") });
+            } else {
+                self.notices.push(Notice::warning(place, text));
+            }
+        }
+        if lacks_secret(kind, text) {
+            let text = "shows neither .ConfirmationURL nor .Token nor .TokenHash: whoever gets this mail can do nothing with it";
+            self.notices.push(Notice::warning(file, text));
+        }
+    }
+}
+
+fn text_in(file: &Path) -> Result<String, String> {
+    let bytes = std::fs::read(file).map_err(|error| format!("cannot be read: {error}"))?;
+    if bytes.len() > LONGEST {
+        return Err(format!("is {} bytes long, and a mail of more than {LONGEST} would be cut off", bytes.len()));
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        let line = error.as_bytes()[..error.utf8_error().valid_up_to()].split(|byte| *byte == b'\n').count();
+        format!("is not written in UTF-8, in line {line}")
+    })
+}
+
+/// The path as somebody in the current folder would write it.
+fn seen_from_here(file: &Path) -> PathBuf {
+    let here = std::env::current_dir().ok();
+    here.and_then(|here| file.strip_prefix(here).ok()).unwrap_or(file).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use super::super::{ConfigFile, Facts, Settings};
+    use super::*;
+
+    fn settings(toml: &str, mail: &[u8]) -> (Settings, PathBuf) {
+        static FOLDERS: AtomicU32 = AtomicU32::new(0);
+        let number = FOLDERS.fetch_add(1, Ordering::Relaxed);
+        let folder = std::env::temp_dir().join(format!("basalt-mails-{}-{number}", std::process::id()));
+        fs::create_dir_all(folder.join("templates")).expect("a folder");
+        fs::write(folder.join("templates/magic.html"), mail).expect("a file");
+        let file = ConfigFile::read(Path::new("config.toml"), toml, &|_| None).expect("no problem");
+        let settings = file.settings(&Facts { api_url: "http://127.0.0.1:54321", folder: &folder });
+        fs::remove_dir_all(&folder).expect("removed");
+        (settings, folder)
+    }
+
+    const MAGIC: &str = "[auth.email.template.magic_link]\ncontent_path = \"./templates/magic.html\"\n";
+
+    #[test]
+    fn a_mistake_in_a_file_names_the_file_the_line_and_the_variable() {
+        let (settings, folder) = settings(MAGIC, b"<h1>Hello</h1>\n<p>{{ .Tokn }}</p>");
+        let [problem] = &settings.problems[..] else { panic!("one problem: {:?}", settings.problems) };
+        let place = folder.join("./templates/magic.html");
+        assert!(
+            problem
+                .to_string()
+                .starts_with(&format!("{}:2: unknown variable .Tokn; known are .SiteURL", place.display())),
+            "{problem}"
+        );
+    }
+
+    #[test]
+    fn a_file_without_mistakes_is_a_setting() {
+        let (settings, folder) = settings(MAGIC, b"<p>{{ .Token }}</p>");
+        assert!(settings.problems.is_empty() && settings.notices.is_empty());
+        let place = format!("file://{}", folder.join("./templates/magic.html").display());
+        assert_eq!(settings.vars["GOTRUE_MAILER_TEMPLATES_MAGIC_LINK"], place);
+    }
+
+    #[test]
+    fn files_that_cannot_be_texts_are_refused() {
+        let long = vec![b'x'; LONGEST + 1];
+        for (mail, told) in [(&b"a\nb\xff"[..], "is not written in UTF-8, in line 2"), (&long, "would be cut off")] {
+            let (settings, _) = settings(MAGIC, mail);
+            assert!(settings.problems[0].text.contains(told), "{:?}", settings.problems);
+        }
+        let (settings, _) = settings(&MAGIC.replace("magic.html", "none.html"), b"");
+        assert!(settings.problems[0].to_string().starts_with("line 2: auth.email.template.magic_link.content_path"));
+    }
+
+    #[test]
+    fn subjects_are_checked_and_addresses_taken_as_they_are() {
+        let toml = "[auth.email.template.invite]\nsubject = \"{{ .Tokn }}\"\ncontent_path = \"https://example.com/i.html\"\n\
+                    [auth.email.notification.password_changed]\nenabled = true\nsubject = \"{{ .Token }} changed\"\n";
+        let (settings, _) = settings(toml, b"");
+        assert_eq!(settings.vars["GOTRUE_MAILER_TEMPLATES_INVITE"], "https://example.com/i.html");
+        let [problem] = &settings.problems[..] else { panic!("one problem: {:?}", settings.problems) };
+        assert!(problem.to_string().starts_with("line 2: auth.email.template.invite.subject: unknown variable .Tokn"));
+        let [notice] = &settings.notices[..] else { panic!("one notice: {:?}", settings.notices) };
+        assert_eq!(notice.name, "line 6: auth.email.notification.password_changed.subject");
+    }
+
+    #[test]
+    fn a_mail_that_nobody_can_act_on_is_odd() {
+        let (settings, _) = settings(MAGIC, b"<p>Welcome!</p>");
+        assert!(settings.problems.is_empty());
+        assert!(settings.notices[0].text.starts_with("shows neither .ConfirmationURL nor"));
+    }
+}
