@@ -13,8 +13,16 @@ use crate::journal::Step;
 use crate::ports::mail::template::Variables;
 use crate::store::OrRefuse;
 
-/// Tells the account's address of a new password.
+/// Tells the account's address of a new password, with which everything that was asked before is void.
 pub async fn of_password(cx: &Cx, account: &Account) {
+    let account = &Account {
+        confirmation_sent_at: None,
+        recovery_sent_at: None,
+        email_change_sent_at: None,
+        phone_change_sent_at: None,
+        reauthentication_sent_at: None,
+        ..account.clone()
+    };
     tell(cx, account, account.email.as_deref(), Told { kind: MailKind::PasswordChanged, ..Told::default() }).await;
 }
 

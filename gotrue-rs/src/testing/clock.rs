@@ -14,6 +14,7 @@ use crate::ports::clock::Clock;
 pub struct FakeClock {
     face: Arc<Mutex<Face>>,
     moved: watch::Sender<()>,
+    sleeps: watch::Sender<usize>,
 }
 
 #[derive(Debug)]
@@ -26,7 +27,11 @@ struct Face {
 impl FakeClock {
     /// A clock that shows this moment.
     pub fn at(moment: DateTime<Utc>) -> Self {
-        Self { face: Arc::new(Mutex::new(Face { moment, running: None })), moved: watch::Sender::new(()) }
+        Self {
+            face: Arc::new(Mutex::new(Face { moment, running: None })),
+            moved: watch::Sender::new(()),
+            sleeps: watch::Sender::new(0),
+        }
     }
 
     /// Lets that much time pass at once; who sleeps for less wakes up.
@@ -38,6 +43,12 @@ impl FakeClock {
     /// From now on time passes by itself, as it does outside: for requests that wait for each other.
     pub fn run(&self) {
         self.face.lock().unwrap_or_else(PoisonError::into_inner).running.get_or_insert_with(Instant::now);
+    }
+
+    /// Completes when so many sleeps were begun since the clock was made.
+    pub async fn slept(&self, times: usize) {
+        let mut sleeps = self.sleeps.subscribe();
+        sleeps.wait_for(|begun| *begun >= times).await.expect("the clock is there");
     }
 
     fn is_running(&self) -> bool {
@@ -58,6 +69,7 @@ impl Clock for FakeClock {
         }
         let clock = self.clone();
         let end = self.now() + TimeDelta::from_std(duration).unwrap_or(TimeDelta::MAX);
+        self.sleeps.send_modify(|begun| *begun += 1);
         Box::pin(async move {
             let mut moved = clock.moved.subscribe();
             while clock.now() < end {

@@ -55,15 +55,15 @@ impl TestDatabase {
 
     /// A pool as the auth server opens it: its own role, its schema on the search path.
     pub async fn pool(&self) -> PgPool {
-        self.pool_within(Duration::ZERO).await
+        self.pool_within(Duration::ZERO, 8).await
     }
 
-    /// The same, where no statement takes longer than that; zero: as long as it likes.
-    pub async fn pool_within(&self, deadline: Duration) -> PgPool {
+    /// The same of so many connections, where no statement takes longer than that; zero: as long as it likes.
+    pub async fn pool_within(&self, deadline: Duration, connections: u32) -> PgPool {
         let options = self.admin.clone().username("supabase_auth_admin");
         let deadline = deadline.as_millis().to_string();
         let options = options.options([("search_path", "auth"), ("statement_timeout", &*deadline)]);
-        let pool = PgPoolOptions::new().max_connections(8).test_before_acquire(false);
+        let pool = PgPoolOptions::new().max_connections(connections).test_before_acquire(false);
         pool.connect_with(options).await.expect("the test server answers")
     }
 

@@ -9,6 +9,7 @@ mod mailbox;
 mod people;
 mod phones;
 mod postgres;
+mod receiver;
 mod world;
 
 pub use answer::Answer;
@@ -18,4 +19,5 @@ pub use faults::{FaultPlan, Gate};
 pub use mailbox::Mailbox;
 pub use people::{PASSWORD, Person};
 pub use phones::Phones;
+pub use receiver::{Call, Receiver, said};
 pub use world::{SECRET, World, WorldBuilder};

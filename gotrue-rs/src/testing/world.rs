@@ -61,6 +61,7 @@ pub struct WorldBuilder {
     hashing: Option<Arc<HashingPool>>,
     has_outbox: bool,
     has_phones: bool,
+    connections: u32,
     outbound: Outbound,
     pwned_at: Option<String>,
 }
@@ -79,6 +80,7 @@ impl World {
             hashing: None,
             has_outbox: false,
             has_phones: false,
+            connections: 8,
             outbound: Outbound::default(),
             pwned_at: None,
         }
@@ -212,6 +214,13 @@ impl WorldBuilder {
         self
     }
 
+    /// Gives the server so many connections to its database.
+    #[must_use]
+    pub fn connections(mut self, connections: u32) -> Self {
+        self.connections = connections;
+        self
+    }
+
     /// Signs with these JSON Web Keys.
     #[must_use]
     pub fn keys(mut self, jwks: Vec<Map<String, Value>>) -> Self {
@@ -225,7 +234,7 @@ impl WorldBuilder {
         let clock = FakeClock::at(Utc.with_ymd_and_hms(2026, 6, 1, 12, 0, 0).single().unwrap_or_default());
         let shared: SharedClock = Arc::new(clock.clone());
         let mailbox = Arc::new(Mailbox::default());
-        let pool = Pool::new(database.pool_within(self.policy.api.max_request_duration).await);
+        let pool = Pool::new(database.pool_within(self.policy.api.max_request_duration, self.connections).await);
         let entropy = Entropy::from_seed(7);
         let delivery = if self.has_outbox {
             let table = Table::new(pool.clone());

@@ -4,6 +4,7 @@ mod admin;
 mod captcha;
 mod config;
 mod errors;
+mod hooks;
 mod mail;
 mod meta;
 mod migrations;

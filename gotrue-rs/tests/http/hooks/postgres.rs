@@ -1,0 +1,150 @@
+use gotrue_rs::testing::{PASSWORD, World};
+use gotrue_rules::domain::policy::{Hook, HookKind, HookTarget};
+use serde_json::json;
+
+use super::{accounts, define, with_function};
+
+const KEEP: &str = "INSERT INTO public.heard VALUES (event);";
+
+async fn heard(world: &World) -> Vec<String> {
+    world.database.query("SELECT event FROM public.heard").await
+}
+
+#[tokio::test]
+async fn a_function_that_raises_is_shown_as_the_database_said_it() {
+    let world = with_function(HookKind::CustomAccessToken, "RETURN event;").await;
+    let ann = world.person("ann@example.com").await;
+    define(&world, &format!("{KEEP} RAISE EXCEPTION 'No more licences' USING HINT = 'ask the desk';")).await;
+    let answer = world.try_password(&ann.email, PASSWORD).await;
+    assert_eq!(answer.status, 500);
+    assert_eq!(
+        (answer.str("code"), answer.str("message"), answer.str("hint")),
+        ("P0001", "No more licences", "ask the desk")
+    );
+    assert_eq!(world.refresh(&ann.refresh_token).await.status, 500);
+    define(&world, "RAISE EXCEPTION 'no' USING ERRCODE = '22012';").await;
+    let answer = world.try_password(&ann.email, PASSWORD).await;
+    assert_eq!(answer.str("msg"), "Error running hook URI: pg-functions://postgres/public/hook");
+    assert!(heard(&world).await.is_empty());
+    define(&world, "RETURN event;").await;
+    world.refresh(&ann.refresh_token).await.expect(200);
+}
+
+#[tokio::test]
+async fn the_token_function_sees_the_session_that_it_is_asked_about() {
+    let world = with_function(HookKind::CustomAccessToken, "RETURN event;").await;
+    define(
+        &world,
+        "RETURN jsonb_build_object('claims', event -> 'claims' || jsonb_build_object('sessions',
+             (SELECT count(*) FROM auth.sessions WHERE id = (event #>> '{claims,session_id}')::uuid)));",
+    )
+    .await;
+    let ann = world.person("ann@example.com").await;
+    let claims = world.app.keys.verify(&ann.access_token, world.now()).expect("our own token");
+    assert_eq!(claims["sessions"], 1);
+}
+
+#[tokio::test]
+async fn a_function_that_loops_is_stopped_after_two_seconds_with_what_it_wrote() {
+    let world = with_function(HookKind::PasswordVerificationAttempt, "RETURN '{}';").await;
+    let ann = world.person("ann@example.com").await;
+    define(&world, &format!("{KEEP} LOOP PERFORM 1; END LOOP;")).await;
+    let answer = world.try_password(&ann.email, PASSWORD).await;
+    assert_eq!(answer.str("msg"), "Error running hook URI: pg-functions://postgres/public/hook");
+    assert!(heard(&world).await.is_empty());
+    define(&world, "RETURN NULL;").await;
+    world.sign_in(&ann.email).await;
+}
+
+#[tokio::test]
+async fn what_a_judging_function_wrote_stays_when_it_rejects() {
+    let world = with_function(HookKind::PasswordVerificationAttempt, "RETURN '{}';").await;
+    let ann = world.person("ann@example.com").await;
+    define(&world, &format!("{KEEP} RETURN '{{\"decision\": \"reject\", \"message\": \"Locked\"}}';")).await;
+    assert_eq!(world.try_password(&ann.email, PASSWORD).await.str("msg"), "Locked");
+    assert_eq!(heard(&world).await.len(), 1);
+}
+
+#[tokio::test]
+async fn the_time_limit_of_a_function_is_not_that_of_what_follows() {
+    let world = with_function(HookKind::SendEmail, "RETURN '{}';").await;
+    world
+        .database
+        .query(
+            "CREATE FUNCTION public.slow() RETURNS trigger LANGUAGE plpgsql AS
+             $f$ BEGIN RAISE EXCEPTION '%', current_setting('statement_timeout'); END $f$",
+        )
+        .await;
+    world
+        .database
+        .query("CREATE TRIGGER slow BEFORE INSERT ON auth.one_time_tokens FOR EACH ROW EXECUTE FUNCTION public.slow()")
+        .await;
+    let answer = world.post("/signup", json!({"email": "ann@example.com", "password": PASSWORD})).await;
+    let usual = world.app.policy.api.max_request_duration.as_secs();
+    assert_eq!(answer.str("message"), format!("{usual}s"));
+}
+
+#[tokio::test]
+async fn a_mailing_function_writes_in_the_transaction_of_the_account() {
+    let world = with_function(HookKind::SendEmail, &format!("{KEEP} RETURN NULL;")).await;
+    let body = json!({"email": "ann@example.com", "password": PASSWORD});
+    world.faults.fail("one_time_tokens.issue_confirmation", 1);
+    assert_eq!(world.post("/signup", body.clone()).await.status, 500);
+    assert_eq!((accounts(&world).await.as_str(), heard(&world).await.len()), ("0", 0));
+    world.post("/signup", body).await.expect(200);
+    assert_eq!((accounts(&world).await.as_str(), heard(&world).await.len()), ("1", 1));
+    assert!(world.mailbox.all().is_empty());
+    world.faults.fail("one_time_tokens.issue_recovery", 1);
+    assert_eq!(world.post("/recover", json!({"email": "ann@example.com"})).await.status, 500);
+    assert_eq!(heard(&world).await.len(), 1);
+}
+
+#[tokio::test]
+async fn a_texting_function_goes_with_what_it_was_called_for() {
+    let world = with_function(HookKind::SendSms, &format!("{KEEP} RETURN '{{}}';")).await;
+    world.faults.fail("one_time_tokens.issue_confirmation", 1);
+    let body = json!({"phone": "15550100200"});
+    assert_eq!(world.post("/otp", body.clone()).await.status, 500);
+    assert!(heard(&world).await.is_empty());
+    world.post("/otp", body).await.expect(200);
+    assert_eq!(heard(&world).await.len(), 1);
+}
+
+#[tokio::test]
+async fn an_event_arrives_as_it_is_whatever_is_in_it() {
+    let world = with_function(HookKind::BeforeUserCreated, &format!("{KEEP} RETURN NULL;")).await;
+    let name = r#"'); DROP TABLE public.heard; -- \' \\ $1 E'\x27' "quoted" 🦀"#;
+    for standard in ["on", "off"] {
+        world
+            .database
+            .query(&format!("ALTER ROLE supabase_auth_admin SET standard_conforming_strings = {standard}"))
+            .await;
+        let body = json!({"email": format!("{standard}@example.com"), "password": PASSWORD, "data": {"name": name}});
+        world.post("/signup", body).await.expect(200);
+    }
+    let names = world.database.query("SELECT event #>> '{user,user_metadata,name}' FROM public.heard").await;
+    assert_eq!(names, [name, name]);
+    world.database.query("ALTER ROLE supabase_auth_admin RESET standard_conforming_strings").await;
+}
+
+#[tokio::test]
+async fn a_function_of_a_quoted_name_may_take_and_give_json_or_nothing() {
+    let target = HookTarget::PgFunction { schema: "Odd".to_owned(), name: "Hook".to_owned() };
+    let hook = Hook { uri: "pg-functions://postgres/Odd/Hook".to_owned(), target, secrets: Vec::new() };
+    let world = World::with(|policy| {
+        policy.mail.autoconfirm = true;
+        policy.hooks.password_verification_attempt = Some(hook);
+    })
+    .await;
+    let ann = world.person("ann@example.com").await;
+    let missing = world.try_password(&ann.email, PASSWORD).await;
+    assert_eq!(missing.str("msg"), "Error running hook URI: pg-functions://postgres/Odd/Hook");
+    world.database.query("CREATE SCHEMA \"Odd\"").await;
+    world.database.query("GRANT USAGE ON SCHEMA \"Odd\" TO supabase_auth_admin").await;
+    for (gives, body) in [("json", "'{}'::json"), ("jsonb", "NULL::jsonb"), ("text", "'{}'"), ("void", "NULL")] {
+        world.database.query("DROP FUNCTION IF EXISTS \"Odd\".\"Hook\"(json)").await;
+        let sql = format!("CREATE FUNCTION \"Odd\".\"Hook\"(json) RETURNS {gives} LANGUAGE sql AS $$ SELECT {body} $$");
+        world.database.query(&sql).await;
+        world.sign_in(&ann.email).await;
+    }
+}
