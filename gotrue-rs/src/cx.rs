@@ -2,6 +2,7 @@
 //! entropy, the request's facts, what the guards found, and the journal.
 
 use std::net::IpAddr;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use chrono::{SubsecRound, TimeDelta};
@@ -40,6 +41,8 @@ pub struct Cx {
     pub journal: Arc<Journal>,
     /// Headers that the answer carries, also when it is a refusal.
     pub marks: Arc<Marks>,
+    /// How many rows have been stamped.
+    stamped: AtomicU32,
 }
 
 /// What guards leave for the handler.
@@ -91,7 +94,17 @@ impl Cx {
         let now = app.clock.now().trunc_subsecs(6);
         let entropy = app.entropy.fork();
         let journal = app.journals.open();
-        Self { app, now, entropy, request, body, found: Found::default(), journal, marks: Arc::default() }
+        Self {
+            app,
+            now,
+            entropy,
+            request,
+            body,
+            found: Found::default(),
+            journal,
+            marks: Arc::default(),
+            stamped: AtomicU32::new(0),
+        }
     }
 
     /// Statements that stand alone.
@@ -109,9 +122,10 @@ impl Cx {
         Connection::begin_to_wait(&self.app.pool, self.journal.clone()).await
     }
 
-    /// The moment of the `n`-th row of this request: a microsecond apart, so that "newest first" is their order.
-    pub fn stamp(&self, n: u32) -> Time {
-        self.now + TimeDelta::microseconds(i64::from(n))
+    /// The moment of the next row of this request: a microsecond after the one before, so that "newest first" is the
+    /// order in which rows were stamped.
+    pub fn stamp(&self) -> Time {
+        self.now + TimeDelta::microseconds(i64::from(self.stamped.fetch_add(1, Ordering::Relaxed)))
     }
 
     /// Puts a header on the answer, also when it is a refusal.

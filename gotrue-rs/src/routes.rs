@@ -46,7 +46,11 @@ pub fn table() -> Vec<Entry> {
 
 /// Below `/admin`.
 fn admin_entries() -> Vec<Entry> {
-    vec![group("/users", &[], admin_users()), row(Method::POST, "/generate_link", admin::generate_link::handle)]
+    vec![
+        group("/users", &[], admin_users()),
+        row(Method::POST, "/generate_link", admin::generate_link::handle),
+        group("/audit", &[], [row(Method::GET, "/", admin::audit::handle)]),
+    ]
 }
 
 /// Below `/admin/users`.

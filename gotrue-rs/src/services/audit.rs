@@ -6,21 +6,16 @@ use gotrue_rules::domain::user::Account;
 use crate::cx::Cx;
 use crate::store::audit::AuditRow;
 
-/// The rows for these entries, in this order; none when the log is switched off.
+/// The rows for these entries, after those that the request had before; none when the log is switched off.
 pub fn rows(cx: &Cx, actor: &Account, entries: impl IntoIterator<Item = Entry>) -> Vec<AuditRow> {
-    rows_from(cx, 0, actor, entries)
-}
-
-/// The same, after so many rows of this request that are written elsewhere.
-pub fn rows_from(cx: &Cx, already: u32, actor: &Account, entries: impl IntoIterator<Item = Entry>) -> Vec<AuditRow> {
     if cx.app.policy.operation.audit_log_disable_postgres {
         return Vec::new();
     }
-    let row = |(n, entry)| AuditRow {
+    let row = |entry| AuditRow {
         id: cx.entropy.uuid(),
         payload: payload(actor, entry),
-        created_at: cx.stamp(n),
+        created_at: cx.stamp(),
         ip_address: String::new(),
     };
-    (already..).zip(entries).map(row).collect()
+    entries.into_iter().map(row).collect()
 }

@@ -86,16 +86,15 @@ pub async fn ask_again(
         }
     };
     let mut db = cx.begin().await?;
-    started.store(cx, &mut db, account, 0).await?;
+    started.store(cx, &mut db, account).await?;
     db.commit().await?;
     Ok(message_id)
 }
 
 impl Started<'_> {
-    /// Stores the change in the caller's transaction: the account as it is then. `logged` is how many audit rows of the
-    /// request come before.
-    pub async fn store(self, cx: &Cx, db: &mut Connection, account: Account, logged: u32) -> Result<Account> {
-        let log = |actor| audit::rows_from(cx, logged, actor, [Entry::of(Action::UserModified)]);
+    /// Stores the change in the caller's transaction: the account as it is then.
+    pub async fn store(self, cx: &Cx, db: &mut Connection, account: Account) -> Result<Account> {
+        let log = |actor| audit::rows(cx, actor, [Entry::of(Action::UserModified)]);
         match self {
             Self::EmailAtOnce(new) => {
                 let pending = Account { email_change: new.as_str().to_owned(), ..account };

@@ -1,7 +1,12 @@
-//! `auth.audit_log_entries`: rows that ride along in the statement that does what they tell of.
+//! `auth.audit_log_entries`: rows that ride along in the statement that does what they tell of, and the pages in which
+//! they are read.
 
 use gotrue_rules::domain::user::Time;
+use gotrue_rules::wire::audit::{AuditEntryJson, Search};
+use gotrue_rules::wire::page::Page;
 use serde_json::Value;
+use sqlx::postgres::PgRow;
+use sqlx::{FromRow, Row};
 use uuid::Uuid;
 
 use super::Result;
@@ -79,5 +84,54 @@ pub async fn insert(db: &mut Connection, rows: Vec<AuditRow>) -> Result<()> {
     Ok(())
 }
 
+const PAGE: Statement = Statement {
+    name: "audit_log_entries.page",
+    sql: "WITH matching AS (
+              SELECT e.id, e.created_at
+              FROM audit_log_entries e
+              WHERE e.instance_id = '00000000-0000-0000-0000-000000000000'
+                AND ($2 = ''
+                     OR EXISTS (SELECT
+                                FROM unnest($1::text[]) AS m (name)
+                                WHERE e.payload ->> m.name ILIKE '%' || $2 || '%'))
+          ), page AS (
+              SELECT m.id FROM matching m ORDER BY m.created_at DESC, m.id DESC LIMIT $3 OFFSET $4
+          )
+          SELECT t.total, e.id, e.payload, e.created_at, e.ip_address
+          FROM (SELECT count(*) AS total FROM matching) AS t
+          LEFT JOIN (page JOIN audit_log_entries e ON e.id = page.id) ON true
+          ORDER BY e.created_at DESC, e.id DESC",
+};
+
+/// An entry of a page, none where the page is empty, and how many there are on all pages.
+struct PageRow {
+    total: i64,
+    entry: Option<AuditEntryJson>,
+}
+
+impl FromRow<'_, PgRow> for PageRow {
+    fn from_row(row: &PgRow) -> sqlx::Result<Self> {
+        let entry = match row.try_get::<Option<Uuid>, _>("id")? {
+            Some(id) => Some(AuditEntryJson {
+                id,
+                payload: row.try_get::<Option<Value>, _>("payload")?.unwrap_or_default(),
+                created_at: row.try_get::<Option<Time>, _>("created_at")?.unwrap_or_default(),
+                ip_address: row.try_get::<Option<String>, _>("ip_address")?.unwrap_or_default(),
+            }),
+            None => None,
+        };
+        Ok(Self { total: row.try_get("total")?, entry })
+    }
+}
+
+/// One page of what is searched for, newest first, and how many entries there are on all pages.
+pub async fn page(db: &mut Connection, search: Search<'_>, page: Page) -> Result<(Vec<AuditEntryJson>, u64)> {
+    let values = args![search.members, search.text, page.limit(), page.offset()];
+    let rows: Vec<PageRow> = db.all(&PAGE, values).await?;
+    let total = rows.first().map_or(0, |row| row.total);
+    let entries = rows.into_iter().filter_map(|row| row.entry).collect();
+    Ok((entries, u64::try_from(total).unwrap_or(0)))
+}
+
 /// Every statement of this table.
-pub const ALL: &[&Statement] = &[&INSERT];
+pub const ALL: &[&Statement] = &[&INSERT, &PAGE];

@@ -1,5 +1,6 @@
 //! JSON shapes and how bodies are read.
 
+pub mod audit;
 pub mod discovery;
 pub mod error;
 pub mod factor;

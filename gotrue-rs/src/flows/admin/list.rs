@@ -1,16 +1,15 @@
 //! `GET /admin/users`: accounts of the audience in pages; one statement.
 
-use gotrue_rules::domain::error::Result;
+use gotrue_rules::domain::error::{Error, Result};
 use gotrue_rules::wire::page::{CursorPage, Order, Page, UsersJson};
-use http::HeaderName;
 use http::header::LINK;
 
+use super::{TOTAL, asked};
 use crate::cx::Cx;
 use crate::http::reply::Reply;
 use crate::store::OrRefuse;
 use crate::store::admin::listing::{self, Which};
 
-const TOTAL: HeaderName = HeaderName::from_static("x-total-count");
 const FINDING: &str = "Database error finding users";
 
 /// A page by its number, or by a cursor where the operator allows it and no number is given.
@@ -42,9 +41,9 @@ async fn by_cursor(cx: &Cx) -> Result<Reply> {
 }
 
 fn which<'a>(cx: &'a Cx, audience: &'a str) -> Result<Which<'a>> {
-    Ok(Which { audience, filter: asked(cx, "filter"), order: Order::parse(asked(cx, "sort"))? })
-}
-
-fn asked<'a>(cx: &'a Cx, name: &str) -> &'a str {
-    cx.request.query(name).unwrap_or_default()
+    let filter = asked(cx, "filter");
+    if filter.contains('\0') {
+        return Err(Error::invalid("Invalid filter: it holds a zero byte, which no account does"));
+    }
+    Ok(Which { audience, filter, order: Order::parse(asked(cx, "sort"))? })
 }

@@ -109,7 +109,7 @@ impl Update<'_> {
     async fn alone(&self) -> Result<Account> {
         let mut log = self.log_of_password();
         let actor = self.renamed(&self.caller.account);
-        log.extend(audit::rows_from(self.cx, 1, &actor, [Entry::of(Action::UserModified)]));
+        log.extend(audit::rows(self.cx, &actor, [Entry::of(Action::UserModified)]));
         self.write(&mut self.cx.db(), log).await
     }
 
@@ -118,12 +118,10 @@ impl Update<'_> {
         let started = contact_change::start(self.cx, &self.caller.account, changes, &self.request.pkce).await?;
         let mut db = self.cx.begin().await?;
         let mut account = self.write(&mut db, self.log_of_password()).await?;
-        let mut logged = 1;
         for change in started {
-            account = change.store(self.cx, &mut db, account, logged).await?;
-            logged += 1;
+            account = change.store(self.cx, &mut db, account).await?;
         }
-        let log = audit::rows_from(self.cx, logged, &account, [Entry::of(Action::UserModified)]);
+        let log = audit::rows(self.cx, &account, [Entry::of(Action::UserModified)]);
         audit_log::insert(&mut db, log).await?;
         db.commit().await?;
         Ok(account)

@@ -128,3 +128,9 @@ async fn cursors_are_not_looked_at_where_the_operator_has_not_asked_for_them() {
     let answer = list(&world, "?cursor=nonsense&limit=x").await.expect(200);
     assert_eq!((names(&answer).len(), answer.json.get("pagination")), (5, None));
 }
+
+#[tokio::test]
+async fn g1_a_filter_that_the_database_cannot_hold_is_refused() {
+    let world = World::new().await;
+    assert_eq!(list(&world, "?filter=a%00").await.refusal(), (400, "validation_failed"));
+}
