@@ -5,6 +5,7 @@ mod captcha;
 mod config;
 mod errors;
 mod hooks;
+mod limits;
 mod mail;
 mod meta;
 mod migrations;

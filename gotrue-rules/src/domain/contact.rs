@@ -172,6 +172,21 @@ mod tests {
     const FORMAT: &str = "Unable to validate email address: invalid format";
 
     #[test]
+    fn a_mailbox_is_one_whatever_is_added_to_its_address() {
+        for (address, mailbox) in [
+            ("ann@example.com", "ann@example.com"),
+            ("Ann+shop@example.com", "ann@example.com"),
+            ("ann+a+b@example.com", "ann@example.com"),
+            ("a.n.n@example.com", "a.n.n@example.com"),
+            ("a.n.n+x@gmail.com", "ann@gmail.com"),
+            ("A.nn@googlemail.com", "ann@gmail.com"),
+            ("+x@example.com", "+x@example.com"),
+        ] {
+            assert_eq!(Email::parse(address).unwrap().mailbox(), mailbox, "{address}");
+        }
+    }
+
+    #[test]
     fn addresses_are_checked_and_lowered() {
         for (given, kept) in [
             ("Ann.Upper@EXAMPLE.com", "ann.upper@example.com"),

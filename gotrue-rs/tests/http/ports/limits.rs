@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use gotrue_rs::ports::limits::{Limited, Limits, Request, Sent, key_of};
+use gotrue_rs::ports::limits::{Counted, Limited, Limits, Request, Sent, key_of};
 use gotrue_rules::domain::policy::{Bucket, LimitKey, LimitsPolicy, Quota};
 use http::HeaderMap;
 use proptest::prelude::*;
@@ -87,6 +87,60 @@ fn a_quota_of_a_bucket_is_refilled_one_by_one() {
     );
 }
 
+#[test]
+fn the_wait_that_is_told_is_exact() {
+    let limits = Limits::new(start());
+    let wait = |bucket: Bucket, at: f64| limits.take(Limited::Otp, "a", bucket, after(at)).err().map(|it| it.wait);
+    let two = Bucket { burst: 2.0, ..Bucket::in_five_minutes(10.0) };
+    assert_eq!([wait(two, 0.0), wait(two, 0.0)], [None, None]);
+    assert_eq!(wait(two, 12.0), Some(Duration::from_secs(18)));
+    assert_eq!(wait(two, 30.0), None);
+    let none = Bucket { events: 0.0, ..two };
+    assert_eq!(wait(none, 40.0), Some(Duration::from_secs(3560)), "until it is forgotten");
+    let never = Bucket { burst: 0.0, forgotten_after: Duration::MAX, ..two };
+    assert_eq!(wait(never, 41.0), Some(Duration::from_hours(24)), "a day stands for never");
+    let quota = Quota::Window { events: 1.0, per: Duration::from_mins(1) };
+    assert_eq!(limits.take_quota(Sent::Sms, quota, after(10.0)), Ok(()));
+    assert_eq!(limits.take_quota(Sent::Sms, quota, after(15.0)).map_err(|it| it.wait), Err(Duration::from_secs(45)));
+}
+
+#[test]
+fn what_is_given_back_fills_no_more_than_the_bucket() {
+    let (limits, bucket) = (Limits::new(start()), Bucket::of_target(3.0));
+    let take = || limits.take(Counted::WrongCodes, "a", bucket, start()).is_ok();
+    limits.give_back(Counted::WrongCodes, "nobody");
+    for _ in 0..5 {
+        assert!(take());
+        limits.give_back(Counted::WrongCodes, "a");
+        limits.give_back(Counted::WrongCodes, "a");
+    }
+    assert_eq!([take(), take(), take(), take()], [true, true, true, false]);
+}
+
+#[test]
+fn a_grant_is_good_for_its_tries_and_its_time() {
+    let limits = Limits::new(start());
+    assert!(!limits.use_grant("a", start()));
+    limits.grant("a", 2, after(60.0), start());
+    limits.grant("a", 2, after(60.0), start());
+    let used = |at| limits.use_grant("a", after(at));
+    assert_eq!([used(0.0), used(1.0), used(2.0)], [true, true, false], "a second grant adds nothing");
+    limits.grant("a", 2, after(60.0), start());
+    assert_eq!([used(59.0), used(60.0)], [true, false]);
+    for number in 0..100_000_u32 {
+        limits.grant(&number.to_string(), 1, after(120.0 + f64::from(number)), start());
+    }
+    assert!(limits.kept() <= 30_000, "{}", limits.kept());
+    assert!(limits.use_grant("99999", start()), "those that last longest are kept");
+}
+
+#[test]
+fn a_network_gets_a_third_and_at_least_one() {
+    for (events, burst) in [(30.0, 10.0), (12.0, 4.0), (2.0, 1.0), (1.0, 1.0)] {
+        assert_eq!(Bucket::of_target(events).share_of_a_network().burst, burst, "{events}");
+    }
+}
+
 fn key(by: &LimitKey, peer: Option<&str>, sb: bool, headers: &[(&'static str, &str)]) -> Option<String> {
     let mut map = HeaderMap::new();
     for (name, value) in headers {
@@ -129,6 +183,8 @@ fn a_peer_has_one_key_whatever_it_says() {
         (Some("10.1.2.3"), &[("x-forwarded-for", "1.1.1.1"), ("x-forwarded-for", "192.0.2.1")], "192.0.2.1"),
         (Some("2001:db8:1::1"), &[("x-forwarded-for", "::ffff:192.0.2.1")], "192.0.2.1"),
         (Some("10.1.2.3"), &[("x-forwarded-for", "1.1.1.1, nonsense")], "10.1.2.3"),
+        (Some("10.1.2.3"), &[("x-forwarded-for", "1.1.1.1, 192.0.2.1:4711")], "192.0.2.1"),
+        (Some("10.1.2.3"), &[("x-forwarded-for", "[2001:db8:2:3::1]:4711")], "2001:db8:2:3::/64"),
         (Some("10.1.2.3"), &[], "10.1.2.3"),
         (None, &forged, "unknown"),
     ] {

@@ -1,0 +1,51 @@
+//! Limits as `basalt serve` sets them: by who asks, by whom a request is about, and what a refusal says.
+
+mod codes;
+mod messages;
+mod passwords;
+mod requests;
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::time::Duration;
+
+use gotrue_rs::testing::{Answer, World};
+use gotrue_rules::domain::policy::{PasswordHash, Policy, Quota};
+use serde_json::Value;
+
+const ANN: &str = "ann@example.com";
+const NUMBER: &str = "15550100";
+/// Where Ann is at home.
+const HOME: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 7));
+
+/// A world as served, with cheap hashes and mails for everybody.
+async fn served(change: impl FnOnce(&mut Policy)) -> World {
+    let usual = |policy: &mut Policy| {
+        policy.password.hash = PasswordHash::Bcrypt { cost: 4 };
+        policy.limits.email_sent = Quota::Window { events: 1000.0, per: Duration::from_hours(1) };
+    };
+    World::builder().as_served().with_phones().policy(usual).policy(change).build().await
+}
+
+/// The n-th of many networks, none of which is Ann's.
+fn network(n: usize) -> IpAddr {
+    let n = u32::try_from(n).expect("few networks");
+    IpAddr::V4(Ipv4Addr::from(0x0a00_0000 + n))
+}
+
+/// How many of `times` requests are let through, each from a network of its own.
+async fn let_through(world: &World, times: usize, path: &str, body: impl Fn(usize) -> Value) -> usize {
+    let mut through = 0;
+    for n in 0..times {
+        through += usize::from(world.post_from(network(n), path, &[], body(n)).await.status != 429);
+    }
+    through
+}
+
+/// The seconds that a refusal tells, in words and by its header alike.
+#[track_caller]
+fn wait(refused: &Answer, code: &str) -> i64 {
+    assert_eq!(refused.refusal(), (429, code), "{}", refused.text);
+    let seconds = refused.header("retry-after");
+    assert!(refused.str("msg").contains(&format!("after {seconds} seconds")), "{}: {seconds}", refused.text);
+    seconds.parse().expect("whole seconds")
+}
