@@ -1,7 +1,7 @@
 //! What every request carries: the application as it was when the request came, one moment of time, its own stream of
 //! entropy, the request's facts, what the guards found, and the journal.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -9,7 +9,7 @@ use chrono::{SubsecRound, TimeDelta};
 use gotrue_rules::domain::error::Result;
 use gotrue_rules::domain::policy::LimitKey;
 use gotrue_rules::domain::session::Session;
-use gotrue_rules::domain::user::{Account, Time};
+use gotrue_rules::domain::user::{Account, Factor, Time};
 use http::HeaderName;
 use serde_json::{Map, Value};
 
@@ -54,6 +54,8 @@ pub struct Found {
     pub admin: Option<Admin>,
     /// The account that the path names, once the guard `Account` has been passed.
     pub account: Option<Account>,
+    /// The factor that the path names, once the guard `Factor` has been passed.
+    pub factor: Option<Factor>,
 }
 
 /// A signed-in account.
@@ -153,6 +155,11 @@ impl Cx {
         self.found.account.as_ref().ok_or_else(|| unguarded("Account"))
     }
 
+    /// The factor that the path names; the route table puts the guard `Factor` before every handler that asks.
+    pub fn factor(&self) -> Result<&Factor> {
+        self.found.factor.as_ref().ok_or_else(|| unguarded("Factor"))
+    }
+
     /// The audience in which accounts are looked up and made: `X-JWT-AUD`, else the verified token's own unless its
     /// role is an administrator's, else the configured one (`endpoints.md` §1.6).
     pub fn audience(&self) -> String {
@@ -185,6 +192,11 @@ impl Cx {
                 limits::peer_address(&self.request.headers, self.request.peer, trusted_proxies)
             }
         }
+    }
+
+    /// The caller's address where there must be one: a challenge is kept with it, and answered from it.
+    pub fn address(&self) -> IpAddr {
+        self.client_ip().unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED))
     }
 
     /// Whether verified claims hold an administrator's role.

@@ -1,6 +1,7 @@
 //! Checks before handlers, named in the route table. What they find goes into the [`Cx`].
 
 use gotrue_rules::domain::error::{Error, Result};
+use gotrue_rules::domain::mfa::factor_not_found;
 use gotrue_rules::domain::session_rules::Validity;
 use gotrue_rules::wire::requests::Captcha;
 use serde_json::{Map, Value};
@@ -21,6 +22,10 @@ pub const ADMIN: Guard = Guard { name: "Admin", run: |cx| Box::pin(admin(cx)) };
 
 /// Only paths whose `{user_id}` names an account: its form 404, its existence 404. Comes after [`ADMIN`].
 pub const ACCOUNT: Guard = Guard { name: "Account", run: |cx| Box::pin(account(cx)) };
+
+/// Only paths whose `{factor_id}` names a factor of the account that an administrator's path names, else of the
+/// caller: its form 404, its existence 404. Comes after [`ACCOUNT`] or [`CALLER`].
+pub const FACTOR: Guard = Guard { name: "Factor", run: |cx| Box::pin(async { factor(cx) }) };
 
 /// Not for anonymous accounts: 403. Comes after [`CALLER`].
 pub const NOT_ANONYMOUS: Guard = Guard { name: "NotAnonymous", run: |cx| Box::pin(async { not_anonymous(cx) }) };
@@ -51,6 +56,14 @@ pub const LIMIT_RESEND: Guard =
 /// Only who has solved a captcha, where one is asked for: an administrator passes, and who comes to `/token` with
 /// a proof of another kind → body 400 → token 400 → the provider's word 400, 500 without one.
 pub const CAPTCHA: Guard = Guard { name: "Captcha", run: |cx| Box::pin(captcha(cx)) };
+
+/// One challenge of a factor more.
+pub const LIMIT_CHALLENGE: Guard =
+    Guard { name: "Limit(Challenge)", run: |cx| Box::pin(async { limits::take(cx, Limited::FactorChallenge) }) };
+
+/// One verification of a factor more.
+pub const LIMIT_FACTOR_VERIFY: Guard =
+    Guard { name: "Limit(FactorVerify)", run: |cx| Box::pin(async { limits::take(cx, Limited::FactorVerify) }) };
 
 /// Only while the OAuth server is on: 404.
 pub const OAUTH_SERVER: Guard = Guard { name: "OAuthServer", run: |cx| Box::pin(async { oauth_server(cx) }) };
@@ -130,6 +143,19 @@ async fn account(cx: &mut Cx) -> Result<()> {
     let found = users::with_session(&mut cx.db(), id, None).await.or_refuse("Database error loading user")?;
     let found = found.ok_or_else(|| Error::not_found("user_not_found", "User not found"))?;
     cx.found.account = Some(found.account);
+    Ok(())
+}
+
+/// Reads nothing: an account is read with its factors.
+fn factor(cx: &mut Cx) -> Result<()> {
+    let named = cx.request.param("factor_id").unwrap_or_default();
+    let id = Uuid::parse_str(named).map_err(|_| Error::not_found("validation_failed", "factor_id must be an UUID"))?;
+    let account = match &cx.found.account {
+        Some(account) => account,
+        None => &cx.caller()?.account,
+    };
+    let found = account.factors.iter().find(|factor| factor.id == id).cloned();
+    cx.found.factor = Some(found.ok_or_else(factor_not_found)?);
     Ok(())
 }
 

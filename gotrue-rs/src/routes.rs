@@ -3,10 +3,10 @@
 use http::Method;
 
 use crate::flows::passwordless::{magic_link, otp, recover, resend};
-use crate::flows::{admin, logout, meta, sign_up, token, user, verify};
+use crate::flows::{admin, factors, logout, meta, sign_up, token, user, verify};
 use crate::guards::{
-    ACCOUNT, ADMIN, CALLER, CAPTCHA, LIMIT_MAGIC_LINK, LIMIT_OTP, LIMIT_RECOVER, LIMIT_RESEND, LIMIT_USER,
-    LIMIT_VERIFY, OAUTH_SERVER,
+    ACCOUNT, ADMIN, CALLER, CAPTCHA, FACTOR, LIMIT_CHALLENGE, LIMIT_FACTOR_VERIFY, LIMIT_MAGIC_LINK, LIMIT_OTP,
+    LIMIT_RECOVER, LIMIT_RESEND, LIMIT_USER, LIMIT_VERIFY, NOT_ANONYMOUS, OAUTH_SERVER,
 };
 use crate::http::router::{Entry, Guard, group, row};
 
@@ -40,6 +40,7 @@ pub fn table() -> Vec<Entry> {
             ],
         ),
         row(Method::POST, "/invite", admin::invite::handle).guards(&[ADMIN]),
+        group("/factors", &[CALLER, NOT_ANONYMOUS], factors()),
         group("/admin", &[ADMIN], admin_entries()),
     ]
 }
@@ -50,6 +51,22 @@ fn admin_entries() -> Vec<Entry> {
         group("/users", &[], admin_users()),
         row(Method::POST, "/generate_link", admin::generate_link::handle),
         group("/audit", &[], [row(Method::GET, "/", admin::audit::handle)]),
+    ]
+}
+
+/// Below `/factors`.
+fn factors() -> Vec<Entry> {
+    vec![
+        row(Method::POST, "/", factors::enroll::handle),
+        group(
+            "/{factor_id}",
+            &[FACTOR],
+            [
+                row(Method::POST, "/challenge", factors::challenge::handle).guards(&[LIMIT_CHALLENGE]),
+                row(Method::POST, "/verify", factors::verify::handle).guards(&[LIMIT_FACTOR_VERIFY]),
+                row(Method::DELETE, "/", factors::unenroll::handle),
+            ],
+        ),
     ]
 }
 
@@ -65,6 +82,22 @@ fn admin_users() -> Vec<Entry> {
                 row(Method::GET, "/", admin::read::handle),
                 row(Method::PUT, "/", admin::update::handle),
                 row(Method::DELETE, "/", admin::delete::handle),
+                group("/factors", &[], admin_factors()),
+            ],
+        ),
+    ]
+}
+
+/// Below `/admin/users/{user_id}/factors`.
+fn admin_factors() -> Vec<Entry> {
+    vec![
+        row(Method::GET, "/", admin::factors::list::handle),
+        group(
+            "/{factor_id}",
+            &[FACTOR],
+            [
+                row(Method::PUT, "/", admin::factors::update::handle),
+                row(Method::DELETE, "/", admin::factors::delete::handle),
             ],
         ),
     ]

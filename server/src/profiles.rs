@@ -5,11 +5,13 @@ use gotrue_rules::domain::policy::{LimitKey, PasswordHash, Policy};
 use crate::config_file::Basalt;
 
 /// `serve`: today's hashes, also for accounts that bring older ones, limits that nobody can talk their way around, and
-/// no way into an account for who signed up with its owner's address first.
+/// no way into an account for who signed up with its owner's address first, and none around a second factor.
 pub fn serve(policy: &mut Policy, basalt: &Basalt) {
     policy.password.hash = PasswordHash::Argon2id;
     policy.password.rehash_after_sign_in = true;
     policy.sign_up.contested_password_dropped = true;
+    policy.mfa.totp_replay_refused = true;
+    policy.mfa.first_verification_needs_aal2 = true;
     policy.limits.key = LimitKey::Peer { trusted_proxies: basalt.trusted_proxies.clone() };
     policy.limits.explained = true;
     policy.limits.targets = basalt.limits;

@@ -1,6 +1,6 @@
 //! Rows of the audit log for what a request does. They ride along in the statement that does it.
 
-use gotrue_rules::domain::audit::{Entry, payload};
+use gotrue_rules::domain::audit::{Action, Entry, payload};
 use gotrue_rules::domain::user::Account;
 
 use crate::cx::Cx;
@@ -11,11 +11,12 @@ pub fn rows(cx: &Cx, actor: &Account, entries: impl IntoIterator<Item = Entry>) 
     if cx.app.policy.operation.audit_log_disable_postgres {
         return Vec::new();
     }
-    let row = |entry| AuditRow {
+    let address = |action: Action| cx.client_ip().filter(|_| action.names_address());
+    let row = |entry: Entry| AuditRow {
         id: cx.entropy.uuid(),
+        ip_address: address(entry.action).map(|address| address.to_string()).unwrap_or_default(),
         payload: payload(actor, entry),
         created_at: cx.stamp(),
-        ip_address: String::new(),
     };
     entries.into_iter().map(row).collect()
 }

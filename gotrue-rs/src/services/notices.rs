@@ -2,6 +2,7 @@
 //! be sent only the log hears of it.
 
 use gotrue_rules::domain::error::{Error, Result};
+use gotrue_rules::domain::mfa::FactorType;
 use gotrue_rules::domain::policy::{HookKind, MailKind};
 use gotrue_rules::domain::user::Account;
 use gotrue_rules::wire::hook::EmailData;
@@ -45,6 +46,25 @@ pub async fn of_contacts(cx: &Cx, before: &Account, after: &Account) {
     }
 }
 
+/// What has become of a factor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FactorNews {
+    /// It was verified for the first time.
+    Enrolled,
+    /// Its owner took it away.
+    Unenrolled,
+}
+
+/// Tells the account's address of a factor.
+pub async fn of_factor(cx: &Cx, account: &Account, news: FactorNews, factor: FactorType) {
+    let kind = match news {
+        FactorNews::Enrolled => MailKind::MfaFactorEnrolled,
+        FactorNews::Unenrolled => MailKind::MfaFactorUnenrolled,
+    };
+    let told = Told { kind, factor_type: Some(factor.as_str()), ..Told::default() };
+    tell(cx, account, account.email.as_deref(), told).await;
+}
+
 /// What a notice says.
 struct Told<'a> {
     kind: MailKind,
@@ -52,11 +72,19 @@ struct Told<'a> {
     phone: Option<&'a str>,
     old_phone: Option<&'a str>,
     provider: Option<&'a str>,
+    factor_type: Option<&'a str>,
 }
 
 impl Default for Told<'_> {
     fn default() -> Self {
-        Self { kind: MailKind::PasswordChanged, old_email: None, phone: None, old_phone: None, provider: None }
+        Self {
+            kind: MailKind::PasswordChanged,
+            old_email: None,
+            phone: None,
+            old_phone: None,
+            provider: None,
+            factor_type: None,
+        }
     }
 }
 
@@ -81,6 +109,7 @@ async fn send(cx: &Cx, account: &Account, to: &str, told: &Told<'_>) -> Result<(
         phone: told.phone,
         old_phone: told.old_phone,
         provider: told.provider,
+        factor_type: told.factor_type,
         ..Variables::default()
     };
     let rendered = cx.app.letters.render(told.kind, &variables, cx.now).await.map_err(Error::other)?;
@@ -104,6 +133,7 @@ async fn by_hook(cx: &Cx, account: &Account, told: &Told<'_>) -> Result<()> {
         old_email: told.old_email.unwrap_or_default(),
         old_phone: told.old_phone.unwrap_or_default(),
         provider: told.provider.unwrap_or_default(),
+        factor_type: told.factor_type.unwrap_or_default(),
         ..EmailData::default()
     };
     hooks::send_notice(cx, account, mail).await

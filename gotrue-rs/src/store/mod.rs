@@ -4,8 +4,11 @@ pub mod accounts;
 pub mod admin;
 pub mod audit;
 pub mod bulk;
+pub mod challenges;
 pub mod contact_changes;
+pub mod elevation;
 pub mod error;
+pub mod factors;
 pub mod flow_state;
 pub mod hooks;
 pub mod migrate;
@@ -31,7 +34,10 @@ pub fn statements() -> impl Iterator<Item = &'static Statement> {
         admin::listing::ALL,
         audit::ALL,
         bulk::ALL,
+        challenges::ALL,
         contact_changes::ALL,
+        elevation::ALL,
+        factors::ALL,
         flow_state::ALL,
         hooks::ALL,
         one_time_tokens::ALL,

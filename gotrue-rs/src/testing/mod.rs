@@ -4,6 +4,7 @@
 mod answer;
 mod clock;
 mod database;
+mod factors;
 mod faults;
 mod mailbox;
 mod people;
@@ -15,6 +16,7 @@ mod world;
 pub use answer::Answer;
 pub use clock::FakeClock;
 pub use database::TestDatabase;
+pub use factors::AppFactor;
 pub use faults::{FaultPlan, Gate};
 pub use mailbox::Mailbox;
 pub use people::{PASSWORD, Person};

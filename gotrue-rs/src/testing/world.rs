@@ -165,13 +165,15 @@ impl WorldBuilder {
     }
 
     /// Decides what `basalt serve` decides (`server/src/profiles.rs`): today's hashes, limits by the peer's address,
-    /// no contested passwords.
+    /// no contested passwords, no way around a second factor.
     #[must_use]
     pub fn as_served(self) -> Self {
         self.policy(|policy| {
             policy.password.hash = PasswordHash::Argon2id;
             policy.password.rehash_after_sign_in = true;
             policy.sign_up.contested_password_dropped = true;
+            policy.mfa.totp_replay_refused = true;
+            policy.mfa.first_verification_needs_aal2 = true;
             policy.limits.key = LimitKey::Peer { trusted_proxies: Vec::new() };
             policy.limits.explained = true;
             policy.limits.targets = TargetLimits::usual();

@@ -4,6 +4,7 @@ mod admin;
 mod captcha;
 mod config;
 mod errors;
+mod factors;
 mod hooks;
 mod limits;
 mod mail;

@@ -40,6 +40,18 @@ pub enum Action {
     IdentityLinked,
     /// An identity was unlinked.
     IdentityUnlinked,
+    /// A factor is being set up.
+    FactorInProgress,
+    /// A challenge of a factor was made.
+    ChallengeCreated,
+    /// A challenge was answered rightly.
+    VerificationAttempted,
+    /// A factor was taken away by its owner.
+    FactorUnenrolled,
+    /// A factor was taken away by the administrator.
+    FactorDeleted,
+    /// A factor was changed by the administrator.
+    FactorUpdated,
 }
 
 impl Action {
@@ -62,6 +74,12 @@ impl Action {
             Self::UserReauthenticateRequested => "user_reauthenticate_requested",
             Self::IdentityLinked => "identity_linked",
             Self::IdentityUnlinked => "identity_unlinked",
+            Self::FactorInProgress => "factor_in_progress",
+            Self::ChallengeCreated => "challenge_created",
+            Self::VerificationAttempted => "verification_attempted",
+            Self::FactorUnenrolled => "factor_unenrolled",
+            Self::FactorDeleted => "factor_deleted",
+            Self::FactorUpdated => "factor_updated",
         }
     }
 
@@ -79,7 +97,18 @@ impl Action {
             | Self::UserReauthenticateRequested
             | Self::IdentityLinked
             | Self::IdentityUnlinked => "user",
+            Self::FactorInProgress
+            | Self::ChallengeCreated
+            | Self::VerificationAttempted
+            | Self::FactorUnenrolled
+            | Self::FactorDeleted
+            | Self::FactorUpdated => "factor",
         }
+    }
+
+    /// Whether its row names the address that the request came from (`schema.md`).
+    pub fn names_address(self) -> bool {
+        self.log_type() == "factor" && self != Self::FactorUpdated
     }
 }
 

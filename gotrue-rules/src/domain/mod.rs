@@ -11,6 +11,7 @@ pub mod hook;
 pub mod identity;
 pub mod links;
 pub mod mail_address;
+pub mod mfa;
 pub mod one_time_token;
 pub mod password;
 pub mod passwordless;

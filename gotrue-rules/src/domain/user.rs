@@ -80,7 +80,7 @@ pub struct Account {
     pub updated_at: Time,
     /// The rows of `auth.identities`, oldest first.
     pub identities: Vec<Identity>,
-    /// The rows of `auth.mfa_factors`, oldest first.
+    /// The rows of `auth.mfa_factors`; that which was challenged last stands last.
     pub factors: Vec<Factor>,
 }
 

@@ -1,4 +1,4 @@
-//! A factor as JSON (`endpoints.md` §2.3).
+//! A factor as JSON (`endpoints.md` §2.3), and the answers to those who set one up or use one (§9).
 
 use serde::Serialize;
 use serde_json::Value;
@@ -43,4 +43,59 @@ impl<'a> From<&'a Factor> for FactorJson<'a> {
             last_webauthn_challenge_data: factor.last_webauthn_challenge_data.as_ref(),
         }
     }
+}
+
+/// The answer to who sets up a factor.
+#[derive(Debug, Serialize)]
+pub struct EnrolledJson<'a> {
+    /// `id`.
+    pub id: Uuid,
+    /// `type`.
+    #[serde(rename = "type")]
+    pub factor_type: &'a str,
+    /// `friendly_name`, also when it is empty.
+    pub friendly_name: &'a str,
+    /// What an app is set up with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub totp: Option<TotpJson<'a>>,
+    /// The number as it was given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub phone: Option<&'a str>,
+}
+
+/// What an app is set up with. Its owner sees it here and never again.
+#[derive(Serialize)]
+pub struct TotpJson<'a> {
+    /// `qr_code`: a picture of the URI, SVG.
+    pub qr_code: &'a str,
+    /// `secret`, base32.
+    pub secret: &'a str,
+    /// `uri`.
+    pub uri: &'a str,
+}
+
+/// Does not print the secret.
+impl std::fmt::Debug for TotpJson<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TotpJson").finish_non_exhaustive()
+    }
+}
+
+/// The answer to who asks for a challenge.
+#[derive(Debug, Serialize)]
+pub struct ChallengeJson<'a> {
+    /// `id`.
+    pub id: Uuid,
+    /// `type`.
+    #[serde(rename = "type")]
+    pub factor_type: &'a str,
+    /// `expires_at`, seconds since the epoch.
+    pub expires_at: i64,
+}
+
+/// The answer to who takes a factor away.
+#[derive(Debug, Serialize)]
+pub struct UnenrolledJson {
+    /// `id`.
+    pub id: Uuid,
 }

@@ -11,6 +11,7 @@ pub mod identity;
 pub mod link;
 pub mod message;
 pub mod page;
+pub mod qr_code;
 pub mod redirect;
 pub mod requests;
 pub mod session;

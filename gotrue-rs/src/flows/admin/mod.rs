@@ -3,6 +3,7 @@
 pub mod audit;
 pub mod create;
 pub mod delete;
+pub mod factors;
 pub mod generate_link;
 pub mod invite;
 pub mod list;

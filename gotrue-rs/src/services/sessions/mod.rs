@@ -1,5 +1,6 @@
 //! Sessions: the only place that mints tokens.
 
+pub mod elevate;
 pub mod open;
 pub mod refresh;
 
@@ -118,7 +119,12 @@ fn sign(cx: &Cx, claims: AccessClaims, fresh: Fresh) -> Result<Minted> {
 impl Minted {
     /// The session as JSON, with the headers that tell of issued tokens.
     pub fn reply(&self, extras: Extras<'_>) -> Reply {
-        let body = SessionJson {
+        self.mark(Reply::json(&self.body(extras)))
+    }
+
+    /// The session as JSON.
+    pub fn body<'a>(&'a self, extras: Extras<'a>) -> SessionJson<'a> {
+        SessionJson {
             access_token: &self.access_token,
             token_type: "bearer",
             expires_in: self.expires_in,
@@ -128,8 +134,7 @@ impl Minted {
             provider_token: extras.provider_token,
             provider_refresh_token: extras.provider_refresh_token,
             weak_password: extras.weak_password,
-        };
-        self.mark(Reply::json(&body))
+        }
     }
 
     /// Puts the same headers on an answer that is not the session itself.

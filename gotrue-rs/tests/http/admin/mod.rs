@@ -4,6 +4,7 @@ mod audit;
 mod callers;
 mod create;
 mod delete;
+mod factors;
 mod invite;
 mod links;
 mod list;

@@ -162,3 +162,18 @@ async fn what_needs_no_database_sends_nothing() {
         assert_eq!(world.journal().statements(), Vec::<&str>::new(), "{path}");
     }
 }
+
+#[tokio::test]
+async fn a_factor_is_set_up_and_challenged_by_two_statements_each_and_verified_by_five() {
+    let world = World::new().await;
+    let person = world.person(ANN).await;
+    let app = world.app_factor(&person, "").await;
+    sent(&world, 2);
+    let asked = world.challenge(&person.access_token, &app.id).await.expect(200);
+    sent(&world, 2);
+    let code = world.app_code(&app);
+    let lifted = world.answer(&person.access_token, &app.id, asked.str("id"), &code).await.expect(200);
+    sent(&world, 5);
+    world.unenroll(lifted.str("access_token"), &app.id).await.expect(200);
+    sent(&world, 3);
+}

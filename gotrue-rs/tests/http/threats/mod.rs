@@ -1,7 +1,8 @@
 //! Classes of bugs that hit auth servers. Each test is named after the class in front of it: A links and redirects,
-//! B whose account it becomes, C one-time secrets and sessions, D guessing, F who may what, G hostile input.
+//! B whose account it becomes, C one-time secrets and sessions, D guessing, E second factors, F who may what, G hostile input.
 
 mod access;
+mod factors;
 mod guessing;
 mod hostile;
 mod links;

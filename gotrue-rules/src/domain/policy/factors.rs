@@ -25,6 +25,11 @@ pub struct MfaPolicy {
     pub webauthn_enroll_enabled: bool,
     /// Security keys are accepted. Default false.
     pub webauthn_verify_enabled: bool,
+    /// A code of an app counts once, also in the half minute in which it would still be good. Default false.
+    pub totp_replay_refused: bool,
+    /// A factor that was never verified needs a session that has shown another one, if the account has one verified.
+    /// Default false.
+    pub first_verification_needs_aal2: bool,
 }
 
 impl Default for MfaPolicy {
@@ -39,6 +44,8 @@ impl Default for MfaPolicy {
             phone: PhoneFactorPolicy::default(),
             webauthn_enroll_enabled: false,
             webauthn_verify_enabled: false,
+            totp_replay_refused: false,
+            first_verification_needs_aal2: false,
         }
     }
 }

@@ -2,6 +2,7 @@
 
 mod admin_user;
 mod captcha;
+mod factors;
 mod invitation;
 mod magic_link;
 mod otp;
@@ -14,6 +15,7 @@ mod verify;
 
 pub use admin_user::{AdminDeletion, AdminUser};
 pub use captcha::Captcha;
+pub use factors::{AdminFactor, ChallengeFactor, EnrollFactor, VerifyFactor, WebAuthnAnswer};
 pub use invitation::{GenerateLink, Invitation};
 pub use magic_link::MagicLink;
 pub use otp::Otp;

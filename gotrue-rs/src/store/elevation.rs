@@ -1,0 +1,147 @@
+//! Lifting a session to `aal2`: session, methods, refresh token, and what it sweeps away, in one statement under a lock.
+
+use gotrue_rules::domain::mfa::FactorType;
+use gotrue_rules::domain::user::Time;
+use uuid::Uuid;
+
+use super::Result;
+use super::audit::{AuditArrays, AuditRow, audit_insert};
+use super::rows::{AccountAndSession, account_columns, session_columns};
+use super::statement::{Connection, Statement, args};
+
+/// The refresh tokens of a locked session.
+#[derive(Debug)]
+pub struct Locked {
+    /// `refresh_token_hmac_key`: set when they are of version 2.
+    pub refresh_token_hmac_key: Option<String>,
+    /// `refresh_token_counter`.
+    pub refresh_token_counter: Option<i64>,
+}
+
+/// All sessions of the account, in one order for everybody, so that nobody waits for somebody who waits.
+const LOCK: Statement = Statement {
+    name: "elevation.lock",
+    sql: "WITH l AS (
+              SELECT s.id, s.refresh_token_hmac_key, s.refresh_token_counter
+              FROM sessions s
+              WHERE s.user_id = $1
+              ORDER BY s.id
+              FOR UPDATE
+          )
+          SELECT l.refresh_token_hmac_key, l.refresh_token_counter
+          FROM l
+          WHERE l.id = $2",
+};
+
+/// Locks the account's sessions until the transaction ends, and answers this one; none if it has ended meanwhile.
+pub async fn lock(db: &mut Connection, user_id: Uuid, session_id: Uuid) -> Result<Option<Locked>> {
+    let row: Option<(Option<String>, Option<i64>)> = db.optional(&LOCK, args![user_id, session_id]).await?;
+    Ok(row.map(|(refresh_token_hmac_key, refresh_token_counter)| Locked {
+        refresh_token_hmac_key,
+        refresh_token_counter,
+    }))
+}
+
+/// A session that has shown a second factor.
+#[derive(Debug)]
+pub struct Elevated<'a> {
+    /// The session.
+    pub session_id: Uuid,
+    /// Its account.
+    pub user_id: Uuid,
+    /// The factor.
+    pub factor_id: Uuid,
+    /// Its kind.
+    pub factor_type: FactorType,
+    /// The request's moment.
+    pub now: Time,
+    /// The id of the method's row.
+    pub amr_id: Uuid,
+    /// The next refresh token of version 1.
+    pub refresh_token: Option<&'a str>,
+    /// The next counter of version 2.
+    pub counter: Option<i64>,
+    /// What the audit log is told.
+    pub audit: Vec<AuditRow>,
+}
+
+/// The answer shows factors as they are before unverified ones go, as recorded.
+const ELEVATE: Statement = Statement {
+    name: "elevation.elevate",
+    sql: concat!(
+        "WITH t AS (
+             SELECT r.id, r.token
+             FROM refresh_tokens r
+             WHERE r.session_id = $1
+               AND r.revoked = false
+               AND r.instance_id = '00000000-0000-0000-0000-000000000000'
+             ORDER BY r.created_at, r.id
+             LIMIT 1
+         ), s AS (
+             UPDATE sessions
+             SET aal = 'aal2', factor_id = $3, refresh_token_counter = COALESCE($8, refresh_token_counter)
+             WHERE id = $1
+               AND ($7::text IS NULL OR EXISTS (SELECT FROM t))
+             RETURNING *
+         ), old AS (
+             UPDATE refresh_tokens SET revoked = true
+             WHERE id = (SELECT t.id FROM t)
+               AND $7::text IS NOT NULL
+         ), new AS (
+             INSERT INTO refresh_tokens (instance_id, token, user_id, revoked, created_at, updated_at, parent, session_id)
+             SELECT '00000000-0000-0000-0000-000000000000', $7::text, $2::uuid::text, false, $5, $5, t.token, $1
+             FROM t
+             WHERE $7::text IS NOT NULL
+         ), c AS (
+             INSERT INTO mfa_amr_claims (id, session_id, authentication_method, created_at, updated_at)
+             SELECT $6, s.id, $9, $5, $5 FROM s
+             ON CONFLICT ON CONSTRAINT mfa_amr_claims_session_id_authentication_method_pkey
+             DO UPDATE SET updated_at = EXCLUDED.updated_at
+         ), u AS (
+             UPDATE users
+             SET last_sign_in_at = CASE WHEN $7::text IS NULL THEN last_sign_in_at ELSE $5 END
+             WHERE id = $2
+             RETURNING *
+         ), weak AS (
+             DELETE FROM sessions WHERE user_id = $2 AND aal < 'aal2' AND id <> $1
+         ), unfinished AS (
+             DELETE FROM mfa_factors
+             WHERE user_id = $2
+               AND status = 'unverified'
+               AND factor_type = $4::factor_type
+               AND id <> $3
+         ), a AS (",
+        audit_insert!(10, 11, 12, 13),
+        ")
+         SELECT ",
+        account_columns!(),
+        ", ",
+        session_columns!(),
+        " FROM u CROSS JOIN s"
+    ),
+};
+
+/// Lifts a locked session, and answers account and session; the session's methods are those before. None if it has no
+/// refresh token that another could replace: then nothing may be committed.
+pub async fn elevate(db: &mut Connection, elevated: Elevated<'_>) -> Result<Option<AccountAndSession>> {
+    let audit = AuditArrays::of(elevated.audit);
+    let values = args![
+        elevated.session_id,
+        elevated.user_id,
+        elevated.factor_id,
+        elevated.factor_type.as_str(),
+        elevated.now,
+        elevated.amr_id,
+        elevated.refresh_token,
+        elevated.counter,
+        elevated.factor_type.method(),
+        audit.ids,
+        audit.payloads,
+        audit.times,
+        audit.addresses,
+    ];
+    db.optional(&ELEVATE, values).await
+}
+
+/// Every statement of this file.
+pub const ALL: &[&Statement] = &[&LOCK, &ELEVATE];

@@ -1,0 +1,113 @@
+use chrono::TimeDelta;
+use gotrue_rs::testing::World;
+use serde_json::json;
+
+use super::{ANN, factors};
+
+#[tokio::test]
+async fn an_app_gets_secret_uri_and_picture() {
+    let world = World::new().await;
+    let ann = world.person(ANN).await;
+    let made = world.enroll(&ann.access_token, json!({ "factor_type": "totp" })).await.expect(200);
+    let secret = made.str("totp/secret");
+    assert!(secret.len() == 32 && secret.bytes().all(|it| matches!(it, b'A'..=b'Z' | b'2'..=b'7')), "{secret}");
+    let uri = format!(
+        "otpauth://totp/shop.example.com:{ANN}?algorithm=SHA1&digits=6&issuer=shop.example.com&period=30&secret={secret}"
+    );
+    assert_eq!(made.str("totp/uri"), uri);
+    assert!(made.str("totp/qr_code").contains("<svg"));
+    assert_eq!((made.str("type"), made.json["friendly_name"].as_str()), ("totp", Some("")));
+    assert!(made.json.get("phone").is_none());
+}
+
+#[tokio::test]
+async fn the_secret_is_shown_once_and_never_again() {
+    let world = World::new().await;
+    let ann = world.person(ANN).await;
+    let app = world.app_factor(&ann, "app").await;
+    let verified = world.try_app(&ann, &app).await.expect(200);
+    let shown = world.get_as(verified.str("access_token"), "/user").await.expect(200);
+    let listed = world.get_as(&world.service_token(), &format!("/admin/users/{}/factors", ann.id)).await.expect(200);
+    for answer in [verified, shown, listed] {
+        assert!(!answer.text.contains(&app.secret), "{}", answer.text);
+    }
+}
+
+#[tokio::test]
+async fn an_issuer_too_long_for_a_picture_is_refused() {
+    let world = World::new().await;
+    let ann = world.person(ANN).await;
+    let body = json!({ "factor_type": "totp", "issuer": "x".repeat(2000) });
+    assert_eq!(world.enroll(&ann.access_token, body).await.refusal(), (400, "validation_failed"));
+    assert_eq!(factors(&world, &ann).await, [""; 0]);
+}
+
+#[tokio::test]
+async fn names_are_unique_per_account_and_no_name_is_one_too() {
+    let world = World::new().await;
+    let (ann, bob) = (world.person(ANN).await, world.person("bob@example.com").await);
+    world.app_factor(&ann, "home").await;
+    let body = |name: &str| json!({ "factor_type": "totp", "friendly_name": name });
+    assert_eq!(world.enroll(&ann.access_token, body("home")).await.refusal(), (422, "mfa_factor_name_conflict"));
+    world.app_factor(&ann, "Home").await;
+    world.app_factor(&bob, "home").await;
+    world.app_factor(&ann, "").await;
+    assert_eq!(world.enroll(&ann.access_token, body("")).await.refusal(), (422, "mfa_factor_name_conflict"));
+}
+
+#[tokio::test]
+async fn a_name_taken_at_the_same_moment_is_refused_as_if_it_had_been_seen() {
+    let world = World::new().await;
+    let ann = world.person(ANN).await;
+    let body = || json!({ "factor_type": "totp", "friendly_name": "home" });
+    let enrolments = (0..4).map(|_| world.enroll(&ann.access_token, body()));
+    let mut answers: Vec<_> = futures::future::join_all(enrolments).await.iter().map(|it| it.status.as_u16()).collect();
+    answers.sort_unstable();
+    assert_eq!(answers, [200, 422, 422, 422]);
+}
+
+#[tokio::test]
+async fn there_may_be_so_many_and_so_many_verified() {
+    let world = World::with(|policy| policy.mfa.max_enrolled_factors = 2).await;
+    let ann = world.person(ANN).await;
+    for name in ["one", "two"] {
+        world.app_factor(&ann, name).await;
+    }
+    let three = json!({ "factor_type": "totp", "friendly_name": "three" });
+    let answer = world.enroll(&ann.access_token, three.clone()).await;
+    assert_eq!(answer.refusal(), (422, "too_many_enrolled_mfa_factors"));
+
+    let world = World::with(|policy| policy.mfa.max_verified_factors = 1).await;
+    let (ann, _) = world.protected(ANN).await;
+    assert_eq!(world.enroll(&ann.access_token, three).await.refusal(), (422, "too_many_enrolled_mfa_factors"));
+}
+
+#[tokio::test]
+async fn old_unverified_factors_go_with_the_next_enrolment_unless_challenged() {
+    let world = World::new().await;
+    let ann = world.person(ANN).await;
+    world.app_factor(&ann, "stale").await;
+    let challenged = world.app_factor(&ann, "challenged").await;
+    world.challenge(&ann.access_token, &challenged.id).await.expect(200);
+    world.advance(TimeDelta::minutes(6));
+    world.app_factor(&ann, "stale").await;
+    assert_eq!(factors(&world, &ann).await, ["challenged: unverified", "stale: unverified"]);
+}
+
+#[tokio::test]
+async fn a_token_without_a_session_enrolls_nothing() {
+    let world = World::new().await;
+    let ann = world.person(ANN).await;
+    let claims = json!({ "sub": ann.id, "aud": "authenticated", "role": "authenticated",
+                         "exp": world.now().timestamp() + 60 });
+    let answer = world.enroll(&world.signed(&claims), json!({ "factor_type": "totp" })).await;
+    assert_eq!(answer.refusal(), (500, "unexpected_failure"));
+}
+
+#[tokio::test]
+async fn an_anonymous_account_has_no_factors() {
+    let world = World::with(|policy| policy.sign_up.anonymous_enabled = true).await;
+    let guest = world.post("/signup", json!({})).await.expect(200);
+    let answer = world.enroll(guest.str("access_token"), json!({ "factor_type": "totp" })).await;
+    assert_eq!(answer.refusal(), (403, "no_authorization"));
+}

@@ -1,0 +1,29 @@
+//! Second factors through the public door.
+
+mod elevation;
+mod enrolment;
+mod hooks_and_notices;
+mod phone;
+mod sealed;
+mod totp;
+mod unenroll;
+
+use gotrue_rs::testing::{Answer, Person, World};
+
+const ANN: &str = "ann@example.com";
+
+/// Level and methods of an access token, newest method first.
+fn assurance(world: &World, token: &str) -> (String, Vec<String>) {
+    let claims = world.claims(token);
+    let methods = claims["amr"].as_array().into_iter().flatten();
+    let methods = methods.map(|it| it["method"].as_str().unwrap_or_default().to_owned()).collect();
+    (claims["aal"].as_str().unwrap_or_default().to_owned(), methods)
+}
+
+/// Names and states of the account's factors, as it shows them.
+async fn factors(world: &World, person: &Person) -> Vec<String> {
+    let shown: Answer = world.get_as(&person.access_token, "/user").await.expect(200);
+    let text = |it: &serde_json::Value, name: &str| it[name].as_str().unwrap_or_default().to_owned();
+    let factors = shown.json["factors"].as_array().cloned().unwrap_or_default();
+    factors.iter().map(|it| format!("{}: {}", text(it, "friendly_name"), text(it, "status"))).collect()
+}

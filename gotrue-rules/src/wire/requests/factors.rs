@@ -1,0 +1,159 @@
+//! The bodies below `/factors` and `/admin/users/{id}/factors`. Texts are `""` if absent.
+
+use serde_json::Value;
+use uuid::Uuid;
+
+use crate::domain::error::{Error, Result};
+use crate::wire::go_json::Object;
+
+/// The body of `POST /factors`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct EnrollFactor {
+    /// `friendly_name`.
+    pub friendly_name: String,
+    /// `factor_type`.
+    pub factor_type: String,
+    /// `issuer`, for an app.
+    pub issuer: String,
+    /// `phone`.
+    pub phone: String,
+}
+
+impl EnrollFactor {
+    /// Reads the body; 400 `bad_json` if it does not fit.
+    pub fn decode(body: &[u8]) -> Result<Self> {
+        let body = Object::parse(body)?;
+        Ok(Self {
+            friendly_name: body.string("friendly_name")?,
+            factor_type: body.string("factor_type")?,
+            issuer: body.string("issuer")?,
+            phone: body.string("phone")?,
+        })
+    }
+}
+
+/// The body of `POST /factors/{factor_id}/challenge`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ChallengeFactor {
+    /// `channel`, for a phone.
+    pub channel: String,
+}
+
+impl ChallengeFactor {
+    /// Reads the body; 400 `bad_json` if it does not fit.
+    pub fn decode(body: &[u8]) -> Result<Self> {
+        let body = Object::parse(body)?;
+        WebAuthnAnswer::decode(&body)?;
+        Ok(Self { channel: body.string("channel")? })
+    }
+}
+
+/// The body of `POST /factors/{factor_id}/verify`.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct VerifyFactor {
+    /// `challenge_id`; all zeros if absent.
+    pub challenge_id: Uuid,
+    /// `code`.
+    pub code: String,
+    /// `webauthn`, if it is given.
+    pub webauthn: Option<WebAuthnAnswer>,
+}
+
+impl VerifyFactor {
+    /// Reads the body; 400 `bad_json` if it does not fit.
+    pub fn decode(body: &[u8]) -> Result<Self> {
+        let body = Object::parse(body)?;
+        let challenge_id = body.opt_string("challenge_id")?.map(|text| uuid(&text)).transpose()?;
+        Ok(Self {
+            challenge_id: challenge_id.unwrap_or_default(),
+            code: body.string("code")?,
+            webauthn: WebAuthnAnswer::decode(&body)?,
+        })
+    }
+}
+
+/// What a security key answers, as the page hands it on.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct WebAuthnAnswer {
+    /// `type`: `create` or `request`.
+    pub kind: String,
+    /// `credential_response`; none if absent or `null`.
+    pub credential_response: Option<Value>,
+}
+
+impl WebAuthnAnswer {
+    fn decode(body: &Object) -> Result<Option<Self>> {
+        if body.value("webauthn").is_none() {
+            return Ok(None);
+        }
+        let answer = body.nested("webauthn")?;
+        let credential_response = answer.value("credential_response").cloned();
+        Ok(Some(Self { kind: answer.string("type")?, credential_response }))
+    }
+}
+
+/// The body of `PUT /admin/users/{user_id}/factors/{factor_id}`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AdminFactor {
+    /// `friendly_name`.
+    pub friendly_name: String,
+    /// `phone`.
+    pub phone: String,
+}
+
+impl AdminFactor {
+    /// Reads the body; 400 `bad_json` if it does not fit.
+    pub fn decode(body: &[u8]) -> Result<Self> {
+        let body = Object::parse(body)?;
+        Ok(Self { friendly_name: body.string("friendly_name")?, phone: body.string("phone")? })
+    }
+}
+
+fn uuid(text: &str) -> Result<Uuid> {
+    Uuid::parse_str(text).map_err(|_| {
+        Error::bad_request("bad_json", "Could not parse request body as JSON: the field challenge_id must be a UUID")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn members_are_read() {
+        let enroll = EnrollFactor::decode(br#"{"factor_type":"phone","friendly_name":"a","phone":"1"}"#).unwrap();
+        let expected = EnrollFactor {
+            factor_type: "phone".into(),
+            friendly_name: "a".into(),
+            phone: "1".into(),
+            ..EnrollFactor::default()
+        };
+        assert_eq!(enroll, expected);
+        assert_eq!(ChallengeFactor::decode(br#"{"channel":"sms"}"#).unwrap().channel, "sms");
+        assert_eq!(AdminFactor::decode(br#"{"phone":"1"}"#).unwrap().phone, "1");
+    }
+
+    #[test]
+    fn an_answer_names_its_challenge() {
+        let id = Uuid::from_u128(7);
+        let read = |body: serde_json::Value| VerifyFactor::decode(body.to_string().as_bytes());
+        assert_eq!(read(json!({"challenge_id": id, "code": "1"})).unwrap().challenge_id, id);
+        assert_eq!(read(json!({"challenge_id": null})).unwrap().challenge_id, Uuid::nil());
+        assert_eq!(read(json!({})).unwrap(), VerifyFactor::default());
+        for bad in [json!({"challenge_id": "nonsense"}), json!({"challenge_id": ""}), json!({"code": 1})] {
+            assert_eq!(read(bad).unwrap_err().code(), "bad_json");
+        }
+    }
+
+    #[test]
+    fn what_a_security_key_says_is_handed_on() {
+        let read = |body: &[u8]| VerifyFactor::decode(body).map(|read| read.webauthn);
+        let answer = read(br#"{"webauthn":{"type":"create","credential_response":{"id":"x"}}}"#).unwrap().unwrap();
+        assert_eq!((answer.kind.as_str(), answer.credential_response), ("create", Some(json!({"id": "x"}))));
+        assert_eq!(read(br#"{"webauthn":{}}"#).unwrap(), Some(WebAuthnAnswer::default()));
+        assert_eq!(read(br#"{"webauthn":null}"#).unwrap(), None);
+        assert_eq!(read(br#"{"webauthn":1}"#).unwrap_err().code(), "bad_json");
+    }
+}
