@@ -12,6 +12,7 @@ pub fn serve(policy: &mut Policy, basalt: &Basalt) {
     policy.sign_up.contested_password_dropped = true;
     policy.mfa.totp_replay_refused = true;
     policy.mfa.first_verification_needs_aal2 = true;
+    policy.mail.plain_text_part = true;
     policy.limits.key = LimitKey::Peer { trusted_proxies: basalt.trusted_proxies.clone() };
     policy.limits.explained = true;
     policy.limits.targets = basalt.limits;

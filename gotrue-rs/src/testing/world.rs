@@ -27,6 +27,7 @@ use crate::ports::entropy::Entropy;
 use crate::ports::hashing::HashingPool;
 use crate::ports::http_client::{HttpClient, Outbound};
 use crate::ports::keys::KeySettings;
+use crate::ports::mail::SharedMailer;
 use crate::ports::mail::outbox::{Destination, Outbox};
 use crate::ports::pwned::PwnedPasswords;
 use crate::store::Pool;
@@ -60,6 +61,7 @@ pub struct WorldBuilder {
     jwks: Vec<Map<String, Value>>,
     hashing: Option<Arc<HashingPool>>,
     has_outbox: bool,
+    mailer: Option<SharedMailer>,
     has_phones: bool,
     connections: u32,
     outbound: Outbound,
@@ -79,6 +81,7 @@ impl World {
             jwks: Vec::new(),
             hashing: None,
             has_outbox: false,
+            mailer: None,
             has_phones: false,
             connections: 8,
             outbound: Outbound::default(),
@@ -174,6 +177,7 @@ impl WorldBuilder {
             policy.sign_up.contested_password_dropped = true;
             policy.mfa.totp_replay_refused = true;
             policy.mfa.first_verification_needs_aal2 = true;
+            policy.mail.plain_text_part = true;
             policy.limits.key = LimitKey::Peer { trusted_proxies: Vec::new() };
             policy.limits.explained = true;
             policy.limits.targets = TargetLimits::usual();
@@ -223,6 +227,13 @@ impl WorldBuilder {
         self
     }
 
+    /// Mails through this mailer in the place of the mailbox. With an outbox its mails wait for a worker.
+    #[must_use]
+    pub fn mailed_by(mut self, mailer: SharedMailer) -> Self {
+        self.mailer = Some(mailer);
+        self
+    }
+
     /// Signs with these JSON Web Keys.
     #[must_use]
     pub fn keys(mut self, jwks: Vec<Map<String, Value>>) -> Self {
@@ -239,10 +250,11 @@ impl WorldBuilder {
         let pool = Pool::new(database.pool_within(self.policy.api.max_request_duration, self.connections).await);
         let entropy = Entropy::from_seed(7);
         let delivery = if self.has_outbox {
+            let destination = if self.mailer.is_some() { Destination::Server } else { Destination::Inbox };
             let table = Table::new(pool.clone());
-            Delivery::Outbox(Arc::new(Outbox::new(table, shared.clone(), entropy.fork(), Destination::Inbox)))
+            Delivery::Outbox(Arc::new(Outbox::new(table, shared.clone(), entropy.fork(), destination)))
         } else {
-            Delivery::AtOnce(mailbox.clone())
+            Delivery::AtOnce(self.mailer.unwrap_or_else(|| mailbox.clone()))
         };
         let ports = Ports {
             pool,

@@ -66,7 +66,7 @@ pub async fn serve(project: Project, wishes: Wishes) -> anyhow::Result<()> {
     announce(&folder, &url, &keys, &source, wishes.json)?;
     listen::serve(listener, closing, move |request: Request| Arc::clone(&front).answer(request)).await;
 
-    for task in [figures, worker].into_iter().flatten() {
+    for task in [figures, Some(worker)].into_iter().flatten() {
         task.await.context("ending what runs beside the requests")?;
     }
     Running::remove(folder.path());

@@ -36,8 +36,8 @@ pub struct Services {
     pub front: Arc<Front>,
     /// The mails.
     pub outbox: Arc<Outbox>,
-    /// Delivers mails until the end; none without a mail server.
-    pub worker: Option<JoinHandle<()>>,
+    /// Delivers mails until the end; without a mail server forgets old ones.
+    pub worker: JoinHandle<()>,
 }
 
 /// What the services need of what was prepared.
@@ -61,11 +61,12 @@ impl Services {
         let mail_server = outside::mail_server(&config)?;
         let outbox = Arc::new(outbox(&pool, mail_server.is_some(), &entropy));
         let inbox = mail_server.is_none().then(|| Arc::new(outbox.inbox()) as Arc<dyn Inbox>);
-        let worker = mail_server.map(|mail_server| {
-            let mut closing = closing.clone();
-            let stop = async move { drop(closing.wait_for(|closing| *closing).await) };
-            tokio::spawn(outbox.worker(mail_server).run(stop))
-        });
+        let mut until = closing.clone();
+        let stop = async move { drop(until.wait_for(|closing| *closing).await) };
+        let worker = match mail_server {
+            Some(mail_server) => tokio::spawn(outbox.worker(mail_server).run(stop)),
+            None => tokio::spawn(outbox.sweeper().run(stop)),
+        };
         let app = Arc::new(gotrue::build(config, pool, Delivery::Outbox(Arc::clone(&outbox)))?);
         tokio::spawn(try_out_letters(Arc::clone(&app)));
         let basalt = &project.file.basalt;

@@ -6,6 +6,7 @@ pub mod compose;
 pub mod inbox;
 pub mod link;
 pub mod outbox;
+pub mod plain;
 pub mod smtp;
 pub mod template;
 

@@ -1,6 +1,7 @@
 //! The outbox: a mailer that writes mails down, in the transaction of what they tell of, and a worker that hands them to
 //! the mailer that delivers. Without a mail server what is written down is the development inbox, and nothing travels.
 
+mod sweeper;
 mod worker;
 
 use std::sync::Arc;
@@ -17,6 +18,7 @@ use crate::ports::entropy::Entropy;
 use crate::store::Connection;
 use crate::store::outbox::{self, NewMail, OutboxState, Table, Trouble};
 
+pub use self::sweeper::Sweeper;
 pub use self::worker::{Rhythm, Worker};
 
 /// Where written mails go.
@@ -104,6 +106,11 @@ impl Outbox {
             rhythm: self.rhythm,
             written: Arc::clone(&self.written),
         }
+    }
+
+    /// What forgets old mails where no worker does it.
+    pub fn sweeper(&self) -> Sweeper {
+        Sweeper::new(&self.table, &self.clock, worker::span(self.rhythm.keep))
     }
 
     /// The development inbox.

@@ -15,6 +15,7 @@ use super::redirect_target;
 use crate::app::Delivery;
 use crate::cx::Cx;
 use crate::journal::Step;
+use crate::ports::mail::plain::plain;
 use crate::ports::mail::template::{Rendered, Variables};
 use crate::ports::mail::{Message, link, purpose_of};
 use crate::services::{hooks, limits};
@@ -112,12 +113,13 @@ async fn write(cx: &Cx, account: &Account, letter: Letter<'_>, fresh: &Fresh) ->
 
 /// A mail of this kind as it travels, without code and link.
 pub fn envelope(cx: &Cx, kind: MailKind, to: &str, rendered: Rendered) -> Message {
+    let text = cx.app.policy.mail.plain_text_part.then(|| plain(&rendered.html));
     Message {
         purpose: Cow::Borrowed(purpose_of(kind)),
         to: to.to_owned(),
         subject: rendered.subject,
         html: rendered.html,
-        text: None,
+        text,
         message_id: format!("{}@{}", cx.entropy.uuid(), cx.app.mail_host),
         date: cx.now,
         headers: Vec::new(),

@@ -5,7 +5,7 @@ mod http_client;
 pub mod internet;
 mod keys;
 mod limits;
-mod mail;
+pub mod mail;
 mod outbox;
 pub mod pages;
 mod sealing;

@@ -108,6 +108,8 @@ pub struct MailPolicy {
     pub address_check: AddressCheck,
     /// How templates are fetched and kept.
     pub template_fetch: TemplateFetch,
+    /// Mails have their words as plain text too, for readers that show no HTML. Default false.
+    pub plain_text_part: bool,
     /// Mail is sent beside the request, and a failure is only logged. Default false.
     pub background_sending: bool,
 }
@@ -150,6 +152,7 @@ impl Default for MailPolicy {
             authorized_addresses: Vec::new(),
             address_check: AddressCheck::default(),
             template_fetch: TemplateFetch::default(),
+            plain_text_part: false,
             background_sending: false,
         }
     }

@@ -12,6 +12,7 @@ use futures::future::{Either, join_all, select};
 use metrics::{counter, describe_counter, describe_gauge, gauge};
 use tokio::sync::Notify;
 
+use super::sweeper::Sweeper;
 use crate::ports::clock::SharedClock;
 use crate::ports::entropy::Entropy;
 use crate::ports::mail::{MailError, Message, SharedMailer};
@@ -94,7 +95,7 @@ impl Worker {
         describe_gauge!(MAILS, "Mails in the outbox, by what became of them so far");
         describe_counter!(ATTEMPTS, "Attempts to hand a mail to the mail server, by outcome");
         let mut stop = std::pin::pin!(stop.fuse());
-        let mut swept = None;
+        let mut sweeper = Sweeper::new(&self.table, &self.clock, span(self.rhythm.keep));
         loop {
             let mut written = std::pin::pin!(self.written.notified());
             written.as_mut().enable();
@@ -108,7 +109,7 @@ impl Worker {
                 }
                 continue;
             }
-            self.sweep(&mut swept).await;
+            sweeper.sweep().await;
             self.tell().await;
             let pause = self.clock.sleep(self.idle().await);
             if let Either::Left(_) = select(stop.as_mut(), select(written, pause)).await {
@@ -192,18 +193,6 @@ impl Worker {
             gauge!(MAILS, "state" => name).set(f64::from(u32::try_from(count).unwrap_or(u32::MAX)));
         }
     }
-
-    /// Forgets old mails, once an hour.
-    async fn sweep(&self, swept: &mut Option<gotrue_rules::domain::user::Time>) {
-        let now = self.clock.now();
-        if swept.is_some_and(|last| now - last < TimeDelta::hours(1)) {
-            return;
-        }
-        match outbox::sweep(&mut self.table.connection(), now - span(self.rhythm.keep), now).await {
-            Ok(_) => *swept = Some(now),
-            Err(error) => tracing::warn!(%error, "old mails could not be forgotten; this is tried again"),
-        }
-    }
 }
 
 /// The message of a row; the row without it.
@@ -223,6 +212,6 @@ fn message(mut mail: Leased) -> (Leased, Message) {
     (mail, message)
 }
 
-fn span(duration: Duration) -> TimeDelta {
+pub(super) fn span(duration: Duration) -> TimeDelta {
     TimeDelta::from_std(duration).unwrap_or(TimeDelta::days(3650))
 }

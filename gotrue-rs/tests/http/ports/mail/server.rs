@@ -1,6 +1,7 @@
 //! A mail server on loopback that keeps what it is told, and can be told what to offer and what to refuse.
 
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufStream};
 use tokio::net::{TcpListener, TcpStream};
@@ -18,6 +19,8 @@ pub struct Habits {
     pub certificate: Option<&'static str>,
     /// A command and the reply it gets in the place of a good one.
     pub refuses: Option<(&'static str, &'static str)>,
+    /// Takes this long to take a mail.
+    pub dawdles: Option<Duration>,
     /// Hangs up after this many mails.
     pub hangs_up_after: Option<usize>,
 }
@@ -84,6 +87,9 @@ impl MailServer {
                     say(&mut wire, "354 go on").await?;
                     while let Some(line) = hear(&mut wire).await.filter(|line| line != ".") {
                         self.note(&format!("  {line}"));
+                    }
+                    if let Some(long) = self.habits.dawdles {
+                        tokio::time::timeout(long, std::future::pending::<()>()).await.ok();
                     }
                     say(&mut wire, "250 kept").await?;
                     mails += 1;

@@ -50,3 +50,14 @@ async fn who_waits_at_the_inbox_sees_the_mail_when_it_comes_or_nothing_in_time()
         () = ticking => (),
     }
 }
+
+#[tokio::test]
+async fn it_forgets_old_mails_without_a_worker() {
+    let desk = Desk::new(Destination::Inbox).await;
+    desk.write("ada").await;
+    desk.clock.advance(TimeDelta::days(31));
+    desk.write("bob").await;
+    desk.outbox.sweeper().run(std::future::ready(())).await;
+    let left = desk.outbox.inbox().list(&Query::default()).await.expect("the table answers");
+    assert_eq!(left.iter().map(|mail| mail.to.as_str()).collect::<Vec<_>>(), ["bob@Example.com"]);
+}

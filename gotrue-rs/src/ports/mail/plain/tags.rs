@@ -1,0 +1,148 @@
+//! HTML cut into tags and the text between them, as forgiving as a browser: what is no tag is text.
+
+/// A piece of HTML. Comments and declarations are none.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Token<'a> {
+    /// Text, with its character references.
+    Text(&'a str),
+    /// A start tag.
+    Open(Tag<'a>),
+    /// An end tag, its name in lower case.
+    Close(String),
+}
+
+/// A start tag.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Tag<'a> {
+    /// In lower case.
+    pub name: String,
+    /// Whether it ends itself: `<br/>`.
+    pub is_closed: bool,
+    attributes: &'a str,
+}
+
+/// Elements whose content is no HTML: nothing but their own end tag ends them.
+const RAW: [&str; 4] = ["script", "style", "title", "textarea"];
+
+/// The pieces of `html`, one after the other.
+pub(super) fn tokens(html: &str) -> impl Iterator<Item = Token<'_>> {
+    let mut rest = html;
+    let mut raw: Option<String> = None;
+    std::iter::from_fn(move || {
+        loop {
+            if rest.is_empty() {
+                return None;
+            }
+            if let Some(name) = raw.take() {
+                let end = end_of_raw(rest, &name);
+                let text = &rest[..end];
+                rest = &rest[end..];
+                return Some(Token::Text(text));
+            }
+            let Some(inside) = rest.strip_prefix('<') else {
+                let end = rest.find('<').unwrap_or(rest.len());
+                return Some(Token::Text(cut(&mut rest, end)));
+            };
+            if let Some(comment) = inside.strip_prefix("!--") {
+                rest = comment.find("-->").map_or("", |end| &comment[end + 3..]);
+                continue;
+            }
+            if inside.starts_with(['!', '?']) {
+                rest = inside.find('>').map_or("", |end| &inside[end + 1..]);
+                continue;
+            }
+            if !inside.strip_prefix('/').unwrap_or(inside).starts_with(|c: char| c.is_ascii_alphabetic()) {
+                // A `<` that starts nothing.
+                let end = inside.find('<').map_or(rest.len(), |at| at + 1);
+                return Some(Token::Text(cut(&mut rest, end)));
+            }
+            // A tag without an end swallows the rest.
+            let end = end_of_tag(inside)?;
+            let tag = &inside[..end];
+            rest = &inside[end + 1..];
+            let token = token(tag);
+            if let Token::Open(Tag { name, is_closed: false, .. }) = &token {
+                raw = RAW.contains(&name.as_str()).then(|| name.clone());
+            }
+            return Some(token);
+        }
+    })
+}
+
+fn cut<'a>(rest: &mut &'a str, end: usize) -> &'a str {
+    let (text, after) = rest.split_at(end);
+    *rest = after;
+    text
+}
+
+/// Where the `>` is, outside quotes.
+fn end_of_tag(inside: &str) -> Option<usize> {
+    let mut quote = None;
+    for (at, byte) in inside.bytes().enumerate() {
+        match (quote, byte) {
+            (None, b'>') => return Some(at),
+            (None, b'"' | b'\'') => quote = Some(byte),
+            (Some(open), close) if open == close => quote = None,
+            _ => {}
+        }
+    }
+    None
+}
+
+fn end_of_raw(rest: &str, name: &str) -> usize {
+    let mut from = 0;
+    while let Some(at) = rest[from..].find("</") {
+        let start = from + at;
+        let after = &rest.as_bytes()[start + 2..];
+        if after.len() >= name.len() && after[..name.len()].eq_ignore_ascii_case(name.as_bytes()) {
+            return start;
+        }
+        from = start + 2;
+    }
+    rest.len()
+}
+
+fn token(tag: &str) -> Token<'_> {
+    let is_end = tag.starts_with('/');
+    let tag = tag.trim_start_matches('/');
+    let end = tag.find(|c: char| c.is_whitespace() || c == '/').unwrap_or(tag.len());
+    let (name, attributes) = tag.split_at(end);
+    let name = name.to_ascii_lowercase();
+    if is_end {
+        Token::Close(name)
+    } else {
+        Token::Open(Tag { name, is_closed: attributes.ends_with('/'), attributes })
+    }
+}
+
+impl Tag<'_> {
+    /// The value of an attribute, empty where it has none; its references are not replaced.
+    pub fn attribute(&self, wanted: &str) -> Option<String> {
+        let mut rest = self.attributes;
+        loop {
+            rest = rest.trim_start_matches(|c: char| c.is_whitespace() || c == '/');
+            if rest.is_empty() {
+                return None;
+            }
+            let end = rest.find(|c: char| c.is_whitespace() || c == '=' || c == '/').unwrap_or(rest.len());
+            let (name, after) = rest.split_at(end.max(rest.chars().next().map_or(0, char::len_utf8)));
+            let (value, after) = value(after.trim_start());
+            if name.eq_ignore_ascii_case(wanted) {
+                return Some(value.to_owned());
+            }
+            rest = after;
+        }
+    }
+}
+
+/// The value at the start of `after`, which follows an attribute's name, and what follows it.
+fn value(after: &str) -> (&str, &str) {
+    let Some(after) = after.strip_prefix('=') else { return ("", after) };
+    let after = after.trim_start();
+    for quote in ['"', '\''] {
+        if let Some(quoted) = after.strip_prefix(quote) {
+            return quoted.split_once(quote).unwrap_or((quoted, ""));
+        }
+    }
+    after.split_at(after.find(char::is_whitespace).unwrap_or(after.len()))
+}
