@@ -55,6 +55,12 @@ pub enum HashingError {
     Failed,
 }
 
+/// What to store of an account whose password nobody knows: of the form of a new password's hash, but of none, and at no
+/// cost.
+pub fn of_no_password(how: PasswordHash, entropy: &Entropy) -> String {
+    compute::of_no_password(how, entropy.bytes(), entropy.bytes())
+}
+
 type Job = Box<dyn FnOnce(&mut Memory) + Send>;
 
 /// The hashing threads and their queue. Ends its threads when dropped.

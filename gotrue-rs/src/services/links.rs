@@ -52,7 +52,7 @@ async fn hash(cx: &Cx, owner: Uuid, password: Password<'_>) -> Result<Option<Str
             passwords::require_strong(cx, given).await?;
             passwords::hash(cx, owner, given).await.map(Some)
         }
-        Password::Random => passwords::hash_of_none(cx, owner).await.map(Some),
+        Password::Random => Ok(Some(passwords::hash_of_none(cx, owner))),
         Password::Nothing => Ok(None),
     }
 }

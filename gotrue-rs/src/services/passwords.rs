@@ -12,9 +12,6 @@ use crate::cx::Cx;
 use crate::journal::Step;
 use crate::ports::hashing::{self, HashingError, Verdict};
 
-/// Characters of a password that nobody knows: 320 bits.
-const RANDOM_LENGTH: usize = 64;
-
 /// Why today's rules would refuse the password; none if they would not. 400 if it is too long to be hashed, 500 if the
 /// list of leaked passwords cannot be asked and the policy wants its answer.
 pub async fn weakness(cx: &Cx, password: &str) -> Result<Option<Weak>> {
@@ -101,17 +98,23 @@ pub fn unusable(hash: &str) -> Option<&'static str> {
     hashing::unusable(hash)
 }
 
-/// What to store of a password that nobody knows.
-pub async fn hash_of_none(cx: &Cx, owner: Uuid) -> Result<String> {
-    hash(cx, owner, &cx.entropy.base32(RANDOM_LENGTH)).await
+/// What to store of an account whose password nobody knows. No work: a request that makes such an account is answered as
+/// soon as one that finds it.
+pub fn hash_of_none(cx: &Cx, owner: Uuid) -> String {
+    sealing::seal(cx, owner, &hashing::of_no_password(cx.app.policy.password.hash, &cx.entropy))
+}
+
+/// Takes as long as hashing or comparing would, for an account that is not there or must not be told of.
+pub async fn work_for_nothing(cx: &Cx, password: &str) -> Result<()> {
+    cx.journal.note(Step::Call("hashing.verify"));
+    cx.app.hashing.verify_nothing(password, cx.app.policy.password.hash).await.map_err(refused)
 }
 
 /// Takes as long as comparing would, then refuses: for an account that does not exist.
 pub async fn refuse_unknown(cx: &Cx, password: &str) -> Error {
-    cx.journal.note(Step::Call("hashing.verify"));
-    match cx.app.hashing.verify_nothing(password, cx.app.policy.password.hash).await {
+    match work_for_nothing(cx, password).await {
         Ok(()) => invalid_credentials(),
-        Err(error) => refused(error),
+        Err(error) => error,
     }
 }
 

@@ -78,6 +78,10 @@ async fn repeated(cx: &Cx, request: SignUp, newcomer: &Newcomer, known: Account,
     if outcome == Outcome::Taken {
         return Err(already_registered());
     }
+    if !request.password.is_empty() {
+        // A new account's password is hashed: the time must not tell that this is none.
+        passwords::work_for_nothing(cx, &request.password).await?;
+    }
     let mut shown = stand_in(known, cx.entropy.uuid(), &newcomer.contact, &request.data.unwrap_or_default(), cx.now);
     shown.aud = cx.audience();
     Ok(SignedUp::StandIn(Box::new(shown)))
@@ -199,7 +203,7 @@ async fn new_account(cx: &Cx, password: &str, contact: &Contact, data: &Map<Stri
     let mut new = account(ids, contact, cx.audience(), data, cx.now);
     new.role.clone_from(&cx.app.policy.jwt.default_group);
     let hash = match password {
-        "" => passwords::hash_of_none(cx, new.id).await?,
+        "" => passwords::hash_of_none(cx, new.id),
         password => passwords::hash(cx, new.id, password).await?,
     };
     new.encrypted_password = Some(hash);

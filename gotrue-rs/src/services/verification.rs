@@ -45,7 +45,7 @@ pub enum Redeemed {
 pub async fn prepare(cx: &Cx, kind: Kind, hash: TokenHash, account: Account) -> Result<Good> {
     let effect = effect(kind, &hash, &account, &cx.app.policy);
     let password = match effect {
-        Effect::ConfirmEmail { with_password: true } => Some(passwords::hash_of_none(cx, account.id).await?),
+        Effect::ConfirmEmail { with_password: true } => Some(passwords::hash_of_none(cx, account.id)),
         _ => None,
     };
     Ok(Good { kind, hash, account, effect, password })

@@ -72,6 +72,6 @@ async fn hash(cx: &Cx, id: Uuid, password: NewPassword<'_>) -> Result<String> {
     match password {
         NewPassword::Given(password) => passwords::hash(cx, id, password).await,
         NewPassword::Hashed(hash) => Ok(sealing::seal(cx, id, hash)),
-        NewPassword::Random => passwords::hash_of_none(cx, id).await,
+        NewPassword::Random => Ok(passwords::hash_of_none(cx, id)),
     }
 }

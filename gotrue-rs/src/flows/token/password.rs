@@ -31,7 +31,7 @@ pub async fn answer(cx: &Cx) -> Result<Reply> {
 /// One attempt; none if the stored hash has changed meanwhile.
 async fn attempt(cx: &Cx, request: &PasswordGrant, by: &By) -> Result<Option<Reply>> {
     let account = look_up(cx, by).await?;
-    let guess = limits::at_password(cx, account.as_ref().map(|account| account.id), by.as_str()).await?;
+    let guess = limits::at_password(cx, by.as_str(), account.as_ref().map(|account| account.id)).await?;
     let Some(account) = account.filter(Account::has_password) else {
         return Err(passwords::refuse_unknown(cx, &request.password).await);
     };

@@ -68,7 +68,7 @@ async fn new_password(cx: &Cx, caller: &Caller, request: &UserUpdate) -> Result<
         use_up_nonce(cx, account, &request.nonce).await?;
     }
     if let Some(current) = current_password(request, account, session, &cx.app.policy.security)? {
-        let guess = limits::at_password(cx, Some(account.id), "").await?;
+        let guess = limits::at_password(cx, &account.id.to_string(), Some(account.id)).await?;
         if !passwords::is_right(cx, current, account).await? {
             return Err(current_password_wrong());
         }

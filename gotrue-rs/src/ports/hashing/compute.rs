@@ -4,7 +4,8 @@ use argon2::{Algorithm, Argon2, Block, Params, Version};
 use aws_lc_rs::cipher::{AES_256, EncryptingKey, EncryptionContext, UnboundCipherKey};
 use aws_lc_rs::iv::FixedLength;
 use base64::Engine;
-use base64::engine::general_purpose::STANDARD_NO_PAD;
+use base64::alphabet;
+use base64::engine::general_purpose::{GeneralPurpose, NO_PAD, STANDARD_NO_PAD};
 use gotrue_rules::domain::policy::PasswordHash;
 use subtle::ConstantTimeEq;
 
@@ -39,6 +40,21 @@ pub(super) fn hash(
             new.hash = argon2(memory, password, &new).map_err(|error| HashingError::Parameters(error.to_string()))?;
             let [salt, hash] = [&new.salt, &new.hash].map(|bytes| STANDARD_NO_PAD.encode(bytes));
             Ok(format!("$argon2id$v=19$m={memory_kib},t={passes},p={lanes}${salt}${hash}"))
+        }
+    }
+}
+
+/// A hash like those of [`hash`] that no password has: chance in the place of what would be computed.
+pub(super) fn of_no_password(how: PasswordHash, salt: [u8; 16], hash: [u8; 32]) -> String {
+    match how {
+        PasswordHash::Bcrypt { cost } => {
+            let letters = GeneralPurpose::new(&alphabet::BCRYPT, NO_PAD);
+            format!("$2a${cost:02}${}{}", letters.encode(salt), letters.encode(&hash[..23]))
+        }
+        PasswordHash::Argon2id => {
+            let (memory_kib, passes, lanes) = NEW_ARGON2ID;
+            let [salt, hash] = [&salt[..], &hash[..]].map(|bytes| STANDARD_NO_PAD.encode(bytes));
+            format!("$argon2id$v=19$m={memory_kib},t={passes},p={lanes}${salt}${hash}")
         }
     }
 }

@@ -25,14 +25,14 @@ impl Guess {
     }
 }
 
-/// Counts a guess at a password; 429 where there were too many. `named` is what the request calls the account by: it
-/// counts where there is none. Who has a session from this network is not held up by guesses from others.
-pub async fn at_password(cx: &Cx, account: Option<Uuid>, named: &str) -> Result<Guess> {
+/// Counts a guess at the password of the account that the request calls by that name; 429 where there were too many.
+/// Names count, not accounts: else a refusal would tell which address and which number belong together. Who has a session
+/// of the account from this network is not held up by guesses from others.
+pub async fn at_password(cx: &Cx, name: &str, account: Option<Uuid>) -> Result<Guess> {
     let Some(bucket) = cx.app.policy.limits.targets.wrong_passwords else { return Ok(Guess(Vec::new())) };
-    let target = account.map_or_else(|| named.to_owned(), |id| id.to_string());
-    let mut guess = take_share(cx, Counted::WrongPasswordsFromOne, &target, bucket)?;
-    match cx.app.limits.take(Counted::WrongPasswords, &target, bucket, cx.now) {
-        Ok(()) => guess.0.push((Counted::WrongPasswords, target)),
+    let mut guess = take_share(cx, Counted::WrongPasswordsFromOne, name, bucket)?;
+    match cx.app.limits.take(Counted::WrongPasswords, name, bucket, cx.now) {
+        Ok(()) => guess.0.push((Counted::WrongPasswords, name.to_owned())),
         Err(_) if has_session_here(cx, account).await? => {}
         Err(too_many) => {
             guess.was_right(cx);

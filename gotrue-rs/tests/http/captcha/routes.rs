@@ -3,9 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use axum::body::Body;
 use gotrue_rs::routes::lines;
 use gotrue_rs::testing::PASSWORD;
 use gotrue_rules::domain::policy::CaptchaProvider;
+use http::Request;
 use serde_json::json;
 
 use super::{HCAPTCHA, asking, with_token};
@@ -135,6 +137,11 @@ async fn a_secret_of_ours_is_proof_enough_but_only_for_the_grant_that_reads_it()
     }
     let answer = world.post("/token?grant_type=refresh_token&grant_type=password", body.clone()).await;
     assert_ne!(answer.status, 200, "{}", answer.text);
+    let form = Request::post("/token?grant_type=refresh_token")
+        .header("content-type", "application/x-www-form-urlencoded")
+        .body(Body::from("grant_type=password&email=ann@example.com"));
+    let answer = world.send(form.expect("a request")).await;
+    assert_eq!(answer.refusal(), (400, "bad_json"), "the form's grant counts, and a form brings no captcha");
     for path in ["/signup?grant_type=refresh_token", "/recover?grant_type=pkce", "/signup/?grant_type=id_token"] {
         assert_eq!(world.post(path, body.clone()).await.refusal(), (400, "captcha_failed"), "{path}");
     }

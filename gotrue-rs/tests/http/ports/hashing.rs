@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use gotrue_rs::ports::entropy::Entropy;
-use gotrue_rs::ports::hashing::{HashingError, HashingPool, Verdict, is_current};
+use gotrue_rs::ports::hashing::{HashingError, HashingPool, Verdict, is_current, of_no_password};
 use gotrue_rules::domain::policy::PasswordHash;
 use proptest::prelude::*;
 
@@ -51,6 +51,21 @@ async fn new_hashes_have_the_reference_s_form_and_match() {
     assert_eq!(bcrypt, again, "the salt comes from the entropy given");
     assert!(is_current(&bcrypt, CHEAP) && !is_current(&bcrypt, PasswordHash::Argon2id));
     assert!(is_current(&argon2, PasswordHash::Argon2id) && !is_current(IMPORTED[3], PasswordHash::Argon2id));
+}
+
+#[tokio::test]
+async fn a_hash_of_no_password_looks_like_any_other_and_matches_nothing() {
+    let (pool, entropy) = (pool(), Entropy::from_seed(1));
+    for how in [CHEAP, PasswordHash::Argon2id] {
+        let (real, none) = (pool.hash(PASSWORD, how, &entropy).await.expect("a hash"), of_no_password(how, &entropy));
+        let form = |hash: &str| hash.split('$').map(str::len).collect::<Vec<_>>();
+        assert_eq!(form(&real), form(&none), "{none}");
+        assert!(is_current(&none, how), "{none}");
+        assert_ne!(none, of_no_password(how, &entropy));
+        for guess in [PASSWORD, "", &none] {
+            assert_eq!(pool.verify(guess, &none).await, Ok(Verdict::NoMatch), "{none}");
+        }
+    }
 }
 
 #[tokio::test]

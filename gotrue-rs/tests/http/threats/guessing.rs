@@ -3,6 +3,8 @@
 use std::net::IpAddr;
 use std::time::Instant;
 
+use chrono::TimeDelta;
+use gotrue_rs::journal::Step;
 use gotrue_rs::testing::{Answer, PASSWORD, World};
 use gotrue_rules::domain::policy::{LimitKey, PasswordHash, Policy};
 use serde_json::json;
@@ -180,6 +182,26 @@ async fn d3_an_unknown_address_takes_as_long_as_a_wrong_password() {
     // The shortest of many is what the work takes; without a hash of nobody it would be a tenth and less.
     let (known, unknown) = (known[1].as_secs_f64(), unknown[1].as_secs_f64());
     assert!(unknown > known * 0.5 && unknown < known * 2.0, "unknown {unknown}, known {known}");
+}
+
+fn hashings(world: &World) -> usize {
+    let is_hashing = |step: &Step| matches!(step, Step::Call("hashing.hash" | "hashing.verify"));
+    world.journal().steps().iter().filter(|step| is_hashing(step)).count()
+}
+
+#[tokio::test]
+async fn d3_who_has_an_account_is_not_told_by_the_work_of_signing_up_or_asking_for_a_code() {
+    let world = World::new().await;
+    world.person(ANN).await;
+    world.advance(TimeDelta::seconds(1));
+    for (path, expected) in [("/signup", 1), ("/otp", 0), ("/magiclink", 0), ("/recover", 0), ("/resend", 0)] {
+        for (email, who) in [(ANN, "known"), (&*format!("new{expected}{}@example.com", path.len()), "unknown")] {
+            let body = json!({"email": email, "password": PASSWORD, "type": "signup"});
+            world.post(path, body).await.expect(200);
+            assert_eq!(hashings(&world), expected, "{path} of an {who} address");
+            world.advance(TimeDelta::seconds(1));
+        }
+    }
 }
 
 #[tokio::test]

@@ -1,7 +1,9 @@
 //! A: links, redirects, and what a user's words become in a mail.
 
+use std::time::Duration;
+
 use gotrue_rs::testing::{PASSWORD, World};
-use gotrue_rules::domain::policy::MailKind;
+use gotrue_rules::domain::policy::{MailKind, Quota};
 use http::Method;
 use serde_json::json;
 
@@ -66,6 +68,87 @@ async fn a1_only_a_listed_host_may_stand_in_a_link_and_only_by_https() {
     world.request(Method::POST, "/signup", &headers, Some(body)).await.expect(200);
     let link = world.mailbox.latest(ANN).link.unwrap_or_default();
     assert!(link.starts_with("https://id.example.com/verify?"), "{link}");
+}
+
+/// Places that look like the shop's, or like nothing.
+const ELSEWHERE: [&str; 16] = [
+    "https://evil.example.net/",
+    "//evil.example.net/",
+    "http://shop.example.com@evil.example.net/",
+    "http://shop.example.com:80@evil.example.net/",
+    "http://shop.example.com.evil.example.net/",
+    "http://evil.example.net/http://shop.example.com/",
+    "http://evil.example.net#http://shop.example.com/",
+    "http://evil.example.net?http://shop.example.com/",
+    "http://evil.example.net\\@shop.example.com/",
+    "http:/\\evil.example.net/",
+    "javascript:alert(1)//http://shop.example.com/",
+    "data:text/html,<script>alert(1)</script>",
+    "https://shop.example.com\u{2024}evil.example.net/",
+    "http://3232235777/",
+    "http://169.254.169.254/",
+    "ftp://shop.example.com/",
+];
+
+#[tokio::test]
+async fn a2_no_mail_leads_anywhere_but_to_the_shop() {
+    for path in ["/signup", "/otp", "/magiclink", "/recover", "/resend"] {
+        let many = Quota::Window { events: 1000.0, per: Duration::from_hours(1) };
+        let world = World::with(|policy| policy.limits.email_sent = many).await;
+        if path != "/signup" {
+            let body = json!({"email": ANN, "password": PASSWORD});
+            world.post("/signup", body).await.expect(200);
+        }
+        for place in ELSEWHERE {
+            let body = json!({"email": ANN, "password": PASSWORD, "type": "signup", "redirect_to": place,
+                              "options": {"redirectTo": place, "emailRedirectTo": place}});
+            let query: String = url::form_urlencoded::byte_serialize(place.as_bytes()).collect();
+            let by_query = format!("{path}?redirect_to={query}");
+            let in_header = http::HeaderValue::from_str(place).map(|_| place).unwrap_or("//evil.example.net");
+            for (path, headers) in [
+                (&*by_query, vec![]),
+                (path, vec![("redirect_to", in_header)]),
+                (path, vec![("referer", in_header)]),
+                (&*by_query, vec![("referer", in_header), ("origin", in_header)]),
+            ] {
+                world.advance(chrono::TimeDelta::seconds(1));
+                world.request(Method::POST, path, &headers, Some(body.clone())).await.expect(200);
+                let mail = world.mailbox.latest(ANN);
+                let link = url::Url::parse(&mail.link.unwrap_or_default()).expect("a link");
+                let target = link.query_pairs().find(|(name, _)| name == "redirect_to").map(|(_, to)| to.into_owned());
+                assert_eq!(target.as_deref(), Some("http://shop.example.com"), "{path} {headers:?} {place}");
+                assert!(!mail.html.contains("evil") && !mail.html.contains("169.254"), "{}", mail.html);
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a5_a_place_to_go_to_stays_text_in_a_mail() {
+    let page = "<a title=\"{{ .RedirectTo }}\" href=\"{{ .ConfirmationURL }}\">go</a> {{ .RedirectTo }} {{ .SiteURL }}";
+    let pages = Pages::serve(&[("/mail.html", page)]).await;
+    let theirs = format!("{}/mail.html", pages.base);
+    for template in [None, Some(theirs)] {
+        let world = World::with(|policy| {
+            policy.mail.templates.extend(template.map(|theirs| (MailKind::Confirmation, theirs)));
+        })
+        .await;
+        for (n, tail) in
+            ["\"><img src=x onerror=alert(1)>", "'><script>alert(1)</script>", "</a><a href=https://evil.example.net>"]
+                .into_iter()
+                .enumerate()
+        {
+            let email = format!("ann{n}@example.com");
+            let place = format!("http://shop.example.com/{tail}");
+            let query: String = url::form_urlencoded::byte_serialize(place.as_bytes()).collect();
+            let body = json!({"email": email, "password": PASSWORD});
+            world.post(&format!("/signup?redirect_to={query}"), body).await.expect(200);
+            let mail = world.mailbox.latest(&email);
+            for markup in ["<img src=x", "<script", "<a href=https://evil"] {
+                assert!(!mail.html.contains(markup), "{}", mail.html);
+            }
+        }
+    }
 }
 
 #[tokio::test]
