@@ -31,7 +31,7 @@ pub async fn before_user_created(cx: &Cx, account: &Account, data: &Map<String, 
     }
     let shown = before_stored(account, data);
     let about = UserCreated { user: UserJson::from(&shown) };
-    read_nothing(invoke(cx, kind, Within::None(&mut cx.db()), about).await?)
+    read_nothing(invoke(cx, kind, Within::None(&mut cx.db()), about).await?.as_deref())
 }
 
 /// Tells of a new account, once it is stored. It stays stored when the hook fails.
@@ -41,7 +41,7 @@ pub async fn after_user_created(cx: &Cx, account: &Account) -> Result<()> {
         return Ok(());
     }
     let about = UserCreated { user: UserJson::from(account) };
-    read_nothing(invoke(cx, kind, Within::None(&mut cx.db()), about).await?)
+    read_nothing(invoke(cx, kind, Within::None(&mut cx.db()), about).await?.as_deref())
 }
 
 /// The claims that a token is to have in the place of these; these, if the hook is off. A function of the database runs
@@ -97,20 +97,20 @@ pub async fn mfa_verification(cx: &Cx, attempt: MfaAttempt<'_>) -> Result<()> {
 /// Has a mail sent; only where the hook is on.
 pub async fn send_email(cx: &Cx, within: Within<'_>, account: &Account, mail: EmailData<'_>) -> Result<()> {
     let about = SendEmail { user: UserJson::from(account), email_data: mail };
-    read_nothing(invoke(cx, HookKind::SendEmail, within, about).await?)
+    read_nothing(invoke(cx, HookKind::SendEmail, within, about).await?.as_deref())
 }
 
 /// Has a mail sent that tells of something done, once that is stored; only where the hook is on. A function of the
 /// database runs in a transaction of its own.
 pub async fn send_notice(cx: &Cx, account: &Account, mail: EmailData<'_>) -> Result<()> {
     let about = SendEmail { user: UserJson::from(account), email_data: mail };
-    read_nothing(invoke_alone(cx, HookKind::SendEmail, about).await?)
+    read_nothing(invoke_alone(cx, HookKind::SendEmail, about).await?.as_deref())
 }
 
 /// Has a text sent; only where the hook is on.
 pub async fn send_sms(cx: &Cx, within: Within<'_>, account: &Account, text: Sms<'_>) -> Result<()> {
     let about = SendSms { user: UserJson::from(account), sms: text };
-    read_nothing(invoke(cx, HookKind::SendSms, within, about).await?)
+    read_nothing(invoke(cx, HookKind::SendSms, within, about).await?.as_deref())
 }
 
 async fn sign_out(cx: &Cx, user_id: Uuid) -> Result<()> {
@@ -159,6 +159,6 @@ async fn over_http(cx: &Cx, webhook: &Webhook, payload: &str) -> Result<Option<V
     webhook.call(&cx.entropy, payload).await
 }
 
-fn read_nothing(output: Option<Vec<u8>>) -> Result<()> {
-    output.as_deref().map_or(Ok(()), check_empty)
+fn read_nothing(output: Option<&[u8]>) -> Result<()> {
+    output.map_or(Ok(()), check_empty)
 }

@@ -45,6 +45,11 @@ impl FakeClock {
         self.face.lock().unwrap_or_else(PoisonError::into_inner).running.get_or_insert_with(Instant::now);
     }
 
+    /// How many sleeps were begun since the clock was made.
+    pub fn sleeps(&self) -> usize {
+        *self.sleeps.borrow()
+    }
+
     /// Completes when so many sleeps were begun since the clock was made.
     pub async fn slept(&self, times: usize) {
         let mut sleeps = self.sleeps.subscribe();

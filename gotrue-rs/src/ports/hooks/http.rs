@@ -84,7 +84,7 @@ impl Webhook {
         let timestamp = self.clock.now().timestamp();
         let signature = self.signer.sign(&format!("{id}.{timestamp}.{payload}"))?;
         let unmade = |cause| Error::internal("Hook failed to make request object").because(cause);
-        let request = self.http.operators().map_err(|cause| Error::other(cause))?.post(&self.url);
+        let request = self.http.operators().map_err(Error::other)?.post(&self.url);
         request
             .header(CONTENT_TYPE, "application/json")
             .header(ACCEPT_ENCODING, "identity")

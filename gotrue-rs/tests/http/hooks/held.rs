@@ -15,9 +15,9 @@ async fn calling_back(kind: HookKind, answer: fn(&Value) -> Value) -> (Receiver,
     let world = Arc::new(confirmed_at_once(&receiver, kind).connections(1).build().await);
     receiver.respond("/hook", move |call| said(200, &answer(&call.json())));
     let token = world.person("ann@example.com").await.access_token;
-    let (asked, asker) = (world.clone(), token.clone());
+    let (server, caller) = (world.clone(), token.clone());
     receiver.respond_after("/hook", move |call| {
-        let (world, token) = (asked.clone(), asker.clone());
+        let (world, token) = (server.clone(), caller.clone());
         Box::pin(async move {
             world.get_as(&token, "/user").await.expect(200);
             said(200, &answer(&call.json()))

@@ -63,10 +63,8 @@ fn nonconforming(complaints: &str) -> Error {
 
 /// A line for each thing that is wrong.
 fn complaints(claims: &Map<String, Value>) -> String {
-    let mut lines = String::new();
-    for name in REQUIRED.iter().filter(|name| !claims.contains_key(**name)) {
-        lines.push_str(&format!("- (root): {name} is required\n"));
-    }
+    let missing = REQUIRED.iter().filter(|name| !claims.contains_key(**name));
+    let mut lines = missing.map(|name| ["- (root): ", name, " is required\n"].concat()).collect::<String>();
     for (name, wanted) in TYPES {
         if let Some(given) = claims.get(name).map(type_of).filter(|given| !wanted.contains(given)) {
             lines.push_str(&line(name, wanted, given));
