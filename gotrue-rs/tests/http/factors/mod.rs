@@ -2,7 +2,7 @@
 
 mod elevation;
 mod enrolment;
-mod hooks_and_notices;
+mod notices;
 mod phone;
 mod sealed;
 mod totp;
