@@ -1,11 +1,13 @@
 //! The application: what the operator decided and the ports to the outside, fixed when the server starts.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use gotrue_rules::domain::policy::Policy;
 use gotrue_rules::domain::redirect::{AllowList, BadPattern};
 use gotrue_rules::wire::discovery::DiscoveryJson;
 use gotrue_rules::wire::settings::SettingsJson;
+use tokio::sync::Notify;
 use url::Url;
 
 use crate::journal::{Faults, Journal};
@@ -62,8 +64,39 @@ pub struct App {
     pub hooks: Hooks,
     /// Who verifies captchas, where they are asked for.
     pub captcha: Option<Verifier>,
+    /// Told of every write, so that old rows go in the background.
+    pub cleanup: Cleanup,
     /// Journals kept for tests; keeps nothing unless asked.
     pub journals: Journals,
+}
+
+/// What the clean-up of old rows hears of, and how far it has come.
+#[derive(Debug, Default)]
+pub struct Cleanup {
+    written: Notify,
+    turn: AtomicUsize,
+}
+
+impl Cleanup {
+    /// Tells that something was written. Nobody waits for what comes of it, and many writes are told of as one.
+    pub fn tell(&self) {
+        self.written.notify_one();
+    }
+
+    /// Completes once something was written since the last time.
+    pub async fn wrote(&self) {
+        self.written.notified().await;
+    }
+
+    /// Which kind of rows is next, counted up without an end.
+    pub fn turn(&self) -> usize {
+        self.turn.load(Ordering::Relaxed)
+    }
+
+    /// Goes on to the next kind.
+    pub fn next_kind(&self) {
+        self.turn.fetch_add(1, Ordering::Relaxed);
+    }
 }
 
 /// The outside, as the server or a test chooses it.
@@ -155,6 +188,7 @@ impl App {
             clock: ports.clock,
             entropy: ports.entropy,
             hashing: ports.hashing,
+            cleanup: Cleanup::default(),
             journals: Journals::default(),
         })
     }

@@ -18,7 +18,7 @@ use tokio::net::TcpListener;
 use tower::ServiceExt;
 
 use crate::listen::{self, Closing};
-use crate::{database, metrics, outside, profiles, shutdown};
+use crate::{database, metrics, outside, profiles, shutdown, upkeep};
 
 /// Makes the schema where there is none; where it differs from ours, says how and changes nothing.
 pub async fn migrate(config: &Config) -> anyhow::Result<()> {
@@ -37,8 +37,9 @@ pub async fn serve(mut config: Config) -> anyhow::Result<()> {
     let listener = bind(&config.listen).await?;
     let metrics = config.metrics.take();
     let delivery = Delivery::AtOnce(outside::mail_server_or_nobody(&config)?);
-    let app = build(config, pool.clone(), delivery)?;
-    let router = gotrue_rs::router(Arc::new(app));
+    let app = Arc::new(build(config, pool.clone(), delivery)?);
+    let upkeep = upkeep::start(Arc::clone(&app), closing.clone());
+    let router = gotrue_rs::router(app);
     let figures = match &metrics {
         Some(listen) => Some(serve_metrics(listen, None, closing.clone()).await?),
         None => None,
@@ -57,6 +58,7 @@ pub async fn serve(mut config: Config) -> anyhow::Result<()> {
     if let Some(figures) = figures {
         figures.await?;
     }
+    upkeep.await?;
     pool.close().await;
     Ok(())
 }

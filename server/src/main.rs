@@ -14,10 +14,12 @@ mod gotrue;
 mod listen;
 mod logging;
 mod metrics;
+mod operator;
 mod outside;
 mod profiles;
 mod serve;
 mod shutdown;
+mod upkeep;
 mod users;
 
 use std::ffi::OsStr;

@@ -5,7 +5,8 @@ use gotrue_rules::domain::policy::{LimitKey, PasswordHash, Policy};
 use crate::config_file::Basalt;
 
 /// `serve`: today's hashes, also for accounts that bring older ones, limits that nobody can talk their way around, and
-/// no way into an account for who signed up with its owner's address first, and none around a second factor.
+/// no way into an account for who signed up with its owner's address first, and none around a second factor. Old rows go by
+/// themselves, but no account does.
 pub fn serve(policy: &mut Policy, basalt: &Basalt) {
     policy.password.hash = PasswordHash::Argon2id;
     policy.password.rehash_after_sign_in = true;
@@ -16,6 +17,9 @@ pub fn serve(policy: &mut Policy, basalt: &Basalt) {
     policy.limits.key = LimitKey::Peer { trusted_proxies: basalt.trusted_proxies.clone() };
     policy.limits.explained = true;
     policy.limits.targets = basalt.limits;
+    policy.operation.cleanup_enabled = true;
+    policy.operation.cleanup_keeps_anonymous = true;
+    policy.operation.index_worker.ensure_user_search_indexes_exist = true;
 }
 
 /// `gotrue`: as the reference was recorded, but for what its operator sets. Its defaults are the policy's own.

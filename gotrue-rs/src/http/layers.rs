@@ -49,6 +49,9 @@ async fn answer(app: &Arc<App>, table: &[router::Entry], request: Request, versi
             Reply::refusal(&error, version, id)
         }
     };
+    if reply.status().is_success() && writes(&method) {
+        app.cleanup.tell();
+    }
     let reply = marks.on(reply);
     log_access(&Access { method, path, id }, &reply, (app.clock.now() - started).num_milliseconds());
     reply.into_response()
@@ -68,6 +71,10 @@ async fn within_deadline(app: &Arc<App>, table: &[router::Entry], request: Reque
         Either::Left((reply, _)) => reply,
         Either::Right(_) => Err(timed_out()),
     }
+}
+
+fn writes(method: &Method) -> bool {
+    matches!(*method, Method::POST | Method::PUT | Method::PATCH | Method::DELETE)
 }
 
 /// What the layers know of a request before it is opened.

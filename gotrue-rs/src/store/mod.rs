@@ -5,6 +5,7 @@ pub mod admin;
 pub mod audit;
 pub mod bulk;
 pub mod challenges;
+pub mod cleanup;
 pub mod contact_changes;
 pub mod elevation;
 pub mod error;
@@ -35,6 +36,7 @@ pub fn statements() -> impl Iterator<Item = &'static Statement> {
         audit::ALL,
         bulk::ALL,
         challenges::ALL,
+        cleanup::ALL,
         contact_changes::ALL,
         elevation::ALL,
         factors::ALL,

@@ -181,6 +181,8 @@ impl WorldBuilder {
             policy.limits.key = LimitKey::Peer { trusted_proxies: Vec::new() };
             policy.limits.explained = true;
             policy.limits.targets = TargetLimits::usual();
+            policy.operation.cleanup_enabled = true;
+            policy.operation.cleanup_keeps_anonymous = true;
         })
     }
 

@@ -20,5 +20,6 @@ mod sign_in;
 mod sign_up;
 mod structure;
 mod threats;
+mod upkeep;
 mod user;
 mod verify;

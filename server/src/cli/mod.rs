@@ -103,7 +103,7 @@ struct GotrueArguments {
     action: Option<GotrueAction>,
 }
 
-#[derive(Debug, Clone, Copy, Subcommand)]
+#[derive(Debug, Clone, Subcommand)]
 enum GotrueAction {
     /// Serve without looking at the schema
     Serve,
@@ -111,6 +111,39 @@ enum GotrueAction {
     Migrate,
     /// Print the version
     Version,
+    /// Make and delete accounts
+    Admin(AdminArguments),
+}
+
+#[derive(Debug, Clone, Args)]
+struct AdminArguments {
+    /// The audience of the account [default: that of the settings]
+    #[arg(short = 'a', long, value_name = "AUD", global = true)]
+    aud: Option<String>,
+    #[command(subcommand)]
+    action: AdminAction,
+}
+
+#[derive(Debug, Clone, Subcommand)]
+enum AdminAction {
+    /// Make an account: its email, its password and perhaps its role
+    Createuser {
+        /// Email, password and perhaps the role
+        #[arg(value_name = "EMAIL PASSWORD [ROLE]")]
+        arguments: Vec<String>,
+        /// The email counts as confirmed
+        #[arg(long)]
+        confirm: bool,
+        /// The account gets the administrators' role, if none is given
+        #[arg(long)]
+        admin: bool,
+    },
+    /// Delete an account, with all that belongs to it
+    Deleteuser {
+        /// Its id or email
+        #[arg(value_name = "ID|EMAIL")]
+        arguments: Vec<String>,
+    },
 }
 
 /// Runs what the arguments ask for.

@@ -55,7 +55,7 @@ pub async fn serve(project: Project, wishes: Wishes) -> anyhow::Result<()> {
     let pool = source.open(&mut config).await?;
 
     let needs = Needs { project: &project, keys: &keys, pool: pool.clone(), closing: closing.clone() };
-    let Services { front, worker, outbox } = Services::start(config, needs)?;
+    let Services { front, worker, upkeep, outbox } = Services::start(config, needs)?;
     let figures = match project.file.basalt.metrics_port {
         Some(port) => {
             let listen = Listen { host: project.file.host().to_string(), port };
@@ -66,7 +66,7 @@ pub async fn serve(project: Project, wishes: Wishes) -> anyhow::Result<()> {
     announce(&folder, &url, &keys, &source, wishes.json)?;
     listen::serve(listener, closing, move |request: Request| Arc::clone(&front).answer(request)).await;
 
-    for task in [figures, Some(worker)].into_iter().flatten() {
+    for task in [figures, Some(worker), Some(upkeep)].into_iter().flatten() {
         task.await.context("ending what runs beside the requests")?;
     }
     Running::remove(folder.path());

@@ -23,7 +23,7 @@ use crate::config_file::FunctionSettings;
 use crate::dev::{Dev, Inbox};
 use crate::front::Front;
 use crate::listen::Closing;
-use crate::{gotrue, outside};
+use crate::{gotrue, outside, upkeep};
 
 /// What the shop calls itself; the same word stands in `frontend/src/shared/product.ts`.
 const PRODUCT: &str = "Email Templates";
@@ -38,6 +38,8 @@ pub struct Services {
     pub outbox: Arc<Outbox>,
     /// Delivers mails until the end; without a mail server forgets old ones.
     pub worker: JoinHandle<()>,
+    /// Keeps the database in shape until the end.
+    pub upkeep: JoinHandle<()>,
 }
 
 /// What the services need of what was prepared.
@@ -69,6 +71,7 @@ impl Services {
         };
         let app = Arc::new(gotrue::build(config, pool, Delivery::Outbox(Arc::clone(&outbox)))?);
         tokio::spawn(try_out_letters(Arc::clone(&app)));
+        let upkeep = upkeep::start(Arc::clone(&app), closing.clone());
         let basalt = &project.file.basalt;
         let proxies = TrustedProxies::new(basalt.trusted_proxies.iter().copied());
         let verifying = Arc::clone(&app);
@@ -85,7 +88,7 @@ impl Services {
             proxies,
             entropy,
         };
-        Ok(Self { front: Arc::new(front), worker, outbox })
+        Ok(Self { front: Arc::new(front), worker, upkeep, outbox })
     }
 }
 

@@ -6,5 +6,6 @@ mod door;
 mod drop_in;
 mod ending;
 mod faults;
+mod operator;
 mod support;
 mod users;

@@ -3,10 +3,12 @@
 
 mod auth;
 mod basalt;
+mod indexes;
 mod roles;
 
 pub use auth::{Migrated, auth};
 pub use basalt::{FILES, File, basalt, files};
+pub use indexes::{Indexes, indexes};
 pub use roles::roles;
 
 use sqlx::{AssertSqlSafe, PgConnection};
@@ -44,6 +46,10 @@ pub enum MigrateError {
     /// The database was brought up by a later version of this server.
     #[error("schema basalt holds versions this server does not know ({0}); start the newer server that made them")]
     Newer(String),
+
+    /// Some indexes could not be made; the log has the cause of each.
+    #[error("these indexes could not be made and are tried again at the next start: {0}")]
+    Indexes(String),
 
     /// The database refused or was lost.
     #[error("{doing}: {cause}")]

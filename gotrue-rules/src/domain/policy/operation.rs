@@ -9,6 +9,8 @@ pub struct OperationPolicy {
     pub audit_log_disable_postgres: bool,
     /// Old rows are deleted, a few after each write. Default false.
     pub cleanup_enabled: bool,
+    /// Anonymous accounts are not among the old rows, whatever their age. Default false.
+    pub cleanup_keeps_anonymous: bool,
     /// Indexes made in the background.
     pub index_worker: IndexWorkerPolicy,
 }

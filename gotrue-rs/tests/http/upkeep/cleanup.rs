@@ -1,0 +1,199 @@
+//! Old rows go in the background.
+
+use std::future::ready;
+use std::time::Duration;
+
+use chrono::TimeDelta;
+use gotrue_rs::services::cleanup;
+use gotrue_rs::testing::World;
+use gotrue_rules::domain::policy::Policy;
+use serde_json::json;
+use sqlx::{Connection, PgConnection};
+
+const ANN: &str = "ann@example.com";
+/// More sweeps than there are kinds.
+const ROUND: usize = 16;
+
+async fn cleaning(change: impl FnOnce(&mut Policy)) -> World {
+    World::with(|policy| {
+        policy.operation.cleanup_enabled = true;
+        policy.sign_up.anonymous_enabled = true;
+        change(policy);
+    })
+    .await
+}
+
+/// Lets it do what is due after so many writes.
+async fn after_writes(world: &World, writes: usize) {
+    for _ in 0..writes {
+        world.app.cleanup.tell();
+        cleanup::run(world.app.clone(), ready(())).await;
+    }
+}
+
+async fn count(world: &World, table: &str) -> usize {
+    world.database.query(&format!("SELECT 1 FROM auth.{table}")).await.len()
+}
+
+/// The world's moment so many hours ago, as SQL takes it.
+fn hours_ago(world: &World, hours: i64) -> String {
+    format!("'{}'::timestamptz", (world.now() - TimeDelta::hours(hours)).to_rfc3339())
+}
+
+#[tokio::test]
+async fn rows_of_each_kind_go_once_they_are_old_enough_and_not_before() {
+    let world = cleaning(|_| {}).await;
+    let ann = world.person(ANN).await;
+    let (user, session) = (format!("'{}'", ann.id), format!("'{}'", ann.session));
+    world.database.query("DELETE FROM auth.refresh_tokens").await;
+    for (table, columns, values, hours) in [
+        ("refresh_tokens", "token, revoked, updated_at", "gen_random_uuid(), true, AT", 24),
+        ("sessions", "id, user_id, not_after", "gen_random_uuid(), USER, AT", 72),
+        (
+            "flow_state",
+            "id, provider_type, authentication_method, created_at",
+            "gen_random_uuid(), 'email', 'magiclink', AT",
+            24,
+        ),
+        ("oauth_client_states", "id, provider_type, created_at", "gen_random_uuid(), 'x', AT", 24),
+        (
+            "mfa_factors",
+            "id, user_id, factor_type, status, created_at, updated_at",
+            "gen_random_uuid(), USER, 'totp', 'unverified', AT, AT",
+            24,
+        ),
+        ("webauthn_challenges", "challenge_type, session_data, expires_at", "'signup', '{}', AT", 0),
+    ] {
+        let before = count(&world, table).await;
+        for (hours, is_old) in [(hours + 1, true), (hours - 1, false)] {
+            let at = hours_ago(&world, hours);
+            let values = values.replace("AT", &at).replace("USER", &user).replace("SESSION", &session);
+            world.database.query(&format!("INSERT INTO auth.{table} ({columns}) VALUES ({values})")).await;
+            after_writes(&world, ROUND).await;
+            assert_eq!(count(&world, table).await, before + usize::from(!is_old), "{table}, {hours} hours old");
+        }
+    }
+    assert!(world.get_as(&ann.access_token, "/user").await.status.is_success());
+}
+
+#[tokio::test]
+async fn tokens_of_an_ended_session_are_revoked_first_and_go_a_day_later() {
+    let world = cleaning(|_| {}).await;
+    let ann = world.person(ANN).await;
+    let at = hours_ago(&world, 25);
+    world.database.query(&format!("UPDATE auth.sessions SET not_after = {at} WHERE id = '{}'", ann.session)).await;
+    after_writes(&world, ROUND).await;
+    assert_eq!(world.database.query("SELECT revoked FROM auth.refresh_tokens").await, ["true"]);
+    world.advance(TimeDelta::hours(25));
+    after_writes(&world, ROUND).await;
+    assert_eq!((count(&world, "refresh_tokens").await, count(&world, "sessions").await), (0, 1));
+    world.advance(TimeDelta::hours(24));
+    after_writes(&world, ROUND).await;
+    assert_eq!(count(&world, "sessions").await, 0);
+}
+
+#[tokio::test]
+async fn sessions_past_their_longest_life_and_rest_go_a_day_later() {
+    let change: [fn(&mut Policy); 2] = [
+        |policy| policy.sessions.timebox = Some(Duration::from_hours(10)),
+        |policy| policy.sessions.inactivity_timeout = Some(Duration::from_hours(10)),
+    ];
+    for change in change {
+        let world = cleaning(change).await;
+        let never_refreshed = world.person(ANN).await;
+        let refreshed = world.person("bob@example.com").await;
+        world.advance(TimeDelta::hours(1));
+        world.refresh(&refreshed.refresh_token).await.expect(200);
+        world.advance(TimeDelta::hours(32));
+        after_writes(&world, ROUND).await;
+        assert_eq!(count(&world, "sessions").await, 2);
+        world.advance(TimeDelta::hours(3));
+        after_writes(&world, ROUND).await;
+        assert_eq!(count(&world, "sessions").await, 0, "{}", never_refreshed.session);
+    }
+}
+
+#[tokio::test]
+async fn anonymous_accounts_of_a_month_ago_go_where_such_are_made_and_are_not_to_be_kept() {
+    for (enabled, kept, left) in [(true, false, 1), (false, false, 2), (true, true, 2)] {
+        let world = cleaning(|policy| policy.operation.cleanup_keeps_anonymous = kept).await;
+        world.person(ANN).await;
+        world.post("/signup", json!({})).await.expect(200);
+        let off = World::with(|policy| policy.sign_up.anonymous_enabled = enabled).await;
+        let old = hours_ago(&world, 24 * 31);
+        let world = if enabled {
+            world
+        } else {
+            let sql = "INSERT INTO auth.users (instance_id, id, is_anonymous, created_at)
+                       VALUES ('00000000-0000-0000-0000-000000000000', gen_random_uuid(), ";
+            for anonymous in ["true", "false"] {
+                off.database.query(&format!("{sql}{anonymous}, now())")).await;
+            }
+            off
+        };
+        world.database.query(&format!("UPDATE auth.users SET created_at = {old}")).await;
+        after_writes(&world, ROUND).await;
+        assert_eq!(count(&world, "users").await, left, "enabled: {enabled}, kept: {kept}");
+    }
+}
+
+#[tokio::test]
+async fn a_sweep_follows_a_write_that_succeeded_and_nothing_else() {
+    let world = cleaning(|_| {}).await;
+    let ann = world.person(ANN).await;
+    let revoked = || async { world.database.query("SELECT 1 FROM auth.refresh_tokens WHERE revoked").await.len() };
+    cleanup::run(world.app.clone(), ready(())).await;
+    world.advance(TimeDelta::hours(25));
+    let old = world.database.query("UPDATE auth.refresh_tokens SET revoked = true").await;
+    assert!(old.is_empty());
+    // All kinds but the first had their turn, so that the first is next.
+    after_writes(&world, 8).await;
+    world.get_as(&ann.access_token, "/user").await;
+    world.try_password(ANN, "wrong password").await.expect(400);
+    cleanup::run(world.app.clone(), ready(())).await;
+    assert_eq!(revoked().await, 1);
+}
+
+#[tokio::test]
+async fn many_old_rows_go_in_batches_and_need_no_more_writes() {
+    let world = cleaning(|_| {}).await;
+    let at = hours_ago(&world, 25);
+    let sql = format!(
+        "INSERT INTO auth.refresh_tokens (token, revoked, updated_at)
+         SELECT gen_random_uuid(), true, {at} FROM generate_series(1, 250)"
+    );
+    world.database.query(&sql).await;
+    world.app.cleanup.tell();
+    for left in [150, 50, 0, 0] {
+        cleanup::run(world.app.clone(), ready(())).await;
+        assert_eq!(count(&world, "refresh_tokens").await, left);
+    }
+}
+
+#[tokio::test]
+async fn what_somebody_works_with_is_skipped() {
+    let world = cleaning(|_| {}).await;
+    let at = hours_ago(&world, 25);
+    let sql = "INSERT INTO auth.refresh_tokens (token, revoked, updated_at) VALUES";
+    world.database.query(&format!("{sql} ('a', true, {at}), ('b', true, {at})")).await;
+    let mut other = PgConnection::connect_with(&world.database.admin_options()).await.expect("a connection");
+    let mut working = other.begin().await.expect("a transaction");
+    sqlx::raw_sql("SELECT 1 FROM auth.refresh_tokens WHERE token = 'a' FOR UPDATE")
+        .execute(&mut *working)
+        .await
+        .expect("the row is there");
+    after_writes(&world, ROUND).await;
+    assert_eq!(world.database.query("SELECT token FROM auth.refresh_tokens").await, ["a"]);
+    working.rollback().await.expect("it ends");
+    after_writes(&world, ROUND).await;
+    assert_eq!(count(&world, "refresh_tokens").await, 0);
+}
+
+#[tokio::test]
+async fn nothing_goes_where_the_operator_does_not_want_it() {
+    let world = World::new().await;
+    let sql = "INSERT INTO auth.refresh_tokens (token, revoked, updated_at) VALUES ('a', true, '2020-01-01')";
+    world.database.query(sql).await;
+    after_writes(&world, ROUND).await;
+    assert_eq!(count(&world, "refresh_tokens").await, 1);
+}

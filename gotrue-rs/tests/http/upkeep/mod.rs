@@ -1,0 +1,4 @@
+//! What keeps the database in shape beside the requests.
+
+mod cleanup;
+mod indexes;
