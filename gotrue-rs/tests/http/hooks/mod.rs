@@ -2,6 +2,7 @@
 
 mod attempts;
 mod created;
+mod factors;
 mod held;
 mod http;
 mod messages;
