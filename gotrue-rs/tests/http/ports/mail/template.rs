@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use gotrue_rs::ports::http_client::{HttpClient, Outbound};
+use gotrue_rs::ports::mail::plain::plain;
 use gotrue_rs::ports::mail::template::{Rendered, Templates, Variables, builtin_subject};
 use gotrue_rules::domain::policy::{MailKind, MailPolicy, SitePolicy};
 use serde_json::{Map, Value, json};
@@ -262,20 +263,47 @@ async fn built_in_bodies_have_the_link_or_the_code_that_the_reference_s_have() {
         assert_eq!(mail.subject, builtin_subject(kind).replace("{{ .Token }}", "123456"), "{kind:?}");
         assert!(mail.html.starts_with("<!doctype html>") && mail.html.contains("<html lang=\"en\""), "{kind:?}");
         assert!(mail.html.contains("prefers-color-scheme: dark") && !mail.html.contains("{{"), "{kind:?}");
+        assert!(mail.html.contains("role=\"article\"") && mail.html.contains("role=\"presentation\""), "{kind:?}");
         assert!(mail.html.contains("<strong>shop.example.com</strong>"), "{kind:?} says which site it is from");
-        insta::assert_snapshot!(format!("builtin-{}", kind.as_str()), words(&mail.html));
+        insta::assert_snapshot!(format!("builtin-{}", kind.as_str()), plain(&mail.html));
     }
 }
 
-/// The words of a mail, as a reader without HTML would show them.
-fn words(html: &str) -> String {
-    let body = html.split_once("<body").expect("a body").1;
-    let mut text = String::new();
-    for part in body.split('<') {
-        text.push(' ');
-        text.push_str(part.split_once('>').map_or("", |(_, rest)| rest));
+/// The brightness of a colour as WCAG 2 defines it.
+fn luminance(colour: &str) -> f64 {
+    let part = |at: usize| {
+        let share = f64::from(u8::from_str_radix(&colour[at..at + 2], 16).expect("a colour")) / 255.0;
+        if share <= 0.03928 { share / 12.92 } else { ((share + 0.055) / 1.055).powf(2.4) }
+    };
+    0.2126 * part(1) + 0.7152 * part(3) + 0.0722 * part(5)
+}
+
+#[tokio::test]
+async fn words_stand_out_from_what_is_behind_them_by_day_and_by_night() {
+    let all = templates(&MailPolicy::default(), "https://shop.example.com");
+    let user = Map::new();
+    let mut html = String::new();
+    for kind in [MailKind::MagicLink, MailKind::Reauthentication] {
+        html += &all.render(kind, &everything(&user), now()).await.expect("a mail").html;
     }
-    text.split_whitespace().collect::<Vec<_>>().join(" ").replace(" .", ".").replace(" ,", ",")
+    let by_day = [
+        ("color:#1a1a1f", "background-color:#ffffff"),
+        ("color:#3a3a42", "background-color:#ffffff"),
+        ("color:#5c5c66", "background-color:#ffffff"),
+        ("color:#ffffff", "background-color:#1d4ed8"),
+        ("color:#1a1a1f", "background-color:#eeeef2"),
+    ];
+    let by_night = [
+        ("color: #ededf0", "background-color: #1c1c1f"),
+        ("color: #b4b4bd", "background-color: #1c1c1f"),
+        ("color:#ffffff", "background-color: #3766f0"),
+        ("color: #ffffff", "background-color: #2a2a2f"),
+    ];
+    for (words, behind) in by_day.into_iter().chain(by_night) {
+        assert!(html.contains(words) && html.contains(behind), "{words} {behind}");
+        let [a, b] = [words, behind].map(|colour| luminance(&colour[colour.len() - 7..]) + 0.05);
+        assert!(a.max(b) / a.min(b) >= 4.5, "{words} on {behind}");
+    }
 }
 
 #[tokio::test]
