@@ -58,3 +58,25 @@ async fn what_cannot_be_read_lets_nobody_in() {
         assert_eq!((answer.status.as_u16(), answer.str("msg")), (500, "Error unmarshaling JSON output."));
     }
 }
+
+#[tokio::test]
+async fn the_hook_of_second_factors_hears_of_a_wrong_code_and_ends_all_sessions() {
+    let receiver = Receiver::start().await;
+    let world = confirmed_at_once(&receiver, HookKind::MfaVerificationAttempt).build().await;
+    let ann = world.person("ann@example.com").await;
+    let token = ann.access_token.as_str();
+    let factor = world.post_as(token, "/factors", json!({"factor_type": "totp"})).await.expect(200);
+    let path = format!("/factors/{}", factor.str("id"));
+    let challenge = world.post_as(token, &format!("{path}/challenge"), json!({})).await.expect(200);
+    let attempt = json!({"challenge_id": challenge.str("id"), "code": "000000"});
+    let wrong = world.post_as(token, &format!("{path}/verify"), attempt.clone()).await;
+    assert_eq!(wrong.refusal(), (422, "mfa_verification_failed"));
+    let heard = receiver.bodies("/hook").remove(0);
+    assert_eq!((&heard["user_id"], &heard["factor_id"]), (&json!(ann.id), &json!(factor.str("id"))));
+    assert_eq!((&heard["factor_type"], &heard["valid"]), (&json!("totp"), &json!(false)));
+    receiver.answer("/hook", json!({"decision": "reject", "message": "Call the help desk"}));
+    let rejected = world.post_as(token, &format!("{path}/verify"), attempt).await;
+    assert_eq!(rejected.refusal(), (403, "mfa_verification_rejected"));
+    assert_eq!(rejected.str("msg"), "Call the help desk");
+    assert_eq!(world.get_as(token, "/user").await.refusal(), (403, "session_not_found"));
+}
