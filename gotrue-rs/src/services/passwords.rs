@@ -12,6 +12,9 @@ use crate::cx::Cx;
 use crate::journal::Step;
 use crate::ports::hashing::{self, HashingError, Verdict};
 
+/// Characters that `users.encrypted_password` holds.
+const COLUMN: usize = 255;
+
 /// Why today's rules would refuse the password; none if they would not. 400 if it is too long to be hashed, 500 if the
 /// list of leaked passwords cannot be asked and the policy wants its answer.
 pub async fn weakness(cx: &Cx, password: &str) -> Result<Option<Weak>> {
@@ -90,7 +93,20 @@ pub async fn renewed(cx: &Cx, account: &Account, password: &str) -> Result<Optio
     if policy.rehash_after_sign_in && !hashing::is_current(&opened.plain, policy.hash) {
         return hash(cx, account.id, password).await.map(Some);
     }
-    Ok(opened.is_outdated.then(|| sealing::seal(cx, account.id, &opened.plain)))
+    if !opened.is_outdated {
+        return Ok(None);
+    }
+    match adopted(cx, account.id, &opened.plain) {
+        sealed if sealed != opened.plain => Ok(Some(sealed)),
+        _ => hash(cx, account.id, password).await.map(Some),
+    }
+}
+
+/// What to store of a hash made elsewhere: sealed, unless its column would not hold it then. Such a one is kept as it is
+/// until a sign-in hashes the password anew.
+pub fn adopted(cx: &Cx, owner: Uuid, hash: &str) -> String {
+    let sealed = sealing::seal(cx, owner, hash);
+    if sealed.len() <= COLUMN { sealed } else { hash.to_owned() }
 }
 
 /// Why a hash made elsewhere could not be compared with; none if it could.

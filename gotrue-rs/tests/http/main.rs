@@ -1,6 +1,7 @@
 //! HTTP tests, and tests of what the auth crate has inside.
 
 mod admin;
+mod bodies;
 mod captcha;
 mod config;
 mod errors;

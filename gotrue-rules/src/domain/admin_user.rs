@@ -44,6 +44,19 @@ pub struct Taken {
     pub phone: bool,
 }
 
+/// Characters of a role or an audience that the database keeps.
+const LONGEST: usize = 255;
+
+/// Refuses a role or an audience that the database could not keep.
+pub fn require_fitting(request: &AdminUser) -> Result<()> {
+    for (name, text) in [("role", &request.role), ("aud", &request.aud)] {
+        if text.chars().count() > LONGEST {
+            return Err(Error::invalid(format!("{name} cannot be longer than {LONGEST} characters")));
+        }
+    }
+    Ok(())
+}
+
 /// The address of a new account, which needs one or a number.
 pub fn new_email(request: &AdminUser) -> Result<Option<Email>> {
     if request.email.is_empty() && request.phone.is_empty() {

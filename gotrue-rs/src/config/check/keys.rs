@@ -12,6 +12,9 @@ use super::super::draft::Draft;
 use super::super::values;
 
 const ENCRYPTION_KEY: &str = "GOTRUE_SECURITY_DB_ENCRYPTION_ENCRYPTION_KEY";
+/// Characters of `users.encrypted_password` that a sealed hash leaves to the id of its key, of 255.
+const ROOM_BESIDE_BCRYPT: usize = 80;
+const ROOM_BESIDE_ARGON2: usize = 32;
 const ENCRYPTION_KEY_ID: &str = "GOTRUE_SECURITY_DB_ENCRYPTION_ENCRYPTION_KEY_ID";
 const DECRYPTION_KEYS: &str = "GOTRUE_SECURITY_DB_ENCRYPTION_DECRYPTION_KEYS";
 const EXAMPLE_KEY: &str = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8";
@@ -38,6 +41,12 @@ pub fn encryption(draft: &mut Draft) {
 fn encrypting(draft: &mut Draft, id: &str, key: Option<SecretKey>, policy: &Encryption) {
     if id.is_empty() {
         draft.problem(ENCRYPTION_KEY_ID, "is empty, and encryption is on", "2026");
+    }
+    let room = if draft.password_hash == "argon2id" { ROOM_BESIDE_ARGON2 } else { ROOM_BESIDE_BCRYPT };
+    if id.len() > room {
+        let complaint =
+            format!("has more than {room} characters; the column of passwords could not hold it beside a hash");
+        draft.problem(ENCRYPTION_KEY_ID, complaint, "2026");
     }
     let Some(key) = key else {
         return draft.problem(ENCRYPTION_KEY, "is not 32 bytes in base64url without padding", EXAMPLE_KEY);

@@ -14,13 +14,14 @@ use uuid::Uuid;
 use super::{entry, told};
 use crate::cx::Cx;
 use crate::http::reply::Reply;
-use crate::services::{passwords, sealing};
+use crate::services::passwords;
 use crate::store::OrRefuse;
 use crate::store::admin::{self, Wanted};
 
 /// A new account.
 pub async fn handle(cx: Cx) -> Result<Reply> {
     let request = AdminUser::decode(&cx.bytes().await?)?;
+    rules::require_fitting(&request)?;
     let contacts = free_contacts(&cx, &request).await?;
     let password = new_password(&request)?;
     require_usable(password)?;
@@ -71,7 +72,7 @@ fn require_usable(password: NewPassword<'_>) -> Result<()> {
 async fn hash(cx: &Cx, id: Uuid, password: NewPassword<'_>) -> Result<String> {
     match password {
         NewPassword::Given(password) => passwords::hash(cx, id, password).await,
-        NewPassword::Hashed(hash) => Ok(sealing::seal(cx, id, hash)),
+        NewPassword::Hashed(hash) => Ok(passwords::adopted(cx, id, hash)),
         NewPassword::Random => Ok(passwords::hash_of_none(cx, id)),
     }
 }

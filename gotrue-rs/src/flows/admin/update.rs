@@ -1,7 +1,7 @@
 //! `PUT /admin/users/{id}`: two statements, the guard's and the write. Nothing is held while the password is hashed, and
 //! nobody is told.
 
-use gotrue_rules::domain::admin_user::change;
+use gotrue_rules::domain::admin_user::{change, require_fitting};
 use gotrue_rules::domain::audit::Action;
 use gotrue_rules::domain::error::{Error, Result};
 use gotrue_rules::wire::requests::AdminUser;
@@ -18,6 +18,7 @@ use crate::store::admin::{self, Update};
 pub async fn handle(cx: Cx) -> Result<Reply> {
     let account = cx.account()?.clone();
     let request = AdminUser::decode(&cx.bytes().await?)?;
+    require_fitting(&request)?;
     let mut change = change(&request, cx.now)?;
     if let Some(password) = &request.password {
         passwords::require_strong(&cx, password).await?;

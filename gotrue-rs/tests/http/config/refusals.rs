@@ -277,6 +277,7 @@ fn encryption_keys_are_whole_and_fit_together() {
     let other = KEY.replace("AAEC", "ZAEC");
     let cases = [
         (&id, "", "_ENCRYPTION_KEY_ID: is empty, and encryption is on"),
+        (&id, &"x".repeat(81), "_ENCRYPTION_KEY_ID: has more than 80 characters"),
         (&key, "AAEC", "_ENCRYPTION_KEY: is not 32 bytes in base64url without padding"),
         (&key, "", "_ENCRYPTION_KEY: is not 32 bytes in base64url without padding"),
         (&keys, "", "_DECRYPTION_KEYS: does not hold the encrypting key under its id \"a\""),

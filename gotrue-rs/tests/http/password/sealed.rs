@@ -1,9 +1,12 @@
 //! Password hashes encrypted in the database, in the form and with the keys that the reference uses.
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD_NO_PAD;
 use chrono::TimeDelta;
 use gotrue_rs::ports::sealing;
 use gotrue_rs::testing::{PASSWORD, World};
-use gotrue_rules::domain::policy::{Policy, SecurityPolicy};
+use gotrue_rules::domain::policy::{Encryption, Policy, SecurityPolicy};
+use gotrue_rules::domain::secret::SecretKey;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -77,6 +80,35 @@ async fn accounts_made_by_an_administrator_are_sealed_too() {
         if let Some(password) = password {
             world.try_password(email, password).await.expect(200);
         }
+    }
+}
+
+#[tokio::test]
+async fn a_hash_too_long_to_be_sealed_is_kept_until_a_sign_in_makes_another() {
+    let world = World::with(sealing_with("old")).await;
+    let params = argon2::Params::new(8, 1, 1, Some(128)).expect("parameters");
+    let argon2 = argon2::Argon2::new(argon2::Algorithm::Argon2id, argon2::Version::V0x13, params);
+    let mut hash = [0; 128];
+    argon2.hash_password_into(PASSWORD.as_bytes(), &[7; 16], &mut hash).expect("a hash");
+    let [salt, hash] = [&[7; 16][..], &hash].map(|bytes| STANDARD_NO_PAD.encode(bytes));
+    let long = format!("$argon2id$v=19$m=8,t=1,p=1${salt}${hash}");
+    let body = json!({"email": ANN, "email_confirm": true, "password_hash": long});
+    let id = world.post_as(&world.service_token(), "/admin/users", body).await.expect(200).str("id").to_owned();
+    assert_eq!(stored(&world, &id).await, long);
+    world.sign_in(ANN).await;
+    hash_sealed_with(&world, "old", &id).await;
+    world.sign_in(ANN).await;
+}
+
+#[test]
+fn every_new_hash_finds_room_beside_the_longest_key_id_that_is_accepted() {
+    let entropy = gotrue_rs::ports::entropy::Entropy::from_seed(1);
+    for (hash, room) in [(60, 80), (96, 32)] {
+        let id = "k".repeat(room);
+        let keys = [(id.clone(), SecretKey::new([1; 32]))].into();
+        let encryption = Encryption { encrypt_with: Some(id), keys };
+        let sealed = sealing::seal(&"h".repeat(hash), Uuid::nil(), &encryption, &entropy);
+        assert_eq!(sealed.len(), 255);
     }
 }
 

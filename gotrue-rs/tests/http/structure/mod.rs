@@ -5,6 +5,6 @@ mod layers;
 mod plans;
 mod round_trips;
 mod sizes;
-mod source;
+pub mod source;
 mod statement_counts;
 mod statements;

@@ -1,0 +1,57 @@
+//! What an answer must be, whatever was asked.
+
+use gotrue_rs::testing::Answer;
+use serde_json::{Map, Value};
+
+use super::door::{Door, Tables};
+use super::recorded;
+use super::sent::Sent;
+
+/// The tables that are not as they were.
+pub fn differing(before: &Tables, after: &Tables) -> Vec<String> {
+    after.iter().filter(|(table, digest)| before.get(*table) != Some(digest)).map(|(table, _)| table.clone()).collect()
+}
+
+/// Why an answer is not as it must be.
+pub fn judge(door: &Door, sent: &Sent, answer: &Answer, changed: Vec<String>) -> Result<(), String> {
+    let status = answer.status.as_u16();
+    if status >= 500 && !recorded::is_failure(&door.line, sent, answer) {
+        return Err("a failure that was never recorded".to_owned());
+    }
+    if !answer.status.is_client_error() && !answer.status.is_server_error() {
+        let is_json = answer.text.is_empty() || !answer.json.is_null();
+        return if is_json { Ok(()) } else { Err("a success that is no JSON".to_owned()) };
+    }
+    let written: Vec<_> = changed.into_iter().filter(|table| !recorded::may_write(&door.line, answer, table)).collect();
+    if !written.is_empty() {
+        return Err(format!("refused, yet written: {written:?}"));
+    }
+    let Value::Object(members) = &answer.json else { return Err("a refusal that is no JSON object".to_owned()) };
+    if is_usual(members, status) || is_oauth(members) || is_database(members) {
+        return Ok(());
+    }
+    Err("a refusal of no documented form".to_owned())
+}
+
+/// `{"code": 400, "error_code": "…", "msg": "…"}`, perhaps with `error_id` or `weak_password`.
+fn is_usual(members: &Map<String, Value>, status: u16) -> bool {
+    let known = ["code", "error_code", "msg", "error_id", "weak_password"];
+    let is_text = |name: &str| members.get(name).is_some_and(|it| it.as_str().is_some_and(|text| !text.is_empty()));
+    members.get("code").and_then(Value::as_u64) == Some(u64::from(status))
+        && is_text("msg")
+        && (is_text("error_code") || !members.contains_key("error_code"))
+        && members.keys().all(|name| known.contains(&name.as_str()))
+}
+
+/// `{"error": "…", "error_description": "…"}`.
+fn is_oauth(members: &Map<String, Value>) -> bool {
+    members.get("error").is_some_and(Value::is_string)
+        && members.keys().all(|name| ["error", "error_description"].contains(&name.as_str()))
+}
+
+/// An error that an operator's own trigger or constraint raised.
+fn is_database(members: &Map<String, Value>) -> bool {
+    let known = ["code", "message", "hint", "detail"];
+    members.get("code").and_then(Value::as_str).is_some_and(|code| code.len() == 5)
+        && members.keys().all(|name| known.contains(&name.as_str()))
+}

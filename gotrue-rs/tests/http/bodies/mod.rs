@@ -1,0 +1,94 @@
+//! Whatever is sent to whichever route: never a failure of ours that the reference was not recorded to have, never a
+//! panic, never half a write, and always an error of the documented form. The routes are those of the table, and what
+//! each of them reads is found out by asking it, so that a new one is covered by itself.
+
+mod door;
+mod judge;
+mod recorded;
+mod sent;
+mod usual;
+
+use std::hash::{BuildHasher, RandomState};
+
+use futures::stream::{self, StreamExt};
+use proptest::strategy::{Strategy, ValueTree};
+use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+
+use self::door::{Door, Place};
+use self::sent::Sent;
+
+/// Bodies for all doors together, at most so many for each.
+const CASES: usize = 1400;
+const CASES_OF_ONE: usize = 80;
+/// Fixtures per door: a body that ends the session or the account of its sender needs new ones.
+const PLACES: usize = 4;
+
+/// What came of one door.
+struct Tried {
+    name: String,
+    members: usize,
+    successes: usize,
+    refusals: usize,
+}
+
+/// `BODIES_SEED=… cargo test -p gotrue-rs --test http bodies` repeats what a failure has printed.
+#[tokio::test]
+async fn whatever_is_sent_is_answered_well_and_changes_nothing_unless_it_succeeds() {
+    let seed =
+        option_env!("BODIES_SEED").map_or_else(|| RandomState::new().hash_one(0), |it| it.parse().expect("a seed"));
+    let doors = door::all();
+    let cases = (CASES / doors.len()).min(CASES_OF_ONE);
+    let tried: Vec<Tried> =
+        stream::iter(doors).map(|door| attempt(door, seed, cases)).buffer_unordered(3).collect().await;
+    assert!(tried.len() > 12, "the table is not read: {} doors", tried.len());
+    let deaf: Vec<&str> =
+        tried.iter().filter(|door| door.members > 0 && door.refusals == 0).map(|door| &*door.name).collect();
+    assert!(deaf.is_empty(), "seed {seed}: doors that read a body and refuse none: {deaf:?}");
+    let knowing = tried.iter().filter(|door| door.members > 0).count();
+    assert!(knowing * 2 > tried.len(), "only {knowing} of {} doors tell what they read", tried.len());
+    let succeeding = tried.iter().filter(|door| door.successes > 0).count();
+    assert!(
+        succeeding > 6,
+        "seed {seed}: only {succeeding} doors were ever passed, the bodies are too far from good ones"
+    );
+}
+
+async fn attempt(door: Door, seed: u64, cases: usize) -> Tried {
+    let mut place = Place::new().await;
+    let members = place.members(&door).await;
+    let bodies = sent::bodies(&members);
+    let mut tried = Tried { name: door.name(), members: members.len(), successes: 0, refusals: 0 };
+    let mut places = 1;
+    for case in 0..cases {
+        let sent = place.filled(drawn(&bodies, &door, (seed, case)), case);
+        let (before, answer, after) = place.send(&door, &sent).await;
+        if let Err(complaint) = judge::judge(&door, &sent, &answer, judge::differing(&before, &after)) {
+            panic!(
+                "{complaint}\nat {}, seed {seed}, case {case}\n{sent}\n{} {}",
+                door.name(),
+                answer.status,
+                answer.text
+            );
+        }
+        let is_refused = answer.status.is_client_error() || answer.status.is_server_error();
+        *if is_refused { &mut tried.refusals } else { &mut tried.successes } += 1;
+        if door::is_lost(&door, &answer) {
+            if places == PLACES {
+                break;
+            }
+            places += 1;
+            place = Place::new().await;
+        }
+    }
+    tried
+}
+
+/// The body of one case: the same for the same seed, whatever other doors there are.
+fn drawn(bodies: &impl Strategy<Value = Sent>, door: &Door, (seed, case): (u64, usize)) -> Sent {
+    let mut start = [0; 32];
+    let text = format!("{seed} {case} {}", door.name());
+    start.copy_from_slice(aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, text.as_bytes()).as_ref());
+    let config = Config { failure_persistence: None, ..Config::default() };
+    let mut runner = TestRunner::new_with_rng(config, TestRng::from_seed(RngAlgorithm::ChaCha, &start));
+    bodies.new_tree(&mut runner).expect("a body").current()
+}

@@ -1,0 +1,52 @@
+//! What the reference was recorded to do where one would not expect it: failures of its own that a body alone brings
+//! about, and refusals that leave something behind. Whatever is not listed here is a defect.
+
+use gotrue_rs::routes::Line;
+use gotrue_rs::testing::Answer;
+
+use super::sent::Sent;
+
+const USER: &str = "/admin/users/{user_id}";
+
+/// Method, path, message, and what the body must hold to deserve it.
+const FAILURES: &[(&str, &str, &str, &str)] = &[
+    // An unknown method of a code challenge is found out when the flow is stored.
+    ("POST", "/signup", "Unexpected failure, please check server logs for more information", "code_challenge"),
+    ("POST", "/otp", "Unexpected failure, please check server logs for more information", "code_challenge"),
+    ("POST", "/magiclink", "Unexpected failure, please check server logs for more information", "code_challenge"),
+    ("POST", "/recover", "Unexpected failure, please check server logs for more information", "code_challenge"),
+    ("POST", "/resend", "Unexpected failure, please check server logs for more information", "code_challenge"),
+    ("PUT", "/user", "Unexpected failure, please check server logs for more information", "code_challenge"),
+    // Hashes of no known form; an account with neither address nor number.
+    ("POST", "/admin/users", "Error creating user", "password_hash"),
+    ("POST", "/admin/users", "Internal Server Error", ""),
+    // An id that is taken; an address or a number that is taken in another audience, or by whom nobody looks for.
+    ("POST", "/admin/users", "duplicate key value violates unique constraint \"users_pkey\"", "\"id\""),
+    ("POST", "/admin/users", "duplicate key value violates unique constraint \"users_email_partial_key\"", "\"aud\""),
+    ("POST", "/admin/users", "duplicate key value violates unique constraint \"users_phone_key\"", "\"aud\""),
+    ("PUT", USER, "duplicate key value violates unique constraint \"users_email_partial_key\"", "\"email\""),
+    ("PUT", USER, "duplicate key value violates unique constraint \"users_phone_key\"", "\"phone\""),
+];
+
+/// Whether the reference fails like that, too.
+pub fn is_failure(line: &Line, sent: &Sent, answer: &Answer) -> bool {
+    let body = String::from_utf8_lossy(&sent.body).to_lowercase();
+    let said = if answer.str("msg").is_empty() { answer.str("message") } else { answer.str("msg") };
+    FAILURES.iter().any(|(method, path, message, holds)| {
+        line.method == *method && line.path == *path && said == *message && body.contains(holds)
+    })
+}
+
+/// Method, path, error code and table.
+const WRITES: &[(&str, &str, &str, &str)] = &[
+    // The flow is written before the mail is asked for.
+    ("POST", "/magiclink", "over_email_send_rate_limit", "flow_state"),
+    ("POST", "/recover", "over_email_send_rate_limit", "flow_state"),
+];
+
+/// Whether the reference leaves something in that table, too.
+pub fn may_write(line: &Line, answer: &Answer, table: &str) -> bool {
+    WRITES.iter().any(|(method, path, code, written)| {
+        line.method == *method && line.path == *path && answer.str("error_code") == *code && *written == table
+    })
+}
