@@ -5,7 +5,7 @@ use gotrue_rules::domain::audit::{Action, Entry};
 use gotrue_rules::domain::contact::Contact;
 use gotrue_rules::domain::error::{Error, Result};
 use gotrue_rules::domain::identity::{of_contact, sign_up_data};
-use gotrue_rules::domain::pkce::Challenge;
+use gotrue_rules::domain::pkce::{Challenge, UnknownMethod};
 use gotrue_rules::domain::purpose::Purpose;
 use gotrue_rules::domain::sign_up::{
     Ids, Newcomer, Outcome, account, already_registered, as_answered, confirmed, decide, newcomer, require_open,
@@ -21,10 +21,11 @@ use super::{audit, hooks, messages, passwords, pkce};
 use crate::cx::Cx;
 use crate::journal::Step;
 use crate::store::accounts::{self, Confirmation};
-use crate::store::{Connection, OrRefuse, audit as audit_log, users};
+use crate::store::{OrRefuse, audit as audit_log, users};
 
 const SAVING: &str = "Database error saving new user";
 const UPDATING: &str = "Database error updating user";
+const IDENTITY: &str = "Error creating identity";
 
 /// What came of a sign-up.
 #[derive(Debug)]
@@ -103,16 +104,18 @@ async fn confirmed_at_once(cx: &Cx, request: SignUp, newcomer: &Newcomer, known:
     if matches!(newcomer.contact, Contact::Phone(_)) {
         entry = entry.with("channel", newcomer.channel.as_str());
     }
-    let data = request.data.unwrap_or_default();
     let Some(known) = known else {
-        let new = new_account(cx, &request.password, &newcomer.contact, &data).await?;
+        let new = new_account(cx, &request.password, &newcomer.contact, request.data.as_ref()).await?;
         let new = confirmed(new, &newcomer.contact, cx.now);
         let rows = audit::rows(cx, &new, [entry]);
         accounts::insert(&mut cx.db(), &new, rows).await.or_refuse(SAVING)?;
         return Ok(as_answered(new));
     };
+    let (known, lacking) = with_identity(cx, known, &newcomer.contact, request.data.as_ref());
     let mut db = cx.begin().await?;
-    let known = with_identity(cx, &mut db, known, &newcomer.contact, &data).await?;
+    if let Some(identity) = &lacking {
+        accounts::replace_identity(&mut db, identity).await.or_refuse(IDENTITY)?;
+    }
     let confirmation = Confirmation {
         user_id: known.id,
         token: &known.confirmation_token,
@@ -150,46 +153,72 @@ async fn wait_for_confirmation(
     newcomer: &Newcomer,
     known: Option<Account>,
 ) -> Result<Account> {
-    let contact = &newcomer.contact;
     let challenge = Challenge::new(&request.pkce.challenge, &request.pkce.method);
-    let data = request.data.unwrap_or_default();
-    let entry = Entry::of(Action::UserConfirmationRequested).with("provider", contact.provider());
-    let new = match known {
-        Some(_) => None,
-        None => Some(new_account(cx, &request.password, contact, &data).await?),
+    let account = match known {
+        Some(known) => ask_again(cx, &request, newcomer, known, challenge?).await?,
+        None => ask_anew(cx, &request, newcomer, challenge).await?,
     };
-    let contested = contested_password(cx, &request.password, known.as_ref()).await?;
-    let mut db = messages::begin_with(cx, contact).await?;
-    let account = match (known, new) {
-        (Some(known), _) => {
-            let known = with_identity(cx, &mut db, known, contact, &data).await?;
-            if let Some(stored) = &contested {
-                accounts::drop_password(&mut db, known.id, stored).await.or_refuse(UPDATING)?;
-            }
-            audit_log::insert(&mut db, audit::rows(cx, &known, [entry])).await?;
-            known
-        }
-        (None, Some(new)) => {
-            let rows = audit::rows(cx, &new, [entry]);
-            accounts::insert(&mut db, &new, rows).await.or_refuse(SAVING)?;
-            new
-        }
-        (None, None) => return Err(Error::internal(SAVING)),
-    };
-    let challenge = challenge?;
+    Ok(as_answered(Account { confirmation_sent_at: Some(cx.now), updated_at: cx.now, ..account }))
+}
+
+fn asked_to_confirm(contact: &Contact) -> Entry {
+    Entry::of(Action::UserConfirmationRequested).with("provider", contact.provider())
+}
+
+/// An account that waits already: nothing is held while the message is sent, and nothing is stored if it is not.
+async fn ask_again(
+    cx: &Cx,
+    request: &SignUp,
+    newcomer: &Newcomer,
+    known: Account,
+    challenge: Option<Challenge>,
+) -> Result<Account> {
+    let contact = &newcomer.contact;
+    let contested = contested_password(cx, &request.password, &known).await?;
+    let (account, lacking) = with_identity(cx, known, contact, request.data.as_ref());
+    let asked = messages::confirm_contact(cx, &account, newcomer, challenge.is_some()).await?;
+    let mut db = cx.begin().await?;
+    if let Some(identity) = &lacking {
+        accounts::replace_identity(&mut db, identity).await.or_refuse(IDENTITY)?;
+    }
+    if let Some(stored) = &contested {
+        accounts::drop_password(&mut db, account.id, stored).await.or_refuse(UPDATING)?;
+    }
+    audit_log::insert(&mut db, audit::rows(cx, &account, [asked_to_confirm(contact)])).await?;
     if let Some(challenge) = &challenge {
         pkce::open(cx, &mut db, account.id, challenge, Purpose::SignUp).await?;
     }
-    let sent_at = messages::confirm_contact(cx, &mut db, &account, newcomer, challenge.is_some()).await?;
+    asked.store(cx, &mut db, &account).await?;
     db.commit().await?;
-    Ok(as_answered(Account { confirmation_sent_at: Some(sent_at), updated_at: cx.now, ..account }))
+    Ok(account)
+}
+
+/// A new account: its message is sent within the transaction that makes it, for an insert that fails must reach nobody.
+async fn ask_anew(
+    cx: &Cx,
+    request: &SignUp,
+    newcomer: &Newcomer,
+    challenge: std::result::Result<Option<Challenge>, UnknownMethod>,
+) -> Result<Account> {
+    let contact = &newcomer.contact;
+    let new = new_account(cx, &request.password, contact, request.data.as_ref()).await?;
+    let mut db = messages::begin_with(cx, contact).await?;
+    let rows = audit::rows(cx, &new, [asked_to_confirm(contact)]);
+    accounts::insert(&mut db, &new, rows).await.or_refuse(SAVING)?;
+    let challenge = challenge?;
+    if let Some(challenge) = &challenge {
+        pkce::open(cx, &mut db, new.id, challenge, Purpose::SignUp).await?;
+    }
+    let asked = messages::confirm_contact(cx, &new, newcomer, challenge.is_some()).await?;
+    asked.store(cx, &mut db, &new).await?;
+    db.commit().await?;
+    Ok(new)
 }
 
 /// The hash of a waiting account that somebody signs up again with another password, where the policy drops it: the
 /// first may have been anybody, and the second too. Who comes without a password contests any.
-async fn contested_password(cx: &Cx, password: &str, known: Option<&Account>) -> Result<Option<String>> {
-    let Some(known) = known.filter(|known| known.has_password()) else { return Ok(None) };
-    if !cx.app.policy.sign_up.contested_password_dropped {
+async fn contested_password(cx: &Cx, password: &str, known: &Account) -> Result<Option<String>> {
+    if !known.has_password() || !cx.app.policy.sign_up.contested_password_dropped {
         return Ok(None);
     }
     let is_same = !password.is_empty() && passwords::is_right(cx, password, known).await?;
@@ -198,7 +227,9 @@ async fn contested_password(cx: &Cx, password: &str, known: Option<&Account>) ->
 
 /// A new account, hashed and ready to be written, unless the operator's hook turns it away. No connection is held
 /// meanwhile.
-async fn new_account(cx: &Cx, password: &str, contact: &Contact, data: &Map<String, Value>) -> Result<Account> {
+async fn new_account(cx: &Cx, password: &str, contact: &Contact, data: Option<&Map<String, Value>>) -> Result<Account> {
+    let none = Map::new();
+    let data = data.unwrap_or(&none);
     let ids = Ids { account: cx.entropy.uuid(), identity: cx.entropy.uuid() };
     let mut new = account(ids, contact, cx.audience(), data, cx.now);
     new.role.clone_from(&cx.app.policy.jwt.default_group);
@@ -211,23 +242,21 @@ async fn new_account(cx: &Cx, password: &str, contact: &Contact, data: &Map<Stri
     Ok(new)
 }
 
-/// The account with the one identity of that kind; where it lacks one, it is made and all others go.
-async fn with_identity(
+/// The account with the one identity of that kind; where it lacks one, a new one that must take the place of all others.
+fn with_identity(
     cx: &Cx,
-    db: &mut Connection,
     mut account: Account,
     contact: &Contact,
-    data: &Map<String, Value>,
-) -> Result<Account> {
+    data: Option<&Map<String, Value>>,
+) -> (Account, Option<Identity>) {
     let of_kind = |identity: &Identity| identity.provider == contact.provider();
     if let Some(at) = account.identities.iter().position(of_kind) {
         account.identities = vec![account.identities.swap_remove(at)];
-        return Ok(account);
+        return (account, None);
     }
-    let data = sign_up_data(account.id, contact, data);
+    let data = sign_up_data(account.id, contact, data.unwrap_or(&Map::new()));
     let identity = of_contact(cx.entropy.uuid(), account.id, contact, data, cx.now);
-    accounts::replace_identity(db, &identity).await.or_refuse("Error creating identity")?;
     account.user_metadata = gotrue_rules::domain::identity::without_nulls(&identity.identity_data);
-    account.identities = vec![identity];
-    Ok(account)
+    account.identities = vec![identity.clone()];
+    (account, Some(identity))
 }

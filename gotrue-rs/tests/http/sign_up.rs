@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use chrono::TimeDelta;
+use gotrue_rs::journal::Step;
 use gotrue_rs::ports::mail::MailError;
 use gotrue_rs::testing::{PASSWORD, World};
 use serde_json::{Value, json};
@@ -257,4 +258,16 @@ async fn mails_end_when_the_quota_is_used_up() {
     let answer = world.post("/signup", json!({"email": "bob@example.com", "password": PASSWORD})).await;
     assert_eq!(answer.refusal(), (429, "over_email_send_rate_limit"));
     assert_eq!(accounts(&world).await, "1");
+}
+
+#[tokio::test]
+async fn nothing_is_held_while_a_waiting_account_is_mailed_again() {
+    let world = World::new().await;
+    world.post("/signup", ann()).await.expect(200);
+    world.advance(TimeDelta::minutes(2));
+    world.post("/signup", ann()).await.expect(200);
+    let steps = world.journal().steps();
+    let at = |step| steps.iter().position(|taken| *taken == step);
+    let (sent, begun) = (at(Step::Call("mail.send")), at(Step::Transaction("BEGIN")));
+    assert!(sent.is_some() && sent < begun, "{steps:?}");
 }

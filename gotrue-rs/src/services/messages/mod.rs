@@ -14,7 +14,7 @@ use gotrue_rules::domain::policy::HookKind;
 use gotrue_rules::domain::purpose::Purpose;
 use gotrue_rules::domain::redirect::Asked;
 use gotrue_rules::domain::sign_up::Newcomer;
-use gotrue_rules::domain::user::{Account, Time};
+use gotrue_rules::domain::user::Account;
 
 pub use self::letters::{Fresh, Letter, Written, compose, envelope, fresh, keep, may_mail, send};
 pub use self::texts::{Outgoing, Reason, Text, Texted, deliver, require_right_by_sender, text};
@@ -25,28 +25,57 @@ use crate::store::audit::AuditRow;
 use crate::store::one_time_tokens::{Issued, issue};
 use crate::store::{Connection, OrRefuse};
 
+/// A confirmation that was asked of an address or number. What it takes to redeem it is not stored yet.
+#[derive(Debug)]
+pub enum Confirmation<'a> {
+    /// By mail.
+    Mailed(Letter<'a>, Written),
+    /// By text.
+    Texted(&'a str, Texted),
+}
+
 /// Asks a newcomer to confirm an address or number; answers when that was sent.
-pub async fn confirm_contact(
+pub async fn confirm_contact<'a>(
     cx: &Cx,
-    db: &mut Connection,
     account: &Account,
-    newcomer: &Newcomer,
+    newcomer: &'a Newcomer,
     pkce: bool,
-) -> Result<Time> {
+) -> Result<Confirmation<'a>> {
     match &newcomer.contact {
         Contact::Email(email) => {
             let letter = Letter { purpose: Purpose::SignUp, to: email.as_str(), pkce, new_email: None };
-            mail_newcomer(cx, db, account, letter, Vec::new()).await?;
+            Ok(Confirmation::Mailed(letter, mail(cx, account, letter).await?))
         }
         Contact::Phone(phone) => {
             let wanted = Text { purpose: Purpose::Sms, to: phone.as_str(), channel: &newcomer.channel };
-            let texted = text(cx, account, wanted).await?;
-            texted.keep(cx, db, account).await?;
-            let secret = Secret { purpose: Purpose::Sms, to: phone.as_str(), hash: &texted.hash };
-            store(cx, db, account, secret, Vec::new()).await?;
+            Ok(Confirmation::Texted(phone.as_str(), text(cx, account, wanted).await?))
         }
     }
-    Ok(cx.now)
+}
+
+impl Confirmation<'_> {
+    /// Stores it in the caller's transaction.
+    pub async fn store(&self, cx: &Cx, db: &mut Connection, account: &Account) -> Result<()> {
+        let secret = match self {
+            Self::Mailed(letter, written) => {
+                keep(cx, db, account, letter.purpose, &[written]).await?;
+                Secret::of(*letter, &written.hash)
+            }
+            Self::Texted(to, texted) => {
+                texted.keep(cx, db, account).await?;
+                Secret { purpose: Purpose::Sms, to, hash: &texted.hash }
+            }
+        };
+        store(cx, db, account, secret, Vec::new()).await
+    }
+}
+
+/// Writes a mail and sends it, where mails are sent at once.
+async fn mail(cx: &Cx, account: &Account, letter: Letter<'_>) -> Result<Written> {
+    may_mail(cx, account, letter.purpose, [letter.to])?;
+    let written = compose(cx, account, letter).await?;
+    send(cx, account, letter.purpose, &[&written]).await?;
+    Ok(written)
 }
 
 /// Mails an account that the caller's transaction makes: a mail that is refused leaves nothing of it.
@@ -57,9 +86,7 @@ pub async fn mail_newcomer(
     letter: Letter<'_>,
     audit: Vec<AuditRow>,
 ) -> Result<()> {
-    may_mail(cx, account, letter.purpose, [letter.to])?;
-    let written = compose(cx, account, letter).await?;
-    send(cx, account, letter.purpose, &[&written]).await?;
+    let written = mail(cx, account, letter).await?;
     keep(cx, db, account, letter.purpose, &[&written]).await?;
     store(cx, db, account, Secret::of(letter, &written.hash), audit).await
 }
@@ -77,9 +104,7 @@ pub async fn ask_in_flow(
     flow: Option<&Challenge>,
     audit: Vec<AuditRow>,
 ) -> Result<()> {
-    may_mail(cx, account, letter.purpose, [letter.to])?;
-    let written = compose(cx, account, letter).await?;
-    send(cx, account, letter.purpose, &[&written]).await?;
+    let written = mail(cx, account, letter).await?;
     let mut db = if flow.is_some() { cx.begin().await? } else { begin(cx).await? };
     if let Some(challenge) = flow {
         pkce::open(cx, &mut db, account.id, challenge, letter.purpose).await?;
