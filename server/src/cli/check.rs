@@ -20,6 +20,7 @@ pub fn run(arguments: &ProjectArguments) -> anyhow::Result<()> {
     for notice in config.notices.iter().filter(|notice| notice.loudness == Loudness::Warning) {
         writeln!(out, "{notice}")?;
     }
+    outside::mail_server(&config)?;
     let http = outside::http(&config)?;
     let letters = Templates::new(&config.policy.mail, &config.policy.site, &http);
     for line in super::runtime()?.block_on(letters.try_out(SystemClock.now())) {

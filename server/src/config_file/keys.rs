@@ -226,6 +226,9 @@ pub const KEYS: &[Key] = &[
     read("basalt.rate_limit.wrong_passwords", Count),
     read("basalt.rate_limit.wrong_codes", Count),
     read("basalt.rate_limit.messages", Count),
+    set("basalt.mail.authorized_addresses", List, "EXTERNAL_EMAIL_AUTHORIZED_ADDRESSES"),
+    read("basalt.mail.headers.*", Text),
+    read("basalt.mail.reply_to", Text),
     read("basalt.shop.owner", Text),
     read("basalt.inbox.token", Text),
 ];

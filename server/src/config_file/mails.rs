@@ -1,6 +1,7 @@
 //! Texts of mails that `config.toml` names: files beside it, read and checked now so that no mistake waits for the first
 //! mail, and addresses, which are fetched when they are needed.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use gotrue_rs::config::Notice;
@@ -8,13 +9,36 @@ use gotrue_rs::ports::mail::template::check::{Finding, findings, lacks_secret};
 use gotrue_rules::domain::policy::MailKind;
 
 use super::Problem;
-use super::read::Value;
+use super::read::{Value, Values};
 use super::settings::{Facts, Settings};
 
 /// A text is cut off there, in bytes; the auth server's own limit.
 const LONGEST: usize = 1_000_000;
 
 impl Settings {
+    /// `[basalt.mail]`: headers that every mail carries.
+    pub(super) fn mail_headers(&mut self, values: &Values) {
+        let mut headers = BTreeMap::new();
+        let mut origin = None;
+        for value in values.all() {
+            let path: Vec<&str> = value.path.iter().map(String::as_str).collect();
+            let name = match path[..] {
+                ["basalt", "mail", "headers", name] => name,
+                ["basalt", "mail", "reply_to"] if !value.text.contains('@') => {
+                    self.complain(value, "must be an e-mail address, such as \"help@example.com\"");
+                    continue;
+                }
+                ["basalt", "mail", "reply_to"] => "Reply-To",
+                _ => continue,
+            };
+            headers.insert(name, [&value.text]);
+            origin = Some(value);
+        }
+        if let Some(origin) = origin {
+            self.put_from("SMTP_HEADERS", origin, serde_json::json!(headers).to_string());
+        }
+    }
+
     /// What `[auth.email.template.ID]` and `[auth.email.notification.ID]` say of a mail's body and subject.
     pub(super) fn text_of_mail(&mut self, value: &Value, facts: &Facts<'_>) {
         let path: Vec<&str> = value.path.iter().map(String::as_str).collect();
@@ -92,7 +116,7 @@ fn text_in(file: &Path) -> Result<String, String> {
 /// The path as somebody in the current folder would write it.
 fn seen_from_here(file: &Path) -> PathBuf {
     let here = std::env::current_dir().ok();
-    here.and_then(|here| file.strip_prefix(here).ok()).unwrap_or(file).to_owned()
+    here.and_then(|here| file.strip_prefix(here).ok()).unwrap_or(file).components().collect()
 }
 
 #[cfg(test)]
@@ -121,7 +145,7 @@ mod tests {
     fn a_mistake_in_a_file_names_the_file_the_line_and_the_variable() {
         let (settings, folder) = settings(MAGIC, b"<h1>Hello</h1>\n<p>{{ .Tokn }}</p>");
         let [problem] = &settings.problems[..] else { panic!("one problem: {:?}", settings.problems) };
-        let place = folder.join("./templates/magic.html");
+        let place = folder.join("templates/magic.html");
         assert!(
             problem
                 .to_string()
@@ -159,6 +183,18 @@ mod tests {
         assert!(problem.to_string().starts_with("line 2: auth.email.template.invite.subject: unknown variable .Tokn"));
         let [notice] = &settings.notices[..] else { panic!("one notice: {:?}", settings.notices) };
         assert_eq!(notice.name, "line 6: auth.email.notification.password_changed.subject");
+    }
+
+    #[test]
+    fn mails_carry_the_headers_that_are_wanted() {
+        let toml = "[basalt.mail]\nreply_to = \"help@example.com\"\nauthorized_addresses = [\"a@example.com\", \"b@example.com\"]\n\
+                    [basalt.mail.headers]\nX-Kind = \"auth/$messageType\"\n";
+        let (settings, _) = settings(toml, b"");
+        let headers = r#"{"Reply-To":["help@example.com"],"X-Kind":["auth/$messageType"]}"#;
+        assert_eq!(settings.vars["GOTRUE_SMTP_HEADERS"], headers);
+        assert_eq!(settings.vars["GOTRUE_EXTERNAL_EMAIL_AUTHORIZED_ADDRESSES"], "a@example.com,b@example.com");
+        let (settings, _) = self::settings("[basalt.mail]\nreply_to = \"nobody\"\n", b"");
+        assert!(settings.problems[0].to_string().starts_with("line 2: basalt.mail.reply_to must be"));
     }
 
     #[test]

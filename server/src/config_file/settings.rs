@@ -156,6 +156,7 @@ impl Settings {
             self.put("SMTP_ADMIN_EMAIL", values.text("inbucket.admin_email").unwrap_or("admin@email.com"));
             self.put("SMTP_SENDER_NAME", values.text("inbucket.sender_name").unwrap_or("Admin"));
         }
+        self.mail_headers(values);
         for value in values.all() {
             self.text_of_mail(value, facts);
         }

@@ -37,3 +37,29 @@ fn the_repositorys_own_configuration_can_be_used() {
     let told = run(&["check", "--config", config]);
     assert!(told.status.success(), "{}", String::from_utf8_lossy(&told.stderr));
 }
+
+#[test]
+fn a_mail_with_a_mistake_is_told_by_check_and_stops_the_start() {
+    let scratch = Scratch::new();
+    scratch.write("magic.html", "<h1>Hello</h1>\n<p>{{ .Tokn }}</p>\n");
+    let config = scratch.write("config.toml", "[auth.email.template.magic_link]\ncontent_path = \"./magic.html\"\n");
+    for command in [&["check", "--config", &config][..], &["serve", "--ephemeral", "--port", "0", "--config", &config]]
+    {
+        let told = run(command);
+        let text = String::from_utf8_lossy(&told.stderr).into_owned();
+        assert!(!told.status.success() && text.contains("/magic.html:2: unknown variable .Tokn; known are"), "{text}");
+    }
+}
+
+#[test]
+fn check_tells_of_mails_that_cannot_be_fetched() {
+    let scratch = Scratch::new();
+    let text = "[auth.email.template.invite]\ncontent_path = \"http://127.0.0.1:9/invite.html\"\n";
+    let config = scratch.write("config.toml", text);
+    let told = run(&["check", "--config", &config]);
+    let text = String::from_utf8_lossy(&told.stdout).into_owned();
+    assert!(
+        told.status.success() && text.contains("the invite mail: fetching http://127.0.0.1:9/invite.html"),
+        "{text}"
+    );
+}
