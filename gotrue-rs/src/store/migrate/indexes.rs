@@ -124,5 +124,5 @@ async fn make(connection: &mut PgConnection, name: &str, definition: &str, is_br
     if is_broken {
         super::run(connection, format!("DROP INDEX CONCURRENTLY IF EXISTS {name}")).await?;
     }
-    super::run(connection, format!("CREATE INDEX CONCURRENTLY IF NOT EXISTS {name} ON {definition}")).await
+    super::run(connection, format!("CREATE INDEX CONCURRENTLY {name} ON {definition}")).await
 }

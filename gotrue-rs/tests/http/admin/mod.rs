@@ -1,5 +1,6 @@
 //! Accounts in an administrator's hands.
 
+mod announced;
 mod audit;
 mod callers;
 mod create;

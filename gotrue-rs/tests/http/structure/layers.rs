@@ -38,6 +38,7 @@ const EXCEPTIONS: &[(&str, &str, &str)] = &[
         "its outside is a table: a mail is written in the transaction of what it tells of",
     ),
     ("ports/mail/outbox/worker.rs", "store", "it takes mails from that table"),
+    ("ports/mail/outbox/sweeper.rs", "store", "it forgets mails of that table"),
     ("ports/mail/inbox.rs", "store", "it shows what arrived in that table"),
 ];
 
