@@ -36,7 +36,8 @@ pub fn mail_server(config: &Config) -> anyhow::Result<Option<SharedMailer>> {
     let sender = Sender::new(&smtp.sender_name, &smtp.admin_email, &smtp.headers);
     let sender =
         sender.context("GOTRUE_SMTP_ADMIN_EMAIL, _SENDER_NAME and _HEADERS (auth.email.smtp) make no sender")?;
-    Ok(Some(Arc::new(Smtp::new(server, sender).context("preparing the mail server")?)))
+    let mailer = Smtp::new(server, sender).context("preparing the mail server")?;
+    Ok(Some(Arc::new(mailer.logging(smtp.logging_enabled))))
 }
 
 /// As the reference does it: without a mail server mail is dropped without a word.

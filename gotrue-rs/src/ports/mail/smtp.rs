@@ -51,6 +51,7 @@ pub struct Smtp {
     sender: Sender,
     idle: Arc<Idle>,
     permits: Semaphore,
+    logs: bool,
 }
 
 /// Connections that wait for the next mail, the longest waiting first.
@@ -80,7 +81,13 @@ impl Smtp {
             }
             Err(_) => ClientId::Domain("localhost".to_owned()),
         };
-        Ok(Self { server, hello, tls, sender, idle: Arc::default(), permits: Semaphore::new(CONNECTIONS) })
+        Ok(Self { server, hello, tls, sender, idle: Arc::default(), permits: Semaphore::new(CONNECTIONS), logs: false })
+    }
+
+    /// Tells of each mail in the log, without address and content.
+    #[must_use]
+    pub fn logging(self, logs: bool) -> Self {
+        Self { logs, ..self }
     }
 
     async fn deliver(&self, message: &Message) -> Result<(), MailError> {
@@ -93,6 +100,9 @@ impl Smtp {
         let sent = within(SENDING, hand_over(&mut connection, &envelope, &bytes)).await;
         if !connection.has_broken() && sent.is_ok() {
             self.idle.put(connection);
+        }
+        if self.logs && sent.is_ok() {
+            tracing::info!(mail.purpose = %message.purpose, mail.id = message.message_id, "a mail was handed over");
         }
         sent
     }
