@@ -61,7 +61,7 @@ async fn a_refusal_quotes_the_providers_reasons() {
         (json!({"success": false, "error-codes": ["a", "b"]}), "a, b"),
         (json!({"success": false, "error-codes": null}), ""),
         (json!(null), ""),
-        (json!({"success": false, "error-codes": ["<script>\u{0}"]}), "<script>\u{0}"),
+        (json!({"success": false, "error-codes": ["<script>\u{7f}"]}), "<script>\u{7f}"),
     ] {
         internet.put(TURNSTILE, 200, &answer);
         let refused = world.post("/signup", body.clone()).await;

@@ -231,7 +231,9 @@ async fn d4_an_address_that_only_looks_like_another_is_refused() {
         "ann@example.com\u{202e}",
     ] {
         let answer = world.post("/signup", json!({"email": email, "password": PASSWORD})).await;
-        assert_eq!(answer.refusal(), (400, "validation_failed"), "{email:?}");
+        // A zero byte is refused wherever it stands in a body.
+        let code = if email.contains('\0') { "bad_json" } else { "validation_failed" };
+        assert_eq!(answer.refusal(), (400, code), "{email:?}");
         let recovery = world.post("/recover", json!({"email": email})).await;
         assert_eq!(recovery.status, 400, "{email:?}");
         let sign_in = world.try_password(email, PASSWORD).await;
