@@ -104,7 +104,7 @@ async fn a2_no_mail_leads_anywhere_but_to_the_shop() {
                               "options": {"redirectTo": place, "emailRedirectTo": place}});
             let query: String = url::form_urlencoded::byte_serialize(place.as_bytes()).collect();
             let by_query = format!("{path}?redirect_to={query}");
-            let in_header = http::HeaderValue::from_str(place).map(|_| place).unwrap_or("//evil.example.net");
+            let in_header = http::HeaderValue::from_str(place).map_or("//evil.example.net", |_| place);
             for (path, headers) in [
                 (&*by_query, vec![]),
                 (path, vec![("redirect_to", in_header)]),
