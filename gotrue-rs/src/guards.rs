@@ -53,6 +53,10 @@ pub const LIMIT_MAGIC_LINK: Guard =
 pub const LIMIT_RESEND: Guard =
     Guard { name: "Limit(Resend)", run: |cx| Box::pin(async { limits::take(cx, Limited::Resend) }) };
 
+/// One sign-in by passkey more.
+pub const LIMIT_PASSKEY: Guard =
+    Guard { name: "Limit(Passkey)", run: |cx| Box::pin(async { limits::take(cx, Limited::Passkey) }) };
+
 /// Only who has solved a captcha, where one is asked for: an administrator passes, and who comes to `/token` with
 /// a proof of another kind → body 400 → token 400 → the provider's word 400, 500 without one.
 pub const CAPTCHA: Guard = Guard { name: "Captcha", run: |cx| Box::pin(captcha(cx)) };
@@ -65,8 +69,18 @@ pub const LIMIT_CHALLENGE: Guard =
 pub const LIMIT_FACTOR_VERIFY: Guard =
     Guard { name: "Limit(FactorVerify)", run: |cx| Box::pin(async { limits::take(cx, Limited::FactorVerify) }) };
 
+/// Only while passkeys are on: 404.
+pub const PASSKEYS: Guard = Guard { name: "Passkeys", run: |cx| Box::pin(async { passkeys(cx) }) };
+
 /// Only while the OAuth server is on: 404.
 pub const OAUTH_SERVER: Guard = Guard { name: "OAuthServer", run: |cx| Box::pin(async { oauth_server(cx) }) };
+
+fn passkeys(cx: &Cx) -> Result<()> {
+    if cx.app.policy.passkeys.enabled {
+        return Ok(());
+    }
+    Err(Error::not_found("passkey_disabled", "Passkeys are disabled"))
+}
 
 fn oauth_server(cx: &Cx) -> Result<()> {
     if cx.app.policy.oauth_server.enabled {

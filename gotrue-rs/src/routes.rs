@@ -3,10 +3,10 @@
 use http::Method;
 
 use crate::flows::passwordless::{magic_link, otp, recover, resend};
-use crate::flows::{admin, factors, logout, meta, sign_up, token, user, verify};
+use crate::flows::{admin, factors, logout, meta, passkeys, sign_up, token, user, verify};
 use crate::guards::{
     ACCOUNT, ADMIN, CALLER, CAPTCHA, FACTOR, LIMIT_CHALLENGE, LIMIT_FACTOR_VERIFY, LIMIT_MAGIC_LINK, LIMIT_OTP,
-    LIMIT_RECOVER, LIMIT_RESEND, LIMIT_USER, LIMIT_VERIFY, NOT_ANONYMOUS, OAUTH_SERVER,
+    LIMIT_PASSKEY, LIMIT_RECOVER, LIMIT_RESEND, LIMIT_USER, LIMIT_VERIFY, NOT_ANONYMOUS, OAUTH_SERVER, PASSKEYS,
 };
 use crate::http::router::{Entry, Guard, group, row};
 
@@ -39,9 +39,36 @@ pub fn table() -> Vec<Entry> {
                 row(Method::PUT, "/", user::update::handle).guards(&[LIMIT_USER]),
             ],
         ),
+        group("/passkeys", &[PASSKEYS], passkeys()),
         row(Method::POST, "/invite", admin::invite::handle).guards(&[ADMIN]),
         group("/factors", &[CALLER, NOT_ANONYMOUS], factors()),
         group("/admin", &[ADMIN], admin_entries()),
+    ]
+}
+
+/// Below `/passkeys`.
+fn passkeys() -> Vec<Entry> {
+    use passkeys::{authentication, registration};
+    vec![
+        row(Method::GET, "/", passkeys::list::handle).guards(&[CALLER]),
+        group(
+            "/authentication",
+            &[],
+            [
+                row(Method::POST, "/options", authentication::options).guards(&[LIMIT_PASSKEY, CAPTCHA]),
+                row(Method::POST, "/verify", authentication::verify),
+            ],
+        ),
+        group(
+            "/registration",
+            &[CALLER, NOT_ANONYMOUS],
+            [row(Method::POST, "/options", registration::options), row(Method::POST, "/verify", registration::verify)],
+        ),
+        group(
+            "/{passkey_id}",
+            &[CALLER],
+            [row(Method::PATCH, "/", passkeys::rename::handle), row(Method::DELETE, "/", passkeys::delete::handle)],
+        ),
     ]
 }
 
@@ -83,6 +110,7 @@ fn admin_users() -> Vec<Entry> {
                 row(Method::PUT, "/", admin::update::handle),
                 row(Method::DELETE, "/", admin::delete::handle),
                 group("/factors", &[], admin_factors()),
+                group("/passkeys", &[], admin_passkeys()),
             ],
         ),
     ]
@@ -100,6 +128,14 @@ fn admin_factors() -> Vec<Entry> {
                 row(Method::DELETE, "/", admin::factors::delete::handle),
             ],
         ),
+    ]
+}
+
+/// Below `/admin/users/{user_id}/passkeys`.
+fn admin_passkeys() -> Vec<Entry> {
+    vec![
+        row(Method::GET, "/", admin::passkeys::list),
+        group("/{passkey_id}", &[], [row(Method::DELETE, "/", admin::passkeys::delete)]),
     ]
 }
 

@@ -5,6 +5,7 @@ pub mod admin;
 pub mod factors;
 pub mod logout;
 pub mod meta;
+pub mod passkeys;
 pub mod passwordless;
 pub mod sign_up;
 pub mod token;

@@ -135,6 +135,7 @@ async fn pass(guards: &[Guard], cx: &mut Cx) -> Result<()> {
 }
 
 fn walk<'t>(entries: &'t [Entry], path: &str, method: &Method, found: &mut Found<'t>) {
+    let mut is_named = false;
     for entry in entries {
         match entry {
             Entry::Row(row) => {
@@ -146,8 +147,11 @@ fn walk<'t>(entries: &'t [Entry], path: &str, method: &Method, found: &mut Found
                     found.allowed.push(&row.method);
                 }
             }
+            // A group's own name comes before a group that takes any.
+            Entry::Group(group) if is_named && group.path.starts_with("/{") => {}
             Entry::Group(group) => {
                 let Some((params, rest)) = matched(group.path, path, false) else { continue };
+                is_named = true;
                 found.group_guards.extend_from_slice(&group.guards);
                 found.params.extend(params);
                 walk(&group.entries, rest, method, found);

@@ -1,6 +1,6 @@
 //! Rows of the audit log for what a request does. They ride along in the statement that does it.
 
-use gotrue_rules::domain::audit::{Action, Entry, payload};
+use gotrue_rules::domain::audit::{Entry, payload};
 use gotrue_rules::domain::user::Account;
 
 use crate::cx::Cx;
@@ -11,10 +11,10 @@ pub fn rows(cx: &Cx, actor: &Account, entries: impl IntoIterator<Item = Entry>) 
     if cx.app.policy.operation.audit_log_disable_postgres {
         return Vec::new();
     }
-    let address = |action: Action| cx.client_ip().filter(|_| action.names_address());
-    let row = |entry: Entry| AuditRow {
+    let address = |entry: &Entry| cx.client_ip().filter(|_| entry.names_address());
+    let row = |entry| AuditRow {
         id: cx.entropy.uuid(),
-        ip_address: address(entry.action).map(|address| address.to_string()).unwrap_or_default(),
+        ip_address: address(&entry).map(|address| address.to_string()).unwrap_or_default(),
         payload: payload(actor, entry),
         created_at: cx.stamp(),
     };

@@ -15,3 +15,4 @@ pub mod sealing;
 pub mod sessions;
 pub mod sign_up;
 pub mod verification;
+pub mod webauthn;

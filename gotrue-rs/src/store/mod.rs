@@ -15,12 +15,14 @@ pub mod hooks;
 pub mod migrate;
 pub mod one_time_tokens;
 pub mod outbox;
+pub mod passkeys;
 pub mod pool;
 pub mod refresh_tokens;
 pub mod rows;
 pub mod sessions;
 pub mod statement;
 pub mod users;
+pub mod webauthn_challenges;
 
 pub use error::{Error, OrRefuse, Result};
 pub use pool::Pool;
@@ -44,9 +46,11 @@ pub fn statements() -> impl Iterator<Item = &'static Statement> {
         hooks::ALL,
         one_time_tokens::ALL,
         outbox::ALL,
+        passkeys::ALL,
         refresh_tokens::ALL,
         sessions::ALL,
         users::ALL,
+        webauthn_challenges::ALL,
     ]
     .into_iter()
     .flatten()

@@ -52,6 +52,12 @@ pub enum Action {
     FactorDeleted,
     /// A factor was changed by the administrator.
     FactorUpdated,
+    /// A passkey was made.
+    PasskeyCreated,
+    /// A passkey was renamed.
+    PasskeyUpdated,
+    /// A passkey was deleted.
+    PasskeyDeleted,
 }
 
 impl Action {
@@ -80,6 +86,9 @@ impl Action {
             Self::FactorUnenrolled => "factor_unenrolled",
             Self::FactorDeleted => "factor_deleted",
             Self::FactorUpdated => "factor_updated",
+            Self::PasskeyCreated => "passkey_created",
+            Self::PasskeyUpdated => "passkey_updated",
+            Self::PasskeyDeleted => "passkey_deleted",
         }
     }
 
@@ -96,7 +105,10 @@ impl Action {
             | Self::UserRecoveryRequested
             | Self::UserReauthenticateRequested
             | Self::IdentityLinked
-            | Self::IdentityUnlinked => "user",
+            | Self::IdentityUnlinked
+            | Self::PasskeyCreated
+            | Self::PasskeyUpdated
+            | Self::PasskeyDeleted => "user",
             Self::FactorInProgress
             | Self::ChallengeCreated
             | Self::VerificationAttempted
@@ -104,11 +116,6 @@ impl Action {
             | Self::FactorDeleted
             | Self::FactorUpdated => "factor",
         }
-    }
-
-    /// Whether its row names the address that the request came from (`schema.md`).
-    pub fn names_address(self) -> bool {
-        self.log_type() == "factor" && self != Self::FactorUpdated
     }
 }
 
@@ -125,6 +132,13 @@ impl Entry {
     /// An action without traits.
     pub fn of(action: Action) -> Self {
         Self { action, traits: Map::new() }
+    }
+
+    /// Whether its row names the address that the request came from (`schema.md`): all that is done with factors, but for
+    /// the administrator's changes, and all that is done with passkeys.
+    pub fn names_address(&self) -> bool {
+        let of_factor = self.action.log_type() == "factor" && self.action != Action::FactorUpdated;
+        of_factor || self.traits.contains_key("passkey_id")
     }
 
     /// The same entry with one more trait.

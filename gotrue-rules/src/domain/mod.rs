@@ -13,6 +13,7 @@ pub mod links;
 pub mod mail_address;
 pub mod mfa;
 pub mod one_time_token;
+pub mod passkey;
 pub mod password;
 pub mod passwordless;
 pub mod pkce;

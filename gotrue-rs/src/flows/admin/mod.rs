@@ -7,6 +7,7 @@ pub mod factors;
 pub mod generate_link;
 pub mod invite;
 pub mod list;
+pub mod passkeys;
 pub mod read;
 pub mod update;
 

@@ -84,11 +84,13 @@ pub struct WebAuthnPolicy {
     pub relying_party: Option<RelyingParty>,
     /// Life of a challenge. Default 5 min.
     pub challenge_expiry: Duration,
+    /// A signature counter that does not grow is refused: there may be a copy of the key. Default false.
+    pub counter_must_grow: bool,
 }
 
 impl Default for WebAuthnPolicy {
     fn default() -> Self {
-        Self { relying_party: None, challenge_expiry: Duration::from_mins(5) }
+        Self { relying_party: None, challenge_expiry: Duration::from_mins(5), counter_must_grow: false }
     }
 }
 
@@ -110,10 +112,12 @@ pub struct PasskeyPolicy {
     pub enabled: bool,
     /// Most of them an account may have. Default 10.
     pub max_per_user: usize,
+    /// The authenticator must make sure who uses it: whoever holds it would come in otherwise. Default false.
+    pub user_verification_required: bool,
 }
 
 impl Default for PasskeyPolicy {
     fn default() -> Self {
-        Self { enabled: false, max_per_user: 10 }
+        Self { enabled: false, max_per_user: 10, user_verification_required: false }
     }
 }

@@ -6,6 +6,7 @@ mod factors;
 mod invitation;
 mod magic_link;
 mod otp;
+mod passkey;
 mod recover;
 mod resend;
 mod sign_up;
@@ -19,6 +20,7 @@ pub use factors::{AdminFactor, ChallengeFactor, EnrollFactor, VerifyFactor, WebA
 pub use invitation::{GenerateLink, Invitation};
 pub use magic_link::MagicLink;
 pub use otp::Otp;
+pub use passkey::{PasskeyUpdate, PasskeyVerification};
 pub use recover::Recover;
 pub use resend::Resend;
 pub use sign_up::SignUp;

@@ -1,0 +1,286 @@
+//! `auth.webauthn_credentials`: passkeys.
+
+use gotrue_rules::domain::user::{Account, Time};
+use gotrue_rules::wire::passkey::PasskeyJson;
+use sqlx::postgres::PgRow;
+use sqlx::types::Json;
+use sqlx::{FromRow, Row};
+use uuid::Uuid;
+
+use super::Result;
+use super::audit::{AuditArrays, AuditRow, audit_insert};
+use super::rows::{AccountRow, account_columns};
+use super::statement::{Connection, Statement, args};
+
+/// A passkey as its owner sees it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Passkey {
+    /// `id`.
+    pub id: Uuid,
+    /// `credential_id`: how the authenticator calls it.
+    pub credential_id: Vec<u8>,
+    /// `friendly_name`.
+    pub friendly_name: String,
+    /// `created_at`.
+    pub created_at: Time,
+    /// `last_used_at`.
+    pub last_used_at: Option<Time>,
+}
+
+impl FromRow<'_, PgRow> for Passkey {
+    fn from_row(row: &PgRow) -> sqlx::Result<Self> {
+        Ok(Self {
+            id: row.try_get("id")?,
+            credential_id: row.try_get("credential_id")?,
+            friendly_name: row.try_get("friendly_name")?,
+            created_at: row.try_get("created_at")?,
+            last_used_at: row.try_get("last_used_at")?,
+        })
+    }
+}
+
+impl Passkey {
+    /// As JSON.
+    pub fn json(&self) -> PasskeyJson<'_> {
+        PasskeyJson {
+            id: self.id,
+            friendly_name: &self.friendly_name,
+            created_at: self.created_at,
+            last_used_at: self.last_used_at,
+        }
+    }
+}
+
+const OF_ACCOUNT: Statement = Statement {
+    name: "webauthn_credentials.of_account",
+    sql: "SELECT id, credential_id, friendly_name, created_at, last_used_at
+          FROM webauthn_credentials
+          WHERE user_id = $1
+          ORDER BY created_at, id",
+};
+
+/// The account's passkeys, oldest first.
+pub async fn of_account(db: &mut Connection, user_id: Uuid) -> Result<Vec<Passkey>> {
+    db.all(&OF_ACCOUNT, args![user_id]).await
+}
+
+/// A passkey to be stored.
+#[derive(Debug)]
+pub struct NewPasskey<'a> {
+    /// `id`.
+    pub id: Uuid,
+    /// `user_id`.
+    pub user_id: Uuid,
+    /// `credential_id`.
+    pub credential_id: &'a [u8],
+    /// `public_key`: a COSE key as CBOR.
+    pub public_key: &'a [u8],
+    /// `attestation_type`: the format of the attestation.
+    pub attestation_type: &'a str,
+    /// `aaguid`.
+    pub aaguid: Uuid,
+    /// `sign_count`.
+    pub sign_count: u32,
+    /// `transports`.
+    pub transports: &'a [String],
+    /// `backup_eligible`.
+    pub backup_eligible: bool,
+    /// `backed_up`.
+    pub backed_up: bool,
+    /// `friendly_name`.
+    pub friendly_name: &'a str,
+    /// `created_at`.
+    pub now: Time,
+    /// What the audit log is told.
+    pub audit: Vec<AuditRow>,
+}
+
+const LOCK_OWNER: Statement =
+    Statement { name: "webauthn_credentials.lock_owner", sql: "SELECT id FROM users WHERE id = $1 FOR NO KEY UPDATE" };
+
+const INSERT: Statement = Statement {
+    name: "webauthn_credentials.insert",
+    sql: concat!(
+        "WITH p AS (
+             INSERT INTO webauthn_credentials (id, user_id, credential_id, public_key, attestation_type, aaguid,
+                                               sign_count, transports, backup_eligible, backed_up, friendly_name,
+                                               created_at, updated_at)
+             SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $12
+             WHERE (SELECT count(*) FROM webauthn_credentials WHERE user_id = $2) < $13
+             RETURNING id
+         ), a AS (",
+        audit_insert!(14, 15, 16, 17),
+        " WHERE EXISTS (SELECT FROM p)
+         )
+         SELECT p.id FROM p"
+    ),
+};
+
+/// Stores a passkey; whether the account had fewer than `most` of them. Wants a transaction: two at once of one account
+/// wait for each other, so that neither counts past the other.
+pub async fn insert(db: &mut Connection, new: NewPasskey<'_>, most: usize) -> Result<bool> {
+    let _: Option<(Uuid,)> = db.optional(&LOCK_OWNER, args![new.user_id]).await?;
+    let audit = AuditArrays::of(new.audit);
+    let values = args![
+        new.id,
+        new.user_id,
+        new.credential_id,
+        new.public_key,
+        new.attestation_type,
+        new.aaguid,
+        i64::from(new.sign_count),
+        Json(new.transports),
+        new.backup_eligible,
+        new.backed_up,
+        new.friendly_name,
+        new.now,
+        i64::try_from(most).unwrap_or(i64::MAX),
+        audit.ids,
+        audit.payloads,
+        audit.times,
+        audit.addresses,
+    ];
+    let stored: Option<(Uuid,)> = db.optional(&INSERT, values).await?;
+    Ok(stored.is_some())
+}
+
+/// What an answer to a challenge is held against, and whose it is.
+#[derive(Debug)]
+pub struct OwnedPasskey {
+    /// `id`.
+    pub id: Uuid,
+    /// `public_key`.
+    pub public_key: Vec<u8>,
+    /// `sign_count`.
+    pub sign_count: u32,
+    /// `backup_eligible`.
+    pub backup_eligible: bool,
+    /// `backed_up`.
+    pub backed_up: bool,
+    /// The account.
+    pub account: Account,
+}
+
+impl FromRow<'_, PgRow> for OwnedPasskey {
+    fn from_row(row: &PgRow) -> sqlx::Result<Self> {
+        Ok(Self {
+            id: row.try_get("passkey_id")?,
+            public_key: row.try_get("passkey_public_key")?,
+            sign_count: u32::try_from(row.try_get::<i64, _>("passkey_sign_count")?).unwrap_or(u32::MAX),
+            backup_eligible: row.try_get("passkey_backup_eligible")?,
+            backed_up: row.try_get("passkey_backed_up")?,
+            account: AccountRow::from_row(row)?.0,
+        })
+    }
+}
+
+const BY_CREDENTIAL: Statement = Statement {
+    name: "webauthn_credentials.by_credential",
+    sql: concat!(
+        "SELECT p.id AS passkey_id, p.public_key AS passkey_public_key, p.sign_count AS passkey_sign_count,
+                p.backup_eligible AS passkey_backup_eligible, p.backed_up AS passkey_backed_up, ",
+        account_columns!(),
+        "
+         FROM webauthn_credentials p
+         JOIN users u ON u.id = p.user_id
+         WHERE p.credential_id = $1
+           AND p.user_id = $2"
+    ),
+};
+
+/// The passkey that its authenticator calls so, if it is that account's, with the account.
+pub async fn by_credential(db: &mut Connection, credential_id: &[u8], user_id: Uuid) -> Result<Option<OwnedPasskey>> {
+    db.optional(&BY_CREDENTIAL, args![credential_id, user_id]).await
+}
+
+/// A passkey that has been proved.
+#[derive(Debug)]
+pub struct Used {
+    /// `id`.
+    pub id: Uuid,
+    /// The counter it was held against.
+    pub relied_on: u32,
+    /// The counter to keep.
+    pub sign_count: u32,
+    /// Whether nobody else may have used it meanwhile.
+    pub alone: bool,
+    /// `last_used_at`.
+    pub now: Time,
+}
+
+const USE: Statement = Statement {
+    name: "webauthn_credentials.use",
+    sql: "UPDATE webauthn_credentials
+          SET sign_count = greatest(sign_count, $2), last_used_at = $3, updated_at = $3
+          WHERE id = $1
+            AND (NOT $4 OR sign_count = $5)",
+};
+
+/// Remembers that a passkey was used; whether it is still there, and still what was relied on.
+pub async fn used(db: &mut Connection, used: Used) -> Result<bool> {
+    let values = args![used.id, i64::from(used.sign_count), used.now, used.alone, i64::from(used.relied_on)];
+    Ok(db.execute(&USE, values).await? == 1)
+}
+
+const RENAME: Statement = Statement {
+    name: "webauthn_credentials.rename",
+    sql: concat!(
+        "WITH p AS (
+             UPDATE webauthn_credentials
+             SET friendly_name = $3, updated_at = $4
+             WHERE id = $1
+               AND user_id = $2
+             RETURNING id, credential_id, friendly_name, created_at, last_used_at
+         ), a AS (",
+        audit_insert!(5, 6, 7, 8),
+        " WHERE EXISTS (SELECT FROM p)
+         )
+         SELECT p.id, p.credential_id, p.friendly_name, p.created_at, p.last_used_at FROM p"
+    ),
+};
+
+/// A passkey by its id, and its owner.
+#[derive(Debug, Clone, Copy)]
+pub struct Of {
+    /// `id`.
+    pub id: Uuid,
+    /// `user_id`.
+    pub user_id: Uuid,
+}
+
+/// Gives a passkey of the account another name; none if the account has no such passkey.
+pub async fn rename(
+    db: &mut Connection,
+    passkey: Of,
+    name: &str,
+    now: Time,
+    audit: Vec<AuditRow>,
+) -> Result<Option<Passkey>> {
+    let audit = AuditArrays::of(audit);
+    let values = args![passkey.id, passkey.user_id, name, now, audit.ids, audit.payloads, audit.times, audit.addresses];
+    db.optional(&RENAME, values).await
+}
+
+const DELETE: Statement = Statement {
+    name: "webauthn_credentials.delete",
+    sql: concat!(
+        "WITH p AS (
+             DELETE FROM webauthn_credentials WHERE id = $1 AND user_id = $2 RETURNING id
+         ), a AS (",
+        audit_insert!(3, 4, 5, 6),
+        " WHERE EXISTS (SELECT FROM p)
+         )
+         SELECT p.id FROM p"
+    ),
+};
+
+/// Deletes a passkey of the account; whether there was one.
+pub async fn delete(db: &mut Connection, passkey: Of, audit: Vec<AuditRow>) -> Result<bool> {
+    let audit = AuditArrays::of(audit);
+    let values = args![passkey.id, passkey.user_id, audit.ids, audit.payloads, audit.times, audit.addresses];
+    let gone: Option<(Uuid,)> = db.optional(&DELETE, values).await?;
+    Ok(gone.is_some())
+}
+
+/// Every statement of this table.
+pub const ALL: &[&Statement] = &[&OF_ACCOUNT, &LOCK_OWNER, &INSERT, &BY_CREDENTIAL, &USE, &RENAME, &DELETE];

@@ -1,0 +1,228 @@
+use std::fmt::Write;
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use chrono::TimeDelta;
+use gotrue_rs::testing::{Authenticator, World};
+use gotrue_rules::domain::policy::RelyingParty;
+use serde_json::{Value, json};
+
+use super::{ANN, BOB, challenges, stored, world, world_with};
+
+const OPTIONS: &str = "/passkeys/registration/options";
+const VERIFY: &str = "/passkeys/registration/verify";
+
+#[tokio::test]
+async fn a_passkey_is_kept_as_its_authenticator_made_it() {
+    let world = world().await;
+    let ann = world.person(ANN).await;
+    let aaguid = "fbfc3007-154e-4ecc-8c0b-6e020557d7bd".parse().unwrap();
+    let mut device = Authenticator { aaguid, counter: 7, backup_eligible: true, ..Authenticator::default() };
+    let made = world.try_registering(&ann, &mut device).await.expect(200);
+    assert_eq!(made.str("friendly_name"), "Apple Passwords");
+    assert_eq!(
+        world.journal().statements(),
+        [
+            "users.with_session",
+            "webauthn_challenges.use_up",
+            "webauthn_credentials.lock_owner",
+            "webauthn_credentials.insert",
+        ]
+    );
+    let row = "concat_ws(' ', id, user_id, attestation_type, sign_count, transports, backup_eligible, backed_up)";
+    let expected = format!("{} {} none 7 [\"internal\", \"hybrid\"] t f", made.str("id"), ann.id);
+    assert_eq!(stored(&world, row).await, expected);
+    assert_eq!(stored(&world, "encode(credential_id, 'hex')").await, hex(&device.id));
+}
+
+#[tokio::test]
+async fn the_browser_is_asked_for_a_key_that_it_finds_by_itself() {
+    let world = world().await;
+    let ann = world.person(ANN).await;
+    world.put_as(&ann.access_token, "/user", json!({"data": {"name": "Ann"}})).await.expect(200);
+    let device = world.passkey(&ann).await.1;
+    let asked = world.post_as(&ann.access_token, OPTIONS, json!({})).await.expect(200);
+    let options = &asked.json["options"];
+    assert_eq!(options["rp"], json!({"id": "example.com", "name": "The Shop"}));
+    let handle = URL_SAFE_NO_PAD.encode(&ann.id);
+    assert_eq!(options["user"], json!({"id": handle, "name": ANN, "displayName": "Ann"}));
+    assert_eq!(
+        options["excludeCredentials"],
+        json!([{"type": "public-key", "id": URL_SAFE_NO_PAD.encode(&device.id)}])
+    );
+    assert_eq!(options["authenticatorSelection"], json!({"residentKey": "required", "userVerification": "preferred"}));
+    let challenge = options["challenge"].as_str().unwrap_or_default();
+    assert_eq!(URL_SAFE_NO_PAD.decode(challenge).unwrap().len(), 32);
+    assert_eq!(asked.json["expires_at"], world.now().timestamp() + 300);
+    let again = world.post_as(&ann.access_token, OPTIONS, json!({})).await.expect(200);
+    assert_ne!(again.str("/options/challenge"), challenge);
+}
+
+#[tokio::test]
+async fn what_does_not_answer_the_challenge_is_refused_and_uses_it_up() {
+    let world = world().await;
+    let ann = world.person(ANN).await;
+    let lies: [fn(&mut Authenticator); 7] = [
+        |device| "https://evil.example.net".clone_into(&mut device.origin),
+        |device| "example.net".clone_into(&mut device.rp_id),
+        |device| device.challenge = Some("AAAA".to_owned()),
+        |device| device.ceremony = Some("webauthn.get"),
+        |device| device.user_present = false,
+        |device| device.cross_origin = true,
+        |device| device.backed_up = true,
+    ];
+    for (n, lie) in lies.into_iter().enumerate() {
+        let mut device = Authenticator::default();
+        lie(&mut device);
+        let answer = world.try_registering(&ann, &mut device).await;
+        assert_eq!(answer.refusal(), (400, "webauthn_verification_failed"), "{n}: {}", answer.text);
+        assert_eq!(challenges(&world).await, "0");
+    }
+    assert_eq!(stored(&world, "1").await, "");
+}
+
+#[tokio::test]
+async fn what_is_no_credential_is_refused() {
+    let world = world().await;
+    let ann = world.person(ANN).await;
+    let broken: [fn(Value) -> Value; 6] = [
+        |_| json!({}),
+        |_| json!("text"),
+        |_| json!([]),
+        |said| with(said, "/type", json!("password")),
+        |said| with(said, "/response/clientDataJSON", json!("***")),
+        |said| with(said, "/id", json!("")),
+    ];
+    for (n, broken) in broken.into_iter().enumerate() {
+        let asked = world.post_as(&ann.access_token, OPTIONS, json!({})).await.expect(200);
+        let credential = broken(Authenticator::default().create(&asked.json["options"]));
+        let body = json!({"challenge_id": asked.str("challenge_id"), "credential": credential});
+        let answer = world.post_as(&ann.access_token, VERIFY, body).await;
+        assert_eq!(answer.refusal(), (400, "webauthn_verification_failed"), "{n}: {}", answer.text);
+        assert_eq!(answer.str("msg"), "Invalid credential response", "{n}");
+    }
+    for attestation in ["", "AA", "oA", "pGNmbXRkbm9uZQ"] {
+        let asked = world.post_as(&ann.access_token, OPTIONS, json!({})).await.expect(200);
+        let credential = Authenticator::default().create(&asked.json["options"]);
+        let credential = with(credential, "/response/attestationObject", json!(attestation));
+        let body = json!({"challenge_id": asked.str("challenge_id"), "credential": credential});
+        let answer = world.post_as(&ann.access_token, VERIFY, body).await;
+        assert_eq!(answer.refusal(), (400, "webauthn_verification_failed"), "{attestation}");
+    }
+}
+
+#[tokio::test]
+async fn a_challenge_serves_its_account_once_and_for_a_while() {
+    let world = world().await;
+    let (ann, bob) = (world.person(ANN).await, world.person(BOB).await);
+    let asked = world.post_as(&ann.access_token, OPTIONS, json!({})).await.expect(200);
+    let body = json!({
+        "challenge_id": asked.str("challenge_id"),
+        "credential": Authenticator::default().create(&asked.json["options"]),
+    });
+    let foreign = world.post_as(&bob.access_token, VERIFY, body.clone()).await;
+    assert_eq!(foreign.refusal(), (400, "webauthn_challenge_not_found"));
+    world.advance(TimeDelta::seconds(301));
+    let late = world.post_as(&ann.access_token, VERIFY, body.clone()).await;
+    assert_eq!(late.refusal(), (400, "webauthn_challenge_expired"));
+    let again = world.post_as(&ann.access_token, VERIFY, body).await;
+    assert_eq!(again.refusal(), (400, "webauthn_challenge_not_found"));
+}
+
+#[tokio::test]
+async fn an_account_has_no_more_than_it_may_also_by_two_at_once() {
+    let world = world_with(|policy| policy.passkeys.max_per_user = 1).await;
+    let ann = world.person(ANN).await;
+    let mut bodies = Vec::new();
+    for _ in 0..2 {
+        let asked = world.post_as(&ann.access_token, OPTIONS, json!({})).await.expect(200);
+        let credential = Authenticator::default().create(&asked.json["options"]);
+        bodies.push(json!({"challenge_id": asked.str("challenge_id"), "credential": credential}));
+    }
+    let verify = |body: &Value| world.post_as(&ann.access_token, VERIFY, body.clone());
+    let (one, other) = tokio::join!(verify(&bodies[0]), verify(&bodies[1]));
+    let mut ends = [one.status.as_u16(), other.status.as_u16()];
+    ends.sort_unstable();
+    assert_eq!(ends, [200, 422]);
+    let more = world.post_as(&ann.access_token, OPTIONS, json!({})).await;
+    assert_eq!(more.refusal(), (422, "too_many_passkeys"));
+}
+
+#[tokio::test]
+async fn who_may_not_make_any_is_told_before_anything_is_read() {
+    let world = world_with(|policy| policy.sign_up.anonymous_enabled = true).await;
+    let nobody = world.post("/signup", json!({})).await.expect(200);
+    let ann = world.person(ANN).await;
+    for path in [OPTIONS, VERIFY] {
+        assert_eq!(world.post(path, json!({})).await.refusal(), (401, "no_authorization"));
+        let anonymous = world.post_as(nobody.str("access_token"), path, json!({})).await;
+        assert_eq!(anonymous.refusal(), (403, "no_authorization"));
+    }
+    world.database.query("UPDATE auth.users SET is_sso_user = true WHERE email IS NOT NULL").await;
+    for path in [OPTIONS, VERIFY] {
+        let by_sso = world.post_as(&ann.access_token, path, json!({})).await;
+        assert_eq!(by_sso.refusal(), (422, "validation_failed"));
+    }
+}
+
+/// E3: who has a second factor must have used it.
+#[tokio::test]
+async fn e3_a_protected_account_makes_and_deletes_them_at_aal2_only() {
+    let world = world().await;
+    let ann = world.person(ANN).await;
+    let (id, _) = world.passkey(&ann).await;
+    let app = world.app_factor(&ann, "app").await;
+    world.step_up(&ann, &app).await;
+    let weak = world.sign_in(ANN).await;
+    for path in [OPTIONS, VERIFY] {
+        let answer = world.post_as(&weak.access_token, path, json!({})).await;
+        assert_eq!(answer.refusal(), (403, "insufficient_aal"));
+    }
+    let deleted = super::management::delete(&world, &weak.access_token, &id).await;
+    assert_eq!(deleted.refusal(), (403, "insufficient_aal"));
+}
+
+#[tokio::test]
+async fn without_a_relying_party_nothing_can_be_asked() {
+    let world = world_with(|policy| policy.webauthn.relying_party = None).await;
+    let ann = world.person(ANN).await;
+    let asked = world.post_as(&ann.access_token, OPTIONS, json!({})).await.expect(500);
+    assert_eq!(asked.str("msg"), "Failed to initialize WebAuthn");
+    assert_eq!(challenges(&world).await, "0");
+}
+
+#[tokio::test]
+async fn every_origin_named_may_ask() {
+    let world = world_with(|policy| {
+        policy.webauthn.relying_party = Some(RelyingParty {
+            id: "example.com".into(),
+            display_name: "The Shop".into(),
+            origins: vec!["https://shop.example.com".into(), "https://example.com".into()],
+        });
+    })
+    .await;
+    let ann = world.person(ANN).await;
+    let mut device = Authenticator { origin: "https://example.com".into(), ..Authenticator::default() };
+    world.try_registering(&ann, &mut device).await.expect(200);
+}
+
+#[tokio::test]
+async fn while_they_are_off_there_are_none() {
+    let world = World::new().await;
+    for path in [OPTIONS, VERIFY, "/passkeys/authentication/options", "/passkeys/authentication/verify"] {
+        assert_eq!(world.post(path, json!({})).await.refusal(), (404, "passkey_disabled"));
+    }
+    assert_eq!(world.get("/passkeys").await.refusal(), (404, "passkey_disabled"));
+}
+
+fn with(mut credential: Value, pointer: &str, value: Value) -> Value {
+    *credential.pointer_mut(pointer).expect("the member is there") = value;
+    credential
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut hex, byte| {
+        let _ = write!(hex, "{byte:02x}");
+        hex
+    })
+}
