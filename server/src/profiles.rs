@@ -5,7 +5,7 @@ use gotrue_rules::domain::policy::{LimitKey, PasswordHash, Policy};
 use crate::config_file::Basalt;
 
 /// `serve`: today's hashes, also for accounts that bring older ones, limits that nobody can talk their way around, and
-/// no way into an account for who signed up with its owner's address first, and none around a second factor. Old rows go by
+/// no way into an account for who signed up with its owner's address first, and none around a second factor or with a copied key. Old rows go by
 /// themselves, but no account does.
 pub fn serve(policy: &mut Policy, basalt: &Basalt) {
     policy.password.hash = PasswordHash::Argon2id;
@@ -13,6 +13,8 @@ pub fn serve(policy: &mut Policy, basalt: &Basalt) {
     policy.sign_up.contested_password_dropped = true;
     policy.mfa.totp_replay_refused = true;
     policy.mfa.first_verification_needs_aal2 = true;
+    policy.webauthn.counter_must_grow = true;
+    policy.passkeys.user_verification_required = true;
     policy.mail.plain_text_part = true;
     policy.limits.key = LimitKey::Peer { trusted_proxies: basalt.trusted_proxies.clone() };
     policy.limits.explained = true;

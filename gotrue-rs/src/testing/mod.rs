@@ -2,6 +2,7 @@
 //! that goes through the public door. Only with the feature `testing`.
 
 mod answer;
+mod authenticator;
 mod clock;
 mod database;
 mod factors;
@@ -14,6 +15,7 @@ mod receiver;
 mod world;
 
 pub use answer::Answer;
+pub use authenticator::{Authenticator, ORIGIN, with_keys};
 pub use clock::FakeClock;
 pub use database::TestDatabase;
 pub use factors::AppFactor;

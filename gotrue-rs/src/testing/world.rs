@@ -177,6 +177,8 @@ impl WorldBuilder {
             policy.sign_up.contested_password_dropped = true;
             policy.mfa.totp_replay_refused = true;
             policy.mfa.first_verification_needs_aal2 = true;
+            policy.webauthn.counter_must_grow = true;
+            policy.passkeys.user_verification_required = true;
             policy.mail.plain_text_part = true;
             policy.limits.key = LimitKey::Peer { trusted_proxies: Vec::new() };
             policy.limits.explained = true;

@@ -11,6 +11,7 @@ mod limits;
 mod mail;
 mod meta;
 mod migrations;
+mod passkeys;
 mod password;
 mod passwordless;
 mod ports;

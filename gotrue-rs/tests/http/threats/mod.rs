@@ -7,6 +7,7 @@ mod guessing;
 mod hostile;
 mod links;
 mod logs;
+mod passkeys;
 mod passwordless;
 mod secrets;
 mod sessions;

@@ -3,6 +3,9 @@ use gotrue_rs::testing::{Authenticator, Person, World, with_keys};
 const ANN: &str = "ann@example.com";
 const BOB: &str = "bob@example.com";
 
+/// How an authenticator is made to say something else than the truth.
+type Lie = fn(&mut Authenticator);
+
 /// Somebody with a passkey, and the device that holds it.
 async fn holder(world: &World) -> (Person, Authenticator) {
     let ann = world.person(ANN).await;
@@ -79,7 +82,7 @@ async fn e1_an_answer_given_to_another_page_is_refused() {
 /// E1: what was signed for somebody else, for another challenge or in another ceremony is no proof.
 #[tokio::test]
 async fn e1_an_answer_that_does_not_fit_is_refused() {
-    let lies: [(&str, fn(&mut Authenticator)); 6] = [
+    let lies: [(&str, Lie); 6] = [
         ("another relying party", |device| "example.net".clone_into(&mut device.rp_id)),
         ("another challenge", |device| device.challenge = Some("AAAA".to_owned())),
         ("the ceremony of a registration", |device| device.ceremony = Some("webauthn.create")),
