@@ -1,6 +1,9 @@
 // Starts the real binary with a throw-away database, for the browser tests and for those under Node.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
@@ -15,15 +18,23 @@ const BINARY = process.env.BASALT_BIN ?? `${ROOT}target/debug/basalt`;
  */
 
 /**
- * Resolves once the binary serves.
+ * Resolves once the binary serves, as the repository's own configuration says, or what is made of it.
  *
+ * @param {(config: string) => string} [change] what becomes of config.toml
  * @returns {Promise<Basalt>}
  */
-export async function startBasalt() {
-  const child = spawn(BINARY, ["serve", "--port", "0", "--ephemeral", "--json"], {
-    cwd: ROOT,
-    stdio: ["ignore", "pipe", "pipe"],
-  });
+export async function startBasalt(change = (config) => config) {
+  const folder = await mkdtemp(join(tmpdir(), "basalt-e2e-"));
+  const config = join(folder, "config.toml");
+  await writeFile(config, change(await readFile(`${ROOT}config.toml`, "utf8")));
+  const child = spawn(
+    BINARY,
+    ["serve", "--config", config, "--port", "0", "--ephemeral", "--json"],
+    {
+      cwd: ROOT,
+      stdio: ["ignore", "pipe", "pipe"],
+    },
+  );
   const ended = once(child, "exit");
   /** @type {string[]} */
   const log = [];
@@ -38,6 +49,7 @@ export async function startBasalt() {
   async function stop() {
     child.kill("SIGTERM");
     await ended;
+    await rm(folder, { recursive: true });
   }
   return { url, publishableKey, inboxUrl, stop };
 }

@@ -1,9 +1,11 @@
+import { randomUUID } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
 import { expect, type Page } from "@playwright/test";
 import type { Session, SupabaseClient } from "@supabase/supabase-js";
+import type { startBasalt } from "./basalt.mjs";
 import { mailsTo, test as shopTest } from "./shop.ts";
 
 const FILES: Record<string, [type: string, file: string]> = {
@@ -52,34 +54,88 @@ export interface App {
   mail: (address: string, kind: string) => Promise<{ link: string; code: string }>;
 }
 
+type Basalt = Awaited<ReturnType<typeof startBasalt>>;
+
+/** An app on `origin` whose client asks this server. */
+export function appOn(page: Page, origin: string, basalt: Basalt): App {
+  const url = `${origin}/app`;
+  return {
+    page,
+    url,
+    async open(flowType) {
+      await page.goto(origin);
+      const settings = { url: basalt.url, key: basalt.publishableKey, flowType };
+      await page.evaluate((it) => localStorage.setItem("settings", JSON.stringify(it)), settings);
+      await page.goto(url);
+    },
+    session: () => page.evaluate(async () => (await window.client.auth.getSession()).data.session),
+    async mail(address, kind) {
+      let found: { link: string; code: string } | undefined;
+      await expect(async () => {
+        found = (await mailsTo(basalt.inboxUrl, address)).find((mail) => mail.kind === kind);
+        expect(found, `a mail of the kind ${kind} to ${address}`).toBeDefined();
+      }).toPass();
+      if (!found) throw new Error("no mail");
+      return found;
+    },
+  };
+}
+
 /** Tests with an app. */
 export const test = shopTest.extend<{ app: App }>({
   app: async ({ page, basalt }, use) => {
     const pages = await servePages();
-    const url = `${pages.origin}/app`;
-    await use({
-      page,
-      url,
-      async open(flowType) {
-        await page.goto(pages.origin);
-        const settings = { url: basalt.url, key: basalt.publishableKey, flowType };
-        await page.evaluate((it) => localStorage.setItem("settings", JSON.stringify(it)), settings);
-        await page.goto(url);
-      },
-      session: () =>
-        page.evaluate(async () => (await window.client.auth.getSession()).data.session),
-      async mail(address, kind) {
-        let found: { link: string; code: string } | undefined;
-        await expect(async () => {
-          found = (await mailsTo(basalt.inboxUrl, address)).find((mail) => mail.kind === kind);
-          expect(found, `a mail of the kind ${kind} to ${address}`).toBeDefined();
-        }).toPass();
-        if (!found) throw new Error("no mail");
-        return found;
-      },
-    });
+    await use(appOn(page, pages.origin, basalt));
     pages.close();
   },
 });
+
+export const PASSWORD = "correct horse battery";
+
+/** An address that nobody has had before. */
+export function newcomer(): string {
+  return `${randomUUID()}@example.com`;
+}
+
+/** Signs somebody up with a password and follows the mailed link; ends signed in. */
+export async function signedUp(app: App): Promise<string> {
+  const email = newcomer();
+  const error = await app.page.evaluate(
+    async ([email, password, url]) => {
+      const { error } = await window.client.auth.signUp({
+        email,
+        password,
+        options: { emailRedirectTo: url },
+      });
+      return error?.message;
+    },
+    [email, PASSWORD, app.url] as const,
+  );
+  expect(error).toBeUndefined();
+  await app.page.goto((await app.mail(email, "confirmation")).link);
+  expect((await app.session())?.user.email).toBe(email);
+  return email;
+}
+
+/** Ends the session. */
+export async function signOut(app: App): Promise<void> {
+  await app.page.evaluate(() => window.client.auth.signOut());
+  expect(await app.session()).toBeNull();
+}
+
+/** Signs in; the code of the client's complaint, if it has one. */
+export async function signInByPassword(
+  app: App,
+  email: string,
+  password: string,
+): Promise<string | undefined> {
+  return app.page.evaluate(
+    async ([email, password]) => {
+      const { error } = await window.client.auth.signInWithPassword({ email, password });
+      return error?.code;
+    },
+    [email, password] as const,
+  );
+}
 
 export { expect };

@@ -1,0 +1,141 @@
+import { createHmac } from "node:crypto";
+import type { CDPSession, Page } from "@playwright/test";
+import { startBasalt } from "./basalt.mjs";
+import {
+  type App,
+  appOn,
+  expect,
+  PASSWORD,
+  servePages,
+  signedUp,
+  signInByPassword,
+  signOut,
+  test,
+} from "./developer.ts";
+
+/** The code that an authenticator app shows for a secret, so many steps of 30 s from now (RFC 6238). */
+function codeOf(secret: string, steps = 0): string {
+  const bits = [...secret].map((letter) =>
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567".indexOf(letter).toString(2).padStart(5, "0"),
+  );
+  const bytes = bits.join("").match(/.{8}/g) ?? [];
+  const key = Buffer.from(bytes.map((byte) => Number.parseInt(byte, 2)));
+  const counter = Buffer.alloc(8);
+  counter.writeBigUInt64BE(BigInt(Math.floor(Date.now() / 30_000) + steps));
+  const hash = createHmac("sha1", key).update(counter).digest();
+  const at = (hash.at(-1) ?? 0) & 15;
+  return ((hash.readUInt32BE(at) & 0x7fff_ffff) % 1_000_000).toString().padStart(6, "0");
+}
+
+/** The assurance level of the session and the one it could reach. */
+async function levels(app: App): Promise<[string | null | undefined, string | null | undefined]> {
+  return app.page.evaluate(async () => {
+    const { data } = await window.client.auth.mfa.getAuthenticatorAssuranceLevel();
+    return [data?.currentLevel, data?.nextLevel];
+  });
+}
+
+/** Answers a challenge of a factor with a code; the code of the client's complaint, if it has one. */
+async function answer(app: App, factorId: string, code: string): Promise<string | undefined> {
+  return app.page.evaluate(
+    async ([factorId, code]) =>
+      (await window.client.auth.mfa.challengeAndVerify({ factorId, code })).error?.code,
+    [factorId, code] as const,
+  );
+}
+
+test("an authenticator app lifts the session, and is asked for at the next sign-in", async ({
+  app,
+}) => {
+  await app.open("implicit");
+  const email = await signedUp(app);
+  const enrolled = await app.page.evaluate(async () => {
+    const { data, error } = await window.client.auth.mfa.enroll({
+      factorType: "totp",
+      friendlyName: "phone",
+    });
+    if (error) throw error;
+    return data;
+  });
+  const drawn = await app.page.evaluate(async (source) => {
+    const image = new Image();
+    image.src = source;
+    await image.decode();
+    return image.naturalWidth;
+  }, enrolled.totp.qr_code);
+  expect(drawn).toBeGreaterThan(0);
+
+  expect(await answer(app, enrolled.id, codeOf(enrolled.totp.secret, 1000))).toBe(
+    "mfa_verification_failed",
+  );
+  expect(await levels(app)).toEqual(["aal1", "aal1"]);
+  expect(await answer(app, enrolled.id, codeOf(enrolled.totp.secret))).toBeUndefined();
+  expect(await levels(app)).toEqual(["aal2", "aal2"]);
+
+  await signOut(app);
+  expect(await signInByPassword(app, email, PASSWORD)).toBeUndefined();
+  expect(await levels(app)).toEqual(["aal1", "aal2"]);
+  // A code counts once, so the next one is typed.
+  expect(await answer(app, enrolled.id, codeOf(enrolled.totp.secret, 1))).toBeUndefined();
+  expect(await levels(app)).toEqual(["aal2", "aal2"]);
+});
+
+/** A device that makes keys and agrees to whatever it is asked. */
+async function withAuthenticator(page: Page): Promise<CDPSession> {
+  const session = await page.context().newCDPSession(page);
+  await session.send("WebAuthn.enable");
+  await session.send("WebAuthn.addVirtualAuthenticator", {
+    options: {
+      protocol: "ctap2",
+      transport: "internal",
+      hasResidentKey: true,
+      hasUserVerification: true,
+      isUserVerified: true,
+      automaticPresenceSimulation: true,
+    },
+  });
+  return session;
+}
+
+test.describe("with keys", () => {
+  // The pages come first: the server must know their origin.
+  const keyed = test.extend<{ keyedApp: App }>({
+    keyedApp: async ({ page }, use) => {
+      const pages = await servePages();
+      const origin = pages.origin.replace("127.0.0.1", "localhost");
+      const basalt = await startBasalt((config) =>
+        config
+          .replace("additional_redirect_urls = [", `additional_redirect_urls = ["${origin}/**", `)
+          .concat(
+            `\n[auth.passkey]\nenabled = true\n[auth.webauthn]\nrp_id = "localhost"\nrp_display_name = "Shop"\n`,
+            `rp_origins = ["${origin}"]\n[auth.mfa.web_authn]\nenroll_enabled = true\nverify_enabled = true\n`,
+          ),
+      );
+      await withAuthenticator(page);
+      await use(appOn(page, origin, basalt));
+      await basalt.stop();
+      pages.close();
+    },
+  });
+
+  keyed("a passkey signs in without an address", async ({ keyedApp: app }) => {
+    await app.open("implicit");
+    const email = await signedUp(app);
+    const made = await app.page.evaluate(async () => {
+      const { data, error } = await window.client.auth.registerPasskey();
+      return error?.message ?? data?.id;
+    });
+    expect(made).toMatch(/^[0-9a-f-]{36}$/);
+    await signOut(app);
+
+    const refused = await app.page.evaluate(
+      async () => (await window.client.auth.signInWithPasskey()).error?.message,
+    );
+    expect(refused).toBeUndefined();
+    expect((await app.session())?.user.email).toBe(email);
+    const kept = await app.page.evaluate(
+      async () => (await window.client.auth.passkey.list()).data?.length,
+    );
+    expect(kept).toBe(1);
+  });
+});
