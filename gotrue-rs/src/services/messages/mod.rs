@@ -29,7 +29,7 @@ use crate::store::{Connection, OrRefuse};
 #[derive(Debug)]
 pub enum Confirmation<'a> {
     /// By mail.
-    Mailed(Letter<'a>, Written),
+    Mailed(Letter<'a>, Box<Written>),
     /// By text.
     Texted(&'a str, Texted),
 }
@@ -44,7 +44,7 @@ pub async fn confirm_contact<'a>(
     match &newcomer.contact {
         Contact::Email(email) => {
             let letter = Letter { purpose: Purpose::SignUp, to: email.as_str(), pkce, new_email: None };
-            Ok(Confirmation::Mailed(letter, mail(cx, account, letter).await?))
+            Ok(Confirmation::Mailed(letter, Box::new(mail(cx, account, letter).await?)))
         }
         Contact::Phone(phone) => {
             let wanted = Text { purpose: Purpose::Sms, to: phone.as_str(), channel: &newcomer.channel };

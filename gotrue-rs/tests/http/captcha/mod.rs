@@ -22,6 +22,7 @@ async fn asking(provider: CaptchaProvider, timeout: Duration) -> (World, Interne
         .policy(|policy| {
             policy.security.captcha = Some(captcha);
             policy.mail.autoconfirm = true;
+            policy.passkeys.enabled = true;
         })
         .outbound(internet.outbound())
         .build()

@@ -30,7 +30,7 @@ const RECORDED: [&str; 10] = [
     "Unexpected failure, please check server logs for more information",
 ];
 /// Every code that an error may have (`endpoints.md` §1.5), as far as these routes go.
-const CODES: [&str; 34] = [
+const CODES: [&str; 35] = [
     "anonymous_provider_disabled",
     "bad_code_verifier",
     "bad_json",
@@ -51,6 +51,7 @@ const CODES: [&str; 34] = [
     "otp_expired",
     "over_email_send_rate_limit",
     "over_request_rate_limit",
+    "passkey_disabled",
     "phone_exists",
     "phone_provider_disabled",
     "reauthentication_needed",
