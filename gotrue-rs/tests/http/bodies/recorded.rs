@@ -42,6 +42,9 @@ const WRITES: &[(&str, &str, &str, &str)] = &[
     // The flow is written before the mail is asked for.
     ("POST", "/magiclink", "over_email_send_rate_limit", "flow_state"),
     ("POST", "/recover", "over_email_send_rate_limit", "flow_state"),
+    // Enrolling first takes away what was never verified in time, whatever becomes of the new one.
+    ("POST", "/factors", "mfa_factor_name_conflict", "mfa_factors"),
+    ("POST", "/factors", "too_many_enrolled_mfa_factors", "mfa_factors"),
 ];
 
 /// Whether the reference leaves something in that table, too.
