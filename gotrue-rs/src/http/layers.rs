@@ -60,6 +60,7 @@ async fn answer(app: &Arc<App>, table: &[router::Entry], request: Request, versi
 async fn within_deadline(app: &Arc<App>, table: &[router::Entry], request: Request, told: Told<'_>) -> Result<Reply> {
     let work = std::pin::pin!(async {
         let mut cx = open(app, request, told.id).await;
+        cx.request.check()?;
         cx.marks = told.marks.clone();
         router::dispatch(table, cx).await
     });

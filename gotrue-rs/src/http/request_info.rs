@@ -2,8 +2,12 @@
 
 use std::net::IpAddr;
 
+use gotrue_rules::domain::error::{Error, Result};
 use http::{HeaderMap, Method};
 use percent_encoding::percent_decode_str;
+
+/// Characters that `users.aud` holds.
+const LONGEST_AUDIENCE: usize = 255;
 
 /// A request as facts.
 #[derive(Debug, Clone)]
@@ -35,6 +39,18 @@ impl RequestInfo {
     /// The first value of that name in form or query, as Go's `FormValue` reads it.
     pub fn query(&self, name: &str) -> Option<&str> {
         self.query.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
+    }
+
+    /// Refuses what the database could neither keep nor be asked for: an audience longer than its column, a query with
+    /// the character U+0000. 400 `validation_failed`.
+    pub fn check(&self) -> Result<()> {
+        if self.header("x-jwt-aud").is_some_and(|audience| audience.len() > LONGEST_AUDIENCE) {
+            return Err(Error::invalid(format!("X-JWT-AUD cannot be longer than {LONGEST_AUDIENCE} characters")));
+        }
+        if self.query.iter().any(|(name, value)| name.contains('\0') || value.contains('\0')) {
+            return Err(Error::invalid("The query cannot hold the character U+0000"));
+        }
+        Ok(())
     }
 
     /// What stood in the path for `{name}`.

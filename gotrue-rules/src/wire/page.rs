@@ -14,6 +14,9 @@ use crate::domain::user::{Account, Time};
 
 const USUAL_SIZE: u64 = 50;
 const LARGEST_CURSOR_PAGE: u64 = 1000;
+/// The first moment that PostgreSQL can be asked about, in microseconds: the beginning of the year 4713 BC. Its last one
+/// is later than any that we can tell.
+const FIRST_MOMENT: i64 = -210_866_803_200_000_000;
 
 /// A page by its number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -107,7 +110,8 @@ impl Cursor {
     fn parse(text: &str) -> Option<Self> {
         let bytes = URL_SAFE_NO_PAD.decode(text).ok()?;
         let (micros, id) = std::str::from_utf8(&bytes).ok()?.split_once('.')?;
-        Some(Self { created_at: DateTime::from_timestamp_micros(micros.parse().ok()?)?, id: Uuid::parse_str(id).ok()? })
+        let micros = micros.parse().ok().filter(|micros| *micros >= FIRST_MOMENT)?;
+        Some(Self { created_at: DateTime::from_timestamp_micros(micros)?, id: Uuid::parse_str(id).ok()? })
     }
 }
 

@@ -27,7 +27,12 @@ pub struct Door {
     query: &'static str,
 }
 
-/// Every row that takes a body; `/token` once for every grant.
+/// Every row that takes a body.
+pub fn taking_bodies() -> Vec<Door> {
+    all().into_iter().filter(|door| door.line.method != Method::GET).collect()
+}
+
+/// Every row; `/token` once for every grant.
 pub fn all() -> Vec<Door> {
     const GRANTS: [&str; 5] = [
         "?grant_type=password",
@@ -37,7 +42,7 @@ pub fn all() -> Vec<Door> {
         "?grant_type=web3",
     ];
     let mut doors = Vec::new();
-    for line in lines().into_iter().filter(|line| line.method != Method::GET) {
+    for line in lines() {
         let queries: &[&'static str] = if line.path == "/token" { &GRANTS } else { &[""] };
         for query in queries {
             let Line { method, path, guards } = &line;
@@ -82,6 +87,8 @@ impl Place {
                 policy.limits.email_sent = many;
                 policy.limits.sms_sent = many;
                 policy.oauth_server.enabled = true;
+                policy.experimental.cursor_pagination_enabled = true;
+                policy.security.sb_forwarded_for_enabled = true;
                 policy.security.manual_linking_enabled = true;
             })
             .build()
@@ -146,7 +153,12 @@ impl Place {
             name => name.to_owned(),
         };
         let path = path.split('/').map(segment).collect::<Vec<_>>().join("/");
-        let mut request = Request::builder().method(method).uri(format!("{path}{}", door.query));
+        let mut request = Request::builder().method(method).uri(format!(
+            "{path}{}{}{}",
+            door.query,
+            if door.query.is_empty() { "?" } else { "&" },
+            sent.query
+        ));
         let token = match guards {
             guards if guards.contains(&"Admin") => Some(self.world.service_token()),
             guards if guards.contains(&"Caller") => Some(self.person.access_token.clone()),
@@ -154,6 +166,9 @@ impl Place {
         };
         if let Some(token) = token {
             request = request.header("authorization", format!("Bearer {token}"));
+        }
+        for (name, value) in &sent.headers {
+            request = request.header(name, value);
         }
         let request = request.header("content-type", sent.content_type).body(Body::from(sent.body.clone()));
         self.world.send(request.expect("a request")).await

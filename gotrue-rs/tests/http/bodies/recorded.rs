@@ -6,9 +6,10 @@ use gotrue_rs::testing::Answer;
 
 use super::sent::Sent;
 
+const USERS: &str = "/admin/users";
 const USER: &str = "/admin/users/{user_id}";
 
-/// Method, path, message, and what the body must hold to deserve it.
+/// Method, path, message, and what body or query must hold to deserve it.
 const FAILURES: &[(&str, &str, &str, &str)] = &[
     // An unknown method of a code challenge is found out when the flow is stored.
     ("POST", "/signup", "Unexpected failure, please check server logs for more information", "code_challenge"),
@@ -18,23 +19,41 @@ const FAILURES: &[(&str, &str, &str, &str)] = &[
     ("POST", "/resend", "Unexpected failure, please check server logs for more information", "code_challenge"),
     ("PUT", "/user", "Unexpected failure, please check server logs for more information", "code_challenge"),
     // Hashes of no known form; an account with neither address nor number.
-    ("POST", "/admin/users", "Error creating user", "password_hash"),
-    ("POST", "/admin/users", "Internal Server Error", ""),
+    ("POST", USERS, "Error creating user", "password_hash"),
+    ("POST", USERS, "Internal Server Error", ""),
+    // A page of no size.
+    ("GET", USERS, "Internal Server Error", "per_page=0"),
+    ("GET", "/admin/audit", "Internal Server Error", "per_page=0"),
     // An id that is taken; an address or a number that is taken in another audience, or by whom nobody looks for.
-    ("POST", "/admin/users", "duplicate key value violates unique constraint \"users_pkey\"", "\"id\""),
-    ("POST", "/admin/users", "duplicate key value violates unique constraint \"users_email_partial_key\"", "\"aud\""),
-    ("POST", "/admin/users", "duplicate key value violates unique constraint \"users_phone_key\"", "\"aud\""),
+    ("POST", USERS, "duplicate key value violates unique constraint \"users_pkey\"", "\"id\""),
+    ("POST", USERS, "duplicate key value violates unique constraint \"users_email_partial_key\"", "\"aud\""),
+    ("POST", USERS, "duplicate key value violates unique constraint \"users_phone_key\"", "\"aud\""),
     ("PUT", USER, "duplicate key value violates unique constraint \"users_email_partial_key\"", "\"email\""),
     ("PUT", USER, "duplicate key value violates unique constraint \"users_phone_key\"", "\"phone\""),
 ];
 
+/// Routes that make or rename accounts: where `X-JWT-AUD` names another audience, an address or a number that is taken in
+/// the usual one is found out by the database alone.
+const ACROSS_AUDIENCES: &[&str] = &["/signup", "/otp", "/magiclink", "/invite", "/user", "/admin/generate_link", USERS];
+
 /// Whether the reference fails like that, too.
 pub fn is_failure(line: &Line, sent: &Sent, answer: &Answer) -> bool {
-    let body = String::from_utf8_lossy(&sent.body).to_lowercase();
     let said = if answer.str("msg").is_empty() { answer.str("message") } else { answer.str("msg") };
+    let names_audience = sent.headers.iter().any(|(name, _)| name == "x-jwt-aud");
+    if names_audience && ACROSS_AUDIENCES.contains(&&*line.path) {
+        let constraint = said.strip_prefix("duplicate key value violates unique constraint ");
+        return matches!(constraint, Some("\"users_email_partial_key\"" | "\"users_phone_key\""));
+    }
+    let held = format!("{} {}", String::from_utf8_lossy(&sent.body).to_lowercase(), sent.query);
     FAILURES.iter().any(|(method, path, message, holds)| {
-        line.method == *method && line.path == *path && said == *message && body.contains(holds)
+        line.method == *method && line.path == *path && said == *message && held.contains(holds)
     })
+}
+
+/// Whether a mailed link was fetched ahead of a click, which is told to come back: a difference of ours.
+pub fn is_prefetch(line: &Line, sent: &Sent, answer: &Answer) -> bool {
+    let is_ahead = sent.headers.iter().any(|(name, value)| name == "sec-purpose" && value == "prefetch");
+    line.path == "/verify" && is_ahead && answer.status == 503
 }
 
 /// Method, path, error code and table.

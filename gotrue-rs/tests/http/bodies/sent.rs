@@ -3,17 +3,21 @@
 
 use std::fmt;
 
+use http::HeaderValue;
+use http::header::HeaderName;
 use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::json;
 
 use super::usual::usual;
 
-/// A body and what it claims to be.
-#[derive(Clone)]
+/// A body, what it claims to be, and what stands beside it.
+#[derive(Clone, Default)]
 pub struct Sent {
     pub content_type: &'static str,
     pub body: Vec<u8>,
+    pub query: String,
+    pub headers: Vec<(HeaderName, HeaderValue)>,
 }
 
 /// Both ends of what was sent, in letters that any log can hold.
@@ -23,7 +27,8 @@ impl fmt::Debug for Sent {
         let (beginning, rest) = self.body.split_at(self.body.len().min(1000));
         let end = &rest[rest.len().saturating_sub(1000)..];
         let gap = if end.len() < rest.len() { " … " } else { "" };
-        write!(f, "{}{gap}{}", beginning.escape_ascii(), end.escape_ascii())
+        write!(f, "{}{gap}{}", beginning.escape_ascii(), end.escape_ascii())?;
+        write!(f, "\nquery {:?}, headers {:?}", self.query, self.headers)
     }
 }
 
@@ -35,7 +40,7 @@ impl fmt::Display for Sent {
 
 impl Sent {
     pub fn json(text: impl Into<Vec<u8>>) -> Self {
-        Self { content_type: "application/json", body: text.into() }
+        Self { content_type: "application/json", body: text.into(), ..Self::default() }
     }
 
     /// The same with a place filled in, where it is text.
@@ -182,12 +187,12 @@ fn broken() -> impl Strategy<Value = Sent> {
         1 => Just(Vec::new()),
     ];
     let kinds = vec!["application/json", "text/plain", "", "application/json; charset=utf-16"];
-    (body, select(kinds)).prop_map(|(body, content_type)| Sent { content_type, body })
+    (body, select(kinds)).prop_map(|(body, content_type)| Sent { content_type, body, ..Sent::default() })
 }
 
 /// A form: readers of JSON see nothing of it.
 fn form() -> impl Strategy<Value = Sent> {
     let body =
         prop_oneof!["[a-z_]{1,9}=[a-z%@+&=;]{0,30}", "\\PC{0,60}", Just("%ff%fe=%00&%zz&grant_type=pkce".to_owned())];
-    body.prop_map(|body| Sent { content_type: "application/x-www-form-urlencoded", body: body.into_bytes() })
+    body.prop_map(|body| Sent { content_type: "application/x-www-form-urlencoded", ..Sent::json(body) })
 }
