@@ -86,6 +86,11 @@ fn read(stored: &str) -> Option<Sealed<'_>> {
     serde_json::from_str(stored).ok().filter(|sealed: &Sealed<'_>| sealed.alg == ALGORITHM)
 }
 
+/// Whether a stored text was sealed, with whichever key.
+pub fn is_sealed(stored: &str) -> bool {
+    read(stored).is_some()
+}
+
 fn decrypt(sealed: &Sealed<'_>, key: &SecretKey, owner: Uuid) -> Option<String> {
     let mut data = STANDARD.decode(&sealed.data).ok()?;
     let nonce = Nonce::try_assume_unique_for_key(&STANDARD.decode(&sealed.nonce).ok()?).ok()?;

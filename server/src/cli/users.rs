@@ -66,6 +66,8 @@ enum Action {
     #[command(long_about = IMPORT)]
     Import(ImportArguments),
     /// Write all accounts to a file, with their password hashes: one a line, as JSON
+    ///
+    /// What the server has sealed with a key of the operator's stays sealed, and needs that key where it is brought in.
     Export(ExportArguments),
 }
 

@@ -5,6 +5,7 @@ use std::fmt::Display;
 use anyhow::{Context, bail};
 use gotrue_rs::ports::clock::{Clock, SystemClock};
 use gotrue_rs::ports::hashing::unusable;
+use gotrue_rs::ports::sealing::is_sealed;
 use gotrue_rs::store::{Connection, bulk};
 use gotrue_rules::domain::bulk::firebase::HashParameters;
 use gotrue_rules::domain::bulk::{Given, Person, Row, Table, Wrong, auth0, firebase, person, row};
@@ -157,7 +158,8 @@ impl Import<'_> {
                 audience: &self.place.audience,
                 role: &self.place.role,
                 new_id: &mut || entropy.uuid(),
-                unusable_hash: &unusable,
+                // A sealed hash is taken along as it is: whoever has the key can open it.
+                unusable_hash: &|hash| if is_sealed(hash) { None } else { unusable(hash) },
             },
         )
     }

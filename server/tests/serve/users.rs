@@ -149,6 +149,15 @@ fn wrong_lines_are_told_by_number_and_the_rest_is_stored() {
 }
 
 #[test]
+fn a_sealed_hash_is_taken_along_as_it_is() {
+    let accounts = Accounts::new();
+    let sealed = json!({"key_id": "one", "alg": "aes-gcm-hkdf", "data": "AAAA", "nonce": "AAAA"}).to_string();
+    let line = json!({"email": "ann@example.com", "encrypted_password": sealed});
+    accounts.told(&["import", &accounts.scratch.write("people.jsonl", &line.to_string())]);
+    assert!(accounts.told(&["export", "-"]).contains("aes-gcm-hkdf"));
+}
+
+#[test]
 fn a_rehearsal_stores_nothing() {
     let accounts = Accounts::new();
     let file = accounts.scratch.write("people.jsonl", "{\"email\": \"ann@example.com\"}\n");
