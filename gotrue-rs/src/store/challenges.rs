@@ -4,7 +4,9 @@ use std::net::IpAddr;
 
 use gotrue_rules::domain::mfa::verification::Challenge;
 use gotrue_rules::domain::user::Time;
+use gotrue_rules::wire::webauthn::SessionData;
 use sqlx::postgres::PgRow;
+use sqlx::types::Json;
 use sqlx::types::ipnetwork::IpNetwork;
 use sqlx::{FromRow, Row};
 use uuid::Uuid;
@@ -29,6 +31,8 @@ pub struct NewChallenge<'a> {
     pub address: IpAddr,
     /// `otp_code` as it is stored; `""` for none.
     pub otp_code: &'a str,
+    /// `web_authn_session_data`, of a security key.
+    pub session: Option<&'a SessionData>,
     /// What the audit log is told.
     pub audit: Vec<AuditRow>,
 }
@@ -39,10 +43,10 @@ const INSERT: Statement = Statement {
         "WITH f AS (
              UPDATE mfa_factors SET last_challenged_at = $3 WHERE id = $2 RETURNING id
          ), c AS (
-             INSERT INTO mfa_challenges (id, factor_id, created_at, ip_address, otp_code)
-             SELECT $1, f.id, $3, $4, $5 FROM f
+             INSERT INTO mfa_challenges (id, factor_id, created_at, ip_address, otp_code, web_authn_session_data)
+             SELECT $1, f.id, $3, $4, $5, $6 FROM f
          ), a AS (",
-        audit_insert!(6, 7, 8, 9),
+        audit_insert!(7, 8, 9, 10),
         " WHERE EXISTS (SELECT FROM f)
          )
          SELECT f.id FROM f"
@@ -58,6 +62,7 @@ pub async fn insert(db: &mut Connection, new: NewChallenge<'_>) -> Result<bool> 
         new.now,
         IpNetwork::from(new.address),
         new.otp_code,
+        new.session.map(Json),
         audit.ids,
         audit.payloads,
         audit.times,
@@ -75,6 +80,8 @@ pub struct Kept {
     pub secret: String,
     /// The challenge's `otp_code` as it is stored.
     pub otp_code: String,
+    /// What was asked of a security key.
+    pub session: Option<SessionData>,
     /// The latest step whose code an answered challenge of the factor remembers; see [`Spending::step`].
     pub last_step: Option<i64>,
 }
@@ -98,6 +105,7 @@ impl FromRow<'_, PgRow> for Kept {
             },
             secret: text("secret")?,
             otp_code: text("otp_code")?,
+            session: row.try_get::<Option<Json<SessionData>>, _>("web_authn_session_data")?.map(|session| session.0),
             last_step: row.try_get("last_step")?,
         })
     }
@@ -123,7 +131,7 @@ macro_rules! last_step {
 const WITH_SECRET: Statement = Statement {
     name: "challenges.with_secret",
     sql: concat!(
-        "SELECT c.id, c.created_at, c.verified_at, c.ip_address, c.otp_code, f.secret,
+        "SELECT c.id, c.created_at, c.verified_at, c.ip_address, c.otp_code, c.web_authn_session_data, f.secret,
                 (",
         last_step!(3),
         ") AS last_step

@@ -23,6 +23,7 @@ pub mod sessions;
 pub mod statement;
 pub mod users;
 pub mod webauthn_challenges;
+pub mod webauthn_factors;
 
 pub use error::{Error, OrRefuse, Result};
 pub use pool::Pool;
@@ -51,6 +52,7 @@ pub fn statements() -> impl Iterator<Item = &'static Statement> {
         sessions::ALL,
         users::ALL,
         webauthn_challenges::ALL,
+        webauthn_factors::ALL,
     ]
     .into_iter()
     .flatten()

@@ -201,6 +201,32 @@ impl World {
         (made.str("id").to_owned(), device)
     }
 
+    /// Sets a security key up and has it make its key: the person, lifted, the factor's id, and the device.
+    pub async fn key_factor(&self, person: &Person, name: &str) -> (Person, String, Authenticator) {
+        let body = json!({"factor_type": "webauthn", "friendly_name": name});
+        let factor = self.enroll(&person.access_token, body).await.expect(200).str("id").to_owned();
+        let mut device = Authenticator::default();
+        let asked = self.challenge(&person.access_token, &factor).await.expect(200);
+        let made = device.create(&asked.json["webauthn"]["credential_options"]["publicKey"]);
+        let answer = self.answer_key(person, &factor, asked.str("id"), ("create", made)).await;
+        (Person { session: person.session.clone(), ..Person::of(&answer) }, factor, device)
+    }
+
+    /// Uses a security key for a new challenge, however that ends.
+    pub async fn try_key(&self, person: &Person, factor: &str, device: &mut Authenticator) -> Answer {
+        let asked = self.challenge(&person.access_token, factor).await.expect(200);
+        let used = device.get(&asked.json["webauthn"]["credential_options"]["publicKey"]);
+        self.answer_key(person, factor, asked.str("id"), ("request", used)).await
+    }
+
+    /// What a key said in that ceremony (`create` or `request`), given for a challenge, however that ends.
+    pub async fn answer_key(&self, person: &Person, factor: &str, challenge: &str, said: (&str, Value)) -> Answer {
+        let (kind, credential) = said;
+        let webauthn = json!({"type": kind, "credential_response": credential});
+        let body = json!({"challenge_id": challenge, "webauthn": webauthn});
+        self.post_as(&person.access_token, &format!("/factors/{factor}/verify"), body).await
+    }
+
     /// A sign-in by passkey, however it ends.
     pub async fn try_passkey(&self, device: &mut Authenticator) -> Answer {
         let asked = self.post("/passkeys/authentication/options", json!({})).await.expect(200);

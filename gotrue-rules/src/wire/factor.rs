@@ -6,6 +6,7 @@ use uuid::Uuid;
 
 use super::time;
 use crate::domain::user::{Factor, Time};
+use crate::wire::webauthn::SessionData;
 
 /// An entry of an account's `factors`.
 #[derive(Debug, Serialize)]
@@ -91,6 +92,75 @@ pub struct ChallengeJson<'a> {
     pub factor_type: &'a str,
     /// `expires_at`, seconds since the epoch.
     pub expires_at: i64,
+}
+
+/// The answer to who asks for a challenge of a security key.
+#[derive(Debug, Serialize)]
+pub struct KeyChallengeJson<'a, O> {
+    /// The challenge.
+    #[serde(flatten)]
+    pub challenge: ChallengeJson<'a>,
+    /// `webauthn`: what the browser is to be asked for.
+    pub webauthn: KeyOptionsJson<O>,
+}
+
+/// What the browser is to be asked for.
+#[derive(Debug, Serialize)]
+pub struct KeyOptionsJson<O> {
+    /// `type`: `create` or `request`.
+    #[serde(rename = "type")]
+    pub kind: &'static str,
+    /// `credential_options`.
+    pub credential_options: PublicKeyJson<O>,
+}
+
+/// What `navigator.credentials` takes.
+#[derive(Debug, Serialize)]
+pub struct PublicKeyJson<O> {
+    /// `publicKey`.
+    #[serde(rename = "publicKey")]
+    pub public_key: O,
+}
+
+/// What a factor keeps of the last answer of its key: `last_webauthn_challenge_data`.
+#[derive(Debug, Serialize)]
+pub struct LastChallengeJson<'a> {
+    /// `challenge`: what was answered.
+    pub challenge: AnsweredJson<'a>,
+    /// `type`: `create` or `request`.
+    #[serde(rename = "type")]
+    pub kind: &'a str,
+    /// `credential_response`: the key that answered, without its signature.
+    pub credential_response: CredentialJson<'a>,
+}
+
+/// A challenge that was answered.
+#[derive(Debug, Serialize)]
+pub struct AnsweredJson<'a> {
+    /// `challenge_id`.
+    pub challenge_id: Uuid,
+    /// `factor_id`.
+    pub factor_id: Uuid,
+    /// `created_at`.
+    #[serde(serialize_with = "time::serialize")]
+    pub created_at: Time,
+    /// `ip_address`.
+    pub ip_address: String,
+    /// `web_authn_session_data`.
+    pub web_authn_session_data: &'a SessionData,
+}
+
+/// A key that answered.
+#[derive(Debug, Serialize)]
+pub struct CredentialJson<'a> {
+    /// `id`, base64url.
+    pub id: &'a str,
+    /// `rawId`, the same.
+    #[serde(rename = "rawId")]
+    pub raw_id: &'a str,
+    /// `type`.
+    #[serde(rename = "type")]
+    pub kind: &'static str,
 }
 
 /// The answer to who takes a factor away.

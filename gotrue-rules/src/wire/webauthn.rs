@@ -194,9 +194,75 @@ impl SessionData {
         self
     }
 
+    /// Whether a key was to be made, and not used.
+    pub fn is_creation(&self) -> bool {
+        !self.parameters.is_empty()
+    }
+
     /// Whether that key was among those asked for, if any were named.
     pub fn allows(&self, key: &[u8]) -> bool {
         self.allowed_credentials.is_empty() || self.allowed_credentials.contains(&STANDARD.encode(key))
+    }
+}
+
+/// A key of a second factor as it is stored, in the form that the reference reads too.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct KeyRecord {
+    /// How the authenticator calls it.
+    #[serde(with = "padded")]
+    pub id: Vec<u8>,
+    /// The COSE key as CBOR.
+    #[serde(with = "padded")]
+    pub public_key: Vec<u8>,
+    /// The format of the attestation.
+    pub attestation_type: String,
+    /// The ways to the authenticator.
+    pub transport: Option<Vec<String>>,
+    /// What was told when it was made.
+    pub flags: KeyFlags,
+    /// The authenticator.
+    pub authenticator: AuthenticatorRecord,
+}
+
+/// What an authenticator tells of a key.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct KeyFlags {
+    /// Somebody touched it.
+    pub user_present: bool,
+    /// It made sure who that was.
+    pub user_verified: bool,
+    /// There may be copies of the key elsewhere.
+    pub backup_eligible: bool,
+    /// There are.
+    pub backup_state: bool,
+}
+
+/// What is kept of an authenticator.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct AuthenticatorRecord {
+    /// Its model.
+    #[serde(rename = "AAGUID", with = "padded")]
+    pub aaguid: Vec<u8>,
+    /// The key's signature counter.
+    pub sign_count: u32,
+}
+
+/// Bytes in the stored form; null counts as none.
+mod padded {
+    use base64::Engine;
+    use base64::engine::general_purpose::STANDARD;
+    use serde::{Deserialize, Deserializer, Serializer, de};
+
+    pub fn serialize<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&STANDARD.encode(bytes))
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u8>, D::Error> {
+        let text = Option::<String>::deserialize(deserializer)?.unwrap_or_default();
+        STANDARD.decode(text).map_err(de::Error::custom)
     }
 }
 
@@ -242,6 +308,25 @@ mod tests {
             let text = serde_json::to_string(&session).unwrap();
             assert_eq!(serde_json::from_str::<SessionData>(&text).unwrap(), session, "{text}");
         }
+    }
+
+    #[test]
+    fn a_key_of_the_reference_is_read() {
+        let text = r#"{"id":"AQI=","publicKey":"AwQ=","attestationType":"none","transport":null,
+            "flags":{"userPresent":true,"userVerified":true,"backupEligible":false,"backupState":false},
+            "authenticator":{"AAGUID":"AAAAAAAAAAAAAAAAAAAAAA==","signCount":7,"cloneWarning":false,"attachment":""},
+            "attestation":{"clientDataJSON":"e30="}}"#;
+        let key: KeyRecord = serde_json::from_str(text).unwrap();
+        assert_eq!((key.id.as_slice(), key.public_key.as_slice()), ([1, 2].as_slice(), [3, 4].as_slice()));
+        assert_eq!((key.authenticator.sign_count, key.authenticator.aaguid.len()), (7, 16));
+        let again = serde_json::to_string(&key).unwrap();
+        assert_eq!(serde_json::from_str::<KeyRecord>(&again).unwrap(), key, "{again}");
+    }
+
+    #[test]
+    fn a_session_knows_which_ceremony_it_is_for() {
+        assert!(SessionData::of_creation("example.com", "YWJj", "ann", None).is_creation());
+        assert!(!SessionData::of_request("example.com", "YWJj", None).is_creation());
     }
 
     #[test]

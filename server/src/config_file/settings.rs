@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use gotrue_rs::config::Notice;
+use url::{Host, Url};
 
 use super::Problem;
 use super::keys::{self, KEYS, Use};
@@ -67,6 +68,7 @@ impl Settings {
         settings.sms(values);
         settings.providers(values);
         settings.signing_keys(values, facts);
+        settings.relying_party(values, facts);
         settings
     }
 
@@ -200,7 +202,36 @@ impl Settings {
         }
     }
 
+    /// Who we are to authenticators, where the file does not say: the site. Authenticators know no addresses, so that a
+    /// site on this machine is `localhost` to them, and so are we then.
+    fn relying_party(&mut self, values: &Values, facts: &Facts<'_>) {
+        let Some(site) = Url::parse(&self.vars["GOTRUE_SITE_URL"]).ok().and_then(by_name) else { return };
+        let Some(host) = site.host_str().map(str::to_owned) else { return };
+        let api = Url::parse(facts.api_url).ok().and_then(by_name).filter(|api| api.host_str() == Some(&host));
+        let mut origins = vec![site.origin().ascii_serialization()];
+        origins.extend(api.map(|api| api.origin().ascii_serialization()).filter(|origin| *origin != origins[0]));
+        for (key, name, default) in [
+            ("auth.webauthn.rp_id", "WEBAUTHN_RP_ID", host.clone()),
+            ("auth.webauthn.rp_display_name", "WEBAUTHN_RP_DISPLAY_NAME", host),
+            ("auth.webauthn.rp_origins", "WEBAUTHN_RP_ORIGINS", origins.join(",")),
+        ] {
+            if values.get(key).is_none_or(|value| value.text.is_empty()) {
+                self.put(name, default);
+            }
+        }
+    }
+
     pub(super) fn complain(&mut self, value: &Value, text: &str) {
         self.problems.push(Problem { line: Some(value.line), text: format!("{} {text}", value.path.join(".")) });
     }
+}
+
+/// The URL under a name: one of this machine's addresses is `localhost`, other addresses have none.
+fn by_name(mut url: Url) -> Option<Url> {
+    let is_here = match url.host()? {
+        Host::Domain(_) => return Some(url),
+        Host::Ipv4(address) => address.is_loopback() || address.is_unspecified(),
+        Host::Ipv6(address) => address.is_loopback() || address.is_unspecified(),
+    };
+    (is_here && url.set_host(Some("localhost")).is_ok()).then_some(url)
 }

@@ -10,11 +10,11 @@ use gotrue_rules::wire::hook::MfaAttempt;
 use gotrue_rules::wire::requests::VerifyFactor;
 use uuid::Uuid;
 
-use super::{phone, totp};
+use super::{phone, totp, webauthn};
 use crate::cx::Cx;
 use crate::http::reply::Reply;
 use crate::services::sessions::Extras;
-use crate::services::sessions::elevate::{self, Shown, session_of};
+use crate::services::sessions::elevate::{self, Elevation, Shown, session_of};
 use crate::services::{hooks, limits, notices};
 use crate::store::OrRefuse;
 use crate::store::challenges::{self, Kept, Spending};
@@ -33,7 +33,7 @@ pub async fn handle(cx: Cx) -> Result<Reply> {
     let answer = match kind {
         FactorType::Totp => totp::verify(&cx, factor, &request).await,
         FactorType::Phone => phone::verify(&cx, factor, &request).await,
-        FactorType::WebAuthn => Err(Error::other("security keys cannot be verified")),
+        FactorType::WebAuthn => webauthn::verify(&cx, factor, &request).await,
     }?;
     guess.was_right(&cx);
     Ok(answer)
@@ -97,10 +97,21 @@ pub(super) async fn finish(cx: &Cx, factor: &Factor, answered: Answered) -> Resu
         elevation.give_up().await?;
         return Err(challenge_not_yours());
     }
-    let shown = Shown { factor_id: factor.id, kind: answered.kind, challenge_id: answered.challenge_id };
+    lift(
+        cx,
+        factor,
+        elevation,
+        Shown { factor_id: factor.id, kind: answered.kind, challenge_id: answered.challenge_id },
+    )
+    .await
+}
+
+/// The session, lifted; who has a factor more is told by mail.
+pub(super) async fn lift(cx: &Cx, factor: &Factor, elevation: Elevation, shown: Shown) -> Result<Reply> {
+    let kind = shown.kind;
     let minted = elevation.finish(cx, shown).await?;
     if !factor.is_verified() {
-        notices::of_factor(cx, &minted.account, notices::FactorNews::Enrolled, answered.kind).await;
+        notices::of_factor(cx, &minted.account, notices::FactorNews::Enrolled, kind).await;
     }
     Ok(Reply::json(&minted.body(Extras::default())))
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use gotrue_rules::domain::passkey::counter_fell_back;
 use gotrue_rules::domain::policy::{RelyingParty, WebAuthnPolicy};
-use gotrue_rules::wire::webauthn::{SessionData, UserVerification};
+use gotrue_rules::wire::webauthn::{AuthenticatorRecord, KeyFlags, KeyRecord, SessionData, UserVerification};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -83,6 +83,25 @@ impl Registration {
             backup_eligible: made.backup_eligible,
             backed_up: made.backup_state,
         })
+    }
+}
+
+impl NewKey {
+    /// The key as a second factor keeps it.
+    pub fn record(&self) -> KeyRecord {
+        KeyRecord {
+            id: self.id.clone(),
+            public_key: self.public_key.clone(),
+            attestation_type: self.format.clone(),
+            transport: Some(self.transports.clone()),
+            flags: KeyFlags {
+                user_present: true,
+                user_verified: self.user_verified,
+                backup_eligible: self.backup_eligible,
+                backup_state: self.backed_up,
+            },
+            authenticator: AuthenticatorRecord { aaguid: self.aaguid.into_bytes().into(), sign_count: self.counter },
+        }
     }
 }
 

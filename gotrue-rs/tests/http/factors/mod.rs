@@ -7,6 +7,7 @@ mod phone;
 mod sealed;
 mod totp;
 mod unenroll;
+mod webauthn;
 
 use gotrue_rs::testing::{Answer, Person, World};
 

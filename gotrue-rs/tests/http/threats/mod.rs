@@ -10,5 +10,6 @@ mod logs;
 mod passkeys;
 mod passwordless;
 mod secrets;
+mod security_keys;
 mod sessions;
 mod takeover;
