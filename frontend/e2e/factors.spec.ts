@@ -1,5 +1,5 @@
 import { createHmac } from "node:crypto";
-import type { CDPSession, Page } from "@playwright/test";
+import type { Page } from "@playwright/test";
 import { startBasalt } from "./basalt.mjs";
 import {
   type App,
@@ -80,21 +80,20 @@ test("an authenticator app lifts the session, and is asked for at the next sign-
   expect(await levels(app)).toEqual(["aal2", "aal2"]);
 });
 
-/** A device that makes keys and agrees to whatever it is asked. */
-async function withAuthenticator(page: Page): Promise<CDPSession> {
+/** A device that makes keys and agrees to whatever it is asked: one in the computer, or one to plug in. */
+async function withAuthenticator(page: Page, transport: "internal" | "usb"): Promise<void> {
   const session = await page.context().newCDPSession(page);
   await session.send("WebAuthn.enable");
   await session.send("WebAuthn.addVirtualAuthenticator", {
     options: {
       protocol: "ctap2",
-      transport: "internal",
+      transport,
       hasResidentKey: true,
       hasUserVerification: true,
       isUserVerified: true,
       automaticPresenceSimulation: true,
     },
   });
-  return session;
 }
 
 test.describe("with keys", () => {
@@ -111,7 +110,6 @@ test.describe("with keys", () => {
             `rp_origins = ["${origin}"]\n[auth.mfa.web_authn]\nenroll_enabled = true\nverify_enabled = true\n`,
           ),
       );
-      await withAuthenticator(page);
       await use(appOn(page, origin, basalt));
       await basalt.stop();
       pages.close();
@@ -119,6 +117,7 @@ test.describe("with keys", () => {
   });
 
   keyed("a passkey signs in without an address", async ({ keyedApp: app }) => {
+    await withAuthenticator(app.page, "internal");
     await app.open("implicit");
     const email = await signedUp(app);
     const made = await app.page.evaluate(async () => {
@@ -137,5 +136,28 @@ test.describe("with keys", () => {
       async () => (await window.client.auth.passkey.list()).data?.length,
     );
     expect(kept).toBe(1);
+  });
+
+  keyed("a security key lifts the session, and is asked for again", async ({ keyedApp: app }) => {
+    await withAuthenticator(app.page, "usb");
+    await app.open("implicit");
+    const email = await signedUp(app);
+    const registered = await app.page.evaluate(async () => {
+      const { error } = await window.client.auth.mfa.webauthn.register({ friendlyName: "key" });
+      return error?.message;
+    });
+    expect(registered).toBeUndefined();
+    expect(await levels(app)).toEqual(["aal2", "aal2"]);
+
+    await signOut(app);
+    await signInByPassword(app, email, PASSWORD);
+    expect(await levels(app)).toEqual(["aal1", "aal2"]);
+    const authenticated = await app.page.evaluate(async () => {
+      const { data } = await window.client.auth.mfa.listFactors();
+      const factorId = data?.all[0]?.id ?? "";
+      return (await window.client.auth.mfa.webauthn.authenticate({ factorId })).error?.message;
+    });
+    expect(authenticated).toBeUndefined();
+    expect(await levels(app)).toEqual(["aal2", "aal2"]);
   });
 });
