@@ -51,9 +51,9 @@ fn postgres_ends_with_a_killed_parent_and_the_next_start_goes_on() {
     // At once, while PostgreSQL may still be about to end.
     let second = Basalt::serve(&["--data", &data]);
     assert!(!is_alive(postgres));
+    let left = postgres_of(&scratch.0.join("data")).expect("PostgreSQL runs");
     second.signal(Signal::KILL);
     assert!(!second.ends());
-    let left = postgres_of(&scratch.0.join("data")).expect("PostgreSQL ran");
     eventually("PostgreSQL ends with its parent", || !is_alive(left));
 }
 
