@@ -34,19 +34,6 @@ fn every_key_becomes_the_setting_of_its_name() {
         ("", "RATE_LIMIT_EMAIL_SENT", Some("360000")),
         ("[auth]\nsite_url = \"https://shop.example\"", "SITE_URL", Some("https://shop.example")),
         ("[auth.passkey]\nenabled = true", "PASSKEY_ENABLED", Some("true")),
-        ("", "WEBAUTHN_RP_ID", Some("localhost")),
-        ("", "WEBAUTHN_RP_ORIGINS", Some("http://localhost:54321")),
-        (
-            "[auth]\nsite_url = \"http://127.0.0.1:3000\"",
-            "WEBAUTHN_RP_ORIGINS",
-            Some("http://localhost:3000,http://localhost:54321"),
-        ),
-        ("[auth]\nsite_url = \"https://shop.example/start\"", "WEBAUTHN_RP_ID", Some("shop.example")),
-        ("[auth]\nsite_url = \"https://shop.example/start\"", "WEBAUTHN_RP_ORIGINS", Some("https://shop.example")),
-        ("[auth]\nsite_url = \"https://shop.example\"", "WEBAUTHN_RP_DISPLAY_NAME", Some("shop.example")),
-        ("[auth]\nsite_url = \"http://192.0.2.7:80\"", "WEBAUTHN_RP_ID", None),
-        ("[auth.webauthn]\nrp_id = \"example\"", "WEBAUTHN_RP_ID", Some("example")),
-        ("[auth.webauthn]\nrp_origins = [\"https://a.example\"]", "WEBAUTHN_RP_ORIGINS", Some("https://a.example")),
         ("[auth]\nexternal_url = \"https://a.example/auth/\"", "JWT_ISSUER", Some("https://a.example/auth")),
         ("[auth]\nadditional_redirect_urls = [\"a://b\", \"c://d\"]", "URI_ALLOW_LIST", Some("a://b,c://d")),
         ("[auth]\nenable_signup = false", "DISABLE_SIGNUP", Some("true")),
@@ -81,6 +68,28 @@ fn every_key_becomes_the_setting_of_its_name() {
             "PASSWORD_REQUIRED_CHARACTERS",
             Some("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ:0123456789"),
         ),
+    ];
+    for (text, name, expected) in cases {
+        assert_eq!(setting(text, name).as_deref(), expected, "{name} of {text}");
+    }
+}
+
+#[test]
+fn keys_are_bound_to_the_site_unless_said_otherwise() {
+    let cases = [
+        ("", "WEBAUTHN_RP_ID", Some("localhost")),
+        ("", "WEBAUTHN_RP_ORIGINS", Some("http://localhost:54321")),
+        (
+            "[auth]\nsite_url = \"http://127.0.0.1:3000\"",
+            "WEBAUTHN_RP_ORIGINS",
+            Some("http://localhost:3000,http://localhost:54321"),
+        ),
+        ("[auth]\nsite_url = \"https://shop.example/start\"", "WEBAUTHN_RP_ID", Some("shop.example")),
+        ("[auth]\nsite_url = \"https://shop.example/start\"", "WEBAUTHN_RP_ORIGINS", Some("https://shop.example")),
+        ("[auth]\nsite_url = \"https://shop.example\"", "WEBAUTHN_RP_DISPLAY_NAME", Some("shop.example")),
+        ("[auth]\nsite_url = \"http://192.0.2.7:80\"", "WEBAUTHN_RP_ID", None),
+        ("[auth.webauthn]\nrp_id = \"example\"", "WEBAUTHN_RP_ID", Some("example")),
+        ("[auth.webauthn]\nrp_origins = [\"https://a.example\"]", "WEBAUTHN_RP_ORIGINS", Some("https://a.example")),
     ];
     for (text, name, expected) in cases {
         assert_eq!(setting(text, name).as_deref(), expected, "{name} of {text}");
