@@ -8,6 +8,7 @@ The reference, if named, is asked for its listing by pages, with the exact count
 """
 
 import argparse
+import atexit
 import base64
 import contextlib
 import hashlib
@@ -49,6 +50,7 @@ SELECT '00000000-0000-0000-0000-000000000000', substr(md5('token' || id), 1, 12)
 """
 ROLES = """
 CREATE ROLE supabase_auth_admin LOGIN CREATEROLE PASSWORD 'root';
+ALTER ROLE supabase_auth_admin SET search_path = auth;
 CREATE ROLE supabase_admin; CREATE ROLE anon; CREATE ROLE authenticated; CREATE ROLE service_role;
 """
 
@@ -118,6 +120,7 @@ class Server:
         }
         self.process = subprocess.Popen(["sh", "-c", f"exec {command}"], env=environment, stdin=subprocess.DEVNULL,
                                         stdout=subprocess.DEVNULL)
+        atexit.register(self.process.kill)
         self.port, self.connection, self.admin = port, None, administrator()
         for _ in range(600):
             with contextlib.suppress(OSError):
