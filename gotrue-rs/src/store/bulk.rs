@@ -84,7 +84,7 @@ const INSERT: Statement = Statement {
 };
 
 /// Stores people; gives the ids of those that were not there: who has the id, address or number of another is left out.
-pub async fn insert(db: &mut Connection, people: &[Person]) -> Result<Vec<Uuid>> {
+pub async fn insert(db: &mut Connection, people: &[&Person]) -> Result<Vec<Uuid>> {
     let [users, identities, factors, passkeys] = Table::ALL.map(|table| {
         let rows = people.iter().flat_map(|person| person.rows(table)).cloned().map(Value::Object);
         Value::Array(rows.collect())
@@ -205,7 +205,7 @@ const KEEP: Statement = Statement { name: "bulk.keep", sql: "RELEASE SAVEPOINT b
 const UNDO: Statement = Statement { name: "bulk.undo", sql: "ROLLBACK TO SAVEPOINT bulk" };
 
 /// The same as [`insert`] in an open transaction, which goes on when it fails.
-pub async fn try_insert(db: &mut Connection, people: &[Person]) -> Result<Vec<Uuid>> {
+pub async fn try_insert(db: &mut Connection, people: &[&Person]) -> Result<Vec<Uuid>> {
     db.execute(&SAVE, args![]).await?;
     let outcome = insert(db, people).await;
     let end = if outcome.is_ok() { &KEEP } else { &UNDO };

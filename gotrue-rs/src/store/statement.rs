@@ -56,6 +56,27 @@ enum Inner {
     Transaction(Transaction<'static, Postgres>, OwnedSemaphorePermit),
 }
 
+/// Runs a query on the open transaction, or on a connection of its own that rests afterwards if the query ended well.
+macro_rules! on {
+    ($self:ident, |$connection:ident| $query:expr) => {
+        match &mut $self.inner {
+            Inner::Pool(pool) => match pool.lease().await {
+                Ok(mut lease) => {
+                    let $connection: &mut PgConnection = &mut lease;
+                    let outcome = $query.await;
+                    lease.settle(&outcome);
+                    outcome
+                }
+                Err(cause) => Err(cause),
+            },
+            Inner::Transaction(open, _) => {
+                let $connection: &mut PgConnection = open;
+                $query.await
+            }
+        }
+    };
+}
+
 impl Connection {
     /// Statements that stand alone.
     pub fn pooled(pool: Pool, journal: Arc<Journal>) -> Self {
@@ -132,17 +153,7 @@ impl Connection {
     {
         let values = self.start(statement, values).await?;
         let query = sqlx::query_as_with::<Postgres, R, _>(statement.sql, values);
-        let rows = match &mut self.inner {
-            Inner::Pool(pool) => match pool.lease().await {
-                Ok(mut lease) => {
-                    let rows = query.fetch_all(&mut **lease as &mut PgConnection).await;
-                    lease.settle(&rows);
-                    rows
-                }
-                Err(cause) => Err(cause),
-            },
-            Inner::Transaction(open, _) => query.fetch_all(&mut **open as &mut PgConnection).await,
-        };
+        let rows = on!(self, |connection| query.fetch_all(connection));
         rows.map_err(|cause| Error::in_statement(statement.name, cause))
     }
 
@@ -150,17 +161,7 @@ impl Connection {
     pub async fn execute(&mut self, statement: &Statement, values: Values) -> Result<u64> {
         let values = self.start(statement, values).await?;
         let query = sqlx::query_with::<Postgres, _>(statement.sql, values);
-        let done = match &mut self.inner {
-            Inner::Pool(pool) => match pool.lease().await {
-                Ok(mut lease) => {
-                    let done = query.execute(&mut **lease as &mut PgConnection).await;
-                    lease.settle(&done);
-                    done
-                }
-                Err(cause) => Err(cause),
-            },
-            Inner::Transaction(open, _) => query.execute(&mut **open as &mut PgConnection).await,
-        };
+        let done = on!(self, |connection| query.execute(connection));
         done.map(|done| done.rows_affected()).map_err(|cause| Error::in_statement(statement.name, cause))
     }
 
@@ -169,17 +170,7 @@ impl Connection {
     pub(super) async fn untyped(&mut self, name: &'static str, sql: String) -> Result<Option<Option<String>>> {
         reach(&self.journal, Step::Statement(name), name).await?;
         let query = sqlx::raw_sql(AssertSqlSafe(sql));
-        let rows = match &mut self.inner {
-            Inner::Pool(pool) => match pool.lease().await {
-                Ok(mut lease) => {
-                    let rows = query.fetch_all(&mut **lease as &mut PgConnection).await;
-                    lease.settle(&rows);
-                    rows
-                }
-                Err(cause) => Err(cause),
-            },
-            Inner::Transaction(open, _) => query.fetch_all(&mut **open as &mut PgConnection).await,
-        };
+        let rows = on!(self, |connection| query.fetch_all(connection));
         let first = rows.and_then(|rows| rows.first().map(text).transpose());
         first.map_err(|cause| Error::in_statement(name, cause))
     }

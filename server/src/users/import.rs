@@ -1,5 +1,6 @@
 //! Accounts from a file: read piece by piece, checked one by one, stored a thousand at a time.
 
+use std::collections::HashMap;
 use std::fmt::Display;
 
 use anyhow::{Context, bail};
@@ -114,22 +115,20 @@ impl Import<'_> {
 
     /// Identities and factors of a dump, for the accounts that are there.
     async fn belongings_of(&mut self, dump: Dump) -> anyhow::Result<()> {
-        let mut waiting: Vec<(Table, Vec<Value>)> = Vec::new();
+        let mut waiting: HashMap<Table, Vec<Value>> = HashMap::new();
         for found in dump {
             let found = found.context("reading the file")?;
             let table = found.table;
-            if !matches!(table, Table::Identities | Table::Factors | Table::Passkeys) {
+            if table == Table::Users {
                 continue;
             }
             match found.item.row.and_then(|given| row(table, given)) {
                 Ok(row) => {
-                    let at = waiting.iter().position(|(of, _)| *of == table).unwrap_or_else(|| {
-                        waiting.push((table, Vec::new()));
-                        waiting.len() - 1
-                    });
-                    waiting[at].1.push(Value::Object(row));
-                    if waiting[at].1.len() >= BATCH {
-                        self.attach(table, std::mem::take(&mut waiting[at].1)).await?;
+                    let rows = waiting.entry(table).or_default();
+                    rows.push(Value::Object(row));
+                    if rows.len() >= BATCH {
+                        let rows = std::mem::take(rows);
+                        self.attach(table, rows).await?;
                     }
                 }
                 Err(wrong) => self.refuse(found.item.line, wrong),
@@ -201,7 +200,7 @@ impl Import<'_> {
     async fn store(&mut self, db: &mut Connection, batch: &[(u64, Person)]) -> anyhow::Result<()> {
         let mut parts = vec![batch];
         while let Some(part) = parts.pop() {
-            let people: Vec<Person> = part.iter().map(|(_, person)| person.clone()).collect();
+            let people: Vec<&Person> = part.iter().map(|(_, person)| person).collect();
             match bulk::try_insert(db, &people).await {
                 Ok(new) => {
                     self.done.stored += new.len() as u64;
