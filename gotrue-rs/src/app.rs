@@ -62,6 +62,8 @@ pub struct App {
     pub limits: Limits,
     /// What is called at certain moments.
     pub hooks: Hooks,
+    /// Requests to the outside: providers and what they publish.
+    pub http: Arc<HttpClient>,
     /// Who verifies captchas, where they are asked for.
     pub captcha: Option<Verifier>,
     /// Told of every write, so that old rows go in the background.
@@ -182,6 +184,7 @@ impl App {
             mail_host: host.unwrap_or_else(|| "localhost".to_owned()),
             hooks: Hooks::new(&policy.hooks, &ports.http, &ports.clock),
             captcha: policy.security.captcha.as_ref().map(|captcha| Verifier::new(captcha, ports.http.clone())),
+            http: ports.http,
             policy,
             limits: Limits::new(ports.clock.now()),
             pool: ports.pool,

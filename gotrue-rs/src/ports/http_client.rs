@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use gotrue_rules::domain::secret::Secret;
 use reqwest::header::HeaderMap;
-use reqwest::{Certificate, Client, ClientBuilder, Request, Url};
+use reqwest::{Certificate, Client, ClientBuilder, Method, Request, Url};
 
 /// How outgoing requests leave this machine.
 #[derive(Debug, Clone, Default)]
@@ -96,11 +96,16 @@ impl HttpClient {
     /// GET of an address that somebody else chose: only public hosts, by http or https, at most three redirects. The
     /// host is resolved once and what was checked is what is connected to; behind a proxy the proxy resolves.
     pub async fn get_from_stranger(&self, url: &Url, limits: Limits) -> Result<Answer, HttpError> {
-        guard::check(url)?;
+        self.call_stranger(Request::new(Method::GET, url.clone()), limits).await
+    }
+
+    /// Sends a request to an address that somebody else chose, with the same precautions.
+    pub async fn call_stranger(&self, request: Request, limits: Limits) -> Result<Answer, HttpError> {
+        guard::check(request.url())?;
         let build =
             || self.build(|builder| builder.dns_resolver(Arc::new(guard::PublicOnly)).redirect(guard::redirects()));
         let client = self.guarded.get_or_init(build).as_ref().map_err(|reason| HttpError::Client(reason.clone()))?;
-        run(client, client.get(url.clone()).build()?, limits).await
+        run(client, request, limits).await
     }
 
     fn build(&self, finish: impl Fn(ClientBuilder) -> ClientBuilder) -> Result<Client, String> {

@@ -7,6 +7,7 @@ pub mod claims;
 pub mod contact;
 pub mod contact_change;
 pub mod error;
+pub mod external;
 pub mod hook;
 pub mod identity;
 pub mod links;

@@ -1,0 +1,200 @@
+//! What a provider says of a person, whichever provider it is (`endpoints.md` §2.5).
+
+use serde_json::{Map, Number, Value, json};
+
+use crate::domain::user::Time;
+
+/// What a provider says of a person.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Profile {
+    /// The addresses, in the provider's order and spelling.
+    pub emails: Vec<ProviderEmail>,
+    /// Everything else.
+    pub claims: Claims,
+}
+
+/// An address that a provider knows.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ProviderEmail {
+    /// The address as the provider spells it.
+    pub address: String,
+    /// The provider vouches for it.
+    pub verified: bool,
+    /// It is the person's main one there.
+    pub primary: bool,
+}
+
+/// The claims that are copied from a provider. Empty ones are left out of an identity's data; the two that say what is
+/// verified never are.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Claims {
+    /// `iss`.
+    pub issuer: String,
+    /// `sub`: the person's id at the provider. Nobody is signed in without one.
+    pub subject: String,
+    /// `aud`.
+    pub audience: Vec<String>,
+    /// `iat`, seconds since the epoch; 0: none.
+    pub issued_at: f64,
+    /// `exp`, seconds since the epoch; 0: none.
+    pub expires_at: f64,
+    /// `name`.
+    pub name: String,
+    /// `family_name`.
+    pub family_name: String,
+    /// `given_name`.
+    pub given_name: String,
+    /// `middle_name`.
+    pub middle_name: String,
+    /// `nickname`.
+    pub nickname: String,
+    /// `preferred_username`.
+    pub preferred_username: String,
+    /// `profile`.
+    pub profile: String,
+    /// `picture`.
+    pub picture: String,
+    /// `website`.
+    pub website: String,
+    /// `gender`.
+    pub gender: String,
+    /// `birthdate`.
+    pub birthdate: String,
+    /// `zoneinfo`.
+    pub zoneinfo: String,
+    /// `locale`.
+    pub locale: String,
+    /// `updated_at`.
+    pub updated_at: Option<Time>,
+    /// `email`.
+    pub email: String,
+    /// `email_verified`.
+    pub email_verified: bool,
+    /// `phone`.
+    pub phone: String,
+    /// `phone_verified`.
+    pub phone_verified: bool,
+    /// `custom_claims`: what only this provider says.
+    pub custom_claims: Map<String, Value>,
+    /// `full_name`.
+    pub full_name: String,
+    /// `avatar_url`.
+    pub avatar_url: String,
+    /// `slug`.
+    pub slug: String,
+    /// `provider_id`.
+    pub provider_id: String,
+    /// `user_name`.
+    pub user_name: String,
+}
+
+impl Claims {
+    /// What an identity keeps of them.
+    pub fn identity_data(&self) -> Map<String, Value> {
+        let texts = [
+            ("iss", &self.issuer),
+            ("sub", &self.subject),
+            ("name", &self.name),
+            ("family_name", &self.family_name),
+            ("given_name", &self.given_name),
+            ("middle_name", &self.middle_name),
+            ("nickname", &self.nickname),
+            ("preferred_username", &self.preferred_username),
+            ("profile", &self.profile),
+            ("picture", &self.picture),
+            ("website", &self.website),
+            ("gender", &self.gender),
+            ("birthdate", &self.birthdate),
+            ("zoneinfo", &self.zoneinfo),
+            ("locale", &self.locale),
+            ("email", &self.email),
+            ("phone", &self.phone),
+            ("full_name", &self.full_name),
+            ("avatar_url", &self.avatar_url),
+            ("slug", &self.slug),
+            ("provider_id", &self.provider_id),
+            ("user_name", &self.user_name),
+        ];
+        let mut data = Map::new();
+        for (name, text) in texts.into_iter().filter(|(_, text)| !text.is_empty()) {
+            data.insert(name.to_owned(), json!(text));
+        }
+        if !self.audience.is_empty() {
+            data.insert("aud".to_owned(), json!(self.audience));
+        }
+        for (name, seconds) in [("iat", self.issued_at), ("exp", self.expires_at)] {
+            if seconds != 0.0 {
+                data.insert(name.to_owned(), number(seconds));
+            }
+        }
+        if let Some(updated) = self.updated_at {
+            data.insert("updated_at".to_owned(), json!(updated.format("%Y-%m-%dT%H:%M:%SZ").to_string()));
+        }
+        if !self.custom_claims.is_empty() {
+            data.insert("custom_claims".to_owned(), Value::Object(self.custom_claims.clone()));
+        }
+        data.insert("email_verified".to_owned(), json!(self.email_verified));
+        data.insert("phone_verified".to_owned(), json!(self.phone_verified));
+        data
+    }
+}
+
+/// Whole seconds without a fraction, as JSON numbers are written.
+#[expect(clippy::cast_possible_truncation, reason = "checked to be a whole number far below the limit")]
+fn number(seconds: f64) -> Value {
+    let is_whole = seconds.fract() == 0.0 && seconds.abs() < 1e15;
+    if is_whole { json!(seconds as i64) } else { Number::from_f64(seconds).map_or(Value::Null, Value::Number) }
+}
+
+impl Profile {
+    /// The profile with `email` and `email_verified` as its addresses give them: the primary one's, else the last's,
+    /// else nothing is verified.
+    #[must_use]
+    pub fn settled(mut self) -> Self {
+        self.claims.email_verified = false;
+        if let Some(email) = self.emails.iter().find(|email| email.primary).or(self.emails.last()) {
+            self.claims.email.clone_from(&email.address);
+            self.claims.email_verified = email.verified;
+        }
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_said_is_kept_but_what_is_verified_always() {
+        assert_eq!(
+            Value::Object(Claims::default().identity_data()),
+            json!({"email_verified": false, "phone_verified": false})
+        );
+        let said = Claims {
+            subject: "7".into(),
+            audience: vec!["a".into()],
+            issued_at: 1_600_000_000.0,
+            expires_at: 1.5,
+            updated_at: Time::from_timestamp(1_600_000_000, 0),
+            custom_claims: Map::from_iter([("hd".to_owned(), json!("example.com"))]),
+            email_verified: true,
+            ..Claims::default()
+        };
+        assert_eq!(
+            Value::Object(said.identity_data()),
+            json!({"sub": "7", "aud": ["a"], "iat": 1_600_000_000, "exp": 1.5, "updated_at": "2020-09-13T12:26:40Z",
+                   "custom_claims": {"hd": "example.com"}, "email_verified": true, "phone_verified": false})
+        );
+    }
+
+    #[test]
+    fn the_address_is_the_primary_one_else_the_last() {
+        let email = |address: &str, verified, primary| ProviderEmail { address: address.into(), verified, primary };
+        let of = |emails| Profile { emails, claims: Claims { email_verified: true, ..Claims::default() } }.settled();
+        let settled = of(vec![email("a", false, false), email("b", true, true), email("c", false, false)]).claims;
+        assert_eq!((settled.email.as_str(), settled.email_verified), ("b", true));
+        let settled = of(vec![email("a", true, false), email("c", false, false)]).claims;
+        assert_eq!((settled.email.as_str(), settled.email_verified), ("c", false));
+        assert!(!of(Vec::new()).claims.email_verified);
+    }
+}
