@@ -23,7 +23,7 @@ struct Person {
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
-struct Email {
+struct Address {
     email: String,
     primary: bool,
     verified: bool,
@@ -56,7 +56,7 @@ impl Provider for GitHub {
         let (person, emails) = match known.answers {
             [] => return Ok(Step::fetch(format!("{api}/user"))),
             [_] => return Ok(Step::fetch(format!("{api}/user/emails"))),
-            [person, emails, ..] => (read::<Person>(person)?, read::<Vec<Email>>(emails)?),
+            [person, emails, ..] => (read::<Person>(person)?, read::<Vec<Address>>(emails)?),
         };
         let (id, name) = (person.id.to_string(), person.name);
         let claims = Claims {
