@@ -74,8 +74,8 @@ pub struct Claims {
     pub phone: String,
     /// `phone_verified`.
     pub phone_verified: bool,
-    /// `custom_claims`: what only this provider says.
-    pub custom_claims: Map<String, Value>,
+    /// `custom_claims`: what only this provider says. `None` is left out, an empty object is not.
+    pub custom_claims: Option<Map<String, Value>>,
     /// `full_name`.
     pub full_name: String,
     /// `avatar_url`.
@@ -88,7 +88,28 @@ pub struct Claims {
     pub user_name: String,
 }
 
+impl ProviderEmail {
+    /// The only address a provider tells, the main one therefore; none if it is empty.
+    pub fn only(address: String, verified: bool) -> Vec<Self> {
+        if address.is_empty() { Vec::new() } else { vec![Self { address, verified, primary: true }] }
+    }
+}
+
 impl Claims {
+    /// What nearly every provider tells: an id, a name and a picture, each also under the name that older clients read.
+    pub fn of(issuer: impl Into<String>, id: String, name: String, picture: String) -> Self {
+        Self {
+            issuer: issuer.into(),
+            subject: id.clone(),
+            provider_id: id,
+            name: name.clone(),
+            full_name: name,
+            picture: picture.clone(),
+            avatar_url: picture,
+            ..Self::default()
+        }
+    }
+
     /// What an identity keeps of them.
     pub fn identity_data(&self) -> Map<String, Value> {
         let texts = [
@@ -130,8 +151,8 @@ impl Claims {
         if let Some(updated) = self.updated_at {
             data.insert("updated_at".to_owned(), json!(updated.format("%Y-%m-%dT%H:%M:%SZ").to_string()));
         }
-        if !self.custom_claims.is_empty() {
-            data.insert("custom_claims".to_owned(), Value::Object(self.custom_claims.clone()));
+        if let Some(custom) = &self.custom_claims {
+            data.insert("custom_claims".to_owned(), Value::Object(custom.clone()));
         }
         data.insert("email_verified".to_owned(), json!(self.email_verified));
         data.insert("phone_verified".to_owned(), json!(self.phone_verified));
@@ -176,7 +197,7 @@ mod tests {
             issued_at: 1_600_000_000.0,
             expires_at: 1.5,
             updated_at: Time::from_timestamp(1_600_000_000, 0),
-            custom_claims: Map::from_iter([("hd".to_owned(), json!("example.com"))]),
+            custom_claims: Some(Map::from_iter([("hd".to_owned(), json!("example.com"))])),
             email_verified: true,
             ..Claims::default()
         };

@@ -1,11 +1,11 @@
 //! A provider as data: where it is, what it is asked for, and how its answers become a [`Profile`]. Nothing here calls
 //! anybody; the auth crate does what [`Provider::next`] asks for.
 
-use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
+pub use super::answer::{BadAnswer, read};
 use super::id_token::IdToken;
-use super::profile::Profile;
+use super::profile::{Claims, Profile, ProviderEmail};
 use crate::domain::policy::ExternalProvider;
 
 /// A service that people can sign in with.
@@ -18,6 +18,22 @@ pub trait Provider: Send + Sync {
 
     /// What to do next to learn who the person is: asked again after each step, with what is known by then.
     fn next(&self, known: &Known<'_>) -> Result<Step, BadAnswer>;
+
+    /// What the operator has not set besides id, secret and callback, in the words of the answer; `None`: nothing.
+    fn lacks(&self, _settings: &ExternalProvider) -> Option<&'static str> {
+        None
+    }
+
+    /// The person, with what the browser brought along in the form field `user`. Asked only if the field is not empty,
+    /// and only if [`Provider::reads_user`].
+    fn with_user(&self, _user: &str, profile: Profile) -> Result<Profile, BadAnswer> {
+        Ok(profile)
+    }
+
+    /// The form field `user` of a callback is looked at.
+    fn reads_user(&self) -> bool {
+        false
+    }
 }
 
 /// Where a provider is and how it is asked.
@@ -39,6 +55,26 @@ pub struct Place {
     pub client_auth: ClientAuth,
 }
 
+impl Place {
+    /// OAuth 2.0 at two addresses as most have it; what differs is said with `..Place::oauth2(…)`.
+    pub fn oauth2(authorize: String, token: String, scopes: &[&str]) -> Self {
+        Self::at(Endpoints::OAuth2 { authorize, token }, scopes)
+    }
+
+    /// What most have, at these addresses.
+    pub fn at(endpoints: Endpoints, scopes: &[&str]) -> Self {
+        Self {
+            endpoints,
+            scopes: scopes.iter().map(|scope| (*scope).to_owned()).collect(),
+            named_scopes: NamedScopes::Appended,
+            pkce: false,
+            params: Vec::new(),
+            passes_on: true,
+            client_auth: ClientAuth::BasicThenForm,
+        }
+    }
+}
+
 /// A provider's addresses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Endpoints {
@@ -48,8 +84,6 @@ pub enum Endpoints {
         authorize: String,
         /// Where a code is exchanged.
         token: String,
-        /// Whose ID tokens are accepted, where the provider gives any; empty: nobody's.
-        issuer: String,
     },
     /// OpenID Connect: the issuer's discovery document tells them.
     Discovered {
@@ -123,16 +157,35 @@ pub struct TokenAnswer {
     pub members: Map<String, Value>,
 }
 
+impl TokenAnswer {
+    /// An ID token was given, be it an empty one, which no check will accept.
+    pub fn has_id_token(&self) -> bool {
+        !self.id_token.is_empty() || self.members.get("id_token").is_some_and(|token| !token.is_null())
+    }
+}
+
 /// What to do next.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Step {
     /// GET this address with the access token; the answer, which must be JSON with a status of 2xx, is added to
     /// [`Known::answers`].
     Fetch(Fetch),
-    /// Check the ID token; it becomes [`Known::id_token`].
-    CheckIdToken,
+    /// Check the ID token: signature, times, audience (the first client id), and `at_hash` against the access token where
+    /// there is one. It becomes [`Known::id_token`].
+    CheckIdToken(IdTokenCheck),
     /// Nothing more: this is the person.
     Done(Box<Profile>),
+}
+
+/// Whose ID token is accepted.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct IdTokenCheck {
+    /// Whose keys sign it. Where [`Endpoints::Discovered`] names the same issuer, its document tells where they are.
+    pub issuer: String,
+    /// Its `iss` may be another than that.
+    pub any_issuer: bool,
+    /// The issuer was read in the token itself: its address is a stranger's, not the operator's.
+    pub told_by_token: bool,
 }
 
 /// A request for what a provider knows of a person.
@@ -145,30 +198,19 @@ pub struct Fetch {
 }
 
 impl Step {
+    /// This is the person.
+    pub fn done(emails: Vec<ProviderEmail>, claims: Claims) -> Self {
+        Self::Done(Box::new(Profile { emails, claims }))
+    }
+
+    /// Check the ID token, which must be this issuer's.
+    pub fn check_id_token(issuer: impl Into<String>) -> Self {
+        Self::CheckIdToken(IdTokenCheck { issuer: issuer.into(), ..IdTokenCheck::default() })
+    }
+
     /// GET this address, without more headers.
     pub fn fetch(url: impl Into<String>) -> Self {
         Self::Fetch(Fetch { url: url.into(), headers: Vec::new() })
-    }
-}
-
-/// A provider's answer that tells nothing of a person. For the log only.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the provider's answer cannot be used: {0}")]
-pub struct BadAnswer(pub String);
-
-/// An answer in the shape that a provider documents. A member that is null counts as absent.
-pub fn read<T: DeserializeOwned>(answer: &Value) -> Result<T, BadAnswer> {
-    T::deserialize(present(answer)).map_err(|error| BadAnswer(error.to_string()))
-}
-
-fn present(answer: &Value) -> Value {
-    match answer {
-        Value::Object(members) => {
-            let there = members.iter().filter(|(_, value)| !value.is_null());
-            Value::Object(there.map(|(name, value)| (name.clone(), present(value))).collect())
-        }
-        Value::Array(items) => Value::Array(items.iter().map(present).collect()),
-        other => other.clone(),
     }
 }
 

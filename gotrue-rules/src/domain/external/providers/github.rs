@@ -2,8 +2,8 @@
 
 use serde::Deserialize;
 
-use super::super::profile::{Claims, Profile, ProviderEmail};
-use super::super::provider::{BadAnswer, ClientAuth, Endpoints, Known, NamedScopes, Place, Provider, Step, base, read};
+use super::super::profile::{Claims, ProviderEmail};
+use super::super::provider::{BadAnswer, Known, Place, Provider, Step, base, read};
 use crate::domain::policy::ExternalProvider;
 
 const API: &str = "api.github.com";
@@ -36,19 +36,11 @@ impl Provider for GitHub {
 
     fn place(&self, settings: &ExternalProvider) -> Place {
         let host = base(&settings.url, "github.com");
-        Place {
-            endpoints: Endpoints::OAuth2 {
-                authorize: format!("{host}/login/oauth/authorize"),
-                token: format!("{host}/login/oauth/access_token"),
-                issuer: String::new(),
-            },
-            scopes: vec!["user:email".to_owned()],
-            named_scopes: NamedScopes::Appended,
-            pkce: false,
-            params: Vec::new(),
-            passes_on: true,
-            client_auth: ClientAuth::BasicThenForm,
-        }
+        Place::oauth2(
+            format!("{host}/login/oauth/authorize"),
+            format!("{host}/login/oauth/access_token"),
+            &["user:email"],
+        )
     }
 
     fn next(&self, known: &Known<'_>) -> Result<Step, BadAnswer> {
@@ -58,24 +50,18 @@ impl Provider for GitHub {
             [_] => return Ok(Step::fetch(format!("{api}/user/emails"))),
             [person, emails, ..] => (read::<Person>(person)?, read::<Vec<Address>>(emails)?),
         };
-        let (id, name) = (person.id.to_string(), person.name);
         let claims = Claims {
-            issuer: api,
-            subject: id.clone(),
-            name: name.clone(),
+            picture: String::new(),
             preferred_username: person.login.clone(),
-            avatar_url: person.avatar_url,
-            full_name: name,
-            provider_id: id,
             user_name: person.login,
-            ..Claims::default()
+            ..Claims::of(api, person.id.to_string(), person.name, person.avatar_url)
         };
         let emails = emails
             .into_iter()
-            .filter(|it| !it.email.is_empty())
-            .map(|it| ProviderEmail { address: it.email, verified: it.verified, primary: it.primary })
+            .filter(|it| !it.address.is_empty())
+            .map(|it| ProviderEmail { address: it.address, verified: it.verified, primary: it.primary })
             .collect();
-        Ok(Step::Done(Box::new(Profile { emails, claims })))
+        Ok(Step::done(emails, claims))
     }
 }
 
