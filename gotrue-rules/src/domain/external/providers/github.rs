@@ -58,8 +58,8 @@ impl Provider for GitHub {
         };
         let emails = emails
             .into_iter()
-            .filter(|it| !it.address.is_empty())
-            .map(|it| ProviderEmail { address: it.address, verified: it.verified, primary: it.primary })
+            .filter(|it| !it.email.is_empty())
+            .map(|it| ProviderEmail { address: it.email, verified: it.verified, primary: it.primary })
             .collect();
         Ok(Step::done(emails, claims))
     }
