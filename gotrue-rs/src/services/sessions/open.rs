@@ -27,12 +27,16 @@ pub struct Proof<'a> {
     pub not_after: Option<Time>,
     /// The password hash that was compared: a password changed meanwhile opens nothing.
     pub relied_on: Option<&'a str>,
+    /// The OAuth client that the session is for; none for the account's own.
+    pub oauth_client: Option<Uuid>,
+    /// What that client was allowed, space-joined.
+    pub scopes: Option<&'a str>,
 }
 
 impl<'a> Proof<'a> {
     /// A proof without extras.
     pub fn new(account: &'a Account, method: &'a str, audit: Vec<Entry>) -> Self {
-        Self { account, method, audit, not_after: None, relied_on: None }
+        Self { account, method, audit, not_after: None, relied_on: None, oauth_client: None, scopes: None }
     }
 }
 
@@ -65,8 +69,8 @@ async fn write(cx: &Cx, db: &mut Connection, proof: Proof<'_>) -> Result<Option<
         not_after: proof.not_after,
         user_agent: cx.request.user_agent().map(str::to_owned),
         ip: cx.client_ip(),
-        oauth_client_id: None,
-        scopes: None,
+        oauth_client_id: proof.oauth_client,
+        scopes: proof.scopes.map(str::to_owned),
         refresh_token: refresh_token.counter.is_none().then(|| refresh_token.text.clone()),
         hmac_key,
         amr_id: cx.entropy.uuid(),
