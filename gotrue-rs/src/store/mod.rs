@@ -19,7 +19,9 @@ pub mod passkeys;
 pub mod pool;
 pub mod refresh_tokens;
 pub mod rows;
+pub mod saml_relay_states;
 pub mod sessions;
+pub mod sso_providers;
 pub mod statement;
 pub mod users;
 pub mod webauthn_challenges;
@@ -49,7 +51,9 @@ pub fn statements() -> impl Iterator<Item = &'static Statement> {
         outbox::ALL,
         passkeys::ALL,
         refresh_tokens::ALL,
+        saml_relay_states::ALL,
         sessions::ALL,
+        sso_providers::ALL,
         users::ALL,
         webauthn_challenges::ALL,
         webauthn_factors::ALL,

@@ -28,6 +28,7 @@ pub mod session;
 pub mod session_rules;
 pub mod sign_in;
 pub mod sign_up;
+pub mod sso;
 pub mod user;
 pub mod user_update;
 pub mod verification;

@@ -17,6 +17,7 @@ const MAY_READ_ALL: &[(&str, &str)] = &[
     ("outbox.state", "figures for the operator: indexes of waiting and failed mails alone"),
     ("outbox.troubles", "figures for the operator"),
     ("outbox.inbox", "the development inbox: its index holds its mails alone"),
+    ("sso_providers.list", "the administrator's list of companies, of which there are few"),
     ("outbox.received", "the development inbox: its index holds its mails alone"),
 ];
 
