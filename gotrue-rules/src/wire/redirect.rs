@@ -71,6 +71,45 @@ pub fn with_error(target: &str, error: &Error, pkce: bool) -> Result<String, Mal
     Ok(marked(url, members))
 }
 
+/// The site with the error of a callback whose flow is not known: in the query.
+pub fn site_with_callback_error(site: &str, error: &Error) -> Result<String, Malformed> {
+    let mut url = Url::parse(site)?;
+    let query = merged(&url, &callback_members(error));
+    url.set_query(query);
+    Ok(location(&url.text()))
+}
+
+/// The target with the error of a callback: in the query, and what is not empty of it in the fragment too.
+pub fn with_callback_error(target: &str, error: &Error) -> Result<String, Malformed> {
+    let members = callback_members(error);
+    let mut url = Url::parse(target)?;
+    let query = merged(&url, &members);
+    url.set_query(query);
+    Ok(marked(url, members.into_iter().filter(|(_, value)| !value.is_empty()).collect()))
+}
+
+/// Codes that stand for a refusal of the person, whatever their status.
+const DENIED: [&str; 3] = ["signup_disabled", "user_banned", "provider_email_needs_verification"];
+
+/// An OAuth error is passed on as it is; any other gets the word of its status.
+fn callback_members(error: &Error) -> Vec<Member> {
+    let word = |status| oauth_word(status).unwrap_or("server_error");
+    match &error.kind {
+        Kind::OAuth { error, description } => vec![member("error", error), member("error_description", description)],
+        Kind::Http { status, code, message } => {
+            let code = code.unwrap_or_default();
+            let word = if DENIED.contains(&code) { "access_denied" } else { word(*status) };
+            vec![member("error", word), member("error_code", code), member("error_description", message)]
+        }
+        Kind::Postgres(said) => {
+            vec![member("error", word(said.status)), member("error_description", &said.message)]
+        }
+        Kind::WeakPassword { .. } | Kind::Broken | Kind::Other => {
+            vec![member("error", "server_error"), member("error_description", error.message())]
+        }
+    }
+}
+
 /// The target with a message in its fragment, with `pkce` also in its query.
 pub fn with_message(target: &str, message: &str, pkce: bool) -> Result<String, Malformed> {
     let mut url = Url::parse(target)?;
@@ -129,6 +168,7 @@ fn marked(mut url: Url, mut members: Vec<Member>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::error::DatabaseError;
 
     const TARGET: &str = "http://shop.example.com/a?b=c#d";
 
@@ -218,6 +258,59 @@ mod tests {
     fn a_message_stands_in_the_fragment_and_with_pkce_in_the_query_too() {
         assert_eq!(with_message("http://x/?q=1", "Done. Go", false).unwrap(), "http://x/?q=1#message=Done.+Go&sb=");
         assert_eq!(with_message("http://x/?q=1", "Done", true).unwrap(), "http://x/?message=Done&q=1#message=Done&sb=");
+    }
+
+    #[test]
+    fn an_error_of_a_callback_stands_in_the_query_and_the_fragment() {
+        let hook = Error::new(Kind::Http { status: 403, code: None, message: "Not you".into() });
+        for (error, query, fragment) in [
+            (
+                Error::bad_request("bad_oauth_callback", "no: code"),
+                "error=invalid_request&error_code=bad_oauth_callback&error_description=no%3A+code",
+                "error=invalid_request&error_code=bad_oauth_callback&error_description=no%253A+code&sb=",
+            ),
+            (
+                Error::unprocessable("oauth_client_state_expired", "old"),
+                "error=server_error&error_code=oauth_client_state_expired&error_description=old",
+                "error=server_error&error_code=oauth_client_state_expired&error_description=old&sb=",
+            ),
+            (
+                Error::unprocessable("signup_disabled", "no"),
+                "error=access_denied&error_code=signup_disabled&error_description=no",
+                "error=access_denied&error_code=signup_disabled&error_description=no&sb=",
+            ),
+            (
+                hook,
+                "error=access_denied&error_code=&error_description=Not+you",
+                "error=access_denied&error_description=Not+you&sb=",
+            ),
+            (Error::oauth("login_required", ""), "error=login_required&error_description=", "error=login_required&sb="),
+            (
+                Error::other("secret"),
+                "error=server_error&error_description=Unexpected+failure%2C+please+check+server+logs+for+more+\
+                 information",
+                "error=server_error&error_description=Unexpected+failure%252C+please+check+server+logs+for+more+\
+                 information&sb=",
+            ),
+        ] {
+            let url = with_callback_error("http://x/?error=old#d", &error).unwrap();
+            assert_eq!(url, format!("http://x/?{query}#{fragment}"));
+            assert_eq!(site_with_callback_error("http://x", &error).unwrap(), format!("http://x?{query}"));
+        }
+    }
+
+    #[test]
+    fn an_error_of_the_database_is_told_in_its_own_words() {
+        let said = DatabaseError {
+            status: 403,
+            sqlstate: "PT403".into(),
+            message: "too many".into(),
+            hint: None,
+            detail: None,
+            wrapped: "Database error saving new user".into(),
+        };
+        let url = site_with_callback_error("http://x", &Error::new(Kind::Postgres(Box::new(said)))).unwrap();
+        assert_eq!(url, "http://x?error=access_denied&error_description=too+many");
     }
 
     #[test]

@@ -1,7 +1,12 @@
 //! Sign-in with other services: what a provider says of a person, and providers as data.
 
+pub mod address;
 pub mod answer;
 pub mod id_token;
+pub mod oauth1;
 pub mod profile;
 pub mod provider;
 pub mod providers;
+pub mod state;
+pub mod token_answer;
+pub mod usable;
