@@ -3,6 +3,7 @@
 pub mod audit;
 pub mod cleanup;
 pub mod contact_change;
+pub mod custom_providers;
 pub mod hooks;
 pub mod limits;
 pub mod links;

@@ -7,6 +7,7 @@ pub mod bulk;
 pub mod challenges;
 pub mod cleanup;
 pub mod contact_changes;
+pub mod custom_providers;
 pub mod elevation;
 pub mod error;
 pub mod factors;
@@ -43,6 +44,7 @@ pub fn statements() -> impl Iterator<Item = &'static Statement> {
         challenges::ALL,
         cleanup::ALL,
         contact_changes::ALL,
+        custom_providers::ALL,
         elevation::ALL,
         factors::ALL,
         flow_state::ALL,

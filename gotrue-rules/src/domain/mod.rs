@@ -6,6 +6,7 @@ pub mod bulk;
 pub mod claims;
 pub mod contact;
 pub mod contact_change;
+pub mod custom_provider;
 pub mod error;
 pub mod external;
 pub mod hook;

@@ -2,6 +2,8 @@
 
 pub mod address;
 pub mod answer;
+pub mod claims;
+pub mod custom;
 pub mod id_token;
 pub mod oauth1;
 pub mod profile;

@@ -110,7 +110,7 @@ pub enum Endpoints {
 pub enum NamedScopes {
     /// Split at commas and appended, empty ones included.
     Appended,
-    /// Split at white space and taken instead.
+    /// Split at white space and taken instead, with `openid` in front where a provider of OpenID Connect lacks it.
     Instead,
     /// Nothing.
     Ignored,
@@ -184,6 +184,8 @@ pub struct IdTokenCheck {
     pub issuer: String,
     /// Its `iss` may be another than that.
     pub any_issuer: bool,
+    /// It may be for other clients than the first: the provider looks itself which they are.
+    pub any_audience: bool,
     /// The issuer was read in the token itself: its address is a stranger's, not the operator's.
     pub told_by_token: bool,
 }
