@@ -26,6 +26,15 @@ pub struct Outbound {
     pub trusted_roots: Option<Vec<u8>>,
 }
 
+/// Who chose an address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Trust {
+    /// The operator wrote it down: it may be anywhere.
+    Operator,
+    /// Somebody else did, or a token or a stored provider names it: it must be public.
+    Stranger,
+}
+
 /// What one answer may cost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
@@ -85,6 +94,14 @@ impl HttpClient {
     /// Sends a request to an address the operator wrote down.
     pub async fn call(&self, request: Request, limits: Limits) -> Result<Answer, HttpError> {
         run(self.operators()?, request, limits).await
+    }
+
+    /// Sends a request through the door that the trust in its address opens.
+    pub async fn send(&self, trust: Trust, request: Request, limits: Limits) -> Result<Answer, HttpError> {
+        match trust {
+            Trust::Operator => self.call(request, limits).await,
+            Trust::Stranger => self.call_stranger(request, limits).await,
+        }
     }
 
     /// GET of an address the operator wrote down.

@@ -14,6 +14,7 @@ pub mod factors;
 pub mod flow_state;
 pub mod hooks;
 pub mod migrate;
+pub mod oauth_client_states;
 pub mod one_time_tokens;
 pub mod outbox;
 pub mod passkeys;
@@ -48,7 +49,9 @@ pub fn statements() -> impl Iterator<Item = &'static Statement> {
         elevation::ALL,
         factors::ALL,
         flow_state::ALL,
+        flow_state::external::ALL,
         hooks::ALL,
+        oauth_client_states::ALL,
         one_time_tokens::ALL,
         outbox::ALL,
         passkeys::ALL,

@@ -1,4 +1,6 @@
-//! `auth.flow_state`: PKCE flows from the request to the exchange of the code.
+//! `auth.flow_state`: flows from the request to the exchange of the code, or to the end of a provider's sign-in.
+
+pub mod external;
 
 use gotrue_rules::domain::user::{Account, Time};
 use sqlx::postgres::PgRow;
