@@ -8,6 +8,7 @@ use std::fmt;
 
 use serde_json::{Map, Value};
 
+pub(crate) use self::parser::as_go_writes;
 use crate::domain::error;
 
 /// A decoded body: the members of its top-level object, in the order they came, repeated ones included.

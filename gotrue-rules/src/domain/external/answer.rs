@@ -7,6 +7,8 @@ use serde::de::{DeserializeOwned, Deserializer, Error as _, IntoDeserializer, Un
 use serde::forward_to_deserialize_any;
 use serde_json::{Error, Value};
 
+use crate::wire::go_json::as_go_writes;
+
 /// A provider's answer that tells nothing of a person. For the log only.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the provider's answer cannot be used: {0}")]
@@ -15,6 +17,16 @@ pub struct BadAnswer(pub String);
 /// An answer in the shape that a provider documents. What a struct reads wants `#[serde(default)]`: anything may be absent.
 pub fn read<T: DeserializeOwned>(answer: &Value) -> Result<T, BadAnswer> {
     T::deserialize(Answer(answer)).map_err(|error| BadAnswer(error.to_string()))
+}
+
+/// What nobody documents, as the reference keeps it: every number a 64-bit float, a whole one written whole.
+pub fn as_floats(value: Value) -> Value {
+    match value {
+        Value::Number(number) => number.as_f64().and_then(as_go_writes).map_or(Value::Null, Value::Number),
+        Value::Array(items) => items.into_iter().map(as_floats).collect(),
+        Value::Object(members) => members.into_iter().map(|(name, value)| (name, as_floats(value))).collect(),
+        other => other,
+    }
 }
 
 /// A value of an answer.
@@ -130,6 +142,12 @@ mod tests {
         assert_eq!(Value::Object(person.raw), json!({"kept": null}));
         assert_eq!(read::<Person>(&json!(null)), Ok(Person::default()));
         assert_eq!(read::<Person>(&json!({"name": "a", "NAME": "b"})).map(|it| it.name), Ok("b".to_owned()));
+    }
+
+    #[test]
+    fn what_nobody_documents_keeps_its_shape_but_not_more_digits_than_a_float_has() {
+        let kept = json!({"a": [1, 1.0, 1.5, null, true, "7"], "b": {"c": 9_007_199_254_740_993_u64}});
+        assert_eq!(as_floats(kept), json!({"a": [1, 1, 1.5, null, true, "7"], "b": {"c": 9_007_199_254_740_992_u64}}));
     }
 
     #[test]

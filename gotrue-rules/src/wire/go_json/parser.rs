@@ -257,7 +257,7 @@ impl Parser<'_> {
 
 /// A float as Go would write it: whole ones without a fraction.
 #[expect(clippy::cast_possible_truncation, reason = "the range is looked at first")]
-fn as_go_writes(number: f64) -> Option<Number> {
+pub fn as_go_writes(number: f64) -> Option<Number> {
     const LIMIT: f64 = 9_223_372_036_854_775_808.0; // 2^63
     if number.fract() == 0.0 && (-LIMIT..LIMIT).contains(&number) {
         return Some(Number::from(number as i64));

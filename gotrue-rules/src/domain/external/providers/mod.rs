@@ -1,13 +1,58 @@
-//! The built-in providers: one file each, and one line each here.
+//! The built-in providers: one file each, and two lines each here.
 
+mod bitbucket;
+mod discord;
+mod facebook;
+mod figma;
+mod fly;
 mod github;
+mod gitlab;
+mod kakao;
+mod keycloak;
+mod linkedin;
+mod notion;
+mod slack;
+mod slack_oidc;
+mod snapchat;
+mod spotify;
+mod twitch;
+mod twitter;
+mod workos;
+mod x;
+mod zoom;
 
 use super::provider::Provider;
 
 /// Every built-in provider.
-static ALL: [&dyn Provider; 1] = [&github::GitHub];
+pub static ALL: [&dyn Provider; 20] = [
+    &bitbucket::Bitbucket,
+    &discord::Discord,
+    &facebook::Facebook,
+    &figma::Figma,
+    &fly::Fly,
+    &github::GitHub,
+    &gitlab::GitLab,
+    &kakao::Kakao,
+    &keycloak::Keycloak,
+    &linkedin::LinkedIn,
+    &notion::Notion,
+    &slack::Slack,
+    &slack_oidc::SlackOidc,
+    &snapchat::Snapchat,
+    &spotify::Spotify,
+    &twitch::Twitch,
+    &twitter::Twitter,
+    &workos::WorkOs,
+    &x::X,
+    &zoom::Zoom,
+];
 
 /// The built-in provider of that name, in any letters.
 pub fn find(name: &str) -> Option<&'static dyn Provider> {
     ALL.into_iter().find(|provider| provider.name().eq_ignore_ascii_case(name))
+}
+
+/// First and last name with a space between, without one around.
+fn full_name(first: &str, last: &str) -> String {
+    format!("{first} {last}").trim().to_owned()
 }
