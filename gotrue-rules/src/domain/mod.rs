@@ -14,6 +14,7 @@ pub mod identity;
 pub mod links;
 pub mod mail_address;
 pub mod mfa;
+pub mod oauth_server;
 pub mod one_time_token;
 pub mod passkey;
 pub mod password;

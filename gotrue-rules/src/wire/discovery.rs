@@ -3,6 +3,7 @@
 
 use serde::Serialize;
 
+use crate::domain::oauth_server::scope;
 use crate::domain::policy::Policy;
 
 /// What the server is to OAuth clients.
@@ -57,7 +58,7 @@ impl<'a> From<&'a Policy> for DiscoveryJson<'a> {
             jwks_uri: at("/.well-known/jwks.json"),
             userinfo_endpoint: at("/oauth/userinfo"),
             registration_endpoint: may_register.then(|| at("/oauth/clients/register")),
-            scopes_supported: &["openid", "profile", "email", "phone", "offline_access"],
+            scopes_supported: &scope::SUPPORTED,
             response_types_supported: &["code"],
             response_modes_supported: &["query"],
             grant_types_supported: &["authorization_code", "refresh_token"],
@@ -65,7 +66,11 @@ impl<'a> From<&'a Policy> for DiscoveryJson<'a> {
             id_token_signing_alg_values_supported: &["RS256", "HS256", "ES256"],
             token_endpoint_auth_methods_supported: &["client_secret_basic", "client_secret_post", "none"],
             claims_supported: &CLAIMS,
-            code_challenge_methods_supported: &["S256", "plain"],
+            code_challenge_methods_supported: if policy.oauth_server.plain_challenges_refused {
+                &["S256"]
+            } else {
+                &["S256", "plain"]
+            },
         }
     }
 }
@@ -101,6 +106,14 @@ mod tests {
             policy.oauth_server.allow_dynamic_registration = dynamic;
             assert_eq!(shown(&policy).get("registration_endpoint").is_some(), told);
         }
+    }
+
+    #[test]
+    fn plain_challenges_are_told_only_where_they_will_do() {
+        let mut policy = Policy::default();
+        assert_eq!(shown(&policy)["code_challenge_methods_supported"], json!(["S256", "plain"]));
+        policy.oauth_server.plain_challenges_refused = true;
+        assert_eq!(shown(&policy)["code_challenge_methods_supported"], json!(["S256"]));
     }
 
     #[test]

@@ -10,6 +10,7 @@ pub mod hook;
 pub mod identity;
 pub mod link;
 pub mod message;
+pub mod oauth_server;
 pub mod page;
 pub mod passkey;
 pub mod qr_code;

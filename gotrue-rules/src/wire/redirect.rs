@@ -50,6 +50,15 @@ pub fn with_code(target: &str, code: &str) -> Result<String, Malformed> {
     Ok(location(&url.text()))
 }
 
+/// The target with these members in its query, in place of any of the same name. As text, not yet as a header's value.
+pub fn with_members(target: &str, members: &[(&str, &str)]) -> Result<String, Malformed> {
+    let mut url = Url::parse(target)?;
+    let members: Vec<Member> = members.iter().map(|(name, value)| member(name, value)).collect();
+    let query = merged(&url, &members);
+    url.set_query(query);
+    Ok(url.text())
+}
+
 /// The target with an error in its fragment, with `pkce` also in its query. An error without an HTTP form of its own
 /// (weak password, OAuth, anything unexpected) leaves the target as it is, with `pkce` with an empty code.
 pub fn with_error(target: &str, error: &Error, pkce: bool) -> Result<String, Malformed> {

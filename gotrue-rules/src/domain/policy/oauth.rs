@@ -47,6 +47,18 @@ pub struct OAuthServerPolicy {
     pub authorization_ttl: Duration,
     /// Scope of a request that names none. Default `email`.
     pub default_scope: String,
+    /// A redirect URI with a comma is not registered, and none is redirected to that could not be registered. Default
+    /// false: it is stored as two, of which only the first was looked at.
+    pub commas_refused: bool,
+    /// Challenges must be hashes of their verifiers (`S256`). Default false: `plain` will do.
+    pub plain_challenges_refused: bool,
+    /// A parameter that is given twice is refused. Default false: the first counts.
+    pub repeated_parameters_refused: bool,
+    /// A client's access token opens only what a client needs, and never what changes the account or grants the client
+    /// more. Default false: it opens all that the account's own does.
+    pub clients_confined: bool,
+    /// The sessions of a client end with it. Default false.
+    pub deleted_client_signed_out: bool,
 }
 
 impl Default for OAuthServerPolicy {
@@ -57,6 +69,11 @@ impl Default for OAuthServerPolicy {
             authorization_path: String::new(),
             authorization_ttl: Duration::from_mins(10),
             default_scope: "email".to_owned(),
+            commas_refused: false,
+            plain_challenges_refused: false,
+            repeated_parameters_refused: false,
+            clients_confined: false,
+            deleted_client_signed_out: false,
         }
     }
 }

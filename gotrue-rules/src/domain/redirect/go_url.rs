@@ -84,6 +84,33 @@ impl Url {
         &self.scheme
     }
 
+    /// Whether a text is what Go takes for the URI of a request: one with a scheme, or a path from the root. A `#` means
+    /// nothing in it.
+    pub fn is_request_uri(text: &str) -> bool {
+        match split_scheme(text) {
+            Ok(("", path)) => {
+                text == "*" || path.starts_with('/') && Self::without_fragment(&format!("x://h{path}")).is_ok()
+            }
+            Ok(_) => Self::without_fragment(text).is_ok(),
+            Err(_) => false,
+        }
+    }
+
+    /// Host and port, unescaped; empty for none.
+    pub fn host(&self) -> &[u8] {
+        &self.host
+    }
+
+    /// Whether something follows a `#`.
+    pub fn has_fragment(&self) -> bool {
+        !self.fragment.is_empty()
+    }
+
+    /// Whether something follows a `?`.
+    pub fn has_query(&self) -> bool {
+        !self.query.is_empty()
+    }
+
     /// The host without port and brackets.
     pub fn hostname(&self) -> &[u8] {
         let host = self.split_port().0;
