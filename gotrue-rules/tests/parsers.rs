@@ -13,6 +13,10 @@ use gotrue_rules::domain::mfa::totp;
 use gotrue_rules::domain::pkce::{Challenge, check_pair};
 use gotrue_rules::domain::policy::SmsPolicy;
 use gotrue_rules::domain::refresh::{Presented, SessionKey};
+use gotrue_rules::domain::saml::acceptance::Expected;
+use gotrue_rules::domain::saml::certificate::Certificate;
+use gotrue_rules::domain::saml::response::{Check, accepted, claimed_issuer};
+use gotrue_rules::domain::saml::signature::Signers;
 use gotrue_rules::wire::page::{Cursor, CursorPage, Order, Page};
 use gotrue_rules::wire::requests::AdminUser;
 use proptest::prelude::*;
@@ -212,4 +216,53 @@ proptest! {
             prop_assert!(read.fragment().is_none(), "{uri}");
         }
     }
+    #[test]
+    fn no_response_makes_the_readers_of_assertions_panic(
+        noise in any::<String>(),
+        order in prop::collection::vec(0..XML.len(), 0..40),
+        bytes in prop::collection::vec(any::<u8>(), 0..200),
+    ) {
+        let nearly: String = order.into_iter().map(|at| XML[at]).collect();
+        let expected =
+            Expected { issuer: "i", recipient: "r", audience: "a", request: None, strict: false, now: DateTime::UNIX_EPOCH };
+        let signers = Signers { certificates: &[], sha1: true, now: DateTime::UNIX_EPOCH };
+        for text in [&noise, &nearly, &format!("{RESPONSE}{nearly}</p:Response>"), &format!("{RESPONSE}{noise}")] {
+            let _ = claimed_issuer(text).is_ok();
+            prop_assert!(accepted(text, &Check { expected, signers, key: None }).is_err(), "nobody signs: {text}");
+        }
+        let _ = Certificate::of_der(bytes);
+    }
 }
+
+const RESPONSE: &str = "<p:Response xmlns:p='urn:oasis:names:tc:SAML:2.0:protocol' xmlns='urn:oasis:names:tc:SAML:2.0:assertion' \
+                        xmlns:d='http://www.w3.org/2000/09/xmldsig#' ID='r' IssueInstant='1970-01-01T00:00:00Z'>";
+
+/// What responses are made of, well placed or not.
+const XML: [&str; 26] = [
+    "<Assertion ID='r'>",
+    "<Assertion ID='a' IssueInstant='1970-01-01T00:00:00Z'>",
+    "</Assertion>",
+    "<Issuer>i</Issuer>",
+    "<Subject>",
+    "</Subject>",
+    "<NameID>",
+    "</NameID>",
+    "<SubjectConfirmation/>",
+    "<Conditions/>",
+    "<AttributeStatement>",
+    "</AttributeStatement>",
+    "<EncryptedAssertion/>",
+    "<p:Status><p:StatusCode/></p:Status>",
+    "<p:Status><p:StatusCode Value='urn:oasis:names:tc:SAML:2.0:status:Success'/></p:Status>",
+    "<d:Signature>",
+    "</d:Signature>",
+    "<d:SignedInfo>",
+    "</d:SignedInfo>",
+    "<d:SignatureValue>AA==</d:SignatureValue>",
+    "<d:CanonicalizationMethod Algorithm='http://www.w3.org/2001/10/xml-exc-c14n#'/>",
+    "<!-- c -->",
+    "<![CDATA[x]]>",
+    "<?p i?>",
+    "<!DOCTYPE x>",
+    "&amp;",
+];

@@ -25,6 +25,7 @@ pub mod purpose;
 pub mod reauthentication;
 pub mod redirect;
 pub mod refresh;
+pub mod saml;
 pub mod secret;
 pub mod session;
 pub mod session_rules;
