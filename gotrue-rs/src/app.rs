@@ -23,6 +23,7 @@ use crate::ports::mail::SharedMailer;
 use crate::ports::mail::addresses::Addresses;
 use crate::ports::mail::outbox::Outbox;
 use crate::ports::mail::template::Templates;
+use crate::ports::oidc::Oidc;
 use crate::ports::pwned::{self, PwnedPasswords};
 use crate::ports::sms::Texts;
 use crate::store::Pool;
@@ -64,6 +65,8 @@ pub struct App {
     pub hooks: Hooks,
     /// Requests to the outside: providers and what they publish.
     pub http: Arc<HttpClient>,
+    /// Issuers of other services, and their ID tokens.
+    pub oidc: Oidc,
     /// Who verifies captchas, where they are asked for.
     pub captcha: Option<Verifier>,
     /// Told of every write, so that old rows go in the background.
@@ -184,6 +187,7 @@ impl App {
             mail_host: host.unwrap_or_else(|| "localhost".to_owned()),
             hooks: Hooks::new(&policy.hooks, &ports.http, &ports.clock),
             captcha: policy.security.captcha.as_ref().map(|captcha| Verifier::new(captcha, ports.http.clone())),
+            oidc: Oidc::new(&policy.external, &ports.http, &ports.clock),
             http: ports.http,
             policy,
             limits: Limits::new(ports.clock.now()),

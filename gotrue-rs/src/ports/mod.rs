@@ -9,6 +9,7 @@ pub mod http_client;
 pub mod keys;
 pub mod limits;
 pub mod mail;
+pub mod oidc;
 pub mod pwned;
 pub mod sealing;
 pub mod sms;

@@ -6,6 +6,7 @@ pub mod error;
 pub mod factor;
 pub mod go_duration;
 pub mod go_json;
+pub mod go_quote;
 pub mod hook;
 pub mod identity;
 pub mod link;

@@ -1,6 +1,23 @@
-//! ID tokens of other services, once their signature and times have been checked.
+//! ID tokens of other services: their claims, once a signature vouches for them, and for whom they are good.
 
+mod choice;
+mod person;
+
+use aws_lc_rs::digest::{SHA256, digest};
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Map, Value};
+
+pub use choice::{Accepted, Presented, choose};
+pub use person::profile;
+
+use super::issuers;
+use super::jws::{Algorithm, Compact};
+use crate::domain::error::{Error, Result};
+use crate::domain::user::Time;
+
+/// How far another clock may be ahead, in seconds, where a time of a token must have come. `exp` knows no leeway.
+const LEEWAY: i64 = 300;
 
 /// An ID token whose signature and times hold.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -17,4 +34,150 @@ pub struct IdToken {
     pub access_token_hash: String,
     /// All claims.
     pub claims: Map<String, Value>,
+    /// An address counts as verified only where the token itself says so, also if its issuer never does.
+    pub assumes_nothing: bool,
+}
+
+/// Why a token is refused. For the log only.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum BadToken {
+    /// A claim is not of the type that it must have.
+    #[error("the claim {0} has a wrong type")]
+    Type(&'static str),
+    /// It is another issuer's.
+    #[error("it was issued by {0:?}")]
+    Issuer(String),
+    /// `exp` has come, or there is none.
+    #[error("it has expired")]
+    Expired,
+    /// `nbf` or `iat` lies ahead, or there is no `iat` where one is asked for.
+    #[error("it is not valid yet")]
+    NotYet,
+    /// It is for other clients.
+    #[error("it is for {0:?}")]
+    Audience(Vec<String>),
+    /// `at_hash` is that of another access token.
+    #[error("the access token is not the one that it was issued with")]
+    AccessToken,
+}
+
+/// What a token is held against, beside its signature.
+#[derive(Debug, Clone, Copy)]
+pub struct Expected<'a> {
+    /// Whose it must be.
+    pub issuer: &'a str,
+    /// The present moment.
+    pub now: Time,
+    /// It must say when it was issued.
+    pub issued_at: bool,
+}
+
+impl IdToken {
+    /// The claims of a token whose signature has been verified: of the right types, in their time, of that issuer.
+    pub fn accept(token: Compact<'_>, expected: &Expected<'_>) -> Result<Self, BadToken> {
+        let claims = Claims(&token.claims);
+        let read = Self {
+            issuer: claims.text("iss")?,
+            subject: claims.text("sub")?,
+            audience: claims.audience()?,
+            nonce: claims.text("nonce")?,
+            access_token_hash: claims.text("at_hash")?,
+            claims: Map::new(),
+            assumes_nothing: false,
+        };
+        let (ends, begins, issued) = (claims.seconds("exp")?, claims.seconds("nbf")?, claims.seconds("iat")?);
+        if !issuers::may_sign_as(expected.issuer, &read.issuer) || read.issuer.is_empty() {
+            return Err(BadToken::Issuer(read.issuer));
+        }
+        let now = expected.now.timestamp();
+        let is_over = |end: i64| end < now || (end == now && expected.now.timestamp_subsec_nanos() > 0);
+        if ends.is_none_or(is_over) {
+            return Err(BadToken::Expired);
+        }
+        let lies_ahead = |seconds: i64| seconds > now.saturating_add(LEEWAY);
+        if begins.is_some_and(lies_ahead) || (expected.issued_at && issued.is_none_or(lies_ahead)) {
+            return Err(BadToken::NotYet);
+        }
+        Ok(Self { claims: token.claims, ..read })
+    }
+
+    /// Whether it is for one of these clients.
+    pub fn is_for<'a>(&self, mut clients: impl Iterator<Item = &'a str>) -> bool {
+        clients.any(|client| !client.is_empty() && self.audience.iter().any(|audience| audience == client))
+    }
+
+    /// That it is for somebody, for one of our clients, and was asked for with the nonce that the client passed.
+    pub fn admit(&self, accepted: &Accepted, nonce: &str) -> Result<()> {
+        let refused = |description: String| Err(Error::oauth("invalid request", description));
+        if self.subject.is_empty() {
+            return refused("Missing sub claim in id_token".to_owned());
+        }
+        if !self.is_for(accepted.clients.iter().map(String::as_str)) {
+            return refused(format!("Unacceptable audience in id_token: [{}]", self.audience.join(" ")));
+        }
+        if accepted.skip_nonce_check {
+            return Ok(());
+        }
+        match (self.nonce.is_empty(), nonce.is_empty()) {
+            (true, true) => Ok(()),
+            (false, false) if is_nonce(nonce, &self.nonce) => Ok(()),
+            (false, false) => Err(Error::oauth("invalid nonce", "Nonces mismatch")),
+            _ => refused("Passed nonce and nonce in id_token should either both exist or not.".to_owned()),
+        }
+    }
+}
+
+/// Whether the nonce of a token is the one that was passed: its SHA-256 in lower-case hexadecimal.
+fn is_nonce(passed: &str, in_token: &str) -> bool {
+    let hash = digest(&SHA256, passed.as_bytes());
+    let written = hash.as_ref().iter().fold(String::new(), |hex, byte| format!("{hex}{byte:02x}"));
+    written == in_token
+}
+
+/// Whether `at_hash` is that of an access token: the left half of its hash, by the algorithm of the signature.
+pub fn is_hash_of(algorithm: Algorithm, access_token: &str, at_hash: &str) -> bool {
+    let hash = digest(algorithm.digest(), access_token.as_bytes());
+    let half = &hash.as_ref()[..hash.as_ref().len() / 2];
+    URL_SAFE_NO_PAD.encode(half) == at_hash
+}
+
+/// Claims with the types that they must have; null counts as absent.
+#[derive(Debug, Clone, Copy)]
+struct Claims<'a>(&'a Map<String, Value>);
+
+impl<'a> Claims<'a> {
+    fn get(self, name: &str) -> Option<&'a Value> {
+        self.0.get(name).filter(|value| !value.is_null())
+    }
+
+    /// A text; empty if absent.
+    fn text(self, name: &'static str) -> Result<String, BadToken> {
+        let text = |value: &Value| value.as_str().map(str::to_owned).ok_or(BadToken::Type(name));
+        self.get(name).map_or_else(|| Ok(String::new()), text)
+    }
+
+    /// A truth value; false if absent.
+    fn flag(self, name: &'static str) -> Result<bool, BadToken> {
+        self.get(name).map_or(Ok(false), |value| value.as_bool().ok_or(BadToken::Type(name)))
+    }
+
+    fn number(self, name: &'static str) -> Result<Option<f64>, BadToken> {
+        self.get(name).map(|value| value.as_f64().ok_or(BadToken::Type(name))).transpose()
+    }
+
+    /// Whole seconds since the epoch, a fraction cut off.
+    #[expect(clippy::cast_possible_truncation, reason = "a number beyond all time is as good as the end of time")]
+    fn seconds(self, name: &'static str) -> Result<Option<i64>, BadToken> {
+        let seconds = |value: &Value| value.as_i64().or_else(|| value.as_f64().map(|it| it as i64));
+        self.get(name).map(|value| seconds(value).ok_or(BadToken::Type(name))).transpose()
+    }
+
+    fn audience(self) -> Result<Vec<String>, BadToken> {
+        let one = |value: &Value| value.as_str().map(str::to_owned).ok_or(BadToken::Type("aud"));
+        match self.get("aud") {
+            None => Ok(Vec::new()),
+            Some(Value::Array(all)) => all.iter().map(one).collect(),
+            Some(value) => Ok(vec![one(value)?]),
+        }
+    }
 }

@@ -49,6 +49,10 @@ pub struct ExternalPolicy {
     pub flow_state_expiry: Duration,
     /// How long a provider's discovery document is kept. Default 1 h.
     pub discovery_cache_ttl: Duration,
+    /// Nothing is assumed of an ID token: an address counts as verified only where the token itself says so (Azure,
+    /// Kakao and Snapchat leave it out), a tenant named in Azure's base is the only one, a token says when it was issued,
+    /// and one of an issuer that is allowed by its address is for a client of ours. Default false: as the reference.
+    pub strict_id_tokens: bool,
 }
 
 impl ExternalPolicy {
@@ -68,6 +72,7 @@ impl Default for ExternalPolicy {
             allowed_id_token_issuers: issuers.map(str::to_owned).to_vec(),
             flow_state_expiry: Duration::from_mins(5),
             discovery_cache_ttl: Duration::from_hours(1),
+            strict_id_tokens: false,
         }
     }
 }
