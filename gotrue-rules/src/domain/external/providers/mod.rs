@@ -1,5 +1,7 @@
 //! The built-in providers: one file each, and two lines each here.
 
+mod apple;
+mod azure;
 mod bitbucket;
 mod discord;
 mod facebook;
@@ -7,9 +9,11 @@ mod figma;
 mod fly;
 mod github;
 mod gitlab;
+mod google;
 mod kakao;
 mod keycloak;
 mod linkedin;
+mod linkedin_oidc;
 mod notion;
 mod slack;
 mod slack_oidc;
@@ -17,14 +21,20 @@ mod snapchat;
 mod spotify;
 mod twitch;
 mod twitter;
+mod vercel_marketplace;
 mod workos;
 mod x;
 mod zoom;
 
+#[cfg(test)]
+mod tests;
+
 use super::provider::Provider;
 
 /// Every built-in provider.
-pub static ALL: [&dyn Provider; 20] = [
+pub static ALL: [&dyn Provider; 25] = [
+    &apple::Apple,
+    &azure::Azure,
     &bitbucket::Bitbucket,
     &discord::Discord,
     &facebook::Facebook,
@@ -32,9 +42,11 @@ pub static ALL: [&dyn Provider; 20] = [
     &fly::Fly,
     &github::GitHub,
     &gitlab::GitLab,
+    &google::Google,
     &kakao::Kakao,
     &keycloak::Keycloak,
     &linkedin::LinkedIn,
+    &linkedin_oidc::LinkedInOidc,
     &notion::Notion,
     &slack::Slack,
     &slack_oidc::SlackOidc,
@@ -42,6 +54,7 @@ pub static ALL: [&dyn Provider; 20] = [
     &spotify::Spotify,
     &twitch::Twitch,
     &twitter::Twitter,
+    &vercel_marketplace::VercelMarketplace,
     &workos::WorkOs,
     &x::X,
     &zoom::Zoom,

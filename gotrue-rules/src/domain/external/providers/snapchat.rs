@@ -2,11 +2,10 @@
 
 use serde::Deserialize;
 
+use super::super::issuers;
 use super::super::profile::{Claims, ProviderEmail};
 use super::super::provider::{BadAnswer, Known, Place, Provider, Step, base, read};
 use crate::domain::policy::ExternalProvider;
-
-const ISSUER: &str = "https://accounts.snapchat.com/accounts/oauth2/token";
 
 /// `{me { externalId displayName bitmoji { avatar id } email } }`
 const QUERY: &str = "%7Bme+%7B+externalId+displayName+bitmoji+%7B+avatar+id+%7D+email+%7D+%7D";
@@ -68,7 +67,7 @@ impl Provider for Snapchat {
         let person = read::<Answer>(answer)?.data.me;
         let claims = Claims {
             slug: person.display_name.clone(),
-            ..Claims::of(ISSUER, person.external_id, person.display_name, person.bitmoji.avatar)
+            ..Claims::of(issuers::SNAPCHAT, person.external_id, person.display_name, person.bitmoji.avatar)
         };
         Ok(Step::done(ProviderEmail::only(person.email, true), claims))
     }
