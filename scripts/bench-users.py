@@ -119,7 +119,7 @@ class Server:
             "GOTRUE_DB_CONN_MAX_IDLE_TIME": "1h",
         }
         self.process = subprocess.Popen(["sh", "-c", f"exec {command}"], env=environment, stdin=subprocess.DEVNULL,
-                                        stdout=subprocess.DEVNULL)
+                                        stdout=subprocess.DEVNULL, stderr=(log := tempfile.TemporaryFile()))
         atexit.register(self.process.kill)
         self.port, self.connection, self.admin = port, None, administrator()
         for _ in range(600):
@@ -128,7 +128,8 @@ class Server:
                 return
             self.connection = None
             time.sleep(0.05)
-        sys.exit(f"not healthy after 30 s: {command}")
+        log.seek(0)
+        sys.exit(f"not healthy after 30 s: {command}\n{log.read()[-2000:].decode(errors='replace')}")
 
     def ask(self, method, path, body=None):
         if self.connection is None:
