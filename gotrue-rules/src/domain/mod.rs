@@ -35,3 +35,4 @@ pub mod sso;
 pub mod user;
 pub mod user_update;
 pub mod verification;
+pub mod web3;

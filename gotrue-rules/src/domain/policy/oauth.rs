@@ -102,6 +102,10 @@ pub struct Web3Policy {
     pub solana: Web3ChainPolicy,
     /// Ethereum.
     pub ethereum: Web3ChainPolicy,
+    /// The end that an Ethereum message names always counts, not only where it names its start too. Default false.
+    pub end_always_counts: bool,
+    /// A signed message opens one session; kept in the table `basalt.limits` until it has expired. Default false.
+    pub once_only: bool,
 }
 
 /// Sign-in with a wallet of one chain.

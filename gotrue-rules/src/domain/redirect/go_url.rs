@@ -37,13 +37,21 @@ impl Url {
     /// Reads a URL, absolute or relative.
     pub fn parse(text: &str) -> Parsed<Self> {
         let (text, fragment) = text.split_once('#').unwrap_or((text, ""));
-        let mut url = Self::without_fragment(text)?;
+        let mut url = Self::without_fragment(text, false)?;
         url.fragment = unescape(fragment, Part::Fragment)?;
         fragment.clone_into(&mut url.raw_fragment);
         Ok(url)
     }
 
-    fn without_fragment(text: &str) -> Parsed<Self> {
+    /// Reads a URL as it may stand in a request: absolute or a path, never with a fragment (`#` is a letter of the path).
+    pub fn parse_request(text: &str) -> Parsed<Self> {
+        if split_scheme(text)?.0.is_empty() && !text.starts_with('/') {
+            return Err(Malformed("it is neither absolute nor a path"));
+        }
+        Self::without_fragment(text, true)
+    }
+
+    fn without_fragment(text: &str, is_request: bool) -> Parsed<Self> {
         if text.bytes().any(|byte| byte < b' ' || byte == 0x7f) {
             return Err(Malformed("there is a control character in it"));
         }
@@ -67,7 +75,8 @@ impl Url {
                 return Err(Malformed("its first path segment contains a colon"));
             }
         }
-        let has_authority = rest.starts_with("//") && (!url.scheme.is_empty() || !rest.starts_with("///"));
+        let may_have_host = !url.scheme.is_empty() || !(is_request || rest.starts_with("///"));
+        let has_authority = rest.starts_with("//") && may_have_host;
         if has_authority {
             let (authority, path) = rest[2..].split_at(rest[2..].find('/').unwrap_or(rest.len() - 2));
             (url.user, url.host) = authority_of(&url.scheme, authority)?;
@@ -87,13 +96,7 @@ impl Url {
     /// Whether a text is what Go takes for the URI of a request: one with a scheme, or a path from the root. A `#` means
     /// nothing in it.
     pub fn is_request_uri(text: &str) -> bool {
-        match split_scheme(text) {
-            Ok(("", path)) => {
-                text == "*" || path.starts_with('/') && Self::without_fragment(&format!("x://h{path}")).is_ok()
-            }
-            Ok(_) => Self::without_fragment(text).is_ok(),
-            Err(_) => false,
-        }
+        text == "*" || Self::parse_request(text).is_ok()
     }
 
     /// Host and port, unescaped; empty for none.

@@ -53,6 +53,29 @@ impl PkceGrant {
     }
 }
 
+/// The body of `grant_type=web3`; texts are `""` if absent.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Web3Grant {
+    /// `chain`.
+    pub chain: String,
+    /// `message`: the whole text that was signed.
+    pub message: String,
+    /// `signature`.
+    pub signature: String,
+}
+
+impl Web3Grant {
+    /// Reads the body; 400 `bad_json` if it does not fit.
+    pub fn decode(body: &[u8]) -> Result<Self> {
+        let body = Object::parse(body)?;
+        Ok(Self {
+            chain: body.string("chain")?,
+            message: body.string("message")?,
+            signature: body.string("signature")?,
+        })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
