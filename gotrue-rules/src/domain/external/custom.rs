@@ -2,9 +2,9 @@
 
 use serde_json::{Map, Value};
 
-use super::claims;
-use super::profile::{Claims, ProviderEmail};
+use super::profile::{Claims, Profile, ProviderEmail};
 use super::provider::{BadAnswer, Endpoints, IdTokenCheck, Known, NamedScopes, Place, Provider, Step};
+use super::{claims, id_token};
 use crate::domain::custom_provider::{CustomProvider, Protocol};
 use crate::domain::policy::ExternalProvider;
 
@@ -67,8 +67,7 @@ impl Custom {
         if !self.0.accepts_audience(&token.audience) {
             return Err(BadAnswer(format!("the ID token is for {:?}, none of our clients", token.audience)));
         }
-        let claims = claims::read(&token.claims)?;
-        let emails = ProviderEmail::only(claims.email.clone(), claims.email_verified);
+        let Profile { emails, claims } = id_token::profile(token)?;
         Ok(Step::done(emails, self.adapted(claims, &token.claims)))
     }
 
