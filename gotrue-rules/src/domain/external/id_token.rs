@@ -8,7 +8,7 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Map, Value};
 
-pub use choice::{Accepted, Presented, choose};
+pub use choice::{Accepted, Presented, choose, choose_stored, stored_name};
 pub use person::profile;
 
 use super::issuers;
@@ -181,3 +181,6 @@ impl<'a> Claims<'a> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -168,3 +168,6 @@ impl Curve {
         Some(point)
     }
 }
+
+#[cfg(test)]
+mod tests;

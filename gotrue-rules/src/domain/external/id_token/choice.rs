@@ -1,5 +1,6 @@
 //! Whose ID token a client gives: the built-in provider it names, or one whose issuer it names, and who its clients are.
 
+use crate::domain::custom_provider::{CustomProvider, Protocol};
 use crate::domain::error::{Error, Result};
 use crate::domain::external::{issuers, jws};
 use crate::domain::policy::{ExternalPolicy, ExternalProvider};
@@ -31,8 +32,10 @@ pub struct Accepted {
     pub skip_nonce_check: bool,
     /// An account without an address is accepted.
     pub email_optional: bool,
-    /// The issuer was read in the token: its address is a stranger's, not the operator's.
-    pub told_by_token: bool,
+    /// Where the issuer's document is, if not at its usual place.
+    pub document: Option<String>,
+    /// Somebody else than the operator chose the issuer's address: the token, or who stored the provider.
+    pub is_strangers: bool,
 }
 
 /// Providers with one issuer of their own.
@@ -56,7 +59,7 @@ pub fn choose(presented: &Presented<'_>, policy: &ExternalPolicy) -> Result<Acce
         let only = issuers::azure_tenant_of_base(&base).filter(|_| policy.strict_id_tokens);
         let is_ours = |tenant: &str| only.is_none_or(|only| only == tenant);
         let issuer = detected(presented, "Azure", |issuer| issuers::azure_tenant(issuer).is_some_and(is_ours))?;
-        Ok(Accepted { told_by_token: true, ..built_in(policy, "azure", issuer)? })
+        Ok(Accepted { is_strangers: true, ..built_in(policy, "azure", issuer)? })
     } else if provider == "facebook" || issuer == issuers::FACEBOOK {
         let accepted = built_in(policy, "facebook", issuers::FACEBOOK.to_owned())?;
         // Its limited login hands the nonce on as it was given.
@@ -68,6 +71,36 @@ pub fn choose(presented: &Presented<'_>, policy: &ExternalPolicy) -> Result<Acce
     } else {
         by_issuer(presented, policy)
     }
+}
+
+/// What the name of a stored provider begins with.
+const STORED: &str = "custom:";
+
+/// The name of the stored provider that is meant, if one is; its letters count.
+pub fn stored_name<'a>(presented: &Presented<'a>) -> Option<&'a str> {
+    Some(presented.provider).filter(|name| name.starts_with(STORED))
+}
+
+/// That the stored provider of that name may be used, and is one that gives ID tokens.
+pub fn choose_stored(name: &str, stored: Option<CustomProvider>) -> Result<Accepted> {
+    let name = quoted(name);
+    let stored = stored.ok_or_else(|| Error::invalid(format!("Custom provider {name} not found")))?;
+    if !stored.enabled {
+        return Err(Error::bad_request("provider_disabled", format!("Custom provider {name} is disabled")));
+    }
+    let document = stored.protocol.document();
+    let Protocol::Oidc { issuer, .. } = stored.protocol else {
+        return Err(Error::invalid(format!("Provider {name} is not an OIDC provider")));
+    };
+    Ok(Accepted {
+        provider: stored.identifier,
+        issuer,
+        clients: std::iter::once(stored.client_id).chain(stored.acceptable_client_ids).collect(),
+        skip_nonce_check: stored.skip_nonce_check,
+        email_optional: stored.email_optional,
+        document,
+        is_strangers: true,
+    })
 }
 
 /// An issuer that the operator allows by its address. It becomes the provider's name, and whoever asks says for which
@@ -103,7 +136,7 @@ fn built_in(policy: &ExternalPolicy, name: &str, issuer: String) -> Result<Accep
         clients,
         skip_nonce_check: settings.skip_nonce_check,
         email_optional: settings.email_optional,
-        told_by_token: false,
+        ..Accepted::default()
     })
 }
 
@@ -124,3 +157,6 @@ fn detected(presented: &Presented<'_>, provider: &str, is_its: impl Fn(&str) -> 
     }
     Ok(issuer)
 }
+
+#[cfg(test)]
+mod tests;

@@ -198,3 +198,6 @@ fn truth(text: &str) -> Option<bool> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests;
