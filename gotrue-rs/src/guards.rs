@@ -75,6 +75,16 @@ pub const PASSKEYS: Guard = Guard { name: "Passkeys", run: |cx| Box::pin(async {
 /// Only while the OAuth server is on: 404.
 pub const OAUTH_SERVER: Guard = Guard { name: "OAuthServer", run: |cx| Box::pin(async { oauth_server(cx) }) };
 
+/// Only while accounts may be linked by hand: 404.
+pub const MANUAL_LINKING: Guard = Guard { name: "ManualLinking", run: |cx| Box::pin(async { manual_linking(cx) }) };
+
+fn manual_linking(cx: &Cx) -> Result<()> {
+    if cx.app.policy.security.manual_linking_enabled {
+        return Ok(());
+    }
+    Err(Error::not_found("manual_linking_disabled", "Manual linking is disabled"))
+}
+
 fn passkeys(cx: &Cx) -> Result<()> {
     if cx.app.policy.passkeys.enabled {
         return Ok(());

@@ -6,7 +6,8 @@ use crate::flows::passwordless::{magic_link, otp, recover, resend};
 use crate::flows::{admin, factors, logout, meta, passkeys, sign_up, token, user, verify};
 use crate::guards::{
     ACCOUNT, ADMIN, CALLER, CAPTCHA, FACTOR, LIMIT_CHALLENGE, LIMIT_FACTOR_VERIFY, LIMIT_MAGIC_LINK, LIMIT_OTP,
-    LIMIT_PASSKEY, LIMIT_RECOVER, LIMIT_RESEND, LIMIT_USER, LIMIT_VERIFY, NOT_ANONYMOUS, OAUTH_SERVER, PASSKEYS,
+    LIMIT_PASSKEY, LIMIT_RECOVER, LIMIT_RESEND, LIMIT_USER, LIMIT_VERIFY, MANUAL_LINKING, NOT_ANONYMOUS, OAUTH_SERVER,
+    PASSKEYS,
 };
 use crate::http::router::{Entry, Guard, group, row};
 
@@ -37,6 +38,7 @@ pub fn table() -> Vec<Entry> {
             [
                 row(Method::GET, "/", user::get::handle),
                 row(Method::PUT, "/", user::update::handle).guards(&[LIMIT_USER]),
+                group("/identities", &[MANUAL_LINKING], identities()),
             ],
         ),
         group("/passkeys", &[PASSKEYS], passkeys()),
@@ -44,6 +46,12 @@ pub fn table() -> Vec<Entry> {
         group("/factors", &[CALLER, NOT_ANONYMOUS], factors()),
         group("/admin", &[ADMIN], admin_entries()),
     ]
+}
+
+/// Below `/user/identities`.
+fn identities() -> Vec<Entry> {
+    use user::identities;
+    vec![row(Method::DELETE, "/{identity_id}", identities::unlink::handle)]
 }
 
 /// Below `/passkeys`.

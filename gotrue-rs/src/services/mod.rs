@@ -6,6 +6,7 @@ pub mod contact_change;
 pub mod custom_providers;
 pub mod hooks;
 pub mod limits;
+pub mod linking;
 pub mod links;
 pub mod messages;
 pub mod notices;

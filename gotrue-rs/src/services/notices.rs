@@ -65,6 +65,25 @@ pub async fn of_factor(cx: &Cx, account: &Account, news: FactorNews, factor: Fac
     tell(cx, account, account.email.as_deref(), told).await;
 }
 
+/// What has become of an identity.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IdentityNews {
+    /// Its owner added it.
+    Linked,
+    /// Its owner took it away.
+    Unlinked,
+}
+
+/// Tells the account's address of an identity; of one that is gone the address that the account had before.
+pub async fn of_identity(cx: &Cx, account: &Account, news: IdentityNews, provider: &str) {
+    let kind = match news {
+        IdentityNews::Linked => MailKind::IdentityLinked,
+        IdentityNews::Unlinked => MailKind::IdentityUnlinked,
+    };
+    let told = Told { kind, provider: Some(provider), ..Told::default() };
+    tell(cx, account, account.email.as_deref(), told).await;
+}
+
 /// What a notice says.
 struct Told<'a> {
     kind: MailKind,

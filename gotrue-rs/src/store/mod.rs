@@ -13,6 +13,7 @@ pub mod error;
 pub mod factors;
 pub mod flow_state;
 pub mod hooks;
+pub mod identities;
 pub mod migrate;
 pub mod oauth_client_states;
 pub mod one_time_tokens;
@@ -51,6 +52,7 @@ pub fn statements() -> impl Iterator<Item = &'static Statement> {
         flow_state::ALL,
         flow_state::external::ALL,
         hooks::ALL,
+        identities::ALL,
         oauth_client_states::ALL,
         one_time_tokens::ALL,
         outbox::ALL,

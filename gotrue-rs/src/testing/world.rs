@@ -175,6 +175,7 @@ impl WorldBuilder {
             policy.password.hash = PasswordHash::Argon2id;
             policy.password.rehash_after_sign_in = true;
             policy.sign_up.contested_password_dropped = true;
+            policy.security.strict_linking = true;
             policy.mfa.totp_replay_refused = true;
             policy.mfa.first_verification_needs_aal2 = true;
             policy.webauthn.counter_must_grow = true;

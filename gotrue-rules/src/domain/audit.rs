@@ -135,10 +135,11 @@ impl Entry {
     }
 
     /// Whether its row names the address that the request came from (`schema.md`): all that is done with factors, but for
-    /// the administrator's changes, and all that is done with passkeys.
+    /// the administrator's changes, all that is done with passkeys, and linking.
     pub fn names_address(&self) -> bool {
         let of_factor = self.action.log_type() == "factor" && self.action != Action::FactorUpdated;
-        of_factor || self.traits.contains_key("passkey_id")
+        let of_identity = matches!(self.action, Action::IdentityLinked | Action::IdentityUnlinked);
+        of_factor || of_identity || self.traits.contains_key("passkey_id")
     }
 
     /// The same entry with one more trait.

@@ -11,6 +11,7 @@ pub mod error;
 pub mod external;
 pub mod hook;
 pub mod identity;
+pub mod linking;
 pub mod links;
 pub mod mail_address;
 pub mod mfa;

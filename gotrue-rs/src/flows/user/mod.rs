@@ -1,5 +1,6 @@
 //! The signed-in account as it sees and changes itself.
 
 pub mod get;
+pub mod identities;
 pub mod reauthenticate;
 pub mod update;

@@ -12,6 +12,10 @@ pub struct SecurityPolicy {
     pub captcha: Option<Captcha>,
     /// A user may link and unlink identities. Default false.
     pub manual_linking_enabled: bool,
+    /// Accounts are joined only by addresses that were proved: an address that neither the provider nor its owner's
+    /// confirmation stands for joins nothing, and who proves the address of an unconfirmed account gets it without what
+    /// anybody else had put into it (sessions, factors, passkeys, number). Default false.
+    pub strict_linking: bool,
     /// A password change needs a fresh session or a mailed code. Default false.
     pub update_password_require_reauthentication: bool,
     /// A password change needs the old password. Default false.

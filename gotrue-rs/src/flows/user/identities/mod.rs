@@ -1,0 +1,3 @@
+//! The identities of the signed-in account: linked and unlinked by hand.
+
+pub mod unlink;

@@ -1,0 +1,3 @@
+//! `/user/identities`: linked and unlinked by hand.
+
+mod unlink;

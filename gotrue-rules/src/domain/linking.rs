@@ -1,0 +1,172 @@
+//! Which account somebody belongs to whom a provider vouches for (`endpoints.md` §11.5). What becomes of it is in
+//! [`joining`], for what its owner does by hand in [`by_hand`].
+
+pub mod by_hand;
+pub mod joining;
+
+use std::collections::BTreeMap;
+
+use super::external::profile::{Profile, ProviderEmail};
+use super::policy::Policy;
+use super::user::{Account, Identity};
+
+/// Somebody whom a provider vouches for.
+#[derive(Debug, Clone, Copy)]
+pub struct Arrival<'a> {
+    /// The provider as the flow carries it: `github`, `GitHub`, `custom:x`, `sso:<uuid>`, `web3`, an issuer's URL.
+    pub provider: &'a str,
+    /// What it says of the person; [`Profile::settled`].
+    pub profile: &'a Profile,
+    /// The provider need not tell an address.
+    pub email_optional: bool,
+}
+
+/// Whose account it is.
+#[derive(Debug, PartialEq)]
+pub enum Decision {
+    /// The person has been here: the account of that identity.
+    Exists(Box<Account>),
+    /// Nobody has the address: a new account, with it if there is one.
+    Create {
+        /// The address of the new account, lower case.
+        email: Option<String>,
+    },
+    /// Somebody else has the address, which the provider does not vouch for: a new account without an address.
+    CreateWithoutEmail,
+    /// One account has an address that the provider vouches for: the identity is linked to it.
+    Link(Box<Account>),
+    /// Several accounts have such addresses.
+    Several,
+}
+
+impl Decision {
+    /// As the journal names it.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Exists(_) => "linking.exists",
+            Self::Create { .. } => "linking.create",
+            Self::CreateWithoutEmail => "linking.create_without_email",
+            Self::Link(_) => "linking.link",
+            Self::Several => "linking.several",
+        }
+    }
+}
+
+/// The linking domain that most providers share.
+pub const DEFAULT_DOMAIN: &str = "default";
+
+/// Accounts are joined within a domain only: each single sign-on is one of its own, the operator may make others.
+pub fn domain<'a>(provider: &'a str, domains: &'a BTreeMap<String, String>) -> &'a str {
+    if provider.starts_with("sso:") {
+        return provider;
+    }
+    domains.get(provider).map_or(DEFAULT_DOMAIN, String::as_str)
+}
+
+impl Arrival<'_> {
+    /// The linking domain of the provider.
+    pub fn domain<'a>(&'a self, policy: &'a Policy) -> &'a str {
+        domain(self.provider, &policy.experimental.provider_linking_domains)
+    }
+
+    /// The address that a new account gets: the primary one; none if none is marked so. Of several, the last.
+    pub fn candidate(&self) -> Option<&ProviderEmail> {
+        self.profile.emails.iter().rfind(|email| email.primary).filter(|email| !email.address.is_empty())
+    }
+
+    /// The addresses by which accounts are joined, lower case.
+    pub fn joining_emails(&self, policy: &Policy) -> Vec<String> {
+        let counts = |email: &&ProviderEmail| email.verified || autoconfirm_joins(policy);
+        let emails = self.profile.emails.iter().filter(|email| !email.address.is_empty());
+        emails.filter(counts).map(|email| email.address.to_lowercase()).collect()
+    }
+
+    /// All addresses that a decision looks at, lower case.
+    pub fn emails(&self, policy: &Policy) -> Vec<String> {
+        let mut emails = self.joining_emails(policy);
+        emails.extend(self.candidate().map(|email| email.address.to_lowercase()));
+        emails.sort();
+        emails.dedup();
+        emails
+    }
+
+    /// Whether the candidate needs no confirmation of ours.
+    pub fn is_vouched_for(&self, policy: &Policy) -> bool {
+        policy.mail.autoconfirm || self.candidate().is_some_and(|email| email.verified)
+    }
+}
+
+/// Where nobody confirms an address, an unverified one of a provider joins accounts too, unless joining is strict.
+fn autoconfirm_joins(policy: &Policy) -> bool {
+    policy.mail.autoconfirm && !policy.security.strict_linking
+}
+
+/// Decides, knowing the accounts that have the identity or any of [`Arrival::emails`] in whichever way.
+pub fn decide(arrival: &Arrival<'_>, known: Vec<Account>, audience: &str, policy: &Policy) -> Decision {
+    let is_the = |identity: &Identity| {
+        identity.provider == arrival.provider && identity.provider_id == arrival.profile.claims.subject
+    };
+    if let Some(at) = known.iter().position(|account| account.identities.iter().any(is_the)) {
+        let mut known = known;
+        return Decision::Exists(Box::new(known.swap_remove(at)));
+    }
+    let emails = arrival.joining_emails(policy);
+    let mut joinable = if emails.is_empty() { Vec::new() } else { joinable(arrival, &known, &emails, policy) };
+    match (joinable.pop(), joinable.is_empty()) {
+        (Some(at), true) => known.into_iter().nth(at).map_or(Decision::Several, |it| Decision::Link(Box::new(it))),
+        (Some(_), false) => Decision::Several,
+        (None, _) => create(arrival, &known, audience, policy),
+    }
+}
+
+/// The accounts that an identity in the same domain has the address for; if there are none, those that have it
+/// themselves.
+fn joinable(arrival: &Arrival<'_>, known: &[Account], emails: &[String], policy: &Policy) -> Vec<usize> {
+    let domain = arrival.domain(policy);
+    let by_identity = |account: &Account| {
+        let near = |it: &&Identity| domain_of(it, policy) == domain && is_among(it.email.as_deref(), emails);
+        let mut found = account.identities.iter().filter(near);
+        found.any(|identity| !policy.security.strict_linking || is_proved(account, identity))
+    };
+    let by_itself = |account: &Account| !account.is_sso_user && is_among(account.email.as_deref(), emails);
+    let found = positions(known, by_identity);
+    if found.is_empty() && domain == DEFAULT_DOMAIN { positions(known, by_itself) } else { found }
+}
+
+fn positions(known: &[Account], has: impl Fn(&Account) -> bool) -> Vec<usize> {
+    known.iter().enumerate().filter(|(_, account)| has(account)).map(|(at, _)| at).collect()
+}
+
+fn is_among(email: Option<&str>, emails: &[String]) -> bool {
+    email.is_some_and(|email| emails.iter().any(|it| it == email))
+}
+
+fn domain_of<'a>(identity: &'a Identity, policy: &'a Policy) -> &'a str {
+    domain(&identity.provider, &policy.experimental.provider_linking_domains)
+}
+
+/// Whether an identity's address is more than a claim: its provider vouched for it, or it is the account's own, which is
+/// handed over to its owner as long as it is unconfirmed.
+fn is_proved(account: &Account, identity: &Identity) -> bool {
+    by_hand::is_email_verified(identity) || identity.email == account.email
+}
+
+/// An address that the provider does not vouch for is left to whoever has it.
+fn create(arrival: &Arrival<'_>, known: &[Account], audience: &str, policy: &Policy) -> Decision {
+    let email = arrival.candidate().map(|email| email.address.to_lowercase());
+    let Some(email) = email else { return Decision::Create { email: None } };
+    let is_vouched_for = arrival.joining_emails(policy).contains(&email);
+    if !is_vouched_for && known.iter().any(|account| has_in_default_domain(account, &email, audience, policy)) {
+        return Decision::CreateWithoutEmail;
+    }
+    Decision::Create { email: Some(email) }
+}
+
+fn has_in_default_domain(account: &Account, email: &str, audience: &str, policy: &Policy) -> bool {
+    let by_identity = |it: &Identity| it.email.as_deref() == Some(email) && domain_of(it, policy) == DEFAULT_DOMAIN;
+    let by_itself = !account.is_sso_user && account.email.as_deref().is_some_and(|it| it.to_lowercase() == email);
+    account.aud == audience && (by_itself || account.identities.iter().any(by_identity))
+}
+
+#[cfg(test)]
+mod tests;
