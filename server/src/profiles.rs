@@ -1,8 +1,10 @@
 //! In what `basalt serve` and `basalt gotrue` differ, as values: everything below them reads a policy and knows neither.
 
-use gotrue_rules::domain::policy::{LimitKey, PasswordHash, Policy};
+use gotrue_rules::domain::policy::{ExternalProvider, LimitKey, PasswordHash, Policy};
+use gotrue_rules::domain::secret::Secret;
 
 use crate::config_file::Basalt;
+use crate::dev::provider::Registration;
 
 /// `serve`: today's hashes, also for accounts that bring older ones, limits that nobody can talk their way around, and
 /// no way into an account for who signed up with its owner's address first, and none around a second factor or with a copied key. Old rows go by
@@ -23,6 +25,23 @@ pub fn serve(policy: &mut Policy, basalt: &Basalt) {
     policy.operation.cleanup_enabled = true;
     policy.operation.cleanup_keeps_anonymous = true;
     policy.operation.index_worker.ensure_user_search_indexes_exist = true;
+}
+
+/// The development provider in the place of these.
+pub fn stand_in(policy: &mut Policy, names: &[String], registration: &Registration) {
+    let settings = ExternalProvider {
+        enabled: true,
+        client_ids: vec![registration.client_id.clone()],
+        secret: Secret::from(registration.client_secret.as_str()),
+        redirect_uri: registration.callback.clone(),
+        url: registration.issuer.clone(),
+        email_optional: true,
+        ..ExternalProvider::default()
+    };
+    for name in names {
+        policy.external.providers.insert(name.clone(), settings.clone());
+    }
+    policy.external.stood_in_for = names.to_vec();
 }
 
 /// `gotrue`: as the reference was recorded, but for what its operator sets. Its defaults are the policy's own.

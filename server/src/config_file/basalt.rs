@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 
-use gotrue_rules::domain::policy::{Bucket, TargetLimits};
+use gotrue_rules::domain::policy::{Bucket, PROVIDERS, TargetLimits};
 use ipnet::IpNet;
 
 use super::Problem;
@@ -27,6 +27,8 @@ pub struct Basalt {
     pub shop_owner: Option<String>,
     /// `[basalt.inbox] token`: opens the development inbox to callers from elsewhere.
     pub inbox_token: Option<String>,
+    /// `[basalt.provider] stands_in_for`: providers in whose place the development provider is asked; none, it is off.
+    pub stood_in_for: Vec<String>,
 }
 
 /// More than this an hour is no limit.
@@ -81,6 +83,7 @@ impl Basalt {
         if shop_owner.as_ref().is_some_and(|owner| !owner.contains('@')) {
             refuse("basalt.shop.owner", "must be an e-mail address, such as \"owner@example.com\"");
         }
+        let stood_in_for = stood_in_for(values, &mut refuse);
         let log_format =
             if values.text("basalt.log_format") == Some("json") { LogFormat::Json } else { LogFormat::Text };
         Self {
@@ -92,8 +95,25 @@ impl Basalt {
             limits,
             shop_owner,
             inbox_token: text("basalt.inbox.token"),
+            stood_in_for,
         }
     }
+}
+
+/// Names of built-in providers that are not set up themselves.
+fn stood_in_for(values: &Values, refuse: &mut impl FnMut(&str, &str)) -> Vec<String> {
+    const KEY: &str = "basalt.provider.stands_in_for";
+    let mut names = Vec::new();
+    for name in values.get(KEY).map_or(&[][..], |value| &value.items) {
+        if !PROVIDERS.contains(&name.as_str()) {
+            refuse(KEY, &format!("names {name:?}, which is no provider; there are {}", PROVIDERS.join(", ")));
+        } else if values.is_on(&format!("auth.external.{name}.enabled"), false) {
+            refuse(KEY, &format!("names {name:?}, which [auth.external.{name}] sets up: disable one of the two"));
+        } else {
+            names.push(name.clone());
+        }
+    }
+    names
 }
 
 /// The usual limits, or as many an hour as `said` of a name says; none for 0.

@@ -231,6 +231,7 @@ pub const KEYS: &[Key] = &[
     read("basalt.mail.reply_to", Text),
     read("basalt.shop.owner", Text),
     read("basalt.inbox.token", Text),
+    read("basalt.provider.stands_in_for", List),
 ];
 
 /// Tables of the CLI's file that belong to services we are not, with what they are.

@@ -218,3 +218,12 @@ fn toml_line() -> impl Strategy<Value = String> {
         _ => format!("{path} = {value}"),
     })
 }
+
+#[test]
+fn the_development_provider_stands_in_for_providers_that_are_not_set_up() {
+    let names = |text: &str| read(text).map(|file| file.basalt.stood_in_for);
+    assert_eq!(names("").expect("a file"), Vec::<String>::new());
+    assert_eq!(names("[basalt.provider]\nstands_in_for = [\"google\"]").expect("a file"), ["google"]);
+    assert!(names("[basalt.provider]\nstands_in_for = [\"gogle\"]").is_err());
+    assert!(names("[basalt.provider]\nstands_in_for = [\"google\"]\n[auth.external.google]\nenabled = true").is_err());
+}

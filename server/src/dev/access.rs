@@ -13,6 +13,8 @@ pub const REFUSAL: &str = "These pages are for browsers and tests on this machin
                            From elsewhere: set [basalt.inbox] token in config.toml and add ?token=… to the address.\n";
 
 const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+const FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
+const FETCH_DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
 const FORWARDED: HeaderName = HeaderName::from_static("x-forwarded-for");
 
 /// Whether this caller may read.
@@ -21,7 +23,22 @@ pub fn is_allowed(request: &Request, token: Option<&str>) -> bool {
 }
 
 /// From this machine, by a name of this machine, and not on behalf of another site.
-fn is_from_here(request: &Request) -> bool {
+pub fn is_from_here(request: &Request) -> bool {
+    let headers = request.headers();
+    is_sent_from_here(request)
+        && (!headers.contains_key(FETCH_SITE) || matches!(single(headers, &FETCH_SITE), Some("same-origin" | "none")))
+}
+
+/// A browser on this machine that opens the page in a tab of its own, whoever sent it here.
+pub fn is_navigation_from_here(request: &Request) -> bool {
+    let headers = request.headers();
+    is_sent_from_here(request)
+        && single(headers, &FETCH_MODE) == Some("navigate")
+        && single(headers, &FETCH_DEST) == Some("document")
+}
+
+/// From this machine, by a name of this machine, and by no page of another origin.
+fn is_sent_from_here(request: &Request) -> bool {
     let headers = request.headers();
     let peer = request.extensions().get::<ConnectInfo<SocketAddr>>();
     let here = peer.is_some_and(|peer| peer.0.ip().to_canonical().is_loopback());
@@ -30,7 +47,6 @@ fn is_from_here(request: &Request) -> bool {
         && host.is_some_and(is_local_name)
         && (!headers.contains_key(ORIGIN)
             || single(headers, &ORIGIN).and_then(|origin| origin.split_once("://")).map(|(_, rest)| rest) == host)
-        && (!headers.contains_key(FETCH_SITE) || matches!(single(headers, &FETCH_SITE), Some("same-origin" | "none")))
 }
 
 fn single<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Option<&'h str> {

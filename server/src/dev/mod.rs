@@ -5,6 +5,7 @@ mod access;
 mod inbox;
 mod kept;
 mod page;
+pub mod provider;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -36,6 +37,7 @@ pub struct Dev {
     inbox: Option<Arc<dyn Inbox>>,
     outbox: Option<Arc<Outbox>>,
     token: Option<String>,
+    provider: Option<provider::Provider>,
     closing: Closing,
 }
 
@@ -55,7 +57,7 @@ impl Dev {
     /// `inbox`: none when mail goes to a mail server. `token` lets callers from elsewhere in. Nobody waits for a mail once
     /// `closing` says so.
     pub fn new(inbox: Option<Arc<dyn Inbox>>, token: Option<String>, closing: Closing) -> Self {
-        Self { inbox, outbox: None, token, closing }
+        Self { inbox, outbox: None, token, provider: None, closing }
     }
 
     /// The same, showing how the mails of this outbox are doing.
@@ -64,8 +66,21 @@ impl Dev {
         Self { outbox: Some(outbox), ..self }
     }
 
+    /// The same, with a provider to try social sign-in with.
+    #[must_use]
+    pub fn providing(self, provider: Option<provider::Provider>) -> Self {
+        Self { provider, ..self }
+    }
+
     /// Answers a request below `/_dev`.
     pub async fn answer(&self, request: Request) -> Response {
+        if let (Some(provider), true) = (&self.provider, provider::is_below(request.uri().path())) {
+            return if provider::is_allowed(&request) {
+                provider.answer(request).await
+            } else {
+                text(StatusCode::FORBIDDEN, provider::REFUSAL)
+            };
+        }
         if !access::is_allowed(&request, self.token.as_deref()) {
             return text(StatusCode::FORBIDDEN, access::REFUSAL);
         }

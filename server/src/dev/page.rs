@@ -13,6 +13,15 @@ h1 { font-size: 1.5rem; } h2 { font-size: 1.1rem; margin: 0; }
 p { margin: .5rem 0; overflow-wrap: anywhere; }
 .code { font: 600 1.5rem ui-monospace, monospace; letter-spacing: .2em; }
 .to { opacity: .75; }
+.people { list-style: none; padding: 0; }
+.people li { margin: .5rem 0; }
+button, input:not([type=checkbox]) { font: inherit; padding: .75rem 1rem; border-radius: 8px; max-width: 100%; box-sizing: border-box;
+  border: 1px solid color-mix(in oklab, currentColor 55%, transparent); background: transparent; color: inherit; }
+button { cursor: pointer; text-align: left; min-height: 44px; }
+.people button, input:not([type=checkbox]) { width: 100%; }
+input[type=checkbox] { width: 1.25rem; height: 1.25rem; vertical-align: middle; }
+button:hover { background: color-mix(in oklab, currentColor 8%, transparent); }
+:focus-visible { outline: 3px solid Highlight; outline-offset: 2px; }
 ";
 
 /// All mails, with their links and codes.
@@ -50,6 +59,7 @@ fn article(page: &mut String, mail: &Mail, token: &str) {
     let _ = writeln!(page, "<p><a href=\"/_dev/inbox/{id}{token}\">The whole mail</a></p>\n</article>");
 }
 
-fn escaped(text: &str) -> String {
+/// Text within markup.
+pub fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

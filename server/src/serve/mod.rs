@@ -4,7 +4,7 @@ mod services;
 mod source;
 
 use std::io::Write;
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
 use anyhow::Context;
@@ -18,6 +18,7 @@ use crate::announce::{Announcement, Running};
 use crate::api_keys::{self, ApiKeys};
 use crate::cli::Project;
 use crate::data_folder::DataFolder;
+use crate::dev::provider::Registration;
 use crate::{gotrue, listen, logging, profiles, shutdown};
 use services::{Needs, Services};
 pub use source::{Source, find};
@@ -39,6 +40,7 @@ struct Prepared {
     url: String,
     keys: Arc<ApiKeys>,
     config: Config,
+    provider: Option<Registration>,
 }
 
 /// Serves until a signal ends it.
@@ -51,10 +53,10 @@ pub async fn serve(project: Project, wishes: Wishes) -> anyhow::Result<()> {
     let source = tokio::task::spawn_blocking(find(&project, &folder, wishes.ephemeral));
     let prepared = prepare(&project, &folder, wishes.port, &entropy).await;
     let source = source.await.context("starting the database")??;
-    let Prepared { listener, url, keys, mut config } = prepared?;
+    let Prepared { listener, url, keys, mut config, provider } = prepared?;
     let pool = source.open(&mut config).await?;
 
-    let needs = Needs { project: &project, keys: &keys, pool: pool.clone(), closing: closing.clone() };
+    let needs = Needs { project: &project, keys: &keys, pool: pool.clone(), closing: closing.clone(), provider };
     let Services { front, worker, upkeep, outbox } = Services::start(config, needs)?;
     let figures = match project.file.basalt.metrics_port {
         Some(port) => {
@@ -87,13 +89,29 @@ async fn prepare(
             "listening on {address}: is another server there? --port N takes another port, --port 0 any that is free"
         )
     })?;
-    let port = listener.local_addr()?.port();
+    let listening = listener.local_addr()?;
+    let port = listening.port();
     let url = project.api_url(port);
     let keys = api_keys::open_or_make(folder.path(), &project.given_keys(), entropy, SystemClock.now())?;
     let mut config = project.settings(&url, &keys)?;
     logging::tell(&config.notices);
     profiles::serve(&mut config.policy, &project.file.basalt);
-    Ok(Prepared { listener, url, keys: Arc::new(keys), config })
+    let names = &project.file.basalt.stood_in_for;
+    let provider = (!names.is_empty()).then(|| {
+        let registration = Registration::new(&origin(listening), &config.policy.site.external_url, entropy);
+        profiles::stand_in(&mut config.policy, names, &registration);
+        registration
+    });
+    Ok(Prepared { listener, url, keys: Arc::new(keys), config, provider })
+}
+
+/// How this machine itself reaches the server.
+fn origin(listening: SocketAddr) -> String {
+    let ip = match listening.ip() {
+        ip if ip.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),
+        ip => ip,
+    };
+    format!("http://{}", SocketAddr::new(ip, listening.port()))
 }
 
 fn announce(folder: &DataFolder, url: &str, keys: &ApiKeys, source: &Source, json: bool) -> anyhow::Result<()> {

@@ -20,6 +20,7 @@ use crate::api_keys::{ApiKeys, Gateway};
 use crate::assets::{Shop, Site};
 use crate::cli::Project;
 use crate::config_file::FunctionSettings;
+use crate::dev::provider::{Provider, Registration};
 use crate::dev::{Dev, Inbox};
 use crate::front::Front;
 use crate::listen::Closing;
@@ -52,12 +53,14 @@ pub struct Needs<'a> {
     pub pool: Pool,
     /// Tells of the end.
     pub closing: Closing,
+    /// The development provider, where it is wanted.
+    pub provider: Option<Registration>,
 }
 
 impl Services {
     /// Builds and starts them.
     pub fn start(config: Config, needs: Needs<'_>) -> anyhow::Result<Self> {
-        let Needs { project, keys, pool, closing } = needs;
+        let Needs { project, keys, pool, closing, provider } = needs;
         let entropy = Entropy::from_system();
         let site_url = config.policy.site.site_url.clone();
         let mail_server = outside::mail_server(&config)?;
@@ -72,6 +75,8 @@ impl Services {
         let app = Arc::new(gotrue::build(config, pool, Delivery::Outbox(Arc::clone(&outbox)))?);
         tokio::spawn(try_out_letters(Arc::clone(&app)));
         let upkeep = upkeep::start(Arc::clone(&app), closing.clone());
+        let provide = |registration| Provider::new(registration, Arc::new(SystemClock), entropy.fork());
+        let provider = provider.map(provide).transpose()?;
         let basalt = &project.file.basalt;
         let proxies = TrustedProxies::new(basalt.trusted_proxies.iter().copied());
         let verifying = Arc::clone(&app);
@@ -83,7 +88,8 @@ impl Services {
             ),
             shop: Shop::open(&Site { url: "", key: &keys.publishable_key, site_url: &site_url }),
             dev: Dev::new(inbox.filter(|_| project.file.inbox_enabled()), basalt.inbox_token.clone(), closing)
-                .watching(Arc::clone(&outbox)),
+                .watching(Arc::clone(&outbox))
+                .providing(provider),
             gateway: Gateway::new(Arc::clone(keys), verifies),
             proxies,
             entropy,

@@ -12,6 +12,7 @@ pub mod oauth1;
 pub mod profile;
 pub mod provider;
 pub mod providers;
+pub mod stand_in;
 pub mod state;
 pub mod token_answer;
 pub mod usable;

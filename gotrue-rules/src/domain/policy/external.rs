@@ -53,6 +53,8 @@ pub struct ExternalPolicy {
     /// Kakao and Snapchat leave it out), a tenant named in Azure's base is the only one, a token says when it was issued,
     /// and one of an issuer that is allowed by its address is for a client of ours. Default false: as the reference.
     pub strict_id_tokens: bool,
+    /// Providers in whose place our own is asked while an app is developed; their settings say where that is. Default none.
+    pub stood_in_for: Vec<String>,
 }
 
 impl ExternalPolicy {
@@ -73,6 +75,7 @@ impl Default for ExternalPolicy {
             flow_state_expiry: Duration::from_mins(5),
             discovery_cache_ttl: Duration::from_hours(1),
             strict_id_tokens: false,
+            stood_in_for: Vec::new(),
         }
     }
 }

@@ -1,0 +1,53 @@
+//! The page that asks who to be: a form without any script.
+
+use std::fmt::Write as _;
+
+use super::Pairs;
+use super::people::KNOWN;
+use crate::dev::page::escaped;
+
+/// What goes on from the request to the form's answer.
+const CARRIED: [&str; 7] =
+    ["client_id", "redirect_uri", "response_type", "state", "nonce", "code_challenge", "code_challenge_method"];
+
+/// The page; `hint` is an address to begin with.
+pub fn chooser(asked: &Pairs, hint: &str) -> String {
+    let mut page = String::from(
+        "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width\">\n\
+         <title>Sign in</title>\n<link rel=\"stylesheet\" href=\"/_dev/inbox.css\">\n<main>\n<h1>Who do you want to be?</h1>\n\
+         <p>This provider is for development. It stands in for the real one and believes everybody.</p>\n",
+    );
+    let mut carried = String::new();
+    for name in CARRIED {
+        let value = escaped(asked.get(name));
+        let _ = writeln!(carried, "<input type=\"hidden\" name=\"{name}\" value=\"{value}\">");
+    }
+    let _ =
+        writeln!(page, "<form method=\"post\" action=\"/_dev/provider/authorize\">\n{carried}<ul class=\"people\">");
+    for (id, name, email, verified) in KNOWN {
+        let about = match (email, verified) {
+            ("", _) => "has no address".to_owned(),
+            (email, true) => format!("{email}, verified"),
+            (email, false) => format!("{email}, not verified"),
+        };
+        let _ = writeln!(
+            page,
+            "<li><button name=\"person\" value=\"{id}\"><strong>{name}</strong><br>{about}</button></li>"
+        );
+    }
+    let _ = writeln!(
+        page,
+        "<li><button name=\"person\" value=\"nobody\">Nobody: deny the request</button></li>\n</ul>\n</form>"
+    );
+    let _ = writeln!(
+        page,
+        "<form method=\"post\" action=\"/_dev/provider/authorize\">\n{carried}<h2>Somebody else</h2>\n\
+         <p><label for=\"email\">Address</label><br><input id=\"email\" name=\"email\" type=\"email\" autocomplete=\"off\" maxlength=\"200\" value=\"{}\"></p>\n\
+         <p><label for=\"name\">Name</label><br><input id=\"name\" name=\"name\" autocomplete=\"off\" maxlength=\"200\" value=\"{}\"></p>\n\
+         <p><label><input type=\"checkbox\" name=\"verified\" value=\"yes\" checked> The address is verified</label></p>\n\
+         <p><button name=\"person\" value=\"other\">Continue</button></p>\n</form>\n</main>",
+        escaped(hint),
+        escaped(asked.get("name")),
+    );
+    page
+}
