@@ -3,7 +3,7 @@
 use http::Method;
 
 use crate::flows::passwordless::{magic_link, otp, recover, resend};
-use crate::flows::{admin, factors, logout, meta, passkeys, sign_up, token, user, verify};
+use crate::flows::{admin, external, factors, logout, meta, passkeys, sign_up, token, user, verify};
 use crate::guards::{
     ACCOUNT, ADMIN, CALLER, CAPTCHA, FACTOR, LIMIT_CHALLENGE, LIMIT_FACTOR_VERIFY, LIMIT_MAGIC_LINK, LIMIT_OTP,
     LIMIT_PASSKEY, LIMIT_RECOVER, LIMIT_RESEND, LIMIT_USER, LIMIT_VERIFY, MANUAL_LINKING, NOT_ANONYMOUS, OAUTH_SERVER,
@@ -19,6 +19,12 @@ pub fn table() -> Vec<Entry> {
         row(Method::GET, "/.well-known/jwks.json", meta::jwks),
         row(Method::GET, "/.well-known/openid-configuration", meta::discovery),
         row(Method::GET, "/.well-known/oauth-authorization-server", meta::discovery).guards(&[OAUTH_SERVER]),
+        row(Method::GET, "/authorize", external::authorize::handle),
+        group(
+            "/callback",
+            &[],
+            [row(Method::GET, "/", external::callback::handle), row(Method::POST, "/", external::callback::handle)],
+        ),
         group("/signup", &[CAPTCHA], [row(Method::POST, "/", sign_up::handle)]),
         group(
             "/verify",

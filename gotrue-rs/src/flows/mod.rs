@@ -2,6 +2,7 @@
 //! No flow calls another; what two need is a service.
 
 pub mod admin;
+pub mod external;
 pub mod factors;
 pub mod logout;
 pub mod meta;

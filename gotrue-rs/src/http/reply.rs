@@ -47,6 +47,22 @@ impl Reply {
             .with_body("text/html; charset=utf-8", b"<p>This page has moved.</p>\n".to_vec())
     }
 
+    /// 302 to a location, with the small page a browser without redirects would show.
+    pub fn found(location: &str) -> Self {
+        Self::see_other(location).with_status(StatusCode::FOUND)
+    }
+
+    /// 302 to a location and nothing else: what who posts is answered.
+    pub fn found_after_post(location: &str) -> Self {
+        Self::empty(StatusCode::FOUND).with_header(LOCATION, location)
+    }
+
+    /// The same answer with a refusal's body in the place of its own; as recorded it is called a text.
+    #[must_use]
+    pub fn with_refusal(self, error: &Error, version: ApiVersion, request_id: &str) -> Self {
+        self.with_body("text/plain; charset=utf-8", render(error, version, request_id).body.into_bytes())
+    }
+
     /// The refusal's body and headers in the API version asked for.
     pub fn refusal(error: &Error, version: ApiVersion, request_id: &str) -> Self {
         let rendered = render(error, version, request_id);

@@ -4,6 +4,7 @@ pub mod audit;
 pub mod cleanup;
 pub mod contact_change;
 pub mod custom_providers;
+pub mod external;
 pub mod hooks;
 pub mod limits;
 pub mod linking;

@@ -11,6 +11,7 @@ mod mailbox;
 mod people;
 mod phones;
 mod postgres;
+mod provider;
 mod receiver;
 mod world;
 
@@ -23,5 +24,6 @@ pub use faults::{FaultPlan, Gate};
 pub use mailbox::Mailbox;
 pub use people::{PASSWORD, Person};
 pub use phones::Phones;
+pub use provider::{Asked, FakeProvider, Sent};
 pub use receiver::{Call, Receiver, said};
 pub use world::{SECRET, World, WorldBuilder};

@@ -5,6 +5,7 @@ mod bodies;
 mod captcha;
 mod config;
 mod errors;
+mod external;
 mod factors;
 mod hooks;
 mod identities;

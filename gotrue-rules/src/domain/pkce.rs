@@ -54,6 +54,11 @@ impl Method {
     }
 }
 
+/// The challenge that a verifier makes by [`Method::S256`].
+pub fn s256(verifier: &str) -> String {
+    URL_SAFE_NO_PAD.encode(digest(&SHA256, verifier.as_bytes()))
+}
+
 /// What a flow is bound to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Challenge {
@@ -88,7 +93,7 @@ impl Challenge {
     /// Whether the verifier made the challenge, else 400 `bad_code_verifier`. Takes as long for any wrong verifier.
     pub fn verify(&self, verifier: &str) -> Result<()> {
         let made = match self.method {
-            Method::S256 => URL_SAFE_NO_PAD.encode(digest(&SHA256, verifier.as_bytes())),
+            Method::S256 => s256(verifier),
             Method::Plain => verifier.to_owned(),
         };
         if bool::from(made.as_bytes().ct_eq(self.text.as_bytes())) {

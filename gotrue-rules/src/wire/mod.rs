@@ -3,6 +3,7 @@
 pub mod audit;
 pub mod discovery;
 pub mod error;
+pub mod external;
 pub mod factor;
 pub mod go_duration;
 pub mod go_json;

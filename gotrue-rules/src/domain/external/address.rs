@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::provider::{NamedScopes, Place};
+use super::provider::{Endpoints, NamedScopes, Place};
 use crate::domain::redirect::go_url::form_encode;
 
 /// Parameters that are ours alone, in any letters.
@@ -16,6 +16,8 @@ const RESERVED: [&str; 8] = [
     "code_challenge_method",
     "code_verifier",
 ];
+
+const OPENID: &str = "openid";
 
 /// What a browser is sent to a provider with.
 #[derive(Debug, Clone, Copy)]
@@ -60,12 +62,17 @@ pub fn address(place: &Place, start: &Start<'_>) -> String {
     format!("{}{joint}{}", start.endpoint, form_encode(&members))
 }
 
-/// The scopes that are asked for when a client names these.
+/// The scopes that are asked for when a client names these. Without `openid` OpenID Connect is none: it stays.
 fn scopes(place: &Place, named: &str) -> Vec<String> {
     let usual = place.scopes.iter().cloned();
     match place.named_scopes {
         NamedScopes::Appended if !named.is_empty() => usual.chain(named.split(',').map(str::to_owned)).collect(),
-        NamedScopes::Instead if !named.trim().is_empty() => named.split_whitespace().map(str::to_owned).collect(),
+        NamedScopes::Instead if !named.trim().is_empty() => {
+            let is_lost = place.scopes.iter().any(|scope| scope == OPENID)
+                && matches!(place.endpoints, Endpoints::Discovered { .. })
+                && named.split_whitespace().all(|scope| scope != OPENID);
+            is_lost.then_some(OPENID).into_iter().chain(named.split_whitespace()).map(str::to_owned).collect()
+        }
         NamedScopes::Appended | NamedScopes::Instead | NamedScopes::Ignored => usual.collect(),
     }
 }
@@ -124,6 +131,18 @@ mod tests {
         ] {
             let url = of(&place(usual, named_scopes), &[("provider", "p"), ("scopes", named)]);
             assert_eq!(url, format!("https://p/a?{REST}{scope}&state=s"), "{named_scopes:?} {named:?}");
+        }
+    }
+
+    #[test]
+    fn openid_connect_keeps_its_scope() {
+        let endpoints = Endpoints::Discovered { issuer: "https://p".into(), document: None, instead: None };
+        let place = Place { named_scopes: NamedScopes::Instead, ..Place::at(endpoints, &["openid", "email"]) };
+        for (named, scope) in
+            [("profile", "openid+profile"), ("profile openid", "profile+openid"), ("", "openid+email")]
+        {
+            let url = of(&place, &[("scopes", named)]);
+            assert!(url.contains(&format!("&scope={scope}&")), "{url}");
         }
     }
 

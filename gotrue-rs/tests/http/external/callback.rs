@@ -1,0 +1,143 @@
+//! `GET|POST /callback`: what becomes of the browser that comes back.
+
+use axum::body::Body;
+use gotrue_rs::testing::{Sent, World};
+use http::Request;
+use serde_json::json;
+
+use super::{ANN, challenge, pair, world};
+
+fn posted(form: &str) -> Request<Body> {
+    let request = Request::post("/callback").header("content-type", "application/x-www-form-urlencoded");
+    request.body(Body::from(form.to_owned())).expect("a request")
+}
+
+#[tokio::test]
+async fn a_new_person_gets_an_account_and_a_session() {
+    let (world, provider) = world().await;
+    let state = world.begin("github").await;
+    let to = world.finish(&state).await;
+    assert!(world.journal().statements().len() <= 6, "{:?}", world.journal().statements());
+    assert_eq!((&*to.base, to.query.len()), ("http://shop.example.com", 0));
+    assert_eq!(to.fragment("provider_token"), "github-access");
+    assert_eq!(to.fragment("provider_refresh_token"), "github-refresh");
+    assert_eq!((to.fragment("token_type"), to.fragment("sb")), ("bearer", ""));
+    let user = world.get_as(to.fragment("access_token"), "/user").await.expect(200);
+    assert_eq!((user.str("email"), user.str("app_metadata/provider")), (ANN, "github"));
+    assert_eq!(user.str("identities/0/id"), "4711");
+    let asked = provider.asked();
+    let paths: Vec<_> = asked.iter().map(|it| format!("{} {}", it.method, it.path)).collect();
+    assert_eq!(
+        paths,
+        ["POST /github/login/oauth/access_token", "GET /github/api/v3/user", "GET /github/api/v3/user/emails"]
+    );
+    assert_eq!(asked[0].form("code"), "c0de-from-upstream");
+    assert_eq!(asked[0].form("redirect_uri"), "http://auth.example.com/callback");
+    assert_eq!(asked[1].header("authorization"), "Bearer github-access");
+    assert_eq!(asked[1].header("user-agent"), "basalt");
+}
+
+#[tokio::test]
+async fn the_name_is_kept_as_it_was_written() {
+    let (world, _) = world().await;
+    let to = world.finish(&world.begin("GitHub").await).await;
+    let user = world.get_as(to.fragment("access_token"), "/user").await.expect(200);
+    assert_eq!(user.str("app_metadata/provider"), "GitHub");
+}
+
+#[tokio::test]
+async fn with_pkce_the_code_is_exchanged_for_a_session_with_the_provider_s_tokens() {
+    let (world, _) = world().await;
+    let back = "&redirect_to=https%3A%2F%2Fapp.example.com%2Fback%3Fn%3D1";
+    let state = world.begin(&format!("github{}{back}", challenge())).await;
+    let to = world.finish(&state).await;
+    assert!(world.journal().statements().len() <= 6, "{:?}", world.journal().statements());
+    assert_eq!((&*to.base, to.query("n"), to.fragment.len()), ("https://app.example.com/back", "1", 0));
+    let exchange = json!({"auth_code": to.query("code"), "code_verifier": pair().1});
+    let session = world.post("/token?grant_type=pkce", exchange.clone()).await.expect(200);
+    assert_eq!(session.str("provider_token"), "github-access");
+    assert_eq!(session.str("provider_refresh_token"), "github-refresh");
+    assert_eq!(session.str("user/email"), ANN);
+    assert_eq!(world.post("/token?grant_type=pkce", exchange).await.refusal(), (404, "flow_state_not_found"));
+}
+
+#[tokio::test]
+async fn a_verified_address_joins_the_account_that_has_it() {
+    let (world, _) = world().await;
+    let ann = world.person(ANN).await;
+    let to = world.finish(&world.begin("github").await).await;
+    let user = world.get_as(to.fragment("access_token"), "/user").await.expect(200);
+    assert_eq!(user.str("id"), ann.id);
+    assert_eq!(user.json["app_metadata"]["providers"], json!(["email", "github"]));
+}
+
+#[tokio::test]
+async fn who_links_by_hand_has_one_identity_more() {
+    let (world, provider) = world().await;
+    provider.knows_on_github(4711, "ann@work.example.com", true);
+    let ann = world.person(ANN).await;
+    for (query, parameter) in [(String::new(), "access_token"), (challenge(), "error")] {
+        let path = format!("/user/identities/authorize?provider=github{query}");
+        let state = Sent::by(&world.get_as(&ann.access_token, &path).await.expect(302));
+        let to = world.finish(state.query("state")).await;
+        assert!(to.fragment.contains_key(parameter), "{to:?}");
+    }
+    let user = world.get_as(&ann.access_token, "/user").await.expect(200);
+    assert_eq!((user.str("email"), user.str("identities/1/provider")), (ANN, "github"));
+}
+
+#[tokio::test]
+async fn an_account_to_link_to_may_be_gone() {
+    let (world, _) = world().await;
+    let ann = world.person(ANN).await;
+    let start = world.get_as(&ann.access_token, "/user/identities/authorize?provider=github").await.expect(302);
+    let admin = format!("Bearer {}", world.service_token());
+    let path = format!("/admin/users/{}", ann.id);
+    world.request(http::Method::DELETE, &path, &[("authorization", &admin)], None).await.expect(200);
+    let state = Sent::by(&start).query("state").to_owned();
+    let answer = world.get(&format!("/callback?state={state}&code=c")).await.expect(500);
+    assert_eq!(answer.str("msg"), "Internal Server Error");
+}
+
+#[tokio::test]
+async fn an_invitation_is_accepted_with_the_invited_address_alone() {
+    let (world, provider) = world().await;
+    world.post_as(&world.service_token(), "/invite", json!({"email": ANN})).await.expect(200);
+    let link = world.link(ANN);
+    let hash = link.split(['?', '&']).find_map(|pair| pair.strip_prefix("token=")).expect("the link has a hash");
+    let query = format!("github&invite_token={hash}");
+    provider.knows_on_github(1, "bob@example.com", true);
+    let to = world.finish(&world.begin(&query).await).await;
+    assert_eq!(to.query("error_code"), "validation_failed");
+    provider.knows_on_github(2, ANN, true);
+    let to = world.finish(&world.begin(&query).await).await;
+    let user = world.get_as(to.fragment("access_token"), "/user").await.expect(200);
+    assert_eq!(user.str("email"), ANN);
+    let again = world.get(&format!("/authorize?provider={query}")).await;
+    assert_eq!(again.refusal(), (404, "user_not_found"));
+}
+
+#[tokio::test]
+async fn a_form_post_works_like_a_get() {
+    let (world, _) = world().await;
+    let state = world.begin("github").await;
+    let answer = world.send(posted(&format!("state={state}&code=posted"))).await.expect(302);
+    assert!(!Sent::by(&answer).fragment("access_token").is_empty());
+    assert_eq!((answer.header("content-type"), &*answer.text), ("", ""));
+    let answer = world.send(posted("code=posted")).await.expect(303);
+    assert_eq!(Sent::by(&answer).query("error_code"), "bad_oauth_callback");
+    assert_eq!(answer.refusal(), (303, "bad_oauth_callback"));
+    assert_eq!(answer.header("content-type"), "text/plain; charset=utf-8");
+}
+
+#[tokio::test]
+async fn the_operator_s_own_target_wins() {
+    let provider = gotrue_rs::testing::FakeProvider::start().await;
+    provider.knows_on_github(4711, ANN, true);
+    let change = |policy: &mut gotrue_rules::domain::policy::Policy| {
+        "https://always.example.com/in".clone_into(&mut policy.external.redirect_url);
+    };
+    let world: World = super::builder(&provider).policy(change).build().await;
+    let state = world.begin("github&redirect_to=https%3A%2F%2Fapp.example.com%2Fback").await;
+    assert_eq!(world.finish(&state).await.base, "https://always.example.com/in");
+}

@@ -1,0 +1,40 @@
+//! Sign-in with other services: to a provider and back.
+
+mod authorize;
+mod callback;
+mod exchange;
+mod oauth1;
+mod refusals;
+
+use gotrue_rs::testing::{FakeProvider, World, WorldBuilder};
+
+/// The address that the provider knows.
+pub const ANN: &str = "ann@example.com";
+
+/// A world in which one can sign in with GitHub, X and Twitter, and GitHub knows Ann.
+pub fn builder(provider: &FakeProvider) -> WorldBuilder {
+    World::builder().policy(|policy| {
+        for name in ["github", "x", "twitter"] {
+            provider.set_up(policy, name);
+        }
+        policy.site.redirect_allow_list = vec!["https://app.example.com/**".to_owned()];
+        policy.security.manual_linking_enabled = true;
+    })
+}
+
+/// The same, built.
+pub async fn world() -> (World, FakeProvider) {
+    let provider = FakeProvider::start().await;
+    provider.knows_on_github(4711, ANN, true);
+    (builder(&provider).build().await, provider)
+}
+
+/// A challenge and its verifier.
+pub fn pair() -> (String, String) {
+    ("c".repeat(43), "c".repeat(43))
+}
+
+/// What a query says of a challenge.
+pub fn challenge() -> String {
+    format!("&code_challenge={}&code_challenge_method=plain", pair().0)
+}
