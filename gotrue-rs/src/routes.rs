@@ -57,7 +57,10 @@ pub fn table() -> Vec<Entry> {
 /// Below `/user/identities`.
 fn identities() -> Vec<Entry> {
     use user::identities;
-    vec![row(Method::DELETE, "/{identity_id}", identities::unlink::handle)]
+    vec![
+        row(Method::GET, "/authorize", identities::authorize::handle),
+        row(Method::DELETE, "/{identity_id}", identities::unlink::handle),
+    ]
 }
 
 /// Below `/passkeys`.
