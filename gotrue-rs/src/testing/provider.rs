@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use axum::body::Bytes;
 use axum::extract::State;
 use axum::response::Response;
+use futures::future::BoxFuture;
 use gotrue_rules::domain::policy::{ExternalProvider, Policy};
 use gotrue_rules::domain::secret::Secret;
 use http::{HeaderMap, Method, Uri};
@@ -27,7 +28,7 @@ struct Inner {
     asked: Mutex<Vec<Asked>>,
 }
 
-type Answerer = Arc<dyn Fn(&Asked) -> Response + Send + Sync>;
+type Answerer = Arc<dyn Fn(&Asked) -> BoxFuture<'static, Response> + Send + Sync>;
 
 /// A request that came.
 #[derive(Debug, Clone)]
@@ -94,6 +95,18 @@ impl FakeProvider {
 
     /// From now on that path is answered like this.
     pub fn respond(&self, path: &str, with: impl Fn(&Asked) -> Response + Send + Sync + 'static) {
+        self.respond_after(path, move |asked| {
+            let response = with(asked);
+            Box::pin(async { response })
+        });
+    }
+
+    /// The same, once the future completes.
+    pub fn respond_after(
+        &self,
+        path: &str,
+        with: impl Fn(&Asked) -> BoxFuture<'static, Response> + Send + Sync + 'static,
+    ) {
         locked(&self.0.answers).insert(path.to_owned(), Arc::new(with));
     }
 
@@ -171,7 +184,10 @@ async fn receive(
     let asked = Asked { method, path: uri.path().to_owned(), query, headers, form: pairs(&body) };
     let answerer = locked(&provider.0.answers).get(&asked.path).cloned();
     locked(&provider.0.asked).push(asked.clone());
-    answerer.map_or_else(|| said(404, &json!({"error": "not found"})), |answerer| answerer(&asked))
+    match answerer {
+        Some(answerer) => answerer(&asked).await,
+        None => said(404, &json!({"error": "not found"})),
+    }
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

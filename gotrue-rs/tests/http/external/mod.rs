@@ -3,6 +3,7 @@
 mod authorize;
 mod callback;
 mod exchange;
+mod held;
 mod oauth1;
 mod refusals;
 

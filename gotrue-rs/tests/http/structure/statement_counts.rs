@@ -1,7 +1,8 @@
 //! How many statements the hot requests send. `BEGIN` and `COMMIT` are not counted.
 
 use chrono::TimeDelta;
-use gotrue_rs::testing::{PASSWORD, World};
+use gotrue_rs::testing::{FakeProvider, PASSWORD, World};
+use gotrue_rules::domain::policy::Policy;
 use serde_json::json;
 
 const ANN: &str = "ann@example.com";
@@ -176,4 +177,28 @@ async fn a_factor_is_set_up_and_challenged_by_two_statements_each_and_verified_b
     sent(&world, 5);
     world.unenroll(lifted.str("access_token"), &app.id).await.expect(200);
     sent(&world, 3);
+}
+
+#[tokio::test]
+async fn a_sign_in_through_a_provider_is_one_statement_there_and_at_most_six_back() {
+    let provider = FakeProvider::start().await;
+    provider.knows_on_github(4711, ANN, true);
+    let token = json!({"access_token": "a"});
+    provider.answer("/x/2/oauth2/token", token);
+    provider.answer("/x/2/users/me", json!({"data": {"id": "7", "confirmed_email": ANN}}));
+    let set_up = |policy: &mut Policy| ["github", "x"].into_iter().for_each(|name| provider.set_up(policy, name));
+    let world = World::with(set_up).await;
+    let challenge = format!("&code_challenge={}&code_challenge_method=plain", "c".repeat(43));
+    for (query, most) in [
+        ("github".to_owned(), 5),
+        ("github".to_owned(), 5),
+        (format!("github{challenge}"), 4),
+        ("x".to_owned(), 6),
+        (format!("x{challenge}"), 5),
+    ] {
+        let state = world.begin(&query).await;
+        sent(&world, 1);
+        world.finish(&state).await;
+        sent(&world, most);
+    }
 }

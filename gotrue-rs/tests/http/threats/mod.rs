@@ -9,6 +9,7 @@ mod links;
 mod logs;
 mod passkeys;
 mod passwordless;
+mod providers;
 mod secrets;
 mod security_keys;
 mod sessions;
