@@ -1,6 +1,7 @@
 //! `auth.sso_providers` with `auth.saml_providers` and `auth.sso_domains`: companies' identity providers. Each is read
 //! with all that belongs to it in one statement, and written in one.
 
+use gotrue_rules::domain::sso::draft::Holder;
 use gotrue_rules::domain::sso::mapping::AttributeMapping;
 pub use gotrue_rules::domain::sso::{SamlProvider, SsoProvider};
 use gotrue_rules::domain::user::Time;
@@ -125,24 +126,16 @@ pub async fn list(db: &mut Connection, filter: Filter<'_>) -> Result<Vec<SsoProv
     Ok(rows.into_iter().map(|row| row.0).collect())
 }
 
-/// Who has a name that is given once.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Holder {
-    /// Whether the name is an entity id; a domain otherwise.
-    pub is_entity: bool,
-    /// The name.
-    pub name: String,
-    /// The provider.
-    pub provider: Uuid,
-}
+#[derive(Debug)]
+struct HolderRow(Holder);
 
-impl FromRow<'_, PgRow> for Holder {
+impl FromRow<'_, PgRow> for HolderRow {
     fn from_row(row: &PgRow) -> sqlx::Result<Self> {
-        Ok(Self {
+        Ok(Self(Holder {
             is_entity: row.try_get("is_entity")?,
             name: row.try_get("name")?,
             provider: row.try_get("sso_provider_id")?,
-        })
+        }))
     }
 }
 
@@ -159,7 +152,8 @@ const HOLDERS: Statement = Statement {
 
 /// Who has that entity id, if one is asked for, and those domains, each letter by letter.
 pub async fn holders(db: &mut Connection, entity_id: Option<&str>, domains: &[String]) -> Result<Vec<Holder>> {
-    db.all(&HOLDERS, args![entity_id, domains]).await
+    let rows = db.all::<HolderRow>(&HOLDERS, args![entity_id, domains]).await?;
+    Ok(rows.into_iter().map(|row| row.0).collect())
 }
 
 const INSERT: Statement = Statement {

@@ -20,6 +20,7 @@ pub mod redirect;
 pub mod requests;
 pub mod session;
 pub mod settings;
+pub mod sso;
 pub mod time;
 pub mod user;
 pub mod verify;

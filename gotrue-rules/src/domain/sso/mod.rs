@@ -1,5 +1,7 @@
 //! Single sign-on: the companies whose people come through their own identity provider, as the administrator keeps them.
 
+pub mod change;
+pub mod draft;
 pub mod mapping;
 
 use uuid::Uuid;

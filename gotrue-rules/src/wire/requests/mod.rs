@@ -10,6 +10,7 @@ mod passkey;
 mod recover;
 mod resend;
 mod sign_up;
+mod sso;
 mod token;
 mod user_update;
 mod verify;
@@ -25,6 +26,8 @@ pub use recover::Recover;
 pub use resend::Resend;
 pub use sign_up::SignUp;
 pub use token::{PasswordGrant, PkceGrant, RefreshTokenGrant, Web3Grant};
+pub use sso::{AdminSsoProvider, SingleSignOn};
+pub use token::{PasswordGrant, PkceGrant, RefreshTokenGrant};
 pub use user_update::UserUpdate;
 pub use verify::Verify;
 

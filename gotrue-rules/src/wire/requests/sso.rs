@@ -1,0 +1,162 @@
+//! The bodies of `POST /admin/sso/providers`, `PUT /admin/sso/providers/{idp_id}` and `POST /sso`.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+use uuid::Uuid;
+
+use super::CodeChallenge;
+use crate::domain::error::{Error, Result};
+use crate::domain::sso::mapping::{Attribute, AttributeMapping};
+use crate::wire::go_json::{self, Object};
+
+/// What an administrator says of a company's identity provider; texts are `""` if absent.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct AdminSsoProvider {
+    /// `type`: only `saml` is known.
+    pub kind: String,
+    /// `metadata_url`: where its description is.
+    pub metadata_url: String,
+    /// `metadata_xml`: its description.
+    pub metadata_xml: String,
+    /// `domains`: an update without them leaves those that there are.
+    pub domains: Option<Vec<String>>,
+    /// `attribute_mapping`.
+    pub attribute_mapping: AttributeMapping,
+    /// `name_id_format`.
+    pub name_id_format: String,
+    /// `resource_id`.
+    pub resource_id: Option<String>,
+    /// `disabled`.
+    pub disabled: Option<bool>,
+}
+
+impl AdminSsoProvider {
+    /// Reads the body; 400 `bad_json` if it does not fit.
+    pub fn decode(body: &[u8]) -> Result<Self> {
+        let body = Object::parse(body)?;
+        Ok(Self {
+            kind: body.string("type")?,
+            metadata_url: body.string("metadata_url")?,
+            metadata_xml: body.string("metadata_xml")?,
+            domains: body.opt_strings("domains")?,
+            attribute_mapping: mapping(&body)?,
+            name_id_format: body.string("name_id_format")?,
+            resource_id: body.opt_string("resource_id")?,
+            disabled: body.opt_bool("disabled")?,
+        })
+    }
+}
+
+fn mapping(body: &Object) -> Result<AttributeMapping, go_json::Error> {
+    let Some(keys) = body.nested("attribute_mapping")?.opt_object("keys")? else {
+        return Ok(AttributeMapping::default());
+    };
+    let attributes = keys.iter().map(|(claim, value)| Ok((claim.clone(), attribute(value)?)));
+    Ok(AttributeMapping { keys: Some(attributes.collect::<Result<BTreeMap<_, _>, _>>()?) })
+}
+
+fn attribute(value: &Value) -> Result<Attribute, go_json::Error> {
+    let value = Object::parse(value.to_string().as_bytes())?;
+    Ok(Attribute {
+        name: value.string("name")?,
+        names: value.opt_strings("names")?.unwrap_or_default(),
+        default: value.value("default").cloned(),
+        array: value.bool("array")?,
+    })
+}
+
+/// Who wants to sign in through a company's identity provider; texts are `""` if absent.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SingleSignOn {
+    /// `provider_id`; that of all zeros is none.
+    pub provider_id: Option<Uuid>,
+    /// `domain`.
+    pub domain: String,
+    /// `redirect_to`.
+    pub redirect_to: String,
+    /// `skip_http_redirect`: the address is answered in a body.
+    pub skip_http_redirect: bool,
+    /// `code_challenge` and `code_challenge_method`.
+    pub pkce: CodeChallenge,
+}
+
+impl SingleSignOn {
+    /// Reads the body; 400 `bad_json` if it does not fit, also for a provider's id that is no UUID.
+    pub fn decode(body: &[u8]) -> Result<Self> {
+        let body = Object::parse(body)?;
+        let provider_id = body.opt_string("provider_id")?.map(|text| uuid(&text)).transpose()?;
+        Ok(Self {
+            provider_id: provider_id.filter(|id| !id.is_nil()),
+            domain: body.string("domain")?,
+            redirect_to: body.string("redirect_to")?,
+            skip_http_redirect: body.bool("skip_http_redirect")?,
+            pkce: CodeChallenge::of(&body)?,
+        })
+    }
+}
+
+fn uuid(text: &str) -> Result<Uuid> {
+    Uuid::parse_str(text).map_err(|_| {
+        let length = text.len();
+        let wrong = format!("uuid: incorrect UUID length {length} in string {text:?}");
+        Error::bad_request("bad_json", format!("Could not parse request body as JSON: {wrong}"))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_members_of_a_provider_are_read() {
+        let body = json!({
+            "type": "saml", "metadata_url": "https://idp.example.com", "domains": ["a", null], "resource_id": "",
+            "attribute_mapping": {"keys": {"email": {"names": ["mail"], "default": 1, "array": true}, "name": null}},
+        });
+        let read = AdminSsoProvider::decode(body.to_string().as_bytes()).unwrap();
+        assert_eq!((read.kind.as_str(), read.resource_id.as_deref(), read.disabled), ("saml", Some(""), None));
+        assert_eq!(read.domains.unwrap(), ["a", ""]);
+        let email = read.attribute_mapping.get("email").unwrap();
+        assert_eq!((email.names.len(), email.default.as_ref(), email.array), (1, Some(&json!(1)), true));
+        assert_eq!(read.attribute_mapping.get("name"), Some(&Attribute::default()));
+    }
+
+    #[test]
+    fn absent_and_empty_lists_differ() {
+        let read = |body: &str| AdminSsoProvider::decode(body.as_bytes()).unwrap();
+        assert_eq!((read("{}").domains, read(r#"{"domains":[]}"#).domains), (None, Some(Vec::new())));
+        assert_eq!(read(r#"{"attribute_mapping":{}}"#).attribute_mapping.keys, None);
+        assert_eq!(read(r#"{"attribute_mapping":{"keys":{}}}"#).attribute_mapping.keys, Some(BTreeMap::new()));
+    }
+
+    #[test]
+    fn members_of_other_types_are_refused() {
+        for body in [
+            r#"{"domains":"a"}"#,
+            r#"{"domains":[1]}"#,
+            r#"{"attribute_mapping":[]}"#,
+            r#"{"attribute_mapping":{"keys":[]}}"#,
+            r#"{"attribute_mapping":{"keys":{"a":"mail"}}}"#,
+            r#"{"attribute_mapping":{"keys":{"a":{"name":1}}}}"#,
+            r#"{"disabled":"yes"}"#,
+            "[]",
+        ] {
+            assert_eq!(AdminSsoProvider::decode(body.as_bytes()).unwrap_err().code(), "bad_json", "{body}");
+        }
+    }
+
+    #[test]
+    fn a_provider_is_named_by_a_uuid() {
+        let id = Uuid::from_u128(7);
+        let read = |body: Value| SingleSignOn::decode(body.to_string().as_bytes());
+        assert_eq!(read(json!({"provider_id": id})).unwrap().provider_id, Some(id));
+        assert_eq!(read(json!({"provider_id": Uuid::nil()})).unwrap().provider_id, None);
+        assert_eq!(read(json!({"provider_id": null})).unwrap().provider_id, None);
+        for wrong in [json!("acme"), json!(""), json!(1)] {
+            assert_eq!(read(json!({"provider_id": wrong})).unwrap_err().code(), "bad_json");
+        }
+    }
+}
