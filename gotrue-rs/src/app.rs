@@ -25,6 +25,7 @@ use crate::ports::mail::outbox::Outbox;
 use crate::ports::mail::template::Templates;
 use crate::ports::oidc::Oidc;
 use crate::ports::pwned::{self, PwnedPasswords};
+use crate::ports::saml::{SamlIdentity, SamlKeyError};
 use crate::ports::sms::Texts;
 use crate::store::Pool;
 
@@ -45,6 +46,8 @@ pub struct App {
     pub pwned: PwnedPasswords,
     /// The keys of access tokens.
     pub keys: KeyRing,
+    /// Ourselves as a SAML service provider; none while SAML is off.
+    pub saml: Option<SamlIdentity>,
     /// What mails say.
     pub letters: Templates,
     /// What is checked of an address before it is written to.
@@ -163,6 +166,9 @@ pub enum BuildError {
     /// The keys of access tokens cannot be used.
     #[error("GOTRUE_JWT_KEYS: {0}")]
     Keys(#[from] KeyError),
+    /// A key of SAML cannot be used.
+    #[error("GOTRUE_SAML_PRIVATE_KEY: {0}")]
+    Saml(#[from] SamlKeyError),
     /// A pattern of the redirect allow-list cannot be used.
     #[error("GOTRUE_URI_ALLOW_LIST: {0}")]
     Redirects(#[from] BadPattern),
@@ -177,6 +183,7 @@ impl App {
         let host = Url::parse(&policy.site.external_url).ok().and_then(|url| url.host_str().map(str::to_owned));
         Ok(Self {
             keys: KeyRing::build(keys)?,
+            saml: SamlIdentity::build(&policy.saml, &policy.site.external_url)?,
             prepared: Prepared::of(&policy)?,
             redirects: AllowList::compile(&policy.site.site_url, &policy.site.redirect_allow_list)?,
             addresses: Addresses::new(&policy.mail.address_check, &ports.http),

@@ -9,6 +9,7 @@ use chrono::{SubsecRound, TimeDelta};
 use gotrue_rules::domain::error::Result;
 use gotrue_rules::domain::policy::LimitKey;
 use gotrue_rules::domain::session::Session;
+use gotrue_rules::domain::sso::SsoProvider;
 use gotrue_rules::domain::user::{Account, Factor, Time};
 use http::HeaderName;
 use serde_json::{Map, Value};
@@ -56,6 +57,8 @@ pub struct Found {
     pub account: Option<Account>,
     /// The factor that the path names, once the guard `Factor` has been passed.
     pub factor: Option<Factor>,
+    /// The company's identity provider that the path names, once the guard `SsoProvider` has been passed.
+    pub sso_provider: Option<SsoProvider>,
 }
 
 /// A signed-in account.
@@ -158,6 +161,12 @@ impl Cx {
     /// The factor that the path names; the route table puts the guard `Factor` before every handler that asks.
     pub fn factor(&self) -> Result<&Factor> {
         self.found.factor.as_ref().ok_or_else(|| unguarded("Factor"))
+    }
+
+    /// The identity provider that the path names; the route table puts the guard `SsoProvider` before every handler that
+    /// asks.
+    pub fn sso_provider(&self) -> Result<&SsoProvider> {
+        self.found.sso_provider.as_ref().ok_or_else(|| unguarded("SsoProvider"))
     }
 
     /// The audience in which accounts are looked up and made: `X-JWT-AUD`, else the verified token's own unless its

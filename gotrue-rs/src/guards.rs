@@ -3,6 +3,7 @@
 use gotrue_rules::domain::error::{Error, Result};
 use gotrue_rules::domain::mfa::factor_not_found;
 use gotrue_rules::domain::session_rules::Validity;
+use gotrue_rules::domain::sso;
 use gotrue_rules::wire::requests::Captcha;
 use serde_json::{Map, Value};
 use uuid::Uuid;
@@ -11,8 +12,9 @@ use crate::cx::{Admin, Caller, Cx};
 use crate::http::router::Guard;
 use crate::journal::Step;
 use crate::services::limits::{self, Limited};
+use crate::services::saml;
 use crate::services::sessions::refresh::facts;
-use crate::store::{OrRefuse, users};
+use crate::store::{OrRefuse, sso_providers, users};
 
 /// Only signed-in accounts: header 401 → signature and time 403 → `sub` → account → session → ban.
 pub const CALLER: Guard = Guard { name: "Caller", run: |cx| Box::pin(caller(cx)) };
@@ -68,6 +70,15 @@ pub const LIMIT_CHALLENGE: Guard =
 /// One verification of a factor more.
 pub const LIMIT_FACTOR_VERIFY: Guard =
     Guard { name: "Limit(FactorVerify)", run: |cx| Box::pin(async { limits::take(cx, Limited::FactorVerify) }) };
+
+/// One sign-in through a company's identity provider more.
+pub const LIMIT_SSO: Guard = Guard { name: "Limit(Sso)", run: |cx| Box::pin(async { limits::take(cx, Limited::Sso) }) };
+
+/// Only while SAML is on: 404.
+pub const SAML: Guard = Guard { name: "Saml", run: |cx| Box::pin(async { saml::ourselves(cx).map(|_| ()) }) };
+
+/// Only paths whose `{idp_id}` names a company's identity provider: 404. Comes after [`ADMIN`].
+pub const SSO_PROVIDER: Guard = Guard { name: "SsoProvider", run: |cx| Box::pin(sso_provider(cx)) };
 
 /// Only while passkeys are on: 404.
 pub const PASSKEYS: Guard = Guard { name: "Passkeys", run: |cx| Box::pin(async { passkeys(cx) }) };
@@ -167,6 +178,17 @@ async fn account(cx: &mut Cx) -> Result<()> {
     let found = users::with_session(&mut cx.db(), id, None).await.or_refuse("Database error loading user")?;
     let found = found.ok_or_else(|| Error::not_found("user_not_found", "User not found"))?;
     cx.found.account = Some(found.account);
+    Ok(())
+}
+
+async fn sso_provider(cx: &mut Cx) -> Result<()> {
+    let named = cx.request.param("idp_id").and_then(sso::Name::read).ok_or_else(sso::not_found)?;
+    let found = match named {
+        sso::Name::Id(id) => sso_providers::by_id(&mut cx.db(), id).await,
+        sso::Name::ResourceId(id) => sso_providers::by_resource_id(&mut cx.db(), &id).await,
+    };
+    let found = found.or_refuse("Database error finding SSO Identity Provider")?;
+    cx.found.sso_provider = Some(found.ok_or_else(sso::not_found)?);
     Ok(())
 }
 

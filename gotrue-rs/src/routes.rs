@@ -3,11 +3,11 @@
 use http::Method;
 
 use crate::flows::passwordless::{magic_link, otp, recover, resend};
-use crate::flows::{admin, external, factors, logout, meta, passkeys, sign_up, token, user, verify};
+use crate::flows::{admin, external, factors, logout, meta, passkeys, sign_up, sso, token, user, verify};
 use crate::guards::{
     ACCOUNT, ADMIN, CALLER, CAPTCHA, FACTOR, LIMIT_CHALLENGE, LIMIT_FACTOR_VERIFY, LIMIT_MAGIC_LINK, LIMIT_OTP,
-    LIMIT_PASSKEY, LIMIT_RECOVER, LIMIT_RESEND, LIMIT_USER, LIMIT_VERIFY, MANUAL_LINKING, NOT_ANONYMOUS, OAUTH_SERVER,
-    PASSKEYS,
+    LIMIT_PASSKEY, LIMIT_RECOVER, LIMIT_RESEND, LIMIT_SSO, LIMIT_USER, LIMIT_VERIFY, MANUAL_LINKING, NOT_ANONYMOUS,
+    OAUTH_SERVER, PASSKEYS, SAML, SSO_PROVIDER,
 };
 use crate::http::router::{Entry, Guard, group, row};
 
@@ -48,6 +48,7 @@ pub fn table() -> Vec<Entry> {
             ],
         ),
         group("/passkeys", &[PASSKEYS], passkeys()),
+        group("/sso", &[SAML], single_sign_on()),
         row(Method::POST, "/invite", admin::invite::handle).guards(&[ADMIN]),
         group("/factors", &[CALLER, NOT_ANONYMOUS], factors()),
         group("/admin", &[ADMIN], admin_entries()),
@@ -95,6 +96,33 @@ fn admin_entries() -> Vec<Entry> {
         group("/users", &[], admin_users()),
         row(Method::POST, "/generate_link", admin::generate_link::handle),
         group("/audit", &[], [row(Method::GET, "/", admin::audit::handle)]),
+        group("/sso", &[], [group("/providers", &[], admin_sso_providers())]),
+    ]
+}
+
+/// Below `/sso`.
+fn single_sign_on() -> Vec<Entry> {
+    vec![
+        row(Method::POST, "/", sso::start::handle).guards(&[LIMIT_SSO, CAPTCHA]),
+        group("/saml", &[], [row(Method::GET, "/metadata", sso::metadata::handle)]),
+    ]
+}
+
+/// Below `/admin/sso/providers`.
+fn admin_sso_providers() -> Vec<Entry> {
+    use admin::sso;
+    vec![
+        row(Method::GET, "/", sso::list::handle),
+        row(Method::POST, "/", sso::create::handle),
+        group(
+            "/{idp_id}",
+            &[SSO_PROVIDER],
+            [
+                row(Method::GET, "/", sso::read::handle),
+                row(Method::PUT, "/", sso::update::handle),
+                row(Method::DELETE, "/", sso::delete::handle),
+            ],
+        ),
     ]
 }
 

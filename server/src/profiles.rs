@@ -1,6 +1,6 @@
 //! In what `basalt serve` and `basalt gotrue` differ, as values: everything below them reads a policy and knows neither.
 
-use gotrue_rules::domain::policy::{ExternalProvider, LimitKey, PasswordHash, Policy};
+use gotrue_rules::domain::policy::{ExternalProvider, LimitKey, PasswordHash, Policy, RequestSignature};
 use gotrue_rules::domain::secret::Secret;
 
 use crate::config_file::Basalt;
@@ -19,6 +19,7 @@ pub fn serve(policy: &mut Policy, basalt: &Basalt) {
     policy.webauthn.counter_must_grow = true;
     policy.passkeys.user_verification_required = true;
     policy.mail.plain_text_part = true;
+    policy.saml.request_signature = RequestSignature::RsaSha256;
     policy.limits.key = LimitKey::Peer { trusted_proxies: basalt.trusted_proxies.clone() };
     policy.limits.explained = true;
     policy.limits.targets = basalt.limits;

@@ -9,6 +9,7 @@ pub mod meta;
 pub mod passkeys;
 pub mod passwordless;
 pub mod sign_up;
+pub mod sso;
 pub mod token;
 pub mod user;
 pub mod verify;

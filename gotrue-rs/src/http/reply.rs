@@ -35,6 +35,11 @@ impl Reply {
         Self::empty(StatusCode::OK).with_body("application/json", body.into())
     }
 
+    /// 200 with XML.
+    pub fn xml(body: String) -> Self {
+        Self::empty(StatusCode::OK).with_body("application/xml", body.into_bytes())
+    }
+
     /// 204 without a body.
     pub fn no_content() -> Self {
         Self::empty(StatusCode::NO_CONTENT)

@@ -11,5 +11,6 @@ pub mod limits;
 pub mod mail;
 pub mod oidc;
 pub mod pwned;
+pub mod saml;
 pub mod sealing;
 pub mod sms;

@@ -14,6 +14,7 @@ pub mod notices;
 pub mod passwordless;
 pub mod passwords;
 pub mod pkce;
+pub mod saml;
 pub mod sealing;
 pub mod sessions;
 pub mod sign_up;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::extract::ConnectInfo;
 use chrono::{DateTime, TimeDelta, TimeZone, Utc};
-use gotrue_rules::domain::policy::{LimitKey, PasswordHash, Policy, TargetLimits};
+use gotrue_rules::domain::policy::{LimitKey, PasswordHash, Policy, RequestSignature, TargetLimits};
 use gotrue_rules::domain::secret::Secret;
 use http::{Method, Request};
 use http_body_util::{BodyExt, Collected};
@@ -181,6 +181,7 @@ impl WorldBuilder {
             policy.webauthn.counter_must_grow = true;
             policy.passkeys.user_verification_required = true;
             policy.mail.plain_text_part = true;
+            policy.saml.request_signature = RequestSignature::RsaSha256;
             policy.limits.key = LimitKey::Peer { trusted_proxies: Vec::new() };
             policy.limits.explained = true;
             policy.limits.targets = TargetLimits::usual();

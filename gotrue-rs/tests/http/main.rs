@@ -23,6 +23,7 @@ mod refresh_lanes;
 mod sessions;
 mod sign_in;
 mod sign_up;
+mod sso;
 mod structure;
 mod threats;
 mod upkeep;

@@ -18,6 +18,7 @@ pub mod passkey;
 pub mod qr_code;
 pub mod redirect;
 pub mod requests;
+pub mod saml;
 pub mod session;
 pub mod settings;
 pub mod sso;

@@ -9,6 +9,7 @@ pub mod invite;
 pub mod list;
 pub mod passkeys;
 pub mod read;
+pub mod sso;
 pub mod update;
 
 use gotrue_rules::domain::admin_user::actor;

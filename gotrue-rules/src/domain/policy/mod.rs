@@ -20,7 +20,7 @@ pub use factors::{MfaPolicy, PasskeyPolicy, PhoneFactorPolicy, RelyingParty, Web
 pub use hooks::{Hook, HookKind, HookTarget, HooksPolicy};
 pub use limits::{Bucket, LimitKey, LimitsPolicy, Quota, TargetLimits};
 pub use mail::{AddressCheck, LinkPaths, MailKind, MailPolicy, TemplateFetch};
-pub use oauth::{CustomOAuthPolicy, OAuthServerPolicy, SamlPolicy, Web3ChainPolicy, Web3Policy};
+pub use oauth::{CustomOAuthPolicy, OAuthServerPolicy, RequestSignature, SamlPolicy, Web3ChainPolicy, Web3Policy};
 pub use operation::{ExperimentalPolicy, IndexWorkerPolicy, OperationPolicy};
 pub use security::{Captcha, CaptchaProvider, Encryption, SecurityPolicy};
 pub use site::{ApiPolicy, JwtPolicy, SitePolicy};

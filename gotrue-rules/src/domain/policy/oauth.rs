@@ -19,6 +19,28 @@ pub struct SamlPolicy {
     pub relay_state_validity: Duration,
     /// Base of our SAML addresses; absent: the external URL. Default absent.
     pub external_url: Option<String>,
+    /// How requests to identity providers are signed. Default RSA with SHA-1.
+    pub request_signature: RequestSignature,
+}
+
+/// How a request to an identity provider is signed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum RequestSignature {
+    /// RSA with SHA-1, as the reference does.
+    #[default]
+    RsaSha1,
+    /// RSA with SHA-256.
+    RsaSha256,
+}
+
+impl RequestSignature {
+    /// Its name in XML signatures.
+    pub fn uri(self) -> &'static str {
+        match self {
+            Self::RsaSha1 => "http://www.w3.org/2000/09/xmldsig#rsa-sha1",
+            Self::RsaSha256 => "http://www.w3.org/2001/04/xmldsig-more#rsa-sha256",
+        }
+    }
 }
 
 impl Default for SamlPolicy {
@@ -30,6 +52,7 @@ impl Default for SamlPolicy {
             allow_encrypted_assertions: false,
             relay_state_validity: Duration::from_mins(2),
             external_url: None,
+            request_signature: RequestSignature::default(),
         }
     }
 }

@@ -88,7 +88,7 @@ pub fn entity_taken(entity_id: &str) -> Error {
 }
 
 /// What a provider says of itself, as far as it is stored.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Described {
     /// Its name among SAML services.
     pub entity_id: String,

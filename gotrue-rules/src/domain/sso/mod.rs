@@ -3,6 +3,8 @@
 pub mod change;
 pub mod draft;
 pub mod mapping;
+pub mod metadata;
+pub mod start;
 
 use uuid::Uuid;
 

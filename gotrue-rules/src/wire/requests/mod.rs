@@ -25,9 +25,8 @@ pub use passkey::{PasskeyUpdate, PasskeyVerification};
 pub use recover::Recover;
 pub use resend::Resend;
 pub use sign_up::SignUp;
-pub use token::{PasswordGrant, PkceGrant, RefreshTokenGrant, Web3Grant};
 pub use sso::{AdminSsoProvider, SingleSignOn};
-pub use token::{PasswordGrant, PkceGrant, RefreshTokenGrant};
+pub use token::{PasswordGrant, PkceGrant, RefreshTokenGrant, Web3Grant};
 pub use user_update::UserUpdate;
 pub use verify::Verify;
 

@@ -1,0 +1,136 @@
+use http::Method;
+use serde_json::{Value, json};
+
+use super::{ENTITY, PROVIDERS, SIGN_ON, administer, company, create, metadata, read, world};
+use gotrue_rs::testing::World;
+
+async fn listed(world: &World, query: &str) -> Vec<String> {
+    let list = administer(world, Method::GET, &format!("{PROVIDERS}{query}"), None).await.expect(200);
+    let items = list.json["items"].as_array().cloned().unwrap_or_default();
+    items.iter().map(|item| item["resource_id"].as_str().unwrap_or("-").to_owned()).collect()
+}
+
+#[tokio::test]
+async fn a_provider_is_kept_as_it_was_given_also_while_saml_is_off() {
+    let world = World::new().await;
+    let given = json!({
+        "domains": ["one.example.com", "uno.example.com"], "resource_id": "acme", "disabled": false,
+        "name_id_format": "urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress",
+        "attribute_mapping": {"keys": {"email": {"names": ["mail", "email"], "default": "none", "array": true}}},
+    });
+    let made = create(&world, given.clone()).await.expect(201);
+    let found = read(&world, made.str("id")).await.expect(200);
+    assert_eq!(found.json, made.json);
+    assert_eq!(found.json["domains"], json!([{"domain": "one.example.com"}, {"domain": "uno.example.com"}]));
+    let expected = json!({
+        "entity_id": ENTITY, "metadata_xml": metadata(ENTITY, SIGN_ON), "name_id_format": given["name_id_format"],
+        "attribute_mapping": given["attribute_mapping"],
+    });
+    assert_eq!(found.json["saml"], expected);
+    assert_eq!((found.str("resource_id"), &found.json["disabled"]), ("acme", &json!(false)));
+    let named = read(&world, "resource_acme").await.expect(200);
+    assert_eq!(named.json, made.json);
+}
+
+#[tokio::test]
+async fn little_is_needed_and_little_is_shown_in_lists() {
+    let world = World::new().await;
+    let made = create(&world, json!({})).await.expect(201);
+    assert_eq!(made.json["disabled"], Value::Null);
+    assert_eq!((&made.json["domains"], &made.json["saml"]["attribute_mapping"]), (&json!([]), &json!({})));
+    let members: Vec<&str> = made.json.as_object().expect("an object").keys().map(String::as_str).collect();
+    assert_eq!(members, ["id", "disabled", "saml", "domains", "created_at", "updated_at"]);
+    let list = administer(&world, Method::GET, PROVIDERS, None).await.expect(200);
+    assert_eq!(list.json["items"][0]["saml"], json!({"entity_id": ENTITY, "attribute_mapping": {}}));
+}
+
+#[tokio::test]
+async fn lists_are_by_age_and_can_be_narrowed() {
+    let world = World::new().await;
+    for name in ["acme", "acme_eu", "acmeXeu", "bolt"] {
+        world.advance(chrono::TimeDelta::seconds(1));
+        create(&world, json!({"resource_id": name, "metadata_xml": metadata(name, SIGN_ON)})).await.expect(201);
+    }
+    assert_eq!(listed(&world, "").await, ["acme", "acme_eu", "acmeXeu", "bolt"]);
+    assert_eq!(listed(&world, "?resource_id=acme").await, ["acme"]);
+    assert_eq!(listed(&world, "?resource_id_prefix=acme_").await, ["acme_eu", "acmeXeu"]);
+    assert_eq!(listed(&world, "?resource_id_prefix=%25o").await, ["bolt"]);
+    assert_eq!(listed(&world, "?resource_id=bolt&resource_id_prefix=acme").await, ["bolt"]);
+    assert!(listed(&world, "?resource_id=ACME").await.is_empty());
+}
+
+#[tokio::test]
+async fn names_are_given_once() {
+    let world = World::new().await;
+    let first = create(&world, json!({"domains": ["a.example.com"], "resource_id": "acme"})).await.expect(201);
+    let again = create(&world, json!({"domains": ["a.example.com"]})).await;
+    assert_eq!(again.refusal(), (422, "saml_idp_already_exists"));
+    assert_eq!(again.str("msg"), format!("SAML Identity Provider with this EntityID ({ENTITY}) already exists"));
+    let other = |more: Value| {
+        let mut body = json!({"metadata_xml": metadata("other", SIGN_ON)});
+        body.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
+        create(&world, body)
+    };
+    let taken = other(json!({"domains": ["b.example.com", "a.example.com"]})).await;
+    assert_eq!(taken.refusal(), (400, "sso_domain_already_exists"));
+    assert!(taken.str("msg").ends_with(&format!("({})", first.str("id"))));
+    // As the reference: what only the database finds is a plain 500.
+    for more in [
+        json!({"domains": ["A.example.com"]}),
+        json!({"domains": ["b", "b"]}),
+        json!({"domains": [""]}),
+        json!({"resource_id": "ACME"}),
+    ] {
+        assert_eq!(other(more.clone()).await.refusal(), (500, "unexpected_failure"), "{more}");
+    }
+    assert_eq!(listed(&world, "").await, ["acme"], "nothing of what was refused is left");
+    other(json!({"domains": ["b.example.com"]})).await.expect(201);
+}
+
+#[tokio::test]
+async fn a_deleted_provider_is_shown_once_more_and_its_names_are_free() {
+    let world = world().await;
+    let id = company(&world, "a.example.com").await;
+    world.post("/sso", json!({"domain": "a.example.com"})).await.expect(303);
+    let gone = administer(&world, Method::DELETE, &format!("{PROVIDERS}/{id}"), None).await.expect(200);
+    assert_eq!(gone.json["domains"], json!([{"domain": "a.example.com"}]));
+    assert_eq!(read(&world, &id).await.refusal(), (404, "sso_provider_not_found"));
+    let left = "SELECT (SELECT count(*) FROM auth.saml_relay_states) + (SELECT count(*) FROM auth.sso_domains) \
+                + (SELECT count(*) FROM auth.saml_providers)";
+    assert_eq!(world.database.query(&format!("SELECT ({left})::text")).await, ["0"]);
+    company(&world, "a.example.com").await;
+}
+
+#[tokio::test]
+async fn only_administrators_come_near() {
+    let world = World::new().await;
+    let ann = world.person("ann@example.com").await;
+    let id = company(&world, "a.example.com").await;
+    for (method, path) in [
+        (Method::GET, PROVIDERS.to_owned()),
+        (Method::POST, PROVIDERS.to_owned()),
+        (Method::GET, format!("{PROVIDERS}/{id}")),
+        (Method::PUT, format!("{PROVIDERS}/{id}")),
+        (Method::DELETE, format!("{PROVIDERS}/{id}")),
+        (Method::GET, format!("{PROVIDERS}/nonsense")),
+    ] {
+        let token = format!("Bearer {}", ann.access_token);
+        let hers = world.request(method.clone(), &path, &[("authorization", &token)], Some(json!({}))).await;
+        assert_eq!(hers.refusal(), (403, "not_admin"), "{method} {path}");
+        let nobodys = world.request(method.clone(), &path, &[], None).await;
+        assert_eq!(nobodys.refusal(), (401, "no_authorization"), "{method} {path}");
+    }
+    for name in ["nonsense", "resource_nobody", "resource_", "7c1d9f64-9d3c-4f0e-8a5f-0d1b2c3d4e5f"] {
+        assert_eq!(read(&world, name).await.refusal(), (404, "sso_provider_not_found"), "{name}");
+    }
+}
+
+#[tokio::test]
+async fn a_provider_takes_few_statements() {
+    let world = World::new().await;
+    let id = company(&world, "a.example.com").await;
+    let names: Vec<&str> = world.journal().statements();
+    assert_eq!(names, ["sso_providers.holders", "sso_providers.insert"]);
+    read(&world, &id).await.expect(200);
+    assert_eq!(world.journal().statements(), ["sso_providers.by_id"]);
+}
