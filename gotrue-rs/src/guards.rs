@@ -96,6 +96,17 @@ fn manual_linking(cx: &Cx) -> Result<()> {
     Err(Error::not_found("manual_linking_disabled", "Manual linking is disabled"))
 }
 
+/// Only while providers may be stored at run time: 404.
+pub const CUSTOM_PROVIDERS: Guard =
+    Guard { name: "CustomProviders", run: |cx| Box::pin(async { custom_providers(cx) }) };
+
+fn custom_providers(cx: &Cx) -> Result<()> {
+    if cx.app.policy.custom_oauth.enabled {
+        return Ok(());
+    }
+    Err(Error::not_found("feature_disabled", "Custom OAuth providers are disabled"))
+}
+
 fn passkeys(cx: &Cx) -> Result<()> {
     if cx.app.policy.passkeys.enabled {
         return Ok(());

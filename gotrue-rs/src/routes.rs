@@ -5,9 +5,9 @@ use http::Method;
 use crate::flows::passwordless::{magic_link, otp, recover, resend};
 use crate::flows::{admin, external, factors, logout, meta, passkeys, sign_up, sso, token, user, verify};
 use crate::guards::{
-    ACCOUNT, ADMIN, CALLER, CAPTCHA, FACTOR, LIMIT_CHALLENGE, LIMIT_FACTOR_VERIFY, LIMIT_MAGIC_LINK, LIMIT_OTP,
-    LIMIT_PASSKEY, LIMIT_RECOVER, LIMIT_RESEND, LIMIT_SSO, LIMIT_USER, LIMIT_VERIFY, MANUAL_LINKING, NOT_ANONYMOUS,
-    OAUTH_SERVER, PASSKEYS, SAML, SSO_PROVIDER,
+    ACCOUNT, ADMIN, CALLER, CAPTCHA, CUSTOM_PROVIDERS, FACTOR, LIMIT_CHALLENGE, LIMIT_FACTOR_VERIFY, LIMIT_MAGIC_LINK,
+    LIMIT_OTP, LIMIT_PASSKEY, LIMIT_RECOVER, LIMIT_RESEND, LIMIT_SSO, LIMIT_USER, LIMIT_VERIFY, MANUAL_LINKING,
+    NOT_ANONYMOUS, OAUTH_SERVER, PASSKEYS, SAML, SSO_PROVIDER,
 };
 use crate::http::router::{Entry, Guard, group, row};
 
@@ -96,6 +96,7 @@ fn admin_entries() -> Vec<Entry> {
         group("/users", &[], admin_users()),
         row(Method::POST, "/generate_link", admin::generate_link::handle),
         group("/audit", &[], [row(Method::GET, "/", admin::audit::handle)]),
+        group("/custom-providers", &[CUSTOM_PROVIDERS], custom_providers()),
         group("/sso", &[], [group("/providers", &[], admin_sso_providers())]),
     ]
 }
@@ -121,6 +122,24 @@ fn admin_sso_providers() -> Vec<Entry> {
                 row(Method::GET, "/", sso::read::handle),
                 row(Method::PUT, "/", sso::update::handle),
                 row(Method::DELETE, "/", sso::delete::handle),
+            ],
+        ),
+    ]
+}
+
+/// Below `/admin/custom-providers`.
+fn custom_providers() -> Vec<Entry> {
+    use admin::custom_providers::{create, delete, list, read, update};
+    vec![
+        row(Method::GET, "/", list::handle),
+        row(Method::POST, "/", create::handle),
+        group(
+            "/{identifier}",
+            &[],
+            [
+                row(Method::GET, "/", read::handle),
+                row(Method::PUT, "/", update::handle),
+                row(Method::DELETE, "/", delete::handle),
             ],
         ),
     ]

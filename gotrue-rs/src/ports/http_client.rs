@@ -125,15 +125,24 @@ impl HttpClient {
         run(client, request, limits).await
     }
 
+    /// Whether a request to this address goes by a proxy, which resolves its name.
+    pub fn takes_proxy(&self, url: &Url) -> Result<bool, HttpError> {
+        Ok(self.rules().map_err(HttpError::Client)?.proxy_of(url).is_some())
+    }
+
+    fn rules(&self) -> Result<proxy::Rules, String> {
+        let Outbound { https_proxy, http_proxy, no_proxy, .. } = &self.outbound;
+        proxy::Rules::read(https_proxy.as_ref(), http_proxy.as_ref(), no_proxy)
+    }
+
     fn build(&self, finish: impl Fn(ClientBuilder) -> ClientBuilder) -> Result<Client, String> {
-        let Outbound { https_proxy, http_proxy, no_proxy, trusted_roots } = &self.outbound;
-        let rules = proxy::Rules::read(https_proxy.as_ref(), http_proxy.as_ref(), no_proxy)?;
+        let rules = self.rules()?;
         let builder = || {
             let rules = rules.clone();
             let builder = Client::builder().no_proxy().connect_timeout(Duration::from_secs(10));
             finish(builder.proxy(reqwest::Proxy::custom(move |url| rules.proxy_of(url).cloned())))
         };
-        if let Some(pem) = trusted_roots {
+        if let Some(pem) = &self.outbound.trusted_roots {
             let roots = Certificate::from_pem_bundle(pem)
                 .map_err(|error| format!("the trusted roots cannot be read: {error}"))?;
             return builder().tls_certs_only(roots).build().map_err(|error| error.to_string());

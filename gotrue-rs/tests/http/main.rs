@@ -4,6 +4,7 @@ mod admin;
 mod bodies;
 mod captcha;
 mod config;
+mod custom_providers;
 mod errors;
 mod external;
 mod factors;

@@ -2,6 +2,7 @@
 
 pub mod audit;
 pub mod create;
+pub mod custom_providers;
 pub mod delete;
 pub mod factors;
 pub mod generate_link;

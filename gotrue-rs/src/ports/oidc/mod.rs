@@ -135,6 +135,11 @@ impl Oidc {
         Discovery::read(&answer, source)
     }
 
+    /// Forgets what the issuer said: it is asked again when next needed.
+    pub fn forget(&self, source: &Source) {
+        self.sources.forget(source);
+    }
+
     /// The claims of an ID token that is the issuer's and in its time. A key that is not known is asked for once.
     pub async fn verify(&self, source: &Source, id_token: &str, checks: &Checks<'_>) -> Result<IdToken, OidcError> {
         let token = Compact::parse(id_token)?;

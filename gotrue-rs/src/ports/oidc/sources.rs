@@ -30,6 +30,11 @@ pub(super) struct Known {
 }
 
 impl Sources {
+    /// Nothing is known of this one any longer.
+    pub(super) fn forget(&self, source: &Source) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).known.remove(source);
+    }
+
     /// What is known of this one. For a new one, another goes that never answered, else the one used longest ago.
     pub(super) fn known(&self, source: &Source) -> Arc<Known> {
         let mut inner = self.0.lock().unwrap_or_else(PoisonError::into_inner);

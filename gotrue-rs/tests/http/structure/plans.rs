@@ -17,6 +17,8 @@ const MAY_READ_ALL: &[(&str, &str)] = &[
     ("outbox.state", "figures for the operator: indexes of waiting and failed mails alone"),
     ("outbox.troubles", "figures for the operator"),
     ("outbox.inbox", "the development inbox: its index holds its mails alone"),
+    ("custom_oauth_providers.count", "a new provider of the administrator's, of which there are few"),
+    ("custom_oauth_providers.list", "the administrator's list of providers, of which there are few"),
     ("sso_providers.list", "the administrator's list of companies, of which there are few"),
     ("outbox.received", "the development inbox: its index holds its mails alone"),
 ];

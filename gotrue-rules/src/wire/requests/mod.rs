@@ -2,6 +2,7 @@
 
 mod admin_user;
 mod captcha;
+mod custom_provider;
 mod factors;
 mod invitation;
 mod magic_link;
@@ -17,6 +18,7 @@ mod verify;
 
 pub use admin_user::{AdminDeletion, AdminUser};
 pub use captcha::Captcha;
+pub use custom_provider::CustomProviderBody;
 pub use factors::{AdminFactor, ChallengeFactor, EnrollFactor, VerifyFactor, WebAuthnAnswer};
 pub use invitation::{GenerateLink, Invitation};
 pub use magic_link::MagicLink;

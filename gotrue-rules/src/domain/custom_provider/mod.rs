@@ -1,4 +1,7 @@
-//! Providers that an administrator stores (`endpoints.md` §13.7): what one is.
+//! Providers that an administrator stores (`endpoints.md` §13.7): what one is, and what may be said of one.
+
+pub mod address;
+pub mod rules;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
