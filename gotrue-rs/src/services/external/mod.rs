@@ -13,6 +13,7 @@ use std::sync::Arc;
 use gotrue_rules::domain::custom_provider::PREFIX;
 use gotrue_rules::domain::external::custom::Custom;
 use gotrue_rules::domain::external::provider::{Endpoints, Place, Provider};
+use gotrue_rules::domain::external::stand_in::StandIn;
 use gotrue_rules::domain::external::{providers, usable};
 use gotrue_rules::domain::policy::ExternalProvider;
 
@@ -41,6 +42,8 @@ pub enum Which {
     BuiltIn(&'static dyn Provider),
     /// In the database.
     Stored(Box<Custom>),
+    /// Nowhere: our own is asked in its place.
+    StoodInFor(StandIn),
 }
 
 impl Deref for Which {
@@ -50,6 +53,7 @@ impl Deref for Which {
         match self {
             Self::BuiltIn(provider) => *provider,
             Self::Stored(provider) => &**provider,
+            Self::StoodInFor(provider) => provider,
         }
     }
 }
@@ -84,11 +88,18 @@ pub async fn usable(cx: &Cx, name: &str) -> Result<Usable, NotUsable> {
         let Loaded { provider, settings } = custom_providers::load(cx, &name).await?;
         return Ok(Usable { provider: Which::Stored(Box::new(provider)), settings, trust: Trust::Stranger });
     }
-    let (Some(provider), Some(settings)) = (providers::find(&name), cx.app.policy.external.provider(&name)) else {
+    let (Some(provider), Some(settings)) = (unstored(cx, &name), cx.app.policy.external.provider(&name)) else {
         return Err(usable::NotUsable::Unknown(name).into());
     };
-    usable::check(provider, settings)?;
-    Ok(Usable { provider: Which::BuiltIn(provider), settings: settings.clone(), trust: Trust::Operator })
+    usable::check(&*provider, settings)?;
+    Ok(Usable { provider, settings: settings.clone(), trust: Trust::Operator })
+}
+
+/// The built-in provider of that name, in lower case, or what stands in for it.
+fn unstored(cx: &Cx, name: &str) -> Option<Which> {
+    let provider = providers::find(name)?;
+    let is_stood_in_for = cx.app.policy.external.stood_in_for.iter().any(|it| it == name);
+    Some(if is_stood_in_for { Which::StoodInFor(StandIn(name.to_owned())) } else { Which::BuiltIn(provider) })
 }
 
 /// A provider that may be used, and where it is.
@@ -123,7 +134,7 @@ fn source(place: &Place, trust: Trust) -> Option<Source> {
 /// Whether a provider of that name speaks OAuth 1.0a, whatever its settings.
 fn is_oauth1(cx: &Cx, name: &str) -> bool {
     let name = name.to_lowercase();
-    let known = providers::find(&name).zip(cx.app.policy.external.provider(&name));
+    let known = unstored(cx, &name).zip(cx.app.policy.external.provider(&name));
     known.is_some_and(|(provider, settings)| matches!(provider.place(settings).endpoints, Endpoints::OAuth1 { .. }))
 }
 

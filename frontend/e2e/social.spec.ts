@@ -1,0 +1,122 @@
+import AxeBuilder from "@axe-core/playwright";
+import type { UserIdentity } from "@supabase/supabase-js";
+import { startBasalt } from "./basalt.mjs";
+import { type App, appOn, expect, servePages, signedUp, test as withApp } from "./developer.ts";
+
+/** An app whose server asks the development provider in the place of Google and GitHub. */
+const test = withApp.extend<{ socialApp: App }>({
+  socialApp: async ({ page }, use) => {
+    const pages = await servePages();
+    const basalt = await startBasalt((config) =>
+      config
+        .replace("[auth]", "[auth]\nenable_manual_linking = true")
+        .replace("[basalt.shop]", `[basalt.provider]\nstands_in_for = ["google", "github"]\n$&`),
+    );
+    await use(appOn(page, pages.origin, basalt));
+    await basalt.stop();
+    pages.close();
+  },
+});
+
+/** Lets the client send the browser to the provider. */
+async function signInWith(app: App, provider: "google" | "github"): Promise<void> {
+  await app.page.evaluate(
+    ([provider, redirectTo]) =>
+      window.client.auth.signInWithOAuth({
+        provider: provider as "google",
+        options: { redirectTo },
+      }),
+    [provider, app.url] as const,
+  );
+  await expect(app.page.getByRole("heading", { level: 1 })).toHaveText("Who do you want to be?");
+}
+
+/** Chooses who to be, and comes back to the app. */
+async function choose(app: App, who: RegExp): Promise<void> {
+  await app.page.getByRole("button", { name: who }).click();
+  await app.page.waitForURL((url) => url.href.startsWith(app.url));
+  await app.page.waitForFunction(() => window.client);
+}
+
+/** The identities of whoever is signed in, by provider. */
+async function identities(app: App): Promise<Record<string, UserIdentity>> {
+  const all = await app.page.evaluate(async () => {
+    const { data, error } = await window.client.auth.getUserIdentities();
+    if (error) throw error;
+    return data.identities;
+  });
+  return Object.fromEntries(all.map((identity) => [identity.provider, identity]));
+}
+
+for (const flowType of ["implicit", "pkce"] as const) {
+  test(`a provider signs in by the ${flowType} flow`, async ({ socialApp: app }) => {
+    await app.open(flowType);
+    await signInWith(app, "google");
+    await choose(app, /Ann Example/);
+    await expect.poll(async () => (await app.session())?.user.email).toBe("ann@example.com");
+    const session = await app.session();
+    expect(session?.user.app_metadata).toMatchObject({ provider: "google", providers: ["google"] });
+    expect(session?.user.user_metadata).toMatchObject({ name: "Ann Example" });
+    expect(session?.provider_token).toBeTruthy();
+    expect(await app.page.evaluate(() => window.events)).toContain("SIGNED_IN");
+    const first = session?.user.id;
+
+    // The same address at another provider is the same person.
+    await app.page.evaluate(() => window.client.auth.signOut());
+    await signInWith(app, "github");
+    await choose(app, /Ann Example/);
+    await expect.poll(async () => (await app.session())?.user.id).toBe(first);
+    expect(Object.keys(await identities(app)).sort()).toEqual(["github", "google"]);
+  });
+}
+
+test("who denies the request comes back with an error and without a session", async ({
+  socialApp: app,
+}) => {
+  await app.open("implicit");
+  await signInWith(app, "google");
+  await choose(app, /Nobody/);
+  await expect(app.page).toHaveURL(/error=access_denied/);
+  expect(await app.session()).toBeNull();
+});
+
+test("an identity is linked by hand and taken away again", async ({ socialApp: app }) => {
+  await app.open("pkce");
+  const email = await signedUp(app);
+  await app.page.evaluate(
+    (redirectTo) =>
+      window.client.auth.linkIdentity({ provider: "github", options: { redirectTo } }),
+    app.url,
+  );
+  await app.page.getByRole("textbox", { name: "Address" }).fill("zoe@example.com");
+  await choose(app, /Continue/);
+  await expect
+    .poll(async () => Object.keys(await identities(app)).sort())
+    .toEqual(["email", "github"]);
+  expect((await app.session())?.user.email).toBe(email);
+
+  const error = await app.page.evaluate(
+    async (identity) => {
+      return (await window.client.auth.unlinkIdentity(identity)).error?.code;
+    },
+    (await identities(app)).github as UserIdentity,
+  );
+  expect(error).toBeUndefined();
+  expect(Object.keys(await identities(app))).toEqual(["email"]);
+});
+
+test("the provider's page works with the keyboard, on a phone, and for everybody", async ({
+  socialApp: app,
+}) => {
+  await app.page.setViewportSize({ width: 320, height: 640 });
+  await app.open("implicit");
+  await signInWith(app, "google");
+  expect((await new AxeBuilder({ page: app.page }).analyze()).violations).toEqual([]);
+  const width = await app.page.evaluate(() => document.documentElement.scrollWidth);
+  expect(width).toBeLessThanOrEqual(320);
+  await app.page.keyboard.press("Tab");
+  await expect(app.page.getByRole("button", { name: /Ann Example/ })).toBeFocused();
+  await app.page.keyboard.press("Enter");
+  await app.page.waitForURL((url) => url.href.startsWith(app.url));
+  await expect.poll(async () => (await app.session())?.user.email).toBe("ann@example.com");
+});
