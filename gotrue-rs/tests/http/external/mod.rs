@@ -5,6 +5,7 @@ mod callback;
 mod exchange;
 mod held;
 mod oauth1;
+mod providers;
 mod refusals;
 
 use gotrue_rs::testing::{FakeProvider, World, WorldBuilder};
