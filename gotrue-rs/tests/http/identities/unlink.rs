@@ -61,8 +61,8 @@ async fn the_account_takes_the_address_of_what_remains() {
 #[tokio::test]
 async fn an_address_of_somebody_else_keeps_the_identity() {
     let world = world().await;
-    let ann = ann(&world).await;
     world.person(WORK).await;
+    let ann = ann(&world).await;
     let email = identity(&world, &ann, "email").await;
     assert_eq!(unlink(&world, &ann, &email).await.refusal(), (422, "email_conflict_identity_not_deletable"));
     assert_eq!(ann.look(&world).await.json["identities"].as_array().map(Vec::len), Some(2));

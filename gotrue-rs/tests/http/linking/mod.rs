@@ -1,5 +1,6 @@
 //! Joining accounts: whom a provider vouches for, and what becomes of them.
 
+mod by_hand;
 mod concurrency;
 mod sign_in;
 mod strict;
