@@ -126,25 +126,26 @@ async fn b1_a_claimed_address_is_no_way_in() {
     assert!(!matches!(again, Ok(Joined::In { .. })), "{again:?}");
 }
 
+async fn accept(world: &World, token: &str, profile: &Profile) -> Result<Joined> {
+    let cx = request(world);
+    let arrival = Arrival { provider: "github", profile, email_optional: false };
+    let mut db = linking::begin(&cx, &arrival).await?;
+    let joined = linking::accept_invitation(&cx, &mut db, token, &arrival).await?;
+    db.commit().await?;
+    Ok(joined)
+}
+
 #[tokio::test]
 async fn an_invitation_is_accepted_once_by_whom_it_is_for() {
     let world = world().await;
     world.post_as(&world.service_token(), "/invite", json!({ "email": ANN })).await.expect(200);
     let token = "SELECT confirmation_token FROM auth.users";
     let token = world.database.query(token).await.remove(0);
-    let accept = async |profile: &Profile| {
-        let cx = request(&world);
-        let arrival = Arrival { provider: "github", profile, email_optional: false };
-        let mut db = linking::begin(&cx, &arrival).await?;
-        let joined = linking::accept_invitation(&cx, &mut db, &token, &arrival).await?;
-        db.commit().await?;
-        Ok(joined)
-    };
-    let error = accept(&profile("7", WORK, true)).await.expect_err("it is for another address");
+    let error = accept(&world, &token, &profile("7", WORK, true)).await.expect_err("it is for another address");
     assert_eq!((error.status(), error.code()), (400, "validation_failed"));
-    let account = is_in(accept(&profile("7", "Ann@example.com", true)).await);
+    let account = is_in(accept(&world, &token, &profile("7", "Ann@example.com", true)).await);
     assert!(account.is_email_confirmed() && account.identities.len() == 1);
-    let error = accept(&profile("7", ANN, true)).await.expect_err("it is used up");
+    let error = accept(&world, &token, &profile("7", ANN, true)).await.expect_err("it is used up");
     assert_eq!((error.status(), error.code()), (404, "invite_not_found"));
     world.try_password(ANN, PASSWORD).await.expect(400);
 }
