@@ -90,8 +90,10 @@ async fn finish(cx: &Cx, flow: &External, target: &str) -> Result<String> {
         with_its_session(cx, db, flow, (&account, &person), target).await
     };
     let location = ended.map_err(within)?;
-    if is_sign_in {
-        linking::tell(cx, &account).await?;
+    match flow.linking {
+        Linking::To(_) => linking::tell_of_link(cx, &account, &flow.provider).await,
+        _ if is_sign_in => linking::tell(cx, &account).await?,
+        _ => {}
     }
     Ok(location)
 }
