@@ -40,8 +40,10 @@ pub(super) const SECTION: Section = Section {
             .each(Family::Providers)
             .default("false")
             .doc("An account without an e-mail address is accepted.", "true"),
-        text("GOTRUE_EXTERNAL_REDIRECTURL", |d, _, v| d.policy.external.redirect_url = v)
-            .doc("Callback of a provider that has none of its own.", "https://api.example.com/auth/v1/callback"),
+        text("GOTRUE_EXTERNAL_REDIRECTURL", |d, _, v| d.policy.external.redirect_url = v).doc(
+            "Where every browser goes that comes back from a provider, whatever the app asked for.",
+            "https://shop.example.com/welcome",
+        ),
         text("GOTRUE_EXTERNAL_IOS_BUNDLE_ID", |d, _, v| d.policy.external.ios_bundle_id = v)
             .doc("One more audience of Apple's id tokens.", "com.example.shop"),
         list("GOTRUE_EXTERNAL_ALLOWED_ID_TOKEN_ISSUERS", |d, _, v| {

@@ -103,10 +103,10 @@ async fn still_usable(cx: &Cx, flow: &External) -> Result<Ready> {
 
 /// The verifier that was kept for the provider: taken once, whatever follows.
 async fn kept_verifier(cx: &Cx, flow: &External, is_wanted: bool) -> Result<Option<String>> {
-    let kept = match flow.verifier {
-        Some(id) => Some(oauth_client_states::take(&mut cx.db(), id).await.or_refuse("Failed to find OAuth state")?),
-        None => None,
-    };
+    let mut kept = None;
+    if let Some(id) = flow.verifier {
+        kept = Some(oauth_client_states::take(&mut cx.db(), id).await.or_refuse("Failed to find OAuth state")?);
+    }
     verifier(kept, &flow.provider, is_wanted, cx.now)
 }
 

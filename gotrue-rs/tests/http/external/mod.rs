@@ -4,6 +4,7 @@ mod authorize;
 mod callback;
 mod exchange;
 mod held;
+mod hooks;
 mod oauth1;
 mod providers;
 mod refusals;

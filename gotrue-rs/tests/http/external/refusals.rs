@@ -1,7 +1,10 @@
 //! `GET /callback`: states that nobody waits for, and what goes wrong at the provider.
 
+use std::time::Duration;
+
 use chrono::TimeDelta;
 use gotrue_rs::testing::{FakeProvider, Sent, World, said};
+use gotrue_rules::domain::policy::Policy;
 use serde_json::json;
 
 use super::{ANN, challenge, world};
@@ -80,6 +83,20 @@ async fn a_provider_that_fails_is_a_server_error_and_nothing_is_stored() {
         assert_eq!(to.fragment("error_description"), message.replace(':', "%3A"));
         assert_eq!(world.journal().statements(), ["flow_state.by_state"]);
     }
+}
+
+#[tokio::test]
+async fn a_provider_that_does_not_answer_is_not_waited_for() {
+    let provider = FakeProvider::start().await;
+    let silence = |_: &_| -> futures::future::BoxFuture<'static, axum::response::Response> {
+        Box::pin(futures::future::pending())
+    };
+    provider.respond_after("/github/login/oauth/access_token", silence);
+    let change = |policy: &mut Policy| policy.api.outbound_timeout = Duration::from_millis(50);
+    let world = super::builder(&provider).policy(change).build().await;
+    let to = world.finish(&world.begin("github").await).await;
+    assert_eq!(to.query("error_description"), "Unable to exchange external code: c0de");
+    assert_eq!(provider.asked().len(), 2);
 }
 
 #[tokio::test]

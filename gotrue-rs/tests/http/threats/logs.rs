@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::fmt::Write as _;
 
-use gotrue_rs::testing::{PASSWORD, World};
+use gotrue_rs::testing::{FakeProvider, PASSWORD, World, said};
 use serde_json::json;
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
@@ -71,7 +71,9 @@ fn listen() {
 #[tokio::test]
 async fn a6_no_secret_and_no_address_is_logged() {
     listen();
-    let world = World::new().await;
+    let provider = FakeProvider::start().await;
+    provider.knows_on_github(4711, ANN, true);
+    let world = World::with(|policy| provider.set_up(policy, "github")).await;
     world.post("/signup", json!({"email": ANN, "password": PASSWORD})).await.expect(200);
     let (link, code) = (world.link(ANN), world.code(ANN));
     world.get(&link.replace("token=", "token=x")).await.expect(303);
@@ -90,9 +92,17 @@ async fn a6_no_secret_and_no_address_is_logged() {
     world.request(http::Method::POST, "/signup", &elsewhere, Some(taken)).await.expect(500);
     world.get_as("not.a.token", "/user").await.expect(403);
 
+    let to = world.finish(&world.begin("github").await).await;
+    provider.respond("/github/api/v3/user", |_| said(500, &json!({"token": "github-access"})));
+    world.finish(&world.begin("github").await).await;
+    provider
+        .respond("/github/login/oauth/access_token", |_| said(200, &json!({"error": {"code": "c0de-from-upstream"}})));
+    world.finish(&world.begin("github").await).await;
+
     let text = HEARD.take().unwrap_or_default();
     assert!(text.contains("/token"), "nothing was logged: {text}");
     assert!(text.contains("users.by_email"), "a failure is logged with its cause: {text}");
+    assert!(text.contains("answered with status 500"), "what a provider does wrong is logged: {text}");
     let hash =
         link.split_once("token=").map(|(_, rest)| rest.split('&').next().unwrap_or_default()).unwrap_or_default();
     let in_fragment = redirect.split_once("refresh_token=").map(|(_, rest)| &rest[..12]).unwrap_or_default();
@@ -107,6 +117,11 @@ async fn a6_no_secret_and_no_address_is_logged() {
         ("a refresh token", &*person.refresh_token),
         ("its successor", refreshed.str("refresh_token")),
         ("a bad token", "not.a.token"),
+        ("a provider's code", "c0de-from-upstream"),
+        ("a provider's access token", "github-access"),
+        ("a provider's refresh token", "github-refresh"),
+        ("our secret at a provider", "github-secret"),
+        ("an access token by a provider", to.fragment("access_token")),
         ("the signing secret", gotrue_rs::testing::SECRET),
     ] {
         assert!(secret.len() >= 8, "{what} was not made");

@@ -41,7 +41,7 @@ pub struct ExternalPolicy {
     pub providers: BTreeMap<String, ExternalProvider>,
     /// One more audience of Apple's id tokens; empty: none. Default empty.
     pub ios_bundle_id: String,
-    /// Callback used where a provider has none of its own. Default empty.
+    /// Where every browser goes that comes back from a provider, whatever was asked for; empty: where that says. Default empty.
     pub redirect_url: String,
     /// Issuers whose id tokens are accepted by URL. Default Apple's and Google's.
     pub allowed_id_token_issuers: Vec<String>,

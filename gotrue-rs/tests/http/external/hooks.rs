@@ -1,0 +1,48 @@
+//! The operator's hooks around a sign-in through a provider.
+
+use gotrue_rs::testing::{FakeProvider, Receiver, World, said};
+use gotrue_rules::domain::policy::Hook;
+use serde_json::json;
+
+use super::{ANN, builder};
+
+const SECRET: &str = "v1,whsec_dGhpcyBpcyBhIHNlY3JldCBmb3IgdGVzdHM=";
+
+async fn hooked(before: impl Fn(&Receiver) -> Option<Hook>, after: bool) -> (World, Receiver) {
+    let (provider, receiver) = (FakeProvider::start().await, Receiver::start().await);
+    provider.knows_on_github(4711, ANN, true);
+    let world = builder(&provider)
+        .policy(|policy| {
+            policy.hooks.before_user_created = before(&receiver);
+            policy.hooks.after_user_created = after.then(|| receiver.hook("/after", &[SECRET]));
+        })
+        .build()
+        .await;
+    (world, receiver)
+}
+
+#[tokio::test]
+async fn a_newcomer_may_be_refused_before_anything_is_stored() {
+    let (world, receiver) = hooked(|receiver| Some(receiver.hook("/before", &[SECRET])), true).await;
+    receiver.respond("/before", |_| said(200, &json!({"error": {"http_code": 403, "message": "Not you"}})));
+    let to = world.finish(&world.begin("github").await).await;
+    assert_eq!((to.query("error"), to.query("error_description")), ("access_denied", "Not you"));
+    assert_eq!(to.query.get("error_code").map(String::as_str), Some(""));
+    assert!(!to.fragment.contains_key("error_code"), "{to:?}");
+    assert_eq!(world.database.query("SELECT count(*) FROM auth.users").await, ["0"]);
+    assert!(receiver.bodies("/after").is_empty());
+}
+
+#[tokio::test]
+async fn the_hook_hears_of_every_sign_in_but_of_no_link() {
+    let (world, receiver) = hooked(|_| None, true).await;
+    for times in 1..=2 {
+        let to = world.finish(&world.begin("github").await).await;
+        assert!(!to.fragment("access_token").is_empty(), "{to:?}");
+        receiver.called(times).await;
+        assert_eq!(receiver.bodies("/after").len(), times);
+    }
+    receiver.respond("/after", |_| said(500, &json!({})));
+    let to = world.finish(&world.begin("github").await).await;
+    assert_eq!(to.query("error"), "server_error", "the account stays, the answer is the hook's: {to:?}");
+}
