@@ -16,7 +16,11 @@ pub struct BadAnswer(pub String);
 
 /// An answer in the shape that a provider documents. What a struct reads wants `#[serde(default)]`: anything may be absent.
 pub fn read<T: DeserializeOwned>(answer: &Value) -> Result<T, BadAnswer> {
-    T::deserialize(Answer(answer)).map_err(|error| BadAnswer(error.to_string()))
+    T::deserialize(Answer(answer)).map_err(|error| {
+        // What was there instead is the person's, and not for a log.
+        let wanted = error.to_string().rsplit_once("expected ").map_or("another type", |(_, wanted)| wanted).to_owned();
+        BadAnswer(format!("a member is not of the type that is documented: {wanted}"))
+    })
 }
 
 /// What nobody documents, as the reference keeps it: every number a 64-bit float, a whole one written whole.
@@ -167,5 +171,7 @@ mod tests {
         for answer in wrong {
             assert!(read::<Person>(&answer).is_err(), "{answer}");
         }
+        let Err(BadAnswer(told)) = read::<Person>(&json!({"id": "ann@x.example"})) else { panic!("it is an error") };
+        assert_eq!(told, "a member is not of the type that is documented: i64");
     }
 }

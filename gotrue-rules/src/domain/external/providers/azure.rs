@@ -11,6 +11,8 @@ use super::super::issuers;
 use super::super::provider::{BadAnswer, IdTokenCheck, Known, Place, Provider, Step, base, read};
 use crate::domain::policy::ExternalProvider;
 
+/// Where people of all tenants sign in.
+const COMMON: &str = "login.microsoftonline.com/common";
 /// Tenants that stand for many: none issues tokens.
 const SHARED: [&str; 2] =
     ["https://login.microsoftonline.com/common/v2.0", "https://login.microsoftonline.com/organizations/v2.0"];
@@ -31,7 +33,7 @@ impl Provider for Azure {
     }
 
     fn place(&self, settings: &ExternalProvider) -> Place {
-        let host = base(&settings.url, "login.microsoftonline.com/common");
+        let host = base(&settings.url, COMMON);
         Place::oauth2(format!("{host}/oauth2/v2.0/authorize"), format!("{host}/oauth2/v2.0/token"), &["openid"])
     }
 
@@ -44,16 +46,16 @@ impl Provider for Azure {
         }
         let issuer = claimed_issuer(&known.token.id_token)?;
         let tenant = tenant(known.settings);
-        match &tenant {
-            Some(tenant) if *tenant != issuer => {
-                Err(BadAnswer(format!("the ID token is of {issuer:?}, not of the tenant {tenant:?}")))
-            }
-            _ => Ok(Step::CheckIdToken(IdTokenCheck {
-                issuer,
-                told_by_token: tenant.is_none(),
-                ..IdTokenCheck::default()
-            })),
+        let is_admitted = match &tenant {
+            Some(tenant) => *tenant == issuer,
+            // The reference takes the word of a token of Microsoft's for any issuer.
+            None => !is_at_microsoft(known.settings) || issuers::azure_tenant(&issuer).is_some(),
+        };
+        if !is_admitted {
+            return Err(BadAnswer(format!("the ID token is of {issuer:?}, wanted: {tenant:?}")));
         }
+        let told_by_token = tenant.is_none();
+        Ok(Step::CheckIdToken(IdTokenCheck { issuer, told_by_token, ..IdTokenCheck::default() }))
     }
 }
 
@@ -65,6 +67,10 @@ fn tenant(settings: &ExternalProvider) -> Option<String> {
     let issuer = format!("{}/v2.0", base(&settings.url, ""));
     let is_tenant = issuers::is_azure(&issuer) || is_customer_issuer(&issuer);
     (is_tenant && !SHARED.contains(&issuer.as_str())).then_some(issuer)
+}
+
+fn is_at_microsoft(settings: &ExternalProvider) -> bool {
+    base(&settings.url, COMMON).starts_with("https://login.microsoftonline.com/")
 }
 
 /// `https://<name>.ciamlogin.com/<tenant>/v2.0`: tenants for an operator's customers.

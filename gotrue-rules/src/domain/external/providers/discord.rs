@@ -53,10 +53,8 @@ impl Person {
     /// The person's picture, which may move; without one, one of the five that the discriminator chooses.
     fn picture(&self) -> Result<String, BadAnswer> {
         if self.avatar.is_empty() {
-            let number: i64 = self
-                .discriminator
-                .parse()
-                .map_err(|_| BadAnswer(format!("the discriminator is no number: {:?}", self.discriminator)))?;
+            let number = self.discriminator.parse::<i64>();
+            let number = number.map_err(|_| BadAnswer("the discriminator is no number".to_owned()))?;
             return Ok(format!("{PICTURES}/embed/avatars/{}.png", number % 5));
         }
         let kind = if self.avatar.starts_with("a_") { "gif" } else { "png" };

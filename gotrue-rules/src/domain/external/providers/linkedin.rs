@@ -121,7 +121,7 @@ impl Name {
     fn preferred(&self) -> Result<&str, BadAnswer> {
         let locale = format!("{}_{}", self.preferred_locale.language, self.preferred_locale.country);
         let name = self.localized.get(&locale).and_then(Value::as_str);
-        name.ok_or_else(|| BadAnswer(format!("there is no name in the preferred language {locale}")))
+        name.ok_or_else(|| BadAnswer("there is no name in the preferred language".to_owned()))
     }
 }
 

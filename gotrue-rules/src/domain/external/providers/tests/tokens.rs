@@ -98,7 +98,13 @@ fn azure_refuses_tokens_of_another_tenant_than_the_operator_s() {
     for url in ["https://login.microsoftonline.com/t-2", "https://shop.ciamlogin.com/t-1"] {
         assert!(first("azure", url, json!({"id_token": signed_by(TENANT)})).is_err(), "{url}");
     }
+    for odd in ["https://login.microsoftonline.com/../v2.0", "https://issuer.example", ""] {
+        assert!(first("azure", "", json!({"id_token": signed_by(odd)})).is_err(), "{odd}");
+    }
     assert!(first("azure", "", json!({"id_token": "a.b.c"})).is_err());
+    let elsewhere =
+        first("azure", "https://sign-in.example.com/tenant", json!({"id_token": signed_by("https://issuer.example")}));
+    assert!(matches!(elsewhere, Ok(Step::CheckIdToken(check)) if check.told_by_token));
 }
 
 #[test]
