@@ -64,6 +64,11 @@ impl Receiver {
         receiver
     }
 
+    /// Its address, without a path.
+    pub fn address(&self) -> &str {
+        &self.0.address
+    }
+
     /// A hook that is called here, signed with these secrets.
     pub fn hook(&self, path: &str, secrets: &[&str]) -> Hook {
         let url = format!("{}{path}", self.0.address);

@@ -135,7 +135,7 @@ impl<T> State<T> {
         match (usable, &self.failure) {
             (Some(held), _) => Ok(held.clone()),
             (None, Some(error)) => Err(error.clone()),
-            (None, None) => Err(OidcError::Address("it has been asked too often".to_owned())),
+            (None, None) => Err(OidcError::Tired),
         }
     }
 }

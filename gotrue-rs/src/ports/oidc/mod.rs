@@ -54,9 +54,15 @@ pub enum OidcError {
     /// The address cannot be called.
     #[error("oidc: {0}")]
     Address(String),
+    /// It was asked too often of late, and never answered.
+    #[error("oidc: the issuer was asked too often without an answer")]
+    Tired,
     /// Nobody answered, or not in time.
     #[error("oidc: {0}")]
     Silent(Arc<HttpError>),
+    /// What is there is too long.
+    #[error("oidc: what is at {0:?} is longer than {bytes} bytes", bytes = LIMITS.bytes)]
+    TooLong(String),
     /// Something else was answered.
     #[error("{status} {}: {body}", reason(*status))]
     Status {
@@ -205,7 +211,7 @@ impl Oidc {
             return Err(OidcError::Status { status, body: beginning(&body) });
         }
         if truncated {
-            return Err(OidcError::Address(format!("{address:?}: more than {} bytes", LIMITS.bytes)));
+            return Err(OidcError::TooLong(address.to_owned()));
         }
         Ok(body)
     }

@@ -6,6 +6,7 @@ pub mod internet;
 mod keys;
 mod limits;
 pub mod mail;
+mod oidc;
 mod outbox;
 pub mod pages;
 mod sealing;
