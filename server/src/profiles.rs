@@ -18,6 +18,7 @@ pub fn serve(policy: &mut Policy, basalt: &Basalt) {
     policy.mfa.first_verification_needs_aal2 = true;
     policy.webauthn.counter_must_grow = true;
     policy.passkeys.user_verification_required = true;
+    policy.external.strict_id_tokens = true;
     policy.mail.plain_text_part = true;
     policy.saml.request_signature = RequestSignature::RsaSha256;
     policy.limits.key = LimitKey::Peer { trusted_proxies: basalt.trusted_proxies.clone() };

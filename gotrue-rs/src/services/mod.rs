@@ -6,6 +6,7 @@ pub mod contact_change;
 pub mod custom_providers;
 pub mod external;
 pub mod hooks;
+pub mod id_tokens;
 pub mod limits;
 pub mod linking;
 pub mod links;

@@ -1,5 +1,6 @@
 //! `POST /token`: the grant is in the query or a form, never in JSON; each grant reads a body of its own.
 
+mod id_token;
 mod password;
 mod pkce;
 mod refresh_token;
@@ -13,6 +14,7 @@ use crate::services::limits::{self, Limited};
 /// The grants of this server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Grant {
+    IdToken,
     Password,
     Pkce,
     RefreshToken,
@@ -21,6 +23,7 @@ enum Grant {
 impl Grant {
     fn from_word(word: &str) -> Option<Self> {
         match word {
+            "id_token" => Some(Self::IdToken),
             "password" => Some(Self::Password),
             "pkce" => Some(Self::Pkce),
             "refresh_token" => Some(Self::RefreshToken),
@@ -30,12 +33,13 @@ impl Grant {
 }
 
 /// Finds the grant and lets it answer.
-pub async fn handle(cx: Cx) -> Result<Reply> {
+pub async fn handle(mut cx: Cx) -> Result<Reply> {
     let word = cx.request.query("grant_type").unwrap_or_default();
     let grant =
         Grant::from_word(word).ok_or_else(|| Error::bad_request("invalid_credentials", "unsupported_grant_type"))?;
     limits::take(&cx, Limited::Token)?;
     match grant {
+        Grant::IdToken => id_token::answer(&mut cx).await,
         Grant::Password => password::answer(&cx).await,
         Grant::Pkce => pkce::answer(&cx).await,
         Grant::RefreshToken => refresh_token::answer(&cx).await,

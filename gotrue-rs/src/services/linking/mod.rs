@@ -155,11 +155,14 @@ async fn write(cx: &Cx, db: &mut Connection, joining: &Joining) -> Result<bool> 
 
 /// Asks for the confirmation that is still needed.
 async fn finish(cx: &Cx, db: &mut Connection, joining: Joining) -> Result<Joined> {
-    let Joining { mut account, is_new, asks, refused, .. } = joining;
+    let Joining { mut account, identities_before, is_new, takes_over, asks, refused, .. } = joining;
     if asks && let Some(to) = account.email.clone() {
         let letter = Letter { purpose: Purpose::SignUp, to: &to, pkce: false, new_email: None };
         messages::mail_newcomer(cx, db, &account, letter, Vec::new()).await?;
         account.confirmation_sent_at = Some(cx.now);
+    }
+    if !is_new && !takes_over {
+        account.identities = identities_before;
     }
     Ok(match refused {
         Some(error) => Joined::Refused(error),

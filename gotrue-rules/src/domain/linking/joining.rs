@@ -19,6 +19,8 @@ pub struct Joining {
     pub account: Account,
     /// The identity that it is joined by, one of the account's.
     pub identity: Uuid,
+    /// The identities that it had before: an answer to whoever joins it shows these, unless they are lost.
+    pub identities_before: Vec<Identity>,
     /// It is made now.
     pub is_new: bool,
     /// Whoever had claimed it loses what they had put in: the other identities and the password.
@@ -160,6 +162,7 @@ fn known_again(arrival: &Arrival<'_>, mut account: Account, now: Time) -> Joinin
     let subject = &arrival.profile.claims.subject;
     let is_the = |it: &&mut Identity| it.provider == arrival.provider && it.provider_id == *subject;
     let mut id = Uuid::nil();
+    let before = account.identities.clone();
     if let Some(identity) = account.identities.iter_mut().find(is_the) {
         id = identity.id;
         identity.email = email_of(&data);
@@ -168,7 +171,7 @@ fn known_again(arrival: &Arrival<'_>, mut account: Account, now: Time) -> Joinin
     }
     account.user_metadata = merged(account.user_metadata, &data);
     account.app_metadata = with_providers(&account);
-    joining(account, id, now)
+    Joining { identities_before: before, ..joining(account, id, now) }
 }
 
 fn linked(arrival: &Arrival<'_>, mut account: Account, id: Uuid, now: Time) -> Joining {
@@ -178,9 +181,10 @@ fn linked(arrival: &Arrival<'_>, mut account: Account, id: Uuid, now: Time) -> J
         .with("provider", arrival.provider)
         .with("provider_id", identity.provider_id.as_str());
     account.user_metadata = merged(account.user_metadata, &identity.identity_data);
+    let identities_before = account.identities.clone();
     account.identities.push(identity);
     account.app_metadata = with_providers(&account);
-    Joining { audit: vec![entry], ..joining(account, id, now) }
+    Joining { audit: vec![entry], identities_before, ..joining(account, id, now) }
 }
 
 fn new(
@@ -200,6 +204,7 @@ fn joining(account: Account, identity: Uuid, now: Time) -> Joining {
     Joining {
         account: Account { updated_at: now, ..account },
         identity,
+        identities_before: Vec::new(),
         is_new: false,
         takes_over: false,
         starts_anew: false,
