@@ -247,7 +247,7 @@ fn email_of(data: &Map<String, Value>) -> Option<String> {
 /// Whether the address matters at all: wallets have none, and some providers need not tell one.
 fn has_email(arrival: &Arrival<'_>, joining: &Joining) -> bool {
     let candidate = if joining.is_new { joining.account.email.is_some() } else { has_candidate(arrival, joining) };
-    arrival.provider != "web3" && !(arrival.email_optional && !candidate)
+    arrival.provider != "web3" && (candidate || !arrival.email_optional)
 }
 
 fn has_candidate(arrival: &Arrival<'_>, joining: &Joining) -> bool {
