@@ -26,6 +26,7 @@ pub mod saml_relay_states;
 pub mod sessions;
 pub mod sso_providers;
 pub mod statement;
+pub mod used_messages;
 pub mod users;
 pub mod webauthn_challenges;
 pub mod webauthn_factors;
@@ -61,6 +62,7 @@ pub fn statements() -> impl Iterator<Item = &'static Statement> {
         saml_relay_states::ALL,
         sessions::ALL,
         sso_providers::ALL,
+        used_messages::ALL,
         users::ALL,
         webauthn_challenges::ALL,
         webauthn_factors::ALL,

@@ -14,6 +14,7 @@ mod phones;
 mod postgres;
 mod provider;
 mod receiver;
+mod wallet;
 mod world;
 
 pub use answer::Answer;
@@ -28,4 +29,5 @@ pub use people::{PASSWORD, Person};
 pub use phones::Phones;
 pub use provider::{Asked, FakeProvider, Sent};
 pub use receiver::{Call, Receiver, said};
+pub use wallet::Wallet;
 pub use world::{SECRET, World, WorldBuilder};

@@ -182,6 +182,8 @@ impl WorldBuilder {
             policy.passkeys.user_verification_required = true;
             policy.external.strict_id_tokens = true;
             policy.mail.plain_text_part = true;
+            policy.web3.end_always_counts = true;
+            policy.web3.once_only = true;
             policy.saml.request_signature = RequestSignature::RsaSha256;
             policy.limits.key = LimitKey::Peer { trusted_proxies: Vec::new() };
             policy.limits.explained = true;

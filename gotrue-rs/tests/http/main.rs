@@ -30,3 +30,4 @@ mod threats;
 mod upkeep;
 mod user;
 mod verify;
+mod web3;

@@ -4,6 +4,7 @@ mod id_token;
 mod password;
 mod pkce;
 mod refresh_token;
+mod web3;
 
 use gotrue_rules::domain::error::{Error, Result};
 
@@ -18,6 +19,7 @@ enum Grant {
     Password,
     Pkce,
     RefreshToken,
+    Web3,
 }
 
 impl Grant {
@@ -27,6 +29,7 @@ impl Grant {
             "password" => Some(Self::Password),
             "pkce" => Some(Self::Pkce),
             "refresh_token" => Some(Self::RefreshToken),
+            "web3" => Some(Self::Web3),
             _ => None,
         }
     }
@@ -37,11 +40,12 @@ pub async fn handle(mut cx: Cx) -> Result<Reply> {
     let word = cx.request.query("grant_type").unwrap_or_default();
     let grant =
         Grant::from_word(word).ok_or_else(|| Error::bad_request("invalid_credentials", "unsupported_grant_type"))?;
-    limits::take(&cx, Limited::Token)?;
+    limits::take(&cx, if grant == Grant::Web3 { Limited::Web3 } else { Limited::Token })?;
     match grant {
         Grant::IdToken => id_token::answer(&mut cx).await,
         Grant::Password => password::answer(&cx).await,
         Grant::Pkce => pkce::answer(&cx).await,
         Grant::RefreshToken => refresh_token::answer(&cx).await,
+        Grant::Web3 => web3::answer(&cx).await,
     }
 }

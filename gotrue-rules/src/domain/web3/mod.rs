@@ -6,6 +6,9 @@ mod message;
 mod solana;
 mod verdict;
 
+use aws_lc_rs::digest::{SHA256, digest};
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Map, Value, json};
 
 use crate::domain::error::{Error, Result, Text};
@@ -47,11 +50,24 @@ pub fn proven(request: &Web3Grant, policy: &Web3Policy) -> Result<Message> {
     Err(Error::oauth("invalid_grant", "Signature does not match address in message"))
 }
 
+/// Somebody has come with this message before: 400.
+pub fn used(chain: Chain) -> Error {
+    let words = format!("Signed {} message was used before, sign a new one", chain.name());
+    Error::oauth("invalid_grant", words)
+}
+
 fn disabled(words: impl Into<Text>) -> Error {
     Error::unprocessable("web3_provider_disabled", words)
 }
 
 impl Message {
+    /// What two messages have in common only if they are the same, however their signatures are written.
+    pub fn fingerprint(&self) -> String {
+        let chain = digest(&SHA256, self.chain.word().as_bytes());
+        let message = digest(&SHA256, self.text.as_bytes());
+        URL_SAFE_NO_PAD.encode(digest(&SHA256, &[chain.as_ref(), message.as_ref()].concat()))
+    }
+
     /// Who signed it, as a provider would say it.
     pub fn profile(&self) -> Profile {
         let statement = match (self.chain, &self.statement) {

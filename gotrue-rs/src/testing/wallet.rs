@@ -1,0 +1,91 @@
+//! Wallets for tests: an address, and signatures as wallets write them. The key is always the same for a number.
+
+use aws_lc_rs::signature::{Ed25519KeyPair, KeyPair};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use chrono::{DateTime, Utc};
+use k256::ecdsa::SigningKey;
+use serde_json::{Value, json};
+use sha3::{Digest, Keccak256};
+
+/// A wallet.
+pub enum Wallet {
+    /// Of Ethereum.
+    Ethereum(Box<SigningKey>),
+    /// Of Solana.
+    Solana(Ed25519KeyPair),
+}
+
+impl std::fmt::Debug for Wallet {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {}", self.chain(), self.address())
+    }
+}
+
+impl Wallet {
+    /// The Ethereum wallet of that number, which is not 0.
+    pub fn ethereum(number: u8) -> Self {
+        Self::Ethereum(Box::new(SigningKey::from_slice(&[number; 32]).expect("a small number is a key")))
+    }
+
+    /// The Solana wallet of that number.
+    pub fn solana(number: u8) -> Self {
+        Self::Solana(Ed25519KeyPair::from_seed_unchecked(&[number; 32]).expect("any 32 bytes are a seed"))
+    }
+
+    /// `chain` as requests name it.
+    pub fn chain(&self) -> &'static str {
+        match self {
+            Self::Ethereum(_) => "ethereum",
+            Self::Solana(_) => "solana",
+        }
+    }
+
+    /// The address.
+    pub fn address(&self) -> String {
+        match self {
+            Self::Ethereum(key) => {
+                let point = key.verifying_key().to_sec1_point(false);
+                let hash = Keccak256::digest(&point.as_bytes()[1..]);
+                hash[12..].iter().fold("0x".to_owned(), |text, byte| format!("{text}{byte:02x}"))
+            }
+            Self::Solana(key) => bs58::encode(key.public_key()).into_string(),
+        }
+    }
+
+    /// A message for a domain, good at that moment, with these lines after the usual ones.
+    pub fn message(&self, domain: &str, now: DateTime<Utc>, more: &[&str]) -> String {
+        let (name, network) = match self {
+            Self::Ethereum(_) => ("Ethereum", "1"),
+            Self::Solana(_) => ("Solana", "solana:mainnet"),
+        };
+        let issued = now.format("%Y-%m-%dT%H:%M:%SZ");
+        let usual = format!(
+            "{domain} wants you to sign in with your {name} account:\n{}\n\nSign in to the shop\n\nURI: https://{domain}/\nVersion: 1\nChain ID: {network}\nIssued At: {issued}",
+            self.address()
+        );
+        more.iter().fold(usual, |text, line| format!("{text}\n{line}"))
+    }
+
+    /// The signature of a text.
+    pub fn sign(&self, text: &str) -> String {
+        match self {
+            Self::Ethereum(key) => {
+                let start = format!("\x19Ethereum Signed Message:\n{}", text.len());
+                let digest = Keccak256::new().chain_update(start).chain_update(text).finalize();
+                let (signature, id) = key.sign_prehash_recoverable(&digest);
+                let bytes = signature.to_bytes();
+                bytes
+                    .iter()
+                    .chain([&(27 + id.to_byte())])
+                    .fold("0x".to_owned(), |text, byte| format!("{text}{byte:02x}"))
+            }
+            Self::Solana(key) => STANDARD.encode(key.sign(text.as_bytes())),
+        }
+    }
+
+    /// The body of a request with a text that this wallet signs.
+    pub fn grant(&self, text: &str) -> Value {
+        json!({"chain": self.chain(), "message": text, "signature": self.sign(text)})
+    }
+}
