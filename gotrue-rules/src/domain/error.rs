@@ -1,6 +1,8 @@
 //! What a request can be refused with. An error is data: `http/reply.rs` of the auth crate alone renders it,
 //! by API version and door. The code does not determine the status (endpoints.md §1.4), so both are kept.
 
+pub mod codes;
+
 use std::borrow::Cow;
 use std::fmt;
 
