@@ -107,6 +107,16 @@ fn custom_providers(cx: &Cx) -> Result<()> {
     Err(Error::not_found("feature_disabled", "Custom OAuth providers are disabled"))
 }
 
+/// Only while SCIM is on: 404.
+pub const SCIM: Guard = Guard { name: "Scim", run: |cx| Box::pin(async { scim(cx) }) };
+
+fn scim(cx: &Cx) -> Result<()> {
+    if cx.app.policy.experimental.scim_enabled {
+        return Ok(());
+    }
+    Err(Error::not_found("feature_disabled", "SCIM server is disabled"))
+}
+
 fn passkeys(cx: &Cx) -> Result<()> {
     if cx.app.policy.passkeys.enabled {
         return Ok(());

@@ -3,11 +3,11 @@
 use http::Method;
 
 use crate::flows::passwordless::{magic_link, otp, recover, resend};
-use crate::flows::{admin, external, factors, logout, meta, passkeys, sign_up, sso, token, user, verify};
+use crate::flows::{admin, external, factors, logout, meta, passkeys, scim, sign_up, sso, token, user, verify};
 use crate::guards::{
     ACCOUNT, ADMIN, CALLER, CAPTCHA, CUSTOM_PROVIDERS, FACTOR, LIMIT_CHALLENGE, LIMIT_FACTOR_VERIFY, LIMIT_MAGIC_LINK,
     LIMIT_OTP, LIMIT_PASSKEY, LIMIT_RECOVER, LIMIT_RESEND, LIMIT_SSO, LIMIT_USER, LIMIT_VERIFY, MANUAL_LINKING,
-    NOT_ANONYMOUS, OAUTH_SERVER, PASSKEYS, SAML, SSO_PROVIDER,
+    NOT_ANONYMOUS, OAUTH_SERVER, PASSKEYS, SAML, SCIM, SSO_PROVIDER,
 };
 use crate::http::router::{Entry, Guard, group, row};
 
@@ -49,6 +49,16 @@ pub fn table() -> Vec<Entry> {
         ),
         group("/passkeys", &[PASSKEYS], passkeys()),
         group("/sso", &[SAML], single_sign_on()),
+        group(
+            "/scim/v2",
+            &[SCIM],
+            [
+                row(Method::GET, "/ServiceProviderConfig", scim::service_provider_config),
+                row(Method::GET, "/ResourceTypes", scim::nothing),
+                row(Method::GET, "/Schemas", scim::nothing),
+            ],
+        )
+        .otherwise(scim::not_found),
         row(Method::POST, "/invite", admin::invite::handle).guards(&[ADMIN]),
         group("/factors", &[CALLER, NOT_ANONYMOUS], factors()),
         group("/admin", &[ADMIN], admin_entries()),

@@ -8,6 +8,7 @@ pub mod logout;
 pub mod meta;
 pub mod passkeys;
 pub mod passwordless;
+pub mod scim;
 pub mod sign_up;
 pub mod sso;
 pub mod token;

@@ -53,6 +53,8 @@ pub struct Group {
     pub guards: Vec<Guard>,
     /// The lines.
     pub entries: Vec<Entry>,
+    /// What any other path below it answers; the server's own answer if this is none.
+    pub otherwise: Option<fn() -> Reply>,
 }
 
 /// A line that answers `method` on `path`.
@@ -65,10 +67,19 @@ where
 
 /// Lines below `path` that share `guards`.
 pub fn group(path: &'static str, guards: &[Guard], entries: impl IntoIterator<Item = Entry>) -> Entry {
-    Entry::Group(Group { path, guards: guards.to_vec(), entries: entries.into_iter().collect() })
+    Entry::Group(Group { path, guards: guards.to_vec(), entries: entries.into_iter().collect(), otherwise: None })
 }
 
 impl Entry {
+    /// The same group with an answer of its own to paths that are not there.
+    #[must_use]
+    pub fn otherwise(mut self, answer: fn() -> Reply) -> Self {
+        if let Self::Group(group) = &mut self {
+            group.otherwise = Some(answer);
+        }
+        self
+    }
+
     /// The same line with guards of its own.
     #[must_use]
     pub fn guards(mut self, guards: &[Guard]) -> Self {
@@ -87,6 +98,7 @@ struct Found<'t> {
     params: Vec<(&'static str, String)>,
     row: Option<&'t Row>,
     allowed: Vec<&'t Method>,
+    otherwise: Option<fn() -> Reply>,
 }
 
 /// Answers the request by the table.
@@ -101,7 +113,7 @@ pub async fn dispatch(table: &[Entry], mut cx: Cx) -> Result<Reply> {
             pass(&row.guards, &mut cx).await?;
             (row.handler)(cx).await
         }
-        None if found.allowed.is_empty() => Ok(Reply::page_not_found()),
+        None if found.allowed.is_empty() => Ok(found.otherwise.unwrap_or(Reply::page_not_found)()),
         // As recorded: who asks with a method of his own invention is not told which there are.
         None if !is_standard(&cx.request.method) => Ok(Reply::empty(StatusCode::METHOD_NOT_ALLOWED)),
         None => {
@@ -154,6 +166,7 @@ fn walk<'t>(entries: &'t [Entry], path: &str, method: &Method, found: &mut Found
                 is_named = true;
                 found.group_guards.extend_from_slice(&group.guards);
                 found.params.extend(params);
+                found.otherwise = group.otherwise.or(found.otherwise);
                 walk(&group.entries, rest, method, found);
             }
         }

@@ -21,6 +21,7 @@ mod passwordless;
 mod ports;
 mod refresh;
 mod refresh_lanes;
+mod scim;
 mod sessions;
 mod sign_in;
 mod sign_up;

@@ -20,6 +20,7 @@ pub mod qr_code;
 pub mod redirect;
 pub mod requests;
 pub mod saml;
+pub mod scim;
 pub mod session;
 pub mod settings;
 pub mod sso;

@@ -1,0 +1,58 @@
+//! SCIM: discovery, and nothing else.
+
+use gotrue_rs::testing::World;
+use http::Method;
+use serde_json::json;
+
+async fn world() -> World {
+    let builder = World::builder().policy(|policy| {
+        policy.experimental.scim_enabled = true;
+        policy.site.external_url = "https://id.example.com/auth/v1/".to_owned();
+    });
+    builder.build().await
+}
+
+#[tokio::test]
+async fn it_says_where_it_is_and_that_it_can_do_nothing_yet() {
+    let world = world().await;
+    let answer = world.get("/scim/v2/ServiceProviderConfig").await.expect(200);
+    assert_eq!(answer.header("content-type"), Some("application/scim+json"));
+    let location = "https://id.example.com/auth/v1/scim/v2/ServiceProviderConfig";
+    assert_eq!(answer.json["meta"], json!({"resourceType": "ServiceProviderConfig", "location": location}));
+    for feature in ["patch", "bulk", "filter", "changePassword", "sort", "etag"] {
+        assert_eq!(answer.json[feature]["supported"], false, "{feature}");
+    }
+}
+
+#[tokio::test]
+async fn lists_are_empty_and_cannot_be_filtered() {
+    let world = world().await;
+    for path in ["/scim/v2/ResourceTypes", "/scim/v2/Schemas"] {
+        let list = world.get(path).await.expect(200);
+        assert_eq!((&list.json["totalResults"], &list.json["Resources"]), (&json!(0), &json!([])));
+        let refused = world.get(&format!("{path}?filter=")).await.expect(403);
+        assert_eq!(refused.json["status"], "403");
+    }
+}
+
+#[tokio::test]
+async fn what_is_not_there_is_missed_in_the_words_of_scim() {
+    let world = world().await;
+    for (method, path) in
+        [(Method::GET, "/scim/v2"), (Method::GET, "/scim/v2/Users/1"), (Method::POST, "/scim/v2/Users")]
+    {
+        let missed = world.request(method, path, &[], None).await.expect(404);
+        assert_eq!(missed.header("content-type"), Some("application/scim+json"), "{path}");
+        assert_eq!(missed.json["schemas"], json!(["urn:ietf:params:scim:api:messages:2.0:Error"]));
+    }
+    let wrong = world.request(Method::POST, "/scim/v2/Schemas", &[], None).await.expect(405);
+    assert_eq!(wrong.header("allow"), Some("GET"));
+}
+
+#[tokio::test]
+async fn switched_off_it_is_a_feature_like_any_other() {
+    let world = World::new().await;
+    for path in ["/scim/v2/ServiceProviderConfig", "/scim/v2/Users"] {
+        assert_eq!(world.get(path).await.expect(404).json["error_code"], "feature_disabled");
+    }
+}
