@@ -119,8 +119,6 @@ const SIGN_IN: &[Code] = codes! {
         => "Correct the address.",
     email_address_not_authorized: "The operator writes to listed addresses alone."
         => "The operator adds the address to `authorized_addresses`, or takes the list away.",
-    email_address_not_provided: "The mail needs an address, and the account has none."
-        => "Give the account an address first.",
 };
 
 const ONE_TIME: &[Code] = codes! {
