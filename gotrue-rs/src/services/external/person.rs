@@ -140,12 +140,11 @@ async fn fetch(
     for (name, value) in &wanted.headers {
         put(&mut request, name, value)?;
     }
-    let answer = match by {
-        Some(by) => oauth1::get(cx, ready, request, by).await?,
-        None => {
-            put(&mut request, "authorization", &authorization(token))?;
-            ask(cx, ready.usable.trust, "provider.person", request).await?
-        }
+    let answer = if let Some(by) = by {
+        oauth1::get(cx, ready, request, by).await?
+    } else {
+        put(&mut request, "authorization", &authorization(token))?;
+        ask(cx, ready.usable.trust, "provider.person", request).await?
     };
     require_success(&answer)?;
     // A parser's own words may quote what it read.
