@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use chrono::TimeDelta;
 use gotrue_rules::domain::error::{Error, Result};
 use gotrue_rules::domain::sso::SsoProvider;
 use gotrue_rules::domain::sso::metadata::{IdentityProvider, LARGEST};
@@ -18,6 +19,9 @@ use crate::store::sso_providers;
 
 const LIMITS: Limits = Limits { bytes: LARGEST, time: Duration::from_secs(5) };
 
+/// From then on an administrator is told that a description will not be good for long.
+const SOON: TimeDelta = TimeDelta::hours(24);
+
 /// The text at an address; 400 `saml_metadata_fetch_failed` where there is none.
 pub async fn fetch(cx: &Cx, address: &str) -> Result<String> {
     let url = Url::parse(address).map_err(|_| Error::invalid("metadata_url is not a valid URL"))?;
@@ -30,10 +34,12 @@ pub async fn fetch(cx: &Cx, address: &str) -> Result<String> {
             failed(format!("SAML Metadata could not be fetched from URL '{address}'")).because(cause)
         })?;
     if answer.status != 200 {
-        return Err(failed(format!("HTTP {} error fetching SAML Metadata from URL '{address}'", answer.status)));
+        let message = format!("HTTP {} error fetching SAML Metadata from URL '{address}'", answer.status);
+        return Err(failed(message).because(format!("HTTP {}", answer.status)));
     }
     if answer.truncated {
-        return Err(failed(format!("SAML Metadata at URL '{address}' is larger than {LARGEST} bytes")));
+        let message = format!("SAML Metadata at URL '{address}' is larger than {LARGEST} bytes");
+        return Err(failed(message).because("it is too large"));
     }
     String::from_utf8(answer.body).map_err(|cause| {
         let message = "SAML Metadata XML contains invalid UTF-8 characters, which are not supported at this time";
@@ -51,6 +57,9 @@ fn failed(message: String) -> Error {
 pub async fn fresh(cx: &Cx, provider: &SsoProvider) -> Result<IdentityProvider> {
     let stored = stored(provider)?;
     let saml = &provider.saml;
+    if stored.valid_until.is_some_and(|end| end < cx.now + SOON) {
+        tracing::warn!(sso_provider.id = %provider.id, valid_until = ?stored.valid_until, "SAML metadata is good for less than a day, or no longer: it should be renewed");
+    }
     let Some(address) = saml.metadata_url.as_deref().filter(|address| !address.is_empty()) else {
         return Ok(stored);
     };
@@ -60,8 +69,9 @@ pub async fn fresh(cx: &Cx, provider: &SsoProvider) -> Result<IdentityProvider> 
     match renewed(cx, provider, address).await {
         Ok(renewed) => Ok(renewed),
         Err(error) => {
+            // The address may hold a secret, and a refusal quotes it: only the cause is logged.
             let reason = error.cause.as_ref().map(ToString::to_string);
-            tracing::warn!(sso_provider.id = %provider.id, %error, reason, "SAML metadata could not be fetched anew: what is stored is used");
+            tracing::warn!(sso_provider.id = %provider.id, reason, "SAML metadata could not be fetched anew: what is stored is used");
             Ok(stored)
         }
     }
@@ -71,7 +81,8 @@ async fn renewed(cx: &Cx, provider: &SsoProvider, address: &str) -> Result<Ident
     let text = fetch(cx, address).await?;
     let read = IdentityProvider::read(&text)?;
     if read.entity_id != provider.saml.entity_id {
-        return Err(failed(format!("SAML Metadata at URL '{address}' is that of another entity")));
+        let message = format!("SAML Metadata at URL '{address}' is that of another entity");
+        return Err(failed(message).because("it is that of another entity"));
     }
     sso_providers::refresh(&mut cx.db(), provider.id, address, &text, cx.now).await?;
     Ok(read)
