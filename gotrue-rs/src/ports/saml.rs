@@ -87,6 +87,11 @@ impl SamlIdentity {
         }))
     }
 
+    /// The certificate of the key that will follow.
+    pub fn next_certificate(&self) -> Option<&str> {
+        self.next.as_ref().map(SamlKey::certificate)
+    }
+
     /// Whether the description of that provider may be fetched anew now; it then counts as tried. A provider that does
     /// not answer is not asked at every sign-in, and never by many at once.
     pub fn may_try(&self, provider: Uuid, now: Time) -> bool {

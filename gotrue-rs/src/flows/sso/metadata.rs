@@ -8,7 +8,6 @@ use http::header::{CACHE_CONTROL, CONTENT_DISPOSITION};
 
 use crate::cx::Cx;
 use crate::http::reply::Reply;
-use crate::ports::saml::SamlKey;
 use crate::services::saml::ourselves;
 
 /// How long it holds.
@@ -24,7 +23,7 @@ pub async fn handle(cx: Cx) -> Result<Reply> {
     let description = Description {
         service: &us.service,
         certificate: us.key.certificate(),
-        next: us.next.as_ref().map(SamlKey::certificate),
+        next: us.next_certificate(),
         encryption: cx.app.policy.saml.allow_encrypted_assertions,
         valid_until: if is_file { end_of_a_file(cx.now) } else { keys_valid_until },
         keys_valid_until,

@@ -14,11 +14,15 @@ use sqlx::{AssertSqlSafe, Connection, PgConnection, Row};
 use uuid::Uuid;
 
 use super::sent::Sent;
+use crate::sso::{metadata, with_saml};
 use crate::structure::source;
 
 const ANN: &str = "ann@example.com";
 /// The factor that the account has.
 const FACTOR: Uuid = Uuid::from_u128(0xfac);
+
+/// The company that there is, by its resource id.
+const COMPANY: &str = "acme";
 
 /// A row with one of its queries.
 #[derive(Debug)]
@@ -90,12 +94,18 @@ impl Place {
                 policy.experimental.cursor_pagination_enabled = true;
                 policy.security.sb_forwarded_for_enabled = true;
                 policy.security.manual_linking_enabled = true;
+                with_saml(policy);
             })
             .build()
             .await;
         let person = world.person(ANN).await;
         world.post("/signup", json!({"email": "bob@example.com", "password": PASSWORD})).await.expect(200);
         world.post("/otp", json!({"phone": "15550100"})).await.expect(200);
+        let company = json!({
+            "type": "saml", "resource_id": COMPANY, "domains": ["company.example.com"],
+            "metadata_xml": metadata("https://idp.example.com", "https://idp.example.com/sso"),
+        });
+        world.post_as(&world.service_token(), "/admin/sso/providers", company).await.expect(201);
         let factor = format!(
             "INSERT INTO auth.mfa_factors (id, user_id, friendly_name, factor_type, status, secret, created_at, updated_at)
              VALUES ('{FACTOR}', '{}', '', 'totp', 'unverified', 'JBSWY3DPEHPK3PXP', now(), now())",
@@ -149,6 +159,7 @@ impl Place {
         let segment = |name: &str| match name {
             "{user_id}" => self.person.id.clone(),
             "{factor_id}" => FACTOR.to_string(),
+            "{idp_id}" => format!("resource_{COMPANY}"),
             name if name.starts_with('{') => Uuid::from_u128(7).to_string(),
             name => name.to_owned(),
         };

@@ -25,8 +25,9 @@ pub fn judge(door: &Door, sent: &Sent, answer: &Answer, changed: Vec<String>) ->
         return if answer.header("location").is_empty() { Err("a way that leads nowhere".to_owned()) } else { Ok(()) };
     }
     if !answer.status.is_client_error() && !answer.status.is_server_error() {
-        let is_json = answer.text.is_empty() || !answer.json.is_null();
-        return if is_json { Ok(()) } else { Err("a success that is no JSON".to_owned()) };
+        let is_known =
+            answer.text.is_empty() || !answer.json.is_null() || answer.header("content-type") == "application/xml";
+        return if is_known { Ok(()) } else { Err("a success that is neither JSON nor XML".to_owned()) };
     }
     let written: Vec<_> = changed.into_iter().filter(|table| !recorded::may_write(&door.line, answer, table)).collect();
     if !written.is_empty() {

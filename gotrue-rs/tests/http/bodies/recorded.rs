@@ -7,6 +7,8 @@ use gotrue_rs::testing::Answer;
 use super::sent::Sent;
 
 const USERS: &str = "/admin/users";
+const PROVIDERS: &str = "/admin/sso/providers";
+const PROVIDER: &str = "/admin/sso/providers/{idp_id}";
 const USER: &str = "/admin/users/{user_id}";
 
 /// Method, path, message, and what body or query must hold to deserve it.
@@ -21,6 +23,9 @@ const FAILURES: &[(&str, &str, &str, &str)] = &[
     // Hashes of no known form; an account with neither address nor number.
     ("POST", USERS, "Error creating user", "password_hash"),
     ("POST", USERS, "Internal Server Error", ""),
+    // Metadata that is not SAML at all; names of a provider that only the database finds taken or empty.
+    ("POST", PROVIDERS, "Unexpected failure, please check server logs for more information", "metadata_xml"),
+    ("PUT", PROVIDER, "Unexpected failure, please check server logs for more information", "metadata_xml"),
     // A page of no size.
     ("GET", USERS, "Internal Server Error", "per_page=0"),
     ("GET", "/admin/audit", "Internal Server Error", "per_page=0"),

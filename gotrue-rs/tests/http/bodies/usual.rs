@@ -42,6 +42,8 @@ const USUAL: &[(&[&str], &[&str])] = &[
         &["type"],
         &[
             r#""signup""#,
+            r#""saml""#,
+            r#""saml""#,
             r#""invite""#,
             r#""recovery""#,
             r#""magiclink""#,
@@ -71,6 +73,20 @@ const USUAL: &[(&[&str], &[&str])] = &[
             r#""nobody""#,
         ],
     ),
+    (&["domain"], &[r#""company.example.com""#, r#""Company.example.com""#, r#""""#]),
+    (&["domains"], &[r#"["company.example.com"]"#, r#"["new§n§.example.com"]"#, "[]", r#"["a","A"]"#, r#"[""]"#]),
+    // Nobody out there is asked.
+    (&["metadata_url"], &[r#""""#, r#""""#, r#""https://127.0.0.1/""#, r#""http://shop.example.com/""#, r#""nobody""#]),
+    (
+        &["metadata_xml"],
+        &[
+            r#""""#,
+            r#""<EntityDescriptor xmlns='urn:oasis:names:tc:SAML:2.0:metadata' entityID='https://new§n§.example.com'><IDPSSODescriptor/></EntityDescriptor>""#,
+            r#""<EntityDescriptor xmlns='urn:oasis:names:tc:SAML:2.0:metadata' entityID='https://idp.example.com'><IDPSSODescriptor/></EntityDescriptor>""#,
+            r#""<html>""#,
+        ],
+    ),
+    (&["name_id_format"], &[r#""""#, r#""urn:oasis:names:tc:SAML:2.0:nameid-format:transient""#, r#""email""#]),
     (&["ban_duration"], &[r#""""#, r#""none""#, r#""1h""#, r#""-1h""#, r#""2562047h47m16.9s""#, r#""a while""#]),
     (
         &["password_hash"],

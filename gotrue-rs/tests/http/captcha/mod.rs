@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use std::time::Duration;
 
 use crate::ports::internet::Internet;
+use crate::sso::with_saml;
 
 const HCAPTCHA: &str = "https://hcaptcha.com/siteverify";
 const TURNSTILE: &str = "https://challenges.cloudflare.com/turnstile/v0/siteverify";
@@ -23,6 +24,7 @@ async fn asking(provider: CaptchaProvider, timeout: Duration) -> (World, Interne
             policy.security.captcha = Some(captcha);
             policy.mail.autoconfirm = true;
             policy.passkeys.enabled = true;
+            with_saml(policy);
         })
         .outbound(internet.outbound())
         .build()

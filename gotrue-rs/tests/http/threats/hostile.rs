@@ -30,7 +30,7 @@ const RECORDED: [&str; 10] = [
     "Unexpected failure, please check server logs for more information",
 ];
 /// Every code that an error may have (`endpoints.md` §1.5), as far as these routes go.
-const CODES: [&str; 35] = [
+const CODES: [&str; 37] = [
     "anonymous_provider_disabled",
     "bad_code_verifier",
     "bad_json",
@@ -59,8 +59,10 @@ const CODES: [&str; 35] = [
     "request_entity_too_large",
     "request_timeout",
     "same_password",
+    "saml_provider_disabled",
     "session_not_found",
     "signup_disabled",
+    "sso_provider_not_found",
     "unexpected_failure",
     "user_banned",
     "user_not_found",
