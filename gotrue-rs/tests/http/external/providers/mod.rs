@@ -1,6 +1,7 @@
 //! Each provider through the real door and at its own hosts: where a browser is sent, how the code is exchanged, what is
 //! asked about the person, and the identity that comes of answers in the recorded shape.
 
+mod by_id_token;
 mod by_one_answer;
 mod by_several_answers;
 mod oauth1;
