@@ -43,8 +43,10 @@ async fn sign_in(cx: &Cx, message: &Message, arrival: &Arrival<'_>) -> Result<Re
         .with("address", message.address.as_str())
         .with("domain", message.domain.as_str())
         .with("uri", message.uri.text());
-    let minted = open(cx, &mut db, Proof::new(&account, PROVIDER, vec![entry])).await.map_err(failed)?;
+    let mut minted = open(cx, &mut db, Proof::new(&account, PROVIDER, vec![entry])).await.map_err(failed)?;
     db.commit().await?;
+    // As recorded: what this message says of network and statement is in the metadata, not yet in the identity shown.
+    minted.account.identities.clone_from(&account.identities);
     if is_new {
         linking::tell(cx, &account).await?;
     }
