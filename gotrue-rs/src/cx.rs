@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use chrono::{SubsecRound, TimeDelta};
 use gotrue_rules::domain::error::Result;
+use gotrue_rules::domain::oauth_server::Client;
 use gotrue_rules::domain::policy::LimitKey;
 use gotrue_rules::domain::session::Session;
 use gotrue_rules::domain::sso::SsoProvider;
@@ -59,6 +60,9 @@ pub struct Found {
     pub factor: Option<Factor>,
     /// The company's identity provider that the path names, once the guard `SsoProvider` has been passed.
     pub sso_provider: Option<SsoProvider>,
+    /// The OAuth client that the path names, once the guard `OAuthApp` has been passed, or that has proved itself, once
+    /// the guard `Client` has.
+    pub client: Option<Client>,
 }
 
 /// A signed-in account.
@@ -90,6 +94,14 @@ impl Marks {
     pub fn on(&self, reply: Reply) -> Reply {
         let marks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         marks.iter().fold(reply, |reply, (name, value)| reply.with_header(name.clone(), value))
+    }
+}
+
+impl Caller {
+    /// Whether the token is that of an OAuth client, which the account allowed something.
+    pub fn is_a_clients(&self) -> bool {
+        let of_session = self.session.as_ref().and_then(|session| session.oauth_client_id);
+        of_session.is_some() || self.claims.get("client_id").and_then(Value::as_str).is_some_and(|id| !id.is_empty())
     }
 }
 
@@ -167,6 +179,11 @@ impl Cx {
     /// asks.
     pub fn sso_provider(&self) -> Result<&SsoProvider> {
         self.found.sso_provider.as_ref().ok_or_else(|| unguarded("SsoProvider"))
+    }
+
+    /// The OAuth client that the path names; the route table puts the guard `OAuthApp` before every handler that asks.
+    pub fn client(&self) -> Result<&Client> {
+        self.found.client.as_ref().ok_or_else(|| unguarded("OAuthApp"))
     }
 
     /// The audience in which accounts are looked up and made: `X-JWT-AUD`, else the verified token's own unless its

@@ -2,6 +2,8 @@
 
 use gotrue_rules::domain::error::{Error, Result};
 use gotrue_rules::domain::mfa::factor_not_found;
+use gotrue_rules::domain::oauth_server::client::not_found as client_not_found;
+use gotrue_rules::domain::oauth_server::confinement;
 use gotrue_rules::domain::session_rules::Validity;
 use gotrue_rules::domain::sso;
 use gotrue_rules::wire::requests::Captcha;
@@ -12,9 +14,9 @@ use crate::cx::{Admin, Caller, Cx};
 use crate::http::router::Guard;
 use crate::journal::Step;
 use crate::services::limits::{self, Limited};
-use crate::services::saml;
 use crate::services::sessions::refresh::facts;
-use crate::store::{OrRefuse, sso_providers, users};
+use crate::services::{oauth_server, saml};
+use crate::store::{OrRefuse, oauth_clients, sso_providers, users};
 
 /// Only signed-in accounts: header 401 → signature and time 403 → `sub` → account → session → ban.
 pub const CALLER: Guard = Guard { name: "Caller", run: |cx| Box::pin(caller(cx)) };
@@ -117,6 +119,16 @@ fn scim(cx: &Cx) -> Result<()> {
     Err(Error::not_found("feature_disabled", "SCIM server is disabled"))
 }
 
+/// Only paths whose `{client_id}` names an OAuth client: its form 400, its existence 404. Comes after [`ADMIN`].
+pub const OAUTH_APP: Guard = Guard { name: "OAuthApp", run: |cx| Box::pin(oauth_app(cx)) };
+
+/// Only clients that prove themselves: 400. One that names no client in a header for it passes, and is nobody.
+pub const CLIENT: Guard = Guard { name: "Client", run: |cx| Box::pin(client(cx)) };
+
+/// One client more that registers itself.
+pub const LIMIT_REGISTER: Guard =
+    Guard { name: "Limit(Register)", run: |cx| Box::pin(async { limits::take(cx, Limited::OAuthClientRegister) }) };
+
 fn passkeys(cx: &Cx) -> Result<()> {
     if cx.app.policy.passkeys.enabled {
         return Ok(());
@@ -137,8 +149,16 @@ async fn caller(cx: &mut Cx) -> Result<()> {
     if found.account.is_banned(cx.now) {
         return Err(Error::forbidden("user_banned", "User is banned"));
     }
+    if is_confined(cx, &found) && !confinement::opens(cx.request.method.as_str(), &cx.request.path) {
+        return Err(confinement::refused());
+    }
     cx.found.caller = Some(found);
     Ok(())
+}
+
+/// Whether it is a client's token that opens little.
+fn is_confined(cx: &Cx, caller: &Caller) -> bool {
+    cx.app.policy.oauth_server.clients_confined && caller.is_a_clients()
 }
 
 async fn admin(cx: &mut Cx) -> Result<()> {
@@ -152,6 +172,9 @@ async fn administrator(cx: &Cx, claims: Map<String, Value>) -> Result<Admin> {
         let validity = found.session.as_ref().map(|session| facts(cx, &found.account, session, None).validity());
         if validity != Some(Validity::Valid) {
             return Err(Error::forbidden("session_expired", "Session is no longer valid"));
+        }
+        if is_confined(cx, &found) {
+            return Err(Error::forbidden("not_admin", "User not allowed"));
         }
     }
     if !cx.is_admins(&claims) {
@@ -210,6 +233,19 @@ async fn sso_provider(cx: &mut Cx) -> Result<()> {
     };
     let found = found.or_refuse("Database error finding SSO Identity Provider")?;
     cx.found.sso_provider = Some(found.ok_or_else(sso::not_found)?);
+    Ok(())
+}
+
+async fn oauth_app(cx: &mut Cx) -> Result<()> {
+    let named = cx.request.param("client_id").unwrap_or_default();
+    let id = Uuid::parse_str(named).map_err(|_| Error::invalid("invalid client_id format"))?;
+    let found = oauth_clients::by_id(&mut cx.db(), id).await.or_refuse("Error loading OAuth client")?;
+    cx.found.client = Some(found.ok_or_else(client_not_found)?);
+    Ok(())
+}
+
+async fn client(cx: &mut Cx) -> Result<()> {
+    cx.found.client = oauth_server::authenticate(cx).await?;
     Ok(())
 }
 

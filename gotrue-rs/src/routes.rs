@@ -3,11 +3,13 @@
 use http::Method;
 
 use crate::flows::passwordless::{magic_link, otp, recover, resend};
-use crate::flows::{admin, external, factors, logout, meta, passkeys, scim, sign_up, sso, token, user, verify};
+use crate::flows::{
+    admin, external, factors, logout, meta, oauth_server, passkeys, scim, sign_up, sso, token, user, verify,
+};
 use crate::guards::{
-    ACCOUNT, ADMIN, CALLER, CAPTCHA, CUSTOM_PROVIDERS, FACTOR, LIMIT_CHALLENGE, LIMIT_FACTOR_VERIFY, LIMIT_MAGIC_LINK,
-    LIMIT_OTP, LIMIT_PASSKEY, LIMIT_RECOVER, LIMIT_RESEND, LIMIT_SSO, LIMIT_USER, LIMIT_VERIFY, MANUAL_LINKING,
-    NOT_ANONYMOUS, OAUTH_SERVER, PASSKEYS, SAML, SCIM, SSO_PROVIDER,
+    ACCOUNT, ADMIN, CALLER, CAPTCHA, CLIENT, CUSTOM_PROVIDERS, FACTOR, LIMIT_CHALLENGE, LIMIT_FACTOR_VERIFY,
+    LIMIT_MAGIC_LINK, LIMIT_OTP, LIMIT_PASSKEY, LIMIT_RECOVER, LIMIT_REGISTER, LIMIT_RESEND, LIMIT_SSO, LIMIT_USER,
+    LIMIT_VERIFY, MANUAL_LINKING, NOT_ANONYMOUS, OAUTH_APP, OAUTH_SERVER, PASSKEYS, SAML, SCIM, SSO_PROVIDER,
 };
 use crate::http::router::{Entry, Guard, group, row};
 
@@ -45,6 +47,7 @@ pub fn table() -> Vec<Entry> {
                 row(Method::GET, "/", user::get::handle),
                 row(Method::PUT, "/", user::update::handle).guards(&[LIMIT_USER]),
                 group("/identities", &[MANUAL_LINKING], identities()),
+                group("/oauth/grants", &[OAUTH_SERVER], user_grants()),
             ],
         ),
         group("/passkeys", &[PASSKEYS], passkeys()),
@@ -62,6 +65,7 @@ pub fn table() -> Vec<Entry> {
         row(Method::POST, "/invite", admin::invite::handle).guards(&[ADMIN]),
         group("/factors", &[CALLER, NOT_ANONYMOUS], factors()),
         group("/admin", &[ADMIN], admin_entries()),
+        group("/oauth", &[OAUTH_SERVER], oauth_server()),
     ]
 }
 
@@ -108,6 +112,7 @@ fn admin_entries() -> Vec<Entry> {
         group("/audit", &[], [row(Method::GET, "/", admin::audit::handle)]),
         group("/custom-providers", &[CUSTOM_PROVIDERS], custom_providers()),
         group("/sso", &[], [group("/providers", &[], admin_sso_providers())]),
+        group("/oauth", &[OAUTH_SERVER], [group("/clients", &[], admin_oauth_clients())]),
     ]
 }
 
@@ -150,6 +155,43 @@ fn custom_providers() -> Vec<Entry> {
                 row(Method::GET, "/", read::handle),
                 row(Method::PUT, "/", update::handle),
                 row(Method::DELETE, "/", delete::handle),
+            ],
+        ),
+    ]
+}
+
+/// Below `/oauth`.
+fn oauth_server() -> Vec<Entry> {
+    use oauth_server::{authorizations, authorize, register, token, userinfo};
+    vec![
+        row(Method::POST, "/clients/register", register::handle).guards(&[LIMIT_REGISTER]),
+        row(Method::GET, "/authorize", authorize::handle),
+        row(Method::GET, "/authorizations/{authorization_id}", authorizations::show).guards(&[CALLER]),
+        row(Method::POST, "/authorizations/{authorization_id}/consent", authorizations::consent).guards(&[CALLER]),
+        row(Method::POST, "/token", token::handle).guards(&[CLIENT]),
+        row(Method::GET, "/userinfo", userinfo::handle).guards(&[CALLER]),
+    ]
+}
+
+/// Below `/user/oauth/grants`.
+fn user_grants() -> Vec<Entry> {
+    vec![row(Method::GET, "/", user::grants::list), row(Method::DELETE, "/", user::grants::revoke)]
+}
+
+/// Below `/admin/oauth/clients`.
+fn admin_oauth_clients() -> Vec<Entry> {
+    use admin::oauth_clients;
+    vec![
+        row(Method::GET, "/", oauth_clients::list),
+        row(Method::POST, "/", oauth_clients::create),
+        group(
+            "/{client_id}",
+            &[OAUTH_APP],
+            [
+                row(Method::GET, "/", oauth_clients::read),
+                row(Method::PUT, "/", oauth_clients::update),
+                row(Method::DELETE, "/", oauth_clients::delete),
+                row(Method::POST, "/regenerate_secret", oauth_clients::regenerate_secret),
             ],
         ),
     ]

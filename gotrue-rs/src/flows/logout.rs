@@ -14,7 +14,11 @@ use crate::store::sessions::{self, Ending};
 pub async fn handle(cx: Cx) -> Result<Reply> {
     let caller = cx.caller()?;
     let session = caller.session.as_ref().map(|session| session.id);
-    let ending = ending(cx.request.query("scope").unwrap_or_default(), session)?;
+    let mut ending = ending(cx.request.query("scope").unwrap_or_default(), session)?;
+    if cx.app.policy.oauth_server.clients_confined && caller.is_a_clients() {
+        // A client gives back what it was given, and leaves the account's own sessions alone.
+        ending = Ending::Only(session.unwrap_or_default());
+    }
     let rows = audit::rows(&cx, &caller.account, [Entry::of(Action::Logout)]);
     sessions::delete(&mut cx.db(), caller.account.id, ending, rows).await.or_refuse("Error logging out user")?;
     Ok(Reply::no_content())

@@ -6,6 +6,7 @@ pub mod external;
 pub mod factors;
 pub mod logout;
 pub mod meta;
+pub mod oauth_server;
 pub mod passkeys;
 pub mod passwordless;
 pub mod scim;

@@ -45,6 +45,11 @@ impl Reply {
         Self::empty(StatusCode::NO_CONTENT)
     }
 
+    /// 302 to a location, with the small page a browser without redirects would show.
+    pub fn found(location: &str) -> Self {
+        Self::see_other(location).with_status(StatusCode::FOUND)
+    }
+
     /// 303 to a location, with the small page a browser without redirects would show.
     pub fn see_other(location: &str) -> Self {
         Self::empty(StatusCode::SEE_OTHER)

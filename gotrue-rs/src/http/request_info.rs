@@ -41,6 +41,11 @@ impl RequestInfo {
         self.query.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
     }
 
+    /// Whether form and query hold more than one value of that name.
+    pub fn is_repeated(&self, name: &str) -> bool {
+        self.query.iter().filter(|(key, _)| key == name).count() > 1
+    }
+
     /// Refuses what the database could neither keep nor be asked for: an audience longer than its column, a query with
     /// the character U+0000. 400 `validation_failed`.
     pub fn check(&self) -> Result<()> {

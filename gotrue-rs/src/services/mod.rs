@@ -12,6 +12,7 @@ pub mod linking;
 pub mod links;
 pub mod messages;
 pub mod notices;
+pub mod oauth_server;
 pub mod passwordless;
 pub mod passwords;
 pub mod pkce;

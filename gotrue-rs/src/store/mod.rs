@@ -15,7 +15,10 @@ pub mod flow_state;
 pub mod hooks;
 pub mod identities;
 pub mod migrate;
+pub mod oauth_authorizations;
 pub mod oauth_client_states;
+pub mod oauth_clients;
+pub mod oauth_consents;
 pub mod one_time_tokens;
 pub mod outbox;
 pub mod passkeys;
@@ -54,7 +57,10 @@ pub fn statements() -> impl Iterator<Item = &'static Statement> {
         flow_state::external::ALL,
         hooks::ALL,
         identities::ALL,
+        oauth_authorizations::ALL,
         oauth_client_states::ALL,
+        oauth_clients::ALL,
+        oauth_consents::ALL,
         one_time_tokens::ALL,
         outbox::ALL,
         passkeys::ALL,

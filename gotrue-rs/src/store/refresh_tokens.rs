@@ -41,6 +41,8 @@ pub struct FastLane<'a> {
     pub client: Client,
     /// Ids of the two audit rows (`token_refreshed`, `token_revoked`); empty when no rows are written.
     pub audit_ids: Vec<Uuid>,
+    /// The OAuth client that asks, whose the session must be; none for an account's own.
+    pub oauth_client: Option<Uuid>,
 }
 
 const ROTATE_FAST: Statement = Statement {
@@ -54,7 +56,7 @@ const ROTATE_FAST: Statement = Statement {
              WHERE t.token = $1
                AND t.instance_id = '00000000-0000-0000-0000-000000000000'
                AND t.revoked = false
-               AND s.oauth_client_id IS NULL
+               AND s.oauth_client_id IS NOT DISTINCT FROM $9
                AND (s.not_after IS NULL OR s.not_after >= $3)
                AND ($4::timestamptz IS NULL OR s.created_at >= $4)
                AND ($5::timestamptz IS NULL
@@ -102,6 +104,7 @@ pub async fn rotate_fast(db: &mut Connection, lane: FastLane<'_>) -> Result<Opti
         lane.client.user_agent,
         lane.client.ip.map(IpNetwork::from),
         lane.audit_ids,
+        lane.oauth_client,
     ];
     db.optional(&ROTATE_FAST, values).await
 }

@@ -8,6 +8,7 @@ pub mod factors;
 pub mod generate_link;
 pub mod invite;
 pub mod list;
+pub mod oauth_clients;
 pub mod passkeys;
 pub mod read;
 pub mod sso;

@@ -31,8 +31,8 @@ const FAILED: &str = "failed to update session information";
 
 /// The tokens that replace the presented one. `client` is the OAuth client that asks; none for an account's own.
 pub async fn refresh(cx: &Cx, presented: &Presented, client: Option<Uuid>) -> Result<Minted> {
-    if let (Presented::Row(token), None, true) = (presented, client, has_fast_lane(cx))
-        && let Some(minted) = fast(cx, token).await?
+    if let (Presented::Row(token), true) = (presented, has_fast_lane(cx))
+        && let Some(minted) = fast(cx, token, client).await?
     {
         return Ok(minted);
     }
@@ -61,7 +61,7 @@ fn has_fast_lane(cx: &Cx) -> bool {
     !policy.sessions.single_per_user && !upgrades && !low_aal && !hooked
 }
 
-async fn fast(cx: &Cx, token: &str) -> Result<Option<Minted>> {
+async fn fast(cx: &Cx, token: &str, oauth_client: Option<Uuid>) -> Result<Option<Minted>> {
     let policy = &cx.app.policy;
     let before = |limit: Option<Duration>| {
         let limit = limit.filter(|limit| !limit.is_zero())?;
@@ -77,6 +77,7 @@ async fn fast(cx: &Cx, token: &str) -> Result<Option<Minted>> {
         inactivity_cutoff: before(policy.sessions.inactivity_timeout),
         client: client_of(cx),
         audit_ids: if audited { vec![cx.entropy.uuid(), cx.entropy.uuid()] } else { Vec::new() },
+        oauth_client,
     };
     let rotated = refresh_tokens::rotate_fast(&mut cx.db(), lane).await.map_err(|error| error.wrapped(FAILED))?;
     let Some(AccountAndSession { account, session: Some(session) }) = rotated else { return Ok(None) };

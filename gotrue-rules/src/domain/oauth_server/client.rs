@@ -2,6 +2,7 @@
 
 use uuid::Uuid;
 
+use crate::domain::error::Error;
 use crate::domain::user::Time;
 
 /// What a client may present for tokens, in the order in which they are told.
@@ -140,6 +141,11 @@ impl Client {
     pub fn may_use(&self, grant_type: &str) -> bool {
         self.grant_types.iter().any(|allowed| allowed.trim() == grant_type)
     }
+}
+
+/// The refusal of an id that no client has, where an administrator asks.
+pub fn not_found() -> Error {
+    Error::not_found("oauth_client_not_found", "OAuth client not found")
 }
 
 #[cfg(test)]

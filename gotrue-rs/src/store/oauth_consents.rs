@@ -1,0 +1,104 @@
+//! `auth.oauth_consents`: what somebody allows a client. They are made with the answer to a request
+//! ([`super::oauth_authorizations::approve`]).
+
+use gotrue_rules::domain::oauth_server::Client;
+use gotrue_rules::domain::user::Time;
+use sqlx::postgres::PgRow;
+use sqlx::{FromRow, Row};
+use uuid::Uuid;
+
+use super::Result;
+use super::audit::{AuditArrays, AuditRow, audit_insert};
+use super::oauth_clients::{ClientRow, client_columns};
+use super::statement::{Connection, Statement, args};
+
+/// What somebody allows a client.
+#[derive(Debug)]
+pub struct Grant {
+    /// The client.
+    pub client: Client,
+    /// `scopes`, with blanks between them.
+    pub scopes: String,
+    /// `granted_at`.
+    pub granted_at: Time,
+}
+
+struct GrantRow(Option<Grant>);
+
+impl FromRow<'_, PgRow> for GrantRow {
+    fn from_row(row: &PgRow) -> sqlx::Result<Self> {
+        let Some(client) = ClientRow::from_row(row)?.0 else { return Ok(Self(None)) };
+        let (scopes, granted_at) = (row.try_get("scopes")?, row.try_get("granted_at")?);
+        Ok(Self(Some(Grant { client, scopes, granted_at })))
+    }
+}
+
+const OF_ACCOUNT: Statement = Statement {
+    name: "oauth_consents.of_account",
+    sql: concat!(
+        "SELECT ",
+        client_columns!(),
+        ", k.scopes, k.granted_at
+         FROM oauth_consents k
+         JOIN oauth_clients c ON c.id = k.client_id
+         WHERE k.user_id = $1
+           AND k.revoked_at IS NULL
+           AND c.deleted_at IS NULL
+         ORDER BY k.granted_at DESC, k.id"
+    ),
+};
+
+/// What the account allows, newest first.
+pub async fn of_account(db: &mut Connection, user_id: Uuid) -> Result<Vec<Grant>> {
+    let rows: Vec<GrantRow> = db.all(&OF_ACCOUNT, args![user_id]).await?;
+    Ok(rows.into_iter().filter_map(|row| row.0).collect())
+}
+
+const REVOKE: Statement = Statement {
+    name: "oauth_consents.revoke",
+    sql: "UPDATE oauth_consents
+          SET revoked_at = GREATEST($3, granted_at)
+          WHERE user_id = $1
+            AND client_id = $2
+            AND revoked_at IS NULL",
+};
+
+/// What is taken back.
+#[derive(Debug, Clone, Copy)]
+pub struct Revoked {
+    /// Who takes it back.
+    pub user_id: Uuid,
+    /// From whom.
+    pub client_id: Uuid,
+    /// `revoked_at`.
+    pub now: Time,
+}
+
+const END_SESSIONS: Statement = Statement {
+    name: "oauth_consents.end_sessions",
+    sql: concat!(
+        "WITH s AS (
+             DELETE FROM sessions WHERE user_id = $1 AND oauth_client_id = $2
+         )
+         ",
+        audit_insert!(3, 4, 5, 6)
+    ),
+};
+
+/// Takes back what the account allows a client, with the client's sessions; whether it allowed anything. Codes that the
+/// client has not exchanged are worth nothing without it.
+///
+/// Wants a transaction: only a second statement sees a session that a code opened while the first one waited.
+pub async fn revoke(db: &mut Connection, revoked: Revoked, audit: Vec<AuditRow>) -> Result<bool> {
+    let Revoked { user_id, client_id, now } = revoked;
+    if db.execute(&REVOKE, args![user_id, client_id, now]).await? == 0 {
+        return Ok(false);
+    }
+    let audit = AuditArrays::of(audit);
+    let values = args![user_id, client_id, audit.ids, audit.payloads, audit.times, audit.addresses];
+    db.execute(&END_SESSIONS, values).await?;
+    Ok(true)
+}
+
+/// Every statement of this table.
+pub const ALL: &[&Statement] = &[&OF_ACCOUNT, &REVOKE, &END_SESSIONS];
