@@ -19,6 +19,11 @@ pub fn serve(policy: &mut Policy, basalt: &Basalt) {
     policy.webauthn.counter_must_grow = true;
     policy.passkeys.user_verification_required = true;
     policy.external.strict_id_tokens = true;
+    policy.oauth_server.commas_refused = true;
+    policy.oauth_server.plain_challenges_refused = true;
+    policy.oauth_server.repeated_parameters_refused = true;
+    policy.oauth_server.clients_confined = true;
+    policy.oauth_server.deleted_client_signed_out = true;
     policy.mail.plain_text_part = true;
     policy.web3.end_always_counts = true;
     policy.web3.once_only = true;

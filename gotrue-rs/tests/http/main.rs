@@ -15,6 +15,7 @@ mod linking;
 mod mail;
 mod meta;
 mod migrations;
+mod oauth_server;
 mod passkeys;
 mod password;
 mod passwordless;

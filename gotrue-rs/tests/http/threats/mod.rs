@@ -7,6 +7,7 @@ mod guessing;
 mod hostile;
 mod links;
 mod logs;
+mod oauth_server;
 mod passkeys;
 mod passwordless;
 mod providers;

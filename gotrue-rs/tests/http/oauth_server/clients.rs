@@ -1,0 +1,119 @@
+//! Applications: registered by themselves or an administrator, changed, deleted.
+
+use std::net::IpAddr;
+
+use gotrue_rs::testing::{CALLBACK, OAuthApp, World};
+use gotrue_rules::domain::policy::LimitKey;
+use http::Method;
+use serde_json::{Value, json};
+
+use super::{ANN, world, world_with};
+
+const ADMIN: &str = "/admin/oauth/clients";
+const REGISTER: &str = "/oauth/clients/register";
+
+async fn admin(world: &World, method: Method, path: &str, body: Option<Value>) -> gotrue_rs::testing::Answer {
+    let bearer = format!("Bearer {}", world.service_token());
+    world.request(method, &format!("{ADMIN}{path}"), &[("authorization", &bearer)], body).await
+}
+
+#[tokio::test]
+async fn an_application_registers_itself_and_can_ask_for_tokens_at_once() {
+    let world = world().await;
+    let answer = world.post(REGISTER, json!({"redirect_uris": [CALLBACK]})).await.expect(201);
+    assert_eq!((answer.str("registration_type"), answer.str("client_secret").len()), ("dynamic", 43));
+    let app = OAuthApp::of(&answer);
+    let refused = world.exchange(&app, "unknown").await.expect(400);
+    assert_eq!(refused.str("error"), "invalid_grant");
+}
+
+#[tokio::test]
+async fn registering_oneself_can_be_off() {
+    let world = world_with(|policy| policy.oauth_server.allow_dynamic_registration = false).await;
+    let answer = world.post(REGISTER, json!({"redirect_uris": [CALLBACK]})).await;
+    assert_eq!(answer.refusal(), (403, "oauth_dynamic_client_registration_disabled"));
+    let told = world.get("/.well-known/oauth-authorization-server").await.expect(200);
+    assert!(told.json.get("registration_endpoint").is_none());
+}
+
+#[tokio::test]
+async fn a_network_registers_so_many_applications_and_no_more() {
+    let world = world_with(|policy| policy.limits.key = LimitKey::Peer { trusted_proxies: Vec::new() }).await;
+    let peer: IpAddr = [203, 0, 113, 7].into();
+    let body = || json!({"redirect_uris": [CALLBACK]});
+    let mut made = 0;
+    while world.post_from(peer, REGISTER, &[], body()).await.status == 201 {
+        made += 1;
+        assert!(made < 1000, "nothing is limited");
+    }
+    assert!(made > 0);
+    assert_eq!(world.post_from(peer, REGISTER, &[], body()).await.refusal(), (429, "over_request_rate_limit"));
+    world.post_from([203, 0, 113, 8].into(), REGISTER, &[], body()).await.expect(201);
+}
+
+#[tokio::test]
+async fn a_change_leaves_what_it_does_not_name() {
+    let world = world().await;
+    let app = world.oauth_app(json!({"client_uri": "https://app.example.com", "logo_uri": "/logo.png"})).await;
+    let path = format!("/{}", app.id);
+    let both = [json!({"client_name": "New"}), json!({"redirect_uris": ["myapp://a", "myapp://b"]})];
+    let [name, uris] = both.map(|body| admin(&world, Method::PUT, &path, Some(body)));
+    futures::future::join(name, uris).await;
+    admin(&world, Method::PUT, &path, Some(json!({"logo_uri": ""}))).await.expect(200);
+    let read = admin(&world, Method::GET, &path, None).await.expect(200);
+    assert_eq!((read.str("client_name"), read.str("client_uri")), ("New", "https://app.example.com"));
+    assert_eq!(read.json["redirect_uris"], json!(["myapp://a", "myapp://b"]));
+    assert!(read.json.get("logo_uri").is_none());
+}
+
+#[tokio::test]
+async fn a_regenerated_secret_is_the_only_one_that_works() {
+    let world = world().await;
+    let old = world.oauth_app(json!({})).await;
+    let answer = admin(&world, Method::POST, &format!("/{}/regenerate_secret", old.id), None).await.expect(200);
+    let new = OAuthApp::of(&answer);
+    assert_ne!(new.secret, old.secret);
+    assert_eq!(world.exchange(&old, "unknown").await.refusal(), (400, "invalid_credentials"));
+    assert_eq!(world.exchange(&new, "unknown").await.str("error"), "invalid_grant");
+}
+
+#[tokio::test]
+async fn a_deleted_application_is_nowhere_found() {
+    let world = world().await;
+    let (app, person) = (world.oauth_app(json!({})).await, world.person(ANN).await);
+    let path = world.asked_by(&app, &[]).await;
+    let code = world.code_for(&app, &person, "email").await;
+    admin(&world, Method::DELETE, &format!("/{}", app.id), None).await.expect(204);
+    for (method, below) in [(Method::GET, ""), (Method::DELETE, ""), (Method::POST, "/regenerate_secret")] {
+        let answer = admin(&world, method, &format!("/{}{below}", app.id), None).await;
+        assert_eq!(answer.refusal(), (404, "oauth_client_not_found"));
+    }
+    assert_eq!(world.get(&app.request(&[])).await.refusal(), (400, "oauth_client_not_found"));
+    assert_eq!(world.exchange(&app, &code).await.refusal(), (400, "invalid_credentials"));
+    assert_eq!(world.get_as(&person.access_token, &path).await.refusal(), (404, "oauth_authorization_not_found"));
+    assert_eq!(world.get_as(&person.access_token, "/user/oauth/grants").await.expect(200).json, json!([]));
+    assert_eq!(admin(&world, Method::GET, "", None).await.expect(200).text, "{}");
+}
+
+#[tokio::test]
+async fn ids_are_known_in_any_spelling_of_a_uuid() {
+    let world = world().await;
+    let app = world.oauth_app(json!({})).await;
+    for id in [app.id.to_uppercase(), app.id.replace('-', ""), format!("urn:uuid:{}", app.id)] {
+        let read = admin(&world, Method::GET, &format!("/{id}"), None).await.expect(200);
+        assert_eq!(read.str("client_id"), app.id);
+        world.get(&app.request(&[("client_id", &id)])).await.expect(302);
+    }
+    assert_eq!(admin(&world, Method::GET, "/shop", None).await.refusal(), (400, "validation_failed"));
+}
+
+#[tokio::test]
+async fn a_body_too_large_or_of_another_form_is_bad_json() {
+    let world = world().await;
+    let huge = json!({"redirect_uris": [CALLBACK], "client_name": "x".repeat(1 << 20)});
+    for body in [huge, json!([]), json!({"redirect_uris": CALLBACK}), json!({"client_name": 1})] {
+        let answer = world.post(REGISTER, body).await;
+        assert_eq!((answer.refusal(), answer.str("msg")), ((400, "bad_json"), "Invalid JSON body"));
+    }
+    world.post(REGISTER, json!({"redirect_uris": [CALLBACK], "client_name": "a\u{0}b"})).await.expect(400);
+}
