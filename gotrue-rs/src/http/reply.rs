@@ -57,11 +57,6 @@ impl Reply {
             .with_body("text/html; charset=utf-8", b"<p>This page has moved.</p>\n".to_vec())
     }
 
-    /// 302 to a location, with the small page a browser without redirects would show.
-    pub fn found(location: &str) -> Self {
-        Self::see_other(location).with_status(StatusCode::FOUND)
-    }
-
     /// 302 to a location and nothing else: what who posts is answered.
     pub fn found_after_post(location: &str) -> Self {
         Self::empty(StatusCode::FOUND).with_header(LOCATION, location)

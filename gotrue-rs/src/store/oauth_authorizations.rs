@@ -1,5 +1,6 @@
 //! `auth.oauth_authorizations`: requests for consent, from the client's question to the exchange of the code. Nothing is
-//! locked: each write names the state that it relies on, and of two at once one finds it.
+//! locked: each write names the state that it relies on, and of two at once one finds it. It names it as text, so that the
+//! database finds the row by its key, and not by walking the index of all that wait for an answer.
 
 use gotrue_rules::domain::oauth_server::Client;
 use gotrue_rules::domain::oauth_server::authorization::{Authorization, Status};
@@ -141,7 +142,7 @@ pub async fn by_name(db: &mut Connection, name: &str, user_id: Uuid) -> Result<O
 
 const EXPIRE: Statement = Statement {
     name: "oauth_authorizations.expire",
-    sql: "UPDATE oauth_authorizations SET status = 'expired' WHERE id = $1 AND status = 'pending'",
+    sql: "UPDATE oauth_authorizations SET status = 'expired' WHERE id = $1 AND status::text = 'pending'",
 };
 
 /// Marks a request that nobody has answered as expired.
@@ -152,7 +153,7 @@ pub async fn expire(db: &mut Connection, id: Uuid) -> Result<()> {
 
 const BIND: Statement = Statement {
     name: "oauth_authorizations.bind",
-    sql: "UPDATE oauth_authorizations SET user_id = $2 WHERE id = $1 AND status = 'pending' AND user_id IS NULL",
+    sql: "UPDATE oauth_authorizations SET user_id = $2 WHERE id = $1 AND status::text = 'pending' AND user_id IS NULL",
 };
 
 /// Makes a request that nobody has looked at the account's; whether nobody had.
@@ -178,7 +179,7 @@ const AGREE: Statement = Statement {
     sql: "UPDATE oauth_authorizations
           SET user_id = $2, status = 'approved', authorization_code = $3, approved_at = $4
           WHERE id = $1
-            AND status = 'pending'
+            AND status::text = 'pending'
             AND user_id IS NULL
             AND EXISTS (SELECT
                         FROM oauth_consents k
@@ -201,7 +202,7 @@ const APPROVE: Statement = Statement {
               UPDATE oauth_authorizations
               SET status = 'approved', authorization_code = $3, approved_at = $4
               WHERE id = $1
-                AND status = 'pending'
+                AND status::text = 'pending'
                 AND user_id = $2
               RETURNING client_id
           )
@@ -220,7 +221,7 @@ pub async fn approve(db: &mut Connection, approval: Approval<'_>, consent: (Uuid
 
 const DENY: Statement = Statement {
     name: "oauth_authorizations.deny",
-    sql: "UPDATE oauth_authorizations SET status = 'denied' WHERE id = $1 AND status = 'pending' AND user_id = $2",
+    sql: "UPDATE oauth_authorizations SET status = 'denied' WHERE id = $1 AND status::text = 'pending' AND user_id = $2",
 };
 
 /// Refuses a request; whether it was still to be answered.

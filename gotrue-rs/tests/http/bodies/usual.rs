@@ -56,6 +56,17 @@ const USUAL: &[(&[&str], &[&str])] = &[
             r#""nothing""#,
         ],
     ),
+    (
+        &["redirect_uris"],
+        &[r#"["https://app.example.com/cb"]"#, r#"["myapp://back","http://localhost:1/"]"#, "[]", r#"["/cb"]"#],
+    ),
+    (&["grant_types"], &[r#"["authorization_code"]"#, r#"["refresh_token"]"#, "[]", r#"["password"]"#]),
+    (&["client_type"], &[r#""public""#, r#""confidential""#, r#""""#]),
+    (
+        &["token_endpoint_auth_method"],
+        &[r#""none""#, r#""client_secret_basic""#, r#""client_secret_post""#, r#""""#, r#""tls_client_auth""#],
+    ),
+    (&["action"], &[r#""approve""#, r#""deny""#, r#""""#]),
     (&["factor_type"], &[r#""totp""#, r#""phone""#, r#""webauthn""#, r#""nothing""#]),
     (&["token", "nonce", "code"], &[r#""§code§""#, r#""§code§""#, r#""123456""#, r#""""#]),
     (&["refresh_token"], &[r#""§refresh§""#, r#""abcdefgh2345""#, r#""""#]),
