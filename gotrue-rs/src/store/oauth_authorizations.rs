@@ -269,20 +269,25 @@ pub async fn by_code(db: &mut Connection, code: &str) -> Result<Option<Code>> {
 const USE_UP: Statement = Statement {
     name: "oauth_authorizations.use_up",
     sql: "WITH k AS (
-              SELECT k.id
-              FROM oauth_authorizations a
-              JOIN oauth_consents k ON k.user_id = a.user_id AND k.client_id = a.client_id
-              WHERE a.id = $1
-                AND k.revoked_at IS NULL
-              FOR SHARE OF k
+              SELECT id
+              FROM oauth_consents
+              WHERE user_id = $2
+                AND client_id = $3
+                AND revoked_at IS NULL
+              FOR SHARE
           )
-          DELETE FROM oauth_authorizations WHERE id = $1 AND status = 'approved' AND EXISTS (SELECT FROM k)",
+          DELETE FROM oauth_authorizations
+          WHERE id = $1
+            AND user_id = $2
+            AND client_id = $3
+            AND status::text = 'approved'
+            AND EXISTS (SELECT FROM k)",
 };
 
-/// Uses a code up, if its consent still stands; of two at once one is told that it was there. In a transaction nobody
-/// takes the consent back until that has ended.
-pub async fn use_up(db: &mut Connection, id: Uuid) -> Result<bool> {
-    Ok(db.execute(&USE_UP, args![id]).await? == 1)
+/// Uses up what this account agreed to with its client, if that consent still stands; of two at once one is told that it
+/// was there. In a transaction nobody takes the consent back until that has ended.
+pub async fn use_up(db: &mut Connection, agreed: &Authorization, user_id: Uuid) -> Result<bool> {
+    Ok(db.execute(&USE_UP, args![agreed.id, user_id, agreed.client_id]).await? == 1)
 }
 
 /// Every statement of this table.

@@ -60,7 +60,7 @@ async fn exchange(cx: &Cx, client: &Client, request: &TokenRequest) -> Result<Re
         verifier: &request.code_verifier,
         resource: &request.resource,
     };
-    redeem(&authorization, client.id, came, cx.now)?;
+    let owner = redeem(&authorization, client.id, came, cx.now)?;
     let account = account.ok_or_else(|| Error::oauth("invalid_grant", "User not found for authorization code"))?;
     if account.is_banned(cx.now) {
         return Err(Error::oauth("access_denied", "User is banned"));
@@ -74,7 +74,10 @@ async fn exchange(cx: &Cx, client: &Client, request: &TokenRequest) -> Result<Re
         .with("provider_type", "oauth_provider_authorization_code")
         .with("client_id", client.id.to_string());
     let mut db = sessions::begin(cx).await?;
-    if !oauth_authorizations::use_up(&mut db, authorization.id).await.or_refuse("Error locking authorization code")? {
+    if !oauth_authorizations::use_up(&mut db, &authorization, owner)
+        .await
+        .or_refuse("Error locking authorization code")?
+    {
         db.rollback().await?;
         return Err(unknown_code());
     }
