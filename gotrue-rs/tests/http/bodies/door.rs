@@ -172,12 +172,8 @@ impl Place {
         let segment = |name: &str| match name {
             "{user_id}" => self.person.id.clone(),
             "{factor_id}" => FACTOR.to_string(),
-<<<<<<< HEAD
             "{idp_id}" => format!("resource_{COMPANY}"),
-            name if name.starts_with('{') => Uuid::from_u128(7).to_string(),
-=======
             name if name.starts_with('{') => NAMED.to_string(),
->>>>>>> 9420272 (Hold the OAuth server to its recordings, and try its doors with any body)
             name => name.to_owned(),
         };
         let path = path.split('/').map(segment).collect::<Vec<_>>().join("/");
