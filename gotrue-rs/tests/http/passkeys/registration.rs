@@ -130,6 +130,19 @@ async fn a_challenge_serves_its_account_once_and_for_a_while() {
 }
 
 #[tokio::test]
+async fn a_key_that_somebody_has_already_is_nobody_else_s() {
+    let world = world().await;
+    let (ann, bob) = (world.person(ANN).await, world.person(BOB).await);
+    let mut device = Authenticator::default();
+    world.try_registering(&ann, &mut device).await.expect(200);
+    for person in [&bob, &ann] {
+        let again = world.try_registering(person, &mut device).await;
+        assert_eq!(again.refusal(), (422, "webauthn_credential_exists"));
+    }
+    assert_eq!(stored(&world, "user_id::text").await, ann.id.to_string());
+}
+
+#[tokio::test]
 async fn an_account_has_no_more_than_it_may_also_by_two_at_once() {
     let world = world_with(|policy| policy.passkeys.max_per_user = 1).await;
     let ann = world.person(ANN).await;
