@@ -238,3 +238,16 @@ fn most_providers_take_an_answer_as_it_should_be() {
     ];
     assert_eq!(told, most);
 }
+
+/// Threat B4: broken answers must not make one account of everybody.
+#[test]
+fn b4_an_answer_without_an_id_is_nobody() {
+    let mut told = 0;
+    for (provider, emails) in ALL.into_iter().flat_map(|it| [(it, json!([])), (it, json!({}))]) {
+        let (asked, profile) = drive(provider, &TokenAnswer::default(), &[json!({}), emails, json!({})]);
+        let Some(profile) = profile.filter(|_| !asked.is_empty()) else { continue };
+        assert_eq!(profile.claims.subject, "", "{}", provider.name());
+        told += 1;
+    }
+    assert!(told > 10, "only {told} answers were taken at all");
+}

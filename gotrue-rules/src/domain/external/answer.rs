@@ -23,6 +23,11 @@ pub fn read<T: DeserializeOwned>(answer: &Value) -> Result<T, BadAnswer> {
     })
 }
 
+/// A person's id that is a number. 0 is what an answer without one reads as, and nobody: else all of them would be one.
+pub fn id(number: i64) -> String {
+    if number == 0 { String::new() } else { number.to_string() }
+}
+
 /// What nobody documents, as the reference keeps it: every number a 64-bit float, a whole one written whole.
 pub fn as_floats(value: Value) -> Value {
     match value {

@@ -2,6 +2,7 @@
 
 use serde::Deserialize;
 
+use super::super::answer::id;
 use super::super::profile::{Claims, ProviderEmail};
 use super::super::provider::{BadAnswer, Known, Place, Provider, Step, base, read};
 use crate::domain::policy::ExternalProvider;
@@ -54,7 +55,7 @@ impl Provider for GitHub {
             picture: String::new(),
             preferred_username: person.login.clone(),
             user_name: person.login,
-            ..Claims::of(api, person.id.to_string(), person.name, person.avatar_url)
+            ..Claims::of(api, id(person.id), person.name, person.avatar_url)
         };
         let emails = emails
             .into_iter()

@@ -2,6 +2,7 @@
 
 use serde::Deserialize;
 
+use super::super::answer::id;
 use super::super::profile::{Claims, ProviderEmail};
 use super::super::provider::{BadAnswer, Known, Place, Provider, Step, base, read};
 use crate::domain::policy::ExternalProvider;
@@ -49,6 +50,6 @@ impl Provider for GitLab {
         let others = others.into_iter().map(|it| it.email).filter(|address| !address.is_empty());
         let others = others.map(|address| ProviderEmail { address, ..ProviderEmail::default() });
         let emails = others.chain(ProviderEmail::only(person.email, !person.confirmed_at.is_empty())).collect();
-        Ok(Step::done(emails, Claims::of(host, person.id.to_string(), person.name, person.avatar_url)))
+        Ok(Step::done(emails, Claims::of(host, id(person.id), person.name, person.avatar_url)))
     }
 }

@@ -2,6 +2,7 @@
 
 use serde::Deserialize;
 
+use super::super::answer;
 use super::super::profile::{Claims, ProviderEmail};
 use super::super::provider::{BadAnswer, ClientAuth, Known, Place, Provider, Step, base, read};
 use crate::domain::policy::ExternalProvider;
@@ -57,7 +58,7 @@ impl Provider for Kakao {
             picture: String::new(),
             preferred_username: nickname.clone(),
             user_name: nickname.clone(),
-            ..Claims::of(api, id.to_string(), nickname, account.profile.profile_image_url)
+            ..Claims::of(api, answer::id(id), nickname, account.profile.profile_image_url)
         };
         let verified = account.is_email_valid && account.is_email_verified;
         Ok(Step::done(ProviderEmail::only(account.email, verified), claims))
