@@ -9,6 +9,7 @@ mod errors;
 mod external;
 mod factors;
 mod hooks;
+mod id_token;
 mod identities;
 mod limits;
 mod linking;

@@ -5,6 +5,7 @@ mod access;
 mod factors;
 mod guessing;
 mod hostile;
+mod id_tokens;
 mod links;
 mod logs;
 mod oauth_server;

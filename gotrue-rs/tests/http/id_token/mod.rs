@@ -1,0 +1,61 @@
+//! `POST /token?grant_type=id_token`: sessions, and identities more, for tokens that other services gave to an app.
+
+mod accounts;
+mod issuers;
+mod linking;
+
+use gotrue_rs::testing::{Answer, Issuer, Receiver, World, WorldBuilder};
+use serde_json::{Value, json};
+
+pub const PATH: &str = "/token?grant_type=id_token";
+/// The client that the issuer's tokens are for.
+pub const CLIENT: &str = "shop";
+
+/// A world whose Keycloak is an issuer in the test's hand.
+pub struct Setting {
+    pub world: World,
+    pub issuer: Issuer,
+    pub receiver: Receiver,
+}
+
+impl Setting {
+    pub async fn new() -> Self {
+        Self::of(World::builder()).await
+    }
+
+    /// The same in a world that differs.
+    pub async fn of(builder: WorldBuilder) -> Self {
+        let receiver = Receiver::start().await;
+        let issuer = Issuer::served_by(&receiver, "/realm", CLIENT);
+        let url = issuer.url.clone();
+        let builder = builder.policy(move |policy| {
+            let keycloak = policy.external.providers.entry("keycloak".to_owned()).or_default();
+            keycloak.enabled = true;
+            keycloak.client_ids = vec!["web".to_owned(), CLIENT.to_owned()];
+            keycloak.url = url;
+        });
+        Self { world: builder.build().await, issuer, receiver }
+    }
+
+    /// Gives a token of the issuer's, with more members.
+    pub async fn give(&self, token: &str, more: &Value) -> Answer {
+        self.world.post(PATH, body(token, more)).await
+    }
+
+    /// A token of the issuer's with these claims.
+    pub fn token(&self, claims: &Value) -> String {
+        self.issuer.token(self.world.now(), claims)
+    }
+
+    /// A token for somebody with a verified address.
+    pub fn person(&self, email: &str) -> String {
+        self.issuer.person(self.world.now(), email)
+    }
+}
+
+/// A request with that token of Keycloak's and more members.
+pub fn body(token: &str, more: &Value) -> Value {
+    let mut body = json!({"provider": "keycloak", "id_token": token});
+    body.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
+    body
+}
