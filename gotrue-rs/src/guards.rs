@@ -76,6 +76,10 @@ pub const LIMIT_FACTOR_VERIFY: Guard =
 /// One sign-in through a company's identity provider more.
 pub const LIMIT_SSO: Guard = Guard { name: "Limit(Sso)", run: |cx| Box::pin(async { limits::take(cx, Limited::Sso) }) };
 
+/// One response of an identity provider more.
+pub const LIMIT_SAML: Guard =
+    Guard { name: "Limit(Saml)", run: |cx| Box::pin(async { limits::take(cx, Limited::SamlAssertion) }) };
+
 /// Only while SAML is on: 404.
 pub const SAML: Guard = Guard { name: "Saml", run: |cx| Box::pin(async { saml::ourselves(cx).map(|_| ()) }) };
 

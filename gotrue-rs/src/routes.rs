@@ -8,8 +8,9 @@ use crate::flows::{
 };
 use crate::guards::{
     ACCOUNT, ADMIN, CALLER, CAPTCHA, CLIENT, CUSTOM_PROVIDERS, FACTOR, LIMIT_CHALLENGE, LIMIT_FACTOR_VERIFY,
-    LIMIT_MAGIC_LINK, LIMIT_OTP, LIMIT_PASSKEY, LIMIT_RECOVER, LIMIT_REGISTER, LIMIT_RESEND, LIMIT_SSO, LIMIT_USER,
-    LIMIT_VERIFY, MANUAL_LINKING, NOT_ANONYMOUS, OAUTH_APP, OAUTH_SERVER, PASSKEYS, SAML, SCIM, SSO_PROVIDER,
+    LIMIT_MAGIC_LINK, LIMIT_OTP, LIMIT_PASSKEY, LIMIT_RECOVER, LIMIT_REGISTER, LIMIT_RESEND, LIMIT_SAML, LIMIT_SSO,
+    LIMIT_USER, LIMIT_VERIFY, MANUAL_LINKING, NOT_ANONYMOUS, OAUTH_APP, OAUTH_SERVER, PASSKEYS, SAML, SCIM,
+    SSO_PROVIDER,
 };
 use crate::http::router::{Entry, Guard, group, row};
 
@@ -120,7 +121,14 @@ fn admin_entries() -> Vec<Entry> {
 fn single_sign_on() -> Vec<Entry> {
     vec![
         row(Method::POST, "/", sso::start::handle).guards(&[LIMIT_SSO, CAPTCHA]),
-        group("/saml", &[], [row(Method::GET, "/metadata", sso::metadata::handle)]),
+        group(
+            "/saml",
+            &[],
+            [
+                row(Method::GET, "/metadata", sso::metadata::handle),
+                row(Method::POST, "/acs", sso::acs::handle).guards(&[LIMIT_SAML]),
+            ],
+        ),
     ]
 }
 

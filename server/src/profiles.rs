@@ -7,7 +7,7 @@ use crate::config_file::Basalt;
 use crate::dev::provider::Registration;
 
 /// `serve`: today's hashes, also for accounts that bring older ones, limits that nobody can talk their way around, and
-/// no way into an account for who signed up with its owner's address first, and none around a second factor or with a copied key. Old rows go by
+/// no way into an account for who signed up with its owner's address first, and none around a second factor or with a copied key or a copied assertion. Old rows go by
 /// themselves, but no account does.
 pub fn serve(policy: &mut Policy, basalt: &Basalt) {
     policy.password.hash = PasswordHash::Argon2id;
@@ -24,6 +24,10 @@ pub fn serve(policy: &mut Policy, basalt: &Basalt) {
     policy.oauth_server.repeated_parameters_refused = true;
     policy.oauth_server.clients_confined = true;
     policy.oauth_server.deleted_client_signed_out = true;
+    policy.saml.sha1_refused = true;
+    policy.saml.assertions_count_once = true;
+    policy.saml.assertions_must_be_complete = true;
+    policy.saml.refused_response_withheld = true;
     policy.mail.plain_text_part = true;
     policy.web3.end_always_counts = true;
     policy.web3.once_only = true;

@@ -25,6 +25,7 @@ pub mod passkeys;
 pub mod pool;
 pub mod refresh_tokens;
 pub mod rows;
+pub mod saml_assertions;
 pub mod saml_relay_states;
 pub mod sessions;
 pub mod sso_providers;
@@ -65,6 +66,7 @@ pub fn statements() -> impl Iterator<Item = &'static Statement> {
         outbox::ALL,
         passkeys::ALL,
         refresh_tokens::ALL,
+        saml_assertions::ALL,
         saml_relay_states::ALL,
         sessions::ALL,
         sso_providers::ALL,

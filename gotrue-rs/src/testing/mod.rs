@@ -7,6 +7,7 @@ mod clock;
 mod database;
 mod factors;
 mod faults;
+pub mod identity_provider;
 mod issuer;
 mod mailbox;
 mod oauth_app;

@@ -186,6 +186,10 @@ impl WorldBuilder {
             policy.oauth_server.repeated_parameters_refused = true;
             policy.oauth_server.clients_confined = true;
             policy.oauth_server.deleted_client_signed_out = true;
+            policy.saml.sha1_refused = true;
+            policy.saml.assertions_count_once = true;
+            policy.saml.assertions_must_be_complete = true;
+            policy.saml.refused_response_withheld = true;
             policy.mail.plain_text_part = true;
             policy.web3.end_always_counts = true;
             policy.web3.once_only = true;

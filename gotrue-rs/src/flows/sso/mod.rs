@@ -1,4 +1,5 @@
 //! Single sign-on through companies' identity providers.
 
+pub mod acs;
 pub mod metadata;
 pub mod start;

@@ -3,6 +3,7 @@
 
 pub mod metadata;
 pub mod request;
+pub mod response;
 
 use gotrue_rules::domain::error::{Error, Result};
 

@@ -17,10 +17,13 @@ pub struct File {
 }
 
 /// The files of `sql/basalt`, all of them.
-pub const FILES: &[File] = &[File {
-    name: "0001-submissions-and-outbox.sql",
-    sql: include_str!("../../../../sql/basalt/0001-submissions-and-outbox.sql"),
-}];
+pub const FILES: &[File] = &[
+    File {
+        name: "0001-submissions-and-outbox.sql",
+        sql: include_str!("../../../../sql/basalt/0001-submissions-and-outbox.sql"),
+    },
+    File { name: "0002-saml-assertions.sql", sql: include_str!("../../../../sql/basalt/0002-saml-assertions.sql") },
+];
 
 /// Makes schema `basalt` and whatever of it is missing, each file in a transaction of its own; returns what ran. Nothing is
 /// missing: one query. A file that reads differently than when it ran, and versions of a later server, are refused.

@@ -21,6 +21,16 @@ pub struct SamlPolicy {
     pub external_url: Option<String>,
     /// How requests to identity providers are signed. Default RSA with SHA-1.
     pub request_signature: RequestSignature,
+    /// Signatures and digests with SHA-1 are not believed. Default false.
+    pub sha1_refused: bool,
+    /// An assertion signs in once. Default false: for as long as it holds.
+    pub assertions_count_once: bool,
+    /// Assertions must say all that SAML's profile for browsers demands: for which service they are, that they are for
+    /// whoever brings them, and no time to come. Default false: what they leave out is not asked for.
+    pub assertions_must_be_complete: bool,
+    /// What is told of a refused response leaves out the response, which is full of what is said of a person. Default
+    /// false.
+    pub refused_response_withheld: bool,
 }
 
 /// How a request to an identity provider is signed.
@@ -53,6 +63,10 @@ impl Default for SamlPolicy {
             relay_state_validity: Duration::from_mins(2),
             external_url: None,
             request_signature: RequestSignature::default(),
+            sha1_refused: false,
+            assertions_count_once: false,
+            assertions_must_be_complete: false,
+            refused_response_withheld: false,
         }
     }
 }

@@ -25,7 +25,7 @@ pub struct Expected<'a> {
     /// The request that must be answered; none where the identity provider started by itself: what the response says of
     /// requests is not looked at then.
     pub request: Option<&'a str>,
-    /// Also what SAML's profile for browsers demands, and the reference does not ask for.
+    /// Also what SAML's profile for browsers demands is asked for, where the reference does not ask.
     pub strict: bool,
     /// Now.
     pub now: Time,
@@ -69,6 +69,9 @@ pub enum Unacceptable {
     /// The identity provider refuses the sign-in.
     #[error("the identity provider answers {0:?}")]
     Status(String),
+    /// It has no id.
+    #[error("it has no ID")]
+    NoId,
     /// It does not say whom it is about.
     #[error("it has no Subject")]
     NoSubject,
@@ -119,6 +122,9 @@ pub fn envelope(envelope: &Envelope, expected: &Expected<'_>) -> Result<(), Unac
 /// Refuses an assertion that is not for us, not for now, or not to our request.
 pub fn assertion(assertion: &Assertion, expected: &Expected<'_>) -> Result<(), Unacceptable> {
     issued(assertion.issued, expected)?;
+    if expected.strict && assertion.id.is_empty() {
+        return Err(Unacceptable::NoId);
+    }
     if assertion.issuer != expected.issuer {
         return Err(Unacceptable::Issuer(assertion.issuer.clone()));
     }

@@ -44,22 +44,26 @@ impl ReadingKey {
         OaepPrivateDecryptingKey::new(key).ok().map(Self)
     }
 
-    fn unwrap(&self, algorithm: &'static OaepAlgorithm, wrapped: &[u8]) -> Result<Vec<u8>, Sealed> {
+    fn unwrap(&self, algorithm: &'static OaepAlgorithm, wrapped: &[u8]) -> Option<Vec<u8>> {
         let mut room = vec![0; self.0.min_output_size()];
-        let key = self.0.decrypt(algorithm, wrapped, &mut room, None).map_err(|_| Sealed::Unopened)?;
-        Ok(key.to_vec())
+        let key = self.0.decrypt(algorithm, wrapped, &mut room, None).ok()?;
+        Some(key.to_vec())
     }
 }
 
-/// The text of an encrypted assertion.
-pub fn decrypted(assertion: Node<'_>, key: &ReadingKey) -> Result<String, Refusal> {
+/// The text of an encrypted assertion, opened with the first of our keys that opens it.
+pub fn decrypted(assertion: Node<'_>, keys: &[ReadingKey]) -> Result<String, Refusal> {
+    if keys.is_empty() {
+        return Err(Sealed::Unwanted.into());
+    }
     let data = assertion.one(XENC, "EncryptedData", "EncryptedAssertion")?;
     let beside = assertion.optional(XENC, "EncryptedKey", "EncryptedAssertion")?;
     let wrapped = match beside {
         Some(wrapped) => wrapped,
         None => data.one(DSIG, "KeyInfo", "EncryptedData")?.one(XENC, "EncryptedKey", "KeyInfo")?,
     };
-    let secret = key.unwrap(wrapping(wrapped)?, &cipher_value(wrapped)?)?;
+    let (algorithm, wrapped) = (wrapping(wrapped)?, cipher_value(wrapped)?);
+    let secret = keys.iter().find_map(|key| key.unwrap(algorithm, &wrapped)).ok_or(Sealed::Unopened)?;
     let method = data.one(XENC, "EncryptionMethod", "EncryptedData")?.attribute("Algorithm").unwrap_or_default();
     let plain = open(method, &secret, cipher_value(data)?)?;
     Ok(String::from_utf8(plain).map_err(|_| Sealed::Unopened)?)

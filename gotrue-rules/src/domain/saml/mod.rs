@@ -6,6 +6,7 @@ pub mod acceptance;
 pub mod assertion;
 pub mod certificate;
 pub mod decryption;
+pub mod delivery;
 pub mod instant;
 pub mod person;
 

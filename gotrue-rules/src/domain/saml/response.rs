@@ -2,7 +2,7 @@
 
 use super::acceptance::{self, Envelope, Expected};
 use super::assertion::Assertion;
-use super::decryption::{ReadingKey, Sealed, decrypted};
+use super::decryption::{ReadingKey, decrypted};
 use super::signature::{BadSignature, Signers, is_signed, verified};
 use super::xml::{Node, Xml};
 use super::{ASSERTION, PROTOCOL, Refusal, instant};
@@ -24,8 +24,8 @@ pub struct Check<'a> {
     pub expected: Expected<'a>,
     /// Whose signatures are believed.
     pub signers: Signers<'a>,
-    /// Our key for encrypted assertions; none where those are not accepted.
-    pub key: Option<&'a ReadingKey>,
+    /// Our keys for encrypted assertions, tried in this order; none where those are not accepted.
+    pub keys: &'a [ReadingKey],
 }
 
 /// The first assertion of a response that is signed (itself, or with the whole response) and says what it must. One that is
@@ -83,7 +83,7 @@ fn envelope(response: Node<'_>, is_signed: bool) -> Result<Envelope, Refusal> {
 }
 
 fn unsealed(node: Node<'_>, check: &Check<'_>, is_vouched_for: bool) -> Result<Assertion, Refusal> {
-    let plain = decrypted(node, check.key.ok_or(Sealed::Unwanted)?)?;
+    let plain = decrypted(node, check.keys)?;
     believed(Xml::parse(&plain)?.root(), check, is_vouched_for)
 }
 

@@ -11,7 +11,12 @@ use uppsala::{Document, NodeId, NodeKind};
 use super::Refusal;
 
 /// How deep elements may lie in each other; a response with an encrypted assertion needs a dozen.
-const DEEPEST: u32 = 64;
+const DEEPEST: usize = 64;
+
+/// Attributes of one element, declarations of namespaces counted: readers compare each with each.
+const MOST_ATTRIBUTES: usize = 32;
+/// Namespaces declared by an element and those around it.
+const MOST_NAMESPACES: usize = 64;
 
 /// A text that is no XML, or none that is accepted here.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -25,7 +30,8 @@ pub struct Xml<'a>(Document<'a>);
 impl<'a> Xml<'a> {
     /// Reads a document.
     pub fn parse(text: &'a str) -> Result<Self, Malformed> {
-        let parser = Parser::new().with_forbid_dtd(true).with_max_depth(DEEPEST);
+        check_effort(text)?;
+        let parser = Parser::new().with_forbid_dtd(true);
         let document = parser.parse(text).map_err(|error| Malformed(error.to_string()))?;
         let other_encoding = document.xml_declaration.as_ref().and_then(|it| it.encoding.as_deref());
         if let Some(encoding) = other_encoding.filter(|encoding| !encoding.eq_ignore_ascii_case("utf-8")) {
@@ -46,6 +52,59 @@ impl<'a> Xml<'a> {
     pub fn holders_of(&self, id: &str) -> usize {
         holders(&self.0, id)
     }
+}
+
+/// Refuses what takes a reader longer than its length: it compares each attribute of an element with each, and copies all
+/// prefixes in scope for every element. What is no XML is left to the parser.
+fn check_effort(text: &str) -> Result<(), Malformed> {
+    let mut rest = text;
+    let mut declared: Vec<usize> = Vec::new();
+    while let Some(at) = rest.find('<') {
+        rest = &rest[at..];
+        let skipped =
+            [("<!--", "-->"), ("<![CDATA[", "]]>"), ("<?", "?>")].into_iter().find(|it| rest.starts_with(it.0));
+        let end = match skipped {
+            Some((start, end)) => rest[start.len()..].find(end).map(|at| start.len() + at + end.len()),
+            None => end_of_tag(rest, &mut declared)?,
+        };
+        let Some(end) = end else { return Ok(()) };
+        rest = &rest[end..];
+    }
+    Ok(())
+}
+
+/// Where a tag ends; none if it does not. `declared` counts the namespaces that each open element declares.
+fn end_of_tag(tag: &str, declared: &mut Vec<usize>) -> Result<Option<usize>, Malformed> {
+    let (mut quote, mut attributes, mut namespaces) = (None, 0, 0);
+    for (at, byte) in tag.bytes().enumerate() {
+        match (quote, byte) {
+            (Some(open), byte) if open == byte => quote = None,
+            (Some(_), _) => {}
+            (None, b'"' | b'\'') => quote = Some(byte),
+            (None, b'=') => attributes += 1,
+            (None, b'x') if tag[at..].starts_with("xmlns") => namespaces += 1,
+            (None, b'>') => {
+                if attributes > MOST_ATTRIBUTES {
+                    return Err(Malformed(format!("an element has more than {MOST_ATTRIBUTES} attributes")));
+                }
+                let in_scope = namespaces + declared.iter().sum::<usize>();
+                if in_scope > MOST_NAMESPACES {
+                    return Err(Malformed(format!("more than {MOST_NAMESPACES} namespaces are in scope")));
+                }
+                if tag.starts_with("</") {
+                    declared.pop();
+                } else if !tag[..at].ends_with('/') {
+                    declared.push(namespaces);
+                }
+                if declared.len() > DEEPEST {
+                    return Err(Malformed(format!("elements lie more than {DEEPEST} deep in each other")));
+                }
+                return Ok(Some(at + 1));
+            }
+            (None, _) => {}
+        }
+    }
+    Ok(None)
 }
 
 /// An element of a document.
@@ -195,6 +254,29 @@ mod tests {
     fn what_lies_too_deep_is_not_read() {
         for (depth, accepted) in [(60, true), (65, false), (100_000, false)] {
             assert_eq!(Xml::parse(&format!("{}{}", "<a>".repeat(depth), "</a>".repeat(depth))).is_ok(), accepted);
+        }
+    }
+
+    #[test]
+    fn what_has_too_many_attributes_is_not_read() {
+        let with = |many: usize, first: &str| {
+            let attributes: String = (0..many).map(|it| format!(" a{it} = '=>'")).collect();
+            format!("{first}<a><!-- = --><b{attributes}><![CDATA[<c =]]></b></a>")
+        };
+        for (many, accepted) in [(32, true), (33, false), (5000, false)] {
+            assert_eq!(Xml::parse(&with(many, "<?xml version=\"1.0\"?>")).is_ok(), accepted, "{many}");
+        }
+        let inside = format!("<a>{}</a>", "= ".repeat(100));
+        assert!(Xml::parse(&inside).is_ok());
+        let declared: String = (0..31).map(|it| format!(" xmlns:n{it}='u'")).collect();
+        let within = |depth: usize| format!("{}<b/>{}", format!("<a{declared}>").repeat(depth), "</a>".repeat(depth));
+        for (text, accepted) in [
+            (within(2), true),
+            (within(3), false),
+            (format!("<a>{}</a>", within(2).repeat(50)), true),
+            (format!("<a>{}</a>", format!("<b{declared}/>").repeat(50)), true),
+        ] {
+            assert_eq!(Xml::parse(&text).is_ok(), accepted);
         }
     }
 
