@@ -6,3 +6,12 @@ CREATE TABLE saml_assertions (
 );
 
 CREATE INDEX saml_assertions_ends_at_idx ON saml_assertions (ends_at);
+
+-- As for the other tables: on a database of our own the server works as the auth server's role.
+DO $$
+BEGIN
+    IF to_regrole('supabase_auth_admin') IS NOT NULL THEN
+        GRANT SELECT, INSERT, UPDATE, DELETE ON basalt.saml_assertions TO supabase_auth_admin;
+    END IF;
+END
+$$;

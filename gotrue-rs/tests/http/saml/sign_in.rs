@@ -4,7 +4,7 @@ use gotrue_rs::testing::World;
 use gotrue_rs::testing::identity_provider::{
     Cipher, IdentityProvider, NEXT_SERVICE_KEY, SERVICE_KEY, Said, encrypted, form,
 };
-use gotrue_rules::domain::policy::Bucket;
+use gotrue_rules::domain::policy::{Bucket, LimitKey};
 use serde_json::json;
 
 use super::company::{Arrived, CALLBACK, Company, found, with_saml};
@@ -172,11 +172,18 @@ async fn sign_ups_that_are_closed_are_closed_here_too() {
 #[tokio::test]
 async fn responses_are_limited() {
     let one = Bucket { burst: 1.0, ..Bucket::in_five_minutes(1.0) };
-    let world = World::builder().policy(with_saml).policy(|policy| policy.limits.saml_assertion = one).build().await;
+    let world = World::builder()
+        .policy(with_saml)
+        .policy(|policy| {
+            policy.limits.saml_assertion = one;
+            policy.limits.key = LimitKey::Header("x-client".to_owned());
+        })
+        .build()
+        .await;
     let company = Company::within(world).await;
     let send = || async {
         let mut request = form("", None);
-        request.headers_mut().insert("x-forwarded-for", "192.0.2.7".parse().expect("an address"));
+        request.headers_mut().insert("x-client", "192.0.2.7".parse().expect("an address"));
         company.world.send(request).await.status.as_u16()
     };
     assert_eq!((send().await, send().await), (303, 429));
