@@ -34,9 +34,9 @@ pub async fn update(cx: Cx) -> Result<Reply> {
     let body = cx.bytes().await.map_err(|cause| Error::bad_request("bad_json", "Invalid JSON body").because(cause))?;
     let changes = changes(&body)?;
     changes.check(client, cx.app.policy.oauth_server.commas_refused)?;
-    let changed = oauth_clients::update(&mut cx.db(), client.id, &changes, cx.now).await;
-    let changed = changed.or_refuse("Error updating OAuth client")?.ok_or_else(not_found)?;
-    Ok(Reply::json(&ClientJson::from(&changed)))
+    let updated = oauth_clients::update(&mut cx.db(), client.id, &changes, cx.now).await;
+    let updated = updated.or_refuse("Error updating OAuth client")?.ok_or_else(not_found)?;
+    Ok(Reply::json(&ClientJson::from(&updated)))
 }
 
 /// 204.
