@@ -85,11 +85,6 @@ pub fn not_found() -> Error {
     Error::not_found("validation_failed", "Passkey not found")
 }
 
-/// 422: somebody has the key already.
-pub fn already_registered() -> Error {
-    Error::unprocessable("webauthn_credential_exists", "This credential is already registered")
-}
-
 /// 422: the account has as many as it may.
 pub fn too_many() -> Error {
     Error::unprocessable("too_many_passkeys", "Maximum number of passkeys reached")

@@ -2,7 +2,7 @@
 
 use gotrue_rules::domain::audit::{Action, Entry};
 use gotrue_rules::domain::error::Result;
-use gotrue_rules::domain::passkey::{already_registered, may_register, name_of, too_many};
+use gotrue_rules::domain::passkey::{may_register, name_of, too_many};
 use gotrue_rules::domain::user::Account;
 use gotrue_rules::wire::passkey::{PasskeyChallengeJson, PasskeyJson};
 use gotrue_rules::wire::requests::PasskeyVerification;
@@ -74,13 +74,7 @@ async fn keep(cx: &Cx, account: &Account, key: &NewKey) -> Result<Reply> {
     };
     let mut db = cx.begin().await?;
     let most = cx.app.policy.passkeys.max_per_user;
-    let stored = match passkeys::insert(&mut db, new, most).await {
-        Err(error) if error.constraint() == Some("webauthn_credentials_credential_id_key") => {
-            return Err(already_registered().because(error));
-        }
-        stored => stored.or_refuse("Database error creating passkey")?,
-    };
-    if !stored {
+    if !passkeys::insert(&mut db, new, most).await.or_refuse("Database error creating passkey")? {
         return Err(too_many());
     }
     db.commit().await?;

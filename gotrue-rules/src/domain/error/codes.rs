@@ -200,8 +200,6 @@ const FACTORS: &[Code] = codes! {
         => "The operator sets `[auth.passkey] enabled`.",
     too_many_passkeys: "The account has as many passkeys as it may."
         => "Remove one.",
-    webauthn_credential_exists: "The passkey is registered already."
-        => "Use it; or register another authenticator.",
     webauthn_challenge_not_found: "The challenge is unknown, or was answered already."
         => "Ask for options again, and answer them once.",
     webauthn_challenge_expired: "The challenge is too old."
