@@ -13,6 +13,7 @@ const BINARY = process.env.BASALT_BIN ?? `${ROOT}target/debug/basalt`;
  * @typedef {object} Basalt
  * @property {string} url
  * @property {string} publishableKey
+ * @property {string} secretKey
  * @property {string} inboxUrl
  * @property {() => Promise<void>} stop
  */
@@ -45,13 +46,18 @@ export async function startBasalt(change = (config) => config) {
       throw new Error(`${BINARY} ended with ${code} before it served:\n${log.join("")}`);
     }),
   ]);
-  const { url, publishable_key: publishableKey, inbox_url: inboxUrl } = JSON.parse(started);
+  const {
+    url,
+    publishable_key: publishableKey,
+    secret_key: secretKey,
+    inbox_url: inboxUrl,
+  } = JSON.parse(started);
   async function stop() {
     child.kill("SIGTERM");
     await ended;
     await rm(folder, { recursive: true });
   }
-  return { url, publishableKey, inboxUrl, stop };
+  return { url, publishableKey, secretKey, inboxUrl, stop };
 }
 
 /** @param {import("node:stream").Readable} stream */

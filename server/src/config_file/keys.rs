@@ -232,6 +232,10 @@ pub const KEYS: &[Key] = &[
     read("basalt.shop.owner", Text),
     read("basalt.inbox.token", Text),
     read("basalt.provider.stands_in_for", List),
+    set("basalt.saml.enabled", Bool, "SAML_ENABLED"),
+    set("basalt.saml.private_key", Text, "SAML_PRIVATE_KEY"),
+    set("basalt.saml.private_key_next", Text, "SAML_PRIVATE_KEY_NEXT"),
+    set("basalt.saml.allow_encrypted_assertions", Bool, "SAML_ALLOW_ENCRYPTED_ASSERTIONS"),
 ];
 
 /// Tables of the CLI's file that belong to services we are not, with what they are.

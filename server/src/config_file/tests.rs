@@ -64,6 +64,12 @@ fn every_key_becomes_the_setting_of_its_name() {
         ("[auth.mfa.web_authn]\nverify_enabled = true", "MFA_WEB_AUTHN_VERIFY_ENABLED", Some("true")),
         ("[auth.web3.solana]\nenabled = true", "EXTERNAL_WEB3_SOLANA_ENABLED", Some("true")),
         (
+            "[basalt.saml]\nenabled = true\nprivate_key = \"env(SECRET)\"",
+            "SAML_PRIVATE_KEY",
+            Some("from the environment"),
+        ),
+        ("[basalt.saml]\nenabled = false\nprivate_key = \"x\"", "SAML_PRIVATE_KEY", None),
+        (
             "[auth]\npassword_requirements = \"letters_digits\"",
             "PASSWORD_REQUIRED_CHARACTERS",
             Some("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ:0123456789"),
