@@ -1,10 +1,17 @@
 //! Threat G: addresses that an administrator gives lead outside, when they are stored and when they are called.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use gotrue_rs::ports::http_client::Outbound;
+use gotrue_rs::store::{Connection, custom_providers};
 use gotrue_rs::testing::World;
+use gotrue_rules::domain::custom_provider::{CustomProvider, Protocol};
 use gotrue_rules::domain::secret::Secret;
 use http::Method;
 use serde_json::json;
+use tokio::net::TcpListener;
+use uuid::Uuid;
 
 use super::{ACME, acme, asked, create};
 
@@ -75,4 +82,45 @@ async fn an_issuer_that_does_not_answer_is_not_stored() {
         "{said}"
     );
     assert_eq!(asked(&world, Method::GET, ACME, None).await.refusal(), (404, "custom_provider_not_found"));
+}
+
+/// A row that came there otherwise, or a name that led outside when it was stored: the guarded door is the last word.
+#[tokio::test]
+async fn a_stored_address_that_leads_home_is_not_called_either() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let port = listener.local_addr().expect("an address").port();
+    let world = World::new().await;
+    create(&world, acme(&json!({}))).await.expect(201);
+    let mut db = Connection::pooled(world.app.pool.clone(), Arc::default());
+    let mut stored = custom_providers::by_identifier(&mut db, "custom:acme").await.expect("read").expect("it is there");
+    for host in ["127.0.0.1", "localhost", "[::ffff:127.0.0.1]"] {
+        let home = format!("https://{host}:{port}");
+        stored.protocol = Protocol::OAuth2 {
+            authorization_url: "https://203.0.113.10/authorize".to_owned(),
+            token_url: format!("{home}/token"),
+            userinfo_url: format!("{home}/me"),
+            jwks_uri: None,
+        };
+        custom_providers::update(&mut db, &stored, None).await.expect("stored");
+        let start = world.get("/authorize?provider=custom:acme").await.expect(302);
+        let start = reqwest::Url::parse(start.header("location")).expect("an address");
+        let state = start.query_pairs().find(|(name, _)| name == "state").expect("a state").1.into_owned();
+        let back = world.get(&format!("/callback?state={state}&code=c0de")).await.expect(302);
+        assert!(back.header("location").contains("error=server_error"), "{host}: {}", back.header("location"));
+        stored.protocol = Protocol::Oidc { issuer: home, discovery_url: None, discovered: None };
+        custom_providers::insert(&mut db, &as_oidc(&stored, host)).await.expect("stored");
+        let refused = world.get(&format!("/authorize?provider={}", as_oidc(&stored, host).identifier)).await;
+        assert_eq!(refused.refusal(), (400, "validation_failed"), "{host}");
+    }
+    let called = tokio::time::timeout(Duration::from_millis(1), listener.accept()).await;
+    assert!(called.is_err(), "nobody called this machine");
+}
+
+fn as_oidc(provider: &CustomProvider, host: &str) -> CustomProvider {
+    let letters: String = host.chars().filter(char::is_ascii_alphanumeric).collect();
+    CustomProvider {
+        id: Uuid::from_u128(host.bytes().map(u128::from).sum()),
+        identifier: format!("custom:{letters}"),
+        ..provider.clone()
+    }
 }
