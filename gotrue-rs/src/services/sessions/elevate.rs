@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use super::{Fresh, Minted, RefreshToken, mint};
 use crate::cx::{Caller, Cx};
-use crate::services::audit;
+use crate::services::{audit, sealing};
 use crate::store::elevation::{self, Elevated, Locked};
 use crate::store::rows::AccountAndSession;
 use crate::store::{Connection, OrRefuse};
@@ -87,7 +87,8 @@ impl Elevation {
         else {
             return Ok(RefreshToken { text: cx.entropy.refresh_token(), counter: None });
         };
-        let key = SessionKey::from_stored(stored);
+        let opened = sealing::open(cx, self.session_id, stored)?;
+        let key = SessionKey::from_stored(&opened.plain);
         let key = key.ok_or_else(|| Error::internal("Failed to get session's refresh token key"))?;
         let counter = counter + 2;
         let text = SignedToken::encode(self.session_id, counter, &key);

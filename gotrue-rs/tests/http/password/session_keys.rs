@@ -81,6 +81,15 @@ async fn a_session_that_changes_to_version_two_gets_a_sealed_key() {
 }
 
 #[tokio::test]
+async fn a_session_with_a_sealed_key_is_lifted_by_a_second_factor() {
+    let world = World::with(signed_tokens).await;
+    let (ann, _) = world.protected(ANN).await;
+    assert_eq!(key_id(&stored(&world, &ann).await), json!("new"));
+    let next = world.refresh(&ann.refresh_token).await.expect(200);
+    assert_eq!(world.claims(next.str("access_token"))["aal"], "aal2");
+}
+
+#[tokio::test]
 async fn a_key_moved_from_another_session_opens_nothing() {
     let world = World::with(signed_tokens).await;
     let (ann, bob) = (world.person(ANN).await, world.person("bob@example.com").await);
