@@ -15,7 +15,7 @@ static NUMBER: AtomicUsize = AtomicUsize::new(0);
 const TEMPLATE: &str = "template_basalt";
 
 /// A database that no other test sees.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct TestDatabase {
     name: String,
     admin: PgConnectOptions,

@@ -66,6 +66,16 @@ pub struct WorldBuilder {
     connections: u32,
     outbound: Outbound,
     pwned_at: Option<String>,
+    ground: Option<Ground>,
+}
+
+/// What servers on one database share, and chance that no other of them has had.
+struct Ground {
+    database: TestDatabase,
+    clock: FakeClock,
+    mailbox: Arc<Mailbox>,
+    phones: Arc<Phones>,
+    entropy: Entropy,
 }
 
 impl World {
@@ -86,6 +96,7 @@ impl World {
             connections: 8,
             outbound: Outbound::default(),
             pwned_at: None,
+            ground: None,
         }
     }
 
@@ -259,14 +270,27 @@ impl WorldBuilder {
         self
     }
 
+    /// Takes the database, the clock, the mailbox and the phones of that world: one server more, which starts anew.
+    #[must_use]
+    pub fn on(mut self, world: &World) -> Self {
+        self.ground = Some(Ground {
+            database: world.database.clone(),
+            clock: world.clock.clone(),
+            mailbox: world.mailbox.clone(),
+            phones: world.phones.clone(),
+            entropy: world.app.entropy.fork(),
+        });
+        self
+    }
+
     /// Makes the world: a database cloned from the template, and a server on it.
-    pub async fn build(self) -> World {
-        let database = TestDatabase::migrated().await;
-        let clock = FakeClock::at(Utc.with_ymd_and_hms(2026, 6, 1, 12, 0, 0).single().unwrap_or_default());
+    pub async fn build(mut self) -> World {
+        let Ground { database, clock, mailbox, phones, entropy } = match self.ground.take() {
+            Some(ground) => ground,
+            None => Ground::new().await,
+        };
         let shared: SharedClock = Arc::new(clock.clone());
-        let mailbox = Arc::new(Mailbox::default());
         let pool = Pool::new(database.pool_within(self.policy.api.max_request_duration, self.connections).await);
-        let entropy = Entropy::from_seed(7);
         let delivery = if self.has_outbox {
             let destination = if self.mailer.is_some() { Destination::Server } else { Destination::Inbox };
             let table = Table::new(pool.clone());
@@ -290,13 +314,25 @@ impl WorldBuilder {
         if let Some(base) = self.pwned_at {
             app.pwned = PwnedPasswords::at(&base, &hibp, http);
         }
-        let phones = Arc::new(Phones::default());
         if self.has_phones {
             app.texts.sender = phones.clone();
         }
         let app = Arc::new(app.keeping_journals(faults.clone()));
         let router = crate::router(app.clone());
         World { database, clock, mailbox, phones, faults, app, router, peer: IpAddr::V4(Ipv4Addr::LOCALHOST) }
+    }
+}
+
+impl Ground {
+    /// A database cloned from the template, at noon of a day in June.
+    async fn new() -> Self {
+        Self {
+            database: TestDatabase::migrated().await,
+            clock: FakeClock::at(Utc.with_ymd_and_hms(2026, 6, 1, 12, 0, 0).single().unwrap_or_default()),
+            mailbox: Arc::default(),
+            phones: Arc::default(),
+            entropy: Entropy::from_seed(7),
+        }
     }
 }
 
