@@ -239,7 +239,7 @@ const PROVIDERS: &[Code] = codes! {
 
 const SSO: &[Code] = codes! {
     saml_provider_disabled: "Single sign-on is switched off."
-        => "The operator sets `GOTRUE_SAML_ENABLED` and a key.",
+        => "The operator sets `[basalt.saml]`, or `GOTRUE_SAML_ENABLED` and a key.",
     sso_provider_not_found: "No identity provider has that id, or none is assigned to that domain."
         => "An administrator adds it at `/admin/sso/providers`; domains are compared letter by letter.",
     sso_provider_disabled: "The identity provider is switched off."
