@@ -16,6 +16,8 @@ pub fn serve(policy: &mut Policy, basalt: &Basalt) {
     policy.security.strict_linking = true;
     policy.mfa.totp_replay_refused = true;
     policy.mfa.first_verification_needs_aal2 = true;
+    policy.mfa.linking_needs_aal2 = true;
+    policy.sessions.banned_get_none = true;
     policy.webauthn.counter_must_grow = true;
     policy.passkeys.user_verification_required = true;
     policy.external.strict_id_tokens = true;
@@ -30,6 +32,7 @@ pub fn serve(policy: &mut Policy, basalt: &Basalt) {
     policy.saml.refused_response_withheld = true;
     policy.mail.plain_text_part = true;
     policy.web3.end_always_counts = true;
+    policy.web3.domain_always_counts = true;
     policy.web3.once_only = true;
     policy.saml.request_signature = RequestSignature::RsaSha256;
     policy.limits.key = LimitKey::Peer { trusted_proxies: basalt.trusted_proxies.clone() };

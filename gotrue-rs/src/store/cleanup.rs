@@ -35,7 +35,7 @@ const HOUR: Duration = Duration::from_hours(1);
 const DAY: Duration = Duration::from_hours(24);
 
 /// The sweeps that need no policy.
-pub const ALWAYS: [Sweep; 9] = [
+pub const ALWAYS: [Sweep; 10] = [
     Sweep::of(&REVOKED_TOKENS, DAY),
     Sweep { stamps: true, ..Sweep::of(&TOKENS_OF_ENDED_SESSIONS, DAY) },
     // Later than their tokens, and fewer at once, so that what hangs on a session goes piecemeal too.
@@ -43,6 +43,8 @@ pub const ALWAYS: [Sweep; 9] = [
     Sweep::of(&SAML_RELAY_STATES, DAY),
     Sweep::of(&FLOWS, DAY),
     Sweep::of(&OAUTH_CLIENT_STATES, DAY),
+    // Anybody can make them, and the reference keeps them for ever: to whoever asks, they are gone once they expire.
+    Sweep::of(&OAUTH_REQUESTS, DAY),
     Sweep::of(&FACTOR_CHALLENGES, DAY),
     Sweep::of(&UNVERIFIED_FACTORS, DAY),
     Sweep::of(&WEBAUTHN_CHALLENGES, Duration::ZERO),
@@ -106,6 +108,8 @@ const SAML_RELAY_STATES: Statement =
 const FLOWS: Statement = Statement { name: "cleanup.flows", sql: delete!("flow_state", "created_at < $1") };
 const OAUTH_CLIENT_STATES: Statement =
     Statement { name: "cleanup.oauth_client_states", sql: delete!("oauth_client_states", "created_at < $1") };
+const OAUTH_REQUESTS: Statement =
+    Statement { name: "cleanup.oauth_requests", sql: delete!("oauth_authorizations", "expires_at < $1") };
 const FACTOR_CHALLENGES: Statement =
     Statement { name: "cleanup.factor_challenges", sql: delete!("mfa_challenges", "created_at < $1") };
 const UNVERIFIED_FACTORS: Statement = Statement {
@@ -143,6 +147,7 @@ pub const ALL: &[&Statement] = &[
     &SAML_RELAY_STATES,
     &FLOWS,
     &OAUTH_CLIENT_STATES,
+    &OAUTH_REQUESTS,
     &FACTOR_CHALLENGES,
     &UNVERIFIED_FACTORS,
     &WEBAUTHN_CHALLENGES,

@@ -210,6 +210,8 @@ const JOIN: Statement = Statement {
              DELETE FROM webauthn_credentials WHERE user_id = (SELECT id FROM u) AND $18::boolean
          ), c AS (
              DELETE FROM flow_state WHERE user_id = (SELECT id FROM u) AND $18::boolean
+         ), k AS (
+             DELETE FROM oauth_consents WHERE user_id = (SELECT id FROM u) AND $18::boolean
          ), a AS (",
         audit_insert!(19, 20, 21, 22),
         " WHERE EXISTS (SELECT FROM u))
@@ -217,11 +219,17 @@ const JOIN: Statement = Statement {
     ),
 };
 
-/// Joins an account by a new identity, or by what a known one says now, unless the identity is somebody else's by then:
+const MOVE: Statement =
+    Statement { name: "identities.move", sql: "UPDATE identities SET user_id = $2 WHERE id = $1 AND user_id = $3" };
+
+/// Joins an account by a new identity, by one that leaves another account, or by what a known one says now, unless the identity is somebody else's by then:
 /// whether it was written.
 pub async fn join(db: &mut Connection, joining: &Joining, now: Time, audit: Vec<AuditRow>) -> Result<bool> {
     let account = &joining.account;
     let Some(identity) = account.identities.iter().find(|it| it.id == joining.identity) else { return Ok(false) };
+    if let Some(from) = joining.moved_from {
+        db.execute(&MOVE, args![identity.id, account.id, from]).await?;
+    }
     let audit = AuditArrays::of(audit);
     let values = args![
         identity.id,
@@ -316,4 +324,4 @@ pub async fn part(db: &mut Connection, parting: &Parting, now: Time, audit: Vec<
 }
 
 /// Every statement of this table.
-pub const ALL: &[&Statement] = &[&KNOWN, &MAKE, &UNMAKE, &JOIN, &LOCK, &PART];
+pub const ALL: &[&Statement] = &[&KNOWN, &MAKE, &UNMAKE, &MOVE, &JOIN, &LOCK, &PART];

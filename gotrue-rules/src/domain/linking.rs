@@ -6,6 +6,8 @@ pub mod joining;
 
 use std::collections::BTreeMap;
 
+use uuid::Uuid;
+
 use super::external::profile::{Profile, ProviderEmail};
 use super::policy::Policy;
 use super::user::{Account, Identity};
@@ -26,6 +28,19 @@ pub struct Arrival<'a> {
 pub enum Decision {
     /// The person has been here: the account of that identity.
     Exists(Box<Account>),
+    /// The person has been here, and the address that the provider vouches for by now is somebody else's: the account of
+    /// that identity, which gets no address by it. Only where joining is strict.
+    Beside(Box<Account>),
+    /// The identity waits at an account that nobody was ever in, since the provider did not vouch for its address; by now it
+    /// does: the identity moves to the one account that has the address. Only where joining is strict.
+    Move {
+        /// The account that has the address.
+        to: Box<Account>,
+        /// The account that the identity leaves.
+        from: Uuid,
+        /// The identity.
+        identity: Uuid,
+    },
     /// Nobody has the address: a new account, with it if there is one.
     Create {
         /// The address of the new account, lower case.
@@ -44,6 +59,8 @@ impl Decision {
     pub fn name(&self) -> &'static str {
         match self {
             Self::Exists(_) => "linking.exists",
+            Self::Beside(_) => "linking.beside",
+            Self::Move { .. } => "linking.move",
             Self::Create { .. } => "linking.create",
             Self::CreateWithoutEmail => "linking.create_without_email",
             Self::Link(_) => "linking.link",
@@ -108,19 +125,41 @@ pub fn decide(arrival: &Arrival<'_>, known: Vec<Account>, audience: &str, policy
     };
     if let Some(at) = known.iter().position(|account| account.identities.iter().any(is_the)) {
         let mut known = known;
-        return Decision::Exists(Box::new(known.swap_remove(at)));
+        let account = known.remove(at);
+        return if policy.security.strict_linking && account.email.is_none() {
+            again(arrival, account, known, policy)
+        } else {
+            Decision::Exists(Box::new(account))
+        };
     }
-    let emails = arrival.joining_emails(policy);
-    let mut joinable = if emails.is_empty() { Vec::new() } else { joinable(arrival, &known, &emails, policy) };
-    match (joinable.pop(), joinable.is_empty()) {
-        (Some(at), true) => known.into_iter().nth(at).map_or(Decision::Several, |it| Decision::Link(Box::new(it))),
-        (Some(_), false) => Decision::Several,
-        (None, _) => create(arrival, &known, audience, policy),
+    match owners(arrival, &known, policy)[..] {
+        [] => create(arrival, &known, audience, policy),
+        [at] => known.into_iter().nth(at).map_or(Decision::Several, |it| Decision::Link(Box::new(it))),
+        _ => Decision::Several,
     }
 }
 
+/// Somebody comes back to an account without an address, which one of the others may have that the provider vouches for
+/// by now. An account that somebody was in, or can be called by, stays theirs.
+fn again(arrival: &Arrival<'_>, account: Account, mut others: Vec<Account>, policy: &Policy) -> Decision {
+    let was_never_used = account.last_sign_in_at.is_none() && account.phone.is_none() && !account.is_anonymous;
+    match (&owners(arrival, &others, policy)[..], &account.identities[..]) {
+        ([], _) => Decision::Exists(Box::new(account)),
+        ([at], [identity]) if was_never_used => {
+            Decision::Move { to: Box::new(others.swap_remove(*at)), from: account.id, identity: identity.id }
+        }
+        _ => Decision::Beside(Box::new(account)),
+    }
+}
+
+/// The accounts that have an address that the provider vouches for.
+fn owners(arrival: &Arrival<'_>, known: &[Account], policy: &Policy) -> Vec<usize> {
+    let emails = arrival.joining_emails(policy);
+    if emails.is_empty() { Vec::new() } else { joinable(arrival, known, &emails, policy) }
+}
+
 /// The accounts that an identity in the same domain has the address for; if there are none, those that have it
-/// themselves.
+/// themselves. Where joining is strict, who has it themselves comes before several who have it by an identity.
 fn joinable(arrival: &Arrival<'_>, known: &[Account], emails: &[String], policy: &Policy) -> Vec<usize> {
     let domain = arrival.domain(policy);
     let by_identity = |account: &Account| {
@@ -130,7 +169,11 @@ fn joinable(arrival: &Arrival<'_>, known: &[Account], emails: &[String], policy:
     };
     let by_itself = |account: &Account| !account.is_sso_user && is_among(account.email.as_deref(), emails);
     let found = positions(known, by_identity);
-    if found.is_empty() && domain == DEFAULT_DOMAIN { positions(known, by_itself) } else { found }
+    if domain != DEFAULT_DOMAIN || found.len() == 1 || !(found.is_empty() || policy.security.strict_linking) {
+        return found;
+    }
+    let own = positions(known, by_itself);
+    if found.is_empty() || own.len() == 1 { own } else { found }
 }
 
 fn positions(known: &[Account], has: impl Fn(&Account) -> bool) -> Vec<usize> {

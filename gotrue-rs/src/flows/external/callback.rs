@@ -42,6 +42,13 @@ async fn flow(cx: &Cx) -> Result<External> {
     let flow = by_state(&mut cx.db(), id).await.or_refuse("Error loading flow state")?.ok_or_else(state::unknown)?;
     state::check(flow.created_at, flow.is_pkce && flow.is_used, cx.app.policy.external.flow_state_expiry, cx.now)?;
     match flow.linking {
+        // Whoever began it need not be who has proved the address since: who is, begins again.
+        Linking::To(ref account)
+            if cx.app.policy.security.strict_linking
+                && account.email_confirmed_at.is_some_and(|confirmed_at| confirmed_at > flow.created_at) =>
+        {
+            Err(state::unknown())
+        }
         Linking::Gone => Err(Error::broken("the account to link to is gone")),
         Linking::None | Linking::To(_) => Ok(flow),
     }

@@ -3,6 +3,7 @@
 
 use gotrue_rules::domain::error::{Error, Kind, Result};
 use gotrue_rules::domain::external::profile::Profile;
+use gotrue_rules::domain::linking::by_hand::may_manage;
 use gotrue_rules::domain::user::Account;
 use gotrue_rules::wire::requests::IdTokenGrant;
 
@@ -47,6 +48,10 @@ async fn require_caller(cx: &mut Cx) -> Result<()> {
     let policy = &cx.app.policy;
     if policy.external.strict_id_tokens && !policy.security.manual_linking_enabled {
         return Err(Error::not_found("manual_linking_disabled", "Manual linking is disabled"));
+    }
+    if policy.mfa.linking_needs_aal2 {
+        let caller = cx.caller()?;
+        may_manage(&caller.account, caller.session.as_ref())?;
     }
     Ok(())
 }

@@ -20,7 +20,9 @@ use crate::store::{OrRefuse, one_time_tokens};
 /// identity is for; none: that is found out. None if the provider would not have it (OAuth 1.0a).
 pub async fn start(cx: &Cx, linking_target: Option<Uuid>) -> Result<Option<String>> {
     let asked = |name| cx.request.query(name).unwrap_or_default();
-    let name = asked("provider");
+    // Names in other letters are recorded as other providers: with other identities, and of another linking domain.
+    let strict = cx.app.policy.security.strict_linking.then(|| asked("provider").to_lowercase());
+    let name = strict.as_deref().unwrap_or_else(|| asked("provider"));
     let ready = ready(cx, name).await;
     let ready = ready.map_err(|reason| Error::invalid(format!("Unsupported provider: {reason}")).because(reason))?;
     let invite_token = Some(asked("invite_token")).filter(|token| !token.is_empty());

@@ -66,7 +66,9 @@ pub async fn announce(cx: &Cx, arrival: &Arrival<'_>) -> Result<()> {
     let email = match decide(arrival, known, &cx.audience(), policy) {
         Decision::Create { email } => email,
         Decision::CreateWithoutEmail => None,
-        Decision::Exists(_) | Decision::Link(_) | Decision::Several => return Ok(()),
+        Decision::Exists(_) | Decision::Beside(_) | Decision::Link(_) | Decision::Move { .. } | Decision::Several => {
+            return Ok(());
+        }
     };
     require_open(policy)?;
     let shown = joining::new_account(arrival, email, (cx.entropy.uuid(), cx.audience()), cx.now, policy);

@@ -48,6 +48,9 @@ pub async fn open(cx: &Cx, db: &mut Connection, proof: Proof<'_>) -> Result<Mint
 
 /// The same, or none if the account is no longer what the proof relied on.
 pub async fn open_if_unchanged(cx: &Cx, db: &mut Connection, proof: Proof<'_>) -> Result<Option<Minted>> {
+    if cx.app.policy.sessions.banned_get_none && proof.account.is_banned(cx.now) {
+        return Err(Error::forbidden("user_banned", "User is banned"));
+    }
     if db.is_transaction() || !cx.app.hooks.is_in_database(HookKind::CustomAccessToken) {
         return write(cx, db, proof).await;
     }

@@ -226,3 +226,22 @@ fn b6_a_comment_does_not_cut_a_name_short() {
     let cut = provider.respond(&said).replacen(".com.evil", ".com<!-- -->.evil", 1);
     assert_eq!(Reader::of(&provider).name(&cut), "ann@example.com.evil.example.com");
 }
+
+/// G3: how a signature is to be read is looked at before anybody knows who wrote it. Were each of many prefixes looked for
+/// at each of many elements, one response would keep a core busy for minutes.
+#[test]
+fn g3_no_more_prefixes_are_listed_than_can_be_declared() {
+    let method = format!("<ds:CanonicalizationMethod Algorithm=\"{EXCLUSIVE}\">");
+    let listing = |many: usize| {
+        let list: String = (0..many).map(|it| format!("p{it} ")).collect();
+        let more = format!("{method}<e:InclusiveNamespaces xmlns:e=\"{EXCLUSIVE}\" PrefixList=\"{list}\"/>");
+        signed_as(&Signing::default()).replacen(&method, &more, 1)
+    };
+    assert_eq!(refused(&listing(64)), BadSignature::Forged, "nobody signed the list");
+    assert_eq!(refused(&listing(65)), BadSignature::TooManyPrefixes);
+    let elements = "<a/>".repeat(50_000);
+    let begun = std::time::Instant::now();
+    let heavy = listing(50_000).replacen("</ds:SignedInfo>", &format!("{elements}</ds:SignedInfo>"), 1);
+    assert_eq!(refused(&heavy), BadSignature::TooManyPrefixes);
+    assert!(begun.elapsed().as_secs() < 30);
+}

@@ -2,6 +2,7 @@
 //! B whose account it becomes, C one-time secrets and sessions, D guessing, E second factors, F who may what, G hostile input.
 
 mod access;
+mod entry;
 mod factors;
 mod guessing;
 mod hostile;

@@ -12,7 +12,7 @@ use sqlx::{Connection, PgConnection};
 
 const ANN: &str = "ann@example.com";
 /// How many kinds are swept in [`cleaning`] worlds.
-const KINDS: usize = 10;
+const KINDS: usize = 11;
 /// More sweeps than there are kinds, whatever the policy.
 const ROUND: usize = 16;
 
@@ -48,6 +48,9 @@ async fn rows_of_each_kind_go_once_they_are_old_enough_and_not_before() {
     let ann = world.person(ANN).await;
     let (user, session) = (format!("'{}'", ann.id), format!("'{}'", ann.session));
     world.database.query("DELETE FROM auth.refresh_tokens").await;
+    let app = "INSERT INTO auth.oauth_clients (id, registration_type, redirect_uris, grant_types, client_type, \
+               token_endpoint_auth_method) VALUES (gen_random_uuid(), 'manual', '', '', 'public', 'none')";
+    world.database.query(app).await;
     for (table, columns, values, hours) in [
         ("refresh_tokens", "token, revoked, updated_at", "gen_random_uuid(), true, AT", 24),
         ("sessions", "id, user_id, not_after", "gen_random_uuid(), USER, AT", 72),
@@ -55,6 +58,12 @@ async fn rows_of_each_kind_go_once_they_are_old_enough_and_not_before() {
             "flow_state",
             "id, provider_type, authentication_method, created_at",
             "gen_random_uuid(), 'email', 'magiclink', AT",
+            24,
+        ),
+        (
+            "oauth_authorizations",
+            "id, authorization_id, client_id, redirect_uri, scope, created_at, expires_at",
+            "gen_random_uuid(), gen_random_uuid(), (SELECT id FROM auth.oauth_clients), '', '', AT - interval '1 hour', AT",
             24,
         ),
         ("oauth_client_states", "id, provider_type, created_at", "gen_random_uuid(), 'x', AT", 24),

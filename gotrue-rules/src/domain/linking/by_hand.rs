@@ -6,11 +6,21 @@ use uuid::Uuid;
 
 use super::super::error::{Error, Result};
 use super::super::identity::with_providers;
+use super::super::session::{Aal, Session};
 use super::super::user::{Account, Identity};
 
 /// Whether the identity's provider vouched for its address.
 pub fn is_email_verified(identity: &Identity) -> bool {
     identity.identity_data.get("email_verified").is_some_and(|verified| *verified == Value::Bool(true))
+}
+
+/// Whether the caller may change what the account is entered by: who has a second factor must have used it.
+pub fn may_manage(account: &Account, session: Option<&Session>) -> Result<()> {
+    if account.has_verified_factor() && session.is_none_or(|session| session.aal < Aal::Aal2) {
+        let message = "AAL2 session is required to link and unlink identities when MFA is enabled";
+        return Err(Error::forbidden("insufficient_aal", message));
+    }
+    Ok(())
 }
 
 /// Refuses to link an identity that belongs to somebody already.

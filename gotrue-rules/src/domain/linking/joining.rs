@@ -21,6 +21,8 @@ pub struct Joining {
     pub identity: Uuid,
     /// The identities that it had before: an answer to whoever joins it shows these, unless they are lost.
     pub identities_before: Vec<Identity>,
+    /// The account that the identity leaves for this one.
+    pub moved_from: Option<Uuid>,
     /// It is made now.
     pub is_new: bool,
     /// Whoever had claimed it loses what they had put in: the other identities and the password.
@@ -50,7 +52,16 @@ pub fn join(
     require_subject(arrival)?;
     let mut joining = match decision {
         Decision::Exists(account) => known_again(arrival, *account, now),
+        Decision::Beside(account) => {
+            let mut joining = known_again(arrival, *account, now);
+            require_no_ban(&joining, now)?;
+            joining.audit.push(Entry::of(Action::Login).with("provider", arrival.provider));
+            return Ok(joining);
+        }
         Decision::Link(account) => linked(arrival, *account, ids.identity, now),
+        Decision::Move { to, from, identity } => {
+            Joining { moved_from: Some(from), ..linked(arrival, *to, identity, now) }
+        }
         Decision::Create { email } => new(arrival, email, (ids, audience), now, policy)?,
         Decision::CreateWithoutEmail => new(arrival, None, (ids, audience), now, policy)?,
         Decision::Several => {
@@ -59,9 +70,7 @@ pub fn join(
             return Err(Error::internal(format!("{what}: {domain}")));
         }
     };
-    if joining.account.is_banned(now) {
-        return Err(Error::forbidden("user_banned", "User is banned"));
-    }
+    require_no_ban(&joining, now)?;
     let (is_confirmed, has_email) = (joining.account.is_email_confirmed(), has_email(arrival, &joining));
     if is_confirmed || !has_email {
         joining.audit.push(Entry::of(Action::Login).with("provider", arrival.provider));
@@ -76,6 +85,10 @@ pub fn join(
     }
     wait_for_confirmation(&mut joining, arrival, policy);
     Ok(joining)
+}
+
+fn require_no_ban(joining: &Joining, now: Time) -> Result<()> {
+    if joining.account.is_banned(now) { Err(Error::forbidden("user_banned", "User is banned")) } else { Ok(()) }
 }
 
 /// What becomes of an invited account whose owner comes by a provider.
@@ -205,6 +218,7 @@ fn joining(account: Account, identity: Uuid, now: Time) -> Joining {
         account: Account { updated_at: now, ..account },
         identity,
         identities_before: Vec::new(),
+        moved_from: None,
         is_new: false,
         takes_over: false,
         starts_anew: false,

@@ -70,6 +70,8 @@ fn decided(provider: &str, emails: Vec<ProviderEmail>, known: Vec<Account>, poli
     let profile = profile("7", emails);
     match decide(&arrival(provider, &profile), known, "authenticated", policy) {
         Decision::Exists(account) => format!("exists {}", account.id.as_u128()),
+        Decision::Beside(account) => format!("beside {}", account.id.as_u128()),
+        Decision::Move { to, from, .. } => format!("move {} to {}", from.as_u128(), to.id.as_u128()),
         Decision::Link(account) => format!("link {}", account.id.as_u128()),
         Decision::Create { email } => format!("create {}", email.as_deref().unwrap_or("-")),
         Decision::CreateWithoutEmail => "without".to_owned(),
@@ -182,4 +184,33 @@ fn b1_strict_joining_believes_nobody() {
             assert_eq!(decided("github", emails, known, &policies[1]), strict, "strict case {at}");
         }
     }
+}
+
+/// An identity whose address was nobody's word when it first came keeps its owner from nothing later.
+#[test]
+fn who_comes_back_with_a_proved_address_gets_to_their_account() {
+    let waiting = || account(7, None, vec![identity("github", "7", Some(ANN), false)]);
+    let used = || Account { last_sign_in_at: Some(NOW), ..waiting() };
+    let ann = || local(1, ANN, true);
+    let also = || account(2, Some(WORK), vec![identity("gitlab", "2", Some(ANN), true)]);
+    let (proved, claimed) = (vec![email(ANN, true, true)], vec![email(ANN, false, true)]);
+    let strict = policy(|policy| {
+        policy.security.strict_linking = true;
+        policy.experimental.provider_linking_domains = BTreeMap::new();
+    });
+    for (emails, known, expected) in [
+        (&proved, vec![waiting(), ann()], "move 7 to 1"),
+        (&proved, vec![ann(), waiting(), also()], "move 7 to 1"),
+        (&proved, vec![used(), ann()], "beside 7"),
+        (&proved, vec![Account { phone: Some("15550100".into()), ..waiting() }, ann()], "beside 7"),
+        (&proved, vec![waiting()], "exists 7"),
+        (&claimed, vec![waiting(), ann()], "exists 7"),
+    ] {
+        assert_eq!(decided("github", emails.clone(), known.clone(), &strict), expected);
+        let recorded = policy(|_| {});
+        assert_eq!(decided("github", emails.clone(), known, &recorded), "exists 7");
+    }
+    // Nor does an account beside it, with the same address, make two of one.
+    let beside = account(7, None, vec![identity("github", "8", Some(ANN), true)]);
+    assert_eq!(decided("github", proved, vec![beside, ann()], &strict), "link 1");
 }

@@ -151,6 +151,8 @@ pub struct SessionPolicy {
     pub allow_low_aal: Option<Duration>,
     /// Only the newest session of an account (and tag) may be refreshed. Default false.
     pub single_per_user: bool,
+    /// A banned account gets no session, also where the sign-in had begun before the ban. Default false.
+    pub banned_get_none: bool,
     /// Tags a session may carry; the first one of them found in the request's header is kept. Default none.
     pub tags: Vec<String>,
 }

@@ -30,6 +30,9 @@ pub struct MfaPolicy {
     /// A factor that was never verified needs a session that has shown another one, if the account has one verified.
     /// Default false.
     pub first_verification_needs_aal2: bool,
+    /// Linking and unlinking identities needs a session that has shown a second factor, if the account has one. Default
+    /// false.
+    pub linking_needs_aal2: bool,
 }
 
 impl Default for MfaPolicy {
@@ -46,6 +49,7 @@ impl Default for MfaPolicy {
             webauthn_verify_enabled: false,
             totp_replay_refused: false,
             first_verification_needs_aal2: false,
+            linking_needs_aal2: false,
         }
     }
 }

@@ -141,6 +141,8 @@ pub struct Web3Policy {
     pub ethereum: Web3ChainPolicy,
     /// The end that an Ethereum message names always counts, not only where it names its start too. Default false.
     pub end_always_counts: bool,
+    /// The domain of a message must be that of its URI also where that is `localhost`. Default false.
+    pub domain_always_counts: bool,
     /// A signed message opens one session; kept in the table `basalt.limits` until it has expired. Default false.
     pub once_only: bool,
 }

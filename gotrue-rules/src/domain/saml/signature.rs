@@ -9,7 +9,7 @@ use base64::engine::general_purpose::STANDARD;
 use bergshamra_c14n::C14nMode;
 
 use super::certificate::Certificate;
-use super::xml::{Node, Xml};
+use super::xml::{MOST_NAMESPACES, Node, Xml};
 use super::{DSIG, Refusal};
 use crate::domain::user::Time;
 
@@ -40,6 +40,9 @@ pub enum BadSignature {
     /// Another element carries the same id.
     #[error("the id of the signed element is not its own")]
     SharedId,
+    /// More prefixes are listed than can be declared.
+    #[error("its canonical form lists more than {MOST_NAMESPACES} prefixes")]
+    TooManyPrefixes,
     /// A value is not in base64.
     #[error("{0} is not base64")]
     NotBase64(&'static str),
@@ -111,7 +114,7 @@ fn certificate_of<'a>(signature: Node<'_>, signers: &Signers<'a>) -> Result<&'a 
 fn canonical_info(info: Node<'_>) -> Result<String, Refusal> {
     let method = info.one(DSIG, "CanonicalizationMethod", "SignedInfo")?;
     let mode = canonicalization(method)?;
-    let prefixes = prefixes(method);
+    let prefixes = prefixes(method)?;
     let bytes = info.canonical(mode, &prefixes.iter().map(String::as_str).collect::<Vec<_>>())?;
     String::from_utf8(bytes).map_err(|_| BadSignature::Forged.into())
 }
@@ -183,7 +186,7 @@ fn transformation(transforms: Node<'_>) -> Result<(C14nMode, Vec<String>), Refus
     }
     match form {
         None => Ok((C14nMode::Inclusive, Vec::new())),
-        Some(form) => Ok((canonicalization(form)?, prefixes(form))),
+        Some(form) => Ok((canonicalization(form)?, prefixes(form)?)),
     }
 }
 
@@ -192,10 +195,13 @@ fn canonicalization(method: Node<'_>) -> Result<C14nMode, BadSignature> {
     C14nMode::from_uri(name).ok_or_else(|| BadSignature::Algorithm(name.to_owned()))
 }
 
-/// Prefixes that exclusive canonical forms declare although they may not be used.
-fn prefixes(method: Node<'_>) -> Vec<String> {
+/// Prefixes that exclusive canonical forms declare although they may not be used. The canonical form looks at each of them
+/// for every element, and is needed before anything is known to be signed: so there may be as many as can be declared.
+fn prefixes(method: Node<'_>) -> Result<Vec<String>, BadSignature> {
     let lists = method.all(EXCLUSIVE, "InclusiveNamespaces").filter_map(|it| it.attribute("PrefixList"));
-    lists.flat_map(str::split_ascii_whitespace).map(str::to_owned).collect()
+    let found: Vec<String> =
+        lists.flat_map(str::split_ascii_whitespace).map(str::to_owned).take(MOST_NAMESPACES + 1).collect();
+    if found.len() > MOST_NAMESPACES { Err(BadSignature::TooManyPrefixes) } else { Ok(found) }
 }
 
 fn base64(node: Node<'_>, name: &'static str) -> Result<Vec<u8>, BadSignature> {

@@ -16,7 +16,7 @@ const DEEPEST: usize = 64;
 /// Attributes of one element, declarations of namespaces counted: readers compare each with each.
 const MOST_ATTRIBUTES: usize = 32;
 /// Namespaces declared by an element and those around it.
-const MOST_NAMESPACES: usize = 64;
+pub(super) const MOST_NAMESPACES: usize = 64;
 
 /// A text that is no XML, or none that is accepted here.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -267,6 +267,11 @@ fn a_message_has_its_place() {
         ] {
             assert_eq!(with(domain, uri), *expected, "{domain} {uri}");
         }
+        let strict = Web3Policy { domain_always_counts: true, ..policy() };
+        for (domain, expected) in [("localhost:3000", &String::new()), ("evil.example.com", &differs)] {
+            let text = message(chain, domain, &[("URI", "http://localhost:3000/")]);
+            assert_eq!(said(judge(&Message::parse(chain, &text).unwrap(), &strict)), *expected, "{domain}");
+        }
     }
 }
 

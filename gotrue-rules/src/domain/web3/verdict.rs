@@ -40,8 +40,14 @@ impl Message {
         if !(around.allows)(&self.uri.text()) {
             return Some(format!("Signed {name} message {for_another}"));
         }
-        let is_its_own = || self.uri.host() == self.domain.as_bytes() && (around.allows)(&self.site());
-        if !is_local && !is_its_own() {
+        let is_its_own = self.uri.host() == self.domain.as_bytes();
+        // As recorded: with a URI of this machine any domain will do, also one whose owner had it signed.
+        let fits = if is_local {
+            is_its_own || !around.policy.domain_always_counts
+        } else {
+            is_its_own && (around.allows)(&self.site())
+        };
+        if !fits {
             let words = "is using a Domain that does not match the one in URI which is not allowed on this server";
             return Some(format!("Signed {name} message {words}"));
         }
