@@ -2,7 +2,7 @@
 
 use gotrue_rules::domain::error::{Error, Result};
 use gotrue_rules::domain::oauth_server::client_auth::{Credentials, hash_of, secret_of, unknown, unreadable};
-use gotrue_rules::domain::oauth_server::registration::register as accept;
+use gotrue_rules::domain::oauth_server::registration::{register as accept, require_web};
 use gotrue_rules::domain::oauth_server::{Client, ClientType, Registered};
 use gotrue_rules::wire::oauth_server::{TokenRequest, credentials, registration};
 use gotrue_rules::wire::redirect::with_members;
@@ -54,6 +54,9 @@ pub fn is_json(cx: &Cx) -> bool {
 pub async fn register(cx: &Cx, registered: Registered) -> Result<(Client, Option<String>)> {
     let body = cx.bytes().await.map_err(|cause| Error::bad_request("bad_json", "Invalid JSON body").because(cause))?;
     let accepted = accept(registration(&body)?, cx.app.policy.oauth_server.commas_refused)?;
+    if cx.app.policy.oauth_server.web_addresses_only {
+        require_web(&accepted.uri, &accepted.logo_uri)?;
+    }
     let is_confidential = accepted.client_type == ClientType::Confidential;
     let (secret, secret_hash) = if is_confidential { new_secret(cx) } else { Default::default() };
     let new =

@@ -195,6 +195,7 @@ impl WorldBuilder {
             policy.passkeys.user_verification_required = true;
             policy.external.strict_id_tokens = true;
             policy.oauth_server.commas_refused = true;
+            policy.oauth_server.web_addresses_only = true;
             policy.oauth_server.plain_challenges_refused = true;
             policy.oauth_server.repeated_parameters_refused = true;
             policy.oauth_server.clients_confined = true;

@@ -3,6 +3,7 @@
 use gotrue_rules::domain::error::{Error, Result};
 use gotrue_rules::domain::oauth_server::Registered;
 use gotrue_rules::domain::oauth_server::client::not_found;
+use gotrue_rules::domain::oauth_server::registration::require_web;
 use gotrue_rules::wire::oauth_server::{ClientJson, ClientsJson, changes};
 use http::StatusCode;
 
@@ -34,6 +35,9 @@ pub async fn update(cx: Cx) -> Result<Reply> {
     let body = cx.bytes().await.map_err(|cause| Error::bad_request("bad_json", "Invalid JSON body").because(cause))?;
     let changes = changes(&body)?;
     changes.check(client, cx.app.policy.oauth_server.commas_refused)?;
+    if cx.app.policy.oauth_server.web_addresses_only {
+        require_web(changes.uri.as_deref().unwrap_or_default(), changes.logo_uri.as_deref().unwrap_or_default())?;
+    }
     let updated = oauth_clients::update(&mut cx.db(), client.id, &changes, cx.now).await;
     let updated = updated.or_refuse("Error updating OAuth client")?.ok_or_else(not_found)?;
     Ok(Reply::json(&ClientJson::from(&updated)))

@@ -12,6 +12,7 @@ const MAY_READ_ALL: &[(&str, &str)] = &[
     ("bulk.attach_factors", "an import: by the index where there are many accounts"),
     ("bulk.attach_passkeys", "an import: by the index where there are many accounts"),
     ("bulk.count", "an export"),
+    ("cleanup.oauth_requests", "in the background, after a write; what is there is of one day"),
     ("cleanup.resting_sessions", "in the background, after a write, with a rest after each sweep"),
     ("outbox.next", "the worker: its index holds waiting mails alone"),
     ("outbox.state", "figures for the operator: indexes of waiting and failed mails alone"),

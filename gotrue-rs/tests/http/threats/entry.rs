@@ -119,3 +119,22 @@ async fn b1_a_provider_has_one_name() {
     assert_eq!(world.get_as(again.fragment("access_token"), "/user").await.expect(200).str("id"), user.str("id"));
     assert_eq!(world.database.query("SELECT provider FROM auth.identities").await, ["github"]);
 }
+
+/// A4: what a client says of itself becomes a link on the page that asks for consent.
+#[tokio::test]
+async fn a4_a_client_s_own_addresses_are_no_scripts() {
+    for (builder, is_served) in [(World::builder().as_served(), true), (World::builder(), false)] {
+        let world = builder.as_provider().build().await;
+        let app = world.oauth_app(json!({"client_uri": "https://app.example.com/"})).await;
+        for member in ["client_uri", "logo_uri"] {
+            let script = json!({member: "javascript://app.example.com/%0aalert(1)"});
+            let mut new = json!({"client_name": "x", "redirect_uris": ["https://app.example.com/callback"]});
+            new[member] = script[member].clone();
+            let registered = world.post("/oauth/clients/register", new).await;
+            assert_eq!(registered.status == 400, is_served, "{}", registered.text);
+            let path = format!("/admin/oauth/clients/{}", app.id);
+            let changed = world.put_as(&world.service_token(), &path, script).await;
+            assert_eq!(changed.status == 400, is_served, "{}", changed.text);
+        }
+    }
+}

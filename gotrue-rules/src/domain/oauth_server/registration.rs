@@ -207,6 +207,18 @@ fn check_uri(member: &str, uri: &str) -> Result<(), String> {
     if Url::is_request_uri(uri) { Ok(()) } else { Err(format!("{member} must be a valid URL")) }
 }
 
+/// Refuses addresses that are none of the web: a page that asks for consent makes a link of one and a picture of the other.
+/// Empty ones are none; 400.
+pub fn require_web(uri: &str, logo_uri: &str) -> Result<()> {
+    let is_web = |it: &str| it.is_empty() || Url::parse(it).is_ok_and(|url| matches!(url.scheme(), "https" | "http"));
+    for (member, it) in [("client_uri", uri), ("logo_uri", logo_uri)] {
+        if !is_web(it) {
+            return Err(Error::invalid(format!("{member} must begin with https:// or http://")));
+        }
+    }
+    Ok(())
+}
+
 /// A list as the reference prints one.
 fn shown(methods: &[AuthMethod]) -> String {
     let words: Vec<&str> = methods.iter().map(|method| method.as_str()).collect();
@@ -296,6 +308,22 @@ mod tests {
             ("?a", false),
         ] {
             assert_eq!(register(Asked { uri: uri.into(), ..asked() }, false).is_ok(), is_good, "{uri}");
+        }
+    }
+
+    #[test]
+    fn a4_what_a_page_shows_of_a_client_is_of_the_web() {
+        for (uri, is_good) in [
+            ("", true),
+            ("https://app.example.com/", true),
+            ("HTTP://app.example.com", true),
+            ("javascript://app.example.com/%0aalert(1)", false),
+            ("JavaScript:alert(1)", false),
+            ("data:text/html,x", false),
+            ("/about", false),
+            ("//app.example.com", false),
+        ] {
+            assert_eq!((require_web(uri, "").is_ok(), require_web("", uri).is_ok()), (is_good, is_good), "{uri}");
         }
     }
 

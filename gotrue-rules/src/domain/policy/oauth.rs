@@ -87,6 +87,9 @@ pub struct OAuthServerPolicy {
     /// A redirect URI with a comma is not registered, and none is redirected to that could not be registered. Default
     /// false: it is stored as two, of which only the first was looked at.
     pub commas_refused: bool,
+    /// What a client says of itself (its site, its picture) are addresses of the web. Default false: anything with a scheme
+    /// will do, `javascript:` too.
+    pub web_addresses_only: bool,
     /// Challenges must be hashes of their verifiers (`S256`). Default false: `plain` will do.
     pub plain_challenges_refused: bool,
     /// A parameter that is given twice is refused. Default false: the first counts.
@@ -107,6 +110,7 @@ impl Default for OAuthServerPolicy {
             authorization_ttl: Duration::from_mins(10),
             default_scope: "email".to_owned(),
             commas_refused: false,
+            web_addresses_only: false,
             plain_challenges_refused: false,
             repeated_parameters_refused: false,
             clients_confined: false,
