@@ -263,8 +263,9 @@ impl IdentityProvider {
         let own = format!("#{id}");
         let uri = signing.uri.as_deref().unwrap_or(&own);
         let value = STANDARD.encode(digest(signing.digest.0, element.as_bytes()));
-        let transforms: String =
+        let transforms: Vec<_> =
             signing.transforms.iter().map(|it| format!("<ds:Transform Algorithm=\"{it}\"></ds:Transform>")).collect();
+        let transforms = transforms.concat();
         let inside = format!(
             "<ds:CanonicalizationMethod Algorithm=\"{EXCLUSIVE}\"></ds:CanonicalizationMethod><ds:SignatureMethod \
              Algorithm=\"{method}\"></ds:SignatureMethod><ds:Reference URI=\"{uri}\"><ds:Transforms>{transforms}\
@@ -351,8 +352,9 @@ fn key_pair(base64: &str) -> KeyPair {
 }
 
 fn attribute(name: &str, values: &[String]) -> String {
-    let values: String =
+    let values: Vec<_> =
         values.iter().map(|it| format!("<saml:AttributeValue>{}</saml:AttributeValue>", escaped(it))).collect();
+    let values = values.concat();
     format!("<saml:Attribute Name=\"{}\">{values}</saml:Attribute>", escaped(name))
 }
 

@@ -233,7 +233,7 @@ fn b6_a_comment_does_not_cut_a_name_short() {
 fn g3_no_more_prefixes_are_listed_than_can_be_declared() {
     let method = format!("<ds:CanonicalizationMethod Algorithm=\"{EXCLUSIVE}\">");
     let listing = |many: usize| {
-        let list: String = (0..many).map(|it| format!("p{it} ")).collect();
+        let list = (0..many).map(|it| format!("p{it}")).collect::<Vec<_>>().join(" ");
         let more = format!("{method}<e:InclusiveNamespaces xmlns:e=\"{EXCLUSIVE}\" PrefixList=\"{list}\"/>");
         signed_as(&Signing::default()).replacen(&method, &more, 1)
     };
