@@ -27,6 +27,7 @@ pub fn serve(policy: &mut Policy, basalt: &Basalt) {
     policy.oauth_server.repeated_parameters_refused = true;
     policy.oauth_server.clients_confined = true;
     policy.oauth_server.deleted_client_signed_out = true;
+    policy.oauth_server.standard_answers = true;
     policy.saml.sha1_refused = true;
     policy.saml.assertions_count_once = true;
     policy.saml.assertions_must_be_complete = true;
@@ -59,6 +60,15 @@ pub fn stand_in(policy: &mut Policy, names: &[String], registration: &Registrati
         policy.external.providers.insert(name.clone(), settings.clone());
     }
     policy.external.stood_in_for = names.to_vec();
+}
+
+/// The development page at `url` asks for consent where the operator has named none; whether it does.
+pub fn ask_for_consent_at(policy: &mut Policy, url: &str) -> bool {
+    let is_wanted = policy.oauth_server.enabled && policy.oauth_server.authorization_path.is_empty();
+    if is_wanted {
+        url.clone_into(&mut policy.oauth_server.consent_page);
+    }
+    is_wanted
 }
 
 /// `gotrue`: as the reference was recorded, but for what its operator sets. Its defaults are the policy's own.

@@ -37,6 +37,18 @@ pub fn is_navigation_from_here(request: &Request) -> bool {
         && single(headers, &FETCH_DEST) == Some("document")
 }
 
+/// For a page without secrets, at that authority or a name of this machine: in a tab of its own, whoever sent the browser,
+/// or what such a page loads.
+pub fn is_for_page_at(request: &Request, authority: &str) -> bool {
+    let headers = request.headers();
+    let is_ours = |host: &str| is_local_name(host) || host.eq_ignore_ascii_case(authority);
+    single(headers, &HOST).is_some_and(is_ours)
+        && match (single(headers, &FETCH_SITE), single(headers, &FETCH_MODE), single(headers, &FETCH_DEST)) {
+            (Some("same-origin" | "none"), _, _) | (_, Some("navigate"), Some("document")) => true,
+            _ => !headers.contains_key(FETCH_SITE),
+        }
+}
+
 /// From this machine, by a name of this machine, and by no page of another origin.
 fn is_sent_from_here(request: &Request) -> bool {
     let headers = request.headers();

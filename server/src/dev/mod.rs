@@ -2,6 +2,7 @@
 //! machine alone; from elsewhere, and for pages of other sites, a token is needed.
 
 mod access;
+pub mod consent;
 mod inbox;
 mod kept;
 mod page;
@@ -38,6 +39,7 @@ pub struct Dev {
     outbox: Option<Arc<Outbox>>,
     token: Option<String>,
     provider: Option<provider::Provider>,
+    consent: Option<consent::Page>,
     closing: Closing,
 }
 
@@ -57,7 +59,7 @@ impl Dev {
     /// `inbox`: none when mail goes to a mail server. `token` lets callers from elsewhere in. Nobody waits for a mail once
     /// `closing` says so.
     pub fn new(inbox: Option<Arc<dyn Inbox>>, token: Option<String>, closing: Closing) -> Self {
-        Self { inbox, outbox: None, token, provider: None, closing }
+        Self { inbox, outbox: None, token, provider: None, consent: None, closing }
     }
 
     /// The same, showing how the mails of this outbox are doing.
@@ -72,8 +74,17 @@ impl Dev {
         Self { provider, ..self }
     }
 
+    /// The same, asking for consent where the operator has no page that does.
+    #[must_use]
+    pub fn consenting(self, consent: Option<consent::Page>) -> Self {
+        Self { consent, ..self }
+    }
+
     /// Answers a request below `/_dev`.
     pub async fn answer(&self, request: Request) -> Response {
+        if let (Some(page), true) = (&self.consent, consent::is_below(request.uri().path())) {
+            return page.answer(&request);
+        }
         if let (Some(provider), true) = (&self.provider, provider::is_below(request.uri().path())) {
             return if provider::is_allowed(&request) {
                 provider.answer(request).await

@@ -18,6 +18,7 @@ use crate::announce::{Announcement, Running};
 use crate::api_keys::{self, ApiKeys};
 use crate::cli::Project;
 use crate::data_folder::DataFolder;
+use crate::dev::consent;
 use crate::dev::provider::Registration;
 use crate::{gotrue, listen, logging, profiles, shutdown};
 use services::{Needs, Services};
@@ -41,6 +42,7 @@ struct Prepared {
     keys: Arc<ApiKeys>,
     config: Config,
     provider: Option<Registration>,
+    consent: Option<consent::Page>,
 }
 
 /// Serves until a signal ends it.
@@ -53,10 +55,11 @@ pub async fn serve(project: Project, wishes: Wishes) -> anyhow::Result<()> {
     let source = tokio::task::spawn_blocking(find(&project, &folder, wishes.ephemeral));
     let prepared = prepare(&project, &folder, wishes.port, &entropy).await;
     let source = source.await.context("starting the database")??;
-    let Prepared { listener, url, keys, mut config, provider } = prepared?;
+    let Prepared { listener, url, keys, mut config, provider, consent } = prepared?;
     let pool = source.open(&mut config).await?;
 
-    let needs = Needs { project: &project, keys: &keys, pool: pool.clone(), closing: closing.clone(), provider };
+    let needs =
+        Needs { project: &project, keys: &keys, pool: pool.clone(), closing: closing.clone(), provider, consent };
     let Services { front, worker, upkeep, outbox } = Services::start(config, needs)?;
     let figures = match project.file.basalt.metrics_port {
         Some(port) => {
@@ -102,7 +105,14 @@ async fn prepare(
         profiles::stand_in(&mut config.policy, names, &registration);
         registration
     });
-    Ok(Prepared { listener, url, keys: Arc::new(keys), config, provider })
+    let consent_url = format!("{url}{}", consent::PATH);
+    let consent = profiles::ask_for_consent_at(&mut config.policy, &consent_url).then(|| {
+        tracing::info!(
+            "{consent_url} asks for consent; auth.oauth_server.authorization_url_path names a page of yours"
+        );
+        consent::Page::new(&url, &keys.publishable_key)
+    });
+    Ok(Prepared { listener, url, keys: Arc::new(keys), config, provider, consent })
 }
 
 /// How this machine itself reaches the server.

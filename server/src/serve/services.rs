@@ -20,6 +20,7 @@ use crate::api_keys::{ApiKeys, Gateway};
 use crate::assets::{Shop, Site};
 use crate::cli::Project;
 use crate::config_file::FunctionSettings;
+use crate::dev::consent;
 use crate::dev::provider::{Provider, Registration};
 use crate::dev::{Dev, Inbox};
 use crate::front::Front;
@@ -55,12 +56,14 @@ pub struct Needs<'a> {
     pub closing: Closing,
     /// The development provider, where it is wanted.
     pub provider: Option<Registration>,
+    /// The page that asks for consent, where the operator has none.
+    pub consent: Option<consent::Page>,
 }
 
 impl Services {
     /// Builds and starts them.
     pub fn start(config: Config, needs: Needs<'_>) -> anyhow::Result<Self> {
-        let Needs { project, keys, pool, closing, provider } = needs;
+        let Needs { project, keys, pool, closing, provider, consent } = needs;
         let entropy = Entropy::from_system();
         let site_url = config.policy.site.site_url.clone();
         let mail_server = outside::mail_server(&config)?;
@@ -89,7 +92,8 @@ impl Services {
             shop: Shop::open(&Site { url: "", key: &keys.publishable_key, site_url: &site_url }),
             dev: Dev::new(inbox.filter(|_| project.file.inbox_enabled()), basalt.inbox_token.clone(), closing)
                 .watching(Arc::clone(&outbox))
-                .providing(provider),
+                .providing(provider)
+                .consenting(consent),
             gateway: Gateway::new(Arc::clone(keys), verifies),
             proxies,
             entropy,

@@ -89,12 +89,16 @@ async fn ask(cx: &Cx, client: &Client) -> Result<String, Complaint> {
     Ok(format!("{page}?authorization_id={name}"))
 }
 
-/// The page below the site that asks for consent, if the operator said where it is.
+/// The page that asks for consent: the operator's, below the site, else the one that is offered in its place.
 fn page(cx: &Cx) -> Option<String> {
-    let path = cx.app.policy.oauth_server.authorization_path.as_str();
+    let policy = &cx.app.policy.oauth_server;
+    let path = policy.authorization_path.as_str();
+    if path.is_empty() {
+        return Some(policy.consent_page.clone()).filter(|page| !page.is_empty());
+    }
     let site = cx.app.policy.site.site_url.trim_end_matches('/');
     let slash = if path.starts_with('/') { "" } else { "/" };
-    (!path.is_empty()).then(|| format!("{site}{slash}{path}"))
+    Some(format!("{site}{slash}{path}"))
 }
 
 /// Keeps the request under a name that nobody can guess.

@@ -68,6 +68,23 @@ async fn without_a_page_that_asks_the_client_is_told_so() {
 }
 
 #[tokio::test]
+async fn the_page_that_is_offered_asks_where_the_operator_has_none() {
+    let offered = "https://auth.example.com/ask";
+    for (path, page) in [("", offered), ("/consent", "http://localhost:3000/consent")] {
+        let world = world_with(|policy| {
+            path.clone_into(&mut policy.oauth_server.authorization_path);
+            offered.clone_into(&mut policy.oauth_server.consent_page);
+            "http://localhost:3000".clone_into(&mut policy.site.site_url);
+        })
+        .await;
+        let app = world.oauth_app(json!({})).await;
+        let answer = world.get(&app.request(&[])).await.expect(302);
+        let (asking, _) = answer.header("location").split_once("?authorization_id=").expect("a page with a name");
+        assert_eq!(asking, page);
+    }
+}
+
+#[tokio::test]
 async fn asking_is_two_statements() {
     let world = world().await;
     let app = world.oauth_app(json!({})).await;

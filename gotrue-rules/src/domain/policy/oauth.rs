@@ -80,6 +80,8 @@ pub struct OAuthServerPolicy {
     pub allow_dynamic_registration: bool,
     /// Path of the consent page below the site URL. Default empty.
     pub authorization_path: String,
+    /// The whole address of a consent page, where no path below the site URL names one. Default empty: nobody is asked.
+    pub consent_page: String,
     /// How long a consent may take. Default 10 min.
     pub authorization_ttl: Duration,
     /// Scope of a request that names none. Default `email`.
@@ -99,6 +101,9 @@ pub struct OAuthServerPolicy {
     pub clients_confined: bool,
     /// The sessions of a client end with it. Default false.
     pub deleted_client_signed_out: bool,
+    /// What clients are answered is as RFC 6749 and RFC 7591 want it: a refused refresh token and a client that does not
+    /// prove itself are told in OAuth's form, a secret comes with its end. Default false: in the API's own form, without.
+    pub standard_answers: bool,
 }
 
 impl Default for OAuthServerPolicy {
@@ -107,6 +112,7 @@ impl Default for OAuthServerPolicy {
             enabled: false,
             allow_dynamic_registration: false,
             authorization_path: String::new(),
+            consent_page: String::new(),
             authorization_ttl: Duration::from_mins(10),
             default_scope: "email".to_owned(),
             commas_refused: false,
@@ -115,6 +121,7 @@ impl Default for OAuthServerPolicy {
             repeated_parameters_refused: false,
             clients_confined: false,
             deleted_client_signed_out: false,
+            standard_answers: false,
         }
     }
 }

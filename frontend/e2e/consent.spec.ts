@@ -1,0 +1,233 @@
+import { randomUUID } from "node:crypto";
+import AxeBuilder from "@axe-core/playwright";
+import type { Page } from "@playwright/test";
+import { type Person, registerApp, signUp, startProvider } from "./provider.mjs";
+import { expect, mailsTo, test as withPage } from "./shop.ts";
+
+type Basalt = Awaited<ReturnType<typeof startProvider>>;
+
+const CALLBACK = "http://localhost:3999/callback";
+// RFC 7636, appendix B.
+const CHALLENGE = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
+
+/** An app that sends browsers to be signed in, and somebody who has an account. */
+interface Asking {
+  page: Page;
+  person: Person;
+  /** Sends the browser as the app does. */
+  go: (scope?: string) => Promise<void>;
+  /** The parameters with which it comes back. */
+  back: () => Promise<URLSearchParams>;
+}
+
+const test = withPage.extend<{ asking: Asking }, { provider: Basalt }>({
+  provider: [
+    async ({ browserName: _ }, use) => {
+      const provider = await startProvider();
+      await use(provider);
+      await provider.stop();
+    },
+    { scope: "worker", timeout: 60_000 },
+  ],
+  asking: async ({ page, provider }, use) => {
+    const app = await registerApp(provider, { client_name: "Shop app", redirect_uris: [CALLBACK] });
+    const person = await signUp(provider, `${randomUUID()}@example.com`);
+    await page.route(`${CALLBACK}*`, (route) => route.fulfill({ body: "the app" }));
+    const go = async (scope = "openid email") => {
+      const url = new URL(`${provider.url}/auth/v1/oauth/authorize`);
+      url.search = new URLSearchParams({
+        client_id: app.client_id,
+        redirect_uri: CALLBACK,
+        response_type: "code",
+        scope,
+        state: "s&1",
+        code_challenge: CHALLENGE,
+        code_challenge_method: "S256",
+      }).toString();
+      await page.goto(url.href).catch((error) => {
+        // The page goes on by itself, for who has agreed before.
+        if (!/interrupted/.test(String(error))) throw error;
+      });
+    };
+    const back = async () => {
+      await page.waitForURL(`${CALLBACK}*`);
+      return new URL(page.url()).searchParams;
+    };
+    await use({ page, person, go, back });
+  },
+});
+
+const heading = (page: Page) => page.getByRole("heading", { level: 1 });
+
+/** Signs in with the keyboard alone. */
+async function signIn({ page, person }: Asking): Promise<void> {
+  await expect(heading(page)).toHaveText("Sign in");
+  await expect(heading(page)).toBeFocused();
+  await page.keyboard.press("Tab");
+  await page.keyboard.type(person.email);
+  await page.keyboard.press("Tab");
+  await page.keyboard.type(person.password);
+  await page.keyboard.press("Enter");
+  await expect(heading(page)).toHaveText("Let Shop app use your account?");
+}
+
+/** Past the moment in which a click is not taken for one of this page. */
+async function settled(page: Page): Promise<void> {
+  await page.evaluate(() => new Promise((done) => setTimeout(done, 600)));
+}
+
+test("somebody signs in and approves with the keyboard; then the consent is remembered", async ({
+  asking,
+}) => {
+  const { page, person } = asking;
+  await asking.go();
+  await signIn(asking);
+  await expect(page).toHaveTitle("Let Shop app use your account?");
+  await expect(heading(page)).toBeFocused();
+  await expect(page.getByText(`You are signed in as ${person.email}`)).toBeVisible();
+  await expect(page.getByText("http://localhost:3999", { exact: true })).toBeVisible();
+  await expect(page.getByRole("listitem")).toHaveText([
+    "to know which account here is yours",
+    "your e-mail address",
+  ]);
+  await settled(page);
+  await page.keyboard.press("Tab");
+  await expect(page.getByRole("button", { name: "Not you?" })).toBeFocused();
+  await page.keyboard.press("Tab");
+  await expect(page.getByRole("button", { name: "Approve" })).toBeFocused();
+  await page.keyboard.press("Enter");
+  const first = await asking.back();
+  expect([first.get("state"), first.get("error")]).toEqual(["s&1", null]);
+  expect(first.get("code")).toBeTruthy();
+
+  await asking.go();
+  const second = await asking.back();
+  expect(second.get("code")).toBeTruthy();
+  expect(second.get("code")).not.toBe(first.get("code"));
+
+  // More than before is asked for anew.
+  await asking.go("openid email phone");
+  await expect(page.getByRole("listitem")).toHaveCount(3);
+});
+
+test("who denies it sends the app away without a code", async ({ asking }) => {
+  await asking.go();
+  await signIn(asking);
+  await settled(asking.page);
+  await asking.page.getByRole("button", { name: "Deny" }).click();
+  const back = await asking.back();
+  expect([back.get("error"), back.get("code")]).toEqual(["access_denied", null]);
+});
+
+test("somebody else signs in by a mailed code", async ({ asking, provider }) => {
+  const { page } = asking;
+  await asking.go();
+  await signIn(asking);
+  const other = await signUp(provider, `${randomUUID()}@example.com`);
+  await page.getByRole("button", { name: "Not you?" }).click();
+  await expect(heading(page)).toHaveText("Sign in");
+  expect(await page.evaluate(() => sessionStorage.length)).toBe(0);
+  await page.getByLabel("E-mail address").fill(other.email);
+  await page.getByRole("button", { name: "Mail me a code instead" }).click();
+  await expect(heading(page)).toHaveText("Look into your mail");
+  const [mail] = await mailsTo(provider.inboxUrl, other.email);
+  await page.getByLabel("Code").fill(mail?.code ?? "");
+  await page.getByRole("button", { name: "Sign in" }).click();
+  // The request belongs to the first who looked at it.
+  await expect(heading(page)).toHaveText("This request is over");
+  await asking.go();
+  await expect(page.getByText(`You are signed in as ${other.email}`)).toBeVisible();
+});
+
+test("mistakes are told in words, at what they are about", async ({ asking, provider }) => {
+  const { page, person } = asking;
+  await page.goto(`${provider.url}/_dev/consent`);
+  await expect(heading(page)).toHaveText("Nothing is asked here");
+  await asking.go();
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await expect(page.getByRole("alert").filter({ visible: true })).toHaveText(
+    "Write your e-mail address.",
+  );
+  await expect(page.getByLabel("E-mail address")).toBeFocused();
+  await page.getByLabel("E-mail address").fill(person.email);
+  await page.getByLabel("Password").fill("not this one");
+  await page.keyboard.press("Enter");
+  await expect(page.getByLabel("Password")).toHaveAccessibleDescription(/do not belong together/);
+  await page.getByLabel("Password").fill(person.password);
+  await page.keyboard.press("Enter");
+  await expect(heading(page)).toHaveText("Let Shop app use your account?");
+  await page.goto(`${provider.url}/_dev/consent?authorization_id=gone`);
+  await expect(heading(page)).toHaveText("This request is over");
+});
+
+test("the second of two clicks, when another window stood before, approves nothing", async ({
+  asking,
+}) => {
+  const { page } = asking;
+  await asking.go();
+  await signIn(asking);
+  await settled(page);
+  await page.evaluate(() => {
+    window.dispatchEvent(new Event("focus"));
+    document.getElementById("approve")?.click();
+  });
+  await expect(page.getByRole("status")).toHaveText("");
+  await expect(heading(page)).toHaveText("Let Shop app use your account?");
+});
+
+test("no other page can hold it in a frame or read it", async ({ asking, provider, page }) => {
+  await asking.go();
+  const address = page.url().replace("127.0.0.1", "localhost");
+  await page.route(CALLBACK, (route) =>
+    route.fulfill({
+      contentType: "text/html",
+      body: `<iframe src="${address}"></iframe>`,
+    }),
+  );
+  await page.goto(CALLBACK);
+  const framed = page.frameLocator("iframe").getByRole("heading");
+  await expect(page.locator("iframe")).toBeVisible();
+  expect(await framed.count()).toBe(0);
+  const read = await page.evaluate(
+    (url) =>
+      fetch(url).then(
+        () => "read",
+        () => "refused",
+      ),
+    `${provider.url}/_dev/consent`,
+  );
+  expect(read).toBe("refused");
+});
+
+for (const colorScheme of ["light", "dark"] as const) {
+  test(`every screen is for everybody, on a phone and when it is ${colorScheme}`, async ({
+    asking,
+  }) => {
+    const { page } = asking;
+    await page.emulateMedia({ colorScheme });
+    await page.setViewportSize({ width: 320, height: 640 });
+    const look = async (screen: string) => {
+      expect((await new AxeBuilder({ page }).analyze()).violations).toEqual([]);
+      const width = await page.evaluate(() => document.documentElement.scrollWidth);
+      expect(width).toBeLessThanOrEqual(320);
+      const folder = process.env.SCREENSHOTS;
+      if (folder)
+        await page.screenshot({ path: `${folder}/${colorScheme}-${screen}.png`, fullPage: true });
+    };
+    await asking.go("openid email profile phone offline_access");
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await look("sign-in");
+    await signInAgain(asking);
+    await look("question");
+    await page.goto(`${new URL(page.url()).origin}/_dev/consent?authorization_id=gone`);
+    await expect(heading(page)).toHaveText("This request is over");
+    await look("failed");
+  });
+}
+
+async function signInAgain({ page, person }: Asking): Promise<void> {
+  await page.getByLabel("E-mail address").fill(person.email);
+  await page.getByLabel("Password").fill(person.password);
+  await page.keyboard.press("Enter");
+  await expect(heading(page)).toHaveText("Let Shop app use your account?");
+}

@@ -1,0 +1,72 @@
+//! Who gets the page, and what it may do.
+
+use axum::body::Body;
+use http::header::{CONTENT_SECURITY_POLICY, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS};
+
+use super::*;
+
+const NAVIGATION: [(&str, &str); 3] =
+    [("sec-fetch-site", "cross-site"), ("sec-fetch-mode", "navigate"), ("sec-fetch-dest", "document")];
+
+fn ask(method: Method, path: &str, headers: &[(&'static str, &str)]) -> Response {
+    let mut request = Request::new(Body::empty());
+    *request.method_mut() = method;
+    *request.uri_mut() = path.parse().expect("a path");
+    for (name, value) in headers {
+        request.headers_mut().insert(*name, HeaderValue::try_from(*value).expect("a header"));
+    }
+    Page::new("http://192.168.1.5:54321", "sb_publishable_\"<x>").answer(&request)
+}
+
+#[tokio::test]
+async fn the_page_may_load_its_own_files_alone_and_be_framed_by_nobody() {
+    for (path, holds) in [
+        ("", "content=\"sb_publishable_&quot;&lt;x&gt;\""),
+        ("/page.js", "sessionStorage"),
+        ("/page.css", "color-scheme"),
+    ] {
+        let path = format!("{PATH}{path}");
+        let response = ask(Method::GET, &path, &[("host", "localhost:54321")]);
+        assert_eq!(response.status(), StatusCode::OK, "{path}");
+        let headers = response.headers().clone();
+        let policy = headers[CONTENT_SECURITY_POLICY].to_str().expect("text");
+        for directive in ["default-src 'none'", "script-src 'self'", "form-action 'none'", "frame-ancestors 'none'"] {
+            assert!(policy.split("; ").any(|given| given == directive), "{path}: {directive}");
+        }
+        assert_eq!(headers[X_CONTENT_TYPE_OPTIONS], "nosniff");
+        assert_eq!(headers[REFERRER_POLICY], "no-referrer");
+        assert_eq!(headers[RESOURCE_POLICY], "same-origin");
+        let body = axum::body::to_bytes(response.into_body(), usize::MAX).await.expect("a body");
+        assert!(String::from_utf8_lossy(&body).contains(holds), "{path}");
+    }
+}
+
+#[test]
+fn a7_it_is_opened_in_a_tab_at_our_own_names_and_by_no_other_page() {
+    let framed = [("sec-fetch-site", "cross-site"), ("sec-fetch-mode", "navigate"), ("sec-fetch-dest", "iframe")];
+    let loaded = [("sec-fetch-site", "same-site"), ("sec-fetch-mode", "cors"), ("sec-fetch-dest", "script")];
+    let own = [("sec-fetch-site", "same-origin"), ("sec-fetch-mode", "cors"), ("sec-fetch-dest", "script")];
+    for (host, fetch, is_open) in [
+        ("127.0.0.1:54321", &NAVIGATION[..], true),
+        ("192.168.1.5:54321", &NAVIGATION[..], true),
+        ("192.168.1.5:54321", &[], true),
+        ("192.168.1.5:54321", &own[..], true),
+        ("192.168.1.5", &NAVIGATION[..], false),
+        ("rebound.example:54321", &NAVIGATION[..], false),
+        ("localhost.evil.example", &[], false),
+        ("localhost:54321", &framed[..], false),
+        ("localhost:54321", &loaded[..], false),
+    ] {
+        let headers: Vec<_> = [("host", host)].into_iter().chain(fetch.iter().copied()).collect();
+        let expected = if is_open { StatusCode::OK } else { StatusCode::FORBIDDEN };
+        assert_eq!(ask(Method::GET, PATH, &headers).status(), expected, "{host} {fetch:?}");
+    }
+}
+
+#[test]
+fn it_is_only_read_and_there_is_nothing_else() {
+    let host = [("host", "localhost")];
+    assert_eq!(ask(Method::POST, PATH, &host).status(), StatusCode::METHOD_NOT_ALLOWED);
+    assert_eq!(ask(Method::GET, "/_dev/consent/page.html", &host).status(), StatusCode::NOT_FOUND);
+    assert!(is_below("/_dev/consent/x") && !is_below("/_dev/consents"));
+}
