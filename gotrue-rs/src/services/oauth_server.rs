@@ -1,6 +1,6 @@
 //! What several flows of the OAuth server share: who asks, new clients and their secrets, where an answer goes.
 
-use gotrue_rules::domain::error::{Error, Result};
+use gotrue_rules::domain::error::{Error, Kind, Result};
 use gotrue_rules::domain::oauth_server::client_auth::{Credentials, hash_of, secret_of, unknown, unreadable};
 use gotrue_rules::domain::oauth_server::registration::{register as accept, require_web};
 use gotrue_rules::domain::oauth_server::{Client, ClientType, Registered};
@@ -13,8 +13,24 @@ use crate::store::OrRefuse;
 use crate::store::oauth_clients::{self, NewClient};
 
 /// The client that proves to be itself, out of the header `Authorization`, else out of the body; 400
-/// `invalid_credentials`. None if the header is there and names nobody.
+/// `invalid_credentials`, or by policy `invalid_client`. None if the header is there and names nobody.
 pub async fn authenticate(cx: &Cx) -> Result<Option<Client>> {
+    prove(cx).await.map_err(|refusal| for_clients(cx, "invalid_client", refusal))
+}
+
+/// A refusal as libraries of clients read it (RFC 6749 §5.2), where the policy has it so: some take a body without the
+/// member `error` for tokens. What may be tried again as it is stays what it is.
+pub fn for_clients(cx: &Cx, error: &'static str, refusal: Error) -> Error {
+    let is_final =
+        matches!(&refusal.kind, Kind::Http { status: 400..=499, .. }) && !matches!(refusal.status(), 409 | 429);
+    if !is_final || !cx.app.policy.oauth_server.standard_answers {
+        return refusal;
+    }
+    let description = refusal.message().to_owned().into();
+    Error { kind: Kind::OAuth { error: error.into(), description }, ..refusal }
+}
+
+async fn prove(cx: &Cx) -> Result<Option<Client>> {
     if cx.app.policy.oauth_server.repeated_parameters_refused
         && let Some(twice) = TokenRequest::MEMBERS.into_iter().find(|name| cx.request.is_repeated(name))
     {

@@ -200,6 +200,7 @@ impl WorldBuilder {
             policy.oauth_server.repeated_parameters_refused = true;
             policy.oauth_server.clients_confined = true;
             policy.oauth_server.deleted_client_signed_out = true;
+            policy.oauth_server.standard_answers = true;
             policy.saml.sha1_refused = true;
             policy.saml.assertions_count_once = true;
             policy.saml.assertions_must_be_complete = true;

@@ -21,7 +21,9 @@ pub async fn list(cx: Cx) -> Result<Reply> {
 /// 201 with the client, and with its secret this once.
 pub async fn create(cx: Cx) -> Result<Reply> {
     let (client, secret) = oauth_server::register(&cx, Registered::Manual).await?;
-    Ok(Reply::json(&ClientJson::with_secret(&client, secret.as_deref())).with_status(StatusCode::CREATED))
+    let end_told = cx.app.policy.oauth_server.standard_answers;
+    let json = ClientJson::with_secret(&client, secret.as_deref(), end_told);
+    Ok(Reply::json(&json).with_status(StatusCode::CREATED))
 }
 
 /// The client.
@@ -60,5 +62,6 @@ pub async fn regenerate_secret(cx: Cx) -> Result<Reply> {
     let (secret, stored) = oauth_server::new_secret(&cx);
     let changed = oauth_clients::set_secret(&mut cx.db(), client.id, &stored, cx.now).await;
     let changed = changed.or_refuse("Error regenerating OAuth client secret")?.ok_or_else(not_found)?;
-    Ok(Reply::json(&ClientJson::with_secret(&changed, Some(&secret))))
+    let end_told = cx.app.policy.oauth_server.standard_answers;
+    Ok(Reply::json(&ClientJson::with_secret(&changed, Some(&secret), end_told)))
 }

@@ -16,5 +16,7 @@ pub async fn handle(cx: Cx) -> Result<Reply> {
         return Err(Error::forbidden("oauth_dynamic_client_registration_disabled", message));
     }
     let (client, secret) = oauth_server::register(&cx, Registered::Dynamic).await?;
-    Ok(Reply::json(&ClientJson::with_secret(&client, secret.as_deref())).with_status(StatusCode::CREATED))
+    let end_told = cx.app.policy.oauth_server.standard_answers;
+    let json = ClientJson::with_secret(&client, secret.as_deref(), end_told);
+    Ok(Reply::json(&json).with_status(StatusCode::CREATED))
 }

@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use crate::cx::Cx;
 use crate::http::reply::Reply;
-use crate::services::oauth_server::is_json;
+use crate::services::oauth_server::{for_clients, is_json};
 use crate::services::sessions::open::{Proof, open};
 use crate::services::sessions::refresh::refresh;
 use crate::services::sessions::{self, Minted};
@@ -117,8 +117,11 @@ async fn renew(cx: &Cx, client: &Client, request: &TokenRequest) -> Result<Reply
     if request.refresh_token.is_empty() {
         return Err(invalid_request("refresh_token is required for refresh_token grant"));
     }
-    let presented = refresh::Presented::parse(&request.refresh_token)?;
-    Ok(reply(&refresh(cx, &presented, Some(client.id)).await?, None))
+    let renewed = match refresh::Presented::parse(&request.refresh_token) {
+        Ok(presented) => refresh(cx, &presented, Some(client.id)).await,
+        Err(refusal) => Err(refusal),
+    };
+    Ok(reply(&renewed.map_err(|refusal| for_clients(cx, "invalid_grant", refusal))?, None))
 }
 
 fn reply(minted: &Minted, id_token: Option<&str>) -> Reply {

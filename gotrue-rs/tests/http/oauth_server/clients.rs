@@ -28,6 +28,24 @@ async fn an_application_registers_itself_and_can_ask_for_tokens_at_once() {
 }
 
 #[tokio::test]
+async fn a_secret_comes_with_its_end_where_it_is_served() {
+    for (is_served, end) in [(false, None), (true, Some(&json!(0)))] {
+        let world = world_with(|policy| policy.oauth_server.standard_answers = is_served).await;
+        let body = json!({"redirect_uris": [CALLBACK]});
+        let itself = world.post(REGISTER, body.clone()).await.expect(201);
+        let made = admin(&world, Method::POST, "", Some(body)).await.expect(201);
+        let path = format!("/{}/regenerate_secret", made.str("client_id"));
+        let anew = admin(&world, Method::POST, &path, None).await.expect(200);
+        for answer in [&itself, &made, &anew] {
+            assert_eq!(answer.json.get("client_secret_expires_at"), end);
+        }
+        let public = json!({"redirect_uris": [CALLBACK], "token_endpoint_auth_method": "none"});
+        let public = world.post(REGISTER, public).await.expect(201);
+        assert_eq!(public.json.get("client_secret_expires_at"), None);
+    }
+}
+
+#[tokio::test]
 async fn registering_oneself_can_be_off() {
     let world = world_with(|policy| policy.oauth_server.allow_dynamic_registration = false).await;
     let answer = world.post(REGISTER, json!({"redirect_uris": [CALLBACK]})).await;

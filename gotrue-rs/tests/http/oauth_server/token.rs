@@ -170,6 +170,24 @@ async fn tokens_of_version_two_are_the_clients_as_well() {
 }
 
 #[tokio::test]
+async fn a_served_client_is_refused_in_the_words_of_oauth() {
+    for is_served in [false, true] {
+        let world = world_with(|policy| policy.oauth_server.standard_answers = is_served).await;
+        let app = world.oauth_app(json!({})).await;
+        let wrong = world.refresh_by(&app, "unknown-token").await;
+        let stranger = OAuthApp { secret: "guessed".to_owned(), ..app };
+        let guessed = world.refresh_by(&stranger, "unknown-token").await;
+        if is_served {
+            assert_eq!(said(&wrong).0, "invalid_grant");
+            assert_eq!(said(&guessed), ("invalid_client", "invalid client credentials"));
+        } else {
+            assert_eq!(wrong.refusal(), (400, "validation_failed"));
+            assert_eq!(guessed.refusal(), (400, "invalid_credentials"));
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_resource_in_json_must_be_the_one_that_was_asked_for() {
     let world = world().await;
     let (app, ann) = (world.oauth_app(json!({"client_type": "public"})).await, world.person(ANN).await);

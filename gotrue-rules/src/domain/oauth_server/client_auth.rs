@@ -5,6 +5,7 @@ use aws_lc_rs::digest::{SHA256, digest};
 use base64::Engine as _;
 use base64::alphabet::STANDARD;
 use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig, URL_SAFE_NO_PAD};
+use percent_encoding::percent_decode_str;
 use subtle::ConstantTimeEq as _;
 use uuid::Uuid;
 
@@ -34,13 +35,17 @@ impl std::fmt::Debug for Credentials {
 
 impl Credentials {
     /// Those of a header `Authorization`, if it is of that kind; 400 `invalid_credentials` if they cannot be read.
+    ///
+    /// By RFC 6749 §2.3.1 both are form-encoded within it; some do that with every `-` of an id. Nothing of ours has a
+    /// percent sign, so those who leave it out are understood too.
     pub fn of_header(header: &str) -> Option<Result<Self>> {
         let encoded = header.strip_prefix("Basic ")?;
         let read = || {
             let bytes = BASE64.decode(encoded).map_err(|_| unreadable("invalid basic auth encoding"))?;
             let text = String::from_utf8_lossy(&bytes);
             let (client_id, secret) = text.split_once(':').ok_or_else(|| unreadable("invalid basic auth format"))?;
-            Ok(Self { client_id: client_id.to_owned(), secret: secret.to_owned(), method: AuthMethod::Basic })
+            let plain = |encoded| percent_decode_str(encoded).decode_utf8_lossy().into_owned();
+            Ok(Self { client_id: plain(client_id), secret: plain(secret), method: AuthMethod::Basic })
         };
         Some(read())
     }
@@ -122,6 +127,8 @@ mod tests {
     fn a_header_is_read() {
         let read = of_header("Basic YWJjOmQ6ZQ==").unwrap().unwrap();
         assert_eq!((read.client_id.as_str(), read.secret.as_str(), read.method), ("abc", "d:e", AuthMethod::Basic));
+        let read = of_header("Basic YSUyRGI6YyU1RmQ=").unwrap().unwrap();
+        assert_eq!((read.client_id.as_str(), read.secret.as_str()), ("a-b", "c_d"));
         assert_eq!(of_header("Bearer YWJj"), None);
         assert_eq!(of_header("basic YWJj"), None);
         for (header, why) in [

@@ -13,6 +13,9 @@ pub struct ClientJson<'a> {
     client_id: Uuid,
     #[serde(skip_serializing_if = "Option::is_none")]
     client_secret: Option<&'a str>,
+    /// Seconds since 1970; 0: never.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    client_secret_expires_at: Option<u8>,
     client_type: &'static str,
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     redirect_uris: &'a [String],
@@ -34,9 +37,11 @@ pub struct ClientJson<'a> {
 }
 
 impl<'a> ClientJson<'a> {
-    /// A client with its secret, which is told only when it is made.
-    pub fn with_secret(client: &'a Client, secret: Option<&'a str>) -> Self {
-        Self { client_secret: secret, ..Self::from(client) }
+    /// A client with its secret, which is told only when it is made; `end_told`: and with the secret's end, which RFC 7591
+    /// §3.2.1 requires and the reference leaves out.
+    pub fn with_secret(client: &'a Client, secret: Option<&'a str>, end_told: bool) -> Self {
+        let end = secret.filter(|_| end_told).map(|_| 0);
+        Self { client_secret: secret, client_secret_expires_at: end, ..Self::from(client) }
     }
 }
 
@@ -45,6 +50,7 @@ impl<'a> From<&'a Client> for ClientJson<'a> {
         Self {
             client_id: client.id,
             client_secret: None,
+            client_secret_expires_at: None,
             client_type: client.client_type.as_str(),
             redirect_uris: &client.redirect_uris,
             token_endpoint_auth_method: client.auth_method.as_str(),
