@@ -1,0 +1,145 @@
+// A client library of others against the server as a provider: what apps that sign in with it will do.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import * as oidc from "openid-client";
+import { approve, ask, signUp, startProvider } from "./provider.mjs";
+
+const CALLBACK = "http://localhost:3000/callback";
+const SCOPE = "openid email profile offline_access";
+// The test's server has no TLS; signatures are checked though ID tokens come from the server itself.
+const options = { execute: [oidc.allowInsecureRequests, oidc.enableNonRepudiationChecks] };
+
+/** How an app can prove itself at the token endpoint. */
+const PROOFS = {
+  client_secret_basic: oidc.ClientSecretBasic(),
+  client_secret_post: oidc.ClientSecretPost(),
+  none: oidc.None(),
+};
+
+/** @type {import("./basalt.mjs").Basalt} */
+let basalt;
+/** @type {import("./provider.mjs").Person} */
+let person;
+
+before(async () => {
+  basalt = await startProvider();
+  person = await signUp(basalt, `openid-${Date.now()}@example.com`);
+});
+
+after(() => basalt.stop());
+
+/** @param {keyof typeof PROOFS} method */
+function registered(method) {
+  return oidc.dynamicClientRegistration(
+    new URL(`${basalt.url}/auth/v1`),
+    {
+      client_name: `An app with ${method}`,
+      redirect_uris: [CALLBACK],
+      token_endpoint_auth_method: method,
+    },
+    PROOFS[method],
+    options,
+  );
+}
+
+/** @param {oidc.Configuration} app */
+async function signedIn(app) {
+  const checks = {
+    pkceCodeVerifier: oidc.randomPKCECodeVerifier(),
+    expectedState: oidc.randomState(),
+    expectedNonce: oidc.randomNonce(),
+    idTokenExpected: true,
+  };
+  const url = oidc.buildAuthorizationUrl(app, {
+    redirect_uri: CALLBACK,
+    scope: SCOPE,
+    state: checks.expectedState,
+    nonce: checks.expectedNonce,
+    code_challenge: await oidc.calculatePKCECodeChallenge(checks.pkceCodeVerifier),
+    code_challenge_method: "S256",
+  });
+  const back = await approve(basalt, person, url);
+  return { back, checks, tokens: await oidc.authorizationCodeGrant(app, back, checks) };
+}
+
+/** @param {oidc.Configuration} app */
+function revoked(app) {
+  const path = `/user/oauth/grants?client_id=${app.clientMetadata().client_id}`;
+  return ask(basalt, path, { method: "DELETE", token: person.accessToken });
+}
+
+test("discovery names what is served, and no revocation endpoint", async () => {
+  const app = await oidc.discovery(
+    new URL(`${basalt.url}/auth/v1`),
+    "any",
+    undefined,
+    undefined,
+    options,
+  );
+  const found = app.serverMetadata();
+  assert.equal(found.issuer, `${basalt.url}/auth/v1`);
+  assert.equal(found.supportsPKCE(), true);
+  assert.equal(found.revocation_endpoint, undefined);
+  assert.ok(found.jwks_uri && found.userinfo_endpoint && found.registration_endpoint);
+});
+
+for (const method of /** @type {(keyof typeof PROOFS)[]} */ (Object.keys(PROOFS))) {
+  test(`an app that proves itself by ${method} registers, signs in, refreshes and is forgotten`, async () => {
+    const app = await registered(method);
+    assert.equal(app.clientMetadata().token_endpoint_auth_method, method);
+    const { tokens } = await signedIn(app);
+    const claims = tokens.claims();
+    assert.equal(claims?.aud, app.clientMetadata().client_id);
+    assert.equal(claims?.email, person.email);
+    assert.equal(tokens.token_type, "bearer");
+
+    const sub = claims?.sub ?? "";
+    const info = await oidc.fetchUserInfo(app, tokens.access_token, sub);
+    assert.equal(info.email, person.email);
+    assert.equal(info.name, "Ada");
+
+    const next = await oidc.refreshTokenGrant(app, tokens.refresh_token ?? "");
+    assert.notEqual(next.refresh_token, tokens.refresh_token);
+    await oidc.fetchUserInfo(app, next.access_token, sub);
+
+    await revoked(app);
+    await assert.rejects(oidc.refreshTokenGrant(app, next.refresh_token ?? ""), {
+      error: "invalid_grant",
+    });
+    await assert.rejects(oidc.fetchUserInfo(app, next.access_token, sub));
+  });
+}
+
+test("a code works once, for who asked for it, with their verifier", async () => {
+  const app = await registered("client_secret_basic");
+  const { back, checks } = await signedIn(app);
+  await assert.rejects(oidc.authorizationCodeGrant(app, back, checks), { error: "invalid_grant" });
+
+  const url = oidc.buildAuthorizationUrl(app, {
+    redirect_uri: CALLBACK,
+    scope: SCOPE,
+    code_challenge: await oidc.calculatePKCECodeChallenge(checks.pkceCodeVerifier),
+    code_challenge_method: "S256",
+  });
+  const fresh = await approve(basalt, person, url);
+  const guessed = { pkceCodeVerifier: oidc.randomPKCECodeVerifier() };
+  await assert.rejects(oidc.authorizationCodeGrant(app, fresh, guessed), {
+    error: "invalid_grant",
+  });
+});
+
+test("an app is told when it asks for what it may not have", async () => {
+  const app = await registered("none");
+  const url = oidc.buildAuthorizationUrl(app, {
+    redirect_uri: CALLBACK,
+    scope: "openid admin",
+    state: "s",
+    code_challenge: await oidc.calculatePKCECodeChallenge(oidc.randomPKCECodeVerifier()),
+    code_challenge_method: "S256",
+  });
+  const answer = await fetch(url, { redirect: "manual" });
+  const back = new URL(answer.headers.get("location") ?? "");
+  await assert.rejects(oidc.authorizationCodeGrant(app, back, { expectedState: "s" }), {
+    error: "invalid_request",
+  });
+});
