@@ -67,6 +67,7 @@ impl Settings {
         settings.mail(values, facts);
         settings.sms(values);
         settings.providers(values);
+        settings.saml(values);
         settings.signing_keys(values, facts);
         settings.relying_party(values, facts);
         settings
@@ -190,6 +191,15 @@ impl Settings {
                 Some(value) => self.put_from(&setting, value, &value.text),
                 None => self.put(&setting, format!("{issuer}/callback")),
             }
+        }
+    }
+
+    /// A key that is missing is missed where SAML is switched on.
+    fn saml(&mut self, values: &Values) {
+        let switch = values.get("basalt.saml.enabled").filter(|value| value.text == "true");
+        if let (Some(switch), None) = (switch, values.get("basalt.saml.private_key")) {
+            let missing = ("basalt.saml.private_key".to_owned(), switch.line);
+            self.origins.insert("GOTRUE_SAML_PRIVATE_KEY".to_owned(), missing);
         }
     }
 

@@ -226,6 +226,12 @@ fn toml_line() -> impl Strategy<Value = String> {
 }
 
 #[test]
+fn a_saml_key_that_is_missing_is_missed_where_saml_is_switched_on() {
+    let settings = settings("[basalt.saml]\nenabled = true");
+    assert_eq!(settings.origin("GOTRUE_SAML_PRIVATE_KEY"), Some(("basalt.saml.private_key", 2)));
+}
+
+#[test]
 fn the_development_provider_stands_in_for_providers_that_are_not_set_up() {
     let names = |text: &str| read(text).map(|file| file.basalt.stood_in_for);
     assert_eq!(names("").expect("a file"), Vec::<String>::new());
