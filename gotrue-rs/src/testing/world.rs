@@ -289,7 +289,12 @@ impl WorldBuilder {
     }
 
     /// Makes the world: a database cloned from the template, and a server on it.
-    pub async fn build(mut self) -> World {
+    pub async fn build(self) -> World {
+        // On the heap: every test's future would hold it.
+        Box::pin(self.start()).await
+    }
+
+    async fn start(mut self) -> World {
         let Ground { database, clock, mailbox, phones, entropy } = match self.ground.take() {
             Some(ground) => ground,
             None => Ground::new().await,
