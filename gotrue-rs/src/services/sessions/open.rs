@@ -89,15 +89,14 @@ async fn write(cx: &Cx, db: &mut Connection, proof: Proof<'_>) -> Result<Option<
     };
     let opened = sessions::open(db, new).await.or_refuse("Database error granting user")?;
     let Some(mut account) = opened else { return Ok(None) };
-    let claims = match asked {
-        Some(claims) => claims,
-        None => {
-            // As recorded: what joined the account with this very sign-in is not among the identities that claims see.
-            let stored = std::mem::replace(&mut account.identities, proof.account.identities.clone());
-            let claims = claims(cx, db, (&account, &session), proof.method).await?;
-            account.identities = stored;
-            claims
-        }
+    let claims = if let Some(claims) = asked {
+        claims
+    } else {
+        // As recorded: what joined the account with this very sign-in is not among the identities that claims see.
+        let stored = std::mem::replace(&mut account.identities, proof.account.identities.clone());
+        let claims = claims(cx, db, (&account, &session), proof.method).await?;
+        account.identities = stored;
+        claims
     };
     sign(cx, claims, Fresh { account, session, refresh_token }).map(Some)
 }
