@@ -65,13 +65,13 @@ fn b6_what_is_not_for_us_or_not_for_now_is_refused() {
     let reader = Reader::of(&IdentityProvider::new(IDP));
     for (change, expected) in cases {
         assert_eq!(refused(&reader, &respond(change)), expected);
-        assert_eq!(refused(&reader.clone().as_served(), &respond(change)), expected);
+        assert_eq!(refused(&reader.clone().in_serve(), &respond(change)), expected);
     }
 }
 
 #[test]
 fn clocks_may_differ_by_three_minutes() {
-    let reader = Reader::of(&IdentityProvider::new(IDP)).as_served();
+    let reader = Reader::of(&IdentityProvider::new(IDP)).in_serve();
     let cases: [Change; 4] =
         [|it| it.issued = -90, |it| it.until = -180, |it| it.from = 180, |it| (it.issued, it.from) = (180, 180)];
     for change in cases {
@@ -148,13 +148,13 @@ fn b6_what_the_reference_does_not_ask_for_is_asked_for_by_serve() {
         (respond(|it| it.issued = 181), Unacceptable::Future),
     ] {
         assert_eq!(reader.name(&xml), "ann-at-work");
-        assert_eq!(refused(&reader.clone().as_served(), &xml), expected);
+        assert_eq!(refused(&reader.clone().in_serve(), &xml), expected);
     }
 }
 
 #[test]
 fn one_of_several_audiences_is_enough() {
-    let reader = Reader::of(&IdentityProvider::new(IDP)).as_served();
+    let reader = Reader::of(&IdentityProvider::new(IDP)).in_serve();
     for (from, to) in [
         ("<saml:Audience>", "<saml:Audience>other</saml:Audience><saml:Audience>"),
         ("</saml:Audience>", "</saml:Audience><saml:Audience>other</saml:Audience>"),
@@ -184,8 +184,8 @@ fn all_that_is_said_is_read() {
 fn g3_hostile_xml_is_not_read() {
     let reader = Reader::of(&IdentityProvider::new(IDP));
     let signed = respond(|_| {});
-    let bomb: String =
-        (1..12).map(|it| format!("<!ENTITY l{it} \"{}\">", format!("&l{};", it - 1).repeat(10))).collect();
+    let entity = |it| format!("<!ENTITY l{it} \"{}\">", format!("&l{};", it - 1).repeat(10));
+    let bomb = (1..12).map(entity).collect::<Vec<String>>().concat();
     for xml in [
         format!("<!DOCTYPE r>{signed}"),
         format!("<!DOCTYPE r [<!ENTITY l0 \"lol\">{bomb}]>{}", signed.replace("ann-at-work", "&l11;")),

@@ -21,7 +21,7 @@ fn signed() -> String {
 }
 
 fn reader() -> Reader {
-    Reader::of(&IdentityProvider::new(IDP)).as_served()
+    Reader::of(&IdentityProvider::new(IDP)).in_serve()
 }
 
 #[test]

@@ -51,7 +51,7 @@ impl Reader {
     }
 
     /// The same, as `basalt serve` reads.
-    pub fn as_served(self) -> Self {
+    pub fn in_serve(self) -> Self {
         Self { strict: true, sha1: false, ..self }
     }
 

@@ -119,7 +119,7 @@ fn b6_a_wrapped_signature_vouches_for_nobody_else() {
     let reader = Reader::of(&parts.provider);
     assert_eq!(reader.name(&said().response(&parts.assertion())), ANN);
     assert_eq!(reader.name(&parts.response()), ANN);
-    for reader in [reader.clone(), reader.as_served()] {
+    for reader in [reader.clone(), reader.in_serve()] {
         for (way, xml) in parts.wrapped() {
             let name = reader.read(&xml).ok().and_then(|assertion| assertion.name).map(|name| name.value);
             assert!(name.as_deref().is_none_or(|name| name == ANN), "{way}: {name:?} is believed");

@@ -16,7 +16,9 @@ const DEEPEST: usize = 64;
 /// Attributes of one element, declarations of namespaces counted: readers compare each with each.
 const MOST_ATTRIBUTES: usize = 32;
 /// Namespaces declared by an element and those around it.
-pub(super) const MOST_NAMESPACES: usize = 64;
+pub(super) const MOST_NAMESPACES: usize = 32;
+/// Elements of a document; a response with a thousand groups has two thousand.
+const MOST_ELEMENTS: usize = 20_000;
 
 /// A text that is no XML, or none that is accepted here.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -58,14 +60,14 @@ impl<'a> Xml<'a> {
 /// prefixes in scope for every element. What is no XML is left to the parser.
 fn check_effort(text: &str) -> Result<(), Malformed> {
     let mut rest = text;
-    let mut declared: Vec<usize> = Vec::new();
+    let mut open = Open::default();
     while let Some(at) = rest.find('<') {
         rest = &rest[at..];
         let skipped =
             [("<!--", "-->"), ("<![CDATA[", "]]>"), ("<?", "?>")].into_iter().find(|it| rest.starts_with(it.0));
         let end = match skipped {
             Some((start, end)) => rest[start.len()..].find(end).map(|at| start.len() + at + end.len()),
-            None => end_of_tag(rest, &mut declared)?,
+            None => open.end_of_tag(rest)?,
         };
         let Some(end) = end else { return Ok(()) };
         rest = &rest[end..];
@@ -73,37 +75,62 @@ fn check_effort(text: &str) -> Result<(), Malformed> {
     Ok(())
 }
 
-/// Where a tag ends; none if it does not. `declared` counts the namespaces that each open element declares.
-fn end_of_tag(tag: &str, declared: &mut Vec<usize>) -> Result<Option<usize>, Malformed> {
-    let (mut quote, mut attributes, mut namespaces) = (None, 0, 0);
-    for (at, byte) in tag.bytes().enumerate() {
-        match (quote, byte) {
-            (Some(open), byte) if open == byte => quote = None,
-            (None, b'"' | b'\'') => quote = Some(byte),
-            (None, b'=') => attributes += 1,
-            (None, b'x') if tag[at..].starts_with("xmlns") => namespaces += 1,
-            (None, b'>') => {
-                if attributes > MOST_ATTRIBUTES {
-                    return Err(Malformed(format!("an element has more than {MOST_ATTRIBUTES} attributes")));
+/// What has been opened so far.
+#[derive(Default)]
+struct Open {
+    /// How many namespaces each open element declares.
+    declared: Vec<usize>,
+    elements: usize,
+}
+
+impl Open {
+    /// Where a tag ends; none if it does not.
+    fn end_of_tag(&mut self, tag: &str) -> Result<Option<usize>, Malformed> {
+        let (mut quote, mut attributes, mut namespaces) = (None, 0, 0);
+        for (at, byte) in tag.bytes().enumerate() {
+            match (quote, byte) {
+                (Some(open), byte) if open == byte => quote = None,
+                (None, b'"' | b'\'') => quote = Some(byte),
+                // A tag that never ends is counted too.
+                (None, b'=') if attributes == MOST_ATTRIBUTES => {
+                    return Err(too_many(MOST_ATTRIBUTES, "attributes of an element"));
                 }
-                let in_scope = namespaces + declared.iter().sum::<usize>();
-                if in_scope > MOST_NAMESPACES {
-                    return Err(Malformed(format!("more than {MOST_NAMESPACES} namespaces are in scope")));
+                (None, b'=') => attributes += 1,
+                (None, b'x') if tag[at..].starts_with("xmlns") => namespaces += 1,
+                (None, b'>') => {
+                    self.take(&tag[..at], namespaces)?;
+                    return Ok(Some(at + 1));
                 }
-                if tag.starts_with("</") {
-                    declared.pop();
-                } else if !tag[..at].ends_with('/') {
-                    declared.push(namespaces);
-                }
-                if declared.len() > DEEPEST {
-                    return Err(Malformed(format!("elements lie more than {DEEPEST} deep in each other")));
-                }
-                return Ok(Some(at + 1));
+                _ => {}
             }
-            _ => {}
         }
+        Ok(None)
     }
-    Ok(None)
+
+    fn take(&mut self, tag: &str, namespaces: usize) -> Result<(), Malformed> {
+        if tag.starts_with("</") {
+            self.declared.pop();
+            return Ok(());
+        }
+        self.elements += 1;
+        let in_scope = namespaces + self.declared.iter().sum::<usize>();
+        let limits = [
+            (in_scope, MOST_NAMESPACES, "namespaces in scope"),
+            (self.declared.len() + 1, DEEPEST, "elements in each other"),
+            (self.elements, MOST_ELEMENTS, "elements"),
+        ];
+        if let Some((_, most, what)) = limits.into_iter().find(|(count, most, _)| count > most) {
+            return Err(too_many(most, what));
+        }
+        if !tag.ends_with('/') {
+            self.declared.push(namespaces);
+        }
+        Ok(())
+    }
+}
+
+fn too_many(most: usize, what: &str) -> Malformed {
+    Malformed(format!("there are more than {most} {what}"))
 }
 
 /// An element of a document.
@@ -257,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_too_many_attributes_is_not_read() {
+    fn what_takes_too_long_is_not_read() {
         let with = |many: usize, first: &str| {
             let attributes = (0..many).map(|it| format!(" a{it} = '=>'")).collect::<Vec<_>>().concat();
             format!("{first}<a><!-- = --><b{attributes}><![CDATA[<c =]]></b></a>")
@@ -265,15 +292,19 @@ mod tests {
         for (many, accepted) in [(32, true), (33, false), (5000, false)] {
             assert_eq!(Xml::parse(&with(many, "<?xml version=\"1.0\"?>")).is_ok(), accepted, "{many}");
         }
+        let endless = with(100, "").replace(['>', '/'], "") + " x='";
+        assert!(Xml::parse(&endless).unwrap_err().to_string().contains("32 attributes"), "although the tag never ends");
         let inside = format!("<a>{}</a>", "= ".repeat(100));
         assert!(Xml::parse(&inside).is_ok());
         let declared = (0..31).map(|it| format!(" xmlns:n{it}='u'")).collect::<Vec<_>>().concat();
         let within = |depth: usize| format!("{}<b/>{}", format!("<a{declared}>").repeat(depth), "</a>".repeat(depth));
         for (text, accepted) in [
-            (within(2), true),
-            (within(3), false),
-            (format!("<a>{}</a>", within(2).repeat(50)), true),
+            (within(1), true),
+            (within(2), false),
+            (format!("<a>{}</a>", within(1).repeat(50)), true),
             (format!("<a>{}</a>", format!("<b{declared}/>").repeat(50)), true),
+            (format!("<a>{}</a>", "<b/>".repeat(19_999)), true),
+            (format!("<a>{}</a>", "<b/>".repeat(20_000)), false),
         ] {
             assert_eq!(Xml::parse(&text).is_ok(), accepted);
         }
