@@ -37,16 +37,25 @@ struct Delivered {
 
 /// Takes a response, and signs in whom it is about.
 pub async fn handle(cx: Cx) -> Result<Reply> {
-    let (status, location) = match sign_in(&cx).await {
-        Ok(location) => (StatusCode::FOUND, location),
+    match sign_in(&cx).await {
+        Ok(location) => Ok(Reply::found_after_post(&location)),
         Err(error) => {
-            let why = error.cause.as_ref().map(ToString::to_string);
-            tracing::info!(request.id = cx.request.id, code = error.code(), why, "SAML response refused");
+            tell(&cx, &error);
             let location = site_with_callback_error(&cx.app.policy.site.site_url, &error).map_err(Error::other)?;
-            (StatusCode::SEE_OTHER, location)
+            Ok(Reply::empty(StatusCode::SEE_OTHER).with_header(LOCATION, &location))
         }
-    };
-    Ok(Reply::empty(status).with_header(LOCATION, &location))
+    }
+}
+
+/// Logs a refusal once: for the layers around it is none, and whoever is refused learns less of why than an operator needs.
+fn tell(cx: &Cx, error: &Error) {
+    let cause = error.cause.as_ref().map(|cause| tracing::field::display(cause.to_string()));
+    let (id, status, code) = (&cx.request.id, error.status(), error.code());
+    if status >= 500 {
+        tracing::warn!(request.id = id, status, code, cause, "a sign-in by SAML failed");
+    } else {
+        tracing::info!(request.id = id, status, code, cause, "a sign-in by SAML was refused");
+    }
 }
 
 async fn sign_in(cx: &Cx) -> Result<String> {

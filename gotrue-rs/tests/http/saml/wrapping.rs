@@ -11,10 +11,9 @@ const MALLORY: &str = "mallory";
 /// What the provider has signed, in parts, and what somebody makes of it.
 struct Parts {
     provider: IdentityProvider,
-    /// What an attacker would like to be believed, with this id.
-    evil: fn(&str) -> String,
 }
 
+/// What an attacker would like to be believed, with this id.
 fn evil(id: &str) -> String {
     Said { id: id.to_owned(), name: MALLORY.to_owned(), ..said() }.assertion()
 }
@@ -46,7 +45,7 @@ fn in_signature(signature: &str, inserted: &str) -> String {
 
 impl Parts {
     fn new() -> Self {
-        Self { provider: IdentityProvider::new(IDP), evil }
+        Self { provider: IdentityProvider::new(IDP) }
     }
 
     fn assertion(&self) -> String {
@@ -61,7 +60,6 @@ impl Parts {
     fn wrapped(&self) -> Vec<(&'static str, String)> {
         let (assertion_signature, bare_assertion) = taken_apart(&self.assertion());
         let (response_signature, bare_response) = taken_apart(&self.response());
-        let evil = self.evil;
         let respond = |assertions: &str| said().response(assertions);
         let xsw1 = with_signature(&evil_response("e", &evil("e1")), &in_signature(&response_signature, &bare_response));
         let xsw2 = evil_response("e", &evil("e1")).replacen(
@@ -69,7 +67,7 @@ impl Parts {
             &format!("</saml:Issuer>{bare_response}{response_signature}"),
             1,
         );
-        let xsw4 = before_end(&with_signature(&evil("e"), ""), &self.assertion());
+        let xsw4 = before_end(&evil("e"), &self.assertion());
         let xsw5 = with_signature(&evil("e"), &assertion_signature);
         let xsw6 = with_signature(&evil("e"), &in_signature(&assertion_signature, &bare_assertion));
         let extensions = |inside: &str| format!("<samlp:Extensions>{inside}</samlp:Extensions>");
