@@ -139,7 +139,7 @@ async fn a_key_that_somebody_has_already_is_nobody_else_s() {
         let again = world.try_registering(person, &mut device).await;
         assert_eq!((again.status.as_u16(), &again.json["code"]), (500, &json!("23505")));
     }
-    assert_eq!(stored(&world, "user_id::text").await, ann.id.to_string());
+    assert_eq!(stored(&world, "user_id::text").await, ann.id);
 }
 
 #[tokio::test]

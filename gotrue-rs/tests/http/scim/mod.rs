@@ -7,7 +7,7 @@ use serde_json::json;
 async fn world() -> World {
     let builder = World::builder().policy(|policy| {
         policy.experimental.scim_enabled = true;
-        policy.site.external_url = "https://id.example.com/auth/v1/".to_owned();
+        "https://id.example.com/auth/v1/".clone_into(&mut policy.site.external_url);
     });
     builder.build().await
 }
