@@ -301,7 +301,7 @@ async fn c6_nobody_chooses_what_only_the_server_may() {
     assert!(made.str("created_at").starts_with("2026"));
     world.exchange(&known, "unknown").await.expect(400);
     let chosen = OAuthApp { secret: "chosen".into(), ..OAuthApp::of(&made) };
-    assert_eq!(world.exchange(&chosen, "unknown").await.refusal(), (400, "invalid_credentials"));
+    assert_eq!(said(&world.exchange(&chosen, "unknown").await).0, "invalid_client");
     // Who registers himself manages nothing: not even his own.
     let own = OAuthApp::of(&made);
     let path = format!("/admin/oauth/clients/{}", own.id);
@@ -392,7 +392,7 @@ async fn c5_a_client_proves_itself_in_its_own_way_alone() {
         (body(&public, ""), Some("Basic !".to_owned())),
     ] {
         let answer = world.post_form("/oauth/token", &form, header.as_deref()).await;
-        assert_eq!(answer.refusal(), (400, "invalid_credentials"), "{form} {header:?}: {}", answer.text);
+        assert_eq!((answer.status.as_u16(), said(&answer).0), (400, "invalid_client"), "{form} {header:?}");
     }
     let empty: Value = world.refresh_by(&secret, "").await.expect(400).json;
     assert_eq!(empty["error"], json!("invalid_request"));
