@@ -3,8 +3,8 @@
 #   scripts/conformance/run.sh BINARY                  fails where the library cannot be had
 #   scripts/conformance/run.sh BINARY --if-reachable   says so and leaves it at that, after half a minute at most
 set -euo pipefail
-cd "$(dirname "$0")/../.."
 binary=$(realpath "$1")
+cd "$(dirname "$0")/../.."
 venv=target/conformance
 patience=600
 [ "${2:-}" = --if-reachable ] && patience=30
