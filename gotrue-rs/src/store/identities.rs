@@ -2,8 +2,8 @@
 
 use gotrue_rules::domain::linking::by_hand::Parting;
 use gotrue_rules::domain::linking::joining::Joining;
-use gotrue_rules::domain::user::{Account, Time};
-use serde_json::Value;
+use gotrue_rules::domain::user::{Account, Identity, Time};
+use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use super::Result;
@@ -259,6 +259,33 @@ pub async fn join(db: &mut Connection, joining: &Joining, now: Time, audit: Vec<
     Ok(written)
 }
 
+const ADD: Statement = Statement {
+    name: "identities.add",
+    sql: "WITH i AS (
+             INSERT INTO identities (id, user_id, provider, provider_id, identity_data, last_sign_in_at, created_at,
+                                     updated_at)
+             VALUES ($1, $2, $3, $4, $5, $6, $6, $6)
+             ON CONFLICT DO NOTHING
+             RETURNING user_id
+         )
+         UPDATE users SET raw_app_meta_data = COALESCE(raw_app_meta_data, '{}') || $7, updated_at = $6
+         WHERE id IN (SELECT user_id FROM i)",
+};
+
+/// Adds an identity to an account whose providers are then these members of its metadata; false if it has such a one.
+pub async fn add(db: &mut Connection, identity: &Identity, providers: Map<String, Value>, now: Time) -> Result<bool> {
+    let values = args![
+        identity.id,
+        identity.user_id,
+        identity.provider.as_str(),
+        identity.provider_id.as_str(),
+        Value::Object(identity.identity_data.clone()),
+        now,
+        Value::Object(providers),
+    ];
+    Ok(db.execute(&ADD, values).await? > 0)
+}
+
 const LOCK: Statement =
     Statement { name: "identities.lock_owner", sql: "SELECT id FROM users WHERE id = $1 FOR NO KEY UPDATE" };
 
@@ -324,4 +351,4 @@ pub async fn part(db: &mut Connection, parting: &Parting, now: Time, audit: Vec<
 }
 
 /// Every statement of this table.
-pub const ALL: &[&Statement] = &[&KNOWN, &MAKE, &UNMAKE, &MOVE, &JOIN, &LOCK, &PART];
+pub const ALL: &[&Statement] = &[&KNOWN, &MAKE, &UNMAKE, &MOVE, &JOIN, &ADD, &LOCK, &PART];

@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::contact::{Contact, Email, Phone};
 use super::error::{Error, Result};
-use super::identity::{merged, of_contact};
+use super::identity::{merged, of_contact, providers};
 use super::password::MAX_BYTES;
 use super::user::{Account, Identity, Time};
 use super::user_update::email_taken;
@@ -276,6 +276,14 @@ impl Change {
             ("email_verified".to_owned(), json!(is_email && self.confirms_email)),
             ("phone_verified".to_owned(), json!(!is_email && self.confirms_phone)),
         ])
+    }
+
+    /// Has `app_metadata` say the providers of that account, unless the request says others.
+    pub fn keep_providers(&mut self, account: &Account) {
+        let metadata = self.app_metadata.get_or_insert_default();
+        for (name, value) in providers(account) {
+            metadata.entry(name).or_insert(value);
+        }
     }
 
     /// The account as the reference answers it: identities that were there look as they did before, and so does the

@@ -3,9 +3,9 @@
 
 use gotrue_rules::domain::audit::{Action, Entry};
 use gotrue_rules::domain::error::{Error, Result};
-use gotrue_rules::domain::identity::merged;
+use gotrue_rules::domain::identity::{merged, of_first_password, providers, with_providers};
 use gotrue_rules::domain::reauthentication::{Demand, NonceCheck, check_nonce, demand, invalid_nonce};
-use gotrue_rules::domain::user::Account;
+use gotrue_rules::domain::user::{Account, Identity};
 use gotrue_rules::domain::user_update::{
     Changes, contacts, current_password, current_password_wrong, email_taken, permit, phone_taken, same_password,
 };
@@ -17,7 +17,7 @@ use crate::http::reply::Reply;
 use crate::services::messages::require_right_by_sender;
 use crate::services::{audit, contact_change, limits, notices, passwords};
 use crate::store::audit::AuditRow;
-use crate::store::{Connection, OrRefuse, accounts, audit as audit_log, one_time_tokens, users};
+use crate::store::{Connection, OrRefuse, accounts, audit as audit_log, identities, one_time_tokens, users};
 
 /// Changes the account of the token.
 pub async fn handle(cx: Cx) -> Result<Reply> {
@@ -110,14 +110,40 @@ impl Update<'_> {
         let mut log = self.log_of_password();
         let actor = self.renamed(&self.caller.account);
         log.extend(audit::rows(self.cx, &actor, [Entry::of(Action::UserModified)]));
-        self.write(&mut self.cx.db(), log).await
+        if self.own_identity(&self.caller.account).is_none() {
+            return self.write(&mut self.cx.db(), log).await;
+        }
+        let mut db = self.cx.begin().await?;
+        let account = self.write(&mut db, log).await?;
+        let account = self.with_own_identity(&mut db, account).await?;
+        db.commit().await?;
+        Ok(account)
+    }
+
+    /// The identity that the first password brings with it, where the operator wants it.
+    fn own_identity(&self, account: &Account) -> Option<Identity> {
+        let wanted = self.cx.app.policy.experimental.create_email_identity_on_password_set;
+        self.password.as_ref().filter(|_| wanted)?;
+        of_first_password(&self.caller.account, account, self.cx.entropy.uuid(), self.cx.now)
+    }
+
+    async fn with_own_identity(&self, db: &mut Connection, mut account: Account) -> Result<Account> {
+        let Some(identity) = self.own_identity(&account) else { return Ok(account) };
+        account.identities.push(identity.clone());
+        account.app_metadata = with_providers(&account);
+        let added = identities::add(db, &identity, providers(&account), self.cx.now).await;
+        if !added.or_refuse("Error creating identity")? {
+            account.identities.pop();
+        }
+        Ok(account)
     }
 
     /// Messages first, with no connection held; then everything in one transaction.
     async fn with_contacts(&self, changes: &Changes) -> Result<Account> {
         let started = contact_change::start(self.cx, &self.caller.account, changes, &self.request.pkce).await?;
         let mut db = self.cx.begin().await?;
-        let mut account = self.write(&mut db, self.log_of_password()).await?;
+        let account = self.write(&mut db, self.log_of_password()).await?;
+        let mut account = self.with_own_identity(&mut db, account).await?;
         for change in started {
             account = change.store(self.cx, &mut db, account).await?;
         }

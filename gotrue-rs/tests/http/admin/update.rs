@@ -191,3 +191,27 @@ async fn an_anonymous_account_becomes_somebody_s_by_a_confirmed_address_only() {
     assert_eq!(read(&world, id).await.json["is_anonymous"], false);
     world.try_password(ANN, "correct horse").await.expect(200);
 }
+
+#[tokio::test]
+async fn a_first_password_brings_an_identity_of_its_own_where_that_is_wanted() {
+    let world = World::with(|policy| policy.experimental.create_email_identity_on_password_set = true).await;
+    let ann = account(&world, ANN).await;
+    let id = ann.str("id");
+    for sql in [
+        format!("UPDATE auth.users SET encrypted_password = NULL, email_confirmed_at = now() WHERE id = '{id}'"),
+        format!("UPDATE auth.identities SET provider = 'github', provider_id = 'octocat' WHERE user_id = '{id}'"),
+    ] {
+        world.database.query(&sql).await;
+    }
+    let body = json!({ "password": "another horse", "app_metadata": { "plan": "gold" } });
+    let answer = update(&world, id, body).await.expect(200);
+    let stored = read(&world, id).await;
+    for json in [answer.json, stored.json] {
+        assert_eq!(json["app_metadata"]["providers"], json!(["github", "email"]), "{json}");
+        assert_eq!(json["app_metadata"]["plan"], "gold");
+        let identities = json["identities"].as_array().into_iter().flatten();
+        let mut providers: Vec<_> = identities.map(|it| it["provider"].as_str()).collect();
+        providers.sort_unstable();
+        assert_eq!(providers, [Some("email"), Some("github")]);
+    }
+}

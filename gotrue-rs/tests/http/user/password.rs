@@ -1,6 +1,6 @@
 use chrono::TimeDelta;
 use gotrue_rs::journal::Step;
-use gotrue_rs::testing::{PASSWORD, World};
+use gotrue_rs::testing::{PASSWORD, Person, World};
 use serde_json::{Value, json};
 
 use super::{Acting, person};
@@ -152,4 +152,39 @@ async fn without_a_session_it_cannot_be_told_whether_the_current_password_is_nee
     world.put_as(&token, "/user", json!({ "password": NEW })).await.expect(500);
     world.advance(TimeDelta::seconds(1));
     world.try_password(&ann.email, PASSWORD).await.expect(200);
+}
+
+/// Ann, who came by another service and has no password.
+async fn without_password(world: &World) -> Person {
+    let ann = person(world, "ann").await;
+    ann.set(world, "encrypted_password = NULL").await;
+    let came =
+        format!("UPDATE auth.identities SET provider = 'github', provider_id = 'cat' WHERE user_id = '{}'", ann.id);
+    world.database.query(&came).await;
+    ann
+}
+
+#[tokio::test]
+async fn a_first_password_brings_an_identity_of_its_own_where_that_is_wanted() {
+    let world = World::with(|policy| policy.experimental.create_email_identity_on_password_set = true).await;
+    let ann = without_password(&world).await;
+    let answer = ann.change(&world, json!({ "password": NEW })).await.expect(200);
+    let stored = ann.look(&world).await;
+    for json in [&answer.json, &stored.json] {
+        assert_eq!(json["app_metadata"]["providers"], json!(["github", "email"]), "{json}");
+        let own = json["identities"].as_array().and_then(|all| all.iter().find(|it| it["provider"] == "email"));
+        let data = own.map(|own| &own["identity_data"]);
+        let expected = json!({ "sub": ann.id, "email": ann.email, "email_verified": true, "phone_verified": false });
+        assert_eq!(data, Some(&expected), "{json}");
+    }
+    ann.change(&world, json!({ "password": "horse battery" })).await.expect(200);
+    assert_eq!(ann.look(&world).await.json["identities"].as_array().map(Vec::len), Some(2));
+}
+
+#[tokio::test]
+async fn a_first_password_brings_no_identity_unless_that_is_wanted() {
+    let world = World::new().await;
+    let ann = without_password(&world).await;
+    ann.change(&world, json!({ "password": NEW })).await.expect(200);
+    assert_eq!(ann.look(&world).await.json["identities"].as_array().map(Vec::len), Some(1));
 }
