@@ -37,7 +37,7 @@ pub mod webauthn_factors;
 
 pub use error::{Error, OrRefuse, Result};
 pub use pool::Pool;
-pub use statement::{Connection, Statement};
+pub use statement::{Connection, SQL_LOG, Statement};
 
 /// Every statement there is, for the test that prepares each against the schema.
 pub fn statements() -> impl Iterator<Item = &'static Statement> {

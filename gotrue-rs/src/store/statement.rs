@@ -12,6 +12,9 @@ use super::error::{Error, Result};
 use super::pool::Pool;
 use crate::journal::{Journal, Step};
 
+/// Under this name the log holds statements, at level debug.
+pub const SQL_LOG: &str = "sql";
+
 /// SQL under a name.
 #[derive(Debug, Clone, Copy)]
 pub struct Statement {
@@ -176,6 +179,7 @@ impl Connection {
     }
 
     async fn start(&self, statement: &Statement, values: Values) -> Result<PgArguments> {
+        tracing::debug!(target: SQL_LOG, statement = statement.name, "asking the database");
         reach(&self.journal, Step::Statement(statement.name), statement.name).await?;
         values.map_err(|cause| Error::in_statement(statement.name, sqlx::Error::Encode(cause)))
     }

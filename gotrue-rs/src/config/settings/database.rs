@@ -5,7 +5,10 @@ use super::super::setting::{Form, Put, Setting};
 use super::{Section, span, switch, unused, whole};
 
 /// Why the reference's adviser on pool sizes has no effect.
-const NO_ADVISER: &str = "there is no adviser on pool sizes; the metrics show the pool";
+const NO_ADVISER: &str = "there is no adviser on the sizes of pools";
+
+/// Why the number of idle connections has no limit of its own.
+const IDLE: &str = "idle connections are closed after GOTRUE_DB_CONN_MAX_IDLE_TIME, however many they are";
 
 pub(super) const SECTION: Section = Section {
     title: "Database",
@@ -30,27 +33,18 @@ pub(super) const SECTION: Section = Section {
             .of("connections")
             .default("0")
             .doc("Most connections; 0: as many as the server finds useful.", "20"),
-        whole("GOTRUE_DB_MAX_IDLE_POOL_SIZE", |d, _, n| {
-            d.config.database.max_idle_pool_size = u32::try_from(n).unwrap_or(0);
-        })
-        .of("connections")
-        .default("0")
-        .doc("Most idle connections; 0: no limit.", "10"),
         span("GOTRUE_DB_CONN_MAX_LIFETIME", |d, _, v| d.config.database.conn_max_lifetime = v.as_std())
             .default("0s")
             .doc("Longest life of a connection; 0s: no end.", "1h"),
         span("GOTRUE_DB_CONN_MAX_IDLE_TIME", |d, _, v| d.config.database.conn_max_idle_time = v.as_std())
             .default("0s")
-            .doc("Longest rest of a connection; 0s: no end.", "10m"),
-        span("GOTRUE_DB_HEALTH_CHECK_PERIOD", |d, _, v| d.config.database.health_check_period = v.as_std())
-            .default("0s")
-            .doc("How often idle connections are checked; 0s: when they are used.", "1m"),
+            .doc("Longest rest of a connection; 0s: 10 minutes.", "10m"),
         whole("GOTRUE_DB_CONN_PERCENTAGE", |d, _, n| {
             d.config.database.conn_percentage = u8::try_from(n.clamp(0, 100)).unwrap_or(0);
         })
         .of("percent")
         .default("0")
-        .doc("Share of the server's connections to use, 0 to 100; 0: `GOTRUE_DB_MAX_POOL_SIZE` holds.", "30"),
+        .doc("Share of the connections that the database allows at the start, 0 to 100; 0: `GOTRUE_DB_MAX_POOL_SIZE` holds.", "30"),
         switch("GOTRUE_DB_CLEANUP_ENABLED", |d, _, v| d.policy.operation.cleanup_enabled = v)
             .default("false")
             .doc("Old tokens, sessions, flows and anonymous accounts are deleted, a few after each write.", "true"),
@@ -65,6 +59,9 @@ pub(super) const SECTION: Section = Section {
         .of("users")
         .default("0")
         .doc("The same, where there are at most so many users; 0: not.", "100000"),
+        unused("GOTRUE_DB_MAX_IDLE_POOL_SIZE", Form::Int, IDLE).doc("", "10"),
+        unused("GOTRUE_DB_HEALTH_CHECK_PERIOD", Form::Span, "a connection that rested is tried before it is used")
+            .doc("", "1m"),
         unused("GOTRUE_DB_MIGRATIONS_PATH", Form::Text, "the migrations are built in").doc("", "./migrations"),
         unused("GOTRUE_DB_ADVISOR_ENABLED", Form::Bool, NO_ADVISER).doc("", "false"),
         unused("GOTRUE_DB_ADVISOR_SAMPLING_INTERVAL", Form::Span, NO_ADVISER).doc("", "1s"),
