@@ -1,4 +1,5 @@
-//! The application: what the operator decided and the ports to the outside, fixed when the server starts.
+//! The application: what the operator decided and the ports to the outside. It never changes: settings that are read
+//! again make another one, which keeps what has to last.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -43,7 +44,7 @@ pub struct App {
     /// Password hashing on threads of its own.
     pub hashing: Arc<HashingPool>,
     /// The list of leaked passwords.
-    pub pwned: PwnedPasswords,
+    pub pwned: Arc<PwnedPasswords>,
     /// The keys of access tokens.
     pub keys: KeyRing,
     /// Ourselves as a SAML service provider; none while SAML is off.
@@ -63,17 +64,17 @@ pub struct App {
     /// Where browsers may be sent back to.
     pub redirects: AllowList,
     /// How often who has asked for what.
-    pub limits: Limits,
+    pub limits: Arc<Limits>,
     /// What is called at certain moments.
     pub hooks: Hooks,
     /// Requests to the outside: providers and what they publish.
     pub http: Arc<HttpClient>,
     /// Issuers of other services, and their ID tokens.
-    pub oidc: Oidc,
+    pub oidc: Arc<Oidc>,
     /// Who verifies captchas, where they are asked for.
     pub captcha: Option<Verifier>,
     /// Told of every write, so that old rows go in the background.
-    pub cleanup: Cleanup,
+    pub cleanup: Arc<Cleanup>,
     /// Journals kept for tests; keeps nothing unless asked.
     pub journals: Journals,
 }
@@ -188,35 +189,72 @@ impl App {
             redirects: AllowList::compile(&policy.site.site_url, &policy.site.redirect_allow_list)?,
             addresses: Addresses::new(&policy.mail.address_check, &ports.http),
             letters: Templates::new(&policy.mail, &policy.site, &ports.http),
-            pwned: PwnedPasswords::at(pwned::SERVICE, &policy.password.hibp, ports.http.clone()),
+            pwned: Arc::new(PwnedPasswords::at(pwned::SERVICE, &policy.password.hibp, ports.http.clone())),
             delivery: ports.delivery,
             texts: Texts::new(&policy, &ports.http),
             mail_host: host.unwrap_or_else(|| "localhost".to_owned()),
             hooks: Hooks::new(&policy.hooks, &ports.http, &ports.clock),
             captcha: policy.security.captcha.as_ref().map(|captcha| Verifier::new(captcha, ports.http.clone())),
-            oidc: Oidc::new(&policy.external, &ports.http, &ports.clock),
+            oidc: Arc::new(Oidc::new(&policy.external, &ports.http, &ports.clock)),
             http: ports.http,
             policy,
-            limits: Limits::new(ports.clock.now()),
+            limits: Arc::new(Limits::new(ports.clock.now())),
             pool: ports.pool,
             clock: ports.clock,
             entropy: ports.entropy,
             hashing: ports.hashing,
-            cleanup: Cleanup::default(),
+            cleanup: Arc::default(),
             journals: Journals::default(),
+        })
+    }
+
+    /// The application under other settings. Database, clock, hashing threads and counters are kept, and so is what was
+    /// fetched from elsewhere where its settings are the same. Requests under way keep the application they came to. The
+    /// error leaves everything as it was.
+    pub fn renewed(
+        &self,
+        policy: Policy,
+        keys: KeySettings<'_>,
+        delivery: Delivery,
+        http: Arc<HttpClient>,
+    ) -> Result<Self, BuildError> {
+        let ports = Ports {
+            pool: self.pool.clone(),
+            clock: self.clock.clone(),
+            entropy: self.entropy.fork(),
+            hashing: Arc::clone(&self.hashing),
+            delivery,
+            http,
+        };
+        let new = Self::build(policy, keys, ports)?;
+        let same_way = Arc::ptr_eq(&self.http, &new.http);
+        let kept = |same: bool| same && same_way;
+        self.limits.follow(&self.policy.limits, &new.policy.limits);
+        Ok(Self {
+            letters: new.letters.keeping(&self.letters),
+            pwned: if kept(self.policy.password.hibp == new.policy.password.hibp) {
+                self.pwned.clone()
+            } else {
+                new.pwned
+            },
+            oidc: if kept(self.policy.external == new.policy.external) { self.oidc.clone() } else { new.oidc },
+            limits: Arc::clone(&self.limits),
+            cleanup: Arc::clone(&self.cleanup),
+            journals: self.journals.clone(),
+            ..new
         })
     }
 
     /// The same application, keeping the journal of every request, which these faults may strike: for tests.
     #[must_use]
     pub fn keeping_journals(self, faults: Arc<dyn Faults>) -> Self {
-        Self { journals: Journals(Some(Kept { faults, journals: Mutex::default() })), ..self }
+        Self { journals: Journals(Some(Arc::new(Kept { faults, journals: Mutex::default() }))), ..self }
     }
 }
 
 /// The journals of requests, kept only where a test asks for them.
-#[derive(Debug, Default)]
-pub struct Journals(Option<Kept>);
+#[derive(Debug, Clone, Default)]
+pub struct Journals(Option<Arc<Kept>>);
 
 #[derive(Debug)]
 struct Kept {

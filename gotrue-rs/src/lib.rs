@@ -20,6 +20,11 @@ use app::App;
 
 /// The auth API at its root path.
 pub fn router(app: Arc<App>) -> axum::Router {
+    router_over(move || app.clone())
+}
+
+/// The same over an application that may be replaced: `current` is asked once for each request, when it comes.
+pub fn router_over(current: impl Fn() -> Arc<App> + Clone + Send + Sync + 'static) -> axum::Router {
     let table = Arc::new(routes::table());
-    axum::Router::new().fallback(move |request| http::layers::serve(app.clone(), table.clone(), request))
+    axum::Router::new().fallback(move |request| http::layers::serve(current(), table.clone(), request))
 }

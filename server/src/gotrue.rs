@@ -15,9 +15,11 @@ use gotrue_rs::ports::keys::KeySettings;
 use gotrue_rs::ports::mail::outbox::Outbox;
 use gotrue_rs::store::{Pool, migrate};
 use tokio::net::TcpListener;
+use tokio::sync::watch;
 use tower::ServiceExt;
 
 use crate::listen::{self, Closing};
+use crate::reload::{self, Source};
 use crate::{database, metrics, outside, profiles, shutdown, upkeep};
 
 /// Makes the schema where there is none; where it differs from ours, says how and changes nothing.
@@ -29,22 +31,23 @@ pub async fn migrate(config: &Config) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Serves until a signal ends it.
-pub async fn serve(mut config: Config) -> anyhow::Result<()> {
+/// Serves until a signal ends it. With a source of settings they are read again when it changes.
+pub async fn serve(mut config: Config, source: Option<Source>) -> anyhow::Result<()> {
     let closing = shutdown::on_signal().context("listening for signals")?;
     profiles::gotrue(&mut config.policy);
-    let pool = Pool::new(database::pool(&config.database, config.policy.api.max_request_duration)?);
+    let settings = database::sized(config.database.clone()).await;
+    let pool = Pool::new(database::pool(&settings, config.policy.api.max_request_duration)?);
     let listener = bind(&config.listen).await?;
-    let metrics = config.metrics.take();
     let delivery = Delivery::AtOnce(outside::mail_server_or_nobody(&config)?);
-    let app = Arc::new(build(config, pool.clone(), delivery)?);
-    let upkeep = upkeep::start(Arc::clone(&app), closing.clone());
-    let router = gotrue_rs::router(app);
-    let figures = match &metrics {
+    let (replace, current) = watch::channel(Arc::new(build(&config, pool.clone(), delivery)?));
+    let upkeep = upkeep::start(current.clone(), closing.clone());
+    let router = gotrue_rs::router_over(move || current.borrow().clone());
+    let figures = match &config.metrics {
         Some(listen) => Some(serve_metrics(listen, None, closing.clone()).await?),
         None => None,
     };
     tracing::info!(address = %listener.local_addr()?, "serving the auth API");
+    let reloading = source.map(|source| tokio::spawn(reload::run(source, config, replace, closing.clone())));
     listen::serve(listener, closing, move |request: Request| {
         let router = router.clone();
         async move {
@@ -58,29 +61,42 @@ pub async fn serve(mut config: Config) -> anyhow::Result<()> {
     if let Some(figures) = figures {
         figures.await?;
     }
+    if let Some(reloading) = reloading {
+        reloading.await?;
+    }
     upkeep.await?;
     pool.close().await;
     Ok(())
 }
 
 /// The application that the settings describe.
-pub fn build(config: Config, pool: Pool, delivery: Delivery) -> anyhow::Result<App> {
+pub fn build(config: &Config, pool: Pool, delivery: Delivery) -> anyhow::Result<App> {
     let ports = Ports {
         pool,
         clock: Arc::new(SystemClock),
         entropy: Entropy::from_system(),
         hashing: Arc::new(HashingPool::for_this_machine().context("starting the threads for hashing")?),
-        http: outside::http(&config)?,
+        http: outside::http(config)?,
         delivery,
     };
-    let valid_methods = config.policy.jwt.valid_methods.clone();
-    let keys = KeySettings {
+    App::build(config.policy.clone(), keys(config), ports).context("preparing the auth API")
+}
+
+/// The application that the settings describe in the place of another one, of which it keeps what has to last.
+/// `same_way`: its requests to others leave as those of that one.
+pub fn rebuild(before: &App, config: &Config, same_way: bool) -> anyhow::Result<App> {
+    let http = if same_way { Arc::clone(&before.http) } else { outside::http(config)? };
+    let delivery = Delivery::AtOnce(outside::mail_server_or_nobody(config)?);
+    before.renewed(config.policy.clone(), keys(config), delivery, http).context("preparing the auth API")
+}
+
+fn keys(config: &Config) -> KeySettings<'_> {
+    KeySettings {
         jwks: &config.jwt.keys,
         secret: &config.jwt.secret,
         key_id: &config.jwt.key_id,
-        valid_methods: valid_methods.as_deref(),
-    };
-    App::build(config.policy, keys, ports).context("preparing the auth API")
+        valid_methods: config.policy.jwt.valid_methods.as_deref(),
+    }
 }
 
 /// `/metrics` on a port of its own.

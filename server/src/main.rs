@@ -17,6 +17,7 @@ mod metrics;
 mod operator;
 mod outside;
 mod profiles;
+mod reload;
 mod serve;
 mod shutdown;
 mod upkeep;

@@ -103,7 +103,7 @@ fn audience_of(app: &App, given: Option<&str>) -> String {
 fn open(mut config: Config) -> anyhow::Result<App> {
     profiles::gotrue(&mut config.policy);
     let pool = Pool::new(database::pool(&config.database, config.policy.api.max_request_duration)?);
-    gotrue::build(config, pool, Delivery::AtOnce(Arc::new(Nobody)))
+    gotrue::build(&config, pool, Delivery::AtOnce(Arc::new(Nobody)))
 }
 
 fn db(app: &App) -> Connection {

@@ -5,15 +5,46 @@ use std::sync::Arc;
 use gotrue_rs::app::App;
 use gotrue_rs::services::cleanup;
 use gotrue_rs::store::migrate::{self, Indexes};
+use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use crate::listen::Closing;
 
-/// Starts it; the task ends soon after `closing` says so.
-pub fn start(app: Arc<App>, closing: Closing) -> JoinHandle<()> {
+/// Starts it for the application that `current` holds, and anew for each that takes its place; the task ends soon after
+/// `closing` says so.
+pub fn start(current: watch::Receiver<Arc<App>>, closing: Closing) -> JoinHandle<()> {
     tokio::spawn(async move {
-        tokio::join!(indexes(&app, closed(closing.clone())), cleanup::run(Arc::clone(&app), closed(closing)));
+        tokio::join!(make_indexes(current.clone(), closing.clone()), clean_up(current, closing));
     })
+}
+
+async fn clean_up(mut current: watch::Receiver<Arc<App>>, closing: Closing) {
+    while !*closing.borrow() {
+        let app = Arc::clone(&current.borrow_and_update());
+        let over = over(&mut current, closing.clone());
+        if app.policy.operation.cleanup_enabled { cleanup::run(app, over).await } else { over.await }
+    }
+}
+
+async fn make_indexes(mut current: watch::Receiver<Arc<App>>, closing: Closing) {
+    while !*closing.borrow() {
+        let app = Arc::clone(&current.borrow_and_update());
+        indexes(&app, closed(closing.clone())).await;
+        over(&mut current, closing.clone()).await;
+    }
+}
+
+/// Completes when the application is another one, or at the end.
+async fn over(current: &mut watch::Receiver<Arc<App>>, closing: Closing) {
+    let replaced = async {
+        if current.changed().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    };
+    tokio::select! {
+        () = closed(closing) => {}
+        () = replaced => {}
+    }
 }
 
 async fn closed(mut closing: Closing) {

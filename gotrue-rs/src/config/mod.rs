@@ -75,14 +75,10 @@ pub struct Database {
     pub namespace: String,
     /// Most connections; 0: no limit of the operator's. Default 0.
     pub max_pool_size: u32,
-    /// Most idle connections; 0: no limit of the operator's. Default 0.
-    pub max_idle_pool_size: u32,
     /// Longest life of a connection; zero: no end. Default zero.
     pub conn_max_lifetime: Duration,
-    /// Longest rest of a connection; zero: no end. Default zero.
+    /// Longest rest of a connection; zero: 10 minutes. Default zero.
     pub conn_max_idle_time: Duration,
-    /// How often idle connections are checked; zero: when used. Default zero.
-    pub health_check_period: Duration,
     /// Share of the server's connections to use, 0–100; 0: `max_pool_size` holds. Default 0.
     pub conn_percentage: u8,
 }
@@ -93,10 +89,8 @@ impl Default for Database {
             url: Secret::default(),
             namespace: "auth".to_owned(),
             max_pool_size: 0,
-            max_idle_pool_size: 0,
             conn_max_lifetime: Duration::ZERO,
             conn_max_idle_time: Duration::ZERO,
-            health_check_period: Duration::ZERO,
             conn_percentage: 0,
         }
     }
@@ -212,9 +206,9 @@ pub struct Outbound {
 /// When changed files of `--config-dir` are read again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reloading {
-    /// When the system tells of a change. Default true.
+    /// Files are watched. Default true.
     pub notify_enabled: bool,
-    /// By looking again and again. Default false.
+    /// They are looked at again and again where the system cannot tell of changes. Default false.
     pub poller_enabled: bool,
     /// How often. Default 10 s.
     pub poller_interval: Duration,

@@ -53,6 +53,14 @@ impl Vars {
         Ok(self)
     }
 
+    /// These variables overlaid with those of the folder as it is now. A variable that has gone from the folder keeps its
+    /// value, as it does in the reference.
+    pub fn again(&self, folder: &Path) -> Result<Self, Unreadable> {
+        let mut again = Self::from_map(self.values.clone());
+        again.overlay_folder(folder)?;
+        Ok(again)
+    }
+
     /// These variables, and those of the file that are not among them. A file that is not there is fine.
     pub fn or_file(mut self, path: &Path) -> Result<Self, Unreadable> {
         if matches!(fs::symlink_metadata(path), Err(error) if error.kind() == ErrorKind::NotFound) {
@@ -80,9 +88,11 @@ impl Vars {
     }
 
     fn overlay_folder(&mut self, folder: &Path) -> Result<(), Unreadable> {
+        let mut found = BTreeMap::new();
         for path in variable_files(folder)? {
-            self.values.extend(read(&path)?);
+            found.extend(read(&path)?);
         }
+        self.values.extend(found);
         Ok(())
     }
 }

@@ -13,7 +13,7 @@ use std::time::Duration;
 use aws_lc_rs::digest::{SHA256, digest};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
-use gotrue_rules::domain::policy::{Bucket, Quota};
+use gotrue_rules::domain::policy::{Bucket, LimitsPolicy, Quota};
 use gotrue_rules::domain::user::Time;
 
 pub use self::counted::{Counted, Limited};
@@ -124,6 +124,21 @@ impl Limits {
                 let every = every.max(Duration::from_nanos(1));
                 let bucket = Bucket { events: 1.0, per: every, burst: size, forgotten_after: Duration::MAX };
                 used.level.get_or_insert_with(|| Level::full(bucket, now)).take(now)
+            }
+        }
+    }
+
+    /// Starts the count of those anew for which the operator has decided otherwise; all others go on.
+    pub fn follow(&self, before: &LimitsPolicy, now: &LimitsPolicy) {
+        lock(&self.buckets).retain(|(counted, _), _| match counted {
+            Counted::Requests(what) => what.bucket(before) == what.bucket(now),
+            _ => before.targets == now.targets,
+        });
+        for (spent, is_changed) in
+            [(&self.email, before.email_sent != now.email_sent), (&self.sms, before.sms_sent != now.sms_sent)]
+        {
+            if is_changed {
+                *lock(spent) = Spent::default();
             }
         }
     }

@@ -154,6 +154,17 @@ impl World {
         self.request(Method::PUT, path, &[("authorization", &format!("Bearer {token}"))], Some(body)).await
     }
 
+    /// Reads the settings again, which say this now; the world keeps what a server keeps.
+    pub fn reload(&mut self, change: impl FnOnce(&mut Policy)) {
+        let mut policy = self.app.policy.clone();
+        change(&mut policy);
+        let secret = Secret::new(SECRET);
+        let keys = KeySettings { jwks: &[], secret: &secret, key_id: "", valid_methods: None };
+        let (delivery, http) = (self.app.delivery.clone(), self.app.http.clone());
+        self.app = Arc::new(self.app.renewed(policy, keys, delivery, http).expect("the policy can be used"));
+        self.router = crate::router(self.app.clone());
+    }
+
     /// Lets time pass.
     pub fn advance(&self, by: TimeDelta) {
         self.clock.advance(by);
@@ -322,7 +333,7 @@ impl WorldBuilder {
         let (hibp, http) = (self.policy.password.hibp.clone(), ports.http.clone());
         let mut app = App::build(self.policy, keys, ports).expect("the usual policy can be used");
         if let Some(base) = self.pwned_at {
-            app.pwned = PwnedPasswords::at(&base, &hibp, http);
+            app.pwned = Arc::new(PwnedPasswords::at(&base, &hibp, http));
         }
         if self.has_phones {
             app.texts.sender = phones.clone();

@@ -23,6 +23,7 @@ mod passwordless;
 mod ports;
 mod refresh;
 mod refresh_lanes;
+mod reload;
 mod restart;
 mod saml;
 mod scim;

@@ -1,13 +1,14 @@
 //! `basalt gotrue`: the commands of the reference's server.
 
-use std::fmt::Write as _;
 use std::io::Write as _;
 
 use anyhow::bail;
 use gotrue_rs::config::{Config, Vars, load};
+use gotrue_rs::store::SQL_LOG;
 
 use super::{AdminAction, AdminArguments, GotrueAction, GotrueArguments, runtime};
 use crate::config_file::LogFormat;
+use crate::reload::{self, Source};
 use crate::{gotrue, logging, operator};
 
 /// Migrates and serves, or one of them.
@@ -27,7 +28,8 @@ pub fn run(arguments: &GotrueArguments) -> anyhow::Result<()> {
             gotrue::migrate(&config).await?;
         }
         if !matches!(arguments.action, Some(GotrueAction::Migrate)) {
-            gotrue::serve(config).await?;
+            let source = arguments.config_dir.clone().map(|folder| Source { vars, folder });
+            gotrue::serve(config, source).await?;
         }
         Ok(())
     })
@@ -66,13 +68,7 @@ fn run_admin(arguments: &GotrueArguments, admin: &AdminArguments) -> anyhow::Res
 }
 
 fn checked(vars: &Vars) -> anyhow::Result<Config> {
-    load(vars).map_err(|problems| {
-        let mut text = String::from("these settings cannot be used:");
-        for problem in problems {
-            let _ = write!(text, "\n  {problem}");
-        }
-        anyhow::Error::msg(text)
-    })
+    load(vars).map_err(|problems| anyhow::Error::msg(reload::told(&problems)))
 }
 
 fn start_log(config: &Config) -> anyhow::Result<()> {
@@ -80,7 +76,9 @@ fn start_log(config: &Config) -> anyhow::Result<()> {
         gotrue_rs::config::LogFormat::Json => LogFormat::Json,
         gotrue_rs::config::LogFormat::Text => LogFormat::Text,
     };
-    logging::start(config.log.level.as_str(), format, config.log.file.as_deref())?;
+    let level = config.log.level.as_str();
+    let filter = if config.log.sql { format!("{level},{SQL_LOG}=debug") } else { format!("{level},{SQL_LOG}=off") };
+    logging::start(&filter, format, config.log.file.as_deref())?;
     logging::tell(&config.notices);
     Ok(())
 }

@@ -14,6 +14,7 @@ use gotrue_rs::ports::mail::outbox::{Destination, Outbox};
 use gotrue_rs::store::Pool;
 use gotrue_rs::store::outbox::Table;
 use gotrue_rules::domain::secret::Secret;
+use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use crate::api_keys::{ApiKeys, Gateway};
@@ -75,9 +76,9 @@ impl Services {
             Some(mail_server) => tokio::spawn(outbox.worker(mail_server).run(stop)),
             None => tokio::spawn(outbox.sweeper().run(stop)),
         };
-        let app = Arc::new(gotrue::build(config, pool, Delivery::Outbox(Arc::clone(&outbox)))?);
+        let app = Arc::new(gotrue::build(&config, pool, Delivery::Outbox(Arc::clone(&outbox)))?);
         tokio::spawn(try_out_letters(Arc::clone(&app)));
-        let upkeep = upkeep::start(Arc::clone(&app), closing.clone());
+        let upkeep = upkeep::start(watch::channel(Arc::clone(&app)).1, closing.clone());
         let provide = |registration| Provider::new(registration, Arc::new(SystemClock), entropy.fork());
         let provider = provider.map(provide).transpose()?;
         let basalt = &project.file.basalt;

@@ -62,7 +62,7 @@ impl Place {
             (source.open(&mut config).await?, Some((source, folder)))
         };
         let (audience, role) = (config.policy.jwt.aud.clone(), config.policy.jwt.default_group.clone());
-        let app = gotrue::build(config, pool.clone(), Delivery::AtOnce(Arc::new(Nobody)))?;
+        let app = gotrue::build(&config, pool.clone(), Delivery::AtOnce(Arc::new(Nobody)))?;
         let router = gotrue_rs::router(Arc::new(app));
         Ok(Self { pool, audience, role, entropy, router, token: keys.service_role_key, own })
     }

@@ -7,5 +7,6 @@ mod drop_in;
 mod ending;
 mod faults;
 mod operator;
+mod reload;
 mod support;
 mod users;

@@ -35,6 +35,7 @@ pub fn finish(mut draft: Draft) -> Result<Config, Vec<Problem>> {
     all_hooks(&mut draft);
     linking(&mut draft);
     metrics(&mut draft);
+    reloading(&mut draft);
     if !draft.problems.is_empty() {
         return Err(draft.problems);
     }
@@ -135,6 +136,14 @@ fn all_hooks(draft: &mut Draft) {
 fn linking(draft: &mut Draft) {
     for provider in std::mem::take(&mut draft.own_linking_domains) {
         draft.policy.experimental.provider_linking_domains.entry(provider.clone()).or_insert(provider);
+    }
+}
+
+fn reloading(draft: &mut Draft) {
+    let reloading = &draft.config.reloading;
+    if reloading.poller_enabled && !reloading.notify_enabled {
+        let why = "files are looked at only in the place of GOTRUE_RELOADING_NOTIFY_ENABLED, which is false";
+        draft.unused("GOTRUE_RELOADING_POLLERENABLED", why);
     }
 }
 

@@ -15,7 +15,11 @@ const NO_PROFILER: &str = "there is no profiler to serve; attach one to the proc
 
 pub(super) const SECTION: Section = Section {
     title: "Logs, metrics, reloading",
-    intro: "",
+    intro: "The files of `--config-dir` are read again while requests are served. What they hold then is laid over what was \
+            in force: a variable that has gone from them keeps its value until the next start. The next request has the \
+            new settings, a request under way keeps its own; limits go on counting, except those that changed. Settings \
+            that do not check change nothing, and the log says why. Where the server listens, its database, log and \
+            metrics, and reloading itself are settled at the start.",
     rows: &[
         Setting::new(
             "GOTRUE_LOG_LEVEL",
@@ -54,10 +58,10 @@ pub(super) const SECTION: Section = Section {
             .doc("No rows are written to `auth.audit_log_entries`.", "true"),
         switch("GOTRUE_RELOADING_NOTIFY_ENABLED", |d, _, v| d.config.reloading.notify_enabled = v)
             .default("true")
-            .doc("Files of `--config-dir` are read again when the system tells of a change.", "false"),
+            .doc("The `*.env` and `*.json` files of `--config-dir` are read again when they change.", "false"),
         switch("GOTRUE_RELOADING_POLLERENABLED", |d, _, v| d.config.reloading.poller_enabled = v)
             .default("false")
-            .doc("They are looked at again and again instead.", "true"),
+            .doc("They are looked at again and again where the system cannot tell of changes.", "true"),
         span("GOTRUE_RELOADING_POLLER_INTERVAL", |d, _, v| d.config.reloading.poller_interval = v.as_std())
             .default("10s")
             .doc("How often.", "30s"),
@@ -98,6 +102,7 @@ pub(super) const SECTION: Section = Section {
         unused("GOTRUE_OPERATOR_TOKEN", Form::Text, "the reference has no use for it either").hidden().doc("", "token"),
         unused("GOTRUE_LOG_DISABLE_COLORS", Form::Bool, OWN_FORM).doc("", "true"),
         unused("GOTRUE_LOG_QUOTE_EMPTY_FIELDS", Form::Bool, OWN_FORM).doc("", "true"),
+        unused("GOTRUE_LOG_FIELDS", Form::Map, OWN_FORM).doc("", "env:test"),
         unused("GOTRUE_LOG_TSFORMAT", Form::Text, OWN_FORM).doc("", "2006-01-02"),
         unused("GOTRUE_METRICS_OTEL_EXPORTER_OTLP_PROTOCOL", Form::Text, "metrics are served for Prometheus alone")
             .or("OTEL_EXPORTER_OTLP_PROTOCOL")

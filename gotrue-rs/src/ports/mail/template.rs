@@ -118,6 +118,18 @@ impl Templates {
         Self { site_url: site.site_url.clone(), kinds: MailKind::ALL.into_iter().map(slot).collect() }
     }
 
+    /// The same, with what `before` has fetched of the bodies that still come from the same place in the same way.
+    #[must_use]
+    pub fn keeping(mut self, before: &Self) -> Self {
+        for slot in &mut self.kinds {
+            let same = |known: &&Arc<Slot>| known.kind == slot.kind && known.is_like(slot);
+            if let Some(known) = before.kinds.iter().find(same) {
+                *slot = Arc::clone(known);
+            }
+        }
+        self
+    }
+
     /// Fetches every text that is somewhere else, side by side: lines about those that cannot be had or are wrong.
     pub async fn try_out(&self, now: Time) -> Vec<String> {
         join_all(self.kinds.iter().map(|slot| slot.try_out(now))).await.concat()
@@ -141,6 +153,15 @@ impl Templates {
 }
 
 impl Slot {
+    /// Whether both fetch the same body in the same way.
+    fn is_like(&self, other: &Self) -> bool {
+        let (Some(one), Some(two)) = (&self.custom, &other.custom) else { return false };
+        one.source == two.source
+            && one.subject == two.subject
+            && one.fetch == two.fetch
+            && Arc::ptr_eq(&one.http, &two.http)
+    }
+
     async fn pair(self: &Arc<Self>, now: Time) -> Arc<Pair> {
         let Some(custom) = &self.custom else { return Arc::clone(&self.fallback) };
         let mut state = custom.state.lock().await;

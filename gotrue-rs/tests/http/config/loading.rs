@@ -99,3 +99,18 @@ fn the_environment_is_read() {
 fn variables_do_not_print_their_values() {
     assert_eq!(format!("{:?}", vars(&[("GOTRUE_JWT_SECRET", "hidden")])), "{\"GOTRUE_JWT_SECRET\"}");
 }
+
+#[test]
+fn a_folder_read_again_is_laid_over_what_was_in_force_or_changes_nothing() {
+    let folder = Folder::new("again", &[("a.env", "A=1\nB=1")]);
+    let first = vars(&[("C", "environment")]).with_files(Some(&folder.path("a.env")), Some(&folder.0)).unwrap();
+    fs::write(folder.path("a.env"), "B=2").unwrap();
+    let second = first.again(&folder.0).unwrap();
+    let all = ["A", "B", "C"].map(|name| second.get(name).unwrap().to_owned());
+    assert_eq!(all, ["1", "2", "environment"], "a variable that has gone keeps its value");
+
+    fs::write(folder.path("a.env"), "B=3").unwrap();
+    fs::write(folder.path("z.env"), "no sense").unwrap();
+    assert_eq!(second.again(&folder.0).unwrap_err().path, folder.path("z.env"));
+    assert_eq!(second.get("B"), Some("2"));
+}

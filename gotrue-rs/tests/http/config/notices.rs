@@ -59,6 +59,14 @@ fn what_has_no_effect_says_why() {
 }
 
 #[test]
+fn a_poller_alone_has_no_effect() {
+    let why = "files are looked at only in the place of GOTRUE_RELOADING_NOTIFY_ENABLED, which is false";
+    let both = [("GOTRUE_RELOADING_POLLERENABLED", "true"), ("GOTRUE_RELOADING_NOTIFY_ENABLED", "false")];
+    assert_eq!(warnings(&both), [format!("GOTRUE_RELOADING_POLLERENABLED: has no effect: {why}")]);
+    assert!(warnings(&both[..1]).is_empty());
+}
+
+#[test]
 fn bad_json_is_left_out_of_account() {
     let headers = "is not a JSON object of lists of texts and is left out of account";
     for name in ["GOTRUE_SMTP_HEADERS", "GOTRUE_MAILER_EMAIL_VALIDATION_SERVICE_HEADERS"] {
