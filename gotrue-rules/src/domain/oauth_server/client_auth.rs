@@ -114,6 +114,7 @@ fn is_secret(secret: &str, stored: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
     use proptest::prelude::*;
 
     use super::super::client::tests::client;
@@ -183,6 +184,11 @@ mod tests {
         assert!(!shown.contains("hidden"), "{shown}");
     }
 
+    fn read(id: &str, secret: &str) -> Credentials {
+        let header = format!("Basic {}", BASE64.encode(format!("{id}:{secret}")));
+        Credentials::of_header(&header).unwrap().unwrap()
+    }
+
     proptest! {
         #[test]
         fn no_header_makes_it_panic(header in any::<String>()) {
@@ -191,9 +197,15 @@ mod tests {
         }
 
         #[test]
-        fn what_is_written_is_read(id in "[^:]{0,40}", secret in any::<String>()) {
-            let header = format!("Basic {}", BASE64.encode(format!("{id}:{secret}")));
-            let read = Credentials::of_header(&header).unwrap().unwrap();
+        fn what_is_written_is_read(id in "[^:%]{0,40}", secret in "[^%]{0,60}") {
+            let read = read(&id, &secret);
+            prop_assert_eq!((read.client_id, read.secret), (id, secret));
+        }
+
+        #[test]
+        fn what_is_written_as_a_form_is_read(id in any::<String>(), secret in any::<String>()) {
+            let encoded = |text| utf8_percent_encode(text, NON_ALPHANUMERIC).to_string();
+            let read = read(&encoded(&id), &encoded(&secret));
             prop_assert_eq!((read.client_id, read.secret), (id, secret));
         }
     }
