@@ -60,7 +60,7 @@ pub async fn serve(project: Project, wishes: Wishes) -> anyhow::Result<()> {
 
     let needs =
         Needs { project: &project, keys: &keys, pool: pool.clone(), closing: closing.clone(), provider, consent };
-    let Services { front, worker, upkeep, outbox } = Services::start(config, needs)?;
+    let Services { front, worker, upkeep, outbox } = Services::start(&config, needs)?;
     let figures = match project.file.basalt.metrics_port {
         Some(port) => {
             let listen = Listen { host: project.file.host().to_string(), port };

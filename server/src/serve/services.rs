@@ -63,11 +63,11 @@ pub struct Needs<'a> {
 
 impl Services {
     /// Builds and starts them.
-    pub fn start(config: Config, needs: Needs<'_>) -> anyhow::Result<Self> {
+    pub fn start(config: &Config, needs: Needs<'_>) -> anyhow::Result<Self> {
         let Needs { project, keys, pool, closing, provider, consent } = needs;
         let entropy = Entropy::from_system();
         let site_url = config.policy.site.site_url.clone();
-        let mail_server = outside::mail_server(&config)?;
+        let mail_server = outside::mail_server(config)?;
         let outbox = Arc::new(outbox(&pool, mail_server.is_some(), &entropy));
         let inbox = mail_server.is_none().then(|| Arc::new(outbox.inbox()) as Arc<dyn Inbox>);
         let mut until = closing.clone();
@@ -76,7 +76,7 @@ impl Services {
             Some(mail_server) => tokio::spawn(outbox.worker(mail_server).run(stop)),
             None => tokio::spawn(outbox.sweeper().run(stop)),
         };
-        let app = Arc::new(gotrue::build(&config, pool, Delivery::Outbox(Arc::clone(&outbox)))?);
+        let app = Arc::new(gotrue::build(config, pool, Delivery::Outbox(Arc::clone(&outbox)))?);
         tokio::spawn(try_out_letters(Arc::clone(&app)));
         let upkeep = upkeep::start(watch::channel(Arc::clone(&app)).1, closing.clone());
         let provide = |registration| Provider::new(registration, Arc::new(SystemClock), entropy.fork());
