@@ -54,3 +54,41 @@ pub fn look(folder: &Path) -> std::io::Result<BTreeMap<OsString, Looks>> {
     }
     Ok(files)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    async fn is_told(told: &Notify) -> bool {
+        tokio::time::timeout(Duration::from_secs(5), told.notified()).await.is_ok()
+    }
+
+    #[tokio::test]
+    async fn what_is_written_made_renamed_or_gone_is_told_of_and_nothing_else() {
+        let folder = std::env::temp_dir().join(format!("basalt-polled-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("a.env"), "A=1").unwrap();
+        let told = Arc::new(Notify::new());
+        let (watched, tells) = (folder.clone(), Arc::clone(&told));
+        let watching = tokio::spawn(async move { watch(&watched, SHORTEST, &tells).await });
+        tokio::time::sleep(SHORTEST).await;
+
+        fs::write(folder.join("notes.txt"), "nothing").unwrap();
+        assert!(tokio::time::timeout(SHORTEST * 4, told.notified()).await.is_err(), "no settings");
+        fs::write(folder.join("a.env"), "A=12").unwrap();
+        assert!(is_told(&told).await, "written");
+        fs::write(folder.join("b.json"), "{}").unwrap();
+        assert!(is_told(&told).await, "made");
+        fs::rename(folder.join("b.json"), folder.join("c.json")).unwrap();
+        assert!(is_told(&told).await, "renamed");
+        fs::remove_dir_all(&folder).unwrap();
+        tokio::time::sleep(SHORTEST * 3).await;
+        fs::create_dir_all(&folder).unwrap();
+        assert!(is_told(&told).await, "another folder");
+
+        watching.abort();
+        fs::remove_dir_all(&folder).unwrap();
+    }
+}
