@@ -162,9 +162,11 @@ def by_scenario(printed, whole):
             name = start[2].rstrip(":") if start[1] != "ok" else None
         elif not line.startswith(" "):
             name = None
-        if name and (whole or len(said.get(name, [])) < 4):
+        if name:
             said.setdefault(name, []).append(line)
-    return {name: "\n".join(lines) for name, lines in said.items()}
+    # A scenario that broke off says why at the end.
+    shown = lambda lines: lines if whole or len(lines) <= 5 else [*lines[:4], lines[-1]]
+    return {name: "\n".join(shown(lines)) for name, lines in said.items()}
 
 
 def check_outcome(outcome, said, passing):
