@@ -31,13 +31,12 @@ pub async fn migrate(config: &Config) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Serves until a signal ends it. With a source of settings they are read again when it changes.
-pub async fn serve(mut config: Config, source: Option<Source>) -> anyhow::Result<()> {
+/// Serves there until a signal ends it. With a source of settings they are read again when it changes.
+pub async fn serve(listener: TcpListener, mut config: Config, source: Option<Source>) -> anyhow::Result<()> {
     let closing = shutdown::on_signal().context("listening for signals")?;
     profiles::gotrue(&mut config.policy);
     let settings = database::sized(config.database.clone()).await;
     let pool = Pool::new(database::pool(&settings, config.policy.api.max_request_duration)?);
-    let listener = bind(&config.listen).await?;
     let delivery = Delivery::AtOnce(outside::mail_server_or_nobody(&config)?);
     let (replace, current) = watch::channel(Arc::new(build(&config, pool.clone(), delivery)?));
     let upkeep = upkeep::start(current.clone(), closing.clone());
@@ -115,8 +114,8 @@ pub async fn serve_metrics(
     })))
 }
 
-/// An empty host means every address of this machine, of both families where the system has them.
-async fn bind(listen: &Listen) -> anyhow::Result<TcpListener> {
+/// Listens there. An empty host means every address of this machine, of both families where the system has them.
+pub async fn bind(listen: &Listen) -> anyhow::Result<TcpListener> {
     let doing = || format!("listening on {}:{}", listen.host, listen.port);
     if listen.host.is_empty() {
         let everywhere = SocketAddr::from((std::net::Ipv6Addr::UNSPECIFIED, listen.port));

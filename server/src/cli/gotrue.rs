@@ -24,14 +24,16 @@ pub fn run(arguments: &GotrueArguments) -> anyhow::Result<()> {
     let config = checked(&vars)?;
     start_log(&config)?;
     runtime()?.block_on(async {
+        if matches!(arguments.action, Some(GotrueAction::Migrate)) {
+            return gotrue::migrate(&config).await;
+        }
+        // The port first: that somebody else has it is told before anything is done, and nobody takes it meanwhile.
+        let listener = gotrue::bind(&config.listen).await?;
         if !matches!(arguments.action, Some(GotrueAction::Serve)) {
             gotrue::migrate(&config).await?;
         }
-        if !matches!(arguments.action, Some(GotrueAction::Migrate)) {
-            let source = arguments.config_dir.clone().map(|folder| Source { vars, folder });
-            gotrue::serve(config, source).await?;
-        }
-        Ok(())
+        let source = arguments.config_dir.clone().map(|folder| Source { vars, folder });
+        gotrue::serve(listener, config, source).await
     })
 }
 
