@@ -1,48 +1,14 @@
 //! In what `basalt serve` and `basalt gotrue` differ, as values: everything below them reads a policy and knows neither.
 
-use gotrue_rules::domain::policy::{ExternalProvider, LimitKey, PasswordHash, Policy, RequestSignature};
+use gotrue_rules::domain::policy::{ExternalProvider, Policy};
 use gotrue_rules::domain::secret::Secret;
 
 use crate::config_file::Basalt;
 use crate::dev::provider::Registration;
 
-/// `serve`: today's hashes, also for accounts that bring older ones, limits that nobody can talk their way around, and
-/// no way into an account for who signed up with its owner's address first, and none around a second factor or with a copied key or a copied assertion. Old rows go by
-/// themselves, but no account does.
+/// Settings of `basalt serve`: [`Policy::hardened`] with the operator's proxies and limits.
 pub fn serve(policy: &mut Policy, basalt: &Basalt) {
-    policy.password.hash = PasswordHash::Argon2id;
-    policy.password.rehash_after_sign_in = true;
-    policy.sign_up.contested_password_dropped = true;
-    policy.security.strict_linking = true;
-    policy.mfa.totp_replay_refused = true;
-    policy.mfa.first_verification_needs_aal2 = true;
-    policy.mfa.linking_needs_aal2 = true;
-    policy.sessions.banned_get_none = true;
-    policy.webauthn.counter_must_grow = true;
-    policy.passkeys.user_verification_required = true;
-    policy.external.strict_id_tokens = true;
-    policy.oauth_server.commas_refused = true;
-    policy.oauth_server.web_addresses_only = true;
-    policy.oauth_server.plain_challenges_refused = true;
-    policy.oauth_server.repeated_parameters_refused = true;
-    policy.oauth_server.clients_confined = true;
-    policy.oauth_server.deleted_client_signed_out = true;
-    policy.oauth_server.standard_answers = true;
-    policy.saml.sha1_refused = true;
-    policy.saml.assertions_count_once = true;
-    policy.saml.assertions_must_be_complete = true;
-    policy.saml.refused_response_withheld = true;
-    policy.mail.plain_text_part = true;
-    policy.web3.end_always_counts = true;
-    policy.web3.domain_always_counts = true;
-    policy.web3.once_only = true;
-    policy.saml.request_signature = RequestSignature::RsaSha256;
-    policy.limits.key = LimitKey::Peer { trusted_proxies: basalt.trusted_proxies.clone() };
-    policy.limits.explained = true;
-    policy.limits.targets = basalt.limits;
-    policy.operation.cleanup_enabled = true;
-    policy.operation.cleanup_keeps_anonymous = true;
-    policy.operation.index_worker.ensure_user_search_indexes_exist = true;
+    *policy = std::mem::take(policy).hardened(basalt.trusted_proxies.clone(), basalt.limits);
 }
 
 /// The development provider in the place of these.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::extract::ConnectInfo;
 use chrono::{DateTime, TimeDelta, TimeZone, Utc};
-use gotrue_rules::domain::policy::{LimitKey, PasswordHash, Policy, RequestSignature, TargetLimits};
+use gotrue_rules::domain::policy::{PasswordHash, Policy, TargetLimits};
 use gotrue_rules::domain::secret::Secret;
 use http::{Method, Request};
 use http_body_util::{BodyExt, Collected};
@@ -189,44 +189,10 @@ impl WorldBuilder {
         self
     }
 
-    /// Decides what `basalt serve` decides (`server/src/profiles.rs`): today's hashes, limits by the peer's address,
-    /// no contested passwords, no way around a second factor.
+    /// The policy of `basalt serve`: [`Policy::hardened`] without proxies.
     #[must_use]
     pub fn as_served(self) -> Self {
-        self.policy(|policy| {
-            policy.password.hash = PasswordHash::Argon2id;
-            policy.password.rehash_after_sign_in = true;
-            policy.sign_up.contested_password_dropped = true;
-            policy.security.strict_linking = true;
-            policy.mfa.totp_replay_refused = true;
-            policy.mfa.first_verification_needs_aal2 = true;
-            policy.mfa.linking_needs_aal2 = true;
-            policy.sessions.banned_get_none = true;
-            policy.webauthn.counter_must_grow = true;
-            policy.passkeys.user_verification_required = true;
-            policy.external.strict_id_tokens = true;
-            policy.oauth_server.commas_refused = true;
-            policy.oauth_server.web_addresses_only = true;
-            policy.oauth_server.plain_challenges_refused = true;
-            policy.oauth_server.repeated_parameters_refused = true;
-            policy.oauth_server.clients_confined = true;
-            policy.oauth_server.deleted_client_signed_out = true;
-            policy.oauth_server.standard_answers = true;
-            policy.saml.sha1_refused = true;
-            policy.saml.assertions_count_once = true;
-            policy.saml.assertions_must_be_complete = true;
-            policy.saml.refused_response_withheld = true;
-            policy.mail.plain_text_part = true;
-            policy.web3.end_always_counts = true;
-            policy.web3.domain_always_counts = true;
-            policy.web3.once_only = true;
-            policy.saml.request_signature = RequestSignature::RsaSha256;
-            policy.limits.key = LimitKey::Peer { trusted_proxies: Vec::new() };
-            policy.limits.explained = true;
-            policy.limits.targets = TargetLimits::usual();
-            policy.operation.cleanup_enabled = true;
-            policy.operation.cleanup_keeps_anonymous = true;
-        })
+        self.policy(|policy| *policy = std::mem::take(policy).hardened(Vec::new(), TargetLimits::usual()))
     }
 
     /// Hashes passwords on threads of its own, with a queue of that length.

@@ -5,6 +5,7 @@
 mod accounts;
 mod external;
 mod factors;
+mod hardened;
 mod hooks;
 mod limits;
 mod mail;
