@@ -143,6 +143,20 @@ impl FunctionError {
         Self { retry_after: Some(retry_after), ..refusal }
     }
 
+    /// The failure of a statement: 503 while the database cannot be used, else 500.
+    pub fn database(doing: &'static str, error: gotrue_rs::store::Error) -> Self {
+        if !error.is_unavailable() {
+            return Self::failed(doing, error);
+        }
+        let failure = Self::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "database_unavailable",
+            "The database cannot be used at the moment. Try again in a moment",
+        );
+        let retry_after = Some(Duration::from_secs(1));
+        Self { retry_after, cause: Some(Cause { doing, error: error.into() }), ..failure }
+    }
+
     /// 500: something outside the caller's reach went wrong while doing this.
     pub fn failed(doing: &'static str, error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         let failure = Self::new(

@@ -24,7 +24,7 @@ use crate::{database, metrics, outside, profiles, shutdown, upkeep};
 
 /// Makes the schema where there is none; where it differs from ours, says how and changes nothing.
 pub async fn migrate(config: &Config) -> anyhow::Result<()> {
-    let pool = database::pool(&config.database, config.policy.api.max_request_duration)?;
+    let pool = database::migration_pool(&config.database, config.policy.api.max_request_duration)?;
     let migrated = migrate::auth(&pool, &config.database.namespace).await?;
     pool.close().await;
     tracing::info!(?migrated, schema = config.database.namespace, "the schema is up to date");
@@ -36,7 +36,7 @@ pub async fn serve(listener: TcpListener, mut config: Config, source: Option<Sou
     let closing = shutdown::on_signal().context("listening for signals")?;
     profiles::gotrue(&mut config.policy);
     let settings = database::sized(config.database.clone()).await;
-    let pool = Pool::new(database::pool(&settings, config.policy.api.max_request_duration)?);
+    let pool = database::pool(&settings, config.policy.api.max_request_duration)?;
     let delivery = Delivery::AtOnce(outside::mail_server_or_nobody(&config)?);
     let (replace, current) = watch::channel(Arc::new(build(&config, pool.clone(), delivery)?));
     let upkeep = upkeep::start(current.clone(), closing.clone());

@@ -10,7 +10,7 @@ use gotrue_rs::config::Config;
 use gotrue_rs::journal::Journal;
 use gotrue_rs::ports::mail::Nobody;
 use gotrue_rs::ports::sealing;
-use gotrue_rs::store::{Connection, Pool, accounts, admin, users};
+use gotrue_rs::store::{Connection, accounts, admin, users};
 use gotrue_rules::domain::contact::Email;
 use gotrue_rules::domain::user::Account;
 use serde_json::json;
@@ -102,7 +102,7 @@ fn audience_of(app: &App, given: Option<&str>) -> String {
 
 fn open(mut config: Config) -> anyhow::Result<App> {
     profiles::gotrue(&mut config.policy);
-    let pool = Pool::new(database::pool(&config.database, config.policy.api.max_request_duration)?);
+    let pool = database::pool(&config.database, config.policy.api.max_request_duration)?;
     gotrue::build(&config, pool, Delivery::AtOnce(Arc::new(Nobody)))
 }
 

@@ -53,7 +53,7 @@ async fn closed(mut closing: Closing) {
 
 /// An index that is broken off at the end is made anew at the next start.
 async fn indexes(app: &App, closed: impl Future<Output = ()>) {
-    let options = app.pool.connections().connect_options();
+    let options = app.pool.connect_options().clone();
     let outcome = tokio::select! {
         () = closed => return,
         outcome = migrate::indexes(&options, &app.policy.operation.index_worker) => outcome,

@@ -56,7 +56,7 @@ impl Shop {
     }
 
     async fn on(database: Arc<TestDatabase>, clock: FakeClock, seed: u64) -> Self {
-        let pool = Pool::new(database.pool().await);
+        let pool = database.auth_pool();
         let shared = Arc::new(clock.clone());
         let table = Table::new(pool.clone());
         let outbox = Arc::new(Outbox::new(table, shared.clone(), Entropy::from_seed(seed), Destination::Inbox));

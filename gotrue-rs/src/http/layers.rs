@@ -137,7 +137,7 @@ fn timed_out() -> Error {
 
 /// Logs a refusal once; only the server's own failures are errors.
 fn tell(error: &Error, id: &str) {
-    let cause = error.cause.as_ref().map(|cause| tracing::field::display(cause.to_string()));
+    let cause = error.cause.as_ref().map(|cause| tracing::field::display(error_chain(cause.as_ref())));
     if error.status() >= 500 {
         tracing::error!(
             request.id = id,
@@ -157,6 +157,20 @@ fn tell(error: &Error, id: &str) {
             error.message()
         );
     }
+}
+
+/// An error with everything that caused it, outermost first. A cause that its effect already quotes is left out.
+fn error_chain(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut chain = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let text = error.to_string();
+        if !chain.ends_with(&text) {
+            chain = format!("{chain}: {text}");
+        }
+        cause = error.source();
+    }
+    chain
 }
 
 /// What the access log says of a request; never its query, headers or body.

@@ -52,7 +52,7 @@ fn sweeps(policy: &Policy) -> Vec<Sweep> {
 /// Sweeps once, and says how long to rest. Where there is more, the same sweep is next, and it needs no write.
 async fn one(app: &App, it: Sweep) -> Duration {
     let started = app.clock.now();
-    let mut db = Connection::pooled(app.pool.clone(), Arc::default());
+    let mut db = Connection::pooled(app.pool.clone(), Arc::default()).with_long_statements();
     match sweep(&mut db, it, started).await {
         Ok(rows) => {
             if rows > 0 {

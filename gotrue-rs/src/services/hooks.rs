@@ -31,7 +31,7 @@ pub async fn before_user_created(cx: &Cx, account: &Account, data: &Map<String, 
     }
     let shown = before_stored(account, data);
     let about = UserCreated { user: UserJson::from(&shown) };
-    read_nothing(invoke(cx, kind, Within::None(&mut cx.db()), about).await?.as_deref())
+    read_nothing(invoke(cx, kind, Within::None(&mut cx.db().with_long_statements()), about).await?.as_deref())
 }
 
 /// Tells of a new account, once it is stored. It stays stored when the hook fails.
@@ -41,7 +41,7 @@ pub async fn after_user_created(cx: &Cx, account: &Account) -> Result<()> {
         return Ok(());
     }
     let about = UserCreated { user: UserJson::from(account) };
-    read_nothing(invoke(cx, kind, Within::None(&mut cx.db()), about).await?.as_deref())
+    read_nothing(invoke(cx, kind, Within::None(&mut cx.db().with_long_statements()), about).await?.as_deref())
 }
 
 /// The claims that a token is to have in the place of these; these, if the hook is off. A function of the database runs
@@ -131,7 +131,7 @@ async fn invoke_alone<T: Serialize>(cx: &Cx, kind: HookKind, about: T) -> Result
         let own = cx.begin().await?;
         return invoke(cx, kind, Within::Own(own), about).await;
     }
-    invoke(cx, kind, Within::None(&mut cx.db()), about).await
+    invoke(cx, kind, Within::None(&mut cx.db().with_long_statements()), about).await
 }
 
 /// The output, unless it refuses; `None` if there is none.

@@ -1,5 +1,6 @@
 //! Hooks that are functions of the database. They are given JSON and give JSON, in the types that they declare.
 
+use super::error::HOOK;
 use super::statement::{Connection, Statement, args};
 use super::{Error, Result};
 
@@ -48,8 +49,8 @@ async fn limited(db: &mut Connection, function: Function<'_>, event: &str) -> Re
 
 async fn once(db: &mut Connection, function: Function<'_>, event: &str) -> Result<Option<String>> {
     let sql = format!("SELECT {}.{}({})", identifier(function.schema), identifier(function.name), literal(event));
-    let row = db.untyped("hooks.call", sql).await?;
-    let output = row.ok_or_else(|| Error::in_statement("hooks.call", sqlx::Error::RowNotFound))?;
+    let row = db.untyped(HOOK, sql).await?;
+    let output = row.ok_or_else(|| Error::in_statement(HOOK, sqlx::Error::RowNotFound))?;
     Ok(output.filter(|output| !output.is_empty()))
 }
 

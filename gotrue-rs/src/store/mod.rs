@@ -14,6 +14,7 @@ pub mod factors;
 pub mod flow_state;
 pub mod hooks;
 pub mod identities;
+mod lease;
 pub mod migrate;
 pub mod oauth_authorizations;
 pub mod oauth_client_states;
@@ -36,7 +37,7 @@ pub mod webauthn_challenges;
 pub mod webauthn_factors;
 
 pub use error::{Error, OrRefuse, Result};
-pub use pool::Pool;
+pub use pool::{Pool, PoolOptions};
 pub use statement::{Connection, SQL_LOG, Statement};
 
 /// Every statement there is, for the test that prepares each against the schema.

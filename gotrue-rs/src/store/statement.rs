@@ -2,13 +2,15 @@
 //! a test can prepare each one, the journal can name it and a fault can hit it.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
-use sqlx::postgres::{PgArguments, PgConnection, PgRow};
-use sqlx::{AssertSqlSafe, FromRow, Postgres, Row, Transaction, ValueRef};
-use tokio::sync::Notify;
-use tokio::sync::OwnedSemaphorePermit;
+use sqlx::postgres::{PgArguments, PgRow};
+use sqlx::{AssertSqlSafe, FromRow, Postgres, Row, ValueRef};
+use tokio::sync::{Notify, OwnedSemaphorePermit};
+use tokio::time::timeout;
 
 use super::error::{Error, Result};
+use super::lease::Lease;
 use super::pool::Pool;
 use crate::journal::{Journal, Step};
 
@@ -49,61 +51,93 @@ pub struct Connection {
     journal: Arc<Journal>,
     /// Whom a commit wakes.
     waiting: Vec<Arc<Notify>>,
-    /// Leave to wait for somebody else, given back at the end.
-    _leave: Option<OwnedSemaphorePermit>,
+    /// How long each statement may take, where that is not the pool's limit.
+    statement_timeout: Option<Duration>,
+    /// Permission to wait for a third party, given back at the end.
+    _permit_to_wait: Option<OwnedSemaphorePermit>,
 }
 
 #[derive(Debug)]
 enum Inner {
     Pool(Pool),
-    Transaction(Transaction<'static, Postgres>, OwnedSemaphorePermit),
+    Transaction(Lease),
 }
 
-/// Runs a query on the open transaction, or on a connection of its own that rests afterwards if the query ended well.
+/// A statement that takes longer is logged by its name.
+const SLOW: Duration = Duration::from_secs(1);
+/// How long a statement may take that reads many rows.
+const LONG_STATEMENT: Duration = Duration::from_secs(60);
+
+/// Runs a query on the open transaction, or on a connection of its own, within the time limit of statements.
 macro_rules! on {
-    ($self:ident, |$connection:ident| $query:expr) => {
-        match &mut $self.inner {
-            Inner::Pool(pool) => match pool.lease().await {
-                Ok(mut lease) => {
-                    let $connection: &mut PgConnection = &mut lease;
-                    let outcome = $query.await;
-                    lease.settle(&outcome);
-                    outcome
-                }
-                Err(cause) => Err(cause),
-            },
-            Inner::Transaction(open, _) => {
-                let $connection: &mut PgConnection = open;
-                $query.await
+    ($self:ident, $name:expr, |$connection:ident| $query:expr) => {{
+        let mut own = None;
+        let lease = match &mut $self.inner {
+            Inner::Pool(pool) => {
+                let lease = pool.lease().await.map_err(|cause| Error::connecting($name, cause))?;
+                own.insert(lease)
             }
-        }
-    };
+            Inner::Transaction(lease) => lease,
+        };
+        let limit = $self.statement_timeout.unwrap_or(lease.statement_timeout());
+        let asked_at = Instant::now();
+        let (before, $connection) = lease.start();
+        let outcome = timeout(limit, $query).await;
+        let outcome = lease.finish(before, outcome);
+        log_slow($name, asked_at.elapsed());
+        outcome.map_err(|cause| Error::in_statement($name, cause))
+    }};
+}
+
+fn log_slow(statement: &'static str, elapsed: Duration) {
+    if elapsed > SLOW {
+        tracing::warn!(target: SQL_LOG, statement, elapsed_ms = elapsed.as_millis(), "slow statement");
+    }
 }
 
 impl Connection {
     /// Statements that stand alone.
     pub fn pooled(pool: Pool, journal: Arc<Journal>) -> Self {
-        Self { inner: Inner::Pool(pool), journal, waiting: Vec::new(), _leave: None }
+        Self::over(Inner::Pool(pool), journal)
     }
 
     /// Opens a transaction; dropped without [`Connection::commit`] it rolls back.
     pub async fn begin(pool: &Pool, journal: Arc<Journal>) -> Result<Self> {
         reach(&journal, Step::Transaction("BEGIN"), "begin").await?;
-        let (transaction, permit) = pool.begin().await?;
-        Ok(Self { inner: Inner::Transaction(transaction, permit), journal, waiting: Vec::new(), _leave: None })
+        let mut lease = pool.lease().await.map_err(|cause| Error::connecting("begin", cause))?;
+        lease.begin().await.map_err(|cause| Error::connecting("begin", cause))?;
+        Ok(Self::over(Inner::Transaction(lease), journal))
     }
 
-    /// Opens a transaction within which somebody else will be waited for: one of few, so that others find a connection.
+    /// Opens a transaction within which a third party will be waited for: one of few, so that others find a connection.
     pub async fn begin_to_wait(pool: &Pool, journal: Arc<Journal>) -> Result<Self> {
-        let leave = pool.leave_to_wait().await?;
-        Ok(Self { _leave: Some(leave), ..Self::begin(pool, journal).await? })
+        let permit = pool.permit_to_wait().await.map_err(|cause| Error::connecting("begin", cause))?;
+        Ok(Self { _permit_to_wait: Some(permit), ..Self::begin(pool, journal).await? })
+    }
+
+    fn over(inner: Inner, journal: Arc<Journal>) -> Self {
+        Self { inner, journal, waiting: Vec::new(), statement_timeout: None, _permit_to_wait: None }
+    }
+
+    /// The same for statements that read many rows: each may take a minute.
+    #[must_use]
+    pub fn with_long_statements(self) -> Self {
+        Self { statement_timeout: Some(LONG_STATEMENT), ..self }
     }
 
     /// Commits an open transaction; nothing to do for statements that stand alone.
+    ///
+    /// # Errors
+    /// The database refused, or did not say in time whether it committed. A transaction in which a statement has
+    /// failed is never committed: its `COMMIT` would roll back without an error.
     pub async fn commit(self) -> Result<()> {
-        if let Inner::Transaction(transaction, _permit) = self.inner {
+        if let Inner::Transaction(mut lease) = self.inner {
             reach(&self.journal, Step::Transaction("COMMIT"), "commit").await?;
-            transaction.commit().await?;
+            if lease.is_failed() {
+                let cause = sqlx::Error::AnyDriverError("a statement of this transaction has failed".into());
+                return Err(Error::in_statement("commit", cause));
+            }
+            lease.commit().await.map_err(|cause| Error::in_statement("commit", cause))?;
             self.waiting.iter().for_each(|waiting| waiting.notify_waiters());
         }
         Ok(())
@@ -113,22 +147,22 @@ impl Connection {
     pub fn wake(&mut self, waiting: &Arc<Notify>) {
         match self.inner {
             Inner::Pool(_) => waiting.notify_waiters(),
-            Inner::Transaction(..) => self.waiting.push(Arc::clone(waiting)),
+            Inner::Transaction(_) => self.waiting.push(Arc::clone(waiting)),
         }
     }
 
     /// Undoes an open transaction and waits for it, so that what follows sees the state before.
     pub async fn rollback(self) -> Result<()> {
-        if let Inner::Transaction(transaction, _permit) = self.inner {
+        if let Inner::Transaction(mut lease) = self.inner {
             self.journal.note(Step::Transaction("ROLLBACK"));
-            transaction.rollback().await?;
+            lease.rollback().await.map_err(|cause| Error::in_statement("rollback", cause))?;
         }
         Ok(())
     }
 
     /// Whether a transaction is open.
     pub fn is_transaction(&self) -> bool {
-        matches!(self.inner, Inner::Transaction(..))
+        matches!(self.inner, Inner::Transaction(_))
     }
 
     /// At most one row.
@@ -156,16 +190,15 @@ impl Connection {
     {
         let values = self.start(statement, values).await?;
         let query = sqlx::query_as_with::<Postgres, R, _>(statement.sql, values);
-        let rows = on!(self, |connection| query.fetch_all(connection));
-        rows.map_err(|cause| Error::in_statement(statement.name, cause))
+        on!(self, statement.name, |connection| query.fetch_all(connection))
     }
 
     /// No rows wanted; returns how many were written.
     pub async fn execute(&mut self, statement: &Statement, values: Values) -> Result<u64> {
         let values = self.start(statement, values).await?;
         let query = sqlx::query_with::<Postgres, _>(statement.sql, values);
-        let done = on!(self, |connection| query.execute(connection));
-        done.map(|done| done.rows_affected()).map_err(|cause| Error::in_statement(statement.name, cause))
+        let done = on!(self, statement.name, |connection| query.execute(connection));
+        done.map(|done| done.rows_affected())
     }
 
     /// The first column of the first row as text, of SQL whose values have no types yet; no row, `None`. Only for what
@@ -173,9 +206,8 @@ impl Connection {
     pub(super) async fn untyped(&mut self, name: &'static str, sql: String) -> Result<Option<Option<String>>> {
         reach(&self.journal, Step::Statement(name), name).await?;
         let query = sqlx::raw_sql(AssertSqlSafe(sql));
-        let rows = on!(self, |connection| query.fetch_all(connection));
-        let first = rows.and_then(|rows| rows.first().map(text).transpose());
-        first.map_err(|cause| Error::in_statement(name, cause))
+        let rows = on!(self, name, |connection| query.fetch_all(connection))?;
+        rows.first().map(text).transpose().map_err(|cause| Error::in_statement(name, cause))
     }
 
     async fn start(&self, statement: &Statement, values: Values) -> Result<PgArguments> {
@@ -196,5 +228,5 @@ fn text(row: &PgRow) -> sqlx::Result<Option<String>> {
 
 async fn reach(journal: &Journal, step: Step, name: &'static str) -> Result<()> {
     let reached = journal.reach(step).await;
-    reached.map_err(|struck| Error::in_statement(name, sqlx::Error::Io(std::io::Error::other(struck))))
+    reached.map_err(|struck| Error::in_statement(name, sqlx::Error::AnyDriverError(struck.into())))
 }

@@ -8,7 +8,7 @@ use sqlx::{AssertSqlSafe, Connection, PgConnection, PgPool, Row};
 use tokio::sync::OnceCell;
 
 use super::postgres::Postgres;
-use crate::store::migrate;
+use crate::store::{Pool, PoolOptions, migrate};
 
 static SERVER: OnceCell<Postgres> = OnceCell::const_new();
 static NUMBER: AtomicUsize = AtomicUsize::new(0);
@@ -53,18 +53,23 @@ impl TestDatabase {
         format!("postgres://supabase_auth_admin@localhost/{}?host={folder}", self.name)
     }
 
-    /// A pool as the auth server opens it: its own role, its schema on the search path.
-    pub async fn pool(&self) -> PgPool {
-        self.pool_within(Duration::ZERO, 8).await
+    /// The auth server's own pool, of eight connections.
+    pub fn auth_pool(&self) -> Pool {
+        Pool::new(self.pool_options(Duration::ZERO).max_connections(8))
     }
 
-    /// The same of so many connections, where no statement takes longer than that; zero: as long as it likes.
-    pub async fn pool_within(&self, deadline: Duration, connections: u32) -> PgPool {
+    /// sqlx's pool with the role and the search path of the auth server, for what a test does beside it.
+    pub async fn pool(&self) -> PgPool {
+        let options = self.pool_options(Duration::ZERO).connect;
+        let pool = PgPoolOptions::new().max_connections(8).test_before_acquire(false);
+        pool.connect_with(options).await.expect("the test server answers")
+    }
+
+    /// How the auth server connects; the database stops a statement after `deadline`, unless that is zero.
+    pub fn pool_options(&self, deadline: Duration) -> PoolOptions {
         let options = self.admin.clone().username("supabase_auth_admin");
         let deadline = deadline.as_millis().to_string();
-        let options = options.options([("search_path", "auth"), ("statement_timeout", &*deadline)]);
-        let pool = PgPoolOptions::new().max_connections(connections).test_before_acquire(false);
-        pool.connect_with(options).await.expect("the test server answers")
+        PoolOptions::new(options.options([("search_path", "auth"), ("statement_timeout", &*deadline)]))
     }
 
     /// Runs SQL as a superuser, behind the server's back; answers each row's first column as text.

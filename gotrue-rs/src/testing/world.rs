@@ -277,7 +277,8 @@ impl WorldBuilder {
             None => Ground::new().await,
         };
         let shared: SharedClock = Arc::new(clock.clone());
-        let pool = Pool::new(database.pool_within(self.policy.api.max_request_duration, self.connections).await);
+        let pool =
+            Pool::new(database.pool_options(self.policy.api.max_request_duration).max_connections(self.connections));
         let delivery = if self.has_outbox {
             let destination = if self.mailer.is_some() { Destination::Server } else { Destination::Inbox };
             let table = Table::new(pool.clone());

@@ -58,16 +58,16 @@ impl Source {
             // In a database of our own the roles are ours to make.
             let mut settings = config.database.clone();
             settings.url = Secret::from(self.operators_url().as_str());
-            settings.max_pool_size = 1;
-            let pool = database::pool(&settings, config.policy.api.max_request_duration)?;
+            let pool = database::migration_pool(&settings, config.policy.api.max_request_duration)?;
             migrate::roles(&pool, postgres.password()).await?;
             pool.close().await;
         }
         config.database.url = Secret::from(self.url(ROLE).as_str());
-        let pool = database::pool(&config.database, config.policy.api.max_request_duration)?;
-        migrate::auth(&pool, &config.database.namespace).await.context("preparing schema auth")?;
-        migrate::basalt(&pool).await.context("preparing schema basalt")?;
-        Ok(Pool::new(pool))
+        let migrating = database::migration_pool(&config.database, config.policy.api.max_request_duration)?;
+        migrate::auth(&migrating, &config.database.namespace).await.context("preparing schema auth")?;
+        migrate::basalt(&migrating).await.context("preparing schema basalt")?;
+        migrating.close().await;
+        database::pool(&config.database, config.policy.api.max_request_duration)
     }
 
     /// Stops what is ours.

@@ -121,7 +121,7 @@ impl Place {
 
 async fn connected(config: &mut Config, url: &str) -> anyhow::Result<Pool> {
     config.database.url = Secret::from(url);
-    let pool = Pool::new(database::pool(&config.database, std::time::Duration::ZERO)?);
+    let pool = database::bulk_pool(&config.database)?;
     let mut db = Connection::pooled(pool.clone(), Arc::new(Journal::default()));
     bulk::count(&mut db).await.context(
         "asking the database for its accounts: is it reached at this URL, and does it have the schema auth? \

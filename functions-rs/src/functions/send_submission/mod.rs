@@ -121,7 +121,7 @@ impl SendSubmission {
     /// The id of the submission, stored now or before.
     async fn store(&self, asked: &Asked<'_>) -> Result<Uuid, FunctionError> {
         let call = asked.call;
-        let failed = |doing| move |error| FunctionError::failed(doing, error);
+        let failed = |doing| move |error| FunctionError::database(doing, error);
         let journal = || Arc::clone(&call.journal);
         let repeat = self.repeat(asked);
         let mut db = Connection::begin(&self.pool, journal()).await.map_err(failed("connecting to the database"))?;
@@ -184,7 +184,7 @@ impl SendSubmission {
     async fn find(&self, asked: &Asked<'_>) -> Result<Option<Earlier>, FunctionError> {
         let mut db = Connection::pooled(self.pool.clone(), Arc::clone(&asked.call.journal));
         let found = store::find(&mut db, self.repeat(asked)).await;
-        found.map_err(|error| FunctionError::failed("looking for the submission", error))
+        found.map_err(|error| FunctionError::database("looking for the submission", error))
     }
 
     fn repeat<'a>(&self, asked: &'a Asked<'_>) -> Repeat<'a> {

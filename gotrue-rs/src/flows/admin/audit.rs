@@ -14,7 +14,7 @@ use crate::store::{OrRefuse, audit};
 pub async fn handle(cx: Cx) -> Result<Reply> {
     let page = Page::parse(asked(&cx, "page"), asked(&cx, "per_page"))?;
     let search = Search::parse(asked(&cx, "query"))?;
-    let found = audit::page(&mut cx.db(), search, page).await;
+    let found = audit::page(&mut cx.db().with_long_statements(), search, page).await;
     let (entries, total): (Vec<AuditEntryJson>, u64) = found.or_refuse("Error searching for audit logs")?;
     let links = page.links(total, &cx.request.path, &cx.request.query);
     Ok(Reply::json(&entries).with_header(LINK, &links).with_header(TOTAL, &total.to_string()))

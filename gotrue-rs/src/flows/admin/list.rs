@@ -21,7 +21,7 @@ pub async fn handle(cx: Cx) -> Result<Reply> {
     let page = Page::parse(asked(&cx, "page"), asked(&cx, "per_page"))?;
     let audience = cx.audience();
     let which = which(&cx, &audience)?;
-    let (accounts, total) = listing::page(&mut cx.db(), which, page).await.or_refuse(FINDING)?;
+    let (accounts, total) = listing::page(&mut cx.db().with_long_statements(), which, page).await.or_refuse(FINDING)?;
     let reply = Reply::json(&UsersJson::new(&accounts, &audience));
     let links = page.links(total, &cx.request.path, &cx.request.query);
     Ok(reply.with_header(LINK, &links).with_header(TOTAL, &total.to_string()))
@@ -31,7 +31,7 @@ async fn by_cursor(cx: &Cx) -> Result<Reply> {
     let page = CursorPage::parse(asked(cx, "limit"), asked(cx, "cursor"))?;
     let audience = cx.audience();
     let which = which(cx, &audience)?;
-    let mut accounts = listing::after(&mut cx.db(), which, page).await.or_refuse(FINDING)?;
+    let mut accounts = listing::after(&mut cx.db().with_long_statements(), which, page).await.or_refuse(FINDING)?;
     let next = page.cut(&mut accounts);
     let reply = Reply::json(&UsersJson::new(&accounts, &audience).continued(next));
     Ok(match next {

@@ -143,7 +143,7 @@ pub async fn send(cx: &Cx, account: &Account, purpose: Purpose, all: &[&Written]
         return Ok(());
     }
     if hooks.is_on(HookKind::SendEmail) {
-        return by_hook(cx, Within::None(&mut cx.db()), account, (purpose, all)).await;
+        return by_hook(cx, Within::None(&mut cx.db().with_long_statements()), account, (purpose, all)).await;
     }
     match by_mail(cx, account, purpose, all).await {
         Err(error) if cx.app.policy.mail.background_sending => {

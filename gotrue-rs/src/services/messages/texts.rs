@@ -119,7 +119,7 @@ pub async fn deliver(cx: &Cx, account: &Account, text: Outgoing<'_>) -> Result<(
 async fn by_hook(cx: &Cx, account: &Account, text: Outgoing<'_>) -> Result<()> {
     let is_factor = text.reason == Reason::Factor;
     let sms = Sms { otp: text.code, phone: text.to, sms_type: if is_factor { "mfa" } else { "" } };
-    let sent = hooks::send_sms(cx, Within::None(&mut cx.db()), account, sms).await;
+    let sent = hooks::send_sms(cx, Within::None(&mut cx.db().with_long_statements()), account, sms).await;
     sent.map_err(|error| if is_factor { Error::internal("error invoking hook").because(error) } else { error })
 }
 

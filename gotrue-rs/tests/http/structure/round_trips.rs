@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use gotrue_rs::args;
 use gotrue_rs::journal::Journal;
-use gotrue_rs::store::{Connection, Pool, Statement};
+use gotrue_rs::store::{Connection, Pool, PoolOptions, Statement};
 use gotrue_rs::testing::TestDatabase;
-use sqlx::postgres::{PgPoolOptions, PgSslMode};
+use sqlx::postgres::PgSslMode;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{UnixListener, UnixStream};
 
@@ -43,10 +43,9 @@ impl Relay {
         Self { folder, waits }
     }
 
-    async fn pool(&self, database: &TestDatabase, most: u32) -> Pool {
+    fn pool(&self, database: &TestDatabase, most: u32) -> Pool {
         let options = database.admin_options().socket(&self.folder).ssl_mode(PgSslMode::Disable);
-        let pool = PgPoolOptions::new().max_connections(most).test_before_acquire(false);
-        Pool::new(pool.connect_with(options).await.expect("the relay answers"))
+        Pool::new(PoolOptions::new(options).max_connections(most))
     }
 
     /// The waits since the last call. What is sent behind the caller's back has come by then.
@@ -94,7 +93,7 @@ async fn run(pool: &Pool, statement: &Statement, value: i32) -> Result<u64, gotr
 async fn a_lone_statement_is_one_round_trip() {
     let database = TestDatabase::migrated().await;
     let relay = Relay::before(&database, "alone");
-    let pool = relay.pool(&database, 2).await;
+    let pool = relay.pool(&database, 2);
     run(&pool, &ONE, 1).await.expect("one is selected");
     relay.waits().await;
     for value in 0..5 {
@@ -107,7 +106,7 @@ async fn a_lone_statement_is_one_round_trip() {
 async fn a_connection_serves_on_after_a_failure_a_request_given_up_and_a_dead_peer() {
     let database = TestDatabase::migrated().await;
     let relay = Relay::before(&database, "mended");
-    let pool = relay.pool(&database, 1).await;
+    let pool = relay.pool(&database, 1);
     run(&pool, &WRONG, 0).await.expect_err("nothing can be divided by zero");
     run(&pool, &ONE, 1).await.expect("the connection still works");
     let sleeping = Statement { name: "tests.sleep", sql: "SELECT pg_sleep($1::int)" };
@@ -123,7 +122,7 @@ async fn a_connection_serves_on_after_a_failure_a_request_given_up_and_a_dead_pe
 async fn no_more_statements_run_at_once_than_there_are_connections() {
     let database = TestDatabase::migrated().await;
     let relay = Relay::before(&database, "bounded");
-    let pool = relay.pool(&database, 3).await;
+    let pool = relay.pool(&database, 3);
     let many = (0..60).map(|value| run(&pool, &ONE, value));
     for outcome in futures::future::join_all(many).await {
         outcome.expect("each has its turn");

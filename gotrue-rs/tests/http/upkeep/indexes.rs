@@ -16,7 +16,7 @@ async fn made(world: &World, policy: &IndexWorkerPolicy) -> Indexes {
 }
 
 fn options(world: &World) -> PgConnectOptions {
-    PgConnectOptions::clone(&world.app.pool.connections().connect_options())
+    world.app.pool.connect_options().clone()
 }
 
 async fn usable(world: &World) -> Vec<String> {

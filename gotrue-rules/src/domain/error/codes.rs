@@ -53,6 +53,8 @@ const REQUESTS: &[Code] = codes! {
         => "Send less: metadata is for small things, files belong elsewhere.",
     request_timeout: "The request took longer than `GOTRUE_API_MAX_REQUEST_DURATION`. Nothing was stored."
         => "Try again. If it lasts, the operator looks for a slow hook, mail server or database in the log.",
+    database_unavailable: "The database is down, out of connections, read-only or does not answer. Whether a write under way was stored is not known."
+        => "Try again after `Retry-After`. The operator finds the database's own words in the log.",
     over_request_rate_limit: "Too many requests of this kind from one sender, or for one account."
         => "Wait for as long as `Retry-After` says. The operator sets limits in `[auth.rate_limit]` or `GOTRUE_RATE_LIMIT_*`.",
     captcha_failed: "The captcha was not solved, not sent, or refused by its provider; the message has the reasons."

@@ -9,7 +9,6 @@ use gotrue_rs::ports::mail::compose::Sender;
 use gotrue_rs::ports::mail::outbox::{Destination, Outbox, Worker};
 use gotrue_rs::ports::mail::smtp::{Server, Smtp};
 use gotrue_rs::ports::mail::{Mailer, Message};
-use gotrue_rs::store::Pool;
 use gotrue_rs::store::outbox::{OutboxState, Table};
 use gotrue_rs::testing::{FakeClock, TestDatabase};
 use gotrue_rules::domain::secret::Secret;
@@ -35,7 +34,7 @@ fn worker(outbox: &Outbox, port: u16) -> Worker {
 async fn a_mail_arrives_once_the_mail_server_is_back() {
     let database = TestDatabase::migrated().await;
     let clock = FakeClock::at("2026-11-21T12:00:00Z".parse().expect("a time"));
-    let table = Table::new(Pool::new(database.pool().await));
+    let table = Table::new(database.auth_pool());
     let outbox = Outbox::new(table, Arc::new(clock.clone()), Entropy::from_seed(7), Destination::Server);
     let mail = Message { text: Some("Hello".to_owned()), date: clock.now(), ..message("ann@example.com") };
     outbox.send(&mail).await.expect("written down");

@@ -9,7 +9,6 @@ use gotrue_rs::ports::clock::Clock;
 use gotrue_rs::ports::entropy::Entropy;
 use gotrue_rs::ports::mail::outbox::{Destination, Outbox};
 use gotrue_rs::ports::mail::{MailError, Mailer, Message};
-use gotrue_rs::store::Pool;
 use gotrue_rs::store::outbox::{OutboxState, Table};
 use gotrue_rs::testing::{FakeClock, TestDatabase};
 use tokio::sync::Notify;
@@ -63,7 +62,7 @@ impl Desk {
     pub async fn new(destination: Destination) -> Self {
         let database = TestDatabase::migrated().await;
         let clock = FakeClock::at(noon());
-        let table = Table::new(Pool::new(database.pool().await));
+        let table = Table::new(database.auth_pool());
         let outbox = Outbox::new(table, Arc::new(clock.clone()), Entropy::from_seed(7), destination);
         Self { database, clock, outbox, server: Arc::default() }
     }

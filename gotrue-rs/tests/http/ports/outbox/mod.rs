@@ -6,17 +6,15 @@ mod leases;
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
 
 use chrono::TimeDelta;
 use gotrue_rs::ports::entropy::Entropy;
 use gotrue_rs::ports::mail::outbox::{Destination, Outbox, Rhythm};
 use gotrue_rs::ports::mail::{MailError, Mailer, Message};
 use gotrue_rs::store::Connection;
-use gotrue_rs::store::Pool;
 use gotrue_rs::store::outbox::{self, OutboxState, Table};
+use gotrue_rs::store::{Pool, PoolOptions};
 use gotrue_rs::testing::{FakeClock, TestDatabase};
-use sqlx::postgres::PgPoolOptions;
 
 use self::desk::{Desk, Server, message, noon};
 
@@ -44,7 +42,7 @@ async fn a_mail_arrives_whole_and_what_was_secret_is_forgotten() {
 #[tokio::test]
 async fn a_mail_of_a_transaction_that_is_not_committed_never_goes_out() {
     let desk = Desk::new(Destination::Server).await;
-    let pool = Pool::new(desk.database.pool().await);
+    let pool = desk.database.auth_pool();
     let mut open = Connection::begin(&pool, Arc::default()).await.expect("a transaction");
     desk.outbox.put(&mut open, &message("ada", noon())).await.expect("a mail is written down");
     assert_eq!(desk.round().await, 0);
@@ -132,10 +130,9 @@ async fn a_server_that_hangs_or_panics_costs_one_attempt() {
 #[tokio::test]
 async fn while_mails_travel_no_connection_is_held() {
     let database = TestDatabase::migrated().await;
-    let alone = PgPoolOptions::new().max_connections(1).acquire_timeout(Duration::from_secs(5));
-    let pool = alone.connect_with(database.admin_options()).await.expect("the test server answers");
+    let pool = Pool::new(PoolOptions::new(database.admin_options()).max_connections(1));
     let clock = Arc::new(FakeClock::at(noon()));
-    let outbox = Outbox::new(Table::new(Pool::new(pool)), clock.clone(), Entropy::from_seed(7), Destination::Server);
+    let outbox = Outbox::new(Table::new(pool), clock.clone(), Entropy::from_seed(7), Destination::Server);
     let server = Arc::new(Server::default());
     server.hangs.store(true, Ordering::Relaxed);
     for name in ["ada", "bob"] {
@@ -155,7 +152,7 @@ async fn a_worker_wakes_when_told_and_by_itself_and_stops_when_asked() {
     let desk = Desk::new(Destination::Server).await;
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
     let worker = desk.outbox.worker(desk.server.clone()).run(async { stopped.await.unwrap_or_default() });
-    let pool = Pool::new(desk.database.pool().await);
+    let pool = desk.database.auth_pool();
     let steps = async {
         desk.write("told").await;
         desk.server.tried.notified().await;
