@@ -1,5 +1,6 @@
 //! What one request did, in order: guards, decisions, statements, calls. Logs and tests read it; it costs a push each.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures::future::BoxFuture;
@@ -23,6 +24,8 @@ pub enum Step {
 pub enum Fault {
     /// The statement is not sent and fails.
     Fail,
+    /// The statement is not sent, as if the connection to the database had just been lost.
+    Disconnect,
     /// The request panics.
     Panic,
     /// The statement is sent when this completes.
@@ -37,20 +40,27 @@ pub trait Faults: std::fmt::Debug + Send + Sync + 'static {
 
 /// A step was made to fail.
 #[derive(Debug, thiserror::Error)]
-#[error("a fault struck")]
-pub struct Struck;
+pub enum Struck {
+    /// By [`Fault::Fail`].
+    #[error("a fault struck")]
+    Failed,
+    /// By [`Fault::Disconnect`].
+    #[error("the connection was lost")]
+    Disconnected,
+}
 
 /// The steps of one request.
 #[derive(Debug, Default)]
 pub struct Journal {
     steps: Mutex<Vec<Step>>,
+    has_lost_database: AtomicBool,
     faults: Option<Arc<dyn Faults>>,
 }
 
 impl Journal {
     /// A journal of a request that faults may strike: for tests.
     pub fn with_faults(faults: Arc<dyn Faults>) -> Self {
-        Self { steps: Mutex::default(), faults: Some(faults) }
+        Self { faults: Some(faults), ..Self::default() }
     }
 
     /// Writes a step down.
@@ -66,7 +76,8 @@ impl Journal {
         self.write(step);
         match self.fault(step) {
             None => Ok(()),
-            Some(Fault::Fail) => Err(Struck),
+            Some(Fault::Fail) => Err(Struck::Failed),
+            Some(Fault::Disconnect) => Err(Struck::Disconnected),
             Some(Fault::Panic) => panic!("a fault struck at {step:?}"),
             Some(Fault::Wait(until)) => {
                 until.await;
@@ -81,6 +92,16 @@ impl Journal {
 
     fn fault(&self, step: Step) -> Option<Fault> {
         self.faults.as_ref()?.strike(step)
+    }
+
+    /// Records that a statement failed because the database cannot be used.
+    pub fn note_lost_database(&self) {
+        self.has_lost_database.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether a statement failed because the database cannot be used: any refusal after that is a consequence.
+    pub fn has_lost_database(&self) -> bool {
+        self.has_lost_database.load(Ordering::Relaxed)
     }
 
     /// All steps so far.

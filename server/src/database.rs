@@ -5,6 +5,7 @@ use std::time::Duration;
 use anyhow::Context;
 use gotrue_rs::config::Database;
 use gotrue_rs::store::{Pool, PoolOptions};
+use gotrue_rules::domain::policy::ApiPolicy;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::{Connection, PgConnection, PgPool};
 
@@ -42,15 +43,17 @@ async fn allowed(settings: &Database) -> anyhow::Result<u32> {
     Ok(allowed.parse()?)
 }
 
-/// A pool that connects when it is first used. A statement that runs longer than `deadline` is stopped by the database:
-/// whoever asked for it is gone. Zero: none is.
-pub fn pool(settings: &Database, deadline: Duration) -> anyhow::Result<Pool> {
+/// A pool that connects when it is first used. A statement that runs longer than a request may is stopped by the
+/// database: whoever asked for it is gone.
+pub fn pool(settings: &Database, api: &ApiPolicy) -> anyhow::Result<Pool> {
+    let deadline = api.max_request_duration;
     let or_none = |length: Duration| (!length.is_zero()).then_some(length);
     let usual = PoolOptions::new(connect_options(settings, deadline)?);
     let most = if settings.max_pool_size == 0 { CONNECTIONS } else { settings.max_pool_size };
     Ok(Pool::new(PoolOptions {
         acquire_timeout: or_none(deadline)
             .map_or(usual.acquire_timeout, |deadline| deadline.min(usual.acquire_timeout)),
+        shows_database_errors: !api.database_errors_hidden,
         max_lifetime: or_none(settings.conn_max_lifetime).or(usual.max_lifetime),
         idle_timeout: or_none(settings.conn_max_idle_time).or(usual.idle_timeout),
         ..usual.max_connections(most)

@@ -36,7 +36,7 @@ pub async fn serve(listener: TcpListener, mut config: Config, source: Option<Sou
     let closing = shutdown::on_signal().context("listening for signals")?;
     profiles::gotrue(&mut config.policy);
     let settings = database::sized(config.database.clone()).await;
-    let pool = database::pool(&settings, config.policy.api.max_request_duration)?;
+    let pool = database::pool(&settings, &config.policy.api)?;
     let delivery = Delivery::AtOnce(outside::mail_server_or_nobody(&config)?);
     let (replace, current) = watch::channel(Arc::new(build(&config, pool.clone(), delivery)?));
     let upkeep = upkeep::start(current.clone(), closing.clone());

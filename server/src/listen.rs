@@ -15,6 +15,8 @@ use hyper_util::server::graceful::GracefulShutdown;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
+use crate::request_task::RequestTasks;
+
 /// The head of a request must be there after this long, or the connection is closed.
 const HEAD_LIMIT: Duration = Duration::from_secs(30);
 /// After this long, requests that are still open at the end are given up.
@@ -32,6 +34,14 @@ where
     F: Future<Output = Response> + Send + 'static,
 {
     let connections = GracefulShutdown::new();
+    let tasks = RequestTasks::new();
+    let answer = {
+        let tasks = tasks.clone();
+        move |request: Request| {
+            let (tasks, answered) = (tasks.clone(), answer(request));
+            async move { tasks.run(answered).await }
+        }
+    };
     loop {
         let accepted = tokio::select! {
             biased;
@@ -50,6 +60,11 @@ where
     let open = connections.count();
     if tokio::time::timeout(DRAIN_LIMIT, connections.shutdown()).await.is_err() {
         tracing::warn!(open, "gave up waiting for open requests");
+    }
+    // Those whose clients have gone.
+    let running = tasks.finished(DRAIN_LIMIT).await;
+    if running > 0 {
+        tracing::warn!(running, "gave up waiting for requests of clients that have disconnected");
     }
 }
 

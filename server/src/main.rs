@@ -18,6 +18,7 @@ mod operator;
 mod outside;
 mod profiles;
 mod reload;
+mod request_task;
 mod serve;
 mod shutdown;
 mod upkeep;

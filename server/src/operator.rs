@@ -102,7 +102,7 @@ fn audience_of(app: &App, given: Option<&str>) -> String {
 
 fn open(mut config: Config) -> anyhow::Result<App> {
     profiles::gotrue(&mut config.policy);
-    let pool = database::pool(&config.database, config.policy.api.max_request_duration)?;
+    let pool = database::pool(&config.database, &config.policy.api)?;
     gotrue::build(&config, pool, Delivery::AtOnce(Arc::new(Nobody)))
 }
 

@@ -62,7 +62,9 @@ async fn within_deadline(app: &Arc<App>, table: &[router::Entry], request: Reque
         let mut cx = open(app, request, told.id).await;
         cx.request.check()?;
         cx.marks = told.marks.clone();
-        router::dispatch(table, cx).await
+        let journal = Arc::clone(&cx.journal);
+        let result = router::dispatch(table, cx).await;
+        result.map_err(|error| if journal.has_lost_database() { unavailable(error) } else { error })
     });
     let limit = app.policy.api.max_request_duration;
     if limit.is_zero() {
@@ -125,6 +127,11 @@ fn request_id(app: &App, request: &Request) -> String {
         "" => app.entropy.uuid().to_string(),
         name => request.headers().get(name).and_then(|it| it.to_str().ok()).unwrap_or_default().to_owned(),
     }
+}
+
+/// The refusal of a request that has lost its database: 503, whatever its flow made of that.
+fn unavailable(error: Error) -> Error {
+    if error.status() == 503 { error } else { Error::database_unavailable().because(error) }
 }
 
 fn panicked() -> Error {

@@ -14,6 +14,8 @@ pub struct Error {
     statement: &'static str,
     /// The failure came before the statement: no connection could be had.
     is_connecting: bool,
+    /// A client may see the database's own text where the legacy API version shows it.
+    is_shown: bool,
     #[source]
     cause: sqlx::Error,
 }
@@ -21,19 +23,21 @@ pub struct Error {
 /// The statement that calls a function of the operator.
 pub(super) const HOOK: &str = "hooks.call";
 
-/// After this many seconds a client may try again when the database cannot be used.
-const RETRY_AFTER: u64 = 1;
-
 /// The SQLSTATEs that the legacy API version shows as they are (`endpoints.md` §1.4), besides `PTxxx`.
 const SHOWN: [&str; 8] = ["P0001", "23000", "23001", "23502", "23503", "23505", "23514", "23P01"];
 
 impl Error {
     pub(super) fn in_statement(statement: &'static str, cause: sqlx::Error) -> Self {
-        Self { statement, is_connecting: false, cause }
+        Self { statement, is_connecting: false, is_shown: true, cause }
     }
 
     pub(super) fn connecting(statement: &'static str, cause: sqlx::Error) -> Self {
-        Self { statement, is_connecting: true, cause }
+        Self { is_connecting: true, ..Self::in_statement(statement, cause) }
+    }
+
+    /// The same without the database's own text for clients. What a function of the operator raises is meant for them.
+    pub(super) fn hidden(self) -> Self {
+        Self { is_shown: self.statement == HOOK, ..self }
     }
 
     /// Whether the database cannot be used at the moment: down, unreachable, exhausted, silent or read-only.
@@ -78,12 +82,11 @@ impl Error {
 
     /// The 503 of a database that cannot be used at the moment.
     fn unavailable(self) -> refusal::Error {
-        let message = "The database cannot be used at the moment, please retry after a moment.";
-        refusal::Error::http(503, "database_unavailable", message).retry_after(RETRY_AFTER).because(self)
+        refusal::Error::database_unavailable().because(self)
     }
 
     fn shown(&self, wrapped: &Text) -> Option<Kind> {
-        let error = self.cause.as_database_error()?;
+        let error = self.cause.as_database_error().filter(|_| self.is_shown)?;
         let sqlstate = error.code()?;
         let status = match sqlstate.strip_prefix("PT").map(str::parse::<u16>) {
             Some(Ok(status)) if (200..600).contains(&status) => status,

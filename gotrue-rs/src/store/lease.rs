@@ -8,7 +8,7 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::error::Elapsed;
 use tokio::time::timeout;
 
-use super::error::ends_session;
+use super::error::{Error, ends_session};
 use super::pool::{Shared, runtime};
 
 /// What is known of a connection.
@@ -54,6 +54,12 @@ impl Lease {
     /// How long a statement may take, unless its caller says otherwise.
     pub(super) fn statement_timeout(&self) -> Duration {
         self.shared.options.statement_timeout
+    }
+
+    /// The failure of a statement, with the database's own text for clients where the pool's options say so.
+    pub(super) fn failure(&self, statement: &'static str, cause: sqlx::Error) -> Error {
+        let error = Error::in_statement(statement, cause);
+        if self.shared.options.shows_database_errors { error } else { error.hidden() }
     }
 
     /// Opens a transaction.

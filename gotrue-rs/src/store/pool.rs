@@ -32,6 +32,8 @@ pub struct PoolOptions {
     pub ping_timeout: Duration,
     /// How long a statement may take before its connection counts as dead.
     pub statement_timeout: Duration,
+    /// Clients see the database's own text in errors where the legacy API version of the reference shows it.
+    pub shows_database_errors: bool,
     /// The age at which a connection is closed instead of reused; `None`: never.
     pub max_lifetime: Option<Duration>,
     /// The idle time after which a connection is closed; `None`: never.
@@ -48,6 +50,7 @@ impl PoolOptions {
             connect_timeout: Duration::from_secs(3),
             ping_timeout: Duration::from_secs(1),
             statement_timeout: Duration::from_secs(4),
+            shows_database_errors: true,
             max_lifetime: Some(Duration::from_mins(30)),
             idle_timeout: Some(Duration::from_mins(10)),
         }

@@ -12,7 +12,7 @@ use tokio::time::timeout;
 use super::error::{Error, Result};
 use super::lease::Lease;
 use super::pool::Pool;
-use crate::journal::{Journal, Step};
+use crate::journal::{Journal, Step, Struck};
 
 /// Under this name the log holds statements, at level debug.
 pub const SQL_LOG: &str = "sql";
@@ -74,8 +74,8 @@ macro_rules! on {
         let mut own = None;
         let lease = match &mut $self.inner {
             Inner::Pool(pool) => {
-                let lease = pool.lease().await.map_err(|cause| Error::connecting($name, cause))?;
-                own.insert(lease)
+                let lease = pool.lease().await;
+                own.insert(lease.map_err(|cause| noted(&$self.journal, Error::connecting($name, cause)))?)
             }
             Inner::Transaction(lease) => lease,
         };
@@ -85,8 +85,16 @@ macro_rules! on {
         let outcome = timeout(limit, $query).await;
         let outcome = lease.finish(before, outcome);
         log_slow($name, asked_at.elapsed());
-        outcome.map_err(|cause| Error::in_statement($name, cause))
+        outcome.map_err(|cause| noted(&$self.journal, lease.failure($name, cause)))
     }};
+}
+
+/// The error, remembered for the answer to the request if it says that the database cannot be used.
+fn noted(journal: &Journal, error: Error) -> Error {
+    if error.is_unavailable() {
+        journal.note_lost_database();
+    }
+    error
 }
 
 fn log_slow(statement: &'static str, elapsed: Duration) {
@@ -104,14 +112,16 @@ impl Connection {
     /// Opens a transaction; dropped without [`Connection::commit`] it rolls back.
     pub async fn begin(pool: &Pool, journal: Arc<Journal>) -> Result<Self> {
         reach(&journal, Step::Transaction("BEGIN"), "begin").await?;
-        let mut lease = pool.lease().await.map_err(|cause| Error::connecting("begin", cause))?;
-        lease.begin().await.map_err(|cause| Error::connecting("begin", cause))?;
+        let failed = |cause| noted(&journal, Error::connecting("begin", cause));
+        let mut lease = pool.lease().await.map_err(failed)?;
+        lease.begin().await.map_err(failed)?;
         Ok(Self::over(Inner::Transaction(lease), journal))
     }
 
     /// Opens a transaction within which a third party will be waited for: one of few, so that others find a connection.
     pub async fn begin_to_wait(pool: &Pool, journal: Arc<Journal>) -> Result<Self> {
-        let permit = pool.permit_to_wait().await.map_err(|cause| Error::connecting("begin", cause))?;
+        let permit = pool.permit_to_wait().await;
+        let permit = permit.map_err(|cause| noted(&journal, Error::connecting("begin", cause)))?;
         Ok(Self { _permit_to_wait: Some(permit), ..Self::begin(pool, journal).await? })
     }
 
@@ -137,7 +147,8 @@ impl Connection {
                 let cause = sqlx::Error::AnyDriverError("a statement of this transaction has failed".into());
                 return Err(Error::in_statement("commit", cause));
             }
-            lease.commit().await.map_err(|cause| Error::in_statement("commit", cause))?;
+            let committed = lease.commit().await;
+            committed.map_err(|cause| noted(&self.journal, lease.failure("commit", cause)))?;
             self.waiting.iter().for_each(|waiting| waiting.notify_waiters());
         }
         Ok(())
@@ -155,7 +166,8 @@ impl Connection {
     pub async fn rollback(self) -> Result<()> {
         if let Inner::Transaction(mut lease) = self.inner {
             self.journal.note(Step::Transaction("ROLLBACK"));
-            lease.rollback().await.map_err(|cause| Error::in_statement("rollback", cause))?;
+            let undone = lease.rollback().await;
+            undone.map_err(|cause| noted(&self.journal, lease.failure("rollback", cause)))?;
         }
         Ok(())
     }
@@ -228,5 +240,11 @@ fn text(row: &PgRow) -> sqlx::Result<Option<String>> {
 
 async fn reach(journal: &Journal, step: Step, name: &'static str) -> Result<()> {
     let reached = journal.reach(step).await;
-    reached.map_err(|struck| Error::in_statement(name, sqlx::Error::AnyDriverError(struck.into())))
+    reached.map_err(|struck| {
+        let cause = match struck {
+            Struck::Failed => sqlx::Error::AnyDriverError(struck.into()),
+            Struck::Disconnected => sqlx::Error::Io(std::io::Error::other(struck)),
+        };
+        noted(journal, Error::in_statement(name, cause))
+    })
 }

@@ -11,6 +11,9 @@ use crate::journal::{Fault, Faults, Step};
 #[derive(Debug, Default)]
 pub struct FaultPlan(Mutex<Vec<Planned>>);
 
+/// The name of any statement, `BEGIN` and `COMMIT` included.
+const ANY_STATEMENT: &str = "*";
+
 #[derive(Debug)]
 struct Planned {
     name: &'static str,
@@ -22,6 +25,7 @@ struct Planned {
 #[derive(Debug)]
 enum Kind {
     Fail,
+    Disconnect,
     Panic,
     Wait(Arc<Gate>),
 }
@@ -30,6 +34,17 @@ impl FaultPlan {
     /// The `n`-th step of that name from now on (1: the next) fails.
     pub fn fail(&self, name: &'static str, n: usize) {
         self.plan(name, n, Kind::Fail);
+    }
+
+    /// The connection is lost at the `n`-th statement from now on, `BEGIN` and `COMMIT` included.
+    pub fn disconnect(&self, n: usize) {
+        self.plan(ANY_STATEMENT, n, Kind::Disconnect);
+    }
+
+    /// Takes back what has not struck yet; whether anything had not.
+    pub fn clear(&self) -> bool {
+        let mut plan = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        !std::mem::take(&mut *plan).is_empty()
     }
 
     /// The request that comes to the `n`-th step of that name from now on panics.
@@ -58,7 +73,9 @@ impl Faults for FaultPlan {
         | Step::Decision(name)) = step;
         let mut plan = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let mut struck = None;
-        for (at, planned) in plan.iter_mut().enumerate().filter(|(_, planned)| planned.name == name) {
+        let is_statement = matches!(step, Step::Statement(_) | Step::Transaction("BEGIN" | "COMMIT"));
+        let is_meant = |planned: &Planned| planned.name == name || (is_statement && planned.name == ANY_STATEMENT);
+        for (at, planned) in plan.iter_mut().enumerate().filter(|(_, planned)| is_meant(planned)) {
             match planned.skipped.checked_sub(1) {
                 Some(left) => planned.skipped = left,
                 None => struck = struck.or(Some(at)),
@@ -67,6 +84,7 @@ impl Faults for FaultPlan {
         let planned = plan.remove(struck?);
         Some(match planned.kind {
             Kind::Fail => Fault::Fail,
+            Kind::Disconnect => Fault::Disconnect,
             Kind::Panic => Fault::Panic,
             Kind::Wait(gate) => Fault::Wait(async move { gate.pass().await }.boxed()),
         })

@@ -30,8 +30,8 @@ use crate::ports::keys::KeySettings;
 use crate::ports::mail::SharedMailer;
 use crate::ports::mail::outbox::{Destination, Outbox};
 use crate::ports::pwned::PwnedPasswords;
-use crate::store::Pool;
 use crate::store::outbox::Table;
+use crate::store::{Pool, PoolOptions};
 
 /// The secret that signs the world's tokens.
 pub const SECRET: &str = "a-secret-for-tests-that-is-long-enough";
@@ -64,6 +64,7 @@ pub struct WorldBuilder {
     mailer: Option<SharedMailer>,
     has_phones: bool,
     connections: u32,
+    pool: Box<dyn FnOnce(PoolOptions) -> PoolOptions + Send>,
     outbound: Outbound,
     pwned_at: Option<String>,
     ground: Option<Ground>,
@@ -94,6 +95,7 @@ impl World {
             mailer: None,
             has_phones: false,
             connections: 8,
+            pool: Box::new(|options| options),
             outbound: Outbound::default(),
             pwned_at: None,
             ground: None,
@@ -238,6 +240,13 @@ impl WorldBuilder {
         self
     }
 
+    /// Changes how the server uses its database.
+    #[must_use]
+    pub fn pool(mut self, change: impl FnOnce(PoolOptions) -> PoolOptions + Send + 'static) -> Self {
+        self.pool = Box::new(change);
+        self
+    }
+
     /// Mails through this mailer in the place of the mailbox. With an outbox its mails wait for a worker.
     #[must_use]
     pub fn mailed_by(mut self, mailer: SharedMailer) -> Self {
@@ -265,6 +274,13 @@ impl WorldBuilder {
         self
     }
 
+    /// Takes this database in the place of a new clone.
+    #[must_use]
+    pub fn over(mut self, database: TestDatabase) -> Self {
+        self.ground = Some(Ground::over(database));
+        self
+    }
+
     /// Makes the world: a database cloned from the template, and a server on it.
     pub async fn build(self) -> World {
         // On the heap: every test's future would hold it.
@@ -277,8 +293,9 @@ impl WorldBuilder {
             None => Ground::new().await,
         };
         let shared: SharedClock = Arc::new(clock.clone());
-        let pool =
-            Pool::new(database.pool_options(self.policy.api.max_request_duration).max_connections(self.connections));
+        let usual = database.pool_options(self.policy.api.max_request_duration).max_connections(self.connections);
+        let shows_database_errors = !self.policy.api.database_errors_hidden;
+        let pool = Pool::new((self.pool)(PoolOptions { shows_database_errors, ..usual }));
         let delivery = if self.has_outbox {
             let destination = if self.mailer.is_some() { Destination::Server } else { Destination::Inbox };
             let table = Table::new(pool.clone());
@@ -314,8 +331,12 @@ impl WorldBuilder {
 impl Ground {
     /// A database cloned from the template, at noon of a day in June.
     async fn new() -> Self {
+        Self::over(TestDatabase::migrated().await)
+    }
+
+    fn over(database: TestDatabase) -> Self {
         Self {
-            database: TestDatabase::migrated().await,
+            database,
             clock: FakeClock::at(Utc.with_ymd_and_hms(2026, 6, 1, 12, 0, 0).single().unwrap_or_default()),
             mailbox: Arc::default(),
             phones: Arc::default(),

@@ -5,6 +5,7 @@ mod bodies;
 mod captcha;
 mod config;
 mod custom_providers;
+mod database;
 mod errors;
 mod external;
 mod factors;

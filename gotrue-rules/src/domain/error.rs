@@ -145,6 +145,12 @@ impl Error {
         Self::new(Kind::Broken).because(cause)
     }
 
+    /// 503: the database is down, out of connections, silent or read-only.
+    pub fn database_unavailable() -> Self {
+        let message = "The database cannot be used at the moment, please retry after a moment.";
+        Self::http(503, "database_unavailable", message).retry_after(1)
+    }
+
     /// The same refusal with what really happened beside it, for the log.
     #[must_use]
     pub fn because(mut self, cause: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {

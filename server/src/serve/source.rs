@@ -67,7 +67,7 @@ impl Source {
         migrate::auth(&migrating, &config.database.namespace).await.context("preparing schema auth")?;
         migrate::basalt(&migrating).await.context("preparing schema basalt")?;
         migrating.close().await;
-        database::pool(&config.database, config.policy.api.max_request_duration)
+        database::pool(&config.database, &config.policy.api)
     }
 
     /// Stops what is ours.

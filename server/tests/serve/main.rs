@@ -2,6 +2,7 @@
 
 mod command_line;
 mod database;
+mod disconnects;
 mod door;
 mod drop_in;
 mod ending;

@@ -20,13 +20,13 @@ use crate::store::{Connection, OrRefuse, flow_state};
 pub async fn handle(cx: Cx) -> Result<Reply> {
     let flow = match flow(&cx).await {
         Ok(flow) => flow,
-        Err(error) if matches!(error.kind, Kind::Broken) => return Err(error),
+        Err(error) if matches!(error.kind, Kind::Broken) || cx.journal.has_lost_database() => return Err(error),
         Err(error) => return turned_away(&cx, &error),
     };
     let target = target(&cx, &flow);
     let location = match finish(&cx, &flow, target).await {
         Ok(location) => location,
-        Err(error) if matches!(error.kind, Kind::Broken) => return Err(error),
+        Err(error) if matches!(error.kind, Kind::Broken) || cx.journal.has_lost_database() => return Err(error),
         Err(error) => {
             tell(&cx, &error);
             with_callback_error(target, &error).map_err(Error::other)?

@@ -39,6 +39,7 @@ struct Delivered {
 pub async fn handle(cx: Cx) -> Result<Reply> {
     match sign_in(&cx).await {
         Ok(location) => Ok(Reply::found_after_post(&location)),
+        Err(error) if cx.journal.has_lost_database() => Err(error),
         Err(error) => {
             tell(&cx, &error);
             let location = site_with_callback_error(&cx.app.policy.site.site_url, &error).map_err(Error::other)?;

@@ -35,6 +35,8 @@ pub async fn handle(cx: Cx) -> Result<Reply> {
     let target = redirect_target(&cx);
     let location = match follow(&cx, &request, hash, method, &target).await {
         Ok(location) => location,
+        // The link is still good: the browser may be told to load it again.
+        Err(error) if cx.journal.has_lost_database() => return Err(error),
         Err(error) => {
             tracing::debug!(request.id = cx.request.id, code = error.code(), "link refused: {}", error.message());
             with_error(&target, &error, method.is_some()).map_err(Error::other)?

@@ -167,6 +167,15 @@ impl Place {
         (before, answer, self.tables().await)
     }
 
+    /// The answer when the connection to the database is lost at its `n`-th statement; none if there was no such one.
+    pub async fn send_without_database(&mut self, door: &Door, sent: &Sent, n: usize) -> Option<Answer> {
+        self.world.advance(TimeDelta::seconds(1));
+        self.world.faults.disconnect(n);
+        let answer = self.ask(door, sent).await;
+        let has_struck = !self.world.faults.clear();
+        has_struck.then_some(answer)
+    }
+
     async fn ask(&self, door: &Door, sent: &Sent) -> Answer {
         let Line { method, path, guards } = &door.line;
         let segment = |name: &str| match name {

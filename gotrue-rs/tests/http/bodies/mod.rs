@@ -79,6 +79,41 @@ async fn whatever_is_sent_is_answered_well_and_changes_nothing_unless_it_succeed
     );
 }
 
+/// Losses of the database for each door.
+const LOSSES: usize = 12;
+
+#[tokio::test]
+async fn a_lost_database_is_answered_503_whatever_was_asked() {
+    let seed = seed();
+    let attempts = door::all().into_iter().map(async |door| {
+        let mut place = Place::new().await;
+        let members = place.members(&door).await;
+        let bodies = sent::bodies(&members);
+        let mut struck = 0;
+        for case in 0..LOSSES {
+            let sent = place.filled(drawn(&bodies, &door, (seed, case)), case);
+            let n = if case % 2 == 0 { 1 } else { case / 2 + 1 };
+            let Some(answer) = place.send_without_database(&door, &sent, n).await else { continue };
+            struck += 1;
+            // What is only logged, such as a notice, fails after the answer is decided.
+            let is_served = answer.status.is_success() || answer.status.is_redirection();
+            let is_unavailable = answer.status == 503 && answer.header("retry-after") == "1";
+            let has_error = answer.header("location").contains("error=");
+            assert!(
+                is_unavailable || (is_served && !has_error),
+                "{}, seed {seed}, case {case}, statement {n}: {} {}\n{sent}",
+                door.name(),
+                answer.status,
+                answer.text
+            );
+        }
+        struck
+    });
+    let struck: Vec<usize> = stream::iter(attempts).buffer_unordered(3).collect().await;
+    let reached = struck.iter().filter(|struck| **struck > 0).count();
+    assert!(reached > 35, "only {reached} of {} doors ever lost their database", struck.len());
+}
+
 async fn attempt(
     door: &Door,
     mut place: Place,

@@ -13,6 +13,7 @@ impl Policy {
     pub fn hardened(mut self, trusted_proxies: Vec<IpNet>, targets: TargetLimits) -> Self {
         self.limits.key = LimitKey::Peer { trusted_proxies };
         self.limits.targets = targets;
+        self.api.database_errors_hidden = true;
         self.password.hash = PasswordHash::Argon2id;
         self.password.rehash_after_sign_in = true;
         self.sign_up.contested_password_dropped = true;

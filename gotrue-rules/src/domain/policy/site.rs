@@ -26,6 +26,8 @@ pub struct ApiPolicy {
     pub request_id_header: String,
     /// Request headers allowed across origins beside the built-in ones. Default none.
     pub cors_allowed_headers: Vec<String>,
+    /// Clients never see the database's own text in an error, unless a hook of the operator raised it. Default false.
+    pub database_errors_hidden: bool,
     /// Time limit of calls to identity providers and SMS senders. Default 10 s.
     pub outbound_timeout: Duration,
 }
@@ -36,6 +38,7 @@ impl Default for ApiPolicy {
             max_request_duration: Duration::from_secs(10),
             request_id_header: String::new(),
             cors_allowed_headers: Vec::new(),
+            database_errors_hidden: false,
             outbound_timeout: Duration::from_secs(10),
         }
     }

@@ -1,0 +1,109 @@
+//! Clients that disconnect in the middle of a request cancel nothing and harm nobody else.
+
+use std::io::Write;
+use std::net::TcpStream;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::support::{Basalt, Scratch};
+
+/// Sends a request and closes the connection after `wait`.
+fn disconnect(port: u16, path: &str, headers: &str, body: &str, wait: Duration) -> std::io::Result<()> {
+    let mut stream = TcpStream::connect(("127.0.0.1", port))?;
+    stream.set_nodelay(true)?;
+    let head = format!(
+        "POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n{headers}Content-Length: {}\r\n\r\n",
+        body.len()
+    );
+    stream.write_all(format!("{head}{body}").as_bytes())?;
+    std::thread::sleep(wait);
+    // Closed by being dropped, whatever the server is doing.
+    Ok(())
+}
+
+fn port(basalt: &Basalt) -> u16 {
+    basalt.text("url").rsplit(':').next().and_then(|port| port.parse().ok()).expect("a port")
+}
+
+async fn create(basalt: &Basalt, email: &str) -> (u16, Value) {
+    let url = basalt.url("/auth/v1/admin/users");
+    let request = basalt.client.post(url).header("apikey", basalt.text("secret_key"));
+    let body = json!({"email": email, "email_confirm": true});
+    let answer = request.json(&body).send().await.expect("an answer");
+    (answer.status().as_u16(), answer.json().await.unwrap_or_default())
+}
+
+async fn user_exists(basalt: &Basalt, id: &str) -> bool {
+    let url = basalt.url(&format!("/auth/v1/admin/users/{id}"));
+    let request = basalt.client.get(url).header("apikey", basalt.text("secret_key"));
+    request.send().await.expect("an answer").status() == 200
+}
+
+#[tokio::test]
+async fn acknowledged_writes_survive_clients_that_disconnect() {
+    let scratch = Scratch::new();
+    let config = scratch.write("config.toml", "[auth]\nenable_anonymous_sign_ins = true\n[basalt]\n");
+    let basalt = Basalt::serve(&["--ephemeral", "--config", &config]);
+    let (port, key) = (port(&basalt), basalt.text("publishable_key"));
+    let (is_over, sent) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
+    let clients: Vec<_> = (0..3u64)
+        .map(|client| {
+            let (is_over, sent, key) = (Arc::clone(&is_over), Arc::clone(&sent), key.clone());
+            std::thread::spawn(move || {
+                for round in 0..4_000u64 {
+                    if is_over.load(Ordering::Relaxed) {
+                        break;
+                    }
+                    let text = format!("{{\"description\":\"Request {client} {round}, please.\"}}");
+                    let wait = Duration::from_micros((round * 173 + client * 61) % 3_000);
+                    let headers = format!("apikey: {key}\r\n");
+                    if disconnect(port, "/functions/v1/send-submission", &headers, &text, wait).is_ok() {
+                        sent.fetch_add(1, Ordering::Relaxed);
+                    }
+                }
+            })
+        })
+        .collect();
+    let mut ids = Vec::new();
+    for number in 0..150 {
+        let (status, user) = create(&basalt, &format!("user{number}@example.com")).await;
+        if status == 200 {
+            ids.push(user["id"].as_str().expect("an id").to_owned());
+        }
+    }
+    is_over.store(true, Ordering::Relaxed);
+    clients.into_iter().for_each(|client| client.join().expect("a client"));
+    assert!(sent.load(Ordering::Relaxed) > 50, "the clients hardly disconnected");
+    assert!(ids.len() > 100, "only {} users were created", ids.len());
+    for id in ids {
+        assert!(user_exists(&basalt, &id).await, "the acknowledged user {id} is missing");
+    }
+    for number in 0..10 {
+        let (status, user) = create(&basalt, &format!("later{number}@example.com")).await;
+        assert_eq!(status, 200, "{user}");
+        assert!(user_exists(&basalt, user["id"].as_str().expect("an id")).await);
+    }
+}
+
+#[tokio::test]
+async fn a_request_whose_client_has_gone_runs_to_its_end() {
+    let basalt = Basalt::serve(&["--ephemeral"]);
+    let key = basalt.text("secret_key");
+    let body = json!({"email": "gone@example.com", "email_confirm": true, "password": "correct horse battery"});
+    let headers = format!("apikey: {key}\r\n");
+    // The password takes the server several milliseconds: the client is gone before the user is stored.
+    disconnect(port(&basalt), "/auth/v1/admin/users", &headers, &body.to_string(), Duration::from_millis(2))
+        .expect("sent");
+    for _ in 0..100 {
+        let url = basalt.url("/auth/v1/admin/users");
+        let users = basalt.client.get(url).header("apikey", &key).send().await.expect("an answer");
+        if users.text().await.expect("a body").contains("gone@example.com") {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    panic!("the user was not stored");
+}
