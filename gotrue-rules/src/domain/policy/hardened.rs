@@ -2,7 +2,7 @@
 
 use ipnet::IpNet;
 
-use super::{LimitKey, PasswordHash, Policy, RequestSignature, TargetLimits};
+use super::{LimitKey, MetadataLimits, PasswordHash, Policy, RequestSignature, TargetLimits};
 
 impl Policy {
     /// This policy with every hardening of `basalt serve`; `docs/compatibility.md` gives the reason for each.
@@ -18,6 +18,9 @@ impl Policy {
         self.password.rehash_after_sign_in = true;
         self.sign_up.contested_password_dropped = true;
         self.security.strict_linking = true;
+        self.security.equal_work = true;
+        self.api.security_headers = true;
+        self.api.metadata_limits = Some(MetadataLimits::USUAL);
         self.mfa.totp_replay_refused = true;
         self.mfa.first_verification_needs_aal2 = true;
         self.mfa.linking_needs_aal2 = true;
@@ -32,6 +35,7 @@ impl Policy {
         self.oauth_server.clients_confined = true;
         self.oauth_server.deleted_client_signed_out = true;
         self.oauth_server.standard_answers = true;
+        self.oauth_server.replayed_code_revokes = true;
         self.saml.sha1_refused = true;
         self.saml.assertions_count_once = true;
         self.saml.assertions_must_be_complete = true;

@@ -24,7 +24,7 @@ pub use mail::{AddressCheck, LinkPaths, MailKind, MailPolicy, TemplateFetch};
 pub use oauth::{CustomOAuthPolicy, OAuthServerPolicy, RequestSignature, SamlPolicy, Web3ChainPolicy, Web3Policy};
 pub use operation::{ExperimentalPolicy, IndexWorkerPolicy, OperationPolicy};
 pub use security::{Captcha, CaptchaProvider, Encryption, SecurityPolicy};
-pub use site::{ApiPolicy, JwtPolicy, SitePolicy};
+pub use site::{ApiPolicy, JwtPolicy, MetadataLimits, SitePolicy};
 pub use sms::{SmsPolicy, SmsProvider};
 
 /// Everything the operator decided about the behaviour of the auth API.

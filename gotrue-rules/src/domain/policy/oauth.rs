@@ -104,6 +104,9 @@ pub struct OAuthServerPolicy {
     /// What clients are answered is as RFC 6749 and RFC 7591 want it: a refused refresh token and a client that does not
     /// prove itself are told in OAuth's form, a secret comes with its end. Default false: in the API's own form, without.
     pub standard_answers: bool,
+    /// A client that presents an authorization code a second time loses the session that the code opened (RFC 6749
+    /// §4.1.2); kept in the table `basalt.exchanged_codes`. Default false: the code is refused, the session stays.
+    pub replayed_code_revokes: bool,
 }
 
 impl Default for OAuthServerPolicy {
@@ -122,6 +125,7 @@ impl Default for OAuthServerPolicy {
             clients_confined: false,
             deleted_client_signed_out: false,
             standard_answers: false,
+            replayed_code_revokes: false,
         }
     }
 }

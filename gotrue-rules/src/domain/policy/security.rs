@@ -22,6 +22,9 @@ pub struct SecurityPolicy {
     pub update_password_require_current_password: bool,
     /// `Sb-Forwarded-For` names the caller's address. Default false.
     pub sb_forwarded_for_enabled: bool,
+    /// Requests for a message do the same work whether or not the address or number has an account, so that their
+    /// duration does not tell; needs the schema `basalt`. Default false.
+    pub equal_work: bool,
     /// Encryption of secrets in the database.
     pub encryption: Encryption,
 }

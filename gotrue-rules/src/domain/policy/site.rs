@@ -30,6 +30,25 @@ pub struct ApiPolicy {
     pub database_errors_hidden: bool,
     /// Time limit of calls to identity providers and SMS senders. Default 10 s.
     pub outbound_timeout: Duration,
+    /// Responses carry `X-Content-Type-Options: nosniff` and, unless they say how long they may be cached,
+    /// `Cache-Control: no-store` (RFC 6749 §5.1 with `Pragma: no-cache`). Default false.
+    pub security_headers: bool,
+    /// Limits of the metadata that a request stores in a user; absent: none. Default absent.
+    pub metadata_limits: Option<MetadataLimits>,
+}
+
+/// Limits of `user_metadata` and `app_metadata`, each counted by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MetadataLimits {
+    /// Most members of objects and items of arrays, at all depths together.
+    pub members: usize,
+    /// Most bytes of the JSON text without white space.
+    pub bytes: usize,
+}
+
+impl MetadataLimits {
+    /// The limits of `basalt serve`: 1,000 members, 256 KiB.
+    pub const USUAL: Self = Self { members: 1_000, bytes: 256 << 10 };
 }
 
 impl Default for ApiPolicy {
@@ -40,6 +59,8 @@ impl Default for ApiPolicy {
             cors_allowed_headers: Vec::new(),
             database_errors_hidden: false,
             outbound_timeout: Duration::from_secs(10),
+            security_headers: false,
+            metadata_limits: None,
         }
     }
 }
