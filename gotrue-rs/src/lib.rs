@@ -26,5 +26,16 @@ pub fn router(app: Arc<App>) -> axum::Router {
 /// The same over an application that may be replaced: `current` is asked once for each request, when it comes.
 pub fn router_over(current: impl Fn() -> Arc<App> + Clone + Send + Sync + 'static) -> axum::Router {
     let table = Arc::new(routes::table());
-    axum::Router::new().fallback(move |request| http::layers::serve(current(), table.clone(), request))
+    axum::Router::new().fallback(move |request: axum::extract::Request| {
+        let (app, table) = (current(), table.clone());
+        async move {
+            if !app.policy.api.security_headers {
+                return http::layers::serve(app, table, request).await;
+            }
+            let path = request.uri().path().to_owned();
+            let mut response = http::layers::serve(app, table, request).await;
+            http::security_headers::insert(&mut response, &path);
+            response
+        }
+    })
 }

@@ -6,3 +6,4 @@ pub mod layers;
 pub mod reply;
 pub mod request_info;
 pub mod router;
+pub mod security_headers;

@@ -1,5 +1,7 @@
 //! What the server tells about itself.
 
+mod headers;
+
 use gotrue_rs::testing::World;
 use http::Method;
 
