@@ -50,13 +50,12 @@ pub fn of_first_password(before: &Account, after: &Account, id: Uuid, now: Time)
 /// Metadata after an update: members replace those of the same name, null takes one away; nothing below is merged.
 #[must_use]
 pub fn merged(mut metadata: Map<String, Value>, updates: &Map<String, Value>) -> Map<String, Value> {
-    for (name, value) in updates {
-        if value.is_null() {
-            metadata.shift_remove(name);
-        } else {
-            metadata.insert(name.clone(), value.clone());
-        }
+    // One pass over all members: removing them one by one moves those behind each time.
+    if updates.values().any(Value::is_null) {
+        metadata.retain(|name, _| !updates.get(name).is_some_and(Value::is_null));
     }
+    let set = updates.iter().filter(|(_, value)| !value.is_null());
+    metadata.extend(set.map(|(name, value)| (name.clone(), value.clone())));
     metadata
 }
 

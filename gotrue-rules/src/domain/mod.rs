@@ -14,6 +14,7 @@ pub mod identity;
 pub mod linking;
 pub mod links;
 pub mod mail_address;
+pub mod metadata;
 pub mod mfa;
 pub mod oauth_server;
 pub mod one_time_token;

@@ -7,6 +7,7 @@ use gotrue_rules::domain::admin_user::{
 use gotrue_rules::domain::audit::Action;
 use gotrue_rules::domain::contact::{Email, Phone};
 use gotrue_rules::domain::error::{Error, Result};
+use gotrue_rules::domain::metadata;
 use gotrue_rules::wire::requests::AdminUser;
 use gotrue_rules::wire::user::UserJson;
 use uuid::Uuid;
@@ -22,6 +23,9 @@ use crate::store::admin::{self, Wanted};
 pub async fn handle(cx: Cx) -> Result<Reply> {
     let request = AdminUser::decode(&cx.bytes().await?)?;
     rules::require_fitting(&request)?;
+    let limits = cx.app.policy.api.metadata_limits;
+    metadata::check("user_metadata", request.user_metadata.as_ref(), limits)?;
+    metadata::check("app_metadata", request.app_metadata.as_ref(), limits)?;
     let contacts = free_contacts(&cx, &request).await?;
     let password = new_password(&request)?;
     require_usable(password)?;

@@ -5,6 +5,7 @@ use gotrue_rules::domain::audit::{Action, Entry};
 use gotrue_rules::domain::contact::Email;
 use gotrue_rules::domain::error::Result;
 use gotrue_rules::domain::links::{LinkType, Outcome, decide};
+use gotrue_rules::domain::metadata;
 use gotrue_rules::domain::purpose::Purpose;
 use gotrue_rules::domain::user::Account;
 use gotrue_rules::domain::user_update::email_taken;
@@ -22,6 +23,7 @@ use crate::store::{OrRefuse, users};
 /// The account with a link and a code.
 pub async fn handle(cx: Cx) -> Result<Reply> {
     let request = GenerateLink::decode(&cx.bytes().await?)?;
+    metadata::check("data", request.data.as_ref(), cx.app.policy.api.metadata_limits)?;
     let email = Email::parse(&request.email)?;
     let known = users::by_email(&mut cx.db(), email.as_str(), &cx.audience()).await;
     let known = known.or_refuse("Database error finding user")?;

@@ -5,6 +5,7 @@ use gotrue_rules::domain::audit::{Action, Entry};
 use gotrue_rules::domain::contact::Email;
 use gotrue_rules::domain::error::Result;
 use gotrue_rules::domain::links::{Password, require_unconfirmed};
+use gotrue_rules::domain::metadata;
 use gotrue_rules::domain::user::Account;
 use gotrue_rules::wire::requests::Invitation;
 use gotrue_rules::wire::user::UserJson;
@@ -18,6 +19,7 @@ use crate::store::{OrRefuse, users};
 /// The account that is invited, new or waiting.
 pub async fn handle(cx: Cx) -> Result<Reply> {
     let request = Invitation::decode(&cx.bytes().await?)?;
+    metadata::check("data", request.data.as_ref(), cx.app.policy.api.metadata_limits)?;
     let email = Email::parse(&request.email)?;
     let known = users::by_email(&mut cx.db(), email.as_str(), &cx.audience()).await;
     let guest = match known.or_refuse("Database error finding user")? {

@@ -5,6 +5,7 @@ use gotrue_rules::domain::admin_user::{Change, change, require_fitting};
 use gotrue_rules::domain::audit::Action;
 use gotrue_rules::domain::error::{Error, Result};
 use gotrue_rules::domain::identity::of_first_password;
+use gotrue_rules::domain::metadata;
 use gotrue_rules::domain::user::{Account, Identity};
 use gotrue_rules::wire::requests::AdminUser;
 use gotrue_rules::wire::user::UserJson;
@@ -29,6 +30,9 @@ pub async fn handle(cx: Cx) -> Result<Reply> {
     let account = cx.account()?.clone();
     let request = AdminUser::decode(&cx.bytes().await?)?;
     require_fitting(&request)?;
+    let limits = cx.app.policy.api.metadata_limits;
+    metadata::check_update("user_metadata", &account.user_metadata, request.user_metadata.as_ref(), limits)?;
+    metadata::check_update("app_metadata", &account.app_metadata, request.app_metadata.as_ref(), limits)?;
     let mut change = change(&request, cx.now)?;
     if let Some(password) = &request.password {
         passwords::require_strong(&cx, password).await?;

@@ -1,6 +1,7 @@
 //! `POST /otp`: a code to sign in, by mail or by text.
 
 use gotrue_rules::domain::error::Result;
+use gotrue_rules::domain::metadata;
 use gotrue_rules::domain::passwordless::{check_otp, no_new_account, nobody_named, otp_contact, require_magic_links};
 use gotrue_rules::domain::user::Account;
 use gotrue_rules::wire::message::SentJson;
@@ -15,6 +16,7 @@ use crate::store::OrRefuse;
 pub async fn handle(cx: Cx) -> Result<Reply> {
     let request = Otp::decode(&cx.bytes().await?)?;
     check_otp(&request)?;
+    metadata::check("data", request.data.as_ref(), cx.app.policy.api.metadata_limits)?;
     let known = if request.create_user { None } else { require_known(&cx, &request).await? };
     let Otp { email, phone, data, channel, pkce, .. } = request;
     let message_id = match (email.is_empty(), phone.is_empty()) {

@@ -4,6 +4,7 @@
 use gotrue_rules::domain::audit::{Action, Entry};
 use gotrue_rules::domain::error::{Error, Result};
 use gotrue_rules::domain::identity::{merged, of_first_password, providers, with_providers};
+use gotrue_rules::domain::metadata;
 use gotrue_rules::domain::reauthentication::{Demand, NonceCheck, check_nonce, demand, invalid_nonce};
 use gotrue_rules::domain::user::{Account, Identity};
 use gotrue_rules::domain::user_update::{
@@ -24,6 +25,9 @@ pub async fn handle(cx: Cx) -> Result<Reply> {
     let request = UserUpdate::decode(&cx.bytes().await?)?;
     let caller = cx.caller()?;
     let policy = &cx.app.policy;
+    let (stored, limits) = (&caller.account, policy.api.metadata_limits);
+    metadata::check_update("data", &stored.user_metadata, request.data.as_ref(), limits)?;
+    metadata::check_update("app_metadata", &stored.app_metadata, request.app_metadata.as_ref(), limits)?;
     let contacts = contacts(&request, policy)?;
     if let Some(password) = &request.password {
         passwords::require_strong(&cx, password).await?;

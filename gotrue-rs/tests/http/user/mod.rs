@@ -2,6 +2,7 @@
 
 mod email_change;
 mod metadata;
+mod metadata_limits;
 mod notices;
 mod order;
 mod outbox;
