@@ -1,6 +1,7 @@
 //! Verbs that several flows share. A service takes the request's context and a connection, never a request.
 
 pub mod audit;
+pub mod authorization_codes;
 pub mod cleanup;
 pub mod contact_change;
 pub mod custom_providers;

@@ -10,6 +10,7 @@ pub mod contact_changes;
 pub mod custom_providers;
 pub mod elevation;
 pub mod error;
+pub mod exchanged_codes;
 pub mod factors;
 pub mod flow_state;
 pub mod hooks;
@@ -54,6 +55,7 @@ pub fn statements() -> impl Iterator<Item = &'static Statement> {
         contact_changes::ALL,
         custom_providers::ALL,
         elevation::ALL,
+        exchanged_codes::ALL,
         factors::ALL,
         flow_state::ALL,
         flow_state::external::ALL,

@@ -11,6 +11,7 @@ use uuid::Uuid;
 
 use crate::cx::Cx;
 use crate::http::reply::Reply;
+use crate::services::authorization_codes;
 use crate::services::oauth_server::{for_clients, is_json};
 use crate::services::sessions::open::{Proof, open};
 use crate::services::sessions::refresh::refresh;
@@ -54,7 +55,9 @@ async fn exchange(cx: &Cx, client: &Client, request: &TokenRequest) -> Result<Re
     if request.code.is_empty() {
         return Err(invalid_request("code is required for authorization_code grant"));
     }
-    let Code { authorization, account } = find(cx, &request.code).await?;
+    let Some(Code { authorization, account }) = find(cx, &request.code).await? else {
+        return Err(refuse_unknown_code(cx, client.id, &request.code).await);
+    };
     let came = Presented {
         redirect_uri: &request.redirect_uri,
         verifier: &request.code_verifier,
@@ -79,7 +82,7 @@ async fn exchange(cx: &Cx, client: &Client, request: &TokenRequest) -> Result<Re
         .or_refuse("Error locking authorization code")?
     {
         db.rollback().await?;
-        return Err(unknown_code());
+        return Err(refuse_unknown_code(cx, client.id, &request.code).await);
     }
     let proof = Proof {
         oauth_client: Some(client.id),
@@ -87,6 +90,7 @@ async fn exchange(cx: &Cx, client: &Client, request: &TokenRequest) -> Result<Re
         ..Proof::new(&account, METHOD, vec![entry])
     };
     let minted = open(cx, &mut db, proof).await?;
+    authorization_codes::record_exchange(cx, &mut db, client.id, &request.code, minted.session.id).await?;
     db.commit().await?;
     if !wants_id_token {
         return Ok(reply(&minted, None));
@@ -103,13 +107,19 @@ async fn exchange(cx: &Cx, client: &Client, request: &TokenRequest) -> Result<Re
 }
 
 /// What a code stands for. Every code of ours is a UUID: no other text is looked for.
-async fn find(cx: &Cx, code: &str) -> Result<Code> {
+async fn find(cx: &Cx, code: &str) -> Result<Option<Code>> {
     if Uuid::parse_str(code).is_err() {
-        return Err(unknown_code());
+        return Ok(None);
     }
-    let found =
-        oauth_authorizations::by_code(&mut cx.db(), code).await.or_refuse("Error finding authorization code")?;
-    found.ok_or_else(unknown_code)
+    oauth_authorizations::by_code(&mut cx.db(), code).await.or_refuse("Error finding authorization code")
+}
+
+/// The refusal of a code that can no longer be exchanged, after the session that it opened before is revoked.
+async fn refuse_unknown_code(cx: &Cx, client: Uuid, code: &str) -> Error {
+    match authorization_codes::revoke_replayed(cx, client, code).await {
+        Ok(()) => unknown_code(),
+        Err(error) => error,
+    }
 }
 
 /// The next tokens of a session of that client.

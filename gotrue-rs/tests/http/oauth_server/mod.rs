@@ -4,6 +4,7 @@ mod authorize;
 mod clients;
 mod consent;
 mod grants;
+mod replay;
 mod token;
 
 use gotrue_rs::testing::World;
