@@ -11,8 +11,8 @@ use gotrue_rules::domain::user::Account;
 use gotrue_rules::wire::requests::{MagicLink, SignUp};
 use serde_json::{Map, Value};
 
-use super::messages::{Letter, Text, ask, ask_by_text};
-use super::sign_up::{SignedUp, without_password};
+use super::messages::{Letter, Text, ask, ask_by_text, decoys};
+use super::sign_up::{SignedUp, look_up, without_password};
 use super::{audit, limits, pkce};
 use crate::cx::Cx;
 use crate::store::{self, OrRefuse, users};
@@ -49,11 +49,28 @@ pub async fn mail_link(cx: &Cx, request: MagicLink, known: Option<Account>) -> R
     let challenge = Challenge::new(&request.pkce.challenge, &request.pkce.method)?;
     let newcomer = SignUp { email: request.email, data: request.data, pkce: request.pkce, ..SignUp::default() };
     let account = match known.filter(Account::is_email_confirmed) {
+        Some(account) if decoys::is_wanted(cx) => {
+            return link_like_newcomer(cx, &account, &contact, challenge.as_ref()).await;
+        }
         Some(account) => Some(account),
         None => signed_up(cx, newcomer, &contact).await?,
     };
     let Some(account) = account else { return Ok(()) };
     link(cx, &account, &email, challenge.as_ref()).await
+}
+
+/// Mails a link to an account that exists, with the work of signing it up: the duration does not tell which it was.
+async fn link_like_newcomer(
+    cx: &Cx,
+    account: &Account,
+    contact: &Contact,
+    challenge: Option<&Challenge>,
+) -> Result<()> {
+    look_up(cx, contact).await?;
+    let rows = audit::rows(cx, account, [Entry::of(Action::UserRecoveryRequested)]);
+    let letter =
+        Letter { purpose: Purpose::MagicLink, to: contact.as_str(), pkce: challenge.is_some(), new_email: None };
+    decoys::ask_like_newcomer(cx, account, letter, challenge, rows).await
 }
 
 async fn link(cx: &Cx, account: &Account, email: &Email, challenge: Option<&Challenge>) -> Result<()> {

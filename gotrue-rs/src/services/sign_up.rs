@@ -15,12 +15,14 @@ use gotrue_rules::domain::user::{Account, Identity};
 use gotrue_rules::wire::requests::SignUp;
 use serde_json::{Map, Value};
 
+use super::messages::{Letter, decoys};
 use super::sessions::Minted;
 use super::sessions::open::{Proof, open};
 use super::{audit, hooks, messages, passwords, pkce};
 use crate::cx::Cx;
 use crate::journal::Step;
 use crate::store::accounts::{self, Confirmation};
+use crate::store::audit::AuditRow;
 use crate::store::{OrRefuse, audit as audit_log, users};
 
 const SAVING: &str = "Database error saving new user";
@@ -60,7 +62,8 @@ pub async fn register(cx: &Cx, request: SignUp, newcomer: &Newcomer) -> Result<S
     }
 }
 
-async fn look_up(cx: &Cx, contact: &Contact) -> Result<Option<Account>> {
+/// The account of an address or number, as a sign-up looks for it.
+pub(super) async fn look_up(cx: &Cx, contact: &Contact) -> Result<Option<Account>> {
     let audience = cx.audience();
     let found = match contact {
         Contact::Email(email) => {
@@ -75,17 +78,40 @@ async fn look_up(cx: &Cx, contact: &Contact) -> Result<Option<Account>> {
 /// Somebody has the address, confirmed: told only where the operator lets it be.
 async fn repeated(cx: &Cx, request: SignUp, newcomer: &Newcomer, known: Account, outcome: Outcome) -> Result<SignedUp> {
     let entry = Entry::of(Action::UserRepeatedSignUp).with("provider", newcomer.contact.provider());
-    audit_log::insert(&mut cx.db(), audit::rows(cx, &known, [entry])).await?;
-    if outcome == Outcome::Taken {
-        return Err(already_registered());
-    }
-    if !request.password.is_empty() {
-        // A new account's password is hashed: the time must not tell that this is none.
-        passwords::work_for_nothing(cx, &request.password).await?;
+    let rows = audit::rows(cx, &known, [entry]);
+    if outcome == Outcome::StandIn && decoys::is_wanted(cx) {
+        work_like_newcomer(cx, &request, newcomer, (&known, rows)).await?;
+    } else {
+        audit_log::insert(&mut cx.db(), rows).await?;
+        if outcome == Outcome::Taken {
+            return Err(already_registered());
+        }
+        if !request.password.is_empty() {
+            // A new account's password is hashed: the time must not tell that this is none.
+            passwords::work_for_nothing(cx, &request.password).await?;
+        }
     }
     let mut shown = stand_in(known, cx.entropy.uuid(), &newcomer.contact, &request.data.unwrap_or_default(), cx.now);
     shown.aud = cx.audience();
     Ok(SignedUp::StandIn(Box::new(shown)))
+}
+
+/// What a new account takes, in the same order, for an address or number that an account has.
+async fn work_like_newcomer(
+    cx: &Cx,
+    request: &SignUp,
+    newcomer: &Newcomer,
+    (known, audit): (&Account, Vec<AuditRow>),
+) -> Result<()> {
+    let challenge = Challenge::new(&request.pkce.challenge, &request.pkce.method)?;
+    if !request.password.is_empty() {
+        passwords::work_for_nothing(cx, &request.password).await?;
+    }
+    let Contact::Email(email) = &newcomer.contact else {
+        return Ok(audit_log::insert(&mut cx.db(), audit).await?);
+    };
+    let letter = Letter { purpose: Purpose::SignUp, to: email.as_str(), pkce: challenge.is_some(), new_email: None };
+    decoys::ask_repeated(cx, known, letter, challenge.as_ref(), audit).await
 }
 
 /// The account first, then its session: the account stays when the session cannot be opened.
@@ -181,10 +207,11 @@ async fn ask_again(
     if let Some(identity) = &lacking {
         accounts::replace_identity(&mut db, identity).await.or_refuse(IDENTITY)?;
     }
-    if let Some(stored) = &contested {
-        accounts::drop_password(&mut db, account.id, stored).await.or_refuse(UPDATING)?;
+    let rows = audit::rows(cx, &account, [asked_to_confirm(contact)]);
+    match &contested {
+        Some(stored) => accounts::drop_password(&mut db, account.id, stored, rows).await.or_refuse(UPDATING)?,
+        None => decoys::insert_audit(cx, &mut db, rows).await?,
     }
-    audit_log::insert(&mut db, audit::rows(cx, &account, [asked_to_confirm(contact)])).await?;
     if let Some(challenge) = &challenge {
         pkce::open(cx, &mut db, account.id, challenge, Purpose::SignUp).await?;
     }
@@ -219,6 +246,9 @@ async fn ask_anew(
 /// first may have been anybody, and the second too. Who comes without a password contests any.
 async fn contested_password(cx: &Cx, password: &str, known: &Account) -> Result<Option<String>> {
     if !known.has_password() || !cx.app.policy.sign_up.contested_password_dropped {
+        if decoys::is_wanted(cx) && !password.is_empty() {
+            passwords::work_for_nothing(cx, password).await?;
+        }
         return Ok(None);
     }
     let is_same = !password.is_empty() && passwords::is_right(cx, password, known).await?;

@@ -322,9 +322,23 @@ pub async fn rehash(db: &mut Connection, user_id: Uuid, old: &str, new: &str) ->
     db.execute(&SET_PASSWORD, args![user_id, old, new]).await
 }
 
-/// Takes the password away, unless it has changed meanwhile.
-pub async fn drop_password(db: &mut Connection, user_id: Uuid, old: &str) -> Result<u64> {
-    db.execute(&SET_PASSWORD, args![user_id, old, ""]).await
+const DROP_PASSWORD: Statement = Statement {
+    name: "accounts.drop_password",
+    sql: concat!(
+        "WITH u AS (
+             UPDATE users SET encrypted_password = '' WHERE id = $1 AND encrypted_password = $2
+         )
+         ",
+        audit_insert!(3, 4, 5, 6)
+    ),
+};
+
+/// Takes the password away, unless it has changed meanwhile; writes the audit rows in any case.
+pub async fn drop_password(db: &mut Connection, user_id: Uuid, old: &str, audit: Vec<AuditRow>) -> Result<()> {
+    let audit = AuditArrays::of(audit);
+    let values = args![user_id, old, audit.ids, audit.payloads, audit.times, audit.addresses];
+    db.execute(&DROP_PASSWORD, values).await?;
+    Ok(())
 }
 
 const REPLACE_IDENTITY: Statement = Statement {
@@ -363,5 +377,6 @@ pub const ALL: &[&Statement] = &[
     &RECOVER_AND_CONFIRM,
     &UPDATE,
     &SET_PASSWORD,
+    &DROP_PASSWORD,
     &REPLACE_IDENTITY,
 ];

@@ -8,6 +8,7 @@ pub mod challenges;
 pub mod cleanup;
 pub mod contact_changes;
 pub mod custom_providers;
+pub mod decoys;
 pub mod elevation;
 pub mod error;
 pub mod exchanged_codes;
@@ -54,6 +55,7 @@ pub fn statements() -> impl Iterator<Item = &'static Statement> {
         cleanup::ALL,
         contact_changes::ALL,
         custom_providers::ALL,
+        decoys::ALL,
         elevation::ALL,
         exchanged_codes::ALL,
         factors::ALL,

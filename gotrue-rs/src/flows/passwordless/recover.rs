@@ -10,7 +10,7 @@ use gotrue_rules::wire::requests::Recover;
 
 use crate::cx::Cx;
 use crate::http::reply::Reply;
-use crate::services::messages::{Letter, ask};
+use crate::services::messages::{Letter, ask, decoys};
 use crate::services::{audit, limits, pkce};
 use crate::store::{OrRefuse, users};
 
@@ -28,7 +28,12 @@ pub async fn handle(cx: Cx) -> Result<Reply> {
     let challenge = Challenge::new(&request.pkce.challenge, &request.pkce.method)?;
     limits::anyone_asks(&cx, &Contact::Email(email.clone()))?;
     let found = users::by_email(&mut cx.db(), email.as_str(), &cx.audience()).await;
+    let letter = Letter { purpose: Purpose::Recovery, to: email.as_str(), pkce: challenge.is_some(), new_email: None };
     let Some(account) = found.or_refuse("Unable to process request")? else {
+        if challenge.is_some() {
+            decoys::open_no_flow(&cx).await?;
+        }
+        decoys::ask_nobody(&cx, letter, None).await?;
         return Ok(Reply::json(&SentJson::default()));
     };
     if let Some(challenge) = &challenge {
@@ -36,7 +41,6 @@ pub async fn handle(cx: Cx) -> Result<Reply> {
         pkce::open(&cx, &mut cx.db(), account.id, challenge, Purpose::Recovery).await?;
     }
     let rows = audit::rows(&cx, &account, [Entry::of(Action::UserRecoveryRequested)]);
-    let letter = Letter { purpose: Purpose::Recovery, to: email.as_str(), pkce: challenge.is_some(), new_email: None };
     ask(&cx, &account, letter, rows).await?;
     Ok(Reply::json(&SentJson::default()))
 }

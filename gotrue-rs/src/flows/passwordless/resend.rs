@@ -13,7 +13,7 @@ use gotrue_rules::wire::requests::Resend;
 use crate::cx::Cx;
 use crate::http::reply::Reply;
 use crate::services::contact_change::{Change, ask_again};
-use crate::services::messages::{Letter, Text, ask_by_text, ask_in_flow};
+use crate::services::messages::{Letter, Text, ask_by_text, ask_in_flow, decoys};
 use crate::services::{audit, limits, passwordless};
 use crate::store::OrRefuse;
 
@@ -28,6 +28,7 @@ pub async fn handle(cx: Cx) -> Result<Reply> {
     limits::anyone_asks(&cx, &contact)?;
     let found = passwordless::find(&cx, &contact).await.or_refuse("Unable to process request")?;
     let Some(account) = found.filter(|account| again.is_awaited(account)) else {
+        not_awaited(&cx, again, &contact, challenge.as_ref()).await?;
         return Ok(Reply::json(&SentJson::default()));
     };
     let message_id = match again {
@@ -37,6 +38,18 @@ pub async fn handle(cx: Cx) -> Result<Reply> {
         Again::PhoneChange => ask_again(&cx, account, Change::Phone, challenge).await?,
     };
     Ok(Reply::json(&SentJson { message_id }))
+}
+
+/// The same work for an address that awaits nothing.
+async fn not_awaited(cx: &Cx, again: Again, to: &Contact, flow: Option<&Challenge>) -> Result<()> {
+    let purpose = match again {
+        Again::SignUp => Purpose::SignUp,
+        Again::EmailChange => Purpose::EmailChange,
+        Again::Sms | Again::PhoneChange => return Ok(()),
+    };
+    let new_email = (purpose == Purpose::EmailChange).then_some(to.as_str());
+    let letter = Letter { purpose, to: to.as_str(), pkce: flow.is_some(), new_email };
+    decoys::ask_nobody(cx, letter, flow).await
 }
 
 async fn confirmation(cx: &Cx, account: &Account, to: &Contact, flow: Option<&Challenge>) -> Result<Option<String>> {

@@ -39,7 +39,7 @@ pub struct Letter<'a> {
 #[derive(Debug)]
 pub struct Written {
     /// None where the operator's hook has it sent.
-    message: Option<Message>,
+    pub(super) message: Option<Message>,
     code: String,
     /// The hash to be stored.
     pub hash: TokenHash,

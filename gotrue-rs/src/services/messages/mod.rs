@@ -2,6 +2,7 @@
 //! which the reference does it. Where mail is sent at once the request waits for it: with a connection only if the
 //! account is made by the same write. With an outbox the letter is a row of that write.
 
+pub mod decoys;
 mod letters;
 pub mod recipients;
 mod texts;

@@ -1,5 +1,6 @@
 //! Ways in without a password.
 
+mod equal_work;
 mod magic_link;
 mod otp;
 mod recover;
