@@ -18,6 +18,7 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tower::ServiceExt;
 
+use crate::edge::HttpLimits;
 use crate::listen::{self, Closing};
 use crate::reload::{self, Source};
 use crate::{database, metrics, outside, profiles, shutdown, upkeep};
@@ -47,7 +48,7 @@ pub async fn serve(listener: TcpListener, mut config: Config, source: Option<Sou
     };
     tracing::info!(address = %listener.local_addr()?, "serving the auth API");
     let reloading = source.map(|source| tokio::spawn(reload::run(source, config, replace, closing.clone())));
-    listen::serve(listener, closing, move |request: Request| {
+    listen::serve(listener, closing, HttpLimits::behind_gateway(), move |request: Request| {
         let router = router.clone();
         async move {
             let started = Instant::now();
@@ -107,7 +108,7 @@ pub async fn serve_metrics(
     let listener = bind(listen).await.context("listening for metrics")?;
     let handle = Arc::new(metrics::collect()?);
     tracing::info!(address = %listener.local_addr()?, "serving metrics at /metrics");
-    Ok(tokio::spawn(listen::serve(listener, closing, move |request: Request| {
+    Ok(tokio::spawn(listen::serve(listener, closing, HttpLimits::default(), move |request: Request| {
         let (handle, outbox) = (handle.clone(), outbox.clone());
         let path = request.uri().path().to_owned();
         async move { metrics::page(&handle, outbox.as_deref(), &path).await }

@@ -2,23 +2,22 @@
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
-use axum::body::Body;
 use axum::extract::{ConnectInfo, Request};
 use axum::response::Response;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::rt::TokioIo;
 use hyper_util::server::graceful::GracefulShutdown;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
+use crate::edge::{self, Admission, ConnectionState, EdgeStream, HttpLimits};
 use crate::request_task::RequestTasks;
 
-/// The head of a request must be there after this long, or the connection is closed.
-const HEAD_LIMIT: Duration = Duration::from_secs(30);
 /// After this long, requests that are still open at the end are given up.
 const DRAIN_LIMIT: Duration = Duration::from_secs(20);
 /// A pause when the system has no connection to give, most often for want of file handles.
@@ -27,8 +26,8 @@ const OUT_OF_HANDLES: Duration = Duration::from_millis(50);
 /// Tells everyone that it is time to end.
 pub type Closing = watch::Receiver<bool>;
 
-/// Serves until `closing` says so; then takes no more connections and waits for the open requests.
-pub async fn serve<A, F>(listener: TcpListener, mut closing: Closing, answer: A)
+/// Serves under these limits until `closing` says so; then takes no more connections and waits for the open requests.
+pub async fn serve<A, F>(listener: TcpListener, mut closing: Closing, limits: HttpLimits, answer: A)
 where
     A: Fn(Request) -> F + Clone + Send + 'static,
     F: Future<Output = Response> + Send + 'static,
@@ -42,6 +41,8 @@ where
             async move { tasks.run(answered).await }
         }
     };
+    let admission = Admission::new(&limits);
+    let limits = Arc::new(limits);
     loop {
         let accepted = tokio::select! {
             biased;
@@ -49,7 +50,16 @@ where
             accepted = listener.accept() => accepted,
         };
         match accepted {
-            Ok((stream, peer)) => connect(stream, peer, &connections, answer.clone()),
+            Ok((stream, peer)) => match admission.admit(peer.ip()) {
+                Some(permit) => {
+                    let state = Arc::<ConnectionState>::default();
+                    // Answers are small and whole: waiting to fill a packet would only delay them.
+                    let _ = stream.set_nodelay(true);
+                    let stream = EdgeStream::new(stream, permit, Arc::clone(&limits), Arc::clone(&state));
+                    connect(stream, (peer, state, Arc::clone(&limits)), &connections, answer.clone());
+                }
+                None => refuse(&admission, stream, peer),
+            },
             Err(error) => {
                 tracing::warn!(%error, "a connection could not be taken");
                 tokio::time::sleep(OUT_OF_HANDLES).await;
@@ -68,23 +78,27 @@ where
     }
 }
 
-fn connect<A, F>(stream: TcpStream, peer: SocketAddr, connections: &GracefulShutdown, answer: A)
-where
+fn refuse(admission: &Admission, stream: TcpStream, peer: SocketAddr) {
+    tracing::debug!(%peer, "too many connections, refused one");
+    edge::refuse(admission, stream);
+}
+
+fn connect<A, F>(
+    stream: EdgeStream,
+    (peer, state, limits): (SocketAddr, Arc<ConnectionState>, Arc<HttpLimits>),
+    connections: &GracefulShutdown,
+    answer: A,
+) where
     A: Fn(Request) -> F + Clone + Send + 'static,
     F: Future<Output = Response> + Send + 'static,
 {
-    // Answers are small and whole: waiting to fill a packet would only delay them.
-    let _ = stream.set_nodelay(true);
-    let service = service_fn(move |request: hyper::Request<Incoming>| {
-        let mut request = request.map(Body::new);
+    let service = service_fn(move |mut request: hyper::Request<Incoming>| {
         request.extensions_mut().insert(ConnectInfo(peer));
-        let answered = answer(request);
-        async move { Ok::<_, Infallible>(answered.await) }
+        let (answer, limits, state) = (answer.clone(), Arc::clone(&limits), Arc::clone(&state));
+        async move { Ok::<_, Infallible>(edge::service::answer(request, &limits, state, answer).await) }
     });
-    let connection = http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(HEAD_LIMIT)
-        .serve_connection(TokioIo::new(stream), service);
+    // Time is limited by the stream, which tells a client that rests from one that is slow.
+    let connection = http1::Builder::new().header_read_timeout(None).serve_connection(TokioIo::new(stream), service);
     let watched = connections.watch(connection);
     tokio::spawn(async move {
         if let Err(error) = watched.await {

@@ -8,6 +8,7 @@ mod config_file;
 mod data_folder;
 mod database;
 mod dev;
+mod edge;
 mod embedded_postgres;
 mod front;
 mod gotrue;

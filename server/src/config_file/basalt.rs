@@ -1,12 +1,16 @@
 //! `[basalt]`: the settings that the Supabase CLI does not have.
 
 use std::net::{IpAddr, Ipv4Addr};
+use std::ops::RangeInclusive;
+use std::time::Duration;
 
 use gotrue_rules::domain::policy::{Bucket, PROVIDERS, TargetLimits};
+use gotrue_rules::wire::go_duration::GoDuration;
 use ipnet::IpNet;
 
 use super::Problem;
 use super::read::Values;
+use crate::edge::HttpLimits;
 
 /// The table `[basalt]`, with what is taken when it says nothing.
 #[derive(Debug, Clone)]
@@ -23,6 +27,8 @@ pub struct Basalt {
     pub trusted_proxies: Vec<IpNet>,
     /// `[basalt.rate_limit]`: limits by account, address and number.
     pub limits: TargetLimits,
+    /// `[basalt.http]`: limits of connections and time; the proxies are exempt from the limit per peer.
+    pub http: HttpLimits,
     /// `[basalt.shop] owner`: who gets a mail about each submission.
     pub shop_owner: Option<String>,
     /// `[basalt.inbox] token`: opens the development inbox to callers from elsewhere.
@@ -33,6 +39,8 @@ pub struct Basalt {
 
 /// More than this an hour is no limit.
 const MOST_AN_HOUR: u32 = 1_000_000;
+/// Limits of time that make sense.
+const TIMEOUTS: RangeInclusive<Duration> = Duration::from_millis(100)..=Duration::from_hours(1);
 
 /// How a log line is written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -79,6 +87,7 @@ impl Basalt {
             }
             count
         });
+        let http = HttpLimits { proxies: trusted_proxies.clone(), ..http_limits(&text, &mut refuse) };
         let shop_owner = text("basalt.shop.owner");
         if shop_owner.as_ref().is_some_and(|owner| !owner.contains('@')) {
             refuse("basalt.shop.owner", "must be an e-mail address, such as \"owner@example.com\"");
@@ -93,11 +102,42 @@ impl Basalt {
             log_format,
             trusted_proxies,
             limits,
+            http,
             shop_owner,
             inbox_token: text("basalt.inbox.token"),
             stood_in_for,
         }
     }
+}
+
+/// `[basalt.http]`.
+fn http_limits(text: &impl Fn(&str) -> Option<String>, refuse: &mut impl FnMut(&str, &str)) -> HttpLimits {
+    let mut limits = HttpLimits::default();
+    for (name, count) in [
+        ("max_connections", &mut limits.max_connections),
+        ("max_connections_per_peer", &mut limits.max_connections_per_peer),
+    ] {
+        let key = format!("basalt.http.{name}");
+        match text(&key).map(|text| text.parse().ok()) {
+            None => {}
+            Some(Some(given)) => *count = given,
+            Some(None) => refuse(&key, "must be a number of connections, 0 for no limit"),
+        }
+    }
+    for (name, limit) in [
+        ("header_timeout", &mut limits.header_timeout),
+        ("body_timeout", &mut limits.body_timeout),
+        ("write_timeout", &mut limits.write_timeout),
+        ("idle_timeout", &mut limits.idle_timeout),
+    ] {
+        let key = format!("basalt.http.{name}");
+        let Some(text) = text(&key) else { continue };
+        match GoDuration::parse(&text).map(GoDuration::as_std).filter(|given| TIMEOUTS.contains(given)) {
+            Some(given) => *limit = given,
+            None => refuse(&key, "must be a length of time from \"100ms\" to \"1h\""),
+        }
+    }
+    limits
 }
 
 /// Names of built-in providers that are not set up themselves.

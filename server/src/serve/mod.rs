@@ -69,7 +69,8 @@ pub async fn serve(project: Project, wishes: Wishes) -> anyhow::Result<()> {
         None => None,
     };
     announce(&folder, &url, &keys, &source, wishes.json)?;
-    listen::serve(listener, closing, move |request: Request| Arc::clone(&front).answer(request)).await;
+    let limits = project.file.basalt.http.clone();
+    listen::serve(listener, closing, limits, move |request: Request| Arc::clone(&front).answer(request)).await;
 
     for task in [figures, Some(worker), Some(upkeep)].into_iter().flatten() {
         task.await.context("ending what runs beside the requests")?;

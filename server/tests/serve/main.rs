@@ -5,6 +5,7 @@ mod database;
 mod disconnects;
 mod door;
 mod drop_in;
+mod edge;
 mod ending;
 mod faults;
 mod operator;
