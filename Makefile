@@ -11,7 +11,7 @@ SHOP_INSTALLED := frontend/node_modules/.package-lock.json
 SHOP := frontend/dist/index.html
 SHOP_SOURCES := $(shell find frontend \( -name node_modules -o -name dist -o -name e2e \) -prune -o -type f -print 2>/dev/null)
 
-.PHONY: help run test test-rust test-shop test-browser check check-rust check-shop check-licenses fmt build bench bench-users conformance replay clean
+.PHONY: help run test test-rust test-shop test-browser check check-rust check-shop check-licenses fmt build bench bench-users conformance timing replay clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -34,6 +34,10 @@ test-browser: $(SHOP_INSTALLED) $(SHOP) ## Chromium and supabase-js against the 
 	@$(NEED) cargo postgres chromium
 	@cargo build --package server
 	@CHROMIUM_BIN="$$($(NEED) --path chromium)" BASALT_BIN="$(CURDIR)/$(DEBUG)" npm --prefix frontend run test:e2e
+
+timing: $(SHOP) ## Whether the duration of a request tells who has an account: slow, on a machine that does nothing else
+	@$(NEED) cargo postgres
+	@cargo test --package server --test serve -- --ignored --exact --nocapture timing::timing_does_not_tell_who_has_an_account
 
 conformance: $(SHOP) ## authlib of PyPI against the OAuth server; openid-client of npm is part of test-browser
 	@$(NEED) cargo postgres

@@ -11,4 +11,5 @@ mod faults;
 mod operator;
 mod reload;
 mod support;
+mod timing;
 mod users;
