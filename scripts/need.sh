@@ -56,6 +56,12 @@ need_cargo_deny() {
         missing "cargo-deny is needed and could not be installed: run cargo install --locked cargo-deny."
 }
 
+# Steps the clock of a process. Optional: who asks for it goes on without.
+need_faketime() {
+    compgen -G "/usr/lib/*/faketime/libfaketimeMT.so.1" >/dev/null || apt_install libfaketime ||
+        echo "libfaketime is not installed (apt install libfaketime): clocks are not stepped." >&2
+}
+
 # The pinned PostgreSQL package, unless the environment names another PostgreSQL.
 need_postgres() {
     [ -z "${DATABASE_URL:-}${PG_BIN_DIR:-}" ] || return 0

@@ -1,0 +1,41 @@
+"""When something was broken: honest clients may see failures then, and at no other time."""
+
+import dataclasses
+import time
+
+GRACE = 6.0
+"""Seconds after a fault's end in which its failures may still be seen."""
+
+
+@dataclasses.dataclass
+class Fault:
+    """One injected fault. `cleared` is when the server could work again; None while it cannot."""
+
+    name: str
+    group: str  # database, server, mail or clock
+    began: float
+    cleared: float | None = None
+
+    def excuses(self, began, ended):
+        """Whether a request of that time may have met this fault."""
+        return ended >= self.began and (self.cleared is None or began <= self.cleared + GRACE)
+
+
+class FaultLog:
+    """All faults of a run, in order."""
+
+    def __init__(self, started):
+        self.started, self.faults = started, []
+
+    def begin(self, name, group):
+        fault = Fault(name, group, time.monotonic())
+        self.faults.append(fault)
+        print(f"    {fault.began - self.started:6.1f} s  {name}", flush=True)
+        return fault
+
+    def clear(self, fault, at=None):
+        fault.cleared = time.monotonic() if at is None else at
+
+    def met(self, began, ended, groups):
+        """Names of the faults that a request may have met."""
+        return [fault.name for fault in self.faults if fault.group in groups and fault.excuses(began, ended)]

@@ -1,0 +1,119 @@
+"""Watches from outside: sessions inside a transaction, memory, and how soon requests succeed after a fault."""
+
+import asyncio
+import dataclasses
+import statistics
+import time
+
+from http_client import Client, NoAnswer
+
+PROBE_EVERY, PROBE_LIMIT, PROBES_OPEN = 0.25, 15.0, 80
+IDLE_LIMIT = 2.0
+"""Longest time a session may be idle in a transaction, in seconds."""
+RECOVERY_LIMIT = 5.0
+IN_TRANSACTION = r"""
+SELECT pid, client_port, extract(epoch FROM clock_timestamp() - state_change),
+    left(regexp_replace(query, '\s+', ' ', 'g'), 60)
+FROM pg_stat_activity WHERE datname = current_database() AND state LIKE 'idle in transaction%'
+"""
+RSS_SHARE, RSS_SLACK = 0.10, 2048
+
+
+@dataclasses.dataclass
+class Probe:
+    began: float
+    ended: float
+    is_ok: bool
+    text: str
+
+
+class Monitor:
+    """Samples once a second and probes four times a second."""
+
+    def __init__(self, cluster, relay, server, faults, until):
+        self.cluster, self.relay, self.server, self.faults, self.until = cluster, relay, server, faults, until
+        self.probes, self.memory, self.idle, self.samples, self.most_idle = [], [], {}, 0, 0
+
+    async def run(self, user):
+        """Watches until the deadline; `user` is the id of a user to read."""
+        await asyncio.gather(self.watch(), self.probe(user))
+
+    async def watch(self):
+        for _ in range(36_000):
+            if time.monotonic() >= self.until:
+                return
+            kib = self.server.resident_kib()
+            if kib:
+                self.memory.append((time.monotonic(), self.server.process.pid, kib))
+            if self.server.is_wanted and kib is None and not self.server.unexpected_exits:
+                self.server.unexpected_exits.append(self.server.process.poll())
+            await self.look_at_sessions()
+            await asyncio.sleep(1)
+
+    async def look_at_sessions(self):
+        rows = await self.sessions_in_transaction()
+        if rows is None:
+            return
+        self.samples += 1
+        self.most_idle = max(self.most_idle, len(rows))
+        for pid, seconds, query in rows:
+            if seconds > IDLE_LIMIT:
+                self.idle[pid] = max(self.idle.get(pid, (0, ""))[0], seconds), query
+
+    async def sessions_in_transaction(self):
+        """Sessions that are idle in a transaction, without those behind a frozen connection."""
+        rows = await self.cluster.rows(IN_TRANSACTION, self.server.database)
+        if rows is None:
+            return None
+        frozen = {str(port) for port in self.relay.frozen_ports}
+        return [(pid, float(seconds), query) for pid, port, seconds, query in rows if port not in frozen]
+
+    async def probe(self, user):
+        """Reads a user and signs up in turns, each on a connection of its own, however many are unanswered."""
+        tasks = set()
+        for number in range(1_000_000):
+            if time.monotonic() >= self.until:
+                break
+            if len(tasks) < PROBES_OPEN:
+                asked = ("GET", f"/admin/users/{user}", None, self.server.service_token) if number % 2 else ("POST", "/signup", {})
+                task = asyncio.create_task(self.one_probe(number, asked))
+                tasks.add(task)
+                task.add_done_callback(tasks.discard)
+            await asyncio.sleep(PROBE_EVERY)
+        await asyncio.gather(*tasks)
+
+    async def one_probe(self, number, asked):
+        began = time.monotonic()
+        client = Client(self.server, number)
+        try:
+            answer = await client.ask(*asked, limit=PROBE_LIMIT)
+            is_ok, text = answer.is_ok, str(answer)
+        except NoAnswer as error:
+            is_ok, text = False, str(error)
+        client.close()
+        self.probes.append(Probe(began, time.monotonic(), is_ok, text))
+
+    def recoveries(self):
+        """For each hard fault: seconds from its end to the first success, and the probes that failed later than allowed."""
+        hard = [fault for fault in self.faults.faults if fault.group in ("database", "server") and fault.cleared]
+        for fault, following in zip(hard, [*hard[1:], None]):
+            end = following.began if following else self.until
+            after = [probe for probe in self.probes if fault.began < probe.began < end]
+            first = min((probe.ended for probe in after if probe.is_ok and probe.ended > fault.cleared), default=None)
+            # The answer may come after the next fault; only what ended before it is this fault's doing.
+            late = [probe for probe in after if probe.began > fault.cleared + RECOVERY_LIMIT and not self.was_quick(probe, end)]
+            if end - fault.cleared >= RECOVERY_LIMIT:
+                yield fault, (None if first is None else first - fault.cleared), late
+
+    def was_quick(self, probe, end):
+        return probe.ended > end or (probe.is_ok and probe.ended - probe.began < RECOVERY_LIMIT)
+
+    def memory_thirds(self, began):
+        """Median memory in MiB of the middle and the last third; None where the process changed or samples are few."""
+        length = (self.until - began) / 3
+        third = lambda k: [row for row in self.memory if began + k * length <= row[0] < began + (k + 1) * length]
+        middle, last = third(1), third(2)
+        pids = {pid for _, pid, _ in middle + last}
+        if len(pids) != 1 or len(middle) < 40 or len(last) < 40:
+            return None
+        return tuple(statistics.median(kib for _, _, kib in part) / 1024 for part in (middle, last))
