@@ -34,7 +34,7 @@ class Chaos:
                 try:
                     await getattr(self, name)()
                 except Exception as error:  # what could not be put right is a finding and ends the sequence
-                    self.failures.append(f"{name}: {error}")
+                    self.failures.append(f"{name}: {error}; the sequence breaks off")
                     return
                 await asyncio.sleep(self.chance.uniform(*gap))
 
@@ -89,7 +89,9 @@ class Chaos:
 
     async def restart_server(self, how, name):
         fault = self.faults.begin(name, "server")
-        await self.server.end(how)
+        seconds = await self.server.end(how)
+        if seconds is None:
+            self.failures.append(f"{name}: it did not end and was killed")
         await self.server.start()
         self.faults.clear(fault)
 

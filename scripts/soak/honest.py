@@ -58,7 +58,7 @@ class Honest:
 
     async def run(self, pause):
         """Works until the deadline. At most 20 steps a second."""
-        await self.rest(1.0)
+        await self.rest(4.0)
         for _ in range(10_000_000):
             if not self.has_time():
                 break
@@ -183,7 +183,7 @@ class Submissions(Honest):
 
 
 # How many of each, and the mean pause between two steps in seconds.
-CREW = {SignUps: (6, 0.25), AdminCreates: (6, 0.25), Refreshes: (24, 0.5), MetadataWrites: (12, 0.4), Mails: (3, 0.8)}
+CREW = {SignUps: (4, 0.5), AdminCreates: (4, 0.5), Refreshes: (24, 1.0), MetadataWrites: (12, 0.8), Mails: (3, 0.8)}
 SUBMITTERS = (4, 0.5)
 
 
