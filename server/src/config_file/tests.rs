@@ -68,6 +68,7 @@ fn every_key_becomes_the_setting_of_its_name() {
             "SAML_PRIVATE_KEY",
             Some("from the environment"),
         ),
+        ("[basalt.database]\nmax_connections = 12", "DB_MAX_POOL_SIZE", Some("12")),
         ("[basalt.saml]\nenabled = false\nprivate_key = \"x\"", "SAML_PRIVATE_KEY", None),
         (
             "[auth]\npassword_requirements = \"letters_digits\"",

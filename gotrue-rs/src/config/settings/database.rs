@@ -35,7 +35,7 @@ pub(super) const SECTION: Section = Section {
             .doc("Most connections; 0: as many as the server finds useful.", "20"),
         span("GOTRUE_DB_CONN_MAX_LIFETIME", |d, _, v| d.config.database.conn_max_lifetime = v.as_std())
             .default("0s")
-            .doc("Longest life of a connection; 0s: no end.", "1h"),
+            .doc("Longest life of a connection; 0s: 30 minutes.", "1h"),
         span("GOTRUE_DB_CONN_MAX_IDLE_TIME", |d, _, v| d.config.database.conn_max_idle_time = v.as_std())
             .default("0s")
             .doc("Longest rest of a connection; 0s: 10 minutes.", "10m"),
