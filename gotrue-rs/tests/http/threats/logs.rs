@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::fmt::Write as _;
+use std::sync::Once;
 
 use gotrue_rs::testing::{FakeProvider, PASSWORD, World, said};
 use serde_json::json;
@@ -62,10 +63,17 @@ impl Subscriber for Ear {
     fn exit(&self, _: &Id) {}
 }
 
-fn listen() {
+/// Keeps what this thread logs from now on.
+pub fn listen() {
     // For the whole process: a subscriber of one thread alone may miss what another thread has logged first.
-    tracing::subscriber::set_global_default(Ear).expect("nobody else listens");
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| tracing::subscriber::set_global_default(Ear).expect("no other subscriber is set"));
     HEARD.set(Some(String::new()));
+}
+
+/// What this thread has logged since [`listen`].
+pub fn logged() -> String {
+    HEARD.take().unwrap_or_default()
 }
 
 #[tokio::test]

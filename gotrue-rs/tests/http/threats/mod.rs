@@ -8,7 +8,7 @@ mod guessing;
 mod hostile;
 mod id_tokens;
 mod links;
-mod logs;
+pub mod logs;
 mod oauth_server;
 mod passkeys;
 mod passwordless;

@@ -1,0 +1,35 @@
+//! What the log says of the database: names of statements, whole chains of causes, no SQL.
+
+use std::sync::Arc;
+
+use gotrue_rs::args;
+use gotrue_rs::store::{Connection, PoolOptions, Statement};
+use gotrue_rs::testing::{TestDatabase, World};
+
+use crate::threats::logs::{listen, logged};
+
+#[tokio::test]
+async fn a_slow_statement_is_logged_by_its_name_and_without_its_text() {
+    const SLEEP: Statement = Statement { name: "tests.sleep", sql: "SELECT pg_sleep($1::float8)" };
+    let database = TestDatabase::migrated().await;
+    let mut connection = Connection::pooled(database.auth_pool(), Arc::default());
+    listen();
+    connection.execute(&SLEEP, args![1.1_f64]).await.expect("the database sleeps");
+    let log = logged();
+    assert!(log.contains("slow statement") && log.contains("tests.sleep"), "{log}");
+    assert!(!log.contains("pg_sleep"), "{log}");
+}
+
+#[tokio::test]
+async fn the_log_has_every_cause_of_a_database_that_cannot_be_used() {
+    let world = World::builder()
+        .pool(|usual| PoolOptions { connect: usual.connect.clone().database("nowhere"), ..usual })
+        .build()
+        .await;
+    listen();
+    world.try_password("ann@example.com", "wrong").await.expect(503);
+    let log = logged();
+    assert!(log.contains("users.by_email"), "{log}");
+    assert!(log.contains("database \"nowhere\" does not exist"), "{log}");
+    assert!(!log.contains("SELECT"), "{log}");
+}
