@@ -21,7 +21,7 @@ const TELLING: Duration = Duration::from_secs(2);
 
 const REFUSAL: &str = "HTTP/1.1 503 Service Unavailable\r\n\
     Content-Type: application/json\r\n\
-    Content-Length: 63\r\n\
+    Content-Length: 64\r\n\
     Cache-Control: no-store\r\n\
     Retry-After: 1\r\n\
     Connection: close\r\n\
