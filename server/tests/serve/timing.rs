@@ -25,6 +25,9 @@ max_frequency = "1ms"
 email_sent = 1000000
 sign_in_sign_ups = 1000000
 token_verifications = 1000000
+token_refresh = 1000000
+[auth.sms]
+enable_confirmations = true
 [basalt.rate_limit]
 messages = 1000000
 wrong_passwords = 1000000
