@@ -82,7 +82,7 @@ pub async fn ask_like_newcomer(
 ) -> Result<()> {
     let written = mail(cx, account, letter).await?;
     let mut db = cx.begin().await?;
-    decoys::write(&mut db, decoys::OF_ACCOUNT, None, cx.now).await.or_refuse(FAILED)?;
+    decoys::write(&mut db, decoys::OF_NEW_ACCOUNT, None, cx.now).await.or_refuse(FAILED)?;
     if let Some(challenge) = flow {
         pkce::open(cx, &mut db, account.id, challenge, letter.purpose).await?;
     }
