@@ -5,6 +5,7 @@ pub mod authorization_codes;
 pub mod cleanup;
 pub mod contact_change;
 pub mod custom_providers;
+pub mod equal_work;
 pub mod external;
 pub mod hooks;
 pub mod id_tokens;

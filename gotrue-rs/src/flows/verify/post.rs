@@ -14,7 +14,7 @@ use crate::services::messages::require_right_by_sender;
 use crate::services::sessions::open::{Proof, open};
 use crate::services::sessions::{self, Extras};
 use crate::services::verification::{Good, Redeemed, prepare, redeem};
-use crate::services::{limits, notices};
+use crate::services::{equal_work, limits, notices};
 use crate::store::{OrRefuse, one_time_tokens, users};
 
 /// Takes a code or hash for a session.
@@ -42,7 +42,11 @@ pub async fn handle(cx: Cx) -> Result<Reply> {
 
 async fn by_code(cx: &Cx, request: &Request, code: &Code) -> Result<Good> {
     let found = find(cx, request, code).await?;
-    let kind = match check_code(request.kind, code, found.as_ref(), &cx.app.policy, cx.now)? {
+    let checked = check_code(request.kind, code, found.as_ref(), &cx.app.policy, cx.now);
+    if checked.is_err() {
+        equal_work::look_up_opposite(cx, found.is_some()).await?;
+    }
+    let kind = match checked? {
         CodeCheck::Good(kind) => kind,
         CodeCheck::AskTwilio(kind) => {
             require_right_by_sender(cx, code.contact.as_str(), &code.digits).await?;

@@ -125,6 +125,19 @@ async fn a_used_up_quota_refuses_known_and_unknown_addresses_alike() {
     }
 }
 
+#[tokio::test]
+async fn a_wrong_code_takes_as_many_statements_for_an_unknown_address() {
+    let world = served().await;
+    for address in [CONFIRMED, WAITING, UNKNOWN] {
+        let code = json!({"type": "email", "email": address, "token": "123456"});
+        assert_eq!(world.post("/verify", code).await.refusal(), (403, "otp_expired"));
+        let mut statements = world.journal().statements();
+        statements.sort_unstable();
+        let other = if address == UNKNOWN { "users.any" } else { "users.by_email" };
+        assert_eq!(statements, [other, "users.by_email"], "{address}");
+    }
+}
+
 /// The drop-in does what the reference does.
 #[tokio::test]
 async fn the_drop_in_does_nothing_for_an_unknown_address() {
