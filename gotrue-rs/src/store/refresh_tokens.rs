@@ -1,5 +1,7 @@
 //! `auth.refresh_tokens` (version 1), and the writes of a refresh in both versions. The fast lane rotates in one
-//! statement or returns no row; everything else is a read, a rule, a read under a lock and a write.
+//! statement or returns no row; everything else is a read, a rule, a lock, a read under it and a write.
+//!
+//! Rows are locked in the order `users`, `refresh_tokens`, `sessions` (`docs/concurrency.md`).
 
 use std::net::IpAddr;
 
@@ -45,6 +47,9 @@ pub struct FastLane<'a> {
     pub oauth_client: Option<Uuid>,
 }
 
+/// Waits for the account's row with nothing held, and skips a token or session that is locked. PostgreSQL locks in the
+/// order of the clauses. The predicates are evaluated again on the rows as they are once locked (`EvalPlanQual`), so that
+/// a token that was rotated meanwhile yields no row; nothing else that the statement decides on is read from elsewhere.
 const ROTATE_FAST: Statement = Statement {
     name: "refresh_tokens.rotate_fast",
     sql: concat!(
@@ -62,6 +67,7 @@ const ROTATE_FAST: Statement = Statement {
                AND ($5::timestamptz IS NULL
                     OR COALESCE(s.refreshed_at AT TIME ZONE 'utc', GREATEST(t.updated_at, s.created_at)) >= $5)
                AND (u.banned_until IS NULL OR u.banned_until <= $3)
+             FOR NO KEY UPDATE OF u
              FOR UPDATE OF t, s SKIP LOCKED
          ), old AS (
              UPDATE refresh_tokens SET revoked = true, updated_at = $3 WHERE id = (SELECT id FROM t)
@@ -151,7 +157,7 @@ impl FromRow<'_, PgRow> for TokenFacts {
 }
 
 macro_rules! facts {
-    ($join:literal, $lock:literal) => {
+    () => {
         concat!(
             "SELECT t.id AS token_id, t.revoked AS token_revoked, t.updated_at AS token_updated_at,
                     newest.token AS active_token, newest.parent AS active_parent,
@@ -162,9 +168,7 @@ macro_rules! facts {
             "
              FROM refresh_tokens t
              JOIN users u ON u.id = t.user_id::uuid
-             ",
-            $join,
-            " JOIN sessions s ON s.id = t.session_id
+             LEFT JOIN sessions s ON s.id = t.session_id
              LEFT JOIN LATERAL (
                  SELECT n.token, n.parent
                  FROM refresh_tokens n
@@ -174,24 +178,40 @@ macro_rules! facts {
                  LIMIT 1
              ) newest ON true
              WHERE t.token = $1
-               AND t.instance_id = '00000000-0000-0000-0000-000000000000'
-             ",
-            $lock
+               AND t.instance_id = '00000000-0000-0000-0000-000000000000'"
         )
     };
 }
 
-const FACTS: Statement = Statement { name: "refresh_tokens.facts", sql: facts!("LEFT", "") };
-const FACTS_LOCKED: Statement =
-    Statement { name: "refresh_tokens.facts_locked", sql: facts!("INNER", "FOR UPDATE OF t, s SKIP LOCKED") };
+const FACTS: Statement = Statement { name: "refresh_tokens.facts", sql: facts!() };
+const FACTS_LOCKED: Statement = Statement { name: "refresh_tokens.facts_locked", sql: facts!() };
+
+/// Locks and reads nothing: what a locking statement reads besides the rows that it locks is of a snapshot that is older
+/// than the locks. Waits for nobody.
+const LOCK: Statement = Statement {
+    name: "refresh_tokens.lock",
+    sql: "SELECT t.id
+          FROM refresh_tokens t
+          JOIN sessions s ON s.id = t.session_id
+          JOIN users u ON u.id = s.user_id
+          WHERE t.token = $1
+            AND t.instance_id = '00000000-0000-0000-0000-000000000000'
+          FOR NO KEY UPDATE OF u SKIP LOCKED
+          FOR UPDATE OF t, s SKIP LOCKED",
+};
 
 /// The token with its session and account, if there is such a token.
 pub async fn facts(db: &mut Connection, token: &str) -> Result<Option<TokenFacts>> {
     db.optional(&FACTS, args![token]).await
 }
 
-/// The same under a lock on token and session; none when somebody else holds it.
+/// The same under a lock on account, token and session; none when another transaction holds one of them or they are
+/// gone. The facts are read by a statement of their own, which sees everything committed before the lock was acquired.
 pub async fn facts_locked(db: &mut Connection, token: &str) -> Result<Option<TokenFacts>> {
+    let locked: Option<(i64,)> = db.optional(&LOCK, args![token]).await?;
+    if locked.is_none() {
+        return Ok(None);
+    }
     db.optional(&FACTS_LOCKED, args![token]).await
 }
 
@@ -226,7 +246,8 @@ pub async fn session(db: &mut Connection, id: Uuid) -> Result<Option<AccountAndS
     db.optional(&SESSION, args![id]).await
 }
 
-/// The same under a lock; none when somebody else holds it.
+/// The same under a lock; none when somebody else holds it. A decision may rest on the session's own columns only: they
+/// are those of the locked row, whereas account and methods are of the statement's snapshot.
 pub async fn session_locked(db: &mut Connection, id: Uuid) -> Result<Option<AccountAndSession>> {
     db.optional(&SESSION_LOCKED, args![id]).await
 }
@@ -336,4 +357,4 @@ pub async fn delete(db: &mut Connection, id: i64) -> Result<u64> {
 
 /// Every statement of this table.
 pub const ALL: &[&Statement] =
-    &[&ROTATE_FAST, &FACTS, &FACTS_LOCKED, &SESSION, &SESSION_LOCKED, &WRITE, &REVOKE_FAMILY, &DELETE];
+    &[&ROTATE_FAST, &FACTS, &LOCK, &FACTS_LOCKED, &SESSION, &SESSION_LOCKED, &WRITE, &REVOKE_FAMILY, &DELETE];

@@ -1,15 +1,18 @@
-//! Faults in a test's hand: what is to happen at the n-th step of a name.
+//! Faults in a test's hand: what is to happen at the n-th step of a name, or a stop at every step.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures::FutureExt;
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 
 use crate::journal::{Fault, Faults, Step};
 
 /// The faults that are planned. Each strikes once.
 #[derive(Debug, Default)]
-pub struct FaultPlan(Mutex<Vec<Planned>>);
+pub struct FaultPlan {
+    planned: Mutex<Vec<Planned>>,
+    stepper: Mutex<Option<Arc<Stepper>>>,
+}
 
 /// The name of any statement, `BEGIN` and `COMMIT` included.
 const ANY_STATEMENT: &str = "*";
@@ -59,8 +62,29 @@ impl FaultPlan {
         gate
     }
 
+    /// From now on requests stop before every statement, `BEGIN` and `COMMIT` until the stepper lets them go on.
+    pub fn step_by_step(&self) -> Arc<Stepper> {
+        let stepper = Arc::new(Stepper::default());
+        *self.stepper.lock().unwrap_or_else(PoisonError::into_inner) = Some(stepper.clone());
+        stepper
+    }
+
+    /// From now on requests stop nowhere, as they do at first.
+    pub fn run_freely(&self) {
+        *self.stepper.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
+    fn stop(&self, step: Step) -> Option<Fault> {
+        let (Step::Statement(name) | Step::Transaction(name)) = step else { return None };
+        if name == "ROLLBACK" {
+            return None;
+        }
+        let stepper = self.stepper.lock().unwrap_or_else(PoisonError::into_inner).clone()?;
+        Some(Fault::Wait(async move { stepper.stop(name).await }.boxed()))
+    }
+
     fn plan(&self, name: &'static str, n: usize, kind: Kind) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(Planned { name, skipped: n.max(1) - 1, kind });
+        self.planned.lock().unwrap_or_else(PoisonError::into_inner).push(Planned { name, skipped: n.max(1) - 1, kind });
     }
 }
 
@@ -71,7 +95,7 @@ impl Faults for FaultPlan {
         | Step::Call(name)
         | Step::Guard(name)
         | Step::Decision(name)) = step;
-        let mut plan = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut plan = self.planned.lock().unwrap_or_else(PoisonError::into_inner);
         let mut struck = None;
         let is_statement = matches!(step, Step::Statement(_) | Step::Transaction("BEGIN" | "COMMIT"));
         let is_meant = |planned: &Planned| planned.name == name || (is_statement && planned.name == ANY_STATEMENT);
@@ -81,7 +105,8 @@ impl Faults for FaultPlan {
                 None => struck = struck.or(Some(at)),
             }
         }
-        let planned = plan.remove(struck?);
+        let Some(struck) = struck else { return self.stop(step) };
+        let planned = plan.remove(struck);
         Some(match planned.kind {
             Kind::Fail => Fault::Fail,
             Kind::Disconnect => Fault::Disconnect,
@@ -118,5 +143,43 @@ impl Gate {
     async fn pass(&self) {
         self.is_reached.send_replace(true);
         let _ = self.is_open.subscribe().wait_for(|it| *it).await;
+    }
+}
+
+/// Stops the one request that is under way in a world at each of its steps.
+#[derive(Debug)]
+pub struct Stepper {
+    stopped_at: watch::Sender<Option<&'static str>>,
+    permits: Semaphore,
+}
+
+impl Default for Stepper {
+    fn default() -> Self {
+        Self { stopped_at: watch::Sender::new(None), permits: Semaphore::new(0) }
+    }
+}
+
+impl Stepper {
+    /// The step before which the request stands; none while it runs.
+    pub fn stopped_at(&self) -> Option<&'static str> {
+        *self.stopped_at.borrow()
+    }
+
+    /// Completes when the request stands before a step.
+    pub async fn stopped(&self) {
+        let _ = self.stopped_at.subscribe().wait_for(Option::is_some).await;
+    }
+
+    /// Lets the request take the step before which it stands.
+    pub fn go_on(&self) {
+        self.stopped_at.send_replace(None);
+        self.permits.add_permits(1);
+    }
+
+    async fn stop(&self, name: &'static str) {
+        self.stopped_at.send_replace(Some(name));
+        if let Ok(permit) = self.permits.acquire().await {
+            permit.forget();
+        }
     }
 }

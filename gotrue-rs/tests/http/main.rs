@@ -24,6 +24,7 @@ mod passwordless;
 mod ports;
 mod refresh;
 mod refresh_lanes;
+mod refresh_races;
 mod reload;
 mod restart;
 mod saml;

@@ -186,7 +186,9 @@ async fn a_refresh_that_fails_leaves_the_token_good() {
     let person = world.person(ANN).await;
     // A rollback takes a moment: who comes meanwhile finds the token locked, and waits.
     world.clock.run();
-    for statement in ["refresh_tokens.facts", "refresh_tokens.facts_locked", "sessions.refresh", "COMMIT"] {
+    let statements =
+        ["refresh_tokens.facts", "refresh_tokens.lock", "refresh_tokens.facts_locked", "sessions.refresh", "COMMIT"];
+    for statement in statements {
         world.faults.fail(statement, 1);
         assert_eq!(world.refresh(&person.refresh_token).await.status, 500, "{statement}");
     }

@@ -42,7 +42,7 @@ async fn c1_of_two_refreshes_that_both_found_the_token_good_one_makes_a_child() 
     let person = world.person(ANN).await;
     world.clock.run();
     // One stands between its look at the token and its lock while the other goes all the way.
-    let gate = world.faults.wait("refresh_tokens.facts_locked", 1);
+    let gate = world.faults.wait("refresh_tokens.lock", 1);
     let first = world.refresh(&person.refresh_token);
     let second = async {
         gate.reached().await;
