@@ -4,7 +4,7 @@
 use gotrue_rules::domain::audit::{Action, Entry};
 use gotrue_rules::domain::error::{Error, Result};
 use gotrue_rules::domain::identity::with_providers;
-use gotrue_rules::domain::one_time_token::TokenHash;
+use gotrue_rules::domain::one_time_token::{Slot, TokenHash};
 use gotrue_rules::domain::purpose::Kind;
 use gotrue_rules::domain::user::Account;
 use gotrue_rules::domain::verification::{Effect, bad_link, effect};
@@ -15,7 +15,7 @@ use super::{audit, passwords};
 use crate::cx::Cx;
 use crate::store::accounts::{self, Confirmation};
 use crate::store::sessions::{self, Ending};
-use crate::store::{Connection, OrRefuse};
+use crate::store::{Connection, OrRefuse, users};
 
 /// A good code or link, and whose it is.
 #[derive(Debug)]
@@ -55,14 +55,15 @@ pub async fn prepare(cx: &Cx, kind: Kind, hash: TokenHash, account: Account) -> 
 pub async fn redeem(cx: &Cx, db: &mut Connection, good: &Good) -> Result<Redeemed> {
     match good.effect {
         Effect::ConfirmEmail { with_password } => {
-            if with_password {
-                sessions::delete(db, good.account.id, Ending::All, Vec::new())
-                    .await
-                    .or_refuse("Error storing password")?;
-            }
             let entry = Entry::of(Action::UserSignedUp).with("provider", "email");
             let confirmation = Confirmation { marks_identity: true, ..confirmation(cx, good, entry) };
-            done(accounts::confirm_email(db, confirmation).await.or_refuse("Error confirming user")?)
+            let confirmed = accounts::confirm_email(db, confirmation).await.or_refuse("Error confirming user")?;
+            if with_password {
+                // After the account: rows are locked in this order.
+                let ended = sessions::delete(db, good.account.id, Ending::All, Vec::new()).await;
+                ended.or_refuse("Error storing password")?;
+            }
+            done(confirmed)
         }
         Effect::ConfirmPhone => {
             let entry = Entry::of(Action::UserSignedUp).with("provider", "phone");
@@ -79,12 +80,25 @@ pub async fn redeem(cx: &Cx, db: &mut Connection, good: &Good) -> Result<Redeeme
             done(recovered.or_refuse("Database error updating user")?)
         }
         Effect::HalfEmailChange(slot) => {
-            let is_first = contact_change::confirm_half(cx, db, &good.account, slot).await?;
-            if is_first { Ok(Redeemed::Half) } else { Err(bad_link()) }
+            if contact_change::confirm_half(cx, db, &good.account, slot).await? {
+                return Ok(Redeemed::Half);
+            }
+            second_half(cx, db, good, slot).await
         }
         Effect::ChangeEmail => done(contact_change::redeem(cx, db, &good.account, Change::Email).await?),
         Effect::ChangePhone => done(contact_change::redeem(cx, db, &good.account, Change::Phone).await?),
     }
+}
+
+/// The other half was confirmed since the account was read: this one completes the change, if its secret is still good.
+async fn second_half(cx: &Cx, db: &mut Connection, good: &Good, slot: Slot) -> Result<Redeemed> {
+    let current = users::with_session(db, good.account.id, None).await.or_refuse("Database error updating user")?;
+    let current = current.map(|it| it.account).filter(|it| good.hash.is_stored_as(slot.stored(it)));
+    let current = current.ok_or_else(bad_link)?;
+    if effect(good.kind, &good.hash, &current, &cx.app.policy) != Effect::ChangeEmail {
+        return Err(bad_link());
+    }
+    done(contact_change::redeem(cx, db, &current, Change::Email).await?)
 }
 
 fn confirmation<'a>(cx: &Cx, good: &'a Good, entry: Entry) -> Confirmation<'a> {

@@ -25,6 +25,7 @@ pub struct EmailChange<'a> {
     pub now: Time,
 }
 
+/// The account is locked before its secrets are: everything else reads from `u`.
 const ASK_EMAIL: Statement = Statement {
     name: "contact_changes.ask_email",
     sql: "WITH u AS (
@@ -36,16 +37,17 @@ const ASK_EMAIL: Statement = Statement {
                   email_change_sent_at = $8,
                   updated_at = $8
               WHERE id = $1
+              RETURNING id
           ), o AS (
               DELETE FROM one_time_tokens
-              WHERE user_id = $1
+              WHERE user_id = (SELECT id FROM u)
                 AND token_type = 'email_change_token_current'
                 AND $6::text IS NULL
           )
           INSERT INTO one_time_tokens (id, user_id, token_type, token_hash, relates_to, created_at, updated_at)
-          SELECT it.id, $1, it.slot::one_time_token_type, it.hash, it.address, $8::timestamptz AT TIME ZONE 'utc',
+          SELECT it.id, u.id, it.slot::one_time_token_type, it.hash, it.address, $8::timestamptz AT TIME ZONE 'utc',
                  $8::timestamptz AT TIME ZONE 'utc'
-          FROM (VALUES ($4::uuid, 'email_change_token_new', $3::text, $2::text),
+          FROM u CROSS JOIN (VALUES ($4::uuid, 'email_change_token_new', $3::text, $2::text),
                        ($7::uuid, 'email_change_token_current', $6::text, $5::text)) AS it (id, slot, hash, address)
           WHERE it.hash IS NOT NULL
           ON CONFLICT (user_id, token_type) DO UPDATE

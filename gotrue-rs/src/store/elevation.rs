@@ -18,15 +18,18 @@ pub struct Locked {
     pub refresh_token_counter: Option<i64>,
 }
 
-/// All sessions of the account, in one order for everybody, so that nobody waits for somebody who waits.
+/// The account, then all its sessions in the order of their ids: `docs/concurrency.md`. PostgreSQL locks in the order of
+/// the clauses.
 const LOCK: Statement = Statement {
     name: "elevation.lock",
     sql: "WITH l AS (
               SELECT s.id, s.refresh_token_hmac_key, s.refresh_token_counter
               FROM sessions s
+              JOIN users u ON u.id = s.user_id
               WHERE s.user_id = $1
               ORDER BY s.id
-              FOR UPDATE
+              FOR NO KEY UPDATE OF u
+              FOR UPDATE OF s
           )
           SELECT l.refresh_token_hmac_key, l.refresh_token_counter
           FROM l

@@ -77,8 +77,10 @@ pub struct Revoked {
 const END_SESSIONS: Statement = Statement {
     name: "oauth_consents.end_sessions",
     sql: concat!(
-        "WITH s AS (
-             DELETE FROM sessions WHERE user_id = $1 AND oauth_client_id = $2
+        "WITH u AS (
+             SELECT id FROM users WHERE id = $1 FOR NO KEY UPDATE
+         ), s AS (
+             DELETE FROM sessions WHERE user_id = (SELECT id FROM u) AND oauth_client_id = $2
          )
          ",
         audit_insert!(3, 4, 5, 6)

@@ -30,6 +30,7 @@ pub struct Issued<'a> {
     pub audit: Vec<AuditRow>,
 }
 
+/// The account is locked before its secrets are: `o` reads from `u`, or PostgreSQL would run it first.
 macro_rules! issue {
     ($column:literal, $sent_at:literal) => {
         issue!($column, $sent_at, "")
@@ -37,11 +38,12 @@ macro_rules! issue {
     ($column:literal, $sent_at:literal, $more:literal) => {
         concat!(
             "WITH u AS (
-                 UPDATE users SET ", $column, " = $2, ", $sent_at, " = $6, ", $more, "updated_at = $6 WHERE id = $1
+                 UPDATE users SET ", $column, " = $2, ", $sent_at, " = $6, ", $more, "updated_at = $6 WHERE id = $1 RETURNING id
              ), o AS (
                  INSERT INTO one_time_tokens (id, user_id, token_type, token_hash, relates_to, created_at, updated_at)
-                 VALUES ($5, $1, $3::one_time_token_type, $2, $4, $6::timestamptz AT TIME ZONE 'utc',
-                         $6::timestamptz AT TIME ZONE 'utc')
+                 SELECT $5, u.id, $3::one_time_token_type, $2, $4, $6::timestamptz AT TIME ZONE 'utc',
+                        $6::timestamptz AT TIME ZONE 'utc'
+                 FROM u
                  ON CONFLICT (user_id, token_type) DO UPDATE
                  SET id = EXCLUDED.id,
                      token_hash = EXCLUDED.token_hash,

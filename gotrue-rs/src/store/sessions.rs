@@ -140,31 +140,43 @@ pub enum Ending {
 }
 
 const DELETE: Statement = Statement {
-    name: "sessions.delete",
+    name: "sessions.delete_one",
     sql: concat!(
         "WITH s AS (
-             DELETE FROM sessions
-             WHERE user_id = $1
-               AND ($2::uuid IS NULL OR id = $2)
-               AND ($3::uuid IS NULL OR id <> $3)
+             DELETE FROM sessions WHERE user_id = $1 AND id = $2
          )
          ",
-        audit_insert!(4, 5, 6, 7)
+        audit_insert!(3, 4, 5, 6)
+    ),
+};
+
+/// Locks the account first, so that two statements that delete several sessions do so one after the other.
+const DELETE_OF_ACCOUNT: Statement = Statement {
+    name: "sessions.delete",
+    sql: concat!(
+        "WITH u AS (
+             SELECT id FROM users WHERE id = $1 FOR NO KEY UPDATE
+         ), s AS (
+             DELETE FROM sessions
+             WHERE user_id = (SELECT id FROM u)
+               AND ($2::uuid IS NULL OR id <> $2)
+         )
+         ",
+        audit_insert!(3, 4, 5, 6)
     ),
 };
 
 /// Ends sessions of the account; their methods and refresh tokens go with them. Audit rows ride along.
 pub async fn delete(db: &mut Connection, user_id: Uuid, ending: Ending, audit: Vec<AuditRow>) -> Result<()> {
-    let (only, but) = match ending {
-        Ending::All => (None, None),
-        Ending::Only(id) => (Some(id), None),
-        Ending::AllBut(id) => (None, Some(id)),
+    let (statement, session) = match ending {
+        Ending::All => (&DELETE_OF_ACCOUNT, None),
+        Ending::Only(id) => (&DELETE, Some(id)),
+        Ending::AllBut(id) => (&DELETE_OF_ACCOUNT, Some(id)),
     };
     let audit = AuditArrays::of(audit);
-    let values = args![user_id, only, but, audit.ids, audit.payloads, audit.times, audit.addresses];
-    db.execute(&DELETE, values).await?;
+    db.execute(statement, args![user_id, session, audit.ids, audit.payloads, audit.times, audit.addresses]).await?;
     Ok(())
 }
 
 /// Every statement of this table.
-pub const ALL: &[&Statement] = &[&OPEN, &OF_ACCOUNT, &IS_ANY_FROM, &DELETE];
+pub const ALL: &[&Statement] = &[&OPEN, &OF_ACCOUNT, &IS_ANY_FROM, &DELETE, &DELETE_OF_ACCOUNT];

@@ -4,6 +4,7 @@ mod admin;
 mod bodies;
 mod captcha;
 mod config;
+mod contention;
 mod custom_providers;
 mod database;
 mod errors;
