@@ -49,8 +49,9 @@ pub async fn create_user(config: Config, audience: Option<&str>, wanted: NewUser
         bail!("Error creating new user: user already exists");
     }
     let account = account(&app, email, audience, wanted).await.context("Error creating new user")?;
-    accounts::insert(&mut db, &account, Vec::new())
-        .await
+    let inserted = accounts::insert(&mut db, &account, Vec::new()).await;
+    inserted
+        .and_then(accounts::Insertion::or_fail)
         .with_context(|| format!("Unable to create user ({})", wanted.email))?;
     app.pool.close().await;
     Ok(writeln!(std::io::stdout(), "Created user: {}", wanted.email)?)

@@ -11,6 +11,7 @@ use gotrue_rules::domain::user::Account;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
+use super::attempt::Attempt;
 use super::messages::{self, Fresh, Letter, Secret};
 use super::{hooks, passwords};
 use crate::cx::Cx;
@@ -59,7 +60,7 @@ async fn hash(cx: &Cx, owner: Uuid, password: Password<'_>) -> Result<Option<Str
 
 /// Mails an invitation; the account as it is then. Whoever was there already may be invited again at any time, and the
 /// operator's hook hears of it each time.
-pub async fn invite(cx: &Cx, guest: Guest, audit: Vec<AuditRow>) -> Result<Account> {
+pub async fn invite(cx: &Cx, guest: Guest, audit: Vec<AuditRow>) -> Result<Attempt<Account>> {
     let account = match guest {
         Guest::Known(known) => {
             messages::ask(cx, &known, invitation(&known), audit).await?;
@@ -67,7 +68,10 @@ pub async fn invite(cx: &Cx, guest: Guest, audit: Vec<AuditRow>) -> Result<Accou
         }
         Guest::New(new) => {
             let mut db = messages::begin_to_mail(cx).await?;
-            accounts::insert(&mut db, &new, Vec::new()).await.or_refuse(SAVING)?;
+            if let Attempt::Conflict(error) = insert(&mut db, &new).await? {
+                db.rollback().await?;
+                return Ok(Attempt::Conflict(error));
+            }
             messages::mail_newcomer(cx, &mut db, &new, invitation(&new), audit).await?;
             db.commit().await?;
             new
@@ -75,7 +79,11 @@ pub async fn invite(cx: &Cx, guest: Guest, audit: Vec<AuditRow>) -> Result<Accou
     };
     let invited = issued(*account, LinkType::Invite, None, cx.now);
     hooks::after_user_created(cx, &invited).await?;
-    Ok(invited)
+    Ok(Attempt::Done(invited))
+}
+
+async fn insert(db: &mut Connection, new: &Account) -> Result<Attempt<()>> {
+    Attempt::of(accounts::insert(db, new, Vec::new()).await, SAVING)
 }
 
 fn invitation(account: &Account) -> Letter<'_> {
@@ -110,7 +118,7 @@ pub struct Link {
 }
 
 /// Issues a secret that nobody is told of but the administrator who asked.
-pub async fn hand_over(cx: &Cx, guest: Guest, wanted: Wanted<'_>) -> Result<Link> {
+pub async fn hand_over(cx: &Cx, guest: Guest, wanted: Wanted<'_>) -> Result<Attempt<Link>> {
     let (account, is_new) = match guest {
         Guest::Known(known) => (*known, false),
         Guest::New(new) => (*new, true),
@@ -127,7 +135,13 @@ pub async fn hand_over(cx: &Cx, guest: Guest, wanted: Wanted<'_>) -> Result<Link
     let (kind, new_email) = (wanted.kind, wanted.new_email);
     let account = if is_new || wanted.data.is_some() {
         let mut db = cx.begin().await?;
-        let account = prepare(cx, &mut db, account, is_new, wanted.data).await?;
+        let account = match prepare(cx, &mut db, account, is_new, wanted.data).await? {
+            Attempt::Done(account) => account,
+            Attempt::Conflict(error) => {
+                db.rollback().await?;
+                return Ok(Attempt::Conflict(error));
+            }
+        };
         store(cx, &mut db, &account, wanted, (to, &fresh.hash)).await?;
         db.commit().await?;
         account
@@ -139,7 +153,7 @@ pub async fn hand_over(cx: &Cx, guest: Guest, wanted: Wanted<'_>) -> Result<Link
     if is_new {
         hooks::after_user_created(cx, &account).await?;
     }
-    Ok(Link { account, fresh, own_hash })
+    Ok(Attempt::Done(Link { account, fresh, own_hash }))
 }
 
 /// Where a link leads in the end: where the body says if that is allowed, else as for any mail.
@@ -154,14 +168,16 @@ async fn prepare(
     account: Account,
     is_new: bool,
     data: Option<&Map<String, Value>>,
-) -> Result<Account> {
+) -> Result<Attempt<Account>> {
     if is_new {
-        accounts::insert(db, &account, Vec::new()).await.or_refuse(SAVING)?;
-        return Ok(account);
+        return Ok(match insert(db, &account).await? {
+            Attempt::Done(()) => Attempt::Done(account),
+            Attempt::Conflict(error) => Attempt::Conflict(error),
+        });
     }
     let changes = accounts::Changes { user_metadata: data, ..accounts::Changes::default() };
     let updated = accounts::update(db, account.id, cx.now, changes, Vec::new()).await.or_refuse(UPDATING)?;
-    updated.ok_or_else(|| Error::internal(UPDATING))
+    updated.map(Attempt::Done).ok_or_else(|| Error::internal(UPDATING))
 }
 
 /// Stores the hash for whom it is for; what stood in its place is void.

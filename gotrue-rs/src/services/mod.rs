@@ -1,5 +1,6 @@
 //! Verbs that several flows share. A service takes the request's context and a connection, never a request.
 
+pub mod attempt;
 pub mod audit;
 pub mod authorization_codes;
 pub mod cleanup;

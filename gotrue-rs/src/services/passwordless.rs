@@ -12,7 +12,7 @@ use gotrue_rules::wire::requests::{MagicLink, SignUp};
 use serde_json::{Map, Value};
 
 use super::messages::{Letter, Text, ask, ask_by_text, decoys};
-use super::sign_up::{SignedUp, look_up, without_password};
+use super::sign_up::{Registration, SignedUp, look_up, without_password};
 use super::{audit, limits, pkce};
 use crate::cx::Cx;
 use crate::store::{self, OrRefuse, users};
@@ -29,11 +29,21 @@ pub async fn find(cx: &Cx, contact: &Contact) -> store::Result<Option<Account>> 
 }
 
 /// The account of a newcomer who is confirmed at once, as it is stored: messages tell of it. None if the message that
-/// confirms it is on its way. The session that comes with a confirmed account is handed to nobody.
+/// confirms it is on its way. The session that comes with a confirmed account is handed to nobody. An account that a
+/// concurrent request made and confirmed is answered like any that is known.
 async fn signed_up(cx: &Cx, newcomer: SignUp, contact: &Contact) -> Result<Option<Account>> {
-    match Box::pin(without_password(cx, newcomer)).await? {
-        SignedUp::In(_) => find(cx, contact).await.or_refuse(FINDING),
-        SignedUp::Waiting(_) | SignedUp::StandIn(_) => Ok(None),
+    let repeated = match Box::pin(without_password(cx, newcomer)).await? {
+        Registration::Accepted(SignedUp::In(_)) => return find(cx, contact).await.or_refuse(FINDING),
+        Registration::Accepted(SignedUp::Waiting(_) | SignedUp::StandIn(_)) => return Ok(None),
+        Registration::Repeated(repeated) => repeated,
+    };
+    let is_confirmed = |account: &Account| match contact {
+        Contact::Email(_) => account.is_email_confirmed(),
+        Contact::Phone(_) => account.is_phone_confirmed(),
+    };
+    match find(cx, contact).await.or_refuse(FINDING)?.filter(is_confirmed) {
+        Some(account) => Ok(Some(account)),
+        None => repeated.answer(cx).await.map(|_| None),
     }
 }
 
@@ -66,7 +76,7 @@ async fn link_like_newcomer(
     contact: &Contact,
     challenge: Option<&Challenge>,
 ) -> Result<()> {
-    look_up(cx, contact).await?;
+    look_up(cx, &mut cx.db(), contact).await?;
     let rows = audit::rows(cx, account, [Entry::of(Action::UserRecoveryRequested)]);
     let letter =
         Letter { purpose: Purpose::MagicLink, to: contact.as_str(), pkce: challenge.is_some(), new_email: None };

@@ -1,5 +1,6 @@
 //! Accounts of newcomers with an address or a number: made, or found unconfirmed, then confirmed at once or asked to
-//! confirm. `POST /signup` answers with what comes of it; `/otp` and `/magiclink` sign up whom they do not know.
+//! confirm. `POST /signup` answers with what comes of it; `/otp` and `/magiclink` sign up whom they do not know. Of two
+//! concurrent sign-ups with one address, the loser looks again and finds the account of the winner.
 
 use gotrue_rules::domain::audit::{Action, Entry};
 use gotrue_rules::domain::contact::Contact;
@@ -15,6 +16,7 @@ use gotrue_rules::domain::user::{Account, Identity};
 use gotrue_rules::wire::requests::SignUp;
 use serde_json::{Map, Value};
 
+use super::attempt::Attempt;
 use super::messages::{Letter, decoys};
 use super::sessions::Minted;
 use super::sessions::open::{Proof, open};
@@ -23,7 +25,7 @@ use crate::cx::Cx;
 use crate::journal::Step;
 use crate::store::accounts::{self, Confirmation};
 use crate::store::audit::AuditRow;
-use crate::store::{OrRefuse, audit as audit_log, users};
+use crate::store::{Connection, OrRefuse, audit as audit_log, identities, users};
 
 const SAVING: &str = "Database error saving new user";
 const UPDATING: &str = "Database error updating user";
@@ -40,42 +42,83 @@ pub enum SignedUp {
     StandIn(Box<Account>),
 }
 
+/// What came of a registration.
+#[derive(Debug)]
+pub enum Registration {
+    /// The sign-up was accepted.
+    Accepted(SignedUp),
+    /// An account has the address, confirmed. Nothing is stored yet.
+    Repeated(Box<Repeated>),
+}
+
+/// A sign-up with an address or number that an account has, confirmed.
+#[derive(Debug)]
+pub struct Repeated {
+    request: SignUp,
+    newcomer: Newcomer,
+    known: Account,
+    outcome: Outcome,
+}
+
 /// Signs up somebody who chose no password. An account made this way has one that nobody knows.
-pub async fn without_password(cx: &Cx, request: SignUp) -> Result<SignedUp> {
+pub async fn without_password(cx: &Cx, request: SignUp) -> Result<Registration> {
     require_open(&cx.app.policy)?;
     let newcomer = newcomer(&request, &cx.app.policy)?;
-    register(cx, SignUp { password: String::new(), ..request }, &newcomer).await
+    registration(cx, SignUp { password: String::new(), ..request }, newcomer).await
 }
 
 /// Signs up a newcomer whose request has been checked. An empty password stands for one that nobody knows.
-pub async fn register(cx: &Cx, request: SignUp, newcomer: &Newcomer) -> Result<SignedUp> {
-    let known = look_up(cx, &newcomer.contact).await?;
-    let outcome = decide(known.as_ref(), &newcomer.contact, &cx.app.policy);
-    cx.journal.note(Step::Decision(outcome.name()));
-    match (outcome, known) {
-        (Outcome::Taken | Outcome::StandIn, Some(known)) => repeated(cx, request, newcomer, known, outcome).await,
-        (Outcome::NewConfirmed | Outcome::KnownConfirmed, known) => at_once(cx, request, newcomer, known).await,
-        (_, known) => {
-            let account = to_confirm(cx, request, newcomer, known).await?;
-            Ok(SignedUp::Waiting(Box::new(account)))
+pub async fn register(cx: &Cx, request: SignUp, newcomer: Newcomer) -> Result<SignedUp> {
+    match registration(cx, request, newcomer).await? {
+        Registration::Accepted(signed_up) => Ok(signed_up),
+        Registration::Repeated(repeated) => repeated.answer(cx).await,
+    }
+}
+
+async fn registration(cx: &Cx, request: SignUp, newcomer: Newcomer) -> Result<Registration> {
+    let mut conflict = None;
+    loop {
+        let known = look_up(cx, &mut cx.db(), &newcomer.contact).await?;
+        if let (None, Some(error)) = (&known, conflict.take()) {
+            return Err(error);
+        }
+        let outcome = decide(known.as_ref(), &newcomer.contact, &cx.app.policy);
+        cx.journal.note(Step::Decision(outcome.name()));
+        let attempt = match (outcome, known) {
+            (Outcome::Taken | Outcome::StandIn, Some(known)) => {
+                return Ok(Registration::Repeated(Box::new(Repeated { request, newcomer, known, outcome })));
+            }
+            (Outcome::NewConfirmed | Outcome::KnownConfirmed, known) => at_once(cx, &request, &newcomer, known).await?,
+            (_, known) => to_confirm(cx, &request, &newcomer, known).await?,
+        };
+        match attempt {
+            Attempt::Done(signed_up) => return Ok(Registration::Accepted(signed_up)),
+            Attempt::Conflict(error) => conflict = Some(error),
         }
     }
 }
 
 /// The account of an address or number, as a sign-up looks for it.
-pub(super) async fn look_up(cx: &Cx, contact: &Contact) -> Result<Option<Account>> {
+pub(super) async fn look_up(cx: &Cx, db: &mut Connection, contact: &Contact) -> Result<Option<Account>> {
     let audience = cx.audience();
     let found = match contact {
         Contact::Email(email) => {
             let apart: Vec<String> = cx.app.policy.experimental.provider_linking_domains.keys().cloned().collect();
-            users::by_identity_email(&mut cx.db(), email.as_str(), &audience, &apart).await
+            users::by_identity_email(db, email.as_str(), &audience, &apart).await
         }
-        Contact::Phone(phone) => users::by_phone(&mut cx.db(), phone.as_str(), &audience).await,
+        Contact::Phone(phone) => users::by_phone(db, phone.as_str(), &audience).await,
     };
     found.or_refuse("Database error finding user")
 }
 
-/// Somebody has the address, confirmed: told only where the operator lets it be.
+impl Repeated {
+    /// The refusal or the stand-in: that the address is taken is told only where the operator lets it be.
+    pub async fn answer(self, cx: &Cx) -> Result<SignedUp> {
+        let Self { request, newcomer, known, outcome } = self;
+        repeated(cx, request, &newcomer, known, outcome).await
+    }
+}
+
 async fn repeated(cx: &Cx, request: SignUp, newcomer: &Newcomer, known: Account, outcome: Outcome) -> Result<SignedUp> {
     let entry = Entry::of(Action::UserRepeatedSignUp).with("provider", newcomer.contact.provider());
     let rows = audit::rows(cx, &known, [entry]);
@@ -115,30 +158,65 @@ async fn work_like_newcomer(
 }
 
 /// The account first, then its session: the account stays when the session cannot be opened.
-async fn at_once(cx: &Cx, request: SignUp, newcomer: &Newcomer, known: Option<Account>) -> Result<SignedUp> {
-    let account = confirmed_at_once(cx, request, newcomer, known).await?;
+async fn at_once(
+    cx: &Cx,
+    request: &SignUp,
+    newcomer: &Newcomer,
+    known: Option<Account>,
+) -> Result<Attempt<SignedUp>> {
+    let account = match known {
+        Some(known) => confirmed_now(cx, request, newcomer, &known).await?,
+        None => made_confirmed(cx, request, newcomer).await?,
+    };
+    let account = match account {
+        Attempt::Done(account) => account,
+        Attempt::Conflict(error) => return Ok(Attempt::Conflict(error)),
+    };
     let entry = Entry::of(Action::Login).with("provider", newcomer.contact.provider());
     let mut minted = open(cx, &mut cx.db(), Proof::new(&account, "password", vec![entry])).await?;
     // The answer shows what the reference holds in memory: the database's own `confirmed_at` is not read again there.
     minted.account = Account { last_sign_in_at: minted.account.last_sign_in_at, updated_at: cx.now, ..account };
-    Ok(SignedUp::In(Box::new(minted)))
+    Ok(Attempt::Done(SignedUp::In(Box::new(minted))))
 }
 
-/// The account, confirmed: a new one is written confirmed, one that was waiting is confirmed now.
-async fn confirmed_at_once(cx: &Cx, request: SignUp, newcomer: &Newcomer, known: Option<Account>) -> Result<Account> {
-    let mut entry = Entry::of(Action::UserSignedUp).with("provider", newcomer.contact.provider());
-    if matches!(newcomer.contact, Contact::Phone(_)) {
-        entry = entry.with("channel", newcomer.channel.as_str());
+/// A new account that needs no confirmation.
+async fn made_confirmed(cx: &Cx, request: &SignUp, newcomer: &Newcomer) -> Result<Attempt<Account>> {
+    let new = new_account(cx, &request.password, &newcomer.contact, request.data.as_ref()).await?;
+    let new = confirmed(new, &newcomer.contact, cx.now);
+    let rows = audit::rows(cx, &new, [signed_up_entry(newcomer)]);
+    Ok(match Attempt::of(accounts::insert(&mut cx.db(), &new, rows).await, SAVING)? {
+        Attempt::Done(()) => Attempt::Done(as_answered(new)),
+        Attempt::Conflict(error) => Attempt::Conflict(error),
+    })
+}
+
+fn signed_up_entry(newcomer: &Newcomer) -> Entry {
+    let entry = Entry::of(Action::UserSignedUp).with("provider", newcomer.contact.provider());
+    match newcomer.contact {
+        Contact::Phone(_) => entry.with("channel", newcomer.channel.as_str()),
+        Contact::Email(_) => entry,
     }
-    let Some(known) = known else {
-        let new = new_account(cx, &request.password, &newcomer.contact, request.data.as_ref()).await?;
-        let new = confirmed(new, &newcomer.contact, cx.now);
-        let rows = audit::rows(cx, &new, [entry]);
-        accounts::insert(&mut cx.db(), &new, rows).await.or_refuse(SAVING)?;
-        return Ok(as_answered(new));
+}
+
+/// An account that was waiting and needs no confirmation any more. It is read again under its lock: of two at once, one
+/// confirms it and the other finds it confirmed.
+async fn confirmed_now(
+    cx: &Cx,
+    request: &SignUp,
+    newcomer: &Newcomer,
+    found: &Account,
+) -> Result<Attempt<Account>> {
+    let mut db = cx.begin().await?;
+    identities::lock_owner(&mut db, found.id).await.or_refuse(UPDATING)?;
+    let current = look_up(cx, &mut db, &newcomer.contact).await?;
+    let is_waiting = |it: &Account| {
+        it.id == found.id && decide(Some(it), &newcomer.contact, &cx.app.policy) == Outcome::KnownConfirmed
+    };
+    let Some(known) = current.filter(is_waiting) else {
+        db.rollback().await?;
+        return Ok(Attempt::Conflict(Error::internal(UPDATING).because("the account changed meanwhile")));
     };
     let (known, lacking) = with_identity(cx, known, &newcomer.contact, request.data.as_ref());
-    let mut db = cx.begin().await?;
     if let Some(identity) = &lacking {
         accounts::replace_identity(&mut db, identity).await.or_refuse(IDENTITY)?;
     }
@@ -149,7 +227,7 @@ async fn confirmed_at_once(cx: &Cx, request: SignUp, newcomer: &Newcomer, known:
         password: None,
         app_metadata: None,
         marks_identity: false,
-        audit: audit::rows(cx, &known, [entry]),
+        audit: audit::rows(cx, &known, [signed_up_entry(newcomer)]),
     };
     let confirmed = match newcomer.contact {
         Contact::Email(_) => accounts::confirm_email(&mut db, confirmation).await,
@@ -157,34 +235,46 @@ async fn confirmed_at_once(cx: &Cx, request: SignUp, newcomer: &Newcomer, known:
     };
     let confirmed = confirmed.or_refuse(UPDATING)?.ok_or_else(|| Error::internal(UPDATING))?;
     db.commit().await?;
-    Ok(Account { confirmed_at: known.confirmed_at, ..confirmed })
+    Ok(Attempt::Done(Account { confirmed_at: known.confirmed_at, ..confirmed }))
 }
 
 /// The account, waiting for a confirmation that has been sent, all of it or nothing. The operator's hook hears of it, also
 /// when the account was known. Of an invited one, what the inviter wrote is not shown.
-async fn to_confirm(cx: &Cx, request: SignUp, newcomer: &Newcomer, known: Option<Account>) -> Result<Account> {
-    let mut account = wait_for_confirmation(cx, request, newcomer, known).await?;
+async fn to_confirm(
+    cx: &Cx,
+    request: &SignUp,
+    newcomer: &Newcomer,
+    known: Option<Account>,
+) -> Result<Attempt<SignedUp>> {
+    let mut account = match wait_for_confirmation(cx, request, newcomer, known).await? {
+        Attempt::Done(account) => account,
+        Attempt::Conflict(error) => return Ok(Attempt::Conflict(error)),
+    };
     if account.invited_at.is_some() {
         account.user_metadata.clear();
         account.identities.clear();
     }
     let heard = hooks::after_user_created(cx, &account).await;
     heard.map_err(|error| Error::internal("Error invoking hook").because(error))?;
-    Ok(account)
+    Ok(Attempt::Done(SignedUp::Waiting(Box::new(account))))
 }
 
 async fn wait_for_confirmation(
     cx: &Cx,
-    request: SignUp,
+    request: &SignUp,
     newcomer: &Newcomer,
     known: Option<Account>,
-) -> Result<Account> {
+) -> Result<Attempt<Account>> {
     let challenge = Challenge::new(&request.pkce.challenge, &request.pkce.method);
     let account = match known {
-        Some(known) => ask_again(cx, &request, newcomer, known, challenge?).await?,
-        None => ask_anew(cx, &request, newcomer, challenge).await?,
+        Some(known) => ask_again(cx, request, newcomer, known, challenge?).await?,
+        None => match ask_anew(cx, request, newcomer, challenge).await? {
+            Attempt::Done(account) => account,
+            Attempt::Conflict(error) => return Ok(Attempt::Conflict(error)),
+        },
     };
-    Ok(as_answered(Account { confirmation_sent_at: Some(cx.now), updated_at: cx.now, ..account }))
+    let account = Account { confirmation_sent_at: Some(cx.now), updated_at: cx.now, ..account };
+    Ok(Attempt::Done(as_answered(account)))
 }
 
 fn asked_to_confirm(contact: &Contact) -> Entry {
@@ -226,12 +316,15 @@ async fn ask_anew(
     request: &SignUp,
     newcomer: &Newcomer,
     challenge: std::result::Result<Option<Challenge>, UnknownMethod>,
-) -> Result<Account> {
+) -> Result<Attempt<Account>> {
     let contact = &newcomer.contact;
     let new = new_account(cx, &request.password, contact, request.data.as_ref()).await?;
     let mut db = messages::begin_with(cx, contact).await?;
     let rows = audit::rows(cx, &new, [asked_to_confirm(contact)]);
-    accounts::insert(&mut db, &new, rows).await.or_refuse(SAVING)?;
+    if let Attempt::Conflict(error) = Attempt::of(accounts::insert(&mut db, &new, rows).await, SAVING)? {
+        db.rollback().await?;
+        return Ok(Attempt::Conflict(error));
+    }
     let challenge = challenge?;
     if let Some(challenge) = &challenge {
         pkce::open(cx, &mut db, new.id, challenge, Purpose::SignUp).await?;
@@ -239,7 +332,7 @@ async fn ask_anew(
     let asked = messages::confirm_contact(cx, &new, newcomer, challenge.is_some()).await?;
     asked.store(cx, &mut db, &new).await?;
     db.commit().await?;
-    Ok(new)
+    Ok(Attempt::Done(new))
 }
 
 /// The hash of a waiting account that somebody signs up again with another password, where the policy drops it: the

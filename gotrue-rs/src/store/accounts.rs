@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use sqlx::types::Json;
 use uuid::Uuid;
 
-use super::Result;
+use super::{Error, Result};
 use super::audit::{AuditArrays, AuditRow, audit_insert};
 use super::rows::{AccountRow, account_columns, forgets_pending};
 use super::statement::{Connection, Statement, args};
@@ -33,8 +33,43 @@ const INSERT: Statement = Statement {
     ),
 };
 
-/// Writes a new account with its first identity, if it has one.
-pub async fn insert(db: &mut Connection, account: &Account, audit: Vec<AuditRow>) -> Result<()> {
+/// The constraints by which no two accounts have one address or number.
+const CONTACT_UNIQUE: [&str; 2] = ["users_email_partial_key", "users_phone_key"];
+
+/// Whether a new account was written.
+#[derive(Debug)]
+#[must_use]
+pub enum Insertion {
+    /// It was.
+    Written,
+    /// Another account has the address or number. An open transaction is void.
+    Conflict(Error),
+}
+
+impl Insertion {
+    /// Nothing, or the conflict as a failure: for whoever answers both alike.
+    pub fn or_fail(self) -> Result<()> {
+        match self {
+            Self::Written => Ok(()),
+            Self::Conflict(error) => Err(error),
+        }
+    }
+
+    /// Tells a conflict over an address or number from other failures.
+    pub(super) fn of(inserted: Result<u64>) -> Result<Self> {
+        match inserted {
+            Ok(_) => Ok(Self::Written),
+            Err(error) if error.constraint().is_some_and(|name| CONTACT_UNIQUE.contains(&name)) => {
+                Ok(Self::Conflict(error))
+            }
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// Writes a new account with its first identity, if it has one. Of two at once with one address or number, the later
+/// waits for the earlier and has a conflict.
+pub async fn insert(db: &mut Connection, account: &Account, audit: Vec<AuditRow>) -> Result<Insertion> {
     let audit = AuditArrays::of(audit);
     let identity = account.identities.first();
     let values = args![
@@ -60,8 +95,7 @@ pub async fn insert(db: &mut Connection, account: &Account, audit: Vec<AuditRow>
         audit.times,
         audit.addresses,
     ];
-    db.execute(&INSERT, values).await?;
-    Ok(())
+    Insertion::of(db.execute(&INSERT, values).await)
 }
 
 /// What a confirmation writes.
@@ -343,17 +377,19 @@ pub async fn drop_password(db: &mut Connection, user_id: Uuid, old: &str, audit:
 
 const REPLACE_IDENTITY: Statement = Statement {
     name: "accounts.replace_identity",
-    sql: "WITH gone AS (
-              DELETE FROM identities WHERE user_id = $2 AND provider <> $3
-          ), u AS (
-              UPDATE users SET raw_user_meta_data = $5, updated_at = $6 WHERE id = $2
+    sql: "WITH u AS (
+              UPDATE users SET raw_user_meta_data = $5, updated_at = $6 WHERE id = $2 RETURNING id
+          ), gone AS (
+              DELETE FROM identities WHERE user_id = (SELECT id FROM u) AND provider <> $3
           )
           INSERT INTO identities (id, user_id, provider, provider_id, identity_data, last_sign_in_at, created_at,
                                   updated_at)
-          VALUES ($1, $2, $3, $4, $5, $6, $6, $6)",
+          SELECT $1, u.id, $3, $4, $5, $6, $6, $6 FROM u
+          ON CONFLICT (provider_id, provider) DO NOTHING",
 };
 
-/// Gives an account an identity of a kind that it lacks and takes the others away; its data becomes the metadata.
+/// Gives an account an identity of a kind that it lacks and takes the others away; its data becomes the metadata. An
+/// identity of that kind that it got meanwhile stays.
 pub async fn replace_identity(db: &mut Connection, identity: &Identity) -> Result<()> {
     let data = Value::Object(identity.identity_data.clone());
     let values = args![

@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use super::Result;
+use super::accounts::Insertion;
 use super::audit::{AuditArrays, AuditRow, audit_insert};
 use super::rows::forgets_pending;
 use super::statement::{Connection, Statement, args};
@@ -82,7 +83,7 @@ const INSERT: Statement = Statement {
 };
 
 /// Writes a new account with its identities.
-pub async fn insert(db: &mut Connection, account: &Account, audit: Vec<AuditRow>) -> Result<()> {
+pub async fn insert(db: &mut Connection, account: &Account, audit: Vec<AuditRow>) -> Result<Insertion> {
     let (audit, identities) = (AuditArrays::of(audit), IdentityArrays::of(&account.identities));
     let values = args![
         account.id,
@@ -106,8 +107,7 @@ pub async fn insert(db: &mut Connection, account: &Account, audit: Vec<AuditRow>
         audit.times,
         audit.addresses,
     ];
-    db.execute(&INSERT, values).await?;
-    Ok(())
+    Insertion::of(db.execute(&INSERT, values).await)
 }
 
 /// Metadata with members set and taken away: the numbers of an object and an array of names; a NULL object leaves it.

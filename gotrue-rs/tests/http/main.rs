@@ -18,6 +18,7 @@ mod linking;
 mod mail;
 mod meta;
 mod migrations;
+mod newcomers;
 mod oauth_server;
 mod passkeys;
 mod password;

@@ -1,5 +1,5 @@
 //! `POST /admin/users`: two statements, who has address and number, and the write. Nothing is held while the password
-//! is hashed, and nobody is told.
+//! is hashed, and nobody is told. Whoever loses an address to a concurrent request looks again who has it.
 
 use gotrue_rules::domain::admin_user::{
     self as rules, Contacts, New, NewPassword, account, ban, new_email, new_id, new_password,
@@ -15,6 +15,7 @@ use uuid::Uuid;
 use super::{entry, told};
 use crate::cx::Cx;
 use crate::http::reply::Reply;
+use crate::services::attempt::Attempt;
 use crate::services::passwords;
 use crate::store::OrRefuse;
 use crate::store::admin::{self, Wanted};
@@ -40,10 +41,14 @@ pub async fn handle(cx: Cx) -> Result<Reply> {
         encrypted_password: hash(&cx, id, password).await?,
         ban,
     };
-    let account = account(request, new, cx.now);
+    let account = account(request.clone(), new, cx.now);
     let provider = account.identities.first().map(|identity| identity.provider.as_str()).unwrap_or_default();
     let rows = told(&cx, entry(Action::UserSignedUp, &account).with("provider", provider))?;
-    admin::insert(&mut cx.db(), &account, rows).await.or_refuse("Database error creating new user")?;
+    let inserted = admin::insert(&mut cx.db(), &account, rows).await;
+    if let Attempt::Conflict(error) = Attempt::of(inserted, "Database error creating new user")? {
+        free_contacts(&cx, &request).await?;
+        return Err(error);
+    }
     Ok(Reply::json(&UserJson::from(&account)))
 }
 

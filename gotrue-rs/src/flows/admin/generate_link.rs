@@ -3,7 +3,7 @@
 
 use gotrue_rules::domain::audit::{Action, Entry};
 use gotrue_rules::domain::contact::Email;
-use gotrue_rules::domain::error::Result;
+use gotrue_rules::domain::error::{Error, Result};
 use gotrue_rules::domain::links::{LinkType, Outcome, decide};
 use gotrue_rules::domain::metadata;
 use gotrue_rules::domain::purpose::Purpose;
@@ -15,8 +15,9 @@ use gotrue_rules::wire::requests::GenerateLink;
 use super::{invite, told};
 use crate::cx::Cx;
 use crate::http::reply::Reply;
+use crate::services::attempt::Attempt;
 use crate::services::audit;
-use crate::services::links::{Guest, Wanted, hand_over, newcomer};
+use crate::services::links::{Guest, Link, Wanted, hand_over, newcomer};
 use crate::store::audit::AuditRow;
 use crate::store::{OrRefuse, users};
 
@@ -24,25 +25,10 @@ use crate::store::{OrRefuse, users};
 pub async fn handle(cx: Cx) -> Result<Reply> {
     let request = GenerateLink::decode(&cx.bytes().await?)?;
     metadata::check("data", request.data.as_ref(), cx.app.policy.api.metadata_limits)?;
-    let email = Email::parse(&request.email)?;
-    let known = users::by_email(&mut cx.db(), email.as_str(), &cx.audience()).await;
-    let known = known.or_refuse("Database error finding user")?;
-    let (kind, guest) = match decide(&request.kind, &request.password, known, &cx.app.policy)? {
-        Outcome::Known(kind, known) => (kind, Guest::Known(known)),
-        Outcome::New(kind, password) => {
-            (kind, Guest::New(Box::new(newcomer(&cx, email, request.data.clone(), password).await?)))
-        }
+    let (kind, made) = match attempt(&cx, &request, None).await? {
+        Attempt::Done(made) => made,
+        Attempt::Conflict(error) => attempt(&cx, &request, Some(error)).await?.or_refuse()?,
     };
-    let new_email = new_email(&cx, kind, &guest, &request.new_email).await?;
-    let wanted = Wanted {
-        kind,
-        new_email: new_email.as_ref(),
-        redirect_to: &request.redirect_to,
-        // An invitation leaves the metadata of an account that waits as it is.
-        data: request.data.as_ref().filter(|_| kind == LinkType::SignUp),
-        audit: log(&cx, kind, &guest)?,
-    };
-    let made = hand_over(&cx, guest, wanted).await?;
     let way = Way {
         link: made.fresh.link.as_deref().unwrap_or_default(),
         code: &made.fresh.code,
@@ -51,6 +37,33 @@ pub async fn handle(cx: Cx) -> Result<Reply> {
         redirect_to: &made.fresh.redirect_to,
     };
     Ok(Reply::json(&LinkJson::new(&made.account, way)))
+}
+
+/// Makes a link once. `conflict` is what an attempt before came to: where still nobody has the address, it is the answer.
+async fn attempt(cx: &Cx, request: &GenerateLink, conflict: Option<Error>) -> Result<Attempt<(LinkType, Link)>> {
+    let email = Email::parse(&request.email)?;
+    let known = users::by_email(&mut cx.db(), email.as_str(), &cx.audience()).await;
+    let known = known.or_refuse("Database error finding user")?;
+    let (kind, guest) = match (decide(&request.kind, &request.password, known, &cx.app.policy)?, conflict) {
+        (Outcome::Known(kind, known), _) => (kind, Guest::Known(known)),
+        (Outcome::New(..), Some(error)) => return Err(error),
+        (Outcome::New(kind, password), None) => {
+            (kind, Guest::New(Box::new(newcomer(cx, email, request.data.clone(), password).await?)))
+        }
+    };
+    let new_email = new_email(cx, kind, &guest, &request.new_email).await?;
+    let wanted = Wanted {
+        kind,
+        new_email: new_email.as_ref(),
+        redirect_to: &request.redirect_to,
+        // An invitation leaves the metadata of an account that waits as it is.
+        data: request.data.as_ref().filter(|_| kind == LinkType::SignUp),
+        audit: log(cx, kind, &guest)?,
+    };
+    Ok(match hand_over(cx, guest, wanted).await? {
+        Attempt::Done(link) => Attempt::Done((kind, link)),
+        Attempt::Conflict(error) => Attempt::Conflict(error),
+    })
 }
 
 /// The address that the account changes to, well-formed and nobody's; none where it changes to none.

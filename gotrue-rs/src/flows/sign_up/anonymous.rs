@@ -34,7 +34,7 @@ pub async fn answer(cx: &Cx, request: SignUp) -> Result<Reply> {
 
 async fn create(cx: &Cx, account: &Account) -> Result<Minted> {
     let mut db = sessions::begin(cx).await?;
-    accounts::insert(&mut db, account, Vec::new()).await?;
+    accounts::insert(&mut db, account, Vec::new()).await?.or_fail()?;
     let minted = open(cx, &mut db, Proof::new(account, "anonymous", Vec::new())).await?;
     db.commit().await?;
     Ok(minted)

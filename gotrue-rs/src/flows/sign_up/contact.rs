@@ -23,7 +23,7 @@ pub async fn answer(cx: &Cx, request: SignUp) -> Result<Reply> {
     if must_confirm(cx, &newcomer.contact) {
         limits::anyone_asks(cx, &newcomer.contact)?;
     }
-    Ok(match register(cx, request, &newcomer).await? {
+    Ok(match register(cx, request, newcomer).await? {
         SignedUp::In(minted) => minted.reply(Extras::default()),
         SignedUp::Waiting(account) | SignedUp::StandIn(account) => Reply::json(&UserJson::from(&*account)),
     })

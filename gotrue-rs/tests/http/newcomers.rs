@@ -1,0 +1,212 @@
+//! Several requests at once that each make an account of one new address or number. One makes it; the others answer as
+//! they do when the account is there already.
+
+use std::time::Duration;
+
+use futures::future::join_all;
+use gotrue_rs::testing::{Answer, FakeProvider, PASSWORD, World, load};
+use serde_json::{Value, json};
+
+/// A request that makes an account.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    SignUp,
+    Otp,
+    MagicLink,
+    Invite,
+    AdminCreate,
+    GenerateSignUp,
+    GenerateMagicLink,
+    Provider,
+}
+
+const BY_EMAIL: [Way; 8] = [
+    Way::SignUp,
+    Way::Otp,
+    Way::MagicLink,
+    Way::Invite,
+    Way::AdminCreate,
+    Way::GenerateSignUp,
+    Way::GenerateMagicLink,
+    Way::Provider,
+];
+const BY_PHONE: [Way; 3] = [Way::SignUp, Way::Otp, Way::AdminCreate];
+
+impl Way {
+    /// The statement that writes the account.
+    fn insert(self) -> &'static str {
+        match self {
+            Self::AdminCreate => "admin.insert",
+            Self::Provider => "identities.make",
+            _ => "accounts.insert",
+        }
+    }
+}
+
+/// A request, ready to be sent.
+struct Ready {
+    way: Way,
+    path: &'static str,
+    body: Value,
+    /// The state of a sign-in with the provider, begun already.
+    state: String,
+}
+
+impl Ready {
+    async fn new(world: &World, way: Way, contact: &Value) -> Self {
+        let state = if way == Way::Provider { world.begin("github").await } else { String::new() };
+        let (path, more) = match way {
+            Way::SignUp => ("/signup", json!({"password": PASSWORD})),
+            Way::Otp => ("/otp", json!({})),
+            Way::MagicLink => ("/magiclink", json!({})),
+            Way::Invite => ("/invite", json!({})),
+            Way::AdminCreate => ("/admin/users", json!({"password": PASSWORD, "email_confirm": true, "phone_confirm": true})),
+            Way::GenerateSignUp => ("/admin/generate_link", json!({"type": "signup", "password": PASSWORD})),
+            Way::GenerateMagicLink => ("/admin/generate_link", json!({"type": "magiclink"})),
+            Way::Provider => ("", json!({})),
+        };
+        let mut body = contact.clone();
+        let members = more.as_object().cloned().unwrap_or_default();
+        body.as_object_mut().expect("a contact is an object").extend(members);
+        Self { way, path, body, state }
+    }
+
+    async fn send(&self, world: &World) -> Answer {
+        if self.way == Way::Provider {
+            return world.get(&format!("/callback?code=c&state={}", self.state)).await;
+        }
+        world.post_as(&world.service_token(), self.path, self.body.clone()).await
+    }
+}
+
+/// What a client can tell of an answer: status, code, and where a browser is sent with what.
+fn shape(answer: &Answer) -> (u16, String, String) {
+    let location = answer.header("location");
+    let place = location.split_once(['#', '?']).map_or("", |(_, rest)| rest.split('=').next().unwrap_or_default());
+    (answer.status.as_u16(), answer.str("error_code").to_owned(), place.to_owned())
+}
+
+/// Two servers on one database.
+struct Servers {
+    first: World,
+    second: World,
+    provider: FakeProvider,
+}
+
+impl Servers {
+    async fn new(autoconfirm: bool, is_served: bool) -> Self {
+        let provider = FakeProvider::start().await;
+        let builder = || {
+            let builder = World::builder().with_phones().connections(16);
+            let builder = if is_served { builder.as_served() } else { builder };
+            builder.policy(|policy| {
+                provider.set_up(policy, "github");
+                policy.mail.autoconfirm = autoconfirm;
+                policy.sms.autoconfirm = autoconfirm;
+                policy.sign_up.phone_enabled = true;
+                policy.mail.max_frequency = Duration::ZERO;
+                policy.sms.max_frequency = Duration::ZERO;
+            })
+        };
+        let first = builder().build().await;
+        let second = builder().on(&first).build().await;
+        Self { first, second, provider }
+    }
+
+    /// An address or number that nobody has, which the provider knows too.
+    fn contact(&self, number: usize, by_email: bool) -> Value {
+        if !by_email {
+            return json!({"phone": format!("1555{number:07}")});
+        }
+        let email = format!("{number}@example.com");
+        self.provider.knows_on_github(i64::try_from(number).expect("a small number"), &email, true);
+        json!({"email": email})
+    }
+
+    async fn accounts(&self, contact: &Value) -> usize {
+        let of = |name: &str| contact[name].as_str().unwrap_or_default().to_owned();
+        let sql = format!("SELECT id FROM auth.users WHERE email = '{}' OR phone = '{}'", of("email"), of("phone"));
+        self.first.database.query(&sql).await.len()
+    }
+
+    /// What the loser answers when the winner has come first.
+    async fn in_a_row(&self, contact: &Value, winner: Way, loser: Way) -> (u16, String, String) {
+        let winner = Ready::new(&self.first, winner, contact).await;
+        let loser = Ready::new(&self.second, loser, contact).await;
+        winner.send(&self.first).await;
+        shape(&loser.send(&self.second).await)
+    }
+
+    /// What the loser answers when the winner comes between its look-up and its insert.
+    async fn overtaken(&self, contact: &Value, winner: Way, loser: Way) -> (u16, String, String) {
+        let gate = self.second.faults.wait(loser.insert(), 1);
+        let winner = Ready::new(&self.first, winner, contact).await;
+        let loser = Ready::new(&self.second, loser, contact).await;
+        let overtakes = async {
+            gate.reached().await;
+            let answer = winner.send(&self.first).await;
+            gate.open();
+            answer
+        };
+        let (lost, won) = futures::future::join(loser.send(&self.second), overtakes).await;
+        assert!(!won.status.is_client_error() && !won.status.is_server_error(), "{won:?}");
+        assert!(!lost.text.contains("constraint") && !lost.text.contains("23505"), "{}", lost.text);
+        shape(&lost)
+    }
+}
+
+async fn overtaken_losers_answer_as_for_a_known_account(autoconfirm: bool, is_served: bool) {
+    let servers = Servers::new(autoconfirm, is_served).await;
+    let mut number = 0;
+    for (ways, by_email) in [(&BY_EMAIL[..], true), (&BY_PHONE[..], false)] {
+        for winner in ways {
+            for loser in ways {
+                number += 2;
+                let expected = servers.in_a_row(&servers.contact(number, by_email), *winner, *loser).await;
+                let contact = servers.contact(number + 1, by_email);
+                let found = servers.overtaken(&contact, *winner, *loser).await;
+                assert_eq!(found, expected, "{winner:?} before {loser:?}, autoconfirm {autoconfirm}");
+                assert!(found.0 < 500, "{winner:?} before {loser:?}");
+                assert_eq!(servers.accounts(&contact).await, 1, "{winner:?} before {loser:?}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_newcomer_that_is_overtaken_is_answered_as_if_known() {
+    overtaken_losers_answer_as_for_a_known_account(false, false).await;
+}
+
+#[tokio::test]
+async fn a_newcomer_that_is_overtaken_is_answered_as_if_known_without_confirmation() {
+    overtaken_losers_answer_as_for_a_known_account(true, false).await;
+}
+
+#[tokio::test]
+async fn a_newcomer_that_is_overtaken_is_answered_as_if_known_when_served() {
+    overtaken_losers_answer_as_for_a_known_account(false, true).await;
+}
+
+/// All ways at once for one address, many times: one account each, and nobody sees a failure of ours.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn newcomers_of_one_address_at_once_make_one_account() {
+    for autoconfirm in [false, true] {
+        let servers = Servers::new(autoconfirm, false).await;
+        for number in 0..load(6, 500) {
+            for (ways, by_email) in [(&BY_EMAIL[..], true), (&BY_PHONE[..], false)] {
+                let contact = servers.contact(number, by_email);
+                let mut ready = Vec::new();
+                for way in ways.iter().chain(ways) {
+                    ready.push(Ready::new(&servers.first, *way, &contact).await);
+                }
+                let worlds = [&servers.first, &servers.second];
+                let answers = join_all(ready.iter().enumerate().map(|(n, it)| it.send(worlds[n % 2]))).await;
+                for (request, answer) in ready.iter().zip(&answers) {
+                    assert!(!answer.status.is_server_error(), "{:?}: {} {}", request.way, answer.status, answer.text);
+                }
+                assert_eq!(servers.accounts(&contact).await, 1, "{contact}");
+            }
+        }
+    }
+}
