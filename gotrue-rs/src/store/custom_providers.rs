@@ -111,6 +111,17 @@ pub async fn count(db: &mut Connection) -> Result<usize> {
     Ok(usize::try_from(count).unwrap_or(usize::MAX))
 }
 
+/// No row stands for all providers: whoever counts them before adding one holds this lock until the transaction ends.
+const LOCK: Statement = Statement {
+    name: "custom_oauth_providers.lock",
+    sql: "SELECT pg_advisory_xact_lock(hashtextextended('auth.custom_oauth_providers', 0))",
+};
+
+/// Waits until no other transaction counts providers to add one.
+pub async fn lock(db: &mut Connection) -> Result<()> {
+    db.execute(&LOCK, args![]).await.map(drop)
+}
+
 const INSERT: Statement = Statement {
     name: "custom_oauth_providers.insert",
     sql: "INSERT INTO custom_oauth_providers (id, provider_type, identifier, name, client_id, client_secret,
@@ -257,4 +268,4 @@ impl<'a> Place<'a> {
 }
 
 /// Every statement of this file.
-pub(super) const ALL: &[&Statement] = &[&BY_IDENTIFIER, &LIST, &COUNT, &INSERT, &UPDATE, &DELETE];
+pub(super) const ALL: &[&Statement] = &[&BY_IDENTIFIER, &LIST, &COUNT, &LOCK, &INSERT, &UPDATE, &DELETE];

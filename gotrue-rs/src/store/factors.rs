@@ -10,9 +10,9 @@ use super::audit::{AuditArrays, AuditRow, audit_insert};
 use super::statement::{Connection, Statement, args};
 
 /// No two factors of an account have one name.
-pub const NAME_UNIQUE: &str = "mfa_factors_user_friendly_name_unique";
+const NAME_UNIQUE: &str = "mfa_factors_user_friendly_name_unique";
 /// No two factors of an account have one number.
-pub const PHONE_UNIQUE: &str = "unique_phone_factor_per_user";
+const PHONE_UNIQUE: &str = "unique_phone_factor_per_user";
 
 /// A factor to be set up.
 #[derive(Debug)]
@@ -33,20 +33,62 @@ pub struct NewFactor<'a> {
     pub now: Time,
 }
 
+/// How many factors an account may have.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// Of all of them.
+    pub enrolled: usize,
+    /// Of verified ones; none allows no factor beside a verified one, whatever the number.
+    pub verified: Option<usize>,
+}
+
+/// Whether a new factor was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub enum Insertion {
+    /// It was.
+    Written,
+    /// The account has as many as it may have by now.
+    LimitReached,
+    /// A factor of the account has the name.
+    NameTaken,
+    /// A factor of the account has the number.
+    NumberTaken,
+}
+
+const LOCK_OWNER: Statement =
+    Statement { name: "factors.lock_owner", sql: "SELECT id FROM users WHERE id = $1 FOR NO KEY UPDATE" };
+
 const INSERT: Statement = Statement {
     name: "factors.insert",
     sql: concat!(
         "WITH f AS (
              INSERT INTO mfa_factors (id, user_id, friendly_name, factor_type, status, secret, phone, created_at, updated_at)
-             VALUES ($1, $2, $3, $4::factor_type, 'unverified', $5, $6, $7, $7)
+             SELECT $1, $2, $3, $4::factor_type, 'unverified', $5, $6, $7, $7
+             FROM (SELECT count(*) AS enrolled, count(*) FILTER (WHERE status = 'verified') AS verified
+                   FROM mfa_factors
+                   WHERE user_id = $2) AS present
+             WHERE present.enrolled < $12
+               AND (present.verified = 0 OR present.verified < $13)
+             RETURNING id
+         ), a AS (",
+        audit_insert!(8, 9, 10, 11),
+        " WHERE EXISTS (SELECT FROM f)
          )
-         ",
-        audit_insert!(8, 9, 10, 11)
+         SELECT f.id FROM f"
     ),
 };
 
-/// Writes a new, unverified factor. Audit rows ride along.
-pub async fn insert(db: &mut Connection, new: NewFactor<'_>, audit: Vec<AuditRow>) -> Result<()> {
+/// Writes a new, unverified factor within the limits. Audit rows ride along. Wants a transaction: the account is locked
+/// before its factors are counted, so that of two at once the later counts the earlier.
+pub async fn insert(
+    db: &mut Connection,
+    new: NewFactor<'_>,
+    limits: Limits,
+    audit: Vec<AuditRow>,
+) -> Result<Insertion> {
+    let _: Option<(Uuid,)> = db.optional(&LOCK_OWNER, args![new.user_id]).await?;
+    let most = |limit| i64::try_from(limit).unwrap_or(i64::MAX);
     let audit = AuditArrays::of(audit);
     let values = args![
         new.id,
@@ -60,9 +102,19 @@ pub async fn insert(db: &mut Connection, new: NewFactor<'_>, audit: Vec<AuditRow
         audit.payloads,
         audit.times,
         audit.addresses,
+        most(limits.enrolled),
+        most(limits.verified.unwrap_or(0)),
     ];
-    db.execute(&INSERT, values).await?;
-    Ok(())
+    let inserted: Result<Option<(Uuid,)>> = db.optional(&INSERT, values).await;
+    match inserted {
+        Ok(Some(_)) => Ok(Insertion::Written),
+        Ok(None) => Ok(Insertion::LimitReached),
+        Err(error) => match error.constraint() {
+            Some(NAME_UNIQUE) => Ok(Insertion::NameTaken),
+            Some(PHONE_UNIQUE) => Ok(Insertion::NumberTaken),
+            _ => Err(error),
+        },
+    }
 }
 
 const DELETE_LEFTOVERS: Statement = Statement {
@@ -168,4 +220,4 @@ pub async fn delete(
 }
 
 /// Every statement of this file.
-pub const ALL: &[&Statement] = &[&INSERT, &DELETE_LEFTOVERS, &UPDATE, &DELETE];
+pub const ALL: &[&Statement] = &[&LOCK_OWNER, &INSERT, &DELETE_LEFTOVERS, &UPDATE, &DELETE];

@@ -24,6 +24,7 @@ mod passkeys;
 mod password;
 mod passwordless;
 mod ports;
+mod quotas;
 mod refresh;
 mod refresh_lanes;
 mod refresh_races;

@@ -5,6 +5,7 @@ use gotrue_rules::domain::contact::Phone;
 use gotrue_rules::domain::error::{Error, Result};
 use gotrue_rules::domain::mfa::FactorType;
 use gotrue_rules::domain::mfa::enrolment::{self, check, name_conflict};
+use gotrue_rules::domain::session::Aal;
 use gotrue_rules::wire::requests::EnrollFactor;
 
 use super::{phone, totp, webauthn};
@@ -12,7 +13,8 @@ use crate::cx::Cx;
 use crate::http::reply::Reply;
 use crate::services::audit;
 use crate::services::sessions::elevate::session_of;
-use crate::store::factors::{self, NAME_UNIQUE, NewFactor, PHONE_UNIQUE};
+use crate::store::factors::{self, Insertion, Limits, NewFactor};
+use crate::store::users;
 
 /// The new factor, with what only its owner may see and only now.
 pub async fn handle(cx: Cx) -> Result<Reply> {
@@ -42,18 +44,34 @@ pub(super) async fn make_way(cx: &Cx, name: &str, phone: Option<&Phone>) -> Resu
     check(kept, name, session_of(caller)?, policy)
 }
 
-/// Stores it. A name or number that was taken a moment ago is refused as if it had been seen.
+/// Stores it within the limits, which are checked again under a lock. What concurrent requests enrolled since the first
+/// check is refused as if it had been seen.
 pub(super) async fn store(cx: &Cx, new: NewFactor<'_>) -> Result<()> {
     let mut entry = Entry::of(Action::FactorInProgress).with("factor_id", new.id.to_string());
     if new.factor_type != FactorType::Totp {
         entry = entry.with("factor_type", new.factor_type.as_str());
     }
-    let name = new.friendly_name;
-    let audit = audit::rows(cx, &cx.caller()?.account, [entry]);
-    let stored = factors::insert(&mut cx.db(), new, audit).await;
-    stored.map_err(|error| match error.constraint() {
-        Some(NAME_UNIQUE) => name_conflict(name),
-        Some(PHONE_UNIQUE) => Error::http(409, "conflict", "This number is being enrolled already, please try again"),
-        _ => error.into(),
-    })
+    let (caller, policy) = (cx.caller()?, &cx.app.policy.mfa);
+    let (name, session) = (new.friendly_name, session_of(caller)?);
+    let audit = audit::rows(cx, &caller.account, [entry]);
+    let limits = Limits {
+        enrolled: policy.max_enrolled_factors,
+        verified: (session.aal >= Aal::Aal2).then_some(policy.max_verified_factors),
+    };
+    let mut db = cx.begin().await?;
+    let inserted = factors::insert(&mut db, new, limits, audit).await?;
+    if inserted == Insertion::Written {
+        return Ok(db.commit().await?);
+    }
+    db.rollback().await?;
+    let retry = |message| Error::http(409, "conflict", message);
+    match inserted {
+        Insertion::NameTaken => Err(name_conflict(name)),
+        Insertion::NumberTaken => Err(retry("This number is being enrolled already, please try again")),
+        Insertion::LimitReached | Insertion::Written => {
+            let current = users::with_session(&mut cx.db(), caller.account.id, None).await?;
+            check(current.iter().flat_map(|it| &it.account.factors), name, session, policy)?;
+            Err(retry("Factors of this user are being changed, please try again"))
+        }
+    }
 }

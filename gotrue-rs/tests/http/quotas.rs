@@ -1,0 +1,140 @@
+//! Limits on how many rows a user or the operator may have, with many requests at once on two servers: exactly as many as
+//! allowed are stored, and the others are refused as they are one after the other.
+
+use futures::future::join_all;
+use gotrue_rs::testing::{Answer, Authenticator, World, load, with_keys};
+use gotrue_rules::domain::policy::Policy;
+use http::Method;
+use serde_json::json;
+
+const ANN: &str = "ann@example.com";
+
+/// Two servers on one database.
+async fn servers(change: impl Fn(&mut Policy)) -> [World; 2] {
+    let first = World::builder().connections(24).policy(&change).build().await;
+    let second = World::builder().connections(24).policy(&change).on(&first).build().await;
+    [first, second]
+}
+
+/// How many were stored, and that each of the others had this answer.
+#[track_caller]
+fn stored(answers: &[Answer], status: u16, refusal: (u16, &str)) -> usize {
+    let (done, refused): (Vec<&Answer>, Vec<&Answer>) = answers.iter().partition(|it| it.status == status);
+    for answer in refused {
+        assert_eq!(answer.refusal(), refusal, "{}", answer.text);
+    }
+    done.len()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_many_enrolments_at_once_as_many_as_allowed_are_stored() {
+    let worlds = servers(|policy| policy.mfa.max_enrolled_factors = 10).await;
+    for round in 0..load(1, 50) {
+        let ann = worlds[0].person(&format!("{round}.{ANN}")).await;
+        let enrol = |n: usize| {
+            let kind = if n.is_multiple_of(3) { "phone" } else { "totp" };
+            let body = json!({"factor_type": kind, "friendly_name": format!("{n}"), "phone": format!("1555{n:07}")});
+            let (world, token) = (&worlds[n % 2], &ann.access_token);
+            async move { world.enroll(token, body).await }
+        };
+        let answers = join_all((0..60).map(enrol)).await;
+        assert_eq!(stored(&answers, 200, (422, "too_many_enrolled_mfa_factors")), 10);
+        let rows = format!("SELECT id FROM auth.mfa_factors WHERE user_id = '{}'", ann.id);
+        assert_eq!(worlds[0].database.query(&rows).await.len(), 10);
+    }
+}
+
+/// A session without a second factor sets none up beside one that was verified a moment ago.
+#[tokio::test]
+async fn an_enrolment_overtaken_by_a_verification_needs_the_second_factor() {
+    let [first, second] = servers(|_| {}).await;
+    let ann = first.person(ANN).await;
+    let app = first.app_factor(&ann, "app").await;
+    let gate = second.faults.wait("factors.lock_owner", 1);
+    let body = json!({"factor_type": "totp", "friendly_name": "late"});
+    let overtakes = async {
+        gate.reached().await;
+        first.step_up(&ann, &app).await;
+        gate.open();
+    };
+    let (late, ()) = futures::future::join(second.enroll(&ann.access_token, body), overtakes).await;
+    assert_eq!(late.refusal(), (403, "insufficient_aal"), "{}", late.text);
+}
+
+#[tokio::test]
+async fn an_enrolment_overtaken_by_the_last_verified_factor_allowed_is_refused() {
+    let [first, second] = servers(|policy| policy.mfa.max_verified_factors = 1).await;
+    let ann = first.person(ANN).await;
+    let app = first.app_factor(&ann, "app").await;
+    let gate = second.faults.wait("factors.lock_owner", 1);
+    let body = json!({"factor_type": "totp", "friendly_name": "late"});
+    let overtakes = async {
+        gate.reached().await;
+        first.step_up(&ann, &app).await;
+        gate.open();
+    };
+    let (late, ()) = futures::future::join(second.enroll(&ann.access_token, body), overtakes).await;
+    assert_eq!(late.refusal(), (422, "too_many_enrolled_mfa_factors"), "{}", late.text);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_many_passkeys_at_once_as_many_as_allowed_are_stored() {
+    let worlds = servers(|policy| {
+        with_keys(policy);
+        policy.passkeys.max_per_user = 3;
+    })
+    .await;
+    let ann = worlds[0].person(ANN).await;
+    let mut made = Vec::new();
+    for n in 0..12 {
+        let asked = worlds[0].post_as(&ann.access_token, "/passkeys/registration/options", json!({})).await.expect(200);
+        let mut device = Authenticator { id: vec![n; 16], ..Authenticator::default() };
+        let credential = device.create(&asked.json["options"]);
+        made.push(json!({"challenge_id": asked.str("challenge_id"), "credential": credential}));
+    }
+    let verify = |(n, body): (usize, serde_json::Value)| {
+        worlds[n % 2].post_as(&ann.access_token, "/passkeys/registration/verify", body)
+    };
+    let answers = join_all(made.into_iter().enumerate().map(verify)).await;
+    assert_eq!(stored(&answers, 200, (422, "too_many_passkeys")), 3);
+    assert_eq!(worlds[0].database.query("SELECT id FROM auth.webauthn_credentials").await.len(), 3);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_many_custom_providers_at_once_as_many_as_allowed_are_stored() {
+    let worlds = servers(|policy| policy.custom_oauth.max_providers = Some(3)).await;
+    let create = |n: usize| {
+        let body = json!({
+            "provider_type": "oauth2", "identifier": format!("custom:acme{n}"), "name": "Acme", "client_id": "web",
+            "client_secret": "s3cret-of-acme", "authorization_url": "https://203.0.113.10/authorize",
+            "token_url": "https://203.0.113.10/token", "userinfo_url": "https://203.0.113.10/me"
+        });
+        let world = &worlds[n % 2];
+        async move { world.post_as(&world.service_token(), "/admin/custom-providers", body).await }
+    };
+    let answers = join_all((0..24).map(create)).await;
+    assert_eq!(stored(&answers, 201, (400, "over_custom_provider_quota")), 3);
+    assert_eq!(worlds[0].database.query("SELECT id FROM auth.custom_oauth_providers").await.len(), 3);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_many_unlinkings_at_once_one_identity_remains() {
+    let worlds = servers(|policy| policy.security.manual_linking_enabled = true).await;
+    for round in 0..load(3, 100) {
+        let ann = worlds[0].person(&format!("{round}.{ANN}")).await;
+        for provider in ["github", "google", "gitlab"] {
+            let address = format!("{round}.{provider}@example.com");
+            crate::linking::give_identity(&worlds[0], &ann.id, provider, Some(&address), true).await;
+        }
+        let ids = format!("SELECT id FROM auth.identities WHERE user_id = '{}'", ann.id);
+        let identities = worlds[0].database.query(&ids).await;
+        let bearer = format!("Bearer {}", ann.access_token);
+        let unlink = async |(n, id): (usize, &String)| {
+            let path = format!("/user/identities/{id}");
+            worlds[n % 2].request(Method::DELETE, &path, &[("authorization", &bearer)], None).await
+        };
+        let answers = join_all(identities.iter().enumerate().map(unlink)).await;
+        assert_eq!(stored(&answers, 200, (422, "single_identity_not_deletable")), 3);
+        assert_eq!(worlds[0].database.query(&ids).await.len(), 1);
+    }
+}
