@@ -13,6 +13,7 @@ mod factors;
 mod hooks;
 mod id_token;
 mod identities;
+mod interleavings;
 mod limits;
 mod linking;
 mod mail;

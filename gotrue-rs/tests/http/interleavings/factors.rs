@@ -1,0 +1,147 @@
+//! Two answers to a factor's challenge, and an answer beside a refresh, an enrolment, or the end of the factor.
+
+use gotrue_rs::testing::{Answer, AppFactor, Person};
+use http::Method;
+use serde_json::json;
+
+use super::{Scenario, Servers, explore, statuses};
+
+/// What happens beside an answer to a challenge.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Beside {
+    /// The same answer to the same challenge.
+    SameAnswer,
+    /// The same code for another challenge.
+    SameCode,
+    /// The session refreshes.
+    Refresh,
+    /// The factor is taken away by the administrator.
+    Removal,
+    /// Another session of the user refreshes, which the first verification ends.
+    OtherRefresh,
+}
+
+/// An answer to a challenge beside something else.
+struct Verification {
+    servers: Servers,
+    beside: Beside,
+    version: u8,
+}
+
+struct Challenged {
+    ann: Person,
+    other: Person,
+    app: AppFactor,
+    challenges: [String; 2],
+    code: String,
+}
+
+impl Scenario for Verification {
+    type Case = Challenged;
+
+    fn servers(&self) -> &Servers {
+        &self.servers
+    }
+
+    async fn prepare(&self, run: usize) -> Challenged {
+        let world = self.servers.first();
+        let email = format!("{run}@example.com");
+        let ann = world.person(&email).await;
+        let other = world.sign_in(&email).await;
+        let app = world.app_factor(&ann, "app").await;
+        let mut challenges = [const { String::new() }; 2];
+        for challenge in &mut challenges {
+            world.advance(chrono::TimeDelta::microseconds(1));
+            *challenge = world.challenge(&ann.access_token, &app.id).await.expect(200).str("id").to_owned();
+        }
+        let code = world.app_code(&app);
+        Challenged { ann, other, app, challenges, code }
+    }
+
+    async fn send(&self, case: &Challenged, which: usize) -> Answer {
+        let world = &self.servers.0[which];
+        let [first, second] = &case.challenges;
+        let token = &case.ann.access_token;
+        match (which, self.beside) {
+            (0, _) | (_, Beside::SameAnswer) => world.answer(token, &case.app.id, first, &case.code).await,
+            (_, Beside::SameCode) => world.answer(token, &case.app.id, second, &case.code).await,
+            (_, Beside::Refresh) => world.refresh(&case.ann.refresh_token).await,
+            (_, Beside::OtherRefresh) => world.refresh(&case.other.refresh_token).await,
+            (_, Beside::Removal) => {
+                let path = format!("/admin/users/{}/factors/{}", case.ann.id, case.app.id);
+                let bearer = format!("Bearer {}", world.service_token());
+                world.request(Method::DELETE, &path, &[("authorization", &bearer)], None).await
+            }
+        }
+    }
+
+    async fn check(&self, case: Challenged, answers: [Answer; 2], trace: &str) {
+        assert!(answers.iter().all(|it| !it.status.is_server_error()), "{trace}\n{answers:?}");
+        let world = self.servers.first();
+        let session = format!("SELECT aal FROM auth.sessions WHERE id = '{}'", case.ann.session);
+        let aal = world.database.query(&session).await.concat();
+        let live = format!("SELECT id FROM auth.refresh_tokens WHERE NOT revoked AND session_id = '{}'", case.ann.session);
+        let live = world.database.query(&live).await.len();
+        assert_eq!(live, usize::from(self.version == 1), "{trace}\n{answers:?}");
+        match self.beside {
+            Beside::SameAnswer | Beside::SameCode => {
+                let [won, lost] = statuses(&answers);
+                assert!(won == 200 && lost >= 400, "{won} {lost}\n{trace}\n{answers:?}");
+                assert_eq!(aal, "aal2", "{trace}");
+            }
+            Beside::Refresh | Beside::OtherRefresh => {
+                assert_eq!(answers[0].status, 200, "{trace}\n{answers:?}");
+                assert_eq!(aal, "aal2", "{trace}");
+                assert_eq!(world.refresh(answers[0].str("refresh_token")).await.status, 200, "{trace}");
+            }
+            Beside::Removal => assert_eq!(aal, "aal1", "no factor is left\n{trace}"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_answer_to_a_challenge_in_any_order_counts_once() {
+    for beside in
+        [Beside::SameAnswer, Beside::SameCode, Beside::Refresh, Beside::OtherRefresh, Beside::Removal]
+    {
+        for version in [1, 2] {
+            let servers = Servers::with(|policy| {
+                policy.refresh.algorithm_version = version;
+                policy.mfa.totp_replay_refused = true;
+            });
+            explore(&Verification { servers: servers.await, beside, version }).await;
+        }
+    }
+}
+
+/// Two enrolments where there is room for one.
+struct Enrolments(Servers);
+
+impl Scenario for Enrolments {
+    type Case = Person;
+
+    fn servers(&self) -> &Servers {
+        &self.0
+    }
+
+    async fn prepare(&self, run: usize) -> Person {
+        self.0.first().person(&format!("{run}@example.com")).await
+    }
+
+    async fn send(&self, ann: &Person, which: usize) -> Answer {
+        let body = json!({"factor_type": "totp", "friendly_name": format!("app {which}")});
+        self.0.0[which].enroll(&ann.access_token, body).await
+    }
+
+    async fn check(&self, _: Person, answers: [Answer; 2], trace: &str) {
+        assert_eq!(statuses(&answers), [200, 422], "{trace}\n{answers:?}");
+        let lost = answers.iter().find(|it| it.status != 200).expect("the other");
+        assert_eq!(lost.refusal(), (422, "too_many_enrolled_mfa_factors"), "{trace}");
+    }
+}
+
+#[tokio::test]
+async fn two_enrolments_in_any_order_keep_to_the_limit() {
+    let servers = Servers::with(|policy| policy.mfa.max_enrolled_factors = 1).await;
+    explore(&Enrolments(servers)).await;
+}
