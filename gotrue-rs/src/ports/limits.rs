@@ -5,6 +5,7 @@
 mod counted;
 mod grants;
 mod keys;
+mod reserved;
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -19,6 +20,8 @@ use gotrue_rules::domain::user::Time;
 pub use self::counted::{Counted, Limited};
 use self::grants::Grants;
 pub use self::keys::{Request, key_of, network_of, peer_address};
+use self::reserved::Open;
+pub use self::reserved::Reservation;
 
 /// What is sent, and limited for all callers together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,6 +51,8 @@ const NEVER: Duration = Duration::from_hours(24);
 pub struct Limits {
     started: Time,
     buckets: Mutex<HashMap<(Counted, Box<str>), Level>>,
+    /// Locked after the buckets.
+    open: Mutex<Open>,
     grants: Mutex<Grants>,
     email: Mutex<Spent>,
     sms: Mutex<Spent>,
@@ -75,19 +80,27 @@ impl Limits {
     /// No request has come yet. The windows of quotas begin at `started`.
     pub fn new(started: Time) -> Self {
         let (email, sms) = Default::default();
-        Self { started, buckets: Mutex::default(), grants: Mutex::default(), email, sms }
+        let (buckets, open, grants) = Default::default();
+        Self { started, buckets, open, grants, email, sms }
     }
 
     /// Takes one of this key out of its bucket, if one is left.
     pub fn take(&self, what: impl Into<Counted>, key: &str, bucket: Bucket, now: Time) -> Result<(), TooMany> {
-        let mut buckets = lock(&self.buckets);
-        let key = (what.into(), short(key));
+        Self::take_from(&mut lock(&self.buckets), (what.into(), short(key)), bucket, now)
+    }
+
+    fn take_from(
+        buckets: &mut HashMap<(Counted, Box<str>), Level>,
+        key: (Counted, Box<str>),
+        bucket: Bucket,
+        now: Time,
+    ) -> Result<(), TooMany> {
         if let Some(level) = buckets.get_mut(&key).filter(|level| !level.is_forgotten(now)) {
             level.bucket = bucket;
             return level.take(now);
         }
         if buckets.len() >= MOST_BUCKETS && !buckets.contains_key(&key) {
-            make_room(&mut buckets, now);
+            make_room(buckets, now);
         }
         let mut level = Level::full(bucket, now);
         let taken = level.take(now);
@@ -98,7 +111,7 @@ impl Limits {
     /// Puts one back that should not have been counted.
     pub fn give_back(&self, what: impl Into<Counted>, key: &str) {
         if let Some(level) = lock(&self.buckets).get_mut(&(what.into(), short(key))) {
-            level.tokens = (level.tokens + 1.0).min(level.bucket.burst);
+            level.put_back();
         }
     }
 
@@ -141,6 +154,11 @@ impl Limits {
                 *lock(spent) = Spent::default();
             }
         }
+    }
+
+    /// How many keys have reservations that are open.
+    pub fn kept_open(&self) -> usize {
+        lock(&self.open).keys()
     }
 
     /// How many buckets and grants are kept.
@@ -191,6 +209,10 @@ impl Level {
             return Ok(());
         }
         Err(TooMany { wait: self.refilled_in().min(self.forgotten_in(now)) })
+    }
+
+    fn put_back(&mut self) {
+        self.tokens = (self.tokens + 1.0).min(self.bucket.burst);
     }
 
     /// Until one is there again.

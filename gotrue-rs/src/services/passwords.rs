@@ -3,7 +3,6 @@
 
 use gotrue_rules::domain::error::{Error, Result};
 use gotrue_rules::domain::password::{Reason, Weak, weaknesses};
-use gotrue_rules::domain::sign_in::invalid_credentials;
 use gotrue_rules::domain::user::Account;
 use uuid::Uuid;
 
@@ -124,14 +123,6 @@ pub fn hash_of_none(cx: &Cx, owner: Uuid) -> String {
 pub async fn work_for_nothing(cx: &Cx, password: &str) -> Result<()> {
     cx.journal.note(Step::Call("hashing.verify"));
     cx.app.hashing.verify_nothing(password, cx.app.policy.password.hash).await.map_err(refused)
-}
-
-/// Takes as long as comparing would, then refuses: for an account that does not exist.
-pub async fn refuse_unknown(cx: &Cx, password: &str) -> Error {
-    match work_for_nothing(cx, password).await {
-        Ok(()) => invalid_credentials(),
-        Err(error) => error,
-    }
 }
 
 fn refused(error: HashingError) -> Error {

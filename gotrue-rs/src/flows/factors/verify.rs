@@ -29,13 +29,13 @@ pub async fn handle(cx: Cx) -> Result<Reply> {
     }
     kind.require_verification(&cx.app.policy.mfa, Step::Verify)?;
     check_first(&caller.account, factor, session_of(caller)?, &cx.app.policy.mfa)?;
-    let guess = limits::at_code(&cx, &caller.account.id.to_string())?;
+    let guess = limits::at_code(&cx, &caller.account.id.to_string()).await?;
     let answer = match kind {
         FactorType::Totp => totp::verify(&cx, factor, &request).await,
         FactorType::Phone => phone::verify(&cx, factor, &request).await,
         FactorType::WebAuthn => webauthn::verify(&cx, factor, &request).await,
     }?;
-    guess.was_right(&cx);
+    guess.was_right();
     Ok(answer)
 }
 

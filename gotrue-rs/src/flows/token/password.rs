@@ -10,6 +10,7 @@ use gotrue_rules::wire::session::WeakPasswordJson;
 
 use crate::cx::Cx;
 use crate::http::reply::Reply;
+use crate::services::limits::Guess;
 use crate::services::sessions::Extras;
 use crate::services::sessions::open::{Proof, open_if_unchanged};
 use crate::services::{hooks, limits, passwords};
@@ -33,13 +34,11 @@ async fn attempt(cx: &Cx, request: &PasswordGrant, by: &By) -> Result<Option<Rep
     let account = look_up(cx, by).await?;
     let guess = limits::at_password(cx, by.as_str(), account.as_ref().map(|account| account.id)).await?;
     let Some(account) = account.filter(Account::has_password) else {
-        return Err(passwords::refuse_unknown(cx, &request.password).await);
+        let worked = passwords::work_for_nothing(cx, &request.password).await;
+        return Err(settled(guess, worked.map(|()| false)).err().unwrap_or_else(invalid_credentials));
     };
     let stored = hash_to_compare(Some(&account), cx.now)?;
-    let is_right = passwords::is_right(cx, &request.password, &account).await?;
-    if is_right {
-        guess.was_right(cx);
-    }
+    let is_right = settled(guess, passwords::is_right(cx, &request.password, &account).await)?;
     let weak = if is_right { passwords::remark(cx, &request.password).await } else { None };
     hooks::password_verification(cx, account.id, is_right).await?;
     if !is_right {
@@ -53,6 +52,16 @@ async fn attempt(cx: &Cx, request: &PasswordGrant, by: &By) -> Result<Option<Rep
     let reasons: Vec<&str> = weak.iter().flat_map(|weak| &weak.reasons).map(|reason| Reason::as_str(*reason)).collect();
     let weak = weak.as_ref().map(|weak| WeakPasswordJson { message: &weak.message, reasons: &reasons });
     Ok(Some(minted.reply(Extras { weak_password: Some(weak), ..Extras::default() })))
+}
+
+/// Settles a guess by what comparing has shown. Where nothing could be compared, because too many wait say, it was none.
+fn settled(guess: Guess, compared: Result<bool>) -> Result<bool> {
+    match compared {
+        Ok(true) => guess.was_right(),
+        Ok(false) => drop(guess),
+        Err(_) => guess.was_not_compared(),
+    }
+    compared
 }
 
 async fn look_up(cx: &Cx, by: &By) -> Result<Option<Account>> {

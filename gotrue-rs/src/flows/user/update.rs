@@ -76,7 +76,7 @@ async fn new_password(cx: &Cx, caller: &Caller, request: &UserUpdate) -> Result<
         if !passwords::is_right(cx, current, account).await? {
             return Err(current_password_wrong());
         }
-        guess.was_right(cx);
+        guess.was_right();
     }
     if passwords::is_right(cx, password, account).await? {
         return Err(same_password());
@@ -86,14 +86,14 @@ async fn new_password(cx: &Cx, caller: &Caller, request: &UserUpdate) -> Result<
 
 /// A right code is used up whatever follows; of two requests at once, one has it.
 async fn use_up_nonce(cx: &Cx, account: &Account, nonce: &str) -> Result<()> {
-    let guess = limits::at_code(cx, &account.id.to_string())?;
+    let guess = limits::at_code(cx, &account.id.to_string()).await?;
     match check_nonce(nonce, account, &cx.app.policy, cx.now)? {
         NonceCheck::Good => {}
         NonceCheck::AskTwilio => {
             require_right_by_sender(cx, account.phone.as_deref().unwrap_or_default(), nonce).await?;
         }
     }
-    guess.was_right(cx);
+    guess.was_right();
     let stored = &account.reauthentication_token;
     let used = one_time_tokens::use_up_reauthentication(&mut cx.db(), account.id, stored, cx.now).await;
     if used.or_refuse("Error during nonce verification")? { Ok(()) } else { Err(invalid_nonce()) }

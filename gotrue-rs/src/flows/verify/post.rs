@@ -23,9 +23,9 @@ pub async fn handle(cx: Cx) -> Result<Reply> {
     let good = match &request.presented {
         Presented::Link(hash) => super::by_link(&cx, request.kind, hash).await?,
         Presented::Code(code) => {
-            let guess = limits::at_code(&cx, code.contact.as_str())?;
+            let guess = limits::at_code(&cx, code.contact.as_str()).await?;
             let good = by_code(&cx, &request, code).await?;
-            guess.was_right(&cx);
+            guess.was_right();
             good
         }
     };

@@ -3,9 +3,10 @@
 use std::net::IpAddr;
 
 use chrono::TimeDelta;
+use futures::FutureExt;
 use futures::future::join_all;
 use gotrue_rs::testing::{Answer, PASSWORD, World};
-use gotrue_rules::domain::policy::Bucket;
+use gotrue_rules::domain::policy::{Bucket, PasswordHash, Policy};
 use serde_json::{Value, json};
 
 use super::{ANN, HOME, NUMBER, let_through, network, served, wait};
@@ -102,6 +103,90 @@ async fn right_passwords_are_not_counted() {
     for _ in 0..40 {
         sign_in(&world, HOME).await.expect(200);
     }
+}
+
+/// A world in which passwords take a while, so that many are looked at while more come.
+async fn slow() -> World {
+    let change = |policy: &mut Policy| {
+        policy.password.hash = PasswordHash::Bcrypt { cost: 7 };
+        policy.limits.token_refresh = Bucket::in_an_hour(1000.0);
+    };
+    let world = World::builder().as_served().policy(change).hashing(1, 256).build().await;
+    world.person(ANN).await;
+    world
+}
+
+/// How many of these were answered with a session, with a refusal of the password, and by a limit.
+fn counted(answers: &[Answer]) -> [usize; 3] {
+    [200, 400, 429].map(|status| answers.iter().filter(|answer| answer.status == status).count())
+}
+
+#[tokio::test]
+async fn forty_right_passwords_at_once_are_all_let_in() {
+    let world = slow().await;
+    let here = join_all((0..40).map(|_| sign_in(&world, HOME))).await;
+    assert_eq!(counted(&here), [40, 0, 0]);
+    let everywhere = join_all((0..40).map(|n| sign_in(&world, network(n)))).await;
+    assert_eq!(counted(&everywhere), [40, 0, 0]);
+    assert_eq!(world.app.limits.kept_open(), 0);
+}
+
+#[tokio::test]
+async fn of_a_hundred_wrong_passwords_at_once_no_more_are_compared_than_the_limit_says() {
+    let world = slow().await;
+    let guess = |from| world.post_from(from, PATH, &[], with("a guess"));
+    let here = join_all((0..100).map(|_| guess(HOME))).await;
+    assert_eq!(counted(&here), [0, 10, 90]);
+    let everywhere = join_all((0..100).map(|n| guess(network(n)))).await;
+    assert_eq!(counted(&everywhere), [0, 20, 80]);
+    assert_eq!(world.app.limits.kept_open(), 0);
+}
+
+#[tokio::test]
+async fn right_passwords_between_wrong_ones_are_let_in_while_any_guess_is_left() {
+    let world = slow().await;
+    let sent = (0..40).map(|n| {
+        let (from, body) = if n % 2 == 0 { (HOME, with(PASSWORD)) } else { (network(n), with("a guess")) };
+        world.post_from(from, PATH, &[], body)
+    });
+    assert_eq!(counted(&join_all(sent).await), [20, 20, 0]);
+}
+
+#[tokio::test]
+async fn a_guess_that_is_given_up_counts_and_holds_nobody_up() {
+    let world = slow().await;
+    for _ in 0..9 {
+        world.post_from(HOME, PATH, &[], with("a guess")).await.expect(400);
+    }
+    let mut given_up = Box::pin(world.post_from(HOME, PATH, &[], with("a guess")));
+    while world.app.limits.kept_open() == 0 {
+        assert!((&mut given_up).now_or_never().is_none());
+        tokio::task::yield_now().await;
+    }
+    let waiting = sign_in(&world, HOME);
+    let leave = async { drop(given_up) };
+    let (answer, ()) = tokio::join!(waiting, leave);
+    assert_eq!(answer.status, 429, "the tenth guess of this network was used up");
+    assert_eq!(world.app.limits.kept_open(), 0);
+    sign_in(&world, network(1)).await.expect(200);
+}
+
+#[tokio::test]
+async fn a_password_that_could_not_be_compared_is_no_guess() {
+    let change = |policy: &mut Policy| policy.limits.token_refresh = Bucket::in_an_hour(1000.0);
+    let world = World::builder().as_served().policy(change).hashing(1, 1).build().await;
+    world.person(ANN).await;
+    let mut refused = 0;
+    for _ in 0..10 {
+        for email in [ANN, "nobody@example.com"] {
+            let body = json!({"email": email, "password": PASSWORD});
+            let answers = join_all((0..8).map(|_| world.post_from(HOME, PATH, &[], body.clone()))).await;
+            refused += answers.iter().filter(|answer| answer.status == 503).count();
+            assert!(email != ANN || answers.iter().all(|answer| answer.status == 200 || answer.status == 503));
+        }
+    }
+    assert!(refused > 20, "{refused}");
+    sign_in(&world, HOME).await.expect(200);
 }
 
 #[tokio::test]
