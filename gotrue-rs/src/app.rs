@@ -186,7 +186,8 @@ impl App {
             keys: KeyRing::build(keys)?,
             saml: SamlIdentity::build(&policy.saml, &policy.site.external_url)?,
             prepared: Prepared::of(&policy)?,
-            redirects: AllowList::compile(&policy.site.site_url, &policy.site.redirect_allow_list)?,
+            redirects: AllowList::compile(&policy.site.site_url, &policy.site.redirect_allow_list)?
+                .strict(policy.site.strict_redirects),
             addresses: Addresses::new(&policy.mail.address_check, &ports.http),
             letters: Templates::new(&policy.mail, &policy.site, &ports.http),
             pwned: Arc::new(PwnedPasswords::at(pwned::SERVICE, &policy.password.hibp, ports.http.clone())),

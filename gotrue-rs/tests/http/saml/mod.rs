@@ -1,7 +1,7 @@
 //! Single sign-on by SAML 2.0: what a response may say, what is believed of it, and who is signed in by it.
 
 mod assertions;
-mod company;
+pub mod company;
 mod encryption;
 mod repeated;
 mod sign_in;

@@ -13,6 +13,7 @@ mod oauth_server;
 mod passkeys;
 mod passwordless;
 mod providers;
+mod redirects;
 mod secrets;
 mod security_keys;
 mod sessions;

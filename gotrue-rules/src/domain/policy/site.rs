@@ -12,6 +12,9 @@ pub struct SitePolicy {
     pub external_url: String,
     /// Globs of allowed redirect targets with the separators `.` and `/`, in the order given. Default none.
     pub redirect_allow_list: Vec<String>,
+    /// Redirects lead to the site's own origin or to what the allow-list matches, by `http`, `https` or a scheme that a
+    /// pattern spells out, without user information; to loopback only where the site is there. Default false.
+    pub strict_redirects: bool,
     /// Hosts that may stand in mailed links instead of the host of `external_url`, when the request names one of them
     /// in `X-Forwarded-Host`. Default none.
     pub mailer_external_hosts: Vec<String>,

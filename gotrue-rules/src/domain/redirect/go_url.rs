@@ -104,6 +104,11 @@ impl Url {
         &self.host
     }
 
+    /// Whether a user name stands before the host, be it an empty one.
+    pub fn has_user(&self) -> bool {
+        self.user.is_some()
+    }
+
     /// Whether something follows a `#`.
     pub fn has_fragment(&self) -> bool {
         !self.fragment.is_empty()

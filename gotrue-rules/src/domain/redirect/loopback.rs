@@ -1,0 +1,67 @@
+//! What counts as this very machine: the only definition of a loopback host.
+
+use std::net::IpAddr;
+
+use super::go_url::Url;
+
+/// Whether a host names this machine: `localhost`, a name below it (RFC 6761 §6.3), 127.0.0.0/8 or `::1`, the last in
+/// brackets or without.
+pub fn is_loopback_host(host: &str) -> bool {
+    let host = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(host);
+    if let Ok(ip) = host.parse::<IpAddr>() {
+        return ip.to_canonical().is_loopback();
+    }
+    let host = host.to_ascii_lowercase();
+    let is_name = host.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'.' || byte == b'-');
+    host == "localhost" || (is_name && host.ends_with(".localhost"))
+}
+
+/// Whether an absolute `http` or `https` URL leads to this machine.
+pub fn is_loopback_url(url: &str) -> bool {
+    Url::parse(url).is_ok_and(|url| matches!(url.scheme(), "http" | "https") && has_loopback_host(&url))
+}
+
+pub(super) fn has_loopback_host(url: &Url) -> bool {
+    std::str::from_utf8(url.hostname()).is_ok_and(is_loopback_host)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn loopback_hosts_are_told_from_lookalikes() {
+        for host in
+            ["localhost", "LOCALHOST", "shop.localhost", "127.0.0.1", "127.9.8.7", "::1", "[::1]", "[::ffff:127.0.0.1]"]
+        {
+            assert!(is_loopback_host(host), "{host}");
+        }
+        for host in [
+            "",
+            "0.0.0.0",
+            "[::]",
+            "128.0.0.1",
+            "127.0.0.1.nip.io",
+            "localhost.evil.example",
+            "notlocalhost",
+            "evil@x.localhost",
+            "127.1",
+            "2130706433",
+        ] {
+            assert!(!is_loopback_host(host), "{host}");
+        }
+    }
+
+    #[test]
+    fn only_web_addresses_lead_to_this_machine() {
+        for url in ["http://127.0.0.1:54321", "https://localhost/auth/v1", "http://[::1]:3000/", "http://app.localhost"]
+        {
+            assert!(is_loopback_url(url), "{url}");
+        }
+        for url in
+            ["", "/auth/v1", "https://shop.example.com", "http://192.168.1.5:54321", "myapp://localhost", "http://"]
+        {
+            assert!(!is_loopback_url(url), "{url}");
+        }
+    }
+}
