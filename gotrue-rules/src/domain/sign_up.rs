@@ -107,8 +107,10 @@ pub fn decide(known: Option<&Account>, contact: &Contact, policy: &Policy) -> Ou
         Contact::Email(_) => (policy.mail.autoconfirm, known.is_some_and(Account::is_email_confirmed)),
         Contact::Phone(_) => (policy.sms.autoconfirm, known.is_some_and(Account::is_phone_confirmed)),
     };
+    let is_told =
+        if policy.sign_up.taken_told_by_kind { at_once } else { policy.mail.autoconfirm || policy.sms.autoconfirm };
     match (known.is_some(), is_confirmed) {
-        (true, true) if policy.mail.autoconfirm || policy.sms.autoconfirm => Outcome::Taken,
+        (true, true) if is_told => Outcome::Taken,
         (true, true) => Outcome::StandIn,
         (true, false) if at_once => Outcome::KnownConfirmed,
         (true, false) => Outcome::KnownPending,
@@ -248,6 +250,21 @@ mod tests {
             (Some(&confirmed), false, true, Outcome::Taken),
         ] {
             assert_eq!(decide(known, &email(), &policy(mail, sms)), outcome);
+        }
+    }
+
+    #[test]
+    fn numbers_confirmed_at_once_do_not_tell_which_addresses_are_taken() {
+        let taken = Account { email_confirmed_at: Some(Time::default()), ..Account::default() };
+        for (mail, sms, outcome) in [
+            (false, true, Outcome::StandIn),
+            (false, false, Outcome::StandIn),
+            (true, false, Outcome::Taken),
+            (true, true, Outcome::Taken),
+        ] {
+            let mut policy = policy(mail, sms);
+            policy.sign_up.taken_told_by_kind = true;
+            assert_eq!(decide(Some(&taken), &email(), &policy), outcome, "mail {mail}, sms {sms}");
         }
     }
 

@@ -37,8 +37,8 @@ pub struct Changes {
     pub phone: Option<(Phone, Channel)>,
 }
 
-/// Whether the caller may make these changes: `app_metadata`, level, anonymous and single sign-on accounts, in this
-/// order. A missing session is the internal error that it is in the reference.
+/// Whether the caller may make these changes: `app_metadata`, number, level, anonymous and single sign-on accounts, in
+/// this order. A missing session is the internal error that it is in the reference.
 pub fn permit(
     request: &UserUpdate,
     contacts: Contacts,
@@ -54,6 +54,9 @@ pub fn permit(
         email: contacts.email.filter(|email| account.email.as_deref() != Some(email.as_str())),
         phone: contacts.phone.filter(|(phone, _)| account.phone.as_deref() != Some(phone.as_str())),
     };
+    if changes.phone.is_some() && policy.sign_up.phone_change_needs_phone && !policy.sign_up.phone_enabled {
+        return Err(Error::bad_request("phone_provider_disabled", "Changes of phone number are disabled"));
+    }
     let has_password = request.password.as_deref().is_some_and(|password| !password.is_empty());
     let is_sensitive = has_password || changes.email.is_some() || changes.phone.is_some();
     if account.has_verified_factor() && require_session(session)?.aal != Aal::Aal2 && is_sensitive {

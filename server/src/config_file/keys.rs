@@ -146,7 +146,8 @@ pub const KEYS: &[Key] = &[
     read("auth.email.notification.*.content_path", Text),
     // [auth.sms]
     or("auth.sms.enable_signup", Bool, "EXTERNAL_PHONE_ENABLED", "false"),
-    not("auth.sms.enable_confirmations", "SMS_AUTOCONFIRM", "true"),
+    // The CLI takes an absent key for false: any number would count as confirmed.
+    not("auth.sms.enable_confirmations", "SMS_AUTOCONFIRM", "false"),
     or("auth.sms.template", Text, "SMS_TEMPLATE", "Your code is {{ .Code }}"),
     or("auth.sms.max_frequency", Duration, "SMS_MAX_FREQUENCY", "5s"),
     read("auth.sms.test_otp.*", Text),

@@ -1,5 +1,6 @@
 //! `/user`: the account as it sees and changes itself.
 
+mod disabled_phone;
 mod email_change;
 mod metadata;
 mod metadata_limits;

@@ -18,6 +18,11 @@ pub struct SignUpPolicy {
     /// An unconfirmed account that is signed up again with another password loses its password: of two who claim an
     /// address neither keeps a way in that its owner did not choose after confirming it. Default false.
     pub contested_password_dropped: bool,
+    /// Users may change their number only while accounts by phone number are allowed. Default false.
+    pub phone_change_needs_phone: bool,
+    /// That an address or number is taken is told only where contacts of its own kind count as confirmed at once. Default
+    /// false: where those of either kind do.
+    pub taken_told_by_kind: bool,
 }
 
 impl Default for SignUpPolicy {
@@ -29,6 +34,8 @@ impl Default for SignUpPolicy {
             magic_link_enabled: true,
             phone_enabled: false,
             contested_password_dropped: false,
+            phone_change_needs_phone: false,
+            taken_told_by_kind: false,
         }
     }
 }

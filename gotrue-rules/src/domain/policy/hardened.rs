@@ -17,6 +17,8 @@ impl Policy {
         self.password.hash = PasswordHash::Argon2id;
         self.password.rehash_after_sign_in = true;
         self.sign_up.contested_password_dropped = true;
+        self.sign_up.phone_change_needs_phone = true;
+        self.sign_up.taken_told_by_kind = true;
         self.site.strict_redirects = true;
         self.security.strict_linking = true;
         self.security.equal_work = true;
