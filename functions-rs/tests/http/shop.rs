@@ -6,6 +6,7 @@ use std::sync::Arc;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::ConnectInfo;
+use functions_rs::functions::send_submission::digest::Digests;
 use functions_rs::functions::send_submission::{SendSubmission, Settings};
 use functions_rs::{Functions, TrustedProxies, router};
 use gotrue_rs::ports::entropy::Entropy;
@@ -27,6 +28,7 @@ pub struct Shop {
     pub pool: Pool,
     pub clock: FakeClock,
     pub outbox: Arc<Outbox>,
+    digests: Digests,
     router: Router,
 }
 
@@ -65,11 +67,13 @@ impl Shop {
             host: "shop.example".to_owned(),
             ..Settings::default()
         };
+        let entropy = Entropy::from_seed(seed + 2);
+        let digests = Digests::new(pool.clone(), outbox.clone(), settings.clone(), shared.clone(), entropy);
         let function = SendSubmission::new(pool.clone(), outbox.clone(), settings);
         let functions = Functions::new(Arc::new(credentials()), shared, Entropy::from_seed(seed + 1))
             .with(function, false)
             .trusting(TrustedProxies::new(["10.0.0.0/8".parse().expect("a network")]));
-        Self { database, pool, clock, outbox, router: router(functions) }
+        Self { database, pool, clock, outbox, digests, router: router(functions) }
     }
 
     /// Sends bytes.
@@ -101,6 +105,11 @@ impl Shop {
     pub async fn mails(&self, to: &str) -> Vec<Received> {
         let query = Query { to: Some(to.to_owned()), after: None };
         self.outbox.inbox().list(&query).await.expect("the table answers")
+    }
+
+    /// Writes the digest if one is due; how many submissions it names.
+    pub async fn digest(&self) -> u64 {
+        self.digests.write_due().await.expect("the database answers")
     }
 
     /// How many submissions and mails there are.

@@ -134,6 +134,82 @@ async fn one_address_gets_three_confirmations_a_day_whoever_names_it() {
 }
 
 #[tokio::test]
+async fn variants_of_an_address_are_one_mailbox() {
+    let shop = Shop::open().await;
+    for (n, address) in
+        ["bob@example.com", "bob+1@example.com", "BOB+2@example.com", "bob+a+b@example.com", "bob+3@example.com"]
+            .iter()
+            .enumerate()
+    {
+        let peer = format!("192.0.2.{}", n + 1);
+        taken(&shop.visit(Visit { peer: &peer, ..Visit::saying(&format!("Write to {address}")) }).await);
+    }
+    assert_eq!(shop.database.query(CONFIRMED).await.len(), 3);
+    for (n, address) in
+        ["a.d.a@gmail.com", "ad.a+1@gmail.com", "ada@googlemail.com", "a.da@gmail.com"].iter().enumerate()
+    {
+        let peer = format!("192.0.2.{}", n + 11);
+        taken(&shop.visit(Visit { peer: &peer, ..Visit::saying(&format!("Write to {address}")) }).await);
+    }
+    assert_eq!(shop.database.query(CONFIRMED).await.len(), 6);
+    assert_eq!(shop.counts().await.0, 9, "every submission is stored");
+}
+
+const CONFIRMED: &str = "SELECT recipient FROM basalt.outbox WHERE purpose = 'submission_confirmation'";
+const NOTICED: &str = "SELECT subject FROM basalt.outbox WHERE purpose = 'submission_notice'";
+const DIGESTS: &str = "SELECT subject FROM basalt.outbox WHERE purpose = 'submission_digest' ORDER BY number";
+
+/// Sends this many submissions at once, each from a visitor of its own, half of them to another server.
+async fn flood(shop: &Shop, other: &Shop, round: usize, count: usize) {
+    let peers: Vec<_> = (0..count).map(|n| format!("172.{round}.{}.{}", n / 250, n % 250 + 1)).collect();
+    let sent = peers.iter().enumerate().map(|(n, peer)| {
+        let server = if n % 2 == 0 { shop } else { other };
+        async move { taken(&server.visit(Visit { peer, ..Visit::saying("Hello") }).await) }
+    });
+    join_all(sent).await;
+}
+
+#[tokio::test]
+async fn the_owner_gets_sixty_mails_an_hour_and_then_a_digest_that_names_the_rest() {
+    let shop = Shop::open().await;
+    let other = shop.second_server(100).await;
+    flood(&shop, &other, 1, 100).await;
+    assert_eq!(shop.database.query(NOTICED).await.len(), 60);
+    assert_eq!(shop.counts().await.0, 100, "nothing is lost");
+    assert_eq!(shop.digest().await, 0, "not before an hour");
+
+    shop.clock.advance(TimeDelta::minutes(30));
+    flood(&shop, &other, 2, 10).await;
+    assert_eq!(shop.database.query(NOTICED).await.len(), 60);
+    shop.clock.advance(TimeDelta::minutes(30));
+    let written = tokio::join!(shop.digest(), other.digest());
+    assert_eq!(written.0 + written.1, 50);
+    assert_eq!(shop.digest().await, 0);
+    assert_eq!(shop.database.query(DIGESTS).await, ["50 more submissions for Email Templates"]);
+    let digest = shop.mails("owner@shop.example").await.into_iter().find(|mail| mail.kind == "submission_digest");
+    assert!(digest.expect("a digest").text.expect("text").contains("basalt.submissions"));
+
+    // An hour later each has a mail of its own again.
+    flood(&shop, &other, 3, 5).await;
+    assert_eq!(shop.database.query(NOTICED).await.len(), 65);
+    assert_eq!(shop.digest().await, 0);
+    let untold = "SELECT id FROM basalt.submissions WHERE NOT is_announced";
+    assert!(shop.database.query(untold).await.is_empty());
+}
+
+#[tokio::test]
+async fn a_submission_that_is_refused_or_repeated_uses_up_no_notice() {
+    let shop = Shop::open().await;
+    until_refused(&shop, Visit::saying("Hello")).await;
+    for _ in 0..30 {
+        assert_eq!(shop.visit(Visit::saying("One more")).await.status, 429);
+        shop.submit("Hello 0").await;
+    }
+    let taken = "SELECT slot FROM basalt.notice_slots WHERE free_at > '2000-01-01'";
+    assert_eq!(shop.database.query(taken).await.len(), 20);
+}
+
+#[tokio::test]
 async fn one_visitor_causes_five_confirmations_an_hour() {
     let shop = Shop::open().await;
     for n in 0..8 {

@@ -123,11 +123,10 @@ async fn two_servers_on_one_database_store_a_double_click_once() {
 }
 
 #[tokio::test]
-async fn an_idempotency_key_stores_one_wherever_it_comes_from() {
+async fn an_idempotency_key_stores_one_for_each_visitor() {
     let shop = Shop::open().await;
     let headers = [("idempotency-key", "4f8e")];
-    let peers: Vec<_> = (1..=6).map(|n| format!("192.0.2.{n}")).collect();
-    let visits = peers.iter().map(|peer| shop.visit(Visit { peer, headers: &headers, text: "Hello" }));
+    let visits = (1..=6).map(|_| shop.visit(Visit { headers: &headers, ..Visit::saying("Hello") }));
     let ids: Vec<_> = join_all(visits).await.iter().map(taken).collect();
     assert!(ids.iter().all(|id| *id == ids[0]), "{ids:?}");
     assert_eq!(shop.counts().await, (1, 1));
@@ -138,6 +137,34 @@ async fn an_idempotency_key_stores_one_wherever_it_comes_from() {
     let another_key = [("idempotency-key", "4f8f")];
     assert_ne!(taken(&shop.visit(Visit { headers: &another_key, ..Visit::saying("Hello") }).await), ids[0]);
     assert_eq!(shop.counts().await, (2, 2));
+}
+
+#[tokio::test]
+async fn another_visitor_with_the_same_key_learns_and_takes_nothing() {
+    let shop = Shop::open().await;
+    let other = shop.second_server(100).await;
+    let headers = [("idempotency-key", "4f8e")];
+    let first = taken(&shop.visit(Visit { headers: &headers, ..Visit::saying("Hello") }).await);
+    for (n, text) in ["Hello", "Something else"].into_iter().enumerate() {
+        let peer = format!("192.0.2.{}", n + 2);
+        let visit = Visit { peer: &peer, headers: &headers, text };
+        let own = taken(&other.visit(visit).await);
+        assert_ne!(own, first, "{text}");
+        assert_eq!(taken(&shop.visit(visit).await), own, "{text}");
+    }
+    assert_eq!(shop.counts().await, (3, 3));
+}
+
+#[tokio::test]
+async fn of_one_key_sent_to_two_servers_at_once_one_is_stored() {
+    let here = Shop::open().await;
+    let there = here.second_server(100).await;
+    let headers = [("apikey", "sb_secret_test"), ("idempotency-key", "4f8e")];
+    let visit = Visit { headers: &headers, ..Visit::saying("Hello") };
+    let sent = (0..8).map(|n| if n % 2 == 0 { &here } else { &there }.visit(visit));
+    let ids: Vec<_> = join_all(sent).await.iter().map(taken).collect();
+    assert!(ids.iter().all(|id| *id == ids[0]), "{ids:?}");
+    assert_eq!(here.counts().await, (1, 1));
 }
 
 #[tokio::test]

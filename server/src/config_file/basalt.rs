@@ -4,6 +4,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
+use functions_rs::functions::send_submission::limits::MOST_NOTICES;
 use gotrue_rules::domain::policy::{Bucket, PROVIDERS, TargetLimits};
 use gotrue_rules::wire::go_duration::GoDuration;
 use ipnet::IpNet;
@@ -31,6 +32,8 @@ pub struct Basalt {
     pub http: HttpLimits,
     /// `[basalt.shop] owner`: who gets a mail about each submission.
     pub shop_owner: Option<String>,
+    /// `[basalt.shop] notices_an_hour`: how many of those mails; none: the usual number.
+    pub notices_an_hour: Option<u16>,
     /// `[basalt.inbox] token`: opens the development inbox to callers from elsewhere.
     pub inbox_token: Option<String>,
     /// `[basalt.provider] stands_in_for`: providers in whose place the development provider is asked; none, it is off.
@@ -92,6 +95,13 @@ impl Basalt {
         if shop_owner.as_ref().is_some_and(|owner| !owner.contains('@')) {
             refuse("basalt.shop.owner", "must be an e-mail address, such as \"owner@example.com\"");
         }
+        let notices_an_hour = text("basalt.shop.notices_an_hour").and_then(|count| {
+            let count = count.parse().ok().filter(|count| *count <= MOST_NOTICES);
+            if count.is_none() {
+                refuse("basalt.shop.notices_an_hour", "must be how many an hour, at most 1000; 0 for digests alone");
+            }
+            count
+        });
         let stood_in_for = stood_in_for(values, &mut refuse);
         let log_format =
             if values.text("basalt.log_format") == Some("json") { LogFormat::Json } else { LogFormat::Text };
@@ -104,6 +114,7 @@ impl Basalt {
             limits,
             http,
             shop_owner,
+            notices_an_hour,
             inbox_token: text("basalt.inbox.token"),
             stood_in_for,
         }

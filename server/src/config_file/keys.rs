@@ -240,6 +240,7 @@ pub const KEYS: &[Key] = &[
     read("basalt.mail.headers.*", Text),
     read("basalt.mail.reply_to", Text),
     read("basalt.shop.owner", Text),
+    read("basalt.shop.notices_an_hour", Count),
     read("basalt.inbox.token", Text),
     read("basalt.provider.stands_in_for", List),
     set("basalt.saml.enabled", Bool, "SAML_ENABLED"),

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use functions_rs::functions::send_submission::digest::Digests;
 use functions_rs::functions::send_submission::limits::SubmissionLimits;
 use functions_rs::functions::send_submission::{SendSubmission, Settings};
 use functions_rs::{ApiKey, Functions, TrustedProxies};
@@ -79,6 +80,12 @@ impl Services {
         let app = Arc::new(gotrue::build(config, pool, Delivery::Outbox(Arc::clone(&outbox)))?);
         tokio::spawn(try_out_letters(Arc::clone(&app)));
         let upkeep = upkeep::start(watch::channel(Arc::clone(&app)).1, closing.clone());
+        let digests = digests(project, &app, Arc::clone(&outbox));
+        let mut until = closing.clone();
+        let upkeep = tokio::spawn(async move {
+            let digests = digests.run(async move { drop(until.wait_for(|closing| *closing).await) });
+            drop(tokio::join!(upkeep, digests));
+        });
         let provide = |registration| Provider::new(registration, Arc::new(SystemClock), entropy.fork());
         let provider = provider.map(provide).transpose()?;
         let basalt = &project.file.basalt;
@@ -129,6 +136,9 @@ fn functions(project: &Project, app: &Arc<App>, keys: &ApiKeys, outbox: Arc<Outb
     let wanted = project.file.functions();
     let send_submission = FunctionSettings::of(&wanted, "send-submission");
     if send_submission.enabled {
+        if project.file.basalt.shop_owner.is_none() {
+            tracing::warn!("nobody is told of submissions: set [basalt.shop] owner in config.toml to an address");
+        }
         let function = SendSubmission::new(app.pool.clone(), outbox, submissions(project, app));
         functions = functions.with(function, send_submission.verify_jwt);
     }
@@ -142,16 +152,20 @@ fn functions(project: &Project, app: &Arc<App>, keys: &ApiKeys, outbox: Arc<Outb
     functions
 }
 
+/// What tells the owner of submissions beyond the hourly limit, also of those that an earlier server has stored.
+fn digests(project: &Project, app: &App, outbox: Arc<Outbox>) -> Digests {
+    let settings = submissions(project, app);
+    Digests::new(app.pool.clone(), outbox, settings, app.clock.clone(), app.entropy.fork())
+}
+
 fn submissions(project: &Project, app: &App) -> Settings {
-    let owner = project.file.basalt.shop_owner.clone();
-    if owner.is_none() {
-        tracing::warn!("nobody is told of submissions: set [basalt.shop] owner in config.toml to an address");
-    }
+    let basalt = &project.file.basalt;
+    let usual = SubmissionLimits::default();
     Settings {
-        owner,
+        owner: basalt.shop_owner.clone(),
         shop: PRODUCT.to_owned(),
         host: app.mail_host.clone(),
-        limits: SubmissionLimits::default(),
+        limits: SubmissionLimits { notices: basalt.notices_an_hour.unwrap_or(usual.notices), ..usual },
         repeat_within: REPEAT_WITHIN,
     }
 }

@@ -1,6 +1,8 @@
 //! Mail addresses in a text. Pure. Only what nobody could read as anything else counts as an address: a mail to the wrong one
 //! is worse than none.
 
+use gotrue_rules::domain::contact::Email;
+
 /// A plausible mail address of ASCII characters, safe in a header.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Address(String);
@@ -28,7 +30,7 @@ impl Address {
         for word in text.split(|c| !is_part(c)).filter(|word| word.contains('@')) {
             let found = Self::parse(word.trim_end_matches(['.', '-', '\'']).trim_start_matches(['\'']))?;
             match &only {
-                Some(known) if known.key() != found.key() => return None,
+                Some(known) if known.lower_case() != found.lower_case() => return None,
                 _ => only = Some(found),
             }
         }
@@ -40,8 +42,13 @@ impl Address {
         &self.0
     }
 
-    /// What limits count by: the same for every spelling in another letter case.
-    pub fn key(&self) -> String {
+    /// What limits count by: the mailbox behind the address, as for the auth API's mails.
+    pub fn mailbox(&self) -> String {
+        Email::parse(&self.0).map_or_else(|_| self.lower_case(), |email| email.mailbox())
+    }
+
+    /// The same for every spelling in another letter case.
+    fn lower_case(&self) -> String {
         self.0.to_ascii_lowercase()
     }
 }
@@ -124,7 +131,28 @@ mod tests {
         assert_eq!(found(&format!("a@{}com", "abcdefg.".repeat(32))), None);
     }
 
+    #[test]
+    fn variants_of_an_address_are_one_mailbox() {
+        for (text, mailbox) in [
+            ("Ada@Example.com", "ada@example.com"),
+            ("ada+1@example.com", "ada@example.com"),
+            ("ada+a+b@example.com", "ada@example.com"),
+            ("a.d.a+x@gmail.com", "ada@gmail.com"),
+            ("a.da@example.com", "a.da@example.com"),
+        ] {
+            assert_eq!(Address::parse(text).expect("an address").mailbox(), mailbox, "{text}");
+        }
+        assert_eq!(found("ada@example.com and ada+1@example.com"), None, "two addresses, whoever reads them");
+    }
+
     proptest! {
+        #[test]
+        fn every_address_is_one_that_the_auth_api_reads(text in "[a-z.+%'-]{1,8}@[a-z-]{1,5}[.][a-z]{2,4}") {
+            if let Some(address) = Address::parse(&text) {
+                prop_assert!(Email::parse(address.as_str()).is_ok(), "{}", text);
+            }
+        }
+
         #[test]
         fn a5_an_address_is_safe_in_a_header(text in "\\PC{0,40}@\\PC{0,40}") {
             if let Some(address) = Address::only_one_in(&text) {

@@ -22,9 +22,15 @@ pub struct SubmissionLimits {
     pub submissions: Limit,
     /// Confirmations that one address, or IPv6 /64, may cause. Default 5 an hour.
     pub confirmations_by_peer: Limit,
-    /// Confirmations to one mail address. Default 3 a day.
+    /// Confirmations to one mailbox, however its address is written. Default 3 a day.
     pub confirmations_to_address: Limit,
+    /// Mails to the owner about single submissions in an hour, from all visitors together; what comes beyond is told in a
+    /// digest. At most [`MOST_NOTICES`]. Default 60.
+    pub notices: u16,
 }
+
+/// The most notices an hour: as many as `basalt.notice_slots` has rows.
+pub const MOST_NOTICES: u16 = 1000;
 
 impl Default for SubmissionLimits {
     fn default() -> Self {
@@ -33,6 +39,7 @@ impl Default for SubmissionLimits {
             submissions: Limit { count: 20, per: hour },
             confirmations_by_peer: Limit { count: 5, per: hour },
             confirmations_to_address: Limit { count: 3, per: Duration::from_hours(24) },
+            notices: 60,
         }
     }
 }

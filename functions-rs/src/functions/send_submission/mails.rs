@@ -1,4 +1,4 @@
-//! The two mails of a submission: what the owner is told, and what the visitor is told. Pure. What the visitor wrote stands in
+//! The mails of submissions: what the owner is told, of one and of many, and what the visitor is told. Pure. What the visitor wrote stands in
 //! the owner's mail alone, as text; the visitor's mail says nothing that a stranger could have put there.
 
 use gotrue_rs::ports::mail::Message;
@@ -6,6 +6,7 @@ use gotrue_rules::domain::user::Time;
 use uuid::Uuid;
 
 use super::address::Address;
+use super::store::Collected;
 use super::text::Text;
 
 /// How both mails look.
@@ -89,6 +90,26 @@ pub fn confirmation(told: Told<'_>, to: &Address, owner: Option<&str>) -> Messag
     let message = message(told, "submission_confirmation", to.as_str(), title.to_owned());
     let headers = reply_to.into_iter().chain([automatic]).collect();
     Message { html: page(title, &html), text: Some(plain), headers, ..message }
+}
+
+/// Tells the owner how many submissions came beyond the `limit` of notices in an hour, and where they are.
+pub fn digest(told: Told<'_>, owner: &str, collected: &Collected, limit: u16) -> Message {
+    const TIME: &str = "%-d %B %Y, %H:%M:%S UTC";
+    let Collected { count, first, last } = collected;
+    let (first, last) = (first.format(TIME), last.format(TIME));
+    let submissions = if *count == 1 { "submission" } else { "submissions" };
+    let title = format!("{count} more {submissions}");
+    let shop = told.shop;
+    let why = format!(
+        "{count} {submissions} for {shop} came without a mail of their own, because at most {limit} mails an hour are sent \
+         about single submissions. The first came on {first}, the last on {last}."
+    );
+    let place = "Nothing is lost: they are in the table basalt.submissions, by the time they came (created_at).";
+    let plain = format!("{why}\n\n{place}\n");
+    let html = format!("<p>{}</p>\n<p>{place}</p>", escaped(&why));
+    let automatic = ("Auto-Submitted".to_owned(), "auto-generated".to_owned());
+    let message = message(told, "submission_digest", owner, format!("{title} for {shop}"));
+    Message { html: page(&title, &html), text: Some(plain), headers: vec![automatic], ..message }
 }
 
 fn message(told: Told<'_>, purpose: &'static str, to: &str, subject: String) -> Message {
@@ -184,6 +205,25 @@ mod tests {
         assert_eq!((mail.to.as_str(), mail.subject.as_str()), ("ada@example.com", "We have received your details"));
         let headers: Vec<_> = mail.headers.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
         assert_eq!(headers, [("Reply-To", "owner@example.com"), ("Auto-Submitted", "auto-replied")]);
+    }
+
+    #[test]
+    fn the_digest_says_how_many_came_when_and_where_they_are() {
+        let first = "2026-11-21T10:30:00Z".parse().expect("a time");
+        let mail = digest(told(), "owner@example.com", &Collected { count: 47, first, last: told().now }, 60);
+        assert_eq!(mail.subject, "47 more submissions for Email Templates");
+        let text = mail.text.expect("a plain part");
+        for said in [
+            "47 submissions",
+            "at most 60 mails an hour",
+            "21 November 2026, 10:30:00 UTC",
+            "12:00:00 UTC",
+            "basalt.submissions",
+        ] {
+            assert!(text.contains(said) && mail.html.contains(said), "{said}: {text}");
+        }
+        let one = digest(told(), "owner@example.com", &Collected { count: 1, first, last: first }, 60);
+        assert_eq!(one.subject, "1 more submission for Email Templates");
     }
 
     proptest! {

@@ -1,7 +1,9 @@
 //! `send-submission`: takes what a visitor of the shop has to say, keeps it, and tells the owner and the visitor by mail. The
-//! submission and its mails are one transaction: what was answered is stored and will be mailed.
+//! submission and its mails are one transaction: what was answered is stored and will be mailed, the owner's mail by itself
+//! or, where too many come, counted in a [`digest`].
 
 pub mod address;
+pub mod digest;
 pub mod limits;
 pub mod mails;
 pub mod queue;
@@ -14,6 +16,7 @@ use std::time::Duration;
 use chrono::TimeDelta;
 use futures::future::BoxFuture;
 use gotrue_rs::journal::Step;
+use gotrue_rs::ports::mail::Message;
 use gotrue_rs::ports::mail::outbox::Outbox;
 use gotrue_rs::store::{Connection, Pool};
 use http::{Method, StatusCode};
@@ -133,8 +136,17 @@ impl SendSubmission {
             return self.refuse(decision, asked).await;
         };
         let id = call.entropy.uuid();
-        let mails = self.mails(asked, id, confirm).iter().map(|mail| self.outbox.row(mail)).collect();
-        let new = New { id, now: call.now, user: account(&call.caller), repeat, mails };
+        let (notice, confirmation) = self.mails(asked, id, confirm);
+        let row = |mail: Option<_>| mail.iter().map(|mail| self.outbox.row(mail)).collect();
+        let new = New {
+            id,
+            now: call.now,
+            user: account(&call.caller),
+            repeat,
+            notice: row(notice),
+            notices_an_hour: self.settings.limits.notices,
+            confirmation: row(confirmation),
+        };
         match store::insert(&mut db, &new).await.map_err(failed("storing the submission"))? {
             Some(stored) if stored.id == id => {
                 self.outbox.announce(&mut db);
@@ -202,18 +214,20 @@ impl SendSubmission {
         }
         if let Some(address) = asked.sender.address() {
             charges.push(Charge::new(format!("{CONFIRMATION}by/{network}"), &limits.confirmations_by_peer));
-            charges.push(Charge::new(format!("{CONFIRMATION}to/{}", address.key()), &limits.confirmations_to_address));
+            let to = format!("{CONFIRMATION}to/{}", address.mailbox());
+            charges.push(Charge::new(to, &limits.confirmations_to_address));
         }
         charges
     }
 
-    fn mails(&self, asked: &Asked<'_>, id: Uuid, confirm: bool) -> Vec<gotrue_rs::ports::mail::Message> {
+    /// What the owner and the visitor are told.
+    fn mails(&self, asked: &Asked<'_>, id: Uuid, confirm: bool) -> (Option<Message>, Option<Message>) {
         let Settings { owner, shop, host, .. } = &self.settings;
         let told = Told { id, now: asked.call.now, shop, host };
-        let notice = owner.iter().map(|owner| mails::notice(told, owner, &asked.text, &asked.sender));
+        let notice = owner.as_ref().map(|owner| mails::notice(told, owner, &asked.text, &asked.sender));
         let to = asked.sender.address().filter(|_| confirm);
         let confirmation = to.map(|to| mails::confirmation(told, to, owner.as_deref()));
-        notice.chain(confirmation).collect()
+        (notice, confirmation)
     }
 }
 

@@ -57,7 +57,7 @@ pub struct Repeat<'a> {
     pub text: &'a str,
     /// The visitor's network.
     pub peer: &'a str,
-    /// The key that the client gave it; then only that counts.
+    /// The key that the client gave it; then only that counts, among what the same visitor has sent.
     pub key: Option<&'a str>,
     /// Without a key: since when the same text of the same visitor is the same submission.
     pub since: Time,
@@ -86,8 +86,9 @@ macro_rules! earlier {
     () => {
         "SELECT s.id, s.description = $1 AS is_same
          FROM basalt.submissions s
-         WHERE CASE WHEN $3::text IS NULL
-                    THEN s.peer = $2::text::cidr AND s.created_at > $4::timestamptz AND s.description = $1
+         WHERE s.peer = $2::text::cidr
+           AND CASE WHEN $3::text IS NULL
+                    THEN s.created_at > $4::timestamptz AND s.description = $1
                     ELSE s.idempotency_key = $3
                END
          LIMIT 1"
@@ -141,8 +142,12 @@ pub struct New<'a> {
     pub user: Option<Uuid>,
     /// Its text, where it came from, and its key.
     pub repeat: Repeat<'a>,
-    /// What is mailed of it.
-    pub mails: Vec<NewMail>,
+    /// What the owner is told, if somebody is: at most one mail.
+    pub notice: Vec<NewMail>,
+    /// How many such mails may be written in an hour.
+    pub notices_an_hour: u16,
+    /// What the visitor is told: at most one mail.
+    pub confirmation: Vec<NewMail>,
 }
 
 const INSERT: Statement = Statement {
@@ -150,13 +155,26 @@ const INSERT: Statement = Statement {
     sql: concat!(
         "WITH earlier AS (",
         earlier!(),
-        "), submission AS (
-             INSERT INTO basalt.submissions (id, description, created_at, user_id, peer, idempotency_key)
-             SELECT $5, $1, $6, $7, $2::text::cidr, $3
+        "), slot AS (
+             UPDATE basalt.notice_slots
+             SET free_at = $6::timestamptz + interval '1 hour'
+             WHERE slot = (SELECT s.slot
+                           FROM basalt.notice_slots s
+                           WHERE s.slot <= $9 AND s.free_at <= $6 AND jsonb_array_length($10) > 0
+                             AND NOT EXISTS (SELECT FROM earlier)
+                           ORDER BY s.slot
+                           LIMIT 1
+                           FOR UPDATE SKIP LOCKED)
+             RETURNING slot
+         ), submission AS (
+             INSERT INTO basalt.submissions (id, description, created_at, user_id, peer, idempotency_key, is_announced)
+             SELECT $5, $1, $6, $7, $2::text::cidr, $3, jsonb_array_length($10) = 0 OR EXISTS (SELECT FROM slot)
              WHERE NOT EXISTS (SELECT FROM earlier)
-             ON CONFLICT (idempotency_key) DO NOTHING
+             ON CONFLICT (peer, idempotency_key) DO NOTHING
              RETURNING id
-         ), mails AS (",
+         ), notice AS (",
+        outbox_insert!(10, ", submission, slot"),
+        "), confirmation AS (",
         outbox_insert!(8, ", submission"),
         ")
          SELECT id, true AS is_same FROM submission
@@ -165,11 +183,14 @@ const INSERT: Statement = Statement {
     ),
 };
 
-/// Stores a submission with its mails, unless it is there already; then nothing is written. Answers the submission that is there
-/// now, or none if one with the same key came between.
+/// Stores a submission with its mails, unless it is there already; then nothing is written. Where no more notices may be
+/// written the owner is told of it by the next digest. Answers the submission that is there now, or none if one with the same
+/// key came between.
 pub async fn insert(db: &mut Connection, new: &New<'_>) -> Result<Option<Earlier>> {
     let Repeat { text, peer, key, since } = new.repeat;
-    let values = args![text, peer, key, since, new.id, new.now, new.user, outbox::rows(&new.mails)];
+    let (notice, confirmation) = (outbox::rows(&new.notice), outbox::rows(&new.confirmation));
+    let slots = i32::from(new.notices_an_hour);
+    let values = args![text, peer, key, since, new.id, new.now, new.user, confirmation, slots, notice];
     let row: Option<(Uuid, bool)> = db.optional(&INSERT, values).await?;
     Ok(row.map(|(id, is_same)| Earlier { id, is_same }))
 }
@@ -183,5 +204,39 @@ pub async fn find(db: &mut Connection, repeat: Repeat<'_>) -> Result<Option<Earl
     Ok(row.map(|(id, is_same)| Earlier { id, is_same }))
 }
 
+/// Submissions that no mail told of by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Collected {
+    /// How many.
+    pub count: u64,
+    /// When the first of them came.
+    pub first: Time,
+    /// When the last of them came.
+    pub last: Time,
+}
+
+const ANNOUNCE_COLLECTED: Statement = Statement {
+    name: "submissions.announce_collected",
+    sql: "WITH announced AS (
+              UPDATE basalt.submissions
+              SET is_announced = true
+              WHERE NOT is_announced
+                AND EXISTS (SELECT FROM basalt.submissions o WHERE NOT o.is_announced AND o.created_at <= $1)
+              RETURNING created_at
+          )
+          SELECT count(*) AS count,
+                 min(created_at) AS first,
+                 max(created_at) AS last
+          FROM announced",
+};
+
+/// Marks all submissions that wait for a digest as told of, if the first of them came by `until`; of two servers at once one
+/// finds them.
+pub async fn announce_collected(db: &mut Connection, until: Time) -> Result<Option<Collected>> {
+    let (count, first, last): (i64, Option<Time>, Option<Time>) = db.one(&ANNOUNCE_COLLECTED, args![until]).await?;
+    let count = u64::try_from(count).unwrap_or_default();
+    Ok(first.zip(last).map(|(first, last)| Collected { count, first, last }))
+}
+
 /// Every statement of submissions, for the test that prepares them.
-pub const ALL: &[&Statement] = &[&ENTER, &INSERT, &FIND];
+pub const ALL: &[&Statement] = &[&ENTER, &INSERT, &FIND, &ANNOUNCE_COLLECTED];

@@ -25,6 +25,7 @@ pub const FILES: &[File] = &[
     File { name: "0002-saml-assertions.sql", sql: include_str!("../../../../sql/basalt/0002-saml-assertions.sql") },
     File { name: "0003-exchanged-codes.sql", sql: include_str!("../../../../sql/basalt/0003-exchanged-codes.sql") },
     File { name: "0004-decoys.sql", sql: include_str!("../../../../sql/basalt/0004-decoys.sql") },
+    File { name: "0005-owner-notices.sql", sql: include_str!("../../../../sql/basalt/0005-owner-notices.sql") },
 ];
 
 /// Makes schema `basalt` and whatever of it is missing, each file in a transaction of its own; returns what ran. Nothing is
