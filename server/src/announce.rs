@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 use std::fs::{self, File, OpenOptions};
-use std::io::Write as _;
+use std::io::{ErrorKind, Write as _};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
@@ -96,7 +96,14 @@ pub struct Running {
 impl Running {
     /// Writes it into the data folder, for the owner alone.
     pub fn write(&self, data: &Path) -> std::io::Result<()> {
-        let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(data.join(FILE))?;
+        let path = data.join(FILE);
+        // Made anew, so that the rights of an older one do not stay.
+        if let Err(error) = fs::remove_file(&path)
+            && error.kind() != ErrorKind::NotFound
+        {
+            return Err(error);
+        }
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
         file.write_all(&serde_json::to_vec_pretty(self)?)
     }
 

@@ -1,7 +1,7 @@
-//! The folder of a running Basalt: made for its owner alone, and held by one process at a time.
+//! The folder of a running Basalt: made for its owner alone, kept so, and held by one process at a time.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions, TryLockError};
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -32,6 +32,7 @@ impl DataFolder {
             DirBuilder::new().recursive(true).mode(mode).create(path).with_context(doing)?;
             fs::set_permissions(path, Permissions::from_mode(mode)).with_context(doing)?;
         }
+        restrict(path, mode)?;
         let path = fs::canonicalize(path).with_context(|| format!("finding the folder {}", path.display()))?;
         Ok(Self { _lock: lock(&path)?, path, throw_away: false })
     }
@@ -49,6 +50,42 @@ impl DataFolder {
     /// Where it is.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+}
+
+/// Takes rights away that go beyond `mode` and says so; refuses a file or folder whose rights are not ours to change. What
+/// is not there needs nothing.
+///
+/// # Errors
+///
+/// Somebody else owns it, or the file system keeps no rights.
+pub fn restrict(path: &Path, mode: u32) -> anyhow::Result<()> {
+    let doing = || format!("looking at the permissions of {}", path.display());
+    let rights = |path: &Path| fs::metadata(path).map(|meta| meta.permissions().mode() & 0o777);
+    let found = match rights(path) {
+        Ok(found) => found,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(error).with_context(doing),
+    };
+    if found & !mode == 0 {
+        return Ok(());
+    }
+    let repaired = fs::set_permissions(path, Permissions::from_mode(found & mode)).and_then(|()| rights(path));
+    match repaired {
+        Ok(now) if now & !mode == 0 => {
+            tracing::warn!(
+                path = %path.display(),
+                found = format!("{found:04o}"),
+                now = format!("{now:04o}"),
+                "others could open this; if somebody may have, remove keys.json to have new keys made"
+            );
+            Ok(())
+        }
+        Ok(_) | Err(_) => bail!(
+            "{} is open to others (mode {found:04o}) and that cannot be changed: chmod it to {mode:04o}, or choose another \
+             folder with --data DIR",
+            path.display()
+        ),
     }
 }
 
@@ -117,6 +154,26 @@ mod tests {
         again.throw_away = true;
         drop(again);
         assert!(!path.exists());
+    }
+
+    #[test]
+    fn rights_beyond_ours_are_taken_away() {
+        let path = std::env::temp_dir().join(format!("basalt-rights-{}", std::process::id()));
+        let mode = |path: &Path| fs::metadata(path).expect("it is there").permissions().mode() & 0o777;
+        fs::create_dir_all(&path).expect("a folder");
+        for (found, wanted, left) in [
+            (0o777, 0o700, 0o700),
+            (0o755, 0o711, 0o711),
+            (0o711, 0o711, 0o711),
+            (0o500, 0o700, 0o500),
+            (0o770, 0o700, 0o700),
+        ] {
+            fs::set_permissions(&path, Permissions::from_mode(found)).expect("ours");
+            restrict(&path, wanted).expect("ours to change");
+            assert_eq!(mode(&path), left, "{found:o}");
+        }
+        assert!(restrict(&path.join("missing"), 0o600).is_ok());
+        fs::remove_dir_all(&path).expect("removed");
     }
 
     #[test]

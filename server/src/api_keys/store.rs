@@ -14,9 +14,12 @@ use jsonwebtoken::{EncodingKey, Header};
 use serde::Serialize;
 
 use super::{ApiKeys, Role, is_token_of};
+use crate::data_folder::restrict;
 
 /// The file in the data folder.
 const FILE: &str = "keys.json";
+/// For its owner alone.
+const MODE: u32 = 0o600;
 /// How long the tokens that serve as keys are good.
 const YEARS: i32 = 10;
 /// The shortest secret for signing: as long as what it makes.
@@ -63,6 +66,7 @@ pub fn kept(data: &Path) -> anyhow::Result<Option<ApiKeys>> {
 }
 
 fn read(file: &Path) -> anyhow::Result<Option<ApiKeys>> {
+    restrict(file, MODE)?;
     let text = match fs::read_to_string(file) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -161,7 +165,7 @@ fn new_key(entropy: &Entropy, prefix: &str) -> String {
 fn write(file: &Path, keys: &ApiKeys) -> anyhow::Result<()> {
     let half = file.with_extension("json.tmp");
     let _ = fs::remove_file(&half);
-    let mut out = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&half)?;
+    let mut out = OpenOptions::new().write(true).create_new(true).mode(MODE).open(&half)?;
     out.write_all(&serde_json::to_vec_pretty(keys)?)?;
     out.sync_all()?;
     fs::rename(&half, file)?;

@@ -10,6 +10,7 @@ use std::process::Stdio;
 use super::account::Account;
 use super::binaries::Binaries;
 use super::{DATABASE, EmbeddedPostgres, StartError, guard};
+use crate::data_folder::restrict;
 
 /// Where root keeps what PostgreSQL's account must reach and cannot reach elsewhere.
 pub const SYSTEM_FOLDER: &str = "/var/lib/basalt";
@@ -55,6 +56,7 @@ impl Home {
             _ => wanted,
         };
         make_folder(&folder, 0o700)?;
+        keep_private(&folder, 0o700)?;
         hand_over(&folder, account)?;
         Ok(Self { folder })
     }
@@ -91,6 +93,7 @@ impl Cluster {
         let pgdata = home.pgdata();
         let password_file = home.folder.join("password");
         let password = if pgdata.exists() {
+            keep_private(&password_file, 0o600)?;
             fs::read_to_string(&password_file).map_err(StartError::io(format!(
                 "reading the database's password from {}; without it the database cannot be opened",
                 password_file.display()
@@ -203,6 +206,10 @@ fn make_folder(path: &Path, mode: u32) -> Result<(), StartError> {
     let doing = || format!("making the folder {}", path.display());
     fs::DirBuilder::new().recursive(true).mode(mode).create(path).map_err(StartError::io(doing()))?;
     fs::set_permissions(path, Permissions::from_mode(mode)).map_err(StartError::io(doing()))
+}
+
+fn keep_private(path: &Path, mode: u32) -> Result<(), StartError> {
+    restrict(path, mode).map_err(|error| StartError::Failed(format!("{error:#}")))
 }
 
 fn hand_over(path: &Path, account: Option<&Account>) -> Result<(), StartError> {

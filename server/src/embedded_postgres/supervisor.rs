@@ -24,7 +24,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 const LARGEST_LOG: u64 = 8 * 1024 * 1024;
 
 /// Settings that differ from PostgreSQL's own: private, small, quick to start, and safe against a crash.
-const SETTINGS: [(&str, &str); 14] = [
+const SETTINGS: [(&str, &str); 20] = [
     ("listen_addresses", ""),
     ("unix_socket_permissions", "0700"),
     ("max_connections", "100"),
@@ -38,6 +38,14 @@ const SETTINGS: [(&str, &str); 14] = [
     ("log_line_prefix", "%m [%p] "),
     ("logging_collector", "off"),
     ("log_checkpoints", "off"),
+    // An error's text can quote a value, an address say, and so can its detail and its statement: errors are for whoever
+    // sent the statement, and the log is told what concerns the server alone.
+    ("log_min_messages", "log"),
+    ("log_min_error_statement", "panic"),
+    ("log_error_verbosity", "terse"),
+    ("log_statement", "none"),
+    ("log_parameter_max_length", "0"),
+    ("log_parameter_max_length_on_error", "0"),
     ("cluster_name", "basalt"),
 ];
 

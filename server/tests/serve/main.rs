@@ -8,6 +8,7 @@ mod drop_in;
 mod edge;
 mod ending;
 mod faults;
+mod files;
 mod operator;
 mod reload;
 mod support;

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
+use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -18,6 +19,11 @@ pub fn basalt() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_basalt"));
     command.env_remove("DATABASE_URL").env_remove("RUST_LOG").current_dir(std::env::temp_dir());
     command
+}
+
+/// A port that nobody listens at.
+pub fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port").port()
 }
 
 /// Runs it to its end.
@@ -63,16 +69,21 @@ pub struct Basalt {
 }
 
 impl Basalt {
-    /// `basalt serve --port 0 --json` and these arguments.
+    /// `basalt serve --json` and these arguments; at any port that is free unless they name one.
     pub fn serve(arguments: &[&str]) -> Self {
         Self::serve_with(arguments, &[])
     }
 
     /// The same with variables.
     pub fn serve_with(arguments: &[&str], variables: &[(&str, &str)]) -> Self {
-        let mut child = basalt()
-            .envs(variables.iter().copied())
-            .args(["serve", "--port", "0", "--json"])
+        Self::start(basalt().envs(variables.iter().copied()), arguments)
+    }
+
+    /// The same by a command that may have been changed.
+    pub fn start(command: &mut Command, arguments: &[&str]) -> Self {
+        let mut child = command
+            .args(["serve", "--json"])
+            .args(if arguments.contains(&"--port") { &[][..] } else { &["--port", "0"] })
             .args(arguments)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
