@@ -8,6 +8,18 @@ use crate::listen::Closing;
 /// What the shell reports of a program ended by Ctrl-C.
 const INTERRUPTED: i32 = 130;
 
+/// Keeps SIGHUP from ending the process: a terminal that is closed or a log rotation ends no server. The settings of
+/// `basalt serve` are read at its start alone.
+pub fn ignore_hangup() -> std::io::Result<()> {
+    let mut hangup = signal(SignalKind::hangup())?;
+    tokio::spawn(async move {
+        while hangup.recv().await.is_some() {
+            tracing::info!("SIGHUP is ignored: a restart reads config.toml again");
+        }
+    });
+    Ok(())
+}
+
 /// Listens for SIGTERM and SIGINT from now on.
 pub fn on_signal() -> std::io::Result<Closing> {
     let mut terminate = signal(SignalKind::terminate())?;

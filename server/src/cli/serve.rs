@@ -12,6 +12,11 @@ pub fn run(arguments: &ServeArguments) -> anyhow::Result<()> {
     if let Some(sentence) = project.file.not_served() {
         tracing::info!("{}: {sentence}", project.file.path().display());
     }
-    let wishes = Wishes { port: arguments.port, ephemeral: arguments.ephemeral, json: arguments.json };
+    let wishes = Wishes {
+        port: arguments.port,
+        ephemeral: arguments.ephemeral,
+        database_url: arguments.database_url.clone(),
+        json: arguments.json,
+    };
     runtime()?.block_on(serve(project, wishes))
 }

@@ -25,12 +25,14 @@ use services::{Needs, Services};
 pub use source::{Source, find};
 
 /// What the command line asks for beside the configuration.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Wishes {
     /// In the place of the configured port.
     pub port: Option<u16>,
-    /// Keep nothing.
+    /// Keep nothing. The database is one of our own, whatever the environment names.
     pub ephemeral: bool,
+    /// The database, in the place of the one that the environment names.
+    pub database_url: Option<String>,
     /// One line of JSON on standard output.
     pub json: bool,
 }
@@ -48,11 +50,12 @@ struct Prepared {
 /// Serves until a signal ends it.
 pub async fn serve(project: Project, wishes: Wishes) -> anyhow::Result<()> {
     let closing = shutdown::on_signal().context("listening for signals")?;
+    shutdown::ignore_hangup().context("listening for SIGHUP")?;
     let entropy = Entropy::from_system();
     let folder =
         if wishes.ephemeral { DataFolder::throw_away(&entropy.base32(12))? } else { DataFolder::open(&project.data)? };
     // The database takes longest to start, so everything else is done meanwhile.
-    let source = tokio::task::spawn_blocking(find(&project, &folder, wishes.ephemeral));
+    let source = tokio::task::spawn_blocking(find(&project, &folder, wishes.ephemeral, wishes.database_url.as_deref()));
     let prepared = prepare(&project, &folder, wishes.port, &entropy).await;
     let source = source.await.context("starting the database")??;
     let Prepared { listener, url, keys, mut config, provider, consent } = prepared?;

@@ -21,14 +21,17 @@ pub enum Source {
     Own(Box<EmbeddedPostgres>),
 }
 
-/// What finds the database or starts it: to be run on a thread that may wait.
+/// What finds the database or starts it: to be run on a thread that may wait. `given` counts before the environment. A
+/// database that is thrown away is never one that only the environment names: an application's tables are there.
 pub fn find(
     project: &Project,
     folder: &DataFolder,
     ephemeral: bool,
+    given: Option<&str>,
 ) -> impl FnOnce() -> anyhow::Result<Source> + use<> {
     let variable = |name: &str| project.vars.get(name).filter(|value| !value.is_empty()).map(str::to_owned);
-    let given = variable("DATABASE_URL");
+    let inherited = || variable("DATABASE_URL").filter(|_| !ephemeral);
+    let given = given.filter(|url| !url.is_empty()).map(str::to_owned).or_else(inherited);
     let search = Search {
         bin_dir: variable("PG_BIN_DIR").map(Into::into),
         path: variable("PATH").map(Into::into),

@@ -57,7 +57,7 @@ impl Place {
             (connected(&mut config, &url).await?, None)
         } else {
             let folder = DataFolder::open(&project.data)?;
-            let source = tokio::task::spawn_blocking(serve::find(&project, &folder, false));
+            let source = tokio::task::spawn_blocking(serve::find(&project, &folder, false, None));
             let source = source.await.context("starting the database")??;
             (source.open(&mut config).await?, Some((source, folder)))
         };

@@ -36,6 +36,17 @@ fn a_request_that_is_open_when_the_end_is_asked_for_is_answered() {
     assert!(server.ends());
 }
 
+#[tokio::test]
+async fn a_terminal_that_is_closed_ends_no_server() {
+    let server = Basalt::serve(&["--ephemeral"]);
+    for _ in 0..3 {
+        server.signal(Signal::HUP);
+        assert_eq!(server.auth("/health", None).await.0, 200);
+    }
+    server.signal(Signal::TERM);
+    assert!(server.ends());
+}
+
 #[test]
 fn an_ephemeral_server_leaves_nothing_behind() {
     let server = Basalt::serve(&["--ephemeral"]);

@@ -3,6 +3,7 @@
 mod command_line;
 mod database;
 mod disconnects;
+mod database_url;
 mod door;
 mod drop_in;
 mod edge;
