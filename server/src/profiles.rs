@@ -1,6 +1,8 @@
 //! In what `basalt serve` and `basalt gotrue` differ, as values: everything below them reads a policy and knows neither.
 
+use gotrue_rs::config::Config;
 use gotrue_rules::domain::policy::{ExternalProvider, Policy};
+use gotrue_rules::domain::redirect::is_loopback_url;
 use gotrue_rules::domain::secret::Secret;
 
 use crate::config_file::Basalt;
@@ -9,6 +11,15 @@ use crate::dev::provider::Registration;
 /// Settings of `basalt serve`: [`Policy::hardened`] with the operator's proxies and limits.
 pub fn serve(policy: &mut Policy, basalt: &Basalt) {
     *policy = std::mem::take(policy).hardened(basalt.trusted_proxies.clone(), basalt.limits);
+}
+
+/// Whether callers on this machine get the development pages: as the operator says, else where nothing in the configuration
+/// is meant for other machines (site and server on loopback, no mail server).
+pub fn has_development_pages(config: &Config, basalt: &Basalt) -> bool {
+    let site = &config.policy.site;
+    let is_development =
+        is_loopback_url(&site.site_url) && is_loopback_url(&site.external_url) && config.smtp.is_none();
+    basalt.development_pages.unwrap_or(is_development)
 }
 
 /// The development provider in the place of these.

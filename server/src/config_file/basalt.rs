@@ -34,6 +34,8 @@ pub struct Basalt {
     pub shop_owner: Option<String>,
     /// `[basalt.shop] notices_an_hour`: how many of those mails; none: the usual number.
     pub notices_an_hour: Option<u16>,
+    /// `development_pages`: whether callers on this machine get them; none: where the configuration is a development one.
+    pub development_pages: Option<bool>,
     /// `[basalt.inbox] token`: opens the development inbox to callers from elsewhere.
     pub inbox_token: Option<String>,
     /// `[basalt.provider] stands_in_for`: providers in whose place the development provider is asked; none, it is off.
@@ -115,6 +117,7 @@ impl Basalt {
             http,
             shop_owner,
             notices_an_hour,
+            development_pages: text("basalt.development_pages").map(|given| given == "true"),
             inbox_token: text("basalt.inbox.token"),
             stood_in_for,
         }

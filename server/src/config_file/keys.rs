@@ -233,6 +233,7 @@ pub const KEYS: &[Key] = &[
     set("basalt.database.max_connections", Count, "DB_MAX_POOL_SIZE"),
     set("basalt.database.max_lifetime", Duration, "DB_CONN_MAX_LIFETIME"),
     set("basalt.database.max_idle_time", Duration, "DB_CONN_MAX_IDLE_TIME"),
+    read("basalt.development_pages", Bool),
     read("basalt.rate_limit.wrong_passwords", Count),
     read("basalt.rate_limit.wrong_codes", Count),
     read("basalt.rate_limit.messages", Count),

@@ -1,5 +1,5 @@
-//! Pages for developers, below `/_dev`: the inbox that shows mail which no mail server was named for. For callers on this
-//! machine alone; from elsewhere, and for pages of other sites, a token is needed.
+//! Pages for developers, below `/_dev`: the inbox that shows mail which no mail server was named for, the development
+//! provider, and the page that asks for consent. Who may open which is decided in [`access`] alone.
 
 mod access;
 pub mod consent;
@@ -17,10 +17,13 @@ use axum::response::Response;
 use gotrue_rs::ports::mail::outbox::Outbox;
 use gotrue_rs::store::outbox::{OutboxState, Trouble};
 use http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS};
-use http::{HeaderValue, Method, StatusCode};
+use http::{HeaderValue, Method, StatusCode, Uri};
 use serde::Serialize;
 
+pub use access::Access;
 pub use inbox::{Inbox, Mail};
+
+use access::Audience;
 
 use crate::listen::Closing;
 
@@ -37,10 +40,18 @@ const MAIL_POLICY: &str =
 pub struct Dev {
     inbox: Option<Arc<dyn Inbox>>,
     outbox: Option<Arc<Outbox>>,
-    token: Option<String>,
+    access: Access,
     provider: Option<provider::Provider>,
     consent: Option<consent::Page>,
     closing: Closing,
+}
+
+/// Which of the pages a request is for.
+#[derive(Clone, Copy)]
+enum DevPage<'a> {
+    Consent(&'a consent::Page),
+    Provider(&'a provider::Provider),
+    Inbox,
 }
 
 /// How the mails are doing.
@@ -56,10 +67,10 @@ struct Messages {
 }
 
 impl Dev {
-    /// `inbox`: none when mail goes to a mail server. `token` lets callers from elsewhere in. Nobody waits for a mail once
-    /// `closing` says so.
-    pub fn new(inbox: Option<Arc<dyn Inbox>>, token: Option<String>, closing: Closing) -> Self {
-        Self { inbox, outbox: None, token, provider: None, consent: None, closing }
+    /// `inbox`: none when mail goes to a mail server. `access` decides who is let in. Nobody waits for a mail once `closing`
+    /// says so.
+    pub fn new(inbox: Option<Arc<dyn Inbox>>, access: Access, closing: Closing) -> Self {
+        Self { inbox, outbox: None, access, provider: None, consent: None, closing }
     }
 
     /// The same, showing how the mails of this outbox are doing.
@@ -80,25 +91,37 @@ impl Dev {
         Self { consent, ..self }
     }
 
-    /// Answers a request below `/_dev`.
+    /// Answers a request below `/_dev`, which must be as the client sent it.
     pub async fn answer(&self, request: Request) -> Response {
-        if let (Some(page), true) = (&self.consent, consent::is_below(request.uri().path())) {
-            return page.answer(&request);
+        let page = self.page(request.uri().path());
+        let audience = page.audience(&request);
+        if !self.access.permits(&request, audience) {
+            return text(StatusCode::FORBIDDEN, self.access.refusal(audience));
         }
-        if let (Some(provider), true) = (&self.provider, provider::is_below(request.uri().path())) {
-            return if provider::is_allowed(&request) {
-                provider.answer(request).await
-            } else {
-                text(StatusCode::FORBIDDEN, provider::REFUSAL)
-            };
+        match page {
+            DevPage::Consent(page) => page.answer(&request),
+            DevPage::Provider(provider) => provider.answer(request).await,
+            DevPage::Inbox => {
+                let (method, uri) = (request.method().clone(), request.uri().clone());
+                self.answer_inbox(&method, &uri).await
+            }
         }
-        if !access::is_allowed(&request, self.token.as_deref()) {
-            return text(StatusCode::FORBIDDEN, access::REFUSAL);
+    }
+
+    fn page(&self, path: &str) -> DevPage<'_> {
+        match (&self.consent, &self.provider) {
+            (Some(page), _) if consent::is_below(path) => DevPage::Consent(page),
+            (_, Some(provider)) if provider::is_below(path) => DevPage::Provider(provider),
+            _ => DevPage::Inbox,
         }
-        if !matches!(*request.method(), Method::GET | Method::HEAD) {
+    }
+
+    /// Answers with the mails, or with how they are doing.
+    async fn answer_inbox(&self, method: &Method, uri: &Uri) -> Response {
+        if !matches!(*method, Method::GET | Method::HEAD) {
             return text(StatusCode::METHOD_NOT_ALLOWED, "these pages are only read\n");
         }
-        if let ("/_dev/outbox.json", Some(outbox)) = (request.uri().path(), &self.outbox) {
+        if let ("/_dev/outbox.json", Some(outbox)) = (uri.path(), &self.outbox) {
             return or_failed(state_of(outbox).await);
         }
         let Some(inbox) = &self.inbox else {
@@ -107,8 +130,8 @@ impl Dev {
                 "mail goes to the mail server of [auth.email.smtp]; there is no inbox here; /_dev/outbox.json tells how mails are doing\n",
             );
         };
-        let query = Query::of(&request);
-        let result = match request.uri().path() {
+        let query = Query::of(uri);
+        let result = match uri.path() {
             "/_dev/inbox.json" => json(inbox.as_ref(), &query, self.closing.clone()).await,
             "/_dev/inbox" | "/_dev" | "/_dev/" => listing(inbox.as_ref(), &query).await,
             "/_dev/inbox.css" => Ok(styled()),
@@ -118,6 +141,16 @@ impl Dev {
             },
         };
         or_failed(result)
+    }
+}
+
+impl<'a> DevPage<'a> {
+    fn audience(self, request: &Request) -> Audience<'a> {
+        match self {
+            Self::Consent(page) => page.audience(),
+            Self::Provider(_) => provider::audience(request),
+            Self::Inbox => Audience::TokenHolders,
+        }
     }
 }
 
@@ -143,9 +176,9 @@ struct Query {
 }
 
 impl Query {
-    fn of(request: &Request) -> Self {
+    fn of(uri: &Uri) -> Self {
         let mut query = Self::default();
-        for (name, value) in gotrue_rs::http::request_info::parse_pairs(request.uri().query().unwrap_or_default()) {
+        for (name, value) in gotrue_rs::http::request_info::parse_pairs(uri.query().unwrap_or_default()) {
             match name.as_str() {
                 "to" if !value.is_empty() => query.to = Some(value),
                 "wait" => query.wait = Duration::from_secs(value.parse().unwrap_or(0)).min(LONGEST_WAIT),

@@ -47,7 +47,7 @@ fn dev(token: Option<&str>) -> Dev {
     let (closing, heard) = tokio::sync::watch::channel(false);
     // Open for as long as the test runs.
     std::mem::forget(closing);
-    Dev::new(Some(Arc::new(Kept)), token.map(str::to_owned), heard)
+    Dev::new(Some(Arc::new(Kept)), Access::new(true, token.map(str::to_owned)), heard)
 }
 
 async fn body(response: Response) -> String {

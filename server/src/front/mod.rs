@@ -126,7 +126,10 @@ impl Front {
         let area = Area::of(request.uri().path());
         let id = self.request_id(request.headers());
         request.headers_mut().insert(REQUEST_ID, id.clone());
-        self.drop_hearsay(&mut request);
+        // The development pages judge the request as it came: what a proxy wrote shows that there is one.
+        if area != Area::Dev {
+            self.drop_hearsay(&mut request);
+        }
         let request_line = (request.method().clone(), request.uri().path().to_owned());
         let handled = AssertUnwindSafe(self.dispatch(area, request)).catch_unwind().await;
         let mut response = handled.unwrap_or_else(|_| {

@@ -9,6 +9,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::api_keys::ApiKeys;
 use crate::assets::Site;
+use crate::dev::Access;
 
 const KEY: &str = "sb_publishable_p";
 
@@ -36,7 +37,7 @@ fn front() -> Arc<Front> {
         auth: see("auth"),
         functions: see("functions"),
         shop: Shop::open(&Site { url: "", key: "", site_url: "" }),
-        dev: Dev::new(None, None, tokio::sync::watch::channel(false).1),
+        dev: Dev::new(None, Access::default(), tokio::sync::watch::channel(false).1),
         gateway: Gateway::new(Arc::new(keys), |token| token == "jwt.user"),
         proxies,
         entropy: Entropy::from_seed(1),

@@ -7,7 +7,7 @@ use std::io::Write;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use axum::extract::Request;
 use gotrue_rs::config::{Config, Listen};
 use gotrue_rs::ports::clock::{Clock, SystemClock};
@@ -104,6 +104,7 @@ async fn prepare(
     logging::tell(&config.notices);
     profiles::serve(&mut config.policy, &project.file.basalt);
     let names = &project.file.basalt.stood_in_for;
+    check_development_pages(project, &config)?;
     let provider = (!names.is_empty()).then(|| {
         let registration = Registration::new(&origin(listening), &config.policy.site.external_url, entropy);
         profiles::stand_in(&mut config.policy, names, &registration);
@@ -117,6 +118,26 @@ async fn prepare(
         consent::Page::new(&url, &keys.publishable_key)
     });
     Ok(Prepared { listener, url, keys: Arc::new(keys), config, provider, consent })
+}
+
+/// Refuses a development provider that nobody could open, and warns of mail that nobody could read.
+fn check_development_pages(project: &Project, config: &Config) -> anyhow::Result<()> {
+    let basalt = &project.file.basalt;
+    if profiles::has_development_pages(config, basalt) {
+        return Ok(());
+    }
+    if !basalt.stood_in_for.is_empty() {
+        bail!(
+            "[basalt.provider] stands_in_for needs the development pages, which are off where site_url or external_url is no \
+             address of this machine or mail goes to a mail server: leave it out, or set development_pages = true under [basalt]"
+        );
+    }
+    if config.smtp.is_none() && basalt.inbox_token.is_none() {
+        tracing::warn!(
+            "mail is kept and shown to nobody: set [auth.email.smtp], or development_pages or an inbox token under [basalt]"
+        );
+    }
+    Ok(())
 }
 
 /// How this machine itself reaches the server.

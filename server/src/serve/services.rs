@@ -24,10 +24,10 @@ use crate::cli::Project;
 use crate::config_file::FunctionSettings;
 use crate::dev::consent;
 use crate::dev::provider::{Provider, Registration};
-use crate::dev::{Dev, Inbox};
+use crate::dev::{Access, Dev, Inbox};
 use crate::front::Front;
 use crate::listen::Closing;
-use crate::{gotrue, outside, upkeep};
+use crate::{gotrue, outside, profiles, upkeep};
 
 /// What the shop calls itself; the same word stands in `frontend/src/shared/product.ts`.
 const PRODUCT: &str = "Email Templates";
@@ -90,6 +90,7 @@ impl Services {
         let provider = provider.map(provide).transpose()?;
         let basalt = &project.file.basalt;
         let proxies = TrustedProxies::new(basalt.trusted_proxies.iter().copied());
+        let access = Access::new(profiles::has_development_pages(config, basalt), basalt.inbox_token.clone());
         let verifying = Arc::clone(&app);
         let verifies = move |token: &str| verifying.keys.verify(token, verifying.clock.now()).is_ok();
         let front = Front {
@@ -98,7 +99,7 @@ impl Services {
                 functions(project, &app, keys, Arc::clone(&outbox)).trusting(proxies.clone()),
             ),
             shop: Shop::open(&Site { url: "", key: &keys.publishable_key, site_url: &site_url }),
-            dev: Dev::new(inbox.filter(|_| project.file.inbox_enabled()), basalt.inbox_token.clone(), closing)
+            dev: Dev::new(inbox.filter(|_| project.file.inbox_enabled()), access, closing)
                 .watching(Arc::clone(&outbox))
                 .providing(provider)
                 .consenting(consent),

@@ -9,7 +9,7 @@ use axum::response::Response;
 use http::{HeaderName, HeaderValue, Method, StatusCode};
 use url::Url;
 
-use super::access;
+use super::access::Audience;
 use super::page::escaped;
 
 /// Where it is.
@@ -21,10 +21,6 @@ const SCRIPT: &str = include_str!("../../../../frontend/consent/page.js");
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; \
                       base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 const RESOURCE_POLICY: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
-/// What others are told.
-pub const REFUSAL: &str = "This page is opened in a tab of its own, at the address of [api] external_url in config.toml, or at http://127.0.0.1 or \
-     http://localhost.\n";
-
 /// The page, ready to be sent.
 #[derive(Debug, Clone)]
 pub struct Page {
@@ -39,11 +35,13 @@ impl Page {
         Self { html: PAGE.replace("{{publishable_key}}", &escaped(publishable_key)), authority }
     }
 
-    /// Answers a request below [`PATH`]: at a name of ours, and inside no page of another.
-    pub fn answer(&self, request: &Request) -> Response {
-        if !access::is_for_page_at(request, &self.authority) {
-            return super::text(StatusCode::FORBIDDEN, REFUSAL);
-        }
+    /// Everybody: it is the page of real users where the operator has none.
+    pub(super) fn audience(&self) -> Audience<'_> {
+        Audience::Everybody { authority: &self.authority }
+    }
+
+    /// Answers a request below [`PATH`] that was let in.
+    pub(super) fn answer(&self, request: &Request) -> Response {
         if !matches!(*request.method(), Method::GET | Method::HEAD) {
             return super::text(StatusCode::METHOD_NOT_ALLOWED, "this page is only read\n");
         }

@@ -4,18 +4,21 @@ use axum::body::Body;
 use http::header::{CONTENT_SECURITY_POLICY, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS};
 
 use super::*;
+use crate::dev::{Access, Dev};
 
 const NAVIGATION: [(&str, &str); 3] =
     [("sec-fetch-site", "cross-site"), ("sec-fetch-mode", "navigate"), ("sec-fetch-dest", "document")];
 
-fn ask(method: Method, path: &str, headers: &[(&'static str, &str)]) -> Response {
+async fn ask(method: Method, path: &str, headers: &[(&'static str, &str)]) -> Response {
     let mut request = Request::new(Body::empty());
     *request.method_mut() = method;
     *request.uri_mut() = path.parse().expect("a path");
     for (name, value) in headers {
         request.headers_mut().insert(*name, HeaderValue::try_from(*value).expect("a header"));
     }
-    Page::new("http://192.168.1.5:54321", "sb_publishable_\"<x>").answer(&request)
+    let page = Page::new("http://192.168.1.5:54321", "sb_publishable_\"<x>");
+    let closing = tokio::sync::watch::channel(false).1;
+    Dev::new(None, Access::default(), closing).consenting(Some(page)).answer(request).await
 }
 
 #[tokio::test]
@@ -26,7 +29,7 @@ async fn the_page_may_load_its_own_files_alone_and_be_framed_by_nobody() {
         ("/page.css", "color-scheme"),
     ] {
         let path = format!("{PATH}{path}");
-        let response = ask(Method::GET, &path, &[("host", "localhost:54321")]);
+        let response = ask(Method::GET, &path, &[("host", "localhost:54321")]).await;
         assert_eq!(response.status(), StatusCode::OK, "{path}");
         let headers = response.headers().clone();
         let policy = headers[CONTENT_SECURITY_POLICY].to_str().expect("text");
@@ -41,8 +44,8 @@ async fn the_page_may_load_its_own_files_alone_and_be_framed_by_nobody() {
     }
 }
 
-#[test]
-fn a7_it_is_opened_in_a_tab_at_our_own_names_and_by_no_other_page() {
+#[tokio::test]
+async fn a7_it_is_opened_in_a_tab_at_our_own_names_and_by_no_other_page() {
     let framed = [("sec-fetch-site", "cross-site"), ("sec-fetch-mode", "navigate"), ("sec-fetch-dest", "iframe")];
     let loaded = [("sec-fetch-site", "same-site"), ("sec-fetch-mode", "cors"), ("sec-fetch-dest", "script")];
     let own = [("sec-fetch-site", "same-origin"), ("sec-fetch-mode", "cors"), ("sec-fetch-dest", "script")];
@@ -56,17 +59,18 @@ fn a7_it_is_opened_in_a_tab_at_our_own_names_and_by_no_other_page() {
         ("localhost.evil.example", &[], false),
         ("localhost:54321", &framed[..], false),
         ("localhost:54321", &loaded[..], false),
+        ("evil@192.168.1.5:54321", &NAVIGATION[..], false),
     ] {
         let headers: Vec<_> = [("host", host)].into_iter().chain(fetch.iter().copied()).collect();
         let expected = if is_open { StatusCode::OK } else { StatusCode::FORBIDDEN };
-        assert_eq!(ask(Method::GET, PATH, &headers).status(), expected, "{host} {fetch:?}");
+        assert_eq!(ask(Method::GET, PATH, &headers).await.status(), expected, "{host} {fetch:?}");
     }
 }
 
-#[test]
-fn it_is_only_read_and_there_is_nothing_else() {
+#[tokio::test]
+async fn it_is_only_read_and_there_is_nothing_else() {
     let host = [("host", "localhost")];
-    assert_eq!(ask(Method::POST, PATH, &host).status(), StatusCode::METHOD_NOT_ALLOWED);
-    assert_eq!(ask(Method::GET, "/_dev/consent/page.html", &host).status(), StatusCode::NOT_FOUND);
+    assert_eq!(ask(Method::POST, PATH, &host).await.status(), StatusCode::METHOD_NOT_ALLOWED);
+    assert_eq!(ask(Method::GET, "/_dev/consent/page.html", &host).await.status(), StatusCode::NOT_FOUND);
     assert!(is_below("/_dev/consent/x") && !is_below("/_dev/consents"));
 }

@@ -19,7 +19,7 @@ use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use serde_json::{Value, json};
 use subtle::ConstantTimeEq;
 
-use super::access;
+use super::access::Audience;
 use people::Person;
 use tokens::{Asked, Tokens};
 
@@ -215,20 +215,15 @@ impl Provider {
     }
 }
 
-/// What others are told.
-pub const REFUSAL: &str =
-    "The development provider is for browsers on this machine, at http://127.0.0.1 or http://localhost.\n";
-
 /// Whether the path is the provider's.
 pub fn is_below(path: &str) -> bool {
     path.strip_prefix(PATH).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// Whether this caller may use the provider: from this machine, and a browser may come to the page from any site, for
-/// that is how every sign-in begins.
-pub fn is_allowed(request: &Request) -> bool {
+/// Callers on this machine; a browser may come to the page from any site, for that is how every sign-in begins.
+pub(super) fn audience(request: &Request) -> Audience<'static> {
     let is_page = request.uri().path() == "/_dev/provider/authorize" && request.method() == Method::GET;
-    access::is_from_here(request) || (is_page && access::is_navigation_from_here(request))
+    if is_page { Audience::ThisMachineAndVisitors } else { Audience::ThisMachine }
 }
 
 /// The parameters of a query or a form; of one given twice the first counts.

@@ -10,6 +10,7 @@ use chrono::TimeDelta;
 use gotrue_rs::testing::FakeClock;
 
 use super::*;
+use crate::dev::Access;
 
 const HERE: &str = "127.0.0.1:5";
 const HOST: (&str, &str) = ("host", "127.0.0.1:54321");
@@ -186,7 +187,7 @@ fn a7_only_browsers_on_this_machine_may_use_it_and_only_its_page_from_elsewhere(
         for (name, value) in headers {
             request.headers_mut().insert(*name, HeaderValue::from_static(value));
         }
-        is_allowed(&request)
+        Access::new(true, None).permits(&request, audience(&request))
     };
     let page = "/_dev/provider/authorize";
     let tab = [HOST, ELSEWHERE, ("sec-fetch-mode", "navigate"), ("sec-fetch-dest", "document")];
@@ -198,4 +199,5 @@ fn a7_only_browsers_on_this_machine_may_use_it_and_only_its_page_from_elsewhere(
     assert!(!asking(Method::GET, "/_dev/provider/userinfo", HERE, &tab));
     assert!(!asking(Method::GET, page, "192.0.2.1:5", &tab));
     assert!(!asking(Method::GET, page, HERE, &[("host", "evil.example"), tab[1], tab[2], tab[3]]));
+    assert!(!asking(Method::GET, page, HERE, &[HOST, tab[1], tab[2], tab[3], ("x-forwarded-for", "192.0.2.1")]));
 }

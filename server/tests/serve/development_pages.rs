@@ -1,0 +1,218 @@
+//! The pages below `/_dev`: for callers on this machine, and for nobody who comes through a proxy.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, UdpSocket};
+
+use super::support::{Basalt, Scratch, free_port};
+
+/// Every kind of page, each with an address that answers 200 when it is served.
+const PAGES: [&str; 5] = [
+    "/_dev/inbox",
+    "/_dev/inbox.json",
+    "/_dev/inbox.css",
+    "/_dev/outbox.json",
+    "/_dev/provider/.well-known/openid-configuration",
+];
+const PROVIDER: &str = "[basalt.provider]\nstands_in_for = [\"google\"]\n";
+
+struct Site {
+    server: Basalt,
+    address: SocketAddr,
+    _scratch: Scratch,
+}
+
+impl Site {
+    fn with(config: &str) -> Self {
+        let (scratch, port) = (Scratch::new(), free_port());
+        let file = scratch.write("config.toml", config);
+        let server = Basalt::serve(&["--ephemeral", "--port", &port.to_string(), "--config", &file]);
+        Self { server, address: SocketAddr::from(([127, 0, 0, 1], port)), _scratch: scratch }
+    }
+
+    /// The status of a request that is sent as it stands, but for the end of its head.
+    fn status(&self, head: &str) -> u16 {
+        status_of(&exchange(self.address, head))
+    }
+
+    /// The status of a page, asked for by a name of this machine, with further header lines.
+    fn page(&self, path: &str, headers: &str) -> u16 {
+        self.status(&format!("GET {path} HTTP/1.1\r\nhost: {}\r\nconnection: close\r\n{headers}", self.address))
+    }
+
+    fn all(&self, headers: &str) -> Vec<u16> {
+        PAGES.iter().map(|path| self.page(path, headers)).collect()
+    }
+}
+
+/// Sends a head and reads the answer to its end.
+fn exchange(to: SocketAddr, head: &str) -> String {
+    let mut stream = TcpStream::connect(to).expect("connected");
+    write!(stream, "{head}\r\n").expect("sent");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("answered");
+    answer
+}
+
+fn status_of(answer: &str) -> u16 {
+    answer.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or_else(|| panic!("{answer:?}"))
+}
+
+/// A reverse proxy on this machine that writes its own request line, `Host` and header lines, as nginx and Apache do.
+fn proxy(upstream: SocketAddr, version: &'static str, added: &'static str) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("an address");
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let mut out = stream.try_clone().expect("the same stream");
+            let mut lines = BufReader::new(stream).lines().map_while(Result::ok);
+            let first = lines.next().unwrap_or_default();
+            let target = first.split(' ').nth(1).unwrap_or_default().to_owned();
+            let kept: String = lines
+                .take_while(|line| !line.is_empty())
+                .filter(|line| !["host:", "connection:"].iter().any(|name| line.to_ascii_lowercase().starts_with(name)))
+                .map(|line| format!("{line}\r\n"))
+                .collect();
+            let head = format!("GET {target} {version}\r\nHost: {upstream}\r\nConnection: close\r\n{kept}{added}");
+            let _ = out.write_all(exchange(upstream, &head).as_bytes());
+        }
+    });
+    address
+}
+
+#[test]
+fn a_forwarding_header_closes_every_page() {
+    let site = Site::with(PROVIDER);
+    assert_eq!(site.all(""), [200; 5]);
+    for header in [
+        "x-forwarded-for: 192.0.2.1",
+        "x-forwarded-for: 127.0.0.1",
+        "x-forwarded-for:",
+        "X-Forwarded-Host: shop.example.com",
+        "X-Forwarded-Proto: https",
+        "X-Forwarded-Server: shop",
+        "X-Forwarded-Anything: 1",
+        "Forwarded: for=192.0.2.1",
+        "X-Real-IP: 192.0.2.1",
+        "Via: 1.1 shop",
+        "CF-Connecting-IP: 192.0.2.1",
+    ] {
+        assert_eq!(site.all(&format!("{header}\r\n")), [403; 5], "{header}");
+    }
+}
+
+#[test]
+fn a_foreign_host_or_target_closes_every_page() {
+    let site = Site::with(PROVIDER);
+    let (port, address) = (site.address.port(), site.address);
+    for path in PAGES {
+        let get = |target: &str, host: &str| {
+            site.status(&format!("GET {target} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n"))
+        };
+        assert_eq!(get(path, &format!("localhost:{port}")), 200, "{path}");
+        assert_eq!(get(&format!("http://{address}{path}"), &address.to_string()), 200, "{path}");
+        for host in ["shop.example.com", "127.0.0.1.nip.io", "localhost.evil.example", "evil.example@x.localhost"] {
+            assert_ne!(get(path, &format!("{host}:{port}")), 200, "{path} {host}");
+        }
+        for target in ["http://shop.example.com", "https://localhost.evil.example", "http://localhost:1"] {
+            assert_eq!(get(&format!("{target}{path}"), &address.to_string()), 403, "{target}{path}");
+        }
+        assert_ne!(get(&format!("http://shop.example.com{path}"), "shop.example.com"), 200, "{path}");
+    }
+}
+
+#[test]
+fn a_proxy_on_this_machine_that_rewrites_the_host_opens_no_page() {
+    let site = Site::with(PROVIDER);
+    let public = "GET {path} HTTP/1.1\r\nHost: shop.example.com\r\nConnection: close\r\nsec-fetch-site: none\r\n";
+    for (version, added) in [
+        // nginx: proxy_pass alone.
+        ("HTTP/1.0", ""),
+        // nginx with what its manual suggests, and Apache's mod_proxy.
+        ("HTTP/1.1", "X-Real-IP: 192.0.2.1\r\n"),
+        ("HTTP/1.1", "X-Forwarded-For: 192.0.2.1\r\nX-Forwarded-Host: shop.example.com\r\n"),
+        ("HTTP/1.1", "Via: 1.1 shop.example.com\r\n"),
+    ] {
+        let proxy = proxy(site.address, version, added);
+        let settings = exchange(proxy, &public.replace("{path}", "/auth/v1/health"));
+        assert_eq!(status_of(&settings), 200, "the proxy works: {settings}");
+        for path in PAGES {
+            assert_eq!(status_of(&exchange(proxy, &public.replace("{path}", path))), 403, "{version} {added} {path}");
+        }
+    }
+}
+
+#[test]
+fn public_addresses_and_a_mail_server_close_the_pages_unless_they_are_switched_on() {
+    let smtp = "[auth.email.smtp]\nhost = \"127.0.0.1\"\nport = 9\nuser = \"\"\npass = \"\"\nadmin_email = \"a@example.com\"\n\
+                sender_name = \"Shop\"\n";
+    for config in [
+        "[auth]\nsite_url = \"https://shop.example.com\"\n",
+        "[auth]\nexternal_url = \"https://shop.example.com/auth/v1\"\n",
+        "[api]\nexternal_url = \"http://192.168.1.5:54321\"\n",
+        smtp,
+        "[basalt]\ndevelopment_pages = false\n",
+    ] {
+        let site = Site::with(config);
+        assert_eq!(site.page("/_dev/outbox.json", ""), 403, "{config}");
+        // A proxy that shows itself by nothing changes nothing.
+        let proxy = proxy(site.address, "HTTP/1.1", "");
+        let asked = "GET /_dev/inbox.json HTTP/1.1\r\nhost: shop.example.com\r\nconnection: close\r\n";
+        assert_eq!(status_of(&exchange(proxy, asked)), 403, "{config}");
+    }
+    let on = "[auth]\nsite_url = \"https://shop.example.com\"\n[basalt]\ndevelopment_pages = true\n";
+    assert_eq!(Site::with(&format!("{on}{PROVIDER}")).all(""), [200; 5]);
+}
+
+#[test]
+fn the_inbox_token_is_the_one_way_in_for_others() {
+    let token = "[auth]\nsite_url = \"https://shop.example.com\"\n[basalt.inbox]\ntoken = \"a-long-token\"\n";
+    let site = Site::with(token);
+    let proxied = "x-forwarded-for: 192.0.2.1\r\n";
+    assert_eq!(site.page("/_dev/inbox.json", ""), 403);
+    assert_eq!(site.page("/_dev/inbox.json?token=a-long-token", proxied), 200);
+    assert_eq!(site.page("/_dev/inbox.json?token=a-long-toke", proxied), 403);
+    assert_eq!(site.page("/_dev/inbox.json", &format!("{proxied}authorization: Bearer a-long-token\r\n")), 200);
+}
+
+#[test]
+fn the_consent_page_is_reached_through_a_proxy_by_the_servers_own_name_alone() {
+    let config = "[api]\nexternal_url = \"https://shop.example.com\"\n[auth.oauth_server]\nenabled = true\n";
+    let site = Site::with(config);
+    let get = |host: &str| {
+        site.status(&format!(
+            "GET /_dev/consent HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\nx-forwarded-for: 192.0.2.1\r\nvia: 1.1 x\r\n\
+             sec-fetch-site: cross-site\r\nsec-fetch-mode: navigate\r\nsec-fetch-dest: document\r\n"
+        ))
+    };
+    assert_eq!(get("shop.example.com"), 200);
+    assert_eq!(get("evil.example"), 403);
+    assert_eq!(site.page("/_dev/inbox.json", ""), 403, "the page of consent opens no other");
+}
+
+#[test]
+fn another_machine_is_refused_by_its_address() {
+    let Some(ip) = outward_address() else { return };
+    let site = Site::with("[basalt]\nhost = \"0.0.0.0\"\n");
+    let address = SocketAddr::new(ip, site.address.port());
+    let head = |host: &str| format!("GET /_dev/inbox.json HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n");
+    assert_eq!(status_of(&exchange(site.address, &head("localhost"))), 200);
+    assert_eq!(status_of(&exchange(address, &head("localhost"))), 403);
+    assert_eq!(site.server.text("url"), format!("http://{}", site.address));
+}
+
+/// An address of this machine that is not loopback; none without a network.
+fn outward_address() -> Option<IpAddr> {
+    let socket = UdpSocket::bind("0.0.0.0:0").ok()?;
+    socket.connect("192.0.2.1:9").ok()?;
+    socket.local_addr().ok().map(|address| address.ip()).filter(|ip| !ip.is_loopback() && !ip.is_unspecified())
+}
+
+#[test]
+fn a_development_provider_that_nobody_could_open_stops_the_start() {
+    let scratch = Scratch::new();
+    let config = format!("[auth]\nsite_url = \"https://shop.example.com\"\n{PROVIDER}");
+    let config = scratch.write("config.toml", &config);
+    let told = super::support::run(&["serve", "--ephemeral", "--port", "0", "--config", &config]);
+    let text = String::from_utf8_lossy(&told.stderr).into_owned();
+    assert!(!told.status.success() && text.contains("development_pages = true"), "{text}");
+}
