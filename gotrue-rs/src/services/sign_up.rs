@@ -158,12 +158,7 @@ async fn work_like_newcomer(
 }
 
 /// The account first, then its session: the account stays when the session cannot be opened.
-async fn at_once(
-    cx: &Cx,
-    request: &SignUp,
-    newcomer: &Newcomer,
-    known: Option<Account>,
-) -> Result<Attempt<SignedUp>> {
+async fn at_once(cx: &Cx, request: &SignUp, newcomer: &Newcomer, known: Option<Account>) -> Result<Attempt<SignedUp>> {
     let account = match known {
         Some(known) => confirmed_now(cx, request, newcomer, &known).await?,
         None => made_confirmed(cx, request, newcomer).await?,
@@ -200,12 +195,7 @@ fn signed_up_entry(newcomer: &Newcomer) -> Entry {
 
 /// An account that was waiting and needs no confirmation any more. It is read again under its lock: of two at once, one
 /// confirms it and the other finds it confirmed.
-async fn confirmed_now(
-    cx: &Cx,
-    request: &SignUp,
-    newcomer: &Newcomer,
-    found: &Account,
-) -> Result<Attempt<Account>> {
+async fn confirmed_now(cx: &Cx, request: &SignUp, newcomer: &Newcomer, found: &Account) -> Result<Attempt<Account>> {
     let mut db = cx.begin().await?;
     identities::lock_owner(&mut db, found.id).await.or_refuse(UPDATING)?;
     let current = look_up(cx, &mut db, &newcomer.contact).await?;

@@ -6,10 +6,10 @@ use serde_json::{Map, Value};
 use sqlx::types::Json;
 use uuid::Uuid;
 
-use super::{Error, Result};
 use super::audit::{AuditArrays, AuditRow, audit_insert};
 use super::rows::{AccountRow, account_columns, forgets_pending};
 use super::statement::{Connection, Statement, args};
+use super::{Error, Result};
 
 const INSERT: Statement = Statement {
     name: "accounts.insert",

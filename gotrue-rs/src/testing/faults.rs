@@ -46,7 +46,7 @@ impl FaultPlan {
 
     /// Takes back what has not struck yet; whether anything had not.
     pub fn clear(&self) -> bool {
-        let mut plan = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut plan = self.planned.lock().unwrap_or_else(PoisonError::into_inner);
         !std::mem::take(&mut *plan).is_empty()
     }
 

@@ -60,7 +60,9 @@ impl Ready {
             Way::Otp => ("/otp", json!({})),
             Way::MagicLink => ("/magiclink", json!({})),
             Way::Invite => ("/invite", json!({})),
-            Way::AdminCreate => ("/admin/users", json!({"password": PASSWORD, "email_confirm": true, "phone_confirm": true})),
+            Way::AdminCreate => {
+                ("/admin/users", json!({"password": PASSWORD, "email_confirm": true, "phone_confirm": true}))
+            }
             Way::GenerateSignUp => ("/admin/generate_link", json!({"type": "signup", "password": PASSWORD})),
             Way::GenerateMagicLink => ("/admin/generate_link", json!({"type": "magiclink"})),
             Way::Provider => ("", json!({})),

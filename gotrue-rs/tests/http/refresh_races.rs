@@ -194,11 +194,13 @@ async fn a_refresh_that_waits_for_the_account_holds_neither_token_nor_session() 
     let lock = "BEGIN; SELECT id FROM auth.users FOR UPDATE";
     sqlx::raw_sql(AssertSqlSafe(lock)).execute(&mut other).await.expect("a row can be locked");
     let change = async {
-        let waiting = "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
+        let waiting =
+            "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
         while first.database.query(waiting).await.is_empty() {
             tokio::task::yield_now().await;
         }
-        let rest = "SELECT id FROM auth.refresh_tokens FOR UPDATE NOWAIT; SELECT id FROM auth.sessions FOR UPDATE NOWAIT;
+        let rest =
+            "SELECT id FROM auth.refresh_tokens FOR UPDATE NOWAIT; SELECT id FROM auth.sessions FOR UPDATE NOWAIT;
                     COMMIT";
         sqlx::raw_sql(AssertSqlSafe(rest)).execute(&mut other).await
     };

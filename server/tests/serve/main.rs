@@ -2,9 +2,9 @@
 
 mod command_line;
 mod database;
-mod disconnects;
 mod database_url;
 mod development_pages;
+mod disconnects;
 mod door;
 mod drop_in;
 mod edge;

@@ -80,7 +80,8 @@ impl Scenario for Verification {
         let world = self.servers.first();
         let session = format!("SELECT aal FROM auth.sessions WHERE id = '{}'", case.ann.session);
         let aal = world.database.query(&session).await.concat();
-        let live = format!("SELECT id FROM auth.refresh_tokens WHERE NOT revoked AND session_id = '{}'", case.ann.session);
+        let live =
+            format!("SELECT id FROM auth.refresh_tokens WHERE NOT revoked AND session_id = '{}'", case.ann.session);
         let live = world.database.query(&live).await.len();
         assert_eq!(live, usize::from(self.version == 1), "{trace}\n{answers:?}");
         match self.beside {
@@ -101,9 +102,7 @@ impl Scenario for Verification {
 
 #[tokio::test]
 async fn an_answer_to_a_challenge_in_any_order_counts_once() {
-    for beside in
-        [Beside::SameAnswer, Beside::SameCode, Beside::Refresh, Beside::OtherRefresh, Beside::Removal]
-    {
+    for beside in [Beside::SameAnswer, Beside::SameCode, Beside::Refresh, Beside::OtherRefresh, Beside::Removal] {
         for version in [1, 2] {
             let servers = Servers::with(|policy| {
                 policy.refresh.algorithm_version = version;

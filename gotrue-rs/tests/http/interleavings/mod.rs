@@ -128,10 +128,10 @@ async fn run<S: Scenario>(
     observer: &mut PgConnection,
 ) -> ([Answer; 2], String) {
     let servers = scenario.servers();
-    let racers = servers.0.each_ref().map(|world| Racer {
-        stepper: world.faults.step_by_step(),
-        is_done: watch::Sender::new(false),
-    });
+    let racers = servers
+        .0
+        .each_ref()
+        .map(|world| Racer { stepper: world.faults.step_by_step(), is_done: watch::Sender::new(false) });
     let request = async |which: usize| {
         let answer = scenario.send(case, which).await;
         racers[which].is_done.send_replace(true);

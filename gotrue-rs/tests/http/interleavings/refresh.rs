@@ -142,7 +142,8 @@ impl Scenario for Refresh {
 
 #[tokio::test]
 async fn a_refresh_beside_the_end_of_its_session_does_not_revive_it() {
-    for beside in [Beside::Logout, Beside::LogoutEverywhere, Beside::NewPassword, Beside::Deletion, Beside::OtherRefresh]
+    for beside in
+        [Beside::Logout, Beside::LogoutEverywhere, Beside::NewPassword, Beside::Deletion, Beside::OtherRefresh]
     {
         for version in [1, 2] {
             for has_fast_lane in [true, false] {

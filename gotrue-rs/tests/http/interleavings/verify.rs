@@ -161,7 +161,8 @@ impl Scenario for Beside {
         assert_eq!(world.post("/verify", body).await.status, 403, "{trace}");
         let columns = format!("SELECT recovery_token FROM auth.users WHERE id = '{id}'");
         let rows = format!("SELECT token_hash FROM auth.one_time_tokens WHERE user_id = '{id}'");
-        let (columns, rows) = (world.database.query(&columns).await.concat(), world.database.query(&rows).await.concat());
+        let (columns, rows) =
+            (world.database.query(&columns).await.concat(), world.database.query(&rows).await.concat());
         assert_eq!(columns, rows, "a secret has two homes, and {email} one in one of them\n{trace}");
     }
 }
