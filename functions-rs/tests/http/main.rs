@@ -2,6 +2,7 @@
 
 mod gateway;
 mod shop;
+mod submission_cancelled;
 mod submission_cases;
 mod submission_faults;
 mod submission_limits;

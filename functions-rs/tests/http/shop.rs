@@ -2,6 +2,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
@@ -9,6 +10,7 @@ use axum::extract::ConnectInfo;
 use functions_rs::functions::send_submission::digest::Digests;
 use functions_rs::functions::send_submission::{SendSubmission, Settings};
 use functions_rs::{Functions, TrustedProxies, router};
+use gotrue_rs::journal::Journal;
 use gotrue_rs::ports::entropy::Entropy;
 use gotrue_rs::ports::mail::inbox::{Query, Received};
 use gotrue_rs::ports::mail::outbox::{Destination, Outbox};
@@ -57,8 +59,19 @@ impl Shop {
         Self::on(self.database.clone(), self.clock.clone(), seed).await
     }
 
+    /// The same with one connection to its database.
+    pub async fn with_one_connection() -> Self {
+        let database = Arc::new(TestDatabase::migrated().await);
+        let pool = Pool::new(database.pool_options(Duration::ZERO).max_connections(1));
+        Self::over(database, pool, FakeClock::at(noon()), 1)
+    }
+
     async fn on(database: Arc<TestDatabase>, clock: FakeClock, seed: u64) -> Self {
         let pool = database.auth_pool();
+        Self::over(database, pool, clock, seed)
+    }
+
+    fn over(database: Arc<TestDatabase>, pool: Pool, clock: FakeClock, seed: u64) -> Self {
         let shared = Arc::new(clock.clone());
         let table = Table::new(pool.clone());
         let outbox = Arc::new(Outbox::new(table, shared.clone(), Entropy::from_seed(seed), Destination::Inbox));
@@ -84,6 +97,16 @@ impl Shop {
         let address: IpAddr = peer.parse().expect("an address");
         request.extensions_mut().insert(ConnectInfo(SocketAddr::new(address, 40_000)));
         send(&self.router, request).await
+    }
+
+    /// Sends a text; what comes of it is noted in that journal.
+    pub async fn visit_noting(&self, visit: Visit<'_>, journal: Arc<Journal>) -> Seen {
+        let request = Request::post(PATH).header("content-type", "application/json");
+        let request = visit.headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
+        let address: IpAddr = visit.peer.parse().expect("an address");
+        let request = request.extension(ConnectInfo(SocketAddr::new(address, 40_000))).extension(journal);
+        let body = json!({ "description": visit.text }).to_string();
+        send(&self.router, request.body(Body::from(body)).expect("a request")).await
     }
 
     /// Sends a request without a body from nowhere.

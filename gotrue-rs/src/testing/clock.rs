@@ -1,5 +1,6 @@
 //! A clock that stands still until a test moves it, or lets it run.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -14,6 +15,8 @@ use crate::ports::clock::Clock;
 pub struct FakeClock {
     face: Arc<Mutex<Face>>,
     moved: watch::Sender<()>,
+    /// How often [`FakeClock::end_sleeps`] was called.
+    ended: Arc<AtomicUsize>,
     sleeps: watch::Sender<usize>,
 }
 
@@ -30,6 +33,7 @@ impl FakeClock {
         Self {
             face: Arc::new(Mutex::new(Face { moment, running: None })),
             moved: watch::Sender::new(()),
+            ended: Arc::default(),
             sleeps: watch::Sender::new(0),
         }
     }
@@ -37,6 +41,12 @@ impl FakeClock {
     /// Lets that much time pass at once; who sleeps for less wakes up.
     pub fn advance(&self, by: TimeDelta) {
         self.face.lock().unwrap_or_else(PoisonError::into_inner).moment += by;
+        self.moved.send_replace(());
+    }
+
+    /// Wakes everybody who sleeps although it is no later than before: the time limits of what is under way strike.
+    pub fn end_sleeps(&self) {
+        self.ended.fetch_add(1, Ordering::Relaxed);
         self.moved.send_replace(());
     }
 
@@ -74,10 +84,11 @@ impl Clock for FakeClock {
         }
         let clock = self.clone();
         let end = self.now() + TimeDelta::from_std(duration).unwrap_or(TimeDelta::MAX);
+        let ended = self.ended.load(Ordering::Relaxed);
         self.sleeps.send_modify(|begun| *begun += 1);
         Box::pin(async move {
             let mut moved = clock.moved.subscribe();
-            while clock.now() < end {
+            while clock.now() < end && clock.ended.load(Ordering::Relaxed) == ended {
                 if moved.changed().await.is_err() {
                     std::future::pending::<()>().await;
                 }

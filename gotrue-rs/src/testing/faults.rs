@@ -14,15 +14,38 @@ pub struct FaultPlan {
     stepper: Mutex<Option<Arc<Stepper>>>,
 }
 
-/// The name of any statement, `BEGIN` and `COMMIT` included.
-const ANY_STATEMENT: &str = "*";
-
 #[derive(Debug)]
 struct Planned {
-    name: &'static str,
-    /// How many steps of that name go by before it strikes.
+    target: Target,
+    /// How many such steps go by before it strikes.
     skipped: usize,
     kind: Kind,
+}
+
+/// The steps that a fault counts.
+#[derive(Debug)]
+enum Target {
+    /// Those of this name.
+    Step(&'static str),
+    /// Statements, `BEGIN` and `COMMIT`.
+    AnyStatement,
+    /// All.
+    AnyStep,
+}
+
+impl Target {
+    fn is(&self, step: Step) -> bool {
+        let (Step::Statement(name)
+        | Step::Transaction(name)
+        | Step::Call(name)
+        | Step::Guard(name)
+        | Step::Decision(name)) = step;
+        match self {
+            Self::Step(named) => *named == name,
+            Self::AnyStatement => matches!(step, Step::Statement(_) | Step::Transaction("BEGIN" | "COMMIT")),
+            Self::AnyStep => true,
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -36,29 +59,38 @@ enum Kind {
 impl FaultPlan {
     /// The `n`-th step of that name from now on (1: the next) fails.
     pub fn fail(&self, name: &'static str, n: usize) {
-        self.plan(name, n, Kind::Fail);
+        self.plan(Target::Step(name), n, Kind::Fail);
+    }
+
+    /// The `n`-th step of any kind from now on (1: the next) fails, if it is a statement, `BEGIN` or `COMMIT`.
+    pub fn fail_any(&self, n: usize) {
+        self.plan(Target::AnyStep, n, Kind::Fail);
+    }
+
+    /// The request that comes to the `n`-th step of any kind from now on panics.
+    pub fn panic_any(&self, n: usize) {
+        self.plan(Target::AnyStep, n, Kind::Panic);
+    }
+
+    /// Forgets what has not struck yet, and says how much that was.
+    pub fn clear(&self) -> usize {
+        std::mem::take(&mut *self.planned.lock().unwrap_or_else(PoisonError::into_inner)).len()
     }
 
     /// The connection is lost at the `n`-th statement from now on, `BEGIN` and `COMMIT` included.
     pub fn disconnect(&self, n: usize) {
-        self.plan(ANY_STATEMENT, n, Kind::Disconnect);
-    }
-
-    /// Takes back what has not struck yet; whether anything had not.
-    pub fn clear(&self) -> bool {
-        let mut plan = self.planned.lock().unwrap_or_else(PoisonError::into_inner);
-        !std::mem::take(&mut *plan).is_empty()
+        self.plan(Target::AnyStatement, n, Kind::Disconnect);
     }
 
     /// The request that comes to the `n`-th step of that name from now on panics.
     pub fn panic(&self, name: &'static str, n: usize) {
-        self.plan(name, n, Kind::Panic);
+        self.plan(Target::Step(name), n, Kind::Panic);
     }
 
     /// The `n`-th step of that name from now on waits at the gate.
     pub fn wait(&self, name: &'static str, n: usize) -> Arc<Gate> {
         let gate = Arc::new(Gate::default());
-        self.plan(name, n, Kind::Wait(gate.clone()));
+        self.plan(Target::Step(name), n, Kind::Wait(gate.clone()));
         gate
     }
 
@@ -83,23 +115,16 @@ impl FaultPlan {
         Some(Fault::Wait(async move { stepper.stop(name).await }.boxed()))
     }
 
-    fn plan(&self, name: &'static str, n: usize, kind: Kind) {
-        self.planned.lock().unwrap_or_else(PoisonError::into_inner).push(Planned { name, skipped: n.max(1) - 1, kind });
+    fn plan(&self, target: Target, n: usize, kind: Kind) {
+        self.planned.lock().unwrap_or_else(PoisonError::into_inner).push(Planned { target, skipped: n.max(1) - 1, kind });
     }
 }
 
 impl Faults for FaultPlan {
     fn strike(&self, step: Step) -> Option<Fault> {
-        let (Step::Statement(name)
-        | Step::Transaction(name)
-        | Step::Call(name)
-        | Step::Guard(name)
-        | Step::Decision(name)) = step;
         let mut plan = self.planned.lock().unwrap_or_else(PoisonError::into_inner);
         let mut struck = None;
-        let is_statement = matches!(step, Step::Statement(_) | Step::Transaction("BEGIN" | "COMMIT"));
-        let is_meant = |planned: &Planned| planned.name == name || (is_statement && planned.name == ANY_STATEMENT);
-        for (at, planned) in plan.iter_mut().enumerate().filter(|(_, planned)| is_meant(planned)) {
+        for (at, planned) in plan.iter_mut().enumerate().filter(|(_, planned)| planned.target.is(step)) {
             match planned.skipped.checked_sub(1) {
                 Some(left) => planned.skipped = left,
                 None => struck = struck.or(Some(at)),

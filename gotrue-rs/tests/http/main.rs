@@ -2,6 +2,7 @@
 
 mod admin;
 mod bodies;
+mod cancellation;
 mod captcha;
 mod config;
 mod contention;

@@ -172,7 +172,7 @@ impl Place {
         self.world.advance(TimeDelta::seconds(1));
         self.world.faults.disconnect(n);
         let answer = self.ask(door, sent).await;
-        let has_struck = !self.world.faults.clear();
+        let has_struck = self.world.faults.clear() == 0;
         has_struck.then_some(answer)
     }
 

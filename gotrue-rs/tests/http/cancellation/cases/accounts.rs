@@ -1,0 +1,66 @@
+//! One's own account: `/user` and what is below it.
+
+use futures::FutureExt;
+use serde_json::{Value, json};
+
+use super::super::asked::Asked;
+use super::super::place::{Place, email, phone};
+use super::super::run::Case;
+use super::case;
+use crate::linking::give_identity;
+
+pub fn cases() -> Vec<Case> {
+    vec![
+        case("GET /user", "", |place, n| {
+            async move { Asked::get("/user").by(&place.person(n).await.access_token) }.boxed()
+        }),
+        case("PUT /user", "metadata", |place, n| {
+            async move { change(place, n, &json!({"data": {"name": format!("Ann {n}")}})).await }.boxed()
+        }),
+        case("PUT /user", "password", |place, n| {
+            async move { change(place, n, &json!({"password": format!("battery staple {n}")})).await }.boxed()
+        })
+        .again(&["422 same_password"]),
+        case("PUT /user", "address", |place, n| {
+            async move { change(place, n, &json!({"email": format!("new{n}@example.com")})).await }.boxed()
+        }),
+        case("PUT /user", "number", |place, n| {
+            async move { change(place, n, &json!({"phone": phone(n)})).await }.boxed()
+        }),
+        case("PUT /user", "everything", |place, n| {
+            async move {
+                let body = json!({
+                    "email": format!("new{n}@example.com"), "phone": phone(n), "data": {"name": "Ann"},
+                    "password": format!("battery staple {n}"),
+                });
+                change(place, n, &body).await
+            }
+            .boxed()
+        })
+        .again(&["422 same_password"]),
+        case("GET /user/identities/authorize", "", |place, n| {
+            async move {
+                let ann = place.person(n).await;
+                Asked::get("/user/identities/authorize?provider=github").by(&ann.access_token)
+            }
+            .boxed()
+        }),
+        case("DELETE /user/identities/{identity_id}", "", |place, n| {
+            async move {
+                let ann = place.person(n).await;
+                let work = format!("ann{n}@work.example");
+                give_identity(&place.world, &ann.id, "github", Some(&work), true).await;
+                let found = format!("SELECT id FROM auth.identities WHERE email = '{}'", email(n));
+                let id = place.world.database.query(&found).await.remove(0);
+                Asked::delete(format!("/user/identities/{id}")).by(&ann.access_token)
+            }
+            .boxed()
+        })
+        .again(&["422 single_identity_not_deletable"]),
+    ]
+}
+
+async fn change(place: &Place, n: usize, body: &Value) -> Asked {
+    let ann = place.person(n).await;
+    Asked::put("/user", body).by(&ann.access_token)
+}

@@ -1,0 +1,139 @@
+//! What administrators do with accounts.
+
+use futures::FutureExt;
+use serde_json::{Value, json};
+
+use super::super::asked::Asked;
+use super::super::place::{Place, email, phone};
+use super::super::run::Case;
+use super::case;
+
+const USERS: &str = "/admin/users";
+
+pub fn cases() -> Vec<Case> {
+    let mut cases = vec![
+        case("GET /admin/users", "", |place, n| {
+            async move {
+                place.person(n).await;
+                Asked::get(USERS).by(&place.world.service_token())
+            }
+            .boxed()
+        }),
+        case("POST /admin/users", "", |place, n| {
+            async move {
+                let body =
+                    json!({"email": email(n), "phone": phone(n), "password": "s3cret pass", "email_confirm": true});
+                Asked::post(USERS, &body).by(&place.world.service_token())
+            }
+            .boxed()
+        })
+        .again(&["422 email_exists"]),
+        case("GET /admin/audit", "", |place, n| {
+            async move {
+                place.person(n).await;
+                Asked::get("/admin/audit").by(&place.world.service_token())
+            }
+            .boxed()
+        }),
+    ];
+    cases.extend(one_account());
+    cases.extend(their_factors());
+    cases.extend(links());
+    cases
+}
+
+async fn one(place: &Place, n: usize) -> String {
+    format!("{USERS}/{}", place.person(n).await.id)
+}
+
+fn one_account() -> Vec<Case> {
+    vec![
+        case("GET /admin/users/{user_id}", "", |place, n| {
+            async move { Asked::get(one(place, n).await).by(&place.world.service_token()) }.boxed()
+        }),
+        case("PUT /admin/users/{user_id}", "", |place, n| {
+            async move {
+                let body = json!({
+                    "email": format!("new{n}@example.com"), "phone": phone(n), "password": "s3cret pass",
+                    "user_metadata": {"a": 1}, "app_metadata": {"b": 2}, "ban_duration": "1h", "email_confirm": true,
+                });
+                Asked::put(one(place, n).await, &body).by(&place.world.service_token())
+            }
+            .boxed()
+        }),
+        case("DELETE /admin/users/{user_id}", "", |place, n| {
+            async move { Asked::delete(one(place, n).await).by(&place.world.service_token()) }.boxed()
+        })
+        .again(&["404 user_not_found"]),
+        case("DELETE /admin/users/{user_id}", "softly", |place, n| {
+            async move {
+                let path = one(place, n).await;
+                Asked::delete(path).with(&json!({"should_soft_delete": true})).by(&place.world.service_token())
+            }
+            .boxed()
+        })
+        .again(&["404 user_not_found"]),
+    ]
+}
+
+async fn factor(place: &Place, n: usize) -> String {
+    let (ann, app) = place.world.protected(&email(n)).await;
+    format!("{USERS}/{}/factors/{}", ann.id, app.id)
+}
+
+fn their_factors() -> Vec<Case> {
+    vec![
+        case("GET /admin/users/{user_id}/factors", "", |place, n| {
+            async move {
+                let (ann, _) = place.world.protected(&email(n)).await;
+                Asked::get(format!("{USERS}/{}/factors", ann.id)).by(&place.world.service_token())
+            }
+            .boxed()
+        }),
+        case("PUT /admin/users/{user_id}/factors/{factor_id}", "", |place, n| {
+            async move {
+                let path = factor(place, n).await;
+                Asked::put(path, &json!({"friendly_name": "mine"})).by(&place.world.service_token())
+            }
+            .boxed()
+        }),
+        case("DELETE /admin/users/{user_id}/factors/{factor_id}", "", |place, n| {
+            async move { Asked::delete(factor(place, n).await).by(&place.world.service_token()) }.boxed()
+        })
+        .again(&["404 mfa_factor_not_found"]),
+    ]
+}
+
+fn link(place: &Place, body: &Value) -> Asked {
+    Asked::post("/admin/generate_link", body).by(&place.world.service_token())
+}
+
+fn links() -> Vec<Case> {
+    const ROUTE: &str = "POST /admin/generate_link";
+    vec![
+        case(ROUTE, "signup", |place, n| {
+            async move { link(place, &json!({"type": "signup", "email": email(n), "password": "s3cret pass"})) }.boxed()
+        }),
+        case(ROUTE, "invite", |place, n| {
+            async move { link(place, &json!({"type": "invite", "email": email(n)})) }.boxed()
+        }),
+        case(ROUTE, "magiclink to somebody new", |place, n| {
+            async move { link(place, &json!({"type": "magiclink", "email": email(n)})) }.boxed()
+        }),
+        case(ROUTE, "recovery", |place, n| {
+            async move {
+                place.person(n).await;
+                link(place, &json!({"type": "recovery", "email": email(n)}))
+            }
+            .boxed()
+        }),
+        case(ROUTE, "email_change_new", |place, n| {
+            async move {
+                place.person(n).await;
+                let new = format!("new{n}@example.com");
+                link(place, &json!({"type": "email_change_new", "email": email(n), "new_email": new}))
+            }
+            .boxed()
+        }),
+    ]
+}

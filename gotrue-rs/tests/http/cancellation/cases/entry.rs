@@ -1,0 +1,243 @@
+//! Signing up and in: `/signup`, `/verify`, `/token`, `/logout`.
+
+use futures::FutureExt;
+use gotrue_rs::testing::{PASSWORD, Person, Wallet};
+use serde_json::{Value, json};
+
+use super::super::asked::Asked;
+use super::super::place::{Place, email, phone};
+use super::super::run::Case;
+use super::case;
+
+const VERIFIER: &str = "a-verifier-that-is-long-enough-to-be-a-challenge";
+
+pub fn cases() -> Vec<Case> {
+    [signing_up(), verifying(), tokens(), signing_out()].into_iter().flatten().collect()
+}
+
+fn flow(mut body: Value) -> Value {
+    body["code_challenge"] = VERIFIER.into();
+    body["code_challenge_method"] = "plain".into();
+    body
+}
+
+fn signing_up() -> Vec<Case> {
+    let route = "POST /signup";
+    vec![
+        case(route, "with an address", |_, n| {
+            async move { Asked::post("/signup", &json!({"email": email(n), "password": PASSWORD})) }.boxed()
+        }),
+        case(route, "in a flow", |_, n| {
+            async move { Asked::post("/signup", &flow(json!({"email": email(n), "password": PASSWORD}))) }.boxed()
+        }),
+        case(route, "confirmed at once", |_, n| {
+            async move { Asked::post("/signup", &json!({"email": email(n), "password": PASSWORD})) }.boxed()
+        })
+        .differing(|builder| builder.policy(|policy| policy.mail.autoconfirm = true)),
+        case(route, "with a known address", |place, n| {
+            async move {
+                place.person(n).await;
+                Asked::post("/signup", &json!({"email": email(n), "password": PASSWORD}))
+            }
+            .boxed()
+        }),
+        case(route, "with a number", |_, n| {
+            async move { Asked::post("/signup", &json!({"phone": phone(n), "password": PASSWORD})) }.boxed()
+        }),
+        case(route, "anonymous", |_, _| async move { Asked::post("/signup", &json!({})) }.boxed()),
+    ]
+}
+
+async fn unconfirmed(place: &Place, n: usize) {
+    place.world.post("/signup", json!({"email": email(n), "password": PASSWORD})).await.expect(200);
+}
+
+async fn mailed(place: &Place, n: usize, path: &str) {
+    place.person(n).await;
+    place.world.advance(chrono::TimeDelta::milliseconds(2));
+    place.world.post(path, json!({"email": email(n)})).await.expect(200);
+}
+
+fn given(place: &Place, n: usize, kind: &str) -> Asked {
+    Asked::post("/verify", &json!({"type": kind, "email": email(n), "token": place.world.code(&email(n))}))
+}
+
+fn verifying() -> Vec<Case> {
+    let route = "POST /verify";
+    let followed = "GET /verify";
+    vec![
+        case(route, "signup", |place, n| {
+            async move {
+                unconfirmed(place, n).await;
+                given(place, n, "signup")
+            }
+            .boxed()
+        }),
+        case(route, "recovery", |place, n| {
+            async move {
+                mailed(place, n, "/recover").await;
+                given(place, n, "recovery")
+            }
+            .boxed()
+        }),
+        case(route, "email", |place, n| {
+            async move {
+                mailed(place, n, "/otp").await;
+                given(place, n, "email")
+            }
+            .boxed()
+        }),
+        case(route, "invite", |place, n| {
+            async move {
+                let token = place.world.service_token();
+                place.world.post_as(&token, "/invite", json!({"email": email(n)})).await.expect(200);
+                given(place, n, "invite")
+            }
+            .boxed()
+        }),
+        case(route, "sms", |place, n| {
+            async move {
+                place.world.post("/otp", json!({"phone": phone(n)})).await.expect(200);
+                let code = place.world.phones.latest(&phone(n)).code;
+                Asked::post("/verify", &json!({"type": "sms", "phone": phone(n), "token": code}))
+            }
+            .boxed()
+        }),
+        case(followed, "signup", |place, n| {
+            async move {
+                unconfirmed(place, n).await;
+                Asked::get(place.world.link(&email(n)))
+            }
+            .boxed()
+        }),
+        case(followed, "in a flow", |place, n| {
+            async move {
+                place.person(n).await;
+                place.world.post("/otp", flow(json!({"email": email(n)}))).await.expect(200);
+                Asked::get(place.world.link(&email(n)))
+            }
+            .boxed()
+        }),
+    ]
+    .into_iter()
+    .chain(changes_of_address())
+    .map(|it| it.again(&["403 otp_expired", "303 otp_expired"]))
+    .collect()
+}
+
+fn changes_of_address() -> Vec<Case> {
+    vec![
+        case("POST /verify", "the first half of a change of address", |place, n| {
+            async move {
+                changing(place, n).await;
+                given(place, n, "email_change")
+            }
+            .boxed()
+        }),
+        case("POST /verify", "the second half of a change of address", |place, n| {
+            async move {
+                changing(place, n).await;
+                let new = format!("new{n}@example.com");
+                let first = json!({"type": "email_change", "email": new, "token": place.world.code(&new)});
+                place.world.post("/verify", first).await.expect(200);
+                given(place, n, "email_change")
+            }
+            .boxed()
+        }),
+        case("GET /verify", "the second half of a change of address", |place, n| {
+            async move {
+                changing(place, n).await;
+                place.world.get(&place.world.link(&format!("new{n}@example.com"))).await.expect(303);
+                Asked::get(place.world.link(&email(n)))
+            }
+            .boxed()
+        }),
+        case("POST /verify", "phone_change", |place, n| {
+            async move {
+                let ann = place.person(n).await;
+                place.world.put_as(&ann.access_token, "/user", json!({"phone": phone(n)})).await.expect(200);
+                let code = place.world.phones.latest(&phone(n)).code;
+                Asked::post("/verify", &json!({"type": "phone_change", "phone": phone(n), "token": code}))
+            }
+            .boxed()
+        }),
+    ]
+}
+
+async fn changing(place: &Place, n: usize) {
+    let ann = place.person(n).await;
+    let change = json!({"email": format!("new{n}@example.com")});
+    place.world.put_as(&ann.access_token, "/user", change).await.expect(200);
+}
+
+fn tokens() -> Vec<Case> {
+    let route = "POST /token";
+    vec![
+        case(route, "password", |place, n| {
+            async move {
+                place.person(n).await;
+                let body = json!({"email": email(n), "password": PASSWORD});
+                Asked::post("/token?grant_type=password", &body)
+            }
+            .boxed()
+        }),
+        case(route, "refresh_token", |place, n| {
+            async move {
+                let ann = place.person(n).await;
+                Asked::post("/token?grant_type=refresh_token", &json!({"refresh_token": ann.refresh_token}))
+            }
+            .boxed()
+        }),
+        case(route, "pkce", |place, n| {
+            async move {
+                place.person(n).await;
+                place.world.post("/otp", flow(json!({"email": email(n)}))).await.expect(200);
+                let answer = place.world.get(&place.world.link(&email(n))).await.expect(303);
+                let (_, code) = answer.header("location").split_once("code=").expect("a code");
+                Asked::post("/token?grant_type=pkce", &json!({"auth_code": code, "code_verifier": VERIFIER}))
+            }
+            .boxed()
+        })
+        .again(&["404 flow_state_not_found"]),
+        case(route, "id_token of somebody new", |place, n| {
+            async move {
+                let token = place.issuer.person(place.world.now(), &email(n));
+                Asked::post("/token?grant_type=id_token", &json!({"provider": "keycloak", "id_token": token}))
+            }
+            .boxed()
+        }),
+        case(route, "id_token of somebody known", |place, n| {
+            async move {
+                let token = place.issuer.person(place.world.now(), &email(n));
+                let body = json!({"provider": "keycloak", "id_token": token});
+                place.world.post("/token?grant_type=id_token", body.clone()).await.expect(200);
+                Asked::post("/token?grant_type=id_token", &body)
+            }
+            .boxed()
+        }),
+        case(route, "web3", |place, n| async move { by_wallet(place, n) }.boxed()),
+        case(route, "web3, as served", |place, n| async move { by_wallet(place, n) }.boxed())
+            .differing(gotrue_rs::testing::WorldBuilder::as_served)
+            .again(&["400 invalid_grant"]),
+    ]
+}
+
+fn by_wallet(place: &Place, n: usize) -> Asked {
+    let wallet = Wallet::ethereum(u8::try_from(n).expect("few wallets"));
+    let text = wallet.message("shop.example.com", place.world.now(), &[]);
+    Asked::post("/token?grant_type=web3", &wallet.grant(&text))
+}
+
+fn signing_out() -> Vec<Case> {
+    async fn ann(place: &Place, n: usize, path: &str) -> Asked {
+        let first: Person = place.person(n).await;
+        place.world.sign_in(&email(n)).await;
+        Asked::post(path, &json!({})).by(&first.access_token)
+    }
+    vec![
+        case("POST /logout", "global", |place, n| ann(place, n, "/logout").boxed()).again(&["403 session_not_found"]),
+        case("POST /logout", "local", |place, n| ann(place, n, "/logout?scope=local").boxed())
+            .again(&["403 session_not_found"]),
+        case("POST /logout", "others", |place, n| ann(place, n, "/logout?scope=others").boxed()),
+    ]
+}

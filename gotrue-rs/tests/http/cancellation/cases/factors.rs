@@ -1,0 +1,126 @@
+//! Second factors.
+
+use futures::FutureExt;
+use gotrue_rs::testing::{Authenticator, Person};
+use serde_json::{Value, json};
+
+use super::super::asked::Asked;
+use super::super::place::{Place, phone};
+use super::super::run::Case;
+use super::case;
+
+const CHALLENGE: &str = "POST /factors/{factor_id}/challenge";
+const VERIFY: &str = "POST /factors/{factor_id}/verify";
+
+pub fn cases() -> Vec<Case> {
+    let mut cases = vec![
+        case("POST /factors", "totp", |place, n| {
+            async move { enroll(place, n, &json!({"factor_type": "totp", "friendly_name": "app"})).await }.boxed()
+        })
+        .again(&["422 mfa_factor_name_conflict"]),
+        case("POST /factors", "phone", |place, n| {
+            async move { enroll(place, n, &json!({"factor_type": "phone", "phone": phone(n)})).await }.boxed()
+        }),
+        case("POST /factors", "webauthn", |place, n| {
+            async move { enroll(place, n, &json!({"factor_type": "webauthn", "friendly_name": "key"})).await }.boxed()
+        })
+        .again(&["422 mfa_factor_name_conflict"]),
+        case("DELETE /factors/{factor_id}", "", |place, n| {
+            async move {
+                let (ann, app) = place.world.protected(&super::super::place::email(n)).await;
+                Asked::delete(format!("/factors/{}", app.id)).by(&ann.access_token)
+            }
+            .boxed()
+        })
+        .again(&["404 mfa_factor_not_found"]),
+    ];
+    cases.extend(challenges());
+    cases.extend(answers());
+    cases
+}
+
+async fn enroll(place: &Place, n: usize, body: &Value) -> Asked {
+    let ann = place.person(n).await;
+    Asked::post("/factors", body).by(&ann.access_token)
+}
+
+async fn enrolled(place: &Place, n: usize, body: Value) -> (Person, String) {
+    let ann = place.person(n).await;
+    let factor = place.world.enroll(&ann.access_token, body).await.expect(200).str("id").to_owned();
+    (ann, factor)
+}
+
+fn challenge((ann, factor): &(Person, String)) -> Asked {
+    Asked::post(format!("/factors/{factor}/challenge"), &json!({})).by(&ann.access_token)
+}
+
+fn challenges() -> Vec<Case> {
+    vec![
+        case(CHALLENGE, "totp", |place, n| {
+            async move { challenge(&enrolled(place, n, json!({"factor_type": "totp"})).await) }.boxed()
+        }),
+        case(CHALLENGE, "phone", |place, n| {
+            async move { challenge(&enrolled(place, n, json!({"factor_type": "phone", "phone": phone(n)})).await) }
+                .boxed()
+        }),
+        case(CHALLENGE, "webauthn", |place, n| {
+            async move { challenge(&enrolled(place, n, json!({"factor_type": "webauthn"})).await) }.boxed()
+        }),
+    ]
+}
+
+fn answer(ann: &Person, factor: &str, body: &Value) -> Asked {
+    Asked::post(format!("/factors/{factor}/verify"), body).by(&ann.access_token)
+}
+
+fn answers() -> Vec<Case> {
+    const USED: [&str; 3] = ["422 mfa_ip_address_mismatch", "404 mfa_factor_not_found", "422 mfa_verification_failed"];
+    const OF_KEYS: [&str; 2] = ["400 mfa_verification_failed", "404 mfa_factor_not_found"];
+    vec![
+        case(VERIFY, "totp", |place, n| {
+            async move {
+                let ann = place.person(n).await;
+                let app = place.world.app_factor(&ann, "app").await;
+                let asked = place.world.challenge(&ann.access_token, &app.id).await.expect(200);
+                let code = place.world.app_code(&app);
+                answer(&ann, &app.id, &json!({"challenge_id": asked.str("id"), "code": code}))
+            }
+            .boxed()
+        })
+        .again(&USED),
+        case(VERIFY, "phone", |place, n| {
+            async move {
+                let (ann, factor) = enrolled(place, n, json!({"factor_type": "phone", "phone": phone(n)})).await;
+                let asked = place.world.challenge(&ann.access_token, &factor).await.expect(200);
+                let code = place.world.phones.latest(&phone(n)).code;
+                answer(&ann, &factor, &json!({"challenge_id": asked.str("id"), "code": code}))
+            }
+            .boxed()
+        })
+        .again(&USED),
+        case(VERIFY, "webauthn, a new key", |place, n| {
+            async move {
+                let (ann, factor) = enrolled(place, n, json!({"factor_type": "webauthn"})).await;
+                let asked = place.world.challenge(&ann.access_token, &factor).await.expect(200);
+                let options = &asked.json["webauthn"]["credential_options"]["publicKey"];
+                let made = Authenticator::default().create(options);
+                let webauthn = json!({"type": "create", "credential_response": made});
+                answer(&ann, &factor, &json!({"challenge_id": asked.str("id"), "webauthn": webauthn}))
+            }
+            .boxed()
+        })
+        .again(&OF_KEYS),
+        case(VERIFY, "webauthn, a known key", |place, n| {
+            async move {
+                let ann = place.person(n).await;
+                let (ann, factor, mut device) = place.world.key_factor(&ann, "key").await;
+                let asked = place.world.challenge(&ann.access_token, &factor).await.expect(200);
+                let used = device.get(&asked.json["webauthn"]["credential_options"]["publicKey"]);
+                let webauthn = json!({"type": "request", "credential_response": used});
+                answer(&ann, &factor, &json!({"challenge_id": asked.str("id"), "webauthn": webauthn}))
+            }
+            .boxed()
+        })
+        .again(&OF_KEYS),
+    ]
+}

@@ -1,0 +1,264 @@
+//! One request, interrupted at every place: what must hold after each interruption.
+
+use std::collections::BTreeSet;
+
+use futures::future::BoxFuture;
+use gotrue_rs::journal::Step;
+use gotrue_rs::testing::{Answer, WorldBuilder, dropped_at, out_of_time_at, written};
+use tokio::time::timeout;
+
+use super::asked::Asked;
+use super::place::{PATIENCE, Place};
+
+/// Brings a state about in which the request that is returned succeeds. The number is another each time.
+pub type Arrange = for<'a> fn(&'a Place, usize) -> BoxFuture<'a, Asked>;
+
+/// A row of the route table with a request that succeeds.
+pub struct Case {
+    /// Method and path as the route table has them.
+    pub route: &'static str,
+    /// Which of the route's requests this is.
+    pub variant: &'static str,
+    pub arrange: Arrange,
+    /// How the world differs.
+    pub differing: fn(WorldBuilder) -> WorldBuilder,
+    /// How the same request may be refused once it was done: status and code.
+    pub again: &'static [&'static str],
+    /// What may stand when only some of its writes were done, because it deliberately commits in steps.
+    pub steps: &'static [&'static [&'static str]],
+}
+
+/// How a request is interrupted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Blow {
+    /// It is dropped when it waits for the n-th time.
+    Drop,
+    /// Its time is up when it waits for the n-th time.
+    Deadline,
+    /// It panics at its n-th step.
+    Panic,
+    /// Its n-th step fails.
+    Fail,
+}
+
+/// What a request does when nothing interrupts it.
+struct Complete {
+    outcome: String,
+    written: Vec<String>,
+    steps: Vec<Step>,
+}
+
+/// What came of one interruption.
+struct Interruption {
+    /// How many steps the request had taken.
+    steps: usize,
+    /// Whether it was interrupted at all.
+    is_struck: bool,
+    /// Whether the state is as it was.
+    is_unchanged: bool,
+}
+
+/// A case while it runs.
+pub struct Run<'c> {
+    case: &'c Case,
+    place: Place,
+    arranged: usize,
+    writes: usize,
+    complete: Complete,
+    pub interruptions: usize,
+    pub faults: Vec<String>,
+}
+
+impl<'c> Run<'c> {
+    pub async fn new(case: &'c Case) -> Self {
+        let place = Place::new(case.differing).await;
+        let complete = Complete { outcome: String::new(), written: Vec::new(), steps: Vec::new() };
+        let (interruptions, faults) = (0, Vec::new());
+        let mut run = Self { case, place, arranged: 0, writes: 0, complete, interruptions, faults };
+        let asked = run.arrange().await;
+        let before = run.place.ledger.rows().await;
+        let answer = run.place.world.send(asked.request()).await;
+        assert!(is_success(&answer), "{} {}: {} {}", case.route, case.variant, outcome(&answer), answer.text);
+        let steps = run.place.world.journal().steps();
+        run.place.ledger.rest(&run.place.world.app.pool).await.expect("at rest");
+        let written = written(&before, &run.place.ledger.rows().await);
+        run.complete = Complete { outcome: outcome(&answer), written, steps };
+        run
+    }
+
+    async fn arrange(&mut self) -> Asked {
+        self.arranged += 1;
+        // Whoever asked before has waited long enough to ask again.
+        self.place.world.advance(chrono::TimeDelta::milliseconds(2));
+        let asked = (self.case.arrange)(&self.place, self.arranged).await;
+        self.place.world.advance(chrono::TimeDelta::milliseconds(2));
+        asked
+    }
+
+    /// Interrupts the request at every place of that kind.
+    pub async fn all(&mut self, blow: Blow) {
+        match blow {
+            Blow::Drop | Blow::Deadline => {
+                let mut reached = BTreeSet::new();
+                // Once, unless the database was so quick that a statement was not waited for.
+                for _ in 0..3 {
+                    self.at_every_wait(blow, &mut reached).await;
+                    if self.missed(&reached).is_empty() {
+                        return;
+                    }
+                }
+                self.faults.push(format!("{blow:?}: never interrupted at {:?}", self.missed(&reached)));
+            }
+            Blow::Panic | Blow::Fail => {
+                let mut asked = self.arrange().await;
+                for (at, step) in self.complete.steps.clone().into_iter().enumerate() {
+                    if blow == Blow::Panic || matches!(step, Step::Statement(_) | Step::Transaction("BEGIN" | "COMMIT"))
+                    {
+                        if !self.once(blow, at + 1, &asked).await.is_unchanged {
+                            asked = self.arrange().await;
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    async fn at_every_wait(&mut self, blow: Blow, reached: &mut BTreeSet<usize>) {
+        let mut asked = self.arrange().await;
+        for n in 1..1000 {
+            let Interruption { steps, is_struck, is_unchanged } = self.once(blow, n, &asked).await;
+            if !is_struck {
+                return;
+            }
+            reached.insert(steps);
+            if !is_unchanged {
+                asked = self.arrange().await;
+            }
+        }
+        self.faults.push(format!("{blow:?}: the request does not end"));
+    }
+
+    /// The statements in which no interruption has struck.
+    fn missed(&self, reached: &BTreeSet<usize>) -> Vec<Step> {
+        let steps = self.complete.steps.iter().enumerate();
+        let statements = steps.filter(|(_, step)| matches!(step, Step::Statement(_) | Step::Transaction(_)));
+        statements.filter(|(at, _)| !reached.contains(&(at + 1))).map(|(_, step)| *step).collect()
+    }
+
+    /// Interrupts once.
+    async fn once(&mut self, blow: Blow, n: usize, asked: &Asked) -> Interruption {
+        self.interruptions += 1;
+        if matches!(blow, Blow::Drop | Blow::Deadline) {
+            // With a connection that knows no statement yet, so that the n-th wait is the same each time.
+            let renewed = self.place.ledger.renew(&self.place.world.app.pool).await;
+            renewed.unwrap_or_else(|said| panic!("{} {}, {blow:?} {n}: {said}", self.case.route, self.case.variant));
+        }
+        let before = self.place.ledger.rows().await;
+        let (answer, is_struck) = self.strike(blow, n, asked).await;
+        let steps = self.place.world.journal().steps();
+        let place = format!("{blow:?} {n} (last step {:?})", steps.last());
+        let rested = self.place.ledger.rest(&self.place.world.app.pool).await;
+        rested.unwrap_or_else(|said| panic!("{} {}, {place}: {said}", self.case.route, self.case.variant));
+        let changes = written(&before, &self.place.ledger.rows().await);
+        let is_unchanged = changes.is_empty();
+        self.judge(&place, answer.as_ref(), &changes, is_struck);
+        self.writes += 1;
+        if let Err(said) = self.place.write(self.writes).await {
+            self.faults.push(format!("{place}: {said}"));
+        }
+        if !is_unchanged && is_struck {
+            self.repeat(&place, asked).await;
+        }
+        Interruption { steps: steps.len(), is_struck, is_unchanged }
+    }
+
+    async fn strike(&self, blow: Blow, n: usize, asked: &Asked) -> (Option<Answer>, bool) {
+        let world = &self.place.world;
+        match blow {
+            Blow::Drop => {
+                let answer = dropped_at(n, world.send(asked.request())).await;
+                let is_struck = answer.is_none();
+                (answer, is_struck)
+            }
+            Blow::Deadline => {
+                let (answer, is_struck) = out_of_time_at(n, &world.clock, world.send(asked.request())).await;
+                (Some(answer), is_struck)
+            }
+            Blow::Panic => {
+                world.faults.panic_any(n);
+                self.struck(asked).await
+            }
+            Blow::Fail => {
+                world.faults.fail_any(n);
+                self.struck(asked).await
+            }
+        }
+    }
+
+    async fn struck(&self, asked: &Asked) -> (Option<Answer>, bool) {
+        let answer = timeout(PATIENCE, self.place.world.send(asked.request())).await.expect("an answer");
+        (Some(answer), self.place.world.faults.clear() == 0)
+    }
+
+    fn judge(&mut self, place: &str, answer: Option<&Answer>, changes: &[String], is_struck: bool) {
+        let is_complete = changes == self.complete.written;
+        let is_acknowledged = answer.is_some_and(is_success);
+        if is_acknowledged && !is_complete {
+            self.faults.push(format!("{place}: acknowledged, but written {changes:?}"));
+        } else if !is_complete && !changes.is_empty() && !self.case.steps.iter().any(|step| *step == changes) {
+            self.faults.push(format!("{place}: partly written {changes:?}"));
+        }
+        if let Some(answer) = answer
+            && (!is_struck || is_acknowledged)
+            && outcome(answer) != self.complete.outcome
+        {
+            self.faults.push(format!("{place}: {} instead of {}", outcome(answer), self.complete.outcome));
+        }
+        if let Some(answer) = answer.filter(|answer| answer.status.is_client_error()) {
+            self.faults.push(format!("{place}: a failure is answered {}", outcome(answer)));
+        }
+    }
+
+    /// The client asks again, since it got no answer.
+    async fn repeat(&mut self, place: &str, asked: &Asked) {
+        let Ok(answer) = timeout(PATIENCE, self.place.world.send(asked.request())).await else {
+            self.faults.push(format!("{place}: the same request hangs"));
+            return;
+        };
+        let outcome = outcome(&answer);
+        if outcome != self.complete.outcome && !self.case.again.contains(&&*outcome) {
+            self.faults.push(format!("{place}: asked again, {outcome}: {}", answer.text));
+        }
+    }
+
+    pub fn summary(&self) -> String {
+        let Complete { outcome, written, steps } = &self.complete;
+        let (route, variant) = (self.case.route, self.case.variant);
+        format!(
+            "{route} {variant}: {outcome}, {} steps, {} interruptions, {written:?}",
+            steps.len(),
+            self.interruptions
+        )
+    }
+}
+
+/// Whether something was done: redirections may tell of a refusal.
+fn is_success(answer: &Answer) -> bool {
+    answer.status.as_u16() < 400 && code(answer).is_empty()
+}
+
+/// Status and code.
+fn outcome(answer: &Answer) -> String {
+    format!("{} {}", answer.status.as_u16(), code(answer)).trim_end().to_owned()
+}
+
+fn code(answer: &Answer) -> String {
+    let of_body = ["error_code", "error"].into_iter().map(|name| answer.str(name)).find(|code| !code.is_empty());
+    if let Some(code) = of_body {
+        return code.to_owned();
+    }
+    let location = answer.header("location");
+    let pairs = location.split(['?', '#', '&']).filter_map(|pair| pair.split_once('='));
+    let mut codes = pairs.filter(|(name, _)| matches!(*name, "error" | "error_code")).map(|(_, code)| code.to_owned());
+    codes.next_back().unwrap_or_default()
+}
