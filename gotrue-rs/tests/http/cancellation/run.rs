@@ -1,6 +1,6 @@
 //! One request, interrupted at every place: what must hold after each interruption.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use futures::future::BoxFuture;
 use gotrue_rs::journal::Step;
@@ -65,6 +65,8 @@ pub struct Run<'c> {
     arranged: usize,
     writes: usize,
     complete: Complete,
+    /// How many steps had been taken at each wait, as far as it is known.
+    waits: BTreeMap<usize, usize>,
     pub interruptions: usize,
     pub faults: Vec<String>,
 }
@@ -73,8 +75,8 @@ impl<'c> Run<'c> {
     pub async fn new(case: &'c Case) -> Self {
         let place = Place::new(case.differing).await;
         let complete = Complete { outcome: String::new(), written: Vec::new(), steps: Vec::new() };
-        let (interruptions, faults) = (0, Vec::new());
-        let mut run = Self { case, place, arranged: 0, writes: 0, complete, interruptions, faults };
+        let (waits, faults) = (BTreeMap::new(), Vec::new());
+        let mut run = Self { case, place, arranged: 0, writes: 0, complete, waits, interruptions: 0, faults };
         let asked = run.arrange().await;
         let before = run.place.ledger.rows().await;
         let answer = run.place.world.send(asked.request()).await;
@@ -97,28 +99,40 @@ impl<'c> Run<'c> {
 
     /// Interrupts the request at every place of that kind.
     pub async fn all(&mut self, blow: Blow) {
-        match blow {
-            Blow::Drop | Blow::Deadline => {
-                let mut reached = BTreeSet::new();
-                // Once, unless the database was so quick that a statement was not waited for.
-                for _ in 0..3 {
-                    self.at_every_wait(blow, &mut reached).await;
-                    if self.missed(&reached).is_empty() {
-                        return;
-                    }
-                }
-                self.faults.push(format!("{blow:?}: never interrupted at {:?}", self.missed(&reached)));
+        if matches!(blow, Blow::Panic | Blow::Fail) {
+            return self.at_every_step(blow).await;
+        }
+        let mut reached = BTreeSet::new();
+        // Once, unless the database was so quick that a statement was not waited for.
+        for _ in 0..3 {
+            self.at_every_wait(blow, &mut reached).await;
+            if self.missed(&reached).is_empty() {
+                return;
             }
-            Blow::Panic | Blow::Fail => {
-                let mut asked = self.arrange().await;
-                for (at, step) in self.complete.steps.clone().into_iter().enumerate() {
-                    if blow == Blow::Panic || matches!(step, Step::Statement(_) | Step::Transaction("BEGIN" | "COMMIT"))
-                    {
-                        if !self.once(blow, at + 1, &asked).await.is_unchanged {
-                            asked = self.arrange().await;
-                        }
-                    }
-                }
+        }
+        self.faults.push(format!("{blow:?}: never interrupted at {:?}", self.missed(&reached)));
+    }
+
+    /// Interrupts it wherever a transaction begins or ends, and at one wait of four.
+    pub async fn some(&mut self, blow: Blow) {
+        let last = |steps: usize| steps.checked_sub(1).and_then(|at| self.complete.steps.get(at));
+        let is_transaction = |steps: usize| matches!(last(steps), Some(Step::Transaction(_)));
+        let waits = self.waits.iter().filter(|(n, steps)| is_transaction(**steps) || **n % 4 == 1);
+        let waits: Vec<usize> = waits.map(|(n, _)| *n).collect();
+        let mut asked = self.arrange().await;
+        for n in waits {
+            if !self.once(blow, n, &asked).await.is_unchanged {
+                asked = self.arrange().await;
+            }
+        }
+    }
+
+    async fn at_every_step(&mut self, blow: Blow) {
+        let mut asked = self.arrange().await;
+        for (at, step) in self.complete.steps.clone().into_iter().enumerate() {
+            let can_fail = matches!(step, Step::Statement(_) | Step::Transaction("BEGIN" | "COMMIT"));
+            if (blow == Blow::Panic || can_fail) && !self.once(blow, at + 1, &asked).await.is_unchanged {
+                asked = self.arrange().await;
             }
         }
     }
@@ -131,6 +145,7 @@ impl<'c> Run<'c> {
                 return;
             }
             reached.insert(steps);
+            self.waits.insert(n, steps);
             if !is_unchanged {
                 asked = self.arrange().await;
             }

@@ -21,6 +21,19 @@ pub fn cases() -> Vec<Case> {
             async move { change(place, n, &json!({"password": format!("battery staple {n}")})).await }.boxed()
         })
         .again(&["422 same_password"]),
+        case("PUT /user", "password with a code", |place, n| {
+            async move {
+                let ann = place.person(n).await;
+                let old = "UPDATE auth.sessions SET created_at = created_at - interval '25 hours'";
+                place.world.database.query(old).await;
+                place.world.get_as(&ann.access_token, "/reauthenticate").await.expect(200);
+                let body = json!({"password": format!("battery staple {n}"), "nonce": place.world.code(&email(n))});
+                Asked::put("/user", &body).by(&ann.access_token)
+            }
+            .boxed()
+        })
+        .differing(|builder| builder.policy(|policy| policy.security.update_password_require_reauthentication = true))
+        .again(&["422 reauthentication_not_valid"]),
         case("PUT /user", "address", |place, n| {
             async move { change(place, n, &json!({"email": format!("new{n}@example.com")})).await }.boxed()
         }),
