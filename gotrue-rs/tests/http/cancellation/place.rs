@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use gotrue_rs::testing::identity_provider::{IdentityProvider, SERVICE_KEY};
 use gotrue_rs::testing::{FakeProvider, Issuer, Ledger, PASSWORD, Person, Receiver, World, WorldBuilder, with_keys};
-use gotrue_rules::domain::policy::{Policy, Quota};
+use gotrue_rules::domain::policy::{PasswordHash, Policy, Quota};
 use gotrue_rules::domain::secret::Secret;
 use serde_json::json;
 use tokio::time::timeout;
@@ -71,6 +71,16 @@ pub async fn confirmed(world: &World, email: &str) -> Person {
     let body = json!({"email": email, "password": PASSWORD, "email_confirm": true});
     world.post_as(&world.service_token(), "/admin/users", body).await.expect(200);
     world.sign_in(email).await
+}
+
+/// The policy of `basalt serve` without its limits, and with hashes that cost little.
+pub fn served(builder: WorldBuilder) -> WorldBuilder {
+    builder.as_served().policy(|policy| {
+        let usual = Policy::default().limits;
+        policy.limits.key = usual.key;
+        policy.limits.targets = usual.targets;
+        policy.password.hash = PasswordHash::Bcrypt { cost: 4 };
+    })
 }
 
 /// The address of the person of that number.

@@ -5,7 +5,7 @@ use gotrue_rs::testing::{PASSWORD, Person, Wallet};
 use serde_json::{Value, json};
 
 use super::super::asked::Asked;
-use super::super::place::{Place, email, phone};
+use super::super::place::{Place, email, phone, served};
 use super::super::run::Case;
 use super::case;
 
@@ -217,7 +217,7 @@ fn tokens() -> Vec<Case> {
         }),
         case(route, "web3", |place, n| async move { by_wallet(place, n) }.boxed()),
         case(route, "web3, as served", |place, n| async move { by_wallet(place, n) }.boxed())
-            .differing(gotrue_rs::testing::WorldBuilder::as_served)
+            .differing(served)
             .again(&["400 invalid_grant"]),
     ]
 }

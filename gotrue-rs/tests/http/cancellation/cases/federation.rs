@@ -7,7 +7,7 @@ use gotrue_rs::testing::identity_provider::{Asked as SamlRequest, Said};
 use serde_json::{Value, json};
 
 use super::super::asked::Asked;
-use super::super::place::{IDP, Place, email};
+use super::super::place::{IDP, Place, email, served};
 use super::super::run::Case;
 use super::case;
 use crate::sso::metadata;
@@ -117,7 +117,7 @@ fn companies() -> Vec<Case> {
         case("POST /sso/saml/acs", "", |place, n| assertion(place, n).boxed())
             .again(&["303 saml_relay_state_not_found"]),
         case("POST /sso/saml/acs", "as served", |place, n| assertion(place, n).boxed())
-            .differing(gotrue_rs::testing::WorldBuilder::as_served)
+            .differing(served)
             .again(&["303 saml_relay_state_not_found", "303 saml_assertion_replayed"]),
     ]
 }

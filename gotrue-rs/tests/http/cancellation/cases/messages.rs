@@ -5,7 +5,7 @@ use gotrue_rs::testing::PASSWORD;
 use serde_json::{Value, json};
 
 use super::super::asked::Asked;
-use super::super::place::{Place, confirmed, email, phone};
+use super::super::place::{Place, confirmed, email, phone, served};
 use super::super::run::Case;
 use super::case;
 
@@ -18,7 +18,7 @@ pub fn cases() -> Vec<Case> {
             async move { Asked::post("/otp", &json!({"phone": phone(n)})) }.boxed()
         }),
         case("POST /otp", "to somebody known, as served", |place, n| known(place, n, "/otp").boxed())
-            .differing(|builder| builder.with_outbox().as_served()),
+            .differing(|builder| served(builder.with_outbox())),
         case("POST /otp", "to somebody known, in a flow", |place, n| {
             async move {
                 place.person(n).await;
