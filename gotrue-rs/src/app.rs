@@ -152,6 +152,13 @@ pub enum Delivery {
     Outbox(Arc<Outbox>),
 }
 
+impl Delivery {
+    /// Whether mails wait in a table until they are sent.
+    pub fn is_outbox(&self) -> bool {
+        matches!(self, Self::Outbox(_))
+    }
+}
+
 impl std::fmt::Debug for Delivery {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {

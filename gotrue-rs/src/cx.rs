@@ -155,6 +155,11 @@ impl Cx {
         self.body.bytes().await
     }
 
+    /// The beginning of the body, as much as any body may have, and whether there was more.
+    pub async fn beginning(&self) -> Result<(bytes::Bytes, bool)> {
+        self.body.beginning().await
+    }
+
     /// The signed-in account; the route table puts the guard `Caller` before every handler that asks.
     pub fn caller(&self) -> Result<&Caller> {
         self.found.caller.as_ref().ok_or_else(|| unguarded("Caller"))

@@ -277,7 +277,7 @@ fn not_anonymous(cx: &Cx) -> Result<()> {
 }
 
 fn verified_claims(cx: &Cx) -> Result<Map<String, Value>> {
-    let header = cx.request.headers.get(http::header::AUTHORIZATION).and_then(|it| it.to_str().ok());
+    let header = cx.request.header("authorization");
     let token = header
         .and_then(bearer)
         .ok_or_else(|| Error::unauthorized("no_authorization", "This endpoint requires a valid Bearer token"))?;
@@ -287,11 +287,10 @@ fn verified_claims(cx: &Cx) -> Result<Map<String, Value>> {
     })
 }
 
-/// The token of `Bearer <token>`: the word in any letters, one run of white space, nothing else.
+/// The token of `Bearer <token>`: the word in any letters, one space, nothing else.
 fn bearer(header: &str) -> Option<&str> {
-    let (word, rest) = header.split_once(char::is_whitespace)?;
-    let token = rest.trim_start();
-    let is_one = !token.is_empty() && !token.contains(char::is_whitespace);
+    let (word, token) = header.split_once(' ')?;
+    let is_one = !token.is_empty() && !token.contains(|letter: char| letter.is_ascii_whitespace());
     (word.eq_ignore_ascii_case("bearer") && is_one).then_some(token)
 }
 

@@ -45,11 +45,51 @@ pub fn natural(text: &str) -> Option<u64> {
     u64::from_str_radix(&digits.replace('_', ""), radix).ok()
 }
 
-/// A number with an optional fraction and exponent.
+/// A number with an optional fraction and exponent, decimal or `0x…p…`, `_` between digits.
 pub fn number(text: &str) -> Option<f64> {
-    let parsed: f64 = text.parse().ok()?;
+    let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
+    if unsigned.eq_ignore_ascii_case("nan") && unsigned.len() < text.len() {
+        return None;
+    }
+    let is_hex = unsigned.get(..2).is_some_and(|prefix| prefix.eq_ignore_ascii_case("0x"));
+    let plain = without_separators(text, is_hex)?;
+    let parsed: f64 = if is_hex { hexadecimal(&plain)? } else { plain.parse().ok()? };
     let too_large = parsed.is_infinite() && text.contains(|c: char| c.is_ascii_digit());
     (!too_large).then_some(parsed)
+}
+
+/// The text without its `_`, each of which must stand between two digits or behind `0x`.
+fn without_separators(text: &str, is_hex: bool) -> Option<String> {
+    let is_digit = |byte: &u8| if is_hex { byte.is_ascii_hexdigit() } else { byte.is_ascii_digit() };
+    let bytes = text.as_bytes();
+    let stands_well = |at: usize| {
+        let before = at.checked_sub(1).and_then(|before| bytes.get(before));
+        let follows_prefix = is_hex && before.is_some_and(|byte| byte.eq_ignore_ascii_case(&b'x'));
+        (follows_prefix || before.is_some_and(is_digit)) && bytes.get(at + 1).is_some_and(is_digit)
+    };
+    let mut separators = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'_').map(|(at, _)| at);
+    separators.all(stands_well).then(|| text.replace('_', ""))
+}
+
+/// A hexadecimal number with its exponent, which it must have: `0x1.8p3`.
+fn hexadecimal(text: &str) -> Option<f64> {
+    let (is_negative, unsigned) = match text.as_bytes().first()? {
+        b'-' => (true, &text[1..]),
+        b'+' => (false, &text[1..]),
+        _ => (false, text),
+    };
+    let (mantissa, exponent) = unsigned.get(2..)?.split_once(['p', 'P'])?;
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let digits = format!("{whole}{fraction}");
+    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return None;
+    }
+    let digit = |byte: u8| f64::from(char::from(byte).to_digit(16).unwrap_or_default());
+    let value = digits.bytes().fold(0.0, |sum, byte| f64::mul_add(sum, 16.0, digit(byte)));
+    let shift = i32::try_from(fraction.len()).ok()?.checked_mul(4)?;
+    let exponent = exponent.parse::<i32>().ok()?.checked_sub(shift)?;
+    let value = value * 2f64.powi(exponent);
+    Some(if is_negative { -value } else { value })
 }
 
 /// Parts between commas, as they stand; white space alone is an empty list.

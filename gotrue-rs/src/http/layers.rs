@@ -11,7 +11,7 @@ use futures::FutureExt;
 use futures::future::{Either, select};
 use gotrue_rules::domain::error::{Error, Result};
 use gotrue_rules::wire::error::{ApiVersion, VERSION_HEADER};
-use http::Method;
+use http::{HeaderValue, Method};
 
 use super::body::RequestBody;
 use super::reply::Reply;
@@ -125,7 +125,10 @@ async fn read_form(info: &mut RequestInfo, body: RequestBody) -> RequestBody {
 fn request_id(app: &App, request: &Request) -> String {
     match app.policy.api.request_id_header.as_str() {
         "" => app.entropy.uuid().to_string(),
-        name => request.headers().get(name).and_then(|it| it.to_str().ok()).unwrap_or_default().to_owned(),
+        name => {
+            let sent = request.headers().get(name).map(HeaderValue::as_bytes).unwrap_or_default();
+            String::from_utf8_lossy(sent).into_owned()
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 
 use gotrue_rules::domain::error::{Error, Result};
+use http::header::USER_AGENT;
 use http::{HeaderMap, Method};
 use percent_encoding::percent_decode_str;
 
@@ -31,9 +32,9 @@ pub struct RequestInfo {
 }
 
 impl RequestInfo {
-    /// The text of a header, if it is there and readable.
+    /// The text of a header, if it is there and UTF-8.
     pub fn header(&self, name: &str) -> Option<&str> {
-        self.headers.get(name)?.to_str().ok()
+        std::str::from_utf8(self.headers.get(name)?.as_bytes()).ok()
     }
 
     /// The first value of that name in form or query, as Go's `FormValue` reads it.
@@ -49,7 +50,7 @@ impl RequestInfo {
     /// Refuses what the database could neither keep nor be asked for: an audience longer than its column, a query with
     /// the character U+0000. 400 `validation_failed`.
     pub fn check(&self) -> Result<()> {
-        if self.header("x-jwt-aud").is_some_and(|audience| audience.len() > LONGEST_AUDIENCE) {
+        if self.header("x-jwt-aud").is_some_and(|audience| audience.chars().count() > LONGEST_AUDIENCE) {
             return Err(Error::invalid(format!("X-JWT-AUD cannot be longer than {LONGEST_AUDIENCE} characters")));
         }
         if self.query.iter().any(|(name, value)| name.contains('\0') || value.contains('\0')) {
@@ -64,15 +65,17 @@ impl RequestInfo {
     }
 
     /// The caller's address for audit, sessions and hooks: the first valid one of `X-Forwarded-For`, else the peer's
-    /// (`endpoints.md` §1.8).
+    /// (`endpoints.md` §1.8). An IPv4 address in IPv6 clothes (`::ffff:192.0.2.1`) is the IPv4 address.
     pub fn client_ip(&self) -> Option<IpAddr> {
         let forwarded = self.header("x-forwarded-for").unwrap_or_default();
-        forwarded.split(',').find_map(|part| part.trim().parse().ok()).or(self.peer)
+        let address = |part: &str| part.trim().parse().ok().map(|address: IpAddr| address.to_canonical());
+        forwarded.split(',').find_map(address).or(self.peer)
     }
 
-    /// The user agent, if one is sent.
-    pub fn user_agent(&self) -> Option<&str> {
-        self.header("user-agent").filter(|agent| !agent.is_empty())
+    /// The user agent, if one is sent. Bytes that are no UTF-8 are replaced: the database could not store them.
+    pub fn user_agent(&self) -> Option<String> {
+        let agent = self.headers.get(USER_AGENT).filter(|agent| !agent.is_empty())?;
+        Some(String::from_utf8_lossy(agent.as_bytes()).into_owned())
     }
 }
 

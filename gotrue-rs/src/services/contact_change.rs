@@ -37,7 +37,8 @@ pub enum Started<'a> {
     PhoneAsked(AskedPhone<'a>),
 }
 
-/// Asks the new address and the new number, where they must be asked. Nothing is stored yet.
+/// Asks the new address and the new number, where they must be asked; who sends the second message sees the first change.
+/// Nothing is stored yet.
 pub async fn start<'a>(
     cx: &Cx,
     account: &Account,
@@ -45,19 +46,26 @@ pub async fn start<'a>(
     pkce: &CodeChallenge,
 ) -> Result<Vec<Started<'a>>> {
     let mut started = Vec::new();
+    let mut image = account.clone();
     if let Some(new) = &changes.email {
         started.push(match email_change(account, &cx.app.policy) {
-            ContactChange::AtOnce => Started::EmailAtOnce(new),
+            ContactChange::AtOnce => {
+                image.email_change = new.as_str().to_owned();
+                image = self::image(cx, image, Change::Email);
+                Started::EmailAtOnce(new)
+            }
             ContactChange::WhenConfirmed => {
                 let challenge = Challenge::new(&pkce.challenge, &pkce.method)?;
-                Started::EmailAsked(Box::new(ask_email(cx, account, new, challenge.is_some()).await?), challenge)
+                let asked = ask_email(cx, account, new, challenge.is_some()).await?;
+                image = asked.stored(cx, image);
+                Started::EmailAsked(Box::new(asked), challenge)
             }
         });
     }
     if let Some((new, channel)) = &changes.phone {
         started.push(match phone_change(&cx.app.policy) {
             ContactChange::AtOnce => Started::PhoneAtOnce(new),
-            ContactChange::WhenConfirmed => Started::PhoneAsked(ask_phone(cx, account, new, channel).await?),
+            ContactChange::WhenConfirmed => Started::PhoneAsked(ask_phone(cx, &image, new, channel).await?),
         });
     }
     Ok(started)
@@ -165,7 +173,13 @@ impl AskedEmail<'_> {
             now: cx.now,
         };
         contact_changes::ask_email(db, change).await.or_refuse(UPDATING)?;
-        Ok(Account {
+        Ok(self.stored(cx, account))
+    }
+
+    /// The account once the change is stored.
+    fn stored(&self, cx: &Cx, account: Account) -> Account {
+        let to_current = self.to_current.as_ref();
+        Account {
             email_change: self.new.as_str().to_owned(),
             email_change_token_new: self.to_new.hash.as_str().to_owned(),
             email_change_token_current: to_current.map(|(_, it)| it.hash.as_str().to_owned()).unwrap_or_default(),
@@ -173,7 +187,7 @@ impl AskedEmail<'_> {
             email_change_confirm_status: 0,
             updated_at: cx.now,
             ..account
-        })
+        }
     }
 }
 

@@ -18,9 +18,9 @@ use uuid::Uuid;
 use crate::cx::Cx;
 use crate::journal::Step;
 use crate::ports::hooks::{Ready, Webhook};
-use crate::store::Connection;
 use crate::store::hooks::{Function, Within, call};
 use crate::store::sessions::{self, Ending};
+use crate::store::{self, Connection};
 
 /// Asks whether a new account may be stored; `data` is what its owner says of themselves. Before the write, so that
 /// nothing is stored when it is refused.
@@ -144,7 +144,7 @@ async fn invoke<T: Serialize>(cx: &Cx, kind: HookKind, within: Within<'_>, about
         Some(Ready::Http(webhook)) => over_http(cx, webhook, &payload).await?,
         Some(Ready::PgFunction { schema, name, uri }) => {
             let called = call(within, Function { schema, name }, &payload).await;
-            called.map_err(|error| error.wrapped(format!("Error running hook URI: {uri}")))?.map(String::into_bytes)
+            called.map_err(|error| raised(error, uri))?.map(String::into_bytes)
         }
         Some(Ready::Missing) | None => return Err(Error::other(format!("the hook {} has no address", kind.as_str()))),
     };
@@ -161,4 +161,13 @@ async fn over_http(cx: &Cx, webhook: &Webhook, payload: &str) -> Result<Option<V
 
 fn read_nothing(output: Option<&[u8]>) -> Result<()> {
     output.map_or(Ok(()), check_empty)
+}
+
+/// What a function has raised. `PTnnn` names the status to answer with; below 200 there is none that could be.
+fn raised(error: store::Error, uri: &str) -> Error {
+    let status = error.sqlstate().and_then(|state| state.strip_prefix("PT")?.parse::<u16>().ok());
+    match status {
+        Some(1..=199) => Error::broken(error),
+        _ => error.wrapped(format!("Error running hook URI: {uri}")),
+    }
 }

@@ -16,15 +16,20 @@ use crate::store::OrRefuse;
 
 /// Tells the account's address of a new password, with which everything that was asked before is void.
 pub async fn of_password(cx: &Cx, account: &Account) {
-    let account = &Account {
+    let account = &without_pending(account.clone());
+    tell(cx, account, account.email.as_deref(), Told { kind: MailKind::PasswordChanged, ..Told::default() }).await;
+}
+
+/// The account as if nothing had been asked for.
+pub fn without_pending(account: Account) -> Account {
+    Account {
         confirmation_sent_at: None,
         recovery_sent_at: None,
         email_change_sent_at: None,
         phone_change_sent_at: None,
         reauthentication_sent_at: None,
-        ..account.clone()
-    };
-    tell(cx, account, account.email.as_deref(), Told { kind: MailKind::PasswordChanged, ..Told::default() }).await;
+        ..account
+    }
 }
 
 /// Tells of a new address or number, by what has become of the account. The old address is told of a new one, the

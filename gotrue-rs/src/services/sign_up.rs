@@ -225,7 +225,8 @@ async fn confirmed_now(cx: &Cx, request: &SignUp, newcomer: &Newcomer, found: &A
     };
     let confirmed = confirmed.or_refuse(UPDATING)?.ok_or_else(|| Error::internal(UPDATING))?;
     db.commit().await?;
-    Ok(Attempt::Done(Account { confirmed_at: known.confirmed_at, ..confirmed }))
+    let answered = Account { confirmed_at: known.confirmed_at, identities: known.identities.clone(), ..confirmed };
+    Ok(Attempt::Done(if lacking.is_some() { as_answered(answered) } else { answered }))
 }
 
 /// The account, waiting for a confirmation that has been sent, all of it or nothing. The operator's hook hears of it, also
@@ -263,8 +264,7 @@ async fn wait_for_confirmation(
             Attempt::Conflict(error) => return Ok(Attempt::Conflict(error)),
         },
     };
-    let account = Account { confirmation_sent_at: Some(cx.now), updated_at: cx.now, ..account };
-    Ok(Attempt::Done(as_answered(account)))
+    Ok(Attempt::Done(Account { confirmation_sent_at: Some(cx.now), updated_at: cx.now, ..account }))
 }
 
 fn asked_to_confirm(contact: &Contact) -> Entry {
@@ -297,7 +297,7 @@ async fn ask_again(
     }
     asked.store(cx, &mut db, &account).await?;
     db.commit().await?;
-    Ok(account)
+    Ok(if lacking.is_some() { as_answered(account) } else { account })
 }
 
 /// A new account: its message is sent within the transaction that makes it, for an insert that fails must reach nobody.
@@ -322,7 +322,7 @@ async fn ask_anew(
     let asked = messages::confirm_contact(cx, &new, newcomer, challenge.is_some()).await?;
     asked.store(cx, &mut db, &new).await?;
     db.commit().await?;
-    Ok(Attempt::Done(new))
+    Ok(Attempt::Done(as_answered(new)))
 }
 
 /// The hash of a waiting account that somebody signs up again with another password, where the policy drops it: the

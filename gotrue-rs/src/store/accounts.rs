@@ -136,7 +136,7 @@ const CONFIRM_EMAIL: Statement = Statement {
              RETURNING *
          ), i AS (
              UPDATE identities
-             SET identity_data = identity_data || '{\"email_verified\": true}', updated_at = $3
+             SET identity_data = identity_data || '{\"email_verified\": true}'
              WHERE user_id = (SELECT id FROM u)
                AND email = (SELECT u.email FROM u)
                AND $9::boolean

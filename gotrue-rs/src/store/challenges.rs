@@ -25,7 +25,7 @@ pub struct NewChallenge<'a> {
     pub id: Uuid,
     /// Whose it is.
     pub factor_id: Uuid,
-    /// `created_at`, and the factor's `last_challenged_at`.
+    /// `created_at`, and the factor's `last_challenged_at` and `updated_at`.
     pub now: Time,
     /// `ip_address`: who asks.
     pub address: IpAddr,
@@ -41,7 +41,7 @@ const INSERT: Statement = Statement {
     name: "challenges.insert",
     sql: concat!(
         "WITH f AS (
-             UPDATE mfa_factors SET last_challenged_at = $3 WHERE id = $2 RETURNING id
+             UPDATE mfa_factors SET last_challenged_at = $3, updated_at = $3 WHERE id = $2 RETURNING id
          ), c AS (
              INSERT INTO mfa_challenges (id, factor_id, created_at, ip_address, otp_code, web_authn_session_data)
              SELECT $1, f.id, $3, $4, $5, $6 FROM f
@@ -188,7 +188,7 @@ const SPEND: Statement = Statement {
          )
          UPDATE mfa_factors f
          SET status = 'verified',
-             updated_at = CASE WHEN f.status = 'verified' THEN f.updated_at ELSE $3 END,
+             updated_at = CASE WHEN f.status = 'verified' AND $5::text IS NULL THEN f.updated_at ELSE $3 END,
              secret = COALESCE($5, f.secret)
          FROM c
          WHERE f.id = c.factor_id

@@ -82,12 +82,15 @@ const ELEVATE: Statement = Statement {
              LIMIT 1
          ), s AS (
              UPDATE sessions
-             SET aal = 'aal2', factor_id = $3, refresh_token_counter = COALESCE($8, refresh_token_counter)
+             SET aal = 'aal2',
+                 factor_id = $3,
+                 refresh_token_counter = COALESCE($8, refresh_token_counter),
+                 updated_at = $5
              WHERE id = $1
                AND ($7::text IS NULL OR EXISTS (SELECT FROM t))
              RETURNING *
          ), old AS (
-             UPDATE refresh_tokens SET revoked = true
+             UPDATE refresh_tokens SET revoked = true, updated_at = $5
              WHERE id = (SELECT t.id FROM t)
                AND $7::text IS NOT NULL
          ), new AS (
@@ -102,7 +105,7 @@ const ELEVATE: Statement = Statement {
              DO UPDATE SET updated_at = EXCLUDED.updated_at
          ), u AS (
              UPDATE users
-             SET last_sign_in_at = CASE WHEN $7::text IS NULL THEN last_sign_in_at ELSE $5 END
+             SET updated_at = CASE WHEN $7::text IS NULL THEN updated_at ELSE $5 END
              WHERE id = $2
              RETURNING *
          ), weak AS (

@@ -88,7 +88,7 @@ const ROTATE_FAST: Statement = Statement {
                     json_strip_nulls(json_build_object(
                         'action', CASE e.n WHEN 1 THEN 'token_refreshed' ELSE 'token_revoked' END,
                         'actor_id', u.id,
-                        'actor_name', NULLIF(u.raw_user_meta_data ->> 'full_name', ''),
+                        'actor_name', u.raw_user_meta_data -> 'full_name',
                         'actor_username', COALESCE(NULLIF(u.phone, ''), u.email, ''),
                         'actor_via_sso', u.is_sso_user,
                         'log_type', 'token')),

@@ -26,10 +26,10 @@ const OF_ACCOUNT: Statement = Statement {
             AND factor_type = 'webauthn'
             AND status = 'verified'
             AND web_authn_credential IS NOT NULL
-          ORDER BY created_at, id",
+          ORDER BY updated_at, id",
 };
 
-/// The keys that the account has verified, oldest first.
+/// The keys that the account has verified, in the order in which the account shows them: the one touched last comes last.
 pub async fn of_account(db: &mut Connection, user_id: Uuid) -> Result<Vec<Key>> {
     let rows: Vec<(Uuid, Json<KeyRecord>)> = db.all(&OF_ACCOUNT, args![user_id]).await?;
     Ok(rows.into_iter().map(|(factor_id, record)| Key { factor_id, record: record.0 }).collect())

@@ -116,7 +116,11 @@ impl FaultPlan {
     }
 
     fn plan(&self, target: Target, n: usize, kind: Kind) {
-        self.planned.lock().unwrap_or_else(PoisonError::into_inner).push(Planned { target, skipped: n.max(1) - 1, kind });
+        self.planned.lock().unwrap_or_else(PoisonError::into_inner).push(Planned {
+            target,
+            skipped: n.max(1) - 1,
+            kind,
+        });
     }
 }
 

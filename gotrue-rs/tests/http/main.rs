@@ -31,6 +31,7 @@ mod refresh;
 mod refresh_lanes;
 mod refresh_races;
 mod reload;
+mod requests;
 mod restart;
 mod saml;
 mod scim;

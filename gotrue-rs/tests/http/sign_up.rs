@@ -271,3 +271,29 @@ async fn nothing_is_held_while_a_waiting_account_is_mailed_again() {
     let (sent, begun) = (at(Step::Call("mail.send")), at(Step::Transaction("BEGIN")));
     assert!(sent.is_some() && sent < begun, "{steps:?}");
 }
+
+#[tokio::test]
+async fn an_account_that_waits_is_shown_with_its_own_identity() {
+    let world = World::new().await;
+    let body = json!({"email": ANN, "user_metadata": {"plan": "free"}});
+    let made = world.post_as(&world.service_token(), "/admin/users", body).await.expect(200);
+    let answer = world.post("/signup", ann()).await.expect(200);
+    let identity = json!({"sub": made.str("id"), "email": ANN, "email_verified": false, "phone_verified": false});
+    assert_eq!(answer.json["identities"][0]["identity_data"], identity);
+    assert_eq!(answer.str("user_metadata/plan"), "free");
+}
+
+#[tokio::test]
+async fn an_account_that_is_confirmed_by_signing_up_shows_the_identity_that_was_meant() {
+    let world = World::with(|policy| {
+        policy.mail.autoconfirm = true;
+        policy.sign_up.phone_enabled = true;
+    })
+    .await;
+    let body = json!({"email": ANN, "phone": "15550100001"});
+    world.post_as(&world.service_token(), "/admin/users", body).await.expect(200);
+    let answer = world.post("/signup", ann()).await.expect(200);
+    let identities = answer.json["user"]["identities"].as_array().expect("a list");
+    assert_eq!(identities.len(), 1);
+    assert_eq!(identities[0]["identity_data"]["email"], ANN);
+}

@@ -79,35 +79,78 @@ fn check_content_type(header: &str) -> Result<()> {
     if header.is_empty() {
         return Err(refused("Invalid Content-Type: Missing Content-Type header".to_owned()));
     }
-    let (media_type, parameters) = header.split_once(';').unwrap_or((header, ""));
-    let media_type = media_type.trim().to_ascii_lowercase();
-    let is_media_type = match media_type.split_once('/') {
-        Some((kind, subtype)) => is_token(kind) && is_token(subtype),
-        None => is_token(&media_type),
-    };
-    if !is_media_type {
-        return Err(refused("Invalid Content-Type header: no media type".to_owned()));
+    match media_type(header) {
+        Err(words) => Err(refused(format!("Invalid Content-Type header: mime: {words}"))),
+        Ok(kind) if kind != "application/json" => {
+            Err(refused(format!("Invalid JSON response. Received content-type: {header}")))
+        }
+        Ok(_) => Ok(()),
     }
-    if !parameters.split(';').all(is_parameter) {
-        return Err(refused("Invalid Content-Type header: invalid media parameter".to_owned()));
+}
+
+/// The media type of a `Content-Type` in small letters, or what is wrong with it in the words of Go's `mime`.
+fn media_type(header: &str) -> std::result::Result<String, &'static str> {
+    let (kind, parameters) = header.split_at(header.find(';').unwrap_or(header.len()));
+    let kind = kind.trim().to_lowercase();
+    match token_and_rest(&kind) {
+        ("", _) => return Err("no media type"),
+        (_, "") => {}
+        (_, rest) => {
+            let subtype = rest.strip_prefix('/').ok_or("expected slash after first token")?;
+            match token_and_rest(subtype) {
+                ("", _) => return Err("expected token after slash"),
+                (_, "") => {}
+                _ => return Err("unexpected content after media subtype"),
+            }
+        }
     }
-    if media_type != "application/json" {
-        return Err(refused(format!("Invalid JSON response. Received content-type: {header}")));
+    check_parameters(parameters)?;
+    Ok(kind)
+}
+
+/// Whether the parameters, each with a `;` before it, are well-formed and none is given twice. A `;` at the end is passed
+/// over.
+fn check_parameters(text: &str) -> std::result::Result<(), &'static str> {
+    let mut seen: Vec<(String, &str)> = Vec::new();
+    let mut rest = text.trim();
+    while !rest.is_empty() && rest != ";" {
+        let (name, value, after) = parameter(rest).ok_or("invalid media parameter")?;
+        let name = name.to_ascii_lowercase();
+        if seen.iter().any(|(known, other)| *known == name && *other != value) {
+            return Err("duplicate parameter name");
+        }
+        seen.push((name, value));
+        rest = after.trim_start();
     }
     Ok(())
 }
 
-fn is_token(text: &str) -> bool {
-    let in_token = |c: char| c.is_ascii_graphic() && !"()<>@,;:\\\"/[]?=".contains(c);
-    !text.is_empty() && text.chars().all(in_token)
+/// Name and value of the first parameter, and what follows it.
+fn parameter(text: &str) -> Option<(&str, &str, &str)> {
+    let (name, rest) = token_and_rest(text.strip_prefix(';')?.trim_start());
+    let value = rest.trim_start().strip_prefix('=').filter(|_| !name.is_empty())?;
+    let (value, rest) = value_and_rest(value.trim_start())?;
+    Some((name, value, rest))
 }
 
-fn is_parameter(text: &str) -> bool {
-    let text = text.trim();
-    let quoted = |value: &str| value.len() > 1 && value.starts_with('"') && value.ends_with('"');
-    let is_pair =
-        |(name, value): (&str, &str)| is_token(name.trim()) && (is_token(value.trim()) || quoted(value.trim()));
-    text.is_empty() || text.split_once('=').is_some_and(is_pair)
+/// A token or a quoted text at the beginning, and what follows it.
+fn value_and_rest(text: &str) -> Option<(&str, &str)> {
+    let Some(quoted) = text.strip_prefix('"') else {
+        return Some(token_and_rest(text)).filter(|(token, _)| !token.is_empty());
+    };
+    let mut is_escaped = false;
+    let end = quoted.find(|letter| {
+        let is_end = letter == '"' && !is_escaped;
+        is_escaped = letter == '\\' && !is_escaped;
+        is_end
+    })?;
+    Some((&quoted[..end], &quoted[end + 1..]))
+}
+
+/// The letters of a token at the beginning, and what follows them.
+fn token_and_rest(text: &str) -> (&str, &str) {
+    let in_token = |c: char| c.is_ascii_graphic() && !"()<>@,;:\\\"/[]?=".contains(c);
+    text.split_at(text.find(|letter| !in_token(letter)).unwrap_or(text.len()))
 }
 
 /// The refusal that an output carries: an object `error` with a text `message` and perhaps a whole `http_code`.

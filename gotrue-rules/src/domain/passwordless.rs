@@ -183,7 +183,7 @@ mod tests {
 
     #[test]
     fn a_magic_link_needs_an_address_then_a_whole_pair() {
-        let asked = |body: &str| magic_link_recipient(&MagicLink::decode(body.as_bytes()).unwrap());
+        let asked = |body: &str| magic_link_recipient(&MagicLink::decode(body.as_bytes(), false).unwrap());
         assert_eq!(asked("{}").unwrap_err().status(), 422);
         assert_eq!(asked(r#"{"email":"a","code_challenge":"x"}"#).unwrap_err().status(), 400);
         assert!(said(asked(r#"{"email":"a@b","code_challenge":"x"}"#)).starts_with("PKCE flow requires"));

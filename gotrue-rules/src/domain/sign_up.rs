@@ -179,7 +179,8 @@ pub fn confirmed(mut account: Account, contact: &Contact, now: Time) -> Account 
     account
 }
 
-/// What the reference holds in memory after a sign-up: the identity's data and the metadata are one map there.
+/// What the reference holds in memory once a sign-up has made the identity: its data and the metadata are one map
+/// there. An identity that was there before keeps its own.
 #[must_use]
 pub fn as_answered(mut account: Account) -> Account {
     let metadata = account.user_metadata.clone();

@@ -143,6 +143,11 @@ impl Object {
         Some(value).filter(|value| !value.is_null())
     }
 
+    /// Any value as it came, `null` too; `None` if absent.
+    pub fn raw(&self, name: &str) -> Option<&Value> {
+        self.0.iter().rev().find(|(key, _)| same_name(key, name)).map(|(_, value)| value)
+    }
+
     /// Every value of members with this name.
     fn values<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Value> {
         self.0.iter().filter(move |(key, _)| same_name(key, name)).map(|(_, value)| value)

@@ -1,6 +1,7 @@
 //! JSON shapes and how bodies are read.
 
 pub mod audit;
+pub mod credential;
 pub mod custom_provider;
 pub mod discovery;
 pub mod error;

@@ -156,7 +156,12 @@ pub struct SessionData {
     #[serde(default)]
     expires: String,
     /// What the authenticator was asked to make sure of.
-    #[serde(rename = "userVerification", deserialize_with = "verification", default)]
+    #[serde(
+        rename = "userVerification",
+        serialize_with = "verification_or_empty",
+        deserialize_with = "verification",
+        default
+    )]
     pub user_verification: Option<UserVerification>,
     #[serde(rename = "credParams", skip_serializing_if = "Vec::is_empty", default)]
     parameters: Vec<CredentialParameter>,
@@ -223,6 +228,8 @@ pub struct KeyRecord {
     pub flags: KeyFlags,
     /// The authenticator.
     pub authenticator: AuthenticatorRecord,
+    /// What the key was made with.
+    pub attestation: AttestationRecord,
 }
 
 /// What an authenticator tells of a key.
@@ -248,6 +255,30 @@ pub struct AuthenticatorRecord {
     pub aaguid: Vec<u8>,
     /// The key's signature counter.
     pub sign_count: u32,
+    /// Whether the counter fell back once; the reference writes this member and never sets it.
+    pub clone_warning: bool,
+    /// `platform`, `cross-platform` or `""`.
+    pub attachment: String,
+}
+
+/// What a key was made with, as the page handed it on.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct AttestationRecord {
+    /// What the browser signed for.
+    #[serde(rename = "clientDataJSON", with = "padded")]
+    pub client_data: Vec<u8>,
+    /// The SHA-256 of that.
+    #[serde(with = "padded")]
+    pub client_data_hash: Vec<u8>,
+    /// The authenticator's data, where the page repeated it.
+    #[serde(with = "padded_or_null")]
+    pub authenticator_data: Option<Vec<u8>>,
+    /// The COSE number of the key's signatures as the page told it; 0 if it did not.
+    pub public_key_algorithm: i64,
+    /// The attestation object.
+    #[serde(with = "padded")]
+    pub object: Vec<u8>,
 }
 
 /// Bytes in the stored form; null counts as none.
@@ -266,6 +297,23 @@ mod padded {
     }
 }
 
+/// Bytes in the stored form, or null.
+mod padded_or_null {
+    use base64::Engine;
+    use base64::engine::general_purpose::STANDARD;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+    #[expect(clippy::ref_option, reason = "serde calls it by reference")]
+    pub fn serialize<S: Serializer>(bytes: &Option<Vec<u8>>, serializer: S) -> Result<S::Ok, S::Error> {
+        bytes.as_ref().map(|bytes| STANDARD.encode(bytes)).serialize(serializer)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<u8>>, D::Error> {
+        let text = Option::<String>::deserialize(deserializer)?;
+        text.map(|text| STANDARD.decode(text).map_err(de::Error::custom)).transpose()
+    }
+}
+
 /// Bytes as browsers send and want them.
 pub fn encode(bytes: &[u8]) -> String {
     URL_SAFE_NO_PAD.encode(bytes)
@@ -273,6 +321,18 @@ pub fn encode(bytes: &[u8]) -> String {
 
 fn parameters() -> Vec<CredentialParameter> {
     ALGORITHMS.map(|alg| CredentialParameter { kind: PUBLIC_KEY.to_owned(), alg }).into()
+}
+
+/// As the reference writes it: `""` where nothing was asked for.
+#[expect(clippy::ref_option, reason = "serde calls it by reference")]
+fn verification_or_empty<S: serde::Serializer>(
+    asked: &Option<UserVerification>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    match asked {
+        Some(asked) => asked.serialize(serializer),
+        None => serializer.serialize_str(""),
+    }
 }
 
 /// The reference writes `""` where it asked for nothing.

@@ -113,9 +113,22 @@ pub fn test_otp_valid_until(draft: &mut Draft, _: &'static str, text: &str) -> C
     if text.is_empty() {
         return Ok(());
     }
-    let time = DateTime::parse_from_rfc3339(text).map_err(|_| "is not a time such as 2030-01-31T12:00:00Z")?;
-    draft.policy.sms.test_otp_valid_until = Some(time.with_timezone(&Utc));
+    let time = go_time(text).ok_or("is not a time such as 2030-01-31T12:00:00Z")?;
+    draft.policy.sms.test_otp_valid_until = Some(time);
     Ok(())
+}
+
+/// A time as Go reads RFC 3339: with a capital `T` and `Z` and without leap seconds, but also with an hour of one digit
+/// and a comma before the fraction.
+fn go_time(text: &str) -> Option<DateTime<Utc>> {
+    let (date, rest) = text.split_once('T')?;
+    let hour = rest.find(':')?;
+    if date.len() != 10 || rest.contains(['t', 'z']) || rest.get(hour + 4..hour + 6) == Some("60") {
+        return None;
+    }
+    let padding = if hour == 1 { "0" } else { "" };
+    let time = DateTime::parse_from_rfc3339(&format!("{date}T{padding}{}", rest.replacen(',', ".", 1)));
+    Some(time.ok()?.with_timezone(&Utc))
 }
 
 /// A JSON list of JSON web keys, or `null`. Of two keys with one id the later holds, and exactly one key signs;

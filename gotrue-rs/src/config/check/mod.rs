@@ -4,6 +4,7 @@ mod forms;
 mod hooks;
 mod keys;
 mod senders;
+mod text_template;
 
 use gotrue_rules::domain::policy::{
     Captcha, CaptchaProvider, HookKind, HooksPolicy, LimitKey, PasswordHash, RelyingParty,
@@ -98,14 +99,13 @@ fn captcha(draft: &mut Draft) {
 
 fn relying_party(draft: &mut Draft) {
     let (id, display_name, origins) = draft.relying_party.clone();
-    let missing = [
-        ("GOTRUE_WEBAUTHN_RP_ID", id.is_empty()),
-        ("GOTRUE_WEBAUTHN_RP_DISPLAY_NAME", display_name.is_empty()),
-        ("GOTRUE_WEBAUTHN_RP_ORIGINS", origins.is_empty()),
-    ];
+    let missing = [("GOTRUE_WEBAUTHN_RP_ID", id.is_empty()), ("GOTRUE_WEBAUTHN_RP_ORIGINS", origins.is_empty())];
     let wanted = draft.policy.passkeys.enabled
         || draft.policy.mfa.webauthn_enroll_enabled
         || draft.policy.mfa.webauthn_verify_enabled;
+    if wanted && display_name.is_empty() {
+        draft.warn("GOTRUE_WEBAUTHN_RP_DISPLAY_NAME", "is empty: no security key and no passkey can be made");
+    }
     match missing.iter().find(|(_, missing)| *missing) {
         None => draft.policy.webauthn.relying_party = Some(RelyingParty { id, display_name, origins }),
         Some((name, _)) if wanted => {

@@ -4,6 +4,7 @@ use gotrue_rules::domain::policy::SmsProvider;
 use gotrue_rules::domain::secret::Secret;
 
 use super::super::draft::Draft;
+use super::text_template::refusal;
 
 /// The named sender, where everything it needs is there. The reference finds out when a message is to be sent, and so
 /// does whoever asks for one here; at start it is only noticed.
@@ -82,6 +83,11 @@ pub fn templates(draft: &mut Draft) {
         ("GOTRUE_MFA_PHONE_TEMPLATE", phone.enroll_enabled || phone.verify_enabled, phone.template.clone()),
     ];
     for (name, _, text) in texts.into_iter().filter(|(_, sent, _)| *sent) {
+        if let Some(error) = refusal(&text) {
+            let complaint = format!("{text:?} is not a Go template: {error}");
+            draft.problem(name, complaint, "{{ .Code }} is your code");
+            continue;
+        }
         match gotmpl::Template::new(name).missing_key(gotmpl::MissingKey::Error).parse(&text) {
             Ok(template) => {
                 if let Err(error) = template.execute_to_string(&gotmpl::tmap! { "Code" => "123456" }) {

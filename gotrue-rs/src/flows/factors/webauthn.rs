@@ -61,7 +61,8 @@ pub(super) async fn challenge(cx: &Cx, factor: &Factor) -> Result<Reply> {
     if !factor.is_verified() {
         let email = account.email.as_deref().unwrap_or_default();
         let user = webauthn::user(account, email, email);
-        let mut options = CreationOptions::new(webauthn::party(party), user, &text);
+        let unnamed = || Error::internal("Failed to generate WebAuthn registration data");
+        let mut options = CreationOptions::new(webauthn::party(party).ok_or_else(unnamed)?, user, &text);
         let ways = || vec!["usb".to_owned(), "nfc".to_owned()];
         options.exclude_credentials = known.iter().map(|key| Descriptor::of(&key.record.id, ways())).collect();
         let session = SessionData::of_creation(&party.id, &text, &handle, None);

@@ -129,7 +129,8 @@ async fn renew(cx: &Cx, client: &Client, request: &TokenRequest) -> Result<Reply
     }
     let renewed = match refresh::Presented::parse(&request.refresh_token) {
         Ok(presented) => refresh(cx, &presented, Some(client.id)).await,
-        Err(refusal) => Err(refusal),
+        // Unlike at `/token`, a token of no form that there is counts as one that is not known.
+        Err(_) => Err(refresh::not_found()),
     };
     Ok(reply(&renewed.map_err(|refusal| for_clients(cx, "invalid_grant", refusal))?, None))
 }

@@ -1,7 +1,7 @@
 //! `POST /passkeys/registration/options` and `…/verify`: a new passkey of the signed-in account.
 
 use gotrue_rules::domain::audit::{Action, Entry};
-use gotrue_rules::domain::error::Result;
+use gotrue_rules::domain::error::{Error, Result};
 use gotrue_rules::domain::passkey::{may_register, name_of, too_many};
 use gotrue_rules::domain::user::Account;
 use gotrue_rules::wire::passkey::{PasskeyChallengeJson, PasskeyJson};
@@ -25,10 +25,11 @@ pub async fn options(cx: Cx) -> Result<Reply> {
         return Err(too_many());
     }
     let party = relying_party(&cx)?;
+    let unnamed = || Error::internal("Failed to generate WebAuthn registration options");
     let asked = Some(user_verification(&cx));
     let challenge = webauthn::challenge(&cx);
     let user = webauthn::user(account, webauthn::contact(account), webauthn::display_name(account));
-    let mut options = CreationOptions::new(webauthn::party(party), user, &challenge);
+    let mut options = CreationOptions::new(webauthn::party(party).ok_or_else(unnamed)?, user, &challenge);
     options.exclude_credentials = known.iter().map(|key| Descriptor::of(&key.credential_id, Vec::new())).collect();
     options.authenticator_selection = Selection { resident_key: Some("required"), user_verification: asked };
     options.attestation = Some("none");
@@ -65,7 +66,7 @@ async fn keep(cx: &Cx, account: &Account, key: &NewKey) -> Result<Reply> {
         attestation_type: &key.format,
         aaguid: key.aaguid,
         sign_count: key.counter,
-        transports: &key.transports,
+        transports: key.transports.as_deref().unwrap_or_default(),
         backup_eligible: key.backup_eligible,
         backed_up: key.backed_up,
         friendly_name,

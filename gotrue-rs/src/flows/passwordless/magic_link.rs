@@ -13,7 +13,8 @@ use crate::services::passwordless::mail_link;
 /// Mails a link and a code to that address; whoever is new is signed up.
 pub async fn handle(cx: Cx) -> Result<Reply> {
     require_magic_links(&cx.app.policy)?;
-    let request = MagicLink::decode(&cx.bytes().await?)?;
+    let (body, is_cut) = cx.beginning().await?;
+    let request = MagicLink::decode(&body, is_cut)?;
     metadata::check("data", request.data.as_ref(), cx.app.policy.api.metadata_limits)?;
     mail_link(&cx, request, None).await?;
     Ok(Reply::json(&SentJson::default()))

@@ -3,7 +3,7 @@
 use gotrue_rules::domain::audit::{Action, Entry};
 use gotrue_rules::domain::contact::{Contact, Email};
 use gotrue_rules::domain::error::{Error, Result};
-use gotrue_rules::domain::pkce::{Challenge, check_pair};
+use gotrue_rules::domain::pkce::check_pair;
 use gotrue_rules::domain::purpose::Purpose;
 use gotrue_rules::wire::message::SentJson;
 use gotrue_rules::wire::requests::Recover;
@@ -25,18 +25,19 @@ pub async fn handle(cx: Cx) -> Result<Reply> {
     }
     let email = Email::parse(&request.email)?;
     check_pair(&request.pkce.challenge, &request.pkce.method)?;
-    let challenge = Challenge::new(&request.pkce.challenge, &request.pkce.method)?;
+    let challenge = pkce::asked_for(&cx, &request.pkce)?;
+    let opens_flow = matches!(challenge, Ok(Some(_)));
     limits::anyone_asks(&cx, &Contact::Email(email.clone()))?;
     let found = users::by_email(&mut cx.db(), email.as_str(), &cx.audience()).await;
-    let letter = Letter { purpose: Purpose::Recovery, to: email.as_str(), pkce: challenge.is_some(), new_email: None };
+    let letter = Letter { purpose: Purpose::Recovery, to: email.as_str(), pkce: opens_flow, new_email: None };
     let Some(account) = found.or_refuse("Unable to process request")? else {
-        if challenge.is_some() {
+        if opens_flow {
             decoys::open_no_flow(&cx).await?;
         }
         decoys::ask_nobody(&cx, letter, None).await?;
         return Ok(Reply::json(&SentJson::default()));
     };
-    if let Some(challenge) = &challenge {
+    if let Some(challenge) = &challenge? {
         // Stays, also if the mail is refused: as recorded.
         pkce::open(&cx, &mut cx.db(), account.id, challenge, Purpose::Recovery).await?;
     }

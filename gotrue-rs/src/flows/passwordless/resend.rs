@@ -14,7 +14,7 @@ use crate::cx::Cx;
 use crate::http::reply::Reply;
 use crate::services::contact_change::{Change, ask_again};
 use crate::services::messages::{Letter, Text, ask_by_text, ask_in_flow, decoys};
-use crate::services::{audit, limits, passwordless};
+use crate::services::{audit, limits, passwordless, pkce};
 use crate::store::OrRefuse;
 
 /// Sends it, if it is awaited.
@@ -22,15 +22,16 @@ pub async fn handle(cx: Cx) -> Result<Reply> {
     let request = Resend::decode(&cx.bytes().await?)?;
     let (again, contact) = resend(&request, &cx.app.policy)?;
     let challenge = match again {
-        Again::SignUp | Again::EmailChange => Challenge::new(&request.pkce.challenge, &request.pkce.method)?,
-        Again::Sms | Again::PhoneChange => None,
+        Again::SignUp | Again::EmailChange => pkce::asked_for(&cx, &request.pkce)?,
+        Again::Sms | Again::PhoneChange => Ok(None),
     };
     limits::anyone_asks(&cx, &contact)?;
     let found = passwordless::find(&cx, &contact).await.or_refuse("Unable to process request")?;
     let Some(account) = found.filter(|account| again.is_awaited(account)) else {
-        not_awaited(&cx, again, &contact, challenge.as_ref()).await?;
+        not_awaited(&cx, again, &contact, challenge.ok().flatten().as_ref()).await?;
         return Ok(Reply::json(&SentJson::default()));
     };
+    let challenge = challenge?;
     let message_id = match again {
         Again::SignUp => confirmation(&cx, &account, &contact, challenge.as_ref()).await?,
         Again::Sms => code(&cx, &account, &contact).await?,

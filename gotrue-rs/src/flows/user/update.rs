@@ -16,6 +16,7 @@ use gotrue_rules::wire::user::UserJson;
 use crate::cx::{Caller, Cx};
 use crate::http::reply::Reply;
 use crate::services::messages::require_right_by_sender;
+use crate::services::notices::without_pending;
 use crate::services::{audit, contact_change, limits, notices, passwords};
 use crate::store::audit::AuditRow;
 use crate::store::{Connection, OrRefuse, accounts, audit as audit_log, identities, one_time_tokens, users};
@@ -38,7 +39,8 @@ pub async fn handle(cx: Cx) -> Result<Reply> {
     let update = Update { cx: &cx, caller, request: &request, password };
     let changes_contact = changes.email.is_some() || changes.phone.is_some();
     let account = if changes_contact { update.with_contacts(&changes).await? } else { update.alone().await? };
-    if update.password.is_some() {
+    let is_told = changes_contact && !cx.app.delivery.is_outbox();
+    if update.password.is_some() && !is_told {
         notices::of_password(&cx, &caller.account).await;
     }
     notices::of_contacts(&cx, &caller.account, &account).await;
@@ -142,9 +144,14 @@ impl Update<'_> {
         Ok(account)
     }
 
-    /// Messages first, with no connection held; then everything in one transaction.
+    /// Messages first, with no connection held; then everything in one transaction. The messages, and the hooks that
+    /// send them, see the account as the changes before them leave it.
     async fn with_contacts(&self, changes: &Changes) -> Result<Account> {
-        let started = contact_change::start(self.cx, &self.caller.account, changes, &self.request.pkce).await?;
+        if self.password.is_some() && !self.cx.app.delivery.is_outbox() {
+            notices::of_password(self.cx, &self.caller.account).await;
+        }
+        let image = self.changed(&self.caller.account);
+        let started = contact_change::start(self.cx, &image, changes, &self.request.pkce).await?;
         let mut db = self.cx.begin().await?;
         let account = self.write(&mut db, self.log_of_password()).await?;
         let mut account = self.with_own_identity(&mut db, account).await?;
@@ -187,5 +194,25 @@ impl Update<'_> {
             account.user_metadata = merged(account.user_metadata, data);
         }
         account
+    }
+
+    /// The account with its new password and metadata, not yet written. With a new password what was asked for under
+    /// the old one is void.
+    fn changed(&self, account: &Account) -> Account {
+        let mut account = Account { updated_at: self.cx.now, ..self.renamed(account) };
+        if let Some(data) = &self.request.app_metadata {
+            account.app_metadata = merged(account.app_metadata, data);
+        }
+        let Some(password) = &self.password else { return account };
+        Account {
+            encrypted_password: Some(password.clone()),
+            confirmation_token: String::new(),
+            recovery_token: String::new(),
+            email_change_token_current: String::new(),
+            email_change_token_new: String::new(),
+            phone_change_token: String::new(),
+            reauthentication_token: String::new(),
+            ..without_pending(account)
+        }
     }
 }

@@ -98,7 +98,9 @@ impl Webhook {
 }
 
 fn facts(answer: &Answer) -> HttpAnswer<'_> {
-    let header = |name| answer.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let header = |name| {
+        answer.headers.get(name).and_then(|value| std::str::from_utf8(value.as_bytes()).ok()).unwrap_or_default()
+    };
     HttpAnswer {
         status: answer.status,
         content_type: header(CONTENT_TYPE),

@@ -5,7 +5,8 @@ use base64::Engine;
 use base64::alphabet::URL_SAFE;
 use base64::engine::general_purpose::{GeneralPurpose, NO_PAD, URL_SAFE_NO_PAD};
 use chrono::{DateTime, Utc};
-use serde_json::Value;
+use gotrue_rules::wire::go_json;
+use serde_json::{Number, Value};
 
 use super::Object;
 
@@ -96,7 +97,7 @@ pub(super) fn take_apart(token: &str) -> Result<Parts<'_>, VerifyError> {
     };
     let signed = &token[..header.len() + 1 + claims.len()];
     let mut header = object(header, "header")?;
-    let claims = object(claims, "claim")?;
+    let claims = named(object(claims, "claim")?);
     check_types(&claims)?;
     let Some(Value::String(method)) = header.remove("alg") else { return Err(VerifyError::NoMethod) };
     if !METHODS.contains(&method.as_str()) {
@@ -143,19 +144,63 @@ fn decode(text: &str, part: &'static str) -> Result<Vec<u8>, VerifyError> {
     URL_SAFE_NO_PAD.decode(text).map_err(malformed)
 }
 
+/// One JSON object; `null` is one without members, and bytes that are no UTF-8 are replaced, as in the reference.
 fn object(text: &str, part: &'static str) -> Result<Object, VerifyError> {
-    let malformed = |error: serde_json::Error| VerifyError::Malformed { step: "JSON", part, reason: error.to_string() };
-    serde_json::from_slice(&decode(text, part)?).map_err(malformed)
+    let malformed = |reason: String| VerifyError::Malformed { step: "JSON", part, reason };
+    let text = decode(text, part)?;
+    if let Ok(object) = serde_json::from_slice(&text) {
+        return Ok(object);
+    }
+    match go_json::value(&text).map_err(|error| malformed(error.to_string()))? {
+        Value::Object(object) => Ok(object),
+        Value::Null => Ok(Object::new()),
+        _ => Err(malformed("not an object".to_owned())),
+    }
+}
+
+/// The claims that the server reads.
+const READ: [&str; 17] = [
+    "exp",
+    "nbf",
+    "iat",
+    "iss",
+    "sub",
+    "aud",
+    "jti",
+    "email",
+    "phone",
+    "role",
+    "aal",
+    "amr",
+    "session_id",
+    "client_id",
+    "scope",
+    "is_anonymous",
+    "app_metadata",
+];
+
+/// The claims under the names that the server reads them by: they may come in other letters.
+fn named(claims: Object) -> Object {
+    let is_other = |name: &String| name.bytes().any(|byte| !byte.is_ascii_lowercase() && byte != b'_');
+    if !claims.keys().any(is_other) {
+        return claims;
+    }
+    let name = |name: String| {
+        let known = READ.iter().chain(&["user_metadata"]).find(|known| known.eq_ignore_ascii_case(&name));
+        known.map_or(name, |known| (*known).to_owned())
+    };
+    claims.into_iter().map(|(key, value)| (name(key), value)).collect()
 }
 
 /// Claims the server reads must have their types, so that nobody downstream meets a number where a name belongs.
 fn check_types(claims: &Object) -> Result<(), VerifyError> {
     for (name, value) in claims {
         let (fits, wanted) = match name.as_str() {
-            "exp" | "nbf" | "iat" => (value.is_number(), "number"),
-            "iss" | "sub" | "jti" | "email" | "phone" | "role" | "aal" | "session_id" | "client_id" => {
+            "exp" | "nbf" | "iat" => (number(value).is_some(), "number"),
+            "iss" | "sub" | "jti" | "email" | "phone" | "role" | "aal" | "session_id" | "client_id" | "scope" => {
                 (value.is_string(), "string")
             }
+            "amr" => (value.as_array().is_some_and(|methods| methods.iter().all(is_method)), "list of methods"),
             "app_metadata" | "user_metadata" => (value.is_object(), "object"),
             "is_anonymous" => (value.is_boolean(), "boolean"),
             "aud" => {
@@ -172,13 +217,41 @@ fn check_types(claims: &Object) -> Result<(), VerifyError> {
     Ok(())
 }
 
-/// A numeric date, cut to whole seconds.
+/// Whether that is an entry of `amr`: a method by its name, or with the time when it was shown.
+fn is_method(entry: &Value) -> bool {
+    let is_text = |value: Option<&Value>| value.is_none_or(|value| value.is_string() || value.is_null());
+    match entry {
+        Value::String(_) | Value::Null => true,
+        Value::Object(members) => {
+            let at = members.get("timestamp");
+            is_text(members.get("method"))
+                && is_text(members.get("provider"))
+                && at.is_none_or(|at| at.is_null() || at.as_i64().is_some())
+        }
+        _ => false,
+    }
+}
+
+/// A number, or a text that JSON would read as one.
+fn number(value: &Value) -> Option<f64> {
+    let is_number = |text: &&str| serde_json::from_str::<Number>(text).is_ok_and(|_| !text.contains(is_space));
+    match value {
+        Value::Number(number) => number.as_f64(),
+        Value::String(text) => {
+            Some(text.as_str()).filter(is_number)?.parse().ok().filter(|float: &f64| float.is_finite())
+        }
+        _ => None,
+    }
+}
+
+fn is_space(letter: char) -> bool {
+    letter.is_ascii_whitespace()
+}
+
+/// A numeric date, cut to whole seconds. One beyond what they hold lies before all time, as in the reference.
 fn seconds(claims: &Object, name: &str) -> Option<i64> {
-    #[expect(
-        clippy::cast_possible_truncation,
-        reason = "a date beyond what i64 holds is the end of time, which the cast gives"
-    )]
-    let cut = |float: f64| float as i64;
+    #[expect(clippy::cast_possible_truncation, reason = "what does not fit is sorted out before")]
+    let cut = |float: f64| if float.abs() < 9.2e18 { float as i64 } else { i64::MIN };
     let value = claims.get(name)?;
-    value.as_i64().or_else(|| value.as_f64().map(cut))
+    value.as_i64().or_else(|| number(value).map(cut))
 }

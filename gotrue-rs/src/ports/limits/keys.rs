@@ -27,7 +27,7 @@ pub fn key_of(by: &LimitKey, request: Request<'_>) -> Option<String> {
 
 fn sb_forwarded_for(request: Request<'_>) -> Option<String> {
     let first = first_part(request.headers, "sb-forwarded-for").filter(|_| request.sb_forwarded_for)?;
-    first.parse::<IpAddr>().ok().map(|address| address.to_string())
+    first.parse::<IpAddr>().ok().map(|address| address.to_canonical().to_string())
 }
 
 fn named(headers: &HeaderMap, name: &str) -> Option<String> {
@@ -36,7 +36,7 @@ fn named(headers: &HeaderMap, name: &str) -> Option<String> {
 
 /// The part before the first comma of a header that is there and not empty.
 fn first_part<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
-    let value = headers.get(name)?.to_str().ok().filter(|value| !value.is_empty())?;
+    let value = std::str::from_utf8(headers.get(name)?.as_bytes()).ok().filter(|value| !value.is_empty())?;
     value.split(',').next().map(str::trim)
 }
 

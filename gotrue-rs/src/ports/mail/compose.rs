@@ -13,36 +13,46 @@ pub struct Sender {
     mailbox: Mailbox,
     /// Names and values; `$messageType` in a value becomes the purpose of the mail.
     headers: Vec<(HeaderName, String)>,
+    /// `From`, where a header of the operator's replaces it, and the address in it.
+    from: Option<(String, Address)>,
 }
 
 /// Headers that the mail itself has: no setting replaces them.
-const OUR_OWN: [&str; 10] = [
-    "from",
-    "to",
-    "subject",
-    "date",
-    "message-id",
-    "mime-version",
-    "content-type",
-    "content-transfer-encoding",
-    "bcc",
-    "cc",
-];
+const OUR_OWN: [&str; 9] =
+    ["to", "subject", "date", "message-id", "mime-version", "content-type", "content-transfer-encoding", "bcc", "cc"];
 
 impl Sender {
-    /// A sender of that name (empty: none) and address. Several values of a header are joined by a comma.
+    /// A sender of that name (empty: none) and address. Several values of a header are joined by a comma, empty ones
+    /// are left out. A header `From` takes the place of name and address; in other letters it is left out.
     pub fn new(name: &str, address: &str, headers: &[(String, Vec<String>)]) -> Result<Self, MailError> {
         let parsed: Address = address.parse().map_err(|error| {
             MailError::Header(format!("the sender's address {address:?} is no mail address: {error}"))
         })?;
         let name = one_line(name);
         let mailbox = Mailbox::new((!name.is_empty()).then_some(name), parsed);
+        let is_from = |name: &str| name.eq_ignore_ascii_case("from");
+        let from = headers.iter().find(|(name, _)| name == "From").map(|(_, values)| from(values)).transpose()?;
         let headers = headers
             .iter()
-            .map(|(name, values)| Ok((header_name(name)?, values.join(", "))))
+            .filter(|(name, _)| !is_from(name))
+            .map(|(name, values)| Ok((header_name(name)?, joined(values))))
             .collect::<Result<_, MailError>>()?;
-        Ok(Self { mailbox, headers })
+        Ok(Self { mailbox, headers, from })
     }
+}
+
+/// The values of a header as one; empty ones say nothing.
+fn joined(values: &[String]) -> String {
+    let values: Vec<&str> = values.iter().map(String::as_str).filter(|value| !value.is_empty()).collect();
+    values.join(", ")
+}
+
+/// A `From` of the operator's own, and the address that mail servers are told.
+fn from(values: &[String]) -> Result<(String, Address), MailError> {
+    let text = one_line(&joined(values));
+    let parsed: Result<Mailbox, _> = text.parse();
+    let mailbox = parsed.map_err(|error| MailError::Header(format!("From {text:?} is no mail address: {error}")))?;
+    Ok((text, mailbox.email))
 }
 
 /// An address as RFC 5322 writes it without quotes. Longer before the `@` than RFC 5321 asks a server to take is fine:
@@ -61,8 +71,8 @@ fn recipient(text: &str) -> Option<Address> {
 /// The envelope and the bytes to hand to a mail server.
 pub fn compose(sender: &Sender, message: &Message) -> Result<(Envelope, Vec<u8>), MailError> {
     let to = recipient(&message.to).ok_or(MailError::Address)?;
-    let envelope =
-        Envelope::new(Some(sender.mailbox.email.clone()), vec![to.clone()]).map_err(|_| MailError::Address)?;
+    let address = sender.from.as_ref().map_or(&sender.mailbox.email, |(_, address)| address);
+    let envelope = Envelope::new(Some(address.clone()), vec![to.clone()]).map_err(|_| MailError::Address)?;
     let mut builder = lettre::Message::builder()
         .from(sender.mailbox.clone())
         .to(Mailbox::new(None, to))
@@ -70,6 +80,9 @@ pub fn compose(sender: &Sender, message: &Message) -> Result<(Envelope, Vec<u8>)
         .date(message.date.into())
         .message_id(Some(format!("<{}>", one_line(&message.message_id))))
         .envelope(envelope.clone());
+    if let Some((text, _)) = &sender.from {
+        builder = builder.raw_header(HeaderValue::new(HeaderName::new_from_ascii_str("From"), text.clone()));
+    }
     for (name, value) in &sender.headers {
         let value = one_line(&value.replace("$messageType", &message.purpose));
         builder = builder.raw_header(HeaderValue::new(name.clone(), value));

@@ -70,7 +70,7 @@ async fn write(cx: &Cx, db: &mut Connection, proof: Proof<'_>) -> Result<Option<
         user_id: proof.account.id,
         now: cx.now,
         not_after: proof.not_after,
-        user_agent: cx.request.user_agent().map(str::to_owned),
+        user_agent: cx.request.user_agent(),
         ip: cx.client_ip(),
         oauth_client_id: proof.oauth_client,
         scopes: proof.scopes.map(str::to_owned),

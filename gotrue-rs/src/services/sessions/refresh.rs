@@ -252,7 +252,7 @@ pub fn facts<'a>(cx: &'a Cx, account: &'a Account, session: &'a Session, token_t
 }
 
 fn client_of(cx: &Cx) -> Client {
-    Client { user_agent: cx.request.user_agent().map(str::to_owned), ip: cx.client_ip() }
+    Client { user_agent: cx.request.user_agent(), ip: cx.client_ip() }
 }
 
 fn change(cx: &Cx, account: &Account, session: &Session, entries: Vec<Entry>) -> Refreshed {

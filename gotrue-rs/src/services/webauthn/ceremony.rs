@@ -2,9 +2,13 @@
 
 use std::time::Duration;
 
+use aws_lc_rs::digest::{SHA256, digest};
 use gotrue_rules::domain::passkey::counter_fell_back;
 use gotrue_rules::domain::policy::{RelyingParty, WebAuthnPolicy};
-use gotrue_rules::wire::webauthn::{AuthenticatorRecord, KeyFlags, KeyRecord, SessionData, UserVerification};
+use gotrue_rules::wire::credential::{CreatedCredential, UsedCredential, is_authenticator_data};
+use gotrue_rules::wire::webauthn::{
+    AttestationRecord, AuthenticatorRecord, KeyFlags, KeyRecord, SessionData, UserVerification,
+};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -13,9 +17,10 @@ use uuid::Uuid;
 use webauthn_rs_core::WebauthnCore;
 use webauthn_rs_core::internals::AuthenticatorData;
 use webauthn_rs_core::proto::{
-    AttestationFormat, AuthenticationState, COSEAlgorithm, COSEKey, Credential, ParsedAttestation, PublicKeyCredential,
-    RegisterPublicKeyCredential, RegisteredExtensions, RegistrationState, RequestRegistrationExtensions,
-    UserVerificationPolicy,
+    AttestationFormat, AuthenticationExtensionsClientOutputs, AuthenticationState, AuthenticatorAssertionResponseRaw,
+    AuthenticatorAttestationResponseRaw, COSEAlgorithm, COSEKey, Credential, ParsedAttestation, PublicKeyCredential,
+    RegisterPublicKeyCredential, RegisteredExtensions, RegistrationExtensionsClientOutputs, RegistrationState,
+    RequestRegistrationExtensions, UserVerificationPolicy,
 };
 
 use super::Refusal;
@@ -23,14 +28,11 @@ use super::Refusal;
 /// The signatures that can be verified; keys of others are refused when they are made.
 const VERIFIED: [COSEAlgorithm; 3] = [COSEAlgorithm::ES256, COSEAlgorithm::ES384, COSEAlgorithm::RS256];
 
-/// The ways to an authenticator that browsers know.
-const TRANSPORTS: [&str; 7] = ["usb", "nfc", "ble", "internal", "hybrid", "cable", "smart-card"];
-
 /// A key that was made, as the browser tells of it.
 #[derive(Debug)]
 pub struct Registration {
-    said: RegisterPublicKeyCredential,
-    transports: Vec<String>,
+    said: CreatedCredential,
+    attested: Attested,
 }
 
 /// A key that was made and may be kept.
@@ -46,8 +48,12 @@ pub struct NewKey {
     pub aaguid: Uuid,
     /// The signature counter.
     pub counter: u32,
-    /// The ways to the authenticator.
-    pub transports: Vec<String>,
+    /// The ways to the authenticator; none if they were not told.
+    pub transports: Option<Vec<String>>,
+    /// `platform`, `cross-platform` or `""`.
+    pub attachment: &'static str,
+    /// What it was made with.
+    pub attestation: AttestationRecord,
     /// Whether the authenticator made sure who uses it.
     pub user_verified: bool,
     /// Whether there may be copies of it elsewhere.
@@ -59,30 +65,51 @@ pub struct NewKey {
 impl Registration {
     /// Reads what `navigator.credentials.create()` gave.
     pub fn read(credential: &Value) -> Result<Self, Refusal> {
-        let said: RegisterPublicKeyCredential = read(credential)?;
-        check_form(&said.id, &said.type_)?;
-        let named = credential.pointer("/response/transports").and_then(Value::as_array);
-        let known = |name: &Value| TRANSPORTS.iter().find(|known| name.as_str() == Some(**known));
-        let transports = named.into_iter().flatten().filter_map(known).map(|name| (*name).to_owned()).collect();
-        Ok(Self { said, transports })
+        let said = CreatedCredential::read(credential).map_err(unreadable)?;
+        let attested = Attested::read(&said.attestation_object)?;
+        Ok(Self { said, attested })
     }
 
     /// The key, if it was made for this challenge, by a page of ours, for us.
     pub fn accept(self, party: &RelyingParty, session: &SessionData) -> Result<NewKey, Refusal> {
+        let Self { said, attested } = self;
         let state = registration_state(session)?;
-        let made = core(party).register_credential(&self.said, &state, None).map_err(Refusal::Refused)?;
-        let attested = Attested::read(&self.said.response.attestation_object)?;
+        let made = core(party).register_credential(&as_made(&said), &state, None).map_err(Refusal::Refused)?;
+        let hash = digest(&SHA256, &said.client_data);
         Ok(NewKey {
             id: made.cred_id,
             public_key: attested.public_key,
             format: format(&made.attestation_format),
             aaguid: attested.aaguid,
             counter: made.counter,
-            transports: self.transports,
+            transports: said.transports,
+            attachment: said.attachment,
+            attestation: AttestationRecord {
+                client_data: said.client_data,
+                client_data_hash: hash.as_ref().to_vec(),
+                authenticator_data: said.authenticator_data,
+                public_key_algorithm: said.public_key_algorithm,
+                object: said.attestation_object,
+            },
             user_verified: made.user_verified,
             backup_eligible: made.backup_eligible,
             backed_up: made.backup_state,
         })
+    }
+}
+
+/// The credential as the library reads it; the ways to the authenticator are nothing that it checks.
+fn as_made(said: &CreatedCredential) -> RegisterPublicKeyCredential {
+    RegisterPublicKeyCredential {
+        id: said.id.clone(),
+        raw_id: said.raw_id.clone(),
+        response: AuthenticatorAttestationResponseRaw {
+            attestation_object: said.attestation_object.clone(),
+            client_data_json: said.client_data.clone(),
+            transports: None,
+        },
+        type_: PUBLIC_KEY.to_owned(),
+        extensions: RegistrationExtensionsClientOutputs::default(),
     }
 }
 
@@ -93,14 +120,20 @@ impl NewKey {
             id: self.id.clone(),
             public_key: self.public_key.clone(),
             attestation_type: self.format.clone(),
-            transport: Some(self.transports.clone()),
+            transport: self.transports.clone(),
             flags: KeyFlags {
                 user_present: true,
                 user_verified: self.user_verified,
                 backup_eligible: self.backup_eligible,
                 backup_state: self.backed_up,
             },
-            authenticator: AuthenticatorRecord { aaguid: self.aaguid.into_bytes().into(), sign_count: self.counter },
+            authenticator: AuthenticatorRecord {
+                aaguid: self.aaguid.into_bytes().into(),
+                sign_count: self.counter,
+                clone_warning: false,
+                attachment: self.attachment.to_owned(),
+            },
+            attestation: self.attestation.clone(),
         }
     }
 }
@@ -125,9 +158,19 @@ pub struct StoredKey<'a> {
 impl Assertion {
     /// Reads what `navigator.credentials.get()` gave.
     pub fn read(credential: &Value) -> Result<Self, Refusal> {
-        let said: PublicKeyCredential = read(credential)?;
-        check_form(&said.id, &said.type_)?;
-        Ok(Self(said))
+        let said = UsedCredential::read(credential).map_err(unreadable)?;
+        Ok(Self(PublicKeyCredential {
+            id: said.id,
+            raw_id: said.raw_id,
+            response: AuthenticatorAssertionResponseRaw {
+                authenticator_data: said.authenticator_data,
+                client_data_json: said.client_data,
+                signature: said.signature,
+                user_handle: said.user_handle,
+            },
+            extensions: AuthenticationExtensionsClientOutputs::default(),
+            type_: PUBLIC_KEY.to_owned(),
+        }))
     }
 
     /// How the authenticator calls the key.
@@ -176,17 +219,6 @@ fn core(party: &RelyingParty) -> WebauthnCore {
         Some(false),
         Some(false),
     )
-}
-
-fn read<T: DeserializeOwned>(credential: &Value) -> Result<T, Refusal> {
-    T::deserialize(credential).map_err(unreadable)
-}
-
-fn check_form(id: &str, kind: &str) -> Result<(), Refusal> {
-    if id.is_empty() || kind != "public-key" {
-        return Err(unreadable("a credential has an id, and is a public-key"));
-    }
-    Ok(())
 }
 
 fn unreadable(cause: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Refusal {
@@ -266,14 +298,18 @@ fn format(format: &AttestationFormat) -> String {
     word.as_ref().and_then(Value::as_str).unwrap_or_default().to_owned()
 }
 
+/// The kind of every credential.
+const PUBLIC_KEY: &str = "public-key";
+
 /// What the library does not hand out of the authenticator's data: the model, and the key as it came.
+#[derive(Debug)]
 struct Attested {
     aaguid: Uuid,
     public_key: Vec<u8>,
 }
 
 impl Attested {
-    /// Reads an attestation object that the library has accepted.
+    /// Reads an attestation object.
     fn read(object: &[u8]) -> Result<Self, Refusal> {
         use webauthn_rs_core::proto::Registration as Ceremony;
         let missing = || unreadable("no authenticator data in the attestation object");
@@ -282,7 +318,11 @@ impl Attested {
         let Some(serde_cbor_2::Value::Bytes(data)) = members.get(&serde_cbor_2::Value::Text("authData".into())) else {
             return Err(missing());
         };
-        let data = AuthenticatorData::<Ceremony>::try_from(data.as_slice()).map_err(Refusal::Refused)?;
+        if !is_authenticator_data(data) {
+            return Err(missing());
+        }
+        let data = AuthenticatorData::<Ceremony>::try_from(data.as_slice())
+            .map_err(|error| unreadable(format!("{error:?}")))?;
         let attested = data.acd.ok_or_else(missing)?;
         Ok(Self {
             aaguid: Uuid::from_bytes(attested.aaguid),

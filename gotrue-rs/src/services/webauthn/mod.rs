@@ -35,7 +35,7 @@ pub enum Refusal {
 
 /// The operator did not say who we are to an authenticator.
 #[derive(Debug, thiserror::Error)]
-#[error("no relying party: set GOTRUE_WEBAUTHN_RP_ID, GOTRUE_WEBAUTHN_RP_DISPLAY_NAME and GOTRUE_WEBAUTHN_RP_ORIGINS")]
+#[error("no relying party: set GOTRUE_WEBAUTHN_RP_ID and GOTRUE_WEBAUTHN_RP_ORIGINS")]
 pub struct NoRelyingParty;
 
 /// Who we are to an authenticator.
@@ -43,9 +43,10 @@ pub fn relying_party(cx: &Cx) -> Result<&RelyingParty, NoRelyingParty> {
     cx.app.policy.webauthn.relying_party.as_ref().ok_or(NoRelyingParty)
 }
 
-/// The same, as browsers are told.
-pub fn party(relying_party: &RelyingParty) -> Party<'_> {
-    Party { id: &relying_party.id, name: &relying_party.display_name }
+/// The same, as browsers are told that make a key; none without a name to show.
+pub fn party(relying_party: &RelyingParty) -> Option<Party<'_>> {
+    let name = Some(relying_party.display_name.as_str()).filter(|name| !name.is_empty())?;
+    Some(Party { id: &relying_party.id, name })
 }
 
 /// A challenge that nobody can guess: 32 bytes.

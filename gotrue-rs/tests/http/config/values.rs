@@ -7,6 +7,8 @@ use gotrue_rs::config::values;
 use gotrue_rules::domain::policy::Quota;
 use proptest::prelude::*;
 
+use super::complaints;
+
 fn owned(parts: &[&str]) -> Vec<String> {
     parts.iter().map(|part| (*part).to_owned()).collect()
 }
@@ -78,6 +80,18 @@ fn numbers_may_have_a_fraction() {
         ("1e999", None),
         ("", None),
         ("30/1h", None),
+        ("1_000", Some(1000.0)),
+        ("1_0.5", Some(10.5)),
+        ("+1e1_0", Some(1e10)),
+        ("0x1p4", Some(16.0)),
+        ("0x_1.8P-1", Some(0.75)),
+        ("0x10", None),
+        ("1__0", None),
+        ("_1", None),
+        ("1_", None),
+        ("1._5", None),
+        ("1_e3", None),
+        ("+nan", None),
         (" 1", None),
     ];
     for (text, expected) in cases {
@@ -206,5 +220,40 @@ proptest! {
         let _ = (values::boolean(&text), values::integer(&text), values::natural(&text), values::number(&text));
         let _ = (values::list(&text), values::map(&text), values::quota(&text), values::character_sets(&text));
         let _ = (values::linking_domains(&text), values::is_absolute(&text));
+    }
+}
+
+#[test]
+fn times_and_texts_are_taken_as_go_takes_them() {
+    let refused =
+        |name: &str, text: &str| complaints(&[(name, text), ("GOTRUE_MFA_PHONE_ENROLL_ENABLED", "true")]).len();
+    for text in [
+        "2030-01-31t12:00:00z",
+        "2030-01-31 12:00:00Z",
+        "2030-01-31T12:00:60Z",
+        "2030-01-31T12:00:00+0100",
+        "2030-1-31T12:00:00Z",
+        "12030-01-31T12:00:00Z",
+    ] {
+        assert_eq!(refused("GOTRUE_SMS_TEST_OTP_VALID_UNTIL", text), 1, "{text}");
+    }
+    for text in ["2030-01-31T1:00:00Z", "2030-01-31T12:00:00,5Z", " 2030-01-31T12:00:00.123456789+01:00 ", ""] {
+        assert_eq!(refused("GOTRUE_SMS_TEST_OTP_VALID_UNTIL", text), 0, "{text}");
+    }
+    for text in [
+        "{{ nope }}",
+        "{{ .Code | nope }}",
+        "{{ $x }}",
+        "{{ end }}",
+        "{{ if .Code }}",
+        "{{ if .Other }}{{ nope }}{{ end }}",
+        "{{ define \"a\" }}{{ nope }}{{ end }}{{ .Code }}",
+        "{{ break }}",
+    ] {
+        assert_eq!(refused("GOTRUE_MFA_PHONE_TEMPLATE", text), 1, "{text}");
+        assert_eq!(complaints(&[("GOTRUE_SMS_TEMPLATE", text), ("GOTRUE_SMS_PROVIDER", "twilio")]).len(), 1, "{text}");
+    }
+    for text in ["{{ .Other }}", "{{ $x := 1 }}{{ $x }} {{ .Code }}", "{{ template \"x\" }}", "{{ printf }}", "}}"] {
+        assert_eq!(refused("GOTRUE_MFA_PHONE_TEMPLATE", text), 0, "{text}");
     }
 }

@@ -88,3 +88,38 @@ async fn a_low_session_of_a_protected_account_is_short() {
     assert_eq!(world.refresh(weak.str("refresh_token")).await.refusal(), (400, "session_expired"));
     world.refresh(&ann.refresh_token).await.expect(200);
 }
+
+#[tokio::test]
+async fn an_older_tab_gets_the_same_session_within_the_reuse_interval() {
+    let world = World::with(|policy| policy.refresh.reuse_interval = Duration::from_secs(10)).await;
+    let before = world.person(ANN).await;
+    let app = world.app_factor(&before, "").await;
+    world.advance(TimeDelta::minutes(5));
+    let after = world.step_up(&before, &app).await;
+    world.advance(TimeDelta::seconds(5));
+    let older = world.refresh(&before.refresh_token).await.expect(200);
+    assert_eq!(older.str("refresh_token"), after.refresh_token, "the parent of the active token gets the active one");
+    let next = world.refresh(&after.refresh_token).await.expect(200);
+    let older = world.refresh(&before.refresh_token).await.expect(200);
+    world.refresh(older.str("refresh_token")).await.expect(200);
+    world.refresh(next.str("refresh_token")).await.expect(200);
+}
+
+#[tokio::test]
+async fn a_verification_stamps_what_it_changes_and_no_sign_in() {
+    let world = World::new().await;
+    let ann = world.person(ANN).await;
+    let app = world.app_factor(&ann, "").await;
+    world.advance(TimeDelta::minutes(1));
+    let asked = world.challenge(&ann.access_token, &app.id).await.expect(200);
+    let stamps = "SELECT floor(extract(epoch FROM updated_at))::bigint FROM auth.";
+    let at = |minutes: i64| (world.now().timestamp() - minutes * 60).to_string();
+    assert_eq!(world.database.query(&format!("{stamps}mfa_factors")).await, [at(0)], "a challenge touches its factor");
+    world.advance(TimeDelta::minutes(1));
+    world.answer(&ann.access_token, &app.id, asked.str("id"), &world.app_code(&app)).await.expect(200);
+    for table in ["users", "sessions", "mfa_factors", "refresh_tokens WHERE revoked"] {
+        assert_eq!(world.database.query(&format!("{stamps}{table}")).await, [at(0)], "{table}");
+    }
+    let signed_in = "SELECT floor(extract(epoch FROM last_sign_in_at))::bigint FROM auth.users";
+    assert_eq!(world.database.query(signed_in).await, [at(2)], "a second factor is no sign-in");
+}

@@ -127,6 +127,100 @@ async fn without_a_relying_party_a_factor_can_be_named_and_nothing_more() {
 }
 
 #[tokio::test]
+async fn without_a_name_to_show_no_key_is_made_and_those_there_are_can_be_used() {
+    let mut world = world().await;
+    let ann = world.person(ANN).await;
+    let (strong, factor, mut device) = world.key_factor(&ann, "key").await;
+    world.reload(|policy| {
+        policy.webauthn.relying_party.as_mut().expect("a relying party").display_name.clear();
+    });
+    let made = world.enroll(&strong.access_token, json!({"factor_type": "webauthn", "friendly_name": "two"})).await;
+    let refused = world.challenge(&strong.access_token, made.expect(200).str("id")).await.expect(500);
+    assert_eq!(refused.str("msg"), "Failed to generate WebAuthn registration data");
+    let refused = world.post_as(&strong.access_token, "/passkeys/registration/options", json!({})).await.expect(500);
+    assert_eq!(refused.str("msg"), "Failed to generate WebAuthn registration options");
+    world.post("/passkeys/authentication/options", json!({})).await.expect(200);
+    assert_eq!(world.try_key(&strong, &factor, &mut device).await.status, 200);
+}
+
+#[tokio::test]
+async fn factors_stand_in_the_order_in_which_they_were_touched() {
+    let world = world().await;
+    let ann = world.person(ANN).await;
+    let (ann, first, mut device) = world.key_factor(&ann, "first").await;
+    world.advance(TimeDelta::seconds(1));
+    let (ann, _, _) = world.key_factor(&ann, "second").await;
+    assert_eq!(factors(&world, &ann).await, ["first: verified", "second: verified"]);
+    world.advance(TimeDelta::seconds(1));
+    world.challenge(&ann.access_token, &first).await.expect(200);
+    assert_eq!(factors(&world, &ann).await, ["second: verified", "first: verified"]);
+    let asked = world.challenge(&ann.access_token, &first).await.expect(200);
+    let options = &asked.json["webauthn"]["credential_options"]["publicKey"];
+    assert_eq!(options["allowCredentials"][1]["id"], device.get(options)["id"]);
+}
+
+#[tokio::test]
+async fn a_key_is_kept_with_all_members_that_the_reference_keeps() {
+    let world = world().await;
+    let ann = world.person(ANN).await;
+    let made = world.enroll(&ann.access_token, json!({"factor_type": "webauthn", "friendly_name": "key"})).await;
+    let factor = made.expect(200).str("id").to_owned();
+    let asked = world.challenge(&ann.access_token, &factor).await.expect(200);
+    let mut credential = Authenticator::default().create(&asked.json["webauthn"]["credential_options"]["publicKey"]);
+    credential["authenticatorAttachment"] = json!("cross-platform");
+    credential["response"]["transports"] = json!(["cable", "other"]);
+    world.answer_key(&ann, &factor, asked.str("id"), ("create", credential.clone())).await.expect(200);
+    let stored = world.database.query("SELECT web_authn_credential FROM auth.mfa_factors").await.concat();
+    let stored: Value = serde_json::from_str(&stored).expect("JSON");
+    assert_eq!(stored["transport"], json!(["hybrid", "other"]));
+    let authenticator = &stored["authenticator"];
+    assert_eq!(authenticator["attachment"], "cross-platform");
+    assert_eq!(authenticator["cloneWarning"], false);
+    let attestation = stored["attestation"].as_object().expect("an object");
+    let mut members: Vec<&str> = attestation.keys().map(String::as_str).collect();
+    members.sort_unstable();
+    assert_eq!(members, ["authenticatorData", "clientDataHash", "clientDataJSON", "object", "publicKeyAlgorithm"]);
+    assert_eq!((&attestation["authenticatorData"], &attestation["publicKeyAlgorithm"]), (&Value::Null, &json!(0)));
+    let sent = credential["response"]["attestationObject"].as_str().expect("text").replace('-', "+").replace('_', "/");
+    assert_eq!(attestation["object"].as_str().expect("text").trim_end_matches('='), sent);
+}
+
+#[tokio::test]
+async fn parts_of_a_credential_that_are_missing_or_null_are_judged_as_the_reference_does() {
+    let world = world().await;
+    let ann = world.person(ANN).await;
+    let (_, factor, mut device) = world.key_factor(&ann, "key").await;
+    let weak = world.sign_in(ANN).await;
+    let asked = world.challenge(&weak.access_token, &factor).await.expect(200);
+    let right = device.get(&asked.json["webauthn"]["credential_options"]["publicKey"]);
+    let (unreadable, wrong) = ("Invalid credential_response", "Failed to validate WebAuthn MFA response");
+    for (path, value, status, message) in [
+        ("/rawId", Value::Null, 500, wrong),
+        ("/response/signature", Value::Null, 500, wrong),
+        ("/id", json!("!!"), 400, unreadable),
+        ("/id", Value::Null, 400, unreadable),
+        ("/type", Value::Null, 400, unreadable),
+        ("/response", Value::Null, 400, unreadable),
+        ("/response/clientDataJSON", json!(""), 400, unreadable),
+        ("/response/authenticatorData", json!("AAAA"), 400, unreadable),
+        ("/authenticatorAttachment", json!(1), 400, unreadable),
+        ("", Value::Null, 400, unreadable),
+    ] {
+        let mut credential = right.clone();
+        match path.rsplit_once('/') {
+            None => credential = value.clone(),
+            Some((parent, name)) => credential.pointer_mut(parent).expect("an object")[name] = value.clone(),
+        }
+        let answer = world.answer_key(&weak, &factor, asked.str("id"), ("request", credential)).await;
+        assert_eq!((answer.status.as_u16(), answer.str("msg")), (status, message), "{path} {value}");
+    }
+    let mut credential = right.clone();
+    credential["clientExtensionResults"] = Value::Null;
+    credential["authenticatorAttachment"] = Value::Null;
+    world.answer_key(&weak, &factor, asked.str("id"), ("request", credential)).await.expect(200);
+}
+
+#[tokio::test]
 async fn a_key_taken_away_lifts_nothing() {
     let world = world().await;
     let ann = world.person(ANN).await;

@@ -1,6 +1,6 @@
-use gotrue_rs::testing::{PASSWORD, Person, Receiver, World};
+use gotrue_rs::testing::{Call, PASSWORD, Person, Receiver, World};
 use gotrue_rules::domain::one_time_token::TokenHash;
-use gotrue_rules::domain::policy::HookKind;
+use gotrue_rules::domain::policy::{HookKind, MailKind};
 use serde_json::{Value, json};
 
 use super::{SECRET, accounts, with_hook};
@@ -136,4 +136,35 @@ async fn both_hooks_may_be_on() {
     world.post("/signup", json!({"email": ANN, "password": PASSWORD})).await.expect(200);
     world.post("/otp", json!({"phone": "15550100200"})).await.expect(200);
     assert_eq!((receiver.bodies("/hook").len(), receiver.bodies("/texts").len()), (1, 1));
+}
+
+#[tokio::test]
+async fn a_message_shows_the_account_as_the_changes_before_it_leave_it() {
+    let receiver = Receiver::start().await;
+    let (mail, text) = (receiver.hook("/mail", &[SECRET]), receiver.hook("/text", &[SECRET]));
+    let world = World::builder()
+        .policy(|policy| {
+            policy.hooks.send_email = Some(mail);
+            policy.hooks.send_sms = Some(text);
+            policy.sign_up.phone_enabled = true;
+            policy.mail.notifications.insert(MailKind::PasswordChanged);
+        })
+        .build()
+        .await;
+    let ann = person(&world, &receiver).await;
+    let before = receiver.calls().len();
+    let body = json!({
+        "email": "new@example.com",
+        "phone": "15550100002",
+        "password": "another horse",
+        "data": {"plan": "pro"},
+    });
+    world.put_as(&ann.access_token, "/user", body).await.expect(200);
+    let events: Vec<Value> = receiver.calls()[before..].iter().map(Call::json).collect();
+    let [told, mailed, texted] = events.as_slice() else { panic!("three calls, not {}", events.len()) };
+    assert_eq!(told["email_data"]["email_action_type"], "password_changed_notification");
+    assert_eq!(mailed["user"]["user_metadata"]["plan"], "pro");
+    assert_eq!(mailed["user"]["new_email"], "new@example.com");
+    assert_eq!(texted["user"]["user_metadata"]["plan"], "pro");
+    assert_eq!(texted["user"]["new_email"], "new@example.com", "the number is asked after the address");
 }

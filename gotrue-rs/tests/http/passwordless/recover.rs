@@ -76,3 +76,24 @@ async fn a_mail_that_is_not_taken_stores_no_secret() {
     assert_eq!(answer.str("msg"), "Error sending recovery email");
     assert_eq!(ann.stored(&world, "recovery_token || coalesce(recovery_sent_at::text, '')").await, "");
 }
+
+#[tokio::test]
+async fn an_unknown_challenge_method_matters_only_where_something_is_sent() {
+    let world = World::new().await;
+    world.person("ann@example.com").await;
+    let with = |body: serde_json::Value| {
+        let mut body = body;
+        body["code_challenge"] = json!("a".repeat(43));
+        body["code_challenge_method"] = json!("sha256");
+        body
+    };
+    world.post("/recover", with(json!({"email": "nobody@example.com"}))).await.expect(200);
+    world.post("/recover", with(json!({"email": "ann@example.com"}))).await.expect(500);
+    for (email, kind) in [("nobody", "signup"), ("ann", "signup"), ("ann", "email_change")] {
+        let body = with(json!({"email": format!("{email}@example.com"), "type": kind}));
+        world.post("/resend", body).await.expect(200);
+    }
+    let served = World::builder().as_served().build().await;
+    let refused = served.post("/recover", with(json!({"email": "nobody@example.com"}))).await;
+    assert_eq!(refused.status, 500, "where the answer must not tell who has an account it is the same for all");
+}

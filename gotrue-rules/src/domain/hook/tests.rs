@@ -44,9 +44,18 @@ fn only_json_is_read() {
         ("", "Invalid Content-Type: Missing Content-Type header"),
         ("text/html", "Invalid JSON response. Received content-type: text/html"),
         ("application/json5; a=b", "Invalid JSON response. Received content-type: application/json5; a=b"),
-        ("application/", "Invalid Content-Type header: no media type"),
-        (";", "Invalid Content-Type header: no media type"),
-        ("application/json; charset", "Invalid Content-Type header: invalid media parameter"),
+        ("application/", "Invalid Content-Type header: mime: expected token after slash"),
+        (";", "Invalid Content-Type header: mime: no media type"),
+        ("/json", "Invalid Content-Type header: mime: no media type"),
+        ("app lication/json", "Invalid Content-Type header: mime: expected slash after first token"),
+        ("application/json/x", "Invalid Content-Type header: mime: unexpected content after media subtype"),
+        ("application/json, text/plain", "Invalid Content-Type header: mime: unexpected content after media subtype"),
+        ("application/json; charset", "Invalid Content-Type header: mime: invalid media parameter"),
+        ("application/json; charset=", "Invalid Content-Type header: mime: invalid media parameter"),
+        ("application/json; charset=\"utf-8", "Invalid Content-Type header: mime: invalid media parameter"),
+        ("application/json; a=b; c", "Invalid Content-Type header: mime: invalid media parameter"),
+        ("application/json; a=b; a=c", "Invalid Content-Type header: mime: duplicate parameter name"),
+        ("application/json; ch\u{e4}r=1", "Invalid Content-Type header: mime: invalid media parameter"),
     ] {
         let error = hear(answer(200, header)).unwrap_err();
         assert_eq!((error.code(), error.message()), ("hook_payload_invalid_content_type", complaint), "{header}");

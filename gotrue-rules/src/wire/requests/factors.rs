@@ -77,7 +77,7 @@ impl VerifyFactor {
 pub struct WebAuthnAnswer {
     /// `type`: `create` or `request`.
     pub kind: String,
-    /// `credential_response`; none if absent or `null`.
+    /// `credential_response`, `null` too; none if absent.
     pub credential_response: Option<Value>,
 }
 
@@ -87,7 +87,7 @@ impl WebAuthnAnswer {
             return Ok(None);
         }
         let answer = body.nested("webauthn")?;
-        let credential_response = answer.value("credential_response").cloned();
+        let credential_response = answer.raw("credential_response").cloned();
         Ok(Some(Self { kind: answer.string("type")?, credential_response }))
     }
 }

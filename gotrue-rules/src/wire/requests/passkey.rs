@@ -23,7 +23,7 @@ impl PasskeyVerification {
         if challenge_id.is_empty() {
             return Err(Error::invalid("challenge_id is required"));
         }
-        let credential = body.value("credential").ok_or_else(|| Error::invalid("credential is required"))?;
+        let credential = body.raw("credential").ok_or_else(|| Error::invalid("credential is required"))?;
         let challenge_id =
             Uuid::parse_str(&challenge_id).map_err(|_| Error::invalid("challenge_id must be a valid UUID"))?;
         Ok(Self { challenge_id, credential: credential.clone() })
@@ -54,7 +54,7 @@ mod tests {
             ("{}", "challenge_id is required"),
             (r#"{"credential":{}}"#, "challenge_id is required"),
             (r#"{"challenge_id":"x"}"#, "credential is required"),
-            (r#"{"challenge_id":"x","credential":null}"#, "credential is required"),
+            (r#"{"challenge_id":"x","credential":null}"#, "challenge_id must be a valid UUID"),
             (r#"{"challenge_id":"x","credential":{}}"#, "challenge_id must be a valid UUID"),
         ] {
             assert_eq!(PasskeyVerification::decode(body.as_bytes()).unwrap_err().message(), message);
