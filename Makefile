@@ -11,7 +11,7 @@ SHOP_INSTALLED := frontend/node_modules/.package-lock.json
 SHOP := frontend/dist/index.html
 SHOP_SOURCES := $(shell find frontend \( -name node_modules -o -name dist -o -name e2e \) -prune -o -type f -print 2>/dev/null)
 
-.PHONY: help run test test-rust test-shop test-browser check check-rust check-shop check-licenses fmt build bench bench-users conformance timing replay soak clean
+.PHONY: help run test test-rust test-shop test-browser check check-rust check-shop check-licenses fmt build bench bench-users conformance timing replay soak soak-concurrency clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -83,6 +83,10 @@ replay: ## Compare with what the reference was recorded to answer: make replay [
 	@$(NEED) cargo
 	@cargo build --package server
 	@python3 replay/check.py $(REPLAY)
+
+soak-concurrency: ## Races in long: pairs and storms of refreshes, every interleaving, everything at once; about an hour
+	@$(NEED) cargo postgres
+	@BASALT_STRESS=1 cargo test --package gotrue-rs --test http -- refresh_races interleavings newcomers quotas contention --test-threads 2
 
 soak: $(SHOP) ## Faults and hostile clients for ten minutes a mode: make soak [SOAK="--minutes 10 --mode both --seed 7"]
 	@$(NEED) cargo faketime

@@ -1,6 +1,7 @@
 //! What must hold for the whole crate.
 
 mod compatibility;
+mod concurrency;
 mod errors;
 mod layers;
 mod plans;
