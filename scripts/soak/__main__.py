@@ -19,7 +19,7 @@ import time
 sys.dont_write_bytecode = True
 
 from attack import Attack
-from chaos import Chaos
+from chaos import CLOCK, HARD, RESTARTS, SOFT, Chaos
 from cluster import Cluster, Missing, free_port
 from faults import FaultLog
 from honest import crew
@@ -44,6 +44,7 @@ def arguments():
     parser.add_argument("--seed", type=int, default=None, help="of the schedule and of the clients; default: random")
     parser.add_argument("--rate", type=float, default=60, help="hostile requests a second")
     parser.add_argument("--no-faults", action="store_true", help="hostile and honest clients alone")
+    parser.add_argument("--only", default="", help="faults between commas: " + ", ".join((*HARD, *RESTARTS, *SOFT, *CLOCK, "clock_hour")))
     parser.add_argument("--basalt", type=pathlib.Path, default=REPOSITORY / "target" / "debug" / "basalt")
     options = parser.parse_args()
     options.minutes = min(max(options.minutes, 0.25), LONGEST)
@@ -86,10 +87,11 @@ class Soak:
         print(f"\n{self.mode}: {self.options.minutes:g} min, seed {self.options.seed}, log {self.log}", flush=True)
         ledger, faults = Ledger(), FaultLog(began)
         monitor = Monitor(self.cluster, self.relay, self.server, faults, until)
-        verifier = Verifier(self.cluster, self.server, ledger, self.sink, self.seed)
+        only = [name for name in self.options.only.split(",") if name]
         chaos = Chaos((self.cluster, self.relay, self.sink, self.server), faults, until,
-                      began + self.options.minutes * 20, self.seed)
+                      began + self.options.minutes * 20, only, self.seed)
         attack = Attack(self.server, self.options.rate, until - QUIET, self.seed)
+        verifier = Verifier(self.cluster, self.server, ledger, self.sink, attack, self.seed)
         user = await self.first_user()
         tasks = [*crew(self.server, ledger, until, self.seed), asyncio.create_task(attack.run()),
                  asyncio.create_task(monitor.run(user)), asyncio.create_task(self.check_now_and_then(verifier, until))]
@@ -130,8 +132,8 @@ class Soak:
         if not self.options.no_faults:
             for how, name in ((signal.SIGKILL, "server killed"), (signal.SIGTERM, "server restarted in order")):
                 fault = faults.begin(name, "server")
-                seconds = await self.server.end(how)
-                if seconds is None:
+                fault.ended_after = await self.server.end(how)
+                if fault.ended_after is None:
                     self.report.violation(f"{name}: it did not end and was killed")
                 await self.server.start()
                 faults.clear(fault)

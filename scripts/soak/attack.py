@@ -9,6 +9,7 @@ import uuid
 
 from http_client import Client, NoAnswer, encode, source_address
 from honest import PASSWORD
+from ledger import decode_claims
 
 LONGEST_WAIT = 0.020
 RESET = struct.pack("ii", 1, 0)
@@ -24,7 +25,7 @@ class Attack:
         self.chance = random.Random(seed)
         self.client = Client(target, seed)
         self.sent, self.unsent, self.open = 0, 0, 0
-        self.session, self.is_advancing = None, False
+        self.session, self.is_advancing, self.sessions = None, False, set()
 
     async def run(self):
         """Sends them. A session of its own is advanced now and then, so that refreshes rotate."""
@@ -52,6 +53,8 @@ class Attack:
         try:
             answer = await self.client.ask("POST", path, body, limit=2)
             self.session = answer.json() if answer.is_ok else None
+            if self.session:
+                self.sessions.add(decode_claims(self.session["access_token"])["session_id"])
         except NoAnswer:
             pass
         finally:

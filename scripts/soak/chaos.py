@@ -11,14 +11,20 @@ GAP = (6.0, 9.0)
 """Seconds without a new fault of the database, in which the recovery is measured."""
 
 
+HARD = ("postgres_immediate", "postgres_fast", "freeze_existing", "freeze_all", "reset_connections")
+RESTARTS = ("server_kill", "server_terminate")
+SOFT = ("slow_mail", "silent_mail", "slow_network")
+CLOCK = ("clock_forward", "clock_back")
+
+
 class Chaos:
     """Injects faults until the deadline and puts everything right again after each."""
 
-    def __init__(self, parts, faults, until, restarts_until, seed):
+    def __init__(self, parts, faults, until, restarts_until, only, seed):
         self.cluster, self.relay, self.sink, self.server = parts
         self.faults, self.until, self.restarts_until = faults, until, restarts_until
         self.chance = random.Random(f"{seed} chaos")
-        self.failures, self.hours = [], 0
+        self.failures, self.hours, self.only = [], 0, only
 
     async def run(self):
         await asyncio.gather(self.sequence(self.hard_faults, GAP), self.sequence(self.soft_faults, (1.0, 4.0)))
@@ -26,7 +32,9 @@ class Chaos:
     async def sequence(self, faults, gap):
         await asyncio.sleep(self.chance.uniform(3, 6))
         for _ in range(1000):
-            names = faults()
+            names = [name for name in faults() if not self.only or name in self.only]
+            if not names:
+                return
             self.chance.shuffle(names)
             for name in names:
                 if time.monotonic() > self.until - 12:
@@ -39,16 +47,11 @@ class Chaos:
                 await asyncio.sleep(self.chance.uniform(*gap))
 
     def hard_faults(self):
-        names = ["postgres_immediate", "postgres_fast", "freeze_existing", "freeze_all", "reset_connections"]
-        if time.monotonic() < self.restarts_until:
-            names = ["server_kill", "server_terminate", *names]
-        return names
+        return [*HARD, *(RESTARTS if time.monotonic() < self.restarts_until else ())]
 
     def soft_faults(self):
-        names = ["slow_mail", "silent_mail", "slow_network"]
-        if self.server.library:
-            names += ["clock_forward", "clock_back"] + (["clock_hour"] if self.hours < 2 else [])
-        return names
+        clock = [*CLOCK, *(["clock_hour"] if self.hours < 2 else [])] if self.server.library else []
+        return [*SOFT, *clock]
 
     async def postgres_immediate(self):
         await self.restart_postgres("immediate")
@@ -92,6 +95,7 @@ class Chaos:
         seconds = await self.server.end(how)
         if seconds is None:
             self.failures.append(f"{name}: it did not end and was killed")
+        fault.ended_after = seconds
         await self.server.start()
         self.faults.clear(fault)
 

@@ -15,6 +15,8 @@ class Fault:
     group: str  # database, server, mail or clock
     began: float
     cleared: float | None = None
+    ended_after: float | None = None
+    """Seconds in which the server ended, where the fault is its end."""
 
     def excuses(self, began, ended):
         """Whether a request of that time may have met this fault."""

@@ -5,6 +5,8 @@ import statistics
 
 from monitor import RECOVERY_LIMIT, RSS_SHARE, RSS_SLACK
 
+OVERLOADED = 0.5
+"""Median of the probes in seconds from which on the machine, not the server, is measured."""
 EVERYONE = ("database", "server", "network")
 SAMPLES = 2
 SHOWN = 90
@@ -90,9 +92,15 @@ class Report:
             known = [s for s in seconds if s is not None]
             longest = f"{max(known):.2f} s" if known else "never"
             self.line(f"{name}", f"× {len(seconds)}, first success after at most {longest}")
+        ends = [fault.ended_after for fault in monitor.faults.faults if fault.ended_after is not None]
+        if ends:
+            self.line("server ended", f"after at most {max(ends):.1f} s")
         quick = [probe.ended - probe.began for probe in monitor.probes if probe.is_ok]
         if quick:
-            self.line("probes", f"{len(quick)} of {len(monitor.probes)} succeeded, median {statistics.median(quick) * 1000:.0f} ms")
+            median = statistics.median(quick)
+            self.line("probes", f"{len(quick)} of {len(monitor.probes)} succeeded, median {median * 1000:.0f} ms")
+            if median > OVERLOADED:
+                self.line("NOTICE", "the machine is overloaded: times are not the server's alone; try a lower --rate")
 
     def sessions(self, monitor, at_the_end):
         self.line("idle in a transaction", f"{len(monitor.idle)} sessions for more than 2 s, {monitor.samples} samples; "

@@ -11,13 +11,14 @@ BY_API = 400
 """How many users are asked for by the API; the database is asked for all."""
 ATTEMPTS = 20
 MAIL_LIMIT = 90
+SIGNED_OUT = "sessions without a usable refresh token"
 # Half of a write without the other half, whoever asked for it.
 PARTIAL = {
     "users with an address and without an identity":
         "SELECT id FROM auth.users u WHERE email <> '' AND NOT EXISTS (SELECT FROM auth.identities WHERE user_id = u.id)",
     "anonymous users without a session":
         "SELECT id FROM auth.users u WHERE is_anonymous AND NOT EXISTS (SELECT FROM auth.sessions WHERE user_id = u.id)",
-    "sessions without a usable refresh token":
+    SIGNED_OUT:
         "SELECT id FROM auth.sessions s WHERE NOT EXISTS (SELECT FROM auth.refresh_tokens WHERE session_id = s.id AND NOT revoked)",
     "sessions with two usable refresh tokens":
         "SELECT session_id FROM auth.refresh_tokens WHERE NOT revoked GROUP BY session_id HAVING count(*) > 1",
@@ -27,8 +28,8 @@ PARTIAL = {
 class Verifier:
     """Compares the ledger with what is there."""
 
-    def __init__(self, cluster, server, ledger, sink, seed):
-        self.cluster, self.server, self.ledger, self.sink = cluster, server, ledger, sink
+    def __init__(self, cluster, server, ledger, sink, attack, seed):
+        self.cluster, self.server, self.ledger, self.sink, self.attack = cluster, server, ledger, sink, attack
         self.client, self.chance = Client(server, f"{seed} verify"), random.Random(f"{seed} sample")
         self.lost, self.seen_lost = {}, set()
 
@@ -101,8 +102,11 @@ class Verifier:
 
     async def partial_writes(self):
         for what, sql in PARTIAL.items():
-            rows = await self.all_rows(sql)
-            self.note(f"partial writes: {what}", len(rows), [row[0] for row in rows])
+            found = [row[0] for row in await self.all_rows(sql)]
+            if what == SIGNED_OUT:
+                # Hostile clients send old tokens too, for which a session is rightly ended.
+                found = [session for session in found if session not in self.attack.sessions]
+            self.note(f"partial writes: {what}", len(found), found)
 
     async def mails(self):
         """Every promised mail was accepted by the mail server, or waits in the outbox for its next attempt."""
