@@ -10,7 +10,14 @@ from http_client import Client, NoAnswer
 PROBE_EVERY, PROBE_LIMIT, PROBES_OPEN = 0.25, 15.0, 80
 IDLE_LIMIT = 2.0
 """Longest time a session may be idle in a transaction, in seconds."""
+MAIL_LIMIT = 12.0
+"""The same in `gotrue` while the mail server is slow: as in the reference, a mail is sent within its transaction, until
+the request's deadline of 10 s."""
 RECOVERY_LIMIT = 5.0
+USUAL_REQUESTS = 3
+"""The limit of recovery is extended by the time of so many usual requests: it is meant for a machine that has time."""
+SLOW_NETWORK = 2.0
+"""And by so many seconds where messages to PostgreSQL are delayed as well."""
 IN_TRANSACTION = r"""
 SELECT pid, client_port, extract(epoch FROM clock_timestamp() - state_change),
     left(regexp_replace(query, '\s+', ' ', 'g'), 60)
@@ -57,8 +64,13 @@ class Monitor:
         self.samples += 1
         self.most_idle = max(self.most_idle, len(rows))
         for pid, seconds, query in rows:
-            if seconds > IDLE_LIMIT:
+            if seconds > self.idle_limit(seconds):
                 self.idle[pid] = max(self.idle.get(pid, (0, ""))[0], seconds), query
+
+    def idle_limit(self, seconds):
+        now = time.monotonic()
+        waits_for_mail = self.server.mode == "gotrue" and self.faults.met(now - seconds, now, ("mail",))
+        return MAIL_LIMIT if waits_for_mail else IDLE_LIMIT
 
     async def sessions_in_transaction(self):
         """Sessions that are idle in a transaction, without those behind a frozen connection."""
@@ -93,17 +105,30 @@ class Monitor:
         client.close()
         self.probes.append(Probe(began, time.monotonic(), is_ok, text))
 
+    def usual(self):
+        """Median time of a successful probe outside of faults, in seconds; 0 where there is none."""
+        groups = ("database", "server", "network")
+        quiet = [probe.ended - probe.began for probe in self.probes
+                 if probe.is_ok and not self.faults.met(probe.began, probe.ended, groups)]
+        return statistics.median(quiet) if quiet else 0.0
+
+    def limit(self, fault):
+        """How soon requests must succeed after a fault, in seconds."""
+        slowed = self.faults.met(fault.began, fault.cleared + RECOVERY_LIMIT, ("network",))
+        return RECOVERY_LIMIT + USUAL_REQUESTS * self.usual() + (SLOW_NETWORK if slowed else 0.0)
+
     def recoveries(self):
-        """For each hard fault: seconds from its end to the first success, and the probes that failed later than allowed."""
+        """For each hard fault: its limit, seconds from its end to the first success, and the probes that failed later."""
         hard = [fault for fault in self.faults.faults if fault.group in ("database", "server") and fault.cleared]
         for fault, following in zip(hard, [*hard[1:], None]):
             end = following.began if following else self.until
             after = [probe for probe in self.probes if fault.began < probe.began < end]
             first = min((probe.ended for probe in after if probe.is_ok and probe.ended > fault.cleared), default=None)
             # The answer may come after the next fault; only what ended before it is this fault's doing.
-            late = [probe for probe in after if probe.began > fault.cleared + RECOVERY_LIMIT and not self.was_quick(probe, end)]
-            if end - fault.cleared >= RECOVERY_LIMIT:
-                yield fault, (None if first is None else first - fault.cleared), late
+            limit = self.limit(fault)
+            late = [probe for probe in after if probe.began > fault.cleared + limit and not self.was_quick(probe, end)]
+            if end - fault.cleared >= limit:
+                yield fault, limit, (None if first is None else first - fault.cleared), late
 
     def was_quick(self, probe, end):
         return probe.ended > end or (probe.is_ok and probe.ended - probe.began < RECOVERY_LIMIT)

@@ -1,9 +1,8 @@
 """From what was recorded to a readable report and the list of violations."""
 
 import collections
-import statistics
 
-from monitor import RECOVERY_LIMIT, RSS_SHARE, RSS_SLACK
+from monitor import RSS_SHARE, RSS_SLACK
 
 OVERLOADED = 0.5
 """Median of the probes in seconds from which on the machine, not the server, is measured."""
@@ -78,16 +77,16 @@ class Report:
     def recoveries(self, monitor):
         """Per kind of fault: how soon a request succeeded after it."""
         taken = collections.defaultdict(list)
-        for fault, seconds, late in monitor.recoveries():
+        for fault, limit, seconds, late in monitor.recoveries():
             at = f"{fault.name}, at {fault.began - monitor.faults.started:.0f} s"
             taken[fault.name].append(seconds)
-            if seconds is None or (seconds > RECOVERY_LIMIT and fault.group == "database"):
+            if seconds is None or (seconds > limit and fault.group == "database"):
                 first = "no success" if seconds is None else f"first success after {seconds:.1f} s"
-                self.violation(f"no recovery within {RECOVERY_LIMIT:.0f} s: {at}: {first}")
+                self.violation(f"no recovery within {limit:.1f} s: {at}: {first}")
             if late:
                 seen = [f"{probe.began - fault.cleared:.1f} s later, after {probe.ended - probe.began:.1f} s: {probe.text[:SHOWN]}"
                         for probe in late[:SAMPLES]]
-                self.violation(f"{len(late)} requests failed later than {RECOVERY_LIMIT:.0f} s after: {at}: " + "; ".join(seen))
+                self.violation(f"{len(late)} requests failed later than {limit:.1f} s after: {at}: " + "; ".join(seen))
         for name, seconds in sorted(taken.items()):
             known = [s for s in seconds if s is not None]
             longest = f"{max(known):.2f} s" if known else "never"
@@ -95,20 +94,18 @@ class Report:
         ends = [fault.ended_after for fault in monitor.faults.faults if fault.ended_after is not None]
         if ends:
             self.line("server ended", f"after at most {max(ends):.1f} s")
-        quick = [probe.ended - probe.began for probe in monitor.probes if probe.is_ok]
-        if quick:
-            median = statistics.median(quick)
-            self.line("probes", f"{len(quick)} of {len(monitor.probes)} succeeded, median {median * 1000:.0f} ms")
-            if median > OVERLOADED:
-                self.line("NOTICE", "the machine is overloaded: times are not the server's alone; try a lower --rate")
+        succeeded, usual = sum(probe.is_ok for probe in monitor.probes), monitor.usual()
+        self.line("probes", f"{succeeded} of {len(monitor.probes)} succeeded, median outside of faults {usual * 1000:.0f} ms")
+        if usual > OVERLOADED:
+            self.line("NOTICE", "the machine is overloaded: times are not the server's alone; try a lower --rate")
 
     def sessions(self, monitor, at_the_end):
-        self.line("idle in a transaction", f"{len(monitor.idle)} sessions for more than 2 s, {monitor.samples} samples; "
+        self.line("idle in a transaction", f"{len(monitor.idle)} sessions for too long, {monitor.samples} samples; "
                                            f"at the end {len(at_the_end)}")
         for pid, (seconds, query) in list(monitor.idle.items())[:SAMPLES]:
             self.violation(f"session {pid} was idle in a transaction for {seconds:.1f} s, last statement {query!r}")
         if len(monitor.idle) > SAMPLES:
-            self.violation(f"{len(monitor.idle)} sessions were idle in a transaction for more than 2 s")
+            self.violation(f"{len(monitor.idle)} sessions were idle in a transaction for too long")
         if at_the_end:
             self.violation(f"{len(at_the_end)} sessions are in a transaction after everything is quiet, e.g. {at_the_end[0]}")
 
