@@ -106,7 +106,9 @@ class Verifier:
             if what == SIGNED_OUT:
                 # Hostile clients send old tokens too, for which a session is rightly ended.
                 found = [session for session in found if session not in self.attack.sessions]
-            self.note(f"partial writes: {what}", len(found), found)
+            hostile = sum(key in self.attack.sessions for key in found)
+            samples = [f"{key}{' of a hostile client' if key in self.attack.sessions else ''}" for key in found]
+            self.note(f"partial writes: {what}" + (f" ({hostile} of hostile clients)" if hostile else ""), len(found), samples)
 
     async def mails(self):
         """Every promised mail was accepted by the mail server, or waits in the outbox for its next attempt."""
