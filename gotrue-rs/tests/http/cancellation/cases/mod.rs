@@ -47,6 +47,11 @@ impl Case {
         Self { differing, ..self }
     }
 
+    /// What may stand when only some of the writes were done. Each caller says why nothing is lost by it.
+    fn steps(self, steps: &'static [&'static [&'static str]]) -> Self {
+        Self { steps, ..self }
+    }
+
     fn again(self, again: &'static [&'static str]) -> Self {
         Self { again, ..self }
     }

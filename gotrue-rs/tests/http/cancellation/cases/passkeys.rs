@@ -10,6 +10,9 @@ use super::super::run::Case;
 use super::case;
 
 const USED: [&str; 2] = ["400 webauthn_challenge_not_found", "400 webauthn_challenge_expired"];
+/// A challenge is good for one answer, also for a wrong one: it is used up before the answer is looked at. Who is
+/// interrupted asks for another.
+const CHALLENGE_USED: &[&[&str]] = &[&["1- auth.webauthn_challenges"]];
 const GONE: [&str; 1] = ["404 validation_failed"];
 
 pub fn cases() -> Vec<Case> {
@@ -27,7 +30,8 @@ pub fn cases() -> Vec<Case> {
             }
             .boxed()
         })
-        .again(&USED),
+        .again(&USED)
+        .steps(CHALLENGE_USED),
         case("POST /passkeys/registration/options", "", |place, n| {
             async move {
                 let ann = place.person(n).await;
@@ -46,7 +50,8 @@ pub fn cases() -> Vec<Case> {
             }
             .boxed()
         })
-        .again(&USED),
+        .again(&USED)
+        .steps(CHALLENGE_USED),
     ];
     cases.extend(managing());
     cases
