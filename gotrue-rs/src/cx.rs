@@ -214,11 +214,15 @@ impl Cx {
     }
 
     /// The caller's address for audit, sessions and hooks. Where requests are counted by the header that the operator
-    /// named, the reference's rule holds: the first of `X-Forwarded-For`, whoever wrote it. Where they are counted by
+    /// named, the reference's rule holds: `Sb-Forwarded-For` where that is on, else the first of `X-Forwarded-For`,
+    /// whoever wrote it. Where they are counted by
     /// peer, only trusted proxies are believed.
     pub fn client_ip(&self) -> Option<IpAddr> {
         match &self.app.policy.limits.key {
-            LimitKey::Header(_) => self.request.client_ip(),
+            LimitKey::Header(_) => {
+                let named = self.request.sb_forwarded_for();
+                named.filter(|_| self.app.policy.security.sb_forwarded_for_enabled).or_else(|| self.request.client_ip())
+            }
             LimitKey::Peer { trusted_proxies } => {
                 limits::peer_address(&self.request.headers, self.request.peer, trusted_proxies)
             }

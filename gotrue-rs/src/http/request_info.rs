@@ -72,6 +72,12 @@ impl RequestInfo {
         forwarded.split(',').find_map(address).or(self.peer)
     }
 
+    /// The first part of `Sb-Forwarded-For`, if it is an address.
+    pub fn sb_forwarded_for(&self) -> Option<IpAddr> {
+        let first = self.header("sb-forwarded-for")?.split(',').next()?;
+        first.trim().parse().ok().map(|address: IpAddr| address.to_canonical())
+    }
+
     /// The user agent, if one is sent. Bytes that are no UTF-8 are replaced: the database could not store them.
     pub fn user_agent(&self) -> Option<String> {
         let agent = self.headers.get(USER_AGENT).filter(|agent| !agent.is_empty())?;

@@ -58,6 +58,19 @@ async fn an_ipv4_address_in_ipv6_clothes_is_an_ipv4_address() {
 }
 
 #[tokio::test]
+async fn the_address_of_sb_forwarded_for_goes_first_where_it_is_believed() {
+    let mut world = World::new().await;
+    world.person(ANN).await;
+    sign_in_with(&world, "sb-forwarded-for", b"203.0.113.7").await;
+    assert_eq!(stored(&world, "ip").await, "", "nobody told the server to believe it");
+    world.reload(|policy| policy.security.sb_forwarded_for_enabled = true);
+    for (sent, address) in [("203.0.113.7, 10.0.0.1", "203.0.113.7/32"), ("::ffff:1.2.3.4", "1.2.3.4/32"), ("x", "")] {
+        sign_in_with(&world, "sb-forwarded-for", sent.as_bytes()).await;
+        assert_eq!(stored(&world, "ip").await, address, "{sent}");
+    }
+}
+
+#[tokio::test]
 async fn a_challenge_may_be_answered_from_the_same_address_in_other_clothes() {
     let world = World::new().await;
     let ann = world.person(ANN).await;
