@@ -15,7 +15,7 @@ use crate::ports::mail::server::{Habits, MailServer};
 use crate::user::person;
 
 const SLOW: Duration = Duration::from_secs(2);
-/// As many as the mailer has connections to its server, and twice what the pool has to its database.
+/// Twice as many as the pool has connections to its database.
 const PEOPLE: usize = 8;
 
 async fn slow_server() -> (MailServer, Arc<Smtp>) {

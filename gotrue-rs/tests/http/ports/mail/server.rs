@@ -1,5 +1,6 @@
 //! A mail server on loopback that keeps what it is told, and can be told what to offer and what to refuse.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -23,12 +24,17 @@ pub struct Habits {
     pub dawdles: Option<Duration>,
     /// Hangs up after this many mails.
     pub hangs_up_after: Option<usize>,
+    /// Turns connections away while it has this many.
+    pub most_connections: Option<usize>,
+    /// A command, `(connected)` or the final dot, after which it says nothing any more.
+    pub falls_silent_at: Option<&'static str>,
 }
 
 #[derive(Clone, Default)]
 pub struct MailServer {
     habits: Habits,
     lines: Arc<Mutex<Vec<String>>>,
+    open: Arc<AtomicUsize>,
     pub port: u16,
 }
 
@@ -45,7 +51,11 @@ impl MailServer {
             while let Ok((stream, _)) = listener.accept().await {
                 let server = accepting.clone();
                 server.note("(connected)");
-                tokio::spawn(async move { server.talk(stream).await });
+                tokio::spawn(async move {
+                    let open = server.open.fetch_add(1, Ordering::AcqRel);
+                    server.welcome(open, stream).await;
+                    server.open.fetch_sub(1, Ordering::AcqRel);
+                });
             }
         });
         server
@@ -65,14 +75,30 @@ impl MailServer {
         self.lines.lock().unwrap_or_else(PoisonError::into_inner).push(line.to_owned());
     }
 
-    async fn talk(self, stream: TcpStream) -> Option<()> {
+    async fn welcome(&self, open: usize, stream: TcpStream) -> Option<()> {
         let mut wire: BufStream<Box<dyn Wire>> = BufStream::new(Box::new(stream));
+        self.silence("(connected)").await;
+        if self.habits.most_connections.is_some_and(|most| open >= most) {
+            self.note("(turned away)");
+            return say(&mut wire, "421 too many connections").await;
+        }
+        self.talk(wire).await
+    }
+
+    async fn silence(&self, at: &str) {
+        if self.habits.falls_silent_at == Some(at) {
+            std::future::pending::<()>().await;
+        }
+    }
+
+    async fn talk(&self, mut wire: BufStream<Box<dyn Wire>>) -> Option<()> {
         say(&mut wire, "220 here").await?;
         let (mut encrypted, mut mails) = (false, 0);
         loop {
             let line = hear(&mut wire).await?;
             self.note(&line);
             let verb = line.split([' ', ':']).next().unwrap_or_default().to_ascii_uppercase();
+            self.silence(&verb).await;
             match (verb.as_str(), self.habits.refuses) {
                 (verb, Some((refused, reply))) if verb == refused => say(&mut wire, reply).await?,
                 ("EHLO", _) => say(&mut wire, &self.greeting(encrypted)).await?,
@@ -88,6 +114,7 @@ impl MailServer {
                     while let Some(line) = hear(&mut wire).await.filter(|line| line != ".") {
                         self.note(&format!("  {line}"));
                     }
+                    self.silence(".").await;
                     if let Some(long) = self.habits.dawdles {
                         tokio::time::timeout(long, std::future::pending::<()>()).await.ok();
                     }
