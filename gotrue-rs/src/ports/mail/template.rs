@@ -7,7 +7,7 @@ pub mod check;
 mod source;
 mod values;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use chrono::TimeDelta;
@@ -57,8 +57,9 @@ struct Pair {
 #[derive(Debug)]
 struct Slot {
     kind: MailKind,
-    /// What is used while nothing better is there: the built-in pair, with the operator's subject if only that is set.
-    fallback: Arc<Pair>,
+    /// What is used while nothing better is there: the operator's subject over the built-in body if only that is set,
+    /// else the built-in pair, which is parsed when it is first used.
+    fallback: OnceLock<Arc<Pair>>,
     custom: Option<Custom>,
 }
 
@@ -90,13 +91,9 @@ struct Good {
 }
 
 impl Templates {
-    /// Parses what can be parsed at once. Nothing is fetched yet.
+    /// Parses the operator's subjects. Nothing is fetched yet.
     pub fn new(policy: &MailPolicy, site: &SitePolicy, http: &Arc<HttpClient>) -> Self {
         let slot = |kind| {
-            let builtin = || {
-                Pair::parse(kind, builtin::subject(kind), None)
-                    .expect("the built-in templates parse: a test renders each")
-            };
             let subject = policy.subject(kind);
             let custom = policy.template(kind).map(|place| Custom {
                 source: Source::of(place, &site.site_url),
@@ -105,15 +102,15 @@ impl Templates {
                 http: Arc::clone(http),
                 state: Mutex::default(),
             });
-            let fallback = match subject.filter(|_| custom.is_none()).map(|subject| Pair::parse(kind, subject, None)) {
-                Some(Ok(pair)) => pair,
+            let fallback = OnceLock::new();
+            match subject.filter(|_| custom.is_none()).map(|subject| Pair::parse(kind, subject, None)) {
+                Some(Ok(pair)) => drop(fallback.set(Arc::new(pair))),
                 Some(Err(reason)) => {
                     tracing::warn!(mail.kind = kind.as_str(), %reason, "this subject does not parse; the built-in one is used");
-                    builtin()
                 }
-                None => builtin(),
-            };
-            Arc::new(Slot { kind, fallback: Arc::new(fallback), custom })
+                None => {}
+            }
+            Arc::new(Slot { kind, fallback, custom })
         };
         Self { site_url: site.site_url.clone(), kinds: MailKind::ALL.into_iter().map(slot).collect() }
     }
@@ -163,7 +160,7 @@ impl Slot {
     }
 
     async fn pair(self: &Arc<Self>, now: Time) -> Arc<Pair> {
-        let Some(custom) = &self.custom else { return Arc::clone(&self.fallback) };
+        let Some(custom) = &self.custom else { return self.fallback() };
         let mut state = custom.state.lock().await;
         if state.next.is_none_or(|next| now >= next) {
             if custom.is_fetched_beside(&state, now) {
@@ -177,7 +174,15 @@ impl Slot {
             }
         }
         state.used = Some(now);
-        Arc::clone(state.good.as_ref().map_or(&self.fallback, |good| &good.pair))
+        state.good.as_ref().map_or_else(|| self.fallback(), |good| Arc::clone(&good.pair))
+    }
+
+    fn fallback(&self) -> Arc<Pair> {
+        let builtin = || {
+            let pair = Pair::parse(self.kind, builtin::subject(self.kind), None);
+            Arc::new(pair.expect("the built-in templates parse: a test renders each"))
+        };
+        Arc::clone(self.fallback.get_or_init(builtin))
     }
 
     async fn refresh_beside(&self, now: Time) {
