@@ -78,7 +78,7 @@ proptest! {
         sort in "(created_at|email|id)?[ ,;]{0,2}(asc|desc|ASC|x)?|\\PC{0,20}",
     ) {
         let field = sort.split(' ').next().unwrap_or_default();
-        prop_assert!(Order::parse(&sort).is_err() || matches!(field, "" | "created_at"), "{}", sort);
+        prop_assert!(Order::parse(std::iter::once(&*sort)).is_err() || field == "created_at", "{}", sort);
     }
 
     #[test]

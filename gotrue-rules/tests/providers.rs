@@ -7,6 +7,7 @@ use gotrue_rules::domain::external::profile::Profile;
 use gotrue_rules::domain::external::provider::{Known, Provider, Step, TokenAnswer};
 use gotrue_rules::domain::external::providers::ALL;
 use gotrue_rules::domain::policy::ExternalProvider;
+use gotrue_rules::wire::go_json::Document;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
@@ -146,11 +147,11 @@ fn drive(provider: &dyn Provider, token: &TokenAnswer, replies: &[Value; ENOUGH]
         match provider.next(&known) {
             Ok(Step::Fetch(fetch)) => {
                 asked.push(fetch.url);
-                answers.push(reply.clone());
+                answers.push(Document::from(reply.clone()));
             }
             Ok(Step::CheckIdToken(check)) => {
                 assert!(id_token.is_none(), "{} wants the token checked twice", provider.name());
-                let claims = reply.as_object().cloned().unwrap_or_default();
+                let claims = Document::from(reply.as_object().cloned().unwrap_or_default());
                 id_token =
                     Some(IdToken { issuer: check.issuer, subject: "7".to_owned(), claims, ..IdToken::default() });
             }

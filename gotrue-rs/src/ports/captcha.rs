@@ -6,9 +6,10 @@ use std::sync::Arc;
 
 use gotrue_rules::domain::policy::{Captcha, CaptchaProvider};
 use gotrue_rules::domain::secret::Secret;
-use gotrue_rules::wire::go_json::{self, Object};
+use gotrue_rules::wire::go_json::{self, Document};
 use reqwest::Url;
 use reqwest::header::{CONTENT_TYPE, HeaderValue};
+use serde::Deserialize;
 use url::form_urlencoded::Serializer;
 
 use crate::ports::http_client::{Answer, HttpClient, HttpError, Limits};
@@ -85,10 +86,18 @@ fn address(provider: CaptchaProvider) -> &'static str {
 
 /// As recorded, the status does not count: what the body says does.
 fn read(answer: &Answer) -> Result<Verdict, CaptchaError> {
-    let read = || {
-        let body = Object::parse(&answer.body)?;
-        let reasons = body.opt_strings("error-codes")?.unwrap_or_default();
-        Ok(Verdict { solved: body.bool("success")?, reasons })
-    };
-    read().map_err(|reason| CaptchaError::Unreadable { status: answer.status, reason })
+    let read = Document::parse_first(&answer.body).and_then(|body| body.read());
+    let Verified { success, reasons, .. } =
+        read.map_err(|reason| CaptchaError::Unreadable { status: answer.status, reason })?;
+    Ok(Verdict { solved: success, reasons })
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Verified {
+    success: bool,
+    #[serde(rename = "error-codes")]
+    reasons: Vec<String>,
+    // Only its type counts.
+    hostname: String,
 }

@@ -122,7 +122,7 @@ async fn judge<T: Serialize>(cx: &Cx, kind: HookKind, about: T) -> Result<Verdic
         return Ok(Verdict::Continue);
     }
     let output = invoke_alone(cx, kind, about).await?;
-    output.as_deref().map_or(Ok(Verdict::Continue), Verdict::read)
+    output.as_deref().map_or(Ok(Verdict::Continue), |output| Verdict::read(output, kind))
 }
 
 /// Where there is no transaction, a function of the database gets one of its own.

@@ -2,11 +2,14 @@
 
 pub mod claims;
 
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::error::{Error, Kind, Result};
+use super::policy::HookKind;
 use super::user::{Account, Time};
-use crate::wire::go_json::Object;
+use crate::wire::go_json::Document;
 
 /// The most bytes of an answer over HTTP.
 pub const ANSWER_LIMIT: usize = 200 * 1024;
@@ -156,18 +159,26 @@ fn token_and_rest(text: &str) -> (&str, &str) {
 /// The refusal that an output carries: an object `error` with a text `message` and perhaps a whole `http_code`.
 /// Anything else of that name is ignored.
 pub fn refusal(output: &[u8]) -> Option<Error> {
-    let error = Object::parse(output).ok()?.nested("error").ok()?;
-    let (message, status) = (error.string("message").ok()?, error.opt_integer("http_code").ok()?);
-    if message.is_empty() {
-        return None;
+    let Refusing { error } = Document::parse(output).ok()?.read().ok()?;
+    let Refusal { message, http_code } = error.filter(|error| !error.message.is_empty())?;
+    match u16::try_from(http_code) {
+        Ok(0) => Some(refused(500, message)),
+        Ok(status @ 200..=999) => Some(refused(status, message)),
+        _ => Some(Error::broken(format!("a hook refuses with the status {http_code}, which there is not"))),
     }
-    match status.filter(|status| *status != 0) {
-        None => Some(refused(500, message)),
-        Some(status) => match u16::try_from(status) {
-            Ok(status @ 200..=999) => Some(refused(status, message)),
-            _ => Some(Error::broken(format!("a hook refuses with the status {status}, which there is not"))),
-        },
-    }
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Refusing {
+    error: Option<Refusal>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Refusal {
+    message: String,
+    http_code: i64,
 }
 
 fn refused(status: u16, message: String) -> Error {
@@ -196,13 +207,30 @@ pub enum Verdict {
 
 impl Verdict {
     /// The verdict in an output. Decisions of other names let the attempt pass.
-    pub fn read(output: &[u8]) -> Result<Self> {
-        let body = Object::parse(output).map_err(unreadable)?;
-        let decision = body.string("decision").map_err(unreadable)?;
-        let message = body.string("message").map_err(unreadable)?;
-        let ends_sessions = body.bool("should_logout_user").map_err(unreadable)?;
+    /// Whether sessions end too is read of a password's hook only.
+    pub fn read(output: &[u8], kind: HookKind) -> Result<Self> {
+        let Judged { decision, message } = decoded(output)?;
+        let ends_sessions =
+            kind == HookKind::PasswordVerificationAttempt && decoded::<JudgedPassword>(output)?.should_logout_user;
         Ok(if decision == "reject" { Self::Reject { message, ends_sessions } } else { Self::Continue })
     }
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Judged {
+    decision: String,
+    message: String,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct JudgedPassword {
+    should_logout_user: bool,
+}
+
+fn decoded<T: DeserializeOwned>(output: &[u8]) -> Result<T> {
+    Document::parse(output).and_then(|output| output.read()).map_err(unreadable)
 }
 
 /// What a password attempt is refused with.
@@ -223,9 +251,12 @@ fn or_usual(message: String, usual: &'static str) -> std::borrow::Cow<'static, s
     if message.is_empty() { usual.into() } else { message.into() }
 }
 
+#[derive(Deserialize, Default)]
+struct Nothing {}
+
 /// Whether an output that nothing is taken from can be read at all.
 pub fn check_empty(output: &[u8]) -> Result<()> {
-    Object::parse(output).map(|_| ()).map_err(unreadable)
+    decoded::<Nothing>(output).map(|_| ())
 }
 
 /// A new account as the hook before it sees it: neither stored nor given a role, and with the client's own metadata.

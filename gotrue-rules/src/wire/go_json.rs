@@ -1,14 +1,20 @@
 //! Request bodies, decoded as the reference decodes them (Go's `encoding/json` into a struct): member names in any
 //! letter case, the last of several wins, `null` leaves a plain member as it was, unknown members are ignored.
-//! A complaint names the member and the type it wants; the words are ours.
+//! A complaint names the member and the type it wants; the words are ours. What other services send is a [`Document`].
 
+mod decoding;
+mod document;
+mod node;
 mod parser;
 
 use std::fmt;
 
 use serde_json::{Map, Value};
 
-pub(crate) use self::parser::as_go_writes;
+pub use self::decoding::{OneOrMany, Seconds, WholeNumber};
+pub use self::document::Document;
+pub(crate) use self::node::as_go_writes;
+use self::node::{Node, into_members};
 use crate::domain::error;
 
 /// A decoded body: the members of its top-level object, in the order they came, repeated ones included.
@@ -40,10 +46,7 @@ pub const MAX_DEPTH: usize = 100;
 
 /// Decodes any one value; of members given twice the last counts.
 pub fn value(text: &[u8]) -> Result<Value, Error> {
-    match parser::parse(text, MAX_DEPTH).map_err(Error)? {
-        parser::Top::Object(members) => Ok(Value::Object(Map::from_iter(members))),
-        parser::Top::Other(value) => Ok(value),
-    }
+    parser::parse(text, MAX_DEPTH).and_then(Node::into_value).map_err(Error)
 }
 
 impl Object {
@@ -59,13 +62,11 @@ impl Object {
         Self::of(parser::parse_first(body, MAX_DEPTH).map_err(Error)?)
     }
 
-    fn of(parsed: parser::Top) -> Result<Self, Error> {
+    fn of(parsed: Node) -> Result<Self, Error> {
         match parsed {
-            parser::Top::Object(members) => Ok(Self(members)),
-            parser::Top::Other(Value::Null) => Ok(Self::default()),
-            parser::Top::Other(value) => {
-                Err(Error(format!("the body must be an object, it is {}", kind_with_article(&value))))
-            }
+            Node::Object(members) => into_members(members).map(Self).map_err(Error),
+            Node::Null => Ok(Self::default()),
+            other => Err(Error(format!("the body must be an object, it is {}", other.kind()))),
         }
     }
 

@@ -10,6 +10,7 @@ use std::time::Duration;
 use futures::future::join;
 use gotrue_rules::domain::mail_address::{Spelling, judge};
 use gotrue_rules::domain::policy::AddressCheck;
+use gotrue_rules::wire::go_json::Document;
 use http::header::CONTENT_TYPE;
 use http::{HeaderName, HeaderValue};
 use serde::Deserialize;
@@ -41,7 +42,8 @@ pub struct Addresses {
     dns: Dns,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Default)]
+#[serde(default)]
 struct Opinion {
     valid: Option<bool>,
 }
@@ -117,15 +119,12 @@ impl Addresses {
             }
         }
         let answer = self.http.call(request, Limits { bytes: LONGEST_ANSWER, time: PATIENCE }).await?;
-        let opinion: Option<Opinion> =
-            if (200..300).contains(&answer.status) { first_value(&answer.body) } else { None };
-        Ok(opinion.and_then(|opinion| opinion.valid).unwrap_or(true))
+        if !(200..300).contains(&answer.status) {
+            return Ok(true);
+        }
+        let opinion: Opinion = Document::parse_first(&answer.body).and_then(|answer| answer.read())?;
+        Ok(opinion.valid.unwrap_or(true))
     }
-}
-
-/// The first JSON value of the bytes, whatever follows it.
-fn first_value<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Option<T> {
-    serde_json::Deserializer::from_slice(bytes).into_iter().next()?.ok()
 }
 
 async fn in_time(work: impl Future<Output = Verdict>) -> Verdict {

@@ -1,8 +1,10 @@
 //! What an issuer says of itself (OpenID Connect Discovery 1.0).
 
+use gotrue_rules::domain::custom_provider::Discovered;
 use gotrue_rules::domain::external::issuers;
 use gotrue_rules::domain::external::jws::Algorithm;
-use serde_json::{Map, Value};
+use gotrue_rules::wire::go_json::{self, Document};
+use serde::Deserialize;
 
 use super::{OidcError, Source};
 
@@ -22,53 +24,53 @@ pub struct Discovery {
     /// How it signs: those of its algorithms that are accepted; the standard's own where it names none of them.
     pub algorithms: Vec<Algorithm>,
     /// The whole document.
-    pub document: Map<String, Value>,
+    pub document: Document,
+}
+
+/// The members that a sign-in needs.
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Said {
+    issuer: String,
+    authorization_endpoint: String,
+    token_endpoint: String,
+    userinfo_endpoint: String,
+    jwks_uri: String,
+    // Only its type counts.
+    device_authorization_endpoint: String,
+    id_token_signing_alg_values_supported: Vec<String>,
 }
 
 impl Discovery {
     /// Reads a document, which must be the issuer's own.
     pub(super) fn read(text: &[u8], source: &Source) -> Result<Self, OidcError> {
-        let document: Map<String, Value> =
-            serde_json::from_slice(text).map_err(|error| OidcError::NoDocument(error.to_string()))?;
-        let read = Self {
-            issuer: member(&document, "issuer")?,
-            authorization_endpoint: member(&document, "authorization_endpoint")?,
-            token_endpoint: member(&document, "token_endpoint")?,
-            userinfo_endpoint: member(&document, "userinfo_endpoint")?,
-            jwks_uri: member(&document, "jwks_uri")?,
-            algorithms: algorithms(&document)?,
-            document,
+        let unreadable = |error: go_json::Error| OidcError::NoDocument(error.to_string());
+        // The reference reads documents at an address of their own as a stream, and checks more of their members.
+        let document = match source.document {
+            Some(_) => Document::parse_first(text),
+            None => Document::parse(text),
         };
-        if !issuers::may_be_named(&source.issuer, &read.issuer) {
-            return Err(OidcError::OtherIssuer { expected: source.issuer.clone(), got: read.issuer });
+        let document = document.map_err(unreadable)?;
+        if source.document.is_some() {
+            document.read::<Discovered>().map_err(unreadable)?;
         }
-        Ok(read)
-    }
-}
-
-fn algorithms(document: &Map<String, Value>) -> Result<Vec<Algorithm>, OidcError> {
-    let name = "id_token_signing_alg_values_supported";
-    let mut accepted = Vec::new();
-    match document.get(name) {
-        None | Some(Value::Null) => {}
-        Some(Value::Array(named)) => {
-            for one in named {
-                accepted.extend(Algorithm::from_name(one.as_str().ok_or_else(|| mistyped(name))?));
-            }
+        let said: Said = document.read().map_err(unreadable)?;
+        if !issuers::may_be_named(&source.issuer, &said.issuer) {
+            return Err(OidcError::OtherIssuer { expected: source.issuer.clone(), got: said.issuer });
         }
-        Some(_) => return Err(mistyped(name)),
+        Ok(Self {
+            issuer: said.issuer,
+            authorization_endpoint: said.authorization_endpoint,
+            token_endpoint: said.token_endpoint,
+            userinfo_endpoint: said.userinfo_endpoint,
+            jwks_uri: said.jwks_uri,
+            algorithms: algorithms(&said.id_token_signing_alg_values_supported),
+            document,
+        })
     }
-    Ok(if accepted.is_empty() { vec![Algorithm::RS256] } else { accepted })
 }
 
-/// A text; empty if absent.
-fn member(document: &Map<String, Value>, name: &str) -> Result<String, OidcError> {
-    match document.get(name) {
-        None | Some(Value::Null) => Ok(String::new()),
-        Some(value) => Ok(value.as_str().ok_or_else(|| mistyped(name))?.to_owned()),
-    }
-}
-
-fn mistyped(name: &str) -> OidcError {
-    OidcError::NoDocument(format!("{name} has a wrong type"))
+fn algorithms(named: &[String]) -> Vec<Algorithm> {
+    let accepted: Vec<_> = named.iter().filter_map(|name| Algorithm::from_name(name)).collect();
+    if accepted.is_empty() { vec![Algorithm::RS256] } else { accepted }
 }

@@ -2,7 +2,7 @@
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use serde_json::Value;
+use serde::Deserialize;
 
 use super::{Door, Sender, SmsError, TextMessage, named};
 
@@ -32,18 +32,45 @@ impl Messagebird {
         ];
         let answer = self.door.post("https://rest.messagebird.com/messages", Some(authorization), &form).await?;
         if matches!(answer.status, 400 | 401 | 403 | 422) {
-            let why = self.door.read(&answer, |body| Ok(first_description(body.value("errors"))))?;
+            let Refused { errors } = self.door.read(&answer)?;
+            let why = errors.into_iter().next().map(|error| error.description);
             return Err(self
                 .door
                 .refused(&why.unwrap_or_else(|| format!("messagebird error: status {}", answer.status))));
         }
-        let (id, sent) = self
-            .door
-            .read(&answer, |body| Ok((body.string("id")?, body.nested("recipients")?.number("totalSentCount")?)))?;
-        if sent > 0.0 { Ok(named(id)) } else { Err(self.door.refused("messagebird error: total sent count is 0")) }
+        let Taken { id, recipients } = self.door.read(&answer)?;
+        if recipients.total_sent_count != 0 {
+            return Ok(named(id));
+        }
+        Err(self.door.refused("messagebird error: total sent count is 0"))
     }
 }
 
-fn first_description(errors: Option<&Value>) -> Option<String> {
-    errors?.get(0)?.get("description")?.as_str().map(str::to_owned)
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Taken {
+    id: String,
+    recipients: Recipients,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default, rename_all = "camelCase")]
+struct Recipients {
+    total_sent_count: i64,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Refused {
+    errors: Vec<Problem>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Problem {
+    // Only its type counts.
+    code: i64,
+    description: String,
+    // Only its type counts.
+    parameter: String,
 }

@@ -15,10 +15,10 @@ use futures::future::BoxFuture;
 use gotrue_rules::domain::contact::Channel;
 use gotrue_rules::domain::policy::{Policy, SmsProvider};
 use gotrue_rules::domain::secret::Secret;
-use gotrue_rules::wire::go_json::{self, Object};
+use gotrue_rules::wire::go_json::{self, Document};
 use reqwest::Url;
 use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue};
-use serde_json::Value;
+use serde::de::DeserializeOwned;
 use url::form_urlencoded::Serializer;
 
 pub use self::template::{TemplateError, TextTemplate};
@@ -202,9 +202,9 @@ impl Door {
         self.http.call(request, self.limits).await.map_err(failed)
     }
 
-    /// Reads an answer, and what it says, with these words.
-    fn read<T>(&self, answer: &Answer, read: impl FnOnce(&Object) -> Result<T, go_json::Error>) -> Result<T, SmsError> {
-        let read = Object::parse(&answer.body).and_then(|body| read(&body));
+    /// Reads what an answer says.
+    fn read<T: DeserializeOwned>(&self, answer: &Answer) -> Result<T, SmsError> {
+        let read = Document::parse_first(&answer.body).and_then(|body| body.read());
         read.map_err(|reason| SmsError::Unreadable { sender: self.name, status: answer.status, reason })
     }
 
@@ -226,13 +226,4 @@ impl Door {
 /// An id that an answer may lack.
 fn named(id: String) -> Option<String> {
     Some(id).filter(|id| !id.is_empty())
-}
-
-/// A text, or a number where somebody else would write a text; nothing for anything else.
-fn text_of(value: Option<&Value>) -> String {
-    match value {
-        Some(Value::String(text)) => text.clone(),
-        Some(Value::Number(number)) => number.to_string(),
-        _ => String::new(),
-    }
 }

@@ -2,8 +2,9 @@
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
+use serde::Deserialize;
 
-use super::{Door, Sender, SmsError, TextMessage, named, text_of};
+use super::{Door, Sender, SmsError, TextMessage};
 
 /// The text is none of those that the account has registered.
 const NO_SUCH_TEMPLATE: i64 = 80;
@@ -31,18 +32,38 @@ impl Textlocal {
             ("sender", &self.sender),
         ];
         let answer = self.door.post("https://api.textlocal.in/send", None, &form).await?;
-        let (status, id, error) = self.door.read(&answer, |body| {
-            let first = |list| body.value(list).and_then(|list| list.get(0)).cloned().unwrap_or_default();
-            Ok((body.string("status")?, text_of(first("messages").get("id")), first("errors")))
-        })?;
+        let Answered { status, messages, errors } = self.door.read(&answer)?;
         if status == "success" {
-            return Ok(named(id));
+            // As recorded, the id that it names is not told.
+            return Ok(None);
         }
-        let (code, why) = (error["code"].as_i64().unwrap_or_default(), text_of(error.get("message")));
+        let Id { id } = messages.into_iter().next().unwrap_or_default();
+        let Problem { code, message: why } = errors.into_iter().next().unwrap_or_default();
         Err(self.door.refused(&match code {
             // The operator sees which text it was; the code in it is void.
             NO_SUCH_TEMPLATE => format!("textlocal error: {why} (code: {code}) template message: {}", message.body),
             _ => format!("textlocal error: {why} (code: {code}) message {id}"),
         }))
     }
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Answered {
+    status: String,
+    messages: Vec<Id>,
+    errors: Vec<Problem>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Id {
+    id: String,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Problem {
+    code: i64,
+    message: String,
 }

@@ -5,8 +5,9 @@ use base64::engine::general_purpose::STANDARD;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use gotrue_rules::domain::contact::Phone;
+use serde::Deserialize;
 
-use super::{Door, Sender, SmsError, TextMessage, named, text_of};
+use super::{Door, Sender, SmsError, TextMessage, named};
 use crate::ports::http_client::Answer;
 
 /// An account.
@@ -43,10 +44,7 @@ impl Twilio {
         }
         let answer = self.door.post(&url, Some(basic(&self.account_sid, &self.door)), &form).await?;
         require_taken(&self.door, &answer)?;
-        let [status, sid, why, code] = self.door.read(&answer, |body| {
-            let code = text_of(body.value("error_code"));
-            Ok([body.string("status")?, body.string("sid")?, body.string("error_message")?, code])
-        })?;
+        let Taken { status, sid, error_message: why, error_code: code, .. } = self.door.read(&answer)?;
         if matches!(status.as_str(), "failed" | "undelivered") {
             return Err(self.door.refused(&format!("twilio error: {why} {code} for message {sid}")));
         }
@@ -64,8 +62,34 @@ pub(super) fn require_taken(door: &Door, answer: &Answer) -> Result<(), SmsError
     if matches!(answer.status, 200 | 201) {
         return Ok(());
     }
-    let words = door.read(answer, |body| {
-        Ok(format!("{} More information: {}", body.string("message")?, body.string("more_info")?))
-    })?;
-    Err(door.refused(&words))
+    let Refused { message, more_info, .. } = door.read(answer)?;
+    Err(door.refused(&format!("{message} More information: {more_info}")))
+}
+
+/// What Twilio says of a message that it took.
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Taken {
+    status: String,
+    sid: String,
+    error_code: String,
+    error_message: String,
+    // Only its type counts.
+    to: String,
+    // Only its type counts.
+    from: String,
+    // Only its type counts.
+    body: String,
+}
+
+/// What it says of one that it did not take.
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Refused {
+    message: String,
+    more_info: String,
+    // Only its type counts.
+    code: i64,
+    // Only its type counts.
+    status: i64,
 }

@@ -2,6 +2,7 @@
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
+use serde::Deserialize;
 
 use super::twilio::{basic, require_taken};
 use super::{Door, Sender, SmsError, TextMessage, named};
@@ -21,7 +22,7 @@ impl Sender for TwilioVerify {
         let to = format!("+{}", message.to);
         let send = async move {
             let answer = self.post("Verifications", &[("Channel", message.channel.as_str()), ("To", &to)]).await?;
-            self.door.read(&answer, |body| body.string("sid")).map(named)
+            self.door.read::<Verification>(&answer).map(|verification| named(verification.sid))
         };
         send.boxed()
     }
@@ -30,9 +31,7 @@ impl Sender for TwilioVerify {
         let to = format!("+{to}");
         let check = async move {
             let answer = self.post("VerificationCheck", &[("Code", code), ("To", &to)]).await?;
-            let (status, valid, why) = self.door.read(&answer, |body| {
-                Ok((body.string("status")?, body.bool("valid")?, body.string("error_message")?))
-            })?;
+            let Verification { status, valid, error_message: why, .. } = self.door.read(&answer)?;
             if status == "approved" && valid {
                 return Ok(());
             }
@@ -49,4 +48,20 @@ impl TwilioVerify {
         require_taken(&self.door, &answer)?;
         Ok(answer)
     }
+}
+
+/// A code that was asked for, or one that was looked at.
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Verification {
+    sid: String,
+    status: String,
+    valid: bool,
+    error_message: String,
+    // Only its type counts.
+    error_code: String,
+    // Only its type counts.
+    to: String,
+    // Only its type counts.
+    channel: String,
 }

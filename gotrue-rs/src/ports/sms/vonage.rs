@@ -2,6 +2,7 @@
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
+use serde::Deserialize;
 
 use super::{Door, Sender, SmsError, TextMessage, named};
 
@@ -33,16 +34,29 @@ impl Vonage {
             form.push(("type", "unicode"));
         }
         let answer = self.door.post("https://rest.nexmo.com/sms/json", None, &form).await?;
-        let parts = self.door.read(&answer, |body| Ok(body.value("messages").cloned()))?;
-        let Some(first) = parts.as_ref().and_then(|parts| parts.get(0)) else {
+        let Answered { messages } = self.door.read(&answer)?;
+        let Some(Part { id, status, why }) = messages.into_iter().next() else {
             return Err(self.door.refused("vonage error: Internal Error"));
         };
-        let member = |name: &str| first[name].as_str().unwrap_or_default();
-        let (status, id) = (member("status"), member("message-id"));
         if status == "0" {
-            return Ok(named(id.to_owned()));
+            return Ok(named(id));
         }
-        let why = member("error-text");
         Err(self.door.refused(&format!("vonage error: {why} (status: {status}) for message {id}")))
     }
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Answered {
+    messages: Vec<Part>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Part {
+    #[serde(rename = "message-id")]
+    id: String,
+    status: String,
+    #[serde(rename = "error-text")]
+    why: String,
 }

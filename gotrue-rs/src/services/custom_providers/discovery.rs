@@ -4,7 +4,6 @@ use gotrue_rules::domain::custom_provider::{CustomProvider, Discovered, Protocol
 use gotrue_rules::domain::error::{Error, Result};
 use gotrue_rules::domain::external::answer;
 use http::StatusCode;
-use serde_json::Value;
 
 use crate::cx::Cx;
 use crate::journal::Step;
@@ -33,7 +32,7 @@ pub async fn look_up(cx: &Cx, provider: &mut CustomProvider) -> Result<()> {
         let words = format!("OIDC discovery document is missing required fields: {}", missing.join(", "));
         return Err(Error::invalid(words));
     }
-    let kept = answer::read::<Discovered>(&Value::Object(found.document));
+    let kept = answer::read::<Discovered>(&found.document);
     let kept = kept.map_err(|error| refused(&at, OidcError::NoDocument(error.to_string())))?;
     if let Protocol::Oidc { discovered, .. } = &mut provider.protocol {
         *discovered = Some(Box::new(kept));

@@ -6,8 +6,8 @@ use gotrue_rules::domain::external::profile::Profile;
 use gotrue_rules::domain::external::provider::{BadAnswer, Endpoints, Fetch, Known, Step, TokenAnswer};
 use gotrue_rules::domain::external::state::verifier;
 use gotrue_rules::domain::external::token_answer::authorization;
+use gotrue_rules::wire::go_json::Document;
 use reqwest::{Method, Request};
-use serde_json::Value;
 use url::Url;
 
 use super::ask::{Trouble, ask, put, require_success};
@@ -135,7 +135,7 @@ async fn fetch(
     ready: &Ready,
     wanted: &Fetch,
     (token, by): (&TokenAnswer, Option<&Token>),
-) -> Result<Value, Trouble> {
+) -> Result<Document, Trouble> {
     let mut request = Request::new(Method::GET, Url::parse(&wanted.url)?);
     for (name, value) in &wanted.headers {
         put(&mut request, name, value)?;
@@ -147,6 +147,6 @@ async fn fetch(
         ask(cx, ready.usable.trust, "provider.person", request).await?
     };
     require_success(&answer)?;
-    // A parser's own words may quote what it read.
-    Ok(serde_json::from_slice(&answer.body).map_err(|_| BadAnswer("the answer is no JSON".to_owned()))?)
+    let read = if wanted.is_whole { Document::parse } else { Document::parse_first };
+    Ok(read(&answer.body).map_err(BadAnswer::from)?)
 }

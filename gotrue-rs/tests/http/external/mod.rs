@@ -1,5 +1,6 @@
 //! Sign-in with other services: to a provider and back.
 
+mod answers;
 mod authorize;
 mod callback;
 mod exchange;

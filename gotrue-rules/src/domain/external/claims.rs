@@ -2,46 +2,102 @@
 //! should have makes the whole answer useless, as it does for the reference.
 
 use chrono::DateTime;
+use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::answer::BadAnswer;
 use super::profile::Claims;
 use crate::domain::user::Time;
+use crate::wire::go_json::{Document, OneOrMany};
 
-/// The claims in a provider's answer; their names in any letters, null as absent, others left out.
-pub fn read(raw: &Map<String, Value>) -> Result<Claims, BadAnswer> {
-    let claim = Reader(raw);
+/// The claims in a provider's answer, each of its type.
+pub fn read(raw: &Document) -> Result<Claims, BadAnswer> {
+    let said: Said = raw.read()?;
     Ok(Claims {
-        issuer: claim.text("iss")?,
-        subject: claim.text("sub")?,
-        audience: claim.texts("aud")?,
-        issued_at: claim.number("iat")?,
-        expires_at: claim.number("exp")?,
-        name: claim.text("name")?,
-        family_name: claim.text("family_name")?,
-        given_name: claim.text("given_name")?,
-        middle_name: claim.text("middle_name")?,
-        nickname: claim.text("nickname")?,
-        preferred_username: claim.text("preferred_username")?,
-        profile: claim.text("profile")?,
-        picture: claim.text("picture")?,
-        website: claim.text("website")?,
-        gender: claim.text("gender")?,
-        birthdate: claim.text("birthdate")?,
-        zoneinfo: claim.text("zoneinfo")?,
-        locale: claim.text("locale")?,
-        updated_at: claim.time("updated_at")?,
-        email: claim.text("email")?,
-        email_verified: claim.yes("email_verified")?,
-        phone: claim.text("phone")?,
-        phone_verified: claim.yes("phone_verified")?,
-        custom_claims: claim.take("custom_claims", |value| value.as_object().cloned().map(Some))?,
-        full_name: claim.text("full_name")?,
-        avatar_url: claim.text("avatar_url")?,
-        slug: claim.text("slug")?,
-        provider_id: claim.text("provider_id")?,
-        user_name: claim.text("user_name")?,
+        issuer: said.iss,
+        subject: said.sub,
+        audience: said.aud.0,
+        issued_at: said.iat,
+        expires_at: said.exp,
+        name: said.name,
+        family_name: said.family_name,
+        given_name: said.given_name,
+        middle_name: said.middle_name,
+        nickname: said.nickname,
+        preferred_username: said.preferred_username,
+        profile: said.profile,
+        picture: said.picture,
+        website: said.website,
+        gender: said.gender,
+        birthdate: said.birthdate,
+        zoneinfo: said.zoneinfo,
+        locale: said.locale,
+        updated_at: said.updated_at.and_then(|moment| moment.0),
+        email: said.email,
+        email_verified: said.email_verified,
+        phone: said.phone,
+        phone_verified: said.phone_verified,
+        custom_claims: said.custom_claims,
+        full_name: said.full_name,
+        avatar_url: said.avatar_url,
+        slug: said.slug,
+        provider_id: said.provider_id,
+        user_name: said.user_name,
     })
+}
+
+/// The claims by the names that they have outside.
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Said {
+    iss: String,
+    sub: String,
+    aud: OneOrMany,
+    iat: f64,
+    exp: f64,
+    name: String,
+    family_name: String,
+    given_name: String,
+    middle_name: String,
+    nickname: String,
+    preferred_username: String,
+    profile: String,
+    picture: String,
+    website: String,
+    gender: String,
+    birthdate: String,
+    zoneinfo: String,
+    locale: String,
+    updated_at: Option<Moment>,
+    email: String,
+    email_verified: bool,
+    phone: String,
+    phone_verified: bool,
+    custom_claims: Option<Map<String, Value>>,
+    full_name: String,
+    avatar_url: String,
+    slug: String,
+    provider_id: String,
+    user_name: String,
+}
+
+/// Seconds since the epoch, or a text of RFC 3339; an empty one is no moment.
+#[derive(Deserialize)]
+#[serde(try_from = "Value")]
+struct Moment(Option<Time>);
+
+impl TryFrom<Value> for Moment {
+    type Error = &'static str;
+
+    fn try_from(value: Value) -> Result<Self, Self::Error> {
+        let moment = match value {
+            Value::Number(seconds) => seconds.as_f64().and_then(at).map(Some),
+            Value::String(text) if text.is_empty() => Some(None),
+            Value::String(text) => DateTime::parse_from_rfc3339(&text).ok().map(|moment| Some(moment.to_utc())),
+            _ => None,
+        };
+        moment.map(Self).ok_or("a moment is wanted")
+    }
 }
 
 /// The claims with others in the place of some: a text names the claim whose value is taken (none there: nothing
@@ -62,50 +118,7 @@ pub fn mapped(claims: Claims, mapping: &Map<String, Value>) -> Claims {
             after.insert(target.clone(), value.clone());
         }
     }
-    read(&after).unwrap_or(claims)
-}
-
-struct Reader<'a>(&'a Map<String, Value>);
-
-impl Reader<'_> {
-    fn take<T: Default>(&self, name: &str, read: impl Fn(&Value) -> Option<T>) -> Result<T, BadAnswer> {
-        let mut all = self.0.iter().rev().filter(|(key, value)| key.eq_ignore_ascii_case(name) && !value.is_null());
-        match all.next().map(|(_, value)| value) {
-            None => Ok(T::default()),
-            Some(value) => read(value).ok_or_else(|| BadAnswer(format!("the claim {name} has another type"))),
-        }
-    }
-
-    fn text(&self, name: &str) -> Result<String, BadAnswer> {
-        self.take(name, |value| value.as_str().map(str::to_owned))
-    }
-
-    fn number(&self, name: &str) -> Result<f64, BadAnswer> {
-        self.take(name, Value::as_f64)
-    }
-
-    fn yes(&self, name: &str) -> Result<bool, BadAnswer> {
-        self.take(name, Value::as_bool)
-    }
-
-    /// One text or a list of them.
-    fn texts(&self, name: &str) -> Result<Vec<String>, BadAnswer> {
-        self.take(name, |value| match value {
-            Value::String(one) => Some(vec![one.clone()]),
-            Value::Array(many) => many.iter().map(|text| text.as_str().map(str::to_owned)).collect(),
-            _ => None,
-        })
-    }
-
-    /// Seconds since the epoch, or a text of RFC 3339.
-    fn time(&self, name: &str) -> Result<Option<Time>, BadAnswer> {
-        self.take(name, |value| match value {
-            Value::Number(seconds) => Some(Some(at(seconds.as_f64()?)?)),
-            Value::String(text) if text.is_empty() => Some(None),
-            Value::String(text) => Some(Some(DateTime::parse_from_rfc3339(text).ok()?.to_utc())),
-            _ => None,
-        })
-    }
+    read(&Document::from(after)).unwrap_or(claims)
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "a cast of floating point numbers saturates, and then is no time")]
@@ -120,7 +133,7 @@ mod tests {
     use super::*;
 
     fn of(value: &Value) -> Result<Claims, BadAnswer> {
-        read(value.as_object().unwrap())
+        read(&Document::from(value.clone()))
     }
 
     #[test]

@@ -7,6 +7,7 @@ use super::provider::{BadAnswer, Endpoints, IdTokenCheck, Known, NamedScopes, Pl
 use super::{claims, id_token};
 use crate::domain::custom_provider::{CustomProvider, Protocol};
 use crate::domain::policy::ExternalProvider;
+use crate::wire::go_json::Document;
 
 /// A stored provider, ready to be asked. Its settings are its own: those that are handed to it are not looked at.
 #[derive(Debug, Clone, PartialEq)]
@@ -51,8 +52,8 @@ impl Provider for Custom {
             }
             return Ok(Step::fetch(userinfo_url));
         };
-        let raw = answer.as_object().ok_or_else(|| BadAnswer("the profile is no object".to_owned()))?;
-        let claims = self.adapted(claims::read(raw)?, raw);
+        let raw = answer.to_map()?;
+        let claims = self.adapted(claims::read(&Document::from(raw.clone()))?, &raw);
         Ok(Step::done(ProviderEmail::only(claims.email.clone(), claims.email_verified), claims))
     }
 }
@@ -68,7 +69,8 @@ impl Custom {
             return Err(BadAnswer(format!("the ID token is for {:?}, none of our clients", token.audience)));
         }
         let Profile { emails, claims } = id_token::profile(token)?;
-        Ok(Step::done(emails, self.adapted(claims, &token.claims)))
+        let raw = if self.0.custom_claims_allowlist.is_empty() { Map::new() } else { token.claims.to_map()? };
+        Ok(Step::done(emails, self.adapted(claims, &raw)))
     }
 
     /// The claims with the listed ones of the provider's own beside them, renamed as the administrator wants.
@@ -132,7 +134,7 @@ mod tests {
         })
     }
 
-    fn next(provider: &Custom, id_token: Option<&IdToken>, answers: &[Value]) -> Result<Step, BadAnswer> {
+    fn next(provider: &Custom, id_token: Option<&IdToken>, answers: &[Document]) -> Result<Step, BadAnswer> {
         let token =
             TokenAnswer { id_token: id_token.map(|_| "x.y.z".into()).unwrap_or_default(), ..TokenAnswer::default() };
         let id_token = id_token.filter(|token| !token.issuer.is_empty());
@@ -167,12 +169,14 @@ mod tests {
         for (provider, url) in [(custom(oauth2()), "https://acme.example/me"), (custom(oidc(None)), "https://found/me")]
         {
             assert_eq!(next(&provider, None, &[]), Ok(Step::fetch(url)));
-            let Ok(Step::Done(profile)) = next(&provider, None, std::slice::from_ref(&person)) else { panic!("{url}") };
+            let Ok(Step::Done(profile)) = next(&provider, None, &[Document::from(person.clone())]) else {
+                panic!("{url}")
+            };
             assert_eq!(profile.emails, [ProviderEmail { address: "a@x".into(), verified: true, primary: true }]);
             assert_eq!((profile.claims.name.as_str(), profile.claims.subject.as_str()), ("Annie", "7"));
             assert_eq!(Value::Object(profile.claims.custom_claims.unwrap()), json!({"team": [1]}));
         }
-        assert!(next(&custom(oauth2()), None, &[json!([])]).is_err());
+        assert!(next(&custom(oauth2()), None, &[Document::from(json!([]))]).is_err());
     }
 
     #[test]
@@ -180,7 +184,7 @@ mod tests {
         let token = |audience: &str| IdToken {
             issuer: "https://acme.example/".into(),
             audience: vec![audience.into()],
-            claims: json!({"sub": "7", "team": "t"}).as_object().unwrap().clone(),
+            claims: Document::from(json!({"sub": "7", "team": "t"})),
             ..IdToken::default()
         };
         let provider = custom(oidc(None));

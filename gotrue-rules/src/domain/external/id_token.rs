@@ -3,10 +3,12 @@
 mod choice;
 mod person;
 
+use std::collections::BTreeMap;
+
 use aws_lc_rs::digest::{SHA256, digest};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use serde_json::{Map, Value};
+use serde::{Deserialize, Deserializer};
 
 pub use choice::{Accepted, Presented, choose, choose_stored, stored_name};
 pub use person::profile;
@@ -15,6 +17,7 @@ use super::issuers;
 use super::jws::{Algorithm, Compact};
 use crate::domain::error::{Error, Result};
 use crate::domain::user::Time;
+use crate::wire::go_json::{Document, OneOrMany, Seconds};
 
 /// How far another clock may be ahead, in seconds, where a time of a token must have come. `exp` knows no leeway.
 const LEEWAY: i64 = 300;
@@ -33,7 +36,7 @@ pub struct IdToken {
     /// `at_hash`; empty: none.
     pub access_token_hash: String,
     /// All claims.
-    pub claims: Map<String, Value>,
+    pub claims: Document,
     /// An address counts as verified only where the token itself says so, also if its issuer never does.
     pub assumes_nothing: bool,
 }
@@ -42,8 +45,8 @@ pub struct IdToken {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BadToken {
     /// A claim is not of the type that it must have.
-    #[error("the claim {0} has a wrong type")]
-    Type(&'static str),
+    #[error("a claim has a wrong type: {0}")]
+    Type(String),
     /// It is another issuer's.
     #[error("it was issued by {0:?}")]
     Issuer(String),
@@ -61,6 +64,53 @@ pub enum BadToken {
     AccessToken,
 }
 
+/// The claims that are read of every token.
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Registered {
+    iss: String,
+    sub: String,
+    aud: OneOrMany,
+    exp: Moment,
+    iat: Moment,
+    nbf: Option<Seconds>,
+    nonce: String,
+    at_hash: String,
+    #[serde(rename = "_claim_names")]
+    claim_names: BTreeMap<String, String>,
+    #[serde(rename = "_claim_sources")]
+    claim_sources: BTreeMap<String, ClaimSource>,
+}
+
+/// A moment that may be absent, but not `null`.
+#[derive(Default)]
+struct Moment(Option<i64>);
+
+impl<'de> Deserialize<'de> for Moment {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Seconds::deserialize(deserializer).map(|seconds| Self(Some(seconds.0)))
+    }
+}
+
+impl Registered {
+    /// Each claim that is said to be elsewhere names a source that is there.
+    fn require_sources(&self) -> Result<(), BadToken> {
+        if self.claim_names.values().all(|source| self.claim_sources.contains_key(source)) {
+            return Ok(());
+        }
+        Err(BadToken::Type("a claim names a source that is not there".to_owned()))
+    }
+}
+
+/// Where claims are that are not in the token (OpenID Connect Core §5.6.2). Nobody is asked for them.
+#[derive(Deserialize, Default)]
+#[serde(default)]
+// Only their types count.
+struct ClaimSource {
+    endpoint: String,
+    access_token: String,
+}
+
 /// What a token is held against, beside its signature.
 #[derive(Debug, Clone, Copy)]
 pub struct Expected<'a> {
@@ -75,17 +125,18 @@ pub struct Expected<'a> {
 impl IdToken {
     /// The claims of a token whose signature has been verified: of the right types, in their time, of that issuer.
     pub fn accept(token: Compact<'_>, expected: &Expected<'_>) -> Result<Self, BadToken> {
-        let claims = Claims(&token.claims);
+        let said: Registered = token.claims.read().map_err(|error| BadToken::Type(error.to_string()))?;
+        said.require_sources()?;
         let read = Self {
-            issuer: claims.text("iss")?,
-            subject: claims.text("sub")?,
-            audience: claims.audience()?,
-            nonce: claims.text("nonce")?,
-            access_token_hash: claims.text("at_hash")?,
-            claims: Map::new(),
+            issuer: said.iss,
+            subject: said.sub,
+            audience: said.aud.0,
+            nonce: said.nonce,
+            access_token_hash: said.at_hash,
+            claims: Document::default(),
             assumes_nothing: false,
         };
-        let (ends, begins, issued) = (claims.seconds("exp")?, claims.seconds("nbf")?, claims.seconds("iat")?);
+        let (ends, begins, issued) = (said.exp.0, said.nbf.map(|it| it.0), said.iat.0);
         if !issuers::may_sign_as(expected.issuer, &read.issuer) || read.issuer.is_empty() {
             return Err(BadToken::Issuer(read.issuer));
         }
@@ -139,47 +190,6 @@ pub fn is_hash_of(algorithm: Algorithm, access_token: &str, at_hash: &str) -> bo
     let hash = digest(algorithm.digest(), access_token.as_bytes());
     let half = &hash.as_ref()[..hash.as_ref().len() / 2];
     URL_SAFE_NO_PAD.encode(half) == at_hash
-}
-
-/// Claims with the types that they must have; null counts as absent.
-#[derive(Debug, Clone, Copy)]
-struct Claims<'a>(&'a Map<String, Value>);
-
-impl<'a> Claims<'a> {
-    fn get(self, name: &str) -> Option<&'a Value> {
-        self.0.get(name).filter(|value| !value.is_null())
-    }
-
-    /// A text; empty if absent.
-    fn text(self, name: &'static str) -> Result<String, BadToken> {
-        let text = |value: &Value| value.as_str().map(str::to_owned).ok_or(BadToken::Type(name));
-        self.get(name).map_or_else(|| Ok(String::new()), text)
-    }
-
-    /// A truth value; false if absent.
-    fn flag(self, name: &'static str) -> Result<bool, BadToken> {
-        self.get(name).map_or(Ok(false), |value| value.as_bool().ok_or(BadToken::Type(name)))
-    }
-
-    fn number(self, name: &'static str) -> Result<Option<f64>, BadToken> {
-        self.get(name).map(|value| value.as_f64().ok_or(BadToken::Type(name))).transpose()
-    }
-
-    /// Whole seconds since the epoch, a fraction cut off.
-    #[expect(clippy::cast_possible_truncation, reason = "a number beyond all time is as good as the end of time")]
-    fn seconds(self, name: &'static str) -> Result<Option<i64>, BadToken> {
-        let seconds = |value: &Value| value.as_i64().or_else(|| value.as_f64().map(|it| it as i64));
-        self.get(name).map(|value| seconds(value).ok_or(BadToken::Type(name))).transpose()
-    }
-
-    fn audience(self) -> Result<Vec<String>, BadToken> {
-        let one = |value: &Value| value.as_str().map(str::to_owned).ok_or(BadToken::Type("aud"));
-        match self.get("aud") {
-            None => Ok(Vec::new()),
-            Some(Value::Array(all)) => all.iter().map(one).collect(),
-            Some(value) => Ok(vec![one(value)?]),
-        }
-    }
 }
 
 #[cfg(test)]

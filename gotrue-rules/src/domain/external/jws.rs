@@ -1,9 +1,18 @@
 //! A signed token taken apart (RFC 7515, the compact form only), and the algorithms that are accepted. Nothing of it
 //! has been verified here.
 
+use std::borrow::Cow;
+
 use base64::Engine;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use serde_json::{Map, Value};
+use base64::alphabet::URL_SAFE;
+use base64::engine::general_purpose::{GeneralPurpose, NO_PAD, URL_SAFE_NO_PAD};
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::wire::go_json::Document;
+
+/// Bits left over at the end of a signature are not looked at.
+const LOOSE: GeneralPurpose = GeneralPurpose::new(&URL_SAFE, NO_PAD.with_decode_allow_trailing_bits(true));
 
 /// The longest token that is looked at, in bytes: those known are below ten thousand.
 const LONGEST: usize = 100_000;
@@ -75,12 +84,12 @@ pub struct Compact<'a> {
     pub algorithm: Algorithm,
     /// The name of its key; empty: it names none.
     pub kid: String,
-    /// What is signed: the first two parts as sent.
-    pub signed: &'a str,
+    /// What is signed: the first two parts as sent, without white space.
+    pub signed: Cow<'a, str>,
     /// The signature.
     pub signature: Vec<u8>,
     /// The claims, which nobody vouches for yet.
-    pub claims: Map<String, Value>,
+    pub claims: Document,
 }
 
 impl<'a> Compact<'a> {
@@ -89,47 +98,70 @@ impl<'a> Compact<'a> {
         if token.len() > LONGEST {
             return Err(Malformed::Form);
         }
-        let mut parts = token.split('.');
-        let (Some(header), Some(claims), Some(signature), None) =
-            (parts.next(), parts.next(), parts.next(), parts.next())
-        else {
-            return Err(Malformed::Form);
-        };
-        let (header_members, claims_members) = (object(header)?, object(claims)?);
-        if header_members.contains_key("crit") || header_members.contains_key("b64") {
+        let token = without_space(token);
+        let [header, claims, signature] = parts(&token).ok_or(Malformed::Form)?;
+        let kept = (header.len() + 1 + claims.len(), decode(signature, &LOOSE)?);
+        // Header members are found by their exact names only.
+        let header = object(header)?.to_map().map_err(|_| Malformed::Form)?;
+        let claims = object(claims)?;
+        if header.contains_key("crit") || header.contains_key("b64") {
             return Err(Malformed::Critical);
         }
-        let name = header_members.get("alg").and_then(Value::as_str).ok_or(Malformed::Algorithm)?;
-        let kid = match header_members.get("kid") {
+        let name = header.get("alg").and_then(Value::as_str).ok_or(Malformed::Algorithm)?;
+        let kid = match header.get("kid") {
             None | Some(Value::Null) => String::new(),
             Some(kid) => kid.as_str().ok_or(Malformed::Form)?.to_owned(),
         };
-        Ok(Self {
-            algorithm: Algorithm::from_name(name).ok_or(Malformed::Algorithm)?,
-            kid,
-            signed: &token[..header.len() + 1 + claims.len()],
-            signature: URL_SAFE_NO_PAD.decode(signature).map_err(|_| Malformed::Form)?,
-            claims: claims_members,
-        })
+        let algorithm = Algorithm::from_name(name).ok_or(Malformed::Algorithm)?;
+        let (end, signature) = kept;
+        let signed = match token {
+            Cow::Borrowed(token) => Cow::Borrowed(&token[..end]),
+            Cow::Owned(mut token) => {
+                token.truncate(end);
+                Cow::Owned(token)
+            }
+        };
+        Ok(Self { algorithm, kid, signed, signature, claims })
     }
 }
 
 /// The issuer that a token names, before anything of it is verified: only to find out whose keys are wanted. None for
 /// what is no token; empty if it names none.
 pub fn named_issuer(token: &str) -> Option<String> {
-    let mut parts = token.split('.');
-    let (Some(_), Some(claims), Some(_), None) = (parts.next(), parts.next(), parts.next(), parts.next()) else {
-        return None;
-    };
-    match object(claims).ok()?.get("iss") {
-        None | Some(Value::Null) => Some(String::new()),
-        Some(issuer) => issuer.as_str().map(str::to_owned),
+    let [_, claims, _] = parts(token)?;
+    let claims: Issued = object(claims).ok()?.read().ok()?;
+    Some(claims.iss)
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Issued {
+    iss: String,
+}
+
+/// White space in a token counts for nothing: some clients hand it on with a line break at its end.
+fn without_space(token: &str) -> Cow<'_, str> {
+    if token.contains(char::is_whitespace) {
+        Cow::Owned(token.chars().filter(|letter| !letter.is_whitespace()).collect())
+    } else {
+        Cow::Borrowed(token)
     }
 }
 
-fn object(part: &str) -> Result<Map<String, Value>, Malformed> {
-    let text = URL_SAFE_NO_PAD.decode(part).map_err(|_| Malformed::Form)?;
-    serde_json::from_slice(&text).map_err(|_| Malformed::Form)
+fn parts(token: &str) -> Option<[&str; 3]> {
+    let mut parts = token.split('.');
+    match (parts.next(), parts.next(), parts.next(), parts.next()) {
+        (Some(header), Some(claims), Some(signature), None) => Some([header, claims, signature]),
+        _ => None,
+    }
+}
+
+fn object(part: &str) -> Result<Document, Malformed> {
+    Document::parse(&decode(part, &URL_SAFE_NO_PAD)?).map_err(|_| Malformed::Form)
+}
+
+fn decode(part: &str, base64: &GeneralPurpose) -> Result<Vec<u8>, Malformed> {
+    base64.decode(part).map_err(|_| Malformed::Form)
 }
 
 #[cfg(test)]
@@ -151,7 +183,7 @@ mod tests {
         assert_eq!((compact.algorithm, compact.kid.as_str()), (Algorithm::ES256, "k"));
         assert_eq!(compact.signature, [7, 7]);
         assert_eq!(format!("{}.Bwc", compact.signed), whole);
-        assert_eq!(compact.claims["iss"], "i");
+        assert_eq!(compact.claims, Document::from(json!({"iss": "i"})));
         for broken in ["", "a.b", "a.b.c", "e30.e30.", "e30.e30.e30.e30", &format!("{whole}.e30"), &format!("{whole}=")]
         {
             assert!(Compact::parse(broken).is_err(), "{broken}");

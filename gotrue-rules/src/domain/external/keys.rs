@@ -6,6 +6,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Map, Value};
 
 use super::jws::{Algorithm, Compact};
+use crate::wire::go_json::Document;
 
 /// So many keys of a document are looked at.
 const MOST_KEYS: usize = 100;
@@ -60,8 +61,9 @@ pub enum Verdict {
 impl KeySet {
     /// Reads a set of keys. Keys of other kinds, for other uses and with members missing are passed over.
     pub fn parse(document: &[u8]) -> Result<Self, NoKeySet> {
-        let document: Map<String, Value> = serde_json::from_slice(document).map_err(|_| NoKeySet)?;
-        let keys = document.get("keys").and_then(Value::as_array).ok_or(NoKeySet)?;
+        let document = Document::parse(document).map_err(|_| NoKeySet)?;
+        let keys: Option<Vec<Value>> = document.member("keys").map_err(|_| NoKeySet)?;
+        let keys = keys.ok_or(NoKeySet)?;
         Ok(Self(keys.iter().take(MOST_KEYS).filter_map(|key| Key::read(key.as_object()?)).collect()))
     }
 

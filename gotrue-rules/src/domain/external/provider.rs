@@ -7,6 +7,7 @@ pub use super::answer::{BadAnswer, read};
 use super::id_token::IdToken;
 use super::profile::{Claims, Profile, ProviderEmail};
 use crate::domain::policy::ExternalProvider;
+use crate::wire::go_json::Document;
 
 /// A service that people can sign in with.
 pub trait Provider: Send + Sync {
@@ -139,7 +140,7 @@ pub struct Known<'a> {
     /// Where the discovery document says that people are asked about; empty: nowhere.
     pub userinfo_url: &'a str,
     /// The answers to what was fetched, oldest first.
-    pub answers: &'a [Value],
+    pub answers: &'a [Document],
 }
 
 /// What a code was exchanged for.
@@ -197,6 +198,8 @@ pub struct Fetch {
     pub url: String,
     /// Headers beside `Authorization`.
     pub headers: Vec<(String, String)>,
+    /// Nothing but white space may follow the JSON of the answer; else what follows is ignored.
+    pub is_whole: bool,
 }
 
 impl Step {
@@ -212,7 +215,7 @@ impl Step {
 
     /// GET this address, without more headers.
     pub fn fetch(url: impl Into<String>) -> Self {
-        Self::Fetch(Fetch { url: url.into(), headers: Vec::new() })
+        Self::Fetch(Fetch { url: url.into(), ..Fetch::default() })
     }
 }
 

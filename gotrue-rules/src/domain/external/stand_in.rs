@@ -45,7 +45,7 @@ mod tests {
         let known = Known { settings: &settings, token: &token, id_token: None, userinfo_url: "", answers: &[] };
         assert_eq!(stand_in.next(&known), Ok(Step::check_id_token("http://127.0.0.1/p")));
         let claims = json!({"sub": "dev-ann", "email": "ann@example.com", "email_verified": true});
-        let id_token = IdToken { claims: claims.as_object().unwrap().clone(), ..IdToken::default() };
+        let id_token = IdToken { claims: claims.into(), ..IdToken::default() };
         let Ok(Step::Done(profile)) = stand_in.next(&Known { id_token: Some(&id_token), ..known }) else { panic!() };
         assert_eq!(profile.claims.subject, "dev-ann");
         assert!(profile.emails[0].verified);

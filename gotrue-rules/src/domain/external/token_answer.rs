@@ -2,38 +2,66 @@
 
 use std::collections::HashMap;
 
+use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::provider::{BadAnswer, TokenAnswer};
+use crate::wire::go_json::{Document, WholeNumber};
 
 /// The answer of a token endpoint: JSON, or a form where its type says so. A status that is no success, a member
 /// `error` and the want of an access token are failures.
 pub fn read(status: u16, content_type: &str, body: &[u8]) -> Result<TokenAnswer, BadAnswer> {
     let kind = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     let is_form = matches!(kind.as_str(), "application/x-www-form-urlencoded" | "text/plain");
-    let members = if is_form { form(body) } else { json(body) };
-    let members = match members {
-        Ok(members) => members,
+    let read = if is_form { form(body).map(|members| (Given::of_form(&members), members)) } else { json(body) };
+    let (given, members) = match read {
+        Ok(read) => read,
         Err(_) if !(200..300).contains(&status) => return Err(BadAnswer(format!("status {status}"))),
         Err(bad) => return Err(bad),
     };
-    let text = |name| text(&members, name);
-    let complaint = text("error")?;
-    if !(200..300).contains(&status) || !complaint.is_empty() {
-        return Err(BadAnswer(format!("status {status}, error {complaint:?}")));
+    if !(200..300).contains(&status) || !given.error.is_empty() {
+        return Err(BadAnswer(format!("status {status}, error {:?}", given.error)));
     }
-    let answer = TokenAnswer {
-        access_token: text("access_token")?,
-        token_type: text("token_type")?,
-        refresh_token: text("refresh_token")?,
-        // Read by few providers, which tell what they make of another type.
-        id_token: text("id_token").unwrap_or_default(),
-        members: Map::new(),
-    };
-    if answer.access_token.is_empty() {
+    if given.access_token.is_empty() {
         return Err(BadAnswer("no access token".to_owned()));
     }
-    Ok(TokenAnswer { members, ..answer })
+    // It may be kept in the database, which holds no U+0000.
+    if given.access_token.contains('\0') || given.refresh_token.contains('\0') {
+        return Err(BadAnswer("a token with U+0000".to_owned()));
+    }
+    // Read by few providers, by its exact name, which tell what they make of another type.
+    let id_token = members.get("id_token").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let Given { access_token, token_type, refresh_token, .. } = given;
+    Ok(TokenAnswer { access_token, token_type, refresh_token, id_token, members })
+}
+
+/// The members that every token endpoint answers with, of their types (RFC 6749 §5).
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Given {
+    access_token: String,
+    token_type: String,
+    refresh_token: String,
+    // Only its type counts.
+    expires_in: Option<WholeNumber>,
+    error: String,
+    // Only its type counts.
+    error_description: String,
+    // Only its type counts.
+    error_uri: String,
+}
+
+impl Given {
+    fn of_form(members: &Map<String, Value>) -> Self {
+        let text = |name: &str| members.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+        Self {
+            access_token: text("access_token"),
+            token_type: text("token_type"),
+            refresh_token: text("refresh_token"),
+            error: text("error"),
+            ..Self::default()
+        }
+    }
 }
 
 /// The header `Authorization` with which a person is asked about.
@@ -46,11 +74,6 @@ pub fn authorization(token: &TokenAnswer) -> String {
     format!("{scheme} {}", token.access_token)
 }
 
-fn json(body: &[u8]) -> Result<Map<String, Value>, BadAnswer> {
-    // A parser's own words may quote what it read.
-    serde_json::from_slice(body).map_err(|_| BadAnswer("the answer is no JSON object".to_owned()))
-}
-
 fn form(body: &[u8]) -> Result<Map<String, Value>, BadAnswer> {
     let mut firsts = HashMap::new();
     for (name, value) in url::form_urlencoded::parse(body) {
@@ -59,13 +82,10 @@ fn form(body: &[u8]) -> Result<Map<String, Value>, BadAnswer> {
     if firsts.is_empty() { Err(BadAnswer("the answer is empty".to_owned())) } else { Ok(firsts.into_iter().collect()) }
 }
 
-fn text(members: &Map<String, Value>, name: &str) -> Result<String, BadAnswer> {
-    match members.get(name) {
-        None | Some(Value::Null) => Ok(String::new()),
-        // What it gives is kept in the database, which holds no U+0000.
-        Some(Value::String(text)) if !text.contains('\0') => Ok(text.clone()),
-        Some(_) => Err(BadAnswer(format!("{name} is no text"))),
-    }
+/// The members that are read, and all of them as they are; the latter none where they cannot be kept.
+fn json(body: &[u8]) -> Result<(Given, Map<String, Value>), BadAnswer> {
+    let answer = Document::parse(body)?;
+    Ok((answer.read()?, answer.to_map().unwrap_or_default()))
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::super::error::{Error, Result};
 use super::unreadable;
-use crate::wire::go_json;
+use crate::wire::go_json::Document;
 
 /// Claims that must be there, in the order of complaints; `is_anonymous` may be anything.
 const REQUIRED: [&str; 10] =
@@ -32,11 +32,7 @@ const TYPES: [(&str, &[&str]); 15] = [
 /// The claims of an output; `None` is the empty output, which has none.
 pub fn read(output: Option<&[u8]>) -> Result<Map<String, Value>> {
     let Some(output) = output else { return Err(nonconforming(&complaint_at_root("null"))) };
-    let mut members = match go_json::value(output).map_err(unreadable)? {
-        Value::Object(members) => members,
-        Value::Null => Map::new(),
-        other => return Err(unreadable(format!("the output is {}, not an object", type_of(&other)))),
-    };
+    let mut members = Document::parse(output).and_then(|output| output.to_map()).map_err(unreadable)?;
     match members.remove("claims") {
         None => Err(Error::new(missing())),
         Some(Value::Null) => Err(nonconforming(&complaint_at_root("null"))),

@@ -96,12 +96,17 @@ fn a_verdict_is_to_reject_or_to_continue() {
         (json!({"decision": "reject"}), reject("", false)),
         (json!({"Decision": "reject", "message": "Locked", "should_logout_user": true}), reject("Locked", true)),
     ] {
-        assert_eq!(Verdict::read(output.to_string().as_bytes()).unwrap(), verdict, "{output}");
+        let read = Verdict::read(output.to_string().as_bytes(), HookKind::PasswordVerificationAttempt);
+        assert_eq!(read.unwrap(), verdict, "{output}");
     }
     for output in [json!([]), json!(7), json!({"decision": 5}), json!({"should_logout_user": "yes"})] {
-        let error = Verdict::read(output.to_string().as_bytes()).unwrap_err();
-        assert_eq!(error.to_string(), "500: Error unmarshaling JSON output.", "{output}");
+        let read = Verdict::read(output.to_string().as_bytes(), HookKind::PasswordVerificationAttempt);
+        assert_eq!(read.unwrap_err().to_string(), "500: Error unmarshaling JSON output.", "{output}");
     }
+    // Only a password's hook may end sessions, so that nobody else's word for it is read.
+    let odd = json!({"decision": "reject", "should_logout_user": "yes"}).to_string();
+    let read = Verdict::read(odd.as_bytes(), HookKind::MfaVerificationAttempt);
+    assert_eq!(read.unwrap(), reject("", false));
     assert_eq!(password_rejected(String::new()).message(), "Further password verification attempts will be rejected.");
     assert_eq!(mfa_rejected("Locked".to_owned()).message(), "Locked");
 }

@@ -8,6 +8,7 @@ use crate::domain::external::claims;
 use crate::domain::external::profile::{Profile, ProviderEmail};
 use crate::domain::sso::mapping::{self, AttributeMapping};
 use crate::domain::sso::{EMAIL_ADDRESS, TRANSIENT};
+use crate::wire::go_json::Document;
 
 /// The attribute that names a person for good, whatever the `NameID` is.
 const SUBJECT_ID: &str = "urn:oasis:names:tc:SAML:attribute:subject-id";
@@ -28,7 +29,7 @@ pub fn profile(assertion: &Assertion, mapping: &AttributeMapping, issuer: &str) 
     let mapped_address = said.get("email").and_then(Value::as_str).filter(|address| !address.is_empty());
     let address = mapped_address.or_else(|| address(assertion)).ok_or_else(no_address)?.to_owned();
     said.insert("email".to_owned(), Value::String(address.clone()));
-    let mut known = claims::read(&said).map_err(|cause| {
+    let mut known = claims::read(&Document::from(said.clone())).map_err(|cause| {
         Error::internal("Mapped claims from provider could not be deserialized from JSON").because(cause)
     })?;
     known.subject = subject;

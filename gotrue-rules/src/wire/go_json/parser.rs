@@ -1,30 +1,25 @@
 //! JSON text to values. Differs from `serde_json` where Go differs: lone surrogates and bytes that are no UTF-8 are
-//! repaired, every number is a 64-bit float, and the top level keeps repeated members.
+//! repaired, and repeated members and the digits of numbers are kept.
 
-use serde_json::{Map, Number, Value};
-
-/// The top-level value.
-pub enum Top {
-    /// An object, its members in the order they came.
-    Object(Vec<(String, Value)>),
-    /// Anything else.
-    Other(Value),
-}
+use super::node::Node;
 
 /// Parses one value with nothing but white space around it; at most `depth` arrays and objects in each other.
-pub fn parse(text: &[u8], depth: usize) -> Result<Top, String> {
+pub fn parse(text: &[u8], depth: usize) -> Result<Node, String> {
     let mut parser = Parser { text, at: 0, depth };
-    let top = parser.top()?;
+    parser.skip_space();
+    let value = parser.value()?;
     parser.skip_space();
     match parser.peek() {
-        None => Ok(top),
+        None => Ok(value),
         Some(_) => Err(parser.unexpected("after the top-level value")),
     }
 }
 
 /// Parses the first value; what comes after it is not looked at.
-pub fn parse_first(text: &[u8], depth: usize) -> Result<Top, String> {
-    Parser { text, at: 0, depth }.top()
+pub fn parse_first(text: &[u8], depth: usize) -> Result<Node, String> {
+    let mut parser = Parser { text, at: 0, depth };
+    parser.skip_space();
+    parser.value()
 }
 
 type Parsed<T> = Result<T, String>;
@@ -38,14 +33,6 @@ struct Parser<'a> {
 }
 
 impl Parser<'_> {
-    fn top(&mut self) -> Parsed<Top> {
-        self.skip_space();
-        Ok(match self.peek() {
-            Some(b'{') => Top::Object(self.members()?),
-            _ => Top::Other(self.value()?),
-        })
-    }
-
     fn peek(&self) -> Option<u8> {
         self.text.get(self.at).copied()
     }
@@ -71,23 +58,20 @@ impl Parser<'_> {
         Ok(())
     }
 
-    fn value(&mut self) -> Parsed<Value> {
+    fn value(&mut self) -> Parsed<Node> {
         match self.peek() {
-            Some(b'{') => {
-                let members = self.members()?;
-                Ok(Value::Object(Map::from_iter(members)))
-            }
+            Some(b'{') => self.members().map(Node::Object),
             Some(b'[') => self.array(),
-            Some(b'"') => self.string().map(Value::String),
+            Some(b'"') => self.string().map(Node::Text),
             Some(b'-' | b'0'..=b'9') => self.number(),
-            Some(b't') => self.word("true", Value::Bool(true)),
-            Some(b'f') => self.word("false", Value::Bool(false)),
-            Some(b'n') => self.word("null", Value::Null),
+            Some(b't') => self.word("true", Node::Bool(true)),
+            Some(b'f') => self.word("false", Node::Bool(false)),
+            Some(b'n') => self.word("null", Node::Null),
             _ => Err(self.unexpected("looking for beginning of value")),
         }
     }
 
-    fn word(&mut self, word: &str, value: Value) -> Parsed<Value> {
+    fn word(&mut self, word: &str, value: Node) -> Parsed<Node> {
         for byte in word.bytes() {
             self.expect(byte, &format!("in the literal {word}"))?;
         }
@@ -106,7 +90,7 @@ impl Parser<'_> {
         self.at += 1;
     }
 
-    fn array(&mut self) -> Parsed<Value> {
+    fn array(&mut self) -> Parsed<Node> {
         self.enter()?;
         let mut items = Vec::new();
         while self.peek() != Some(b']') {
@@ -118,10 +102,10 @@ impl Parser<'_> {
             self.skip_space();
         }
         self.leave();
-        Ok(Value::Array(items))
+        Ok(Node::List(items))
     }
 
-    fn members(&mut self) -> Parsed<Vec<(String, Value)>> {
+    fn members(&mut self) -> Parsed<Vec<(String, Node)>> {
         self.enter()?;
         let mut members = Vec::new();
         while self.peek() != Some(b'}') {
@@ -185,13 +169,9 @@ impl Parser<'_> {
         Ok(letter)
     }
 
-    /// The character of `\uXXXX`, or of a pair of them; half a pair is U+FFFD and leaves what follows alone. U+0000 is
-    /// refused: the database stores no text that holds it, and would fail where a caller can be told.
+    /// The character of `\uXXXX`, or of a pair of them; half a pair is U+FFFD and leaves what follows alone.
     fn unicode(&mut self) -> Parsed<char> {
         let first = self.four_digits()?;
-        if first == 0 {
-            return Err("the character U+0000 cannot be stored; leave it out".to_owned());
-        }
         if let Some(letter) = char::from_u32(first) {
             return Ok(letter);
         }
@@ -218,7 +198,7 @@ impl Parser<'_> {
         Ok(code)
     }
 
-    fn number(&mut self) -> Parsed<Value> {
+    fn number(&mut self) -> Parsed<Node> {
         let start = self.at;
         self.skip(b'-');
         match self.peek() {
@@ -232,10 +212,7 @@ impl Parser<'_> {
             let _signed = self.skip(b'+') || self.skip(b'-');
             self.digits()?;
         }
-        let literal = &self.text[start..self.at];
-        let read = std::str::from_utf8(literal).ok().and_then(|text| text.parse::<f64>().ok());
-        let number = read.filter(|number| number.is_finite()).and_then(as_go_writes);
-        number.map(Value::Number).ok_or_else(|| "a number is too large for 64 bits".to_owned())
+        Ok(Node::Number(String::from_utf8_lossy(&self.text[start..self.at]).into_owned()))
     }
 
     fn skip(&mut self, byte: u8) -> bool {
@@ -255,16 +232,6 @@ impl Parser<'_> {
     }
 }
 
-/// A float as Go would write it: whole ones without a fraction.
-#[expect(clippy::cast_possible_truncation, reason = "the range is looked at first")]
-pub fn as_go_writes(number: f64) -> Option<Number> {
-    const LIMIT: f64 = 9_223_372_036_854_775_808.0; // 2^63
-    if number.fract() == 0.0 && (-LIMIT..LIMIT).contains(&number) {
-        return Some(Number::from(number as i64));
-    }
-    Number::from_f64(number)
-}
-
 /// Adds bytes as text, each one that is no UTF-8 as U+FFFD.
 fn push_repaired(text: &mut String, bytes: &[u8]) {
     for chunk in bytes.utf8_chunks() {
@@ -275,15 +242,12 @@ fn push_repaired(text: &mut String, bytes: &[u8]) {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
 
     fn read(text: impl AsRef<[u8]>) -> Parsed<Value> {
-        match parse(text.as_ref(), 10)? {
-            Top::Object(members) => Ok(Value::Object(Map::from_iter(members))),
-            Top::Other(value) => Ok(value),
-        }
+        parse(text.as_ref(), 10)?.into_value()
     }
 
     #[test]

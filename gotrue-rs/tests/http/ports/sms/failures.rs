@@ -26,12 +26,31 @@ async fn twilio_refuses_with_a_message_and_where_to_read_more() {
 async fn twilio_may_take_a_text_that_it_has_failed_to_send() {
     let scene = Scene::with(twilio()).await;
     for status in ["failed", "undelivered"] {
-        for code in [json!("30006"), json!(30006)] {
-            let answer = json!({"sid": "SM1", "status": status, "error_message": "landline", "error_code": code});
-            let words = scene.words(TWILIO, 201, &answer).await;
-            assert_eq!(words, "twilio error: landline 30006 for message SM1");
-        }
+        let answer = json!({"sid": "SM1", "status": status, "error_message": "landline", "error_code": "30006"});
+        let words = scene.words(TWILIO, 201, &answer).await;
+        assert_eq!(words, "twilio error: landline 30006 for message SM1");
     }
+}
+
+#[tokio::test]
+async fn members_of_an_answer_must_have_their_types() {
+    for (provider, url, answer) in [
+        (twilio(), TWILIO, json!({"sid": "SM1", "status": "failed", "error_code": 30006})),
+        (messagebird(), MESSAGEBIRD, json!({"id": "mb1", "recipients": {"totalSentCount": 1.5}})),
+        (textlocal(), TEXTLOCAL, json!({"status": "success", "messages": [{"id": 7}]})),
+        (vonage(), VONAGE, json!({"messages": [{"status": 0}]})),
+    ] {
+        let scene = Scene::with(provider).await;
+        let error = scene.send(url, 201, &answer).await.expect_err("it is not sent");
+        assert!(matches!(error, SmsError::Unreadable { .. }), "{url}: {error:?}");
+    }
+}
+
+#[tokio::test]
+async fn members_of_an_answer_are_found_in_any_letters() {
+    let scene = Scene::with(vonage()).await;
+    let sent = scene.send(VONAGE, 200, &json!({"MESSAGES": [{"Status": "0", "Message-ID": "v1"}]})).await;
+    assert_eq!(sent.expect("it is sent").as_deref(), Some("v1"));
 }
 
 #[tokio::test]
@@ -56,7 +75,7 @@ async fn messagebird_refuses_with_a_description_or_sends_to_nobody() {
 async fn textlocal_refuses_with_a_code() {
     let scene = Scene::with(textlocal()).await;
     let failure =
-        |code| json!({"status": "failure", "errors": [{"code": code, "message": "No"}], "messages": [{"id": 7}]});
+        |code| json!({"status": "failure", "errors": [{"code": code, "message": "No"}], "messages": [{"id": "7"}]});
     assert_eq!(scene.words(TEXTLOCAL, 200, &failure(4)).await, "textlocal error: No (code: 4) message 7");
     let unregistered = scene.words(TEXTLOCAL, 200, &failure(80)).await;
     assert_eq!(unregistered, "textlocal error: No (code: 80) template message: Your code is 123456");

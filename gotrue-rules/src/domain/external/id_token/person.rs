@@ -1,11 +1,13 @@
 //! What an ID token says of a person: each issuer in its own words (`endpoints.md` §6.3).
 
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
-use super::{BadToken, Claims as Said, IdToken};
+use super::{BadToken, IdToken};
 use crate::domain::external::answer::BadAnswer;
 use crate::domain::external::profile::{Claims, Profile, ProviderEmail};
 use crate::domain::external::{claims, issuers};
+use crate::wire::go_json::{Document, as_go_writes};
 
 /// The person, as the token's issuer describes people. Any other issuer is read as the standard describes them.
 pub fn profile(token: &IdToken) -> Result<Profile, BadAnswer> {
@@ -26,6 +28,31 @@ pub fn profile(token: &IdToken) -> Result<Profile, BadAnswer> {
 
 type Read = Result<Profile, BadToken>;
 
+/// What a token says, each claim of the type that its issuer gives it.
+#[derive(Clone, Copy)]
+struct Said<'a>(&'a Document);
+
+impl Said<'_> {
+    fn claim<T: DeserializeOwned + Default>(self, name: &str) -> Result<T, BadToken> {
+        self.0.member(name).map_err(|error| BadToken::Type(format!("{name}: {error}")))
+    }
+
+    /// A text; empty if absent.
+    fn text(self, name: &str) -> Result<String, BadToken> {
+        self.claim(name)
+    }
+
+    /// A truth value; false if absent.
+    fn flag(self, name: &str) -> Result<bool, BadToken> {
+        self.claim(name)
+    }
+
+    /// Any value, unless it is `null`.
+    fn get(self, name: &str) -> Result<Option<Value>, BadToken> {
+        self.claim(name)
+    }
+}
+
 fn google(token: &IdToken, said: Said<'_>) -> Read {
     let is_verified = said.flag("verified_email")? | said.flag("email_verified")?;
     let (name, picture, hosted_domain) = (said.text("name")?, said.text("picture")?, said.text("hd")?);
@@ -43,7 +70,7 @@ fn google(token: &IdToken, said: Said<'_>) -> Read {
 
 fn linkedin(token: &IdToken, said: Said<'_>) -> Read {
     registered(said)?;
-    let is_verified = truth(&said.text("email_verified")?).ok_or(BadToken::Type("email_verified"))?;
+    let is_verified = truth(&said.text("email_verified")?).ok_or_else(|| no_truth("email_verified"))?;
     let (given_name, family_name) = (said.text("given_name")?, said.text("family_name")?);
     let claims = Claims {
         name: format!("{given_name} {family_name}").trim().to_owned(),
@@ -120,12 +147,12 @@ const NOT_KEPT: [&str; 16] = [
 /// operator's application does not ask for that claim, the reference takes every address for verified.
 fn azure(token: &IdToken, said: Said<'_>) -> Read {
     registered(said)?;
-    let is_verified = match said.get("xms_edov") {
+    let is_verified = match said.get("xms_edov")? {
         None => !token.assumes_nothing,
-        Some(Value::Bool(is_owned)) => *is_owned,
+        Some(Value::Bool(is_owned)) => is_owned,
         Some(owned) => matches!(owned.as_str(), Some("1" | "true")),
     };
-    let mut custom_claims = token.claims.clone();
+    let mut custom_claims = token.claims.to_map().map_err(|error| BadToken::Type(error.to_string()))?;
     custom_claims.retain(|name, _| !NOT_KEPT.contains(&name.as_str()));
     let claims = Claims {
         preferred_username: said.text("preferred_username")?,
@@ -138,16 +165,16 @@ fn azure(token: &IdToken, said: Said<'_>) -> Read {
 
 fn apple(token: &IdToken, said: Said<'_>) -> Read {
     registered(said)?;
-    let is_private = match said.get("is_private_email") {
+    let is_private = match said.get("is_private_email")? {
         None => None,
-        Some(Value::Bool(is_private)) => Some(*is_private),
-        Some(text) => Some(text.as_str().and_then(truth).ok_or(BadToken::Type("is_private_email"))?),
+        Some(Value::Bool(is_private)) => Some(is_private),
+        Some(text) => Some(text.as_str().and_then(truth).ok_or_else(|| no_truth("is_private_email"))?),
     };
     let transfer = said.text("transfer_sub")?;
-    said.number("auth_time")?;
+    let auth_time: Option<f64> = said.claim("auth_time")?;
     let custom_claims = kept([
         ("is_private_email", is_private.map(Value::Bool)),
-        ("auth_time", said.get("auth_time").cloned()),
+        ("auth_time", auth_time.and_then(as_go_writes).map(Value::Number)),
         ("transfer_sub", (!transfer.is_empty()).then(|| json!(transfer))),
     ]);
     let claims = Claims { custom_claims, ..person(token) };
@@ -171,12 +198,22 @@ fn person(token: &IdToken) -> Claims {
 
 /// The claims that every JSON Web Token may have, of the right type.
 fn registered(said: Said<'_>) -> Result<(), BadToken> {
-    said.text("jti").map(|_| ())
+    said.text("jti")?;
+    match said.get("aud")? {
+        Some(Value::Array(all)) if all.iter().any(Value::is_null) => {
+            Err(BadToken::Type("aud: null is no string".to_owned()))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn no_truth(name: &str) -> BadToken {
+    BadToken::Type(format!("{name}: a truth value is wanted"))
 }
 
 /// An issuer that never says whether an address is verified is believed that it is, where that is allowed.
 fn is_assumed(token: &IdToken) -> bool {
-    !token.assumes_nothing || token.claims.get("email_verified") == Some(&Value::Bool(true))
+    !token.assumes_nothing || Said(&token.claims).flag("email_verified").unwrap_or_default()
 }
 
 /// An address that the issuer vouches for, though it may be empty.

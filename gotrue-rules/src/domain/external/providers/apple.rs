@@ -1,7 +1,6 @@
 //! Apple. It answers by posting a form, to keep the name, which it tells on a person's first sign-in only, out of addresses.
 
 use serde::Deserialize;
-use serde_json::Value;
 
 use super::super::id_token::profile;
 use super::super::profile::Profile;
@@ -10,6 +9,7 @@ use super::super::provider::{
 };
 use super::full_name;
 use crate::domain::policy::ExternalProvider;
+use crate::wire::go_json::Document;
 
 const ISSUER: &str = "https://appleid.apple.com";
 
@@ -21,6 +21,8 @@ pub struct Apple;
 #[serde(default)]
 struct User {
     name: Name,
+    // Only its type counts: the address is that of the ID token.
+    email: String,
 }
 
 #[derive(Deserialize, Default)]
@@ -64,8 +66,7 @@ impl Provider for Apple {
     }
 
     fn with_user(&self, user: &str, mut profile: Profile) -> Result<Profile, BadAnswer> {
-        let user: Value = serde_json::from_str(user).map_err(|_| BadAnswer("the field user is no JSON".to_owned()))?;
-        let User { name } = read(&user)?;
+        let User { name, .. } = read(&Document::parse(user.as_bytes())?)?;
         profile.claims.name = full_name(&name.first_name, &name.last_name);
         profile.claims.full_name.clone_from(&profile.claims.name);
         Ok(profile)

@@ -4,12 +4,12 @@
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::Deserialize;
-use serde_json::Value;
 
 use super::super::id_token::profile;
 use super::super::issuers;
 use super::super::provider::{BadAnswer, IdTokenCheck, Known, Place, Provider, Step, base, read};
 use crate::domain::policy::ExternalProvider;
+use crate::wire::go_json::Document;
 
 /// Where people of all tenants sign in.
 const COMMON: &str = "login.microsoftonline.com/common";
@@ -89,8 +89,7 @@ fn claimed_issuer(id_token: &str) -> Result<String, BadAnswer> {
     let parts: Vec<&str> = id_token.split('.').collect();
     let [_, payload, _] = parts[..] else { return Err(bad()) };
     let payload = URL_SAFE_NO_PAD.decode(payload).map_err(|_| bad())?;
-    let payload: Value = serde_json::from_slice(&payload).map_err(|_| bad())?;
-    let issuer = read::<Payload>(&payload)?.iss;
+    let issuer = read::<Payload>(&Document::parse(&payload)?)?.iss;
     if issuer.is_empty() { Err(bad()) } else { Ok(issuer) }
 }
 

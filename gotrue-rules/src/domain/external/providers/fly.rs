@@ -26,6 +26,8 @@ struct Person {
     scope: Option<Vec<String>>,
     application: Option<BTreeMap<String, String>>,
     created_at: i64,
+    // Only its type counts.
+    expires_in: i64,
 }
 
 #[derive(Deserialize, Serialize, Default)]

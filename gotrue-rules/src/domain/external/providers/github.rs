@@ -20,6 +20,8 @@ struct Person {
     login: String,
     name: String,
     avatar_url: String,
+    // Only its type counts.
+    email: String,
 }
 
 #[derive(Deserialize, Default)]

@@ -26,6 +26,8 @@ struct Person {
 #[derive(Deserialize, Default)]
 #[serde(default)]
 struct Address {
+    // Only its type counts.
+    id: i64,
     email: String,
 }
 

@@ -23,6 +23,12 @@ struct Person {
     email: String,
     verified_email: bool,
     email_verified: bool,
+    // Only its type counts.
+    sub: String,
+    // Only its type counts.
+    iss: String,
+    // Only its type counts.
+    hd: String,
 }
 
 impl Provider for Google {

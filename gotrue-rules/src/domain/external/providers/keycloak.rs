@@ -1,10 +1,9 @@
 //! Keycloak: the operator names the realm's address. All it says of a person is kept.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use super::super::answer::as_floats;
 use super::super::profile::{Claims, ProviderEmail};
-use super::super::provider::{BadAnswer, Known, Place, Provider, Step, base, read};
+use super::super::provider::{BadAnswer, Known, Place, Provider, Step, base};
 use crate::domain::policy::ExternalProvider;
 
 /// Keycloak.
@@ -30,7 +29,7 @@ impl Provider for Keycloak {
         let [person, ..] = known.answers else {
             return Ok(Step::fetch(format!("{realm}/protocol/openid-connect/userinfo")));
         };
-        let mut person: Map<String, Value> = read(person)?;
+        let mut person = person.to_map()?;
         // One of another type counts as absent.
         let mut take = |name: &str| match person.shift_remove(name) {
             Some(Value::String(text)) => text,
@@ -38,10 +37,7 @@ impl Provider for Keycloak {
         };
         let (name, id, email) = (take("name"), take("sub"), take("email"));
         let verified = person.shift_remove("email_verified") == Some(Value::Bool(true));
-        let claims = Claims {
-            custom_claims: Some(person.into_iter().map(|(name, value)| (name, as_floats(value))).collect()),
-            ..Claims::of(realm, id, name, String::new())
-        };
+        let claims = Claims { custom_claims: Some(person), ..Claims::of(realm, id, name, String::new()) };
         Ok(Step::done(ProviderEmail::only(email, verified), claims))
     }
 

@@ -1,7 +1,5 @@
 //! `LinkedIn` as it was before OpenID Connect: names in many languages, and the address asked for apart.
 
-use std::collections::BTreeMap;
-
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -29,7 +27,7 @@ struct Person {
 #[derive(Deserialize, Default)]
 #[serde(default, rename_all = "camelCase")]
 struct Name {
-    localized: BTreeMap<String, Value>,
+    localized: Value,
     preferred_locale: Locale,
 }
 
@@ -74,6 +72,9 @@ impl<T> Default for List<T> {
 #[derive(Deserialize, Default)]
 #[serde(default)]
 struct Contact {
+    #[serde(rename = "handle")]
+    // Only its type counts.
+    name: String,
     #[serde(rename = "handle~")]
     handle: Address,
 }

@@ -61,7 +61,11 @@ impl Provider for Notion {
         let host = base(&known.settings.url, HOST);
         let [answer, ..] = known.answers else {
             let version = ("Notion-Version".to_owned(), "2021-08-16".to_owned());
-            return Ok(Step::Fetch(Fetch { url: format!("{host}/v1/users/me"), headers: vec![version] }));
+            return Ok(Step::Fetch(Fetch {
+                url: format!("{host}/v1/users/me"),
+                headers: vec![version],
+                is_whole: true,
+            }));
         };
         let person = read::<Answer>(answer)?.bot.owner.user;
         // It does not say whether the address is confirmed; the reference takes it as if it were.

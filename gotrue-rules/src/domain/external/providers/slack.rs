@@ -2,11 +2,12 @@
 //! reference does. [`super::slack_oidc`] does say.
 
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, json};
 
 use super::super::profile::{Claims, ProviderEmail};
 use super::super::provider::{BadAnswer, Known, Place, Provider, Step, base, read};
 use crate::domain::policy::ExternalProvider;
+use crate::wire::go_json::Document;
 
 const TEAM: &str = "https://slack.com/team_id";
 
@@ -49,7 +50,7 @@ pub(super) fn place(settings: &ExternalProvider, authorize: &str, token: &str) -
 /// What both ask; whether the address is confirmed is told by the answer in different ways.
 pub(super) fn next(
     known: &Known<'_>,
-    is_confirmed: impl Fn(&Value) -> Result<bool, BadAnswer>,
+    is_confirmed: impl Fn(&Document) -> Result<bool, BadAnswer>,
 ) -> Result<Step, BadAnswer> {
     let api = format!("{}/api", host(known.settings));
     let [answer, ..] = known.answers else { return Ok(Step::fetch(format!("{api}/openid.connect.userInfo"))) };

@@ -50,7 +50,7 @@ impl Provider for Twitch {
         let [answer, ..] = known.answers else {
             let client = known.settings.client_ids.first().cloned().unwrap_or_default();
             let headers = vec![("Client-Id".to_owned(), client)];
-            return Ok(Step::Fetch(Fetch { url: format!("{api}/helix/users"), headers }));
+            return Ok(Step::Fetch(Fetch { url: format!("{api}/helix/users"), headers, is_whole: true }));
         };
         let people = read::<Answer>(answer)?.data;
         people.iter().try_for_each(Person::check)?;

@@ -1,7 +1,5 @@
 //! Twitter by OAuth 1.0a. Whoever can choose takes [`super::x::X`].
 
-use serde_json::Value;
-
 use super::super::profile::{Claims, ProviderEmail};
 use super::super::provider::{BadAnswer, Endpoints, Known, NamedScopes, Place, Provider, Step, base};
 use crate::domain::policy::ExternalProvider;
@@ -33,7 +31,7 @@ impl Provider for Twitter {
             return Ok(Step::fetch(format!("{profile}?include_email=true&include_entities=false&skip_status=true")));
         };
         // A member of another type is passed over; without an id nobody is signed in.
-        let text = |name: &str| person.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let text = |name: &str| person.member::<String>(name).unwrap_or_default();
         let claims = Claims {
             preferred_username: text("screen_name"),
             user_name: text("screen_name"),

@@ -1,12 +1,13 @@
 //! `WorkOS`, which puts the person into the answer to the code.
 
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, json};
 
 use super::super::profile::{Claims, ProviderEmail};
 use super::super::provider::{BadAnswer, Known, NamedScopes, Place, Provider, Step, base, read};
 use super::full_name;
 use crate::domain::policy::ExternalProvider;
+use crate::wire::go_json::Document;
 
 const HOST: &str = "api.workos.com";
 
@@ -37,7 +38,8 @@ impl Provider for WorkOs {
     }
 
     fn next(&self, known: &Known<'_>) -> Result<Step, BadAnswer> {
-        let person: Person = read(known.token.members.get("profile").unwrap_or(&Value::Null))?;
+        let profile = known.token.members.get("profile").cloned().unwrap_or_default();
+        let person: Person = read(&Document::from(profile))?;
         let custom =
             [("connection_id", json!(person.connection_id)), ("organization_id", json!(person.organization_id))];
         let name = full_name(&person.first_name, &person.last_name);

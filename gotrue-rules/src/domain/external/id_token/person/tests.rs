@@ -5,7 +5,7 @@ fn token(issuer: &str, claims: Value) -> IdToken {
     claims.insert("iss".into(), json!(issuer));
     claims.insert("sub".into(), json!("7"));
     claims.insert("aud".into(), json!("us"));
-    let audience = vec!["us".into()];
+    let (audience, claims) = (vec!["us".into()], claims.into());
     IdToken { issuer: issuer.into(), subject: "7".into(), audience, claims, ..IdToken::default() }
 }
 

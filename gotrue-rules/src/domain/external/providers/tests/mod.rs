@@ -10,6 +10,7 @@ use super::super::profile::Profile;
 use super::super::provider::{BadAnswer, Fetch, Known, Step, TokenAnswer};
 use super::find;
 use crate::domain::policy::ExternalProvider;
+use crate::wire::go_json::Document;
 
 fn settings(url: &str) -> ExternalProvider {
     ExternalProvider {
@@ -31,7 +32,8 @@ fn token(members: Value) -> TokenAnswer {
 /// The next step of a provider with these answers.
 fn step(name: &str, url: &str, answers: &[Value]) -> Result<Step, BadAnswer> {
     let (settings, token) = (settings(url), token(json!({})));
-    let known = Known { settings: &settings, token: &token, id_token: None, userinfo_url: "", answers };
+    let answers: Vec<_> = answers.iter().cloned().map(Document::from).collect();
+    let known = Known { settings: &settings, token: &token, id_token: None, userinfo_url: "", answers: &answers };
     find(name).unwrap().next(&known)
 }
 

@@ -9,6 +9,7 @@ use super::super::super::profile::Profile;
 use super::super::super::provider::{BadAnswer, IdTokenCheck, Known, Step};
 use super::super::find;
 use super::{only, settings, token, usual};
+use crate::wire::go_json::Document;
 
 const APPLE: &str = "https://appleid.apple.com";
 const GOOGLE: &str = "https://accounts.google.com";
@@ -29,6 +30,7 @@ fn checked(name: &str, issuer: &str, claims: Value) -> Profile {
     let Value::Object(mut claims) = claims else { panic!("claims are an object") };
     claims.insert("iss".to_owned(), json!(issuer));
     claims.insert("sub".to_owned(), json!("7"));
+    let claims = Document::from(claims);
     let id_token = IdToken { issuer: issuer.to_owned(), subject: "7".to_owned(), claims, ..IdToken::default() };
     let known = Known { settings: &settings, token: &token, id_token: Some(&id_token), userinfo_url: "", answers: &[] };
     match find(name).unwrap().next(&known).unwrap() {
@@ -80,7 +82,7 @@ fn google_s_person_is_asked_about_where_no_id_token_came() {
     let answer =
         |verified: &str| json!({"id": "7", "name": "Ann", "picture": "pic", "email": "a@x.example", verified: true});
     for (member, verified) in [("verified_email", true), ("email_verified", true), ("verified", false)] {
-        let (settings, token, answers) = (settings(""), token(json!({})), [answer(member)]);
+        let (settings, token, answers) = (settings(""), token(json!({})), [Document::from(answer(member))]);
         let known = Known { settings: &settings, token: &token, id_token: None, userinfo_url: "", answers: &answers };
         let Ok(Step::Done(person)) = find("google").unwrap().next(&known) else { panic!("a person was told") };
         let mut data = person.claims.identity_data();
