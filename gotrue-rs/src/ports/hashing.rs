@@ -14,7 +14,7 @@ use gotrue_rules::domain::policy::PasswordHash;
 use tokio::sync::oneshot;
 
 use self::compute::Memory;
-pub use self::stored::{is_current, unusable};
+pub use self::stored::{is_current, malformed, unusable};
 use crate::ports::entropy::Entropy;
 
 /// Longest password in bytes, whatever the algorithm: bcrypt reads no more.

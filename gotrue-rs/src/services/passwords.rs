@@ -108,9 +108,9 @@ pub fn adopted(cx: &Cx, owner: Uuid, hash: &str) -> String {
     if sealed.len() <= COLUMN { sealed } else { hash.to_owned() }
 }
 
-/// Why a hash made elsewhere could not be compared with; none if it could.
-pub fn unusable(hash: &str) -> Option<&'static str> {
-    hashing::unusable(hash)
+/// Why a hash made elsewhere is none of the forms that are stored; none if it is one.
+pub fn malformed(hash: &str) -> Option<&'static str> {
+    hashing::malformed(hash)
 }
 
 /// What to store of an account whose password nobody knows. No work: a request that makes such an account is answered as

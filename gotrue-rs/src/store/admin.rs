@@ -83,7 +83,14 @@ const INSERT: Statement = Statement {
 };
 
 /// Writes a new account with its identities.
-pub async fn insert(db: &mut Connection, account: &Account, audit: Vec<AuditRow>) -> Result<Insertion> {
+///
+/// `has_null_metadata`: the user metadata is `null`, not an empty object.
+pub async fn insert(
+    db: &mut Connection,
+    account: &Account,
+    has_null_metadata: bool,
+    audit: Vec<AuditRow>,
+) -> Result<Insertion> {
     let (audit, identities) = (AuditArrays::of(audit), IdentityArrays::of(&account.identities));
     let values = args![
         account.id,
@@ -95,7 +102,7 @@ pub async fn insert(db: &mut Connection, account: &Account, audit: Vec<AuditRow>
         account.email_confirmed_at,
         account.phone_confirmed_at,
         Value::Object(account.app_metadata.clone()),
-        Value::Object(account.user_metadata.clone()),
+        if has_null_metadata { Value::Null } else { Value::Object(account.user_metadata.clone()) },
         account.banned_until,
         account.created_at,
         identities.ids,

@@ -49,7 +49,7 @@ const LONGEST: usize = 255;
 
 /// Refuses a role or an audience that the database could not keep.
 pub fn require_fitting(request: &AdminUser) -> Result<()> {
-    for (name, text) in [("role", &request.role), ("aud", &request.aud)] {
+    for (name, text) in [("role", request.role.trim()), ("aud", &request.aud)] {
         if text.chars().count() > LONGEST {
             return Err(Error::invalid(format!("{name} cannot be longer than {LONGEST} characters")));
         }
@@ -100,13 +100,13 @@ pub enum NewPassword<'a> {
 
 /// The password of a new account. Its strength is not looked at; one that is too long breaks the reference down.
 pub fn new_password(request: &AdminUser) -> Result<NewPassword<'_>> {
-    let given = request.password.as_deref().unwrap_or_default();
-    match (given, request.password_hash.as_str()) {
-        ("", "") => Ok(NewPassword::Random),
-        ("", hash) => Ok(NewPassword::Hashed(hash)),
-        (given, "") if given.len() > MAX_BYTES => Err(Error::broken("a password too long to be hashed")),
-        (given, "") => Ok(NewPassword::Given(given)),
-        _ => Err(Error::invalid("Only a password or a password hash should be provided")),
+    match (request.password.as_deref(), request.password_hash.as_str()) {
+        (None | Some(""), "") => Ok(NewPassword::Random),
+        (None, hash) => Ok(NewPassword::Hashed(hash)),
+        (Some(given), "") if given.len() > MAX_BYTES => Err(Error::broken("a password too long to be hashed")),
+        (Some(given), "") => Ok(NewPassword::Given(given)),
+        // As recorded, an empty password is given too.
+        (Some(_), _) => Err(Error::invalid("Only a password or a password hash should be provided")),
     }
 }
 
@@ -115,11 +115,25 @@ pub fn new_id(request: &AdminUser) -> Result<Option<Uuid>> {
     if request.id.is_empty() {
         return Ok(None);
     }
-    match Uuid::parse_str(&request.id) {
-        Ok(id) if id.is_nil() => Err(Error::invalid("ID cannot be a nil uuid")),
-        Ok(id) => Ok(Some(id)),
-        Err(_) => Err(Error::invalid("ID must conform to the uuid v4 format")),
+    match parse_id(&request.id) {
+        Some(id) if id.is_nil() => Err(Error::invalid("ID cannot be a nil uuid")),
+        Some(id) => Ok(Some(id)),
+        None => Err(Error::invalid("ID must conform to the uuid v4 format")),
     }
+}
+
+/// An id with or without hyphens, in braces, or after `urn:uuid:`.
+fn parse_id(text: &str) -> Option<Uuid> {
+    let braced = text.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
+    let bare = braced.or_else(|| text.strip_prefix("urn:uuid:")).unwrap_or(text);
+    let has_form = matches!(bare.len(), 32 | 36) && bare.bytes().all(|byte| byte == b'-' || byte.is_ascii_hexdigit());
+    Uuid::try_parse(bare).ok().filter(|_| has_form)
+}
+
+/// Whether a new account's user metadata is `null` until something sets it: as recorded, where its password's hash was
+/// made elsewhere and nothing else is said.
+pub fn has_null_metadata(request: &AdminUser) -> bool {
+    !request.password_hash.is_empty() && request.user_metadata.is_none() && !request.email_confirm
 }
 
 /// What becomes of a ban.
@@ -185,7 +199,7 @@ pub fn account(request: AdminUser, new: New, now: Time) -> Account {
     Account {
         id: new.id,
         aud: if request.aud.is_empty() { new.audience } else { request.aud },
-        role: if request.role.is_empty() { new.role } else { request.role },
+        role: if request.role.is_empty() { new.role } else { request.role.trim().to_owned() },
         identities: made.identities(new.id, new.identity_ids, now),
         email: new.contacts.email.map(Email::into_string),
         phone: new.contacts.phone.map(Phone::into_string),
@@ -232,7 +246,7 @@ pub fn change(request: &AdminUser, now: Time) -> Result<Change> {
         (false, given) => given.clone(),
     };
     Ok(Change {
-        role: Some(request.role.clone()).filter(|role| !role.is_empty()),
+        role: Some(&request.role).filter(|role| !role.is_empty()).map(|role| role.trim().to_owned()),
         contacts,
         confirms_email: request.email_confirm,
         confirms_phone: request.phone_confirm,

@@ -126,14 +126,19 @@ pub enum Order {
 }
 
 impl Order {
-    /// Reads `sort`; an empty one is not given.
-    pub fn parse(sort: &str) -> Result<Self> {
-        let (field, direction) = sort.split_once(' ').unwrap_or((sort, ""));
-        if !matches!(field, "" | "created_at") {
+    /// Reads every `sort` that is given: the first one counts, all must be good.
+    pub fn parse<'a>(sorts: impl Iterator<Item = &'a str>) -> Result<Self> {
+        let orders: Vec<Self> = sorts.map(Self::parse_one).collect::<Result<_>>()?;
+        Ok(orders.first().copied().unwrap_or_default())
+    }
+
+    fn parse_one(sort: &str) -> Result<Self> {
+        let (field, direction) = sort.split_once(' ').unwrap_or((sort, "desc"));
+        if field != "created_at" {
             return Err(Error::invalid(format!("Bad Sort Parameters: bad field for sort '{field}'")));
         }
         match direction.to_ascii_lowercase().as_str() {
-            "" | "desc" => Ok(Self::NewestFirst),
+            "desc" => Ok(Self::NewestFirst),
             "asc" => Ok(Self::OldestFirst),
             _ => Err(Error::invalid(format!(
                 "Bad Sort Parameters: bad direction for sort '{direction}', only 'asc' and 'desc' allowed"
@@ -232,18 +237,22 @@ mod tests {
     #[test]
     fn only_the_time_of_creation_sorts() {
         for (sort, order) in [
-            ("", Order::NewestFirst),
-            ("created_at", Order::NewestFirst),
-            ("created_at DESC", Order::NewestFirst),
-            ("created_at asc", Order::OldestFirst),
+            (&[][..], Order::NewestFirst),
+            (&["created_at"], Order::NewestFirst),
+            (&["created_at DESC"], Order::NewestFirst),
+            (&["created_at asc"], Order::OldestFirst),
+            (&["created_at asc", "created_at"], Order::OldestFirst),
         ] {
-            assert_eq!(Order::parse(sort).unwrap(), order, "{sort}");
+            assert_eq!(Order::parse(sort.iter().copied()).unwrap(), order, "{sort:?}");
         }
         for (sort, message) in [
-            ("email", "Bad Sort Parameters: bad field for sort 'email'"),
-            ("created_at up", "Bad Sort Parameters: bad direction for sort 'up', only 'asc' and 'desc' allowed"),
+            (&["email"][..], "Bad Sort Parameters: bad field for sort 'email'"),
+            (&[""], "Bad Sort Parameters: bad field for sort ''"),
+            (&["created_at", ""], "Bad Sort Parameters: bad field for sort ''"),
+            (&["created_at "], "Bad Sort Parameters: bad direction for sort '', only 'asc' and 'desc' allowed"),
+            (&["created_at up"], "Bad Sort Parameters: bad direction for sort 'up', only 'asc' and 'desc' allowed"),
         ] {
-            assert_eq!(Order::parse(sort).unwrap_err().message(), message);
+            assert_eq!(Order::parse(sort.iter().copied()).unwrap_err().message(), message);
         }
     }
 

@@ -42,7 +42,7 @@ pub struct UserJson<'a> {
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "time::serialize_option")]
     last_sign_in_at: Option<Time>,
     app_metadata: &'a Map<String, Value>,
-    user_metadata: &'a Map<String, Value>,
+    user_metadata: Option<&'a Map<String, Value>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     factors: Vec<FactorJson<'a>>,
     identities: Option<Vec<IdentityJson<'a>>>,
@@ -78,7 +78,7 @@ impl<'a> From<&'a Account> for UserJson<'a> {
             reauthentication_sent_at: account.reauthentication_sent_at,
             last_sign_in_at: account.last_sign_in_at,
             app_metadata: &account.app_metadata,
-            user_metadata: &account.user_metadata,
+            user_metadata: Some(&account.user_metadata),
             factors: account.factors.iter().map(FactorJson::from).collect(),
             identities: Some(account.identities.iter().map(IdentityJson::from).collect()),
             created_at: account.created_at,
@@ -94,6 +94,12 @@ impl<'a> UserJson<'a> {
     /// As a list shows accounts: identities and factors are not loaded there, so the one is null and the other absent.
     pub fn in_list(account: &'a Account) -> Self {
         Self { identities: None, factors: Vec::new(), ..Self::from(account) }
+    }
+
+    /// With `null` for metadata of its own.
+    #[must_use]
+    pub fn without_user_metadata(self) -> Self {
+        Self { user_metadata: None, ..self }
     }
 }
 

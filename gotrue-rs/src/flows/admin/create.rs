@@ -2,7 +2,7 @@
 //! is hashed, and nobody is told. Whoever loses an address to a concurrent request looks again who has it.
 
 use gotrue_rules::domain::admin_user::{
-    self as rules, Contacts, New, NewPassword, account, ban, new_email, new_id, new_password,
+    self as rules, Contacts, New, NewPassword, account, ban, has_null_metadata, new_email, new_id, new_password,
 };
 use gotrue_rules::domain::audit::Action;
 use gotrue_rules::domain::contact::{Email, Phone};
@@ -29,7 +29,7 @@ pub async fn handle(cx: Cx) -> Result<Reply> {
     metadata::check("app_metadata", request.app_metadata.as_ref(), limits)?;
     let contacts = free_contacts(&cx, &request).await?;
     let password = new_password(&request)?;
-    require_usable(password)?;
+    require_form(password)?;
     let id = new_id(&request)?.unwrap_or_else(|| cx.entropy.uuid());
     let ban = ban(&request, cx.now)?;
     let new = New {
@@ -41,15 +41,17 @@ pub async fn handle(cx: Cx) -> Result<Reply> {
         encrypted_password: hash(&cx, id, password).await?,
         ban,
     };
+    let has_null_metadata = has_null_metadata(&request);
     let account = account(request.clone(), new, cx.now);
     let provider = account.identities.first().map(|identity| identity.provider.as_str()).unwrap_or_default();
     let rows = told(&cx, entry(Action::UserSignedUp, &account).with("provider", provider))?;
-    let inserted = admin::insert(&mut cx.db(), &account, rows).await;
+    let inserted = admin::insert(&mut cx.db(), &account, has_null_metadata, rows).await;
     if let Attempt::Conflict(error) = Attempt::of(inserted, "Database error creating new user")? {
         free_contacts(&cx, &request).await?;
         return Err(error);
     }
-    Ok(Reply::json(&UserJson::from(&account)))
+    let shown = UserJson::from(&account);
+    Ok(Reply::json(&if has_null_metadata { shown.without_user_metadata() } else { shown }))
 }
 
 /// Address and number, well-formed and nobody's in the audience of the new account.
@@ -68,9 +70,10 @@ async fn free_contacts(cx: &Cx, request: &AdminUser) -> Result<Contacts> {
     rules::free(email, phone, taken)
 }
 
-fn require_usable(password: NewPassword<'_>) -> Result<()> {
+/// A hash that nobody could compare with is stored too, and no password is right for it.
+fn require_form(password: NewPassword<'_>) -> Result<()> {
     match password {
-        NewPassword::Hashed(hash) => match passwords::unusable(hash) {
+        NewPassword::Hashed(hash) => match passwords::malformed(hash) {
             Some(why) => Err(Error::internal("Error creating user").because(why)),
             None => Ok(()),
         },

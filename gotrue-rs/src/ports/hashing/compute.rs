@@ -62,8 +62,8 @@ pub(super) fn of_no_password(how: PasswordHash, salt: [u8; 16], hash: [u8; 32]) 
 pub(super) fn verify(memory: &mut Memory, password: &[u8], stored: &str) -> Verdict {
     let computed = match read(stored) {
         Err(verdict) => return verdict,
-        Ok(Stored::Bcrypt(hash)) => bcrypt::hash_with_salt(password, hash.cost, hash.salt)
-            .map(|computed| computed.to_string().as_bytes()[29..].ct_eq(hash.hash.as_bytes()).into())
+        Ok(Stored::Bcrypt(hash)) => bcrypt::hash_with_salt(password, hash.cost, hash.salt.unwrap_or_default())
+            .map(|computed| computed.to_string().as_bytes()[29..].ct_eq(&hash.hash).into())
             .map_err(|_| Verdict::Unreadable("bcrypt parameters that do not fit each other")),
         Ok(Stored::Argon2(hash)) => argon2(memory, password, &hash)
             .map(|computed| computed.ct_eq(&hash.hash).into())
@@ -102,7 +102,8 @@ fn argon2(memory: &mut Memory, password: &[u8], like: &Argon2Hash) -> argon2::Re
 
 /// Firebase's: AES-256-CTR over the signer key, keyed by scrypt of the password.
 fn firebase(password: &[u8], like: &FirebaseHash) -> Option<Vec<u8>> {
-    let params = scrypt::Params::new(like.log_n, like.r, like.p).ok()?;
+    let (log_n, r) = (u8::try_from(like.log_n).ok()?, u32::try_from(like.r).ok()?);
+    let params = scrypt::Params::new(log_n, r, like.p.into()).ok()?;
     let mut key = [0; 32];
     scrypt::scrypt(password, &[&like.salt[..], &like.separator[..]].concat(), &params, &mut key).ok()?;
     let cipher = EncryptingKey::ctr(UnboundCipherKey::new(&AES_256, &key).ok()?).ok()?;

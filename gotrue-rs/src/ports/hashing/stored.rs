@@ -2,8 +2,8 @@
 //! number in it is bounded before it costs time or memory: whoever may import accounts must not be able to stop us.
 
 use base64::Engine;
-use base64::alphabet::BCRYPT;
-use base64::engine::general_purpose::{GeneralPurpose, NO_PAD, STANDARD, STANDARD_NO_PAD};
+use base64::alphabet::{BCRYPT, STANDARD};
+use base64::engine::general_purpose::{GeneralPurpose, NO_PAD, PAD};
 use gotrue_rules::domain::policy::PasswordHash;
 
 use super::Verdict;
@@ -16,13 +16,14 @@ pub(super) enum Stored {
     Firebase(FirebaseHash),
 }
 
-/// `$2a$10$` and 53 characters; `$2b$`, `$2x$` and `$2y$` are the same.
+/// `$2a$10$` and 53 characters; `$2b$`, `$2x$` and `$2y$` are the same, what follows is not looked at.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct BcryptHash {
     pub cost: u32,
-    pub salt: [u8; 16],
-    /// The last 31 characters, as written.
-    pub hash: String,
+    /// None: its letters are none of bcrypt's.
+    pub salt: Option<[u8; 16]>,
+    /// At most 31 characters after the salt, as written.
+    pub hash: Vec<u8>,
 }
 
 /// `$argon2id$v=19$m=…,t=…,p=…$salt$hash`, or argon2i.
@@ -39,9 +40,9 @@ pub(super) struct Argon2Hash {
 /// `$fbscrypt$v=1,n=…,r=…,p=…,ss=…,sk=…$salt$hash`.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct FirebaseHash {
-    pub log_n: u8,
-    pub r: u32,
-    pub p: u32,
+    pub log_n: u32,
+    pub r: u64,
+    pub p: u8,
     pub separator: Vec<u8>,
     pub signer_key: Vec<u8>,
     pub salt: Vec<u8>,
@@ -56,9 +57,11 @@ const MAX_ARGON2_LANES: u32 = 16;
 const MAX_BCRYPT_COST: u32 = 16;
 /// 128·r·N bytes of scrypt.
 const MAX_SCRYPT_BYTES: u64 = 1 << 28;
-const MAX_SCRYPT_PARALLEL: u32 = 16;
+const MAX_SCRYPT_PARALLEL: u8 = 16;
 /// Some tools fill the unused bits at the end of a salt; the reference does not mind.
 const BCRYPT_BASE64: GeneralPurpose = GeneralPurpose::new(&BCRYPT, NO_PAD.with_decode_allow_trailing_bits(true));
+const ARGON2_BASE64: GeneralPurpose = GeneralPurpose::new(&STANDARD, NO_PAD.with_decode_allow_trailing_bits(true));
+const SCRYPT_BASE64: GeneralPurpose = GeneralPurpose::new(&STANDARD, PAD.with_decode_allow_trailing_bits(true));
 
 /// Whether a stored hash is what a new password would get today, so that it need not be written again.
 pub fn is_current(stored: &str, how: PasswordHash) -> bool {
@@ -79,34 +82,71 @@ pub fn unusable(stored: &str) -> Option<&'static str> {
     }
 }
 
-/// Takes a stored hash apart, or says what to answer instead.
-pub(super) fn read(stored: &str) -> Result<Stored, Verdict> {
-    if let Some(rest) = stored.strip_prefix("$argon2") {
-        argon2(rest).map(Stored::Argon2).map_err(Verdict::Unusable)
-    } else if let Some(rest) = stored.strip_prefix("$fbscrypt$") {
-        firebase(rest).map(Stored::Firebase).map_err(Verdict::Unusable)
-    } else {
-        bcrypt(stored).map(Stored::Bcrypt).map_err(Verdict::Unreadable)
+/// Why a text is none of the forms in which hashes are stored; none if it is one, also of a hash that is never compared.
+pub fn malformed(stored: &str) -> Option<&'static str> {
+    match parse(stored) {
+        Ok(_) | Err(Verdict::Match | Verdict::NoMatch) => None,
+        Err(Verdict::Unusable(why) | Verdict::Unreadable(why)) => Some(why),
     }
 }
 
-fn bcrypt(stored: &str) -> Result<BcryptHash, &'static str> {
+/// Takes a stored hash apart, or says what to answer instead.
+pub(super) fn read(stored: &str) -> Result<Stored, Verdict> {
+    let stored = parse(stored)?;
+    match beyond_reach(&stored) {
+        Some(why) => Err(Verdict::Unusable(why)),
+        None => Ok(stored),
+    }
+}
+
+fn parse(stored: &str) -> Result<Stored, Verdict> {
+    if let Some(rest) = stored.strip_prefix("$argon2") {
+        argon2(rest).map(Stored::Argon2).map_err(Verdict::Unusable)
+    } else if let Some(rest) = stored.strip_prefix("$fbscrypt") {
+        firebase(rest).map(Stored::Firebase).map_err(Verdict::Unusable)
+    } else {
+        bcrypt(stored.as_bytes()).map(Stored::Bcrypt).map_err(Verdict::Unreadable)
+    }
+}
+
+/// Why a hash of a known form is not computed: it would cost too much, or there is no such hash.
+fn beyond_reach(stored: &Stored) -> Option<&'static str> {
+    match stored {
+        Stored::Bcrypt(hash) if hash.cost > MAX_BCRYPT_COST => Some("a bcrypt cost over 16"),
+        Stored::Bcrypt(hash) if hash.salt.is_none() => Some("a bcrypt salt that is no base64"),
+        Stored::Argon2(hash) if hash.hash.len() < 4 || hash.salt.len() < 8 => {
+            Some("an argon2 salt or hash that is too short")
+        }
+        Stored::Argon2(hash) if hash.passes == 0 || hash.lanes == 0 || hash.memory_kib < 8 * hash.lanes => {
+            Some("argon2 parameters of no hash")
+        }
+        Stored::Firebase(hash) => {
+            let bytes = 1_u64.checked_shl(hash.log_n).and_then(|n| n.checked_mul(128)?.checked_mul(hash.r));
+            let is_bounded = hash.log_n <= 30 && hash.p <= MAX_SCRYPT_PARALLEL;
+            if !is_bounded || bytes.is_none_or(|bytes| bytes > MAX_SCRYPT_BYTES) {
+                return Some("Firebase parameters over 256 MiB or 16 lanes");
+            }
+            let fits = !hash.signer_key.is_empty() && hash.hash.len() == hash.signer_key.len();
+            (!fits).then_some("a Firebase hash that is not as long as the signer key")
+        }
+        _ => None,
+    }
+}
+
+/// The form of the reference's library: version, cost, salt, and one letter less than all.
+fn bcrypt(bytes: &[u8]) -> Result<BcryptHash, &'static str> {
     let form = "not a bcrypt hash of 60 characters";
-    let bytes = stored.as_bytes();
-    let (Some(b"$2"), Some(b'a' | b'b' | b'y' | b'x')) = (bytes.get(..2), bytes.get(2)) else { return Err(form) };
-    if bytes.len() != 60 || bytes[3] != b'$' || bytes[6] != b'$' || !bytes[4..6].iter().all(u8::is_ascii_digit) {
+    let (59.., [b'$', ..=b'2', minor, ..]) = (bytes.len(), bytes) else { return Err(form) };
+    let rest = &bytes[if *minor == b'$' { 3 } else { 4 }..];
+    let (Some(cost), Some(salt), Some(hash)) = (rest.get(..2), rest.get(3..25), rest.get(25..)) else {
         return Err(form);
-    }
-    let cost = u32::from(bytes[4] - b'0') * 10 + u32::from(bytes[5] - b'0');
-    if !(4..=MAX_BCRYPT_COST).contains(&cost) {
-        return Err("a bcrypt cost outside 4 to 16");
-    }
-    let mut salt = [0; 16];
-    let (salt_text, hash) = stored.get(7..).and_then(|rest| rest.split_at_checked(22)).ok_or(form)?;
-    match BCRYPT_BASE64.decode_slice(salt_text, &mut salt) {
-        Ok(16) => Ok(BcryptHash { cost, salt, hash: hash.to_owned() }),
-        _ => Err("a bcrypt salt that is no base64"),
-    }
+    };
+    let cost: Option<i32> = std::str::from_utf8(cost).ok().and_then(|digits| digits.parse().ok());
+    let cost = cost.and_then(|cost| u32::try_from(cost).ok()).filter(|cost| (4..=31).contains(cost));
+    let cost = cost.ok_or("a bcrypt cost outside 4 to 31")?;
+    let mut decoded = [0; 16];
+    let salt = BCRYPT_BASE64.decode_slice(salt, &mut decoded).is_ok_and(|bytes| bytes == 16).then_some(decoded);
+    Ok(BcryptHash { cost, salt, hash: hash[..hash.len().min(31)].to_vec() })
 }
 
 fn argon2(rest: &str) -> Result<Argon2Hash, &'static str> {
@@ -124,10 +164,10 @@ fn argon2(rest: &str) -> Result<Argon2Hash, &'static str> {
         return Err("an argon2 hash without parameters, salt and hash");
     };
     let [memory_kib, passes, lanes] = argon2_parameters(parameters)?;
-    let decode = |text| STANDARD_NO_PAD.decode(text).map_err(|_| "an argon2 salt or hash that is no base64");
+    let decode = |text| ARGON2_BASE64.decode(text).map_err(|_| "an argon2 salt or hash that is no base64");
     let (salt, hash) = (decode(salt)?, decode(hash)?);
-    if hash.len() < 4 || salt.len() < 8 {
-        return Err("an argon2 salt or hash that is too short");
+    if hash.is_empty() || salt.is_empty() {
+        return Err("an argon2 hash without a salt or a hash");
     }
     Ok(Argon2Hash { id, memory_kib, passes, lanes, salt, hash })
 }
@@ -135,11 +175,9 @@ fn argon2(rest: &str) -> Result<Argon2Hash, &'static str> {
 /// `m=…,t=…,p=…`. `keyid` and `data` name inputs that we do not have.
 fn argon2_parameters(text: &str) -> Result<[u32; 3], &'static str> {
     let mut fields = text.split(',');
-    let mut number = |name: &str, most: u32| {
-        let value = fields.next().and_then(|field| field.strip_prefix(name))?.parse().ok()?;
-        (1..=most).contains(&value).then_some(value)
-    };
-    let read = [number("m=", MAX_ARGON2_KIB), number("t=", MAX_ARGON2_PASSES), number("p=", MAX_ARGON2_LANES)];
+    let mut field =
+        |name: &str, most: u32| number(fields.next()?.strip_prefix(name)?).filter(|number: &u32| *number <= most);
+    let read = [field("m=", MAX_ARGON2_KIB), field("t=", MAX_ARGON2_PASSES), field("p=", MAX_ARGON2_LANES)];
     let [Some(memory), Some(passes), Some(lanes)] = read else {
         return Err("argon2 parameters missing or over 1 GiB, 20 passes, 16 lanes");
     };
@@ -149,38 +187,37 @@ fn argon2_parameters(text: &str) -> Result<[u32; 3], &'static str> {
     Ok([memory, passes, lanes])
 }
 
+/// Digits alone, without a sign.
+fn number<T: std::str::FromStr>(digits: &str) -> Option<T> {
+    if digits.bytes().all(|byte| byte.is_ascii_digit()) { digits.parse().ok() } else { None }
+}
+
+/// Separator and signer key may be missing.
 fn firebase(rest: &str) -> Result<FirebaseHash, &'static str> {
     let form = "a Firebase hash that is not v=1,n=,r=,p=,ss=,sk=, salt and hash";
-    let mut parts = rest.split('$');
-    let (Some(parameters), Some(salt), Some(hash), None) = (parts.next(), parts.next(), parts.next(), parts.next())
+    let mut parts = rest.splitn(4, '$');
+    let (Some(""), Some(parameters), Some(salt), Some(hash)) = (parts.next(), parts.next(), parts.next(), parts.next())
     else {
         return Err(form);
     };
-    let mut fields = parameters.split(',');
-    let mut field = |name: &str| fields.next().and_then(|field| field.strip_prefix(name)).ok_or(form);
-    if field("v=")? != "1" {
+    let mut fields = parameters.split(',').peekable();
+    let mut field = |name: &str| {
+        let value = fields.peek().and_then(|field| field.strip_prefix(name))?;
+        fields.next();
+        Some(value)
+    };
+    if field("v=").ok_or(form)? != "1" {
         return Err("a Firebase hash of another version");
     }
-    let log_n: u8 = field("n=")?.parse().map_err(|_| form)?;
-    let [r, p] = [field("r=")?.parse::<u32>().map_err(|_| form)?, field("p=")?.parse::<u32>().map_err(|_| form)?];
-    let decode = |text: &str| STANDARD.decode(text).map_err(|_| "a Firebase hash with a part that is no base64");
-    let [separator, signer_key] = [decode(field("ss=")?)?, decode(field("sk=")?)?];
-    if fields.next().is_some() {
+    let log_n: Option<u32> = field("n=").and_then(number);
+    let r: Option<u64> = field("r=").and_then(number);
+    let p: Option<u8> = field("p=").and_then(number);
+    let (Some(log_n @ 1..), Some(r @ 1..), Some(p @ 1..)) = (log_n, r, p) else { return Err(form) };
+    let decode = |text: &str| SCRYPT_BASE64.decode(text).map_err(|_| "a Firebase hash with a part that is no base64");
+    let separator = decode(field("ss=").unwrap_or_default())?;
+    let signer_key = decode(field("sk=").unwrap_or_default())?;
+    if fields.next().is_some() || salt.is_empty() || hash.is_empty() {
         return Err(form);
     }
-    let bytes = 1_u64.checked_shl(log_n.into()).and_then(|n| n.checked_mul(128 * u64::from(r)));
-    if log_n == 0
-        || log_n > 30
-        || r == 0
-        || p == 0
-        || p > MAX_SCRYPT_PARALLEL
-        || bytes.is_none_or(|b| b > MAX_SCRYPT_BYTES)
-    {
-        return Err("Firebase parameters over 256 MiB or 16 lanes");
-    }
-    let (salt, hash) = (decode(salt)?, decode(hash)?);
-    if signer_key.is_empty() || hash.len() != signer_key.len() {
-        return Err("a Firebase hash that is not as long as the signer key");
-    }
-    Ok(FirebaseHash { log_n, r, p, separator, signer_key, salt, hash })
+    Ok(FirebaseHash { log_n, r, p, separator, signer_key, salt: decode(salt)?, hash: decode(hash)? })
 }

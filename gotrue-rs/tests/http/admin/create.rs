@@ -140,3 +140,82 @@ async fn f1_members_that_are_no_fields_set_nothing() {
     assert_eq!(rows[0], rows[1]);
     assert_eq!(made.json["identities"].as_array().map(Vec::len), Some(1));
 }
+
+#[tokio::test]
+async fn a_password_and_a_hash_exclude_each_other_even_where_the_password_is_empty() {
+    let world = World::new().await;
+    let hash = "$argon2id$v=19$m=1024,t=2,p=1$cmVwbGF5IHNhbHQgMTIzNA$zEn6abfO+kcIBcDYyXhsUvNdgeOZQ6Z1pyVMR0zXu8c";
+    let refused = create(&world, json!({"email": ANN, "password": "", "password_hash": hash})).await.expect(400);
+    assert_eq!(refused.str("msg"), "Only a password or a password hash should be provided");
+    create(&world, json!({"email": ANN, "password": null, "password_hash": hash})).await.expect(200);
+}
+
+#[tokio::test]
+async fn a_hash_that_no_password_has_is_stored_and_opens_nothing() {
+    let world = World::new().await;
+    let truncated = "$argon2id$v=19$m=1024,t=2,p=1$cmVwbGF5IHNhbHQgMTIzNA$zEn6abfO+kcIBcDYyXhsUvNdgeOZQ6Z1pyVMR0zXu8";
+    for (name, hash) in [("a", truncated), ("b", &truncated.replace("m=1024", "m=0")), ("c", &truncated[..60])] {
+        let email = format!("{name}@example.com");
+        let body = json!({"email": email, "email_confirm": true, "password_hash": hash});
+        create(&world, body).await.expect(200);
+        assert_eq!(world.try_password(&email, "correct horse").await.refusal(), (400, "invalid_credentials"));
+    }
+}
+
+#[tokio::test]
+async fn a_hash_alone_leaves_the_metadata_null_until_something_sets_it() {
+    let world = World::new().await;
+    let hash = "$argon2id$v=19$m=1024,t=2,p=1$cmVwbGF5IHNhbHQgMTIzNA$zEn6abfO+kcIBcDYyXhsUvNdgeOZQ6Z1pyVMR0zXu8c";
+    let made = create(&world, json!({"email": ANN, "password_hash": hash})).await.expect(200);
+    assert_eq!(made.json["user_metadata"], Value::Null);
+    let stored = world.database.query("SELECT raw_user_meta_data::text FROM auth.users").await;
+    assert_eq!(stored, ["null"]);
+    let shown = read(&world, made.str("id")).await.expect(200);
+    assert_eq!(shown.json["user_metadata"], json!({}));
+    let path = format!("/admin/users/{}", made.str("id"));
+    let token = world.service_token();
+    let changed = world.put_as(&token, &path, json!({"user_metadata": {"a": 1}})).await.expect(200);
+    assert_eq!(changed.json["user_metadata"], json!({"a": 1}));
+    for body in [
+        json!({"email": "b@example.com", "password_hash": hash, "user_metadata": {}}),
+        json!({"email": "c@example.com", "password": "correct horse", "user_metadata": null}),
+    ] {
+        assert_eq!(create(&world, body).await.expect(200).json["user_metadata"], json!({}));
+    }
+}
+
+#[tokio::test]
+async fn a_role_is_trimmed() {
+    let world = World::new().await;
+    let made = create(&world, json!({"email": ANN, "role": "\t editor\u{a0}\n"})).await.expect(200);
+    assert_eq!(made.str("role"), "editor");
+    let path = format!("/admin/users/{}", made.str("id"));
+    for (role, kept) in [(" author ", "author"), ("", "author"), ("  ", "")] {
+        let changed = world.put_as(&world.service_token(), &path, json!({ "role": role })).await.expect(200);
+        assert_eq!(changed.str("role"), kept, "{role:?}");
+    }
+    assert_eq!(create(&world, json!({"email": "b@example.com", "role": " "})).await.expect(200).str("role"), "");
+    let longest = format!(" {}", "x".repeat(255));
+    create(&world, json!({"email": "c@example.com", "role": longest})).await.expect(200);
+}
+
+#[tokio::test]
+async fn an_id_may_be_written_as_libraries_write_it() {
+    let world = World::new().await;
+    for (n, id) in [
+        "6F0F4A9E-3C1B-4D53-9A51-2F7F0A6A7C20",
+        "6f0f4a9e3c1b4d539a512f7f0a6a7c21",
+        "{6f0f4a9e-3c1b-4d53-9a51-2f7f0a6a7c22}",
+        "{6f0f4a9e3c1b4d539a512f7f0a6a7c23}",
+        "urn:uuid:6f0f4a9e3c1b4d539a512f7f0a6a7c24",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let made = create(&world, json!({"email": format!("{n}@example.com"), "id": id})).await.expect(200);
+        assert_eq!(made.str("id"), format!("6f0f4a9e-3c1b-4d53-9a51-2f7f0a6a7c2{n}"));
+    }
+    for id in ["URN:UUID:6f0f4a9e-3c1b-4d53-9a51-2f7f0a6a7c25", " 6f0f4a9e-3c1b-4d53-9a51-2f7f0a6a7c25", "{}"] {
+        assert_eq!(create(&world, json!({"email": ANN, "id": id})).await.refusal(), (400, "validation_failed"));
+    }
+}

@@ -134,3 +134,21 @@ async fn g1_a_filter_that_the_database_cannot_hold_is_refused() {
     let world = World::new().await;
     assert_eq!(list(&world, "?filter=a%00").await.refusal(), (400, "validation_failed"));
 }
+
+#[tokio::test]
+async fn every_sort_must_be_good_and_is_looked_at_before_the_page() {
+    let world = World::new().await;
+    five(&world).await;
+    for (query, words) in [
+        ("?sort=", "Bad Sort Parameters: bad field for sort ''"),
+        ("?sort", "Bad Sort Parameters: bad field for sort ''"),
+        ("?sort=created_at&sort=", "Bad Sort Parameters: bad field for sort ''"),
+        ("?sort=created_at%20", "Bad Sort Parameters: bad direction for sort '', only 'asc' and 'desc' allowed"),
+        ("?sort=email&page=x", "Bad Sort Parameters: bad field for sort 'email'"),
+    ] {
+        let answer = list(&world, query).await;
+        assert_eq!((answer.refusal(), answer.str("msg")), ((400, "validation_failed"), words), "{query}");
+    }
+    let answer = list(&world, "?sort=created_at%20asc&sort=created_at&per_page=1").await.expect(200);
+    assert_eq!(names(&answer), ["ann"]);
+}

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use gotrue_rs::ports::entropy::Entropy;
-use gotrue_rs::ports::hashing::{HashingError, HashingPool, Verdict, is_current, of_no_password};
+use gotrue_rs::ports::hashing::{HashingError, HashingPool, Verdict, is_current, malformed, of_no_password};
 use gotrue_rules::domain::policy::PasswordHash;
 use proptest::prelude::*;
 
@@ -94,23 +94,82 @@ async fn what_cannot_be_checked_says_how_it_is_answered() {
         argon2.replace("t=2", "t=0"),
         argon2[..52].to_owned(),
         IMPORTED[5].replace("n=14", "n=30"),
+        IMPORTED[5].replace("n=14", "n=4294967295"),
+        IMPORTED[5].replace("ss=Qnc9PQ==,", ""),
+        // Days of work.
+        IMPORTED[0].replace("$04$", "$31$"),
+        "$2a$04$ä.TFDs/9zNIQ.UiHqwuMK.pJr/Nmvaw5hoeYWyim2.kyNilbcJCT".to_owned(),
         IMPORTED[5].replace("v=1,", "v=2,"),
         "$fbscrypt$".to_owned(),
     ] {
         let verdict = pool.verify(PASSWORD, &stored).await;
         assert!(matches!(verdict, Ok(Verdict::Unusable(_))), "{stored}: {verdict:?}");
     }
-    let days_of_work = IMPORTED[0].replace("$04$", "$31$");
-    for stored in [
-        "correct horse",
-        "",
-        &IMPORTED[0][..40],
-        &days_of_work,
-        "$2a$04$ä.TFDs/9zNIQ.UiHqwuMK.pJr/Nmvaw5hoeYWyim2.kyNilbcJCT",
-    ] {
+    for stored in ["correct horse", "", &IMPORTED[0][..40], &IMPORTED[0].replace("$04$", "$32$")] {
         let verdict = pool.verify(PASSWORD, stored).await;
         assert!(matches!(verdict, Ok(Verdict::Unreadable(_))), "{stored}: {verdict:?}");
     }
+}
+
+/// Rows of the reference's own parser: what it stores, although some of it is never compared.
+#[test]
+fn a_form_is_known_also_of_a_hash_that_is_never_compared() {
+    let (bcrypt, argon2, firebase) = (IMPORTED[0], IMPORTED[3], IMPORTED[5]);
+    let without_keys = firebase.split(",ss=").next().unwrap_or_default();
+    for stored in [
+        bcrypt.to_owned(),
+        bcrypt[..59].to_owned(),
+        format!("{bcrypt}x"),
+        bcrypt.replace("$04$", "$31$"),
+        bcrypt.replace("$04$", "$+5$"),
+        bcrypt.replace("$2a$", "$2z$"),
+        bcrypt.replace("$2a$", "$2$"),
+        bcrypt.replace("$2a$", "$1a$"),
+        argon2.to_owned(),
+        argon2[..argon2.len() - 1].to_owned(),
+        argon2[..argon2.len() - 40].to_owned(),
+        argon2.replace("YmFzYWx0IHNhbHQgMTIzNA", "YQ"),
+        argon2.replace("YmFzYWx0IHNhbHQgMTIzNA", "YmFzYWx0IHNhbHQgMTIzNB"),
+        argon2.replace("m=4096", "m=0"),
+        argon2.replace("t=2", "t=0"),
+        argon2.replace("p=1", "p=0"),
+        firebase.replace("n=14", "n=4294967295"),
+        firebase.replace("p=1,", "p=255,"),
+        format!("{without_keys}$YQ==$YQ=="),
+    ] {
+        assert_eq!(malformed(&stored), None, "{stored}");
+    }
+    for stored in [
+        String::new(),
+        "x".repeat(60),
+        bcrypt[..58].to_owned(),
+        bcrypt.replace("$04$", "$03$"),
+        bcrypt.replace("$04$", "$32$"),
+        bcrypt.replace("$2a$", "$3a$"),
+        argon2[..argon2.len() - 2].to_owned(),
+        argon2[..argon2.len() - 43].to_owned(),
+        format!("{argon2}="),
+        format!("{argon2}$x"),
+        argon2.replace("YmFzYWx0IHNhbHQgMTIzNA", ""),
+        argon2.replace("m=4096", "m=+4096"),
+        argon2.replace("m=4096", "m=1048577"),
+        argon2.replace("v=19", "v=16"),
+        argon2.replace("p=1", "p=1,data=a"),
+        firebase.replace("n=14", "n=0"),
+        firebase.replace("n=14", "n=4294967296"),
+        firebase.replace("p=1,", "p=256,"),
+        "$fbscrypt".to_owned(),
+    ] {
+        assert!(malformed(&stored).is_some(), "{stored}");
+    }
+}
+
+#[tokio::test]
+async fn a_bcrypt_hash_matches_by_its_first_sixty_characters() {
+    let pool = pool();
+    assert_eq!(pool.verify(PASSWORD, &format!("{}x", IMPORTED[0])).await, Ok(Verdict::Match));
+    assert_eq!(pool.verify(PASSWORD, &IMPORTED[0].replace("$2a$", "$2z$")).await, Ok(Verdict::Match));
+    assert_eq!(pool.verify(PASSWORD, &IMPORTED[0][..59]).await, Ok(Verdict::NoMatch));
 }
 
 #[tokio::test]

@@ -56,11 +56,13 @@ fn a_password_is_given_or_hashed_or_random() {
         (json!({}), NewPassword::Random),
         (json!({"password": ""}), NewPassword::Random),
         (json!({"password": "a"}), NewPassword::Given("a")),
-        (json!({"password": "", "password_hash": "h"}), NewPassword::Hashed("h")),
+        (json!({"password": null, "password_hash": "h"}), NewPassword::Hashed("h")),
+        (json!({"password_hash": "h"}), NewPassword::Hashed("h")),
     ] {
         assert_eq!(new_password(&request(&body)).unwrap(), password);
     }
     for (body, message) in [
+        (json!({"password": "", "password_hash": "h"}), "Only a password or a password hash should be provided"),
         (json!({"password": "a", "password_hash": "h"}), "Only a password or a password hash should be provided"),
         (json!({"password": long, "password_hash": "h"}), "Only a password or a password hash should be provided"),
         (json!({"password": long}), "Internal Server Error"),
