@@ -21,16 +21,29 @@ pub fn asked_for(cx: &Cx, asked: &CodeChallenge) -> Result<std::result::Result<O
 
 /// Keeps the challenge of a flow for this account.
 pub async fn open(cx: &Cx, db: &mut Connection, account: Uuid, challenge: &Challenge, purpose: Purpose) -> Result<()> {
-    let method = purpose.flow_method();
+    keep(cx, db, account, challenge, (purpose.flow_method(), purpose)).await
+}
+
+/// Keeps the challenge of a sign-up; only there is the provider named.
+pub async fn open_sign_up(cx: &Cx, db: &mut Connection, account: Uuid, challenge: &Challenge) -> Result<()> {
+    keep(cx, db, account, challenge, ("email", Purpose::SignUp)).await
+}
+
+async fn keep(
+    cx: &Cx,
+    db: &mut Connection,
+    account: Uuid,
+    challenge: &Challenge,
+    (provider_type, purpose): (&str, Purpose),
+) -> Result<()> {
     let flow = NewFlow {
         id: cx.entropy.uuid(),
         user_id: Some(account),
         auth_code: cx.entropy.uuid(),
         challenge: &challenge.text,
         challenge_method: challenge.method.as_str(),
-        // The reference names the provider only where an account is new.
-        provider_type: if purpose == Purpose::SignUp { "email" } else { method },
-        method,
+        provider_type,
+        method: purpose.flow_method(),
         now: cx.now,
     };
     Ok(flow_state::insert(db, flow).await?)

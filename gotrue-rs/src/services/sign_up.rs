@@ -5,7 +5,7 @@
 use gotrue_rules::domain::audit::{Action, Entry};
 use gotrue_rules::domain::contact::Contact;
 use gotrue_rules::domain::error::{Error, Result};
-use gotrue_rules::domain::identity::{of_contact, sign_up_data};
+use gotrue_rules::domain::identity::{of_contact, sign_up_data, with_providers};
 use gotrue_rules::domain::pkce::{Challenge, UnknownMethod};
 use gotrue_rules::domain::purpose::Purpose;
 use gotrue_rules::domain::sign_up::{
@@ -208,7 +208,7 @@ async fn confirmed_now(cx: &Cx, request: &SignUp, newcomer: &Newcomer, found: &A
     };
     let (known, lacking) = with_identity(cx, known, &newcomer.contact, request.data.as_ref());
     if let Some(identity) = &lacking {
-        accounts::replace_identity(&mut db, identity).await.or_refuse(IDENTITY)?;
+        accounts::replace_identity(&mut db, identity, &known.app_metadata).await.or_refuse(IDENTITY)?;
     }
     let confirmation = Confirmation {
         user_id: known.id,
@@ -285,7 +285,7 @@ async fn ask_again(
     let asked = messages::confirm_contact(cx, &account, newcomer, challenge.is_some()).await?;
     let mut db = cx.begin().await?;
     if let Some(identity) = &lacking {
-        accounts::replace_identity(&mut db, identity).await.or_refuse(IDENTITY)?;
+        accounts::replace_identity(&mut db, identity, &account.app_metadata).await.or_refuse(IDENTITY)?;
     }
     let rows = audit::rows(cx, &account, [asked_to_confirm(contact)]);
     match &contested {
@@ -293,7 +293,7 @@ async fn ask_again(
         None => decoys::insert_audit(cx, &mut db, rows).await?,
     }
     if let Some(challenge) = &challenge {
-        pkce::open(cx, &mut db, account.id, challenge, Purpose::SignUp).await?;
+        pkce::open_sign_up(cx, &mut db, account.id, challenge).await?;
     }
     asked.store(cx, &mut db, &account).await?;
     db.commit().await?;
@@ -317,7 +317,7 @@ async fn ask_anew(
     }
     let challenge = challenge?;
     if let Some(challenge) = &challenge {
-        pkce::open(cx, &mut db, new.id, challenge, Purpose::SignUp).await?;
+        pkce::open_sign_up(cx, &mut db, new.id, challenge).await?;
     }
     let asked = messages::confirm_contact(cx, &new, newcomer, challenge.is_some()).await?;
     asked.store(cx, &mut db, &new).await?;
@@ -371,5 +371,6 @@ fn with_identity(
     let identity = of_contact(cx.entropy.uuid(), account.id, contact, data, cx.now);
     account.user_metadata = gotrue_rules::domain::identity::without_nulls(&identity.identity_data);
     account.identities = vec![identity.clone()];
+    account.app_metadata = with_providers(&account);
     (account, Some(identity))
 }

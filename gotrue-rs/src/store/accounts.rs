@@ -378,7 +378,8 @@ pub async fn drop_password(db: &mut Connection, user_id: Uuid, old: &str, audit:
 const REPLACE_IDENTITY: Statement = Statement {
     name: "accounts.replace_identity",
     sql: "WITH u AS (
-              UPDATE users SET raw_user_meta_data = $5, updated_at = $6 WHERE id = $2 RETURNING id
+              UPDATE users SET raw_user_meta_data = $5, raw_app_meta_data = $7, updated_at = $6 WHERE id = $2
+              RETURNING id
           ), gone AS (
               DELETE FROM identities WHERE user_id = (SELECT id FROM u) AND provider <> $3
           )
@@ -388,9 +389,13 @@ const REPLACE_IDENTITY: Statement = Statement {
           ON CONFLICT (provider_id, provider) DO NOTHING",
 };
 
-/// Gives an account an identity of a kind that it lacks and takes the others away; its data becomes the metadata. An
-/// identity of that kind that it got meanwhile stays.
-pub async fn replace_identity(db: &mut Connection, identity: &Identity) -> Result<()> {
+/// Gives an account an identity of a kind that it lacks and takes the others away; its data becomes the user metadata,
+/// `app_metadata` names its provider. An identity of that kind that it got meanwhile stays.
+pub async fn replace_identity(
+    db: &mut Connection,
+    identity: &Identity,
+    app_metadata: &Map<String, Value>,
+) -> Result<()> {
     let data = Value::Object(identity.identity_data.clone());
     let values = args![
         identity.id,
@@ -399,6 +404,7 @@ pub async fn replace_identity(db: &mut Connection, identity: &Identity) -> Resul
         identity.provider_id.as_str(),
         data,
         identity.created_at,
+        Value::Object(app_metadata.clone()),
     ];
     db.execute(&REPLACE_IDENTITY, values).await?;
     Ok(())

@@ -38,7 +38,7 @@ const INSERT: Statement = Statement {
               INSERT INTO flow_state (id, auth_code, code_challenge_method, code_challenge, provider_type,
                                       provider_access_token, provider_refresh_token, authentication_method, referrer,
                                       email_optional, created_at, updated_at)
-              VALUES ($5, $6, $7::code_challenge_method, $8, $9, '', '', $9, $4, false, $10, $10)
+              VALUES ($5, $6, $7::code_challenge_method, $8, $9, '', '', $9, NULLIF($4, ''), false, $10, $10)
           )
           INSERT INTO saml_relay_states (id, sso_provider_id, request_id, redirect_to, flow_state_id,
                                          created_at, updated_at)

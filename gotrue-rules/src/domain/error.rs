@@ -21,6 +21,8 @@ pub struct Error {
     pub cause: Option<Box<dyn std::error::Error + Send + Sync>>,
     /// When to try again, in seconds: the header `Retry-After`.
     pub retry_after: Option<u64>,
+    /// Status and code of the error that a database error is wrapped in, where they are not those of a plain failure.
+    pub wrapped_as: Option<(u16, &'static str)>,
 }
 
 /// The forms of a refusal.
@@ -82,7 +84,7 @@ pub const OTHER_MESSAGE: &str = "Unexpected failure, please check server logs fo
 impl Error {
     /// An error of this kind without a cause.
     pub fn new(kind: Kind) -> Self {
-        Self { kind, cause: None, retry_after: None }
+        Self { kind, cause: None, retry_after: None, wrapped_as: None }
     }
 
     /// Any status with a code.
@@ -180,7 +182,8 @@ impl Error {
     pub fn code(&self) -> &'static str {
         match &self.kind {
             Kind::Http { code: Some(code), .. } => code,
-            Kind::Http { status: 500, .. } | Kind::Postgres(_) | Kind::Broken | Kind::Other => UNEXPECTED_FAILURE,
+            Kind::Postgres(_) => self.wrapped_as.map_or(UNEXPECTED_FAILURE, |(_, code)| code),
+            Kind::Http { status: 500, .. } | Kind::Broken | Kind::Other => UNEXPECTED_FAILURE,
             Kind::Http { .. } | Kind::OAuth { .. } => "unknown",
             Kind::WeakPassword { .. } => "weak_password",
         }

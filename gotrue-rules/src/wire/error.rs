@@ -89,26 +89,26 @@ pub fn render(error: &Error, version: ApiVersion, request_id: &str) -> Rendered 
     if version == ApiVersion::Of2024 {
         headers.push((VERSION_HEADER, "2024-01-01"));
     }
-    if let Some(code) = header_code(&error.kind, version) {
+    if let Some(code) = header_code(error, version) {
         headers.push((CODE_HEADER, code));
     }
     let body = serde_json::to_string(&body).unwrap_or_default();
     Rendered { status: status(error, version), headers, body }
 }
 
-/// In the later version a database error is the error it was wrapped in, always a 500.
+/// In the later version a database error is the error it was wrapped in, mostly a 500.
 fn status(error: &Error, version: ApiVersion) -> u16 {
     match (&error.kind, version) {
-        (Kind::Postgres(_), ApiVersion::Of2024) => 500,
+        (Kind::Postgres(_), ApiVersion::Of2024) => error.wrapped_as.map_or(500, |(status, _)| status),
         _ => error.status(),
     }
 }
 
-fn header_code(kind: &Kind, version: ApiVersion) -> Option<&'static str> {
-    match kind {
+fn header_code(error: &Error, version: ApiVersion) -> Option<&'static str> {
+    match &error.kind {
         Kind::Http { code, .. } => *code,
         Kind::WeakPassword { .. } if version == ApiVersion::Initial => Some("weak_password"),
-        Kind::Postgres(_) => Some(crate::domain::error::UNEXPECTED_FAILURE),
+        Kind::Postgres(_) => Some(error.code()),
         Kind::WeakPassword { .. } | Kind::OAuth { .. } | Kind::Broken | Kind::Other => None,
     }
 }

@@ -126,3 +126,21 @@ async fn requests_that_cannot_be_are_refused() {
     let by_text = off.post("/resend", json!({ "type": "sms", "phone": NUMBER })).await;
     assert_eq!(by_text.refusal(), (400, "phone_provider_disabled"));
 }
+
+/// The row of a flow names the provider only where the sign-up itself begins it.
+#[tokio::test]
+async fn a_flow_that_is_begun_anew_is_named_by_its_kind() {
+    let world = World::new().await;
+    let challenge = json!({"code_challenge": "c".repeat(43), "code_challenge_method": "plain"});
+    let with = |more: serde_json::Value| {
+        let mut body = challenge.clone();
+        body.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
+        body
+    };
+    let email = "ann@example.com";
+    world.post("/signup", with(json!({"email": email, "password": "correct horse"}))).await.expect(200);
+    world.advance(chrono::TimeDelta::minutes(2));
+    world.post("/resend", with(json!({"email": email, "type": "signup"}))).await.expect(200);
+    let types = "SELECT provider_type FROM auth.flow_state ORDER BY created_at";
+    assert_eq!(world.database.query(types).await, ["email", "email/signup"]);
+}

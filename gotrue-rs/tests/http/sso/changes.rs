@@ -51,6 +51,25 @@ async fn nothing_new_writes_nothing() {
     assert_eq!(odd.json["saml"], before["saml"], "as recorded a format alone is not stored");
 }
 
+/// In the legacy API version the database's own words are shown, under the code of the conflict.
+#[tokio::test]
+async fn a_resource_id_belongs_to_one_provider() {
+    let world = World::new().await;
+    create(&world, json!({"resource_id": "acme"})).await.expect(201);
+    let body = json!({"metadata_xml": metadata("other", SIGN_ON), "resource_id": "bolt"});
+    let second = create(&world, body).await.expect(201).str("id").to_owned();
+    for taken in ["acme", "ACME"] {
+        let refused = change(&world, &second, json!({"resource_id": taken})).await.expect(500);
+        assert_eq!((refused.str("code"), refused.header("x-sb-error-code")), ("23505", "conflict"), "{taken}");
+    }
+    let path = format!("/admin/sso/providers/{second}");
+    let bearer = format!("Bearer {}", world.service_token());
+    let headers = [("authorization", bearer.as_str()), ("x-supabase-api-version", "2024-01-01")];
+    let body = Some(json!({"resource_id": "acme"}));
+    let refused = world.request(http::Method::PUT, &path, &headers, body).await.expect(422);
+    assert_eq!((refused.str("code"), refused.header("x-sb-error-code")), ("conflict", "conflict"));
+}
+
 #[tokio::test]
 async fn domains_belong_to_one_provider_in_one_spelling() {
     let world = World::new().await;

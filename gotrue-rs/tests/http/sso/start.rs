@@ -201,3 +201,12 @@ async fn nothing_below_answers_while_saml_is_off() {
         assert_eq!(answer.refusal(), (404, "saml_provider_disabled"), "{method} {path}");
     }
 }
+
+#[tokio::test]
+async fn a_flow_without_a_target_of_its_own_has_no_referrer() {
+    let world = world().await;
+    company(&world, DOMAIN).await;
+    start(&world, json!({})).await;
+    let columns = "f.referrer IS NULL, r.redirect_to = '', f.provider_type";
+    assert_eq!(kept(&world, columns).await, "t|t|sso/saml");
+}

@@ -50,11 +50,14 @@ async fn write(cx: &Cx, change: &Change) -> Result<()> {
     Err(not_found())
 }
 
-/// As recorded only a taken resource id shows what the database said.
+/// As recorded only a taken resource id shows what the database said, and there only the legacy API version.
 fn refused(error: store::Error) -> Error {
     let conflict = conflict();
     match error.constraint() {
-        Some(RESOURCE_ID_UNIQUE) => error.wrapped(conflict.message().to_owned()),
+        Some(RESOURCE_ID_UNIQUE) => {
+            let wrapped_as = Some((conflict.status(), "conflict"));
+            Error { wrapped_as, ..error.wrapped(conflict.message().to_owned()) }
+        }
         _ => conflict.because(error),
     }
 }
