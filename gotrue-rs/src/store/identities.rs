@@ -69,7 +69,7 @@ const MAKE: Statement = Statement {
                                 email_change_token_current, email_change_confirm_status, phone_change,
                                 phone_change_token, reauthentication_token, raw_app_meta_data, raw_user_meta_data,
                                 is_super_admin, is_sso_user, is_anonymous, created_at, updated_at)
-             VALUES ('00000000-0000-0000-0000-000000000000', $1, $2, $3, $4, '', $5, '', '', '', '', '', 0, '', '', '',
+             VALUES ('00000000-0000-0000-0000-000000000000', $1, $2, $3, $4, $18, $5, '', '', '', '', '', 0, '', '', '',
                      $6, $7, NULL, $8, false, $9, $9)
              ON CONFLICT DO NOTHING
              RETURNING id
@@ -112,6 +112,8 @@ pub async fn make(db: &mut Connection, joining: &Joining, audit: Vec<AuditRow>) 
         audit.payloads,
         audit.times,
         audit.addresses,
+        // As recorded: NULL where its address was to be proved, as if a password of somebody else had been taken away.
+        (!joining.takes_over).then_some(""),
     ];
     let (has_account, has_identity): (bool, bool) = db.one(&MAKE, values).await?;
     if has_account && !has_identity {

@@ -86,9 +86,15 @@ impl Arrival<'_> {
         domain(self.provider, &policy.experimental.provider_linking_domains)
     }
 
-    /// The address that a new account gets: the primary one; none if none is marked so. Of several, the last.
+    /// The address that a new account gets: the primary one; none if none is marked so. Of several, the last. It may be
+    /// empty: some providers vouch for a user whose address they do not tell.
     pub fn candidate(&self) -> Option<&ProviderEmail> {
-        self.profile.emails.iter().rfind(|email| email.primary).filter(|email| !email.address.is_empty())
+        self.profile.emails.iter().rfind(|email| email.primary)
+    }
+
+    /// The candidate's address in lower case, if it is told.
+    pub fn candidate_address(&self) -> Option<String> {
+        self.candidate().filter(|email| !email.address.is_empty()).map(|email| email.address.to_lowercase())
     }
 
     /// The addresses by which accounts are joined, lower case.
@@ -101,7 +107,7 @@ impl Arrival<'_> {
     /// All addresses that a decision looks at, lower case.
     pub fn emails(&self, policy: &Policy) -> Vec<String> {
         let mut emails = self.joining_emails(policy);
-        emails.extend(self.candidate().map(|email| email.address.to_lowercase()));
+        emails.extend(self.candidate_address());
         emails.sort();
         emails.dedup();
         emails
@@ -196,8 +202,7 @@ fn is_proved(account: &Account, identity: &Identity) -> bool {
 
 /// An address that the provider does not vouch for is left to whoever has it.
 fn create(arrival: &Arrival<'_>, known: &[Account], audience: &str, policy: &Policy) -> Decision {
-    let email = arrival.candidate().map(|email| email.address.to_lowercase());
-    let Some(email) = email else { return Decision::Create { email: None } };
+    let Some(email) = arrival.candidate_address() else { return Decision::Create { email: None } };
     let is_vouched_for = arrival.joining_emails(policy).contains(&email);
     if !is_vouched_for && known.iter().any(|account| has_in_default_domain(account, &email, audience, policy)) {
         return Decision::CreateWithoutEmail;

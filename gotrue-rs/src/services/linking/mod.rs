@@ -14,6 +14,7 @@ use gotrue_rules::domain::policy::HookKind;
 use gotrue_rules::domain::purpose::Purpose;
 use gotrue_rules::domain::sign_up::{Ids, require_open};
 use gotrue_rules::domain::user::Account;
+use serde_json::json;
 use uuid::Uuid;
 
 pub use self::unlinking::unlink;
@@ -108,8 +109,9 @@ pub async fn link(cx: &Cx, db: &mut Connection, account: &Account, arrival: &Arr
     for _ in 0..ATTEMPTS {
         let known = known(cx, db, arrival, Some(account.id)).await?;
         require_free(owner(&known, arrival), account.id)?;
+        let is_taken = is_taken(&known, arrival, account.id);
         let current = known.into_iter().find(|it| it.id == account.id).ok_or_else(|| Error::internal(FINDING))?;
-        let joining = joining::link(arrival, current, cx.entropy.uuid(), cx.now, &cx.app.policy)?;
+        let joining = joining::link(arrival, current, is_taken, (cx.entropy.uuid(), cx.now), &cx.app.policy)?;
         if write(cx, db, &joining).await? {
             return finish(cx, db, joining).await;
         }
@@ -121,7 +123,7 @@ pub async fn link(cx: &Cx, db: &mut Connection, account: &Account, arrival: &Arr
 pub async fn accept_invitation(cx: &Cx, db: &mut Connection, token: &str, arrival: &Arrival<'_>) -> Result<Joined> {
     let invited = one_time_tokens::account_of(db, token, &[Slot::Confirmation]).await.or_refuse(FINDING)?;
     let invited = invited.ok_or_else(|| Error::not_found("invite_not_found", "Invite not found"))?;
-    let joining = joining::accept_invitation(arrival, invited, cx.entropy.uuid(), cx.now)?;
+    let joining = joining::accept_invitation(arrival, invited, (cx.entropy.uuid(), cx.now), &cx.app.policy)?;
     if write(cx, db, &joining).await? {
         return finish(cx, db, joining).await;
     }
@@ -141,6 +143,13 @@ fn owner(known: &[Account], arrival: &Arrival<'_>) -> Option<Uuid> {
     all.find(|it| it.provider == arrival.provider && it.provider_id == *subject).map(|it| it.user_id)
 }
 
+/// Whether another account than that one has the address that the provider tells.
+fn is_taken(known: &[Account], arrival: &Arrival<'_>, account: Uuid) -> bool {
+    let email = arrival.profile.claims.email.to_lowercase();
+    let has = |it: &Account| it.id != account && !it.is_sso_user && it.email.as_deref() == Some(&*email);
+    !email.is_empty() && known.iter().any(has)
+}
+
 async fn write(cx: &Cx, db: &mut Connection, joining: &Joining) -> Result<bool> {
     let rows = audit::rows(cx, &joining.account, joining.audit.clone());
     if joining.is_new {
@@ -157,11 +166,17 @@ async fn write(cx: &Cx, db: &mut Connection, joining: &Joining) -> Result<bool> 
 
 /// Asks for the confirmation that is still needed.
 async fn finish(cx: &Cx, db: &mut Connection, joining: Joining) -> Result<Joined> {
-    let Joining { mut account, identities_before, is_new, takes_over, asks, refused, .. } = joining;
+    let Joining { mut account, identities_before, is_new, takes_over, confirms, asks, refused, .. } = joining;
     if asks && let Some(to) = account.email.clone() {
         let letter = Letter { purpose: Purpose::SignUp, to: &to, pkce: false, new_email: None };
         messages::mail_newcomer(cx, db, &account, letter, Vec::new()).await?;
         account.confirmation_sent_at = Some(cx.now);
+    }
+    if is_new && confirms {
+        // As recorded: the first identity of an account that is confirmed with it is shown, not stored, as verified.
+        for identity in &mut account.identities {
+            identity.identity_data.insert("email_verified".to_owned(), json!(true));
+        }
     }
     if !is_new && !takes_over {
         account.identities = identities_before;

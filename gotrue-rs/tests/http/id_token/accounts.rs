@@ -96,3 +96,62 @@ async fn what_fails_while_somebody_is_let_in_is_told_in_the_words_of_oauth() {
     assert_eq!(answer.json, json!({"error": "server_error", "error_description": "Internal Server Error"}));
     setting.give(&setting.person(ANN), &json!({})).await.expect(200);
 }
+
+/// What is stored in the place of a password: NULL, as if one of somebody else had been taken away.
+#[tokio::test]
+async fn an_account_made_by_a_token_has_no_password() {
+    let setting = Setting::new().await;
+    setting.give(&setting.person(ANN), &json!({})).await.expect(200);
+    let passwords = "SELECT count(*)::text FROM auth.users WHERE encrypted_password IS NULL";
+    assert_eq!(setting.world.database.query(passwords).await, ["1"]);
+}
+
+#[tokio::test]
+async fn where_addresses_count_at_once_a_new_identity_is_shown_as_verified() {
+    let setting = Setting::of(World::builder().policy(|policy| policy.mail.autoconfirm = true)).await;
+    let token = setting.token(&json!({"sub": "7", "email": ANN, "email_verified": false}));
+    let answer = setting.give(&token, &json!({})).await.expect(200);
+    assert_eq!(answer.json["user"]["identities"][0]["identity_data"]["email_verified"], true);
+    let stored = "SELECT identity_data ->> 'email_verified' FROM auth.identities";
+    assert_eq!(setting.world.database.query(stored).await, ["false"]);
+    let again = setting.give(&token, &json!({})).await.expect(200);
+    assert_eq!(again.json["user"]["identities"][0]["identity_data"]["email_verified"], false);
+}
+
+#[tokio::test]
+async fn white_space_in_a_token_counts_for_nothing() {
+    let setting = Setting::new().await;
+    let token = setting.person(ANN);
+    let (header, rest) = token.split_once('.').expect("three parts");
+    for odd in [format!("{token}\n"), format!(" \t{token}\u{a0}"), format!("{header}\r\n.{rest}")] {
+        setting.give(&odd, &json!({})).await.expect(200);
+    }
+    for bad in [format!("{token}="), format!("{token}.x"), format!("{token}.")] {
+        setting.give(&bad, &json!({})).await.expect(400);
+    }
+}
+
+#[tokio::test]
+async fn times_of_a_token_may_be_texts_that_hold_numbers() {
+    let setting = Setting::new().await;
+    let now = setting.world.now().timestamp();
+    // Azure's claims have times of that kind; a standard issuer's are numbers.
+    let claims = json!({"sub": "7", "email": ANN, "email_verified": true, "nbf": now.to_string()});
+    setting.give(&setting.token(&claims), &json!({})).await.expect(200);
+    for (name, value) in [("nbf", json!((now + 9999).to_string())), ("nbf", json!("soon")), ("exp", json!("1"))] {
+        let mut claims = claims.clone();
+        claims[name] = value;
+        setting.give(&setting.token(&claims), &json!({})).await.expect(400);
+    }
+}
+
+#[tokio::test]
+async fn claims_are_read_in_any_letters_and_the_last_wins() {
+    let setting = Setting::new().await;
+    let claims = json!({"SUB": "7", "Email": ANN, "EMAIL_VERIFIED": true, "NAME": "Ann", "name": null});
+    let answer = setting.give(&setting.token(&claims), &json!({})).await.expect(200);
+    assert_eq!((answer.str("user/email"), answer.str("user/user_metadata/name")), (ANN, "Ann"));
+    for odd in [json!({"sub": 7}), json!({"sub": "8", "email_verified": "true"}), json!({"sub": "8", "aud": [7]})] {
+        setting.give(&setting.token(&odd), &json!({})).await.expect(400);
+    }
+}

@@ -8,7 +8,7 @@ use gotrue_rules::domain::policy::MailKind;
 use serde_json::json;
 use uuid::Uuid;
 
-use super::{ANN, arrive, is_in, is_refused, profile, request, with_emails};
+use super::{ANN, arrive, give_identity, is_in, is_refused, profile, request, with_emails};
 use crate::user::Acting;
 
 const WORK: &str = "ann@work.example";
@@ -143,11 +143,64 @@ async fn an_invitation_is_accepted_once_by_whom_it_is_for() {
     world.post_as(&world.service_token(), "/invite", json!({ "email": ANN })).await.expect(200);
     let token = "SELECT confirmation_token FROM auth.users";
     let token = world.database.query(token).await.remove(0);
-    let error = accept(&world, &token, &profile("7", WORK, true)).await.expect_err("it is for another address");
-    assert_eq!((error.status(), error.code()), (400, "validation_failed"));
-    let account = is_in(accept(&world, &token, &profile("7", "Ann@example.com", true)).await);
+    for other in [WORK, "Ann@example.com"] {
+        let error = accept(&world, &token, &profile("7", other, true)).await.expect_err("it is for another address");
+        assert_eq!((error.status(), error.code()), (400, "validation_failed"));
+    }
+    let account = is_in(accept(&world, &token, &profile("7", ANN, true)).await);
     assert!(account.is_email_confirmed() && account.identities.len() == 1);
     let error = accept(&world, &token, &profile("7", ANN, true)).await.expect_err("it is used up");
     assert_eq!((error.status(), error.code()), (404, "invite_not_found"));
     world.try_password(ANN, PASSWORD).await.expect(400);
+}
+
+/// Gives the account a number in the place of an address, or a wallet.
+async fn without_address(world: &World, person: &Person, provider: &str) {
+    let sql = format!(
+        "UPDATE auth.users SET is_anonymous = false, phone = '15550100', phone_confirmed_at = now() WHERE id = '{}'",
+        person.id
+    );
+    world.database.query(&sql).await;
+    give_identity(world, &person.id, provider, None, false).await;
+}
+
+#[tokio::test]
+async fn an_account_of_a_number_or_wallet_gets_the_address_that_nobody_has() {
+    for provider in ["phone", "web3"] {
+        let world = world().await;
+        let person = anonymous(&world).await;
+        without_address(&world, &person, provider).await;
+        is_in(link(&world, &person, &profile("7", WORK, true)).await);
+        let shown = person.look(&world).await;
+        assert_eq!(shown.str("email"), WORK, "{provider}");
+        assert_ne!(shown.str("email_confirmed_at"), "", "{provider}");
+    }
+}
+
+#[tokio::test]
+async fn an_account_of_a_number_or_wallet_is_linked_without_an_address_that_somebody_has() {
+    for provider in ["phone", "web3"] {
+        let world = world().await;
+        let owner = world.person(WORK).await;
+        let person = anonymous(&world).await;
+        without_address(&world, &person, provider).await;
+        is_in(link(&world, &person, &profile("7", WORK, true)).await);
+        let shown = person.look(&world).await;
+        assert_eq!((shown.str("email"), shown.str("app_metadata/providers/1")), ("", "github"), "{provider}");
+        assert_eq!(shown.json["user_metadata"]["email_verified"], true, "as recorded, it counts as confirmed");
+        let same = is_in(arrive(&world, "github", &profile("7", WORK, true)).await);
+        assert_eq!(same.id.to_string(), person.id, "{provider}");
+        assert_eq!(owner.look(&world).await.str("email"), WORK);
+    }
+}
+
+#[tokio::test]
+async fn where_joining_is_strict_an_address_that_is_left_out_is_not_confirmed() {
+    let world = World::builder().as_served().policy(|policy| policy.sign_up.anonymous_enabled = true).build().await;
+    world.person(WORK).await;
+    let person = anonymous(&world).await;
+    without_address(&world, &person, "phone").await;
+    is_in(link(&world, &person, &profile("7", WORK, true)).await);
+    let shown = person.look(&world).await;
+    assert_eq!((shown.str("email"), shown.str("email_confirmed_at")), ("", ""));
 }

@@ -168,3 +168,45 @@ async fn a_sign_in_is_one_statement_to_read_and_one_to_write() {
         assert!(statements.len() <= 2, "{statements:?}");
     }
 }
+
+/// A provider that vouches for somebody whose address it does not tell, as Apple may.
+#[tokio::test]
+async fn who_is_vouched_for_without_an_address_is_let_in() {
+    for is_served in [false, true] {
+        let world = if is_served { World::builder().as_served().build().await } else { World::new().await };
+        let (ann, bob) = (profile("7", "", true), profile("8", "", true));
+        let first = is_in(arrive(&world, "apple", &ann).await);
+        assert!(first.email.is_none() && first.is_email_confirmed(), "{is_served}");
+        let again = is_in(arrive(&world, "apple", &ann).await);
+        let other = is_in(arrive(&world, "apple", &bob).await);
+        assert!(again.id == first.id && other.id != first.id, "{is_served}");
+        let refused = is_refused(arrive(&world, "apple", &profile("9", "", false)).await);
+        assert_eq!((refused.0, refused.1.as_str()), (422, "provider_email_needs_verification"), "{is_served}");
+    }
+}
+
+/// An address that is not told proves none that was claimed.
+#[tokio::test]
+async fn where_joining_is_strict_a_claimed_address_is_not_confirmed_by_none() {
+    let world = World::builder().as_served().build().await;
+    is_refused(arrive(&world, "github", &profile("7", ANN, false)).await);
+    world.advance(chrono::TimeDelta::minutes(5));
+    is_refused(arrive(&world, "github", &profile("7", "", true)).await);
+}
+
+#[tokio::test]
+async fn whoever_signs_up_with_the_address_of_a_waiting_account_is_its_only_provider_at_once() {
+    for path in ["/signup", "/otp", "/magiclink"] {
+        let world = World::new().await;
+        is_refused(arrive(&world, "github", &profile("7", ANN, false)).await);
+        let body = json!({"email": ANN, "password": "correct horse"});
+        world.advance(chrono::TimeDelta::minutes(5));
+        let answer = world.post(path, body).await.expect(200);
+        let kept = "SELECT raw_app_meta_data::text FROM auth.users";
+        let kept: serde_json::Value = serde_json::from_str(&world.database.query(kept).await[0]).expect("it is JSON");
+        assert_eq!(kept, json!({"provider": "email", "providers": ["email"]}), "{path}");
+        if path == "/signup" {
+            assert_eq!(answer.str("app_metadata/provider"), "email");
+        }
+    }
+}

@@ -91,10 +91,19 @@ fn require_no_ban(joining: &Joining, now: Time) -> Result<()> {
     if joining.account.is_banned(now) { Err(Error::forbidden("user_banned", "User is banned")) } else { Ok(()) }
 }
 
-/// What becomes of an invited account whose owner comes by a provider.
-pub fn accept_invitation(arrival: &Arrival<'_>, invited: Account, id: Uuid, now: Time) -> Result<Joining> {
+/// What becomes of an invited account whose owner comes by a provider. As the reference, the invited address has to be
+/// spelled as it is in the account, unless linking is strict.
+pub fn accept_invitation(
+    arrival: &Arrival<'_>,
+    invited: Account,
+    (id, now): (Uuid, Time),
+    policy: &Policy,
+) -> Result<Joining> {
     require_subject(arrival)?;
-    let is_invited = |address: &str| invited.email.as_deref() == Some(&*address.to_lowercase());
+    let is_invited = |address: &str| match invited.email.as_deref() {
+        Some(email) if policy.security.strict_linking => email == address.to_lowercase(),
+        email => email == Some(address),
+    };
     if !arrival.profile.emails.iter().any(|email| is_invited(&email.address)) {
         return Err(Error::invalid("Invited email does not match emails from external provider"));
     }
@@ -105,9 +114,16 @@ pub fn accept_invitation(arrival: &Arrival<'_>, invited: Account, id: Uuid, now:
     Ok(joining)
 }
 
-/// What becomes of an account that its owner adds an identity to.
-pub fn link(arrival: &Arrival<'_>, account: Account, id: Uuid, now: Time, policy: &Policy) -> Result<Joining> {
+/// What becomes of an account that its owner adds an identity to. `is_taken`: another account has the identity's address.
+pub fn link(
+    arrival: &Arrival<'_>,
+    account: Account,
+    is_taken: bool,
+    (id, now): (Uuid, Time),
+    policy: &Policy,
+) -> Result<Joining> {
     require_subject(arrival)?;
+    let has_nameless = account.identities.iter().any(|identity| identity.email.is_none());
     let (user_metadata, app_metadata) = (account.user_metadata.clone(), account.app_metadata.clone());
     let mut joining = linked(arrival, account, id, now);
     joining.account.user_metadata = user_metadata;
@@ -116,9 +132,12 @@ pub fn link(arrival: &Arrival<'_>, account: Account, id: Uuid, now: Time, policy
         return Ok(joining);
     }
     let email = account.identities.last().and_then(|identity| identity.email.clone());
-    if email.is_none() {
-        // Somebody who can come back by it is known, if only by a name elsewhere.
+    if email.is_none() || (is_taken && has_nameless) {
+        // Somebody who can come back by it is known, if only by a name elsewhere. The address stays with who has it.
         account.is_anonymous = false;
+        if arrival.profile.claims.email_verified && !policy.security.strict_linking {
+            confirm(&mut joining, now);
+        }
         return Ok(joining);
     }
     joining.forgets = true;
@@ -266,7 +285,7 @@ fn has_email(arrival: &Arrival<'_>, joining: &Joining) -> bool {
 
 fn has_candidate(arrival: &Arrival<'_>, joining: &Joining) -> bool {
     let is_linked = joining.audit.iter().any(|entry| entry.action == Action::IdentityLinked);
-    if is_linked { arrival.candidate().is_some() } else { joining.account.email.is_some() }
+    if is_linked { arrival.candidate_address().is_some() } else { joining.account.email.is_some() }
 }
 
 /// Whoever made the account did not prove the address: nothing of theirs stays a way into it.
@@ -291,9 +310,16 @@ fn is_settled(account: &mut Account, arrival: &Arrival<'_>, policy: &Policy) -> 
     if account.email.as_ref().is_some_and(|email| vouched.contains(email)) {
         return true;
     }
-    if let Some(candidate) = arrival.candidate().filter(|email| email.verified) {
-        account.email = Some(candidate.address.to_lowercase());
-        return true;
+    if arrival.candidate().is_some_and(|email| email.verified) {
+        match arrival.candidate_address() {
+            None if account.email.is_none() => return true,
+            // An address that is not told proves none that is claimed.
+            None => {}
+            told => {
+                account.email = told;
+                return true;
+            }
+        }
     }
     policy.mail.autoconfirm && account.email.is_some()
 }

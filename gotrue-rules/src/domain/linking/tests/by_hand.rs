@@ -12,7 +12,7 @@ fn what_linking_by_hand_adds() {
     let anonymous = || Account { is_anonymous: true, email_confirmed_at: None, ..account(1, None, Vec::new()) };
     let come = |account: Account, emails| {
         let profile = profile("7", emails);
-        link(&arrival("github", &profile), account, Uuid::from_u128(9), NOW, &policy(|_| {})).unwrap()
+        link(&arrival("github", &profile), account, false, (Uuid::from_u128(9), NOW), &policy(|_| {})).unwrap()
     };
     let joining = come(local(1, ANN, true), vec![email(WORK, false, true)]);
     assert!(joining.refused.is_none() && !joining.forgets);

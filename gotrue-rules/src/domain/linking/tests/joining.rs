@@ -116,8 +116,8 @@ fn b4_nobody_is_let_in_without_an_id() {
         assert_eq!(error.message(), "error missing provider id");
     }
     let arrival = arrival("github", &nobody);
-    assert!(link(&arrival, *known(), Uuid::nil(), NOW, &usual).is_err());
-    assert!(accept_invitation(&arrival, *known(), Uuid::nil(), NOW).is_err());
+    assert!(link(&arrival, *known(), false, (Uuid::nil(), NOW), &usual).is_err());
+    assert!(accept_invitation(&arrival, *known(), (Uuid::nil(), NOW), &usual).is_err());
 }
 
 /// B1: whoever made an unconfirmed account keeps no way into it once its owner comes.
@@ -193,15 +193,18 @@ fn a_new_account_is_told_apart_by_its_domain() {
 
 #[test]
 fn an_invitation_is_for_one_address() {
-    let invited = || local(1, ANN, false);
-    let come = |emails| {
+    let (usual, strict) = (policy(|_| {}), policy(|policy| policy.security.strict_linking = true));
+    let come = |emails, policy: &Policy| {
         let profile = profile("7", emails);
-        accept_invitation(&arrival("github", &profile), invited(), Uuid::from_u128(9), NOW)
+        accept_invitation(&arrival("github", &profile), local(1, ANN, false), (Uuid::from_u128(9), NOW), policy)
     };
-    let joining = come(vec![email(WORK, true, true), email("Ann@Example.com", false, false)]).unwrap();
+    let joining = come(vec![email(WORK, true, true), email(ANN, false, false)], &usual).unwrap();
     assert_eq!(actions(&joining), ["invite_accepted"]);
     assert!(joining.takes_over && joining.account.is_email_confirmed() && !joining.account.has_password());
-    for emails in [vec![], vec![email(WORK, true, true)]] {
-        assert_eq!(come(emails).unwrap_err().message(), "Invited email does not match emails from external provider");
+    let in_other_letters = || vec![email("Ann@Example.com", true, true)];
+    for emails in [vec![], vec![email(WORK, true, true)], in_other_letters()] {
+        let error = come(emails, &usual).unwrap_err();
+        assert_eq!(error.message(), "Invited email does not match emails from external provider");
     }
+    assert!(come(in_other_letters(), &strict).unwrap().takes_over);
 }
