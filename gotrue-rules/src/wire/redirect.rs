@@ -69,7 +69,9 @@ pub fn with_error(target: &str, error: &Error, pkce: bool) -> Result<String, Mal
         Kind::OAuth { .. } | Kind::WeakPassword { .. } | Kind::Other if pkce => return with_code(target, ""),
         Kind::OAuth { .. } | Kind::WeakPassword { .. } | Kind::Other => return Ok(location(target)),
     };
-    let word = oauth_word(error.status()).map(|word| member("error", word));
+    // What the database raised counts here as the failure that it is wrapped in, whatever status it asks for.
+    let status = if matches!(error.kind, Kind::Postgres(_)) { 500 } else { error.status() };
+    let word = oauth_word(status).map(|word| member("error", word));
     let members: Vec<Member> =
         word.into_iter().chain([member("error_code", code), member("error_description", error.message())]).collect();
     let mut url = Url::parse(target)?;

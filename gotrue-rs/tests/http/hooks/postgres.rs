@@ -1,4 +1,4 @@
-use gotrue_rs::testing::{PASSWORD, World};
+use gotrue_rs::testing::{PASSWORD, Sent, World};
 use gotrue_rules::domain::policy::{Hook, HookKind, HookTarget};
 use serde_json::json;
 
@@ -28,6 +28,24 @@ async fn a_function_that_raises_is_shown_as_the_database_said_it() {
     assert!(heard(&world).await.is_empty());
     define(&world, "RETURN event;").await;
     world.refresh(&ann.refresh_token).await.expect(200);
+}
+
+/// `GET /verify` has one word for whatever the function raises, also for a status that it asks for.
+#[tokio::test]
+async fn a_link_whose_token_function_raises_ends_in_a_server_error() {
+    for state in ["P0001", "PT403", "PT400", "PT429", "23505"] {
+        let world = with_function(HookKind::CustomAccessToken, "RETURN event;").await;
+        world.person("ann@example.com").await;
+        world.advance(chrono::TimeDelta::minutes(2));
+        world.post("/otp", json!({"email": "ann@example.com"})).await.expect(200);
+        define(&world, &format!("RAISE EXCEPTION 'no' USING ERRCODE = '{state}';")).await;
+        let to = Sent::by(&world.get(&world.link("ann@example.com")).await.expect(303));
+        assert_eq!(
+            (to.fragment("error"), to.fragment("error_code")),
+            ("server_error", "unexpected_failure"),
+            "{state}"
+        );
+    }
 }
 
 #[tokio::test]

@@ -71,3 +71,36 @@ async fn address_and_number_change_together_or_not_at_all() {
     let pending = ann.look(&world).await;
     assert_eq!((pending.str("new_email"), pending.str("new_phone")), ("new@example.com", NUMBER));
 }
+
+/// The column counts, as recorded: the code outlives what deletes the account's rows of one-time tokens.
+#[tokio::test]
+async fn a_pending_code_survives_what_confirms_the_account_otherwise() {
+    for event in ["an administrator", "a recovery", "a change of address"] {
+        let world = World::builder().with_phones().build().await;
+        let ann = person(&world, "ann").await;
+        ann.change(&world, json!({ "phone": NUMBER })).await.expect(200);
+        let code = world.phones.latest(NUMBER).code;
+        world.advance(chrono::TimeDelta::minutes(2));
+        match event {
+            "an administrator" => {
+                let path = format!("/admin/users/{}", ann.id);
+                let token = world.service_token();
+                world.put_as(&token, &path, json!({"email_confirm": true})).await.expect(200);
+            }
+            "a recovery" => {
+                world.post("/recover", json!({"email": ann.email})).await.expect(200);
+                world.get(&world.link(&ann.email)).await.expect(303);
+            }
+            _ => {
+                ann.change(&world, json!({"email": "new@example.com"})).await.expect(200);
+                for to in [ann.email.as_str(), "new@example.com"] {
+                    world.get(&world.link(to)).await.expect(303);
+                }
+            }
+        }
+        assert!(world.database.query("SELECT token_type FROM auth.one_time_tokens").await.is_empty(), "{event}");
+        let given = json!({ "type": "phone_change", "phone": NUMBER, "token": code });
+        assert_eq!(world.post("/verify", given.clone()).await.expect(200).str("user/phone"), NUMBER, "{event}");
+        assert_eq!(world.post("/verify", given).await.refusal(), (403, "otp_expired"), "{event}");
+    }
+}
