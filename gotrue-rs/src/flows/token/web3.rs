@@ -42,7 +42,7 @@ async fn sign_in(cx: &Cx, message: &Message, arrival: &Arrival<'_>) -> Result<Re
         .with("network", message.network.as_str())
         .with("address", message.address.as_str())
         .with("domain", message.domain.as_str())
-        .with("uri", message.uri.text());
+        .with("uri", message.uri.members());
     let mut minted = open(cx, &mut db, Proof::new(&account, PROVIDER, vec![entry])).await.map_err(failed)?;
     db.commit().await?;
     // As recorded: what this message says of network and statement is in the metadata, not yet in the identity shown.

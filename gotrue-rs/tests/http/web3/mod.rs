@@ -46,6 +46,20 @@ async fn a_wallet_signs_up_and_comes_back_to_its_account() {
 }
 
 #[tokio::test]
+async fn the_audit_log_shows_the_parts_of_the_message_s_uri() {
+    let world = builder().build().await;
+    let wallet = Wallet::ethereum(1);
+    give(&world, wallet.grant(&wallet.message(SHOP, world.now(), &[]))).await.expect(200);
+    let sql = "SELECT payload -> 'traits' ->> 'uri' FROM auth.audit_log_entries WHERE payload ->> 'action' = 'login'";
+    let uri: Value = serde_json::from_str(&world.database.query(sql).await.remove(0)).expect("an object");
+    let parts = json!({
+        "Scheme": "https", "Opaque": "", "User": null, "Host": SHOP, "Path": "/", "Fragment": "", "RawQuery": "",
+        "RawPath": "", "RawFragment": "", "ForceQuery": false, "OmitHost": false,
+    });
+    assert_eq!(uri, parts);
+}
+
+#[tokio::test]
 async fn wallets_are_apart_from_each_other() {
     let world = builder().build().await;
     let mut accounts = Vec::new();

@@ -4,6 +4,8 @@
 
 use std::net::{IpAddr, Ipv6Addr};
 
+use serde_json::{Value, json};
+
 /// A URL in its parts; texts are as they will be written again.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Url {
@@ -162,6 +164,28 @@ impl Url {
     pub fn set_fragment(&mut self, fragment: &str) {
         self.fragment = fragment.as_bytes().to_vec();
         self.raw_fragment.clear();
+    }
+
+    /// The URL as Go's encoding/json writes its `url.URL`.
+    pub fn members(&self) -> Value {
+        let plain = unescape(&self.path, Part::Path).unwrap_or_default();
+        let is_usual = |raw: &str, plain: &[u8], part| escape(plain, part) == raw;
+        let raw_path = if is_usual(&self.path, &plain, Part::Path) { "" } else { &self.path };
+        let usual_fragment = is_usual(&self.raw_fragment, &self.fragment, Part::Fragment);
+        json!({
+            "Scheme": self.scheme,
+            "Opaque": self.opaque,
+            // Go keeps name and password to itself.
+            "User": self.user.as_ref().map(|_| json!({})),
+            "Host": String::from_utf8_lossy(&self.host),
+            "Path": String::from_utf8_lossy(&plain),
+            "Fragment": String::from_utf8_lossy(&self.fragment),
+            "RawQuery": self.query,
+            "RawPath": raw_path,
+            "RawFragment": if usual_fragment { "" } else { &self.raw_fragment },
+            "ForceQuery": self.force_query,
+            "OmitHost": self.omit_host,
+        })
     }
 
     /// The URL as text.
