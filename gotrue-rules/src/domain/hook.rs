@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use super::error::{Error, Kind, Result};
 use super::policy::HookKind;
 use super::user::{Account, Time};
-use crate::wire::go_json::Document;
+use crate::wire::go_json::{Document, Told};
 
 /// The most bytes of an answer over HTTP.
 pub const ANSWER_LIMIT: usize = 200 * 1024;
@@ -160,7 +160,8 @@ fn token_and_rest(text: &str) -> (&str, &str) {
 /// Anything else of that name is ignored.
 pub fn refusal(output: &[u8]) -> Option<Error> {
     let Refusing { error } = Document::parse(output).ok()?.read().ok()?;
-    let Refusal { message, http_code } = error.filter(|error| !error.message.is_empty())?;
+    let Refusal { message, http_code } = error.filter(|error| !error.message.0.is_empty())?;
+    let Told(message) = message;
     match u16::try_from(http_code) {
         Ok(0) => Some(refused(500, message)),
         Ok(status @ 200..=999) => Some(refused(status, message)),
@@ -177,7 +178,7 @@ struct Refusing {
 #[derive(Deserialize, Default)]
 #[serde(default)]
 struct Refusal {
-    message: String,
+    message: Told,
     http_code: i64,
 }
 
@@ -209,7 +210,7 @@ impl Verdict {
     /// The verdict in an output. Decisions of other names let the attempt pass.
     /// Whether sessions end too is read of a password's hook only.
     pub fn read(output: &[u8], kind: HookKind) -> Result<Self> {
-        let Judged { decision, message } = decoded(output)?;
+        let Judged { decision: Told(decision), message: Told(message) } = decoded(output)?;
         let ends_sessions =
             kind == HookKind::PasswordVerificationAttempt && decoded::<JudgedPassword>(output)?.should_logout_user;
         Ok(if decision == "reject" { Self::Reject { message, ends_sessions } } else { Self::Continue })
@@ -219,8 +220,8 @@ impl Verdict {
 #[derive(Deserialize, Default)]
 #[serde(default)]
 struct Judged {
-    decision: String,
-    message: String,
+    decision: Told,
+    message: Told,
 }
 
 #[derive(Deserialize, Default)]

@@ -11,7 +11,7 @@ use std::fmt;
 
 use serde_json::{Map, Value};
 
-pub use self::decoding::{OneOrMany, Seconds, WholeNumber};
+pub use self::decoding::{OneOrMany, Seconds, Told, WholeNumber};
 pub use self::document::Document;
 pub(crate) use self::node::as_go_writes;
 use self::node::{Node, into_members};

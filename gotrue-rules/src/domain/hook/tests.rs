@@ -68,6 +68,7 @@ fn an_output_refuses_by_an_error_with_a_message() {
         (json!({"error": {"http_code": 403, "message": "No"}}), Some("403: No")),
         (json!({"error": {"message": "No"}}), Some("500: No")),
         (json!({"error": {"http_code": 0, "message": "No"}}), Some("500: No")),
+        (json!({"error": {"http_code": 403, "message": "N\u{0}o"}}), Some("403: N\u{0}o")),
         (json!({"error": {"http_code": 99, "message": "No"}}), Some("500: Internal Server Error")),
         (json!({"error": {"http_code": 100_000, "message": "No"}}), Some("500: Internal Server Error")),
         (json!({"error": {"http_code": "403", "message": "No"}}), None),

@@ -32,6 +32,12 @@ impl<'a> Input<'a> {
         Ok(last)
     }
 
+    /// A text, which may hold U+0000.
+    fn text(&self) -> Result<String, Error> {
+        let read = |node: &Node| if let Node::Text(text) = node { Some(text.clone()) } else { None };
+        Ok(self.plain("a string", read)?.unwrap_or_default())
+    }
+
     /// The members of all objects given, `null` aside.
     fn members(&self) -> Result<Vec<&'a (String, Node)>, Error> {
         let mut all = Vec::new();
@@ -117,8 +123,7 @@ impl<'de> Deserializer<'de> for Input<'de> {
     }
 
     fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
-        let read = |node: &Node| if let Node::Text(text) = node { Some(text.clone()) } else { None };
-        visitor.visit_string(storable(self.plain("a string", read)?.unwrap_or_default()).map_err(Error)?)
+        visitor.visit_string(storable(self.text()?).map_err(Error)?)
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
@@ -159,8 +164,10 @@ impl<'de> Deserializer<'de> for Input<'de> {
     }
 
     fn deserialize_newtype_struct<V: Visitor<'de>>(self, name: &'static str, visitor: V) -> Result<V::Value, Error> {
-        if name != DIGITS {
-            return visitor.visit_newtype_struct(self);
+        match name {
+            DIGITS => {}
+            TOLD => return visitor.visit_string(self.text()?),
+            _ => return visitor.visit_newtype_struct(self),
         }
         match self.0.last() {
             Some(Node::Number(digits)) => visitor.visit_str(digits),
@@ -217,6 +224,33 @@ impl<'de> Deserialize<'de> for OneOrMany {
         }
 
         deserializer.deserialize_any(Texts)
+    }
+}
+
+/// A text that is compared or told and never stored, so that U+0000 may stand in it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Told(pub String);
+
+/// By this name a [`Told`] asks for a text as it is.
+const TOLD: &str = "$json::Told";
+
+impl<'de> Deserialize<'de> for Told {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Text;
+
+        impl Visitor<'_> for Text {
+            type Value = Told;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a string")
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Told, E> {
+                Ok(Told(text.to_owned()))
+            }
+        }
+
+        deserializer.deserialize_newtype_struct(TOLD, Text)
     }
 }
 
