@@ -88,7 +88,7 @@ struct IdleConnections {
 pub(super) struct Idle {
     pub(super) connection: PgConnection,
     pub(super) opened_at: Instant,
-    idle_since: Instant,
+    since: Instant,
 }
 
 impl Pool {
@@ -158,7 +158,7 @@ impl Shared {
             let (mut idle, is_suspect) = {
                 let mut all = self.idle();
                 let idle = all.connections.pop()?;
-                let is_suspect = idle.idle_since < all.suspected_at || idle.idle_since.elapsed() > UNTRIED_IDLE;
+                let is_suspect = idle.since < all.suspected_at || idle.since.elapsed() > UNTRIED_IDLE;
                 (idle, is_suspect)
             };
             if self.options.max_lifetime.is_some_and(|longest| idle.opened_at.elapsed() > longest) {
@@ -190,12 +190,12 @@ impl Shared {
     pub(super) fn keep(&self, connection: PgConnection, opened_at: Instant) {
         let mut idle = self.idle();
         let is_expired =
-            |oldest: &Idle| self.options.idle_timeout.is_some_and(|limit| oldest.idle_since.elapsed() > limit);
+            |oldest: &Idle| self.options.idle_timeout.is_some_and(|limit| oldest.since.elapsed() > limit);
         if idle.connections.first().is_some_and(is_expired) {
             idle.connections.remove(0);
         }
         if !self.permits.is_closed() {
-            idle.connections.push(Idle { connection, opened_at, idle_since: Instant::now() });
+            idle.connections.push(Idle { connection, opened_at, since: Instant::now() });
         }
     }
 

@@ -66,7 +66,7 @@ enum Inner {
 /// A statement that takes longer is logged by its name.
 const SLOW: Duration = Duration::from_secs(1);
 /// How long a statement may take that reads many rows.
-const LONG_STATEMENT: Duration = Duration::from_secs(60);
+const LONG_STATEMENT: Duration = Duration::from_mins(1);
 
 /// Runs a query on the open transaction, or on a connection of its own, within the time limit of statements.
 macro_rules! on {

@@ -75,7 +75,9 @@ impl Size {
             Value::Array(items) => {
                 self.members += items.len();
                 self.bytes += 2 + items.len();
-                items.iter().for_each(|item| self.add(item));
+                for item in items {
+                    self.add(item);
+                }
             }
             Value::String(text) => self.bytes += text.len() + 2,
             Value::Number(number) => self.bytes += number.to_string().len(),

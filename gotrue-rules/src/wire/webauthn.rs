@@ -324,7 +324,7 @@ fn parameters() -> Vec<CredentialParameter> {
 }
 
 /// As the reference writes it: `""` where nothing was asked for.
-#[expect(clippy::ref_option, reason = "serde calls it by reference")]
+#[expect(clippy::ref_option, clippy::trivially_copy_pass_by_ref, reason = "serde calls it by reference")]
 fn verification_or_empty<S: serde::Serializer>(
     asked: &Option<UserVerification>,
     serializer: S,

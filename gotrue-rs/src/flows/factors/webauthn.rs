@@ -128,7 +128,7 @@ fn said(request: &VerifyFactor) -> Result<(&'static str, &Value)> {
 /// What a right answer has shown.
 enum Proof {
     Made(Box<webauthn::NewKey>),
-    Used { key: Key, counter: u32 },
+    Used { key: Box<Key>, counter: u32 },
 }
 
 fn made(party: &RelyingParty, session: &SessionData, credential: &Value) -> Result<Proof> {
@@ -154,7 +154,7 @@ async fn used(cx: &Cx, party: &RelyingParty, session: &SessionData, credential: 
         backed_up: key.record.flags.backup_state,
     };
     let counter = assertion.accept(party, session, stored, &cx.app.policy.webauthn).map_err(failed)?;
-    Ok(Proof::Used { key, counter })
+    Ok(Proof::Used { key: Box::new(key), counter })
 }
 
 /// Whether the key was among those asked for, and says nothing else of whose it is.

@@ -134,7 +134,7 @@ impl Smtp {
     async fn deliver(&self, message: &Message) -> Result<(), MailError> {
         let (envelope, bytes) = compose(&self.sender, message)?;
         let mail = EncodedMail::new(&envelope, bytes)?;
-        within(self.limits.mail, self.hand_over(&mail)).await?;
+        within(self.limits.mail, Box::pin(self.hand_over(&mail))).await?;
         if self.logs {
             tracing::info!(mail.purpose = %message.purpose, mail.id = message.message_id, "a mail was handed over");
         }
