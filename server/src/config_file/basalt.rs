@@ -97,13 +97,7 @@ impl Basalt {
         if shop_owner.as_ref().is_some_and(|owner| !owner.contains('@')) {
             refuse("basalt.shop.owner", "must be an e-mail address, such as \"owner@example.com\"");
         }
-        let notices_an_hour = text("basalt.shop.notices_an_hour").and_then(|count| {
-            let count = count.parse().ok().filter(|count| *count <= MOST_NOTICES);
-            if count.is_none() {
-                refuse("basalt.shop.notices_an_hour", "must be how many an hour, at most 1000; 0 for digests alone");
-            }
-            count
-        });
+        let notices_an_hour = notices_an_hour(values, &mut refuse);
         let stood_in_for = stood_in_for(values, &mut refuse);
         let log_format =
             if values.text("basalt.log_format") == Some("json") { LogFormat::Json } else { LogFormat::Text };
@@ -152,6 +146,17 @@ fn http_limits(text: &impl Fn(&str) -> Option<String>, refuse: &mut impl FnMut(&
         }
     }
     limits
+}
+
+/// As many mails to the owner an hour as the file says.
+fn notices_an_hour(values: &Values, refuse: &mut impl FnMut(&str, &str)) -> Option<u16> {
+    const KEY: &str = "basalt.shop.notices_an_hour";
+    let count = values.text(KEY).filter(|count| !count.is_empty())?;
+    let count = count.parse().ok().filter(|count| *count <= MOST_NOTICES);
+    if count.is_none() {
+        refuse(KEY, "must be how many an hour, at most 1000; 0 for digests alone");
+    }
+    count
 }
 
 /// Names of built-in providers that are not set up themselves.

@@ -152,6 +152,8 @@ fn what_would_be_dangerous_to_leave_aside_is_refused() {
     assert!(read("[basalt]\nhost = \"everywhere\"").is_err());
     assert!(read("[basalt]\ntrusted_proxies = [\"10.0.0.0/99\"]").is_err());
     assert!(read("[basalt.rate_limit]\nmessages = 1000001").is_err());
+    assert!(read("[basalt.shop]\nnotices_an_hour = 1001").is_err());
+    assert!(read("[basalt]\ndevelopment_pages = \"perhaps\"").is_err());
     assert!(read("auth = 5").is_err());
     assert!(read("[[auth.email]]\n").is_err());
 }

@@ -90,7 +90,10 @@ async fn an_anonymous_user_stays_anonymous_without_a_verified_contact() {
 #[tokio::test]
 async fn a_sign_up_does_not_tell_which_addresses_are_known() {
     let shop = Shop::open();
-    shop.user("ann@example.com").await;
+    // Made without a mail, which would hold the next one up.
+    let made = json!({"email": "ann@example.com", "password": PASSWORD, "email_confirm": true});
+    let request = shop.0.client.post(shop.0.url("/auth/v1/admin/users")).header("apikey", shop.0.text("secret_key"));
+    assert_eq!(request.json(&made).send().await.expect("an answer").status(), 200);
     let mut seen = Vec::new();
     for email in ["ann@example.com", "new@example.com"] {
         let (status, answer) = shop.0.auth("/signup", Some(json!({"email": email, "password": PASSWORD}))).await;
