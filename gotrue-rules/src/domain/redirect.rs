@@ -63,7 +63,7 @@ impl AllowList {
         })
     }
 
-    /// The same list by the rules of [`strict`] instead of the recorded ones, if `is_strict`.
+    /// The same list by the rules of `basalt serve` instead of the recorded ones, if `is_strict`.
     #[must_use]
     pub fn strict(self, is_strict: bool) -> Self {
         Self { is_strict, ..self }
