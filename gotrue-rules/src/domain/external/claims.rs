@@ -32,7 +32,7 @@ pub fn read(raw: &Document) -> Result<Claims, BadAnswer> {
         birthdate: said.birthdate,
         zoneinfo: said.zoneinfo,
         locale: said.locale,
-        updated_at: said.updated_at.and_then(|moment| moment.0),
+        updated_at: said.updated_at.map(|moment| moment.0),
         email: said.email,
         email_verified: said.email_verified,
         phone: said.phone,
@@ -81,19 +81,22 @@ struct Said {
     user_name: String,
 }
 
-/// Seconds since the epoch, or a text of RFC 3339; an empty one is no moment.
+/// The first moment of the year 1.
+const GO_ZERO: f64 = -62_135_596_800.0;
+
+/// Seconds since the epoch, or a text of RFC 3339; an empty one is Go's zero time.
 #[derive(Deserialize)]
 #[serde(try_from = "Value")]
-struct Moment(Option<Time>);
+struct Moment(Time);
 
 impl TryFrom<Value> for Moment {
     type Error = &'static str;
 
     fn try_from(value: Value) -> Result<Self, Self::Error> {
         let moment = match value {
-            Value::Number(seconds) => seconds.as_f64().and_then(at).map(Some),
-            Value::String(text) if text.is_empty() => Some(None),
-            Value::String(text) => DateTime::parse_from_rfc3339(&text).ok().map(|moment| Some(moment.to_utc())),
+            Value::Number(seconds) => seconds.as_f64().and_then(at),
+            Value::String(text) if text.is_empty() => at(GO_ZERO),
+            Value::String(text) => DateTime::parse_from_rfc3339(&text).ok().map(|moment| moment.to_utc()),
             _ => None,
         };
         moment.map(Self).ok_or("a moment is wanted")
@@ -154,7 +157,7 @@ mod tests {
         assert_eq!(claims, Ok(expected));
         let at = |text: &str| of(&json!({"updated_at": text})).map(|claims| claims.updated_at);
         assert_eq!(at("2020-09-13T14:26:40+02:00"), Ok(Time::from_timestamp(1_600_000_000, 0)));
-        assert_eq!(at(""), Ok(None));
+        assert_eq!(at(""), Ok(Time::from_timestamp(-62_135_596_800, 0)));
         for wrong in [
             json!({"sub": 7}),
             json!({"aud": [7]}),

@@ -169,11 +169,16 @@ impl<'de> Deserializer<'de> for Input<'de> {
             TOLD => return visitor.visit_string(self.text()?),
             _ => return visitor.visit_newtype_struct(self),
         }
-        match self.0.last() {
-            Some(Node::Number(digits)) => visitor.visit_str(digits),
-            Some(Node::Text(digits)) if is_number(digits) => visitor.visit_str(digits),
-            other => Err(mistyped("a number, or a string that holds one,", other.unwrap_or(&&Node::Null))),
+        let mut last = None;
+        for node in &self.0 {
+            last = match node {
+                Node::Number(digits) => Some(digits),
+                Node::Text(digits) if is_number(digits) => Some(digits),
+                Node::Null => last,
+                other => return Err(mistyped(DIGITS_WANTED, other)),
+            };
         }
+        visitor.visit_str(last.ok_or_else(|| mistyped(DIGITS_WANTED, &Node::Null))?)
     }
 
     forward_to_deserialize_any! {
@@ -260,6 +265,7 @@ pub struct Digits(pub String);
 
 /// By this name a [`Digits`] asks for what a `Value` would have rounded.
 const DIGITS: &str = "$json::Digits";
+const DIGITS_WANTED: &str = "a number, or a string that holds one,";
 
 impl<'de> Deserialize<'de> for Digits {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -269,7 +275,7 @@ impl<'de> Deserialize<'de> for Digits {
             type Value = Digits;
 
             fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str("a number, or a string that holds one,")
+                f.write_str(DIGITS_WANTED)
             }
 
             fn visit_str<E: de::Error>(self, digits: &str) -> Result<Digits, E> {

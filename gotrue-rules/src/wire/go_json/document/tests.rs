@@ -197,6 +197,9 @@ fn types_with_rules_of_their_own_keep_them() {
     ] {
         assert_eq!(of(text).member::<Seconds>("m").ok(), seconds.map(Seconds), "{text}");
     }
+    let twice = |text: &str| Document::parse(text.as_bytes()).unwrap_or_default().member::<Seconds>("m").ok();
+    assert_eq!(twice(r#"{"m": 5, "m": 7}"#), Some(Seconds(7)));
+    assert_eq!(twice(r#"{"m": "x", "m": 7}"#), None);
     for (text, number) in [("7", Some(7)), ("\"7\"", Some(7)), ("7.0", None), ("\"7.0\"", None), ("\"a\"", None)] {
         assert_eq!(of(text).member::<WholeNumber>("m").ok(), number.map(WholeNumber), "{text}");
     }
