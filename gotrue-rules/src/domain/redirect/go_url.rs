@@ -169,9 +169,8 @@ impl Url {
     /// The URL as Go's encoding/json writes its `url.URL`.
     pub fn members(&self) -> Value {
         let plain = unescape(&self.path, Part::Path).unwrap_or_default();
-        let is_usual = |raw: &str, plain: &[u8], part| escape(plain, part) == raw;
-        let raw_path = if is_usual(&self.path, &plain, Part::Path) { "" } else { &self.path };
-        let usual_fragment = is_usual(&self.raw_fragment, &self.fragment, Part::Fragment);
+        let unusual =
+            |raw: &str, plain: &[u8], part| if escape(plain, part) == raw { String::new() } else { raw.into() };
         json!({
             "Scheme": self.scheme,
             "Opaque": self.opaque,
@@ -181,8 +180,8 @@ impl Url {
             "Path": String::from_utf8_lossy(&plain),
             "Fragment": String::from_utf8_lossy(&self.fragment),
             "RawQuery": self.query,
-            "RawPath": raw_path,
-            "RawFragment": if usual_fragment { "" } else { &self.raw_fragment },
+            "RawPath": unusual(&self.path, &plain, Part::Path),
+            "RawFragment": unusual(&self.raw_fragment, &self.fragment, Part::Fragment),
             "ForceQuery": self.force_query,
             "OmitHost": self.omit_host,
         })
