@@ -11,7 +11,7 @@ SHOP_INSTALLED := frontend/node_modules/.package-lock.json
 SHOP := frontend/dist/index.html
 SHOP_SOURCES := $(shell find frontend \( -name node_modules -o -name dist -o -name e2e \) -prune -o -type f -print 2>/dev/null)
 
-.PHONY: help run test test-rust test-shop test-browser check check-rust check-shop check-licenses fmt build bench bench-users conformance timing replay soak soak-concurrency clean
+.PHONY: help run test test-rust test-shop test-browser check check-rust check-shop check-licenses fmt build bench bench-size bench-users conformance timing replay soak soak-concurrency clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -76,6 +76,9 @@ bench: ## Measure beside the reference: make bench REF=/path/to/gotrue [BENCH="-
 
 bench-users: build ## Whether a million accounts are as fast as ten thousand: make bench-users [REF=/path/to/gotrue]
 	@scripts/bench-users.py --command "$(CURDIR)/$(RELEASE) gotrue serve" $(if $(REF),--reference "$(REF) serve")
+
+bench-size: build ## Size of the release binary by part, memory idle and with 10,000 connections; fails over the limits
+	@scripts/bench-size.py
 
 replay: ## Compare with what the reference was recorded to answer: make replay [REPLAY="--all"]
 	@test -d ../shared/replay || { echo "../shared/replay is missing: it holds the recordings and lies beside the repository."; exit 1; }
