@@ -7,14 +7,20 @@ use std::sync::Mutex;
 
 use anyhow::Context;
 use gotrue_rs::config::{Loudness, Notice};
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::Targets;
 use tracing_subscriber::fmt::writer::BoxMakeWriter;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{Layer, Registry};
 
 use crate::config_file::LogFormat;
 
 /// Starts the log. `level` is a level or a list of `target=level`, as `RUST_LOG` has them.
 pub fn start(level: &str, format: LogFormat, file: Option<&Path>) -> anyhow::Result<()> {
-    let filter = EnvFilter::try_new(level)
+    let directives: Vec<&str> = level.split(',').map(str::trim).filter(|directive| !directive.is_empty()).collect();
+    let filter = directives
+        .join(",")
+        .parse::<Targets>()
         .with_context(|| format!("the log level {level:?} is none: try info, debug, or basalt=debug,info"))?;
     let writer = match file {
         None => BoxMakeWriter::new(std::io::stderr),
@@ -24,16 +30,13 @@ pub fn start(level: &str, format: LogFormat, file: Option<&Path>) -> anyhow::Res
         }
     };
     // Whoever read our standard error may be gone: a line that cannot be written is lost, and nothing else with it.
-    let lines = tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(writer)
-        .with_ansi(false)
-        .log_internal_errors(false);
-    match format {
-        LogFormat::Json => lines.json().flatten_event(true).with_current_span(false).with_span_list(false).init(),
-        LogFormat::Text => lines.with_target(false).init(),
-    }
-    Ok(())
+    let lines =
+        tracing_subscriber::fmt::layer::<Registry>().with_writer(writer).with_ansi(false).log_internal_errors(false);
+    let lines = match format {
+        LogFormat::Json => lines.json().flatten_event(true).with_current_span(false).with_span_list(false).boxed(),
+        LogFormat::Text => lines.with_target(false).boxed(),
+    };
+    tracing_subscriber::registry().with(lines).with(filter).try_init().context("starting the log")
 }
 
 /// What was noticed in the settings before there was a log.
