@@ -1,8 +1,11 @@
 //! The shop is built by npm before the binary. Where it was not, the binary still builds, with a page that says what to do.
+//! Its files become part of the binary; of a script that is there in compressed form, only that form does.
 
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 const PAGE: &str = "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<title>The shop is not built</title>\n\
@@ -24,5 +27,37 @@ fn main() -> io::Result<()> {
             .set_modified(SystemTime::UNIX_EPOCH + Duration::from_hours(262_968))?;
     }
     println!("cargo:rerun-if-changed=../frontend/dist");
+    let mut files = BTreeMap::new();
+    collect(&dist.canonicalize()?, "", &mut files)?;
+    let out = std::env::var_os("OUT_DIR").ok_or_else(|| io::Error::other("cargo sets OUT_DIR"))?;
+    fs::write(Path::new(&out).join("shop.rs"), table(&files))
+}
+
+/// The files below a folder by their path there, with `/` between its parts.
+fn collect(folder: &Path, prefix: &str, files: &mut BTreeMap<String, PathBuf>) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let name = format!("{prefix}{}", entry.file_name().to_string_lossy());
+        if entry.file_type()?.is_dir() {
+            collect(&entry.path(), &format!("{name}/"), files)?;
+        } else {
+            files.insert(name, entry.path());
+        }
+    }
     Ok(())
+}
+
+/// An expression: names with contents; none where the compressed form stands for it.
+fn table(files: &BTreeMap<String, PathBuf>) -> String {
+    let is_script = |name: &str| [".js", ".css"].iter().any(|ending| name.ends_with(ending));
+    let mut table = "&[\n".to_owned();
+    for (name, path) in files {
+        let content = if is_script(name) && files.contains_key(&format!("{name}.gz")) {
+            "None".to_owned()
+        } else {
+            format!("Some(include_bytes!({path:?}).as_slice())")
+        };
+        let _ = writeln!(table, "    ({name:?}, {content}),");
+    }
+    table + "]\n"
 }

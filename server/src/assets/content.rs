@@ -1,12 +1,11 @@
 //! Small questions about a file's content: its type, its digest, its compressed form.
 
-use std::borrow::Cow;
 use std::collections::HashSet;
-use std::io::Write;
+use std::io::{Read, Write};
 
 use aws_lc_rs::digest::{SHA256, digest as hash};
-use bytes::Bytes;
 use flate2::Compression;
+use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 
 /// A compression we have files in.
@@ -62,14 +61,6 @@ pub fn type_of(name: &str) -> &'static str {
     }
 }
 
-/// Without a copy where the file is part of the program.
-pub fn bytes(data: Cow<'static, [u8]>) -> Bytes {
-    match data {
-        Cow::Borrowed(data) => Bytes::from_static(data),
-        Cow::Owned(data) => Bytes::from(data),
-    }
-}
-
 /// Sixteen hexadecimal digits that change with the content.
 pub fn digest(body: &[u8]) -> String {
     let start = hash(&SHA256, body).as_ref().iter().take(8).fold(0_u64, |number, byte| number << 8 | u64::from(*byte));
@@ -81,6 +72,15 @@ pub fn gzipped(body: &[u8]) -> Option<Vec<u8>> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
     encoder.write_all(body).ok()?;
     encoder.finish().ok()
+}
+
+/// What was compressed by gzip; as much of it as can be read, which is all of a file of the build.
+pub fn inflated(body: &[u8]) -> Vec<u8> {
+    let mut whole = Vec::new();
+    if let Err(error) = GzDecoder::new(body).read_to_end(&mut whole) {
+        tracing::error!(%error, "a file of the shop cannot be decompressed");
+    }
+    whole
 }
 
 /// The list of `routes.json`.

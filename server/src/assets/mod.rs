@@ -3,7 +3,6 @@
 mod content;
 mod fill;
 
-use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::sync::OnceLock;
 
@@ -15,7 +14,6 @@ use http::header::{
     ETAG, IF_NONE_MATCH, REFERRER_POLICY, VARY, X_CONTENT_TYPE_OPTIONS,
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
-use rust_embed::RustEmbed;
 
 use content::{Coding, accepts};
 pub use fill::Site;
@@ -30,9 +28,9 @@ const HASHED: &str = "assets/";
 const INDEX: &str = "index.html";
 const ROUTES: &str = "routes.json";
 
-#[derive(RustEmbed)]
-#[folder = "../frontend/dist"]
-struct Dist;
+/// The files of the build by name, in the order of names; without content where only a compressed form is part of the
+/// program. Made by `build.rs`.
+static FILES: &[(&str, Option<&[u8]>)] = include!(concat!(env!("OUT_DIR"), "/shop.rs"));
 
 /// The files, ready to be sent.
 #[derive(Debug)]
@@ -53,17 +51,29 @@ struct File {
 
 #[derive(Debug, Clone)]
 struct Variant {
-    body: Bytes,
+    content: Content,
     mark: &'static str,
     /// Made when it is first asked for: most files of the program are never read.
     etag: OnceLock<HeaderValue>,
 }
 
+/// What a file says.
+#[derive(Debug, Clone)]
+enum Content {
+    /// As it is sent.
+    Whole(Bytes),
+    /// Compressed by gzip; decompressed when somebody first asks who takes no compression.
+    Compressed(Bytes, OnceLock<Bytes>),
+}
+
 impl Shop {
     /// Takes the files of the build, and fills in what is known only now.
     pub fn open(site: &Site<'_>) -> Self {
-        let names: Vec<String> = Dist::iter().map(Cow::into_owned).collect();
-        Self::from_files(site, &names, &|name| Dist::get(name).map(|file| content::bytes(file.data)))
+        let names: Vec<String> = FILES.iter().map(|(name, _)| (*name).to_owned()).collect();
+        Self::from_files(site, &names, &|name| {
+            let at = FILES.binary_search_by_key(&name, |(name, _)| *name).ok()?;
+            FILES[at].1.map(Bytes::from_static)
+        })
     }
 
     fn from_files(site: &Site<'_>, names: &[String], get: &dyn Fn(&str) -> Option<Bytes>) -> Self {
@@ -73,7 +83,7 @@ impl Shop {
             .filter_map(|name| Some((name.clone(), File::open(name, site, get)?)))
             .collect();
         let page = files.remove(INDEX).unwrap_or_else(|| File::new(INDEX, Bytes::new()));
-        let paths = files.remove(ROUTES).map(|routes| content::known_paths(&routes.plain.body)).unwrap_or_default();
+        let paths = files.remove(ROUTES).map(|routes| content::known_paths(routes.plain.body())).unwrap_or_default();
         Self { files, page, paths }
     }
 
@@ -103,10 +113,10 @@ fn is_variant(name: &str, names: &[String]) -> bool {
 
 impl File {
     fn open(name: &str, site: &Site<'_>, get: &dyn Fn(&str) -> Option<Bytes>) -> Option<Self> {
-        let body = get(name)?;
+        let Some(body) = get(name) else { return Self::open_compressed(name, get) };
         if let Some(filled) = site.fill(name, &body) {
             let mut file = Self::new(name, Bytes::from(filled));
-            file.gzip = content::gzipped(&file.plain.body).map(|body| Variant::new(Bytes::from(body), "-gz"));
+            file.gzip = content::gzipped(file.plain.body()).map(|body| Variant::new(Bytes::from(body), "-gz"));
             return Some(file);
         }
         let variant = |suffix: &str, mark: &'static str| {
@@ -115,6 +125,16 @@ impl File {
                 .map(|small| Variant::new(small, mark))
         };
         Some(Self { brotli: variant(".br", "-br"), gzip: variant(".gz", "-gz"), ..Self::new(name, body.clone()) })
+    }
+
+    /// A file of which only compressed forms are there.
+    fn open_compressed(name: &str, get: &dyn Fn(&str) -> Option<Bytes>) -> Option<Self> {
+        let gzip = get(&format!("{name}.gz"))?;
+        let mut file = Self::new(name, Bytes::new());
+        file.plain.content = Content::Compressed(gzip.clone(), OnceLock::new());
+        file.gzip = Some(Variant::new(gzip, "-gz"));
+        file.brotli = get(&format!("{name}.br")).map(|body| Variant::new(body, "-br"));
+        Some(file)
     }
 
     fn new(name: &str, body: Bytes) -> Self {
@@ -128,12 +148,12 @@ impl File {
         let known =
             status == StatusCode::OK && headers.get_all(IF_NONE_MATCH).iter().any(|tags| lists(tags, variant.etag()));
         let mut response =
-            if known { Response::new(Body::empty()) } else { Response::new(Body::from(variant.body.clone())) };
+            if known { Response::new(Body::empty()) } else { Response::new(Body::from(variant.body().clone())) };
         *response.status_mut() = if known { StatusCode::NOT_MODIFIED } else { status };
         let out = response.headers_mut();
         if !known {
             out.insert(CONTENT_TYPE, HeaderValue::from_static(self.content_type));
-            out.insert(CONTENT_LENGTH, HeaderValue::from(variant.body.len()));
+            out.insert(CONTENT_LENGTH, HeaderValue::from(variant.body().len()));
             if let Some(coding) = coding {
                 out.insert(CONTENT_ENCODING, HeaderValue::from_static(coding.name()));
             }
@@ -164,12 +184,19 @@ impl File {
 
 impl Variant {
     fn new(body: Bytes, mark: &'static str) -> Self {
-        Self { body, mark, etag: OnceLock::new() }
+        Self { content: Content::Whole(body), mark, etag: OnceLock::new() }
+    }
+
+    fn body(&self) -> &Bytes {
+        match &self.content {
+            Content::Whole(body) => body,
+            Content::Compressed(body, whole) => whole.get_or_init(|| content::inflated(body).into()),
+        }
     }
 
     fn etag(&self) -> &HeaderValue {
         self.etag.get_or_init(|| {
-            let tag = format!("\"{}{}\"", content::digest(&self.body), self.mark);
+            let tag = format!("\"{}{}\"", content::digest(self.body()), self.mark);
             HeaderValue::try_from(tag).unwrap_or_else(|_| HeaderValue::from_static("\"\""))
         })
     }

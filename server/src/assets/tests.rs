@@ -127,3 +127,35 @@ fn only_get_and_head_are_answered() {
     let refused = shop().answer(&Method::POST, "/", &HeaderMap::new());
     assert_eq!((refused.status().as_u16(), header(&refused, &ALLOW)), (405, "GET, HEAD"));
 }
+
+#[tokio::test]
+async fn a_file_that_is_there_in_compressed_form_alone_is_decompressed_for_who_takes_none() {
+    let script = "console.log('hello');".repeat(100);
+    let gzip = Bytes::from(content::gzipped(script.as_bytes()).expect("compressed"));
+    let names = ["assets/app.js", "assets/app.js.br", "assets/app.js.gz"].map(str::to_owned);
+    let site = Site { url: "", key: "", site_url: "" };
+    let shop = Shop::from_files(&site, &names, &|name| match name {
+        "assets/app.js.br" => Some(Bytes::from_static(b"brotli")),
+        "assets/app.js.gz" => Some(gzip.clone()),
+        _ => None,
+    });
+    let ask = |accepted: &'static str| {
+        let headers = HeaderMap::from_iter([(ACCEPT_ENCODING, HeaderValue::from_static(accepted))]);
+        shop.answer(&Method::GET, "/assets/app.js", &headers)
+    };
+    let plain = ask("identity");
+    assert_eq!(header(&plain, &CONTENT_TYPE), "text/javascript; charset=utf-8");
+    assert_eq!(header(&plain, &CONTENT_LENGTH), script.len().to_string());
+    assert_eq!((header(&plain, &CONTENT_ENCODING), header(&plain, &VARY)), ("", "Accept-Encoding"));
+    assert_eq!(body(plain).await, script);
+    assert_eq!(body(ask("br")).await, "brotli");
+    let compressed = ask("gzip");
+    assert_eq!(header(&compressed, &CONTENT_ENCODING), "gzip");
+    assert_eq!(axum::body::to_bytes(compressed.into_body(), usize::MAX).await.expect("a body"), gzip);
+}
+
+#[test]
+fn the_files_of_the_program_are_sorted_for_the_search() {
+    assert!(FILES.is_sorted_by_key(|(name, _)| *name));
+    assert!(Shop::open(&Site { url: "", key: "", site_url: "" }).files.len() + 2 <= FILES.len());
+}
