@@ -83,12 +83,14 @@ fn bad_json_is_left_out_of_account() {
 }
 
 #[test]
-fn a_half_named_relying_party_is_none() {
+fn a_relying_party_needs_a_host_and_pages_and_to_make_keys_a_name() {
     let half = [("GOTRUE_WEBAUTHN_RP_ID", "example.com"), ("GOTRUE_WEBAUTHN_RP_ORIGINS", "https://example.com")];
     assert!(warnings(&half).is_empty(), "nobody needs it");
     for on in ["GOTRUE_PASSKEY_ENABLED", "GOTRUE_MFA_WEB_AUTHN_ENROLL_ENABLED", "GOTRUE_MFA_WEB_AUTHN_VERIFY_ENABLED"] {
         let given = [half[0], half[1], (on, "true")];
-        assert_eq!(config(&given).policy.webauthn.relying_party, None);
+        let party = config(&given).policy.webauthn.relying_party.expect("one without a name to show");
+        assert_eq!(party.display_name, "", "{on}");
+        assert_eq!(config(&[half[0], (on, "true")]).policy.webauthn.relying_party, None, "{on}");
         assert!(warnings(&given)[0].starts_with("GOTRUE_WEBAUTHN_RP_DISPLAY_NAME: is empty: "), "{on}");
     }
 }
