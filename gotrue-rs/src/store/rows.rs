@@ -43,7 +43,7 @@ macro_rules! account_columns {
                      'web_authn_aaguid', f.web_authn_aaguid,
                      'last_webauthn_challenge_data', f.last_webauthn_challenge_data,
                      'created_at', f.created_at,
-                     'updated_at', f.updated_at) ORDER BY f.updated_at, f.id)
+                     'updated_at', f.updated_at) ORDER BY f.updated_at, f.last_challenged_at NULLS FIRST, f.id)
           FROM mfa_factors f WHERE f.user_id = u.id) AS factors"
         )
     };

@@ -26,7 +26,7 @@ const OF_ACCOUNT: Statement = Statement {
             AND factor_type = 'webauthn'
             AND status = 'verified'
             AND web_authn_credential IS NOT NULL
-          ORDER BY updated_at, id",
+          ORDER BY updated_at, last_challenged_at NULLS FIRST, id",
 };
 
 /// The keys that the account has verified, in the order in which the account shows them: the one touched last comes last.
