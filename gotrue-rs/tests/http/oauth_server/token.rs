@@ -181,7 +181,7 @@ async fn a_served_client_is_refused_in_the_words_of_oauth() {
             assert_eq!(said(&wrong).0, "invalid_grant");
             assert_eq!(said(&guessed), ("invalid_client", "invalid client credentials"));
         } else {
-            assert_eq!(wrong.refusal(), (400, "validation_failed"));
+            assert_eq!(wrong.refusal(), (400, "refresh_token_not_found"));
             assert_eq!(guessed.refusal(), (400, "invalid_credentials"));
         }
     }
