@@ -162,7 +162,7 @@ async fn d3_asking_for_a_message_is_answered_in_the_same_bytes_for_everybody() {
 /// D3: of a method that does not exist the answer is the same too.
 #[tokio::test]
 async fn d3_a_flow_of_an_unknown_method_is_refused_before_anybody_is_looked_up() {
-    let world = World::new().await;
+    let world = World::builder().as_served().build().await;
     world.person(ANN).await;
     let flow = |email: &str, kind: &str| {
         let challenge = "c".repeat(43);
