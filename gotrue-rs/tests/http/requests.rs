@@ -64,7 +64,9 @@ async fn the_address_of_sb_forwarded_for_goes_first_where_it_is_believed() {
     sign_in_with(&world, "sb-forwarded-for", b"203.0.113.7").await;
     assert_eq!(stored(&world, "ip").await, "127.0.0.1/32", "nobody told the server to believe it");
     world.reload(|policy| policy.security.sb_forwarded_for_enabled = true);
-    for (sent, address) in [("203.0.113.7, 10.0.0.1", "203.0.113.7/32"), ("::ffff:1.2.3.4", "1.2.3.4/32"), ("x", "127.0.0.1/32")] {
+    for (sent, address) in
+        [("203.0.113.7, 10.0.0.1", "203.0.113.7/32"), ("::ffff:1.2.3.4", "1.2.3.4/32"), ("x", "127.0.0.1/32")]
+    {
         sign_in_with(&world, "sb-forwarded-for", sent.as_bytes()).await;
         assert_eq!(stored(&world, "ip").await, address, "{sent}");
     }
