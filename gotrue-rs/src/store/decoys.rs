@@ -11,7 +11,7 @@ use super::statement::{Connection, Statement, args};
 /// Rows that cost as much as an account with its identity, or a secret in both its homes, with the audit row.
 pub const OF_ACCOUNT: i32 = 3;
 /// Rows that cost, beside two look-ups that find the account, as much as an account that is made.
-pub const OF_NEW_ACCOUNT: i32 = 2;
+pub const OF_NEW_ACCOUNT: i32 = 1;
 /// Rows that cost as much as the flow of a PKCE request.
 pub const OF_FLOW: i32 = 1;
 
