@@ -25,7 +25,7 @@ use crate::cx::Cx;
 use crate::journal::Step;
 use crate::store::accounts::{self, Confirmation};
 use crate::store::audit::AuditRow;
-use crate::store::{Connection, OrRefuse, audit as audit_log, identities, users};
+use crate::store::{Connection, OrRefuse, audit as audit_log, identities, stored_passwords, users};
 
 const SAVING: &str = "Database error saving new user";
 const UPDATING: &str = "Database error updating user";
@@ -289,7 +289,7 @@ async fn ask_again(
     }
     let rows = audit::rows(cx, &account, [asked_to_confirm(contact)]);
     match &contested {
-        Some(stored) => accounts::drop_password(&mut db, account.id, stored, rows).await.or_refuse(UPDATING)?,
+        Some(stored) => stored_passwords::drop_password(&mut db, account.id, stored, rows).await.or_refuse(UPDATING)?,
         None => decoys::insert_audit(cx, &mut db, rows).await?,
     }
     if let Some(challenge) = &challenge {

@@ -7,6 +7,7 @@ use sqlx::types::Json;
 use uuid::Uuid;
 
 use super::audit::{AuditArrays, AuditRow, audit_insert};
+use super::merged_metadata::merged_metadata;
 use super::rows::{AccountRow, account_columns, forgets_pending};
 use super::statement::{Connection, Statement, args};
 use super::{Error, Result};
@@ -269,33 +270,16 @@ pub struct Changes<'a> {
     pub keep_session: Option<Uuid>,
 }
 
-/// Members replace those of the same name, and null takes one away: what `identity::merged` does to a map, done in the
-/// row itself, so that of two updates at once neither is lost.
-macro_rules! merged {
-    ($column:literal, $updates:literal) => {
-        concat!(
-            "(COALESCE(NULLIF(",
-            $column,
-            ", 'null'), '{}') || $",
-            $updates,
-            "::jsonb)
-                 - ARRAY(SELECT it.key FROM jsonb_each($",
-            $updates,
-            "::jsonb) AS it WHERE it.value = 'null')"
-        )
-    };
-}
-
 const UPDATE: Statement = Statement {
     name: "accounts.update",
     sql: concat!(
         "WITH u AS (
              UPDATE users
              SET raw_user_meta_data = COALESCE(",
-        merged!("raw_user_meta_data", "3"),
+        merged_metadata!("raw_user_meta_data", "3"),
         ", raw_user_meta_data),
                  raw_app_meta_data = COALESCE(",
-        merged!("raw_app_meta_data", "4"),
+        merged_metadata!("raw_app_meta_data", "4"),
         ", raw_app_meta_data),
                  encrypted_password = COALESCE($5::text, encrypted_password),
                  confirmation_token = CASE WHEN $5::text IS NULL THEN confirmation_token ELSE '' END,
@@ -346,35 +330,6 @@ pub async fn update(
     Ok(row.map(|row| row.0))
 }
 
-const SET_PASSWORD: Statement = Statement {
-    name: "accounts.set_password",
-    sql: "UPDATE users SET encrypted_password = $3 WHERE id = $1 AND encrypted_password = $2",
-};
-
-/// Replaces a stored hash by another of the same password, unless it has changed meanwhile.
-pub async fn rehash(db: &mut Connection, user_id: Uuid, old: &str, new: &str) -> Result<u64> {
-    db.execute(&SET_PASSWORD, args![user_id, old, new]).await
-}
-
-const DROP_PASSWORD: Statement = Statement {
-    name: "accounts.drop_password",
-    sql: concat!(
-        "WITH u AS (
-             UPDATE users SET encrypted_password = '' WHERE id = $1 AND encrypted_password = $2
-         )
-         ",
-        audit_insert!(3, 4, 5, 6)
-    ),
-};
-
-/// Takes the password away, unless it has changed meanwhile; writes the audit rows in any case.
-pub async fn drop_password(db: &mut Connection, user_id: Uuid, old: &str, audit: Vec<AuditRow>) -> Result<()> {
-    let audit = AuditArrays::of(audit);
-    let values = args![user_id, old, audit.ids, audit.payloads, audit.times, audit.addresses];
-    db.execute(&DROP_PASSWORD, values).await?;
-    Ok(())
-}
-
 const REPLACE_IDENTITY: Statement = Statement {
     name: "accounts.replace_identity",
     sql: "WITH u AS (
@@ -411,14 +366,5 @@ pub async fn replace_identity(
 }
 
 /// Every statement of this file.
-pub const ALL: &[&Statement] = &[
-    &INSERT,
-    &CONFIRM_EMAIL,
-    &CONFIRM_PHONE,
-    &RECOVER,
-    &RECOVER_AND_CONFIRM,
-    &UPDATE,
-    &SET_PASSWORD,
-    &DROP_PASSWORD,
-    &REPLACE_IDENTITY,
-];
+pub const ALL: &[&Statement] =
+    &[&INSERT, &CONFIRM_EMAIL, &CONFIRM_PHONE, &RECOVER, &RECOVER_AND_CONFIRM, &UPDATE, &REPLACE_IDENTITY];

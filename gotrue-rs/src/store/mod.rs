@@ -17,6 +17,7 @@ pub mod flow_state;
 pub mod hooks;
 pub mod identities;
 mod lease;
+mod merged_metadata;
 pub mod migrate;
 pub mod oauth_authorizations;
 pub mod oauth_client_states;
@@ -33,6 +34,7 @@ pub mod saml_relay_states;
 pub mod sessions;
 pub mod sso_providers;
 pub mod statement;
+pub mod stored_passwords;
 pub mod used_messages;
 pub mod users;
 pub mod webauthn_challenges;
@@ -75,6 +77,7 @@ pub fn statements() -> impl Iterator<Item = &'static Statement> {
         saml_relay_states::ALL,
         sessions::ALL,
         sso_providers::ALL,
+        stored_passwords::ALL,
         used_messages::ALL,
         users::ALL,
         webauthn_challenges::ALL,

@@ -14,7 +14,7 @@ use crate::services::limits::Guess;
 use crate::services::sessions::Extras;
 use crate::services::sessions::open::{Proof, open_if_unchanged};
 use crate::services::{hooks, limits, passwords};
-use crate::store::{OrRefuse, accounts, users};
+use crate::store::{OrRefuse, stored_passwords, users};
 
 /// Who has the password gets a session. A hash that changes while it is compared is compared anew, once: either the
 /// password was changed, or a sign-in beside this one renewed the hash.
@@ -79,7 +79,7 @@ async fn renew(cx: &Cx, account: &Account, password: &str) {
     let stored = account.encrypted_password.as_deref().unwrap_or_default();
     let replaced = match passwords::renewed(cx, account, password).await {
         Ok(None) => Ok(0),
-        Ok(Some(new)) => accounts::rehash(&mut cx.db(), account.id, stored, &new).await.map_err(Into::into),
+        Ok(Some(new)) => stored_passwords::rehash(&mut cx.db(), account.id, stored, &new).await.map_err(Into::into),
         Err(error) => Err(error),
     };
     if let Err(error) = replaced {
