@@ -24,6 +24,8 @@ SELECT pid, client_port, extract(epoch FROM clock_timestamp() - state_change),
 FROM pg_stat_activity WHERE datname = current_database() AND state LIKE 'idle in transaction%'
 """
 RSS_SHARE, RSS_SLACK = 0.10, 2048
+FEWEST = 40
+"""Fewest samples of memory in a third of the run."""
 
 
 @dataclasses.dataclass
@@ -43,9 +45,9 @@ class Monitor:
 
     async def run(self, user):
         """Watches until the deadline; `user` is the id of a user to read."""
-        await asyncio.gather(self.watch(), self.probe(user))
+        await asyncio.gather(self.watch_process(), self.watch_sessions(), self.probe(user))
 
-    async def watch(self):
+    async def watch_process(self):
         for _ in range(36_000):
             if time.monotonic() >= self.until:
                 return
@@ -54,6 +56,12 @@ class Monitor:
                 self.memory.append((time.monotonic(), self.server.process.pid, kib))
             if self.server.is_wanted and kib is None and not self.server.unexpected_exits:
                 self.server.unexpected_exits.append(self.server.process.poll())
+            await asyncio.sleep(1)
+
+    async def watch_sessions(self):
+        for _ in range(36_000):
+            if time.monotonic() >= self.until:
+                return
             await self.look_at_sessions()
             await asyncio.sleep(1)
 
@@ -139,6 +147,6 @@ class Monitor:
         third = lambda k: [row for row in self.memory if began + k * length <= row[0] < began + (k + 1) * length]
         middle, last = third(1), third(2)
         pids = {pid for _, pid, _ in middle + last}
-        if len(pids) != 1 or len(middle) < 40 or len(last) < 40:
+        if len(pids) != 1 or min(len(middle), len(last)) < FEWEST:
             return None
         return tuple(statistics.median(kib for _, _, kib in part) / 1024 for part in (middle, last))
