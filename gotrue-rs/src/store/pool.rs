@@ -189,8 +189,7 @@ impl Shared {
     /// Keeps a connection for the next statement, and closes the oldest one that was idle for too long.
     pub(super) fn keep(&self, connection: PgConnection, opened_at: Instant) {
         let mut idle = self.idle();
-        let is_expired =
-            |oldest: &Idle| self.options.idle_timeout.is_some_and(|limit| oldest.since.elapsed() > limit);
+        let is_expired = |oldest: &Idle| self.options.idle_timeout.is_some_and(|limit| oldest.since.elapsed() > limit);
         if idle.connections.first().is_some_and(is_expired) {
             idle.connections.remove(0);
         }
