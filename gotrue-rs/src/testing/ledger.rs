@@ -126,14 +126,21 @@ async fn process(pool: &Pool) -> Result<i32, String> {
 
 /// Drops a future when it waits for the n-th time; `None` then.
 pub async fn dropped_at<F: Future>(n: usize, future: F) -> Option<F::Output> {
-    let mut future = Box::pin(future);
     let mut waits = 0;
+    let is_now = || {
+        waits += 1;
+        waits == n
+    };
+    dropped_when(is_now, future).await
+}
+
+/// Drops a future when it waits and is to be dropped now; `None` then.
+pub async fn dropped_when<F: Future>(mut is_now: impl FnMut() -> bool, future: F) -> Option<F::Output> {
+    let mut future = Box::pin(future);
     let outcome = poll_fn(|cx| match future.as_mut().poll(cx) {
         Poll::Ready(outcome) => Poll::Ready(Some(outcome)),
-        Poll::Pending => {
-            waits += 1;
-            if waits == n { Poll::Ready(None) } else { Poll::Pending }
-        }
+        Poll::Pending if is_now() => Poll::Ready(None),
+        Poll::Pending => Poll::Pending,
     });
     outcome.await
 }

@@ -28,7 +28,7 @@ pub use database::TestDatabase;
 pub use factors::AppFactor;
 pub use faults::{FaultPlan, Gate, Stepper};
 pub use issuer::{DOCUMENT, Issuer, KEYS};
-pub use ledger::{Ledger, Rows, dropped_at, out_of_time_at, written};
+pub use ledger::{Ledger, Rows, dropped_at, dropped_when, out_of_time_at, written};
 pub use load::load;
 pub use mailbox::Mailbox;
 pub use oauth_app::{CALLBACK, CHALLENGE, OAuthApp, VERIFIER, encoded, query_of};

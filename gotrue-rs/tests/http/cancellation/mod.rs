@@ -16,20 +16,21 @@ use self::cases::{AREAS, WITHOUT_DATABASE};
 use self::place::Place;
 use self::run::{Blow, Case, Run};
 
-/// Interrupts every request of an area at every place. Deadlines strike at some waits only, unless `BASALT_CANCEL` is `all`:
-/// what is in flight then is dropped as it is with the request.
+/// Interrupts every request of an area: dropped at every wait, and every statement fails and panics. Deadlines strike where
+/// transactions begin and end; at every wait if `BASALT_CANCEL` is `all`, and then every other step panics too.
 async fn interrupt(cases: Vec<Case>) {
     let is_whole = std::env::var_os("BASALT_CANCEL").is_some_and(|extent| extent == "all");
     let mut faults = Vec::new();
     for case in &cases {
         let mut run = Run::new(case).await;
-        for blow in [Blow::Drop, Blow::Panic, Blow::Fail] {
-            run.all(blow).await;
-        }
-        if is_whole {
-            run.all(Blow::Deadline).await;
-        } else {
-            run.some(Blow::Deadline).await;
+        run.all(Blow::Drop).await;
+        run.all(Blow::Fail).await;
+        for blow in [Blow::Panic, Blow::Deadline] {
+            if is_whole {
+                run.all(blow).await;
+            } else {
+                run.some(blow).await;
+            }
         }
         let summary = run.summary();
         println!("{summary}");

@@ -63,6 +63,8 @@ pub fn cases() -> Vec<Case> {
                 let ann = place.person(n).await;
                 let work = format!("ann{n}@work.example");
                 give_identity(&place.world, &ann.id, "github", Some(&work), true).await;
+                let own = format!("UPDATE auth.identities SET provider_id = '{n}' WHERE provider_id = 'at-github'");
+                place.world.database.query(&own).await;
                 let found = format!("SELECT id FROM auth.identities WHERE email = '{}'", email(n));
                 let id = place.world.database.query(&found).await.remove(0);
                 Asked::delete(format!("/user/identities/{id}")).by(&ann.access_token)

@@ -75,7 +75,7 @@ fn answer(ann: &Person, factor: &str, body: &Value) -> Asked {
 
 fn answers() -> Vec<Case> {
     const USED: [&str; 3] = ["422 mfa_ip_address_mismatch", "404 mfa_factor_not_found", "422 mfa_verification_failed"];
-    const OF_KEYS: [&str; 2] = ["400 mfa_verification_failed", "404 mfa_factor_not_found"];
+    const OF_KEYS: [&str; 1] = ["422 mfa_factor_not_found"];
     vec![
         case(VERIFY, "totp", |place, n| {
             async move {

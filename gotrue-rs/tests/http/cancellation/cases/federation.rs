@@ -41,7 +41,8 @@ fn leaving() -> Vec<Case> {
                 Asked::get(format!("/authorize?provider={name}"))
             }
             .boxed()
-        }),
+        })
+        .failures(&["400 validation_failed"]),
     ]
 }
 
@@ -53,8 +54,13 @@ async fn back(place: &Place, n: usize, query: &str) -> String {
 }
 
 fn coming_back() -> Vec<Case> {
-    const AGAIN: [&str; 4] =
-        ["303 bad_oauth_state", "303 flow_state_not_found", "302 bad_oauth_state", "303 bad_oauth_callback"];
+    const AGAIN: [&str; 5] = [
+        "303 bad_oauth_state",
+        "303 flow_state_not_found",
+        "302 bad_oauth_state",
+        "303 bad_oauth_callback",
+        "303 flow_state_already_used",
+    ];
     vec![
         case("GET /callback", "somebody new", |place, n| {
             async move { Asked::get(format!("/callback?{}", back(place, n, "github").await)) }.boxed()
@@ -118,7 +124,8 @@ fn companies() -> Vec<Case> {
             .boxed()
         }),
         case("POST /sso/saml/acs", "", |place, n| assertion(place, n).boxed())
-            .again(&["303 saml_relay_state_not_found"]),
+            .again(&["303 saml_relay_state_not_found"])
+            .steps(REQUEST_USED),
         case("POST /sso/saml/acs", "as served", |place, n| assertion(place, n).boxed())
             .differing(served)
             .again(&["303 saml_relay_state_not_found", "303 saml_assertion_replayed"])
@@ -174,7 +181,8 @@ fn companies_kept() -> Vec<Case> {
                 Asked::put(path, &body).by(&place.world.service_token())
             }
             .boxed()
-        }),
+        })
+        .failures(&["422 conflict"]),
         case("DELETE /admin/sso/providers/{idp_id}", "", |place, n| {
             async move { Asked::delete(other(place, n).await).by(&place.world.service_token()) }.boxed()
         })

@@ -39,7 +39,7 @@ pub const AREAS: [(&str, fn() -> Vec<Case>); 8] = [
 ];
 
 fn case(route: &'static str, variant: &'static str, arrange: Arrange) -> Case {
-    Case { route, variant, arrange, differing: |builder| builder, again: &[], steps: &[] }
+    Case { route, variant, arrange, differing: |builder| builder, again: &[], steps: &[], failures: &[] }
 }
 
 impl Case {
@@ -50,6 +50,10 @@ impl Case {
     /// What may stand when only some of the writes were done. Each caller says why nothing is lost by it.
     fn steps(self, steps: &'static [&'static [&'static str]]) -> Self {
         Self { steps, ..self }
+    }
+
+    fn failures(self, failures: &'static [&'static str]) -> Self {
+        Self { failures, ..self }
     }
 
     fn again(self, again: &'static [&'static str]) -> Self {
