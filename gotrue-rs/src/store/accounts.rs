@@ -6,11 +6,12 @@ use serde_json::{Map, Value};
 use sqlx::types::Json;
 use uuid::Uuid;
 
+use super::Result;
 use super::audit::{AuditArrays, AuditRow, audit_insert};
+pub use super::insertion::Insertion;
 use super::merged_metadata::merged_metadata;
 use super::rows::{AccountRow, account_columns, forgets_pending};
 use super::statement::{Connection, Statement, args};
-use super::{Error, Result};
 
 const INSERT: Statement = Statement {
     name: "accounts.insert",
@@ -33,40 +34,6 @@ const INSERT: Statement = Statement {
         audit_insert!(18, 19, 20, 21)
     ),
 };
-
-/// The constraints by which no two accounts have one address or number.
-const CONTACT_UNIQUE: [&str; 2] = ["users_email_partial_key", "users_phone_key"];
-
-/// Whether a new account was written.
-#[derive(Debug)]
-#[must_use]
-pub enum Insertion {
-    /// It was.
-    Written,
-    /// Another account has the address or number. An open transaction is void.
-    Conflict(Error),
-}
-
-impl Insertion {
-    /// Nothing, or the conflict as a failure: for whoever answers both alike.
-    pub fn or_fail(self) -> Result<()> {
-        match self {
-            Self::Written => Ok(()),
-            Self::Conflict(error) => Err(error),
-        }
-    }
-
-    /// Tells a conflict over an address or number from other failures.
-    pub(super) fn of(inserted: Result<u64>) -> Result<Self> {
-        match inserted {
-            Ok(_) => Ok(Self::Written),
-            Err(error) if error.constraint().is_some_and(|name| CONTACT_UNIQUE.contains(&name)) => {
-                Ok(Self::Conflict(error))
-            }
-            Err(error) => Err(error),
-        }
-    }
-}
 
 /// Writes a new account with its first identity, if it has one. Of two at once with one address or number, the later
 /// waits for the earlier and has a conflict.

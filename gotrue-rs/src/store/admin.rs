@@ -11,8 +11,8 @@ use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use super::Result;
-use super::accounts::Insertion;
 use super::audit::{AuditArrays, AuditRow, audit_insert};
+use super::insertion::Insertion;
 use super::rows::forgets_pending;
 use super::statement::{Connection, Statement, args};
 

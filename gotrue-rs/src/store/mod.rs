@@ -16,6 +16,7 @@ pub mod factors;
 pub mod flow_state;
 pub mod hooks;
 pub mod identities;
+pub mod insertion;
 mod lease;
 mod merged_metadata;
 pub mod migrate;

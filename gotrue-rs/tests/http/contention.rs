@@ -1,8 +1,11 @@
 //! Everything that can happen to one user, at once, on two servers: no request fails on our side. A deadlock would fail
 //! the request that PostgreSQL picks to break it.
 
+use std::time::Duration;
+
 use futures::future::{BoxFuture, join_all};
 use gotrue_rs::testing::{Answer, PASSWORD, Person, World, load};
+use gotrue_rules::domain::policy::Quota;
 use http::Method;
 use serde_json::json;
 
@@ -12,7 +15,8 @@ const ANN: &str = "ann@example.com";
 async fn servers() -> [World; 2] {
     let builder = || {
         World::builder().connections(32).policy(|policy| {
-            policy.mail.max_frequency = std::time::Duration::ZERO;
+            policy.mail.max_frequency = Duration::ZERO;
+            policy.limits.email_sent = Quota::Window { events: 1e9, per: Duration::from_hours(1) };
             policy.mail.secure_email_change = true;
             policy.security.manual_linking_enabled = true;
         })

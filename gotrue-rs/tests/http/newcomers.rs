@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures::future::join_all;
 use gotrue_rs::testing::{Answer, FakeProvider, PASSWORD, World, load};
-use gotrue_rules::domain::policy::{PasswordHash, Policy};
+use gotrue_rules::domain::policy::{PasswordHash, Policy, Quota};
 use serde_json::{Value, json};
 
 /// A request that makes an account.
@@ -109,6 +109,8 @@ impl Servers {
                 policy.sign_up.phone_enabled = true;
                 // Neither limits nor the time of a hash are what this is about.
                 policy.limits = Policy::default().limits;
+                policy.limits.email_sent = Quota::Window { events: 1e9, per: Duration::from_hours(1) };
+                policy.limits.sms_sent = policy.limits.email_sent;
                 policy.password.hash = PasswordHash::Bcrypt { cost: 4 };
                 policy.mail.max_frequency = Duration::ZERO;
                 policy.sms.max_frequency = Duration::ZERO;

@@ -1,9 +1,11 @@
 //! Limits on how many rows a user or the operator may have, with many requests at once on two servers: exactly as many as
 //! allowed are stored, and the others are refused as they are one after the other.
 
+use std::time::Duration;
+
 use futures::future::join_all;
 use gotrue_rs::testing::{Answer, Authenticator, World, load, with_keys};
-use gotrue_rules::domain::policy::Policy;
+use gotrue_rules::domain::policy::{Policy, Quota};
 use http::Method;
 use serde_json::json;
 
@@ -11,8 +13,12 @@ const ANN: &str = "ann@example.com";
 
 /// Two servers on one database.
 async fn servers(change: impl Fn(&mut Policy)) -> [World; 2] {
-    let first = World::builder().connections(24).policy(&change).build().await;
-    let second = World::builder().connections(24).policy(&change).on(&first).build().await;
+    let change = |policy: &mut Policy| {
+        policy.limits.email_sent = Quota::Window { events: 1e9, per: Duration::from_hours(1) };
+        change(policy);
+    };
+    let first = World::builder().connections(24).policy(change).build().await;
+    let second = World::builder().connections(24).policy(change).on(&first).build().await;
     [first, second]
 }
 
