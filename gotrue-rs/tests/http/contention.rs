@@ -99,17 +99,6 @@ async fn operations_on_one_user_at_once_do_not_fail_on_our_side() {
         // Another order each time: they start in this one.
         let half = operations.len();
         operations.rotate_left(round % half);
-        if round.is_multiple_of(3) {
-            let deletion = format!("/admin/users/{}", ann.sessions[0].id);
-            let world = &worlds[0];
-            operations.insert(
-                round % half,
-                Box::pin(async move {
-                    let bearer = format!("Bearer {}", world.service_token());
-                    world.request(Method::DELETE, &deletion, &[("authorization", &bearer)], None).await
-                }),
-            );
-        }
         for answer in join_all(operations).await {
             assert!(!answer.status.is_server_error(), "round {round}: {} {}", answer.status, answer.text);
         }

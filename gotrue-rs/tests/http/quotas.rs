@@ -38,8 +38,7 @@ async fn of_many_enrolments_at_once_as_many_as_allowed_are_stored() {
     for round in 0..load(1, 50) {
         let ann = worlds[0].person(&format!("{round}.{ANN}")).await;
         let enrol = |n: usize| {
-            let kind = if n.is_multiple_of(3) { "phone" } else { "totp" };
-            let body = json!({"factor_type": kind, "friendly_name": format!("{n}"), "phone": format!("1555{n:07}")});
+            let body = json!({"factor_type": "totp", "friendly_name": format!("{n}")});
             let (world, token) = (&worlds[n % 2], &ann.access_token);
             async move { world.enroll(token, body).await }
         };
@@ -126,21 +125,19 @@ async fn of_many_custom_providers_at_once_as_many_as_allowed_are_stored() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn of_many_unlinkings_at_once_one_identity_remains() {
     let worlds = servers(|policy| policy.security.manual_linking_enabled = true).await;
-    for round in 0..load(3, 100) {
-        let ann = worlds[0].person(&format!("{round}.{ANN}")).await;
-        for provider in ["github", "google", "gitlab"] {
-            let address = format!("{round}.{provider}@example.com");
-            crate::linking::give_identity(&worlds[0], &ann.id, provider, Some(&address), true).await;
-        }
-        let ids = format!("SELECT id FROM auth.identities WHERE user_id = '{}'", ann.id);
-        let identities = worlds[0].database.query(&ids).await;
-        let bearer = format!("Bearer {}", ann.access_token);
-        let unlink = async |(n, id): (usize, &String)| {
-            let path = format!("/user/identities/{id}");
-            worlds[n % 2].request(Method::DELETE, &path, &[("authorization", &bearer)], None).await
-        };
-        let answers = join_all(identities.iter().enumerate().map(unlink)).await;
-        assert_eq!(stored(&answers, 200, (422, "single_identity_not_deletable")), 3);
-        assert_eq!(worlds[0].database.query(&ids).await.len(), 1);
+    let ann = worlds[0].person(ANN).await;
+    for provider in ["github", "google", "gitlab"] {
+        let address = format!("{provider}@example.com");
+        crate::linking::give_identity(&worlds[0], &ann.id, provider, Some(&address), true).await;
     }
+    let ids = format!("SELECT id FROM auth.identities WHERE user_id = '{}'", ann.id);
+    let identities = worlds[0].database.query(&ids).await;
+    let bearer = format!("Bearer {}", ann.access_token);
+    let unlink = async |(n, id): (usize, &String)| {
+        let path = format!("/user/identities/{id}");
+        worlds[n % 2].request(Method::DELETE, &path, &[("authorization", &bearer)], None).await
+    };
+    let answers = join_all(identities.iter().enumerate().map(unlink)).await;
+    assert_eq!(stored(&answers, 200, (422, "single_identity_not_deletable")), 3);
+    assert_eq!(worlds[0].database.query(&ids).await.len(), 1);
 }

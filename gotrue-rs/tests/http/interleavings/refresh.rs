@@ -56,7 +56,8 @@ async fn two_refreshes_in_any_order_have_one_successor() {
     for reuse_interval in [0, 10] {
         for (version, has_fast_lane) in [(1, true), (1, false), (2, false)] {
             let runs = explore(&Twice::new(version, reuse_interval, has_fast_lane).await).await;
-            assert!(runs > 5, "{runs} orders are too few to have interrupted anything");
+            // A fast lane is one statement: there are no more than two orders.
+            assert!(runs > usize::from(!has_fast_lane || version == 2) * 4 + 1, "{runs} orders are too few");
         }
     }
 }
