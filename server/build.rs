@@ -55,7 +55,7 @@ fn table(files: &BTreeMap<String, PathBuf>) -> String {
         let content = if is_script(name) && files.contains_key(&format!("{name}.gz")) {
             "None".to_owned()
         } else {
-            format!("Some(include_bytes!({path:?}).as_slice())")
+            format!("Some(include_bytes!({:?}).as_slice())", path.display().to_string())
         };
         let _ = writeln!(table, "    ({name:?}, {content}),");
     }

@@ -12,7 +12,7 @@ use sqlx::{Connection, PgConnection, PgPool};
 /// Connections where the operator sets no limit: enough to keep a database busy, few enough for its own limit of 100.
 const CONNECTIONS: u32 = 40;
 /// How long a statement of an import or an export may take.
-const BULK_STATEMENT: Duration = Duration::from_mins(60);
+const BULK_STATEMENT: Duration = Duration::from_hours(1);
 /// How long the connection for preparing the schema may take.
 const MIGRATION_CONNECT: Duration = Duration::from_secs(10);
 

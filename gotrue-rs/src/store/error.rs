@@ -89,7 +89,7 @@ impl Error {
         let error = self.cause.as_database_error().filter(|_| self.is_shown)?;
         let sqlstate = error.code()?;
         let status = match sqlstate.strip_prefix("PT").map(str::parse::<u16>) {
-            Some(Ok(status)) if (200..600).contains(&status) => status,
+            Some(Ok(status)) if (200..1000).contains(&status) => status,
             _ if SHOWN.contains(&&*sqlstate) => 500,
             _ => return None,
         };

@@ -46,9 +46,10 @@ impl Lease {
         Self { connection: Some(connection), opened_at, state: State::Ready, shared, permit: Some(permit) }
     }
 
-    /// Whether the open transaction can only be rolled back: `COMMIT` would, without an error.
-    pub(super) fn is_failed(&self) -> bool {
-        self.state == State::TransactionFailed
+    /// Whether a transaction is open in which nothing has failed. In any other state `COMMIT` could roll back without an
+    /// error.
+    pub(super) fn can_commit(&self) -> bool {
+        self.state == State::InTransaction
     }
 
     /// How long a statement may take, unless its caller says otherwise.
@@ -68,7 +69,9 @@ impl Lease {
         let (before, connection) = self.start();
         let outcome = timeout(limit, sqlx::raw_sql("BEGIN").execute(connection)).await;
         self.finish(before, outcome)?;
-        self.state = State::InTransaction;
+        if self.state == State::Ready {
+            self.state = State::InTransaction;
+        }
         Ok(())
     }
 
@@ -130,7 +133,9 @@ pub(super) struct Before(State);
 impl State {
     fn after_success(self) -> Self {
         match self {
-            Self::Ready | Self::Failed | Self::Unknown => Self::Ready,
+            Self::Ready | Self::Failed => Self::Ready,
+            // An answer may belong to what was sent before: the connection is never trusted again.
+            Self::Unknown => Self::Unknown,
             // A failed transaction accepts nothing but the return to a savepoint, after which it goes on.
             Self::InTransaction | Self::TransactionFailed => Self::InTransaction,
         }
@@ -138,7 +143,8 @@ impl State {
 
     fn after_failure(self) -> Self {
         match self {
-            Self::Ready | Self::Failed | Self::Unknown => Self::Failed,
+            Self::Ready | Self::Failed => Self::Failed,
+            Self::Unknown => Self::Unknown,
             Self::InTransaction | Self::TransactionFailed => Self::TransactionFailed,
         }
     }

@@ -46,10 +46,10 @@ impl PoolOptions {
         Self {
             connect: connect.disable_statement_logging(),
             max_connections: 40,
-            acquire_timeout: Duration::from_secs(5),
-            connect_timeout: Duration::from_secs(3),
+            acquire_timeout: Duration::from_secs(3),
+            connect_timeout: Duration::from_secs(2),
             ping_timeout: Duration::from_secs(1),
-            statement_timeout: Duration::from_secs(4),
+            statement_timeout: Duration::from_secs(3),
             shows_database_errors: true,
             max_lifetime: Some(Duration::from_mins(30)),
             idle_timeout: Some(Duration::from_mins(10)),

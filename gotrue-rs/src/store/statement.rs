@@ -143,7 +143,7 @@ impl Connection {
     pub async fn commit(self) -> Result<()> {
         if let Inner::Transaction(mut lease) = self.inner {
             reach(&self.journal, Step::Transaction("COMMIT"), "commit").await?;
-            if lease.is_failed() {
+            if !lease.can_commit() {
                 let cause = sqlx::Error::AnyDriverError("a statement of this transaction has failed".into());
                 return Err(Error::in_statement("commit", cause));
             }

@@ -74,10 +74,10 @@ struct ServeArguments {
     /// The port, in the place of [api] port; 0 takes any that is free
     #[arg(long, value_name = "N")]
     port: Option<u16>,
-    /// Keep nothing: a folder and a database of its own that are removed at the end. DATABASE_URL does not count
+    /// Keep nothing: a folder and a database of its own that are removed at the end. `DATABASE_URL` does not count
     #[arg(long, conflicts_with = "data")]
     ephemeral: bool,
-    /// The database, in the place of DATABASE_URL (which keeps the password out of the list of processes)
+    /// The database, in the place of `DATABASE_URL` (which keeps the password out of the list of processes)
     #[arg(long, value_name = "URL")]
     database_url: Option<String>,
     /// Print one line of JSON with URLs and keys when ready, and nothing else, on standard output

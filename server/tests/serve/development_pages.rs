@@ -67,11 +67,12 @@ fn proxy(upstream: SocketAddr, version: &'static str, added: &'static str) -> So
             let mut lines = BufReader::new(stream).lines().map_while(Result::ok);
             let first = lines.next().unwrap_or_default();
             let target = first.split(' ').nth(1).unwrap_or_default().to_owned();
-            let kept: String = lines
+            let kept: Vec<String> = lines
                 .take_while(|line| !line.is_empty())
                 .filter(|line| !["host:", "connection:"].iter().any(|name| line.to_ascii_lowercase().starts_with(name)))
-                .map(|line| format!("{line}\r\n"))
+                .map(|line| line + "\r\n")
                 .collect();
+            let kept = kept.concat();
             let head = format!("GET {target} {version}\r\nHost: {upstream}\r\nConnection: close\r\n{kept}{added}");
             let _ = out.write_all(exchange(upstream, &head).as_bytes());
         }

@@ -75,7 +75,9 @@ async fn acknowledged_writes_survive_clients_that_disconnect() {
         }
     }
     is_over.store(true, Ordering::Relaxed);
-    clients.into_iter().for_each(|client| client.join().expect("a client"));
+    for client in clients {
+        client.join().expect("a client");
+    }
     assert!(sent.load(Ordering::Relaxed) > 50, "the clients hardly disconnected");
     assert!(ids.len() > 100, "only {} users were created", ids.len());
     for id in ids {

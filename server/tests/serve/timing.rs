@@ -78,7 +78,7 @@ const CLAIMS: &[Claim] = &[
     },
 ];
 
-/// The area under the ROC curve of two samples, and its standard error (Hanley and McNeil 1982).
+/// The area under the ROC curve of two samples, and its standard error (Hanley and `McNeil` 1982).
 fn area(known: &[f64], unknown: &[f64]) -> (f64, f64) {
     let wins: f64 = known
         .iter()

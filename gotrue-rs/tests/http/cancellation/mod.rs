@@ -33,7 +33,6 @@ async fn interrupt(cases: Vec<Case>) {
             }
         }
         let summary = run.summary();
-        println!("{summary}");
         faults.extend(run.faults.into_iter().map(|fault| format!("{summary}\n    {fault}")));
     }
     assert!(faults.is_empty(), "{}", faults.join("\n"));

@@ -52,7 +52,7 @@ impl Scenario for Verification {
         let mut challenges = [const { String::new() }; 2];
         for challenge in &mut challenges {
             world.advance(chrono::TimeDelta::microseconds(1));
-            *challenge = world.challenge(&ann.access_token, &app.id).await.expect(200).str("id").to_owned();
+            world.challenge(&ann.access_token, &app.id).await.expect(200).str("id").clone_into(challenge);
         }
         let code = world.app_code(&app);
         Challenged { ann, other, app, challenges, code }

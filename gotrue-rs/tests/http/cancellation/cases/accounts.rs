@@ -10,7 +10,7 @@ use super::case;
 use crate::linking::give_identity;
 
 pub fn cases() -> Vec<Case> {
-    vec![
+    [
         case("GET /user", "", |place, n| {
             async move { Asked::get("/user").by(&place.person(n).await.access_token) }.boxed()
         }),
@@ -51,6 +51,14 @@ pub fn cases() -> Vec<Case> {
             .boxed()
         })
         .again(&["422 same_password"]),
+    ]
+    .into_iter()
+    .chain(identities())
+    .collect()
+}
+
+fn identities() -> [Case; 2] {
+    [
         case("GET /user/identities/authorize", "", |place, n| {
             async move {
                 let ann = place.person(n).await;

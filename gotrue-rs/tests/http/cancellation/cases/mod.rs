@@ -26,8 +26,11 @@ pub const WITHOUT_DATABASE: [&str; 9] = [
     "GET /scim/v2/Schemas",
 ];
 
+/// An area with its cases.
+type Area = (&'static str, fn() -> Vec<Case>);
+
 /// The areas, each a test of its own.
-pub const AREAS: [(&str, fn() -> Vec<Case>); 8] = [
+pub const AREAS: [Area; 8] = [
     ("accounts", accounts::cases),
     ("admin", admin::cases),
     ("entry", entry::cases),

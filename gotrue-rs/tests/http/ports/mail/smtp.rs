@@ -140,7 +140,7 @@ async fn content_is_written_together_with_its_final_dot() {
         let (mut stream, _) = listener.accept().await.expect("a connection");
         for reply in ["220 here\r\n", "250 here\r\n", "250 fine\r\n", "250 fine\r\n", "354 go on\r\n"] {
             stream.write_all(reply.as_bytes()).await.expect("heard");
-            let mut heard = [0; 60_000];
+            let mut heard = vec![0; 60_000];
             let length = stream.read(&mut heard).await.expect("said");
             if reply.starts_with("354") {
                 stream.write_all(b"250 kept\r\n").await.expect("heard");
