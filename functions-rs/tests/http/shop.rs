@@ -51,12 +51,12 @@ impl<'a> Visit<'a> {
 impl Shop {
     /// A shop whose mails land in the inbox.
     pub async fn open() -> Self {
-        Self::on(Arc::new(TestDatabase::migrated().await), FakeClock::at(noon()), 1).await
+        Self::on(Arc::new(TestDatabase::migrated().await), FakeClock::at(noon()), 1)
     }
 
     /// Another server on the same database; `seed` makes its ids differ.
-    pub async fn second_server(&self, seed: u64) -> Self {
-        Self::on(self.database.clone(), self.clock.clone(), seed).await
+    pub fn second_server(&self, seed: u64) -> Self {
+        Self::on(self.database.clone(), self.clock.clone(), seed)
     }
 
     /// The same with one connection to its database.
@@ -66,7 +66,7 @@ impl Shop {
         Self::over(database, pool, FakeClock::at(noon()), 1)
     }
 
-    async fn on(database: Arc<TestDatabase>, clock: FakeClock, seed: u64) -> Self {
+    fn on(database: Arc<TestDatabase>, clock: FakeClock, seed: u64) -> Self {
         let pool = database.auth_pool();
         Self::over(database, pool, clock, seed)
     }

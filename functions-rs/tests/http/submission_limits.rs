@@ -40,7 +40,7 @@ async fn one_visitor_sends_twenty_in_an_hour() {
 async fn a_limit_holds_across_servers_and_restarts() {
     let shop = Shop::open().await;
     until_refused(&shop, Visit::saying("Hello")).await;
-    let restarted = shop.second_server(100).await;
+    let restarted = shop.second_server(100);
     assert_eq!(restarted.visit(Visit::saying("Me again")).await.status, 429);
 }
 
@@ -84,7 +84,7 @@ async fn behind_a_trusted_proxy_each_visitor_has_a_limit() {
 #[tokio::test]
 async fn of_many_at_once_no_more_are_taken_than_one_by_one() {
     let shop = Shop::open().await;
-    let other = shop.second_server(100).await;
+    let other = shop.second_server(100);
     let texts: Vec<_> = (0..50).map(|n| format!("Hello {n}")).collect();
     let sent =
         texts.iter().enumerate().map(|(n, text)| if n % 2 == 0 { &shop } else { &other }.visit(Visit::saying(text)));
@@ -100,7 +100,7 @@ async fn the_last_one_that_fits_may_be_clicked_twice() {
     for n in 0..19 {
         shop.submit(&format!("Hello {n}")).await;
     }
-    let other = shop.second_server(100).await;
+    let other = shop.second_server(100);
     let (first, second) = tokio::join!(shop.visit(Visit::saying("Last")), other.visit(Visit::saying("Last")));
     assert_eq!(taken(&first), taken(&second));
     assert_eq!(shop.submit("Last").await, taken(&first));
@@ -172,7 +172,7 @@ async fn flood(shop: &Shop, other: &Shop, round: usize, count: usize) {
 #[tokio::test]
 async fn the_owner_gets_sixty_mails_an_hour_and_then_a_digest_that_names_the_rest() {
     let shop = Shop::open().await;
-    let other = shop.second_server(100).await;
+    let other = shop.second_server(100);
     flood(&shop, &other, 1, 100).await;
     assert_eq!(shop.database.query(NOTICED).await.len(), 60);
     assert_eq!(shop.counts().await.0, 100, "nothing is lost");

@@ -116,7 +116,7 @@ async fn a_double_click_stores_one_and_answers_the_same() {
 #[tokio::test]
 async fn two_servers_on_one_database_store_a_double_click_once() {
     let here = Shop::open().await;
-    let there = here.second_server(100).await;
+    let there = here.second_server(100);
     let (first, second) = tokio::join!(here.visit(Visit::saying("Hello")), there.visit(Visit::saying("Hello")));
     assert_eq!(taken(&first), taken(&second));
     assert_eq!(here.counts().await, (1, 1));
@@ -142,7 +142,7 @@ async fn an_idempotency_key_stores_one_for_each_visitor() {
 #[tokio::test]
 async fn another_visitor_with_the_same_key_learns_and_takes_nothing() {
     let shop = Shop::open().await;
-    let other = shop.second_server(100).await;
+    let other = shop.second_server(100);
     let headers = [("idempotency-key", "4f8e")];
     let first = taken(&shop.visit(Visit { headers: &headers, ..Visit::saying("Hello") }).await);
     for (n, text) in ["Hello", "Something else"].into_iter().enumerate() {
@@ -158,7 +158,7 @@ async fn another_visitor_with_the_same_key_learns_and_takes_nothing() {
 #[tokio::test]
 async fn of_one_key_sent_to_two_servers_at_once_one_is_stored() {
     let here = Shop::open().await;
-    let there = here.second_server(100).await;
+    let there = here.second_server(100);
     let headers = [("apikey", "sb_secret_test"), ("idempotency-key", "4f8e")];
     let visit = Visit { headers: &headers, ..Visit::saying("Hello") };
     let sent = (0..8).map(|n| if n % 2 == 0 { &here } else { &there }.visit(visit));
