@@ -167,7 +167,7 @@ impl Functions {
             Either::Right(_) => Err(FunctionError::new(
                 StatusCode::GATEWAY_TIMEOUT,
                 "IDLE_TIMEOUT",
-                "The function did not answer in time; nothing was stored. Try again in a moment",
+                "The function did not answer in time. Try again in a moment",
             )),
         }
     }
