@@ -66,8 +66,10 @@ pub fn with_error(target: &str, error: &Error, pkce: bool) -> Result<String, Mal
         Kind::Http { code, .. } => code.unwrap_or_default(),
         Kind::Postgres(_) => error.code(),
         Kind::Broken => "",
-        Kind::OAuth { .. } | Kind::WeakPassword { .. } | Kind::Other if pkce => return with_code(target, ""),
-        Kind::OAuth { .. } | Kind::WeakPassword { .. } | Kind::Other => return Ok(location(target)),
+        // The reference sends the browser on as after a success: nobody would learn that nothing was stored.
+        Kind::Other => error.code(),
+        Kind::OAuth { .. } | Kind::WeakPassword { .. } if pkce => return with_code(target, ""),
+        Kind::OAuth { .. } | Kind::WeakPassword { .. } => return Ok(location(target)),
     };
     // What the database raised counts here as the failure that it is wrapped in, whatever status it asks for.
     let status = if matches!(error.kind, Kind::Postgres(_)) { 500 } else { error.status() };
@@ -260,9 +262,18 @@ mod tests {
 
     #[test]
     fn errors_without_a_form_of_their_own_leave_the_target() {
-        let unexpected = Error::other("boom");
-        assert_eq!(with_error(TARGET, &unexpected, false).unwrap(), TARGET);
-        assert_eq!(with_error(TARGET, &unexpected, true).unwrap(), "http://shop.example.com/a?b=c&code=#d");
+        let weak = Error::new(Kind::WeakPassword { message: "no".to_owned(), reasons: Vec::new() });
+        assert_eq!(with_error(TARGET, &weak, false).unwrap(), TARGET);
+        assert_eq!(with_error(TARGET, &weak, true).unwrap(), "http://shop.example.com/a?b=c&code=#d");
+    }
+
+    #[test]
+    fn an_internal_failure_is_told_as_one() {
+        for pkce in [false, true] {
+            let url = with_error(TARGET, &Error::other("boom"), pkce).unwrap();
+            assert!(url.contains("error=server_error&error_code=unexpected_failure"), "{url}");
+            assert!(!url.contains("boom"), "{url}");
+        }
     }
 
     #[test]
