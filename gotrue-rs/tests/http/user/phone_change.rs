@@ -80,7 +80,7 @@ async fn a_pending_code_survives_what_confirms_the_account_otherwise() {
         let ann = person(&world, "ann").await;
         ann.change(&world, json!({ "phone": NUMBER })).await.expect(200);
         let code = world.phones.latest(NUMBER).code;
-        world.advance(chrono::TimeDelta::minutes(2));
+        world.advance(chrono::TimeDelta::seconds(2));
         match event {
             "an administrator" => {
                 let path = format!("/admin/users/{}", ann.id);

@@ -230,7 +230,8 @@ mod tests {
         }
 
         #[test]
-        fn a_header_that_is_read_was_written_like_that(kid in ".{0,40}", iss in ".{0,40}") {
+        // U+0000 is refused in JSON from outside.
+        fn a_header_that_is_read_was_written_like_that(kid in "[^\\x00]{0,40}", iss in "[^\\x00]{0,40}") {
             let whole = token(&json!({"alg": "PS512", "kid": kid}), &json!({"iss": iss}));
             let compact = Compact::parse(&whole).unwrap();
             prop_assert_eq!(compact.kid, kid);

@@ -93,7 +93,7 @@ fn a_token_has_an_end_and_no_leeway_after_it() {
     assert!(at(0, json!(NOW)).is_ok());
     assert_eq!(at(1_000, json!(NOW)), Err(BadToken::Expired));
     assert_eq!(at(0, json!(NOW - 1)), Err(BadToken::Expired));
-    assert_eq!(at(0, Value::Null), Err(BadToken::Expired));
+    assert!(matches!(at(0, Value::Null), Err(BadToken::Type(_))));
     assert!(at(1_000, json!(1e300)).is_ok());
     assert_eq!(at(0, json!(-1e300)), Err(BadToken::Expired));
 }
