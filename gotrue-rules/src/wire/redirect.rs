@@ -64,10 +64,9 @@ pub fn with_members(target: &str, members: &[(&str, &str)]) -> Result<String, Ma
 pub fn with_error(target: &str, error: &Error, pkce: bool) -> Result<String, Malformed> {
     let code = match &error.kind {
         Kind::Http { code, .. } => code.unwrap_or_default(),
-        Kind::Postgres(_) => error.code(),
+        // After an unexpected failure the reference sends the browser on as after a success: nobody would learn of it.
+        Kind::Postgres(_) | Kind::Other => error.code(),
         Kind::Broken => "",
-        // The reference sends the browser on as after a success: nobody would learn that nothing was stored.
-        Kind::Other => error.code(),
         Kind::OAuth { .. } | Kind::WeakPassword { .. } if pkce => return with_code(target, ""),
         Kind::OAuth { .. } | Kind::WeakPassword { .. } => return Ok(location(target)),
     };

@@ -39,7 +39,7 @@ async fn the_drop_in_serves_the_auth_api_at_the_root_path() {
 #[tokio::test]
 async fn serve_works_on_a_database_that_runs_already() {
     let first = Basalt::serve(&["--ephemeral"]);
-    let second = Basalt::serve_with(&["--ephemeral"], &[("DATABASE_URL", &first.text("database_url"))]);
+    let second = Basalt::serve(&["--ephemeral", "--database-url", &first.text("database_url")]);
     assert_eq!(second.text("database_url"), first.text("database_url"));
     let account = serde_json::json!({ "email": "a@example.com", "password": "a long password" });
     assert_eq!(first.auth("/signup", Some(account.clone())).await.0, 200);
