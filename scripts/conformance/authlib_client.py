@@ -111,8 +111,13 @@ def registered(metadata: OpenIDProviderMetadata, method: str) -> dict:
     return client
 
 
-def signed_in(app: OAuth2Session, metadata: OpenIDProviderMetadata, person: Person) -> dict:
-    """The claims of an ID token that has been checked: signature, issuer, audience, times, nonce."""
+def signed_in(
+    app: OAuth2Session, metadata: OpenIDProviderMetadata, person: Person, replays_code: bool = False
+) -> dict:
+    """The claims of an ID token that has been checked: signature, issuer, audience, times, nonce.
+
+    A replayed code is refused and ends the session that it opened (RFC 6749, section 4.1.2).
+    """
     verifier, nonce = secrets.token_urlsafe(48), secrets.token_urlsafe()
     url, _ = app.create_authorization_url(
         metadata["authorization_endpoint"], code_verifier=verifier, nonce=nonce
@@ -127,9 +132,13 @@ def signed_in(app: OAuth2Session, metadata: OpenIDProviderMetadata, person: Pers
     claims = CodeIDToken(decoded.claims, decoded.header, wanted, {"nonce": nonce})
     claims.validate(leeway=5)
     assert claims["nonce"] == nonce and claims["email"] == person.email, claims
-    refused(lambda: app.fetch_token(
-        metadata["token_endpoint"], authorization_response=back, code_verifier=verifier
-    ), "invalid_grant")
+    if replays_code:
+        issued = dict(app.token)
+        refused(lambda: app.fetch_token(
+            metadata["token_endpoint"], authorization_response=back, code_verifier=verifier
+        ), "invalid_grant")
+        app.token = issued
+        assert app.get(metadata["userinfo_endpoint"]).status_code in (401, 403)
     return claims
 
 
@@ -152,6 +161,7 @@ def walk(method: str, metadata: OpenIDProviderMetadata, person: Person) -> None:
         redirect_uri=CALLBACK,
         code_challenge_method="S256",
     )
+    signed_in(app, metadata, person, replays_code=True)
     claims = signed_in(app, metadata, person)
     info = app.get(metadata["userinfo_endpoint"]).json()
     assert (info["sub"], info["name"]) == (claims["sub"], "Ada"), info
