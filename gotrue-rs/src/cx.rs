@@ -215,8 +215,7 @@ impl Cx {
 
     /// The caller's address for audit, sessions and hooks. Where requests are counted by the header that the operator
     /// named, the reference's rule holds: `Sb-Forwarded-For` where that is on, else the first of `X-Forwarded-For`,
-    /// whoever wrote it. Where they are counted by
-    /// peer, only trusted proxies are believed.
+    /// even from an untrusted peer. Where they are counted by peer, only trusted proxies are believed.
     pub fn client_ip(&self) -> Option<IpAddr> {
         match &self.app.policy.limits.key {
             LimitKey::Header(_) => {

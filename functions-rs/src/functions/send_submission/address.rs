@@ -47,7 +47,7 @@ impl Address {
         Email::parse(&self.0).map_or_else(|_| self.lower_case(), |email| email.mailbox())
     }
 
-    /// The same for every spelling in another letter case.
+    /// The address in lower case.
     fn lower_case(&self) -> String {
         self.0.to_ascii_lowercase()
     }

@@ -142,7 +142,7 @@ pub struct New<'a> {
     pub user: Option<Uuid>,
     /// Its text, where it came from, and its key.
     pub repeat: Repeat<'a>,
-    /// What the owner is told, if somebody is: at most one mail.
+    /// The mail to the owner; at most one, none without an owner.
     pub notice: Vec<NewMail>,
     /// How many such mails may be written in an hour.
     pub notices_an_hour: u16,

@@ -1,5 +1,5 @@
 //! `POST /admin/users`: two statements, who has address and number, and the write. Nothing is held while the password
-//! is hashed, and nobody is told. Whoever loses an address to a concurrent request looks again who has it.
+//! is hashed, and no message is sent. A request that loses an address to a concurrent one repeats the look-up.
 
 use gotrue_rules::domain::admin_user::{
     self as rules, Contacts, New, NewPassword, account, ban, has_null_metadata, new_email, new_id, new_password,
@@ -70,7 +70,7 @@ async fn free_contacts(cx: &Cx, request: &AdminUser) -> Result<Contacts> {
     rules::free(email, phone, taken)
 }
 
-/// A hash that nobody could compare with is stored too, and no password is right for it.
+/// A hash that cannot be verified is stored too: every password is refused for it.
 fn require_form(password: NewPassword<'_>) -> Result<()> {
     match password {
         NewPassword::Hashed(hash) => match passwords::malformed(hash) {

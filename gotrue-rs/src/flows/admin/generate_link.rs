@@ -39,7 +39,7 @@ pub async fn handle(cx: Cx) -> Result<Reply> {
     Ok(Reply::json(&LinkJson::new(&made.account, way)))
 }
 
-/// Makes a link once. `conflict` is what an attempt before came to: where still nobody has the address, it is the answer.
+/// Makes a link once. `conflict` is the error of the attempt before: it is answered if the address is still free.
 async fn attempt(cx: &Cx, request: &GenerateLink, conflict: Option<Error>) -> Result<Attempt<(LinkType, Link)>> {
     let email = Email::parse(&request.email)?;
     let known = users::by_email(&mut cx.db(), email.as_str(), &cx.audience()).await;

@@ -28,7 +28,7 @@ pub async fn handle(cx: Cx) -> Result<Reply> {
     Ok(Reply::json(&UserJson::from(&account)))
 }
 
-/// Invites once. `conflict` is what an attempt before came to: where still nobody has the address, it is the answer.
+/// Invites once. `conflict` is the error of the attempt before: it is answered if the address is still free.
 async fn attempt(cx: &Cx, request: &Invitation, conflict: Option<Error>) -> Result<Attempt<Account>> {
     let email = Email::parse(&request.email)?;
     let known = users::by_email(&mut cx.db(), email.as_str(), &cx.audience()).await;

@@ -9,8 +9,8 @@ use gotrue_rules::domain::pkce::Challenge;
 use gotrue_rules::domain::user::Account;
 use uuid::Uuid;
 
-use super::letters::{Letter, Written, compose, keep, may_mail, send};
-use super::{Secret, mails_are_rows, store};
+use super::letters::{Letter, Written, keep};
+use super::{Secret, mail, mails_are_rows, store};
 use crate::app::Delivery;
 use crate::cx::Cx;
 use crate::services::pkce;
@@ -94,13 +94,6 @@ pub async fn ask_like_newcomer(
 /// Whether requests for mail do equal work: where mails are rows. Elsewhere a mail server is waited for.
 pub fn is_wanted(cx: &Cx) -> bool {
     cx.app.policy.security.equal_work && mails_are_rows(cx)
-}
-
-async fn mail(cx: &Cx, account: &Account, letter: Letter<'_>) -> Result<Written> {
-    may_mail(cx, account, letter.purpose, [letter.to])?;
-    let written = compose(cx, account, letter).await?;
-    send(cx, account, letter.purpose, &[&written]).await?;
-    Ok(written)
 }
 
 /// Writes the mail and deletes it before anybody sees it, with as much beside it as a secret takes.
