@@ -1,6 +1,5 @@
 //! Connections: taken, served, and at the end drained so that no request is lost.
 
-use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,10 +7,6 @@ use std::time::Duration;
 use axum::extract::{ConnectInfo, Request};
 use axum::response::Response;
 use hyper::body::Incoming;
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
-use hyper_util::rt::TokioIo;
-use hyper_util::server::graceful::GracefulShutdown;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
@@ -29,10 +24,11 @@ pub type Closing = watch::Receiver<bool>;
 /// Serves under these limits until `closing` says so; then takes no more connections and waits for the open requests.
 pub async fn serve<A, F>(listener: TcpListener, mut closing: Closing, limits: HttpLimits, answer: A)
 where
-    A: Fn(Request) -> F + Clone + Send + 'static,
+    A: Fn(Request) -> F + Clone + Send + Sync + 'static,
     F: Future<Output = Response> + Send + 'static,
 {
-    let connections = GracefulShutdown::new();
+    // Every connection holds a receiver: that tells it to end, and us how many there are.
+    let (connections, _) = watch::channel(false);
     let tasks = RequestTasks::new();
     let answer = {
         let tasks = tasks.clone();
@@ -56,7 +52,7 @@ where
                     // Answers are small and whole: waiting to fill a packet would only delay them.
                     let _ = stream.set_nodelay(true);
                     let stream = EdgeStream::new(stream, permit, Arc::clone(&limits), Arc::clone(&state));
-                    connect(stream, (peer, state, Arc::clone(&limits)), &connections, answer.clone());
+                    connect(stream, (peer, state, Arc::clone(&limits)), connections.subscribe(), answer.clone());
                 }
                 None => refuse(&admission, stream, peer),
             },
@@ -67,8 +63,9 @@ where
         }
     }
     drop(listener);
-    let open = connections.count();
-    if tokio::time::timeout(DRAIN_LIMIT, connections.shutdown()).await.is_err() {
+    let open = connections.receiver_count();
+    connections.send_replace(true);
+    if tokio::time::timeout(DRAIN_LIMIT, connections.closed()).await.is_err() {
         tracing::warn!(open, "gave up waiting for open requests");
     }
     // Those whose clients have gone.
@@ -86,22 +83,20 @@ fn refuse(admission: &Admission, stream: TcpStream, peer: SocketAddr) {
 fn connect<A, F>(
     stream: EdgeStream,
     (peer, state, limits): (SocketAddr, Arc<ConnectionState>, Arc<HttpLimits>),
-    connections: &GracefulShutdown,
+    closing: Closing,
     answer: A,
 ) where
-    A: Fn(Request) -> F + Clone + Send + 'static,
+    A: Fn(Request) -> F + Clone + Send + Sync + 'static,
     F: Future<Output = Response> + Send + 'static,
 {
-    let service = service_fn(move |mut request: hyper::Request<Incoming>| {
+    let of_service = Arc::clone(&state);
+    let answer = move |mut request: hyper::Request<Incoming>| {
         request.extensions_mut().insert(ConnectInfo(peer));
-        let (answer, limits, state) = (answer.clone(), Arc::clone(&limits), Arc::clone(&state));
-        async move { Ok::<_, Infallible>(edge::service::answer(request, &limits, state, answer).await) }
-    });
-    // Time is limited by the stream, which tells a client that rests from one that is slow.
-    let connection = http1::Builder::new().header_read_timeout(None).serve_connection(TokioIo::new(stream), service);
-    let watched = connections.watch(connection);
+        let (answer, limits, state) = (answer.clone(), Arc::clone(&limits), Arc::clone(&of_service));
+        async move { edge::service::answer(request, &limits, state, answer).await }
+    };
     tokio::spawn(async move {
-        if let Err(error) = watched.await {
+        if let Err(error) = edge::resting::serve(stream, state, closing, answer).await {
             tracing::debug!(%error, "a connection ended early");
         }
     });

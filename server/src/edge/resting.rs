@@ -1,0 +1,354 @@
+//! One HTTP connection that keeps no buffers between its requests: thousands may wait for their next one. The buffers of
+//! hyper (16 kB) live from the first byte of a request to the last of its response.
+
+use std::convert::Infallible;
+use std::future::{Future, poll_fn};
+use std::io;
+use std::mem::MaybeUninit;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll, ready};
+
+use axum::response::Response;
+use bytes::Bytes;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadBuf};
+use tokio::sync::watch;
+
+use super::state::{ConnectionState, Phase};
+
+/// Most bytes that are read before there are buffers: a request without a body fits.
+const FIRST_READ: usize = 1024;
+
+/// Serves the requests of one connection until either side ends it. After `closing` says so the request under way is the
+/// last. `answer` moves `state` from one phase to the next, as [`super::service::answer`] does.
+///
+/// # Errors
+/// The client broke off or did not speak HTTP.
+pub async fn serve<S, A, F>(
+    stream: S,
+    state: Arc<ConnectionState>,
+    mut closing: watch::Receiver<bool>,
+    answer: A,
+) -> hyper::Result<()>
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    A: Fn(hyper::Request<Incoming>) -> F + Send + Sync + 'static,
+    F: Future<Output = Response> + Send + 'static,
+{
+    // Time is limited by the stream, which tells a client that rests from one that is slow.
+    let mut http = http1::Builder::new();
+    http.header_read_timeout(None);
+    let answer = Arc::new(answer);
+    let is_unflushed = Arc::<AtomicBool>::default();
+    let mut stream = Stream { inner: stream, unread: Bytes::new(), is_unflushed: Arc::clone(&is_unflushed) };
+    loop {
+        if stream.unread.is_empty() {
+            let goes_on = tokio::select! {
+                biased;
+                _ = closing.wait_for(|closing| *closing) => false,
+                arrived = stream.arrival() => arrived,
+            };
+            if !goes_on {
+                drop(stream.shutdown().await);
+                return Ok(());
+            }
+        }
+        let answer = Arc::clone(&answer);
+        let service = service_fn(move |request| {
+            let answered = answer(request);
+            async move { Ok::<_, Infallible>(answered.await) }
+        });
+        let (_, before) = state.phase();
+        // In a box, so that a connection at rest is small.
+        let mut connection = Box::new(http.serve_connection(TokioIo::new(stream), service));
+        let mut until_rest = poll_fn(|cx| match Pin::new(&mut connection).poll(cx) {
+            Poll::Ready(ended) => Poll::Ready(Some(ended)),
+            Poll::Pending if is_at_rest(&state, before, &is_unflushed) => Poll::Ready(None),
+            Poll::Pending => Poll::Pending,
+        });
+        let served = tokio::select! {
+            biased;
+            served = &mut until_rest => Some(served),
+            _ = closing.wait_for(|closing| *closing) => None,
+        };
+        match served {
+            Some(Some(ended)) => return ended,
+            Some(None) => {
+                let parts = connection.into_parts();
+                stream = parts.io.into_inner();
+                stream.give_back(parts.read_buf);
+            }
+            None => {
+                Pin::new(&mut *connection).graceful_shutdown();
+                return connection.await;
+            }
+        }
+    }
+}
+
+/// Whether a connection that hyper has just worked on waits for the next request with nothing under way: a request was
+/// answered since the phase `before`, all of it had been read, and all of the response is sent. What hyper has read of
+/// the next request comes with the parts of the connection.
+fn is_at_rest(state: &ConnectionState, before: u32, is_unflushed: &AtomicBool) -> bool {
+    let (phase, now) = state.phase();
+    phase == Phase::Idle && now != before && !state.lingers() && !is_unflushed.load(Ordering::Acquire)
+}
+
+/// The stream, with what was read of it and not used.
+struct Stream<S> {
+    inner: S,
+    unread: Bytes,
+    /// Something was written and may not be sent yet, or the stream is being closed.
+    is_unflushed: Arc<AtomicBool>,
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> Stream<S> {
+    /// Waits for the first bytes of a request; false at the end of the stream.
+    async fn arrival(&mut self) -> bool {
+        poll_fn(|cx| {
+            let mut space = [MaybeUninit::uninit(); FIRST_READ];
+            let mut buffer = ReadBuf::uninit(&mut space);
+            let read = ready!(Pin::new(&mut self.inner).poll_read(cx, &mut buffer));
+            self.unread = Bytes::copy_from_slice(buffer.filled());
+            Poll::Ready(read.is_ok() && !self.unread.is_empty())
+        })
+        .await
+    }
+
+    /// Puts bytes back that come before those not used yet.
+    fn give_back(&mut self, bytes: Bytes) {
+        self.unread = if self.unread.is_empty() { bytes } else { [bytes, self.unread.split_off(0)].concat().into() };
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Stream<S> {
+    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        if this.unread.is_empty() {
+            return Pin::new(&mut this.inner).poll_read(cx, buffer);
+        }
+        let length = this.unread.len().min(buffer.remaining());
+        buffer.put_slice(&this.unread.split_to(length));
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Stream<S> {
+    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let this = self.get_mut();
+        this.is_unflushed.store(true, Ordering::Relaxed);
+        Pin::new(&mut this.inner).poll_write(cx, bytes)
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        parts: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let this = self.get_mut();
+        this.is_unflushed.store(true, Ordering::Relaxed);
+        Pin::new(&mut this.inner).poll_write_vectored(cx, parts)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.inner.is_write_vectored()
+    }
+
+    /// Called by hyper once all it has to say is written.
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        let flushed = ready!(Pin::new(&mut this.inner).poll_flush(cx));
+        this.is_unflushed.store(false, Ordering::Relaxed);
+        Poll::Ready(flushed)
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        this.is_unflushed.store(true, Ordering::Relaxed);
+        Pin::new(&mut this.inner).poll_shutdown(cx)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicUsize;
+    use std::time::Duration;
+
+    use axum::body::Body;
+    use axum::extract::Request;
+    use http_body_util::BodyExt;
+    use tokio::io::{AsyncReadExt, DuplexStream, duplex};
+    use tokio::task::JoinHandle;
+    use tokio::time::timeout;
+
+    use super::super::{HttpLimits, service};
+    use super::*;
+
+    const LONG: Duration = Duration::from_secs(30);
+    const GET: &str = "GET /one HTTP/1.1\r\nHost: a\r\n\r\n";
+
+    /// A stream that knows how large a buffer the reader waits with.
+    struct Measured {
+        inner: DuplexStream,
+        waits_with: Arc<AtomicUsize>,
+    }
+
+    impl AsyncRead for Measured {
+        fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+            let this = self.get_mut();
+            let room = buffer.remaining();
+            let read = Pin::new(&mut this.inner).poll_read(cx, buffer);
+            if read.is_pending() {
+                this.waits_with.store(room, Ordering::Release);
+            }
+            read
+        }
+    }
+
+    impl AsyncWrite for Measured {
+        fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+            Pin::new(&mut self.get_mut().inner).poll_write(cx, bytes)
+        }
+
+        fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Pin::new(&mut self.get_mut().inner).poll_flush(cx)
+        }
+
+        fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Pin::new(&mut self.get_mut().inner).poll_shutdown(cx)
+        }
+    }
+
+    struct Client {
+        stream: DuplexStream,
+        waits_with: Arc<AtomicUsize>,
+        closing: watch::Sender<bool>,
+        served: JoinHandle<hyper::Result<()>>,
+    }
+
+    /// Answers with the path, a space, and the body, if the path asks for that to be read.
+    async fn echo(request: Request) -> Response {
+        let path = request.uri().path().to_owned();
+        let body = match path.as_str() {
+            "/unread" => Bytes::new(),
+            _ => request.into_body().collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default(),
+        };
+        Response::new(Body::from(format!("{path} {}\n", String::from_utf8_lossy(&body))))
+    }
+
+    fn connect() -> Client {
+        let (stream, inner) = duplex(64 * 1024);
+        let waits_with = Arc::<AtomicUsize>::default();
+        let (closing, is_closing) = watch::channel(false);
+        let measured = Measured { inner, waits_with: Arc::clone(&waits_with) };
+        let state = Arc::<ConnectionState>::default();
+        let of_service = Arc::clone(&state);
+        let answer = move |request| {
+            let state = Arc::clone(&of_service);
+            async move { service::answer(request, &HttpLimits::default(), state, echo).await }
+        };
+        let served = tokio::spawn(serve(measured, state, is_closing, answer));
+        Client { stream, waits_with, closing, served }
+    }
+
+    impl Client {
+        async fn say(&mut self, text: &str) {
+            self.stream.write_all(text.as_bytes()).await.expect("heard");
+        }
+
+        /// Reads until the text has come that often.
+        async fn hear(&mut self, text: &str, times: usize) -> String {
+            let mut heard = String::new();
+            while heard.matches(text).count() < times {
+                let mut space = [0; 4096];
+                let length = timeout(LONG, self.stream.read(&mut space)).await.expect("in time").expect("said");
+                assert!(length > 0, "the connection ended after {heard:?}");
+                heard.push_str(&String::from_utf8_lossy(&space[..length]));
+            }
+            heard
+        }
+
+        async fn rests(&self) {
+            let resting = async {
+                while self.waits_with.load(Ordering::Acquire) != FIRST_READ {
+                    tokio::task::yield_now().await;
+                }
+            };
+            timeout(LONG, resting).await.expect("it rests");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_connection_has_no_buffers_before_between_and_after_its_requests() {
+        let mut client = connect();
+        client.rests().await;
+        for _ in 0..3 {
+            client.say("POST /two HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nh").await;
+            while client.waits_with.load(Ordering::Acquire) == FIRST_READ {
+                tokio::task::yield_now().await;
+            }
+            client.say("i").await;
+            client.hear("/two hi\n", 1).await;
+            client.rests().await;
+        }
+    }
+
+    #[tokio::test]
+    async fn many_requests_in_one_packet_are_all_answered() {
+        let mut client = connect();
+        client.say(&GET.repeat(100)).await;
+        client.hear("/one \n", 100).await;
+        client.rests().await;
+    }
+
+    #[tokio::test]
+    async fn a_request_may_come_byte_by_byte_behind_another() {
+        let mut client = connect();
+        client.say(&format!("{GET}{}", &GET[..5])).await;
+        client.hear("/one \n", 1).await;
+        for byte in GET[5..].split("").filter(|byte| !byte.is_empty()) {
+            client.say(byte).await;
+            tokio::task::yield_now().await;
+        }
+        client.hear("/one \n", 1).await;
+    }
+
+    #[tokio::test]
+    async fn an_unread_body_is_not_taken_for_a_request() {
+        let mut client = connect();
+        let length = GET.len() + 100_000;
+        client.say(&format!("POST /unread HTTP/1.1\r\nHost: a\r\nContent-Length: {length}\r\n\r\n")).await;
+        client.hear("/unread \n", 1).await;
+        drop(client.stream.write_all(GET.as_bytes()).await);
+        let mut rest = String::new();
+        drop(timeout(LONG, client.stream.read_to_string(&mut rest)).await.expect("the connection ends"));
+        assert_eq!(rest, "");
+    }
+
+    #[tokio::test]
+    async fn closing_ends_a_connection_at_rest() {
+        let mut client = connect();
+        client.say(GET).await;
+        client.hear("/one \n", 1).await;
+        client.closing.send_replace(true);
+        timeout(LONG, client.served).await.expect("in time").expect("no panic").expect("no error");
+    }
+
+    #[tokio::test]
+    async fn closing_waits_for_the_request_under_way() {
+        let mut client = connect();
+        client.say("POST /two HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n").await;
+        while client.waits_with.load(Ordering::Acquire) == FIRST_READ {
+            tokio::task::yield_now().await;
+        }
+        client.closing.send_replace(true);
+        client.say("hi").await;
+        client.hear("/two hi\n", 1).await;
+        timeout(LONG, client.served).await.expect("in time").expect("no panic").expect("no error");
+    }
+}
