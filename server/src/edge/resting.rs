@@ -50,8 +50,9 @@ where
         if stream.unread.is_empty() {
             let goes_on = tokio::select! {
                 biased;
-                _ = closing.wait_for(|closing| *closing) => false,
+                // First, so that a request that has arrived is answered and not reset.
                 arrived = stream.arrival() => arrived,
+                _ = closing.wait_for(|closing| *closing) => false,
             };
             if !goes_on {
                 drop(stream.shutdown().await);
@@ -331,10 +332,21 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn closing_answers_a_request_that_has_arrived() {
+        let mut client = connect();
+        client.rests().await;
+        client.say(GET).await;
+        client.closing.send_replace(true);
+        client.hear("/one \n", 1).await;
+        timeout(LONG, client.served).await.expect("in time").expect("no panic").expect("no error");
+    }
+
+    #[tokio::test]
     async fn closing_ends_a_connection_at_rest() {
         let mut client = connect();
         client.say(GET).await;
         client.hear("/one \n", 1).await;
+        client.rests().await;
         client.closing.send_replace(true);
         timeout(LONG, client.served).await.expect("in time").expect("no panic").expect("no error");
     }
@@ -342,6 +354,7 @@ mod tests {
     #[tokio::test]
     async fn closing_waits_for_the_request_under_way() {
         let mut client = connect();
+        client.rests().await;
         client.say("POST /two HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n").await;
         while client.waits_with.load(Ordering::Acquire) == FIRST_READ {
             tokio::task::yield_now().await;
