@@ -82,7 +82,7 @@ where
             Some(None) => {
                 let parts = connection.into_parts();
                 stream = parts.io.into_inner();
-                stream.give_back(parts.read_buf);
+                stream.give_back(&parts.read_buf);
             }
             None => {
                 Pin::new(&mut *connection).graceful_shutdown();
@@ -121,9 +121,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Stream<S> {
         .await
     }
 
-    /// Puts bytes back that come before those not used yet.
-    fn give_back(&mut self, bytes: Bytes) {
-        self.unread = if self.unread.is_empty() { bytes } else { [bytes, self.unread.split_off(0)].concat().into() };
+    /// Puts bytes back that come before those not used yet. They are copied: even an empty `Bytes` keeps the whole buffer
+    /// that it was cut from.
+    fn give_back(&mut self, bytes: &[u8]) {
+        self.unread = [bytes, &self.unread].concat().into();
     }
 }
 
