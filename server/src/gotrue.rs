@@ -18,10 +18,10 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tower::ServiceExt;
 
-use crate::edge::HttpLimits;
-use crate::listen::{self, Closing};
 use crate::reload::{self, Source};
 use crate::{database, metrics, outside, profiles, shutdown, upkeep};
+use http_edge::HttpLimits;
+use http_edge::{self, Closing};
 
 /// Makes the schema where there is none; where it differs from ours, says how and changes nothing.
 pub async fn migrate(config: &Config) -> anyhow::Result<()> {
@@ -48,7 +48,7 @@ pub async fn serve(listener: TcpListener, mut config: Config, source: Option<Sou
     };
     tracing::info!(address = %listener.local_addr()?, "serving the auth API");
     let reloading = source.map(|source| tokio::spawn(reload::run(source, config, replace, closing.clone())));
-    listen::serve(listener, closing, HttpLimits::behind_gateway(), move |request: Request| {
+    http_edge::serve(listener, closing, HttpLimits::behind_gateway(), move |request: Request| {
         let router = router.clone();
         async move {
             let started = Instant::now();
@@ -108,7 +108,7 @@ pub async fn serve_metrics(
     let listener = bind(listen).await.context("listening for metrics")?;
     let handle = Arc::new(metrics::collect()?);
     tracing::info!(address = %listener.local_addr()?, "serving metrics at /metrics");
-    Ok(tokio::spawn(listen::serve(listener, closing, HttpLimits::default(), move |request: Request| {
+    Ok(tokio::spawn(http_edge::serve(listener, closing, HttpLimits::default(), move |request: Request| {
         let (handle, outbox) = (handle.clone(), outbox.clone());
         let path = request.uri().path().to_owned();
         async move { metrics::page(&handle, outbox.as_deref(), &path).await }

@@ -3,7 +3,7 @@
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
-use crate::listen::Closing;
+use http_edge::Closing;
 
 /// What the shell reports of a program ended by Ctrl-C.
 const INTERRUPTED: i32 = 130;

@@ -8,7 +8,7 @@ use gotrue_rs::store::migrate::{self, Indexes};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use crate::listen::Closing;
+use http_edge::Closing;
 
 /// Starts it for the application that `current` holds, and anew for each that takes its place; the task ends soon after
 /// `closing` says so.

@@ -19,9 +19,10 @@ use gotrue_rules::domain::user::Time;
 
 pub use self::counted::{Counted, Limited};
 use self::grants::Grants;
-pub use self::keys::{Request, key_of, network_of, peer_address};
+pub use self::keys::{Request, key_of, peer_address};
 use self::reserved::Open;
 pub use self::reserved::Reservation;
+pub use http_edge::network_of;
 
 /// What is sent, and limited for all callers together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -11,7 +11,7 @@ use ipnet::IpNet;
 
 use super::Problem;
 use super::read::Values;
-use crate::edge::HttpLimits;
+use http_edge::HttpLimits;
 
 /// The table `[basalt]`, with what is taken when it says nothing.
 #[derive(Debug, Clone)]

@@ -25,7 +25,7 @@ pub use inbox::{Inbox, Mail};
 
 use access::Audience;
 
-use crate::listen::Closing;
+use http_edge::Closing;
 
 /// The longest a caller may wait for a mail.
 const LONGEST_WAIT: Duration = Duration::from_mins(1);

@@ -16,8 +16,8 @@ use gotrue_rs::config::{Config, Notice, Problem, Vars, load};
 use tokio::sync::watch;
 
 use self::watching::Watching;
-use crate::listen::Closing;
 use crate::{gotrue, logging, profiles};
+use http_edge::Closing;
 
 /// Where settings come from.
 pub struct Source {

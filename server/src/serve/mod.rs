@@ -20,7 +20,7 @@ use crate::cli::Project;
 use crate::data_folder::DataFolder;
 use crate::dev::consent;
 use crate::dev::provider::Registration;
-use crate::{gotrue, listen, logging, profiles, shutdown};
+use crate::{gotrue, logging, profiles, shutdown};
 use services::{Needs, Services};
 pub use source::{Source, find};
 
@@ -73,7 +73,7 @@ pub async fn serve(project: Project, wishes: Wishes) -> anyhow::Result<()> {
     };
     announce(&folder, &url, &keys, &source, wishes.json)?;
     let limits = project.file.basalt.http.clone();
-    listen::serve(listener, closing, limits, move |request: Request| Arc::clone(&front).answer(request)).await;
+    http_edge::serve(listener, closing, limits, move |request: Request| Arc::clone(&front).answer(request)).await;
 
     for task in [figures, Some(worker), Some(upkeep)].into_iter().flatten() {
         task.await.context("ending what runs beside the requests")?;

@@ -26,8 +26,8 @@ use crate::dev::consent;
 use crate::dev::provider::{Provider, Registration};
 use crate::dev::{Access, Dev, Inbox};
 use crate::front::Front;
-use crate::listen::Closing;
 use crate::{gotrue, outside, profiles, upkeep};
+use http_edge::Closing;
 
 /// What the shop calls itself; the same word stands in `frontend/src/shared/product.ts`.
 const PRODUCT: &str = "Email Templates";

@@ -4,7 +4,8 @@ use std::net::{IpAddr, SocketAddr};
 
 use gotrue_rules::domain::policy::LimitKey;
 use http::HeaderMap;
-use ipnet::{IpNet, Ipv4Net, Ipv6Net};
+use http_edge::network_of;
+use ipnet::IpNet;
 
 /// What a request shows of who sent it.
 #[derive(Debug, Clone, Copy)]
@@ -63,14 +64,6 @@ pub fn peer_address(headers: &HeaderMap, peer: Option<IpAddr>, trusted: &[IpNet]
         address = before.to_canonical();
     }
     Some(address)
-}
-
-/// What one customer has: an IPv4 address, or the first 64 bits of an IPv6 address.
-pub fn network_of(address: IpAddr) -> IpNet {
-    match address.to_canonical() {
-        IpAddr::V4(address) => Ipv4Net::from(address).into(),
-        IpAddr::V6(address) => Ipv6Net::new_assert(address, 64).trunc().into(),
-    }
 }
 
 /// An address as a proxy writes it: with or without a port, IPv6 then in brackets.

@@ -5,14 +5,14 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use gotrue_rs::ports::limits::network_of;
 use ipnet::IpNet;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::Semaphore;
-use tokio::time::timeout;
 
-use super::limits::HttpLimits;
+use crate::limits::HttpLimits;
+use crate::network::network_of;
+use tokio::time::timeout;
 
 /// Refused connections that are told so at once; of further ones the connection is closed without a response.
 const TOLD_AT_ONCE: usize = 64;

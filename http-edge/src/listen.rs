@@ -6,12 +6,18 @@ use std::time::Duration;
 
 use axum::extract::{ConnectInfo, Request};
 use axum::response::Response;
+use futures::FutureExt;
+use futures::future::BoxFuture;
 use hyper::body::Incoming;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
-use crate::edge::{self, Admission, ConnectionState, EdgeStream, HttpLimits};
+use crate::HttpLimits;
+use crate::admission::{self, Admission};
 use crate::request_task::RequestTasks;
+use crate::state::ConnectionState;
+use crate::stream::EdgeStream;
+use crate::{connection, service};
 
 /// After this long, requests that are still open at the end are given up.
 const DRAIN_LIMIT: Duration = Duration::from_secs(20);
@@ -21,22 +27,22 @@ const OUT_OF_HANDLES: Duration = Duration::from_millis(50);
 /// Tells everyone that it is time to end.
 pub type Closing = watch::Receiver<bool>;
 
+/// Answers one request. In a box, so that all of this crate is compiled once and with its own optimisation.
+type Answer = Arc<dyn Fn(Request) -> BoxFuture<'static, Response> + Send + Sync>;
+
 /// Serves under these limits until `closing` says so; then takes no more connections and waits for the open requests.
-pub async fn serve<A, F>(listener: TcpListener, mut closing: Closing, limits: HttpLimits, answer: A)
+pub async fn serve<A, F>(listener: TcpListener, closing: Closing, limits: HttpLimits, answer: A)
 where
-    A: Fn(Request) -> F + Clone + Send + Sync + 'static,
+    A: Fn(Request) -> F + Send + Sync + 'static,
     F: Future<Output = Response> + Send + 'static,
 {
+    serve_boxed(listener, closing, limits, Arc::new(move |request| answer(request).boxed())).await;
+}
+
+async fn serve_boxed(listener: TcpListener, mut closing: Closing, limits: HttpLimits, answer: Answer) {
     // Every connection holds a receiver: that tells it to end, and us how many there are.
     let (connections, _) = watch::channel(false);
     let tasks = RequestTasks::new();
-    let answer = {
-        let tasks = tasks.clone();
-        move |request: Request| {
-            let (tasks, answered) = (tasks.clone(), answer(request));
-            async move { tasks.run(answered).await }
-        }
-    };
     let admission = Admission::new(&limits);
     let limits = Arc::new(limits);
     loop {
@@ -52,7 +58,8 @@ where
                     // Answers are small and whole: waiting to fill a packet would only delay them.
                     let _ = stream.set_nodelay(true);
                     let stream = EdgeStream::new(stream, permit, Arc::clone(&limits), Arc::clone(&state));
-                    connect(stream, (peer, state, Arc::clone(&limits)), connections.subscribe(), answer.clone());
+                    let client = Client { peer, state, limits: Arc::clone(&limits), tasks: tasks.clone() };
+                    client.connect(stream, connections.subscribe(), Arc::clone(&answer));
                 }
                 None => refuse(&admission, stream, peer),
             },
@@ -76,28 +83,34 @@ where
 }
 
 fn refuse(admission: &Admission, stream: TcpStream, peer: SocketAddr) {
-    tracing::debug!(%peer, "too many connections, refused one");
-    edge::refuse(admission, stream);
+    tracing::debug!(%peer, "connection refused, limit reached");
+    admission::refuse(admission, stream);
 }
 
-fn connect<A, F>(
-    stream: EdgeStream,
-    (peer, state, limits): (SocketAddr, Arc<ConnectionState>, Arc<HttpLimits>),
-    closing: Closing,
-    answer: A,
-) where
-    A: Fn(Request) -> F + Clone + Send + Sync + 'static,
-    F: Future<Output = Response> + Send + 'static,
-{
-    let of_service = Arc::clone(&state);
-    let answer = move |mut request: hyper::Request<Incoming>| {
-        request.extensions_mut().insert(ConnectInfo(peer));
-        let (answer, limits, state) = (answer.clone(), Arc::clone(&limits), Arc::clone(&of_service));
-        async move { edge::service::answer(request, &limits, state, answer).await }
-    };
-    tokio::spawn(async move {
-        if let Err(error) = edge::resting::serve(stream, state, closing, answer).await {
-            tracing::debug!(%error, "a connection ended early");
-        }
-    });
+/// What the service of one connection needs for each of its requests.
+struct Client {
+    peer: SocketAddr,
+    state: Arc<ConnectionState>,
+    limits: Arc<HttpLimits>,
+    tasks: RequestTasks,
+}
+
+impl Client {
+    fn connect(self, stream: EdgeStream, closing: Closing, answer: Answer) {
+        let state = Arc::clone(&self.state);
+        let client = Arc::new(self);
+        let service = move |mut request: hyper::Request<Incoming>| {
+            let (client, answer) = (Arc::clone(&client), Arc::clone(&answer));
+            request.extensions_mut().insert(ConnectInfo(client.peer));
+            async move {
+                let run = |request| client.tasks.run(answer(request));
+                service::answer(request, &client.limits, Arc::clone(&client.state), run).await
+            }
+        };
+        tokio::spawn(async move {
+            if let Err(error) = connection::serve(stream, state, closing, service).await {
+                tracing::debug!(%error, "a connection ended early");
+            }
+        });
+    }
 }

@@ -188,8 +188,8 @@ mod tests {
     use tokio::task::JoinHandle;
     use tokio::time::timeout;
 
-    use super::super::{HttpLimits, service};
     use super::*;
+    use crate::{HttpLimits, service};
 
     const LONG: Duration = Duration::from_secs(30);
     const GET: &str = "GET /one HTTP/1.1\r\nHost: a\r\n\r\n";

@@ -1,0 +1,25 @@
+//! The HTTP edge: accepts connections, limits their number, size and time, and checks the form of requests.
+//!
+//! A connection is in one of three phases: idle between two requests, receiving a request's head, or busy with a request.
+//! [`state::ConnectionState`] holds the phase; [`stream::EdgeStream`] limits reads and writes by it, [`body::TimedBody`] the
+//! progress of a request's body, and [`service`] moves from one phase to the next. [`connection`] frees hyper's buffers
+//! while a connection is idle, and [`request_task`] runs each request to its end although its client disconnects.
+//!
+//! The crate knows nothing of the API behind it. It is a crate of its own because it is the part of the binary that is
+//! optimised for speed: `[profile.release.package]` in the workspace's `Cargo.toml`.
+
+mod admission;
+mod body;
+mod checks;
+mod connection;
+mod limits;
+mod listen;
+mod network;
+mod request_task;
+mod service;
+mod state;
+mod stream;
+
+pub use self::limits::HttpLimits;
+pub use self::listen::{Closing, serve};
+pub use self::network::network_of;
