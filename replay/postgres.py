@@ -1,4 +1,4 @@
-"""A PostgreSQL of its own for one run: a fresh cluster on a free loopback port, never as root, gone afterwards."""
+"""A temporary PostgreSQL for one run: a new cluster on a free loopback port, not run as root, deleted afterwards."""
 
 import contextlib
 import glob
@@ -19,11 +19,11 @@ OLDEST = 15
 
 
 class Missing(RuntimeError):
-    """What the machine lacks, in one sentence for the person at the terminal."""
+    """A missing prerequisite; the text says what to install."""
 
 
 def psql():
-    """Sees to it that the psql client is there, through apt where it may."""
+    """Ensure that psql is installed, by apt if run as root on Debian."""
     if shutil.which("psql"):
         return
     if os.geteuid() == 0 and shutil.which("apt-get"):
@@ -38,7 +38,7 @@ def psql():
 
 @contextlib.contextmanager
 def server():
-    """Runs a cluster; gives the URL of its superuser."""
+    """Run a cluster. Yields the URL of its superuser."""
     programs, account = find_programs(), unprivileged()
     home = pathlib.Path(tempfile.mkdtemp(prefix="basalt-replay-"))
     process = None
@@ -67,14 +67,14 @@ def server():
 
 
 def find_programs():
-    """The folder with initdb and postgres: PG_BIN_DIR, the system's newest, the npm package of this repository."""
-    asked = os.environ.get("PG_BIN_DIR")
-    for folder in [asked] if asked else [*system_folders(), *npm_folders()]:
+    """Return the folder of initdb and postgres: PG_BIN_DIR, the newest of the system, or the npm package of this repository."""
+    configured = os.environ.get("PG_BIN_DIR")
+    for folder in [configured] if configured else [*system_folders(), *npm_folders()]:
         folder = pathlib.Path(folder)
         if version(folder) >= OLDEST and (folder / "initdb").exists():
             return folder
-    if asked:
-        raise Missing(f"PG_BIN_DIR={asked} holds no PostgreSQL {OLDEST} or later: it must be the folder of initdb and postgres.")
+    if configured:
+        raise Missing(f"PG_BIN_DIR={configured} holds no PostgreSQL {OLDEST} or later: it must be the folder of initdb and postgres.")
     raise Missing(f"PostgreSQL {OLDEST} or later is needed: install it (Debian: apt install postgresql), or set PG_BIN_DIR.")
 
 
@@ -96,7 +96,7 @@ def npm_folders():
 
 
 def hydrate(native):
-    """npm packages hold no links: the package lists them, and its install script (which may not have run) makes them."""
+    """Create the symbolic links of the npm package; npm packages cannot contain them, and the install script may not have run."""
     listed = native / "pg-symlinks.json"
     for link in json.loads(listed.read_text()) if listed.exists() else []:
         source, target = native.parent / link["source"], native.parent / link["target"]
@@ -105,23 +105,23 @@ def hydrate(native):
 
 
 def version(folder):
-    """The major version of the PostgreSQL in a folder, 0 where there is none."""
+    """Return the major version of the PostgreSQL in a folder, or 0."""
     try:
-        said = subprocess.run([folder / "postgres", "--version"], capture_output=True, text=True).stdout
+        output = subprocess.run([folder / "postgres", "--version"], capture_output=True, text=True).stdout
     except OSError:
         return 0
-    number = re.search(r"\) (\d+)", said)
+    number = re.search(r"\) (\d+)", output)
     return int(number[1]) if number else 0
 
 
 def unprivileged():
-    """Whom to run as where we are root, which PostgreSQL refuses; None where we are somebody already."""
+    """Return the account to run PostgreSQL as if this process is root, which PostgreSQL refuses; else None."""
     if os.geteuid() != 0:
         return None
     for name in ("postgres", "nobody"):
         with contextlib.suppress(KeyError):
             return pwd.getpwnam(name)
-    raise Missing("PostgreSQL does not run as root, and this machine has neither a user postgres nor nobody to run it as.")
+    raise Missing("PostgreSQL does not run as root, and this system has neither the account postgres nor nobody.")
 
 
 def identity(account):
@@ -144,7 +144,7 @@ def free_port():
 
 
 def wait_until_ready(process, data, log):
-    """The last line of postmaster.pid says ready; waits for it up to 30 s."""
+    """Wait up to 30 s until postmaster.pid says ready."""
     end = time.monotonic() + 30
     while time.monotonic() < end and process.poll() is None:
         with contextlib.suppress(FileNotFoundError):
