@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Measures what the release binary weighs: its size by part, the memory of an idle `basalt gotrue`, and its memory with
-10,000 idle keep-alive connections. Fails when a limit is exceeded. Needs PostgreSQL 15 or newer.
+"""Measure the release binary: size by part, memory of an idle `basalt gotrue`, and memory with 10,000 idle keep-alive
+connections. Fails if a limit is exceeded. Needs PostgreSQL 15 or newer.
 
     scripts/bench-size.py [--binary target/release/basalt] [--symbols BINARY] [--connections 10000]
 
---symbols names the same build with its symbols (CARGO_PROFILE_RELEASE_STRIP=none): prints the code of each crate too.
+--symbols: the same build with symbols (CARGO_PROFILE_RELEASE_STRIP=none); also prints the code size of each crate.
 """
 
 import argparse
@@ -22,7 +22,7 @@ import sys
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-# Megabytes of a million bytes.
+# In megabytes (10^6 bytes).
 LIMITS = {"binary": 22.0, "idle": 12.0, "connections": 100.0}
 PICTURES = {".avif", ".webp", ".png", ".jpg", ".ico", ".svg"}
 REQUEST = b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
@@ -39,7 +39,7 @@ SECTIONS = {
 
 
 def bench_users():
-    """`bench-users.py`, which knows how to start a PostgreSQL."""
+    """Load `bench-users.py`, which starts a PostgreSQL."""
     spec = importlib.util.spec_from_file_location("bench_users", ROOT / "scripts/bench-users.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -47,7 +47,7 @@ def bench_users():
 
 
 def sections(binary):
-    """Names and sizes of the sections that are in the file (ELF64, little-endian)."""
+    """Return names and sizes of the sections in the file (ELF64, little-endian)."""
     data = binary.read_bytes()
     if data[:6] != b"\x7fELF\x02\x01":
         sys.exit(f"{binary} is no 64-bit ELF file")
@@ -62,7 +62,7 @@ def sections(binary):
 
 
 def embedded():
-    """Bytes of the shop's files that are part of the binary: pictures, and everything else."""
+    """Return the bytes of embedded shop files: images, and other files."""
     files = [path for path in (ROOT / "frontend/dist").rglob("*") if path.is_file()]
     pictures = sum(path.stat().st_size for path in files if path.suffix in PICTURES)
     return pictures, sum(path.stat().st_size for path in files) - pictures
@@ -79,7 +79,7 @@ def parts(binary):
 
 
 def crates(binary):
-    """Bytes of the machine code of each crate, by its symbols. Generic code counts for the crate that defines it."""
+    """Return the code size of each crate by its symbols. Generic code counts for the defining crate."""
     listing = subprocess.check_output(["nm", "--demangle", "--print-size", "--defined-only", binary], text=True)
     sizes = collections.Counter()
     for line in listing.splitlines():
@@ -105,7 +105,7 @@ def connect(port):
 
 @contextlib.contextmanager
 def serving(binary, users, cluster, port):
-    """An idle `basalt gotrue` under few settings."""
+    """Run an idle `basalt gotrue` with minimal settings."""
     users.prepare(cluster, "idle", 0, f"{binary} gotrue serve")
     environment = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ} | {
         "PORT": str(port), "API_EXTERNAL_URL": f"http://127.0.0.1:{port}", "GOTRUE_API_HOST": "127.0.0.1",
@@ -130,7 +130,7 @@ def serving(binary, users, cluster, port):
 
 
 def memory(binary, count):
-    """Resident megabytes of `basalt gotrue`: idle, and with idle connections."""
+    """Return the resident memory of `basalt gotrue` in MB: idle, and with idle connections."""
     users = bench_users()
     with users.Cluster(5449) as cluster, serving(binary, users, cluster, 9449) as pid:
         time.sleep(2)
@@ -169,12 +169,12 @@ def main():
     measured = {"binary": size / 1e6}
     if not options.no_memory:
         measured["idle"], measured["connections"] = memory(options.binary, options.connections)
-    said = {"binary": "the binary", "idle": "resident, idle",
-            "connections": f"resident, {options.connections:,} idle connections"}
+    labels = {"binary": "the binary", "idle": "resident, idle",
+              "connections": f"resident, {options.connections:,} idle connections"}
     print("\n| | MB | limit |\n|---|---:|---:|")
     for name, value in measured.items():
-        print(f"| {said[name]} | {value:.1f} | {LIMITS[name]:.0f} |")
-    exceeded = [said[name] for name, value in measured.items() if value > LIMITS[name]]
+        print(f"| {labels[name]} | {value:.1f} | {LIMITS[name]:.0f} |")
+    exceeded = [labels[name] for name, value in measured.items() if value > LIMITS[name]]
     if exceeded:
         sys.exit("over the limit: " + ", ".join(exceeded))
 

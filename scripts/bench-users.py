@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Measures whether a million accounts are as fast as ten thousand: both databases at once, in turns, so that whatever
-else the machine does meets both. Needs PostgreSQL 15 or newer and a release build; prints medians and their ratio.
+"""Compare one million users with ten thousand: both databases run at once and are measured in turns, so that other load
+affects both. Needs PostgreSQL 15 or newer and a release build; prints medians and their ratio.
 
     scripts/bench-users.py [--few 10000] [--many 1000000] [--rounds 20] [--reference "/path/to/gotrue serve"]
 
-The reference, if named, is asked for its listing by pages, with the exact count, on the million.
+--reference also measures the paginated user list of the reference, with the exact count, on one million users.
 """
 
 import argparse
@@ -27,9 +27,9 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SECRET = "a secret for measuring that is long enough"
 PASSWORD = "password1"
-# bcrypt of that password at its cheapest, so that the look-up is not lost in the hashing.
+# bcrypt of that password at the lowest cost, so that hashing does not hide the look-up.
 HASH = "$2b$04$IF2TMY3joum/3o1mpkWu6OzgaHAsDzoIujGuY5mJBFzRIuhQIMqIK"
-# Dates, ids and names of everybody follow from a number, so that any of them can be asked for.
+# Dates, ids and names of all users are derived from a number, so that each can be requested.
 SEED = """
 SET search_path = auth;
 INSERT INTO users (instance_id, id, aud, role, email, phone, encrypted_password, email_confirmed_at, phone_confirmed_at,
@@ -66,7 +66,7 @@ def administrator():
 
 
 class Cluster:
-    """A PostgreSQL of our own."""
+    """A separate PostgreSQL."""
 
     def __init__(self, port):
         found = shutil.which("pg_config")
@@ -105,7 +105,7 @@ class Cluster:
 
 
 class Server:
-    """A server under test and one connection to it."""
+    """A server under test with one connection."""
 
     def __init__(self, command, cluster, database, port):
         environment = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ} | {
@@ -156,7 +156,7 @@ def token(n):
     return hashlib.md5(f"token{identifier(n)}".encode()).hexdigest()[:12]
 
 
-# What is asked about the n-th account, at the k-th turn.
+# Requests about the n-th user in the k-th turn.
 ASKED = {
     "by id": lambda s, n: s.ask("GET", f"/admin/users/{identifier(n)}"),
     "by e-mail (recover nobody)": lambda s, n: s.ask("POST", "/recover", dict(email=f"nobody{n}@example.com")),
@@ -171,7 +171,7 @@ PER_TURN = 25
 
 
 def turn(server, users, ask, start):
-    """The median of a few requests, in ms. Never the same account twice: a refresh token is good once."""
+    """Return the median of a few requests in ms. Each uses another user, because a refresh token is single-use."""
     taken = []
     for k in range(PER_TURN):
         n = (start + k) * 7919 % users + 1
@@ -228,7 +228,7 @@ def main():
             for k in range(o.rounds + 1):
                 for name, users in sizes.items():
                     measured = turn(servers[name], users, ask, k * PER_TURN)
-                    # The first turn warms up.
+                    # The first turn is a warm-up.
                     if k:
                         medians[name].append(measured)
             few, many = (statistics.median(medians[name]) for name in sizes)
@@ -239,7 +239,7 @@ def main():
 
 
 def pages(o, cluster, ours):
-    """Listing by pages with its exact count, beside the reference."""
+    """Compare the paginated list with its exact count with the reference."""
     sides = {"ours": ours}
     if o.reference:
         sides["reference"] = Server(o.reference, cluster, "many", o.port + 5)
@@ -250,8 +250,8 @@ def pages(o, cluster, ours):
                 began = time.perf_counter()
                 server.ask("GET", path)
                 medians[name].append((time.perf_counter() - began) * 1000)
-        told = ", ".join(f"{name} {statistics.median(taken[1:]):.0f} ms" for name, taken in medians.items())
-        print(f"\nGET {path} of {o.many:,}: {told}")
+        summary = ", ".join(f"{name} {statistics.median(taken[1:]):.0f} ms" for name, taken in medians.items())
+        print(f"\nGET {path} of {o.many:,}: {summary}")
     if o.reference:
         sides["reference"].stop()
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Sees to it that a tool is there: installs it where it may, else says in one sentence what to install.
-#   scripts/need.sh node chromium …      scripts/need.sh --path chromium prints where it is
+# Ensures that tools are installed: installs them if possible, else says what to install.
+#   scripts/need.sh node chromium …      scripts/need.sh --path chromium prints its path
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -11,7 +11,7 @@ missing() {
 
 have() { command -v "$1" >/dev/null 2>&1; }
 
-# Installs Debian packages as root, silently; false where that is not possible.
+# Installs Debian packages as root, silently; fails if that is not possible.
 apt_install() {
     [ "$(id -u)" = 0 ] && have apt-get || return 1
     export DEBIAN_FRONTEND=noninteractive
@@ -51,12 +51,12 @@ need_chromium() {
 need_cargo_deny() {
     cargo deny --version >/dev/null 2>&1 && return 0
     echo "Installing cargo-deny, once …"
-    # Unoptimised: it is built in a fraction of the time, and its work takes a second either way.
+    # Unoptimised: builds faster, and a run takes a second either way.
     cargo install --quiet --locked --debug --version 0.20.2 cargo-deny </dev/null ||
         missing "cargo-deny is needed and could not be installed: run cargo install --locked cargo-deny."
 }
 
-# Steps the clock of a process. Optional: who asks for it goes on without.
+# Steps the clock of a process. Optional: the caller continues without it.
 need_faketime() {
     compgen -G "/usr/lib/*/faketime/libfaketimeMT.so.1" >/dev/null || apt_install libfaketime ||
         echo "libfaketime is not installed (apt install libfaketime): clocks are not stepped." >&2
@@ -70,7 +70,7 @@ need_postgres() {
     need_node
     npm ci --prefix server/postgres --no-audit --no-fund --loglevel=error </dev/null && return 0
     compgen -G "/usr/lib/postgresql/*/bin/postgres" >/dev/null || have postgres ||
-        missing "PostgreSQL is needed: npm could not bring it; install version 15 or later (apt install postgresql), or set PG_BIN_DIR or DATABASE_URL."
+        missing "PostgreSQL is needed: npm could not install it; install version 15 or later (apt install postgresql), or set PG_BIN_DIR or DATABASE_URL."
 }
 
 if [ "${1:-}" = --path ]; then

@@ -1,5 +1,6 @@
-//! The shop is built by npm before the binary. Where it was not, the binary still builds, with a page that says what to do.
-//! Its files become part of the binary; of a script that is there in compressed form, only that form does.
+//! Embeds the built shop into the binary.
+//! npm builds the shop before the binary. Without that build, the binary contains a placeholder page. Of a script with
+//! a compressed variant, only the variants are embedded.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -9,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, SystemTime};
 
-const PAGE: &str = "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<title>The shop is not built</title>\n\
+const PLACEHOLDER_PAGE: &str = "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<title>The shop is not built</title>\n\
                     <script id=\"basalt-config\" type=\"application/json\">{}</script>\n\
                     <h1>The shop is not built</h1>\n<p>Run <code>make build</code> and start again. \
                     The API below <code>/auth/v1</code> and <code>/functions/v1</code> works all the same.</p>\n";
@@ -18,11 +19,11 @@ fn main() -> io::Result<()> {
     shrink_release();
     let dist = Path::new("../frontend/dist");
     let index = dist.join("index.html");
-    if fs::read_to_string(&index).map_or(true, |page| page == PAGE) {
+    if fs::read_to_string(&index).map_or(true, |page| page == PLACEHOLDER_PAGE) {
         fs::create_dir_all(dist)?;
-        fs::write(&index, PAGE)?;
+        fs::write(&index, PLACEHOLDER_PAGE)?;
         fs::write(dist.join("routes.json"), "{\"paths\":[\"/\"]}\n")?;
-        // Older than any source, so that make takes it for what it is.
+        // The placeholder is older than any source, so that make rebuilds it.
         File::options()
             .write(true)
             .open(&index)?
@@ -30,26 +31,28 @@ fn main() -> io::Result<()> {
     }
     println!("cargo:rerun-if-changed=../frontend/dist");
     let mut files = BTreeMap::new();
-    collect(&dist.canonicalize()?, "", &mut files)?;
+    collect_files(&dist.canonicalize()?, "", &mut files)?;
     let out = std::env::var_os("OUT_DIR").ok_or_else(|| io::Error::other("cargo sets OUT_DIR"))?;
-    fs::write(Path::new(&out).join("shop.rs"), table(&files))
+    fs::write(Path::new(&out).join("shop.rs"), format_table(&files))
 }
 
-/// Has the linker leave out symbols (`Cargo.toml` says why Cargo does not), and pack relocations, which saves half a megabyte
-/// of the file and of memory. Packed ones need glibc 2.36 or newer, so they are packed where the build machine has that.
+/// Makes the linker strip symbols (`Cargo.toml` says why Cargo does not) and pack relocations.
+///
+/// Packed relocations save half a megabyte of the file and of memory. They need glibc 2.36 or newer at run time, so they
+/// are used where the build machine has it.
 fn shrink_release() {
-    let of_target = |name: &str| std::env::var(format!("CARGO_CFG_TARGET_{name}")).unwrap_or_default();
-    if std::env::var("PROFILE").as_deref() != Ok("release") || of_target("OS") != "linux" {
+    let is = |name: &str, value: &str| std::env::var_os(name).is_some_and(|it| it == value);
+    if !is("PROFILE", "release") || !is("CARGO_CFG_TARGET_OS", "linux") {
         return;
     }
     println!("cargo:rustc-link-arg-bins=-Wl,--strip-all");
-    let is_host = std::env::var("HOST") == std::env::var("TARGET");
-    if is_host && of_target("ENV") == "gnu" && glibc_version().is_some_and(|version| version >= (2, 36)) {
+    let is_host = std::env::var_os("HOST") == std::env::var_os("TARGET");
+    if is_host && is("CARGO_CFG_TARGET_ENV", "gnu") && glibc_version().is_some_and(|version| version >= (2, 36)) {
         println!("cargo:rustc-link-arg-bins=-Wl,-z,pack-relative-relocs");
     }
 }
 
-/// The version of this machine's C library.
+/// Returns the version of this machine's C library.
 fn glibc_version() -> Option<(u32, u32)> {
     let output = Command::new("getconf").arg("GNU_LIBC_VERSION").output().ok()?;
     let text = String::from_utf8(output.stdout).ok()?;
@@ -57,13 +60,13 @@ fn glibc_version() -> Option<(u32, u32)> {
     Some((major.parse().ok()?, minor.parse().ok()?))
 }
 
-/// The files below a folder by their path there, with `/` between its parts.
-fn collect(folder: &Path, prefix: &str, files: &mut BTreeMap<String, PathBuf>) -> io::Result<()> {
+/// Collects the files below a folder by relative path, with `/` as separator.
+fn collect_files(folder: &Path, prefix: &str, files: &mut BTreeMap<String, PathBuf>) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
         let name = format!("{prefix}{}", entry.file_name().to_string_lossy());
         if entry.file_type()?.is_dir() {
-            collect(&entry.path(), &format!("{name}/"), files)?;
+            collect_files(&entry.path(), &format!("{name}/"), files)?;
         } else {
             files.insert(name, entry.path());
         }
@@ -71,8 +74,9 @@ fn collect(folder: &Path, prefix: &str, files: &mut BTreeMap<String, PathBuf>) -
     Ok(())
 }
 
-/// An expression: names with contents; none where the compressed form stands for it.
-fn table(files: &BTreeMap<String, PathBuf>) -> String {
+/// Formats a Rust expression with names and contents.
+/// The content is `None` if only the compressed variant is embedded.
+fn format_table(files: &BTreeMap<String, PathBuf>) -> String {
     let is_script = |name: &str| [".js", ".css"].iter().any(|ending| name.ends_with(ending));
     let mut table = "&[\n".to_owned();
     for (name, path) in files {

@@ -1,6 +1,6 @@
--- The roles and the empty schema that an auth server finds in a project's database. Run by a superuser on a database of our
--- own; on somebody else's, its operator has made them. Safe to run again, and that is how the password is changed.
--- The setting basalt.auth_admin_password, made before this runs, becomes the password of supabase_auth_admin.
+-- Creates the roles and the empty schema of a Supabase project's database. Run by a superuser on a database that is dedicated
+-- to this server; on any other database its operator has created them. Idempotent; running it again changes the password.
+-- The setting basalt.auth_admin_password, set by the caller, becomes the password of supabase_auth_admin.
 
 DO $$
 DECLARE
@@ -9,13 +9,13 @@ BEGIN
     FOR wanted IN
         SELECT *
         FROM (VALUES
-            -- Owns the schema auth; what the auth server connects as.
+            -- Owns the schema auth; the auth server connects as this role.
             ('supabase_auth_admin', 'LOGIN NOINHERIT CREATEROLE'),
             ('supabase_admin', 'LOGIN CREATEROLE CREATEDB REPLICATION BYPASSRLS'),
-            -- May read the accounts, and let others read them. Often the superuser itself, and then it exists.
+            -- May read the users and grant that right to others. Often the superuser, which exists already.
             ('postgres', 'LOGIN CREATEROLE CREATEDB REPLICATION BYPASSRLS'),
             ('dashboard_user', 'NOLOGIN CREATEROLE CREATEDB REPLICATION'),
-            -- What a request to the database runs as, by the role of its token.
+            -- The roles of database requests, selected by the role claim of the token.
             ('anon', 'NOLOGIN NOINHERIT'),
             ('authenticated', 'NOLOGIN NOINHERIT'),
             ('service_role', 'NOLOGIN NOINHERIT BYPASSRLS')
@@ -37,5 +37,5 @@ $$;
 
 CREATE SCHEMA IF NOT EXISTS auth AUTHORIZATION supabase_auth_admin;
 
--- Policies on an application's tables call auth.uid() and its sisters as these roles.
+-- Row level security policies of applications call auth.uid() and related functions as these roles.
 GRANT USAGE ON SCHEMA auth TO anon, authenticated, service_role, postgres, dashboard_user;

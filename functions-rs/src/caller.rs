@@ -1,5 +1,5 @@
-//! Who calls: nobody, a holder of an API key, or an account with its access token. A key or token that is there and bad is
-//! refused; it never makes the caller anonymous.
+//! Authentication of function calls: none, an API key, or the access token of a user.
+//! An invalid key or token is rejected; it never makes the caller anonymous.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,43 +12,43 @@ use serde_json::{Map, Value};
 use subtle::{Choice, ConstantTimeEq};
 use uuid::Uuid;
 
-/// Who calls a function.
+/// The authenticated caller of a function.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Caller {
     /// No key and no token.
-    Nobody,
+    Unauthenticated,
     /// The public key (publishable or legacy `anon`).
     Anonymous,
-    /// The secret key (`sb_secret_…` or legacy `service_role`): a server of the operator's.
+    /// The secret key (`sb_secret_…` or legacy `service_role`): a server of the operator.
     ServiceRole,
-    /// An account with a valid access token.
+    /// A user with a valid access token.
     User(User),
 }
 
-/// The account of an access token.
+/// The user of an access token.
 #[derive(Debug, Clone, PartialEq)]
 pub struct User {
     /// Claim `sub`.
     pub id: Uuid,
-    /// Claim `email`, where it is not empty.
+    /// Claim `email`, unless empty.
     pub email: Option<String>,
     /// Claim `role`.
     pub role: String,
 }
 
-/// Why a caller is refused, always with status 401.
+/// Why authentication failed; the status is always 401.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Refused {
-    /// The function wants a token or key, and there is none.
+pub enum AuthenticationError {
+    /// The function requires a token or key, and there is none.
     Missing,
-    /// The token is malformed, expired, or not ours.
+    /// The token is malformed, expired, or signed by another issuer.
     Token,
-    /// The API key is none of ours.
+    /// The API key is unknown.
     Key,
 }
 
-impl Refused {
-    /// The code, as Supabase's gateway has it.
+impl AuthenticationError {
+    /// Returns the error code of Supabase's gateway.
     pub fn code(self) -> &'static str {
         match self {
             Self::Missing => "UNAUTHORIZED_NO_AUTH_HEADER",
@@ -57,7 +57,7 @@ impl Refused {
         }
     }
 
-    /// The message for the client.
+    /// Returns the message for the client.
     pub fn message(self) -> &'static str {
         match self {
             Self::Missing => "Missing authorization header",
@@ -67,58 +67,59 @@ impl Refused {
     }
 }
 
-/// Tells who calls from the headers of a call.
+/// Authenticates callers by the headers of a call.
 pub trait Verifier: Send + Sync + 'static {
-    /// Who calls, at this moment.
+    /// Authenticates a caller at the time `now`.
     ///
     /// # Errors
-    /// A key or token is there and bad.
-    fn verify(&self, headers: &HeaderMap, now: DateTime<Utc>) -> Result<Caller, Refused>;
+    /// There is an invalid key or token.
+    fn verify(&self, headers: &HeaderMap, now: DateTime<Utc>) -> Result<Caller, AuthenticationError>;
 }
 
-/// An API key and whom it stands for.
+/// An API key and its kind.
 #[derive(Debug, Clone)]
 pub struct ApiKey {
-    /// The key itself.
+    /// The key.
     pub key: Secret,
-    /// Whether it is the secret one.
+    /// Whether it is the secret key.
     pub is_secret: bool,
 }
 
-/// The claims of an access token if it is ours and valid at that moment.
+/// Returns the claims of an access token that is valid at the given time.
 pub type CheckToken = Arc<dyn Fn(&str, DateTime<Utc>) -> Option<Map<String, Value>> + Send + Sync>;
 
-/// Knows callers by a list of API keys and by the signature of their tokens.
+/// Authenticates callers by a list of API keys and by signed tokens.
 #[derive(Clone)]
-pub struct Credentials {
+pub struct CredentialVerifier {
     keys: Vec<ApiKey>,
     check_token: CheckToken,
 }
 
-impl fmt::Debug for Credentials {
+impl fmt::Debug for CredentialVerifier {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Credentials").field("keys", &self.keys.len()).finish_non_exhaustive()
     }
 }
 
-impl Credentials {
-    /// Knows these keys, and tokens that `check_token` takes. Legacy API keys are tokens too: they need not be listed.
+impl CredentialVerifier {
+    /// Accepts these keys, and tokens that `check_token` accepts.
+    /// Legacy API keys are tokens, so they need not be listed.
     pub fn new(keys: Vec<ApiKey>, check_token: CheckToken) -> Self {
         Self { keys, check_token }
     }
 
-    /// Knows these keys, and the tokens that the auth API signs, including the legacy API keys.
-    pub fn of(keys: Vec<ApiKey>, auth: Arc<App>) -> Self {
+    /// Accepts these keys, and the tokens that the auth API signs, including the legacy API keys.
+    pub fn from_app(keys: Vec<ApiKey>, auth: Arc<App>) -> Self {
         Self::new(keys, Arc::new(move |token, now| auth.keys.verify(token, now).ok()))
     }
 
-    /// The caller that holds this key or token.
-    fn holder(&self, credential: &str, now: DateTime<Utc>) -> Option<Caller> {
-        self.by_key(credential).or_else(|| by_claims(&(self.check_token)(credential, now)?))
+    /// Returns the caller that a key or token identifies.
+    fn find_caller(&self, credential: &str, now: DateTime<Utc>) -> Option<Caller> {
+        self.find_by_key(credential).or_else(|| caller_from_claims(&(self.check_token)(credential, now)?))
     }
 
-    /// Looks at every key, so that the time taken tells nothing.
-    fn by_key(&self, credential: &str) -> Option<Caller> {
+    /// Compares every key, so that the duration reveals nothing.
+    fn find_by_key(&self, credential: &str) -> Option<Caller> {
         let same = |key: &ApiKey| key.key.reveal().as_bytes().ct_eq(credential.as_bytes());
         let (mut public, mut secret) = (Choice::from(0), Choice::from(0));
         for key in self.keys.iter().filter(|key| !key.key.is_empty()) {
@@ -136,53 +137,54 @@ impl Credentials {
     }
 }
 
-impl Verifier for Credentials {
-    fn verify(&self, headers: &HeaderMap, now: DateTime<Utc>) -> Result<Caller, Refused> {
-        let by_key = match single(headers, "apikey") {
-            Found::Nothing => Caller::Nobody,
-            Found::Text(key) => self.holder(key, now).ok_or(Refused::Key)?,
-            Found::Bad => return Err(Refused::Key),
+impl Verifier for CredentialVerifier {
+    fn verify(&self, headers: &HeaderMap, now: DateTime<Utc>) -> Result<Caller, AuthenticationError> {
+        let by_key = match single_header(headers, "apikey") {
+            HeaderCredential::Missing => Caller::Unauthenticated,
+            HeaderCredential::Present(key) => self.find_caller(key, now).ok_or(AuthenticationError::Key)?,
+            HeaderCredential::Invalid => return Err(AuthenticationError::Key),
         };
-        match bearer(headers) {
-            Found::Nothing => Ok(by_key),
-            Found::Text(token) => self.holder(token, now).ok_or(Refused::Token),
-            Found::Bad => Err(Refused::Token),
+        match parse_bearer(headers) {
+            HeaderCredential::Missing => Ok(by_key),
+            HeaderCredential::Present(token) => self.find_caller(token, now).ok_or(AuthenticationError::Token),
+            HeaderCredential::Invalid => Err(AuthenticationError::Token),
         }
     }
 }
 
-enum Found<'a> {
-    Nothing,
-    Text(&'a str),
-    Bad,
+enum HeaderCredential<'a> {
+    Missing,
+    Present(&'a str),
+    Invalid,
 }
 
-fn single<'a>(headers: &'a HeaderMap, name: &str) -> Found<'a> {
+fn single_header<'a>(headers: &'a HeaderMap, name: &str) -> HeaderCredential<'a> {
     let mut values = headers.get_all(name).iter();
     match (values.next().map(HeaderValue::to_str), values.next()) {
-        (None, _) => Found::Nothing,
-        (Some(Ok(value)), None) => Found::Text(value),
-        _ => Found::Bad,
+        (None, _) => HeaderCredential::Missing,
+        (Some(Ok(value)), None) => HeaderCredential::Present(value),
+        _ => HeaderCredential::Invalid,
     }
 }
 
-/// The credential of `Authorization: Bearer …`. Another scheme belongs to somebody in between (a staging site's password).
-fn bearer(headers: &HeaderMap) -> Found<'_> {
-    match single(headers, header::AUTHORIZATION.as_str()) {
-        Found::Text(value) => {
+/// Returns the credential of `Authorization: Bearer …`.
+/// Other schemes are ignored: they are for an intermediary, such as the password of a staging site.
+fn parse_bearer(headers: &HeaderMap) -> HeaderCredential<'_> {
+    match single_header(headers, header::AUTHORIZATION.as_str()) {
+        HeaderCredential::Present(value) => {
             let (scheme, token) = value.split_once(' ').unwrap_or((value, ""));
             match scheme.eq_ignore_ascii_case("bearer") {
-                true if token.trim().is_empty() => Found::Bad,
-                true => Found::Text(token.trim()),
-                false => Found::Nothing,
+                true if token.trim().is_empty() => HeaderCredential::Invalid,
+                true => HeaderCredential::Present(token.trim()),
+                false => HeaderCredential::Missing,
             }
         }
         other => other,
     }
 }
 
-/// The caller of verified claims. A token without account and without one of the two roles of API keys is nobody's.
-fn by_claims(claims: &Map<String, Value>) -> Option<Caller> {
+/// Returns the caller of verified claims; `None` without a user and without a role of an API key.
+fn caller_from_claims(claims: &Map<String, Value>) -> Option<Caller> {
     let text = |name: &str| claims.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
     match (text("sub"), text("role")) {
         (Some(id), role) => Some(Caller::User(User {
@@ -204,7 +206,7 @@ mod tests {
 
     const USER: &str = "9b5a7ba2-1b3a-4f0e-8a40-0f1f2f3f4f5f";
 
-    fn caller(headers: &[(&'static str, &str)]) -> Result<Caller, Refused> {
+    fn caller(headers: &[(&'static str, &str)]) -> Result<Caller, AuthenticationError> {
         let key = |key: &str, is_secret| ApiKey { key: key.into(), is_secret };
         let check_token = |token: &str, _now| {
             let claims = match token {
@@ -221,7 +223,7 @@ mod tests {
         let keys = vec![key("sb_publishable_1", false), key("sb_secret_1", true), key("", true)];
         let headers =
             headers.iter().map(|(name, value)| (name.parse().expect("a name"), value.parse().expect("a value")));
-        Credentials::new(keys, Arc::new(check_token)).verify(&headers.collect(), DateTime::UNIX_EPOCH)
+        CredentialVerifier::new(keys, Arc::new(check_token)).verify(&headers.collect(), DateTime::UNIX_EPOCH)
     }
 
     fn user(email: Option<&str>) -> Caller {
@@ -230,9 +232,9 @@ mod tests {
     }
 
     #[test]
-    fn callers_are_told_by_key_and_token() {
+    fn caller_is_identified_by_key_or_token() {
         let cases = [
-            (vec![], Ok(Caller::Nobody)),
+            (vec![], Ok(Caller::Unauthenticated)),
             (vec![("apikey", "sb_publishable_1")], Ok(Caller::Anonymous)),
             (vec![("apikey", "sb_secret_1")], Ok(Caller::ServiceRole)),
             (vec![("apikey", "anon")], Ok(Caller::Anonymous)),
@@ -240,7 +242,7 @@ mod tests {
             (vec![("authorization", "bearer service")], Ok(Caller::ServiceRole)),
             (vec![("authorization", "Bearer user"), ("apikey", "sb_publishable_1")], Ok(user(Some("ada@example.com")))),
             (vec![("authorization", "Bearer guest")], Ok(user(None))),
-            (vec![("authorization", "Basic c3RhZ2U6")], Ok(Caller::Nobody)),
+            (vec![("authorization", "Basic c3RhZ2U6")], Ok(Caller::Unauthenticated)),
         ];
         for (headers, expected) in cases {
             assert_eq!(caller(&headers), expected, "{headers:?}");
@@ -248,17 +250,17 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_key_or_token_is_refused_whatever_else_is_there() {
+    fn invalid_key_or_token_is_rejected() {
         let cases = [
-            (vec![("authorization", "Bearer expired"), ("apikey", "sb_publishable_1")], Refused::Token),
-            (vec![("authorization", "Bearer "), ("apikey", "sb_publishable_1")], Refused::Token),
-            (vec![("authorization", "Bearer")], Refused::Token),
-            (vec![("authorization", "Bearer user"), ("authorization", "Bearer anon")], Refused::Token),
-            (vec![("authorization", "Bearer stranger")], Refused::Token),
-            (vec![("authorization", "Bearer empty")], Refused::Token),
-            (vec![("authorization", "Bearer user"), ("apikey", "sb_publishable_2")], Refused::Key),
-            (vec![("apikey", "")], Refused::Key),
-            (vec![("apikey", "sb_publishable_1"), ("apikey", "sb_secret_1")], Refused::Key),
+            (vec![("authorization", "Bearer expired"), ("apikey", "sb_publishable_1")], AuthenticationError::Token),
+            (vec![("authorization", "Bearer "), ("apikey", "sb_publishable_1")], AuthenticationError::Token),
+            (vec![("authorization", "Bearer")], AuthenticationError::Token),
+            (vec![("authorization", "Bearer user"), ("authorization", "Bearer anon")], AuthenticationError::Token),
+            (vec![("authorization", "Bearer stranger")], AuthenticationError::Token),
+            (vec![("authorization", "Bearer empty")], AuthenticationError::Token),
+            (vec![("authorization", "Bearer user"), ("apikey", "sb_publishable_2")], AuthenticationError::Key),
+            (vec![("apikey", "")], AuthenticationError::Key),
+            (vec![("apikey", "sb_publishable_1"), ("apikey", "sb_secret_1")], AuthenticationError::Key),
         ];
         for (headers, expected) in cases {
             assert_eq!(caller(&headers), Err(expected), "{headers:?}");

@@ -1,5 +1,6 @@
-//! What a function gets and gives. A function never sees the web server: it turns an [`Invocation`] into an [`Answer`] or
-//! a [`FunctionError`], and the gateway does the rest.
+//! The interface of a function.
+//! A function is independent of the web server: it turns an [`Invocation`] into an [`Answer`] or a [`FunctionError`];
+//! the gateway does the rest.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -18,43 +19,45 @@ use crate::peer::Peer;
 
 /// A function that the gateway can call.
 pub trait Function: Send + Sync + 'static {
-    /// The name in the path: `send-submission`. ASCII letters, digits, `-` and `_`.
+    /// Returns the name in the path: `send-submission`.
+    /// ASCII letters, digits, `-` and `_`.
     fn name(&self) -> &'static str;
 
-    /// Answers one call. May be dropped at any await, when the caller leaves or the time is up.
+    /// Answers one call.
+    /// The future may be dropped at any await, on a disconnect or timeout.
     fn call<'a>(&'a self, invocation: &'a Invocation) -> BoxFuture<'a, Result<Answer, FunctionError>>;
 }
 
-/// One call of a function, as the gateway let it through.
+/// One authenticated call of a function.
 #[derive(Debug)]
 pub struct Invocation {
     /// The method; never `OPTIONS`, which the gateway answers.
     pub method: Method,
-    /// What follows the function's name in the path: empty, or `/` and more, as it was sent.
+    /// The path after the function's name, undecoded: empty, or `/` and more.
     pub path: String,
-    /// The query, as it was sent.
+    /// The query, undecoded.
     pub query: Option<String>,
     /// All headers.
     pub headers: HeaderMap,
     /// The whole body, within the gateway's limit.
     pub body: Bytes,
-    /// Who calls.
+    /// The authenticated caller.
     pub caller: Caller,
-    /// From where.
+    /// The client's address.
     pub peer: Peer,
-    /// When the call came in.
+    /// The time of the call.
     pub now: DateTime<Utc>,
-    /// Random bytes of this call.
+    /// Source of random bytes for this call.
     pub entropy: Entropy,
-    /// What the call does, for logs and tests.
+    /// Records the steps of the call, for logs and tests.
     pub journal: Arc<Journal>,
 }
 
 impl Invocation {
-    /// The value of a header that may be there once.
+    /// Returns the value of a header that may occur once.
     ///
     /// # Errors
-    /// The header is there twice, or is not visible ASCII.
+    /// The header occurs twice, or is not visible ASCII.
     pub fn header(&self, name: &'static str) -> Result<Option<&str>, FunctionError> {
         let mut values = self.headers.get_all(name).iter();
         let value = values.next();
@@ -69,7 +72,7 @@ impl Invocation {
     }
 }
 
-/// A successful answer.
+/// A successful response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
     /// The status, 200–399.
@@ -81,72 +84,73 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// 200 with a JSON body, which supabase-js hands over as `data`.
+    /// Creates a 200 response with a JSON body, which supabase-js returns as `data`.
     ///
     /// # Errors
-    /// The value has a map with keys that are not text.
+    /// The value contains a map with keys that are not strings.
     pub fn json(value: &impl Serialize) -> Result<Self, FunctionError> {
-        let body = serde_json::to_vec(value).map_err(|cause| FunctionError::failed("writing the answer", cause))?;
+        let body = serde_json::to_vec(value).map_err(|cause| FunctionError::internal("writing the answer", cause))?;
         Ok(Self { status: StatusCode::OK, content_type: "application/json", body: body.into() })
     }
 }
 
-/// A refusal or failure. The client gets status, code and message; the cause is for the log alone.
+/// An error response.
+/// The client gets status, code and message; the cause is only logged.
 #[derive(Debug)]
 pub struct FunctionError {
     /// The status, 400–599.
     pub status: StatusCode,
-    /// The stable code that a client may branch on.
+    /// A stable code for programmatic use.
     pub code: &'static str,
-    /// What is wrong and what to do, without anything the client did not know.
+    /// The message for the client: the problem and the remedy, without internal details.
     pub message: Cow<'static, str>,
-    /// When trying again makes sense.
+    /// When a retry makes sense.
     pub retry_after: Option<Duration>,
-    /// The methods that the function takes, for 405.
+    /// The allowed methods, for 405.
     pub allow: Option<&'static str>,
-    /// What was being done and what went wrong.
+    /// The internal cause.
     pub cause: Option<Cause>,
 }
 
-/// Why a function failed, for the log.
+/// The internal cause of a failure, for the log.
 #[derive(Debug, thiserror::Error)]
 #[error("{doing}: {error}")]
 pub struct Cause {
-    /// What was being done: `reading the submission`.
+    /// The attempted operation: `reading the submission`.
     pub doing: &'static str,
-    /// What went wrong.
+    /// The error.
     #[source]
     pub error: Box<dyn std::error::Error + Send + Sync>,
 }
 
 impl FunctionError {
-    /// A refusal with this status, code and message.
+    /// Creates an error with this status, code and message.
     pub fn new(status: StatusCode, code: &'static str, message: impl Into<Cow<'static, str>>) -> Self {
         Self { status, code, message: message.into(), retry_after: None, allow: None, cause: None }
     }
 
-    /// 400.
+    /// Creates a 400 error.
     pub fn bad_request(code: &'static str, message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, code, message)
     }
 
-    /// 405; `allow` lists what is taken instead: `POST, OPTIONS`.
+    /// Creates a 405 error; `allow` lists the allowed methods: `POST, OPTIONS`.
     pub fn method_not_allowed(allow: &'static str) -> Self {
         let message = format!("This function does not take that method; it takes {allow}");
         let refusal = Self::new(StatusCode::METHOD_NOT_ALLOWED, "METHOD_NOT_ALLOWED", message);
         Self { allow: Some(allow), ..refusal }
     }
 
-    /// 429, to be tried again after this time, rounded up to whole seconds.
-    pub fn too_many(code: &'static str, message: impl Into<Cow<'static, str>>, retry_after: Duration) -> Self {
+    /// Creates a 429 error; `retry_after` is rounded up to whole seconds.
+    pub fn too_many_requests(code: &'static str, message: impl Into<Cow<'static, str>>, retry_after: Duration) -> Self {
         let refusal = Self::new(StatusCode::TOO_MANY_REQUESTS, code, message);
         Self { retry_after: Some(retry_after), ..refusal }
     }
 
-    /// The failure of a statement: 503 while the database cannot be used, else 500.
-    pub fn database(doing: &'static str, error: gotrue_rs::store::Error) -> Self {
+    /// Creates the error of a failed statement: 503 while the database is unavailable, else 500.
+    pub fn from_store_error(doing: &'static str, error: gotrue_rs::store::Error) -> Self {
         if !error.is_unavailable() {
-            return Self::failed(doing, error);
+            return Self::internal(doing, error);
         }
         let failure = Self::new(
             StatusCode::SERVICE_UNAVAILABLE,
@@ -157,8 +161,8 @@ impl FunctionError {
         Self { retry_after, cause: Some(Cause { doing, error: error.into() }), ..failure }
     }
 
-    /// 500: something outside the caller's reach went wrong while doing this.
-    pub fn failed(doing: &'static str, error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+    /// Creates a 500 error for an internal failure.
+    pub fn internal(doing: &'static str, error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         let failure = Self::new(
             StatusCode::INTERNAL_SERVER_ERROR,
             "WORKER_ERROR",

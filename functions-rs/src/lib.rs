@@ -1,5 +1,5 @@
-//! The functions API of Supabase with functions that are part of the program: [`gateway::router`] answers
-//! `/functions/v1/{name}`, [`functions`] holds what can be called.
+//! The functions API of Supabase, with built-in functions.
+//! [`gateway::router`] serves `/functions/v1/{name}`; [`functions`] contains the functions.
 
 pub mod caller;
 pub mod function;
@@ -7,7 +7,7 @@ pub mod functions;
 pub mod gateway;
 pub mod peer;
 
-pub use caller::{ApiKey, Caller, Credentials, Refused, User, Verifier};
+pub use caller::{ApiKey, AuthenticationError, Caller, CredentialVerifier, User, Verifier};
 pub use function::{Answer, Function, FunctionError, Invocation};
-pub use gateway::{Functions, Limits, router};
+pub use gateway::{CallLimits, Functions, router};
 pub use peer::{Peer, TrustedProxies};

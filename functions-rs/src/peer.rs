@@ -1,5 +1,6 @@
-//! Where a call comes from. The address of the connection counts, unless that is a proxy the operator named: a header that
-//! anyone can write never decides alone whom a limit hits.
+//! The client address of a call.
+//! It is the address of the connection, unless that is a configured proxy: a header that any client can set must not
+//! select the subject of a limit.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -8,27 +9,27 @@ use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 
 static FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
-/// The address a call comes from, in one form: an IPv4 address that was written as IPv6 is IPv4.
+/// The client address of a call in canonical form: an IPv4-mapped IPv6 address is IPv4.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Peer(IpAddr);
 
 impl Peer {
-    /// The peer at this address.
+    /// Creates a peer with this address.
     pub fn new(address: IpAddr) -> Self {
         Self(address.to_canonical())
     }
 
-    /// A peer that could not be told: all of these share their limits.
+    /// Returns the peer of an unknown address; all of these share their limits.
     pub fn unknown() -> Self {
         Self(IpAddr::V4(Ipv4Addr::UNSPECIFIED))
     }
 
-    /// The address.
+    /// Returns the address.
     pub fn address(self) -> IpAddr {
         self.0
     }
 
-    /// What limits count by: the address, or for IPv6 the /64 that one customer owns whole.
+    /// Returns the network that limits count by: the address, or for IPv6 the /64, which one customer owns.
     pub fn network(self) -> IpNet {
         match self.0 {
             IpAddr::V4(address) => Ipv4Net::from(address).into(),
@@ -37,25 +38,25 @@ impl Peer {
     }
 }
 
-/// The proxies whose `X-Forwarded-For` is believed.
+/// The proxies whose `X-Forwarded-For` is trusted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TrustedProxies(Vec<IpNet>);
 
 impl TrustedProxies {
-    /// Proxies in these networks; none: the header is never read.
+    /// Trusts proxies in these networks; if empty, the header is ignored.
     pub fn new(networks: impl IntoIterator<Item = IpNet>) -> Self {
         Self(networks.into_iter().collect())
     }
 
-    /// The peer of a connection from `address` that sent these headers: the last hop that is not one of the proxies. What
-    /// stands before it was written by others and is not read.
-    pub fn peer(&self, address: IpAddr, headers: &HeaderMap) -> Peer {
+    /// Returns the peer of a connection from `address`: the last hop that is not a proxy.
+    /// Hops before it are untrusted and ignored.
+    pub fn find_peer(&self, address: IpAddr, headers: &HeaderMap) -> Peer {
         let mut peer = Peer::new(address);
         let lines: Vec<_> = headers.get_all(&FORWARDED_FOR).iter().collect();
         let mut hops = lines.iter().rev().flat_map(|line| line.as_bytes().rsplit(|byte| *byte == b','));
         while self.contains(peer) {
             let Some(hop) = hops.next() else { break };
-            let Some(address) = hop_address(hop) else { break };
+            let Some(address) = parse_hop(hop) else { break };
             peer = Peer::new(address);
         }
         peer
@@ -66,8 +67,8 @@ impl TrustedProxies {
     }
 }
 
-/// The address of a hop, with or without a port: `192.0.2.1`, `192.0.2.1:80`, `2001:db8::1`, `[2001:db8::1]:80`.
-fn hop_address(hop: &[u8]) -> Option<IpAddr> {
+/// Parses the address of a hop: `192.0.2.1`, `192.0.2.1:80`, `2001:db8::1`, `[2001:db8::1]:80`.
+fn parse_hop(hop: &[u8]) -> Option<IpAddr> {
     let hop = std::str::from_utf8(hop).ok()?.trim();
     let bare = hop.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
     let with_port = || hop.parse::<std::net::SocketAddr>().ok().map(|socket| socket.ip());
@@ -86,17 +87,17 @@ mod tests {
 
     fn peer(trusted: &[&str], address: &str, lines: &[&str]) -> String {
         let trusted = TrustedProxies::new(trusted.iter().map(|it| it.parse().expect("a network")));
-        trusted.peer(address.parse().expect("an address"), &headers(lines)).address().to_string()
+        trusted.find_peer(address.parse().expect("an address"), &headers(lines)).address().to_string()
     }
 
     #[test]
-    fn d1_without_a_trusted_proxy_the_header_is_not_read() {
+    fn forwarded_for_is_ignored_without_trusted_proxy() {
         assert_eq!(peer(&[], "192.0.2.7", &["198.51.100.1"]), "192.0.2.7");
         assert_eq!(peer(&["10.0.0.0/8"], "192.0.2.7", &["198.51.100.1"]), "192.0.2.7");
     }
 
     #[test]
-    fn d1_the_last_hop_that_is_no_proxy_is_the_peer() {
+    fn peer_is_last_untrusted_hop() {
         let trusted = ["10.0.0.0/8", "fd00::/8"];
         for (address, lines, expected) in [
             ("10.0.0.1", vec!["198.51.100.1"], "198.51.100.1"),
@@ -116,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn d1_one_customer_is_one_network_in_every_spelling() {
+    fn network_is_canonical() {
         let network = |text: &str| Peer::new(text.parse().expect("an address")).network().to_string();
         assert_eq!(network("192.0.2.7"), "192.0.2.7/32");
         assert_eq!(network("::ffff:192.0.2.7"), "192.0.2.7/32");
@@ -126,11 +127,11 @@ mod tests {
 
     proptest! {
         #[test]
-        fn d1_a_stranger_cannot_choose_who_they_are(address: std::net::Ipv4Addr, lines in prop::collection::vec("[ -~]{0,40}", 0..4)) {
+        fn untrusted_client_cannot_forge_peer(address: std::net::Ipv4Addr, lines in prop::collection::vec("[ -~]{0,40}", 0..4)) {
             let trusted = TrustedProxies::new(["10.0.0.0/8".parse().expect("a network")]);
             prop_assume!(address.octets()[0] != 10);
             let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
-            prop_assert_eq!(trusted.peer(address.into(), &headers(&lines)), Peer::new(address.into()));
+            prop_assert_eq!(trusted.find_peer(address.into(), &headers(&lines)), Peer::new(address.into()));
         }
     }
 }

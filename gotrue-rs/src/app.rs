@@ -1,141 +1,142 @@
-//! The application: what the operator decided and the ports to the outside. It never changes: settings that are read
-//! again make another one, which keeps what has to last.
+//! The application: policy and ports shared by all requests.
+//!
+//! An [`App`] is immutable: a configuration reload builds a new one that takes over long-lived state.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use gotrue_rules::domain::policy::Policy;
-use gotrue_rules::domain::redirect::{AllowList, BadPattern};
+use gotrue_rules::domain::redirect::{AllowList, RedirectPatternError};
 use gotrue_rules::wire::discovery::DiscoveryJson;
 use gotrue_rules::wire::settings::SettingsJson;
 use tokio::sync::Notify;
 use url::Url;
 
-use crate::journal::{Faults, Journal};
-use crate::ports::captcha::Verifier;
+use crate::journal::{FaultInjector, Journal};
+use crate::ports::captcha::CaptchaVerifier;
 use crate::ports::clock::SharedClock;
 use crate::ports::entropy::Entropy;
 use crate::ports::hashing::HashingPool;
 use crate::ports::hooks::Hooks;
 use crate::ports::http_client::HttpClient;
 use crate::ports::keys::{KeyError, KeyRing, KeySettings};
-use crate::ports::limits::Limits;
+use crate::ports::limits::RateLimits;
 use crate::ports::mail::SharedMailer;
-use crate::ports::mail::addresses::Addresses;
+use crate::ports::mail::addresses::AddressChecker;
 use crate::ports::mail::outbox::Outbox;
-use crate::ports::mail::template::Templates;
+use crate::ports::mail::template::MailTemplates;
 use crate::ports::oidc::Oidc;
 use crate::ports::pwned::{self, PwnedPasswords};
-use crate::ports::saml::{SamlIdentity, SamlKeyError};
-use crate::ports::sms::Texts;
+use crate::ports::saml::{SamlKeyError, SamlServiceProvider};
+use crate::ports::sms::SmsDelivery;
 use crate::store::Pool;
 
-/// Everything a request needs that is not the request's own.
+/// Everything that requests share.
 #[derive(Debug)]
 pub struct App {
-    /// What the operator decided.
+    /// The operator's configuration.
     pub policy: Policy,
-    /// The database.
+    /// The database connection pool.
     pub pool: Pool,
-    /// The time.
+    /// The clock.
     pub clock: SharedClock,
-    /// Randomness; each request forks its own stream.
+    /// The source of randomness; each request forks its own stream.
     pub entropy: Entropy,
-    /// Password hashing on threads of its own.
+    /// The password hashing pool, which has its own threads.
     pub hashing: Arc<HashingPool>,
-    /// The list of leaked passwords.
+    /// The look-up of leaked passwords.
     pub pwned: Arc<PwnedPasswords>,
-    /// The keys of access tokens.
+    /// The signing and verification keys of access tokens.
     pub keys: KeyRing,
-    /// Ourselves as a SAML service provider; none while SAML is off.
-    pub saml: Option<SamlIdentity>,
-    /// What mails say.
-    pub letters: Templates,
-    /// What is checked of an address before it is written to.
-    pub addresses: Addresses,
-    /// Who takes mails, and when.
-    pub delivery: Delivery,
-    /// Who takes messages to phones, and what they say.
-    pub texts: Texts,
-    /// The host in the ids of mails: that of the server's own URL.
+    /// The SAML service provider; `None` while SAML is disabled.
+    pub saml: Option<SamlServiceProvider>,
+    /// The e-mail templates.
+    pub email_templates: MailTemplates,
+    /// The checks of recipient addresses before an e-mail is sent.
+    pub address_checks: AddressChecker,
+    /// How e-mails are delivered.
+    pub delivery: EmailDelivery,
+    /// The SMS sender and the SMS templates.
+    pub sms: SmsDelivery,
+    /// The host part of `Message-ID` headers: the host of the external URL.
     pub mail_host: String,
-    /// Answers that are the same for every request.
-    pub prepared: Prepared,
-    /// Where browsers may be sent back to.
-    pub redirects: AllowList,
-    /// How often who has asked for what.
-    pub limits: Arc<Limits>,
-    /// What is called at certain moments.
+    /// Response bodies that are the same for every request.
+    pub static_responses: StaticResponses,
+    /// The allow-list of redirect targets.
+    pub redirect_allow_list: AllowList,
+    /// The rate limit counters.
+    pub limits: Arc<RateLimits>,
+    /// The operator's hooks.
     pub hooks: Hooks,
-    /// Requests to the outside: providers and what they publish.
+    /// The HTTP client for outbound requests.
     pub http: Arc<HttpClient>,
-    /// Issuers of other services, and their ID tokens.
+    /// The OIDC issuers and the verification of their ID tokens.
     pub oidc: Arc<Oidc>,
-    /// Who verifies captchas, where they are asked for.
-    pub captcha: Option<Verifier>,
-    /// Told of every write, so that old rows go in the background.
-    pub cleanup: Arc<Cleanup>,
-    /// Journals kept for tests; keeps nothing unless asked.
+    /// The captcha provider; `None` while captchas are disabled.
+    pub captcha: Option<CaptchaVerifier>,
+    /// The signal that starts the background deletion of expired rows.
+    pub cleanup_signal: Arc<CleanupSignal>,
+    /// Journals recorded for tests; nothing is recorded otherwise.
     pub journals: Journals,
 }
 
-/// What the clean-up of old rows hears of, and how far it has come.
+/// Wakes the deletion of expired rows and holds its position.
 #[derive(Debug, Default)]
-pub struct Cleanup {
+pub struct CleanupSignal {
     written: Notify,
-    turn: AtomicUsize,
+    kind_counter: AtomicUsize,
 }
 
-impl Cleanup {
-    /// Tells that something was written. Nobody waits for what comes of it, and many writes are told of as one.
-    pub fn tell(&self) {
+impl CleanupSignal {
+    /// Signals a write without waiting for its effect. Several signals before the next run count as one.
+    pub fn notify(&self) {
         self.written.notify_one();
     }
 
-    /// Completes once something was written since the last time.
-    pub async fn wrote(&self) {
+    /// Waits until a write was signalled since the last call.
+    pub async fn notified(&self) {
         self.written.notified().await;
     }
 
-    /// Which kind of rows is next, counted up without an end.
-    pub fn turn(&self) -> usize {
-        self.turn.load(Ordering::Relaxed)
+    /// The index of the next kind of rows, increasing without bound.
+    pub fn kind_index(&self) -> usize {
+        self.kind_counter.load(Ordering::Relaxed)
     }
 
-    /// Goes on to the next kind.
-    pub fn next_kind(&self) {
-        self.turn.fetch_add(1, Ordering::Relaxed);
+    /// Moves on to the next kind of rows.
+    pub fn advance(&self) {
+        self.kind_counter.fetch_add(1, Ordering::Relaxed);
     }
 }
 
-/// The outside, as the server or a test chooses it.
+/// External dependencies, as the server or a test supplies them.
 #[derive(Debug)]
 pub struct Ports {
-    /// The database.
+    /// The database connection pool.
     pub pool: Pool,
-    /// The time.
+    /// The clock.
     pub clock: SharedClock,
-    /// Randomness.
+    /// The source of randomness.
     pub entropy: Entropy,
-    /// Password hashing.
+    /// The password hashing pool.
     pub hashing: Arc<HashingPool>,
-    /// Who takes mails, and when.
-    pub delivery: Delivery,
-    /// Requests to the outside.
+    /// How e-mails are delivered.
+    pub delivery: EmailDelivery,
+    /// The HTTP client for outbound requests.
     pub http: Arc<HttpClient>,
 }
 
-/// Answers that are the same for every request, as JSON.
+/// Response bodies that are the same for every request, as JSON.
 #[derive(Debug)]
-pub struct Prepared {
+pub struct StaticResponses {
     /// The body of `GET /settings`.
     pub settings: String,
     /// The body of the discovery documents.
     pub discovery: String,
 }
 
-impl Prepared {
-    fn of(policy: &Policy) -> Result<Self, BuildError> {
+impl StaticResponses {
+    fn from_policy(policy: &Policy) -> Result<Self, BuildError> {
         Ok(Self {
             settings: serde_json::to_string(&SettingsJson::from(policy))?,
             discovery: serde_json::to_string(&DiscoveryJson::from(policy))?,
@@ -143,87 +144,96 @@ impl Prepared {
     }
 }
 
-/// Who takes mails, and when: within the request, or a table that a worker empties.
+/// How e-mails are delivered: within the request, or by a worker that empties a table.
 #[derive(Clone)]
-pub enum Delivery {
-    /// The request waits until a mail server has taken the mail.
-    AtOnce(SharedMailer),
-    /// The mail is a row of the write that asks for it.
+pub enum EmailDelivery {
+    /// The request waits until a mail server accepts the e-mail.
+    Synchronous(SharedMailer),
+    /// The e-mail is inserted as a row by the transaction that causes it.
     Outbox(Arc<Outbox>),
 }
 
-impl Delivery {
-    /// Whether mails wait in a table until they are sent.
+impl EmailDelivery {
+    /// Whether e-mails are queued in a table until they are sent.
     pub fn is_outbox(&self) -> bool {
         matches!(self, Self::Outbox(_))
     }
 }
 
-impl std::fmt::Debug for Delivery {
+impl std::fmt::Debug for EmailDelivery {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
-            Self::AtOnce(_) => "AtOnce",
+            Self::Synchronous(_) => "Synchronous",
             Self::Outbox(_) => "Outbox",
         })
     }
 }
 
-/// Why an application cannot be built from what the operator decided.
+/// Why an application cannot be built from the configuration.
 #[derive(Debug, thiserror::Error)]
 pub enum BuildError {
-    /// The keys of access tokens cannot be used.
+    /// A signing key is invalid.
     #[error("GOTRUE_JWT_KEYS: {0}")]
     Keys(#[from] KeyError),
-    /// A key of SAML cannot be used.
+    /// A SAML key is invalid.
     #[error("GOTRUE_SAML_PRIVATE_KEY: {0}")]
     Saml(#[from] SamlKeyError),
-    /// A pattern of the redirect allow-list cannot be used.
+    /// A pattern of the redirect allow-list is invalid.
     #[error("GOTRUE_URI_ALLOW_LIST: {0}")]
-    Redirects(#[from] BadPattern),
-    /// An answer cannot be written as JSON.
-    #[error("preparing an answer: {0}")]
+    Redirects(#[from] RedirectPatternError),
+    /// A static response cannot be serialized.
+    #[error("static response not serializable: {0}")]
     Json(#[from] serde_json::Error),
 }
 
 impl App {
-    /// Prepares everything that requests will need.
+    /// Builds an application from the configuration and its dependencies.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error for an invalid signing key, SAML key or redirect pattern.
     pub fn build(policy: Policy, keys: KeySettings<'_>, ports: Ports) -> Result<Self, BuildError> {
         let host = Url::parse(&policy.site.external_url).ok().and_then(|url| url.host_str().map(str::to_owned));
         Ok(Self {
             keys: KeyRing::build(keys)?,
-            saml: SamlIdentity::build(&policy.saml, &policy.site.external_url)?,
-            prepared: Prepared::of(&policy)?,
-            redirects: AllowList::compile(&policy.site.site_url, &policy.site.redirect_allow_list)?
-                .strict(policy.site.strict_redirects),
-            addresses: Addresses::new(&policy.mail.address_check, &ports.http),
-            letters: Templates::new(&policy.mail, &policy.site, &ports.http),
-            pwned: Arc::new(PwnedPasswords::at(pwned::SERVICE, &policy.password.hibp, ports.http.clone())),
+            saml: SamlServiceProvider::build(&policy.saml, &policy.site.external_url)?,
+            static_responses: StaticResponses::from_policy(&policy)?,
+            redirect_allow_list: AllowList::compile(&policy.site.site_url, &policy.site.redirect_allow_list)?
+                .with_strict(policy.site.is_redirect_validation_strict),
+            address_checks: AddressChecker::new(&policy.mail.address_check, &ports.http),
+            email_templates: MailTemplates::new(&policy.mail, &policy.site, &ports.http),
+            pwned: Arc::new(PwnedPasswords::new(pwned::SERVICE_URL, &policy.password.hibp, ports.http.clone())),
             delivery: ports.delivery,
-            texts: Texts::new(&policy, &ports.http),
+            sms: SmsDelivery::new(&policy, &ports.http),
             mail_host: host.unwrap_or_else(|| "localhost".to_owned()),
             hooks: Hooks::new(&policy.hooks, &ports.http, &ports.clock),
-            captcha: policy.security.captcha.as_ref().map(|captcha| Verifier::new(captcha, ports.http.clone())),
+            captcha: policy.security.captcha.as_ref().map(|captcha| CaptchaVerifier::new(captcha, ports.http.clone())),
             oidc: Arc::new(Oidc::new(&policy.external, &ports.http, &ports.clock)),
             http: ports.http,
             policy,
-            limits: Arc::new(Limits::new(ports.clock.now())),
+            limits: Arc::new(RateLimits::new(ports.clock.now())),
             pool: ports.pool,
             clock: ports.clock,
             entropy: ports.entropy,
             hashing: ports.hashing,
-            cleanup: Arc::default(),
+            cleanup_signal: Arc::default(),
             journals: Journals::default(),
         })
     }
 
-    /// The application under other settings. Database, clock, hashing threads and counters are kept, and so is what was
-    /// fetched from elsewhere where its settings are the same. Requests under way keep the application they came to. The
-    /// error leaves everything as it was.
-    pub fn renewed(
+    /// Builds an application with another configuration.
+    ///
+    /// The database, the clock, the hashing threads and the counters are kept, and cached external documents too where
+    /// their settings are unchanged. Requests in progress keep the application that they started with.
+    ///
+    /// # Errors
+    ///
+    /// Fails as [`App::build`] does, and leaves this application unchanged.
+    pub fn reload(
         &self,
         policy: Policy,
         keys: KeySettings<'_>,
-        delivery: Delivery,
+        delivery: EmailDelivery,
         http: Arc<HttpClient>,
     ) -> Result<Self, BuildError> {
         let ports = Ports {
@@ -235,57 +245,57 @@ impl App {
             http,
         };
         let new = Self::build(policy, keys, ports)?;
-        let same_way = Arc::ptr_eq(&self.http, &new.http);
-        let kept = |same: bool| same && same_way;
-        self.limits.follow(&self.policy.limits, &new.policy.limits);
+        let is_same_client = Arc::ptr_eq(&self.http, &new.http);
+        let is_reusable = |is_unchanged: bool| is_unchanged && is_same_client;
+        self.limits.apply_policy_change(&self.policy.limits, &new.policy.limits);
         Ok(Self {
-            letters: new.letters.keeping(&self.letters),
-            pwned: if kept(self.policy.password.hibp == new.policy.password.hibp) {
+            email_templates: new.email_templates.reuse_fetched(&self.email_templates),
+            pwned: if is_reusable(self.policy.password.hibp == new.policy.password.hibp) {
                 self.pwned.clone()
             } else {
                 new.pwned
             },
-            oidc: if kept(self.policy.external == new.policy.external) { self.oidc.clone() } else { new.oidc },
+            oidc: if is_reusable(self.policy.external == new.policy.external) { self.oidc.clone() } else { new.oidc },
             limits: Arc::clone(&self.limits),
-            cleanup: Arc::clone(&self.cleanup),
+            cleanup_signal: Arc::clone(&self.cleanup_signal),
             journals: self.journals.clone(),
             ..new
         })
     }
 
-    /// The same application, keeping the journal of every request, which these faults may strike: for tests.
+    /// Records the journal of every request, with these injected faults; for tests.
     #[must_use]
-    pub fn keeping_journals(self, faults: Arc<dyn Faults>) -> Self {
-        Self { journals: Journals(Some(Arc::new(Kept { faults, journals: Mutex::default() }))), ..self }
+    pub fn recording_journals(self, faults: Arc<dyn FaultInjector>) -> Self {
+        Self { journals: Journals(Some(Arc::new(RecordedJournals { faults, journals: Mutex::default() }))), ..self }
     }
 }
 
-/// The journals of requests, kept only where a test asks for them.
+/// The journals of requests, recorded only in tests.
 #[derive(Debug, Clone, Default)]
-pub struct Journals(Option<Arc<Kept>>);
+pub struct Journals(Option<Arc<RecordedJournals>>);
 
 #[derive(Debug)]
-struct Kept {
-    faults: Arc<dyn Faults>,
+struct RecordedJournals {
+    faults: Arc<dyn FaultInjector>,
     journals: Mutex<Vec<Arc<Journal>>>,
 }
 
 impl Journals {
-    /// The journal of a request that begins.
-    pub fn open(&self) -> Arc<Journal> {
-        let Some(kept) = &self.0 else { return Arc::default() };
-        let journal = Arc::new(Journal::with_faults(Arc::clone(&kept.faults)));
-        kept.journals.lock().unwrap_or_else(PoisonError::into_inner).push(journal.clone());
+    /// Starts the journal of a request.
+    pub fn start_journal(&self) -> Arc<Journal> {
+        let Some(recorded) = &self.0 else { return Arc::default() };
+        let journal = Arc::new(Journal::with_faults(Arc::clone(&recorded.faults)));
+        recorded.journals.lock().unwrap_or_else(PoisonError::into_inner).push(journal.clone());
         journal
     }
 
-    /// All journals kept, in the order in which the requests came.
+    /// All recorded journals, in the order in which the requests started.
     pub fn all(&self) -> Vec<Arc<Journal>> {
-        let Some(kept) = &self.0 else { return Vec::new() };
-        kept.journals.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        let Some(recorded) = &self.0 else { return Vec::new() };
+        recorded.journals.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The journal of the latest request.
+    /// The journal of the most recent request.
     pub fn latest(&self) -> Option<Arc<Journal>> {
         self.all().pop()
     }

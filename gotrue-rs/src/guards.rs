@@ -1,274 +1,302 @@
-//! Checks before handlers, named in the route table. What they find goes into the [`Cx`].
+//! Checks that run before handlers, named in the route table.
+//!
+//! Their results are stored in the [`RequestContext`].
 
 use gotrue_rules::domain::error::{Error, Result};
 use gotrue_rules::domain::mfa::factor_not_found;
 use gotrue_rules::domain::oauth_server::client::not_found as client_not_found;
 use gotrue_rules::domain::oauth_server::confinement;
-use gotrue_rules::domain::session_rules::Validity;
+use gotrue_rules::domain::session_rules::SessionValidity;
 use gotrue_rules::domain::sso;
-use gotrue_rules::wire::requests::Captcha;
+use gotrue_rules::wire::requests::CaptchaToken;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-use crate::cx::{Admin, Caller, Cx};
 use crate::http::router::Guard;
 use crate::journal::Step;
-use crate::services::limits::{self, Limited};
-use crate::services::sessions::refresh::facts;
+use crate::request_context::{Admin, Caller, RequestContext};
+use crate::services::limits::{self, LimitedRoute};
+use crate::services::sessions::refresh::session_facts;
 use crate::services::{oauth_server, saml};
-use crate::store::{OrRefuse, oauth_clients, sso_providers, users};
+use crate::store::{OrInternalError, oauth_clients, sso_providers, users};
 
-/// Only signed-in accounts: header 401 → signature and time 403 → `sub` → account → session → ban.
-pub const CALLER: Guard = Guard { name: "Caller", run: |cx| Box::pin(caller(cx)) };
+/// Requires a signed-in user.
+///
+/// Checks in order: header (401), signature and time (403), `sub`, user, session, ban.
+pub const CALLER: Guard = Guard { name: "Caller", run: |cx| Box::pin(require_caller(cx)) };
 
-/// Only administrators: header 401 → signature 403 → a session named must be valid → role 403.
-pub const ADMIN: Guard = Guard { name: "Admin", run: |cx| Box::pin(admin(cx)) };
+/// Requires an administrator.
+///
+/// Checks in order: header (401), signature (403), a named session is valid, role (403).
+pub const ADMIN: Guard = Guard { name: "Admin", run: |cx| Box::pin(require_admin(cx)) };
 
-/// Only paths whose `{user_id}` names an account: its form 404, its existence 404. Comes after [`ADMIN`].
-pub const ACCOUNT: Guard = Guard { name: "Account", run: |cx| Box::pin(account(cx)) };
+/// Loads the user named by `{user_id}`; 404 if malformed or unknown. Runs after [`ADMIN`].
+pub const ACCOUNT: Guard = Guard { name: "Account", run: |cx| Box::pin(load_path_user(cx)) };
 
-/// Only paths whose `{factor_id}` names a factor of the account that an administrator's path names, else of the
-/// caller: its form 404, its existence 404. Comes after [`ACCOUNT`] or [`CALLER`].
-pub const FACTOR: Guard = Guard { name: "Factor", run: |cx| Box::pin(async { factor(cx) }) };
+/// Finds the factor named by `{factor_id}`; 404 if malformed or unknown.
+///
+/// The factor belongs to the user of an administrator's path, else to the caller. Runs after [`ACCOUNT`] or [`CALLER`].
+pub const FACTOR: Guard = Guard { name: "Factor", run: |cx| Box::pin(async { find_path_factor(cx) }) };
 
-/// Not for anonymous accounts: 403. Comes after [`CALLER`].
-pub const NOT_ANONYMOUS: Guard = Guard { name: "NotAnonymous", run: |cx| Box::pin(async { not_anonymous(cx) }) };
+/// Refuses anonymous users (403). Runs after [`CALLER`].
+pub const NOT_ANONYMOUS: Guard =
+    Guard { name: "NotAnonymous", run: |cx| Box::pin(async { require_not_anonymous(cx) }) };
 
-/// One request of `/verify` more, by either method.
+/// Counts a request of `/verify`, by either method.
 pub const LIMIT_VERIFY: Guard =
-    Guard { name: "Limit(Verify)", run: |cx| Box::pin(async { limits::take(cx, Limited::Verify) }) };
+    Guard { name: "Limit(Verify)", run: |cx| Box::pin(async { limits::count_request(cx, LimitedRoute::Verify) }) };
 
-/// One change of an account more.
+/// Counts an update of a user.
 pub const LIMIT_USER: Guard =
-    Guard { name: "Limit(User)", run: |cx| Box::pin(async { limits::take(cx, Limited::User) }) };
+    Guard { name: "Limit(User)", run: |cx| Box::pin(async { limits::count_request(cx, LimitedRoute::User) }) };
 
-/// One recovery more.
+/// Counts a password recovery.
 pub const LIMIT_RECOVER: Guard =
-    Guard { name: "Limit(Recover)", run: |cx| Box::pin(async { limits::take(cx, Limited::Recover) }) };
+    Guard { name: "Limit(Recover)", run: |cx| Box::pin(async { limits::count_request(cx, LimitedRoute::Recover) }) };
 
-/// One code to sign in more.
-pub const LIMIT_OTP: Guard = Guard { name: "Limit(Otp)", run: |cx| Box::pin(async { limits::take(cx, Limited::Otp) }) };
+/// Counts a request for a one-time password.
+pub const LIMIT_OTP: Guard =
+    Guard { name: "Limit(Otp)", run: |cx| Box::pin(async { limits::count_request(cx, LimitedRoute::Otp) }) };
 
-/// One mailed link to sign in more.
-pub const LIMIT_MAGIC_LINK: Guard =
-    Guard { name: "Limit(MagicLink)", run: |cx| Box::pin(async { limits::take(cx, Limited::MagicLink) }) };
+/// Counts a request for a magic link.
+pub const LIMIT_MAGIC_LINK: Guard = Guard {
+    name: "Limit(MagicLink)",
+    run: |cx| Box::pin(async { limits::count_request(cx, LimitedRoute::MagicLink) }),
+};
 
-/// One message sent again more.
+/// Counts a repeated message.
 pub const LIMIT_RESEND: Guard =
-    Guard { name: "Limit(Resend)", run: |cx| Box::pin(async { limits::take(cx, Limited::Resend) }) };
+    Guard { name: "Limit(Resend)", run: |cx| Box::pin(async { limits::count_request(cx, LimitedRoute::Resend) }) };
 
-/// One sign-in by passkey more.
+/// Counts a sign-in with a passkey.
 pub const LIMIT_PASSKEY: Guard =
-    Guard { name: "Limit(Passkey)", run: |cx| Box::pin(async { limits::take(cx, Limited::Passkey) }) };
+    Guard { name: "Limit(Passkey)", run: |cx| Box::pin(async { limits::count_request(cx, LimitedRoute::Passkey) }) };
 
-/// Only who has solved a captcha, where one is asked for: an administrator passes, and who comes to `/token` with
-/// a proof of another kind → body 400 → token 400 → the provider's word 400, 500 without one.
-pub const CAPTCHA: Guard = Guard { name: "Captcha", run: |cx| Box::pin(captcha(cx)) };
+/// Requires a solved captcha where captchas are enabled.
+///
+/// Administrators pass, and so do the grants of `/token` that present a proof of their own. Errors: body (400), token
+/// (400), verdict of the provider (400), no verdict (500).
+pub const CAPTCHA: Guard = Guard { name: "Captcha", run: |cx| Box::pin(require_captcha(cx)) };
 
-/// One challenge of a factor more.
-pub const LIMIT_CHALLENGE: Guard =
-    Guard { name: "Limit(Challenge)", run: |cx| Box::pin(async { limits::take(cx, Limited::FactorChallenge) }) };
+/// Counts a challenge of a factor.
+pub const LIMIT_CHALLENGE: Guard = Guard {
+    name: "Limit(Challenge)",
+    run: |cx| Box::pin(async { limits::count_request(cx, LimitedRoute::FactorChallenge) }),
+};
 
-/// One verification of a factor more.
-pub const LIMIT_FACTOR_VERIFY: Guard =
-    Guard { name: "Limit(FactorVerify)", run: |cx| Box::pin(async { limits::take(cx, Limited::FactorVerify) }) };
+/// Counts a verification of a factor.
+pub const LIMIT_FACTOR_VERIFY: Guard = Guard {
+    name: "Limit(FactorVerify)",
+    run: |cx| Box::pin(async { limits::count_request(cx, LimitedRoute::FactorVerify) }),
+};
 
-/// One sign-in through a company's identity provider more.
-pub const LIMIT_SSO: Guard = Guard { name: "Limit(Sso)", run: |cx| Box::pin(async { limits::take(cx, Limited::Sso) }) };
+/// Counts a sign-in through SSO.
+pub const LIMIT_SSO: Guard =
+    Guard { name: "Limit(Sso)", run: |cx| Box::pin(async { limits::count_request(cx, LimitedRoute::Sso) }) };
 
-/// One response of an identity provider more.
+/// Counts a SAML response.
 pub const LIMIT_SAML: Guard =
-    Guard { name: "Limit(Saml)", run: |cx| Box::pin(async { limits::take(cx, Limited::SamlAssertion) }) };
+    Guard { name: "Limit(Saml)", run: |cx| Box::pin(async { limits::count_request(cx, LimitedRoute::SamlAssertion) }) };
 
-/// Only while SAML is on: 404.
-pub const SAML: Guard = Guard { name: "Saml", run: |cx| Box::pin(async { saml::ourselves(cx).map(|_| ()) }) };
+/// Requires SAML to be enabled (404).
+pub const SAML: Guard = Guard { name: "Saml", run: |cx| Box::pin(async { saml::service_provider(cx).map(|_| ()) }) };
 
-/// Only paths whose `{idp_id}` names a company's identity provider: 404. Comes after [`ADMIN`].
-pub const SSO_PROVIDER: Guard = Guard { name: "SsoProvider", run: |cx| Box::pin(sso_provider(cx)) };
+/// Loads the SSO identity provider named by `{idp_id}` (404). Runs after [`ADMIN`].
+pub const SSO_PROVIDER: Guard = Guard { name: "SsoProvider", run: |cx| Box::pin(load_path_sso_provider(cx)) };
 
-/// Only while passkeys are on: 404.
-pub const PASSKEYS: Guard = Guard { name: "Passkeys", run: |cx| Box::pin(async { passkeys(cx) }) };
+/// Requires passkeys to be enabled (404).
+pub const PASSKEYS: Guard = Guard { name: "Passkeys", run: |cx| Box::pin(async { require_passkeys(cx) }) };
 
-/// Only while the OAuth server is on: 404.
-pub const OAUTH_SERVER: Guard = Guard { name: "OAuthServer", run: |cx| Box::pin(async { oauth_server(cx) }) };
+/// Requires the OAuth server to be enabled (404).
+pub const OAUTH_SERVER: Guard = Guard { name: "OAuthServer", run: |cx| Box::pin(async { require_oauth_server(cx) }) };
 
-/// Only while accounts may be linked by hand: 404.
-pub const MANUAL_LINKING: Guard = Guard { name: "ManualLinking", run: |cx| Box::pin(async { manual_linking(cx) }) };
+/// Requires manual linking to be enabled (404).
+pub const MANUAL_LINKING: Guard =
+    Guard { name: "ManualLinking", run: |cx| Box::pin(async { require_manual_linking(cx) }) };
 
-fn manual_linking(cx: &Cx) -> Result<()> {
+fn require_manual_linking(cx: &RequestContext) -> Result<()> {
     if cx.app.policy.security.manual_linking_enabled {
         return Ok(());
     }
     Err(Error::not_found("manual_linking_disabled", "Manual linking is disabled"))
 }
 
-/// Only while providers may be stored at run time: 404.
+/// Requires custom OAuth providers to be enabled (404).
 pub const CUSTOM_PROVIDERS: Guard =
-    Guard { name: "CustomProviders", run: |cx| Box::pin(async { custom_providers(cx) }) };
+    Guard { name: "CustomProviders", run: |cx| Box::pin(async { require_custom_providers(cx) }) };
 
-fn custom_providers(cx: &Cx) -> Result<()> {
+fn require_custom_providers(cx: &RequestContext) -> Result<()> {
     if cx.app.policy.custom_oauth.enabled {
         return Ok(());
     }
     Err(Error::not_found("feature_disabled", "Custom OAuth providers are disabled"))
 }
 
-/// Only while SCIM is on: 404.
-pub const SCIM: Guard = Guard { name: "Scim", run: |cx| Box::pin(async { scim(cx) }) };
+/// Requires SCIM to be enabled (404).
+pub const SCIM: Guard = Guard { name: "Scim", run: |cx| Box::pin(async { require_scim(cx) }) };
 
-fn scim(cx: &Cx) -> Result<()> {
+fn require_scim(cx: &RequestContext) -> Result<()> {
     if cx.app.policy.experimental.scim_enabled {
         return Ok(());
     }
     Err(Error::not_found("feature_disabled", "SCIM server is disabled"))
 }
 
-/// Only paths whose `{client_id}` names an OAuth client: its form 400, its existence 404. Comes after [`ADMIN`].
-pub const OAUTH_APP: Guard = Guard { name: "OAuthApp", run: |cx| Box::pin(oauth_app(cx)) };
+/// Loads the OAuth client named by `{client_id}`; 400 if malformed, 404 if unknown.
+///
+/// Runs after [`ADMIN`].
+pub const OAUTH_APP: Guard = Guard { name: "OAuthApp", run: |cx| Box::pin(load_path_oauth_client(cx)) };
 
-/// Only clients that prove themselves: 400. One that names no client in a header for it passes, and is nobody.
-pub const CLIENT: Guard = Guard { name: "Client", run: |cx| Box::pin(client(cx)) };
+/// Authenticates the OAuth client (400). A request without client credentials passes without a client.
+pub const CLIENT: Guard = Guard { name: "Client", run: |cx| Box::pin(authenticate_client(cx)) };
 
-/// One client more that registers itself.
-pub const LIMIT_REGISTER: Guard =
-    Guard { name: "Limit(Register)", run: |cx| Box::pin(async { limits::take(cx, Limited::OAuthClientRegister) }) };
+/// Counts a dynamic client registration.
+pub const LIMIT_REGISTER: Guard = Guard {
+    name: "Limit(Register)",
+    run: |cx| Box::pin(async { limits::count_request(cx, LimitedRoute::OAuthClientRegister) }),
+};
 
-fn passkeys(cx: &Cx) -> Result<()> {
+fn require_passkeys(cx: &RequestContext) -> Result<()> {
     if cx.app.policy.passkeys.enabled {
         return Ok(());
     }
     Err(Error::not_found("passkey_disabled", "Passkeys are disabled"))
 }
 
-fn oauth_server(cx: &Cx) -> Result<()> {
+fn require_oauth_server(cx: &RequestContext) -> Result<()> {
     if cx.app.policy.oauth_server.enabled {
         return Ok(());
     }
     Err(Error::not_found("feature_disabled", "OAuth server is disabled"))
 }
 
-async fn caller(cx: &mut Cx) -> Result<()> {
-    let claims = verified_claims(cx)?;
-    let found = account_of(cx, claims).await?;
+async fn require_caller(cx: &mut RequestContext) -> Result<()> {
+    let claims = verify_access_token(cx)?;
+    let found = load_caller(cx, claims).await?;
     if found.account.is_banned(cx.now) {
         return Err(Error::forbidden("user_banned", "User is banned"));
     }
-    // A token without a session is an ID token: it tells a client who somebody is, and opens nothing.
-    let opens = || found.session.is_some() && confinement::opens(cx.request.method.as_str(), &cx.request.path);
-    if is_confined(cx, &found) && !opens() {
-        return Err(confinement::refused());
+    // A token without a session is an ID token: it identifies a user to a client and authorizes no request.
+    let opens = || {
+        found.session.is_some() && confinement::is_client_route_allowed(cx.request.method.as_str(), &cx.request.path)
+    };
+    if is_confined_client(cx, &found) && !opens() {
+        return Err(confinement::client_route_not_allowed());
     }
-    cx.found.caller = Some(found);
+    cx.guard_results.caller = Some(found);
     Ok(())
 }
 
-/// Whether it is a client's token that opens little.
-fn is_confined(cx: &Cx, caller: &Caller) -> bool {
-    cx.app.policy.oauth_server.clients_confined && caller.is_a_clients()
+/// Whether the token belongs to an OAuth client with restricted access.
+fn is_confined_client(cx: &RequestContext, caller: &Caller) -> bool {
+    cx.app.policy.oauth_server.are_clients_restricted && caller.is_oauth_client_token()
 }
 
-async fn admin(cx: &mut Cx) -> Result<()> {
-    cx.found.admin = Some(administrator(cx, verified_claims(cx)?).await?);
+async fn require_admin(cx: &mut RequestContext) -> Result<()> {
+    cx.guard_results.admin = Some(authenticate_admin(cx, verify_access_token(cx)?).await?);
     Ok(())
 }
 
-async fn administrator(cx: &Cx, claims: Map<String, Value>) -> Result<Admin> {
-    if session_id(&claims)?.is_some() {
-        let found = account_of(cx, claims.clone()).await?;
-        let validity = found.session.as_ref().map(|session| facts(cx, &found.account, session, None).validity());
-        if validity != Some(Validity::Valid) {
+async fn authenticate_admin(cx: &RequestContext, claims: Map<String, Value>) -> Result<Admin> {
+    if session_id_claim(&claims)?.is_some() {
+        let found = load_caller(cx, claims.clone()).await?;
+        let validity =
+            found.session.as_ref().map(|session| session_facts(cx, &found.account, session, None).decide_validity());
+        if validity != Some(SessionValidity::Valid) {
             return Err(Error::forbidden("session_expired", "Session is no longer valid"));
         }
-        if is_confined(cx, &found) {
+        if is_confined_client(cx, &found) {
             return Err(Error::forbidden("not_admin", "User not allowed"));
         }
     }
-    if !cx.is_admins(&claims) {
+    if !cx.has_admin_role(&claims) {
         return Err(Error::forbidden("not_admin", "User not allowed"));
     }
     let role = claims.get("role").and_then(Value::as_str).unwrap_or_default().to_owned();
     Ok(Admin { role, claims })
 }
 
-async fn captcha(cx: &Cx) -> Result<()> {
+async fn require_captcha(cx: &RequestContext) -> Result<()> {
     let Some(verifier) = &cx.app.captcha else { return Ok(()) };
-    if brings_a_proof(cx) || is_by_administrator(cx).await {
+    if is_captcha_exempt(cx) || is_admin_request(cx).await {
         return Ok(());
     }
-    let token = Captcha::decode(&cx.bytes().await?)?.token;
+    let token = CaptchaToken::decode(&cx.read_body().await?)?.token;
     if token.is_empty() {
-        return Err(unsolved("no captcha_token found"));
+        return Err(captcha_failed("no captcha_token found"));
     }
-    cx.journal.note(Step::Call("captcha.verify"));
+    cx.journal.record(Step::Call("captcha.verify"));
     let verdict = verifier.verify(&token, cx.client_ip()).await;
-    let verdict = verdict.map_err(|cause| Error::internal("captcha verification process failed").because(cause))?;
-    if verdict.solved { Ok(()) } else { Err(unsolved(&verdict.reasons.join(", "))) }
+    let verdict = verdict.map_err(|cause| Error::internal("captcha verification process failed").with_cause(cause))?;
+    if verdict.is_solved { Ok(()) } else { Err(captcha_failed(&verdict.error_codes.join(", "))) }
 }
 
-fn unsolved(reason: &str) -> Error {
+fn captcha_failed(reason: &str) -> Error {
     Error::bad_request("captcha_failed", format!("captcha protection: request disallowed ({reason})"))
 }
 
-/// Whether what it brings is the proof: a refresh token, a flow's code, a provider's token.
-fn brings_a_proof(cx: &Cx) -> bool {
+/// Whether the grant presents its own proof: a refresh token, an authorization code or an ID token.
+fn is_captcha_exempt(cx: &RequestContext) -> bool {
     let grant = cx.request.query("grant_type").unwrap_or_default();
     cx.request.path == "/token" && matches!(grant, "pkce" | "refresh_token" | "id_token")
 }
 
-async fn is_by_administrator(cx: &Cx) -> bool {
-    match verified_claims(cx) {
-        Ok(claims) if cx.is_admins(&claims) => administrator(cx, claims).await.is_ok(),
+async fn is_admin_request(cx: &RequestContext) -> bool {
+    match verify_access_token(cx) {
+        Ok(claims) if cx.has_admin_role(&claims) => authenticate_admin(cx, claims).await.is_ok(),
         _ => false,
     }
 }
 
-async fn account(cx: &mut Cx) -> Result<()> {
-    let named = cx.request.param("user_id").unwrap_or_default();
+async fn load_path_user(cx: &mut RequestContext) -> Result<()> {
+    let named = cx.request.path_param("user_id").unwrap_or_default();
     let id = Uuid::parse_str(named).map_err(|_| Error::not_found("validation_failed", "user_id must be an UUID"))?;
-    let found = users::with_session(&mut cx.db(), id, None).await.or_refuse("Database error loading user")?;
+    let found =
+        users::find_with_session(&mut cx.db(), id, None).await.or_internal_error("Database error loading user")?;
     let found = found.ok_or_else(|| Error::not_found("user_not_found", "User not found"))?;
-    cx.found.account = Some(found.account);
+    cx.guard_results.account = Some(found.account);
     Ok(())
 }
 
-async fn sso_provider(cx: &mut Cx) -> Result<()> {
-    let named = cx.request.param("idp_id").and_then(sso::Name::read).ok_or_else(sso::not_found)?;
+async fn load_path_sso_provider(cx: &mut RequestContext) -> Result<()> {
+    let named =
+        cx.request.path_param("idp_id").and_then(sso::SsoProviderRef::parse).ok_or_else(sso::provider_not_found)?;
     let found = match named {
-        sso::Name::Id(id) => sso_providers::by_id(&mut cx.db(), id).await,
-        sso::Name::ResourceId(id) => sso_providers::by_resource_id(&mut cx.db(), &id).await,
+        sso::SsoProviderRef::Id(id) => sso_providers::find_by_id(&mut cx.db(), id).await,
+        sso::SsoProviderRef::ResourceId(id) => sso_providers::find_by_resource_id(&mut cx.db(), &id).await,
     };
-    let found = found.or_refuse("Database error finding SSO Identity Provider")?;
-    cx.found.sso_provider = Some(found.ok_or_else(sso::not_found)?);
+    let found = found.or_internal_error("Database error finding SSO Identity Provider")?;
+    cx.guard_results.sso_provider = Some(found.ok_or_else(sso::provider_not_found)?);
     Ok(())
 }
 
-async fn oauth_app(cx: &mut Cx) -> Result<()> {
-    let named = cx.request.param("client_id").unwrap_or_default();
+async fn load_path_oauth_client(cx: &mut RequestContext) -> Result<()> {
+    let named = cx.request.path_param("client_id").unwrap_or_default();
     let id = Uuid::parse_str(named).map_err(|_| Error::invalid("invalid client_id format"))?;
-    let found = oauth_clients::by_id(&mut cx.db(), id).await.or_refuse("Error loading OAuth client")?;
-    cx.found.client = Some(found.ok_or_else(client_not_found)?);
+    let found = oauth_clients::find_by_id(&mut cx.db(), id).await.or_internal_error("Error loading OAuth client")?;
+    cx.guard_results.client = Some(found.ok_or_else(client_not_found)?);
     Ok(())
 }
 
-async fn client(cx: &mut Cx) -> Result<()> {
-    cx.found.client = oauth_server::authenticate(cx).await?;
+async fn authenticate_client(cx: &mut RequestContext) -> Result<()> {
+    cx.guard_results.client = oauth_server::authenticate_client(cx).await?;
     Ok(())
 }
 
-/// Reads nothing: an account is read with its factors.
-fn factor(cx: &mut Cx) -> Result<()> {
-    let named = cx.request.param("factor_id").unwrap_or_default();
+/// Runs no statement: a user is loaded together with the factors.
+fn find_path_factor(cx: &mut RequestContext) -> Result<()> {
+    let named = cx.request.path_param("factor_id").unwrap_or_default();
     let id = Uuid::parse_str(named).map_err(|_| Error::not_found("validation_failed", "factor_id must be an UUID"))?;
-    let account = match &cx.found.account {
+    let account = match &cx.guard_results.account {
         Some(account) => account,
         None => &cx.caller()?.account,
     };
     let found = account.factors.iter().find(|factor| factor.id == id).cloned();
-    cx.found.factor = Some(found.ok_or_else(factor_not_found)?);
+    cx.guard_results.factor = Some(found.ok_or_else(factor_not_found)?);
     Ok(())
 }
 
-fn not_anonymous(cx: &Cx) -> Result<()> {
+fn require_not_anonymous(cx: &RequestContext) -> Result<()> {
     let is_anonymous = cx.caller()?.claims.get("is_anonymous").and_then(Value::as_bool).unwrap_or(false);
     if is_anonymous {
         return Err(Error::forbidden("no_authorization", "Anonymous user not allowed to perform these actions"));
@@ -276,10 +304,10 @@ fn not_anonymous(cx: &Cx) -> Result<()> {
     Ok(())
 }
 
-fn verified_claims(cx: &Cx) -> Result<Map<String, Value>> {
+fn verify_access_token(cx: &RequestContext) -> Result<Map<String, Value>> {
     let header = cx.request.header("authorization");
     let token = header
-        .and_then(bearer)
+        .and_then(parse_bearer)
         .ok_or_else(|| Error::unauthorized("no_authorization", "This endpoint requires a valid Bearer token"))?;
     cx.app.keys.verify(token, cx.now).map_err(|reason| {
         let message = format!("invalid JWT: unable to parse or verify signature, {reason}");
@@ -287,25 +315,26 @@ fn verified_claims(cx: &Cx) -> Result<Map<String, Value>> {
     })
 }
 
-/// The token of `Bearer <token>`: the word in any letters, one space, nothing else.
-fn bearer(header: &str) -> Option<&str> {
+/// Parses `Bearer <token>`: the scheme in any case, one space, nothing else.
+fn parse_bearer(header: &str) -> Option<&str> {
     let (word, token) = header.split_once(' ')?;
-    let is_one = !token.is_empty() && !token.contains(|letter: char| letter.is_ascii_whitespace());
+    let is_one = !token.is_empty() && !token.contains(|character: char| character.is_ascii_whitespace());
     (word.eq_ignore_ascii_case("bearer") && is_one).then_some(token)
 }
 
-/// Account and session that claims name; one statement.
-async fn account_of(cx: &Cx, claims: Map<String, Value>) -> Result<Caller> {
+/// Loads the user and the session that claims name; one statement.
+async fn load_caller(cx: &RequestContext, claims: Map<String, Value>) -> Result<Caller> {
     let sub = claims.get("sub").and_then(Value::as_str).unwrap_or_default();
     if sub.is_empty() {
         return Err(Error::forbidden("bad_jwt", "invalid claim: missing sub claim"));
     }
     let id =
         Uuid::parse_str(sub).map_err(|_| Error::bad_request("bad_jwt", "invalid claim: sub claim must be a UUID"))?;
-    // The account is missed before the form of session_id is looked at.
-    let session = session_id(&claims);
+    // A missing user takes precedence over a malformed `session_id`.
+    let session = session_id_claim(&claims);
     let wanted = session.as_ref().ok().copied().flatten();
-    let found = users::with_session(&mut cx.db(), id, wanted).await.or_refuse("Database error finding user")?;
+    let found =
+        users::find_with_session(&mut cx.db(), id, wanted).await.or_internal_error("Database error finding user")?;
     let found = found.ok_or_else(|| Error::forbidden("user_not_found", "User from sub claim in JWT does not exist"))?;
     if session?.is_some() && found.session.is_none() {
         return Err(Error::forbidden("session_not_found", "Session from session_id claim in JWT does not exist"));
@@ -313,8 +342,8 @@ async fn account_of(cx: &Cx, claims: Map<String, Value>) -> Result<Caller> {
     Ok(Caller { account: found.account, session: found.session, claims })
 }
 
-/// The session that claims name: none when absent, empty or all zeros.
-fn session_id(claims: &Map<String, Value>) -> Result<Option<Uuid>> {
+/// The session that claims name: `None` if absent, empty or nil.
+fn session_id_claim(claims: &Map<String, Value>) -> Result<Option<Uuid>> {
     let named = claims.get("session_id").and_then(Value::as_str).unwrap_or_default();
     if named.is_empty() {
         return Ok(None);

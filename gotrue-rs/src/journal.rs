@@ -1,26 +1,28 @@
-//! What one request did, in order: guards, decisions, statements, calls. Logs and tests read it; it costs a push each.
+//! The steps of one request in order: guards, decisions, statements, calls.
+//!
+//! Logs and tests read them; a step costs one push.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures::future::BoxFuture;
 
-/// One thing that a request did.
+/// One step of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
-    /// A guard of the route table was passed.
+    /// A guard of the route table ran.
     Guard(&'static str),
-    /// A rule came to this outcome.
+    /// A rule returned this outcome.
     Decision(&'static str),
-    /// A statement of this name was sent to the database.
+    /// The statement of this name was sent to the database.
     Statement(&'static str),
-    /// `BEGIN` or `COMMIT`; not counted as statements.
+    /// `BEGIN` or `COMMIT`; not counted as a statement.
     Transaction(&'static str),
-    /// Something outside was called: mail, a hook, hashing.
+    /// An external operation started: mail, a hook, hashing.
     Call(&'static str),
 }
 
-/// What happens at a step where a test says so.
+/// A fault that a test injects at a step.
 pub enum Fault {
     /// The statement is not sent and fails.
     Fail,
@@ -32,19 +34,19 @@ pub enum Fault {
     Wait(BoxFuture<'static, ()>),
 }
 
-/// The faults that a test has in store for requests.
-pub trait Faults: std::fmt::Debug + Send + Sync + 'static {
-    /// What is to happen at this step, which is about to be taken.
-    fn strike(&self, step: Step) -> Option<Fault>;
+/// Injects faults into requests, for tests.
+pub trait FaultInjector: std::fmt::Debug + Send + Sync + 'static {
+    /// The fault to inject at this step, which is about to run.
+    fn fault_at(&self, step: Step) -> Option<Fault>;
 }
 
-/// A step was made to fail.
+/// The error of a step that an injected fault stopped.
 #[derive(Debug, thiserror::Error)]
-pub enum Struck {
-    /// By [`Fault::Fail`].
-    #[error("a fault struck")]
+pub enum InjectedError {
+    /// Caused by [`Fault::Fail`].
+    #[error("injected fault")]
     Failed,
-    /// By [`Fault::Disconnect`].
+    /// Caused by [`Fault::Disconnect`].
     #[error("the connection was lost")]
     Disconnected,
 }
@@ -54,31 +56,35 @@ pub enum Struck {
 pub struct Journal {
     steps: Mutex<Vec<Step>>,
     has_lost_database: AtomicBool,
-    faults: Option<Arc<dyn Faults>>,
+    faults: Option<Arc<dyn FaultInjector>>,
 }
 
 impl Journal {
-    /// A journal of a request that faults may strike: for tests.
-    pub fn with_faults(faults: Arc<dyn Faults>) -> Self {
+    /// A journal with injected faults; for tests.
+    pub fn with_faults(faults: Arc<dyn FaultInjector>) -> Self {
         Self { faults: Some(faults), ..Self::default() }
     }
 
-    /// Writes a step down.
-    pub fn note(&self, step: Step) {
-        self.write(step);
+    /// Records a step that cannot fail.
+    pub fn record(&self, step: Step) {
+        self.push(step);
         if let Some(Fault::Panic) = self.fault(step) {
-            panic!("a fault struck at {step:?}");
+            panic!("injected fault at {step:?}");
         }
     }
 
-    /// Writes down a step that is about to be taken, and that a fault may keep from being taken.
-    pub async fn reach(&self, step: Step) -> Result<(), Struck> {
-        self.write(step);
+    /// Records a step that is about to run and can be stopped by an injected fault.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error of the injected fault.
+    pub async fn record_fallible(&self, step: Step) -> Result<(), InjectedError> {
+        self.push(step);
         match self.fault(step) {
             None => Ok(()),
-            Some(Fault::Fail) => Err(Struck::Failed),
-            Some(Fault::Disconnect) => Err(Struck::Disconnected),
-            Some(Fault::Panic) => panic!("a fault struck at {step:?}"),
+            Some(Fault::Fail) => Err(InjectedError::Failed),
+            Some(Fault::Disconnect) => Err(InjectedError::Disconnected),
+            Some(Fault::Panic) => panic!("injected fault at {step:?}"),
             Some(Fault::Wait(until)) => {
                 until.await;
                 Ok(())
@@ -86,20 +92,20 @@ impl Journal {
         }
     }
 
-    fn write(&self, step: Step) {
+    fn push(&self, step: Step) {
         self.steps.lock().unwrap_or_else(PoisonError::into_inner).push(step);
     }
 
     fn fault(&self, step: Step) -> Option<Fault> {
-        self.faults.as_ref()?.strike(step)
+        self.faults.as_ref()?.fault_at(step)
     }
 
-    /// Records that a statement failed because the database cannot be used.
-    pub fn note_lost_database(&self) {
+    /// Records that a statement failed because the database is unavailable.
+    pub fn record_database_loss(&self) {
         self.has_lost_database.store(true, Ordering::Relaxed);
     }
 
-    /// Whether a statement failed because the database cannot be used: any refusal after that is a consequence.
+    /// Whether a statement failed because the database is unavailable. Any later error is a consequence.
     pub fn has_lost_database(&self) -> bool {
         self.has_lost_database.load(Ordering::Relaxed)
     }

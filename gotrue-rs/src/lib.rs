@@ -2,12 +2,12 @@
 
 pub mod app;
 pub mod config;
-pub mod cx;
 pub mod flows;
 pub mod guards;
 pub mod http;
 pub mod journal;
 pub mod ports;
+pub mod request_context;
 pub mod routes;
 pub mod services;
 pub mod store;
@@ -20,16 +20,18 @@ use app::App;
 
 /// The auth API at its root path.
 pub fn router(app: Arc<App>) -> axum::Router {
-    router_over(move || app.clone())
+    reloadable_router(move || app.clone())
 }
 
-/// The same over an application that may be replaced: `current` is asked once for each request, when it comes.
-pub fn router_over(current: impl Fn() -> Arc<App> + Clone + Send + Sync + 'static) -> axum::Router {
-    let table = Arc::new(routes::table());
+/// Builds the same router over a replaceable application.
+///
+/// `current` is called once per request.
+pub fn reloadable_router(current: impl Fn() -> Arc<App> + Clone + Send + Sync + 'static) -> axum::Router {
+    let table = Arc::new(routes::route_table());
     axum::Router::new().fallback(move |request: axum::extract::Request| {
         let (app, table) = (current(), table.clone());
         async move {
-            if !app.policy.api.security_headers {
+            if !app.policy.api.has_security_headers {
                 return http::layers::serve(app, table, request).await;
             }
             let path = request.uri().path().to_owned();

@@ -1,4 +1,6 @@
-//! THE table: every path with its guards and what answers it. Tests and `docs/compatibility.md` read the same data.
+//! The route table: every path with its guards and its handler.
+//!
+//! Tests and `docs/compatibility.md` read the same data.
 
 use http::Method;
 
@@ -12,286 +14,290 @@ use crate::guards::{
     LIMIT_USER, LIMIT_VERIFY, MANUAL_LINKING, NOT_ANONYMOUS, OAUTH_APP, OAUTH_SERVER, PASSKEYS, SAML, SCIM,
     SSO_PROVIDER,
 };
-use crate::http::router::{Entry, Guard, group, row};
+use crate::http::router::{Guard, RouteEntry, route, route_group};
 
-/// All lines.
-pub fn table() -> Vec<Entry> {
+/// Builds the route table.
+pub fn route_table() -> Vec<RouteEntry> {
     vec![
-        row(Method::GET, "/health", meta::health),
-        row(Method::GET, "/settings", meta::settings),
-        row(Method::GET, "/.well-known/jwks.json", meta::jwks),
-        row(Method::GET, "/.well-known/openid-configuration", meta::discovery),
-        row(Method::GET, "/.well-known/oauth-authorization-server", meta::discovery).guards(&[OAUTH_SERVER]),
-        row(Method::GET, "/authorize", external::authorize::handle),
-        group(
+        route(Method::GET, "/health", meta::health),
+        route(Method::GET, "/settings", meta::settings),
+        route(Method::GET, "/.well-known/jwks.json", meta::jwks),
+        route(Method::GET, "/.well-known/openid-configuration", meta::discovery),
+        route(Method::GET, "/.well-known/oauth-authorization-server", meta::discovery).with_guards(&[OAUTH_SERVER]),
+        route(Method::GET, "/authorize", external::authorize::handle),
+        route_group(
             "/callback",
             &[],
-            [row(Method::GET, "/", external::callback::handle), row(Method::POST, "/", external::callback::handle)],
+            [route(Method::GET, "/", external::callback::handle), route(Method::POST, "/", external::callback::handle)],
         ),
-        group("/signup", &[CAPTCHA], [row(Method::POST, "/", sign_up::handle)]),
-        group(
+        route_group("/signup", &[CAPTCHA], [route(Method::POST, "/", sign_up::handle)]),
+        route_group(
             "/verify",
             &[LIMIT_VERIFY],
-            [row(Method::GET, "/", verify::get::handle), row(Method::POST, "/", verify::post::handle)],
+            [route(Method::GET, "/", verify::get::handle), route(Method::POST, "/", verify::post::handle)],
         ),
-        row(Method::POST, "/token", token::handle).guards(&[CAPTCHA]),
-        row(Method::POST, "/otp", otp::handle).guards(&[LIMIT_OTP, CAPTCHA]),
-        row(Method::POST, "/magiclink", magic_link::handle).guards(&[LIMIT_MAGIC_LINK, CAPTCHA]),
-        row(Method::POST, "/resend", resend::handle).guards(&[LIMIT_RESEND, CAPTCHA]),
-        row(Method::POST, "/recover", recover::handle).guards(&[LIMIT_RECOVER, CAPTCHA]),
-        row(Method::POST, "/logout", logout::handle).guards(&[CALLER]),
-        group("/reauthenticate", &[CALLER], [row(Method::GET, "/", user::reauthenticate::handle)]),
-        group(
+        route(Method::POST, "/token", token::handle).with_guards(&[CAPTCHA]),
+        route(Method::POST, "/otp", otp::handle).with_guards(&[LIMIT_OTP, CAPTCHA]),
+        route(Method::POST, "/magiclink", magic_link::handle).with_guards(&[LIMIT_MAGIC_LINK, CAPTCHA]),
+        route(Method::POST, "/resend", resend::handle).with_guards(&[LIMIT_RESEND, CAPTCHA]),
+        route(Method::POST, "/recover", recover::handle).with_guards(&[LIMIT_RECOVER, CAPTCHA]),
+        route(Method::POST, "/logout", logout::handle).with_guards(&[CALLER]),
+        route_group("/reauthenticate", &[CALLER], [route(Method::GET, "/", user::reauthenticate::handle)]),
+        route_group(
             "/user",
             &[CALLER],
             [
-                row(Method::GET, "/", user::get::handle),
-                row(Method::PUT, "/", user::update::handle).guards(&[LIMIT_USER]),
-                group("/identities", &[MANUAL_LINKING], identities()),
-                group("/oauth/grants", &[OAUTH_SERVER], user_grants()),
+                route(Method::GET, "/", user::get::handle),
+                route(Method::PUT, "/", user::update::handle).with_guards(&[LIMIT_USER]),
+                route_group("/identities", &[MANUAL_LINKING], identity_routes()),
+                route_group("/oauth/grants", &[OAUTH_SERVER], user_grant_routes()),
             ],
         ),
-        group("/passkeys", &[PASSKEYS], passkeys()),
-        group("/sso", &[SAML], single_sign_on()),
-        group(
+        route_group("/passkeys", &[PASSKEYS], passkey_routes()),
+        route_group("/sso", &[SAML], sso_routes()),
+        route_group(
             "/scim/v2",
             &[SCIM],
             [
-                row(Method::GET, "/ServiceProviderConfig", scim::service_provider_config),
-                row(Method::GET, "/ResourceTypes", scim::nothing),
-                row(Method::GET, "/Schemas", scim::nothing),
+                route(Method::GET, "/ServiceProviderConfig", scim::service_provider_config),
+                route(Method::GET, "/ResourceTypes", scim::empty_list),
+                route(Method::GET, "/Schemas", scim::empty_list),
             ],
         )
-        .otherwise(scim::not_found),
-        row(Method::POST, "/invite", admin::invite::handle).guards(&[ADMIN]),
-        group("/factors", &[CALLER, NOT_ANONYMOUS], factors()),
-        group("/admin", &[ADMIN], admin_entries()),
-        group("/oauth", &[OAUTH_SERVER], oauth_server()),
+        .with_fallback(scim::not_found),
+        route(Method::POST, "/invite", admin::invite::handle).with_guards(&[ADMIN]),
+        route_group("/factors", &[CALLER, NOT_ANONYMOUS], factor_routes()),
+        route_group("/admin", &[ADMIN], admin_routes()),
+        route_group("/oauth", &[OAUTH_SERVER], oauth_server_routes()),
     ]
 }
 
-/// Below `/user/identities`.
-fn identities() -> Vec<Entry> {
+/// Routes below `/user/identities`.
+fn identity_routes() -> Vec<RouteEntry> {
     use user::identities;
     vec![
-        row(Method::GET, "/authorize", identities::authorize::handle),
-        row(Method::DELETE, "/{identity_id}", identities::unlink::handle),
+        route(Method::GET, "/authorize", identities::authorize::handle),
+        route(Method::DELETE, "/{identity_id}", identities::unlink::handle),
     ]
 }
 
-/// Below `/passkeys`.
-fn passkeys() -> Vec<Entry> {
+/// Routes below `/passkeys`.
+fn passkey_routes() -> Vec<RouteEntry> {
     use passkeys::{authentication, registration};
     vec![
-        row(Method::GET, "/", passkeys::list::handle).guards(&[CALLER]),
-        group(
+        route(Method::GET, "/", passkeys::list::handle).with_guards(&[CALLER]),
+        route_group(
             "/authentication",
             &[],
             [
-                row(Method::POST, "/options", authentication::options).guards(&[LIMIT_PASSKEY, CAPTCHA]),
-                row(Method::POST, "/verify", authentication::verify),
+                route(Method::POST, "/options", authentication::options).with_guards(&[LIMIT_PASSKEY, CAPTCHA]),
+                route(Method::POST, "/verify", authentication::verify),
             ],
         ),
-        group(
+        route_group(
             "/registration",
             &[CALLER, NOT_ANONYMOUS],
-            [row(Method::POST, "/options", registration::options), row(Method::POST, "/verify", registration::verify)],
+            [
+                route(Method::POST, "/options", registration::options),
+                route(Method::POST, "/verify", registration::verify),
+            ],
         ),
-        group(
+        route_group(
             "/{passkey_id}",
             &[CALLER],
-            [row(Method::PATCH, "/", passkeys::rename::handle), row(Method::DELETE, "/", passkeys::delete::handle)],
+            [route(Method::PATCH, "/", passkeys::rename::handle), route(Method::DELETE, "/", passkeys::delete::handle)],
         ),
     ]
 }
 
-/// Below `/admin`.
-fn admin_entries() -> Vec<Entry> {
+/// Routes below `/admin`.
+fn admin_routes() -> Vec<RouteEntry> {
     vec![
-        group("/users", &[], admin_users()),
-        row(Method::POST, "/generate_link", admin::generate_link::handle),
-        group("/audit", &[], [row(Method::GET, "/", admin::audit::handle)]),
-        group("/custom-providers", &[CUSTOM_PROVIDERS], custom_providers()),
-        group("/sso", &[], [group("/providers", &[], admin_sso_providers())]),
-        group("/oauth", &[OAUTH_SERVER], [group("/clients", &[], admin_oauth_clients())]),
+        route_group("/users", &[], admin_user_routes()),
+        route(Method::POST, "/generate_link", admin::generate_link::handle),
+        route_group("/audit", &[], [route(Method::GET, "/", admin::audit::handle)]),
+        route_group("/custom-providers", &[CUSTOM_PROVIDERS], custom_provider_routes()),
+        route_group("/sso", &[], [route_group("/providers", &[], admin_sso_provider_routes())]),
+        route_group("/oauth", &[OAUTH_SERVER], [route_group("/clients", &[], admin_oauth_client_routes())]),
     ]
 }
 
-/// Below `/sso`.
-fn single_sign_on() -> Vec<Entry> {
+/// Routes below `/sso`.
+fn sso_routes() -> Vec<RouteEntry> {
     vec![
-        row(Method::POST, "/", sso::start::handle).guards(&[LIMIT_SSO, CAPTCHA]),
-        group(
+        route(Method::POST, "/", sso::start::handle).with_guards(&[LIMIT_SSO, CAPTCHA]),
+        route_group(
             "/saml",
             &[],
             [
-                row(Method::GET, "/metadata", sso::metadata::handle),
-                row(Method::POST, "/acs", sso::acs::handle).guards(&[LIMIT_SAML]),
+                route(Method::GET, "/metadata", sso::metadata::handle),
+                route(Method::POST, "/acs", sso::acs::handle).with_guards(&[LIMIT_SAML]),
             ],
         ),
     ]
 }
 
-/// Below `/admin/sso/providers`.
-fn admin_sso_providers() -> Vec<Entry> {
+/// Routes below `/admin/sso/providers`.
+fn admin_sso_provider_routes() -> Vec<RouteEntry> {
     use admin::sso;
     vec![
-        row(Method::GET, "/", sso::list::handle),
-        row(Method::POST, "/", sso::create::handle),
-        group(
+        route(Method::GET, "/", sso::list::handle),
+        route(Method::POST, "/", sso::create::handle),
+        route_group(
             "/{idp_id}",
             &[SSO_PROVIDER],
             [
-                row(Method::GET, "/", sso::read::handle),
-                row(Method::PUT, "/", sso::update::handle),
-                row(Method::DELETE, "/", sso::delete::handle),
+                route(Method::GET, "/", sso::read::handle),
+                route(Method::PUT, "/", sso::update::handle),
+                route(Method::DELETE, "/", sso::delete::handle),
             ],
         ),
     ]
 }
 
-/// Below `/admin/custom-providers`.
-fn custom_providers() -> Vec<Entry> {
+/// Routes below `/admin/custom-providers`.
+fn custom_provider_routes() -> Vec<RouteEntry> {
     use admin::custom_providers::{create, delete, list, read, update};
     vec![
-        row(Method::GET, "/", list::handle),
-        row(Method::POST, "/", create::handle),
-        group(
+        route(Method::GET, "/", list::handle),
+        route(Method::POST, "/", create::handle),
+        route_group(
             "/{identifier}",
             &[],
             [
-                row(Method::GET, "/", read::handle),
-                row(Method::PUT, "/", update::handle),
-                row(Method::DELETE, "/", delete::handle),
+                route(Method::GET, "/", read::handle),
+                route(Method::PUT, "/", update::handle),
+                route(Method::DELETE, "/", delete::handle),
             ],
         ),
     ]
 }
 
-/// Below `/oauth`.
-fn oauth_server() -> Vec<Entry> {
+/// Routes below `/oauth`.
+fn oauth_server_routes() -> Vec<RouteEntry> {
     use oauth_server::{authorizations, authorize, register, token, userinfo};
     vec![
-        row(Method::POST, "/clients/register", register::handle).guards(&[LIMIT_REGISTER]),
-        row(Method::GET, "/authorize", authorize::handle),
-        row(Method::GET, "/authorizations/{authorization_id}", authorizations::show).guards(&[CALLER]),
-        row(Method::POST, "/authorizations/{authorization_id}/consent", authorizations::consent).guards(&[CALLER]),
-        row(Method::POST, "/token", token::handle).guards(&[CLIENT]),
-        row(Method::GET, "/userinfo", userinfo::handle).guards(&[CALLER]),
+        route(Method::POST, "/clients/register", register::handle).with_guards(&[LIMIT_REGISTER]),
+        route(Method::GET, "/authorize", authorize::handle),
+        route(Method::GET, "/authorizations/{authorization_id}", authorizations::show).with_guards(&[CALLER]),
+        route(Method::POST, "/authorizations/{authorization_id}/consent", authorizations::consent)
+            .with_guards(&[CALLER]),
+        route(Method::POST, "/token", token::handle).with_guards(&[CLIENT]),
+        route(Method::GET, "/userinfo", userinfo::handle).with_guards(&[CALLER]),
     ]
 }
 
-/// Below `/user/oauth/grants`.
-fn user_grants() -> Vec<Entry> {
-    vec![row(Method::GET, "/", user::grants::list), row(Method::DELETE, "/", user::grants::revoke)]
+/// Routes below `/user/oauth/grants`.
+fn user_grant_routes() -> Vec<RouteEntry> {
+    vec![route(Method::GET, "/", user::grants::list), route(Method::DELETE, "/", user::grants::revoke)]
 }
 
-/// Below `/admin/oauth/clients`.
-fn admin_oauth_clients() -> Vec<Entry> {
+/// Routes below `/admin/oauth/clients`.
+fn admin_oauth_client_routes() -> Vec<RouteEntry> {
     use admin::oauth_clients;
     vec![
-        row(Method::GET, "/", oauth_clients::list),
-        row(Method::POST, "/", oauth_clients::create),
-        group(
+        route(Method::GET, "/", oauth_clients::list),
+        route(Method::POST, "/", oauth_clients::create),
+        route_group(
             "/{client_id}",
             &[OAUTH_APP],
             [
-                row(Method::GET, "/", oauth_clients::read),
-                row(Method::PUT, "/", oauth_clients::update),
-                row(Method::DELETE, "/", oauth_clients::delete),
-                row(Method::POST, "/regenerate_secret", oauth_clients::regenerate_secret),
+                route(Method::GET, "/", oauth_clients::read),
+                route(Method::PUT, "/", oauth_clients::update),
+                route(Method::DELETE, "/", oauth_clients::delete),
+                route(Method::POST, "/regenerate_secret", oauth_clients::regenerate_secret),
             ],
         ),
     ]
 }
 
-/// Below `/factors`.
-fn factors() -> Vec<Entry> {
+/// Routes below `/factors`.
+fn factor_routes() -> Vec<RouteEntry> {
     vec![
-        row(Method::POST, "/", factors::enroll::handle),
-        group(
+        route(Method::POST, "/", factors::enroll::handle),
+        route_group(
             "/{factor_id}",
             &[FACTOR],
             [
-                row(Method::POST, "/challenge", factors::challenge::handle).guards(&[LIMIT_CHALLENGE]),
-                row(Method::POST, "/verify", factors::verify::handle).guards(&[LIMIT_FACTOR_VERIFY]),
-                row(Method::DELETE, "/", factors::unenroll::handle),
+                route(Method::POST, "/challenge", factors::challenge::handle).with_guards(&[LIMIT_CHALLENGE]),
+                route(Method::POST, "/verify", factors::verify::handle).with_guards(&[LIMIT_FACTOR_VERIFY]),
+                route(Method::DELETE, "/", factors::unenroll::handle),
             ],
         ),
     ]
 }
 
-/// Below `/admin/users`.
-fn admin_users() -> Vec<Entry> {
+/// Routes below `/admin/users`.
+fn admin_user_routes() -> Vec<RouteEntry> {
     vec![
-        row(Method::GET, "/", admin::list::handle),
-        row(Method::POST, "/", admin::create::handle),
-        group(
+        route(Method::GET, "/", admin::list::handle),
+        route(Method::POST, "/", admin::create::handle),
+        route_group(
             "/{user_id}",
             &[ACCOUNT],
             [
-                row(Method::GET, "/", admin::read::handle),
-                row(Method::PUT, "/", admin::update::handle),
-                row(Method::DELETE, "/", admin::delete::handle),
-                group("/factors", &[], admin_factors()),
-                group("/passkeys", &[], admin_passkeys()),
+                route(Method::GET, "/", admin::read::handle),
+                route(Method::PUT, "/", admin::update::handle),
+                route(Method::DELETE, "/", admin::delete::handle),
+                route_group("/factors", &[], admin_factor_routes()),
+                route_group("/passkeys", &[], admin_passkey_routes()),
             ],
         ),
     ]
 }
 
-/// Below `/admin/users/{user_id}/factors`.
-fn admin_factors() -> Vec<Entry> {
+/// Routes below `/admin/users/{user_id}/factors`.
+fn admin_factor_routes() -> Vec<RouteEntry> {
     vec![
-        row(Method::GET, "/", admin::factors::list::handle),
-        group(
+        route(Method::GET, "/", admin::factors::list::handle),
+        route_group(
             "/{factor_id}",
             &[FACTOR],
             [
-                row(Method::PUT, "/", admin::factors::update::handle),
-                row(Method::DELETE, "/", admin::factors::delete::handle),
+                route(Method::PUT, "/", admin::factors::update::handle),
+                route(Method::DELETE, "/", admin::factors::delete::handle),
             ],
         ),
     ]
 }
 
-/// Below `/admin/users/{user_id}/passkeys`.
-fn admin_passkeys() -> Vec<Entry> {
+/// Routes below `/admin/users/{user_id}/passkeys`.
+fn admin_passkey_routes() -> Vec<RouteEntry> {
     vec![
-        row(Method::GET, "/", admin::passkeys::list),
-        group("/{passkey_id}", &[], [row(Method::DELETE, "/", admin::passkeys::delete)]),
+        route(Method::GET, "/", admin::passkeys::list),
+        route_group("/{passkey_id}", &[], [route(Method::DELETE, "/", admin::passkeys::delete)]),
     ]
 }
 
-/// A line of the table as a test or a document shows it.
+/// A route of the table, for tests and documentation.
 #[derive(Debug)]
-pub struct Line {
+pub struct RouteSummary {
     /// The method.
     pub method: Method,
-    /// The whole path.
+    /// The full path.
     pub path: String,
     /// The guards, outermost first.
     pub guards: Vec<&'static str>,
 }
 
-/// The table, flattened.
-pub fn lines() -> Vec<Line> {
+/// All routes of the table, with full paths and all guards.
+pub fn list_routes() -> Vec<RouteSummary> {
     let mut lines = Vec::new();
-    flatten(&table(), "", &[], &mut lines);
+    flatten_into(&route_table(), "", &[], &mut lines);
     lines
 }
 
-fn flatten(entries: &[Entry], path: &str, guards: &[Guard], lines: &mut Vec<Line>) {
+fn flatten_into(entries: &[RouteEntry], path: &str, guards: &[Guard], lines: &mut Vec<RouteSummary>) {
     for entry in entries {
         match entry {
-            Entry::Row(row) => {
+            RouteEntry::Route(row) => {
                 let end = if row.path == "/" && !path.is_empty() { "" } else { row.path };
                 let all = guards.iter().chain(&row.guards).map(|guard| guard.name).collect();
-                lines.push(Line { method: row.method.clone(), path: format!("{path}{end}"), guards: all });
+                lines.push(RouteSummary { method: row.method.clone(), path: format!("{path}{end}"), guards: all });
             }
-            Entry::Group(group) => {
+            RouteEntry::Group(group) => {
                 let below = [guards, &group.guards].concat();
-                flatten(&group.entries, &format!("{path}{}", group.path), &below, lines);
+                flatten_into(&group.entries, &format!("{path}{}", group.path), &below, lines);
             }
         }
     }

@@ -1,4 +1,4 @@
-//! The rules of the auth API and its JSON shapes: values in, values out. No I/O, no clock, no randomness.
+//! Decision rules and JSON shapes of the auth API: pure functions without I/O, clock or randomness.
 
 pub mod domain;
 pub mod wire;

@@ -1,17 +1,19 @@
-//! Whatever a provider answers: nothing panics, asking comes to an end, and nobody is asked but the provider.
+//! Property tests of the built-in providers with arbitrary responses.
+//!
+//! No response panics, every sequence of requests ends, and requests go only to the provider.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use gotrue_rules::domain::external::id_token::IdToken;
-use gotrue_rules::domain::external::profile::Profile;
-use gotrue_rules::domain::external::provider::{Known, Provider, Step, TokenAnswer};
+use gotrue_rules::domain::external::id_token::ExternalIdToken;
+use gotrue_rules::domain::external::profile::ProviderProfile;
+use gotrue_rules::domain::external::provider::{ProfileContext, ProfileStep, Provider, ProviderTokenResponse};
 use gotrue_rules::domain::external::providers::ALL;
-use gotrue_rules::domain::policy::ExternalProvider;
+use gotrue_rules::domain::policy::ExternalProviderSettings;
 use gotrue_rules::wire::go_json::Document;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
-/// Names that providers read, so that what is made up is read too.
+/// Member names that providers read, so that generated responses contain them.
 const NAMES: [&str; 48] = [
     "id",
     "ID",
@@ -63,10 +65,10 @@ const NAMES: [&str; 48] = [
     "kakao_account",
 ];
 
-/// The most a provider asks for, the check of an ID token included.
-const ENOUGH: usize = 3;
+/// Maximum number of steps of a provider, validation of an ID token included.
+const MAX_STEPS: usize = 3;
 
-fn plain() -> impl Strategy<Value = Value> {
+fn scalar() -> impl Strategy<Value = Value> {
     prop_oneof![
         Just(Value::Null),
         any::<bool>().prop_map(Value::from),
@@ -78,8 +80,8 @@ fn plain() -> impl Strategy<Value = Value> {
     ]
 }
 
-fn anything() -> impl Strategy<Value = Value> {
-    plain().prop_recursive(5, 64, 6, |inner| {
+fn any_json() -> impl Strategy<Value = Value> {
+    scalar().prop_recursive(5, 64, 6, |inner| {
         let name = prop_oneof![9 => prop::sample::select(&NAMES[..]).prop_map(str::to_owned), 1 => any::<String>()];
         prop_oneof![
             1 => prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
@@ -88,8 +90,8 @@ fn anything() -> impl Strategy<Value = Value> {
     })
 }
 
-/// An answer as it should be, to be spoilt in one place: of every provider at once, since each reads its own members only.
-fn whole() -> Value {
+/// A valid response for all providers at once; each provider reads its own members only.
+fn valid_response() -> Value {
     let name = json!({"localized": {"en_US": "Ann"}, "preferredLocale": {"country": "US", "language": "en"}});
     json!({
         "id": "7", "id_str": "7", "uuid": "7", "user_id": "7", "sub": "7", "https://slack.com/user_id": "7",
@@ -107,11 +109,11 @@ fn whole() -> Value {
     })
 }
 
-/// The answer as it should be, with one member of it replaced, however deep it lies.
-fn nearly_whole() -> impl Strategy<Value = Value> {
-    (any::<prop::sample::Index>(), anything()).prop_map(|(index, put)| {
-        let mut answer = whole();
-        let paths = paths(&answer);
+/// A valid response with one value replaced, at any depth.
+fn nearly_valid_response() -> impl Strategy<Value = Value> {
+    (any::<prop::sample::Index>(), any_json()).prop_map(|(index, put)| {
+        let mut answer = valid_response();
+        let paths = json_pointers(&answer);
         if let Some(place) = answer.pointer_mut(&paths[index.index(paths.len())]) {
             *place = put;
         }
@@ -119,8 +121,8 @@ fn nearly_whole() -> impl Strategy<Value = Value> {
     })
 }
 
-/// The JSON pointers of everything in it.
-fn paths(value: &Value) -> Vec<String> {
+/// Returns the JSON pointers of all values.
+fn json_pointers(value: &Value) -> Vec<String> {
     let inner: Vec<(String, &Value)> = match value {
         Value::Object(members) => {
             members.iter().map(|(name, value)| (name.replace('~', "~0").replace('/', "~1"), value)).collect()
@@ -128,96 +130,111 @@ fn paths(value: &Value) -> Vec<String> {
         Value::Array(items) => items.iter().enumerate().map(|(at, value)| (at.to_string(), value)).collect(),
         _ => Vec::new(),
     };
-    let below =
-        inner.into_iter().flat_map(|(name, value)| paths(value).into_iter().map(move |path| format!("/{name}{path}")));
+    let below = inner
+        .into_iter()
+        .flat_map(|(name, value)| json_pointers(value).into_iter().map(move |path| format!("/{name}{path}")));
     std::iter::once(String::new()).chain(below).collect()
 }
 
-fn answer() -> impl Strategy<Value = Value> {
-    prop_oneof![anything(), nearly_whole()]
+fn response() -> impl Strategy<Value = Value> {
+    prop_oneof![any_json(), nearly_valid_response()]
 }
 
-/// Asks until the person is known; whom it asks, and the person, if the answers were of any use.
-fn drive(provider: &dyn Provider, token: &TokenAnswer, replies: &[Value; ENOUGH]) -> (Vec<String>, Option<Profile>) {
-    let settings = ExternalProvider { url: "https://base.example".to_owned(), ..ExternalProvider::default() };
-    let (mut asked, mut answers, mut id_token) = (Vec::new(), Vec::new(), None);
+/// Runs a provider until it returns a profile; returns the requested URLs and the profile, if any.
+fn run_provider(
+    provider: &dyn Provider,
+    token: &ProviderTokenResponse,
+    replies: &[Value; MAX_STEPS],
+) -> (Vec<String>, Option<ProviderProfile>) {
+    let settings =
+        ExternalProviderSettings { url: "https://base.example".to_owned(), ..ExternalProviderSettings::default() };
+    let (mut urls, mut answers, mut id_token) = (Vec::new(), Vec::new(), None);
     for reply in replies {
-        let known =
-            Known { settings: &settings, token, id_token: id_token.as_ref(), userinfo_url: "", answers: &answers };
-        match provider.next(&known) {
-            Ok(Step::Fetch(fetch)) => {
-                asked.push(fetch.url);
+        let known = ProfileContext {
+            settings: &settings,
+            token,
+            id_token: id_token.as_ref(),
+            userinfo_url: "",
+            responses: &answers,
+        };
+        match provider.next_step(&known) {
+            Ok(ProfileStep::Fetch(fetch)) => {
+                urls.push(fetch.url);
                 answers.push(Document::from(reply.clone()));
             }
-            Ok(Step::CheckIdToken(check)) => {
+            Ok(ProfileStep::CheckIdToken(check)) => {
                 assert!(id_token.is_none(), "{} wants the token checked twice", provider.name());
                 let claims = Document::from(reply.as_object().cloned().unwrap_or_default());
-                id_token =
-                    Some(IdToken { issuer: check.issuer, subject: "7".to_owned(), claims, ..IdToken::default() });
+                id_token = Some(ExternalIdToken {
+                    issuer: check.issuer,
+                    subject: "7".to_owned(),
+                    claims,
+                    ..ExternalIdToken::default()
+                });
             }
-            Ok(Step::Done(profile)) => return (asked, Some(*profile)),
-            Err(_) => return (asked, None),
+            Ok(ProfileStep::Done(profile)) => return (urls, Some(*profile)),
+            Err(_) => return (urls, None),
         }
     }
-    panic!("{} asks on", provider.name());
+    panic!("{} does not finish within the maximum number of steps", provider.name());
 }
 
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn whatever_a_provider_answers_a_person_is_told_or_not(
-        members in answer(),
-        payload in prop::option::of(answer()),
-        replies in [answer(), answer(), answer()],
-        user in prop_oneof![any::<String>(), anything().prop_map(|user| user.to_string())],
+    fn any_response_yields_profile_or_error(
+        members in response(),
+        payload in prop::option::of(response()),
+        replies in [response(), response(), response()],
+        user in prop_oneof![any::<String>(), any_json().prop_map(|user| user.to_string())],
     ) {
         let members = members.as_object().cloned().unwrap_or_default();
         let id_token = payload.map(|payload| format!("e30.{}.c2ln", URL_SAFE_NO_PAD.encode(payload.to_string())));
-        let token = TokenAnswer {
+        let token = ProviderTokenResponse {
             access_token: "access".to_owned(),
             id_token: id_token.unwrap_or_default(),
             members,
-            ..TokenAnswer::default()
+            ..ProviderTokenResponse::default()
         };
         for provider in ALL {
-            let (asked, person) = drive(provider, &token, &replies);
-            for url in asked {
+            let (urls, profile) = run_provider(provider, &token, &replies);
+            for url in urls {
                 let base = ["https://base.example/", "https://www.googleapis.com/"];
                 prop_assert!(base.iter().any(|base| url.starts_with(base)), "{} asks {url}", provider.name());
             }
-            let Some(person) = person else { continue };
-            // What is told of a person can be kept, and read again.
-            let settled = person.clone().settled();
+            let Some(profile) = profile else { continue };
+            // Profiles can be stored and read again.
+            let settled = profile.clone().with_primary_email();
             let kept = serde_json::to_string(&settled.claims.identity_data()).unwrap();
             prop_assert!(serde_json::from_str::<Map<String, Value>>(&kept).is_ok(), "{kept}");
-            let _either_way = provider.with_user(&user, person);
+            let _either_way = provider.apply_user_field(&user, profile);
         }
     }
 
     #[test]
-    fn a_person_is_told_the_same_however_often_one_asks(replies in [answer(), answer(), answer()]) {
+    fn profiles_are_deterministic(replies in [response(), response(), response()]) {
         for provider in ALL {
-            let token = TokenAnswer { access_token: "access".to_owned(), ..TokenAnswer::default() };
-            let (first, again) = (drive(provider, &token, &replies), drive(provider, &token, &replies));
+            let token = ProviderTokenResponse { access_token: "access".to_owned(), ..ProviderTokenResponse::default() };
+            let (first, again) = (run_provider(provider, &token, &replies), run_provider(provider, &token, &replies));
             prop_assert_eq!(first, again);
         }
     }
 }
 
-/// The answer that is spoilt above is one that most take: else the tests above would read nothing.
+/// Checks that most providers accept the generated base response, so that tests reach their parsers.
 #[test]
-fn most_providers_take_an_answer_as_it_should_be() {
-    let token = TokenAnswer {
+fn most_providers_accept_the_valid_response() {
+    let token = ProviderTokenResponse {
         access_token: "access".to_owned(),
-        members: Map::from_iter([("profile".to_owned(), whole())]),
-        ..TokenAnswer::default()
+        members: Map::from_iter([("profile".to_owned(), valid_response())]),
+        ..ProviderTokenResponse::default()
     };
-    let replies = [whole(), whole(), whole()];
-    let is_told = |provider: &&dyn Provider| {
-        drive(*provider, &token, &replies).1.is_some_and(|person| !person.claims.subject.is_empty())
+    let replies = [valid_response(), valid_response(), valid_response()];
+    let has_subject = |provider: &&dyn Provider| {
+        run_provider(*provider, &token, &replies).1.is_some_and(|profile| !profile.claims.subject.is_empty())
     };
-    let told: Vec<&str> = ALL.into_iter().filter(is_told).map(Provider::name).collect();
+    let accepted: Vec<&str> = ALL.into_iter().filter(has_subject).map(Provider::name).collect();
     let most = [
         "bitbucket",
         "discord",
@@ -237,18 +254,19 @@ fn most_providers_take_an_answer_as_it_should_be() {
         "x",
         "zoom",
     ];
-    assert_eq!(told, most);
+    assert_eq!(accepted, most);
 }
 
-/// Threat B4: broken answers must not make one account of everybody.
+/// A response without an id must not yield a subject, which would merge all users into one.
 #[test]
-fn b4_an_answer_without_an_id_is_nobody() {
-    let mut told = 0;
+fn response_without_id_has_no_subject() {
+    let mut count = 0;
     for (provider, emails) in ALL.into_iter().flat_map(|it| [(it, json!([])), (it, json!({}))]) {
-        let (asked, profile) = drive(provider, &TokenAnswer::default(), &[json!({}), emails, json!({})]);
-        let Some(profile) = profile.filter(|_| !asked.is_empty()) else { continue };
+        let (urls, profile) =
+            run_provider(provider, &ProviderTokenResponse::default(), &[json!({}), emails, json!({})]);
+        let Some(profile) = profile.filter(|_| !urls.is_empty()) else { continue };
         assert_eq!(profile.claims.subject, "", "{}", provider.name());
-        told += 1;
+        count += 1;
     }
-    assert!(told > 10, "only {told} answers were taken at all");
+    assert!(count > 10, "only {count} answers were taken at all");
 }

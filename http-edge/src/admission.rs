@@ -1,4 +1,4 @@
-//! Counts connections, all and by peer, and refuses those over the limit.
+//! Counts connections, in total and by peer, and refuses those over the limit.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -11,15 +11,15 @@ use tokio::net::TcpStream;
 use tokio::sync::Semaphore;
 
 use crate::limits::HttpLimits;
-use crate::network::network_of;
+use crate::network::subscriber_network;
 use tokio::time::timeout;
 
-/// Refused connections that are told so at once; of further ones the connection is closed without a response.
-const TOLD_AT_ONCE: usize = 64;
-/// How long a refused connection may take to read its response.
-const TELLING: Duration = Duration::from_secs(2);
+/// Refused connections that receive a response at once; further ones are closed without a response.
+const MAX_CONCURRENT_REFUSALS: usize = 64;
+/// Time that a refused connection has to read its response.
+const REFUSAL_TIMEOUT: Duration = Duration::from_secs(2);
 
-const REFUSAL: &str = "HTTP/1.1 503 Service Unavailable\r\n\
+const REFUSAL_RESPONSE: &str = "HTTP/1.1 503 Service Unavailable\r\n\
     Content-Type: application/json\r\n\
     Content-Length: 64\r\n\
     Cache-Control: no-store\r\n\
@@ -31,11 +31,11 @@ const REFUSAL: &str = "HTTP/1.1 503 Service Unavailable\r\n\
 /// The connections of one listener.
 #[derive(Debug)]
 pub struct Admission {
-    most: usize,
-    most_per_peer: usize,
+    max_connections: usize,
+    max_connections_per_peer: usize,
     proxies: Vec<IpNet>,
     counts: Mutex<Counts>,
-    telling: Arc<Semaphore>,
+    refusal_permits: Arc<Semaphore>,
 }
 
 #[derive(Debug, Default)]
@@ -44,52 +44,52 @@ struct Counts {
     by_peer: HashMap<IpNet, usize>,
 }
 
-/// A place among the connections, free again when dropped.
+/// A counted connection; released when dropped.
 #[derive(Debug)]
-pub struct Permit {
+pub struct ConnectionPermit {
     admission: Arc<Admission>,
     peer: Option<IpNet>,
 }
 
 impl Admission {
-    /// No connections yet, under these limits.
+    /// Creates the counter with no connections under `limits`.
     pub fn new(limits: &HttpLimits) -> Arc<Self> {
         let unless_zero = |count: usize| if count == 0 { usize::MAX } else { count };
         Arc::new(Self {
-            most: limits.attainable_connections(),
-            most_per_peer: unless_zero(limits.max_connections_per_peer),
+            max_connections: limits.attainable_connections(),
+            max_connections_per_peer: unless_zero(limits.max_connections_per_peer),
             proxies: limits.proxies.clone(),
             counts: Mutex::default(),
-            telling: Arc::new(Semaphore::new(TOLD_AT_ONCE)),
+            refusal_permits: Arc::new(Semaphore::new(MAX_CONCURRENT_REFUSALS)),
         })
     }
 
-    /// A place for a connection from there; none if there are too many.
-    pub fn admit(self: &Arc<Self>, peer: IpAddr) -> Option<Permit> {
+    /// Admits a connection from `peer`; `None` if a limit is reached.
+    pub fn admit(self: &Arc<Self>, peer: IpAddr) -> Option<ConnectionPermit> {
         let peer = self.counted_peer(peer);
         let mut counts = self.counts();
-        if counts.all >= self.most {
+        if counts.all >= self.max_connections {
             return None;
         }
         if let Some(peer) = peer {
             let of_peer = counts.by_peer.entry(peer).or_default();
-            if *of_peer >= self.most_per_peer {
+            if *of_peer >= self.max_connections_per_peer {
                 return None;
             }
             *of_peer += 1;
         }
         counts.all += 1;
-        Some(Permit { admission: Arc::clone(self), peer })
+        Some(ConnectionPermit { admission: Arc::clone(self), peer })
     }
 
-    /// What is counted for a peer: its network, unless the limit does not apply to it. Connections of this machine are
-    /// those of its proxies and tests.
+    /// Returns the network a peer is counted by; `None` if the per-peer limit does not apply to it.
+    /// Loopback connections are exempt: they come from proxies and tests on this machine.
     fn counted_peer(&self, peer: IpAddr) -> Option<IpNet> {
         let peer = peer.to_canonical();
-        let is_exempt = self.most_per_peer == usize::MAX
+        let is_exempt = self.max_connections_per_peer == usize::MAX
             || peer.is_loopback()
             || self.proxies.iter().any(|network| network.contains(&peer));
-        (!is_exempt).then(|| network_of(peer))
+        (!is_exempt).then(|| subscriber_network(peer))
     }
 
     fn counts(&self) -> MutexGuard<'_, Counts> {
@@ -97,7 +97,7 @@ impl Admission {
     }
 }
 
-impl Drop for Permit {
+impl Drop for ConnectionPermit {
     fn drop(&mut self) {
         let mut counts = self.admission.counts();
         counts.all -= 1;
@@ -111,20 +111,20 @@ impl Drop for Permit {
     }
 }
 
-/// Answers a connection that is not admitted with 503, in the background, and closes it.
+/// Answers a refused connection with 503 in the background and closes it.
 pub fn refuse(admission: &Admission, mut stream: TcpStream) {
-    let Ok(place) = Arc::clone(&admission.telling).try_acquire_owned() else { return };
+    let Ok(permit) = Arc::clone(&admission.refusal_permits).try_acquire_owned() else { return };
     tokio::spawn(async move {
-        let _place = place;
-        let told = timeout(TELLING, async {
-            stream.write_all(REFUSAL.as_bytes()).await?;
+        let _permit = permit;
+        let responded = timeout(REFUSAL_TIMEOUT, async {
+            stream.write_all(REFUSAL_RESPONSE.as_bytes()).await?;
             stream.shutdown().await?;
-            // Closed with a request unread, the connection would be reset and the response lost.
+            // Closing with unread request bytes would reset the connection and lose the response.
             let mut unread = [0; 1024];
             while stream.read(&mut unread).await? > 0 {}
             Ok::<_, std::io::Error>(())
         });
-        let _ = told.await;
+        let _ = responded.await;
     });
 }
 
@@ -146,18 +146,18 @@ mod tests {
     }
 
     #[test]
-    fn refusal_states_its_length() {
-        let (head, body) = REFUSAL.split_once("\r\n\r\n").expect("a head and a body");
+    fn refusal_response_has_matching_content_length() {
+        let (head, body) = REFUSAL_RESPONSE.split_once("\r\n\r\n").expect("a head and a body");
         assert!(head.contains(&format!("Content-Length: {}\r\n", body.len())), "{}", body.len());
     }
 
     #[test]
-    fn connections_over_either_limit_are_refused_until_one_ends() {
+    fn admit_over_limit_is_refused_until_a_connection_ends() {
         let admission = admission(3, 2);
-        let first = admission.admit(ip("192.0.2.1")).expect("a place");
-        let _second = admission.admit(ip("192.0.2.1")).expect("a place");
+        let first = admission.admit(ip("192.0.2.1")).expect("admitted");
+        let _second = admission.admit(ip("192.0.2.1")).expect("admitted");
         assert!(admission.admit(ip("192.0.2.1")).is_none());
-        let _third = admission.admit(ip("192.0.2.2")).expect("a place");
+        let _third = admission.admit(ip("192.0.2.2")).expect("admitted");
         assert!(admission.admit(ip("192.0.2.3")).is_none());
         drop(first);
         assert!(admission.admit(ip("192.0.2.1")).is_some());
@@ -165,9 +165,9 @@ mod tests {
     }
 
     #[test]
-    fn a_network_of_ipv6_is_one_peer_and_a_proxy_is_none() {
+    fn ipv6_network_is_one_peer_and_proxies_are_exempt() {
         let admission = admission(100, 1);
-        let _held = admission.admit(ip("2001:db8::1")).expect("a place");
+        let _held = admission.admit(ip("2001:db8::1")).expect("admitted");
         assert!(admission.admit(ip("2001:db8::2")).is_none());
         let proxied: Vec<_> = (0..5).map(|_| admission.admit(ip("10.1.2.3"))).collect();
         assert!(proxied.iter().all(Option::is_some));

@@ -1,4 +1,4 @@
-//! Bodies at the edge: a request's, whose parts must keep coming, and a response's, whose end ends the request.
+//! Bodies at the edge: timeouts for request bodies, and response bodies that end the request.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -15,48 +15,48 @@ use super::state::{ConnectionState, Phase};
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-/// A request's body that was not read to its end comes back here.
-pub type Returned = Arc<Mutex<Unread>>;
+/// Shared slot that receives the unread part of a request's body.
+pub type UnreadSlot = Arc<Mutex<UnreadBody>>;
 
-/// What is left of a request's body.
+/// How much of a request's body is unread.
 #[derive(Debug, Default)]
-pub enum Unread {
-    /// A handler has it.
+pub enum UnreadBody {
+    /// The handler still holds the body.
     #[default]
-    Held,
-    /// Nothing: it was read to its end.
-    Nothing,
-    /// This.
-    Rest(Incoming),
-    /// Something that nobody can read any more.
-    Lost,
+    InHandler,
+    /// The body was read to its end.
+    Complete,
+    /// The unread remainder.
+    Remaining(Incoming),
+    /// The remainder cannot be read any more.
+    Unreadable,
 }
 
-/// A request's body. An error once no part has come for longer than the limit.
+/// A request's body; yields an error once no part arrives within the limit.
 #[derive(Debug)]
 pub struct TimedBody {
     inner: Option<Incoming>,
     limit: Duration,
     timer: Option<Pin<Box<Sleep>>>,
-    returned: Returned,
+    unread_slot: UnreadSlot,
 }
 
 impl TimedBody {
-    /// The body, which comes back to `returned` when it is dropped.
-    pub fn wrap(inner: Incoming, limit: Duration, returned: &Returned) -> Body {
+    /// Wraps a body; its unread part is stored in `returned` when it is dropped.
+    pub fn wrap(inner: Incoming, limit: Duration, returned: &UnreadSlot) -> Body {
         if inner.is_end_stream() {
-            give_back(returned, Unread::Nothing);
+            store_unread_body(returned, UnreadBody::Complete);
             return Body::empty();
         }
-        Body::new(Self { inner: Some(inner), limit, timer: None, returned: Arc::clone(returned) })
+        Body::new(Self { inner: Some(inner), limit, timer: None, unread_slot: Arc::clone(returned) })
     }
 
-    fn give_back(&self, unread: Unread) {
-        give_back(&self.returned, unread);
+    fn store_unread(&self, unread: UnreadBody) {
+        store_unread_body(&self.unread_slot, unread);
     }
 }
 
-fn give_back(returned: &Returned, unread: Unread) {
+fn store_unread_body(returned: &UnreadSlot, unread: UnreadBody) {
     *returned.lock().unwrap_or_else(PoisonError::into_inner) = unread;
 }
 
@@ -73,14 +73,14 @@ impl HttpBody for TimedBody {
                 let timer = this.timer.get_or_insert_with(|| Box::pin(sleep(limit)));
                 ready!(timer.as_mut().poll(cx));
                 this.inner = None;
-                this.give_back(Unread::Lost);
+                this.store_unread(UnreadBody::Unreadable);
                 Poll::Ready(Some(Err("the request's body stopped arriving".into())))
             }
             Poll::Ready(part) => {
                 this.timer = None;
                 if !matches!(part, Some(Ok(_))) {
                     this.inner = None;
-                    this.give_back(if part.is_none() { Unread::Nothing } else { Unread::Lost });
+                    this.store_unread(if part.is_none() { UnreadBody::Complete } else { UnreadBody::Unreadable });
                 }
                 Poll::Ready(part.map(|part| part.map_err(Into::into)))
             }
@@ -99,12 +99,12 @@ impl HttpBody for TimedBody {
 impl Drop for TimedBody {
     fn drop(&mut self) {
         if let Some(rest) = self.inner.take() {
-            self.give_back(if rest.is_end_stream() { Unread::Nothing } else { Unread::Rest(rest) });
+            self.store_unread(if rest.is_end_stream() { UnreadBody::Complete } else { UnreadBody::Remaining(rest) });
         }
     }
 }
 
-/// A response's body: the connection is idle once it has been sent or given up.
+/// A response's body: when it is dropped, sent or not, the connection becomes idle.
 #[derive(Debug)]
 pub struct ResponseBody {
     inner: Body,
@@ -112,7 +112,7 @@ pub struct ResponseBody {
 }
 
 impl ResponseBody {
-    /// The body of a response on the connection.
+    /// Wraps the body of a response on the connection of `state`.
     pub fn new(inner: Body, state: Arc<ConnectionState>) -> Self {
         Self { inner, state }
     }

@@ -1,4 +1,4 @@
-//! Requests that are refused for their form, before anybody looks at what they ask for (RFC 9112).
+//! Checks of a request's form that run before the handlers (RFC 9112).
 
 use axum::body::Body;
 use axum::response::Response;
@@ -6,8 +6,8 @@ use http::header::{CONTENT_TYPE, HOST, TRANSFER_ENCODING};
 use http::uri::Authority;
 use http::{HeaderValue, Request, StatusCode, Version};
 
-/// The refusal of a request without exactly one usable `Host` (RFC 9112 §3.2); none for one that may go on.
-pub fn refusal<B>(request: &Request<B>) -> Option<Response> {
+/// Returns an error response for a request without exactly one valid `Host` (RFC 9112 §3.2).
+pub fn reject_invalid_host<B>(request: &Request<B>) -> Option<Response> {
     let mut hosts = request.headers().get_all(HOST).iter();
     let refused = match (hosts.next(), hosts.next()) {
         (None, _) if request.version() < Version::HTTP_11 => None,
@@ -24,13 +24,15 @@ pub fn refusal<B>(request: &Request<B>) -> Option<Response> {
     })
 }
 
-/// Whether the connection ends with this request. A chunked body may come with a `Content-Length`, which hyper removes
-/// before anybody sees it: whoever frames requests by that length sees another request behind it (RFC 9112 §6.1).
+/// Returns whether the connection closes after this request, as it does for a chunked body.
+/// A chunked body may come with a `Content-Length`, which hyper removes. An intermediary that frames requests by that
+/// length sees another request behind the body (RFC 9112 §6.1).
 pub fn is_last<B>(request: &Request<B>) -> bool {
     request.headers().contains_key(TRANSFER_ENCODING)
 }
 
-/// A host with or without a port. Nothing is a host too: of a target without an authority.
+/// Returns whether `host` is a host with an optional port.
+/// It may be empty, as for a target without an authority.
 fn is_host(host: &[u8]) -> bool {
     host.is_empty() || Authority::try_from(host).is_ok_and(|host| !host.as_str().contains('@'))
 }
@@ -45,11 +47,11 @@ mod tests {
         for host in hosts {
             request.headers_mut().append(HOST, host.parse().expect("a header"));
         }
-        refusal(&request).map(|response| response.status().as_u16())
+        reject_invalid_host(&request).map(|response| response.status().as_u16())
     }
 
     #[test]
-    fn a_request_of_http_1_1_has_one_host() {
+    fn http_1_1_request_needs_exactly_one_valid_host() {
         for hosts in [&["a.example"][..], &["a.example:80"], &["127.0.0.1:1"], &["[::1]:1"], &[""]] {
             assert_eq!(status(Version::HTTP_11, hosts), None, "{hosts:?}");
         }

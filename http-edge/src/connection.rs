@@ -1,5 +1,5 @@
-//! One HTTP connection that keeps no buffers between its requests: thousands may wait for their next one. The buffers of
-//! hyper (16 kB) live from the first byte of a request to the last of its response.
+//! Serves one HTTP connection that keeps no buffers between requests: thousands may be idle.
+//! The buffers of hyper (16 kB) live from the first byte of a request to the last of its response.
 
 use std::convert::Infallible;
 use std::future::{Future, poll_fn};
@@ -21,14 +21,15 @@ use tokio::sync::watch;
 
 use super::state::{ConnectionState, Phase};
 
-/// Most bytes that are read before there are buffers: a request without a body fits.
+/// Bytes read before the buffers are allocated: a typical request without a body fits.
 const FIRST_READ: usize = 1024;
 
-/// Serves the requests of one connection until either side ends it. After `closing` says so the request under way is the
-/// last. `answer` moves `state` from one phase to the next, as [`super::service::answer`] does.
+/// Serves the requests of one connection until either side closes it.
+/// After `closing` is true, the current request is the last. `answer` moves `state` from one phase to the next, as
+/// [`super::service::answer`] does.
 ///
 /// # Errors
-/// The client broke off or did not speak HTTP.
+/// The client disconnected during a request or did not speak HTTP.
 pub async fn serve<S, A, F>(
     stream: S,
     state: Arc<ConnectionState>,
@@ -40,18 +41,18 @@ where
     A: Fn(hyper::Request<Incoming>) -> F + Send + Sync + 'static,
     F: Future<Output = Response> + Send + 'static,
 {
-    // Time is limited by the stream, which tells a client that rests from one that is slow.
+    // The stream applies the timeouts, because it distinguishes idle clients from slow ones.
     let mut http = http1::Builder::new();
     http.header_read_timeout(None);
     let answer = Arc::new(answer);
     let is_unflushed = Arc::<AtomicBool>::default();
-    let mut stream = Stream { inner: stream, unread: Bytes::new(), is_unflushed: Arc::clone(&is_unflushed) };
+    let mut stream = BufferedStream { inner: stream, unread: Bytes::new(), is_unflushed: Arc::clone(&is_unflushed) };
     loop {
         if stream.unread.is_empty() {
             let goes_on = tokio::select! {
                 biased;
-                // First, so that a request that has arrived is answered and not reset.
-                arrived = stream.arrival() => arrived,
+                // Polled first, so that a request that has arrived is answered and not reset.
+                arrived = stream.wait_for_request() => arrived,
                 _ = closing.wait_for(|closing| *closing) => false,
             };
             if !goes_on {
@@ -65,11 +66,11 @@ where
             async move { Ok::<_, Infallible>(answered.await) }
         });
         let (_, before) = state.phase();
-        // In a box, so that a connection at rest is small.
+        // Boxed, so that an idle connection is small.
         let mut connection = Box::new(http.serve_connection(TokioIo::new(stream), service));
         let mut until_rest = poll_fn(|cx| match Pin::new(&mut connection).poll(cx) {
             Poll::Ready(ended) => Poll::Ready(Some(ended)),
-            Poll::Pending if is_at_rest(&state, before, &is_unflushed) => Poll::Ready(None),
+            Poll::Pending if is_idle(&state, before, &is_unflushed) => Poll::Ready(None),
             Poll::Pending => Poll::Pending,
         });
         let served = tokio::select! {
@@ -82,7 +83,7 @@ where
             Some(None) => {
                 let parts = connection.into_parts();
                 stream = parts.io.into_inner();
-                stream.give_back(&parts.read_buf);
+                stream.prepend_unread(&parts.read_buf);
             }
             None => {
                 Pin::new(&mut *connection).graceful_shutdown();
@@ -92,25 +93,25 @@ where
     }
 }
 
-/// Whether a connection that hyper has just worked on waits for the next request with nothing under way: a request was
-/// answered since the phase `before`, all of it had been read, and all of the response is sent. What hyper has read of
-/// the next request comes with the parts of the connection.
-fn is_at_rest(state: &ConnectionState, before: u32, is_unflushed: &AtomicBool) -> bool {
+/// Returns whether the connection is idle after a request and hyper holds nothing unread or unsent.
+/// A request was answered since the phase `before`, all of it was read, and the whole response is sent. What hyper has
+/// read of the next request is in the parts of the connection.
+fn is_idle(state: &ConnectionState, before: u32, is_unflushed: &AtomicBool) -> bool {
     let (phase, now) = state.phase();
-    phase == Phase::Idle && now != before && !state.lingers() && !is_unflushed.load(Ordering::Acquire)
+    phase == Phase::Idle && now != before && !state.should_linger() && !is_unflushed.load(Ordering::Acquire)
 }
 
-/// The stream, with what was read of it and not used.
-struct Stream<S> {
+/// The stream, with bytes that were read from it and not consumed.
+struct BufferedStream<S> {
     inner: S,
     unread: Bytes,
-    /// Something was written and may not be sent yet, or the stream is being closed.
+    /// Whether written bytes may be unsent, or the stream is closing.
     is_unflushed: Arc<AtomicBool>,
 }
 
-impl<S: AsyncRead + AsyncWrite + Unpin> Stream<S> {
-    /// Waits for the first bytes of a request; false at the end of the stream.
-    async fn arrival(&mut self) -> bool {
+impl<S: AsyncRead + AsyncWrite + Unpin> BufferedStream<S> {
+    /// Waits for the first bytes of a request; returns false at the end of the stream.
+    async fn wait_for_request(&mut self) -> bool {
         poll_fn(|cx| {
             let mut space = [MaybeUninit::uninit(); FIRST_READ];
             let mut buffer = ReadBuf::uninit(&mut space);
@@ -121,14 +122,15 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Stream<S> {
         .await
     }
 
-    /// Puts bytes back that come before those not used yet. They are copied: even an empty `Bytes` keeps the whole buffer
-    /// that it was cut from.
-    fn give_back(&mut self, bytes: &[u8]) {
+    /// Puts bytes back in front of the unconsumed ones.
+    ///
+    /// They are copied: even an empty `Bytes` keeps the whole buffer that it was cut from.
+    fn prepend_unread(&mut self, bytes: &[u8]) {
         self.unread = [bytes, &self.unread].concat().into();
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Stream<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for BufferedStream<S> {
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let this = self.get_mut();
         if this.unread.is_empty() {
@@ -140,7 +142,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Stream<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Stream<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for BufferedStream<S> {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
         this.is_unflushed.store(true, Ordering::Relaxed);
@@ -161,7 +163,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Stream<S> {
         self.inner.is_write_vectored()
     }
 
-    /// Called by hyper once all it has to say is written.
+    /// Hyper calls this after it has written all of a response.
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let this = self.get_mut();
         let flushed = ready!(Pin::new(&mut this.inner).poll_flush(cx));
@@ -191,10 +193,10 @@ mod tests {
     use super::*;
     use crate::{HttpLimits, service};
 
-    const LONG: Duration = Duration::from_secs(30);
+    const TEST_TIMEOUT: Duration = Duration::from_secs(30);
     const GET: &str = "GET /one HTTP/1.1\r\nHost: a\r\n\r\n";
 
-    /// A stream that knows how large a buffer the reader waits with.
+    /// A stream that records the size of the buffer with which its reader waits.
     struct Measured {
         inner: DuplexStream,
         waits_with: Arc<AtomicUsize>,
@@ -233,7 +235,7 @@ mod tests {
         served: JoinHandle<hyper::Result<()>>,
     }
 
-    /// Answers with the path, a space, and the body, if the path asks for that to be read.
+    /// Answers with the path, a space and the body; `/unread` leaves the body unread.
     async fn echo(request: Request) -> Response {
         let path = request.uri().path().to_owned();
         let body = match path.as_str() {
@@ -259,110 +261,111 @@ mod tests {
     }
 
     impl Client {
-        async fn say(&mut self, text: &str) {
-            self.stream.write_all(text.as_bytes()).await.expect("heard");
+        async fn send(&mut self, text: &str) {
+            self.stream.write_all(text.as_bytes()).await.expect("send");
         }
 
-        /// Reads until the text has come that often.
-        async fn hear(&mut self, text: &str, times: usize) -> String {
-            let mut heard = String::new();
-            while heard.matches(text).count() < times {
+        /// Reads until `text` has arrived `times` times.
+        async fn receive(&mut self, text: &str, times: usize) -> String {
+            let mut received = String::new();
+            while received.matches(text).count() < times {
                 let mut space = [0; 4096];
-                let length = timeout(LONG, self.stream.read(&mut space)).await.expect("in time").expect("said");
-                assert!(length > 0, "the connection ended after {heard:?}");
-                heard.push_str(&String::from_utf8_lossy(&space[..length]));
+                let length =
+                    timeout(TEST_TIMEOUT, self.stream.read(&mut space)).await.expect("data in time").expect("read");
+                assert!(length > 0, "the connection ended after {received:?}");
+                received.push_str(&String::from_utf8_lossy(&space[..length]));
             }
-            heard
+            received
         }
 
-        async fn rests(&self) {
+        async fn wait_until_idle(&self) {
             let resting = async {
                 while self.waits_with.load(Ordering::Acquire) != FIRST_READ {
                     tokio::task::yield_now().await;
                 }
             };
-            timeout(LONG, resting).await.expect("it rests");
+            timeout(TEST_TIMEOUT, resting).await.expect("the connection becomes idle");
         }
     }
 
     #[tokio::test]
-    async fn a_connection_has_no_buffers_before_between_and_after_its_requests() {
+    async fn idle_connection_has_no_buffers() {
         let mut client = connect();
-        client.rests().await;
+        client.wait_until_idle().await;
         for _ in 0..3 {
-            client.say("POST /two HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nh").await;
+            client.send("POST /two HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nh").await;
             while client.waits_with.load(Ordering::Acquire) == FIRST_READ {
                 tokio::task::yield_now().await;
             }
-            client.say("i").await;
-            client.hear("/two hi\n", 1).await;
-            client.rests().await;
+            client.send("i").await;
+            client.receive("/two hi\n", 1).await;
+            client.wait_until_idle().await;
         }
     }
 
     #[tokio::test]
-    async fn many_requests_in_one_packet_are_all_answered() {
+    async fn pipelined_requests_are_all_answered() {
         let mut client = connect();
-        client.say(&GET.repeat(100)).await;
-        client.hear("/one \n", 100).await;
-        client.rests().await;
+        client.send(&GET.repeat(100)).await;
+        client.receive("/one \n", 100).await;
+        client.wait_until_idle().await;
     }
 
     #[tokio::test]
-    async fn a_request_may_come_byte_by_byte_behind_another() {
+    async fn request_split_into_bytes_behind_another_is_answered() {
         let mut client = connect();
-        client.say(&format!("{GET}{}", &GET[..5])).await;
-        client.hear("/one \n", 1).await;
+        client.send(&format!("{GET}{}", &GET[..5])).await;
+        client.receive("/one \n", 1).await;
         for byte in GET[5..].split("").filter(|byte| !byte.is_empty()) {
-            client.say(byte).await;
+            client.send(byte).await;
             tokio::task::yield_now().await;
         }
-        client.hear("/one \n", 1).await;
+        client.receive("/one \n", 1).await;
     }
 
     #[tokio::test]
-    async fn an_unread_body_is_not_taken_for_a_request() {
+    async fn unread_body_is_not_parsed_as_request() {
         let mut client = connect();
         let length = GET.len() + 100_000;
-        client.say(&format!("POST /unread HTTP/1.1\r\nHost: a\r\nContent-Length: {length}\r\n\r\n")).await;
-        client.hear("/unread \n", 1).await;
+        client.send(&format!("POST /unread HTTP/1.1\r\nHost: a\r\nContent-Length: {length}\r\n\r\n")).await;
+        client.receive("/unread \n", 1).await;
         drop(client.stream.write_all(GET.as_bytes()).await);
         let mut rest = String::new();
-        drop(timeout(LONG, client.stream.read_to_string(&mut rest)).await.expect("the connection ends"));
+        drop(timeout(TEST_TIMEOUT, client.stream.read_to_string(&mut rest)).await.expect("the connection ends"));
         assert_eq!(rest, "");
     }
 
     #[tokio::test]
     async fn closing_answers_a_request_that_has_arrived() {
         let mut client = connect();
-        client.rests().await;
-        client.say(GET).await;
+        client.wait_until_idle().await;
+        client.send(GET).await;
         client.closing.send_replace(true);
-        client.hear("/one \n", 1).await;
-        timeout(LONG, client.served).await.expect("in time").expect("no panic").expect("no error");
+        client.receive("/one \n", 1).await;
+        timeout(TEST_TIMEOUT, client.served).await.expect("in time").expect("no panic").expect("no error");
     }
 
     #[tokio::test]
-    async fn closing_ends_a_connection_at_rest() {
+    async fn closing_ends_an_idle_connection() {
         let mut client = connect();
-        client.say(GET).await;
-        client.hear("/one \n", 1).await;
-        client.rests().await;
+        client.send(GET).await;
+        client.receive("/one \n", 1).await;
+        client.wait_until_idle().await;
         client.closing.send_replace(true);
-        timeout(LONG, client.served).await.expect("in time").expect("no panic").expect("no error");
+        timeout(TEST_TIMEOUT, client.served).await.expect("in time").expect("no panic").expect("no error");
     }
 
     #[tokio::test]
-    async fn closing_waits_for_the_request_under_way() {
+    async fn closing_waits_for_the_current_request() {
         let mut client = connect();
-        client.rests().await;
-        client.say("POST /two HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n").await;
+        client.wait_until_idle().await;
+        client.send("POST /two HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n").await;
         while client.waits_with.load(Ordering::Acquire) == FIRST_READ {
             tokio::task::yield_now().await;
         }
         client.closing.send_replace(true);
-        client.say("hi").await;
-        client.hear("/two hi\n", 1).await;
-        timeout(LONG, client.served).await.expect("in time").expect("no panic").expect("no error");
+        client.send("hi").await;
+        client.receive("/two hi\n", 1).await;
+        timeout(TEST_TIMEOUT, client.served).await.expect("in time").expect("no panic").expect("no error");
     }
 }

@@ -1,4 +1,4 @@
-//! The HTTP edge: accepts connections, limits their number, size and time, and checks the form of requests.
+//! The HTTP edge: accepts connections, limits number, size and time, and checks the form of requests.
 //!
 //! A connection is in one of three phases: idle between two requests, receiving a request's head, or busy with a request.
 //! [`state::ConnectionState`] holds the phase; [`stream::EdgeStream`] limits reads and writes by it, [`body::TimedBody`] the
@@ -21,5 +21,5 @@ mod state;
 mod stream;
 
 pub use self::limits::HttpLimits;
-pub use self::listen::{Closing, serve};
-pub use self::network::network_of;
+pub use self::listen::{ShutdownSignal, serve};
+pub use self::network::subscriber_network;

@@ -1,4 +1,4 @@
-//! Connections: taken, served, and at the end drained so that no request is lost.
+//! Accepts and serves connections; on shutdown drains them so that no request is lost.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -19,19 +19,21 @@ use crate::state::ConnectionState;
 use crate::stream::EdgeStream;
 use crate::{connection, service};
 
-/// After this long, requests that are still open at the end are given up.
+/// Requests that are still open this long after shutdown began are abandoned.
 const DRAIN_LIMIT: Duration = Duration::from_secs(20);
-/// A pause when the system has no connection to give, most often for want of file handles.
-const OUT_OF_HANDLES: Duration = Duration::from_millis(50);
+/// Delay before the next `accept` after a failed one, most often for lack of file descriptors.
+const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(50);
 
-/// Tells everyone that it is time to end.
-pub type Closing = watch::Receiver<bool>;
+/// Becomes true when the process shuts down.
+pub type ShutdownSignal = watch::Receiver<bool>;
 
-/// Answers one request. In a box, so that all of this crate is compiled once and with its own optimisation.
+/// Answers one request.
+///
+/// Boxed, so that all of this crate is compiled once and with its own optimisation.
 type Answer = Arc<dyn Fn(Request) -> BoxFuture<'static, Response> + Send + Sync>;
 
-/// Serves under these limits until `closing` says so; then takes no more connections and waits for the open requests.
-pub async fn serve<A, F>(listener: TcpListener, closing: Closing, limits: HttpLimits, answer: A)
+/// Serves connections until `closing` is true, then stops accepting and waits for open requests.
+pub async fn serve<A, F>(listener: TcpListener, closing: ShutdownSignal, limits: HttpLimits, answer: A)
 where
     A: Fn(Request) -> F + Send + Sync + 'static,
     F: Future<Output = Response> + Send + 'static,
@@ -39,8 +41,8 @@ where
     serve_boxed(listener, closing, limits, Arc::new(move |request| answer(request).boxed())).await;
 }
 
-async fn serve_boxed(listener: TcpListener, mut closing: Closing, limits: HttpLimits, answer: Answer) {
-    // Every connection holds a receiver: that tells it to end, and us how many there are.
+async fn serve_boxed(listener: TcpListener, mut closing: ShutdownSignal, limits: HttpLimits, answer: Answer) {
+    // Every connection holds a receiver, which signals shutdown to it; the receiver count is the number of connections.
     let (connections, _) = watch::channel(false);
     let tasks = RequestTasks::new();
     let admission = Admission::new(&limits);
@@ -55,17 +57,17 @@ async fn serve_boxed(listener: TcpListener, mut closing: Closing, limits: HttpLi
             Ok((stream, peer)) => match admission.admit(peer.ip()) {
                 Some(permit) => {
                     let state = Arc::<ConnectionState>::default();
-                    // Answers are small and whole: waiting to fill a packet would only delay them.
+                    // Responses are small and written at once: waiting to fill a packet would only delay them.
                     let _ = stream.set_nodelay(true);
                     let stream = EdgeStream::new(stream, permit, Arc::clone(&limits), Arc::clone(&state));
                     let client = Client { peer, state, limits: Arc::clone(&limits), tasks: tasks.clone() };
-                    client.connect(stream, connections.subscribe(), Arc::clone(&answer));
+                    client.spawn_connection(stream, connections.subscribe(), Arc::clone(&answer));
                 }
                 None => refuse(&admission, stream, peer),
             },
             Err(error) => {
-                tracing::warn!(%error, "a connection could not be taken");
-                tokio::time::sleep(OUT_OF_HANDLES).await;
+                tracing::warn!(%error, "accepting a connection failed");
+                tokio::time::sleep(ACCEPT_RETRY_DELAY).await;
             }
         }
     }
@@ -73,21 +75,21 @@ async fn serve_boxed(listener: TcpListener, mut closing: Closing, limits: HttpLi
     let open = connections.receiver_count();
     connections.send_replace(true);
     if tokio::time::timeout(DRAIN_LIMIT, connections.closed()).await.is_err() {
-        tracing::warn!(open, "gave up waiting for open requests");
+        tracing::warn!(open, "drain limit reached, abandoning open connections");
     }
-    // Those whose clients have gone.
-    let running = tasks.finished(DRAIN_LIMIT).await;
+    // Requests whose clients have disconnected run on.
+    let running = tasks.wait_until_idle(DRAIN_LIMIT).await;
     if running > 0 {
-        tracing::warn!(running, "gave up waiting for requests of clients that have disconnected");
+        tracing::warn!(running, "drain limit reached, abandoning requests of disconnected clients");
     }
 }
 
 fn refuse(admission: &Admission, stream: TcpStream, peer: SocketAddr) {
-    tracing::debug!(%peer, "connection refused, limit reached");
+    tracing::debug!(%peer, "connection limit reached, connection refused");
     admission::refuse(admission, stream);
 }
 
-/// What the service of one connection needs for each of its requests.
+/// The data that one connection's service needs for each request.
 struct Client {
     peer: SocketAddr,
     state: Arc<ConnectionState>,
@@ -96,7 +98,7 @@ struct Client {
 }
 
 impl Client {
-    fn connect(self, stream: EdgeStream, closing: Closing, answer: Answer) {
+    fn spawn_connection(self, stream: EdgeStream, closing: ShutdownSignal, answer: Answer) {
         let state = Arc::clone(&self.state);
         let client = Arc::new(self);
         let service = move |mut request: hyper::Request<Incoming>| {
@@ -109,7 +111,7 @@ impl Client {
         };
         tokio::spawn(async move {
             if let Err(error) = connection::serve(stream, state, closing, service).await {
-                tracing::debug!(%error, "a connection ended early");
+                tracing::debug!(%error, "connection ended early");
             }
         });
     }

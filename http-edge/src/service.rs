@@ -1,4 +1,4 @@
-//! One request at the edge: its form, its body, and whether the connection goes on after it.
+//! Serves one request at the edge: checks its form, limits its body, keeps or closes the connection.
 
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
@@ -12,16 +12,16 @@ use hyper::body::{Body as _, Incoming};
 use tokio::time::timeout;
 
 use super::HttpLimits;
-use super::body::{ResponseBody, Returned, TimedBody, Unread};
+use super::body::{ResponseBody, TimedBody, UnreadBody, UnreadSlot};
 use super::checks;
 use super::state::{ConnectionState, Phase};
 
-/// An unread rest of a request's body up to this size is read before the response, so that the connection can go on.
-const SMALL_REST: u64 = 64 << 10;
-/// How long that may take; one that has arrived already takes no time.
-const SMALL_REST_WITHIN: Duration = Duration::from_millis(500);
+/// An unread remainder up to this size is read before the response, to keep the connection usable.
+const DRAIN_LIMIT_BYTES: u64 = 64 << 10;
+/// Time limit for that; a remainder that has already arrived takes no time.
+const DRAIN_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// Answers one request of the connection.
+/// Answers one request of a connection.
 pub async fn answer<A, F>(
     request: hyper::Request<Incoming>,
     limits: &HttpLimits,
@@ -35,8 +35,8 @@ where
     state.enter(Phase::Busy);
     let is_last = checks::is_last(&request);
     let waits_for_leave = request.headers().contains_key(EXPECT);
-    let returned = Returned::default();
-    let refused = checks::refusal(&request);
+    let returned = UnreadSlot::default();
+    let refused = checks::reject_invalid_host(&request);
     let is_refused = refused.is_some();
     let request = request.map(|body| TimedBody::wrap(body, limits.body_timeout, &returned));
     let mut response = match refused {
@@ -46,9 +46,9 @@ where
         }
         None => answer(request).await,
     };
-    let is_read = is_read(&returned, waits_for_leave).await;
+    let is_read = finish_reading(&returned, waits_for_leave).await;
     if !is_read {
-        state.linger();
+        state.set_linger();
     }
     if !is_read || is_last || is_refused {
         response.headers_mut().insert(CONNECTION, http::HeaderValue::from_static("close"));
@@ -56,18 +56,19 @@ where
     response.map(|body| Body::new(ResponseBody::new(body, state)))
 }
 
-/// Whether all of the request has been read; a small rest is read now, unless the client waits for leave to send it.
-async fn is_read(returned: &Returned, waits_for_leave: bool) -> bool {
+/// Returns whether the whole request is read; reads a small remainder now.
+/// It does not if the client waits for `100 Continue` before sending the body.
+async fn finish_reading(returned: &UnreadSlot, waits_for_leave: bool) -> bool {
     let unread = std::mem::take(&mut *returned.lock().unwrap_or_else(PoisonError::into_inner));
     match unread {
-        Unread::Nothing => true,
-        Unread::Held | Unread::Lost => false,
-        Unread::Rest(rest) => {
-            let is_small = rest.size_hint().upper().is_some_and(|size| size <= SMALL_REST);
-            let most = usize::try_from(SMALL_REST).unwrap_or(usize::MAX);
+        UnreadBody::Complete => true,
+        UnreadBody::InHandler | UnreadBody::Unreadable => false,
+        UnreadBody::Remaining(rest) => {
+            let is_small = rest.size_hint().upper().is_some_and(|size| size <= DRAIN_LIMIT_BYTES);
+            let most = usize::try_from(DRAIN_LIMIT_BYTES).unwrap_or(usize::MAX);
             is_small
                 && !waits_for_leave
-                && matches!(timeout(SMALL_REST_WITHIN, Limited::new(rest, most).collect()).await, Ok(Ok(_)))
+                && matches!(timeout(DRAIN_TIMEOUT, Limited::new(rest, most).collect()).await, Ok(Ok(_)))
         }
     }
 }

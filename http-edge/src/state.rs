@@ -1,4 +1,4 @@
-//! What stream, bodies and service of one connection know of each other.
+//! State that the stream, the bodies and the service of one connection share.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
@@ -13,21 +13,22 @@ pub enum Phase {
     Busy,
 }
 
-/// The state of one connection. The phase and a count of changes share a number, so that a timer can tell a phase from a
-/// later one of the same kind.
+/// The state of one connection.
+/// The phase and a counter of changes share one integer, so that a timer can distinguish a phase from a later one of
+/// the same kind.
 #[derive(Debug, Default)]
 pub struct ConnectionState {
     phase: AtomicU32,
-    lingers: AtomicBool,
+    should_linger: AtomicBool,
 }
 
-const KINDS: u32 = 4;
+const PHASE_COUNT: u32 = 4;
 
 impl ConnectionState {
-    /// The phase, and a number that no other phase nearby has.
+    /// Returns the phase and its number, which differs from that of any recent phase.
     pub fn phase(&self) -> (Phase, u32) {
         let number = self.phase.load(Ordering::Acquire);
-        let phase = match number % KINDS {
+        let phase = match number % PHASE_COUNT {
             0 => Phase::Idle,
             1 => Phase::Head,
             _ => Phase::Busy,
@@ -35,25 +36,25 @@ impl ConnectionState {
         (phase, number)
     }
 
-    /// Goes on to another phase.
+    /// Enters a phase.
     pub fn enter(&self, phase: Phase) {
         let kind = match phase {
             Phase::Idle => 0,
             Phase::Head => 1,
             Phase::Busy => 2,
         };
-        let count = self.phase.load(Ordering::Acquire) / KINDS;
-        self.phase.store(count.wrapping_add(1).wrapping_mul(KINDS).wrapping_add(kind), Ordering::Release);
+        let count = self.phase.load(Ordering::Acquire) / PHASE_COUNT;
+        self.phase.store(count.wrapping_add(1).wrapping_mul(PHASE_COUNT).wrapping_add(kind), Ordering::Release);
     }
 
-    /// A response was given before the request was read: what the client still sends is read before the connection is
-    /// closed, for it would be reset otherwise, and the response lost.
-    pub fn linger(&self) {
-        self.lingers.store(true, Ordering::Release);
+    /// Marks that a response was given before the request was read.
+    /// Remaining input is then read before the connection is closed: otherwise it would be reset and the response lost.
+    pub fn set_linger(&self) {
+        self.should_linger.store(true, Ordering::Release);
     }
 
-    /// Whether to read on before closing.
-    pub fn lingers(&self) -> bool {
-        self.lingers.load(Ordering::Acquire)
+    /// Returns whether to read remaining input before closing.
+    pub fn should_linger(&self) -> bool {
+        self.should_linger.load(Ordering::Acquire)
     }
 }

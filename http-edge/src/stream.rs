@@ -1,4 +1,4 @@
-//! The stream of one connection, with limits of time by its phase.
+//! The stream of one connection, with timeouts that depend on its phase.
 
 use std::future::Future;
 use std::io;
@@ -12,32 +12,33 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep, sleep};
 
-use super::admission::Permit;
+use super::admission::ConnectionPermit;
 use super::limits::HttpLimits;
 use super::state::{ConnectionState, Phase};
 
-/// How long a client that is to be closed may send on.
-const LINGERING: Duration = Duration::from_secs(10);
-/// How much it may send on.
-const LINGERING_BYTES: usize = 32 << 20;
-/// How long a client that is to be closed may be silent.
-const LINGERING_PAUSE: Duration = Duration::from_secs(2);
+/// How long a client may keep sending while its connection is being closed.
+const LINGER_TIMEOUT: Duration = Duration::from_secs(10);
+/// How many bytes it may send in that time.
+const LINGER_MAX_BYTES: usize = 32 << 20;
+/// How long it may send nothing in that time.
+const LINGER_IDLE_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// What a client is told whose request did not arrive in time.
-const TOO_SLOW: &[u8] = b"HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+/// The response to a client whose request did not arrive in time.
+const REQUEST_TIMEOUT_RESPONSE: &[u8] =
+    b"HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
 
-/// A stream that ends when a request does not come in time, and fails when a response is not taken in time. Closed before
-/// all of a request was read, it reads on for a while: otherwise the system resets the connection, and the client loses the
-/// response.
+/// A stream that ends when a request is late, and fails when a response is not accepted in time.
+/// If it is closed before all of a request was read, it reads on for a while: otherwise the system resets the
+/// connection, and the client loses the response.
 pub struct EdgeStream {
     inner: TcpStream,
     state: Arc<ConnectionState>,
     limits: Arc<HttpLimits>,
-    /// Of the phase with that number.
-    reading: Option<(u32, Pin<Box<Sleep>>)>,
-    writing: Option<Pin<Box<Sleep>>>,
-    lingering: Option<Lingering>,
-    _permit: Permit,
+    /// The timer of the phase with that number.
+    read_timer: Option<(u32, Pin<Box<Sleep>>)>,
+    write_timer: Option<Pin<Box<Sleep>>>,
+    linger: Option<Lingering>,
+    _permit: ConnectionPermit,
 }
 
 struct Lingering {
@@ -47,21 +48,26 @@ struct Lingering {
 }
 
 impl EdgeStream {
-    /// The stream of a connection that was admitted.
-    pub fn new(inner: TcpStream, permit: Permit, limits: Arc<HttpLimits>, state: Arc<ConnectionState>) -> Self {
-        Self { inner, state, limits, reading: None, writing: None, lingering: None, _permit: permit }
+    /// Wraps the stream of an admitted connection.
+    pub fn new(
+        inner: TcpStream,
+        permit: ConnectionPermit,
+        limits: Arc<HttpLimits>,
+        state: Arc<ConnectionState>,
+    ) -> Self {
+        Self { inner, state, limits, read_timer: None, write_timer: None, linger: None, _permit: permit }
     }
 
-    /// Ready once the phase has lasted for too long. A request that is being answered has no limit here.
-    fn poll_too_late(&mut self, cx: &mut Context<'_>) -> Poll<Phase> {
+    /// Becomes ready when the phase has lasted too long; answering a request has no limit here.
+    fn poll_timeout(&mut self, cx: &mut Context<'_>) -> Poll<Phase> {
         let (phase, number) = self.state.phase();
         let limit = match phase {
             Phase::Idle => self.limits.idle_timeout,
             Phase::Head => self.limits.header_timeout,
             Phase::Busy => return Poll::Pending,
         };
-        if self.reading.as_ref().is_none_or(|(of, _)| *of != number) {
-            match &mut self.reading {
+        if self.read_timer.as_ref().is_none_or(|(of, _)| *of != number) {
+            match &mut self.read_timer {
                 Some((of, timer)) => {
                     *of = number;
                     timer.as_mut().reset(Instant::now() + limit);
@@ -69,33 +75,33 @@ impl EdgeStream {
                 none => *none = Some((number, Box::pin(sleep(limit)))),
             }
         }
-        match &mut self.reading {
+        match &mut self.read_timer {
             Some((_, timer)) => timer.as_mut().poll(cx).map(|()| phase),
             None => Poll::Pending,
         }
     }
 
-    /// The outcome of a write, or an error once none has had one for too long.
-    fn timed<T>(&mut self, cx: &mut Context<'_>, outcome: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+    /// Returns the outcome of a write, or an error if writes have made no progress for too long.
+    fn poll_write_timeout<T>(&mut self, cx: &mut Context<'_>, outcome: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
         if outcome.is_ready() {
-            self.writing = None;
+            self.write_timer = None;
             return outcome;
         }
         let limit = self.limits.write_timeout;
-        ready!(self.writing.get_or_insert_with(|| Box::pin(sleep(limit))).as_mut().poll(cx));
+        ready!(self.write_timer.get_or_insert_with(|| Box::pin(sleep(limit))).as_mut().poll(cx));
         Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the client does not read")))
     }
 
-    /// Whether the client has sent something that nobody has read.
+    /// Returns whether there are unread bytes from the client.
     fn poll_unread(&mut self, cx: &mut Context<'_>) -> bool {
         let mut byte = [MaybeUninit::uninit(); 1];
         let mut buffer = ReadBuf::uninit(&mut byte);
         matches!(self.inner.poll_peek(cx, &mut buffer), Poll::Ready(Ok(1..)))
     }
 
-    /// Reads what the client still sends, until it ends or the limits are reached.
+    /// Reads and discards remaining input until it ends or a limit is reached.
     fn poll_linger(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        let Some(lingering) = &mut self.lingering else { return Poll::Ready(()) };
+        let Some(lingering) = &mut self.linger else { return Poll::Ready(()) };
         let mut space = [MaybeUninit::uninit(); 16 << 10];
         loop {
             let mut buffer = ReadBuf::uninit(&mut space);
@@ -106,7 +112,7 @@ impl EdgeStream {
                     if lingering.left == 0 || now >= lingering.end {
                         return Poll::Ready(());
                     }
-                    lingering.pause.as_mut().reset((now + LINGERING_PAUSE).min(lingering.end));
+                    lingering.pause.as_mut().reset((now + LINGER_IDLE_TIMEOUT).min(lingering.end));
                 }
                 Poll::Ready(_) => return Poll::Ready(()),
                 Poll::Pending => return lingering.pause.as_mut().poll(cx),
@@ -126,10 +132,10 @@ impl AsyncRead for EdgeStream {
             }
             return read;
         }
-        if ready!(this.poll_too_late(cx)) == Phase::Head {
-            let _ = this.inner.try_write(TOO_SLOW);
+        if ready!(this.poll_timeout(cx)) == Phase::Head {
+            let _ = this.inner.try_write(REQUEST_TIMEOUT_RESPONSE);
         }
-        // The end of the stream: hyper closes the connection.
+        // An empty read is the end of the stream: hyper closes the connection.
         Poll::Ready(Ok(()))
     }
 }
@@ -138,7 +144,7 @@ impl AsyncWrite for EdgeStream {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
         let written = Pin::new(&mut this.inner).poll_write(cx, bytes);
-        this.timed(cx, written)
+        this.poll_write_timeout(cx, written)
     }
 
     fn poll_write_vectored(
@@ -148,7 +154,7 @@ impl AsyncWrite for EdgeStream {
     ) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
         let written = Pin::new(&mut this.inner).poll_write_vectored(cx, parts);
-        this.timed(cx, written)
+        this.poll_write_timeout(cx, written)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -161,13 +167,13 @@ impl AsyncWrite for EdgeStream {
 
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let this = self.get_mut();
-        if this.lingering.is_none() {
+        if this.linger.is_none() {
             ready!(Pin::new(&mut this.inner).poll_shutdown(cx))?;
-            if !this.state.lingers() && !this.poll_unread(cx) {
+            if !this.state.should_linger() && !this.poll_unread(cx) {
                 return Poll::Ready(Ok(()));
             }
-            let end = Instant::now() + LINGERING;
-            this.lingering = Some(Lingering { left: LINGERING_BYTES, end, pause: Box::pin(sleep(LINGERING_PAUSE)) });
+            let end = Instant::now() + LINGER_TIMEOUT;
+            this.linger = Some(Lingering { left: LINGER_MAX_BYTES, end, pause: Box::pin(sleep(LINGER_IDLE_TIMEOUT)) });
         }
         this.poll_linger(cx).map(Ok)
     }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Signs somebody in by the server with authlib, as an app in Python does, and checks every answer with it.
+"""Sign a user in with authlib as an OAuth client and validate every response.
 
-    scripts/conformance/run.sh target/debug/basalt     prepares authlib and starts this
+    scripts/conformance/run.sh target/debug/basalt     installs authlib and runs this script
 """
 
 import contextlib
@@ -14,7 +14,7 @@ import tempfile
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
-# The server that is tried here has no TLS.
+# The server under test has no TLS.
 os.environ["AUTHLIB_INSECURE_TRANSPORT"] = "1"
 
 import requests
@@ -40,7 +40,7 @@ allow_dynamic_registration = true
 
 @contextlib.contextmanager
 def server(binary: str):
-    """What `basalt serve` tells of itself, while it runs with a key that others can check ID tokens by."""
+    """Run `basalt serve` with an asymmetric signing key. Yields its announcement."""
     with tempfile.TemporaryDirectory() as folder:
         key = ECKey.generate_key("P-256", {"alg": "ES256", "kid": "conformance"}, private=True)
         keys = [key.as_dict(private=True) | {"key_ops": ["sign", "verify"]}]
@@ -60,8 +60,8 @@ def server(binary: str):
             process.wait()
 
 
-class Person:
-    """Somebody with an account, and a browser that agrees to all it is asked."""
+class User:
+    """A user whose browser approves every consent."""
 
     def __init__(self, it: dict):
         self.api = it["url"] + "/auth/v1"
@@ -112,9 +112,9 @@ def registered(metadata: OpenIDProviderMetadata, method: str) -> dict:
 
 
 def signed_in(
-    app: OAuth2Session, metadata: OpenIDProviderMetadata, person: Person, replays_code: bool = False
+    app: OAuth2Session, metadata: OpenIDProviderMetadata, user: User, replays_code: bool = False
 ) -> dict:
-    """The claims of an ID token that has been checked: signature, issuer, audience, times, nonce.
+    """Return the claims of an ID token after validation of signature, issuer, audience, times and nonce.
 
     A replayed code is refused and ends the session that it opened (RFC 6749, section 4.1.2).
     """
@@ -122,7 +122,7 @@ def signed_in(
     url, _ = app.create_authorization_url(
         metadata["authorization_endpoint"], code_verifier=verifier, nonce=nonce
     )
-    back = person.approve(url)
+    back = user.approve(url)
     token = app.fetch_token(
         metadata["token_endpoint"], authorization_response=back, code_verifier=verifier
     )
@@ -131,7 +131,7 @@ def signed_in(
     wanted = {"iss": {"value": metadata["issuer"]}, "aud": {"value": app.client_id}}
     claims = CodeIDToken(decoded.claims, decoded.header, wanted, {"nonce": nonce})
     claims.validate(leeway=5)
-    assert claims["nonce"] == nonce and claims["email"] == person.email, claims
+    assert claims["nonce"] == nonce and claims["email"] == user.email, claims
     if replays_code:
         issued = dict(app.token)
         refused(lambda: app.fetch_token(
@@ -151,7 +151,7 @@ def refused(ask, error: str) -> None:
         raise AssertionError(f"should have been refused: {error}")
 
 
-def walk(method: str, metadata: OpenIDProviderMetadata, person: Person) -> None:
+def walk(method: str, metadata: OpenIDProviderMetadata, user: User) -> None:
     client = registered(metadata, method)
     app = OAuth2Session(
         client["client_id"],
@@ -161,8 +161,8 @@ def walk(method: str, metadata: OpenIDProviderMetadata, person: Person) -> None:
         redirect_uri=CALLBACK,
         code_challenge_method="S256",
     )
-    signed_in(app, metadata, person, replays_code=True)
-    claims = signed_in(app, metadata, person)
+    signed_in(app, metadata, user, replays_code=True)
+    claims = signed_in(app, metadata, user)
     info = app.get(metadata["userinfo_endpoint"]).json()
     assert (info["sub"], info["name"]) == (claims["sub"], "Ada"), info
 
@@ -171,7 +171,7 @@ def walk(method: str, metadata: OpenIDProviderMetadata, person: Person) -> None:
     assert after["refresh_token"] != before["refresh_token"]
     assert app.get(metadata["userinfo_endpoint"]).ok
 
-    person.revoke(client["client_id"])
+    user.revoke(client["client_id"])
     assert app.get(metadata["userinfo_endpoint"]).status_code in (401, 403)
     try:
         app.refresh_token(metadata["token_endpoint"])
@@ -184,10 +184,10 @@ def walk(method: str, metadata: OpenIDProviderMetadata, person: Person) -> None:
 def main() -> None:
     with server(sys.argv[1]) as it:
         metadata = discovered(it["url"] + "/auth/v1")
-        person = Person(it)
+        user = User(it)
         for method in ("client_secret_basic", "client_secret_post", "none"):
             print(f"authlib, {method}")
-            walk(method, metadata, person)
+            walk(method, metadata, user)
     print("authlib: discovery, registration, code with PKCE, ID token, userinfo, refresh and revocation are as it wants them")
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Runs authlib, a client library of others, against the server as a provider, in a Python environment of its own.
-#   scripts/conformance/run.sh BINARY                  fails where the library cannot be had
-#   scripts/conformance/run.sh BINARY --if-reachable   says so and leaves it at that, after half a minute at most
+# Tests the OAuth server with the client library authlib, in a separate Python environment.
+#   scripts/conformance/run.sh BINARY                  fails if the library cannot be installed
+#   scripts/conformance/run.sh BINARY --if-reachable   skips the test in that case, after at most 30 seconds
 set -euo pipefail
 binary=$(realpath "$1")
 cd "$(dirname "$0")/../.."
@@ -20,7 +20,7 @@ install() {
 }
 
 if ! installed && ! install; then
-    echo "authlib could not be installed: Python 3.10 or later with venv is needed, and PyPI within reach." >&2
+    echo "authlib could not be installed: Python 3.10 or later with venv is needed, and access to PyPI." >&2
     [ "$patience" = 30 ] && exit 0
     exit 1
 fi

@@ -1,10 +1,10 @@
-"""Fault-injection soak of the real binary: what was acknowledged must be there, whatever happens meanwhile.
+"""Fault-injection soak of the binary: every acknowledged write must survive.
 
     python3 scripts/soak [--minutes 10] [--mode gotrue|serve|both] [--seed N] [--rate 60] [--basalt PATH]
 
-Hostile clients reset connections while requests are worked on; honest clients record every acknowledged write; PostgreSQL
-is restarted, frozen and slowed, the mail server is slow or silent, the clock is stepped, the server is killed. At the end
-every acknowledged write is looked up in the database and by the API. Exits with 1 and names each violation.
+Hostile clients reset connections during requests; honest clients record every acknowledged write; PostgreSQL is
+restarted, frozen and slowed, the mail server is slow or silent, the clock is stepped, the server is killed. At the end
+every acknowledged write is looked up in the database and by the API. Exits with 1 and prints each violation.
 """
 
 import argparse
@@ -66,7 +66,7 @@ class Soak:
         self.report = Report(mode)
 
     async def run(self):
-        """Runs it; returns the violations."""
+        """Run it. Returns the violations."""
         self.cluster.create_database(self.mode)
         self.relay, self.sink = Relay(self.cluster.port, self.seed), MailSink(self.seed)
         await self.relay.start()
@@ -124,7 +124,7 @@ class Soak:
             print(f"    {time.monotonic() - until + self.options.minutes * 60:6.1f} s  acknowledged {counts}: {found}", flush=True)
 
     async def settle(self, monitor, faults):
-        """Waits until nothing is under way, looks at the sessions, and restarts the server in both ways."""
+        """Wait until no request is running, check the sessions, and restart the server in both ways."""
         self.sink.mode, self.relay.delay, self.relay.freezes_new = FAST, 0.0, False
         await asyncio.sleep(QUIET)
         sessions = await monitor.sessions_in_transaction()

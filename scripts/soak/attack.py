@@ -1,4 +1,4 @@
-"""Hostile clients: they send a request and reset the connection at a random moment while it is being worked on."""
+"""Hostile clients: they send a request and reset the connection at a random time during its processing."""
 
 import asyncio
 import random
@@ -28,7 +28,7 @@ class Attack:
         self.session, self.is_advancing, self.sessions = None, False, set()
 
     async def run(self):
-        """Sends them. A session of its own is advanced now and then, so that refreshes rotate."""
+        """Send the requests. Refreshes a separate session now and then, so that refreshes rotate."""
         due = time.monotonic()
         tasks = set()
         for number in range(int(self.rate * 36_000)):
@@ -39,14 +39,14 @@ class Attack:
                 task = asyncio.create_task(self.advance() if advances else self.one())
                 tasks.add(task)
                 task.add_done_callback(tasks.discard)
-            # Against the clock: a busy machine delays single requests and not the rate.
+            # Scheduled by time: a busy machine delays single requests, not the rate.
             due += self.chance.expovariate(self.rate)
             await asyncio.sleep(max(0.0, due - time.monotonic()))
         await asyncio.gather(*tasks, return_exceptions=True)
         self.client.close()
 
     async def advance(self):
-        """Reads a whole answer: a new session at first, then its next refresh token."""
+        """Read a whole response: a new session first, then its next refresh token."""
         self.is_advancing = True
         body = {"refresh_token": self.session["refresh_token"]} if self.session else {}
         path = "/token?grant_type=refresh_token" if self.session else "/signup"
@@ -79,7 +79,7 @@ class Attack:
             self.open -= 1
 
     def request(self):
-        """A random request; those that hash passwords or send mail are rarer."""
+        """Return a random request; those that hash passwords or send mail are less frequent."""
         email = f"attack-{uuid.UUID(int=self.chance.getrandbits(128))}@example.com"
         session = self.session or {"access_token": None, "refresh_token": "none"}
         choices = [

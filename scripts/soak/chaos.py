@@ -18,7 +18,7 @@ CLOCK = ("clock_forward", "clock_back")
 
 
 class Chaos:
-    """Injects faults until the deadline and puts everything right again after each."""
+    """Inject faults until the deadline and revert each."""
 
     def __init__(self, parts, faults, until, restarts_until, only, seed):
         self.cluster, self.relay, self.sink, self.server = parts
@@ -44,7 +44,7 @@ class Chaos:
                     continue
                 try:
                     await getattr(self, name)()
-                except Exception as error:  # what could not be put right is a finding and ends the sequence
+                except Exception as error:  # a fault that cannot be reverted is a violation and ends the sequence
                     self.failures.append(f"{name}: {error}; the sequence breaks off")
                     return
                 await asyncio.sleep(self.chance.uniform(*gap))

@@ -78,7 +78,7 @@ class Cluster:
         return ["psql", "-XqAt", "-F", "\t", "-v", "ON_ERROR_STOP=1", url, "-c", sql]
 
     async def rows(self, sql, database):
-        """The rows of a query as lists of texts; None where PostgreSQL does not answer."""
+        """Return the rows of a query as lists of strings, or None if PostgreSQL does not respond."""
         process = await asyncio.create_subprocess_exec(
             *self.command(sql, database), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE
         )

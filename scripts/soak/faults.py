@@ -1,4 +1,4 @@
-"""When something was broken: honest clients may see failures then, and at no other time."""
+"""The periods of faults: honest clients may see failures during them, and at no other time."""
 
 import dataclasses
 import time
@@ -19,7 +19,7 @@ class Fault:
     """Seconds in which the server ended, where the fault is its end."""
 
     def excuses(self, began, ended):
-        """Whether a request of that time may have met this fault."""
+        """Return whether a request at that time may be affected by this fault."""
         return ended >= self.began and (self.cleared is None or began <= self.cleared + GRACE)
 
 
@@ -39,5 +39,5 @@ class FaultLog:
         fault.cleared = time.monotonic() if at is None else at
 
     def met(self, began, ended, groups):
-        """Names of the faults that a request may have met."""
+        """Return the names of the faults that may have affected a request."""
         return [fault.name for fault in self.faults if fault.group in groups and fault.excuses(began, ended)]

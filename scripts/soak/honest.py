@@ -1,4 +1,4 @@
-"""Honest clients: they write, read every answer whole, repeat what was not acknowledged, and record what was."""
+"""Honest clients: they write, read every response completely, repeat unacknowledged writes, and record acknowledged ones."""
 
 import asyncio
 import random
@@ -16,7 +16,7 @@ PASSWORD = "a-fine-pass-phrase-42"
 
 
 class Honest:
-    """What all of them share: one client, a deadline, a ledger."""
+    """Base of all honest clients: a client, a deadline, a ledger."""
 
     def __init__(self, target, ledger, until, seed):
         self.target, self.ledger, self.until = target, ledger, until
@@ -30,7 +30,7 @@ class Honest:
         await asyncio.sleep(self.chance.uniform(0, longest))
 
     async def ask(self, what, method, path, body=None, token=None, headers=(), sends_mail=False):
-        """One attempt: the answer, or None where its outcome is unknown. All but a success is written down."""
+        """Make one attempt. Returns the response, or None if the outcome is unknown. Records every failure."""
         began = time.monotonic()
         try:
             answer = await self.client.ask(method, path, body, token, headers)
@@ -46,7 +46,7 @@ class Honest:
         return answer
 
     async def insist(self, what, method, path, body=None, token=None, headers=(), sends_mail=False):
-        """Repeats the same request until it succeeds or is refused for good; None at the end of the time."""
+        """Repeat a request until it succeeds or is refused permanently; None at the deadline."""
         for _ in range(RETRIES):
             answer = await self.ask(what, method, path, body, token, headers, sends_mail)
             if answer is not None and (answer.is_ok or answer.status in ENDED):
@@ -101,7 +101,7 @@ class AdminCreates(Honest):
 
 
 class Refreshes(Honest):
-    """One chain of refresh tokens. What was not acknowledged is repeated with the same token."""
+    """One chain of refresh tokens. An unacknowledged refresh is repeated with the same token."""
 
     chain = None
 
@@ -130,7 +130,7 @@ class Refreshes(Honest):
 
 
 class MetadataWrites(Honest):
-    """Counts up in one user's metadata."""
+    """Increments a counter in one user's metadata."""
 
     entry = None
 
@@ -154,7 +154,7 @@ class MetadataWrites(Honest):
 
 
 class Mails(Honest):
-    """Sign-ups whose answer promises a mail."""
+    """Sign-ups whose response announces a mail."""
 
     async def step(self):
         email = f"mail-{uuid.UUID(int=self.chance.getrandbits(128))}@example.com"
@@ -169,10 +169,10 @@ class Mails(Honest):
 
 
 class Submissions(Honest):
-    """Submissions of the shop, each with a key: a repetition is the same submission."""
+    """Submissions of the shop with an idempotency key."""
 
     async def step(self):
-        # Each from another address: one may send twenty an hour.
+        # Each from another address, because an address may send twenty an hour.
         self.client.close()
         key = str(uuid.UUID(int=self.chance.getrandbits(128)))
         answer = await self.insist("submission", "POST", "!/functions/v1/send-submission",

@@ -1,4 +1,4 @@
-"""A small HTTP/1.1 client: whole answers or an exception, source addresses below 127.0.0.0/8, connections kept for a while."""
+"""A small HTTP/1.1 client: complete responses or an exception, source addresses below 127.0.0.0/8, connections kept for a while."""
 
 import asyncio
 import json
@@ -14,7 +14,7 @@ class NoAnswer(Exception):
 
 
 class TimedOut(NoAnswer):
-    """Nothing came within the limit."""
+    """No data arrived within the limit."""
 
 
 class Answer:
@@ -36,7 +36,7 @@ class Answer:
 
 
 def source_address(chance):
-    """One of 996 loopback addresses: limits by address do not join the clients, and stay few enough to be remembered."""
+    """Return one of 996 loopback addresses, so that limits by address apply to each client separately."""
     return f"127.{chance.randrange(1, 5)}.0.{chance.randrange(1, 250)}"
 
 

@@ -21,7 +21,7 @@ class Chain:
 
 @dataclasses.dataclass
 class Metadata:
-    """What was written to one user's metadata: `n` counts the attempts, `k<n>` marks each."""
+    """The writes to one user's metadata: `n` counts the attempts, member `k<n>` is set by each."""
 
     chain: Chain
     attempts: int = 0

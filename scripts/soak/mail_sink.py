@@ -1,4 +1,4 @@
-"""An SMTP server that keeps no mail and counts recipients. It can be slow or stop answering."""
+"""An SMTP server that stores no mail and counts recipients. It can be slow or stop responding."""
 
 import asyncio
 import collections
@@ -60,7 +60,7 @@ class MailSink:
                 await self.answer(writer, "250 ok")
 
     async def answer(self, writer, text, taken=()):
-        """Answers, and counts the mails that this answer accepts. Silent: never answers."""
+        """Respond, and count the accepted mails. In mode SILENT never respond."""
         for _ in range(3000):
             if self.mode != SILENT:
                 break

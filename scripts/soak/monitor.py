@@ -1,4 +1,4 @@
-"""Watches from outside: sessions inside a transaction, memory, and how soon requests succeed after a fault."""
+"""Monitors sessions inside a transaction, memory, and the time until requests succeed after a fault."""
 
 import asyncio
 import dataclasses
@@ -89,7 +89,7 @@ class Monitor:
         return [(pid, float(seconds), query) for pid, port, seconds, query in rows if port not in frozen]
 
     async def probe(self, user):
-        """Reads a user and signs up in turns, each on a connection of its own, however many are unanswered."""
+        """Read a user and sign up in turns, each on a new connection, independent of pending ones."""
         tasks = set()
         for number in range(1_000_000):
             if time.monotonic() >= self.until:
@@ -114,14 +114,14 @@ class Monitor:
         self.probes.append(Probe(began, time.monotonic(), is_ok, text))
 
     def usual(self):
-        """Median time of a successful probe outside of faults, in seconds; 0 where there is none."""
+        """Return the median time of a successful probe outside of faults in seconds, or 0."""
         groups = ("database", "server", "network")
         quiet = [probe.ended - probe.began for probe in self.probes
                  if probe.is_ok and not self.faults.met(probe.began, probe.ended, groups)]
         return statistics.median(quiet) if quiet else 0.0
 
     def limit(self, fault):
-        """How soon requests must succeed after a fault, in seconds."""
+        """Return the seconds within which requests must succeed after a fault."""
         slowed = self.faults.met(fault.began, fault.cleared + RECOVERY_LIMIT, ("network",))
         return RECOVERY_LIMIT + USUAL_REQUESTS * self.usual() + (SLOW_NETWORK if slowed else 0.0)
 
@@ -132,7 +132,7 @@ class Monitor:
             end = following.began if following else self.until
             after = [probe for probe in self.probes if fault.began < probe.began < end]
             first = min((probe.ended for probe in after if probe.is_ok and probe.ended > fault.cleared), default=None)
-            # The answer may come after the next fault; only what ended before it is this fault's doing.
+            # Only probes that ended before the next fault are attributed to this one.
             limit = self.limit(fault)
             late = [probe for probe in after if probe.began > fault.cleared + limit and not self.was_quick(probe, end)]
             if end - fault.cleared >= limit:
@@ -142,7 +142,7 @@ class Monitor:
         return probe.ended > end or (probe.is_ok and probe.ended - probe.began < RECOVERY_LIMIT)
 
     def memory_thirds(self, began):
-        """Median memory in MiB of the middle and the last third; None where the process changed or samples are few."""
+        """Median memory in MiB of the middle and the last third; None if the process changed or there are few samples."""
         length = (self.until - began) / 3
         third = lambda k: [row for row in self.memory if began + k * length <= row[0] < began + (k + 1) * length]
         middle, last = third(1), third(2)

@@ -1,8 +1,8 @@
 """A TCP relay in front of PostgreSQL that can delay, reset and freeze connections.
 
-A frozen connection stays open and is never answered again: what the client sends is read and dropped. PostgreSQL's side
-of it is reset after a while, so that locks of an interrupted transaction end, as a pooler would do it. New connections
-work unless they are frozen too.
+A frozen connection stays open without responses: data of the client is read and dropped. The side of PostgreSQL is reset
+after a while, so that locks of an interrupted transaction end, as with a pooler. New connections work unless they are
+frozen too.
 """
 
 import asyncio
@@ -105,7 +105,7 @@ class Relay:
                     await writer.drain()
         except OSError:
             pass
-        # PostgreSQL ended: the server learns of it, unless the link is frozen.
+        # PostgreSQL closed: forward that to the server, unless the link is frozen.
         if is_answer and not link.frozen:
             link.down[1].close()
 

@@ -1,15 +1,15 @@
-"""From what was recorded to a readable report and the list of violations."""
+"""Formats the records as a report and collects violations."""
 
 import collections
 
 from monitor import RSS_SHARE, RSS_SLACK
 
 OVERLOADED = 0.5
-"""Median of the probes in seconds from which on the machine, not the server, is measured."""
+"""Median of the probes in seconds above which the machine is overloaded."""
 EVERYONE = ("database", "server", "network")
 SAMPLES = 2
 SHOWN = 90
-"""Characters of an answer that a sample shows."""
+"""Characters of a response shown in a sample."""
 
 
 class Report:
@@ -34,7 +34,7 @@ class Report:
             self.violation(f"{count} lost: {kind}, e.g. " + "; ".join(samples))
 
     def statuses(self, ledger, faults):
-        """What honest clients saw. Everything but 2xx must have a fault that explains it."""
+        """Report the statuses that honest clients got. Every status other than 2xx needs a fault that explains it."""
         by_status = collections.Counter()
         for (_, status), count in ledger.counts.items():
             by_status[{0: "connection failed", -1: "no answer in time"}.get(status, str(status))] += count
@@ -43,12 +43,12 @@ class Report:
         self.line("slowest answers", ", ".join(f"{what} {seconds:.1f} s" for what, seconds in slowest))
         wrong = collections.defaultdict(list)
         for event in ledger.events:
-            complaint = self.judge(event, faults)
-            if complaint:
-                wrong[complaint].append(event)
-        for complaint, events in sorted(wrong.items()):
+            violation = self.judge(event, faults)
+            if violation:
+                wrong[violation].append(event)
+        for violation, events in sorted(wrong.items()):
             samples = [self.sample(event, faults) for event in events[:SAMPLES]]
-            self.violation(f"{len(events)} × {complaint}: " + "; ".join(samples))
+            self.violation(f"{len(events)} × {violation}: " + "; ".join(samples))
 
     def sample(self, event, faults):
         met = faults.met(event.began, event.ended, (*EVERYONE, "mail", "clock"))
@@ -56,7 +56,7 @@ class Report:
                 f"{event.text[:SHOWN]} ({', '.join(met[-3:]) or 'no fault'})")
 
     def judge(self, event, faults):
-        """A complaint about one answer, None where a fault explains it."""
+        """Return a violation for one response, or None if a fault explains it."""
         groups = (*EVERYONE, "mail") if event.sends_mail else EVERYONE
         met = faults.met(event.began, event.ended, groups)
         if event.status == 429:
@@ -68,14 +68,14 @@ class Report:
             return None if is_server else f"{event.what}: connection failed while the server was running"
         if event.status == 503:
             return None if met else f"{event.what}: 503 without a fault"
-        # As recorded from the reference: the mail is sent within the request, and its failure is the answer.
+        # As recorded: the mail is sent within the request, whose response is its failure.
         by_mail = event.sends_mail and self.mode == "gotrue" and faults.met(event.began, event.ended, ("mail",))
         if by_mail and (event.status == 504 or event.status == 500 and "mail" in event.text):
             return None
         return f"{event.what}: status {event.status}"
 
     def recoveries(self, monitor):
-        """Per kind of fault: how soon a request succeeded after it."""
+        """Report per kind of fault the time until a request succeeded."""
         taken = collections.defaultdict(list)
         for fault, limit, seconds, late in monitor.recoveries():
             at = f"{fault.name}, at {fault.began - monitor.faults.started:.0f} s"
@@ -97,7 +97,7 @@ class Report:
         succeeded, usual = sum(probe.is_ok for probe in monitor.probes), monitor.usual()
         self.line("probes", f"{succeeded} of {len(monitor.probes)} succeeded, median outside of faults {usual * 1000:.0f} ms")
         if usual > OVERLOADED:
-            self.line("NOTICE", "the machine is overloaded: times are not the server's alone; try a lower --rate")
+            self.line("NOTICE", "the machine is overloaded: times are not comparable; use a lower --rate")
 
     def sessions(self, monitor, at_the_end):
         self.line("idle in a transaction", f"{len(monitor.idle)} sessions for too long, {monitor.samples} samples; "

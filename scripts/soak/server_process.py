@@ -1,4 +1,4 @@
-"""The binary under test in one of its modes, with a clock that can be stepped where libfaketime is installed."""
+"""The binary under test in one of its modes, with a clock that can be stepped if libfaketime is installed."""
 
 import asyncio
 import base64
@@ -65,7 +65,7 @@ owner = "owner@example.com"
 
 
 def service_token():
-    """A token of the operator's server."""
+    """Return a service_role token."""
     def part(data):
         return base64.urlsafe_b64encode(json.dumps(data).encode()).rstrip(b"=").decode()
     text = part({"alg": "HS256", "typ": "JWT"}) + "." + part({"role": "service_role", "exp": int(time.time()) + 864_000})
@@ -74,7 +74,7 @@ def service_token():
 
 
 def faketime_library():
-    """The library that fakes the wall clock of a process, None where it is not installed."""
+    """Return the path of libfaketime, or None."""
     found = sorted(glob.glob("/usr/lib/*/faketime/libfaketimeMT.so.1"))
     return found[0] if found else None
 
@@ -93,7 +93,7 @@ class ServerProcess:
         self.step_clock(0)
 
     def step_clock(self, offset):
-        """Sets the server's wall clock that many seconds off. It notices within a second."""
+        """Shift the server's wall clock by this many seconds; takes effect within a second."""
         self.offset = offset
         scratch = self.clock_file.with_suffix(".new")
         scratch.write_text(f"{offset:+d}\n")
@@ -151,7 +151,7 @@ class ServerProcess:
             return False
 
     async def end(self, how):
-        """Ends it by a signal and waits. Returns the seconds it took; None where it had to be killed."""
+        """Ends it by a signal and waits. Returns the seconds it took; None if it had to be killed."""
         self.is_wanted = False
         began = time.monotonic()
         self.process.send_signal(how)
@@ -163,7 +163,7 @@ class ServerProcess:
         return None
 
     def resident_kib(self):
-        """Resident memory in KiB; None where it does not run."""
+        """Resident memory in KiB; None if it does not run."""
         if self.process is None or self.process.poll() is not None:
             return None
         try:

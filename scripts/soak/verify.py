@@ -1,4 +1,4 @@
-"""Looks every acknowledged write up, in the database and by the API."""
+"""Verifies every acknowledged write in the database and by the API."""
 
 import asyncio
 import json
@@ -8,12 +8,12 @@ import time
 from http_client import Client, NoAnswer
 
 BY_API = 400
-"""How many users are asked for by the API; the database is asked for all."""
+"""Number of users read by the API; all are read from the database."""
 ATTEMPTS = 20
 MAIL_LIMIT = 90
 SIGNED_OUT, TWO_TOKENS = "sessions without a usable refresh token", "sessions with two usable refresh tokens"
 OF_TOKENS = (SIGNED_OUT, TWO_TOKENS)
-# Half of a write without the other half, whoever asked for it.
+# Partial writes, of any client.
 PARTIAL = {
     "users with an address and without an identity":
         "SELECT id FROM auth.users u WHERE email <> '' AND NOT EXISTS (SELECT FROM auth.identities WHERE user_id = u.id)",
@@ -27,7 +27,7 @@ PARTIAL = {
 
 
 class Verifier:
-    """Compares the ledger with what is there."""
+    """Compares the ledger with the stored data."""
 
     def __init__(self, cluster, server, ledger, sink, attack, seed):
         self.cluster, self.server, self.ledger, self.sink, self.attack = cluster, server, ledger, sink, attack
@@ -39,7 +39,7 @@ class Verifier:
         return None if rows is None else {row[0] for row in rows}
 
     async def interim(self):
-        """Users and submissions that are acknowledged and not there now: how many, None where nobody can tell."""
+        """Return the number of acknowledged users and submissions that are missing now, or None if unknown."""
         known = set(self.ledger.users)
         taken = set(self.ledger.submissions)
         users = await self.ids("auth.users")
@@ -55,7 +55,7 @@ class Verifier:
         return len(missing)
 
     async def final(self):
-        """All checks, once everything is quiet. Returns samples of what is lost, by kind."""
+        """Run all checks after all requests have ended. Returns samples of lost writes by kind."""
         await self.existence()
         await self.metadata()
         await self.partial_writes()
@@ -69,7 +69,7 @@ class Verifier:
             self.lost[kind] = (count, list(samples)[:3])
 
     async def all_rows(self, sql):
-        """The rows; PostgreSQL must answer by now."""
+        """Return the rows; PostgreSQL must be available."""
         rows = await self.cluster.rows(sql, self.server.database)
         if rows is None:
             raise RuntimeError("PostgreSQL does not answer at the end")
@@ -110,7 +110,7 @@ class Verifier:
             self.note(f"partial writes: {what}", len(found), found)
 
     async def mails(self):
-        """Every promised mail was accepted by the mail server, or waits in the outbox for its next attempt."""
+        """Check that every announced mail was accepted by the mail server or is in the outbox for its next attempt."""
         missing, end = set(self.ledger.mails), time.monotonic() + MAIL_LIMIT
         for _ in range(MAIL_LIMIT * 2):
             missing = {address for address in missing if not self.sink.accepted[address]}
@@ -127,7 +127,7 @@ class Verifier:
         return {row[0].lower() for row in rows}
 
     async def ask(self, *asked):
-        """An answer by the API, which is healthy by now; failures are repeated a few times."""
+        """Return a response of the API, which is available again; failures are retried a few times."""
         for _ in range(ATTEMPTS):
             try:
                 answer = await self.client.ask(*asked)

@@ -1,4 +1,4 @@
-//! What a person or a test suite is told once the server is ready, and what is left in the data folder for `basalt status`.
+//! The output of a ready server, and the file in the data folder that `basalt status` reads.
 
 use std::fmt::Write as _;
 use std::fs::{self, File, OpenOptions};
@@ -10,10 +10,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::api_keys::ApiKeys;
 
-/// The file in the data folder.
+/// The file's name in the data folder.
 const FILE: &str = "running.json";
 
-/// URLs and keys.
+/// URLs and keys of a server.
 #[derive(Debug, Serialize)]
 pub struct Announcement<'a> {
     url: &'a str,
@@ -32,7 +32,7 @@ pub struct Announcement<'a> {
 }
 
 impl<'a> Announcement<'a> {
-    /// For a server at `url`.
+    /// Creates the announcement of a server at `url`.
     pub fn new(url: &'a str, keys: &'a ApiKeys, database_url: Option<&'a str>) -> Self {
         Self {
             url,
@@ -49,19 +49,19 @@ impl<'a> Announcement<'a> {
         }
     }
 
-    /// One line of JSON for a test suite.
-    pub fn line(&self) -> serde_json::Result<String> {
+    /// Formats one line of JSON, for test suites.
+    pub fn to_json_line(&self) -> serde_json::Result<String> {
         serde_json::to_string(self)
     }
 
-    /// The same with whether it runs, for `basalt status`.
-    pub fn json(mut self, running: bool) -> serde_json::Result<String> {
+    /// Formats JSON that includes whether the server runs, for `basalt status`.
+    pub fn into_json_status(mut self, running: bool) -> serde_json::Result<String> {
         self.running = Some(running);
         serde_json::to_string_pretty(&self)
     }
 
-    /// For people.
-    pub fn text(&self, first: &str) -> String {
+    /// Formats text for a terminal.
+    pub fn to_text(&self, first: &str) -> String {
         let mut text = format!("{first}\n\n");
         let rows = [
             ("Shop", self.url),
@@ -84,20 +84,20 @@ impl<'a> Announcement<'a> {
     }
 }
 
-/// What a running server leaves for `basalt status`.
+/// The entry that a running server writes for `basalt status`.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Running {
-    /// Where clients reach it.
+pub struct RunningServer {
+    /// The URL for clients.
     pub url: String,
-    /// How to connect to its database.
+    /// The URL of its database.
     pub database_url: String,
 }
 
-impl Running {
-    /// Writes it into the data folder, for the owner alone.
+impl RunningServer {
+    /// Writes the entry into the data folder, readable by its owner alone.
     pub fn write(&self, data: &Path) -> std::io::Result<()> {
         let path = data.join(FILE);
-        // Made anew, so that the rights of an older one do not stay.
+        // The file is recreated, so that its mode does not stem from an older one.
         if let Err(error) = fs::remove_file(&path)
             && error.kind() != ErrorKind::NotFound
         {
@@ -107,7 +107,7 @@ impl Running {
         file.write_all(&serde_json::to_vec_pretty(self)?)
     }
 
-    /// What is there, if its server still runs: it holds the folder's lock as long as it lives.
+    /// Reads the entry if its server still runs: a running server holds the folder's lock.
     pub fn read(data: &Path) -> Option<Self> {
         let lock = File::open(data.join("lock")).ok()?;
         let is_held = matches!(lock.try_lock_shared(), Err(fs::TryLockError::WouldBlock));
@@ -115,7 +115,7 @@ impl Running {
         is_held.then_some(running)
     }
 
-    /// Takes it away at the end.
+    /// Removes the entry.
     pub fn remove(data: &Path) {
         let _ = fs::remove_file(data.join(FILE));
     }

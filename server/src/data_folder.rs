@@ -1,4 +1,4 @@
-//! The folder of a running Basalt: made for its owner alone, kept so, and held by one process at a time.
+//! The data folder of a server: accessible by its owner alone and locked by one process at a time.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions, TryLockError};
 use std::io::{ErrorKind, Read, Write};
@@ -8,58 +8,58 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 
-/// How the names of folders begin that are thrown away.
-const THROWN_AWAY: &str = "basalt-once-";
-/// A lock that was not held this long is nobody's.
-const LEFT_BEHIND: Duration = Duration::from_mins(1);
+/// Name prefix of ephemeral folders.
+const EPHEMERAL_PREFIX: &str = "basalt-once-";
+/// A lock file that is unlocked and older than this belongs to no running process.
+const STALE_LOCK_AGE: Duration = Duration::from_mins(1);
 
-/// The folder, ours until this is dropped.
+/// A data folder, locked until this is dropped.
 #[derive(Debug)]
 pub struct DataFolder {
     path: PathBuf,
-    throw_away: bool,
-    /// The lock goes with the file.
+    is_ephemeral: bool,
+    /// Closing the file releases the lock.
     _lock: File,
 }
 
 impl DataFolder {
-    /// Makes the folder where it is missing, and takes it.
+    /// Creates the folder if it is missing, and locks it.
     pub fn open(path: &Path) -> anyhow::Result<Self> {
-        // Under root PostgreSQL has an account of its own that must walk through, and sees no more than that.
+        // Under root, PostgreSQL runs as a separate account that has to traverse the folder, but may not list it.
         let mode = if rustix::process::geteuid().is_root() { 0o711 } else { 0o700 };
         if !path.is_dir() {
             let doing = || format!("making the folder {}", path.display());
             DirBuilder::new().recursive(true).mode(mode).create(path).with_context(doing)?;
             fs::set_permissions(path, Permissions::from_mode(mode)).with_context(doing)?;
         }
-        restrict(path, mode)?;
+        restrict_permissions(path, mode)?;
         let path = fs::canonicalize(path).with_context(|| format!("finding the folder {}", path.display()))?;
-        Ok(Self { _lock: lock(&path)?, path, throw_away: false })
+        Ok(Self { _lock: lock(&path)?, path, is_ephemeral: false })
     }
 
-    /// A folder of that name among the temporary ones, removed when this is dropped. `name` is 12 characters long.
-    pub fn throw_away(name: &str) -> anyhow::Result<Self> {
-        let place = std::env::temp_dir();
-        let mut folder = Self::open(&place.join(format!("{THROWN_AWAY}{name}")))?;
-        // Nobody waits for this: there may be much to remove.
-        std::thread::spawn(move || sweep(&place));
-        folder.throw_away = true;
+    /// Creates a folder in the temporary directory that is removed on drop.
+    /// `name` has 12 characters.
+    pub fn open_ephemeral(name: &str) -> anyhow::Result<Self> {
+        let directory = std::env::temp_dir();
+        let mut folder = Self::open(&directory.join(format!("{EPHEMERAL_PREFIX}{name}")))?;
+        // Runs in the background: there may be much to remove.
+        std::thread::spawn(move || remove_stale_folders(&directory));
+        folder.is_ephemeral = true;
         Ok(folder)
     }
 
-    /// Where it is.
+    /// Returns the folder's path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 }
 
-/// Takes rights away that go beyond `mode` and says so; refuses a file or folder whose rights are not ours to change. What
-/// is not there needs nothing.
+/// Removes permissions beyond `mode` and logs it; a missing file or folder is accepted.
 ///
 /// # Errors
 ///
-/// Somebody else owns it, or the file system keeps no rights.
-pub fn restrict(path: &Path, mode: u32) -> anyhow::Result<()> {
+/// Another account owns the path, or the file system keeps no permissions.
+pub fn restrict_permissions(path: &Path, mode: u32) -> anyhow::Result<()> {
     let doing = || format!("looking at the permissions of {}", path.display());
     let rights = |path: &Path| fs::metadata(path).map(|meta| meta.permissions().mode() & 0o777);
     let found = match rights(path) {
@@ -77,7 +77,7 @@ pub fn restrict(path: &Path, mode: u32) -> anyhow::Result<()> {
                 path = %path.display(),
                 found = format!("{found:04o}"),
                 now = format!("{now:04o}"),
-                "others could open this; if somebody may have, remove keys.json to have new keys made"
+                "permissions were too broad; if keys.json may have been read, remove it to have new keys generated"
             );
             Ok(())
         }
@@ -89,18 +89,20 @@ pub fn restrict(path: &Path, mode: u32) -> anyhow::Result<()> {
     }
 }
 
-/// Removes what servers left behind that were killed. Theirs are the folders of our form whose lock nobody holds, and has
-/// not held for a while: one that is being made now is locked in a moment.
-fn sweep(place: &Path) {
-    for entry in fs::read_dir(place).into_iter().flatten().flatten() {
+/// Removes the ephemeral folders of killed servers.
+/// These are the folders of the expected form whose lock file is old and unlocked. The age matters because a folder
+/// that is being created is locked a moment later.
+fn remove_stale_folders(directory: &Path) {
+    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
         let name = entry.file_name();
-        let ours = name.to_str().and_then(|name| name.strip_prefix(THROWN_AWAY)).is_some_and(|rest| rest.len() == 12);
+        let ours =
+            name.to_str().and_then(|name| name.strip_prefix(EPHEMERAL_PREFIX)).is_some_and(|rest| rest.len() == 12);
         if !ours || entry.file_type().is_ok_and(|kind| !kind.is_dir()) {
             continue;
         }
         let Ok(lock) = File::options().read(true).write(true).open(entry.path().join("lock")) else { continue };
         let age = lock.metadata().and_then(|meta| meta.modified()).ok().and_then(|made| made.elapsed().ok());
-        if age.is_some_and(|age| age > LEFT_BEHIND) && lock.try_lock().is_ok() {
+        if age.is_some_and(|age| age > STALE_LOCK_AGE) && lock.try_lock().is_ok() {
             let _ = fs::remove_dir_all(entry.path());
         }
     }
@@ -108,10 +110,10 @@ fn sweep(place: &Path) {
 
 impl Drop for DataFolder {
     fn drop(&mut self) {
-        if self.throw_away
+        if self.is_ephemeral
             && let Err(error) = fs::remove_dir_all(&self.path)
         {
-            tracing::warn!(%error, folder = %self.path.display(), "the folder could not be removed");
+            tracing::warn!(%error, folder = %self.path.display(), "removing the data folder failed");
         }
     }
 }
@@ -144,23 +146,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_folder_has_one_holder_at_a_time() {
+    fn open_locked_folder_fails() {
         let path = std::env::temp_dir().join(format!("basalt-folder-{}", std::process::id()));
-        let first = DataFolder::open(&path).expect("taken");
-        let refused = DataFolder::open(&path).expect_err("held").to_string();
+        let first = DataFolder::open(&path).expect("lock the folder");
+        let refused = DataFolder::open(&path).expect_err("the folder is locked").to_string();
         assert!(refused.contains(&format!("(process {})", std::process::id())), "{refused}");
         drop(first);
-        let mut again = DataFolder::open(&path).expect("free again");
-        again.throw_away = true;
+        let mut again = DataFolder::open(&path).expect("lock the folder again");
+        again.is_ephemeral = true;
         drop(again);
         assert!(!path.exists());
     }
 
     #[test]
-    fn rights_beyond_ours_are_taken_away() {
+    fn restrict_removes_excess_permissions() {
         let path = std::env::temp_dir().join(format!("basalt-rights-{}", std::process::id()));
-        let mode = |path: &Path| fs::metadata(path).expect("it is there").permissions().mode() & 0o777;
-        fs::create_dir_all(&path).expect("a folder");
+        let mode = |path: &Path| fs::metadata(path).expect("the folder's metadata").permissions().mode() & 0o777;
+        fs::create_dir_all(&path).expect("create a folder");
         for (found, wanted, left) in [
             (0o777, 0o700, 0o700),
             (0o755, 0o711, 0o711),
@@ -168,20 +170,20 @@ mod tests {
             (0o500, 0o700, 0o500),
             (0o770, 0o700, 0o700),
         ] {
-            fs::set_permissions(&path, Permissions::from_mode(found)).expect("ours");
-            restrict(&path, wanted).expect("ours to change");
+            fs::set_permissions(&path, Permissions::from_mode(found)).expect("set the permissions");
+            restrict_permissions(&path, wanted).expect("restrict the permissions");
             assert_eq!(mode(&path), left, "{found:o}");
         }
-        assert!(restrict(&path.join("missing"), 0o600).is_ok());
-        fs::remove_dir_all(&path).expect("removed");
+        assert!(restrict_permissions(&path.join("missing"), 0o600).is_ok());
+        fs::remove_dir_all(&path).expect("remove the folder");
     }
 
     #[test]
-    fn only_folders_that_a_killed_server_left_are_swept() {
-        let place = std::env::temp_dir().join(format!("basalt-sweep-{}", std::process::id()));
+    fn remove_stale_folders_keeps_locked_recent_and_foreign_entries() {
+        let directory = std::env::temp_dir().join(format!("basalt-sweep-{}", std::process::id()));
         let long_ago = std::time::SystemTime::UNIX_EPOCH;
         let make = |name: &str| {
-            let folder = place.join(name);
+            let folder = directory.join(name);
             fs::create_dir_all(&folder).expect("a folder");
             let lock = File::create(folder.join("lock")).expect("a lock");
             lock.set_modified(long_ago).expect("an old lock");
@@ -192,10 +194,10 @@ mod tests {
         make("basalt-once-leftleftleft");
         make("basalt-once-short");
         make("something-else");
-        File::create(place.join("basalt-once-aplainfileee")).expect("a file");
-        make("basalt-once-newnewnewnew").set_modified(file_time_now(&place)).expect("a new lock");
-        sweep(&place);
-        let mut names: Vec<String> = fs::read_dir(&place)
+        File::create(directory.join("basalt-once-aplainfileee")).expect("a file");
+        make("basalt-once-newnewnewnew").set_modified(file_time_now(&directory)).expect("a new lock");
+        remove_stale_folders(&directory);
+        let mut names: Vec<String> = fs::read_dir(&directory)
             .expect("readable")
             .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
             .collect();
@@ -208,12 +210,12 @@ mod tests {
             "something-else",
         ];
         assert_eq!(names, kept);
-        fs::remove_dir_all(&place).expect("removed");
+        fs::remove_dir_all(&directory).expect("removed");
     }
 
-    /// The time as the file system has it.
-    fn file_time_now(place: &Path) -> std::time::SystemTime {
-        let file = place.join("now");
+    /// Returns the current time of the file system.
+    fn file_time_now(directory: &Path) -> std::time::SystemTime {
+        let file = directory.join("now");
         File::create(&file).expect("a file");
         let now = fs::metadata(&file).and_then(|meta| meta.modified()).expect("a time");
         fs::remove_file(&file).expect("removed");

@@ -1,4 +1,4 @@
-//! The drop-in for the reference's auth server: its routes at the root path, its variables, its schema, nothing else.
+//! The drop-in replacement for GoTrue: its routes at the root path, its variables and its schema.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -6,8 +6,8 @@ use std::time::Instant;
 
 use anyhow::Context;
 use axum::extract::Request;
-use gotrue_rs::app::{App, Delivery, Ports};
-use gotrue_rs::config::{Config, Listen};
+use gotrue_rs::app::{App, EmailDelivery, Ports};
+use gotrue_rs::config::{Config, ListenAddress};
 use gotrue_rs::ports::clock::SystemClock;
 use gotrue_rs::ports::entropy::Entropy;
 use gotrue_rs::ports::hashing::HashingPool;
@@ -18,30 +18,31 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tower::ServiceExt;
 
-use crate::reload::{self, Source};
-use crate::{database, metrics, outside, profiles, shutdown, upkeep};
+use crate::reload::{self, ConfigSource};
+use crate::{database, metrics, outbound, profiles, shutdown, upkeep};
 use http_edge::HttpLimits;
-use http_edge::{self, Closing};
+use http_edge::{self, ShutdownSignal};
 
-/// Makes the schema where there is none; where it differs from ours, says how and changes nothing.
+/// Creates the schema if there is none; a differing schema is reported and left unchanged.
 pub async fn migrate(config: &Config) -> anyhow::Result<()> {
-    let pool = database::migration_pool(&config.database, config.policy.api.max_request_duration)?;
-    let migrated = migrate::auth(&pool, &config.database.namespace).await?;
+    let pool = database::build_migration_pool(&config.database, config.policy.api.max_request_duration)?;
+    let migrated = migrate::migrate_auth(&pool, &config.database.namespace).await?;
     pool.close().await;
     tracing::info!(?migrated, schema = config.database.namespace, "the schema is up to date");
     Ok(())
 }
 
-/// Serves there until a signal ends it. With a source of settings they are read again when it changes.
-pub async fn serve(listener: TcpListener, mut config: Config, source: Option<Source>) -> anyhow::Result<()> {
-    let closing = shutdown::on_signal().context("listening for signals")?;
-    profiles::gotrue(&mut config.policy);
-    let settings = database::sized(config.database.clone()).await;
-    let pool = database::pool(&settings, &config.policy.api)?;
-    let delivery = Delivery::AtOnce(outside::mail_server_or_nobody(&config)?);
+/// Serves on the listener until a signal arrives.
+/// With a `source`, settings are reloaded when it changes.
+pub async fn serve(listener: TcpListener, mut config: Config, source: Option<ConfigSource>) -> anyhow::Result<()> {
+    let closing = shutdown::watch_signals().context("listening for signals")?;
+    profiles::apply_gotrue_profile(&mut config.policy);
+    let settings = database::resolve_pool_size(config.database.clone()).await;
+    let pool = database::build_pool(&settings, &config.policy.api)?;
+    let delivery = EmailDelivery::Synchronous(outbound::build_mailer_or_discard(&config)?);
     let (replace, current) = watch::channel(Arc::new(build(&config, pool.clone(), delivery)?));
     let upkeep = upkeep::start(current.clone(), closing.clone());
-    let router = gotrue_rs::router_over(move || current.borrow().clone());
+    let router = gotrue_rs::reloadable_router(move || current.borrow().clone());
     let figures = match &config.metrics {
         Some(listen) => Some(serve_metrics(listen, None, closing.clone()).await?),
         None => None,
@@ -53,7 +54,7 @@ pub async fn serve(listener: TcpListener, mut config: Config, source: Option<Sou
         async move {
             let started = Instant::now();
             let Ok(response) = router.oneshot(request).await;
-            metrics::answered("auth", response.status(), started.elapsed());
+            metrics::record_response("auth", response.status(), started.elapsed());
             response
         }
     })
@@ -69,28 +70,28 @@ pub async fn serve(listener: TcpListener, mut config: Config, source: Option<Sou
     Ok(())
 }
 
-/// The application that the settings describe.
-pub fn build(config: &Config, pool: Pool, delivery: Delivery) -> anyhow::Result<App> {
+/// Builds the application from the settings.
+pub fn build(config: &Config, pool: Pool, delivery: EmailDelivery) -> anyhow::Result<App> {
     let ports = Ports {
         pool,
         clock: Arc::new(SystemClock),
         entropy: Entropy::from_system(),
-        hashing: Arc::new(HashingPool::for_this_machine().context("starting the threads for hashing")?),
-        http: outside::http(config)?,
+        hashing: Arc::new(HashingPool::start_default().context("starting the threads for hashing")?),
+        http: outbound::build_http_client(config)?,
         delivery,
     };
-    App::build(config.policy.clone(), keys(config), ports).context("preparing the auth API")
+    App::build(config.policy.clone(), key_settings(config), ports).context("preparing the auth API")
 }
 
-/// The application that the settings describe in the place of another one, of which it keeps what has to last.
-/// `same_way`: its requests to others leave as those of that one.
-pub fn rebuild(before: &App, config: &Config, same_way: bool) -> anyhow::Result<App> {
-    let http = if same_way { Arc::clone(&before.http) } else { outside::http(config)? };
-    let delivery = Delivery::AtOnce(outside::mail_server_or_nobody(config)?);
-    before.renewed(config.policy.clone(), keys(config), delivery, http).context("preparing the auth API")
+/// Builds the application from changed settings and keeps the long-lived state of `before`.
+/// `reuse_http_client`: the outbound HTTP client is shared with `before`.
+pub fn rebuild(before: &App, config: &Config, reuse_http_client: bool) -> anyhow::Result<App> {
+    let http = if reuse_http_client { Arc::clone(&before.http) } else { outbound::build_http_client(config)? };
+    let delivery = EmailDelivery::Synchronous(outbound::build_mailer_or_discard(config)?);
+    before.reload(config.policy.clone(), key_settings(config), delivery, http).context("preparing the auth API")
 }
 
-fn keys(config: &Config) -> KeySettings<'_> {
+fn key_settings(config: &Config) -> KeySettings<'_> {
     KeySettings {
         jwks: &config.jwt.keys,
         secret: &config.jwt.secret,
@@ -99,24 +100,25 @@ fn keys(config: &Config) -> KeySettings<'_> {
     }
 }
 
-/// `/metrics` on a port of its own.
+/// Serves `/metrics` on its own port.
 pub async fn serve_metrics(
-    listen: &Listen,
+    listen: &ListenAddress,
     outbox: Option<Arc<Outbox>>,
-    closing: Closing,
+    closing: ShutdownSignal,
 ) -> anyhow::Result<tokio::task::JoinHandle<()>> {
     let listener = bind(listen).await.context("listening for metrics")?;
-    let handle = Arc::new(metrics::collect()?);
+    let handle = Arc::new(metrics::install_recorder()?);
     tracing::info!(address = %listener.local_addr()?, "serving metrics at /metrics");
     Ok(tokio::spawn(http_edge::serve(listener, closing, HttpLimits::default(), move |request: Request| {
         let (handle, outbox) = (handle.clone(), outbox.clone());
         let path = request.uri().path().to_owned();
-        async move { metrics::page(&handle, outbox.as_deref(), &path).await }
+        async move { metrics::respond(&handle, outbox.as_deref(), &path).await }
     })))
 }
 
-/// Listens there. An empty host means every address of this machine, of both families where the system has them.
-pub async fn bind(listen: &Listen) -> anyhow::Result<TcpListener> {
+/// Binds a TCP listener.
+/// An empty host means every address of this machine, of both families if the system has them.
+pub async fn bind(listen: &ListenAddress) -> anyhow::Result<TcpListener> {
     let doing = || format!("listening on {}:{}", listen.host, listen.port);
     if listen.host.is_empty() {
         let everywhere = SocketAddr::from((std::net::Ipv6Addr::UNSPECIFIED, listen.port));

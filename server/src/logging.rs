@@ -1,4 +1,4 @@
-//! The log: lines for people or machines, on standard error or in a file.
+//! Logging as text or JSON, on standard error or to a file.
 
 use std::fs::OpenOptions;
 use std::os::unix::fs::OpenOptionsExt;
@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Mutex;
 
 use anyhow::Context;
-use gotrue_rs::config::{Loudness, Notice};
+use gotrue_rs::config::{Notice, NoticeLevel};
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::fmt::writer::BoxMakeWriter;
 use tracing_subscriber::layer::SubscriberExt;
@@ -15,7 +15,8 @@ use tracing_subscriber::{Layer, Registry};
 
 use crate::config_file::LogFormat;
 
-/// Starts the log. `level` is a level or a list of `target=level`, as `RUST_LOG` has them.
+/// Starts logging.
+/// `level` is a level or a list of `target=level`, as in `RUST_LOG`.
 pub fn start(level: &str, format: LogFormat, file: Option<&Path>) -> anyhow::Result<()> {
     let directives: Vec<&str> = level.split(',').map(str::trim).filter(|directive| !directive.is_empty()).collect();
     let filter = directives
@@ -29,7 +30,7 @@ pub fn start(level: &str, format: LogFormat, file: Option<&Path>) -> anyhow::Res
             BoxMakeWriter::new(Mutex::new(file.with_context(|| format!("opening the log file {}", path.display()))?))
         }
     };
-    // Whoever read our standard error may be gone: a line that cannot be written is lost, and nothing else with it.
+    // Standard error may be closed: a line that cannot be written is dropped without an error.
     let lines =
         tracing_subscriber::fmt::layer::<Registry>().with_writer(writer).with_ansi(false).log_internal_errors(false);
     let lines = match format {
@@ -39,12 +40,12 @@ pub fn start(level: &str, format: LogFormat, file: Option<&Path>) -> anyhow::Res
     tracing_subscriber::registry().with(lines).with(filter).try_init().context("starting the log")
 }
 
-/// What was noticed in the settings before there was a log.
-pub fn tell(notices: &[Notice]) {
+/// Logs the notices that were collected from the settings before logging started.
+pub fn log_notices(notices: &[Notice]) {
     for notice in notices {
-        match notice.loudness {
-            Loudness::Warning => tracing::warn!("{notice}"),
-            Loudness::Debug => tracing::debug!("{notice}"),
+        match notice.level {
+            NoticeLevel::Warning => tracing::warn!("{notice}"),
+            NoticeLevel::Debug => tracing::debug!("{notice}"),
         }
     }
 }

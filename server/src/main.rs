@@ -1,4 +1,4 @@
-//! Basalt: one program for the auth API, the functions and the shop, with a database of its own.
+//! Basalt: one binary with the auth API, the functions and the shop, and an embedded PostgreSQL.
 
 mod announce;
 mod api_keys;
@@ -9,14 +9,14 @@ mod data_folder;
 mod database;
 mod dev;
 mod embedded_postgres;
-mod front;
 mod gotrue;
 mod logging;
 mod metrics;
 mod operator;
-mod outside;
+mod outbound;
 mod profiles;
 mod reload;
+mod router;
 mod serve;
 mod shutdown;
 mod upkeep;
@@ -30,7 +30,7 @@ fn main() -> ExitCode {
     if arguments.next().as_deref() == Some(OsStr::new(embedded_postgres::GUARD_COMMAND)) {
         return embedded_postgres::run_guard(arguments);
     }
-    // One library for all cryptography, chosen before the first connection is made.
+    // The whole process uses one cryptographic library; it is installed before the first connection is made.
     if rustls::crypto::aws_lc_rs::default_provider().install_default().is_err() {
         eprintln!("basalt: another cryptographic provider is installed already");
     }

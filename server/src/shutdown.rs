@@ -1,46 +1,46 @@
-//! The end: a signal asks for it, everyone hears of it, a second signal does not wait.
+//! Shutdown: the first signal drains open requests, the second one exits at once.
 
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
-use http_edge::Closing;
+use http_edge::ShutdownSignal;
 
-/// What the shell reports of a program ended by Ctrl-C.
+/// Exit status that a shell reports for a program ended by Ctrl-C.
 const INTERRUPTED: i32 = 130;
 
-/// Keeps SIGHUP from ending the process: a terminal that is closed or a log rotation ends no server. The settings of
-/// `basalt serve` are read at its start alone.
+/// Keeps SIGHUP from ending the process: closing a terminal or rotating logs must not stop the server.
+/// `basalt serve` reads its settings at startup only.
 pub fn ignore_hangup() -> std::io::Result<()> {
     let mut hangup = signal(SignalKind::hangup())?;
     tokio::spawn(async move {
         while hangup.recv().await.is_some() {
-            tracing::info!("SIGHUP is ignored: a restart reads config.toml again");
+            tracing::info!("SIGHUP ignored: a restart reads config.toml again");
         }
     });
     Ok(())
 }
 
-/// Listens for SIGTERM and SIGINT from now on.
-pub fn on_signal() -> std::io::Result<Closing> {
+/// Starts listening for SIGTERM and SIGINT.
+pub fn watch_signals() -> std::io::Result<ShutdownSignal> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
-    let (closing, heard) = watch::channel(false);
+    let (closing, received_value) = watch::channel(false);
     tokio::spawn(async move {
         for time in 1.. {
-            let asked = tokio::select! {
-                asked = terminate.recv() => asked,
-                asked = interrupt.recv() => asked,
+            let requested_value = tokio::select! {
+                requested_value = terminate.recv() => requested_value,
+                requested_value = interrupt.recv() => requested_value,
             };
-            if asked.is_none() {
+            if requested_value.is_none() {
                 return;
             }
             if time > 1 {
-                tracing::warn!("asked again: ending at once");
+                tracing::warn!("second signal received, exiting at once");
                 std::process::exit(INTERRUPTED);
             }
             closing.send_replace(true);
-            tracing::info!("asked to end: finishing open requests");
+            tracing::info!("shutdown requested, finishing open requests");
         }
     });
-    Ok(heard)
+    Ok(received_value)
 }

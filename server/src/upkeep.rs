@@ -1,77 +1,77 @@
-//! What keeps the database in shape beside the requests: old rows go, indexes are made. Nothing waits for it but the end.
+//! Database maintenance in the background: deletes expired rows and creates indexes.
 
 use std::sync::Arc;
 
 use gotrue_rs::app::App;
 use gotrue_rs::services::cleanup;
-use gotrue_rs::store::migrate::{self, Indexes};
+use gotrue_rs::store::migrate::{self, IndexOutcome};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use http_edge::Closing;
+use http_edge::ShutdownSignal;
 
-/// Starts it for the application that `current` holds, and anew for each that takes its place; the task ends soon after
-/// `closing` says so.
-pub fn start(current: watch::Receiver<Arc<App>>, closing: Closing) -> JoinHandle<()> {
+/// Starts the maintenance of the application in `current`.
+/// It restarts when the application is replaced. The task ends soon after `closing` is true.
+pub fn start(current: watch::Receiver<Arc<App>>, closing: ShutdownSignal) -> JoinHandle<()> {
     tokio::spawn(async move {
-        tokio::join!(make_indexes(current.clone(), closing.clone()), clean_up(current, closing));
+        tokio::join!(maintain_indexes(current.clone(), closing.clone()), clean_up(current, closing));
     })
 }
 
-async fn clean_up(mut current: watch::Receiver<Arc<App>>, closing: Closing) {
+async fn clean_up(mut current: watch::Receiver<Arc<App>>, closing: ShutdownSignal) {
     while !*closing.borrow() {
         let app = Arc::clone(&current.borrow_and_update());
-        let over = over(&mut current, closing.clone());
+        let over = wait_for_replacement(&mut current, closing.clone());
         if app.policy.operation.cleanup_enabled { cleanup::run(app, over).await } else { over.await }
     }
 }
 
-async fn make_indexes(mut current: watch::Receiver<Arc<App>>, closing: Closing) {
+async fn maintain_indexes(mut current: watch::Receiver<Arc<App>>, closing: ShutdownSignal) {
     while !*closing.borrow() {
         let app = Arc::clone(&current.borrow_and_update());
-        indexes(&app, closed(closing.clone())).await;
-        over(&mut current, closing.clone()).await;
+        create_indexes(&app, wait_for_shutdown(closing.clone())).await;
+        wait_for_replacement(&mut current, closing.clone()).await;
     }
 }
 
-/// Completes when the application is another one, or at the end.
-async fn over(current: &mut watch::Receiver<Arc<App>>, closing: Closing) {
+/// Completes when the application is replaced, or on shutdown.
+async fn wait_for_replacement(current: &mut watch::Receiver<Arc<App>>, closing: ShutdownSignal) {
     let replaced = async {
         if current.changed().await.is_err() {
             std::future::pending::<()>().await;
         }
     };
     tokio::select! {
-        () = closed(closing) => {}
+        () = wait_for_shutdown(closing) => {}
         () = replaced => {}
     }
 }
 
-async fn closed(mut closing: Closing) {
+async fn wait_for_shutdown(mut closing: ShutdownSignal) {
     drop(closing.wait_for(|closing| *closing).await);
 }
 
-/// An index that is broken off at the end is made anew at the next start.
-async fn indexes(app: &App, closed: impl Future<Output = ()>) {
+/// Creates the indexes; an index interrupted by shutdown is created again at the next start.
+async fn create_indexes(app: &App, closed: impl Future<Output = ()>) {
     let options = app.pool.connect_options().clone();
     let outcome = tokio::select! {
         () = closed => return,
-        outcome = migrate::indexes(&options, &app.policy.operation.index_worker) => outcome,
+        outcome = migrate::create_indexes(&options, &app.policy.operation.index_worker) => outcome,
     };
     match outcome {
-        Ok(Indexes::NotWanted) => {}
-        Ok(Indexes::There) => tracing::debug!("the indexes for searching accounts are there"),
-        Ok(Indexes::Made(names)) => tracing::info!(?names, "made the indexes for searching accounts"),
-        Ok(Indexes::Elsewhere) => tracing::info!("another server makes the indexes for searching accounts"),
-        Ok(Indexes::TooManyAccounts(accounts)) => {
+        Ok(IndexOutcome::Disabled) => {}
+        Ok(IndexOutcome::Present) => tracing::debug!("account search indexes exist"),
+        Ok(IndexOutcome::Created(names)) => tracing::info!(?names, "created the account search indexes"),
+        Ok(IndexOutcome::InProgress) => tracing::info!("another server creates the account search indexes"),
+        Ok(IndexOutcome::TooManyAccounts(accounts)) => {
             tracing::info!(
                 accounts,
-                "no indexes for searching accounts: GOTRUE_INDEX_WORKER_MAX_USERS_THRESHOLD is less"
+                "account search indexes not created: more accounts than GOTRUE_INDEX_WORKER_MAX_USERS_THRESHOLD"
             );
         }
-        Ok(Indexes::Unsupported) => {
-            tracing::info!("no indexes for searching accounts: OrioleDB cannot make them without locking the table");
+        Ok(IndexOutcome::Unsupported) => {
+            tracing::info!("account search indexes not created: OrioleDB cannot create them without locking the table");
         }
-        Err(error) => tracing::error!(%error, "the indexes for searching accounts could not be made"),
+        Err(error) => tracing::error!(%error, "creating the account search indexes failed"),
     }
 }

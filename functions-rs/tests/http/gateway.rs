@@ -1,4 +1,4 @@
-//! What stands before every function.
+//! The functions gateway: routing, CORS, authentication, limits, errors.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,17 +6,17 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::Body;
 use bytes::Bytes;
-use functions_rs::{Answer, Caller, Function, FunctionError, Functions, Invocation, Limits, router};
+use functions_rs::{Answer, CallLimits, Caller, Function, FunctionError, Functions, Invocation, router};
 use futures::future::BoxFuture;
 use gotrue_rs::ports::entropy::Entropy;
 use http::Request;
 use serde_json::json;
 
-use crate::support::{ADA, Seen, StillClock, credentials, send};
+use crate::support::{ADA, FixedClock, TestResponse, credential_verifier, send};
 
-type Outcome<'a> = BoxFuture<'a, Result<Answer, FunctionError>>;
+type CallFuture<'a> = BoxFuture<'a, Result<Answer, FunctionError>>;
 
-/// Answers with what it got.
+/// A function that answers with the call it received.
 struct Echo(&'static str);
 
 impl Function for Echo {
@@ -24,9 +24,9 @@ impl Function for Echo {
         self.0
     }
 
-    fn call<'a>(&'a self, invocation: &'a Invocation) -> Outcome<'a> {
+    fn call<'a>(&'a self, invocation: &'a Invocation) -> CallFuture<'a> {
         let caller = match &invocation.caller {
-            Caller::Nobody => "nobody".to_owned(),
+            Caller::Unauthenticated => "nobody".to_owned(),
             Caller::Anonymous => "anonymous".to_owned(),
             Caller::ServiceRole => "service".to_owned(),
             Caller::User(user) => user.id.to_string(),
@@ -42,7 +42,7 @@ impl Function for Echo {
     }
 }
 
-/// Fails in the way of its name.
+/// A function that fails in the way of its name.
 struct Failing(&'static str);
 
 impl Function for Failing {
@@ -50,38 +50,43 @@ impl Function for Failing {
         self.0
     }
 
-    fn call<'a>(&'a self, _: &'a Invocation) -> Outcome<'a> {
+    fn call<'a>(&'a self, _: &'a Invocation) -> CallFuture<'a> {
         Box::pin(async move {
             match self.0 {
                 "panics" => panic!("secret of the inside"),
                 "hangs" => std::future::pending().await,
-                "busy" => Err(FunctionError::too_many("over_limit", "At most 3 per hour", Duration::from_millis(1200))),
-                _ => Err(FunctionError::failed("asking the database", "password authentication failed")),
+                "busy" => Err(FunctionError::too_many_requests(
+                    "over_limit",
+                    "At most 3 per hour",
+                    Duration::from_millis(1200),
+                )),
+                _ => Err(FunctionError::internal("asking the database", "password authentication failed")),
             }
         })
     }
 }
 
 fn gateway(sleep_ends: bool) -> Router {
-    let functions = Functions::new(Arc::new(credentials()), Arc::new(StillClock { sleep_ends }), Entropy::from_seed(1))
-        .with(Echo("open"), false)
-        .with(Echo("guarded"), true)
-        .with(Failing("panics"), false)
-        .with(Failing("hangs"), false)
-        .with(Failing("busy"), false)
-        .with(Failing("fails"), false)
-        .limited(Limits { body: 100, ..Limits::default() });
+    let functions =
+        Functions::new(Arc::new(credential_verifier()), Arc::new(FixedClock { sleep_ends }), Entropy::from_seed(1))
+            .with_function(Echo("open"), false)
+            .with_function(Echo("guarded"), true)
+            .with_function(Failing("panics"), false)
+            .with_function(Failing("hangs"), false)
+            .with_function(Failing("busy"), false)
+            .with_function(Failing("fails"), false)
+            .with_limits(CallLimits { body: 100, ..CallLimits::default() });
     router(functions)
 }
 
-async fn call(method: &str, path: &str, headers: &[(&str, &str)], body: impl Into<Body>) -> Seen {
+async fn call(method: &str, path: &str, headers: &[(&str, &str)], body: impl Into<Body>) -> TestResponse {
     let request = Request::builder().method(method).uri(format!("/functions/v1{path}"));
     let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
     send(&gateway(false), request.body(body.into()).expect("a request")).await
 }
 
 #[tokio::test]
-async fn every_method_reaches_a_function() {
+async fn all_methods_reach_the_function() {
     for method in ["GET", "POST", "PUT", "PATCH", "DELETE"] {
         let seen = call(method, "/open", &[("x-region", "eu-west-1"), ("x-client-info", "x")], "hello").await;
         assert_eq!(seen.status, 200);
@@ -91,7 +96,7 @@ async fn every_method_reaches_a_function() {
 }
 
 #[tokio::test]
-async fn a_method_that_edge_functions_do_not_know_is_refused() {
+async fn unsupported_method_is_405() {
     let seen = call("PROPFIND", "/open", &[], "").await;
     assert_eq!(seen.error().0, 405);
     assert_eq!(seen.header("allow"), "GET, POST, PUT, PATCH, DELETE, OPTIONS");
@@ -99,14 +104,14 @@ async fn a_method_that_edge_functions_do_not_know_is_refused() {
 }
 
 #[tokio::test]
-async fn what_follows_the_name_is_the_functions_own() {
+async fn rest_of_path_and_query_are_passed_undecoded() {
     let seen = call("GET", "/open/a%2Fb/../c?forceFunctionRegion=eu-west-1", &[], "").await.json();
     assert_eq!(seen["path"], "/a%2Fb/../c");
     assert_eq!(seen["query"], "forceFunctionRegion=eu-west-1");
 }
 
 #[tokio::test]
-async fn f3_a_name_that_is_not_there_is_404_however_it_is_written() {
+async fn unknown_name_is_404_in_any_encoding() {
     for path in ["", "/", "/unknown", "/OPEN", "/open%2F", "/%6fpen", "//open", "/../open", "/open;x", "/.", "/%00"] {
         let seen = call("POST", path, &[], "").await;
         let expected = (404, "NOT_FOUND".to_owned(), "Requested function was not found".to_owned());
@@ -116,15 +121,15 @@ async fn f3_a_name_that_is_not_there_is_404_however_it_is_written() {
 }
 
 #[tokio::test]
-async fn a_preflight_is_answered_for_every_name() {
+async fn preflight_is_answered_for_any_name() {
     for path in ["/open", "/guarded", "/unknown"] {
-        let asked = [
+        let requested = [
             ("origin", "https://shop.example"),
             ("access-control-request-method", "POST"),
             ("access-control-request-headers", "authorization,x-client-info,idempotency-key"),
             ("authorization", "Bearer nonsense"),
         ];
-        let seen = call("OPTIONS", path, &asked, "").await;
+        let seen = call("OPTIONS", path, &requested, "").await;
         assert_eq!(seen.status, 204);
         assert_eq!(seen.header("access-control-allow-origin"), "*");
         assert_eq!(seen.header("access-control-allow-methods"), "GET, POST, PUT, PATCH, DELETE, OPTIONS");
@@ -133,7 +138,7 @@ async fn a_preflight_is_answered_for_every_name() {
 }
 
 #[tokio::test]
-async fn a7_no_answer_lets_a_page_use_somebodys_cookies() {
+async fn cors_never_allows_credentials() {
     for (method, path) in [("OPTIONS", "/open"), ("POST", "/open"), ("POST", "/fails"), ("POST", "/unknown")] {
         let seen = call(method, path, &[("origin", "https://evil.example")], "").await;
         assert_eq!(seen.header("access-control-allow-origin"), "*");
@@ -142,7 +147,7 @@ async fn a7_no_answer_lets_a_page_use_somebodys_cookies() {
 }
 
 #[tokio::test]
-async fn a_guarded_function_takes_a_token_or_a_key() {
+async fn verify_jwt_requires_token_or_key() {
     let anonymous = call("POST", "/guarded", &[], "").await;
     assert_eq!(anonymous.error(), (401, "UNAUTHORIZED_NO_AUTH_HEADER".into(), "Missing authorization header".into()));
     for (header, expected) in [
@@ -156,7 +161,7 @@ async fn a_guarded_function_takes_a_token_or_a_key() {
 }
 
 #[tokio::test]
-async fn a_bad_token_is_401_even_where_none_is_needed() {
+async fn invalid_token_is_401_without_verify_jwt() {
     let headers = [("authorization", "Bearer expired"), ("apikey", "sb_publishable_test")];
     for path in ["/open", "/guarded"] {
         let seen = call("POST", path, &headers, "").await;
@@ -168,7 +173,7 @@ async fn a_bad_token_is_401_even_where_none_is_needed() {
 }
 
 #[tokio::test]
-async fn g3_a_body_is_read_up_to_its_limit() {
+async fn body_over_limit_is_413() {
     assert_eq!(call("POST", "/open", &[], "x".repeat(100)).await.status, 200);
     let parts = futures::stream::iter((0..30).map(|_| Ok::<_, std::io::Error>(Bytes::from("0123456789"))));
     for body in [Body::from("x".repeat(101)), Body::from_stream(parts)] {
@@ -181,7 +186,7 @@ async fn g3_a_body_is_read_up_to_its_limit() {
 }
 
 #[tokio::test]
-async fn g4_a_panic_is_a_500_that_tells_nothing() {
+async fn panic_is_500_without_details() {
     let gateway = gateway(false);
     for path in ["/panics", "/fails", "/panics"] {
         let request = Request::post(format!("/functions/v1{path}")).body(Body::empty()).expect("a request");
@@ -194,13 +199,13 @@ async fn g4_a_panic_is_a_500_that_tells_nothing() {
 }
 
 #[tokio::test]
-async fn g3_a_function_that_hangs_is_a_504() {
+async fn hanging_function_is_504() {
     let request = Request::post("/functions/v1/hangs").body(Body::empty()).expect("a request");
     assert_eq!(send(&gateway(true), request).await.error().0, 504);
 }
 
 #[tokio::test]
-async fn a_refusal_says_when_to_come_back_in_whole_seconds() {
+async fn retry_after_is_rounded_up() {
     let seen = call("POST", "/busy", &[], "").await;
     assert_eq!(seen.error(), (429, "over_limit".into(), "At most 3 per hour".into()));
     assert_eq!(seen.header("retry-after"), "2");
@@ -211,7 +216,7 @@ proptest::proptest! {
     #![proptest_config(proptest::prelude::ProptestConfig::with_cases(400))]
 
     #[test]
-    fn f3_no_path_reaches_a_function_but_its_own(rest in "[a-zA-Z0-9%./;:@!$&'()*+,=_~-]{0,30}", header in "[ -~\\t]{0,40}") {
+    fn arbitrary_path_reaches_only_the_named_function(rest in "[a-zA-Z0-9%./;:@!$&'()*+,=_~-]{0,30}", header in "[ -~\\t]{0,40}") {
         let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
         let headers = [("access-control-request-headers", header.as_str()), ("cookie", &header), ("x-forwarded-for", &header)];
         let seen = runtime.block_on(call("POST", &format!("/{rest}"), &headers, "{}"));

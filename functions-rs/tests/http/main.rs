@@ -1,4 +1,4 @@
-//! The functions over HTTP: requests in, answers out.
+//! Tests of the functions over HTTP.
 
 mod gateway;
 mod shop;

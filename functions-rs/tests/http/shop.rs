@@ -1,4 +1,4 @@
-//! A shop: the function over a database of its own, and visitors who send things.
+//! A `send-submission` gateway on a test database, and submissions of visitors.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -7,90 +7,90 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::ConnectInfo;
-use functions_rs::functions::send_submission::digest::Digests;
-use functions_rs::functions::send_submission::{SendSubmission, Settings};
+use functions_rs::functions::send_submission::digest::DigestWriter;
+use functions_rs::functions::send_submission::{SendSubmission, SubmissionSettings};
 use functions_rs::{Functions, TrustedProxies, router};
 use gotrue_rs::journal::Journal;
 use gotrue_rs::ports::entropy::Entropy;
-use gotrue_rs::ports::mail::inbox::{Query, Received};
-use gotrue_rs::ports::mail::outbox::{Destination, Outbox};
+use gotrue_rs::ports::mail::inbox::{InboxMail, InboxQuery};
+use gotrue_rs::ports::mail::outbox::{MailDestination, Outbox};
 use gotrue_rs::store::Pool;
-use gotrue_rs::store::outbox::Table;
+use gotrue_rs::store::outbox::OutboxTable;
 use gotrue_rs::testing::{FakeClock, TestDatabase};
 use http::Request;
 use serde_json::json;
 
-use crate::support::{Seen, credentials, noon, send};
+use crate::support::{TestResponse, credential_verifier, noon, send};
 
-/// Where submissions go.
+/// The path of the function.
 pub const PATH: &str = "/functions/v1/send-submission";
 
-pub struct Shop {
+pub struct TestShop {
     pub database: Arc<TestDatabase>,
     pub pool: Pool,
     pub clock: FakeClock,
     pub outbox: Arc<Outbox>,
-    digests: Digests,
+    digests: DigestWriter,
     router: Router,
 }
 
-/// One thing a visitor sends.
+/// One submission of a visitor.
 #[derive(Clone, Copy)]
-pub struct Visit<'a> {
+pub struct Submission<'a> {
     pub peer: &'a str,
     pub headers: &'a [(&'a str, &'a str)],
     pub text: &'a str,
 }
 
-impl<'a> Visit<'a> {
-    pub fn saying(text: &'a str) -> Self {
+impl<'a> Submission<'a> {
+    pub fn with_text(text: &'a str) -> Self {
         Self { peer: "192.0.2.1", headers: &[("apikey", "sb_publishable_test")], text }
     }
 }
 
-impl Shop {
-    /// A shop whose mails land in the inbox.
-    pub async fn open() -> Self {
-        Self::on(Arc::new(TestDatabase::migrated().await), FakeClock::at(noon()), 1)
+impl TestShop {
+    /// Creates a gateway whose mails stay in the inbox.
+    pub async fn start() -> Self {
+        Self::with_database(Arc::new(TestDatabase::clone_migrated().await), FakeClock::at(noon()), 1)
     }
 
-    /// Another server on the same database; `seed` makes its ids differ.
+    /// Creates another server on the same database; `seed` makes its ids differ.
     pub fn second_server(&self, seed: u64) -> Self {
-        Self::on(self.database.clone(), self.clock.clone(), seed)
+        Self::with_database(self.database.clone(), self.clock.clone(), seed)
     }
 
-    /// The same with one connection to its database.
+    /// Creates a gateway with a single database connection.
     pub async fn with_one_connection() -> Self {
-        let database = Arc::new(TestDatabase::migrated().await);
-        let pool = Pool::new(database.pool_options(Duration::ZERO).max_connections(1));
-        Self::over(database, pool, FakeClock::at(noon()), 1)
+        let database = Arc::new(TestDatabase::clone_migrated().await);
+        let pool = Pool::new(database.pool_options(Duration::ZERO).with_max_connections(1));
+        Self::with_pool(database, pool, FakeClock::at(noon()), 1)
     }
 
-    fn on(database: Arc<TestDatabase>, clock: FakeClock, seed: u64) -> Self {
+    fn with_database(database: Arc<TestDatabase>, clock: FakeClock, seed: u64) -> Self {
         let pool = database.auth_pool();
-        Self::over(database, pool, clock, seed)
+        Self::with_pool(database, pool, clock, seed)
     }
 
-    fn over(database: Arc<TestDatabase>, pool: Pool, clock: FakeClock, seed: u64) -> Self {
+    fn with_pool(database: Arc<TestDatabase>, pool: Pool, clock: FakeClock, seed: u64) -> Self {
         let shared = Arc::new(clock.clone());
-        let table = Table::new(pool.clone());
-        let outbox = Arc::new(Outbox::new(table, shared.clone(), Entropy::from_seed(seed), Destination::Inbox));
-        let settings = Settings {
+        let table = OutboxTable::new(pool.clone());
+        let outbox = Arc::new(Outbox::new(table, shared.clone(), Entropy::from_seed(seed), MailDestination::Inbox));
+        let settings = SubmissionSettings {
             owner: Some("owner@shop.example".to_owned()),
             host: "shop.example".to_owned(),
-            ..Settings::default()
+            ..SubmissionSettings::default()
         };
         let entropy = Entropy::from_seed(seed + 2);
-        let digests = Digests::new(pool.clone(), outbox.clone(), settings.clone(), shared.clone(), entropy);
+        let digests = DigestWriter::new(pool.clone(), outbox.clone(), settings.clone(), shared.clone(), entropy);
         let function = SendSubmission::new(pool.clone(), outbox.clone(), settings);
-        let functions = Functions::new(Arc::new(credentials()), shared, Entropy::from_seed(seed + 1))
-            .with(function, false)
-            .trusting(TrustedProxies::new(["10.0.0.0/8".parse().expect("a network")]));
+        let functions = Functions::new(Arc::new(credential_verifier()), shared, Entropy::from_seed(seed + 1))
+            .with_function(function, false)
+            .with_trusted_proxies(TrustedProxies::new(["10.0.0.0/8".parse().expect("a network")]));
         Self { database, pool, clock, outbox, digests, router: router(functions) }
     }
 
-    /// Sends bytes.
-    pub async fn post(&self, peer: &str, headers: &[(&str, &str)], body: impl Into<Body>) -> Seen {
+    /// Posts a body.
+    pub async fn post(&self, peer: &str, headers: &[(&str, &str)], body: impl Into<Body>) -> TestResponse {
         let request = Request::post(PATH).header("content-type", "application/json");
         let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
         let mut request = request.body(body.into()).expect("a request");
@@ -99,8 +99,8 @@ impl Shop {
         send(&self.router, request).await
     }
 
-    /// Sends a text; what comes of it is noted in that journal.
-    pub async fn visit_noting(&self, visit: Visit<'_>, journal: Arc<Journal>) -> Seen {
+    /// Submits a text; the steps of the call are recorded in `journal`.
+    pub async fn send_submission_with_journal(&self, visit: Submission<'_>, journal: Arc<Journal>) -> TestResponse {
         let request = Request::post(PATH).header("content-type", "application/json");
         let request = visit.headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
         let address: IpAddr = visit.peer.parse().expect("an address");
@@ -109,42 +109,42 @@ impl Shop {
         send(&self.router, request.body(Body::from(body)).expect("a request")).await
     }
 
-    /// Sends a request without a body from nowhere.
-    pub async fn send(&self, request: http::request::Builder) -> Seen {
+    /// Sends a request without a body and without a peer address.
+    pub async fn send(&self, request: http::request::Builder) -> TestResponse {
         send(&self.router, request.body(Body::empty()).expect("a request")).await
     }
 
-    /// Sends a text.
-    pub async fn visit(&self, visit: Visit<'_>) -> Seen {
+    /// Submits a text.
+    pub async fn send_submission(&self, visit: Submission<'_>) -> TestResponse {
         self.post(visit.peer, visit.headers, json!({ "description": visit.text }).to_string()).await
     }
 
-    /// Sends a text as the usual visitor; returns the id.
+    /// Submits a text as the default visitor; returns the id.
     pub async fn submit(&self, text: &str) -> String {
-        taken(&self.visit(Visit::saying(text)).await)
+        accepted_id(&self.send_submission(Submission::with_text(text)).await)
     }
 
-    /// The mails to an address, the newest first.
-    pub async fn mails(&self, to: &str) -> Vec<Received> {
-        let query = Query { to: Some(to.to_owned()), after: None };
+    /// Returns the mails to an address, newest first.
+    pub async fn mails(&self, to: &str) -> Vec<InboxMail> {
+        let query = InboxQuery { to: Some(to.to_owned()), after: None };
         self.outbox.inbox().list(&query).await.expect("the table answers")
     }
 
-    /// Writes the digest if one is due; how many submissions it names.
-    pub async fn digest(&self) -> u64 {
+    /// Writes the digest if one is due; returns the number of submissions in it.
+    pub async fn write_digest(&self) -> u64 {
         self.digests.write_due().await.expect("the database answers")
     }
 
-    /// How many submissions and mails there are.
+    /// Returns the numbers of submissions and mails.
     pub async fn counts(&self) -> (usize, usize) {
         let submissions = self.database.query("SELECT id FROM basalt.submissions").await.len();
         (submissions, self.database.query("SELECT id FROM basalt.outbox").await.len())
     }
 }
 
-/// The id of a submission that was taken.
+/// Returns the id of an accepted submission.
 #[track_caller]
-pub fn taken(seen: &Seen) -> String {
+pub fn accepted_id(seen: &TestResponse) -> String {
     assert_eq!(seen.status, 200, "{}", String::from_utf8_lossy(&seen.body));
     seen.json()["id"].as_str().expect("an id").to_owned()
 }

@@ -1,11 +1,11 @@
-//! The table of cases that the form and the function share.
+//! The validation cases that the form and the function share.
 
-use functions_rs::functions::send_submission::text::Text;
+use functions_rs::functions::send_submission::text::SubmissionText;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 #[derive(Deserialize)]
-struct Case {
+struct SubmissionCase {
     name: String,
     input: Value,
     ok: bool,
@@ -13,8 +13,9 @@ struct Case {
     stored: Option<Value>,
 }
 
-/// A value as the table writes it: `{"repeat": [text, times]}` is a long text, `{"json": value}` any JSON.
-fn value(written: &Value) -> Value {
+/// Expands a value of the table.
+/// `{"repeat": [text, times]}` is a long text, `{"json": value}` any JSON.
+fn expand(written: &Value) -> Value {
     if let Some(repeat) = written.get("repeat") {
         let text = repeat[0].as_str().expect("a text to repeat");
         let times = repeat[1].as_u64().and_then(|times| usize::try_from(times).ok()).expect("how often");
@@ -24,15 +25,15 @@ fn value(written: &Value) -> Value {
 }
 
 #[test]
-fn the_form_and_the_function_hold_a_text_to_the_same_rule() {
-    let cases: Vec<Case> = serde_json::from_str(include_str!("../submission_cases.json")).expect("the table");
+fn form_and_function_validate_equally() {
+    let cases: Vec<SubmissionCase> = serde_json::from_str(include_str!("../submission_cases.json")).expect("the table");
     assert!(cases.len() > 30);
     for case in cases {
-        let body = serde_json::to_vec(&json!({ "description": value(&case.input) })).expect("JSON");
-        let seen = Text::read(&body);
+        let body = serde_json::to_vec(&json!({ "description": expand(&case.input) })).expect("JSON");
+        let seen = SubmissionText::parse_body(&body);
         let stored = seen.as_ref().map(|text| json!(text.as_str())).map_err(|invalid| invalid.message().to_owned());
         let expected = match (case.ok, case.stored, case.message) {
-            (true, Some(stored), None) => Ok(value(&stored)),
+            (true, Some(stored), None) => Ok(expand(&stored)),
             (false, None, Some(message)) => Err(message),
             _ => panic!("{}: a case has either `stored` or `message`", case.name),
         };

@@ -1,4 +1,4 @@
-//! Requests to a router, and a clock that a test holds.
+//! Requests to a router, and a clock controlled by the test.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use axum::Router;
 use axum::body::Body;
 use bytes::Bytes;
 use chrono::{DateTime, Utc};
-use functions_rs::{ApiKey, Credentials};
+use functions_rs::{ApiKey, CredentialVerifier};
 use futures::future::BoxFuture;
 use gotrue_rs::journal::Journal;
 use gotrue_rs::ports::clock::Clock;
@@ -16,18 +16,18 @@ use http_body_util::BodyExt;
 use serde_json::{Value, json};
 use tower::ServiceExt;
 
-/// A moment on which nothing depends.
+/// Returns a fixed time.
 pub fn noon() -> DateTime<Utc> {
     "2026-11-21T12:00:00Z".parse().expect("a time")
 }
 
-/// A clock that stands still; sleeping on it never ends, or ends at once.
+/// A clock that stands still; sleeping never ends, or ends at once.
 #[derive(Debug)]
-pub struct StillClock {
+pub struct FixedClock {
     pub sleep_ends: bool,
 }
 
-impl Clock for StillClock {
+impl Clock for FixedClock {
     fn now(&self) -> DateTime<Utc> {
         noon()
     }
@@ -37,29 +37,30 @@ impl Clock for StillClock {
     }
 }
 
-/// The account behind the token `token-of-ada`.
+/// The user of the token `token-of-ada`.
 pub const ADA: &str = "0d8b1c1e-4ad1-4f0c-9d6c-2f4f6ac7b001";
 
-/// Knows the keys `sb_publishable_test` and `sb_secret_test` and the token `token-of-ada`.
-pub fn credentials() -> Credentials {
+/// Returns a verifier for tests.
+/// It accepts the keys `sb_publishable_test` and `sb_secret_test` and the token `token-of-ada`.
+pub fn credential_verifier() -> CredentialVerifier {
     let key = |key: &str, is_secret| ApiKey { key: key.into(), is_secret };
     let keys = vec![key("sb_publishable_test", false), key("sb_secret_test", true)];
     let claims = json!({ "sub": ADA, "email": "ada@example.com", "role": "authenticated" });
     let check_token = move |token: &str, _| (token == "token-of-ada").then(|| claims.as_object().cloned()).flatten();
-    Credentials::new(keys, Arc::new(check_token))
+    CredentialVerifier::new(keys, Arc::new(check_token))
 }
 
-/// What a client sees of an answer.
+/// A response as the client receives it.
 #[derive(Debug)]
-pub struct Seen {
+pub struct TestResponse {
     pub status: StatusCode,
     pub headers: HeaderMap,
     pub body: Bytes,
-    /// What the call did.
+    /// The steps of the call.
     pub journal: Arc<Journal>,
 }
 
-impl Seen {
+impl TestResponse {
     pub fn json(&self) -> Value {
         serde_json::from_slice(&self.body).expect("a JSON body")
     }
@@ -68,7 +69,7 @@ impl Seen {
         self.headers.get(name).map_or("", |value| value.to_str().expect("a readable header"))
     }
 
-    /// The members of an error's body, once it is found to have these two alone.
+    /// Returns code and message of an error, after checking that the body has no other members.
     pub fn error(&self) -> (u16, String, String) {
         assert_eq!(self.header("content-type"), "application/json");
         let body = self.json();
@@ -79,11 +80,11 @@ impl Seen {
     }
 }
 
-/// Sends a request.
-pub async fn send(router: &Router, request: Request<Body>) -> Seen {
+/// Sends a request to a router.
+pub async fn send(router: &Router, request: Request<Body>) -> TestResponse {
     let response: Response<Body> = router.clone().oneshot(request).await.expect("a router always answers");
     let (head, body) = response.into_parts();
     let body = body.collect().await.expect("a whole body").to_bytes();
     let journal = head.extensions.get::<Arc<Journal>>().cloned().unwrap_or_default();
-    Seen { status: head.status, headers: head.headers, body, journal }
+    TestResponse { status: head.status, headers: head.headers, body, journal }
 }

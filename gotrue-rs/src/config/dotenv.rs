@@ -1,12 +1,12 @@
-//! Files of variables: `NAME=value` lines as the reference reads them, or a JSON object of texts.
+//! Files of variables: `NAME=value` lines as the reference reads them, or a JSON object of strings.
 //!
-//! Comments start with `#`, at a line's start or after white space. `export` may stand first, `:` may stand for `=`.
-//! Values may be quoted and then span lines; `\n`, `\r` and `\"` are escapes in double quotes alone. Nothing is
-//! expanded.
+//! Comments start with `#` at the beginning of a line or after white space. A line may start with `export`, and `:` may
+//! replace `=`. Values may be quoted and then span lines; `\n`, `\r` and `\"` are escapes in double quotes only.
+//! Variables are not expanded.
 
 use std::collections::BTreeMap;
 
-/// Reads `NAME=value` lines. The error says which line is wrong and how.
+/// Parses `NAME=value` lines. The error names the invalid line.
 pub fn parse_lines(text: &str) -> Result<BTreeMap<String, String>, String> {
     let text = text.replace("\r\n", "\n");
     let mut variables = BTreeMap::new();
@@ -17,25 +17,25 @@ pub fn parse_lines(text: &str) -> Result<BTreeMap<String, String>, String> {
             continue;
         }
         let line = 1 + text[..text.len() - rest.len()].matches('\n').count();
-        let (name, after) = name(rest).map_err(|wrong| format!("line {line} {wrong}"))?;
-        let (value, after) = value(after).map_err(|wrong| format!("line {line} {wrong}"))?;
+        let (name, after) = parse_name(rest).map_err(|wrong| format!("line {line} {wrong}"))?;
+        let (value, after) = parse_value(after).map_err(|wrong| format!("line {line} {wrong}"))?;
         variables.insert(name.to_owned(), value);
         rest = after.trim_start();
     }
     Ok(variables)
 }
 
-/// Reads a JSON object whose members are texts.
+/// Parses a JSON object whose members are strings.
 pub fn parse_json(text: &str) -> Result<BTreeMap<String, String>, String> {
     serde_json::from_str(text).map_err(|error| format!("is not a JSON object of texts: {error}"))
 }
 
-/// White space within a line.
+/// Whether a character is white space within a line.
 fn is_blank(c: char) -> bool {
     c != '\n' && c.is_whitespace()
 }
 
-fn name(text: &str) -> Result<(&str, &str), &'static str> {
+fn parse_name(text: &str) -> Result<(&str, &str), &'static str> {
     let text = match text.strip_prefix("export") {
         Some(after) if after.starts_with(is_blank) => after.trim_start_matches(is_blank),
         _ => text,
@@ -51,15 +51,15 @@ fn name(text: &str) -> Result<(&str, &str), &'static str> {
     Ok((name, text[end + 1..].trim_start_matches(is_blank)))
 }
 
-fn value(text: &str) -> Result<(String, &str), &'static str> {
+fn parse_value(text: &str) -> Result<(String, &str), &'static str> {
     match text.chars().next() {
-        Some(quote @ ('"' | '\'')) => quoted(&text[1..], quote),
-        _ => Ok(bare(text)),
+        Some(quote @ ('"' | '\'')) => parse_quoted(&text[1..], quote),
+        _ => Ok(parse_unquoted(text)),
     }
 }
 
-/// An unquoted value: to the end of its line or to a comment.
-fn bare(text: &str) -> (String, &str) {
+/// Parses an unquoted value, which ends at its line's end or at a comment.
+fn parse_unquoted(text: &str) -> (String, &str) {
     let end = text.find(['\n', '\r']).unwrap_or(text.len());
     let (line, rest) = text.split_at(end);
     let comment = line
@@ -69,7 +69,7 @@ fn bare(text: &str) -> (String, &str) {
     (line[..comment].trim_matches(is_blank).replace("\\$", "$"), rest)
 }
 
-fn quoted(text: &str, quote: char) -> Result<(String, &str), &'static str> {
+fn parse_quoted(text: &str, quote: char) -> Result<(String, &str), &'static str> {
     let mut value = String::new();
     let mut characters = text.char_indices();
     while let Some((at, c)) = characters.next() {

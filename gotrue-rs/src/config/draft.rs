@@ -1,4 +1,4 @@
-//! Settings on their way to a [`Config`]: what is already in place, and the parts that only make sense together.
+//! Settings before validation: values already in place, and parts that are only valid together.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -7,75 +7,75 @@ use gotrue_rules::domain::policy::{BloomFilter, Policy};
 use gotrue_rules::domain::secret::Secret;
 
 use super::problem::{Notice, Problem};
-use super::{Config, Listen, Smtp, Texts};
+use super::{Config, ListenAddress, SmtpSettings, Texts};
 
-/// Settings on their way.
+/// Settings before validation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Draft {
-    /// Everything but the policy.
+    /// Everything except the policy.
     pub config: Config,
     /// The policy.
     pub policy: Policy,
-    /// What was wrong so far.
+    /// The problems so far.
     pub problems: Vec<Problem>,
-    /// The captcha, on or off.
+    /// The captcha settings.
     pub captcha: CaptchaDraft,
     /// Encryption at rest.
     pub encryption: EncryptionDraft,
-    /// Hooks by their key, on or off.
+    /// Hooks by key, disabled ones included.
     pub hooks: BTreeMap<&'static str, HookDraft>,
-    /// The mail server, used where it has a host.
-    pub smtp: Smtp,
-    /// What the SMS providers need, by name.
+    /// The mail server, used if it has a host.
+    pub smtp: SmtpSettings,
+    /// Settings of the SMS providers by name.
     pub sms: BTreeMap<&'static str, String>,
     /// The relying party: id, name, origins.
     pub relying_party: (String, String, Vec<String>),
-    /// The filter of leaked passwords, and whether it is on.
+    /// Whether the Bloom filter of leaked passwords is enabled, and its size.
     pub bloom: (bool, BloomFilter),
-    /// The word for the hash of new passwords, and the cost of bcrypt.
+    /// The configured algorithm for new password hashes.
     pub password_hash: String,
-    /// Providers with a linking pool of their own, each by its name.
+    /// Providers with their own linking domain, named like the provider.
     pub own_linking_domains: Vec<String>,
-    /// The life of a relay state was given below zero.
-    pub saml_period_negative: bool,
-    /// Metrics: whether they are on, how they leave, where they are served.
-    pub metrics: (bool, String, Listen),
+    /// Whether the validity period of relay states is negative.
+    pub is_saml_period_negative: bool,
+    /// The metrics: enabled, exporter, address.
+    pub metrics: (bool, String, ListenAddress),
 }
 
-/// The captcha, on or off.
+/// The captcha settings, enabled or not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CaptchaDraft {
-    /// On.
+    /// Whether captchas are required.
     pub enabled: bool,
-    /// Who verifies.
+    /// The name of the provider.
     pub provider: String,
     /// The shared secret.
     pub secret: Secret,
-    /// Time limit.
+    /// The time limit of a verification.
     pub timeout: Duration,
 }
 
 /// Encryption at rest.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct EncryptionDraft {
-    /// New secrets are encrypted.
+    /// Whether new secrets are encrypted.
     pub encrypt: bool,
-    /// With the key of this id.
+    /// The id of the encrypting key.
     pub key_id: String,
-    /// And of this value.
+    /// The encrypting key.
     pub key: Secret,
     /// All keys by id, base64url.
     pub keys: BTreeMap<String, Secret>,
 }
 
-/// A hook, on or off.
+/// A hook, enabled or not.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HookDraft {
-    /// On.
+    /// Whether the hook is called.
     pub enabled: bool,
-    /// What is called.
+    /// The URI of the hook.
     pub uri: String,
-    /// What calls are signed with.
+    /// The secrets that sign the calls.
     pub secrets: Vec<Secret>,
 }
 
@@ -99,14 +99,14 @@ impl Default for Draft {
             bloom: (false, BloomFilter::default()),
             password_hash: "bcrypt".to_owned(),
             own_linking_domains: Vec::new(),
-            saml_period_negative: false,
-            metrics: (false, "opentelemetry".to_owned(), Listen { host: "0.0.0.0".to_owned(), port: 9100 }),
+            is_saml_period_negative: false,
+            metrics: (false, "opentelemetry".to_owned(), ListenAddress { host: "0.0.0.0".to_owned(), port: 9100 }),
         }
     }
 }
 
-fn no_smtp() -> Smtp {
-    Smtp {
+fn no_smtp() -> SmtpSettings {
+    SmtpSettings {
         host: String::new(),
         port: 587,
         user: String::new(),
@@ -119,39 +119,39 @@ fn no_smtp() -> Smtp {
 }
 
 impl Draft {
-    /// A problem with a variable. The complaint is a sentence without its subject and full stop.
+    /// Adds a problem with a variable. The complaint is a sentence without subject and full stop.
     pub fn problem(&mut self, name: &str, complaint: impl Into<String>, example: &str) {
         self.problems.push(Problem { name: name.to_owned(), complaint: complaint.into(), example: example.to_owned() });
     }
 
-    /// A warning about a variable.
+    /// Adds a warning about a variable.
     pub fn warn(&mut self, name: &str, text: impl Into<String>) {
         self.config.notices.push(Notice::warning(name, text));
     }
 
-    /// A variable that is accepted and has no effect.
+    /// Adds a warning about a variable that is accepted without effect.
     pub fn unused(&mut self, name: &str, why: &str) {
         self.warn(name, format!("has no effect: {why}"));
     }
 
-    /// The settings of a built-in provider.
-    pub fn provider(&mut self, name: &str) -> &mut gotrue_rules::domain::policy::ExternalProvider {
+    /// Returns the settings of a built-in provider.
+    pub fn provider(&mut self, name: &str) -> &mut gotrue_rules::domain::policy::ExternalProviderSettings {
         self.policy.external.providers.entry(name.to_owned()).or_default()
     }
 
-    /// The parts of a hook.
+    /// Returns the settings of a hook.
     pub fn hook(&mut self, key: &'static str) -> &mut HookDraft {
         self.hooks.entry(key).or_default()
     }
 }
 
-/// A JSON object whose members are lists of texts, in its order.
-pub fn header_lists(text: &str) -> Option<Vec<(String, Vec<String>)>> {
+/// Parses a JSON object whose members are arrays of strings, preserving its order.
+pub fn parse_header_lists(text: &str) -> Option<Vec<(String, Vec<String>)>> {
     let object: serde_json::Map<String, serde_json::Value> = serde_json::from_str(text).ok()?;
     object.into_iter().map(|(name, values)| Some((name, serde_json::from_value(values).ok()?))).collect()
 }
 
-/// A map whose values are secrets.
+/// Converts the values of a map to secrets.
 pub fn secrets(texts: Texts) -> BTreeMap<String, Secret> {
     texts.into_iter().map(|(name, text)| (name, Secret::new(text))).collect()
 }

@@ -1,5 +1,7 @@
-//! Settings: variables become a checked [`Config`] when the server starts, or all problems at once. Every setting is
-//! one row of the table in [`settings`], which also makes `docs/configuration.md`. Nothing here waits or connects.
+//! Settings: at start, variables become a validated [`Config`], or all problems are reported at once.
+//!
+//! Every setting is a row of the table in [`settings`], from which `docs/configuration.md` is generated. Nothing here
+//! waits or connects.
 
 mod check;
 mod docs;
@@ -19,71 +21,73 @@ use std::time::Duration;
 use gotrue_rules::domain::policy::{HookKind, Policy};
 use gotrue_rules::domain::secret::Secret;
 
-pub use self::docs::reference as reference_document;
+pub use self::docs::generate_reference as reference_document;
 use self::draft::Draft;
-pub use self::nearest::nearest;
-pub use self::problem::{Loudness, Notice, Problem};
-pub use self::setting::{Family, Form, Put, Setting, To};
-pub use self::vars::{Unreadable, Vars};
+pub use self::nearest::find_nearest;
+pub use self::problem::{Notice, NoticeLevel, Problem};
+pub use self::setting::{Family, Setter, Setting, UnusedForm, ValueType};
+pub use self::vars::{Vars, VarsFileError};
 
-/// Everything the operator decided, checked.
+/// The validated configuration.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Config {
-    /// What the rules and flows read.
+    /// The policy of rules and flows.
     pub policy: Policy,
-    /// Where requests come in.
-    pub listen: Listen,
+    /// The address of the API.
+    pub listen: ListenAddress,
     /// The database.
-    pub database: Database,
-    /// The mail server; absent: mail is dropped without a word.
-    pub smtp: Option<Smtp>,
-    /// What access tokens are signed and verified with.
+    pub database: DatabaseSettings,
+    /// The mail server; without one, mail is dropped silently.
+    pub smtp: Option<SmtpSettings>,
+    /// The keys of access tokens.
     pub jwt: JwtKeys,
-    /// What is logged, and where to.
-    pub log: Log,
-    /// Where the metrics are served; absent: nowhere.
-    pub metrics: Option<Listen>,
-    /// How outgoing requests leave.
-    pub outbound: Outbound,
-    /// When changed files of `--config-dir` are read again.
-    pub reloading: Reloading,
-    /// What is worth a line in the log once there is one.
+    /// The log settings.
+    pub log: LogSettings,
+    /// The address of the metrics endpoint; `None` if it is disabled.
+    pub metrics: Option<ListenAddress>,
+    /// Proxies and trusted roots of outgoing requests.
+    pub outbound: OutboundSettings,
+    /// When the files of `--config-dir` are reloaded.
+    pub reloading: ReloadSettings,
+    /// Notices to log once logging is set up.
     pub notices: Vec<Notice>,
 }
 
 /// An address to listen on.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Listen {
-    /// Host name or address; empty: all of this machine. Default empty.
+pub struct ListenAddress {
+    /// Host name or address; empty for all interfaces. Default empty.
     pub host: String,
-    /// Port; 0: a free one. Default 8081.
+    /// Port; 0 for a free one. Default 8081.
     pub port: u16,
 }
 
-impl Default for Listen {
+impl Default for ListenAddress {
     fn default() -> Self {
         Self { host: String::new(), port: 8081 }
     }
 }
 
-/// The database and the pool of connections to it.
+/// The database and its connection pool.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Database {
-    /// Its URL with user and password.
+pub struct DatabaseSettings {
+    /// The URL with user and password.
     pub url: Secret,
     /// The schema of the tables. Default `auth`.
     pub namespace: String,
-    /// Most connections; 0: no limit of the operator's. Default 0.
+    /// The maximum number of connections; 0 for the server's default. Default 0.
     pub max_pool_size: u32,
-    /// Longest life of a connection; zero: no end. Default zero.
+    /// The maximum lifetime of a connection; zero for the default of 30 minutes. Default zero.
     pub conn_max_lifetime: Duration,
-    /// Longest rest of a connection; zero: 10 minutes. Default zero.
+    /// The maximum idle time of a connection; zero for the default of 10 minutes. Default zero.
     pub conn_max_idle_time: Duration,
-    /// Share of the server's connections to use, 0–100; 0: `max_pool_size` holds. Default 0.
+    /// The percentage of the database's connections to use; 0 means that `max_pool_size` applies.
+    ///
+    /// Default 0.
     pub conn_percentage: u8,
 }
 
-impl Default for Database {
+impl Default for DatabaseSettings {
     fn default() -> Self {
         Self {
             url: Secret::default(),
@@ -96,39 +100,39 @@ impl Default for Database {
     }
 }
 
-/// The mail server. The shortest time between two mails is `policy.mail.max_frequency`.
+/// The mail server. The minimum interval between two mails is `policy.mail.max_frequency`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Smtp {
-    /// Its host.
+pub struct SmtpSettings {
+    /// The host.
     pub host: String,
-    /// Its port; 465 means TLS from the first byte. Default 587.
+    /// The port; 465 means implicit TLS. Default 587.
     pub port: u16,
-    /// Who we are there; empty: nobody in particular. Default empty.
+    /// The user name; empty for no authentication. Default empty.
     pub user: String,
     /// The password of `user`.
     pub pass: Secret,
-    /// Address of the sender. Default empty.
+    /// The sender's address. Default empty.
     pub admin_email: String,
-    /// Name of the sender. Default empty.
+    /// The sender's name. Default empty.
     pub sender_name: String,
-    /// More headers with their values, in the order given; `$messageType` in a value is the kind of mail. Default none.
+    /// Additional headers; `$messageType` in a value is replaced by the kind of mail. Default none.
     pub headers: Vec<(String, Vec<String>)>,
-    /// The conversation with the server is logged. Default false.
+    /// Whether the sending of each mail is logged. Default false.
     pub logging_enabled: bool,
 }
 
-/// What access tokens are signed and verified with: `keys`, or `secret` where there are none.
+/// The keys of access tokens: `keys`, or `secret` if there are none.
 #[derive(Clone, Default, PartialEq)]
 pub struct JwtKeys {
     /// The shared secret (HS256).
     pub secret: Secret,
-    /// The key id of `secret`; empty: none.
+    /// The key id of `secret`; empty for none.
     pub key_id: String,
-    /// JSON web keys, one per key id, exactly one of them (or of none) with the operation `sign`.
+    /// JSON web keys with unique ids, exactly one of which has the operation `sign`.
     pub keys: Vec<serde_json::Map<String, serde_json::Value>>,
 }
 
-/// Shows how many keys there are, none of their members.
+/// Shows the number of keys and none of their members.
 impl std::fmt::Debug for JwtKeys {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let keys = format_args!("{} keys", self.keys.len());
@@ -136,37 +140,37 @@ impl std::fmt::Debug for JwtKeys {
     }
 }
 
-/// What is logged, and where to.
+/// The log settings.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Log {
-    /// The least important lines that are logged. Default info.
+pub struct LogSettings {
+    /// The minimum level of logged lines. Default info.
     pub level: LogLevel,
-    /// A file that lines are added to; absent: standard error. Default absent.
+    /// A file that lines are appended to; `None` for standard error. Default `None`.
     pub file: Option<PathBuf>,
-    /// How lines look. Default JSON.
+    /// The format of lines. Default JSON.
     pub format: LogFormat,
-    /// Statements are logged by name. Default false.
+    /// Whether statements are logged by name. Default false.
     pub sql: bool,
 }
 
-/// How important a line is.
+/// The level of a log line.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LogLevel {
-    /// Something failed that should not.
+    /// Failures that should not occur.
     Error,
-    /// Something to look at.
+    /// Conditions that need attention.
     Warn,
-    /// What happens.
+    /// Normal events.
     #[default]
     Info,
-    /// How it happens.
+    /// Details of events.
     Debug,
     /// Every step.
     Trace,
 }
 
 impl LogLevel {
-    /// The level's name.
+    /// Returns the level's name.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Error => "error",
@@ -178,49 +182,49 @@ impl LogLevel {
     }
 }
 
-/// How lines of the log look.
+/// The format of log lines.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum LogFormat {
-    /// One JSON object a line.
+    /// One JSON object per line.
     #[default]
     Json,
-    /// For the eye.
+    /// Human-readable text.
     Text,
 }
 
-/// How outgoing requests leave.
+/// Proxies and trusted roots of outgoing requests.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Outbound {
-    /// Proxy for `https` addresses; absent: none.
+pub struct OutboundSettings {
+    /// The proxy for `https` URLs; `None` for a direct connection.
     pub https_proxy: Option<Secret>,
-    /// Proxy for `http` addresses; absent: none.
+    /// The proxy for `http` URLs; `None` for a direct connection.
     pub http_proxy: Option<Secret>,
-    /// Hosts reached without a proxy, between commas.
+    /// Hosts reached without a proxy, comma-separated.
     pub no_proxy: String,
-    /// A PEM file of trusted roots in the place of the built-in ones.
+    /// A PEM file of trusted roots that replace the system's.
     pub ssl_cert_file: Option<PathBuf>,
-    /// Folders of such files, between colons.
+    /// Folders of such files, colon-separated.
     pub ssl_cert_dir: Option<String>,
 }
 
-/// When changed files of `--config-dir` are read again.
+/// When the files of `--config-dir` are reloaded.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reloading {
-    /// Files are watched. Default true.
+pub struct ReloadSettings {
+    /// Whether files are watched. Default true.
     pub notify_enabled: bool,
-    /// They are looked at again and again where the system cannot tell of changes. Default false.
+    /// Whether files are polled if they are not watched. Default false.
     pub poller_enabled: bool,
-    /// How often. Default 10 s.
+    /// The polling interval. Default 10 s.
     pub poller_interval: Duration,
-    /// At a signal. Default false.
+    /// Whether a signal reloads the files. Default false.
     pub signal_enabled: bool,
-    /// Which one. Default 10 (SIGUSR1).
+    /// The signal. Default 10 (SIGUSR1).
     pub signal_number: i32,
-    /// How long it must be quiet first. Default 5 s.
+    /// How long no change may occur before a reload. Default 5 s.
     pub grace_period: Duration,
 }
 
-impl Default for Reloading {
+impl Default for ReloadSettings {
     fn default() -> Self {
         Self {
             notify_enabled: true,
@@ -233,7 +237,10 @@ impl Default for Reloading {
     }
 }
 
-/// Reads and checks all settings. On failure every problem is told, not only the first.
+/// Reads and validates all settings.
+///
+/// # Errors
+/// All problems, not only the first.
 pub fn load(vars: &Vars) -> Result<Config, Vec<Problem>> {
     let mut draft = Draft::default();
     for section in settings::SECTIONS {
@@ -244,16 +251,16 @@ pub fn load(vars: &Vars) -> Result<Config, Vec<Problem>> {
         }
     }
     draft.config.notices.extend(vars.notices().iter().cloned());
-    note_unknown(vars, &mut draft);
-    check::finish(draft)
+    warn_unknown(vars, &mut draft);
+    check::build_config(draft)
 }
 
-/// Unknown variables are passed over, as the reference does, with a word on what they may have been meant to be.
-fn note_unknown(vars: &Vars, draft: &mut Draft) {
+/// Ignores unknown variables like the reference, and suggests a similar name.
+fn warn_unknown(vars: &Vars, draft: &mut Draft) {
     let known = settings::names();
     let ours = |name: &&str| name.starts_with("GOTRUE_") || name.starts_with("BASALT_");
     for name in vars.names().filter(ours).filter(|name| !known.contains_key(*name)) {
-        let notice = match nearest(name, known.keys().map(String::as_str)) {
+        let notice = match find_nearest(name, known.keys().map(String::as_str)) {
             Some(meant) => Notice::warning(name, format!("is not known and has no effect. Did you mean {meant}?")),
             None => Notice::debug(name, "is not known and has no effect"),
         };
@@ -274,5 +281,5 @@ fn hook_key(kind: HookKind) -> &'static str {
     }
 }
 
-/// Texts by name.
+/// Strings by name.
 type Texts = BTreeMap<String, String>;

@@ -1,19 +1,19 @@
-//! The known name that a misspelt one was meant to be.
+//! Finds the known name that is most similar to an unknown one.
 
-/// The candidate fewest changes away from `word`; none when all are too far to be meant.
-pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+/// Returns the candidate with the smallest edit distance to `word`; `None` if all are too different.
+pub fn find_nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let bound = (word.chars().count() / 4).clamp(1, 6);
     candidates
         .into_iter()
         .filter(|candidate| candidate.len().abs_diff(word.len()) <= bound)
-        .map(|candidate| (distance(word, candidate), candidate))
+        .map(|candidate| (edit_distance(word, candidate), candidate))
         .filter(|(changes, _)| *changes <= bound)
         .min()
         .map(|(_, candidate)| candidate)
 }
 
-/// How many characters must be put in, taken out or replaced.
-fn distance(left: &str, right: &str) -> usize {
+/// Returns the edit distance: the number of inserted, deleted or replaced characters.
+fn edit_distance(left: &str, right: &str) -> usize {
     let right: Vec<char> = right.chars().collect();
     let mut row: Vec<usize> = (0..=right.len()).collect();
     for (i, a) in left.chars().enumerate() {

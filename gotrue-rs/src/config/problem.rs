@@ -1,16 +1,17 @@
-//! What is wrong with a setting, said so that it can be put right, and what is only worth a line in the log.
+//! Problems of settings that prevent the start, and notices for the log.
 
 use std::fmt;
 
-/// A setting that stops the start.
+/// An invalid setting that prevents the start.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// The variable's name, as the operator gave it, or as it is usually given where it is missing.
+    /// The variable's name as configured, or its usual name if it is missing.
     pub name: String,
-    /// What is wrong, as a sentence without its subject and full stop: `"abc" is not a whole number of seconds`.
-    /// Never holds a secret.
+    /// The problem, as a sentence without subject and full stop: `"abc" is not a whole number of seconds`.
+    ///
+    /// Contains no secret.
     pub complaint: String,
-    /// A value that would do.
+    /// A valid example value.
     pub example: String,
 }
 
@@ -22,35 +23,35 @@ impl fmt::Display for Problem {
 
 impl std::error::Error for Problem {}
 
-/// How loud a notice is.
+/// The log level of a notice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Loudness {
-    /// For someone who looks for it.
+pub enum NoticeLevel {
+    /// Logged at level debug.
     Debug,
-    /// For everyone.
+    /// Logged as a warning.
     Warning,
 }
 
-/// A setting that does not stop the start, and yet is not what its author thinks.
+/// A setting that does not prevent the start but may not have the intended effect.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Notice {
-    /// The variable's name, as the operator gave it.
+    /// The variable's name as configured.
     pub name: String,
-    /// What becomes of it, as a sentence without its subject and full stop.
+    /// The effect, as a sentence without subject and full stop.
     pub text: String,
-    /// How loud it should be.
-    pub loudness: Loudness,
+    /// The log level.
+    pub level: NoticeLevel,
 }
 
 impl Notice {
-    /// A notice for everyone.
+    /// Creates a notice that is logged as a warning.
     pub fn warning(name: impl Into<String>, text: impl Into<String>) -> Self {
-        Self { name: name.into(), text: text.into(), loudness: Loudness::Warning }
+        Self { name: name.into(), text: text.into(), level: NoticeLevel::Warning }
     }
 
-    /// A notice for someone who looks for it.
+    /// Creates a notice that is logged at level debug.
     pub fn debug(name: impl Into<String>, text: impl Into<String>) -> Self {
-        Self { name: name.into(), text: text.into(), loudness: Loudness::Debug }
+        Self { name: name.into(), text: text.into(), level: NoticeLevel::Debug }
     }
 }
 

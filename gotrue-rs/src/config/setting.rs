@@ -1,5 +1,4 @@
-//! One row of the settings table: what a variable is called, what its text must be, where its value goes, and what the
-//! documentation says of it.
+//! A row of the settings table: names, value type, target and documentation of a variable.
 
 use std::collections::BTreeMap;
 
@@ -21,28 +20,28 @@ pub struct Setting {
     pub name: &'static str,
     /// A shorter name that is looked up next.
     pub alias: Option<&'static str>,
-    /// What the `*` stands for.
+    /// The values of the `*`.
     pub family: Family,
-    /// What the text must be, and where it goes.
-    pub put: Put,
-    /// What a number counts; empty: nothing in particular.
+    /// The type of the value, and its target.
+    pub value_type: ValueType,
+    /// The unit of a number; empty for none.
     pub unit: &'static str,
-    /// The text that stands for the value of an unset variable; empty: empty, or off.
+    /// The documented value of an unset variable; empty if that is empty or off.
     pub default: &'static str,
     /// What the setting does.
     pub doc: &'static str,
-    /// A text that would do, other than the default.
+    /// A valid value other than the default.
     pub example: &'static str,
-    /// The text is never shown.
+    /// Whether the value is never shown.
     pub hidden: bool,
-    /// The start fails without it.
+    /// Whether the start fails without it.
     pub required: bool,
 }
 
-/// What the `*` in a name stands for.
+/// The values of the `*` in a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Family {
-    /// There is none.
+    /// The name has no `*`.
     Single,
     /// A built-in provider.
     Providers,
@@ -57,7 +56,7 @@ pub enum Family {
 }
 
 impl Family {
-    /// The members, in lower case.
+    /// Returns the members in lower case.
     pub fn members(self) -> Vec<&'static str> {
         let notifications = MailKind::ALL.into_iter().filter(|kind| kind.is_notification());
         match self {
@@ -70,7 +69,7 @@ impl Family {
         }
     }
 
-    /// What stands in the documentation instead of the `*`.
+    /// Returns the placeholder for the `*` in the documentation.
     pub fn placeholder(self) -> &'static str {
         match self {
             Self::Single => "",
@@ -83,43 +82,45 @@ impl Family {
     }
 }
 
-/// Where a value of type `T` goes: into the draft, for that member of the family (empty without a family).
-pub type To<T> = fn(&mut Draft, &'static str, T);
+/// Stores a value of type `T` in the draft, for a member of the family (empty without a family).
+pub type Setter<T> = fn(&mut Draft, &'static str, T);
 
-/// What the text of a variable must be, and where it goes.
+/// The type of a variable's value, and its target.
 #[derive(Clone, Copy)]
-pub enum Put {
+pub enum ValueType {
     /// Any text.
-    Text(To<String>),
+    Text(Setter<String>),
     /// Any text, never shown.
-    Secret(To<Secret>),
+    Secret(Setter<Secret>),
     /// True or false.
-    Bool(To<bool>),
-    /// A whole number from a least to a greatest one.
-    Int(i64, i64, To<i64>),
-    /// A whole number without a sign.
-    Natural(To<u64>),
+    Bool(Setter<bool>),
+    /// A whole number between a minimum and a maximum.
+    Int(i64, i64, Setter<i64>),
+    /// A non-negative whole number.
+    Natural(Setter<u64>),
     /// Any number.
-    Number(To<f64>),
+    Number(Setter<f64>),
     /// A duration.
-    Span(To<GoDuration>),
+    Span(Setter<GoDuration>),
     /// A duration above zero.
-    PositiveSpan(To<GoDuration>),
-    /// Parts between commas.
-    List(To<Vec<String>>),
-    /// `name:value` pairs between commas.
-    Map(To<BTreeMap<String, String>>),
+    PositiveSpan(Setter<GoDuration>),
+    /// Comma-separated parts.
+    List(Setter<Vec<String>>),
+    /// Comma-separated `name:value` pairs.
+    Map(Setter<BTreeMap<String, String>>),
     /// A sending quota.
-    Quota(To<Quota>),
-    /// A form of its own, and what to call it. The error is the complaint without the value: `is not a key`.
-    Own(&'static str, fn(&mut Draft, &'static str, &str) -> Result<(), String>),
-    /// Of this form, without any effect here, for this reason.
-    Unused(Form, &'static str),
+    Quota(Setter<Quota>),
+    /// A format with its description and parser.
+    ///
+    /// The error is the complaint without the value: `is not a key`.
+    Custom(&'static str, fn(&mut Draft, &'static str, &str) -> Result<(), String>),
+    /// A variable that is accepted without effect, for the given reason.
+    Unused(UnusedForm, &'static str),
 }
 
-/// The form of a text that has no effect.
+/// The type of a value without effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
+pub enum UnusedForm {
     /// Any text.
     Text,
     /// True or false.
@@ -128,19 +129,19 @@ pub enum Form {
     Int,
     /// A duration.
     Span,
-    /// `name:value` pairs between commas.
+    /// Comma-separated `name:value` pairs.
     Map,
 }
 
 impl Setting {
-    /// A row without default, words and alias; the methods below add them.
-    pub const fn new(name: &'static str, put: Put) -> Self {
-        let hidden = matches!(put, Put::Secret(_));
+    /// Creates a row without default, documentation and alias; the methods below add them.
+    pub const fn new(name: &'static str, put: ValueType) -> Self {
+        let hidden = matches!(put, ValueType::Secret(_));
         Self {
             name,
             alias: None,
             family: Family::Single,
-            put,
+            value_type: put,
             unit: "",
             default: "",
             doc: "",
@@ -150,50 +151,50 @@ impl Setting {
         }
     }
 
-    /// A second name.
-    pub const fn or(mut self, alias: &'static str) -> Self {
+    /// Adds a second name.
+    pub const fn with_alias(mut self, alias: &'static str) -> Self {
         self.alias = Some(alias);
         self
     }
 
-    /// One row per member.
-    pub const fn each(mut self, family: Family) -> Self {
+    /// Adds a row for each member of the family.
+    pub const fn for_family(mut self, family: Family) -> Self {
         self.family = family;
         self
     }
 
-    /// What a number counts.
-    pub const fn of(mut self, unit: &'static str) -> Self {
+    /// Sets the unit of a number.
+    pub const fn with_unit(mut self, unit: &'static str) -> Self {
         self.unit = unit;
         self
     }
 
-    /// The default.
+    /// Sets the documented default.
     pub const fn default(mut self, default: &'static str) -> Self {
         self.default = default;
         self
     }
 
-    /// What it does, and a text that would do.
+    /// Sets the documentation and a valid example.
     pub const fn doc(mut self, doc: &'static str, example: &'static str) -> Self {
         self.doc = doc;
         self.example = example;
         self
     }
 
-    /// Never shown.
+    /// Never shows the value.
     pub const fn hidden(mut self) -> Self {
         self.hidden = true;
         self
     }
 
-    /// Must be set.
+    /// Makes the variable required.
     pub const fn required(mut self) -> Self {
         self.required = true;
         self
     }
 
-    /// The names of one member, in the order of look-up.
+    /// Returns the names for one member, in the order of look-up.
     pub fn names(&self, member: &str) -> Vec<String> {
         let word = member.to_uppercase();
         [Some(self.name), self.alias].into_iter().flatten().map(|name| name.replace('*', &word)).collect()
@@ -210,19 +211,19 @@ impl Setting {
             }
             return;
         };
-        if let Err(wants) = self.take(text, member, draft) {
+        if let Err(wants) = self.parse_into(text, member, draft) {
             draft.problems.push(Problem {
                 name: name.clone(),
-                complaint: format!("{} {wants}", self.show(text)),
+                complaint: format!("{} {wants}", self.redact(text)),
                 example: self.example.to_owned(),
             });
-        } else if let Put::Unused(_, why) = self.put {
+        } else if let ValueType::Unused(_, why) = self.value_type {
             draft.unused(name, why);
         }
     }
 
-    /// The value as an error may show it.
-    pub fn show(&self, text: &str) -> String {
+    /// Returns the value as an error may show it.
+    pub fn redact(&self, text: &str) -> String {
         match (self.hidden, text.chars().count()) {
             (_, 0) => "an empty text".to_owned(),
             (true, count) => format!("the value ({count} characters, not shown)"),
@@ -231,61 +232,72 @@ impl Setting {
         }
     }
 
-    /// Reads a text into the draft. The error is the complaint without the value.
-    pub fn take(&self, text: &str, member: &'static str, draft: &mut Draft) -> Result<(), String> {
-        let wrong = || self.wants();
-        match self.put {
-            Put::Text(to) => to(draft, member, text.to_owned()),
-            Put::Secret(to) => to(draft, member, Secret::new(text)),
-            Put::Bool(to) => to(draft, member, values::boolean(text).ok_or_else(wrong)?),
-            Put::Int(least, greatest, to) => {
-                let value = values::integer(text).filter(|value| (least..=greatest).contains(value));
+    /// Parses a text into the draft.
+    ///
+    /// # Errors
+    /// The complaint without the value.
+    pub fn parse_into(&self, text: &str, member: &'static str, draft: &mut Draft) -> Result<(), String> {
+        let wrong = || self.type_complaint();
+        match self.value_type {
+            ValueType::Text(to) => to(draft, member, text.to_owned()),
+            ValueType::Secret(to) => to(draft, member, Secret::new(text)),
+            ValueType::Bool(to) => to(draft, member, values::parse_boolean(text).ok_or_else(wrong)?),
+            ValueType::Int(least, greatest, to) => {
+                let value = values::parse_integer(text).filter(|value| (least..=greatest).contains(value));
                 to(draft, member, value.ok_or_else(wrong)?);
             }
-            Put::Natural(to) => to(draft, member, values::natural(text).ok_or_else(wrong)?),
-            Put::Number(to) => to(draft, member, values::number(text).ok_or_else(wrong)?),
-            Put::Span(to) => to(draft, member, GoDuration::parse(text).ok_or_else(wrong)?),
-            Put::PositiveSpan(to) => {
+            ValueType::Natural(to) => to(draft, member, values::parse_natural(text).ok_or_else(wrong)?),
+            ValueType::Number(to) => to(draft, member, values::parse_number(text).ok_or_else(wrong)?),
+            ValueType::Span(to) => to(draft, member, GoDuration::parse(text).ok_or_else(wrong)?),
+            ValueType::PositiveSpan(to) => {
                 let value = GoDuration::parse(text).filter(|value| value.is_positive());
                 to(draft, member, value.ok_or_else(wrong)?);
             }
-            Put::List(to) => to(draft, member, values::list(text)),
-            Put::Map(to) => to(draft, member, values::map(text).ok_or_else(wrong)?),
-            Put::Quota(to) => to(draft, member, values::quota(text).ok_or_else(wrong)?),
-            Put::Own(_, take) => return take(draft, member, text),
-            Put::Unused(form, _) => form.accepts(text).then_some(()).ok_or_else(wrong)?,
+            ValueType::List(to) => to(draft, member, values::parse_list(text)),
+            ValueType::Map(to) => to(draft, member, values::parse_map(text).ok_or_else(wrong)?),
+            ValueType::Quota(to) => to(draft, member, values::parse_quota(text).ok_or_else(wrong)?),
+            ValueType::Custom(_, take) => return take(draft, member, text),
+            ValueType::Unused(form, _) => form.accepts(text).then_some(()).ok_or_else(wrong)?,
         }
         Ok(())
     }
 
-    /// What is said of a text that will not do.
-    fn wants(&self) -> String {
+    /// Returns the complaint about an invalid text.
+    fn type_complaint(&self) -> String {
         let of = if self.unit.is_empty() { String::new() } else { format!(" of {}", self.unit) };
-        match self.put {
-            Put::Bool(_) | Put::Unused(Form::Bool, _) => "is neither true nor false".to_owned(),
-            Put::Int(i64::MIN, i64::MAX, _) | Put::Unused(Form::Int, _) => format!("is not a whole number{of}"),
-            Put::Int(least, i64::MAX, _) => format!("is not a whole number{of} from {least} up"),
-            Put::Int(least, greatest, _) => format!("is not a whole number{of} from {least} to {greatest}"),
-            Put::Natural(_) => format!("is not a whole number{of} from 0 up"),
-            Put::Number(_) => format!("is not a number{of}"),
-            Put::Span(_) | Put::Unused(Form::Span, _) => "is not a duration such as 1h30m, 90s or 500ms".to_owned(),
-            Put::PositiveSpan(_) => "is not a duration above zero such as 1h30m, 90s or 500ms".to_owned(),
-            Put::Map(_) | Put::Unused(Form::Map, _) => "is not a list of name:value pairs between commas".to_owned(),
-            Put::Quota(_) => "is neither a number (so many an hour) nor number/duration".to_owned(),
-            Put::Own(form, _) => format!("is not {form}"),
-            Put::Text(_) | Put::Secret(_) | Put::List(_) | Put::Unused(Form::Text, _) => "is not a text".to_owned(),
+        match self.value_type {
+            ValueType::Bool(_) | ValueType::Unused(UnusedForm::Bool, _) => "is neither true nor false".to_owned(),
+            ValueType::Int(i64::MIN, i64::MAX, _) | ValueType::Unused(UnusedForm::Int, _) => {
+                format!("is not a whole number{of}")
+            }
+            ValueType::Int(least, i64::MAX, _) => format!("is not a whole number{of} from {least} up"),
+            ValueType::Int(least, greatest, _) => format!("is not a whole number{of} from {least} to {greatest}"),
+            ValueType::Natural(_) => format!("is not a whole number{of} from 0 up"),
+            ValueType::Number(_) => format!("is not a number{of}"),
+            ValueType::Span(_) | ValueType::Unused(UnusedForm::Span, _) => {
+                "is not a duration such as 1h30m, 90s or 500ms".to_owned()
+            }
+            ValueType::PositiveSpan(_) => "is not a duration above zero such as 1h30m, 90s or 500ms".to_owned(),
+            ValueType::Map(_) | ValueType::Unused(UnusedForm::Map, _) => {
+                "is not a list of name:value pairs between commas".to_owned()
+            }
+            ValueType::Quota(_) => "is neither a number (so many an hour) nor number/duration".to_owned(),
+            ValueType::Custom(form, _) => format!("is not {form}"),
+            ValueType::Text(_) | ValueType::Secret(_) | ValueType::List(_) | ValueType::Unused(UnusedForm::Text, _) => {
+                "is not a text".to_owned()
+            }
         }
     }
 }
 
-impl Form {
+impl UnusedForm {
     fn accepts(self, text: &str) -> bool {
         match self {
             Self::Text => true,
-            Self::Bool => values::boolean(text).is_some(),
-            Self::Int => values::integer(text).is_some(),
+            Self::Bool => values::parse_boolean(text).is_some(),
+            Self::Int => values::parse_integer(text).is_some(),
             Self::Span => GoDuration::parse(text).is_some(),
-            Self::Map => values::map(text).is_some(),
+            Self::Map => values::parse_map(text).is_some(),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! How the text of a variable is read, type by type, as the reference reads it. Nothing is trimmed.
+//! Parsers of variables by type, compatible with the reference. Nothing is trimmed.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -7,8 +7,8 @@ use gotrue_rules::domain::policy::Quota;
 use gotrue_rules::domain::redirect::go_url::Url;
 use gotrue_rules::wire::go_duration::GoDuration;
 
-/// `1`, `t`, `T`, `true`, `True`, `TRUE` and the same with *false*.
-pub fn boolean(text: &str) -> Option<bool> {
+/// Parses `1`, `t`, `T`, `true`, `True`, `TRUE` and the equivalents of *false*.
+pub fn parse_boolean(text: &str) -> Option<bool> {
     match text {
         "1" | "t" | "T" | "true" | "TRUE" | "True" => Some(true),
         "0" | "f" | "F" | "false" | "FALSE" | "False" => Some(false),
@@ -16,19 +16,21 @@ pub fn boolean(text: &str) -> Option<bool> {
     }
 }
 
-/// A whole number with an optional sign: decimal, `0x…`, `0b…`, `0o…` or `0…` (octal), `_` between digits.
-pub fn integer(text: &str) -> Option<i64> {
+/// Parses an integer with an optional sign.
+///
+/// Decimal, `0x…`, `0b…`, `0o…` or `0…` (octal), with optional `_` between digits.
+pub fn parse_integer(text: &str) -> Option<i64> {
     let (negative, magnitude) = match text.as_bytes().first()? {
-        b'-' => (true, natural(&text[1..])?),
-        b'+' => (false, natural(&text[1..])?),
-        _ => (false, natural(text)?),
+        b'-' => (true, parse_natural(&text[1..])?),
+        b'+' => (false, parse_natural(&text[1..])?),
+        _ => (false, parse_natural(text)?),
     };
     let magnitude = i128::from(magnitude);
     i64::try_from(if negative { -magnitude } else { magnitude }).ok()
 }
 
-/// A whole number without a sign, otherwise as [`integer`].
-pub fn natural(text: &str) -> Option<u64> {
+/// Parses a whole number without a sign, otherwise like [`parse_integer`].
+pub fn parse_natural(text: &str) -> Option<u64> {
     let (radix, digits) = match text.get(..2).map(str::to_ascii_lowercase).as_deref() {
         Some("0x") => (16, &text[2..]),
         Some("0b") => (2, &text[2..]),
@@ -45,21 +47,21 @@ pub fn natural(text: &str) -> Option<u64> {
     u64::from_str_radix(&digits.replace('_', ""), radix).ok()
 }
 
-/// A number with an optional fraction and exponent, decimal or `0x…p…`, `_` between digits.
-pub fn number(text: &str) -> Option<f64> {
+/// Parses a number with an optional fraction and exponent, decimal or `0x…p…`, `_` between digits.
+pub fn parse_number(text: &str) -> Option<f64> {
     let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
     if unsigned.eq_ignore_ascii_case("nan") && unsigned.len() < text.len() {
         return None;
     }
     let is_hex = unsigned.get(..2).is_some_and(|prefix| prefix.eq_ignore_ascii_case("0x"));
-    let plain = without_separators(text, is_hex)?;
-    let parsed: f64 = if is_hex { hexadecimal(&plain)? } else { plain.parse().ok()? };
+    let plain = remove_separators(text, is_hex)?;
+    let parsed: f64 = if is_hex { parse_hexadecimal(&plain)? } else { plain.parse().ok()? };
     let too_large = parsed.is_infinite() && text.contains(|c: char| c.is_ascii_digit());
     (!too_large).then_some(parsed)
 }
 
-/// The text without its `_`, each of which must stand between two digits or behind `0x`.
-fn without_separators(text: &str, is_hex: bool) -> Option<String> {
+/// Removes each `_`, which must be between two digits or after `0x`.
+fn remove_separators(text: &str, is_hex: bool) -> Option<String> {
     let is_digit = |byte: &u8| if is_hex { byte.is_ascii_hexdigit() } else { byte.is_ascii_digit() };
     let bytes = text.as_bytes();
     let stands_well = |at: usize| {
@@ -71,8 +73,8 @@ fn without_separators(text: &str, is_hex: bool) -> Option<String> {
     separators.all(stands_well).then(|| text.replace('_', ""))
 }
 
-/// A hexadecimal number with its exponent, which it must have: `0x1.8p3`.
-fn hexadecimal(text: &str) -> Option<f64> {
+/// Parses a hexadecimal number with its required exponent: `0x1.8p3`.
+fn parse_hexadecimal(text: &str) -> Option<f64> {
     let (is_negative, unsigned) = match text.as_bytes().first()? {
         b'-' => (true, &text[1..]),
         b'+' => (false, &text[1..]),
@@ -92,13 +94,13 @@ fn hexadecimal(text: &str) -> Option<f64> {
     Some(if is_negative { -value } else { value })
 }
 
-/// Parts between commas, as they stand; white space alone is an empty list.
-pub fn list(text: &str) -> Vec<String> {
+/// Splits at commas without trimming; white space alone is an empty list.
+pub fn parse_list(text: &str) -> Vec<String> {
     if text.trim().is_empty() { Vec::new() } else { text.split(',').map(str::to_owned).collect() }
 }
 
-/// `name:value` pairs between commas, one `:` each; white space alone is an empty map.
-pub fn map(text: &str) -> Option<BTreeMap<String, String>> {
+/// Parses comma-separated `name:value` pairs, one `:` each; white space alone is an empty map.
+pub fn parse_map(text: &str) -> Option<BTreeMap<String, String>> {
     if text.trim().is_empty() {
         return Some(BTreeMap::new());
     }
@@ -110,9 +112,9 @@ pub fn map(text: &str) -> Option<BTreeMap<String, String>> {
         .collect()
 }
 
-/// A plain number (so many an hour) or `number/duration` (so many at once, one more after each duration).
-pub fn quota(text: &str) -> Option<Quota> {
-    if let Some(events) = number(text) {
+/// Parses a plain number (per hour) or `number/duration` (a burst, and one more after each duration).
+pub fn parse_quota(text: &str) -> Option<Quota> {
+    if let Some(events) = parse_number(text) {
         return Some(Quota::Window { events, per: Duration::from_hours(1) });
     }
     let (size, every) = text.split_once('/')?;
@@ -121,11 +123,13 @@ pub fn quota(text: &str) -> Option<Quota> {
     }
     let in_range = size.parse::<u64>().is_ok_and(|size| size < 1 << 52);
     in_range.then_some(())?;
-    Some(Quota::Bucket { size: size.parse().ok()?, every: GoDuration::parse(every)?.as_std() })
+    Some(Quota::Bucket { size: size.parse().ok()?, every: GoDuration::parse(every)?.to_std() })
 }
 
-/// Sets of characters between colons; `\:` is a colon of the set (a second one in the same set is not seen).
-pub fn character_sets(text: &str) -> Vec<String> {
+/// Splits sets of characters at colons.
+///
+/// `\:` is a colon of the set (a second one in the same set is ignored).
+pub fn parse_character_sets(text: &str) -> Vec<String> {
     let mut sets = Vec::new();
     let mut parts = text.split(':');
     while let Some(part) = parts.next() {
@@ -141,8 +145,10 @@ pub fn character_sets(text: &str) -> Vec<String> {
     sets
 }
 
-/// `provider=domain` pairs between commas, white space around each part dropped. The error quotes the bad pair.
-pub fn linking_domains(text: &str) -> Result<BTreeMap<String, String>, String> {
+/// Parses comma-separated `provider=domain` pairs, trimming each part.
+///
+/// The error quotes the invalid pair.
+pub fn parse_linking_domains(text: &str) -> Result<BTreeMap<String, String>, String> {
     if text.trim().is_empty() {
         return Ok(BTreeMap::new());
     }
@@ -156,7 +162,7 @@ pub fn linking_domains(text: &str) -> Result<BTreeMap<String, String>, String> {
         .collect()
 }
 
-/// Whether the text is an absolute URL or an absolute path, to the extent the reference looks at it.
+/// Whether the text is an absolute URL or an absolute path, as far as the reference checks it.
 pub fn is_absolute(text: &str) -> bool {
     Url::parse(text).is_ok_and(|url| text.starts_with('/') || !url.scheme().is_empty())
 }

@@ -1,4 +1,4 @@
-//! Variables by name. The only place of the crate that reads the environment and the files beside it.
+//! Variables by name. Only this module of the crate reads the environment and configuration files.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,42 +8,44 @@ use std::path::{Path, PathBuf};
 use super::dotenv;
 use super::problem::Notice;
 
-/// Variables by name. `Debug` shows the names alone, because values hold secrets.
+/// Variables by name. `Debug` shows only the names, because values contain secrets.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Vars {
     values: BTreeMap<String, String>,
     notices: Vec<Notice>,
 }
 
-/// A file of variables that cannot be read.
+/// A file of variables that cannot be read or parsed.
 #[derive(Debug, thiserror::Error)]
 #[error("{}: {wrong}. Give a file of NAME=value lines, or a .json file with an object of texts", path.display())]
-pub struct Unreadable {
+pub struct VarsFileError {
     /// The file.
     pub path: PathBuf,
-    /// What is wrong with it.
+    /// The problem.
     pub wrong: String,
 }
 
 impl Vars {
-    /// The given variables alone.
+    /// Creates the variables from a map.
     pub fn from_map(values: BTreeMap<String, String>) -> Self {
         Self { values, notices: Vec::new() }
     }
 
-    /// The process's environment, then `file` (else `.env` of the working folder, whose values give way to the
-    /// environment's), then the files of `folder`. What comes later wins. A bad `folder` is only noticed.
-    pub fn from_process(file: Option<&Path>, folder: Option<&Path>) -> Result<Self, Unreadable> {
+    /// Reads the process's environment, then `file`, then the files of `folder`; later values win.
+    ///
+    /// Without `file`, `.env` of the working folder is read, whose values yield to the environment's. An invalid
+    /// `folder` only causes a warning.
+    pub fn from_process(file: Option<&Path>, folder: Option<&Path>) -> Result<Self, VarsFileError> {
         let environment =
             std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
         Self::from_map(environment.collect()).with_files(file, folder)
     }
 
-    /// These variables overlaid with those of the files, as [`Vars::from_process`] does.
-    pub fn with_files(mut self, file: Option<&Path>, folder: Option<&Path>) -> Result<Self, Unreadable> {
+    /// Overlays these variables with those of the files, like [`Vars::from_process`].
+    pub fn with_files(mut self, file: Option<&Path>, folder: Option<&Path>) -> Result<Self, VarsFileError> {
         match file {
-            Some(path) => self.values.extend(read(path)?),
-            None => self = self.or_file(Path::new(".env"))?,
+            Some(path) => self.values.extend(read_file(path)?),
+            None => self = self.with_defaults_from(Path::new(".env"))?,
         }
         if let Some(folder) = folder
             && let Err(unreadable) = self.overlay_folder(folder)
@@ -53,44 +55,45 @@ impl Vars {
         Ok(self)
     }
 
-    /// These variables overlaid with those of the folder as it is now. A variable that has gone from the folder keeps its
-    /// value, as it does in the reference.
-    pub fn again(&self, folder: &Path) -> Result<Self, Unreadable> {
+    /// Overlays these variables with the current ones of the folder.
+    ///
+    /// Like in the reference, a variable that was removed from the folder keeps its value.
+    pub fn reload(&self, folder: &Path) -> Result<Self, VarsFileError> {
         let mut again = Self::from_map(self.values.clone());
         again.overlay_folder(folder)?;
         Ok(again)
     }
 
-    /// These variables, and those of the file that are not among them. A file that is not there is fine.
-    pub fn or_file(mut self, path: &Path) -> Result<Self, Unreadable> {
+    /// Adds the variables of a file that are not set yet. The file may be missing.
+    pub fn with_defaults_from(mut self, path: &Path) -> Result<Self, VarsFileError> {
         if matches!(fs::symlink_metadata(path), Err(error) if error.kind() == ErrorKind::NotFound) {
             return Ok(self);
         }
-        for (name, value) in read(path)? {
+        for (name, value) in read_file(path)? {
             self.values.entry(name).or_insert(value);
         }
         Ok(self)
     }
 
-    /// The value of the variable, if it is set.
+    /// Returns the value of the variable, if it is set.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.values.get(name).map(String::as_str)
     }
 
-    /// All names that are set.
+    /// Returns all names that are set.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.values.keys().map(String::as_str)
     }
 
-    /// What was noticed while reading.
+    /// Returns the notices of reading.
     pub fn notices(&self) -> &[Notice] {
         &self.notices
     }
 
-    fn overlay_folder(&mut self, folder: &Path) -> Result<(), Unreadable> {
+    fn overlay_folder(&mut self, folder: &Path) -> Result<(), VarsFileError> {
         let mut found = BTreeMap::new();
         for path in variable_files(folder)? {
-            found.extend(read(&path)?);
+            found.extend(read_file(&path)?);
         }
         self.values.extend(found);
         Ok(())
@@ -103,9 +106,9 @@ impl std::fmt::Debug for Vars {
     }
 }
 
-/// The `.env` and `.json` files of a folder by name; `x.json` takes the place of `x.env`.
-fn variable_files(folder: &Path) -> Result<Vec<PathBuf>, Unreadable> {
-    let wrong = |error: std::io::Error| Unreadable { path: folder.to_owned(), wrong: error.to_string() };
+/// Returns the `.env` and `.json` files of a folder by name; `x.json` replaces `x.env`.
+fn variable_files(folder: &Path) -> Result<Vec<PathBuf>, VarsFileError> {
+    let wrong = |error: std::io::Error| VarsFileError { path: folder.to_owned(), wrong: error.to_string() };
     let mut files = Vec::new();
     for entry in fs::read_dir(folder).map_err(wrong)? {
         let path = entry.map_err(wrong)?.path();
@@ -127,8 +130,8 @@ fn has_suffix(path: &Path, suffix: &str) -> bool {
     path.to_str().is_some_and(|text| text.ends_with(suffix))
 }
 
-fn read(path: &Path) -> Result<BTreeMap<String, String>, Unreadable> {
-    let unreadable = |wrong: String| Unreadable { path: path.to_owned(), wrong };
+fn read_file(path: &Path) -> Result<BTreeMap<String, String>, VarsFileError> {
+    let unreadable = |wrong: String| VarsFileError { path: path.to_owned(), wrong };
     let text = fs::read_to_string(path).map_err(|error| unreadable(error.to_string()))?;
     let parsed = if has_suffix(path, ".json") { dotenv::parse_json(&text) } else { dotenv::parse_lines(&text) };
     parsed.map_err(unreadable)

@@ -1,35 +1,37 @@
-//! `POST /logout`: ends sessions of the account. Two statements, the guard's and the end.
+//! `POST /logout`: ends sessions of the user in two statements, the guard's and the deletion.
 
-use gotrue_rules::domain::audit::{Action, Entry};
+use gotrue_rules::domain::audit::{AuditAction, AuditEntry};
 use gotrue_rules::domain::error::{Error, Result};
 use uuid::Uuid;
 
-use crate::cx::Cx;
 use crate::http::reply::Reply;
+use crate::request_context::RequestContext;
 use crate::services::audit;
-use crate::store::OrRefuse;
-use crate::store::sessions::{self, Ending};
+use crate::store::OrInternalError;
+use crate::store::sessions::{self, SessionSelection};
 
-/// Ends all sessions, this one, or all others; a token without a session ends all.
-pub async fn handle(cx: Cx) -> Result<Reply> {
+/// Ends all sessions, this one, or all others. A token without a session ends all.
+pub async fn handle(cx: RequestContext) -> Result<Reply> {
     let caller = cx.caller()?;
     let session = caller.session.as_ref().map(|session| session.id);
-    let mut ending = ending(cx.request.query("scope").unwrap_or_default(), session)?;
-    if cx.app.policy.oauth_server.clients_confined && caller.is_a_clients() {
-        // A client gives back what it was given, and leaves the account's own sessions alone.
-        ending = Ending::Only(session.unwrap_or_default());
+    let mut ending = parse_scope(cx.request.query("scope").unwrap_or_default(), session)?;
+    if cx.app.policy.oauth_server.are_clients_restricted && caller.is_oauth_client_token() {
+        // An OAuth client ends only its own session.
+        ending = SessionSelection::Only(session.unwrap_or_default());
     }
-    let rows = audit::rows(&cx, &caller.account, [Entry::of(Action::Logout)]);
-    sessions::delete(&mut cx.db(), caller.account.id, ending, rows).await.or_refuse("Error logging out user")?;
+    let rows = audit::build_rows(&cx, &caller.account, [AuditEntry::new(AuditAction::Logout)]);
+    sessions::delete(&mut cx.db(), caller.account.id, ending, rows)
+        .await
+        .or_internal_error("Error logging out user")?;
     Ok(Reply::no_content())
 }
 
-fn ending(scope: &str, session: Option<Uuid>) -> Result<Ending> {
-    let of_this = |ending: fn(Uuid) -> Ending| session.map_or(Ending::All, ending);
+fn parse_scope(scope: &str, session: Option<Uuid>) -> Result<SessionSelection> {
+    let of_this = |ending: fn(Uuid) -> SessionSelection| session.map_or(SessionSelection::All, ending);
     match scope {
-        "" | "global" => Ok(Ending::All),
-        "local" => Ok(of_this(Ending::Only)),
-        "others" => Ok(of_this(Ending::AllBut)),
+        "" | "global" => Ok(SessionSelection::All),
+        "local" => Ok(of_this(SessionSelection::Only)),
+        "others" => Ok(of_this(SessionSelection::AllBut)),
         unknown => Err(Error::invalid(format!("Unsupported logout scope {unknown:?}"))),
     }
 }

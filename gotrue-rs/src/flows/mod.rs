@@ -1,5 +1,7 @@
-//! A folder per noun, a file per verb: parse, guard, read facts, decide, perform in one transaction, answer.
-//! No flow calls another; what two need is a service.
+//! Request handlers: a folder per noun, a file per verb.
+//!
+//! A handler parses, loads, decides, writes in one transaction and responds. No flow calls another; shared operations
+//! are services.
 
 pub mod admin;
 pub mod external;

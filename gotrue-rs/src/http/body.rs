@@ -1,4 +1,4 @@
-//! The body of a request, read once, when it is first needed, and never more than a mebibyte of it.
+//! The request body, read once on first use, up to 1 MiB.
 
 use axum::body::Body;
 use bytes::{Bytes, BytesMut};
@@ -6,15 +6,15 @@ use gotrue_rules::domain::error::{Error, Result};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use tokio::sync::Mutex;
 
-/// The largest body: 1 MiB (`endpoints.md` §1.1).
-pub const LIMIT: usize = 1 << 20;
+/// The maximum size of a body: 1 MiB.
+pub const MAX_BODY_BYTES: usize = 1 << 20;
 
-/// A body that has been read or not.
+/// A request body that is read on first use.
 #[derive(Debug)]
-pub struct RequestBody(Mutex<State>);
+pub struct RequestBody(Mutex<BodyState>);
 
 #[derive(Debug)]
-enum State {
+enum BodyState {
     Unread(Body),
     Read(Bytes),
     TooLarge,
@@ -22,70 +22,78 @@ enum State {
 }
 
 impl RequestBody {
-    /// A body to be read later.
+    /// Wraps a body that has not been read.
     pub fn new(body: Body) -> Self {
-        Self(Mutex::new(State::Unread(body)))
+        Self(Mutex::new(BodyState::Unread(body)))
     }
 
-    /// A body without bytes: what is left of a form that the access log has read.
+    /// An empty body: a form's body, which was consumed when the form was parsed.
     pub fn empty() -> Self {
-        Self(Mutex::new(State::Read(Bytes::new())))
+        Self(Mutex::new(BodyState::Read(Bytes::new())))
     }
 
-    /// The first [`LIMIT`] bytes, and whether more came; refused when the body was read before and found too large.
-    pub async fn beginning(&self) -> Result<(Bytes, bool)> {
+    /// Reads the first [`MAX_BODY_BYTES`] bytes; the flag tells whether there are more.
+    ///
+    /// # Errors
+    ///
+    /// 413 if an earlier read found the body too large, 400 if the connection was lost.
+    pub async fn read_prefix(&self) -> Result<(Bytes, bool)> {
         let mut state = self.0.lock().await;
-        let State::Unread(body) = &mut *state else {
+        let BodyState::Unread(body) = &mut *state else {
             drop(state);
-            return Ok((self.bytes().await?, false));
+            return Ok((self.read_all().await?, false));
         };
         let mut body = std::mem::take(body);
         let mut read = BytesMut::new();
         while let Some(frame) = body.frame().await {
             let Ok(frame) = frame else {
-                *state = State::Broken;
-                return Err(broken_off());
+                *state = BodyState::Broken;
+                return Err(connection_lost_error());
             };
             let Ok(data) = frame.into_data() else { continue };
-            let fits = data.len().min(LIMIT - read.len());
+            let fits = data.len().min(MAX_BODY_BYTES - read.len());
             read.extend_from_slice(&data[..fits]);
             if fits < data.len() {
-                *state = State::TooLarge;
+                *state = BodyState::TooLarge;
                 return Ok((read.freeze(), true));
             }
         }
         let read = read.freeze();
-        *state = State::Read(read.clone());
+        *state = BodyState::Read(read.clone());
         Ok((read, false))
     }
 
-    /// All bytes; refused when there are more than [`LIMIT`].
-    pub async fn bytes(&self) -> Result<Bytes> {
+    /// Reads the whole body.
+    ///
+    /// # Errors
+    ///
+    /// 413 if it exceeds [`MAX_BODY_BYTES`], 400 if the connection was lost.
+    pub async fn read_all(&self) -> Result<Bytes> {
         let mut state = self.0.lock().await;
-        if let State::Unread(body) = &mut *state {
+        if let BodyState::Unread(body) = &mut *state {
             let body = std::mem::take(body);
-            *state = read(body).await;
+            *state = read_limited(body).await;
         }
         match &*state {
-            State::Read(bytes) => Ok(bytes.clone()),
-            State::TooLarge => Err(too_large()),
-            State::Unread(_) | State::Broken => Err(broken_off()),
+            BodyState::Read(bytes) => Ok(bytes.clone()),
+            BodyState::TooLarge => Err(too_large_error()),
+            BodyState::Unread(_) | BodyState::Broken => Err(connection_lost_error()),
         }
     }
 }
 
-async fn read(body: Body) -> State {
-    match Limited::new(body, LIMIT).collect().await {
-        Ok(collected) => State::Read(collected.to_bytes()),
-        Err(cause) if cause.is::<LengthLimitError>() => State::TooLarge,
-        Err(_) => State::Broken,
+async fn read_limited(body: Body) -> BodyState {
+    match Limited::new(body, MAX_BODY_BYTES).collect().await {
+        Ok(collected) => BodyState::Read(collected.to_bytes()),
+        Err(cause) if cause.is::<LengthLimitError>() => BodyState::TooLarge,
+        Err(_) => BodyState::Broken,
     }
 }
 
-fn broken_off() -> Error {
+fn connection_lost_error() -> Error {
     Error::bad_request("bad_json", "Could not read the request body: the connection broke off")
 }
 
-fn too_large() -> Error {
+fn too_large_error() -> Error {
     Error::http(413, "request_entity_too_large", "Request body too large (max 1048576 bytes)")
 }

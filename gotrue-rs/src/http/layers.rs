@@ -1,5 +1,6 @@
-//! What surrounds every request, outermost first: CORS, panics, request id, the access log (which eats forms), the
-//! deadline. `endpoints.md` §1.1 has the order.
+//! The layers around every request, outermost first: CORS, panics, request id, access log, deadline.
+//!
+//! Form bodies are consumed before the handler runs, as in GoTrue.
 
 use std::net::SocketAddr;
 use std::panic::AssertUnwindSafe;
@@ -18,53 +19,64 @@ use super::reply::Reply;
 use super::request_info::{RequestInfo, parse_pairs};
 use super::{cors, router};
 use crate::app::App;
-use crate::cx::{Cx, Marks};
+use crate::request_context::{RequestContext, ResponseHeaders};
 
 /// Answers one request from the route table.
-pub async fn serve(app: Arc<App>, table: Arc<Vec<router::Entry>>, request: Request) -> Response {
+pub async fn serve(app: Arc<App>, table: Arc<Vec<router::RouteEntry>>, request: Request) -> Response {
     let origin = request.headers().get(http::header::ORIGIN).cloned();
     if cors::is_preflight(request.method(), request.headers()) {
-        return cors::preflight(&app.policy.api, request.headers());
+        return cors::preflight_response(&app.policy.api, request.headers());
     }
     let version = ApiVersion::from_header(request.headers().get(VERSION_HEADER).and_then(|it| it.to_str().ok()));
     let id = request_id(&app, &request);
-    let mut response = answer(&app, &table, request, version, &id).await;
-    cors::mark(&mut response, origin.as_ref());
+    let mut response = respond(&app, &table, request, version, &id).await;
+    cors::insert_cors_headers(&mut response, origin.as_ref());
     response
 }
 
-/// The answer inside CORS: a panic is a 500 and ends nothing else.
-async fn answer(app: &Arc<App>, table: &[router::Entry], request: Request, version: ApiVersion, id: &str) -> Response {
+/// Runs the request inside CORS. A panic becomes a 500 response.
+async fn respond(
+    app: &Arc<App>,
+    table: &[router::RouteEntry],
+    request: Request,
+    version: ApiVersion,
+    id: &str,
+) -> Response {
     let started = app.clock.now();
-    let marks = Arc::default();
-    let told = Told { id, marks: &marks };
+    let response_headers = Arc::default();
+    let meta = RequestMeta { id, response_headers: &response_headers };
     let method = request.method().clone();
     let path = request.uri().path().to_owned();
-    let handled = AssertUnwindSafe(within_deadline(app, table, request, told)).catch_unwind().await;
-    let result = handled.unwrap_or_else(|_| Err(panicked()));
+    let handled = AssertUnwindSafe(run_with_deadline(app, table, request, meta)).catch_unwind().await;
+    let result = handled.unwrap_or_else(|_| Err(panic_error()));
     let reply = match result {
         Ok(reply) => reply,
         Err(error) => {
-            tell(&error, id);
-            Reply::refusal(&error, version, id)
+            log_error(&error, id);
+            Reply::from_error(&error, version, id)
         }
     };
-    if reply.status().is_success() && writes(&method) {
-        app.cleanup.tell();
+    if reply.status().is_success() && is_write_method(&method) {
+        app.cleanup_signal.notify();
     }
-    let reply = marks.on(reply);
-    log_access(&Access { method, path, id }, &reply, (app.clock.now() - started).num_milliseconds());
+    let reply = response_headers.apply_to(reply);
+    log_access(&AccessLogEntry { method, path, id }, &reply, (app.clock.now() - started).num_milliseconds());
     reply.into_response()
 }
 
-async fn within_deadline(app: &Arc<App>, table: &[router::Entry], request: Request, told: Told<'_>) -> Result<Reply> {
+async fn run_with_deadline(
+    app: &Arc<App>,
+    table: &[router::RouteEntry],
+    request: Request,
+    meta: RequestMeta<'_>,
+) -> Result<Reply> {
     let work = std::pin::pin!(async {
-        let mut cx = open(app, request, told.id).await;
-        cx.request.check()?;
-        cx.marks = told.marks.clone();
+        let mut cx = build_context(app, request, meta.id).await;
+        cx.request.validate()?;
+        cx.response_headers = meta.response_headers.clone();
         let journal = Arc::clone(&cx.journal);
         let result = router::dispatch(table, cx).await;
-        result.map_err(|error| if journal.has_lost_database() { unavailable(error) } else { error })
+        result.map_err(|error| if journal.has_lost_database() { database_unavailable(error) } else { error })
     });
     let limit = app.policy.api.max_request_duration;
     if limit.is_zero() {
@@ -72,23 +84,25 @@ async fn within_deadline(app: &Arc<App>, table: &[router::Entry], request: Reque
     }
     match select(work, app.clock.sleep(limit)).await {
         Either::Left((reply, _)) => reply,
-        Either::Right(_) => Err(timed_out()),
+        Either::Right(_) => Err(timeout_error()),
     }
 }
 
-fn writes(method: &Method) -> bool {
+fn is_write_method(method: &Method) -> bool {
     matches!(*method, Method::POST | Method::PUT | Method::PATCH | Method::DELETE)
 }
 
-/// What the layers know of a request before it is opened.
+/// Request state that exists before the [`RequestContext`] is built.
 #[derive(Clone, Copy)]
-struct Told<'a> {
+struct RequestMeta<'a> {
     id: &'a str,
-    marks: &'a Arc<Marks>,
+    response_headers: &'a Arc<ResponseHeaders>,
 }
 
-/// Builds the [`Cx`]. A form is read here, as the reference's access log does: JSON readers then see nothing.
-async fn open(app: &Arc<App>, request: Request, id: &str) -> Cx {
+/// Builds the [`RequestContext`].
+///
+/// A form body is consumed here, as by GoTrue's access log: JSON readers find it empty.
+async fn build_context(app: &Arc<App>, request: Request, id: &str) -> RequestContext {
     let (parts, body) = request.into_parts();
     let peer = parts.extensions.get::<ConnectInfo<SocketAddr>>().map(|peer| peer.0.ip().to_canonical());
     let mut info = RequestInfo {
@@ -102,20 +116,20 @@ async fn open(app: &Arc<App>, request: Request, id: &str) -> Cx {
         id: id.to_owned(),
     };
     let body = RequestBody::new(body);
-    let body = if takes_form(&info) { read_form(&mut info, body).await } else { body };
-    Cx::new(app.clone(), info, body)
+    let body = if has_form_body(&info) { read_form(&mut info, body).await } else { body };
+    RequestContext::new(app.clone(), info, body)
 }
 
-fn takes_form(info: &RequestInfo) -> bool {
+fn has_form_body(info: &RequestInfo) -> bool {
     let content_type = info.header("content-type").unwrap_or_default();
     let kind = content_type.split(';').next().unwrap_or_default().trim();
     matches!(info.method, Method::POST | Method::PUT | Method::PATCH)
         && kind.eq_ignore_ascii_case("application/x-www-form-urlencoded")
 }
 
-/// The form's pairs come before the query's, as in Go's `Form`.
+/// Puts the pairs of the form before those of the query, as in Go's `Form`.
 async fn read_form(info: &mut RequestInfo, body: RequestBody) -> RequestBody {
-    let bytes = body.bytes().await.unwrap_or_default();
+    let bytes = body.read_all().await.unwrap_or_default();
     let mut pairs = parse_pairs(&String::from_utf8_lossy(&bytes));
     pairs.append(&mut info.query);
     info.query = pairs;
@@ -132,30 +146,30 @@ fn request_id(app: &App, request: &Request) -> String {
     }
 }
 
-/// The refusal of a request that has lost its database: 503, whatever its flow made of that.
-fn unavailable(error: Error) -> Error {
-    if error.status() == 503 { error } else { Error::database_unavailable().because(error) }
+/// The error of a request that lost the database: 503, whatever error its flow returned.
+fn database_unavailable(error: Error) -> Error {
+    if error.status() == 503 { error } else { Error::database_unavailable().with_cause(error) }
 }
 
-fn panicked() -> Error {
-    Error::broken("panic")
+fn panic_error() -> Error {
+    Error::internal_server_error("panic")
 }
 
-fn timed_out() -> Error {
+fn timeout_error() -> Error {
     Error::http(504, "request_timeout", "Processing this request timed out, please retry after a moment.")
 }
 
-/// Logs a refusal once; only the server's own failures are errors.
-fn tell(error: &Error, id: &str) {
-    let cause = error.cause.as_ref().map(|cause| tracing::field::display(error_chain(cause.as_ref())));
+/// Logs an error response once; only server errors have level `error`.
+fn log_error(error: &Error, id: &str) {
+    let cause = error.cause.as_ref().map(|cause| tracing::field::display(format_error_chain(cause.as_ref())));
     if error.status() >= 500 {
         tracing::error!(
             request.id = id,
             status = error.status(),
             code = error.code(),
             cause,
-            "request failed: {}",
-            error.message()
+            detail = error.message(),
+            "request failed"
         );
     } else {
         tracing::debug!(
@@ -163,14 +177,16 @@ fn tell(error: &Error, id: &str) {
             status = error.status(),
             code = error.code(),
             cause,
-            "request refused: {}",
-            error.message()
+            detail = error.message(),
+            "request refused"
         );
     }
 }
 
-/// An error with everything that caused it, outermost first. A cause that its effect already quotes is left out.
-fn error_chain(error: &(dyn std::error::Error + 'static)) -> String {
+/// Formats an error with its chain of causes, outermost first.
+///
+/// A cause that its effect already quotes is omitted.
+fn format_error_chain(error: &(dyn std::error::Error + 'static)) -> String {
     let mut chain = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {
@@ -183,15 +199,15 @@ fn error_chain(error: &(dyn std::error::Error + 'static)) -> String {
     chain
 }
 
-/// What the access log says of a request; never its query, headers or body.
-struct Access<'a> {
+/// The fields of an access log line; never the query, headers or body.
+struct AccessLogEntry<'a> {
     method: Method,
     path: String,
     id: &'a str,
 }
 
-fn log_access(access: &Access<'_>, reply: &Reply, duration_ms: i64) {
-    let Access { method, path, id } = access;
+fn log_access(access: &AccessLogEntry<'_>, reply: &Reply, duration_ms: i64) {
+    let AccessLogEntry { method, path, id } = access;
     if path != "/health" {
         tracing::info!(request.id = id, %method, path, status = reply.status().as_u16(), duration_ms, "request answered");
     }

@@ -1,4 +1,4 @@
-//! HTTP without any knowledge of flows: requests as facts, bodies, replies, the walk through the route table, layers.
+//! HTTP without knowledge of flows: request data, bodies, replies, route matching, layers.
 
 pub mod body;
 pub mod cors;

@@ -1,4 +1,4 @@
-//! Answers: what handlers return, and the one place where refusals become bodies.
+//! Replies of handlers, and the conversion of errors into response bodies.
 
 use axum::body::Body;
 use axum::response::Response;
@@ -8,7 +8,7 @@ use http::header::{CACHE_CONTROL, CONTENT_TYPE, LOCATION, RETRY_AFTER};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use serde::Serialize;
 
-/// An answer of a handler.
+/// The reply of a handler.
 #[derive(Debug)]
 pub struct Reply {
     status: StatusCode,
@@ -17,25 +17,25 @@ pub struct Reply {
 }
 
 impl Reply {
-    /// An answer without a body.
+    /// A reply without a body.
     pub fn empty(status: StatusCode) -> Self {
         Self { status, headers: HeaderMap::new(), body: Vec::new() }
     }
 
-    /// 200 with JSON.
+    /// 200 with a JSON body.
     pub fn json(body: &impl Serialize) -> Self {
         match serde_json::to_vec(body) {
             Ok(body) => Self::json_bytes(body),
-            Err(cause) => Self::refusal(&Error::other(cause), ApiVersion::Initial, ""),
+            Err(cause) => Self::from_error(&Error::other(cause), ApiVersion::Initial, ""),
         }
     }
 
-    /// 200 with JSON that is written already.
+    /// 200 with a body that is serialized JSON.
     pub fn json_bytes(body: impl Into<Vec<u8>>) -> Self {
         Self::empty(StatusCode::OK).with_body("application/json", body.into())
     }
 
-    /// 200 with XML.
+    /// 200 with an XML body.
     pub fn xml(body: String) -> Self {
         Self::empty(StatusCode::OK).with_body("application/xml", body.into_bytes())
     }
@@ -45,31 +45,31 @@ impl Reply {
         Self::empty(StatusCode::NO_CONTENT)
     }
 
-    /// 302 to a location, with the small page a browser without redirects would show.
+    /// 302 to a location, with a small HTML page for clients that do not follow redirects.
     pub fn found(location: &str) -> Self {
         Self::see_other(location).with_status(StatusCode::FOUND)
     }
 
-    /// 303 to a location, with the small page a browser without redirects would show.
+    /// 303 to a location, with a small HTML page for clients that do not follow redirects.
     pub fn see_other(location: &str) -> Self {
         Self::empty(StatusCode::SEE_OTHER)
             .with_header(LOCATION, location)
             .with_body("text/html; charset=utf-8", b"<p>This page has moved.</p>\n".to_vec())
     }
 
-    /// 302 to a location and nothing else: what who posts is answered.
-    pub fn found_after_post(location: &str) -> Self {
+    /// 302 to a location without a body: the response to a POST.
+    pub fn found_without_body(location: &str) -> Self {
         Self::empty(StatusCode::FOUND).with_header(LOCATION, location)
     }
 
-    /// The same answer with a refusal's body in the place of its own; as recorded it is called a text.
+    /// Replaces the body with an error body; as in GoTrue its content type is `text/plain`.
     #[must_use]
-    pub fn with_refusal(self, error: &Error, version: ApiVersion, request_id: &str) -> Self {
+    pub fn with_error_body(self, error: &Error, version: ApiVersion, request_id: &str) -> Self {
         self.with_body("text/plain; charset=utf-8", render(error, version, request_id).body.into_bytes())
     }
 
-    /// The refusal's body and headers in the API version asked for.
-    pub fn refusal(error: &Error, version: ApiVersion, request_id: &str) -> Self {
+    /// The body and headers of an error in the given API version.
+    pub fn from_error(error: &Error, version: ApiVersion, request_id: &str) -> Self {
         let rendered = render(error, version, request_id);
         let status = StatusCode::from_u16(rendered.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let mut reply = Self::empty(status).with_body("application/json", rendered.body.into_bytes());
@@ -82,19 +82,19 @@ impl Reply {
             .fold(reply, |reply, (name, value)| reply.with_header(HeaderName::from_static(name), value))
     }
 
-    /// What an unknown path answers.
+    /// The response to an unknown path.
     pub fn page_not_found() -> Self {
         Self::empty(StatusCode::NOT_FOUND).with_body("text/plain; charset=utf-8", b"404 page not found\n".to_vec())
     }
 
-    /// The same answer with a status.
+    /// Replaces the status.
     #[must_use]
     pub fn with_status(mut self, status: StatusCode) -> Self {
         self.status = status;
         self
     }
 
-    /// The same answer with a header; a value that cannot stand in a header is left out.
+    /// Replaces a header. An invalid header value is ignored.
     #[must_use]
     pub fn with_header(mut self, name: HeaderName, value: &str) -> Self {
         if let Ok(value) = HeaderValue::from_str(value) {
@@ -103,9 +103,9 @@ impl Reply {
         self
     }
 
-    /// The same answer that caches may keep for ten minutes.
+    /// Allows caches to keep the response for ten minutes.
     #[must_use]
-    pub fn kept_for_ten_minutes(self) -> Self {
+    pub fn with_public_cache(self) -> Self {
         self.with_header(CACHE_CONTROL, "public, max-age=600")
     }
 
@@ -114,7 +114,7 @@ impl Reply {
         self.status
     }
 
-    /// As axum sends it.
+    /// Converts the reply to an axum response.
     pub fn into_response(self) -> Response {
         let mut response = Response::new(Body::from(self.body));
         *response.status_mut() = self.status;

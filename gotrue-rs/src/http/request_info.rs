@@ -1,4 +1,4 @@
-//! What a request says, apart from its body: method, path, query, headers, and who sent it.
+//! The request without its body: method, path, query, headers and peer address.
 
 use std::net::IpAddr;
 
@@ -7,51 +7,54 @@ use http::header::USER_AGENT;
 use http::{HeaderMap, Method};
 use percent_encoding::percent_decode_str;
 
-/// Characters that `users.aud` holds.
-const LONGEST_AUDIENCE: usize = 255;
+/// The length of the column `users.aud`, in characters.
+const MAX_AUDIENCE_CHARS: usize = 255;
 
-/// A request as facts.
+/// The data of a request without its body.
 #[derive(Debug, Clone)]
 pub struct RequestInfo {
     /// The method.
     pub method: Method,
-    /// The raw path: not decoded, not cleaned.
+    /// The raw path, neither decoded nor normalized.
     pub path: String,
-    /// What stood in the path where the route table has `{name}`.
+    /// The path parameters, by the `{name}` of the route table.
     pub params: Vec<(&'static str, String)>,
-    /// The decoded pairs of the form, if one was sent, then of the query, in order.
+    /// The decoded pairs of a form body, then those of the query, in order.
     pub query: Vec<(String, String)>,
     /// The headers.
     pub headers: HeaderMap,
     /// The address of the peer's socket, if known.
     pub peer: Option<IpAddr>,
-    /// The id of this request, for logs and `error_id`.
+    /// The request id, for logs and `error_id`.
     pub id: String,
-    /// Host of an absolute request target (`GET http://host/path`), which links may use.
+    /// The host of an absolute request target (`GET http://host/path`); links may use it.
     pub target_host: Option<String>,
 }
 
 impl RequestInfo {
-    /// The text of a header, if it is there and UTF-8.
+    /// The value of a header, if it is present and UTF-8.
     pub fn header(&self, name: &str) -> Option<&str> {
         std::str::from_utf8(self.headers.get(name)?.as_bytes()).ok()
     }
 
-    /// The first value of that name in form or query, as Go's `FormValue` reads it.
+    /// The first value of this name in form or query, as Go's `FormValue` returns it.
     pub fn query(&self, name: &str) -> Option<&str> {
         self.query.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
     }
 
-    /// Whether form and query hold more than one value of that name.
+    /// Whether form and query hold several values of this name.
     pub fn is_repeated(&self, name: &str) -> bool {
         self.query.iter().filter(|(key, _)| key == name).count() > 1
     }
 
-    /// Refuses what the database could neither keep nor be asked for: an audience longer than its column, a query with
-    /// the character U+0000. 400 `validation_failed`.
-    pub fn check(&self) -> Result<()> {
-        if self.header("x-jwt-aud").is_some_and(|audience| audience.chars().count() > LONGEST_AUDIENCE) {
-            return Err(Error::invalid(format!("X-JWT-AUD cannot be longer than {LONGEST_AUDIENCE} characters")));
+    /// Refuses values that the database cannot store or compare.
+    ///
+    /// # Errors
+    ///
+    /// 400 `validation_failed` for an audience longer than its column, and for U+0000 in the query.
+    pub fn validate(&self) -> Result<()> {
+        if self.header("x-jwt-aud").is_some_and(|audience| audience.chars().count() > MAX_AUDIENCE_CHARS) {
+            return Err(Error::invalid(format!("X-JWT-AUD cannot be longer than {MAX_AUDIENCE_CHARS} characters")));
         }
         if self.query.iter().any(|(name, value)| name.contains('\0') || value.contains('\0')) {
             return Err(Error::invalid("The query cannot hold the character U+0000"));
@@ -59,33 +62,39 @@ impl RequestInfo {
         Ok(())
     }
 
-    /// What stood in the path for `{name}`.
-    pub fn param(&self, name: &str) -> Option<&str> {
+    /// The path parameter `{name}`.
+    pub fn path_param(&self, name: &str) -> Option<&str> {
         self.params.iter().find(|(key, _)| *key == name).map(|(_, value)| value.as_str())
     }
 
-    /// The caller's address for audit, sessions and hooks: the first valid one of `X-Forwarded-For`, else the peer's
-    /// (`endpoints.md` §1.8). An IPv4 address in IPv6 clothes (`::ffff:192.0.2.1`) is the IPv4 address.
+    /// The client's address for audit entries, sessions and hooks.
+    ///
+    /// It is the first valid address of `X-Forwarded-For`, else the peer's. An IPv4-mapped IPv6 address
+    /// (`::ffff:192.0.2.1`) becomes the IPv4 address.
     pub fn client_ip(&self) -> Option<IpAddr> {
         let forwarded = self.header("x-forwarded-for").unwrap_or_default();
         let address = |part: &str| part.trim().parse().ok().map(|address: IpAddr| address.to_canonical());
         forwarded.split(',').find_map(address).or(self.peer)
     }
 
-    /// The first part of `Sb-Forwarded-For`, if it is an address.
+    /// The first element of `Sb-Forwarded-For`, if it is an address.
     pub fn sb_forwarded_for(&self) -> Option<IpAddr> {
         let first = self.header("sb-forwarded-for")?.split(',').next()?;
         first.trim().parse().ok().map(|address: IpAddr| address.to_canonical())
     }
 
-    /// The user agent, if one is sent. Bytes that are no UTF-8 are replaced: the database could not store them.
+    /// The user agent, if one is sent.
+    ///
+    /// Bytes that are not UTF-8 are replaced, because the database cannot store them.
     pub fn user_agent(&self) -> Option<String> {
         let agent = self.headers.get(USER_AGENT).filter(|agent| !agent.is_empty())?;
         Some(String::from_utf8_lossy(agent.as_bytes()).into_owned())
     }
 }
 
-/// The pairs of a query or form as Go's `url.ParseQuery` reads them: a pair with a bad escape or a `;` is left out.
+/// Parses a query or form as Go's `url.ParseQuery` does.
+///
+/// Pairs with an invalid escape or a `;` are dropped.
 pub fn parse_pairs(text: &str) -> Vec<(String, String)> {
     text.split('&').filter(|pair| !pair.is_empty() && !pair.contains(';')).filter_map(parse_pair).collect()
 }

@@ -1,20 +1,22 @@
-//! The walk through the route table. Raw paths, case matters, HEAD is not GET. A group's guards run before a path or
-//! method below it is looked at; a row's guards after.
+//! Route matching on the raw path.
+//!
+//! Paths are case-sensitive, and HEAD is not GET. The guards of a group run before a path or method below it is
+//! matched; the guards of a route run after.
 
 use futures::future::BoxFuture;
 use gotrue_rules::domain::error::Result;
 use http::{Method, StatusCode};
 
 use super::reply::Reply;
-use crate::cx::Cx;
+use crate::request_context::RequestContext;
 
-/// A check before a handler; what it finds goes into the [`Cx`].
+/// A check before a handler. Its result is stored in the [`RequestContext`].
 #[derive(Clone, Copy)]
 pub struct Guard {
-    /// As the journal and the table's tests show it.
+    /// The name in the journal and in tests of the route table.
     pub name: &'static str,
     /// The check.
-    pub run: for<'a> fn(&'a mut Cx) -> BoxFuture<'a, Result<()>>,
+    pub run: for<'a> fn(&'a mut RequestContext) -> BoxFuture<'a, Result<()>>,
 }
 
 impl std::fmt::Debug for Guard {
@@ -23,98 +25,103 @@ impl std::fmt::Debug for Guard {
     }
 }
 
-/// What answers a request.
-pub type Handler = Box<dyn Fn(Cx) -> BoxFuture<'static, Result<Reply>> + Send + Sync>;
+/// The handler of a route.
+pub type Handler = Box<dyn Fn(RequestContext) -> BoxFuture<'static, Result<Reply>> + Send + Sync>;
 
-/// A line of the table.
-pub enum Entry {
+/// An entry of the route table.
+pub enum RouteEntry {
     /// A method and a path.
-    Row(Row),
-    /// Lines below a path that share guards.
-    Group(Group),
+    Route(Route),
+    /// Routes below a path that share guards.
+    Group(RouteGroup),
 }
 
-/// A method and a path with what answers it.
-pub struct Row {
+/// A method and a path with its handler.
+pub struct Route {
     /// The method.
     pub method: Method,
-    /// The path below the group: `/` for the group's own, `{name}` for any one segment.
+    /// The path below the group: `/` for the group's own, `{name}` for one segment.
     pub path: &'static str,
-    /// What must be passed, in this order.
+    /// The guards, in the order in which they run.
     pub guards: Vec<Guard>,
     handler: Handler,
 }
 
-/// Lines below a path that share guards.
-pub struct Group {
-    /// The path, below the group that holds this one.
+/// Routes below a path that share guards.
+pub struct RouteGroup {
+    /// The path, relative to the enclosing group.
     pub path: &'static str,
-    /// What must be passed before anything below is looked at.
+    /// The guards that run before anything below is matched.
     pub guards: Vec<Guard>,
-    /// The lines.
-    pub entries: Vec<Entry>,
-    /// What any other path below it answers; the server's own answer if this is none.
-    pub otherwise: Option<fn() -> Reply>,
+    /// The entries below the path.
+    pub entries: Vec<RouteEntry>,
+    /// The reply to unknown paths below this one; `None` for the server's default.
+    pub fallback: Option<fn() -> Reply>,
 }
 
-/// A line that answers `method` on `path`.
-pub fn row<F>(method: Method, path: &'static str, handler: fn(Cx) -> F) -> Entry
+/// Builds a route that handles `method` on `path`.
+pub fn route<F>(method: Method, path: &'static str, handler: fn(RequestContext) -> F) -> RouteEntry
 where
     F: Future<Output = Result<Reply>> + Send + 'static,
 {
-    Entry::Row(Row { method, path, guards: Vec::new(), handler: Box::new(move |cx| Box::pin(handler(cx))) })
+    RouteEntry::Route(Route { method, path, guards: Vec::new(), handler: Box::new(move |cx| Box::pin(handler(cx))) })
 }
 
-/// Lines below `path` that share `guards`.
-pub fn group(path: &'static str, guards: &[Guard], entries: impl IntoIterator<Item = Entry>) -> Entry {
-    Entry::Group(Group { path, guards: guards.to_vec(), entries: entries.into_iter().collect(), otherwise: None })
+/// Builds a group of routes below `path` that share `guards`.
+pub fn route_group(path: &'static str, guards: &[Guard], entries: impl IntoIterator<Item = RouteEntry>) -> RouteEntry {
+    RouteEntry::Group(RouteGroup {
+        path,
+        guards: guards.to_vec(),
+        entries: entries.into_iter().collect(),
+        fallback: None,
+    })
 }
 
-impl Entry {
-    /// The same group with an answer of its own to paths that are not there.
+impl RouteEntry {
+    /// Sets the reply to unknown paths below this group.
     #[must_use]
-    pub fn otherwise(mut self, answer: fn() -> Reply) -> Self {
+    pub fn with_fallback(mut self, answer: fn() -> Reply) -> Self {
         if let Self::Group(group) = &mut self {
-            group.otherwise = Some(answer);
+            group.fallback = Some(answer);
         }
         self
     }
 
-    /// The same line with guards of its own.
+    /// Sets the guards of a route, or adds guards to a group.
     #[must_use]
-    pub fn guards(mut self, guards: &[Guard]) -> Self {
+    pub fn with_guards(mut self, guards: &[Guard]) -> Self {
         match &mut self {
-            Self::Row(row) => row.guards = guards.to_vec(),
+            Self::Route(row) => row.guards = guards.to_vec(),
             Self::Group(group) => group.guards.extend_from_slice(guards),
         }
         self
     }
 }
 
-/// What the walk found.
+/// The result of matching a request against the route table.
 #[derive(Default)]
-struct Found<'t> {
+struct RouteMatch<'t> {
     group_guards: Vec<Guard>,
     params: Vec<(&'static str, String)>,
-    row: Option<&'t Row>,
+    row: Option<&'t Route>,
     allowed: Vec<&'t Method>,
     otherwise: Option<fn() -> Reply>,
 }
 
-/// Answers the request by the table.
-pub async fn dispatch(table: &[Entry], mut cx: Cx) -> Result<Reply> {
-    let mut found = Found::default();
+/// Routes the request to its handler.
+pub async fn dispatch(table: &[RouteEntry], mut cx: RequestContext) -> Result<Reply> {
+    let mut found = RouteMatch::default();
     let path = cx.request.path.clone();
-    walk(table, &path, &cx.request.method.clone(), &mut found);
+    match_entries(table, &path, &cx.request.method.clone(), &mut found);
     cx.request.params = found.params;
-    pass(&found.group_guards, &mut cx).await?;
+    run_guards(&found.group_guards, &mut cx).await?;
     match found.row {
         Some(row) => {
-            pass(&row.guards, &mut cx).await?;
+            run_guards(&row.guards, &mut cx).await?;
             (row.handler)(cx).await
         }
         None if found.allowed.is_empty() => Ok(found.otherwise.unwrap_or(Reply::page_not_found)()),
-        // As recorded: who asks with a method of his own invention is not told which there are.
+        // As in GoTrue, a request with a non-standard method gets no `Allow` header.
         None if !is_standard(&cx.request.method) => Ok(Reply::empty(StatusCode::METHOD_NOT_ALLOWED)),
         None => {
             let allowed: Vec<&str> = found.allowed.iter().map(|method| method.as_str()).collect();
@@ -138,20 +145,20 @@ fn is_standard(method: &Method) -> bool {
     STANDARD.contains(method)
 }
 
-async fn pass(guards: &[Guard], cx: &mut Cx) -> Result<()> {
+async fn run_guards(guards: &[Guard], cx: &mut RequestContext) -> Result<()> {
     for guard in guards {
-        cx.journal.note(crate::journal::Step::Guard(guard.name));
+        cx.journal.record(crate::journal::Step::Guard(guard.name));
         (guard.run)(cx).await?;
     }
     Ok(())
 }
 
-fn walk<'t>(entries: &'t [Entry], path: &str, method: &Method, found: &mut Found<'t>) {
+fn match_entries<'t>(entries: &'t [RouteEntry], path: &str, method: &Method, found: &mut RouteMatch<'t>) {
     let mut is_named = false;
     for entry in entries {
         match entry {
-            Entry::Row(row) => {
-                let Some((params, "")) = matched(row.path, path, true) else { continue };
+            RouteEntry::Route(row) => {
+                let Some((params, "")) = match_path(row.path, path, true) else { continue };
                 if row.method == *method && found.row.is_none() {
                     found.row = Some(row);
                     found.params.extend(params);
@@ -159,22 +166,24 @@ fn walk<'t>(entries: &'t [Entry], path: &str, method: &Method, found: &mut Found
                     found.allowed.push(&row.method);
                 }
             }
-            // A group's own name comes before a group that takes any.
-            Entry::Group(group) if is_named && group.path.starts_with("/{") => {}
-            Entry::Group(group) => {
-                let Some((params, rest)) = matched(group.path, path, false) else { continue };
+            // A literal group takes precedence over a group with a path parameter.
+            RouteEntry::Group(group) if is_named && group.path.starts_with("/{") => {}
+            RouteEntry::Group(group) => {
+                let Some((params, rest)) = match_path(group.path, path, false) else { continue };
                 is_named = true;
                 found.group_guards.extend_from_slice(&group.guards);
                 found.params.extend(params);
-                found.otherwise = group.otherwise.or(found.otherwise);
-                walk(&group.entries, rest, method, found);
+                found.otherwise = group.fallback.or(found.otherwise);
+                match_entries(&group.entries, rest, method, found);
             }
         }
     }
 }
 
-/// The parameters and the rest of the path, if `pattern` fits: all of it when `whole`, else a prefix of segments.
-fn matched<'p>(pattern: &'static str, path: &'p str, whole: bool) -> Option<(Vec<(&'static str, String)>, &'p str)> {
+/// Matches `pattern` and returns the parameters and the rest of the path.
+///
+/// With `whole` the pattern must match the whole path, else a prefix of its segments.
+fn match_path<'p>(pattern: &'static str, path: &'p str, whole: bool) -> Option<(Vec<(&'static str, String)>, &'p str)> {
     if pattern == "/" {
         return (whole && matches!(path, "" | "/")).then(|| (Vec::new(), ""));
     }

@@ -1,4 +1,4 @@
-//! Headers that keep responses with tokens and personal data out of caches, where the policy wants them.
+//! Headers that keep tokens and personal data out of caches, where the policy enables them.
 
 use axum::response::Response;
 use http::HeaderValue;
@@ -7,8 +7,9 @@ use http::header::{CACHE_CONTROL, PRAGMA, X_CONTENT_TYPE_OPTIONS};
 /// The path of the endpoint whose responses must carry `Pragma` too (RFC 6749 §5.1).
 const TOKEN_ENDPOINT: &str = "/oauth/token";
 
-/// Inserts the headers for a response to `path`. A handler's own `Cache-Control` stays: keys, discovery documents and SAML
-/// metadata may be cached.
+/// Inserts the headers for a response to `path`.
+///
+/// A `Cache-Control` of the handler is kept: keys, discovery documents and SAML metadata may be cached.
 pub fn insert(response: &mut Response, path: &str) {
     let headers = response.headers_mut();
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));

@@ -1,10 +1,11 @@
-//! Asks hCaptcha or Turnstile whether a captcha was solved. Which routes ask stands in the route table; what is answered
-//! to who solved none is the guard's.
+//! Verifies captcha tokens with hCaptcha or Turnstile.
+//!
+//! The route table lists the protected routes; the guard builds the error response.
 
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use gotrue_rules::domain::policy::{Captcha, CaptchaProvider};
+use gotrue_rules::domain::policy::{CaptchaPolicy, CaptchaProvider};
 use gotrue_rules::domain::secret::Secret;
 use gotrue_rules::wire::go_json::{self, Document};
 use reqwest::Url;
@@ -12,92 +13,92 @@ use reqwest::header::{CONTENT_TYPE, HeaderValue};
 use serde::Deserialize;
 use url::form_urlencoded::Serializer;
 
-use crate::ports::http_client::{Answer, HttpClient, HttpError, Limits};
+use crate::ports::http_client::{HttpClient, HttpError, HttpResponse, ResponseLimits};
 
-/// Most bytes of an answer: those known are below a kilobyte.
-const LONGEST_ANSWER: usize = 64 * 1024;
+/// The maximum number of bytes of a response; known ones are below a kilobyte.
+const MAX_RESPONSE_BYTES: usize = 64 * 1024;
 
-/// Who verifies captchas.
+/// A client of the captcha provider.
 #[derive(Debug)]
-pub struct Verifier {
+pub struct CaptchaVerifier {
     provider: CaptchaProvider,
     secret: Secret,
-    limits: Limits,
+    limits: ResponseLimits,
     http: Arc<HttpClient>,
 }
 
-/// What the provider says of a token.
+/// The provider's decision about a token.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Verdict {
+pub struct CaptchaVerdict {
     /// Whether the captcha was solved.
-    pub solved: bool,
-    /// If not, why: the provider's own words.
-    pub reasons: Vec<String>,
+    pub is_solved: bool,
+    /// The provider's error codes for an unsolved captcha.
+    pub error_codes: Vec<String>,
 }
 
-/// Why there is no verdict. For the log only.
+/// Why a token could not be verified. For the log only.
 #[derive(Debug, thiserror::Error)]
 pub enum CaptchaError {
-    /// The provider cannot be asked.
-    #[error("asking the captcha's provider: {0}")]
-    Unasked(#[from] HttpError),
-    /// The request cannot be written.
-    #[error("its address is no URL: {0}")]
-    Address(#[from] url::ParseError),
-    /// It answers what nobody can read.
-    #[error("the captcha's provider answered {status} with what cannot be read: {reason}")]
+    /// The request to the provider failed.
+    #[error("request to the captcha provider: {0}")]
+    Request(#[from] HttpError),
+    /// The provider's URL is invalid.
+    #[error("invalid URL of the captcha provider: {0}")]
+    Url(#[from] url::ParseError),
+    /// The provider's response is not valid JSON of the expected form.
+    #[error("unreadable response of the captcha provider, status {status}: {reason}")]
     Unreadable {
-        /// The status, which does not count otherwise.
+        /// The status, which is otherwise ignored.
         status: u16,
-        /// What is wrong with the body.
-        reason: go_json::Error,
+        /// The parse error of the body.
+        reason: go_json::GoJsonError,
     },
 }
 
-impl Verifier {
-    /// As the policy says; no request is made yet.
-    pub fn new(policy: &Captcha, http: Arc<HttpClient>) -> Self {
-        let limits = Limits { bytes: LONGEST_ANSWER, time: policy.timeout };
+impl CaptchaVerifier {
+    /// Creates a verifier for the policy without sending a request.
+    pub fn new(policy: &CaptchaPolicy, http: Arc<HttpClient>) -> Self {
+        let limits = ResponseLimits { bytes: MAX_RESPONSE_BYTES, time: policy.timeout };
         Self { provider: policy.provider, secret: policy.secret.clone(), limits, http }
     }
 
-    /// Whether this token stands for a captcha that was solved, by a visitor at that address.
-    pub async fn verify(&self, token: &str, visitor: Option<IpAddr>) -> Result<Verdict, CaptchaError> {
+    /// Verifies a captcha token of a client at that address.
+    pub async fn verify(&self, token: &str, visitor: Option<IpAddr>) -> Result<CaptchaVerdict, CaptchaError> {
         let visitor = visitor.map(|address| address.to_string()).unwrap_or_default();
         let form = Serializer::new(String::new())
             .append_pair("remoteip", &visitor)
             .append_pair("response", token)
             .append_pair("secret", self.secret.reveal())
             .finish();
-        let mut request = reqwest::Request::new(reqwest::Method::POST, Url::parse(address(self.provider))?);
+        let mut request = reqwest::Request::new(reqwest::Method::POST, Url::parse(verify_url(self.provider))?);
         let kind = HeaderValue::from_static("application/x-www-form-urlencoded");
         request.headers_mut().insert(CONTENT_TYPE, kind);
         *request.body_mut() = Some(form.into());
-        read(&self.http.call(request, self.limits).await?)
+        parse_response(&self.http.send_trusted(request, self.limits).await?)
     }
 }
 
-fn address(provider: CaptchaProvider) -> &'static str {
+fn verify_url(provider: CaptchaProvider) -> &'static str {
     match provider {
         CaptchaProvider::Hcaptcha => "https://hcaptcha.com/siteverify",
         CaptchaProvider::Turnstile => "https://challenges.cloudflare.com/turnstile/v0/siteverify",
     }
 }
 
-/// As recorded, the status does not count: what the body says does.
-fn read(answer: &Answer) -> Result<Verdict, CaptchaError> {
+/// Reads the decision from the body; like the reference it ignores the status.
+fn parse_response(answer: &HttpResponse) -> Result<CaptchaVerdict, CaptchaError> {
     let read = Document::parse_first(&answer.body).and_then(|body| body.read());
-    let Verified { success, reasons, .. } =
+    let VerifyResponse { success, reasons, .. } =
         read.map_err(|reason| CaptchaError::Unreadable { status: answer.status, reason })?;
-    Ok(Verdict { solved: success, reasons })
+    Ok(CaptchaVerdict { is_solved: success, error_codes: reasons })
 }
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
-struct Verified {
+struct VerifyResponse {
     success: bool,
     #[serde(rename = "error-codes")]
     reasons: Vec<String>,
-    // Only its type counts.
+    // Only its type is checked.
     hostname: String,
 }

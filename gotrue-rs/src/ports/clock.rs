@@ -1,4 +1,4 @@
-//! What time it is. The only place that asks the system; rules get `now` as a value.
+//! The current time. Only this module reads the system clock; rules take `now` as a value.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,24 +6,24 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use futures::future::BoxFuture;
 
-/// A source of time that a test can hold in its hand.
+/// A source of time that a test can replace.
 pub trait Clock: std::fmt::Debug + Send + Sync + 'static {
-    /// The present moment, UTC.
+    /// Returns the current time (UTC).
     fn now(&self) -> DateTime<Utc>;
 
     /// Completes after `duration` of this clock's time.
     fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()>;
 }
 
-/// A clock that can be shared.
+/// A shared clock.
 pub type SharedClock = Arc<dyn Clock>;
 
-/// The system's clock.
+/// The system clock.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SystemClock;
 
 impl Clock for SystemClock {
-    #[expect(clippy::disallowed_methods, reason = "the one place that asks the system for the time")]
+    #[expect(clippy::disallowed_methods, reason = "the only reader of the system clock")]
     fn now(&self) -> DateTime<Utc> {
         Utc::now()
     }

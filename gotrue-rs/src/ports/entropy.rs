@@ -1,5 +1,6 @@
-//! Random bytes: one generator for the process, seeded by the system, and a stream of its own for each request.
-//! A test seeds it and gets the same ids again.
+//! Random bytes from one generator for the process and one derived stream for each request.
+//!
+//! The system seeds the generator. A test seeds it with a number and gets reproducible ids.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -15,17 +16,17 @@ const BASE32: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
 pub struct Entropy(Mutex<ChaCha20Rng>);
 
 impl Entropy {
-    /// Seeded by the operating system.
+    /// Creates a generator seeded by the operating system.
     pub fn from_system() -> Self {
         Self(Mutex::new(ChaCha20Rng::from_os_rng()))
     }
 
-    /// The same stream for the same seed: for tests.
+    /// Creates a deterministic generator, for tests.
     pub fn from_seed(seed: u64) -> Self {
         Self(Mutex::new(ChaCha20Rng::seed_from_u64(seed)))
     }
 
-    /// A new stream that depends on this one: what a request gets.
+    /// Derives a new stream, such as that of a request.
     #[must_use]
     pub fn fork(&self) -> Self {
         Self(Mutex::new(ChaCha20Rng::from_seed(self.bytes())))
@@ -36,31 +37,31 @@ impl Entropy {
         self.generator().fill_bytes(buffer);
     }
 
-    /// `N` random bytes.
+    /// Returns `N` random bytes.
     pub fn bytes<const N: usize>(&self) -> [u8; N] {
         let mut bytes = [0; N];
         self.fill(&mut bytes);
         bytes
     }
 
-    /// A version 4 UUID.
+    /// Returns a version 4 UUID.
     pub fn uuid(&self) -> Uuid {
         uuid::Builder::from_random_bytes(self.bytes()).into_uuid()
     }
 
-    /// A refresh token of version 1: twelve characters of `[a-z2-7]`.
+    /// Returns a version 1 refresh token: twelve characters of `[a-z2-7]`.
     pub fn refresh_token(&self) -> String {
         self.base32(12)
     }
 
-    /// That many characters of `[a-z2-7]`, five bits each.
+    /// Returns `length` characters of `[a-z2-7]`, five bits each.
     pub fn base32(&self, length: usize) -> String {
         let mut bytes = vec![0; length];
         self.fill(&mut bytes);
         bytes.iter().map(|byte| char::from(BASE32[usize::from(byte & 31)])).collect()
     }
 
-    /// A one-time code of that many decimal digits, zero-padded, without bias.
+    /// Returns a one-time code of `length` decimal digits, zero-padded, without bias.
     pub fn digits(&self, length: usize) -> String {
         let mut generator = self.generator();
         let mut digit = || loop {

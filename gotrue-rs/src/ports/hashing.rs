@@ -1,5 +1,7 @@
-//! Password hashing on threads of its own: as many as asked for, with a bounded queue before them, so that hashing
-//! never holds up another request and a flood of sign-ins is refused at once. Knows no account and no policy.
+//! Password hashing on a fixed number of dedicated threads with a bounded queue.
+//!
+//! Hashing never blocks other requests, and a flood of sign-ins is rejected at once. The module knows neither users nor
+//! policies.
 
 mod compute;
 mod stored;
@@ -13,94 +15,95 @@ use std::time::{Duration, Instant};
 use gotrue_rules::domain::policy::PasswordHash;
 use tokio::sync::oneshot;
 
-use self::compute::Memory;
-pub use self::stored::{is_current, malformed, unusable};
+use self::compute::HashMemory;
+pub use self::stored::{is_current, malformed_reason, unusable_reason};
 use crate::ports::entropy::Entropy;
 
-/// Longest password in bytes, whatever the algorithm: bcrypt reads no more.
+/// The maximum password length in bytes for every algorithm; bcrypt reads no more.
 pub const MAX_PASSWORD_BYTES: usize = 72;
 
-/// What comparing a password with a stored hash has shown.
+/// The result of comparing a password with a stored hash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
-    /// It is the password.
+pub enum PasswordVerdict {
+    /// The password matches.
     Match,
-    /// It is not.
+    /// The password does not match.
     NoMatch,
-    /// An argon2 or Firebase hash that cannot be checked, and why: answered like a wrong password.
+    /// An argon2 or Firebase hash that cannot be checked, with the reason; treated like a wrong password.
     Unusable(&'static str),
-    /// No hash that we know, and why: answered as a failure of the server.
+    /// Not a known hash format, with the reason; treated as a server error.
     Unreadable(&'static str),
 }
 
-/// Why nothing was hashed.
+/// Why no hash was computed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum HashingError {
-    /// The queue is full; the caller answers 429 or 503 with this `Retry-After`.
+    /// The queue is full. The caller responds with 429 or 503 and this `Retry-After`.
     #[error("{waiting} password hashes are waiting already; try again in {} s", retry_after.as_secs())]
     Busy {
-        /// Jobs in the queue.
+        /// The number of queued jobs.
         waiting: usize,
-        /// How long the queue takes at today's pace, in whole seconds, at least one.
+        /// The estimated time to empty the queue, in whole seconds, at least one.
         retry_after: Duration,
     },
-    /// A password that is too long to be hashed; flows refuse it before.
+    /// The password exceeds the maximum length; flows reject it earlier.
     #[error("the password has {0} bytes; at most {MAX_PASSWORD_BYTES} can be hashed")]
     TooLong(usize),
-    /// A setting no algorithm takes.
+    /// Parameters that the algorithm does not accept.
     #[error("cannot hash with these parameters: {0}")]
     Parameters(String),
-    /// The thread failed while it hashed.
-    #[error("a hashing thread failed; its log entry says why")]
+    /// The hashing thread panicked.
+    #[error("a hashing thread panicked; see its log entry")]
     Failed,
 }
 
-/// What to store of an account whose password nobody knows: of the form of a new password's hash, but of none, and at no
-/// cost.
-pub fn of_no_password(how: PasswordHash, entropy: &Entropy) -> String {
-    compute::of_no_password(how, entropy.bytes(), entropy.bytes())
+/// Returns a hash that no password matches, for a user without a usable password.
+///
+/// It consists of random bytes, so that it costs no hashing.
+pub fn unusable_hash(how: PasswordHash, entropy: &Entropy) -> String {
+    compute::unusable_hash(how, entropy.bytes(), entropy.bytes())
 }
 
-type Job = Box<dyn FnOnce(&mut Memory) + Send>;
+type Job = Box<dyn FnOnce(&mut HashMemory) + Send>;
 
-/// The hashing threads and their queue. Ends its threads when dropped.
+/// The hashing threads and their queue. Dropping it stops the threads.
 #[derive(Debug)]
 pub struct HashingPool {
     jobs: SyncSender<Job>,
-    load: Arc<Load>,
+    load: Arc<QueueLoad>,
     threads: usize,
 }
 
-/// What is known of the queue.
+/// The load of the queue.
 #[derive(Debug, Default)]
-struct Load {
-    /// Jobs sent and not yet finished.
+struct QueueLoad {
+    /// The number of jobs sent and not yet finished.
     unfinished: AtomicUsize,
-    /// Moving average of what one job takes, in microseconds.
-    pace: AtomicU64,
+    /// The moving average of the duration of a job, in microseconds.
+    mean_job_micros: AtomicU64,
 }
 
 impl HashingPool {
-    /// Starts `threads` threads (at least one) that `queue` jobs may wait for (at least one).
+    /// Starts `threads` threads with a queue of `queue` jobs (at least one each).
     pub fn start(threads: usize, queue: usize) -> std::io::Result<Self> {
         let threads = threads.max(1);
         let (jobs, waiting) = sync_channel::<Job>(queue.max(1));
         let waiting = Arc::new(Mutex::new(waiting));
-        let load = Arc::new(Load::default());
+        let load = Arc::new(QueueLoad::default());
         for number in 0..threads {
             let (waiting, load) = (Arc::clone(&waiting), Arc::clone(&load));
-            std::thread::Builder::new().name(format!("hashing-{number}")).spawn(move || work(&waiting, &load))?;
+            std::thread::Builder::new().name(format!("hashing-{number}")).spawn(move || run_jobs(&waiting, &load))?;
         }
         Ok(Self { jobs, load, threads })
     }
 
-    /// One thread per core and a queue of 64 jobs for each: about 3.5 s of bcrypt at cost 10.
-    pub fn for_this_machine() -> std::io::Result<Self> {
+    /// Starts one thread per core with a queue of 64 jobs each: about 3.5 s of bcrypt at cost 10.
+    pub fn start_default() -> std::io::Result<Self> {
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         Self::start(cores, cores * 64)
     }
 
-    /// Hashes a new password. The salt comes from `entropy`.
+    /// Hashes a new password with a salt from `entropy`.
     pub async fn hash(&self, password: &str, how: PasswordHash, entropy: &Entropy) -> Result<String, HashingError> {
         if password.len() > MAX_PASSWORD_BYTES {
             return Err(HashingError::TooLong(password.len()));
@@ -109,29 +112,30 @@ impl HashingPool {
         self.run(move |memory| compute::hash(memory, password.as_bytes(), how, salt)).await?
     }
 
-    /// Compares a password with a stored hash of any form we know.
-    pub async fn verify(&self, password: &str, stored: &str) -> Result<Verdict, HashingError> {
+    /// Compares a password with a stored hash of any known format.
+    pub async fn verify(&self, password: &str, stored: &str) -> Result<PasswordVerdict, HashingError> {
         let (password, stored) = (password.to_owned(), stored.to_owned());
         self.run(move |memory| compute::verify(memory, password.as_bytes(), &stored)).await
     }
 
-    /// Takes as long as [`Self::verify`] on a hash made by `how`: for an account that does not exist, so that the time
-    /// of the answer does not tell.
-    pub async fn verify_nothing(&self, password: &str, how: PasswordHash) -> Result<(), HashingError> {
+    /// Takes as long as [`Self::verify`] with a hash made by `how`.
+    ///
+    /// Used for unknown users, so that the response time does not reveal whether a user exists.
+    pub async fn dummy_verify(&self, password: &str, how: PasswordHash) -> Result<(), HashingError> {
         let password = password.as_bytes()[..password.len().min(MAX_PASSWORD_BYTES)].to_vec();
         self.run(move |memory| compute::hash(memory, &password, how, [0; 16]).map(drop)).await?
     }
 
-    /// Jobs that wait or run.
-    pub fn unfinished(&self) -> usize {
+    /// Returns the number of queued and running jobs.
+    pub fn unfinished_jobs(&self) -> usize {
         self.load.unfinished.load(Ordering::Relaxed)
     }
 
-    /// Waits for one job. A caller that goes away (its deadline, its connection) takes its job with it.
+    /// Runs a job and waits for it. The job of a dropped caller (deadline, closed connection) is skipped.
     async fn run<T, F>(&self, task: F) -> Result<T, HashingError>
     where
         T: Send + 'static,
-        F: FnOnce(&mut Memory) -> T + Send + 'static,
+        F: FnOnce(&mut HashMemory) -> T + Send + 'static,
     {
         let (answer, answered) = oneshot::channel();
         let load = Arc::clone(&self.load);
@@ -141,44 +145,45 @@ impl HashingPool {
             }
             let started = Instant::now();
             let outcome = task(memory);
-            load.note(started.elapsed());
+            load.record(started.elapsed());
             drop(answer.send(outcome));
         });
         self.load.unfinished.fetch_add(1, Ordering::Relaxed);
         if let Err(refused) = self.jobs.try_send(job) {
             let before = self.load.unfinished.fetch_sub(1, Ordering::Relaxed);
             return Err(match refused {
-                TrySendError::Full(_) => self.busy(before.saturating_sub(1)),
+                TrySendError::Full(_) => self.busy_error(before.saturating_sub(1)),
                 TrySendError::Disconnected(_) => HashingError::Failed,
             });
         }
         answered.await.map_err(|_| HashingError::Failed)
     }
 
-    fn busy(&self, waiting: usize) -> HashingError {
-        let micros = self.load.pace.load(Ordering::Relaxed).saturating_mul(waiting as u64) / self.threads as u64;
+    fn busy_error(&self, waiting: usize) -> HashingError {
+        let micros =
+            self.load.mean_job_micros.load(Ordering::Relaxed).saturating_mul(waiting as u64) / self.threads as u64;
         HashingError::Busy { waiting, retry_after: Duration::from_secs(micros.div_ceil(1_000_000).max(1)) }
     }
 }
 
-impl Load {
-    fn note(&self, took: Duration) {
+impl QueueLoad {
+    fn record(&self, took: Duration) {
         let took = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
-        let before = self.pace.load(Ordering::Relaxed);
+        let before = self.mean_job_micros.load(Ordering::Relaxed);
         let now = if before == 0 { took } else { before - before / 8 + took / 8 };
-        self.pace.store(now, Ordering::Relaxed);
+        self.mean_job_micros.store(now, Ordering::Relaxed);
     }
 }
 
-/// What each thread does until the pool is gone. A job that panics fails alone.
-fn work(waiting: &Mutex<Receiver<Job>>, load: &Load) {
-    let mut memory = Memory::default();
+/// Runs jobs until the pool is dropped. A panic fails only its own job.
+fn run_jobs(waiting: &Mutex<Receiver<Job>>, load: &QueueLoad) {
+    let mut memory = HashMemory::default();
     loop {
         let next = waiting.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let Ok(job) = next else { return };
         if catch_unwind(AssertUnwindSafe(|| job(&mut memory))).is_err() {
-            memory = Memory::default();
-            tracing::error!("hashing a password panicked; the request was answered as failed");
+            memory = HashMemory::default();
+            tracing::error!("password hashing panicked, request failed");
         }
         load.unfinished.fetch_sub(1, Ordering::Relaxed);
     }

@@ -1,5 +1,6 @@
-//! Outgoing HTTP. Two doors: addresses the operator wrote down, and addresses that came from somebody else, which must
-//! be public ones, also after a redirect. Size and time of every answer are bounded.
+//! Outgoing HTTP with two clients, one for configured URLs and one for untrusted URLs.
+//!
+//! Untrusted URLs must be public, even after a redirect. Size and duration of every response are bounded.
 
 pub mod guard;
 mod proxy;
@@ -13,134 +14,146 @@ use gotrue_rules::domain::secret::Secret;
 use reqwest::header::HeaderMap;
 use reqwest::{Certificate, Client, ClientBuilder, Method, Request, Url};
 
-/// How outgoing requests leave this machine.
+/// Proxies and trusted roots of outgoing requests.
 #[derive(Debug, Clone, Default)]
-pub struct Outbound {
-    /// Proxy for `https` addresses; absent: none.
+pub struct OutboundOptions {
+    /// The proxy for `https` URLs; `None` for a direct connection.
     pub https_proxy: Option<Secret>,
-    /// Proxy for `http` addresses; absent: none.
+    /// The proxy for `http` URLs; `None` for a direct connection.
     pub http_proxy: Option<Secret>,
-    /// Hosts reached without a proxy, between commas: names with their sub-domains, addresses, networks, `*`.
+    /// Hosts reached without a proxy, comma-separated.
+    ///
+    /// Names (with their subdomains), addresses, networks, or `*`.
     pub no_proxy: String,
-    /// Trusted roots as PEM in the place of the system's; absent: those.
+    /// Trusted roots as PEM that replace the system's.
     pub trusted_roots: Option<Vec<u8>>,
 }
 
-/// Who chose an address.
+/// The origin of a URL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Trust {
-    /// The operator wrote it down: it may be anywhere.
+pub enum UrlTrust {
+    /// Configured by the operator: any host is allowed.
     Operator,
-    /// Somebody else did, or a token or a stored provider names it: it must be public.
-    Stranger,
+    /// From a request, a token or a stored provider: only public hosts are allowed.
+    Untrusted,
 }
 
-/// What one answer may cost.
+/// The limits of one response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
-    /// Most bytes of the body; the rest is not read.
+pub struct ResponseLimits {
+    /// The maximum number of body bytes; the rest is not read.
     pub bytes: usize,
-    /// Longest time from the first try to connect to the last byte.
+    /// The maximum time from the first connection attempt to the last byte.
     pub time: Duration,
 }
 
-/// An answer, its body read.
+/// A response with its body.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Answer {
+pub struct HttpResponse {
     /// The status.
     pub status: u16,
     /// The headers.
     pub headers: HeaderMap,
-    /// The body, cut off at the limit.
+    /// The body, truncated at the limit.
     pub body: Vec<u8>,
-    /// Whether it was cut off.
-    pub truncated: bool,
+    /// Whether the body was truncated.
+    pub is_truncated: bool,
 }
 
-/// Why there is no answer. For the log only.
+/// Why there is no response. For the log only.
 #[derive(Debug, thiserror::Error)]
 pub enum HttpError {
-    /// An address that must not be called.
+    /// The URL is not allowed.
     #[error(transparent)]
-    Forbidden(#[from] guard::Forbidden),
+    Forbidden(#[from] guard::ForbiddenUrl),
     /// The client could not be built, with what to do.
     #[error("outgoing requests are not possible: {0}")]
     Client(String),
-    /// Nobody answered, or not in time.
+    /// No response, or not in time.
     #[error("no answer: {0}")]
     Transport(#[from] reqwest::Error),
 }
 
-/// Both doors. Clients are built when first used, because reading the system's roots takes time that a start lacks.
+/// Both clients. They are built on first use, because loading the system's roots would delay the start.
 #[derive(Debug)]
 pub struct HttpClient {
-    outbound: Outbound,
-    open: OnceLock<Result<Client, String>>,
-    guarded: OnceLock<Result<Client, String>>,
+    outbound: OutboundOptions,
+    trusted_client: OnceLock<Result<Client, String>>,
+    untrusted_client: OnceLock<Result<Client, String>>,
 }
 
 impl HttpClient {
-    /// Nothing is read or connected yet.
-    pub fn new(outbound: Outbound) -> Self {
-        Self { outbound, open: OnceLock::new(), guarded: OnceLock::new() }
+    /// Creates the clients' configuration. Nothing is read or connected yet.
+    pub fn new(outbound: OutboundOptions) -> Self {
+        Self { outbound, trusted_client: OnceLock::new(), untrusted_client: OnceLock::new() }
     }
 
-    /// The client for addresses the operator wrote down: hooks, templates, providers, captcha services.
-    pub fn operators(&self) -> Result<&Client, HttpError> {
-        let built = self.open.get_or_init(|| self.build(|builder| builder));
+    /// Returns the client for configured URLs: hooks, templates, providers, captcha services.
+    pub fn get_trusted_client(&self) -> Result<&Client, HttpError> {
+        let built = self.trusted_client.get_or_init(|| self.build_client(|builder| builder));
         built.as_ref().map_err(|reason| HttpError::Client(reason.clone()))
     }
 
-    /// Sends a request to an address the operator wrote down.
-    pub async fn call(&self, request: Request, limits: Limits) -> Result<Answer, HttpError> {
-        run(self.operators()?, request, limits).await
+    /// Sends a request to a configured URL.
+    pub async fn send_trusted(&self, request: Request, limits: ResponseLimits) -> Result<HttpResponse, HttpError> {
+        execute(self.get_trusted_client()?, request, limits).await
     }
 
-    /// Sends a request through the door that the trust in its address opens.
-    pub async fn send(&self, trust: Trust, request: Request, limits: Limits) -> Result<Answer, HttpError> {
+    /// Sends a request with the client that the URL's origin requires.
+    pub async fn send(
+        &self,
+        trust: UrlTrust,
+        request: Request,
+        limits: ResponseLimits,
+    ) -> Result<HttpResponse, HttpError> {
         match trust {
-            Trust::Operator => self.call(request, limits).await,
-            Trust::Stranger => self.call_stranger(request, limits).await,
+            UrlTrust::Operator => self.send_trusted(request, limits).await,
+            UrlTrust::Untrusted => self.send_untrusted(request, limits).await,
         }
     }
 
-    /// GET of an address the operator wrote down.
-    pub async fn get(&self, url: &str, limits: Limits) -> Result<Answer, HttpError> {
-        let client = self.operators()?;
-        run(client, client.get(url).build()?, limits).await
+    /// Sends a GET to a configured URL.
+    pub async fn get_trusted(&self, url: &str, limits: ResponseLimits) -> Result<HttpResponse, HttpError> {
+        let client = self.get_trusted_client()?;
+        execute(client, client.get(url).build()?, limits).await
     }
 
-    /// GET of an address that somebody else chose: only public hosts, by http or https, at most three redirects. The
-    /// host is resolved once and what was checked is what is connected to; behind a proxy the proxy resolves.
-    pub async fn get_from_stranger(&self, url: &Url, limits: Limits) -> Result<Answer, HttpError> {
-        self.call_stranger(Request::new(Method::GET, url.clone()), limits).await
+    /// Sends a GET to an untrusted URL: only public hosts, http or https, at most three redirects.
+    ///
+    /// The host is resolved once and the checked address is the one connected to; behind a proxy, the proxy resolves.
+    pub async fn get_untrusted(&self, url: &Url, limits: ResponseLimits) -> Result<HttpResponse, HttpError> {
+        self.send_untrusted(Request::new(Method::GET, url.clone()), limits).await
     }
 
-    /// Sends a request to an address that somebody else chose, with the same precautions.
-    pub async fn call_stranger(&self, request: Request, limits: Limits) -> Result<Answer, HttpError> {
-        guard::check(request.url())?;
-        let build =
-            || self.build(|builder| builder.dns_resolver(Arc::new(guard::PublicOnly)).redirect(guard::redirects()));
-        let client = self.guarded.get_or_init(build).as_ref().map_err(|reason| HttpError::Client(reason.clone()))?;
-        run(client, request, limits).await
+    /// Sends a request to an untrusted URL, restricted like a GET to one.
+    pub async fn send_untrusted(&self, request: Request, limits: ResponseLimits) -> Result<HttpResponse, HttpError> {
+        guard::check_url(request.url())?;
+        let build = || {
+            self.build_client(|builder| {
+                builder.dns_resolver(Arc::new(guard::PublicResolver)).redirect(guard::redirect_policy())
+            })
+        };
+        let client =
+            self.untrusted_client.get_or_init(build).as_ref().map_err(|reason| HttpError::Client(reason.clone()))?;
+        execute(client, request, limits).await
     }
 
-    /// Whether a request to this address goes by a proxy, which resolves its name.
-    pub fn takes_proxy(&self, url: &Url) -> Result<bool, HttpError> {
-        Ok(self.rules().map_err(HttpError::Client)?.proxy_of(url).is_some())
+    /// Whether a request to this URL uses a proxy, which resolves its name.
+    pub fn uses_proxy(&self, url: &Url) -> Result<bool, HttpError> {
+        Ok(self.parse_proxy_rules().map_err(HttpError::Client)?.find_proxy(url).is_some())
     }
 
-    fn rules(&self) -> Result<proxy::Rules, String> {
-        let Outbound { https_proxy, http_proxy, no_proxy, .. } = &self.outbound;
-        proxy::Rules::read(https_proxy.as_ref(), http_proxy.as_ref(), no_proxy)
+    fn parse_proxy_rules(&self) -> Result<proxy::ProxyRules, String> {
+        let OutboundOptions { https_proxy, http_proxy, no_proxy, .. } = &self.outbound;
+        proxy::ProxyRules::parse(https_proxy.as_ref(), http_proxy.as_ref(), no_proxy)
     }
 
-    fn build(&self, finish: impl Fn(ClientBuilder) -> ClientBuilder) -> Result<Client, String> {
-        let rules = self.rules()?;
+    fn build_client(&self, finish: impl Fn(ClientBuilder) -> ClientBuilder) -> Result<Client, String> {
+        let rules = self.parse_proxy_rules()?;
         let builder = || {
             let rules = rules.clone();
             let builder = Client::builder().no_proxy().connect_timeout(Duration::from_secs(10));
-            finish(builder.proxy(reqwest::Proxy::custom(move |url| rules.proxy_of(url).cloned())))
+            finish(builder.proxy(reqwest::Proxy::custom(move |url| rules.find_proxy(url).cloned())))
         };
         if let Some(pem) = &self.outbound.trusted_roots {
             let roots = Certificate::from_pem_bundle(pem)
@@ -148,13 +161,15 @@ impl HttpClient {
             return builder().tls_certs_only(roots).build().map_err(|error| error.to_string());
         }
         builder().build().or_else(|error| {
-            tracing::warn!(%error, "the system has no trusted roots (package ca-certificates): no https address can be called");
+            tracing::warn!(%error, "no trusted roots on this system, https requests will fail (install ca-certificates)");
             builder().tls_certs_only([]).build().map_err(|error| error.to_string())
         })
     }
 }
 
-/// The roots in a PEM file and in the files of folders between colons; absent when neither is named.
+/// Reads the roots of a PEM file and of the files in colon-separated folders.
+///
+/// `None` if neither is given.
 pub fn read_roots(file: Option<&Path>, folders: Option<&str>) -> io::Result<Option<Vec<u8>>> {
     if file.is_none() && folders.is_none() {
         return Ok(None);
@@ -172,16 +187,16 @@ pub fn read_roots(file: Option<&Path>, folders: Option<&str>) -> io::Result<Opti
     Ok(Some(all))
 }
 
-async fn run(client: &Client, mut request: Request, limits: Limits) -> Result<Answer, HttpError> {
+async fn execute(client: &Client, mut request: Request, limits: ResponseLimits) -> Result<HttpResponse, HttpError> {
     *request.timeout_mut() = Some(limits.time);
     let mut response = client.execute(request).await.map_err(reqwest::Error::without_url)?;
     let (status, headers) = (response.status().as_u16(), response.headers().clone());
-    let mut answer = Answer { status, headers, body: Vec::new(), truncated: false };
+    let mut answer = HttpResponse { status, headers, body: Vec::new(), is_truncated: false };
     while let Some(chunk) = response.chunk().await.map_err(reqwest::Error::without_url)? {
         let room = limits.bytes - answer.body.len();
-        answer.truncated = chunk.len() > room;
+        answer.is_truncated = chunk.len() > room;
         answer.body.extend_from_slice(&chunk[..chunk.len().min(room)]);
-        if answer.truncated {
+        if answer.is_truncated {
             break;
         }
     }

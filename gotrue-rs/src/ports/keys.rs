@@ -1,5 +1,6 @@
-//! The keys of access tokens: one signs, all verify, the public ones are published. Prepared once at start; reads no
-//! clock and knows no session. Reasons of a refusal are worded as the reference's, clients match on them.
+//! The keys of access tokens: one signs, all verify, and the public ones are published.
+//!
+//! They are parsed once at start. Verification errors have the reference's texts, because clients match on them.
 
 mod jwk;
 mod token;
@@ -13,62 +14,62 @@ use gotrue_rules::domain::secret::Secret;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use self::jwk::{Key, Signing, Verifying};
+use self::jwk::{PreparedKey, Signing, Verifying};
 pub use self::token::VerifyError;
 
 /// The JSON object of a key or of claims.
 pub type Object = Map<String, Value>;
 
-/// What the operator configured.
+/// The configured keys.
 #[derive(Debug, Clone, Copy)]
 pub struct KeySettings<'a> {
-    /// The JSON Web Keys, at most one of which signs. Empty: the secret signs.
+    /// The JSON Web Keys, at most one of which signs. If empty, the secret signs.
     pub jwks: &'a [Object],
-    /// The secret of HS256. Accepted beside the keys for tokens that name no key of theirs.
+    /// The HS256 secret. It also verifies tokens whose header names none of the keys.
     pub secret: &'a Secret,
-    /// The id of the secret; empty: none.
+    /// The key id of the secret; empty for none.
     pub key_id: &'a str,
-    /// Algorithms accepted in a token; absent: those of the keys.
+    /// The accepted algorithms; `None` for those of the keys.
     pub valid_methods: Option<&'a [String]>,
 }
 
-/// Why the keys cannot be used. Says which key and what to do.
+/// Why the keys cannot be used: names the key and the remedy.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum KeyError {
-    /// No key may sign.
+    /// No key has the operation `sign`.
     #[error("no signing key detected: one key needs \"sign\" in its key_ops")]
     NoSigner,
-    /// More than one key may sign.
+    /// More than one key has the operation `sign`.
     #[error(
         "multiple signing keys detected, only 1 signing key is supported: leave \"sign\" in the key_ops of one of {0}"
     )]
     ManySigners(String),
-    /// A key that cannot be read.
+    /// A key is invalid.
     #[error("the JWT key {kid:?} cannot be used: {reason}")]
     Unusable {
-        /// Its id.
+        /// The key id.
         kid: String,
-        /// What is wrong with it.
+        /// Why it is invalid.
         reason: String,
     },
 }
 
-/// Why a token could not be signed: a failure of the server.
+/// Why a token could not be signed: a server error.
 #[derive(Debug, thiserror::Error)]
 pub enum SignError {
-    /// The claims are no JSON object.
+    /// The claims are not a JSON object.
     #[error("the claims are no JSON object: {0}")]
     Claims(#[from] serde_json::Error),
-    /// The library refused the key.
+    /// The library rejected the key.
     #[error("signing failed: {0}")]
     Key(String),
 }
 
-/// All keys, ready to use. Shared by all requests.
+/// All keys, ready for use and shared by all requests.
 #[derive(Debug)]
 pub struct KeyRing {
     signer: Signing,
-    /// `base64(header).` of every token we sign.
+    /// `base64(header)` of every signed token.
     header: String,
     by_id: HashMap<String, Verifying>,
     secret: Verifying,
@@ -78,16 +79,16 @@ pub struct KeyRing {
 }
 
 impl KeyRing {
-    /// Reads and checks all keys, and signs once: the first use of the library in a process is slow.
+    /// Parses and checks all keys, and signs once, because the library's first use in a process is slow.
     pub fn build(settings: KeySettings<'_>) -> Result<Self, KeyError> {
-        let mut keys: Vec<Key> = Vec::new();
+        let mut keys: Vec<PreparedKey> = Vec::new();
         for object in settings.jwks {
-            let key = jwk::read(object)?;
+            let key = jwk::parse_key(object)?;
             keys.retain(|other| other.kid != key.kid);
             keys.push(key);
         }
         if keys.is_empty() {
-            keys.push(jwk::secret(settings.secret.reveal().as_bytes(), settings.key_id));
+            keys.push(jwk::secret_key(settings.secret.reveal().as_bytes(), settings.key_id));
         }
         let public: Vec<&Object> = keys.iter().filter_map(|key| key.public.as_ref()).collect();
         let jwks_json = json!({ "keys": public }).to_string();
@@ -111,7 +112,7 @@ impl KeyRing {
         let (kid, method, signer) = signers.pop().ok_or(KeyError::NoSigner)?;
         let ring = Self {
             signer,
-            header: header(method, &kid),
+            header: encode_header(method, &kid),
             by_id,
             secret: Verifying::secret(settings.secret.reveal().as_bytes()),
             secret_id: settings.key_id.to_owned(),
@@ -124,7 +125,7 @@ impl KeyRing {
         }
     }
 
-    /// A signed token with these claims.
+    /// Signs a token with these claims.
     pub fn sign<C: Serialize>(&self, claims: &C) -> Result<String, SignError> {
         let mut token = self.header.clone();
         URL_SAFE_NO_PAD.encode_string(serde_json::to_vec(claims)?, &mut token);
@@ -134,31 +135,31 @@ impl KeyRing {
         Ok(token)
     }
 
-    /// The claims of a token that one of our keys signed and that holds at `now`.
+    /// Verifies signature and times of a token and returns its claims.
     pub fn verify(&self, token: &str, now: DateTime<Utc>) -> Result<Object, VerifyError> {
-        let parts = token::take_apart(token)?;
+        let parts = token::parse_token(token)?;
         if !self.valid_methods.contains(&parts.method) {
             return Err(VerifyError::MethodRefused(parts.method));
         }
-        let signature = token::signature(parts.signature)?;
-        let key = self.key_for(parts.kid.as_ref(), &parts.method)?;
+        let signature = token::decode_signature(parts.signature)?;
+        let key = self.find_key(parts.kid.as_ref(), &parts.method)?;
         key.verify(&parts.method, parts.signed.as_bytes(), &signature)?;
         token::check_times(&parts.claims, now)?;
         Ok(parts.claims)
     }
 
-    /// The body of `/.well-known/jwks.json`: the public keys, without any secret.
+    /// Returns the body of `/.well-known/jwks.json`: the public keys.
     pub fn jwks_json(&self) -> &str {
         &self.jwks_json
     }
 
-    /// The algorithm of the tokens we sign: `HS256`, `RS256`, `RS512`, `ES256`, `ES512` or `EdDSA`.
+    /// Returns the signing algorithm: `HS256`, `RS256`, `RS512`, `ES256`, `ES512` or `EdDSA`.
     pub fn signing_method(&self) -> &'static str {
         self.signer.method()
     }
 
-    /// A key of that id, else the secret for its own id and for HS256.
-    fn key_for(&self, kid: Option<&Value>, method: &str) -> Result<&Verifying, VerifyError> {
+    /// Returns the key of that id, else the secret for its own id and for HS256.
+    fn find_key(&self, kid: Option<&Value>, method: &str) -> Result<&Verifying, VerifyError> {
         let id = kid.and_then(Value::as_str);
         if let Some(key) = id.and_then(|id| self.by_id.get(id)) {
             return Ok(key);
@@ -170,7 +171,7 @@ impl KeyRing {
     }
 }
 
-fn header(method: &str, kid: &str) -> String {
+fn encode_header(method: &str, kid: &str) -> String {
     let header = if kid.is_empty() {
         json!({"alg": method, "typ": "JWT"})
     } else {

@@ -1,6 +1,6 @@
-//! Limits: a token bucket for each counted thing and key, grants, and quotas of what is sent. Counts in memory, for this
-//! process; arithmetic over the moment given. Which route takes which limit stands in the route table, and what is
-//! answered to who asks too often in `services/limits`.
+//! In-memory rate limits of this process: token buckets, grants, and sending quotas.
+//!
+//! The route table assigns limits to routes; `services/limits` builds the error responses.
 
 mod counted;
 mod grants;
@@ -17,160 +17,166 @@ use base64::engine::general_purpose::STANDARD_NO_PAD;
 use gotrue_rules::domain::policy::{Bucket, LimitsPolicy, Quota};
 use gotrue_rules::domain::user::Time;
 
-pub use self::counted::{Counted, Limited};
+pub use self::counted::{CountedEvent, LimitedRoute};
 use self::grants::Grants;
-pub use self::keys::{Request, key_of, peer_address};
-use self::reserved::Open;
+pub use self::keys::{ClientRequest, client_address, find_key};
+use self::reserved::PendingReservations;
 pub use self::reserved::Reservation;
-pub use http_edge::network_of;
+pub use http_edge::subscriber_network;
 
-/// What is sent, and limited for all callers together.
+/// A kind of message whose sending quota applies to all callers together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sent {
-    /// Mails.
+pub enum QuotaKind {
+    /// E-mail messages.
     Email,
     /// Phone messages.
     Sms,
 }
 
-/// Too many; how long until one more is allowed, as far as can be told now.
+/// The rejection by a limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TooMany {
-    /// How long.
+pub struct RateLimited {
+    /// The estimated time until the next request is allowed.
     pub wait: Duration,
 }
 
-/// Most buckets kept at a time: about 25 MB.
-const MOST_BUCKETS: usize = 100_000;
-/// Keys longer than this are kept as a hash.
-const LONGEST_KEY: usize = 64;
-/// What is told where nothing will ever be allowed again.
-const NEVER: Duration = Duration::from_hours(24);
+/// The maximum number of buckets: about 25 MB.
+const MAX_BUCKETS: usize = 100_000;
+/// Longer keys are stored as a hash.
+const MAX_KEY_BYTES: usize = 64;
+/// The reported wait if the limit allows no request at all.
+const MAX_WAIT: Duration = Duration::from_hours(24);
 
-/// The counters. Kept when the configuration is read again.
+/// The counters. They persist across reloads of the configuration.
 #[derive(Debug)]
-pub struct Limits {
+pub struct RateLimits {
     started: Time,
-    buckets: Mutex<HashMap<(Counted, Box<str>), Level>>,
+    buckets: Mutex<HashMap<(CountedEvent, Box<str>), BucketLevel>>,
     /// Locked after the buckets.
-    open: Mutex<Open>,
+    pending: Mutex<PendingReservations>,
     grants: Mutex<Grants>,
-    email: Mutex<Spent>,
-    sms: Mutex<Spent>,
+    email: Mutex<QuotaUsage>,
+    sms: Mutex<QuotaUsage>,
 }
 
-/// How full a bucket is.
+/// The fill level of a bucket.
 #[derive(Debug, Clone, Copy)]
-struct Level {
+struct BucketLevel {
     bucket: Bucket,
     tokens: f64,
     at: Time,
     first: Time,
 }
 
-/// What a quota has given out.
+/// The consumption of a quota.
 #[derive(Debug, Default)]
-struct Spent {
-    /// The window, by number since the start, and what was taken in it.
+struct QuotaUsage {
+    /// The number of the window since the start, and the events in it.
     window: (i64, f64),
-    /// The bucket, once it is used.
-    level: Option<Level>,
+    /// The bucket, after its first use.
+    level: Option<BucketLevel>,
 }
 
-impl Limits {
-    /// No request has come yet. The windows of quotas begin at `started`.
+impl RateLimits {
+    /// Creates empty counters. The windows of quotas begin at `started`.
     pub fn new(started: Time) -> Self {
         let (email, sms) = Default::default();
         let (buckets, open, grants) = Default::default();
-        Self { started, buckets, open, grants, email, sms }
+        Self { started, buckets, pending: open, grants, email, sms }
     }
 
-    /// Takes one of this key out of its bucket, if one is left.
-    pub fn take(&self, what: impl Into<Counted>, key: &str, bucket: Bucket, now: Time) -> Result<(), TooMany> {
-        Self::take_from(&mut lock(&self.buckets), (what.into(), short(key)), bucket, now)
+    /// Takes one token from the key's bucket.
+    ///
+    /// # Errors
+    /// The bucket is empty.
+    pub fn take(&self, what: impl Into<CountedEvent>, key: &str, bucket: Bucket, now: Time) -> Result<(), RateLimited> {
+        Self::take_from(&mut lock(&self.buckets), (what.into(), shorten_key(key)), bucket, now)
     }
 
     fn take_from(
-        buckets: &mut HashMap<(Counted, Box<str>), Level>,
-        key: (Counted, Box<str>),
+        buckets: &mut HashMap<(CountedEvent, Box<str>), BucketLevel>,
+        key: (CountedEvent, Box<str>),
         bucket: Bucket,
         now: Time,
-    ) -> Result<(), TooMany> {
-        if let Some(level) = buckets.get_mut(&key).filter(|level| !level.is_forgotten(now)) {
+    ) -> Result<(), RateLimited> {
+        if let Some(level) = buckets.get_mut(&key).filter(|level| !level.is_expired(now)) {
             level.bucket = bucket;
             return level.take(now);
         }
-        if buckets.len() >= MOST_BUCKETS && !buckets.contains_key(&key) {
-            make_room(buckets, now);
+        if buckets.len() >= MAX_BUCKETS && !buckets.contains_key(&key) {
+            evict_buckets(buckets, now);
         }
-        let mut level = Level::full(bucket, now);
+        let mut level = BucketLevel::full(bucket, now);
         let taken = level.take(now);
         buckets.insert(key, level);
         taken
     }
 
-    /// Puts one back that should not have been counted.
-    pub fn give_back(&self, what: impl Into<Counted>, key: &str) {
-        if let Some(level) = lock(&self.buckets).get_mut(&(what.into(), short(key))) {
-            level.put_back();
+    /// Returns a token to the bucket.
+    pub fn refund(&self, what: impl Into<CountedEvent>, key: &str) {
+        if let Some(level) = lock(&self.buckets).get_mut(&(what.into(), shorten_key(key))) {
+            level.put_token();
         }
     }
 
-    /// Gives somebody so many tries until then, whatever others do.
+    /// Grants a number of attempts until `until`, independent of other callers.
     pub fn grant(&self, to: &str, tries: u8, until: Time, now: Time) {
-        lock(&self.grants).give(short(to), tries, until, now);
+        lock(&self.grants).insert(shorten_key(to), tries, until, now);
     }
 
-    /// Uses up a try that was granted; false if there is none.
-    pub fn use_grant(&self, of: &str, now: Time) -> bool {
-        lock(&self.grants).take(&short(of), now)
+    /// Consumes a granted attempt; false if there is none.
+    pub fn consume_grant(&self, of: &str, now: Time) -> bool {
+        lock(&self.grants).consume(&shorten_key(of), now)
     }
 
-    /// Takes one message out of the quota, if one is left.
-    pub fn take_quota(&self, sent: Sent, quota: Quota, now: Time) -> Result<(), TooMany> {
+    /// Takes one message from the quota.
+    ///
+    /// # Errors
+    /// The quota is exhausted.
+    pub fn take_quota(&self, sent: QuotaKind, quota: Quota, now: Time) -> Result<(), RateLimited> {
         let mut used = match sent {
-            Sent::Email => lock(&self.email),
-            Sent::Sms => lock(&self.sms),
+            QuotaKind::Email => lock(&self.email),
+            QuotaKind::Sms => lock(&self.sms),
         };
         match quota {
             Quota::Window { events, per } => used.take_of_window(events, per, now - self.started),
             Quota::Bucket { size, every } => {
                 let every = every.max(Duration::from_nanos(1));
-                let bucket = Bucket { events: 1.0, per: every, burst: size, forgotten_after: Duration::MAX };
-                used.level.get_or_insert_with(|| Level::full(bucket, now)).take(now)
+                let bucket = Bucket { events: 1.0, per: every, burst: size, evicted_after: Duration::MAX };
+                used.level.get_or_insert_with(|| BucketLevel::full(bucket, now)).take(now)
             }
         }
     }
 
-    /// Starts the count of those anew for which the operator has decided otherwise; all others go on.
-    pub fn follow(&self, before: &LimitsPolicy, now: &LimitsPolicy) {
+    /// Resets the counters whose policy differs between `before` and `now`.
+    pub fn apply_policy_change(&self, before: &LimitsPolicy, now: &LimitsPolicy) {
         lock(&self.buckets).retain(|(counted, _), _| match counted {
-            Counted::Requests(what) => what.bucket(before) == what.bucket(now),
+            CountedEvent::Requests(what) => what.bucket(before) == what.bucket(now),
             _ => before.targets == now.targets,
         });
         for (spent, is_changed) in
             [(&self.email, before.email_sent != now.email_sent), (&self.sms, before.sms_sent != now.sms_sent)]
         {
             if is_changed {
-                *lock(spent) = Spent::default();
+                *lock(spent) = QuotaUsage::default();
             }
         }
     }
 
-    /// How many keys have reservations that are open.
-    pub fn kept_open(&self) -> usize {
-        lock(&self.open).keys()
+    /// Returns the number of keys with pending reservations.
+    pub fn count_pending_keys(&self) -> usize {
+        lock(&self.pending).count_keys()
     }
 
-    /// How many buckets and grants are kept.
-    pub fn kept(&self) -> usize {
-        lock(&self.buckets).len() + lock(&self.grants).kept()
+    /// Returns the number of buckets and grants.
+    pub fn count_entries(&self) -> usize {
+        lock(&self.buckets).len() + lock(&self.grants).count()
     }
 }
 
-impl Spent {
+impl QuotaUsage {
     /// `age` is that of the process.
-    fn take_of_window(&mut self, events: f64, per: Duration, age: chrono::TimeDelta) -> Result<(), TooMany> {
+    fn take_of_window(&mut self, events: f64, per: Duration, age: chrono::TimeDelta) -> Result<(), RateLimited> {
         let length = i64::try_from(per.as_nanos()).unwrap_or(i64::MAX).max(1);
         let age = age.num_nanoseconds().unwrap_or(i64::MAX);
         let window = age.div_euclid(length);
@@ -182,11 +188,11 @@ impl Spent {
             return Ok(());
         }
         let left = u64::try_from(length - age.rem_euclid(length)).unwrap_or(u64::MAX);
-        Err(TooMany { wait: if events < 1.0 { NEVER } else { Duration::from_nanos(left) } })
+        Err(RateLimited { wait: if events < 1.0 { MAX_WAIT } else { Duration::from_nanos(left) } })
     }
 }
 
-impl Level {
+impl BucketLevel {
     fn full(bucket: Bucket, now: Time) -> Self {
         Self { bucket, tokens: bucket.burst, at: now, first: now }
     }
@@ -195,53 +201,52 @@ impl Level {
         self.bucket.events / self.bucket.per.as_secs_f64().max(1e-9)
     }
 
-    /// What is there at `now`. A clock that goes back fills nothing and takes nothing away.
+    /// Returns the tokens at `now`. A clock that goes backwards changes nothing.
     fn tokens_at(&self, now: Time) -> f64 {
         let elapsed = (now - self.at).to_std().unwrap_or_default().as_secs_f64();
         let gained = if elapsed > 0.0 { elapsed * self.per_second() } else { 0.0 };
         (self.tokens + gained).min(self.bucket.burst)
     }
 
-    fn take(&mut self, now: Time) -> Result<(), TooMany> {
+    fn take(&mut self, now: Time) -> Result<(), RateLimited> {
         self.tokens = self.tokens_at(now);
         self.at = self.at.max(now);
         if self.tokens >= 1.0 {
             self.tokens -= 1.0;
             return Ok(());
         }
-        Err(TooMany { wait: self.refilled_in().min(self.forgotten_in(now)) })
+        Err(RateLimited { wait: self.time_to_token().min(self.time_to_expiry(now)) })
     }
 
-    fn put_back(&mut self) {
+    fn put_token(&mut self) {
         self.tokens = (self.tokens + 1.0).min(self.bucket.burst);
     }
 
-    /// Until one is there again.
-    fn refilled_in(&self) -> Duration {
+    /// Returns the time until one token is available.
+    fn time_to_token(&self) -> Duration {
         if self.bucket.burst < 1.0 {
-            return NEVER;
+            return MAX_WAIT;
         }
-        Duration::try_from_secs_f64((1.0 - self.tokens) / self.per_second()).unwrap_or(NEVER).min(NEVER)
+        Duration::try_from_secs_f64((1.0 - self.tokens) / self.per_second()).unwrap_or(MAX_WAIT).min(MAX_WAIT)
     }
 
-    /// Until it is full again, because its key is forgotten.
-    fn forgotten_in(&self, now: Time) -> Duration {
-        self.bucket.forgotten_after.saturating_sub((now - self.first).to_std().unwrap_or_default())
+    /// Returns the time until the bucket expires, after which its key has a full one.
+    fn time_to_expiry(&self, now: Time) -> Duration {
+        self.bucket.evicted_after.saturating_sub((now - self.first).to_std().unwrap_or_default())
     }
 
-    fn is_forgotten(&self, now: Time) -> bool {
-        (now - self.first).to_std().is_ok_and(|age| age >= self.bucket.forgotten_after)
+    fn is_expired(&self, now: Time) -> bool {
+        (now - self.first).to_std().is_ok_and(|age| age >= self.bucket.evicted_after)
     }
 }
 
-/// Drops what is forgotten; else the eighth of the buckets that are fullest, so that who is refused stays refused
-/// however many other keys turn up.
-fn make_room(buckets: &mut HashMap<(Counted, Box<str>), Level>, now: Time) {
-    buckets.retain(|_, level| !level.is_forgotten(now));
-    if buckets.len() < MOST_BUCKETS {
+/// Evicts expired buckets, or else the fullest eighth, so that exhausted keys stay limited.
+fn evict_buckets(buckets: &mut HashMap<(CountedEvent, Box<str>), BucketLevel>, now: Time) {
+    buckets.retain(|_, level| !level.is_expired(now));
+    if buckets.len() < MAX_BUCKETS {
         return;
     }
-    let missing = |level: &Level| level.bucket.burst - level.tokens_at(now);
+    let missing = |level: &BucketLevel| level.bucket.burst - level.tokens_at(now);
     let mut all: Vec<f64> = buckets.values().map(missing).collect();
     let eighth = all.len() / 8;
     let (_, most, _) = all.select_nth_unstable_by(eighth, f64::total_cmp);
@@ -254,11 +259,11 @@ fn make_room(buckets: &mut HashMap<(Counted, Box<str>), Level>, now: Time) {
     });
 }
 
-fn short(key: &str) -> Box<str> {
-    if key.len() <= LONGEST_KEY {
+fn shorten_key(key: &str) -> Box<str> {
+    if key.len() <= MAX_KEY_BYTES {
         return key.into();
     }
-    // A blank cannot be in a trimmed key, so a hash is nobody's key.
+    // A trimmed key contains no space, so a hash cannot collide with a key.
     format!(" {}", STANDARD_NO_PAD.encode(digest(&SHA256, key.as_bytes()))).into()
 }
 

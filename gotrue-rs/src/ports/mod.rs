@@ -1,4 +1,6 @@
-//! The outside: time, chance, hashing, keys, mail, captchas, limits. Everything that waits or differs in a test goes through here.
+//! Interfaces to the outside: time, randomness, hashing, keys, mail, captchas, limits.
+//!
+//! Tests replace these.
 
 pub mod captcha;
 pub mod clock;

@@ -1,5 +1,7 @@
-//! Secrets encrypted in the database (schema.md §5.4): each under a key of its own, derived from the operator's key and
-//! the id of the row that owns it, so that a value copied to another row cannot be read.
+//! Encryption of secrets in the database.
+//!
+//! Each secret has its own key, derived from the configured key and the id of its row, so that a value copied to
+//! another row cannot be decrypted.
 
 use std::borrow::Cow;
 
@@ -14,12 +16,12 @@ use uuid::Uuid;
 
 use super::entropy::Entropy;
 
-/// The only algorithm there is.
+/// The only supported algorithm.
 const ALGORITHM: &str = "aes-gcm-hkdf";
 
-/// An encrypted value as it is stored.
+/// An encrypted value as stored.
 #[derive(Debug, Serialize, Deserialize)]
-struct Sealed<'a> {
+struct SealedValue<'a> {
     #[serde(borrow)]
     key_id: Cow<'a, str>,
     #[serde(borrow)]
@@ -28,80 +30,84 @@ struct Sealed<'a> {
     nonce: String,
 }
 
-/// A value taken out of the database.
+/// A decrypted value.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Opened<'a> {
-    /// The value itself.
+pub struct UnsealedValue<'a> {
+    /// The plain value.
     pub plain: Cow<'a, str>,
-    /// Whether it should be stored again: in the clear, or under another key than today's, though there is one.
+    /// Whether the value should be encrypted again.
+    ///
+    /// That is the case if it is in plain text or under an old key, and a current key exists.
     pub is_outdated: bool,
 }
 
-/// Does not print the value.
-impl std::fmt::Debug for Opened<'_> {
+/// Omits the value.
+impl std::fmt::Debug for UnsealedValue<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Opened").field("is_outdated", &self.is_outdated).finish_non_exhaustive()
     }
 }
 
-/// Why a stored value cannot be read. For the log only.
+/// Why a stored value cannot be decrypted. For the log only.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SealingError {
-    /// Its key is not among the configured ones.
+    /// Its key is not configured.
     #[error("a stored secret needs the key {0:?}; add it to GOTRUE_SECURITY_DB_ENCRYPTION_DECRYPTION_KEYS")]
     UnknownKey(String),
-    /// It was changed, or moved from another row, or the key of that id is another one.
+    /// It was modified or moved from another row, or its key has changed.
     #[error("a stored secret does not open with its key {0:?}")]
     Broken(String),
 }
 
-/// What to store of a secret: encrypted under today's key, or the value itself where nothing is encrypted.
+/// Encrypts a secret with the current key; returns it unchanged if encryption is disabled.
 pub fn seal(plain: &str, owner: Uuid, encryption: &Encryption, entropy: &Entropy) -> String {
-    let Some((key_id, key)) = encryption.encrypting() else { return plain.to_owned() };
+    let Some((key_id, key)) = encryption.encryption_key() else { return plain.to_owned() };
     let nonce: [u8; NONCE_LEN] = entropy.bytes();
     let mut data = plain.as_bytes().to_vec();
-    derive(key, owner)
+    derive_key(key, owner)
         .seal_in_place_append_tag(Nonce::assume_unique_for_key(nonce), Aad::empty(), &mut data)
-        .expect("AES-GCM encrypts anything shorter than 64 GiB");
-    let sealed = Sealed {
+        .expect("AES-GCM encrypts any text below 64 GiB");
+    let sealed = SealedValue {
         key_id: key_id.into(),
         alg: ALGORITHM.into(),
         data: STANDARD.encode(data),
         nonce: STANDARD.encode(nonce),
     };
-    serde_json::to_string(&sealed).expect("texts become JSON")
+    serde_json::to_string(&sealed).expect("strings serialize to JSON")
 }
 
-/// What a stored text stands for. A text that is no encrypted value stands for itself.
-pub fn open<'a>(stored: &'a str, owner: Uuid, encryption: &Encryption) -> Result<Opened<'a>, SealingError> {
-    let today = encryption.encrypting().map(|(id, _)| id);
-    let Some(sealed) = read(stored) else { return Ok(Opened { plain: stored.into(), is_outdated: today.is_some() }) };
+/// Decrypts a stored text. A text that is not an encrypted value is returned unchanged.
+pub fn unseal<'a>(stored: &'a str, owner: Uuid, encryption: &Encryption) -> Result<UnsealedValue<'a>, SealingError> {
+    let today = encryption.encryption_key().map(|(id, _)| id);
+    let Some(sealed) = parse_sealed(stored) else {
+        return Ok(UnsealedValue { plain: stored.into(), is_outdated: today.is_some() });
+    };
     let key_id = sealed.key_id.as_ref();
     let key = encryption.keys.get(key_id).ok_or_else(|| SealingError::UnknownKey(key_id.to_owned()))?;
     let plain = decrypt(&sealed, key, owner).ok_or_else(|| SealingError::Broken(key_id.to_owned()))?;
-    Ok(Opened { plain: plain.into(), is_outdated: today.is_some_and(|today| today != key_id) })
+    Ok(UnsealedValue { plain: plain.into(), is_outdated: today.is_some_and(|today| today != key_id) })
 }
 
-fn read(stored: &str) -> Option<Sealed<'_>> {
-    serde_json::from_str(stored).ok().filter(|sealed: &Sealed<'_>| sealed.alg == ALGORITHM)
+fn parse_sealed(stored: &str) -> Option<SealedValue<'_>> {
+    serde_json::from_str(stored).ok().filter(|sealed: &SealedValue<'_>| sealed.alg == ALGORITHM)
 }
 
-/// Whether a stored text was sealed, with whichever key.
+/// Whether a stored text is encrypted, with any key.
 pub fn is_sealed(stored: &str) -> bool {
-    read(stored).is_some()
+    parse_sealed(stored).is_some()
 }
 
-fn decrypt(sealed: &Sealed<'_>, key: &SecretKey, owner: Uuid) -> Option<String> {
+fn decrypt(sealed: &SealedValue<'_>, key: &SecretKey, owner: Uuid) -> Option<String> {
     let mut data = STANDARD.decode(&sealed.data).ok()?;
     let nonce = Nonce::try_assume_unique_for_key(&STANDARD.decode(&sealed.nonce).ok()?).ok()?;
-    let plain = derive(key, owner).open_in_place(nonce, Aad::empty(), &mut data).ok()?;
+    let plain = derive_key(key, owner).open_in_place(nonce, Aad::empty(), &mut data).ok()?;
     String::from_utf8(plain.to_vec()).ok()
 }
 
-fn derive(key: &SecretKey, owner: Uuid) -> LessSafeKey {
+fn derive_key(key: &SecretKey, owner: Uuid) -> LessSafeKey {
     let owner = owner.hyphenated().to_string();
     let info = [owner.as_bytes()];
     let secret = Salt::new(HKDF_SHA256, &[]).extract(key.reveal());
-    let derived = secret.expand(&info, &AES_256_GCM).expect("HKDF gives 32 bytes");
+    let derived = secret.expand(&info, &AES_256_GCM).expect("HKDF expands to 32 bytes");
     LessSafeKey::new(UnboundKey::from(derived))
 }

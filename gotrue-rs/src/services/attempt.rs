@@ -1,24 +1,26 @@
-//! Writes of a new account that a concurrent request for the same address or number can win. The loser looks again and
-//! answers as for an account that it found.
+//! Inserts of a new user that can lose against a concurrent request for the same address or number.
+//!
+//! The losing request repeats the look-up and answers as for an existing user.
 
 use gotrue_rules::domain::error::{Error, Result};
 
-use crate::store::accounts::Insertion;
-use crate::store::{self, OrRefuse};
+use crate::store::accounts::UserInsertion;
+use crate::store::{self, OrInternalError};
 
-/// What came of an attempt to store a new account.
+/// The outcome of an attempt to insert a new user.
 #[derive(Debug)]
 pub enum Attempt<T> {
-    /// It was stored, or nothing had to be.
+    /// The row was inserted, or no insert was needed.
     Done(T),
-    /// Another account has the address or number since the look-up, and nothing was stored. Holds the answer for the case
-    /// that a second look-up finds no account: one of another audience has it.
+    /// Another user got the address or number since the look-up; nothing was stored.
+    ///
+    /// The error is the response if a second look-up finds no user either: then a user of another audience has it.
     Conflict(Error),
 }
 
 impl<T> Attempt<T> {
-    /// What the last attempt came to.
-    pub fn or_refuse(self) -> Result<T> {
+    /// Converts the outcome of the last attempt into a result.
+    pub fn into_result(self) -> Result<T> {
         match self {
             Self::Done(it) => Ok(it),
             Self::Conflict(error) => Err(error),
@@ -27,11 +29,11 @@ impl<T> Attempt<T> {
 }
 
 impl Attempt<()> {
-    /// The attempt that an insert was; `message` is the answer to a failure.
-    pub fn of(inserted: store::Result<Insertion>, message: &'static str) -> Result<Self> {
-        Ok(match inserted.or_refuse(message)? {
-            Insertion::Written => Self::Done(()),
-            Insertion::Conflict(error) => Self::Conflict(error.wrapped(message)),
+    /// Converts the result of an insert; `message` is the public text of a database error.
+    pub fn from_insertion(inserted: store::Result<UserInsertion>, message: &'static str) -> Result<Self> {
+        Ok(match inserted.or_internal_error(message)? {
+            UserInsertion::Written => Self::Done(()),
+            UserInsertion::Conflict(error) => Self::Conflict(error.into_internal_error(message)),
         })
     }
 }

@@ -1,22 +1,24 @@
-//! Rows of the audit log for what a request does. They ride along in the statement that does it.
+//! Builds audit log rows, which are inserted by the statement that performs the action.
 
-use gotrue_rules::domain::audit::{Entry, payload};
-use gotrue_rules::domain::user::Account;
+use gotrue_rules::domain::audit::{AuditEntry, build_audit_payload};
+use gotrue_rules::domain::user::User;
 
-use crate::cx::Cx;
+use crate::request_context::RequestContext;
 use crate::store::audit::AuditRow;
 
-/// The rows for these entries, after those that the request had before; none when the log is switched off.
-pub fn rows(cx: &Cx, actor: &Account, entries: impl IntoIterator<Item = Entry>) -> Vec<AuditRow> {
+/// Builds the rows of these entries; none if the audit log is disabled.
+///
+/// Their timestamps follow those of earlier rows of the request.
+pub fn build_rows(cx: &RequestContext, actor: &User, entries: impl IntoIterator<Item = AuditEntry>) -> Vec<AuditRow> {
     if cx.app.policy.operation.audit_log_disable_postgres {
         return Vec::new();
     }
-    let address = |entry: &Entry| cx.client_ip().filter(|_| entry.names_address());
+    let address = |entry: &AuditEntry| cx.client_ip().filter(|_| entry.has_client_address());
     let row = |entry| AuditRow {
         id: cx.entropy.uuid(),
         ip_address: address(&entry).map(|address| address.to_string()).unwrap_or_default(),
-        payload: payload(actor, entry),
-        created_at: cx.stamp(),
+        payload: build_audit_payload(actor, entry),
+        created_at: cx.next_timestamp(),
     };
     entries.into_iter().map(row).collect()
 }

@@ -1,9 +1,10 @@
-//! Replayed authorization codes (RFC 6749 §4.1.2): a client that presents a code again loses the session that the code
-//! opened.
+//! Replay detection of authorization codes (RFC 6749 §4.1.2).
 //!
-//! A code counts as exchanged once the exchange is committed. Of two requests at once the second waits for the outcome of
-//! the first: if that commits, the second is a replay and ends the session, also where it is an honest client's retry; if
-//! it rolls back, the second exchanges the code.
+//! A replay revokes the session of the first exchange.
+//!
+//! A code counts as exchanged once the exchange is committed. Of two concurrent requests, the second waits for the
+//! first. If the first commits, the second is a replay and revokes the session, even if it is the retry of an honest
+//! client. If the first rolls back, the second exchanges the code.
 
 use aws_lc_rs::digest::{Digest, SHA256, digest};
 use chrono::TimeDelta;
@@ -11,43 +12,59 @@ use gotrue_rules::domain::error::Result;
 use gotrue_rules::domain::user::Time;
 use uuid::Uuid;
 
-use crate::cx::Cx;
+use crate::request_context::RequestContext;
 use crate::store::exchanged_codes::{self, ExchangedCode};
-use crate::store::{Connection, OrRefuse};
+use crate::store::{Connection, OrInternalError};
 
-/// How long after the exchange a replay is recognised. A code lives for minutes, so later ones are very rare.
-const KEPT: TimeDelta = TimeDelta::days(1);
+/// How long after the exchange a replay is detected.
+///
+/// A code lives for minutes, so later replays are very rare.
+const REPLAY_WINDOW: TimeDelta = TimeDelta::days(1);
 
-const FAILED: &str = "Error revoking the tokens of an authorization code";
+const REVOCATION_FAILED: &str = "Error revoking the tokens of an authorization code";
 
-/// Records in the transaction of an exchange which session the code opens.
-pub async fn record_exchange(cx: &Cx, db: &mut Connection, client: Uuid, code: &str, session: Uuid) -> Result<()> {
-    if !cx.app.policy.oauth_server.replayed_code_revokes {
+/// Records the session of an exchanged code, in the transaction of the exchange.
+pub async fn record_exchange(
+    cx: &RequestContext,
+    db: &mut Connection,
+    client: Uuid,
+    code: &str,
+    session: Uuid,
+) -> Result<()> {
+    if !cx.app.policy.oauth_server.should_revoke_on_code_replay {
         return Ok(());
     }
-    let digest = digest_of(code);
+    let digest = code_digest(code);
     let exchanged = ExchangedCode {
         digest: digest.as_ref(),
         client_id: client,
         session_id: session,
-        ends_at: cx.now.checked_add_signed(KEPT).unwrap_or(Time::MAX_UTC),
+        ends_at: cx.now.checked_add_signed(REPLAY_WINDOW).unwrap_or(Time::MAX_UTC),
         now: cx.now,
     };
-    exchanged_codes::insert(db, exchanged).await.or_refuse("Error recording an authorization code")
+    exchanged_codes::insert(db, exchanged).await.or_internal_error("Error recording an authorization code")
 }
 
-/// Revokes the session that this client opened with the code before, if it did. A code that another client presents revokes
-/// nothing: it was not issued to that client.
-pub async fn revoke_replayed(cx: &Cx, client: Uuid, code: &str) -> Result<()> {
-    if !cx.app.policy.oauth_server.replayed_code_revokes || Uuid::parse_str(code).is_err() {
+/// Revokes the session that this client received for the code.
+///
+/// A code of another client revokes nothing.
+pub async fn revoke_replayed(cx: &RequestContext, client: Uuid, code: &str) -> Result<()> {
+    if !cx.app.policy.oauth_server.should_revoke_on_code_replay || Uuid::parse_str(code).is_err() {
         return Ok(());
     }
-    if exchanged_codes::revoke(&mut cx.db(), digest_of(code).as_ref(), client).await.or_refuse(FAILED)? {
-        tracing::warn!(request.id = cx.request.id, oauth.client_id = %client, "authorization code replayed, session revoked");
+    if exchanged_codes::delete_session(&mut cx.db(), code_digest(code).as_ref(), client)
+        .await
+        .or_internal_error(REVOCATION_FAILED)?
+    {
+        tracing::warn!(
+            request.id = cx.request.id,
+            oauth.client_id = %client,
+            "authorization code replayed, session revoked"
+        );
     }
     Ok(())
 }
 
-fn digest_of(code: &str) -> Digest {
+fn code_digest(code: &str) -> Digest {
     digest(&SHA256, code.as_bytes())
 }

@@ -1,5 +1,7 @@
-//! Old rows, taken away in the background after writes: one kind after the other, a few rows at a time, on one connection,
-//! and never for longer than it then rests. No request waits for it.
+//! Deletes expired rows in the background after writes.
+//!
+//! One kind of rows follows the other, in small batches, on one connection, with a pause as long as each batch took. No
+//! request waits for it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,65 +13,71 @@ use metrics::{counter, describe_counter};
 
 use crate::app::App;
 use crate::store::Connection;
-use crate::store::cleanup::{ALWAYS, ANONYMOUS, Sweep, past_inactivity, past_timebox, sweep};
+use crate::store::cleanup::{
+    ANONYMOUS_USERS, CleanupTask, UNCONDITIONAL_TASKS, inactivity_tasks, run_task, timebox_task,
+};
 
-/// How many rows were swept.
-const ROWS: &str = "basalt_cleanup_rows_total";
-/// The rest after a sweep that found all there was.
-const REST: Duration = Duration::from_secs(1);
+/// The number of deleted rows, by kind.
+const DELETED_ROWS_METRIC: &str = "basalt_cleanup_rows_total";
+/// The pause after a batch that found no further rows.
+const IDLE_PAUSE: Duration = Duration::from_secs(1);
 
-/// Sweeps until `stop` completes, once after a write at the soonest; a write that was told of before comes first. Nothing to
-/// do where the policy does not want it.
+/// Runs until `stop` completes.
+///
+/// Each run starts after a write; a write signalled earlier counts. Returns at once if the policy disables the
+/// clean-up.
 pub async fn run(app: Arc<App>, stop: impl Future<Output = ()>) {
     if !app.policy.operation.cleanup_enabled {
         return;
     }
-    describe_counter!(ROWS, "Old rows that were taken away, by kind");
-    let sweeps = sweeps(&app.policy);
+    describe_counter!(DELETED_ROWS_METRIC, "Expired rows deleted by the clean-up, by kind");
+    let sweeps = enabled_kinds(&app.policy);
     let mut stop = std::pin::pin!(stop.fuse());
     loop {
-        let wrote = std::pin::pin!(app.cleanup.wrote());
+        let wrote = std::pin::pin!(app.cleanup_signal.notified());
         if let Either::Right(_) = select(wrote, stop.as_mut()).await {
             return;
         }
-        let rest = one(&app, sweeps[app.cleanup.turn() % sweeps.len()]).await;
+        let rest = run_batch(&app, sweeps[app.cleanup_signal.kind_index() % sweeps.len()]).await;
         if let Either::Left(_) = select(stop.as_mut(), app.clock.sleep(rest)).await {
             return;
         }
     }
 }
 
-/// All that are wanted, in turn.
-fn sweeps(policy: &Policy) -> Vec<Sweep> {
-    let anonymous = policy.sign_up.anonymous_enabled && !policy.operation.cleanup_keeps_anonymous;
-    let mut sweeps = ALWAYS.to_vec();
-    sweeps.extend(anonymous.then_some(ANONYMOUS));
-    sweeps.extend(policy.sessions.timebox.map(past_timebox));
-    sweeps.extend(policy.sessions.inactivity_timeout.into_iter().flat_map(past_inactivity));
+/// The enabled kinds, in the order in which they run.
+fn enabled_kinds(policy: &Policy) -> Vec<CleanupTask> {
+    let anonymous = policy.sign_up.anonymous_enabled && !policy.operation.should_cleanup_keep_anonymous;
+    let mut sweeps = UNCONDITIONAL_TASKS.to_vec();
+    sweeps.extend(anonymous.then_some(ANONYMOUS_USERS));
+    sweeps.extend(policy.sessions.timebox.map(timebox_task));
+    sweeps.extend(policy.sessions.inactivity_timeout.into_iter().flat_map(inactivity_tasks));
     sweeps
 }
 
-/// Sweeps once, and says how long to rest. Where there is more, the same sweep is next, and it needs no write.
-async fn one(app: &App, it: Sweep) -> Duration {
+/// Deletes one batch and returns the pause to make.
+///
+/// If rows remain, the same kind runs again without a new write.
+async fn run_batch(app: &App, it: CleanupTask) -> Duration {
     let started = app.clock.now();
     let mut db = Connection::pooled(app.pool.clone(), Arc::default()).with_long_statements();
-    match sweep(&mut db, it, started).await {
+    match run_task(&mut db, it, started).await {
         Ok(rows) => {
             if rows > 0 {
-                counter!(ROWS, "kind" => it.name()).increment(rows);
-                tracing::debug!(kind = it.name(), rows, "old rows were taken away");
+                counter!(DELETED_ROWS_METRIC, "kind" => it.name()).increment(rows);
+                tracing::debug!(kind = it.name(), rows, "expired rows deleted");
             }
-            if rows < it.batch {
-                app.cleanup.next_kind();
-                return REST;
+            if rows < it.batch_size {
+                app.cleanup_signal.advance();
+                return IDLE_PAUSE;
             }
-            app.cleanup.tell();
+            app.cleanup_signal.notify();
             (app.clock.now() - started).to_std().unwrap_or_default()
         }
         Err(error) => {
-            tracing::warn!(kind = it.name(), %error, "old rows could not be taken away; it is tried again after a write");
-            app.cleanup.next_kind();
-            REST
+            tracing::warn!(kind = it.name(), %error, "expired rows not deleted, retry after the next write");
+            app.cleanup_signal.advance();
+            IDLE_PAUSE
         }
     }
 }

@@ -1,96 +1,109 @@
-//! A new address or number for an account: asked for by messages, confirmed by one or two of them, put in place of the
-//! old one. `PUT /user` asks, `/verify` redeems; where nothing has to be confirmed, `PUT /user` does both.
+//! Changes the e-mail address or phone number of a user.
+//!
+//! `PUT /user` requests the change by sending one or two messages, and `/verify` confirms it. Where no confirmation is
+//! needed, `PUT /user` applies the change at once.
 
-use gotrue_rules::domain::audit::{Action, Entry};
-use gotrue_rules::domain::contact::{Channel, Contact, Email, Phone};
-use gotrue_rules::domain::contact_change::{Confirmation, applied};
+use gotrue_rules::domain::audit::{AuditAction, AuditEntry};
+use gotrue_rules::domain::contact::{Contact, Email, Phone, SmsChannel};
+use gotrue_rules::domain::contact_change::{ConfirmationContext, apply_effect};
 use gotrue_rules::domain::error::{Error, Result};
-use gotrue_rules::domain::identity::with_providers;
-use gotrue_rules::domain::one_time_token::Slot;
+use gotrue_rules::domain::identity::app_metadata_with_providers;
+use gotrue_rules::domain::one_time_token::OneTimeTokenKind;
 use gotrue_rules::domain::pkce::Challenge;
 use gotrue_rules::domain::purpose::Purpose;
-use gotrue_rules::domain::user::{Account, Identity};
-use gotrue_rules::domain::user_update::{Changes, ContactChange, also_confirms, email_change, phone_change};
-use gotrue_rules::domain::verification::Effect;
-use gotrue_rules::wire::requests::CodeChallenge;
+use gotrue_rules::domain::user::{Identity, User};
+use gotrue_rules::domain::user_update::{
+    ContactChangeMode, ContactChanges, current_email_to_confirm, email_change_mode, phone_change_mode,
+};
+use gotrue_rules::domain::verification::VerificationEffect;
+use gotrue_rules::wire::requests::PkceParameters;
 use serde_json::Value;
 
-use super::messages::{self, Letter, Secret, Text, Texted, Written};
+use super::messages::{self, ComposedEmail, SentSms, SentToken, TokenEmail, TokenSms};
 use super::{audit, limits, pkce};
-use crate::cx::Cx;
+use crate::request_context::RequestContext;
 use crate::store::audit::AuditRow;
-use crate::store::contact_changes::{self, Applied, EmailChange};
-use crate::store::{Connection, OrRefuse};
+use crate::store::contact_changes::{self, AppliedContactChange, EmailChange};
+use crate::store::{Connection, OrInternalError};
 
-const UPDATING: &str = "Database error updating user";
+const UPDATE_FAILED: &str = "Database error updating user";
 
-/// A change on its way: confirmed at once, or asked for.
+/// A change that is applied at once or that waits for a confirmation.
 #[derive(Debug)]
-pub enum Started<'a> {
-    /// Nobody is asked: the address counts.
-    EmailAtOnce(&'a Email),
-    /// The address has been asked, in a flow if the client wants one.
-    EmailAsked(Box<AskedEmail<'a>>, Option<Challenge>),
-    /// Nobody is asked: the number counts.
-    PhoneAtOnce(&'a Phone),
-    /// The number has been asked.
-    PhoneAsked(AskedPhone<'a>),
+pub enum ContactChangeRequest<'a> {
+    /// The address is applied without confirmation.
+    EmailImmediate(&'a Email),
+    /// A confirmation was sent to the address, with the PKCE challenge of the client if it sent one.
+    EmailToConfirm(Box<EmailChangeToConfirm<'a>>, Option<Challenge>),
+    /// The number is applied without confirmation.
+    PhoneImmediate(&'a Phone),
+    /// A confirmation was sent to the number.
+    PhoneToConfirm(PhoneChangeToConfirm<'a>),
 }
 
-/// Asks the new address and the new number, where they must be asked; who sends the second message sees the first change.
-/// Nothing is stored yet.
-pub async fn start<'a>(
-    cx: &Cx,
-    account: &Account,
-    changes: &'a Changes,
-    pkce: &CodeChallenge,
-) -> Result<Vec<Started<'a>>> {
+/// Sends the confirmations that the changes need.
+///
+/// The second message sees the user as the first change leaves it. Nothing is stored yet.
+pub async fn request_changes<'a>(
+    cx: &RequestContext,
+    account: &User,
+    changes: &'a ContactChanges,
+    pkce: &PkceParameters,
+) -> Result<Vec<ContactChangeRequest<'a>>> {
     let mut started = Vec::new();
     let mut image = account.clone();
     if let Some(new) = &changes.email {
-        started.push(match email_change(account, &cx.app.policy) {
-            ContactChange::AtOnce => {
+        started.push(match email_change_mode(account, &cx.app.policy) {
+            ContactChangeMode::Immediate => {
                 image.email_change = new.as_str().to_owned();
-                image = self::image(cx, image, Change::Email);
-                Started::EmailAtOnce(new)
+                image = self::user_after_change(cx, image, ContactKind::Email);
+                ContactChangeRequest::EmailImmediate(new)
             }
-            ContactChange::WhenConfirmed => {
+            ContactChangeMode::AfterConfirmation => {
                 let challenge = Challenge::new(&pkce.challenge, &pkce.method)?;
-                let asked = ask_email(cx, account, new, challenge.is_some()).await?;
-                image = asked.stored(cx, image);
-                Started::EmailAsked(Box::new(asked), challenge)
+                let pending = request_email_change(cx, account, new, challenge.is_some()).await?;
+                image = pending.user_after_storing(cx, image);
+                ContactChangeRequest::EmailToConfirm(Box::new(pending), challenge)
             }
         });
     }
     if let Some((new, channel)) = &changes.phone {
-        started.push(match phone_change(&cx.app.policy) {
-            ContactChange::AtOnce => Started::PhoneAtOnce(new),
-            ContactChange::WhenConfirmed => Started::PhoneAsked(ask_phone(cx, &image, new, channel).await?),
+        started.push(match phone_change_mode(&cx.app.policy) {
+            ContactChangeMode::Immediate => ContactChangeRequest::PhoneImmediate(new),
+            ContactChangeMode::AfterConfirmation => {
+                ContactChangeRequest::PhoneToConfirm(request_phone_change(cx, &image, new, channel).await?)
+            }
         });
     }
     Ok(started)
 }
 
-/// Asks once more for the change that the account waits for, and stores it: both confirmations are needed again. The
-/// id of a text, where the client is told one.
-pub async fn ask_again(
-    cx: &Cx,
-    account: Account,
-    change: Change,
+/// Sends the confirmations of a pending change again and stores them.
+///
+/// Both confirmations are needed again.
+///
+/// Returns the message id if the response contains one.
+pub async fn resend_confirmation(
+    cx: &RequestContext,
+    account: User,
+    change: ContactKind,
     challenge: Option<Challenge>,
 ) -> Result<Option<String>> {
     let (email, phone);
     let mut message_id = None;
     let started = match change {
-        Change::Email => {
+        ContactKind::Email => {
             email = Email::parse(&account.email_change)?;
-            Started::EmailAsked(Box::new(ask_email(cx, &account, &email, challenge.is_some()).await?), challenge)
+            ContactChangeRequest::EmailToConfirm(
+                Box::new(request_email_change(cx, &account, &email, challenge.is_some()).await?),
+                challenge,
+            )
         }
-        Change::Phone => {
+        ContactKind::Phone => {
             phone = Phone::parse(&account.phone_change)?;
-            let mut asked = ask_phone(cx, &account, &phone, &Channel::default()).await?;
-            message_id = asked.texted.message_id.take();
-            Started::PhoneAsked(asked)
+            let mut pending = request_phone_change(cx, &account, &phone, &SmsChannel::default()).await?;
+            message_id = pending.sms.message_id.take();
+            ContactChangeRequest::PhoneToConfirm(pending)
         }
     };
     let mut db = cx.begin().await?;
@@ -99,71 +112,99 @@ pub async fn ask_again(
     Ok(message_id)
 }
 
-impl Started<'_> {
-    /// Stores the change in the caller's transaction: the account as it is then.
-    pub async fn store(self, cx: &Cx, db: &mut Connection, account: Account) -> Result<Account> {
-        let log = |actor| audit::rows(cx, actor, [Entry::of(Action::UserModified)]);
+impl ContactChangeRequest<'_> {
+    /// Stores the change in the caller's transaction and returns the changed user.
+    pub async fn store(self, cx: &RequestContext, db: &mut Connection, account: User) -> Result<User> {
+        let log = |actor| audit::build_rows(cx, actor, [AuditEntry::new(AuditAction::UserModified)]);
         match self {
-            Self::EmailAtOnce(new) => {
-                let pending = Account { email_change: new.as_str().to_owned(), ..account };
-                apply(cx, db, &pending, Change::Email, log(&pending)).await
+            Self::EmailImmediate(new) => {
+                let pending = User { email_change: new.as_str().to_owned(), ..account };
+                apply_immediate(cx, db, &pending, ContactKind::Email, log(&pending)).await
             }
-            Self::PhoneAtOnce(new) => {
-                let pending = Account { phone_change: new.as_str().to_owned(), ..account };
-                apply(cx, db, &pending, Change::Phone, log(&pending)).await
+            Self::PhoneImmediate(new) => {
+                let pending = User { phone_change: new.as_str().to_owned(), ..account };
+                apply_immediate(cx, db, &pending, ContactKind::Phone, log(&pending)).await
             }
-            Self::EmailAsked(asked, challenge) => {
+            Self::EmailToConfirm(pending, challenge) => {
                 if let Some(challenge) = &challenge {
-                    pkce::open(cx, db, account.id, challenge, Purpose::EmailChange).await?;
+                    pkce::store_challenge(cx, db, account.id, challenge, Purpose::EmailChange).await?;
                 }
-                asked.store(cx, db, account).await
+                pending.store(cx, db, account).await
             }
-            Self::PhoneAsked(asked) => asked.store(cx, db, account).await,
+            Self::PhoneToConfirm(pending) => pending.store(cx, db, account).await,
         }
     }
 }
 
-/// A change of address whose messages are on the way, or wait to be written into an outbox.
+/// A change of address whose messages are sent, or will be inserted into the outbox.
 #[derive(Debug)]
-pub struct AskedEmail<'a> {
+pub struct EmailChangeToConfirm<'a> {
     new: &'a Email,
-    to_new: Written,
-    /// The old address and its message, where it must confirm too.
-    to_current: Option<(String, Written)>,
+    to_new: ComposedEmail,
+    /// The old address and its message, if both addresses must confirm.
+    to_current: Option<(String, ComposedEmail)>,
 }
 
-/// Asks the new address, and the old one where both must confirm. One message in two mails: one gap, one quota.
-pub async fn ask_email<'a>(cx: &Cx, account: &Account, new: &'a Email, pkce: bool) -> Result<AskedEmail<'a>> {
-    limits::member_asks(cx, &Contact::Email(new.clone()))?;
-    let current = also_confirms(account, &cx.app.policy);
-    messages::may_mail(cx, account, Purpose::EmailChange, [Some(new.as_str()), current].into_iter().flatten())?;
-    let letter = Letter { purpose: Purpose::EmailChange, to: new.as_str(), pkce, new_email: Some(new.as_str()) };
-    let to_new = messages::compose(cx, account, letter).await?;
+/// Sends a confirmation to the new address, and to the old one if both must confirm.
+///
+/// Both e-mails count as one message for the minimum interval and the quota.
+pub async fn request_email_change<'a>(
+    cx: &RequestContext,
+    account: &User,
+    new: &'a Email,
+    pkce: bool,
+) -> Result<EmailChangeToConfirm<'a>> {
+    limits::count_user_message(cx, &Contact::Email(new.clone()))?;
+    let current = current_email_to_confirm(account, &cx.app.policy);
+    messages::require_email_allowed(
+        cx,
+        account,
+        Purpose::EmailChange,
+        [Some(new.as_str()), current].into_iter().flatten(),
+    )?;
+    let email_message =
+        TokenEmail { purpose: Purpose::EmailChange, to: new.as_str(), pkce, new_email: Some(new.as_str()) };
+    let to_new = messages::compose_email(cx, account, email_message).await?;
     let to_current = match current {
         Some(current) => {
-            let written = messages::compose(cx, account, Letter { to: current, ..letter }).await?;
-            Some((current.to_owned(), written))
+            let composed = messages::compose_email(cx, account, TokenEmail { to: current, ..email_message }).await?;
+            Some((current.to_owned(), composed))
         }
         None => None,
     };
-    let asked = AskedEmail { new, to_new, to_current };
-    messages::send(cx, &asked.pending(account), Purpose::EmailChange, &asked.mails()).await?;
-    Ok(asked)
+    let pending = EmailChangeToConfirm { new, to_new, to_current };
+    messages::send_before_write(
+        cx,
+        &pending.user_with_pending_email(account),
+        Purpose::EmailChange,
+        &pending.messages(),
+    )
+    .await?;
+    Ok(pending)
 }
 
-impl AskedEmail<'_> {
-    fn mails(&self) -> Vec<&Written> {
-        [Some(&self.to_new), self.to_current.as_ref().map(|(_, written)| written)].into_iter().flatten().collect()
+impl EmailChangeToConfirm<'_> {
+    fn messages(&self) -> Vec<&ComposedEmail> {
+        [Some(&self.to_new), self.to_current.as_ref().map(|(_, composed)| composed)].into_iter().flatten().collect()
     }
 
-    /// The account as a hook is shown it.
-    fn pending(&self, account: &Account) -> Account {
-        Account { email_change: self.new.as_str().to_owned(), ..account.clone() }
+    /// The user with the pending address, as the hook sees it.
+    fn user_with_pending_email(&self, account: &User) -> User {
+        User { email_change: self.new.as_str().to_owned(), ..account.clone() }
     }
 
-    /// Stores the pending address and its secrets; what was pending before is void. The account as it is then.
-    pub async fn store(&self, cx: &Cx, db: &mut Connection, account: Account) -> Result<Account> {
-        messages::keep(cx, db, &self.pending(&account), Purpose::EmailChange, &self.mails()).await?;
+    /// Stores the pending address and its token hashes, replacing those of an earlier change.
+    ///
+    /// Returns the changed user.
+    pub async fn store(&self, cx: &RequestContext, db: &mut Connection, account: User) -> Result<User> {
+        messages::send_within_write(
+            cx,
+            db,
+            &self.user_with_pending_email(&account),
+            Purpose::EmailChange,
+            &self.messages(),
+        )
+        .await?;
         let to_current = self.to_current.as_ref();
         let change = EmailChange {
             user_id: account.id,
@@ -172,14 +213,14 @@ impl AskedEmail<'_> {
             current: to_current.map(|(address, mail)| (address.as_str(), mail.hash.as_str(), cx.entropy.uuid())),
             now: cx.now,
         };
-        contact_changes::ask_email(db, change).await.or_refuse(UPDATING)?;
-        Ok(self.stored(cx, account))
+        contact_changes::store_email_change(db, change).await.or_internal_error(UPDATE_FAILED)?;
+        Ok(self.user_after_storing(cx, account))
     }
 
-    /// The account once the change is stored.
-    fn stored(&self, cx: &Cx, account: Account) -> Account {
+    /// The user after the change is stored.
+    fn user_after_storing(&self, cx: &RequestContext, account: User) -> User {
         let to_current = self.to_current.as_ref();
-        Account {
+        User {
             email_change: self.new.as_str().to_owned(),
             email_change_token_new: self.to_new.hash.as_str().to_owned(),
             email_change_token_current: to_current.map(|(_, it)| it.hash.as_str().to_owned()).unwrap_or_default(),
@@ -191,30 +232,35 @@ impl AskedEmail<'_> {
     }
 }
 
-/// A change of number whose message is on the way.
+/// A change of number whose message is sent.
 #[derive(Debug)]
-pub struct AskedPhone<'a> {
+pub struct PhoneChangeToConfirm<'a> {
     new: &'a Phone,
-    texted: Texted,
+    sms: SentSms,
 }
 
-/// Asks the new number.
-pub async fn ask_phone<'a>(cx: &Cx, account: &Account, new: &'a Phone, channel: &Channel) -> Result<AskedPhone<'a>> {
-    limits::member_asks(cx, &Contact::Phone(new.clone()))?;
-    let text = Text { purpose: Purpose::PhoneChange, to: new.as_str(), channel };
-    let pending = Account { phone_change: new.as_str().to_owned(), ..account.clone() };
-    Ok(AskedPhone { new, texted: messages::text(cx, &pending, text).await? })
+/// Sends a confirmation to the new number.
+pub async fn request_phone_change<'a>(
+    cx: &RequestContext,
+    account: &User,
+    new: &'a Phone,
+    channel: &SmsChannel,
+) -> Result<PhoneChangeToConfirm<'a>> {
+    limits::count_user_message(cx, &Contact::Phone(new.clone()))?;
+    let text = TokenSms { purpose: Purpose::PhoneChange, to: new.as_str(), channel };
+    let pending = User { phone_change: new.as_str().to_owned(), ..account.clone() };
+    Ok(PhoneChangeToConfirm { new, sms: messages::send_sms(cx, &pending, text).await? })
 }
 
-impl AskedPhone<'_> {
-    /// Stores the pending number and its secret. The account as it is then.
-    pub async fn store(&self, cx: &Cx, db: &mut Connection, account: Account) -> Result<Account> {
-        let account = Account { phone_change: self.new.as_str().to_owned(), ..account };
-        self.texted.keep(cx, db, &account).await?;
-        let secret = Secret { purpose: Purpose::PhoneChange, to: self.new.as_str(), hash: &self.texted.hash };
+impl PhoneChangeToConfirm<'_> {
+    /// Stores the pending number and its token hash. Returns the changed user.
+    pub async fn store(&self, cx: &RequestContext, db: &mut Connection, account: User) -> Result<User> {
+        let account = User { phone_change: self.new.as_str().to_owned(), ..account };
+        self.sms.send_within_write(cx, db, &account).await?;
+        let secret = SentToken { purpose: Purpose::PhoneChange, to: self.new.as_str(), hash: &self.sms.hash };
         messages::store(cx, db, &account, secret, Vec::new()).await?;
-        Ok(Account {
-            phone_change_token: self.texted.hash.as_str().to_owned(),
+        Ok(User {
+            phone_change_token: self.sms.hash.as_str().to_owned(),
             phone_change_sent_at: Some(cx.now),
             updated_at: cx.now,
             ..account
@@ -222,74 +268,93 @@ impl AskedPhone<'_> {
     }
 }
 
-/// Writes the first of two confirmations down, that of this slot; false if somebody else was faster.
-pub async fn confirm_half(cx: &Cx, db: &mut Connection, account: &Account, slot: Slot) -> Result<bool> {
-    contact_changes::confirm_half(db, account.id, slot, slot.stored(account), cx.now).await.or_refuse(UPDATING)
+/// Stores the first of two confirmations, that of this slot.
+///
+/// Returns `false` if a concurrent request stored one.
+pub async fn store_first_confirmation(
+    cx: &RequestContext,
+    db: &mut Connection,
+    account: &User,
+    slot: OneTimeTokenKind,
+) -> Result<bool> {
+    contact_changes::confirm_email_change_half(db, account.id, slot, slot.stored_hash(account), cx.now)
+        .await
+        .or_internal_error(UPDATE_FAILED)
 }
 
-/// Which contact is put in place.
+/// The contact that a change replaces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Change {
+pub enum ContactKind {
     /// `email_change` becomes the address.
     Email,
     /// `phone_change` becomes the number.
     Phone,
 }
 
-/// Puts the pending address or number of a confirmed change in place: the account then, or none if its secrets are no
-/// longer those that were read. The metadata names the providers anew.
-pub async fn redeem(cx: &Cx, db: &mut Connection, account: &Account, change: Change) -> Result<Option<Account>> {
-    let after = image(cx, account.clone(), change);
-    let after = Account { app_metadata: with_providers(&after), ..after };
-    let applied = Applied {
+/// Applies a confirmed change and updates the providers in `app_metadata`.
+///
+/// Returns the changed user, or `None` if the token hashes changed since they were read.
+pub async fn apply_confirmed(
+    cx: &RequestContext,
+    db: &mut Connection,
+    account: &User,
+    change: ContactKind,
+) -> Result<Option<User>> {
+    let after = user_after_change(cx, account.clone(), change);
+    let after = User { app_metadata: app_metadata_with_providers(&after), ..after };
+    let applied = AppliedContactChange {
         before: account,
         after: &after,
-        identity: identity(&after, change)?,
+        identity: contact_identity(&after, change)?,
         app_metadata: Some(Value::Object(after.app_metadata.clone())),
         now: cx.now,
-        audit: audit::rows(cx, account, [Entry::of(Action::UserModified)]),
+        audit: audit::build_rows(cx, account, [AuditEntry::new(AuditAction::UserModified)]),
     };
-    Ok(write(db, change, applied).await?.then_some(after))
+    Ok(write_change(db, change, applied).await?.then_some(after))
 }
 
-/// Puts a pending address or number in place that counts as confirmed. The metadata does not name its provider, as
-/// recorded.
-async fn apply(
-    cx: &Cx,
+/// Applies a change that needs no confirmation.
+///
+/// As in GoTrue, `app_metadata` does not list its provider.
+async fn apply_immediate(
+    cx: &RequestContext,
     db: &mut Connection,
-    account: &Account,
-    change: Change,
+    account: &User,
+    change: ContactKind,
     audit: Vec<AuditRow>,
-) -> Result<Account> {
-    let after = image(cx, account.clone(), change);
-    let identity = identity(&after, change)?;
-    let applied = Applied { before: account, after: &after, identity, app_metadata: None, now: cx.now, audit };
-    if write(db, change, applied).await? {
+) -> Result<User> {
+    let after = user_after_change(cx, account.clone(), change);
+    let identity = contact_identity(&after, change)?;
+    let applied =
+        AppliedContactChange { before: account, after: &after, identity, app_metadata: None, now: cx.now, audit };
+    if write_change(db, change, applied).await? {
         return Ok(after);
     }
-    Err(Error::internal(UPDATING).because("the account's pending change was replaced meanwhile"))
+    Err(Error::internal(UPDATE_FAILED).with_cause("a concurrent request replaced the pending change"))
 }
 
-fn image(cx: &Cx, account: Account, change: Change) -> Account {
+fn user_after_change(cx: &RequestContext, account: User, change: ContactKind) -> User {
     let effect = match change {
-        Change::Email => Effect::ChangeEmail,
-        Change::Phone => Effect::ChangePhone,
+        ContactKind::Email => VerificationEffect::ChangeEmail,
+        ContactKind::Phone => VerificationEffect::ChangePhone,
     };
-    let after = applied(effect, account, Confirmation { identity: cx.entropy.uuid(), now: cx.now });
-    Account { updated_at: cx.now, ..after }
+    let after = apply_effect(effect, account, ConfirmationContext { identity: cx.entropy.uuid(), now: cx.now });
+    User { updated_at: cx.now, ..after }
 }
 
-/// The account's own identity of the new address or number.
-fn identity(after: &Account, change: Change) -> Result<&Identity> {
-    let provider = if change == Change::Email { "email" } else { "phone" };
+/// The user's own identity of the new address or number.
+fn contact_identity(after: &User, change: ContactKind) -> Result<&Identity> {
+    let provider = if change == ContactKind::Email { "email" } else { "phone" };
     let own = after.id.to_string();
     let found = after.identities.iter().find(|it| it.provider == provider && it.provider_id == own);
     found.ok_or_else(|| Error::other(format!("the changed account lacks an identity of {provider}")))
 }
 
-async fn write(db: &mut Connection, change: Change, applied: Applied<'_>) -> Result<bool> {
+async fn write_change(db: &mut Connection, change: ContactKind, applied: AppliedContactChange<'_>) -> Result<bool> {
     match change {
-        Change::Email => contact_changes::apply_email(db, applied).await.or_refuse("Error confirm email"),
-        Change::Phone => contact_changes::apply_phone(db, applied).await.or_refuse("Error confirming user"),
+        ContactKind::Email => contact_changes::apply_email(db, applied).await.or_internal_error("Error confirm email"),
+        ContactKind::Phone => {
+            contact_changes::apply_phone(db, applied).await.or_internal_error("Error confirming user")
+        }
     }
 }

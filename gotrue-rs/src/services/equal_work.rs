@@ -1,21 +1,24 @@
-//! Look-ups in place of others, so that the duration of a refusal does not tell whether an account was found.
+//! Extra look-ups that make the duration of an error response independent of whether a user exists.
 
 use gotrue_rules::domain::error::Result;
 
-use crate::cx::Cx;
-use crate::store::{OrRefuse, users};
+use crate::request_context::RequestContext;
+use crate::store::{OrInternalError, users};
 
-/// Looks up what the request did not: an account where it found none, none where it found one. To find an account and to read
-/// it takes longer than to find none. Not where the policy does not ask for equal work.
-pub async fn look_up_opposite(cx: &Cx, was_found: bool) -> Result<()> {
-    if !cx.app.policy.security.equal_work {
+/// Performs the look-up that the request did not perform.
+///
+/// It looks for an existing user if the request found none, and for a missing one otherwise.
+///
+/// Finding and reading a user takes longer than finding none. Does nothing if the policy `equal_work` is off.
+pub async fn run_opposite_lookup(cx: &RequestContext, was_found: bool) -> Result<()> {
+    if !cx.app.policy.security.is_equal_work_enabled {
         return Ok(());
     }
     let looked_up = if was_found {
-        let nobody = cx.entropy.uuid().to_string();
-        users::by_email(&mut cx.db(), &nobody, &cx.audience()).await
+        let unknown = cx.entropy.uuid().to_string();
+        users::find_by_email(&mut cx.db(), &unknown, &cx.audience()).await
     } else {
-        users::any(&mut cx.db()).await
+        users::find_any(&mut cx.db()).await
     };
-    looked_up.map(drop).or_refuse("Database error finding user")
+    looked_up.map(drop).or_internal_error("Database error finding user")
 }

@@ -1,173 +1,209 @@
-//! What the operator's hooks are asked and told: a function for each of them. One that is off changes nothing. When
-//! each is called is the flows' affair; `docs/architecture.md`, "When things happen".
+//! Calls of the operator's hooks, one function per hook.
+//!
+//! A disabled hook changes nothing. `docs/architecture.md`, "When things happen", lists when each is called.
 
 use gotrue_rules::domain::error::{Error, Result};
 use gotrue_rules::domain::hook::{
-    Verdict, before_stored, check_empty, claims, mfa_rejected, password_rejected, refusal,
+    AttemptDecision, before_user_created_view, claims, mfa_rejected, parse_hook_error, password_rejected,
+    validate_empty,
 };
 use gotrue_rules::domain::policy::HookKind;
-use gotrue_rules::domain::user::Account;
+use gotrue_rules::domain::user::User;
 use gotrue_rules::wire::hook::{
-    AccessToken, EmailData, Event, Metadata, MfaAttempt, PasswordAttempt, SendEmail, SendSms, Sms, UserCreated,
+    AccessToken, EmailData, HookMetadata, HookPayload, MfaAttempt, PasswordAttempt, SendEmail, SendSms, Sms,
+    UserCreated,
 };
 use gotrue_rules::wire::user::UserJson;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-use crate::cx::Cx;
 use crate::journal::Step;
-use crate::ports::hooks::{Ready, Webhook};
-use crate::store::hooks::{Function, Within, call};
-use crate::store::sessions::{self, Ending};
+use crate::ports::hooks::{ReadyHook, Webhook};
+use crate::request_context::RequestContext;
+use crate::store::hooks::{HookFunction, HookTransaction, call};
+use crate::store::sessions::{self, SessionSelection};
 use crate::store::{self, Connection};
 
-/// Asks whether a new account may be stored; `data` is what its owner says of themselves. Before the write, so that
-/// nothing is stored when it is refused.
-pub async fn before_user_created(cx: &Cx, account: &Account, data: &Map<String, Value>) -> Result<()> {
+/// Calls the hook before a new user is stored; `data` is the user's own metadata.
+///
+/// A refusal stores nothing.
+pub async fn call_before_user_created(cx: &RequestContext, account: &User, data: &Map<String, Value>) -> Result<()> {
     let kind = HookKind::BeforeUserCreated;
-    if !cx.app.hooks.is_on(kind) {
+    if !cx.app.hooks.is_enabled(kind) {
         return Ok(());
     }
-    let shown = before_stored(account, data);
+    let shown = before_user_created_view(account, data);
     let about = UserCreated { user: UserJson::from(&shown) };
-    read_nothing(invoke(cx, kind, Within::None(&mut cx.db().with_long_statements()), about).await?.as_deref())
+    require_empty_output(
+        invoke(cx, kind, HookTransaction::None(&mut cx.db().with_long_statements()), about).await?.as_deref(),
+    )
 }
 
-/// Tells of a new account, once it is stored. It stays stored when the hook fails.
-pub async fn after_user_created(cx: &Cx, account: &Account) -> Result<()> {
+/// Calls the hook after a new user is stored. A failure does not undo the insert.
+pub async fn call_after_user_created(cx: &RequestContext, account: &User) -> Result<()> {
     let kind = HookKind::AfterUserCreated;
-    if !cx.app.hooks.is_on(kind) {
+    if !cx.app.hooks.is_enabled(kind) {
         return Ok(());
     }
     let about = UserCreated { user: UserJson::from(account) };
-    read_nothing(invoke(cx, kind, Within::None(&mut cx.db().with_long_statements()), about).await?.as_deref())
+    require_empty_output(
+        invoke(cx, kind, HookTransaction::None(&mut cx.db().with_long_statements()), about).await?.as_deref(),
+    )
 }
 
-/// The claims that a token is to have in the place of these; these, if the hook is off. A function of the database runs
-/// in the transaction that `db` is.
-pub async fn custom_access_token(
-    cx: &Cx,
+/// Calls the access token hook and returns its claims; returns the given claims if the hook is off.
+///
+/// A database function runs in the transaction of `db`.
+pub async fn customize_claims(
+    cx: &RequestContext,
     db: &mut Connection,
     user_id: Uuid,
     method: &str,
     mut claims: Map<String, Value>,
 ) -> Result<Map<String, Value>> {
     let kind = HookKind::CustomAccessToken;
-    if !cx.app.hooks.is_on(kind) {
+    if !cx.app.hooks.is_enabled(kind) {
         return Ok(claims);
     }
-    if let Some(audience) = claims.get_mut("aud").filter(|_| cx.app.hooks.shows_audience_as_list()) {
+    if let Some(audience) = claims.get_mut("aud").filter(|_| cx.app.hooks.should_show_audience_as_list()) {
         *audience = Value::Array(vec![audience.take()]);
     }
     let about = AccessToken { user_id, claims: &claims, authentication_method: method };
-    let output = invoke(cx, kind, Within::This(db), about).await?;
-    claims::read(output.as_deref())
+    let output = invoke(cx, kind, HookTransaction::Current(db), about).await?;
+    claims::parse_claims(output.as_deref())
 }
 
-/// Tells of an attempt with a password, right or wrong, and refuses it if the hook says so: 400, and all sessions of
-/// the account are ended if it says that too. No connection may be held.
-pub async fn password_verification(cx: &Cx, user_id: Uuid, is_right: bool) -> Result<()> {
+/// Reports a password attempt to the hook.
+///
+/// # Errors
+///
+/// 400 if the hook rejects the attempt; all sessions of the user are deleted if the hook requests it. No connection may
+/// be held.
+pub async fn report_password_attempt(cx: &RequestContext, user_id: Uuid, is_right: bool) -> Result<()> {
     let kind = HookKind::PasswordVerificationAttempt;
-    match judge(cx, kind, PasswordAttempt { user_id, valid: is_right }).await? {
-        Verdict::Continue => Ok(()),
-        Verdict::Reject { message, ends_sessions } => {
+    match invoke_for_verdict(cx, kind, PasswordAttempt { user_id, valid: is_right }).await? {
+        AttemptDecision::Continue => Ok(()),
+        AttemptDecision::Reject { message, should_end_sessions: ends_sessions } => {
             if ends_sessions {
-                sign_out(cx, user_id).await?;
+                delete_sessions(cx, user_id).await?;
             }
             Err(password_rejected(message))
         }
     }
 }
 
-/// Tells of an attempt with a second factor, right or wrong. If the hook rejects it, all sessions of the account are
-/// ended and the error is what the attempt is answered with (403). No connection may be held. Security keys are not
-/// put to this hook.
-pub async fn mfa_verification(cx: &Cx, attempt: MfaAttempt<'_>) -> Result<()> {
+/// Reports an attempt with a second factor to the hook.
+///
+/// Security keys are not reported. No connection may be held.
+///
+/// # Errors
+///
+/// 403 if the hook rejects the attempt; all sessions of the user are deleted.
+pub async fn report_mfa_attempt(cx: &RequestContext, attempt: MfaAttempt<'_>) -> Result<()> {
     let user_id = attempt.user_id;
-    match judge(cx, HookKind::MfaVerificationAttempt, attempt).await? {
-        Verdict::Continue => Ok(()),
-        Verdict::Reject { message, .. } => {
-            sign_out(cx, user_id).await?;
+    match invoke_for_verdict(cx, HookKind::MfaVerificationAttempt, attempt).await? {
+        AttemptDecision::Continue => Ok(()),
+        AttemptDecision::Reject { message, .. } => {
+            delete_sessions(cx, user_id).await?;
             Err(mfa_rejected(message))
         }
     }
 }
 
-/// Has a mail sent; only where the hook is on.
-pub async fn send_email(cx: &Cx, within: Within<'_>, account: &Account, mail: EmailData<'_>) -> Result<()> {
+/// Sends an e-mail through the hook, which must be enabled.
+pub async fn send_email(
+    cx: &RequestContext,
+    within: HookTransaction<'_>,
+    account: &User,
+    mail: EmailData<'_>,
+) -> Result<()> {
     let about = SendEmail { user: UserJson::from(account), email_data: mail };
-    read_nothing(invoke(cx, HookKind::SendEmail, within, about).await?.as_deref())
+    require_empty_output(invoke(cx, HookKind::SendEmail, within, about).await?.as_deref())
 }
 
-/// Has a mail sent that tells of something done, once that is stored; only where the hook is on. A function of the
-/// database runs in a transaction of its own.
-pub async fn send_notice(cx: &Cx, account: &Account, mail: EmailData<'_>) -> Result<()> {
+/// Sends a notification e-mail through the hook, which must be enabled, after the change is stored.
+///
+/// A database function runs in its own transaction.
+pub async fn send_notice(cx: &RequestContext, account: &User, mail: EmailData<'_>) -> Result<()> {
     let about = SendEmail { user: UserJson::from(account), email_data: mail };
-    read_nothing(invoke_alone(cx, HookKind::SendEmail, about).await?.as_deref())
+    require_empty_output(invoke_in_own_transaction(cx, HookKind::SendEmail, about).await?.as_deref())
 }
 
-/// Has a text sent; only where the hook is on.
-pub async fn send_sms(cx: &Cx, within: Within<'_>, account: &Account, text: Sms<'_>) -> Result<()> {
+/// Sends an SMS through the hook, which must be enabled.
+pub async fn send_sms(cx: &RequestContext, within: HookTransaction<'_>, account: &User, text: Sms<'_>) -> Result<()> {
     let about = SendSms { user: UserJson::from(account), sms: text };
-    read_nothing(invoke(cx, HookKind::SendSms, within, about).await?.as_deref())
+    require_empty_output(invoke(cx, HookKind::SendSms, within, about).await?.as_deref())
 }
 
-async fn sign_out(cx: &Cx, user_id: Uuid) -> Result<()> {
-    Ok(sessions::delete(&mut cx.db(), user_id, Ending::All, Vec::new()).await?)
+async fn delete_sessions(cx: &RequestContext, user_id: Uuid) -> Result<()> {
+    Ok(sessions::delete(&mut cx.db(), user_id, SessionSelection::All, Vec::new()).await?)
 }
 
-async fn judge<T: Serialize>(cx: &Cx, kind: HookKind, about: T) -> Result<Verdict> {
-    if !cx.app.hooks.is_on(kind) {
-        return Ok(Verdict::Continue);
+async fn invoke_for_verdict<T: Serialize>(cx: &RequestContext, kind: HookKind, about: T) -> Result<AttemptDecision> {
+    if !cx.app.hooks.is_enabled(kind) {
+        return Ok(AttemptDecision::Continue);
     }
-    let output = invoke_alone(cx, kind, about).await?;
-    output.as_deref().map_or(Ok(Verdict::Continue), |output| Verdict::read(output, kind))
+    let output = invoke_in_own_transaction(cx, kind, about).await?;
+    output.as_deref().map_or(Ok(AttemptDecision::Continue), |output| AttemptDecision::parse(output, kind))
 }
 
-/// Where there is no transaction, a function of the database gets one of its own.
-async fn invoke_alone<T: Serialize>(cx: &Cx, kind: HookKind, about: T) -> Result<Option<Vec<u8>>> {
+/// Invokes a hook outside a transaction; a database function gets its own.
+async fn invoke_in_own_transaction<T: Serialize>(
+    cx: &RequestContext,
+    kind: HookKind,
+    about: T,
+) -> Result<Option<Vec<u8>>> {
     if cx.app.hooks.is_in_database(kind) {
         let own = cx.begin().await?;
-        return invoke(cx, kind, Within::Own(own), about).await;
+        return invoke(cx, kind, HookTransaction::Separate(own), about).await;
     }
-    invoke(cx, kind, Within::None(&mut cx.db().with_long_statements()), about).await
+    invoke(cx, kind, HookTransaction::None(&mut cx.db().with_long_statements()), about).await
 }
 
-/// The output, unless it refuses; `None` if there is none.
-async fn invoke<T: Serialize>(cx: &Cx, kind: HookKind, within: Within<'_>, about: T) -> Result<Option<Vec<u8>>> {
+/// Invokes a hook and returns its output; an output that is an error becomes the error.
+async fn invoke<T: Serialize>(
+    cx: &RequestContext,
+    kind: HookKind,
+    within: HookTransaction<'_>,
+    about: T,
+) -> Result<Option<Vec<u8>>> {
     let metadata =
-        Metadata { uuid: cx.entropy.uuid(), time: cx.app.clock.now(), name: kind, ip_address: cx.client_ip() };
-    let payload = serde_json::to_string(&Event { metadata, about })
-        .map_err(|cause| Error::internal("Error marshaling JSON input.").because(cause))?;
+        HookMetadata { uuid: cx.entropy.uuid(), time: cx.app.clock.now(), name: kind, ip_address: cx.client_ip() };
+    let payload = serde_json::to_string(&HookPayload { metadata, data: about })
+        .map_err(|cause| Error::internal("Error marshaling JSON input.").with_cause(cause))?;
     let output = match cx.app.hooks.get(kind) {
-        Some(Ready::Http(webhook)) => over_http(cx, webhook, &payload).await?,
-        Some(Ready::PgFunction { schema, name, uri }) => {
-            let called = call(within, Function { schema, name }, &payload).await;
-            called.map_err(|error| raised(error, uri))?.map(String::into_bytes)
+        Some(ReadyHook::Http(webhook)) => invoke_http(cx, webhook, &payload).await?,
+        Some(ReadyHook::PgFunction { schema, name, uri }) => {
+            let called = call(within, HookFunction { schema, name }, &payload).await;
+            called.map_err(|error| database_function_error(error, uri))?.map(String::into_bytes)
         }
-        Some(Ready::Missing) | None => return Err(Error::other(format!("the hook {} has no address", kind.as_str()))),
+        Some(ReadyHook::Missing) | None => {
+            return Err(Error::other(format!("the hook {} has no address", kind.as_str())));
+        }
     };
-    match output.as_deref().and_then(refusal) {
+    match output.as_deref().and_then(parse_hook_error) {
         Some(refused) => Err(refused),
         None => Ok(output),
     }
 }
 
-async fn over_http(cx: &Cx, webhook: &Webhook, payload: &str) -> Result<Option<Vec<u8>>> {
-    cx.journal.reach(Step::Call("hooks.http")).await.map_err(Error::other)?;
+async fn invoke_http(cx: &RequestContext, webhook: &Webhook, payload: &str) -> Result<Option<Vec<u8>>> {
+    cx.journal.record_fallible(Step::Call("hooks.http")).await.map_err(Error::other)?;
     webhook.call(&cx.entropy, payload).await
 }
 
-fn read_nothing(output: Option<&[u8]>) -> Result<()> {
-    output.map_or(Ok(()), check_empty)
+fn require_empty_output(output: Option<&[u8]>) -> Result<()> {
+    output.map_or(Ok(()), validate_empty)
 }
 
-/// What a function has raised. `PTnnn` names the status to answer with; below 200 there is none that could be.
-fn raised(error: store::Error, uri: &str) -> Error {
+/// The error of a database function.
+///
+/// `PTnnn` names the status of the response; a status below 200 is an internal error.
+fn database_function_error(error: store::Error, uri: &str) -> Error {
     let status = error.sqlstate().and_then(|state| state.strip_prefix("PT")?.parse::<u16>().ok());
     match status {
-        Some(1..=199) => Error::broken(error),
-        _ => error.wrapped(format!("Error running hook URI: {uri}")),
+        Some(1..=199) => Error::internal_server_error(error),
+        _ => error.into_internal_error(format!("Error running hook URI: {uri}")),
     }
 }

@@ -1,43 +1,57 @@
-//! ID tokens of other services, held against those who signed them: whose they are, and what they say of a person.
-//! Nothing is written, and no connection is held while an issuer is asked.
+//! Verifies ID tokens of external issuers and reads their profiles.
+//!
+//! Nothing is written, and no connection is held during requests to the issuer.
 
 use gotrue_rules::domain::error::{Error, Result};
 use gotrue_rules::domain::external::id_token::{
-    Accepted, IdToken, Presented, choose, choose_stored, profile, stored_name,
+    AcceptedIdTokens, ExternalIdToken, PresentedIdToken, profile_from_id_token, select_provider,
+    select_stored_provider, stored_provider_name,
 };
-use gotrue_rules::domain::external::profile::Profile;
+use gotrue_rules::domain::external::profile::ProviderProfile;
 
-use crate::cx::Cx;
-use crate::ports::http_client::Trust;
-use crate::ports::oidc::{Checks, Source};
-use crate::store::{OrRefuse, custom_providers};
+use crate::ports::http_client::UrlTrust;
+use crate::ports::oidc::{IssuerSource, TokenChecks};
+use crate::request_context::RequestContext;
+use crate::store::{OrInternalError, custom_providers};
 
-/// Whose token it is said to be, if that may sign people in here; one statement for a stored provider, else none.
-pub async fn accepted(cx: &Cx, presented: &Presented<'_>) -> Result<Accepted> {
-    let Some(name) = stored_name(presented) else { return choose(presented, &cx.app.policy.external) };
+/// Finds the provider of a presented ID token, if it may sign users in.
+///
+/// A stored provider takes one statement, others none.
+pub async fn find_provider(cx: &RequestContext, presented: &PresentedIdToken<'_>) -> Result<AcceptedIdTokens> {
+    let Some(name) = stored_provider_name(presented) else {
+        return select_provider(presented, &cx.app.policy.external);
+    };
     if !cx.app.policy.custom_oauth.enabled {
         return Err(Error::invalid("Custom OAuth providers are disabled"));
     }
-    let stored = custom_providers::by_identifier(&mut cx.db(), name).await;
-    choose_stored(name, stored.or_refuse("Error finding custom provider")?)
+    let stored = custom_providers::find_by_identifier(&mut cx.db(), name).await;
+    select_stored_provider(name, stored.or_internal_error("Error finding custom provider")?)
 }
 
-/// The token, once its issuer vouches for it, and the person it tells of. With the access token that came with it, the
-/// two must belong together.
-pub async fn read(cx: &Cx, accepted: &Accepted, id_token: &str, access_token: &str) -> Result<(IdToken, Profile)> {
-    let source = Source {
+/// Verifies an ID token and returns it with its profile.
+///
+/// If an access token is given, its `at_hash` must match.
+pub async fn verify(
+    cx: &RequestContext,
+    accepted: &AcceptedIdTokens,
+    id_token: &str,
+    access_token: &str,
+) -> Result<(ExternalIdToken, ProviderProfile)> {
+    let source = IssuerSource {
         issuer: accepted.issuer.clone(),
-        document: accepted.document.clone(),
-        trust: if accepted.is_strangers { Trust::Stranger } else { Trust::Operator },
+        document: accepted.discovery_url.clone(),
+        trust: if accepted.is_issuer_untrusted { UrlTrust::Untrusted } else { UrlTrust::Operator },
     };
-    let checks = Checks { access_token: Some(access_token).filter(|token| !token.is_empty()), ..Checks::default() };
-    // An issuer that cannot be asked is nobody's mistake who asks, unlike a token that is not its own.
+    let checks =
+        TokenChecks { access_token: Some(access_token).filter(|token| !token.is_empty()), ..TokenChecks::default() };
+    // An unavailable issuer is an internal error; a token that is not the issuer's is the client's error.
     cx.app.oidc.discover(&source).await.map_err(Error::other)?;
-    let token = cx.app.oidc.verify(&source, id_token, &checks).await.map_err(|cause| bad().because(cause))?;
-    let profile = profile(&token).map_err(|cause| bad().because(cause))?;
-    Ok((token, profile.settled()))
+    let token =
+        cx.app.oidc.verify(&source, id_token, &checks).await.map_err(|cause| bad_id_token_error().with_cause(cause))?;
+    let profile = profile_from_id_token(&token).map_err(|cause| bad_id_token_error().with_cause(cause))?;
+    Ok((token, profile.with_primary_email()))
 }
 
-fn bad() -> Error {
+fn bad_id_token_error() -> Error {
     Error::oauth("invalid request", "Bad ID token")
 }

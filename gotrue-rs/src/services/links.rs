@@ -1,208 +1,221 @@
-//! Ways into an account that an administrator gives somebody: an invitation is mailed, a link is handed over. The secret
-//! is issued the same way; only who carries it differs.
+//! Invitations and generated links of administrators.
+//!
+//! An invitation is sent by e-mail, a generated link is returned to the administrator; both issue the same kind of
+//! token.
 
 use gotrue_rules::domain::contact::Email;
 use gotrue_rules::domain::error::{Error, Result};
-use gotrue_rules::domain::links::{LinkType, Password, issued};
-use gotrue_rules::domain::one_time_token::{Slot, TokenHash};
+use gotrue_rules::domain::links::{LinkPassword, LinkType, with_issued_link};
+use gotrue_rules::domain::one_time_token::{OneTimeTokenKind, TokenHash};
 use gotrue_rules::domain::purpose::Purpose;
-use gotrue_rules::domain::sign_up::Ids;
-use gotrue_rules::domain::user::Account;
+use gotrue_rules::domain::sign_up::NewUserIds;
+use gotrue_rules::domain::user::User;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use super::attempt::Attempt;
-use super::messages::{self, Fresh, Letter, Secret};
+use super::messages::{self, OneTimeToken, SentToken, TokenEmail};
 use super::{hooks, passwords};
-use crate::cx::Cx;
+use crate::request_context::RequestContext;
 use crate::store::audit::AuditRow;
-use crate::store::contact_changes::{self, Half};
-use crate::store::{Connection, OrRefuse, accounts};
+use crate::store::contact_changes::{self, EmailChangeHalf};
+use crate::store::{Connection, OrInternalError, accounts};
 
-const SAVING: &str = "Database error saving new user";
-const UPDATING: &str = "Database error updating user";
+const INSERT_FAILED: &str = "Database error saving new user";
+const UPDATE_FAILED: &str = "Database error updating user";
 
-/// Who is let in.
+/// The user that an administrator invites or generates a link for.
 #[derive(Debug)]
-pub enum Guest {
-    /// An account that exists.
-    Known(Box<Account>),
-    /// One that is made by the same write.
-    New(Box<Account>),
+pub enum LinkRecipient {
+    /// An existing user.
+    Existing(Box<User>),
+    /// A user that is inserted by the same write.
+    New(Box<User>),
 }
 
-/// An account for somebody who did not ask for it, with its password hashed if it has one: no connection is held
-/// meanwhile. Not stored yet; the operator's hook has let it pass.
-pub async fn newcomer(
-    cx: &Cx,
+/// Builds a user on behalf of an administrator, with a hashed password if one is given.
+///
+/// Calls the before-user-created hook. Nothing is stored and no connection is held.
+pub async fn build_user(
+    cx: &RequestContext,
     email: Email,
     data: Option<Map<String, Value>>,
-    password: Password<'_>,
-) -> Result<Account> {
-    let ids = Ids { account: cx.entropy.uuid(), identity: cx.entropy.uuid() };
-    let hash = hash(cx, ids.account, password).await?;
-    let made = gotrue_rules::domain::links::newcomer(ids, email, cx.audience(), data, cx.now);
-    let made = Account { role: cx.app.policy.jwt.default_group.clone(), encrypted_password: hash, ..made };
-    hooks::before_user_created(cx, &made, &made.user_metadata).await?;
+    password: LinkPassword<'_>,
+) -> Result<User> {
+    let ids = NewUserIds { account: cx.entropy.uuid(), identity: cx.entropy.uuid() };
+    let hash = hash_password(cx, ids.account, password).await?;
+    let made = gotrue_rules::domain::links::build_invited_user(ids, email, cx.audience(), data, cx.now);
+    let made = User { role: cx.app.policy.jwt.default_group.clone(), encrypted_password: hash, ..made };
+    hooks::call_before_user_created(cx, &made, &made.user_metadata).await?;
     Ok(made)
 }
 
-async fn hash(cx: &Cx, owner: Uuid, password: Password<'_>) -> Result<Option<String>> {
+async fn hash_password(cx: &RequestContext, owner: Uuid, password: LinkPassword<'_>) -> Result<Option<String>> {
     match password {
-        Password::Given(given) => {
+        LinkPassword::Plain(given) => {
             passwords::require_strong(cx, given).await?;
             passwords::hash(cx, owner, given).await.map(Some)
         }
-        Password::Random => Ok(Some(passwords::hash_of_none(cx, owner))),
-        Password::Nothing => Ok(None),
+        LinkPassword::Random => Ok(Some(passwords::unusable_hash(cx, owner))),
+        LinkPassword::None => Ok(None),
     }
 }
 
-/// Mails an invitation; the account as it is then. Whoever was there already may be invited again at any time, and the
-/// operator's hook hears of it each time.
-pub async fn invite(cx: &Cx, guest: Guest, audit: Vec<AuditRow>) -> Result<Attempt<Account>> {
-    let account = match guest {
-        Guest::Known(known) => {
-            messages::ask(cx, &known, invitation(&known), audit).await?;
+/// Sends an invitation and returns the changed user.
+///
+/// An existing user can be invited again; the after-user-created hook is called each time.
+pub async fn invite(cx: &RequestContext, recipient: LinkRecipient, audit: Vec<AuditRow>) -> Result<Attempt<User>> {
+    let account = match recipient {
+        LinkRecipient::Existing(known) => {
+            messages::send_to_user(cx, &known, invitation_message(&known), audit).await?;
             known
         }
-        Guest::New(new) => {
-            let mut db = messages::begin_to_mail(cx).await?;
-            if let Attempt::Conflict(error) = insert(&mut db, &new).await? {
+        LinkRecipient::New(new) => {
+            let mut db = messages::begin_for_email(cx).await?;
+            if let Attempt::Conflict(error) = insert_user(&mut db, &new).await? {
                 db.rollback().await?;
                 return Ok(Attempt::Conflict(error));
             }
-            messages::mail_newcomer(cx, &mut db, &new, invitation(&new), audit).await?;
+            messages::send_to_new_user(cx, &mut db, &new, invitation_message(&new), audit).await?;
             db.commit().await?;
             new
         }
     };
-    let invited = issued(*account, LinkType::Invite, None, cx.now);
-    hooks::after_user_created(cx, &invited).await?;
+    let invited = with_issued_link(*account, LinkType::Invite, None, cx.now);
+    hooks::call_after_user_created(cx, &invited).await?;
     Ok(Attempt::Done(invited))
 }
 
-async fn insert(db: &mut Connection, new: &Account) -> Result<Attempt<()>> {
-    Attempt::of(accounts::insert(db, new, Vec::new()).await, SAVING)
+async fn insert_user(db: &mut Connection, new: &User) -> Result<Attempt<()>> {
+    Attempt::from_insertion(accounts::insert(db, new, Vec::new()).await, INSERT_FAILED)
 }
 
-fn invitation(account: &Account) -> Letter<'_> {
+fn invitation_message(account: &User) -> TokenEmail<'_> {
     let to = account.email.as_deref().unwrap_or_default();
-    Letter { purpose: Purpose::Invite, to, pkce: false, new_email: None }
+    TokenEmail { purpose: Purpose::Invite, to, pkce: false, new_email: None }
 }
 
-/// A link that is wanted.
+/// A requested link.
 #[derive(Debug)]
-pub struct Wanted<'a> {
-    /// What it is for.
+pub struct LinkRequest<'a> {
+    /// The type of the link.
     pub kind: LinkType,
-    /// The address that the account changes to, for a change.
+    /// The new address, for an e-mail change.
     pub new_email: Option<&'a Email>,
-    /// Where it leads in the end; what is not allowed is not looked at.
+    /// The redirect target; ignored unless it is allowed.
     pub redirect_to: &'a str,
-    /// Members of the metadata of a waiting account to set, and to take away where null.
+    /// Metadata to set on an unconfirmed user; `null` removes a member.
     pub data: Option<&'a Map<String, Value>>,
-    /// What the audit log is told.
+    /// The audit rows.
     pub audit: Vec<AuditRow>,
 }
 
-/// A link, ready to be handed over.
+/// A generated link.
 #[derive(Debug)]
-pub struct Link {
-    /// The account as it is now.
-    pub account: Account,
-    /// The code, the link and where it leads.
-    pub fresh: Fresh,
-    /// The hash of the code with the account's own address, whichever address the link is for.
+pub struct IssuedLink {
+    /// The changed user.
+    pub account: User,
+    /// The code, the link and its redirect target.
+    pub token: OneTimeToken,
+    /// The hash of the code with the user's own address, whichever address the link is for.
     pub own_hash: TokenHash,
 }
 
-/// Issues a secret that nobody is told of but the administrator who asked.
-pub async fn hand_over(cx: &Cx, guest: Guest, wanted: Wanted<'_>) -> Result<Attempt<Link>> {
-    let (account, is_new) = match guest {
-        Guest::Known(known) => (*known, false),
-        Guest::New(new) => (*new, true),
+/// Issues a token that only the administrator receives.
+pub async fn generate_link(
+    cx: &RequestContext,
+    recipient: LinkRecipient,
+    link_request: LinkRequest<'_>,
+) -> Result<Attempt<IssuedLink>> {
+    let (account, is_new) = match recipient {
+        LinkRecipient::Existing(known) => (*known, false),
+        LinkRecipient::New(new) => (*new, true),
     };
     let own = account.email.clone().unwrap_or_default();
-    let to = match wanted.kind {
-        LinkType::EmailChangeNew => wanted.new_email.map(Email::as_str).unwrap_or_default(),
+    let to = match link_request.kind {
+        LinkType::EmailChangeNew => link_request.new_email.map(Email::as_str).unwrap_or_default(),
         _ => &own,
     };
-    let letter =
-        Letter { purpose: wanted.kind.purpose(), to, pkce: false, new_email: wanted.new_email.map(Email::as_str) };
-    let fresh = messages::fresh(cx, letter, target(cx, wanted.redirect_to));
-    let own_hash = TokenHash::of(&own, &fresh.code);
-    let (kind, new_email) = (wanted.kind, wanted.new_email);
-    let account = if is_new || wanted.data.is_some() {
+    let email_message = TokenEmail {
+        purpose: link_request.kind.purpose(),
+        to,
+        pkce: false,
+        new_email: link_request.new_email.map(Email::as_str),
+    };
+    let token = messages::issue_token(cx, email_message, link_redirect_target(cx, link_request.redirect_to));
+    let own_hash = TokenHash::new(&own, &token.code);
+    let (kind, new_email) = (link_request.kind, link_request.new_email);
+    let account = if is_new || link_request.data.is_some() {
         let mut db = cx.begin().await?;
-        let account = match prepare(cx, &mut db, account, is_new, wanted.data).await? {
+        let account = match write_user(cx, &mut db, account, is_new, link_request.data).await? {
             Attempt::Done(account) => account,
             Attempt::Conflict(error) => {
                 db.rollback().await?;
                 return Ok(Attempt::Conflict(error));
             }
         };
-        store(cx, &mut db, &account, wanted, (to, &fresh.hash)).await?;
+        store_token_hash(cx, &mut db, &account, link_request, (to, &token.hash)).await?;
         db.commit().await?;
         account
     } else {
-        store(cx, &mut cx.db(), &account, wanted, (to, &fresh.hash)).await?;
+        store_token_hash(cx, &mut cx.db(), &account, link_request, (to, &token.hash)).await?;
         account
     };
-    let account = issued(account, kind, new_email, cx.now);
+    let account = with_issued_link(account, kind, new_email, cx.now);
     if is_new {
-        hooks::after_user_created(cx, &account).await?;
+        hooks::call_after_user_created(cx, &account).await?;
     }
-    Ok(Attempt::Done(Link { account, fresh, own_hash }))
+    Ok(Attempt::Done(IssuedLink { account, token, own_hash }))
 }
 
-/// Where a link leads in the end: where the body says if that is allowed, else as for any mail.
-fn target(cx: &Cx, wanted: &str) -> String {
-    if cx.app.redirects.allows(wanted) { wanted.to_owned() } else { messages::redirect_target(cx) }
+/// The redirect target of a link: the requested one if it is allowed, else the default of e-mails.
+fn link_redirect_target(cx: &RequestContext, requested: &str) -> String {
+    if cx.app.redirect_allow_list.allows(requested) { requested.to_owned() } else { messages::redirect_target(cx) }
 }
 
-/// Writes a new account, or the metadata of one that waits.
-async fn prepare(
-    cx: &Cx,
+/// Inserts a new user, or updates the metadata of an unconfirmed one.
+async fn write_user(
+    cx: &RequestContext,
     db: &mut Connection,
-    account: Account,
+    account: User,
     is_new: bool,
     data: Option<&Map<String, Value>>,
-) -> Result<Attempt<Account>> {
+) -> Result<Attempt<User>> {
     if is_new {
-        return Ok(match insert(db, &account).await? {
+        return Ok(match insert_user(db, &account).await? {
             Attempt::Done(()) => Attempt::Done(account),
             Attempt::Conflict(error) => Attempt::Conflict(error),
         });
     }
-    let changes = accounts::Changes { user_metadata: data, ..accounts::Changes::default() };
-    let updated = accounts::update(db, account.id, cx.now, changes, Vec::new()).await.or_refuse(UPDATING)?;
-    updated.map(Attempt::Done).ok_or_else(|| Error::internal(UPDATING))
+    let changes = accounts::UserChanges { user_metadata: data, ..accounts::UserChanges::default() };
+    let updated =
+        accounts::update(db, account.id, cx.now, changes, Vec::new()).await.or_internal_error(UPDATE_FAILED)?;
+    updated.map(Attempt::Done).ok_or_else(|| Error::internal(UPDATE_FAILED))
 }
 
-/// Stores the hash for whom it is for; what stood in its place is void.
-async fn store(
-    cx: &Cx,
+/// Stores the token hash, replacing an earlier one of its slot.
+async fn store_token_hash(
+    cx: &RequestContext,
     db: &mut Connection,
-    account: &Account,
-    wanted: Wanted<'_>,
+    account: &User,
+    link_request: LinkRequest<'_>,
     (to, hash): (&str, &TokenHash),
 ) -> Result<()> {
-    let slot = match wanted.kind {
-        LinkType::EmailChangeCurrent => Slot::EmailChangeCurrent,
-        LinkType::EmailChangeNew => Slot::EmailChangeNew,
+    let slot = match link_request.kind {
+        LinkType::EmailChangeCurrent => OneTimeTokenKind::EmailChangeCurrent,
+        LinkType::EmailChangeNew => OneTimeTokenKind::EmailChangeNew,
         kind => {
-            let secret = Secret { purpose: kind.purpose(), to, hash };
-            return messages::store(cx, db, account, secret, wanted.audit).await;
+            let secret = SentToken { purpose: kind.purpose(), to, hash };
+            return messages::store(cx, db, account, secret, link_request.audit).await;
         }
     };
-    let half = Half {
+    let half = EmailChangeHalf {
         user_id: account.id,
-        new: wanted.new_email.map(Email::as_str).unwrap_or_default(),
+        new: link_request.new_email.map(Email::as_str).unwrap_or_default(),
         slot,
         hash: (hash.as_str(), cx.entropy.uuid()),
         relates_to: to,
         now: cx.now,
     };
-    contact_changes::ask_half(db, half).await.or_refuse(UPDATING)
+    contact_changes::store_email_change_half(db, half).await.or_internal_error(UPDATE_FAILED)
 }

@@ -1,4 +1,4 @@
-//! Verbs that several flows share. A service takes the request's context and a connection, never a request.
+//! Operations that several flows share. A service takes the request context and a connection.
 
 pub mod attempt;
 pub mod audit;

@@ -1,28 +1,35 @@
-//! Mails that tell of something done, where the operator wants them. They go out once it is stored, and when one cannot
-//! be sent only the log hears of it.
+//! Notification e-mails, where the operator enables them.
+//!
+//! They are sent after the change is stored; a failure is only logged.
 
 use gotrue_rules::domain::error::{Error, Result};
 use gotrue_rules::domain::mfa::FactorType;
 use gotrue_rules::domain::policy::{HookKind, MailKind};
-use gotrue_rules::domain::user::Account;
+use gotrue_rules::domain::user::User;
 use gotrue_rules::wire::hook::EmailData;
 
 use super::{hooks, limits, messages};
-use crate::app::Delivery;
-use crate::cx::Cx;
+use crate::app::EmailDelivery;
 use crate::journal::Step;
-use crate::ports::mail::template::Variables;
-use crate::store::OrRefuse;
+use crate::ports::mail::template::TemplateVariables;
+use crate::request_context::RequestContext;
+use crate::store::OrInternalError;
 
-/// Tells the account's address of a new password, with which everything that was asked before is void.
-pub async fn of_password(cx: &Cx, account: &Account) {
-    let account = &without_pending(account.clone());
-    tell(cx, account, account.email.as_deref(), Told { kind: MailKind::PasswordChanged, ..Told::default() }).await;
+/// Notifies a user of a changed password, which invalidates all pending tokens.
+pub async fn send_password_changed(cx: &RequestContext, account: &User) {
+    let account = &without_pending_tokens(account.clone());
+    send_if_enabled(
+        cx,
+        account,
+        account.email.as_deref(),
+        NotificationVariables { kind: MailKind::PasswordChanged, ..NotificationVariables::default() },
+    )
+    .await;
 }
 
-/// The account as if nothing had been asked for.
-pub fn without_pending(account: Account) -> Account {
-    Account {
+/// The user without pending confirmations and changes.
+pub fn without_pending_tokens(account: User) -> User {
+    User {
         confirmation_sent_at: None,
         recovery_sent_at: None,
         email_change_sent_at: None,
@@ -32,65 +39,79 @@ pub fn without_pending(account: Account) -> Account {
     }
 }
 
-/// Tells of a new address or number, by what has become of the account. The old address is told of a new one, the
-/// address of a number; a first number is a way to sign in that was added.
-pub async fn of_contacts(cx: &Cx, before: &Account, after: &Account) {
+/// Notifies a user of a changed address or number.
+///
+/// The old address is notified of a new address, the current address of a new number. A first phone number counts as a
+/// linked identity.
+pub async fn send_contact_changed(cx: &RequestContext, before: &User, after: &User) {
     if before.email != after.email {
         let old_email = before.email.as_deref();
-        tell(cx, after, old_email, Told { kind: MailKind::EmailChanged, old_email, ..Told::default() }).await;
+        send_if_enabled(
+            cx,
+            after,
+            old_email,
+            NotificationVariables { kind: MailKind::EmailChanged, old_email, ..NotificationVariables::default() },
+        )
+        .await;
     }
     if before.phone != after.phone {
-        let by_phone = before.identities.iter().any(|identity| identity.provider == "phone");
-        let told = if by_phone {
+        let had_phone = before.identities.iter().any(|identity| identity.provider == "phone");
+        let notice = if had_phone {
             let (phone, old_phone) = (after.phone.as_deref(), before.phone.as_deref());
-            Told { kind: MailKind::PhoneChanged, phone, old_phone, ..Told::default() }
+            NotificationVariables { kind: MailKind::PhoneChanged, phone, old_phone, ..NotificationVariables::default() }
         } else {
-            Told { kind: MailKind::IdentityLinked, provider: Some("phone"), ..Told::default() }
+            NotificationVariables {
+                kind: MailKind::IdentityLinked,
+                provider: Some("phone"),
+                ..NotificationVariables::default()
+            }
         };
-        tell(cx, after, after.email.as_deref(), told).await;
+        send_if_enabled(cx, after, after.email.as_deref(), notice).await;
     }
 }
 
-/// What has become of a factor.
+/// A change of a factor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FactorNews {
-    /// It was verified for the first time.
+pub enum FactorEvent {
+    /// The factor was verified for the first time.
     Enrolled,
-    /// Its owner took it away.
+    /// The user deleted the factor.
     Unenrolled,
 }
 
-/// Tells the account's address of a factor.
-pub async fn of_factor(cx: &Cx, account: &Account, news: FactorNews, factor: FactorType) {
+/// Notifies a user of a changed factor.
+pub async fn send_factor_changed(cx: &RequestContext, account: &User, news: FactorEvent, factor: FactorType) {
     let kind = match news {
-        FactorNews::Enrolled => MailKind::MfaFactorEnrolled,
-        FactorNews::Unenrolled => MailKind::MfaFactorUnenrolled,
+        FactorEvent::Enrolled => MailKind::MfaFactorEnrolled,
+        FactorEvent::Unenrolled => MailKind::MfaFactorUnenrolled,
     };
-    let told = Told { kind, factor_type: Some(factor.as_str()), ..Told::default() };
-    tell(cx, account, account.email.as_deref(), told).await;
+    let notice = NotificationVariables { kind, factor_type: Some(factor.as_str()), ..NotificationVariables::default() };
+    send_if_enabled(cx, account, account.email.as_deref(), notice).await;
 }
 
-/// What has become of an identity.
+/// A change of an identity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum IdentityNews {
-    /// Its owner added it.
+pub enum IdentityEvent {
+    /// The user linked the identity.
     Linked,
-    /// Its owner took it away.
+    /// The user unlinked the identity.
     Unlinked,
 }
 
-/// Tells the account's address of an identity; of one that is gone the address that the account had before.
-pub async fn of_identity(cx: &Cx, account: &Account, news: IdentityNews, provider: &str) {
+/// Notifies a user of a changed identity.
+///
+/// An unlinked identity is reported to the user's previous address.
+pub async fn send_identity_changed(cx: &RequestContext, account: &User, news: IdentityEvent, provider: &str) {
     let kind = match news {
-        IdentityNews::Linked => MailKind::IdentityLinked,
-        IdentityNews::Unlinked => MailKind::IdentityUnlinked,
+        IdentityEvent::Linked => MailKind::IdentityLinked,
+        IdentityEvent::Unlinked => MailKind::IdentityUnlinked,
     };
-    let told = Told { kind, provider: Some(provider), ..Told::default() };
-    tell(cx, account, account.email.as_deref(), told).await;
+    let notice = NotificationVariables { kind, provider: Some(provider), ..NotificationVariables::default() };
+    send_if_enabled(cx, account, account.email.as_deref(), notice).await;
 }
 
-/// What a notice says.
-struct Told<'a> {
+/// The variables of a notification.
+struct NotificationVariables<'a> {
     kind: MailKind,
     old_email: Option<&'a str>,
     phone: Option<&'a str>,
@@ -99,7 +120,7 @@ struct Told<'a> {
     factor_type: Option<&'a str>,
 }
 
-impl Default for Told<'_> {
+impl Default for NotificationVariables<'_> {
     fn default() -> Self {
         Self {
             kind: MailKind::PasswordChanged,
@@ -112,52 +133,59 @@ impl Default for Told<'_> {
     }
 }
 
-async fn tell(cx: &Cx, account: &Account, to: Option<&str>, told: Told<'_>) {
-    let Some(to) = to.filter(|_| cx.app.policy.mail.notifies(told.kind)) else { return };
-    if let Err(error) = send(cx, account, to, &told).await {
-        let kind = told.kind.as_str();
-        tracing::warn!(user.id = %account.id, mail.kind = kind, cause = ?error.cause, "a notice was not sent: {error}");
+async fn send_if_enabled(cx: &RequestContext, account: &User, to: Option<&str>, notice: NotificationVariables<'_>) {
+    let Some(to) = to.filter(|_| cx.app.policy.mail.is_notification_enabled(notice.kind)) else { return };
+    if let Err(error) = send_notification(cx, account, to, &notice).await {
+        let kind = notice.kind.as_str();
+        tracing::warn!(user.id = %account.id, mail.kind = kind, %error, cause = ?error.cause, "notification not sent");
     }
 }
 
-async fn send(cx: &Cx, account: &Account, to: &str, told: &Told<'_>) -> Result<()> {
+async fn send_notification(
+    cx: &RequestContext,
+    account: &User,
+    to: &str,
+    notice: &NotificationVariables<'_>,
+) -> Result<()> {
     messages::recipients::require_authorized(cx, [to])?;
-    limits::take_mail(cx)?;
-    if cx.app.hooks.is_on(HookKind::SendEmail) {
-        return by_hook(cx, account, told).await;
+    limits::count_email(cx)?;
+    if cx.app.hooks.is_enabled(HookKind::SendEmail) {
+        return send_by_hook(cx, account, notice).await;
     }
-    let variables = Variables {
+    let variables = TemplateVariables {
         email: account.email.as_deref().unwrap_or_default(),
         data: Some(&account.user_metadata),
-        old_email: told.old_email,
-        phone: told.phone,
-        old_phone: told.old_phone,
-        provider: told.provider,
-        factor_type: told.factor_type,
-        ..Variables::default()
+        old_email: notice.old_email,
+        phone: notice.phone,
+        old_phone: notice.old_phone,
+        provider: notice.provider,
+        factor_type: notice.factor_type,
+        ..TemplateVariables::default()
     };
-    let rendered = cx.app.letters.render(told.kind, &variables, cx.now).await.map_err(Error::other)?;
-    let message = messages::envelope(cx, told.kind, to, rendered);
-    messages::recipients::check(cx, [to]).await.map_err(Error::other)?;
+    let rendered = cx.app.email_templates.render(notice.kind, &variables, cx.now).await.map_err(Error::other)?;
+    let message = messages::build_envelope(cx, notice.kind, to, rendered);
+    messages::recipients::check_deliverable(cx, [to]).await.map_err(Error::other)?;
     match &cx.app.delivery {
-        Delivery::Outbox(outbox) => outbox.put(&mut cx.db(), &message).await.or_refuse("Error sending email"),
-        Delivery::AtOnce(mailer) => {
-            cx.journal.note(Step::Call("mail.send"));
+        EmailDelivery::Outbox(outbox) => {
+            outbox.enqueue(&mut cx.db(), &message).await.or_internal_error("Error sending email")
+        }
+        EmailDelivery::Synchronous(mailer) => {
+            cx.journal.record(Step::Call("mail.send"));
             mailer.send(&message).await.map_err(Error::other)
         }
     }
 }
 
-async fn by_hook(cx: &Cx, account: &Account, told: &Told<'_>) -> Result<()> {
+async fn send_by_hook(cx: &RequestContext, account: &User, notice: &NotificationVariables<'_>) -> Result<()> {
     let (redirect_to, site_url) = (messages::redirect_target(cx), cx.external_url());
     let mail = EmailData {
         redirect_to: &redirect_to,
-        email_action_type: told.kind.as_str(),
+        email_action_type: notice.kind.as_str(),
         site_url: &site_url,
-        old_email: told.old_email.unwrap_or_default(),
-        old_phone: told.old_phone.unwrap_or_default(),
-        provider: told.provider.unwrap_or_default(),
-        factor_type: told.factor_type.unwrap_or_default(),
+        old_email: notice.old_email.unwrap_or_default(),
+        old_phone: notice.old_phone.unwrap_or_default(),
+        provider: notice.provider.unwrap_or_default(),
+        factor_type: notice.factor_type.unwrap_or_default(),
         ..EmailData::default()
     };
     hooks::send_notice(cx, account, mail).await

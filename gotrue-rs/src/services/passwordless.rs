@@ -1,131 +1,141 @@
-//! Signing in without a password: a mailed link and code, or a texted code. Whom nobody knows yet, or who has not
-//! confirmed, is signed up instead: the message that confirms the account signs in as well.
+//! Sign-in without a password: a magic link with a code, or an SMS code.
+//!
+//! Unknown and unconfirmed users are signed up; the message that confirms them signs them in as well.
 
-use gotrue_rules::domain::audit::{Action, Entry};
-use gotrue_rules::domain::contact::{Channel, Contact, Email, Phone};
+use gotrue_rules::domain::audit::{AuditAction, AuditEntry};
+use gotrue_rules::domain::contact::{Contact, Email, Phone, SmsChannel};
 use gotrue_rules::domain::error::Result;
-use gotrue_rules::domain::passwordless::{magic_link_recipient, text_recipient};
+use gotrue_rules::domain::passwordless::{parse_magic_link_recipient, parse_sms_recipient};
 use gotrue_rules::domain::pkce::Challenge;
 use gotrue_rules::domain::purpose::Purpose;
-use gotrue_rules::domain::user::Account;
-use gotrue_rules::wire::requests::{MagicLink, SignUp};
+use gotrue_rules::domain::user::User;
+use gotrue_rules::wire::requests::{MagicLinkRequest, SignUpRequest};
 use serde_json::{Map, Value};
 
-use super::messages::{Letter, Text, ask, ask_by_text, decoys};
-use super::sign_up::{Registration, SignedUp, look_up, without_password};
+use super::messages::{TokenEmail, TokenSms, decoys, send_sms_to_user, send_to_user};
+use super::sign_up::{RegistrationAttempt, SignUpResult, find_by_contact, register_without_password};
 use super::{audit, limits, pkce};
-use crate::cx::Cx;
-use crate::store::{self, OrRefuse, users};
+use crate::request_context::RequestContext;
+use crate::store::{self, OrInternalError, users};
 
-const FINDING: &str = "Database error finding user";
+const LOOKUP_FAILED: &str = "Database error finding user";
 
-/// The account of an address or number in the request's audience, if there is one.
-pub async fn find(cx: &Cx, contact: &Contact) -> store::Result<Option<Account>> {
+/// Finds the user of an address or number in the request's audience.
+pub async fn find_user(cx: &RequestContext, contact: &Contact) -> store::Result<Option<User>> {
     let audience = cx.audience();
     match contact {
-        Contact::Email(email) => users::by_email(&mut cx.db(), email.as_str(), &audience).await,
-        Contact::Phone(phone) => users::by_phone(&mut cx.db(), phone.as_str(), &audience).await,
+        Contact::Email(email) => users::find_by_email(&mut cx.db(), email.as_str(), &audience).await,
+        Contact::Phone(phone) => users::find_by_phone(&mut cx.db(), phone.as_str(), &audience).await,
     }
 }
 
-/// The account of a newcomer who is confirmed at once, as it is stored: messages tell of it. None if the message that
-/// confirms it is on its way. The session that comes with a confirmed account is handed to nobody. An account that a
-/// concurrent request made and confirmed is answered like any that is known.
-async fn signed_up(cx: &Cx, newcomer: SignUp, contact: &Contact) -> Result<Option<Account>> {
-    let repeated = match Box::pin(without_password(cx, newcomer)).await? {
-        Registration::Accepted(SignedUp::In(_)) => return find(cx, contact).await.or_refuse(FINDING),
-        Registration::Accepted(SignedUp::Waiting(_) | SignedUp::StandIn(_)) => return Ok(None),
-        Registration::Repeated(repeated) => repeated,
+/// Signs up an unknown or unconfirmed user.
+///
+/// Returns the user if it is confirmed at once, as it is stored, and `None` if a confirmation was sent. The session of
+/// a user that is confirmed at once is returned to no client. A user that a concurrent request created and confirmed is
+/// treated as an existing one.
+async fn sign_up_if_needed(cx: &RequestContext, newcomer: SignUpRequest, contact: &Contact) -> Result<Option<User>> {
+    let repeated = match Box::pin(register_without_password(cx, newcomer)).await? {
+        RegistrationAttempt::Accepted(SignUpResult::SignedIn(_)) => {
+            return find_user(cx, contact).await.or_internal_error(LOOKUP_FAILED);
+        }
+        RegistrationAttempt::Accepted(SignUpResult::Unconfirmed(_) | SignUpResult::Obfuscated(_)) => return Ok(None),
+        RegistrationAttempt::Repeated(repeated) => repeated,
     };
-    let is_confirmed = |account: &Account| match contact {
+    let is_confirmed = |account: &User| match contact {
         Contact::Email(_) => account.is_email_confirmed(),
         Contact::Phone(_) => account.is_phone_confirmed(),
     };
-    match find(cx, contact).await.or_refuse(FINDING)?.filter(is_confirmed) {
+    match find_user(cx, contact).await.or_internal_error(LOOKUP_FAILED)?.filter(is_confirmed) {
         Some(account) => Ok(Some(account)),
-        None => repeated.answer(cx).await.map(|_| None),
+        None => repeated.respond(cx).await.map(|_| None),
     }
 }
 
-/// Mails a link and a code. `known` is the account, if it has been looked up already.
-pub async fn mail_link(cx: &Cx, request: MagicLink, known: Option<Account>) -> Result<()> {
-    let email = magic_link_recipient(&request)?;
+/// Sends a magic link and a code. `known` is the user, if it is already loaded.
+pub async fn send_magic_link(cx: &RequestContext, request: MagicLinkRequest, known: Option<User>) -> Result<()> {
+    let email = parse_magic_link_recipient(&request)?;
     let contact = Contact::Email(email.clone());
-    limits::anyone_asks(cx, &contact)?;
+    limits::count_public_message(cx, &contact)?;
     let known = match known {
         Some(known) => Some(known),
-        None => find(cx, &contact).await.or_refuse(FINDING)?,
+        None => find_user(cx, &contact).await.or_internal_error(LOOKUP_FAILED)?,
     };
     let challenge = Challenge::new(&request.pkce.challenge, &request.pkce.method)?;
-    let newcomer = SignUp { email: request.email, data: request.data, pkce: request.pkce, ..SignUp::default() };
-    let account = match known.filter(Account::is_email_confirmed) {
-        Some(account) if decoys::is_wanted(cx) => {
-            return link_like_newcomer(cx, &account, &contact, challenge.as_ref()).await;
+    let newcomer =
+        SignUpRequest { email: request.email, data: request.data, pkce: request.pkce, ..SignUpRequest::default() };
+    let account = match known.filter(User::is_email_confirmed) {
+        Some(account) if decoys::is_enabled(cx) => {
+            return send_link_as_if_new(cx, &account, &contact, challenge.as_ref()).await;
         }
         Some(account) => Some(account),
-        None => signed_up(cx, newcomer, &contact).await?,
+        None => sign_up_if_needed(cx, newcomer, &contact).await?,
     };
     let Some(account) = account else { return Ok(()) };
-    link(cx, &account, &email, challenge.as_ref()).await
+    send_link(cx, &account, &email, challenge.as_ref()).await
 }
 
-/// Mails a link to an account that exists, with the work of signing it up: the duration does not tell which it was.
-async fn link_like_newcomer(
-    cx: &Cx,
-    account: &Account,
+/// Sends a magic link to an existing user with the work of a sign-up.
+///
+/// The duration then does not tell whether the user existed.
+async fn send_link_as_if_new(
+    cx: &RequestContext,
+    account: &User,
     contact: &Contact,
     challenge: Option<&Challenge>,
 ) -> Result<()> {
-    look_up(cx, &mut cx.db(), contact).await?;
-    let rows = audit::rows(cx, account, [Entry::of(Action::UserRecoveryRequested)]);
-    let letter =
-        Letter { purpose: Purpose::MagicLink, to: contact.as_str(), pkce: challenge.is_some(), new_email: None };
-    decoys::ask_like_newcomer(cx, account, letter, challenge, rows).await
+    find_by_contact(cx, &mut cx.db(), contact).await?;
+    let rows = audit::build_rows(cx, account, [AuditEntry::new(AuditAction::UserRecoveryRequested)]);
+    let email_message =
+        TokenEmail { purpose: Purpose::MagicLink, to: contact.as_str(), pkce: challenge.is_some(), new_email: None };
+    decoys::send_as_if_new(cx, account, email_message, challenge, rows).await
 }
 
-async fn link(cx: &Cx, account: &Account, email: &Email, challenge: Option<&Challenge>) -> Result<()> {
+async fn send_link(cx: &RequestContext, account: &User, email: &Email, challenge: Option<&Challenge>) -> Result<()> {
     let purpose = Purpose::MagicLink;
     if let Some(challenge) = challenge {
-        // Stays, also if the mail is refused: as recorded.
-        pkce::open(cx, &mut cx.db(), account.id, challenge, purpose).await?;
+        // Stays stored if the e-mail is refused, as in GoTrue.
+        pkce::store_challenge(cx, &mut cx.db(), account.id, challenge, purpose).await?;
     }
-    let rows = audit::rows(cx, account, [Entry::of(Action::UserRecoveryRequested)]);
-    let letter = Letter { purpose, to: email.as_str(), pkce: challenge.is_some(), new_email: None };
-    ask(cx, account, letter, rows).await
+    let rows = audit::build_rows(cx, account, [AuditEntry::new(AuditAction::UserRecoveryRequested)]);
+    let email_message = TokenEmail { purpose, to: email.as_str(), pkce: challenge.is_some(), new_email: None };
+    send_to_user(cx, account, email_message, rows).await
 }
 
-/// Who wants to be texted a code.
+/// A request for an SMS code.
 #[derive(Debug, Default)]
-pub struct Caller {
-    /// The number as it was given.
+pub struct SmsCodeRequest {
+    /// The phone number as received.
     pub phone: String,
-    /// The way as it was given; `""` means `sms`.
+    /// The channel as received; `""` means `sms`.
     pub channel: String,
-    /// What becomes part of a new account's metadata.
+    /// The metadata of a new user.
     pub data: Option<Map<String, Value>>,
 }
 
-/// Texts a code; the message's id, where the client is told one. `known` is the account, if it has been looked up
-/// already.
-pub async fn text_code(cx: &Cx, caller: Caller, known: Option<Account>) -> Result<Option<String>> {
-    let (phone, channel) = text_recipient(&caller.phone, &caller.channel, &cx.app.policy)?;
+/// Sends an SMS code; returns the message id if the response contains one.
+///
+/// `known` is the user, if it is already loaded.
+pub async fn send_sms_code(cx: &RequestContext, caller: SmsCodeRequest, known: Option<User>) -> Result<Option<String>> {
+    let (phone, channel) = parse_sms_recipient(&caller.phone, &caller.channel, &cx.app.policy)?;
     let contact = Contact::Phone(phone.clone());
-    limits::anyone_asks(cx, &contact)?;
+    limits::count_public_message(cx, &contact)?;
     let known = match known {
         Some(known) => Some(known),
-        None => find(cx, &contact).await.or_refuse(FINDING)?,
+        None => find_user(cx, &contact).await.or_internal_error(LOOKUP_FAILED)?,
     };
-    let newcomer = SignUp { phone: caller.phone, channel: caller.channel, data: caller.data, ..SignUp::default() };
-    let account = match known.filter(Account::is_phone_confirmed) {
+    let newcomer =
+        SignUpRequest { phone: caller.phone, channel: caller.channel, data: caller.data, ..SignUpRequest::default() };
+    let account = match known.filter(User::is_phone_confirmed) {
         Some(account) => Some(account),
-        None => signed_up(cx, newcomer, &contact).await?,
+        None => sign_up_if_needed(cx, newcomer, &contact).await?,
     };
     let Some(account) = account else { return Ok(None) };
-    code(cx, &account, &phone, &channel).await
+    send_code(cx, &account, &phone, &channel).await
 }
 
-async fn code(cx: &Cx, account: &Account, phone: &Phone, channel: &Channel) -> Result<Option<String>> {
-    let entry = Entry::of(Action::UserRecoveryRequested).with("channel", channel.as_str());
-    let text = Text { purpose: Purpose::Sms, to: phone.as_str(), channel };
-    ask_by_text(cx, account, text, audit::rows(cx, account, [entry])).await
+async fn send_code(cx: &RequestContext, account: &User, phone: &Phone, channel: &SmsChannel) -> Result<Option<String>> {
+    let entry = AuditEntry::new(AuditAction::UserRecoveryRequested).with_trait("channel", channel.as_str());
+    let text = TokenSms { purpose: Purpose::Sms, to: phone.as_str(), channel };
+    send_sms_to_user(cx, account, text, audit::build_rows(cx, account, [entry])).await
 }

@@ -1,136 +1,147 @@
-//! Passwords: strength by today's rules, hashing and comparing on the bounded pool, sealed where the operator set a key.
-//! No connection is held meanwhile.
+//! Passwords: strength, hashing, verification, and encryption with the operator's key.
+//!
+//! Hashing runs on a bounded pool, and no connection is held meanwhile.
 
 use gotrue_rules::domain::error::{Error, Result};
-use gotrue_rules::domain::password::{Reason, Weak, weaknesses};
-use gotrue_rules::domain::user::Account;
+use gotrue_rules::domain::password::{WeakPassword, WeakPasswordReason, find_weaknesses};
+use gotrue_rules::domain::user::User;
 use uuid::Uuid;
 
 use super::sealing;
-use crate::cx::Cx;
 use crate::journal::Step;
-use crate::ports::hashing::{self, HashingError, Verdict};
+use crate::ports::hashing::{self, HashingError, PasswordVerdict};
+use crate::request_context::RequestContext;
 
-/// Characters that `users.encrypted_password` holds.
-const COLUMN: usize = 255;
+/// The length of the column `users.encrypted_password`, in characters.
+const MAX_STORED_CHARS: usize = 255;
 
-/// Why today's rules would refuse the password; none if they would not. 400 if it is too long to be hashed, 500 if the
-/// list of leaked passwords cannot be asked and the policy wants its answer.
-pub async fn weakness(cx: &Cx, password: &str) -> Result<Option<Weak>> {
+/// Why the current policy refuses the password; `None` if it does not.
+///
+/// # Errors
+///
+/// 400 if it is too long to be hashed; 500 if the look-up of leaked passwords fails and the policy requires it.
+pub async fn find_weakness(cx: &RequestContext, password: &str) -> Result<Option<WeakPassword>> {
     let policy = &cx.app.policy.password;
-    let mut reasons = weaknesses(password, policy)?;
+    let mut reasons = find_weaknesses(password, policy)?;
     if policy.hibp.enabled && is_leaked(cx, password).await? {
-        reasons.push(Reason::Pwned);
+        reasons.push(WeakPasswordReason::Pwned);
     }
-    Ok(Weak::because(reasons, policy))
+    Ok(WeakPassword::from_reasons(reasons, policy))
 }
 
-/// Whether the password is in the list of leaked ones. Where the list cannot be asked the policy decides.
-async fn is_leaked(cx: &Cx, password: &str) -> Result<bool> {
-    let looked_up = match cx.journal.reach(Step::Call("pwned.look_up")).await {
-        Ok(()) => cx.app.pwned.lists(password).await.map_err(Error::other),
+/// Whether the password is leaked. If the look-up fails, the policy decides.
+async fn is_leaked(cx: &RequestContext, password: &str) -> Result<bool> {
+    let looked_up = match cx.journal.record_fallible(Step::Call("pwned.look_up")).await {
+        Ok(()) => cx.app.pwned.is_listed(password).await.map_err(Error::other),
         Err(struck) => Err(Error::other(struck)),
     };
     match looked_up {
         Ok(is_leaked) => Ok(is_leaked),
         Err(error) if cx.app.policy.password.hibp.fail_closed => {
             let message = "Unable to perform password strength check with HaveIBeenPwned.org.";
-            Err(Error::internal(message).because(error))
+            Err(Error::internal(message).with_cause(error))
         }
         Err(error) => {
-            tracing::warn!(cause = ?error.cause, "whether a password was leaked could not be asked; it is let pass");
+            tracing::warn!(cause = ?error.cause, "leaked password look-up failed, password accepted");
             Ok(false)
         }
     }
 }
 
 /// Refuses a new password that is too weak.
-pub async fn require_strong(cx: &Cx, password: &str) -> Result<()> {
-    match weakness(cx, password).await? {
+pub async fn require_strong(cx: &RequestContext, password: &str) -> Result<()> {
+    match find_weakness(cx, password).await? {
         Some(weak) => Err(weak.into()),
         None => Ok(()),
     }
 }
 
-/// What is to be said of a password that has just been right: never a refusal.
-pub async fn remark(cx: &Cx, password: &str) -> Option<Weak> {
-    weakness(cx, password).await.unwrap_or_else(|error| {
-        tracing::warn!(cause = ?error.cause, "whether the password of a sign-in is weak could not be told");
+/// The weakness of a password that signed in, for the response. A failure is only logged.
+pub async fn weak_password_warning(cx: &RequestContext, password: &str) -> Option<WeakPassword> {
+    find_weakness(cx, password).await.unwrap_or_else(|error| {
+        tracing::warn!(cause = ?error.cause, "password strength check at sign-in failed");
         None
     })
 }
 
-/// What to store of a new password of the account `owner`: its hash as the policy says, sealed.
-pub async fn hash(cx: &Cx, owner: Uuid, password: &str) -> Result<String> {
-    cx.journal.note(Step::Call("hashing.hash"));
-    let hash = cx.app.hashing.hash(password, cx.app.policy.password.hash, &cx.entropy).await.map_err(refused)?;
+/// Hashes a new password of the user `owner`.
+///
+/// Returns the value to store: hashed by the policy, and encrypted.
+pub async fn hash(cx: &RequestContext, owner: Uuid, password: &str) -> Result<String> {
+    cx.journal.record(Step::Call("hashing.hash"));
+    let hash = cx.app.hashing.hash(password, cx.app.policy.password.hash, &cx.entropy).await.map_err(hashing_error)?;
     Ok(sealing::seal(cx, owner, &hash))
 }
 
-/// Whether the password is the account's; without a password none is. A stored hash that cannot be opened or has no known
-/// form is a failure of ours, not of the caller.
-pub async fn is_right(cx: &Cx, password: &str, account: &Account) -> Result<bool> {
+/// Whether the password is the user's; `false` for a user without one.
+///
+/// A stored hash that cannot be decrypted or has an unknown format is an internal error.
+pub async fn is_correct(cx: &RequestContext, password: &str, account: &User) -> Result<bool> {
     let stored = account.encrypted_password.as_deref().unwrap_or_default();
     if stored.is_empty() {
         return Ok(false);
     }
     let opened = sealing::open(cx, account.id, stored)?;
-    cx.journal.note(Step::Call("hashing.verify"));
-    match cx.app.hashing.verify(password, &opened.plain).await.map_err(refused)? {
-        Verdict::Match => Ok(true),
-        Verdict::NoMatch | Verdict::Unusable(_) => Ok(false),
-        Verdict::Unreadable(why) => Err(Error::other(why)),
+    cx.journal.record(Step::Call("hashing.verify"));
+    match cx.app.hashing.verify(password, &opened.plain).await.map_err(hashing_error)? {
+        PasswordVerdict::Match => Ok(true),
+        PasswordVerdict::NoMatch | PasswordVerdict::Unusable(_) => Ok(false),
+        PasswordVerdict::Unreadable(why) => Err(Error::other(why)),
     }
 }
 
-/// What to store of the account's own password in place of what is: a hash of today's kind where the policy says so, and
-/// sealed with today's key. None if it is stored so already.
-pub async fn renewed(cx: &Cx, account: &Account, password: &str) -> Result<Option<String>> {
+/// The value to store in place of the current one, after a successful sign-in.
+///
+/// It is a hash of the configured kind if the policy enables rehashing, encrypted with the current key. `None` if the
+/// stored value is current.
+pub async fn rehash_if_outdated(cx: &RequestContext, account: &User, password: &str) -> Result<Option<String>> {
     let stored = account.encrypted_password.as_deref().unwrap_or_default();
     let opened = sealing::open(cx, account.id, stored)?;
     let policy = &cx.app.policy.password;
-    if policy.rehash_after_sign_in && !hashing::is_current(&opened.plain, policy.hash) {
+    if policy.should_rehash_after_sign_in && !hashing::is_current(&opened.plain, policy.hash) {
         return hash(cx, account.id, password).await.map(Some);
     }
     if !opened.is_outdated {
         return Ok(None);
     }
-    match adopted(cx, account.id, &opened.plain) {
+    match seal_imported_hash(cx, account.id, &opened.plain) {
         sealed if sealed != opened.plain => Ok(Some(sealed)),
         _ => hash(cx, account.id, password).await.map(Some),
     }
 }
 
-/// What to store of a hash made elsewhere: sealed, unless its column would not hold it then. Such a one is kept as it is
-/// until a sign-in hashes the password anew.
-pub fn adopted(cx: &Cx, owner: Uuid, hash: &str) -> String {
+/// The value to store for an imported hash: encrypted, unless that exceeds the column.
+///
+/// A plain one is replaced when a sign-in hashes the password.
+pub fn seal_imported_hash(cx: &RequestContext, owner: Uuid, hash: &str) -> String {
     let sealed = sealing::seal(cx, owner, hash);
-    if sealed.len() <= COLUMN { sealed } else { hash.to_owned() }
+    if sealed.len() <= MAX_STORED_CHARS { sealed } else { hash.to_owned() }
 }
 
-/// Why a hash made elsewhere is none of the forms that are stored; none if it is one.
-pub fn malformed(hash: &str) -> Option<&'static str> {
-    hashing::malformed(hash)
+/// Why an imported hash is in no supported format; `None` if it is.
+pub fn hash_format_error(hash: &str) -> Option<&'static str> {
+    hashing::malformed_reason(hash)
 }
 
-/// What to store of an account whose password nobody knows. No work: a request that makes such an account is answered as
-/// soon as one that finds it.
-pub fn hash_of_none(cx: &Cx, owner: Uuid) -> String {
-    sealing::seal(cx, owner, &hashing::of_no_password(cx.app.policy.password.hash, &cx.entropy))
+/// The value to store for a user without a usable password.
+///
+/// It takes no hashing: a request that creates such a user takes as long as one that finds it.
+pub fn unusable_hash(cx: &RequestContext, owner: Uuid) -> String {
+    sealing::seal(cx, owner, &hashing::unusable_hash(cx.app.policy.password.hash, &cx.entropy))
 }
 
-/// Takes as long as hashing or comparing would, for an account that is not there or must not be told of.
-pub async fn work_for_nothing(cx: &Cx, password: &str) -> Result<()> {
-    cx.journal.note(Step::Call("hashing.verify"));
-    cx.app.hashing.verify_nothing(password, cx.app.policy.password.hash).await.map_err(refused)
+/// Takes as long as verifying a password, for a user that does not exist or must not be revealed.
+pub async fn dummy_verify(cx: &RequestContext, password: &str) -> Result<()> {
+    cx.journal.record(Step::Call("hashing.verify"));
+    cx.app.hashing.dummy_verify(password, cx.app.policy.password.hash).await.map_err(hashing_error)
 }
 
-fn refused(error: HashingError) -> Error {
+fn hashing_error(error: HashingError) -> Error {
     match &error {
         HashingError::Busy { retry_after, .. } => {
             let seconds = retry_after.as_secs().max(1);
             let message = format!("Too many sign-ins at once, please retry after {seconds} seconds.");
-            Error::http(503, "over_request_rate_limit", message).retry_after(seconds).because(error)
+            Error::http(503, "over_request_rate_limit", message).retry_after(seconds).with_cause(error)
         }
         HashingError::TooLong(_) => Error::invalid("Password cannot be longer than 72 characters"),
         HashingError::Parameters(_) | HashingError::Failed => Error::other(error),

@@ -1,36 +1,53 @@
-//! PKCE flows that begin with a mail: the challenge is kept until the link comes back and its code is exchanged.
+//! PKCE flows that start with an e-mail.
+//!
+//! The challenge is stored until the code of the link is exchanged.
 
 use gotrue_rules::domain::error::Result;
 use gotrue_rules::domain::pkce::{Challenge, UnknownMethod};
 use gotrue_rules::domain::purpose::Purpose;
-use gotrue_rules::wire::requests::CodeChallenge;
+use gotrue_rules::wire::requests::PkceParameters;
 use uuid::Uuid;
 
-use crate::cx::Cx;
+use crate::request_context::RequestContext;
 use crate::store::Connection;
 use crate::store::flow_state::{self, NewFlow};
 
-/// The challenge of a request that is answered alike whoever has the address. An unknown method is refused where
-/// something is sent; where the answer must not tell that, at once.
-pub fn asked_for(cx: &Cx, asked: &CodeChallenge) -> Result<std::result::Result<Option<Challenge>, UnknownMethod>> {
-    match Challenge::new(&asked.challenge, &asked.method) {
-        Err(unknown) if cx.app.policy.security.equal_work => Err(unknown.into()),
+/// Parses the challenge of a request whose response must not reveal whether the address has a user.
+///
+/// Where it must not, an unknown method is refused at once, else when a message is sent.
+pub fn parse_challenge(
+    cx: &RequestContext,
+    request: &PkceParameters,
+) -> Result<std::result::Result<Option<Challenge>, UnknownMethod>> {
+    match Challenge::new(&request.challenge, &request.method) {
+        Err(unknown) if cx.app.policy.security.is_equal_work_enabled => Err(unknown.into()),
         challenge => Ok(challenge),
     }
 }
 
-/// Keeps the challenge of a flow for this account.
-pub async fn open(cx: &Cx, db: &mut Connection, account: Uuid, challenge: &Challenge, purpose: Purpose) -> Result<()> {
-    keep(cx, db, account, challenge, (purpose.flow_method(), purpose)).await
+/// Stores the challenge of a flow of this user.
+pub async fn store_challenge(
+    cx: &RequestContext,
+    db: &mut Connection,
+    account: Uuid,
+    challenge: &Challenge,
+    purpose: Purpose,
+) -> Result<()> {
+    insert_flow(cx, db, account, challenge, (purpose.flow_authentication_method(), purpose)).await
 }
 
-/// Keeps the challenge of a sign-up; only there is the provider named.
-pub async fn open_sign_up(cx: &Cx, db: &mut Connection, account: Uuid, challenge: &Challenge) -> Result<()> {
-    keep(cx, db, account, challenge, ("email", Purpose::SignUp)).await
+/// Stores the challenge of a sign-up, whose provider is `email`.
+pub async fn store_sign_up_challenge(
+    cx: &RequestContext,
+    db: &mut Connection,
+    account: Uuid,
+    challenge: &Challenge,
+) -> Result<()> {
+    insert_flow(cx, db, account, challenge, ("email", Purpose::SignUp)).await
 }
 
-async fn keep(
-    cx: &Cx,
+async fn insert_flow(
+    cx: &RequestContext,
     db: &mut Connection,
     account: Uuid,
     challenge: &Challenge,
@@ -40,10 +57,10 @@ async fn keep(
         id: cx.entropy.uuid(),
         user_id: Some(account),
         auth_code: cx.entropy.uuid(),
-        challenge: &challenge.text,
+        challenge: &challenge.value,
         challenge_method: challenge.method.as_str(),
         provider_type,
-        method: purpose.flow_method(),
+        method: purpose.flow_authentication_method(),
         now: cx.now,
     };
     Ok(flow_state::insert(db, flow).await?)

@@ -1,22 +1,23 @@
-//! Secrets as they are stored: encrypted where the operator set a key, bound to the row that owns them. Whatever goes
-//! into such a column goes through [`seal`], whatever comes out of it through [`open`]. Owners are those of schema.md
-//! §5.4: a password belongs to its account, a TOTP secret to its factor, a code to its challenge, the key of refresh
-//! tokens to its session.
+//! Encryption of stored secrets with the operator's key, bound to the owning row.
+//!
+//! Secrets are stored through [`seal`] and read through [`open`]. The owner of a password is its user, of a TOTP secret
+//! its factor, of a code its challenge, of a refresh token key its session.
 
 use gotrue_rules::domain::error::{Error, Result};
 use uuid::Uuid;
 
-use crate::cx::Cx;
 use crate::ports::sealing;
-pub use crate::ports::sealing::Opened;
+pub use crate::ports::sealing::UnsealedValue;
+use crate::request_context::RequestContext;
 
-/// What to store of a secret; the secret itself where nothing is encrypted.
-pub fn seal(cx: &Cx, owner: Uuid, secret: &str) -> String {
+/// Encrypts a secret for storage; returns it unchanged without a key.
+pub fn seal(cx: &RequestContext, owner: Uuid, secret: &str) -> String {
     sealing::seal(secret, owner, &cx.app.policy.security.encryption, &cx.entropy)
 }
 
-/// What a stored text stands for, and whether it should be stored anew. A text that is not encrypted stands for itself;
-/// one that cannot be read is a failure of ours.
-pub fn open<'a>(cx: &Cx, owner: Uuid, stored: &'a str) -> Result<Opened<'a>> {
-    sealing::open(stored, owner, &cx.app.policy.security.encryption).map_err(Error::other)
+/// Decrypts a stored secret and tells whether it is outdated.
+///
+/// A value that is not encrypted is returned as it is; one that cannot be decrypted is an internal error.
+pub fn open<'a>(cx: &RequestContext, owner: Uuid, stored: &'a str) -> Result<UnsealedValue<'a>> {
+    sealing::unseal(stored, owner, &cx.app.policy.security.encryption).map_err(Error::other)
 }

@@ -1,119 +1,141 @@
-//! Redeeming a one-time secret: the effect of a code or link that is good, in the caller's transaction. A secret is
-//! used up by compare-and-clear: of two at once, one wins.
+//! Applies a verified one-time token, in the caller's transaction.
+//!
+//! A token is consumed by compare-and-clear: of two concurrent requests, one succeeds.
 
-use gotrue_rules::domain::audit::{Action, Entry};
+use gotrue_rules::domain::audit::{AuditAction, AuditEntry};
 use gotrue_rules::domain::error::{Error, Result};
-use gotrue_rules::domain::identity::with_providers;
-use gotrue_rules::domain::one_time_token::{Slot, TokenHash};
-use gotrue_rules::domain::purpose::Kind;
-use gotrue_rules::domain::user::Account;
-use gotrue_rules::domain::verification::{Effect, bad_link, effect};
+use gotrue_rules::domain::identity::app_metadata_with_providers;
+use gotrue_rules::domain::one_time_token::{OneTimeTokenKind, TokenHash};
+use gotrue_rules::domain::purpose::VerificationType;
+use gotrue_rules::domain::user::User;
+use gotrue_rules::domain::verification::{VerificationEffect, decide_effect, invalid_link};
 use serde_json::Value;
 
-use super::contact_change::{self, Change};
+use super::contact_change::{self, ContactKind};
 use super::{audit, passwords};
-use crate::cx::Cx;
-use crate::store::accounts::{self, Confirmation};
-use crate::store::sessions::{self, Ending};
-use crate::store::{Connection, OrRefuse, users};
+use crate::request_context::RequestContext;
+use crate::store::accounts::{self, UserConfirmation};
+use crate::store::sessions::{self, SessionSelection};
+use crate::store::{Connection, OrInternalError, users};
 
-/// A good code or link, and whose it is.
+/// A verified token with its user and its effect.
 #[derive(Debug)]
-pub struct Good {
-    /// What kind it is, with `email` resolved.
-    pub kind: Kind,
-    /// The hash as it was presented.
+pub struct VerifiedToken {
+    /// The verification type, with `email` resolved.
+    pub kind: VerificationType,
+    /// The token hash as presented.
     pub hash: TokenHash,
-    /// The account.
-    pub account: Account,
-    /// What it does.
-    effect: Effect,
-    /// A new password's hash, where the effect sets one.
+    /// The user.
+    pub account: User,
+    /// The effect of the token.
+    effect: VerificationEffect,
+    /// The hash of a new password, if the effect sets one.
     password: Option<String>,
 }
 
-/// What has become of the account.
+/// The outcome of applying a token.
 #[derive(Debug)]
-pub enum Redeemed {
-    /// The secret is used up; the account as it is then.
-    Done(Box<Account>),
-    /// One of two confirmations is written down; the other is still awaited.
-    Half,
+pub enum TokenOutcome {
+    /// The token is consumed; holds the changed user.
+    Applied(Box<User>),
+    /// One of two confirmations is stored; the other is still needed.
+    FirstConfirmation,
 }
 
-/// Decides what a good secret does. A password that it needs is hashed here, before any connection is held.
-pub async fn prepare(cx: &Cx, kind: Kind, hash: TokenHash, account: Account) -> Result<Good> {
-    let effect = effect(kind, &hash, &account, &cx.app.policy);
+/// Decides the effect of a verified token. A new password is hashed here, before a connection is held.
+pub async fn prepare_token(
+    cx: &RequestContext,
+    kind: VerificationType,
+    hash: TokenHash,
+    account: User,
+) -> Result<VerifiedToken> {
+    let effect = decide_effect(kind, &hash, &account, &cx.app.policy);
     let password = match effect {
-        Effect::ConfirmEmail { with_password: true } => Some(passwords::hash_of_none(cx, account.id)),
+        VerificationEffect::ConfirmEmail { should_set_password: true } => {
+            Some(passwords::unusable_hash(cx, account.id))
+        }
         _ => None,
     };
-    Ok(Good { kind, hash, account, effect, password })
+    Ok(VerifiedToken { kind, hash, account, effect, password })
 }
 
-/// Does it.
-pub async fn redeem(cx: &Cx, db: &mut Connection, good: &Good) -> Result<Redeemed> {
+/// Applies the effect of the token.
+pub async fn apply_token(cx: &RequestContext, db: &mut Connection, good: &VerifiedToken) -> Result<TokenOutcome> {
     match good.effect {
-        Effect::ConfirmEmail { with_password } => {
-            let entry = Entry::of(Action::UserSignedUp).with("provider", "email");
-            let confirmation = Confirmation { marks_identity: true, ..confirmation(cx, good, entry) };
-            let confirmed = accounts::confirm_email(db, confirmation).await.or_refuse("Error confirming user")?;
+        VerificationEffect::ConfirmEmail { should_set_password: with_password } => {
+            let entry = AuditEntry::new(AuditAction::UserSignedUp).with_trait("provider", "email");
+            let confirmation = UserConfirmation { should_verify_identity: true, ..build_confirmation(cx, good, entry) };
+            let confirmed =
+                accounts::confirm_email(db, confirmation).await.or_internal_error("Error confirming user")?;
             if with_password {
-                // After the account: rows are locked in this order.
-                let ended = sessions::delete(db, good.account.id, Ending::All, Vec::new()).await;
-                ended.or_refuse("Error storing password")?;
+                // Rows are locked in this order: the user first, then sessions.
+                let ended = sessions::delete(db, good.account.id, SessionSelection::All, Vec::new()).await;
+                ended.or_internal_error("Error storing password")?;
             }
-            done(confirmed)
+            require_applied(confirmed)
         }
-        Effect::ConfirmPhone => {
-            let entry = Entry::of(Action::UserSignedUp).with("provider", "phone");
-            let confirmed = accounts::confirm_phone(db, confirmation(cx, good, entry)).await;
-            done(confirmed.or_refuse("Error confirming user")?)
+        VerificationEffect::ConfirmPhone => {
+            let entry = AuditEntry::new(AuditAction::UserSignedUp).with_trait("provider", "phone");
+            let confirmed = accounts::confirm_phone(db, build_confirmation(cx, good, entry)).await;
+            require_applied(confirmed.or_internal_error("Error confirming user")?)
         }
-        Effect::Recover => {
-            let recovered = accounts::recover(db, confirmation(cx, good, Entry::of(Action::Login))).await;
-            done(recovered.or_refuse("Database error updating user")?)
+        VerificationEffect::Recover => {
+            let recovered =
+                accounts::consume_recovery(db, build_confirmation(cx, good, AuditEntry::new(AuditAction::Login))).await;
+            require_applied(recovered.or_internal_error("Database error updating user")?)
         }
-        Effect::RecoverAndConfirm => {
-            let entry = Entry::of(Action::UserSignedUp).with("provider", "email");
-            let recovered = accounts::recover_and_confirm(db, confirmation(cx, good, entry)).await;
-            done(recovered.or_refuse("Database error updating user")?)
+        VerificationEffect::RecoverAndConfirm => {
+            let entry = AuditEntry::new(AuditAction::UserSignedUp).with_trait("provider", "email");
+            let recovered = accounts::consume_recovery_and_confirm(db, build_confirmation(cx, good, entry)).await;
+            require_applied(recovered.or_internal_error("Database error updating user")?)
         }
-        Effect::HalfEmailChange(slot) => {
-            if contact_change::confirm_half(cx, db, &good.account, slot).await? {
-                return Ok(Redeemed::Half);
+        VerificationEffect::FirstEmailConfirmation(slot) => {
+            if contact_change::store_first_confirmation(cx, db, &good.account, slot).await? {
+                return Ok(TokenOutcome::FirstConfirmation);
             }
-            second_half(cx, db, good, slot).await
+            apply_second_confirmation(cx, db, good, slot).await
         }
-        Effect::ChangeEmail => done(contact_change::redeem(cx, db, &good.account, Change::Email).await?),
-        Effect::ChangePhone => done(contact_change::redeem(cx, db, &good.account, Change::Phone).await?),
+        VerificationEffect::ChangeEmail => {
+            require_applied(contact_change::apply_confirmed(cx, db, &good.account, ContactKind::Email).await?)
+        }
+        VerificationEffect::ChangePhone => {
+            require_applied(contact_change::apply_confirmed(cx, db, &good.account, ContactKind::Phone).await?)
+        }
     }
 }
 
-/// The other half was confirmed since the account was read: this one completes the change, if its secret is still good.
-async fn second_half(cx: &Cx, db: &mut Connection, good: &Good, slot: Slot) -> Result<Redeemed> {
-    let current = users::with_session(db, good.account.id, None).await.or_refuse("Database error updating user")?;
-    let current = current.map(|it| it.account).filter(|it| good.hash.is_stored_as(slot.stored(it)));
-    let current = current.ok_or_else(bad_link)?;
-    if effect(good.kind, &good.hash, &current, &cx.app.policy) != Effect::ChangeEmail {
-        return Err(bad_link());
+/// Completes the change, because the other confirmation was stored since the user was loaded.
+///
+/// The token must still be valid.
+async fn apply_second_confirmation(
+    cx: &RequestContext,
+    db: &mut Connection,
+    good: &VerifiedToken,
+    slot: OneTimeTokenKind,
+) -> Result<TokenOutcome> {
+    let current =
+        users::find_with_session(db, good.account.id, None).await.or_internal_error("Database error updating user")?;
+    let current = current.map(|it| it.account).filter(|it| good.hash.matches_stored(slot.stored_hash(it)));
+    let current = current.ok_or_else(invalid_link)?;
+    if decide_effect(good.kind, &good.hash, &current, &cx.app.policy) != VerificationEffect::ChangeEmail {
+        return Err(invalid_link());
     }
-    done(contact_change::redeem(cx, db, &current, Change::Email).await?)
+    require_applied(contact_change::apply_confirmed(cx, db, &current, ContactKind::Email).await?)
 }
 
-fn confirmation<'a>(cx: &Cx, good: &'a Good, entry: Entry) -> Confirmation<'a> {
-    Confirmation {
+fn build_confirmation<'a>(cx: &RequestContext, good: &'a VerifiedToken, entry: AuditEntry) -> UserConfirmation<'a> {
+    UserConfirmation {
         user_id: good.account.id,
-        token: good.kind.slots()[0].stored(&good.account),
+        token: good.kind.token_kinds()[0].stored_hash(&good.account),
         now: cx.now,
         password: good.password.as_deref(),
-        app_metadata: Some(Value::Object(with_providers(&good.account))),
-        marks_identity: false,
-        audit: audit::rows(cx, &good.account, [entry]),
+        app_metadata: Some(Value::Object(app_metadata_with_providers(&good.account))),
+        should_verify_identity: false,
+        audit: audit::build_rows(cx, &good.account, [entry]),
     }
 }
 
-/// Nothing was found to clear: somebody else has used the secret up meanwhile.
-fn done(account: Option<Account>) -> Result<Redeemed, Error> {
-    account.map(|account| Redeemed::Done(Box::new(account))).ok_or_else(bad_link)
+/// The token was no longer stored: a concurrent request consumed it.
+fn require_applied(account: Option<User>) -> Result<TokenOutcome, Error> {
+    account.map(|account| TokenOutcome::Applied(Box::new(account))).ok_or_else(invalid_link)
 }

@@ -1,16 +1,17 @@
-//! Accounts written with what hangs on them: an account is one row of `auth.users`, its identities, its pending
-//! one-time tokens and the audit rows that tell of it, and one statement writes them all.
+//! Statements that write a user together with its dependent rows.
+//!
+//! One statement writes the row of `auth.users`, its identities, its pending one-time tokens and the audit rows.
 
-use gotrue_rules::domain::user::{Account, Identity, Time};
+use gotrue_rules::domain::user::{Identity, Time, User};
 use serde_json::{Map, Value};
 use sqlx::types::Json;
 use uuid::Uuid;
 
 use super::Result;
 use super::audit::{AuditArrays, AuditRow, audit_insert};
-pub use super::insertion::Insertion;
+pub use super::insertion::UserInsertion;
 use super::merged_metadata::merged_metadata;
-use super::rows::{AccountRow, account_columns, forgets_pending};
+use super::rows::{AccountRow, account_columns, clear_tokens_on_password_change};
 use super::statement::{Connection, Statement, args};
 
 const INSERT: Statement = Statement {
@@ -35,10 +36,11 @@ const INSERT: Statement = Statement {
     ),
 };
 
-/// Writes a new account with its first identity, if it has one. Of two at once with one address or number, the later
-/// waits for the earlier and has a conflict.
-pub async fn insert(db: &mut Connection, account: &Account, audit: Vec<AuditRow>) -> Result<Insertion> {
-    let audit = AuditArrays::of(audit);
+/// Inserts a user with its first identity, if it has one.
+///
+/// Of two concurrent inserts of one address or number, the later waits for the earlier and gets a conflict.
+pub async fn insert(db: &mut Connection, account: &User, audit: Vec<AuditRow>) -> Result<UserInsertion> {
+    let audit = AuditArrays::from_rows(audit);
     let identity = account.identities.first();
     let values = args![
         account.id,
@@ -63,25 +65,27 @@ pub async fn insert(db: &mut Connection, account: &Account, audit: Vec<AuditRow>
         audit.times,
         audit.addresses,
     ];
-    Insertion::of(db.execute(&INSERT, values).await)
+    UserInsertion::from_insert(db.execute(&INSERT, values).await)
 }
 
-/// What a confirmation writes.
+/// Values that a confirmation writes.
 #[derive(Debug)]
-pub struct Confirmation<'a> {
-    /// The account.
+pub struct UserConfirmation<'a> {
+    /// The user.
     pub user_id: Uuid,
-    /// The stored hash that was presented; it is cleared, and of two at once one wins.
+    /// The stored hash that was presented.
+    ///
+    /// It is cleared, so that of two concurrent confirmations one succeeds.
     pub token: &'a str,
-    /// The request's moment.
+    /// The time of the request.
     pub now: Time,
     /// `users.encrypted_password`, where the confirmation sets one.
     pub password: Option<&'a str>,
-    /// `users.raw_app_meta_data` with the providers as they are then; none leaves it.
+    /// The new `users.raw_app_meta_data`; `None` leaves it unchanged.
     pub app_metadata: Option<Value>,
-    /// Whether the identities of the address are told so, too.
-    pub marks_identity: bool,
-    /// What the audit log is told.
+    /// Whether the identities of the address are marked as verified, too.
+    pub should_verify_identity: bool,
+    /// Audit rows of the confirmation.
     pub audit: Vec<AuditRow>,
 }
 
@@ -95,7 +99,7 @@ const CONFIRM_EMAIL: Statement = Statement {
                  raw_user_meta_data = CASE WHEN jsonb_typeof(raw_user_meta_data) = 'object' THEN raw_user_meta_data ELSE '{}' END || '{\"email_verified\": true}',
                  encrypted_password = COALESCE($4, encrypted_password),
                  ",
-        forgets_pending!(4),
+        clear_tokens_on_password_change!(4),
         ",
                  raw_app_meta_data = COALESCE($10, raw_app_meta_data),
                  updated_at = $3
@@ -122,8 +126,8 @@ const CONFIRM_EMAIL: Statement = Statement {
     ),
 };
 
-/// Confirms the address if the hash is still the pending one: the account then, else none.
-pub async fn confirm_email(db: &mut Connection, confirmation: Confirmation<'_>) -> Result<Option<Account>> {
+/// Confirms the address if the hash is still pending, and returns the updated user.
+pub async fn confirm_email(db: &mut Connection, confirmation: UserConfirmation<'_>) -> Result<Option<User>> {
     confirm(db, &CONFIRM_EMAIL, confirmation).await
 }
 
@@ -153,13 +157,13 @@ const CONFIRM_PHONE: Statement = Statement {
     ),
 };
 
-/// Confirms the number if the hash is still the pending one: the account then, else none.
-pub async fn confirm_phone(db: &mut Connection, confirmation: Confirmation<'_>) -> Result<Option<Account>> {
+/// Confirms the number if the hash is still pending, and returns the updated user.
+pub async fn confirm_phone(db: &mut Connection, confirmation: UserConfirmation<'_>) -> Result<Option<User>> {
     confirm(db, &CONFIRM_PHONE, confirmation).await
 }
 
-async fn confirm(db: &mut Connection, statement: &Statement, it: Confirmation<'_>) -> Result<Option<Account>> {
-    let audit = AuditArrays::of(it.audit);
+async fn confirm(db: &mut Connection, statement: &Statement, it: UserConfirmation<'_>) -> Result<Option<User>> {
+    let audit = AuditArrays::from_rows(it.audit);
     let values = args![
         it.user_id,
         it.token,
@@ -169,10 +173,10 @@ async fn confirm(db: &mut Connection, statement: &Statement, it: Confirmation<'_
         audit.payloads,
         audit.times,
         audit.addresses,
-        it.marks_identity,
+        it.should_verify_identity,
         it.app_metadata,
     ];
-    let row: Option<AccountRow> = db.optional(statement, values).await?;
+    let row: Option<AccountRow> = db.fetch_optional(statement, values).await?;
     Ok(row.map(|row| row.0))
 }
 
@@ -214,26 +218,29 @@ const RECOVER_AND_CONFIRM: Statement = Statement {
     ),
 };
 
-/// Uses up a recovery secret if the hash is still the pending one: the account then, else none.
-pub async fn recover(db: &mut Connection, confirmation: Confirmation<'_>) -> Result<Option<Account>> {
+/// Consumes a recovery token if its hash is still pending, and returns the updated user.
+pub async fn consume_recovery(db: &mut Connection, confirmation: UserConfirmation<'_>) -> Result<Option<User>> {
     confirm(db, &RECOVER, confirmation).await
 }
 
-/// The same, and the address is confirmed by it.
-pub async fn recover_and_confirm(db: &mut Connection, confirmation: Confirmation<'_>) -> Result<Option<Account>> {
+/// Consumes a recovery token like [`consume_recovery`] and confirms the address.
+pub async fn consume_recovery_and_confirm(
+    db: &mut Connection,
+    confirmation: UserConfirmation<'_>,
+) -> Result<Option<User>> {
     confirm(db, &RECOVER_AND_CONFIRM, confirmation).await
 }
 
-/// What `PUT /user` and its kin change at once; an absent part stays.
+/// The changes of `PUT /user` and similar requests. An absent part stays unchanged.
 #[derive(Debug, Default)]
-pub struct Changes<'a> {
-    /// Merged into `raw_user_meta_data`: members replace those of the same name, null takes one away.
+pub struct UserChanges<'a> {
+    /// Merged into `raw_user_meta_data`: members replace those of the same name, null removes one.
     pub user_metadata: Option<&'a Map<String, Value>>,
-    /// Merged into `raw_app_meta_data` alike.
+    /// Merged into `raw_app_meta_data` in the same way.
     pub app_metadata: Option<&'a Map<String, Value>>,
-    /// The new password hash; it also takes back every pending token.
+    /// The new password hash; setting it also clears every pending token.
     pub password: Option<&'a str>,
-    /// With a new password: end all sessions but this one (all, if it is none).
+    /// With a new password: the session that stays. All others are deleted (`None`: all).
     pub keep_session: Option<Uuid>,
 }
 
@@ -251,7 +258,7 @@ const UPDATE: Statement = Statement {
                  encrypted_password = COALESCE($5::text, encrypted_password),
                  confirmation_token = CASE WHEN $5::text IS NULL THEN confirmation_token ELSE '' END,
                  ",
-        forgets_pending!(5),
+        clear_tokens_on_password_change!(5),
         ",
                  updated_at = $2
              WHERE id = $1
@@ -272,15 +279,15 @@ const UPDATE: Statement = Statement {
     ),
 };
 
-/// Changes an account; none if it is gone.
+/// Updates a user; `None` if it no longer exists.
 pub async fn update(
     db: &mut Connection,
     user_id: Uuid,
     now: Time,
-    changes: Changes<'_>,
+    changes: UserChanges<'_>,
     audit: Vec<AuditRow>,
-) -> Result<Option<Account>> {
-    let audit = AuditArrays::of(audit);
+) -> Result<Option<User>> {
+    let audit = AuditArrays::from_rows(audit);
     let values = args![
         user_id,
         now,
@@ -293,7 +300,7 @@ pub async fn update(
         audit.times,
         audit.addresses,
     ];
-    let row: Option<AccountRow> = db.optional(&UPDATE, values).await?;
+    let row: Option<AccountRow> = db.fetch_optional(&UPDATE, values).await?;
     Ok(row.map(|row| row.0))
 }
 
@@ -311,8 +318,10 @@ const REPLACE_IDENTITY: Statement = Statement {
           ON CONFLICT (provider_id, provider) DO NOTHING",
 };
 
-/// Gives an account an identity of a kind that it lacks and takes the others away; its data becomes the user metadata,
-/// `app_metadata` names its provider. An identity of that kind that it got meanwhile stays.
+/// Replaces the user's other identities by one of a new provider.
+///
+/// Its data becomes the user metadata; `app_metadata` names its provider. An identity of that provider that was added
+/// concurrently stays.
 pub async fn replace_identity(
     db: &mut Connection,
     identity: &Identity,
@@ -332,6 +341,6 @@ pub async fn replace_identity(
     Ok(())
 }
 
-/// Every statement of this file.
+/// All statements of this file.
 pub const ALL: &[&Statement] =
     &[&INSERT, &CONFIRM_EMAIL, &CONFIRM_PHONE, &RECOVER, &RECOVER_AND_CONFIRM, &UPDATE, &REPLACE_IDENTITY];

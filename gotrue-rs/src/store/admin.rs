@@ -1,19 +1,20 @@
-//! Accounts as an administrator makes and changes them: row, identities, sessions, pending secrets and audit rows in
-//! one statement each.
+//! Creating and updating users through the admin API.
+//!
+//! Each statement writes the user, its identities, sessions, pending tokens and audit rows.
 
 pub mod deletion;
 pub mod listing;
 
-use gotrue_rules::domain::admin_user::{Change, Taken};
+use gotrue_rules::domain::admin_user::{AdminUserChange, TakenContacts};
 use gotrue_rules::domain::contact::{Email, Phone};
-use gotrue_rules::domain::user::{Account, Identity, Time};
+use gotrue_rules::domain::user::{Identity, Time, User};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use super::Result;
 use super::audit::{AuditArrays, AuditRow, audit_insert};
-use super::insertion::Insertion;
-use super::rows::forgets_pending;
+use super::insertion::UserInsertion;
+use super::rows::clear_tokens_on_password_change;
 use super::statement::{Connection, Statement, args};
 
 const TAKEN: Statement = Statement {
@@ -40,23 +41,24 @@ const TAKEN: Statement = Statement {
                            AND u.is_sso_user = false) AS phone",
 };
 
-/// Who is asked about by [`taken`].
+/// The contact data that [`find_taken_contacts`] looks up.
 #[derive(Debug, Clone, Copy)]
-pub struct Wanted<'a> {
-    /// The address, lower case.
+pub struct ContactQuery<'a> {
+    /// The address in lower case.
     pub email: Option<&'a str>,
-    /// The number, digits.
+    /// The number as digits.
     pub phone: Option<&'a str>,
-    /// Only accounts of that audience count.
+    /// The audience in which users count.
     pub audience: &'a str,
-    /// Providers with a linking domain of their own: their identities do not count.
-    pub apart: &'a [String],
+    /// Providers with their own linking domain: their identities do not count.
+    pub own_domain_providers: &'a [String],
 }
 
-/// Whether accounts have the address or the number.
-pub async fn taken(db: &mut Connection, wanted: Wanted<'_>) -> Result<Taken> {
-    let (email, phone) = db.one(&TAKEN, args![wanted.email, wanted.phone, wanted.audience, wanted.apart]).await?;
-    Ok(Taken { email, phone })
+/// Returns whether users have the address or the number.
+pub async fn find_taken_contacts(db: &mut Connection, wanted: ContactQuery<'_>) -> Result<TakenContacts> {
+    let (email, phone) =
+        db.fetch_one(&TAKEN, args![wanted.email, wanted.phone, wanted.audience, wanted.own_domain_providers]).await?;
+    Ok(TakenContacts { email, phone })
 }
 
 const INSERT: Statement = Statement {
@@ -82,16 +84,16 @@ const INSERT: Statement = Statement {
     ),
 };
 
-/// Writes a new account with its identities.
+/// Inserts a user with its identities.
 ///
-/// `has_null_metadata`: the user metadata is `null`, not an empty object.
+/// With `has_null_metadata` the user metadata is `null` instead of an empty object.
 pub async fn insert(
     db: &mut Connection,
-    account: &Account,
+    account: &User,
     has_null_metadata: bool,
     audit: Vec<AuditRow>,
-) -> Result<Insertion> {
-    let (audit, identities) = (AuditArrays::of(audit), IdentityArrays::of(&account.identities));
+) -> Result<UserInsertion> {
+    let (audit, identities) = (AuditArrays::from_rows(audit), IdentityArrays::from_identities(&account.identities));
     let values = args![
         account.id,
         account.aud.as_str(),
@@ -114,11 +116,13 @@ pub async fn insert(
         audit.times,
         audit.addresses,
     ];
-    Insertion::of(db.execute(&INSERT, values).await)
+    UserInsertion::from_insert(db.execute(&INSERT, values).await)
 }
 
-/// Metadata with members set and taken away: the numbers of an object and an array of names; a NULL object leaves it. Put
-/// together anew: to subtract names takes time by their number times that of members.
+/// Metadata with members set and removed.
+///
+/// Takes the parameter numbers of an object and of an array of names; a NULL object leaves the metadata unchanged. The
+/// object is rebuilt, because subtracting names takes time proportional to their number times that of the members.
 macro_rules! merged {
     ($column:literal, $members:literal, $names:literal) => {
         concat!(
@@ -145,7 +149,7 @@ macro_rules! merged {
     };
 }
 
-/// An identity that is there keeps what its data says of anything but the address or number.
+/// An existing identity keeps all of its data except the address or number.
 const UPDATE: Statement = Statement {
     name: "admin.update",
     sql: concat!(
@@ -159,7 +163,7 @@ const UPDATE: Statement = Statement {
                  confirmation_token = CASE WHEN $15 THEN '' ELSE confirmation_token END,
                  encrypted_password = COALESCE($8::text, encrypted_password),
                  ",
-        forgets_pending!(8),
+        clear_tokens_on_password_change!(8),
         ",
                  raw_app_meta_data = ",
         merged!("raw_app_meta_data", 9, 10),
@@ -194,45 +198,48 @@ const UPDATE: Statement = Statement {
     ),
 };
 
-/// What [`update`] writes.
+/// Values that [`update`] writes.
 #[derive(Debug)]
-pub struct Update<'a> {
-    /// What changes.
-    pub change: &'a Change,
-    /// The account as it will be.
-    pub after: &'a Account,
+pub struct AdminUserUpdate<'a> {
+    /// The requested change.
+    pub change: &'a AdminUserChange,
+    /// The user after the change.
+    pub after: &'a User,
     /// The identities of the new address and number.
     pub identities: &'a [Identity],
-    /// The request's moment.
+    /// The time of the request.
     pub now: Time,
-    /// What the audit log is told.
+    /// Audit rows of the change.
     pub audit: Vec<AuditRow>,
 }
 
-/// Changes the account; whether it is still there. Members of its metadata are set and taken away one by one, so that
-/// two changes at once both count.
-pub async fn update(db: &mut Connection, update: Update<'_>) -> Result<bool> {
-    let Update { change, after, identities, now, audit } = update;
-    let (audit, identities) = (AuditArrays::of(audit), IdentityArrays::of(identities));
-    let (app_metadata, user_metadata) =
-        (Patch::of(change.app_metadata.as_ref()), Patch::of(change.user_metadata.as_ref()));
+/// Updates the user; false if it no longer exists.
+///
+/// Members of its metadata are set and removed one by one, so that of two concurrent changes neither is lost.
+pub async fn update(db: &mut Connection, update: AdminUserUpdate<'_>) -> Result<bool> {
+    let AdminUserUpdate { change, after, identities, now, audit } = update;
+    let (audit, identities) = (AuditArrays::from_rows(audit), IdentityArrays::from_identities(identities));
+    let (app_metadata, user_metadata) = (
+        MetadataPatch::from_updates(change.app_metadata.as_ref()),
+        MetadataPatch::from_updates(change.user_metadata.as_ref()),
+    );
     let values = args![
         after.id,
         now,
         change.role.as_deref(),
         change.contacts.email.as_ref().map(Email::as_str),
         change.contacts.phone.as_ref().map(Phone::as_str),
-        change.confirms_email,
-        change.confirms_phone,
+        change.is_email_confirmed,
+        change.is_phone_confirmed,
         change.encrypted_password.as_deref(),
         app_metadata.members,
-        app_metadata.gone,
+        app_metadata.removed,
         user_metadata.members,
-        user_metadata.gone,
+        user_metadata.removed,
         change.ban.is_some(),
         after.banned_until,
-        change.clears_pending(),
-        change.makes_permanent(),
+        change.should_clear_pending(),
+        change.should_become_permanent(),
         after.updated_at,
         identities.ids,
         identities.providers,
@@ -243,26 +250,26 @@ pub async fn update(db: &mut Connection, update: Update<'_>) -> Result<bool> {
         audit.times,
         audit.addresses,
     ];
-    let updated: Option<(Uuid,)> = db.optional(&UPDATE, values).await?;
+    let updated: Option<(Uuid,)> = db.fetch_optional(&UPDATE, values).await?;
     Ok(updated.is_some())
 }
 
-/// Members of metadata to set, and names of those to take away.
+/// Metadata members to set, and names of those to remove.
 #[derive(Default)]
-struct Patch {
+struct MetadataPatch {
     members: Option<Value>,
-    gone: Vec<String>,
+    removed: Vec<String>,
 }
 
-impl Patch {
-    fn of(updates: Option<&Map<String, Value>>) -> Self {
+impl MetadataPatch {
+    fn from_updates(updates: Option<&Map<String, Value>>) -> Self {
         let Some(updates) = updates else { return Self::default() };
         let (gone, kept): (Map<_, _>, Map<_, _>) = updates.clone().into_iter().partition(|(_, value)| value.is_null());
-        Self { members: Some(Value::Object(kept)), gone: gone.into_iter().map(|(name, _)| name).collect() }
+        Self { members: Some(Value::Object(kept)), removed: gone.into_iter().map(|(name, _)| name).collect() }
     }
 }
 
-/// Identities as four arrays, the form in which statements take them.
+/// Identities as column arrays, the form in which statements take them.
 #[derive(Default)]
 struct IdentityArrays {
     ids: Vec<Uuid>,
@@ -272,7 +279,7 @@ struct IdentityArrays {
 }
 
 impl IdentityArrays {
-    fn of(identities: &[Identity]) -> Self {
+    fn from_identities(identities: &[Identity]) -> Self {
         let mut arrays = Self::default();
         for identity in identities {
             arrays.ids.push(identity.id);
@@ -284,5 +291,5 @@ impl IdentityArrays {
     }
 }
 
-/// Every statement of this file.
+/// All statements of this file.
 pub const ALL: &[&Statement] = &[&TAKEN, &INSERT, &UPDATE];

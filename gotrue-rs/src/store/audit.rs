@@ -1,8 +1,9 @@
-//! `auth.audit_log_entries`: rows that ride along in the statement that does what they tell of, and the pages in which
-//! they are read.
+//! `auth.audit_log_entries`: writing and listing audit entries.
+//!
+//! Most rows are written in the statement of the audited action.
 
 use gotrue_rules::domain::user::Time;
-use gotrue_rules::wire::audit::{AuditEntryJson, Search};
+use gotrue_rules::wire::audit::{AuditEntryJson, AuditSearch};
 use gotrue_rules::wire::page::Page;
 use serde_json::Value;
 use sqlx::postgres::PgRow;
@@ -12,7 +13,7 @@ use uuid::Uuid;
 use super::Result;
 use super::statement::{Connection, Statement, args};
 
-/// A row to be written.
+/// A row to insert.
 #[derive(Debug, Clone)]
 pub struct AuditRow {
     /// `id`.
@@ -21,11 +22,11 @@ pub struct AuditRow {
     pub payload: Value,
     /// `created_at`.
     pub created_at: Time,
-    /// `ip_address`; `""` for most actions (`schema.md`).
+    /// `ip_address`; `""` for most actions, like the reference.
     pub ip_address: String,
 }
 
-/// Rows as four arrays, the form in which statements take them.
+/// Audit rows as column arrays, the form in which statements take them.
 #[derive(Debug, Default)]
 pub struct AuditArrays {
     /// `id`s.
@@ -39,8 +40,8 @@ pub struct AuditArrays {
 }
 
 impl AuditArrays {
-    /// The rows' columns.
-    pub fn of(rows: Vec<AuditRow>) -> Self {
+    /// Converts rows to column arrays.
+    pub fn from_rows(rows: Vec<AuditRow>) -> Self {
         let mut arrays = Self::default();
         for row in rows {
             arrays.ids.push(row.id);
@@ -52,7 +53,9 @@ impl AuditArrays {
     }
 }
 
-/// The part of a statement that writes audit rows: the numbers of four parameters (ids, payloads, times, addresses).
+/// The part of a statement that inserts audit rows.
+///
+/// Takes the numbers of four parameters: ids, payloads, times, addresses.
 macro_rules! audit_insert {
     ($ids:literal, $payloads:literal, $times:literal, $addresses:literal) => {
         concat!(
@@ -74,12 +77,12 @@ pub(crate) use audit_insert;
 
 const INSERT: Statement = Statement { name: "audit_log_entries.insert", sql: audit_insert!(1, 2, 3, 4) };
 
-/// Writes rows of their own; nothing to do without any.
+/// Inserts audit rows in a statement of their own; does nothing for an empty list.
 pub async fn insert(db: &mut Connection, rows: Vec<AuditRow>) -> Result<()> {
     if rows.is_empty() {
         return Ok(());
     }
-    let rows = AuditArrays::of(rows);
+    let rows = AuditArrays::from_rows(rows);
     db.execute(&INSERT, args![rows.ids, rows.payloads, rows.times, rows.addresses]).await?;
     Ok(())
 }
@@ -103,7 +106,7 @@ const PAGE: Statement = Statement {
           ORDER BY e.created_at DESC, e.id DESC",
 };
 
-/// An entry of a page, none where the page is empty, and how many there are on all pages.
+/// An entry of a page (`None` where the page is empty) and the number of entries on all pages.
 struct PageRow {
     total: i64,
     entry: Option<AuditEntryJson>,
@@ -124,14 +127,14 @@ impl FromRow<'_, PgRow> for PageRow {
     }
 }
 
-/// One page of what is searched for, newest first, and how many entries there are on all pages.
-pub async fn page(db: &mut Connection, search: Search<'_>, page: Page) -> Result<(Vec<AuditEntryJson>, u64)> {
+/// Returns one page of the search result, newest first, and the number of entries on all pages.
+pub async fn list_page(db: &mut Connection, search: AuditSearch<'_>, page: Page) -> Result<(Vec<AuditEntryJson>, u64)> {
     let values = args![search.members, search.text, page.limit(), page.offset()];
-    let rows: Vec<PageRow> = db.all(&PAGE, values).await?;
+    let rows: Vec<PageRow> = db.fetch_all(&PAGE, values).await?;
     let total = rows.first().map_or(0, |row| row.total);
     let entries = rows.into_iter().filter_map(|row| row.entry).collect();
     Ok((entries, u64::try_from(total).unwrap_or(0)))
 }
 
-/// Every statement of this table.
+/// All statements of this table.
 pub const ALL: &[&Statement] = &[&INSERT, &PAGE];

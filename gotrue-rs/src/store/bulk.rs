@@ -1,7 +1,8 @@
-//! People in bulk: many accounts with all that hangs on them in one statement, and the same back. Rows travel as JSON by
-//! the names of their columns, so that nothing is lost between two databases of one schema.
+//! Bulk import and export of users with their dependent rows.
+//!
+//! Rows are JSON objects keyed by column name, so that no column is lost between two databases of one schema.
 
-use gotrue_rules::domain::bulk::{Person, Table};
+use gotrue_rules::domain::bulk::{ImportTable, ImportedUser};
 use serde_json::Value;
 use uuid::Uuid;
 
@@ -83,13 +84,13 @@ const INSERT: Statement = Statement {
     ),
 };
 
-/// Stores people; gives the ids of those that were not there: who has the id, address or number of another is left out.
-pub async fn insert(db: &mut Connection, people: &[&Person]) -> Result<Vec<Uuid>> {
-    let [users, identities, factors, passkeys] = Table::ALL.map(|table| {
-        let rows = people.iter().flat_map(|person| person.rows(table)).cloned().map(Value::Object);
+/// Inserts users and returns the ids of those inserted; skips users whose id, address or number exists.
+pub async fn insert(db: &mut Connection, users: &[&ImportedUser]) -> Result<Vec<Uuid>> {
+    let [users, identities, factors, passkeys] = ImportTable::ALL.map(|table| {
+        let rows = users.iter().flat_map(|user| user.table_rows(table)).cloned().map(Value::Object);
         Value::Array(rows.collect())
     });
-    let rows: Vec<(Uuid,)> = db.all(&INSERT, args![users, identities, factors, passkeys]).await?;
+    let rows: Vec<(Uuid,)> = db.fetch_all(&INSERT, args![users, identities, factors, passkeys]).await?;
     Ok(rows.into_iter().map(|(id,)| id).collect())
 }
 
@@ -122,13 +123,13 @@ const ATTACH_PASSKEYS: Statement = Statement {
     sql: concat!(insert_passkeys!(1), " WHERE user_id IN (SELECT id FROM users) ON CONFLICT DO NOTHING"),
 };
 
-/// Stores rows of a table that hangs on accounts which are there already; gives how many were new.
-pub async fn attach(db: &mut Connection, table: Table, rows: Vec<Value>) -> Result<u64> {
+/// Inserts dependent rows of existing users and returns how many were new.
+pub async fn insert_dependent_rows(db: &mut Connection, table: ImportTable, rows: Vec<Value>) -> Result<u64> {
     let statement = match table {
-        Table::Identities => &ATTACH_IDENTITIES,
-        Table::Factors => &ATTACH_FACTORS,
-        Table::Passkeys => &ATTACH_PASSKEYS,
-        Table::Users => return Ok(0),
+        ImportTable::Identities => &ATTACH_IDENTITIES,
+        ImportTable::Factors => &ATTACH_FACTORS,
+        ImportTable::Passkeys => &ATTACH_PASSKEYS,
+        ImportTable::Users => return Ok(0),
     };
     db.execute(statement, args![Value::Array(rows)]).await
 }
@@ -143,21 +144,26 @@ const TAKEN: Statement = Statement {
           SELECT id, email, phone FROM users WHERE phone = ANY($3)",
 };
 
-/// Somebody who is there.
+/// An existing user.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Known {
-    /// The account's id.
+pub struct ExistingUser {
+    /// The user's id.
     pub id: Uuid,
-    /// Its address.
+    /// The address.
     pub email: Option<String>,
-    /// Its number.
+    /// The number.
     pub phone: Option<String>,
 }
 
-/// Those who have one of these ids, addresses or numbers.
-pub async fn taken(db: &mut Connection, ids: &[Uuid], emails: &[String], phones: &[String]) -> Result<Vec<Known>> {
-    let rows: Vec<(Uuid, Option<String>, Option<String>)> = db.all(&TAKEN, args![ids, emails, phones]).await?;
-    Ok(rows.into_iter().map(|(id, email, phone)| Known { id, email, phone }).collect())
+/// Returns the users that have one of these ids, addresses or numbers.
+pub async fn find_existing(
+    db: &mut Connection,
+    ids: &[Uuid],
+    emails: &[String],
+    phones: &[String],
+) -> Result<Vec<ExistingUser>> {
+    let rows: Vec<(Uuid, Option<String>, Option<String>)> = db.fetch_all(&TAKEN, args![ids, emails, phones]).await?;
+    Ok(rows.into_iter().map(|(id, email, phone)| ExistingUser { id, email, phone }).collect())
 }
 
 const PAGE: Statement = Statement {
@@ -179,24 +185,24 @@ const PAGE: Statement = Statement {
           LIMIT $2",
 };
 
-/// The next accounts in the order of their ids, each as a line of an export; empty at the end.
-pub async fn page(db: &mut Connection, after: Uuid, most: i64) -> Result<Vec<Value>> {
-    let rows: Vec<(Value,)> = db.all(&PAGE, args![after, most]).await?;
+/// Returns the next users in the order of their ids, each as an export line; empty at the end.
+pub async fn list_page(db: &mut Connection, after: Uuid, most: i64) -> Result<Vec<Value>> {
+    let rows: Vec<(Value,)> = db.fetch_all(&PAGE, args![after, most]).await?;
     Ok(rows.into_iter().map(|(line,)| line).collect())
 }
 
 const COUNT: Statement = Statement { name: "bulk.count", sql: "SELECT count(*) FROM users" };
 
-/// How many accounts there are.
+/// Returns the number of users.
 pub async fn count(db: &mut Connection) -> Result<i64> {
-    db.one::<(i64,)>(&COUNT, args![]).await.map(|(count,)| count)
+    db.fetch_one::<(i64,)>(&COUNT, args![]).await.map(|(count,)| count)
 }
 
 const SNAPSHOT: Statement =
     Statement { name: "bulk.snapshot", sql: "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY" };
 
-/// Makes an open transaction, first thing in it, see the database as it is now until its end.
-pub async fn snapshot(db: &mut Connection) -> Result<()> {
+/// Fixes the snapshot of an open transaction until its end. Must be its first statement.
+pub async fn fix_snapshot(db: &mut Connection) -> Result<()> {
     db.execute(&SNAPSHOT, args![]).await.map(|_| ())
 }
 
@@ -204,16 +210,16 @@ const SAVE: Statement = Statement { name: "bulk.save", sql: "SAVEPOINT bulk" };
 const KEEP: Statement = Statement { name: "bulk.keep", sql: "RELEASE SAVEPOINT bulk" };
 const UNDO: Statement = Statement { name: "bulk.undo", sql: "ROLLBACK TO SAVEPOINT bulk" };
 
-/// The same as [`insert`] in an open transaction, which goes on when it fails.
-pub async fn try_insert(db: &mut Connection, people: &[&Person]) -> Result<Vec<Uuid>> {
+/// Inserts like [`insert`] within a savepoint, so that the open transaction survives a failure.
+pub async fn try_insert(db: &mut Connection, users: &[&ImportedUser]) -> Result<Vec<Uuid>> {
     db.execute(&SAVE, args![]).await?;
-    let outcome = insert(db, people).await;
+    let outcome = insert(db, users).await;
     let end = if outcome.is_ok() { &KEEP } else { &UNDO };
     db.execute(end, args![]).await?;
     outcome
 }
 
-/// Every statement of this file.
+/// All statements of this file.
 pub const ALL: &[&Statement] = &[
     &INSERT,
     &ATTACH_IDENTITIES,

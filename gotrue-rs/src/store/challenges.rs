@@ -1,8 +1,8 @@
-//! `auth.mfa_challenges`: asking for one, reading it with the factor's secret, using it up.
+//! `auth.mfa_challenges`: creating, reading and consuming MFA challenges.
 
 use std::net::IpAddr;
 
-use gotrue_rules::domain::mfa::verification::Challenge;
+use gotrue_rules::domain::mfa::verification::FactorChallenge;
 use gotrue_rules::domain::user::Time;
 use gotrue_rules::wire::webauthn::SessionData;
 use sqlx::postgres::PgRow;
@@ -15,25 +15,25 @@ use super::Result;
 use super::audit::{AuditArrays, AuditRow, audit_insert};
 use super::statement::{Connection, Statement, args};
 
-/// The moments of the latest challenges are unique over all factors.
-pub const MOMENT_UNIQUE: &str = "mfa_factors_last_challenged_at_key";
+/// The unique constraint on the time of the latest challenge over all factors.
+pub const LAST_CHALLENGED_AT_UNIQUE: &str = "mfa_factors_last_challenged_at_key";
 
-/// A challenge to be made.
+/// A challenge to insert.
 #[derive(Debug, Clone)]
-pub struct NewChallenge<'a> {
+pub struct NewFactorChallenge<'a> {
     /// `id`.
     pub id: Uuid,
-    /// Whose it is.
+    /// The factor.
     pub factor_id: Uuid,
     /// `created_at`, and the factor's `last_challenged_at` and `updated_at`.
     pub now: Time,
-    /// `ip_address`: who asks.
+    /// `ip_address` of the client.
     pub address: IpAddr,
-    /// `otp_code` as it is stored; `""` for none.
+    /// `otp_code` as stored; `""` for none.
     pub otp_code: &'a str,
-    /// `web_authn_session_data`, of a security key.
+    /// `web_authn_session_data` of a WebAuthn factor.
     pub session: Option<&'a SessionData>,
-    /// What the audit log is told.
+    /// Audit rows of the challenge.
     pub audit: Vec<AuditRow>,
 }
 
@@ -53,9 +53,9 @@ const INSERT: Statement = Statement {
     ),
 };
 
-/// Makes a challenge; false if its factor is gone.
-pub async fn insert(db: &mut Connection, new: NewChallenge<'_>) -> Result<bool> {
-    let audit = AuditArrays::of(new.audit);
+/// Inserts a challenge; false if its factor no longer exists.
+pub async fn insert(db: &mut Connection, new: NewFactorChallenge<'_>) -> Result<bool> {
+    let audit = AuditArrays::from_rows(new.audit);
     let values = args![
         new.id,
         new.factor_id,
@@ -68,36 +68,36 @@ pub async fn insert(db: &mut Connection, new: NewChallenge<'_>) -> Result<bool> 
         audit.times,
         audit.addresses,
     ];
-    let made: Option<(Uuid,)> = db.optional(&INSERT, values).await?;
+    let made: Option<(Uuid,)> = db.fetch_optional(&INSERT, values).await?;
     Ok(made.is_some())
 }
 
-/// A challenge with what an answer is compared to.
-pub struct Kept {
+/// A challenge with the secrets that an answer is compared to.
+pub struct ChallengeWithSecret {
     /// The challenge.
-    pub challenge: Challenge,
-    /// The factor's `secret` as it is stored.
+    pub challenge: FactorChallenge,
+    /// The factor's `secret` as stored.
     pub secret: String,
-    /// The challenge's `otp_code` as it is stored.
+    /// The challenge's `otp_code` as stored.
     pub otp_code: String,
-    /// What was asked of a security key.
+    /// The ceremony's state of a WebAuthn factor.
     pub session: Option<SessionData>,
-    /// The latest step whose code an answered challenge of the factor remembers; see [`Spending::step`].
+    /// The latest TOTP step of the factor's consumed challenges; see [`ConsumedChallenge::step`].
     pub last_step: Option<i64>,
 }
 
-/// Does not print what an answer is compared to.
-impl std::fmt::Debug for Kept {
+/// Omits the secrets.
+impl std::fmt::Debug for ChallengeWithSecret {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Kept").field("challenge", &self.challenge).finish_non_exhaustive()
     }
 }
 
-impl FromRow<'_, PgRow> for Kept {
+impl FromRow<'_, PgRow> for ChallengeWithSecret {
     fn from_row(row: &PgRow) -> sqlx::Result<Self> {
         let text = |column| row.try_get::<Option<String>, _>(column).map(Option::unwrap_or_default);
         Ok(Self {
-            challenge: Challenge {
+            challenge: FactorChallenge {
                 id: row.try_get("id")?,
                 created_at: row.try_get("created_at")?,
                 verified_at: row.try_get("verified_at")?,
@@ -111,8 +111,9 @@ impl FromRow<'_, PgRow> for Kept {
     }
 }
 
-/// The latest step that answered challenges of the factor `$2` remember, if they were made since then. By time and not
-/// by factor, which has no index.
+/// The latest TOTP step that consumed challenges of factor `$2` recorded since the given time.
+///
+/// Selects by time because no index covers the factor.
 macro_rules! last_step {
     ($since:literal) => {
         concat!(
@@ -142,37 +143,44 @@ const WITH_SECRET: Statement = Statement {
     ),
 };
 
-/// The factor's challenge of that id, and the latest step that challenges made since then remember.
-pub async fn with_secret(db: &mut Connection, id: Uuid, factor_id: Uuid, since: Time) -> Result<Option<Kept>> {
-    db.optional(&WITH_SECRET, args![id, factor_id, since]).await
+/// Returns the factor's challenge, and the latest step recorded by challenges created since `since`.
+pub async fn find_with_secret(
+    db: &mut Connection,
+    id: Uuid,
+    factor_id: Uuid,
+    since: Time,
+) -> Result<Option<ChallengeWithSecret>> {
+    db.fetch_optional(&WITH_SECRET, args![id, factor_id, since]).await
 }
 
 const DELETE: Statement = Statement { name: "challenges.delete", sql: "DELETE FROM mfa_challenges WHERE id = $1" };
 
-/// Deletes a challenge. Whether it was there: of two at once one deletes it.
+/// Deletes a challenge; false if it was gone. Of two concurrent calls one deletes it.
 pub async fn delete(db: &mut Connection, id: Uuid) -> Result<bool> {
     Ok(db.execute(&DELETE, args![id]).await? > 0)
 }
 
-/// A challenge that was answered rightly.
+/// A challenge with a valid answer.
 #[derive(Debug, Clone, Copy)]
-pub struct Spending<'a> {
+pub struct ConsumedChallenge<'a> {
     /// The challenge.
     pub id: Uuid,
-    /// Its factor.
+    /// The factor.
     pub factor_id: Uuid,
-    /// When it was answered.
+    /// The time of the answer.
     pub now: Time,
-    /// The step whose code was given, where a code counts once. The challenge keeps it in `otp_code`, which is empty
-    /// for an app, and no code of this step or an earlier one is taken again.
+    /// The TOTP step of the code, if each code is accepted once.
+    ///
+    /// The challenge stores it in `otp_code`, which is empty for an authenticator app, and no code of this or an
+    /// earlier step is accepted again.
     pub step: Option<i64>,
-    /// Challenges made before this are not asked.
+    /// Challenges created before this are ignored.
     pub since: Time,
-    /// The factor's secret, where it is to be stored anew.
-    pub sealed: Option<&'a str>,
+    /// The factor's secret, if it is to be sealed with the current key.
+    pub resealed_secret: Option<&'a str>,
 }
 
-const SPEND: Statement = Statement {
+const CONSUME: Statement = Statement {
     name: "challenges.spend",
     sql: concat!(
         "WITH c AS (
@@ -196,13 +204,14 @@ const SPEND: Statement = Statement {
     ),
 };
 
-/// Uses a challenge up and marks its factor as verified, if nobody has used it, or the code, before. The account's
-/// sessions must be locked (`elevation::lock`), so that two answers stand in a row.
-pub async fn spend(db: &mut Connection, spending: Spending<'_>) -> Result<bool> {
-    let Spending { id, factor_id, now, step, since, sealed } = spending;
-    let spent: Option<(Uuid,)> = db.optional(&SPEND, args![id, factor_id, now, step, sealed, since]).await?;
+/// Consumes a challenge and marks its factor as verified, unless challenge or code were used before.
+///
+/// The user's sessions must be locked (`elevation::lock_sessions`), which serializes concurrent answers.
+pub async fn consume(db: &mut Connection, spending: ConsumedChallenge<'_>) -> Result<bool> {
+    let ConsumedChallenge { id, factor_id, now, step, since, resealed_secret: sealed } = spending;
+    let spent: Option<(Uuid,)> = db.fetch_optional(&CONSUME, args![id, factor_id, now, step, sealed, since]).await?;
     Ok(spent.is_some())
 }
 
-/// Every statement of this table.
-pub const ALL: &[&Statement] = &[&INSERT, &WITH_SECRET, &DELETE, &SPEND];
+/// All statements of this table.
+pub const ALL: &[&Statement] = &[&INSERT, &WITH_SECRET, &DELETE, &CONSUME];

@@ -1,5 +1,6 @@
-//! Rows that nobody needs any more, taken away a few at a time. What somebody works with right now is skipped, so that a
-//! sweep waits for nobody and nobody for it.
+//! Batched deletion of expired rows.
+//!
+//! Locked rows are skipped, so that cleanup neither waits nor is waited for.
 
 use std::time::Duration;
 
@@ -8,24 +9,24 @@ use gotrue_rules::domain::user::Time;
 use super::Result;
 use super::statement::{Connection, Statement, args};
 
-/// One kind of old rows, and when they count as old.
+/// One kind of expired rows and the age at which they are deleted.
 #[derive(Debug, Clone, Copy)]
-pub struct Sweep {
+pub struct CleanupTask {
     statement: &'static Statement,
-    /// How long ago the moment that counts must be.
-    pub age: Duration,
-    /// How many rows go at once.
-    pub batch: u64,
-    /// Whether the rows stay and are only stamped.
-    stamps: bool,
+    /// The minimum age of the relevant timestamp.
+    pub min_age: Duration,
+    /// Rows per statement.
+    pub batch_size: u64,
+    /// Whether the rows are kept and only stamped.
+    is_stamp: bool,
 }
 
-impl Sweep {
-    const fn of(statement: &'static Statement, age: Duration) -> Self {
-        Self { statement, age, batch: 100, stamps: false }
+impl CleanupTask {
+    const fn new(statement: &'static Statement, age: Duration) -> Self {
+        Self { statement, min_age: age, batch_size: 100, is_stamp: false }
     }
 
-    /// As journal and log name it.
+    /// The name in journal and log.
     pub fn name(self) -> &'static str {
         self.statement.name
     }
@@ -34,43 +35,44 @@ impl Sweep {
 const HOUR: Duration = Duration::from_hours(1);
 const DAY: Duration = Duration::from_hours(24);
 
-/// The sweeps that need no policy.
-pub const ALWAYS: [Sweep; 10] = [
-    Sweep::of(&REVOKED_TOKENS, DAY),
-    Sweep { stamps: true, ..Sweep::of(&TOKENS_OF_ENDED_SESSIONS, DAY) },
-    // Later than their tokens, and fewer at once, so that what hangs on a session goes piecemeal too.
-    Sweep { batch: 10, ..Sweep::of(&ENDED_SESSIONS, HOUR.saturating_mul(72)) },
-    Sweep::of(&SAML_RELAY_STATES, DAY),
-    Sweep::of(&FLOWS, DAY),
-    Sweep::of(&OAUTH_CLIENT_STATES, DAY),
-    // Anybody can make them, and the reference keeps them for ever: to whoever asks, they are gone once they expire.
-    Sweep::of(&OAUTH_REQUESTS, DAY),
-    Sweep::of(&FACTOR_CHALLENGES, DAY),
-    Sweep::of(&UNVERIFIED_FACTORS, DAY),
-    Sweep::of(&WEBAUTHN_CHALLENGES, Duration::ZERO),
+/// The cleanup tasks that do not depend on configuration.
+pub const UNCONDITIONAL_TASKS: [CleanupTask; 10] = [
+    CleanupTask::new(&REVOKED_TOKENS, DAY),
+    CleanupTask { is_stamp: true, ..CleanupTask::new(&TOKENS_OF_ENDED_SESSIONS, DAY) },
+    // Deleted after their tokens and in smaller batches, so that dependent rows are deleted in batches, too.
+    CleanupTask { batch_size: 10, ..CleanupTask::new(&ENDED_SESSIONS, HOUR.saturating_mul(72)) },
+    CleanupTask::new(&SAML_RELAY_STATES, DAY),
+    CleanupTask::new(&FLOWS, DAY),
+    CleanupTask::new(&OAUTH_CLIENT_STATES, DAY),
+    // Anonymous clients can create them without limit and the reference never deletes them. Expired requests are
+    // unusable, so a day later they are deleted.
+    CleanupTask::new(&OAUTH_REQUESTS, DAY),
+    CleanupTask::new(&FACTOR_CHALLENGES, DAY),
+    CleanupTask::new(&UNVERIFIED_FACTORS, DAY),
+    CleanupTask::new(&WEBAUTHN_CHALLENGES, Duration::ZERO),
 ];
 
-/// Anonymous accounts of a month ago, whoever may still use them.
-pub const ANONYMOUS: Sweep = Sweep::of(&ANONYMOUS_ACCOUNTS, DAY.saturating_mul(30));
+/// Anonymous users created a month ago, whether or not they are still active.
+pub const ANONYMOUS_USERS: CleanupTask = CleanupTask::new(&ANONYMOUS_ACCOUNTS, DAY.saturating_mul(30));
 
-/// Sessions past their longest life.
-pub fn past_timebox(timebox: Duration) -> Sweep {
-    Sweep::of(&SESSIONS_BY_AGE, timebox + DAY)
+/// Sessions past their maximum lifetime.
+pub fn timebox_task(timebox: Duration) -> CleanupTask {
+    CleanupTask::new(&SESSIONS_BY_AGE, timebox + DAY)
 }
 
-/// Sessions past their longest rest: those that were refreshed, and those that never were.
-pub fn past_inactivity(timeout: Duration) -> [Sweep; 2] {
-    [Sweep::of(&RESTING_SESSIONS, timeout + DAY), Sweep::of(&SESSIONS_NEVER_REFRESHED, timeout + DAY)]
+/// Sessions past their inactivity timeout: those that were refreshed, and those that never were.
+pub fn inactivity_tasks(timeout: Duration) -> [CleanupTask; 2] {
+    [CleanupTask::new(&INACTIVE_SESSIONS, timeout + DAY), CleanupTask::new(&SESSIONS_NEVER_REFRESHED, timeout + DAY)]
 }
 
-/// Sweeps once: how many rows that was.
-pub async fn sweep(db: &mut Connection, sweep: Sweep, now: Time) -> Result<u64> {
-    // An age that reaches before time itself finds nothing.
-    let before = chrono::TimeDelta::from_std(sweep.age).ok().and_then(|age| now.checked_sub_signed(age));
+/// Deletes one batch and returns its number of rows.
+pub async fn run_task(db: &mut Connection, cleanup_run: CleanupTask, now: Time) -> Result<u64> {
+    // An age beyond the representable range matches no rows.
+    let before = chrono::TimeDelta::from_std(cleanup_run.min_age).ok().and_then(|age| now.checked_sub_signed(age));
     let Some(before) = before else { return Ok(0) };
-    let batch = i64::try_from(sweep.batch).unwrap_or(i64::MAX);
-    let values = if sweep.stamps { args![before, batch, now] } else { args![before, batch] };
-    db.execute(sweep.statement, values).await
+    let batch = i64::try_from(cleanup_run.batch_size).unwrap_or(i64::MAX);
+    let values = if cleanup_run.is_stamp { args![before, batch, now] } else { args![before, batch] };
+    db.execute(cleanup_run.statement, values).await
 }
 
 macro_rules! delete {
@@ -122,7 +124,7 @@ const ANONYMOUS_ACCOUNTS: Statement =
     Statement { name: "cleanup.anonymous_accounts", sql: delete!("users", "created_at < $1 AND is_anonymous IS TRUE") };
 const SESSIONS_BY_AGE: Statement =
     Statement { name: "cleanup.sessions_by_age", sql: delete!("sessions", "created_at < $1") };
-const RESTING_SESSIONS: Statement = Statement {
+const INACTIVE_SESSIONS: Statement = Statement {
     name: "cleanup.resting_sessions",
     sql: delete!("sessions", "refreshed_at < $1::timestamptz AT TIME ZONE 'utc'"),
 };
@@ -139,7 +141,7 @@ const SESSIONS_NEVER_REFRESHED: Statement = Statement {
                        FOR UPDATE OF s SKIP LOCKED)",
 };
 
-/// Every statement of this file.
+/// All statements of this file.
 pub const ALL: &[&Statement] = &[
     &REVOKED_TOKENS,
     &TOKENS_OF_ENDED_SESSIONS,
@@ -153,6 +155,6 @@ pub const ALL: &[&Statement] = &[
     &WEBAUTHN_CHALLENGES,
     &ANONYMOUS_ACCOUNTS,
     &SESSIONS_BY_AGE,
-    &RESTING_SESSIONS,
+    &INACTIVE_SESSIONS,
     &SESSIONS_NEVER_REFRESHED,
 ];

@@ -1,8 +1,10 @@
-//! Accounts on their way to another address or number: asked for, half confirmed, changed. What an account looks like
-//! afterwards is the rules' `contact_change`; here it is written, if nobody else was faster.
+//! Pending and completed changes of a user's address or number.
+//!
+//! The resulting user is computed by `contact_change` of `gotrue-rules`. The statements write it if the pending tokens
+//! are unchanged.
 
-use gotrue_rules::domain::one_time_token::Slot;
-use gotrue_rules::domain::user::{Account, Identity, Time};
+use gotrue_rules::domain::one_time_token::OneTimeTokenKind;
+use gotrue_rules::domain::user::{Identity, Time, User};
 use serde_json::Value;
 use uuid::Uuid;
 
@@ -10,23 +12,23 @@ use super::Result;
 use super::audit::{AuditArrays, AuditRow, audit_insert};
 use super::statement::{Connection, Statement, args};
 
-/// A change of address that has been asked for.
+/// A requested change of address.
 #[derive(Debug)]
 pub struct EmailChange<'a> {
-    /// Whose it is.
+    /// The user.
     pub user_id: Uuid,
     /// `email_change`, lower case.
     pub new: &'a str,
-    /// The hash sent there, and the id of its row.
+    /// The token hash for the new address, and the id of its row.
     pub new_hash: (&'a str, Uuid),
-    /// The old address where it must confirm too, its hash, and the id of its row.
+    /// If the old address must confirm, too: the address, its token hash, and the id of its row.
     pub current: Option<(&'a str, &'a str, Uuid)>,
-    /// When it was sent.
+    /// The time of sending.
     pub now: Time,
 }
 
-/// The account is locked before its secrets are: everything else reads from `u`.
-const ASK_EMAIL: Statement = Statement {
+/// Locks the user before its tokens: every other part reads from `u`.
+const STORE_EMAIL_CHANGE: Statement = Statement {
     name: "contact_changes.ask_email",
     sql: "WITH u AS (
               UPDATE users
@@ -58,37 +60,41 @@ const ASK_EMAIL: Statement = Statement {
               updated_at = EXCLUDED.updated_at",
 };
 
-/// Stores a change of address with its one or two secrets; what was pending is replaced, also a half confirmation.
-pub async fn ask_email(db: &mut Connection, change: EmailChange<'_>) -> Result<()> {
+/// Stores a change of address with its one or two tokens.
+///
+/// Replaces a pending one, even a half-confirmed one.
+pub async fn store_email_change(db: &mut Connection, change: EmailChange<'_>) -> Result<()> {
     let (new_hash, new_id) = change.new_hash;
     let (address, hash, id) = match change.current {
         Some((address, hash, id)) => (Some(address), Some(hash), Some(id)),
         None => (None, None, None),
     };
-    db.execute(&ASK_EMAIL, args![change.user_id, change.new, new_hash, new_id, address, hash, id, change.now]).await?;
+    db.execute(&STORE_EMAIL_CHANGE, args![change.user_id, change.new, new_hash, new_id, address, hash, id, change.now])
+        .await?;
     Ok(())
 }
 
-/// One half of a change of address, whose secret an administrator hands over.
+/// One of the two confirmations of a change of address, whose link an administrator generates.
 #[derive(Debug)]
-pub struct Half<'a> {
-    /// Whose it is.
+pub struct EmailChangeHalf<'a> {
+    /// The user.
     pub user_id: Uuid,
     /// `email_change`, lower case.
     pub new: &'a str,
     /// [`Slot::EmailChangeCurrent`] or [`Slot::EmailChangeNew`].
-    pub slot: Slot,
-    /// The hash in the link, and the id of its row.
+    pub slot: OneTimeTokenKind,
+    /// The token hash in the link, and the id of its row.
     pub hash: (&'a str, Uuid),
-    /// The address that confirms by it.
+    /// The address that confirms with the link.
     pub relates_to: &'a str,
-    /// When it was asked for.
+    /// The time of the request.
     pub now: Time,
 }
 
-/// The other half stays good only if it was asked for the same new address: else a link to one address would put another
-/// in place.
-const ASK_HALF: Statement = Statement {
+/// The other token stays valid only if it belongs to the same new address.
+///
+/// Otherwise a link for one address would confirm another.
+const STORE_EMAIL_CHANGE_HALF: Statement = Statement {
     name: "contact_changes.ask_half",
     sql: "WITH before AS (
               SELECT id, email_change FROM users WHERE id = $1 FOR UPDATE
@@ -128,11 +134,11 @@ const ASK_HALF: Statement = Statement {
               updated_at = EXCLUDED.updated_at",
 };
 
-/// Stores one half of a change of address with its secret.
-pub async fn ask_half(db: &mut Connection, half: Half<'_>) -> Result<()> {
+/// Stores one of the two confirmations with its token.
+pub async fn store_email_change_half(db: &mut Connection, half: EmailChangeHalf<'_>) -> Result<()> {
     let (hash, id) = half.hash;
     let values = args![half.user_id, half.new, half.slot.column(), hash, id, half.relates_to, half.now];
-    db.execute(&ASK_HALF, values).await?;
+    db.execute(&STORE_EMAIL_CHANGE_HALF, values).await?;
     Ok(())
 }
 
@@ -159,31 +165,39 @@ const CONFIRM_HALF: Statement = Statement {
           SELECT count(*) = 1 FROM u",
 };
 
-/// Writes the first of two confirmations down and empties its slot: whether the hash was still there, and the first.
-pub async fn confirm_half(db: &mut Connection, user_id: Uuid, slot: Slot, stored: &str, now: Time) -> Result<bool> {
-    let (written,): (bool,) = db.one(&CONFIRM_HALF, args![user_id, stored, slot.column(), now]).await?;
+/// Records the first of two confirmations and clears its token; false if hash or state have changed.
+pub async fn confirm_email_change_half(
+    db: &mut Connection,
+    user_id: Uuid,
+    slot: OneTimeTokenKind,
+    stored: &str,
+    now: Time,
+) -> Result<bool> {
+    let (written,): (bool,) = db.fetch_one(&CONFIRM_HALF, args![user_id, stored, slot.column(), now]).await?;
     Ok(written)
 }
 
-/// An account before and after its address or number changes.
+/// A user before and after a change of address or number.
 #[derive(Debug)]
-pub struct Applied<'a> {
-    /// As it was read: its secrets must still be the same.
-    pub before: &'a Account,
-    /// As it is to be.
-    pub after: &'a Account,
-    /// The identity of the address or number, as it is to be.
+pub struct AppliedContactChange<'a> {
+    /// The user as read: its tokens must be unchanged.
+    pub before: &'a User,
+    /// The user after the change.
+    pub after: &'a User,
+    /// The identity of the address or number after the change.
     pub identity: &'a Identity,
-    /// The new `raw_app_meta_data`; none leaves it.
+    /// The new `raw_app_meta_data`; `None` leaves it unchanged.
     pub app_metadata: Option<Value>,
-    /// The request's moment.
+    /// The time of the request.
     pub now: Time,
-    /// What the audit log is told.
+    /// Audit rows of the change.
     pub audit: Vec<AuditRow>,
 }
 
-/// The end of both statements: the identity, the table of secrets, the log; how many accounts were changed.
-macro_rules! and_what_hangs_on_it {
+/// The common end of both statements: identity, one-time tokens, audit rows.
+///
+/// Returns whether the user changed.
+macro_rules! apply_dependent_rows {
     () => {
         concat!(
             "
@@ -228,13 +242,13 @@ const APPLY_EMAIL: Statement = Statement {
                AND email_change_token_new = $14
                AND email_change_token_current = $15
              RETURNING id",
-        and_what_hangs_on_it!()
+        apply_dependent_rows!()
     ),
 };
 
-/// Puts an address in place of the old one: whether the secrets were still those of `before`.
-pub async fn apply_email(db: &mut Connection, it: Applied<'_>) -> Result<bool> {
-    let audit = AuditArrays::of(it.audit);
+/// Replaces the address; false if the tokens are no longer those of `before`.
+pub async fn apply_email(db: &mut Connection, it: AppliedContactChange<'_>) -> Result<bool> {
+    let audit = AuditArrays::from_rows(it.audit);
     let values = args![
         it.before.id,
         it.now,
@@ -252,7 +266,7 @@ pub async fn apply_email(db: &mut Connection, it: Applied<'_>) -> Result<bool> {
         it.before.email_change_token_new.as_str(),
         it.before.email_change_token_current.as_str(),
     ];
-    let (written,): (bool,) = db.one(&APPLY_EMAIL, values).await?;
+    let (written,): (bool,) = db.fetch_one(&APPLY_EMAIL, values).await?;
     Ok(written)
 }
 
@@ -271,13 +285,13 @@ const APPLY_PHONE: Statement = Statement {
              WHERE id = $1
                AND phone_change_token = $14
              RETURNING id",
-        and_what_hangs_on_it!()
+        apply_dependent_rows!()
     ),
 };
 
-/// Puts a number in place of the old one: whether the secret was still that of `before`.
-pub async fn apply_phone(db: &mut Connection, it: Applied<'_>) -> Result<bool> {
-    let audit = AuditArrays::of(it.audit);
+/// Replaces the number; false if the token is no longer that of `before`.
+pub async fn apply_phone(db: &mut Connection, it: AppliedContactChange<'_>) -> Result<bool> {
+    let audit = AuditArrays::from_rows(it.audit);
     let values = args![
         it.before.id,
         it.now,
@@ -294,9 +308,10 @@ pub async fn apply_phone(db: &mut Connection, it: Applied<'_>) -> Result<bool> {
         it.after.phone_confirmed_at,
         it.before.phone_change_token.as_str(),
     ];
-    let (written,): (bool,) = db.one(&APPLY_PHONE, values).await?;
+    let (written,): (bool,) = db.fetch_one(&APPLY_PHONE, values).await?;
     Ok(written)
 }
 
-/// Every statement of this file.
-pub const ALL: &[&Statement] = &[&ASK_EMAIL, &ASK_HALF, &CONFIRM_HALF, &APPLY_EMAIL, &APPLY_PHONE];
+/// All statements of this file.
+pub const ALL: &[&Statement] =
+    &[&STORE_EMAIL_CHANGE, &STORE_EMAIL_CHANGE_HALF, &CONFIRM_HALF, &APPLY_EMAIL, &APPLY_PHONE];

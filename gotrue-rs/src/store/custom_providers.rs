@@ -1,6 +1,6 @@
-//! `auth.custom_oauth_providers`: providers that an administrator stored.
+//! `auth.custom_oauth_providers`: OAuth and OIDC providers created through the admin API.
 
-use gotrue_rules::domain::custom_provider::{CustomProvider, Discovered, Protocol};
+use gotrue_rules::domain::custom_provider::{CustomProvider, Protocol, StoredDiscovery};
 use gotrue_rules::domain::secret::Secret;
 use gotrue_rules::domain::user::Time;
 use serde_json::{Map, Value};
@@ -21,9 +21,9 @@ macro_rules! columns {
     };
 }
 
-struct Stored(CustomProvider);
+struct CustomProviderRow(CustomProvider);
 
-impl FromRow<'_, PgRow> for Stored {
+impl FromRow<'_, PgRow> for CustomProviderRow {
     fn from_row(row: &PgRow) -> sqlx::Result<Self> {
         Ok(Self(CustomProvider {
             id: row.try_get("id")?,
@@ -34,21 +34,23 @@ impl FromRow<'_, PgRow> for Stored {
             acceptable_client_ids: row.try_get("acceptable_client_ids")?,
             scopes: row.try_get("scopes")?,
             pkce_enabled: row.try_get("pkce_enabled")?,
-            attribute_mapping: members(row, "attribute_mapping")?,
+            attribute_mapping: read_object(row, "attribute_mapping")?,
             custom_claims_allowlist: row.try_get("custom_claims_allowlist")?,
-            authorization_params: members(row, "authorization_params")?,
+            authorization_params: read_object(row, "authorization_params")?,
             enabled: row.try_get("enabled")?,
             email_optional: row.try_get("email_optional")?,
             skip_nonce_check: row.try_get("skip_nonce_check")?,
-            protocol: protocol(row)?,
+            protocol: read_protocol(row)?,
             created_at: row.try_get("created_at")?,
             updated_at: row.try_get("updated_at")?,
         }))
     }
 }
 
-/// The members of an object; none of anything else that an operator's own tools may have put there.
-fn members(row: &PgRow, column: &str) -> sqlx::Result<Map<String, Value>> {
+/// Returns the members of a JSON object.
+///
+/// Empty for any other value, which external tools may have stored.
+fn read_object(row: &PgRow, column: &str) -> sqlx::Result<Map<String, Value>> {
     let Json(value) = row.try_get::<Json<Value>, _>(column)?;
     Ok(match value {
         Value::Object(members) => members,
@@ -56,10 +58,10 @@ fn members(row: &PgRow, column: &str) -> sqlx::Result<Map<String, Value>> {
     })
 }
 
-/// The schema sees to it that what a type cannot do without is there.
-fn protocol(row: &PgRow) -> sqlx::Result<Protocol> {
+/// Reads the protocol's columns. Constraints of the schema guarantee the required ones.
+fn read_protocol(row: &PgRow) -> sqlx::Result<Protocol> {
     if row.try_get::<&str, _>("provider_type")? == "oidc" {
-        let discovered: Option<Json<Discovered>> = row.try_get("cached_discovery")?;
+        let discovered: Option<Json<StoredDiscovery>> = row.try_get("cached_discovery")?;
         return Ok(Protocol::Oidc {
             issuer: row.try_get("issuer")?,
             discovery_url: row.try_get("discovery_url")?,
@@ -79,10 +81,10 @@ const BY_IDENTIFIER: Statement = Statement {
     sql: concat!("SELECT ", columns!(), " FROM custom_oauth_providers WHERE identifier = $1"),
 };
 
-/// The provider of that name, its letters as they are stored.
-pub async fn by_identifier(db: &mut Connection, identifier: &str) -> Result<Option<CustomProvider>> {
-    let found: Option<Stored> = db.optional(&BY_IDENTIFIER, args![identifier]).await?;
-    Ok(found.map(|Stored(provider)| provider))
+/// Returns the provider with that identifier; case-sensitive.
+pub async fn find_by_identifier(db: &mut Connection, identifier: &str) -> Result<Option<CustomProvider>> {
+    let found: Option<CustomProviderRow> = db.fetch_optional(&BY_IDENTIFIER, args![identifier]).await?;
+    Ok(found.map(|CustomProviderRow(provider)| provider))
 }
 
 const LIST: Statement = Statement {
@@ -96,28 +98,30 @@ const LIST: Statement = Statement {
     ),
 };
 
-/// All providers, or those of a type (`oauth2`, `oidc`), newest first.
+/// Returns all providers, or those of a type (`oauth2`, `oidc`), newest first.
 pub async fn list(db: &mut Connection, provider_type: Option<&str>) -> Result<Vec<CustomProvider>> {
-    let found: Vec<Stored> = db.all(&LIST, args![provider_type]).await?;
-    Ok(found.into_iter().map(|Stored(provider)| provider).collect())
+    let found: Vec<CustomProviderRow> = db.fetch_all(&LIST, args![provider_type]).await?;
+    Ok(found.into_iter().map(|CustomProviderRow(provider)| provider).collect())
 }
 
 const COUNT: Statement =
     Statement { name: "custom_oauth_providers.count", sql: "SELECT count(*) FROM custom_oauth_providers" };
 
-/// How many there are.
+/// Returns the number of providers.
 pub async fn count(db: &mut Connection) -> Result<usize> {
-    let (count,): (i64,) = db.one(&COUNT, args![]).await?;
+    let (count,): (i64,) = db.fetch_one(&COUNT, args![]).await?;
     Ok(usize::try_from(count).unwrap_or(usize::MAX))
 }
 
-/// No row stands for all providers: whoever counts them before adding one holds this lock until the transaction ends.
+/// An advisory lock that serializes counting providers and inserting one.
+///
+/// There is no row to lock that represents all providers.
 const LOCK: Statement = Statement {
     name: "custom_oauth_providers.lock",
     sql: "SELECT pg_advisory_xact_lock(hashtextextended('auth.custom_oauth_providers', 0))",
 };
 
-/// Waits until no other transaction counts providers to add one.
+/// Waits until no other transaction is adding a provider. Held until the transaction ends.
 pub async fn lock(db: &mut Connection) -> Result<()> {
     db.execute(&LOCK, args![]).await.map(drop)
 }
@@ -132,13 +136,13 @@ const INSERT: Statement = Statement {
                   $23, $24, $25)",
 };
 
-/// Stores a provider.
+/// Inserts a provider.
 pub async fn insert(db: &mut Connection, new: &CustomProvider) -> Result<()> {
-    let (place, created) = (Place::of(&new.protocol), new.created_at);
+    let (place, created) = (ProtocolColumns::from_protocol(&new.protocol), new.created_at);
     let cached_at = place.discovered.as_ref().map(|_| created);
     let values = args![
         new.id,
-        new.protocol.word(),
+        new.protocol.as_str(),
         &new.identifier,
         &new.name,
         &new.client_id,
@@ -193,10 +197,11 @@ const UPDATE: Statement = Statement {
           WHERE id = $1",
 };
 
-/// Stores a provider that has changed, and when its discovery document was fetched anew, if it was. Whether it was
-/// still there.
+/// Updates a provider, and the time of its discovery document if it was fetched again.
+///
+/// False if the provider no longer exists.
 pub async fn update(db: &mut Connection, changed: &CustomProvider, discovered_at: Option<Time>) -> Result<bool> {
-    let place = Place::of(&changed.protocol);
+    let place = ProtocolColumns::from_protocol(&changed.protocol);
     let values = args![
         changed.id,
         &changed.name,
@@ -229,26 +234,26 @@ const DELETE: Statement = Statement {
     sql: concat!("DELETE FROM custom_oauth_providers WHERE identifier = $1 RETURNING ", columns!()),
 };
 
-/// Takes a provider away and returns what it was, if there was one.
+/// Deletes a provider and returns it, if it existed.
 pub async fn delete(db: &mut Connection, identifier: &str) -> Result<Option<CustomProvider>> {
-    let gone: Option<Stored> = db.optional(&DELETE, args![identifier]).await?;
-    Ok(gone.map(|Stored(provider)| provider))
+    let gone: Option<CustomProviderRow> = db.fetch_optional(&DELETE, args![identifier]).await?;
+    Ok(gone.map(|CustomProviderRow(provider)| provider))
 }
 
-/// A protocol as columns.
+/// A protocol as column values.
 #[derive(Default)]
-struct Place<'a> {
+struct ProtocolColumns<'a> {
     issuer: Option<&'a str>,
     discovery_url: Option<&'a str>,
-    discovered: Option<&'a Discovered>,
+    discovered: Option<&'a StoredDiscovery>,
     authorization_url: Option<&'a str>,
     token_url: Option<&'a str>,
     userinfo_url: Option<&'a str>,
     jwks_uri: Option<&'a str>,
 }
 
-impl<'a> Place<'a> {
-    fn of(protocol: &'a Protocol) -> Self {
+impl<'a> ProtocolColumns<'a> {
+    fn from_protocol(protocol: &'a Protocol) -> Self {
         match protocol {
             Protocol::OAuth2 { authorization_url, token_url, userinfo_url, jwks_uri } => Self {
                 authorization_url: Some(authorization_url),
@@ -267,5 +272,5 @@ impl<'a> Place<'a> {
     }
 }
 
-/// Every statement of this file.
+/// All statements of this file.
 pub(super) const ALL: &[&Statement] = &[&BY_IDENTIFIER, &LIST, &COUNT, &LOCK, &INSERT, &UPDATE, &DELETE];

@@ -1,5 +1,6 @@
-//! `basalt.decoys`: writes in place of those of an account that does not exist, so that the duration of a request does not
-//! tell which it is. The rows hold nothing of the request.
+//! `basalt.decoys`: writes for a user that does not exist.
+//!
+//! They keep the duration of a request from revealing whether the user exists. The rows hold no data of the request.
 
 use gotrue_rules::domain::user::Time;
 use uuid::Uuid;
@@ -8,14 +9,16 @@ use super::Result;
 use super::audit::{AuditArrays, AuditRow, audit_insert};
 use super::statement::{Connection, Statement, args};
 
-/// Rows that cost as much as an account with its identity, or a secret in both its homes, with the audit row.
-pub const OF_ACCOUNT: i32 = 3;
-/// Rows that cost, beside two look-ups that find the account, as much as an account that is made.
-pub const OF_NEW_ACCOUNT: i32 = 1;
-/// Rows that cost as much as the flow of a PKCE request.
-pub const OF_FLOW: i32 = 1;
+/// The number of rows that cost as much as a user with its identity and the audit row.
+///
+/// A token in both of its tables, with the audit row, costs as much.
+pub const ROWS_PER_USER: i32 = 3;
+/// Rows that, with two look-ups that find a user, cost as much as creating a user.
+pub const ROWS_PER_NEW_USER: i32 = 1;
+/// Rows that cost as much as the flow state of a PKCE request.
+pub const ROWS_PER_FLOW: i32 = 1;
 
-/// Writes rows and deletes as many older ones; `$1` of the outbox is deleted unless it is null.
+/// Inserts rows and deletes as many older ones; `$1` of the outbox is deleted unless it is null.
 macro_rules! write_decoys {
     () => {
         "WITH mail AS (
@@ -40,7 +43,7 @@ macro_rules! write_decoys {
 const WRITE: Statement =
     Statement { name: "decoys.write", sql: concat!(write_decoys!(), "SELECT count(*) FROM basalt.decoys WHERE false") };
 
-/// Writes so many rows, and deletes a mail that was written in the same transaction.
+/// Inserts that many rows, and deletes a mail that was written in the same transaction.
 pub async fn write(db: &mut Connection, rows: i32, mail: Option<Uuid>, now: Time) -> Result<()> {
     db.execute(&WRITE, args![mail, now, rows]).await?;
     Ok(())
@@ -49,13 +52,13 @@ pub async fn write(db: &mut Connection, rows: i32, mail: Option<Uuid>, now: Time
 const WRITE_WITH_AUDIT: Statement =
     Statement { name: "decoys.write_with_audit", sql: concat!(write_decoys!(), audit_insert!(4, 5, 6, 7)) };
 
-/// Writes so many rows, and audit rows that are meant.
+/// Inserts that many rows, and real audit rows.
 pub async fn write_with_audit(db: &mut Connection, rows: i32, audit: Vec<AuditRow>, now: Time) -> Result<()> {
-    let audit = AuditArrays::of(audit);
+    let audit = AuditArrays::from_rows(audit);
     let values = args![None::<Uuid>, now, rows, audit.ids, audit.payloads, audit.times, audit.addresses];
     db.execute(&WRITE_WITH_AUDIT, values).await?;
     Ok(())
 }
 
-/// Every statement of this table.
+/// All statements of this table.
 pub const ALL: &[&Statement] = &[&WRITE, &WRITE_WITH_AUDIT];

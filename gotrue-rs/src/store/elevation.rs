@@ -1,4 +1,7 @@
-//! Lifting a session to `aal2`: session, methods, refresh token, and what it sweeps away, in one statement under a lock.
+//! Raises a session to `aal2`.
+//!
+//! One statement, under a lock, updates session, AMR claims and refresh token, and deletes unverified factors and other
+//! sessions.
 
 use gotrue_rules::domain::mfa::FactorType;
 use gotrue_rules::domain::user::Time;
@@ -9,17 +12,18 @@ use super::audit::{AuditArrays, AuditRow, audit_insert};
 use super::rows::{AccountAndSession, account_columns, session_columns};
 use super::statement::{Connection, Statement, args};
 
-/// The refresh tokens of a locked session.
+/// The refresh token state of a locked session.
 #[derive(Debug)]
-pub struct Locked {
-    /// `refresh_token_hmac_key`: set when they are of version 2.
+pub struct LockedSession {
+    /// `refresh_token_hmac_key`: set for version 2.
     pub refresh_token_hmac_key: Option<String>,
     /// `refresh_token_counter`.
     pub refresh_token_counter: Option<i64>,
 }
 
-/// The account, then all its sessions in the order of their ids: `docs/concurrency.md`. PostgreSQL locks in the order of
-/// the clauses.
+/// Locks the user, then all of its sessions in the order of their ids (`docs/concurrency.md`).
+///
+/// PostgreSQL locks in the order of the clauses.
 const LOCK: Statement = Statement {
     name: "elevation.lock",
     sql: "WITH l AS (
@@ -36,39 +40,39 @@ const LOCK: Statement = Statement {
           WHERE l.id = $2",
 };
 
-/// Locks the account's sessions until the transaction ends, and answers this one; none if it has ended meanwhile.
-pub async fn lock(db: &mut Connection, user_id: Uuid, session_id: Uuid) -> Result<Option<Locked>> {
-    let row: Option<(Option<String>, Option<i64>)> = db.optional(&LOCK, args![user_id, session_id]).await?;
-    Ok(row.map(|(refresh_token_hmac_key, refresh_token_counter)| Locked {
+/// Locks the user's sessions until the transaction ends, and returns this one; `None` if it has ended.
+pub async fn lock_sessions(db: &mut Connection, user_id: Uuid, session_id: Uuid) -> Result<Option<LockedSession>> {
+    let row: Option<(Option<String>, Option<i64>)> = db.fetch_optional(&LOCK, args![user_id, session_id]).await?;
+    Ok(row.map(|(refresh_token_hmac_key, refresh_token_counter)| LockedSession {
         refresh_token_hmac_key,
         refresh_token_counter,
     }))
 }
 
-/// A session that has shown a second factor.
+/// A session that presented a second factor.
 #[derive(Debug)]
-pub struct Elevated<'a> {
+pub struct ElevatedSession<'a> {
     /// The session.
     pub session_id: Uuid,
-    /// Its account.
+    /// The user.
     pub user_id: Uuid,
     /// The factor.
     pub factor_id: Uuid,
-    /// Its kind.
+    /// The factor's type.
     pub factor_type: FactorType,
-    /// The request's moment.
+    /// The time of the request.
     pub now: Time,
-    /// The id of the method's row.
+    /// The id of the AMR claim's row.
     pub amr_id: Uuid,
-    /// The next refresh token of version 1.
+    /// The next refresh token (version 1).
     pub refresh_token: Option<&'a str>,
-    /// The next counter of version 2.
+    /// The next counter (version 2).
     pub counter: Option<i64>,
-    /// What the audit log is told.
+    /// Audit rows of the elevation.
     pub audit: Vec<AuditRow>,
 }
 
-/// The answer shows factors as they are before unverified ones go, as recorded.
+/// The result shows the factors before unverified ones are deleted, like the reference.
 const ELEVATE: Statement = Statement {
     name: "elevation.elevate",
     sql: concat!(
@@ -127,10 +131,11 @@ const ELEVATE: Statement = Statement {
     ),
 };
 
-/// Lifts a locked session, and answers account and session; the session's methods are those before. None if it has no
-/// refresh token that another could replace: then nothing may be committed.
-pub async fn elevate(db: &mut Connection, elevated: Elevated<'_>) -> Result<Option<AccountAndSession>> {
-    let audit = AuditArrays::of(elevated.audit);
+/// Raises a locked session and returns user and session, the latter with its previous AMR claims.
+///
+/// Returns `None` if the session has no refresh token to replace; then the transaction must not be committed.
+pub async fn elevate(db: &mut Connection, elevated: ElevatedSession<'_>) -> Result<Option<AccountAndSession>> {
+    let audit = AuditArrays::from_rows(elevated.audit);
     let values = args![
         elevated.session_id,
         elevated.user_id,
@@ -140,14 +145,14 @@ pub async fn elevate(db: &mut Connection, elevated: Elevated<'_>) -> Result<Opti
         elevated.amr_id,
         elevated.refresh_token,
         elevated.counter,
-        elevated.factor_type.method(),
+        elevated.factor_type.amr_method(),
         audit.ids,
         audit.payloads,
         audit.times,
         audit.addresses,
     ];
-    db.optional(&ELEVATE, values).await
+    db.fetch_optional(&ELEVATE, values).await
 }
 
-/// Every statement of this file.
+/// All statements of this file.
 pub const ALL: &[&Statement] = &[&LOCK, &ELEVATE];

@@ -1,7 +1,7 @@
-//! What the database may answer instead of rows, and how it becomes a refusal.
+//! Database errors and their conversion to API errors.
 
 use gotrue_rules::domain::error as refusal;
-use gotrue_rules::domain::error::{DatabaseError, Kind, Text};
+use gotrue_rules::domain::error::{DatabaseError, ErrorKind, PublicText};
 use sqlx::postgres::{PgDatabaseError, PgSeverity};
 
 /// The result of a statement.
@@ -12,89 +12,93 @@ pub type Result<T> = std::result::Result<T, Error>;
 #[error("{statement}: {cause}")]
 pub struct Error {
     statement: &'static str,
-    /// The failure came before the statement: no connection could be had.
+    /// No connection could be acquired, so the statement was not sent.
     is_connecting: bool,
-    /// A client may see the database's own text where the legacy API version shows it.
-    is_shown: bool,
+    /// A client may see the database's message where the legacy API version exposes it.
+    is_exposed: bool,
     #[source]
     cause: sqlx::Error,
 }
 
-/// The statement that calls a function of the operator.
-pub(super) const HOOK: &str = "hooks.call";
+/// The statement that calls a Postgres hook function.
+pub(super) const HOOK_CALL: &str = "hooks.call";
 
-/// The SQLSTATEs that the legacy API version shows as they are (`endpoints.md` §1.4), besides `PTxxx`.
-const SHOWN: [&str; 8] = ["P0001", "23000", "23001", "23502", "23503", "23505", "23514", "23P01"];
+/// SQLSTATEs that the legacy API version exposes unchanged, besides `PTxxx`.
+const EXPOSED_SQLSTATES: [&str; 8] = ["P0001", "23000", "23001", "23502", "23503", "23505", "23514", "23P01"];
 
 impl Error {
     pub(super) fn in_statement(statement: &'static str, cause: sqlx::Error) -> Self {
-        Self { statement, is_connecting: false, is_shown: true, cause }
+        Self { statement, is_connecting: false, is_exposed: true, cause }
     }
 
     pub(super) fn connecting(statement: &'static str, cause: sqlx::Error) -> Self {
         Self { is_connecting: true, ..Self::in_statement(statement, cause) }
     }
 
-    /// The same without the database's own text for clients. What a function of the operator raises is meant for them.
-    pub(super) fn hidden(self) -> Self {
-        Self { is_shown: self.statement == HOOK, ..self }
+    /// The error without the database's message for clients.
+    ///
+    /// Messages raised by Postgres hook functions are meant for clients and stay.
+    pub(super) fn without_database_text(self) -> Self {
+        Self { is_exposed: self.statement == HOOK_CALL, ..self }
     }
 
-    /// Whether the database cannot be used at the moment: down, unreachable, exhausted, silent or read-only.
+    /// Whether the database is currently unusable: down, unreachable, exhausted, silent or read-only.
     pub fn is_unavailable(&self) -> bool {
         self.is_connecting
             || ends_session(&self.cause)
-            // A function of the operator may raise any code.
-            || (self.statement != HOOK && self.sqlstate().is_some_and(|code| is_transient(&code)))
+            // A Postgres hook function may raise any code.
+            || (self.statement != HOOK_CALL && self.sqlstate().is_some_and(|code| is_transient(&code)))
     }
 
-    /// The name of the violated constraint, if that is what happened.
+    /// The name of the violated constraint, if a constraint was violated.
     pub fn constraint(&self) -> Option<&str> {
         self.cause.as_database_error()?.constraint()
     }
 
-    /// The SQLSTATE, if the database answered with one.
+    /// The SQLSTATE, if the database returned one.
     pub fn sqlstate(&self) -> Option<String> {
         self.cause.as_database_error()?.code().map(std::borrow::Cow::into_owned)
     }
 
-    /// The database's own words, if it answered at all.
-    pub fn words(&self) -> Option<&str> {
+    /// The database's error message, if it returned one.
+    pub fn database_message(&self) -> Option<&str> {
         self.cause.as_database_error().map(sqlx::error::DatabaseError::message)
     }
 
-    /// Whether the statement ran into its time limit.
+    /// Whether the statement exceeded its time limit.
     pub fn is_timeout(&self) -> bool {
         self.sqlstate().as_deref() == Some("57014")
     }
 
-    /// The 500 with `message`, which shows the database's own error where the legacy API version does.
-    pub fn wrapped(self, message: impl Into<Text>) -> refusal::Error {
+    /// Converts to a 500 with `message`.
+    ///
+    /// The database's error is exposed where the legacy API version exposes it.
+    pub fn into_internal_error(self, message: impl Into<PublicText>) -> refusal::Error {
         let message = message.into();
         if self.is_unavailable() {
-            return self.unavailable();
+            return self.into_unavailable();
         }
-        match self.shown(&message) {
-            Some(kind) => refusal::Error::new(kind).because(self),
-            None => refusal::Error::internal(message).because(self),
+        match self.to_exposed_error(&message) {
+            Some(kind) => refusal::Error::new(kind).with_cause(self),
+            None => refusal::Error::internal(message).with_cause(self),
         }
     }
 
-    /// The 503 of a database that cannot be used at the moment.
-    fn unavailable(self) -> refusal::Error {
-        refusal::Error::database_unavailable().because(self)
+    /// Converts to the 503 of an unusable database.
+    fn into_unavailable(self) -> refusal::Error {
+        refusal::Error::database_unavailable().with_cause(self)
     }
 
-    fn shown(&self, wrapped: &Text) -> Option<Kind> {
-        let error = self.cause.as_database_error().filter(|_| self.is_shown)?;
+    fn to_exposed_error(&self, wrapped: &PublicText) -> Option<ErrorKind> {
+        let error = self.cause.as_database_error().filter(|_| self.is_exposed)?;
         let sqlstate = error.code()?;
         let status = match sqlstate.strip_prefix("PT").map(str::parse::<u16>) {
             Some(Ok(status)) if (200..1000).contains(&status) => status,
-            _ if SHOWN.contains(&&*sqlstate) => 500,
+            _ if EXPOSED_SQLSTATES.contains(&&*sqlstate) => 500,
             _ => return None,
         };
         let details = error.try_downcast_ref::<PgDatabaseError>();
-        Some(Kind::Postgres(Box::new(DatabaseError {
+        Some(ErrorKind::Postgres(Box::new(DatabaseError {
             status,
             sqlstate: sqlstate.into_owned(),
             message: error.message().to_owned(),
@@ -107,12 +111,13 @@ impl Error {
 
 impl From<Error> for refusal::Error {
     fn from(error: Error) -> Self {
-        if error.is_unavailable() { error.unavailable() } else { Self::other(error) }
+        if error.is_unavailable() { error.into_unavailable() } else { Self::other(error) }
     }
 }
 
-/// Whether a connection is of no more use after this error: the session is over, its state is not known, or its server
-/// takes no writes any more.
+/// Whether a connection must be closed after this error.
+///
+/// That is the case if the session is over, its state is unknown, or its server no longer accepts writes.
 pub(super) fn ends_session(error: &sqlx::Error) -> bool {
     match error {
         sqlx::Error::Database(error) => {
@@ -121,7 +126,7 @@ pub(super) fn ends_session(error: &sqlx::Error) -> bool {
             let code = error.code().unwrap_or_default();
             is_fatal || code.starts_with("08") || code == READ_ONLY || code.starts_with("57P")
         }
-        // Made of what was received, or of what was to be sent: the session goes on.
+        // Local encoding or decoding errors: the session stays usable.
         sqlx::Error::Decode(_)
         | sqlx::Error::Encode(_)
         | sqlx::Error::AnyDriverError(_)
@@ -134,23 +139,28 @@ pub(super) fn ends_session(error: &sqlx::Error) -> bool {
     }
 }
 
-/// `read_only_sql_transaction`: a standby, or a primary that was demoted.
+/// `read_only_sql_transaction`: a standby, or a demoted primary.
 const READ_ONLY: &str = "25006";
 
-/// Whether the same statement may succeed a moment later: the server lacks resources (class 53), or gave up this
-/// transaction in favour of another (`serialization_failure`, `deadlock_detected`, `lock_not_available`).
+/// Whether the same statement may succeed shortly afterwards.
+///
+/// The server lacks resources (class 53), or aborted this transaction in favour of another (`serialization_failure`,
+/// `deadlock_detected`, `lock_not_available`).
 fn is_transient(sqlstate: &str) -> bool {
     sqlstate.starts_with("53") || matches!(sqlstate, "40001" | "40P01" | "55P03")
 }
 
-/// Gives a failed statement the message that its flow has for it.
-pub trait OrRefuse<T> {
-    /// The value, or the 500 with `message`; see [`Error::wrapped`].
-    fn or_refuse(self, message: &'static str) -> refusal::Result<T>;
+/// Adds the API message of the current operation to a failed statement.
+pub trait OrInternalError<T> {
+    /// Returns the value, or the 500 with `message`; see [`Error::into_internal_error`].
+    ///
+    /// # Errors
+    /// The statement failed.
+    fn or_internal_error(self, message: &'static str) -> refusal::Result<T>;
 }
 
-impl<T> OrRefuse<T> for Result<T> {
-    fn or_refuse(self, message: &'static str) -> refusal::Result<T> {
-        self.map_err(|error| error.wrapped(message))
+impl<T> OrInternalError<T> for Result<T> {
+    fn or_internal_error(self, message: &'static str) -> refusal::Result<T> {
+        self.map_err(|error| error.into_internal_error(message))
     }
 }

@@ -1,5 +1,6 @@
-//! `basalt.exchanged_codes`: authorization codes that were exchanged, each with the session that it opened, so that a
-//! replay can end that session.
+//! `basalt.exchanged_codes`: exchanged authorization codes, each with the session that it created.
+//!
+//! A replayed code ends that session (RFC 6749 §4.1.2).
 
 use gotrue_rules::domain::user::Time;
 use uuid::Uuid;
@@ -7,22 +8,22 @@ use uuid::Uuid;
 use super::Result;
 use super::statement::{Connection, Statement, args};
 
-/// A code that is exchanged.
+/// An exchanged code.
 #[derive(Debug)]
 pub struct ExchangedCode<'a> {
     /// SHA-256 of the code.
     pub digest: &'a [u8],
     /// The client that exchanges it.
     pub client_id: Uuid,
-    /// The session that it opens.
+    /// The session that it creates.
     pub session_id: Uuid,
-    /// How long it is kept.
+    /// When the row may be deleted.
     pub ends_at: Time,
-    /// The request's moment.
+    /// The time of the request.
     pub now: Time,
 }
 
-/// A few that are kept no longer are deleted with each new one.
+/// Each insert also deletes a few expired rows.
 const INSERT: Statement = Statement {
     name: "exchanged_codes.insert",
     sql: "WITH gone AS (
@@ -39,7 +40,7 @@ const INSERT: Statement = Statement {
           VALUES ($1, $2, $3, $4)",
 };
 
-/// Records an exchange, in the transaction that opens the session.
+/// Records an exchange, in the transaction that creates the session.
 pub async fn insert(db: &mut Connection, code: ExchangedCode<'_>) -> Result<()> {
     let values = args![code.digest, code.client_id, code.session_id, code.ends_at, code.now];
     db.execute(&INSERT, values).await?;
@@ -55,10 +56,12 @@ const REVOKE: Statement = Statement {
                          AND c.client_id = $2)",
 };
 
-/// Deletes the session that this client opened with this code; whether there was one. Its refresh tokens go with it.
-pub async fn revoke(db: &mut Connection, digest: &[u8], client_id: Uuid) -> Result<bool> {
+/// Deletes the session, with its refresh tokens, that this client created with this code.
+///
+/// False if none.
+pub async fn delete_session(db: &mut Connection, digest: &[u8], client_id: Uuid) -> Result<bool> {
     Ok(db.execute(&REVOKE, args![digest, client_id]).await? > 0)
 }
 
-/// Every statement of this table.
+/// All statements of this table.
 pub const ALL: &[&Statement] = &[&INSERT, &REVOKE];

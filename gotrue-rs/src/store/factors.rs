@@ -1,7 +1,7 @@
-//! `auth.mfa_factors`: setting up, changing and taking away. Verifying one is `elevation.rs`.
+//! `auth.mfa_factors`: enrolling, updating and deleting factors. Verification is in `elevation.rs`.
 
 use gotrue_rules::domain::mfa::FactorType;
-use gotrue_rules::domain::mfa::enrolment::Leftovers;
+use gotrue_rules::domain::mfa::enrollment::ReplacedFactors;
 use gotrue_rules::domain::user::Time;
 use uuid::Uuid;
 
@@ -9,17 +9,17 @@ use super::Result;
 use super::audit::{AuditArrays, AuditRow, audit_insert};
 use super::statement::{Connection, Statement, args};
 
-/// No two factors of an account have one name.
+/// The unique constraint on a user's factor names.
 const NAME_UNIQUE: &str = "mfa_factors_user_friendly_name_unique";
-/// No two factors of an account have one number.
+/// The unique constraint on a user's phone factors.
 const PHONE_UNIQUE: &str = "unique_phone_factor_per_user";
 
-/// A factor to be set up.
+/// A factor to enroll.
 #[derive(Debug)]
 pub struct NewFactor<'a> {
     /// `id`.
     pub id: Uuid,
-    /// Whose it is.
+    /// The user.
     pub user_id: Uuid,
     /// `friendly_name`.
     pub friendly_name: &'a str,
@@ -27,33 +27,33 @@ pub struct NewFactor<'a> {
     pub factor_type: FactorType,
     /// `phone`, digits.
     pub phone: Option<&'a str>,
-    /// `secret` as it is stored; `""` for none.
+    /// `secret` as stored; `""` for none.
     pub secret: &'a str,
     /// `created_at`.
     pub now: Time,
 }
 
-/// How many factors an account may have.
+/// The maximum numbers of factors of a user.
 #[derive(Debug, Clone, Copy)]
-pub struct Limits {
-    /// Of all of them.
+pub struct FactorLimits {
+    /// All factors.
     pub enrolled: usize,
-    /// Of verified ones; none allows no factor beside a verified one, whatever the number.
+    /// Verified factors; `None` allows no further factor once one is verified.
     pub verified: Option<usize>,
 }
 
-/// Whether a new factor was written.
+/// The outcome of inserting a factor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
-pub enum Insertion {
-    /// It was.
+pub enum FactorInsertion {
+    /// The factor was inserted.
     Written,
-    /// The account has as many as it may have by now.
+    /// The user has the maximum number of factors.
     LimitReached,
-    /// A factor of the account has the name.
+    /// A factor of the user has the name.
     NameTaken,
-    /// A factor of the account has the number.
-    NumberTaken,
+    /// A factor of the user has the number.
+    PhoneTaken,
 }
 
 const LOCK_OWNER: Statement =
@@ -79,17 +79,19 @@ const INSERT: Statement = Statement {
     ),
 };
 
-/// Writes a new, unverified factor within the limits. Audit rows ride along. Wants a transaction: the account is locked
-/// before its factors are counted, so that of two at once the later counts the earlier.
+/// Inserts an unverified factor within the limits, with its audit rows.
+///
+/// Requires a transaction: the user is locked before its factors are counted, so that of two concurrent inserts the
+/// later counts the earlier.
 pub async fn insert(
     db: &mut Connection,
     new: NewFactor<'_>,
-    limits: Limits,
+    limits: FactorLimits,
     audit: Vec<AuditRow>,
-) -> Result<Insertion> {
-    let _: Option<(Uuid,)> = db.optional(&LOCK_OWNER, args![new.user_id]).await?;
+) -> Result<FactorInsertion> {
+    let _: Option<(Uuid,)> = db.fetch_optional(&LOCK_OWNER, args![new.user_id]).await?;
     let most = |limit| i64::try_from(limit).unwrap_or(i64::MAX);
-    let audit = AuditArrays::of(audit);
+    let audit = AuditArrays::from_rows(audit);
     let values = args![
         new.id,
         new.user_id,
@@ -105,19 +107,19 @@ pub async fn insert(
         most(limits.enrolled),
         most(limits.verified.unwrap_or(0)),
     ];
-    let inserted: Result<Option<(Uuid,)>> = db.optional(&INSERT, values).await;
+    let inserted: Result<Option<(Uuid,)>> = db.fetch_optional(&INSERT, values).await;
     match inserted {
-        Ok(Some(_)) => Ok(Insertion::Written),
-        Ok(None) => Ok(Insertion::LimitReached),
+        Ok(Some(_)) => Ok(FactorInsertion::Written),
+        Ok(None) => Ok(FactorInsertion::LimitReached),
         Err(error) => match error.constraint() {
-            Some(NAME_UNIQUE) => Ok(Insertion::NameTaken),
-            Some(PHONE_UNIQUE) => Ok(Insertion::NumberTaken),
+            Some(NAME_UNIQUE) => Ok(FactorInsertion::NameTaken),
+            Some(PHONE_UNIQUE) => Ok(FactorInsertion::PhoneTaken),
             _ => Err(error),
         },
     }
 }
 
-const DELETE_LEFTOVERS: Statement = Statement {
+const DELETE_REPLACED: Statement = Statement {
     name: "factors.delete_leftovers",
     sql: "DELETE FROM mfa_factors f
           WHERE f.user_id = $1
@@ -127,9 +129,10 @@ const DELETE_LEFTOVERS: Statement = Statement {
           RETURNING f.id",
 };
 
-/// Deletes what a new factor pushes aside; which they were.
-pub async fn delete_leftovers(db: &mut Connection, user_id: Uuid, leftovers: Leftovers) -> Result<Vec<Uuid>> {
-    let rows: Vec<(Uuid,)> = db.all(&DELETE_LEFTOVERS, args![user_id, leftovers.twins, leftovers.stale_before]).await?;
+/// Deletes the factors that a new one replaces, and returns their ids.
+pub async fn delete_replaced(db: &mut Connection, user_id: Uuid, leftovers: ReplacedFactors) -> Result<Vec<Uuid>> {
+    let rows: Vec<(Uuid,)> =
+        db.fetch_all(&DELETE_REPLACED, args![user_id, leftovers.same_phone, leftovers.stale_before]).await?;
     Ok(rows.into_iter().map(|(id,)| id).collect())
 }
 
@@ -152,24 +155,24 @@ const UPDATE: Statement = Statement {
     ),
 };
 
-/// What an administrator changes of a factor.
+/// An administrator's changes of a factor.
 #[derive(Debug, Clone, Copy)]
 pub struct FactorChange<'a> {
     /// The factor.
     pub id: Uuid,
-    /// Whose it is.
+    /// The user.
     pub user_id: Uuid,
     /// `friendly_name`, if it changes.
     pub friendly_name: Option<&'a str>,
     /// `phone`, if it changes.
     pub phone: Option<&'a str>,
-    /// The request's moment.
+    /// The time of the request.
     pub now: Time,
 }
 
-/// Changes a factor and answers its `updated_at`; none if there is no such factor.
+/// Updates a factor and returns its `updated_at`; `None` if it does not exist.
 pub async fn update(db: &mut Connection, change: FactorChange<'_>, audit: Vec<AuditRow>) -> Result<Option<Time>> {
-    let audit = AuditArrays::of(audit);
+    let audit = AuditArrays::from_rows(audit);
     let values = args![
         change.id,
         change.user_id,
@@ -181,7 +184,7 @@ pub async fn update(db: &mut Connection, change: FactorChange<'_>, audit: Vec<Au
         audit.times,
         audit.addresses,
     ];
-    let updated: Option<(Time,)> = db.optional(&UPDATE, values).await?;
+    let updated: Option<(Time,)> = db.fetch_optional(&UPDATE, values).await?;
     Ok(updated.map(|(at,)| at))
 }
 
@@ -204,20 +207,21 @@ const DELETE: Statement = Statement {
     ),
 };
 
-/// Takes a factor away; the sessions that it lifted fall back to `aal1`. Whether there was such a factor. The account's
-/// sessions must be locked (`elevation::lock`), or one that is lifted at this moment stays.
+/// Deletes a factor and lowers the sessions it raised to `aal1`; false if it does not exist.
+///
+/// The user's sessions must be locked (`elevation::lock_sessions`), or a concurrently raised one keeps `aal2`.
 pub async fn delete(
     db: &mut Connection,
     user_id: Uuid,
     factor: (Uuid, FactorType),
     audit: Vec<AuditRow>,
 ) -> Result<bool> {
-    let audit = AuditArrays::of(audit);
+    let audit = AuditArrays::from_rows(audit);
     let (id, kind) = factor;
-    let values = args![id, user_id, kind.method(), audit.ids, audit.payloads, audit.times, audit.addresses];
-    let deleted: Option<(Uuid,)> = db.optional(&DELETE, values).await?;
+    let values = args![id, user_id, kind.amr_method(), audit.ids, audit.payloads, audit.times, audit.addresses];
+    let deleted: Option<(Uuid,)> = db.fetch_optional(&DELETE, values).await?;
     Ok(deleted.is_some())
 }
 
-/// Every statement of this file.
-pub const ALL: &[&Statement] = &[&LOCK_OWNER, &INSERT, &DELETE_LEFTOVERS, &UPDATE, &DELETE];
+/// All statements of this file.
+pub const ALL: &[&Statement] = &[&LOCK_OWNER, &INSERT, &DELETE_REPLACED, &UPDATE, &DELETE];

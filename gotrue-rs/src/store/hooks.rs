@@ -1,23 +1,23 @@
-//! Hooks that are functions of the database. They are given JSON and give JSON, in the types that they declare.
+//! Hooks that are Postgres functions. They take and return JSON, in the types that they declare.
 
-use super::error::HOOK;
+use super::error::HOOK_CALL;
 use super::statement::{Connection, Statement, args};
 use super::{Error, Result};
 
 /// The transaction that a function runs in.
 #[derive(Debug)]
-pub enum Within<'a> {
-    /// The one that is open: what the function writes goes with it. At most two seconds.
-    This(&'a mut Connection),
-    /// One of its own, on a new connection. At most two seconds.
-    Own(Connection),
-    /// None: the function stands alone, and the request's deadline alone limits it.
+pub enum HookTransaction<'a> {
+    /// The open transaction: the function's writes are committed with it. Limited to two seconds.
+    Current(&'a mut Connection),
+    /// A transaction of its own, on a new connection. Limited to two seconds.
+    Separate(Connection),
+    /// No transaction: only the request's deadline limits the call.
     None(&'a mut Connection),
 }
 
-/// A function that takes one argument.
+/// A function of one argument.
 #[derive(Debug, Clone, Copy)]
-pub struct Function<'a> {
+pub struct HookFunction<'a> {
     /// Its schema.
     pub schema: &'a str,
     /// Its name.
@@ -27,44 +27,51 @@ pub struct Function<'a> {
 const LIMIT_TIME: Statement = Statement { name: "hooks.limit_time", sql: "SET LOCAL statement_timeout TO 2000" };
 const UNLIMIT_TIME: Statement = Statement { name: "hooks.unlimit_time", sql: "SET LOCAL statement_timeout TO DEFAULT" };
 
-/// Calls the function with this JSON text: its output, or `None` where it returns null or nothing.
-pub async fn call(within: Within<'_>, function: Function<'_>, event: &str) -> Result<Option<String>> {
+/// Calls the function with this JSON text; `None` if it returns null or no row.
+pub async fn call(within: HookTransaction<'_>, function: HookFunction<'_>, event: &str) -> Result<Option<String>> {
     match within {
-        Within::This(db) => limited(db, function, event).await,
-        Within::Own(mut db) => {
-            let output = limited(&mut db, function, event).await?;
+        HookTransaction::Current(db) => call_with_time_limit(db, function, event).await,
+        HookTransaction::Separate(mut db) => {
+            let output = call_with_time_limit(&mut db, function, event).await?;
             db.commit().await?;
             Ok(output)
         }
-        Within::None(db) => once(db, function, event).await,
+        HookTransaction::None(db) => call_once(db, function, event).await,
     }
 }
 
-async fn limited(db: &mut Connection, function: Function<'_>, event: &str) -> Result<Option<String>> {
+async fn call_with_time_limit(db: &mut Connection, function: HookFunction<'_>, event: &str) -> Result<Option<String>> {
     db.execute(&LIMIT_TIME, args![]).await?;
-    let output = once(db, function, event).await?;
+    let output = call_once(db, function, event).await?;
     db.execute(&UNLIMIT_TIME, args![]).await?;
     Ok(output)
 }
 
-async fn once(db: &mut Connection, function: Function<'_>, event: &str) -> Result<Option<String>> {
-    let sql = format!("SELECT {}.{}({})", identifier(function.schema), identifier(function.name), literal(event));
-    let row = db.untyped(HOOK, sql).await?;
-    let output = row.ok_or_else(|| Error::in_statement(HOOK, sqlx::Error::RowNotFound))?;
+async fn call_once(db: &mut Connection, function: HookFunction<'_>, event: &str) -> Result<Option<String>> {
+    let sql = format!(
+        "SELECT {}.{}({})",
+        quote_identifier(function.schema),
+        quote_identifier(function.name),
+        quote_literal(event)
+    );
+    let row = db.fetch_untyped(HOOK_CALL, sql).await?;
+    let output = row.ok_or_else(|| Error::in_statement(HOOK_CALL, sqlx::Error::RowNotFound))?;
     Ok(output.filter(|output| !output.is_empty()))
 }
 
-/// A name between quotes.
-fn identifier(name: &str) -> String {
+/// Quotes an identifier.
+fn quote_identifier(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
-/// A text as a constant of no type yet, so that the function's own declaration gives it one: `json`, `jsonb`, `text`.
-/// A parameter could not, because it travels in a form that depends on its type. Backslashes are doubled and understood,
-/// whatever `standard_conforming_strings` says.
-fn literal(text: &str) -> String {
+/// Formats a text as an untyped string constant.
+///
+/// The function's declaration then gives it its type: `json`, `jsonb` or `text`. A parameter cannot do that, because
+/// its wire format depends on its type. Backslashes are escaped, which is correct with every value of
+/// `standard_conforming_strings`.
+fn quote_literal(text: &str) -> String {
     format!("E'{}'", text.replace('\\', "\\\\").replace('\'', "''"))
 }
 
-/// Every statement for hooks but the call itself, whose function the operator names.
+/// All statements for hooks except the call itself, whose function the operator configures.
 pub const ALL: &[&Statement] = &[&LIMIT_TIME, &UNLIMIT_TIME];

@@ -1,8 +1,8 @@
-//! `auth.identities`, with the account that each belongs to: found, made, joined and parted in one statement each.
+//! `auth.identities` and their users: looked up, created, linked and unlinked in one statement each.
 
-use gotrue_rules::domain::linking::by_hand::Parting;
-use gotrue_rules::domain::linking::joining::Joining;
-use gotrue_rules::domain::user::{Account, Identity, Time};
+use gotrue_rules::domain::linking::manual::UnlinkingOutcome;
+use gotrue_rules::domain::linking::outcome::LinkingOutcome;
+use gotrue_rules::domain::user::{Identity, Time, User};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
@@ -11,20 +11,20 @@ use super::audit::{AuditArrays, AuditRow, audit_insert};
 use super::rows::{AccountRow, account_columns};
 use super::statement::{Connection, Statement, args};
 
-/// Whom somebody at a provider may be.
+/// The keys by which users of an external identity are found.
 #[derive(Debug, Clone, Copy)]
-pub struct Sought<'a> {
+pub struct IdentityQuery<'a> {
     /// `identities.provider`.
     pub provider: &'a str,
     /// `identities.provider_id`.
     pub subject: &'a str,
-    /// Addresses, lower case.
+    /// Addresses in lower case.
     pub emails: &'a [String],
-    /// An account that is wanted in any case.
-    pub account: Option<Uuid>,
+    /// A user that is included in any case.
+    pub user_id: Option<Uuid>,
 }
 
-const KNOWN: Statement = Statement {
+const FIND_CANDIDATES: Statement = Statement {
     name: "identities.known",
     sql: concat!(
         "SELECT ",
@@ -52,15 +52,16 @@ const KNOWN: Statement = Statement {
     ),
 };
 
-/// The accounts that have the identity or any of the addresses, by an identity or themselves; in a transaction nobody
-/// else changes them until its end.
-pub async fn known(db: &mut Connection, sought: Sought<'_>) -> Result<Vec<Account>> {
-    let values = args![sought.subject, sought.provider, sought.emails, sought.account];
-    let rows: Vec<AccountRow> = db.all(&KNOWN, values).await?;
+/// Returns the users that have the identity or any of the addresses.
+///
+/// Locks them until the transaction ends.
+pub async fn find_candidates(db: &mut Connection, query: IdentityQuery<'_>) -> Result<Vec<User>> {
+    let values = args![query.subject, query.provider, query.emails, query.user_id];
+    let rows: Vec<AccountRow> = db.fetch_all(&FIND_CANDIDATES, values).await?;
     Ok(rows.into_iter().map(|row| row.0).collect())
 }
 
-const MAKE: Statement = Statement {
+const INSERT_USER: Statement = Statement {
     name: "identities.make",
     sql: concat!(
         "WITH u AS (
@@ -86,14 +87,15 @@ const MAKE: Statement = Statement {
     ),
 };
 
-const UNMAKE: Statement = Statement { name: "identities.unmake", sql: "DELETE FROM users WHERE id = $1" };
+const DELETE_USER: Statement = Statement { name: "identities.unmake", sql: "DELETE FROM users WHERE id = $1" };
 
-/// Writes a new account with its identity, unless somebody else was faster with the identity or the address: whether it
-/// was written. Of two at once the later waits for the earlier.
-pub async fn make(db: &mut Connection, joining: &Joining, audit: Vec<AuditRow>) -> Result<bool> {
-    let account = &joining.account;
-    let Some(identity) = account.identities.iter().find(|it| it.id == joining.identity) else { return Ok(false) };
-    let audit = AuditArrays::of(audit);
+/// Inserts a user with its identity; false if identity or address were stored concurrently.
+///
+/// Of two concurrent inserts the later waits for the earlier.
+pub async fn insert_user(db: &mut Connection, outcome: &LinkingOutcome, audit: Vec<AuditRow>) -> Result<bool> {
+    let account = &outcome.account;
+    let Some(identity) = account.identities.iter().find(|it| it.id == outcome.identity) else { return Ok(false) };
+    let audit = AuditArrays::from_rows(audit);
     let values = args![
         account.id,
         account.aud.as_str(),
@@ -112,19 +114,20 @@ pub async fn make(db: &mut Connection, joining: &Joining, audit: Vec<AuditRow>) 
         audit.payloads,
         audit.times,
         audit.addresses,
-        // As recorded: NULL where its address was to be proved, as if a password of somebody else had been taken away.
-        (!joining.takes_over).then_some(""),
+        // Like the reference: NULL where the address had to be verified, as if a foreign password had been removed.
+        (!outcome.removes_other_credentials).then_some(""),
     ];
-    let (has_account, has_identity): (bool, bool) = db.one(&MAKE, values).await?;
+    let (has_account, has_identity): (bool, bool) = db.fetch_one(&INSERT_USER, values).await?;
     if has_account && !has_identity {
-        db.execute(&UNMAKE, args![account.id]).await?;
+        db.execute(&DELETE_USER, args![account.id]).await?;
     }
     Ok(has_identity)
 }
 
-/// With another address (the number of a boolean parameter) what was asked for under the old one is void, and it counts
-/// as never asked for. The confirmation's own token is left to the statement.
-macro_rules! forgets {
+/// Clears the pending tokens of the previous address if the boolean parameter of this number is true.
+///
+/// The statement itself handles the confirmation token.
+macro_rules! clear_pending_tokens {
     ($forgets:literal) => {
         concat!(
             "confirmation_sent_at = CASE WHEN $",
@@ -170,7 +173,7 @@ macro_rules! forgets {
     };
 }
 
-const JOIN: Statement = Statement {
+const LINK: Statement = Statement {
     name: "identities.join",
     sql: concat!(
         "WITH i AS (
@@ -191,7 +194,7 @@ const JOIN: Statement = Statement {
                  phone_confirmed_at = $10,
                  confirmation_token = $11,
                  ",
-        forgets!(16),
+        clear_pending_tokens!(16),
         ",
                  raw_app_meta_data = $12,
                  raw_user_meta_data = $13,
@@ -224,15 +227,16 @@ const JOIN: Statement = Statement {
 const MOVE: Statement =
     Statement { name: "identities.move", sql: "UPDATE identities SET user_id = $2 WHERE id = $1 AND user_id = $3" };
 
-/// Joins an account by a new identity, by one that leaves another account, or by what a known one says now, unless the identity is somebody else's by then:
-/// whether it was written.
-pub async fn join(db: &mut Connection, joining: &Joining, now: Time, audit: Vec<AuditRow>) -> Result<bool> {
-    let account = &joining.account;
-    let Some(identity) = account.identities.iter().find(|it| it.id == joining.identity) else { return Ok(false) };
-    if let Some(from) = joining.moved_from {
+/// Links a new identity, moves one from another user, or updates a known one.
+///
+/// False if it belongs to another user by then.
+pub async fn link(db: &mut Connection, outcome: &LinkingOutcome, now: Time, audit: Vec<AuditRow>) -> Result<bool> {
+    let account = &outcome.account;
+    let Some(identity) = account.identities.iter().find(|it| it.id == outcome.identity) else { return Ok(false) };
+    if let Some(from) = outcome.moved_from {
         db.execute(&MOVE, args![identity.id, account.id, from]).await?;
     }
-    let audit = AuditArrays::of(audit);
+    let audit = AuditArrays::from_rows(audit);
     let values = args![
         identity.id,
         account.id,
@@ -248,20 +252,20 @@ pub async fn join(db: &mut Connection, joining: &Joining, now: Time, audit: Vec<
         Value::Object(account.app_metadata.clone()),
         Value::Object(account.user_metadata.clone()),
         account.is_anonymous,
-        joining.takes_over,
-        joining.forgets,
-        joining.confirms,
-        joining.starts_anew,
+        outcome.removes_other_credentials,
+        outcome.voids_pending_requests,
+        outcome.confirms_email,
+        outcome.resets_account,
         audit.ids,
         audit.payloads,
         audit.times,
         audit.addresses,
     ];
-    let (written,): (bool,) = db.one(&JOIN, values).await?;
+    let (written,): (bool,) = db.fetch_one(&LINK, values).await?;
     Ok(written)
 }
 
-const ADD: Statement = Statement {
+const INSERT: Statement = Statement {
     name: "identities.add",
     sql: "WITH i AS (
              INSERT INTO identities (id, user_id, provider, provider_id, identity_data, last_sign_in_at, created_at,
@@ -274,8 +278,13 @@ const ADD: Statement = Statement {
          WHERE id IN (SELECT user_id FROM i)",
 };
 
-/// Adds an identity to an account whose providers are then these members of its metadata; false if it has such a one.
-pub async fn add(db: &mut Connection, identity: &Identity, providers: Map<String, Value>, now: Time) -> Result<bool> {
+/// Adds an identity and merges `providers` into the user's app metadata; false if the identity exists.
+pub async fn insert(
+    db: &mut Connection,
+    identity: &Identity,
+    providers: Map<String, Value>,
+    now: Time,
+) -> Result<bool> {
     let values = args![
         identity.id,
         identity.user_id,
@@ -285,19 +294,21 @@ pub async fn add(db: &mut Connection, identity: &Identity, providers: Map<String
         now,
         Value::Object(providers),
     ];
-    Ok(db.execute(&ADD, values).await? > 0)
+    Ok(db.execute(&INSERT, values).await? > 0)
 }
 
 const LOCK: Statement =
     Statement { name: "identities.lock_owner", sql: "SELECT id FROM users WHERE id = $1 FOR NO KEY UPDATE" };
 
-/// Waits until nobody else changes the account, so that what is read next is what is written.
-pub async fn lock_owner(db: &mut Connection, account: Uuid) -> Result<()> {
+/// Locks the user until the transaction ends.
+///
+/// So data that is read next is still current when it is written.
+pub async fn lock_user(db: &mut Connection, account: Uuid) -> Result<()> {
     db.execute(&LOCK, args![account]).await?;
     Ok(())
 }
 
-const PART: Statement = Statement {
+const UNLINK: Statement = Statement {
     name: "identities.part",
     sql: concat!(
         "WITH i AS (
@@ -310,7 +321,7 @@ const PART: Statement = Statement {
                  phone_confirmed_at = $6,
                  confirmation_token = $7,
                  ",
-        forgets!(11),
+        clear_pending_tokens!(11),
         ",
                  raw_app_meta_data = $8,
                  raw_user_meta_data = $9,
@@ -327,10 +338,10 @@ const PART: Statement = Statement {
     ),
 };
 
-/// Parts an identity from its account: whether it was still there.
-pub async fn part(db: &mut Connection, parting: &Parting, now: Time, audit: Vec<AuditRow>) -> Result<bool> {
+/// Unlinks an identity from its user; false if it was gone.
+pub async fn unlink(db: &mut Connection, parting: &UnlinkingOutcome, now: Time, audit: Vec<AuditRow>) -> Result<bool> {
     let account = &parting.account;
-    let audit = AuditArrays::of(audit);
+    let audit = AuditArrays::from_rows(audit);
     let values = args![
         parting.identity.id,
         account.id,
@@ -342,15 +353,15 @@ pub async fn part(db: &mut Connection, parting: &Parting, now: Time, audit: Vec<
         Value::Object(account.app_metadata.clone()),
         Value::Object(account.user_metadata.clone()),
         now,
-        parting.forgets,
+        parting.voids_pending_requests,
         audit.ids,
         audit.payloads,
         audit.times,
         audit.addresses,
     ];
-    let (written,): (bool,) = db.one(&PART, values).await?;
+    let (written,): (bool,) = db.fetch_one(&UNLINK, values).await?;
     Ok(written)
 }
 
-/// Every statement of this table.
-pub const ALL: &[&Statement] = &[&KNOWN, &MAKE, &UNMAKE, &MOVE, &JOIN, &ADD, &LOCK, &PART];
+/// All statements of this table.
+pub const ALL: &[&Statement] = &[&FIND_CANDIDATES, &INSERT_USER, &DELETE_USER, &MOVE, &LINK, &INSERT, &LOCK, &UNLINK];

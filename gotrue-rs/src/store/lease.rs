@@ -1,4 +1,4 @@
-//! A connection in use: what is known of its state decides whether it is reused, reset or closed.
+//! A leased connection: its known state decides whether it is reused, reset or closed.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -9,30 +9,32 @@ use tokio::time::error::Elapsed;
 use tokio::time::timeout;
 
 use super::error::{Error, ends_session};
-use super::pool::{Shared, runtime};
+use super::pool::{PoolInner, current_runtime};
 
-/// What is known of a connection.
+/// The known state of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum ConnectionState {
     /// Everything sent has finished and no transaction is open.
     Ready,
-    /// Everything sent has finished, and the server may still announce that it is ready again after an error.
+    /// Everything sent has finished; the server's ready message after an error may still be outstanding.
     Failed,
     /// Everything sent has finished, within an open transaction.
     InTransaction,
     /// A statement of the open transaction has failed; only a rollback is possible.
     TransactionFailed,
-    /// Something was sent and its end was not seen, or the session is over.
+    /// The end of something that was sent was not seen, or the session is over.
     Unknown,
 }
 
-/// One connection, used for a statement or a transaction. Dropped, it is reused as it is, after a reset, or closed.
+/// One connection, leased for a statement or a transaction.
+///
+/// When dropped, it is reused as it is, reset, or closed.
 #[derive(Debug)]
 pub(super) struct Lease {
     connection: Option<PgConnection>,
     opened_at: Instant,
-    state: State,
-    shared: Arc<Shared>,
+    state: ConnectionState,
+    shared: Arc<PoolInner>,
     permit: Option<OwnedSemaphorePermit>,
 }
 
@@ -40,27 +42,28 @@ impl Lease {
     pub(super) fn new(
         connection: PgConnection,
         opened_at: Instant,
-        shared: Arc<Shared>,
+        shared: Arc<PoolInner>,
         permit: OwnedSemaphorePermit,
     ) -> Self {
-        Self { connection: Some(connection), opened_at, state: State::Ready, shared, permit: Some(permit) }
+        Self { connection: Some(connection), opened_at, state: ConnectionState::Ready, shared, permit: Some(permit) }
     }
 
-    /// Whether a transaction is open in which nothing has failed. In any other state `COMMIT` could roll back without an
-    /// error.
+    /// Whether a transaction is open in which no statement has failed.
+    ///
+    /// In any other state `COMMIT` can roll back without an error.
     pub(super) fn can_commit(&self) -> bool {
-        self.state == State::InTransaction
+        self.state == ConnectionState::InTransaction
     }
 
-    /// How long a statement may take, unless its caller says otherwise.
+    /// The default time limit of a statement.
     pub(super) fn statement_timeout(&self) -> Duration {
         self.shared.options.statement_timeout
     }
 
-    /// The failure of a statement, with the database's own text for clients where the pool's options say so.
+    /// Wraps a failure, with the database's message for clients if the pool's options allow it.
     pub(super) fn failure(&self, statement: &'static str, cause: sqlx::Error) -> Error {
         let error = Error::in_statement(statement, cause);
-        if self.shared.options.shows_database_errors { error } else { error.hidden() }
+        if self.shared.options.should_expose_database_errors { error } else { error.without_database_text() }
     }
 
     /// Opens a transaction.
@@ -69,18 +72,20 @@ impl Lease {
         let (before, connection) = self.start();
         let outcome = timeout(limit, sqlx::raw_sql("BEGIN").execute(connection)).await;
         self.finish(before, outcome)?;
-        if self.state == State::Ready {
-            self.state = State::InTransaction;
+        if self.state == ConnectionState::Ready {
+            self.state = ConnectionState::InTransaction;
         }
         Ok(())
     }
 
-    /// Commits the open transaction. An error that is not the database's own leaves it unknown whether it did.
+    /// Commits the open transaction.
+    ///
+    /// After an error that is not the database's own it is unknown whether the commit took place.
     pub(super) async fn commit(&mut self) -> sqlx::Result<()> {
         self.end("COMMIT").await
     }
 
-    /// Rolls the open transaction back.
+    /// Rolls back the open transaction.
     pub(super) async fn rollback(&mut self) -> sqlx::Result<()> {
         self.end("ROLLBACK").await
     }
@@ -90,24 +95,25 @@ impl Lease {
         let (before, connection) = self.start();
         let outcome = timeout(limit, sqlx::raw_sql(sql).execute(connection)).await;
         let ended = self.finish(before, outcome);
-        // Whether it was committed or refused, the transaction is over, if the session still is there.
-        if self.state != State::Unknown {
-            self.state = if ended.is_ok() { State::Ready } else { State::Failed };
+        // Committed or refused, the transaction is over if the session still exists.
+        if self.state != ConnectionState::Unknown {
+            self.state = if ended.is_ok() { ConnectionState::Ready } else { ConnectionState::Failed };
         }
         ended.map(|_| ())
     }
 
-    /// The connection, for one statement. Until [`Lease::finish`] its state is unknown: a future that is dropped in
-    /// between closes it.
-    pub(super) fn start(&mut self) -> (Before, &mut PgConnection) {
-        let before = Before(std::mem::replace(&mut self.state, State::Unknown));
-        (before, self.connection.as_mut().expect("taken in drop only"))
+    /// Returns the connection for one statement.
+    ///
+    /// Its state is unknown until [`Lease::finish`], so that a dropped future closes the connection.
+    pub(super) fn start(&mut self) -> (PriorState, &mut PgConnection) {
+        let before = PriorState(std::mem::replace(&mut self.state, ConnectionState::Unknown));
+        (before, self.connection.as_mut().expect("the connection is taken only in drop"))
     }
 
-    /// What the statement came to, and with it what is known of the connection.
+    /// Records the outcome of a statement and derives the connection's state from it.
     pub(super) fn finish<T>(
         &mut self,
-        Before(before): Before,
+        PriorState(before): PriorState,
         outcome: Result<sqlx::Result<T>, Elapsed>,
     ) -> sqlx::Result<T> {
         let Ok(outcome) = outcome else {
@@ -126,17 +132,18 @@ impl Lease {
     }
 }
 
-/// The state of a connection before the statement that it runs.
+/// The state of a connection before the running statement.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Before(State);
+pub(super) struct PriorState(ConnectionState);
 
-impl State {
+impl ConnectionState {
     fn after_success(self) -> Self {
         match self {
             Self::Ready | Self::Failed => Self::Ready,
-            // An answer may belong to what was sent before: the connection is never trusted again.
+            // A response may belong to an earlier statement: the connection is not used again.
             Self::Unknown => Self::Unknown,
-            // A failed transaction accepts nothing but the return to a savepoint, after which it goes on.
+            // In a failed transaction only the rollback to a savepoint can succeed, after which the transaction
+            // continues.
             Self::InTransaction | Self::TransactionFailed => Self::InTransaction,
         }
     }
@@ -154,11 +161,11 @@ impl Drop for Lease {
     fn drop(&mut self) {
         let Some(connection) = self.connection.take() else { return };
         match self.state {
-            State::Ready => self.shared.keep(connection, self.opened_at),
-            State::Failed | State::InTransaction | State::TransactionFailed => {
-                let has_transaction = self.state != State::Failed;
+            ConnectionState::Ready => self.shared.keep(connection, self.opened_at),
+            ConnectionState::Failed | ConnectionState::InTransaction | ConnectionState::TransactionFailed => {
+                let has_transaction = self.state != ConnectionState::Failed;
                 // Without a runtime the process is ending: the connection is closed.
-                if let Some(runtime) = runtime() {
+                if let Some(runtime) = current_runtime() {
                     let reset = reset(connection, has_transaction, Arc::clone(&self.shared), self.opened_at);
                     let permit = self.permit.take();
                     runtime.spawn(async move {
@@ -167,13 +174,13 @@ impl Drop for Lease {
                     });
                 }
             }
-            State::Unknown => drop(connection),
+            ConnectionState::Unknown => drop(connection),
         }
     }
 }
 
-/// Rolls back what is open, and keeps the connection if it answers in time.
-async fn reset(mut connection: PgConnection, has_transaction: bool, shared: Arc<Shared>, opened_at: Instant) {
+/// Rolls back an open transaction, and keeps the connection if it responds in time.
+async fn reset(mut connection: PgConnection, has_transaction: bool, shared: Arc<PoolInner>, opened_at: Instant) {
     let resetting = async {
         if has_transaction {
             sqlx::raw_sql("ROLLBACK").execute(&mut connection).await.map(|_| ())

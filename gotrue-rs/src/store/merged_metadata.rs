@@ -1,8 +1,9 @@
-//! Metadata merged by the database: in the row itself, so that of two updates at once neither is lost.
+//! Metadata merged within the row by the database, so that of two concurrent updates neither is lost.
 
-/// What `identity::merged` does to a map, for a column and the number of the parameter with the updates: members replace
-/// those of the same name, null takes one away. An object is put together anew: to subtract names from it, as from anything
-/// else that may be stored, takes time by the number of names times that of members.
+/// The SQL equivalent of `identity::merged`, for a column and the parameter number of the updates.
+///
+/// Members replace those of the same name, null removes one. The object is rebuilt, because subtracting names takes
+/// time proportional to their number times that of the members.
 macro_rules! merged_metadata {
     ($column:literal, $updates:literal) => {
         concat!(

@@ -1,4 +1,6 @@
-//! The one home of SQL: a file per table, a function per statement. Times come in as values, never from `now()`.
+//! All SQL of this crate: a file per table, a function per statement.
+//!
+//! Times are parameters, never `now()`.
 
 pub mod accounts;
 pub mod admin;
@@ -41,12 +43,12 @@ pub mod users;
 pub mod webauthn_challenges;
 pub mod webauthn_factors;
 
-pub use error::{Error, OrRefuse, Result};
+pub use error::{Error, OrInternalError, Result};
 pub use pool::{Pool, PoolOptions};
 pub use statement::{Connection, SQL_LOG, Statement};
 
-/// Every statement there is, for the test that prepares each against the schema.
-pub fn statements() -> impl Iterator<Item = &'static Statement> {
+/// Returns all statements, for the test that prepares each against the schema.
+pub fn list_statements() -> impl Iterator<Item = &'static Statement> {
     [
         accounts::ALL,
         admin::ALL,

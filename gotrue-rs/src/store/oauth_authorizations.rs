@@ -1,11 +1,13 @@
-//! `auth.oauth_authorizations`: requests for consent, from the client's question to the exchange of the code. Nothing is
-//! locked: each write names the state that it relies on, and of two at once one finds it. It names it as text, so that the
-//! database finds the row by its key, and not by walking the index of all that wait for an answer.
+//! `auth.oauth_authorizations`: authorization requests, from the client's request to the code exchange.
+//!
+//! Nothing is locked: each write names the expected status in its condition, so that of two concurrent writes one
+//! succeeds. The status is compared as text, so that the planner finds the row by its key instead of scanning the index
+//! of pending requests.
 
-use gotrue_rules::domain::oauth_server::Client;
-use gotrue_rules::domain::oauth_server::authorization::{Authorization, Status};
-use gotrue_rules::domain::pkce::{Challenge, Method};
-use gotrue_rules::domain::user::{Account, Time};
+use gotrue_rules::domain::oauth_server::OAuthClient;
+use gotrue_rules::domain::oauth_server::authorization::{Authorization, AuthorizationStatus};
+use gotrue_rules::domain::pkce::{Challenge, ChallengeMethod};
+use gotrue_rules::domain::user::{Time, User};
 use sqlx::postgres::PgRow;
 use sqlx::{FromRow, Row};
 use uuid::Uuid;
@@ -24,10 +26,10 @@ macro_rules! authorization_columns {
     };
 }
 
-fn authorization(row: &PgRow) -> sqlx::Result<Authorization> {
+fn read_authorization(row: &PgRow) -> sqlx::Result<Authorization> {
     let text = |column| Ok::<_, sqlx::Error>(row.try_get::<Option<String>, _>(column)?.unwrap_or_default());
     let challenge = text("auth_challenge")?;
-    let method = Method::from_word(&text("auth_challenge_method")?).unwrap_or(Method::S256);
+    let method = ChallengeMethod::parse(&text("auth_challenge_method")?).unwrap_or(ChallengeMethod::S256);
     Ok(Authorization {
         id: row.try_get("auth_id")?,
         client_id: row.try_get("auth_client_id")?,
@@ -36,20 +38,20 @@ fn authorization(row: &PgRow) -> sqlx::Result<Authorization> {
         scope: text("auth_scope")?,
         state: text("auth_state")?,
         resource: text("auth_resource")?,
-        challenge: (!challenge.is_empty()).then_some(Challenge { text: challenge, method }),
+        challenge: (!challenge.is_empty()).then_some(Challenge { value: challenge, method }),
         nonce: text("auth_nonce")?,
-        status: Status::from_word(&text("auth_status")?),
+        status: AuthorizationStatus::parse(&text("auth_status")?),
         expires_at: row.try_get("auth_expires_at")?,
     })
 }
 
-/// A request to be stored; texts are empty where nothing is given.
+/// An authorization request to insert; texts are empty where absent.
 #[derive(Debug)]
 pub struct NewAuthorization<'a> {
     /// `id`.
     pub id: Uuid,
-    /// `authorization_id`: how the page that asks names it.
-    pub name: &'a str,
+    /// `authorization_id`: the identifier in the consent page's URL.
+    pub authorization_id: &'a str,
     /// `client_id`.
     pub client_id: Uuid,
     /// `redirect_uri`.
@@ -79,17 +81,17 @@ const INSERT: Statement = Statement {
                   'code', 'pending', $11, $12)",
 };
 
-/// Stores a request.
+/// Inserts an authorization request.
 pub async fn insert(db: &mut Connection, new: NewAuthorization<'_>) -> Result<()> {
     let values = args![
         new.id,
-        new.name,
+        new.authorization_id,
         new.client_id,
         new.redirect_uri,
         new.scope,
         new.state,
         new.resource,
-        new.challenge.text.as_str(),
+        new.challenge.value.as_str(),
         new.challenge.method.as_str(),
         new.nonce,
         new.now,
@@ -99,28 +101,28 @@ pub async fn insert(db: &mut Connection, new: NewAuthorization<'_>) -> Result<()
     Ok(())
 }
 
-/// A request with what somebody who looks at it is shown.
+/// An authorization request with the data of the consent page.
 #[derive(Debug)]
-pub struct Shown {
+pub struct AuthorizationDetails {
     /// The request.
     pub authorization: Authorization,
-    /// Who asks; none if it is deleted.
-    pub client: Option<Client>,
-    /// The scopes that the one who looks grants the client already.
-    pub granted: Option<String>,
+    /// The requesting client; `None` if it is deleted.
+    pub client: Option<OAuthClient>,
+    /// The scopes that the user already granted to the client.
+    pub granted_scopes: Option<String>,
 }
 
-impl FromRow<'_, PgRow> for Shown {
+impl FromRow<'_, PgRow> for AuthorizationDetails {
     fn from_row(row: &PgRow) -> sqlx::Result<Self> {
         Ok(Self {
-            authorization: authorization(row)?,
+            authorization: read_authorization(row)?,
             client: ClientRow::from_row(row)?.0,
-            granted: row.try_get("granted")?,
+            granted_scopes: row.try_get("granted")?,
         })
     }
 }
 
-const BY_NAME: Statement = Statement {
+const FIND_BY_AUTHORIZATION_ID: Statement = Statement {
     name: "oauth_authorizations.by_name",
     sql: concat!(
         "SELECT ",
@@ -135,9 +137,13 @@ const BY_NAME: Statement = Statement {
     ),
 };
 
-/// The request of that name, with what that account has granted.
-pub async fn by_name(db: &mut Connection, name: &str, user_id: Uuid) -> Result<Option<Shown>> {
-    db.optional(&BY_NAME, args![name, user_id]).await
+/// Returns the request with that `authorization_id`, and the scopes that the user has granted.
+pub async fn find_by_authorization_id(
+    db: &mut Connection,
+    name: &str,
+    user_id: Uuid,
+) -> Result<Option<AuthorizationDetails>> {
+    db.fetch_optional(&FIND_BY_AUTHORIZATION_ID, args![name, user_id]).await
 }
 
 const EXPIRE: Statement = Statement {
@@ -145,7 +151,7 @@ const EXPIRE: Statement = Statement {
     sql: "UPDATE oauth_authorizations SET status = 'expired' WHERE id = $1 AND status::text = 'pending'",
 };
 
-/// Marks a request that nobody has answered as expired.
+/// Marks a pending request as expired.
 pub async fn expire(db: &mut Connection, id: Uuid) -> Result<()> {
     db.execute(&EXPIRE, args![id]).await?;
     Ok(())
@@ -156,17 +162,17 @@ const BIND: Statement = Statement {
     sql: "UPDATE oauth_authorizations SET user_id = $2 WHERE id = $1 AND status::text = 'pending' AND user_id IS NULL",
 };
 
-/// Makes a request that nobody has looked at the account's; whether nobody had.
-pub async fn bind(db: &mut Connection, id: Uuid, user_id: Uuid) -> Result<bool> {
+/// Binds a pending request without a user to this user; false if it was bound or is not pending.
+pub async fn bind_user(db: &mut Connection, id: Uuid, user_id: Uuid) -> Result<bool> {
     Ok(db.execute(&BIND, args![id, user_id]).await? == 1)
 }
 
-/// A code to be given out.
+/// An authorization code to be issued.
 #[derive(Debug)]
 pub struct Approval<'a> {
     /// The request.
     pub id: Uuid,
-    /// Who agrees.
+    /// The consenting user.
     pub user_id: Uuid,
     /// `authorization_code`.
     pub code: &'a str,
@@ -174,7 +180,7 @@ pub struct Approval<'a> {
     pub now: Time,
 }
 
-const AGREE: Statement = Statement {
+const APPROVE_WITH_CONSENT: Statement = Statement {
     name: "oauth_authorizations.agree",
     sql: "UPDATE oauth_authorizations
           SET user_id = $2, status = 'approved', authorization_code = $3, approved_at = $4
@@ -189,11 +195,12 @@ const AGREE: Statement = Statement {
                           AND k.scopes = $5)",
 };
 
-/// Agrees to a request that nobody has looked at for somebody who has granted these scopes before, and still does;
-/// whether that holds.
-pub async fn agree(db: &mut Connection, approval: Approval<'_>, granted: &str) -> Result<bool> {
+/// Approves an unbound request of a user whose existing consent covers exactly these scopes.
+///
+/// False otherwise.
+pub async fn approve_with_consent(db: &mut Connection, approval: Approval<'_>, granted: &str) -> Result<bool> {
     let values = args![approval.id, approval.user_id, approval.code, approval.now, granted];
-    Ok(db.execute(&AGREE, values).await? == 1)
+    Ok(db.execute(&APPROVE_WITH_CONSENT, values).await? == 1)
 }
 
 const APPROVE: Statement = Statement {
@@ -212,7 +219,7 @@ const APPROVE: Statement = Statement {
           DO UPDATE SET scopes = EXCLUDED.scopes, granted_at = EXCLUDED.granted_at, revoked_at = NULL",
 };
 
-/// Agrees to a request and remembers that, in the place of what was granted before; whether it was still to be answered.
+/// Approves a request and stores the consent, replacing an earlier one; false if it was not pending.
 pub async fn approve(db: &mut Connection, approval: Approval<'_>, consent: (Uuid, &str)) -> Result<bool> {
     let (consent_id, scopes) = consent;
     let values = args![approval.id, approval.user_id, approval.code, approval.now, consent_id, scopes];
@@ -224,25 +231,25 @@ const DENY: Statement = Statement {
     sql: "UPDATE oauth_authorizations SET status = 'denied' WHERE id = $1 AND status::text = 'pending' AND user_id = $2",
 };
 
-/// Refuses a request; whether it was still to be answered.
+/// Denies a request; false if it was not pending.
 pub async fn deny(db: &mut Connection, id: Uuid, user_id: Uuid) -> Result<bool> {
     Ok(db.execute(&DENY, args![id, user_id]).await? == 1)
 }
 
-/// A code with whose it is; none if nobody's, or somebody's who is gone.
+/// An approved request with its user; `account` is `None` if the user no longer exists.
 #[derive(Debug)]
-pub struct Code {
-    /// The request that was agreed to.
+pub struct ApprovedAuthorization {
+    /// The approved request.
     pub authorization: Authorization,
-    /// Who agreed.
-    pub account: Option<Account>,
+    /// The consenting user.
+    pub account: Option<User>,
 }
 
-impl FromRow<'_, PgRow> for Code {
+impl FromRow<'_, PgRow> for ApprovedAuthorization {
     fn from_row(row: &PgRow) -> sqlx::Result<Self> {
-        let is_somebodys = row.try_get::<Option<Uuid>, _>("id")?.is_some();
-        let account = if is_somebodys { Some(AccountRow::from_row(row)?.0) } else { None };
-        Ok(Self { authorization: authorization(row)?, account })
+        let has_user = row.try_get::<Option<Uuid>, _>("id")?.is_some();
+        let account = if has_user { Some(AccountRow::from_row(row)?.0) } else { None };
+        Ok(Self { authorization: read_authorization(row)?, account })
     }
 }
 
@@ -261,12 +268,12 @@ const BY_CODE: Statement = Statement {
     ),
 };
 
-/// What a code stands for.
-pub async fn by_code(db: &mut Connection, code: &str) -> Result<Option<Code>> {
-    db.optional(&BY_CODE, args![code]).await
+/// Returns the approved request of an authorization code.
+pub async fn find_by_code(db: &mut Connection, code: &str) -> Result<Option<ApprovedAuthorization>> {
+    db.fetch_optional(&BY_CODE, args![code]).await
 }
 
-const USE_UP: Statement = Statement {
+const CONSUME: Statement = Statement {
     name: "oauth_authorizations.use_up",
     sql: "WITH k AS (
               SELECT id
@@ -284,11 +291,13 @@ const USE_UP: Statement = Statement {
             AND EXISTS (SELECT FROM k)",
 };
 
-/// Uses up what this account agreed to with its client, if that consent still stands; of two at once one is told that it
-/// was there. In a transaction nobody takes the consent back until that has ended.
-pub async fn use_up(db: &mut Connection, agreed: &Authorization, user_id: Uuid) -> Result<bool> {
-    Ok(db.execute(&USE_UP, args![agreed.id, user_id, agreed.client_id]).await? == 1)
+/// Consumes an approved request if its consent still stands; of two concurrent calls one returns true.
+///
+/// Within a transaction the consent cannot be revoked until its end.
+pub async fn consume(db: &mut Connection, agreed: &Authorization, user_id: Uuid) -> Result<bool> {
+    Ok(db.execute(&CONSUME, args![agreed.id, user_id, agreed.client_id]).await? == 1)
 }
 
-/// Every statement of this table.
-pub const ALL: &[&Statement] = &[&INSERT, &BY_NAME, &EXPIRE, &BIND, &AGREE, &APPROVE, &DENY, &BY_CODE, &USE_UP];
+/// All statements of this table.
+pub const ALL: &[&Statement] =
+    &[&INSERT, &FIND_BY_AUTHORIZATION_ID, &EXPIRE, &BIND, &APPROVE_WITH_CONSENT, &APPROVE, &DENY, &BY_CODE, &CONSUME];

@@ -1,7 +1,8 @@
-//! `auth.oauth_client_states`: verifiers of ours that providers were promised (RFC 7636). They are kept by
-//! `flow_state::external::insert`, together with the flow that needs them.
+//! `auth.oauth_client_states`: PKCE verifiers for external providers (RFC 7636).
+//!
+//! `flow_state::external::insert` stores them together with their flow.
 
-use gotrue_rules::domain::external::state::KeptVerifier;
+use gotrue_rules::domain::external::state::StoredVerifier;
 use gotrue_rules::domain::user::Time;
 use uuid::Uuid;
 
@@ -15,15 +16,15 @@ const TAKE: Statement = Statement {
           RETURNING provider_type, code_verifier, created_at",
 };
 
-/// Takes a verifier back, once.
-pub async fn take(db: &mut Connection, id: Uuid) -> Result<Option<KeptVerifier>> {
-    let row: Option<(String, Option<String>, Time)> = db.optional(&TAKE, args![id]).await?;
-    Ok(row.map(|(provider, verifier, created_at)| KeptVerifier {
+/// Deletes a verifier and returns it.
+pub async fn take(db: &mut Connection, id: Uuid) -> Result<Option<StoredVerifier>> {
+    let row: Option<(String, Option<String>, Time)> = db.fetch_optional(&TAKE, args![id]).await?;
+    Ok(row.map(|(provider, verifier, created_at)| StoredVerifier {
         provider,
         verifier: verifier.unwrap_or_default(),
         created_at,
     }))
 }
 
-/// Every statement of this table.
+/// All statements of this table.
 pub const ALL: &[&Statement] = &[&TAKE];

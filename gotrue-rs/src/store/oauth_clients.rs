@@ -1,7 +1,9 @@
-//! `auth.oauth_clients`: applications that sign people in with us. A deleted one stays as a row, and is nowhere found.
+//! `auth.oauth_clients`: clients of the OAuth server.
+//!
+//! A deleted client stays as a row that no look-up returns.
 
-use gotrue_rules::domain::oauth_server::registration::{Accepted, Changes};
-use gotrue_rules::domain::oauth_server::{AuthMethod, Client, ClientType, Registered};
+use gotrue_rules::domain::oauth_server::registration::{ClientChanges, ClientRegistration};
+use gotrue_rules::domain::oauth_server::{AuthMethod, ClientType, OAuthClient, RegistrationType};
 use gotrue_rules::domain::user::Time;
 use sqlx::postgres::PgRow;
 use sqlx::{FromRow, Row};
@@ -10,7 +12,7 @@ use uuid::Uuid;
 use super::Result;
 use super::statement::{Connection, Statement, args};
 
-/// The columns of a client out of the relation `c`, each named with `client_` in front.
+/// The columns of a client from relation `c`, each prefixed with `client_`.
 macro_rules! client_columns {
     () => {
         "c.id AS client_id, c.client_secret_hash, c.registration_type::text AS client_registration_type,
@@ -21,21 +23,21 @@ macro_rules! client_columns {
 }
 pub(super) use client_columns;
 
-/// A client as [`client_columns!`] reads it; `None` where an outer join found none.
+/// A client as selected by [`client_columns!`]; `None` where an outer join found none.
 #[derive(Debug)]
-pub(super) struct ClientRow(pub Option<Client>);
+pub(super) struct ClientRow(pub Option<OAuthClient>);
 
 impl FromRow<'_, PgRow> for ClientRow {
     fn from_row(row: &PgRow) -> sqlx::Result<Self> {
         let Some(id) = row.try_get::<Option<Uuid>, _>("client_id")? else { return Ok(Self(None)) };
         let text = |column| Ok::<_, sqlx::Error>(row.try_get::<Option<String>, _>(column)?.unwrap_or_default());
-        let list = |column| Ok::<_, sqlx::Error>(split(&text(column)?));
-        let is_dynamic = text("client_registration_type")? == Registered::Dynamic.as_str();
-        let client_type = ClientType::from_word(&text("client_type")?).unwrap_or(ClientType::Confidential);
-        Ok(Self(Some(Client {
+        let list = |column| Ok::<_, sqlx::Error>(split_list(&text(column)?));
+        let is_dynamic = text("client_registration_type")? == RegistrationType::Dynamic.as_str();
+        let client_type = ClientType::parse(&text("client_type")?).unwrap_or(ClientType::Confidential);
+        Ok(Self(Some(OAuthClient {
             id,
             secret_hash: text("client_secret_hash")?,
-            registered: if is_dynamic { Registered::Dynamic } else { Registered::Manual },
+            registration_type: if is_dynamic { RegistrationType::Dynamic } else { RegistrationType::Manual },
             client_type,
             auth_method: AuthMethod::from_word(&text("client_auth_method")?).unwrap_or(AuthMethod::Basic),
             redirect_uris: list("client_redirect_uris")?,
@@ -49,12 +51,12 @@ impl FromRow<'_, PgRow> for ClientRow {
     }
 }
 
-/// Lists are kept with commas between their items.
-fn split(text: &str) -> Vec<String> {
+/// Splits a comma-separated list.
+fn split_list(text: &str) -> Vec<String> {
     if text.is_empty() { Vec::new() } else { text.split(',').map(str::to_owned).collect() }
 }
 
-/// A client to be stored.
+/// A client to insert.
 #[derive(Debug)]
 pub struct NewClient<'a> {
     /// `id`.
@@ -62,9 +64,9 @@ pub struct NewClient<'a> {
     /// `client_secret_hash`; empty for a public client.
     pub secret_hash: &'a str,
     /// `registration_type`.
-    pub registered: Registered,
-    /// What was asked for.
-    pub accepted: &'a Accepted,
+    pub registration_type: RegistrationType,
+    /// The validated metadata of the registration.
+    pub accepted: &'a ClientRegistration,
     /// `created_at`.
     pub now: Time,
 }
@@ -86,13 +88,13 @@ const INSERT: Statement = Statement {
     ),
 };
 
-/// Stores a client and returns it.
-pub async fn insert(db: &mut Connection, new: NewClient<'_>) -> Result<Option<Client>> {
+/// Inserts a client and returns it.
+pub async fn insert(db: &mut Connection, new: NewClient<'_>) -> Result<Option<OAuthClient>> {
     let accepted = new.accepted;
     let values = args![
         new.id,
         new.secret_hash,
-        new.registered.as_str(),
+        new.registration_type.as_str(),
         accepted.client_type.as_str(),
         accepted.auth_method.as_str(),
         accepted.redirect_uris.join(","),
@@ -102,7 +104,7 @@ pub async fn insert(db: &mut Connection, new: NewClient<'_>) -> Result<Option<Cl
         accepted.logo_uri.as_str(),
         new.now,
     ];
-    one(db, &INSERT, values).await
+    fetch_client(db, &INSERT, values).await
 }
 
 const BY_ID: Statement = Statement {
@@ -110,9 +112,9 @@ const BY_ID: Statement = Statement {
     sql: concat!("SELECT ", client_columns!(), " FROM oauth_clients c WHERE c.id = $1 AND c.deleted_at IS NULL"),
 };
 
-/// The client of that id.
-pub async fn by_id(db: &mut Connection, id: Uuid) -> Result<Option<Client>> {
-    one(db, &BY_ID, args![id]).await
+/// Returns the client of that id.
+pub async fn find_by_id(db: &mut Connection, id: Uuid) -> Result<Option<OAuthClient>> {
+    fetch_client(db, &BY_ID, args![id]).await
 }
 
 const ALL_CLIENTS: Statement = Statement {
@@ -124,9 +126,9 @@ const ALL_CLIENTS: Statement = Statement {
     ),
 };
 
-/// All clients, newest first.
-pub async fn all(db: &mut Connection) -> Result<Vec<Client>> {
-    let rows: Vec<ClientRow> = db.all(&ALL_CLIENTS, args![]).await?;
+/// Returns all clients, newest first.
+pub async fn list(db: &mut Connection) -> Result<Vec<OAuthClient>> {
+    let rows: Vec<ClientRow> = db.fetch_all(&ALL_CLIENTS, args![]).await?;
     Ok(rows.into_iter().filter_map(|row| row.0).collect())
 }
 
@@ -152,8 +154,10 @@ const UPDATE: Statement = Statement {
     ),
 };
 
-/// Changes what is named and leaves the rest, also what somebody else changes at the same time; none if it is gone.
-pub async fn update(db: &mut Connection, id: Uuid, changes: &Changes, now: Time) -> Result<Option<Client>> {
+/// Updates the named columns and leaves the others to concurrent updates.
+///
+/// `None` if the client no longer exists.
+pub async fn update(db: &mut Connection, id: Uuid, changes: &ClientChanges, now: Time) -> Result<Option<OAuthClient>> {
     let values = args![
         id,
         changes.redirect_uris.as_ref().map(|uris| uris.join(",")),
@@ -164,7 +168,7 @@ pub async fn update(db: &mut Connection, id: Uuid, changes: &Changes, now: Time)
         changes.auth_method.as_deref(),
         now,
     ];
-    one(db, &UPDATE, values).await
+    fetch_client(db, &UPDATE, values).await
 }
 
 const SET_SECRET: Statement = Statement {
@@ -183,9 +187,9 @@ const SET_SECRET: Statement = Statement {
     ),
 };
 
-/// Gives a client another secret; none if it is gone.
-pub async fn set_secret(db: &mut Connection, id: Uuid, secret_hash: &str, now: Time) -> Result<Option<Client>> {
-    one(db, &SET_SECRET, args![id, secret_hash, now]).await
+/// Replaces the client's secret; `None` if it no longer exists.
+pub async fn set_secret(db: &mut Connection, id: Uuid, secret_hash: &str, now: Time) -> Result<Option<OAuthClient>> {
+    fetch_client(db, &SET_SECRET, args![id, secret_hash, now]).await
 }
 
 const DELETE: Statement = Statement {
@@ -196,16 +200,20 @@ const DELETE: Statement = Statement {
           DELETE FROM sessions WHERE oauth_client_id = $1 AND $3",
 };
 
-/// Marks a client as deleted; with `ends_sessions` its sessions go.
+/// Marks a client as deleted; with `ends_sessions` its sessions are deleted.
 pub async fn delete(db: &mut Connection, id: Uuid, now: Time, ends_sessions: bool) -> Result<()> {
     db.execute(&DELETE, args![id, now, ends_sessions]).await?;
     Ok(())
 }
 
-async fn one(db: &mut Connection, statement: &Statement, values: super::statement::Values) -> Result<Option<Client>> {
-    let row: Option<ClientRow> = db.optional(statement, values).await?;
+async fn fetch_client(
+    db: &mut Connection,
+    statement: &Statement,
+    values: super::statement::Values,
+) -> Result<Option<OAuthClient>> {
+    let row: Option<ClientRow> = db.fetch_optional(statement, values).await?;
     Ok(row.and_then(|row| row.0))
 }
 
-/// Every statement of this table.
+/// All statements of this table.
 pub const ALL: &[&Statement] = &[&INSERT, &BY_ID, &ALL_CLIENTS, &UPDATE, &SET_SECRET, &DELETE];

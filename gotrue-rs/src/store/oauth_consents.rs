@@ -1,7 +1,8 @@
-//! `auth.oauth_consents`: what somebody allows a client. They are made with the answer to a request
-//! ([`super::oauth_authorizations::approve`]).
+//! `auth.oauth_consents`: the users' consents to OAuth clients.
+//!
+//! [`super::oauth_authorizations::approve`] inserts them.
 
-use gotrue_rules::domain::oauth_server::Client;
+use gotrue_rules::domain::oauth_server::OAuthClient;
 use gotrue_rules::domain::user::Time;
 use sqlx::postgres::PgRow;
 use sqlx::{FromRow, Row};
@@ -12,24 +13,24 @@ use super::audit::{AuditArrays, AuditRow, audit_insert};
 use super::oauth_clients::{ClientRow, client_columns};
 use super::statement::{Connection, Statement, args};
 
-/// What somebody allows a client.
+/// A user's consent to a client.
 #[derive(Debug)]
-pub struct Grant {
+pub struct ConsentGrant {
     /// The client.
-    pub client: Client,
-    /// `scopes`, with blanks between them.
+    pub client: OAuthClient,
+    /// `scopes`, space-separated.
     pub scopes: String,
     /// `granted_at`.
     pub granted_at: Time,
 }
 
-struct GrantRow(Option<Grant>);
+struct ConsentRow(Option<ConsentGrant>);
 
-impl FromRow<'_, PgRow> for GrantRow {
+impl FromRow<'_, PgRow> for ConsentRow {
     fn from_row(row: &PgRow) -> sqlx::Result<Self> {
         let Some(client) = ClientRow::from_row(row)?.0 else { return Ok(Self(None)) };
         let (scopes, granted_at) = (row.try_get("scopes")?, row.try_get("granted_at")?);
-        Ok(Self(Some(Grant { client, scopes, granted_at })))
+        Ok(Self(Some(ConsentGrant { client, scopes, granted_at })))
     }
 }
 
@@ -48,9 +49,9 @@ const OF_ACCOUNT: Statement = Statement {
     ),
 };
 
-/// What the account allows, newest first.
-pub async fn of_account(db: &mut Connection, user_id: Uuid) -> Result<Vec<Grant>> {
-    let rows: Vec<GrantRow> = db.all(&OF_ACCOUNT, args![user_id]).await?;
+/// Returns the user's consents, newest first.
+pub async fn list_by_user(db: &mut Connection, user_id: Uuid) -> Result<Vec<ConsentGrant>> {
+    let rows: Vec<ConsentRow> = db.fetch_all(&OF_ACCOUNT, args![user_id]).await?;
     Ok(rows.into_iter().filter_map(|row| row.0).collect())
 }
 
@@ -63,12 +64,12 @@ const REVOKE: Statement = Statement {
             AND revoked_at IS NULL",
 };
 
-/// What is taken back.
+/// A consent to revoke.
 #[derive(Debug, Clone, Copy)]
-pub struct Revoked {
-    /// Who takes it back.
+pub struct ConsentRevocation {
+    /// The user.
     pub user_id: Uuid,
-    /// From whom.
+    /// The client.
     pub client_id: Uuid,
     /// `revoked_at`.
     pub now: Time,
@@ -87,20 +88,22 @@ const END_SESSIONS: Statement = Statement {
     ),
 };
 
-/// Takes back what the account allows a client, with the client's sessions; whether it allowed anything. Codes that the
-/// client has not exchanged are worth nothing without it.
+/// Revokes the user's consent and deletes the client's sessions; false if there was no consent.
 ///
-/// Wants a transaction: only a second statement sees a session that a code opened while the first one waited.
-pub async fn revoke(db: &mut Connection, revoked: Revoked, audit: Vec<AuditRow>) -> Result<bool> {
-    let Revoked { user_id, client_id, now } = revoked;
+/// Unexchanged codes of the client become invalid with the consent.
+///
+/// Requires a transaction: only a second statement sees a session that a code exchange created while the first one
+/// waited.
+pub async fn revoke(db: &mut Connection, revoked: ConsentRevocation, audit: Vec<AuditRow>) -> Result<bool> {
+    let ConsentRevocation { user_id, client_id, now } = revoked;
     if db.execute(&REVOKE, args![user_id, client_id, now]).await? == 0 {
         return Ok(false);
     }
-    let audit = AuditArrays::of(audit);
+    let audit = AuditArrays::from_rows(audit);
     let values = args![user_id, client_id, audit.ids, audit.payloads, audit.times, audit.addresses];
     db.execute(&END_SESSIONS, values).await?;
     Ok(true)
 }
 
-/// Every statement of this table.
+/// All statements of this table.
 pub const ALL: &[&Statement] = &[&OF_ACCOUNT, &REVOKE, &END_SESSIONS];

@@ -1,9 +1,10 @@
-//! `auth.one_time_tokens` and the columns of `auth.users` that hold the same hashes. Only this file knows that a
-//! secret has two homes.
+//! `auth.one_time_tokens` and the columns of `auth.users` that hold the same hashes.
+//!
+//! Only this file writes both copies of a pending token.
 
-use gotrue_rules::domain::one_time_token::{Slot, TokenHash};
+use gotrue_rules::domain::one_time_token::{OneTimeTokenKind, TokenHash};
 use gotrue_rules::domain::purpose::Purpose;
-use gotrue_rules::domain::user::{Account, Time};
+use gotrue_rules::domain::user::{Time, User};
 use uuid::Uuid;
 
 use super::Result;
@@ -11,26 +12,26 @@ use super::audit::{AuditArrays, AuditRow, audit_insert};
 use super::rows::{AccountRow, account_columns};
 use super::statement::{Connection, Statement, args};
 
-/// A secret to be stored.
+/// A token to store.
 #[derive(Debug)]
-pub struct Issued<'a> {
-    /// Whose it is.
+pub struct NewOneTimeToken<'a> {
+    /// The user.
     pub user_id: Uuid,
-    /// What it is for; what stood in its slot is replaced.
+    /// The purpose; a pending token of the same slot is replaced.
     pub purpose: Purpose,
-    /// The hash, with `pkce_` in front where the flow is PKCE.
+    /// The hash, with the prefix `pkce_` for a PKCE flow.
     pub hash: &'a str,
-    /// The address or number it went to, lower case.
+    /// The address or number that it was sent to, lower case.
     pub relates_to: &'a str,
     /// The id of the row.
     pub id: Uuid,
-    /// When it was sent.
+    /// The time of sending.
     pub now: Time,
-    /// What the audit log is told.
+    /// Audit rows of the request.
     pub audit: Vec<AuditRow>,
 }
 
-/// The account is locked before its secrets are: `o` reads from `u`, or PostgreSQL would run it first.
+/// Locks the user before its tokens: `o` reads from `u`, or PostgreSQL would run it first.
 macro_rules! issue {
     ($column:literal, $sent_at:literal) => {
         issue!($column, $sent_at, "")
@@ -58,7 +59,7 @@ macro_rules! issue {
 
 const ISSUE_CONFIRMATION: Statement =
     Statement { name: "one_time_tokens.issue_confirmation", sql: issue!("confirmation_token", "confirmation_sent_at") };
-/// An account that is invited once more was invited then.
+/// A repeated invitation also updates `invited_at`.
 const ISSUE_INVITATION: Statement = Statement {
     name: "one_time_tokens.issue_invitation",
     sql: issue!("confirmation_token", "confirmation_sent_at", "invited_at = $6, "),
@@ -69,7 +70,7 @@ const ISSUE_REAUTHENTICATION: Statement = Statement {
     name: "one_time_tokens.issue_reauthentication",
     sql: issue!("reauthentication_token", "reauthentication_sent_at"),
 };
-/// The pending address is the one that the code went to.
+/// The pending address is the one that the code was sent to.
 const ISSUE_EMAIL_CHANGE: Statement = Statement {
     name: "one_time_tokens.issue_email_change",
     sql: issue!(
@@ -78,14 +79,14 @@ const ISSUE_EMAIL_CHANGE: Statement = Statement {
         "email_change = $4, email_change_confirm_status = 0, "
     ),
 };
-/// The pending number is the one that the code went to.
+/// The pending number is the one that the code was sent to.
 const ISSUE_PHONE_CHANGE: Statement = Statement {
     name: "one_time_tokens.issue_phone_change",
     sql: issue!("phone_change_token", "phone_change_sent_at", "phone_change = $4, "),
 };
 
-/// Stores a secret in both homes and starts its clock.
-pub async fn issue(db: &mut Connection, issued: Issued<'_>) -> Result<()> {
+/// Stores a token in both tables, with its time of sending.
+pub async fn issue(db: &mut Connection, issued: NewOneTimeToken<'_>) -> Result<()> {
     let statement = match issued.purpose {
         Purpose::SignUp | Purpose::Sms => &ISSUE_CONFIRMATION,
         Purpose::Invite => &ISSUE_INVITATION,
@@ -94,11 +95,11 @@ pub async fn issue(db: &mut Connection, issued: Issued<'_>) -> Result<()> {
         Purpose::EmailChange => &ISSUE_EMAIL_CHANGE,
         Purpose::PhoneChange => &ISSUE_PHONE_CHANGE,
     };
-    let audit = AuditArrays::of(issued.audit);
+    let audit = AuditArrays::from_rows(issued.audit);
     let values = args![
         issued.user_id,
         issued.hash,
-        issued.purpose.slot().column(),
+        issued.purpose.token_kind().column(),
         issued.relates_to,
         issued.id,
         issued.now,
@@ -111,7 +112,7 @@ pub async fn issue(db: &mut Connection, issued: Issued<'_>) -> Result<()> {
     Ok(())
 }
 
-const USE_UP_REAUTHENTICATION: Statement = Statement {
+const CONSUME_REAUTHENTICATION: Statement = Statement {
     name: "one_time_tokens.use_up_reauthentication",
     sql: "WITH u AS (
               UPDATE users
@@ -127,13 +128,13 @@ const USE_UP_REAUTHENTICATION: Statement = Statement {
           SELECT count(*) = 1 FROM u",
 };
 
-/// Uses the code of a reauthentication up: whether it was still there. Of two at once, one wins.
-pub async fn use_up_reauthentication(db: &mut Connection, user_id: Uuid, stored: &str, now: Time) -> Result<bool> {
-    let (won,): (bool,) = db.one(&USE_UP_REAUTHENTICATION, args![user_id, stored, now]).await?;
+/// Consumes the reauthentication code; false if it was gone. Of two concurrent calls one succeeds.
+pub async fn consume_reauthentication(db: &mut Connection, user_id: Uuid, stored: &str, now: Time) -> Result<bool> {
+    let (won,): (bool,) = db.fetch_one(&CONSUME_REAUTHENTICATION, args![user_id, stored, now]).await?;
     Ok(won)
 }
 
-const ACCOUNT_OF: Statement = Statement {
+const FIND_USER: Statement = Statement {
     name: "one_time_tokens.account_of",
     sql: concat!(
         "SELECT ",
@@ -149,24 +150,32 @@ const ACCOUNT_OF: Statement = Statement {
     ),
 };
 
-/// The account whose pending secret in one of these slots has exactly this hash.
-pub async fn account_of(db: &mut Connection, hash: &str, slots: &[Slot]) -> Result<Option<Account>> {
-    account_of_any(db, vec![hash.to_owned()], slots).await
+/// Returns the user with exactly this hash pending in one of the slots.
+pub async fn find_user_by_hash(db: &mut Connection, hash: &str, slots: &[OneTimeTokenKind]) -> Result<Option<User>> {
+    find_user_by_hashes(db, vec![hash.to_owned()], slots).await
 }
 
-/// The account whose pending secret in one of these slots is that of a code: with or without the PKCE prefix.
-pub async fn account_of_code(db: &mut Connection, hash: &TokenHash, slots: &[Slot]) -> Result<Option<Account>> {
-    let prefixed = hash.clone().for_flow(true);
-    account_of_any(db, vec![hash.as_str().to_owned(), prefixed.as_str().to_owned()], slots).await
+/// Returns the user with this code's hash, with or without PKCE prefix, pending in one of the slots.
+pub async fn find_user_by_code(
+    db: &mut Connection,
+    hash: &TokenHash,
+    slots: &[OneTimeTokenKind],
+) -> Result<Option<User>> {
+    let prefixed = hash.clone().with_pkce(true);
+    find_user_by_hashes(db, vec![hash.as_str().to_owned(), prefixed.as_str().to_owned()], slots).await
 }
 
-async fn account_of_any(db: &mut Connection, hashes: Vec<String>, slots: &[Slot]) -> Result<Option<Account>> {
+async fn find_user_by_hashes(
+    db: &mut Connection,
+    hashes: Vec<String>,
+    slots: &[OneTimeTokenKind],
+) -> Result<Option<User>> {
     let types: Vec<&str> = slots.iter().map(|slot| slot.column()).collect();
-    let row: Option<AccountRow> = db.optional(&ACCOUNT_OF, args![hashes, types]).await?;
+    let row: Option<AccountRow> = db.fetch_optional(&FIND_USER, args![hashes, types]).await?;
     Ok(row.map(|row| row.0))
 }
 
-/// Every statement of this table.
+/// All statements of this table.
 pub const ALL: &[&Statement] = &[
     &ISSUE_CONFIRMATION,
     &ISSUE_INVITATION,
@@ -174,6 +183,6 @@ pub const ALL: &[&Statement] = &[
     &ISSUE_REAUTHENTICATION,
     &ISSUE_EMAIL_CHANGE,
     &ISSUE_PHONE_CHANGE,
-    &USE_UP_REAUTHENTICATION,
-    &ACCOUNT_OF,
+    &CONSUME_REAUTHENTICATION,
+    &FIND_USER,
 ];

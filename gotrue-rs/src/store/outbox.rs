@@ -1,5 +1,7 @@
-//! `basalt.outbox`: mails on their way, and the ones that ended in the development inbox. Several workers may hand out
-//! rows at once; none is lost when one dies, because a row stays until it is marked.
+//! `basalt.outbox`: queued mails, and those delivered to the development inbox.
+//!
+//! Several workers can lease rows concurrently. A row stays until it is marked as sent, so that none is lost when a
+//! worker dies.
 
 use std::sync::Arc;
 
@@ -10,64 +12,69 @@ use sqlx::types::Json;
 use sqlx::{FromRow, Row};
 use uuid::Uuid;
 
-pub use self::reading::{OutboxState, Received, Trouble, inbox, received, state, troubles};
+pub use self::reading::{
+    FailingMail, InboxMail, OutboxCounts, count_by_state, find_inbox_mail, list_failing, list_inbox,
+};
 use super::Result;
 use super::pool::Pool;
 use super::statement::{Connection, Statement, args};
 
 mod reading;
 
-/// The table, for those who act outside a request.
+/// The outbox, for use outside a request.
 #[derive(Debug, Clone)]
-pub struct Table(Pool);
+pub struct OutboxTable(Pool);
 
-impl Table {
-    /// The table of this database.
+impl OutboxTable {
+    /// Creates the outbox of this database.
     pub fn new(pool: Pool) -> Self {
         Self(pool)
     }
 
-    /// Statements that stand alone, each on a connection given back at once.
+    /// Returns a connection for single statements, each on its own pooled connection.
     pub fn connection(&self) -> Connection {
         Connection::pooled(self.0.clone(), Arc::default())
     }
 }
 
-/// A mail to be written: the parts of a message, and whether it has arrived already.
+/// A mail to insert: the parts of the message and its delivery state.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct NewMail {
     /// `id`.
     pub id: Uuid,
-    /// What the mail is for: `confirmation`, `submission_notice`.
+    /// The purpose, such as `confirmation` or `submission_notice`.
     pub purpose: String,
-    /// The address it goes to.
+    /// The recipient's address.
     pub recipient: String,
     /// The subject, plain text.
     pub subject: String,
-    /// The body.
+    /// The HTML body.
     pub html: String,
-    /// The body for readers that show no HTML.
+    /// The plain-text body.
     pub text: Option<String>,
-    /// Headers of this mail alone.
+    /// Additional headers.
     pub headers: Vec<(String, String)>,
-    /// The code in it.
+    /// The code in the mail.
     pub code: Option<String>,
-    /// The link in it.
+    /// The link in the mail.
     pub link: Option<String>,
     /// `unique@host`, the same for every attempt.
     pub message_id: String,
-    /// When it was written, and when it is first due.
+    /// The time of writing, and of the first attempt.
     pub created_at: Time,
-    /// When to stop trying.
+    /// The time after which no attempt is made.
     pub give_up_at: Time,
-    /// When it arrived, for a mail to the inbox.
+    /// The time of delivery, for a mail to the development inbox.
     pub sent_at: Option<Time>,
-    /// `inbox` for a mail that arrived there.
+    /// `inbox` for a mail delivered there.
     pub sent_to: Option<&'static str>,
 }
 
-/// `INSERT` of the [`NewMail`]s that are parameter `$n` as JSON (see [`rows`]), for a statement of its own or as a part of one:
-/// what follows the rows in `FROM` joins them to it.
+/// `INSERT` of the [`NewMail`]s in parameter `$n`, as a statement or as part of one.
+///
+/// [`encode_rows`] encodes the parameter.
+///
+/// The second argument continues the `FROM` clause and can join the mails to other parts of the statement.
 #[macro_export]
 macro_rules! outbox_insert {
     ($n:literal, $joined:literal) => {
@@ -87,45 +94,45 @@ macro_rules! outbox_insert {
 }
 
 /// The parameter of [`outbox_insert!`].
-pub fn rows(mails: &[NewMail]) -> Json<&[NewMail]> {
+pub fn encode_rows(mails: &[NewMail]) -> Json<&[NewMail]> {
     Json(mails)
 }
 
 const INSERT: Statement = Statement { name: "outbox.insert", sql: outbox_insert!(1, "") };
 
-/// Writes mails; they go out once the transaction is committed.
+/// Inserts mails; they are sent after the transaction is committed.
 pub async fn insert(db: &mut Connection, mails: &[NewMail]) -> Result<()> {
-    db.execute(&INSERT, args![rows(mails)]).await.map(drop)
+    db.execute(&INSERT, args![encode_rows(mails)]).await.map(drop)
 }
 
-/// A mail handed out to a worker.
+/// A mail leased by a worker.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Leased {
+pub struct LeasedMail {
     /// `id`.
     pub id: Uuid,
-    /// What the mail is for.
+    /// The purpose.
     pub purpose: String,
-    /// The address it goes to.
+    /// The recipient's address.
     pub recipient: String,
     /// The subject.
     pub subject: String,
-    /// The body.
+    /// The HTML body.
     pub html: String,
-    /// The body for readers that show no HTML.
+    /// The plain-text body.
     pub text: Option<String>,
-    /// Headers of this mail alone.
+    /// Additional headers.
     pub headers: Vec<(String, String)>,
     /// `unique@host`.
     pub message_id: String,
-    /// When it was written.
+    /// The time of writing.
     pub created_at: Time,
-    /// When to stop trying.
+    /// The time after which no attempt is made.
     pub give_up_at: Time,
-    /// How many attempts were begun, this one included: the number tells this lease from a later one.
+    /// The number of started attempts with this one; identifies the lease.
     pub attempts: i32,
 }
 
-impl FromRow<'_, PgRow> for Leased {
+impl FromRow<'_, PgRow> for LeasedMail {
     fn from_row(row: &PgRow) -> sqlx::Result<Self> {
         Ok(Self {
             id: row.try_get("id")?,
@@ -165,9 +172,9 @@ const LEASE: Statement = Statement {
                   o.give_up_at, o.attempts",
 };
 
-/// Hands out mails that are due, at most so many, to nobody else until the lease ends.
-pub async fn lease(db: &mut Connection, now: Time, until: Time, at_most: i64) -> Result<Vec<Leased>> {
-    db.all(&LEASE, args![now, until, at_most]).await
+/// Leases at most `at_most` due mails until `until`.
+pub async fn lease(db: &mut Connection, now: Time, until: Time, at_most: i64) -> Result<Vec<LeasedMail>> {
+    db.fetch_all(&LEASE, args![now, until, at_most]).await
 }
 
 const RENEW: Statement = Statement {
@@ -180,8 +187,8 @@ const RENEW: Statement = Statement {
           AND sent_at IS NULL",
 };
 
-/// The attempt is still under way: the lease goes on until then, unless somebody else holds the mail by now.
-pub async fn renew(db: &mut Connection, mail: &Leased, until: Time) -> Result<()> {
+/// Extends a lease until then, unless another worker holds the mail.
+pub async fn renew(db: &mut Connection, mail: &LeasedMail, until: Time) -> Result<()> {
     db.execute(&RENEW, args![mail.id, mail.attempts, until]).await.map(drop)
 }
 
@@ -202,8 +209,8 @@ const SENT: Statement = Statement {
           AND sent_at IS NULL",
 };
 
-/// A mail server has taken the mail, whoever holds it now: what was secret in it is forgotten.
-pub async fn sent(db: &mut Connection, id: Uuid, now: Time) -> Result<()> {
+/// Marks a mail as accepted by a mail server, whichever worker holds it, and clears its secrets.
+pub async fn mark_sent(db: &mut Connection, id: Uuid, now: Time) -> Result<()> {
     db.execute(&SENT, args![id, now]).await.map(drop)
 }
 
@@ -219,8 +226,8 @@ const POSTPONE: Statement = Statement {
           AND sent_at IS NULL",
 };
 
-/// The attempt failed; another is made then, unless somebody else holds the mail by now.
-pub async fn postpone(db: &mut Connection, mail: &Leased, next_attempt_at: Time, error: &str) -> Result<()> {
+/// Schedules the next attempt after a failed one, unless another worker holds the mail.
+pub async fn postpone(db: &mut Connection, mail: &LeasedMail, next_attempt_at: Time, error: &str) -> Result<()> {
     db.execute(&POSTPONE, args![mail.id, mail.attempts, next_attempt_at, error]).await.map(drop)
 }
 
@@ -236,8 +243,8 @@ const GIVE_UP: Statement = Statement {
           AND sent_at IS NULL",
 };
 
-/// No further attempt is made; the mail is kept as it is.
-pub async fn give_up(db: &mut Connection, mail: &Leased, now: Time, error: &str) -> Result<()> {
+/// Marks a mail as failed for good; its content is kept.
+pub async fn give_up(db: &mut Connection, mail: &LeasedMail, now: Time, error: &str) -> Result<()> {
     db.execute(&GIVE_UP, args![mail.id, mail.attempts, now, error]).await.map(drop)
 }
 
@@ -250,12 +257,12 @@ const NEXT: Statement = Statement {
           AND failed_at IS NULL",
 };
 
-/// When the next mail is due, if one waits.
-pub async fn next(db: &mut Connection) -> Result<Option<Time>> {
-    db.one::<(Option<Time>,)>(&NEXT, args![]).await.map(|(due,)| due)
+/// Returns the time of the next attempt, if a mail is waiting.
+pub async fn find_next_attempt(db: &mut Connection) -> Result<Option<Time>> {
+    db.fetch_one::<(Option<Time>,)>(&NEXT, args![]).await.map(|(due,)| due)
 }
 
-const SWEEP: Statement = Statement {
+const DELETE_EXPIRED: Statement = Statement {
     name: "outbox.sweep",
     sql: "
         WITH full_again AS (
@@ -266,13 +273,14 @@ const SWEEP: Statement = Statement {
         WHERE sent_at < $1",
 };
 
-/// Forgets mails that arrived before then, and limits that nothing is missing in any more; mails given up are kept. Returns how
-/// many mails.
-pub async fn sweep(db: &mut Connection, before: Time, now: Time) -> Result<u64> {
-    db.execute(&SWEEP, args![before, now]).await
+/// Deletes mails sent before `before`, and rate-limit buckets that are full.
+///
+/// Returns the number of mails. Failed mails are kept.
+pub async fn delete_expired(db: &mut Connection, before: Time, now: Time) -> Result<u64> {
+    db.execute(&DELETE_EXPIRED, args![before, now]).await
 }
 
-/// Every statement of this table, for the test that prepares them.
+/// All statements of this table, for the test that prepares them.
 pub const ALL: &[&Statement] = &[
     &INSERT,
     &LEASE,
@@ -281,7 +289,7 @@ pub const ALL: &[&Statement] = &[
     &POSTPONE,
     &GIVE_UP,
     &NEXT,
-    &SWEEP,
+    &DELETE_EXPIRED,
     &reading::STATE,
     &reading::TROUBLES,
     &reading::INBOX,

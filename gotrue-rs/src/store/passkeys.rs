@@ -1,6 +1,6 @@
 //! `auth.webauthn_credentials`: passkeys.
 
-use gotrue_rules::domain::user::{Account, Time};
+use gotrue_rules::domain::user::{Time, User};
 use gotrue_rules::wire::passkey::PasskeyJson;
 use sqlx::postgres::PgRow;
 use sqlx::types::Json;
@@ -12,12 +12,12 @@ use super::audit::{AuditArrays, AuditRow, audit_insert};
 use super::rows::{AccountRow, account_columns};
 use super::statement::{Connection, Statement, args};
 
-/// A passkey as its owner sees it.
+/// A passkey as listed to its user.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Passkey {
     /// `id`.
     pub id: Uuid,
-    /// `credential_id`: how the authenticator calls it.
+    /// `credential_id`: the authenticator's identifier.
     pub credential_id: Vec<u8>,
     /// `friendly_name`.
     pub friendly_name: String,
@@ -40,8 +40,8 @@ impl FromRow<'_, PgRow> for Passkey {
 }
 
 impl Passkey {
-    /// As JSON.
-    pub fn json(&self) -> PasskeyJson<'_> {
+    /// Converts to JSON.
+    pub fn to_json(&self) -> PasskeyJson<'_> {
         PasskeyJson {
             id: self.id,
             friendly_name: &self.friendly_name,
@@ -59,12 +59,12 @@ const OF_ACCOUNT: Statement = Statement {
           ORDER BY created_at, id",
 };
 
-/// The account's passkeys, oldest first.
-pub async fn of_account(db: &mut Connection, user_id: Uuid) -> Result<Vec<Passkey>> {
-    db.all(&OF_ACCOUNT, args![user_id]).await
+/// Returns the user's passkeys, oldest first.
+pub async fn list_by_user(db: &mut Connection, user_id: Uuid) -> Result<Vec<Passkey>> {
+    db.fetch_all(&OF_ACCOUNT, args![user_id]).await
 }
 
-/// A passkey to be stored.
+/// A passkey to insert.
 #[derive(Debug)]
 pub struct NewPasskey<'a> {
     /// `id`.
@@ -75,7 +75,7 @@ pub struct NewPasskey<'a> {
     pub credential_id: &'a [u8],
     /// `public_key`: a COSE key as CBOR.
     pub public_key: &'a [u8],
-    /// `attestation_type`: the format of the attestation.
+    /// `attestation_type`: the attestation format.
     pub attestation_type: &'a str,
     /// `aaguid`.
     pub aaguid: Uuid,
@@ -91,7 +91,7 @@ pub struct NewPasskey<'a> {
     pub friendly_name: &'a str,
     /// `created_at`.
     pub now: Time,
-    /// What the audit log is told.
+    /// Audit rows of the registration.
     pub audit: Vec<AuditRow>,
 }
 
@@ -116,11 +116,12 @@ const INSERT: Statement = Statement {
     ),
 };
 
-/// Stores a passkey; whether the account had fewer than `most` of them. Wants a transaction: two at once of one account
-/// wait for each other, so that neither counts past the other.
+/// Inserts a passkey; false if the user has `most` already.
+///
+/// Requires a transaction: concurrent registrations of one user are serialized, so that the limit holds.
 pub async fn insert(db: &mut Connection, new: NewPasskey<'_>, most: usize) -> Result<bool> {
-    let _: Option<(Uuid,)> = db.optional(&LOCK_OWNER, args![new.user_id]).await?;
-    let audit = AuditArrays::of(new.audit);
+    let _: Option<(Uuid,)> = db.fetch_optional(&LOCK_OWNER, args![new.user_id]).await?;
+    let audit = AuditArrays::from_rows(new.audit);
     let values = args![
         new.id,
         new.user_id,
@@ -140,11 +141,11 @@ pub async fn insert(db: &mut Connection, new: NewPasskey<'_>, most: usize) -> Re
         audit.times,
         audit.addresses,
     ];
-    let stored: Option<(Uuid,)> = db.optional(&INSERT, values).await?;
+    let stored: Option<(Uuid,)> = db.fetch_optional(&INSERT, values).await?;
     Ok(stored.is_some())
 }
 
-/// What an answer to a challenge is held against, and whose it is.
+/// The data that verifies an assertion, and the user.
 #[derive(Debug)]
 pub struct OwnedPasskey {
     /// `id`.
@@ -157,8 +158,8 @@ pub struct OwnedPasskey {
     pub backup_eligible: bool,
     /// `backed_up`.
     pub backed_up: bool,
-    /// The account.
-    pub account: Account,
+    /// The user.
+    pub account: User,
 }
 
 impl FromRow<'_, PgRow> for OwnedPasskey {
@@ -188,22 +189,26 @@ const BY_CREDENTIAL: Statement = Statement {
     ),
 };
 
-/// The passkey that its authenticator calls so, if it is that account's, with the account.
-pub async fn by_credential(db: &mut Connection, credential_id: &[u8], user_id: Uuid) -> Result<Option<OwnedPasskey>> {
-    db.optional(&BY_CREDENTIAL, args![credential_id, user_id]).await
+/// Returns the passkey of that credential id with its user, if it belongs to that user.
+pub async fn find_by_credential(
+    db: &mut Connection,
+    credential_id: &[u8],
+    user_id: Uuid,
+) -> Result<Option<OwnedPasskey>> {
+    db.fetch_optional(&BY_CREDENTIAL, args![credential_id, user_id]).await
 }
 
-/// A passkey that has been proved.
+/// A verified use of a passkey.
 #[derive(Debug)]
-pub struct Used {
+pub struct PasskeyUse {
     /// `id`.
     pub id: Uuid,
-    /// The counter it was held against.
-    pub relied_on: u32,
-    /// The counter to keep.
+    /// The signature counter that was verified against.
+    pub expected_sign_count: u32,
+    /// The new signature counter.
     pub sign_count: u32,
-    /// Whether nobody else may have used it meanwhile.
-    pub alone: bool,
+    /// Whether a concurrent use makes this one fail.
+    pub is_exclusive: bool,
     /// `last_used_at`.
     pub now: Time,
 }
@@ -216,9 +221,10 @@ const USE: Statement = Statement {
             AND (NOT $4 OR sign_count = $5)",
 };
 
-/// Remembers that a passkey was used; whether it is still there, and still what was relied on.
-pub async fn used(db: &mut Connection, used: Used) -> Result<bool> {
-    let values = args![used.id, i64::from(used.sign_count), used.now, used.alone, i64::from(used.relied_on)];
+/// Records the use of a passkey; false if it is gone or no longer as it was verified.
+pub async fn record_use(db: &mut Connection, used: PasskeyUse) -> Result<bool> {
+    let values =
+        args![used.id, i64::from(used.sign_count), used.now, used.is_exclusive, i64::from(used.expected_sign_count)];
     Ok(db.execute(&USE, values).await? == 1)
 }
 
@@ -239,26 +245,26 @@ const RENAME: Statement = Statement {
     ),
 };
 
-/// A passkey by its id, and its owner.
+/// A passkey's id with its user.
 #[derive(Debug, Clone, Copy)]
-pub struct Of {
+pub struct PasskeyRef {
     /// `id`.
     pub id: Uuid,
     /// `user_id`.
     pub user_id: Uuid,
 }
 
-/// Gives a passkey of the account another name; none if the account has no such passkey.
+/// Renames a passkey of the user; `None` if there is no such passkey.
 pub async fn rename(
     db: &mut Connection,
-    passkey: Of,
+    passkey: PasskeyRef,
     name: &str,
     now: Time,
     audit: Vec<AuditRow>,
 ) -> Result<Option<Passkey>> {
-    let audit = AuditArrays::of(audit);
+    let audit = AuditArrays::from_rows(audit);
     let values = args![passkey.id, passkey.user_id, name, now, audit.ids, audit.payloads, audit.times, audit.addresses];
-    db.optional(&RENAME, values).await
+    db.fetch_optional(&RENAME, values).await
 }
 
 const DELETE: Statement = Statement {
@@ -274,13 +280,13 @@ const DELETE: Statement = Statement {
     ),
 };
 
-/// Deletes a passkey of the account; whether there was one.
-pub async fn delete(db: &mut Connection, passkey: Of, audit: Vec<AuditRow>) -> Result<bool> {
-    let audit = AuditArrays::of(audit);
+/// Deletes a passkey of the user; false if there is none.
+pub async fn delete(db: &mut Connection, passkey: PasskeyRef, audit: Vec<AuditRow>) -> Result<bool> {
+    let audit = AuditArrays::from_rows(audit);
     let values = args![passkey.id, passkey.user_id, audit.ids, audit.payloads, audit.times, audit.addresses];
-    let gone: Option<(Uuid,)> = db.optional(&DELETE, values).await?;
+    let gone: Option<(Uuid,)> = db.fetch_optional(&DELETE, values).await?;
     Ok(gone.is_some())
 }
 
-/// Every statement of this table.
+/// All statements of this table.
 pub const ALL: &[&Statement] = &[&OF_ACCOUNT, &LOCK_OWNER, &INSERT, &BY_CREDENTIAL, &USE, &RENAME, &DELETE];

@@ -1,7 +1,8 @@
-//! The pool of database connections. A connection is reused only when everything sent on it was seen to finish.
+//! The pool of database connections. A connection is reused only if everything sent on it has finished.
 //!
 //! A future that is dropped or times out while a statement is in flight leaves its connection in an unknown state: that
-//! connection is closed. sqlx's own pool cannot tell (`docs/decisions/0043-connections-of-unknown-state-are-closed.md`).
+//! connection is closed. sqlx's own pool cannot detect this
+//! (`docs/decisions/0043-connections-of-unknown-state-are-closed.md`).
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -14,34 +15,34 @@ use tokio::time::timeout;
 
 use super::lease::Lease;
 
-/// A connection that was idle for longer is tried before it is used: its server may be gone.
-const UNTRIED_IDLE: Duration = Duration::from_secs(1);
+/// A connection that was idle for longer is pinged before use: its server may be gone.
+const PING_AFTER_IDLE: Duration = Duration::from_secs(1);
 
-/// How connections are made, and how long each step may take. No step waits without a limit.
+/// Connection settings and time limits of the pool. No step waits without a limit.
 #[derive(Debug, Clone)]
 pub struct PoolOptions {
     /// The server, the role and the session's settings.
     pub connect: PgConnectOptions,
-    /// The most connections that are open at once; at least one.
+    /// The maximum number of open connections; at least one.
     pub max_connections: u32,
-    /// How long a statement waits for a connection while all are in use.
+    /// The maximum wait for a connection while all are in use.
     pub acquire_timeout: Duration,
-    /// How long opening a connection may take, sign-in included.
+    /// The maximum time to open a connection, authentication included.
     pub connect_timeout: Duration,
-    /// How long an idle connection may take to answer before it is used again, and to end a transaction after use.
+    /// The maximum time for a ping before reuse, and for a rollback after use.
     pub ping_timeout: Duration,
-    /// How long a statement may take before its connection counts as dead.
+    /// The maximum time of a statement before its connection counts as dead.
     pub statement_timeout: Duration,
-    /// Clients see the database's own text in errors where the legacy API version of the reference shows it.
-    pub shows_database_errors: bool,
-    /// The age at which a connection is closed instead of reused; `None`: never.
+    /// Whether clients see database messages in errors where the legacy API version exposes them.
+    pub should_expose_database_errors: bool,
+    /// The age at which a connection is closed instead of reused; `None` for no limit.
     pub max_lifetime: Option<Duration>,
-    /// The idle time after which a connection is closed; `None`: never.
+    /// The idle time after which a connection is closed; `None` for no limit.
     pub idle_timeout: Option<Duration>,
 }
 
 impl PoolOptions {
-    /// Limits with which a request recovers within five seconds from a server that has fallen silent.
+    /// Limits with which a request recovers within five seconds from an unresponsive server.
     pub fn new(connect: PgConnectOptions) -> Self {
         Self {
             connect: connect.disable_statement_logging(),
@@ -50,81 +51,81 @@ impl PoolOptions {
             connect_timeout: Duration::from_secs(2),
             ping_timeout: Duration::from_secs(1),
             statement_timeout: Duration::from_secs(3),
-            shows_database_errors: true,
+            should_expose_database_errors: true,
             max_lifetime: Some(Duration::from_mins(30)),
             idle_timeout: Some(Duration::from_mins(10)),
         }
     }
 
-    /// The same with at most this many connections.
+    /// Sets the maximum number of connections.
     #[must_use]
-    pub fn max_connections(self, max_connections: u32) -> Self {
+    pub fn with_max_connections(self, max_connections: u32) -> Self {
         Self { max_connections: max_connections.max(1), ..self }
     }
 }
 
-/// The connections of this process to its database; clones share them.
+/// The database connections of this process; clones share them.
 #[derive(Debug, Clone)]
-pub struct Pool(Arc<Shared>);
+pub struct Pool(Arc<PoolInner>);
 
 #[derive(Debug)]
-pub(super) struct Shared {
+pub(super) struct PoolInner {
     pub(super) options: PoolOptions,
     permits: Arc<Semaphore>,
-    /// Fewer than there are connections: for transactions within which a third party is waited for.
-    waiting: Arc<Semaphore>,
+    /// Permits for transactions that wait for a third party; fewer than connections.
+    third_party_permits: Arc<Semaphore>,
     idle: Mutex<IdleConnections>,
 }
 
 #[derive(Debug)]
 struct IdleConnections {
-    connections: Vec<Idle>,
-    /// Connections that became idle before this are tried before use: another one turned out to be dead.
+    connections: Vec<IdleConnection>,
+    /// Connections that became idle before this are pinged before use, because another one was dead.
     suspected_at: Instant,
 }
 
-/// A connection on which nothing is in flight and no transaction is open.
+/// A connection without a running statement or an open transaction.
 #[derive(Debug)]
-pub(super) struct Idle {
+pub(super) struct IdleConnection {
     pub(super) connection: PgConnection,
     pub(super) opened_at: Instant,
     since: Instant,
 }
 
 impl Pool {
-    /// A pool that opens connections when they are first needed.
+    /// Creates a pool that opens connections on demand.
     pub fn new(options: PoolOptions) -> Self {
         let most = usize::try_from(options.max_connections).unwrap_or(1).max(1);
-        Self(Arc::new(Shared {
+        Self(Arc::new(PoolInner {
             options,
             permits: Arc::new(Semaphore::new(most)),
-            waiting: Arc::new(Semaphore::new((most / 2).max(1))),
+            third_party_permits: Arc::new(Semaphore::new((most / 2).max(1))),
             idle: Mutex::new(IdleConnections { connections: Vec::new(), suspected_at: Instant::now() }),
         }))
     }
 
-    /// How a connection beside the pool is made: for migrations and for tests.
+    /// The connection settings, for connections outside the pool (migrations, tests).
     pub fn connect_options(&self) -> &PgConnectOptions {
         &self.0.options.connect
     }
 
-    /// Opens no more connections, waits for the ones in use to come back, and closes all.
+    /// Closes the pool: stops opening connections, waits for those in use, and closes all.
     pub async fn close(&self) {
-        let Shared { options, permits, waiting, .. } = &*self.0;
+        let PoolInner { options, permits, third_party_permits: waiting, .. } = &*self.0;
         let all = options.max_connections.max(1);
         let longest = options.statement_timeout + options.ping_timeout;
-        // Held until the end, so that every lease has ended, or has had the time to.
+        // Held until the end: every lease has ended or timed out by then.
         let _all = timeout(longest, permits.acquire_many(all)).await;
         permits.close();
         waiting.close();
-        let idle = std::mem::take(&mut self.0.idle().connections);
+        let idle = std::mem::take(&mut self.0.lock_idle().connections);
         let closing = idle.into_iter().map(|idle| idle.connection.close());
         drop(timeout(options.ping_timeout, futures::future::join_all(closing)).await);
     }
 
-    /// A connection for one statement or one transaction.
+    /// Leases a connection for one statement or one transaction.
     pub(super) async fn lease(&self) -> sqlx::Result<Lease> {
-        let permit = self.permit(&self.0.permits).await?;
+        let permit = self.acquire_permit(&self.0.permits).await?;
         let (connection, opened_at) = match self.0.reuse().await {
             Some(idle) => (idle.connection, idle.opened_at),
             None => (self.0.connect().await?, Instant::now()),
@@ -132,13 +133,14 @@ impl Pool {
         Ok(Lease::new(connection, opened_at, Arc::clone(&self.0), permit))
     }
 
-    /// Permission to wait for a third party within a transaction. It is asked for before the transaction is, so that
-    /// whoever waits for it holds no connection.
-    pub(super) async fn permit_to_wait(&self) -> sqlx::Result<OwnedSemaphorePermit> {
-        self.permit(&self.0.waiting).await
+    /// Acquires the permit for a transaction that waits for a third party.
+    ///
+    /// It is acquired before the transaction begins, so that the wait for it holds no connection.
+    pub(super) async fn acquire_third_party_permit(&self) -> sqlx::Result<OwnedSemaphorePermit> {
+        self.acquire_permit(&self.0.third_party_permits).await
     }
 
-    async fn permit(&self, among: &Arc<Semaphore>) -> sqlx::Result<OwnedSemaphorePermit> {
+    async fn acquire_permit(&self, among: &Arc<Semaphore>) -> sqlx::Result<OwnedSemaphorePermit> {
         match timeout(self.0.options.acquire_timeout, Arc::clone(among).acquire_owned()).await {
             Ok(Ok(permit)) => Ok(permit),
             Ok(Err(_)) => Err(sqlx::Error::PoolClosed),
@@ -147,18 +149,18 @@ impl Pool {
     }
 }
 
-impl Shared {
-    fn idle(&self) -> MutexGuard<'_, IdleConnections> {
+impl PoolInner {
+    fn lock_idle(&self) -> MutexGuard<'_, IdleConnections> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The connection that became idle last, if its server still answers.
-    async fn reuse(&self) -> Option<Idle> {
+    /// Returns the connection that became idle last, if its server still responds.
+    async fn reuse(&self) -> Option<IdleConnection> {
         loop {
             let (mut idle, is_suspect) = {
-                let mut all = self.idle();
+                let mut all = self.lock_idle();
                 let idle = all.connections.pop()?;
-                let is_suspect = idle.since < all.suspected_at || idle.since.elapsed() > UNTRIED_IDLE;
+                let is_suspect = idle.since < all.suspected_at || idle.since.elapsed() > PING_AFTER_IDLE;
                 (idle, is_suspect)
             };
             if self.options.max_lifetime.is_some_and(|longest| idle.opened_at.elapsed() > longest) {
@@ -170,7 +172,7 @@ impl Shared {
             match timeout(self.options.ping_timeout, idle.connection.ping()).await {
                 Ok(Ok(())) => return Some(idle),
                 Ok(Err(_)) => {}
-                // Each of the others would cost as much time: they are not tried one after the other.
+                // Each of the others would take as long to time out, so they are discarded without a ping.
                 Err(_) => self.discard_idle(),
             }
         }
@@ -186,30 +188,31 @@ impl Shared {
         }
     }
 
-    /// Keeps a connection for the next statement, and closes the oldest one that was idle for too long.
+    /// Keeps a connection for reuse, and closes the oldest one that has exceeded the idle timeout.
     pub(super) fn keep(&self, connection: PgConnection, opened_at: Instant) {
-        let mut idle = self.idle();
-        let is_expired = |oldest: &Idle| self.options.idle_timeout.is_some_and(|limit| oldest.since.elapsed() > limit);
+        let mut idle = self.lock_idle();
+        let is_expired =
+            |oldest: &IdleConnection| self.options.idle_timeout.is_some_and(|limit| oldest.since.elapsed() > limit);
         if idle.connections.first().is_some_and(is_expired) {
             idle.connections.remove(0);
         }
         if !self.permits.is_closed() {
-            idle.connections.push(Idle { connection, opened_at, since: Instant::now() });
+            idle.connections.push(IdleConnection { connection, opened_at, since: Instant::now() });
         }
     }
 
-    /// Has every idle connection tried before it is used again: another one has just failed.
+    /// Makes every idle connection be pinged before reuse, because another one has failed.
     pub(super) fn suspect_idle(&self) {
-        self.idle().suspected_at = Instant::now();
+        self.lock_idle().suspected_at = Instant::now();
     }
 
     fn discard_idle(&self) {
-        let closed = std::mem::take(&mut self.idle().connections);
+        let closed = std::mem::take(&mut self.lock_idle().connections);
         drop(closed);
     }
 }
 
-/// The runtime on which a connection can be brought back to rest after its last user has gone.
-pub(super) fn runtime() -> Option<Handle> {
+/// The runtime on which a dropped lease resets its connection.
+pub(super) fn current_runtime() -> Option<Handle> {
     Handle::try_current().ok()
 }

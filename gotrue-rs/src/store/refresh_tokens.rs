@@ -1,12 +1,13 @@
-//! `auth.refresh_tokens` (version 1), and the writes of a refresh in both versions. The fast lane rotates in one
-//! statement or returns no row; everything else is a read, a rule, a lock, a read under it and a write.
+//! `auth.refresh_tokens` (version 1), and the writes of a refresh in both versions.
+//!
+//! The fast path rotates in one statement or returns no row. All other cases read, decide, lock, read again and write.
 //!
 //! Rows are locked in the order `users`, `refresh_tokens`, `sessions` (`docs/concurrency.md`).
 
 use std::net::IpAddr;
 
 use gotrue_rules::domain::session::Session;
-use gotrue_rules::domain::user::{Account, Time};
+use gotrue_rules::domain::user::{Time, User};
 use sqlx::postgres::PgRow;
 use sqlx::types::ipnetwork::IpNetwork;
 use sqlx::{FromRow, Row};
@@ -17,39 +18,40 @@ use super::audit::{AuditArrays, AuditRow, audit_insert};
 use super::rows::{AccountAndSession, AccountRow, SessionRow, account_columns, session_columns};
 use super::statement::{Connection, Statement, args};
 
-/// What a refresh writes about the client.
+/// The client data that a refresh stores.
 #[derive(Debug, Clone)]
-pub struct Client {
+pub struct ClientInfo {
     /// `sessions.user_agent`.
     pub user_agent: Option<String>,
     /// `sessions.ip`.
     pub ip: Option<IpAddr>,
 }
 
-/// What the fast lane needs.
+/// The input of [`rotate_fast`].
 #[derive(Debug)]
-pub struct FastLane<'a> {
+pub struct FastRotation<'a> {
     /// The presented token.
     pub token: &'a str,
     /// The token that replaces it.
     pub successor: String,
-    /// The request's moment.
+    /// The time of the request.
     pub now: Time,
-    /// Sessions made before this are past their time-box; none for no time-box.
+    /// Sessions created before this have exceeded the time-box; `None` for no time-box.
     pub timebox_cutoff: Option<Time>,
-    /// Sessions last refreshed before this are idle for too long; none for no limit.
+    /// Sessions last refreshed before this have exceeded the inactivity timeout; `None` for no timeout.
     pub inactivity_cutoff: Option<Time>,
     /// The client.
-    pub client: Client,
-    /// Ids of the two audit rows (`token_refreshed`, `token_revoked`); empty when no rows are written.
+    pub client: ClientInfo,
+    /// Ids of the two audit rows (`token_refreshed`, `token_revoked`); empty if none are written.
     pub audit_ids: Vec<Uuid>,
-    /// The OAuth client that asks, whose the session must be; none for an account's own.
+    /// The OAuth client to which the session must belong; `None` for a session without one.
     pub oauth_client: Option<Uuid>,
 }
 
-/// Waits for the account's row with nothing held, and skips a token or session that is locked. PostgreSQL locks in the
-/// order of the clauses. The predicates are evaluated again on the rows as they are once locked (`EvalPlanQual`), so that
-/// a token that was rotated meanwhile yields no row; nothing else that the statement decides on is read from elsewhere.
+/// Waits for the user's row while it holds no other lock, and skips a locked token or session.
+///
+/// PostgreSQL locks in the order of the clauses and re-evaluates the predicates on the locked rows (`EvalPlanQual`), so
+/// that a concurrently rotated token yields no row. The statement decides on no other data.
 const ROTATE_FAST: Statement = Statement {
     name: "refresh_tokens.rotate_fast",
     sql: concat!(
@@ -99,8 +101,8 @@ const ROTATE_FAST: Statement = Statement {
     ),
 };
 
-/// Rotates an unrevoked token of a valid session in one statement, or answers none and has done nothing.
-pub async fn rotate_fast(db: &mut Connection, lane: FastLane<'_>) -> Result<Option<AccountAndSession>> {
+/// Rotates an unrevoked token of a valid session in one statement; `None` if it changed nothing.
+pub async fn rotate_fast(db: &mut Connection, lane: FastRotation<'_>) -> Result<Option<AccountAndSession>> {
     let values = args![
         lane.token,
         lane.successor,
@@ -112,23 +114,23 @@ pub async fn rotate_fast(db: &mut Connection, lane: FastLane<'_>) -> Result<Opti
         lane.audit_ids,
         lane.oauth_client,
     ];
-    db.optional(&ROTATE_FAST, values).await
+    db.fetch_optional(&ROTATE_FAST, values).await
 }
 
-/// A token with all that the rule looks at.
+/// A token with the input of the refresh decision.
 #[derive(Debug)]
-pub struct TokenFacts {
+pub struct RefreshTokenState {
     /// `id`.
     pub id: i64,
-    /// Whether it has been exchanged or revoked.
-    pub revoked: bool,
-    /// When it was last touched.
+    /// Whether it was exchanged or revoked.
+    pub is_revoked: bool,
+    /// The time of its last change.
     pub updated_at: Time,
     /// The session's newest unrevoked token.
     pub active: Option<ActiveToken>,
-    /// Whose it is.
-    pub account: Account,
-    /// Its session; tokens older than the sessions table have none.
+    /// The user.
+    pub account: User,
+    /// The session; tokens older than the sessions table have none.
     pub session: Option<Session>,
 }
 
@@ -141,13 +143,13 @@ pub struct ActiveToken {
     pub parent: Option<String>,
 }
 
-impl FromRow<'_, PgRow> for TokenFacts {
+impl FromRow<'_, PgRow> for RefreshTokenState {
     fn from_row(row: &PgRow) -> sqlx::Result<Self> {
         let active: Option<String> = row.try_get("active_token")?;
         let parent: Option<String> = row.try_get("active_parent")?;
         Ok(Self {
             id: row.try_get("token_id")?,
-            revoked: row.try_get::<Option<bool>, _>("token_revoked")?.unwrap_or(false),
+            is_revoked: row.try_get::<Option<bool>, _>("token_revoked")?.unwrap_or(false),
             updated_at: row.try_get::<Option<Time>, _>("token_updated_at")?.unwrap_or_default(),
             active: active.map(|token| ActiveToken { token, parent }),
             account: AccountRow::from_row(row)?.0,
@@ -156,7 +158,7 @@ impl FromRow<'_, PgRow> for TokenFacts {
     }
 }
 
-macro_rules! facts {
+macro_rules! select_token {
     () => {
         concat!(
             "SELECT t.id AS token_id, t.revoked AS token_revoked, t.updated_at AS token_updated_at,
@@ -183,11 +185,12 @@ macro_rules! facts {
     };
 }
 
-const FACTS: Statement = Statement { name: "refresh_tokens.facts", sql: facts!() };
-const FACTS_LOCKED: Statement = Statement { name: "refresh_tokens.facts_locked", sql: facts!() };
+const FIND: Statement = Statement { name: "refresh_tokens.facts", sql: select_token!() };
+const FIND_LOCKED: Statement = Statement { name: "refresh_tokens.facts_locked", sql: select_token!() };
 
-/// Locks and reads nothing: what a locking statement reads besides the rows that it locks is of a snapshot that is older
-/// than the locks. Waits for nobody.
+/// Locks the rows but does not read them, and does not wait.
+///
+/// A locking statement reads all other rows from a snapshot that is older than its locks.
 const LOCK: Statement = Statement {
     name: "refresh_tokens.lock",
     sql: "SELECT t.id
@@ -200,19 +203,20 @@ const LOCK: Statement = Statement {
           FOR UPDATE OF t, s SKIP LOCKED",
 };
 
-/// The token with its session and account, if there is such a token.
-pub async fn facts(db: &mut Connection, token: &str) -> Result<Option<TokenFacts>> {
-    db.optional(&FACTS, args![token]).await
+/// Returns the token with its session and user.
+pub async fn find(db: &mut Connection, token: &str) -> Result<Option<RefreshTokenState>> {
+    db.fetch_optional(&FIND, args![token]).await
 }
 
-/// The same under a lock on account, token and session; none when another transaction holds one of them or they are
-/// gone. The facts are read by a statement of their own, which sees everything committed before the lock was acquired.
-pub async fn facts_locked(db: &mut Connection, token: &str) -> Result<Option<TokenFacts>> {
-    let locked: Option<(i64,)> = db.optional(&LOCK, args![token]).await?;
+/// Locks user, token and session and returns them; `None` if one is locked elsewhere or gone.
+///
+/// A second statement reads them, which sees everything committed before the lock was acquired.
+pub async fn find_locked(db: &mut Connection, token: &str) -> Result<Option<RefreshTokenState>> {
+    let locked: Option<(i64,)> = db.fetch_optional(&LOCK, args![token]).await?;
     if locked.is_none() {
         return Ok(None);
     }
-    db.optional(&FACTS_LOCKED, args![token]).await
+    db.fetch_optional(&FIND_LOCKED, args![token]).await
 }
 
 const SESSION: Statement = Statement {
@@ -241,37 +245,39 @@ const SESSION_LOCKED: Statement = Statement {
     ),
 };
 
-/// The session that a token of version 2 names, with its account.
-pub async fn session(db: &mut Connection, id: Uuid) -> Result<Option<AccountAndSession>> {
-    db.optional(&SESSION, args![id]).await
+/// Returns the session of a version 2 token, with its user.
+pub async fn find_session(db: &mut Connection, id: Uuid) -> Result<Option<AccountAndSession>> {
+    db.fetch_optional(&SESSION, args![id]).await
 }
 
-/// The same under a lock; none when somebody else holds it. A decision may rest on the session's own columns only: they
-/// are those of the locked row, whereas account and methods are of the statement's snapshot.
-pub async fn session_locked(db: &mut Connection, id: Uuid) -> Result<Option<AccountAndSession>> {
-    db.optional(&SESSION_LOCKED, args![id]).await
+/// Locks the session and returns it with its user; `None` if it is locked elsewhere.
+///
+/// Only the session's own columns may be used for decisions: they are those of the locked row, whereas user and AMR
+/// claims are of the statement's snapshot.
+pub async fn find_session_locked(db: &mut Connection, id: Uuid) -> Result<Option<AccountAndSession>> {
+    db.fetch_optional(&SESSION_LOCKED, args![id]).await
 }
 
-/// What a refresh changes, once the rule has decided.
+/// The writes of a refresh.
 #[derive(Debug)]
-pub struct Refreshed {
+pub struct RefreshWrite {
     /// The session.
     pub session_id: Uuid,
-    /// Its account.
+    /// The user.
     pub user_id: Uuid,
-    /// The request's moment.
+    /// The time of the request.
     pub now: Time,
     /// The client.
-    pub client: Client,
-    /// The token of version 1 that is exchanged now: its id and the successor.
+    pub client: ClientInfo,
+    /// The exchanged version 1 token and its successor.
     pub rotation: Option<Rotation>,
-    /// The new counter and, for a session that changes to version 2 now, its key.
+    /// The new counter and, for a session that is upgraded to version 2, its HMAC key.
     pub counter: Option<(i64, Option<String>)>,
-    /// What the audit log is told.
+    /// Audit rows of the refresh.
     pub audit: Vec<AuditRow>,
 }
 
-/// An exchange of a token of version 1.
+/// The exchange of a version 1 token.
 #[derive(Debug)]
 pub struct Rotation {
     /// The row that is revoked.
@@ -280,7 +286,7 @@ pub struct Rotation {
     pub token: String,
     /// The successor.
     pub successor: String,
-    /// Whether the successor is revoked at once, because the session changes to version 2.
+    /// Whether the successor is revoked at once, because the session is upgraded to version 2.
     pub is_retired: bool,
 }
 
@@ -313,9 +319,9 @@ const WRITE: Statement = Statement {
     ),
 };
 
-/// Writes a refresh and returns account and session as they are then.
-pub async fn write(db: &mut Connection, refreshed: Refreshed) -> Result<Option<AccountAndSession>> {
-    let audit = AuditArrays::of(refreshed.audit);
+/// Writes a refresh and returns the updated user and session.
+pub async fn write_refresh(db: &mut Connection, refreshed: RefreshWrite) -> Result<Option<AccountAndSession>> {
+    let audit = AuditArrays::from_rows(refreshed.audit);
     let rotation = refreshed.rotation;
     let (counter, key) = refreshed.counter.unzip();
     let values = args![
@@ -335,7 +341,7 @@ pub async fn write(db: &mut Connection, refreshed: Refreshed) -> Result<Option<A
         audit.times,
         audit.addresses,
     ];
-    db.optional(&WRITE, values).await
+    db.fetch_optional(&WRITE, values).await
 }
 
 const REVOKE_FAMILY: Statement = Statement {
@@ -355,6 +361,6 @@ pub async fn delete(db: &mut Connection, id: i64) -> Result<u64> {
     db.execute(&DELETE, args![id]).await
 }
 
-/// Every statement of this table.
+/// All statements of this table.
 pub const ALL: &[&Statement] =
-    &[&ROTATE_FAST, &FACTS, &LOCK, &FACTS_LOCKED, &SESSION, &SESSION_LOCKED, &WRITE, &REVOKE_FAMILY, &DELETE];
+    &[&ROTATE_FAST, &FIND, &LOCK, &FIND_LOCKED, &SESSION, &SESSION_LOCKED, &WRITE, &REVOKE_FAMILY, &DELETE];

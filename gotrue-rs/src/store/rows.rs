@@ -1,9 +1,10 @@
-//! Rows of the database as the rules' accounts and sessions. The column lists live here, so that every statement
-//! that answers an account reads the same columns.
+//! Conversion of database rows to users and sessions of `gotrue-rules`.
+//!
+//! The column lists are defined here, so that every statement that returns a user reads the same columns.
 
 use chrono::{DateTime, NaiveDateTime, Utc};
 use gotrue_rules::domain::session::{Aal, AmrClaim, Session};
-use gotrue_rules::domain::user::{Account, Factor, Identity};
+use gotrue_rules::domain::user::{Factor, Identity, User};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use sqlx::postgres::PgRow;
@@ -12,7 +13,7 @@ use sqlx::types::ipnetwork::IpNetwork;
 use sqlx::{FromRow, Row};
 use uuid::Uuid;
 
-/// The columns of an account out of the relation `u`, without what hangs on it.
+/// The columns of a user from relation `u`, without identities and factors.
 macro_rules! account_alone_columns {
     () => {
         "u.id, u.aud, u.role, u.email, u.phone, u.encrypted_password, u.email_confirmed_at, u.phone_confirmed_at,
@@ -26,7 +27,7 @@ macro_rules! account_alone_columns {
 }
 pub(crate) use account_alone_columns;
 
-/// The columns of an account out of the relation `u`, with its identities and factors as JSON.
+/// The columns of a user from relation `u`, with its identities and factors as JSON.
 macro_rules! account_columns {
     () => {
         concat!(
@@ -50,7 +51,9 @@ macro_rules! account_columns {
 }
 pub(crate) use account_columns;
 
-/// The columns of a session out of the relation `s`, each named with `session_` in front, with its methods as JSON.
+/// The columns of a session from relation `s`, with its AMR claims as JSON.
+///
+/// Each name is prefixed with `session_`.
 macro_rules! session_columns {
     () => {
         "s.id AS session_id, s.user_id AS session_user_id, s.aal::text AS session_aal, s.factor_id AS session_factor_id,
@@ -65,9 +68,10 @@ macro_rules! session_columns {
 }
 pub(crate) use session_columns;
 
-/// With a new password (the number of its parameter, NULL for none) what was asked for under the old one is void, and it
-/// counts as never asked for. The confirmation's own token is left to the statement.
-macro_rules! forgets_pending {
+/// Clears the user's pending tokens if the password parameter of this number is not NULL.
+///
+/// The statement itself handles the confirmation token.
+macro_rules! clear_tokens_on_password_change {
     ($password:literal) => {
         concat!(
             "confirmation_sent_at = CASE WHEN $",
@@ -104,11 +108,11 @@ macro_rules! forgets_pending {
         )
     };
 }
-pub(crate) use forgets_pending;
+pub(crate) use clear_tokens_on_password_change;
 
-/// An account as [`account_columns!`] reads it.
+/// A user as selected by [`account_columns!`].
 #[derive(Debug)]
-pub struct AccountRow(pub Account);
+pub struct AccountRow(pub User);
 
 impl FromRow<'_, PgRow> for AccountRow {
     fn from_row(row: &PgRow) -> sqlx::Result<Self> {
@@ -119,20 +123,20 @@ impl FromRow<'_, PgRow> for AccountRow {
     }
 }
 
-/// An account as [`account_alone_columns!`] reads it, without what hangs on it.
+/// A user as selected by [`account_alone_columns!`], without identities and factors.
 #[derive(Debug)]
-pub struct AccountAloneRow(pub Account);
+pub struct AccountAloneRow(pub User);
 
 impl FromRow<'_, PgRow> for AccountAloneRow {
     fn from_row(row: &PgRow) -> sqlx::Result<Self> {
-        let mut account = contact_and_state(row)?;
-        pending(row, &mut account)?;
+        let mut account = read_contact_and_state(row)?;
+        read_pending_tokens(row, &mut account)?;
         Ok(Self(account))
     }
 }
 
-fn contact_and_state(row: &PgRow) -> sqlx::Result<Account> {
-    Ok(Account {
+fn read_contact_and_state(row: &PgRow) -> sqlx::Result<User> {
+    Ok(User {
         id: row.try_get("id")?,
         aud: text(row, "aud")?,
         role: text(row, "role")?,
@@ -153,11 +157,11 @@ fn contact_and_state(row: &PgRow) -> sqlx::Result<Account> {
         deleted_at: row.try_get("deleted_at")?,
         created_at: time(row, "created_at")?,
         updated_at: time(row, "updated_at")?,
-        ..Account::default()
+        ..User::default()
     })
 }
 
-fn pending(row: &PgRow, account: &mut Account) -> sqlx::Result<()> {
+fn read_pending_tokens(row: &PgRow, account: &mut User) -> sqlx::Result<()> {
     account.confirmation_token = text(row, "confirmation_token")?;
     account.confirmation_sent_at = row.try_get("confirmation_sent_at")?;
     account.recovery_token = text(row, "recovery_token")?;
@@ -175,7 +179,7 @@ fn pending(row: &PgRow, account: &mut Account) -> sqlx::Result<()> {
     Ok(())
 }
 
-/// A session as [`session_columns!`] reads it; `None` where an outer join found none.
+/// A session as selected by [`session_columns!`]; `None` where an outer join found none.
 #[derive(Debug)]
 pub struct SessionRow(pub Option<Session>);
 
@@ -186,7 +190,7 @@ impl FromRow<'_, PgRow> for SessionRow {
         Ok(Self(Some(Session {
             id,
             user_id: row.try_get("session_user_id")?,
-            aal: Aal::from_word(&text(row, "session_aal")?),
+            aal: Aal::parse(&text(row, "session_aal")?),
             factor_id: row.try_get("session_factor_id")?,
             not_after: row.try_get("session_not_after")?,
             refreshed_at,
@@ -204,12 +208,12 @@ impl FromRow<'_, PgRow> for SessionRow {
     }
 }
 
-/// An account and perhaps a session, out of one statement.
+/// A user with an optional session, from one statement.
 #[derive(Debug)]
 pub struct AccountAndSession {
-    /// The account.
-    pub account: Account,
-    /// The session asked for, if there is one.
+    /// The user.
+    pub account: User,
+    /// The requested session, if it exists.
     pub session: Option<Session>,
 }
 

@@ -1,12 +1,12 @@
-//! `basalt.saml_assertions`: assertions that have signed somebody in, for as long as they could do it again.
+//! `basalt.saml_assertions`: assertions that created a session, until they expire (replay protection).
 
 use gotrue_rules::domain::user::Time;
 
 use super::Result;
 use super::statement::{Connection, Statement, args};
 
-/// A few that nobody would accept any more go whenever one comes.
-const USE_UP: Statement = Statement {
+/// Each insert also deletes a few expired rows.
+const CONSUME: Statement = Statement {
     name: "saml_assertions.use_up",
     sql: "WITH gone AS (
               DELETE FROM basalt.saml_assertions
@@ -23,10 +23,12 @@ const USE_UP: Statement = Statement {
           ON CONFLICT (digest) DO NOTHING",
 };
 
-/// Uses an assertion up; false if it has been used before. Of two at once the second waits for what becomes of the first.
-pub async fn use_up(db: &mut Connection, digest: &[u8], ends_at: Time, now: Time) -> Result<bool> {
-    Ok(db.execute(&USE_UP, args![digest, ends_at, now]).await? > 0)
+/// Records an assertion as used; false if it was used before.
+///
+/// Of two concurrent calls the second waits for the first.
+pub async fn consume(db: &mut Connection, digest: &[u8], ends_at: Time, now: Time) -> Result<bool> {
+    Ok(db.execute(&CONSUME, args![digest, ends_at, now]).await? > 0)
 }
 
-/// Every statement of this table.
-pub const ALL: &[&Statement] = &[&USE_UP];
+/// All statements of this table.
+pub const ALL: &[&Statement] = &[&CONSUME];

@@ -1,4 +1,4 @@
-//! `auth.saml_relay_states`: sign-ins that have been sent to an identity provider, with the flow that waits for them.
+//! `auth.saml_relay_states`: pending SAML sign-ins with their flow state.
 
 use gotrue_rules::domain::pkce::Challenge;
 use gotrue_rules::domain::user::Time;
@@ -10,25 +10,25 @@ use super::Result;
 use super::sso_providers::{ProviderRow, SsoProvider, sso_provider_columns};
 use super::statement::{Connection, Statement, args};
 
-/// `provider_type` and `authentication_method` of every flow that starts here.
-const METHOD: &str = "sso/saml";
+/// `provider_type` and `authentication_method` of every SAML flow.
+const FLOW_METHOD: &str = "sso/saml";
 
-/// A sign-in that is sent to an identity provider.
+/// A SAML sign-in to insert.
 #[derive(Debug)]
 pub struct NewRelayState<'a> {
-    /// `id`: what the identity provider sends back as `RelayState`.
+    /// `id`: the `RelayState` parameter.
     pub id: Uuid,
     /// `sso_provider_id`.
     pub provider: Uuid,
-    /// `request_id`: the `ID` of the request, which the answer must name.
+    /// `request_id`: the `ID` of the `AuthnRequest`, which the response must name as `InResponseTo`.
     pub request_id: &'a str,
-    /// `redirect_to`, as it was asked for; `""` for none.
+    /// `redirect_to` as requested; `""` for none.
     pub redirect_to: &'a str,
     /// `id` of the flow.
     pub flow: Uuid,
-    /// The challenge with the code that will be exchanged for it; none for an implicit flow.
+    /// The client's PKCE challenge and the authorization code issued for it; `None` for an implicit flow.
     pub pkce: Option<(&'a Challenge, Uuid)>,
-    /// When it was asked for.
+    /// The time of the request.
     pub now: Time,
 }
 
@@ -45,7 +45,7 @@ const INSERT: Statement = Statement {
           VALUES ($1, $2, $3, $4, $5, $10, $10)",
 };
 
-/// Keeps a sign-in and its flow until the identity provider answers.
+/// Inserts a sign-in and its flow.
 pub async fn insert(db: &mut Connection, new: NewRelayState<'_>) -> Result<()> {
     let values = args![
         new.id,
@@ -55,37 +55,37 @@ pub async fn insert(db: &mut Connection, new: NewRelayState<'_>) -> Result<()> {
         new.flow,
         new.pkce.map(|(_, code)| code.to_string()),
         new.pkce.map(|(challenge, _)| challenge.method.as_str()),
-        new.pkce.map(|(challenge, _)| challenge.text.as_str()),
-        METHOD,
+        new.pkce.map(|(challenge, _)| challenge.value.as_str()),
+        FLOW_METHOD,
         new.now,
     ];
     db.execute(&INSERT, values).await?;
     Ok(())
 }
 
-/// A sign-in that waits for its answer.
+/// A pending SAML sign-in.
 #[derive(Debug)]
 pub struct RelayState {
     /// `id`.
     pub id: Uuid,
-    /// `request_id`: what the answer must be to.
+    /// `request_id`: the expected `InResponseTo`.
     pub request_id: String,
     /// `redirect_to`; `""` for none.
     pub redirect_to: String,
     /// `created_at`.
     pub created_at: Time,
-    /// The flow, if a code is to be exchanged for the session.
+    /// The flow of a PKCE sign-in.
     pub flow: Option<WaitingFlow>,
-    /// The provider that was asked.
+    /// The identity provider.
     pub provider: SsoProvider,
 }
 
-/// The flow of a sign-in whose session is exchanged for a code (PKCE).
+/// The PKCE flow of a pending sign-in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WaitingFlow {
     /// `id`.
     pub id: Uuid,
-    /// `auth_code`: what `?code=` will carry.
+    /// `auth_code`: the value of `?code=`.
     pub auth_code: String,
 }
 
@@ -107,7 +107,7 @@ impl FromRow<'_, PgRow> for RelayState {
     }
 }
 
-/// Only a flow with a challenge has a code to hand out.
+/// Only a flow with a challenge has a code.
 const BY_ID: Statement = Statement {
     name: "saml_relay_states.by_id",
     sql: concat!(
@@ -123,28 +123,28 @@ const BY_ID: Statement = Statement {
     ),
 };
 
-/// The sign-in that a relay state names, with its flow and its provider.
-pub async fn by_id(db: &mut Connection, id: Uuid) -> Result<Option<RelayState>> {
-    db.optional(&BY_ID, args![id]).await
+/// Returns the sign-in of a relay state, with its flow and provider.
+pub async fn find_by_id(db: &mut Connection, id: Uuid) -> Result<Option<RelayState>> {
+    db.fetch_optional(&BY_ID, args![id]).await
 }
 
 const DELETE: Statement =
     Statement { name: "saml_relay_states.delete", sql: "DELETE FROM saml_relay_states WHERE id = $1" };
 
-/// Uses a relay state up; whether it was there: of two answers at once one deletes it.
+/// Deletes a relay state; false if it was gone. Of two concurrent responses one deletes it.
 pub async fn delete(db: &mut Connection, id: Uuid) -> Result<bool> {
     Ok(db.execute(&DELETE, args![id]).await? > 0)
 }
 
-const CLAIM: Statement = Statement {
+const ASSIGN_USER: Statement = Statement {
     name: "saml_relay_states.claim",
     sql: "UPDATE flow_state SET user_id = $2, updated_at = $3 WHERE id = $1 AND user_id IS NULL",
 };
 
-/// Gives the flow of a sign-in to the account that came of it; false if it belongs to one, or is gone.
-pub async fn claim(db: &mut Connection, flow: Uuid, account: Uuid, now: Time) -> Result<bool> {
-    Ok(db.execute(&CLAIM, args![flow, account, now]).await? > 0)
+/// Assigns the user to the flow of a sign-in; false if the flow has a user or is gone.
+pub async fn assign_user(db: &mut Connection, flow: Uuid, account: Uuid, now: Time) -> Result<bool> {
+    Ok(db.execute(&ASSIGN_USER, args![flow, account, now]).await? > 0)
 }
 
-/// Every statement of this table.
-pub const ALL: &[&Statement] = &[&INSERT, &BY_ID, &DELETE, &CLAIM];
+/// All statements of this table.
+pub const ALL: &[&Statement] = &[&INSERT, &BY_ID, &DELETE, &ASSIGN_USER];

@@ -1,9 +1,9 @@
-//! `auth.sessions` with the rows that are written together with them: methods and the first refresh token.
+//! `auth.sessions` with the rows written together with them: AMR claims and the first refresh token.
 
 use std::net::IpAddr;
 
 use gotrue_rules::domain::session::Session;
-use gotrue_rules::domain::user::{Account, Time};
+use gotrue_rules::domain::user::{Time, User};
 use ipnet::IpNet;
 use sqlx::types::ipnetwork::IpNetwork;
 use uuid::Uuid;
@@ -13,14 +13,14 @@ use super::audit::{AuditArrays, AuditRow, audit_insert};
 use super::rows::{AccountRow, SessionRow, account_columns, session_columns};
 use super::statement::{Connection, Statement, args};
 
-/// A session to be opened.
+/// A session to insert.
 #[derive(Debug)]
 pub struct NewSession {
     /// `id`.
     pub id: Uuid,
-    /// Whose it is.
+    /// The user.
     pub user_id: Uuid,
-    /// `created_at`, and the account's `last_sign_in_at`.
+    /// `created_at`, and the user's `last_sign_in_at`.
     pub now: Time,
     /// `not_after`.
     pub not_after: Option<Time>,
@@ -32,21 +32,21 @@ pub struct NewSession {
     pub oauth_client_id: Option<Uuid>,
     /// `scopes`.
     pub scopes: Option<String>,
-    /// The first refresh token of version 1; none for a session whose tokens are of version 2.
+    /// The first refresh token (version 1); `None` for version 2.
     pub refresh_token: Option<String>,
-    /// `refresh_token_hmac_key` of version 2.
+    /// `refresh_token_hmac_key` (version 2).
     pub hmac_key: Option<String>,
-    /// The id of the method's row.
+    /// The id of the AMR claim's row.
     pub amr_id: Uuid,
-    /// How it was proved.
+    /// The authentication method.
     pub method: String,
-    /// The password hash that the proof relied on: if the account has another by now, nothing is opened.
-    pub relied_on: Option<String>,
-    /// What the audit log is told.
+    /// The password hash that was verified: if the user has another by now, no session is created.
+    pub expected_password_hash: Option<String>,
+    /// Audit rows of the sign-in.
     pub audit: Vec<AuditRow>,
 }
 
-const OPEN: Statement = Statement {
+const CREATE: Statement = Statement {
     name: "sessions.open",
     sql: concat!(
         "WITH u AS (
@@ -77,10 +77,13 @@ const OPEN: Statement = Statement {
     ),
 };
 
-/// Opens a session: the account as it is then, or none if it is gone or no longer what the proof
-/// relied on. One statement, alone or in a transaction.
-pub async fn open(db: &mut Connection, new: NewSession) -> Result<Option<Account>> {
-    let audit = AuditArrays::of(new.audit);
+/// Creates a session and returns the updated user.
+///
+/// `None` if the user is gone or the verified password has changed.
+///
+/// One statement, usable with and without a transaction.
+pub async fn create(db: &mut Connection, new: NewSession) -> Result<Option<User>> {
+    let audit = AuditArrays::from_rows(new.audit);
     let values = args![
         new.id,
         new.user_id,
@@ -98,44 +101,44 @@ pub async fn open(db: &mut Connection, new: NewSession) -> Result<Option<Account
         audit.payloads,
         audit.times,
         audit.addresses,
-        new.relied_on,
+        new.expected_password_hash,
     ];
-    let row: Option<AccountRow> = db.optional(&OPEN, values).await?;
+    let row: Option<AccountRow> = db.fetch_optional(&CREATE, values).await?;
     Ok(row.map(|row| row.0))
 }
 
-const OF_ACCOUNT: Statement = Statement {
+const LIST_BY_USER: Statement = Statement {
     name: "sessions.of_account",
     sql: concat!("SELECT ", session_columns!(), " FROM sessions s WHERE s.user_id = $1"),
 };
 
-/// All sessions of the account.
-pub async fn of_account(db: &mut Connection, user_id: Uuid) -> Result<Vec<Session>> {
-    let rows: Vec<SessionRow> = db.all(&OF_ACCOUNT, args![user_id]).await?;
+/// Returns all sessions of the user.
+pub async fn list_by_user(db: &mut Connection, user_id: Uuid) -> Result<Vec<Session>> {
+    let rows: Vec<SessionRow> = db.fetch_all(&LIST_BY_USER, args![user_id]).await?;
     Ok(rows.into_iter().filter_map(|row| row.0).collect())
 }
 
-const IS_ANY_FROM: Statement = Statement {
+const HAS_SESSION_FROM: Statement = Statement {
     name: "sessions.is_any_from",
     sql: "SELECT EXISTS (SELECT FROM sessions WHERE user_id = $1 AND ip <<= $2::inet)",
 };
 
-/// Whether the account has a session that was last used from an address in that network.
-pub async fn is_any_from(db: &mut Connection, user_id: Uuid, network: IpNet) -> Result<bool> {
+/// Whether the user has a session that was last used from an address in that network.
+pub async fn has_session_from(db: &mut Connection, user_id: Uuid, network: IpNet) -> Result<bool> {
     let network = IpNetwork::new(network.addr(), network.prefix_len());
     let Ok(network) = network else { return Ok(false) };
-    let (found,): (bool,) = db.one(&IS_ANY_FROM, args![user_id, network]).await?;
+    let (found,): (bool,) = db.fetch_one(&HAS_SESSION_FROM, args![user_id, network]).await?;
     Ok(found)
 }
 
-/// Which sessions of an account to end.
+/// The sessions of a user to delete.
 #[derive(Debug, Clone, Copy)]
-pub enum Ending {
-    /// All of them.
+pub enum SessionSelection {
+    /// All sessions.
     All,
-    /// This one.
+    /// This session.
     Only(Uuid),
-    /// All but this one.
+    /// All sessions except this one.
     AllBut(Uuid),
 }
 
@@ -150,7 +153,7 @@ const DELETE: Statement = Statement {
     ),
 };
 
-/// Locks the account first, so that two statements that delete several sessions do so one after the other.
+/// Locks the user first, so that two statements that delete several sessions are serialized.
 const DELETE_OF_ACCOUNT: Statement = Statement {
     name: "sessions.delete",
     sql: concat!(
@@ -166,17 +169,17 @@ const DELETE_OF_ACCOUNT: Statement = Statement {
     ),
 };
 
-/// Ends sessions of the account; their methods and refresh tokens go with them. Audit rows ride along.
-pub async fn delete(db: &mut Connection, user_id: Uuid, ending: Ending, audit: Vec<AuditRow>) -> Result<()> {
+/// Deletes sessions of the user with their AMR claims and refresh tokens, and writes the audit rows.
+pub async fn delete(db: &mut Connection, user_id: Uuid, ending: SessionSelection, audit: Vec<AuditRow>) -> Result<()> {
     let (statement, session) = match ending {
-        Ending::All => (&DELETE_OF_ACCOUNT, None),
-        Ending::Only(id) => (&DELETE, Some(id)),
-        Ending::AllBut(id) => (&DELETE_OF_ACCOUNT, Some(id)),
+        SessionSelection::All => (&DELETE_OF_ACCOUNT, None),
+        SessionSelection::Only(id) => (&DELETE, Some(id)),
+        SessionSelection::AllBut(id) => (&DELETE_OF_ACCOUNT, Some(id)),
     };
-    let audit = AuditArrays::of(audit);
+    let audit = AuditArrays::from_rows(audit);
     db.execute(statement, args![user_id, session, audit.ids, audit.payloads, audit.times, audit.addresses]).await?;
     Ok(())
 }
 
-/// Every statement of this table.
-pub const ALL: &[&Statement] = &[&OPEN, &OF_ACCOUNT, &IS_ANY_FROM, &DELETE, &DELETE_OF_ACCOUNT];
+/// All statements of this table.
+pub const ALL: &[&Statement] = &[&CREATE, &LIST_BY_USER, &HAS_SESSION_FROM, &DELETE, &DELETE_OF_ACCOUNT];

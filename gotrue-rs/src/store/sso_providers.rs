@@ -1,7 +1,8 @@
-//! `auth.sso_providers` with `auth.saml_providers` and `auth.sso_domains`: companies' identity providers. Each is read
-//! with all that belongs to it in one statement, and written in one.
+//! `auth.sso_providers` with `auth.saml_providers` and `auth.sso_domains`.
+//!
+//! A provider is read and written in one statement with all of its rows.
 
-use gotrue_rules::domain::sso::draft::Holder;
+use gotrue_rules::domain::sso::creation::NameOwner;
 use gotrue_rules::domain::sso::mapping::AttributeMapping;
 pub use gotrue_rules::domain::sso::{SamlProvider, SsoProvider};
 use gotrue_rules::domain::user::Time;
@@ -13,7 +14,7 @@ use uuid::Uuid;
 use super::Result;
 use super::statement::{Connection, Statement, args};
 
-/// The columns of a provider `p` with its SAML row `s`, under names that no other table has.
+/// The columns of a provider `p` with its SAML row `s`, under names that no other table uses.
 macro_rules! sso_provider_columns {
     () => {
         "p.id AS sso_id, p.resource_id AS sso_resource_id, p.disabled AS sso_disabled,
@@ -29,7 +30,7 @@ macro_rules! sso_provider_columns {
 }
 pub(super) use sso_provider_columns;
 
-/// A provider as [`sso_provider_columns!`] reads it.
+/// A provider as selected by [`sso_provider_columns!`].
 #[derive(Debug)]
 pub(super) struct ProviderRow(pub SsoProvider);
 
@@ -74,34 +75,34 @@ macro_rules! select {
 
 const BY_ID: Statement = select!("sso_providers.by_id", "WHERE p.id = $1");
 
-/// The provider of that id.
-pub async fn by_id(db: &mut Connection, id: Uuid) -> Result<Option<SsoProvider>> {
-    Ok(db.optional::<ProviderRow>(&BY_ID, args![id]).await?.map(|row| row.0))
+/// Returns the provider of that id.
+pub async fn find_by_id(db: &mut Connection, id: Uuid) -> Result<Option<SsoProvider>> {
+    Ok(db.fetch_optional::<ProviderRow>(&BY_ID, args![id]).await?.map(|row| row.0))
 }
 
 const BY_RESOURCE_ID: Statement = select!("sso_providers.by_resource_id", "WHERE p.resource_id = $1");
 
-/// The provider of that resource id, letter by letter.
-pub async fn by_resource_id(db: &mut Connection, resource_id: &str) -> Result<Option<SsoProvider>> {
-    Ok(db.optional::<ProviderRow>(&BY_RESOURCE_ID, args![resource_id]).await?.map(|row| row.0))
+/// Returns the provider of that resource id; case-sensitive.
+pub async fn find_by_resource_id(db: &mut Connection, resource_id: &str) -> Result<Option<SsoProvider>> {
+    Ok(db.fetch_optional::<ProviderRow>(&BY_RESOURCE_ID, args![resource_id]).await?.map(|row| row.0))
 }
 
-/// By the index without letter case, then letter by letter.
+/// Uses the case-insensitive index, then compares case-sensitively.
 const BY_DOMAIN: Statement = select!(
     "sso_providers.by_domain",
     "WHERE p.id = (SELECT h.sso_provider_id FROM sso_domains h WHERE lower(h.domain) = lower($1) AND h.domain = $1)"
 );
 
-/// The provider of a domain, which must be written as it is stored.
-pub async fn by_domain(db: &mut Connection, domain: &str) -> Result<Option<SsoProvider>> {
-    Ok(db.optional::<ProviderRow>(&BY_DOMAIN, args![domain]).await?.map(|row| row.0))
+/// Returns the provider of a domain; case-sensitive.
+pub async fn find_by_domain(db: &mut Connection, domain: &str) -> Result<Option<SsoProvider>> {
+    Ok(db.fetch_optional::<ProviderRow>(&BY_DOMAIN, args![domain]).await?.map(|row| row.0))
 }
 
 const BY_ENTITY_ID: Statement = select!("sso_providers.by_entity_id", "WHERE s.entity_id = $1");
 
-/// The provider that calls itself so.
-pub async fn by_entity_id(db: &mut Connection, entity_id: &str) -> Result<Option<SsoProvider>> {
-    Ok(db.optional::<ProviderRow>(&BY_ENTITY_ID, args![entity_id]).await?.map(|row| row.0))
+/// Returns the provider with that SAML entity id.
+pub async fn find_by_entity_id(db: &mut Connection, entity_id: &str) -> Result<Option<SsoProvider>> {
+    Ok(db.fetch_optional::<ProviderRow>(&BY_ENTITY_ID, args![entity_id]).await?.map(|row| row.0))
 }
 
 const LIST: Statement = select!(
@@ -111,27 +112,27 @@ const LIST: Statement = select!(
      ORDER BY p.created_at, p.id"
 );
 
-/// Which providers are meant.
+/// The selection of listed providers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Filter<'a> {
-    /// Only the one of this resource id.
+pub struct SsoProviderFilter<'a> {
+    /// Only the provider of this resource id.
     pub resource_id: Option<&'a str>,
-    /// Only those whose resource id is of this `LIKE` pattern.
+    /// Only providers whose resource id matches this `LIKE` pattern.
     pub pattern: Option<&'a str>,
 }
 
-/// The providers that are meant, oldest first.
-pub async fn list(db: &mut Connection, filter: Filter<'_>) -> Result<Vec<SsoProvider>> {
-    let rows = db.all::<ProviderRow>(&LIST, args![filter.resource_id, filter.pattern]).await?;
+/// Returns the selected providers, oldest first.
+pub async fn list(db: &mut Connection, filter: SsoProviderFilter<'_>) -> Result<Vec<SsoProvider>> {
+    let rows = db.fetch_all::<ProviderRow>(&LIST, args![filter.resource_id, filter.pattern]).await?;
     Ok(rows.into_iter().map(|row| row.0).collect())
 }
 
 #[derive(Debug)]
-struct HolderRow(Holder);
+struct HolderRow(NameOwner);
 
 impl FromRow<'_, PgRow> for HolderRow {
     fn from_row(row: &PgRow) -> sqlx::Result<Self> {
-        Ok(Self(Holder {
+        Ok(Self(NameOwner {
             is_entity: row.try_get("is_entity")?,
             name: row.try_get("name")?,
             provider: row.try_get("sso_provider_id")?,
@@ -150,9 +151,9 @@ const HOLDERS: Statement = Statement {
           JOIN sso_domains d ON lower(d.domain) = lower(asked.domain) AND d.domain = asked.domain",
 };
 
-/// Who has that entity id, if one is asked for, and those domains, each letter by letter.
-pub async fn holders(db: &mut Connection, entity_id: Option<&str>, domains: &[String]) -> Result<Vec<Holder>> {
-    let rows = db.all::<HolderRow>(&HOLDERS, args![entity_id, domains]).await?;
+/// Returns the providers that have the entity id (if given) or one of the domains; case-sensitive.
+pub async fn find_holders(db: &mut Connection, entity_id: Option<&str>, domains: &[String]) -> Result<Vec<NameOwner>> {
+    let rows = db.fetch_all::<HolderRow>(&HOLDERS, args![entity_id, domains]).await?;
     Ok(rows.into_iter().map(|row| row.0).collect())
 }
 
@@ -171,7 +172,7 @@ const INSERT: Statement = Statement {
           FROM unnest($11::uuid[], $12::text[]) WITH ORDINALITY AS d (id, domain, number)",
 };
 
-/// Stores a provider. The ids of its other rows are drawn by `id`.
+/// Inserts a provider; `id` generates the ids of its other rows.
 pub async fn insert(db: &mut Connection, provider: &SsoProvider, id: impl Fn() -> Uuid) -> Result<()> {
     let domains: Vec<Uuid> = provider.domains.iter().map(|_| id()).collect();
     let values = args![
@@ -192,20 +193,20 @@ pub async fn insert(db: &mut Connection, provider: &SsoProvider, id: impl Fn() -
     Ok(())
 }
 
-/// What is written of a provider that has changed.
+/// Values that [`update`] writes.
 #[derive(Debug)]
-pub struct Update<'a> {
-    /// The provider as it is to be; its domains aside.
+pub struct SsoProviderUpdate<'a> {
+    /// The provider after the update, except its domains.
     pub provider: &'a SsoProvider,
-    /// Whether its SAML row is written.
-    pub saml: bool,
-    /// Domains it no longer has.
-    pub gone: &'a [String],
-    /// Domains it has from now on, with the ids of their rows.
-    pub new: &'a [(Uuid, String)],
+    /// Whether the SAML row is written.
+    pub should_write_saml: bool,
+    /// Removed domains.
+    pub removed_domains: &'a [String],
+    /// Added domains with the ids of their rows.
+    pub added_domains: &'a [(Uuid, String)],
 }
 
-/// Domains go before others come, so that one can be written in other letters.
+/// Domains are deleted before others are inserted, so that the case of a domain can change.
 const UPDATE: Statement = Statement {
     name: "sso_providers.update",
     sql: "WITH p AS (
@@ -226,9 +227,9 @@ const UPDATE: Statement = Statement {
           SELECT p.id FROM p",
 };
 
-/// Writes what has changed; whether the provider was still there.
-pub async fn update(db: &mut Connection, update: Update<'_>) -> Result<bool> {
-    let Update { provider, saml, gone, new } = update;
+/// Updates a provider; false if it no longer exists.
+pub async fn update(db: &mut Connection, update: SsoProviderUpdate<'_>) -> Result<bool> {
+    let SsoProviderUpdate { provider, should_write_saml: saml, removed_domains: gone, added_domains: new } = update;
     let (ids, domains): (Vec<Uuid>, Vec<&str>) = new.iter().map(|(id, domain)| (*id, domain.as_str())).unzip();
     let values = args![
         provider.id,
@@ -244,7 +245,7 @@ pub async fn update(db: &mut Connection, update: Update<'_>) -> Result<bool> {
         ids,
         domains,
     ];
-    let there: Option<(Uuid,)> = db.optional(&UPDATE, values).await?;
+    let there: Option<(Uuid,)> = db.fetch_optional(&UPDATE, values).await?;
     Ok(there.is_some())
 }
 
@@ -256,20 +257,20 @@ const REFRESH: Statement = Statement {
             AND metadata_url = $2",
 };
 
-/// Keeps a description that was fetched anew from `url`, unless the provider has another address by now.
-pub async fn refresh(db: &mut Connection, id: Uuid, url: &str, metadata_xml: &str, now: Time) -> Result<()> {
+/// Stores metadata that was fetched again from `url`, unless the provider's URL has changed.
+pub async fn update_metadata(db: &mut Connection, id: Uuid, url: &str, metadata_xml: &str, now: Time) -> Result<()> {
     db.execute(&REFRESH, args![id, url, metadata_xml, now]).await?;
     Ok(())
 }
 
 const DELETE: Statement = Statement { name: "sso_providers.delete", sql: "DELETE FROM sso_providers WHERE id = $1" };
 
-/// Deletes a provider with its domains and what waits for its answers; its people and their identities stay.
+/// Deletes a provider with its domains and pending sign-ins; its users and their identities stay.
 pub async fn delete(db: &mut Connection, id: Uuid) -> Result<()> {
     db.execute(&DELETE, args![id]).await?;
     Ok(())
 }
 
-/// Every statement of these tables.
+/// All statements of these tables.
 pub const ALL: &[&Statement] =
     &[&BY_ID, &BY_RESOURCE_ID, &BY_DOMAIN, &BY_ENTITY_ID, &LIST, &HOLDERS, &INSERT, &UPDATE, &REFRESH, &DELETE];

@@ -1,5 +1,7 @@
-//! Named statements and the connection that runs them: the only caller of sqlx. A statement is a constant, so that
-//! a test can prepare each one, the journal can name it and a fault can hit it.
+//! Named statements and the connection that runs them: the only caller of sqlx.
+//!
+//! A statement is a constant, so that a test can prepare each one, the journal can name it, and tests can inject
+//! faults.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -12,17 +14,17 @@ use tokio::time::timeout;
 use super::error::{Error, Result};
 use super::lease::Lease;
 use super::pool::Pool;
-use crate::journal::{Journal, Step, Struck};
+use crate::journal::{InjectedError, Journal, Step};
 
-/// Under this name the log holds statements, at level debug.
+/// The log target of statements (level debug).
 pub const SQL_LOG: &str = "sql";
 
-/// SQL under a name.
+/// A named SQL statement.
 #[derive(Debug, Clone, Copy)]
 pub struct Statement {
-    /// `<table>.<verb>`, as journal and metrics show it.
+    /// `<table>.<verb>`, as shown in journal and metrics.
     pub name: &'static str,
-    /// The text, with `$1` … for values; schema `auth` by the connection's search path.
+    /// The SQL with `$1` … for values; unqualified names resolve by the connection's search path.
     pub sql: &'static str,
 }
 
@@ -41,19 +43,19 @@ macro_rules! args {
 }
 pub use args;
 
-/// What [`args!`] gives: the values, or why one cannot be sent.
+/// The result of [`args!`]: the values, or why one cannot be encoded.
 pub type Values = std::result::Result<PgArguments, sqlx::error::BoxDynError>;
 
-/// Either the pool (each statement on its own, no connection held between two) or one open transaction.
+/// Either the pool (a connection per statement) or one open transaction.
 #[derive(Debug)]
 pub struct Connection {
     inner: Inner,
     journal: Arc<Journal>,
-    /// Whom a commit wakes.
-    waiting: Vec<Arc<Notify>>,
-    /// How long each statement may take, where that is not the pool's limit.
+    /// Notified after the commit.
+    waiters: Vec<Arc<Notify>>,
+    /// The time limit of each statement, if it differs from the pool's.
     statement_timeout: Option<Duration>,
-    /// Permission to wait for a third party, given back at the end.
+    /// The permit to wait for a third party, released at the end.
     _permit_to_wait: Option<OwnedSemaphorePermit>,
 }
 
@@ -63,83 +65,85 @@ enum Inner {
     Transaction(Lease),
 }
 
-/// A statement that takes longer is logged by its name.
-const SLOW: Duration = Duration::from_secs(1);
-/// How long a statement may take that reads many rows.
+/// A statement that takes longer is logged as slow.
+const SLOW_STATEMENT: Duration = Duration::from_secs(1);
+/// The time limit of statements that read many rows.
 const LONG_STATEMENT: Duration = Duration::from_mins(1);
 
-/// Runs a query on the open transaction, or on a connection of its own, within the time limit of statements.
+/// Runs a query on the open transaction, or on a connection of its own, within the time limit.
 macro_rules! on {
     ($self:ident, $name:expr, |$connection:ident| $query:expr) => {{
         let mut own = None;
         let lease = match &mut $self.inner {
             Inner::Pool(pool) => {
                 let lease = pool.lease().await;
-                own.insert(lease.map_err(|cause| noted(&$self.journal, Error::connecting($name, cause)))?)
+                own.insert(lease.map_err(|cause| record_unavailable(&$self.journal, Error::connecting($name, cause)))?)
             }
             Inner::Transaction(lease) => lease,
         };
         let limit = $self.statement_timeout.unwrap_or(lease.statement_timeout());
-        let asked_at = Instant::now();
+        let started_at = Instant::now();
         let (before, $connection) = lease.start();
         let outcome = timeout(limit, $query).await;
         let outcome = lease.finish(before, outcome);
-        log_slow($name, asked_at.elapsed());
-        outcome.map_err(|cause| noted(&$self.journal, lease.failure($name, cause)))
+        log_slow($name, started_at.elapsed());
+        outcome.map_err(|cause| record_unavailable(&$self.journal, lease.failure($name, cause)))
     }};
 }
 
-/// The error, remembered for the answer to the request if it says that the database cannot be used.
-fn noted(journal: &Journal, error: Error) -> Error {
+/// Records in the journal that the database is unusable, and returns the error.
+fn record_unavailable(journal: &Journal, error: Error) -> Error {
     if error.is_unavailable() {
-        journal.note_lost_database();
+        journal.record_database_loss();
     }
     error
 }
 
 fn log_slow(statement: &'static str, elapsed: Duration) {
-    if elapsed > SLOW {
+    if elapsed > SLOW_STATEMENT {
         tracing::warn!(target: SQL_LOG, statement, elapsed_ms = elapsed.as_millis(), "slow statement");
     }
 }
 
 impl Connection {
-    /// Statements that stand alone.
+    /// Creates a connection for statements without a transaction.
     pub fn pooled(pool: Pool, journal: Arc<Journal>) -> Self {
-        Self::over(Inner::Pool(pool), journal)
+        Self::new(Inner::Pool(pool), journal)
     }
 
-    /// Opens a transaction; dropped without [`Connection::commit`] it rolls back.
+    /// Opens a transaction; dropped without [`Connection::commit`] it is rolled back.
     pub async fn begin(pool: &Pool, journal: Arc<Journal>) -> Result<Self> {
         reach(&journal, Step::Transaction("BEGIN"), "begin").await?;
-        let failed = |cause| noted(&journal, Error::connecting("begin", cause));
+        let failed = |cause| record_unavailable(&journal, Error::connecting("begin", cause));
         let mut lease = pool.lease().await.map_err(failed)?;
         lease.begin().await.map_err(failed)?;
-        Ok(Self::over(Inner::Transaction(lease), journal))
+        Ok(Self::new(Inner::Transaction(lease), journal))
     }
 
-    /// Opens a transaction within which a third party will be waited for: one of few, so that others find a connection.
-    pub async fn begin_to_wait(pool: &Pool, journal: Arc<Journal>) -> Result<Self> {
-        let permit = pool.permit_to_wait().await;
-        let permit = permit.map_err(|cause| noted(&journal, Error::connecting("begin", cause)))?;
+    /// Opens a transaction that waits for a third party.
+    ///
+    /// Their number is limited, so that connections stay available.
+    pub async fn begin_with_third_party(pool: &Pool, journal: Arc<Journal>) -> Result<Self> {
+        let permit = pool.acquire_third_party_permit().await;
+        let permit = permit.map_err(|cause| record_unavailable(&journal, Error::connecting("begin", cause)))?;
         Ok(Self { _permit_to_wait: Some(permit), ..Self::begin(pool, journal).await? })
     }
 
-    fn over(inner: Inner, journal: Arc<Journal>) -> Self {
-        Self { inner, journal, waiting: Vec::new(), statement_timeout: None, _permit_to_wait: None }
+    fn new(inner: Inner, journal: Arc<Journal>) -> Self {
+        Self { inner, journal, waiters: Vec::new(), statement_timeout: None, _permit_to_wait: None }
     }
 
-    /// The same for statements that read many rows: each may take a minute.
+    /// Raises the time limit of each statement to a minute, for statements that read many rows.
     #[must_use]
     pub fn with_long_statements(self) -> Self {
         Self { statement_timeout: Some(LONG_STATEMENT), ..self }
     }
 
-    /// Commits an open transaction; nothing to do for statements that stand alone.
+    /// Commits an open transaction; does nothing for a connection without one.
     ///
     /// # Errors
-    /// The database refused, or did not say in time whether it committed. A transaction in which a statement has
-    /// failed is never committed: its `COMMIT` would roll back without an error.
+    /// The database refused, or did not confirm the commit in time. A transaction with a failed statement is never
+    /// committed: its `COMMIT` would roll back without an error.
     pub async fn commit(self) -> Result<()> {
         if let Inner::Transaction(mut lease) = self.inner {
             reach(&self.journal, Step::Transaction("COMMIT"), "commit").await?;
@@ -148,26 +152,26 @@ impl Connection {
                 return Err(Error::in_statement("commit", cause));
             }
             let committed = lease.commit().await;
-            committed.map_err(|cause| noted(&self.journal, lease.failure("commit", cause)))?;
-            self.waiting.iter().for_each(|waiting| waiting.notify_waiters());
+            committed.map_err(|cause| record_unavailable(&self.journal, lease.failure("commit", cause)))?;
+            self.waiters.iter().for_each(|waiting| waiting.notify_waiters());
         }
         Ok(())
     }
 
-    /// Wakes those who wait for what was just written as soon as they can see it: after the commit, never without one.
-    pub fn wake(&mut self, waiting: &Arc<Notify>) {
+    /// Notifies after the commit, when the written rows are visible; never after a rollback.
+    pub fn wake_on_commit(&mut self, waiting: &Arc<Notify>) {
         match self.inner {
             Inner::Pool(_) => waiting.notify_waiters(),
-            Inner::Transaction(_) => self.waiting.push(Arc::clone(waiting)),
+            Inner::Transaction(_) => self.waiters.push(Arc::clone(waiting)),
         }
     }
 
-    /// Undoes an open transaction and waits for it, so that what follows sees the state before.
+    /// Rolls back an open transaction and waits for the result.
     pub async fn rollback(self) -> Result<()> {
         if let Inner::Transaction(mut lease) = self.inner {
-            self.journal.note(Step::Transaction("ROLLBACK"));
+            self.journal.record(Step::Transaction("ROLLBACK"));
             let undone = lease.rollback().await;
-            undone.map_err(|cause| noted(&self.journal, lease.failure("rollback", cause)))?;
+            undone.map_err(|cause| record_unavailable(&self.journal, lease.failure("rollback", cause)))?;
         }
         Ok(())
     }
@@ -177,26 +181,26 @@ impl Connection {
         matches!(self.inner, Inner::Transaction(_))
     }
 
-    /// At most one row.
-    pub async fn optional<R>(&mut self, statement: &Statement, values: Values) -> Result<Option<R>>
+    /// Returns at most one row.
+    pub async fn fetch_optional<R>(&mut self, statement: &Statement, values: Values) -> Result<Option<R>>
     where
         R: for<'r> FromRow<'r, PgRow> + Send + Unpin,
     {
-        // sqlx would answer the row before the statement is committed: all rows are waited for, and there is one.
-        Ok(self.all(statement, values).await?.into_iter().next())
+        // sqlx would return the row before the statement is committed, so all rows are awaited.
+        Ok(self.fetch_all(statement, values).await?.into_iter().next())
     }
 
-    /// Exactly one row.
-    pub async fn one<R>(&mut self, statement: &Statement, values: Values) -> Result<R>
+    /// Returns exactly one row.
+    pub async fn fetch_one<R>(&mut self, statement: &Statement, values: Values) -> Result<R>
     where
         R: for<'r> FromRow<'r, PgRow> + Send + Unpin,
     {
-        let row = self.optional(statement, values).await?;
+        let row = self.fetch_optional(statement, values).await?;
         row.ok_or_else(|| Error::in_statement(statement.name, sqlx::Error::RowNotFound))
     }
 
-    /// All rows.
-    pub async fn all<R>(&mut self, statement: &Statement, values: Values) -> Result<Vec<R>>
+    /// Returns all rows.
+    pub async fn fetch_all<R>(&mut self, statement: &Statement, values: Values) -> Result<Vec<R>>
     where
         R: for<'r> FromRow<'r, PgRow> + Send + Unpin,
     {
@@ -205,7 +209,7 @@ impl Connection {
         on!(self, statement.name, |connection| query.fetch_all(connection))
     }
 
-    /// No rows wanted; returns how many were written.
+    /// Executes the statement and returns the number of written rows.
     pub async fn execute(&mut self, statement: &Statement, values: Values) -> Result<u64> {
         let values = self.start(statement, values).await?;
         let query = sqlx::query_with::<Postgres, _>(statement.sql, values);
@@ -213,24 +217,27 @@ impl Connection {
         done.map(|done| done.rows_affected())
     }
 
-    /// The first column of the first row as text, of SQL whose values have no types yet; no row, `None`. Only for what
-    /// cannot be a constant: whoever calls this answers for every name and value in it.
-    pub(super) async fn untyped(&mut self, name: &'static str, sql: String) -> Result<Option<Option<String>>> {
+    /// Runs SQL that is not a constant.
+    ///
+    /// Returns the first column of the first row as text, `None` without a row.
+    ///
+    /// The caller must quote every name and value in it.
+    pub(super) async fn fetch_untyped(&mut self, name: &'static str, sql: String) -> Result<Option<Option<String>>> {
         reach(&self.journal, Step::Statement(name), name).await?;
         let query = sqlx::raw_sql(AssertSqlSafe(sql));
         let rows = on!(self, name, |connection| query.fetch_all(connection))?;
-        rows.first().map(text).transpose().map_err(|cause| Error::in_statement(name, cause))
+        rows.first().map(read_text).transpose().map_err(|cause| Error::in_statement(name, cause))
     }
 
     async fn start(&self, statement: &Statement, values: Values) -> Result<PgArguments> {
-        tracing::debug!(target: SQL_LOG, statement = statement.name, "asking the database");
+        tracing::debug!(target: SQL_LOG, statement = statement.name, "executing statement");
         reach(&self.journal, Step::Statement(statement.name), statement.name).await?;
         values.map_err(|cause| Error::in_statement(statement.name, sqlx::Error::Encode(cause)))
     }
 }
 
-/// The first column as text; `None` for null.
-fn text(row: &PgRow) -> sqlx::Result<Option<String>> {
+/// Returns the first column as text; `None` for NULL.
+fn read_text(row: &PgRow) -> sqlx::Result<Option<String>> {
     let value = row.try_get_raw(0)?;
     if value.is_null() {
         return Ok(None);
@@ -239,12 +246,12 @@ fn text(row: &PgRow) -> sqlx::Result<Option<String>> {
 }
 
 async fn reach(journal: &Journal, step: Step, name: &'static str) -> Result<()> {
-    let reached = journal.reach(step).await;
+    let reached = journal.record_fallible(step).await;
     reached.map_err(|struck| {
         let cause = match struck {
-            Struck::Failed => sqlx::Error::AnyDriverError(struck.into()),
-            Struck::Disconnected => sqlx::Error::Io(std::io::Error::other(struck)),
+            InjectedError::Failed => sqlx::Error::AnyDriverError(struck.into()),
+            InjectedError::Disconnected => sqlx::Error::Io(std::io::Error::other(struck)),
         };
-        noted(journal, Error::in_statement(name, cause))
+        record_unavailable(journal, Error::in_statement(name, cause))
     })
 }

@@ -1,4 +1,4 @@
-//! `users.encrypted_password`, where nothing else of an account changes with it.
+//! `users.encrypted_password`, where no other data of the user changes with it.
 
 use uuid::Uuid;
 
@@ -11,7 +11,7 @@ const SET_PASSWORD: Statement = Statement {
     sql: "UPDATE users SET encrypted_password = $3 WHERE id = $1 AND encrypted_password = $2",
 };
 
-/// Replaces a stored hash by another of the same password, unless it has changed meanwhile.
+/// Replaces a password hash by another one of the same password, unless it has changed meanwhile.
 pub async fn rehash(db: &mut Connection, user_id: Uuid, old: &str, new: &str) -> Result<u64> {
     db.execute(&SET_PASSWORD, args![user_id, old, new]).await
 }
@@ -24,13 +24,13 @@ const DROP_PASSWORD: Statement = Statement {
     ),
 };
 
-/// Takes the password away, unless it has changed meanwhile; writes the audit rows in any case.
+/// Removes the password, unless it has changed meanwhile; writes the audit rows in any case.
 pub async fn drop_password(db: &mut Connection, user_id: Uuid, old: &str, audit: Vec<AuditRow>) -> Result<()> {
-    let audit = AuditArrays::of(audit);
+    let audit = AuditArrays::from_rows(audit);
     let values = args![user_id, old, audit.ids, audit.payloads, audit.times, audit.addresses];
     db.execute(&DROP_PASSWORD, values).await?;
     Ok(())
 }
 
-/// Every statement of this file.
+/// All statements of this file.
 pub const ALL: &[&Statement] = &[&SET_PASSWORD, &DROP_PASSWORD];

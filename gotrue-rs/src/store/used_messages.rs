@@ -1,5 +1,7 @@
-//! Messages of wallets that have opened a session, in `basalt.limits`: a bucket that holds one, and is full again when the
-//! message is over. The sweep of full buckets forgets them.
+//! Used wallet messages (EIP-4361) in `basalt.limits`, as replay protection.
+//!
+//! Each is a bucket of capacity one that is full again when the message expires.
+//! [`super::outbox::delete_expired`] deletes full buckets.
 
 use gotrue_rules::domain::user::Time;
 
@@ -13,11 +15,12 @@ const INSERT: Statement = Statement {
           ON CONFLICT (key) DO NOTHING",
 };
 
-/// Notes a message that is used now and good until then, by its fingerprint; whether it is the first time. Two at once wait
-/// for each other.
+/// Records a message, by its fingerprint, as used until it expires; false if it was used before.
+///
+/// Concurrent calls wait for each other.
 pub async fn insert(db: &mut Connection, fingerprint: &str, until: Time, now: Time) -> Result<bool> {
     Ok(db.execute(&INSERT, args![format!("web3/{fingerprint}"), until, now]).await? > 0)
 }
 
-/// Every statement of this file.
+/// All statements of this file.
 pub const ALL: &[&Statement] = &[&INSERT];

@@ -1,13 +1,13 @@
-//! `auth.users`: look-ups of accounts.
+//! `auth.users`: look-ups of users.
 
-use gotrue_rules::domain::user::Account;
+use gotrue_rules::domain::user::User;
 use uuid::Uuid;
 
 use super::Result;
 use super::rows::{AccountAndSession, AccountRow, account_columns, session_columns};
 use super::statement::{Connection, Statement, args};
 
-/// The instance that every row of a single-tenant database belongs to; rows of another are invisible.
+/// The instance of every row in a single-tenant database; rows of other instances are ignored.
 pub const INSTANCE: Uuid = Uuid::nil();
 
 const WITH_SESSION: Statement = Statement {
@@ -25,9 +25,13 @@ const WITH_SESSION: Statement = Statement {
     ),
 };
 
-/// The account of that id, with the session of that id if it exists, whoever's it is.
-pub async fn with_session(db: &mut Connection, id: Uuid, session: Option<Uuid>) -> Result<Option<AccountAndSession>> {
-    db.optional(&WITH_SESSION, args![id, session, INSTANCE]).await
+/// Returns the user of that id, and the session of that id, which may belong to another user.
+pub async fn find_with_session(
+    db: &mut Connection,
+    id: Uuid,
+    session: Option<Uuid>,
+) -> Result<Option<AccountAndSession>> {
+    db.fetch_optional(&WITH_SESSION, args![id, session, INSTANCE]).await
 }
 
 const BY_EMAIL: Statement = Statement {
@@ -44,9 +48,9 @@ const BY_EMAIL: Statement = Statement {
     ),
 };
 
-/// The account with that address (lower case) in that audience that no single sign-on manages.
-pub async fn by_email(db: &mut Connection, email: &str, audience: &str) -> Result<Option<Account>> {
-    let row: Option<AccountRow> = db.optional(&BY_EMAIL, args![email, INSTANCE, audience]).await?;
+/// Returns the user with that address (lower case) in that audience; SSO users are excluded.
+pub async fn find_by_email(db: &mut Connection, email: &str, audience: &str) -> Result<Option<User>> {
+    let row: Option<AccountRow> = db.fetch_optional(&BY_EMAIL, args![email, INSTANCE, audience]).await?;
     Ok(row.map(|row| row.0))
 }
 
@@ -59,9 +63,9 @@ const ANY: Statement = Statement {
     ),
 };
 
-/// Any account, always the same one: a look-up that finds one, in the place of one that does not.
-pub async fn any(db: &mut Connection) -> Result<Option<Account>> {
-    let row: Option<AccountRow> = db.optional(&ANY, args![]).await?;
+/// Returns an arbitrary but constant user: a look-up of the same cost for a user that does not exist.
+pub async fn find_any(db: &mut Connection) -> Result<Option<User>> {
+    let row: Option<AccountRow> = db.fetch_optional(&ANY, args![]).await?;
     Ok(row.map(|row| row.0))
 }
 
@@ -90,15 +94,18 @@ const BY_IDENTITY_EMAIL: Statement = Statement {
     ),
 };
 
-/// The account that has the address (lower case) in that audience: by an identity of the default linking domain, else
-/// by its own column. `apart` names the providers that have a linking domain of their own.
-pub async fn by_identity_email(
+/// Returns the user with that address (lower case) in that audience.
+///
+/// An identity of the default linking domain takes precedence over the user's own column. `apart` names the providers
+/// with their own linking domain.
+pub async fn find_by_identity_email(
     db: &mut Connection,
     email: &str,
     audience: &str,
     apart: &[String],
-) -> Result<Option<Account>> {
-    let row: Option<AccountRow> = db.optional(&BY_IDENTITY_EMAIL, args![email, INSTANCE, audience, apart]).await?;
+) -> Result<Option<User>> {
+    let row: Option<AccountRow> =
+        db.fetch_optional(&BY_IDENTITY_EMAIL, args![email, INSTANCE, audience, apart]).await?;
     Ok(row.map(|row| row.0))
 }
 
@@ -116,9 +123,9 @@ const BY_PHONE: Statement = Statement {
     ),
 };
 
-/// The account with that number (digits) in that audience that no single sign-on manages.
-pub async fn by_phone(db: &mut Connection, phone: &str, audience: &str) -> Result<Option<Account>> {
-    let row: Option<AccountRow> = db.optional(&BY_PHONE, args![phone, INSTANCE, audience]).await?;
+/// Returns the user with that number (digits) in that audience; SSO users are excluded.
+pub async fn find_by_phone(db: &mut Connection, phone: &str, audience: &str) -> Result<Option<User>> {
+    let row: Option<AccountRow> = db.fetch_optional(&BY_PHONE, args![phone, INSTANCE, audience]).await?;
     Ok(row.map(|row| row.0))
 }
 
@@ -138,10 +145,11 @@ const BY_PENDING_PHONE: Statement = Statement {
     ),
 };
 
-/// The account that wants to change to that number (digits) in that audience. As recorded, its column counts: the code
-/// outlives what deletes the account's rows of `one_time_tokens`.
-pub async fn by_pending_phone(db: &mut Connection, phone: &str, audience: &str) -> Result<Option<Account>> {
-    let row: Option<AccountRow> = db.optional(&BY_PENDING_PHONE, args![phone, INSTANCE, audience]).await?;
+/// Returns the user with a pending change to that number (digits) in that audience.
+///
+/// Like the reference it reads the user's column: the code outlives the user's rows of `one_time_tokens`.
+pub async fn find_by_pending_phone(db: &mut Connection, phone: &str, audience: &str) -> Result<Option<User>> {
+    let row: Option<AccountRow> = db.fetch_optional(&BY_PENDING_PHONE, args![phone, INSTANCE, audience]).await?;
     Ok(row.map(|row| row.0))
 }
 
@@ -165,16 +173,18 @@ const EMAIL_TAKEN: Statement = Statement {
                            AND u.is_sso_user = false)",
 };
 
-/// Whether another account than this one has the address (lower case) in that audience: by an identity of the default
-/// linking domain or by its own column. `apart` names the providers that have a linking domain of their own.
-pub async fn email_taken(
+/// Whether a user other than `except` has the address (lower case) in that audience.
+///
+/// Considers identities of the default linking domain and the user's own column. `apart` names the providers with their
+/// own linking domain.
+pub async fn is_email_taken(
     db: &mut Connection,
     email: &str,
     audience: &str,
     apart: &[String],
-    but: Uuid,
+    except: Uuid,
 ) -> Result<bool> {
-    let (taken,): (bool,) = db.one(&EMAIL_TAKEN, args![email, INSTANCE, audience, apart, but]).await?;
+    let (taken,): (bool,) = db.fetch_one(&EMAIL_TAKEN, args![email, INSTANCE, audience, apart, except]).await?;
     Ok(taken)
 }
 
@@ -189,12 +199,12 @@ const PHONE_TAKEN: Statement = Statement {
                            AND u.is_sso_user = false)",
 };
 
-/// Whether another account than this one has the number (digits) in that audience.
-pub async fn phone_taken(db: &mut Connection, phone: &str, audience: &str, but: Uuid) -> Result<bool> {
-    let (taken,): (bool,) = db.one(&PHONE_TAKEN, args![phone, INSTANCE, audience, but]).await?;
+/// Whether a user other than `except` has the number (digits) in that audience.
+pub async fn is_phone_taken(db: &mut Connection, phone: &str, audience: &str, except: Uuid) -> Result<bool> {
+    let (taken,): (bool,) = db.fetch_one(&PHONE_TAKEN, args![phone, INSTANCE, audience, except]).await?;
     Ok(taken)
 }
 
-/// Every statement of this table, for the test that prepares them.
+/// All statements of this table, for the test that prepares them.
 pub const ALL: &[&Statement] =
     &[&WITH_SESSION, &BY_EMAIL, &ANY, &BY_IDENTITY_EMAIL, &BY_PHONE, &BY_PENDING_PHONE, &EMAIL_TAKEN, &PHONE_TAKEN];

@@ -1,4 +1,4 @@
-//! `auth.webauthn_challenges`: challenges to passkeys. Each is used up by the first who answers it, rightly or not.
+//! `auth.webauthn_challenges`: passkey challenges. Each is consumed by its first answer, valid or not.
 
 use gotrue_rules::domain::user::Time;
 use gotrue_rules::wire::webauthn::SessionData;
@@ -8,16 +8,16 @@ use uuid::Uuid;
 use super::Result;
 use super::statement::{Connection, Statement, args};
 
-/// What a challenge is for.
+/// The ceremony of a challenge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum For {
-    /// A new passkey of that account.
+pub enum CeremonyPurpose {
+    /// Registration of a passkey of that user.
     Registration(Uuid),
-    /// Whoever's passkey will answer.
+    /// Authentication with any user's passkey.
     Authentication,
 }
 
-impl For {
+impl CeremonyPurpose {
     fn columns(self) -> (&'static str, Option<Uuid>) {
         match self {
             Self::Registration(user_id) => ("registration", Some(user_id)),
@@ -26,13 +26,13 @@ impl For {
     }
 }
 
-/// A challenge to be stored.
+/// A challenge to insert.
 #[derive(Debug)]
-pub struct NewChallenge<'a> {
+pub struct NewWebauthnChallenge<'a> {
     /// `id`.
     pub id: Uuid,
     /// `challenge_type` and `user_id`.
-    pub purpose: For,
+    pub purpose: CeremonyPurpose,
     /// `session_data`.
     pub session: &'a SessionData,
     /// `created_at`.
@@ -47,15 +47,15 @@ const INSERT: Statement = Statement {
           VALUES ($1, $2, $3, $4, $5, $6)",
 };
 
-/// Stores a challenge.
-pub async fn insert(db: &mut Connection, new: NewChallenge<'_>) -> Result<()> {
+/// Inserts a challenge.
+pub async fn insert(db: &mut Connection, new: NewWebauthnChallenge<'_>) -> Result<()> {
     let (kind, user_id) = new.purpose.columns();
     let values = args![new.id, user_id, kind, Json(new.session), new.now, new.expires_at];
     db.execute(&INSERT, values).await?;
     Ok(())
 }
 
-const USE_UP: Statement = Statement {
+const CONSUME: Statement = Statement {
     name: "webauthn_challenges.use_up",
     sql: "DELETE FROM webauthn_challenges
           WHERE id = $1
@@ -64,13 +64,14 @@ const USE_UP: Statement = Statement {
           RETURNING session_data, expires_at",
 };
 
-/// Takes a challenge away: what it was and when it ends or ended; none if there is no such challenge for that purpose.
-/// Of two answers at once one gets it.
-pub async fn use_up(db: &mut Connection, id: Uuid, purpose: For) -> Result<Option<(SessionData, Time)>> {
+/// Deletes a challenge and returns its state and expiry; `None` if none exists for that ceremony.
+///
+/// Of two concurrent answers one gets it.
+pub async fn consume(db: &mut Connection, id: Uuid, purpose: CeremonyPurpose) -> Result<Option<(SessionData, Time)>> {
     let (kind, user_id) = purpose.columns();
-    let row: Option<(Json<SessionData>, Time)> = db.optional(&USE_UP, args![id, kind, user_id]).await?;
+    let row: Option<(Json<SessionData>, Time)> = db.fetch_optional(&CONSUME, args![id, kind, user_id]).await?;
     Ok(row.map(|(session, expires_at)| (session.0, expires_at)))
 }
 
-/// Every statement of this table.
-pub const ALL: &[&Statement] = &[&INSERT, &USE_UP];
+/// All statements of this table.
+pub const ALL: &[&Statement] = &[&INSERT, &CONSUME];

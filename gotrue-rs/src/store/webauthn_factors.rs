@@ -1,21 +1,21 @@
-//! `auth.mfa_factors` of security keys: the keys of an account, and a challenge that one of them answered.
+//! `auth.mfa_factors` of type WebAuthn: the keys of a user, and answered challenges.
 
 use gotrue_rules::domain::user::Time;
 use gotrue_rules::wire::factor::LastChallengeJson;
-use gotrue_rules::wire::webauthn::KeyRecord;
+use gotrue_rules::wire::webauthn::CredentialRecord;
 use sqlx::types::Json;
 use uuid::Uuid;
 
 use super::Result;
 use super::statement::{Connection, Statement, args};
 
-/// A security key that an account has verified.
+/// A verified security key of a user.
 #[derive(Debug)]
-pub struct Key {
+pub struct WebauthnKey {
     /// Its factor.
     pub factor_id: Uuid,
     /// The key.
-    pub record: KeyRecord,
+    pub record: CredentialRecord,
 }
 
 const OF_ACCOUNT: Statement = Statement {
@@ -29,28 +29,28 @@ const OF_ACCOUNT: Statement = Statement {
           ORDER BY updated_at, last_challenged_at NULLS FIRST, id",
 };
 
-/// The keys that the account has verified, in the order in which the account shows them: the one touched last comes last.
-pub async fn of_account(db: &mut Connection, user_id: Uuid) -> Result<Vec<Key>> {
-    let rows: Vec<(Uuid, Json<KeyRecord>)> = db.all(&OF_ACCOUNT, args![user_id]).await?;
-    Ok(rows.into_iter().map(|(factor_id, record)| Key { factor_id, record: record.0 }).collect())
+/// Returns the user's verified keys, least recently updated first.
+pub async fn list_by_user(db: &mut Connection, user_id: Uuid) -> Result<Vec<WebauthnKey>> {
+    let rows: Vec<(Uuid, Json<CredentialRecord>)> = db.fetch_all(&OF_ACCOUNT, args![user_id]).await?;
+    Ok(rows.into_iter().map(|(factor_id, record)| WebauthnKey { factor_id, record: record.0 }).collect())
 }
 
-/// A challenge that was answered rightly.
+/// A challenge with a valid answer.
 #[derive(Debug)]
-pub struct Answered<'a> {
+pub struct ConsumedWebauthnChallenge<'a> {
     /// The challenge.
     pub challenge_id: Uuid,
-    /// Its factor.
+    /// The factor.
     pub factor_id: Uuid,
-    /// The key that was made for it, with its model; none where a key was used.
-    pub made: Option<(&'a KeyRecord, Uuid)>,
+    /// The registered key with its AAGUID; `None` for an authentication.
+    pub registered_key: Option<(&'a CredentialRecord, Uuid)>,
     /// `last_webauthn_challenge_data`.
-    pub last: &'a LastChallengeJson<'a>,
-    /// When it was answered.
+    pub last_challenge_data: &'a LastChallengeJson<'a>,
+    /// The time of the answer.
     pub now: Time,
 }
 
-const SPEND: Statement = Statement {
+const CONSUME_CHALLENGE: Statement = Statement {
     name: "webauthn_factors.spend",
     sql: "WITH c AS (
               DELETE FROM mfa_challenges WHERE id = $1 AND factor_id = $2 RETURNING factor_id
@@ -67,28 +67,35 @@ const SPEND: Statement = Statement {
           RETURNING f.id",
 };
 
-/// Uses a challenge up: a key that was made verifies its factor, which had none; one that was used leaves it verified.
-/// Whether the challenge was still there and the factor still so: if not, nothing must be kept of it. The account's
-/// sessions must be locked (`elevation::lock`), so that two answers stand in a row.
-pub async fn spend(db: &mut Connection, answered: Answered<'_>) -> Result<bool> {
-    let (record, aaguid) = answered.made.unzip();
-    let values =
-        args![answered.challenge_id, answered.factor_id, answered.now, Json(answered.last), record.map(Json), aaguid,];
-    let spent: Option<(Uuid,)> = db.optional(&SPEND, values).await?;
+/// Consumes a challenge; a registered key verifies its factor.
+///
+/// Returns false if the challenge is gone or the factor's status does not match; then the transaction must not be
+/// committed. The user's sessions must be locked (`elevation::lock_sessions`), which serializes concurrent answers.
+pub async fn consume_challenge(db: &mut Connection, answered: ConsumedWebauthnChallenge<'_>) -> Result<bool> {
+    let (record, aaguid) = answered.registered_key.unzip();
+    let values = args![
+        answered.challenge_id,
+        answered.factor_id,
+        answered.now,
+        Json(answered.last_challenge_data),
+        record.map(Json),
+        aaguid,
+    ];
+    let spent: Option<(Uuid,)> = db.fetch_optional(&CONSUME_CHALLENGE, values).await?;
     Ok(spent.is_some())
 }
 
-/// A key that was used.
+/// The use of a security key.
 #[derive(Debug)]
-pub struct Used {
-    /// Its factor.
+pub struct WebauthnKeyUse {
+    /// The factor.
     pub factor_id: Uuid,
-    /// The counter it was held against.
-    pub relied_on: u32,
-    /// The counter that came.
-    pub came: u32,
-    /// Whether nobody else may have used it meanwhile.
-    pub alone: bool,
+    /// The signature counter that was verified against.
+    pub expected_sign_count: u32,
+    /// The new signature counter.
+    pub new_sign_count: u32,
+    /// Whether a concurrent use makes this one fail.
+    pub is_exclusive: bool,
 }
 
 const USE: Statement = Statement {
@@ -107,12 +114,15 @@ const USE: Statement = Statement {
           RETURNING f.id",
 };
 
-/// Remembers the higher signature counter of a key; whether the key is still there, and still what was relied on.
-pub async fn used(db: &mut Connection, used: Used) -> Result<bool> {
-    let values = args![used.factor_id, i64::from(used.came), used.alone, i64::from(used.relied_on)];
-    let updated: Option<(Uuid,)> = db.optional(&USE, values).await?;
+/// Stores the higher signature counter of a key.
+///
+/// False if the key is gone or no longer as it was verified.
+pub async fn record_use(db: &mut Connection, used: WebauthnKeyUse) -> Result<bool> {
+    let values =
+        args![used.factor_id, i64::from(used.new_sign_count), used.is_exclusive, i64::from(used.expected_sign_count)];
+    let updated: Option<(Uuid,)> = db.fetch_optional(&USE, values).await?;
     Ok(updated.is_some())
 }
 
-/// Every statement of this file.
-pub const ALL: &[&Statement] = &[&OF_ACCOUNT, &SPEND, &USE];
+/// All statements of this file.
+pub const ALL: &[&Statement] = &[&OF_ACCOUNT, &CONSUME_CHALLENGE, &USE];

@@ -1,18 +1,18 @@
-//! What the server answered, as a test looks at it.
+//! A response of the server.
 
 use http::{HeaderMap, StatusCode};
 use serde_json::Value;
 
-/// An answer.
+/// A response of the server.
 #[derive(Debug)]
 pub struct Answer {
     /// The status.
     pub status: StatusCode,
     /// The headers.
     pub headers: HeaderMap,
-    /// The body as it came.
+    /// The body as text.
     pub text: String,
-    /// The body as JSON; null where it is none.
+    /// The body as JSON; null if it is not JSON.
     pub json: Value,
 }
 
@@ -23,7 +23,7 @@ impl Answer {
         Self { status, headers, text, json }
     }
 
-    /// The same answer, after making sure of its status.
+    /// Asserts the status and returns the response.
     #[track_caller]
     #[expect(clippy::return_self_not_must_use, reason = "many tests want nothing of an answer but its status")]
     pub fn expect(self, status: u16) -> Self {
@@ -31,18 +31,18 @@ impl Answer {
         self
     }
 
-    /// A member's text; empty where it is none.
+    /// The text of a JSON member; empty if it is not a string.
     pub fn str(&self, pointer: &str) -> &str {
         let path = if pointer.starts_with('/') { pointer.to_owned() } else { format!("/{pointer}") };
         self.json.pointer(&path).and_then(Value::as_str).unwrap_or_default()
     }
 
-    /// A header's text; empty where it is none.
+    /// The text of a header; empty if it is missing.
     pub fn header(&self, name: &str) -> &str {
         self.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
     }
 
-    /// Status and error code, the gist of a refusal.
+    /// The status and the error code.
     pub fn refusal(&self) -> (u16, &str) {
         (self.status.as_u16(), self.str("error_code"))
     }

@@ -1,5 +1,6 @@
-//! An authenticator in software, with the browser in front of it: one P-256 key, attestation `none`. What an honest one
-//! would say is in its fields, so that a test can make it lie.
+//! A software WebAuthn authenticator and browser: one P-256 key, attestation `none`.
+//!
+//! The values of a correct response are fields, so that a test can replace them.
 
 use aws_lc_rs::digest::{SHA256, digest};
 use aws_lc_rs::rand::SystemRandom;
@@ -12,12 +13,12 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::answer::Answer;
-use super::people::Person;
+use super::users::TestUser;
 use super::world::World;
 
-/// The page that an honest browser shows.
+/// The origin of a correct browser.
 pub const ORIGIN: &str = "https://shop.example.com";
-/// The relying party of worlds [`with_keys`].
+/// The relying party id that [`enable_webauthn`] sets.
 pub const RELYING_PARTY: &str = "example.com";
 
 const PRESENT: u8 = 0x01;
@@ -26,8 +27,8 @@ const BACKUP_ELIGIBLE: u8 = 0x08;
 const BACKED_UP: u8 = 0x10;
 const ATTESTED: u8 = 0x40;
 
-/// Turns passkeys and security keys on.
-pub fn with_keys(policy: &mut Policy) {
+/// Enables passkeys and security keys.
+pub fn enable_webauthn(policy: &mut Policy) {
     policy.passkeys.enabled = true;
     policy.mfa.webauthn_enroll_enabled = true;
     policy.mfa.webauthn_verify_enabled = true;
@@ -41,35 +42,35 @@ pub fn with_keys(policy: &mut Policy) {
 /// An authenticator that holds one key.
 #[derive(Debug)]
 pub struct Authenticator {
-    /// How it calls its key.
+    /// The credential id.
     pub id: Vec<u8>,
-    /// Its model.
+    /// The AAGUID of the authenticator model.
     pub aaguid: Uuid,
-    /// The page that the browser shows.
+    /// The origin of the client data.
     pub origin: String,
-    /// Whom it makes and uses the key for.
+    /// The relying party id.
     pub rp_id: String,
-    /// What it answers instead of the challenge.
+    /// Replaces the challenge in the client data.
     pub challenge: Option<String>,
-    /// The ceremony that it says this is, instead of the true one.
+    /// Replaces the ceremony type in the client data.
     pub ceremony: Option<&'static str>,
-    /// Somebody touched it.
-    pub user_present: bool,
-    /// It made sure who that was.
-    pub user_verified: bool,
-    /// There may be copies of its key.
-    pub backup_eligible: bool,
-    /// There are.
-    pub backed_up: bool,
-    /// The page was shown inside a page of others.
-    pub cross_origin: bool,
-    /// How often the key was used.
+    /// The flag `UP`, user present.
+    pub is_user_present: bool,
+    /// The flag `UV`, user verified.
+    pub is_user_verified: bool,
+    /// The flag `BE`, backup eligible.
+    pub is_backup_eligible: bool,
+    /// The flag `BS`, backed up.
+    pub is_backed_up: bool,
+    /// The member `crossOrigin` of the client data.
+    pub is_cross_origin: bool,
+    /// The signature counter.
     pub counter: u32,
-    /// Each use counts.
-    pub counts: bool,
-    /// Whose its key is, base64url.
+    /// Whether each use increments the counter.
+    pub has_counter: bool,
+    /// The user handle in base64url.
     pub user_handle: Option<String>,
-    /// The key.
+    /// The key pair.
     pub key: EcdsaKeyPair,
 }
 
@@ -77,20 +78,20 @@ impl Default for Authenticator {
     fn default() -> Self {
         let key = EcdsaKeyPair::generate(&ECDSA_P256_SHA256_ASN1_SIGNING).expect("a key can be made");
         Self {
-            // A part of a key that nobody else has.
+            // A part of the public key: unique per authenticator.
             id: key.public_key().as_ref()[1..21].to_vec(),
             aaguid: Uuid::nil(),
             origin: ORIGIN.to_owned(),
             rp_id: RELYING_PARTY.to_owned(),
             challenge: None,
             ceremony: None,
-            user_present: true,
-            user_verified: true,
-            backup_eligible: false,
-            backed_up: false,
-            cross_origin: false,
+            is_user_present: true,
+            is_user_verified: true,
+            is_backup_eligible: false,
+            is_backed_up: false,
+            is_cross_origin: false,
             counter: 0,
-            counts: true,
+            has_counter: true,
             user_handle: None,
             key,
         }
@@ -98,7 +99,7 @@ impl Default for Authenticator {
 }
 
 impl Authenticator {
-    /// Makes a key: what `navigator.credentials.create()` gives for these options.
+    /// The result of `navigator.credentials.create()` for these options.
     pub fn create(&mut self, options: &Value) -> Value {
         self.user_handle = options["user"]["id"].as_str().map(str::to_owned);
         let mut data = self.data(ATTESTED);
@@ -118,9 +119,9 @@ impl Authenticator {
         }))
     }
 
-    /// Uses the key: what `navigator.credentials.get()` gives for these options.
+    /// The result of `navigator.credentials.get()` for these options.
     pub fn get(&mut self, options: &Value) -> Value {
-        if self.counts {
+        if self.has_counter {
             self.counter += 1;
         }
         let data = self.data(0);
@@ -152,17 +153,17 @@ impl Authenticator {
             "type": self.ceremony.unwrap_or(ceremony),
             "challenge": self.challenge.as_deref().or(options["challenge"].as_str()),
             "origin": self.origin,
-            "crossOrigin": self.cross_origin,
+            "crossOrigin": self.is_cross_origin,
         })
         .to_string()
     }
 
     fn data(&self, more: u8) -> Vec<u8> {
         let flags = [
-            (self.user_present, PRESENT),
-            (self.user_verified, VERIFIED),
-            (self.backup_eligible, BACKUP_ELIGIBLE),
-            (self.backed_up, BACKED_UP),
+            (self.is_user_present, PRESENT),
+            (self.is_user_verified, VERIFIED),
+            (self.is_backup_eligible, BACKUP_ELIGIBLE),
+            (self.is_backed_up, BACKED_UP),
         ];
         let flags = flags.iter().filter(|(is_set, _)| *is_set).fold(more, |flags, (_, flag)| flags | flag);
         let mut data = digest(&SHA256, self.rp_id.as_bytes()).as_ref().to_vec();
@@ -171,7 +172,7 @@ impl Authenticator {
         data
     }
 
-    /// The key as COSE has it: type, algorithm, curve, x, y.
+    /// The COSE key: type, algorithm, curve, x, y.
     fn public_key(&self) -> Vec<u8> {
         let point = self.key.public_key().as_ref();
         let (x, y) = point[1..].split_at(32);
@@ -186,52 +187,58 @@ impl Authenticator {
 }
 
 impl World {
-    /// Makes a passkey for that person, however that ends.
-    pub async fn try_registering(&self, person: &Person, device: &mut Authenticator) -> Answer {
-        let asked = self.post_as(&person.access_token, "/passkeys/registration/options", json!({})).await.expect(200);
-        let credential = device.create(&asked.json["options"]);
-        let body = json!({"challenge_id": asked.str("challenge_id"), "credential": credential});
-        self.post_as(&person.access_token, "/passkeys/registration/verify", body).await
+    /// Attempts to register a passkey.
+    pub async fn register_passkey(&self, user: &TestUser, device: &mut Authenticator) -> Answer {
+        let response = self.post_as(&user.access_token, "/passkeys/registration/options", json!({})).await.expect(200);
+        let credential = device.create(&response.json["options"]);
+        let body = json!({"challenge_id": response.str("challenge_id"), "credential": credential});
+        self.post_as(&user.access_token, "/passkeys/registration/verify", body).await
     }
 
-    /// A new passkey of that person: its id, and the device that holds it.
-    pub async fn passkey(&self, person: &Person) -> (String, Authenticator) {
+    /// Registers a passkey: its id and its authenticator.
+    pub async fn create_passkey(&self, user: &TestUser) -> (String, Authenticator) {
         let mut device = Authenticator::default();
-        let made = self.try_registering(person, &mut device).await.expect(200);
+        let made = self.register_passkey(user, &mut device).await.expect(200);
         (made.str("id").to_owned(), device)
     }
 
-    /// Sets a security key up and has it make its key: the person, lifted, the factor's id, and the device.
-    pub async fn key_factor(&self, person: &Person, name: &str) -> (Person, String, Authenticator) {
+    /// Enrolls and verifies a security key: the user at AAL2, the factor id and the authenticator.
+    pub async fn enroll_security_key(&self, user: &TestUser, name: &str) -> (TestUser, String, Authenticator) {
         let body = json!({"factor_type": "webauthn", "friendly_name": name});
-        let factor = self.enroll(&person.access_token, body).await.expect(200).str("id").to_owned();
+        let factor = self.enroll(&user.access_token, body).await.expect(200).str("id").to_owned();
         let mut device = Authenticator::default();
-        let asked = self.challenge(&person.access_token, &factor).await.expect(200);
-        let made = device.create(&asked.json["webauthn"]["credential_options"]["publicKey"]);
-        let answer = self.answer_key(person, &factor, asked.str("id"), ("create", made)).await;
-        (Person { session: person.session.clone(), ..Person::of(&answer) }, factor, device)
+        let response = self.create_challenge(&user.access_token, &factor).await.expect(200);
+        let made = device.create(&response.json["webauthn"]["credential_options"]["publicKey"]);
+        let answer = self.verify_webauthn_challenge(user, &factor, response.str("id"), ("create", made)).await;
+        (TestUser { session: user.session.clone(), ..TestUser::from_session(&answer) }, factor, device)
     }
 
-    /// Uses a security key for a new challenge, however that ends.
-    pub async fn try_key(&self, person: &Person, factor: &str, device: &mut Authenticator) -> Answer {
-        let asked = self.challenge(&person.access_token, factor).await.expect(200);
-        let used = device.get(&asked.json["webauthn"]["credential_options"]["publicKey"]);
-        self.answer_key(person, factor, asked.str("id"), ("request", used)).await
+    /// Attempts to verify a new challenge with a security key.
+    pub async fn verify_security_key(&self, user: &TestUser, factor: &str, device: &mut Authenticator) -> Answer {
+        let response = self.create_challenge(&user.access_token, factor).await.expect(200);
+        let credential = device.get(&response.json["webauthn"]["credential_options"]["publicKey"]);
+        self.verify_webauthn_challenge(user, factor, response.str("id"), ("request", credential)).await
     }
 
-    /// What a key said in that ceremony (`create` or `request`), given for a challenge, however that ends.
-    pub async fn answer_key(&self, person: &Person, factor: &str, challenge: &str, said: (&str, Value)) -> Answer {
-        let (kind, credential) = said;
+    /// Attempts to verify a challenge with the credential response of a ceremony (`create` or `request`).
+    pub async fn verify_webauthn_challenge(
+        &self,
+        user: &TestUser,
+        factor: &str,
+        challenge: &str,
+        response: (&str, Value),
+    ) -> Answer {
+        let (kind, credential) = response;
         let webauthn = json!({"type": kind, "credential_response": credential});
         let body = json!({"challenge_id": challenge, "webauthn": webauthn});
-        self.post_as(&person.access_token, &format!("/factors/{factor}/verify"), body).await
+        self.post_as(&user.access_token, &format!("/factors/{factor}/verify"), body).await
     }
 
-    /// A sign-in by passkey, however it ends.
-    pub async fn try_passkey(&self, device: &mut Authenticator) -> Answer {
-        let asked = self.post("/passkeys/authentication/options", json!({})).await.expect(200);
-        let credential = device.get(&asked.json["options"]);
-        let body = json!({"challenge_id": asked.str("challenge_id"), "credential": credential});
+    /// Attempts a sign-in by passkey.
+    pub async fn sign_in_with_passkey(&self, device: &mut Authenticator) -> Answer {
+        let response = self.post("/passkeys/authentication/options", json!({})).await.expect(200);
+        let credential = device.get(&response.json["options"]);
+        let body = json!({"challenge_id": response.str("challenge_id"), "credential": credential});
         self.post("/passkeys/authentication/verify", body).await
     }
 }

@@ -1,4 +1,4 @@
-//! A clock that stands still until a test moves it, or lets it run.
+//! A clock that a test advances or starts.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,70 +10,70 @@ use tokio::sync::watch;
 
 use crate::ports::clock::Clock;
 
-/// A clock in a test's hand.
+/// A clock that a test controls.
 #[derive(Debug, Clone)]
 pub struct FakeClock {
-    face: Arc<Mutex<Face>>,
+    state: Arc<Mutex<ClockState>>,
     moved: watch::Sender<()>,
-    /// How often [`FakeClock::end_sleeps`] was called.
+    /// The number of calls of [`FakeClock::end_sleeps`].
     ended: Arc<AtomicUsize>,
     sleeps: watch::Sender<usize>,
 }
 
 #[derive(Debug)]
-struct Face {
+struct ClockState {
     moment: DateTime<Utc>,
-    /// Since when time passes by itself.
+    /// When the clock was started by [`FakeClock::run`].
     running: Option<Instant>,
 }
 
 impl FakeClock {
-    /// A clock that shows this moment.
+    /// A stopped clock with this time.
     pub fn at(moment: DateTime<Utc>) -> Self {
         Self {
-            face: Arc::new(Mutex::new(Face { moment, running: None })),
+            state: Arc::new(Mutex::new(ClockState { moment, running: None })),
             moved: watch::Sender::new(()),
             ended: Arc::default(),
             sleeps: watch::Sender::new(0),
         }
     }
 
-    /// Lets that much time pass at once; who sleeps for less wakes up.
+    /// Advances the time at once; sleeps that are due complete.
     pub fn advance(&self, by: TimeDelta) {
-        self.face.lock().unwrap_or_else(PoisonError::into_inner).moment += by;
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).moment += by;
         self.moved.send_replace(());
     }
 
-    /// Wakes everybody who sleeps although it is no later than before: the time limits of what is under way strike.
+    /// Completes all sleeps without advancing the time, so that pending timeouts expire.
     pub fn end_sleeps(&self) {
         self.ended.fetch_add(1, Ordering::Relaxed);
         self.moved.send_replace(());
     }
 
-    /// From now on time passes by itself, as it does outside: for requests that wait for each other.
+    /// Lets the time run in real time, for requests that wait for each other.
     pub fn run(&self) {
-        self.face.lock().unwrap_or_else(PoisonError::into_inner).running.get_or_insert_with(Instant::now);
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).running.get_or_insert_with(Instant::now);
     }
 
-    /// How many sleeps were begun since the clock was made.
+    /// The number of sleeps started since the clock was created.
     pub fn sleeps(&self) -> usize {
         *self.sleeps.borrow()
     }
 
-    /// Completes when so many sleeps were begun since the clock was made.
-    pub async fn slept(&self, times: usize) {
+    /// Completes once the given number of sleeps was started.
+    pub async fn wait_for_sleeps(&self, times: usize) {
         let mut sleeps = self.sleeps.subscribe();
         sleeps.wait_for(|begun| *begun >= times).await.expect("the clock is there");
     }
 
     fn is_running(&self) -> bool {
-        self.face.lock().unwrap_or_else(PoisonError::into_inner).running.is_some()
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).running.is_some()
     }
 }
 
 impl Clock for FakeClock {
     fn now(&self) -> DateTime<Utc> {
-        let face = self.face.lock().unwrap_or_else(PoisonError::into_inner);
+        let face = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let passed = face.running.map(|since| since.elapsed()).unwrap_or_default();
         face.moment + TimeDelta::from_std(passed).unwrap_or_default()
     }

@@ -1,4 +1,4 @@
-//! A database per test, cloned from a template that is migrated once in a test process.
+//! A database per test, cloned from a template that is migrated once per test process.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -14,7 +14,7 @@ static SERVER: OnceCell<Postgres> = OnceCell::const_new();
 static NUMBER: AtomicUsize = AtomicUsize::new(0);
 const TEMPLATE: &str = "template_basalt";
 
-/// A database that no other test sees.
+/// A database that no other test uses.
 #[derive(Debug, Clone)]
 pub struct TestDatabase {
     name: String,
@@ -23,17 +23,17 @@ pub struct TestDatabase {
 
 impl TestDatabase {
     /// A clone of the migrated template: schema `auth` and schema `basalt`, both empty.
-    pub async fn migrated() -> Self {
-        Self::cloned(TEMPLATE).await
+    pub async fn clone_migrated() -> Self {
+        Self::clone_from(TEMPLATE).await
     }
 
-    /// A database without anything of ours but the roles.
-    pub async fn empty() -> Self {
-        Self::cloned("template0").await
+    /// A database without schemas of the server; the roles exist.
+    pub async fn clone_empty() -> Self {
+        Self::clone_from("template0").await
     }
 
-    async fn cloned(template: &str) -> Self {
-        let server = SERVER.get_or_init(prepared).await;
+    async fn clone_from(template: &str) -> Self {
+        let server = SERVER.get_or_init(start_server).await;
         let name = format!("test_{}", NUMBER.fetch_add(1, Ordering::Relaxed));
         let admin = superuser(server, "postgres");
         let mut connection = PgConnection::connect_with(&admin).await.expect("the test server answers");
@@ -42,7 +42,7 @@ impl TestDatabase {
         Self { admin: admin.database(&name), name }
     }
 
-    /// How a superuser connects.
+    /// The connection options of a superuser.
     pub fn admin_options(&self) -> PgConnectOptions {
         self.admin.clone()
     }
@@ -55,24 +55,24 @@ impl TestDatabase {
 
     /// The auth server's own pool, of eight connections.
     pub fn auth_pool(&self) -> Pool {
-        Pool::new(self.pool_options(Duration::ZERO).max_connections(8))
+        Pool::new(self.pool_options(Duration::ZERO).with_max_connections(8))
     }
 
-    /// sqlx's pool with the role and the search path of the auth server, for what a test does beside it.
+    /// An sqlx pool with the role and the search path of the auth server, for statements of the test.
     pub async fn pool(&self) -> PgPool {
         let options = self.pool_options(Duration::ZERO).connect;
         let pool = PgPoolOptions::new().max_connections(8).test_before_acquire(false);
         pool.connect_with(options).await.expect("the test server answers")
     }
 
-    /// How the auth server connects; the database stops a statement after `deadline`, unless that is zero.
+    /// The pool options of the auth server; `deadline` is the statement timeout, zero for none.
     pub fn pool_options(&self, deadline: Duration) -> PoolOptions {
         let options = self.admin.clone().username("supabase_auth_admin");
         let deadline = deadline.as_millis().to_string();
         PoolOptions::new(options.options([("search_path", "auth"), ("statement_timeout", &*deadline)]))
     }
 
-    /// Runs SQL as a superuser, behind the server's back; answers each row's first column as text.
+    /// Runs SQL as a superuser and returns the first column of each row as text.
     pub async fn query(&self, sql: &str) -> Vec<String> {
         let mut connection = PgConnection::connect_with(&self.admin).await.expect("the test server answers");
         let wrapped = if sql.trim_start().to_ascii_lowercase().starts_with("select") {
@@ -90,16 +90,16 @@ fn superuser(server: &Postgres, database: &str) -> PgConnectOptions {
     PgConnectOptions::new_without_pgpass().socket(server.socket_folder()).username("postgres").database(database)
 }
 
-async fn prepared() -> Postgres {
+async fn start_server() -> Postgres {
     let server = tokio::task::spawn_blocking(Postgres::start).await.expect("PostgreSQL starts");
     let admin = superuser(&server, "postgres");
     let mut connection = PgConnection::connect_with(&admin).await.expect("the test server answers");
     let sql = format!("CREATE DATABASE {TEMPLATE}");
     sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut connection).await.expect("a database can be made");
     let pool = PgPoolOptions::new().max_connections(1).connect_lazy_with(admin.database(TEMPLATE));
-    migrate::roles(&pool, "secret").await.expect("roles can be made");
-    migrate::auth(&pool, "auth").await.expect("schema auth can be made");
-    migrate::basalt(&pool).await.expect("schema basalt can be made");
+    migrate::create_roles(&pool, "secret").await.expect("roles can be made");
+    migrate::migrate_auth(&pool, "auth").await.expect("schema auth can be made");
+    migrate::migrate_basalt(&pool).await.expect("schema basalt can be made");
     pool.close().await;
     server
 }

@@ -1,78 +1,78 @@
-//! Second factors of a test's people: an app in hand, a challenge, the code that the app shows.
+//! Second factors of test users: TOTP enrolment, challenge, verification.
 
 use gotrue_rules::domain::mfa::totp;
 use http::Method;
 use serde_json::{Value, json};
 
 use super::answer::Answer;
-use super::people::Person;
+use super::users::TestUser;
 use super::world::World;
 
-/// An app that was set up.
+/// An enrolled TOTP factor.
 #[derive(Debug, Clone)]
-pub struct AppFactor {
-    /// The factor's id.
+pub struct TotpFactor {
+    /// The factor id.
     pub id: String,
-    /// The secret that the app keeps.
+    /// The TOTP secret in base32.
     pub secret: String,
 }
 
 impl World {
-    /// Sets a factor up, however that ends.
+    /// Attempts to enroll a factor.
     pub async fn enroll(&self, token: &str, body: Value) -> Answer {
         self.post_as(token, "/factors", body).await
     }
 
-    /// An app of that name, set up but not verified.
-    pub async fn app_factor(&self, person: &Person, name: &str) -> AppFactor {
+    /// Enrolls a TOTP factor without verifying it.
+    pub async fn enroll_totp(&self, user: &TestUser, name: &str) -> TotpFactor {
         let body = json!({ "factor_type": "totp", "friendly_name": name });
-        let made = self.enroll(&person.access_token, body).await.expect(200);
-        AppFactor { id: made.str("id").to_owned(), secret: made.str("totp/secret").to_owned() }
+        let made = self.enroll(&user.access_token, body).await.expect(200);
+        TotpFactor { id: made.str("id").to_owned(), secret: made.str("totp/secret").to_owned() }
     }
 
-    /// The code that the app shows now.
-    pub fn app_code(&self, app: &AppFactor) -> String {
-        totp::code(&app.secret, self.now()).expect("the secret is base32")
+    /// The current code of the factor.
+    pub fn totp_code(&self, app: &TotpFactor) -> String {
+        totp::generate_code(&app.secret, self.now()).expect("the secret is base32")
     }
 
-    /// A challenge of a factor, however that ends.
-    pub async fn challenge(&self, token: &str, factor: &str) -> Answer {
+    /// Attempts to create a challenge.
+    pub async fn create_challenge(&self, token: &str, factor: &str) -> Answer {
         self.post_as(token, &format!("/factors/{factor}/challenge"), json!({})).await
     }
 
-    /// An answer to a challenge, however that ends.
-    pub async fn answer(&self, token: &str, factor: &str, challenge: &str, code: &str) -> Answer {
+    /// Attempts to verify a challenge with a code.
+    pub async fn verify_challenge(&self, token: &str, factor: &str, challenge: &str, code: &str) -> Answer {
         let body = json!({ "challenge_id": challenge, "code": code });
         self.post_as(token, &format!("/factors/{factor}/verify"), body).await
     }
 
-    /// The code that the app shows now, given for a new challenge, however that ends.
-    pub async fn try_app(&self, person: &Person, app: &AppFactor) -> Answer {
-        let asked = self.challenge(&person.access_token, &app.id).await.expect(200);
-        self.answer(&person.access_token, &app.id, asked.str("id"), &self.app_code(app)).await
+    /// Attempts to verify a new challenge with the current code.
+    pub async fn verify_totp(&self, user: &TestUser, app: &TotpFactor) -> Answer {
+        let response = self.create_challenge(&user.access_token, &app.id).await.expect(200);
+        self.verify_challenge(&user.access_token, &app.id, response.str("id"), &self.totp_code(app)).await
     }
 
-    /// The person, in the same session, once the app's code was given.
-    pub async fn step_up(&self, person: &Person, app: &AppFactor) -> Person {
-        let lifted = Person::of(&self.try_app(person, app).await);
-        Person { session: person.session.clone(), ..lifted }
+    /// Verifies the factor: the user in the same session at AAL2.
+    pub async fn elevate_session(&self, user: &TestUser, app: &TotpFactor) -> TestUser {
+        let lifted = TestUser::from_session(&self.verify_totp(user, app).await);
+        TestUser { session: user.session.clone(), ..lifted }
     }
 
-    /// Somebody with a verified app, signed in with it.
-    pub async fn protected(&self, email: &str) -> (Person, AppFactor) {
-        let person = self.person(email).await;
-        let app = self.app_factor(&person, "app").await;
-        (self.step_up(&person, &app).await, app)
+    /// A user with a verified TOTP factor and a session at AAL2.
+    pub async fn create_user_with_totp(&self, email: &str) -> (TestUser, TotpFactor) {
+        let user = self.create_user(email).await;
+        let app = self.enroll_totp(&user, "app").await;
+        (self.elevate_session(&user, &app).await, app)
     }
 
-    /// Takes a factor away, however that ends.
+    /// Attempts to unenroll a factor.
     pub async fn unenroll(&self, token: &str, factor: &str) -> Answer {
         let bearer = format!("Bearer {token}");
         self.request(Method::DELETE, &format!("/factors/{factor}"), &[("authorization", &bearer)], None).await
     }
 
     /// The claims of an access token.
-    pub fn claims(&self, token: &str) -> Value {
+    pub fn decode_claims(&self, token: &str) -> Value {
         Value::Object(self.app.keys.verify(token, self.now()).expect("the world's key has signed it"))
     }
 }

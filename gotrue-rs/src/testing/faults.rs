@@ -1,13 +1,13 @@
-//! Faults in a test's hand: what is to happen at the n-th step of a name, or a stop at every step.
+//! Fault injection: a fault at the n-th step of a name, or a stop at every step.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures::FutureExt;
 use tokio::sync::{Semaphore, watch};
 
-use crate::journal::{Fault, Faults, Step};
+use crate::journal::{Fault, FaultInjector, Step};
 
-/// The faults that are planned. Each strikes once.
+/// The planned faults. Each happens once.
 #[derive(Debug, Default)]
 pub struct FaultPlan {
     planned: Mutex<Vec<Planned>>,
@@ -17,7 +17,7 @@ pub struct FaultPlan {
 #[derive(Debug)]
 struct Planned {
     target: Target,
-    /// How many such steps go by before it strikes.
+    /// The number of matching steps before the fault.
     skipped: usize,
     kind: Kind,
 }
@@ -25,16 +25,16 @@ struct Planned {
 /// The steps that a fault counts.
 #[derive(Debug)]
 enum Target {
-    /// Those of this name.
+    /// Steps with this name.
     Step(&'static str),
     /// Statements, `BEGIN` and `COMMIT`.
     AnyStatement,
-    /// All.
+    /// Every step.
     AnyStep,
 }
 
 impl Target {
-    fn is(&self, step: Step) -> bool {
+    fn matches(&self, step: Step) -> bool {
         let (Step::Statement(name)
         | Step::Transaction(name)
         | Step::Call(name)
@@ -62,18 +62,18 @@ impl FaultPlan {
         self.plan(Target::Step(name), n, Kind::Fail);
     }
 
-    /// The `n`-th step of any kind from now on (1: the next) fails, if it is a statement, `BEGIN` or `COMMIT`.
+    /// Makes the `n`-th step from now on (1: the next) fail if it is a statement, `BEGIN` or `COMMIT`.
     pub fn fail_any(&self, n: usize) {
         self.plan(Target::AnyStep, n, Kind::Fail);
     }
 
-    /// The request that comes to the `n`-th step of any kind from now on panics.
+    /// The `n`-th step of any kind from now on panics.
     pub fn panic_any(&self, n: usize) {
         self.plan(Target::AnyStep, n, Kind::Panic);
     }
 
-    /// Forgets what has not struck yet, and says how much that was.
-    pub fn clear(&self) -> usize {
+    /// Removes the faults that have not happened and returns their number.
+    pub fn clear_pending(&self) -> usize {
         std::mem::take(&mut *self.planned.lock().unwrap_or_else(PoisonError::into_inner)).len()
     }
 
@@ -82,7 +82,7 @@ impl FaultPlan {
         self.plan(Target::AnyStatement, n, Kind::Disconnect);
     }
 
-    /// The request that comes to the `n`-th step of that name from now on panics.
+    /// The `n`-th step of that name from now on panics.
     pub fn panic(&self, name: &'static str, n: usize) {
         self.plan(Target::Step(name), n, Kind::Panic);
     }
@@ -94,14 +94,14 @@ impl FaultPlan {
         gate
     }
 
-    /// From now on requests stop before every statement, `BEGIN` and `COMMIT` until the stepper lets them go on.
+    /// Makes requests stop before every statement, `BEGIN` and `COMMIT` until the stepper resumes them.
     pub fn step_by_step(&self) -> Arc<Stepper> {
         let stepper = Arc::new(Stepper::default());
         *self.stepper.lock().unwrap_or_else(PoisonError::into_inner) = Some(stepper.clone());
         stepper
     }
 
-    /// From now on requests stop nowhere, as they do at first.
+    /// Makes requests stop nowhere, which is the default.
     pub fn run_freely(&self) {
         *self.stepper.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
@@ -124,11 +124,11 @@ impl FaultPlan {
     }
 }
 
-impl Faults for FaultPlan {
-    fn strike(&self, step: Step) -> Option<Fault> {
+impl FaultInjector for FaultPlan {
+    fn fault_at(&self, step: Step) -> Option<Fault> {
         let mut plan = self.planned.lock().unwrap_or_else(PoisonError::into_inner);
         let mut struck = None;
-        for (at, planned) in plan.iter_mut().enumerate().filter(|(_, planned)| planned.target.is(step)) {
+        for (at, planned) in plan.iter_mut().enumerate().filter(|(_, planned)| planned.target.matches(step)) {
             match planned.skipped.checked_sub(1) {
                 Some(left) => planned.skipped = left,
                 None => struck = struck.or(Some(at)),
@@ -145,7 +145,7 @@ impl Faults for FaultPlan {
     }
 }
 
-/// A place where a request waits until the test opens it.
+/// A point where a request waits until the test opens it.
 #[derive(Debug)]
 pub struct Gate {
     is_open: watch::Sender<bool>,
@@ -159,13 +159,13 @@ impl Default for Gate {
 }
 
 impl Gate {
-    /// Lets the request go on.
+    /// Lets the waiting request continue.
     pub fn open(&self) {
         self.is_open.send_replace(true);
     }
 
-    /// Completes when a request stands at the gate.
-    pub async fn reached(&self) {
+    /// Completes when a request waits at the gate.
+    pub async fn wait_until_reached(&self) {
         let _ = self.is_reached.subscribe().wait_for(|it| *it).await;
     }
 
@@ -175,7 +175,7 @@ impl Gate {
     }
 }
 
-/// Stops the one request that is under way in a world at each of its steps.
+/// Stops the only running request of a world at each of its steps.
 #[derive(Debug)]
 pub struct Stepper {
     stopped_at: watch::Sender<Option<&'static str>>,
@@ -189,18 +189,18 @@ impl Default for Stepper {
 }
 
 impl Stepper {
-    /// The step before which the request stands; none while it runs.
+    /// The step before which the request is stopped; `None` while it runs.
     pub fn stopped_at(&self) -> Option<&'static str> {
         *self.stopped_at.borrow()
     }
 
-    /// Completes when the request stands before a step.
-    pub async fn stopped(&self) {
+    /// Completes when the request is stopped before a step.
+    pub async fn wait_until_stopped(&self) {
         let _ = self.stopped_at.subscribe().wait_for(Option::is_some).await;
     }
 
-    /// Lets the request take the step before which it stands.
-    pub fn go_on(&self) {
+    /// Lets the request take the step before which it is stopped.
+    pub fn resume(&self) {
         self.stopped_at.send_replace(None);
         self.permits.add_permits(1);
     }

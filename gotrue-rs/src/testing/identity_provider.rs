@@ -1,7 +1,9 @@
-//! A SAML 2.0 identity provider in software. What an honest one would say is in fields, so that a test can make it lie. Its
-//! XML is canonical as it stands: what is signed is the text itself.
+//! A software SAML 2.0 identity provider.
+//!
+//! The values of a correct assertion are fields, so that a test can replace them. The XML is written in canonical
+//! form: the signed octets are the text itself.
 
-mod asked;
+mod authn_request;
 
 use aws_lc_rs::aead::{AES_256_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
 use aws_lc_rs::cipher::{AES_128, EncryptingKey, EncryptionContext, UnboundCipherKey};
@@ -18,83 +20,83 @@ use gotrue_rules::domain::saml::{ASSERTION, DSIG, METADATA, PROTOCOL, XENC};
 use gotrue_rules::domain::sso::PERSISTENT;
 use gotrue_rules::domain::user::Time;
 
-pub use self::asked::{Asked, form};
+pub use self::authn_request::{AuthnRequest, acs_form_request};
 
-/// Our key in tests, and the one that will follow: PKCS#1 in base64. They protect nothing.
+/// The service provider key of tests: PKCS#1 in base64.
 pub const SERVICE_KEY: &str = include_str!("saml_keys/service.key");
-/// The key that will follow [`SERVICE_KEY`].
+/// The next service provider key, after [`SERVICE_KEY`].
 pub const NEXT_SERVICE_KEY: &str = include_str!("saml_keys/service_next.key");
-/// A certificate for the key of [`IdentityProvider::new`] that ended in 2021.
+/// A certificate for the key of [`IdentityProvider::new`] that expired in 2021.
 pub const OLD_CERTIFICATE: &str = include_str!("saml_keys/identity_provider_old.crt");
 
-/// Exclusive canonical XML.
+/// The algorithm of Exclusive XML Canonicalization.
 pub const EXCLUSIVE: &str = "http://www.w3.org/2001/10/xml-exc-c14n#";
-/// The transform that leaves the signature out.
+/// The enveloped-signature transform.
 pub const ENVELOPED: &str = "http://www.w3.org/2000/09/xmldsig#enveloped-signature";
 /// SHA-256.
 pub const SHA256: &str = "http://www.w3.org/2001/04/xmlenc#sha256";
 /// RSA with SHA-256.
 pub const RSA_SHA256: &str = "http://www.w3.org/2001/04/xmldsig-more#rsa-sha256";
 
-/// An identity provider.
+/// A SAML identity provider with one key.
 #[derive(Debug)]
 pub struct IdentityProvider {
-    /// Its name.
+    /// The entity id.
     pub entity_id: String,
-    /// The certificate of its key.
+    /// The certificate of the key.
     pub certificate: &'static str,
     key: KeyPair,
 }
 
-/// What an identity provider says of a person. Times are seconds from [`Said::now`].
+/// The content of an assertion and its response. Times are seconds from [`SamlAssertion::now`].
 #[derive(Debug, Clone)]
-pub struct Said {
-    /// Now.
+pub struct SamlAssertion {
+    /// The time of issue.
     pub now: Time,
     /// `ID` of the assertion; the response's is the same with `r` in front of it.
     pub id: String,
     /// `Issuer` of the assertion.
     pub issuer: String,
-    /// The person's name.
+    /// The `NameID`.
     pub name: String,
-    /// Its `Format`.
+    /// `Format` of the `NameID`.
     pub format: String,
     /// Attributes with their values.
     pub attributes: Vec<(String, Vec<String>)>,
-    /// The request that is answered.
+    /// `InResponseTo`: the id of the request.
     pub in_response_to: Option<String>,
     /// `IssueInstant`.
-    pub issued: i64,
+    pub issued_at: i64,
     /// `NotBefore` of the conditions.
-    pub from: i64,
+    pub not_before: i64,
     /// `NotOnOrAfter` of conditions and confirmation.
-    pub until: i64,
+    pub not_on_or_after: i64,
     /// `SessionNotOnOrAfter`.
-    pub session_ends: Option<i64>,
+    pub session_not_on_or_after: Option<i64>,
     /// The audience.
     pub audience: String,
     /// `Recipient` of the confirmation.
     pub recipient: String,
     /// `Destination` of the response.
     pub destination: String,
-    /// The last part of the status.
+    /// The last part of the status code URI.
     pub status: String,
 }
 
 /// How an element is signed.
 #[derive(Debug, Clone)]
 pub struct Signing {
-    /// Algorithm of the digest that is made, and the name that it is given.
+    /// The digest algorithm and the URI that is written for it.
     pub digest: (&'static digest::Algorithm, &'static str),
-    /// Algorithm of the signature, and the name that it is given.
+    /// The signature algorithm and the URI that is written for it.
     pub method: (&'static RsaSignatureEncoding, &'static str),
-    /// Transforms.
+    /// The transforms of the reference.
     pub transforms: Vec<&'static str>,
-    /// `URI` of the reference; absent: that of the element.
+    /// `URI` of the reference; `None` for the id of the element.
     pub uri: Option<String>,
-    /// References beside the first.
+    /// XML of additional references.
     pub more: String,
-    /// What is said of the key; absent: the certificate.
+    /// XML of `KeyInfo`; `None` for the certificate.
     pub key_info: Option<String>,
 }
 
@@ -112,7 +114,7 @@ impl Default for Signing {
 }
 
 impl Signing {
-    /// With SHA-512 in the place of SHA-256.
+    /// Signing with SHA-512 instead of SHA-256.
     pub fn with_sha512() -> Self {
         Self {
             digest: (&digest::SHA512, "http://www.w3.org/2001/04/xmlenc#sha512"),
@@ -122,18 +124,18 @@ impl Signing {
     }
 }
 
-/// With what an assertion is encrypted.
+/// The content encryption algorithm of an assertion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cipher {
-    /// AES-128 in chains.
+    /// AES-128-CBC.
     Cbc,
-    /// AES-256 with a tag.
+    /// AES-256-GCM.
     Gcm,
 }
 
-impl Said {
-    /// What an honest provider says of Ann, to the service at this address.
-    pub fn to(service: &str, issuer: &str, now: Time) -> Self {
+impl SamlAssertion {
+    /// A correct assertion about Ann for the service provider with this base URL.
+    pub fn for_service(service: &str, issuer: &str, now: Time) -> Self {
         Self {
             now,
             id: "a1".to_owned(),
@@ -142,10 +144,10 @@ impl Said {
             format: PERSISTENT.to_owned(),
             attributes: vec![("mail".to_owned(), vec!["ann@example.com".to_owned()])],
             in_response_to: None,
-            issued: 0,
-            from: -60,
-            until: 300,
-            session_ends: None,
+            issued_at: 0,
+            not_before: -60,
+            not_on_or_after: 300,
+            session_not_on_or_after: None,
             audience: format!("{service}/sso/saml/metadata"),
             recipient: format!("{service}/sso/saml/acs"),
             destination: format!("{service}/sso/saml/acs"),
@@ -153,18 +155,21 @@ impl Said {
         }
     }
 
-    fn at(&self, seconds: i64) -> String {
+    fn format_time(&self, seconds: i64) -> String {
         (self.now + TimeDelta::seconds(seconds)).to_rfc3339_opts(SecondsFormat::Secs, true)
     }
 
-    fn answers(&self) -> String {
-        self.in_response_to.as_ref().map(|id| format!(" InResponseTo=\"{}\"", escaped(id))).unwrap_or_default()
+    fn in_response_to_attribute(&self) -> String {
+        self.in_response_to.as_ref().map(|id| format!(" InResponseTo=\"{}\"", escape_xml(id))).unwrap_or_default()
     }
 
     /// The assertion without a signature.
-    pub fn assertion(&self) -> String {
+    pub fn assertion_xml(&self) -> String {
         let attributes: String = self.attributes.iter().map(|(name, values)| attribute(name, values)).collect();
-        let ends = self.session_ends.map(|at| format!(" SessionNotOnOrAfter=\"{}\"", self.at(at))).unwrap_or_default();
+        let ends = self
+            .session_not_on_or_after
+            .map(|at| format!(" SessionNotOnOrAfter=\"{}\"", self.format_time(at)))
+            .unwrap_or_default();
         format!(
             "<saml:Assertion xmlns:saml=\"{ASSERTION}\" ID=\"{id}\" IssueInstant=\"{issued}\" Version=\"2.0\"><saml:Issuer>\
              {issuer}</saml:Issuer><saml:Subject><saml:NameID Format=\"{format}\">{name}</saml:NameID>\
@@ -175,20 +180,20 @@ impl Said {
              </saml:Conditions><saml:AuthnStatement AuthnInstant=\"{issued}\"{ends}></saml:AuthnStatement>\
              <saml:AttributeStatement>{attributes}</saml:AttributeStatement></saml:Assertion>",
             id = self.id,
-            issued = self.at(self.issued),
-            issuer = escaped(&self.issuer),
+            issued = self.format_time(self.issued_at),
+            issuer = escape_xml(&self.issuer),
             format = self.format,
-            name = escaped(&self.name),
-            answers = self.answers(),
-            until = self.at(self.until),
+            name = escape_xml(&self.name),
+            answers = self.in_response_to_attribute(),
+            until = self.format_time(self.not_on_or_after),
             recipient = self.recipient,
-            from = self.at(self.from),
+            from = self.format_time(self.not_before),
             audience = self.audience,
         )
     }
 
-    /// The response around assertions, without a signature of its own.
-    pub fn response(&self, assertions: &str) -> String {
+    /// The unsigned response that contains these assertions.
+    pub fn response_xml(&self, assertions: &str) -> String {
         format!(
             "<samlp:Response xmlns:samlp=\"{PROTOCOL}\" Destination=\"{destination}\" ID=\"r{id}\"{answers} \
              IssueInstant=\"{issued}\" Version=\"2.0\"><saml:Issuer xmlns:saml=\"{ASSERTION}\">{issuer}</saml:Issuer>\
@@ -196,34 +201,34 @@ impl Said {
              </samlp:Status>{assertions}</samlp:Response>",
             destination = self.destination,
             id = self.id,
-            answers = self.answers(),
-            issued = self.at(self.issued),
-            issuer = escaped(&self.issuer),
+            answers = self.in_response_to_attribute(),
+            issued = self.format_time(self.issued_at),
+            issuer = escape_xml(&self.issuer),
             status = self.status,
         )
     }
 }
 
 impl IdentityProvider {
-    /// The provider of tests, under a name.
+    /// The default provider with this entity id.
     pub fn new(entity_id: &str) -> Self {
         let (key, certificate) =
             (include_str!("saml_keys/identity_provider.key"), include_str!("saml_keys/identity_provider.crt"));
         Self { entity_id: entity_id.to_owned(), certificate, key: key_pair(key) }
     }
 
-    /// Somebody else under that name, with a key of their own.
-    pub fn stranger(entity_id: &str) -> Self {
+    /// A provider with the same entity id and an unrelated key.
+    pub fn with_unrelated_key(entity_id: &str) -> Self {
         let (key, certificate) = (include_str!("saml_keys/stranger.key"), include_str!("saml_keys/stranger.crt"));
         Self { entity_id: entity_id.to_owned(), certificate, key: key_pair(key) }
     }
 
-    /// What it says of itself: requests are taken at `sign_on`.
+    /// The metadata with the `SingleSignOnService` location `sign_on`.
     pub fn metadata(&self, sign_on: &str) -> String {
         self.metadata_with(&[self.certificate], sign_on)
     }
 
-    /// The same with other certificates.
+    /// The metadata with other certificates.
     pub fn metadata_with(&self, certificates: &[&str], sign_on: &str) -> String {
         let key = |certificate: &&str| {
             format!(
@@ -237,22 +242,22 @@ impl IdentityProvider {
              protocolSupportEnumeration=\"{PROTOCOL}\">{keys}<SingleSignOnService \
              Binding=\"urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect\" Location=\"{}\"></SingleSignOnService>\
              </IDPSSODescriptor></EntityDescriptor>",
-            escaped(&self.entity_id),
-            escaped(sign_on)
+            escape_xml(&self.entity_id),
+            escape_xml(sign_on)
         )
     }
 
-    /// A response whose assertion is signed, as most send it.
-    pub fn respond(&self, said: &Said) -> String {
-        said.response(&self.signed(&said.assertion(), &said.id))
+    /// A response with a signed assertion, the most common form.
+    pub fn signed_response(&self, assertion: &SamlAssertion) -> String {
+        assertion.response_xml(&self.signed(&assertion.assertion_xml(), &assertion.id))
     }
 
-    /// An element with a signature in its place, which is after the issuer.
+    /// The element with a signature after its issuer.
     pub fn signed(&self, element: &str, id: &str) -> String {
         self.signed_as(element, id, &Signing::default())
     }
 
-    /// The same, signed in another way.
+    /// The element with a signature made with these options.
     pub fn signed_as(&self, element: &str, id: &str, signing: &Signing) -> String {
         let signature = self.signature(element, id, signing);
         element.replacen("</saml:Issuer>", &format!("</saml:Issuer>{signature}"), 1)
@@ -290,23 +295,23 @@ impl IdentityProvider {
     }
 }
 
-/// What a signature says of its key: a certificate.
+/// The `KeyInfo` element with a certificate.
 pub fn key_info(certificate: &str) -> String {
     format!(
         "<ds:KeyInfo><ds:X509Data><ds:X509Certificate>{certificate}</ds:X509Certificate></ds:X509Data></ds:KeyInfo>"
     )
 }
 
-/// An assertion encrypted for the service with this key (PKCS#1 in base64).
-pub fn encrypted(assertion: &str, service: &str, cipher: Cipher) -> String {
+/// Encrypts an assertion for the service provider with this key (PKCS#1 in base64).
+pub fn encrypt_assertion(assertion: &str, service: &str, cipher: Cipher) -> String {
     let secret = [7_u8; 32];
     let (name, secret, sealed) = match cipher {
-        Cipher::Cbc => (format!("{XENC}aes128-cbc"), &secret[..16], in_chains(assertion, &secret[..16])),
+        Cipher::Cbc => (format!("{XENC}aes128-cbc"), &secret[..16], encrypt_cbc(assertion, &secret[..16])),
         Cipher::Gcm => {
-            ("http://www.w3.org/2009/xmlenc11#aes256-gcm".to_owned(), &secret[..], with_tag(assertion, &secret))
+            ("http://www.w3.org/2009/xmlenc11#aes256-gcm".to_owned(), &secret[..], encrypt_gcm(assertion, &secret))
         }
     };
-    let wrapped = STANDARD.encode(wrapped(secret, service));
+    let wrapped = STANDARD.encode(wrap_key(secret, service));
     let sealed = STANDARD.encode(sealed);
     format!(
         "<saml:EncryptedAssertion xmlns:saml=\"{ASSERTION}\"><xenc:EncryptedData xmlns:xenc=\"{XENC}\" \
@@ -318,7 +323,7 @@ pub fn encrypted(assertion: &str, service: &str, cipher: Cipher) -> String {
     )
 }
 
-fn wrapped(secret: &[u8], service: &str) -> Vec<u8> {
+fn wrap_key(secret: &[u8], service: &str) -> Vec<u8> {
     let public: PublicKeyX509Der<'_> = key_pair(service).public_key().as_der().expect("a public key");
     let key = PublicEncryptingKey::from_der(public.as_ref()).expect("a public key");
     let key = OaepPublicEncryptingKey::new(key).expect("a public key");
@@ -326,7 +331,7 @@ fn wrapped(secret: &[u8], service: &str) -> Vec<u8> {
     key.encrypt(&OAEP_SHA1_MGF1SHA1, secret, &mut room, None).expect("wrapped").to_vec()
 }
 
-fn with_tag(text: &str, secret: &[u8]) -> Vec<u8> {
+fn encrypt_gcm(text: &str, secret: &[u8]) -> Vec<u8> {
     let key = LessSafeKey::new(UnboundKey::new(&AES_256_GCM, secret).expect("a key"));
     let nonce = [5; 12];
     let mut sealed = text.as_bytes().to_vec();
@@ -334,8 +339,8 @@ fn with_tag(text: &str, secret: &[u8]) -> Vec<u8> {
     [nonce.to_vec(), sealed].concat()
 }
 
-/// Padded as XML encryption does it: the last byte counts, the others may be anything.
-fn in_chains(text: &str, secret: &[u8]) -> Vec<u8> {
+/// Encrypts with XML Encryption padding: the last byte is the length, the others are arbitrary.
+fn encrypt_cbc(text: &str, secret: &[u8]) -> Vec<u8> {
     let start = [9; 16];
     let mut sealed = text.as_bytes().to_vec();
     let padding = 16 - sealed.len() % 16;
@@ -353,12 +358,12 @@ fn key_pair(base64: &str) -> KeyPair {
 
 fn attribute(name: &str, values: &[String]) -> String {
     let values: Vec<_> =
-        values.iter().map(|it| format!("<saml:AttributeValue>{}</saml:AttributeValue>", escaped(it))).collect();
+        values.iter().map(|it| format!("<saml:AttributeValue>{}</saml:AttributeValue>", escape_xml(it))).collect();
     let values = values.concat();
-    format!("<saml:Attribute Name=\"{}\">{values}</saml:Attribute>", escaped(name))
+    format!("<saml:Attribute Name=\"{}\">{values}</saml:Attribute>", escape_xml(name))
 }
 
-/// A text in an element or attribute; quotation marks are not expected.
-fn escaped(text: &str) -> String {
+/// Escapes a text for an element or attribute without quotation marks.
+fn escape_xml(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }

@@ -1,4 +1,4 @@
-//! What stands in the database, seen by a superuser beside the pool: its sessions, and every row of our schemas.
+//! Reads sessions and all rows of the database as a superuser, outside the pool of the server.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::poll_fn;
@@ -16,7 +16,7 @@ use super::database::TestDatabase;
 use crate::args;
 use crate::store::{Connection, Pool, Statement};
 
-/// Each table with a key of its rows: the primary one, else all of the row.
+/// Each table with the key of its rows: the primary key, or the whole row.
 const TABLES: &str = "
     SELECT format('%I.%I', t.schemaname, t.tablename),
            coalesce(string_agg('t.' || quote_ident(a.attname) || '::text', ' || ''/'' || '), 'to_jsonb(t)::text')
@@ -32,26 +32,26 @@ const SESSIONS: &str = "
     WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()
       AND (pid <> $1 OR state IS DISTINCT FROM 'idle' OR xact_start IS NOT NULL)";
 
-/// The process behind the connection of a pool.
+/// The backend process of a connection.
 const PID: Statement = Statement { name: "tests.pid", sql: "SELECT pg_backend_pid()" };
-/// How long sessions may take to come to rest.
-const REST: Duration = Duration::from_secs(2);
-/// No statement takes longer.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// The most time that sessions take to become idle.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(2);
+/// The most time that a statement takes.
+const STATEMENT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A superuser's view.
+/// A superuser connection that reads sessions and rows.
 #[derive(Debug)]
-pub struct Ledger {
+pub struct DatabaseInspector {
     database: Mutex<PgConnection>,
     rows: String,
 }
 
-/// Every row under its table and key.
-pub type Rows = BTreeMap<(String, String), String>;
+/// Every row by its table and key.
+pub type RowSnapshot = BTreeMap<(String, String), String>;
 
-impl Ledger {
-    /// Looks at that database.
-    pub async fn of(database: &TestDatabase) -> Self {
+impl DatabaseInspector {
+    /// Connects to the database.
+    pub async fn connect(database: &TestDatabase) -> Self {
         let mut database = PgConnection::connect_with(&database.admin_options()).await.expect("a connection");
         let tables = sqlx::raw_sql(TABLES).fetch_all(&mut database).await.expect("the tables");
         let select = |row: &sqlx::postgres::PgRow| {
@@ -62,80 +62,84 @@ impl Ledger {
         Self { database: Mutex::new(database), rows }
     }
 
-    /// Every row of our schemas.
-    pub async fn rows(&self) -> Rows {
+    /// Reads every row of the schemas `auth` and `basalt`.
+    pub async fn rows(&self) -> RowSnapshot {
         let mut database = self.database.lock().await;
         let rows = sqlx::query(AssertSqlSafe(self.rows.clone())).fetch_all(&mut *database).await.expect("the rows");
         rows.iter().map(|row| ((row.get(0), row.get(1)), row.get(2))).collect()
     }
 
-    /// Waits until the one connection of a pool is the only other session and at rest; returns its process.
+    /// Waits until the only other session is the idle connection of the pool; returns its process.
     ///
     /// # Errors
-    /// In which state the sessions are instead, or why the pool runs no statement.
-    pub async fn rest(&self, pool: &Pool) -> Result<i32, String> {
-        let pid = process(pool).await?;
+    /// The states of the sessions that are not idle, or why the pool runs no statement.
+    pub async fn wait_until_idle(&self, pool: &Pool) -> Result<i32, String> {
+        let pid = backend_pid(pool).await?;
         let resting = async {
-            while !self.busy(pid).await.is_empty() {
+            while !self.busy_sessions(pid).await.is_empty() {
                 sleep(Duration::from_millis(1)).await;
             }
         };
-        match timeout(REST, resting).await {
+        match timeout(IDLE_TIMEOUT, resting).await {
             Ok(()) => Ok(pid),
-            Err(_) => Err(format!("sessions are not at rest: {}", self.busy(pid).await.join("; "))),
+            Err(_) => Err(format!("sessions are not at rest: {}", self.busy_sessions(pid).await.join("; "))),
         }
     }
 
-    /// Has a pool of one connection open another one for its next statement.
+    /// Makes a pool of one connection open a new one for its next statement.
     ///
     /// # Errors
-    /// As [`Ledger::rest`], or the pool does not give the old one up.
-    pub async fn renew(&self, pool: &Pool) -> Result<(), String> {
-        let pid = process(pool).await?;
+    /// As [`DatabaseInspector::wait_until_idle`], or the pool keeps the old connection.
+    pub async fn replace_connection(&self, pool: &Pool) -> Result<(), String> {
+        let pid = backend_pid(pool).await?;
         let mut database = self.database.lock().await;
         let ended = sqlx::query("SELECT pg_terminate_backend($1, 2000)").bind(pid).execute(&mut *database).await;
         ended.expect("a superuser may");
         drop(database);
-        // The first one finds out.
-        let _ = process(pool).await;
-        if self.rest(pool).await? == pid { Err("the pool keeps a dead connection".to_owned()) } else { Ok(()) }
+        // The first statement detects the closed connection.
+        let _ = backend_pid(pool).await;
+        if self.wait_until_idle(pool).await? == pid {
+            Err("the pool keeps a dead connection".to_owned())
+        } else {
+            Ok(())
+        }
     }
 
     /// The first column of the only row, as text.
-    pub async fn text(&self, sql: &'static str, id: &str) -> String {
+    pub async fn select_text(&self, sql: &'static str, id: &str) -> String {
         let mut database = self.database.lock().await;
         sqlx::query_scalar(sql).bind(id).fetch_one(&mut *database).await.expect("a row")
     }
 
-    /// The other sessions of the database that are not that process, or not at rest.
-    async fn busy(&self, pid: i32) -> Vec<String> {
+    /// The other sessions that belong to another process or are not idle.
+    async fn busy_sessions(&self, pid: i32) -> Vec<String> {
         let mut database = self.database.lock().await;
         let rows = sqlx::query(SESSIONS).bind(pid).fetch_all(&mut *database).await.expect("the sessions");
         rows.iter().map(|row| row.get(0)).collect()
     }
 }
 
-async fn process(pool: &Pool) -> Result<i32, String> {
+async fn backend_pid(pool: &Pool) -> Result<i32, String> {
     let mut db = Connection::pooled(pool.clone(), Arc::default());
-    let asked = timeout(PATIENCE, db.one::<(i32,)>(&PID, args![])).await;
-    let (pid,) = asked
+    let result = timeout(STATEMENT_TIMEOUT, db.fetch_one::<(i32,)>(&PID, args![])).await;
+    let (pid,) = result
         .map_err(|_| "no connection can be had".to_owned())?
         .map_err(|error| format!("the next statement fails: {error}"))?;
     Ok(pid)
 }
 
-/// Drops a future when it waits for the n-th time; `None` then.
-pub async fn dropped_at<F: Future>(n: usize, future: F) -> Option<F::Output> {
+/// Drops a future when it is pending for the n-th time, and returns `None` then.
+pub async fn drop_at_poll<F: Future>(n: usize, future: F) -> Option<F::Output> {
     let mut waits = 0;
     let is_now = || {
         waits += 1;
         waits == n
     };
-    dropped_when(is_now, future).await
+    drop_when(is_now, future).await
 }
 
-/// Drops a future when it waits and is to be dropped now; `None` then.
-pub async fn dropped_when<F: Future>(mut is_now: impl FnMut() -> bool, future: F) -> Option<F::Output> {
+/// Drops a future when it is pending and `is_now` returns true, and returns `None` then.
+pub async fn drop_when<F: Future>(mut is_now: impl FnMut() -> bool, future: F) -> Option<F::Output> {
     let mut future = Box::pin(future);
     let outcome = poll_fn(|cx| match future.as_mut().poll(cx) {
         Poll::Ready(outcome) => Poll::Ready(Some(outcome)),
@@ -145,8 +149,10 @@ pub async fn dropped_when<F: Future>(mut is_now: impl FnMut() -> bool, future: F
     outcome.await
 }
 
-/// Ends all sleeps on a clock when a future waits for the n-th time, and waits for it. Whether that was needed.
-pub async fn out_of_time_at<F: Future>(n: usize, clock: &FakeClock, future: F) -> (F::Output, bool) {
+/// Ends all sleeps when a future is pending for the n-th time.
+///
+/// Returns the future's output and whether it was pending that often.
+pub async fn expire_at_poll<F: Future>(n: usize, clock: &FakeClock, future: F) -> (F::Output, bool) {
     let mut future = Box::pin(future);
     let mut waits = 0;
     let outcome = poll_fn(|cx| {
@@ -159,12 +165,12 @@ pub async fn out_of_time_at<F: Future>(n: usize, clock: &FakeClock, future: F) -
         }
         polled
     });
-    let outcome = timeout(PATIENCE, outcome).await.expect("it ends in time");
+    let outcome = timeout(STATEMENT_TIMEOUT, outcome).await.expect("it ends in time");
     (outcome, waits >= n)
 }
 
-/// What was written: per table, how many rows came, went, and changed in which columns.
-pub fn written(before: &Rows, after: &Rows) -> Vec<String> {
+/// The difference of two snapshots: per table, the inserted, deleted and updated rows with columns.
+pub fn diff_rows(before: &RowSnapshot, after: &RowSnapshot) -> Vec<String> {
     let keys: BTreeSet<&(String, String)> = before.keys().chain(after.keys()).collect();
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     for key in keys {
@@ -173,14 +179,14 @@ pub fn written(before: &Rows, after: &Rows) -> Vec<String> {
             (None, _) => format!("+ {table}"),
             (_, None) => format!("- {table}"),
             (Some(old), Some(new)) if old == new => continue,
-            (Some(old), Some(new)) => format!("~ {table}({})", columns(old, new).join(",")),
+            (Some(old), Some(new)) => format!("~ {table}({})", changed_columns(old, new).join(",")),
         };
         *counts.entry(what).or_default() += 1;
     }
     counts.into_iter().map(|(what, count)| format!("{count}{what}")).collect()
 }
 
-fn columns(old: &str, new: &str) -> Vec<String> {
+fn changed_columns(old: &str, new: &str) -> Vec<String> {
     let read = |text: &str| serde_json::from_str::<Map<String, Value>>(text).expect("a row is an object");
     let (old, new) = (read(old), read(new));
     old.iter().filter(|(name, value)| new.get(*name) != Some(value)).map(|(name, _)| name.clone()).collect()

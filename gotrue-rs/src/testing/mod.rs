@@ -1,5 +1,6 @@
-//! What tests build their worlds from: a database of their own, a clock that they hold, seeded entropy, and a client
-//! that goes through the public door. Only with the feature `testing`.
+//! Test support: a database per test, a fake clock, seeded entropy, and a client of the public router.
+//!
+//! Compiled only with the feature `testing`.
 
 mod answer;
 mod authenticator;
@@ -13,28 +14,28 @@ mod ledger;
 mod load;
 mod mailbox;
 mod oauth_app;
-mod people;
 mod phones;
 mod postgres;
 mod provider;
 mod receiver;
+mod users;
 mod wallet;
 mod world;
 
 pub use answer::Answer;
-pub use authenticator::{Authenticator, ORIGIN, with_keys};
+pub use authenticator::{Authenticator, ORIGIN, enable_webauthn};
 pub use clock::FakeClock;
 pub use database::TestDatabase;
-pub use factors::AppFactor;
+pub use factors::TotpFactor;
 pub use faults::{FaultPlan, Gate, Stepper};
 pub use issuer::{DOCUMENT, Issuer, KEYS};
-pub use ledger::{Ledger, Rows, dropped_at, dropped_when, out_of_time_at, written};
-pub use load::load;
+pub use ledger::{DatabaseInspector, RowSnapshot, diff_rows, drop_at_poll, drop_when, expire_at_poll};
+pub use load::scaled_load;
 pub use mailbox::Mailbox;
-pub use oauth_app::{CALLBACK, CHALLENGE, OAuthApp, VERIFIER, encoded, query_of};
-pub use people::{PASSWORD, Person};
+pub use oauth_app::{CALLBACK, CHALLENGE, OAuthClient, VERIFIER, encode_form, parse_query};
 pub use phones::Phones;
-pub use provider::{Asked, FakeProvider, Sent};
-pub use receiver::{Call, Receiver, said};
+pub use provider::{FakeProvider, RecordedRequest, RedirectTarget};
+pub use receiver::{HookCall, HookServer, json_response};
+pub use users::{PASSWORD, TestUser};
 pub use wallet::Wallet;
 pub use world::{SECRET, World, WorldBuilder};

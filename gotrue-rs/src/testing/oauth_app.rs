@@ -1,5 +1,4 @@
-//! Applications of a test's world that sign people in with the server: they ask by `GET /oauth/authorize`, somebody
-//! consents, and they exchange the code.
+//! OAuth clients of a test: authorization request, consent and code exchange.
 
 use std::collections::BTreeMap;
 
@@ -13,37 +12,37 @@ use http::{Method, Request};
 use serde_json::{Map, Value, json};
 
 use super::answer::Answer;
-use super::people::Person;
+use super::users::TestUser;
 use super::world::{World, WorldBuilder};
 
-/// Where applications want browsers back.
+/// The redirect URI of the clients.
 pub const CALLBACK: &str = "https://app.example.com/callback";
-/// The verifier of every exchange (RFC 7636, appendix B).
+/// The code verifier of every exchange (RFC 7636, appendix B).
 pub const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
-/// Its challenge by `S256`.
+/// The `S256` challenge of [`VERIFIER`].
 pub const CHALLENGE: &str = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
 
-/// A registered application.
+/// A registered OAuth client.
 #[derive(Debug, Clone)]
-pub struct OAuthApp {
+pub struct OAuthClient {
     /// `client_id`.
     pub id: String,
-    /// `client_secret`; empty for one that keeps none.
+    /// `client_secret`; empty for a public client.
     pub secret: String,
 }
 
-impl OAuthApp {
-    /// The application that a registration has made.
-    pub fn of(answer: &Answer) -> Self {
+impl OAuthClient {
+    /// The client of a registration response.
+    pub fn from_registration(answer: &Answer) -> Self {
         Self { id: answer.str("client_id").to_owned(), secret: answer.str("client_secret").to_owned() }
     }
 
-    /// The header by which it proves itself.
+    /// The value of the `Authorization` header for `client_secret_basic`.
     pub fn basic(&self) -> String {
         format!("Basic {}", STANDARD.encode(format!("{}:{}", self.id, self.secret)))
     }
 
-    /// The path of a request for consent; later members take the place of earlier ones.
+    /// The path of an authorization request; `more` replaces default parameters.
     pub fn request(&self, more: &[(&str, &str)]) -> String {
         let usual = [
             ("client_id", &*self.id),
@@ -54,30 +53,31 @@ impl OAuthApp {
         ];
         let members: BTreeMap<&str, &str> = usual.into_iter().chain(more.iter().copied()).collect();
         let members: Vec<(&str, &str)> = members.into_iter().collect();
-        format!("/oauth/authorize?{}", encoded(&members))
+        format!("/oauth/authorize?{}", encode_form(&members))
     }
 }
 
-/// Members as a query or form has them.
-pub fn encoded(members: &[(&str, &str)]) -> String {
+/// Encodes members as `application/x-www-form-urlencoded`.
+pub fn encode_form(members: &[(&str, &str)]) -> String {
     let members: Vec<_> =
         members.iter().map(|(name, value)| (name.as_bytes().to_vec(), value.as_bytes().to_vec())).collect();
     form_encode(&members)
 }
 
-/// The members of a URL's query.
-pub fn query_of(url: &str) -> BTreeMap<String, String> {
+/// Parses the query of a URL.
+pub fn parse_query(url: &str) -> BTreeMap<String, String> {
     let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
     let url = Url::parse(url).expect("a URL");
     url.query().into_iter().map(|(name, value)| (text(name), text(value))).collect()
 }
 
 impl WorldBuilder {
-    /// An OAuth server that anybody may register at, with a consent page and a key that others can check. Accounts are
-    /// confirmed at once.
+    /// Enables the OAuth server with dynamic registration, a consent page and an ES256 key.
+    ///
+    /// Sign-ups are confirmed automatically.
     #[must_use]
-    pub fn as_provider(self) -> Self {
-        self.keys(vec![elliptic_key()]).policy(|policy| {
+    pub fn with_oauth_server(self) -> Self {
+        self.keys(vec![generate_es256_key()]).policy(|policy| {
             policy.oauth_server.enabled = true;
             policy.oauth_server.allow_dynamic_registration = true;
             "/consent".clone_into(&mut policy.oauth_server.authorization_path);
@@ -87,60 +87,62 @@ impl WorldBuilder {
 }
 
 impl World {
-    /// An application that an administrator registers.
-    pub async fn oauth_app(&self, more: Value) -> OAuthApp {
+    /// Registers a client as an administrator.
+    pub async fn create_oauth_client(&self, more: Value) -> OAuthClient {
         let mut body = json!({"client_name": "Shop app", "redirect_uris": [CALLBACK]});
         if let (Some(body), Value::Object(more)) = (body.as_object_mut(), more) {
             body.extend(more);
         }
-        OAuthApp::of(&self.post_as(&self.service_token(), "/admin/oauth/clients", body).await.expect(201))
+        OAuthClient::from_registration(
+            &self.post_as(&self.service_token(), "/admin/oauth/clients", body).await.expect(201),
+        )
     }
 
-    /// The path of a new request for consent.
-    pub async fn asked_by(&self, app: &OAuthApp, more: &[(&str, &str)]) -> String {
+    /// Starts an authorization request and returns its path.
+    pub async fn request_authorization(&self, app: &OAuthClient, more: &[(&str, &str)]) -> String {
         let answer = self.get(&app.request(more)).await.expect(302);
-        let query = query_of(answer.header("location"));
+        let query = parse_query(answer.header("location"));
         format!("/oauth/authorizations/{}", query.get("authorization_id").expect("a page that asks"))
     }
 
-    /// The code that an application gets of somebody who agrees.
-    pub async fn code_for(&self, app: &OAuthApp, person: &Person, scope: &str) -> String {
-        let path = self.asked_by(app, &[("scope", scope)]).await;
-        let looked = self.get_as(&person.access_token, &path).await.expect(200);
+    /// The code that a client gets after the user consents.
+    pub async fn obtain_code(&self, app: &OAuthClient, user: &TestUser, scope: &str) -> String {
+        let path = self.request_authorization(app, &[("scope", scope)]).await;
+        let looked = self.get_as(&user.access_token, &path).await.expect(200);
         let answer = if looked.str("redirect_url").is_empty() {
-            self.consent(person, &path, "approve").await.expect(200)
+            self.consent(user, &path, "approve").await.expect(200)
         } else {
             looked
         };
-        query_of(answer.str("redirect_url")).get("code").expect("a code").clone()
+        parse_query(answer.str("redirect_url")).get("code").expect("a code").clone()
     }
 
-    /// An answer to a request for consent.
-    pub async fn consent(&self, person: &Person, path: &str, action: &str) -> Answer {
-        self.post_as(&person.access_token, &format!("{path}/consent"), json!({"action": action})).await
+    /// Attempts to approve or deny an authorization request.
+    pub async fn consent(&self, user: &TestUser, path: &str, action: &str) -> Answer {
+        self.post_as(&user.access_token, &format!("{path}/consent"), json!({"action": action})).await
     }
 
-    /// A code exchanged, however it ends.
-    pub async fn exchange(&self, app: &OAuthApp, code: &str) -> Answer {
+    /// Attempts to exchange a code.
+    pub async fn exchange_code(&self, app: &OAuthClient, code: &str) -> Answer {
         let members = [("grant_type", "authorization_code"), ("code", code), ("code_verifier", VERIFIER)];
-        self.ask_tokens(app, &members).await
+        self.request_tokens(app, &members).await
     }
 
-    /// The next tokens of an application's session, however that ends.
-    pub async fn refresh_by(&self, app: &OAuthApp, token: &str) -> Answer {
-        self.ask_tokens(app, &[("grant_type", "refresh_token"), ("refresh_token", token)]).await
+    /// Attempts to refresh the session of a client.
+    pub async fn refresh_client_session(&self, app: &OAuthClient, token: &str) -> Answer {
+        self.request_tokens(app, &[("grant_type", "refresh_token"), ("refresh_token", token)]).await
     }
 
-    /// A request of an application at the token endpoint.
-    pub async fn ask_tokens(&self, app: &OAuthApp, members: &[(&str, &str)]) -> Answer {
+    /// Sends a request of a client to the token endpoint.
+    pub async fn request_tokens(&self, app: &OAuthClient, members: &[(&str, &str)]) -> Answer {
         if app.secret.is_empty() {
             let members = [members, &[("client_id", &*app.id)]].concat();
-            return self.post_form("/oauth/token", &encoded(&members), None).await;
+            return self.post_form("/oauth/token", &encode_form(&members), None).await;
         }
-        self.post_form("/oauth/token", &encoded(members), Some(&app.basic())).await
+        self.post_form("/oauth/token", &encode_form(members), Some(&app.basic())).await
     }
 
-    /// A form, perhaps with a header `Authorization`.
+    /// Posts a form with an optional `Authorization` header.
     pub async fn post_form(&self, path: &str, form: &str, authorization: Option<&str>) -> Answer {
         let mut request = Request::builder().method(Method::POST).uri(path);
         request = request.header("content-type", "application/x-www-form-urlencoded");
@@ -151,8 +153,8 @@ impl World {
     }
 }
 
-/// A new key of ES256.
-fn elliptic_key() -> Map<String, Value> {
+/// Generates an ES256 key as a JSON Web Key.
+fn generate_es256_key() -> Map<String, Value> {
     let pair = EcdsaKeyPair::generate(&ECDSA_P256_SHA256_FIXED_SIGNING).expect("a key can be made");
     let private: EcPrivateKeyBin<'_> = pair.private_key().as_be_bytes().expect("a key has bytes");
     let (x, y) = pair.public_key().as_ref()[1..].split_at(32);

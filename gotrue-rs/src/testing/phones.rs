@@ -1,38 +1,38 @@
-//! Where a test's texts go.
+//! An SMS sender that keeps every message.
 
 use std::sync::{Mutex, PoisonError};
 
 use futures::future::BoxFuture;
 
-use crate::ports::sms::{Sender, SmsError, TextMessage};
+use crate::ports::sms::{SmsError, SmsMessage, SmsSender};
 
-/// Keeps every text, and can be told to refuse one.
+/// Keeps every SMS message and refuses those that a test selects.
 #[derive(Debug, Default)]
 pub struct Phones {
-    texts: Mutex<Vec<TextMessage>>,
+    texts: Mutex<Vec<SmsMessage>>,
     refusal: Mutex<Option<SmsError>>,
 }
 
 impl Phones {
-    /// All texts so far, oldest first.
-    pub fn all(&self) -> Vec<TextMessage> {
+    /// All messages so far, oldest first.
+    pub fn all(&self) -> Vec<SmsMessage> {
         self.texts.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The latest text to that number.
+    /// The latest message to that number.
     #[track_caller]
-    pub fn latest(&self, to: &str) -> TextMessage {
+    pub fn latest(&self, to: &str) -> SmsMessage {
         self.all().into_iter().rev().find(|text| text.to == to).unwrap_or_else(|| panic!("no text went to {to}"))
     }
 
-    /// Refuses the next text.
+    /// Makes the next send fail with this error.
     pub fn refuse_next(&self, error: SmsError) {
         *self.refusal.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
     }
 }
 
-impl Sender for Phones {
-    fn send<'a>(&'a self, message: &'a TextMessage) -> BoxFuture<'a, Result<Option<String>, SmsError>> {
+impl SmsSender for Phones {
+    fn send<'a>(&'a self, message: &'a SmsMessage) -> BoxFuture<'a, Result<Option<String>, SmsError>> {
         Box::pin(async move {
             if let Some(error) = self.refusal.lock().unwrap_or_else(PoisonError::into_inner).take() {
                 return Err(error);

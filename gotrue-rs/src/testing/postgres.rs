@@ -1,5 +1,6 @@
-//! One throw-away PostgreSQL for a test process: found among the installed binaries, started on a socket in a folder
-//! of its own, and ended when the process ends, however it ends.
+//! A temporary PostgreSQL server per test process.
+//!
+//! It uses the installed binaries, listens on a socket in its own folder, and stops when the process ends.
 
 use std::fs;
 use std::io::Write;
@@ -15,8 +16,9 @@ pub struct Postgres {
     _guard: Child,
 }
 
-/// Starts the server, waits for the end of our standard input to it, and ends it: a pipe closes with the process that
-/// holds it, even after kill -9.
+/// Starts the server and stops it when the standard input closes.
+///
+/// The pipe closes with the test process, even after `kill -9`.
 const GUARD: &str = r#"
 "$1/postgres" -D "$2/data" -c listen_addresses= -k "$2" -c fsync=off -c synchronous_commit=off \
     -c full_page_writes=off -c max_connections=300 -c shared_buffers=64MB >"$2/log" 2>&1 &
@@ -28,7 +30,7 @@ rm -rf "$2"
 "#;
 
 impl Postgres {
-    /// Makes a cluster and starts it.
+    /// Creates a cluster and starts the server.
     pub fn start() -> Self {
         let binaries = binaries().expect(
             "tests need PostgreSQL 15 or newer: set PG_BIN_DIR to the folder of initdb and postgres, or install the package postgresql",
@@ -89,7 +91,7 @@ fn as_user(mut command: Command, user: Option<(u32, u32)>) -> Command {
     command
 }
 
-/// PostgreSQL refuses to run as root: the user that runs it then.
+/// The user that runs PostgreSQL if the tests run as root, which PostgreSQL refuses.
 fn unprivileged_user() -> Option<(u32, u32)> {
     let own = fs::metadata("/proc/self").ok().map(|it| std::os::unix::fs::MetadataExt::uid(&it));
     if own != Some(0) {

@@ -1,4 +1,4 @@
-//! A provider for tests: a server on this machine that answers as it is told and keeps what it was asked.
+//! A local OAuth provider that keeps every request and returns configured responses.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -7,7 +7,7 @@ use axum::body::Bytes;
 use axum::extract::State;
 use axum::response::Response;
 use futures::future::BoxFuture;
-use gotrue_rules::domain::policy::{ExternalProvider, Policy};
+use gotrue_rules::domain::policy::{ExternalProviderSettings, Policy};
 use gotrue_rules::domain::secret::Secret;
 use http::{HeaderMap, Method, Uri};
 use serde_json::{Value, json};
@@ -15,24 +15,24 @@ use tokio::net::TcpListener;
 use url::form_urlencoded;
 
 use super::answer::Answer;
-use super::receiver::said;
+use super::receiver::json_response;
 use super::world::World;
 
-/// A provider.
+/// A local OAuth provider.
 #[derive(Clone)]
 pub struct FakeProvider(Arc<Inner>);
 
 struct Inner {
     address: String,
     answers: Mutex<HashMap<String, Answerer>>,
-    asked: Mutex<Vec<Asked>>,
+    requests: Mutex<Vec<RecordedRequest>>,
 }
 
-type Answerer = Arc<dyn Fn(&Asked) -> BoxFuture<'static, Response> + Send + Sync>;
+type Answerer = Arc<dyn Fn(&RecordedRequest) -> BoxFuture<'static, Response> + Send + Sync>;
 
-/// A request that came.
+/// A received request.
 #[derive(Debug, Clone)]
-pub struct Asked {
+pub struct RecordedRequest {
     /// The method.
     pub method: Method,
     /// The path.
@@ -41,77 +41,77 @@ pub struct Asked {
     pub query: BTreeMap<String, String>,
     /// The headers.
     pub headers: HeaderMap,
-    /// The form, if there is one.
+    /// The members of a form body.
     pub form: BTreeMap<String, String>,
 }
 
-impl Asked {
-    /// A header's text, empty if there is none.
+impl RecordedRequest {
+    /// The text of a header; empty if it is missing.
     pub fn header(&self, name: &str) -> &str {
         self.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
     }
 
-    /// A parameter of the form, empty if there is none.
+    /// A form member; empty if it is missing.
     pub fn form(&self, name: &str) -> &str {
         self.form.get(name).map_or("", String::as_str)
     }
 }
 
 impl FakeProvider {
-    /// Answers 404 to everything until it is told otherwise.
+    /// Starts a server that answers 404 on every path.
     pub async fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("there is a free port");
         let address = format!("http://{}", listener.local_addr().expect("it has an address"));
-        let provider = Self(Arc::new(Inner { address, answers: Mutex::default(), asked: Mutex::default() }));
-        let router = axum::Router::new().fallback(receive).with_state(provider.clone());
+        let provider = Self(Arc::new(Inner { address, answers: Mutex::default(), requests: Mutex::default() }));
+        let router = axum::Router::new().fallback(handle_request).with_state(provider.clone());
         tokio::spawn(async move { axum::serve(listener, router).await });
         provider
     }
 
-    /// Its address, with a path below it.
+    /// The URL of a path of the server.
     pub fn url(&self, path: &str) -> String {
         format!("{}{path}", self.0.address)
     }
 
-    /// Switches a provider on that is at this one's address, below its name.
-    pub fn set_up(&self, policy: &mut Policy, name: &str) {
+    /// Enables the provider `name` with the URL `/{name}` of this server.
+    pub fn enable_provider(&self, policy: &mut Policy, name: &str) {
         policy.external.providers.insert(
             name.to_owned(),
-            ExternalProvider {
+            ExternalProviderSettings {
                 enabled: true,
                 client_ids: vec![format!("{name}-client")],
                 secret: Secret::new(format!("{name}-secret")),
                 redirect_uri: "http://auth.example.com/callback".to_owned(),
                 url: self.url(&format!("/{name}")),
-                ..ExternalProvider::default()
+                ..ExternalProviderSettings::default()
             },
         );
     }
 
-    /// From now on that path is answered with this JSON.
+    /// Answers requests of that path with this JSON.
     pub fn answer(&self, path: &str, body: Value) {
-        self.respond(path, move |_| said(200, &body));
+        self.respond(path, move |_| json_response(200, &body));
     }
 
-    /// From now on that path is answered like this.
-    pub fn respond(&self, path: &str, with: impl Fn(&Asked) -> Response + Send + Sync + 'static) {
-        self.respond_after(path, move |asked| {
-            let response = with(asked);
+    /// Answers requests of that path with a function.
+    pub fn respond(&self, path: &str, with: impl Fn(&RecordedRequest) -> Response + Send + Sync + 'static) {
+        self.respond_after(path, move |request| {
+            let response = with(request);
             Box::pin(async { response })
         });
     }
 
-    /// The same, once the future completes.
+    /// Answers requests of that path with an asynchronous function.
     pub fn respond_after(
         &self,
         path: &str,
-        with: impl Fn(&Asked) -> BoxFuture<'static, Response> + Send + Sync + 'static,
+        with: impl Fn(&RecordedRequest) -> BoxFuture<'static, Response> + Send + Sync + 'static,
     ) {
-        locked(&self.0.answers).insert(path.to_owned(), Arc::new(with));
+        lock(&self.0.answers).insert(path.to_owned(), Arc::new(with));
     }
 
-    /// From now on GitHub knows this person, by one address, and gives tokens for every code.
-    pub fn knows_on_github(&self, id: i64, email: &str, verified: bool) {
+    /// Adds a GitHub user with one e-mail address; every code is exchanged for tokens.
+    pub fn add_github_user(&self, id: i64, email: &str, verified: bool) {
         let tokens =
             json!({"access_token": "github-access", "refresh_token": "github-refresh", "token_type": "bearer"});
         self.answer("/github/login/oauth/access_token", tokens);
@@ -120,16 +120,16 @@ impl FakeProvider {
         self.answer("/github/api/v3/user/emails", email);
     }
 
-    /// What it was asked since the last time, oldest first.
-    pub fn asked(&self) -> Vec<Asked> {
-        std::mem::take(&mut *locked(&self.0.asked))
+    /// Takes the requests since the last call, oldest first.
+    pub fn take_requests(&self) -> Vec<RecordedRequest> {
+        std::mem::take(&mut *lock(&self.0.requests))
     }
 }
 
-/// Where a browser is sent.
+/// The target of a redirect.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Sent {
-    /// The address up to its query.
+pub struct RedirectTarget {
+    /// The URL up to its query.
     pub base: String,
     /// The query.
     pub query: BTreeMap<String, String>,
@@ -137,35 +137,37 @@ pub struct Sent {
     pub fragment: BTreeMap<String, String>,
 }
 
-impl Sent {
-    /// Where that answer sends it.
-    pub fn by(answer: &Answer) -> Self {
+impl RedirectTarget {
+    /// The target of a redirect response.
+    pub fn from_response(answer: &Answer) -> Self {
         let (rest, fragment) = answer.header("location").split_once('#').unwrap_or((answer.header("location"), ""));
         let (base, query) = rest.split_once('?').unwrap_or((rest, ""));
         Self { base: base.to_owned(), query: pairs(query.as_bytes()), fragment: pairs(fragment.as_bytes()) }
     }
 
-    /// A parameter of the query, empty if there is none.
+    /// A query parameter; empty if it is missing.
     pub fn query(&self, name: &str) -> &str {
         self.query.get(name).map_or("", String::as_str)
     }
 
-    /// A parameter of the fragment, empty if there is none.
+    /// A fragment parameter; empty if it is missing.
     pub fn fragment(&self, name: &str) -> &str {
         self.fragment.get(name).map_or("", String::as_str)
     }
 }
 
 impl World {
-    /// The state with which a browser is sent to the provider that the query names.
-    pub async fn begin(&self, query: &str) -> String {
+    /// Starts a sign-in with the provider of the query and returns the `state`.
+    pub async fn start_provider_sign_in(&self, query: &str) -> String {
         let answer = self.get(&format!("/authorize?provider={query}")).await.expect(302);
-        Sent::by(&answer).query("state").to_owned()
+        RedirectTarget::from_response(&answer).query("state").to_owned()
     }
 
-    /// Where a browser is sent that comes back with this state and some code.
-    pub async fn finish(&self, state: &str) -> Sent {
-        Sent::by(&self.get(&format!("/callback?state={state}&code=c0de-from-upstream")).await.expect(302))
+    /// Calls the callback with this `state` and a code, and returns the redirect target.
+    pub async fn finish_provider_sign_in(&self, state: &str) -> RedirectTarget {
+        RedirectTarget::from_response(
+            &self.get(&format!("/callback?state={state}&code=c0de-from-upstream")).await.expect(302),
+        )
     }
 }
 
@@ -173,7 +175,7 @@ fn pairs(text: &[u8]) -> BTreeMap<String, String> {
     form_urlencoded::parse(text).into_owned().collect()
 }
 
-async fn receive(
+async fn handle_request(
     State(provider): State<FakeProvider>,
     method: Method,
     uri: Uri,
@@ -181,15 +183,15 @@ async fn receive(
     body: Bytes,
 ) -> Response {
     let query = pairs(uri.query().unwrap_or_default().as_bytes());
-    let asked = Asked { method, path: uri.path().to_owned(), query, headers, form: pairs(&body) };
-    let answerer = locked(&provider.0.answers).get(&asked.path).cloned();
-    locked(&provider.0.asked).push(asked.clone());
+    let request = RecordedRequest { method, path: uri.path().to_owned(), query, headers, form: pairs(&body) };
+    let answerer = lock(&provider.0.answers).get(&request.path).cloned();
+    lock(&provider.0.requests).push(request.clone());
     match answerer {
-        Some(answerer) => answerer(&asked).await,
-        None => said(404, &json!({"error": "not found"})),
+        Some(answerer) => answerer(&request).await,
+        None => json_response(404, &json!({"error": "not found"})),
     }
 }
 
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,4 +1,4 @@
-//! Where a test's hooks are called: a server on this machine that keeps every call and answers as it is told.
+//! A local HTTP server for hooks that keeps every call and returns configured responses.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,30 +17,30 @@ use tokio::sync::watch;
 
 /// A server for hooks.
 #[derive(Clone)]
-pub struct Receiver(Arc<Inner>);
+pub struct HookServer(Arc<Inner>);
 
 struct Inner {
     address: String,
     answers: Mutex<HashMap<String, Answerer>>,
-    calls: Mutex<Vec<Call>>,
+    calls: Mutex<Vec<HookCall>>,
     count: watch::Sender<usize>,
 }
 
-type Answerer = Arc<dyn Fn(Call) -> BoxFuture<'static, Response> + Send + Sync>;
+type Answerer = Arc<dyn Fn(HookCall) -> BoxFuture<'static, Response> + Send + Sync>;
 
-/// A call that came.
+/// A received hook call.
 #[derive(Debug, Clone)]
-pub struct Call {
-    /// The path of the address.
+pub struct HookCall {
+    /// The path of the URL.
     pub path: String,
     /// The headers.
     pub headers: HeaderMap,
-    /// The body as it came.
+    /// The body as received.
     pub body: Bytes,
 }
 
-impl Call {
-    /// A header's text, empty if there is none.
+impl HookCall {
+    /// The text of a header; empty if it is missing.
     pub fn header(&self, name: &str) -> &str {
         self.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
     }
@@ -51,89 +51,89 @@ impl Call {
     }
 }
 
-impl Receiver {
-    /// Answers `{}` to everything until it is told otherwise.
+impl HookServer {
+    /// Starts a server that answers `{}` on every path.
     pub async fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("there is a free port");
         let address = format!("http://{}", listener.local_addr().expect("it has an address"));
         let count = watch::Sender::new(0);
         let inner = Inner { address, answers: Mutex::default(), calls: Mutex::default(), count };
         let receiver = Self(Arc::new(inner));
-        let router = axum::Router::new().fallback(receive).with_state(receiver.clone());
+        let router = axum::Router::new().fallback(handle_call).with_state(receiver.clone());
         tokio::spawn(async move { axum::serve(listener, router).await });
         receiver
     }
 
-    /// Its address, without a path.
+    /// The base URL without a path.
     pub fn address(&self) -> &str {
         &self.0.address
     }
 
-    /// A hook that is called here, signed with these secrets.
+    /// A hook with this path and these secrets.
     pub fn hook(&self, path: &str, secrets: &[&str]) -> Hook {
         let url = format!("{}{path}", self.0.address);
         let secrets = secrets.iter().copied().map(Secret::new).collect();
         Hook { uri: url.clone(), target: HookTarget::Http { url }, secrets }
     }
 
-    /// From now on calls to that path are answered with this JSON.
+    /// Answers calls of that path with this JSON.
     pub fn answer(&self, path: &str, body: Value) {
-        self.respond(path, move |_| said(200, &body));
+        self.respond(path, move |_| json_response(200, &body));
     }
 
-    /// From now on calls to that path are answered like this.
-    pub fn respond(&self, path: &str, with: impl Fn(Call) -> Response + Send + Sync + 'static) {
+    /// Answers calls of that path with a function.
+    pub fn respond(&self, path: &str, with: impl Fn(HookCall) -> Response + Send + Sync + 'static) {
         self.respond_after(path, move |call| {
             let response = with(call);
             Box::pin(async { response })
         });
     }
 
-    /// The same, once the future completes.
+    /// Answers calls of that path with an asynchronous function.
     pub fn respond_after(
         &self,
         path: &str,
-        with: impl Fn(Call) -> BoxFuture<'static, Response> + Send + Sync + 'static,
+        with: impl Fn(HookCall) -> BoxFuture<'static, Response> + Send + Sync + 'static,
     ) {
-        locked(&self.0.answers).insert(path.to_owned(), Arc::new(with));
+        lock(&self.0.answers).insert(path.to_owned(), Arc::new(with));
     }
 
     /// All calls so far, oldest first.
-    pub fn calls(&self) -> Vec<Call> {
-        locked(&self.0.calls).clone()
+    pub fn calls(&self) -> Vec<HookCall> {
+        lock(&self.0.calls).clone()
     }
 
     /// The calls to that path so far, as JSON.
     pub fn bodies(&self, path: &str) -> Vec<Value> {
-        self.calls().iter().filter(|call| call.path == path).map(Call::json).collect()
+        self.calls().iter().filter(|call| call.path == path).map(HookCall::json).collect()
     }
 
-    /// Completes when so many calls have come.
-    pub async fn called(&self, times: usize) {
+    /// Completes once the given number of calls was received.
+    pub async fn wait_for_calls(&self, times: usize) {
         let mut count = self.0.count.subscribe();
         count.wait_for(|count| *count >= times).await.expect("the receiver lives as long as the test");
     }
 }
 
-/// An answer with JSON.
-pub fn said(status: u16, body: &Value) -> Response {
+/// A response with a JSON body.
+pub fn json_response(status: u16, body: &Value) -> Response {
     let mut response = Response::new(Body::from(body.to_string()));
     *response.status_mut() = StatusCode::from_u16(status).expect("the test names a status");
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response
 }
 
-async fn receive(State(receiver): State<Receiver>, uri: Uri, headers: HeaderMap, body: Bytes) -> Response {
-    let call = Call { path: uri.path().to_owned(), headers, body };
-    let answerer = locked(&receiver.0.answers).get(&call.path).cloned();
-    locked(&receiver.0.calls).push(call.clone());
+async fn handle_call(State(receiver): State<HookServer>, uri: Uri, headers: HeaderMap, body: Bytes) -> Response {
+    let call = HookCall { path: uri.path().to_owned(), headers, body };
+    let answerer = lock(&receiver.0.answers).get(&call.path).cloned();
+    lock(&receiver.0.calls).push(call.clone());
     receiver.0.count.send_modify(|count| *count += 1);
     match answerer {
         Some(answerer) => answerer(call).await,
-        None => said(200, &json!({})),
+        None => json_response(200, &json!({})),
     }
 }
 
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

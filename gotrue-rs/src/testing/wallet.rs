@@ -1,4 +1,4 @@
-//! Wallets for tests: an address, and signatures as wallets write them. The key is always the same for a number.
+//! Ethereum and Solana wallets for tests; the key is derived from a number.
 
 use aws_lc_rs::signature::{Ed25519KeyPair, KeyPair};
 use base64::Engine;
@@ -8,11 +8,11 @@ use k256::ecdsa::SigningKey;
 use serde_json::{Value, json};
 use sha3::{Digest, Keccak256};
 
-/// A wallet.
+/// A wallet with a private key.
 pub enum Wallet {
-    /// Of Ethereum.
+    /// An Ethereum wallet.
     Ethereum(Box<SigningKey>),
-    /// Of Solana.
+    /// A Solana wallet.
     Solana(Ed25519KeyPair),
 }
 
@@ -23,7 +23,7 @@ impl std::fmt::Debug for Wallet {
 }
 
 impl Wallet {
-    /// The Ethereum wallet of that number, which is not 0.
+    /// The Ethereum wallet of that number; 0 is not a valid key.
     pub fn ethereum(number: u8) -> Self {
         Self::Ethereum(Box::new(SigningKey::from_slice(&[number; 32]).expect("a small number is a key")))
     }
@@ -33,7 +33,7 @@ impl Wallet {
         Self::Solana(Ed25519KeyPair::from_seed_unchecked(&[number; 32]).expect("any 32 bytes are a seed"))
     }
 
-    /// `chain` as requests name it.
+    /// The `chain` member of a request.
     pub fn chain(&self) -> &'static str {
         match self {
             Self::Ethereum(_) => "ethereum",
@@ -53,7 +53,7 @@ impl Wallet {
         }
     }
 
-    /// A message for a domain, good at that moment, with these lines after the usual ones.
+    /// A sign-in message for a domain, issued at `now`, with additional lines at the end.
     pub fn message(&self, domain: &str, now: DateTime<Utc>, more: &[&str]) -> String {
         let (name, network) = match self {
             Self::Ethereum(_) => ("Ethereum", "1"),
@@ -67,7 +67,7 @@ impl Wallet {
         more.iter().fold(usual, |text, line| format!("{text}\n{line}"))
     }
 
-    /// The signature of a text.
+    /// Signs a text.
     pub fn sign(&self, text: &str) -> String {
         match self {
             Self::Ethereum(key) => {
@@ -84,7 +84,7 @@ impl Wallet {
         }
     }
 
-    /// The body of a request with a text that this wallet signs.
+    /// The body of a Web3 grant with a text and its signature.
     pub fn grant(&self, text: &str) -> Value {
         json!({"chain": self.chain(), "message": text, "signature": self.sign(text)})
     }

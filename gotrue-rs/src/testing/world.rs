@@ -1,4 +1,6 @@
-//! A world for one test: database, clock, entropy, application and the door to it. Nothing in it is shared with another.
+//! The environment of one test: database, clock, entropy, application and router.
+//!
+//! Two worlds share nothing, unless [`WorldBuilder::sharing_state_with`] connects them.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::{Arc, OnceLock};
@@ -20,34 +22,34 @@ use super::database::TestDatabase;
 use super::faults::FaultPlan;
 use super::mailbox::Mailbox;
 use super::phones::Phones;
-use crate::app::{App, Delivery, Ports};
+use crate::app::{App, EmailDelivery, Ports};
 use crate::journal::Journal;
 use crate::ports::clock::{Clock, SharedClock};
 use crate::ports::entropy::Entropy;
 use crate::ports::hashing::HashingPool;
-use crate::ports::http_client::{HttpClient, Outbound};
+use crate::ports::http_client::{HttpClient, OutboundOptions};
 use crate::ports::keys::KeySettings;
 use crate::ports::mail::SharedMailer;
-use crate::ports::mail::outbox::{Destination, Outbox};
+use crate::ports::mail::outbox::{MailDestination, Outbox};
 use crate::ports::pwned::PwnedPasswords;
-use crate::store::outbox::Table;
+use crate::store::outbox::OutboxTable;
 use crate::store::{Pool, PoolOptions};
 
 /// The secret that signs the world's tokens.
 pub const SECRET: &str = "a-secret-for-tests-that-is-long-enough";
 
-/// A world for one test.
+/// The environment of one test.
 #[derive(Debug)]
 pub struct World {
     /// The database.
     pub database: TestDatabase,
-    /// The clock; it stands still.
+    /// The clock; it does not advance by itself.
     pub clock: FakeClock,
     /// The mails sent.
     pub mailbox: Arc<Mailbox>,
-    /// The texts sent, in a world [`WorldBuilder::with_phones`].
+    /// The SMS messages sent, in a world built [`WorldBuilder::with_phones`].
     pub phones: Arc<Phones>,
-    /// What is to go wrong.
+    /// The planned faults.
     pub faults: Arc<FaultPlan>,
     /// The application.
     pub app: Arc<App>,
@@ -55,7 +57,7 @@ pub struct World {
     peer: IpAddr,
 }
 
-/// How a world differs from the usual one.
+/// Builds a [`World`] that differs from the default one.
 pub struct WorldBuilder {
     policy: Policy,
     jwks: Vec<Map<String, Value>>,
@@ -65,13 +67,13 @@ pub struct WorldBuilder {
     has_phones: bool,
     connections: u32,
     pool: Box<dyn FnOnce(PoolOptions) -> PoolOptions + Send>,
-    outbound: Outbound,
+    outbound: OutboundOptions,
     pwned_at: Option<String>,
-    ground: Option<Ground>,
+    shared_state: Option<SharedState>,
 }
 
-/// What servers on one database share, and chance that no other of them has had.
-struct Ground {
+/// The state that servers on one database share, and an entropy source of their own.
+struct SharedState {
     database: TestDatabase,
     clock: FakeClock,
     mailbox: Arc<Mailbox>,
@@ -80,15 +82,15 @@ struct Ground {
 }
 
 impl World {
-    /// A world with e-mail and phone sign-up, confirmation needed, and no limits in the way.
+    /// A world with e-mail and phone sign-up, required confirmation, and no effective rate limits.
     pub async fn new() -> Self {
         Self::builder().build().await
     }
 
-    /// A world that differs.
+    /// A builder with the default settings.
     pub fn builder() -> WorldBuilder {
         WorldBuilder {
-            policy: usual_policy(),
+            policy: test_policy(),
             jwks: Vec::new(),
             hashing: None,
             has_outbox: false,
@@ -96,23 +98,23 @@ impl World {
             has_phones: false,
             connections: 8,
             pool: Box::new(|options| options),
-            outbound: Outbound::default(),
+            outbound: OutboundOptions::default(),
             pwned_at: None,
-            ground: None,
+            shared_state: None,
         }
     }
 
-    /// The usual world with its policy changed.
+    /// The default world with a changed policy.
     pub async fn with(change: impl FnOnce(&mut Policy)) -> Self {
         Self::builder().policy(change).build().await
     }
 
-    /// Sends a request as a client would.
+    /// Sends a request through the router.
     pub async fn send(&self, request: Request<Body>) -> Answer {
         self.send_from(self.peer, request).await
     }
 
-    /// Sends a request as a client at another address would.
+    /// Sends a request from the given client address.
     pub async fn send_from(&self, peer: IpAddr, mut request: Request<Body>) -> Answer {
         request.extensions_mut().insert(ConnectInfo(SocketAddr::new(peer, 40_000)));
         let response = self.router.clone().oneshot(request).await.unwrap_or_else(|never| match never {});
@@ -121,14 +123,14 @@ impl World {
         Answer::new(parts.status, parts.headers, &body)
     }
 
-    /// A request with headers and perhaps a JSON body.
+    /// Sends a request with headers and an optional JSON body.
     pub async fn request(&self, method: Method, path: &str, headers: &[(&str, &str)], body: Option<Value>) -> Answer {
-        self.send(composed(method, path, headers, body)).await
+        self.send(build_request(method, path, headers, body)).await
     }
 
-    /// A request by a client at another address.
+    /// Sends a `POST` request from the given client address.
     pub async fn post_from(&self, peer: IpAddr, path: &str, headers: &[(&str, &str)], body: Value) -> Answer {
-        self.send_from(peer, composed(Method::POST, path, headers, Some(body))).await
+        self.send_from(peer, build_request(Method::POST, path, headers, Some(body))).await
     }
 
     /// `GET` without a token.
@@ -156,28 +158,28 @@ impl World {
         self.request(Method::PUT, path, &[("authorization", &format!("Bearer {token}"))], Some(body)).await
     }
 
-    /// Reads the settings again, which say this now; the world keeps what a server keeps.
+    /// Reloads the settings with a changed policy; the state of the server is kept.
     pub fn reload(&mut self, change: impl FnOnce(&mut Policy)) {
         let mut policy = self.app.policy.clone();
         change(&mut policy);
         let secret = Secret::new(SECRET);
         let keys = KeySettings { jwks: &[], secret: &secret, key_id: "", valid_methods: None };
         let (delivery, http) = (self.app.delivery.clone(), self.app.http.clone());
-        self.app = Arc::new(self.app.renewed(policy, keys, delivery, http).expect("the policy can be used"));
+        self.app = Arc::new(self.app.reload(policy, keys, delivery, http).expect("the policy can be used"));
         self.router = crate::router(self.app.clone());
     }
 
-    /// Lets time pass.
+    /// Advances the clock.
     pub fn advance(&self, by: TimeDelta) {
         self.clock.advance(by);
     }
 
-    /// The moment that the world's clock shows.
+    /// The current time of the clock.
     pub fn now(&self) -> DateTime<Utc> {
         self.clock.now()
     }
 
-    /// What the latest request did.
+    /// The journal of the latest request.
     pub fn journal(&self) -> Arc<Journal> {
         self.app.journals.latest().expect("a request was sent")
     }
@@ -194,38 +196,38 @@ impl WorldBuilder {
     /// The policy of `basalt serve`: [`Policy::hardened`] without proxies.
     #[must_use]
     pub fn as_served(self) -> Self {
-        self.policy(|policy| *policy = std::mem::take(policy).hardened(Vec::new(), TargetLimits::usual()))
+        self.policy(|policy| *policy = std::mem::take(policy).hardened(Vec::new(), TargetLimits::recommended()))
     }
 
-    /// Hashes passwords on threads of its own, with a queue of that length.
+    /// Hashes passwords on separate threads with a queue of the given length.
     #[must_use]
-    pub fn hashing(mut self, threads: usize, queue: usize) -> Self {
+    pub fn shared_hashing_pool(mut self, threads: usize, queue: usize) -> Self {
         self.hashing = Some(Arc::new(HashingPool::start(threads, queue).expect("threads can be started")));
         self
     }
 
-    /// Writes mails down in the transaction that asks for them, as `basalt serve` does; they stay in the table.
+    /// Stores mails in the transaction of the request, as `basalt serve` does; no worker sends them.
     #[must_use]
     pub fn with_outbox(mut self) -> Self {
         self.has_outbox = true;
         self
     }
 
-    /// Sends texts, which are kept ([`World::phones`]).
+    /// Enables SMS; messages are kept in [`World::phones`].
     #[must_use]
     pub fn with_phones(mut self) -> Self {
         self.has_phones = true;
         self
     }
 
-    /// Sends its requests to others this way.
+    /// Sets how outbound HTTP requests are sent.
     #[must_use]
-    pub fn outbound(mut self, outbound: Outbound) -> Self {
+    pub fn outbound(mut self, outbound: OutboundOptions) -> Self {
         self.outbound = outbound;
         self
     }
 
-    /// Looks new passwords up in the list of leaked ones that is at this address.
+    /// Looks new passwords up at the leaked-password service with this base URL.
     #[must_use]
     pub fn pwned_at(mut self, base: &str) -> Self {
         self.policy.password.hibp.enabled = true;
@@ -233,23 +235,23 @@ impl WorldBuilder {
         self
     }
 
-    /// Gives the server so many connections to its database.
+    /// Sets the number of database connections.
     #[must_use]
     pub fn connections(mut self, connections: u32) -> Self {
         self.connections = connections;
         self
     }
 
-    /// Changes how the server uses its database.
+    /// Changes the options of the database pool.
     #[must_use]
     pub fn pool(mut self, change: impl FnOnce(PoolOptions) -> PoolOptions + Send + 'static) -> Self {
         self.pool = Box::new(change);
         self
     }
 
-    /// Mails through this mailer in the place of the mailbox. With an outbox its mails wait for a worker.
+    /// Sends mails with this mailer instead of the mailbox. With an outbox, mails wait for a worker.
     #[must_use]
-    pub fn mailed_by(mut self, mailer: SharedMailer) -> Self {
+    pub fn with_mailer(mut self, mailer: SharedMailer) -> Self {
         self.mailer = Some(mailer);
         self
     }
@@ -261,10 +263,10 @@ impl WorldBuilder {
         self
     }
 
-    /// Takes the database, the clock, the mailbox and the phones of that world: one server more, which starts anew.
+    /// Uses the database, the clock, the mailbox and the phones of that world: a second server.
     #[must_use]
-    pub fn on(mut self, world: &World) -> Self {
-        self.ground = Some(Ground {
+    pub fn sharing_state_with(mut self, world: &World) -> Self {
+        self.shared_state = Some(SharedState {
             database: world.database.clone(),
             clock: world.clock.clone(),
             mailbox: world.mailbox.clone(),
@@ -274,34 +276,35 @@ impl WorldBuilder {
         self
     }
 
-    /// Takes this database in the place of a new clone.
+    /// Uses this database instead of a new clone.
     #[must_use]
-    pub fn over(mut self, database: TestDatabase) -> Self {
-        self.ground = Some(Ground::over(database));
+    pub fn with_database(mut self, database: TestDatabase) -> Self {
+        self.shared_state = Some(SharedState::over(database));
         self
     }
 
-    /// Makes the world: a database cloned from the template, and a server on it.
+    /// Builds the world: a database cloned from the template, and a server on it.
     pub async fn build(self) -> World {
-        // On the heap: every test's future would hold it.
+        // Boxed, so that the futures of tests stay small.
         Box::pin(self.start()).await
     }
 
     async fn start(mut self) -> World {
-        let Ground { database, clock, mailbox, phones, entropy } = match self.ground.take() {
+        let SharedState { database, clock, mailbox, phones, entropy } = match self.shared_state.take() {
             Some(ground) => ground,
-            None => Ground::new().await,
+            None => SharedState::new().await,
         };
         let shared: SharedClock = Arc::new(clock.clone());
-        let usual = database.pool_options(self.policy.api.max_request_duration).max_connections(self.connections);
-        let shows_database_errors = !self.policy.api.database_errors_hidden;
-        let pool = Pool::new((self.pool)(PoolOptions { shows_database_errors, ..usual }));
+        let usual = database.pool_options(self.policy.api.max_request_duration).with_max_connections(self.connections);
+        let shows_database_errors = !self.policy.api.are_database_errors_hidden;
+        let pool =
+            Pool::new((self.pool)(PoolOptions { should_expose_database_errors: shows_database_errors, ..usual }));
         let delivery = if self.has_outbox {
-            let destination = if self.mailer.is_some() { Destination::Server } else { Destination::Inbox };
-            let table = Table::new(pool.clone());
-            Delivery::Outbox(Arc::new(Outbox::new(table, shared.clone(), entropy.fork(), destination)))
+            let destination = if self.mailer.is_some() { MailDestination::Server } else { MailDestination::Inbox };
+            let table = OutboxTable::new(pool.clone());
+            EmailDelivery::Outbox(Arc::new(Outbox::new(table, shared.clone(), entropy.fork(), destination)))
         } else {
-            Delivery::AtOnce(self.mailer.unwrap_or_else(|| mailbox.clone()))
+            EmailDelivery::Synchronous(self.mailer.unwrap_or_else(|| mailbox.clone()))
         };
         let ports = Ports {
             pool,
@@ -317,21 +320,21 @@ impl WorldBuilder {
         let (hibp, http) = (self.policy.password.hibp.clone(), ports.http.clone());
         let mut app = App::build(self.policy, keys, ports).expect("the usual policy can be used");
         if let Some(base) = self.pwned_at {
-            app.pwned = Arc::new(PwnedPasswords::at(&base, &hibp, http));
+            app.pwned = Arc::new(PwnedPasswords::new(&base, &hibp, http));
         }
         if self.has_phones {
-            app.texts.sender = phones.clone();
+            app.sms.sender = phones.clone();
         }
-        let app = Arc::new(app.keeping_journals(faults.clone()));
+        let app = Arc::new(app.recording_journals(faults.clone()));
         let router = crate::router(app.clone());
         World { database, clock, mailbox, phones, faults, app, router, peer: IpAddr::V4(Ipv4Addr::LOCALHOST) }
     }
 }
 
-impl Ground {
-    /// A database cloned from the template, at noon of a day in June.
+impl SharedState {
+    /// A database cloned from the template; the clock starts at 2026-06-01T12:00:00Z.
     async fn new() -> Self {
-        Self::over(TestDatabase::migrated().await)
+        Self::over(TestDatabase::clone_migrated().await)
     }
 
     fn over(database: TestDatabase) -> Self {
@@ -345,7 +348,7 @@ impl Ground {
     }
 }
 
-fn composed(method: Method, path: &str, headers: &[(&str, &str)], body: Option<Value>) -> Request<Body> {
+fn build_request(method: Method, path: &str, headers: &[(&str, &str)], body: Option<Value>) -> Request<Body> {
     let mut request = Request::builder().method(method).uri(path);
     for (name, value) in headers {
         request = request.header(*name, *value);
@@ -354,14 +357,14 @@ fn composed(method: Method, path: &str, headers: &[(&str, &str)], body: Option<V
     request.body(body).expect("the test's request is well-formed")
 }
 
-/// One pool of hashing threads for all worlds: it keeps no state between two hashes.
+/// One pool of hashing threads for all worlds; it has no state between two hashes.
 fn hashing() -> Arc<HashingPool> {
     static POOL: OnceLock<Arc<HashingPool>> = OnceLock::new();
     let start = || Arc::new(HashingPool::start(2, 256).expect("threads can be started"));
     POOL.get_or_init(start).clone()
 }
 
-fn usual_policy() -> Policy {
+fn test_policy() -> Policy {
     let mut policy = Policy::default();
     "http://shop.example.com".clone_into(&mut policy.site.site_url);
     "http://auth.example.com".clone_into(&mut policy.site.external_url);

@@ -1,10 +1,11 @@
-//! Everything that can happen to one user, at once, on two servers: no request fails on our side. A deadlock would fail
-//! the request that PostgreSQL picks to break it.
+//! Concurrent operations on one user on two servers cause no internal error.
+//!
+//! A deadlock would fail the request that PostgreSQL chooses to end it.
 
 use std::time::Duration;
 
 use futures::future::{BoxFuture, join_all};
-use gotrue_rs::testing::{Answer, PASSWORD, Person, World, load};
+use gotrue_rs::testing::{Answer, PASSWORD, TestUser, World, scaled_load};
 use gotrue_rules::domain::policy::Quota;
 use http::Method;
 use serde_json::json;
@@ -22,13 +23,13 @@ async fn servers() -> [World; 2] {
         })
     };
     let first = builder().build().await;
-    let second = builder().on(&first).build().await;
+    let second = builder().sharing_state_with(&first).build().await;
     [first, second]
 }
 
 /// One user with three sessions, a factor, and codes in the mail.
 struct Ann {
-    sessions: [Person; 3],
+    sessions: [TestUser; 3],
     factor: String,
     challenge: String,
     factor_code: String,
@@ -38,13 +39,13 @@ struct Ann {
 impl Ann {
     async fn new(world: &World, round: usize) -> Self {
         let email = format!("{round}.{ANN}");
-        let first = world.person(&email).await;
-        let app = world.app_factor(&first, "app").await;
+        let first = world.create_user(&email).await;
+        let app = world.enroll_totp(&first, "app").await;
         world.advance(chrono::TimeDelta::microseconds(1));
-        let challenge = world.challenge(&first.access_token, &app.id).await.expect(200).str("id").to_owned();
+        let challenge = world.create_challenge(&first.access_token, &app.id).await.expect(200).str("id").to_owned();
         let sessions = [first, world.sign_in(&email).await, world.sign_in(&email).await];
         world.post("/recover", json!({"email": email})).await.expect(200);
-        let (factor_code, recovery) = (world.app_code(&app), world.code(&email));
+        let (factor_code, recovery) = (world.totp_code(&app), world.code(&email));
         Self { sessions, factor: app.id, challenge, factor_code, recovery }
     }
 
@@ -52,8 +53,8 @@ impl Ann {
     fn operations<'a>(&'a self, world: &'a World, round: usize) -> Vec<BoxFuture<'a, Answer>> {
         let [first, second, third] = &self.sessions;
         let email = &first.email;
-        let put = |person: &'a Person, body| -> BoxFuture<'a, Answer> {
-            Box::pin(async move { world.put_as(&person.access_token, "/user", body).await })
+        let put = |actor: &'a TestUser, body| -> BoxFuture<'a, Answer> {
+            Box::pin(async move { world.put_as(&actor.access_token, "/user", body).await })
         };
         let post = |path: &'static str, body| -> BoxFuture<'a, Answer> {
             Box::pin(async move { world.post(path, body).await })
@@ -70,7 +71,7 @@ impl Ann {
             Box::pin(world.refresh(&second.refresh_token)),
             Box::pin(world.refresh(&third.refresh_token)),
             Box::pin(world.try_password(email, PASSWORD)),
-            Box::pin(world.answer(&first.access_token, &self.factor, &self.challenge, &self.factor_code)),
+            Box::pin(world.verify_challenge(&first.access_token, &self.factor, &self.challenge, &self.factor_code)),
             Box::pin(world.enroll(&second.access_token, json!({"factor_type": "totp", "friendly_name": "late"}))),
             Box::pin(world.post_as(&third.access_token, "/logout?scope=others", json!({}))),
             Box::pin(world.post_as(&second.access_token, "/logout?scope=local", json!({}))),
@@ -89,10 +90,10 @@ impl Ann {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn operations_on_one_user_at_once_do_not_fail_on_our_side() {
+async fn concurrent_operations_on_one_user_cause_no_server_error() {
     let worlds = servers().await;
     worlds[0].clock.run();
-    for round in 0..load(15, 2000) {
+    for round in 0..scaled_load(15, 2000) {
         let ann = Ann::new(&worlds[0], round).await;
         let operations = worlds.iter().flat_map(|world| ann.operations(world, round));
         let mut operations: Vec<BoxFuture<'_, Answer>> = operations.collect();

@@ -1,4 +1,4 @@
-//! What surrounds every request: error bodies of both API versions, CORS, limits of body and time, panics.
+//! Error bodies of both API versions, CORS, body and time limits, panics.
 
 use std::time::Duration;
 
@@ -14,12 +14,12 @@ const ANN: &str = "ann@example.com";
 const MEBIBYTE: usize = 1 << 20;
 
 async fn preflight(world: &World, path: &str, method: &str, headers: &str) -> Answer {
-    let asked = [
+    let requested = [
         ("origin", "http://shop.example.com"),
         ("access-control-request-method", method),
         ("access-control-request-headers", headers),
     ];
-    world.request(Method::OPTIONS, path, &asked, None).await
+    world.request(Method::OPTIONS, path, &requested, None).await
 }
 
 async fn raw(world: &World, path: &str, content_type: &str, body: impl Into<Body>) -> Answer {
@@ -34,17 +34,17 @@ fn filled(bytes: usize) -> String {
 }
 
 #[tokio::test]
-async fn a_refusal_is_told_in_the_version_that_was_asked_for() {
+async fn error_has_the_format_of_the_requested_api_version() {
     let world = World::new().await;
     let old = world.post("/token", json!({})).await.expect(400);
-    let told = json!({"code": 400, "error_code": "invalid_credentials", "msg": "unsupported_grant_type"});
-    assert_eq!(old.json, told);
+    let reported = json!({"code": 400, "error_code": "invalid_credentials", "msg": "unsupported_grant_type"});
+    assert_eq!(old.json, reported);
     assert_eq!(old.header("x-supabase-api-version"), "");
     for (version, is_new) in [("2024-01-01", true), ("2030-06-01", true), ("2023-12-31", false), ("soon", false)] {
         let headers = [("x-supabase-api-version", version)];
         let answer = world.request(Method::POST, "/token", &headers, Some(json!({}))).await.expect(400);
         let new = json!({"code": "invalid_credentials", "message": "unsupported_grant_type"});
-        assert_eq!(answer.json, if is_new { new } else { told.clone() }, "{version}");
+        assert_eq!(answer.json, if is_new { new } else { reported.clone() }, "{version}");
         assert_eq!(answer.header("x-supabase-api-version"), if is_new { "2024-01-01" } else { "" });
         assert_eq!(answer.header("x-sb-error-code"), "invalid_credentials");
         assert_eq!(answer.header("content-type"), "application/json");
@@ -52,7 +52,7 @@ async fn a_refusal_is_told_in_the_version_that_was_asked_for() {
 }
 
 #[tokio::test]
-async fn a_weak_password_tells_its_reasons_in_both_versions() {
+async fn weak_password_lists_reasons_in_both_api_versions() {
     let world = World::new().await;
     let body = json!({"email": ANN, "password": "12345"});
     let old = world.post("/signup", body.clone()).await.expect(422);
@@ -64,18 +64,18 @@ async fn a_weak_password_tells_its_reasons_in_both_versions() {
 }
 
 #[tokio::test]
-async fn a_failure_of_ours_carries_the_id_under_which_it_is_logged() {
+async fn internal_error_contains_the_logged_error_id() {
     let world = World::with(|policy| policy.api.request_id_header = "x-request-id".to_owned()).await;
-    let person = world.person(ANN).await;
+    let user = world.create_user(ANN).await;
     world.faults.fail("users.with_session", 1);
-    let bearer = format!("Bearer {}", person.access_token);
+    let bearer = format!("Bearer {}", user.access_token);
     let headers = [("authorization", &*bearer), ("x-request-id", "r-1")];
     let answer = world.request(Method::GET, "/user", &headers, None).await.expect(500);
     assert_eq!((answer.str("error_code"), answer.str("error_id")), ("unexpected_failure", "r-1"));
 }
 
 #[tokio::test]
-async fn a_wrong_method_is_told_the_right_ones() {
+async fn wrong_method_returns_the_allow_header() {
     let world = World::new().await;
     let answer = world.get("/token").await.expect(405);
     assert_eq!((answer.header("allow"), &*answer.text), ("POST", ""));
@@ -83,7 +83,7 @@ async fn a_wrong_method_is_told_the_right_ones() {
 }
 
 #[tokio::test]
-async fn every_answer_may_be_read_across_origins_also_a_refusal() {
+async fn every_response_has_cors_headers() {
     let world = World::new().await;
     let origin = [("origin", "http://shop.example.com")];
     for path in ["/health", "/user", "/nowhere", "/token"] {
@@ -110,7 +110,7 @@ async fn a_preflight_permits_known_methods_and_headers() {
 }
 
 #[tokio::test]
-async fn a_body_of_a_mebibyte_is_read_and_one_byte_more_is_refused() {
+async fn body_is_limited_to_one_mebibyte() {
     let world = World::new().await;
     let full = raw(&world, "/signup", "application/json", filled(MEBIBYTE)).await;
     assert_eq!(full.refusal(), (422, "weak_password"), "it was read");
@@ -119,7 +119,7 @@ async fn a_body_of_a_mebibyte_is_read_and_one_byte_more_is_refused() {
 }
 
 #[tokio::test]
-async fn what_is_no_json_is_told_so() {
+async fn invalid_json_is_reported() {
     let world = World::new().await;
     for body in ["", "{", "nothing", "{\"email\": 1}", "[]", "\u{0}"] {
         let answer = raw(&world, "/signup", "text/plain", body).await;
@@ -128,7 +128,7 @@ async fn what_is_no_json_is_told_so() {
 }
 
 #[tokio::test]
-async fn a_form_is_read_for_the_grant_and_leaves_no_json() {
+async fn form_body_supplies_only_the_grant_type() {
     let world = World::new().await;
     let form = "application/x-www-form-urlencoded";
     let grant = raw(&world, "/token", form, "grant_type=password&email=ann%40example.com").await;
@@ -138,15 +138,15 @@ async fn a_form_is_read_for_the_grant_and_leaves_no_json() {
 }
 
 #[tokio::test]
-async fn a_panic_is_answered_and_ends_nothing_else() {
+async fn panic_returns_500_and_affects_no_other_request() {
     let world = World::new().await;
-    let person = world.person(ANN).await;
+    let user = world.create_user(ANN).await;
     for (version, body) in [
         ("", json!({"code": 500, "error_code": "unexpected_failure", "msg": "Internal Server Error"})),
         ("2024-01-01", json!({"code": "unexpected_failure", "message": "Internal Server Error"})),
     ] {
         world.faults.panic("users.with_session", 1);
-        let bearer = format!("Bearer {}", person.access_token);
+        let bearer = format!("Bearer {}", user.access_token);
         let headers =
             [("authorization", &*bearer), ("x-supabase-api-version", version), ("origin", "http://shop.example.com")];
         let mut answer = world.request(Method::GET, "/user", &headers, None).await.expect(500);
@@ -155,12 +155,12 @@ async fn a_panic_is_answered_and_ends_nothing_else() {
         }
         assert_eq!(answer.json, body);
         assert_eq!(answer.header("access-control-allow-origin"), "*");
-        world.get_as(&person.access_token, "/user").await.expect(200);
+        world.get_as(&user.access_token, "/user").await.expect(200);
     }
 }
 
 #[tokio::test]
-async fn a_panic_inside_a_transaction_undoes_it() {
+async fn panic_rolls_back_the_transaction() {
     let world = World::new().await;
     world.faults.panic("COMMIT", 1);
     let body = json!({"email": ANN, "password": PASSWORD});
@@ -170,12 +170,12 @@ async fn a_panic_inside_a_transaction_undoes_it() {
 }
 
 #[tokio::test]
-async fn a_request_past_its_deadline_is_answered_and_its_transaction_undone() {
+async fn request_timeout_rolls_back_the_transaction() {
     let world = World::new().await;
     let gate = world.faults.wait("COMMIT", 1);
     let request = world.post("/signup", json!({"email": ANN, "password": PASSWORD}));
     let too_late = async {
-        gate.reached().await;
+        gate.wait_until_reached().await;
         world.advance(TimeDelta::seconds(10));
     };
     let (answer, ()) = join(request, too_late).await;
@@ -184,7 +184,7 @@ async fn a_request_past_its_deadline_is_answered_and_its_transaction_undone() {
 }
 
 #[tokio::test]
-async fn a_lone_statement_past_the_deadline_stores_nothing_either() {
+async fn single_statement_past_the_deadline_writes_nothing() {
     let world = World::with(|policy| {
         policy.mail.autoconfirm = true;
         policy.api.max_request_duration = Duration::from_millis(300);

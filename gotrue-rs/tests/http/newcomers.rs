@@ -1,14 +1,15 @@
-//! Several requests at once that each make an account of one new address or number. One makes it; the others answer as
-//! they do when the account is there already.
+//! Concurrent requests that create a user with the same new e-mail or phone.
+//!
+//! One creates the user; the others respond as for an existing user.
 
 use std::time::Duration;
 
 use futures::future::join_all;
-use gotrue_rs::testing::{Answer, FakeProvider, PASSWORD, World, load};
+use gotrue_rs::testing::{Answer, FakeProvider, PASSWORD, World, scaled_load};
 use gotrue_rules::domain::policy::{PasswordHash, Policy, Quota};
 use serde_json::{Value, json};
 
-/// A request that makes an account.
+/// A request that creates a user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Way {
     SignUp,
@@ -55,7 +56,7 @@ struct Ready {
 
 impl Ready {
     async fn new(world: &World, way: Way, contact: &Value) -> Self {
-        let state = if way == Way::Provider { world.begin("github").await } else { String::new() };
+        let state = if way == Way::Provider { world.start_provider_sign_in("github").await } else { String::new() };
         let (path, more) = match way {
             Way::SignUp => ("/signup", json!({"password": PASSWORD})),
             Way::Otp => ("/otp", json!({})),
@@ -82,7 +83,7 @@ impl Ready {
     }
 }
 
-/// What a client can tell of an answer: status, code, and where a browser is sent with what.
+/// The observable parts of a response: status, code and redirect target.
 fn shape(answer: &Answer) -> (u16, String, String) {
     let location = answer.header("location");
     let place = location.split_once(['#', '?']).map_or("", |(_, rest)| rest.split('=').next().unwrap_or_default());
@@ -103,7 +104,7 @@ impl Servers {
             let builder = World::builder().with_phones().connections(16);
             let builder = if is_served { builder.as_served() } else { builder };
             builder.policy(|policy| {
-                provider.set_up(policy, "github");
+                provider.enable_provider(policy, "github");
                 policy.mail.autoconfirm = autoconfirm;
                 policy.sms.autoconfirm = autoconfirm;
                 policy.sign_up.phone_enabled = true;
@@ -117,17 +118,17 @@ impl Servers {
             })
         };
         let first = builder().build().await;
-        let second = builder().on(&first).build().await;
+        let second = builder().sharing_state_with(&first).build().await;
         Self { first, second, provider }
     }
 
-    /// An address or number that nobody has, which the provider knows too.
+    /// An unused e-mail or phone, which the provider also reports.
     fn contact(&self, number: usize, by_email: bool) -> Value {
         if !by_email {
             return json!({"phone": format!("1555{number:07}")});
         }
         let email = format!("{number}@example.com");
-        self.provider.knows_on_github(i64::try_from(number).expect("a small number"), &email, true);
+        self.provider.add_github_user(i64::try_from(number).expect("a small number"), &email, true);
         json!({"email": email})
     }
 
@@ -146,12 +147,12 @@ impl Servers {
     }
 
     /// What the loser answers when the winner comes between its look-up and its insert.
-    async fn overtaken(&self, contact: &Value, winner: Way, loser: Way) -> (u16, String, String) {
+    async fn run_with_concurrent_winner(&self, contact: &Value, winner: Way, loser: Way) -> (u16, String, String) {
         let gate = self.second.faults.wait(loser.insert(), 1);
         let winner = Ready::new(&self.first, winner, contact).await;
         let loser = Ready::new(&self.second, loser, contact).await;
         let overtakes = async {
-            gate.reached().await;
+            gate.wait_until_reached().await;
             let answer = winner.send(&self.first).await;
             gate.open();
             answer
@@ -163,7 +164,7 @@ impl Servers {
     }
 }
 
-async fn overtaken_losers_answer_as_for_a_known_account(autoconfirm: bool, is_served: bool) {
+async fn losers_answer_like_for_an_existing_user(autoconfirm: bool, is_served: bool) {
     let servers = Servers::new(autoconfirm, is_served).await;
     let mut number = 0;
     for (ways, by_email) in [(&BY_EMAIL[..], true), (&BY_PHONE[..], false)] {
@@ -172,7 +173,7 @@ async fn overtaken_losers_answer_as_for_a_known_account(autoconfirm: bool, is_se
                 number += 2;
                 let expected = servers.in_a_row(&servers.contact(number, by_email), *winner, *loser).await;
                 let contact = servers.contact(number + 1, by_email);
-                let found = servers.overtaken(&contact, *winner, *loser).await;
+                let found = servers.run_with_concurrent_winner(&contact, *winner, *loser).await;
                 assert_eq!(found, expected, "{winner:?} before {loser:?}, autoconfirm {autoconfirm}");
                 assert!(found.0 < 500, "{winner:?} before {loser:?}");
                 assert_eq!(servers.accounts(&contact).await, 1, "{winner:?} before {loser:?}");
@@ -182,26 +183,26 @@ async fn overtaken_losers_answer_as_for_a_known_account(autoconfirm: bool, is_se
 }
 
 #[tokio::test]
-async fn a_newcomer_that_is_overtaken_is_answered_as_if_known() {
-    overtaken_losers_answer_as_for_a_known_account(false, false).await;
+async fn losing_sign_up_is_answered_like_an_existing_user() {
+    losers_answer_like_for_an_existing_user(false, false).await;
 }
 
 #[tokio::test]
-async fn a_newcomer_that_is_overtaken_is_answered_as_if_known_without_confirmation() {
-    overtaken_losers_answer_as_for_a_known_account(true, false).await;
+async fn losing_sign_up_with_autoconfirm_is_answered_like_an_existing_user() {
+    losers_answer_like_for_an_existing_user(true, false).await;
 }
 
 #[tokio::test]
-async fn a_newcomer_that_is_overtaken_is_answered_as_if_known_when_served() {
-    overtaken_losers_answer_as_for_a_known_account(false, true).await;
+async fn losing_sign_up_with_hardened_policy_is_answered_like_an_existing_user() {
+    losers_answer_like_for_an_existing_user(false, true).await;
 }
 
-/// All ways at once for one address, many times: one account each, and nobody sees a failure of ours.
+/// All requests at once for one e-mail, repeatedly: one user each and no internal error.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn newcomers_of_one_address_at_once_make_one_account() {
+async fn concurrent_sign_ups_of_one_email_create_one_user() {
     for autoconfirm in [false, true] {
         let servers = Servers::new(autoconfirm, false).await;
-        for number in 0..load(6, 500) {
+        for number in 0..scaled_load(6, 500) {
             for (ways, by_email) in [(&BY_EMAIL[..], true), (&BY_PHONE[..], false)] {
                 let contact = servers.contact(number, by_email);
                 let mut ready = Vec::new();

@@ -1,10 +1,11 @@
-//! Limits on how many rows a user or the operator may have, with many requests at once on two servers: exactly as many as
-//! allowed are stored, and the others are refused as they are one after the other.
+//! Concurrent requests on two servers respect limits on the number of rows.
+//!
+//! Exactly the allowed number is stored; the others are refused as in sequence.
 
 use std::time::Duration;
 
 use futures::future::join_all;
-use gotrue_rs::testing::{Answer, Authenticator, World, load, with_keys};
+use gotrue_rs::testing::{Answer, Authenticator, World, enable_webauthn, scaled_load};
 use gotrue_rules::domain::policy::{Policy, Quota};
 use http::Method;
 use serde_json::json;
@@ -18,7 +19,7 @@ async fn servers(change: impl Fn(&mut Policy)) -> [World; 2] {
         change(policy);
     };
     let first = World::builder().connections(24).policy(change).build().await;
-    let second = World::builder().connections(24).policy(change).on(&first).build().await;
+    let second = World::builder().connections(24).policy(change).sharing_state_with(&first).build().await;
     [first, second]
 }
 
@@ -33,10 +34,10 @@ fn stored(answers: &[Answer], status: u16, refusal: (u16, &str)) -> usize {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn of_many_enrolments_at_once_as_many_as_allowed_are_stored() {
+async fn concurrent_enrolments_respect_the_limit() {
     let worlds = servers(|policy| policy.mfa.max_enrolled_factors = 10).await;
-    for round in 0..load(1, 50) {
-        let ann = worlds[0].person(&format!("{round}.{ANN}")).await;
+    for round in 0..scaled_load(1, 50) {
+        let ann = worlds[0].create_user(&format!("{round}.{ANN}")).await;
         let enrol = |n: usize| {
             let body = json!({"factor_type": "totp", "friendly_name": format!("{n}")});
             let (world, token) = (&worlds[n % 2], &ann.access_token);
@@ -51,15 +52,15 @@ async fn of_many_enrolments_at_once_as_many_as_allowed_are_stored() {
 
 /// A session without a second factor sets none up beside one that was verified a moment ago.
 #[tokio::test]
-async fn an_enrolment_overtaken_by_a_verification_needs_the_second_factor() {
+async fn enrolment_losing_to_a_verification_requires_aal2() {
     let [first, second] = servers(|_| {}).await;
-    let ann = first.person(ANN).await;
-    let app = first.app_factor(&ann, "app").await;
+    let ann = first.create_user(ANN).await;
+    let app = first.enroll_totp(&ann, "app").await;
     let gate = second.faults.wait("factors.lock_owner", 1);
     let body = json!({"factor_type": "totp", "friendly_name": "late"});
     let overtakes = async {
-        gate.reached().await;
-        first.step_up(&ann, &app).await;
+        gate.wait_until_reached().await;
+        first.elevate_session(&ann, &app).await;
         gate.open();
     };
     let (late, ()) = futures::future::join(second.enroll(&ann.access_token, body), overtakes).await;
@@ -67,15 +68,15 @@ async fn an_enrolment_overtaken_by_a_verification_needs_the_second_factor() {
 }
 
 #[tokio::test]
-async fn an_enrolment_overtaken_by_the_last_verified_factor_allowed_is_refused() {
+async fn enrolment_losing_to_the_last_allowed_factor_is_refused() {
     let [first, second] = servers(|policy| policy.mfa.max_verified_factors = 1).await;
-    let ann = first.person(ANN).await;
-    let app = first.app_factor(&ann, "app").await;
+    let ann = first.create_user(ANN).await;
+    let app = first.enroll_totp(&ann, "app").await;
     let gate = second.faults.wait("factors.lock_owner", 1);
     let body = json!({"factor_type": "totp", "friendly_name": "late"});
     let overtakes = async {
-        gate.reached().await;
-        first.step_up(&ann, &app).await;
+        gate.wait_until_reached().await;
+        first.elevate_session(&ann, &app).await;
         gate.open();
     };
     let (late, ()) = futures::future::join(second.enroll(&ann.access_token, body), overtakes).await;
@@ -83,19 +84,20 @@ async fn an_enrolment_overtaken_by_the_last_verified_factor_allowed_is_refused()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn of_many_passkeys_at_once_as_many_as_allowed_are_stored() {
+async fn concurrent_passkeys_respect_the_limit() {
     let worlds = servers(|policy| {
-        with_keys(policy);
+        enable_webauthn(policy);
         policy.passkeys.max_per_user = 3;
     })
     .await;
-    let ann = worlds[0].person(ANN).await;
+    let ann = worlds[0].create_user(ANN).await;
     let mut made = Vec::new();
     for n in 0..12 {
-        let asked = worlds[0].post_as(&ann.access_token, "/passkeys/registration/options", json!({})).await.expect(200);
+        let response =
+            worlds[0].post_as(&ann.access_token, "/passkeys/registration/options", json!({})).await.expect(200);
         let mut device = Authenticator { id: vec![n; 16], ..Authenticator::default() };
-        let credential = device.create(&asked.json["options"]);
-        made.push(json!({"challenge_id": asked.str("challenge_id"), "credential": credential}));
+        let credential = device.create(&response.json["options"]);
+        made.push(json!({"challenge_id": response.str("challenge_id"), "credential": credential}));
     }
     let verify = |(n, body): (usize, serde_json::Value)| {
         worlds[n % 2].post_as(&ann.access_token, "/passkeys/registration/verify", body)
@@ -106,7 +108,7 @@ async fn of_many_passkeys_at_once_as_many_as_allowed_are_stored() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn of_many_custom_providers_at_once_as_many_as_allowed_are_stored() {
+async fn concurrent_custom_providers_respect_the_limit() {
     let worlds = servers(|policy| policy.custom_oauth.max_providers = Some(3)).await;
     let create = |n: usize| {
         let body = json!({
@@ -123,9 +125,9 @@ async fn of_many_custom_providers_at_once_as_many_as_allowed_are_stored() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn of_many_unlinkings_at_once_one_identity_remains() {
+async fn concurrent_unlinkings_keep_one_identity() {
     let worlds = servers(|policy| policy.security.manual_linking_enabled = true).await;
-    let ann = worlds[0].person(ANN).await;
+    let ann = worlds[0].create_user(ANN).await;
     for provider in ["github", "google", "gitlab"] {
         let address = format!("{provider}@example.com");
         crate::linking::give_identity(&worlds[0], &ann.id, provider, Some(&address), true).await;

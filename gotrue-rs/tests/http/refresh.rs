@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use chrono::TimeDelta;
-use gotrue_rs::testing::{Answer, Person, World};
+use gotrue_rs::testing::{Answer, TestUser, World};
 use serde_json::json;
 
 const ANN: &str = "ann@example.com";
@@ -13,24 +13,24 @@ fn token(answer: &Answer) -> String {
     answer.str("refresh_token").to_owned()
 }
 
-async fn signed(change: impl FnOnce(&mut gotrue_rules::domain::policy::Policy)) -> (World, Person) {
+async fn signed(change: impl FnOnce(&mut gotrue_rules::domain::policy::Policy)) -> (World, TestUser) {
     let world = World::with(|policy| {
         policy.refresh.algorithm_version = 2;
         change(policy);
     })
     .await;
-    let person = world.person(ANN).await;
-    (world, person)
+    let user = world.create_user(ANN).await;
+    (world, user)
 }
 
 #[tokio::test]
-async fn a_refresh_exchanges_the_token_and_keeps_the_session() {
+async fn refresh_rotates_the_token_and_keeps_the_session() {
     let world = World::new().await;
-    let person = world.person(ANN).await;
+    let user = world.create_user(ANN).await;
     world.advance(TimeDelta::minutes(30));
-    let answer = world.refresh(&person.refresh_token).await.expect(200);
-    assert_ne!(token(&answer), person.refresh_token);
-    assert_eq!(answer.header("sb-auth-session-id"), person.session);
+    let answer = world.refresh(&user.refresh_token).await.expect(200);
+    assert_ne!(token(&answer), user.refresh_token);
+    assert_eq!(answer.header("sb-auth-session-id"), user.session);
     assert_eq!(answer.header("sb-auth-refresh-token-reuse"), "false");
     assert_eq!(answer.str("user/email"), ANN);
     assert_eq!(answer.json.get("expires_at"), Some(&json!(world.now().timestamp() + 3600)));
@@ -38,70 +38,70 @@ async fn a_refresh_exchanges_the_token_and_keeps_the_session() {
 }
 
 #[tokio::test]
-async fn a_refresh_does_not_count_as_a_sign_in() {
+async fn refresh_does_not_update_last_sign_in() {
     let world = World::new().await;
-    let person = world.person(ANN).await;
-    let before = world.get_as(&person.access_token, "/user").await.str("last_sign_in_at").to_owned();
+    let user = world.create_user(ANN).await;
+    let before = world.get_as(&user.access_token, "/user").await.str("last_sign_in_at").to_owned();
     world.advance(TimeDelta::minutes(30));
-    let answer = world.refresh(&person.refresh_token).await.expect(200);
+    let answer = world.refresh(&user.refresh_token).await.expect(200);
     assert_eq!(answer.str("user/last_sign_in_at"), before);
 }
 
 #[tokio::test]
-async fn the_parent_of_the_current_token_gets_it_again_at_any_time() {
+async fn refresh_with_parent_token_returns_the_active_token() {
     let world = World::new().await;
-    let person = world.person(ANN).await;
-    let child = token(&world.refresh(&person.refresh_token).await.expect(200));
+    let user = world.create_user(ANN).await;
+    let child = token(&world.refresh(&user.refresh_token).await.expect(200));
     world.advance(TimeDelta::days(30));
-    let again = world.refresh(&person.refresh_token).await.expect(200);
+    let again = world.refresh(&user.refresh_token).await.expect(200);
     assert_eq!(token(&again), child);
     assert_eq!(again.header("sb-auth-refresh-token-reuse"), "");
     world.refresh(&child).await.expect(200);
 }
 
 #[tokio::test]
-async fn an_older_token_ends_the_whole_family() {
+async fn refresh_with_reused_token_revokes_family() {
     let world = World::new().await;
-    let person = world.person(ANN).await;
-    let child = token(&world.refresh(&person.refresh_token).await);
+    let user = world.create_user(ANN).await;
+    let child = token(&world.refresh(&user.refresh_token).await);
     let grandchild = token(&world.refresh(&child).await.expect(200));
     world.advance(TimeDelta::seconds(1));
-    assert_eq!(world.refresh(&person.refresh_token).await.refusal(), USED);
+    assert_eq!(world.refresh(&user.refresh_token).await.refusal(), USED);
     world.advance(TimeDelta::microseconds(1));
     assert_eq!(world.refresh(&grandchild).await.refusal(), USED);
-    world.get_as(&person.access_token, "/user").await.expect(200);
+    world.get_as(&user.access_token, "/user").await.expect(200);
 }
 
 #[tokio::test]
-async fn without_rotation_an_older_token_is_refused_and_ends_nothing() {
+async fn refresh_with_reused_token_without_rotation_revokes_nothing() {
     let world = World::with(|policy| policy.refresh.rotation_enabled = false).await;
-    let person = world.person(ANN).await;
-    let child = token(&world.refresh(&person.refresh_token).await);
+    let user = world.create_user(ANN).await;
+    let child = token(&world.refresh(&user.refresh_token).await);
     let grandchild = token(&world.refresh(&child).await.expect(200));
     world.advance(TimeDelta::seconds(1));
-    assert_eq!(world.refresh(&person.refresh_token).await.refusal(), USED);
+    assert_eq!(world.refresh(&user.refresh_token).await.refusal(), USED);
     world.refresh(&grandchild).await.expect(200);
 }
 
 #[tokio::test]
-async fn within_the_interval_an_older_token_is_exchanged_again() {
+async fn refresh_with_reused_token_inside_the_interval_succeeds() {
     let world = World::with(|policy| policy.refresh.reuse_interval = Duration::from_secs(10)).await;
-    let person = world.person(ANN).await;
-    let child = token(&world.refresh(&person.refresh_token).await);
+    let user = world.create_user(ANN).await;
+    let child = token(&world.refresh(&user.refresh_token).await);
     world.refresh(&child).await.expect(200);
     world.advance(TimeDelta::seconds(10));
-    let branch = world.refresh(&person.refresh_token).await.expect(200);
+    let branch = world.refresh(&user.refresh_token).await.expect(200);
     assert_ne!(token(&branch), child);
     world.advance(TimeDelta::seconds(11));
     assert_eq!(world.refresh(&child).await.refusal(), USED);
 }
 
 #[tokio::test]
-async fn a_session_ends_with_its_time_box() {
+async fn session_ends_after_its_time_box() {
     let world = World::with(|policy| policy.sessions.timebox = Some(Duration::from_hours(24))).await;
-    let person = world.person(ANN).await;
+    let user = world.create_user(ANN).await;
     world.advance(TimeDelta::hours(24));
-    let child = token(&world.refresh(&person.refresh_token).await.expect(200));
+    let child = token(&world.refresh(&user.refresh_token).await.expect(200));
     world.advance(TimeDelta::microseconds(1));
     let answer = world.refresh(&child).await;
     assert_eq!(answer.refusal(), (400, "session_expired"));
@@ -109,28 +109,28 @@ async fn a_session_ends_with_its_time_box() {
 }
 
 #[tokio::test]
-async fn a_session_ends_when_it_rests_for_too_long() {
+async fn session_ends_after_its_inactivity_timeout() {
     let world = World::with(|policy| policy.sessions.inactivity_timeout = Some(Duration::from_hours(1))).await;
-    let mut person = world.person(ANN).await;
+    let mut user = world.create_user(ANN).await;
     for _ in 0..3 {
         world.advance(TimeDelta::hours(1));
-        person.refresh_token = token(&world.refresh(&person.refresh_token).await.expect(200));
+        user.refresh_token = token(&world.refresh(&user.refresh_token).await.expect(200));
     }
     world.advance(TimeDelta::hours(1) + TimeDelta::microseconds(1));
-    let answer = world.refresh(&person.refresh_token).await;
+    let answer = world.refresh(&user.refresh_token).await;
     assert_eq!(answer.refusal(), (400, "session_expired"));
     assert_eq!(answer.str("msg"), "Invalid Refresh Token: Session Expired (Inactivity)");
 }
 
 #[tokio::test]
-async fn where_one_session_is_allowed_the_newest_goes_on() {
+async fn single_session_policy_keeps_the_newest_session() {
     for version in [1, 2] {
         let world = World::with(|policy| {
             policy.sessions.single_per_user = true;
             policy.refresh.algorithm_version = version;
         })
         .await;
-        let first = world.person(ANN).await;
+        let first = world.create_user(ANN).await;
         world.advance(TimeDelta::seconds(1));
         let second = world.sign_in(ANN).await;
         let answer = world.refresh(&first.refresh_token).await;
@@ -141,29 +141,29 @@ async fn where_one_session_is_allowed_the_newest_goes_on() {
 }
 
 #[tokio::test]
-async fn a_banned_account_refreshes_nothing() {
+async fn refresh_of_banned_user_is_refused() {
     for version in [1, 2] {
         let world = World::with(|policy| policy.refresh.algorithm_version = version).await;
-        let person = world.person(ANN).await;
+        let user = world.create_user(ANN).await;
         let until = world.now() + TimeDelta::hours(1);
         world.database.query(&format!("UPDATE auth.users SET banned_until = '{}'", until.to_rfc3339())).await;
-        assert_eq!(world.refresh(&person.refresh_token).await.refusal(), (400, "user_banned"));
+        assert_eq!(world.refresh(&user.refresh_token).await.refusal(), (400, "user_banned"));
         world.advance(TimeDelta::hours(1));
-        world.refresh(&person.refresh_token).await.expect(200);
+        world.refresh(&user.refresh_token).await.expect(200);
     }
 }
 
 #[tokio::test]
-async fn a_token_without_a_session_is_deleted() {
+async fn refresh_token_without_session_is_deleted() {
     let world = World::new().await;
-    let person = world.person(ANN).await;
+    let user = world.create_user(ANN).await;
     world.database.query("UPDATE auth.refresh_tokens SET session_id = NULL").await;
-    assert_eq!(world.refresh(&person.refresh_token).await.refusal(), (400, "session_not_found"));
-    assert_eq!(world.refresh(&person.refresh_token).await.refusal(), (400, "refresh_token_not_found"));
+    assert_eq!(world.refresh(&user.refresh_token).await.refusal(), (400, "session_not_found"));
+    assert_eq!(world.refresh(&user.refresh_token).await.refusal(), (400, "refresh_token_not_found"));
 }
 
 #[tokio::test]
-async fn what_is_no_token_is_not_looked_up() {
+async fn malformed_token_sends_no_statement() {
     let world = World::new().await;
     for text in [
         "",
@@ -181,24 +181,24 @@ async fn what_is_no_token_is_not_looked_up() {
 }
 
 #[tokio::test]
-async fn a_refresh_that_fails_leaves_the_token_good() {
+async fn failed_refresh_keeps_the_token_valid() {
     let world = World::with(|policy| policy.sessions.single_per_user = true).await;
-    let person = world.person(ANN).await;
+    let user = world.create_user(ANN).await;
     // A rollback takes a moment: who comes meanwhile finds the token locked, and waits.
     world.clock.run();
     let statements =
         ["refresh_tokens.facts", "refresh_tokens.lock", "refresh_tokens.facts_locked", "sessions.refresh", "COMMIT"];
     for statement in statements {
         world.faults.fail(statement, 1);
-        assert_eq!(world.refresh(&person.refresh_token).await.status, 500, "{statement}");
+        assert_eq!(world.refresh(&user.refresh_token).await.status, 500, "{statement}");
     }
-    world.refresh(&person.refresh_token).await.expect(200);
+    world.refresh(&user.refresh_token).await.expect(200);
 }
 
 #[tokio::test]
-async fn a_signed_token_counts_up() {
-    let (world, person) = signed(|_| {}).await;
-    let first = world.refresh(&person.refresh_token).await.expect(200);
+async fn refresh_of_signed_token_increments_its_counter() {
+    let (world, user) = signed(|_| {}).await;
+    let first = world.refresh(&user.refresh_token).await.expect(200);
     assert_eq!(first.header("sb-auth-refresh-token-counter"), "1");
     assert_eq!(first.header("sb-auth-refresh-token-reuse"), "false");
     let second = world.refresh(&token(&first)).await.expect(200);
@@ -207,61 +207,61 @@ async fn a_signed_token_counts_up() {
 }
 
 #[tokio::test]
-async fn the_last_but_one_signed_token_gets_the_current_one_at_any_time() {
-    let (world, person) = signed(|_| {}).await;
-    let current = token(&world.refresh(&person.refresh_token).await.expect(200));
+async fn refresh_with_previous_signed_token_returns_the_active_token() {
+    let (world, user) = signed(|_| {}).await;
+    let current = token(&world.refresh(&user.refresh_token).await.expect(200));
     world.advance(TimeDelta::days(30));
-    let again = world.refresh(&person.refresh_token).await.expect(200);
+    let again = world.refresh(&user.refresh_token).await.expect(200);
     assert_eq!(token(&again), current);
     assert_eq!(again.header("sb-auth-refresh-token-reuse-cause"), "fail-to-save");
     assert_eq!(again.header("sb-auth-refresh-token-reuse"), "");
 }
 
 #[tokio::test]
-async fn an_older_signed_token_ends_the_session() {
-    let (world, person) = signed(|_| {}).await;
-    let first = token(&world.refresh(&person.refresh_token).await);
+async fn refresh_with_reused_signed_token_revokes_the_session() {
+    let (world, user) = signed(|_| {}).await;
+    let first = token(&world.refresh(&user.refresh_token).await);
     let second = token(&world.refresh(&first).await.expect(200));
     world.advance(TimeDelta::seconds(1));
-    let answer = world.refresh(&person.refresh_token).await;
+    let answer = world.refresh(&user.refresh_token).await;
     assert_eq!(answer.refusal(), USED);
     assert_eq!(answer.header("sb-auth-refresh-token-rotated"), "true");
     assert_eq!(world.refresh(&second).await.refusal(), (400, "refresh_token_not_found"));
-    assert_eq!(world.get_as(&person.access_token, "/user").await.refusal(), (403, "session_not_found"));
+    assert_eq!(world.get_as(&user.access_token, "/user").await.refusal(), (403, "session_not_found"));
 }
 
 #[tokio::test]
-async fn within_the_interval_or_by_permission_an_older_signed_token_gets_the_current_one() {
+async fn reused_signed_token_inside_the_interval_returns_the_active_token() {
     for (interval, allowed, cause) in [(10, false, "concurrent-refresh"), (0, true, "always-allow")] {
-        let (world, person) = signed(|policy| {
+        let (world, user) = signed(|policy| {
             policy.refresh.reuse_interval = Duration::from_secs(interval);
             policy.refresh.allow_reuse = allowed;
         })
         .await;
-        let first = token(&world.refresh(&person.refresh_token).await);
+        let first = token(&world.refresh(&user.refresh_token).await);
         let second = token(&world.refresh(&first).await.expect(200));
         world.advance(TimeDelta::seconds(9));
-        let answer = world.refresh(&person.refresh_token).await.expect(200);
+        let answer = world.refresh(&user.refresh_token).await.expect(200);
         assert_eq!(token(&answer), second);
         assert_eq!(answer.header("sb-auth-refresh-token-reuse-cause"), cause);
     }
 }
 
 #[tokio::test]
-async fn a_session_of_rows_goes_over_to_signed_tokens_when_told_to() {
+async fn session_with_token_rows_upgrades_to_signed_tokens() {
     let world = World::with(|policy| {
         policy.refresh.algorithm_version = 2;
         policy.refresh.upgrade_percentage = 100;
     })
     .await;
-    let person = world.person(ANN).await;
+    let user = world.create_user(ANN).await;
     // The session as the first version made it.
     let old = "abcdefgh2345";
     world.database.query("UPDATE auth.sessions SET refresh_token_hmac_key = NULL, refresh_token_counter = NULL").await;
     let insert = format!(
         "INSERT INTO auth.refresh_tokens (instance_id, token, user_id, revoked, created_at, updated_at, session_id)
          VALUES ('{:032x}', '{old}', '{}', false, now(), now(), '{}')",
-        0, person.id, person.session
+        0, user.id, user.session
     );
     world.database.query(&insert).await;
     let upgraded = world.refresh(old).await.expect(200);
@@ -273,15 +273,15 @@ async fn a_session_of_rows_goes_over_to_signed_tokens_when_told_to() {
 }
 
 #[tokio::test]
-async fn a_token_keeps_its_version_whatever_is_configured_later() {
-    let (world, person) = signed(|policy| policy.refresh.upgrade_percentage = 0).await;
+async fn token_keeps_its_version_after_reconfiguration() {
+    let (world, user) = signed(|policy| policy.refresh.upgrade_percentage = 0).await;
     let insert = format!(
         "INSERT INTO auth.refresh_tokens (instance_id, token, user_id, revoked, created_at, updated_at, session_id)
          VALUES ('{:032x}', 'abcdefgh2345', '{}', false, now(), now(), '{}')",
-        0, person.id, person.session
+        0, user.id, user.session
     );
     world.database.query(&insert).await;
     let row = world.refresh("abcdefgh2345").await.expect(200);
     assert_eq!(token(&row).len(), 12);
-    world.refresh(&person.refresh_token).await.expect(200);
+    world.refresh(&user.refresh_token).await.expect(200);
 }

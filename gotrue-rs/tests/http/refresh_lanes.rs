@@ -1,5 +1,6 @@
-//! The fast lane of a refresh and the rule: whatever the state of token, session and account, both answer the same and
-//! leave the same behind.
+//! The SQL fast path of a refresh matches the decision function for every state.
+//!
+//! Response and stored rows are compared for arbitrary states of token, session and user.
 
 use std::cell::Cell;
 use std::time::Duration;
@@ -31,7 +32,7 @@ struct State {
 }
 
 /// Moments at and around a limit, and any others.
-fn around(limit: i64) -> impl Strategy<Value = i64> {
+fn limits_around(limit: i64) -> impl Strategy<Value = i64> {
     let edge = -limit * 1_000_000;
     prop_oneof![Just(edge - 1), Just(edge), Just(edge + 1), Just(0), -7_200_000_000..0_i64]
 }
@@ -41,9 +42,9 @@ fn states() -> impl Strategy<Value = State> {
     let rarely = |it: bool| proptest::bool::weighted(if it { 0.85 } else { 0.15 });
     (
         prop_oneof![4 => Just(Some(false)), 2 => Just(Some(true)), 1 => Just(None)],
-        proptest::option::weighted(0.9, prop_oneof![around(REUSE), around(IDLE)]),
-        around(TIMEBOX),
-        proptest::option::of(around(IDLE)),
+        proptest::option::weighted(0.9, prop_oneof![limits_around(REUSE), limits_around(IDLE)]),
+        limits_around(TIMEBOX),
+        proptest::option::of(limits_around(IDLE)),
         proptest::option::weighted(0.2, moment()),
         proptest::option::weighted(0.2, moment()),
         rarely(false),
@@ -121,7 +122,7 @@ async fn world(has_fast_lane: bool) -> World {
         policy.sessions.inactivity_timeout = Some(Duration::from_secs(IDLE.unsigned_abs()));
         policy.refresh.reuse_interval = Duration::from_secs(REUSE.unsigned_abs());
         if !has_fast_lane {
-            // Never bites: nobody here has a factor. But where it is set, the fast lane is off.
+            // Has no effect without factors, but disables the fast path.
             policy.sessions.allow_low_aal = Some(Duration::from_hours(1_000_000));
         }
     })
@@ -136,7 +137,7 @@ async fn world(has_fast_lane: bool) -> World {
 }
 
 #[test]
-fn the_fast_lane_keeps_to_the_rule() {
+fn fast_path_matches_the_decision_function() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     let (fast, slow) = runtime.block_on(async { (world(true).await, world(false).await) });
     let (number, taken, refused) = (Cell::new(0_u128), Cell::new(0_usize), Cell::new(0_usize));

@@ -1,11 +1,12 @@
-//! Concurrent refreshes with one token, sent to two servers on one database: one successor, and nobody is signed out. A
-//! commit takes time here, as it does on a disk.
+//! Concurrent refreshes with one token on two servers issue one successor.
+//!
+//! Commits are delayed, as they are on a disk.
 
 use std::time::Duration;
 
 use chrono::TimeDelta;
 use futures::future::join_all;
-use gotrue_rs::testing::{Answer, Person, World, load};
+use gotrue_rs::testing::{Answer, TestUser, World, scaled_load};
 use sqlx::{AssertSqlSafe, Connection, PgConnection};
 
 const ANN: &str = "ann@example.com";
@@ -31,18 +32,18 @@ fn all_rules() -> Vec<Rules> {
 }
 
 /// Two servers on one database, and a user with a session.
-async fn servers(rules: Rules) -> (World, World, Person) {
+async fn servers(rules: Rules) -> (World, World, TestUser) {
     let builder = || {
         World::builder().connections(24).policy(|policy| {
             policy.refresh.algorithm_version = rules.version;
             policy.refresh.reuse_interval = Duration::from_secs(rules.reuse_interval);
-            // Restricts nobody here: there are no factors. But where it is set, the fast lane is off.
+            // Has no effect without factors, but disables the fast path.
             policy.sessions.allow_low_aal = (!rules.has_fast_lane).then(|| Duration::from_hours(1_000_000));
         })
     };
     let first = builder().build().await;
-    let second = builder().on(&first).build().await;
-    let ann = first.person(ANN).await;
+    let second = builder().sharing_state_with(&first).build().await;
+    let ann = first.create_user(ANN).await;
     (first, second, ann)
 }
 
@@ -71,7 +72,7 @@ async fn live_tokens(world: &World, version: u8) -> usize {
     world.database.query("SELECT id FROM auth.refresh_tokens WHERE NOT revoked").await.len()
 }
 
-/// Refreshes with one token `width` times at once, `rounds` times over: each time all get the same successor.
+/// Sends `width` concurrent refreshes of one token, `rounds` times; all get the same successor.
 async fn storm(rules: Rules, rounds: usize, width: usize) {
     let (first, second, ann) = servers(rules).await;
     delay_commits(&first).await;
@@ -94,16 +95,16 @@ async fn storm(rules: Rules, rounds: usize, width: usize) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn pairs_of_refreshes_have_one_successor() {
+async fn concurrent_pairs_of_refreshes_have_one_successor() {
     for rules in all_rules() {
-        storm(rules, load(40, 10_000), 2).await;
+        storm(rules, scaled_load(40, 10_000), 2).await;
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn storms_of_refreshes_have_one_successor() {
+async fn many_concurrent_refreshes_have_one_successor() {
     for rules in all_rules() {
-        storm(rules, load(2, 200), load(30, 60)).await;
+        storm(rules, scaled_load(2, 200), scaled_load(30, 60)).await;
     }
 }
 
@@ -115,7 +116,7 @@ struct Pause {
 const KEY: i64 = 42;
 
 impl Pause {
-    /// Row-level security asks a function about each row that a scan finds. The first time, the function waits for us.
+    /// Row-level security calls a function per scanned row; its first call waits for the test.
     async fn on(world: &World, table: &str) -> Self {
         let options = world.database.admin_options();
         let mut holder = PgConnection::connect_with(&options).await.expect("the test server answers");
@@ -148,14 +149,14 @@ impl Pause {
     }
 }
 
-/// The loser's statement has its snapshot, the winner refreshes and commits, then the loser locks the rows.
+/// The losing statement takes its snapshot, the winner commits, then the loser locks the rows.
 async fn pause_between_snapshot_and_lock(rules: Rules, statement: &'static str, table: &str) {
     let (first, second, ann) = servers(rules).await;
     first.clock.run();
     let gate = first.faults.wait(statement, 1);
     let loser = first.refresh(&ann.refresh_token);
     let winner = async {
-        gate.reached().await;
+        gate.wait_until_reached().await;
         let pause = Pause::on(&first, table).await;
         gate.open();
         pause.reached(&first).await;
@@ -173,7 +174,7 @@ async fn pause_between_snapshot_and_lock(rules: Rules, statement: &'static str, 
 }
 
 #[tokio::test]
-async fn a_refresh_that_commits_between_snapshot_and_lock_is_seen() {
+async fn refresh_committed_between_snapshot_and_lock_is_seen() {
     for rules in all_rules() {
         let (statement, table) = match rules {
             Rules { version: 2, .. } => ("sessions.with_account_locked", "sessions"),
@@ -184,10 +185,11 @@ async fn a_refresh_that_commits_between_snapshot_and_lock_is_seen() {
     }
 }
 
-/// Another transaction has the account's row: a refresh waits for it with nothing held, so that whoever has the account
-/// can go on to its sessions.
+/// A refresh that waits for a locked user row holds no other lock.
+///
+/// The transaction that locks the user can then lock its sessions.
 #[tokio::test]
-async fn a_refresh_that_waits_for_the_account_holds_neither_token_nor_session() {
+async fn refresh_waiting_for_the_user_row_locks_neither_token_nor_session() {
     let rules = Rules { version: 1, reuse_interval: 0, has_fast_lane: true };
     let (first, _, ann) = servers(rules).await;
     let mut other = PgConnection::connect_with(&first.database.admin_options()).await.expect("the test server answers");

@@ -19,8 +19,8 @@ const CALLER: [(&str, &str); 1] = [("x-caller", "ann")];
 async fn limited() -> World {
     World::with(|policy| {
         policy.limits.key = LimitKey::Header("x-caller".to_owned());
-        policy.limits.verify = Bucket::in_five_minutes(0.0);
-        policy.limits.sso = Bucket::in_five_minutes(0.0);
+        policy.limits.verify = Bucket::per_five_minutes(0.0);
+        policy.limits.sso = Bucket::per_five_minutes(0.0);
     })
     .await
 }
@@ -31,7 +31,7 @@ async fn verify(world: &World) -> u16 {
 }
 
 #[tokio::test]
-async fn the_next_request_has_the_new_policy() {
+async fn next_request_uses_the_new_policy() {
     let mut world = World::new().await;
     let account = |name: &str| json!({ "email": format!("{name}@example.com"), "password": "long enough" });
     assert_eq!(world.post("/signup", account("ann")).await.status, 200);
@@ -43,11 +43,11 @@ async fn the_next_request_has_the_new_policy() {
 }
 
 #[tokio::test]
-async fn a_request_under_way_keeps_the_policy_it_came_to() {
+async fn running_request_keeps_its_policy() {
     let mut world = World::new().await;
     let current = Arc::new(Mutex::new(world.app.clone()));
-    let asked = Arc::clone(&current);
-    let router = gotrue_rs::router_over(move || asked.lock().expect("nobody panics").clone());
+    let requested = Arc::clone(&current);
+    let router = gotrue_rs::reloadable_router(move || requested.lock().expect("nobody panics").clone());
     let sign_up = |name: &str, body: Body| {
         let request = Request::post(format!("/signup?for={name}")).body(body).expect("a request");
         router.clone().oneshot(request)
@@ -71,7 +71,7 @@ async fn a_request_under_way_keeps_the_policy_it_came_to() {
 }
 
 #[tokio::test]
-async fn limits_go_on_counting_and_those_that_changed_start_anew() {
+async fn reload_keeps_unchanged_limits_and_resets_changed_ones() {
     let mut world = limited().await;
     for _ in 0..30 {
         assert_eq!(verify(&world).await, 403);
@@ -79,14 +79,14 @@ async fn limits_go_on_counting_and_those_that_changed_start_anew() {
     assert_eq!(verify(&world).await, 429);
     world.reload(|policy| policy.sign_up.disabled = true);
     assert_eq!(verify(&world).await, 429);
-    world.reload(|policy| policy.limits.sso = Bucket::in_five_minutes(7.0));
+    world.reload(|policy| policy.limits.sso = Bucket::per_five_minutes(7.0));
     assert_eq!(verify(&world).await, 429);
-    world.reload(|policy| policy.limits.verify = Bucket::in_five_minutes(1.0));
+    world.reload(|policy| policy.limits.verify = Bucket::per_five_minutes(1.0));
     assert_eq!(verify(&world).await, 403);
 }
 
 #[tokio::test]
-async fn quotas_go_on_counting_too() {
+async fn reload_keeps_quotas() {
     let quota = |events| Quota::Window { events, per: Duration::from_hours(1) };
     let mut world = World::with(|policy| policy.limits.email_sent = quota(1.0)).await;
     let account = |name: &str| json!({ "email": format!("{name}@example.com"), "password": "long enough" });
@@ -102,12 +102,15 @@ async fn quotas_go_on_counting_too() {
 }
 
 #[tokio::test]
-async fn what_was_fetched_stays_where_its_settings_do() {
+async fn reload_keeps_caches_with_unchanged_settings() {
     let mut world = World::new().await;
     let before = world.app.clone();
     world.reload(|policy| policy.sign_up.disabled = true);
     assert!(Arc::ptr_eq(&before.oidc, &world.app.oidc) && Arc::ptr_eq(&before.pwned, &world.app.pwned));
-    assert!(Arc::ptr_eq(&before.hashing, &world.app.hashing) && Arc::ptr_eq(&before.cleanup, &world.app.cleanup));
+    assert!(
+        Arc::ptr_eq(&before.hashing, &world.app.hashing)
+            && Arc::ptr_eq(&before.cleanup_signal, &world.app.cleanup_signal)
+    );
     world.reload(|policy| policy.external.discovery_cache_ttl = Duration::from_secs(1));
     assert!(!Arc::ptr_eq(&before.oidc, &world.app.oidc) && Arc::ptr_eq(&before.pwned, &world.app.pwned));
     world.reload(|policy| "another".clone_into(&mut policy.password.hibp.user_agent));
@@ -115,17 +118,17 @@ async fn what_was_fetched_stays_where_its_settings_do() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_used_changes_nothing() {
+async fn invalid_policy_changes_nothing() {
     let world = limited().await;
     let mut policy = world.app.policy.clone();
     policy.site.redirect_allow_list = vec!["[".to_owned()];
-    policy.limits.verify = Bucket::in_five_minutes(1.0);
+    policy.limits.verify = Bucket::per_five_minutes(1.0);
     for _ in 0..30 {
         verify(&world).await;
     }
     let secret = gotrue_rules::domain::secret::Secret::new(gotrue_rs::testing::SECRET);
     let keys = gotrue_rs::ports::keys::KeySettings { jwks: &[], secret: &secret, key_id: "", valid_methods: None };
-    let renewed = world.app.renewed(policy, keys, world.app.delivery.clone(), world.app.http.clone());
+    let renewed = world.app.reload(policy, keys, world.app.delivery.clone(), world.app.http.clone());
     assert!(renewed.is_err_and(|error| error.to_string().starts_with("GOTRUE_URI_ALLOW_LIST")));
     assert_eq!(verify(&world).await, 429);
 }

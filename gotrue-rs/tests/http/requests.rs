@@ -1,4 +1,4 @@
-//! What is read of a request beside its body: who asks, from where, with which program.
+//! Request metadata: bearer token, client address, user agent, audience.
 
 use axum::body::Body;
 use gotrue_rs::testing::{PASSWORD, World};
@@ -24,9 +24,9 @@ async fn sign_in_with(world: &World, name: &'static str, value: &[u8]) {
 }
 
 #[tokio::test]
-async fn a_bearer_token_stands_behind_one_space() {
+async fn bearer_token_follows_exactly_one_space() {
     let world = World::new().await;
-    let ann = world.person(ANN).await;
+    let ann = world.create_user(ANN).await;
     let token = &ann.access_token;
     for (header, status) in [
         (format!("Bearer {token}"), 200),
@@ -43,9 +43,9 @@ async fn a_bearer_token_stands_behind_one_space() {
 }
 
 #[tokio::test]
-async fn an_ipv4_address_in_ipv6_clothes_is_an_ipv4_address() {
+async fn ipv4_mapped_ipv6_address_is_an_ipv4_address() {
     let world = World::new().await;
-    world.person(ANN).await;
+    world.create_user(ANN).await;
     for (sent, address) in [
         ("::ffff:203.0.113.7", "203.0.113.7/32"),
         ("::FFFF:cb00:7107, 10.0.0.1", "203.0.113.7/32"),
@@ -58,9 +58,9 @@ async fn an_ipv4_address_in_ipv6_clothes_is_an_ipv4_address() {
 }
 
 #[tokio::test]
-async fn the_address_of_sb_forwarded_for_goes_first_where_it_is_believed() {
+async fn sb_forwarded_for_takes_precedence_if_trusted() {
     let mut world = World::new().await;
-    world.person(ANN).await;
+    world.create_user(ANN).await;
     sign_in_with(&world, "sb-forwarded-for", b"203.0.113.7").await;
     assert_eq!(stored(&world, "ip").await, "127.0.0.1/32", "nobody told the server to believe it");
     world.reload(|policy| policy.security.sb_forwarded_for_enabled = true);
@@ -73,23 +73,24 @@ async fn the_address_of_sb_forwarded_for_goes_first_where_it_is_believed() {
 }
 
 #[tokio::test]
-async fn a_challenge_may_be_answered_from_the_same_address_in_other_clothes() {
+async fn challenge_accepts_the_ipv4_mapped_client_address() {
     let world = World::new().await;
-    let ann = world.person(ANN).await;
-    let app = world.app_factor(&ann, "").await;
+    let ann = world.create_user(ANN).await;
+    let app = world.enroll_totp(&ann, "").await;
     let bearer = format!("Bearer {}", ann.access_token);
     let from = |address| [("authorization", bearer.as_str()), ("x-forwarded-for", address)];
     let path = format!("/factors/{}", app.id);
     let headers = from("::ffff:192.0.2.1");
-    let asked = world.request(Method::POST, &format!("{path}/challenge"), &headers, Some(json!({}))).await.expect(200);
-    let answer = json!({"challenge_id": asked.str("id"), "code": world.app_code(&app)});
+    let response =
+        world.request(Method::POST, &format!("{path}/challenge"), &headers, Some(json!({}))).await.expect(200);
+    let answer = json!({"challenge_id": response.str("id"), "code": world.totp_code(&app)});
     world.request(Method::POST, &format!("{path}/verify"), &from("192.0.2.1"), Some(answer)).await.expect(200);
 }
 
 #[tokio::test]
-async fn a_user_agent_and_an_audience_may_have_any_letters() {
+async fn user_agent_and_audience_may_contain_any_characters() {
     let world = World::new().await;
-    world.person(ANN).await;
+    world.create_user(ANN).await;
     for (sent, kept) in
         [("Größe".as_bytes(), "Größe"), ("日本".as_bytes(), "日本"), (b"a\xffb".as_slice(), "a\u{fffd}b")]
     {
@@ -109,9 +110,9 @@ async fn a_user_agent_and_an_audience_may_have_any_letters() {
 }
 
 #[tokio::test]
-async fn claims_are_read_as_the_reference_reads_them() {
+async fn claims_are_parsed_like_gotrue() {
     let world = World::new().await;
-    let ann = world.person(ANN).await;
+    let ann = world.create_user(ANN).await;
     let (now, far) = (world.now().timestamp(), world.now().timestamp() + 3600);
     for (name, value, status) in [
         ("amr", json!("password"), 403),
@@ -134,21 +135,21 @@ async fn claims_are_read_as_the_reference_reads_them() {
         ("Role", json!(1), 403),
         ("EXP", json!(now - 1), 403),
     ] {
-        let mut claims = world.claims(&ann.access_token);
+        let mut claims = world.decode_claims(&ann.access_token);
         let members = claims.as_object_mut().expect("an object");
         members.retain(|known, _| !known.eq_ignore_ascii_case(name));
         members.insert(name.to_owned(), value.clone());
-        let answer = world.get_as(&world.signed(&claims), "/user").await;
+        let answer = world.get_as(&world.sign_claims(&claims), "/user").await;
         assert_eq!(answer.status, status, "{name}: {value}");
     }
-    let mut claims = world.claims(&ann.access_token);
+    let mut claims = world.decode_claims(&ann.access_token);
     let sub = claims.as_object_mut().expect("an object").remove("sub").expect("a subject");
     claims["SUB"] = sub;
-    world.get_as(&world.signed(&claims), "/user").await.expect(200);
+    world.get_as(&world.sign_claims(&claims), "/user").await.expect(200);
 }
 
 #[tokio::test]
-async fn the_log_names_an_actor_by_whatever_the_name_is() {
+async fn audit_log_names_the_actor_for_any_name_type() {
     let world = World::new().await;
     let body = json!({"email": ANN, "password": PASSWORD, "data": {"full_name": 7.5}});
     world.post("/signup", body).await.expect(200);
@@ -169,7 +170,7 @@ async fn the_log_names_an_actor_by_whatever_the_name_is() {
 }
 
 #[tokio::test]
-async fn only_the_first_value_of_a_magic_link_request_must_fit() {
+async fn trailing_content_of_a_magic_link_request_is_ignored() {
     let world = World::new().await;
     let send = |body: String| {
         world.send(

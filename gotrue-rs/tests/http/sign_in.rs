@@ -1,7 +1,7 @@
 //! `POST /token?grant_type=password`.
 
 use chrono::TimeDelta;
-use gotrue_rs::testing::{PASSWORD, Person, World};
+use gotrue_rs::testing::{PASSWORD, TestUser, World};
 use serde_json::{Value, json};
 
 const ANN: &str = "ann@example.com";
@@ -11,20 +11,20 @@ async fn stored_hash(world: &World) -> String {
 }
 
 #[tokio::test]
-async fn the_password_opens_a_session_of_the_account() {
+async fn password_opens_a_session() {
     let world = World::new().await;
-    let person = world.person(ANN).await;
+    let user = world.create_user(ANN).await;
     let answer = world.try_password("ANN@example.com", PASSWORD).await.expect(200);
-    assert_eq!(answer.str("user/id"), person.id);
+    assert_eq!(answer.str("user/id"), user.id);
     assert_eq!(answer.json.get("weak_password"), Some(&Value::Null));
     assert_eq!(answer.json.get("expires_in"), Some(&json!(3600)));
-    assert_eq!(answer.header("sb-auth-user-id"), person.id);
+    assert_eq!(answer.header("sb-auth-user-id"), user.id);
     assert_eq!(answer.header("sb-auth-refresh-token-prefix"), &answer.str("refresh_token")[..5]);
-    assert_ne!(answer.header("sb-auth-session-id"), person.session);
+    assert_ne!(answer.header("sb-auth-session-id"), user.session);
 }
 
 #[tokio::test]
-async fn a_number_signs_in_with_and_without_its_plus() {
+async fn phone_signs_in_with_and_without_plus() {
     let world = World::with(|policy| policy.sms.autoconfirm = true).await;
     world.post("/signup", json!({"phone": "+15550100", "password": PASSWORD})).await.expect(200);
     for phone in ["15550100", "+1 555 0100"] {
@@ -34,9 +34,9 @@ async fn a_number_signs_in_with_and_without_its_plus() {
 }
 
 #[tokio::test]
-async fn all_refusals_of_a_password_look_alike() {
+async fn all_password_refusals_are_identical() {
     let world = World::with(|policy| policy.sign_up.anonymous_enabled = true).await;
-    world.person(ANN).await;
+    world.create_user(ANN).await;
     let without = "UPDATE auth.users SET encrypted_password = NULL, email = 'bare@example.com' WHERE is_anonymous";
     world.post("/signup", json!({})).await.expect(200);
     world.database.query(without).await;
@@ -50,9 +50,9 @@ async fn all_refusals_of_a_password_look_alike() {
 }
 
 #[tokio::test]
-async fn a_banned_account_stays_out_until_its_ban_ends() {
+async fn banned_user_is_refused_until_the_ban_ends() {
     let world = World::new().await;
-    world.person(ANN).await;
+    world.create_user(ANN).await;
     let until = world.now() + TimeDelta::hours(1);
     world.database.query(&format!("UPDATE auth.users SET banned_until = '{}'", until.to_rfc3339())).await;
     assert_eq!(world.try_password(ANN, PASSWORD).await.refusal(), (400, "user_banned"));
@@ -61,7 +61,7 @@ async fn a_banned_account_stays_out_until_its_ban_ends() {
 }
 
 #[tokio::test]
-async fn an_unconfirmed_account_is_told_so_only_by_its_password() {
+async fn unconfirmed_state_is_revealed_only_with_the_password() {
     let world = World::new().await;
     world.post("/signup", json!({"email": ANN, "password": PASSWORD})).await.expect(200);
     assert_eq!(world.try_password(ANN, "wrong password").await.refusal(), (400, "invalid_credentials"));
@@ -69,7 +69,7 @@ async fn an_unconfirmed_account_is_told_so_only_by_its_password() {
 }
 
 #[tokio::test]
-async fn a_right_password_that_todays_rules_refuse_is_called_weak() {
+async fn valid_password_below_current_rules_is_reported_as_weak() {
     let world = World::with(|policy| policy.password.min_length = 20).await;
     let strong = "a password of twenty-odd letters";
     world.post("/signup", json!({"email": ANN, "password": strong})).await.expect(200);
@@ -84,7 +84,7 @@ async fn a_right_password_that_todays_rules_refuse_is_called_weak() {
 }
 
 #[tokio::test]
-async fn what_is_asked_must_name_one_account_of_a_provider_that_is_on() {
+async fn request_must_name_one_identifier_of_an_enabled_provider() {
     let world = World::with(|policy| policy.sign_up.phone_enabled = false).await;
     for (body, refusal) in [
         (json!({"email": ANN, "phone": "15550100", "password": "x"}), (400, "validation_failed")),
@@ -97,7 +97,7 @@ async fn what_is_asked_must_name_one_account_of_a_provider_that_is_on() {
 }
 
 #[tokio::test]
-async fn an_unknown_grant_is_refused() {
+async fn unknown_grant_type_is_refused() {
     let world = World::new().await;
     for path in ["/token", "/token?grant_type=", "/token?grant_type=Password", "/token?grant_type=client_credentials"] {
         let answer = world.post(path, json!({"grant_type": "password"})).await;
@@ -106,9 +106,9 @@ async fn an_unknown_grant_is_refused() {
 }
 
 #[tokio::test]
-async fn where_the_policy_says_so_an_old_hash_is_renewed_once() {
+async fn outdated_hash_is_rehashed_once_if_enabled() {
     let world = World::builder().as_served().policy(|policy| policy.mail.autoconfirm = true).build().await;
-    world.person(ANN).await;
+    world.create_user(ANN).await;
     let old = bcrypt::hash(PASSWORD, 4).expect("it can be hashed");
     world.database.query(&format!("UPDATE auth.users SET encrypted_password = '{old}'")).await;
     world.try_password(ANN, "wrong password").await.expect(400);
@@ -123,9 +123,9 @@ async fn where_the_policy_says_so_an_old_hash_is_renewed_once() {
 }
 
 #[tokio::test]
-async fn a_hash_that_cannot_be_renewed_keeps_nobody_out() {
+async fn failed_rehash_does_not_block_sign_in() {
     let world = World::builder().as_served().policy(|policy| policy.mail.autoconfirm = true).build().await;
-    world.person(ANN).await;
+    world.create_user(ANN).await;
     let old = bcrypt::hash(PASSWORD, 4).expect("it can be hashed");
     world.database.query(&format!("UPDATE auth.users SET encrypted_password = '{old}'")).await;
     world.faults.fail("accounts.set_password", 1);
@@ -134,9 +134,9 @@ async fn a_hash_that_cannot_be_renewed_keeps_nobody_out() {
 }
 
 #[tokio::test]
-async fn as_the_reference_does_a_hash_is_never_renewed_by_default() {
+async fn hash_is_not_rehashed_by_default() {
     let world = World::new().await;
-    world.person(ANN).await;
+    world.create_user(ANN).await;
     let old = bcrypt::hash(PASSWORD, 5).expect("it can be hashed");
     world.database.query(&format!("UPDATE auth.users SET encrypted_password = '{old}'")).await;
     world.sign_in(ANN).await;
@@ -144,22 +144,22 @@ async fn as_the_reference_does_a_hash_is_never_renewed_by_default() {
 }
 
 #[tokio::test]
-async fn the_token_tells_who_how_and_until_when() {
+async fn access_token_contains_subject_method_and_expiry() {
     let world = World::new().await;
-    world.person(ANN).await;
-    let person = world.sign_in(ANN).await;
-    let claims = claims(&world, &person);
-    assert_eq!(claims["sub"], json!(person.id));
+    world.create_user(ANN).await;
+    let user = world.sign_in(ANN).await;
+    let claims = claims(&world, &user);
+    assert_eq!(claims["sub"], json!(user.id));
     assert_eq!(claims["aud"], json!("authenticated"));
     assert_eq!(claims["role"], json!("authenticated"));
-    assert_eq!(claims["session_id"], json!(person.session));
+    assert_eq!(claims["session_id"], json!(user.session));
     assert_eq!(claims["aal"], json!("aal1"));
     assert_eq!(claims["amr"][0]["method"], json!("password"));
     assert_eq!(claims["exp"], json!(world.now().timestamp() + 3600));
     assert_eq!(claims["iss"], json!("http://auth.example.com"));
 }
 
-fn claims(world: &World, person: &Person) -> Value {
-    let claims = world.app.keys.verify(&person.access_token, world.now());
+fn claims(world: &World, user: &TestUser) -> Value {
+    let claims = world.app.keys.verify(&user.access_token, world.now());
     Value::Object(claims.unwrap_or_else(|error| panic!("our own token: {error}")))
 }

@@ -20,7 +20,7 @@ async fn accounts(world: &World) -> String {
 }
 
 #[tokio::test]
-async fn a_newcomer_is_mailed_a_code_and_waits_without_a_session() {
+async fn sign_up_mails_a_code_and_opens_no_session() {
     let world = World::new().await;
     let body = json!({"email": "Ann@Example.com", "password": PASSWORD, "data": {"name": "Ann"}});
     let answer = world.post("/signup", body).await.expect(200);
@@ -35,7 +35,7 @@ async fn a_newcomer_is_mailed_a_code_and_waits_without_a_session() {
 }
 
 #[tokio::test]
-async fn where_addresses_need_no_confirmation_a_sign_up_is_a_sign_in() {
+async fn sign_up_with_autoconfirm_opens_a_session() {
     let world = World::with(|policy| policy.mail.autoconfirm = true).await;
     let answer = world.post("/signup", ann()).await.expect(200);
     assert_eq!(answer.str("token_type"), "bearer");
@@ -46,7 +46,7 @@ async fn where_addresses_need_no_confirmation_a_sign_up_is_a_sign_in() {
 }
 
 #[tokio::test]
-async fn a_number_is_kept_as_digits_and_confirmed_by_its_fixed_code() {
+async fn phone_is_stored_as_digits_and_confirmed_by_fixed_code() {
     let world = World::with(|policy| {
         policy.sms.test_otp.insert("15550100".to_owned(), "424242".to_owned());
     })
@@ -61,7 +61,7 @@ async fn a_number_is_kept_as_digits_and_confirmed_by_its_fixed_code() {
 }
 
 #[tokio::test]
-async fn a_number_that_nobody_can_text_leaves_no_account() {
+async fn sign_up_with_unreachable_phone_leaves_no_user() {
     let world = World::new().await;
     let answer = world.post("/signup", json!({"phone": "15550100", "password": PASSWORD})).await;
     assert_eq!(answer.refusal(), (500, "unexpected_failure"));
@@ -69,7 +69,7 @@ async fn a_number_that_nobody_can_text_leaves_no_account() {
 }
 
 #[tokio::test]
-async fn somebody_without_address_and_number_gets_an_anonymous_account() {
+async fn sign_up_without_email_and_phone_creates_an_anonymous_user() {
     let world = World::with(|policy| policy.sign_up.anonymous_enabled = true).await;
     let answer = world.post("/signup", json!({"data": {"theme": "dark"}})).await.expect(200);
     assert_eq!(answer.json.pointer("/user/is_anonymous"), Some(&json!(true)));
@@ -79,7 +79,7 @@ async fn somebody_without_address_and_number_gets_an_anonymous_account() {
 }
 
 #[tokio::test]
-async fn an_anonymous_account_whose_session_cannot_be_opened_is_not_kept() {
+async fn anonymous_user_without_session_is_rolled_back() {
     let world = World::with(|policy| policy.sign_up.anonymous_enabled = true).await;
     world.faults.fail("sessions.open", 1);
     let answer = world.post("/signup", json!({})).await;
@@ -89,7 +89,7 @@ async fn an_anonymous_account_whose_session_cannot_be_opened_is_not_kept() {
 }
 
 #[tokio::test]
-async fn an_account_confirmed_at_once_stays_when_its_session_cannot_be_opened() {
+async fn autoconfirmed_user_persists_if_the_session_fails() {
     let world = World::with(|policy| policy.mail.autoconfirm = true).await;
     world.faults.fail("sessions.open", 1);
     assert_eq!(world.post("/signup", ann()).await.status, 500);
@@ -97,7 +97,7 @@ async fn an_account_confirmed_at_once_stays_when_its_session_cannot_be_opened() 
 }
 
 #[tokio::test]
-async fn a_mail_that_cannot_be_sent_leaves_no_account() {
+async fn unsent_mail_leaves_no_user() {
     let world = World::new().await;
     world.mailbox.refuse_next(MailError::Failed("gone fishing".to_owned()));
     let answer = world.post("/signup", ann()).await;
@@ -108,7 +108,7 @@ async fn a_mail_that_cannot_be_sent_leaves_no_account() {
 }
 
 #[tokio::test]
-async fn an_account_that_waits_is_mailed_again_and_keeps_its_password() {
+async fn unconfirmed_user_is_mailed_again_and_keeps_the_password() {
     let world = World::new().await;
     world.post("/signup", ann()).await.expect(200);
     let first = world.code(ANN);
@@ -125,7 +125,7 @@ async fn an_account_that_waits_is_mailed_again_and_keeps_its_password() {
 }
 
 #[tokio::test]
-async fn a_second_mail_waits_for_the_gap() {
+async fn second_mail_is_rate_limited() {
     let world = World::with(|policy| policy.mail.max_frequency = Duration::from_mins(1)).await;
     world.post("/signup", ann()).await.expect(200);
     world.advance(TimeDelta::seconds(18));
@@ -137,13 +137,13 @@ async fn a_second_mail_waits_for_the_gap() {
 }
 
 #[tokio::test]
-async fn a_taken_address_is_answered_by_a_stand_in() {
+async fn taken_email_is_answered_with_an_obfuscated_user() {
     let world = World::new().await;
-    let person = world.person(ANN).await;
+    let user = world.create_user(ANN).await;
     let mails = world.mailbox.all().len();
     let answer = world.post("/signup", ann()).await.expect(200);
     assert_eq!(answer.str("email"), ANN);
-    assert_ne!(answer.str("id"), person.id);
+    assert_ne!(answer.str("id"), user.id);
     assert_eq!(answer.json.pointer("/identities"), Some(&json!([])));
     assert!(!answer.str("confirmation_sent_at").is_empty());
     assert!(answer.json.get("email_confirmed_at").is_none() && answer.json.get("last_sign_in_at").is_none());
@@ -151,17 +151,17 @@ async fn a_taken_address_is_answered_by_a_stand_in() {
 }
 
 #[tokio::test]
-async fn a_taken_address_is_told_where_nothing_is_confirmed_anyway() {
+async fn taken_email_is_reported_with_autoconfirm() {
     let world = World::with(|policy| policy.mail.autoconfirm = true).await;
-    world.person(ANN).await;
+    world.create_user(ANN).await;
     let answer = world.post("/signup", ann()).await;
     assert_eq!(answer.refusal(), (422, "user_already_exists"));
 }
 
 #[tokio::test]
-async fn an_address_of_another_audience_is_not_given_twice() {
+async fn email_of_another_audience_is_refused() {
     let world = World::new().await;
-    world.person(ANN).await;
+    world.create_user(ANN).await;
     let mails = world.mailbox.all().len();
     let headers = [("x-jwt-aud", "elsewhere")];
     let answer = world.request(http::Method::POST, "/signup", &headers, Some(ann())).await.expect(500);
@@ -170,7 +170,7 @@ async fn an_address_of_another_audience_is_not_given_twice() {
 }
 
 #[tokio::test]
-async fn a_sign_up_with_a_challenge_ends_in_a_code_that_its_verifier_redeems_once() {
+async fn pkce_sign_up_ends_in_a_single_use_code() {
     let world = World::new().await;
     let body =
         json!({"email": ANN, "password": PASSWORD, "code_challenge": CHALLENGE, "code_challenge_method": "S256"});
@@ -189,7 +189,7 @@ async fn a_sign_up_with_a_challenge_ends_in_a_code_that_its_verifier_redeems_onc
 }
 
 #[tokio::test]
-async fn the_first_complaint_about_a_sign_up_wins() {
+async fn validation_errors_follow_the_documented_order() {
     let world = World::new().await;
     for (body, refusal, message) in [
         (json!({}), (422, "anonymous_provider_disabled"), "Anonymous sign-ins are disabled"),
@@ -237,7 +237,7 @@ async fn the_first_complaint_about_a_sign_up_wins() {
 }
 
 #[tokio::test]
-async fn a_provider_that_is_off_takes_nobody() {
+async fn disabled_provider_refuses_sign_up() {
     let world = World::with(|policy| {
         policy.sign_up.email_enabled = false;
         policy.sign_up.phone_enabled = false;
@@ -249,7 +249,7 @@ async fn a_provider_that_is_off_takes_nobody() {
 }
 
 #[tokio::test]
-async fn mails_end_when_the_quota_is_used_up() {
+async fn exhausted_mail_quota_refuses_sign_up() {
     use gotrue_rules::domain::policy::Quota;
     let world =
         World::with(|policy| policy.limits.email_sent = Quota::Window { events: 1.0, per: Duration::from_hours(1) })
@@ -261,7 +261,7 @@ async fn mails_end_when_the_quota_is_used_up() {
 }
 
 #[tokio::test]
-async fn nothing_is_held_while_a_waiting_account_is_mailed_again() {
+async fn resending_confirmation_holds_no_connection() {
     let world = World::new().await;
     world.post("/signup", ann()).await.expect(200);
     world.advance(TimeDelta::minutes(2));
@@ -273,7 +273,7 @@ async fn nothing_is_held_while_a_waiting_account_is_mailed_again() {
 }
 
 #[tokio::test]
-async fn an_account_that_waits_is_shown_with_its_own_identity() {
+async fn unconfirmed_user_is_returned_with_its_identity() {
     let world = World::new().await;
     let body = json!({"email": ANN, "user_metadata": {"plan": "free"}});
     let made = world.post_as(&world.service_token(), "/admin/users", body).await.expect(200);
@@ -284,7 +284,7 @@ async fn an_account_that_waits_is_shown_with_its_own_identity() {
 }
 
 #[tokio::test]
-async fn an_account_that_is_confirmed_by_signing_up_shows_the_identity_that_was_meant() {
+async fn autoconfirmed_user_is_returned_with_the_submitted_identity() {
     let world = World::with(|policy| {
         policy.mail.autoconfirm = true;
         policy.sign_up.phone_enabled = true;

@@ -1,5 +1,4 @@
-//! Accounts as an administrator makes and changes them (`endpoints.md` §13.3): the checks in their order, as far as
-//! they need nothing but values, and what becomes of the account.
+//! Validation and building of users that an administrator creates or updates (`/admin/users`).
 
 use chrono::TimeDelta;
 use serde_json::{Map, Value, json};
@@ -7,19 +6,19 @@ use uuid::Uuid;
 
 use super::contact::{Contact, Email, Phone};
 use super::error::{Error, Result};
-use super::identity::{merged, of_contact, providers};
+use super::identity::{identity_for_contact, merge_metadata, provider_metadata};
 use super::password::MAX_BYTES;
-use super::user::{Account, Identity, Time};
+use super::user::{Identity, Time, User};
 use super::user_update::email_taken;
 use crate::wire::go_duration::GoDuration;
-use crate::wire::requests::AdminUser;
+use crate::wire::requests::AdminUserRequest;
 
-/// The administrator as the audit log's actor: no account, named by the role of the token.
-pub fn actor(role: &str) -> Account {
-    Account { email: Some(role.to_owned()), ..Account::default() }
+/// Returns the administrator as the audit log's actor: no user, named by the role of the token.
+pub fn admin_actor(role: &str) -> User {
+    User { email: Some(role.to_owned()), ..User::default() }
 }
 
-/// Address and number of a request, checked.
+/// Validated e-mail address and phone number of a request.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Contacts {
     /// The address.
@@ -29,54 +28,59 @@ pub struct Contacts {
 }
 
 impl Contacts {
-    fn all(&self) -> impl Iterator<Item = Contact> {
+    fn iter(&self) -> impl Iterator<Item = Contact> {
         let email = self.email.clone().map(Contact::Email);
         email.into_iter().chain(self.phone.clone().map(Contact::Phone))
     }
 }
 
-/// Which of the two other accounts have.
+/// Which contacts of a request belong to another user already.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Taken {
+pub struct TakenContacts {
     /// The address.
     pub email: bool,
     /// The number.
     pub phone: bool,
 }
 
-/// Characters of a role or an audience that the database keeps.
-const LONGEST: usize = 255;
+/// Longest role or audience that the database stores, in characters.
+const MAX_ROLE_LENGTH: usize = 255;
 
-/// Refuses a role or an audience that the database could not keep.
-pub fn require_fitting(request: &AdminUser) -> Result<()> {
+/// Rejects a role or an audience that is too long for the database.
+pub fn validate_lengths(request: &AdminUserRequest) -> Result<()> {
     for (name, text) in [("role", request.role.trim()), ("aud", &request.aud)] {
-        if text.chars().count() > LONGEST {
-            return Err(Error::invalid(format!("{name} cannot be longer than {LONGEST} characters")));
+        if text.chars().count() > MAX_ROLE_LENGTH {
+            return Err(Error::invalid(format!("{name} cannot be longer than {MAX_ROLE_LENGTH} characters")));
         }
     }
     Ok(())
 }
 
-/// The address of a new account, which needs one or a number.
-pub fn new_email(request: &AdminUser) -> Result<Option<Email>> {
+/// Parses the e-mail address of a new user, who needs an address or a phone number.
+pub fn parse_new_email(request: &AdminUserRequest) -> Result<Option<Email>> {
     if request.email.is_empty() && request.phone.is_empty() {
         return Err(Error::invalid("Cannot create a user without either an email or phone"));
     }
-    email(request)
+    parse_email(request)
 }
 
-/// The address, if one is given.
-pub fn email(request: &AdminUser) -> Result<Option<Email>> {
+/// Parses the e-mail address, if the request has one.
+pub fn parse_email(request: &AdminUserRequest) -> Result<Option<Email>> {
     (!request.email.is_empty()).then(|| Email::parse(&request.email)).transpose()
 }
 
-/// The number, if one is given.
-pub fn phone(request: &AdminUser) -> Result<Option<Phone>> {
+/// Parses the phone number, if the request has one.
+pub fn parse_phone(request: &AdminUserRequest) -> Result<Option<Phone>> {
     (!request.phone.is_empty()).then(|| Phone::parse(&request.phone)).transpose()
 }
 
-/// Address and number of a new account, once it is known who has them: a taken address comes before a malformed number.
-pub fn free(email: Option<Email>, phone: Result<Option<Phone>>, taken: Taken) -> Result<Contacts> {
+/// Checks that no other user has the contacts.
+/// A taken address is reported before a malformed number.
+pub fn require_available_contacts(
+    email: Option<Email>,
+    phone: Result<Option<Phone>>,
+    taken: TakenContacts,
+) -> Result<Contacts> {
     if taken.email {
         return Err(email_taken());
     }
@@ -87,31 +91,34 @@ pub fn free(email: Option<Email>, phone: Result<Option<Phone>>, taken: Taken) ->
     Ok(Contacts { email, phone })
 }
 
-/// How a new account gets its password.
+/// How a new user gets a password.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NewPassword<'a> {
-    /// This one.
-    Given(&'a str),
-    /// One whose hash was made elsewhere.
+    /// The plain password of the request.
+    Plain(&'a str),
+    /// A password hash computed elsewhere.
     Hashed(&'a str),
-    /// One that nobody knows.
+    /// A random password that is not disclosed.
     Random,
 }
 
-/// The password of a new account. Its strength is not looked at; one that is too long breaks the reference down.
-pub fn new_password(request: &AdminUser) -> Result<NewPassword<'_>> {
+/// Selects the password of a new user without checking its strength.
+/// A password that is too long is a 500, as in GoTrue.
+pub fn parse_new_password(request: &AdminUserRequest) -> Result<NewPassword<'_>> {
     match (request.password.as_deref(), request.password_hash.as_str()) {
         (None | Some(""), "") => Ok(NewPassword::Random),
         (None, hash) => Ok(NewPassword::Hashed(hash)),
-        (Some(given), "") if given.len() > MAX_BYTES => Err(Error::broken("a password too long to be hashed")),
-        (Some(given), "") => Ok(NewPassword::Given(given)),
-        // As recorded, an empty password is given too.
+        (Some(given), "") if given.len() > MAX_BYTES => {
+            Err(Error::internal_server_error("a password too long to be hashed"))
+        }
+        (Some(given), "") => Ok(NewPassword::Plain(given)),
+        // GoTrue treats an empty password as given.
         (Some(_), _) => Err(Error::invalid("Only a password or a password hash should be provided")),
     }
 }
 
-/// The id asked for, if one is.
-pub fn new_id(request: &AdminUser) -> Result<Option<Uuid>> {
+/// Parses the requested id, if there is one.
+pub fn parse_requested_id(request: &AdminUserRequest) -> Result<Option<Uuid>> {
     if request.id.is_empty() {
         return Ok(None);
     }
@@ -122,7 +129,7 @@ pub fn new_id(request: &AdminUser) -> Result<Option<Uuid>> {
     }
 }
 
-/// An id with or without hyphens, in braces, or after `urn:uuid:`.
+/// Parses an id with or without hyphens, in braces, or after `urn:uuid:`.
 fn parse_id(text: &str) -> Option<Uuid> {
     let braced = text.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
     let bare = braced.or_else(|| text.strip_prefix("urn:uuid:")).unwrap_or(text);
@@ -130,24 +137,24 @@ fn parse_id(text: &str) -> Option<Uuid> {
     Uuid::try_parse(bare).ok().filter(|_| has_form)
 }
 
-/// Whether a new account's user metadata is `null` until something sets it: as recorded, where its password's hash was
-/// made elsewhere and nothing else is said.
-pub fn has_null_metadata(request: &AdminUser) -> bool {
+/// Whether the metadata of a new user is `null`, as in GoTrue.
+/// It is with a password hash, without metadata and without confirmation of the address.
+pub fn has_null_metadata(request: &AdminUserRequest) -> bool {
     !request.password_hash.is_empty() && request.user_metadata.is_none() && !request.email_confirm
 }
 
-/// What becomes of a ban.
+/// Change of a user's ban.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ban {
-    /// It is lifted.
+pub enum BanChange {
+    /// The ban is lifted.
     Lifted,
-    /// It lasts until then, which may have passed already.
+    /// The ban lasts until this time, which may be in the past.
     Until(Time),
 }
 
-impl Ban {
-    /// The moment in `banned_until`.
-    pub fn until(self) -> Option<Time> {
+impl BanChange {
+    /// Returns the value of `banned_until`.
+    pub fn banned_until(self) -> Option<Time> {
         match self {
             Self::Lifted => None,
             Self::Until(then) => Some(then),
@@ -155,101 +162,102 @@ impl Ban {
     }
 }
 
-/// The ban asked for, if one is: `none` and no time at all lift it.
-pub fn ban(request: &AdminUser, now: Time) -> Result<Option<Ban>> {
+/// Parses `ban_duration`: `none` and a zero duration lift the ban.
+pub fn parse_ban(request: &AdminUserRequest, now: Time) -> Result<Option<BanChange>> {
     let text = request.ban_duration.as_str();
     if matches!(text, "" | "none") {
-        return Ok((text == "none").then_some(Ban::Lifted));
+        return Ok((text == "none").then_some(BanChange::Lifted));
     }
-    let duration = GoDuration::parse_or_say(text)
+    let duration = GoDuration::parse_with_error(text)
         .map_err(|bad| Error::invalid(format!("invalid format for ban duration: {bad}")))?;
     let until = now + TimeDelta::nanoseconds(duration.nanoseconds());
-    Ok(Some(if duration.is_zero() { Ban::Lifted } else { Ban::Until(until) }))
+    Ok(Some(if duration.is_zero() { BanChange::Lifted } else { BanChange::Until(until) }))
 }
 
-/// What a new account is made of besides the request.
+/// Input for a new user in addition to the request.
 #[derive(Debug)]
-pub struct New {
+pub struct NewUser {
     /// Address and number.
     pub contacts: Contacts,
-    /// The account's id.
+    /// The user's id.
     pub id: Uuid,
-    /// The ids of its identities: of the address, of the number.
+    /// The ids of the e-mail identity and the phone identity.
     pub identity_ids: [Uuid; 2],
-    /// The audience where the request names none.
+    /// Default audience.
     pub audience: String,
-    /// The role where the request names none.
+    /// Default role.
     pub role: String,
-    /// The password's hash.
+    /// The password hash.
     pub encrypted_password: String,
-    /// A ban from the beginning.
-    pub ban: Option<Ban>,
+    /// The initial ban.
+    pub ban: Option<BanChange>,
 }
 
-/// The new account with its identities. Confirming an address is told in the metadata, not in the identity.
-pub fn account(request: AdminUser, new: New, now: Time) -> Account {
-    let providers: Vec<&str> = new.contacts.all().map(|contact| contact.provider()).collect();
+/// Builds the new user with identities. Confirmation is recorded in the metadata, not in the identity.
+pub fn build_user(request: AdminUserRequest, new: NewUser, now: Time) -> User {
+    let providers: Vec<&str> = new.contacts.iter().map(|contact| contact.provider()).collect();
     let app_metadata =
         Map::from_iter([("provider".to_owned(), json!(providers.first())), ("providers".to_owned(), json!(providers))]);
     let mut user_metadata = request.user_metadata.unwrap_or_default();
     if request.email_confirm {
         user_metadata.insert("email_verified".to_owned(), json!(true));
     }
-    let made = Change { contacts: new.contacts.clone(), ..Change::default() };
-    Account {
+    let made = AdminUserChange { contacts: new.contacts.clone(), ..AdminUserChange::default() };
+    User {
         id: new.id,
         aud: if request.aud.is_empty() { new.audience } else { request.aud },
         role: if request.role.is_empty() { new.role } else { request.role.trim().to_owned() },
-        identities: made.identities(new.id, new.identity_ids, now),
+        identities: made.build_identities(new.id, new.identity_ids, now),
         email: new.contacts.email.map(Email::into_string),
         phone: new.contacts.phone.map(Phone::into_string),
         encrypted_password: Some(new.encrypted_password),
         email_confirmed_at: request.email_confirm.then_some(now),
         phone_confirmed_at: request.phone_confirm.then_some(now),
-        app_metadata: merged(app_metadata, &request.app_metadata.unwrap_or_default()),
+        app_metadata: merge_metadata(app_metadata, &request.app_metadata.unwrap_or_default()),
         user_metadata,
-        banned_until: new.ban.and_then(Ban::until),
+        banned_until: new.ban.and_then(BanChange::banned_until),
         created_at: now,
         updated_at: now,
-        ..Account::default()
+        ..User::default()
     }
 }
 
-/// What changes in an account; all at once, nothing is confirmed by its owner and nobody is told.
+/// Changes of a user by an administrator.
+/// They apply at once, without confirmation and without messages.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Change {
+pub struct AdminUserChange {
     /// The new role.
     pub role: Option<String>,
     /// The new address and number.
     pub contacts: Contacts,
-    /// The address counts as confirmed.
-    pub confirms_email: bool,
-    /// The number counts as confirmed.
-    pub confirms_phone: bool,
-    /// The new password's hash; all sessions and pending secrets go with the old one.
+    /// The address becomes confirmed.
+    pub is_email_confirmed: bool,
+    /// The number becomes confirmed.
+    pub is_phone_confirmed: bool,
+    /// The new password hash; a new password ends all sessions and deletes pending one-time tokens.
     pub encrypted_password: Option<String>,
-    /// Members of `app_metadata` to set, and to take away where null.
+    /// Members of `app_metadata` to set, or to remove where `null`.
     pub app_metadata: Option<Map<String, Value>>,
-    /// Members of `user_metadata` to set, and to take away where null.
+    /// Members of `user_metadata` to set, or to remove where `null`.
     pub user_metadata: Option<Map<String, Value>>,
-    /// What becomes of a ban.
-    pub ban: Option<Ban>,
+    /// Change of the ban.
+    pub ban: Option<BanChange>,
 }
 
-/// The change that a request asks for, without its password. `id`, `aud` and `password_hash` are not looked at.
-pub fn change(request: &AdminUser, now: Time) -> Result<Change> {
-    let contacts = Contacts { email: email(request)?, phone: phone(request)? };
-    let ban = ban(request, now)?;
+/// Parses the changes of a request, except the password. Ignores `id`, `aud` and `password_hash`.
+pub fn parse_change(request: &AdminUserRequest, now: Time) -> Result<AdminUserChange> {
+    let contacts = Contacts { email: parse_email(request)?, phone: parse_phone(request)? };
+    let ban = parse_ban(request, now)?;
     let verified = Map::from_iter([("email_verified".to_owned(), json!(true))]);
     let user_metadata = match (request.email_confirm, &request.user_metadata) {
         (true, given) => Some(verified.into_iter().chain(given.clone().unwrap_or_default()).collect()),
         (false, given) => given.clone(),
     };
-    Ok(Change {
+    Ok(AdminUserChange {
         role: Some(&request.role).filter(|role| !role.is_empty()).map(|role| role.trim().to_owned()),
         contacts,
-        confirms_email: request.email_confirm,
-        confirms_phone: request.phone_confirm,
+        is_email_confirmed: request.email_confirm,
+        is_phone_confirmed: request.phone_confirm,
         encrypted_password: None,
         app_metadata: request.app_metadata.clone(),
         user_metadata,
@@ -257,29 +265,30 @@ pub fn change(request: &AdminUser, now: Time) -> Result<Change> {
     })
 }
 
-impl Change {
-    /// Whether an anonymous account becomes somebody's: only by an address or number that is confirmed with it.
-    pub fn makes_permanent(&self) -> bool {
-        (self.contacts.email.is_some() && self.confirms_email) || (self.contacts.phone.is_some() && self.confirms_phone)
+impl AdminUserChange {
+    /// Whether an anonymous user becomes permanent: only with a contact confirmed in the same request.
+    pub fn should_become_permanent(&self) -> bool {
+        (self.contacts.email.is_some() && self.is_email_confirmed)
+            || (self.contacts.phone.is_some() && self.is_phone_confirmed)
     }
 
-    /// Whether pending secrets are of no use any more.
-    pub fn clears_pending(&self) -> bool {
-        self.confirms_email || self.confirms_phone || self.encrypted_password.is_some()
+    /// Whether the change invalidates pending one-time tokens.
+    pub fn should_clear_pending(&self) -> bool {
+        self.is_email_confirmed || self.is_phone_confirmed || self.encrypted_password.is_some()
     }
 
-    /// The identities of the new address and number, verified or not.
-    pub fn identities(&self, account: Uuid, ids: [Uuid; 2], now: Time) -> Vec<Identity> {
+    /// Builds the identities of the new address and number.
+    pub fn build_identities(&self, account: Uuid, ids: [Uuid; 2], now: Time) -> Vec<Identity> {
         let identity = |(n, (contact, id)): (i64, (Contact, Uuid))| {
             let at = now + TimeDelta::microseconds(n);
-            of_contact(id, account, &contact, self.identity_data(account, &contact), at)
+            identity_for_contact(id, account, &contact, self.identity_data(account, &contact), at)
         };
         let [of_email, of_phone] = ids;
         let id = |contact: Contact| match contact {
             Contact::Email(_) => (contact, of_email),
             Contact::Phone(_) => (contact, of_phone),
         };
-        (0..).zip(self.contacts.all().map(id)).map(identity).collect()
+        (0..).zip(self.contacts.iter().map(id)).map(identity).collect()
     }
 
     fn identity_data(&self, account: Uuid, contact: &Contact) -> Map<String, Value> {
@@ -287,23 +296,22 @@ impl Change {
         Map::from_iter([
             ("sub".to_owned(), json!(account)),
             (contact.provider().to_owned(), json!(contact.as_str())),
-            ("email_verified".to_owned(), json!(is_email && self.confirms_email)),
-            ("phone_verified".to_owned(), json!(!is_email && self.confirms_phone)),
+            ("email_verified".to_owned(), json!(is_email && self.is_email_confirmed)),
+            ("phone_verified".to_owned(), json!(!is_email && self.is_phone_confirmed)),
         ])
     }
 
-    /// Has `app_metadata` say the providers of that account, unless the request says others.
-    pub fn keep_providers(&mut self, account: &Account) {
+    /// Merges the user's provider members into `app_metadata`, unless the request sets them.
+    pub fn merge_providers(&mut self, account: &User) {
         let metadata = self.app_metadata.get_or_insert_default();
-        for (name, value) in providers(account) {
+        for (name, value) in provider_metadata(account) {
             metadata.entry(name).or_insert(value);
         }
     }
 
-    /// The account as the reference answers it: identities that were there look as they did before, and so does the
-    /// moment of the first confirmation.
+    /// Returns the user as GoTrue answers it: identities and first confirmation time are unchanged.
     #[must_use]
-    pub fn applied(&self, mut account: Account, identities: Vec<Identity>, now: Time) -> Account {
+    pub fn apply_to(&self, mut account: User, identities: Vec<Identity>, now: Time) -> User {
         if *self == Self::default() {
             return account;
         }
@@ -312,12 +320,12 @@ impl Change {
             account.role.clone_from(role);
         }
         if self.encrypted_password.is_some() {
-            forget_pending(&mut account);
+            clear_pending_timestamps(&mut account);
         }
-        if self.confirms_email {
+        if self.is_email_confirmed {
             account.email_confirmed_at = Some(now);
         }
-        if self.confirms_phone {
+        if self.is_phone_confirmed {
             account.phone_confirmed_at = Some(now);
         }
         if let Some(email) = &self.contacts.email {
@@ -326,19 +334,20 @@ impl Change {
         if let Some(phone) = &self.contacts.phone {
             account.phone = Some(phone.as_str().to_owned());
         }
-        account.is_anonymous &= !self.makes_permanent();
+        account.is_anonymous &= !self.should_become_permanent();
         let known = |new: &Identity| account.identities.iter().any(|old| old.provider == new.provider);
         let new: Vec<Identity> = identities.into_iter().filter(|identity| !known(identity)).collect();
         account.identities.extend(new);
-        account.app_metadata = merged(account.app_metadata, self.app_metadata.as_ref().unwrap_or(&Map::new()));
-        account.user_metadata = merged(account.user_metadata, self.user_metadata.as_ref().unwrap_or(&Map::new()));
-        account.banned_until = self.ban.map_or(account.banned_until, Ban::until);
+        account.app_metadata = merge_metadata(account.app_metadata, self.app_metadata.as_ref().unwrap_or(&Map::new()));
+        account.user_metadata =
+            merge_metadata(account.user_metadata, self.user_metadata.as_ref().unwrap_or(&Map::new()));
+        account.banned_until = self.ban.map_or(account.banned_until, BanChange::banned_until);
         account
     }
 }
 
-/// A new password takes what was asked for under the old one with it.
-fn forget_pending(account: &mut Account) {
+/// Clears the send times of pending one-time tokens, which a new password invalidates.
+fn clear_pending_timestamps(account: &mut User) {
     account.confirmation_sent_at = None;
     account.recovery_sent_at = None;
     account.email_change_sent_at = None;

@@ -1,58 +1,57 @@
-//! What the audit log says: actions with the log they belong to, and the payload of a row (`schema.md`,
-//! `audit_log_entries`).
+//! Audit log entries: actions, their log type, and the payload of a row of `audit_log_entries`.
 
 use serde_json::{Map, Value, json};
 
-use super::user::Account;
+use super::user::User;
 
-/// Something that happened to an account.
+/// An audited action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Action {
-    /// A session was opened.
+pub enum AuditAction {
+    /// A session was created.
     Login,
-    /// Sessions were ended by the account.
+    /// The user ended sessions.
     Logout,
-    /// An invitation was taken up.
+    /// An invitation was accepted.
     InviteAccepted,
-    /// An account was confirmed for the first time.
+    /// A user was confirmed for the first time.
     UserSignedUp,
-    /// Somebody was invited.
+    /// A user was invited.
     UserInvited,
-    /// An account was deleted.
+    /// A user was deleted.
     UserDeleted,
-    /// A refresh token was given out.
+    /// A refresh token was issued.
     TokenRefreshed,
     /// A refresh token was revoked.
     TokenRevoked,
-    /// Account data changed.
+    /// User data changed.
     UserModified,
     /// The password changed.
     UserUpdatedPassword,
-    /// A confirmation was asked for.
+    /// A confirmation was requested.
     UserConfirmationRequested,
-    /// Somebody signed up with an address or number that is taken.
+    /// A sign-up used an address or number of an existing user.
     UserRepeatedSignUp,
-    /// A recovery or sign-in message was asked for.
+    /// A recovery or sign-in message was requested.
     UserRecoveryRequested,
-    /// A code to prove oneself again was asked for.
+    /// A reauthentication code was requested.
     UserReauthenticateRequested,
     /// An identity was linked.
     IdentityLinked,
     /// An identity was unlinked.
     IdentityUnlinked,
-    /// A factor is being set up.
+    /// A factor enrolment started.
     FactorInProgress,
-    /// A challenge of a factor was made.
+    /// A factor challenge was created.
     ChallengeCreated,
-    /// A challenge was answered rightly.
+    /// A factor challenge was verified.
     VerificationAttempted,
-    /// A factor was taken away by its owner.
+    /// The user unenrolled a factor.
     FactorUnenrolled,
-    /// A factor was taken away by the administrator.
+    /// An administrator deleted a factor.
     FactorDeleted,
-    /// A factor was changed by the administrator.
+    /// An administrator updated a factor.
     FactorUpdated,
-    /// A passkey was made.
+    /// A passkey was created.
     PasskeyCreated,
     /// A passkey was renamed.
     PasskeyUpdated,
@@ -60,8 +59,8 @@ pub enum Action {
     PasskeyDeleted,
 }
 
-impl Action {
-    /// The word in the log.
+impl AuditAction {
+    /// Returns the value of `action`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Login => "login",
@@ -92,7 +91,7 @@ impl Action {
         }
     }
 
-    /// The log it belongs to.
+    /// Returns the value of `log_type`.
     pub fn log_type(self) -> &'static str {
         match self {
             Self::Login | Self::Logout | Self::InviteAccepted => "account",
@@ -119,39 +118,39 @@ impl Action {
     }
 }
 
-/// An action with its traits.
+/// An audited action with its traits.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Entry {
-    /// What happened.
-    pub action: Action,
-    /// More about it; left out when empty.
+pub struct AuditEntry {
+    /// The action.
+    pub action: AuditAction,
+    /// Additional members; omitted when empty.
     pub traits: Map<String, Value>,
 }
 
-impl Entry {
-    /// An action without traits.
-    pub fn of(action: Action) -> Self {
+impl AuditEntry {
+    /// Creates an entry without traits.
+    pub fn new(action: AuditAction) -> Self {
         Self { action, traits: Map::new() }
     }
 
-    /// Whether its row names the address that the request came from (`schema.md`): all that is done with factors, but for
-    /// the administrator's changes, all that is done with passkeys, and linking.
-    pub fn names_address(&self) -> bool {
-        let of_factor = self.action.log_type() == "factor" && self.action != Action::FactorUpdated;
-        let of_identity = matches!(self.action, Action::IdentityLinked | Action::IdentityUnlinked);
+    /// Whether the row contains the client address.
+    /// It does for factor actions except an administrator's updates, passkey actions, and linking.
+    pub fn has_client_address(&self) -> bool {
+        let of_factor = self.action.log_type() == "factor" && self.action != AuditAction::FactorUpdated;
+        let of_identity = matches!(self.action, AuditAction::IdentityLinked | AuditAction::IdentityUnlinked);
         of_factor || of_identity || self.traits.contains_key("passkey_id")
     }
 
-    /// The same entry with one more trait.
+    /// Returns the entry with an additional trait.
     #[must_use]
-    pub fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
+    pub fn with_trait(mut self, name: &str, value: impl Into<Value>) -> Self {
         self.traits.insert(name.to_owned(), value.into());
         self
     }
 }
 
-/// The payload of a row whose actor is the account.
-pub fn payload(actor: &Account, entry: Entry) -> Value {
+/// Builds the payload of a row whose actor is the user.
+pub fn build_audit_payload(actor: &User, entry: AuditEntry) -> Value {
     let contact = actor.phone.as_deref().or(actor.email.as_deref()).unwrap_or_default();
     let mut payload = json!({ "action": entry.action.as_str(), "actor_id": actor.id });
     let Some(members) = payload.as_object_mut() else { return payload };
@@ -172,19 +171,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_actor_is_named_by_number_before_address() {
-        let mut actor = Account { email: Some("ann@example.com".into()), ..Account::default() };
-        let entry = || Entry::of(Action::Login).with("provider", "email");
-        assert_eq!(payload(&actor, entry())["actor_username"], "ann@example.com");
+    fn actor_username_prefers_phone_over_email() {
+        let mut actor = User { email: Some("ann@example.com".into()), ..User::default() };
+        let entry = || AuditEntry::new(AuditAction::Login).with_trait("provider", "email");
+        assert_eq!(build_audit_payload(&actor, entry())["actor_username"], "ann@example.com");
         actor.phone = Some("15550100".into());
-        assert_eq!(payload(&actor, entry())["actor_username"], "15550100");
+        assert_eq!(build_audit_payload(&actor, entry())["actor_username"], "15550100");
     }
 
     #[test]
-    fn a_payload_has_the_reference_s_members_in_its_order() {
-        let mut actor = Account { email: Some("ann@example.com".into()), ..Account::default() };
+    fn payload_has_members_and_order_of_gotrue() {
+        let mut actor = User { email: Some("ann@example.com".into()), ..User::default() };
         actor.user_metadata.insert("full_name".into(), "Ann".into());
-        let text = payload(&actor, Entry::of(Action::UserSignedUp).with("provider", "email")).to_string();
+        let text =
+            build_audit_payload(&actor, AuditEntry::new(AuditAction::UserSignedUp).with_trait("provider", "email"))
+                .to_string();
         assert_eq!(
             text,
             r#"{"action":"user_signedup","actor_id":"00000000-0000-0000-0000-000000000000","actor_name":"Ann","actor_username":"ann@example.com","actor_via_sso":false,"log_type":"team","traits":{"provider":"email"}}"#

@@ -1,4 +1,4 @@
-//! The claims of an access token (`tokens-and-sessions.md` §1).
+//! Claims of an access token.
 
 use std::time::Duration;
 
@@ -6,9 +6,9 @@ use serde_json::{Map, Value, json};
 
 use super::policy::Policy;
 use super::session::{Aal, AmrClaim, Session};
-use super::user::{Account, Time};
+use super::user::{Time, User};
 
-/// The claims and when they end.
+/// The claim set and its expiry.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AccessClaims {
     /// The claim set.
@@ -17,21 +17,21 @@ pub struct AccessClaims {
     pub expires_at: i64,
 }
 
-/// The methods that lift a session to `aal2`.
+/// Authentication methods that raise a session to `aal2`.
 const SECOND_FACTORS: [&str; 3] = ["totp", "mfa/phone", "mfa/webauthn"];
 const SAML: &str = "sso/saml";
 
-/// The level that a session's methods give.
+/// Returns the assurance level of the authentication methods.
 pub fn aal(amr: &[AmrClaim]) -> Aal {
     let is_second = |claim: &AmrClaim| SECOND_FACTORS.contains(&claim.method.as_str());
     if amr.iter().any(is_second) { Aal::Aal2 } else { Aal::Aal1 }
 }
 
-/// The claims for this account and session at this moment.
-pub fn access_token(policy: &Policy, account: &Account, session: &Session, now: Time) -> AccessClaims {
+/// Builds the claims of an access token.
+pub fn build_access_claims(policy: &Policy, account: &User, session: &Session, now: Time) -> AccessClaims {
     let aal = aal(&session.amr);
     let issued_at = now.timestamp();
-    let expires_at = expiry(policy, account, session, aal, now);
+    let expires_at = access_token_expiry(policy, account, session, aal, now);
     let mut claims = Map::new();
     let mut put = |name: &str, value: Value| claims.insert(name.to_owned(), value);
     if !policy.jwt.issuer.is_empty() {
@@ -48,7 +48,7 @@ pub fn access_token(policy: &Policy, account: &Account, session: &Session, now: 
     put("role", json!(account.role));
     put("aal", json!(aal.as_str()));
     if !session.amr.is_empty() {
-        put("amr", amr(account, session));
+        put("amr", build_amr(account, session));
     }
     put("session_id", json!(session.id));
     put("is_anonymous", json!(account.is_anonymous));
@@ -61,22 +61,23 @@ pub fn access_token(policy: &Policy, account: &Account, session: &Session, now: 
     AccessClaims { claims, expires_at }
 }
 
-/// A session below the account's highest level may not outlive its window.
-fn expiry(policy: &Policy, account: &Account, session: &Session, aal: Aal, now: Time) -> i64 {
+/// Returns `exp`. A session below the user's highest level expires with `allow_low_aal`.
+fn access_token_expiry(policy: &Policy, account: &User, session: &Session, aal: Aal, now: Time) -> i64 {
     let usual = now.timestamp() + policy.jwt.exp;
     let highest = if account.has_verified_factor() { Aal::Aal2 } else { Aal::Aal1 };
     match policy.sessions.allow_low_aal.filter(|window| !window.is_zero()) {
-        Some(window) if aal < highest => usual.min(later(session.created_at, window).timestamp()),
+        Some(window) if aal < highest => usual.min(saturating_add(session.created_at, window).timestamp()),
         _ => usual,
     }
 }
 
-fn later(time: Time, by: Duration) -> Time {
+fn saturating_add(time: Time, by: Duration) -> Time {
     chrono::TimeDelta::from_std(by).ok().and_then(|by| time.checked_add_signed(by)).unwrap_or(Time::MAX_UTC)
 }
 
-/// Newest first; a SAML method names its provider when the account has exactly one identity and that is it.
-fn amr(account: &Account, session: &Session) -> Value {
+/// Builds `amr`, newest first.
+/// A SAML method names its provider if the user's only identity is of that provider.
+fn build_amr(account: &User, session: &Session) -> Value {
     let mut entries: Vec<&AmrClaim> = session.amr.iter().collect();
     entries.sort_by_key(|entry| std::cmp::Reverse(entry.updated_at));
     let provider = match account.identities.as_slice() {
@@ -108,9 +109,9 @@ mod tests {
     }
 
     #[test]
-    fn methods_stand_newest_first_and_give_the_level() {
+    fn amr_is_newest_first_and_determines_aal() {
         let session = session(&[("password", 1000), ("totp", 1060), ("magiclink", 940)]);
-        let claims = access_token(&Policy::default(), &Account::default(), &session, at(2000)).claims;
+        let claims = build_access_claims(&Policy::default(), &User::default(), &session, at(2000)).claims;
         let methods: Vec<&str> =
             claims["amr"].as_array().unwrap().iter().map(|it| it["method"].as_str().unwrap()).collect();
         assert_eq!(methods, ["totp", "password", "magiclink"]);
@@ -118,8 +119,8 @@ mod tests {
     }
 
     #[test]
-    fn absent_claims_are_absent() {
-        let claims = access_token(&Policy::default(), &Account::default(), &session(&[]), at(2000)).claims;
+    fn optional_claims_are_omitted() {
+        let claims = build_access_claims(&Policy::default(), &User::default(), &session(&[]), at(2000)).claims;
         for name in ["iss", "amr", "client_id", "scope", "nbf", "jti"] {
             assert!(!claims.contains_key(name), "{name}");
         }
@@ -127,24 +128,24 @@ mod tests {
     }
 
     #[test]
-    fn a_low_session_ends_with_its_window() {
+    fn low_aal_session_expires_with_its_window() {
         let mut policy = Policy::default();
         policy.sessions.allow_low_aal = Some(Duration::from_mins(10));
         let factor = Factor { status: "verified".into(), ..Factor::default() };
-        let protected = Account { factors: vec![factor], ..Account::default() };
-        let expiry = |account: &Account, methods: &[(&str, i64)]| {
-            access_token(&policy, account, &session(methods), at(1240)).expires_at
+        let protected = User { factors: vec![factor], ..User::default() };
+        let expiry = |account: &User, methods: &[(&str, i64)]| {
+            build_access_claims(&policy, account, &session(methods), at(1240)).expires_at
         };
         assert_eq!(expiry(&protected, &[("password", 1000)]), 1600);
         assert_eq!(expiry(&protected, &[("password", 1000), ("totp", 1100)]), 1240 + 3600);
-        assert_eq!(expiry(&Account::default(), &[("password", 1000)]), 1240 + 3600);
+        assert_eq!(expiry(&User::default(), &[("password", 1000)]), 1240 + 3600);
     }
 
     #[test]
-    fn a_saml_method_names_its_provider() {
+    fn saml_amr_entry_names_provider() {
         let identity = Identity { provider: "sso:11111111-2222-4333-8444-555555555555".into(), ..Identity::default() };
-        let account = Account { identities: vec![identity], ..Account::default() };
-        let claims = access_token(&Policy::default(), &account, &session(&[(SAML, 1000)]), at(2000)).claims;
+        let account = User { identities: vec![identity], ..User::default() };
+        let claims = build_access_claims(&Policy::default(), &account, &session(&[(SAML, 1000)]), at(2000)).claims;
         assert_eq!(claims["amr"][0]["provider"], "11111111-2222-4333-8444-555555555555");
     }
 }

@@ -1,15 +1,14 @@
-//! Addresses and numbers: what a request names an account by. What is checked here may be stored; what only looks
-//! something up need not pass the checks.
+//! E-mail addresses and phone numbers. Only validated ones are stored; lookups accept any text.
 
 use super::error::{Error, Result};
 use super::policy::SmsPolicy;
 
-/// A checked e-mail address in lower case, at most 255 bytes of ASCII.
+/// A validated e-mail address in lower case, at most 255 bytes of ASCII.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Email(String);
 
 impl Email {
-    /// Checks an address; 400 `validation_failed` if it is missing, too long or malformed.
+    /// Validates an address; 400 `validation_failed` if it is missing, too long or malformed.
     pub fn parse(address: &str) -> Result<Self> {
         if address.is_empty() {
             return Err(Error::invalid("An email address is required"));
@@ -17,20 +16,20 @@ impl Email {
         if address.len() > 255 {
             return Err(Error::invalid("An email address is too long"));
         }
-        if !is_address(address) {
+        if !is_valid_email(address) {
             return Err(Error::invalid("Unable to validate email address: invalid format"));
         }
         Ok(Self(address.to_ascii_lowercase()))
     }
 
-    /// What an unchecked address is looked up as: in lower case, letter by letter as Go does it.
-    pub fn lookup_form(address: &str) -> String {
-        address.chars().map(lower).collect()
+    /// Normalizes an unvalidated address for a lookup: lower case by Go's rules.
+    pub fn normalize_for_lookup(address: &str) -> String {
+        address.chars().map(to_lower_go).collect()
     }
 
-    /// The mailbox behind the address, as far as can be told: without what stands after a `+`, and without dots where
-    /// Google ignores them. Limits count by it; it is never stored and looks nothing up.
-    pub fn mailbox(&self) -> String {
+    /// Returns the mailbox for rate limits: without `+tag`, and without dots for Google addresses.
+    /// It is never stored and never used for lookups.
+    pub fn rate_limit_key(&self) -> String {
         let (local, domain) = self.0.split_once('@').unwrap_or((&self.0, ""));
         let bare = local.split('+').next().filter(|bare| !bare.is_empty()).unwrap_or(local);
         match domain {
@@ -39,26 +38,26 @@ impl Email {
         }
     }
 
-    /// The address.
+    /// Returns the address.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The address itself.
+    /// Converts into the address.
     pub fn into_string(self) -> String {
         self.0
     }
 }
 
-/// A checked phone number: 2 to 15 digits, the first not 0, without `+`.
+/// A validated phone number: 2 to 15 digits, the first not 0, without `+`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Phone(String);
 
 impl Phone {
-    /// Checks a number, which may have one `+` in front and spaces anywhere; 400 `validation_failed` if it is no
-    /// E.164 number.
+    /// Validates a number; 400 `validation_failed` if it is not an E.164 number.
+    /// One leading `+`, and spaces anywhere, are ignored.
     pub fn parse(number: &str) -> Result<Self> {
-        let digits = Self::lookup_form(number);
+        let digits = Self::normalize_for_lookup(number);
         let e164 = (2..=15).contains(&digits.len())
             && digits.bytes().all(|byte| byte.is_ascii_digit())
             && !digits.starts_with('0');
@@ -68,23 +67,23 @@ impl Phone {
         Ok(Self(digits))
     }
 
-    /// What an unchecked number is looked up as: without one `+` in front and without spaces.
-    pub fn lookup_form(number: &str) -> String {
+    /// Normalizes an unvalidated number for a lookup: without one leading `+` and without spaces.
+    pub fn normalize_for_lookup(number: &str) -> String {
         number.strip_prefix('+').unwrap_or(number).replace(' ', "")
     }
 
-    /// The digits.
+    /// Returns the digits.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The digits themselves.
+    /// Converts into the digits.
     pub fn into_string(self) -> String {
         self.0
     }
 }
 
-/// What an account is reached by.
+/// An e-mail address or a phone number of a user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Contact {
     /// An e-mail address.
@@ -94,7 +93,7 @@ pub enum Contact {
 }
 
 impl Contact {
-    /// The provider of the identity that belongs to it.
+    /// Returns the provider of the identity of this contact.
     pub fn provider(&self) -> &'static str {
         match self {
             Self::Email(_) => "email",
@@ -111,13 +110,13 @@ impl Contact {
     }
 }
 
-/// How a text reaches a phone: `sms`, `whatsapp`, or whatever a hook understands.
+/// The channel of an SMS message: `sms`, `whatsapp`, or any word that the send-SMS hook supports.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Channel(String);
+pub struct SmsChannel(String);
 
-impl Channel {
-    /// Checks a channel, `""` meaning `sms`; 400 `validation_failed` if the sender does not have it. With the
-    /// send-SMS hook on any channel goes.
+impl SmsChannel {
+    /// Validates a channel; 400 `validation_failed` if the SMS provider does not support it.
+    /// Empty means `sms`. With the send-SMS hook every channel is valid.
     pub fn parse(channel: &str, sms: &SmsPolicy, hook_is_on: bool) -> Result<Self> {
         let twilio = matches!(sms.provider_name.as_str(), "twilio" | "twilio_verify");
         match channel {
@@ -131,34 +130,34 @@ impl Channel {
         }
     }
 
-    /// The word.
+    /// Returns the channel name.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
-impl Default for Channel {
+impl Default for SmsChannel {
     fn default() -> Self {
         Self("sms".to_owned())
     }
 }
 
-/// One letter in lower case, one for one, as Go's `strings.ToLower` does it.
-fn lower(letter: char) -> char {
-    match letter {
+/// Converts one character to one lower-case character, as Go's `strings.ToLower` does.
+fn to_lower_go(character: char) -> char {
+    match character {
         'İ' => 'i',
         other => other.to_lowercase().next().unwrap_or(other),
     }
 }
 
-/// The e-mail form of HTML 5: a local part of certain characters, then labels of at most 63 joined by dots.
-fn is_address(address: &str) -> bool {
+/// Whether the address has the e-mail form of HTML 5: local part, then labels of at most 63 characters.
+fn is_valid_email(address: &str) -> bool {
     let Some((local, domain)) = address.split_once('@') else { return false };
     let local_byte = |byte: u8| byte.is_ascii_alphanumeric() || b".!#$%&'*+/=?^_`{|}~-".contains(&byte);
-    !local.is_empty() && local.bytes().all(local_byte) && domain.split('.').all(is_label)
+    !local.is_empty() && local.bytes().all(local_byte) && domain.split('.').all(is_valid_label)
 }
 
-fn is_label(label: &str) -> bool {
+fn is_valid_label(label: &str) -> bool {
     let edges = !label.starts_with('-') && !label.ends_with('-');
     (1..=63).contains(&label.len()) && edges && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
 }
@@ -172,7 +171,7 @@ mod tests {
     const FORMAT: &str = "Unable to validate email address: invalid format";
 
     #[test]
-    fn a_mailbox_is_one_whatever_is_added_to_its_address() {
+    fn rate_limit_key_ignores_tags_and_google_dots() {
         for (address, mailbox) in [
             ("ann@example.com", "ann@example.com"),
             ("Ann+shop@example.com", "ann@example.com"),
@@ -182,12 +181,12 @@ mod tests {
             ("A.nn@googlemail.com", "ann@gmail.com"),
             ("+x@example.com", "+x@example.com"),
         ] {
-            assert_eq!(Email::parse(address).unwrap().mailbox(), mailbox, "{address}");
+            assert_eq!(Email::parse(address).unwrap().rate_limit_key(), mailbox, "{address}");
         }
     }
 
     #[test]
-    fn addresses_are_checked_and_lowered() {
+    fn emails_are_validated_and_lowercased() {
         for (given, kept) in [
             ("Ann.Upper@EXAMPLE.com", "ann.upper@example.com"),
             ("ann+list.o'hara@localhost", "ann+list.o'hara@localhost"),
@@ -200,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn malformed_addresses_are_refused() {
+    fn malformed_emails_are_rejected() {
         let long = format!("{}@example.com", "a".repeat(250));
         let label = format!("a@{}.com", "b".repeat(64));
         for (given, message) in [
@@ -230,14 +229,14 @@ mod tests {
     }
 
     #[test]
-    fn an_address_of_255_bytes_is_not_too_long() {
+    fn email_of_255_bytes_is_accepted() {
         assert!(Email::parse(&format!("{}@example.com", "a".repeat(243))).is_ok());
         assert!(Email::parse(&format!("{}@example.com", "a".repeat(244))).is_err());
     }
 
-    /// D4: look-alikes outside ASCII never become a stored address; only looking up folds them, as the reference does.
+    /// Lookups fold look-alike letters to ASCII, as GoTrue does; stored addresses reject them.
     #[test]
-    fn d4_letters_that_lower_to_ascii_are_no_addresses() {
+    fn non_ascii_characters_that_fold_to_ascii_are_rejected() {
         for given in [
             "\u{212a}im@example.com",
             "ann@example.\u{212a}om",
@@ -250,21 +249,21 @@ mod tests {
         ] {
             assert!(Email::parse(given).is_err(), "{given:?}");
         }
-        assert_eq!(Email::lookup_form("\u{212a}im@example.com"), "kim@example.com");
-        assert_eq!(Email::lookup_form("AD\u{130}@EXAMPLE.COM"), "adi@example.com");
-        assert_eq!(Email::lookup_form("ΑΣ"), "ας".replace('ς', "σ"));
-        assert_eq!(Email::lookup_form("ann\u{200b}@example.com"), "ann\u{200b}@example.com");
+        assert_eq!(Email::normalize_for_lookup("\u{212a}im@example.com"), "kim@example.com");
+        assert_eq!(Email::normalize_for_lookup("AD\u{130}@EXAMPLE.COM"), "adi@example.com");
+        assert_eq!(Email::normalize_for_lookup("ΑΣ"), "ας".replace('ς', "σ"));
+        assert_eq!(Email::normalize_for_lookup("ann\u{200b}@example.com"), "ann\u{200b}@example.com");
     }
 
     #[test]
-    fn numbers_lose_plus_and_spaces() {
+    fn phone_parsing_strips_plus_and_spaces() {
         for (given, kept) in [("+1 555 01", "155501"), ("15550100", "15550100"), ("+ 49 1", "491"), ("12", "12")] {
             assert_eq!(Phone::parse(given).unwrap().as_str(), kept, "{given:?}");
         }
     }
 
     #[test]
-    fn numbers_that_are_not_e164_are_refused() {
+    fn non_e164_numbers_are_rejected() {
         for given in
             ["", "+", "1", "0155501000", "call me", "1111111111111111", "++15550100", "1-555", "15550١٠", "1\t5550"]
         {
@@ -274,19 +273,19 @@ mod tests {
     }
 
     #[test]
-    fn channels_depend_on_the_sender() {
+    fn channel_must_be_supported_by_sms_provider() {
         let none = SmsPolicy::default();
         let twilio = SmsPolicy { provider_name: "twilio_verify".into(), ..SmsPolicy::default() };
-        assert_eq!(Channel::parse("", &none, false).unwrap().as_str(), "sms");
-        assert_eq!(Channel::parse("sms", &none, false).unwrap().as_str(), "sms");
-        assert!(Channel::parse("whatsapp", &none, false).is_err());
-        assert_eq!(Channel::parse("whatsapp", &twilio, false).unwrap().as_str(), "whatsapp");
-        assert!(Channel::parse("pigeon", &twilio, false).is_err());
-        assert_eq!(Channel::parse("pigeon", &none, true).unwrap().as_str(), "pigeon");
+        assert_eq!(SmsChannel::parse("", &none, false).unwrap().as_str(), "sms");
+        assert_eq!(SmsChannel::parse("sms", &none, false).unwrap().as_str(), "sms");
+        assert!(SmsChannel::parse("whatsapp", &none, false).is_err());
+        assert_eq!(SmsChannel::parse("whatsapp", &twilio, false).unwrap().as_str(), "whatsapp");
+        assert!(SmsChannel::parse("pigeon", &twilio, false).is_err());
+        assert_eq!(SmsChannel::parse("pigeon", &none, true).unwrap().as_str(), "pigeon");
     }
 
     #[test]
-    fn a_contact_knows_its_provider() {
+    fn contact_provider_is_email_or_phone() {
         let email = Contact::Email(Email::parse("a@b").unwrap());
         let phone = Contact::Phone(Phone::parse("12").unwrap());
         assert_eq!(
@@ -297,11 +296,11 @@ mod tests {
 
     proptest! {
         #[test]
-        fn parsing_is_stable(text in any::<String>()) {
+        fn parsing_is_idempotent(text in any::<String>()) {
             if let Ok(email) = Email::parse(&text) {
                 prop_assert!(email.as_str().is_ascii());
                 prop_assert_eq!(Email::parse(email.as_str()).unwrap(), email.clone());
-                prop_assert_eq!(Email::lookup_form(&text), email.as_str());
+                prop_assert_eq!(Email::normalize_for_lookup(&text), email.as_str());
             }
             if let Ok(phone) = Phone::parse(&text) {
                 prop_assert_eq!(Phone::parse(phone.as_str()).unwrap(), phone);

@@ -1,30 +1,31 @@
-//! How an account looks once something of it is confirmed: the after-image that a confirmation writes. Whether it may
-//! happen is decided in `verification.rs` and `user_update.rs`.
+//! Applies the effect of a verified one-time token to a user.
+//!
+//! `verification.rs` and `user_update.rs` decide whether the effect is allowed.
 
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
-use super::audit::{Action, Entry};
-use super::identity::merged;
-use super::one_time_token::Slot;
-use super::user::{Account, Identity, Time};
-use super::verification::Effect;
+use super::audit::{AuditAction, AuditEntry};
+use super::identity::merge_metadata;
+use super::one_time_token::OneTimeTokenKind;
+use super::user::{Identity, Time, User};
+use super::verification::VerificationEffect;
 
-/// What a confirmation brings along.
+/// Values that a confirmation needs besides the user.
 #[derive(Debug, Clone, Copy)]
-pub struct Confirmation {
-    /// The id of an identity that may have to be made.
+pub struct ConfirmationContext {
+    /// The id of an identity, if one must be created.
     pub identity: Uuid,
-    /// The request's moment.
+    /// The time of the request.
     pub now: Time,
 }
 
-/// The account after this effect. The password of an invited account and the rows of one-time tokens, which all
-/// effects but a half change empty, are not part of it.
+/// Returns the user after the effect.
+/// The password of an invited user and the rows of one-time tokens are not part of it.
 #[must_use]
-pub fn applied(effect: Effect, mut account: Account, with: Confirmation) -> Account {
+pub fn apply_effect(effect: VerificationEffect, mut account: User, with: ConfirmationContext) -> User {
     match effect {
-        Effect::ConfirmEmail { .. } => {
+        VerificationEffect::ConfirmEmail { .. } => {
             confirm_email(&mut account, with.now);
             let address = account.email.clone();
             let has_it = |identity: &&mut Identity| identity.email.is_some() && identity.email == address;
@@ -32,54 +33,58 @@ pub fn applied(effect: Effect, mut account: Account, with: Confirmation) -> Acco
                 identity.identity_data.insert("email_verified".to_owned(), json!(true));
             }
         }
-        Effect::Recover => account.recovery_token.clear(),
-        Effect::RecoverAndConfirm => {
+        VerificationEffect::Recover => account.recovery_token.clear(),
+        VerificationEffect::RecoverAndConfirm => {
             account.recovery_token.clear();
             confirm_email(&mut account, with.now);
         }
-        Effect::ConfirmPhone => {
+        VerificationEffect::ConfirmPhone => {
             account.confirmation_token.clear();
             account.phone_confirmed_at = Some(with.now);
             account.is_anonymous = false;
         }
-        Effect::HalfEmailChange(slot) => {
+        VerificationEffect::FirstEmailConfirmation(slot) => {
             account.email_change_confirm_status = 1;
             match slot {
-                Slot::EmailChangeCurrent => account.email_change_token_current.clear(),
+                OneTimeTokenKind::EmailChangeCurrent => account.email_change_token_current.clear(),
                 _ => account.email_change_token_new.clear(),
             }
         }
-        Effect::ChangeEmail => change_email(&mut account, with),
-        Effect::ChangePhone => change_phone(&mut account, with),
+        VerificationEffect::ChangeEmail => change_email(&mut account, with),
+        VerificationEffect::ChangePhone => change_phone(&mut account, with),
     }
     account
 }
 
-/// What the audit log is told; nothing of a half change.
-pub fn audit(effect: Effect) -> Option<Entry> {
+/// Returns the audit entry of the effect; the first of two email change confirmations has none.
+pub fn audit_entry(effect: VerificationEffect) -> Option<AuditEntry> {
     match effect {
-        Effect::ConfirmEmail { .. } | Effect::RecoverAndConfirm => {
-            Some(Entry::of(Action::UserSignedUp).with("provider", "email"))
+        VerificationEffect::ConfirmEmail { .. } | VerificationEffect::RecoverAndConfirm => {
+            Some(AuditEntry::new(AuditAction::UserSignedUp).with_trait("provider", "email"))
         }
-        Effect::ConfirmPhone => Some(Entry::of(Action::UserSignedUp).with("provider", "phone")),
-        Effect::Recover => Some(Entry::of(Action::Login)),
-        Effect::ChangeEmail | Effect::ChangePhone => Some(Entry::of(Action::UserModified)),
-        Effect::HalfEmailChange(_) => None,
+        VerificationEffect::ConfirmPhone => {
+            Some(AuditEntry::new(AuditAction::UserSignedUp).with_trait("provider", "phone"))
+        }
+        VerificationEffect::Recover => Some(AuditEntry::new(AuditAction::Login)),
+        VerificationEffect::ChangeEmail | VerificationEffect::ChangePhone => {
+            Some(AuditEntry::new(AuditAction::UserModified))
+        }
+        VerificationEffect::FirstEmailConfirmation(_) => None,
     }
 }
 
-fn confirm_email(account: &mut Account, now: Time) {
+fn confirm_email(account: &mut User, now: Time) {
     account.confirmation_token.clear();
     account.email_confirmed_at = Some(now);
     account.user_metadata.insert("email_verified".to_owned(), json!(true));
 }
 
-/// The pending address takes the place of the old one. `user_metadata.email` keeps the old one, as recorded.
-fn change_email(account: &mut Account, with: Confirmation) {
+/// Replaces the address by the pending one. `user_metadata.email` keeps the old one, as in GoTrue.
+fn change_email(account: &mut User, with: ConfirmationContext) {
     let address = std::mem::take(&mut account.email_change);
     let data = object(json!({ "email": address, "email_verified": true }));
-    put_identity(account, "email", &data, with);
-    if let Some(identity) = own_identity(account, "email") {
+    upsert_identity(account, "email", &data, with);
+    if let Some(identity) = find_identity(account, "email") {
         identity.email = Some(address.to_lowercase());
     }
     account.email = Some(address).filter(|address| !address.is_empty());
@@ -92,21 +97,21 @@ fn change_email(account: &mut Account, with: Confirmation) {
     }
 }
 
-/// The pending number takes the place of the old one.
-fn change_phone(account: &mut Account, with: Confirmation) {
+/// Replaces the number by the pending one.
+fn change_phone(account: &mut User, with: ConfirmationContext) {
     let number = std::mem::take(&mut account.phone_change);
     let data = object(json!({ "phone": number, "phone_verified": true }));
-    put_identity(account, "phone", &data, with);
+    upsert_identity(account, "phone", &data, with);
     account.phone = Some(number).filter(|number| !number.is_empty());
     account.phone_change_token.clear();
     account.phone_confirmed_at = Some(with.now);
     account.is_anonymous = false;
 }
 
-/// Writes into the account's own identity of that kind, or makes one.
-fn put_identity(account: &mut Account, provider: &str, data: &Map<String, Value>, with: Confirmation) {
-    if let Some(identity) = own_identity(account, provider) {
-        identity.identity_data = merged(std::mem::take(&mut identity.identity_data), data);
+/// Updates the user's identity of the provider, or creates it.
+fn upsert_identity(account: &mut User, provider: &str, data: &Map<String, Value>, with: ConfirmationContext) {
+    if let Some(identity) = find_identity(account, provider) {
+        identity.identity_data = merge_metadata(std::mem::take(&mut identity.identity_data), data);
         return;
     }
     let base = object(json!({ "sub": account.id, "email_verified": false, "phone_verified": false }));
@@ -115,7 +120,7 @@ fn put_identity(account: &mut Account, provider: &str, data: &Map<String, Value>
         user_id: account.id,
         provider: provider.to_owned(),
         provider_id: account.id.to_string(),
-        identity_data: merged(base, data),
+        identity_data: merge_metadata(base, data),
         email: None,
         last_sign_in_at: Some(with.now),
         created_at: with.now,
@@ -123,7 +128,7 @@ fn put_identity(account: &mut Account, provider: &str, data: &Map<String, Value>
     });
 }
 
-fn own_identity<'a>(account: &'a mut Account, provider: &str) -> Option<&'a mut Identity> {
+fn find_identity<'a>(account: &'a mut User, provider: &str) -> Option<&'a mut Identity> {
     let id = account.id.to_string();
     account.identities.iter_mut().find(|identity| identity.provider == provider && identity.provider_id == id)
 }
@@ -139,8 +144,8 @@ fn object(value: Value) -> Map<String, Value> {
 mod tests {
     use super::*;
 
-    fn with() -> Confirmation {
-        Confirmation { identity: Uuid::from_u128(9), now: Time::UNIX_EPOCH }
+    fn context() -> ConfirmationContext {
+        ConfirmationContext { identity: Uuid::from_u128(9), now: Time::UNIX_EPOCH }
     }
 
     fn identity(provider: &str, owner: u128, data: Value) -> Identity {
@@ -149,8 +154,8 @@ mod tests {
         Identity { provider: provider.into(), provider_id, email, identity_data: object(data), ..Identity::default() }
     }
 
-    fn ann() -> Account {
-        Account {
+    fn user() -> User {
+        User {
             id: Uuid::from_u128(1),
             email: Some("ann@example.com".into()),
             email_change: "new@example.com".into(),
@@ -168,95 +173,108 @@ mod tests {
                 identity("google", 7, json!({"email": "ann@example.com"})),
                 identity("github", 8, json!({"email": "other@example.com"})),
             ],
-            ..Account::default()
+            ..User::default()
         }
     }
 
     #[test]
-    fn confirming_an_address_is_told_to_the_identities_that_have_it() {
-        let after = applied(Effect::ConfirmEmail { with_password: false }, ann(), with());
-        let told: Vec<_> =
+    fn confirming_email_marks_identities_with_that_email_verified() {
+        let after = apply_effect(VerificationEffect::ConfirmEmail { should_set_password: false }, user(), context());
+        let verified: Vec<_> =
             after.identities.iter().map(|it| it.identity_data.get("email_verified") == Some(&json!(true))).collect();
-        assert_eq!(told, [true, true, false]);
-        assert_eq!((after.confirmation_token.as_str(), after.email_confirmed_at), ("", Some(with().now)));
+        assert_eq!(verified, [true, true, false]);
+        assert_eq!((after.confirmation_token.as_str(), after.email_confirmed_at), ("", Some(context().now)));
         assert_eq!(after.user_metadata["email_verified"], json!(true));
         assert!(after.is_anonymous);
     }
 
     #[test]
-    fn recovering_uses_the_secret_up_and_confirms_where_needed() {
-        let confirmed = Account { email_confirmed_at: Some(Time::MAX_UTC), ..ann() };
-        let after = applied(Effect::Recover, confirmed.clone(), with());
-        assert_eq!(after, Account { recovery_token: String::new(), ..confirmed });
-        let after = applied(Effect::RecoverAndConfirm, ann(), with());
-        assert_eq!((after.recovery_token.as_str(), after.email_confirmed_at), ("", Some(with().now)));
-        assert_eq!(after.identities, ann().identities);
+    fn recovery_clears_token_and_confirms_email_if_needed() {
+        let confirmed = User { email_confirmed_at: Some(Time::MAX_UTC), ..user() };
+        let after = apply_effect(VerificationEffect::Recover, confirmed.clone(), context());
+        assert_eq!(after, User { recovery_token: String::new(), ..confirmed });
+        let after = apply_effect(VerificationEffect::RecoverAndConfirm, user(), context());
+        assert_eq!((after.recovery_token.as_str(), after.email_confirmed_at), ("", Some(context().now)));
+        assert_eq!(after.identities, user().identities);
     }
 
     #[test]
-    fn half_a_change_empties_one_slot_only() {
-        let after = applied(Effect::HalfEmailChange(Slot::EmailChangeCurrent), ann(), with());
+    fn half_email_change_clears_only_its_own_token() {
+        let after = apply_effect(
+            VerificationEffect::FirstEmailConfirmation(OneTimeTokenKind::EmailChangeCurrent),
+            user(),
+            context(),
+        );
         assert_eq!((after.email_change_token_current.as_str(), after.email_change_token_new.as_str()), ("", "b"));
-        let after = applied(Effect::HalfEmailChange(Slot::EmailChangeNew), ann(), with());
+        let after = apply_effect(
+            VerificationEffect::FirstEmailConfirmation(OneTimeTokenKind::EmailChangeNew),
+            user(),
+            context(),
+        );
         assert_eq!((after.email_change_token_current.as_str(), after.email_change_token_new.as_str()), ("a", ""));
         assert_eq!((after.email_change_confirm_status, after.email.as_deref()), (1, Some("ann@example.com")));
     }
 
     #[test]
-    fn a_new_address_goes_into_account_and_identity_but_not_into_the_metadata() {
-        let after = applied(Effect::ChangeEmail, ann(), with());
+    fn email_change_updates_user_and_identity_but_not_metadata() {
+        let after = apply_effect(VerificationEffect::ChangeEmail, user(), context());
         assert_eq!((after.email.as_deref(), after.email_change.as_str()), (Some("new@example.com"), ""));
         let own = json!({"email": "new@example.com", "email_verified": true, "name": "Ann"});
         assert_eq!(Value::Object(after.identities[0].identity_data.clone()), own);
         assert_eq!(after.identities[0].email.as_deref(), Some("new@example.com"));
-        assert_eq!(after.identities[1], ann().identities[1]);
+        assert_eq!(after.identities[1], user().identities[1]);
         assert_eq!(after.user_metadata["email"], "ann@example.com");
         assert_eq!((after.email_change_confirm_status, after.is_anonymous), (0, false));
         assert!(after.email_change_token_current.is_empty() && after.email_change_token_new.is_empty());
-        assert_eq!(after.email_confirmed_at, Some(with().now));
+        assert_eq!(after.email_confirmed_at, Some(context().now));
     }
 
     #[test]
-    fn an_account_without_an_identity_of_the_kind_gets_one() {
-        let anonymous = Account { identities: Vec::new(), ..ann() };
-        let after = applied(Effect::ChangeEmail, anonymous.clone(), with());
+    fn missing_identity_is_created_on_contact_change() {
+        let anonymous = User { identities: Vec::new(), ..user() };
+        let after = apply_effect(VerificationEffect::ChangeEmail, anonymous.clone(), context());
         let [made] = after.identities.as_slice() else { panic!("no identity") };
-        assert_eq!((made.id, made.provider_id.as_str()), (with().identity, after.id.to_string().as_str()));
+        assert_eq!((made.id, made.provider_id.as_str()), (context().identity, after.id.to_string().as_str()));
         assert_eq!(
             Value::Object(made.identity_data.clone()),
             json!({"sub": after.id, "email": "new@example.com", "email_verified": true, "phone_verified": false})
         );
-        let after = applied(Effect::ChangePhone, anonymous, with());
+        let after = apply_effect(VerificationEffect::ChangePhone, anonymous, context());
         assert_eq!(
             Value::Object(after.identities[0].identity_data.clone()),
             json!({"sub": after.id, "phone": "15550100", "email_verified": false, "phone_verified": true})
         );
         assert_eq!((after.phone.as_deref(), after.phone_change.as_str()), (Some("15550100"), ""));
-        assert_eq!((after.phone_confirmed_at, after.is_anonymous), (Some(with().now), false));
+        assert_eq!((after.phone_confirmed_at, after.is_anonymous), (Some(context().now), false));
     }
 
     #[test]
-    fn a_confirmed_number_makes_an_account_permanent() {
-        let after = applied(Effect::ConfirmPhone, ann(), with());
-        assert_eq!((after.phone_confirmed_at, after.is_anonymous), (Some(with().now), false));
+    fn confirmed_phone_makes_user_permanent() {
+        let after = apply_effect(VerificationEffect::ConfirmPhone, user(), context());
+        assert_eq!((after.phone_confirmed_at, after.is_anonymous), (Some(context().now), false));
         assert!(after.confirmation_token.is_empty() && after.email_confirmed_at.is_none());
     }
 
     #[test]
-    fn every_effect_but_half_a_change_is_logged() {
+    fn every_effect_except_half_email_change_is_audited() {
         for (effect, action, provider) in [
-            (Effect::ConfirmEmail { with_password: true }, Some(Action::UserSignedUp), Some("email")),
-            (Effect::RecoverAndConfirm, Some(Action::UserSignedUp), Some("email")),
-            (Effect::ConfirmPhone, Some(Action::UserSignedUp), Some("phone")),
-            (Effect::Recover, Some(Action::Login), None),
-            (Effect::ChangeEmail, Some(Action::UserModified), None),
-            (Effect::ChangePhone, Some(Action::UserModified), None),
-            (Effect::HalfEmailChange(Slot::EmailChangeNew), None, None),
+            (
+                VerificationEffect::ConfirmEmail { should_set_password: true },
+                Some(AuditAction::UserSignedUp),
+                Some("email"),
+            ),
+            (VerificationEffect::RecoverAndConfirm, Some(AuditAction::UserSignedUp), Some("email")),
+            (VerificationEffect::ConfirmPhone, Some(AuditAction::UserSignedUp), Some("phone")),
+            (VerificationEffect::Recover, Some(AuditAction::Login), None),
+            (VerificationEffect::ChangeEmail, Some(AuditAction::UserModified), None),
+            (VerificationEffect::ChangePhone, Some(AuditAction::UserModified), None),
+            (VerificationEffect::FirstEmailConfirmation(OneTimeTokenKind::EmailChangeNew), None, None),
         ] {
-            let entry = audit(effect);
+            let entry = audit_entry(effect);
             assert_eq!(entry.as_ref().map(|entry| entry.action), action);
-            let told = entry.and_then(|entry| entry.traits.get("provider").and_then(Value::as_str).map(str::to_owned));
-            assert_eq!(told.as_deref(), provider, "{effect:?}");
+            let recorded =
+                entry.and_then(|entry| entry.traits.get("provider").and_then(Value::as_str).map(str::to_owned));
+            assert_eq!(recorded.as_deref(), provider, "{effect:?}");
         }
     }
 }

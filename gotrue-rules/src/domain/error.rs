@@ -1,68 +1,69 @@
-//! What a request can be refused with. An error is data: `http/reply.rs` of the auth crate alone renders it,
-//! by API version and door. The code does not determine the status (endpoints.md §1.4), so both are kept.
+//! Errors of API requests, as data: `gotrue-rs` renders them by API version and route.
+//!
+//! The error code does not determine the status, so both are stored.
 
 pub mod codes;
 
 use std::borrow::Cow;
 use std::fmt;
 
-/// Text for the outside; never holds a secret, a code, an address or a statement.
-pub type Text = Cow<'static, str>;
+/// Public text; never contains a secret, a code, an address or a SQL statement.
+pub type PublicText = Cow<'static, str>;
 
-/// The result of everything that can be refused.
+/// The result of a fallible rule.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// A refusal: what the client is told, and beside it what only the log is told.
+/// A failed request: the public part for the client and the cause for the log.
 #[derive(Debug)]
 pub struct Error {
-    /// What the client is told.
-    pub kind: Kind,
-    /// What really happened; logged once, where the request is answered, never sent.
+    /// The public part.
+    pub kind: ErrorKind,
+    /// The internal cause; logged once, where the request is answered, and never sent.
     pub cause: Option<Box<dyn std::error::Error + Send + Sync>>,
-    /// When to try again, in seconds: the header `Retry-After`.
+    /// Value of the `Retry-After` header, in seconds.
     pub retry_after: Option<u64>,
-    /// Status and code of the error that a database error is wrapped in, where they are not those of a plain failure.
+    /// Status and code of the error that wraps a database error, if they differ from a plain failure.
     pub wrapped_as: Option<(u16, &'static str)>,
 }
 
-/// The forms of a refusal.
+/// The kinds of an error.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Kind {
+pub enum ErrorKind {
     /// An HTTP status with an error code and a message.
     Http {
         /// The status, 400–599 (a hook may name any).
         status: u16,
-        /// The error code, if it has one of its own; see `endpoints.md` §1.5.
+        /// The error code, if there is one.
         code: Option<&'static str>,
-        /// The message, exactly as the reference words it.
-        message: Text,
+        /// The message, with GoTrue's exact wording.
+        message: PublicText,
     },
     /// An OAuth error body, always status 400.
     OAuth {
         /// The `error` member.
-        error: Text,
+        error: PublicText,
         /// The `error_description` member; left out when empty.
-        description: Text,
+        description: PublicText,
     },
-    /// A password refused by today's strength rules, status 422.
+    /// A password that violates the current strength rules, status 422.
     WeakPassword {
         /// The messages of all reasons, joined by a space.
         message: String,
         /// `length`, `characters`, `pwned`, in this order.
         reasons: Vec<&'static str>,
     },
-    /// An error the database raised, which the legacy API version shows; `endpoints.md` §1.4.
+    /// An error raised by the database, which the legacy API version shows.
     Postgres(Box<DatabaseError>),
-    /// A handler broke down, or does so in the reference: 500 "Internal Server Error" without an id.
-    Broken,
-    /// Everything else: 500 without an id.
+    /// A handler that failed, or that fails in GoTrue: 500 "Internal Server Error" without an error id.
+    InternalServerError,
+    /// Any other failure: 500 without an error id.
     Other,
 }
 
-/// What the database said (SQLSTATE and texts), and the error it is in the other API version and in redirects.
+/// A database error: SQLSTATE and texts, and the error of the other API version and of redirects.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DatabaseError {
-    /// The status: 500, or what `PTxxx` says.
+    /// The status: 500, or that of a `PTxxx` SQLSTATE.
     pub status: u16,
     /// The five characters of the SQLSTATE.
     pub sqlstate: String,
@@ -73,136 +74,139 @@ pub struct DatabaseError {
     /// Its detail.
     pub detail: Option<String>,
     /// The message of the error it was wrapped in.
-    pub wrapped: Text,
+    pub wrapped: PublicText,
 }
 
-/// The code of an error without one of its own at status 500.
+/// The code of a status-500 error without a code of its own.
 pub const UNEXPECTED_FAILURE: &str = "unexpected_failure";
-/// The message of [`Kind::Other`].
+/// The message of [`ErrorKind::Other`].
 pub const OTHER_MESSAGE: &str = "Unexpected failure, please check server logs for more information";
 
 impl Error {
-    /// An error of this kind without a cause.
-    pub fn new(kind: Kind) -> Self {
+    /// Creates an error without a cause.
+    pub fn new(kind: ErrorKind) -> Self {
         Self { kind, cause: None, retry_after: None, wrapped_as: None }
     }
 
-    /// Any status with a code.
-    pub fn http(status: u16, code: &'static str, message: impl Into<Text>) -> Self {
-        Self::new(Kind::Http { status, code: Some(code), message: message.into() })
+    /// Creates an error with any status and code.
+    pub fn http(status: u16, code: &'static str, message: impl Into<PublicText>) -> Self {
+        Self::new(ErrorKind::Http { status, code: Some(code), message: message.into() })
     }
 
-    /// 400 with a code.
-    pub fn bad_request(code: &'static str, message: impl Into<Text>) -> Self {
+    /// Creates a 400 with a code.
+    pub fn bad_request(code: &'static str, message: impl Into<PublicText>) -> Self {
         Self::http(400, code, message)
     }
 
-    /// 401 with a code.
-    pub fn unauthorized(code: &'static str, message: impl Into<Text>) -> Self {
+    /// Creates a 401 with a code.
+    pub fn unauthorized(code: &'static str, message: impl Into<PublicText>) -> Self {
         Self::http(401, code, message)
     }
 
-    /// 403 with a code.
-    pub fn forbidden(code: &'static str, message: impl Into<Text>) -> Self {
+    /// Creates a 403 with a code.
+    pub fn forbidden(code: &'static str, message: impl Into<PublicText>) -> Self {
         Self::http(403, code, message)
     }
 
-    /// 404 with a code.
-    pub fn not_found(code: &'static str, message: impl Into<Text>) -> Self {
+    /// Creates a 404 with a code.
+    pub fn not_found(code: &'static str, message: impl Into<PublicText>) -> Self {
         Self::http(404, code, message)
     }
 
-    /// 422 with a code.
-    pub fn unprocessable(code: &'static str, message: impl Into<Text>) -> Self {
+    /// Creates a 422 with a code.
+    pub fn unprocessable(code: &'static str, message: impl Into<PublicText>) -> Self {
         Self::http(422, code, message)
     }
 
-    /// 429 with a code.
-    pub fn too_many(code: &'static str, message: impl Into<Text>) -> Self {
+    /// Creates a 429 with a code.
+    pub fn too_many_requests(code: &'static str, message: impl Into<PublicText>) -> Self {
         Self::http(429, code, message)
     }
 
-    /// 400 `validation_failed`.
-    pub fn invalid(message: impl Into<Text>) -> Self {
+    /// Creates a 400 `validation_failed`.
+    pub fn invalid(message: impl Into<PublicText>) -> Self {
         Self::bad_request("validation_failed", message)
     }
 
-    /// 500 `unexpected_failure` with a message of its own.
-    pub fn internal(message: impl Into<Text>) -> Self {
+    /// Creates a 500 `unexpected_failure` with a specific message.
+    pub fn internal(message: impl Into<PublicText>) -> Self {
         Self::http(500, UNEXPECTED_FAILURE, message)
     }
 
-    /// An OAuth error body.
-    pub fn oauth(error: impl Into<Text>, description: impl Into<Text>) -> Self {
-        Self::new(Kind::OAuth { error: error.into(), description: description.into() })
+    /// Creates an OAuth error (RFC 6749 §5.2).
+    pub fn oauth(error: impl Into<PublicText>, description: impl Into<PublicText>) -> Self {
+        Self::new(ErrorKind::OAuth { error: error.into(), description: description.into() })
     }
 
-    /// The generic 500, with what really happened.
+    /// Creates the generic 500 with its cause.
     pub fn other(cause: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
-        Self::new(Kind::Other).because(cause)
+        Self::new(ErrorKind::Other).with_cause(cause)
     }
 
-    /// A handler that broke down, or does so in the reference.
-    pub fn broken(cause: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
-        Self::new(Kind::Broken).because(cause)
+    /// Creates the error of a handler that failed, or that fails in GoTrue.
+    pub fn internal_server_error(cause: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        Self::new(ErrorKind::InternalServerError).with_cause(cause)
     }
 
-    /// 503: the database is down, out of connections, silent or read-only.
+    /// Creates the 503 for a database that is down, out of connections, unresponsive or read-only.
     pub fn database_unavailable() -> Self {
         let message = "The database cannot be used at the moment, please retry after a moment.";
         Self::http(503, "database_unavailable", message).retry_after(1)
     }
 
-    /// The same refusal with what really happened beside it, for the log.
+    /// Adds the internal cause, for the log.
     #[must_use]
-    pub fn because(mut self, cause: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+    pub fn with_cause(mut self, cause: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         self.cause = Some(cause.into());
         self
     }
 
-    /// The same refusal with the seconds after which to try again.
+    /// Adds the `Retry-After` seconds.
     #[must_use]
     pub fn retry_after(mut self, seconds: u64) -> Self {
         self.retry_after = Some(seconds);
         self
     }
 
-    /// The status the client sees.
+    /// Returns the HTTP status.
     pub fn status(&self) -> u16 {
         match &self.kind {
-            Kind::Http { status, .. } => *status,
-            Kind::Postgres(said) => said.status,
-            Kind::OAuth { .. } => 400,
-            Kind::WeakPassword { .. } => 422,
-            Kind::Broken | Kind::Other => 500,
+            ErrorKind::Http { status, .. } => *status,
+            ErrorKind::Postgres(database) => database.status,
+            ErrorKind::OAuth { .. } => 400,
+            ErrorKind::WeakPassword { .. } => 422,
+            ErrorKind::InternalServerError | ErrorKind::Other => 500,
         }
     }
 
-    /// The error code the client sees: its own, else what the reference puts for none.
+    /// Returns the error code, or GoTrue's default for errors without one.
     pub fn code(&self) -> &'static str {
         match &self.kind {
-            Kind::Http { code: Some(code), .. } => code,
-            Kind::Postgres(_) => self.wrapped_as.map_or(UNEXPECTED_FAILURE, |(_, code)| code),
-            Kind::Http { status: 500, .. } | Kind::Broken | Kind::Other => UNEXPECTED_FAILURE,
-            Kind::Http { .. } | Kind::OAuth { .. } => "unknown",
-            Kind::WeakPassword { .. } => "weak_password",
+            ErrorKind::Http { code: Some(code), .. } => code,
+            ErrorKind::Postgres(_) => self.wrapped_as.map_or(UNEXPECTED_FAILURE, |(_, code)| code),
+            ErrorKind::Http { status: 500, .. } | ErrorKind::InternalServerError | ErrorKind::Other => {
+                UNEXPECTED_FAILURE
+            }
+            ErrorKind::Http { .. } | ErrorKind::OAuth { .. } => "unknown",
+            ErrorKind::WeakPassword { .. } => "weak_password",
         }
     }
 
-    /// The message the client sees.
+    /// Returns the public message.
     pub fn message(&self) -> &str {
         match &self.kind {
-            Kind::Http { message, .. } => message,
-            Kind::OAuth { description, .. } => description,
-            Kind::WeakPassword { message, .. } => message,
-            Kind::Postgres(said) => &said.wrapped,
-            Kind::Broken => "Internal Server Error",
-            Kind::Other => OTHER_MESSAGE,
+            ErrorKind::Http { message, .. } => message,
+            ErrorKind::OAuth { description, .. } => description,
+            ErrorKind::WeakPassword { message, .. } => message,
+            ErrorKind::Postgres(database) => &database.wrapped,
+            ErrorKind::InternalServerError => "Internal Server Error",
+            ErrorKind::Other => OTHER_MESSAGE,
         }
     }
 }
 
-/// Status and message, as some texts quote another error: `422: No valid flow state found for user.`
+/// Formats status and message, as texts that quote another error contain it:
+/// `422: No valid flow state found for user.`.
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.status(), self.message())
@@ -220,14 +224,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_error_says_itself_as_status_and_message() {
+    fn display_is_status_and_message() {
         let error = Error::unprocessable("flow_state_not_found", "No valid flow state found for user.");
         assert_eq!(error.to_string(), "422: No valid flow state found for user.");
     }
 
     #[test]
-    fn codes_are_what_the_reference_puts_where_there_is_none() {
-        let hook = |status| Error::new(Kind::Http { status, code: None, message: "no".into() });
+    fn default_codes_match_gotrue() {
+        let hook = |status| Error::new(ErrorKind::Http { status, code: None, message: "no".into() });
         assert_eq!(hook(500).code(), "unexpected_failure");
         assert_eq!(hook(403).code(), "unknown");
         assert_eq!(Error::other("boom").code(), "unexpected_failure");

@@ -1,4 +1,4 @@
-//! Hooks (`config.md` §7): what their answers mean. What they are sent is in `wire/hook.rs`.
+//! Hook responses: their meaning and errors. `wire/hook.rs` builds the requests.
 
 pub mod claims;
 
@@ -6,83 +6,83 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use super::error::{Error, Kind, Result};
+use super::error::{Error, ErrorKind, Result};
 use super::policy::HookKind;
-use super::user::{Account, Time};
-use crate::wire::go_json::{Document, Told};
+use super::user::{Time, User};
+use crate::wire::go_json::{Document, UnstoredText};
 
-/// The most bytes of an answer over HTTP.
-pub const ANSWER_LIMIT: usize = 200 * 1024;
-/// The longest that a hook over HTTP may take, all attempts together.
-pub const HTTP_SECONDS: u64 = 5;
+/// Largest HTTP response of a hook, in bytes.
+pub const MAX_RESPONSE_BYTES: usize = 200 * 1024;
+/// Time limit of an HTTP hook, all attempts together, in seconds.
+pub const HTTP_TIMEOUT_SECONDS: u64 = 5;
 
-/// What came back over HTTP.
+/// An HTTP response of a hook.
 #[derive(Debug, Clone, Copy)]
-pub struct HttpAnswer<'a> {
+pub struct HookResponse<'a> {
     /// The status.
     pub status: u16,
     /// `Content-Type`, empty if absent.
     pub content_type: &'a str,
-    /// Whether a `Retry-After` with a value came along.
-    pub asks_to_wait: bool,
-    /// Whether the body is longer than [`ANSWER_LIMIT`].
+    /// Whether `Retry-After` is present and not empty.
+    pub has_retry_after: bool,
+    /// Whether the body is longer than [`MAX_RESPONSE_BYTES`].
     pub is_too_long: bool,
 }
 
-/// What an answer over HTTP says, its body aside.
+/// Meaning of an HTTP response, apart from its body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Heard {
+pub enum HookResponseKind {
     /// The body is the output.
     Output,
-    /// There is no output, and none is needed.
-    Nothing,
-    /// Call again.
-    Again,
+    /// There is no output, and none is required.
+    NoContent,
+    /// The call must be retried.
+    Retry,
 }
 
-/// What an answer says by status and headers.
-pub fn hear(answer: HttpAnswer<'_>) -> Result<Heard> {
+/// Classifies a response by status and headers.
+pub fn classify_response(answer: HookResponse<'_>) -> Result<HookResponseKind> {
     match answer.status {
-        204 => Ok(Heard::Nothing),
+        204 => Ok(HookResponseKind::NoContent),
         200 | 202 => {
-            check_content_type(answer.content_type)?;
+            validate_content_type(answer.content_type)?;
             if answer.is_too_long {
-                let message = format!("Payload size exceeded size limit of {ANSWER_LIMIT} bytes");
+                let message = format!("Payload size exceeded size limit of {MAX_RESPONSE_BYTES} bytes");
                 return Err(Error::unprocessable("hook_payload_over_size_limit", message));
             }
-            Ok(Heard::Output)
+            Ok(HookResponseKind::Output)
         }
-        429 | 503 if answer.asks_to_wait => Ok(Heard::Again),
-        429 | 503 => Err(unavailable()),
+        429 | 503 if answer.has_retry_after => Ok(HookResponseKind::Retry),
+        429 | 503 => Err(hook_unavailable()),
         400 => Err(Error::internal("Invalid payload sent to hook")),
         401 => Err(Error::internal("Hook requires authorization token")),
         status => Err(Error::internal(format!("Unexpected status code returned from hook: {status}"))),
     }
 }
 
-/// A hook that asked to wait too often.
-pub fn unavailable() -> Error {
+/// Error of a hook that requested a retry too often.
+pub fn hook_unavailable() -> Error {
     Error::internal("Service currently unavailable due to hook")
 }
 
-/// A hook that took too long.
-pub fn too_slow() -> Error {
-    let message = format!("Failed to reach hook within maximum time of {HTTP_SECONDS}.000000 seconds");
+/// Error of a hook that exceeded the time limit.
+pub fn hook_timeout() -> Error {
+    let message = format!("Failed to reach hook within maximum time of {HTTP_TIMEOUT_SECONDS}.000000 seconds");
     Error::unprocessable("hook_timeout", message)
 }
 
-/// A hook that could not be reached, time after time.
-pub fn unreachable() -> Error {
+/// Error of a hook that was not reachable in any attempt.
+pub fn hook_unreachable() -> Error {
     Error::unprocessable("hook_timeout_after_retry", "Failed to reach hook after maximum retries")
 }
 
-/// Only JSON is read; letter case and parameters do not matter, but they must be well-formed.
-fn check_content_type(header: &str) -> Result<()> {
+/// Accepts only a well-formed JSON media type, in any letter case and with any parameters.
+fn validate_content_type(header: &str) -> Result<()> {
     let refused = |message: String| Error::bad_request("hook_payload_invalid_content_type", message);
     if header.is_empty() {
         return Err(refused("Invalid Content-Type: Missing Content-Type header".to_owned()));
     }
-    match media_type(header) {
+    match parse_media_type(header) {
         Err(words) => Err(refused(format!("Invalid Content-Type header: mime: {words}"))),
         Ok(kind) if kind != "application/json" => {
             Err(refused(format!("Invalid JSON response. Received content-type: {header}")))
@@ -91,33 +91,32 @@ fn check_content_type(header: &str) -> Result<()> {
     }
 }
 
-/// The media type of a `Content-Type` in small letters, or what is wrong with it in the words of Go's `mime`.
-fn media_type(header: &str) -> std::result::Result<String, &'static str> {
+/// Parses the media type of a `Content-Type` in lower case; errors have the wording of Go's `mime`.
+fn parse_media_type(header: &str) -> std::result::Result<String, &'static str> {
     let (kind, parameters) = header.split_at(header.find(';').unwrap_or(header.len()));
     let kind = kind.trim().to_lowercase();
-    match token_and_rest(&kind) {
+    match split_token(&kind) {
         ("", _) => return Err("no media type"),
         (_, "") => {}
         (_, rest) => {
             let subtype = rest.strip_prefix('/').ok_or("expected slash after first token")?;
-            match token_and_rest(subtype) {
+            match split_token(subtype) {
                 ("", _) => return Err("expected token after slash"),
                 (_, "") => {}
                 _ => return Err("unexpected content after media subtype"),
             }
         }
     }
-    check_parameters(parameters)?;
+    validate_parameters(parameters)?;
     Ok(kind)
 }
 
-/// Whether the parameters, each with a `;` before it, are well-formed and none is given twice. A `;` at the end is passed
-/// over.
-fn check_parameters(text: &str) -> std::result::Result<(), &'static str> {
+/// Checks that the parameters are well-formed and unique. A trailing `;` is ignored.
+fn validate_parameters(text: &str) -> std::result::Result<(), &'static str> {
     let mut seen: Vec<(String, &str)> = Vec::new();
     let mut rest = text.trim();
     while !rest.is_empty() && rest != ";" {
-        let (name, value, after) = parameter(rest).ok_or("invalid media parameter")?;
+        let (name, value, after) = split_parameter(rest).ok_or("invalid media parameter")?;
         let name = name.to_ascii_lowercase();
         if seen.iter().any(|(known, other)| *known == name && *other != value) {
             return Err("duplicate parameter name");
@@ -128,154 +127,161 @@ fn check_parameters(text: &str) -> std::result::Result<(), &'static str> {
     Ok(())
 }
 
-/// Name and value of the first parameter, and what follows it.
-fn parameter(text: &str) -> Option<(&str, &str, &str)> {
-    let (name, rest) = token_and_rest(text.strip_prefix(';')?.trim_start());
+/// Splits off the first parameter: name, value, rest.
+fn split_parameter(text: &str) -> Option<(&str, &str, &str)> {
+    let (name, rest) = split_token(text.strip_prefix(';')?.trim_start());
     let value = rest.trim_start().strip_prefix('=').filter(|_| !name.is_empty())?;
-    let (value, rest) = value_and_rest(value.trim_start())?;
+    let (value, rest) = split_value(value.trim_start())?;
     Some((name, value, rest))
 }
 
-/// A token or a quoted text at the beginning, and what follows it.
-fn value_and_rest(text: &str) -> Option<(&str, &str)> {
+/// Splits off a token or a quoted string at the beginning.
+fn split_value(text: &str) -> Option<(&str, &str)> {
     let Some(quoted) = text.strip_prefix('"') else {
-        return Some(token_and_rest(text)).filter(|(token, _)| !token.is_empty());
+        return Some(split_token(text)).filter(|(token, _)| !token.is_empty());
     };
     let mut is_escaped = false;
-    let end = quoted.find(|letter| {
-        let is_end = letter == '"' && !is_escaped;
-        is_escaped = letter == '\\' && !is_escaped;
+    let end = quoted.find(|message| {
+        let is_end = message == '"' && !is_escaped;
+        is_escaped = message == '\\' && !is_escaped;
         is_end
     })?;
     Some((&quoted[..end], &quoted[end + 1..]))
 }
 
-/// The letters of a token at the beginning, and what follows them.
-fn token_and_rest(text: &str) -> (&str, &str) {
+/// Splits off a token at the beginning.
+fn split_token(text: &str) -> (&str, &str) {
     let in_token = |c: char| c.is_ascii_graphic() && !"()<>@,;:\\\"/[]?=".contains(c);
-    text.split_at(text.find(|letter| !in_token(letter)).unwrap_or(text.len()))
+    text.split_at(text.find(|email_message| !in_token(email_message)).unwrap_or(text.len()))
 }
 
-/// The refusal that an output carries: an object `error` with a text `message` and perhaps a whole `http_code`.
-/// Anything else of that name is ignored.
-pub fn refusal(output: &[u8]) -> Option<Error> {
-    let Refusing { error } = Document::parse(output).ok()?.read().ok()?;
-    let Refusal { message, http_code } = error.filter(|error| !error.message.0.is_empty())?;
-    let Told(message) = message;
+/// Returns the error of an output: an object with a text `message` and an optional `http_code`.
+/// Any other `error` member is ignored.
+pub fn parse_hook_error(output: &[u8]) -> Option<Error> {
+    let ErrorOutput { error } = Document::parse(output).ok()?.read().ok()?;
+    let HookError { message, http_code } = error.filter(|error| !error.message.0.is_empty())?;
+    let UnstoredText(message) = message;
     match u16::try_from(http_code) {
-        Ok(0) => Some(refused(500, message)),
-        Ok(status @ 200..=999) => Some(refused(status, message)),
-        _ => Some(Error::broken(format!("a hook refuses with the status {http_code}, which there is not"))),
+        Ok(0) => Some(hook_error(500, message)),
+        Ok(status @ 200..=999) => Some(hook_error(status, message)),
+        _ => Some(Error::internal_server_error(format!(
+            "a hook refuses with the status {http_code}, which there is not"
+        ))),
     }
 }
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
-struct Refusing {
-    error: Option<Refusal>,
+struct ErrorOutput {
+    error: Option<HookError>,
 }
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
-struct Refusal {
-    message: Told,
+struct HookError {
+    message: UnstoredText,
     http_code: i64,
 }
 
-fn refused(status: u16, message: String) -> Error {
-    Error::new(Kind::Http { status, code: None, message: message.into() })
+fn hook_error(status: u16, message: String) -> Error {
+    Error::new(ErrorKind::Http { status, code: None, message: message.into() })
 }
 
-/// An output that is no JSON, or of the wrong form.
-pub fn unreadable(cause: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Error {
-    Error::internal("Error unmarshaling JSON output.").because(cause)
+/// Error of an output that is not JSON, or not of the expected type.
+pub fn malformed_output(cause: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Error {
+    Error::internal("Error unmarshaling JSON output.").with_cause(cause)
 }
 
-/// What a hook that judges attempts has decided.
+/// Decision of a verification-attempt hook.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum Verdict {
-    /// As if there were no hook.
+pub enum AttemptDecision {
+    /// The attempt proceeds as if there were no hook.
     #[default]
     Continue,
-    /// The attempt is refused, right or wrong.
+    /// The attempt is rejected, even if the credential is correct.
     Reject {
-        /// What the client is told; empty: the usual words.
+        /// The client message; empty: the default message.
         message: String,
-        /// Whether the account's sessions end too, if the hook may say so.
-        ends_sessions: bool,
+        /// Whether the user's sessions end too; only the password hook can set it.
+        should_end_sessions: bool,
     },
 }
 
-impl Verdict {
-    /// The verdict in an output. Decisions of other names let the attempt pass.
-    /// Whether sessions end too is read of a password's hook only.
-    pub fn read(output: &[u8], kind: HookKind) -> Result<Self> {
-        let Judged { decision: Told(decision), message: Told(message) } = decoded(output)?;
-        let ends_sessions =
-            kind == HookKind::PasswordVerificationAttempt && decoded::<JudgedPassword>(output)?.should_logout_user;
-        Ok(if decision == "reject" { Self::Reject { message, ends_sessions } } else { Self::Continue })
+impl AttemptDecision {
+    /// Parses the decision of an output. Unknown decisions let the attempt proceed.
+    /// Only the password hook can end sessions.
+    pub fn parse(output: &[u8], kind: HookKind) -> Result<Self> {
+        let AttemptOutput { decision: UnstoredText(decision), message: UnstoredText(message) } = decode_output(output)?;
+        let ends_sessions = kind == HookKind::PasswordVerificationAttempt
+            && decode_output::<PasswordAttemptOutput>(output)?.should_logout_user;
+        Ok(if decision == "reject" {
+            Self::Reject { message, should_end_sessions: ends_sessions }
+        } else {
+            Self::Continue
+        })
     }
 }
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
-struct Judged {
-    decision: Told,
-    message: Told,
+struct AttemptOutput {
+    decision: UnstoredText,
+    message: UnstoredText,
 }
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
-struct JudgedPassword {
+struct PasswordAttemptOutput {
     should_logout_user: bool,
 }
 
-fn decoded<T: DeserializeOwned>(output: &[u8]) -> Result<T> {
-    Document::parse(output).and_then(|output| output.read()).map_err(unreadable)
+fn decode_output<T: DeserializeOwned>(output: &[u8]) -> Result<T> {
+    Document::parse(output).and_then(|output| output.read()).map_err(malformed_output)
 }
 
-/// What a password attempt is refused with.
+/// Error of a rejected password attempt.
 pub fn password_rejected(message: String) -> Error {
     let usual = "Further password verification attempts will be rejected.";
-    Error::bad_request("invalid_credentials", or_usual(message, usual))
+    Error::bad_request("invalid_credentials", message_or_default(message, usual))
 }
 
-/// What an attempt with a second factor is refused with.
+/// Error of a rejected second-factor attempt.
 pub fn mfa_rejected(message: String) -> Error {
     Error::forbidden(
         "mfa_verification_rejected",
-        or_usual(message, "Further MFA verification attempts will be rejected."),
+        message_or_default(message, "Further MFA verification attempts will be rejected."),
     )
 }
 
-fn or_usual(message: String, usual: &'static str) -> std::borrow::Cow<'static, str> {
+fn message_or_default(message: String, usual: &'static str) -> std::borrow::Cow<'static, str> {
     if message.is_empty() { usual.into() } else { message.into() }
 }
 
 #[derive(Deserialize, Default)]
-struct Nothing {}
+struct EmptyOutput {}
 
-/// Whether an output that nothing is taken from can be read at all.
-pub fn check_empty(output: &[u8]) -> Result<()> {
-    decoded::<Nothing>(output).map(|_| ())
+/// Checks that an output without members of interest is a JSON object.
+pub fn validate_empty(output: &[u8]) -> Result<()> {
+    decode_output::<EmptyOutput>(output).map(|_| ())
 }
 
-/// A new account as the hook before it sees it: neither stored nor given a role, and with the client's own metadata.
-pub fn before_stored(account: &Account, data: &Map<String, Value>) -> Account {
-    Account {
+/// Returns a new user as the before-user-created hook sees it.
+/// It is not stored, and has no role and the client's metadata.
+pub fn before_user_created_view(account: &User, data: &Map<String, Value>) -> User {
+    User {
         role: String::new(),
         user_metadata: data.clone(),
         identities: Vec::new(),
         email_confirmed_at: None,
         phone_confirmed_at: None,
-        created_at: year_one(),
-        updated_at: year_one(),
+        created_at: go_zero_time(),
+        updated_at: go_zero_time(),
         ..account.clone()
     }
 }
 
-/// The moment that stands for none in the reference.
-fn year_one() -> Time {
+/// Returns Go's zero time, which GoTrue sends for a missing time.
+fn go_zero_time() -> Time {
     Time::from_timestamp(-62_135_596_800, 0).unwrap_or_default()
 }
 

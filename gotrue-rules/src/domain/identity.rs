@@ -1,13 +1,13 @@
-//! What an identity says of its owner, and how metadata is merged (`endpoints.md` §2.5).
+//! Identity data and merging of user and app metadata.
 
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
 use super::contact::{Contact, Email};
-use super::user::{Account, Identity, Time};
+use super::user::{Identity, Time, User};
 
-/// The data of an identity made by signing up: the server's keys win over the client's.
-pub fn sign_up_data(account: Uuid, contact: &Contact, data: &Map<String, Value>) -> Map<String, Value> {
+/// The identity data of a sign-up: the server's keys override the client's.
+pub fn sign_up_identity_data(account: Uuid, contact: &Contact, data: &Map<String, Value>) -> Map<String, Value> {
     let mut all = data.clone();
     all.insert("sub".to_owned(), json!(account));
     all.insert("email_verified".to_owned(), json!(false));
@@ -18,8 +18,14 @@ pub fn sign_up_data(account: Uuid, contact: &Contact, data: &Map<String, Value>)
     all
 }
 
-/// An identity of the account's own address or number.
-pub fn of_contact(id: Uuid, account: Uuid, contact: &Contact, data: Map<String, Value>, now: Time) -> Identity {
+/// Builds the `email` or `phone` identity of a user.
+pub fn identity_for_contact(
+    id: Uuid,
+    account: Uuid,
+    contact: &Contact,
+    data: Map<String, Value>,
+    now: Time,
+) -> Identity {
     Identity {
         id,
         user_id: account,
@@ -33,24 +39,26 @@ pub fn of_contact(id: Uuid, account: Uuid, contact: &Contact, data: Map<String, 
     }
 }
 
-/// The identity of its confirmed address that an account of other services gets with its first password; absent where it
-/// has one, or is nobody's own. `before` is the account without the password, `after` with it.
-pub fn of_first_password(before: &Account, after: &Account, id: Uuid, now: Time) -> Option<Identity> {
+/// Builds the `email` identity that a user of external providers gets with a first password.
+/// `None` if the user has one, is anonymous, an SSO user, or has no confirmed address. `before` is the user without the
+/// password, `after` with it.
+pub fn identity_for_first_password(before: &User, after: &User, id: Uuid, now: Time) -> Option<Identity> {
     let is_own = !after.is_sso_user && !after.is_anonymous && after.email_confirmed_at.is_some();
     let has_one = after.identities.iter().any(|identity| identity.provider == "email");
     if before.has_password() || has_one || !is_own {
         return None;
     }
     let contact = Contact::Email(Email::parse(after.email.as_deref()?).ok()?);
-    let mut data = sign_up_data(after.id, &contact, &Map::new());
+    let mut data = sign_up_identity_data(after.id, &contact, &Map::new());
     data.insert("email_verified".to_owned(), json!(true));
-    Some(of_contact(id, after.id, &contact, data, now))
+    Some(identity_for_contact(id, after.id, &contact, data, now))
 }
 
-/// Metadata after an update: members replace those of the same name, null takes one away; nothing below is merged.
+/// Merges an update into metadata: members are replaced, null removes a member.
+/// Nested objects are not merged.
 #[must_use]
-pub fn merged(mut metadata: Map<String, Value>, updates: &Map<String, Value>) -> Map<String, Value> {
-    // One pass over all members: removing them one by one moves those behind each time.
+pub fn merge_metadata(mut metadata: Map<String, Value>, updates: &Map<String, Value>) -> Map<String, Value> {
+    // One pass over all members: removing them one by one would shift the rest each time.
     if updates.values().any(Value::is_null) {
         metadata.retain(|name, _| !updates.get(name).is_some_and(Value::is_null));
     }
@@ -59,23 +67,23 @@ pub fn merged(mut metadata: Map<String, Value>, updates: &Map<String, Value>) ->
     metadata
 }
 
-/// Metadata without the members that are null.
+/// Removes the members that are null.
 #[must_use]
 pub fn without_nulls(data: &Map<String, Value>) -> Map<String, Value> {
-    merged(Map::new(), data)
+    merge_metadata(Map::new(), data)
 }
 
-/// `app_metadata` with `provider` and `providers` as the account's identities give them: distinct, oldest first.
+/// `app_metadata` with `provider` and `providers` of the user's identities: distinct, oldest first.
 #[must_use]
-pub fn with_providers(account: &Account) -> Map<String, Value> {
+pub fn app_metadata_with_providers(account: &User) -> Map<String, Value> {
     let mut metadata = account.app_metadata.clone();
-    metadata.extend(providers(account));
+    metadata.extend(provider_metadata(account));
     metadata
 }
 
-/// These two members alone.
+/// The members `provider` and `providers` only.
 #[must_use]
-pub fn providers(account: &Account) -> Map<String, Value> {
+pub fn provider_metadata(account: &User) -> Map<String, Value> {
     let mut providers: Vec<&str> = Vec::new();
     for identity in &account.identities {
         if !providers.contains(&identity.provider.as_str()) {
@@ -100,12 +108,12 @@ mod tests {
     }
 
     #[test]
-    fn f1_the_server_s_keys_win_over_the_client_s() {
+    fn f1_server_keys_override_client_keys() {
         let contact = Contact::Email(Email::parse("ann@example.com").unwrap());
         let data = object(
             json!({"sub": "me", "email": "mallory@example.com", "email_verified": true, "phone_verified": true, "name": "Ann"}),
         );
-        let all = sign_up_data(Uuid::nil(), &contact, &data);
+        let all = sign_up_identity_data(Uuid::nil(), &contact, &data);
         assert_eq!(all["sub"], json!(Uuid::nil()));
         assert_eq!(all["email"], "ann@example.com");
         assert_eq!(
@@ -115,30 +123,31 @@ mod tests {
     }
 
     #[test]
-    fn a_number_is_not_written_into_the_data() {
+    fn identity_data_omits_phone() {
         let contact = Contact::Phone(Phone::parse("15550100").unwrap());
-        let all = sign_up_data(Uuid::nil(), &contact, &Map::new());
+        let all = sign_up_identity_data(Uuid::nil(), &contact, &Map::new());
         assert!(!all.contains_key("email") && !all.contains_key("phone"));
     }
 
     #[test]
-    fn an_update_replaces_members_and_null_takes_one_away() {
+    fn merge_replaces_members_and_null_removes_them() {
         let before = object(json!({"a": {"x": 1}, "b": 2, "c": 3}));
-        let after = merged(before, &object(json!({"a": {"y": 1}, "b": null, "d": [null], "e": null})));
+        let after = merge_metadata(before, &object(json!({"a": {"y": 1}, "b": null, "d": [null], "e": null})));
         assert_eq!(Value::Object(after), json!({"a": {"y": 1}, "c": 3, "d": [null]}));
     }
 
     #[test]
-    fn a_first_password_makes_an_identity_of_a_confirmed_address_of_one_s_own() {
+    fn first_password_creates_email_identity_for_confirmed_email() {
         let identity = |provider: &str| Identity { provider: provider.into(), ..Identity::default() };
-        let account = Account {
+        let account = User {
             id: Uuid::from_u128(1),
             email: Some("ann@example.com".to_owned()),
             email_confirmed_at: Some(Time::UNIX_EPOCH),
             identities: vec![identity("google")],
-            ..Account::default()
+            ..User::default()
         };
-        let made = |before: &Account, after: &Account| of_first_password(before, after, Uuid::nil(), Time::UNIX_EPOCH);
+        let made =
+            |before: &User, after: &User| identity_for_first_password(before, after, Uuid::nil(), Time::UNIX_EPOCH);
         let it = made(&account, &account).unwrap();
         assert_eq!((it.provider.as_str(), it.provider_id), ("email", account.id.to_string()));
         assert_eq!(
@@ -146,29 +155,29 @@ mod tests {
             (&json!("ann@example.com"), &json!(true))
         );
 
-        let with_password = Account { encrypted_password: Some("$2a$".to_owned()), ..account.clone() };
+        let with_password = User { encrypted_password: Some("$2a$".to_owned()), ..account.clone() };
         assert_eq!(made(&with_password, &account), None);
         for after in [
-            Account { is_sso_user: true, ..account.clone() },
-            Account { is_anonymous: true, ..account.clone() },
-            Account { email_confirmed_at: None, ..account.clone() },
-            Account { email: None, ..account.clone() },
-            Account { identities: vec![identity("google"), identity("email")], ..account.clone() },
+            User { is_sso_user: true, ..account.clone() },
+            User { is_anonymous: true, ..account.clone() },
+            User { email_confirmed_at: None, ..account.clone() },
+            User { email: None, ..account.clone() },
+            User { identities: vec![identity("google"), identity("email")], ..account.clone() },
         ] {
             assert_eq!(made(&account, &after), None, "{after:?}");
         }
     }
 
     #[test]
-    fn providers_are_distinct_and_oldest_first() {
+    fn provider_metadata_is_distinct_and_oldest_first() {
         let identity = |provider: &str| Identity { provider: provider.into(), ..Identity::default() };
-        let account = Account {
+        let account = User {
             identities: vec![identity("google"), identity("email"), identity("google")],
             app_metadata: object(json!({"tier": "gold"})),
-            ..Account::default()
+            ..User::default()
         };
         assert_eq!(
-            Value::Object(with_providers(&account)),
+            Value::Object(app_metadata_with_providers(&account)),
             json!({"tier": "gold", "provider": "google", "providers": ["google", "email"]})
         );
     }

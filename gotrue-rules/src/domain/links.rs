@@ -1,5 +1,4 @@
-//! Links that an administrator asks for (`endpoints.md` §13.2): which there are, what becomes of a request for one, and
-//! the account that an invitation or such a link makes.
+//! Generated links (`/admin/generate_link`) and invitations: types, decisions, new users.
 
 use serde_json::{Map, Value};
 
@@ -7,33 +6,33 @@ use super::contact::{Contact, Email};
 use super::error::{Error, Result};
 use super::policy::Policy;
 use super::purpose::Purpose;
-use super::sign_up::{Ids, account, require_a_password};
-use super::user::{Account, Time};
+use super::sign_up::{NewUserIds, build_user, require_nonempty_password};
+use super::user::{Time, User};
 use super::user_update::email_taken;
 
-/// What a link is for, as an administrator names it.
+/// The purpose of a link, as an administrator specifies it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum LinkType {
-    /// To confirm a new account's address.
+    /// Confirms a new user's address.
     SignUp,
-    /// To accept an invitation.
+    /// Accepts an invitation.
     Invite,
-    /// To sign in.
+    /// Signs in.
     MagicLink,
-    /// To get at a new password.
+    /// Recovers access, to set a new password.
     Recovery,
-    /// The old address's half of a change.
+    /// Confirms an email change at the current address.
     EmailChangeCurrent,
-    /// The new address's half of a change.
+    /// Confirms an email change at the new address.
     EmailChangeNew,
 }
 
 impl LinkType {
-    /// All of them.
+    /// All link types.
     pub const ALL: [Self; 6] =
         [Self::SignUp, Self::Invite, Self::MagicLink, Self::Recovery, Self::EmailChangeCurrent, Self::EmailChangeNew];
 
-    /// The word on the wire.
+    /// Returns the `type` value.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::EmailChangeCurrent => "email_change_current",
@@ -42,7 +41,7 @@ impl LinkType {
         }
     }
 
-    /// What the secret in the link is for.
+    /// Returns the purpose of the link's one-time token.
     pub fn purpose(self) -> Purpose {
         match self {
             Self::SignUp => Purpose::SignUp,
@@ -53,75 +52,86 @@ impl LinkType {
         }
     }
 
-    /// The type of that name; 400 if there is none.
+    /// Parses a link type; 400 if it is unknown.
     pub fn parse(word: &str) -> Result<Self> {
         let found = Self::ALL.into_iter().find(|kind| kind.as_str() == word);
         found.ok_or_else(|| Error::invalid(format!("Invalid email action link type requested: {word}")))
     }
 }
 
-/// What a new account gets as its password.
+/// How a user that a link creates gets a password.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Password<'a> {
-    /// That of the request, which must be strong.
-    Given(&'a str),
-    /// One that nobody knows.
+pub enum LinkPassword<'a> {
+    /// The password of the request, which must be strong.
+    Plain(&'a str),
+    /// A random password that is not disclosed.
     Random,
-    /// None; whoever accepts the invitation sets one.
-    Nothing,
+    /// No password; the invited user sets one.
+    None,
 }
 
-/// What becomes of a request for a link.
+/// Decision about a link request.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Outcome<'a> {
-    /// Nobody has the address: an account is made, and the link is of this type.
-    New(LinkType, Password<'a>),
-    /// The account that has it gets a link of this type.
-    Known(LinkType, Box<Account>),
+pub enum GenerateLinkDecision<'a> {
+    /// The address is free: a user is created and gets a link of this type.
+    NewUser(LinkType, LinkPassword<'a>),
+    /// The existing user gets a link of this type.
+    ExistingUser(LinkType, Box<User>),
 }
 
-/// Decides, knowing who has the address. A sign-in link for nobody signs up.
-pub fn decide<'a>(word: &str, password: &'a str, known: Option<Account>, policy: &Policy) -> Result<Outcome<'a>> {
-    let asked = LinkType::parse(word)?;
+/// Decides about a link request. A magic link for an unknown address becomes a sign-up link.
+pub fn decide<'a>(
+    word: &str,
+    password: &'a str,
+    known: Option<User>,
+    policy: &Policy,
+) -> Result<GenerateLinkDecision<'a>> {
+    let link_type = LinkType::parse(word)?;
     let Some(known) = known else {
-        return match asked {
+        return match link_type {
             LinkType::SignUp => {
-                require_a_password(password)?;
-                Ok(Outcome::New(LinkType::SignUp, Password::Given(password)))
+                require_nonempty_password(password)?;
+                Ok(GenerateLinkDecision::NewUser(LinkType::SignUp, LinkPassword::Plain(password)))
             }
-            LinkType::MagicLink => Ok(Outcome::New(LinkType::SignUp, Password::Random)),
-            LinkType::Invite => Ok(Outcome::New(LinkType::Invite, Password::Nothing)),
+            LinkType::MagicLink => Ok(GenerateLinkDecision::NewUser(LinkType::SignUp, LinkPassword::Random)),
+            LinkType::Invite => Ok(GenerateLinkDecision::NewUser(LinkType::Invite, LinkPassword::None)),
             LinkType::Recovery | LinkType::EmailChangeCurrent | LinkType::EmailChangeNew => {
                 Err(Error::not_found("user_not_found", "User with this email not found"))
             }
         };
     };
-    match asked {
+    match link_type {
         LinkType::SignUp | LinkType::Invite => require_unconfirmed(&known)?,
         LinkType::EmailChangeCurrent if !policy.mail.secure_email_change => {
             return Err(Error::invalid("Enable secure email change to generate link for current email"));
         }
         _ => {}
     }
-    Ok(Outcome::Known(asked, Box::new(known)))
+    Ok(GenerateLinkDecision::ExistingUser(link_type, Box::new(known)))
 }
 
-/// Whoever has confirmed the address needs no invitation.
-pub fn require_unconfirmed(known: &Account) -> Result<()> {
+/// Rejects an invitation to a user with a confirmed address.
+pub fn require_unconfirmed(known: &User) -> Result<()> {
     if known.is_email_confirmed() { Err(email_taken()) } else { Ok(()) }
 }
 
-/// The account of somebody who did not ask for it. Its identity holds nothing but the address, and its metadata is what
-/// was given, members that are null included.
-pub fn newcomer(ids: Ids, email: Email, audience: String, data: Option<Map<String, Value>>, now: Time) -> Account {
-    let made = account(ids, &Contact::Email(email), audience, &Map::new(), now);
-    Account { user_metadata: data.unwrap_or_default(), ..made }
+/// Builds a user that someone else creates, such as by invitation.
+/// The identity contains only the address; the metadata is stored as given, `null` members included.
+pub fn build_invited_user(
+    ids: NewUserIds,
+    email: Email,
+    audience: String,
+    data: Option<Map<String, Value>>,
+    now: Time,
+) -> User {
+    let made = build_user(ids, &Contact::Email(email), audience, &Map::new(), now);
+    User { user_metadata: data.unwrap_or_default(), ..made }
 }
 
-/// The account once the secret of such a link is stored; `new_email` is the address that it changes to, if it does.
+/// Returns the user after the link's token is stored; `new_email` is the target of an email change.
 #[must_use]
-pub fn issued(account: Account, kind: LinkType, new_email: Option<&Email>, now: Time) -> Account {
-    let mut account = Account { updated_at: now, ..account };
+pub fn with_issued_link(account: User, kind: LinkType, new_email: Option<&Email>, now: Time) -> User {
+    let mut account = User { updated_at: now, ..account };
     match kind.purpose() {
         Purpose::Recovery | Purpose::MagicLink => account.recovery_sent_at = Some(now),
         Purpose::EmailChange => {
@@ -146,16 +156,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_situation_has_its_outcome() {
+    fn generate_link_decisions() {
         use LinkType::{Invite, SignUp};
-        let pending = Account::default();
-        let confirmed = Account { email_confirmed_at: Some(Time::default()), ..Account::default() };
-        let new = |kind, password| Ok(Outcome::New(kind, password));
+        let pending = User::default();
+        let confirmed = User { email_confirmed_at: Some(Time::default()), ..User::default() };
+        let new = |kind, password| Ok(GenerateLinkDecision::NewUser(kind, password));
         let (known, taken) = (Ok(()), Err("email_exists"));
-        for (word, nobody, unconfirmed, there) in [
-            ("signup", new(SignUp, Password::Given("p")), known, taken),
-            ("invite", new(Invite, Password::Nothing), known, taken),
-            ("magiclink", new(SignUp, Password::Random), known, known),
+        for (word, no_user, unconfirmed, there) in [
+            ("signup", new(SignUp, LinkPassword::Plain("p")), known, taken),
+            ("invite", new(Invite, LinkPassword::None), known, taken),
+            ("magiclink", new(SignUp, LinkPassword::Random), known, known),
             ("recovery", Err("user_not_found"), known, known),
             ("email_change_current", Err("user_not_found"), known, known),
             ("email_change_new", Err("user_not_found"), known, known),
@@ -165,9 +175,9 @@ mod tests {
         ] {
             let mut policy = Policy::default();
             policy.mail.secure_email_change = true;
-            assert_eq!(decide(word, "p", None, &policy).map_err(|error| error.code()), nobody, "{word}");
+            assert_eq!(decide(word, "p", None, &policy).map_err(|error| error.code()), no_user, "{word}");
             for (account, expected) in [(&pending, unconfirmed), (&confirmed, there)] {
-                let as_known = |kind| Outcome::Known(kind, Box::new(account.clone()));
+                let as_known = |kind| GenerateLinkDecision::ExistingUser(kind, Box::new(account.clone()));
                 let expected = expected.map(|()| as_known(LinkType::parse(word).unwrap()));
                 assert_eq!(
                     decide(word, "", Some(account.clone()), &policy).map_err(|error| error.code()),
@@ -179,17 +189,17 @@ mod tests {
     }
 
     #[test]
-    fn only_a_sign_up_wants_a_password() {
+    fn only_signup_links_require_password() {
         let decided = |word| decide(word, "", None, &Policy::default());
         assert_eq!(decided("signup").unwrap_err().message(), "Signup requires a valid password");
         assert!(decided("magiclink").is_ok() && decided("invite").is_ok());
     }
 
     #[test]
-    fn the_old_address_has_a_half_only_where_both_confirm() {
+    fn current_email_link_requires_secure_email_change() {
         let mut policy = Policy::default();
         policy.mail.secure_email_change = false;
-        let known = Account::default();
+        let known = User::default();
         assert_eq!(
             decide("email_change_current", "", Some(known.clone()), &policy).unwrap_err().code(),
             "validation_failed"
@@ -198,11 +208,11 @@ mod tests {
     }
 
     #[test]
-    fn a_newcomer_s_identity_holds_none_of_the_data() {
-        let ids = Ids { account: Uuid::from_u128(1), identity: Uuid::from_u128(2) };
+    fn invited_user_identity_omits_metadata() {
+        let ids = NewUserIds { account: Uuid::from_u128(1), identity: Uuid::from_u128(2) };
         let data = Map::from_iter([("team".to_owned(), json!("red")), ("gone".to_owned(), Value::Null)]);
         let email = Email::parse("ann@example.com").unwrap();
-        let made = newcomer(ids, email, "a".into(), Some(data.clone()), Time::default());
+        let made = build_invited_user(ids, email, "a".into(), Some(data.clone()), Time::default());
         assert_eq!(made.user_metadata, data);
         assert!(!made.identities[0].identity_data.contains_key("team"));
         assert_eq!(made.email.as_deref(), Some("ann@example.com"));

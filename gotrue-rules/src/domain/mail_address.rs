@@ -1,11 +1,10 @@
-//! What can be told of a mail address without asking anybody (`config.md` §5): which ones nobody reads, and which hosts
-//! are worth a look into the DNS.
+//! Classification of e-mail addresses by spelling: undeliverable, deliverable, or unknown host.
 
-/// Typed so often that they are known.
-const NOBODYS: [&str; 4] = ["test@gmail.com", "example@gmail.com", "someone@gmail.com", "test@email.com"];
+/// Addresses that are used as examples and have no real mailbox.
+const EXAMPLE_ADDRESSES: [&str; 4] = ["test@gmail.com", "example@gmail.com", "someone@gmail.com", "test@email.com"];
 
-/// Hosts that are reserved (RFC 2606), typing mistakes, or no place for mail.
-const NO_HOSTS: [&str; 13] = [
+/// Hosts that are reserved (RFC 2606), misspelled, or do not accept mail.
+const UNDELIVERABLE_HOSTS: [&str; 13] = [
     "test",
     "example",
     "invalid",
@@ -21,11 +20,11 @@ const NO_HOSTS: [&str; 13] = [
     "email.com",
 ];
 
-/// Reserved ends of hosts (RFC 2606).
-const NO_ENDS: [&str; 5] = [".test", ".example", ".invalid", ".local", ".localhost"];
+/// Reserved top-level domains (RFC 2606).
+const RESERVED_SUFFIXES: [&str; 5] = [".test", ".example", ".invalid", ".local", ".localhost"];
 
-/// Hosts that are known to take mail.
-const KNOWN: [&str; 19] = [
+/// Hosts that are known to accept mail.
+const MAIL_HOSTS: [&str; 19] = [
     "gmail.com",
     "yahoo.com",
     "hotmail.com",
@@ -47,47 +46,47 @@ const KNOWN: [&str; 19] = [
     "verizon.net",
 ];
 
-/// What becomes of an address by its spelling alone.
+/// Deliverability of an address by spelling alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Spelling<'a> {
-    /// Nobody reads mail there.
-    Nobodys,
-    /// The host is known to take mail.
-    Known,
-    /// The DNS may know whether this host takes mail.
-    AskFor(&'a str),
+pub enum Deliverability<'a> {
+    /// The address is undeliverable.
+    Undeliverable,
+    /// The host is known to accept mail.
+    KnownHost,
+    /// A DNS lookup must show whether this host accepts mail.
+    LookUp(&'a str),
 }
 
-/// Judges an address by its spelling.
-pub fn judge(address: &str) -> Spelling<'_> {
-    let Some((user, host)) = address.rsplit_once('@') else { return Spelling::Nobodys };
+/// Classifies an address by its spelling.
+pub fn classify_address(address: &str) -> Deliverability<'_> {
+    let Some((user, host)) = address.rsplit_once('@') else { return Deliverability::Undeliverable };
     let is_nobodys = !is_dot_atom(user)
         || !is_dot_atom(host)
-        || NOBODYS.contains(&address)
-        || NO_HOSTS.contains(&host)
-        || NO_ENDS.iter().any(|end| host.ends_with(end))
+        || EXAMPLE_ADDRESSES.contains(&address)
+        || UNDELIVERABLE_HOSTS.contains(&host)
+        || RESERVED_SUFFIXES.iter().any(|end| host.ends_with(end))
         || (host == "gmail.com" && user.len() < 6)
         || !host.contains('.');
     match host {
-        _ if is_nobodys => Spelling::Nobodys,
-        known if KNOWN.contains(&known) => Spelling::Known,
-        host => Spelling::AskFor(host),
+        _ if is_nobodys => Deliverability::Undeliverable,
+        known if MAIL_HOSTS.contains(&known) => Deliverability::KnownHost,
+        host => Deliverability::LookUp(host),
     }
 }
 
-/// A `dot-atom` of RFC 5322, with the letters of RFC 6532.
+/// Whether the text is a `dot-atom` of RFC 5322, with the characters of RFC 6532.
 fn is_dot_atom(text: &str) -> bool {
     let is_atext = |c: char| c.is_ascii_alphanumeric() || !c.is_ascii() || "!#$%&'*+-/=?^_`{|}~".contains(c);
     text.split('.').all(|atom| !atom.is_empty() && atom.chars().all(is_atext))
 }
 
-/// Whether an address is on a list, in any letter case and whatever label (`+news`) it has.
+/// Whether an address is in a list, ignoring letter case and a `+tag`.
 pub fn is_listed(address: &str, list: &[String]) -> bool {
-    let plain = without_label(address).to_lowercase();
+    let plain = without_tag(address).to_lowercase();
     list.iter().any(|listed| listed.to_lowercase() == plain)
 }
 
-fn without_label(address: &str) -> String {
+fn without_tag(address: &str) -> String {
     let labelled = address.split_once('+').and_then(|(user, rest)| {
         let (label, host) = rest.split_once('@')?;
         (!label.is_empty()).then(|| format!("{user}@{host}"))
@@ -100,33 +99,33 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_is_judged_by_its_spelling() {
+    fn addresses_are_classified_by_spelling() {
         for (address, expected) in [
-            ("test@gmail.com", Spelling::Nobodys),
-            ("short@gmail.com", Spelling::Nobodys),
-            ("longer@gmail.com", Spelling::Known),
-            ("a@yahoo.co.uk", Spelling::Known),
-            ("a@example.com", Spelling::Nobodys),
-            ("a@shop.example", Spelling::Nobodys),
-            ("a@sub.example.com", Spelling::AskFor("sub.example.com")),
-            ("a@printer.local", Spelling::Nobodys),
-            ("a@intranet", Spelling::Nobodys),
-            ("a@acme.io", Spelling::AskFor("acme.io")),
-            ("a+b@acme.io", Spelling::AskFor("acme.io")),
-            ("a..b@acme.io", Spelling::Nobodys),
-            (".a@acme.io", Spelling::Nobodys),
-            ("a.@acme.io", Spelling::Nobodys),
-            ("a@acme..io", Spelling::Nobodys),
-            ("a b@acme.io", Spelling::Nobodys),
-            ("no address", Spelling::Nobodys),
-            ("", Spelling::Nobodys),
+            ("test@gmail.com", Deliverability::Undeliverable),
+            ("short@gmail.com", Deliverability::Undeliverable),
+            ("longer@gmail.com", Deliverability::KnownHost),
+            ("a@yahoo.co.uk", Deliverability::KnownHost),
+            ("a@example.com", Deliverability::Undeliverable),
+            ("a@shop.example", Deliverability::Undeliverable),
+            ("a@sub.example.com", Deliverability::LookUp("sub.example.com")),
+            ("a@printer.local", Deliverability::Undeliverable),
+            ("a@intranet", Deliverability::Undeliverable),
+            ("a@acme.io", Deliverability::LookUp("acme.io")),
+            ("a+b@acme.io", Deliverability::LookUp("acme.io")),
+            ("a..b@acme.io", Deliverability::Undeliverable),
+            (".a@acme.io", Deliverability::Undeliverable),
+            ("a.@acme.io", Deliverability::Undeliverable),
+            ("a@acme..io", Deliverability::Undeliverable),
+            ("a b@acme.io", Deliverability::Undeliverable),
+            ("no address", Deliverability::Undeliverable),
+            ("", Deliverability::Undeliverable),
         ] {
-            assert_eq!(judge(address), expected, "{address}");
+            assert_eq!(classify_address(address), expected, "{address}");
         }
     }
 
     #[test]
-    fn a_list_takes_any_letter_case_and_label() {
+    fn list_lookup_ignores_case_and_tag() {
         let list = ["Ann@example.com".to_owned(), "odd+kept@example.com".to_owned()];
         for (address, listed) in [
             ("ann@example.com", true),

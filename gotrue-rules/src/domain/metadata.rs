@@ -1,41 +1,42 @@
-//! Limits of the metadata that requests store in a user.
+//! Size limits of user metadata.
 
 use serde_json::{Map, Value};
 
 use super::error::{Error, Result};
-use super::identity::merged;
+use super::identity::merge_metadata;
 use super::policy::MetadataLimits;
 
-/// Checks metadata that a request gives under the name `name`.
+/// Validates metadata of the request member `name`.
 ///
 /// # Errors
 /// 400 `validation_failed` if it exceeds the limits.
-pub fn check(name: &str, metadata: Option<&Map<String, Value>>, limits: Option<MetadataLimits>) -> Result<()> {
+pub fn validate(name: &str, metadata: Option<&Map<String, Value>>, limits: Option<MetadataLimits>) -> Result<()> {
     let (Some(metadata), Some(limits)) = (metadata, limits) else { return Ok(()) };
-    require(name, Size::of(metadata), limits)
+    require_within_limits(name, MetadataSize::measure(metadata), limits)
 }
 
-/// Checks the changes that a request makes to metadata, and what they make of it. Metadata that exceeds the limits
-/// already, because it is older than they are, may stay and shrink, but not grow.
+/// Validates changes of metadata and their result.
+/// Metadata that already exceeds the limits may stay and shrink, but not grow.
 ///
 /// # Errors
 /// 400 `validation_failed` if the changes or their result exceed the limits.
-pub fn check_update(
+pub fn validate_update(
     name: &str,
     stored: &Map<String, Value>,
     changes: Option<&Map<String, Value>>,
     limits: Option<MetadataLimits>,
 ) -> Result<()> {
     let (Some(changes), Some(limits)) = (changes, limits) else { return Ok(()) };
-    require(name, Size::of(changes), limits)?;
-    let (before, after) = (Size::of(stored), Size::of(&merged(stored.clone(), changes)));
+    require_within_limits(name, MetadataSize::measure(changes), limits)?;
+    let (before, after) =
+        (MetadataSize::measure(stored), MetadataSize::measure(&merge_metadata(stored.clone(), changes)));
     if after.members <= before.members && after.bytes <= before.bytes {
         return Ok(());
     }
-    require(name, after, limits)
+    require_within_limits(name, after, limits)
 }
 
-fn require(name: &str, size: Size, limits: MetadataLimits) -> Result<()> {
+fn require_within_limits(name: &str, size: MetadataSize, limits: MetadataLimits) -> Result<()> {
     if size.members > limits.members {
         return Err(Error::invalid(format!("{name} cannot have more than {} members", limits.members)));
     }
@@ -47,13 +48,13 @@ fn require(name: &str, size: Size, limits: MetadataLimits) -> Result<()> {
 
 /// The size of metadata.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-struct Size {
+struct MetadataSize {
     members: usize,
     bytes: usize,
 }
 
-impl Size {
-    fn of(metadata: &Map<String, Value>) -> Self {
+impl MetadataSize {
+    fn measure(metadata: &Map<String, Value>) -> Self {
         let mut size = Self::default();
         size.add_members(metadata);
         size
@@ -102,38 +103,38 @@ mod tests {
     }
 
     #[test]
-    fn members_of_all_depths_count() {
+    fn nested_members_count() {
         let fits = [json!({"a": 1, "b": [1, 2]}), json!({"a": {"b": {"c": {"d": 1}}}}), json!({})];
         let exceeds = [json!({"a": 1, "b": [1, 2, 3]}), json!({"a": {"b": {"c": {"d": {"e": 1}}}}})];
         for metadata in fits {
-            check("data", Some(&object(metadata)), LIMITS).unwrap();
+            validate("data", Some(&object(metadata)), LIMITS).unwrap();
         }
         for metadata in exceeds {
-            let refusal = check("data", Some(&object(metadata)), LIMITS).unwrap_err();
+            let refusal = validate("data", Some(&object(metadata)), LIMITS).unwrap_err();
             assert_eq!((refusal.status(), refusal.message()), (400, "data cannot have more than 4 members"));
         }
     }
 
     #[test]
-    fn long_texts_and_long_names_count() {
+    fn long_texts_and_names_count() {
         for metadata in [json!({"a": "x".repeat(60)}), json!({"x".repeat(60): 1})] {
             let metadata = object(metadata);
-            let refusal = check("data", Some(&metadata), LIMITS).unwrap_err();
+            let refusal = validate("data", Some(&metadata), LIMITS).unwrap_err();
             assert_eq!(refusal.message(), "data cannot be larger than 60 bytes");
-            check("data", Some(&metadata), None).unwrap();
+            validate("data", Some(&metadata), None).unwrap();
         }
     }
 
     #[test]
-    fn metadata_over_the_limits_may_shrink_but_not_grow() {
+    fn oversized_metadata_may_shrink_but_not_grow() {
         let stored = object(json!({"a": 1, "b": 1, "c": 1, "d": 1, "e": 1, "f": 1}));
-        let update = |changes| check_update("data", &stored, Some(&object(changes)), LIMITS);
+        let update = |changes| validate_update("data", &stored, Some(&object(changes)), LIMITS);
         update(json!({"a": null})).unwrap();
         update(json!({"a": 2})).unwrap();
         update(json!({})).unwrap();
         update(json!({"g": 1})).unwrap_err();
         let stored = object(json!({"a": 1, "b": 1, "c": 1}));
-        let update = |changes| check_update("data", &stored, Some(&object(changes)), LIMITS);
+        let update = |changes| validate_update("data", &stored, Some(&object(changes)), LIMITS);
         update(json!({"d": 1})).unwrap();
         update(json!({"d": 1, "e": 1})).unwrap_err();
     }

@@ -1,4 +1,4 @@
-//! Rules: functions from values to values. They take `now`, never a clock.
+//! Decision rules: pure functions that take `now` instead of a clock.
 
 pub mod admin_user;
 pub mod audit;

@@ -1,4 +1,4 @@
-//! One-time tokens: how a code becomes the hash that is stored, where it is stored, when it is too old.
+//! One-time tokens: hashing, storage columns, expiry.
 
 use std::fmt;
 use std::time::Duration;
@@ -6,19 +6,20 @@ use std::time::Duration;
 use aws_lc_rs::digest::{SHA224, digest};
 use subtle::ConstantTimeEq as _;
 
-use super::user::{Account, Time};
+use super::user::{Time, User};
 
-/// What stands in front of a stored hash, and of a link's token, when the flow ends with a code (PKCE).
+/// Prefix of the stored hash, and of a link's token, in PKCE flows.
 pub const PKCE_PREFIX: &str = "pkce_";
 
-/// The hash of a code and whom it was sent to, as it is stored and as a link carries it: 56 hex digits, with
-/// [`PKCE_PREFIX`] in front where the flow is PKCE.
+/// The hash of a code and its recipient, as stored and as sent in links.
+///
+/// 56 hexadecimal digits, with [`PKCE_PREFIX`] in PKCE flows.
 #[derive(Clone, PartialEq, Eq)]
 pub struct TokenHash(String);
 
 impl TokenHash {
-    /// The hash of a code sent to that address or number (lower case, without `+`).
-    pub fn of(recipient: &str, code: &str) -> Self {
+    /// Hashes a code sent to that address or number (lower case, without `+`).
+    pub fn new(recipient: &str, code: &str) -> Self {
         let mut text = String::with_capacity(recipient.len() + code.len());
         text.push_str(recipient);
         text.push_str(code);
@@ -30,36 +31,37 @@ impl TokenHash {
         }))
     }
 
-    /// What a link carried, taken as it is.
+    /// Wraps the token of a link without validation.
     pub fn from_link(token: &str) -> Self {
         Self(token.to_owned())
     }
 
-    /// The same hash for a flow that ends with a code.
+    /// Adds the prefix if the flow uses PKCE.
     #[must_use]
-    pub fn for_flow(self, pkce: bool) -> Self {
+    pub fn with_pkce(self, pkce: bool) -> Self {
         if pkce { Self(format!("{PKCE_PREFIX}{}", self.0)) } else { self }
     }
 
-    /// Whether the flow ends with a code.
+    /// Whether the flow uses PKCE.
     pub fn is_pkce(&self) -> bool {
         self.0.starts_with(PKCE_PREFIX)
     }
 
-    /// The hash as it is stored.
+    /// Returns the stored form.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Whether an account's column holds this hash, with or without the prefix; an empty one is held by none.
-    pub fn is_stored_as(&self, stored: &str) -> bool {
+    /// Whether a user's column contains this hash, with or without the prefix.
+    /// An empty hash matches nothing.
+    pub fn matches_stored(&self, stored: &str) -> bool {
         let bare = stored.strip_prefix(PKCE_PREFIX).unwrap_or(stored);
         let same = |text: &str| bool::from(self.0.as_bytes().ct_eq(text.as_bytes()));
         !self.0.is_empty() && (same(stored) || same(bare))
     }
 }
 
-/// A hash opens an account while it is fresh: it is not printed.
+/// A valid hash grants access, so it is not printed.
 impl fmt::Debug for TokenHash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("TokenHash(…)")
@@ -68,24 +70,24 @@ impl fmt::Debug for TokenHash {
 
 const HEX: &[u8; 16] = b"0123456789abcdef";
 
-/// Where the hash of a code is kept: a column of the account and a row of `auth.one_time_tokens`.
+/// Storage of a one-time token: a column of `auth.users` and a row of `auth.one_time_tokens`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Slot {
-    /// A new account's address or number, or an invitation.
+pub enum OneTimeTokenKind {
+    /// Confirmation of a new address or number, or an invitation.
     Confirmation,
     /// A recovery or a magic link.
     Recovery,
-    /// The new address of a change.
+    /// The new address of an email change.
     EmailChangeNew,
-    /// The old address of a change.
+    /// The current address of an email change.
     EmailChangeCurrent,
-    /// The new number of a change.
+    /// The new number of a phone change.
     PhoneChange,
-    /// The code asked for before a sensitive change.
+    /// The code before a sensitive change.
     Reauthentication,
 }
 
-impl Slot {
+impl OneTimeTokenKind {
     /// All of them.
     pub const ALL: [Self; 6] = [
         Self::Confirmation,
@@ -96,7 +98,7 @@ impl Slot {
         Self::Reauthentication,
     ];
 
-    /// The column of `auth.users`, which is also the word in `one_time_tokens.token_type`.
+    /// Returns the column of `auth.users`, which is also the value of `one_time_tokens.token_type`.
     pub fn column(self) -> &'static str {
         match self {
             Self::Confirmation => "confirmation_token",
@@ -108,8 +110,8 @@ impl Slot {
         }
     }
 
-    /// The hash in the account's column; `""` for none.
-    pub fn stored(self, account: &Account) -> &str {
+    /// Returns the hash in the user's column; `""` for none.
+    pub fn stored_hash(self, account: &User) -> &str {
         match self {
             Self::Confirmation => &account.confirmation_token,
             Self::Recovery => &account.recovery_token,
@@ -120,8 +122,8 @@ impl Slot {
         }
     }
 
-    /// When its code was sent: what its age and the gap to the next message count from.
-    pub fn sent_at(self, account: &Account) -> Option<Time> {
+    /// Returns the send time, which determines expiry and the interval to the next message.
+    pub fn sent_at(self, account: &User) -> Option<Time> {
         match self {
             Self::Confirmation => account.confirmation_sent_at,
             Self::Recovery => account.recovery_sent_at,
@@ -132,12 +134,12 @@ impl Slot {
     }
 }
 
-/// Whether a code sent then is too old. One that was never sent is.
+/// Whether a code with this send time has expired; a code that was never sent has.
 pub fn is_expired(sent_at: Option<Time>, life: Duration, now: Time) -> bool {
     sent_at.is_none_or(|sent_at| now > sent_at + life)
 }
 
-/// Whole seconds until the next message may be sent, if the last one was less than `gap` ago.
+/// Returns the seconds until the next message may be sent, if the last is less than `gap` ago.
 pub fn seconds_to_wait(sent_at: Option<Time>, gap: Duration, now: Time) -> Option<i64> {
     let next = sent_at? + gap;
     (next > now).then(|| (next - now).num_seconds())
@@ -150,40 +152,40 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_hash_is_sha_224_in_hex() {
-        let hash = TokenHash::of("ann@example.com", "123456");
+    fn hash_is_sha224_in_hex() {
+        let hash = TokenHash::new("ann@example.com", "123456");
         assert_eq!(hash.as_str(), "14430f867bf6cd519848fe112e9b20dfa81c634f830777807737dc24");
         assert!(!hash.is_pkce());
-        assert!(hash.for_flow(true).is_pkce());
+        assert!(hash.with_pkce(true).is_pkce());
     }
 
-    /// C5: only the whole hash counts, with or without the prefix where the column has it.
+    /// Only the whole hash matches, with or without the prefix in the column.
     #[test]
-    fn c5_only_the_whole_hash_is_found_in_a_column() {
-        let hash = TokenHash::of("ann@example.com", "123456");
+    fn only_whole_hash_matches_column() {
+        let hash = TokenHash::new("ann@example.com", "123456");
         let stored = hash.as_str().to_owned();
         let prefixed = format!("{PKCE_PREFIX}{stored}");
-        assert!(hash.is_stored_as(&stored));
-        assert!(hash.is_stored_as(&prefixed));
-        assert!(TokenHash::from_link(&prefixed).is_stored_as(&prefixed));
-        assert!(!TokenHash::from_link(&prefixed).is_stored_as(&stored));
+        assert!(hash.matches_stored(&stored));
+        assert!(hash.matches_stored(&prefixed));
+        assert!(TokenHash::from_link(&prefixed).matches_stored(&prefixed));
+        assert!(!TokenHash::from_link(&prefixed).matches_stored(&stored));
         for wrong in ["", "pkce_", &stored[..55], &format!("{stored}0"), &stored.to_uppercase()] {
-            assert!(!hash.is_stored_as(wrong), "{wrong}");
-            assert!(!TokenHash::from_link(wrong).is_stored_as(&stored), "{wrong}");
+            assert!(!hash.matches_stored(wrong), "{wrong}");
+            assert!(!TokenHash::from_link(wrong).matches_stored(&stored), "{wrong}");
         }
-        assert!(!TokenHash::from_link("").is_stored_as(""));
-        assert!(!TokenHash::from_link("").is_stored_as("pkce_"));
+        assert!(!TokenHash::from_link("").matches_stored(""));
+        assert!(!TokenHash::from_link("").matches_stored("pkce_"));
     }
 
     #[test]
-    fn a_hash_is_not_printed() {
-        assert_eq!(format!("{:?}", TokenHash::of("a", "1")), "TokenHash(…)");
+    fn debug_output_hides_hash() {
+        assert_eq!(format!("{:?}", TokenHash::new("a", "1")), "TokenHash(…)");
     }
 
     #[test]
-    fn every_slot_has_a_column_and_a_clock() {
+    fn every_kind_has_column_and_send_time() {
         let sent = Some(Time::UNIX_EPOCH);
-        let account = Account {
+        let account = User {
             confirmation_token: "confirmation_token".into(),
             recovery_token: "recovery_token".into(),
             email_change_token_new: "email_change_token_new".into(),
@@ -195,16 +197,16 @@ mod tests {
             email_change_sent_at: sent,
             phone_change_sent_at: sent,
             reauthentication_sent_at: sent,
-            ..Account::default()
+            ..User::default()
         };
-        for slot in Slot::ALL {
-            assert_eq!(slot.stored(&account), slot.column());
-            assert_eq!((slot.sent_at(&account), slot.sent_at(&Account::default())), (sent, None));
+        for slot in OneTimeTokenKind::ALL {
+            assert_eq!(slot.stored_hash(&account), slot.column());
+            assert_eq!((slot.sent_at(&account), slot.sent_at(&User::default())), (sent, None));
         }
     }
 
     #[test]
-    fn a_code_lives_to_the_end_of_its_last_second() {
+    fn code_expires_after_its_lifetime() {
         let sent = Time::UNIX_EPOCH;
         let life = Duration::from_mins(1);
         assert!(!is_expired(Some(sent), life, sent + life));
@@ -213,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn the_time_to_wait_is_in_whole_seconds_left() {
+    fn wait_time_is_in_whole_seconds() {
         let sent = Time::UNIX_EPOCH;
         let gap = Duration::from_mins(1);
         let after = |millis| seconds_to_wait(Some(sent), gap, sent + Duration::from_millis(millis));
@@ -224,12 +226,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn c5_a_changed_hash_is_never_found(at in 0_usize..56, with in "[0-9a-f]") {
-            let stored = TokenHash::of("ann@example.com", "123456");
+        fn changed_hash_never_matches(at in 0_usize..56, with in "[0-9a-f]") {
+            let stored = TokenHash::new("ann@example.com", "123456");
             let mut changed = stored.as_str().to_owned();
             changed.replace_range(at..=at, &with);
             let same = changed == stored.as_str();
-            prop_assert_eq!(TokenHash::from_link(&changed).is_stored_as(stored.as_str()), same);
+            prop_assert_eq!(TokenHash::from_link(&changed).matches_stored(stored.as_str()), same);
         }
     }
 }

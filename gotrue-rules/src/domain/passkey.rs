@@ -1,23 +1,23 @@
-//! Passkeys: who may keep some, what they are called, and what a signature counter tells.
+//! Rules of passkeys: authorization, names and signature counters.
 
 use uuid::Uuid;
 
 use super::error::{Error, Result};
 use super::session::{Aal, Session};
-use super::user::{Account, Time};
+use super::user::{Time, User};
 
-/// Model and maker of authenticators by their AAGUID, one a line, sorted: the passkey developers' list of providers and
-/// the models of security keys.
-const NAMES: &str = include_str!("passkey/aaguids.txt");
+/// Authenticator names by AAGUID, one per line, sorted.
+/// Source: the passkey developers' provider list and models of security keys.
+const AUTHENTICATOR_NAMES: &str = include_str!("passkey/aaguids.txt");
 
-/// What a passkey of an unknown maker is called.
-const UNKNOWN: &str = "Passkey";
+/// The default name of a passkey of an unknown authenticator.
+const DEFAULT_NAME: &str = "Passkey";
 
-/// Most bytes of a name.
-const LONGEST_NAME: usize = 120;
+/// The maximum length of a name in bytes.
+const MAX_NAME_LENGTH: usize = 120;
 
-/// Whether the caller may make or delete passkeys: who has a second factor must have used it.
-pub fn may_manage(account: &Account, session: Option<&Session>) -> Result<()> {
+/// Requires AAL2 to create or delete passkeys if the user has a verified factor.
+pub fn require_aal2_for_passkeys(account: &User, session: Option<&Session>) -> Result<()> {
     if account.has_verified_factor() && session.is_none_or(|session| session.aal < Aal::Aal2) {
         let message = "AAL2 session is required to manage passkeys when MFA is enabled";
         return Err(Error::forbidden("insufficient_aal", message));
@@ -25,16 +25,16 @@ pub fn may_manage(account: &Account, session: Option<&Session>) -> Result<()> {
     Ok(())
 }
 
-/// Whether the caller may make one more, as far as the account itself tells.
-pub fn may_register(account: &Account, session: Option<&Session>) -> Result<()> {
+/// Checks whether the user may register a passkey, apart from the number of passkeys.
+pub fn validate_registration(account: &User, session: Option<&Session>) -> Result<()> {
     if account.is_sso_user {
         return Err(Error::unprocessable("validation_failed", "SSO users cannot register passkeys"));
     }
-    may_manage(account, session)
+    require_aal2_for_passkeys(account, session)
 }
 
-/// Whether an account whose passkey has been proved may come in: its address and its number confirmed, no ban.
-pub fn may_sign_in(account: &Account, now: Time) -> Result<()> {
+/// Checks whether a user may sign in with a passkey: confirmed contacts, not banned.
+pub fn validate_sign_in(account: &User, now: Time) -> Result<()> {
     if account.email.is_some() && !account.is_email_confirmed() {
         return Err(Error::forbidden("email_not_confirmed", "Email not confirmed"));
     }
@@ -47,46 +47,47 @@ pub fn may_sign_in(account: &Account, now: Time) -> Result<()> {
     Ok(())
 }
 
-/// The id in a path; what is none cannot be found.
-pub fn named_by(path: &str) -> Result<Uuid> {
-    Uuid::parse_str(path).map_err(|_| not_found())
+/// Parses the id in a path; 404 if it is not a UUID.
+pub fn parse_id(path: &str) -> Result<Uuid> {
+    Uuid::parse_str(path).map_err(|_| passkey_not_found())
 }
 
-/// A name that was asked for.
-pub fn check_name(name: &str) -> Result<()> {
+/// Validates a friendly name.
+pub fn validate_name(name: &str) -> Result<()> {
     if name.is_empty() {
         return Err(Error::invalid("friendly_name is required"));
     }
-    if name.len() > LONGEST_NAME {
+    if name.len() > MAX_NAME_LENGTH {
         return Err(Error::invalid("friendly_name must be 120 characters or less"));
     }
     Ok(())
 }
 
-/// What the passkey of an authenticator is called until its owner calls it something else.
-pub fn name_of(aaguid: Uuid) -> &'static str {
+/// The default name of a passkey of an authenticator.
+pub fn default_name(aaguid: Uuid) -> &'static str {
     let wanted = aaguid.to_string();
-    let named = NAMES.lines().filter_map(|line| line.split_once(' ')).find(|(id, _)| *id == wanted);
-    named.map_or(UNKNOWN, |(_, name)| name)
+    let named = AUTHENTICATOR_NAMES.lines().filter_map(|line| line.split_once(' ')).find(|(id, _)| *id == wanted);
+    named.map_or(DEFAULT_NAME, |(_, name)| name)
 }
 
-/// The signature counter to keep: the higher of the stored one and the one that came, for counters only ever grow.
-pub fn counter_to_keep(stored: u32, came: u32) -> u32 {
+/// The signature counter to store: the higher of the stored and the received one.
+pub fn next_sign_count(stored: u32, came: u32) -> u32 {
     stored.max(came)
 }
 
-/// Whether a signature counter tells that there may be a copy of the key: one that counts must have grown.
-pub fn counter_fell_back(stored: u32, came: u32) -> bool {
+/// Whether the signature counter indicates a cloned key (WebAuthn §6.1.1).
+/// A counter that is used must have grown.
+pub fn has_counter_regressed(stored: u32, came: u32) -> bool {
     (stored, came) != (0, 0) && came <= stored
 }
 
-/// 404: none of that id, or somebody else's.
-pub fn not_found() -> Error {
+/// 404: the passkey does not exist or belongs to another user.
+pub fn passkey_not_found() -> Error {
     Error::not_found("validation_failed", "Passkey not found")
 }
 
-/// 422: the account has as many as it may.
-pub fn too_many() -> Error {
+/// 422: the user has the maximum number of passkeys.
+pub fn too_many_passkeys() -> Error {
     Error::unprocessable("too_many_passkeys", "Maximum number of passkeys reached")
 }
 
@@ -96,11 +97,11 @@ mod tests {
     use crate::domain::user::Factor;
 
     #[test]
-    fn a_second_factor_must_have_been_used() {
+    fn managing_requires_aal2_with_verified_factor() {
         let session = |aal| Session { aal, ..Session::default() };
         let verified = Factor { status: "verified".into(), ..Factor::default() };
-        let protected = Account { factors: vec![verified], ..Account::default() };
-        let pending = Account { factors: vec![Factor::default()], ..Account::default() };
+        let protected = User { factors: vec![verified], ..User::default() };
+        let pending = User { factors: vec![Factor::default()], ..User::default() };
         for (account, session, may) in [
             (&protected, Some(session(Aal::Aal1)), false),
             (&protected, Some(session(Aal::Aal2)), true),
@@ -108,58 +109,58 @@ mod tests {
             (&pending, Some(session(Aal::Aal1)), true),
             (&pending, None, true),
         ] {
-            assert_eq!(may_manage(account, session.as_ref()).is_ok(), may, "{session:?}");
+            assert_eq!(require_aal2_for_passkeys(account, session.as_ref()).is_ok(), may, "{session:?}");
         }
     }
 
     #[test]
-    fn accounts_of_single_sign_on_register_none() {
-        let account = Account { is_sso_user: true, ..Account::default() };
-        assert_eq!(may_register(&account, None).unwrap_err().code(), "validation_failed");
-        assert!(may_register(&Account::default(), None).is_ok());
+    fn sso_users_cannot_register() {
+        let account = User { is_sso_user: true, ..User::default() };
+        assert_eq!(validate_registration(&account, None).unwrap_err().code(), "validation_failed");
+        assert!(validate_registration(&User::default(), None).is_ok());
     }
 
     #[test]
-    fn every_contact_must_be_confirmed_and_no_ban_in_force() {
+    fn sign_in_requires_confirmed_contacts_and_no_ban() {
         let now = Time::UNIX_EPOCH;
-        let email = |confirmed: Option<Time>| Account {
+        let email = |confirmed: Option<Time>| User {
             email: Some("ann@example.com".into()),
             email_confirmed_at: confirmed,
-            ..Account::default()
+            ..User::default()
         };
-        let refused = |account: &Account| may_sign_in(account, now).map_err(|error| error.code());
+        let refused = |account: &User| validate_sign_in(account, now).map_err(|error| error.code());
         assert_eq!(refused(&email(None)), Err("email_not_confirmed"));
         assert_eq!(refused(&email(Some(now))), Ok(()));
-        let phone = Account { phone: Some("15550100".into()), ..email(Some(now)) };
+        let phone = User { phone: Some("15550100".into()), ..email(Some(now)) };
         assert_eq!(refused(&phone), Err("phone_not_confirmed"));
-        let banned = Account { banned_until: Some(now + chrono::TimeDelta::hours(1)), ..email(Some(now)) };
+        let banned = User { banned_until: Some(now + chrono::TimeDelta::hours(1)), ..email(Some(now)) };
         assert_eq!(refused(&banned), Err("user_banned"));
-        assert_eq!(refused(&Account::default()), Ok(()));
+        assert_eq!(refused(&User::default()), Ok(()));
     }
 
     #[test]
-    fn makers_are_known_by_their_id() {
+    fn default_name_is_found_by_aaguid() {
         for (id, name) in [
             ("fbfc3007-154e-4ecc-8c0b-6e020557d7bd", "Apple Passwords"),
             ("ea9b8d66-4d01-1d21-3ce4-b6b48cb575d4", "Google Password Manager"),
             ("00000000-0000-0000-0000-000000000000", "Passkey"),
             ("11111111-1111-1111-1111-111111111111", "Passkey"),
         ] {
-            assert_eq!(name_of(id.parse().unwrap()), name);
+            assert_eq!(default_name(id.parse().unwrap()), name);
         }
     }
 
     #[test]
-    fn the_list_of_makers_is_well_formed() {
-        for line in NAMES.lines() {
+    fn authenticator_list_is_well_formed() {
+        for line in AUTHENTICATOR_NAMES.lines() {
             let (id, name) = line.split_once(' ').unwrap();
             assert_eq!(id.parse::<Uuid>().unwrap().to_string(), id);
-            assert!(check_name(name).is_ok(), "{line}");
+            assert!(validate_name(name).is_ok(), "{line}");
         }
     }
 
     #[test]
-    fn a_counter_that_counts_must_grow() {
+    fn used_counter_must_grow() {
         for (stored, came, fell_back, kept) in [
             (0, 0, false, 0),
             (0, 1, false, 1),
@@ -169,16 +170,16 @@ mod tests {
             (5, 0, true, 5),
             (u32::MAX, 0, true, u32::MAX),
         ] {
-            assert_eq!(counter_fell_back(stored, came), fell_back, "{stored} {came}");
-            assert_eq!(counter_to_keep(stored, came), kept, "{stored} {came}");
+            assert_eq!(has_counter_regressed(stored, came), fell_back, "{stored} {came}");
+            assert_eq!(next_sign_count(stored, came), kept, "{stored} {came}");
         }
     }
 
     #[test]
-    fn names_are_counted_in_bytes() {
-        assert!(check_name(&"x".repeat(120)).is_ok());
+    fn name_length_is_limited_in_bytes() {
+        assert!(validate_name(&"x".repeat(120)).is_ok());
         for refused in ["", &"x".repeat(121), &"ü".repeat(61)] {
-            assert_eq!(check_name(refused).unwrap_err().code(), "validation_failed");
+            assert_eq!(validate_name(refused).unwrap_err().code(), "validation_failed");
         }
     }
 }

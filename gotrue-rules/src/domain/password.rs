@@ -1,14 +1,14 @@
-//! What a password must be. Hashing is elsewhere.
+//! Password strength rules. Hashing is a separate module of the server.
 
-use super::error::{Error, Kind, Result};
+use super::error::{Error, ErrorKind, Result};
 use super::policy::PasswordPolicy;
 
-/// A password is at most so many bytes long: what bcrypt can take.
+/// Longest password in bytes: the limit of bcrypt.
 pub const MAX_BYTES: usize = 72;
 
-/// Why a password is too weak, in the order they are told.
+/// Reasons for a weak password, in response order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Reason {
+pub enum WeakPasswordReason {
     /// Too short.
     Length,
     /// A required set of characters is missing.
@@ -17,8 +17,8 @@ pub enum Reason {
     Pwned,
 }
 
-impl Reason {
-    /// The word on the wire.
+impl WeakPasswordReason {
+    /// Returns the word of the API.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Length => "length",
@@ -28,45 +28,46 @@ impl Reason {
     }
 }
 
-/// What is wrong with a password by the operator's rules, without the list of leaked ones; 400 `validation_failed` if
-/// it is longer than [`MAX_BYTES`]. Lengths are in bytes.
-pub fn weaknesses(password: &str, policy: &PasswordPolicy) -> Result<Vec<Reason>> {
+/// Returns the violated strength rules, except the leaked-password check.
+///
+/// 400 `validation_failed` if the password is longer than [`MAX_BYTES`]. Lengths are in bytes.
+pub fn find_weaknesses(password: &str, policy: &PasswordPolicy) -> Result<Vec<WeakPasswordReason>> {
     if password.len() > MAX_BYTES {
         return Err(Error::invalid("Password cannot be longer than 72 characters"));
     }
     let mut reasons = Vec::new();
     if password.len() < policy.min_length {
-        reasons.push(Reason::Length);
+        reasons.push(WeakPasswordReason::Length);
     }
-    let lacks = |set: &String| !set.is_empty() && !password.chars().any(|letter| set.contains(letter));
+    let lacks = |set: &String| !set.is_empty() && !password.chars().any(|character| set.contains(character));
     if policy.required_characters.iter().any(lacks) {
-        reasons.push(Reason::Characters);
+        reasons.push(WeakPasswordReason::Characters);
     }
     Ok(reasons)
 }
 
-/// A password that is too weak: a refusal at sign-up, a remark at sign-in.
+/// A password that is too weak: an error at sign-up, a warning at sign-in.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Weak {
+pub struct WeakPassword {
     /// The messages of all reasons, joined by a space.
     pub message: String,
     /// The reasons, at least one.
-    pub reasons: Vec<Reason>,
+    pub reasons: Vec<WeakPasswordReason>,
 }
 
-impl Weak {
-    /// What to say of these reasons; `None` if there are none.
-    pub fn because(reasons: Vec<Reason>, policy: &PasswordPolicy) -> Option<Self> {
+impl WeakPassword {
+    /// Builds the message of the reasons; `None` if there are none.
+    pub fn from_reasons(reasons: Vec<WeakPasswordReason>, policy: &PasswordPolicy) -> Option<Self> {
         if reasons.is_empty() {
             return None;
         }
-        let message = |reason: &Reason| match reason {
-            Reason::Length => format!("Password should be at least {} characters.", policy.min_length),
-            Reason::Characters => format!(
+        let message = |reason: &WeakPasswordReason| match reason {
+            WeakPasswordReason::Length => format!("Password should be at least {} characters.", policy.min_length),
+            WeakPasswordReason::Characters => format!(
                 "Password should contain at least one character of each: {}.",
                 policy.required_characters.join(", ")
             ),
-            Reason::Pwned => {
+            WeakPasswordReason::Pwned => {
                 "Password is known to be weak and easy to guess, please choose a different one.".to_owned()
             }
         };
@@ -75,19 +76,19 @@ impl Weak {
     }
 }
 
-impl From<Weak> for Error {
-    fn from(weak: Weak) -> Self {
-        let reasons = weak.reasons.into_iter().map(Reason::as_str).collect();
-        Self::new(Kind::WeakPassword { message: weak.message, reasons })
+impl From<WeakPassword> for Error {
+    fn from(weak: WeakPassword) -> Self {
+        let reasons = weak.reasons.into_iter().map(WeakPasswordReason::as_str).collect();
+        Self::new(ErrorKind::WeakPassword { message: weak.message, reasons })
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Reason::{Characters, Length, Pwned};
+    use super::WeakPasswordReason::{Characters, Length, Pwned};
     use super::*;
 
-    fn strict() -> PasswordPolicy {
+    fn strict_policy() -> PasswordPolicy {
         let sets = ["abcdefghijklmnopqrstuvwxyz", "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "0123456789", "!:é", ""];
         PasswordPolicy {
             min_length: 10,
@@ -97,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn reasons_are_found_in_order() {
+    fn weaknesses_are_in_response_order() {
         for (password, reasons) in [
             ("abc", vec![Length, Characters]),
             ("abcdefghij", vec![Characters]),
@@ -107,27 +108,27 @@ mod tests {
             ("Abcdefgh1é", vec![]),
             ("", vec![Length, Characters]),
         ] {
-            assert_eq!(weaknesses(password, &strict()).unwrap(), reasons, "{password}");
+            assert_eq!(find_weaknesses(password, &strict_policy()).unwrap(), reasons, "{password}");
         }
     }
 
     #[test]
-    fn length_is_in_bytes() {
+    fn password_length_is_in_bytes() {
         let policy = PasswordPolicy::default();
-        assert_eq!(weaknesses("12345", &policy).unwrap(), [Length]);
-        assert_eq!(weaknesses("日本", &policy).unwrap(), []);
-        assert_eq!(weaknesses(&"x".repeat(72), &policy).unwrap(), []);
+        assert_eq!(find_weaknesses("12345", &policy).unwrap(), [Length]);
+        assert_eq!(find_weaknesses("日本", &policy).unwrap(), []);
+        assert_eq!(find_weaknesses(&"x".repeat(72), &policy).unwrap(), []);
         for long in ["x".repeat(73), "é".repeat(37)] {
-            let refused = weaknesses(&long, &policy).unwrap_err();
+            let refused = find_weaknesses(&long, &policy).unwrap_err();
             assert_eq!(refused.to_string(), "400: Password cannot be longer than 72 characters");
         }
     }
 
     #[test]
-    fn messages_are_joined_and_become_a_refusal() {
-        let mut policy = strict();
+    fn weak_password_messages_are_joined() {
+        let mut policy = strict_policy();
         policy.required_characters = vec!["abc".into(), "012".into()];
-        let weak = Weak::because(vec![Length, Characters, Pwned], &policy).unwrap();
+        let weak = WeakPassword::from_reasons(vec![Length, Characters, Pwned], &policy).unwrap();
         assert_eq!(
             weak.message,
             "Password should be at least 10 characters. Password should contain at least one character of each: abc, \
@@ -135,8 +136,8 @@ mod tests {
         );
         let refused = Error::from(weak);
         assert_eq!((refused.status(), refused.code()), (422, "weak_password"));
-        let Kind::WeakPassword { reasons, .. } = refused.kind else { panic!("another kind") };
+        let ErrorKind::WeakPassword { reasons, .. } = refused.kind else { panic!("another kind") };
         assert_eq!(reasons, ["length", "characters", "pwned"]);
-        assert_eq!(Weak::because(vec![], &policy), None);
+        assert_eq!(WeakPassword::from_reasons(vec![], &policy), None);
     }
 }

@@ -1,15 +1,16 @@
-//! Asking for a code or a link: what a request must be, in the recorded order, and whether there is anything to send
-//! once more (`endpoints.md` §7.1–7.4). Looking accounts up is elsewhere, between the steps.
+//! Validation of requests for one-time codes and links, in GoTrue's order.
+//!
+//! User lookups happen elsewhere, between these steps.
 
-use super::contact::{Channel, Contact, Email, Phone};
+use super::contact::{Contact, Email, Phone, SmsChannel};
 use super::error::{Error, Result};
-use super::pkce::check_pair;
+use super::pkce::validate_challenge_pair;
 use super::policy::Policy;
-use super::user::Account;
-use crate::wire::requests::{MagicLink, Otp, Resend};
+use super::user::User;
+use crate::wire::requests::{MagicLinkRequest, OtpRequest, ResendRequest};
 
-/// What `POST /otp` refuses before it looks anybody up.
-pub fn check_otp(request: &Otp) -> Result<()> {
+/// Validates `POST /otp` before any lookup.
+pub fn validate_otp(request: &OtpRequest) -> Result<()> {
     let by_email = !request.email.is_empty();
     if by_email && !request.phone.is_empty() {
         return Err(Error::invalid("Only an email address or phone number should be provided"));
@@ -17,11 +18,11 @@ pub fn check_otp(request: &Otp) -> Result<()> {
     if by_email && !request.channel.is_empty() {
         return Err(Error::invalid("Channel should only be specified with Phone OTP"));
     }
-    check_pair(&request.pkce.challenge, &request.pkce.method)
+    validate_challenge_pair(&request.pkce.challenge, &request.pkce.method)
 }
 
-/// Whom `POST /otp` names; none if nobody. A malformed address or number is told as such.
-pub fn otp_contact(request: &Otp) -> Result<Option<Contact>> {
+/// Returns the contact of `POST /otp`, if there is one; a malformed contact is an error.
+pub fn parse_otp_contact(request: &OtpRequest) -> Result<Option<Contact>> {
     Ok(match (request.email.is_empty(), request.phone.is_empty()) {
         (false, _) => Some(Contact::Email(Email::parse(&request.email)?)),
         (true, false) => Some(Contact::Phone(Phone::parse(&request.phone)?)),
@@ -29,17 +30,17 @@ pub fn otp_contact(request: &Otp) -> Result<Option<Contact>> {
     })
 }
 
-/// The refusal where no account may be made for somebody who has none.
-pub fn no_new_account() -> Error {
+/// Error of an unknown contact where no user may be created.
+pub fn signup_not_allowed() -> Error {
     Error::unprocessable("otp_disabled", "Signups not allowed for otp")
 }
 
-/// The refusal of a request that names nobody.
-pub fn nobody_named() -> Error {
+/// Error of a request without address and number.
+pub fn missing_contact() -> Error {
     Error::invalid("One of email or phone must be set")
 }
 
-/// What is refused before a request for a magic link is looked at.
+/// Rejects magic links where they are disabled.
 pub fn require_magic_links(policy: &Policy) -> Result<()> {
     let refused = |message| Err(Error::unprocessable("email_provider_disabled", message));
     if !policy.sign_up.email_enabled {
@@ -51,41 +52,41 @@ pub fn require_magic_links(policy: &Policy) -> Result<()> {
     Ok(())
 }
 
-/// Who wants a magic link.
-pub fn magic_link_recipient(request: &MagicLink) -> Result<Email> {
+/// Parses the recipient of a magic link.
+pub fn parse_magic_link_recipient(request: &MagicLinkRequest) -> Result<Email> {
     if request.email.is_empty() {
         return Err(Error::unprocessable("validation_failed", "Password recovery requires an email"));
     }
     let email = Email::parse(&request.email)?;
-    check_pair(&request.pkce.challenge, &request.pkce.method)?;
+    validate_challenge_pair(&request.pkce.challenge, &request.pkce.method)?;
     Ok(email)
 }
 
-/// Who wants a code by text, and which way it goes.
-pub fn text_recipient(phone: &str, channel: &str, policy: &Policy) -> Result<(Phone, Channel)> {
+/// Parses the recipient and the channel of an SMS code.
+pub fn parse_sms_recipient(phone: &str, channel: &str, policy: &Policy) -> Result<(Phone, SmsChannel)> {
     if !policy.sign_up.phone_enabled {
         return Err(Error::bad_request("phone_provider_disabled", "Unsupported phone provider"));
     }
     let phone = Phone::parse(phone)?;
-    let channel = Channel::parse(channel, &policy.sms, policy.hooks.send_sms.is_some())?;
+    let channel = SmsChannel::parse(channel, &policy.sms, policy.hooks.send_sms.is_some())?;
     Ok((phone, channel))
 }
 
-/// What can be sent once more.
+/// A message that can be resent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Again {
-    /// The confirmation of a new account's address.
+pub enum ResendType {
+    /// The confirmation of a new address.
     SignUp,
-    /// The mails of a change of address.
+    /// The messages of an email change.
     EmailChange,
-    /// The code for a number.
+    /// The code of a phone confirmation.
     Sms,
-    /// The code for a new number.
+    /// The code of a phone change.
     PhoneChange,
 }
 
-impl Again {
-    fn from_word(word: &str) -> Option<Self> {
+impl ResendType {
+    fn parse(word: &str) -> Option<Self> {
         match word {
             "signup" => Some(Self::SignUp),
             "email_change" => Some(Self::EmailChange),
@@ -95,8 +96,8 @@ impl Again {
         }
     }
 
-    /// Whether the account still waits for it.
-    pub fn is_awaited(self, account: &Account) -> bool {
+    /// Whether the user still has such a confirmation pending.
+    pub fn is_pending(self, account: &User) -> bool {
         match self {
             Self::SignUp => !account.is_email_confirmed(),
             Self::EmailChange => !account.email_change.is_empty(),
@@ -106,16 +107,16 @@ impl Again {
     }
 }
 
-/// What is to be sent once more, and by whom the account is found: for a change, its current address or number.
-pub fn resend(request: &Resend, policy: &Policy) -> Result<(Again, Contact)> {
-    let again = Again::from_word(&request.kind)
+/// Validates a resend request; the contact is the user's current address or number.
+pub fn validate_resend(request: &ResendRequest, policy: &Policy) -> Result<(ResendType, Contact)> {
+    let again = ResendType::parse(&request.kind)
         .ok_or_else(|| Error::invalid("Missing one of these types: signup, email_change, sms, phone_change"))?;
-    if matches!(again, Again::SignUp | Again::EmailChange) {
-        check_pair(&request.pkce.challenge, &request.pkce.method)?;
+    if matches!(again, ResendType::SignUp | ResendType::EmailChange) {
+        validate_challenge_pair(&request.pkce.challenge, &request.pkce.method)?;
     }
     match (again, request.email.is_empty(), request.phone.is_empty()) {
-        (Again::SignUp, true, _) => Err(Error::invalid("Type provided requires an email address")),
-        (Again::Sms, _, true) => Err(Error::invalid("Type provided requires a phone number")),
+        (ResendType::SignUp, true, _) => Err(Error::invalid("Type provided requires an email address")),
+        (ResendType::Sms, _, true) => Err(Error::invalid("Type provided requires a phone number")),
         (_, false, false) => Err(Error::invalid("Only an email address or phone number should be provided.")),
         (_, false, true) if !policy.sign_up.email_enabled => {
             Err(Error::bad_request("email_provider_disabled", "Email logins are disabled"))
@@ -134,33 +135,33 @@ mod tests {
     use super::*;
     use crate::domain::user::Time;
 
-    fn both_on() -> Policy {
+    fn policy_with_email_and_phone() -> Policy {
         let mut policy = Policy::default();
         policy.sign_up.phone_enabled = true;
         policy
     }
 
-    fn said<T: std::fmt::Debug>(result: Result<T>) -> String {
+    fn message<T: std::fmt::Debug>(result: Result<T>) -> String {
         result.map_or_else(|error| error.message().to_owned(), |_| String::new())
     }
 
     #[test]
-    fn the_first_complaint_about_a_code_wins() {
-        let asked = |email: &str, phone: &str, channel: &str, challenge: &str| {
-            let mut request = Otp::decode(b"{}").unwrap();
+    fn first_otp_error_is_reported() {
+        let check = |email: &str, phone: &str, channel: &str, challenge: &str| {
+            let mut request = OtpRequest::decode(b"{}").unwrap();
             (request.email, request.phone, request.channel) = (email.into(), phone.into(), channel.into());
             request.pkce.challenge = challenge.into();
-            said(check_otp(&request))
+            message(validate_otp(&request))
         };
-        assert_eq!(asked("a", "1", "sms", "x"), "Only an email address or phone number should be provided");
-        assert_eq!(asked("a", "", "sms", "x"), "Channel should only be specified with Phone OTP");
-        assert_eq!(asked("", "1", "sms", "x"), "PKCE flow requires code_challenge_method and code_challenge");
-        assert_eq!(asked("", "", "sms", ""), "");
+        assert_eq!(check("a", "1", "sms", "x"), "Only an email address or phone number should be provided");
+        assert_eq!(check("a", "", "sms", "x"), "Channel should only be specified with Phone OTP");
+        assert_eq!(check("", "1", "sms", "x"), "PKCE flow requires code_challenge_method and code_challenge");
+        assert_eq!(check("", "", "sms", ""), "");
     }
 
     #[test]
-    fn a_request_names_an_address_a_number_or_nobody() {
-        let named = |body: &str| otp_contact(&Otp::decode(body.as_bytes()).unwrap());
+    fn otp_contact_is_email_or_phone_or_none() {
+        let named = |body: &str| parse_otp_contact(&OtpRequest::decode(body.as_bytes()).unwrap());
         assert_eq!(named("{}").unwrap(), None);
         assert_eq!(named(r#"{"email":"A@b.c"}"#).unwrap().unwrap().as_str(), "a@b.c");
         assert_eq!(named(r#"{"phone":"+1 555"}"#).unwrap().unwrap().as_str(), "1555");
@@ -168,8 +169,8 @@ mod tests {
     }
 
     #[test]
-    fn magic_links_need_both_switches() {
-        for (email, links, message) in [
+    fn magic_links_require_both_settings() {
+        for (email, links, expected) in [
             (true, true, ""),
             (true, false, "Login with magic link is disabled"),
             (false, true, "Email logins are disabled"),
@@ -177,30 +178,37 @@ mod tests {
         ] {
             let mut policy = Policy::default();
             (policy.sign_up.email_enabled, policy.sign_up.magic_link_enabled) = (email, links);
-            assert_eq!(said(require_magic_links(&policy)), message);
+            assert_eq!(message(require_magic_links(&policy)), expected);
         }
     }
 
     #[test]
-    fn a_magic_link_needs_an_address_then_a_whole_pair() {
-        let asked = |body: &str| magic_link_recipient(&MagicLink::decode(body.as_bytes(), false).unwrap());
-        assert_eq!(asked("{}").unwrap_err().status(), 422);
-        assert_eq!(asked(r#"{"email":"a","code_challenge":"x"}"#).unwrap_err().status(), 400);
-        assert!(said(asked(r#"{"email":"a@b","code_challenge":"x"}"#)).starts_with("PKCE flow requires"));
-        assert_eq!(asked(r#"{"email":"A@b"}"#).unwrap().as_str(), "a@b");
+    fn magic_link_requires_email_and_complete_pkce_pair() {
+        let recipient =
+            |body: &str| parse_magic_link_recipient(&MagicLinkRequest::decode(body.as_bytes(), false).unwrap());
+        assert_eq!(recipient("{}").unwrap_err().status(), 422);
+        assert_eq!(recipient(r#"{"email":"a","code_challenge":"x"}"#).unwrap_err().status(), 400);
+        assert!(message(recipient(r#"{"email":"a@b","code_challenge":"x"}"#)).starts_with("PKCE flow requires"));
+        assert_eq!(recipient(r#"{"email":"A@b"}"#).unwrap().as_str(), "a@b");
     }
 
     #[test]
-    fn a_text_needs_the_switch_then_a_number_then_a_channel() {
-        assert_eq!(said(text_recipient("x", "pigeon", &Policy::default())), "Unsupported phone provider");
-        assert!(said(text_recipient("x", "pigeon", &both_on())).starts_with("Invalid phone number format"));
-        assert!(said(text_recipient("1555", "pigeon", &both_on())).starts_with("Invalid channel"));
-        assert_eq!(text_recipient("+1555", "", &both_on()).unwrap().0.as_str(), "1555");
+    fn sms_requires_setting_number_and_channel() {
+        assert_eq!(message(parse_sms_recipient("x", "pigeon", &Policy::default())), "Unsupported phone provider");
+        assert!(
+            message(parse_sms_recipient("x", "pigeon", &policy_with_email_and_phone()))
+                .starts_with("Invalid phone number format")
+        );
+        assert!(
+            message(parse_sms_recipient("1555", "pigeon", &policy_with_email_and_phone()))
+                .starts_with("Invalid channel")
+        );
+        assert_eq!(parse_sms_recipient("+1555", "", &policy_with_email_and_phone()).unwrap().0.as_str(), "1555");
     }
 
     #[test]
-    fn the_first_complaint_about_a_repetition_wins() {
-        for (kind, email, phone, message) in [
+    fn first_resend_error_is_reported() {
+        for (kind, email, phone, expected) in [
             ("recovery", "a@b", "", "Missing one of these types: signup, email_change, sms, phone_change"),
             ("signup", "", "1", "Type provided requires an email address"),
             ("sms", "a@b", "", "Type provided requires a phone number"),
@@ -213,38 +221,56 @@ mod tests {
             ("signup", "a@b", "", ""),
             ("email_change", "", "15", ""),
         ] {
-            let request = Resend { kind: kind.into(), email: email.into(), phone: phone.into(), ..Resend::default() };
-            assert_eq!(said(resend(&request, &both_on())), message, "{kind} {email} {phone}");
+            let request = ResendRequest {
+                kind: kind.into(),
+                email: email.into(),
+                phone: phone.into(),
+                ..ResendRequest::default()
+            };
+            assert_eq!(
+                message(validate_resend(&request, &policy_with_email_and_phone())),
+                expected,
+                "{kind} {email} {phone}"
+            );
         }
         let mut off = Policy::default();
         off.sign_up.email_enabled = false;
-        for (kind, email, phone, message) in
+        for (kind, email, phone, expected) in
             [("signup", "a", "", "Email logins are disabled"), ("sms", "", "a", "Phone logins are disabled")]
         {
-            let request = Resend { kind: kind.into(), email: email.into(), phone: phone.into(), ..Resend::default() };
-            assert_eq!(said(resend(&request, &off)), message);
+            let request = ResendRequest {
+                kind: kind.into(),
+                email: email.into(),
+                phone: phone.into(),
+                ..ResendRequest::default()
+            };
+            assert_eq!(message(validate_resend(&request, &off)), expected);
         }
     }
 
     #[test]
-    fn only_types_that_are_mailed_look_at_the_challenge() {
+    fn resend_validates_challenge_only_for_email_types() {
         let request = |kind: &str, email: &str, phone: &str| {
-            let mut request =
-                Resend { kind: kind.into(), email: email.into(), phone: phone.into(), ..Resend::default() };
+            let mut request = ResendRequest {
+                kind: kind.into(),
+                email: email.into(),
+                phone: phone.into(),
+                ..ResendRequest::default()
+            };
             request.pkce.challenge = "short".into();
-            resend(&request, &both_on()).is_ok()
+            validate_resend(&request, &policy_with_email_and_phone()).is_ok()
         };
         assert!(!request("signup", "a@b", "") && !request("email_change", "a@b", ""));
         assert!(request("sms", "", "15") && request("phone_change", "", "15"));
     }
 
     #[test]
-    fn what_is_done_is_not_awaited() {
+    fn completed_confirmation_is_not_pending() {
         let done = Some(Time::UNIX_EPOCH);
-        let idle = Account { email_confirmed_at: done, phone_confirmed_at: done, ..Account::default() };
-        let busy = Account { email_change: "n@b".into(), phone_change: "1".into(), ..Account::default() };
-        for again in [Again::SignUp, Again::EmailChange, Again::Sms, Again::PhoneChange] {
-            assert!(again.is_awaited(&busy) && !again.is_awaited(&idle), "{again:?}");
+        let idle = User { email_confirmed_at: done, phone_confirmed_at: done, ..User::default() };
+        let busy = User { email_change: "n@b".into(), phone_change: "1".into(), ..User::default() };
+        for again in [ResendType::SignUp, ResendType::EmailChange, ResendType::Sms, ResendType::PhoneChange] {
+            assert!(again.is_pending(&busy) && !again.is_pending(&idle), "{again:?}");
         }
     }
 }

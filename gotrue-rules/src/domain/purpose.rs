@@ -1,50 +1,53 @@
-//! What one-time tokens are for. *Asking* ([`Purpose`]): which message is sent and where its hash is kept.
-//! *Redeeming* ([`Kind`], the `type` of a request): which slots are searched. A slot does not name the effect.
+//! Purposes of one-time tokens.
+//!
+//! [`Purpose`]: why a token is sent, which selects the message and the column of its hash. [`VerificationType`]: the
+//! `type` of a verification request, which selects the columns to search. A column does not determine the effect.
 
-use super::one_time_token::{Slot, TokenHash};
+use super::one_time_token::{OneTimeTokenKind, TokenHash};
 use super::policy::MailKind;
-use super::user::Account;
+use super::user::User;
 
-/// Why a code is sent.
+/// Why a one-time token is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Purpose {
-    /// To confirm a new account's address.
+    /// Confirmation of a new address.
     SignUp,
-    /// To invite somebody.
+    /// An invitation.
     Invite,
-    /// To sign in without a password.
+    /// Sign-in without a password.
     MagicLink,
-    /// To get at a new password.
+    /// Password recovery.
     Recovery,
-    /// To confirm a new address.
+    /// Confirmation of an email change.
     EmailChange,
-    /// To do something sensitive; by mail or by phone.
+    /// Reauthentication before a sensitive change, by e-mail or SMS.
     Reauthentication,
-    /// To confirm a number, or to sign in with it.
+    /// Confirmation of a number, or sign-in with it.
     Sms,
-    /// To confirm a new number.
+    /// Confirmation of a phone change.
     PhoneChange,
 }
 
 impl Purpose {
-    /// Where the hash is kept; a change of address also keeps one in [`Slot::EmailChangeCurrent`].
-    pub fn slot(self) -> Slot {
+    /// Returns where the hash is stored.
+    /// An email change also stores one in [`OneTimeTokenKind::EmailChangeCurrent`].
+    pub fn token_kind(self) -> OneTimeTokenKind {
         match self {
-            Self::SignUp | Self::Invite | Self::Sms => Slot::Confirmation,
-            Self::MagicLink | Self::Recovery => Slot::Recovery,
-            Self::EmailChange => Slot::EmailChangeNew,
-            Self::Reauthentication => Slot::Reauthentication,
-            Self::PhoneChange => Slot::PhoneChange,
+            Self::SignUp | Self::Invite | Self::Sms => OneTimeTokenKind::Confirmation,
+            Self::MagicLink | Self::Recovery => OneTimeTokenKind::Recovery,
+            Self::EmailChange => OneTimeTokenKind::EmailChangeNew,
+            Self::Reauthentication => OneTimeTokenKind::Reauthentication,
+            Self::PhoneChange => OneTimeTokenKind::PhoneChange,
         }
     }
 
-    /// Whether a message of this kind must keep a gap to the one before: an administrator who invites need not wait.
-    pub fn keeps_gap(self) -> bool {
+    /// Whether the minimum interval between messages applies; it does not for invitations.
+    pub fn has_minimum_interval(self) -> bool {
         self != Self::Invite
     }
 
-    /// The mail that is sent; none for a text.
-    pub fn mail(self) -> Option<MailKind> {
+    /// Returns the e-mail to send; none for an SMS.
+    pub fn mail_kind(self) -> Option<MailKind> {
         match self {
             Self::SignUp => Some(MailKind::Confirmation),
             Self::Invite => Some(MailKind::Invite),
@@ -56,7 +59,7 @@ impl Purpose {
         }
     }
 
-    /// `type` in the link, and `email_action_type` for a hook.
+    /// Returns `type` of the link and `email_action_type` of the hook.
     pub fn link_type(self) -> &'static str {
         match self {
             Self::SignUp => "signup",
@@ -70,16 +73,16 @@ impl Purpose {
         }
     }
 
-    /// `authentication_method` of the flow, where the message ends in one (PKCE).
-    pub fn flow_method(self) -> &'static str {
+    /// Returns `authentication_method` of the PKCE flow state.
+    pub fn flow_authentication_method(self) -> &'static str {
         match self {
             Self::SignUp => "email/signup",
             other => other.link_type(),
         }
     }
 
-    /// What a message that could not be sent is answered with, status 500.
-    pub fn sending_failed(self) -> &'static str {
+    /// Returns the message of a failed delivery, status 500.
+    pub fn delivery_error_message(self) -> &'static str {
         match self {
             Self::SignUp => "Error sending confirmation email",
             Self::Invite => "Error sending invite email",
@@ -92,10 +95,10 @@ impl Purpose {
     }
 }
 
-/// What is redeemed: the `type` of `/verify`.
+/// The `type` of `/verify`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Kind {
-    /// A new account's address.
+pub enum VerificationType {
+    /// A new user's address.
     SignUp,
     /// An invitation.
     Invite,
@@ -103,18 +106,18 @@ pub enum Kind {
     MagicLink,
     /// A recovery.
     Recovery,
-    /// Either a sign-up or a magic link, whichever slot holds the hash.
+    /// A sign-up or a magic link, depending on the column with the hash.
     Email,
-    /// One half, or the only half, of an address change.
+    /// An email change: the first, second or only confirmation.
     EmailChange,
-    /// A number.
+    /// A phone number.
     Sms,
-    /// A new number.
+    /// A phone change.
     PhoneChange,
 }
 
-impl Kind {
-    /// All of them.
+impl VerificationType {
+    /// All types.
     pub const ALL: [Self; 8] = [
         Self::SignUp,
         Self::Invite,
@@ -126,7 +129,7 @@ impl Kind {
         Self::PhoneChange,
     ];
 
-    /// The word on the wire.
+    /// Returns the word of the API.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::SignUp => "signup",
@@ -140,36 +143,36 @@ impl Kind {
         }
     }
 
-    /// The kind of that name; letter case matters.
-    pub fn from_word(word: &str) -> Option<Self> {
+    /// Parses a type; letter case matters.
+    pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.as_str() == word)
     }
 
-    /// The slots that are searched, in this order.
-    pub fn slots(self) -> &'static [Slot] {
+    /// Returns the token kinds to search, in this order.
+    pub fn token_kinds(self) -> &'static [OneTimeTokenKind] {
         match self {
-            Self::SignUp | Self::Invite | Self::Sms => &[Slot::Confirmation],
-            Self::MagicLink | Self::Recovery => &[Slot::Recovery],
-            Self::Email => &[Slot::Confirmation, Slot::Recovery],
-            Self::EmailChange => &[Slot::EmailChangeCurrent, Slot::EmailChangeNew],
-            Self::PhoneChange => &[Slot::PhoneChange],
+            Self::SignUp | Self::Invite | Self::Sms => &[OneTimeTokenKind::Confirmation],
+            Self::MagicLink | Self::Recovery => &[OneTimeTokenKind::Recovery],
+            Self::Email => &[OneTimeTokenKind::Confirmation, OneTimeTokenKind::Recovery],
+            Self::EmailChange => &[OneTimeTokenKind::EmailChangeCurrent, OneTimeTokenKind::EmailChangeNew],
+            Self::PhoneChange => &[OneTimeTokenKind::PhoneChange],
         }
     }
 
-    /// The slots a link's hash is looked up in; numbers have no links.
-    pub fn link_slots(self) -> Option<&'static [Slot]> {
-        if self.is_by_phone() { None } else { Some(self.slots()) }
+    /// Returns the token kinds for a link's hash; SMS types have no links.
+    pub fn link_token_kinds(self) -> Option<&'static [OneTimeTokenKind]> {
+        if self.is_by_phone() { None } else { Some(self.token_kinds()) }
     }
 
-    /// Whether the code went to a phone.
+    /// Whether the code was sent by SMS.
     pub fn is_by_phone(self) -> bool {
         matches!(self, Self::Sms | Self::PhoneChange)
     }
 
-    /// What a link of the type `email` turns out to be: a magic link if the account's recovery slot holds the very
-    /// hash, else a sign-up. The other kinds are what they say.
+    /// Resolves the type `email` of a link; other types are returned unchanged.
+    /// It is a magic link if the recovery column contains the hash, else a sign-up.
     #[must_use]
-    pub fn found_by_link(self, hash: &TokenHash, account: &Account) -> Self {
+    pub fn resolve_for_link(self, hash: &TokenHash, account: &User) -> Self {
         match self {
             Self::Email if account.recovery_token == hash.as_str() => Self::MagicLink,
             Self::Email => Self::SignUp,
@@ -178,9 +181,10 @@ impl Kind {
     }
 }
 
-/// The authentication method that a PKCE link's `type` names, for finding its flow: anything ending in `signup`, and
-/// the names of methods. `None`: no method, which the reference answers with the generic 500.
-pub fn flow_method_of(link_type: &str) -> Option<&str> {
+/// Returns the authentication method that a PKCE link's `type` denotes, to find its flow state.
+///
+/// This is any type that ends in `signup`, and the names of methods. `None` is the generic 500, as in GoTrue.
+pub fn flow_method_for_link_type(link_type: &str) -> Option<&str> {
     const METHODS: [&str; 15] = [
         "oauth",
         "password",
@@ -220,46 +224,46 @@ mod tests {
     ];
 
     #[test]
-    fn what_is_asked_for_can_be_redeemed_from_its_slot() {
+    fn every_purpose_can_be_verified_from_its_column() {
         for purpose in PURPOSES {
-            match Kind::from_word(purpose.link_type()) {
-                Some(kind) => assert!(kind.slots().contains(&purpose.slot()), "{purpose:?}"),
+            match VerificationType::parse(purpose.link_type()) {
+                Some(kind) => assert!(kind.token_kinds().contains(&purpose.token_kind()), "{purpose:?}"),
                 None => assert_eq!(purpose, Purpose::Reauthentication),
             }
-            assert!(purpose.sending_failed().starts_with("Error sending"));
+            assert!(purpose.delivery_error_message().starts_with("Error sending"));
         }
     }
 
     #[test]
-    fn only_texts_have_no_mail_and_no_link() {
+    fn only_sms_purposes_have_no_mail_and_no_link() {
         for purpose in PURPOSES {
-            let by_phone = Kind::from_word(purpose.link_type()).is_some_and(Kind::is_by_phone);
-            assert_eq!(purpose.mail().is_none(), by_phone, "{purpose:?}");
+            let by_phone = VerificationType::parse(purpose.link_type()).is_some_and(VerificationType::is_by_phone);
+            assert_eq!(purpose.mail_kind().is_none(), by_phone, "{purpose:?}");
         }
-        for kind in Kind::ALL {
-            assert_eq!(kind.link_slots().is_none(), kind.is_by_phone());
+        for kind in VerificationType::ALL {
+            assert_eq!(kind.link_token_kinds().is_none(), kind.is_by_phone());
         }
     }
 
     #[test]
-    fn kinds_are_case_sensitive() {
-        assert_eq!(Kind::from_word("signup"), Some(Kind::SignUp));
+    fn verification_types_are_case_sensitive() {
+        assert_eq!(VerificationType::parse("signup"), Some(VerificationType::SignUp));
         for word in ["Signup", "", "reauthentication", "sign_up"] {
-            assert_eq!(Kind::from_word(word), None, "{word}");
+            assert_eq!(VerificationType::parse(word), None, "{word}");
         }
     }
 
     #[test]
-    fn a_link_of_the_type_email_is_what_its_slot_says() {
-        let hash = TokenHash::of("a@b", "1");
-        let account = Account { recovery_token: hash.as_str().to_owned(), ..Account::default() };
-        assert_eq!(Kind::Email.found_by_link(&hash, &account), Kind::MagicLink);
-        assert_eq!(Kind::Email.found_by_link(&hash, &Account::default()), Kind::SignUp);
-        assert_eq!(Kind::Invite.found_by_link(&hash, &account), Kind::Invite);
+    fn email_link_type_resolves_by_column() {
+        let hash = TokenHash::new("a@b", "1");
+        let account = User { recovery_token: hash.as_str().to_owned(), ..User::default() };
+        assert_eq!(VerificationType::Email.resolve_for_link(&hash, &account), VerificationType::MagicLink);
+        assert_eq!(VerificationType::Email.resolve_for_link(&hash, &User::default()), VerificationType::SignUp);
+        assert_eq!(VerificationType::Invite.resolve_for_link(&hash, &account), VerificationType::Invite);
     }
 
     #[test]
-    fn flows_are_found_by_the_type_of_the_link() {
+    fn flow_method_follows_from_link_type() {
         for (link_type, method) in [
             ("signup", Some("email/signup")),
             ("email/signup", Some("email/signup")),
@@ -272,10 +276,10 @@ mod tests {
             ("nonsense", None),
             ("", None),
         ] {
-            assert_eq!(flow_method_of(link_type), method, "{link_type}");
+            assert_eq!(flow_method_for_link_type(link_type), method, "{link_type}");
         }
         for purpose in [Purpose::SignUp, Purpose::MagicLink, Purpose::Recovery, Purpose::EmailChange] {
-            assert_eq!(flow_method_of(purpose.link_type()), Some(purpose.flow_method()));
+            assert_eq!(flow_method_for_link_type(purpose.link_type()), Some(purpose.flow_authentication_method()));
         }
     }
 }

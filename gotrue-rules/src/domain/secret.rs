@@ -1,4 +1,4 @@
-//! Values that must never be printed. Taking one out is a word that a reviewer can search for: `reveal`.
+//! Values that must never be printed. `reveal` is the only accessor, so that every use is searchable.
 
 use std::fmt;
 
@@ -7,17 +7,17 @@ use std::fmt;
 pub struct Secret(String);
 
 impl Secret {
-    /// Takes a text into keeping.
+    /// Wraps a text.
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }
 
-    /// The text itself: for the one place that uses it, never for a log, an error or an answer.
+    /// Returns the text; never for a log, an error or a response.
     pub fn reveal(&self) -> &str {
         &self.0
     }
 
-    /// Whether there is nothing to keep.
+    /// Whether the text is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -40,12 +40,12 @@ impl From<&str> for Secret {
 pub struct SecretKey([u8; 32]);
 
 impl SecretKey {
-    /// Takes a key into keeping.
+    /// Wraps a key.
     pub fn new(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }
 
-    /// The bytes themselves.
+    /// Returns the bytes.
     pub fn reveal(&self) -> &[u8; 32] {
         &self.0
     }
@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_secret_does_not_print_itself() {
+    fn debug_output_hides_secret() {
         assert_eq!(format!("{:?} {:#?}", Secret::new("hidden"), SecretKey::new([7; 32])), "… …");
     }
 }

@@ -1,4 +1,4 @@
-//! A session and how it was proved, as the rules see them.
+//! Sessions and their authentication methods.
 
 use chrono::NaiveDateTime;
 use uuid::Uuid;
@@ -14,11 +14,11 @@ pub struct Session {
     pub user_id: Uuid,
     /// `aal`: `aal1`, `aal2` or `aal3`; NULL counts as `aal1`.
     pub aal: Aal,
-    /// `factor_id`: the factor that lifted it to `aal2`.
+    /// `factor_id`: the factor of the `aal2` verification.
     pub factor_id: Option<Uuid>,
-    /// `not_after`: an end of its own.
+    /// `not_after`: an individual expiry.
     pub not_after: Option<Time>,
-    /// `refreshed_at`: UTC wall clock without a zone, as the column is.
+    /// `refreshed_at`: UTC without a time zone, as in the column.
     pub refreshed_at: Option<NaiveDateTime>,
     /// `user_agent`.
     pub user_agent: Option<String>,
@@ -26,11 +26,11 @@ pub struct Session {
     pub ip: Option<String>,
     /// `tag`.
     pub tag: Option<String>,
-    /// `oauth_client_id`: set for sessions made through the OAuth server.
+    /// `oauth_client_id`: set for sessions of the OAuth server.
     pub oauth_client_id: Option<Uuid>,
-    /// `scopes` of such a session, space-joined.
+    /// `scopes` of such a session, space-separated.
     pub scopes: Option<String>,
-    /// `refresh_token_hmac_key`: set when its refresh tokens are of version 2 (base64url, or an encrypted string).
+    /// `refresh_token_hmac_key`: set for version 2 tokens (base64url, or an encrypted text).
     pub refresh_token_hmac_key: Option<String>,
     /// `refresh_token_counter` of version 2.
     pub refresh_token_counter: Option<i64>,
@@ -38,16 +38,16 @@ pub struct Session {
     pub created_at: Time,
     /// `updated_at`.
     pub updated_at: Time,
-    /// How it was proved, in any order.
+    /// The authentication methods, in any order.
     pub amr: Vec<AmrClaim>,
 }
 
 /// A row of `auth.mfa_amr_claims`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AmrClaim {
-    /// `authentication_method`: `password`, `otp`, `totp` … (tokens-and-sessions.md §1.2).
+    /// `authentication_method`: `password`, `otp`, `totp` and others.
     pub method: String,
-    /// `updated_at`: when it was last proved.
+    /// `updated_at`: the last authentication by this method.
     pub updated_at: Time,
 }
 
@@ -59,12 +59,12 @@ pub enum Aal {
     Aal1,
     /// Two factors.
     Aal2,
-    /// Exists in the database's enum; never issued.
+    /// Exists in the database enum; never issued.
     Aal3,
 }
 
 impl Aal {
-    /// The word on the wire and in the database.
+    /// Returns the word of the API and the database.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Aal1 => "aal1",
@@ -73,8 +73,8 @@ impl Aal {
         }
     }
 
-    /// The level a word means; anything unknown is the lowest.
-    pub fn from_word(word: &str) -> Self {
+    /// Parses a level; an unknown word is the lowest level.
+    pub fn parse(word: &str) -> Self {
         match word {
             "aal2" => Self::Aal2,
             "aal3" => Self::Aal3,

@@ -1,31 +1,30 @@
-//! How long a session may go on, and which one counts where an account may have one only
-//! (`tokens-and-sessions.md` §5.2, §5.3). Looked at when it is refreshed, and by the admin API.
+//! Session validity and the single-session rule, for refreshes and the admin API.
 
 use std::time::Duration;
 
 use super::error::{Error, Result};
 use super::policy::SessionPolicy;
 use super::session::{Aal, Session};
-use super::user::{Account, Time};
+use super::user::{Time, User};
 
-/// Whether a session may go on.
+/// Validity of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Validity {
-    /// It may.
+pub enum SessionValidity {
+    /// The session is valid.
     Valid,
-    /// The end it was given has passed.
+    /// `not_after` has passed.
     Ended,
-    /// It is older than sessions may become.
+    /// The session is older than `timebox`.
     TimedOut,
-    /// It has not been refreshed for too long.
+    /// The session was not refreshed within `inactivity_timeout`.
     Idle,
-    /// Its account has a second factor that it has not used in time.
+    /// The user has a verified factor that the session did not verify within `allow_low_aal`.
     LowAal,
 }
 
-impl Validity {
-    /// What a refresh answers; nothing for a valid session.
-    pub fn check(self) -> Result<()> {
+impl SessionValidity {
+    /// Returns the error of a refresh; none for a valid session.
+    pub fn require_valid(self) -> Result<()> {
         let message = match self {
             Self::Valid => return Ok(()),
             Self::Ended | Self::TimedOut => "Invalid Refresh Token: Session Expired",
@@ -36,51 +35,52 @@ impl Validity {
     }
 }
 
-/// What the validity of a session depends on.
+/// Values that determine the validity of a session.
 #[derive(Debug, Clone, Copy)]
-pub struct Facts<'a> {
+pub struct SessionContext<'a> {
     /// The session.
     pub session: &'a Session,
-    /// Whose it is.
-    pub account: &'a Account,
-    /// How long sessions last.
+    /// The user of the session.
+    pub account: &'a User,
+    /// The session policy.
     pub policy: &'a SessionPolicy,
-    /// When the presented token of version 1 was last touched: it stands in where the session was never refreshed.
+    /// `updated_at` of the version 1 token, used if the session was never refreshed.
     pub token_time: Option<Time>,
-    /// The request's moment.
+    /// The time of the request.
     pub now: Time,
 }
 
-impl Facts<'_> {
-    /// Whether the session may go on.
-    pub fn validity(&self) -> Validity {
+impl SessionContext<'_> {
+    /// Decides about the validity.
+    pub fn decide_validity(&self) -> SessionValidity {
         let Self { session, policy, now, .. } = *self;
         let over = |since: Time, limit: Option<Duration>| {
             limit.filter(|limit| !limit.is_zero()).is_some_and(|limit| now > since + limit)
         };
         if session.not_after.is_some_and(|end| now > end) {
-            Validity::Ended
+            SessionValidity::Ended
         } else if over(session.created_at, policy.timebox) {
-            Validity::TimedOut
-        } else if over(last_refreshed(session, self.token_time), policy.inactivity_timeout) {
-            Validity::Idle
+            SessionValidity::TimedOut
+        } else if over(last_refreshed_at(session, self.token_time), policy.inactivity_timeout) {
+            SessionValidity::Idle
         } else if session.aal < highest_aal(self.account) && over(session.created_at, policy.allow_low_aal) {
-            Validity::LowAal
+            SessionValidity::LowAal
         } else {
-            Validity::Valid
+            SessionValidity::Valid
         }
     }
 
-    /// Refuses a session that is not the newest of its account and tag, if the policy allows only one (400
-    /// `session_expired`). `others` may hold any of the account's sessions.
-    pub fn check_newest(&self, others: &[Session]) -> Result<()> {
+    /// Requires the newest session of user and tag, if the policy allows only one; 400 `session_expired`.
+    /// `others` may contain any of the user's sessions.
+    pub fn require_newest(&self, others: &[Session]) -> Result<()> {
         let Self { session, policy, .. } = *self;
-        let mine = last_refreshed(session, self.token_time);
+        let mine = last_refreshed_at(session, self.token_time);
         let replaces = |other: &Session| {
             other.id != session.id
                 && effective_tag(other, &policy.tags) == effective_tag(session, &policy.tags)
-                && last_refreshed(other, None) > mine
-                && Facts { session: other, token_time: None, ..*self }.validity() == Validity::Valid
+                && last_refreshed_at(other, None) > mine
+                && SessionContext { session: other, token_time: None, ..*self }.decide_validity()
+                    == SessionValidity::Valid
         };
         if policy.single_per_user && others.iter().any(replaces) {
             return Err(Error::bad_request(
@@ -92,21 +92,23 @@ impl Facts<'_> {
     }
 }
 
-/// The level the account could reach.
-pub fn highest_aal(account: &Account) -> Aal {
+/// Returns the highest level that the user can reach.
+pub fn highest_aal(account: &User) -> Aal {
     if account.has_verified_factor() { Aal::Aal2 } else { Aal::Aal1 }
 }
 
-/// When the session was last refreshed: as the session says; else when its token of version 1 was touched, if that is
-/// known and later than its start; else its start.
-pub fn last_refreshed(session: &Session, token_time: Option<Time>) -> Time {
+/// Returns the time of the last refresh.
+///
+/// This is the session's own value; else the time of its version 1 token, if later than `created_at`; else
+/// `created_at`.
+pub fn last_refreshed_at(session: &Session, token_time: Option<Time>) -> Time {
     match session.refreshed_at {
         Some(refreshed_at) => refreshed_at.and_utc(),
         None => token_time.map_or(session.created_at, |token| token.max(session.created_at)),
     }
 }
 
-/// The tag that counts: the session's own if it is one of the known, else the first known one, `""` without any.
+/// Returns the session's tag if it is configured, else the first configured tag, else `""`.
 pub fn effective_tag<'a>(session: &'a Session, tags: &'a [String]) -> &'a str {
     let Some(first) = tags.first() else { return "" };
     let own = session.tag.as_deref().filter(|tag| tags.iter().any(|known| known == tag));
@@ -128,8 +130,8 @@ mod tests {
         Duration::from_mins(minutes)
     }
 
-    fn validity(session: &Session, account: &Account, policy: &SessionPolicy, now: i64) -> Validity {
-        Facts { session, account, policy, token_time: None, now: at(now) }.validity()
+    fn validity(session: &Session, account: &User, policy: &SessionPolicy, now: i64) -> SessionValidity {
+        SessionContext { session, account, policy, token_time: None, now: at(now) }.decide_validity()
     }
 
     fn session(id: u128, created: i64, refreshed: Option<i64>) -> Session {
@@ -141,86 +143,91 @@ mod tests {
         }
     }
 
-    fn with_factor() -> Account {
-        Account { factors: vec![Factor { status: "verified".into(), ..Factor::default() }], ..Account::default() }
+    fn user_with_factor() -> User {
+        User { factors: vec![Factor { status: "verified".into(), ..Factor::default() }], ..User::default() }
     }
 
     #[test]
-    fn limits_hold_to_their_last_moment() {
-        let account = with_factor();
-        let fresh = session(1, 0, None);
+    fn limits_are_inclusive() {
+        let account = user_with_factor();
+        let recent = session(1, 0, None);
         for (policy, session, last, expected) in [
             (
                 SessionPolicy { timebox: Some(minutes(10)), ..Default::default() },
-                fresh.clone(),
+                recent.clone(),
                 600,
-                Validity::TimedOut,
+                SessionValidity::TimedOut,
             ),
             (
                 SessionPolicy { inactivity_timeout: Some(minutes(5)), ..Default::default() },
-                fresh.clone(),
+                recent.clone(),
                 300,
-                Validity::Idle,
+                SessionValidity::Idle,
             ),
             (
                 SessionPolicy { inactivity_timeout: Some(minutes(5)), ..Default::default() },
                 self::session(1, 0, Some(100)),
                 400,
-                Validity::Idle,
+                SessionValidity::Idle,
             ),
             (
                 SessionPolicy { allow_low_aal: Some(minutes(5)), ..Default::default() },
-                fresh.clone(),
+                recent.clone(),
                 300,
-                Validity::LowAal,
+                SessionValidity::LowAal,
             ),
-            (SessionPolicy::default(), Session { not_after: Some(at(50)), ..fresh.clone() }, 50, Validity::Ended),
+            (
+                SessionPolicy::default(),
+                Session { not_after: Some(at(50)), ..recent.clone() },
+                50,
+                SessionValidity::Ended,
+            ),
         ] {
-            assert_eq!(validity(&session, &account, &policy, last), Validity::Valid);
+            assert_eq!(validity(&session, &account, &policy, last), SessionValidity::Valid);
             assert_eq!(validity(&session, &account, &policy, last + 1), expected);
         }
     }
 
     #[test]
-    fn without_limits_a_session_never_ends() {
+    fn session_without_limits_is_valid() {
         let policy = SessionPolicy { timebox: Some(Duration::ZERO), ..SessionPolicy::default() };
-        assert_eq!(validity(&session(1, 0, None), &with_factor(), &policy, 1 << 40), Validity::Valid);
+        assert_eq!(validity(&session(1, 0, None), &user_with_factor(), &policy, 1 << 40), SessionValidity::Valid);
     }
 
     #[test]
-    fn the_low_level_matters_only_where_a_higher_one_is_possible() {
+    fn low_aal_limit_requires_verified_factor() {
         let policy = SessionPolicy { allow_low_aal: Some(minutes(1)), ..SessionPolicy::default() };
         let low = session(1, 0, None);
         let high = Session { aal: Aal::Aal2, ..low.clone() };
-        assert_eq!(validity(&low, &Account::default(), &policy, 1000), Validity::Valid);
-        assert_eq!(validity(&high, &with_factor(), &policy, 1000), Validity::Valid);
-        assert_eq!(validity(&low, &with_factor(), &policy, 1000), Validity::LowAal);
+        assert_eq!(validity(&low, &User::default(), &policy, 1000), SessionValidity::Valid);
+        assert_eq!(validity(&high, &user_with_factor(), &policy, 1000), SessionValidity::Valid);
+        assert_eq!(validity(&low, &user_with_factor(), &policy, 1000), SessionValidity::LowAal);
     }
 
     #[test]
-    fn the_token_stands_in_for_a_session_never_refreshed() {
-        assert_eq!(last_refreshed(&session(1, 100, None), None), at(100));
-        assert_eq!(last_refreshed(&session(1, 100, None), Some(at(200))), at(200));
-        assert_eq!(last_refreshed(&session(1, 100, None), Some(at(50))), at(100));
-        assert_eq!(last_refreshed(&session(1, 100, Some(150)), Some(at(200))), at(150));
+    fn token_time_is_used_for_session_never_refreshed() {
+        assert_eq!(last_refreshed_at(&session(1, 100, None), None), at(100));
+        assert_eq!(last_refreshed_at(&session(1, 100, None), Some(at(200))), at(200));
+        assert_eq!(last_refreshed_at(&session(1, 100, None), Some(at(50))), at(100));
+        assert_eq!(last_refreshed_at(&session(1, 100, Some(150)), Some(at(200))), at(150));
     }
 
     #[test]
-    fn every_outcome_has_its_words() {
+    fn every_invalid_session_has_error_message() {
         for (validity, message) in [
-            (Validity::Ended, "Invalid Refresh Token: Session Expired"),
-            (Validity::TimedOut, "Invalid Refresh Token: Session Expired"),
-            (Validity::Idle, "Invalid Refresh Token: Session Expired (Inactivity)"),
-            (Validity::LowAal, "Invalid Refresh Token: Session Expired (Low AAL: User Needs MFA Verification)"),
+            (SessionValidity::Ended, "Invalid Refresh Token: Session Expired"),
+            (SessionValidity::TimedOut, "Invalid Refresh Token: Session Expired"),
+            (SessionValidity::Idle, "Invalid Refresh Token: Session Expired (Inactivity)"),
+            (SessionValidity::LowAal, "Invalid Refresh Token: Session Expired (Low AAL: User Needs MFA Verification)"),
         ] {
-            let refused = validity.check().unwrap_err();
+            let refused = validity.require_valid().unwrap_err();
             assert_eq!((refused.code(), refused.message()), ("session_expired", message));
         }
-        assert!(Validity::Valid.check().is_ok());
+        assert!(SessionValidity::Valid.require_valid().is_ok());
     }
 
     #[test]
-    fn a_tag_counts_if_it_is_known() {
+    fn unknown_tag_falls_back_to_first_configured_tag() {
         let tags = ["web".to_owned(), "app".to_owned()];
         let tagged = |tag: &str| Session { tag: Some(tag.into()), ..Session::default() };
         assert_eq!(effective_tag(&tagged("app"), &tags), "app");
@@ -231,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_newest_valid_session_of_a_tag_goes_on() {
+    fn only_newest_valid_session_of_tag_is_accepted() {
         let tags = vec!["web".to_owned(), "app".to_owned()];
         let policy =
             SessionPolicy { single_per_user: true, timebox: Some(minutes(60)), tags, ..SessionPolicy::default() };
@@ -239,8 +246,8 @@ mod tests {
         let tagged = Session { tag: Some("app".into()), ..session(2, 3000, None) };
         let old = session(3, -5000, Some(3000));
         let check = |policy: &SessionPolicy, others: &[Session], token_time| {
-            let account = &Account::default();
-            Facts { session: &mine, account, policy, token_time, now: at(3600) }.check_newest(others).is_ok()
+            let account = &User::default();
+            SessionContext { session: &mine, account, policy, token_time, now: at(3600) }.require_newest(others).is_ok()
         };
         assert!(check(&policy, &[mine.clone(), session(2, 900, None), tagged, old], None));
         assert!(check(&policy, &[session(2, 1000, None)], None));

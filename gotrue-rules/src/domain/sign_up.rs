@@ -1,61 +1,61 @@
-//! Signing up: who is new, what a new account looks like, and the stand-in that somebody sees whose address is taken.
+//! Sign-up: validation, the decision, new users, and the obfuscated user for a registered contact.
 
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
-use super::contact::{Channel, Contact, Email, Phone};
+use super::contact::{Contact, Email, Phone, SmsChannel};
 use super::error::{Error, Result};
-use super::identity::{of_contact, sign_up_data, without_nulls};
-use super::pkce::check_pair;
+use super::identity::{identity_for_contact, sign_up_identity_data, without_nulls};
+use super::pkce::validate_challenge_pair;
 use super::policy::Policy;
-use super::user::{Account, Time};
-use crate::wire::requests::SignUp;
+use super::user::{Time, User};
+use crate::wire::requests::SignUpRequest;
 
-/// What is refused before anything else is looked at.
-pub fn require_open(policy: &Policy) -> Result<()> {
+/// Rejects sign-ups if they are disabled; the first check.
+pub fn require_sign_up_enabled(policy: &Policy) -> Result<()> {
     if policy.sign_up.disabled {
         return Err(Error::unprocessable("signup_disabled", "Signups not allowed for this instance"));
     }
     Ok(())
 }
 
-/// What is refused before the password's strength is looked at.
-pub fn require_password(request: &SignUp) -> Result<()> {
-    require_a_password(&request.password)
+/// Requires a password in the request; checked before its strength.
+pub fn require_request_password(request: &SignUpRequest) -> Result<()> {
+    require_nonempty_password(&request.password)
 }
 
-/// A new account's password must not be empty.
-pub fn require_a_password(password: &str) -> Result<()> {
+/// Rejects an empty password of a new user.
+pub fn require_nonempty_password(password: &str) -> Result<()> {
     if password.is_empty() {
         return Err(Error::invalid("Signup requires a valid password"));
     }
     Ok(())
 }
 
-/// Who wants an account, and how a text would reach them.
+/// The contact of a sign-up and the SMS channel.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Newcomer {
+pub struct SignUpContact {
     /// The address or number.
     pub contact: Contact,
-    /// The channel for a number.
-    pub channel: Channel,
+    /// The SMS channel for a number.
+    pub channel: SmsChannel,
 }
 
-/// Whom a request means: the rest of its checks, in order, once the password has passed.
-pub fn newcomer(request: &SignUp, policy: &Policy) -> Result<Newcomer> {
+/// Validates contact, channel and PKCE pair, in GoTrue's order.
+pub fn parse_contact(request: &SignUpRequest, policy: &Policy) -> Result<SignUpContact> {
     let by_email = !request.email.is_empty();
     if by_email && !request.phone.is_empty() {
         return Err(Error::invalid("Only an email address or phone number should be provided on signup."));
     }
     let channel = if by_email {
-        Channel::default()
+        SmsChannel::default()
     } else {
-        Channel::parse(&request.channel, &policy.sms, policy.hooks.send_sms.is_some())?
+        SmsChannel::parse(&request.channel, &policy.sms, policy.hooks.send_sms.is_some())?
     };
     if !by_email && !request.pkce.challenge.is_empty() {
         return Err(Error::invalid("PKCE not supported for phone signups"));
     }
-    check_pair(&request.pkce.challenge, &request.pkce.method)?;
+    validate_challenge_pair(&request.pkce.challenge, &request.pkce.method)?;
     let contact = if by_email {
         if !policy.sign_up.email_enabled {
             return Err(Error::bad_request("email_provider_disabled", "Email signups are disabled"));
@@ -67,84 +67,87 @@ pub fn newcomer(request: &SignUp, policy: &Policy) -> Result<Newcomer> {
         }
         Contact::Phone(Phone::parse(&request.phone)?)
     };
-    Ok(Newcomer { contact, channel })
+    Ok(SignUpContact { contact, channel })
 }
 
-/// What becomes of a sign-up.
+/// Decision about a sign-up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
-    /// Nobody has the address: a new account, confirmed at once.
+pub enum SignUpDecision {
+    /// The contact is free: a new user, confirmed at once.
     NewConfirmed,
-    /// Nobody has the address: a new account that must be confirmed.
+    /// The contact is free: a new user with a pending confirmation.
     NewPending,
-    /// An account has it, unconfirmed: it is confirmed at once, password and metadata stay.
-    KnownConfirmed,
-    /// An account has it, unconfirmed: another confirmation is sent, password and metadata stay.
-    KnownPending,
-    /// An account has it, confirmed; the operator lets that be told.
-    Taken,
-    /// An account has it, confirmed; a stand-in is answered.
-    StandIn,
+    /// An unconfirmed user has the contact: it is confirmed at once; password and metadata stay.
+    ExistingConfirmed,
+    /// An unconfirmed user has the contact: another confirmation is sent; password and metadata stay.
+    ExistingPending,
+    /// A confirmed user has the contact, and the policy discloses it.
+    AlreadyRegistered,
+    /// A confirmed user has the contact: the response is an obfuscated user.
+    ObfuscatedUser,
 }
 
-impl Outcome {
-    /// As the journal names it.
+impl SignUpDecision {
+    /// Returns the name for the journal.
     pub fn name(self) -> &'static str {
         match self {
             Self::NewConfirmed => "sign_up.new_confirmed",
             Self::NewPending => "sign_up.new_pending",
-            Self::KnownConfirmed => "sign_up.known_confirmed",
-            Self::KnownPending => "sign_up.known_pending",
-            Self::Taken => "sign_up.taken",
-            Self::StandIn => "sign_up.stand_in",
+            Self::ExistingConfirmed => "sign_up.known_confirmed",
+            Self::ExistingPending => "sign_up.known_pending",
+            Self::AlreadyRegistered => "sign_up.taken",
+            Self::ObfuscatedUser => "sign_up.stand_in",
         }
     }
 }
 
-/// Decides, knowing who has the address or number.
-pub fn decide(known: Option<&Account>, contact: &Contact, policy: &Policy) -> Outcome {
+/// Decides about a sign-up, given the user with this contact.
+pub fn decide(known: Option<&User>, contact: &Contact, policy: &Policy) -> SignUpDecision {
     let (at_once, is_confirmed) = match contact {
-        Contact::Email(_) => (policy.mail.autoconfirm, known.is_some_and(Account::is_email_confirmed)),
-        Contact::Phone(_) => (policy.sms.autoconfirm, known.is_some_and(Account::is_phone_confirmed)),
+        Contact::Email(_) => (policy.mail.autoconfirm, known.is_some_and(User::is_email_confirmed)),
+        Contact::Phone(_) => (policy.sms.autoconfirm, known.is_some_and(User::is_phone_confirmed)),
     };
-    let is_told =
-        if policy.sign_up.taken_told_by_kind { at_once } else { policy.mail.autoconfirm || policy.sms.autoconfirm };
+    let is_reported = if policy.sign_up.should_disclose_taken_by_kind {
+        at_once
+    } else {
+        policy.mail.autoconfirm || policy.sms.autoconfirm
+    };
     match (known.is_some(), is_confirmed) {
-        (true, true) if is_told => Outcome::Taken,
-        (true, true) => Outcome::StandIn,
-        (true, false) if at_once => Outcome::KnownConfirmed,
-        (true, false) => Outcome::KnownPending,
-        (false, _) if at_once => Outcome::NewConfirmed,
-        (false, _) => Outcome::NewPending,
+        (true, true) if is_reported => SignUpDecision::AlreadyRegistered,
+        (true, true) => SignUpDecision::ObfuscatedUser,
+        (true, false) if at_once => SignUpDecision::ExistingConfirmed,
+        (true, false) => SignUpDecision::ExistingPending,
+        (false, _) if at_once => SignUpDecision::NewConfirmed,
+        (false, _) => SignUpDecision::NewPending,
     }
 }
 
-/// The refusal of [`Outcome::Taken`].
+/// Error of [`SignUpDecision::AlreadyRegistered`].
 pub fn already_registered() -> Error {
     Error::unprocessable("user_already_exists", "User already registered")
 }
 
-/// The ids that a new account needs.
+/// The ids of a new user.
 #[derive(Debug, Clone, Copy)]
-pub struct Ids {
-    /// The account's.
+pub struct NewUserIds {
+    /// The user's id.
     pub account: Uuid,
-    /// Its first identity's.
+    /// The first identity's id.
     pub identity: Uuid,
 }
 
-/// A new account with its identity, not yet confirmed. The identity keeps the members of `data` that are null.
-pub fn account(ids: Ids, contact: &Contact, audience: String, data: &Map<String, Value>, now: Time) -> Account {
-    let identity_data = sign_up_data(ids.account, contact, data);
-    let mut account = Account {
+/// Builds an unconfirmed user with its identity, which keeps the `null` members of `data`.
+pub fn build_user(ids: NewUserIds, contact: &Contact, audience: String, data: &Map<String, Value>, now: Time) -> User {
+    let identity_data = sign_up_identity_data(ids.account, contact, data);
+    let mut account = User {
         id: ids.account,
         aud: audience,
         app_metadata: provider_metadata(contact.provider()),
         user_metadata: without_nulls(&identity_data),
-        identities: vec![of_contact(ids.identity, ids.account, contact, identity_data, now)],
+        identities: vec![identity_for_contact(ids.identity, ids.account, contact, identity_data, now)],
         created_at: now,
         updated_at: now,
-        ..Account::default()
+        ..User::default()
     };
     match contact {
         Contact::Email(email) => account.email = Some(email.as_str().to_owned()),
@@ -153,22 +156,22 @@ pub fn account(ids: Ids, contact: &Contact, audience: String, data: &Map<String,
     account
 }
 
-/// An account without address and number.
-pub fn anonymous(id: Uuid, audience: String, data: &Map<String, Value>, now: Time) -> Account {
-    Account {
+/// Builds an anonymous user.
+pub fn build_anonymous_user(id: Uuid, audience: String, data: &Map<String, Value>, now: Time) -> User {
+    User {
         id,
         aud: audience,
         user_metadata: data.clone(),
         is_anonymous: true,
         created_at: now,
         updated_at: now,
-        ..Account::default()
+        ..User::default()
     }
 }
 
-/// The same account, confirmed. Confirming an address is also told in the metadata.
+/// Confirms the contact; for an address also in the metadata.
 #[must_use]
-pub fn confirmed(mut account: Account, contact: &Contact, now: Time) -> Account {
+pub fn confirm_contact(mut account: User, contact: &Contact, now: Time) -> User {
     match contact {
         Contact::Email(_) => {
             account.email_confirmed_at = Some(now);
@@ -179,10 +182,10 @@ pub fn confirmed(mut account: Account, contact: &Contact, now: Time) -> Account 
     account
 }
 
-/// What the reference holds in memory once a sign-up has made the identity: its data and the metadata are one map
-/// there. An identity that was there before keeps its own.
+/// Returns the user as GoTrue answers a sign-up: the identity data of a new user equal its metadata.
+/// In GoTrue both are one map; an existing identity keeps its own data.
 #[must_use]
-pub fn as_answered(mut account: Account) -> Account {
+pub fn response_view(mut account: User) -> User {
     let metadata = account.user_metadata.clone();
     if let [identity] = account.identities.as_mut_slice() {
         identity.identity_data = metadata;
@@ -190,9 +193,9 @@ pub fn as_answered(mut account: Account) -> Account {
     account
 }
 
-/// What somebody sees who signs up with an address that is taken: shaped like a new account, with a random id.
-pub fn stand_in(known: Account, id: Uuid, contact: &Contact, data: &Map<String, Value>, now: Time) -> Account {
-    let mut shown = Account {
+/// Builds the obfuscated user for a registered contact: like a new user, with a random id.
+pub fn build_obfuscated_user(known: User, id: Uuid, contact: &Contact, data: &Map<String, Value>, now: Time) -> User {
+    let mut shown = User {
         id,
         role: String::new(),
         email_change: String::new(),
@@ -237,43 +240,47 @@ mod tests {
     }
 
     #[test]
-    fn each_situation_has_its_outcome() {
-        let pending = Account::default();
-        let confirmed = Account { email_confirmed_at: Some(Time::default()), ..Account::default() };
+    fn sign_up_decisions() {
+        let pending = User::default();
+        let confirmed = User { email_confirmed_at: Some(Time::default()), ..User::default() };
         for (known, mail, sms, outcome) in [
-            (None, false, false, Outcome::NewPending),
-            (None, false, true, Outcome::NewPending),
-            (None, true, false, Outcome::NewConfirmed),
-            (Some(&pending), false, false, Outcome::KnownPending),
-            (Some(&pending), true, false, Outcome::KnownConfirmed),
-            (Some(&confirmed), false, false, Outcome::StandIn),
-            (Some(&confirmed), true, false, Outcome::Taken),
-            (Some(&confirmed), false, true, Outcome::Taken),
+            (None, false, false, SignUpDecision::NewPending),
+            (None, false, true, SignUpDecision::NewPending),
+            (None, true, false, SignUpDecision::NewConfirmed),
+            (Some(&pending), false, false, SignUpDecision::ExistingPending),
+            (Some(&pending), true, false, SignUpDecision::ExistingConfirmed),
+            (Some(&confirmed), false, false, SignUpDecision::ObfuscatedUser),
+            (Some(&confirmed), true, false, SignUpDecision::AlreadyRegistered),
+            (Some(&confirmed), false, true, SignUpDecision::AlreadyRegistered),
         ] {
             assert_eq!(decide(known, &email(), &policy(mail, sms)), outcome);
         }
     }
 
     #[test]
-    fn numbers_confirmed_at_once_do_not_tell_which_addresses_are_taken() {
-        let taken = Account { email_confirmed_at: Some(Time::default()), ..Account::default() };
+    fn phone_autoconfirm_does_not_disclose_taken_emails() {
+        let taken = User { email_confirmed_at: Some(Time::default()), ..User::default() };
         for (mail, sms, outcome) in [
-            (false, true, Outcome::StandIn),
-            (false, false, Outcome::StandIn),
-            (true, false, Outcome::Taken),
-            (true, true, Outcome::Taken),
+            (false, true, SignUpDecision::ObfuscatedUser),
+            (false, false, SignUpDecision::ObfuscatedUser),
+            (true, false, SignUpDecision::AlreadyRegistered),
+            (true, true, SignUpDecision::AlreadyRegistered),
         ] {
             let mut policy = policy(mail, sms);
-            policy.sign_up.taken_told_by_kind = true;
+            policy.sign_up.should_disclose_taken_by_kind = true;
             assert_eq!(decide(Some(&taken), &email(), &policy), outcome, "mail {mail}, sms {sms}");
         }
     }
 
     #[test]
-    fn the_first_complaint_wins() {
+    fn first_sign_up_error_is_reported() {
         let request = |email: &str, phone: &str, channel: &str, challenge: &str| {
-            let mut request =
-                SignUp { email: email.into(), phone: phone.into(), channel: channel.into(), ..SignUp::default() };
+            let mut request = SignUpRequest {
+                email: email.into(),
+                phone: phone.into(),
+                channel: channel.into(),
+                ..SignUpRequest::default()
+            };
             request.pkce.challenge = challenge.into();
             request
         };
@@ -288,27 +295,28 @@ mod tests {
             (request("no address", "", "", ""), "Unable to validate email address: invalid format"),
             (request("", "call me", "", ""), "Invalid phone number format (E.164 required)"),
         ] {
-            assert_eq!(newcomer(&request, &open).unwrap_err().message(), message);
+            assert_eq!(parse_contact(&request, &open).unwrap_err().message(), message);
         }
     }
 
     #[test]
-    fn d3_a_stand_in_shows_nothing_of_the_account_it_stands_for() {
-        let ids = Ids { account: Uuid::from_u128(1), identity: Uuid::from_u128(2) };
+    fn obfuscated_user_discloses_nothing_of_existing_user() {
+        let ids = NewUserIds { account: Uuid::from_u128(1), identity: Uuid::from_u128(2) };
         let data = Map::from_iter([("name".to_owned(), json!("Ann"))]);
-        let known = confirmed(account(ids, &email(), "a".into(), &data, Time::default()), &email(), Time::default());
-        let shown = stand_in(known, Uuid::from_u128(9), &email(), &Map::new(), Time::default());
+        let known =
+            confirm_contact(build_user(ids, &email(), "a".into(), &data, Time::default()), &email(), Time::default());
+        let shown = build_obfuscated_user(known, Uuid::from_u128(9), &email(), &Map::new(), Time::default());
         assert_eq!(shown.id, Uuid::from_u128(9));
         assert!(shown.identities.is_empty() && shown.user_metadata.is_empty() && shown.email_confirmed_at.is_none());
     }
 
     #[test]
-    fn null_members_stay_in_the_identity_only() {
-        let ids = Ids { account: Uuid::from_u128(1), identity: Uuid::from_u128(2) };
+    fn null_members_are_kept_in_identity_only() {
+        let ids = NewUserIds { account: Uuid::from_u128(1), identity: Uuid::from_u128(2) };
         let data = Map::from_iter([("gone".to_owned(), Value::Null)]);
-        let account = account(ids, &email(), "a".into(), &data, Time::default());
+        let account = build_user(ids, &email(), "a".into(), &data, Time::default());
         assert!(!account.user_metadata.contains_key("gone"));
         assert!(account.identities[0].identity_data.contains_key("gone"));
-        assert!(!as_answered(account).identities[0].identity_data.contains_key("gone"));
+        assert!(!response_view(account).identities[0].identity_data.contains_key("gone"));
     }
 }

@@ -1,18 +1,18 @@
-//! An account and what hangs on it, as the rules see them. Rows become these in the auth crate's `store/`.
+//! Users with identities and factors, as the rules see them.
 
 use chrono::{DateTime, Utc};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-/// A moment in UTC.
+/// A time in UTC.
 pub type Time = DateTime<Utc>;
 
-/// An account: the columns of `auth.users` that any rule looks at, with its identities and factors.
+/// A user: the columns of `auth.users` that rules use, with identities and factors.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Account {
+pub struct User {
     /// `id`.
     pub id: Uuid,
-    /// `aud`: the audience the account belongs to.
+    /// `aud`: the audience of the user.
     pub aud: String,
     /// `role`: goes into the access token; `""` when unset.
     pub role: String,
@@ -26,7 +26,7 @@ pub struct Account {
     pub email_confirmed_at: Option<Time>,
     /// `phone_confirmed_at`.
     pub phone_confirmed_at: Option<Time>,
-    /// `confirmed_at`: the database derives it; as fresh as the last read.
+    /// `confirmed_at`: computed by the database, as of the last read.
     pub confirmed_at: Option<Time>,
     /// `invited_at`.
     pub invited_at: Option<Time>,
@@ -80,17 +80,17 @@ pub struct Account {
     pub updated_at: Time,
     /// The rows of `auth.identities`, oldest first.
     pub identities: Vec<Identity>,
-    /// The rows of `auth.mfa_factors`; that which was challenged last stands last.
+    /// The rows of `auth.mfa_factors`; the most recently challenged factor is the last one.
     pub factors: Vec<Factor>,
 }
 
-impl Account {
+impl User {
     /// Whether a ban is in force.
     pub fn is_banned(&self, now: Time) -> bool {
         self.banned_until.is_some_and(|until| now < until)
     }
 
-    /// Whether the account has a password: an empty hash is none.
+    /// Whether the user has a password; an empty hash is none.
     pub fn has_password(&self) -> bool {
         self.encrypted_password.as_deref().is_some_and(|hash| !hash.is_empty())
     }
@@ -105,26 +105,26 @@ impl Account {
         self.phone_confirmed_at.is_some()
     }
 
-    /// Whether some factor is verified, so that the account could reach `aal2`.
+    /// Whether the user has a verified factor and can therefore reach `aal2`.
     pub fn has_verified_factor(&self) -> bool {
         self.factors.iter().any(Factor::is_verified)
     }
 }
 
-/// A way to prove who one is: a row of `auth.identities`.
+/// An identity: a row of `auth.identities`.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Identity {
-    /// `id`: the row's own.
+    /// `id`: the id of the row.
     pub id: Uuid,
     /// `user_id`.
     pub user_id: Uuid,
-    /// `provider`: `email`, `phone`, `google`, `sso:<uuid>` …
+    /// `provider`: `email`, `phone`, `google`, `sso:<uuid>` and others.
     pub provider: String,
-    /// `provider_id`: the subject at the provider; the account's id for `email` and `phone`.
+    /// `provider_id`: the subject at the provider; the user's id for `email` and `phone`.
     pub provider_id: String,
     /// `identity_data`.
     pub identity_data: Map<String, Value>,
-    /// `email`: the database derives it from the data, lower case.
+    /// `email`: computed by the database from the data, lower case.
     pub email: Option<String>,
     /// `last_sign_in_at`.
     pub last_sign_in_at: Option<Time>,
@@ -160,7 +160,7 @@ pub struct Factor {
 }
 
 impl Factor {
-    /// Whether the factor has been verified once.
+    /// Whether the factor is verified.
     pub fn is_verified(&self) -> bool {
         self.status == "verified"
     }

@@ -1,60 +1,60 @@
-//! What `PUT /user` may change (`endpoints.md` §8): the checks in their order, as far as they need nothing but values.
-//! Between the steps the caller looks addresses up and compares passwords.
+//! Validation of `PUT /user`. Lookups and password verification happen elsewhere, between these steps.
 
-use super::contact::{Channel, Email, Phone};
+use super::contact::{Email, Phone, SmsChannel};
 use super::error::{Error, Result};
 use super::policy::{Policy, SecurityPolicy};
 use super::session::{Aal, Session};
-use super::user::Account;
-use crate::wire::requests::UserUpdate;
+use super::user::User;
+use crate::wire::requests::UserUpdateRequest;
 
-/// The address and number of a request, checked.
+/// The validated contacts of a request.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Contacts {
+pub struct UserUpdateContacts {
     /// The address, if one is given.
     pub email: Option<Email>,
-    /// The number and how a text reaches it, if one is given.
-    pub phone: Option<(Phone, Channel)>,
+    /// The number and its SMS channel, if given.
+    pub phone: Option<(Phone, SmsChannel)>,
 }
 
-/// The first checks: the forms of address, number and channel. The password's strength comes next.
-pub fn contacts(request: &UserUpdate, policy: &Policy) -> Result<Contacts> {
+/// Validates the format of address, number and channel, before the password's strength.
+pub fn parse_contacts(request: &UserUpdateRequest, policy: &Policy) -> Result<UserUpdateContacts> {
     let given = |text: &str| !text.is_empty();
     let email = given(&request.email).then(|| Email::parse(&request.email)).transpose()?;
     let phone = given(&request.phone).then(|| Phone::parse(&request.phone)).transpose()?;
     let channel = |phone| {
-        Channel::parse(&request.channel, &policy.sms, policy.hooks.send_sms.is_some()).map(|channel| (phone, channel))
+        SmsChannel::parse(&request.channel, &policy.sms, policy.hooks.send_sms.is_some())
+            .map(|channel| (phone, channel))
     };
-    Ok(Contacts { email, phone: phone.map(channel).transpose()? })
+    Ok(UserUpdateContacts { email, phone: phone.map(channel).transpose()? })
 }
 
-/// What is really to change: the same address or number again is no change.
+/// The effective contact changes; unchanged contacts are omitted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Changes {
+pub struct ContactChanges {
     /// The new address.
     pub email: Option<Email>,
-    /// The new number and how a text reaches it.
-    pub phone: Option<(Phone, Channel)>,
+    /// The new number and its SMS channel.
+    pub phone: Option<(Phone, SmsChannel)>,
 }
 
-/// Whether the caller may make these changes: `app_metadata`, number, level, anonymous and single sign-on accounts, in
-/// this order. A missing session is the internal error that it is in the reference.
-pub fn permit(
-    request: &UserUpdate,
-    contacts: Contacts,
-    account: &Account,
+/// Authorizes the changes: `app_metadata`, number, level, anonymous user, SSO user, in this order.
+/// A missing session is an internal error, as in GoTrue.
+pub fn authorize_update(
+    request: &UserUpdateRequest,
+    contacts: UserUpdateContacts,
+    account: &User,
     session: Option<&Session>,
     policy: &Policy,
-) -> Result<Changes> {
+) -> Result<ContactChanges> {
     if request.app_metadata.is_some() && !is_admin(account, policy) {
         return Err(Error::forbidden("not_admin", "Updating app_metadata requires admin privileges"));
     }
     let has_contact = contacts.email.is_some() || contacts.phone.is_some();
-    let changes = Changes {
+    let changes = ContactChanges {
         email: contacts.email.filter(|email| account.email.as_deref() != Some(email.as_str())),
         phone: contacts.phone.filter(|(phone, _)| account.phone.as_deref() != Some(phone.as_str())),
     };
-    if changes.phone.is_some() && policy.sign_up.phone_change_needs_phone && !policy.sign_up.phone_enabled {
+    if changes.phone.is_some() && policy.sign_up.phone_change_requires_phone_sign_up && !policy.sign_up.phone_enabled {
         return Err(Error::bad_request("phone_provider_disabled", "Changes of phone number are disabled"));
     }
     let has_password = request.password.as_deref().is_some_and(|password| !password.is_empty());
@@ -80,30 +80,31 @@ pub fn permit(
     Ok(changes)
 }
 
-/// Whether the account belongs to the administrators' group of the server's own audience.
-fn is_admin(account: &Account, policy: &Policy) -> bool {
+/// Whether the user has the administrator role and the server's audience.
+fn is_admin(account: &User, policy: &Policy) -> bool {
     account.aud == policy.jwt.aud && account.role == policy.jwt.admin_group
 }
 
 fn require_session(session: Option<&Session>) -> Result<&Session> {
-    session.ok_or_else(|| Error::broken("the access token names no session"))
+    session.ok_or_else(|| Error::internal_server_error("the access token names no session"))
 }
 
-/// The refusal of an address that another account has.
+/// Error of an address of another user.
 pub fn email_taken() -> Error {
     Error::unprocessable("email_exists", "A user with this email address has already been registered")
 }
 
-/// The refusal of a number that another account has.
+/// Error of a number of another user.
 pub fn phone_taken() -> Error {
     Error::unprocessable("phone_exists", "A user with this phone number has already been registered")
 }
 
-/// The old password that must be compared before a new one is set, if one must; 400 `current_password_required` if it
-/// is missing. A session that came from a recovery, or from a code or link, needs none.
-pub fn current_password<'a>(
-    request: &'a UserUpdate,
-    account: &Account,
+/// Returns the current password to verify, if required; 400 `current_password_required` if missing.
+///
+/// A session from a recovery, a code or a link requires none.
+pub fn current_password_to_verify<'a>(
+    request: &'a UserUpdateRequest,
+    account: &User,
     session: Option<&Session>,
     policy: &SecurityPolicy,
 ) -> Result<Option<&'a str>> {
@@ -115,42 +116,46 @@ pub fn current_password<'a>(
         return Ok(None);
     }
     let given = request.current_password.as_deref().filter(|password| !password.is_empty());
-    given.map(Some).ok_or_else(|| Error::bad_request("current_password_required", CURRENT_PASSWORD))
+    given.map(Some).ok_or_else(|| Error::bad_request("current_password_required", CURRENT_PASSWORD_REQUIRED))
 }
 
-const CURRENT_PASSWORD: &str = "Current password required when setting new password.";
+const CURRENT_PASSWORD_REQUIRED: &str = "Current password required when setting new password.";
 
-/// The refusal of a current password that is wrong.
+/// Error of a wrong current password.
 pub fn current_password_wrong() -> Error {
-    Error::bad_request("current_password_invalid", CURRENT_PASSWORD)
+    Error::bad_request("current_password_invalid", CURRENT_PASSWORD_REQUIRED)
 }
 
-/// The refusal of a new password that is the old one.
+/// Error of a new password that equals the current one.
 pub fn same_password() -> Error {
     Error::unprocessable("same_password", "New password should be different from the old password.")
 }
 
-/// How a new address or number takes effect.
+/// When a contact change takes effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ContactChange {
-    /// At once: as if it had been confirmed.
-    AtOnce,
-    /// When it is confirmed: messages are sent.
-    WhenConfirmed,
+pub enum ContactChangeMode {
+    /// Immediately, as confirmed.
+    Immediate,
+    /// After confirmation; messages are sent.
+    AfterConfirmation,
 }
 
-/// How a new address takes effect: at once only for an anonymous account where addresses count as confirmed.
-pub fn email_change(account: &Account, policy: &Policy) -> ContactChange {
-    if account.is_anonymous && policy.mail.autoconfirm { ContactChange::AtOnce } else { ContactChange::WhenConfirmed }
+/// Returns the mode of an email change: immediate only for an anonymous user with auto-confirmation.
+pub fn email_change_mode(account: &User, policy: &Policy) -> ContactChangeMode {
+    if account.is_anonymous && policy.mail.autoconfirm {
+        ContactChangeMode::Immediate
+    } else {
+        ContactChangeMode::AfterConfirmation
+    }
 }
 
-/// How a new number takes effect.
-pub fn phone_change(policy: &Policy) -> ContactChange {
-    if policy.sms.autoconfirm { ContactChange::AtOnce } else { ContactChange::WhenConfirmed }
+/// Returns the mode of a phone change.
+pub fn phone_change_mode(policy: &Policy) -> ContactChangeMode {
+    if policy.sms.autoconfirm { ContactChangeMode::Immediate } else { ContactChangeMode::AfterConfirmation }
 }
 
-/// The old address, if it has to confirm a change too.
-pub fn also_confirms<'a>(account: &'a Account, policy: &Policy) -> Option<&'a str> {
+/// Returns the current address, if it must confirm a change too.
+pub fn current_email_to_confirm<'a>(account: &'a User, policy: &Policy) -> Option<&'a str> {
     account.email.as_deref().filter(|_| policy.mail.secure_email_change)
 }
 

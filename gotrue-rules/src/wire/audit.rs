@@ -1,4 +1,4 @@
-//! The audit log as an administrator reads it (`endpoints.md` §13.4): what is searched for, and an entry as JSON.
+//! The audit log of the admin API: search parameters and entries as JSON.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -8,17 +8,17 @@ use super::time;
 use crate::domain::error::{Error, Result};
 use crate::domain::user::Time;
 
-/// What is searched for.
+/// A search in the audit log.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Search<'a> {
-    /// The members of the payload that are looked at; none: every entry is wanted.
+pub struct AuditSearch<'a> {
+    /// The payload members to search; empty: every entry matches.
     pub members: &'static [&'static str],
-    /// What one of them holds, in any letters; `%` and `_` stand for anything. Empty: every entry is wanted.
+    /// The text to find, ignoring case; `%` and `_` are wildcards. Empty: every entry matches.
     pub text: &'a str,
 }
 
-impl<'a> Search<'a> {
-    /// Reads `query`, a scope and a text with a colon between them; an empty one is not given.
+impl<'a> AuditSearch<'a> {
+    /// Parses `query`, a scope and a text separated by a colon; empty means absent.
     pub fn parse(query: &'a str) -> Result<Self> {
         if query.is_empty() {
             return Ok(Self::default());
@@ -38,17 +38,17 @@ impl<'a> Search<'a> {
     }
 }
 
-/// An entry.
+/// An audit log entry.
 #[derive(Debug, Serialize)]
 pub struct AuditEntryJson {
     /// `id`.
     pub id: Uuid,
-    /// What happened, to whom, and who did it.
+    /// Action, target and actor.
     pub payload: Value,
-    /// When.
+    /// The time of the action.
     #[serde(serialize_with = "time::serialize")]
     pub created_at: Time,
-    /// The caller's address; `""` for most actions.
+    /// The client address; `""` for most actions.
     pub ip_address: String,
 }
 
@@ -57,26 +57,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_search_has_a_scope_and_a_text() {
+    fn search_has_scope_and_text() {
         for (query, members, text) in [
             ("", &[] as &[&str], ""),
             ("author:ann", &["actor_username", "actor_name"], "ann"),
             ("action:", &["action"], ""),
             ("type:a:b", &["log_type"], "a:b"),
         ] {
-            assert_eq!(Search::parse(query).unwrap(), Search { members, text }, "{query}");
+            assert_eq!(AuditSearch::parse(query).unwrap(), AuditSearch { members, text }, "{query}");
         }
     }
 
     #[test]
-    fn g1_a_search_for_what_the_database_cannot_hold_is_refused() {
-        assert_eq!(Search::parse("author:a\0").unwrap_err().code(), "validation_failed");
+    fn search_with_nul_is_rejected() {
+        assert_eq!(AuditSearch::parse("author:a\0").unwrap_err().code(), "validation_failed");
     }
 
     #[test]
-    fn a_search_of_another_scope_is_refused_in_its_own_words() {
+    fn search_of_unknown_scope_is_rejected() {
         for query in ["login", "colour:red", ":", "Author:ann", " author:ann"] {
-            assert_eq!(Search::parse(query).unwrap_err().message(), format!("Invalid query scope: {query}"));
+            assert_eq!(AuditSearch::parse(query).unwrap_err().message(), format!("Invalid query scope: {query}"));
         }
     }
 }

@@ -1,14 +1,15 @@
-//! A public key credential as a page hands it on (WebAuthn §5.1): what `navigator.credentials.create()` and `get()`
-//! gave, read by the reference's rules. A member of the wrong type is refused; most members may be absent or `null`.
+//! Parses public key credentials (WebAuthn §5.1) by the reference's rules.
+//! These are the JSON results of `navigator.credentials.create()` and `get()`. A member of a wrong type is rejected;
+//! most members may be absent or `null`.
 
 use base64::Engine;
 use base64::alphabet::URL_SAFE;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use serde_json::Value;
 
-use crate::wire::go_json::{Error as JsonError, Object};
+use crate::wire::go_json::{GoJsonError as JsonError, Object};
 
-/// Base64url without padding; bits that are left over are not looked at.
+/// Base64url without padding; trailing bits are ignored.
 const LENIENT: GeneralPurpose = GeneralPurpose::new(
     &URL_SAFE,
     GeneralPurposeConfig::new()
@@ -16,80 +17,80 @@ const LENIENT: GeneralPurpose = GeneralPurpose::new(
         .with_decode_allow_trailing_bits(true),
 );
 
-/// The flag of authenticator data (WebAuthn §6.1) that holds a key.
-const ATTESTED: u8 = 0x40;
-/// The flag of authenticator data that holds extensions.
-const EXTENDED: u8 = 0x80;
-/// How long authenticator data without a key is.
-const BARE_LENGTH: usize = 37;
-/// How long authenticator data is before the id of its key.
-const LENGTH_BEFORE_ID: usize = 55;
+/// The flag of authenticator data for attested credential data (WebAuthn §6.1).
+const FLAG_ATTESTED_DATA: u8 = 0x40;
+/// The flag of authenticator data for extension data.
+const FLAG_EXTENSIONS: u8 = 0x80;
+/// The length of authenticator data without credential and extensions.
+const MIN_AUTHENTICATOR_DATA: usize = 37;
+/// The length of authenticator data before the credential id.
+const CREDENTIAL_ID_OFFSET: usize = 55;
 
-/// Why a credential cannot be read.
+/// Why a credential is malformed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Unreadable {
-    /// A member is of another type.
+pub enum CredentialError {
+    /// A member has a wrong type.
     #[error("{0}")]
     Type(String),
-    /// A member is no base64url.
+    /// A member is not base64url.
     #[error("{0} is not base64url")]
     Base64(&'static str),
-    /// No id, or one that is no base64url.
-    #[error("a credential has an id")]
+    /// The id is missing or not base64url.
+    #[error("the credential id is missing or not base64url")]
     Id,
-    /// Another kind of credential.
-    #[error("the type of a credential is public-key")]
-    Kind,
-    /// The authenticator's data cannot be what one has said.
-    #[error("the authenticator data cannot be read")]
+    /// The type is not `public-key`.
+    #[error("the credential type is not public-key")]
+    CredentialType,
+    /// The authenticator data is malformed.
+    #[error("the authenticator data is malformed")]
     AuthenticatorData,
 }
 
-impl From<JsonError> for Unreadable {
+impl From<JsonError> for CredentialError {
     fn from(error: JsonError) -> Self {
         Self::Type(error.to_string())
     }
 }
 
-/// A key that was made.
+/// The result of a registration ceremony.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CreatedCredential {
     /// `id`.
     pub id: String,
     /// `rawId`.
     pub raw_id: Vec<u8>,
-    /// `authenticatorAttachment`: `platform` or `cross-platform`; `""` for anything else.
+    /// `authenticatorAttachment`: `platform` or `cross-platform`; empty for anything else.
     pub attachment: &'static str,
     /// `clientDataJSON`.
     pub client_data: Vec<u8>,
     /// `attestationObject`.
     pub attestation_object: Vec<u8>,
-    /// `authenticatorData`, which repeats a part of the attestation object; none if it was not sent.
+    /// `authenticatorData`, a copy of a part of the attestation object, if sent.
     pub authenticator_data: Option<Vec<u8>>,
     /// `publicKeyAlgorithm`.
     pub public_key_algorithm: i64,
-    /// `transports`; none if there are none.
+    /// `transports`; `None` if empty.
     pub transports: Option<Vec<String>>,
 }
 
 impl CreatedCredential {
-    /// Reads what `navigator.credentials.create()` gave.
-    pub fn read(credential: &Value) -> Result<Self, Unreadable> {
-        let shared = Shared::read(credential)?;
+    /// Parses the result of `navigator.credentials.create()`.
+    pub fn read(credential: &Value) -> Result<Self, CredentialError> {
+        let shared = CommonMembers::read(credential)?;
         if decode(&shared.id).is_none_or(|id| id.is_empty()) {
-            return Err(Unreadable::Id);
+            return Err(CredentialError::Id);
         }
         let response = &shared.response;
         let transports = response.opt_strings("transports")?.unwrap_or_default();
         let transports = transports.into_iter().map(|name| if name == "cable" { "hybrid".to_owned() } else { name });
         let transports: Vec<_> = transports.collect();
-        bytes(response, "publicKey")?;
+        decode_member(response, "publicKey")?;
         Ok(Self {
             raw_id: shared.raw_id,
             attachment: shared.attachment,
             client_data: shared.client_data,
-            attestation_object: bytes(response, "attestationObject")?.unwrap_or_default(),
-            authenticator_data: bytes(response, "authenticatorData")?,
+            attestation_object: decode_member(response, "attestationObject")?.unwrap_or_default(),
+            authenticator_data: decode_member(response, "authenticatorData")?,
             public_key_algorithm: response.opt_integer("publicKeyAlgorithm")?.unwrap_or_default(),
             transports: Some(transports).filter(|names| !names.is_empty()),
             id: shared.id,
@@ -97,9 +98,9 @@ impl CreatedCredential {
     }
 }
 
-/// A key that was used.
+/// The result of an authentication ceremony.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct UsedCredential {
+pub struct AssertedCredential {
     /// `id`.
     pub id: String,
     /// `rawId`.
@@ -110,35 +111,35 @@ pub struct UsedCredential {
     pub authenticator_data: Vec<u8>,
     /// `signature`.
     pub signature: Vec<u8>,
-    /// `userHandle`; none if the authenticator does not know.
+    /// `userHandle`, if the authenticator returned one.
     pub user_handle: Option<Vec<u8>>,
 }
 
-impl UsedCredential {
-    /// Reads what `navigator.credentials.get()` gave.
-    pub fn read(credential: &Value) -> Result<Self, Unreadable> {
-        let shared = Shared::read(credential)?;
+impl AssertedCredential {
+    /// Parses the result of `navigator.credentials.get()`.
+    pub fn read(credential: &Value) -> Result<Self, CredentialError> {
+        let shared = CommonMembers::read(credential)?;
         if decode(&shared.id).is_none() {
-            return Err(Unreadable::Id);
+            return Err(CredentialError::Id);
         }
         let response = &shared.response;
-        let authenticator_data = bytes(response, "authenticatorData")?.unwrap_or_default();
+        let authenticator_data = decode_member(response, "authenticatorData")?.unwrap_or_default();
         if !is_authenticator_data(&authenticator_data) {
-            return Err(Unreadable::AuthenticatorData);
+            return Err(CredentialError::AuthenticatorData);
         }
         Ok(Self {
             raw_id: shared.raw_id,
             client_data: shared.client_data,
             authenticator_data,
-            signature: bytes(response, "signature")?.unwrap_or_default(),
-            user_handle: bytes(response, "userHandle")?.filter(|handle| !handle.is_empty()),
+            signature: decode_member(response, "signature")?.unwrap_or_default(),
+            user_handle: decode_member(response, "userHandle")?.filter(|handle| !handle.is_empty()),
             id: shared.id,
         })
     }
 }
 
-/// What both have.
-struct Shared {
+/// The common members of both results.
+struct CommonMembers {
     id: String,
     raw_id: Vec<u8>,
     attachment: &'static str,
@@ -146,8 +147,8 @@ struct Shared {
     response: Object,
 }
 
-impl Shared {
-    fn read(credential: &Value) -> Result<Self, Unreadable> {
+impl CommonMembers {
+    fn read(credential: &Value) -> Result<Self, CredentialError> {
         let object = Object::parse(credential.to_string().as_bytes())?;
         let (id, kind) = (object.string("id")?, object.string("type")?);
         object.opt_object("clientExtensionResults")?;
@@ -156,22 +157,22 @@ impl Shared {
             "cross-platform" => "cross-platform",
             _ => "",
         };
-        let raw_id = bytes(&object, "rawId")?.unwrap_or_default();
+        let raw_id = decode_member(&object, "rawId")?.unwrap_or_default();
         let response = object.nested("response")?;
-        let client_data = bytes(&response, "clientDataJSON")?.unwrap_or_default();
+        let client_data = decode_member(&response, "clientDataJSON")?.unwrap_or_default();
         if id.is_empty() {
-            return Err(Unreadable::Id);
+            return Err(CredentialError::Id);
         }
         if kind != "public-key" {
-            return Err(Unreadable::Kind);
+            return Err(CredentialError::CredentialType);
         }
-        check_client_data(&client_data)?;
+        validate_client_data(&client_data)?;
         Ok(Self { id, raw_id, attachment, client_data, response })
     }
 }
 
-/// Whether the client data (WebAuthn §5.8.1) has the form of one; what it says is looked at later.
-fn check_client_data(text: &[u8]) -> Result<(), Unreadable> {
+/// Checks the member types of the client data (WebAuthn §5.8.1). Their values are verified later.
+fn validate_client_data(text: &[u8]) -> Result<(), CredentialError> {
     let data = Object::parse(text)?;
     for name in ["type", "challenge", "origin", "topOrigin", "new_keys_may_be_added_here"] {
         data.string(name)?;
@@ -183,30 +184,30 @@ fn check_client_data(text: &[u8]) -> Result<(), Unreadable> {
     Ok(())
 }
 
-/// Whether that can be authenticator data (WebAuthn §6.1).
+/// Whether the length fits the flags of authenticator data (WebAuthn §6.1).
 pub fn is_authenticator_data(data: &[u8]) -> bool {
-    let Some(flags) = data.get(32).filter(|_| data.len() >= BARE_LENGTH) else { return false };
-    if flags & ATTESTED == 0 {
-        return flags & EXTENDED != 0 || data.len() == BARE_LENGTH;
+    let Some(flags) = data.get(32).filter(|_| data.len() >= MIN_AUTHENTICATOR_DATA) else { return false };
+    if flags & FLAG_ATTESTED_DATA == 0 {
+        return flags & FLAG_EXTENSIONS != 0 || data.len() == MIN_AUTHENTICATOR_DATA;
     }
-    let Some(&[high, low]) = data.get(LENGTH_BEFORE_ID - 2..LENGTH_BEFORE_ID) else { return false };
+    let Some(&[high, low]) = data.get(CREDENTIAL_ID_OFFSET - 2..CREDENTIAL_ID_OFFSET) else { return false };
     let id_length = usize::from(u16::from_be_bytes([high, low]));
-    data.len() > LENGTH_BEFORE_ID && data.len() >= LENGTH_BEFORE_ID + id_length
+    data.len() > CREDENTIAL_ID_OFFSET && data.len() >= CREDENTIAL_ID_OFFSET + id_length
 }
 
-/// A member of base64url; none if it is absent or `null`. As in the reference a truth value or a number is taken by its
-/// letters, and padding is not looked at.
-fn bytes(object: &Object, name: &'static str) -> Result<Option<Vec<u8>>, Unreadable> {
+/// Decodes a base64url member; `None` if absent or `null`.
+/// As in the reference a boolean or number is decoded from its JSON text, and padding is ignored.
+fn decode_member(object: &Object, name: &'static str) -> Result<Option<Vec<u8>>, CredentialError> {
     let Some(value) = object.value(name) else { return Ok(None) };
     let text = match value {
         Value::String(text) => text.clone(),
         other => other.to_string(),
     };
-    decode(text.trim_end_matches('=')).map(Some).ok_or(Unreadable::Base64(name))
+    decode(text.trim_end_matches('=')).map(Some).ok_or(CredentialError::Base64(name))
 }
 
 fn decode(text: &str) -> Option<Vec<u8>> {
-    let text: String = text.chars().filter(|letter| !matches!(letter, '\r' | '\n')).collect();
+    let text: String = text.chars().filter(|character| !matches!(character, '\r' | '\n')).collect();
     LENIENT.decode(text).ok()
 }
 
@@ -221,7 +222,7 @@ mod tests {
         URL_SAFE_NO_PAD.encode(bytes)
     }
 
-    fn used() -> Value {
+    fn asserted_json() -> Value {
         let response = json!({
             "clientDataJSON": encoded(br#"{"type":"webauthn.get","challenge":"YQ","origin":"https://a.example"}"#),
             "authenticatorData": encoded(&[0; 37]),
@@ -239,15 +240,15 @@ mod tests {
 
     #[test]
     fn optional_members_may_be_null() {
-        let read = UsedCredential::read(&used()).unwrap();
+        let read = AssertedCredential::read(&asserted_json()).unwrap();
         assert_eq!((read.raw_id, read.user_handle), (vec![1, 2], None));
         for path in ["/rawId", "/clientExtensionResults", "/authenticatorAttachment", "/response/signature"] {
-            assert!(UsedCredential::read(&with(used(), path, Value::Null)).is_ok(), "{path}");
+            assert!(AssertedCredential::read(&with(asserted_json(), path, Value::Null)).is_ok(), "{path}");
         }
     }
 
     #[test]
-    fn members_of_another_type_are_refused() {
+    fn members_of_wrong_type_are_rejected() {
         for (path, value) in [
             ("/id", json!(7)),
             ("/id", json!("!!")),
@@ -266,25 +267,25 @@ mod tests {
             ("/response/authenticatorData", json!("AAAA")),
             ("/response/signature", json!([])),
         ] {
-            assert!(UsedCredential::read(&with(used(), path, value.clone())).is_err(), "{path}: {value}");
+            assert!(AssertedCredential::read(&with(asserted_json(), path, value.clone())).is_err(), "{path}: {value}");
         }
         for whole in [json!(null), json!([]), json!("{}"), json!(1)] {
-            assert!(UsedCredential::read(&whole).is_err(), "{whole}");
+            assert!(AssertedCredential::read(&whole).is_err(), "{whole}");
         }
     }
 
     #[test]
-    fn names_are_read_in_any_case_and_padding_is_ignored() {
-        let mut credential = used();
+    fn names_are_case_insensitive_and_padding_is_ignored() {
+        let mut credential = asserted_json();
         let response = credential.as_object_mut().unwrap().remove("response").unwrap();
         credential["RESPONSE"] = response;
-        let read = UsedCredential::read(&with(credential, "/rawId", json!("AQI="))).unwrap();
+        let read = AssertedCredential::read(&with(credential, "/rawId", json!("AQI="))).unwrap();
         assert_eq!(read.raw_id, [1, 2]);
     }
 
     #[test]
-    fn what_a_key_that_was_made_tells_is_kept() {
-        let made = with(used(), "/response/transports", json!(["cable", "other", null]));
+    fn created_credential_members_are_parsed() {
+        let made = with(asserted_json(), "/response/transports", json!(["cable", "other", null]));
         let made = with(made, "/authenticatorAttachment", json!("cross-platform"));
         let made = with(made, "/response/publicKeyAlgorithm", json!(-7));
         let read = CreatedCredential::read(&made).unwrap();

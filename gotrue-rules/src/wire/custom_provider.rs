@@ -1,14 +1,14 @@
-//! Stored providers as JSON (`endpoints.md` §13.7). The secret is never in it.
+//! Custom providers as JSON, without the client secret.
 
 use serde::Serialize;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use super::time;
-use crate::domain::custom_provider::{CustomProvider, Discovered, Protocol};
+use crate::domain::custom_provider::{CustomProvider, Protocol, StoredDiscovery};
 use crate::domain::user::Time;
 
-/// A provider.
+/// A custom provider.
 #[derive(Debug, Serialize)]
 pub struct CustomProviderJson<'a> {
     id: Uuid,
@@ -33,7 +33,7 @@ pub struct CustomProviderJson<'a> {
     updated_at: Time,
 }
 
-/// What is absent is left out.
+/// The members of the protocol. Absent ones are omitted.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 enum ProtocolJson<'a> {
@@ -49,30 +49,30 @@ enum ProtocolJson<'a> {
         #[serde(skip_serializing_if = "Option::is_none")]
         discovery_url: Option<&'a str>,
         #[serde(skip_serializing_if = "Option::is_none")]
-        discovery_document: Option<&'a Discovered>,
+        discovery_document: Option<&'a StoredDiscovery>,
     },
 }
 
 impl<'a> From<&'a CustomProvider> for CustomProviderJson<'a> {
-    fn from(of: &'a CustomProvider) -> Self {
+    fn from(provider: &'a CustomProvider) -> Self {
         Self {
-            id: of.id,
-            provider_type: of.protocol.word(),
-            identifier: &of.identifier,
-            name: &of.name,
-            client_id: &of.client_id,
-            acceptable_client_ids: &of.acceptable_client_ids,
-            scopes: &of.scopes,
-            pkce_enabled: of.pkce_enabled,
-            attribute_mapping: &of.attribute_mapping,
-            custom_claims_allowlist: &of.custom_claims_allowlist,
-            authorization_params: &of.authorization_params,
-            enabled: of.enabled,
-            email_optional: of.email_optional,
-            skip_nonce_check: of.skip_nonce_check,
-            protocol: ProtocolJson::from(&of.protocol),
-            created_at: of.created_at,
-            updated_at: of.updated_at,
+            id: provider.id,
+            provider_type: provider.protocol.as_str(),
+            identifier: &provider.identifier,
+            name: &provider.name,
+            client_id: &provider.client_id,
+            acceptable_client_ids: &provider.acceptable_client_ids,
+            scopes: &provider.scopes,
+            pkce_enabled: provider.pkce_enabled,
+            attribute_mapping: &provider.attribute_mapping,
+            custom_claims_allowlist: &provider.custom_claims_allowlist,
+            authorization_params: &provider.authorization_params,
+            enabled: provider.enabled,
+            email_optional: provider.email_optional,
+            skip_nonce_check: provider.skip_nonce_check,
+            protocol: ProtocolJson::from(&provider.protocol),
+            created_at: provider.created_at,
+            updated_at: provider.updated_at,
         }
     }
 }
@@ -92,7 +92,7 @@ impl<'a> From<&'a Protocol> for ProtocolJson<'a> {
     }
 }
 
-/// All providers.
+/// The list of custom providers.
 #[derive(Debug, Serialize)]
 pub struct CustomProvidersJson<'a> {
     providers: Vec<CustomProviderJson<'a>>,

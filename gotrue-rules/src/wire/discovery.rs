@@ -1,12 +1,11 @@
-//! The body of `GET /.well-known/openid-configuration` and `/.well-known/oauth-authorization-server`
-//! (`endpoints.md` §4).
+//! Server metadata: `/.well-known/openid-configuration`, `/.well-known/oauth-authorization-server`.
 
 use serde::Serialize;
 
 use crate::domain::oauth_server::scope;
 use crate::domain::policy::Policy;
 
-/// What the server is to OAuth clients.
+/// Authorization server metadata (RFC 8414, OpenID Connect Discovery).
 #[derive(Debug, Serialize)]
 pub struct DiscoveryJson<'a> {
     issuer: &'a str,
@@ -66,7 +65,7 @@ impl<'a> From<&'a Policy> for DiscoveryJson<'a> {
             id_token_signing_alg_values_supported: &["RS256", "HS256", "ES256"],
             token_endpoint_auth_methods_supported: &["client_secret_basic", "client_secret_post", "none"],
             claims_supported: &CLAIMS,
-            code_challenge_methods_supported: if policy.oauth_server.plain_challenges_refused {
+            code_challenge_methods_supported: if policy.oauth_server.is_plain_challenge_rejected {
                 &["S256"]
             } else {
                 &["S256", "plain"]
@@ -81,44 +80,44 @@ mod tests {
 
     use super::*;
 
-    fn shown(policy: &Policy) -> Value {
+    fn to_json(policy: &Policy) -> Value {
         serde_json::to_value(DiscoveryJson::from(policy)).unwrap()
     }
 
     #[test]
-    fn endpoints_stand_below_the_issuer_without_its_slashes() {
+    fn endpoints_are_below_issuer_without_trailing_slashes() {
         let mut policy = Policy::default();
         policy.jwt.issuer = "https://auth.example.com/auth/v1//".into();
-        let json = shown(&policy);
+        let json = to_json(&policy);
         assert_eq!(json["issuer"], "https://auth.example.com/auth/v1//");
         assert_eq!(json["token_endpoint"], "https://auth.example.com/auth/v1/oauth/token");
         assert_eq!(json["jwks_uri"], "https://auth.example.com/auth/v1/.well-known/jwks.json");
-        assert_eq!(shown(&Policy::default())["userinfo_endpoint"], "/oauth/userinfo");
+        assert_eq!(to_json(&Policy::default())["userinfo_endpoint"], "/oauth/userinfo");
     }
 
     #[test]
-    fn registration_is_told_only_where_it_is_possible() {
+    fn registration_endpoint_requires_dynamic_registration() {
         let mut policy = Policy::default();
-        for (enabled, dynamic, told) in
+        for (enabled, dynamic, is_listed) in
             [(false, false, false), (true, false, false), (false, true, false), (true, true, true)]
         {
             policy.oauth_server.enabled = enabled;
             policy.oauth_server.allow_dynamic_registration = dynamic;
-            assert_eq!(shown(&policy).get("registration_endpoint").is_some(), told);
+            assert_eq!(to_json(&policy).get("registration_endpoint").is_some(), is_listed);
         }
     }
 
     #[test]
-    fn plain_challenges_are_told_only_where_they_will_do() {
+    fn plain_challenge_method_is_listed_only_if_accepted() {
         let mut policy = Policy::default();
-        assert_eq!(shown(&policy)["code_challenge_methods_supported"], json!(["S256", "plain"]));
-        policy.oauth_server.plain_challenges_refused = true;
-        assert_eq!(shown(&policy)["code_challenge_methods_supported"], json!(["S256"]));
+        assert_eq!(to_json(&policy)["code_challenge_methods_supported"], json!(["S256", "plain"]));
+        policy.oauth_server.is_plain_challenge_rejected = true;
+        assert_eq!(to_json(&policy)["code_challenge_methods_supported"], json!(["S256"]));
     }
 
     #[test]
-    fn lists_are_as_recorded() {
-        let json = shown(&Policy::default());
+    fn metadata_lists_match_gotrue() {
+        let json = to_json(&Policy::default());
         assert_eq!(json["claims_supported"].as_array().unwrap().len(), 15);
         assert_eq!(json["scopes_supported"], json!(["openid", "profile", "email", "phone", "offline_access"]));
         assert_eq!(json["id_token_signing_alg_values_supported"], json!(["RS256", "HS256", "ES256"]));

@@ -1,52 +1,52 @@
-//! Errors as bodies: two API versions, chosen by the request's `X-Supabase-Api-Version` (`endpoints.md` §1.4).
+//! Error responses in two API versions, selected by the header `X-Supabase-Api-Version`.
 
 use chrono::NaiveDate;
 use serde::Serialize;
 
-use crate::domain::error::{Error, Kind};
+use crate::domain::error::{Error, ErrorKind};
 
-/// The header that asks for an API version, and that names the one used in refusals.
+/// The header with the requested API version; error responses repeat the used one.
 pub const VERSION_HEADER: &str = "x-supabase-api-version";
-/// The header that carries an error's own code.
+/// The response header with the error code.
 pub const CODE_HEADER: &str = "x-sb-error-code";
 
-/// How errors are shaped.
+/// The API version of error bodies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ApiVersion {
     /// `{code: <status>, error_code, msg}`.
     #[default]
     Initial,
-    /// `{code: "<error code>", message}`, from 2024-01-01 on.
-    Of2024,
+    /// `{code: "<error code>", message}`, since 2024-01-01.
+    V20240101,
 }
 
 impl ApiVersion {
-    /// The version a header asks for: a date `YYYY-MM-DD`; anything else is the initial one.
+    /// Parses the header: a date `YYYY-MM-DD`; any other value is the initial version.
     pub fn from_header(value: Option<&str>) -> Self {
         let is_date = |text: &&str| text.len() == 10;
         let date = value.filter(is_date).and_then(|text| NaiveDate::parse_from_str(text, "%Y-%m-%d").ok());
         match (date, NaiveDate::from_ymd_opt(2024, 1, 1)) {
-            (Some(date), Some(first)) if date >= first => Self::Of2024,
+            (Some(date), Some(first)) if date >= first => Self::V20240101,
             _ => Self::Initial,
         }
     }
 }
 
-/// A refusal ready to be sent.
+/// A rendered error response.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Rendered {
+pub struct RenderedError {
     /// The HTTP status.
     pub status: u16,
-    /// Headers besides the content type.
+    /// Additional headers.
     pub headers: Vec<(&'static str, &'static str)>,
     /// The JSON body.
     pub body: String,
 }
 
 #[derive(Default, Serialize)]
-struct Body<'a> {
+struct ErrorBody<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
-    code: Option<Code<'a>>,
+    code: Option<BodyCode<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     error_code: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -64,96 +64,104 @@ struct Body<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     error_id: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    weak_password: Option<WeakPassword<'a>>,
+    weak_password: Option<WeakPasswordBody<'a>>,
 }
 
 #[derive(Serialize)]
 #[serde(untagged)]
-enum Code<'a> {
+enum BodyCode<'a> {
     Status(u16),
     Word(&'a str),
 }
 
 #[derive(Serialize)]
-struct WeakPassword<'a> {
+struct WeakPasswordBody<'a> {
     reasons: &'a [&'static str],
 }
 
-/// The body, status and headers of a refusal; `request_id` becomes `error_id` where the reference gives one.
-pub fn render(error: &Error, version: ApiVersion, request_id: &str) -> Rendered {
+/// Renders an error; `request_id` becomes `error_id` where GoTrue sends one.
+pub fn render(error: &Error, version: ApiVersion, request_id: &str) -> RenderedError {
     let body = match version {
-        ApiVersion::Initial => initial(error, request_id),
-        ApiVersion::Of2024 => of_2024(error),
+        ApiVersion::Initial => initial_body(error, request_id),
+        ApiVersion::V20240101 => v20240101_body(error),
     };
     let mut headers = Vec::new();
-    if version == ApiVersion::Of2024 {
+    if version == ApiVersion::V20240101 {
         headers.push((VERSION_HEADER, "2024-01-01"));
     }
     if let Some(code) = header_code(error, version) {
         headers.push((CODE_HEADER, code));
     }
     let body = serde_json::to_string(&body).unwrap_or_default();
-    Rendered { status: status(error, version), headers, body }
+    RenderedError { status: status(error, version), headers, body }
 }
 
-/// In the later version a database error is the error it was wrapped in, mostly a 500.
+/// Returns the status; in the later version a database error has its wrapping error's status.
 fn status(error: &Error, version: ApiVersion) -> u16 {
     match (&error.kind, version) {
-        (Kind::Postgres(_), ApiVersion::Of2024) => error.wrapped_as.map_or(500, |(status, _)| status),
+        (ErrorKind::Postgres(_), ApiVersion::V20240101) => error.wrapped_as.map_or(500, |(status, _)| status),
         _ => error.status(),
     }
 }
 
 fn header_code(error: &Error, version: ApiVersion) -> Option<&'static str> {
     match &error.kind {
-        Kind::Http { code, .. } => *code,
-        Kind::WeakPassword { .. } if version == ApiVersion::Initial => Some("weak_password"),
-        Kind::Postgres(_) => Some(error.code()),
-        Kind::WeakPassword { .. } | Kind::OAuth { .. } | Kind::Broken | Kind::Other => None,
+        ErrorKind::Http { code, .. } => *code,
+        ErrorKind::WeakPassword { .. } if version == ApiVersion::Initial => Some("weak_password"),
+        ErrorKind::Postgres(_) => Some(error.code()),
+        ErrorKind::WeakPassword { .. }
+        | ErrorKind::OAuth { .. }
+        | ErrorKind::InternalServerError
+        | ErrorKind::Other => None,
     }
 }
 
-fn initial<'a>(error: &'a Error, request_id: &'a str) -> Body<'a> {
-    let usual = Body {
-        code: Some(Code::Status(error.status())),
+fn initial_body<'a>(error: &'a Error, request_id: &'a str) -> ErrorBody<'a> {
+    let usual = ErrorBody {
+        code: Some(BodyCode::Status(error.status())),
         error_code: Some(error.code()),
         msg: Some(error.message()),
-        ..Body::default()
+        ..ErrorBody::default()
     };
     match &error.kind {
-        Kind::Http { status, .. } => {
-            Body { error_id: Some(request_id).filter(|id| *status >= 500 && !id.is_empty()), ..usual }
+        ErrorKind::Http { status, .. } => {
+            ErrorBody { error_id: Some(request_id).filter(|id| *status >= 500 && !id.is_empty()), ..usual }
         }
-        Kind::WeakPassword { reasons, .. } => Body { weak_password: Some(WeakPassword { reasons }), ..usual },
-        Kind::Postgres(said) => Body {
-            code: Some(Code::Word(&said.sqlstate)),
-            message: Some(&said.message),
-            hint: said.hint.as_deref(),
-            detail: said.detail.as_deref(),
-            ..Body::default()
+        ErrorKind::WeakPassword { reasons, .. } => {
+            ErrorBody { weak_password: Some(WeakPasswordBody { reasons }), ..usual }
+        }
+        ErrorKind::Postgres(database) => ErrorBody {
+            code: Some(BodyCode::Word(&database.sqlstate)),
+            message: Some(&database.message),
+            hint: database.hint.as_deref(),
+            detail: database.detail.as_deref(),
+            ..ErrorBody::default()
         },
-        Kind::OAuth { .. } => oauth(error),
-        Kind::Broken | Kind::Other => usual,
+        ErrorKind::OAuth { .. } => oauth_body(error),
+        ErrorKind::InternalServerError | ErrorKind::Other => usual,
     }
 }
 
-fn of_2024(error: &Error) -> Body<'_> {
-    let usual = Body { code: Some(Code::Word(error.code())), message: Some(error.message()), ..Body::default() };
+fn v20240101_body(error: &Error) -> ErrorBody<'_> {
+    let usual =
+        ErrorBody { code: Some(BodyCode::Word(error.code())), message: Some(error.message()), ..ErrorBody::default() };
     match &error.kind {
-        Kind::WeakPassword { reasons, .. } => Body { weak_password: Some(WeakPassword { reasons }), ..usual },
-        Kind::OAuth { .. } => oauth(error),
-        Kind::Http { .. } | Kind::Postgres(_) | Kind::Broken | Kind::Other => usual,
+        ErrorKind::WeakPassword { reasons, .. } => {
+            ErrorBody { weak_password: Some(WeakPasswordBody { reasons }), ..usual }
+        }
+        ErrorKind::OAuth { .. } => oauth_body(error),
+        ErrorKind::Http { .. } | ErrorKind::Postgres(_) | ErrorKind::InternalServerError | ErrorKind::Other => usual,
     }
 }
 
-fn oauth(error: &Error) -> Body<'_> {
+fn oauth_body(error: &Error) -> ErrorBody<'_> {
     match &error.kind {
-        Kind::OAuth { error, description } => Body {
+        ErrorKind::OAuth { error, description } => ErrorBody {
             error: Some(error),
             error_description: Some(&**description).filter(|text| !text.is_empty()),
-            ..Body::default()
+            ..ErrorBody::default()
         },
-        _ => Body::default(),
+        _ => ErrorBody::default(),
     }
 }
 
@@ -162,11 +170,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_version_is_a_date_from_2024_on() {
+    fn api_version_is_date_since_2024() {
         for (header, expected) in [
             (None, ApiVersion::Initial),
-            (Some("2024-01-01"), ApiVersion::Of2024),
-            (Some("2025-06-30"), ApiVersion::Of2024),
+            (Some("2024-01-01"), ApiVersion::V20240101),
+            (Some("2025-06-30"), ApiVersion::V20240101),
             (Some("2023-12-31"), ApiVersion::Initial),
             (Some("2024-1-1"), ApiVersion::Initial),
             (Some("yesterday"), ApiVersion::Initial),
@@ -176,8 +184,8 @@ mod tests {
     }
 
     #[test]
-    fn bodies_are_as_the_reference_shapes_them() {
-        let weak = Error::new(Kind::WeakPassword { message: "Too short.".into(), reasons: vec!["length"] });
+    fn error_bodies_match_gotrue() {
+        let weak = Error::new(ErrorKind::WeakPassword { message: "Too short.".into(), reasons: vec!["length"] });
         let cases = [
             (
                 Error::invalid("no"),
@@ -190,7 +198,7 @@ mod tests {
                 r#"{"code":"unexpected_failure","message":"no"}"#,
             ),
             (
-                Error::broken("boom"),
+                Error::internal_server_error("boom"),
                 r#"{"code":500,"error_code":"unexpected_failure","msg":"Internal Server Error"}"#,
                 r#"{"code":"unexpected_failure","message":"Internal Server Error"}"#,
             ),
@@ -207,12 +215,12 @@ mod tests {
         ];
         for (error, initial, later) in cases {
             assert_eq!(render(&error, ApiVersion::Initial, "r1").body, initial);
-            assert_eq!(render(&error, ApiVersion::Of2024, "r1").body, later);
+            assert_eq!(render(&error, ApiVersion::V20240101, "r1").body, later);
         }
     }
 
     #[test]
-    fn the_code_stands_in_a_header_only_where_the_error_has_its_own() {
+    fn code_header_requires_explicit_code() {
         let own = render(&Error::invalid("no"), ApiVersion::Initial, "");
         assert_eq!(own.headers, vec![(CODE_HEADER, "validation_failed")]);
         assert!(render(&Error::other("boom"), ApiVersion::Initial, "").headers.is_empty());

@@ -1,10 +1,10 @@
-//! Sign-in with other services.
+//! Sign-in with external providers.
 
 use serde::Serialize;
 
-/// Where a script is to send the browser.
+/// The URL that a client must redirect the browser to.
 #[derive(Debug, Clone, Copy, Serialize)]
-pub struct AddressJson<'a> {
+pub struct UrlJson<'a> {
     /// `url`.
     pub url: &'a str,
 }

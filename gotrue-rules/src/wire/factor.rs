@@ -1,4 +1,4 @@
-//! A factor as JSON (`endpoints.md` §2.3), and the answers to those who set one up or use one (§9).
+//! Factors as JSON, and the responses of enrollment, challenge and unenrollment.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -8,7 +8,7 @@ use super::time;
 use crate::domain::user::{Factor, Time};
 use crate::wire::webauthn::SessionData;
 
-/// An entry of an account's `factors`.
+/// An entry of a user's `factors`.
 #[derive(Debug, Serialize)]
 pub struct FactorJson<'a> {
     id: Uuid,
@@ -46,7 +46,7 @@ impl<'a> From<&'a Factor> for FactorJson<'a> {
     }
 }
 
-/// The answer to who sets up a factor.
+/// The response to an enrollment.
 #[derive(Debug, Serialize)]
 pub struct EnrolledJson<'a> {
     /// `id`.
@@ -54,20 +54,20 @@ pub struct EnrolledJson<'a> {
     /// `type`.
     #[serde(rename = "type")]
     pub factor_type: &'a str,
-    /// `friendly_name`, also when it is empty.
+    /// `friendly_name`, also if empty.
     pub friendly_name: &'a str,
-    /// What an app is set up with.
+    /// `totp`: the secret of an authenticator app.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub totp: Option<TotpJson<'a>>,
-    /// The number as it was given.
+    /// `phone`, as sent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub phone: Option<&'a str>,
 }
 
-/// What an app is set up with. Its owner sees it here and never again.
+/// The secret of an authenticator app. It is returned only once.
 #[derive(Serialize)]
 pub struct TotpJson<'a> {
-    /// `qr_code`: a picture of the URI, SVG.
+    /// `qr_code`: the URI as an SVG QR code.
     pub qr_code: &'a str,
     /// `secret`, base32.
     pub secret: &'a str,
@@ -75,14 +75,14 @@ pub struct TotpJson<'a> {
     pub uri: &'a str,
 }
 
-/// Does not print the secret.
+/// Hides the secret.
 impl std::fmt::Debug for TotpJson<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("TotpJson").finish_non_exhaustive()
     }
 }
 
-/// The answer to who asks for a challenge.
+/// The response to a challenge.
 #[derive(Debug, Serialize)]
 pub struct ChallengeJson<'a> {
     /// `id`.
@@ -94,49 +94,49 @@ pub struct ChallengeJson<'a> {
     pub expires_at: i64,
 }
 
-/// The answer to who asks for a challenge of a security key.
+/// The response to a WebAuthn challenge.
 #[derive(Debug, Serialize)]
-pub struct KeyChallengeJson<'a, O> {
+pub struct WebAuthnChallengeJson<'a, O> {
     /// The challenge.
     #[serde(flatten)]
     pub challenge: ChallengeJson<'a>,
-    /// `webauthn`: what the browser is to be asked for.
-    pub webauthn: KeyOptionsJson<O>,
+    /// `webauthn`: the options for the browser.
+    pub webauthn: WebAuthnOptionsJson<O>,
 }
 
-/// What the browser is to be asked for.
+/// The options for the browser.
 #[derive(Debug, Serialize)]
-pub struct KeyOptionsJson<O> {
+pub struct WebAuthnOptionsJson<O> {
     /// `type`: `create` or `request`.
     #[serde(rename = "type")]
     pub kind: &'static str,
     /// `credential_options`.
-    pub credential_options: PublicKeyJson<O>,
+    pub credential_options: PublicKeyOptionsJson<O>,
 }
 
-/// What `navigator.credentials` takes.
+/// The argument of `navigator.credentials.create()` or `get()`.
 #[derive(Debug, Serialize)]
-pub struct PublicKeyJson<O> {
+pub struct PublicKeyOptionsJson<O> {
     /// `publicKey`.
     #[serde(rename = "publicKey")]
     pub public_key: O,
 }
 
-/// What a factor keeps of the last answer of its key: `last_webauthn_challenge_data`.
+/// The last verified challenge of a factor: `last_webauthn_challenge_data`.
 #[derive(Debug, Serialize)]
 pub struct LastChallengeJson<'a> {
-    /// `challenge`: what was answered.
-    pub challenge: AnsweredJson<'a>,
+    /// `challenge`: the verified challenge.
+    pub challenge: VerifiedChallengeJson<'a>,
     /// `type`: `create` or `request`.
     #[serde(rename = "type")]
     pub kind: &'a str,
-    /// `credential_response`: the key that answered, without its signature.
+    /// `credential_response`: the credential, without its signature.
     pub credential_response: CredentialJson<'a>,
 }
 
-/// A challenge that was answered.
+/// A verified challenge.
 #[derive(Debug, Serialize)]
-pub struct AnsweredJson<'a> {
+pub struct VerifiedChallengeJson<'a> {
     /// `challenge_id`.
     pub challenge_id: Uuid,
     /// `factor_id`.
@@ -150,7 +150,7 @@ pub struct AnsweredJson<'a> {
     pub web_authn_session_data: &'a SessionData,
 }
 
-/// A key that answered.
+/// A credential.
 #[derive(Debug, Serialize)]
 pub struct CredentialJson<'a> {
     /// `id`, base64url.
@@ -163,7 +163,7 @@ pub struct CredentialJson<'a> {
     pub kind: &'static str,
 }
 
-/// The answer to who takes a factor away.
+/// The response to an unenrollment.
 #[derive(Debug, Serialize)]
 pub struct UnenrolledJson {
     /// `id`.

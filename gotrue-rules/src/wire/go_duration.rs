@@ -1,66 +1,66 @@
-//! Durations as Go writes them: `1h30m`, `1.5h`, `500ms`, `-5s`. A bare number has no unit and is none, except `0`.
+//! Go durations: `1h30m`, `1.5h`, `500ms`, `-5s`. A number without a unit is invalid, except `0`.
 
 use std::time::Duration;
 
-/// A span of time in whole nanoseconds, at most 292 years either way.
+/// A duration in nanoseconds, at most 292 years in either direction.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct GoDuration(i64);
 
-/// Why a text is no duration, in Go's words.
+/// Why a text is not a duration, with Go's wording.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("time: {what} {}", quoted(text))]
-pub struct BadDuration {
+#[error("time: {what} {}", quote(text))]
+pub struct InvalidDuration {
     what: String,
     text: String,
 }
 
-/// What is wrong with one component.
-enum Complaint<'t> {
+/// Why a component is invalid.
+enum ComponentError<'t> {
     Invalid,
     MissingUnit,
     UnknownUnit(&'t str),
 }
 
 impl GoDuration {
-    /// Reads the text; absent when it is not of the form, or too long a time.
+    /// Parses the text; `None` if it is malformed or out of range.
     pub fn parse(text: &str) -> Option<Self> {
-        total(text).ok()
+        parse_total(text).ok()
     }
 
-    /// Reads the text, or says what is wrong with it as the reference quotes it.
-    pub fn parse_or_say(text: &str) -> Result<Self, BadDuration> {
-        total(text).map_err(|complaint| {
+    /// Parses the text; the error has GoTrue's wording.
+    pub fn parse_with_error(text: &str) -> Result<Self, InvalidDuration> {
+        parse_total(text).map_err(|complaint| {
             let what = match complaint {
-                Complaint::Invalid => "invalid duration".to_owned(),
-                Complaint::MissingUnit => "missing unit in duration".to_owned(),
-                Complaint::UnknownUnit(unit) => format!("unknown unit {} in duration", quoted(unit)),
+                ComponentError::Invalid => "invalid duration".to_owned(),
+                ComponentError::MissingUnit => "missing unit in duration".to_owned(),
+                ComponentError::UnknownUnit(unit) => format!("unknown unit {} in duration", quote(unit)),
             };
-            BadDuration { what, text: text.to_owned() }
+            InvalidDuration { what, text: text.to_owned() }
         })
     }
 
-    /// The span in nanoseconds.
+    /// Returns the nanoseconds.
     pub fn nanoseconds(self) -> i64 {
         self.0
     }
 
-    /// Whether it is no time at all.
+    /// Whether the duration is zero.
     pub fn is_zero(self) -> bool {
         self.0 == 0
     }
 
-    /// Whether it lies ahead.
+    /// Whether the duration is positive.
     pub fn is_positive(self) -> bool {
         self.0 > 0
     }
 
-    /// The same as an unsigned span; a negative one becomes none at all.
-    pub fn as_std(self) -> Duration {
+    /// Converts to an unsigned duration; a negative one becomes zero.
+    pub fn to_std(self) -> Duration {
         Duration::from_nanos(u64::try_from(self.0).unwrap_or(0))
     }
 }
 
-fn total(text: &str) -> Result<GoDuration, Complaint<'_>> {
+fn parse_total(text: &str) -> Result<GoDuration, ComponentError<'_>> {
     let (negative, mut rest) = match text.as_bytes().first() {
         Some(b'-') => (true, &text[1..]),
         Some(b'+') => (false, &text[1..]),
@@ -72,46 +72,46 @@ fn total(text: &str) -> Result<GoDuration, Complaint<'_>> {
     let limit = if negative { 1 << 63 } else { (1 << 63) - 1 };
     let mut total: u128 = 0;
     loop {
-        let (nanoseconds, after) = component(rest)?;
+        let (nanoseconds, after) = parse_component(rest)?;
         total += nanoseconds;
         if total > limit {
-            return Err(Complaint::Invalid);
+            return Err(ComponentError::Invalid);
         }
         if after.is_empty() {
             break;
         }
         rest = after;
     }
-    let total = i128::try_from(total).map_err(|_| Complaint::Invalid)?;
-    i64::try_from(if negative { -total } else { total }).map(GoDuration).map_err(|_| Complaint::Invalid)
+    let total = i128::try_from(total).map_err(|_| ComponentError::Invalid)?;
+    i64::try_from(if negative { -total } else { total }).map(GoDuration).map_err(|_| ComponentError::Invalid)
 }
 
-/// One number with its unit, in nanoseconds, and what follows it.
-fn component(text: &str) -> Result<(u128, &str), Complaint<'_>> {
-    let (whole, rest) = digits(text);
+/// Parses one number with its unit; returns nanoseconds and the rest.
+fn parse_component(text: &str) -> Result<(u128, &str), ComponentError<'_>> {
+    let (whole, rest) = split_digits(text);
     let (fraction, rest) = match rest.strip_prefix('.') {
-        Some(after) => digits(after),
+        Some(after) => split_digits(after),
         None => ("", rest),
     };
     if whole.is_empty() && fraction.is_empty() {
-        return Err(Complaint::Invalid);
+        return Err(ComponentError::Invalid);
     }
-    let whole = if whole.is_empty() { 0 } else { whole.parse::<u64>().map_err(|_| Complaint::Invalid)? };
+    let whole = if whole.is_empty() { 0 } else { whole.parse::<u64>().map_err(|_| ComponentError::Invalid)? };
     let end = rest.find(|c: char| c == '.' || c.is_ascii_digit()).unwrap_or(rest.len());
     let (name, after) = rest.split_at(end);
     if name.is_empty() {
-        return Err(Complaint::MissingUnit);
+        return Err(ComponentError::MissingUnit);
     }
-    let unit = unit(name).ok_or(Complaint::UnknownUnit(name))?;
-    let nanoseconds = u128::from(whole) * unit + share(fraction, unit);
+    let unit = unit_nanoseconds(name).ok_or(ComponentError::UnknownUnit(name))?;
+    let nanoseconds = u128::from(whole) * unit + fraction_of(fraction, unit);
     if nanoseconds > 1 << 63 {
-        return Err(Complaint::Invalid);
+        return Err(ComponentError::Invalid);
     }
     Ok((nanoseconds, after))
 }
 
-/// A text in quotation marks as Go's `time` writes it: bytes that are no printable ASCII as `\xNN`.
-fn quoted(text: &str) -> String {
+/// Quotes a text as Go's `time` does: bytes other than printable ASCII become `\xNN`.
+fn quote(text: &str) -> String {
     let mut quoted = String::from("\"");
     for byte in text.bytes() {
         match byte {
@@ -124,12 +124,12 @@ fn quoted(text: &str) -> String {
     quoted
 }
 
-fn digits(text: &str) -> (&str, &str) {
+fn split_digits(text: &str) -> (&str, &str) {
     let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     text.split_at(end)
 }
 
-fn unit(name: &str) -> Option<u128> {
+fn unit_nanoseconds(name: &str) -> Option<u128> {
     Some(match name {
         "ns" => 1,
         "us" | "µs" | "μs" => 1_000,
@@ -141,8 +141,8 @@ fn unit(name: &str) -> Option<u128> {
     })
 }
 
-/// That decimal fraction of a unit, without the part below a nanosecond. Digits past the 18th weigh nothing.
-fn share(fraction: &str, unit: u128) -> u128 {
+/// Returns the decimal fraction of a unit in nanoseconds, truncated. Digits after the 18th are ignored.
+fn fraction_of(fraction: &str, unit: u128) -> u128 {
     let (mut value, mut scale) = (0, 1);
     for digit in fraction.bytes().take(18) {
         value = value * 10 + u128::from(digit - b'0');
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn durations_are_read_as_go_reads_them() {
+    fn durations_parse_as_in_go() {
         let cases = [
             ("0", Some(0)),
             ("-0", Some(0)),
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn anything_else_is_refused() {
+    fn malformed_durations_are_rejected() {
         let cases = [
             "",
             "3",
@@ -226,8 +226,8 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_says_what_go_says() {
-        for (text, said) in [
+    fn errors_have_go_wording() {
+        for (text, expected) in [
             ("", r#"time: invalid duration """#),
             ("5", r#"time: missing unit in duration "5""#),
             ("1h3", r#"time: missing unit in duration "1h3""#),
@@ -237,19 +237,19 @@ mod tests {
             ("99999999999999999999", r#"time: invalid duration "99999999999999999999""#),
             ("1\"\\é\n", r#"time: unknown unit "\"\\\xc3\xa9\x0a" in duration "1\"\\\xc3\xa9\x0a""#),
         ] {
-            assert_eq!(GoDuration::parse_or_say(text).unwrap_err().to_string(), said);
+            assert_eq!(GoDuration::parse_with_error(text).unwrap_err().to_string(), expected);
         }
     }
 
     #[test]
-    fn a_negative_span_is_no_time_at_all_where_time_only_runs_forward() {
-        assert_eq!(GoDuration::parse("-5s").map(GoDuration::as_std), Some(Duration::ZERO));
-        assert_eq!(GoDuration::parse("5s").map(GoDuration::as_std), Some(Duration::from_secs(5)));
+    fn negative_duration_becomes_zero() {
+        assert_eq!(GoDuration::parse("-5s").map(GoDuration::to_std), Some(Duration::ZERO));
+        assert_eq!(GoDuration::parse("5s").map(GoDuration::to_std), Some(Duration::from_secs(5)));
     }
 
     proptest! {
         #[test]
-        fn whole_components_add_up(h in 0_i64..1000, m in 0_i64..1000, s in 0_i64..1000, ns in 0_i64..1_000_000_000) {
+        fn components_add_up(h in 0_i64..1000, m in 0_i64..1000, s in 0_i64..1000, ns in 0_i64..1_000_000_000) {
             let expected = ((h * 60 + m) * 60 + s) * 1_000_000_000 + ns;
             prop_assert_eq!(nanoseconds(&format!("{h}h{m}m{s}s{ns}ns")), Some(expected));
             prop_assert_eq!(nanoseconds(&format!("-{h}h{m}m{s}s{ns}ns")), Some(-expected));
@@ -257,12 +257,12 @@ mod tests {
         }
 
         #[test]
-        fn no_text_is_too_odd_to_be_read(text in "\\PC*") {
+        fn any_text_parses_without_panic(text in "\\PC*") {
             let _ = GoDuration::parse(&text);
         }
 
         #[test]
-        fn near_misses_are_either_refused_or_read(text in "[-+]?[0-9.]{0,22}(ns|us|µs|ms|s|m|h)?[0-9.]{0,3}[smh]?") {
+        fn nearly_valid_text_parses_without_panic(text in "[-+]?[0-9.]{0,22}(ns|us|µs|ms|s|m|h)?[0-9.]{0,3}[smh]?") {
             if let Some(read) = GoDuration::parse(&text) {
                 prop_assert_eq!(read.nanoseconds() < 0, text.starts_with('-') && !read.is_zero());
             }

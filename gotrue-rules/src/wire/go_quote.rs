@@ -1,13 +1,13 @@
-//! Texts in quotation marks as the reference's messages show them (Go's verb `%q`).
+//! Quoted texts in error messages, like Go's verb `%q`.
 
 use std::fmt::Write;
 
-/// The text in quotation marks, with escapes for what cannot be shown.
-pub fn quoted(text: &str) -> String {
+/// Quotes a text and escapes unprintable characters.
+pub fn go_quote(text: &str) -> String {
     let mut quoted = String::from("\"");
-    for letter in text.chars() {
-        let written = match letter {
-            '"' | '\\' => write!(quoted, "\\{letter}"),
+    for character in text.chars() {
+        let written = match character {
+            '"' | '\\' => write!(quoted, "\\{character}"),
             '\u{7}' => write!(quoted, "\\a"),
             '\u{8}' => write!(quoted, "\\b"),
             '\u{c}' => write!(quoted, "\\f"),
@@ -15,13 +15,13 @@ pub fn quoted(text: &str) -> String {
             '\r' => write!(quoted, "\\r"),
             '\t' => write!(quoted, "\\t"),
             '\u{b}' => write!(quoted, "\\v"),
-            ' '..='~' => write!(quoted, "{letter}"),
-            _ if letter.is_ascii() => write!(quoted, "\\x{:02x}", u32::from(letter)),
-            _ if letter.escape_debug().len() == 1 => write!(quoted, "{letter}"),
-            '\u{80}'..='\u{ffff}' => write!(quoted, "\\u{:04x}", u32::from(letter)),
-            _ => write!(quoted, "\\U{:08x}", u32::from(letter)),
+            ' '..='~' => write!(quoted, "{character}"),
+            _ if character.is_ascii() => write!(quoted, "\\x{:02x}", u32::from(character)),
+            _ if character.escape_debug().len() == 1 => write!(quoted, "{character}"),
+            '\u{80}'..='\u{ffff}' => write!(quoted, "\\u{:04x}", u32::from(character)),
+            _ => write!(quoted, "\\U{:08x}", u32::from(character)),
         };
-        written.expect("a text takes whatever is written to it");
+        written.expect("writing to a String cannot fail");
     }
     quoted.push('"');
     quoted
@@ -29,10 +29,10 @@ pub fn quoted(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::quoted;
+    use super::go_quote;
 
     #[test]
-    fn what_cannot_be_shown_is_escaped() {
+    fn unprintable_characters_are_escaped() {
         let table = [
             ("", r#""""#),
             ("custom:acme", r#""custom:acme""#),
@@ -42,7 +42,7 @@ mod tests {
             ("\u{200b}\u{85}\u{e0001}", r#""\u200b\u0085\U000e0001""#),
         ];
         for (text, expected) in table {
-            assert_eq!(quoted(text), expected);
+            assert_eq!(go_quote(text), expected);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What hooks are sent (`config.md` §7).
+//! Request payloads of hooks.
 
 use std::net::IpAddr;
 
@@ -11,28 +11,28 @@ use super::user::UserJson;
 use crate::domain::policy::HookKind;
 use crate::domain::user::Time;
 
-/// A call: when and why, and what it is about.
+/// The payload of a hook call.
 #[derive(Debug, Serialize)]
-pub struct Event<T> {
-    /// When and why.
-    pub metadata: Metadata,
-    /// What it is about.
+pub struct HookPayload<T> {
+    /// The metadata of the call.
+    pub metadata: HookMetadata,
+    /// The event data.
     #[serde(flatten)]
-    pub about: T,
+    pub data: T,
 }
 
-/// When and why a hook is called; the same for every attempt at one call.
+/// Metadata of a hook call; unchanged in retries.
 #[derive(Debug, Serialize)]
-pub struct Metadata {
+pub struct HookMetadata {
     /// The call's id.
     pub uuid: Uuid,
-    /// When it is made.
+    /// The time of the call.
     #[serde(serialize_with = "time::serialize")]
     pub time: Time,
     /// The hook's name.
     #[serde(serialize_with = "name")]
     pub name: HookKind,
-    /// The address of the client whose request it is.
+    /// The address of the client.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ip_address: Option<IpAddr>,
 }
@@ -42,100 +42,100 @@ fn name<S: serde::Serializer>(kind: &HookKind, serializer: S) -> Result<S::Ok, S
     serializer.serialize_str(kind.as_str())
 }
 
-/// An account that is about to be stored, or was just stored.
+/// A user that is about to be stored, or was just stored.
 #[derive(Debug, Serialize)]
 pub struct UserCreated<'a> {
-    /// The account.
+    /// The user.
     pub user: UserJson<'a>,
 }
 
-/// An access token that is about to be signed.
+/// An access token before it is signed.
 #[derive(Debug, Serialize)]
 pub struct AccessToken<'a> {
-    /// Whose it is.
+    /// The user's id.
     pub user_id: Uuid,
     /// Its claims.
     pub claims: &'a Map<String, Value>,
-    /// How its owner signed in; `token_refresh` for the next token of a session.
+    /// The authentication method of the sign-in; `token_refresh` at a refresh.
     pub authentication_method: &'a str,
 }
 
-/// An attempt with a password.
+/// A password attempt.
 #[derive(Debug, Serialize)]
 pub struct PasswordAttempt {
-    /// The account.
+    /// The user's id.
     pub user_id: Uuid,
-    /// Whether the password is right.
+    /// Whether the password is correct.
     pub valid: bool,
 }
 
-/// An attempt with a second factor.
+/// A second-factor attempt.
 #[derive(Debug, Serialize)]
 pub struct MfaAttempt<'a> {
-    /// The account.
+    /// The user's id.
     pub user_id: Uuid,
     /// The factor.
     pub factor_id: Uuid,
     /// `totp` or `phone`.
     pub factor_type: &'a str,
-    /// Whether the code is right.
+    /// Whether the code is correct.
     pub valid: bool,
 }
 
-/// A text to be sent.
+/// An SMS to send.
 #[derive(Debug, Serialize)]
 pub struct SendSms<'a> {
-    /// The account, as it is before the text is sent.
+    /// The user before the message is sent.
     pub user: UserJson<'a>,
-    /// The text.
+    /// The message.
     pub sms: Sms<'a>,
 }
 
-/// What a text carries.
+/// The content of an SMS.
 #[derive(Debug, Clone, Copy, Default, Serialize)]
 pub struct Sms<'a> {
     /// The code.
     pub otp: &'a str,
-    /// `mfa` for the code of a second factor, else nothing.
+    /// `mfa` for a second-factor code, else absent.
     #[serde(skip_serializing_if = "str::is_empty")]
     pub sms_type: &'a str,
     /// The number: digits only.
     pub phone: &'a str,
 }
 
-/// A mail to be sent.
+/// An e-mail to send.
 #[derive(Debug, Serialize)]
 pub struct SendEmail<'a> {
-    /// The account, as it is before the mail is sent.
+    /// The user before the message is sent.
     pub user: UserJson<'a>,
-    /// The mail.
+    /// The message.
     pub email_data: EmailData<'a>,
 }
 
-/// What a mail carries; members without a meaning for its kind are empty.
+/// The content of an e-mail; members without a meaning for its type are empty.
 #[derive(Debug, Clone, Copy, Default, Serialize)]
 pub struct EmailData<'a> {
-    /// The code. Of a change that two addresses confirm: the one for the present address.
+    /// The code. In a secure email change: the code for the current address.
     pub token: &'a str,
-    /// The hash for the link, with the prefix of its flow. Of such a change: the one for the **new** address, since the
-    /// reference has the two hashes change places.
+    /// The hash of the link, with the prefix of its flow.
+    /// In a secure email change: the hash for the **new** address, since GoTrue swaps the two hashes.
     pub token_hash: &'a str,
-    /// Where the link leads in the end.
+    /// The final redirect target of the link.
     pub redirect_to: &'a str,
-    /// What the mail is for: `signup`, … or a notice's kind with `_notification`.
+    /// The purpose: `signup` and others, or the kind of a notification with `_notification`.
     pub email_action_type: &'a str,
     /// The server's own URL.
     pub site_url: &'a str,
-    /// Of a change that two addresses confirm: the code for the new address.
+    /// In a secure email change: the code for the new address.
     pub token_new: &'a str,
-    /// Of such a change: the hash for the present address.
+    /// In a secure email change: the hash for the current address.
     pub token_hash_new: &'a str,
-    /// Notice of a new address: the one before.
+    /// Address change notification: the previous address.
     pub old_email: &'a str,
-    /// Notice of a new number: the one before.
+    /// Number change notification: the previous number.
     pub old_phone: &'a str,
-    /// Notice of an identity: its provider.
+    /// Identity notification: the provider.
     pub provider: &'a str,
-    /// Notice of a second factor: its type.
+    /// Factor notification: the factor type.
     pub factor_type: &'a str,
 }

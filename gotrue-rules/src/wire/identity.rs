@@ -1,4 +1,4 @@
-//! An identity as JSON (`endpoints.md` §2.2).
+//! An identity as JSON.
 
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -7,7 +7,7 @@ use uuid::Uuid;
 use super::time;
 use crate::domain::user::{Identity, Time};
 
-/// An entry of an account's `identities`.
+/// An entry of a user's `identities`.
 #[derive(Debug, Serialize)]
 pub struct IdentityJson<'a> {
     identity_id: Uuid,

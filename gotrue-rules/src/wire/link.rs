@@ -1,10 +1,10 @@
-//! A link as an administrator gets it (`endpoints.md` §13.2): the account with what leads into it.
+//! The response of `POST /admin/generate_link`.
 
 use serde::Serialize;
 
 use super::user::UserJson;
 use crate::domain::links::LinkType;
-use crate::domain::user::Account;
+use crate::domain::user::User;
 
 /// The body of `POST /admin/generate_link`.
 #[derive(Serialize)]
@@ -18,30 +18,30 @@ pub struct LinkJson<'a> {
     redirect_to: &'a str,
 }
 
-/// What leads into an account.
+/// The link and its one-time token.
 #[derive(Clone, Copy)]
-pub struct Way<'a> {
+pub struct GeneratedLink<'a> {
     /// The link.
     pub link: &'a str,
     /// The code.
     pub code: &'a str,
-    /// The hash of the code with the account's own address.
+    /// The hash of the code and the user's address.
     pub hash: &'a str,
-    /// What it is for.
-    pub kind: LinkType,
-    /// Where the link leads in the end.
+    /// The link type.
+    pub link_type: LinkType,
+    /// The final redirect target of the link.
     pub redirect_to: &'a str,
 }
 
 impl<'a> LinkJson<'a> {
-    /// The account with what leads into it.
-    pub fn new(account: &'a Account, way: Way<'a>) -> Self {
+    /// Builds the response from user and link.
+    pub fn new(account: &'a User, way: GeneratedLink<'a>) -> Self {
         Self {
             user: UserJson::from(account),
             action_link: way.link,
             email_otp: way.code,
             hashed_token: way.hash,
-            verification_type: way.kind.as_str(),
+            verification_type: way.link_type.as_str(),
             redirect_to: way.redirect_to,
         }
     }

@@ -1,4 +1,4 @@
-//! JSON shapes and how bodies are read.
+//! JSON shapes of requests and responses, and decoding of bodies.
 
 pub mod audit;
 pub mod credential;

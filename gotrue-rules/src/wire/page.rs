@@ -1,5 +1,6 @@
-//! Lists in pages (`endpoints.md` §13.3): what a request asks for, and the links that lead to the other pages. Page
-//! numbers count from 1; a cursor is the place after which the next page begins.
+//! Pagination of lists: page parameters, cursors, and `Link` headers.
+//!
+//! Page numbers count from 1; a cursor identifies the last entry of the previous page.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -10,15 +11,15 @@ use uuid::Uuid;
 use super::user::UserJson;
 use crate::domain::error::{Error, Result};
 use crate::domain::redirect::go_url::form_encode;
-use crate::domain::user::{Account, Time};
+use crate::domain::user::{Time, User};
 
-const USUAL_SIZE: u64 = 50;
-const LARGEST_CURSOR_PAGE: u64 = 1000;
-/// The first moment that PostgreSQL can be asked about, in microseconds: the beginning of the year 4713 BC. Its last one
-/// is later than any that we can tell.
-const FIRST_MOMENT: i64 = -210_866_803_200_000_000;
+const DEFAULT_PAGE_SIZE: u64 = 50;
+const MAX_CURSOR_PAGE_SIZE: u64 = 1000;
+/// The earliest timestamp of PostgreSQL, in microseconds: 4713 BC.
+/// The latest one is beyond chrono's range.
+const MIN_POSTGRES_MICROS: i64 = -210_866_803_200_000_000;
 
-/// A page by its number.
+/// A page selected by number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Page {
     number: u64,
@@ -26,27 +27,28 @@ pub struct Page {
 }
 
 impl Page {
-    /// Reads `page` and `per_page`; empty ones are not given. A page of no size breaks the reference down.
+    /// Parses `page` and `per_page`; empty means absent. A size of 0 is a 500, as in GoTrue.
     pub fn parse(number: &str, size: &str) -> Result<Self> {
-        let page = Self { number: number_of(number, 1)?, size: number_of(size, USUAL_SIZE)? };
+        let page = Self { number: parse_number(number, 1)?, size: parse_number(size, DEFAULT_PAGE_SIZE)? };
         if page.size == 0 {
-            return Err(Error::broken("a page of no size"));
+            return Err(Error::internal_server_error("a page of no size"));
         }
         Ok(page)
     }
 
-    /// How many entries there are on it at most.
+    /// Returns the maximum number of entries.
     pub fn limit(self) -> i64 {
         i64::try_from(self.size).unwrap_or(i64::MAX)
     }
 
-    /// How many entries come before it.
+    /// Returns the number of entries before the page.
     pub fn offset(self) -> i64 {
         i64::try_from(self.number.saturating_sub(1).saturating_mul(self.size)).unwrap_or(i64::MAX)
     }
 
-    /// The header `Link`: to the next page, if there is one, and to the last. The links repeat the request's own query.
-    pub fn links(self, total: u64, path: &str, query: &[(String, String)]) -> String {
+    /// Builds the `Link` header: next page, if there is one, and last page.
+    /// Links repeat the request's query.
+    pub fn link_header(self, total: u64, path: &str, query: &[(String, String)]) -> String {
         let last = total.div_ceil(self.size);
         let link = |number: u64, rel: &str| link(path, query, ("page", &number.to_string()), rel);
         if last > self.number {
@@ -56,28 +58,28 @@ impl Page {
     }
 }
 
-/// A page by the place where it begins.
+/// A page selected by cursor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CursorPage {
-    /// How many entries there are on it at most.
+    /// The maximum number of entries.
     pub limit: u64,
-    /// The last entry of the page before it.
+    /// The last entry of the previous page.
     pub after: Option<Cursor>,
 }
 
 impl CursorPage {
-    /// Reads `limit` and `cursor`; empty ones are not given.
+    /// Parses `limit` and `cursor`; empty means absent.
     pub fn parse(limit: &str, cursor: &str) -> Result<Self> {
-        let limit = number_of(limit, USUAL_SIZE)?.min(LARGEST_CURSOR_PAGE);
+        let limit = parse_number(limit, DEFAULT_PAGE_SIZE)?.min(MAX_CURSOR_PAGE_SIZE);
         if limit == 0 {
-            return Err(bad("limit must be greater than 0"));
+            return Err(bad_pagination("limit must be greater than 0"));
         }
-        let after = (!cursor.is_empty()).then(|| Cursor::parse(cursor).ok_or_else(|| bad("invalid cursor")));
+        let after = (!cursor.is_empty()).then(|| Cursor::parse(cursor).ok_or_else(|| bad_pagination("invalid cursor")));
         Ok(Self { limit, after: after.transpose()? })
     }
 
-    /// Takes the entry too many off the page; the cursor of the next page, if there is one.
-    pub fn cut(self, accounts: &mut Vec<Account>) -> Option<Cursor> {
+    /// Removes the extra entry that indicates a next page; returns the cursor of that page.
+    pub fn truncate(self, accounts: &mut Vec<User>) -> Option<Cursor> {
         let limit = usize::try_from(self.limit).unwrap_or(usize::MAX);
         if accounts.len() <= limit {
             return None;
@@ -87,37 +89,37 @@ impl CursorPage {
     }
 }
 
-/// A place in a list: an entry and when it was made.
+/// A position in a list: an entry and its creation time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cursor {
-    /// When the entry was made.
+    /// The creation time of the entry.
     pub created_at: Time,
-    /// Its id.
+    /// The id of the entry.
     pub id: Uuid,
 }
 
 impl Cursor {
-    /// As a client carries it.
-    pub fn text(self) -> String {
+    /// Encodes the cursor for the client.
+    pub fn encode(self) -> String {
         URL_SAFE_NO_PAD.encode(format!("{}.{}", self.created_at.timestamp_micros(), self.id))
     }
 
-    /// The header `Link` to the page that begins here.
-    pub fn link(self, path: &str, query: &[(String, String)]) -> String {
-        link(path, query, ("cursor", &self.text()), "next")
+    /// Builds the `Link` header to the page after this cursor.
+    pub fn link_header(self, path: &str, query: &[(String, String)]) -> String {
+        link(path, query, ("cursor", &self.encode()), "next")
     }
 
     fn parse(text: &str) -> Option<Self> {
         let bytes = URL_SAFE_NO_PAD.decode(text).ok()?;
         let (micros, id) = std::str::from_utf8(&bytes).ok()?.split_once('.')?;
-        let micros = micros.parse().ok().filter(|micros| *micros >= FIRST_MOMENT)?;
+        let micros = micros.parse().ok().filter(|micros| *micros >= MIN_POSTGRES_MICROS)?;
         Some(Self { created_at: DateTime::from_timestamp_micros(micros)?, id: Uuid::parse_str(id).ok()? })
     }
 }
 
-/// Which entries come first.
+/// The sort order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Order {
+pub enum SortOrder {
     /// `created_at desc`.
     #[default]
     NewestFirst,
@@ -125,8 +127,8 @@ pub enum Order {
     OldestFirst,
 }
 
-impl Order {
-    /// Reads every `sort` that is given: the first one counts, all must be good.
+impl SortOrder {
+    /// Parses all `sort` parameters: the first one applies, all must be valid.
     pub fn parse<'a>(sorts: impl Iterator<Item = &'a str>) -> Result<Self> {
         let orders: Vec<Self> = sorts.map(Self::parse_one).collect::<Result<_>>()?;
         Ok(orders.first().copied().unwrap_or_default())
@@ -147,7 +149,7 @@ impl Order {
     }
 }
 
-/// The body of `GET /admin/users`.
+/// The response of `GET /admin/users`.
 #[derive(Debug, Serialize)]
 pub struct UsersJson<'a> {
     users: Vec<UserJson<'a>>,
@@ -164,32 +166,35 @@ struct PaginationJson {
 }
 
 impl<'a> UsersJson<'a> {
-    /// Accounts of an audience.
-    pub fn new(accounts: &'a [Account], aud: &'a str) -> Self {
+    /// Builds the response without pagination.
+    pub fn new(accounts: &'a [User], aud: &'a str) -> Self {
         Self { users: accounts.iter().map(UserJson::in_list).collect(), aud, pagination: None }
     }
 
-    /// The same with where the next page begins, if there is one.
+    /// Adds the cursor of the next page, if there is one.
     #[must_use]
-    pub fn continued(self, next: Option<Cursor>) -> Self {
-        let pagination = PaginationJson { next_cursor: next.map(Cursor::text), has_more: next.is_some() };
+    pub fn with_next_cursor(self, next: Option<Cursor>) -> Self {
+        let pagination = PaginationJson { next_cursor: next.map(Cursor::encode), has_more: next.is_some() };
         Self { pagination: Some(pagination), ..self }
     }
 }
 
-fn number_of(text: &str, usual: u64) -> Result<u64> {
+fn parse_number(text: &str, usual: u64) -> Result<u64> {
     if text.is_empty() {
         return Ok(usual);
     }
     let is_plain = text.bytes().all(|byte| byte.is_ascii_digit());
-    text.parse().ok().filter(|_| is_plain).ok_or_else(|| bad(&format!("{text:?} is no whole number of at least 0")))
+    text.parse()
+        .ok()
+        .filter(|_| is_plain)
+        .ok_or_else(|| bad_pagination(&format!("{text:?} is no whole number of at least 0")))
 }
 
-fn bad(why: &str) -> Error {
+fn bad_pagination(why: &str) -> Error {
     Error::invalid(format!("Bad Pagination Parameters: {why}"))
 }
 
-/// The request's own path and query with one member replaced, its members in alphabetical order.
+/// Builds a link: path and query of the request with one parameter replaced, sorted by name.
 fn link(path: &str, query: &[(String, String)], (name, value): (&str, &str), rel: &str) -> String {
     let others = query.iter().filter(|(other, _)| other != name);
     let mut members: Vec<(Vec<u8>, Vec<u8>)> =
@@ -207,10 +212,10 @@ mod tests {
     }
 
     #[test]
-    fn links_repeat_the_query_and_lead_to_the_next_and_the_last_page() {
+    fn link_header_repeats_query_with_next_and_last_page() {
         let links = |number: &str, total| {
             let query = query(&[("page", number), ("per_page", "2"), ("filter", "a b&c")]);
-            Page::parse(number, "2").unwrap().links(total, "/p", &query)
+            Page::parse(number, "2").unwrap().link_header(total, "/p", &query)
         };
         let next_and_last = "</p?filter=a+b%26c&page=2&per_page=2>; rel=\"next\", \
                              </p?filter=a+b%26c&page=3&per_page=2>; rel=\"last\"";
@@ -222,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_whole_and_not_negative() {
+    fn page_numbers_are_non_negative_integers() {
         let page = |number, size| Page::parse(number, size).map(|page| (page.offset(), page.limit()));
         assert_eq!(page("", "").unwrap(), (0, 50));
         assert_eq!(page("0", "10").unwrap(), (0, 10));
@@ -235,15 +240,15 @@ mod tests {
     }
 
     #[test]
-    fn only_the_time_of_creation_sorts() {
+    fn only_created_at_is_sortable() {
         for (sort, order) in [
-            (&[][..], Order::NewestFirst),
-            (&["created_at"], Order::NewestFirst),
-            (&["created_at DESC"], Order::NewestFirst),
-            (&["created_at asc"], Order::OldestFirst),
-            (&["created_at asc", "created_at"], Order::OldestFirst),
+            (&[][..], SortOrder::NewestFirst),
+            (&["created_at"], SortOrder::NewestFirst),
+            (&["created_at DESC"], SortOrder::NewestFirst),
+            (&["created_at asc"], SortOrder::OldestFirst),
+            (&["created_at asc", "created_at"], SortOrder::OldestFirst),
         ] {
-            assert_eq!(Order::parse(sort.iter().copied()).unwrap(), order, "{sort:?}");
+            assert_eq!(SortOrder::parse(sort.iter().copied()).unwrap(), order, "{sort:?}");
         }
         for (sort, message) in [
             (&["email"][..], "Bad Sort Parameters: bad field for sort 'email'"),
@@ -252,21 +257,21 @@ mod tests {
             (&["created_at "], "Bad Sort Parameters: bad direction for sort '', only 'asc' and 'desc' allowed"),
             (&["created_at up"], "Bad Sort Parameters: bad direction for sort 'up', only 'asc' and 'desc' allowed"),
         ] {
-            assert_eq!(Order::parse(sort.iter().copied()).unwrap_err().message(), message);
+            assert_eq!(SortOrder::parse(sort.iter().copied()).unwrap_err().message(), message);
         }
     }
 
     #[test]
-    fn g1_a_cursor_that_was_not_given_out_is_refused() {
+    fn malformed_cursor_is_rejected() {
         let cursor = Cursor { created_at: Time::UNIX_EPOCH, id: Uuid::from_u128(7) };
-        assert_eq!(CursorPage::parse("", &cursor.text()).unwrap().after, Some(cursor));
+        assert_eq!(CursorPage::parse("", &cursor.encode()).unwrap().after, Some(cursor));
         for text in ["nonsense", "MQ", "MS4n", "JyBPUiAxPTE7LS0.x", &URL_SAFE_NO_PAD.encode("9223372036854775807.0")] {
             assert_eq!(CursorPage::parse("", text).unwrap_err().code(), "validation_failed", "{text}");
         }
     }
 
     #[test]
-    fn a_page_by_cursor_has_at_least_one_and_at_most_a_thousand_entries() {
+    fn cursor_page_size_is_1_to_1000() {
         assert_eq!(CursorPage::parse("", "").unwrap().limit, 50);
         assert_eq!(CursorPage::parse("5000", "").unwrap().limit, 1000);
         let refused = CursorPage::parse("0", "").unwrap_err();
@@ -274,13 +279,13 @@ mod tests {
     }
 
     #[test]
-    fn the_entry_too_many_tells_that_there_are_more() {
-        let account = |n| Account { id: Uuid::from_u128(n), ..Account::default() };
+    fn extra_entry_indicates_next_page() {
+        let account = |n| User { id: Uuid::from_u128(n), ..User::default() };
         let page = CursorPage { limit: 2, after: None };
         let mut accounts = vec![account(1), account(2)];
-        assert_eq!(page.cut(&mut accounts), None);
+        assert_eq!(page.truncate(&mut accounts), None);
         accounts.push(account(3));
-        assert_eq!(page.cut(&mut accounts).map(|cursor| cursor.id), Some(Uuid::from_u128(2)));
+        assert_eq!(page.truncate(&mut accounts).map(|cursor| cursor.id), Some(Uuid::from_u128(2)));
         assert_eq!(accounts.len(), 2);
     }
 }

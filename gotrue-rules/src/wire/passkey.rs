@@ -1,4 +1,4 @@
-//! Passkeys as JSON (`endpoints.md` §10).
+//! Passkeys as JSON.
 
 use serde::Serialize;
 use uuid::Uuid;
@@ -6,28 +6,28 @@ use uuid::Uuid;
 use super::time;
 use crate::domain::user::Time;
 
-/// A passkey as its owner and the administrator see it.
+/// A passkey, for its user and for administrators.
 #[derive(Debug, Serialize)]
 pub struct PasskeyJson<'a> {
     /// `id`.
     pub id: Uuid,
-    /// `friendly_name`; left out when empty.
+    /// `friendly_name`; omitted if empty.
     #[serde(skip_serializing_if = "str::is_empty")]
     pub friendly_name: &'a str,
     /// `created_at`.
     #[serde(serialize_with = "time::serialize")]
     pub created_at: Time,
-    /// `last_used_at`; left out until it has been used.
+    /// `last_used_at`; omitted until the first use.
     #[serde(serialize_with = "time::serialize_option", skip_serializing_if = "Option::is_none")]
     pub last_used_at: Option<Time>,
 }
 
-/// A challenge with what the browser is to be asked for.
+/// A challenge with the options for the browser.
 #[derive(Debug, Serialize)]
 pub struct PasskeyChallengeJson<O> {
-    /// `challenge_id`: what the answer must name.
+    /// `challenge_id`, which the verification must contain.
     pub challenge_id: Uuid,
-    /// `options`, without `publicKey` around them.
+    /// `options`, not wrapped in `publicKey`.
     pub options: O,
     /// `expires_at`, seconds since the epoch.
     pub expires_at: i64,

@@ -1,14 +1,13 @@
-//! How an outcome is written into the URL a browser is sent to (`endpoints.md` §7.6): a session or an error in the
-//! fragment, a code in the query.
+//! Encoding of results in redirect URLs: a session or an error in the fragment, a code in the query.
 
 use std::fmt::Write as _;
 
-use crate::domain::error::{Error, Kind};
-use crate::domain::redirect::go_url::{Malformed, Url, form_encode};
+use crate::domain::error::{Error, ErrorKind};
+use crate::domain::redirect::go_url::{Url, UrlError, form_encode};
 
-/// The parts of a new session that an implicit flow carries in the fragment.
+/// The session members in the fragment of an implicit flow.
 #[derive(Debug, Clone, Copy)]
-pub struct Tokens<'a> {
+pub struct ImplicitFlowTokens<'a> {
     /// `access_token`.
     pub access_token: &'a str,
     /// `refresh_token`.
@@ -23,8 +22,8 @@ pub struct Tokens<'a> {
     pub provider_refresh_token: Option<&'a str>,
 }
 
-/// The target with a session in its fragment, and the `type` of what was verified, if anything was.
-pub fn with_session(target: &str, tokens: &Tokens<'_>, kind: Option<&str>) -> String {
+/// Adds a session to the fragment, with the `type` of a verification, if any.
+pub fn with_session(target: &str, tokens: &ImplicitFlowTokens<'_>, kind: Option<&str>) -> String {
     let mut members = vec![
         member("access_token", tokens.access_token),
         member("token_type", "bearer"),
@@ -39,100 +38,105 @@ pub fn with_session(target: &str, tokens: &Tokens<'_>, kind: Option<&str>) -> St
         ("provider_refresh_token", tokens.provider_refresh_token),
     ];
     members.extend(more.into_iter().filter_map(|(name, value)| Some(member(name, value?))));
-    location(&format!("{target}#{}", form_encode(&members)))
+    encode_location(&format!("{target}#{}", form_encode(&members)))
 }
 
-/// The target with a code in its query, beside what is there.
-pub fn with_code(target: &str, code: &str) -> Result<String, Malformed> {
+/// Adds a code to the query.
+pub fn with_code(target: &str, code: &str) -> Result<String, UrlError> {
     let mut url = Url::parse(target)?;
-    let query = merged(&url, &[member("code", code)]);
+    let query = merge_query(&url, &[member("code", code)]);
     url.set_query(query);
-    Ok(location(&url.text()))
+    Ok(encode_location(&url.to_text()))
 }
 
-/// The target with these members in its query, in place of any of the same name. As text, not yet as a header's value.
-pub fn with_members(target: &str, members: &[(&str, &str)]) -> Result<String, Malformed> {
+/// Sets query members, replacing those of the same name; returns a URL, not a header value.
+pub fn with_query(target: &str, members: &[(&str, &str)]) -> Result<String, UrlError> {
     let mut url = Url::parse(target)?;
     let members: Vec<Member> = members.iter().map(|(name, value)| member(name, value)).collect();
-    let query = merged(&url, &members);
+    let query = merge_query(&url, &members);
     url.set_query(query);
-    Ok(url.text())
+    Ok(url.to_text())
 }
 
-/// The target with an error in its fragment, with `pkce` also in its query. An error without an HTTP form of its own
-/// (weak password, OAuth, anything unexpected) leaves the target as it is, with `pkce` with an empty code.
-pub fn with_error(target: &str, error: &Error, pkce: bool) -> Result<String, Malformed> {
+/// Adds an error to the fragment, with `pkce` also to the query.
+/// An error that is not an HTTP error (weak password, OAuth) leaves the target unchanged; with `pkce` it gets an empty
+/// code.
+pub fn with_error(target: &str, error: &Error, pkce: bool) -> Result<String, UrlError> {
     let code = match &error.kind {
-        Kind::Http { code, .. } => code.unwrap_or_default(),
-        // After an unexpected failure the reference sends the browser on as after a success: nobody would learn of it.
-        Kind::Postgres(_) | Kind::Other => error.code(),
-        Kind::Broken => "",
-        Kind::OAuth { .. } | Kind::WeakPassword { .. } if pkce => return with_code(target, ""),
-        Kind::OAuth { .. } | Kind::WeakPassword { .. } => return Ok(location(target)),
+        ErrorKind::Http { code, .. } => code.unwrap_or_default(),
+        // GoTrue redirects as after a success here, which hides the failure.
+        ErrorKind::Postgres(_) | ErrorKind::Other => error.code(),
+        ErrorKind::InternalServerError => "",
+        ErrorKind::OAuth { .. } | ErrorKind::WeakPassword { .. } if pkce => return with_code(target, ""),
+        ErrorKind::OAuth { .. } | ErrorKind::WeakPassword { .. } => return Ok(encode_location(target)),
     };
-    // What the database raised counts here as the failure that it is wrapped in, whatever status it asks for.
-    let status = if matches!(error.kind, Kind::Postgres(_)) { 500 } else { error.status() };
-    let word = oauth_word(status).map(|word| member("error", word));
-    let members: Vec<Member> =
-        word.into_iter().chain([member("error_code", code), member("error_description", error.message())]).collect();
+    // A database error has the code of its wrapping error here, whatever status it sets.
+    let status = if matches!(error.kind, ErrorKind::Postgres(_)) { 500 } else { error.status() };
+    let oauth_error = oauth_error_code(status).map(|code| member("error", code));
+    let members: Vec<Member> = oauth_error
+        .into_iter()
+        .chain([member("error_code", code), member("error_description", error.message())])
+        .collect();
     let mut url = Url::parse(target)?;
     if pkce {
-        let query = merged(&url, &members);
+        let query = merge_query(&url, &members);
         url.set_query(query);
     }
-    Ok(marked(url, members))
+    Ok(with_marked_fragment(url, members))
 }
 
-/// The site with the error of a callback whose flow is not known: in the query.
-pub fn site_with_callback_error(site: &str, error: &Error) -> Result<String, Malformed> {
+/// Adds the error of a callback with an unknown flow state to the query of the site URL.
+pub fn site_with_callback_error(site: &str, error: &Error) -> Result<String, UrlError> {
     let mut url = Url::parse(site)?;
-    let query = merged(&url, &callback_members(error));
+    let query = merge_query(&url, &callback_error_members(error));
     url.set_query(query);
-    Ok(location(&url.text()))
+    Ok(encode_location(&url.to_text()))
 }
 
-/// The target with the error of a callback: in the query, and what is not empty of it in the fragment too.
-pub fn with_callback_error(target: &str, error: &Error) -> Result<String, Malformed> {
-    let members = callback_members(error);
+/// Adds the error of a callback to the query, and its non-empty members to the fragment.
+pub fn with_callback_error(target: &str, error: &Error) -> Result<String, UrlError> {
+    let members = callback_error_members(error);
     let mut url = Url::parse(target)?;
-    let query = merged(&url, &members);
+    let query = merge_query(&url, &members);
     url.set_query(query);
-    Ok(marked(url, members.into_iter().filter(|(_, value)| !value.is_empty()).collect()))
+    Ok(with_marked_fragment(url, members.into_iter().filter(|(_, value)| !value.is_empty()).collect()))
 }
 
-/// Codes that stand for a refusal of the person, whatever their status.
-const DENIED: [&str; 3] = ["signup_disabled", "user_banned", "provider_email_needs_verification"];
+/// Codes that become `access_denied`, independent of their status.
+const ACCESS_DENIED_CODES: [&str; 3] = ["signup_disabled", "user_banned", "provider_email_needs_verification"];
 
-/// An OAuth error is passed on as it is; any other gets the word of its status.
-fn callback_members(error: &Error) -> Vec<Member> {
-    let word = |status| oauth_word(status).unwrap_or("server_error");
+/// Returns the error members; an OAuth error is unchanged, others get the OAuth code of their status.
+fn callback_error_members(error: &Error) -> Vec<Member> {
+    let word = |status| oauth_error_code(status).unwrap_or("server_error");
     match &error.kind {
-        Kind::OAuth { error, description } => vec![member("error", error), member("error_description", description)],
-        Kind::Http { status, code, message } => {
+        ErrorKind::OAuth { error, description } => {
+            vec![member("error", error), member("error_description", description)]
+        }
+        ErrorKind::Http { status, code, message } => {
             let code = code.unwrap_or_default();
-            let word = if DENIED.contains(&code) { "access_denied" } else { word(*status) };
+            let word = if ACCESS_DENIED_CODES.contains(&code) { "access_denied" } else { word(*status) };
             vec![member("error", word), member("error_code", code), member("error_description", message)]
         }
-        Kind::Postgres(said) => {
-            vec![member("error", word(said.status)), member("error_description", &said.message)]
+        ErrorKind::Postgres(raised) => {
+            vec![member("error", word(raised.status)), member("error_description", &raised.message)]
         }
-        Kind::WeakPassword { .. } | Kind::Broken | Kind::Other => {
+        ErrorKind::WeakPassword { .. } | ErrorKind::InternalServerError | ErrorKind::Other => {
             vec![member("error", "server_error"), member("error_description", error.message())]
         }
     }
 }
 
-/// The target with a message in its fragment, with `pkce` also in its query.
-pub fn with_message(target: &str, message: &str, pkce: bool) -> Result<String, Malformed> {
+/// Adds a message to the fragment, with `pkce` also to the query.
+pub fn with_message(target: &str, message: &str, pkce: bool) -> Result<String, UrlError> {
     let mut url = Url::parse(target)?;
     let members = vec![member("message", message)];
-    let query = merged(&url, if pkce { &members } else { &[] });
+    let query = merge_query(&url, if pkce { &members } else { &[] });
     url.set_query(query);
-    Ok(marked(url, members))
+    Ok(with_marked_fragment(url, members))
 }
 
-/// A URL as the value of a header: what is not visible ASCII is escaped.
-pub fn location(url: &str) -> String {
+/// Escapes a URL for a header value: all but visible ASCII.
+pub fn encode_location(url: &str) -> String {
     let mut text = String::with_capacity(url.len());
     for byte in url.bytes() {
         if byte.is_ascii_graphic() || byte == b' ' {
@@ -150,8 +154,8 @@ fn member(name: &str, value: &str) -> Member {
     (name.into(), value.into())
 }
 
-/// The OAuth word for a status; only these have one.
-fn oauth_word(status: u16) -> Option<&'static str> {
+/// Returns the OAuth error code of a status, if there is one.
+fn oauth_error_code(status: u16) -> Option<&'static str> {
     match status {
         400 => Some("invalid_request"),
         401 => Some("unauthorized_client"),
@@ -162,19 +166,19 @@ fn oauth_word(status: u16) -> Option<&'static str> {
     }
 }
 
-/// The query of the URL with these members in place of any of the same name.
-fn merged(url: &Url, members: &[Member]) -> String {
+/// Returns the query of the URL with these members, replacing those of the same name.
+fn merge_query(url: &Url, members: &[Member]) -> String {
     let mut query = url.query();
     query.retain(|(name, _)| members.iter().all(|(other, _)| other != name));
     query.extend_from_slice(members);
     form_encode(&query)
 }
 
-/// The URL with these members as its fragment, encoded twice as the reference does, and the mark of an answer of ours.
-fn marked(mut url: Url, mut members: Vec<Member>) -> String {
+/// Sets the fragment, double-encoded as in GoTrue, with the `sb` marker.
+fn with_marked_fragment(mut url: Url, mut members: Vec<Member>) -> String {
     members.push(member("sb", ""));
     url.set_fragment(&form_encode(&members));
-    location(&url.text())
+    encode_location(&url.to_text())
 }
 
 #[cfg(test)]
@@ -189,8 +193,8 @@ mod tests {
     }
 
     #[test]
-    fn a_session_is_appended_as_a_fragment() {
-        let mut tokens = Tokens {
+    fn session_is_added_to_fragment() {
+        let mut tokens = ImplicitFlowTokens {
             access_token: "a.b-c_d",
             refresh_token: "r/1",
             expires_in: 3600,
@@ -212,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn a_code_joins_the_query() {
+    fn code_is_added_to_query() {
         assert_eq!(with_code("http://x", "c1").unwrap(), "http://x?code=c1");
         assert_eq!(with_code(TARGET, "c1").unwrap(), "http://shop.example.com/a?b=c&code=c1#d");
         assert_eq!(with_code("http://x/?code=old&z=1&a=2&a=1", "c 1").unwrap(), "http://x/?a=2&a=1&code=c+1&z=1");
@@ -220,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_stands_in_the_fragment_and_with_pkce_in_the_query_too() {
+    fn error_is_in_fragment_and_with_pkce_in_query() {
         let fragment = "error=access_denied&error_code=otp_expired&error_description=Email+link+is+invalid+or+has+\
                         expired&sb=";
         assert_eq!(with_error(TARGET, &expired(), false).unwrap(), format!("http://shop.example.com/a?b=c#{fragment}"));
@@ -234,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fragment_is_encoded_twice() {
+    fn fragment_is_double_encoded() {
         let error = Error::unprocessable("flow_state_not_found", "422: none");
         assert_eq!(
             with_error("http://x", &error, false).unwrap(),
@@ -243,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn only_some_statuses_have_an_oauth_word() {
+    fn only_some_statuses_have_oauth_error_code() {
         for (status, word) in [
             (400, "invalid_request"),
             (401, "unauthorized_client"),
@@ -260,14 +264,14 @@ mod tests {
     }
 
     #[test]
-    fn errors_without_a_form_of_their_own_leave_the_target() {
-        let weak = Error::new(Kind::WeakPassword { message: "no".to_owned(), reasons: Vec::new() });
+    fn non_http_errors_leave_target_unchanged() {
+        let weak = Error::new(ErrorKind::WeakPassword { message: "no".to_owned(), reasons: Vec::new() });
         assert_eq!(with_error(TARGET, &weak, false).unwrap(), TARGET);
         assert_eq!(with_error(TARGET, &weak, true).unwrap(), "http://shop.example.com/a?b=c&code=#d");
     }
 
     #[test]
-    fn an_internal_failure_is_told_as_one() {
+    fn internal_failure_is_reported() {
         for pkce in [false, true] {
             let url = with_error(TARGET, &Error::other("boom"), pkce).unwrap();
             assert!(url.contains("error=server_error&error_code=unexpected_failure"), "{url}");
@@ -276,14 +280,14 @@ mod tests {
     }
 
     #[test]
-    fn a_message_stands_in_the_fragment_and_with_pkce_in_the_query_too() {
+    fn message_is_in_fragment_and_with_pkce_in_query() {
         assert_eq!(with_message("http://x/?q=1", "Done. Go", false).unwrap(), "http://x/?q=1#message=Done.+Go&sb=");
         assert_eq!(with_message("http://x/?q=1", "Done", true).unwrap(), "http://x/?message=Done&q=1#message=Done&sb=");
     }
 
     #[test]
-    fn an_error_of_a_callback_stands_in_the_query_and_the_fragment() {
-        let hook = Error::new(Kind::Http { status: 403, code: None, message: "Not you".into() });
+    fn callback_error_is_in_query_and_fragment() {
+        let hook = Error::new(ErrorKind::Http { status: 403, code: None, message: "Not you".into() });
         for (error, query, fragment) in [
             (
                 Error::bad_request("bad_oauth_callback", "no: code"),
@@ -321,8 +325,8 @@ mod tests {
     }
 
     #[test]
-    fn an_error_of_the_database_is_told_in_its_own_words() {
-        let said = DatabaseError {
+    fn database_error_is_reported_with_its_message() {
+        let database_error = DatabaseError {
             status: 403,
             sqlstate: "PT403".into(),
             message: "too many".into(),
@@ -330,12 +334,13 @@ mod tests {
             detail: None,
             wrapped: "Database error saving new user".into(),
         };
-        let url = site_with_callback_error("http://x", &Error::new(Kind::Postgres(Box::new(said)))).unwrap();
+        let url =
+            site_with_callback_error("http://x", &Error::new(ErrorKind::Postgres(Box::new(database_error)))).unwrap();
         assert_eq!(url, "http://x?error=access_denied&error_description=too+many");
     }
 
     #[test]
-    fn a_header_holds_visible_ascii_only() {
-        assert_eq!(location("http://x/é#\r\n\t\u{7f}y"), "http://x/%c3%a9#%0d%0a%09%7fy");
+    fn location_is_visible_ascii() {
+        assert_eq!(encode_location("http://x/é#\r\n\t\u{7f}y"), "http://x/%c3%a9#%0d%0a%09%7fy");
     }
 }

@@ -1,4 +1,4 @@
-//! What we say in XML as a SAML 2.0 service provider: who we are, and that somebody wants to sign in.
+//! Writes SAML 2.0 XML of the service provider: metadata and authentication requests.
 
 use std::borrow::Cow;
 
@@ -13,123 +13,123 @@ const ASSERTION: &str = "urn:oasis:names:tc:SAML:2.0:assertion";
 const DSIG: &str = "http://www.w3.org/2000/09/xmldsig#";
 const POST: &str = "urn:oasis:names:tc:SAML:2.0:bindings:HTTP-POST";
 const ARTIFACT: &str = "urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Artifact";
-/// What may be encrypted to us, and how.
+/// The supported encryption methods.
 const ENCRYPTION: [&str; 4] = ["aes128-cbc", "aes192-cbc", "aes256-cbc", "rsa-oaep-mgf1p"];
 
-/// Our addresses as a service provider.
+/// The URLs of the service provider.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServiceProvider {
-    /// Our name among SAML services: where this description is.
+    /// `entityID`, which is also the URL of the metadata.
     pub entity_id: String,
-    /// Where responses are taken.
-    pub acs: String,
+    /// The assertion consumer service URL.
+    pub acs_url: String,
 }
 
 impl ServiceProvider {
-    /// Our addresses below the base of our SAML addresses.
-    pub fn at(base: &str) -> Self {
+    /// The URLs below the base URL of the SAML endpoints.
+    pub fn new(base: &str) -> Self {
         let base = base.strip_suffix('/').unwrap_or(base);
-        Self { entity_id: format!("{base}/sso/saml/metadata"), acs: format!("{base}/sso/saml/acs") }
+        Self { entity_id: format!("{base}/sso/saml/metadata"), acs_url: format!("{base}/sso/saml/acs") }
     }
 }
 
-/// Who we are.
+/// The metadata of the service provider.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Description<'a> {
-    /// Our addresses.
-    pub service: &'a ServiceProvider,
-    /// The certificate of the key that signs: DER in base64.
+pub struct ServiceProviderMetadata<'a> {
+    /// The URLs of the service provider.
+    pub service_provider: &'a ServiceProvider,
+    /// The certificate of the current key: base64 DER.
     pub certificate: &'a str,
-    /// That of the key that will follow.
-    pub next: Option<&'a str>,
-    /// Assertions may be encrypted.
-    pub encryption: bool,
-    /// Until when all of this holds.
+    /// The certificate of the next key.
+    pub next_certificate: Option<&'a str>,
+    /// Whether encrypted assertions are accepted.
+    pub accepts_encryption: bool,
+    /// `validUntil` of the entity.
     pub valid_until: Time,
-    /// Until when what is said of our keys and addresses holds.
+    /// `validUntil` of the role descriptor with keys and endpoints.
     pub keys_valid_until: Time,
 }
 
-impl Description<'_> {
-    /// As XML. While a key will follow it may be kept for an hour only.
-    pub fn xml(&self) -> String {
-        let Self { service, valid_until, keys_valid_until, .. } = self;
-        let kept = if self.next.is_some() { r#" cacheDuration="PT1H""# } else { "" };
-        let (entity_id, acs) = (escaped(&service.entity_id), escaped(&service.acs));
-        let (until, keys_until) = (moment(valid_until), moment(keys_valid_until));
+impl ServiceProviderMetadata<'_> {
+    /// Formats the metadata. With a next key it may be cached for one hour only.
+    pub fn to_xml(&self) -> String {
+        let Self { service_provider: service, valid_until, keys_valid_until, .. } = self;
+        let kept = if self.next_certificate.is_some() { r#" cacheDuration="PT1H""# } else { "" };
+        let (entity_id, acs) = (escape(&service.entity_id), escape(&service.acs_url));
+        let (until, keys_until) = (format_time(valid_until), format_time(keys_valid_until));
         format!(
             r#"<EntityDescriptor xmlns="{METADATA}" validUntil="{until}"{kept} entityID="{entity_id}"><SPSSODescriptor validUntil="{keys_until}" protocolSupportEnumeration="{PROTOCOL}" WantAssertionsSigned="true">{keys}<NameIDFormat>{EMAIL_ADDRESS}</NameIDFormat><NameIDFormat>{PERSISTENT}</NameIDFormat><AssertionConsumerService Binding="{POST}" Location="{acs}" index="1"/><AssertionConsumerService Binding="{ARTIFACT}" Location="{acs}" index="2"/></SPSSODescriptor></EntityDescriptor>"#,
-            keys = self.keys(),
+            keys = self.key_descriptors(),
         )
     }
 
-    /// The key in use, encryption first; then the next one, signing first.
-    fn keys(&self) -> String {
+    /// The key descriptors: the current key, encryption first, then the next key, signing first.
+    fn key_descriptors(&self) -> String {
         let mut keys = String::new();
-        if self.encryption {
+        if self.accepts_encryption {
             let methods: String = ENCRYPTION
                 .map(|name| format!(r#"<EncryptionMethod Algorithm="http://www.w3.org/2001/04/xmlenc#{name}"/>"#))
                 .concat();
-            keys += &key("encryption", self.certificate, &methods);
+            keys += &key_descriptor("encryption", self.certificate, &methods);
         }
-        keys += &key("signing", self.certificate, "");
-        if let Some(next) = self.next {
-            keys += &key("signing", next, "");
-            if self.encryption {
-                keys += &key("encryption", next, "");
+        keys += &key_descriptor("signing", self.certificate, "");
+        if let Some(next) = self.next_certificate {
+            keys += &key_descriptor("signing", next, "");
+            if self.accepts_encryption {
+                keys += &key_descriptor("encryption", next, "");
             }
         }
         keys
     }
 }
 
-fn key(purpose: &str, certificate: &str, methods: &str) -> String {
+fn key_descriptor(purpose: &str, certificate: &str, methods: &str) -> String {
     format!(
         r#"<KeyDescriptor use="{purpose}"><KeyInfo xmlns="{DSIG}"><X509Data><X509Certificate>{certificate}</X509Certificate></X509Data></KeyInfo>{methods}</KeyDescriptor>"#
     )
 }
 
-/// That somebody wants to sign in.
+/// An authentication request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuthnRequest<'a> {
-    /// Our addresses.
+    /// The URLs of the service provider.
     pub service: &'a ServiceProvider,
-    /// `ID`: what the response must name.
+    /// `ID`, which `InResponseTo` of the response must equal.
     pub id: &'a str,
-    /// Where it is sent.
+    /// The URL of the identity provider's single sign-on service.
     pub destination: &'a str,
-    /// How the person is to be named.
+    /// The requested `NameID` format.
     pub name_id_format: &'a str,
-    /// When it is asked.
+    /// The issue instant.
     pub now: Time,
 }
 
 impl AuthnRequest<'_> {
-    /// As XML. The response is to come by a form that the browser posts.
+    /// Formats the request, which asks for the HTTP-POST binding of the response.
     pub fn xml(&self) -> String {
         let Self { service, id, destination, name_id_format, now } = self;
-        let (entity_id, acs) = (escaped(&service.entity_id), escaped(&service.acs));
-        let (destination, format) = (escaped(destination), escaped(name_id_format));
-        let now = moment(now);
+        let (entity_id, acs) = (escape(&service.entity_id), escape(&service.acs_url));
+        let (destination, format) = (escape(destination), escape(name_id_format));
+        let now = format_time(now);
         format!(
             r#"<samlp:AuthnRequest xmlns:saml="{ASSERTION}" xmlns:samlp="{PROTOCOL}" ID="{id}" Version="2.0" IssueInstant="{now}" Destination="{destination}" AssertionConsumerServiceURL="{acs}" ProtocolBinding="{POST}"><saml:Issuer Format="urn:oasis:names:tc:SAML:2.0:nameid-format:entity">{entity_id}</saml:Issuer><samlp:NameIDPolicy Format="{format}" AllowCreate="true"/></samlp:AuthnRequest>"#
         )
     }
 }
 
-/// A moment in milliseconds: finer times are not to be relied on in SAML.
-fn moment(time: &Time) -> String {
+/// Formats a time with milliseconds (SAML 2.0 Core §1.3.3).
+fn format_time(time: &Time) -> String {
     time.to_rfc3339_opts(SecondsFormat::Millis, true)
 }
 
-/// A text as it may stand in an element or an attribute.
-pub fn escaped(text: &str) -> Cow<'_, str> {
+/// Escapes a text for an element or an attribute.
+pub fn escape(text: &str) -> Cow<'_, str> {
     if !text.contains(['&', '<', '>', '"', '\'', '\t', '\n', '\r']) {
         return Cow::Borrowed(text);
     }
     let mut escaped = String::with_capacity(text.len() + 16);
-    for letter in text.chars() {
-        match letter {
+    for character in text.chars() {
+        match character {
             '&' => escaped.push_str("&amp;"),
             '<' => escaped.push_str("&lt;"),
             '>' => escaped.push_str("&gt;"),
@@ -150,18 +150,18 @@ mod tests {
 
     use super::*;
 
-    fn described(next: Option<&str>, encryption: bool) -> String {
-        let service = ServiceProvider::at("https://auth.example.com/auth/v1/");
+    fn metadata_xml(next: Option<&str>, encryption: bool) -> String {
+        let service = ServiceProvider::new("https://auth.example.com/auth/v1/");
         let soon = Time::UNIX_EPOCH + TimeDelta::milliseconds(1500);
-        let description = Description {
-            service: &service,
+        let description = ServiceProviderMetadata {
+            service_provider: &service,
             certificate: "CURRENT",
-            next,
-            encryption,
+            next_certificate: next,
+            accepts_encryption: encryption,
             valid_until: soon,
             keys_valid_until: Time::UNIX_EPOCH,
         };
-        description.xml()
+        description.to_xml()
     }
 
     fn keys(xml: &str) -> Vec<(&str, &str)> {
@@ -176,29 +176,29 @@ mod tests {
     }
 
     #[test]
-    fn keys_are_told_in_the_recorded_order() {
-        assert_eq!(keys(&described(None, false)), [("signing", "CURRENT")]);
-        assert_eq!(keys(&described(None, true)), [("encryption", "CURRENT"), ("signing", "CURRENT")]);
-        assert_eq!(keys(&described(Some("NEXT"), false)), [("signing", "CURRENT"), ("signing", "NEXT")]);
+    fn key_descriptors_are_in_recorded_order() {
+        assert_eq!(keys(&metadata_xml(None, false)), [("signing", "CURRENT")]);
+        assert_eq!(keys(&metadata_xml(None, true)), [("encryption", "CURRENT"), ("signing", "CURRENT")]);
+        assert_eq!(keys(&metadata_xml(Some("NEXT"), false)), [("signing", "CURRENT"), ("signing", "NEXT")]);
         assert_eq!(
-            keys(&described(Some("NEXT"), true)),
+            keys(&metadata_xml(Some("NEXT"), true)),
             [("encryption", "CURRENT"), ("signing", "CURRENT"), ("signing", "NEXT"), ("encryption", "NEXT")]
         );
     }
 
     #[test]
-    fn a_description_says_for_how_long_it_holds() {
-        let xml = described(None, false);
+    fn metadata_has_validity() {
+        let xml = metadata_xml(None, false);
         assert!(
             xml.contains(r#"validUntil="1970-01-01T00:00:01.500Z" entityID="https://auth.example.com/auth/v1/sso/"#)
         );
         assert!(xml.contains(r#"<SPSSODescriptor validUntil="1970-01-01T00:00:00.000Z""#));
-        assert!(described(Some("NEXT"), false).contains(r#" cacheDuration="PT1H""#));
+        assert!(metadata_xml(Some("NEXT"), false).contains(r#" cacheDuration="PT1H""#));
     }
 
     #[test]
-    fn nothing_escapes_from_its_attribute() {
-        let service = ServiceProvider::at("https://auth.example.com");
+    fn attribute_values_are_escaped() {
+        let service = ServiceProvider::new("https://auth.example.com");
         let destination = "https://idp.example.com/?a&b=\"><x>'\n";
         let request =
             AuthnRequest { service: &service, id: "id-1", destination, name_id_format: "\"", now: Time::UNIX_EPOCH };

@@ -1,4 +1,4 @@
-//! SCIM 2.0 (RFC 7643, RFC 7644), as far as the reference has it: what the server can do, which is nothing yet.
+//! SCIM 2.0 (RFC 7643, RFC 7644) to the extent of GoTrue: the configuration document and empty lists.
 
 use serde::Serialize;
 
@@ -56,8 +56,8 @@ struct Meta {
 }
 
 impl ServiceProviderConfig {
-    /// For a server that is seen at this address from outside.
-    pub fn at(external_url: &str) -> Self {
+    /// Builds the document for a server with this external URL.
+    pub fn new(external_url: &str) -> Self {
         Self {
             schemas: ["urn:ietf:params:scim:schemas:core:2.0:ServiceProviderConfig"],
             patch: Feature::default(),
@@ -81,7 +81,7 @@ impl ServiceProviderConfig {
     }
 }
 
-/// A list without resources (RFC 7644 §3.4.2).
+/// An empty `ListResponse` (RFC 7644 §3.4.2).
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct EmptyList {
@@ -105,7 +105,7 @@ impl Default for EmptyList {
     }
 }
 
-/// A refusal (RFC 7644 §3.12).
+/// An error response (RFC 7644 §3.12).
 #[derive(Debug, Serialize)]
 pub struct ScimError {
     schemas: [&'static str; 1],
@@ -114,7 +114,7 @@ pub struct ScimError {
 }
 
 impl ScimError {
-    /// With this status and text.
+    /// Creates an error with status and detail.
     pub fn new(status: u16, detail: &'static str) -> Self {
         Self { schemas: ["urn:ietf:params:scim:api:messages:2.0:Error"], detail, status: status.to_string() }
     }

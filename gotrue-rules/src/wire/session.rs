@@ -1,10 +1,10 @@
-//! A session as JSON (`endpoints.md` §2.4): tokens with the account they are for.
+//! Token responses: tokens with their user.
 
 use serde::Serialize;
 
 use super::user::UserJson;
 
-/// The answer of a grant.
+/// The response of a grant.
 #[derive(Debug, Serialize)]
 pub struct SessionJson<'a> {
     /// The signed access token.
@@ -13,24 +13,24 @@ pub struct SessionJson<'a> {
     pub token_type: &'static str,
     /// Seconds until the access token expires.
     pub expires_in: i64,
-    /// When it expires, seconds since the epoch.
+    /// Expiry of the access token, seconds since the epoch.
     pub expires_at: i64,
     /// The refresh token.
     pub refresh_token: &'a str,
-    /// The account.
+    /// The user.
     pub user: UserJson<'a>,
-    /// The provider's access token, given out once.
+    /// The provider's access token, returned once.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub provider_token: Option<&'a str>,
-    /// The provider's refresh token, given out once.
+    /// The provider's refresh token, returned once.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub provider_refresh_token: Option<&'a str>,
-    /// Only with the password grant, and there always: why today's rules would refuse the password, or null.
+    /// Only in the password grant: why the current rules reject the password, else `null`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub weak_password: Option<Option<WeakPasswordJson<'a>>>,
 }
 
-/// Why a password that is right would be refused if it were new.
+/// Why the current strength rules reject a correct password.
 #[derive(Debug, Serialize)]
 pub struct WeakPasswordJson<'a> {
     /// The messages, joined by a space.

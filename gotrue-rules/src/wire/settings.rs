@@ -1,4 +1,4 @@
-//! The body of `GET /settings` (`endpoints.md` §4): what is switched on, for clients that draw a sign-in page.
+//! The response of `GET /settings`: enabled features, for sign-in pages.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::domain::policy::Policy;
 
-/// What is switched on.
+/// Enabled features.
 #[derive(Debug, Serialize)]
 pub struct SettingsJson<'a> {
     external: BTreeMap<&'a str, bool>,
@@ -19,14 +19,14 @@ pub struct SettingsJson<'a> {
     passkeys_enabled: bool,
 }
 
-/// Providers that there are, but which the reference does not tell of here.
-const UNTOLD: [&str; 2] = ["vercel_marketplace", "x"];
+/// Providers that GoTrue omits in this response.
+const OMITTED_PROVIDERS: [&str; 2] = ["vercel_marketplace", "x"];
 
 impl<'a> From<&'a Policy> for SettingsJson<'a> {
     fn from(policy: &'a Policy) -> Self {
-        let told = policy.external.providers.iter().filter(|(name, _)| !UNTOLD.contains(&name.as_str()));
+        let listed = policy.external.providers.iter().filter(|(name, _)| !OMITTED_PROVIDERS.contains(&name.as_str()));
         let mut external: BTreeMap<&str, bool> =
-            told.map(|(name, provider)| (name.as_str(), provider.enabled)).collect();
+            listed.map(|(name, provider)| (name.as_str(), provider.enabled)).collect();
         external.insert("anonymous_users", policy.sign_up.anonymous_enabled);
         external.insert("email", policy.sign_up.email_enabled);
         external.insert("phone", policy.sign_up.phone_enabled);
@@ -37,7 +37,7 @@ impl<'a> From<&'a Policy> for SettingsJson<'a> {
             phone_autoconfirm: policy.sms.autoconfirm,
             sms_provider: &policy.sms.provider_name,
             saml_enabled: policy.saml.enabled,
-            // Odd, but recorded: also true while SAML is off.
+            // As in GoTrue, also true while SAML is disabled.
             saml_private_key_next_configured: !policy.saml.enabled || policy.saml.private_key_next.is_some(),
             passkeys_enabled: policy.passkeys.enabled,
         }
@@ -50,13 +50,13 @@ mod tests {
 
     use super::*;
 
-    fn shown(policy: &Policy) -> Value {
+    fn to_json(policy: &Policy) -> Value {
         serde_json::to_value(SettingsJson::from(policy)).unwrap()
     }
 
     #[test]
-    fn the_defaults_are_as_recorded() {
-        let mut json = shown(&Policy::default());
+    fn default_settings_match_gotrue() {
+        let mut json = to_json(&Policy::default());
         let external = json["external"].take();
         assert_eq!(
             json,
@@ -77,19 +77,19 @@ mod tests {
     }
 
     #[test]
-    fn what_is_switched_on_is_told() {
+    fn enabled_features_are_listed() {
         let mut policy = Policy::default();
         policy.external.providers.get_mut("github").unwrap().enabled = true;
         policy.sign_up.anonymous_enabled = true;
         policy.sms.provider_name = "twilio".into();
         policy.saml.enabled = true;
-        let json = shown(&policy);
+        let json = to_json(&policy);
         assert_eq!((&json["external"]["github"], &json["external"]["anonymous_users"]), (&json!(true), &json!(true)));
         assert_eq!(
             (&json["sms_provider"], &json["saml_private_key_next_configured"]),
             (&json!("twilio"), &json!(false))
         );
         policy.saml.private_key_next = Some("key".into());
-        assert_eq!(shown(&policy)["saml_private_key_next_configured"], json!(true));
+        assert_eq!(to_json(&policy)["saml_private_key_next_configured"], json!(true));
     }
 }

@@ -1,4 +1,4 @@
-//! Companies' identity providers as JSON (`endpoints.md` §12, §13.5).
+//! SSO providers as JSON.
 
 use serde::Serialize;
 use uuid::Uuid;
@@ -8,7 +8,7 @@ use crate::domain::sso::mapping::AttributeMapping;
 use crate::domain::sso::{SamlProvider, SsoProvider};
 use crate::domain::user::Time;
 
-/// A provider as the administrator sees it.
+/// An SSO provider, for administrators.
 #[derive(Debug, Serialize)]
 pub struct SsoProviderJson<'a> {
     id: Uuid,
@@ -66,7 +66,7 @@ impl<'a> From<&'a SsoProvider> for SsoProviderJson<'a> {
     }
 }
 
-/// All providers, without what they say of themselves, which is long.
+/// The list of SSO providers, without their metadata XML.
 #[derive(Debug, Serialize)]
 pub struct SsoProvidersJson<'a> {
     items: Vec<SsoProviderJson<'a>>,
@@ -83,9 +83,9 @@ impl<'a> From<&'a [SsoProvider]> for SsoProvidersJson<'a> {
     }
 }
 
-/// Where the browser is to go, for a client that sends it there itself.
+/// The URL of the identity provider, for a client that redirects the browser itself.
 #[derive(Debug, Serialize)]
-pub struct SignOnJson<'a> {
+pub struct SignOnUrlJson<'a> {
     /// `url`.
     pub url: &'a str,
 }

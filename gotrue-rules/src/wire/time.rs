@@ -1,23 +1,23 @@
-//! Moments on the wire: RFC 3339 in UTC with `Z`, as many digits after the second as there are, none when it is whole.
+//! Timestamps: RFC 3339 in UTC with `Z`, with as many fraction digits as necessary.
 
 use chrono::SecondsFormat;
 use serde::Serializer;
 
 use crate::domain::user::Time;
 
-/// The text of a moment.
-pub fn text(time: &Time) -> String {
+/// Formats a timestamp.
+pub fn format_time(time: &Time) -> String {
     let full = time.to_rfc3339_opts(SecondsFormat::Nanos, true);
     let digits = full.trim_end_matches('Z').trim_end_matches('0').trim_end_matches('.');
     format!("{digits}Z")
 }
 
-/// For `#[serde(serialize_with)]`.
+/// Serializes a timestamp; for `#[serde(serialize_with)]`.
 pub fn serialize<S: Serializer>(time: &Time, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(&text(time))
+    serializer.serialize_str(&format_time(time))
 }
 
-/// The same for a moment that may be absent: null.
+/// Serializes an optional timestamp; absent is `null`.
 pub fn serialize_option<S: Serializer>(time: &Option<Time>, serializer: S) -> Result<S::Ok, S::Error> {
     match time {
         Some(time) => serialize(time, serializer),
@@ -36,7 +36,7 @@ mod tests {
             ("2026-06-01T12:00:00.120000Z", "2026-06-01T12:00:00.12Z"),
             ("2026-06-01T14:00:10.000001+02:00", "2026-06-01T12:00:10.000001Z"),
         ] {
-            assert_eq!(text(&given.parse().unwrap()), expected);
+            assert_eq!(format_time(&given.parse().unwrap()), expected);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! An account as JSON (`endpoints.md` §2.1): what is always there, what is left out when unset.
+//! Users as JSON.
 
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -7,9 +7,9 @@ use uuid::Uuid;
 use super::factor::FactorJson;
 use super::identity::IdentityJson;
 use super::time;
-use crate::domain::user::{Account, Time};
+use crate::domain::user::{Time, User};
 
-/// The body of `GET /user`, and the member `user` of a session.
+/// The response of `GET /user`, and the member `user` of a token response.
 #[derive(Debug, Serialize)]
 pub struct UserJson<'a> {
     id: Uuid,
@@ -57,8 +57,8 @@ pub struct UserJson<'a> {
     is_anonymous: bool,
 }
 
-impl<'a> From<&'a Account> for UserJson<'a> {
-    fn from(account: &'a Account) -> Self {
+impl<'a> From<&'a User> for UserJson<'a> {
+    fn from(account: &'a User) -> Self {
         Self {
             id: account.id,
             aud: &account.aud,
@@ -91,12 +91,12 @@ impl<'a> From<&'a Account> for UserJson<'a> {
 }
 
 impl<'a> UserJson<'a> {
-    /// As a list shows accounts: identities and factors are not loaded there, so the one is null and the other absent.
-    pub fn in_list(account: &'a Account) -> Self {
+    /// Builds an entry of a list, which has no identities (`null`) and no factors (absent).
+    pub fn in_list(account: &'a User) -> Self {
         Self { identities: None, factors: Vec::new(), ..Self::from(account) }
     }
 
-    /// With `null` for metadata of its own.
+    /// Sets `user_metadata` to `null`.
     #[must_use]
     pub fn without_user_metadata(self) -> Self {
         Self { user_metadata: None, ..self }
@@ -108,8 +108,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_account_with_nothing_shows_only_what_is_always_there() {
-        let account = Account::default();
+    fn minimal_user_has_only_mandatory_members() {
+        let account = User::default();
         let json = serde_json::to_value(UserJson::from(&account)).unwrap();
         let mut names: Vec<&str> = json.as_object().unwrap().keys().map(String::as_str).collect();
         names.sort_unstable();
@@ -131,8 +131,8 @@ mod tests {
     }
 
     #[test]
-    fn a_list_shows_no_identities() {
-        let json = serde_json::to_value(UserJson::in_list(&Account::default())).unwrap();
+    fn user_list_has_no_identities() {
+        let json = serde_json::to_value(UserJson::in_list(&User::default())).unwrap();
         assert_eq!(json["identities"], Value::Null);
     }
 }

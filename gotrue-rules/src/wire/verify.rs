@@ -1,12 +1,12 @@
-//! What `POST /verify` answers when it does not open a session.
+//! The response of `POST /verify` without a session.
 
 use serde::Serialize;
 
-/// The first of two confirmations of an address change has been taken.
+/// Response of the first of two email change confirmations.
 #[derive(Debug, Serialize)]
-pub struct HalfJson {
+pub struct FirstConfirmationJson {
     /// The status, as text.
     pub code: &'static str,
-    /// What to do next.
+    /// The next step.
     pub msg: &'static str,
 }

@@ -1,54 +1,54 @@
-//! What browsers are asked for (WebAuthn §5.4, §5.5) and what is kept of a challenge, as JSON. Bytes are base64url
-//! without padding; in the stored session, whose form the reference reads too, ids are base64 with it.
+//! WebAuthn options for browsers (WebAuthn §5.4, §5.5) and stored ceremony data as JSON.
+//! Bytes are base64url without padding; in stored session data, which the reference also reads, ids are padded base64.
 
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use serde::{Deserialize, Serialize};
 
-/// The kind of every credential.
+/// The type of every credential.
 const PUBLIC_KEY: &str = "public-key";
 
-/// How long a browser waits for its user, milliseconds.
+/// The timeout of a ceremony in milliseconds.
 const TIMEOUT: u32 = 300_000;
 
-/// The COSE numbers of the signatures asked for, best first. Keys of the first two, and of -257, can be verified; no
-/// authenticator is known that has none of them.
+/// The requested COSE algorithms, in order of preference.
+/// Keys with -7, -35 and -257 can be verified; every known authenticator supports one of them.
 const ALGORITHMS: [i32; 10] = [-7, -35, -36, -257, -258, -259, -37, -38, -39, -8];
 
-/// Whether an authenticator is to make sure who uses it.
+/// The user verification requirement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum UserVerification {
-    /// It must.
+    /// User verification is required.
     Required,
-    /// It should.
+    /// User verification is preferred.
     Preferred,
-    /// It need not.
+    /// User verification is discouraged.
     Discouraged,
 }
 
-/// A name for something the browser shows, with its id.
+/// The relying party (WebAuthn §5.4.2).
 #[derive(Debug, Clone, Copy, Serialize)]
-pub struct Party<'a> {
-    /// The host name.
+pub struct RelyingPartyEntity<'a> {
+    /// The relying party id: a host name.
     pub id: &'a str,
-    /// The name shown.
+    /// The displayed name.
     pub name: &'a str,
 }
 
-/// The account that a key is made for.
+/// The user of a new credential (WebAuthn §5.4.3).
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct UserEntity<'a> {
     /// The user handle.
     pub id: String,
-    /// What tells accounts apart: an address or a number.
+    /// The email address or phone number.
     pub name: &'a str,
-    /// What the account is called.
+    /// The displayed name.
     pub display_name: &'a str,
 }
 
-/// A signature that may be used.
+/// A credential type and algorithm (WebAuthn §5.3).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CredentialParameter {
     #[serde(rename = "type")]
@@ -56,9 +56,9 @@ pub struct CredentialParameter {
     alg: i32,
 }
 
-/// A key by its id.
+/// A credential descriptor (WebAuthn §5.8.3).
 #[derive(Debug, Clone, Serialize)]
-pub struct Descriptor {
+pub struct CredentialDescriptor {
     #[serde(rename = "type")]
     kind: &'static str,
     id: String,
@@ -66,83 +66,83 @@ pub struct Descriptor {
     transports: Vec<String>,
 }
 
-impl Descriptor {
-    /// The key of that id, reached by these transports.
-    pub fn of(id: &[u8], transports: Vec<String>) -> Self {
-        Self { kind: PUBLIC_KEY, id: encode(id), transports }
+impl CredentialDescriptor {
+    /// Builds the descriptor of a credential id with its transports.
+    pub fn new(id: &[u8], transports: Vec<String>) -> Self {
+        Self { kind: PUBLIC_KEY, id: encode_base64url(id), transports }
     }
 }
 
-/// Which authenticators may be used.
+/// The authenticator selection criteria (WebAuthn §5.4.4).
 #[derive(Debug, Clone, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Selection {
-    /// Whether the key must be found without its id.
+pub struct AuthenticatorSelection {
+    /// The resident key requirement.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resident_key: Option<&'static str>,
-    /// Whether the authenticator is to make sure who uses it.
+    /// The user verification requirement.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub user_verification: Option<UserVerification>,
 }
 
-/// What `navigator.credentials.create()` is asked for.
+/// The options of `navigator.credentials.create()`.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CreationOptions<'a> {
-    rp: Party<'a>,
+    rp: RelyingPartyEntity<'a>,
     user: UserEntity<'a>,
     challenge: &'a str,
     pub_key_cred_params: Vec<CredentialParameter>,
     timeout: u32,
-    /// Keys that the account has already.
+    /// Credentials that the user has already.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub exclude_credentials: Vec<Descriptor>,
-    /// Which authenticators may be used.
-    pub authenticator_selection: Selection,
-    /// Whether the authenticator is to tell its make; absent means the browser's own choice.
+    pub exclude_credentials: Vec<CredentialDescriptor>,
+    /// The authenticator selection criteria (WebAuthn §5.4.4).
+    pub authenticator_selection: AuthenticatorSelection,
+    /// The attestation conveyance preference; absent means the browser's default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attestation: Option<&'static str>,
 }
 
 impl<'a> CreationOptions<'a> {
-    /// A key of any authenticator for that account.
-    pub fn new(rp: Party<'a>, user: UserEntity<'a>, challenge: &'a str) -> Self {
+    /// Options without restrictions on the authenticator.
+    pub fn new(rp: RelyingPartyEntity<'a>, user: UserEntity<'a>, challenge: &'a str) -> Self {
         Self {
             rp,
             user,
             challenge,
-            pub_key_cred_params: parameters(),
+            pub_key_cred_params: credential_parameters(),
             timeout: TIMEOUT,
             exclude_credentials: Vec::new(),
-            authenticator_selection: Selection::default(),
+            authenticator_selection: AuthenticatorSelection::default(),
             attestation: None,
         }
     }
 }
 
-/// What `navigator.credentials.get()` is asked for.
+/// The options of `navigator.credentials.get()`.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RequestOptions<'a> {
     challenge: &'a str,
     timeout: u32,
     rp_id: &'a str,
-    /// Keys that may be used; with none the authenticator knows its own.
+    /// The allowed credentials; empty means discoverable credentials.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub allow_credentials: Vec<Descriptor>,
-    /// Whether the authenticator is to make sure who uses it.
+    pub allow_credentials: Vec<CredentialDescriptor>,
+    /// The user verification requirement.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub user_verification: Option<UserVerification>,
 }
 
 impl<'a> RequestOptions<'a> {
-    /// Any key of that relying party.
+    /// Options that allow any credential of the relying party.
     pub fn new(rp_id: &'a str, challenge: &'a str) -> Self {
         Self { challenge, timeout: TIMEOUT, rp_id, allow_credentials: Vec::new(), user_verification: None }
     }
 }
 
-/// What is kept of a challenge until it is answered.
+/// The stored session data of a ceremony.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionData {
     /// The challenge.
@@ -155,7 +155,7 @@ pub struct SessionData {
     allowed_credentials: Vec<String>,
     #[serde(default)]
     expires: String,
-    /// What the authenticator was asked to make sure of.
+    /// The requested user verification.
     #[serde(
         rename = "userVerification",
         serialize_with = "verification_or_empty",
@@ -168,120 +168,120 @@ pub struct SessionData {
 }
 
 impl SessionData {
-    /// For a key that is to be made for the account with that user handle.
-    pub fn of_creation(rp_id: &str, challenge: &str, user_handle: &str, asked: Option<UserVerification>) -> Self {
+    /// Session data of a registration for the user with that user handle.
+    pub fn for_creation(rp_id: &str, challenge: &str, user_handle: &str, requested: Option<UserVerification>) -> Self {
         Self {
             user_id: Some(STANDARD.encode(user_handle)),
-            parameters: parameters(),
-            ..Self::of_request(rp_id, challenge, asked)
+            parameters: credential_parameters(),
+            ..Self::for_request(rp_id, challenge, requested)
         }
     }
 
-    /// For a key that is to be used.
-    pub fn of_request(rp_id: &str, challenge: &str, asked: Option<UserVerification>) -> Self {
+    /// Session data of an authentication.
+    pub fn for_request(rp_id: &str, challenge: &str, requested: Option<UserVerification>) -> Self {
         Self {
             challenge: challenge.to_owned(),
             rp_id: rp_id.to_owned(),
             user_id: None,
             allowed_credentials: Vec::new(),
-            // The row knows when it ends.
+            // The expiry is stored in a column of its own.
             expires: "0001-01-01T00:00:00Z".to_owned(),
-            user_verification: asked,
+            user_verification: requested,
             parameters: Vec::new(),
         }
     }
 
-    /// The same for one of these keys of the account with that user handle.
+    /// Restricts the session data to these credentials of the user with that user handle.
     #[must_use]
-    pub fn among<'k>(mut self, user_handle: &str, keys: impl IntoIterator<Item = &'k [u8]>) -> Self {
+    pub fn with_allowed_credentials<'k>(mut self, user_handle: &str, keys: impl IntoIterator<Item = &'k [u8]>) -> Self {
         self.user_id = Some(STANDARD.encode(user_handle));
         self.allowed_credentials = keys.into_iter().map(|key| STANDARD.encode(key)).collect();
         self
     }
 
-    /// Whether a key was to be made, and not used.
+    /// Whether this is a registration ceremony.
     pub fn is_creation(&self) -> bool {
         !self.parameters.is_empty()
     }
 
-    /// Whether that key was among those asked for, if any were named.
+    /// Whether the credential is allowed, if any are listed.
     pub fn allows(&self, key: &[u8]) -> bool {
         self.allowed_credentials.is_empty() || self.allowed_credentials.contains(&STANDARD.encode(key))
     }
 }
 
-/// A key of a second factor as it is stored, in the form that the reference reads too.
+/// The stored credential of a WebAuthn factor, in the reference's format.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct KeyRecord {
-    /// How the authenticator calls it.
+pub struct CredentialRecord {
+    /// The credential id.
     #[serde(with = "padded")]
     pub id: Vec<u8>,
-    /// The COSE key as CBOR.
+    /// The COSE public key in CBOR.
     #[serde(with = "padded")]
     pub public_key: Vec<u8>,
-    /// The format of the attestation.
+    /// The attestation format.
     pub attestation_type: String,
-    /// The ways to the authenticator.
+    /// The transports.
     pub transport: Option<Vec<String>>,
-    /// What was told when it was made.
-    pub flags: KeyFlags,
-    /// The authenticator.
+    /// The flags at registration.
+    pub flags: CredentialFlags,
+    /// The authenticator's data.
     pub authenticator: AuthenticatorRecord,
-    /// What the key was made with.
+    /// The registration data.
     pub attestation: AttestationRecord,
 }
 
-/// What an authenticator tells of a key.
+/// The flags of a credential (WebAuthn §6.1).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct KeyFlags {
-    /// Somebody touched it.
+pub struct CredentialFlags {
+    /// The user was present.
     pub user_present: bool,
-    /// It made sure who that was.
+    /// The user was verified.
     pub user_verified: bool,
-    /// There may be copies of the key elsewhere.
+    /// The credential may be backed up.
     pub backup_eligible: bool,
-    /// There are.
+    /// The credential is backed up.
     pub backup_state: bool,
 }
 
-/// What is kept of an authenticator.
+/// The stored data of an authenticator.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct AuthenticatorRecord {
-    /// Its model.
+    /// The AAGUID: the authenticator's model.
     #[serde(rename = "AAGUID", with = "padded")]
     pub aaguid: Vec<u8>,
-    /// The key's signature counter.
+    /// The signature counter.
     pub sign_count: u32,
-    /// Whether the counter fell back once; the reference writes this member and never sets it.
+    /// Whether the counter regressed; the reference writes this member but never sets it.
     pub clone_warning: bool,
     /// `platform`, `cross-platform` or `""`.
     pub attachment: String,
 }
 
-/// What a key was made with, as the page handed it on.
+/// The registration data as sent by the page.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct AttestationRecord {
-    /// What the browser signed for.
+    /// The client data JSON.
     #[serde(rename = "clientDataJSON", with = "padded")]
     pub client_data: Vec<u8>,
-    /// The SHA-256 of that.
+    /// The SHA-256 of the client data.
     #[serde(with = "padded")]
     pub client_data_hash: Vec<u8>,
-    /// The authenticator's data, where the page repeated it.
+    /// The authenticator data, if the page sent it separately.
     #[serde(with = "padded_or_null")]
     pub authenticator_data: Option<Vec<u8>>,
-    /// The COSE number of the key's signatures as the page told it; 0 if it did not.
+    /// The COSE algorithm sent by the page; 0 if absent.
     pub public_key_algorithm: i64,
     /// The attestation object.
     #[serde(with = "padded")]
     pub object: Vec<u8>,
 }
 
-/// Bytes in the stored form; null counts as none.
+/// Serializes bytes as padded base64; null is read as empty.
 mod padded {
     use base64::Engine;
     use base64::engine::general_purpose::STANDARD;
@@ -297,7 +297,7 @@ mod padded {
     }
 }
 
-/// Bytes in the stored form, or null.
+/// Serializes bytes as padded base64 or null.
 mod padded_or_null {
     use base64::Engine;
     use base64::engine::general_purpose::STANDARD;
@@ -314,28 +314,28 @@ mod padded_or_null {
     }
 }
 
-/// Bytes as browsers send and want them.
-pub fn encode(bytes: &[u8]) -> String {
+/// Encodes bytes as base64url without padding, as browsers do.
+pub fn encode_base64url(bytes: &[u8]) -> String {
     URL_SAFE_NO_PAD.encode(bytes)
 }
 
-fn parameters() -> Vec<CredentialParameter> {
+fn credential_parameters() -> Vec<CredentialParameter> {
     ALGORITHMS.map(|alg| CredentialParameter { kind: PUBLIC_KEY.to_owned(), alg }).into()
 }
 
-/// As the reference writes it: `""` where nothing was asked for.
+/// Writes `""` if nothing was requested, as the reference does.
 #[expect(clippy::ref_option, clippy::trivially_copy_pass_by_ref, reason = "serde calls it by reference")]
 fn verification_or_empty<S: serde::Serializer>(
-    asked: &Option<UserVerification>,
+    requested: &Option<UserVerification>,
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
-    match asked {
-        Some(asked) => asked.serialize(serializer),
+    match requested {
+        Some(requested) => requested.serialize(serializer),
         None => serializer.serialize_str(""),
     }
 }
 
-/// The reference writes `""` where it asked for nothing.
+/// Reads `""` as nothing requested, as the reference writes it.
 fn verification<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<UserVerification>, D::Error> {
     let word = Option::<String>::deserialize(deserializer)?;
     Ok(match word.as_deref() {
@@ -347,51 +347,4 @@ fn verification<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Opt
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_session_of_the_reference_is_read() {
-        let text = r#"{"challenge":"YWJj","rpId":"example.com","user_id":null,"allowed_credentials":["AQI="],
-            "expires":"0001-01-01T00:00:00Z","userVerification":"","extensions":{"x":1}}"#;
-        let session: SessionData = serde_json::from_str(text).unwrap();
-        assert_eq!((session.challenge.as_str(), session.user_verification), ("YWJj", None));
-        assert!(session.allows(&[1, 2]) && !session.allows(&[1, 3]));
-    }
-
-    #[test]
-    fn a_session_comes_back_as_it_was_written() {
-        for session in [
-            SessionData::of_creation("example.com", "YWJj", "ann", Some(UserVerification::Preferred)),
-            SessionData::of_request("example.com", "YWJj", None).among("ann", [[1u8, 2].as_slice()]),
-        ] {
-            let text = serde_json::to_string(&session).unwrap();
-            assert_eq!(serde_json::from_str::<SessionData>(&text).unwrap(), session, "{text}");
-        }
-    }
-
-    #[test]
-    fn a_key_of_the_reference_is_read() {
-        let text = r#"{"id":"AQI=","publicKey":"AwQ=","attestationType":"none","transport":null,
-            "flags":{"userPresent":true,"userVerified":true,"backupEligible":false,"backupState":false},
-            "authenticator":{"AAGUID":"AAAAAAAAAAAAAAAAAAAAAA==","signCount":7,"cloneWarning":false,"attachment":""},
-            "attestation":{"clientDataJSON":"e30="}}"#;
-        let key: KeyRecord = serde_json::from_str(text).unwrap();
-        assert_eq!((key.id.as_slice(), key.public_key.as_slice()), ([1, 2].as_slice(), [3, 4].as_slice()));
-        assert_eq!((key.authenticator.sign_count, key.authenticator.aaguid.len()), (7, 16));
-        let again = serde_json::to_string(&key).unwrap();
-        assert_eq!(serde_json::from_str::<KeyRecord>(&again).unwrap(), key, "{again}");
-    }
-
-    #[test]
-    fn a_session_knows_which_ceremony_it_is_for() {
-        assert!(SessionData::of_creation("example.com", "YWJj", "ann", None).is_creation());
-        assert!(!SessionData::of_request("example.com", "YWJj", None).is_creation());
-    }
-
-    #[test]
-    fn what_was_not_asked_is_left_out() {
-        let asked = serde_json::to_string(&RequestOptions::new("example.com", "YWJj")).unwrap();
-        assert_eq!(asked, r#"{"challenge":"YWJj","timeout":300000,"rpId":"example.com"}"#);
-    }
-}
+mod tests;

@@ -1,5 +1,5 @@
-//! What Supabase's gateway does in front of a service: finds the caller's key and turns the newer kind into the token of
-//! its role.
+//! The checks of Supabase's API gateway: finds the API key of a request and replaces it by a token.
+//! Keys of the newer kind become the token of their role.
 
 use std::sync::Arc;
 
@@ -10,49 +10,55 @@ use super::{ApiKeys, Role};
 
 const APIKEY: HeaderName = HeaderName::from_static("apikey");
 
-/// Knows the keys, and a way to tell whether a token is one of ours.
+/// Checks API keys and tokens.
 #[derive(Clone)]
-pub struct Gateway {
+pub struct ApiKeyGateway {
     keys: Arc<ApiKeys>,
-    verifies: Arc<dyn Fn(&str) -> bool + Send + Sync>,
+    verify_token: Arc<dyn Fn(&str) -> bool + Send + Sync>,
 }
 
-/// What a request brings.
+/// The credentials of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Credentials {
-    /// One of the project's keys.
+pub enum RequestCredentials {
+    /// One of the project's API keys.
     Key(Role),
-    /// A token that we signed.
+    /// A valid token of this project.
     Token,
-    /// Something else.
-    Wrong,
-    /// Nothing.
+    /// Invalid credentials.
+    Invalid,
+    /// No credentials.
     Missing,
 }
 
-impl Gateway {
-    /// `verifies` says whether a token is signed by us and still good.
+impl ApiKeyGateway {
+    /// Creates the gateway.
+    /// `verifies` returns whether a token is signed with this project's key and unexpired.
     pub fn new(keys: Arc<ApiKeys>, verifies: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
-        Self { keys, verifies: Arc::new(verifies) }
+        Self { keys, verify_token: Arc::new(verifies) }
     }
 
-    /// Finds the key: the header `apikey`, the parameter `apikey`, the header `Authorization`; the first that is there
-    /// counts. A key without a token beside it becomes the token of its role in `Authorization`, and so does a newer key
-    /// that stands there itself.
-    pub fn admit(&self, uri: &Uri, headers: &mut HeaderMap) -> Credentials {
-        let bearer = headers.get(AUTHORIZATION).and_then(|value| bearer(value.to_str().ok()?)).map(str::to_owned);
+    /// Authenticates a request by its API key.
+    /// The key is in the header `apikey`, the query parameter `apikey` or the header `Authorization`, in this order. A
+    /// key without a token becomes the token of its role in `Authorization`; a newer key in `Authorization` is replaced
+    /// in the same way.
+    pub fn authenticate(&self, uri: &Uri, headers: &mut HeaderMap) -> RequestCredentials {
+        let bearer = headers.get(AUTHORIZATION).and_then(|value| parse_bearer(value.to_str().ok()?)).map(str::to_owned);
         let apikey = match headers.get(APIKEY) {
             Some(value) => Some(value.to_str().unwrap_or_default().to_owned()),
-            None => uri.query().and_then(apikey_in),
+            None => uri.query().and_then(find_apikey_parameter),
         };
-        let found = self.judge(apikey.as_deref().or(bearer.as_deref()));
-        // A newer key is no token, so in `Authorization` it must be ours whatever else is brought.
+        let found = self.classify(apikey.as_deref().or(bearer.as_deref()));
+        // A newer key is not a token: in `Authorization` it must be valid regardless of the other credentials.
         let in_place = bearer.as_deref().filter(|bearer| bearer.starts_with("sb_"));
-        match (in_place.map(|key| self.judge(Some(key))), found) {
-            (Some(Credentials::Key(role)), Credentials::Key(_) | Credentials::Token) => self.authorize(headers, role),
-            (Some(_), Credentials::Key(_) | Credentials::Token) => return Credentials::Wrong,
-            (None, Credentials::Key(role)) if !headers.contains_key(AUTHORIZATION) => self.authorize(headers, role),
-            (None, Credentials::Token) if !headers.contains_key(AUTHORIZATION) => {
+        match (in_place.map(|key| self.classify(Some(key))), found) {
+            (Some(RequestCredentials::Key(role)), RequestCredentials::Key(_) | RequestCredentials::Token) => {
+                self.set_role_token(headers, role);
+            }
+            (Some(_), RequestCredentials::Key(_) | RequestCredentials::Token) => return RequestCredentials::Invalid,
+            (None, RequestCredentials::Key(role)) if !headers.contains_key(AUTHORIZATION) => {
+                self.set_role_token(headers, role);
+            }
+            (None, RequestCredentials::Token) if !headers.contains_key(AUTHORIZATION) => {
                 set_bearer(headers, apikey.as_deref().unwrap_or_default());
             }
             _ => {}
@@ -60,18 +66,18 @@ impl Gateway {
         found
     }
 
-    fn judge(&self, key: Option<&str>) -> Credentials {
+    fn classify(&self, key: Option<&str>) -> RequestCredentials {
         match key {
-            None => Credentials::Missing,
-            Some(key) => match self.keys.role_of(key) {
-                Some(role) => Credentials::Key(role),
-                None if !key.starts_with("sb_") && (self.verifies)(key) => Credentials::Token,
-                None => Credentials::Wrong,
+            None => RequestCredentials::Missing,
+            Some(key) => match self.keys.find_role(key) {
+                Some(role) => RequestCredentials::Key(role),
+                None if !key.starts_with("sb_") && (self.verify_token)(key) => RequestCredentials::Token,
+                None => RequestCredentials::Invalid,
             },
         }
     }
 
-    fn authorize(&self, headers: &mut HeaderMap, role: Role) {
+    fn set_role_token(&self, headers: &mut HeaderMap, role: Role) {
         set_bearer(headers, self.keys.token(role));
     }
 }
@@ -83,18 +89,19 @@ fn set_bearer(headers: &mut HeaderMap, token: &str) {
     }
 }
 
-/// The token of `Bearer …`, in any letter case.
-fn bearer(value: &str) -> Option<&str> {
+/// Returns the token of `Bearer …`; the scheme is case-insensitive.
+fn parse_bearer(value: &str) -> Option<&str> {
     let (scheme, token) = value.split_once(' ')?;
     (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then_some(token)
 }
 
-/// Keys have no character that a query would encode.
-fn apikey_in(query: &str) -> Option<String> {
+/// Finds the query parameter `apikey`.
+/// Keys have no characters that a query would encode.
+fn find_apikey_parameter(query: &str) -> Option<String> {
     query.split('&').find_map(|part| part.strip_prefix("apikey=")).map(str::to_owned)
 }
 
-impl std::fmt::Debug for Gateway {
+impl std::fmt::Debug for ApiKeyGateway {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         out.write_str("Gateway(…)")
     }
@@ -104,7 +111,7 @@ impl std::fmt::Debug for Gateway {
 mod tests {
     use super::*;
 
-    fn gateway() -> Gateway {
+    fn gateway() -> ApiKeyGateway {
         let key = str::to_owned;
         let keys = ApiKeys {
             jwt_secret: key("secret"),
@@ -113,13 +120,13 @@ mod tests {
             publishable_key: key("sb_publishable_p"),
             secret_key: key("sb_secret_s"),
         };
-        Gateway::new(Arc::new(keys), |token| token == "jwt.of.user")
+        ApiKeyGateway::new(Arc::new(keys), |token| token == "jwt.of.user")
     }
 
-    /// A request's `apikey` header, query and `Authorization`; what is found, and what `Authorization` becomes.
+    /// Rows: `apikey`, query and `Authorization` of a request; the result and the new `Authorization`.
     #[test]
-    fn keys_are_found_where_clients_put_them_and_become_tokens() {
-        use Credentials::{Key, Missing, Token, Wrong};
+    fn keys_are_found_and_replaced_by_tokens() {
+        use RequestCredentials::{Invalid, Key, Missing, Token};
         use Role::{Anon, Service};
         let none = None;
         let cases = [
@@ -131,15 +138,15 @@ mod tests {
             (none, "", Some("Bearer sb_secret_s"), Key(Service), Some("Bearer jwt.of.service")),
             (none, "", Some("bearer jwt.of.user"), Token, Some("bearer jwt.of.user")),
             (Some("jwt.of.user"), "", none, Token, Some("Bearer jwt.of.user")),
-            // supabase-js without a session sends its key twice, with one the user's token.
+            // Without a session, supabase-js sends its key twice; with a session, the user's token.
             (Some("sb_publishable_p"), "", Some("Bearer sb_publishable_p"), Key(Anon), Some("Bearer jwt.of.anon")),
             (Some("sb_publishable_p"), "", Some("Bearer jwt.of.user"), Key(Anon), Some("Bearer jwt.of.user")),
-            // A token that is no good is the service's to refuse.
+            // An invalid token is left to the service to reject.
             (Some("sb_publishable_p"), "", Some("Bearer expired"), Key(Anon), Some("Bearer expired")),
-            (Some("sb_publishable_p"), "", Some("Bearer sb_secret_guess"), Wrong, Some("Bearer sb_secret_guess")),
-            (Some("sb_publishable_x"), "", Some("Bearer jwt.of.user"), Wrong, Some("Bearer jwt.of.user")),
-            (Some(""), "", Some("Bearer sb_secret_s"), Wrong, Some("Bearer sb_secret_s")),
-            (none, "", Some("Bearer nonsense"), Wrong, Some("Bearer nonsense")),
+            (Some("sb_publishable_p"), "", Some("Bearer sb_secret_guess"), Invalid, Some("Bearer sb_secret_guess")),
+            (Some("sb_publishable_x"), "", Some("Bearer jwt.of.user"), Invalid, Some("Bearer jwt.of.user")),
+            (Some(""), "", Some("Bearer sb_secret_s"), Invalid, Some("Bearer sb_secret_s")),
+            (none, "", Some("Bearer nonsense"), Invalid, Some("Bearer nonsense")),
             (none, "", Some("Basic abc"), Missing, Some("Basic abc")),
             (none, "xapikey=sb_secret_s", none, Missing, none),
         ];
@@ -153,7 +160,7 @@ mod tests {
             }
             let uri: Uri = format!("/settings?{query}").parse().expect("a path");
             let case = format!("{apikey:?} {query:?} {authorization:?}");
-            assert_eq!(gateway().admit(&uri, &mut headers), expected, "{case}");
+            assert_eq!(gateway().authenticate(&uri, &mut headers), expected, "{case}");
             let found = headers.get(AUTHORIZATION).map(|value| value.to_str().expect("text"));
             assert_eq!(found, after, "{case}");
         }

@@ -1,10 +1,11 @@
-//! The keys that open the API: made at first start, kept in the data folder, and never those that others have published.
+//! API keys: generated at the first start, stored in the data folder.
+//! Published defaults are rejected.
 
 mod gateway;
 mod store;
 
-pub use gateway::{Credentials, Gateway};
-pub use store::{Given, combine, kept, open_or_make};
+pub use gateway::{ApiKeyGateway, RequestCredentials};
+pub use store::{ConfiguredKeys, combine, load, load_or_create};
 
 use std::fmt;
 
@@ -12,16 +13,16 @@ use jsonwebtoken::{Algorithm, DecodingKey, Validation};
 use serde::{Deserialize, Serialize};
 use subtle::ConstantTimeEq;
 
-/// The roles a key can stand for.
+/// The roles that a key can have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// Anyone: what a page in a browser carries.
+    /// Any client: the role of browser applications.
     Anon,
-    /// The operator: may do everything.
+    /// The operator: every operation is allowed.
     Service,
 }
 
-/// The keys of one project.
+/// The API keys of one project.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ApiKeys {
     /// Signs and verifies tokens (HS256).
@@ -32,13 +33,14 @@ pub struct ApiKeys {
     pub service_role_key: String,
     /// The public key, `sb_publishable_…`.
     pub publishable_key: String,
-    /// The operator's key, `sb_secret_…`.
+    /// The secret key, `sb_secret_…`.
     pub secret_key: String,
 }
 
 impl ApiKeys {
-    /// The role a key stands for; none when it is not one of ours. Takes the same time for every wrong key of a length.
-    pub fn role_of(&self, key: &str) -> Option<Role> {
+    /// Returns the role of a key; `None` if the key is unknown.
+    /// Takes constant time for keys of equal length.
+    pub fn find_role(&self, key: &str) -> Option<Role> {
         let known = [
             (&self.publishable_key, Role::Anon),
             (&self.anon_key, Role::Anon),
@@ -50,7 +52,7 @@ impl ApiKeys {
         })
     }
 
-    /// The token that stands for a role inside.
+    /// Returns the token with which a role is sent to the services.
     pub fn token(&self, role: Role) -> &str {
         match role {
             Role::Anon => &self.anon_key,
@@ -60,7 +62,7 @@ impl ApiKeys {
 }
 
 impl Role {
-    /// The claim's value.
+    /// Returns the value of the `role` claim.
     pub fn name(self) -> &'static str {
         match self {
             Self::Anon => "anon",
@@ -69,8 +71,8 @@ impl Role {
     }
 }
 
-/// Whether `token` is signed with `secret` and carries `role`.
-fn is_token_of(token: &str, secret: &str, role: Role) -> bool {
+/// Returns whether `token` is signed with `secret` and carries `role`.
+fn is_token_with_role(token: &str, secret: &str, role: Role) -> bool {
     #[derive(Deserialize)]
     struct Claims {
         role: String,
@@ -82,7 +84,7 @@ fn is_token_of(token: &str, secret: &str, role: Role) -> bool {
         .is_ok_and(|data| data.claims.role == role.name())
 }
 
-/// Keys are secrets: nothing of them in a log.
+/// Hides the secrets.
 impl fmt::Debug for ApiKeys {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str("ApiKeys(…)")

@@ -1,4 +1,4 @@
-//! Where keys come from: `config.toml`, the file of an earlier start, or chance.
+//! Sources of API keys: `config.toml`, the stored file of an earlier start, or random generation.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
@@ -13,30 +13,30 @@ use gotrue_rs::ports::entropy::Entropy;
 use jsonwebtoken::{EncodingKey, Header};
 use serde::Serialize;
 
-use super::{ApiKeys, Role, is_token_of};
-use crate::data_folder::restrict;
+use super::{ApiKeys, Role, is_token_with_role};
+use crate::data_folder::restrict_permissions;
 
-/// The file in the data folder.
+/// The file's name in the data folder.
 const FILE: &str = "keys.json";
-/// For its owner alone.
+/// Readable by the owner only.
 const MODE: u32 = 0o600;
-/// How long the tokens that serve as keys are good.
-const YEARS: i32 = 10;
-/// The shortest secret for signing: as long as what it makes.
-const SHORTEST_SECRET: usize = 32;
+/// Lifetime of the tokens that serve as keys, in years.
+const LIFETIME_YEARS: i32 = 10;
+/// Minimum length of the signing secret: that of an HS256 signature (RFC 7518 §3.2).
+const MIN_SECRET_LENGTH: usize = 32;
 
-/// What everybody knows: the defaults of the Supabase CLI and of its files for self-hosting. The tokens among those defaults
-/// are signed with these secrets, so they are no good here either.
-const PUBLISHED: &[&str] = &[
+/// Published values: the defaults of the Supabase CLI and of its files for self-hosting.
+/// The tokens among those defaults are signed with these secrets, so they are rejected with them.
+const PUBLISHED_KEYS: &[&str] = &[
     "super-secret-jwt-token-with-at-least-32-characters-long",
     "your-super-secret-jwt-token-with-at-least-32-characters-long",
     "sb_publishable_ACJWlzQHlZjBrEguHvfOxg_3BJgxAaH",
     "sb_secret_N7UND0UgjKTVK-Uodkm0Hg_xSvEMPvz",
 ];
 
-/// Keys that the operator brings; what is missing is made.
+/// Keys from the configuration; missing ones are generated.
 #[derive(Debug, Default)]
-pub struct Given<'a> {
+pub struct ConfiguredKeys<'a> {
     /// `auth.jwt_secret`.
     pub jwt_secret: Option<&'a str>,
     /// `auth.anon_key`.
@@ -49,8 +49,13 @@ pub struct Given<'a> {
     pub secret_key: Option<&'a str>,
 }
 
-/// The keys of the data folder `data`, made and kept there where they are missing or the operator brings others.
-pub fn open_or_make(data: &Path, given: &Given<'_>, entropy: &Entropy, now: DateTime<Utc>) -> anyhow::Result<ApiKeys> {
+/// Loads the keys of the data folder `data`; generates missing ones and stores changes.
+pub fn load_or_create(
+    data: &Path,
+    given: &ConfiguredKeys<'_>,
+    entropy: &Entropy,
+    now: DateTime<Utc>,
+) -> anyhow::Result<ApiKeys> {
     let file = data.join(FILE);
     let kept = read(&file)?;
     let keys = combine(kept.as_ref(), given, entropy, now)?;
@@ -60,13 +65,13 @@ pub fn open_or_make(data: &Path, given: &Given<'_>, entropy: &Entropy, now: Date
     Ok(keys)
 }
 
-/// The keys of the data folder as they are; none before the first start.
-pub fn kept(data: &Path) -> anyhow::Result<Option<ApiKeys>> {
+/// Loads the stored keys of the data folder; `None` before the first start.
+pub fn load(data: &Path) -> anyhow::Result<Option<ApiKeys>> {
     read(&data.join(FILE))
 }
 
 fn read(file: &Path) -> anyhow::Result<Option<ApiKeys>> {
-    restrict(file, MODE)?;
+    restrict_permissions(file, MODE)?;
     let text = match fs::read_to_string(file) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -77,31 +82,31 @@ fn read(file: &Path) -> anyhow::Result<Option<ApiKeys>> {
         .with_context(|| format!("{} is damaged; remove it to have new keys made", file.display()))
 }
 
-/// The keys that an operator brings, those that were kept, and new ones, in this order.
+/// Combines configured keys, stored keys and newly generated ones, in this order of precedence.
 pub fn combine(
     kept: Option<&ApiKeys>,
-    given: &Given<'_>,
+    given: &ConfiguredKeys<'_>,
     entropy: &Entropy,
     now: DateTime<Utc>,
 ) -> anyhow::Result<ApiKeys> {
     let jwt_secret = match (given.jwt_secret, kept) {
-        (Some(given), _) => checked_secret(given)?.to_owned(),
+        (Some(given), _) => validate_secret(given)?.to_owned(),
         (None, Some(kept)) => kept.jwt_secret.clone(),
         (None, None) => STANDARD.encode(entropy.bytes::<48>()),
     };
     let token = |given: Option<&str>, kept: Option<&String>, role: Role| match (given, kept) {
-        (Some(given), _) if is_token_of(given, &jwt_secret, role) => Ok(given.to_owned()),
+        (Some(given), _) if is_token_with_role(given, &jwt_secret, role) => Ok(given.to_owned()),
         (Some(_), _) => bail!(
             "auth.{}_key must be a token of that role signed with auth.jwt_secret; leave it out to have one made",
             role.name().trim_end_matches("_key")
         ),
-        (None, Some(kept)) if is_token_of(kept, &jwt_secret, role) => Ok(kept.clone()),
-        (None, _) => sign(&jwt_secret, role, now),
+        (None, Some(kept)) if is_token_with_role(kept, &jwt_secret, role) => Ok(kept.clone()),
+        (None, _) => sign_role_token(&jwt_secret, role, now),
     };
     let plain = |given: Option<&str>, kept: Option<&String>, prefix: &str| match (given, kept) {
-        (Some(given), _) => checked_key(given, prefix),
+        (Some(given), _) => validate_key(given, prefix),
         (None, Some(kept)) => Ok(kept.clone()),
-        (None, None) => Ok(new_key(entropy, prefix)),
+        (None, None) => Ok(generate_key(entropy, prefix)),
     };
     Ok(ApiKeys {
         anon_key: token(given.anon_key, kept.map(|keys| &keys.anon_key), Role::Anon)?,
@@ -112,21 +117,21 @@ pub fn combine(
     })
 }
 
-fn checked_secret(secret: &str) -> anyhow::Result<&str> {
-    if PUBLISHED.contains(&secret) {
+fn validate_secret(secret: &str) -> anyhow::Result<&str> {
+    if PUBLISHED_KEYS.contains(&secret) {
         bail!(
             "auth.jwt_secret is the one that Supabase publishes for local use: anyone could sign tokens with it. Leave it out to have one made"
         );
     }
-    if secret.len() < SHORTEST_SECRET {
-        bail!("auth.jwt_secret must have {SHORTEST_SECRET} characters or more; leave it out to have one made");
+    if secret.len() < MIN_SECRET_LENGTH {
+        bail!("auth.jwt_secret must have {MIN_SECRET_LENGTH} characters or more; leave it out to have one made");
     }
     Ok(secret)
 }
 
-fn checked_key(key: &str, prefix: &str) -> anyhow::Result<String> {
+fn validate_key(key: &str, prefix: &str) -> anyhow::Result<String> {
     let name = if prefix == "sb_secret_" { "secret_key" } else { "publishable_key" };
-    if PUBLISHED.contains(&key) {
+    if PUBLISHED_KEYS.contains(&key) {
         bail!(
             "auth.{name} is one that Supabase publishes for local use, so everybody has it; leave it out to have one made"
         );
@@ -137,7 +142,7 @@ fn checked_key(key: &str, prefix: &str) -> anyhow::Result<String> {
     Ok(key.to_owned())
 }
 
-fn sign(secret: &str, role: Role, now: DateTime<Utc>) -> anyhow::Result<String> {
+fn sign_role_token(secret: &str, role: Role, now: DateTime<Utc>) -> anyhow::Result<String> {
     #[derive(Serialize)]
     struct Claims {
         iss: &'static str,
@@ -145,14 +150,15 @@ fn sign(secret: &str, role: Role, now: DateTime<Utc>) -> anyhow::Result<String> 
         iat: i64,
         exp: i64,
     }
-    let until = now.checked_add_months(chrono::Months::new(12 * YEARS.unsigned_abs())).unwrap_or(now);
+    let until = now.checked_add_months(chrono::Months::new(12 * LIFETIME_YEARS.unsigned_abs())).unwrap_or(now);
     let claims = Claims { iss: "basalt", role: role.name(), iat: now.timestamp(), exp: until.timestamp() };
     jsonwebtoken::encode(&Header::default(), &claims, &EncodingKey::from_secret(secret.as_bytes()))
         .context("signing a key")
 }
 
-/// In the form of Supabase's: 22 characters that count, and eight that make a slip of the hand improbable.
-fn new_key(entropy: &Entropy, prefix: &str) -> String {
+/// Generates a key in Supabase's form.
+/// It has 22 random characters, and eight that make typing errors detectable.
+fn generate_key(entropy: &Entropy, prefix: &str) -> String {
     let mut key = format!(
         "{prefix}{}_{}",
         URL_SAFE_NO_PAD.encode(entropy.bytes::<16>()),
@@ -180,64 +186,69 @@ mod tests {
         DateTime::from_timestamp(1_800_000_000, 0).expect("a time")
     }
 
-    fn made(kept: Option<&ApiKeys>, given: &Given<'_>) -> anyhow::Result<ApiKeys> {
+    fn combine_seeded(kept: Option<&ApiKeys>, given: &ConfiguredKeys<'_>) -> anyhow::Result<ApiKeys> {
         combine(kept, given, &Entropy::from_seed(7), now())
     }
 
     #[test]
-    fn new_keys_have_the_form_and_the_role_that_clients_expect() {
-        let keys = made(None, &Given::default()).expect("keys");
+    fn generated_keys_have_expected_form_and_role() {
+        let keys = combine_seeded(None, &ConfiguredKeys::default()).expect("keys");
         assert!(keys.publishable_key.starts_with("sb_publishable_") && keys.publishable_key.len() == 46);
         assert!(keys.secret_key.starts_with("sb_secret_") && keys.secret_key.len() == 41);
-        assert!(is_token_of(&keys.anon_key, &keys.jwt_secret, Role::Anon));
-        assert!(is_token_of(&keys.service_role_key, &keys.jwt_secret, Role::Service));
-        assert!(!is_token_of(&keys.anon_key, &keys.jwt_secret, Role::Service));
-        assert_eq!(keys.role_of(&keys.publishable_key), Some(Role::Anon));
-        assert_eq!(keys.role_of(&keys.service_role_key), Some(Role::Service));
-        assert_eq!(keys.role_of("sb_secret_"), None);
-        assert_eq!(keys.role_of(""), None);
+        assert!(is_token_with_role(&keys.anon_key, &keys.jwt_secret, Role::Anon));
+        assert!(is_token_with_role(&keys.service_role_key, &keys.jwt_secret, Role::Service));
+        assert!(!is_token_with_role(&keys.anon_key, &keys.jwt_secret, Role::Service));
+        assert_eq!(keys.find_role(&keys.publishable_key), Some(Role::Anon));
+        assert_eq!(keys.find_role(&keys.service_role_key), Some(Role::Service));
+        assert_eq!(keys.find_role("sb_secret_"), None);
+        assert_eq!(keys.find_role(""), None);
     }
 
     #[test]
-    fn kept_keys_stay_and_follow_a_new_secret() {
-        let kept = made(None, &Given::default()).expect("keys");
-        let same = combine(Some(&kept), &Given::default(), &Entropy::from_seed(8), now()).expect("keys");
+    fn stored_keys_are_kept_and_resigned_for_new_secret() {
+        let kept = combine_seeded(None, &ConfiguredKeys::default()).expect("keys");
+        let same = combine(Some(&kept), &ConfiguredKeys::default(), &Entropy::from_seed(8), now()).expect("keys");
         assert!(same == kept);
         let secret = "another secret of more than thirty-two characters";
-        let given = Given { jwt_secret: Some(secret), ..Given::default() };
-        let changed = made(Some(&kept), &given).expect("keys");
+        let given = ConfiguredKeys { jwt_secret: Some(secret), ..ConfiguredKeys::default() };
+        let changed = combine_seeded(Some(&kept), &given).expect("keys");
         assert_eq!(changed.publishable_key, kept.publishable_key);
-        assert!(is_token_of(&changed.anon_key, secret, Role::Anon));
+        assert!(is_token_with_role(&changed.anon_key, secret, Role::Anon));
     }
 
     #[test]
-    fn f5_keys_that_everybody_knows_are_refused() {
+    fn published_and_weak_keys_are_rejected() {
         const DEMO: &str = "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJpc3MiOiJzdXBhYmFzZS1kZW1vIiwicm9sZSI6ImFub24iLCJleHAiOjE5ODM4MTI5OTZ9.CRXP1A7WOeoJeXxjNni43kdQwgnWNReilDMblYTn_I0";
         let refused = [
-            Given { jwt_secret: Some(PUBLISHED[0]), ..Given::default() },
-            Given { jwt_secret: Some(PUBLISHED[1]), ..Given::default() },
-            Given { jwt_secret: Some("short"), ..Given::default() },
-            Given { publishable_key: Some(PUBLISHED[2]), ..Given::default() },
-            Given { secret_key: Some(PUBLISHED[3]), ..Given::default() },
-            Given { secret_key: Some("sb_secret_1"), ..Given::default() },
-            Given { anon_key: Some(DEMO), ..Given::default() },
+            ConfiguredKeys { jwt_secret: Some(PUBLISHED_KEYS[0]), ..ConfiguredKeys::default() },
+            ConfiguredKeys { jwt_secret: Some(PUBLISHED_KEYS[1]), ..ConfiguredKeys::default() },
+            ConfiguredKeys { jwt_secret: Some("short"), ..ConfiguredKeys::default() },
+            ConfiguredKeys { publishable_key: Some(PUBLISHED_KEYS[2]), ..ConfiguredKeys::default() },
+            ConfiguredKeys { secret_key: Some(PUBLISHED_KEYS[3]), ..ConfiguredKeys::default() },
+            ConfiguredKeys { secret_key: Some("sb_secret_1"), ..ConfiguredKeys::default() },
+            ConfiguredKeys { anon_key: Some(DEMO), ..ConfiguredKeys::default() },
         ];
         for given in refused {
-            assert!(made(None, &given).is_err(), "{given:?}");
+            assert!(combine_seeded(None, &given).is_err(), "{given:?}");
         }
-        assert!(is_token_of(DEMO, PUBLISHED[0], Role::Anon), "the demo key is what we take it for");
+        assert!(
+            is_token_with_role(DEMO, PUBLISHED_KEYS[0], Role::Anon),
+            "the demo key is signed with the published secret"
+        );
     }
 
     #[test]
-    fn keys_are_written_for_the_owner_alone() {
+    fn keys_file_is_readable_by_owner_only() {
         use std::os::unix::fs::PermissionsExt;
         let folder = std::env::temp_dir().join(format!("basalt-keys-{}", std::process::id()));
-        fs::create_dir_all(&folder).expect("a folder");
-        let first = open_or_make(&folder, &Given::default(), &Entropy::from_seed(1), now()).expect("made");
-        let again = open_or_make(&folder, &Given::default(), &Entropy::from_seed(2), now()).expect("kept");
+        fs::create_dir_all(&folder).expect("create a folder");
+        let first = load_or_create(&folder, &ConfiguredKeys::default(), &Entropy::from_seed(1), now())
+            .expect("create the keys");
+        let again =
+            load_or_create(&folder, &ConfiguredKeys::default(), &Entropy::from_seed(2), now()).expect("load the keys");
         assert!(first == again);
         let mode = fs::metadata(folder.join(FILE)).expect("a file").permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
-        fs::remove_dir_all(&folder).expect("removed");
+        fs::remove_dir_all(&folder).expect("remove the folder");
     }
 }

@@ -1,4 +1,4 @@
-//! Small questions about a file's content: its type, its digest, its compressed form.
+//! Properties of a file's content: media type, digest, compressed form.
 
 use std::collections::HashSet;
 use std::io::{Read, Write};
@@ -8,7 +8,7 @@ use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 
-/// A compression we have files in.
+/// A content coding of embedded files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Coding {
     /// `br`.
@@ -18,7 +18,7 @@ pub enum Coding {
 }
 
 impl Coding {
-    /// Its name in headers.
+    /// Returns the coding's name in headers.
     pub fn name(self) -> &'static str {
         match self {
             Self::Brotli => "br",
@@ -27,7 +27,7 @@ impl Coding {
     }
 }
 
-/// Whether `Accept-Encoding` allows it: named, or covered by `*`, and not with weight nought.
+/// Returns whether `Accept-Encoding` allows a coding: named or covered by `*`, with a weight above 0.
 pub fn accepts(header: &str, coding: Coding) -> bool {
     let weight_of = |name: &str| {
         header.split(',').find_map(|part| {
@@ -40,8 +40,8 @@ pub fn accepts(header: &str, coding: Coding) -> bool {
     weight_of(coding.name()).or_else(|| weight_of("*")).is_some_and(|weight| weight > 0.0)
 }
 
-/// The media type by the name's ending.
-pub fn type_of(name: &str) -> &'static str {
+/// Returns the media type by the name's extension.
+pub fn media_type(name: &str) -> &'static str {
     match name.rsplit_once('.').map_or("", |(_, ending)| ending) {
         "html" => "text/html; charset=utf-8",
         "js" | "mjs" => "text/javascript; charset=utf-8",
@@ -61,30 +61,31 @@ pub fn type_of(name: &str) -> &'static str {
     }
 }
 
-/// Sixteen hexadecimal digits that change with the content.
-pub fn digest(body: &[u8]) -> String {
+/// Returns sixteen hexadecimal digits that identify the content.
+pub fn content_digest(body: &[u8]) -> String {
     let start = hash(&SHA256, body).as_ref().iter().take(8).fold(0_u64, |number, byte| number << 8 | u64::from(*byte));
     format!("{start:016x}")
 }
 
-/// Compressed, for what is filled in at the start; none when that fails, which memory alone could cause.
-pub fn gzipped(body: &[u8]) -> Option<Vec<u8>> {
+/// Compresses by gzip, for files that are filled in at startup.
+/// Returns `None` if that fails.
+pub fn gzip(body: &[u8]) -> Option<Vec<u8>> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
     encoder.write_all(body).ok()?;
     encoder.finish().ok()
 }
 
-/// What was compressed by gzip; as much of it as can be read, which is all of a file of the build.
-pub fn inflated(body: &[u8]) -> Vec<u8> {
+/// Decompresses gzip; on an error, returns the part that could be decompressed.
+pub fn gunzip(body: &[u8]) -> Vec<u8> {
     let mut whole = Vec::new();
     if let Err(error) = GzDecoder::new(body).read_to_end(&mut whole) {
-        tracing::error!(%error, "a file of the shop cannot be decompressed");
+        tracing::error!(%error, "decompressing a shop file failed");
     }
     whole
 }
 
-/// The list of `routes.json`.
-pub fn known_paths(routes: &[u8]) -> HashSet<String> {
+/// Parses the paths of `routes.json`.
+pub fn parse_paths(routes: &[u8]) -> HashSet<String> {
     #[derive(serde::Deserialize)]
     struct Routes {
         paths: HashSet<String>,

@@ -1,39 +1,41 @@
-//! What the built files leave open until the server knows its address: the page's configuration and the site's origin.
+//! Values filled into the built files at startup: the page's configuration and the site's origin.
 
 use serde::Serialize;
 
 /// The element of `index.html` that carries the configuration.
-const CONFIG: &str = "<script id=\"basalt-config\" type=\"application/json\">{}</script>";
-const ORIGIN: &str = "__ORIGIN__";
+const CONFIG_PLACEHOLDER: &str = "<script id=\"basalt-config\" type=\"application/json\">{}</script>";
+const ORIGIN_PLACEHOLDER: &str = "__ORIGIN__";
 
-/// What the page is told.
-#[expect(clippy::struct_field_names, reason = "the page knows these names")]
+/// The configuration of the page.
 #[derive(Debug, Clone, Copy, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Site<'a> {
-    /// Where the API is; empty: where the page came from.
+pub struct SiteConfig<'a> {
+    /// The URL of the API; empty for the origin of the page.
     pub url: &'a str,
     /// The public key.
     pub key: &'a str,
-    /// Where the site is reached, for links that must be whole.
+    /// The URL of the site, for absolute links.
     pub site_url: &'a str,
 }
 
-impl Site<'_> {
-    /// The file with its gaps filled; none when it has none.
+impl SiteConfig<'_> {
+    /// Fills in the placeholders of a file; `None` if it has none.
     pub fn fill(&self, name: &str, body: &[u8]) -> Option<String> {
         let has_gaps = [".html", ".xml", ".txt", ".webmanifest"].iter().any(|ending| name.ends_with(ending));
         let text = std::str::from_utf8(body).ok().filter(|_| has_gaps)?;
-        if !text.contains(ORIGIN) && !text.contains(CONFIG) {
+        if !text.contains(ORIGIN_PLACEHOLDER) && !text.contains(CONFIG_PLACEHOLDER) {
             return None;
         }
         let config = serde_json::to_string(self).unwrap_or_else(|_| "{}".to_owned()).replace('<', "\\u003c");
-        let element = CONFIG.replace("{}", &config);
-        Some(text.replace(CONFIG, &element).replace(ORIGIN, &escaped(self.site_url.trim_end_matches('/'))))
+        let element = CONFIG_PLACEHOLDER.replace("{}", &config);
+        Some(
+            text.replace(CONFIG_PLACEHOLDER, &element)
+                .replace(ORIGIN_PLACEHOLDER, &escape_markup(self.site_url.trim_end_matches('/'))),
+        )
     }
 }
 
-/// For attributes and text of HTML and XML alike.
-fn escaped(text: &str) -> String {
+/// Escapes text for HTML and XML.
+fn escape_markup(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

@@ -1,4 +1,4 @@
-//! What a browser gets.
+//! Tests of the shop's responses.
 
 use super::*;
 
@@ -15,14 +15,14 @@ const ENTRIES: [(&str, &str); 9] = [
 ];
 
 fn shop() -> Shop {
-    let site = Site { url: "", key: "sb_publishable_</script>", site_url: "https://shop.example/?a=1&b=2" };
+    let site = SiteConfig { url: "", key: "sb_publishable_</script>", site_url: "https://shop.example/?a=1&b=2" };
     let names: Vec<String> = ENTRIES.iter().map(|(name, _)| (*name).to_owned()).collect();
     Shop::from_files(&site, &names, &|name| {
         ENTRIES.iter().find(|(known, _)| *known == name).map(|(_, body)| Bytes::from_static(body.as_bytes()))
     })
 }
 
-fn ask(path: &str, headers: &[(HeaderName, &'static str)]) -> Response {
+fn get(path: &str, headers: &[(HeaderName, &'static str)]) -> Response {
     let headers = headers.iter().map(|(name, value)| (name.clone(), HeaderValue::from_static(value))).collect();
     shop().answer(&Method::GET, path, &headers)
 }
@@ -37,16 +37,16 @@ async fn body(response: Response) -> String {
 }
 
 #[tokio::test]
-async fn the_page_learns_the_key_and_the_origin_and_neither_can_break_out() {
-    let page = body(ask("/", &[])).await;
+async fn filled_in_values_are_escaped() {
+    let page = body(get("/", &[])).await;
     assert!(page.contains("href=\"https://shop.example/?a=1&amp;b=2/\""), "{page}");
     assert!(page.contains(r#"{"url":"","key":"sb_publishable_\u003c/script>","siteUrl":"#), "{page}");
-    let robots = body(ask("/robots.txt", &[])).await;
+    let robots = body(get("/robots.txt", &[])).await;
     assert_eq!(robots, "Sitemap: https://shop.example/?a=1&amp;b=2/sitemap.xml");
 }
 
 #[test]
-fn known_paths_and_files_are_found_and_anything_else_is_the_page_with_404() {
+fn unknown_path_is_page_with_404() {
     let cases = [
         ("/", 200),
         ("/template/1", 200),
@@ -66,7 +66,7 @@ fn known_paths_and_files_are_found_and_anything_else_is_the_page_with_404() {
         ("", 404),
     ];
     for (path, status) in cases {
-        let response = ask(path, &[]);
+        let response = get(path, &[]);
         assert_eq!(response.status(), status, "{path}");
         if status == 404 {
             assert_eq!(header(&response, &CONTENT_TYPE), "text/html; charset=utf-8", "{path}");
@@ -76,7 +76,7 @@ fn known_paths_and_files_are_found_and_anything_else_is_the_page_with_404() {
 }
 
 #[tokio::test]
-async fn the_smallest_form_that_the_browser_takes_is_sent() {
+async fn smallest_accepted_coding_is_sent() {
     let cases = [
         ("gzip, br", "br", "brotli"),
         ("gzip, br;q=0", "gzip", "gzipped"),
@@ -85,20 +85,20 @@ async fn the_smallest_form_that_the_browser_takes_is_sent() {
         ("gzip;q=0", "", "console.log('a long enough script')"),
     ];
     for (accepted, coding, expected) in cases {
-        let response = ask("/assets/app-1a2b.js", &[(ACCEPT_ENCODING, accepted)]);
+        let response = get("/assets/app-1a2b.js", &[(ACCEPT_ENCODING, accepted)]);
         assert_eq!(header(&response, &CONTENT_ENCODING), coding, "{accepted}");
         assert_eq!(header(&response, &VARY), "Accept-Encoding");
         assert_eq!(body(response).await, expected, "{accepted}");
     }
-    assert_eq!(header(&ask("/favicon.svg", &[(ACCEPT_ENCODING, "br")]), &CONTENT_ENCODING), "", "larger is no gain");
-    assert_eq!(header(&ask("/", &[(ACCEPT_ENCODING, "gzip, br")]), &CONTENT_ENCODING), "gzip");
+    assert_eq!(header(&get("/favicon.svg", &[(ACCEPT_ENCODING, "br")]), &CONTENT_ENCODING), "", "larger is no gain");
+    assert_eq!(header(&get("/", &[(ACCEPT_ENCODING, "gzip, br")]), &CONTENT_ENCODING), "gzip");
 }
 
 #[test]
-fn hashed_files_are_kept_for_ever_and_pages_are_asked_for_again() {
-    let script = ask("/assets/app-1a2b.js", &[]);
+fn hashed_files_are_immutable_and_pages_are_revalidated() {
+    let script = get("/assets/app-1a2b.js", &[]);
     assert_eq!(header(&script, &CACHE_CONTROL), "public, max-age=31536000, immutable");
-    let page = ask("/", &[]);
+    let page = get("/", &[]);
     assert_eq!(header(&page, &CACHE_CONTROL), "no-cache");
     let tag = header(&page, &ETAG).to_owned();
     assert!(tag.starts_with('"') && tag.len() == 18, "{tag}");
@@ -106,14 +106,14 @@ fn hashed_files_are_kept_for_ever_and_pages_are_asked_for_again() {
         let headers = HeaderMap::from_iter([(IF_NONE_MATCH, HeaderValue::try_from(tags).expect("a header"))]);
         assert_eq!(shop().answer(&Method::GET, "/", &headers).status(), status);
     }
-    let compressed = ask("/assets/app-1a2b.js", &[(ACCEPT_ENCODING, "br")]);
+    let compressed = get("/assets/app-1a2b.js", &[(ACCEPT_ENCODING, "br")]);
     assert_ne!(header(&compressed, &ETAG), header(&script, &ETAG), "each form has a tag of its own");
 }
 
 #[test]
-fn a4_every_answer_forbids_foreign_scripts_frames_and_guessed_types() {
+fn responses_carry_security_headers() {
     for path in ["/", "/nothing", "/assets/app-1a2b.js"] {
-        let response = ask(path, &[]);
+        let response = get(path, &[]);
         let policy = header(&response, &CONTENT_SECURITY_POLICY);
         assert!(policy.contains("script-src 'self';") && policy.contains("frame-ancestors 'none'"), "{path}: {policy}");
         assert!(!policy.contains("unsafe"), "{policy}");
@@ -122,18 +122,18 @@ fn a4_every_answer_forbids_foreign_scripts_frames_and_guessed_types() {
 }
 
 #[test]
-fn only_get_and_head_are_answered() {
+fn methods_other_than_get_and_head_are_rejected() {
     assert_eq!(shop().answer(&Method::HEAD, "/", &HeaderMap::new()).status(), 200);
     let refused = shop().answer(&Method::POST, "/", &HeaderMap::new());
     assert_eq!((refused.status().as_u16(), header(&refused, &ALLOW)), (405, "GET, HEAD"));
 }
 
 #[tokio::test]
-async fn a_file_that_is_there_in_compressed_form_alone_is_decompressed_for_who_takes_none() {
+async fn compressed_only_file_is_decompressed_for_identity() {
     let script = "console.log('hello');".repeat(100);
-    let gzip = Bytes::from(content::gzipped(script.as_bytes()).expect("compressed"));
+    let gzip = Bytes::from(content::gzip(script.as_bytes()).expect("compressed"));
     let names = ["assets/app.js", "assets/app.js.br", "assets/app.js.gz"].map(str::to_owned);
-    let site = Site { url: "", key: "", site_url: "" };
+    let site = SiteConfig { url: "", key: "", site_url: "" };
     let shop = Shop::from_files(&site, &names, &|name| match name {
         "assets/app.js.br" => Some(Bytes::from_static(b"brotli")),
         "assets/app.js.gz" => Some(gzip.clone()),
@@ -155,7 +155,7 @@ async fn a_file_that_is_there_in_compressed_form_alone_is_decompressed_for_who_t
 }
 
 #[test]
-fn the_files_of_the_program_are_sorted_for_the_search() {
+fn embedded_files_are_sorted() {
     assert!(FILES.is_sorted_by_key(|(name, _)| *name));
-    assert!(Shop::open(&Site { url: "", key: "", site_url: "" }).files.len() + 2 <= FILES.len());
+    assert!(Shop::load(&SiteConfig { url: "", key: "", site_url: "" }).files.len() + 2 <= FILES.len());
 }

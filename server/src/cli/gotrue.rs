@@ -1,4 +1,4 @@
-//! `basalt gotrue`: the commands of the reference's server.
+//! `basalt gotrue`: the commands of GoTrue's server.
 
 use std::io::Write as _;
 
@@ -6,12 +6,12 @@ use anyhow::bail;
 use gotrue_rs::config::{Config, Vars, load};
 use gotrue_rs::store::SQL_LOG;
 
-use super::{AdminAction, AdminArguments, GotrueAction, GotrueArguments, runtime};
+use super::{AdminAction, AdminArguments, GotrueAction, GotrueArguments, build_runtime};
 use crate::config_file::LogFormat;
-use crate::reload::{self, Source};
+use crate::reload::{self, ConfigSource};
 use crate::{gotrue, logging, operator};
 
-/// Migrates and serves, or one of them.
+/// Migrates and serves, or does one of both.
 pub fn run(arguments: &GotrueArguments) -> anyhow::Result<()> {
     if let Some(GotrueAction::Version) = arguments.action {
         writeln!(std::io::stdout(), "basalt {}", env!("CARGO_PKG_VERSION"))?;
@@ -21,23 +21,24 @@ pub fn run(arguments: &GotrueArguments) -> anyhow::Result<()> {
         return run_admin(arguments, admin);
     }
     let vars = Vars::from_process(arguments.config.as_deref(), arguments.config_dir.as_deref())?;
-    let config = checked(&vars)?;
-    start_log(&config)?;
-    runtime()?.block_on(async {
+    let config = load_config(&vars)?;
+    start_logging(&config)?;
+    build_runtime()?.block_on(async {
         if matches!(arguments.action, Some(GotrueAction::Migrate)) {
             return gotrue::migrate(&config).await;
         }
-        // The port first: that somebody else has it is told before anything is done, and nobody takes it meanwhile.
+        // The port is bound first: a port in use is reported before anything is changed, and stays reserved.
         let listener = gotrue::bind(&config.listen).await?;
         if !matches!(arguments.action, Some(GotrueAction::Serve)) {
             gotrue::migrate(&config).await?;
         }
-        let source = arguments.config_dir.clone().map(|folder| Source { vars, folder });
+        let source = arguments.config_dir.clone().map(|folder| ConfigSource { vars, folder });
         gotrue::serve(listener, config, source).await
     })
 }
 
-/// One account made or deleted. That an argument is missing is told before a setting is.
+/// Creates or deletes an account.
+/// Missing arguments are reported before configuration errors.
 fn run_admin(arguments: &GotrueArguments, admin: &AdminArguments) -> anyhow::Result<()> {
     let given = match &admin.action {
         AdminAction::Createuser { arguments, .. } if arguments.len() < 2 => {
@@ -48,10 +49,10 @@ fn run_admin(arguments: &GotrueArguments, admin: &AdminArguments) -> anyhow::Res
         }
         AdminAction::Createuser { arguments, .. } | AdminAction::Deleteuser { arguments } => arguments,
     };
-    let config = checked(&Vars::from_process(arguments.config.as_deref(), arguments.config_dir.as_deref())?)?;
-    start_log(&config)?;
+    let config = load_config(&Vars::from_process(arguments.config.as_deref(), arguments.config_dir.as_deref())?)?;
+    start_logging(&config)?;
     let audience = admin.aud.as_deref();
-    runtime()?.block_on(async {
+    build_runtime()?.block_on(async {
         match &admin.action {
             AdminAction::Createuser { confirm, admin, .. } => {
                 let role = given.get(2).map(String::as_str).unwrap_or_default();
@@ -69,11 +70,11 @@ fn run_admin(arguments: &GotrueArguments, admin: &AdminArguments) -> anyhow::Res
     })
 }
 
-fn checked(vars: &Vars) -> anyhow::Result<Config> {
-    load(vars).map_err(|problems| anyhow::Error::msg(reload::told(&problems)))
+fn load_config(vars: &Vars) -> anyhow::Result<Config> {
+    load(vars).map_err(|problems| anyhow::Error::msg(reload::format_problems(&problems)))
 }
 
-fn start_log(config: &Config) -> anyhow::Result<()> {
+fn start_logging(config: &Config) -> anyhow::Result<()> {
     let format = match config.log.format {
         gotrue_rs::config::LogFormat::Json => LogFormat::Json,
         gotrue_rs::config::LogFormat::Text => LogFormat::Text,
@@ -81,6 +82,6 @@ fn start_log(config: &Config) -> anyhow::Result<()> {
     let level = config.log.level.as_str();
     let filter = if config.log.sql { format!("{level},{SQL_LOG}=debug") } else { format!("{level},{SQL_LOG}=off") };
     logging::start(&filter, format, config.log.file.as_deref())?;
-    logging::tell(&config.notices);
+    logging::log_notices(&config.notices);
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! The command line: what can be asked, and which part of the program answers.
+//! The command line: definitions of the commands and their dispatch.
 
 mod check;
 mod gotrue;
@@ -14,11 +14,11 @@ use clap::{Args, Parser, Subcommand};
 
 pub use project::Project;
 pub use users::{
-    AddArguments, BanArguments, DeleteArguments, ExportArguments, Format, ImportArguments, ListArguments,
-    PlaceArguments, ShowArguments,
+    AddArguments, BanArguments, DatabaseArguments, DeleteArguments, ExportArguments, ImportArguments, ImportFormat,
+    ListArguments, ShowArguments,
 };
 
-/// Supabase-compatible auth and functions in one program, with a database of its own.
+/// Supabase-compatible auth and functions in one binary, with an embedded database.
 #[derive(Debug, Parser)]
 #[command(name = "basalt", version, propagate_version = true, after_help = EXAMPLES)]
 struct Cli {
@@ -26,43 +26,43 @@ struct Cli {
     command: Command,
 }
 
-const SERVE: &str = "Serve auth, functions and the shop as config.toml says
+const SERVE_HELP: &str = "Serve auth, functions and the shop as configured in config.toml
 
-Without DATABASE_URL a PostgreSQL of its own is started: from PG_BIN_DIR, the npm package below server/postgres, or the
-system's packages (15 or newer). It listens on no port and ends with this program.";
+Without DATABASE_URL an embedded PostgreSQL is started: from PG_BIN_DIR, the npm package below server/postgres, or the
+system's packages (15 or newer). It listens on no port and stops with this process.";
 
 const EXAMPLES: &str = "Examples:
   basalt serve                              auth, functions and the shop on http://127.0.0.1:54321
-  basalt serve --port 0 --ephemeral --json  a fresh one for a test suite; prints where it is
-  basalt status                             the URLs and keys again
-  basalt users import people.jsonl          accounts from elsewhere, with their password hashes
+  basalt serve --port 0 --ephemeral --json  a new instance for a test suite; prints its URLs and keys
+  basalt status                             print the URLs and keys again
+  basalt users import people.jsonl          import accounts with their password hashes
   basalt gotrue                             the auth server alone, configured by GOTRUE_* variables";
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Serve auth, functions and the shop as config.toml says
+    /// Serve auth, functions and the shop as configured in config.toml
     ///
-    #[command(long_about = SERVE)]
+    #[command(long_about = SERVE_HELP)]
     Serve(ServeArguments),
     /// Print the URLs and keys of this project
     Status(StatusArguments),
     /// Read config.toml and report everything that is wrong with it
     Check(ProjectArguments),
-    /// Take the place of the auth server of Supabase: GOTRUE_* variables, auth API at the root path
+    /// Run as a drop-in replacement for GoTrue: GOTRUE_* variables, auth API at the root path
     ///
-    /// Without a command: migrates, then serves.
+    /// Without a command: migrate, then serve.
     Gotrue(GotrueArguments),
-    /// Make, find, ban and delete accounts; import and export them
+    /// Create, find, ban and delete accounts; import and export them
     Users(users::UsersArguments),
 }
 
-/// Where a project is.
+/// Location of a project.
 #[derive(Debug, Clone, Args)]
 pub struct ProjectArguments {
-    /// The configuration [default: config.toml, else supabase/config.toml, else the defaults of Supabase's CLI]
+    /// The configuration [default: config.toml, else supabase/config.toml, else the CLI's defaults]
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
-    /// Where keys and database are kept [default: .basalt beside the configuration]
+    /// The folder of keys and database [default: .basalt beside the configuration]
     #[arg(long, value_name = "DIR")]
     pub(crate) data: Option<PathBuf>,
 }
@@ -71,16 +71,16 @@ pub struct ProjectArguments {
 struct ServeArguments {
     #[command(flatten)]
     project: ProjectArguments,
-    /// The port, in the place of [api] port; 0 takes any that is free
+    /// The port; overrides [api] port; 0 selects a free one
     #[arg(long, value_name = "N")]
     port: Option<u16>,
-    /// Keep nothing: a folder and a database of its own that are removed at the end. `DATABASE_URL` does not count
+    /// Use a temporary folder and database that are removed at the end; `DATABASE_URL` is ignored
     #[arg(long, conflicts_with = "data")]
     ephemeral: bool,
-    /// The database, in the place of `DATABASE_URL` (which keeps the password out of the list of processes)
+    /// The database; overrides `DATABASE_URL`, which keeps the password out of the process list
     #[arg(long, value_name = "URL")]
     database_url: Option<String>,
-    /// Print one line of JSON with URLs and keys when ready, and nothing else, on standard output
+    /// Print exactly one line of JSON with URLs and keys on standard output when ready
     #[arg(long)]
     json: bool,
 }
@@ -96,10 +96,10 @@ struct StatusArguments {
 
 #[derive(Debug, Args)]
 struct GotrueArguments {
-    /// A file of variables, NAME=value a line [default: .env where it exists]
+    /// A file of variables, one NAME=value per line [default: .env if it exists]
     #[arg(short, long, value_name = "FILE", global = true)]
     config: Option<PathBuf>,
-    /// A folder of such files, *.env; they come last and win
+    /// A folder of such files, *.env; they take precedence
     #[arg(short = 'd', long, value_name = "DIR", global = true)]
     config_dir: Option<PathBuf>,
     #[command(subcommand)]
@@ -108,19 +108,19 @@ struct GotrueArguments {
 
 #[derive(Debug, Clone, Subcommand)]
 enum GotrueAction {
-    /// Serve without looking at the schema
+    /// Serve without checking the schema
     Serve,
-    /// Make the schema where there is none, or say what differs
+    /// Create the schema if there is none, or report the differences
     Migrate,
     /// Print the version
     Version,
-    /// Make and delete accounts
+    /// Create and delete accounts
     Admin(AdminArguments),
 }
 
 #[derive(Debug, Clone, Args)]
 struct AdminArguments {
-    /// The audience of the account [default: that of the settings]
+    /// The audience of the account [default: the configured one]
     #[arg(short = 'a', long, value_name = "AUD", global = true)]
     aud: Option<String>,
     #[command(subcommand)]
@@ -129,19 +129,19 @@ struct AdminArguments {
 
 #[derive(Debug, Clone, Subcommand)]
 enum AdminAction {
-    /// Make an account: its email, its password and perhaps its role
+    /// Create an account from an email, a password and optionally a role
     Createuser {
-        /// Email, password and perhaps the role
+        /// Email, password and optionally the role
         #[arg(value_name = "EMAIL PASSWORD [ROLE]")]
         arguments: Vec<String>,
-        /// The email counts as confirmed
+        /// Mark the email as confirmed
         #[arg(long)]
         confirm: bool,
-        /// The account gets the administrators' role, if none is given
+        /// Use the administrators' role if none is given
         #[arg(long)]
         admin: bool,
     },
-    /// Delete an account, with all that belongs to it
+    /// Delete an account and all its data
     Deleteuser {
         /// Its id or email
         #[arg(value_name = "ID|EMAIL")]
@@ -149,7 +149,7 @@ enum AdminAction {
     },
 }
 
-/// Runs what the arguments ask for.
+/// Runs the command of the arguments.
 pub fn run() -> ExitCode {
     let outcome = match Cli::parse().command {
         Command::Serve(arguments) => serve::run(&arguments),
@@ -160,7 +160,7 @@ pub fn run() -> ExitCode {
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
-        // Whoever read what we print has read enough.
+        // Standard output was closed by its reader, as by `head`.
         Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("basalt: {error:#}");
@@ -173,8 +173,8 @@ fn is_closed_pipe(error: &anyhow::Error) -> bool {
     error.downcast_ref::<std::io::Error>().is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe)
 }
 
-/// A runtime with a thread per core.
-fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
+/// Builds a multi-threaded runtime with one thread per core.
+fn build_runtime() -> anyhow::Result<tokio::runtime::Runtime> {
     Ok(tokio::runtime::Builder::new_multi_thread().enable_all().build()?)
 }
 
@@ -183,7 +183,7 @@ mod tests {
     use clap::CommandFactory;
 
     #[test]
-    fn the_command_line_holds_together() {
+    fn command_definition_is_valid() {
         super::Cli::command().debug_assert();
     }
 }

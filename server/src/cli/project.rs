@@ -1,4 +1,4 @@
-//! A project: its configuration and the folder of its data.
+//! A project: its configuration and its data folder.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -10,32 +10,33 @@ use anyhow::{Context, bail};
 use gotrue_rs::config::{Config, Problem, Vars, load};
 
 use super::ProjectArguments;
-use crate::api_keys::{ApiKeys, Given};
-use crate::config_file::{ConfigFile, Facts, Settings};
+use crate::api_keys::{ApiKeys, ConfiguredKeys};
+use crate::config_file::{ConfigFile, ServerFacts, Settings};
 
-/// Looked for in this order, in the folder we were started in.
-const PLACES: [&str; 2] = ["config.toml", "supabase/config.toml"];
+/// Default paths of the configuration, tried in this order in the current folder.
+const DEFAULT_CONFIG_PATHS: [&str; 2] = ["config.toml", "supabase/config.toml"];
 
-/// A project that can be read.
+/// A project with a readable configuration.
 pub struct Project {
     /// The configuration.
     pub file: ConfigFile,
     /// The folder of keys and database.
     pub data: PathBuf,
-    /// The process's variables, with those of `.env`.
+    /// The process's variables, including those of `.env`.
     pub vars: Vars,
     folder: PathBuf,
 }
 
 impl Project {
-    /// Finds and reads the configuration. Everything wrong in it is one error of several lines.
-    pub fn open(arguments: &ProjectArguments) -> anyhow::Result<Self> {
+    /// Finds and reads the configuration.
+    /// All its problems are one error of several lines.
+    pub fn load(arguments: &ProjectArguments) -> anyhow::Result<Self> {
         let vars = Vars::from_process(None, None)?;
-        let (path, text) = find(arguments.config.as_deref())?;
+        let (path, text) = read_config(arguments.config.as_deref())?;
         let environment = |name: &str| vars.get(name).map(str::to_owned);
         let file = ConfigFile::read(&path, &text, &environment).map_err(|problems| {
             let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();
-            told(&path, &lines)
+            config_error(&path, &lines)
         })?;
         let absolute = std::path::absolute(&path).context("finding the folder of config.toml")?;
         let folder = absolute.parent().unwrap_or(Path::new("/")).to_owned();
@@ -44,13 +45,13 @@ impl Project {
         Ok(Self { file, data, vars, folder })
     }
 
-    /// Where clients reach a server that listens on `port`.
+    /// Returns the URL for clients of a server that listens on `port`.
     pub fn api_url(&self, port: u16) -> String {
-        self.file.external_url().map_or_else(|| self.own_url(port), str::to_owned)
+        self.file.external_url().map_or_else(|| self.local_url(port), str::to_owned)
     }
 
-    /// Where it is reached from this machine.
-    fn own_url(&self, port: u16) -> String {
+    /// Returns the URL for clients on this machine.
+    fn local_url(&self, port: u16) -> String {
         let host = match self.file.host() {
             ip if ip.is_unspecified() => "127.0.0.1".to_owned(),
             std::net::IpAddr::V6(ip) => format!("[{ip}]"),
@@ -59,24 +60,25 @@ impl Project {
         format!("http://{host}:{port}")
     }
 
-    /// The keys that the configuration brings.
-    pub fn given_keys(&self) -> Given<'_> {
-        Given {
-            jwt_secret: self.file.given_key("jwt_secret"),
-            anon_key: self.file.given_key("anon_key"),
-            service_role_key: self.file.given_key("service_role_key"),
-            publishable_key: self.file.given_key("publishable_key"),
-            secret_key: self.file.given_key("secret_key"),
+    /// Returns the keys of the configuration.
+    pub fn configured_keys(&self) -> ConfiguredKeys<'_> {
+        ConfiguredKeys {
+            jwt_secret: self.file.configured_key("jwt_secret"),
+            anon_key: self.file.configured_key("anon_key"),
+            service_role_key: self.file.configured_key("service_role_key"),
+            publishable_key: self.file.configured_key("publishable_key"),
+            secret_key: self.file.configured_key("secret_key"),
         }
     }
 
-    /// The checked settings of the auth server. What it does not like is told by the key of `config.toml`.
+    /// Returns the validated settings of the auth server.
+    /// Problems are reported by their key of `config.toml`.
     pub fn settings(&self, api_url: &str, keys: &ApiKeys) -> anyhow::Result<Config> {
-        let mut settings = self.file.settings(&Facts { api_url, folder: &self.folder });
+        let mut settings = self.file.settings(&ServerFacts { api_url, folder: &self.folder });
         settings.put("JWT_SECRET", &keys.jwt_secret);
-        // The database is named when it runs.
+        // A placeholder; the URL is set when the database runs.
         settings.put("DB_DATABASE_URL", "postgresql://localhost/postgres");
-        settings.put("API_REQUEST_ID_HEADER", crate::front::REQUEST_ID.as_str());
+        settings.put("API_REQUEST_ID_HEADER", crate::router::REQUEST_ID.as_str());
         let mut lines: Vec<String> = settings.problems.iter().map(ToString::to_string).collect();
         match load(&Vars::from_map(self.all_vars(&settings))) {
             Ok(mut config) if lines.is_empty() => {
@@ -84,12 +86,12 @@ impl Project {
                 return Ok(config);
             }
             Ok(_) => {}
-            Err(problems) => lines.extend(problems.iter().map(|problem| in_own_words(problem, &settings))),
+            Err(problems) => lines.extend(problems.iter().map(|problem| format_problem(problem, &settings))),
         }
-        Err(told(self.file.path(), &lines))
+        Err(config_error(self.file.path(), &lines))
     }
 
-    /// The settings, and the process's variables about requests that leave.
+    /// Returns the settings with the process's variables for outbound requests.
     fn all_vars(&self, settings: &Settings) -> BTreeMap<String, String> {
         const OUTBOUND: [&str; 8] = [
             "HTTPS_PROXY",
@@ -111,13 +113,13 @@ impl Project {
     }
 }
 
-/// The path as it is told in messages, and the text.
-fn find(given: Option<&Path>) -> anyhow::Result<(PathBuf, String)> {
+/// Returns the path, as shown in messages, and the text.
+fn read_config(given: Option<&Path>) -> anyhow::Result<(PathBuf, String)> {
     if let Some(path) = given {
         let text = fs::read_to_string(path).with_context(|| format!("reading {}", path.display()))?;
         return Ok((path.to_owned(), text));
     }
-    for place in PLACES {
+    for place in DEFAULT_CONFIG_PATHS {
         match fs::read_to_string(place) {
             Ok(text) => return Ok((PathBuf::from(place), text)),
             Err(error) if error.kind() == ErrorKind::NotFound => {}
@@ -125,18 +127,18 @@ fn find(given: Option<&Path>) -> anyhow::Result<(PathBuf, String)> {
         }
     }
     let folder = env::current_dir().context("finding the current folder")?;
-    Ok((folder.join(PLACES[0]), String::new()))
+    Ok((folder.join(DEFAULT_CONFIG_PATHS[0]), String::new()))
 }
 
-/// A setting that the auth server refuses, as a line about the key it came from.
-fn in_own_words(problem: &Problem, settings: &Settings) -> String {
+/// Formats a setting that the auth server rejects, with the key and line it comes from.
+fn format_problem(problem: &Problem, settings: &Settings) -> String {
     match settings.origin(&problem.name) {
         Some((key, line)) => format!("line {line}: {key}: {}; an example: {}", problem.complaint, problem.example),
         None => format!("{}: {}", problem.name, problem.complaint),
     }
 }
 
-fn told(path: &Path, lines: &[String]) -> anyhow::Error {
+fn config_error(path: &Path, lines: &[String]) -> anyhow::Error {
     let mut text = format!("{} cannot be used:", path.display());
     for line in lines {
         let _ = write!(text, "\n  {line}");

@@ -1,12 +1,12 @@
-//! `basalt users`: what can be asked of the accounts on the command line.
+//! `basalt users`: definitions of the account commands.
 
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::{ProjectArguments, runtime};
+use super::{ProjectArguments, build_runtime};
 use crate::logging;
-use crate::users::{self, Place};
+use crate::users::{self, UserDatabase};
 
 const EXAMPLES: &str = "Examples:
   basalt users add ann@example.com --confirmed --password-stdin < password.txt
@@ -17,92 +17,92 @@ const EXAMPLES: &str = "Examples:
   basalt users import people.jsonl --dry-run
   basalt users import auth-export.json --format firebase --firebase-signer-key KEY --firebase-salt-separator Bw==
 
-They work beside a running `basalt serve` and without one. --database-url asks another database, such as that of a
-Supabase project.";
+These commands work with and without a running `basalt serve`. --database-url selects another database, such as that of
+a Supabase project.";
 
-const IMPORT: &str = "Bring accounts in from a file
+const IMPORT_HELP: &str = "Import accounts from a file
 
-A file of our own has one account a line, as JSON: the columns of auth.users with identities, factors and passkeys
-inside. An address or a number is enough; everything else may be left out:
+The native format has one account per line, as JSON: the columns of auth.users with identities, factors and passkeys
+nested. An address or a number is enough; everything else is optional:
 
   {\"email\": \"ann@example.com\", \"email_verified\": true, \"password_hash\": \"$2b$10$…\", \"user_metadata\": {\"name\": \"Ann\"}}
 
 Password hashes: bcrypt, Argon2, and Firebase's scrypt. A line that cannot be stored is reported with its number and
-skipped; who is there already is left as they are, so an import can be repeated. The rest is stored a thousand at a time.";
+skipped; existing accounts are left unchanged, so an import can be repeated. Accounts are stored in batches of 1000.";
 
 /// The arguments of `basalt users`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct UsersArguments {
     #[command(flatten)]
-    place: PlaceArguments,
+    database: DatabaseArguments,
     #[command(subcommand)]
     action: Action,
 }
 
-/// Where the accounts are.
+/// The database of the accounts.
 #[derive(Debug, Args)]
-pub struct PlaceArguments {
+pub struct DatabaseArguments {
     #[command(flatten)]
     pub project: ProjectArguments,
-    /// The database to ask [default: the project's own, or `DATABASE_URL`]
+    /// The database [default: the project's own, or `DATABASE_URL`]
     #[arg(long, value_name = "URL", global = true, hide_env_values = true)]
     pub database_url: Option<String>,
 }
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Make an account
+    /// Create an account
     Add(AddArguments),
     /// List accounts, newest first
     List(ListArguments),
-    /// Show everything about an account, its password's hash excepted
+    /// Show everything about an account except its password hash
     Show(ShowArguments),
-    /// Keep an account from signing in, or let it in again
+    /// Ban an account from signing in, or lift the ban
     Ban(BanArguments),
-    /// Delete an account and all that belongs to it
+    /// Delete an account and all its data
     Delete(DeleteArguments),
-    /// Bring accounts in from a file
-    #[command(long_about = IMPORT)]
+    /// Import accounts from a file
+    #[command(long_about = IMPORT_HELP)]
     Import(ImportArguments),
-    /// Write all accounts to a file, with their password hashes: one a line, as JSON
+    /// Export all accounts to a file, with their password hashes: one per line, as JSON
     ///
-    /// What the server has sealed with a key of the operator's stays sealed, and needs that key where it is brought in.
+    /// Values that the server has encrypted with an operator's key stay encrypted; importing them requires that key.
     Export(ExportArguments),
 }
 
-/// `add`.
+/// Arguments of `add`.
 #[derive(Debug, Args)]
 pub struct AddArguments {
-    /// An e-mail address, or a phone number with + in front
+    /// An e-mail address, or a phone number with a leading +
     #[arg(value_name = "CONTACT")]
     pub contact: String,
-    /// Read the password from standard input; without one the account signs in by mail or text
+    /// Read the password from standard input; without one the account signs in by mail or SMS
     #[arg(long)]
     pub password_stdin: bool,
-    /// The address or number counts as confirmed
+    /// Mark the address or number as confirmed
     #[arg(long)]
     pub confirmed: bool,
-    /// What the account's own metadata say
+    /// The account's user metadata
     #[arg(long, value_name = "JSON")]
     pub data: Option<String>,
 }
 
-/// `list`.
+/// Arguments of `list`.
 #[derive(Debug, Args)]
 pub struct ListArguments {
-    /// Only accounts with this in their address or name
+    /// Only accounts whose address or name contains this text
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     pub filter: String,
-    /// Most accounts to list
+    /// Maximum number of accounts to list
     #[arg(long, value_name = "N", default_value_t = 50)]
     pub limit: u32,
-    /// One account a line, as JSON
+    /// Print one account per line, as JSON
     #[arg(long)]
     pub json: bool,
 }
 
-/// `show`.
+/// Arguments of `show`.
 #[derive(Debug, Args)]
 pub struct ShowArguments {
     /// An e-mail address, a phone number or an id
@@ -110,44 +110,44 @@ pub struct ShowArguments {
     pub who: String,
 }
 
-/// `ban`.
+/// Arguments of `ban`.
 #[derive(Debug, Args)]
 pub struct BanArguments {
     /// An e-mail address, a phone number or an id
     #[arg(value_name = "WHO")]
     pub who: String,
-    /// For how long: 30m, 24h, 720h …
+    /// Duration of the ban: 30m, 24h, 720h …
     #[arg(long = "for", value_name = "TIME", default_value = "876000h", hide_default_value = true)]
     pub duration: String,
-    /// Let the account in again
+    /// Lift the ban
     #[arg(long, conflicts_with = "duration")]
     pub lift: bool,
 }
 
-/// `delete`.
+/// Arguments of `delete`.
 #[derive(Debug, Args)]
 pub struct DeleteArguments {
     /// An e-mail address, a phone number or an id
     #[arg(value_name = "WHO")]
     pub who: String,
-    /// Keep the row without anything that tells who it was
+    /// Keep the row without any personal data
     #[arg(long)]
     pub soft: bool,
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(short, long)]
     pub yes: bool,
 }
 
-/// `import`.
+/// Arguments of `import`.
 #[derive(Debug, Args)]
 pub struct ImportArguments {
     /// The file, plain or gzipped; - for standard input
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
-    /// What wrote the file [default: found out by its beginning]
+    /// The format of the file [default: detected from its beginning]
     #[arg(long, value_name = "FORMAT")]
-    pub format: Option<Format>,
-    /// Store nothing: tell what an import would do
+    pub format: Option<ImportFormat>,
+    /// Report what an import would do, without storing anything
     #[arg(long)]
     pub dry_run: bool,
     /// Firebase's `base64_signer_key`
@@ -164,45 +164,45 @@ pub struct ImportArguments {
     pub firebase_mem_cost: u32,
 }
 
-/// Who wrote a file.
+/// The format of an import file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Format {
-    /// `basalt users export`: one account a line, as JSON
+pub enum ImportFormat {
+    /// `basalt users export`: one account per line, as JSON
     Basalt,
     /// A dump of a Supabase project's data: `pg_dump` or `supabase db dump --data-only`, as SQL
     Supabase,
     /// `firebase auth:export --format=json`
     Firebase,
-    /// The export job of Auth0, or the password hashes from its support: one account a line, as JSON
+    /// The export job of Auth0, or the password hashes from its support: one account per line, as JSON
     Auth0,
 }
 
-/// `export`.
+/// Arguments of `export`.
 #[derive(Debug, Args)]
 pub struct ExportArguments {
-    /// The file, which only its owner may read; - for standard output
+    /// The file, created readable by its owner only; - for standard output
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
-    /// Write over a file that is there
+    /// Overwrite an existing file
     #[arg(long)]
     pub force: bool,
 }
 
-/// Does what is asked.
+/// Runs an account command.
 pub fn run(arguments: UsersArguments) -> anyhow::Result<()> {
     logging::start("warn", crate::config_file::LogFormat::Text, None)?;
-    runtime()?.block_on(async {
-        let place = Place::open(&arguments.place).await?;
+    build_runtime()?.block_on(async {
+        let database = UserDatabase::connect(&arguments.database).await?;
         let outcome = match arguments.action {
-            Action::Add(it) => users::add(&place, &it).await,
-            Action::List(it) => users::list(&place, &it).await,
-            Action::Show(it) => users::show(&place, &it).await,
-            Action::Ban(it) => users::ban(&place, &it).await,
-            Action::Delete(it) => users::delete(&place, &it).await,
-            Action::Import(it) => users::import(&place, &it).await,
-            Action::Export(it) => users::export(&place, &it).await,
+            Action::Add(it) => users::add(&database, &it).await,
+            Action::List(it) => users::list(&database, &it).await,
+            Action::Show(it) => users::show(&database, &it).await,
+            Action::Ban(it) => users::ban(&database, &it).await,
+            Action::Delete(it) => users::delete(&database, &it).await,
+            Action::Import(it) => users::import(&database, &it).await,
+            Action::Export(it) => users::export(&database, &it).await,
         };
-        place.close().await?;
+        database.close().await?;
         outcome
     })
 }

@@ -1,10 +1,10 @@
-//! `[basalt]`: the settings that the Supabase CLI does not have.
+//! `[basalt]`: settings that the Supabase CLI does not have.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-use functions_rs::functions::send_submission::limits::MOST_NOTICES;
+use functions_rs::functions::send_submission::limits::MAX_NOTICES;
 use gotrue_rules::domain::policy::{Bucket, PROVIDERS, TargetLimits};
 use gotrue_rules::wire::go_duration::GoDuration;
 use ipnet::IpNet;
@@ -13,53 +13,54 @@ use super::Problem;
 use super::read::Values;
 use http_edge::HttpLimits;
 
-/// The table `[basalt]`, with what is taken when it says nothing.
+/// The table `[basalt]` with its defaults.
 #[derive(Debug, Clone)]
-pub struct Basalt {
-    /// `host`: where we listen; 127.0.0.1 unless said otherwise.
+pub struct BasaltSettings {
+    /// `host`: the listening address; 127.0.0.1 by default.
     pub host: IpAddr,
-    /// `metrics_port`: where Prometheus finds figures; none, no figures.
+    /// `metrics_port`: port of the Prometheus metrics; `None` disables them.
     pub metrics_port: Option<u16>,
-    /// `log_level`: as `RUST_LOG` has it, such as `info` or `debug`.
+    /// `log_level`: a level or filter as in `RUST_LOG`, such as `info` or `debug`.
     pub log_level: Option<String>,
     /// `log_format`.
     pub log_format: LogFormat,
-    /// `trusted_proxies`: networks whose `X-Forwarded-For` is believed.
+    /// `trusted_proxies`: networks whose `X-Forwarded-For` is trusted.
     pub trusted_proxies: Vec<IpNet>,
     /// `[basalt.rate_limit]`: limits by account, address and number.
     pub limits: TargetLimits,
-    /// `[basalt.http]`: limits of connections and time; the proxies are exempt from the limit per peer.
+    /// `[basalt.http]`: connection limits and timeouts; the proxies are exempt from the limit per peer.
     pub http: HttpLimits,
-    /// `[basalt.shop] owner`: who gets a mail about each submission.
+    /// `[basalt.shop] owner`: the recipient of a mail about each submission.
     pub shop_owner: Option<String>,
-    /// `[basalt.shop] notices_an_hour`: how many of those mails; none: the usual number.
+    /// `[basalt.shop] notices_an_hour`: limit of those mails; `None` for the default.
     pub notices_an_hour: Option<u16>,
-    /// `development_pages`: whether callers on this machine get them; none: where the configuration is a development one.
+    /// `development_pages`: whether callers on this machine may use them.
+    /// `None` derives it from the configuration.
     pub development_pages: Option<bool>,
-    /// `[basalt.inbox] token`: opens the development inbox to callers from elsewhere.
+    /// `[basalt.inbox] token`: grants access to the development inbox from other machines.
     pub inbox_token: Option<String>,
-    /// `[basalt.provider] stands_in_for`: providers in whose place the development provider is asked; none, it is off.
-    pub stood_in_for: Vec<String>,
+    /// `[basalt.provider] stands_in_for`: providers replaced by the development provider; empty: off.
+    pub stands_in_for: Vec<String>,
 }
 
-/// More than this an hour is no limit.
-const MOST_AN_HOUR: u32 = 1_000_000;
-/// Limits of time that make sense.
-const TIMEOUTS: RangeInclusive<Duration> = Duration::from_millis(100)..=Duration::from_hours(1);
+/// The highest configurable limit per hour.
+const MAX_PER_HOUR: u32 = 1_000_000;
+/// The range of valid timeouts.
+const VALID_TIMEOUTS: RangeInclusive<Duration> = Duration::from_millis(100)..=Duration::from_hours(1);
 
-/// How a log line is written.
+/// Format of a log line.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum LogFormat {
-    /// For people.
+    /// Plain text.
     #[default]
     Text,
-    /// For machines: one JSON object a line.
+    /// One JSON object per line.
     Json,
 }
 
-impl Basalt {
-    pub(super) fn from(values: &Values, problems: &mut Vec<Problem>) -> Self {
-        let mut refuse = |key: &str, text: &str| problems.push(Problem::at(values, key, text));
+impl BasaltSettings {
+    pub(super) fn from_values(values: &Values, problems: &mut Vec<Problem>) -> Self {
+        let mut refuse = |key: &str, text: &str| problems.push(Problem::at_key(values, key, text));
         let text = |key: &str| values.text(key).filter(|text| !text.is_empty()).map(str::to_owned);
         let host = text("basalt.host").and_then(|host| {
             let address = host.parse().ok();
@@ -82,8 +83,8 @@ impl Basalt {
                 Err(_) => refuse("basalt.trusted_proxies", "must be addresses or networks, such as [\"10.0.0.0/8\"]"),
             }
         }
-        let limits = target_limits(|name| {
-            let count = text(&format!("basalt.rate_limit.{name}"))?.parse().ok().filter(|count| *count <= MOST_AN_HOUR);
+        let limits = parse_target_limits(|name| {
+            let count = text(&format!("basalt.rate_limit.{name}"))?.parse().ok().filter(|count| *count <= MAX_PER_HOUR);
             if count.is_none() {
                 refuse(
                     &format!("basalt.rate_limit.{name}"),
@@ -92,13 +93,13 @@ impl Basalt {
             }
             count
         });
-        let http = HttpLimits { proxies: trusted_proxies.clone(), ..http_limits(&text, &mut refuse) };
+        let http = HttpLimits { proxies: trusted_proxies.clone(), ..parse_http_limits(&text, &mut refuse) };
         let shop_owner = text("basalt.shop.owner");
         if shop_owner.as_ref().is_some_and(|owner| !owner.contains('@')) {
             refuse("basalt.shop.owner", "must be an e-mail address, such as \"owner@example.com\"");
         }
-        let notices_an_hour = notices_an_hour(values, &mut refuse);
-        let stood_in_for = stood_in_for(values, &mut refuse);
+        let notices_an_hour = parse_notices_an_hour(values, &mut refuse);
+        let stood_in_for = parse_stands_in_for(values, &mut refuse);
         let log_format =
             if values.text("basalt.log_format") == Some("json") { LogFormat::Json } else { LogFormat::Text };
         Self {
@@ -113,13 +114,13 @@ impl Basalt {
             notices_an_hour,
             development_pages: text("basalt.development_pages").map(|given| given == "true"),
             inbox_token: text("basalt.inbox.token"),
-            stood_in_for,
+            stands_in_for: stood_in_for,
         }
     }
 }
 
-/// `[basalt.http]`.
-fn http_limits(text: &impl Fn(&str) -> Option<String>, refuse: &mut impl FnMut(&str, &str)) -> HttpLimits {
+/// Parses `[basalt.http]`.
+fn parse_http_limits(text: &impl Fn(&str) -> Option<String>, refuse: &mut impl FnMut(&str, &str)) -> HttpLimits {
     let mut limits = HttpLimits::default();
     for (name, count) in [
         ("max_connections", &mut limits.max_connections),
@@ -140,7 +141,7 @@ fn http_limits(text: &impl Fn(&str) -> Option<String>, refuse: &mut impl FnMut(&
     ] {
         let key = format!("basalt.http.{name}");
         let Some(text) = text(&key) else { continue };
-        match GoDuration::parse(&text).map(GoDuration::as_std).filter(|given| TIMEOUTS.contains(given)) {
+        match GoDuration::parse(&text).map(GoDuration::to_std).filter(|given| VALID_TIMEOUTS.contains(given)) {
             Some(given) => *limit = given,
             None => refuse(&key, "must be a length of time from \"100ms\" to \"1h\""),
         }
@@ -148,25 +149,25 @@ fn http_limits(text: &impl Fn(&str) -> Option<String>, refuse: &mut impl FnMut(&
     limits
 }
 
-/// As many mails to the owner an hour as the file says.
-fn notices_an_hour(values: &Values, refuse: &mut impl FnMut(&str, &str)) -> Option<u16> {
+/// Parses the limit of mails to the owner per hour.
+fn parse_notices_an_hour(values: &Values, refuse: &mut impl FnMut(&str, &str)) -> Option<u16> {
     const KEY: &str = "basalt.shop.notices_an_hour";
     let count = values.text(KEY).filter(|count| !count.is_empty())?;
-    let count = count.parse().ok().filter(|count| *count <= MOST_NOTICES);
+    let count = count.parse().ok().filter(|count| *count <= MAX_NOTICES);
     if count.is_none() {
         refuse(KEY, "must be how many an hour, at most 1000; 0 for digests alone");
     }
     count
 }
 
-/// Names of built-in providers that are not set up themselves.
-fn stood_in_for(values: &Values, refuse: &mut impl FnMut(&str, &str)) -> Vec<String> {
+/// Parses the names of the built-in providers to replace, which must not be configured themselves.
+fn parse_stands_in_for(values: &Values, refuse: &mut impl FnMut(&str, &str)) -> Vec<String> {
     const KEY: &str = "basalt.provider.stands_in_for";
     let mut names = Vec::new();
     for name in values.get(KEY).map_or(&[][..], |value| &value.items) {
         if !PROVIDERS.contains(&name.as_str()) {
             refuse(KEY, &format!("names {name:?}, which is no provider; there are {}", PROVIDERS.join(", ")));
-        } else if values.is_on(&format!("auth.external.{name}.enabled"), false) {
+        } else if values.is_enabled(&format!("auth.external.{name}.enabled"), false) {
             refuse(KEY, &format!("names {name:?}, which [auth.external.{name}] sets up: disable one of the two"));
         } else {
             names.push(name.clone());
@@ -175,14 +176,14 @@ fn stood_in_for(values: &Values, refuse: &mut impl FnMut(&str, &str)) -> Vec<Str
     names
 }
 
-/// The usual limits, or as many an hour as `said` of a name says; none for 0.
-fn target_limits(mut said: impl FnMut(&str) -> Option<u32>) -> TargetLimits {
-    let mut limit = |name, usual: Option<Bucket>| match said(name) {
+/// Returns the default limits, overridden by the hourly counts of `said`; 0 disables a limit.
+fn parse_target_limits(mut value: impl FnMut(&str) -> Option<u32>) -> TargetLimits {
+    let mut limit = |name, usual: Option<Bucket>| match value(name) {
         None => usual,
         Some(0) => None,
-        Some(count) => Some(Bucket::of_target(count.into())),
+        Some(count) => Some(Bucket::for_target(count.into())),
     };
-    let usual = TargetLimits::usual();
+    let usual = TargetLimits::recommended();
     TargetLimits {
         wrong_passwords: limit("wrong_passwords", usual.wrong_passwords),
         wrong_codes: limit("wrong_codes", usual.wrong_codes),

@@ -1,7 +1,7 @@
-//! Every key of `config.toml` that we know: its kind, and the setting of the auth server it becomes. The names are those of
-//! the Supabase CLI's file; `*` stands for one name of the reader's choice, or of the list in [`names_below`].
+//! The known keys of `config.toml`: their kinds and the settings of the auth server they map to.
+//! The names are those of the Supabase CLI's file; `*` stands for any one name, or for one of [`allowed_names`].
 
-/// What a value must be.
+/// The type of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// true or false.
@@ -16,242 +16,242 @@ pub enum Kind {
     List,
     /// One of these texts.
     Choice(&'static [&'static str]),
-    /// Whatever it is, we do not look at it.
+    /// Any value; it is not read.
     Any,
 }
 
-/// What becomes of a value.
+/// The effect of a value.
 #[derive(Debug, Clone, Copy)]
-pub enum Use {
-    /// The setting of that name (without `GOTRUE_`), with the CLI's default where it has one.
+pub enum KeyUsage {
+    /// Sets the setting of that name (without `GOTRUE_`), with the CLI's default if it has one.
     Setting(&'static str, Option<&'static str>),
-    /// The same, turned round: `enable_signup` is `DISABLE_SIGNUP`.
-    Opposite(&'static str, &'static str),
-    /// Read by a rule of its own, or by Basalt itself.
-    Read,
-    /// Known, and of no effect here.
-    Nothing,
+    /// Sets the negated value: `enable_signup` becomes `DISABLE_SIGNUP`.
+    Negated(&'static str, &'static str),
+    /// Handled by separate code, or by Basalt itself.
+    Custom,
+    /// Known, without effect.
+    Ignored,
 }
 
-/// One key.
+/// A known key.
 #[derive(Debug)]
 pub struct Key {
     /// Its full name.
     pub path: &'static str,
-    /// What it must be.
+    /// The type of its value.
     pub kind: Kind,
-    /// What becomes of it.
-    pub usage: Use,
+    /// The effect of its value.
+    pub usage: KeyUsage,
 }
 
-const fn set(path: &'static str, kind: Kind, name: &'static str) -> Key {
-    Key { path, kind, usage: Use::Setting(name, None) }
+const fn setting(path: &'static str, kind: Kind, name: &'static str) -> Key {
+    Key { path, kind, usage: KeyUsage::Setting(name, None) }
 }
 
-const fn or(path: &'static str, kind: Kind, name: &'static str, default: &'static str) -> Key {
-    Key { path, kind, usage: Use::Setting(name, Some(default)) }
+const fn setting_or(path: &'static str, kind: Kind, name: &'static str, default: &'static str) -> Key {
+    Key { path, kind, usage: KeyUsage::Setting(name, Some(default)) }
 }
 
-const fn not(path: &'static str, name: &'static str, default: &'static str) -> Key {
-    Key { path, kind: Kind::Bool, usage: Use::Opposite(name, default) }
+const fn negated(path: &'static str, name: &'static str, default: &'static str) -> Key {
+    Key { path, kind: Kind::Bool, usage: KeyUsage::Negated(name, default) }
 }
 
-const fn read(path: &'static str, kind: Kind) -> Key {
-    Key { path, kind, usage: Use::Read }
+const fn custom(path: &'static str, kind: Kind) -> Key {
+    Key { path, kind, usage: KeyUsage::Custom }
 }
 
-const fn idle(path: &'static str) -> Key {
-    Key { path, kind: Kind::Any, usage: Use::Nothing }
+const fn ignored(path: &'static str) -> Key {
+    Key { path, kind: Kind::Any, usage: KeyUsage::Ignored }
 }
 
 use Kind::{Bool, Choice, Count, Duration, List, Text};
 use gotrue_rules::domain::policy::PROVIDERS;
 
-/// The sets of characters a password can be made to need.
+/// The character classes that a password policy can require.
 pub const PASSWORD_REQUIREMENTS: &[&str] =
     &["", "letters_digits", "lower_upper_letters_digits", "lower_upper_letters_digits_symbols"];
 
-/// The table.
+/// The known keys.
 pub const KEYS: &[Key] = &[
-    idle("project_id"),
+    ignored("project_id"),
     // [api]
-    read("api.enabled", Bool),
-    read("api.port", Count),
-    read("api.external_url", Text),
-    read("api.tls.enabled", Bool),
-    idle("api.tls.cert_path"),
-    idle("api.tls.key_path"),
-    idle("api.schemas"),
-    idle("api.extra_search_path"),
-    idle("api.max_rows"),
-    idle("api.auto_expose_new_tables"),
+    custom("api.enabled", Bool),
+    custom("api.port", Count),
+    custom("api.external_url", Text),
+    custom("api.tls.enabled", Bool),
+    ignored("api.tls.cert_path"),
+    ignored("api.tls.key_path"),
+    ignored("api.schemas"),
+    ignored("api.extra_search_path"),
+    ignored("api.max_rows"),
+    ignored("api.auto_expose_new_tables"),
     // [auth]
-    read("auth.enabled", Bool),
-    read("auth.site_url", Text),
-    read("auth.external_url", Text),
-    set("auth.additional_redirect_urls", List, "URI_ALLOW_LIST"),
-    or("auth.jwt_expiry", Count, "JWT_EXP", "3600"),
-    read("auth.jwt_issuer", Text),
-    read("auth.signing_keys_path", Text),
-    read("auth.jwt_secret", Text),
-    read("auth.anon_key", Text),
-    read("auth.service_role_key", Text),
-    read("auth.publishable_key", Text),
-    read("auth.secret_key", Text),
-    or("auth.enable_refresh_token_rotation", Bool, "SECURITY_REFRESH_TOKEN_ROTATION_ENABLED", "true"),
-    or("auth.refresh_token_reuse_interval", Count, "SECURITY_REFRESH_TOKEN_REUSE_INTERVAL", "10"),
-    not("auth.enable_signup", "DISABLE_SIGNUP", "false"),
-    or("auth.enable_anonymous_sign_ins", Bool, "EXTERNAL_ANONYMOUS_USERS_ENABLED", "false"),
-    or("auth.enable_manual_linking", Bool, "SECURITY_MANUAL_LINKING_ENABLED", "false"),
-    or("auth.minimum_password_length", Count, "PASSWORD_MIN_LENGTH", "6"),
-    read("auth.password_requirements", Choice(PASSWORD_REQUIREMENTS)),
-    or("auth.passkey.enabled", Bool, "PASSKEY_ENABLED", "false"),
-    set("auth.webauthn.rp_id", Text, "WEBAUTHN_RP_ID"),
-    set("auth.webauthn.rp_display_name", Text, "WEBAUTHN_RP_DISPLAY_NAME"),
-    set("auth.webauthn.rp_origins", List, "WEBAUTHN_RP_ORIGINS"),
+    custom("auth.enabled", Bool),
+    custom("auth.site_url", Text),
+    custom("auth.external_url", Text),
+    setting("auth.additional_redirect_urls", List, "URI_ALLOW_LIST"),
+    setting_or("auth.jwt_expiry", Count, "JWT_EXP", "3600"),
+    custom("auth.jwt_issuer", Text),
+    custom("auth.signing_keys_path", Text),
+    custom("auth.jwt_secret", Text),
+    custom("auth.anon_key", Text),
+    custom("auth.service_role_key", Text),
+    custom("auth.publishable_key", Text),
+    custom("auth.secret_key", Text),
+    setting_or("auth.enable_refresh_token_rotation", Bool, "SECURITY_REFRESH_TOKEN_ROTATION_ENABLED", "true"),
+    setting_or("auth.refresh_token_reuse_interval", Count, "SECURITY_REFRESH_TOKEN_REUSE_INTERVAL", "10"),
+    negated("auth.enable_signup", "DISABLE_SIGNUP", "false"),
+    setting_or("auth.enable_anonymous_sign_ins", Bool, "EXTERNAL_ANONYMOUS_USERS_ENABLED", "false"),
+    setting_or("auth.enable_manual_linking", Bool, "SECURITY_MANUAL_LINKING_ENABLED", "false"),
+    setting_or("auth.minimum_password_length", Count, "PASSWORD_MIN_LENGTH", "6"),
+    custom("auth.password_requirements", Choice(PASSWORD_REQUIREMENTS)),
+    setting_or("auth.passkey.enabled", Bool, "PASSKEY_ENABLED", "false"),
+    setting("auth.webauthn.rp_id", Text, "WEBAUTHN_RP_ID"),
+    setting("auth.webauthn.rp_display_name", Text, "WEBAUTHN_RP_DISPLAY_NAME"),
+    setting("auth.webauthn.rp_origins", List, "WEBAUTHN_RP_ORIGINS"),
     // [auth.rate_limit]
-    read("auth.rate_limit.email_sent", Count),
-    or("auth.rate_limit.sms_sent", Count, "RATE_LIMIT_SMS_SENT", "30"),
-    or("auth.rate_limit.anonymous_users", Count, "RATE_LIMIT_ANONYMOUS_USERS", "30"),
-    or("auth.rate_limit.token_refresh", Count, "RATE_LIMIT_TOKEN_REFRESH", "150"),
-    or("auth.rate_limit.sign_in_sign_ups", Count, "RATE_LIMIT_OTP", "30"),
-    or("auth.rate_limit.token_verifications", Count, "RATE_LIMIT_VERIFY", "30"),
-    or("auth.rate_limit.web3", Count, "RATE_LIMIT_WEB3", "30"),
+    custom("auth.rate_limit.email_sent", Count),
+    setting_or("auth.rate_limit.sms_sent", Count, "RATE_LIMIT_SMS_SENT", "30"),
+    setting_or("auth.rate_limit.anonymous_users", Count, "RATE_LIMIT_ANONYMOUS_USERS", "30"),
+    setting_or("auth.rate_limit.token_refresh", Count, "RATE_LIMIT_TOKEN_REFRESH", "150"),
+    setting_or("auth.rate_limit.sign_in_sign_ups", Count, "RATE_LIMIT_OTP", "30"),
+    setting_or("auth.rate_limit.token_verifications", Count, "RATE_LIMIT_VERIFY", "30"),
+    setting_or("auth.rate_limit.web3", Count, "RATE_LIMIT_WEB3", "30"),
     // [auth.captcha]
-    set("auth.captcha.enabled", Bool, "SECURITY_CAPTCHA_ENABLED"),
-    set("auth.captcha.provider", Choice(&["hcaptcha", "turnstile"]), "SECURITY_CAPTCHA_PROVIDER"),
-    set("auth.captcha.secret", Text, "SECURITY_CAPTCHA_SECRET"),
+    setting("auth.captcha.enabled", Bool, "SECURITY_CAPTCHA_ENABLED"),
+    setting("auth.captcha.provider", Choice(&["hcaptcha", "turnstile"]), "SECURITY_CAPTCHA_PROVIDER"),
+    setting("auth.captcha.secret", Text, "SECURITY_CAPTCHA_SECRET"),
     // [auth.sessions]
-    read("auth.sessions.timebox", Duration),
-    read("auth.sessions.inactivity_timeout", Duration),
+    custom("auth.sessions.timebox", Duration),
+    custom("auth.sessions.inactivity_timeout", Duration),
     // [auth.email]
-    or("auth.email.enable_signup", Bool, "EXTERNAL_EMAIL_ENABLED", "true"),
-    or("auth.email.double_confirm_changes", Bool, "MAILER_SECURE_EMAIL_CHANGE_ENABLED", "true"),
-    not("auth.email.enable_confirmations", "MAILER_AUTOCONFIRM", "true"),
-    or("auth.email.secure_password_change", Bool, "SECURITY_UPDATE_PASSWORD_REQUIRE_REAUTHENTICATION", "false"),
-    or("auth.email.max_frequency", Duration, "SMTP_MAX_FREQUENCY", "1s"),
-    or("auth.email.otp_length", Count, "MAILER_OTP_LENGTH", "6"),
-    or("auth.email.otp_expiry", Count, "MAILER_OTP_EXP", "3600"),
-    read("auth.email.smtp.enabled", Bool),
-    set("auth.email.smtp.host", Text, "SMTP_HOST"),
-    set("auth.email.smtp.port", Count, "SMTP_PORT"),
-    set("auth.email.smtp.user", Text, "SMTP_USER"),
-    set("auth.email.smtp.pass", Text, "SMTP_PASS"),
-    set("auth.email.smtp.admin_email", Text, "SMTP_ADMIN_EMAIL"),
-    set("auth.email.smtp.sender_name", Text, "SMTP_SENDER_NAME"),
-    set("auth.email.template.*.subject", Text, "MAILER_SUBJECTS_*"),
-    read("auth.email.template.*.content_path", Text),
-    set("auth.email.notification.*.enabled", Bool, "MAILER_NOTIFICATIONS_*_ENABLED"),
-    set("auth.email.notification.*.subject", Text, "MAILER_SUBJECTS_*_NOTIFICATION"),
-    read("auth.email.notification.*.content_path", Text),
+    setting_or("auth.email.enable_signup", Bool, "EXTERNAL_EMAIL_ENABLED", "true"),
+    setting_or("auth.email.double_confirm_changes", Bool, "MAILER_SECURE_EMAIL_CHANGE_ENABLED", "true"),
+    negated("auth.email.enable_confirmations", "MAILER_AUTOCONFIRM", "true"),
+    setting_or("auth.email.secure_password_change", Bool, "SECURITY_UPDATE_PASSWORD_REQUIRE_REAUTHENTICATION", "false"),
+    setting_or("auth.email.max_frequency", Duration, "SMTP_MAX_FREQUENCY", "1s"),
+    setting_or("auth.email.otp_length", Count, "MAILER_OTP_LENGTH", "6"),
+    setting_or("auth.email.otp_expiry", Count, "MAILER_OTP_EXP", "3600"),
+    custom("auth.email.smtp.enabled", Bool),
+    setting("auth.email.smtp.host", Text, "SMTP_HOST"),
+    setting("auth.email.smtp.port", Count, "SMTP_PORT"),
+    setting("auth.email.smtp.user", Text, "SMTP_USER"),
+    setting("auth.email.smtp.pass", Text, "SMTP_PASS"),
+    setting("auth.email.smtp.admin_email", Text, "SMTP_ADMIN_EMAIL"),
+    setting("auth.email.smtp.sender_name", Text, "SMTP_SENDER_NAME"),
+    setting("auth.email.template.*.subject", Text, "MAILER_SUBJECTS_*"),
+    custom("auth.email.template.*.content_path", Text),
+    setting("auth.email.notification.*.enabled", Bool, "MAILER_NOTIFICATIONS_*_ENABLED"),
+    setting("auth.email.notification.*.subject", Text, "MAILER_SUBJECTS_*_NOTIFICATION"),
+    custom("auth.email.notification.*.content_path", Text),
     // [auth.sms]
-    or("auth.sms.enable_signup", Bool, "EXTERNAL_PHONE_ENABLED", "false"),
-    // The CLI takes an absent key for false: any number would count as confirmed.
-    not("auth.sms.enable_confirmations", "SMS_AUTOCONFIRM", "false"),
-    or("auth.sms.template", Text, "SMS_TEMPLATE", "Your code is {{ .Code }}"),
-    or("auth.sms.max_frequency", Duration, "SMS_MAX_FREQUENCY", "5s"),
-    read("auth.sms.test_otp.*", Text),
-    read("auth.sms.twilio.enabled", Bool),
-    set("auth.sms.twilio.account_sid", Text, "SMS_TWILIO_ACCOUNT_SID"),
-    set("auth.sms.twilio.auth_token", Text, "SMS_TWILIO_AUTH_TOKEN"),
-    set("auth.sms.twilio.message_service_sid", Text, "SMS_TWILIO_MESSAGE_SERVICE_SID"),
-    read("auth.sms.twilio_verify.enabled", Bool),
-    set("auth.sms.twilio_verify.account_sid", Text, "SMS_TWILIO_VERIFY_ACCOUNT_SID"),
-    set("auth.sms.twilio_verify.auth_token", Text, "SMS_TWILIO_VERIFY_AUTH_TOKEN"),
-    set("auth.sms.twilio_verify.message_service_sid", Text, "SMS_TWILIO_VERIFY_MESSAGE_SERVICE_SID"),
-    read("auth.sms.messagebird.enabled", Bool),
-    set("auth.sms.messagebird.access_key", Text, "SMS_MESSAGEBIRD_ACCESS_KEY"),
-    set("auth.sms.messagebird.originator", Text, "SMS_MESSAGEBIRD_ORIGINATOR"),
-    read("auth.sms.textlocal.enabled", Bool),
-    set("auth.sms.textlocal.api_key", Text, "SMS_TEXTLOCAL_API_KEY"),
-    set("auth.sms.textlocal.sender", Text, "SMS_TEXTLOCAL_SENDER"),
-    read("auth.sms.vonage.enabled", Bool),
-    set("auth.sms.vonage.api_key", Text, "SMS_VONAGE_API_KEY"),
-    set("auth.sms.vonage.api_secret", Text, "SMS_VONAGE_API_SECRET"),
-    set("auth.sms.vonage.from", Text, "SMS_VONAGE_FROM"),
+    setting_or("auth.sms.enable_signup", Bool, "EXTERNAL_PHONE_ENABLED", "false"),
+    // The CLI defaults this to false, which would count any number as confirmed.
+    negated("auth.sms.enable_confirmations", "SMS_AUTOCONFIRM", "false"),
+    setting_or("auth.sms.template", Text, "SMS_TEMPLATE", "Your code is {{ .Code }}"),
+    setting_or("auth.sms.max_frequency", Duration, "SMS_MAX_FREQUENCY", "5s"),
+    custom("auth.sms.test_otp.*", Text),
+    custom("auth.sms.twilio.enabled", Bool),
+    setting("auth.sms.twilio.account_sid", Text, "SMS_TWILIO_ACCOUNT_SID"),
+    setting("auth.sms.twilio.auth_token", Text, "SMS_TWILIO_AUTH_TOKEN"),
+    setting("auth.sms.twilio.message_service_sid", Text, "SMS_TWILIO_MESSAGE_SERVICE_SID"),
+    custom("auth.sms.twilio_verify.enabled", Bool),
+    setting("auth.sms.twilio_verify.account_sid", Text, "SMS_TWILIO_VERIFY_ACCOUNT_SID"),
+    setting("auth.sms.twilio_verify.auth_token", Text, "SMS_TWILIO_VERIFY_AUTH_TOKEN"),
+    setting("auth.sms.twilio_verify.message_service_sid", Text, "SMS_TWILIO_VERIFY_MESSAGE_SERVICE_SID"),
+    custom("auth.sms.messagebird.enabled", Bool),
+    setting("auth.sms.messagebird.access_key", Text, "SMS_MESSAGEBIRD_ACCESS_KEY"),
+    setting("auth.sms.messagebird.originator", Text, "SMS_MESSAGEBIRD_ORIGINATOR"),
+    custom("auth.sms.textlocal.enabled", Bool),
+    setting("auth.sms.textlocal.api_key", Text, "SMS_TEXTLOCAL_API_KEY"),
+    setting("auth.sms.textlocal.sender", Text, "SMS_TEXTLOCAL_SENDER"),
+    custom("auth.sms.vonage.enabled", Bool),
+    setting("auth.sms.vonage.api_key", Text, "SMS_VONAGE_API_KEY"),
+    setting("auth.sms.vonage.api_secret", Text, "SMS_VONAGE_API_SECRET"),
+    setting("auth.sms.vonage.from", Text, "SMS_VONAGE_FROM"),
     // [auth.mfa]
-    or("auth.mfa.max_enrolled_factors", Count, "MFA_MAX_ENROLLED_FACTORS", "10"),
-    or("auth.mfa.totp.enroll_enabled", Bool, "MFA_TOTP_ENROLL_ENABLED", "false"),
-    or("auth.mfa.totp.verify_enabled", Bool, "MFA_TOTP_VERIFY_ENABLED", "false"),
-    or("auth.mfa.phone.enroll_enabled", Bool, "MFA_PHONE_ENROLL_ENABLED", "false"),
-    or("auth.mfa.phone.verify_enabled", Bool, "MFA_PHONE_VERIFY_ENABLED", "false"),
-    or("auth.mfa.phone.otp_length", Count, "MFA_PHONE_OTP_LENGTH", "6"),
-    or("auth.mfa.phone.template", Text, "MFA_PHONE_TEMPLATE", "Your code is {{ .Code }}"),
-    or("auth.mfa.phone.max_frequency", Duration, "MFA_PHONE_MAX_FREQUENCY", "5s"),
-    or("auth.mfa.web_authn.enroll_enabled", Bool, "MFA_WEB_AUTHN_ENROLL_ENABLED", "false"),
-    or("auth.mfa.web_authn.verify_enabled", Bool, "MFA_WEB_AUTHN_VERIFY_ENABLED", "false"),
+    setting_or("auth.mfa.max_enrolled_factors", Count, "MFA_MAX_ENROLLED_FACTORS", "10"),
+    setting_or("auth.mfa.totp.enroll_enabled", Bool, "MFA_TOTP_ENROLL_ENABLED", "false"),
+    setting_or("auth.mfa.totp.verify_enabled", Bool, "MFA_TOTP_VERIFY_ENABLED", "false"),
+    setting_or("auth.mfa.phone.enroll_enabled", Bool, "MFA_PHONE_ENROLL_ENABLED", "false"),
+    setting_or("auth.mfa.phone.verify_enabled", Bool, "MFA_PHONE_VERIFY_ENABLED", "false"),
+    setting_or("auth.mfa.phone.otp_length", Count, "MFA_PHONE_OTP_LENGTH", "6"),
+    setting_or("auth.mfa.phone.template", Text, "MFA_PHONE_TEMPLATE", "Your code is {{ .Code }}"),
+    setting_or("auth.mfa.phone.max_frequency", Duration, "MFA_PHONE_MAX_FREQUENCY", "5s"),
+    setting_or("auth.mfa.web_authn.enroll_enabled", Bool, "MFA_WEB_AUTHN_ENROLL_ENABLED", "false"),
+    setting_or("auth.mfa.web_authn.verify_enabled", Bool, "MFA_WEB_AUTHN_VERIFY_ENABLED", "false"),
     // [auth.hook.*]
-    set("auth.hook.*.enabled", Bool, "HOOK_*_ENABLED"),
-    set("auth.hook.*.uri", Text, "HOOK_*_URI"),
-    set("auth.hook.*.secrets", Text, "HOOK_*_SECRETS"),
+    setting("auth.hook.*.enabled", Bool, "HOOK_*_ENABLED"),
+    setting("auth.hook.*.uri", Text, "HOOK_*_URI"),
+    setting("auth.hook.*.secrets", Text, "HOOK_*_SECRETS"),
     // [auth.external.*]
-    set("auth.external.*.enabled", Bool, "EXTERNAL_*_ENABLED"),
-    set("auth.external.*.client_id", Text, "EXTERNAL_*_CLIENT_ID"),
-    set("auth.external.*.secret", Text, "EXTERNAL_*_SECRET"),
-    set("auth.external.*.url", Text, "EXTERNAL_*_URL"),
-    read("auth.external.*.redirect_uri", Text),
-    set("auth.external.*.skip_nonce_check", Bool, "EXTERNAL_*_SKIP_NONCE_CHECK"),
-    set("auth.external.*.email_optional", Bool, "EXTERNAL_*_EMAIL_OPTIONAL"),
+    setting("auth.external.*.enabled", Bool, "EXTERNAL_*_ENABLED"),
+    setting("auth.external.*.client_id", Text, "EXTERNAL_*_CLIENT_ID"),
+    setting("auth.external.*.secret", Text, "EXTERNAL_*_SECRET"),
+    setting("auth.external.*.url", Text, "EXTERNAL_*_URL"),
+    custom("auth.external.*.redirect_uri", Text),
+    setting("auth.external.*.skip_nonce_check", Bool, "EXTERNAL_*_SKIP_NONCE_CHECK"),
+    setting("auth.external.*.email_optional", Bool, "EXTERNAL_*_EMAIL_OPTIONAL"),
     // [auth.web3.*]
-    set("auth.web3.*.enabled", Bool, "EXTERNAL_WEB3_*_ENABLED"),
+    setting("auth.web3.*.enabled", Bool, "EXTERNAL_WEB3_*_ENABLED"),
     // [auth.oauth_server]
-    or("auth.oauth_server.enabled", Bool, "OAUTH_SERVER_ENABLED", "false"),
-    set("auth.oauth_server.allow_dynamic_registration", Bool, "OAUTH_SERVER_ALLOW_DYNAMIC_REGISTRATION"),
-    set("auth.oauth_server.authorization_url_path", Text, "OAUTH_SERVER_AUTHORIZATION_PATH"),
+    setting_or("auth.oauth_server.enabled", Bool, "OAUTH_SERVER_ENABLED", "false"),
+    setting("auth.oauth_server.allow_dynamic_registration", Bool, "OAUTH_SERVER_ALLOW_DYNAMIC_REGISTRATION"),
+    setting("auth.oauth_server.authorization_url_path", Text, "OAUTH_SERVER_AUTHORIZATION_PATH"),
     // [functions.NAME]
-    read("functions.*.enabled", Bool),
-    read("functions.*.verify_jwt", Bool),
-    idle("functions.*.import_map"),
-    idle("functions.*.entrypoint"),
-    idle("functions.*.static_files"),
-    idle("functions.*.env.*"),
-    // [db]: the database is ours alone and listens on no port
-    idle("db.port"),
-    idle("db.shadow_port"),
-    idle("db.health_timeout"),
-    idle("db.major_version"),
-    idle("db.root_key"),
-    // [inbucket], later [local_smtp]: our inbox is a page of the same server
-    read("inbucket.enabled", Bool),
-    idle("inbucket.port"),
-    idle("inbucket.smtp_port"),
-    idle("inbucket.pop3_port"),
-    read("inbucket.admin_email", Text),
-    read("inbucket.sender_name", Text),
-    // [basalt]: what the CLI does not know
-    read("basalt.host", Text),
-    read("basalt.metrics_port", Count),
-    read("basalt.log_level", Text),
-    read("basalt.log_format", Choice(&["text", "json"])),
-    read("basalt.trusted_proxies", List),
-    read("basalt.http.max_connections", Count),
-    read("basalt.http.max_connections_per_peer", Count),
-    read("basalt.http.header_timeout", Duration),
-    read("basalt.http.body_timeout", Duration),
-    read("basalt.http.write_timeout", Duration),
-    read("basalt.http.idle_timeout", Duration),
-    set("basalt.database.max_connections", Count, "DB_MAX_POOL_SIZE"),
-    set("basalt.database.max_lifetime", Duration, "DB_CONN_MAX_LIFETIME"),
-    set("basalt.database.max_idle_time", Duration, "DB_CONN_MAX_IDLE_TIME"),
-    read("basalt.development_pages", Bool),
-    read("basalt.rate_limit.wrong_passwords", Count),
-    read("basalt.rate_limit.wrong_codes", Count),
-    read("basalt.rate_limit.messages", Count),
-    set("basalt.mail.authorized_addresses", List, "EXTERNAL_EMAIL_AUTHORIZED_ADDRESSES"),
-    read("basalt.mail.headers.*", Text),
-    read("basalt.mail.reply_to", Text),
-    read("basalt.shop.owner", Text),
-    read("basalt.shop.notices_an_hour", Count),
-    read("basalt.inbox.token", Text),
-    read("basalt.provider.stands_in_for", List),
-    set("basalt.saml.enabled", Bool, "SAML_ENABLED"),
-    set("basalt.saml.private_key", Text, "SAML_PRIVATE_KEY"),
-    set("basalt.saml.private_key_next", Text, "SAML_PRIVATE_KEY_NEXT"),
-    set("basalt.saml.allow_encrypted_assertions", Bool, "SAML_ALLOW_ENCRYPTED_ASSERTIONS"),
+    custom("functions.*.enabled", Bool),
+    custom("functions.*.verify_jwt", Bool),
+    ignored("functions.*.import_map"),
+    ignored("functions.*.entrypoint"),
+    ignored("functions.*.static_files"),
+    ignored("functions.*.env.*"),
+    // [db]: the embedded database is private and listens on no port
+    ignored("db.port"),
+    ignored("db.shadow_port"),
+    ignored("db.health_timeout"),
+    ignored("db.major_version"),
+    ignored("db.root_key"),
+    // [inbucket], later [local_smtp]: the inbox is a page of the same server
+    custom("inbucket.enabled", Bool),
+    ignored("inbucket.port"),
+    ignored("inbucket.smtp_port"),
+    ignored("inbucket.pop3_port"),
+    custom("inbucket.admin_email", Text),
+    custom("inbucket.sender_name", Text),
+    // [basalt]: not known to the CLI
+    custom("basalt.host", Text),
+    custom("basalt.metrics_port", Count),
+    custom("basalt.log_level", Text),
+    custom("basalt.log_format", Choice(&["text", "json"])),
+    custom("basalt.trusted_proxies", List),
+    custom("basalt.http.max_connections", Count),
+    custom("basalt.http.max_connections_per_peer", Count),
+    custom("basalt.http.header_timeout", Duration),
+    custom("basalt.http.body_timeout", Duration),
+    custom("basalt.http.write_timeout", Duration),
+    custom("basalt.http.idle_timeout", Duration),
+    setting("basalt.database.max_connections", Count, "DB_MAX_POOL_SIZE"),
+    setting("basalt.database.max_lifetime", Duration, "DB_CONN_MAX_LIFETIME"),
+    setting("basalt.database.max_idle_time", Duration, "DB_CONN_MAX_IDLE_TIME"),
+    custom("basalt.development_pages", Bool),
+    custom("basalt.rate_limit.wrong_passwords", Count),
+    custom("basalt.rate_limit.wrong_codes", Count),
+    custom("basalt.rate_limit.messages", Count),
+    setting("basalt.mail.authorized_addresses", List, "EXTERNAL_EMAIL_AUTHORIZED_ADDRESSES"),
+    custom("basalt.mail.headers.*", Text),
+    custom("basalt.mail.reply_to", Text),
+    custom("basalt.shop.owner", Text),
+    custom("basalt.shop.notices_an_hour", Count),
+    custom("basalt.inbox.token", Text),
+    custom("basalt.provider.stands_in_for", List),
+    setting("basalt.saml.enabled", Bool, "SAML_ENABLED"),
+    setting("basalt.saml.private_key", Text, "SAML_PRIVATE_KEY"),
+    setting("basalt.saml.private_key_next", Text, "SAML_PRIVATE_KEY_NEXT"),
+    setting("basalt.saml.allow_encrypted_assertions", Bool, "SAML_ALLOW_ENCRYPTED_ASSERTIONS"),
 ];
 
-/// Tables of the CLI's file that belong to services we are not, with what they are.
-pub const NOT_SERVED: &[(&str, &str)] = &[
+/// Tables of the CLI's file for services that Basalt does not have, with a description.
+pub const UNSUPPORTED_TABLES: &[(&str, &str)] = &[
     ("realtime", "the realtime service"),
     ("studio", "the dashboard"),
     ("storage", "file storage"),
@@ -269,7 +269,8 @@ pub const NOT_SERVED: &[(&str, &str)] = &[
     ("auth.third_party", "tokens of other identity services"),
 ];
 
-const MAILS: &[&str] = &["invite", "confirmation", "recovery", "magic_link", "email_change", "reauthentication"];
+const MAIL_TEMPLATES: &[&str] =
+    &["invite", "confirmation", "recovery", "magic_link", "email_change", "reauthentication"];
 
 const NOTIFICATIONS: &[&str] = &[
     "password_changed",
@@ -291,10 +292,10 @@ const HOOKS: &[&str] = &[
     "after_user_created",
 ];
 
-/// The names that may stand for `*` below this table; none when any may.
-pub fn names_below(table: &str) -> Option<&'static [&'static str]> {
+/// Returns the names that may stand for `*` below a table; `None` if any may.
+pub fn allowed_names(table: &str) -> Option<&'static [&'static str]> {
     match table {
-        "auth.email.template" => Some(MAILS),
+        "auth.email.template" => Some(MAIL_TEMPLATES),
         "auth.email.notification" => Some(NOTIFICATIONS),
         "auth.hook" => Some(HOOKS),
         "auth.external" => Some(&PROVIDERS),
@@ -303,29 +304,31 @@ pub fn names_below(table: &str) -> Option<&'static [&'static str]> {
     }
 }
 
-/// The row of a key.
-pub fn find(path: &[&str]) -> Option<&'static Key> {
-    KEYS.iter().find(|key| key.path.split('.').count() == path.len() && fits(key.path, path))
+/// Finds a known key.
+pub fn find_key(path: &[&str]) -> Option<&'static Key> {
+    KEYS.iter().find(|key| key.path.split('.').count() == path.len() && matches_pattern(key.path, path))
 }
 
-/// Whether the table at `path` has keys that we know.
+/// Returns whether `path` is a table that contains known keys.
 pub fn is_table(path: &[&str]) -> bool {
-    KEYS.iter().any(|key| key.path.split('.').count() > path.len() && fits(key.path, path))
+    KEYS.iter().any(|key| key.path.split('.').count() > path.len() && matches_pattern(key.path, path))
 }
 
-/// Whether `path` is the beginning of `pattern`.
-fn fits(pattern: &str, path: &[&str]) -> bool {
+/// Returns whether `path` is a prefix of `pattern`.
+fn matches_pattern(pattern: &str, path: &[&str]) -> bool {
     pattern.split('.').zip(path).enumerate().all(|(depth, (wanted, part))| {
         wanted == *part
-            || wanted == "*" && names_below(&path[..depth].join(".")).is_none_or(|names| names.contains(part))
+            || wanted == "*" && allowed_names(&path[..depth].join(".")).is_none_or(|names| names.contains(part))
     })
 }
 
-/// The full names of the settings that no `*` stands in.
+/// Returns the full names of the settings without `*`.
 #[cfg(test)]
 pub fn plain_settings() -> impl Iterator<Item = String> {
     KEYS.iter().filter_map(|key| match key.usage {
-        Use::Setting(name, _) | Use::Opposite(name, _) if !name.contains('*') => Some(format!("GOTRUE_{name}")),
+        KeyUsage::Setting(name, _) | KeyUsage::Negated(name, _) if !name.contains('*') => {
+            Some(format!("GOTRUE_{name}"))
+        }
         _ => None,
     })
 }
@@ -335,23 +338,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_star_takes_the_names_of_its_table_and_no_others() {
-        assert!(find(&["auth", "external", "github", "client_id"]).is_some());
-        assert!(find(&["auth", "external", "gitbub", "client_id"]).is_none());
-        assert!(find(&["functions", "send-submission", "verify_jwt"]).is_some());
-        assert!(find(&["auth", "sms", "test_otp", "4152127777"]).is_some());
+    fn star_matches_only_names_of_its_table() {
+        assert!(find_key(&["auth", "external", "github", "client_id"]).is_some());
+        assert!(find_key(&["auth", "external", "gitbub", "client_id"]).is_none());
+        assert!(find_key(&["functions", "send-submission", "verify_jwt"]).is_some());
+        assert!(find_key(&["auth", "sms", "test_otp", "4152127777"]).is_some());
         assert!(is_table(&["auth", "hook", "send_sms"]));
         assert!(!is_table(&["auth", "hooks"]));
     }
 
     #[test]
-    fn no_key_and_no_setting_stands_twice() {
+    fn keys_and_settings_are_unique() {
         let mut paths: Vec<&str> = KEYS.iter().map(|key| key.path).collect();
         let mut names: Vec<&str> = KEYS
             .iter()
             .filter_map(|key| match key.usage {
-                Use::Setting(name, _) | Use::Opposite(name, _) => Some(name),
-                Use::Read | Use::Nothing => None,
+                KeyUsage::Setting(name, _) | KeyUsage::Negated(name, _) => Some(name),
+                KeyUsage::Custom | KeyUsage::Ignored => None,
             })
             .collect();
         for list in [&mut paths, &mut names] {

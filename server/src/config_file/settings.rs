@@ -1,5 +1,6 @@
-//! From the values of `config.toml` to the settings of the auth server: the table's rows, and the rules that a table cannot
-//! say. What the Supabase CLI fixes is fixed here too.
+//! Converts the values of `config.toml` to settings of the auth server.
+//! Most keys map by the table in `keys`; the others have rules here. Constants of the Supabase CLI are constants here
+//! too.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -8,32 +9,32 @@ use gotrue_rs::config::Notice;
 use url::{Host, Url};
 
 use super::Problem;
-use super::keys::{self, KEYS, Use};
+use super::keys::{self, KEYS, KeyUsage};
 use super::read::{Value, Values};
 
-/// What is known only once the server has its address.
+/// Properties of the server that `config.toml` does not contain.
 #[derive(Debug)]
-pub struct Facts<'a> {
-    /// Where clients reach us, without a slash at the end: `http://127.0.0.1:54321`.
+pub struct ServerFacts<'a> {
+    /// The URL for clients, without a trailing slash: `http://127.0.0.1:54321`.
     pub api_url: &'a str,
-    /// The folder of `config.toml`: paths in it start there.
+    /// The folder of `config.toml`, to which its paths are relative.
     pub folder: &'a Path,
 }
 
-/// Settings by their full names, with the key each came from.
+/// Settings by full name, with the keys they come from.
 #[derive(Debug, Default)]
 pub struct Settings {
-    /// `GOTRUE_SITE_URL` and its like.
+    /// Settings such as `GOTRUE_SITE_URL`.
     pub vars: BTreeMap<String, String>,
-    /// The key and line behind a setting, where there is one.
+    /// The key and line of a setting that comes from the file.
     origins: BTreeMap<String, (String, usize)>,
-    /// What is odd and yet can be used.
+    /// Questionable but usable values.
     pub notices: Vec<Notice>,
-    /// What cannot be used.
+    /// Unusable values.
     pub problems: Vec<Problem>,
 }
 
-/// What the CLI passes whatever the file says.
+/// Settings that the CLI passes regardless of the file.
 const FIXED: &[(&str, &str)] = &[
     ("DB_DRIVER", "postgres"),
     ("JWT_AUD", "authenticated"),
@@ -45,40 +46,40 @@ const FIXED: &[(&str, &str)] = &[
     ("MAILER_TEMPLATE_RELOADING_ENABLED", "true"),
 ];
 
-/// The order in which the CLI takes the first that is enabled.
+/// The SMS providers in the CLI's order; it uses the first enabled one.
 const SMS_PROVIDERS: &[&str] = &["twilio", "twilio_verify", "messagebird", "textlocal", "vonage"];
 
 const LOWER: &str = "abcdefghijklmnopqrstuvwxyz";
 const UPPER: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 const DIGITS: &str = "0123456789";
-/// A backslash, then an escaped colon: a plain colon separates sets.
+/// A backslash, then an escaped colon: an unescaped colon separates sets.
 const SYMBOLS: &str = r#"!@#$%^&*()_+-=[]{};'\\:"|<>?,./`~"#;
 
 impl Settings {
-    /// All of them.
-    pub fn from(values: &Values, facts: &Facts<'_>) -> Self {
+    /// Converts all values.
+    pub fn from_values(values: &Values, facts: &ServerFacts<'_>) -> Self {
         let mut settings = Self::default();
         for (name, value) in FIXED {
             settings.put(name, *value);
         }
-        settings.rows(values);
-        settings.addresses(values, facts);
-        settings.passwords_and_sessions(values);
-        settings.mail(values, facts);
-        settings.sms(values);
-        settings.providers(values);
-        settings.saml(values);
-        settings.signing_keys(values, facts);
-        settings.relying_party(values, facts);
+        settings.put_table_settings(values);
+        settings.put_urls(values, facts);
+        settings.put_password_and_session_settings(values);
+        settings.put_mail_settings(values, facts);
+        settings.put_sms_settings(values);
+        settings.put_provider_redirects(values);
+        settings.set_saml_key_origin(values);
+        settings.put_signing_keys(values, facts);
+        settings.put_relying_party(values, facts);
         settings
     }
 
-    /// The key of `config.toml` behind a setting, for a complaint about it, and its line.
+    /// Returns the key and line of a setting that comes from `config.toml`, for error messages.
     pub fn origin(&self, setting: &str) -> Option<(&str, usize)> {
         self.origins.get(setting).map(|(key, line)| (key.as_str(), *line))
     }
 
-    /// Sets one that comes from no key.
+    /// Puts a setting that comes from no key.
     pub fn put(&mut self, name: &str, value: impl Into<String>) {
         self.vars.insert(format!("GOTRUE_{name}"), value.into());
     }
@@ -88,28 +89,28 @@ impl Settings {
         self.put(name, text);
     }
 
-    fn rows(&mut self, values: &Values) {
+    fn put_table_settings(&mut self, values: &Values) {
         for key in KEYS {
-            if let Use::Setting(name, Some(default)) | Use::Opposite(name, default) = key.usage {
+            if let KeyUsage::Setting(name, Some(default)) | KeyUsage::Negated(name, default) = key.usage {
                 self.put(name, default);
             }
         }
-        for value in values.all() {
+        for value in values.enabled_values() {
             let path: Vec<&str> = value.path.iter().map(String::as_str).collect();
-            let Some(key) = keys::find(&path) else { continue };
+            let Some(key) = keys::find_key(&path) else { continue };
             match key.usage {
-                Use::Setting(name, _) => {
+                KeyUsage::Setting(name, _) => {
                     let star = key.path.split('.').position(|part| part == "*");
                     let name = star.map_or(name.to_owned(), |at| name.replace('*', &path[at].to_uppercase()));
                     self.put_from(&name, value, &value.text);
                 }
-                Use::Opposite(name, _) => self.put_from(name, value, (value.text != "true").to_string()),
-                Use::Read | Use::Nothing => {}
+                KeyUsage::Negated(name, _) => self.put_from(name, value, (value.text != "true").to_string()),
+                KeyUsage::Custom | KeyUsage::Ignored => {}
             }
         }
     }
 
-    fn addresses(&mut self, values: &Values, facts: &Facts<'_>) {
+    fn put_urls(&mut self, values: &Values, facts: &ServerFacts<'_>) {
         self.put("SITE_URL", facts.api_url);
         self.put("API_API_EXTERNAL_URL", format!("{}/auth/v1", facts.api_url));
         for (key, name) in [("auth.site_url", "SITE_URL"), ("auth.external_url", "API_API_EXTERNAL_URL")] {
@@ -127,7 +128,7 @@ impl Settings {
         }
     }
 
-    fn passwords_and_sessions(&mut self, values: &Values) {
+    fn put_password_and_session_settings(&mut self, values: &Values) {
         if let Some(value) = values.get("auth.password_requirements") {
             let characters = match value.text.as_str() {
                 "letters_digits" => format!("{LOWER}{UPPER}:{DIGITS}"),
@@ -139,7 +140,7 @@ impl Settings {
         }
         let limits = [("timebox", "SESSIONS_TIMEBOX"), ("inactivity_timeout", "SESSIONS_INACTIVITY_TIMEOUT")];
         for (key, name) in limits {
-            // Nothing and nought mean no limit; the auth server refuses nought.
+            // No value and 0 mean no limit; the auth server rejects 0.
             let limit = values.get(&format!("auth.sessions.{key}"));
             if let Some(value) = limit.filter(|value| value.text.chars().any(|digit| ('1'..='9').contains(&digit))) {
                 self.put_from(name, value, &value.text);
@@ -147,9 +148,10 @@ impl Settings {
         }
     }
 
-    fn mail(&mut self, values: &Values, facts: &Facts<'_>) {
-        let smtp = values.all().any(|value| value.path.starts_with(&["auth", "email", "smtp"].map(str::to_owned)))
-            && values.is_on("auth.email.smtp.enabled", true);
+    fn put_mail_settings(&mut self, values: &Values, facts: &ServerFacts<'_>) {
+        let smtp =
+            values.enabled_values().any(|value| value.path.starts_with(&["auth", "email", "smtp"].map(str::to_owned)))
+                && values.is_enabled("auth.email.smtp.enabled", true);
         match (smtp, values.get("auth.rate_limit.email_sent")) {
             (true, Some(value)) => self.put_from("RATE_LIMIT_EMAIL_SENT", value, &value.text),
             (true, None) => self.put("RATE_LIMIT_EMAIL_SENT", "2"),
@@ -159,19 +161,19 @@ impl Settings {
             self.put("SMTP_ADMIN_EMAIL", values.text("inbucket.admin_email").unwrap_or("admin@email.com"));
             self.put("SMTP_SENDER_NAME", values.text("inbucket.sender_name").unwrap_or("Admin"));
         }
-        self.mail_headers(values);
-        for value in values.all() {
-            self.text_of_mail(value, facts);
+        self.put_mail_headers(values);
+        for value in values.enabled_values() {
+            self.put_mail_template(value, facts);
         }
     }
 
-    fn sms(&mut self, values: &Values) {
-        let provider = SMS_PROVIDERS.iter().find(|name| values.is_on(&format!("auth.sms.{name}.enabled"), false));
+    fn put_sms_settings(&mut self, values: &Values) {
+        let provider = SMS_PROVIDERS.iter().find(|name| values.is_enabled(&format!("auth.sms.{name}.enabled"), false));
         if let Some(provider) = provider {
             self.put("SMS_PROVIDER", *provider);
         }
         let codes: Vec<&Value> = values
-            .all()
+            .enabled_values()
             .filter(|value| value.path.starts_with(&["auth", "sms", "test_otp"].map(str::to_owned)))
             .collect();
         if let Some(first) = codes.first() {
@@ -180,10 +182,10 @@ impl Settings {
         }
     }
 
-    fn providers(&mut self, values: &Values) {
+    fn put_provider_redirects(&mut self, values: &Values) {
         let issuer = self.vars["GOTRUE_JWT_ISSUER"].clone();
-        for name in values.names_below("auth.external") {
-            if !values.is_on(&format!("auth.external.{name}.enabled"), false) {
+        for name in values.names_in_table("auth.external") {
+            if !values.is_enabled(&format!("auth.external.{name}.enabled"), false) {
                 continue;
             }
             let setting = format!("EXTERNAL_{}_REDIRECT_URI", name.to_uppercase());
@@ -194,8 +196,8 @@ impl Settings {
         }
     }
 
-    /// A key that is missing is missed where SAML is switched on.
-    fn saml(&mut self, values: &Values) {
+    /// Reports a missing SAML key at the line that enables SAML.
+    fn set_saml_key_origin(&mut self, values: &Values) {
         let switch = values.get("basalt.saml.enabled").filter(|value| value.text == "true");
         if let (Some(switch), None) = (switch, values.get("basalt.saml.private_key")) {
             let missing = ("basalt.saml.private_key".to_owned(), switch.line);
@@ -203,21 +205,23 @@ impl Settings {
         }
     }
 
-    fn signing_keys(&mut self, values: &Values, facts: &Facts<'_>) {
+    fn put_signing_keys(&mut self, values: &Values, facts: &ServerFacts<'_>) {
         let Some(value) = values.get("auth.signing_keys_path").filter(|value| !value.text.is_empty()) else { return };
         let file = facts.folder.join(&value.text);
         match std::fs::read_to_string(&file) {
             Ok(keys) => self.put_from("JWT_KEYS", value, keys),
-            Err(error) => self.complain(value, &format!("names {}, which cannot be read: {error}", file.display())),
+            Err(error) => {
+                self.report_problem(value, &format!("names {}, which cannot be read: {error}", file.display()));
+            }
         }
     }
 
-    /// Who we are to authenticators, where the file does not say: the site. Authenticators know no addresses, so that a
-    /// site on this machine is `localhost` to them, and so are we then.
-    fn relying_party(&mut self, values: &Values, facts: &Facts<'_>) {
-        let Some(site) = Url::parse(&self.vars["GOTRUE_SITE_URL"]).ok().and_then(by_name) else { return };
+    /// Puts the WebAuthn relying party; by default it is the site.
+    /// WebAuthn does not accept IP addresses as relying party ids, so a site on a loopback address becomes `localhost`.
+    fn put_relying_party(&mut self, values: &Values, facts: &ServerFacts<'_>) {
+        let Some(site) = Url::parse(&self.vars["GOTRUE_SITE_URL"]).ok().and_then(with_host_name) else { return };
         let Some(host) = site.host_str().map(str::to_owned) else { return };
-        let api = Url::parse(facts.api_url).ok().and_then(by_name).filter(|api| api.host_str() == Some(&host));
+        let api = Url::parse(facts.api_url).ok().and_then(with_host_name).filter(|api| api.host_str() == Some(&host));
         let mut origins = vec![site.origin().ascii_serialization()];
         origins.extend(api.map(|api| api.origin().ascii_serialization()).filter(|origin| *origin != origins[0]));
         for (key, name, default) in [
@@ -231,13 +235,13 @@ impl Settings {
         }
     }
 
-    pub(super) fn complain(&mut self, value: &Value, text: &str) {
+    pub(super) fn report_problem(&mut self, value: &Value, text: &str) {
         self.problems.push(Problem { line: Some(value.line), text: format!("{} {text}", value.path.join(".")) });
     }
 }
 
-/// The URL under a name: one of this machine's addresses is `localhost`, other addresses have none.
-fn by_name(mut url: Url) -> Option<Url> {
+/// Returns the URL with a host name: a loopback address becomes `localhost`, for others there is none.
+fn with_host_name(mut url: Url) -> Option<Url> {
     let is_here = match url.host()? {
         Host::Domain(_) => return Some(url),
         Host::Ipv4(address) => address.is_loopback() || address.is_unspecified(),

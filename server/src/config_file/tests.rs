@@ -1,11 +1,11 @@
-//! What the file says and what becomes of it.
+//! Tests of the conversion of `config.toml` to settings.
 
 use std::path::Path;
 
 use gotrue_rules::domain::policy::{Bucket, TargetLimits};
 use proptest::prelude::*;
 
-use super::{ConfigFile, Facts, Settings};
+use super::{ConfigFile, ServerFacts, Settings};
 
 fn read(text: &str) -> Result<ConfigFile, Vec<String>> {
     let environment = |name: &str| (name == "SECRET").then(|| "from the environment".to_owned());
@@ -15,7 +15,7 @@ fn read(text: &str) -> Result<ConfigFile, Vec<String>> {
 
 fn settings(text: &str) -> Settings {
     let file = read(text).expect("a file without problems");
-    file.settings(&Facts { api_url: "http://127.0.0.1:54321", folder: Path::new("/nowhere") })
+    file.settings(&ServerFacts { api_url: "http://127.0.0.1:54321", folder: Path::new("/nowhere") })
 }
 
 fn setting(text: &str, name: &str) -> Option<String> {
@@ -23,7 +23,7 @@ fn setting(text: &str, name: &str) -> Option<String> {
 }
 
 #[test]
-fn every_key_becomes_the_setting_of_its_name() {
+fn keys_map_to_settings() {
     let cases = [
         ("", "SITE_URL", Some("http://127.0.0.1:54321")),
         ("", "API_API_EXTERNAL_URL", Some("http://127.0.0.1:54321/auth/v1")),
@@ -85,7 +85,7 @@ fn every_key_becomes_the_setting_of_its_name() {
 }
 
 #[test]
-fn keys_are_bound_to_the_site_unless_said_otherwise() {
+fn webauthn_relying_party_defaults_to_site() {
     let cases = [
         ("", "WEBAUTHN_RP_ID", Some("localhost")),
         ("", "WEBAUTHN_RP_ORIGINS", Some("http://localhost:54321")),
@@ -107,7 +107,7 @@ fn keys_are_bound_to_the_site_unless_said_otherwise() {
 }
 
 #[test]
-fn every_problem_is_told_at_once_with_its_line() {
+fn all_problems_are_reported_with_line() {
     let text = "[auth]\nsite_ulr = \"x\"\njwt_expiry = \"soon\"\n\n[auth.external.github]\nenabled = true\n\
                 secret = \"env(MISSING)\"\n[auth.captcha]\nenabled = true\nprovider = \"mine\"\n[storag]\n";
     let problems = read(text).expect_err("problems");
@@ -124,28 +124,28 @@ fn every_problem_is_told_at_once_with_its_line() {
 }
 
 #[test]
-fn what_is_no_toml_is_told_with_its_line() {
+fn invalid_toml_is_reported_with_line() {
     let problems = read("[auth]\nsite_url = \n").expect_err("problems");
     assert!(problems[0].starts_with("line 2: this is not TOML: "), "{problems:?}");
 }
 
 #[test]
-fn a_variable_that_is_not_set_matters_only_where_it_is_used() {
+fn unset_variable_is_ignored_in_disabled_table() {
     assert!(read("[auth.sms.twilio]\nenabled = false\nauth_token = \"env(MISSING)\"").is_ok());
     assert!(read("[auth.external.apple]\nsecret = \"env(MISSING)\"").is_ok());
     assert!(read("[studio]\nopenai_api_key = \"env(MISSING)\"").is_ok());
 }
 
 #[test]
-fn tables_of_other_services_are_named_once_unless_they_are_switched_off() {
+fn unsupported_tables_are_listed_unless_disabled() {
     let file = read("[storage]\nenabled = true\n[storage.s3_protocol]\nenabled = true\n[realtime]\nenabled = false\n");
-    let told = file.expect("no problem").not_served().expect("one sentence");
-    assert_eq!(told, "not served by Basalt, and left aside: [storage] (file storage)");
-    assert_eq!(read("[db]\nport = 54322\n").expect("no problem").not_served(), None);
+    let reported = file.expect("no problem").unsupported_tables_notice().expect("one sentence");
+    assert_eq!(reported, "not served by Basalt, and left aside: [storage] (file storage)");
+    assert_eq!(read("[db]\nport = 54322\n").expect("no problem").unsupported_tables_notice(), None);
 }
 
 #[test]
-fn what_would_be_dangerous_to_leave_aside_is_refused() {
+fn unsupported_or_invalid_values_are_rejected() {
     assert!(read("[api.tls]\nenabled = true").is_err());
     assert!(read("[auth]\nenabled = false").is_err());
     assert!(read("[api]\nport = 70000").is_err());
@@ -159,17 +159,17 @@ fn what_would_be_dangerous_to_leave_aside_is_refused() {
 }
 
 #[test]
-fn limits_by_account_and_address_are_as_many_an_hour_as_the_file_says() {
+fn target_limits_are_read_from_file() {
     let limits = |text: &str| read(text).expect("no problem").basalt.limits;
-    assert_eq!(limits(""), TargetLimits::usual());
+    assert_eq!(limits(""), TargetLimits::recommended());
     let set = limits("[basalt.rate_limit]\nwrong_passwords = 6\nmessages = 0\n");
     let expected =
-        TargetLimits { wrong_passwords: Some(Bucket::of_target(6.0)), messages: None, ..TargetLimits::usual() };
+        TargetLimits { wrong_passwords: Some(Bucket::for_target(6.0)), messages: None, ..TargetLimits::recommended() };
     assert_eq!(set, expected);
 }
 
 #[test]
-fn a_complaint_about_a_setting_finds_its_way_back_to_the_key() {
+fn setting_has_origin_key_and_line() {
     let settings = settings("[auth]\n\nsite_url = \"nonsense\"\n[auth.hook.send_sms]\nenabled = true\nuri = \"x\"");
     assert_eq!(settings.origin("GOTRUE_SITE_URL"), Some(("auth.site_url", 3)));
     assert_eq!(settings.origin("GOTRUE_HOOK_SEND_SMS_URI"), Some(("auth.hook.send_sms.uri", 6)));
@@ -177,7 +177,7 @@ fn a_complaint_about_a_setting_finds_its_way_back_to_the_key() {
 }
 
 #[test]
-fn every_setting_is_one_that_the_auth_server_has() {
+fn all_settings_are_known_to_auth_server() {
     let known = gotrue_rs::config::settings::names();
     let text = "[auth.external.azure]\nenabled = true\n[auth.email.notification.email_changed]\nenabled = true\n\
                 [auth.hook.send_sms]\nenabled = true\n[auth.web3.ethereum]\nenabled = true\n\
@@ -188,7 +188,7 @@ fn every_setting_is_one_that_the_auth_server_has() {
 }
 
 #[test]
-fn functions_ask_for_a_token_unless_told_otherwise() {
+fn functions_require_token_by_default() {
     let functions =
         read("[functions.a]\nverify_jwt = false\n[functions.b]\nenabled = false\n").expect("fine").functions();
     assert!(functions["a"].enabled && !functions["a"].verify_jwt);
@@ -197,20 +197,20 @@ fn functions_ask_for_a_token_unless_told_otherwise() {
 
 proptest! {
     #[test]
-    fn no_text_makes_the_reader_panic(text in "\\PC*") {
+    fn arbitrary_text_does_not_panic(text in "\\PC*") {
         let _ = read(&text);
     }
 
     #[test]
-    fn no_toml_makes_the_reader_panic(lines in proptest::collection::vec(toml_line(), 0..30)) {
+    fn arbitrary_toml_does_not_panic(lines in proptest::collection::vec(toml_line(), 0..30)) {
         if let Ok(file) = read(&lines.join("\n")) {
-            let _ = file.settings(&Facts { api_url: "http://x", folder: Path::new("/") });
-            let _ = (file.functions(), file.not_served(), file.port());
+            let _ = file.settings(&ServerFacts { api_url: "http://x", folder: Path::new("/") });
+            let _ = (file.functions(), file.unsupported_tables_notice(), file.port());
         }
     }
 }
 
-/// Lines that are often a part of such a file.
+/// Generates lines that are typical of such a file.
 fn toml_line() -> impl Strategy<Value = String> {
     let name = "(auth|api|email|smtp|hook|external|functions|basalt|enabled|port|x|env|test_otp|template|\"a.b\")";
     let path = proptest::collection::vec(name, 1..4).prop_map(|parts| parts.join("."));
@@ -232,14 +232,14 @@ fn toml_line() -> impl Strategy<Value = String> {
 }
 
 #[test]
-fn a_saml_key_that_is_missing_is_missed_where_saml_is_switched_on() {
+fn missing_saml_key_has_origin_of_saml_switch() {
     let settings = settings("[basalt.saml]\nenabled = true");
     assert_eq!(settings.origin("GOTRUE_SAML_PRIVATE_KEY"), Some(("basalt.saml.private_key", 2)));
 }
 
 #[test]
-fn the_development_provider_stands_in_for_providers_that_are_not_set_up() {
-    let names = |text: &str| read(text).map(|file| file.basalt.stood_in_for);
+fn development_provider_replaces_unconfigured_providers_only() {
+    let names = |text: &str| read(text).map(|file| file.basalt.stands_in_for);
     assert_eq!(names("").expect("a file"), Vec::<String>::new());
     assert_eq!(names("[basalt.provider]\nstands_in_for = [\"google\"]").expect("a file"), ["google"]);
     assert!(names("[basalt.provider]\nstands_in_for = [\"gogle\"]").is_err());

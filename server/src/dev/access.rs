@@ -1,8 +1,8 @@
-//! Who may open a page below `/_dev`: the one check of all of them, also of those to come. It reads the request as the
-//! client sent it, before the edge drops or rewrites a header.
+//! Access control of all pages below `/_dev`.
+//! It reads the request as the client sent it, before the router removes or rewrites a header.
 //!
-//! The peer's address is not enough: a page of a foreign site runs in a browser on this machine, and a reverse proxy on this
-//! machine connects from it. Nor is `Host`: nginx and Apache send the upstream's own name unless told otherwise.
+//! The peer's address is not sufficient: a browser on this machine also runs pages of foreign sites, and a reverse
+//! proxy on this machine connects from it. Neither is `Host`: by default nginx and Apache send the upstream's own name.
 
 use std::net::SocketAddr;
 
@@ -17,8 +17,8 @@ const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 const FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
 const FETCH_DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
 
-/// Headers that only an intermediary adds; `x-forwarded-…` beside them.
-const FORWARDING: [&str; 11] = [
+/// Headers that only an intermediary adds, in addition to `x-forwarded-…`.
+const FORWARDING_HEADERS: [&str; 11] = [
     "forwarded",
     "via",
     "x-real-ip",
@@ -32,68 +32,71 @@ const FORWARDING: [&str; 11] = [
     "cdn-loop",
 ];
 
-/// Whom a page is for.
+/// The access rule of a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Audience<'a> {
-    /// Callers on this machine, and no page of another site.
-    ThisMachine,
-    /// The same, and browsers on this machine that another site sends here in a tab of its own.
-    ThisMachineAndVisitors,
-    /// Callers on this machine, and whoever has the inbox token.
-    TokenHolders,
-    /// Everybody: a page without secrets, at this authority or a name of this machine, framed by no other site.
-    Everybody {
-        /// Host and port at which the world reaches the server, in lower case.
+pub enum AccessRule<'a> {
+    /// Clients on this machine, except pages of other sites.
+    Local,
+    /// The same, and top-level navigations from other sites in browsers on this machine.
+    LocalOrNavigation,
+    /// Clients on this machine, and clients with the inbox token.
+    LocalOrToken,
+    /// Any client.
+    /// The page has no secrets and is at this authority or a name of this machine, unframed.
+    Public {
+        /// Public host and port of the server, in lower case.
         authority: &'a str,
     },
 }
 
-/// What the operator decided about the pages.
+/// The operator's settings for access to the pages.
 #[derive(Debug, Clone, Default)]
 pub struct Access {
-    /// Whether callers on this machine are served without a token.
-    is_open_here: bool,
+    /// Whether clients on this machine need no token.
+    is_local_access_enabled: bool,
     token: Option<String>,
 }
 
 impl Access {
-    /// `is_open_here`: callers on this machine need no token. `token` lets callers from elsewhere read the inbox.
+    /// Creates the settings.
+    /// `is_open_here`: clients on this machine need no token.
+    /// `token` grants access to the inbox from other machines.
     pub fn new(is_open_here: bool, token: Option<String>) -> Self {
-        Self { is_open_here, token }
+        Self { is_local_access_enabled: is_open_here, token }
     }
 
-    /// Whether this caller may open a page for that audience.
-    pub fn permits(&self, request: &Request, audience: Audience<'_>) -> bool {
+    /// Returns whether a request satisfies the access rule of a page.
+    pub fn is_allowed(&self, request: &Request, audience: AccessRule<'_>) -> bool {
         match audience {
-            Audience::Everybody { authority } => is_for_page_at(request, authority),
-            Audience::ThisMachine => self.is_open_here && is_from_here(request),
-            Audience::ThisMachineAndVisitors => {
-                self.is_open_here && (is_from_here(request) || is_navigation_from_here(request))
+            AccessRule::Public { authority } => is_public_page_request(request, authority),
+            AccessRule::Local => self.is_local_access_enabled && is_local_same_site(request),
+            AccessRule::LocalOrNavigation => {
+                self.is_local_access_enabled && (is_local_same_site(request) || is_local_navigation(request))
             }
-            Audience::TokenHolders => {
-                self.is_open_here && is_from_here(request)
+            AccessRule::LocalOrToken => {
+                self.is_local_access_enabled && is_local_same_site(request)
                     || self.token.as_deref().is_some_and(|token| has_token(request, token))
             }
         }
     }
 
-    /// What a caller is told that is not let in.
-    pub fn refusal(&self, audience: Audience<'_>) -> &'static str {
+    /// Returns the message for a request that is denied.
+    pub fn denial_message(&self, audience: AccessRule<'_>) -> &'static str {
         match audience {
-            Audience::Everybody { .. } => {
+            AccessRule::Public { .. } => {
                 "This page is opened in a tab of its own, at the address of [api] external_url in config.toml, or at \
                  http://127.0.0.1 or http://localhost.\n"
             }
-            _ if !self.is_open_here => {
+            _ if !self.is_local_access_enabled => {
                 "The development pages are off, because config.toml names a public address or a mail server.\n\
                  To have them on this machine: set development_pages = true under [basalt].\n\
                  From elsewhere: set [basalt.inbox] token and add ?token=… to the address.\n"
             }
-            Audience::TokenHolders => {
+            AccessRule::LocalOrToken => {
                 "These pages are for browsers and tests on this machine, at http://127.0.0.1 or http://localhost, and \
                  through no proxy.\nFrom elsewhere: set [basalt.inbox] token in config.toml and add ?token=… to the address.\n"
             }
-            Audience::ThisMachine | Audience::ThisMachineAndVisitors => {
+            AccessRule::Local | AccessRule::LocalOrNavigation => {
                 "This page is for browsers on this machine, at http://127.0.0.1 or http://localhost, and through no \
                  proxy.\n"
             }
@@ -101,65 +104,74 @@ impl Access {
     }
 }
 
-/// From this machine, by a name of this machine, and not on behalf of another site.
-fn is_from_here(request: &Request) -> bool {
+/// Returns whether a request is from this machine, by its own name, and not from another site.
+fn is_local_same_site(request: &Request) -> bool {
     let headers = request.headers();
-    is_sent_from_here(request)
-        && (!headers.contains_key(FETCH_SITE) || matches!(single(headers, &FETCH_SITE), Some("same-origin" | "none")))
+    is_local_direct(request)
+        && (!headers.contains_key(FETCH_SITE)
+            || matches!(single_header(headers, &FETCH_SITE), Some("same-origin" | "none")))
 }
 
-/// A browser on this machine that opens the page in a tab of its own, whoever sent it here.
-fn is_navigation_from_here(request: &Request) -> bool {
+/// Returns whether a browser on this machine opens the page as a top-level navigation, from any site.
+fn is_local_navigation(request: &Request) -> bool {
     let headers = request.headers();
-    is_sent_from_here(request)
-        && single(headers, &FETCH_MODE) == Some("navigate")
-        && single(headers, &FETCH_DEST) == Some("document")
+    is_local_direct(request)
+        && single_header(headers, &FETCH_MODE) == Some("navigate")
+        && single_header(headers, &FETCH_DEST) == Some("document")
 }
 
-/// At that authority or a name of this machine: in a tab of its own, whoever sent the browser, or what such a page loads.
-fn is_for_page_at(request: &Request, authority: &str) -> bool {
+/// Returns whether a request to that authority, or a name of this machine, may get the public page.
+/// It is a top-level navigation from any site, or a subresource of the page itself.
+fn is_public_page_request(request: &Request, authority: &str) -> bool {
     let headers = request.headers();
-    let is_ours = |host: &str| is_local(host) || host.eq_ignore_ascii_case(authority);
+    let is_ours = |host: &str| is_local_host(host) || host.eq_ignore_ascii_case(authority);
     host_of(request).is_some_and(is_ours)
-        && match (single(headers, &FETCH_SITE), single(headers, &FETCH_MODE), single(headers, &FETCH_DEST)) {
+        && match (
+            single_header(headers, &FETCH_SITE),
+            single_header(headers, &FETCH_MODE),
+            single_header(headers, &FETCH_DEST),
+        ) {
             (Some("same-origin" | "none"), _, _) | (_, Some("navigate"), Some("document")) => true,
             _ => !headers.contains_key(FETCH_SITE),
         }
 }
 
-/// From this machine, through no proxy, by a name of this machine, and by no page of another origin.
-fn is_sent_from_here(request: &Request) -> bool {
+/// Returns whether a request is from this machine: no proxy, a name of this machine, no other origin.
+fn is_local_direct(request: &Request) -> bool {
     let headers = request.headers();
     let peer = request.extensions().get::<ConnectInfo<SocketAddr>>();
     let is_loopback = peer.is_some_and(|peer| peer.0.ip().to_canonical().is_loopback());
     let host = host_of(request);
     is_loopback
         && !is_forwarded(request)
-        && host.is_some_and(is_local)
+        && host.is_some_and(is_local_host)
         && (!headers.contains_key(ORIGIN)
-            || single(headers, &ORIGIN).and_then(|origin| origin.split_once("://")).map(|(_, rest)| rest) == host)
+            || single_header(headers, &ORIGIN).and_then(|origin| origin.split_once("://")).map(|(_, rest)| rest)
+                == host)
 }
 
-/// Whether an intermediary shows itself: by a header, or by HTTP/1.0, which proxies speak to their upstreams (nginx by
-/// default) and no browser does.
+/// Returns whether an intermediary is involved, according to the headers or the HTTP version.
+/// Proxies use HTTP/1.0 to their upstreams (nginx by default), browsers do not.
 fn is_forwarded(request: &Request) -> bool {
-    let names = |name: &HeaderName| name.as_str().starts_with("x-forwarded") || FORWARDING.contains(&name.as_str());
+    let names =
+        |name: &HeaderName| name.as_str().starts_with("x-forwarded") || FORWARDING_HEADERS.contains(&name.as_str());
     request.version() < Version::HTTP_11 || request.headers().keys().any(names)
 }
 
-/// The host and port that the request names: its one `Host`, which an absolute-form target must repeat (RFC 9112 §3.2.2).
+/// Returns the host and port of the request: its single `Host`.
+/// An absolute-form target must repeat it (RFC 9112 §3.2.2).
 fn host_of(request: &Request) -> Option<&str> {
-    let host = single(request.headers(), &HOST)?;
+    let host = single_header(request.headers(), &HOST)?;
     let is_repeated = request.uri().authority().is_none_or(|target| target.as_str().eq_ignore_ascii_case(host));
     is_repeated.then_some(host)
 }
 
-/// Whether a host, with or without a port, names this machine.
-fn is_local(host: &str) -> bool {
+/// Returns whether a host, with or without a port, is this machine.
+fn is_local_host(host: &str) -> bool {
     !host.contains('@') && host.parse::<Authority>().is_ok_and(|authority| is_loopback_host(authority.host()))
 }
 
-fn single<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Option<&'h str> {
+fn single_header<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Option<&'h str> {
     let mut values = headers.get_all(name).iter();
     let value = values.next()?.to_str().ok()?;
     values.next().is_none().then_some(value)
@@ -168,6 +180,6 @@ fn single<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Option<&'h str> {
 fn has_token(request: &Request, token: &str) -> bool {
     let query = request.uri().query().unwrap_or_default();
     let by_query = query.split('&').find_map(|part| part.strip_prefix("token="));
-    let by_header = single(request.headers(), &AUTHORIZATION).and_then(|value| value.strip_prefix("Bearer "));
+    let by_header = single_header(request.headers(), &AUTHORIZATION).and_then(|value| value.strip_prefix("Bearer "));
     [by_query, by_header].into_iter().flatten().any(|given| bool::from(given.as_bytes().ct_eq(token.as_bytes())))
 }

@@ -1,24 +1,24 @@
-//! What the inbox page needs of whatever keeps the mail.
+//! The interface between the inbox page and the mail storage.
 
 use std::time::Duration;
 
 use futures::future::BoxFuture;
 use serde::Serialize;
 
-/// A mail as a test or a developer wants it.
+/// A mail for display and for tests.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct Mail {
-    /// Names it among the others.
+pub struct InboxMessage {
+    /// Unique id.
     pub id: String,
-    /// The address.
+    /// The recipient's address.
     pub to: String,
     /// The subject.
     pub subject: String,
-    /// Why it was sent: `confirmation`, `recovery`, `submission_notice` …
+    /// The reason for the mail: `confirmation`, `recovery`, `submission_notice` …
     pub kind: String,
-    /// The link to follow, where there is one.
+    /// The link to follow, if there is one.
     pub link: Option<String>,
-    /// The code to type, where there is one.
+    /// The code to enter, if there is one.
     pub code: Option<String>,
     /// The plain text.
     pub text: String,
@@ -26,12 +26,16 @@ pub struct Mail {
     pub html: String,
 }
 
-/// Keeps mail that was not handed to a mail server.
+/// Storage of mail that was not passed to a mail server.
 pub trait Inbox: Send + Sync + 'static {
-    /// The latest mails, newest first; `to` keeps those to one address. As soon as there is one, at the latest after
-    /// `patience`.
-    fn mails<'a>(&'a self, to: Option<&'a str>, patience: Duration) -> BoxFuture<'a, anyhow::Result<Vec<Mail>>>;
+    /// Returns the latest mails, newest first; `to` selects those to one address.
+    /// Returns as soon as there is one, at the latest after `patience`.
+    fn list_mails<'a>(
+        &'a self,
+        to: Option<&'a str>,
+        patience: Duration,
+    ) -> BoxFuture<'a, anyhow::Result<Vec<InboxMessage>>>;
 
-    /// One mail.
-    fn mail<'a>(&'a self, id: &'a str) -> BoxFuture<'a, anyhow::Result<Option<Mail>>>;
+    /// Returns one mail.
+    fn find_mail<'a>(&'a self, id: &'a str) -> BoxFuture<'a, anyhow::Result<Option<InboxMessage>>>;
 }

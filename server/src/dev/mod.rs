@@ -1,10 +1,10 @@
-//! Pages for developers, below `/_dev`: the inbox that shows mail which no mail server was named for, the development
-//! provider, and the page that asks for consent. Who may open which is decided in [`access`] alone.
+//! Development pages below `/_dev`: inbox of unsent mail, development provider, and consent page.
+//! [`access`] alone decides about access to them.
 
 mod access;
 pub mod consent;
 mod inbox;
-mod kept;
+mod outbox_inbox;
 mod page;
 pub mod provider;
 
@@ -15,88 +15,90 @@ use axum::body::Body;
 use axum::extract::Request;
 use axum::response::Response;
 use gotrue_rs::ports::mail::outbox::Outbox;
-use gotrue_rs::store::outbox::{OutboxState, Trouble};
+use gotrue_rs::store::outbox::{FailingMail, OutboxCounts};
 use http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS};
 use http::{HeaderValue, Method, StatusCode, Uri};
 use serde::Serialize;
 
 pub use access::Access;
-pub use inbox::{Inbox, Mail};
+pub use inbox::{Inbox, InboxMessage};
 
-use access::Audience;
+use access::AccessRule;
 
-use http_edge::Closing;
+use http_edge::ShutdownSignal;
 
-/// The longest a caller may wait for a mail.
-const LONGEST_WAIT: Duration = Duration::from_mins(1);
-/// Our page needs no script at all.
-const POLICY: &str =
+/// The longest time that a client may wait for a mail.
+const MAX_WAIT: Duration = Duration::from_mins(1);
+/// Content Security Policy of the pages, which use no scripts.
+const DEFAULT_POLICY: &str =
     "default-src 'none'; style-src 'self'; img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
-/// A mail as its author made it, cut off from everything.
+/// Content Security Policy of a displayed mail: everything external is blocked.
 const MAIL_POLICY: &str =
     "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'";
 
-/// The pages.
-pub struct Dev {
+/// The development pages.
+pub struct DevelopmentPages {
     inbox: Option<Arc<dyn Inbox>>,
     outbox: Option<Arc<Outbox>>,
     access: Access,
-    provider: Option<provider::Provider>,
-    consent: Option<consent::Page>,
-    closing: Closing,
+    provider: Option<provider::DevelopmentProvider>,
+    consent: Option<consent::ConsentPage>,
+    closing: ShutdownSignal,
 }
 
-/// Which of the pages a request is for.
+/// The page that a request is for.
 #[derive(Clone, Copy)]
 enum DevPage<'a> {
-    Consent(&'a consent::Page),
-    Provider(&'a provider::Provider),
+    Consent(&'a consent::ConsentPage),
+    Provider(&'a provider::DevelopmentProvider),
     Inbox,
 }
 
-/// How the mails are doing.
+/// The state of the outbox.
 #[derive(Serialize)]
 struct OutboxPage {
-    state: OutboxState,
-    troubles: Vec<Trouble>,
+    state: OutboxCounts,
+    troubles: Vec<FailingMail>,
 }
 
 #[derive(Serialize)]
 struct Messages {
-    messages: Vec<Mail>,
+    messages: Vec<InboxMessage>,
 }
 
-impl Dev {
-    /// `inbox`: none when mail goes to a mail server. `access` decides who is let in. Nobody waits for a mail once `closing`
-    /// says so.
-    pub fn new(inbox: Option<Arc<dyn Inbox>>, access: Access, closing: Closing) -> Self {
+impl DevelopmentPages {
+    /// Creates the pages.
+    /// `inbox`: `None` when mail goes to a mail server.
+    /// `access` decides about access. Requests stop waiting for mail once `closing` is true.
+    pub fn new(inbox: Option<Arc<dyn Inbox>>, access: Access, closing: ShutdownSignal) -> Self {
         Self { inbox, outbox: None, access, provider: None, consent: None, closing }
     }
 
-    /// The same, showing how the mails of this outbox are doing.
+    /// Adds the page about the state of this outbox.
     #[must_use]
-    pub fn watching(self, outbox: Arc<Outbox>) -> Self {
+    pub fn with_outbox(self, outbox: Arc<Outbox>) -> Self {
         Self { outbox: Some(outbox), ..self }
     }
 
-    /// The same, with a provider to try social sign-in with.
+    /// Adds the development provider.
     #[must_use]
-    pub fn providing(self, provider: Option<provider::Provider>) -> Self {
+    pub fn with_provider(self, provider: Option<provider::DevelopmentProvider>) -> Self {
         Self { provider, ..self }
     }
 
-    /// The same, asking for consent where the operator has no page that does.
+    /// Adds the consent page, for operators without one.
     #[must_use]
-    pub fn consenting(self, consent: Option<consent::Page>) -> Self {
+    pub fn with_consent(self, consent: Option<consent::ConsentPage>) -> Self {
         Self { consent, ..self }
     }
 
-    /// Answers a request below `/_dev`, which must be as the client sent it.
+    /// Answers a request below `/_dev`.
+    /// The request must be unmodified, because access depends on its headers.
     pub async fn answer(&self, request: Request) -> Response {
-        let page = self.page(request.uri().path());
+        let page = self.find_page(request.uri().path());
         let audience = page.audience(&request);
-        if !self.access.permits(&request, audience) {
-            return text(StatusCode::FORBIDDEN, self.access.refusal(audience));
+        if !self.access.is_allowed(&request, audience) {
+            return text(StatusCode::FORBIDDEN, self.access.denial_message(audience));
         }
         match page {
             DevPage::Consent(page) => page.answer(&request),
@@ -108,21 +110,21 @@ impl Dev {
         }
     }
 
-    fn page(&self, path: &str) -> DevPage<'_> {
+    fn find_page(&self, path: &str) -> DevPage<'_> {
         match (&self.consent, &self.provider) {
-            (Some(page), _) if consent::is_below(path) => DevPage::Consent(page),
-            (_, Some(provider)) if provider::is_below(path) => DevPage::Provider(provider),
+            (Some(page), _) if consent::is_consent_path(path) => DevPage::Consent(page),
+            (_, Some(provider)) if provider::is_provider_path(path) => DevPage::Provider(provider),
             _ => DevPage::Inbox,
         }
     }
 
-    /// Answers with the mails, or with how they are doing.
+    /// Answers with the mails, or with the state of the outbox.
     async fn answer_inbox(&self, method: &Method, uri: &Uri) -> Response {
         if !matches!(*method, Method::GET | Method::HEAD) {
             return text(StatusCode::METHOD_NOT_ALLOWED, "these pages are only read\n");
         }
         if let ("/_dev/outbox.json", Some(outbox)) = (uri.path(), &self.outbox) {
-            return or_failed(state_of(outbox).await);
+            return or_internal_error(outbox_state(outbox).await);
         }
         let Some(inbox) = &self.inbox else {
             return text(
@@ -130,58 +132,58 @@ impl Dev {
                 "mail goes to the mail server of [auth.email.smtp]; there is no inbox here; /_dev/outbox.json tells how mails are doing\n",
             );
         };
-        let query = Query::of(uri);
+        let query = InboxQuery::parse(uri);
         let result = match uri.path() {
-            "/_dev/inbox.json" => json(inbox.as_ref(), &query, self.closing.clone()).await,
-            "/_dev/inbox" | "/_dev" | "/_dev/" => listing(inbox.as_ref(), &query).await,
-            "/_dev/inbox.css" => Ok(styled()),
+            "/_dev/inbox.json" => inbox_json(inbox.as_ref(), &query, self.closing.clone()).await,
+            "/_dev/inbox" | "/_dev" | "/_dev/" => inbox_page(inbox.as_ref(), &query).await,
+            "/_dev/inbox.css" => Ok(stylesheet()),
             path => match path.strip_prefix("/_dev/inbox/") {
-                Some(id) => one(inbox.as_ref(), id).await,
+                Some(id) => mail_page(inbox.as_ref(), id).await,
                 None => Ok(text(StatusCode::NOT_FOUND, "the inbox is at /_dev/inbox\n")),
             },
         };
-        or_failed(result)
+        or_internal_error(result)
     }
 }
 
 impl<'a> DevPage<'a> {
-    fn audience(self, request: &Request) -> Audience<'a> {
+    fn audience(self, request: &Request) -> AccessRule<'a> {
         match self {
-            Self::Consent(page) => page.audience(),
-            Self::Provider(_) => provider::audience(request),
-            Self::Inbox => Audience::TokenHolders,
+            Self::Consent(page) => page.access_rule(),
+            Self::Provider(_) => provider::access_rule(request),
+            Self::Inbox => AccessRule::LocalOrToken,
         }
     }
 }
 
-fn or_failed(result: anyhow::Result<Response>) -> Response {
+fn or_internal_error(result: anyhow::Result<Response>) -> Response {
     result.unwrap_or_else(|error| {
-        tracing::error!(error = format!("{error:#}"), "the mails cannot be read");
+        tracing::error!(error = format!("{error:#}"), "reading the outbox failed");
         text(StatusCode::INTERNAL_SERVER_ERROR, "the mails cannot be read; the log says why\n")
     })
 }
 
-/// Counts, and the mails that go badly, without what is in them.
-async fn state_of(outbox: &Outbox) -> anyhow::Result<Response> {
-    let page = OutboxPage { state: outbox.state().await?, troubles: outbox.troubles().await? };
-    Ok(response(StatusCode::OK, "application/json", POLICY, serde_json::to_vec(&page)?))
+/// Returns counts and the failing mails, without their contents.
+async fn outbox_state(outbox: &Outbox) -> anyhow::Result<Response> {
+    let page = OutboxPage { state: outbox.count_by_state().await?, troubles: outbox.list_failing().await? };
+    Ok(response(StatusCode::OK, "application/json", DEFAULT_POLICY, serde_json::to_vec(&page)?))
 }
 
-/// The parameters of a page.
+/// Query parameters of the inbox.
 #[derive(Default)]
-struct Query {
+struct InboxQuery {
     to: Option<String>,
     wait: Duration,
     token: Option<String>,
 }
 
-impl Query {
-    fn of(uri: &Uri) -> Self {
+impl InboxQuery {
+    fn parse(uri: &Uri) -> Self {
         let mut query = Self::default();
         for (name, value) in gotrue_rs::http::request_info::parse_pairs(uri.query().unwrap_or_default()) {
             match name.as_str() {
                 "to" if !value.is_empty() => query.to = Some(value),
-                "wait" => query.wait = Duration::from_secs(value.parse().unwrap_or(0)).min(LONGEST_WAIT),
+                "wait" => query.wait = Duration::from_secs(value.parse().unwrap_or(0)).min(MAX_WAIT),
                 "token" => query.token = Some(value),
                 _ => {}
             }
@@ -190,25 +192,25 @@ impl Query {
     }
 }
 
-/// The newest first; with `wait`, as soon as there is one.
-async fn json(inbox: &dyn Inbox, query: &Query, mut closing: Closing) -> anyhow::Result<Response> {
+/// Returns the newest mails first; with `wait`, waits until there is one.
+async fn inbox_json(inbox: &dyn Inbox, query: &InboxQuery, mut closing: ShutdownSignal) -> anyhow::Result<Response> {
     let to = query.to.as_deref();
     let messages = tokio::select! {
-        messages = inbox.mails(to, query.wait) => messages?,
+        messages = inbox.list_mails(to, query.wait) => messages?,
         _ = closing.wait_for(|closing| *closing) => Vec::new(),
     };
     let body = serde_json::to_vec(&Messages { messages })?;
-    Ok(response(StatusCode::OK, "application/json", POLICY, body))
+    Ok(response(StatusCode::OK, "application/json", DEFAULT_POLICY, body))
 }
 
-async fn listing(inbox: &dyn Inbox, query: &Query) -> anyhow::Result<Response> {
-    let mails = inbox.mails(query.to.as_deref(), Duration::ZERO).await?;
-    let body = page::listing(&mails, query.to.as_deref(), query.token.as_deref());
-    Ok(response(StatusCode::OK, "text/html; charset=utf-8", POLICY, body.into_bytes()))
+async fn inbox_page(inbox: &dyn Inbox, query: &InboxQuery) -> anyhow::Result<Response> {
+    let mails = inbox.list_mails(query.to.as_deref(), Duration::ZERO).await?;
+    let body = page::format_inbox(&mails, query.to.as_deref(), query.token.as_deref());
+    Ok(response(StatusCode::OK, "text/html; charset=utf-8", DEFAULT_POLICY, body.into_bytes()))
 }
 
-async fn one(inbox: &dyn Inbox, id: &str) -> anyhow::Result<Response> {
-    Ok(match inbox.mail(id).await? {
+async fn mail_page(inbox: &dyn Inbox, id: &str) -> anyhow::Result<Response> {
+    Ok(match inbox.find_mail(id).await? {
         Some(mail) if !mail.html.is_empty() => {
             response(StatusCode::OK, "text/html; charset=utf-8", MAIL_POLICY, mail.html.into_bytes())
         }
@@ -217,12 +219,12 @@ async fn one(inbox: &dyn Inbox, id: &str) -> anyhow::Result<Response> {
     })
 }
 
-fn styled() -> Response {
-    response(StatusCode::OK, "text/css; charset=utf-8", POLICY, page::STYLE.as_bytes().to_vec())
+fn stylesheet() -> Response {
+    response(StatusCode::OK, "text/css; charset=utf-8", DEFAULT_POLICY, page::STYLE.as_bytes().to_vec())
 }
 
 fn text(status: StatusCode, text: &str) -> Response {
-    response(status, "text/plain; charset=utf-8", POLICY, text.as_bytes().to_vec())
+    response(status, "text/plain; charset=utf-8", DEFAULT_POLICY, text.as_bytes().to_vec())
 }
 
 fn response(status: StatusCode, content_type: &'static str, policy: &'static str, body: Vec<u8>) -> Response {

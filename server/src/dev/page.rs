@@ -1,8 +1,8 @@
-//! The inbox as a page: no script, nothing of a mail's own markup.
+//! The inbox as an HTML page, without scripts and without any markup of the mails.
 
 use std::fmt::Write as _;
 
-use super::Mail;
+use super::InboxMessage;
 
 /// The page's style sheet.
 pub const STYLE: &str = "\
@@ -24,42 +24,46 @@ button:hover { background: color-mix(in oklab, currentColor 8%, transparent); }
 :focus-visible { outline: 3px solid Highlight; outline-offset: 2px; }
 ";
 
-/// All mails, with their links and codes.
-pub fn listing(mails: &[Mail], to: Option<&str>, token: Option<&str>) -> String {
+/// Formats all mails with their links and codes.
+pub fn format_inbox(mails: &[InboxMessage], to: Option<&str>, token: Option<&str>) -> String {
     let mut page = String::from(
         "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width\">\n\
          <title>Inbox</title>\n<link rel=\"stylesheet\" href=\"/_dev/inbox.css",
     );
-    let token = token.map(|token| format!("?token={}", escaped(token))).unwrap_or_default();
+    let token = token.map(|token| format!("?token={}", escape_markup(token))).unwrap_or_default();
     let _ = writeln!(page, "{token}\">\n<h1>Inbox</h1>");
-    let shown = to.map_or_else(|| "all addresses".to_owned(), escaped);
+    let shown = to.map_or_else(|| "all addresses".to_owned(), escape_markup);
     let _ =
         writeln!(page, "<p>Mail that would have been sent, to {shown}, newest first. <a href=\"\">Look again</a></p>");
     if mails.is_empty() {
         page.push_str("<p>Nothing yet.</p>\n");
     }
     for mail in mails {
-        article(&mut page, mail, &token);
+        format_mail(&mut page, mail, &token);
     }
     page
 }
 
-fn article(page: &mut String, mail: &Mail, token: &str) {
-    let id = escaped(&mail.id);
-    let _ =
-        writeln!(page, "<article>\n<h2>{}</h2>\n<p class=\"to\">to {}</p>", escaped(&mail.subject), escaped(&mail.to));
+fn format_mail(page: &mut String, mail: &InboxMessage, token: &str) {
+    let id = escape_markup(&mail.id);
+    let _ = writeln!(
+        page,
+        "<article>\n<h2>{}</h2>\n<p class=\"to\">to {}</p>",
+        escape_markup(&mail.subject),
+        escape_markup(&mail.to)
+    );
     if let Some(code) = &mail.code {
-        let _ = writeln!(page, "<p class=\"code\">{}</p>", escaped(code));
+        let _ = writeln!(page, "<p class=\"code\">{}</p>", escape_markup(code));
     }
     if let Some(link) = mail.link.as_deref().filter(|link| link.starts_with("http://") || link.starts_with("https://"))
     {
-        let link = escaped(link);
+        let link = escape_markup(link);
         let _ = writeln!(page, "<p><a href=\"{link}\" rel=\"noreferrer\">{link}</a></p>");
     }
     let _ = writeln!(page, "<p><a href=\"/_dev/inbox/{id}{token}\">The whole mail</a></p>\n</article>");
 }
 
-/// Text within markup.
-pub fn escaped(text: &str) -> String {
+/// Escapes text for markup.
+pub fn escape_markup(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

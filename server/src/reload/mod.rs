@@ -1,10 +1,10 @@
-//! Settings read again while requests are served, as the reference does it with `--config-dir`: when its files change, or
-//! at a signal. What does not check changes nothing.
+//! Reloads settings at run time, as GoTrue does with `--config-dir`: on file changes or a signal.
+//! Invalid settings change nothing.
 
 #[cfg(target_os = "linux")]
-mod notified;
-mod polled;
-mod watching;
+mod inotify;
+mod polling;
+mod watcher;
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -15,61 +15,69 @@ use gotrue_rs::app::App;
 use gotrue_rs::config::{Config, Notice, Problem, Vars, load};
 use tokio::sync::watch;
 
-use self::watching::Watching;
+use self::watcher::SettingsWatcher;
 use crate::{gotrue, logging, profiles};
-use http_edge::Closing;
+use http_edge::ShutdownSignal;
 
-/// Where settings come from.
-pub struct Source {
-    /// The variables in force.
+/// The source of reloadable settings.
+pub struct ConfigSource {
+    /// The current variables.
     pub vars: Vars,
-    /// The folder whose files overlay them.
+    /// The folder whose files override them.
     pub folder: PathBuf,
 }
 
-/// Puts another application into `current` whenever the settings of `source` have changed, until `closing` says so.
-pub async fn run(mut source: Source, mut config: Config, current: watch::Sender<Arc<App>>, mut closing: Closing) {
-    let Some(watching) = Watching::start(&source.folder, &config.reloading) else {
-        let why = "GOTRUE_RELOADING_NOTIFY_ENABLED and GOTRUE_RELOADING_SIGNAL_ENABLED are false";
-        return tracing::info!(folder = %source.folder.display(), "its files are not read again: {why}");
+/// Replaces the application in `current` when the settings of `source` change, until shutdown.
+pub async fn run(
+    mut source: ConfigSource,
+    mut config: Config,
+    current: watch::Sender<Arc<App>>,
+    mut closing: ShutdownSignal,
+) {
+    let Some(watching) = SettingsWatcher::start(&source.folder, &config.reloading) else {
+        return tracing::info!(
+            folder = %source.folder.display(),
+            "reloading is off: GOTRUE_RELOADING_NOTIFY_ENABLED and GOTRUE_RELOADING_SIGNAL_ENABLED are false"
+        );
     };
     loop {
         tokio::select! {
             biased;
             _ = closing.wait_for(|closing| *closing) => return,
-            () = watching.settled() => {}
+            () = watching.wait_for_change() => {}
         }
         let folder = source.folder.display().to_string();
-        match tokio::task::block_in_place(|| again(&mut source, &mut config, &current)) {
-            Ok(()) => tracing::info!(folder, "the settings were read again and hold from now on"),
+        match tokio::task::block_in_place(|| reload(&mut source, &mut config, &current)) {
+            Ok(()) => tracing::info!(folder, "settings reloaded"),
             Err(error) => {
-                tracing::error!(folder, "the settings in force stay, for the new ones cannot be used: {error:#}");
+                let error = format!("{error:#}");
+                tracing::error!(folder, error, "settings are invalid, keeping the current ones");
             }
         }
     }
 }
 
-/// Reads, checks and puts in force, or changes nothing.
-fn again(source: &mut Source, config: &mut Config, current: &watch::Sender<Arc<App>>) -> anyhow::Result<()> {
-    let vars = source.vars.again(&source.folder)?;
-    let mut new = load(&vars).map_err(|problems| anyhow::Error::msg(told(&problems)))?;
-    profiles::gotrue(&mut new.policy);
+/// Reads, validates and applies the settings; on an error nothing changes.
+fn reload(source: &mut ConfigSource, config: &mut Config, current: &watch::Sender<Arc<App>>) -> anyhow::Result<()> {
+    let vars = source.vars.reload(&source.folder)?;
+    let mut new = load(&vars).map_err(|problems| anyhow::Error::msg(format_problems(&problems)))?;
+    profiles::apply_gotrue_profile(&mut new.policy);
     let before = Arc::clone(&current.borrow());
     let app = gotrue::rebuild(&before, &new, new.outbound == config.outbound).context("building")?;
     let unheard: Vec<Notice> = new.notices.iter().filter(|it| !config.notices.contains(it)).cloned().collect();
-    logging::tell(&unheard);
-    for what in only_at_start(config, &new) {
-        tracing::warn!("{what} changed; that takes effect at the next start");
+    logging::log_notices(&unheard);
+    for what in settings_requiring_restart(config, &new) {
+        tracing::warn!(setting = what, "a changed setting takes effect at the next start");
     }
     current.send_replace(Arc::new(app));
     source.vars = vars;
-    // What takes effect at the start alone is told of once for each change.
+    // Each change of a setting that needs a restart is logged once.
     *config = new;
     Ok(())
 }
 
-/// What changed that a running server cannot change any more.
-fn only_at_start(before: &Config, now: &Config) -> Vec<&'static str> {
+/// Returns the changed settings that take effect only after a restart.
+fn settings_requiring_restart(before: &Config, now: &Config) -> Vec<&'static str> {
     let deadline = |config: &Config| config.policy.api.max_request_duration;
     [
         ("GOTRUE_API_HOST or PORT", before.listen != now.listen),
@@ -84,8 +92,8 @@ fn only_at_start(before: &Config, now: &Config) -> Vec<&'static str> {
     .collect()
 }
 
-/// All problems, a line each.
-pub fn told(problems: &[Problem]) -> String {
+/// Formats problems, one per line.
+pub fn format_problems(problems: &[Problem]) -> String {
     let mut text = String::from("these settings cannot be used:");
     for problem in problems {
         let _ = write!(text, "\n  {problem}");

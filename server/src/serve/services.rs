@@ -1,172 +1,174 @@
-//! The services of `basalt serve`: auth, functions, shop and development pages, put behind one door.
+//! The services of `basalt serve`: auth, functions, shop and development pages behind one router.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use functions_rs::functions::send_submission::digest::Digests;
+use functions_rs::functions::send_submission::digest::DigestWriter;
 use functions_rs::functions::send_submission::limits::SubmissionLimits;
-use functions_rs::functions::send_submission::{SendSubmission, Settings};
+use functions_rs::functions::send_submission::{SendSubmission, SubmissionSettings};
 use functions_rs::{ApiKey, Functions, TrustedProxies};
-use gotrue_rs::app::{App, Delivery};
+use gotrue_rs::app::{App, EmailDelivery};
 use gotrue_rs::config::Config;
 use gotrue_rs::ports::clock::SystemClock;
 use gotrue_rs::ports::entropy::Entropy;
-use gotrue_rs::ports::mail::outbox::{Destination, Outbox};
+use gotrue_rs::ports::mail::outbox::{MailDestination, Outbox};
 use gotrue_rs::store::Pool;
-use gotrue_rs::store::outbox::Table;
+use gotrue_rs::store::outbox::OutboxTable;
 use gotrue_rules::domain::secret::Secret;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use crate::api_keys::{ApiKeys, Gateway};
-use crate::assets::{Shop, Site};
+use crate::api_keys::{ApiKeyGateway, ApiKeys};
+use crate::assets::{Shop, SiteConfig};
 use crate::cli::Project;
 use crate::config_file::FunctionSettings;
 use crate::dev::consent;
-use crate::dev::provider::{Provider, Registration};
-use crate::dev::{Access, Dev, Inbox};
-use crate::front::Front;
-use crate::{gotrue, outside, profiles, upkeep};
-use http_edge::Closing;
+use crate::dev::provider::{DevelopmentProvider, Registration};
+use crate::dev::{Access, DevelopmentPages, Inbox};
+use crate::router::EdgeRouter;
+use crate::{gotrue, outbound, profiles, upkeep};
+use http_edge::ShutdownSignal;
 
-/// What the shop calls itself; the same word stands in `frontend/src/shared/product.ts`.
+/// The shop's product name; `frontend/src/shared/product.ts` holds the same value.
 const PRODUCT: &str = "Email Templates";
-/// The same text of the same visitor is the same submission this long.
-const REPEAT_WITHIN: Duration = Duration::from_mins(2);
+/// Identical submissions of one visitor within this time count as one submission.
+const DUPLICATE_SUBMISSION_WINDOW: Duration = Duration::from_mins(2);
 
-/// Everything that runs beside the requests.
+/// The router and the background tasks of a running server.
 pub struct Services {
-    /// The door.
-    pub front: Arc<Front>,
-    /// The mails.
+    /// The request entry point.
+    pub router: Arc<EdgeRouter>,
+    /// The queue of e-mail messages.
     pub outbox: Arc<Outbox>,
-    /// Delivers mails until the end; without a mail server forgets old ones.
+    /// Delivers e-mail until shutdown; without a mail server deletes old messages instead.
     pub worker: JoinHandle<()>,
-    /// Keeps the database in shape until the end.
+    /// Maintains the database until shutdown.
     pub upkeep: JoinHandle<()>,
 }
 
-/// What the services need of what was prepared.
-pub struct Needs<'a> {
+/// Dependencies of the services.
+pub struct Dependencies<'a> {
     /// The project.
     pub project: &'a Project,
-    /// Its keys.
+    /// Its API keys.
     pub keys: &'a Arc<ApiKeys>,
     /// The database, migrated.
     pub pool: Pool,
-    /// Tells of the end.
-    pub closing: Closing,
-    /// The development provider, where it is wanted.
+    /// Signals shutdown.
+    pub closing: ShutdownSignal,
+    /// The development provider, if it is enabled.
     pub provider: Option<Registration>,
-    /// The page that asks for consent, where the operator has none.
-    pub consent: Option<consent::Page>,
+    /// The built-in consent page, if the operator configures none.
+    pub consent: Option<consent::ConsentPage>,
 }
 
 impl Services {
-    /// Builds and starts them.
-    pub fn start(config: &Config, needs: Needs<'_>) -> anyhow::Result<Self> {
-        let Needs { project, keys, pool, closing, provider, consent } = needs;
+    /// Builds the services and starts their background tasks.
+    pub fn start(config: &Config, dependencies: Dependencies<'_>) -> anyhow::Result<Self> {
+        let Dependencies { project, keys, pool, closing, provider, consent } = dependencies;
         let entropy = Entropy::from_system();
         let site_url = config.policy.site.site_url.clone();
-        let mail_server = outside::mail_server(config)?;
-        let outbox = Arc::new(outbox(&pool, mail_server.is_some(), &entropy));
+        let mail_server = outbound::build_mailer(config)?;
+        let outbox = Arc::new(build_outbox(&pool, mail_server.is_some(), &entropy));
         let inbox = mail_server.is_none().then(|| Arc::new(outbox.inbox()) as Arc<dyn Inbox>);
         let mut until = closing.clone();
         let stop = async move { drop(until.wait_for(|closing| *closing).await) };
         let worker = match mail_server {
-            Some(mail_server) => tokio::spawn(outbox.worker(mail_server).run(stop)),
-            None => tokio::spawn(outbox.sweeper().run(stop)),
+            Some(mail_server) => tokio::spawn(outbox.build_worker(mail_server).run(stop)),
+            None => tokio::spawn(outbox.build_cleanup().run(stop)),
         };
-        let app = Arc::new(gotrue::build(config, pool, Delivery::Outbox(Arc::clone(&outbox)))?);
-        tokio::spawn(try_out_letters(Arc::clone(&app)));
+        let app = Arc::new(gotrue::build(config, pool, EmailDelivery::Outbox(Arc::clone(&outbox)))?);
+        tokio::spawn(check_mail_templates(Arc::clone(&app)));
         let upkeep = upkeep::start(watch::channel(Arc::clone(&app)).1, closing.clone());
-        let digests = digests(project, &app, Arc::clone(&outbox));
+        let digests = build_digests(project, &app, Arc::clone(&outbox));
         let mut until = closing.clone();
         let upkeep = tokio::spawn(async move {
             let digests = digests.run(async move { drop(until.wait_for(|closing| *closing).await) });
             drop(tokio::join!(upkeep, digests));
         });
-        let provide = |registration| Provider::new(registration, Arc::new(SystemClock), entropy.fork());
+        let provide = |registration| DevelopmentProvider::new(registration, Arc::new(SystemClock), entropy.fork());
         let provider = provider.map(provide).transpose()?;
         let basalt = &project.file.basalt;
         let proxies = TrustedProxies::new(basalt.trusted_proxies.iter().copied());
         let access = Access::new(profiles::has_development_pages(config, basalt), basalt.inbox_token.clone());
         let verifying = Arc::clone(&app);
         let verifies = move |token: &str| verifying.keys.verify(token, verifying.clock.now()).is_ok();
-        let front = Front {
+        let front = EdgeRouter {
             auth: gotrue_rs::router(Arc::clone(&app)),
             functions: functions_rs::router(
-                functions(project, &app, keys, Arc::clone(&outbox)).trusting(proxies.clone()),
+                build_functions(project, &app, keys, Arc::clone(&outbox)).with_trusted_proxies(proxies.clone()),
             ),
-            shop: Shop::open(&Site { url: "", key: &keys.publishable_key, site_url: &site_url }),
-            dev: Dev::new(inbox.filter(|_| project.file.inbox_enabled()), access, closing)
-                .watching(Arc::clone(&outbox))
-                .providing(provider)
-                .consenting(consent),
-            gateway: Gateway::new(Arc::clone(keys), verifies),
+            shop: Shop::load(&SiteConfig { url: "", key: &keys.publishable_key, site_url: &site_url }),
+            dev: DevelopmentPages::new(inbox.filter(|_| project.file.inbox_enabled()), access, closing)
+                .with_outbox(Arc::clone(&outbox))
+                .with_provider(provider)
+                .with_consent(consent),
+            gateway: ApiKeyGateway::new(Arc::clone(keys), verifies),
             proxies,
             entropy,
         };
-        Ok(Self { front: Arc::new(front), worker, upkeep, outbox })
+        Ok(Self { router: Arc::new(front), worker, upkeep, outbox })
     }
 }
 
-/// Texts of mails that are somewhere else are fetched beside the start: who wrote them need not wait for the first mail to
-/// hear what is wrong with them.
-async fn try_out_letters(app: Arc<App>) {
-    for line in app.letters.try_out(app.clock.now()).await {
+/// Fetches and validates remote mail templates at startup, in the background.
+/// Template errors are thus logged before the first message is sent.
+async fn check_mail_templates(app: Arc<App>) {
+    for line in app.email_templates.check_remote(app.clock.now()).await {
         tracing::warn!("{line}");
     }
 }
 
-/// Mails are rows of the writes that ask for them; without a mail server they stay where the inbox shows them.
-fn outbox(pool: &Pool, has_mail_server: bool, entropy: &Entropy) -> Outbox {
-    let destination = if has_mail_server { Destination::Server } else { Destination::Inbox };
-    Outbox::new(Table::new(pool.clone()), Arc::new(SystemClock), entropy.fork(), destination)
+/// Builds the outbox.
+/// Messages are rows of the transactions that enqueue them; without a mail server they stay for the inbox.
+fn build_outbox(pool: &Pool, has_mail_server: bool, entropy: &Entropy) -> Outbox {
+    let destination = if has_mail_server { MailDestination::Server } else { MailDestination::Inbox };
+    Outbox::new(OutboxTable::new(pool.clone()), Arc::new(SystemClock), entropy.fork(), destination)
 }
 
-/// The functions that are built in, as `[functions.NAME]` wants them.
-fn functions(project: &Project, app: &Arc<App>, keys: &ApiKeys, outbox: Arc<Outbox>) -> Functions {
+/// Builds the built-in functions with the settings of `[functions.NAME]`.
+fn build_functions(project: &Project, app: &Arc<App>, keys: &ApiKeys, outbox: Arc<Outbox>) -> Functions {
     let key = |key: &str, is_secret| ApiKey { key: Secret::from(key), is_secret };
     let known = vec![key(&keys.publishable_key, false), key(&keys.secret_key, true)];
     let checking = Arc::clone(app);
     let check_token = Arc::new(move |token: &str, now| checking.keys.verify(token, now).ok());
-    let verifier = Arc::new(functions_rs::Credentials::new(known, check_token));
+    let verifier = Arc::new(functions_rs::CredentialVerifier::new(known, check_token));
     let mut functions = Functions::new(verifier, app.clock.clone(), app.entropy.fork());
 
     let wanted = project.file.functions();
-    let send_submission = FunctionSettings::of(&wanted, "send-submission");
+    let send_submission = FunctionSettings::for_function(&wanted, "send-submission");
     if send_submission.enabled {
         if project.file.basalt.shop_owner.is_none() {
-            tracing::warn!("nobody is told of submissions: set [basalt.shop] owner in config.toml to an address");
+            tracing::warn!("submission notices are disabled: set [basalt.shop] owner in config.toml to an address");
         }
-        let function = SendSubmission::new(app.pool.clone(), outbox, submissions(project, app));
-        functions = functions.with(function, send_submission.verify_jwt);
+        let function = SendSubmission::new(app.pool.clone(), outbox, submission_settings(project, app));
+        functions = functions.with_function(function, send_submission.verify_jwt);
     }
     for (name, settings) in &wanted {
         if settings.enabled && !functions.names().any(|known| known == name) {
             tracing::warn!(
-                "[functions.{name}] names no function of this program; functions of your own are not run yet"
+                function = name,
+                "[functions.NAME] names no built-in function; custom functions are not supported"
             );
         }
     }
     functions
 }
 
-/// What tells the owner of submissions beyond the hourly limit, also of those that an earlier server has stored.
-fn digests(project: &Project, app: &App, outbox: Arc<Outbox>) -> Digests {
-    let settings = submissions(project, app);
-    Digests::new(app.pool.clone(), outbox, settings, app.clock.clone(), app.entropy.fork())
+/// Builds the task that reports submissions beyond the hourly limit, including those of earlier runs.
+fn build_digests(project: &Project, app: &App, outbox: Arc<Outbox>) -> DigestWriter {
+    let settings = submission_settings(project, app);
+    DigestWriter::new(app.pool.clone(), outbox, settings, app.clock.clone(), app.entropy.fork())
 }
 
-fn submissions(project: &Project, app: &App) -> Settings {
+fn submission_settings(project: &Project, app: &App) -> SubmissionSettings {
     let basalt = &project.file.basalt;
     let usual = SubmissionLimits::default();
-    Settings {
+    SubmissionSettings {
         owner: basalt.shop_owner.clone(),
         shop: PRODUCT.to_owned(),
         host: app.mail_host.clone(),
         limits: SubmissionLimits { notices: basalt.notices_an_hour.unwrap_or(usual.notices), ..usual },
-        repeat_within: REPEAT_WITHIN,
+        duplicate_window: DUPLICATE_SUBMISSION_WINDOW,
     }
 }

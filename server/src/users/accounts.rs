@@ -1,4 +1,4 @@
-//! One account at a time.
+//! Commands for single accounts.
 
 use std::io::{BufRead, IsTerminal, Write};
 
@@ -7,11 +7,11 @@ use http::Method;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Value, json};
 
-use super::Place;
+use super::UserDatabase;
 use crate::cli::{AddArguments, BanArguments, DeleteArguments, ListArguments, ShowArguments};
 
-/// Makes an account.
-pub async fn add(place: &Place, arguments: &AddArguments) -> anyhow::Result<()> {
+/// Creates an account.
+pub async fn add(database: &UserDatabase, arguments: &AddArguments) -> anyhow::Result<()> {
     let contact = arguments.contact.as_str();
     let is_phone = contact.starts_with('+');
     let mut body = if is_phone {
@@ -35,17 +35,17 @@ pub async fn add(place: &Place, arguments: &AddArguments) -> anyhow::Result<()> 
         }
         body["user_metadata"] = data;
     }
-    let made = place.ask(Method::POST, "/admin/users", Some(body)).await?;
-    tell(&format!("Made {} with the id {}.", contact_of(&made), text(&made, "id")))?;
+    let made = database.request(Method::POST, "/admin/users", Some(body)).await?;
+    print(&format!("Made {} with the id {}.", primary_contact(&made), member(&made, "id")))?;
     if !arguments.confirmed {
         let what = if is_phone { "number" } else { "address" };
-        tell(&format!("Its {what} is not confirmed yet; --confirmed makes accounts that are."))?;
+        print(&format!("Its {what} is not confirmed yet; --confirmed makes accounts that are."))?;
     }
     Ok(())
 }
 
 /// Lists accounts, newest first.
-pub async fn list(place: &Place, arguments: &ListArguments) -> anyhow::Result<()> {
+pub async fn list(database: &UserDatabase, arguments: &ListArguments) -> anyhow::Result<()> {
     let mut left = usize::try_from(arguments.limit).unwrap_or(usize::MAX);
     let filter = utf8_percent_encode(&arguments.filter, NON_ALPHANUMERIC);
     for page in 1.. {
@@ -53,15 +53,15 @@ pub async fn list(place: &Place, arguments: &ListArguments) -> anyhow::Result<()
         if per_page == 0 {
             break;
         }
-        // Pages are counted in their own size, so that the last one is cut rather than asked for in another size.
+        // The page size stays constant and the last page is truncated: another size would shift the pages.
         let path = format!("/admin/users?page={page}&per_page=100&filter={filter}");
-        let answer = place.ask(Method::GET, &path, None).await?;
+        let answer = database.request(Method::GET, &path, None).await?;
         let users = answer["users"].as_array().map(Vec::as_slice).unwrap_or_default();
         if page == 1 && users.is_empty() {
             eprintln!("Nobody.");
         }
         for user in users.iter().take(per_page) {
-            tell(&if arguments.json { user.to_string() } else { line(user) })?;
+            print(&if arguments.json { user.to_string() } else { format_line(user) })?;
         }
         left -= users.len().min(per_page);
         if users.len() < 100 {
@@ -72,32 +72,32 @@ pub async fn list(place: &Place, arguments: &ListArguments) -> anyhow::Result<()
 }
 
 /// Shows an account.
-pub async fn show(place: &Place, arguments: &ShowArguments) -> anyhow::Result<()> {
-    let id = place.find(&arguments.who).await?;
-    let user = place.ask(Method::GET, &format!("/admin/users/{id}"), None).await?;
-    tell(&serde_json::to_string_pretty(&user)?)
+pub async fn show(database: &UserDatabase, arguments: &ShowArguments) -> anyhow::Result<()> {
+    let id = database.find(&arguments.who).await?;
+    let user = database.request(Method::GET, &format!("/admin/users/{id}"), None).await?;
+    print(&serde_json::to_string_pretty(&user)?)
 }
 
-/// Bans an account, or lets it in again.
-pub async fn ban(place: &Place, arguments: &BanArguments) -> anyhow::Result<()> {
-    let id = place.find(&arguments.who).await?;
+/// Bans an account, or lifts the ban.
+pub async fn ban(database: &UserDatabase, arguments: &BanArguments) -> anyhow::Result<()> {
+    let id = database.find(&arguments.who).await?;
     let duration = if arguments.lift { "none" } else { arguments.duration.as_str() };
     let path = format!("/admin/users/{id}");
-    let user = place.ask(Method::PUT, &path, Some(json!({"ban_duration": duration}))).await?;
-    let name = contact_of(&user);
+    let user = database.request(Method::PUT, &path, Some(json!({"ban_duration": duration}))).await?;
+    let name = primary_contact(&user);
     match user["banned_until"].as_str() {
         Some(until) => {
-            tell(&format!("{name} cannot sign in until {until}. `basalt users ban {id} --lift` lets it in again."))
+            print(&format!("{name} cannot sign in until {until}. `basalt users ban {id} --lift` lets it in again."))
         }
-        None => tell(&format!("{name} may sign in.")),
+        None => print(&format!("{name} may sign in.")),
     }
 }
 
-/// Deletes an account, once somebody has said so.
-pub async fn delete(place: &Place, arguments: &DeleteArguments) -> anyhow::Result<()> {
-    let id = place.find(&arguments.who).await?;
+/// Deletes an account after confirmation.
+pub async fn delete(database: &UserDatabase, arguments: &DeleteArguments) -> anyhow::Result<()> {
+    let id = database.find(&arguments.who).await?;
     let path = format!("/admin/users/{id}");
-    let name = contact_of(&place.ask(Method::GET, &path, None).await?);
+    let name = primary_contact(&database.request(Method::GET, &path, None).await?);
     if !arguments.yes {
         if !std::io::stdin().is_terminal() {
             bail!("{name} was not deleted: nobody is there to be asked; --yes does not ask");
@@ -109,26 +109,26 @@ pub async fn delete(place: &Place, arguments: &DeleteArguments) -> anyhow::Resul
             bail!("{name} was not deleted");
         }
     }
-    place.ask(Method::DELETE, &path, Some(json!({"should_soft_delete": arguments.soft}))).await?;
-    tell(&format!("Deleted {name}."))
+    database.request(Method::DELETE, &path, Some(json!({"should_soft_delete": arguments.soft}))).await?;
+    print(&format!("Deleted {name}."))
 }
 
-fn tell(line: &str) -> anyhow::Result<()> {
+fn print(line: &str) -> anyhow::Result<()> {
     Ok(writeln!(std::io::stdout().lock(), "{line}")?)
 }
 
-fn text<'v>(user: &'v Value, name: &str) -> &'v str {
+fn member<'v>(user: &'v Value, name: &str) -> &'v str {
     user[name].as_str().unwrap_or_default()
 }
 
-fn contact_of(user: &Value) -> String {
-    let named = ["email", "phone", "id"].into_iter().map(|name| text(user, name)).find(|name| !name.is_empty());
+fn primary_contact(user: &Value) -> String {
+    let named = ["email", "phone", "id"].into_iter().map(|name| member(user, name)).find(|name| !name.is_empty());
     named.unwrap_or_default().to_owned()
 }
 
-/// An account as a line: id, name, when it was made, when it was last there, what there is to know.
-fn line(user: &Value) -> String {
-    let day = |name| text(user, name).get(..10).unwrap_or("-").to_owned();
+/// Formats an account as a line: id, name, creation date, last sign-in date, remarks.
+fn format_line(user: &Value) -> String {
+    let day = |name| member(user, name).get(..10).unwrap_or("-").to_owned();
     let mut notes = Vec::new();
     if user["banned_until"].is_string() {
         notes.push("banned");
@@ -142,7 +142,7 @@ fn line(user: &Value) -> String {
     {
         notes.push("unconfirmed");
     }
-    let (id, name) = (text(user, "id"), contact_of(user));
+    let (id, name) = (member(user, "id"), primary_contact(user));
     let (made, seen) = (day("created_at"), day("last_sign_in_at"));
     format!("{id}  {name:<32}  made {made}  seen {seen:<10}  {}", notes.join(", ")).trim_end().to_owned()
 }

@@ -1,109 +1,110 @@
-//! The accounts in a dump of a database: `COPY … FROM stdin` and `INSERT INTO … VALUES`, as `pg_dump` writes them. Whatever
-//! else there is, is passed over.
+//! Reads accounts from a database dump as `pg_dump` writes it.
+//! It parses `COPY … FROM stdin` and `INSERT INTO … VALUES`. All other statements are skipped.
 
 use std::io;
 
-use gotrue_rules::domain::bulk::{Row, Table};
+use gotrue_rules::domain::bulk::{ImportRow, ImportTable};
 use serde_json::Value;
 
-use super::read::{Item, LONGEST, Text, next_line};
+use super::read::{MAX_LINE_BYTES, ParsedItem, TextReader, next_line};
 
-/// Rows of the tables that hold accounts.
-pub struct Dump {
-    text: Text,
+/// The rows of the account tables in a dump.
+pub struct DumpReader {
+    text: TextReader,
     line: u64,
-    state: State,
+    state: DumpState,
 }
 
-enum State {
+enum DumpState {
     /// Between two statements.
     Outside,
-    /// Among the lines of a `COPY`; none: of a table that is not wanted.
+    /// Within the lines of a `COPY`; `None` for an ignored table.
     Copy(Option<Columns>),
-    /// Among the rows of an `INSERT`, with what has been read of them.
+    /// Within the rows of an `INSERT`, with the text not parsed yet.
     Insert(Columns, String),
 }
 
 #[derive(Clone)]
 struct Columns {
-    table: Table,
+    table: ImportTable,
     names: Vec<String>,
 }
 
 /// A row of a table.
-pub struct Found {
+pub struct DumpRow {
     /// The table.
-    pub table: Table,
+    pub table: ImportTable,
     /// The row.
-    pub item: Item,
+    pub item: ParsedItem,
 }
 
-impl Dump {
-    /// The rows of a text.
-    pub fn of(text: Text) -> Self {
-        Self { text, line: 0, state: State::Outside }
+impl DumpReader {
+    /// Reads the rows of a text.
+    pub fn new(text: TextReader) -> Self {
+        Self { text, line: 0, state: DumpState::Outside }
     }
 
-    fn advance(&mut self) -> io::Result<Option<Found>> {
+    fn advance(&mut self) -> io::Result<Option<DumpRow>> {
         loop {
-            if let State::Insert(columns, pending) = &mut self.state {
-                match tuple(pending) {
-                    Tuple::Whole(values, used) => {
+            if let DumpState::Insert(columns, pending) = &mut self.state {
+                match parse_tuple(pending) {
+                    ParsedTuple::Complete(values, used) => {
                         pending.drain(..used);
                         let columns = columns.clone();
-                        return Ok(Some(columns.found(self.line, values)));
+                        return Ok(Some(columns.into_row(self.line, values)));
                     }
-                    Tuple::End => self.state = State::Outside,
-                    Tuple::Broken => {
+                    ParsedTuple::End => self.state = DumpState::Outside,
+                    ParsedTuple::Invalid => {
                         let table = columns.table;
-                        self.state = State::Outside;
+                        self.state = DumpState::Outside;
                         let row = Err(
                             "these values cannot be read; what follows in this statement is passed over".to_owned()
                         );
-                        return Ok(Some(Found { table, item: Item { line: self.line, row } }));
+                        return Ok(Some(DumpRow { table, item: ParsedItem { line: self.line, row } }));
                     }
-                    Tuple::Part if pending.len() as u64 > LONGEST => {
+                    ParsedTuple::Incomplete if pending.len() as u64 > MAX_LINE_BYTES => {
                         let table = columns.table;
-                        self.state = State::Outside;
-                        let row =
-                            Err(format!("longer than {LONGEST} bytes; what follows in this statement is passed over"));
-                        return Ok(Some(Found { table, item: Item { line: self.line, row } }));
+                        self.state = DumpState::Outside;
+                        let row = Err(format!(
+                            "longer than {MAX_LINE_BYTES} bytes; what follows in this statement is passed over"
+                        ));
+                        return Ok(Some(DumpRow { table, item: ParsedItem { line: self.line, row } }));
                     }
-                    Tuple::Part => {}
+                    ParsedTuple::Incomplete => {}
                 }
             }
             let Some(line) = next_line(&mut self.text)? else { return Ok(None) };
             self.line += 1;
             let line = String::from_utf8_lossy(&line).into_owned();
-            if let Some(found) = self.take(&line) {
+            if let Some(found) = self.process_line(&line) {
                 return Ok(Some(found));
             }
         }
     }
 
-    fn take(&mut self, line: &str) -> Option<Found> {
+    fn process_line(&mut self, line: &str) -> Option<DumpRow> {
         match &mut self.state {
-            State::Outside => {
+            DumpState::Outside => {
                 if let Some(rest) = line.strip_prefix("COPY ") {
-                    self.state = State::Copy(Columns::read(rest).map(|(columns, _)| columns));
+                    self.state = DumpState::Copy(Columns::parse(rest).map(|(columns, _)| columns));
                 } else if let Some(rest) = line.strip_prefix("INSERT INTO ")
-                    && let Some((columns, rest)) = Columns::read(rest)
+                    && let Some((columns, rest)) = Columns::parse(rest)
                     && let Some(values) = rest.trim_start().strip_prefix("VALUES")
                 {
-                    self.state = State::Insert(columns, values.to_owned());
+                    self.state = DumpState::Insert(columns, values.to_owned());
                 }
                 None
             }
-            State::Copy(_) if line.trim_end() == "\\." => {
-                self.state = State::Outside;
+            DumpState::Copy(_) if line.trim_end() == "\\." => {
+                self.state = DumpState::Outside;
                 None
             }
-            State::Copy(None) => None,
-            State::Copy(Some(columns)) => {
-                let values = line.trim_end_matches('\r').split('\t').map(unescaped).collect();
-                Some(columns.clone().found(self.line, values))
+            DumpState::Copy(None) => None,
+            DumpState::Copy(Some(columns)) => {
+                let values = line.trim_end_matches('\r').split('\t').map(decode_field).collect();
+                Some(columns.clone().into_row(self.line, values))
             }
-            State::Insert(_, pending) => {
+            DumpState::Insert(_, pending) => {
                 pending.push('\n');
                 pending.push_str(line);
                 None
@@ -112,8 +113,8 @@ impl Dump {
     }
 }
 
-impl Iterator for Dump {
-    type Item = io::Result<Found>;
+impl Iterator for DumpReader {
+    type Item = io::Result<DumpRow>;
 
     fn next(&mut self) -> Option<Self::Item> {
         self.advance().transpose()
@@ -121,44 +122,46 @@ impl Iterator for Dump {
 }
 
 impl Columns {
-    /// The table and its columns, if it is one of ours: `auth.users (id, email)`, with or without quotes; and the rest.
-    fn read(text: &str) -> Option<(Self, &str)> {
+    /// Parses a table and its columns, and returns them with the rest; `None` for other tables.
+    /// The form is `auth.users (id, email)`, with or without quotes.
+    fn parse(text: &str) -> Option<(Self, &str)> {
         let (name, rest) = text.split_once('(')?;
         let name = name.trim().replace('"', "");
-        let table = Table::from_name(name.strip_prefix("auth.")?)?;
+        let table = ImportTable::from_name(name.strip_prefix("auth.")?)?;
         let (columns, rest) = rest.split_once(')')?;
         let names = columns.split(',').map(|column| column.trim().trim_matches('"').to_owned()).collect();
         Some((Self { table, names }, rest))
     }
 
-    /// Columns that ours do not have, of a newer schema, are left out.
-    fn found(self, line: u64, values: Vec<Option<String>>) -> Found {
+    /// Creates a row.
+    /// Unknown columns, of a newer schema, are omitted.
+    fn into_row(self, line: u64, values: Vec<Option<String>>) -> DumpRow {
         let table = self.table;
         let row = if values.len() == self.names.len() {
-            let pairs = self.names.into_iter().zip(values).filter(|(name, _)| table.has(name));
-            Ok(pairs.map(|(name, value)| (name, value.map_or(Value::Null, Value::String))).collect::<Row>())
+            let pairs = self.names.into_iter().zip(values).filter(|(name, _)| table.has_column(name));
+            Ok(pairs.map(|(name, value)| (name, value.map_or(Value::Null, Value::String))).collect::<ImportRow>())
         } else {
             Err(format!("{} values for {} columns", values.len(), self.names.len()))
         };
-        Found { table, item: Item { line, row } }
+        DumpRow { table, item: ParsedItem { line, row } }
     }
 }
 
-/// A field of a `COPY`; none for `\N`.
-fn unescaped(field: &str) -> Option<String> {
+/// Decodes a field of a `COPY`; `None` for `\N`.
+fn decode_field(field: &str) -> Option<String> {
     if field == "\\N" {
         return None;
     }
     let mut text = String::with_capacity(field.len());
-    let mut letters = field.chars();
-    while let Some(letter) = letters.next() {
-        text.push(if letter == '\\' { letters.next().map_or('\\', escaped) } else { letter });
+    let mut characters = field.chars();
+    while let Some(character) = characters.next() {
+        text.push(if character == '\\' { characters.next().map_or('\\', unescape) } else { character });
     }
     Some(text)
 }
 
-fn escaped(letter: char) -> char {
-    match letter {
+fn unescape(character: char) -> char {
+    match character {
         'b' => '\u{8}',
         'f' => '\u{c}',
         'n' => '\n',
@@ -169,47 +172,47 @@ fn escaped(letter: char) -> char {
     }
 }
 
-/// What the text of an `INSERT` begins with.
-enum Tuple {
-    /// A row, and how long it is in the text.
-    Whole(Vec<Option<String>>, usize),
-    /// A row that goes on in the next line.
-    Part,
+/// The beginning of the text of an `INSERT`.
+enum ParsedTuple {
+    /// A row, and its length in the text.
+    Complete(Vec<Option<String>>, usize),
+    /// A row that continues on the next line.
+    Incomplete,
     /// The end of the statement.
     End,
-    /// No row at all.
-    Broken,
+    /// Not a row.
+    Invalid,
 }
 
-fn tuple(text: &str) -> Tuple {
-    let start = text.trim_start_matches(|letter: char| letter.is_whitespace() || letter == ',');
+fn parse_tuple(text: &str) -> ParsedTuple {
+    let start = text.trim_start_matches(|character: char| character.is_whitespace() || character == ',');
     if start.is_empty() {
-        return Tuple::Part;
+        return ParsedTuple::Incomplete;
     }
     let Some(mut rest) = start.strip_prefix('(') else {
         let is_end = start.starts_with(';') || start.starts_with("ON CONFLICT");
-        return if is_end { Tuple::End } else { Tuple::Broken };
+        return if is_end { ParsedTuple::End } else { ParsedTuple::Invalid };
     };
     let mut values = Vec::new();
     loop {
-        let Some((value, after)) = literal(rest.trim_start()) else { return Tuple::Part };
+        let Some((value, after)) = parse_literal(rest.trim_start()) else { return ParsedTuple::Incomplete };
         values.push(value);
-        // A cast, such as ::jsonb, says nothing that the column does not say.
+        // A cast such as ::jsonb adds nothing to the column's type.
         let after = after.trim_start().strip_prefix("::").map_or(after, |cast| {
-            cast.trim_start_matches(|letter: char| letter.is_alphanumeric() || "_.\"[]".contains(letter))
+            cast.trim_start_matches(|character: char| character.is_alphanumeric() || "_.\"[]".contains(character))
         });
         let after = after.trim_start();
         match after.chars().next() {
             Some(',') => rest = &after[1..],
-            Some(')') => return Tuple::Whole(values, text.len() - after.len() + 1),
-            Some(_) => return Tuple::Broken,
-            None => return Tuple::Part,
+            Some(')') => return ParsedTuple::Complete(values, text.len() - after.len() + 1),
+            Some(_) => return ParsedTuple::Invalid,
+            None => return ParsedTuple::Incomplete,
         }
     }
 }
 
-/// The value at the beginning, none for `NULL`, and what comes after it; none at all while its end is missing.
-fn literal(text: &str) -> Option<(Option<String>, &str)> {
+/// Parses a literal into its value (`None` for `NULL`) and the rest; `None` if its end is missing.
+fn parse_literal(text: &str) -> Option<(Option<String>, &str)> {
     let (has_escapes, quoted) = match text.as_bytes() {
         [b'E' | b'e', b'\'', ..] => (true, &text[2..]),
         [b'\'', ..] => (false, &text[1..]),
@@ -221,12 +224,12 @@ fn literal(text: &str) -> Option<(Option<String>, &str)> {
         }
     };
     let mut value = String::new();
-    let mut letters = quoted.char_indices().peekable();
-    while let Some((at, letter)) = letters.next() {
-        match letter {
-            '\'' if letters.next_if(|(_, next)| *next == '\'').is_some() => value.push('\''),
+    let mut characters = quoted.char_indices().peekable();
+    while let Some((at, character)) = characters.next() {
+        match character {
+            '\'' if characters.next_if(|(_, next)| *next == '\'').is_some() => value.push('\''),
             '\'' => return Some((Some(value), &quoted[at + 1..])),
-            '\\' if has_escapes => value.push(escaped(letters.next()?.1)),
+            '\\' if has_escapes => value.push(unescape(characters.next()?.1)),
             other => value.push(other),
         }
     }
@@ -241,17 +244,20 @@ mod tests {
 
     use super::*;
 
-    fn rows(content: &str) -> Vec<(Table, u64, Result<Row, String>)> {
-        let text: Text = BufReader::new(Box::new(Cursor::new(content.to_owned().into_bytes())));
-        Dump::of(text).map(|found| found.expect("readable")).map(|it| (it.table, it.item.line, it.item.row)).collect()
+    fn rows(content: &str) -> Vec<(ImportTable, u64, Result<ImportRow, String>)> {
+        let text: TextReader = BufReader::new(Box::new(Cursor::new(content.to_owned().into_bytes())));
+        DumpReader::new(text)
+            .map(|found| found.expect("readable"))
+            .map(|it| (it.table, it.item.line, it.item.row))
+            .collect()
     }
 
-    fn row(pairs: &[(&str, Option<&str>)]) -> Row {
+    fn row(pairs: &[(&str, Option<&str>)]) -> ImportRow {
         pairs.iter().map(|(name, value)| ((*name).to_owned(), value.map_or(Value::Null, Into::into))).collect()
     }
 
     #[test]
-    fn rows_of_a_copy_are_found() {
+    fn copy_rows_are_read() {
         let content = "SET a = b;\nCOPY public.users (id) FROM stdin;\n1\n\\.\n\
                        COPY auth.users (id, email, raw_user_meta_data, newer) FROM stdin;\n\
                        1\ta@b.co\t{\"a\": \"x\\\\ny\"}\t7\n2\t\\N\n\\.\n";
@@ -269,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_of_an_insert_are_found() {
+    fn insert_rows_are_read() {
         let content = "INSERT INTO \"auth\".\"users\" (\"id\", \"email\", \"raw_app_meta_data\") VALUES\n\
                        \t('1', 'o''hara@b.co', '{\"a\": \"(x)\"}'::jsonb),\n\t('2', NULL, E'a\\'b\n,c');\n\
                        INSERT INTO auth.identities (id, provider_id) VALUES ('3', 4) ON CONFLICT DO NOTHING;\n";
@@ -285,19 +291,19 @@ mod tests {
         assert_eq!(found[1].2, Ok(row(&[("id", Some("2")), ("email", None), ("raw_app_meta_data", Some("a'b\n,c"))])));
         assert_eq!(
             (found[2].0, found[2].2.clone()),
-            (Table::Identities, Ok(row(&[("id", Some("3")), ("provider_id", Some("4"))])))
+            (ImportTable::Identities, Ok(row(&[("id", Some("3")), ("provider_id", Some("4"))])))
         );
         assert_eq!(found.len(), 3);
     }
 
     proptest! {
         #[test]
-        fn nothing_that_is_read_breaks_the_reader(content in "(INSERT INTO auth.users \\(id\\) VALUES |COPY auth.users \\(id\\) FROM stdin;\n|[ (),';\\\\E:a\n\t]){0,40}") {
+        fn arbitrary_text_does_not_panic(content in "(INSERT INTO auth.users \\(id\\) VALUES |COPY auth.users \\(id\\) FROM stdin;\n|[ (),';\\\\E:a\n\t]){0,40}") {
             rows(&content);
         }
 
         #[test]
-        fn a_quoted_text_is_read_as_it_was_written(value in "[^\0\r]{0,40}") {
+        fn quoted_text_round_trips(value in "[^\0\r]{0,40}") {
             let content = format!("INSERT INTO auth.users (id) VALUES ('{}');\n", value.replace('\'', "''"));
             prop_assert_eq!(&rows(&content)[0].2, &Ok(row(&[("id", Some(&value))])));
         }

@@ -1,14 +1,14 @@
-//! Accounts by the command line: one at a time through the admin API, in bulk through the tables.
+//! Account commands: single accounts through the admin API, bulk operations through the tables.
 
 mod accounts;
-mod bar;
+mod database;
 mod dump;
 mod export;
 mod import;
-mod place;
+mod progress;
 mod read;
 
 pub use accounts::{add, ban, delete, list, show};
+pub use database::UserDatabase;
 pub use export::export;
 pub use import::import;
-pub use place::Place;

@@ -1,4 +1,4 @@
-//! Files of accounts, read piece by piece: whatever their size, a few lines of them are in memory.
+//! Streaming readers of account files: only a few lines are in memory, whatever the file's size.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -6,23 +6,23 @@ use std::path::Path;
 
 use anyhow::Context;
 use flate2::bufread::MultiGzDecoder;
-use gotrue_rules::domain::bulk::{Row, Wrong};
+use gotrue_rules::domain::bulk::{ImportError, ImportRow};
 use indicatif::ProgressBar;
 use serde_json::Value;
 
-use super::bar::bar;
-use crate::cli::Format;
+use super::progress::progress_bar;
+use crate::cli::ImportFormat;
 
-/// A longer line is nobody's account.
-pub const LONGEST: u64 = 1 << 20;
-/// How much of a file is looked at to find out what wrote it.
-const LOOK: usize = 1 << 16;
+/// Maximum length of a line, in bytes.
+pub const MAX_LINE_BYTES: u64 = 1 << 20;
+/// The size of the beginning from which the format is detected.
+const DETECTION_BYTES: usize = 1 << 16;
 
-/// A file's text.
-pub type Text = BufReader<Box<dyn Read>>;
+/// The text of a file.
+pub type TextReader = BufReader<Box<dyn Read>>;
 
-/// Opens a file or standard input, gunzips it where it is gzipped, and shows how far it has been read.
-pub fn open(path: &Path) -> anyhow::Result<(Text, ProgressBar)> {
+/// Opens a file or standard input, decompresses gzip, and shows the progress of reading.
+pub fn open(path: &Path) -> anyhow::Result<(TextReader, ProgressBar)> {
     let doing = || format!("reading {}", path.display());
     let (raw, size): (Box<dyn Read>, u64) = if path.as_os_str() == "-" {
         (Box::new(io::stdin()), 0)
@@ -31,53 +31,54 @@ pub fn open(path: &Path) -> anyhow::Result<(Text, ProgressBar)> {
         let size = file.metadata().with_context(doing)?.len();
         (Box::new(file), size)
     };
-    let bar = bar(size, true);
+    let bar = progress_bar(size, true);
     let mut raw = BufReader::new(bar.wrap_read(raw));
     let is_gzipped = raw.fill_buf().with_context(doing)?.starts_with(&[0x1f, 0x8b]);
     let text: Box<dyn Read> = if is_gzipped { Box::new(MultiGzDecoder::new(raw)) } else { Box::new(raw) };
-    Ok((BufReader::with_capacity(LOOK, text), bar))
+    Ok((BufReader::with_capacity(DETECTION_BYTES, text), bar))
 }
 
-/// What wrote the text, by its beginning.
-pub fn format_of(text: &mut Text) -> io::Result<Format> {
+/// Detects the format of a text by its beginning.
+pub fn detect_format(text: &mut TextReader) -> io::Result<ImportFormat> {
     let beginning = String::from_utf8_lossy(text.fill_buf()?).into_owned();
     let beginning = beginning.trim_start_matches('\u{feff}').trim_start();
     if !beginning.starts_with('{') {
-        return Ok(Format::Supabase);
+        return Ok(ImportFormat::Supabase);
     }
-    let packed: String = beginning.chars().filter(|letter| !letter.is_whitespace()).take(10).collect();
+    let packed: String = beginning.chars().filter(|character| !character.is_whitespace()).take(10).collect();
     if packed.starts_with("{\"users\":[") {
-        return Ok(Format::Firebase);
+        return Ok(ImportFormat::Firebase);
     }
     let first = beginning.lines().next().unwrap_or_default();
-    let first: Row = serde_json::from_str(first).unwrap_or_default();
+    let first: ImportRow = serde_json::from_str(first).unwrap_or_default();
     let is_auth0 = ["_id", "Id", "user_id", "passwordHash"].iter().any(|name| first.contains_key(*name));
-    Ok(if is_auth0 { Format::Auth0 } else { Format::Basalt })
+    Ok(if is_auth0 { ImportFormat::Auth0 } else { ImportFormat::Basalt })
 }
 
-/// What stands on a line, by the line's number from 1.
-pub struct Item {
-    /// Where it begins.
+/// An object of a file.
+pub struct ParsedItem {
+    /// The line on which it begins, from 1.
     pub line: u64,
-    /// What it says, or why it says nothing.
-    pub row: Result<Row, Wrong>,
+    /// The object, or why it is invalid.
+    pub row: Result<ImportRow, ImportError>,
 }
 
-/// One object a line. Empty lines are passed over.
-pub struct Lines {
-    text: Text,
+/// Reads one object per line.
+/// Empty lines are skipped.
+pub struct LineReader {
+    text: TextReader,
     line: u64,
 }
 
-impl Lines {
-    /// The lines of a text.
-    pub fn of(text: Text) -> Self {
+impl LineReader {
+    /// Reads the lines of a text.
+    pub fn new(text: TextReader) -> Self {
         Self { text, line: 0 }
     }
 }
 
-impl Iterator for Lines {
-    type Item = io::Result<Item>;
+impl Iterator for LineReader {
+    type Item = io::Result<ParsedItem>;
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {
@@ -89,23 +90,24 @@ impl Iterator for Lines {
             self.line += 1;
             let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
             if !bytes.trim_ascii().is_empty() {
-                return Some(Ok(Item { line: self.line, row: object(bytes) }));
+                return Some(Ok(ParsedItem { line: self.line, row: parse_object(bytes) }));
             }
         }
     }
 }
 
-/// The next line without its end, cut off at [`LONGEST`] and a byte; none at the end of the text.
-pub fn next_line(text: &mut Text) -> io::Result<Option<Vec<u8>>> {
+/// Returns the next line without its line end; `None` at the end of the text.
+/// A longer line is truncated to [`MAX_LINE_BYTES`] bytes and one.
+pub fn next_line(text: &mut TextReader) -> io::Result<Option<Vec<u8>>> {
     let mut line = Vec::new();
-    if text.by_ref().take(LONGEST + 1).read_until(b'\n', &mut line)? == 0 {
+    if text.by_ref().take(MAX_LINE_BYTES + 1).read_until(b'\n', &mut line)? == 0 {
         return Ok(None);
     }
     if line.last() == Some(&b'\n') {
         line.pop();
         return Ok(Some(line));
     }
-    // Longer than allowed, or the last one: what is left of it is passed over.
+    // Longer than allowed, or the last line: the rest of it is skipped.
     loop {
         let rest = text.fill_buf()?;
         let end = rest.iter().position(|byte| *byte == b'\n');
@@ -117,9 +119,9 @@ pub fn next_line(text: &mut Text) -> io::Result<Option<Vec<u8>>> {
     }
 }
 
-fn object(bytes: &[u8]) -> Result<Row, Wrong> {
-    if bytes.len() as u64 > LONGEST {
-        return Err(format!("longer than {LONGEST} bytes"));
+fn parse_object(bytes: &[u8]) -> Result<ImportRow, ImportError> {
+    if bytes.len() as u64 > MAX_LINE_BYTES {
+        return Err(format!("longer than {MAX_LINE_BYTES} bytes"));
     }
     match serde_json::from_slice(bytes) {
         Ok(Value::Object(row)) => Ok(row),
@@ -128,21 +130,21 @@ fn object(bytes: &[u8]) -> Result<Row, Wrong> {
     }
 }
 
-/// The objects of the first list in a JSON text, such as `{"users": [{…}, {…}]}`.
-pub struct Listed {
-    text: Text,
+/// Reads the objects of the first list in a JSON text, such as `{"users": [{…}, {…}]}`.
+pub struct ListReader {
+    text: TextReader,
     line: u64,
     is_inside: bool,
-    is_over: bool,
+    has_ended: bool,
 }
 
-impl Listed {
-    /// The objects of a text.
-    pub fn of(text: Text) -> Self {
-        Self { text, line: 1, is_inside: false, is_over: false }
+impl ListReader {
+    /// Reads the objects of a text.
+    pub fn new(json: TextReader) -> Self {
+        Self { text: json, line: 1, is_inside: false, has_ended: false }
     }
 
-    fn byte(&mut self) -> io::Result<Option<u8>> {
+    fn read_byte(&mut self) -> io::Result<Option<u8>> {
         let byte = self.text.fill_buf()?.first().copied();
         if byte.is_some() {
             self.text.consume(1);
@@ -151,13 +153,13 @@ impl Listed {
         Ok(byte)
     }
 
-    /// The object whose first brace has been read, as long as it is short enough.
-    fn rest_of_object(&mut self) -> io::Result<Vec<u8>> {
+    /// Reads the object after its first brace, truncated if it is too long.
+    fn read_object_rest(&mut self) -> io::Result<Vec<u8>> {
         let mut bytes = vec![b'{'];
         let (mut depth, mut in_text, mut is_escaped) = (1_u32, false, false);
         while depth > 0 {
-            let Some(byte) = self.byte()? else { break };
-            if bytes.len() as u64 <= LONGEST {
+            let Some(byte) = self.read_byte()? else { break };
+            if bytes.len() as u64 <= MAX_LINE_BYTES {
                 bytes.push(byte);
             }
             match byte {
@@ -172,15 +174,15 @@ impl Listed {
         Ok(bytes)
     }
 
-    fn advance(&mut self) -> io::Result<Option<Item>> {
-        while !self.is_over {
-            match self.byte()? {
+    fn advance(&mut self) -> io::Result<Option<ParsedItem>> {
+        while !self.has_ended {
+            match self.read_byte()? {
                 Some(b'[') if !self.is_inside => self.is_inside = true,
                 Some(b'{') if self.is_inside => {
                     let line = self.line;
-                    return Ok(Some(Item { line, row: object(&self.rest_of_object()?) }));
+                    return Ok(Some(ParsedItem { line, row: parse_object(&self.read_object_rest()?) }));
                 }
-                Some(b']') | None => self.is_over = true,
+                Some(b']') | None => self.has_ended = true,
                 Some(_) => {}
             }
         }
@@ -188,8 +190,8 @@ impl Listed {
     }
 }
 
-impl Iterator for Listed {
-    type Item = io::Result<Item>;
+impl Iterator for ListReader {
+    type Item = io::Result<ParsedItem>;
 
     fn next(&mut self) -> Option<Self::Item> {
         self.advance().transpose()
@@ -200,40 +202,43 @@ impl Iterator for Listed {
 mod tests {
     use super::*;
 
-    fn text(content: &str) -> Text {
+    fn text(content: &str) -> TextReader {
         BufReader::new(Box::new(io::Cursor::new(content.to_owned().into_bytes())))
     }
 
-    fn seen(items: impl Iterator<Item = io::Result<Item>>) -> Vec<(u64, bool)> {
+    fn read_lines(items: impl Iterator<Item = io::Result<ParsedItem>>) -> Vec<(u64, bool)> {
         items.map(|item| item.expect("readable")).map(|item| (item.line, item.row.is_ok())).collect()
     }
 
     #[test]
-    fn a_broken_line_takes_no_other_with_it() {
+    fn invalid_line_does_not_affect_others() {
         let long = format!("{{\"a\": \"{}\"}}", "x".repeat(2 << 20));
         let content = format!("\u{feff}{{}}\n\n{{\"a\"\n[]\n{long}\n{{}}");
-        assert_eq!(seen(Lines::of(text(&content))), [(1, true), (3, false), (4, false), (5, false), (6, true)]);
+        assert_eq!(
+            read_lines(LineReader::new(text(&content))),
+            [(1, true), (3, false), (4, false), (5, false), (6, true)]
+        );
     }
 
     #[test]
-    fn objects_are_found_in_a_list() {
+    fn objects_of_a_list_are_read() {
         let content = "{\"users\": [\n{\"a\": \"}]{\\\"\"},\n{\"b\": {\"c\": []}}, {nonsense}\n]}";
-        assert_eq!(seen(Listed::of(text(content))), [(2, true), (3, true), (3, false)]);
-        assert_eq!(seen(Listed::of(text("{\"users\": [{\"a\""))), [(1, false)]);
-        assert_eq!(seen(Listed::of(text(""))), []);
+        assert_eq!(read_lines(ListReader::new(text(content))), [(2, true), (3, true), (3, false)]);
+        assert_eq!(read_lines(ListReader::new(text("{\"users\": [{\"a\""))), [(1, false)]);
+        assert_eq!(read_lines(ListReader::new(text(""))), []);
     }
 
     #[test]
-    fn a_file_is_known_by_its_beginning() {
+    fn format_is_detected_by_beginning() {
         for (content, format) in [
-            ("{\"email\": \"a@b.co\"}\n", Format::Basalt),
-            ("{ \"users\" : [ {", Format::Firebase),
-            ("{\"_id\": {\"$oid\": \"1\"}, \"passwordHash\": \"x\"}\n", Format::Auth0),
-            ("--\n-- PostgreSQL database dump\n", Format::Supabase),
-            ("SET session_replication_role = replica;", Format::Supabase),
-            ("", Format::Supabase),
+            ("{\"email\": \"a@b.co\"}\n", ImportFormat::Basalt),
+            ("{ \"users\" : [ {", ImportFormat::Firebase),
+            ("{\"_id\": {\"$oid\": \"1\"}, \"passwordHash\": \"x\"}\n", ImportFormat::Auth0),
+            ("--\n-- PostgreSQL database dump\n", ImportFormat::Supabase),
+            ("SET session_replication_role = replica;", ImportFormat::Supabase),
+            ("", ImportFormat::Supabase),
         ] {
-            assert_eq!(format_of(&mut text(content)).expect("readable"), format, "{content}");
+            assert_eq!(detect_format(&mut text(content)).expect("readable"), format, "{content}");
         }
     }
 }

@@ -1,16 +1,16 @@
-//! Which database is taken: the option, else the environment, and with `--ephemeral` never what only the environment names.
+//! Selection of the database: the option, else the environment; `--ephemeral` ignores the environment.
 
 use sqlx::{Connection, PgConnection, Row};
 
-use super::support::{Basalt, Scratch, basalt};
+use super::support::{Basalt, TempFolder, basalt};
 
-/// A server in whose place of data there is an application's database too.
-struct Place {
+/// A server whose PostgreSQL also contains an application's database.
+struct ApplicationDatabase {
     _server: Basalt,
     url: String,
 }
 
-impl Place {
+impl ApplicationDatabase {
     async fn new() -> Self {
         let server = Basalt::serve(&["--ephemeral"]);
         let own = server.text("database_url");
@@ -20,7 +20,7 @@ impl Place {
         Self { _server: server, url }
     }
 
-    /// The schemas of the application's database that are ours.
+    /// Returns the schemas of Basalt in the application's database.
     async fn schemas(&self) -> Vec<String> {
         let mut db = PgConnection::connect(&self.url).await.expect("connected");
         let sql = "SELECT nspname::text FROM pg_namespace WHERE nspname IN ('auth', 'basalt') ORDER BY 1";
@@ -30,33 +30,33 @@ impl Place {
 }
 
 #[tokio::test]
-async fn an_ephemeral_server_leaves_a_database_alone_that_only_the_environment_names() {
-    let place = Place::new().await;
-    let server = Basalt::serve_with(&["--ephemeral"], &[("DATABASE_URL", &place.url)]);
-    assert_ne!(server.text("database_url"), place.url);
-    assert_eq!(place.schemas().await, Vec::<String>::new());
+async fn ephemeral_server_ignores_database_of_environment() {
+    let application = ApplicationDatabase::new().await;
+    let server = Basalt::serve_with(&["--ephemeral"], &[("DATABASE_URL", &application.url)]);
+    assert_ne!(server.text("database_url"), application.url);
+    assert_eq!(application.schemas().await, Vec::<String>::new());
     drop(server);
 
-    let scratch = Scratch::new();
-    scratch.write(".env", &format!("DATABASE_URL={}\n", place.url));
+    let scratch = TempFolder::new();
+    scratch.write(".env", &format!("DATABASE_URL={}\n", application.url));
     let server = Basalt::start(basalt().current_dir(&scratch.0), &["--ephemeral"]);
-    assert_ne!(server.text("database_url"), place.url);
-    assert_eq!(place.schemas().await, Vec::<String>::new());
+    assert_ne!(server.text("database_url"), application.url);
+    assert_eq!(application.schemas().await, Vec::<String>::new());
 }
 
 #[tokio::test]
-async fn an_explicit_option_counts_with_ephemeral_too_and_goes_before_the_environment() {
-    let place = Place::new().await;
+async fn database_option_overrides_ephemeral_and_environment() {
+    let application = ApplicationDatabase::new().await;
     let nowhere = [("DATABASE_URL", "postgresql://127.0.0.1:9/nowhere")];
-    let server = Basalt::serve_with(&["--ephemeral", "--database-url", &place.url], &nowhere);
-    assert_eq!(server.text("database_url"), place.url);
-    assert_eq!(place.schemas().await, ["auth", "basalt"]);
+    let server = Basalt::serve_with(&["--ephemeral", "--database-url", &application.url], &nowhere);
+    assert_eq!(server.text("database_url"), application.url);
+    assert_eq!(application.schemas().await, ["auth", "basalt"]);
 }
 
 #[tokio::test]
-async fn the_environment_names_the_database_of_a_server_that_lasts() {
-    let (place, scratch) = (Place::new().await, Scratch::new());
-    let server = Basalt::serve_with(&["--data", &scratch.path("data")], &[("DATABASE_URL", &place.url)]);
-    assert_eq!(server.text("database_url"), place.url);
-    assert_eq!(place.schemas().await, ["auth", "basalt"]);
+async fn persistent_server_uses_database_of_environment() {
+    let (application, scratch) = (ApplicationDatabase::new().await, TempFolder::new());
+    let server = Basalt::serve_with(&["--data", &scratch.path("data")], &[("DATABASE_URL", &application.url)]);
+    assert_eq!(server.text("database_url"), application.url);
+    assert_eq!(application.schemas().await, ["auth", "basalt"]);
 }

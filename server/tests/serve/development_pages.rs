@@ -1,11 +1,11 @@
-//! The pages below `/_dev`: for callers on this machine, and for nobody who comes through a proxy.
+//! The pages below `/_dev` are for clients on this machine and not for requests through a proxy.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, UdpSocket};
 
-use super::support::{Basalt, Scratch, free_port};
+use super::support::{Basalt, TempFolder, free_port};
 
-/// Every kind of page, each with an address that answers 200 when it is served.
+/// One path of every kind of page; each answers 200 when it is served.
 const PAGES: [&str; 5] = [
     "/_dev/inbox",
     "/_dev/inbox.json",
@@ -15,36 +15,36 @@ const PAGES: [&str; 5] = [
 ];
 const PROVIDER: &str = "[basalt.provider]\nstands_in_for = [\"google\"]\n";
 
-struct Site {
+struct TestServer {
     server: Basalt,
     address: SocketAddr,
-    _scratch: Scratch,
+    _scratch: TempFolder,
 }
 
-impl Site {
-    fn with(config: &str) -> Self {
-        let (scratch, port) = (Scratch::new(), free_port());
+impl TestServer {
+    fn start(config: &str) -> Self {
+        let (scratch, port) = (TempFolder::new(), free_port());
         let file = scratch.write("config.toml", config);
         let server = Basalt::serve(&["--ephemeral", "--port", &port.to_string(), "--config", &file]);
         Self { server, address: SocketAddr::from(([127, 0, 0, 1], port)), _scratch: scratch }
     }
 
-    /// The status of a request that is sent as it stands, but for the end of its head.
+    /// Returns the status of a request with this head, which lacks only its final empty line.
     fn status(&self, head: &str) -> u16 {
         status_of(&exchange(self.address, head))
     }
 
-    /// The status of a page, asked for by a name of this machine, with further header lines.
+    /// Returns the status of a page, requested by a name of this machine with additional header lines.
     fn page(&self, path: &str, headers: &str) -> u16 {
         self.status(&format!("GET {path} HTTP/1.1\r\nhost: {}\r\nconnection: close\r\n{headers}", self.address))
     }
 
-    fn all(&self, headers: &str) -> Vec<u16> {
+    fn statuses_of_all(&self, headers: &str) -> Vec<u16> {
         PAGES.iter().map(|path| self.page(path, headers)).collect()
     }
 }
 
-/// Sends a head and reads the answer to its end.
+/// Sends a head and reads the response to its end.
 fn exchange(to: SocketAddr, head: &str) -> String {
     let mut stream = TcpStream::connect(to).expect("connected");
     write!(stream, "{head}\r\n").expect("sent");
@@ -57,7 +57,7 @@ fn status_of(answer: &str) -> u16 {
     answer.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or_else(|| panic!("{answer:?}"))
 }
 
-/// A reverse proxy on this machine that writes its own request line, `Host` and header lines, as nginx and Apache do.
+/// Starts a local reverse proxy with its own request line, `Host` and headers, as nginx and Apache do.
 fn proxy(upstream: SocketAddr, version: &'static str, added: &'static str) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address");
@@ -81,9 +81,9 @@ fn proxy(upstream: SocketAddr, version: &'static str, added: &'static str) -> So
 }
 
 #[test]
-fn a_forwarding_header_closes_every_page() {
-    let site = Site::with(PROVIDER);
-    assert_eq!(site.all(""), [200; 5]);
+fn forwarding_header_denies_every_page() {
+    let site = TestServer::start(PROVIDER);
+    assert_eq!(site.statuses_of_all(""), [200; 5]);
     for header in [
         "x-forwarded-for: 192.0.2.1",
         "x-forwarded-for: 127.0.0.1",
@@ -97,13 +97,13 @@ fn a_forwarding_header_closes_every_page() {
         "Via: 1.1 shop",
         "CF-Connecting-IP: 192.0.2.1",
     ] {
-        assert_eq!(site.all(&format!("{header}\r\n")), [403; 5], "{header}");
+        assert_eq!(site.statuses_of_all(&format!("{header}\r\n")), [403; 5], "{header}");
     }
 }
 
 #[test]
-fn a_foreign_host_or_target_closes_every_page() {
-    let site = Site::with(PROVIDER);
+fn foreign_host_or_target_denies_every_page() {
+    let site = TestServer::start(PROVIDER);
     let (port, address) = (site.address.port(), site.address);
     for path in PAGES {
         let get = |target: &str, host: &str| {
@@ -122,8 +122,8 @@ fn a_foreign_host_or_target_closes_every_page() {
 }
 
 #[test]
-fn a_proxy_on_this_machine_that_rewrites_the_host_opens_no_page() {
-    let site = Site::with(PROVIDER);
+fn local_proxy_with_rewritten_host_is_denied() {
+    let site = TestServer::start(PROVIDER);
     let public = "GET {path} HTTP/1.1\r\nHost: shop.example.com\r\nConnection: close\r\nsec-fetch-site: none\r\n";
     for (version, added) in [
         // nginx: proxy_pass alone.
@@ -143,7 +143,7 @@ fn a_proxy_on_this_machine_that_rewrites_the_host_opens_no_page() {
 }
 
 #[test]
-fn public_addresses_and_a_mail_server_close_the_pages_unless_they_are_switched_on() {
+fn public_address_or_mail_server_disables_pages_by_default() {
     let smtp = "[auth.email.smtp]\nhost = \"127.0.0.1\"\nport = 9\nuser = \"\"\npass = \"\"\nadmin_email = \"a@example.com\"\n\
                 sender_name = \"Shop\"\n";
     for config in [
@@ -153,21 +153,21 @@ fn public_addresses_and_a_mail_server_close_the_pages_unless_they_are_switched_o
         smtp,
         "[basalt]\ndevelopment_pages = false\n",
     ] {
-        let site = Site::with(config);
+        let site = TestServer::start(config);
         assert_eq!(site.page("/_dev/outbox.json", ""), 403, "{config}");
-        // A proxy that shows itself by nothing changes nothing.
+        // A proxy without forwarding headers does not change the result.
         let proxy = proxy(site.address, "HTTP/1.1", "");
-        let asked = "GET /_dev/inbox.json HTTP/1.1\r\nhost: shop.example.com\r\nconnection: close\r\n";
-        assert_eq!(status_of(&exchange(proxy, asked)), 403, "{config}");
+        let request = "GET /_dev/inbox.json HTTP/1.1\r\nhost: shop.example.com\r\nconnection: close\r\n";
+        assert_eq!(status_of(&exchange(proxy, request)), 403, "{config}");
     }
     let on = "[auth]\nsite_url = \"https://shop.example.com\"\n[basalt]\ndevelopment_pages = true\n";
-    assert_eq!(Site::with(&format!("{on}{PROVIDER}")).all(""), [200; 5]);
+    assert_eq!(TestServer::start(&format!("{on}{PROVIDER}")).statuses_of_all(""), [200; 5]);
 }
 
 #[test]
-fn the_inbox_token_is_the_one_way_in_for_others() {
+fn inbox_token_is_required_for_remote_access() {
     let token = "[auth]\nsite_url = \"https://shop.example.com\"\n[basalt.inbox]\ntoken = \"a-long-token\"\n";
-    let site = Site::with(token);
+    let site = TestServer::start(token);
     let proxied = "x-forwarded-for: 192.0.2.1\r\n";
     assert_eq!(site.page("/_dev/inbox.json", ""), 403);
     assert_eq!(site.page("/_dev/inbox.json?token=a-long-token", proxied), 200);
@@ -176,9 +176,9 @@ fn the_inbox_token_is_the_one_way_in_for_others() {
 }
 
 #[test]
-fn the_consent_page_is_reached_through_a_proxy_by_the_servers_own_name_alone() {
+fn consent_page_through_proxy_requires_own_host() {
     let config = "[api]\nexternal_url = \"https://shop.example.com\"\n[auth.oauth_server]\nenabled = true\n";
-    let site = Site::with(config);
+    let site = TestServer::start(config);
     let get = |host: &str| {
         site.status(&format!(
             "GET /_dev/consent HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\nx-forwarded-for: 192.0.2.1\r\nvia: 1.1 x\r\n\
@@ -187,13 +187,13 @@ fn the_consent_page_is_reached_through_a_proxy_by_the_servers_own_name_alone() {
     };
     assert_eq!(get("shop.example.com"), 200);
     assert_eq!(get("evil.example"), 403);
-    assert_eq!(site.page("/_dev/inbox.json", ""), 403, "the page of consent opens no other");
+    assert_eq!(site.page("/_dev/inbox.json", ""), 403, "only the consent page is public");
 }
 
 #[test]
-fn another_machine_is_refused_by_its_address() {
+fn non_loopback_peer_is_denied() {
     let Some(ip) = outward_address() else { return };
-    let site = Site::with("[basalt]\nhost = \"0.0.0.0\"\n");
+    let site = TestServer::start("[basalt]\nhost = \"0.0.0.0\"\n");
     let address = SocketAddr::new(ip, site.address.port());
     let head = |host: &str| format!("GET /_dev/inbox.json HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n");
     assert_eq!(status_of(&exchange(site.address, &head("localhost"))), 200);
@@ -201,7 +201,7 @@ fn another_machine_is_refused_by_its_address() {
     assert_eq!(site.server.text("url"), format!("http://{}", site.address));
 }
 
-/// An address of this machine that is not loopback; none without a network.
+/// Returns a non-loopback address of this machine; `None` without a network.
 fn outward_address() -> Option<IpAddr> {
     let socket = UdpSocket::bind("0.0.0.0:0").ok()?;
     socket.connect("192.0.2.1:9").ok()?;
@@ -209,11 +209,11 @@ fn outward_address() -> Option<IpAddr> {
 }
 
 #[test]
-fn a_development_provider_that_nobody_could_open_stops_the_start() {
-    let scratch = Scratch::new();
+fn unreachable_development_provider_prevents_start() {
+    let scratch = TempFolder::new();
     let config = format!("[auth]\nsite_url = \"https://shop.example.com\"\n{PROVIDER}");
     let config = scratch.write("config.toml", &config);
-    let told = super::support::run(&["serve", "--ephemeral", "--port", "0", "--config", &config]);
-    let text = String::from_utf8_lossy(&told.stderr).into_owned();
-    assert!(!told.status.success() && text.contains("development_pages = true"), "{text}");
+    let output = super::support::run(&["serve", "--ephemeral", "--port", "0", "--config", &config]);
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!output.status.success() && text.contains("development_pages = true"), "{text}");
 }

@@ -1,4 +1,4 @@
-//! Clients that disconnect in the middle of a request cancel nothing and harm nobody else.
+//! A disconnect in the middle of a request cancels nothing and does not affect other clients.
 
 use std::io::Write;
 use std::net::TcpStream;
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::support::{Basalt, Scratch};
+use crate::support::{Basalt, TempFolder};
 
 /// Sends a request and closes the connection after `wait`.
 fn disconnect(port: u16, path: &str, headers: &str, body: &str, wait: Duration) -> std::io::Result<()> {
@@ -20,7 +20,7 @@ fn disconnect(port: u16, path: &str, headers: &str, body: &str, wait: Duration) 
     );
     stream.write_all(format!("{head}{body}").as_bytes())?;
     std::thread::sleep(wait);
-    // Closed by being dropped, whatever the server is doing.
+    // Dropping the stream closes it, whatever the server is doing.
     Ok(())
 }
 
@@ -44,7 +44,7 @@ async fn user_exists(basalt: &Basalt, id: &str) -> bool {
 
 #[tokio::test]
 async fn acknowledged_writes_survive_clients_that_disconnect() {
-    let scratch = Scratch::new();
+    let scratch = TempFolder::new();
     let config = scratch.write("config.toml", "[auth]\nenable_anonymous_sign_ins = true\n[basalt]\n");
     let basalt = Basalt::serve(&["--ephemeral", "--config", &config]);
     let (port, key) = (port(&basalt), basalt.text("publishable_key"));
@@ -91,12 +91,12 @@ async fn acknowledged_writes_survive_clients_that_disconnect() {
 }
 
 #[tokio::test]
-async fn a_request_whose_client_has_gone_runs_to_its_end() {
+async fn request_completes_after_disconnect() {
     let basalt = Basalt::serve(&["--ephemeral"]);
     let key = basalt.text("secret_key");
     let body = json!({"email": "gone@example.com", "email_confirm": true, "password": "correct horse battery"});
     let headers = format!("apikey: {key}\r\n");
-    // The password takes the server several milliseconds: the client is gone before the user is stored.
+    // Hashing the password takes several milliseconds: the client disconnects before the user is stored.
     disconnect(port(&basalt), "/auth/v1/admin/users", &headers, &body.to_string(), Duration::from_millis(2))
         .expect("sent");
     for _ in 0..100 {

@@ -1,4 +1,4 @@
-//! `basalt gotrue`, configured by variables alone.
+//! `basalt gotrue`, configured by environment variables.
 
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
@@ -8,7 +8,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use super::support::{Basalt, basalt};
 
 #[tokio::test]
-async fn the_drop_in_serves_the_auth_api_at_the_root_path() {
+async fn gotrue_serves_auth_api_at_root() {
     let database = Basalt::serve(&["--ephemeral"]);
     let variables = [
         ("GOTRUE_DB_DRIVER", "postgres".to_owned()),
@@ -27,7 +27,7 @@ async fn the_drop_in_serves_the_auth_api_at_the_root_path() {
     let address = lines
         .map_while(Result::ok)
         .find_map(|line| serde_json::from_str::<serde_json::Value>(&line).ok()?["address"].as_str().map(str::to_owned))
-        .expect("it says where it listens");
+        .expect("the address is logged");
     let health = database.client.get(format!("http://{address}/health")).send().await.expect("an answer");
     assert_eq!(health.status(), 200);
     let shop = database.client.get(format!("http://{address}/")).send().await.expect("an answer");
@@ -37,7 +37,7 @@ async fn the_drop_in_serves_the_auth_api_at_the_root_path() {
 }
 
 #[tokio::test]
-async fn serve_works_on_a_database_that_runs_already() {
+async fn serve_uses_external_database() {
     let first = Basalt::serve(&["--ephemeral"]);
     let second = Basalt::serve(&["--ephemeral", "--database-url", &first.text("database_url")]);
     assert_eq!(second.text("database_url"), first.text("database_url"));
@@ -47,17 +47,17 @@ async fn serve_works_on_a_database_that_runs_already() {
 }
 
 #[test]
-fn settings_that_cannot_be_used_stop_the_start_with_name_form_and_example() {
-    let told = basalt().arg("gotrue").env_clear().env("GOTRUE_JWT_EXP", "soon").output().expect("the program starts");
-    let text = String::from_utf8_lossy(&told.stderr).into_owned();
-    assert!(!told.status.success());
+fn invalid_settings_are_reported_with_name_and_example() {
+    let output = basalt().arg("gotrue").env_clear().env("GOTRUE_JWT_EXP", "soon").output().expect("the program starts");
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!output.status.success());
     for expected in ["GOTRUE_JWT_EXP", "\"soon\"", "Example: ", "DATABASE_URL", "GOTRUE_SITE_URL"] {
         assert!(text.contains(expected), "{expected}: {text}");
     }
 }
 
 #[test]
-fn the_version_is_told() {
-    let told = super::support::run(&["gotrue", "version"]);
-    assert!(String::from_utf8_lossy(&told.stdout).starts_with("basalt "));
+fn version_is_printed() {
+    let output = super::support::run(&["gotrue", "version"]);
+    assert!(String::from_utf8_lossy(&output.stdout).starts_with("basalt "));
 }

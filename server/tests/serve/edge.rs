@@ -1,23 +1,23 @@
-//! The HTTP edge of the binary: the form of requests, limits of connections and time, uploads that are refused.
+//! The HTTP edge of the binary: form of requests, connection limits, timeouts, rejected uploads.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-use super::support::{Basalt, Scratch, eventually};
+use super::support::{Basalt, TempFolder, eventually};
 
-/// Nothing here takes as long.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// A limit for all operations here.
+const IO_TIMEOUT: Duration = Duration::from_secs(20);
 
 fn connect(server: &Basalt) -> TcpStream {
     let url = server.text("url");
     let stream = TcpStream::connect(url.trim_start_matches("http://")).expect("it listens");
-    stream.set_read_timeout(Some(PATIENCE)).expect("a limit");
-    stream.set_write_timeout(Some(PATIENCE)).expect("a limit");
+    stream.set_read_timeout(Some(IO_TIMEOUT)).expect("a limit");
+    stream.set_write_timeout(Some(IO_TIMEOUT)).expect("a limit");
     stream
 }
 
-/// Everything until the server ends the connection.
+/// Reads everything until the server closes the connection.
 fn read_to_end(mut stream: TcpStream) -> Result<String, ErrorKind> {
     let mut bytes = Vec::new();
     match stream.read_to_end(&mut bytes) {
@@ -26,40 +26,40 @@ fn read_to_end(mut stream: TcpStream) -> Result<String, ErrorKind> {
     }
 }
 
-/// What the server answers to these bytes until it ends the connection.
-fn answer_to(server: &Basalt, bytes: &str) -> String {
+/// Sends bytes and returns the response until the server closes the connection.
+fn exchange(server: &Basalt, bytes: &str) -> String {
     let mut stream = connect(server);
     stream.write_all(bytes.as_bytes()).expect("the server reads");
     read_to_end(stream).expect("the server ends the connection")
 }
 
-/// The status lines of the responses in a stream, in order.
-fn statuses(stream: &str) -> Vec<u16> {
+/// Parses the statuses of the responses in a stream, in order.
+fn parse_statuses(stream: &str) -> Vec<u16> {
     stream
         .match_indices("HTTP/1.1 ")
         .filter_map(|(at, start)| stream.get(at + start.len()..)?.get(..3)?.parse().ok())
         .collect()
 }
 
-fn served(http: &str) -> (Scratch, Basalt) {
-    let scratch = Scratch::new();
+fn serve_with_limits(http: &str) -> (TempFolder, Basalt) {
+    let scratch = TempFolder::new();
     let config = scratch.write("config.toml", &format!("[basalt.http]\n{http}\n"));
     let server = Basalt::serve(&["--ephemeral", "--config", &config]);
     (scratch, server)
 }
 
 #[test]
-fn requests_that_two_readers_could_frame_differently_are_refused_or_are_the_last() {
+fn ambiguous_framing_is_rejected_or_closes_connection() {
     let server = Basalt::serve(&["--ephemeral"]);
     let path = "/auth/v1/health";
     let last = format!("GET {path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
     for head in [
-        // No host, two of them, none that can be one.
+        // No host, two hosts, an invalid host.
         format!("GET {path} HTTP/1.1\r\n\r\n"),
         format!("GET {path} HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n"),
         format!("GET {path} HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n"),
         format!("GET {path} HTTP/1.1\r\nHost: a b\r\n\r\n"),
-        // Lengths that contradict each other, and transfer codings that end elsewhere than in `chunked`.
+        // Contradictory lengths, and transfer codings that do not end in `chunked`.
         format!("POST {path} HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab"),
         format!("POST {path} HTTP/1.1\r\nHost: a\r\nContent-Length: +1\r\n\r\na"),
         format!("POST {path} HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n"),
@@ -70,39 +70,39 @@ fn requests_that_two_readers_could_frame_differently_are_refused_or_are_the_last
         format!("GET {path} HTTP/1.1\r\nHost: a\r\nX: a\r\n b\r\n\r\n"),
         format!("GET {path} HTTP/1.1\r\nHost: a\r\nX: a\rb: c\r\n\r\n"),
     ] {
-        let told = answer_to(&server, &format!("{head}{last}"));
-        assert_eq!(statuses(&told), [400], "{head:?}: {told}");
+        let response = exchange(&server, &format!("{head}{last}"));
+        assert_eq!(parse_statuses(&response), [400], "{head:?}: {response}");
     }
-    // A chunked body with a length beside it counts as chunked, and what follows is nobody's request.
+    // A chunked body with a length counts as chunked, and what follows is not taken for a request.
     for lengths in
         ["Content-Length: 4\r\nTransfer-Encoding: chunked", "Transfer-Encoding: chunked\r\nContent-Length: 4"]
     {
         let both = format!("POST {path} HTTP/1.1\r\nHost: a\r\n{lengths}\r\n\r\n0\r\n\r\n");
-        let told = answer_to(&server, &format!("{both}{last}"));
-        assert_eq!(statuses(&told), [405], "{lengths}: {told}");
-        assert!(told.to_lowercase().contains("connection: close"), "{told}");
+        let response = exchange(&server, &format!("{both}{last}"));
+        assert_eq!(parse_statuses(&response), [405], "{lengths}: {response}");
+        assert!(response.to_lowercase().contains("connection: close"), "{response}");
     }
 }
 
 #[test]
-fn requests_of_every_usual_form_are_answered_in_their_order() {
+fn pipelined_requests_are_answered_in_order() {
     let server = Basalt::serve(&["--ephemeral"]);
     let get = |target: &str, more: &str| format!("GET {target} HTTP/1.1\r\nHost: a\r\n{more}\r\n");
     let several = [
         get("/auth/v1/health", ""),
         get("/auth/v1/user", ""),
         get("http://elsewhere.example/auth/v1/health", ""),
-        // A small body that nobody reads does not end the connection.
+        // A small unread body does not end the connection.
         "POST /auth/v1/nowhere HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nbody".to_owned(),
         get("/auth/v1/health", "Connection: close\r\n"),
     ];
-    assert_eq!(statuses(&answer_to(&server, &several.concat())), [200, 401, 200, 401, 200]);
-    let old = answer_to(&server, "GET /auth/v1/health HTTP/1.0\r\n\r\n");
+    assert_eq!(parse_statuses(&exchange(&server, &several.concat())), [200, 401, 200, 401, 200]);
+    let old = exchange(&server, "GET /auth/v1/health HTTP/1.0\r\n\r\n");
     assert!(old.starts_with("HTTP/1.0 200") || old.starts_with("HTTP/1.1 200"), "{old}");
 }
 
 #[test]
-fn every_upload_that_is_too_large_gets_its_response() {
+fn oversized_upload_gets_response() {
     let server = Basalt::serve(&["--ephemeral"]);
     let key = server.text("publishable_key");
     let body = vec![b' '; 2 << 20];
@@ -115,53 +115,54 @@ fn every_upload_that_is_too_large_gets_its_response() {
         let mut stream = connect(&server);
         stream.write_all(head.as_bytes()).expect("the server reads the head");
         stream.write_all(&body).unwrap_or_else(|error| panic!("round {round}: the upload broke off: {error}"));
-        let told = read_to_end(stream).unwrap_or_else(|error| panic!("round {round}: no response: {error}"));
-        assert_eq!(statuses(&told), [413], "round {round}: {told}");
-        assert!(told.to_lowercase().contains("connection: close"), "round {round}: {told}");
+        let response = read_to_end(stream).unwrap_or_else(|error| panic!("round {round}: no response: {error}"));
+        assert_eq!(parse_statuses(&response), [413], "round {round}: {response}");
+        assert!(response.to_lowercase().contains("connection: close"), "round {round}: {response}");
     }
-    // Without a key nothing of the body is read.
+    // Without a key the body is not read.
     let head = head.replace("apikey", "x-other");
     for round in 0..20 {
         let mut stream = connect(&server);
         stream.write_all(head.as_bytes()).expect("the server reads the head");
         stream.write_all(&body).unwrap_or_else(|error| panic!("round {round}: the upload broke off: {error}"));
-        assert_eq!(statuses(&read_to_end(stream).expect("a response")), [401], "round {round}");
+        assert_eq!(parse_statuses(&read_to_end(stream).expect("a response")), [401], "round {round}");
     }
 }
 
 #[test]
-fn clients_that_are_slow_lose_their_connection() {
-    let (_scratch, server) =
-        served("header_timeout = \"400ms\"\nbody_timeout = \"400ms\"\nidle_timeout = \"2s\"\nwrite_timeout = \"1s\"");
+fn slow_clients_are_disconnected() {
+    let (_scratch, server) = serve_with_limits(
+        "header_timeout = \"400ms\"\nbody_timeout = \"400ms\"\nidle_timeout = \"2s\"\nwrite_timeout = \"1s\"",
+    );
     let started = Instant::now();
     let mut drip = connect(&server);
     drip.write_all(b"GET /auth/v1/health HTTP/1.1\r\nHost: a\r\nX: ").expect("the server reads");
-    assert_eq!(statuses(&read_to_end(drip).expect("an orderly end")), [408]);
+    assert_eq!(parse_statuses(&read_to_end(drip).expect("an orderly end")), [408]);
     assert!(started.elapsed() < Duration::from_secs(2), "the head has a limit of its own");
 
     let key = server.text("publishable_key");
     let mut stalled = connect(&server);
     let head = format!("POST /auth/v1/signup HTTP/1.1\r\nHost: a\r\napikey: {key}\r\nContent-Length: 100\r\n\r\n{{");
     stalled.write_all(head.as_bytes()).expect("the server reads");
-    assert_eq!(statuses(&read_to_end(stalled).expect("an orderly end")), [400]);
+    assert_eq!(parse_statuses(&read_to_end(stalled).expect("an orderly end")), [400]);
 
-    // Idle for longer than a head may take, then for too long.
+    // Idle for longer than the head timeout, then beyond the idle timeout.
     let started = Instant::now();
     let mut idle = connect(&server);
     idle.write_all(b"GET /auth/v1/health HTTP/1.1\r\nHost: a\r\n\r\n").expect("the server reads");
-    assert_eq!(statuses(&read_to_end(idle).expect("an orderly end")), [200]);
+    assert_eq!(parse_statuses(&read_to_end(idle).expect("an orderly end")), [200]);
     assert!(started.elapsed() >= Duration::from_millis(1_900), "{:?}", started.elapsed());
     let silent = connect(&server);
     assert_eq!(read_to_end(silent), Ok(String::new()));
 }
 
 #[test]
-fn connections_over_the_limit_are_told_so_and_one_that_reads_nothing_makes_room() {
-    let (_scratch, server) = served("max_connections = 1\nwrite_timeout = \"500ms\"");
+fn connection_over_limit_gets_503_until_stalled_client_is_closed() {
+    let (_scratch, server) = serve_with_limits("max_connections = 1\nwrite_timeout = \"500ms\"");
     let page = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
     let mut greedy = connect(&server);
     greedy.set_nonblocking(true).expect("a mode");
-    // More than the buffers between the two hold, so that the server has to wait for the reader.
+    // More than the socket buffers hold, so that the server has to wait for the client to read.
     let mut sent = 0;
     let started = Instant::now();
     let requests = page.repeat(1_000);
@@ -172,11 +173,13 @@ fn connections_over_the_limit_are_told_so_and_one_that_reads_nothing_makes_room(
             Err(error) => panic!("the server ended the connection at once: {error}"),
         }
     }
-    let refused = answer_to(&server, page);
-    assert_eq!(statuses(&refused), [503], "{refused}");
+    let refused = exchange(&server, page);
+    assert_eq!(parse_statuses(&refused), [503], "{refused}");
     for header in ["connection: close", "retry-after: 1"] {
         assert!(refused.to_lowercase().contains(header), "{refused}");
     }
     let last = page.replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n");
-    eventually("the client that reads nothing loses its connection", || statuses(&answer_to(&server, &last)) == [200]);
+    eventually("the client that reads nothing loses its connection", || {
+        parse_statuses(&exchange(&server, &last)) == [200]
+    });
 }

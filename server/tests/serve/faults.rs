@@ -1,4 +1,4 @@
-//! What must hold when things break: a submission that was answered is stored and mailed, whatever is killed when.
+//! Failures: an acknowledged submission is stored and mailed, whichever process is killed.
 
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Write};
@@ -9,24 +9,24 @@ use std::time::Duration;
 use rustix::process::{Signal, kill_process};
 use serde_json::json;
 
-use crate::support::{Basalt, Scratch, eventually, postgres_of};
+use crate::support::{Basalt, TempFolder, eventually, postgres_pid};
 
-/// A mail server that keeps the text of every mail it has taken.
+/// A mail server that keeps the text of every accepted mail.
 #[derive(Clone, Default)]
-struct Mails(Arc<Mutex<String>>);
+struct FakeMailServer(Arc<Mutex<String>>);
 
-impl Mails {
+impl FakeMailServer {
     fn listen(&self, listener: TcpListener) {
         let mails = self.clone();
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let mails = mails.clone();
-                std::thread::spawn(move || drop(mails.talk(stream)));
+                std::thread::spawn(move || drop(mails.serve_connection(stream)));
             }
         });
     }
 
-    fn talk(&self, stream: TcpStream) -> std::io::Result<()> {
+    fn serve_connection(&self, stream: TcpStream) -> std::io::Result<()> {
         let mut out = stream.try_clone()?;
         let mut say = move |line: &str| out.write_all(format!("{line}\r\n").as_bytes());
         say("220 here")?;
@@ -46,12 +46,12 @@ impl Mails {
         Ok(())
     }
 
-    fn tell_of(&self, text: &str) -> bool {
+    fn contains(&self, text: &str) -> bool {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).contains(text)
     }
 }
 
-fn config(scratch: &Scratch, mail_port: u16) -> String {
+fn config(scratch: &TempFolder, mail_port: u16) -> String {
     let text = format!(
         "[auth.email.smtp]\nenabled = true\nhost = \"127.0.0.1\"\nport = {mail_port}\nuser = \"\"\npass = \"\"\n\
          admin_email = \"shop@example.com\"\nsender_name = \"Shop\"\n\n[functions.send-submission]\nverify_jwt = false\n\n\
@@ -61,7 +61,7 @@ fn config(scratch: &Scratch, mail_port: u16) -> String {
     scratch.write("config.toml", &text)
 }
 
-/// Sends one submission as a visitor of its own; true when it was answered with success.
+/// Sends one submission as a distinct visitor; returns whether it succeeded.
 async fn submit(server: &Basalt, number: usize) -> bool {
     let visitor = format!("10.{}.{}.1", number / 250, number % 250);
     let answer = server
@@ -75,7 +75,7 @@ async fn submit(server: &Basalt, number: usize) -> bool {
     answer.is_ok_and(|answer| answer.status().is_success())
 }
 
-/// Sends submissions, several at a time, until `ended` says so; the numbers of those that were answered.
+/// Sends concurrent submissions until `ended` is true; returns the numbers of the acknowledged ones.
 async fn submit_until(server: &Basalt, first: usize, ended: impl Fn() -> bool) -> BTreeSet<usize> {
     let mut answered = BTreeSet::new();
     let mut next = first;
@@ -88,8 +88,8 @@ async fn submit_until(server: &Basalt, first: usize, ended: impl Fn() -> bool) -
     answered
 }
 
-/// Sends one submission after the other until one is answered; its number.
-async fn first_answered(server: &Basalt, first: usize) -> usize {
+/// Sends submissions one by one until one is acknowledged; returns its number.
+async fn submit_until_acknowledged(server: &Basalt, first: usize) -> usize {
     for number in first..first + 500 {
         if submit(server, number).await {
             return number;
@@ -100,12 +100,12 @@ async fn first_answered(server: &Basalt, first: usize) -> usize {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_answered_submission_is_stored_and_mailed_whoever_is_killed() {
-    let scratch = Scratch::new();
+async fn acknowledged_submission_survives_killed_server() {
+    let scratch = TempFolder::new();
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let config = config(&scratch, listener.local_addr().expect("an address").port());
     let data = scratch.path("data");
-    let mails = Mails::default();
+    let mails = FakeMailServer::default();
     mails.listen(listener);
     let mut answered = BTreeSet::new();
     for round in 0..3 {
@@ -127,14 +127,14 @@ async fn an_answered_submission_is_stored_and_mailed_whoever_is_killed() {
     let server = Basalt::serve(&["--config", &config, "--data", &data]);
     for number in answered {
         let text = format!("number-{number}-please");
-        eventually(&format!("a mail about {text}"), || mails.tell_of(&text));
+        eventually(&format!("a mail about {text}"), || mails.contains(&text));
     }
     drop(server);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn mail_arrives_once_the_mail_server_is_there() {
-    let scratch = Scratch::new();
+async fn mail_is_delivered_when_mail_server_becomes_available() {
+    let scratch = TempFolder::new();
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = listener.local_addr().expect("an address");
     drop(listener);
@@ -142,31 +142,31 @@ async fn mail_arrives_once_the_mail_server_is_there() {
     let server = Basalt::serve(&["--config", &config, "--data", &scratch.path("data")]);
     assert!(submit(&server, 1).await, "a submission needs no mail server");
     std::thread::sleep(Duration::from_millis(300));
-    let mails = Mails::default();
+    let mails = FakeMailServer::default();
     mails.listen(TcpListener::bind(address).expect("the same port"));
-    eventually("the mail that waited", || mails.tell_of("number-1-please"));
+    eventually("the mail that waited", || mails.contains("number-1-please"));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_database_that_restarts_under_load_loses_nothing_that_was_answered() {
-    let scratch = Scratch::new();
+async fn database_restart_loses_no_acknowledged_submission() {
+    let scratch = TempFolder::new();
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let config = config(&scratch, listener.local_addr().expect("an address").port());
-    let mails = Mails::default();
+    let mails = FakeMailServer::default();
     mails.listen(listener);
     let server = Basalt::serve(&["--config", &config, "--data", &scratch.path("data")]);
     let before = submit_until(&server, 0, || false).await.len();
-    let postgres = postgres_of(&scratch.0.join("data")).expect("PostgreSQL runs");
+    let postgres = postgres_pid(&scratch.0.join("data")).expect("PostgreSQL runs");
     kill_process(postgres, Signal::KILL).expect("killed");
-    // While PostgreSQL recovers, every submission is refused at once: what follows waits for the first that is not.
+    // While PostgreSQL recovers, every submission is rejected at once; wait for the first that succeeds.
     let mut answered = submit_until(&server, 1000, || false).await;
-    eventually("the database is back", || postgres_of(&scratch.0.join("data")).is_some_and(|it| it != postgres));
-    answered.insert(first_answered(&server, 2000).await);
+    eventually("the database is back", || postgres_pid(&scratch.0.join("data")).is_some_and(|it| it != postgres));
+    answered.insert(submit_until_acknowledged(&server, 2000).await);
     let after = submit_until(&server, 3000, || false).await;
     assert_eq!((before, after.len()), (120, 120), "submissions answered before and after the restart");
     answered.extend(after);
     for number in answered {
         let text = format!("number-{number}-please");
-        eventually(&format!("a mail about {text}"), || mails.tell_of(&text));
+        eventually(&format!("a mail about {text}"), || mails.contains(&text));
     }
 }

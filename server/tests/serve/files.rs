@@ -1,4 +1,4 @@
-//! What is kept on disk: for its owner alone, and without what users sent.
+//! Files on disk are accessible by their owner only and contain no user data beyond the database.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -8,36 +8,36 @@ use rustix::process::Signal;
 use serde_json::json;
 use sqlx::{Connection, PgConnection};
 
-use super::support::{Basalt, Scratch, run};
+use super::support::{Basalt, TempFolder, run};
 
 fn mode(path: &Path) -> u32 {
-    fs::metadata(path).expect("it is there").permissions().mode() & 0o777
+    fs::metadata(path).expect("metadata").permissions().mode() & 0o777
 }
 
-fn open_up(path: &Path, mode: u32) {
-    fs::set_permissions(path, Permissions::from_mode(mode)).expect("ours to change");
+fn set_mode(path: &Path, mode: u32) {
+    fs::set_permissions(path, Permissions::from_mode(mode)).expect("set the permissions");
 }
 
 #[test]
-fn rights_that_others_were_given_are_taken_away_at_the_next_start() {
-    let scratch = Scratch::new();
+fn start_removes_excess_permissions() {
+    let scratch = TempFolder::new();
     let (data, folder) = (scratch.path("data"), scratch.0.join("data"));
     let first = Basalt::serve(&["--data", &data]);
     let key = first.text("secret_key");
     first.signal(Signal::TERM);
-    assert!(first.ends());
+    assert!(first.wait_for_exit());
     let files = ["keys.json", "postgres/password", "lock"];
-    open_up(&folder, 0o777);
-    open_up(&folder.join("postgres"), 0o755);
+    set_mode(&folder, 0o777);
+    set_mode(&folder.join("postgres"), 0o755);
     for file in &files[..2] {
-        open_up(&folder.join(file), 0o666);
+        set_mode(&folder.join(file), 0o666);
     }
     fs::write(folder.join("running.json"), "{}").expect("written");
-    open_up(&folder.join("running.json"), 0o644);
+    set_mode(&folder.join("running.json"), 0o644);
 
     let second = Basalt::serve(&["--data", &data]);
     assert_eq!(second.text("secret_key"), key, "the keys stay");
-    // Under root PostgreSQL's account walks through.
+    // Under root, PostgreSQL's account has to traverse the folder.
     assert_eq!(mode(&folder) & 0o066, 0);
     assert_eq!(mode(&folder.join("postgres")) & 0o077, 0);
     for file in files.iter().chain(&["running.json"]) {
@@ -46,30 +46,30 @@ fn rights_that_others_were_given_are_taken_away_at_the_next_start() {
 }
 
 #[test]
-fn a_folder_that_was_there_before_is_closed_to_others() {
-    let scratch = Scratch::new();
+fn existing_folder_is_restricted() {
+    let scratch = TempFolder::new();
     let folder = scratch.0.join("data");
     fs::create_dir(&folder).expect("a folder");
-    open_up(&folder, 0o777);
+    set_mode(&folder, 0o777);
     let server = Basalt::serve(&["--data", &scratch.path("data")]);
     assert_eq!(mode(&folder) & 0o066, 0);
     drop(server);
 }
 
 #[test]
-fn status_closes_keys_that_are_open_to_others() {
-    let scratch = Scratch::new();
+fn status_restricts_permissions_of_keys() {
+    let scratch = TempFolder::new();
     let data = scratch.path("data");
     drop(Basalt::serve(&["--data", &data]));
     let keys = scratch.0.join("data/keys.json");
-    open_up(&keys, 0o644);
+    set_mode(&keys, 0o644);
     assert!(run(&["status", "--data", &data]).status.success());
     assert_eq!(mode(&keys), 0o600);
 }
 
 #[tokio::test]
-async fn the_databases_log_quotes_no_value_of_a_statement() {
-    let scratch = Scratch::new();
+async fn postgres_log_contains_no_statement_values() {
+    let scratch = TempFolder::new();
     let server = Basalt::serve(&["--data", &scratch.path("data")]);
     let mut db = PgConnection::connect(&server.text("database_url")).await.expect("connected");
     let made =
@@ -96,7 +96,7 @@ async fn the_databases_log_quotes_no_value_of_a_statement() {
     assert_eq!(server.auth("/signup", Some(body)).await.0, 200);
     drop(db);
     server.signal(Signal::TERM);
-    assert!(server.ends());
+    assert!(server.wait_for_exit());
 
     let log = fs::read_to_string(scratch.0.join("data/postgres/postgres.log")).expect("a log");
     assert!(log.contains("database system is shut down"), "this is PostgreSQL's log: {log}");

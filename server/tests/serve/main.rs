@@ -1,19 +1,19 @@
-//! The real binary with a database of its own.
+//! Tests of the binary with an embedded database.
 
 mod command_line;
 mod database;
 mod database_url;
 mod development_pages;
 mod disconnects;
-mod door;
 mod drop_in;
 mod edge;
-mod ending;
 mod faults;
 mod files;
 mod operator;
 mod reload;
+mod router;
 mod shipped_config;
+mod shutdown;
 mod support;
 mod timing;
 mod users;

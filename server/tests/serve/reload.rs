@@ -1,4 +1,4 @@
-//! `basalt gotrue --config-dir`: settings read again while it serves.
+//! `basalt gotrue --config-dir`: settings are reloaded while it serves.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Stdio};
@@ -8,18 +8,18 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use super::support::{Basalt, Scratch, basalt, eventually};
+use super::support::{Basalt, TempFolder, basalt, eventually};
 
-/// A drop-in that watches a folder.
-struct Watching {
+/// A `basalt gotrue` process that watches a folder.
+struct ReloadingServer {
     child: Child,
     log: Arc<Mutex<Vec<String>>>,
     address: String,
     client: reqwest::Client,
 }
 
-impl Watching {
-    fn start(database: &Basalt, folder: &Scratch, variables: &[(&str, &str)]) -> Self {
+impl ReloadingServer {
+    fn start(database: &Basalt, folder: &TempFolder, variables: &[(&str, &str)]) -> Self {
         let needed = [
             ("GOTRUE_DB_DRIVER", "postgres".to_owned()),
             ("DATABASE_URL", database.text("database_url")),
@@ -42,21 +42,21 @@ impl Watching {
         let written = Arc::clone(&log);
         std::thread::spawn(move || {
             for line in lines.map_while(Result::ok) {
-                written.lock().expect("nobody panics").push(line);
+                written.lock().expect("the log lock").push(line);
             }
         });
         let mut it = Self { child, log, address: String::new(), client: database.client.clone() };
         let address = |line: &String| Some(serde_json::from_str::<Value>(line).ok()?["address"].as_str()?.to_owned());
-        eventually("it says where it listens", || it.lines().iter().any(|line| address(line).is_some()));
+        eventually("the address is logged", || it.lines().iter().any(|line| address(line).is_some()));
         it.address = it.lines().iter().find_map(address).expect("found");
         it
     }
 
     fn lines(&self) -> Vec<String> {
-        self.log.lock().expect("nobody panics").clone()
+        self.log.lock().expect("the log lock").clone()
     }
 
-    fn says(&self, text: &str) -> bool {
+    fn has_logged(&self, text: &str) -> bool {
         self.lines().iter().any(|line| line.contains(text))
     }
 
@@ -65,7 +65,7 @@ impl Watching {
         answer.json::<Value>().await.expect("JSON")["disable_signup"].as_bool().expect("a switch")
     }
 
-    async fn comes_to(&self, disabled: bool) {
+    async fn wait_for_disable_signup(&self, disabled: bool) {
         let started = Instant::now();
         while self.disable_signup().await != disabled {
             assert!(started.elapsed() < Duration::from_secs(20), "{:?}", self.lines());
@@ -78,7 +78,7 @@ impl Watching {
     }
 }
 
-impl Drop for Watching {
+impl Drop for ReloadingServer {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -86,86 +86,88 @@ impl Drop for Watching {
 }
 
 #[tokio::test]
-async fn a_changed_file_holds_from_the_next_request_on_and_a_broken_one_changes_nothing() {
-    let (database, folder) = (Basalt::serve(&["--ephemeral"]), Scratch::new());
+async fn changed_file_is_reloaded_and_invalid_file_is_ignored() {
+    let (database, folder) = (Basalt::serve(&["--ephemeral"]), TempFolder::new());
     folder.write("a.env", "GOTRUE_DISABLE_SIGNUP=false\n");
-    let mut server = Watching::start(&database, &folder, &[]);
+    let mut server = ReloadingServer::start(&database, &folder, &[]);
     assert!(!server.disable_signup().await);
 
     folder.write("a.env", "GOTRUE_DISABLE_SIGNUP=true\n");
-    server.comes_to(true).await;
+    server.wait_for_disable_signup(true).await;
 
     folder.write("b.env", "GOTRUE_DISABLE_SIGNUP=false\nGOTRUE_JWT_EXP=soon\n");
-    eventually("it says why", || server.says("the settings in force stay") && server.says("GOTRUE_JWT_EXP"));
+    eventually("the error is logged", || {
+        server.has_logged("settings are invalid") && server.has_logged("GOTRUE_JWT_EXP")
+    });
     assert!(server.disable_signup().await);
     folder.write("b.env", "GOTRUE_DISABLE_SIGNUP=false\nno sense at all\n");
-    eventually("it says where", || server.says("line 2 has no"));
+    eventually("the line is logged", || server.has_logged("line 2 has no"));
     assert!(server.disable_signup().await);
 
     folder.write("b.json", "{\"GOTRUE_DISABLE_SIGNUP\":\"false\",\"PORT\":\"1\"}");
-    server.comes_to(false).await;
-    assert!(server.says("GOTRUE_API_HOST or PORT changed; that takes effect at the next start"));
+    server.wait_for_disable_signup(false).await;
+    assert!(server.has_logged("GOTRUE_API_HOST or PORT") && server.has_logged("takes effect at the next start"));
 
     server.signal(Signal::TERM);
     assert!(server.child.wait().expect("a status").success(), "{:?}", server.lines());
 }
 
 #[tokio::test]
-async fn a_folder_that_comes_later_or_is_replaced_is_seen() {
-    let (database, folder) = (Basalt::serve(&["--ephemeral"]), Scratch::new());
-    let parent = Scratch::new();
-    let server = Watching::start(&database, &parent_of(&folder), &[]);
-    assert!(server.says("is not watched until it is there"));
+async fn created_or_replaced_folder_is_detected() {
+    let (database, folder) = (Basalt::serve(&["--ephemeral"]), TempFolder::new());
+    let parent = TempFolder::new();
+    let server = ReloadingServer::start(&database, &without_folder(&folder), &[]);
+    assert!(server.has_logged("is not watched until it exists"));
     std::fs::create_dir(&folder.0).expect("a folder");
     folder.write("a.env", "GOTRUE_DISABLE_SIGNUP=true\n");
-    server.comes_to(true).await;
+    server.wait_for_disable_signup(true).await;
 
     parent.write("a.env", "GOTRUE_DISABLE_SIGNUP=false\n");
     std::fs::rename(&folder.0, parent.path("old")).expect("moved");
     std::fs::create_dir(&folder.0).expect("a folder");
     std::fs::copy(parent.path("a.env"), folder.path("a.env")).expect("copied");
-    server.comes_to(false).await;
+    server.wait_for_disable_signup(false).await;
 }
 
-/// The folder's place, with no folder there.
-fn parent_of(folder: &Scratch) -> Scratch {
+/// Removes the folder, so that it does not exist at the start.
+fn without_folder(folder: &TempFolder) -> TempFolder {
     std::fs::remove_dir(&folder.0).expect("removed");
-    Scratch(folder.0.clone())
+    TempFolder(folder.0.clone())
 }
 
 #[tokio::test]
-async fn a_signal_has_the_files_read_where_it_is_wanted() {
-    let (database, folder) = (Basalt::serve(&["--ephemeral"]), Scratch::new());
+async fn signal_reloads_settings_when_enabled() {
+    let (database, folder) = (Basalt::serve(&["--ephemeral"]), TempFolder::new());
     let by_signal = [("GOTRUE_RELOADING_NOTIFY_ENABLED", "false"), ("GOTRUE_RELOADING_SIGNAL_ENABLED", "true")];
-    let server = Watching::start(&database, &folder, &by_signal);
+    let server = ReloadingServer::start(&database, &folder, &by_signal);
     folder.write("a.env", "GOTRUE_DISABLE_SIGNUP=true\n");
     tokio::time::sleep(Duration::from_millis(500)).await;
-    assert!(!server.disable_signup().await, "nobody asked");
+    assert!(!server.disable_signup().await, "no reload without a signal");
     server.signal(Signal::USR1);
-    server.comes_to(true).await;
+    server.wait_for_disable_signup(true).await;
 }
 
 #[tokio::test]
-async fn files_are_looked_at_only_in_the_place_of_being_told() {
-    let (database, folder) = (Basalt::serve(&["--ephemeral"]), Scratch::new());
-    let nobody = [("GOTRUE_RELOADING_NOTIFY_ENABLED", "false"), ("GOTRUE_RELOADING_POLLERENABLED", "true")];
-    let server = Watching::start(&database, &folder, &nobody);
-    assert!(server.says("GOTRUE_RELOADING_POLLERENABLED: has no effect"));
-    eventually("it says so", || server.says("its files are not read again"));
+async fn polling_requires_notify() {
+    let (database, folder) = (Basalt::serve(&["--ephemeral"]), TempFolder::new());
+    let no_user = [("GOTRUE_RELOADING_NOTIFY_ENABLED", "false"), ("GOTRUE_RELOADING_POLLERENABLED", "true")];
+    let server = ReloadingServer::start(&database, &folder, &no_user);
+    assert!(server.has_logged("GOTRUE_RELOADING_POLLERENABLED: has no effect"));
+    eventually("it is logged", || server.has_logged("reloading is off"));
 }
 
 #[tokio::test]
-async fn the_pool_is_a_share_of_what_the_database_allows_and_statements_are_logged_where_that_is_wanted() {
-    let (database, folder) = (Basalt::serve(&["--ephemeral"]), Scratch::new());
+async fn pool_size_follows_percentage_and_sql_log_omits_values() {
+    let (database, folder) = (Basalt::serve(&["--ephemeral"]), TempFolder::new());
     let wanted = [("GOTRUE_DB_CONN_PERCENTAGE", "20"), ("GOTRUE_LOG_SQL", "statement")];
-    let server = Watching::start(&database, &folder, &wanted);
-    let line = server.lines().into_iter().find(|line| line.contains("sized the pool")).expect("it says so");
+    let server = ReloadingServer::start(&database, &folder, &wanted);
+    let line = server.lines().into_iter().find(|line| line.contains("sized the pool")).expect("the size is logged");
     let line: Value = serde_json::from_str(&line).expect("JSON");
     assert_eq!(line["most"].as_u64(), line["allowed"].as_u64().map(|allowed| allowed / 5), "{line}");
 
     let url = format!("http://{}/recover", server.address);
     let body = serde_json::json!({ "email": "nobody@example.com" });
     server.client.post(url).json(&body).send().await.expect("an answer");
-    eventually("it names its statements", || server.says("\"statement\":\"users."));
-    assert!(!server.says("nobody@example.com"), "values are never logged");
+    eventually("statements are logged", || server.has_logged("\"statement\":\"users."));
+    assert!(!server.has_logged("nobody@example.com"), "values are never logged");
 }

@@ -1,4 +1,4 @@
-//! The repository's own `config.toml`, run as it is.
+//! The repository's `config.toml`, unchanged.
 
 use futures::future::join_all;
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ const NUMBER: &str = "15550100";
 struct Shop(Basalt);
 
 impl Shop {
-    fn open() -> Self {
+    fn start() -> Self {
         Self(Basalt::serve(&["--ephemeral", "--config", SHIPPED]))
     }
 
@@ -22,7 +22,7 @@ impl Shop {
         (answer.status().as_u16(), answer.json().await.unwrap_or_default())
     }
 
-    /// The latest mail to an address.
+    /// Returns the latest mail to an address.
     async fn mail(&self, to: &str) -> Value {
         let path = format!("/_dev/inbox.json?to={}&wait=10", to.replace('+', "%2B"));
         let answer: Value =
@@ -30,11 +30,11 @@ impl Shop {
         answer["messages"][0].clone()
     }
 
-    /// Somebody who signed up and followed the mail: an access token.
+    /// Signs a user up and confirms the address; returns an access token.
     async fn user(&self, email: &str) -> String {
         let body = json!({"email": email, "password": PASSWORD});
         let (status, answer) = self.0.auth("/signup", Some(body)).await;
-        assert_eq!((status, &answer["access_token"]), (200, &Value::Null), "not before the mail is answered: {answer}");
+        assert_eq!((status, &answer["access_token"]), (200, &Value::Null), "no session before confirmation: {answer}");
         let code = self.mail(email).await["code"].clone();
         let verify = json!({"type": "signup", "email": email, "token": code});
         let (status, session) = self.0.auth("/verify", Some(verify)).await;
@@ -44,8 +44,8 @@ impl Shop {
 }
 
 #[tokio::test]
-async fn no_number_is_taken_while_numbers_are_off() {
-    let shop = Shop::open();
+async fn phone_is_rejected_while_provider_is_disabled() {
+    let shop = Shop::start();
     let (_, settings) = shop.0.auth("/settings", None).await;
     assert_eq!((&settings["external"]["phone"], &settings["phone_autoconfirm"]), (&json!(false), &json!(false)));
     let token = shop.user("ann@example.com").await;
@@ -61,7 +61,7 @@ async fn no_number_is_taken_while_numbers_are_off() {
 
 #[tokio::test]
 async fn an_anonymous_user_stays_anonymous_without_a_verified_contact() {
-    let shop = Shop::open();
+    let shop = Shop::start();
     let (status, guest) = shop.0.auth("/signup", Some(json!({}))).await;
     assert_eq!(status, 200, "{guest}");
     let token = guest["access_token"].as_str().expect("a session");
@@ -88,9 +88,9 @@ async fn an_anonymous_user_stays_anonymous_without_a_verified_contact() {
 }
 
 #[tokio::test]
-async fn a_sign_up_does_not_tell_which_addresses_are_known() {
-    let shop = Shop::open();
-    // Made without a mail, which would hold the next one up.
+async fn signup_response_does_not_reveal_known_addresses() {
+    let shop = Shop::start();
+    // Created without a mail, which would delay the next one.
     let made = json!({"email": "ann@example.com", "password": PASSWORD, "email_confirm": true});
     let request = shop.0.client.post(shop.0.url("/auth/v1/admin/users")).header("apikey", shop.0.text("secret_key"));
     assert_eq!(request.json(&made).send().await.expect("an answer").status(), 200);
@@ -105,8 +105,8 @@ async fn a_sign_up_does_not_tell_which_addresses_are_known() {
 }
 
 #[tokio::test]
-async fn links_lead_to_the_site_or_a_listed_place() {
-    let shop = Shop::open();
+async fn mail_links_lead_to_site_or_allowed_url() {
+    let shop = Shop::start();
     shop.user("ann@example.com").await;
     let own = shop.0.text("url");
     for (n, (place, expected)) in [
@@ -128,8 +128,8 @@ async fn links_lead_to_the_site_or_a_listed_place() {
 }
 
 #[tokio::test]
-async fn many_right_passwords_at_once_are_all_let_in() {
-    let shop = Shop::open();
+async fn concurrent_correct_passwords_all_succeed() {
+    let shop = Shop::start();
     shop.user("ann@example.com").await;
     let body = json!({"email": "ann@example.com", "password": PASSWORD});
     let sign_in = || shop.0.auth("/token?grant_type=password", Some(body.clone()));

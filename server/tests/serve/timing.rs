@@ -1,22 +1,22 @@
-//! Whether the duration of a request tells if an address has an account: `make timing`. Slow, and only meaningful on a
-//! machine that does nothing else; therefore ignored unless it is asked for.
+//! Measures whether response times reveal if an address has an account: `make timing`.
+//! The test is slow and needs an otherwise idle machine, so it is ignored by default.
 //!
-//! Requests for known and for unknown addresses alternate at random, each address is asked for once, and the durations of
-//! both kinds are compared by the area under the ROC curve (Mann-Whitney): 0.5 is no difference, 1 tells every time.
+//! Requests for known and unknown addresses alternate at random, each address is used once, and the durations of both
+//! kinds are compared by the area under the ROC curve (Mann-Whitney): 0.5 is no difference, 1 is a complete separation.
 
 use std::fmt::Write;
 use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use super::support::{Basalt, Scratch};
+use super::support::{Basalt, TempFolder};
 
-/// Samples of each kind for each endpoint.
+/// Samples of each kind per endpoint.
 const SAMPLES: usize = 200;
-/// How far from 0.5 the area may be.
+/// Maximum deviation of the area from 0.5.
 const TOLERANCE: f64 = 0.1;
 
-/// Limits and gaps out of the way: what is measured is the work.
+/// Rate limits and delays are effectively off, so that only the work is measured.
 const CONFIG: &str = r#"
 [auth.email]
 enable_confirmations = true
@@ -36,50 +36,66 @@ wrong_codes = 1000000
 
 const PASSWORD: &str = "correct horse battery";
 
-/// One endpoint that is said to take as long for both kinds.
-struct Claim {
+/// An endpoint that must take equally long for both kinds.
+struct TimingCase {
     name: &'static str,
     path: &'static str,
     body: fn(&str) -> Value,
-    /// Whether the known accounts still wait for their confirmation.
-    waiting: bool,
+    /// Whether the known accounts are unconfirmed.
+    is_unconfirmed: bool,
 }
 
-const CLAIMS: &[Claim] = &[
-    Claim {
+const TIMING_CASES: &[TimingCase] = &[
+    TimingCase {
         name: "password",
         path: "/token?grant_type=password",
         body: |email| json!({"email": email, "password": "a wrong password"}),
-        waiting: false,
+        is_unconfirmed: false,
     },
-    Claim { name: "recover", path: "/recover", body: |email| json!({"email": email}), waiting: false },
-    Claim { name: "recover (waiting)", path: "/recover", body: |email| json!({"email": email}), waiting: true },
-    Claim { name: "otp", path: "/otp", body: |email| json!({"email": email, "create_user": true}), waiting: false },
-    Claim { name: "otp (waiting)", path: "/otp", body: |email| json!({"email": email}), waiting: true },
-    Claim { name: "magiclink", path: "/magiclink", body: |email| json!({"email": email}), waiting: false },
-    Claim { name: "resend", path: "/resend", body: |email| json!({"type": "signup", "email": email}), waiting: true },
-    Claim {
+    TimingCase { name: "recover", path: "/recover", body: |email| json!({"email": email}), is_unconfirmed: false },
+    TimingCase {
+        name: "recover (waiting)",
+        path: "/recover",
+        body: |email| json!({"email": email}),
+        is_unconfirmed: true,
+    },
+    TimingCase {
+        name: "otp",
+        path: "/otp",
+        body: |email| json!({"email": email, "create_user": true}),
+        is_unconfirmed: false,
+    },
+    TimingCase { name: "otp (waiting)", path: "/otp", body: |email| json!({"email": email}), is_unconfirmed: true },
+    TimingCase { name: "magiclink", path: "/magiclink", body: |email| json!({"email": email}), is_unconfirmed: false },
+    TimingCase {
+        name: "resend",
+        path: "/resend",
+        body: |email| json!({"type": "signup", "email": email}),
+        is_unconfirmed: true,
+    },
+    TimingCase {
         name: "resend (confirmed)",
         path: "/resend",
         body: |email| json!({"type": "signup", "email": email}),
-        waiting: false,
+        is_unconfirmed: false,
     },
-    Claim {
+    TimingCase {
         name: "signup",
         path: "/signup",
         body: |email| json!({"email": email, "password": PASSWORD}),
-        waiting: false,
+        is_unconfirmed: false,
     },
-    Claim {
+    TimingCase {
         name: "verify",
         path: "/verify",
         body: |email| json!({"type": "email", "email": email, "token": "123456"}),
-        waiting: false,
+        is_unconfirmed: false,
     },
 ];
 
-/// The area under the ROC curve of two samples, and its standard error (Hanley and `McNeil` 1982).
-fn area(known: &[f64], unknown: &[f64]) -> (f64, f64) {
+/// Returns the area under the ROC curve of two samples, and its standard error.
+/// Source: Hanley and `McNeil` 1982.
+fn roc_area(known: &[f64], unknown: &[f64]) -> (f64, f64) {
     let wins: f64 = known
         .iter()
         .flat_map(|known| unknown.iter().map(move |unknown| (known, unknown)))
@@ -105,11 +121,11 @@ fn median(durations: &mut [f64]) -> f64 {
     durations[durations.len() / 2]
 }
 
-/// Numbers that look like chance and are the same in every run.
-struct Chance(u64);
+/// A pseudo-random generator (xorshift) with a fixed seed.
+struct PseudoRandom(u64);
 
-impl Chance {
-    fn coin(&mut self) -> bool {
+impl PseudoRandom {
+    fn next_bool(&mut self) -> bool {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
@@ -117,13 +133,13 @@ impl Chance {
     }
 }
 
-struct Measured<'a> {
+struct TimedClient<'a> {
     server: &'a Basalt,
     key: String,
     admin: String,
 }
 
-impl Measured<'_> {
+impl TimedClient<'_> {
     async fn post(&self, path: &str, key: &str, body: &Value) -> (u16, f64) {
         let url = self.server.url(&format!("/auth/v1{path}"));
         let request = self.server.client.post(url).header("apikey", key).json(body);
@@ -134,22 +150,22 @@ impl Measured<'_> {
         (status, started.elapsed().as_secs_f64() * 1e3)
     }
 
-    async fn make(&self, email: &str, waiting: bool) {
+    async fn create_user(&self, email: &str, waiting: bool) {
         let account = json!({"email": email, "password": PASSWORD, "email_confirm": !waiting});
         assert_eq!(self.post("/admin/users", &self.admin, &account).await.0, 200, "{email}");
     }
 
-    /// The durations for known and for unknown addresses.
-    async fn sample(&self, number: usize, claim: &Claim) -> (Vec<f64>, Vec<f64>) {
+    /// Returns the durations for known and for unknown addresses.
+    async fn sample(&self, number: usize, claim: &TimingCase) -> (Vec<f64>, Vec<f64>) {
         let address = |kind: &str, sample: usize| format!("{kind}-{number}-{sample}@example.com");
         for sample in 0..SAMPLES {
-            self.make(&address("known", sample), claim.waiting).await;
+            self.create_user(&address("known", sample), claim.is_unconfirmed).await;
         }
-        let mut chance = Chance(0x9e37_79b9_7f4a_7c15 ^ u64::try_from(number).expect("few claims"));
+        let mut chance = PseudoRandom(0x9e37_79b9_7f4a_7c15 ^ u64::try_from(number).expect("few claims"));
         let (mut known, mut unknown) = (Vec::new(), Vec::new());
         let mut statuses = Vec::new();
         for sample in 0..SAMPLES {
-            let order = if chance.coin() { ["known", "other"] } else { ["other", "known"] };
+            let order = if chance.next_bool() { ["known", "other"] } else { ["other", "known"] };
             for kind in order {
                 let (status, duration) = self.post(claim.path, &self.key, &(claim.body)(&address(kind, sample))).await;
                 statuses.push(status);
@@ -157,36 +173,37 @@ impl Measured<'_> {
             }
         }
         statuses.dedup();
-        assert_eq!(statuses.len(), 1, "{}: the status tells: {statuses:?}", claim.name);
+        assert_eq!(statuses.len(), 1, "{}: the status differs: {statuses:?}", claim.name);
         (known, unknown)
     }
 }
 
 #[tokio::test]
-#[ignore = "slow, and wants a machine of its own: make timing"]
+#[ignore = "slow, and needs an idle machine: make timing"]
 async fn timing_does_not_tell_who_has_an_account() {
-    let scratch = Scratch::new();
+    let scratch = TempFolder::new();
     let config = scratch.write("config.toml", CONFIG);
     let server = Basalt::serve(&["--ephemeral", "--config", &config]);
-    let measured = Measured { server: &server, key: server.text("publishable_key"), admin: server.text("secret_key") };
-    let (mut table, mut told) = (String::new(), Vec::new());
-    for (number, claim) in CLAIMS.iter().enumerate() {
+    let measured =
+        TimedClient { server: &server, key: server.text("publishable_key"), admin: server.text("secret_key") };
+    let (mut table, mut reported) = (String::new(), Vec::new());
+    for (number, claim) in TIMING_CASES.iter().enumerate() {
         let (mut known, mut unknown) = measured.sample(number, claim).await;
-        let (area, error) = area(&known, &unknown);
+        let (area, error) = roc_area(&known, &unknown);
         let (low, high) = (area - 1.96 * error, area + 1.96 * error);
         let medians = (median(&mut known), median(&mut unknown));
         let line = format!(
             "{:20} AUC {area:.3} (95 %: {low:.3} to {high:.3}), median {:.2} ms known, {:.2} ms unknown",
             claim.name, medians.0, medians.1
         );
-        #[expect(clippy::print_stdout, reason = "the figures are what somebody wants who runs this")]
+        #[expect(clippy::print_stdout, reason = "the measurements are the result of this test")]
         {
             println!("{line}");
         }
         writeln!(table, "{line}").expect("a text");
         if (area - 0.5).abs() > TOLERANCE {
-            told.push(claim.name);
+            reported.push(claim.name);
         }
     }
-    assert!(told.is_empty(), "the duration tells: {told:?}\n{table}");
+    assert!(reported.is_empty(), "the duration reveals known addresses: {reported:?}\n{table}");
 }

@@ -1,33 +1,33 @@
-//! Mail addresses in a text. Pure. Only what nobody could read as anything else counts as an address: a mail to the wrong one
-//! is worse than none.
+//! Mail addresses in a text.
+//! Only unambiguous addresses count: a mail to a wrong address is worse than none.
 
 use gotrue_rules::domain::contact::Email;
 
-/// A plausible mail address of ASCII characters, safe in a header.
+/// A plausible e-mail address of ASCII characters, safe in a header.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Address(String);
+pub struct EmailAddress(String);
 
-/// Longest address, and longest part before the `@` (RFC 5321 §4.5.3.1).
-const LONGEST: (usize, usize) = (254, 64);
+/// Maximum length of an address, and of the part before the `@` (RFC 5321 §4.5.3.1).
+const MAX_LENGTHS: (usize, usize) = (254, 64);
 
-impl Address {
-    /// The address, if the text is one and nothing else.
+impl EmailAddress {
+    /// Parses a text that consists of one address.
     pub fn parse(text: &str) -> Option<Self> {
         let (local, domain) = text.split_once('@')?;
         let is_local = |byte: u8| byte.is_ascii_alphanumeric() || b"._%+-'".contains(&byte);
         let dots_are_inside = !local.starts_with('.') && !local.ends_with('.') && !local.contains("..");
-        let plausible = text.len() <= LONGEST.0
-            && (1..=LONGEST.1).contains(&local.len())
+        let plausible = text.len() <= MAX_LENGTHS.0
+            && (1..=MAX_LENGTHS.1).contains(&local.len())
             && local.bytes().all(is_local)
             && dots_are_inside
             && is_domain(domain);
         plausible.then(|| Self(text.to_owned()))
     }
 
-    /// The one address in a text: none if there is none, or if there are two that differ by more than letter case.
-    pub fn only_one_in(text: &str) -> Option<Self> {
+    /// Finds the only address in a text; `None` if there is none, or several that differ by more than case.
+    pub fn find_only(text: &str) -> Option<Self> {
         let mut only: Option<Self> = None;
-        for word in text.split(|c| !is_part(c)).filter(|word| word.contains('@')) {
+        for word in text.split(|c| !is_word_character(c)).filter(|word| word.contains('@')) {
             let found = Self::parse(word.trim_end_matches(['.', '-', '\'']).trim_start_matches(['\'']))?;
             match &only {
                 Some(known) if known.lower_case() != found.lower_case() => return None,
@@ -37,25 +37,26 @@ impl Address {
         only
     }
 
-    /// The address as it was written.
+    /// Returns the address as written.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// What limits count by: the mailbox behind the address, as for the auth API's mails.
+    /// Returns the mailbox of the address, by which limits count, as for the auth API's mails.
     pub fn mailbox(&self) -> String {
-        Email::parse(&self.0).map_or_else(|_| self.lower_case(), |email| email.mailbox())
+        Email::parse(&self.0).map_or_else(|_| self.lower_case(), |email| email.rate_limit_key())
     }
 
-    /// The address in lower case.
+    /// Returns the address in lower case.
     fn lower_case(&self) -> String {
         self.0.to_ascii_lowercase()
     }
 }
 
-/// Characters that belong to the word an address may be in. Letters of every script do, so that `jörg@example.com` is not cut
-/// down to the address of somebody else, and so do the slashes and colons of a URL.
-fn is_part(c: char) -> bool {
+/// Returns whether a character belongs to a word that may be an address.
+/// Letters of every script do, so that `jörg@example.com` is not truncated to another user's address, and so do the
+/// slashes and colons of a URL.
+fn is_word_character(c: char) -> bool {
     c.is_alphanumeric() || "@.!#$%&'*+-/=?^_`{|}~:\\".contains(c)
 }
 
@@ -78,11 +79,11 @@ mod tests {
     use super::*;
 
     fn found(text: &str) -> Option<String> {
-        Address::only_one_in(text).map(|address| address.0)
+        EmailAddress::find_only(text).map(|address| address.0)
     }
 
     #[test]
-    fn the_one_address_is_found() {
+    fn only_address_is_found() {
         for (text, address) in [
             ("ada@example.com", "ada@example.com"),
             ("Write to Ada.Lovelace+shop@mail.example.co.uk.", "Ada.Lovelace+shop@mail.example.co.uk"),
@@ -100,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_be_something_else_is_nobodys_address() {
+    fn ambiguous_text_has_no_address() {
         for text in [
             "",
             "no address here",
@@ -132,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn variants_of_an_address_are_one_mailbox() {
+    fn address_variants_share_mailbox() {
         for (text, mailbox) in [
             ("Ada@Example.com", "ada@example.com"),
             ("ada+1@example.com", "ada@example.com"),
@@ -140,22 +141,22 @@ mod tests {
             ("a.d.a+x@gmail.com", "ada@gmail.com"),
             ("a.da@example.com", "a.da@example.com"),
         ] {
-            assert_eq!(Address::parse(text).expect("an address").mailbox(), mailbox, "{text}");
+            assert_eq!(EmailAddress::parse(text).expect("an address").mailbox(), mailbox, "{text}");
         }
         assert_eq!(found("ada@example.com and ada+1@example.com"), None, "two addresses, whoever reads them");
     }
 
     proptest! {
         #[test]
-        fn every_address_is_one_that_the_auth_api_reads(text in "[a-z.+%'-]{1,8}@[a-z-]{1,5}[.][a-z]{2,4}") {
-            if let Some(address) = Address::parse(&text) {
+        fn address_is_valid_for_auth_api(text in "[a-z.+%'-]{1,8}@[a-z-]{1,5}[.][a-z]{2,4}") {
+            if let Some(address) = EmailAddress::parse(&text) {
                 prop_assert!(Email::parse(address.as_str()).is_ok(), "{}", text);
             }
         }
 
         #[test]
-        fn a5_an_address_is_safe_in_a_header(text in "\\PC{0,40}@\\PC{0,40}") {
-            if let Some(address) = Address::only_one_in(&text) {
+        fn address_is_safe_in_header(text in "\\PC{0,40}@\\PC{0,40}") {
+            if let Some(address) = EmailAddress::find_only(&text) {
                 prop_assert!(address.0.bytes().all(|byte| byte.is_ascii_graphic() && !b"<>,;:\"()[]\\".contains(&byte)));
                 prop_assert_eq!(address.0.matches('@').count(), 1);
                 prop_assert!(text.contains(&address.0));

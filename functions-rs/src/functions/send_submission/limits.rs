@@ -1,15 +1,15 @@
-//! How much one visitor may send and how much may be mailed to one address: buckets kept as rows, so that they hold across
-//! restarts and servers. Pure: what a bucket takes, and what a refusal says.
+//! Rate limits of submissions and of mails to one address.
+//! The buckets are database rows, so that they apply across restarts and servers; the calculations are pure.
 
 use std::time::Duration;
 
 use chrono::TimeDelta;
 use gotrue_rules::domain::user::Time;
 
-/// At most so many at once, made up for evenly over a time.
+/// A token bucket: `count` at once, refilled evenly over `per`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limit {
-    /// How many; at least 1.
+pub struct TokenBucketLimit {
+    /// The capacity; at least 1.
     pub count: u32,
     /// The time in which an empty bucket fills.
     pub per: Duration,
@@ -18,54 +18,57 @@ pub struct Limit {
 /// The limits of submissions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SubmissionLimits {
-    /// Submissions from one address, or IPv6 /64. Default 20 an hour.
-    pub submissions: Limit,
-    /// Confirmations that one address, or IPv6 /64, may cause. Default 5 an hour.
-    pub confirmations_by_peer: Limit,
-    /// Confirmations to one mailbox, however its address is written. Default 3 a day.
-    pub confirmations_to_address: Limit,
-    /// Mails to the owner about single submissions in an hour, from all visitors together; what comes beyond is told in a
-    /// digest. At most [`MOST_NOTICES`]. Default 60.
+    /// Submissions from one address, or IPv6 /64.
+    /// Default 20 per hour.
+    pub submissions: TokenBucketLimit,
+    /// Confirmations caused by one address, or IPv6 /64.
+    /// Default 5 per hour.
+    pub confirmations_by_peer: TokenBucketLimit,
+    /// Confirmations to one mailbox, in any spelling of its address.
+    /// Default 3 per day.
+    pub confirmations_to_address: TokenBucketLimit,
+    /// Mails to the owner about single submissions per hour, for all visitors.
+    /// Further submissions are reported in a digest. At most [`MAX_NOTICES`]. Default 60.
     pub notices: u16,
 }
 
-/// The most notices an hour: as many as `basalt.notice_slots` has rows.
-pub const MOST_NOTICES: u16 = 1000;
+/// The highest limit of notices per hour: the number of rows of `basalt.notice_slots`.
+pub const MAX_NOTICES: u16 = 1000;
 
 impl Default for SubmissionLimits {
     fn default() -> Self {
         let hour = Duration::from_hours(1);
         Self {
-            submissions: Limit { count: 20, per: hour },
-            confirmations_by_peer: Limit { count: 5, per: hour },
-            confirmations_to_address: Limit { count: 3, per: Duration::from_hours(24) },
+            submissions: TokenBucketLimit { count: 20, per: hour },
+            confirmations_by_peer: TokenBucketLimit { count: 5, per: hour },
+            confirmations_to_address: TokenBucketLimit { count: 3, per: Duration::from_hours(24) },
             notices: 60,
         }
     }
 }
 
-impl Limit {
-    /// The time after which one more fits.
-    pub fn refill(&self) -> Duration {
+impl TokenBucketLimit {
+    /// Returns the time in which one token is refilled.
+    pub fn refill_interval(&self) -> Duration {
         self.per / self.count.max(1)
     }
 
-    /// How long to wait for a bucket that will be full then.
-    pub fn wait(&self, full_at: Time, now: Time) -> Duration {
+    /// Returns the time until a token is available in a bucket that is full at `full_at`.
+    pub fn time_until_available(&self, full_at: Time, now: Time) -> Duration {
         let span = |duration| TimeDelta::from_std(duration).unwrap_or(TimeDelta::days(3650));
-        let free_at = full_at + span(self.refill()) - span(self.per);
+        let free_at = full_at + span(self.refill_interval()) - span(self.per);
         (free_at - now).to_std().unwrap_or(Duration::ZERO).max(Duration::from_secs(1))
     }
 
-    /// What the visitor is told.
-    pub fn refusal(&self, wait: Duration) -> String {
-        let (count, per, wait) = (self.count, spoken(self.per), spoken(wait));
+    /// Formats the error message for the visitor.
+    pub fn error_message(&self, wait: Duration) -> String {
+        let (count, per, wait) = (self.count, format_duration(self.per), format_duration(wait));
         format!("Too many submissions from your network: at most {count} in {per}. Try again in {wait}")
     }
 }
 
-/// A duration in the largest unit that it fills, rounded up.
-fn spoken(duration: Duration) -> String {
+/// Formats a duration in the largest unit that it fills, rounded up.
+fn format_duration(duration: Duration) -> String {
     let seconds = duration.as_secs() + u64::from(duration.subsec_nanos() > 0);
     let (count, unit) = match seconds {
         0..60 => (seconds, "second"),
@@ -80,28 +83,28 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_refusal_names_the_limit_and_the_wait() {
-        let limit = Limit { count: 20, per: Duration::from_hours(1) };
-        let said = limit.refusal(Duration::from_secs(121));
-        assert_eq!(said, "Too many submissions from your network: at most 20 in 1 hour. Try again in 3 minutes");
+    fn error_message_contains_limit_and_wait() {
+        let limit = TokenBucketLimit { count: 20, per: Duration::from_hours(1) };
+        let value = limit.error_message(Duration::from_secs(121));
+        assert_eq!(value, "Too many submissions from your network: at most 20 in 1 hour. Try again in 3 minutes");
     }
 
     #[test]
-    fn the_wait_is_until_one_more_fits() {
-        let limit = Limit { count: 4, per: Duration::from_secs(40) };
+    fn wait_ends_when_a_token_is_available() {
+        let limit = TokenBucketLimit { count: 4, per: Duration::from_secs(40) };
         let now: Time = "2026-11-21T12:00:00Z".parse().expect("a time");
         for (full_in, wait) in [(40, 10), (35, 5), (31, 1), (30, 1), (0, 1)] {
-            assert_eq!(limit.wait(now + TimeDelta::seconds(full_in), now).as_secs(), wait, "{full_in}");
+            assert_eq!(limit.time_until_available(now + TimeDelta::seconds(full_in), now).as_secs(), wait, "{full_in}");
         }
     }
 
     #[test]
-    fn durations_are_spoken_in_one_unit() {
+    fn durations_are_formatted_in_one_unit() {
         for (seconds, text) in
             [(1, "1 second"), (59, "59 seconds"), (60, "1 minute"), (61, "2 minutes"), (86_400, "24 hours")]
         {
-            assert_eq!(spoken(Duration::from_secs(seconds)), text);
+            assert_eq!(format_duration(Duration::from_secs(seconds)), text);
         }
-        assert_eq!(spoken(Duration::from_millis(1500)), "2 seconds");
+        assert_eq!(format_duration(Duration::from_millis(1500)), "2 seconds");
     }
 }

@@ -1,5 +1,5 @@
-//! One at a time for each visitor, in memory and before a connection is taken: who sends a hundred at once waits for himself and
-//! keeps nobody else from the database.
+//! Serializes the submissions of each visitor, in memory and before a database connection is acquired.
+//! A visitor with many concurrent submissions thus occupies one connection at most.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,51 +9,51 @@ use tokio::sync::OwnedMutexGuard;
 
 type Line = Arc<tokio::sync::Mutex<()>>;
 
-/// The lines of visitors.
+/// The queues of all visitors.
 #[derive(Debug, Default)]
-pub struct Queue(Arc<Mutex<HashMap<IpNet, Line>>>);
+pub struct VisitorQueues(Arc<Mutex<HashMap<IpNet, Line>>>);
 
-/// The longest line of one visitor.
-const LONGEST: usize = 32;
+/// Maximum number of calls in one visitor's queue.
+const MAX_QUEUE_LENGTH: usize = 32;
 
-/// It is somebody's turn until this is dropped.
+/// The permission to proceed; released when dropped.
 #[derive(Debug)]
-pub struct Turn {
-    queue: Queue,
+pub struct QueueTurn {
+    queue: VisitorQueues,
     network: IpNet,
     guard: Option<OwnedMutexGuard<()>>,
 }
 
-impl Queue {
-    /// Waits for a turn; none where the line is too long.
-    pub async fn turn(&self, network: IpNet) -> Option<Turn> {
+impl VisitorQueues {
+    /// Waits for a turn; returns `None` if the queue is full.
+    pub async fn wait_for_turn(&self, network: IpNet) -> Option<QueueTurn> {
         let line = {
             let mut lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             let line = lines.entry(network).or_default();
-            // One reference is the table's, one each is with who stands in it.
-            if Arc::strong_count(line) > LONGEST {
+            // One reference belongs to the map, the others to queued calls.
+            if Arc::strong_count(line) > MAX_QUEUE_LENGTH {
                 return None;
             }
             Arc::clone(line)
         };
-        let mut turn = Turn { queue: Self(Arc::clone(&self.0)), network, guard: None };
+        let mut turn = QueueTurn { queue: Self(Arc::clone(&self.0)), network, guard: None };
         turn.guard = Some(line.lock_owned().await);
         Some(turn)
     }
 
-    /// How many visitors have a line.
+    /// Returns the number of visitors with a queue.
     pub fn len(&self) -> usize {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).len()
     }
 
-    /// Whether nobody has.
+    /// Returns whether there are no queues.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 }
 
-impl Drop for Turn {
-    /// Also when the wait was given up.
+impl Drop for QueueTurn {
+    /// Releases the turn, also after an abandoned wait.
     fn drop(&mut self) {
         self.guard = None;
         let mut lines = self.queue.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -75,23 +75,23 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn one_visitor_waits_for_himself_and_for_nobody_else() {
-        let queue = Queue::default();
-        let first = queue.turn(network(1)).await.expect("a turn");
-        assert!(queue.turn(network(1)).now_or_never().is_none());
-        assert!(queue.turn(network(2)).now_or_never().flatten().is_some());
+    async fn visitors_do_not_block_each_other() {
+        let queue = VisitorQueues::default();
+        let first = queue.wait_for_turn(network(1)).await.expect("a turn");
+        assert!(queue.wait_for_turn(network(1)).now_or_never().is_none());
+        assert!(queue.wait_for_turn(network(2)).now_or_never().flatten().is_some());
         drop(first);
-        assert!(queue.turn(network(1)).now_or_never().flatten().is_some());
+        assert!(queue.wait_for_turn(network(1)).now_or_never().flatten().is_some());
         assert!(queue.is_empty());
     }
 
     #[tokio::test]
-    async fn a_line_has_an_end_and_leaves_nothing_behind() {
-        let queue = Queue::default();
-        let first = queue.turn(network(1)).await.expect("a turn");
-        let mut waiting: Vec<_> = (1..LONGEST).map(|_| Box::pin(queue.turn(network(1)))).collect();
+    async fn full_queue_rejects_and_is_removed_when_empty() {
+        let queue = VisitorQueues::default();
+        let first = queue.wait_for_turn(network(1)).await.expect("a turn");
+        let mut waiting: Vec<_> = (1..MAX_QUEUE_LENGTH).map(|_| Box::pin(queue.wait_for_turn(network(1)))).collect();
         assert!(waiting.iter_mut().all(|turn| turn.now_or_never().is_none()));
-        assert!(queue.turn(network(1)).now_or_never().expect("an answer at once").is_none());
+        assert!(queue.wait_for_turn(network(1)).now_or_never().expect("an answer at once").is_none());
         waiting.truncate(20);
         drop(first);
         let turns = join_all(waiting.into_iter().map(|turn| async { turn.await.is_some() })).await;

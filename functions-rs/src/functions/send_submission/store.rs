@@ -1,5 +1,6 @@
-//! The statements of submissions: two for each. The first takes the limits, whose rows hold back another submission of the same
-//! visitor until this one is decided; so the second sees whatever that one wrote.
+//! The SQL statements of submissions: two for each submission.
+//! The first takes tokens from the rate limits, whose row locks hold back another submission of the same visitor until
+//! this transaction ends; the second therefore sees everything that the other one wrote.
 
 use gotrue_rs::store::outbox::{self, NewMail};
 use gotrue_rs::store::{Connection, Result, Statement};
@@ -11,77 +12,77 @@ use sqlx::types::Json;
 use sqlx::{FromRow, Row};
 use uuid::Uuid;
 
-use super::limits::Limit;
+use super::limits::TokenBucketLimit;
 
-/// A bucket that a submission takes from.
+/// A bucket that a submission takes a token from.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Charge {
+pub struct BucketCharge {
     key: String,
-    /// Seconds after which one more fits.
+    /// Seconds in which one token is refilled.
     refill: f64,
     /// Seconds in which an empty bucket fills.
     room: f64,
 }
 
-impl Charge {
-    /// One out of the bucket `key`, kept to that limit.
-    pub fn new(key: String, limit: &Limit) -> Self {
-        Self { key, refill: limit.refill().as_secs_f64(), room: limit.per.as_secs_f64() }
+impl BucketCharge {
+    /// Takes one token from the bucket `key`, subject to `limit`.
+    pub fn new(key: String, limit: &TokenBucketLimit) -> Self {
+        Self { key, refill: limit.refill_interval().as_secs_f64(), room: limit.per.as_secs_f64() }
     }
 }
 
-/// A bucket after a try.
+/// The state of a bucket after an attempt to take a token.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub struct Charged {
-    /// What is limited and for whom.
+pub struct BucketState {
+    /// The key: the kind of limit and its subject.
     pub key: String,
     /// When the bucket is full again.
     pub full_at: Time,
-    /// Nothing was taken, because nothing was left.
+    /// Whether the bucket was empty, so that nothing was taken.
     pub refused: bool,
 }
 
-/// A submission that is there already.
+/// A stored submission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Earlier {
+pub struct EarlierSubmission {
     /// Its id.
     pub id: Uuid,
-    /// Whether it says the same.
+    /// Whether its text is the same.
     pub is_same: bool,
 }
 
-/// What identifies a submission that is sent again.
+/// The identity of a repeated submission.
 #[derive(Debug, Clone, Copy)]
-pub struct Repeat<'a> {
+pub struct RepeatCriteria<'a> {
     /// The text.
     pub text: &'a str,
     /// The visitor's network.
     pub peer: &'a str,
-    /// The key that the client gave it; then only that counts, among what the same visitor has sent.
+    /// The idempotency key of the client; if given, it alone identifies a submission of this visitor.
     pub key: Option<&'a str>,
-    /// Without a key: since when the same text of the same visitor is the same submission.
+    /// Without a key: the time since which identical text of the same visitor is the same submission.
     pub since: Time,
 }
 
-/// What the first statement found.
+/// The result of the first statement.
 #[derive(Debug)]
-pub struct Entered {
-    /// The buckets after the try, in no order.
-    pub charged: Vec<Charged>,
-    /// A submission that this one repeats.
-    pub earlier: Option<Earlier>,
+pub struct LimitResult {
+    /// The state of the buckets, in no particular order.
+    pub charged: Vec<BucketState>,
+    /// The submission that this one repeats.
+    pub earlier: Option<EarlierSubmission>,
 }
 
-impl FromRow<'_, PgRow> for Entered {
+impl FromRow<'_, PgRow> for LimitResult {
     fn from_row(row: &PgRow) -> sqlx::Result<Self> {
-        let charged: Option<Json<Vec<Charged>>> = row.try_get("charged")?;
+        let charged: Option<Json<Vec<BucketState>>> = row.try_get("charged")?;
         let (id, is_same): (Option<Uuid>, Option<bool>) = (row.try_get("id")?, row.try_get("is_same")?);
-        let earlier = id.zip(is_same).map(|(id, is_same)| Earlier { id, is_same });
+        let earlier = id.zip(is_same).map(|(id, is_same)| EarlierSubmission { id, is_same });
         Ok(Self { charged: charged.map(|it| it.0).unwrap_or_default(), earlier })
     }
 }
 
-/// The submission that `$1` … `$4` (text, peer, key, since) repeat.
+/// The submission that matches `$1` … `$4` (text, peer, key, since).
 macro_rules! earlier {
     () => {
         "SELECT s.id, s.description = $1 AS is_same
@@ -125,28 +126,34 @@ const ENTER: Statement = Statement {
     ),
 };
 
-/// Takes from the buckets, waiting for others who do, and looks for what this submission repeats.
-pub async fn enter(db: &mut Connection, repeat: Repeat<'_>, charges: &[Charge], now: Time) -> Result<Entered> {
+/// Takes tokens from the buckets and finds the submission that this one repeats.
+/// Waits for concurrent transactions on the same buckets.
+pub async fn take_limits(
+    db: &mut Connection,
+    repeat: RepeatCriteria<'_>,
+    charges: &[BucketCharge],
+    now: Time,
+) -> Result<LimitResult> {
     let values = args![repeat.text, repeat.peer, repeat.key, repeat.since, Json(charges), now];
-    db.one(&ENTER, values).await
+    db.fetch_one(&ENTER, values).await
 }
 
-/// A submission to be stored.
+/// A submission to store.
 #[derive(Debug)]
-pub struct New<'a> {
+pub struct NewSubmission<'a> {
     /// Its id.
     pub id: Uuid,
-    /// When it came.
+    /// The time of the submission.
     pub now: Time,
-    /// The account that was signed in.
+    /// The signed-in user.
     pub user: Option<Uuid>,
-    /// Its text, where it came from, and its key.
-    pub repeat: Repeat<'a>,
+    /// Its text, its origin and its key.
+    pub repeat: RepeatCriteria<'a>,
     /// The mail to the owner; at most one, none without an owner.
     pub notice: Vec<NewMail>,
-    /// How many such mails may be written in an hour.
-    pub notices_an_hour: u16,
-    /// What the visitor is told: at most one mail.
+    /// Limit of such mails per hour.
+    pub notices_per_hour: u16,
+    /// The confirmation to the visitor; at most one mail.
     pub confirmation: Vec<NewMail>,
 }
 
@@ -183,35 +190,35 @@ const INSERT: Statement = Statement {
     ),
 };
 
-/// Stores a submission with its mails, unless it is there already; then nothing is written. Where no more notices may be
-/// written the owner is told of it by the next digest. Answers the submission that is there now, or none if one with the same
-/// key came between.
-pub async fn insert(db: &mut Connection, new: &New<'_>) -> Result<Option<Earlier>> {
-    let Repeat { text, peer, key, since } = new.repeat;
-    let (notice, confirmation) = (outbox::rows(&new.notice), outbox::rows(&new.confirmation));
-    let slots = i32::from(new.notices_an_hour);
+/// Stores a submission with its mails, unless it is stored already; then nothing is written.
+/// Above the limit of notices, the next digest reports the submission to the owner. Returns the submission that is
+/// stored now, or `None` if one with the same key was inserted concurrently.
+pub async fn insert(db: &mut Connection, new: &NewSubmission<'_>) -> Result<Option<EarlierSubmission>> {
+    let RepeatCriteria { text, peer, key, since } = new.repeat;
+    let (notice, confirmation) = (outbox::encode_rows(&new.notice), outbox::encode_rows(&new.confirmation));
+    let slots = i32::from(new.notices_per_hour);
     let values = args![text, peer, key, since, new.id, new.now, new.user, confirmation, slots, notice];
-    let row: Option<(Uuid, bool)> = db.optional(&INSERT, values).await?;
-    Ok(row.map(|(id, is_same)| Earlier { id, is_same }))
+    let row: Option<(Uuid, bool)> = db.fetch_optional(&INSERT, values).await?;
+    Ok(row.map(|(id, is_same)| EarlierSubmission { id, is_same }))
 }
 
 const FIND: Statement = Statement { name: "submissions.find", sql: earlier!() };
 
-/// The submission that this one repeats: for the rare case that it came between.
-pub async fn find(db: &mut Connection, repeat: Repeat<'_>) -> Result<Option<Earlier>> {
+/// Finds the submission that this one repeats, for the rare case of a concurrent insert.
+pub async fn find(db: &mut Connection, repeat: RepeatCriteria<'_>) -> Result<Option<EarlierSubmission>> {
     let row: Option<(Uuid, bool)> =
-        db.optional(&FIND, args![repeat.text, repeat.peer, repeat.key, repeat.since]).await?;
-    Ok(row.map(|(id, is_same)| Earlier { id, is_same }))
+        db.fetch_optional(&FIND, args![repeat.text, repeat.peer, repeat.key, repeat.since]).await?;
+    Ok(row.map(|(id, is_same)| EarlierSubmission { id, is_same }))
 }
 
-/// Submissions that no mail told of by itself.
+/// Submissions without a mail of their own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Collected {
-    /// How many.
+pub struct CollectedSubmissions {
+    /// Their number.
     pub count: u64,
-    /// When the first of them came.
+    /// The time of the first one.
     pub first: Time,
-    /// When the last of them came.
+    /// The time of the last one.
     pub last: Time,
 }
 
@@ -230,13 +237,14 @@ const ANNOUNCE_COLLECTED: Statement = Statement {
           FROM announced",
 };
 
-/// Marks all submissions that wait for a digest as told of, if the first of them came by `until`; of two servers at once one
-/// finds them.
-pub async fn announce_collected(db: &mut Connection, until: Time) -> Result<Option<Collected>> {
-    let (count, first, last): (i64, Option<Time>, Option<Time>) = db.one(&ANNOUNCE_COLLECTED, args![until]).await?;
+/// Marks all submissions that wait for a digest as announced, if the first came by `until`.
+/// Of two concurrent servers, only one receives them.
+pub async fn mark_collected(db: &mut Connection, until: Time) -> Result<Option<CollectedSubmissions>> {
+    let (count, first, last): (i64, Option<Time>, Option<Time>) =
+        db.fetch_one(&ANNOUNCE_COLLECTED, args![until]).await?;
     let count = u64::try_from(count).unwrap_or_default();
-    Ok(first.zip(last).map(|(first, last)| Collected { count, first, last }))
+    Ok(first.zip(last).map(|(first, last)| CollectedSubmissions { count, first, last }))
 }
 
-/// Every statement of submissions, for the test that prepares them.
-pub const ALL: &[&Statement] = &[&ENTER, &INSERT, &FIND, &ANNOUNCE_COLLECTED];
+/// All statements of submissions, for the test that prepares them.
+pub const ALL_STATEMENTS: &[&Statement] = &[&ENTER, &INSERT, &FIND, &ANNOUNCE_COLLECTED];

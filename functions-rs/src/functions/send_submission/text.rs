@@ -1,54 +1,54 @@
-//! The text of a submission: read from the body and held to the product's rule. Values in, values out.
+//! The text of a submission: parsing and validation, pure.
 
 use serde::de::{IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use serde_json::error::Category;
 
-/// The most code points a text may have after trimming.
-pub const LONGEST: usize = 1000;
+/// Maximum number of code points after trimming.
+pub const MAX_LENGTH: usize = 1000;
 
-/// A text that keeps the rule: trimmed, 1 to [`LONGEST`] code points, without NUL.
+/// A valid text: trimmed, 1 to [`MAX_LENGTH`] code points, without NUL.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Text(String);
+pub struct SubmissionText(String);
 
-impl Text {
-    /// Reads `{"description": "…"}`, whatever the content type says.
-    pub fn read(body: &[u8]) -> Result<Self, Invalid> {
-        let body = std::str::from_utf8(body).map_err(|_| Invalid::NotUtf8)?;
+impl SubmissionText {
+    /// Parses `{"description": "…"}`, regardless of the content type.
+    pub fn parse_body(body: &[u8]) -> Result<Self, InvalidSubmission> {
+        let body = std::str::from_utf8(body).map_err(|_| InvalidSubmission::NotUtf8)?;
         let body: Body = serde_json::from_str(body).map_err(|error| match error.classify() {
-            Category::Data => Invalid::NotAnObject,
-            Category::Syntax | Category::Eof | Category::Io => Invalid::NotJson,
+            Category::Data => InvalidSubmission::NotAnObject,
+            Category::Syntax | Category::Eof | Category::Io => InvalidSubmission::NotJson,
         })?;
         match body {
-            Body { others: true, .. } => Err(Invalid::OtherFields),
-            Body { description: Described::Twice, .. } => Err(Invalid::Twice),
-            Body { description: Described::Never, .. } => Err(Invalid::Empty),
-            Body { description: Described::Once(Value::String(text)), .. } => Self::new(&text),
-            Body { description: Described::Once(_), .. } => Err(Invalid::NotText),
+            Body { has_other_fields: true, .. } => Err(InvalidSubmission::OtherFields),
+            Body { description: DescriptionField::Twice, .. } => Err(InvalidSubmission::Twice),
+            Body { description: DescriptionField::Never, .. } => Err(InvalidSubmission::Empty),
+            Body { description: DescriptionField::Once(Value::String(text)), .. } => Self::new(&text),
+            Body { description: DescriptionField::Once(_), .. } => Err(InvalidSubmission::NotText),
         }
     }
 
-    /// Trims Unicode white space and holds the rest to the rule.
-    pub fn new(text: &str) -> Result<Self, Invalid> {
+    /// Trims Unicode white space and validates the rest.
+    pub fn new(text: &str) -> Result<Self, InvalidSubmission> {
         let text = text.trim_matches(char::is_whitespace);
-        match text.chars().take(LONGEST + 1).count() {
-            0 => Err(Invalid::Empty),
-            length if length > LONGEST => Err(Invalid::TooLong),
-            _ if text.contains('\0') => Err(Invalid::Nul),
+        match text.chars().take(MAX_LENGTH + 1).count() {
+            0 => Err(InvalidSubmission::Empty),
+            length if length > MAX_LENGTH => Err(InvalidSubmission::TooLong),
+            _ if text.contains('\0') => Err(InvalidSubmission::Nul),
             _ => Ok(Self(text.to_owned())),
         }
     }
 
-    /// The text.
+    /// Returns the text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
-/// Why a body holds no text that can be taken.
+/// Why a body contains no valid text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Invalid {
+pub enum InvalidSubmission {
     /// Bytes that are not UTF-8.
     NotUtf8,
     /// Not JSON, or cut off.
@@ -61,16 +61,16 @@ pub enum Invalid {
     Twice,
     /// `description` is not a string.
     NotText,
-    /// A NUL character, which the database cannot keep.
+    /// A NUL character, which PostgreSQL cannot store.
     Nul,
-    /// Nothing left after trimming, or no `description`.
+    /// Empty after trimming, or no `description`.
     Empty,
-    /// More than [`LONGEST`] code points.
+    /// More than [`MAX_LENGTH`] code points.
     TooLong,
 }
 
-impl Invalid {
-    /// The stable code: the auth API's words for a body that cannot be read and for a value that is refused.
+impl InvalidSubmission {
+    /// Returns the stable error code: that of the auth API for an unreadable body or an invalid value.
     pub fn code(self) -> &'static str {
         match self {
             Self::NotUtf8 | Self::NotJson => "bad_json",
@@ -78,7 +78,7 @@ impl Invalid {
         }
     }
 
-    /// The message for the client; the last two are the product's own words.
+    /// Returns the message for the client; the last two are defined by the product specification.
     pub fn message(self) -> &'static str {
         match self {
             Self::NotUtf8 => "The body is not UTF-8",
@@ -94,13 +94,14 @@ impl Invalid {
     }
 }
 
-/// The body before it is judged. Written by hand because a derived structure would also take an array.
+/// The body before validation.
+/// Deserialized by hand because a derived implementation would accept an array, too.
 struct Body {
-    description: Described,
-    others: bool,
+    description: DescriptionField,
+    has_other_fields: bool,
 }
 
-enum Described {
+enum DescriptionField {
     Never,
     Once(Value),
     Twice,
@@ -117,17 +118,17 @@ impl<'de> Deserialize<'de> for Body {
             }
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Body, A::Error> {
-                let mut body = Body { description: Described::Never, others: false };
+                let mut body = Body { description: DescriptionField::Never, has_other_fields: false };
                 while let Some(key) = map.next_key::<String>()? {
                     if key != "description" {
                         map.next_value::<IgnoredAny>()?;
-                        body.others = true;
+                        body.has_other_fields = true;
                         continue;
                     }
                     let value = map.next_value()?;
                     body.description = match body.description {
-                        Described::Never => Described::Once(value),
-                        Described::Once(_) | Described::Twice => Described::Twice,
+                        DescriptionField::Never => DescriptionField::Once(value),
+                        DescriptionField::Once(_) | DescriptionField::Twice => DescriptionField::Twice,
                     };
                 }
                 Ok(body)
@@ -144,63 +145,63 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bodies_that_hold_no_text_are_told_apart() {
-        let cases: [(&[u8], Invalid); 24] = [
-            (b"", Invalid::NotJson),
-            (b"{", Invalid::NotJson),
-            (b"{\"description\":\"a\"", Invalid::NotJson),
-            (b"{\"description\":\"a\"} x", Invalid::NotJson),
-            (b"{\"description\":\"a\",}", Invalid::NotJson),
-            (b"{'description':'a'}", Invalid::NotJson),
-            (b"description=a", Invalid::NotJson),
-            (b"{\"description\":\"\\ud800\"}", Invalid::NotJson),
-            (b"{\"description\":\"a\nb\"}", Invalid::NotJson),
-            (b"{\"description\":\"\xff\"}", Invalid::NotUtf8),
-            (b"\xff\xfe{\0}\0", Invalid::NotUtf8),
-            (b"null", Invalid::NotAnObject),
-            (b"\"text\"", Invalid::NotAnObject),
-            (b"[\"text\"]", Invalid::NotAnObject),
-            (b"[]", Invalid::NotAnObject),
-            (b"{}", Invalid::Empty),
-            (b"{\"Description\":\"a\"}", Invalid::OtherFields),
-            (b"{\"description\":\"a\",\"email\":\"b\"}", Invalid::OtherFields),
-            (b"{\"description\":\"a\",\"description\":\"b\"}", Invalid::Twice),
-            (b"{\"description\":null}", Invalid::NotText),
-            (b"{\"description\":7}", Invalid::NotText),
-            (b"{\"description\":[\"a\"]}", Invalid::NotText),
-            (b"{\"description\":\"a\\u0000b\"}", Invalid::Nul),
-            (b"{\"description\":\" \\u00a0\\u2003\\n\"}", Invalid::Empty),
+    fn invalid_bodies_yield_specific_errors() {
+        let cases: [(&[u8], InvalidSubmission); 24] = [
+            (b"", InvalidSubmission::NotJson),
+            (b"{", InvalidSubmission::NotJson),
+            (b"{\"description\":\"a\"", InvalidSubmission::NotJson),
+            (b"{\"description\":\"a\"} x", InvalidSubmission::NotJson),
+            (b"{\"description\":\"a\",}", InvalidSubmission::NotJson),
+            (b"{'description':'a'}", InvalidSubmission::NotJson),
+            (b"description=a", InvalidSubmission::NotJson),
+            (b"{\"description\":\"\\ud800\"}", InvalidSubmission::NotJson),
+            (b"{\"description\":\"a\nb\"}", InvalidSubmission::NotJson),
+            (b"{\"description\":\"\xff\"}", InvalidSubmission::NotUtf8),
+            (b"\xff\xfe{\0}\0", InvalidSubmission::NotUtf8),
+            (b"null", InvalidSubmission::NotAnObject),
+            (b"\"text\"", InvalidSubmission::NotAnObject),
+            (b"[\"text\"]", InvalidSubmission::NotAnObject),
+            (b"[]", InvalidSubmission::NotAnObject),
+            (b"{}", InvalidSubmission::Empty),
+            (b"{\"Description\":\"a\"}", InvalidSubmission::OtherFields),
+            (b"{\"description\":\"a\",\"email\":\"b\"}", InvalidSubmission::OtherFields),
+            (b"{\"description\":\"a\",\"description\":\"b\"}", InvalidSubmission::Twice),
+            (b"{\"description\":null}", InvalidSubmission::NotText),
+            (b"{\"description\":7}", InvalidSubmission::NotText),
+            (b"{\"description\":[\"a\"]}", InvalidSubmission::NotText),
+            (b"{\"description\":\"a\\u0000b\"}", InvalidSubmission::Nul),
+            (b"{\"description\":\" \\u00a0\\u2003\\n\"}", InvalidSubmission::Empty),
         ];
         for (body, expected) in cases {
-            assert_eq!(Text::read(body), Err(expected), "{}", String::from_utf8_lossy(body));
+            assert_eq!(SubmissionText::parse_body(body), Err(expected), "{}", String::from_utf8_lossy(body));
         }
     }
 
     #[test]
-    fn deep_nesting_is_refused_without_a_crash() {
+    fn deep_nesting_is_rejected() {
         let deep = format!("{{\"description\":{}", "[".repeat(100_000));
-        assert_eq!(Text::read(deep.as_bytes()), Err(Invalid::NotJson));
+        assert_eq!(SubmissionText::parse_body(deep.as_bytes()), Err(InvalidSubmission::NotJson));
     }
 
     #[test]
-    fn the_length_counts_code_points_after_trimming() {
+    fn length_counts_code_points_after_trimming() {
         let long = |count| format!(" \u{2003}{}\t", "𝄞".repeat(count));
-        assert_eq!(Text::new(&long(1000)).map(|it| it.as_str().chars().count()), Ok(1000));
-        assert_eq!(Text::new(&long(1001)), Err(Invalid::TooLong));
-        assert_eq!(Text::new("\u{feff}").as_ref().map(Text::as_str), Ok("\u{feff}"));
+        assert_eq!(SubmissionText::new(&long(1000)).map(|it| it.as_str().chars().count()), Ok(1000));
+        assert_eq!(SubmissionText::new(&long(1001)), Err(InvalidSubmission::TooLong));
+        assert_eq!(SubmissionText::new("\u{feff}").as_ref().map(SubmissionText::as_str), Ok("\u{feff}"));
     }
 
     proptest! {
         #[test]
-        fn g4_any_bytes_are_read_without_a_panic(body: Vec<u8>) {
-            let _ = Text::read(&body);
+        fn arbitrary_bytes_do_not_panic(body: Vec<u8>) {
+            let _ = SubmissionText::parse_body(&body);
         }
 
         #[test]
-        fn every_text_that_keeps_the_rule_is_taken_as_it_is(text in "[^\\s\0]([^\0]{0,998}[^\\s\0])?") {
+        fn valid_text_is_kept_unchanged(text in "[^\\s\0]([^\0]{0,998}[^\\s\0])?") {
             let body = serde_json::to_vec(&serde_json::json!({ "description": text })).expect("JSON");
-            let read = Text::read(&body);
-            prop_assert_eq!(read.as_ref().map(Text::as_str), Ok(text.as_str()));
+            let read = SubmissionText::parse_body(&body);
+            prop_assert_eq!(read.as_ref().map(SubmissionText::as_str), Ok(text.as_str()));
         }
     }
 }

@@ -1,4 +1,6 @@
-//! Texts of a form of their own. Errors are complaints without the value: `is not a key`.
+//! Validation of settings with a format of their own.
+//!
+//! Errors are complaints without the value: `is not a key`.
 
 use std::collections::BTreeMap;
 
@@ -12,18 +14,18 @@ use url::Url;
 use super::super::draft::Draft;
 use super::super::{LogFormat, LogLevel, values};
 
-/// What a row's own form answers.
-type Checked = Result<(), String>;
+/// The result of validating a setting.
+type FormResult = Result<(), String>;
 
-/// An absolute URL or an absolute path.
-pub fn absolute(text: &str) -> Checked {
+/// Checks an absolute URL or an absolute path.
+pub fn validate_url(text: &str) -> FormResult {
     let wrong = || "is neither an absolute URL nor an absolute path".to_owned();
     values::is_absolute(text).then_some(()).ok_or_else(wrong)
 }
 
-/// Globs of redirect targets, in the order given.
-pub fn allow_list(draft: &mut Draft, _: &'static str, text: &str) -> Checked {
-    let patterns = values::list(text);
+/// Parses the globs of redirect URLs, in the order given.
+pub fn parse_allow_list(draft: &mut Draft, _: &'static str, text: &str) -> FormResult {
+    let patterns = values::parse_list(text);
     for pattern in &patterns {
         let wrong = |why| format!("holds {pattern:?}, which is not a pattern: {why}");
         Glob::parse(pattern).map_err(wrong)?;
@@ -32,26 +34,26 @@ pub fn allow_list(draft: &mut Draft, _: &'static str, text: &str) -> Checked {
     Ok(())
 }
 
-/// Empty counts as the default.
-pub fn outbound_timeout(draft: &mut Draft, text: &str) -> Checked {
+/// An empty text means the default.
+pub fn parse_outbound_timeout(draft: &mut Draft, text: &str) -> FormResult {
     if text.is_empty() {
         return Ok(());
     }
     let timeout = GoDuration::parse(text).ok_or("is not a duration such as 10s")?;
-    draft.policy.api.outbound_timeout = timeout.as_std();
+    draft.policy.api.outbound_timeout = timeout.to_std();
     Ok(())
 }
 
-/// `postgres` by any of its names; empty: the URL says it.
-pub fn driver(text: &str) -> Checked {
+/// Accepts `postgres` under any of its names; if empty, the URL determines the driver.
+pub fn validate_driver(text: &str) -> FormResult {
     match text {
         "" | "postgres" | "postgresql" | "pg" | "pgx" => Ok(()),
         _ => Err("is not postgres, the one kind of database served".to_owned()),
     }
 }
 
-/// The URL of a `PostgreSQL` database.
-pub fn database_url(draft: &mut Draft, _: &'static str, text: &str) -> Checked {
+/// Checks the URL of a `PostgreSQL` database.
+pub fn parse_database_url(draft: &mut Draft, _: &'static str, text: &str) -> FormResult {
     let parsed = Url::parse(text).map_err(|error| format!("is not a URL of a PostgreSQL database ({error})"))?;
     if !matches!(parsed.scheme(), "postgres" | "postgresql") {
         return Err("is not a URL of a PostgreSQL database: it starts with postgres://".to_owned());
@@ -60,13 +62,13 @@ pub fn database_url(draft: &mut Draft, _: &'static str, text: &str) -> Checked {
     Ok(())
 }
 
-/// The one schema that the statements name.
-pub fn namespace(text: &str) -> Checked {
+/// Accepts the one schema that the statements name.
+pub fn validate_namespace(text: &str) -> FormResult {
     if text == "auth" { Ok(()) } else { Err("is not auth, the one schema served".to_owned()) }
 }
 
-/// The reference's words for levels, any letter case. An unknown one is only noticed.
-pub fn log_level(draft: &mut Draft, text: &str) {
+/// Parses the reference's names of levels, case-insensitively. An unknown one only causes a warning.
+pub fn parse_log_level(draft: &mut Draft, text: &str) {
     let level = match text.to_lowercase().as_str() {
         "" | "info" => LogLevel::Info,
         "panic" | "fatal" | "error" => LogLevel::Error,
@@ -81,8 +83,8 @@ pub fn log_level(draft: &mut Draft, text: &str) {
     draft.config.log.level = level;
 }
 
-/// `json` or `text`.
-pub fn log_format(draft: &mut Draft, _: &'static str, text: &str) -> Checked {
+/// Parses `json` or `text`.
+pub fn parse_log_format(draft: &mut Draft, _: &'static str, text: &str) -> FormResult {
     draft.config.log.format = match text {
         "json" => LogFormat::Json,
         "text" => LogFormat::Text,
@@ -91,8 +93,8 @@ pub fn log_format(draft: &mut Draft, _: &'static str, text: &str) -> Checked {
     Ok(())
 }
 
-/// `bcrypt` or `argon2id`.
-pub fn password_hash(draft: &mut Draft, _: &'static str, text: &str) -> Checked {
+/// Checks `bcrypt` or `argon2id`.
+pub fn parse_password_hash(draft: &mut Draft, _: &'static str, text: &str) -> FormResult {
     if !matches!(text, "bcrypt" | "argon2id") {
         return Err("is neither bcrypt nor argon2id".to_owned());
     }
@@ -100,27 +102,29 @@ pub fn password_hash(draft: &mut Draft, _: &'static str, text: &str) -> Checked 
     Ok(())
 }
 
-/// `provider=domain` pairs.
-pub fn linking_domains(draft: &mut Draft, _: &'static str, text: &str) -> Checked {
+/// Parses `provider=domain` pairs.
+pub fn parse_linking_domains(draft: &mut Draft, _: &'static str, text: &str) -> FormResult {
     let wrong = |pair| format!("is not a list of provider=domain pairs between commas: {pair:?} is none");
-    draft.policy.experimental.provider_linking_domains = values::linking_domains(text).map_err(wrong)?;
+    draft.policy.experimental.provider_linking_domains = values::parse_linking_domains(text).map_err(wrong)?;
     Ok(())
 }
 
-/// A time of RFC 3339, white space around it dropped; empty: none.
-pub fn test_otp_valid_until(draft: &mut Draft, _: &'static str, text: &str) -> Checked {
+/// Parses an RFC 3339 time surrounded by optional white space; empty for none.
+pub fn parse_test_otp_valid_until(draft: &mut Draft, _: &'static str, text: &str) -> FormResult {
     let text = text.trim();
     if text.is_empty() {
         return Ok(());
     }
-    let time = go_time(text).ok_or("is not a time such as 2030-01-31T12:00:00Z")?;
+    let time = parse_go_time(text).ok_or("is not a time such as 2030-01-31T12:00:00Z")?;
     draft.policy.sms.test_otp_valid_until = Some(time);
     Ok(())
 }
 
-/// A time as Go reads RFC 3339: with a capital `T` and `Z` and without leap seconds, but also with an hour of one digit
-/// and a comma before the fraction.
-fn go_time(text: &str) -> Option<DateTime<Utc>> {
+/// Parses a time like Go parses RFC 3339.
+///
+/// It requires a capital `T` and `Z`, rejects leap seconds, and also accepts an hour of one digit and a comma before
+/// the fraction.
+fn parse_go_time(text: &str) -> Option<DateTime<Utc>> {
     let (date, rest) = text.split_once('T')?;
     let hour = rest.find(':')?;
     if date.len() != 10 || rest.contains(['t', 'z']) || rest.get(hour + 4..hour + 6) == Some("60") {
@@ -131,9 +135,11 @@ fn go_time(text: &str) -> Option<DateTime<Utc>> {
     Some(time.ok()?.with_timezone(&Utc))
 }
 
-/// A JSON list of JSON web keys, or `null`. Of two keys with one id the later holds, and exactly one key signs;
-/// whether a key is any good is seen when it is loaded.
-pub fn jwt_keys(draft: &mut Draft, text: &str) -> Checked {
+/// Parses a JSON array of JSON web keys, or `null`.
+///
+/// Of two keys with one id the later counts, and exactly one key must have the operation `sign`. The keys themselves
+/// are validated when they are loaded.
+pub fn parse_jwt_keys(draft: &mut Draft, text: &str) -> FormResult {
     let wrong = |error| format!("is not a JSON list of JSON web keys ({error})");
     let keys: Option<Vec<Map<String, Value>>> = serde_json::from_str(text).map_err(wrong)?;
     let mut by_id = BTreeMap::new();

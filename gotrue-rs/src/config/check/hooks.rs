@@ -1,4 +1,4 @@
-//! Hooks: their address and secrets, also of those that are off.
+//! Checks the URIs and secrets of hooks, even of disabled ones.
 
 use gotrue_rules::domain::policy::{Hook, HookTarget};
 use url::{Host, Url};
@@ -8,8 +8,8 @@ use super::super::draft::{Draft, HookDraft};
 const EXAMPLE_URI: &str = "pg-functions://postgres/public/my_hook";
 const EXAMPLE_SECRET: &str = "v1,whsec_c2VjcmV0LXNlY3JldC1zZWNyZXQtc2VjcmV0LXNlY3I=";
 
-/// The hook of that key, if it is on and nothing is wrong with it.
-pub fn check(draft: &mut Draft, key: &'static str) -> Option<Hook> {
+/// Returns the hook of that key if it is enabled and valid.
+pub fn build_hook(draft: &mut Draft, key: &'static str) -> Option<Hook> {
     let HookDraft { enabled, uri, secrets } = draft.hooks.get(key)?.clone();
     let prefix = format!("GOTRUE_HOOK_{}", key.to_uppercase());
     if uri.is_empty() {
@@ -18,7 +18,7 @@ pub fn check(draft: &mut Draft, key: &'static str) -> Option<Hook> {
         }
         return enabled.then_some(Hook { uri, target: HookTarget::Missing, secrets });
     }
-    let target = match target(&uri) {
+    let target = match parse_target(&uri) {
         Ok(target) => target,
         Err(complaint) => {
             draft.problem(&format!("{prefix}_URI"), format!("{uri:?} {complaint}"), EXAMPLE_URI);
@@ -38,18 +38,18 @@ pub fn check(draft: &mut Draft, key: &'static str) -> Option<Hook> {
     enabled.then_some(Hook { uri, target, secrets })
 }
 
-fn target(uri: &str) -> Result<HookTarget, &'static str> {
+fn parse_target(uri: &str) -> Result<HookTarget, &'static str> {
     let parsed = Url::parse(uri).map_err(|_| "is not an address")?;
     match parsed.scheme() {
-        "pg-functions" => pg_function(parsed.path()),
+        "pg-functions" => parse_pg_function(parsed.path()),
         "https" => Ok(HookTarget::Http { url: uri.to_owned() }),
-        "http" if is_here(&parsed) => Ok(HookTarget::Http { url: uri.to_owned() }),
+        "http" if is_localhost(&parsed) => Ok(HookTarget::Http { url: uri.to_owned() }),
         "http" => Err("is neither https nor on localhost, 127.0.0.1, ::1 or host.docker.internal"),
         _ => Err("starts with none of https://, http:// and pg-functions://"),
     }
 }
 
-fn is_here(url: &Url) -> bool {
+fn is_localhost(url: &Url) -> bool {
     match url.host() {
         Some(Host::Domain(name)) => matches!(name, "localhost" | "host.docker.internal"),
         Some(Host::Ipv4(address)) => address == std::net::Ipv4Addr::LOCALHOST,
@@ -58,8 +58,8 @@ fn is_here(url: &Url) -> bool {
     }
 }
 
-/// `/schema/function`; what follows is not looked at.
-fn pg_function(path: &str) -> Result<HookTarget, &'static str> {
+/// Parses `/schema/function`; further segments are ignored.
+fn parse_pg_function(path: &str) -> Result<HookTarget, &'static str> {
     let mut parts = path.split('/').skip(1);
     let (Some(schema), Some(name)) = (parts.next(), parts.next()) else {
         return Err("does not name schema and function: pg-functions://database/schema/function");

@@ -1,4 +1,4 @@
-//! Encryption keys and SAML keys.
+//! Checks encryption keys and SAML keys.
 
 use aws_lc_rs::rsa::KeyPair;
 use aws_lc_rs::signature::KeyPair as _;
@@ -12,19 +12,23 @@ use super::super::draft::Draft;
 use super::super::values;
 
 const ENCRYPTION_KEY: &str = "GOTRUE_SECURITY_DB_ENCRYPTION_ENCRYPTION_KEY";
-/// Characters of `users.encrypted_password` that a sealed hash leaves to the id of its key, of 255.
-const ROOM_BESIDE_BCRYPT: usize = 80;
-const ROOM_BESIDE_ARGON2: usize = 32;
+/// The maximum length of the encryption key's id with bcrypt.
+///
+/// A sealed hash must fit the 255 characters of `users.encrypted_password`.
+const MAX_KEY_ID_WITH_BCRYPT: usize = 80;
+const MAX_KEY_ID_WITH_ARGON2: usize = 32;
 const ENCRYPTION_KEY_ID: &str = "GOTRUE_SECURITY_DB_ENCRYPTION_ENCRYPTION_KEY_ID";
 const DECRYPTION_KEYS: &str = "GOTRUE_SECURITY_DB_ENCRYPTION_DECRYPTION_KEYS";
 const EXAMPLE_KEY: &str = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8";
 
-/// Keys of 32 bytes; the encrypting one needs its id, and must be among the others.
-pub fn encryption(draft: &mut Draft) {
+/// Checks the encryption keys: 32 bytes each.
+///
+/// The encrypting one needs an id and must be among the others.
+pub fn check_encryption(draft: &mut Draft) {
     let given = std::mem::take(&mut draft.encryption);
     let mut policy = Encryption::default();
     for (id, text) in &given.keys {
-        let Some(key) = key(text) else {
+        let Some(key) = decode_key(text) else {
             let complaint = format!("holds under the id {id:?} no 32 bytes in base64url without padding");
             draft.problem(DECRYPTION_KEYS, complaint, &format!("2026:{EXAMPLE_KEY}"));
             continue;
@@ -32,17 +36,17 @@ pub fn encryption(draft: &mut Draft) {
         policy.keys.insert(id.clone(), key);
     }
     if given.encrypt {
-        encrypting(draft, &given.key_id, key(&given.key), &policy);
+        check_encrypting_key(draft, &given.key_id, decode_key(&given.key), &policy);
         policy.encrypt_with = Some(given.key_id);
     }
     draft.policy.security.encryption = policy;
 }
 
-fn encrypting(draft: &mut Draft, id: &str, key: Option<SecretKey>, policy: &Encryption) {
+fn check_encrypting_key(draft: &mut Draft, id: &str, key: Option<SecretKey>, policy: &Encryption) {
     if id.is_empty() {
         draft.problem(ENCRYPTION_KEY_ID, "is empty, and encryption is on", "2026");
     }
-    let room = if draft.password_hash == "argon2id" { ROOM_BESIDE_ARGON2 } else { ROOM_BESIDE_BCRYPT };
+    let room = if draft.password_hash == "argon2id" { MAX_KEY_ID_WITH_ARGON2 } else { MAX_KEY_ID_WITH_BCRYPT };
     if id.len() > room {
         let complaint =
             format!("has more than {room} characters; the column of passwords could not hold it beside a hash");
@@ -58,7 +62,7 @@ fn encrypting(draft: &mut Draft, id: &str, key: Option<SecretKey>, policy: &Encr
     }
 }
 
-fn key(text: &Secret) -> Option<SecretKey> {
+fn decode_key(text: &Secret) -> Option<SecretKey> {
     let config = GeneralPurposeConfig::new()
         .with_decode_allow_trailing_bits(true)
         .with_decode_padding_mode(DecodePaddingMode::RequireNone);
@@ -66,8 +70,8 @@ fn key(text: &Secret) -> Option<SecretKey> {
     bytes.try_into().ok().map(SecretKey::new)
 }
 
-/// Our keys and address of SAML, looked at only where it is on.
-pub fn saml(draft: &mut Draft) {
+/// Checks the SAML keys and URL, if SAML is enabled.
+pub fn check_saml(draft: &mut Draft) {
     let saml = &mut draft.policy.saml;
     if !saml.enabled {
         saml.private_key = Secret::default();
@@ -80,7 +84,7 @@ pub fn saml(draft: &mut Draft) {
     ];
     let url = saml.external_url.clone();
     for (name, key) in keys {
-        if let Some(Err(complaint)) = key.map(|key| rsa_key(key.reveal())) {
+        if let Some(Err(complaint)) = key.map(|key| validate_rsa_key(key.reveal())) {
             draft.problem(
                 name,
                 complaint,
@@ -88,7 +92,7 @@ pub fn saml(draft: &mut Draft) {
             );
         }
     }
-    if std::mem::take(&mut draft.saml_period_negative) {
+    if std::mem::take(&mut draft.is_saml_period_negative) {
         draft.problem("GOTRUE_SAML_RELAY_STATE_VALIDITY_PERIOD", "is a duration below zero", "2m");
     }
     if let Some(url) = url.filter(|url| !values::is_absolute(url)) {
@@ -97,8 +101,8 @@ pub fn saml(draft: &mut Draft) {
     }
 }
 
-/// Whether a text is an RSA key as SAML needs it.
-fn rsa_key(text: &str) -> Result<(), &'static str> {
+/// Checks that a text is a valid RSA key for SAML.
+fn validate_rsa_key(text: &str) -> Result<(), &'static str> {
     let config = GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true);
     let text: String = text.chars().filter(|c| !matches!(c, '\n' | '\r')).collect();
     let der = GeneralPurpose::new(&STANDARD, config).decode(text).map_err(|_| "is not base64 (not shown)")?;

@@ -1,4 +1,4 @@
-//! What a row alone cannot see: values that need each other, or exclude each other, become a [`Config`] here.
+//! Checks settings that depend on each other and builds the [`Config`].
 
 mod forms;
 mod hooks;
@@ -7,43 +7,46 @@ mod senders;
 mod text_template;
 
 use gotrue_rules::domain::policy::{
-    Captcha, CaptchaProvider, HookKind, HooksPolicy, LimitKey, PasswordHash, RelyingParty,
+    CaptchaPolicy, CaptchaProvider, HookKind, HooksPolicy, LimitKey, PasswordHash, RelyingParty,
 };
 use gotrue_rules::domain::secret::Secret;
 
 pub use self::forms::{
-    absolute, allow_list, database_url, driver, jwt_keys, linking_domains, log_format, log_level, namespace,
-    outbound_timeout, password_hash, test_otp_valid_until,
+    parse_allow_list, parse_database_url, parse_jwt_keys, parse_linking_domains, parse_log_format, parse_log_level,
+    parse_outbound_timeout, parse_password_hash, parse_test_otp_valid_until, validate_driver, validate_namespace,
+    validate_url,
 };
 use super::draft::Draft;
 use super::problem::Problem;
 use super::{Config, hook_key};
 
-/// The largest filter of leaked passwords: 512 MiB, room for 170 million at the usual share of wrong hits.
-const MOST_BLOOM_BITS: u64 = 1 << 32;
+/// The maximum size of the Bloom filter: 512 MiB.
+///
+/// Enough for 170 million hashes at the default false-positive rate.
+const MAX_BLOOM_BITS: u64 = 1 << 32;
 
-/// Puts together what belongs together, and says everything that is wrong.
-pub fn finish(mut draft: Draft) -> Result<Config, Vec<Problem>> {
-    jwt(&mut draft);
-    mail(&mut draft);
-    password(&mut draft);
-    captcha(&mut draft);
-    keys::encryption(&mut draft);
-    keys::saml(&mut draft);
-    senders::sms(&mut draft);
-    senders::templates(&mut draft);
-    relying_party(&mut draft);
-    all_hooks(&mut draft);
-    linking(&mut draft);
-    metrics(&mut draft);
-    reloading(&mut draft);
+/// Combines dependent settings and returns all problems.
+pub fn build_config(mut draft: Draft) -> Result<Config, Vec<Problem>> {
+    check_jwt(&mut draft);
+    check_mail(&mut draft);
+    check_password(&mut draft);
+    check_captcha(&mut draft);
+    keys::check_encryption(&mut draft);
+    keys::check_saml(&mut draft);
+    senders::select_provider(&mut draft);
+    senders::check_templates(&mut draft);
+    check_relying_party(&mut draft);
+    build_hooks(&mut draft);
+    merge_linking_domains(&mut draft);
+    check_metrics(&mut draft);
+    check_reloading(&mut draft);
     if !draft.problems.is_empty() {
         return Err(draft.problems);
     }
     Ok(Config { policy: draft.policy, ..draft.config })
 }
 
-fn jwt(draft: &mut Draft) {
+fn check_jwt(draft: &mut Draft) {
     let missing = draft.problems.iter().any(|problem| problem.name == "GOTRUE_JWT_SECRET");
     if draft.config.jwt.secret.is_empty() && draft.config.jwt.keys.is_empty() && !missing {
         let complaint = "is empty, and GOTRUE_JWT_KEYS holds no key in its place";
@@ -51,7 +54,7 @@ fn jwt(draft: &mut Draft) {
     }
 }
 
-fn mail(draft: &mut Draft) {
+fn check_mail(draft: &mut Draft) {
     if draft.policy.mail.autoconfirm && draft.policy.mail.allow_unverified_sign_ins {
         let complaint = "is true together with GOTRUE_MAILER_AUTOCONFIRM; only one of them may be";
         draft.problem("GOTRUE_MAILER_ALLOW_UNVERIFIED_EMAIL_SIGN_INS", complaint, "false");
@@ -61,7 +64,7 @@ fn mail(draft: &mut Draft) {
     }
 }
 
-fn password(draft: &mut Draft) {
+fn check_password(draft: &mut Draft) {
     if draft.password_hash == "argon2id" {
         draft.policy.password.hash = PasswordHash::Argon2id;
     }
@@ -71,13 +74,13 @@ fn password(draft: &mut Draft) {
     }
     if size.false_positives <= 0.0 || size.false_positives >= 1.0 {
         draft.problem("GOTRUE_PASSWORD_HIBP_BLOOM_FALSE_POSITIVES", "is not between 0 and 1", "0.0000099");
-    } else if size.bits() > MOST_BLOOM_BITS {
+    } else if size.bits() > MAX_BLOOM_BITS {
         draft.problem("GOTRUE_PASSWORD_HIBP_BLOOM_ITEMS", "needs more than 512 MiB of memory", "100000");
     }
     draft.policy.password.hibp.bloom = Some(size);
 }
 
-fn captcha(draft: &mut Draft) {
+fn check_captcha(draft: &mut Draft) {
     if !draft.captcha.enabled {
         return;
     }
@@ -94,10 +97,10 @@ fn captcha(draft: &mut Draft) {
         let complaint = "is empty, and GOTRUE_SECURITY_CAPTCHA_ENABLED is true";
         return draft.problem("GOTRUE_SECURITY_CAPTCHA_SECRET", complaint, "the secret your captcha provider gave you");
     }
-    draft.policy.security.captcha = Some(Captcha { provider, secret, timeout: draft.captcha.timeout });
+    draft.policy.security.captcha = Some(CaptchaPolicy { provider, secret, timeout: draft.captcha.timeout });
 }
 
-fn relying_party(draft: &mut Draft) {
+fn check_relying_party(draft: &mut Draft) {
     let (id, display_name, origins) = draft.relying_party.clone();
     let missing = [("GOTRUE_WEBAUTHN_RP_ID", id.is_empty()), ("GOTRUE_WEBAUTHN_RP_ORIGINS", origins.is_empty())];
     let wanted = draft.policy.passkeys.enabled
@@ -115,7 +118,7 @@ fn relying_party(draft: &mut Draft) {
     }
 }
 
-fn all_hooks(draft: &mut Draft) {
+fn build_hooks(draft: &mut Draft) {
     let mut policy = HooksPolicy::default();
     for kind in HookKind::ALL {
         let slot = match kind {
@@ -127,19 +130,19 @@ fn all_hooks(draft: &mut Draft) {
             HookKind::BeforeUserCreated => &mut policy.before_user_created,
             HookKind::AfterUserCreated => &mut policy.after_user_created,
         };
-        *slot = hooks::check(draft, hook_key(kind));
+        *slot = hooks::build_hook(draft, hook_key(kind));
     }
     draft.policy.hooks = policy;
 }
 
-/// The older list gives way to the map.
-fn linking(draft: &mut Draft) {
+/// The map takes precedence over the older list.
+fn merge_linking_domains(draft: &mut Draft) {
     for provider in std::mem::take(&mut draft.own_linking_domains) {
         draft.policy.experimental.provider_linking_domains.entry(provider.clone()).or_insert(provider);
     }
 }
 
-fn reloading(draft: &mut Draft) {
+fn check_reloading(draft: &mut Draft) {
     let reloading = &draft.config.reloading;
     if reloading.poller_enabled && !reloading.notify_enabled {
         let why = "files are looked at only in the place of GOTRUE_RELOADING_NOTIFY_ENABLED, which is false";
@@ -147,7 +150,7 @@ fn reloading(draft: &mut Draft) {
     }
 }
 
-fn metrics(draft: &mut Draft) {
+fn check_metrics(draft: &mut Draft) {
     let (enabled, exporter, listen) = draft.metrics.clone();
     match (enabled, exporter.as_str()) {
         (true, "prometheus") => draft.config.metrics = Some(listen),

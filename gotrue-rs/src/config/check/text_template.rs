@@ -1,16 +1,19 @@
-//! Whether a text is a Go template: what Go finds out when it parses one, our library only when it fills it in.
+//! Checks that a text is a valid Go template.
+//!
+//! Go finds these errors when it parses a template, the library only when it renders it.
 
 use gotmpl::parse::{BranchNode, Expr, ListNode, Node, Parser, PipeNode};
 
-/// Functions that every template has.
+/// Functions of every template.
 const FUNCTIONS: [&str; 19] = [
     "and", "call", "eq", "ge", "gt", "html", "index", "js", "le", "len", "lt", "ne", "not", "or", "print", "printf",
     "println", "slice", "urlquery",
 ];
 
-/// Why Go would not take the text for a template, if it would not: what does not parse, a block that is not closed or
-/// closed twice, a function or variable that there is not.
-pub fn refusal(text: &str) -> Option<String> {
+/// Returns Go's error for an invalid template.
+///
+/// It covers syntax errors, unbalanced blocks, and undefined functions and variables.
+pub fn find_error(text: &str) -> Option<String> {
     let (tree, defines) = match Parser::new(text, "{{", "}}").and_then(Parser::parse) {
         Ok(parsed) => parsed,
         Err(error) => return Some(error.to_string()),
@@ -18,7 +21,7 @@ pub fn refusal(text: &str) -> Option<String> {
     if !is_balanced(text) {
         return Some("an {{end}} is missing or one too many".to_owned());
     }
-    let mut names = Names { declared: vec!["$".to_owned()], unknown: None };
+    let mut names = NameChecker { declared: vec!["$".to_owned()], unknown: None };
     names.list(&tree, false);
     for define in &defines {
         names.list(&define.body, false);
@@ -26,14 +29,14 @@ pub fn refusal(text: &str) -> Option<String> {
     names.unknown
 }
 
-/// The names that a text uses.
-struct Names {
+/// The names that a template uses.
+struct NameChecker {
     declared: Vec<String>,
-    /// What is said of the first that there is not.
+    /// The message about the first undefined one.
     unknown: Option<String>,
 }
 
-impl Names {
+impl NameChecker {
     fn list(&mut self, list: &ListNode, in_range: bool) {
         for node in &list.nodes {
             match node {
@@ -43,7 +46,7 @@ impl Names {
                 Node::Range(branch) => self.branch(branch, true),
                 Node::Template(call) => call.pipe.iter().for_each(|pipe| self.pipe(pipe)),
                 Node::Break(_) | Node::Continue(_) if !in_range => {
-                    self.tell("{{break}} or {{continue}} outside {{range}}");
+                    self.report("{{break}} or {{continue}} outside {{range}}");
                 }
                 Node::Text(_) | Node::Define(_) | Node::Break(_) | Node::Continue(_) => {}
             }
@@ -70,10 +73,10 @@ impl Names {
     fn expression(&mut self, expression: &Expr) {
         match expression {
             Expr::Variable(_, name, _) if !self.declared.iter().any(|known| known == name.as_str()) => {
-                self.tell(&format!("undefined variable {name:?}"));
+                self.report(&format!("undefined variable {name:?}"));
             }
             Expr::Identifier(_, name) if !FUNCTIONS.contains(&name.as_str()) => {
-                self.tell(&format!("function {name:?} not defined"));
+                self.report(&format!("function {name:?} not defined"));
             }
             Expr::Pipe(_, pipe) => self.pipe(pipe),
             Expr::Chain(_, inner, _) => self.expression(inner),
@@ -81,12 +84,12 @@ impl Names {
         }
     }
 
-    fn tell(&mut self, what: &str) {
+    fn report(&mut self, what: &str) {
         self.unknown.get_or_insert_with(|| what.to_owned());
     }
 }
 
-/// Whether the blocks of a text that parses are closed, each once: what follows such a text stays a text of its own.
+/// Whether the blocks of a parsed text are balanced, so that text appended to it stays outside of them.
 fn is_balanced(text: &str) -> bool {
     const MARK: &str = "\u{2}the end\u{3}";
     let followed = format!("{text}{MARK}");

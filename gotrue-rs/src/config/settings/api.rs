@@ -1,64 +1,61 @@
-//! Addresses and requests.
+//! URLs and requests.
 
 use super::super::check;
-use super::super::setting::{Form, Put, Setting};
+use super::super::setting::{Setting, UnusedForm, ValueType};
 use super::{Section, list, span, text, unused};
 
 pub(super) const SECTION: Section = Section {
-    title: "Addresses and requests",
+    title: "URLs and requests",
     intro: "",
     rows: &[
         text("GOTRUE_API_HOST", |d, _, v| d.config.listen.host = v)
-            .doc("Host name or address to listen on; empty: all of this machine.", "127.0.0.1"),
+            .doc("Host name or address to listen on; empty: all interfaces.", "127.0.0.1"),
         Setting::new(
             "GOTRUE_API_PORT",
-            Put::Own("a port from 0 to 65535", |d, _, v| {
+            ValueType::Custom("a port from 0 to 65535", |d, _, v| {
                 d.config.listen.port = v.parse().map_err(|_| "is not a port from 0 to 65535".to_owned())?;
                 Ok(())
             }),
         )
-        .or("PORT")
+        .with_alias("PORT")
         .default("8081")
         .doc("Port to listen on; 0: a free one.", "9999"),
         Setting::new(
             "GOTRUE_API_API_EXTERNAL_URL",
-            Put::Own("an absolute URL or an absolute path", |d, _, v| {
+            ValueType::Custom("an absolute URL or an absolute path", |d, _, v| {
                 v.clone_into(&mut d.policy.site.external_url);
-                check::absolute(v)
+                check::validate_url(v)
             }),
         )
-        .or("API_EXTERNAL_URL")
+        .with_alias("API_EXTERNAL_URL")
         .required()
-        .doc("Public address of this server, with the path of a gateway before it.", "https://api.example.com/auth/v1"),
+        .doc("Public URL of this server, including the path prefix of a gateway.", "https://api.example.com/auth/v1"),
         text("GOTRUE_SITE_URL", |d, _, v| d.policy.site.site_url = v).required().doc(
-            "Address of the site: where a redirect leads that names no other target, and `{{ .SiteURL }}` \
-             of the mails.",
+            "URL of the site: the default redirect URL, and `{{ .SiteURL }}` of the mails.",
             "https://shop.example.com",
         ),
-        Setting::new("GOTRUE_URI_ALLOW_LIST", Put::Own("list", check::allow_list)).doc(
-            "Targets a redirect may lead to besides the site: globs, in which `*` stops at `.` and `/`, \
-             and `**` does not.",
+        Setting::new("GOTRUE_URI_ALLOW_LIST", ValueType::Custom("list", check::parse_allow_list)).doc(
+            "Allowed redirect URLs besides the site: globs, in which `*` stops at `.` and `/`, and `**` does not.",
             "https://shop.example.com/**,myapp://**",
         ),
         list("GOTRUE_MAILER_EXTERNAL_HOSTS", |d, _, v| d.policy.site.mailer_external_hosts = v).doc(
-            "Hosts that may stand in mailed links instead of the public address, when `X-Forwarded-Host` \
-             names them.",
+            "Hosts that may replace that of the public URL in mailed links, if `X-Forwarded-Host` names them.",
             "auth.example.com",
         ),
-        span("GOTRUE_API_MAX_REQUEST_DURATION", |d, _, v| d.policy.api.max_request_duration = v.as_std())
+        span("GOTRUE_API_MAX_REQUEST_DURATION", |d, _, v| d.policy.api.max_request_duration = v.to_std())
             .default("10s")
             .doc("A request that takes longer is answered with 504.", "30s"),
         text("GOTRUE_API_REQUEST_ID_HEADER", |d, _, v| d.policy.api.request_id_header = v)
-            .or("REQUEST_ID_HEADER")
-            .doc("Header of a request that supplies its id.", "X-Request-Id"),
+            .with_alias("REQUEST_ID_HEADER")
+            .doc("Request header that supplies the request id.", "X-Request-Id"),
         list("GOTRUE_CORS_ALLOWED_HEADERS", |d, _, v| d.policy.api.cors_allowed_headers = v)
-            .doc("Request headers allowed across origins besides the built-in ones.", "apikey,X-Shop-Trace"),
+            .doc("CORS request headers allowed besides the built-in ones.", "apikey,X-Shop-Trace"),
         Setting::new(
             "GOTRUE_INTERNAL_HTTP_TIMEOUT",
-            Put::Own("a duration such as 10s", |d, _, v| check::outbound_timeout(d, v)),
+            ValueType::Custom("a duration such as 10s", |d, _, v| check::parse_outbound_timeout(d, v)),
         )
         .default("10s")
         .doc("Time limit of calls to identity providers and SMS senders.", "20s"),
-        unused("GOTRUE_API_ENDPOINT", Form::Text, "the reference has no use for it either").doc("", "/"),
+        unused("GOTRUE_API_ENDPOINT", UnusedForm::Text, "the reference does not use it either").doc("", "/"),
     ],
 };

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use gotrue_rules::domain::policy::MailKind;
 
-use super::super::draft::{Draft, header_lists};
-use super::super::setting::{Family, Put, Setting};
+use super::super::draft::{Draft, parse_header_lists};
+use super::super::setting::{Family, Setting, ValueType};
 use super::{Section, count, digits, natural, span, switch, text, whole};
 
 pub(super) const SECTION: Section = Section {
@@ -17,29 +17,28 @@ pub(super) const SECTION: Section = Section {
     rows: &[
         switch("GOTRUE_MAILER_AUTOCONFIRM", |d, _, v| d.policy.mail.autoconfirm = v)
             .default("false")
-            .doc("A new address counts as confirmed at once.", "true"),
+            .doc("A new address is confirmed without a mail.", "true"),
         switch("GOTRUE_MAILER_ALLOW_UNVERIFIED_EMAIL_SIGN_INS", |d, _, v| d.policy.mail.allow_unverified_sign_ins = v)
             .default("false")
             .doc(
-                "An account may sign in by password before its address is confirmed. Not together with the \
-                 setting above.",
+                "A user may sign in by password before the address is confirmed. Not together with the setting above.",
                 "true",
             ),
         switch("GOTRUE_MAILER_SECURE_EMAIL_CHANGE_ENABLED", |d, _, v| d.policy.mail.secure_email_change = v)
             .default("true")
-            .doc("A change of address is confirmed at the old and at the new one.", "false"),
+            .doc("A change of address must be confirmed at the old and the new one.", "false"),
         natural("GOTRUE_MAILER_OTP_EXP", |d, _, n| {
             d.policy.mail.otp_exp = Duration::from_secs(if n == 0 { 86_400 } else { n });
         })
-        .of("seconds")
+        .with_unit("seconds")
         .default("86400")
-        .doc("Life of a mailed code or link; 0 means the default.", "3600"),
+        .doc("Lifetime of a mailed code or link; 0 means the default.", "3600"),
         whole("GOTRUE_MAILER_OTP_LENGTH", |d, _, n| d.policy.mail.otp_length = digits(n))
-            .of("digits")
+            .with_unit("digits")
             .default("6")
-            .doc("Digits of a mailed code, 6 to 10; anything else means 6.", "8"),
-        text("GOTRUE_MAILER_URLPATHS_*", link_path).each(Family::Links).default("/verify").doc(
-            "Where a mailed link leads: a path, or a whole address. Magic links take the one of `RECOVERY`.",
+            .doc("Length of a mailed code, 6 to 10; any other value means 6.", "8"),
+        text("GOTRUE_MAILER_URLPATHS_*", link_path).for_family(Family::Links).default("/verify").doc(
+            "Path or absolute URL of mailed links. Magic links use that of `RECOVERY`.",
             "https://api.example.com/auth/v1/verify",
         ),
         text("GOTRUE_MAILER_SUBJECTS_*", |d, mail, v| {
@@ -47,17 +46,17 @@ pub(super) const SECTION: Section = Section {
                 d.policy.mail.subjects.extend(kind(mail).map(|kind| (kind, v)));
             }
         })
-        .each(Family::Mails)
+        .for_family(Family::Mails)
         .doc("Subject of a mail (a Go template); empty: the built-in one.", "Your code is {{ .Token }}"),
         text("GOTRUE_MAILER_TEMPLATES_*", |d, mail, v| {
             if !v.is_empty() {
                 d.policy.mail.templates.extend(kind(mail).map(|kind| (kind, v)));
             }
         })
-        .each(Family::Mails)
+        .for_family(Family::Mails)
         .doc(
-            "Where the body of a mail is fetched (a Go template): an address, `file:///…`, or a path below the site's; \
-             empty: the built-in one.",
+            "Source of the body of a mail (a Go template): a URL, `file:///…`, or a path below the site URL; empty: \
+             the built-in one.",
             "https://shop.example.com/mails/code.html",
         ),
         switch("GOTRUE_MAILER_NOTIFICATIONS_*_ENABLED", |d, notification, v| {
@@ -65,56 +64,56 @@ pub(super) const SECTION: Section = Section {
                 d.policy.mail.notifications.extend(kind(&format!("{notification}_notification")));
             }
         })
-        .each(Family::Notifications)
+        .for_family(Family::Notifications)
         .default("false")
         .doc("This notification is sent.", "true"),
         whole("GOTRUE_MAILER_TEMPLATE_MAX_SIZE", |d, _, n| d.policy.mail.template_fetch.max_size = count(n))
-            .of("bytes")
+            .with_unit("bytes")
             .default("1000000")
-            .doc("A fetched body is cut off there.", "200000"),
-        span("GOTRUE_MAILER_TEMPLATE_MAX_AGE", |d, _, v| d.policy.mail.template_fetch.max_age = v.as_std())
+            .doc("Maximum size of a fetched body; the rest is cut off.", "200000"),
+        span("GOTRUE_MAILER_TEMPLATE_MAX_AGE", |d, _, v| d.policy.mail.template_fetch.max_age = v.to_std())
             .default("10m")
-            .doc("How long a fetched body is used before it is fetched again.", "1h"),
+            .doc("How long a fetched body is cached.", "1h"),
         span("GOTRUE_MAILER_TEMPLATE_RETRY_INTERVAL", |d, _, v| {
-            d.policy.mail.template_fetch.retry_interval = v.as_std();
+            d.policy.mail.template_fetch.retry_interval = v.to_std();
         })
         .default("10s")
-        .doc("How long to wait after a failed fetch.", "1m"),
+        .doc("Interval after a failed fetch.", "1m"),
         switch("GOTRUE_MAILER_TEMPLATE_RELOADING_ENABLED", |d, _, v| {
             d.policy.mail.template_fetch.reloading_enabled = v;
         })
         .default("false")
         .doc("Bodies are fetched again in the background.", "true"),
         span("GOTRUE_MAILER_TEMPLATE_RELOADING_MAX_IDLE", |d, _, v| {
-            d.policy.mail.template_fetch.reloading_max_idle = v.as_std();
+            d.policy.mail.template_fetch.reloading_max_idle = v.to_std();
         })
         .default("20m")
-        .doc("After this long without a request the background fetching rests.", "5m"),
+        .doc("Background fetching pauses after this time without a request.", "5m"),
         switch("GOTRUE_MAILER_EMAIL_BACKGROUND_SENDING", |d, _, v| d.policy.mail.background_sending = v)
             .default("false")
-            .doc("A mail that cannot be sent is only logged.", "true"),
+            .doc("A failure to send a mail is only logged.", "true"),
         switch("GOTRUE_MAILER_EMAIL_VALIDATION_EXTENDED", |d, _, v| d.policy.mail.address_check.extended = v)
             .default("false")
-            .doc("Example addresses, and hosts that take no mail, are refused.", "true"),
+            .doc("Example addresses and hosts without a mail server are rejected.", "true"),
         text("GOTRUE_MAILER_EMAIL_VALIDATION_SERVICE_URL", |d, _, v| d.policy.mail.address_check.service_url = v)
-            .doc("A service that is asked about each address.", "https://check.example.com"),
+            .doc("URL of a service that validates each address.", "https://check.example.com"),
         Setting::new(
             SERVICE_HEADERS,
-            Put::Own("a JSON object of lists of texts", |d, _, v| {
+            ValueType::Custom("a JSON object of lists of texts", |d, _, v| {
                 service_headers(d, v);
                 Ok(())
             }),
         )
         .hidden()
-        .doc("Headers of that question: a JSON object of lists.", "{\"apikey\":[\"the-key\"]}"),
+        .doc("Headers of that request: a JSON object of lists.", "{\"apikey\":[\"the-key\"]}"),
         Setting::new(
             BLOCKED_MX,
-            Put::Own("a JSON list of texts", |d, _, v| {
+            ValueType::Custom("a JSON list of texts", |d, _, v| {
                 blocked_mx(d, v);
                 Ok(())
             }),
         )
-        .doc("Mail servers that are not delivered to: a JSON list.", "[\"mx.example.com\"]"),
+        .doc("Blocked mail servers: a JSON list.", "[\"mx.example.com\"]"),
     ],
 };
 
@@ -139,7 +138,7 @@ fn link_path(draft: &mut Draft, link: &str, path: String) {
 }
 
 fn service_headers(draft: &mut Draft, text: &str) {
-    match header_lists(text) {
+    match parse_header_lists(text) {
         Some(headers) => draft.policy.mail.address_check.service_headers = headers,
         None if text.is_empty() => {}
         None => draft.warn(SERVICE_HEADERS, "is not a JSON object of lists of texts and is left out of account"),

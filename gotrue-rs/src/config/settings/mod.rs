@@ -1,5 +1,6 @@
-//! The settings table: every variable there is, one row each, a file per section. A row says where its value goes;
-//! what only makes sense together is put together in `check.rs`.
+//! The settings table: one row per variable, a file per section.
+//!
+//! A row stores its own value; `check.rs` combines values that depend on each other.
 
 mod api;
 mod database;
@@ -23,18 +24,18 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::Texts;
-use super::setting::{Form, Put, Setting, To};
+use super::setting::{Setter, Setting, UnusedForm, ValueType};
 use gotrue_rules::domain::policy::Quota;
 use gotrue_rules::domain::secret::Secret;
 use gotrue_rules::wire::go_duration::GoDuration;
 
-/// Rows about one concern.
+/// Rows about one topic.
 pub struct Section {
-    /// Its heading.
+    /// The heading.
     pub title: &'static str,
-    /// What is said before the rows; may be empty.
+    /// The text before the rows; may be empty.
     pub intro: &'static str,
-    /// Its rows.
+    /// The rows.
     pub rows: &'static [Setting],
 }
 
@@ -59,7 +60,7 @@ pub const SECTIONS: &[Section] = &[
     outbound::SECTION,
 ];
 
-/// Every name that is looked up, with its row.
+/// Returns every name that is looked up, with its row.
 pub fn names() -> BTreeMap<String, &'static Setting> {
     let rows = SECTIONS.iter().flat_map(|section| section.rows);
     rows.flat_map(|row| {
@@ -69,74 +70,74 @@ pub fn names() -> BTreeMap<String, &'static Setting> {
     .collect()
 }
 
-const fn text(name: &'static str, to: To<String>) -> Setting {
-    Setting::new(name, Put::Text(to))
+const fn text(name: &'static str, to: Setter<String>) -> Setting {
+    Setting::new(name, ValueType::Text(to))
 }
 
-const fn secret(name: &'static str, to: To<Secret>) -> Setting {
-    Setting::new(name, Put::Secret(to))
+const fn secret(name: &'static str, to: Setter<Secret>) -> Setting {
+    Setting::new(name, ValueType::Secret(to))
 }
 
-const fn switch(name: &'static str, to: To<bool>) -> Setting {
-    Setting::new(name, Put::Bool(to))
+const fn switch(name: &'static str, to: Setter<bool>) -> Setting {
+    Setting::new(name, ValueType::Bool(to))
 }
 
-const fn whole(name: &'static str, to: To<i64>) -> Setting {
-    Setting::new(name, Put::Int(i64::MIN, i64::MAX, to))
+const fn whole(name: &'static str, to: Setter<i64>) -> Setting {
+    Setting::new(name, ValueType::Int(i64::MIN, i64::MAX, to))
 }
 
-const fn between(name: &'static str, least: i64, greatest: i64, to: To<i64>) -> Setting {
-    Setting::new(name, Put::Int(least, greatest, to))
+const fn between(name: &'static str, least: i64, greatest: i64, to: Setter<i64>) -> Setting {
+    Setting::new(name, ValueType::Int(least, greatest, to))
 }
 
-const fn natural(name: &'static str, to: To<u64>) -> Setting {
-    Setting::new(name, Put::Natural(to))
+const fn natural(name: &'static str, to: Setter<u64>) -> Setting {
+    Setting::new(name, ValueType::Natural(to))
 }
 
-const fn number(name: &'static str, to: To<f64>) -> Setting {
-    Setting::new(name, Put::Number(to))
+const fn number(name: &'static str, to: Setter<f64>) -> Setting {
+    Setting::new(name, ValueType::Number(to))
 }
 
-const fn span(name: &'static str, to: To<GoDuration>) -> Setting {
-    Setting::new(name, Put::Span(to))
+const fn span(name: &'static str, to: Setter<GoDuration>) -> Setting {
+    Setting::new(name, ValueType::Span(to))
 }
 
-const fn positive_span(name: &'static str, to: To<GoDuration>) -> Setting {
-    Setting::new(name, Put::PositiveSpan(to))
+const fn positive_span(name: &'static str, to: Setter<GoDuration>) -> Setting {
+    Setting::new(name, ValueType::PositiveSpan(to))
 }
 
-const fn list(name: &'static str, to: To<Vec<String>>) -> Setting {
-    Setting::new(name, Put::List(to))
+const fn list(name: &'static str, to: Setter<Vec<String>>) -> Setting {
+    Setting::new(name, ValueType::List(to))
 }
 
-const fn map(name: &'static str, to: To<Texts>) -> Setting {
-    Setting::new(name, Put::Map(to))
+const fn map(name: &'static str, to: Setter<Texts>) -> Setting {
+    Setting::new(name, ValueType::Map(to))
 }
 
-const fn quota(name: &'static str, to: To<Quota>) -> Setting {
-    Setting::new(name, Put::Quota(to))
+const fn quota(name: &'static str, to: Setter<Quota>) -> Setting {
+    Setting::new(name, ValueType::Quota(to))
 }
 
-const fn unused(name: &'static str, form: Form, why: &'static str) -> Setting {
-    Setting::new(name, Put::Unused(form, why))
+const fn unused(name: &'static str, form: UnusedForm, why: &'static str) -> Setting {
+    Setting::new(name, ValueType::Unused(form, why))
 }
 
-/// A span, where zero means this many seconds.
+/// Converts a duration; zero means `seconds`.
 fn or_seconds(span: GoDuration, seconds: u64) -> Duration {
-    if span.is_zero() { Duration::from_secs(seconds) } else { span.as_std() }
+    if span.is_zero() { Duration::from_secs(seconds) } else { span.to_std() }
 }
 
-/// A span that is never below this many seconds.
+/// Converts a duration with a minimum of `seconds`.
 fn at_least_seconds(span: GoDuration, seconds: u64) -> Duration {
-    span.as_std().max(Duration::from_secs(seconds))
+    span.to_std().max(Duration::from_secs(seconds))
 }
 
-/// A count; a negative one is none.
+/// Converts a count; a negative one becomes zero.
 fn count(n: i64) -> usize {
     usize::try_from(n).unwrap_or(0)
 }
 
-/// The digits of a code: 6 where fewer than 6 or more than 10 are asked for.
+/// Converts a number of digits: 6 if it is not between 6 and 10.
 fn digits(n: i64) -> usize {
     match n {
         6..=10 => count(n),

@@ -3,94 +3,94 @@
 use std::path::PathBuf;
 
 use super::super::check;
-use super::super::setting::{Form, Put, Setting};
+use super::super::setting::{Setting, UnusedForm, ValueType};
 use super::{Section, between, list, span, switch, text, unused, whole};
 
-/// Why the reference's settings on the look of a log line have no effect.
-const OWN_FORM: &str = "lines have a form of their own, see BASALT_LOG_FORMAT";
+/// Why the reference's settings of the log format have no effect.
+const OWN_FORM: &str = "log lines have their own format, see BASALT_LOG_FORMAT";
 /// Why traces are not exported.
-const NO_TRACES: &str = "traces are not exported; each line of the log carries the id of its request";
+const NO_TRACES: &str = "traces are not exported; each log line contains the request id";
 /// Why there is no profiler.
-const NO_PROFILER: &str = "there is no profiler to serve; attach one to the process";
+const NO_PROFILER: &str = "there is no built-in profiler; attach one to the process";
 
 pub(super) const SECTION: Section = Section {
     title: "Logs, metrics, reloading",
-    intro: "The files of `--config-dir` are read again while requests are served. What they hold then is laid over what was \
-            in force: a variable that has gone from them keeps its value until the next start. The next request has the \
-            new settings, a request under way keeps its own; limits go on counting, except those that changed. Settings \
-            that do not check change nothing, and the log says why. Where the server listens, its database, log and \
-            metrics, and reloading itself are settled at the start.",
+    intro: "The files of `--config-dir` are reloaded without interrupting requests. Their values overlay the current \
+            ones: a variable that was removed from them keeps its value until the next start. New requests use the new \
+            settings, running ones keep theirs; counters of rate limits persist, except those whose limit changed. \
+            Invalid settings change nothing and are logged. The listening address, the database, logs, metrics and \
+            reloading itself are only configured at start.",
     rows: &[
         Setting::new(
             "GOTRUE_LOG_LEVEL",
-            Put::Own("a level", |d, _, v| {
-                check::log_level(d, v);
+            ValueType::Custom("a level", |d, _, v| {
+                check::parse_log_level(d, v);
                 Ok(())
             }),
         )
         .default("info")
-        .doc("Least important lines that are logged: `error`, `warn`, `info`, `debug`, `trace`.", "debug"),
+        .doc("Minimum level of logged lines: `error`, `warn`, `info`, `debug`, `trace`.", "debug"),
         text("GOTRUE_LOG_FILE", |d, _, v| d.config.log.file = (!v.is_empty()).then(|| PathBuf::from(v)))
-            .doc("A file that lines are added to, instead of standard error.", "/var/log/auth.log"),
+            .doc("File that lines are appended to, instead of standard error.", "/var/log/auth.log"),
         text("GOTRUE_LOG_SQL", |d, _, v| d.config.log.sql = matches!(v.as_str(), "all" | "statement"))
-            .doc("`statement` or `all`: statements are logged by name, never with their values.", "statement"),
-        Setting::new("BASALT_LOG_FORMAT", Put::Own("`json` or `text`", check::log_format))
+            .doc("`statement` or `all`: SQL statements are logged by name, never with their values.", "statement"),
+        Setting::new("BASALT_LOG_FORMAT", ValueType::Custom("`json` or `text`", check::parse_log_format))
             .default("json")
-            .doc("How lines look: `json` (one object a line) or `text` (for the eye).", "text"),
+            .doc("Format of log lines: `json` (one object per line) or `text` (human-readable).", "text"),
         switch("GOTRUE_METRICS_ENABLED", |d, _, v| d.metrics.0 = v)
             .default("false")
-            .doc("Metrics are served for Prometheus, on a port of their own at `/metrics`.", "true"),
+            .doc("Metrics are served for Prometheus, on a separate port at `/metrics`.", "true"),
         text("GOTRUE_METRICS_EXPORTER", |d, _, v| d.metrics.1 = v)
             .default("opentelemetry")
-            .doc("How metrics leave: only `prometheus` is served.", "prometheus"),
+            .doc("Metrics exporter: only `prometheus` is supported.", "prometheus"),
         text("GOTRUE_METRICS_OTEL_EXPORTER_PROMETHEUS_HOST", |d, _, v| d.metrics.2.host = v)
-            .or("OTEL_EXPORTER_PROMETHEUS_HOST")
+            .with_alias("OTEL_EXPORTER_PROMETHEUS_HOST")
             .default("0.0.0.0")
-            .doc("Address the metrics are served at.", "127.0.0.1"),
+            .doc("Address of the metrics endpoint.", "127.0.0.1"),
         between("GOTRUE_METRICS_OTEL_EXPORTER_PROMETHEUS_PORT", 0, 65_535, |d, _, n| {
             d.metrics.2.port = u16::try_from(n).unwrap_or(0);
         })
-        .or("OTEL_EXPORTER_PROMETHEUS_PORT")
+        .with_alias("OTEL_EXPORTER_PROMETHEUS_PORT")
         .default("9100")
-        .doc("Port the metrics are served at.", "9464"),
+        .doc("Port of the metrics endpoint.", "9464"),
         switch("GOTRUE_AUDIT_LOG_DISABLE_POSTGRES", |d, _, v| d.policy.operation.audit_log_disable_postgres = v)
             .default("false")
             .doc("No rows are written to `auth.audit_log_entries`.", "true"),
         switch("GOTRUE_RELOADING_NOTIFY_ENABLED", |d, _, v| d.config.reloading.notify_enabled = v)
             .default("true")
-            .doc("The `*.env` and `*.json` files of `--config-dir` are read again when they change.", "false"),
+            .doc("The `*.env` and `*.json` files of `--config-dir` are reloaded when they change.", "false"),
         switch("GOTRUE_RELOADING_POLLERENABLED", |d, _, v| d.config.reloading.poller_enabled = v)
             .default("false")
-            .doc("They are looked at again and again where the system cannot tell of changes.", "true"),
-        span("GOTRUE_RELOADING_POLLER_INTERVAL", |d, _, v| d.config.reloading.poller_interval = v.as_std())
+            .doc("The files are polled for changes, if they are not watched.", "true"),
+        span("GOTRUE_RELOADING_POLLER_INTERVAL", |d, _, v| d.config.reloading.poller_interval = v.to_std())
             .default("10s")
-            .doc("How often.", "30s"),
+            .doc("Polling interval of the files.", "30s"),
         switch("GOTRUE_RELOADING_SIGNAL_ENABLED", |d, _, v| d.config.reloading.signal_enabled = v)
             .default("false")
-            .doc("They are read again at a signal.", "true"),
+            .doc("A signal reloads the files.", "true"),
         whole("GOTRUE_RELOADING_SIGNAL_NUMBER", |d, _, n| {
             d.config.reloading.signal_number = i32::try_from(n).unwrap_or(0);
         })
         .default("10")
-        .doc("Which one; 10 is SIGUSR1.", "12"),
-        span("GOTRUE_RELOADING_GRACE_PERIOD_INTERVAL", |d, _, v| d.config.reloading.grace_period = v.as_std())
+        .doc("Number of that signal; 10 is SIGUSR1.", "12"),
+        span("GOTRUE_RELOADING_GRACE_PERIOD_INTERVAL", |d, _, v| d.config.reloading.grace_period = v.to_std())
             .default("5s")
-            .doc("How long it must be quiet before they are read again.", "1s"),
+            .doc("How long no change may occur before the files are reloaded.", "1s"),
         Setting::new(
             "GOTRUE_EXPERIMENTAL_PROVIDER_LINKING_DOMAINS",
-            Put::Own("a list of provider=domain pairs", check::linking_domains),
+            ValueType::Custom("a list of provider=domain pairs", check::parse_linking_domains),
         )
         .doc(
-            "Accounts of these providers are joined with those of the same domain alone.",
+            "Identities of these providers are linked only within the same linking domain.",
             "custom:github=work,google=home",
         ),
         list("GOTRUE_EXPERIMENTAL_PROVIDERS_WITH_OWN_LINKING_DOMAIN", |d, _, v| d.own_linking_domains = v)
-            .doc("Older form of the same: providers with a domain of their own each.", "kakao"),
+            .doc("Older form of the setting above: providers with their own linking domain each.", "kakao"),
         switch("GOTRUE_EXPERIMENTAL_CURSOR_PAGINATION_ENABLED", |d, _, v| {
             d.policy.experimental.cursor_pagination_enabled = v;
         })
         .default("false")
-        .doc("Lists of the admin API can be paged by cursor.", "true"),
+        .doc("Lists of the admin API support cursor pagination.", "true"),
         switch("GOTRUE_EXPERIMENTAL_SCIM_ENABLED", |d, _, v| d.policy.experimental.scim_enabled = v)
             .default("false")
             .doc("SCIM is served.", "true"),
@@ -98,24 +98,30 @@ pub(super) const SECTION: Section = Section {
             d.policy.experimental.create_email_identity_on_password_set = v;
         })
         .default("false")
-        .doc("An account of another service that gets a password also gets an identity of its address.", "true"),
-        unused("GOTRUE_OPERATOR_TOKEN", Form::Text, "the reference has no use for it either").hidden().doc("", "token"),
-        unused("GOTRUE_LOG_DISABLE_COLORS", Form::Bool, OWN_FORM).doc("", "true"),
-        unused("GOTRUE_LOG_QUOTE_EMPTY_FIELDS", Form::Bool, OWN_FORM).doc("", "true"),
-        unused("GOTRUE_LOG_FIELDS", Form::Map, OWN_FORM).doc("", "env:test"),
-        unused("GOTRUE_LOG_TSFORMAT", Form::Text, OWN_FORM).doc("", "2006-01-02"),
-        unused("GOTRUE_METRICS_OTEL_EXPORTER_OTLP_PROTOCOL", Form::Text, "metrics are served for Prometheus alone")
-            .or("OTEL_EXPORTER_OTLP_PROTOCOL")
-            .doc("", "grpc"),
-        unused("GOTRUE_TRACING_ENABLED", Form::Bool, NO_TRACES).doc("", "false"),
-        unused("GOTRUE_TRACING_EXPORTER", Form::Text, NO_TRACES).doc("", "opentelemetry"),
-        unused("GOTRUE_TRACING_OTEL_EXPORTER_OTLP_PROTOCOL", Form::Text, NO_TRACES).doc("", "grpc"),
-        unused("GOTRUE_TRACING_HOST", Form::Text, NO_TRACES).doc("", "localhost"),
-        unused("GOTRUE_TRACING_PORT", Form::Text, NO_TRACES).doc("", "4317"),
-        unused("GOTRUE_TRACING_SERVICE_NAME", Form::Text, NO_TRACES).doc("", "auth"),
-        unused("GOTRUE_TRACING_TAGS", Form::Map, NO_TRACES).doc("", "env:test"),
-        unused("GOTRUE_PROFILER_ENABLED", Form::Bool, NO_PROFILER).doc("", "false"),
-        unused("GOTRUE_PROFILER_HOST", Form::Text, NO_PROFILER).doc("", "localhost"),
-        unused("GOTRUE_PROFILER_PORT", Form::Text, NO_PROFILER).doc("", "9998"),
+        .doc("A user of an external provider who sets a password also gets an e-mail identity.", "true"),
+        unused("GOTRUE_OPERATOR_TOKEN", UnusedForm::Text, "the reference does not use it either")
+            .hidden()
+            .doc("", "token"),
+        unused("GOTRUE_LOG_DISABLE_COLORS", UnusedForm::Bool, OWN_FORM).doc("", "true"),
+        unused("GOTRUE_LOG_QUOTE_EMPTY_FIELDS", UnusedForm::Bool, OWN_FORM).doc("", "true"),
+        unused("GOTRUE_LOG_FIELDS", UnusedForm::Map, OWN_FORM).doc("", "env:test"),
+        unused("GOTRUE_LOG_TSFORMAT", UnusedForm::Text, OWN_FORM).doc("", "2006-01-02"),
+        unused(
+            "GOTRUE_METRICS_OTEL_EXPORTER_OTLP_PROTOCOL",
+            UnusedForm::Text,
+            "metrics are served only for Prometheus",
+        )
+        .with_alias("OTEL_EXPORTER_OTLP_PROTOCOL")
+        .doc("", "grpc"),
+        unused("GOTRUE_TRACING_ENABLED", UnusedForm::Bool, NO_TRACES).doc("", "false"),
+        unused("GOTRUE_TRACING_EXPORTER", UnusedForm::Text, NO_TRACES).doc("", "opentelemetry"),
+        unused("GOTRUE_TRACING_OTEL_EXPORTER_OTLP_PROTOCOL", UnusedForm::Text, NO_TRACES).doc("", "grpc"),
+        unused("GOTRUE_TRACING_HOST", UnusedForm::Text, NO_TRACES).doc("", "localhost"),
+        unused("GOTRUE_TRACING_PORT", UnusedForm::Text, NO_TRACES).doc("", "4317"),
+        unused("GOTRUE_TRACING_SERVICE_NAME", UnusedForm::Text, NO_TRACES).doc("", "auth"),
+        unused("GOTRUE_TRACING_TAGS", UnusedForm::Map, NO_TRACES).doc("", "env:test"),
+        unused("GOTRUE_PROFILER_ENABLED", UnusedForm::Bool, NO_PROFILER).doc("", "false"),
+        unused("GOTRUE_PROFILER_HOST", UnusedForm::Text, NO_PROFILER).doc("", "localhost"),
+        unused("GOTRUE_PROFILER_PORT", UnusedForm::Text, NO_PROFILER).doc("", "9998"),
     ],
 };

@@ -1,90 +1,96 @@
-//! `POST /admin/users`: two statements, who has address and number, and the write. Nothing is held while the password
-//! is hashed, and no message is sent. A request that loses an address to a concurrent one repeats the look-up.
+//! `POST /admin/users`: creates a user.
+//!
+//! It takes two statements, a look-up of address and number and the insert.
+//!
+//! No connection is held while the password is hashed, and no message is sent. If the insert loses against a concurrent
+//! request, the look-up is repeated.
 
 use gotrue_rules::domain::admin_user::{
-    self as rules, Contacts, New, NewPassword, account, ban, has_null_metadata, new_email, new_id, new_password,
+    self as rules, Contacts, NewPassword, NewUser, build_user, has_null_metadata, parse_ban, parse_new_email,
+    parse_new_password, parse_requested_id,
 };
-use gotrue_rules::domain::audit::Action;
+use gotrue_rules::domain::audit::AuditAction;
 use gotrue_rules::domain::contact::{Email, Phone};
 use gotrue_rules::domain::error::{Error, Result};
 use gotrue_rules::domain::metadata;
-use gotrue_rules::wire::requests::AdminUser;
+use gotrue_rules::wire::requests::AdminUserRequest;
 use gotrue_rules::wire::user::UserJson;
 use uuid::Uuid;
 
-use super::{entry, told};
-use crate::cx::Cx;
+use super::{build_admin_rows, user_entry};
 use crate::http::reply::Reply;
+use crate::request_context::RequestContext;
 use crate::services::attempt::Attempt;
 use crate::services::passwords;
-use crate::store::OrRefuse;
-use crate::store::admin::{self, Wanted};
+use crate::store::OrInternalError;
+use crate::store::admin::{self, ContactQuery};
 
-/// A new account.
-pub async fn handle(cx: Cx) -> Result<Reply> {
-    let request = AdminUser::decode(&cx.bytes().await?)?;
-    rules::require_fitting(&request)?;
+/// Creates a user.
+pub async fn handle(cx: RequestContext) -> Result<Reply> {
+    let request = AdminUserRequest::decode(&cx.read_body().await?)?;
+    rules::validate_lengths(&request)?;
     let limits = cx.app.policy.api.metadata_limits;
-    metadata::check("user_metadata", request.user_metadata.as_ref(), limits)?;
-    metadata::check("app_metadata", request.app_metadata.as_ref(), limits)?;
-    let contacts = free_contacts(&cx, &request).await?;
-    let password = new_password(&request)?;
-    require_form(password)?;
-    let id = new_id(&request)?.unwrap_or_else(|| cx.entropy.uuid());
-    let ban = ban(&request, cx.now)?;
-    let new = New {
+    metadata::validate("user_metadata", request.user_metadata.as_ref(), limits)?;
+    metadata::validate("app_metadata", request.app_metadata.as_ref(), limits)?;
+    let contacts = require_free_contacts(&cx, &request).await?;
+    let password = parse_new_password(&request)?;
+    require_known_hash_format(password)?;
+    let id = parse_requested_id(&request)?.unwrap_or_else(|| cx.entropy.uuid());
+    let ban = parse_ban(&request, cx.now)?;
+    let new = NewUser {
         contacts,
         id,
         identity_ids: [cx.entropy.uuid(), cx.entropy.uuid()],
         audience: cx.audience(),
         role: cx.app.policy.jwt.default_group.clone(),
-        encrypted_password: hash(&cx, id, password).await?,
+        encrypted_password: stored_password(&cx, id, password).await?,
         ban,
     };
     let has_null_metadata = has_null_metadata(&request);
-    let account = account(request.clone(), new, cx.now);
+    let account = build_user(request.clone(), new, cx.now);
     let provider = account.identities.first().map(|identity| identity.provider.as_str()).unwrap_or_default();
-    let rows = told(&cx, entry(Action::UserSignedUp, &account).with("provider", provider))?;
+    let rows = build_admin_rows(&cx, user_entry(AuditAction::UserSignedUp, &account).with_trait("provider", provider))?;
     let inserted = admin::insert(&mut cx.db(), &account, has_null_metadata, rows).await;
-    if let Attempt::Conflict(error) = Attempt::of(inserted, "Database error creating new user")? {
-        free_contacts(&cx, &request).await?;
+    if let Attempt::Conflict(error) = Attempt::from_insertion(inserted, "Database error creating new user")? {
+        require_free_contacts(&cx, &request).await?;
         return Err(error);
     }
     let shown = UserJson::from(&account);
     Ok(Reply::json(&if has_null_metadata { shown.without_user_metadata() } else { shown }))
 }
 
-/// Address and number, well-formed and nobody's in the audience of the new account.
-async fn free_contacts(cx: &Cx, request: &AdminUser) -> Result<Contacts> {
-    let email = new_email(request)?;
-    let phone = rules::phone(request);
+/// Validates address and number and requires that no user of the audience has them.
+async fn require_free_contacts(cx: &RequestContext, request: &AdminUserRequest) -> Result<Contacts> {
+    let email = parse_new_email(request)?;
+    let phone = rules::parse_phone(request);
     let audience = if request.aud.is_empty() { cx.audience() } else { request.aud.clone() };
     let apart: Vec<String> = cx.app.policy.experimental.provider_linking_domains.keys().cloned().collect();
-    let wanted = Wanted {
+    let lookup = ContactQuery {
         email: email.as_ref().map(Email::as_str),
         phone: phone.as_ref().ok().and_then(Option::as_ref).map(Phone::as_str),
         audience: &audience,
-        apart: &apart,
+        own_domain_providers: &apart,
     };
-    let taken = admin::taken(&mut cx.db(), wanted).await.or_refuse("Database error checking email")?;
-    rules::free(email, phone, taken)
+    let taken =
+        admin::find_taken_contacts(&mut cx.db(), lookup).await.or_internal_error("Database error checking email")?;
+    rules::require_available_contacts(email, phone, taken)
 }
 
-/// A hash that cannot be verified is stored too: every password is refused for it.
-fn require_form(password: NewPassword<'_>) -> Result<()> {
+/// Requires a supported hash format. A hash that no password can match is stored too.
+fn require_known_hash_format(password: NewPassword<'_>) -> Result<()> {
     match password {
-        NewPassword::Hashed(hash) => match passwords::malformed(hash) {
-            Some(why) => Err(Error::internal("Error creating user").because(why)),
+        NewPassword::Hashed(hash) => match passwords::hash_format_error(hash) {
+            Some(why) => Err(Error::internal("Error creating user").with_cause(why)),
             None => Ok(()),
         },
-        NewPassword::Given(_) | NewPassword::Random => Ok(()),
+        NewPassword::Plain(_) | NewPassword::Random => Ok(()),
     }
 }
 
-async fn hash(cx: &Cx, id: Uuid, password: NewPassword<'_>) -> Result<String> {
+async fn stored_password(cx: &RequestContext, id: Uuid, password: NewPassword<'_>) -> Result<String> {
     match password {
-        NewPassword::Given(password) => passwords::hash(cx, id, password).await,
-        NewPassword::Hashed(hash) => Ok(passwords::adopted(cx, id, hash)),
-        NewPassword::Random => Ok(passwords::hash_of_none(cx, id)),
+        NewPassword::Plain(password) => passwords::hash(cx, id, password).await,
+        NewPassword::Hashed(hash) => Ok(passwords::seal_imported_hash(cx, id, hash)),
+        NewPassword::Random => Ok(passwords::unusable_hash(cx, id)),
     }
 }

@@ -1,25 +1,25 @@
 //! `DELETE /admin/users/{id}`: two statements, the guard's and the deletion.
 
-use gotrue_rules::domain::audit::Action;
+use gotrue_rules::domain::audit::AuditAction;
 use gotrue_rules::domain::error::Result;
-use gotrue_rules::wire::requests::AdminDeletion;
+use gotrue_rules::wire::requests::AdminUserDeletion;
 use serde_json::Map;
 
-use super::{entry, told};
-use crate::cx::Cx;
+use super::{build_admin_rows, user_entry};
 use crate::http::reply::Reply;
-use crate::store::OrRefuse;
+use crate::request_context::RequestContext;
+use crate::store::OrInternalError;
 use crate::store::admin::deletion::{delete, soft_delete};
 
-/// The account is gone, or only its row is left.
-pub async fn handle(cx: Cx) -> Result<Reply> {
+/// Deletes the user, or anonymizes it for a soft deletion.
+pub async fn handle(cx: RequestContext) -> Result<Reply> {
     let account = cx.account()?;
-    let request = AdminDeletion::decode(&cx.bytes().await?)?;
-    let rows = told(&cx, entry(Action::UserDeleted, account))?;
+    let request = AdminUserDeletion::decode(&cx.read_body().await?)?;
+    let rows = build_admin_rows(&cx, user_entry(AuditAction::UserDeleted, account))?;
     if request.is_soft {
-        soft_delete(&mut cx.db(), account.id, cx.now, rows).await.or_refuse("Error soft deleting user")?;
+        soft_delete(&mut cx.db(), account.id, cx.now, rows).await.or_internal_error("Error soft deleting user")?;
     } else {
-        delete(&mut cx.db(), account.id, rows).await.or_refuse("Database error deleting user")?;
+        delete(&mut cx.db(), account.id, rows).await.or_internal_error("Database error deleting user")?;
     }
     Ok(Reply::json(&Map::new()))
 }

@@ -1,54 +1,59 @@
-//! `POST /invite`: an account for an address, and a mail to it. No gap: who is invited twice gets two mails, and only the
-//! second link is good.
+//! `POST /invite`: creates a user for an address and sends an invitation.
+//!
+//! No minimum interval applies; of several invitations only the last link is valid.
 
-use gotrue_rules::domain::audit::{Action, Entry};
+use gotrue_rules::domain::audit::{AuditAction, AuditEntry};
 use gotrue_rules::domain::contact::Email;
 use gotrue_rules::domain::error::{Error, Result};
-use gotrue_rules::domain::links::{Password, require_unconfirmed};
+use gotrue_rules::domain::links::{LinkPassword, require_unconfirmed};
 use gotrue_rules::domain::metadata;
-use gotrue_rules::domain::user::Account;
-use gotrue_rules::wire::requests::Invitation;
+use gotrue_rules::domain::user::User;
+use gotrue_rules::wire::requests::InviteRequest;
 use gotrue_rules::wire::user::UserJson;
 
-use super::told;
-use crate::cx::Cx;
+use super::build_admin_rows;
 use crate::http::reply::Reply;
+use crate::request_context::RequestContext;
 use crate::services::attempt::Attempt;
-use crate::services::links::{self, Guest, newcomer};
-use crate::store::{OrRefuse, users};
+use crate::services::links::{self, LinkRecipient, build_user};
+use crate::store::{OrInternalError, users};
 
-/// The account that is invited, new or waiting.
-pub async fn handle(cx: Cx) -> Result<Reply> {
-    let request = Invitation::decode(&cx.bytes().await?)?;
-    metadata::check("data", request.data.as_ref(), cx.app.policy.api.metadata_limits)?;
-    let account = match attempt(&cx, &request, None).await? {
+/// Invites a new or an unconfirmed user and returns it.
+pub async fn handle(cx: RequestContext) -> Result<Reply> {
+    let request = InviteRequest::decode(&cx.read_body().await?)?;
+    metadata::validate("data", request.data.as_ref(), cx.app.policy.api.metadata_limits)?;
+    let account = match try_invite(&cx, &request, None).await? {
         Attempt::Done(account) => account,
-        Attempt::Conflict(error) => attempt(&cx, &request, Some(error)).await?.or_refuse()?,
+        Attempt::Conflict(error) => try_invite(&cx, &request, Some(error)).await?.into_result()?,
     };
     Ok(Reply::json(&UserJson::from(&account)))
 }
 
-/// Invites once. `conflict` is the error of the attempt before: it is answered if the address is still free.
-async fn attempt(cx: &Cx, request: &Invitation, conflict: Option<Error>) -> Result<Attempt<Account>> {
+/// Invites once.
+///
+/// `conflict` is the error of the previous attempt, returned if the address is still free.
+async fn try_invite(cx: &RequestContext, request: &InviteRequest, conflict: Option<Error>) -> Result<Attempt<User>> {
     let email = Email::parse(&request.email)?;
-    let known = users::by_email(&mut cx.db(), email.as_str(), &cx.audience()).await;
-    let guest = match (known.or_refuse("Database error finding user")?, conflict) {
+    let known = users::find_by_email(&mut cx.db(), email.as_str(), &cx.audience()).await;
+    let recipient = match (known.or_internal_error("Database error finding user")?, conflict) {
         (Some(known), _) => {
             require_unconfirmed(&known)?;
-            Guest::Known(Box::new(known))
+            LinkRecipient::Existing(Box::new(known))
         }
         (None, Some(error)) => return Err(error),
-        (None, None) => Guest::New(Box::new(newcomer(cx, email, request.data.clone(), Password::Nothing).await?)),
+        (None, None) => {
+            LinkRecipient::New(Box::new(build_user(cx, email, request.data.clone(), LinkPassword::None).await?))
+        }
     };
-    let audit = told(cx, entry(&guest))?;
-    links::invite(cx, guest, audit).await
+    let audit = build_admin_rows(cx, invitation_entry(&recipient))?;
+    links::invite(cx, recipient, audit).await
 }
 
-/// What the log says of an invitation.
-pub(super) fn entry(guest: &Guest) -> Entry {
-    let (Guest::Known(account) | Guest::New(account)) = guest;
-    let Account { id, email, .. } = account.as_ref();
-    Entry::of(Action::UserInvited)
-        .with("user_id", id.to_string())
-        .with("user_email", email.as_deref().unwrap_or_default())
+/// The audit log entry of an invitation.
+pub(super) fn invitation_entry(recipient: &LinkRecipient) -> AuditEntry {
+    let (LinkRecipient::Existing(account) | LinkRecipient::New(account)) = recipient;
+    let User { id, email, .. } = account.as_ref();
+    AuditEntry::new(AuditAction::UserInvited)
+        .with_trait("user_id", id.to_string())
+        .with_trait("user_email", email.as_deref().unwrap_or_default())
 }

@@ -1,4 +1,4 @@
-//! Accounts as an administrator sees, makes and changes them, and ways into them that he gives.
+//! `/admin`: users, links, factors, providers and clients, as an administrator manages them.
 
 pub mod audit;
 pub mod create;
@@ -14,33 +14,33 @@ pub mod read;
 pub mod sso;
 pub mod update;
 
-use gotrue_rules::domain::admin_user::actor;
-use gotrue_rules::domain::audit::{Action, Entry};
+use gotrue_rules::domain::admin_user::admin_actor;
+use gotrue_rules::domain::audit::{AuditAction, AuditEntry};
 use gotrue_rules::domain::error::Result;
-use gotrue_rules::domain::user::Account;
+use gotrue_rules::domain::user::User;
 use http::HeaderName;
 
-use crate::cx::Cx;
+use crate::request_context::RequestContext;
 use crate::services::audit as log;
 use crate::store::audit::AuditRow;
 
-/// How many entries there are on all pages.
-const TOTAL: HeaderName = HeaderName::from_static("x-total-count");
+/// The number of entries on all pages.
+const TOTAL_COUNT_HEADER: HeaderName = HeaderName::from_static("x-total-count");
 
-/// A member of the query; empty if it is not given.
-fn asked<'a>(cx: &'a Cx, name: &str) -> &'a str {
+/// A query parameter; empty if it is absent.
+fn query_parameter<'a>(cx: &'a RequestContext, name: &str) -> &'a str {
     cx.request.query(name).unwrap_or_default()
 }
 
-/// What the log says of something done to an account by the administrator.
-fn entry(action: Action, account: &Account) -> Entry {
-    Entry::of(action)
-        .with("user_id", account.id.to_string())
-        .with("user_email", account.email.as_deref().unwrap_or_default())
-        .with("user_phone", account.phone.as_deref().unwrap_or_default())
+/// The audit log entry of an administrator's action on a user.
+fn user_entry(action: AuditAction, account: &User) -> AuditEntry {
+    AuditEntry::new(action)
+        .with_trait("user_id", account.id.to_string())
+        .with_trait("user_email", account.email.as_deref().unwrap_or_default())
+        .with_trait("user_phone", account.phone.as_deref().unwrap_or_default())
 }
 
-/// Its row, with the administrator as the actor.
-fn told(cx: &Cx, entry: Entry) -> Result<Vec<AuditRow>> {
-    Ok(log::rows(cx, &actor(&cx.admin()?.role), [entry]))
+/// Builds the audit row of an entry, with the administrator as the actor.
+fn build_admin_rows(cx: &RequestContext, entry: AuditEntry) -> Result<Vec<AuditRow>> {
+    Ok(log::build_rows(cx, &admin_actor(&cx.admin()?.role), [entry]))
 }

@@ -3,10 +3,10 @@
 use gotrue_rules::domain::error::Result;
 use gotrue_rules::wire::user::UserJson;
 
-use crate::cx::Cx;
 use crate::http::reply::Reply;
+use crate::request_context::RequestContext;
 
-/// The account of the path.
-pub async fn handle(cx: Cx) -> Result<Reply> {
+/// Returns the user named in the path.
+pub async fn handle(cx: RequestContext) -> Result<Reply> {
     Ok(Reply::json(&UserJson::from(cx.account()?)))
 }

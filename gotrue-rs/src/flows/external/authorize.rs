@@ -1,13 +1,15 @@
-//! `GET /authorize`: to the provider that the query names.
+//! `GET /authorize`: redirects to the provider that the query names.
 
 use gotrue_rules::domain::error::Result;
 
-use crate::cx::Cx;
 use crate::http::reply::Reply;
+use crate::request_context::RequestContext;
 use crate::services::external;
 
-/// Sends the browser on. As recorded, where a provider would not have it, it is sent to this folder.
-pub async fn handle(cx: Cx) -> Result<Reply> {
-    let address = external::start(&cx, None).await?;
+/// Redirects the browser.
+///
+/// As in GoTrue, if an OAuth 1.0a provider refuses, the browser is redirected to `/`.
+pub async fn handle(cx: RequestContext) -> Result<Reply> {
+    let address = external::start_authorization(&cx, None).await?;
     Ok(Reply::found(address.as_deref().unwrap_or("/")))
 }

@@ -1,167 +1,185 @@
-//! `GET|POST /callback`: back from a provider. Until the flow is known complaints go to the site, then to where it leads.
+//! `GET|POST /callback`: the return from a provider.
+//!
+//! Errors are redirected to the site until the flow is known, then to its target.
 
-use gotrue_rules::domain::error::{Error, Kind, Result};
+use gotrue_rules::domain::error::{Error, ErrorKind, Result};
 use gotrue_rules::domain::external::state;
-use gotrue_rules::domain::linking::Arrival;
-use gotrue_rules::domain::user::Account;
+use gotrue_rules::domain::linking::ExternalUser;
+use gotrue_rules::domain::user::User;
 use gotrue_rules::wire::error::{ApiVersion, VERSION_HEADER};
-use gotrue_rules::wire::redirect::{Tokens, site_with_callback_error, with_callback_error, with_code, with_session};
+use gotrue_rules::wire::redirect::{
+    ImplicitFlowTokens, site_with_callback_error, with_callback_error, with_code, with_session,
+};
 use http::Method;
 
-use crate::cx::Cx;
 use crate::http::reply::Reply;
-use crate::services::external::{Person, person};
-use crate::services::linking::{self, Joined};
-use crate::services::sessions::open::{Proof, open};
-use crate::store::flow_state::external::{External, Linking, Settled, by_state, settle};
-use crate::store::{Connection, OrRefuse, flow_state};
+use crate::request_context::RequestContext;
+use crate::services::external::{ProviderSignIn, complete_sign_in};
+use crate::services::linking::{self, LinkOutcome};
+use crate::services::sessions::create::{Proof, create_session};
+use crate::store::flow_state::external::{ExternalFlow, ExternalSignIn, LinkingTarget, complete, find_by_state};
+use crate::store::{Connection, OrInternalError, flow_state};
 
-/// Signs in who has come back, and sends them on with a session or a code.
-pub async fn handle(cx: Cx) -> Result<Reply> {
-    let flow = match flow(&cx).await {
+/// Completes the sign-in and redirects with a session or a code.
+pub async fn handle(cx: RequestContext) -> Result<Reply> {
+    let flow = match load_flow(&cx).await {
         Ok(flow) => flow,
-        Err(error) if matches!(error.kind, Kind::Broken) || cx.journal.has_lost_database() => return Err(error),
-        Err(error) => return turned_away(&cx, &error),
+        Err(error) if matches!(error.kind, ErrorKind::InternalServerError) || cx.journal.has_lost_database() => {
+            return Err(error);
+        }
+        Err(error) => return redirect_refusal(&cx, &error),
     };
-    let target = target(&cx, &flow);
-    let location = match finish(&cx, &flow, target).await {
+    let target = redirect_target(&cx, &flow);
+    let location = match finish_sign_in(&cx, &flow, target).await {
         Ok(location) => location,
-        Err(error) if matches!(error.kind, Kind::Broken) || cx.journal.has_lost_database() => return Err(error),
+        Err(error) if matches!(error.kind, ErrorKind::InternalServerError) || cx.journal.has_lost_database() => {
+            return Err(error);
+        }
         Err(error) => {
-            tell(&cx, &error);
+            log_error(&cx, &error);
             with_callback_error(target, &error).map_err(Error::other)?
         }
     };
-    Ok(if cx.request.method == Method::POST { Reply::found_after_post(&location) } else { Reply::found(&location) })
+    Ok(if cx.request.method == Method::POST { Reply::found_without_body(&location) } else { Reply::found(&location) })
 }
 
-/// The flow of the state, if it still waits. As recorded, an account that it was to link to and that is gone breaks the
-/// reference.
-async fn flow(cx: &Cx) -> Result<External> {
-    let id = state::read(cx.request.query("state").unwrap_or_default())?;
-    let flow = by_state(&mut cx.db(), id).await.or_refuse("Error loading flow state")?.ok_or_else(state::unknown)?;
-    state::check(flow.created_at, flow.is_pkce && flow.is_used, cx.app.policy.external.flow_state_expiry, cx.now)?;
+/// Loads the pending flow of the state.
+///
+/// As in GoTrue, a flow that links to a deleted user is an internal error.
+async fn load_flow(cx: &RequestContext) -> Result<ExternalFlow> {
+    let id = state::parse(cx.request.query("state").unwrap_or_default())?;
+    let flow = find_by_state(&mut cx.db(), id)
+        .await
+        .or_internal_error("Error loading flow state")?
+        .ok_or_else(state::state_not_found)?;
+    state::validate(flow.created_at, flow.is_pkce && flow.is_used, cx.app.policy.external.flow_state_expiry, cx.now)?;
     match flow.linking {
-        // Whoever began it need not be who has proved the address since: who is, begins again.
-        Linking::To(ref account)
-            if cx.app.policy.security.strict_linking
+        // The flow started before the address was confirmed, possibly not by its owner: it must be restarted.
+        LinkingTarget::User(ref account)
+            if cx.app.policy.security.is_linking_strict
                 && account.email_confirmed_at.is_some_and(|confirmed_at| confirmed_at > flow.created_at) =>
         {
-            Err(state::unknown())
+            Err(state::state_not_found())
         }
-        Linking::Gone => Err(Error::broken("the account to link to is gone")),
-        Linking::None | Linking::To(_) => Ok(flow),
+        LinkingTarget::Deleted => Err(Error::internal_server_error("the user to link to was deleted")),
+        LinkingTarget::None | LinkingTarget::User(_) => Ok(flow),
     }
 }
 
-/// To the site; who posts is told besides.
-fn turned_away(cx: &Cx, error: &Error) -> Result<Reply> {
-    tell(cx, error);
+/// Redirects an error to the site; the response to a POST also has an error body.
+fn redirect_refusal(cx: &RequestContext, error: &Error) -> Result<Reply> {
+    log_error(cx, error);
     let location = site_with_callback_error(&cx.app.policy.site.site_url, error).map_err(Error::other)?;
     let reply = Reply::see_other(&location);
     if cx.request.method != Method::POST {
         return Ok(reply);
     }
     let version = ApiVersion::from_header(cx.request.header(VERSION_HEADER));
-    Ok(reply.with_refusal(error, version, &cx.request.id))
+    Ok(reply.with_error_body(error, version, &cx.request.id))
 }
 
-fn target<'a>(cx: &'a Cx, flow: &'a External) -> &'a str {
-    let places = [&cx.app.policy.external.redirect_url, &flow.target, &cx.app.policy.site.site_url];
-    places.into_iter().find(|place| !place.is_empty()).map_or("", String::as_str)
+fn redirect_target<'a>(cx: &'a RequestContext, flow: &'a ExternalFlow) -> &'a str {
+    let targets = [&cx.app.policy.external.redirect_url, &flow.redirect_to, &cx.app.policy.site.site_url];
+    targets.into_iter().find(|target| !target.is_empty()).map_or("", String::as_str)
 }
 
-async fn finish(cx: &Cx, flow: &External, target: &str) -> Result<String> {
-    let person = person(cx, flow).await?;
-    let arrival = Arrival { provider: &flow.provider, profile: &person.profile, email_optional: flow.email_optional };
-    let is_sign_in = matches!(flow.linking, Linking::None) && flow.invite_token.is_empty();
+async fn finish_sign_in(cx: &RequestContext, flow: &ExternalFlow, target: &str) -> Result<String> {
+    let external_sign_in = complete_sign_in(cx, flow).await?;
+    let external_user = ExternalUser {
+        provider: &flow.provider,
+        profile: &external_sign_in.profile,
+        email_optional: flow.email_optional,
+    };
+    let is_sign_in = matches!(flow.linking, LinkingTarget::None) && flow.invite_token.is_empty();
     if is_sign_in {
-        linking::announce(cx, &arrival).await?;
+        linking::call_before_user_created(cx, &external_user).await?;
     }
-    let mut db = linking::begin(cx, &arrival).await?;
+    let mut db = linking::begin_sign_in(cx, &external_user).await?;
     let joined = match &flow.linking {
-        Linking::To(account) => linking::link(cx, &mut db, account, &arrival).await?,
-        _ if !is_sign_in => linking::accept_invitation(cx, &mut db, &flow.invite_token, &arrival).await?,
-        _ => linking::sign_in(cx, &mut db, &arrival).await?,
+        LinkingTarget::User(account) => linking::link_to_user(cx, &mut db, account, &external_user).await?,
+        _ if !is_sign_in => linking::accept_invitation(cx, &mut db, &flow.invite_token, &external_user).await?,
+        _ => linking::sign_in(cx, &mut db, &external_user).await?,
     };
     let account = match joined {
-        Joined::In { account, .. } => account,
-        Joined::Refused(error) => {
+        LinkOutcome::SignedIn { account, .. } => account,
+        LinkOutcome::Refused(error) => {
             db.commit().await?;
             return Err(error);
         }
     };
     let ended = if flow.is_pkce {
-        with_its_code(cx, db, flow, (&account, &person), target).await
+        finish_with_code(cx, db, flow, (&account, &external_sign_in), target).await
     } else {
-        with_its_session(cx, db, flow, (&account, &person), target).await
+        finish_with_session(cx, db, flow, (&account, &external_sign_in), target).await
     };
-    let location = ended.map_err(within)?;
+    let location = ended.map_err(into_server_error)?;
     match flow.linking {
-        Linking::To(_) => linking::tell_of_link(cx, &account, &flow.provider).await,
-        _ if is_sign_in => linking::tell(cx, &account).await?,
+        LinkingTarget::User(_) => linking::notify_identity_linked(cx, &account, &flow.provider).await,
+        _ if is_sign_in => linking::call_after_user_created(cx, &account).await?,
         _ => {}
     }
     Ok(location)
 }
 
-/// The flow gets its account and the provider's tokens; the session is had for the code.
-async fn with_its_code(
-    cx: &Cx,
+/// Stores user and provider tokens in the flow; the client exchanges the code for the session.
+async fn finish_with_code(
+    cx: &RequestContext,
     mut db: Connection,
-    flow: &External,
-    (account, person): (&Account, &Person),
+    flow: &ExternalFlow,
+    (account, external_sign_in): (&User, &ProviderSignIn),
     target: &str,
 ) -> Result<String> {
-    let settled = Settled {
+    let settled = ExternalSignIn {
         id: flow.id,
         user_id: account.id,
-        access_token: &person.access_token,
-        refresh_token: &person.refresh_token,
+        access_token: &external_sign_in.access_token,
+        refresh_token: &external_sign_in.refresh_token,
         now: cx.now,
     };
-    let code = settle(&mut db, settled).await?.ok_or_else(state::used)?;
+    let code = complete(&mut db, settled).await?.ok_or_else(state::state_already_used)?;
     db.commit().await?;
     with_code(target, &code).map_err(Error::other)
 }
 
-/// The session, at once; the flow is over.
-async fn with_its_session(
-    cx: &Cx,
+/// Creates the session and deletes the flow.
+async fn finish_with_session(
+    cx: &RequestContext,
     mut db: Connection,
-    flow: &External,
-    (account, person): (&Account, &Person),
+    flow: &ExternalFlow,
+    (account, external_sign_in): (&User, &ProviderSignIn),
     target: &str,
 ) -> Result<String> {
     if flow_state::delete(&mut db, flow.id).await? == 0 {
-        return Err(state::unknown());
+        return Err(state::state_not_found());
     }
-    let minted = open(cx, &mut db, Proof::new(account, "oauth", Vec::new())).await?;
+    let issued = create_session(cx, &mut db, Proof::new(account, "oauth", Vec::new())).await?;
     db.commit().await?;
-    minted.mark_answer(cx);
-    let tokens = Tokens {
-        access_token: &minted.access_token,
-        refresh_token: &minted.refresh_token.text,
-        expires_in: minted.expires_in,
-        expires_at: minted.expires_at,
-        provider_token: Some(&person.access_token),
-        provider_refresh_token: Some(&*person.refresh_token).filter(|token| !token.is_empty()),
+    issued.insert_response_headers(cx);
+    let tokens = ImplicitFlowTokens {
+        access_token: &issued.access_token,
+        refresh_token: &issued.refresh_token.text,
+        expires_in: issued.expires_in,
+        expires_at: issued.expires_at,
+        provider_token: Some(&external_sign_in.access_token),
+        provider_refresh_token: Some(&*external_sign_in.refresh_token).filter(|token| !token.is_empty()),
     };
     Ok(with_session(target, &tokens, None))
 }
 
-/// What went wrong at the end of a flow, as its clients know it.
-fn within(error: Error) -> Error {
-    Error::oauth("server_error", error.to_string()).because(error)
+/// Converts an error at the end of a flow into an OAuth error.
+fn into_server_error(error: Error) -> Error {
+    Error::oauth("server_error", error.to_string()).with_cause(error)
 }
 
-/// Logs a refusal once: for the layers around it is none. What a client is told may hold the beginning of a code.
-fn tell(cx: &Cx, error: &Error) {
+/// Logs an error that is redirected; the layers log only error responses.
+///
+/// The public text may quote a part of a code.
+fn log_error(cx: &RequestContext, error: &Error) {
     let cause = error.cause.as_ref().map(|cause| tracing::field::display(cause.to_string()));
     let (id, status, code) = (&cx.request.id, error.status(), error.code());
     if status >= 500 {
-        tracing::warn!(request.id = id, status, code, cause, "a sign-in through a provider failed");
+        tracing::warn!(request.id = id, status, code, cause, "external sign-in failed");
     } else {
-        tracing::debug!(request.id = id, status, code, cause, "a sign-in through a provider was refused");
+        tracing::debug!(request.id = id, status, code, cause, "external sign-in refused");
     }
 }

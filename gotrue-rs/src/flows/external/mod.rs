@@ -1,4 +1,4 @@
-//! Sign-in with other services: to a provider (`/authorize`) and back (`/callback`).
+//! Sign-in with external providers: `/authorize` and `/callback`.
 
 pub mod authorize;
 pub mod callback;

@@ -1,27 +1,29 @@
-//! `POST /factors/{id}/challenge`: asks for something that only a right answer to lifts the session.
+//! `POST /factors/{id}/challenge`: issues a challenge of a factor.
+//!
+//! A correct answer raises the session to `aal2`.
 
-use gotrue_rules::domain::audit::{Action, Entry};
+use gotrue_rules::domain::audit::{AuditAction, AuditEntry};
 use gotrue_rules::domain::error::Result;
 use gotrue_rules::domain::mfa::verification::expires_at;
-use gotrue_rules::domain::mfa::{FactorType, Step, factor_not_found};
+use gotrue_rules::domain::mfa::{FactorStep, FactorType, factor_not_found};
 use gotrue_rules::domain::user::Factor;
 use gotrue_rules::wire::factor::ChallengeJson;
 use uuid::Uuid;
 
 use super::{phone, totp, webauthn};
-use crate::cx::Cx;
 use crate::http::reply::Reply;
+use crate::request_context::RequestContext;
 use crate::services::audit;
-use crate::store::challenges::{self, MOMENT_UNIQUE, NewChallenge};
+use crate::store::challenges::{self, LAST_CHALLENGED_AT_UNIQUE, NewFactorChallenge};
 
-/// How often another moment is tried, when one is taken.
-const MOST_TRIES: u32 = 20;
+/// Attempts to find a free timestamp.
+const MAX_ATTEMPTS: u32 = 20;
 
-/// A challenge of the path's factor.
-pub async fn handle(cx: Cx) -> Result<Reply> {
+/// Issues a challenge of the factor named in the path.
+pub async fn handle(cx: RequestContext) -> Result<Reply> {
     let factor = cx.factor()?;
     let kind = FactorType::parse(&factor.factor_type)?;
-    kind.require_verification(&cx.app.policy.mfa, Step::Challenge)?;
+    kind.require_verification_enabled(&cx.app.policy.mfa, FactorStep::Challenge)?;
     match kind {
         FactorType::Totp => totp::challenge(&cx, factor).await,
         FactorType::Phone => phone::challenge(&cx, factor).await,
@@ -29,25 +31,35 @@ pub async fn handle(cx: Cx) -> Result<Reply> {
     }
 }
 
-/// Stores a challenge of a code and tells of it.
-pub(super) async fn store(cx: &Cx, factor: &Factor, id: Uuid, otp_code: &str) -> Result<Reply> {
-    let entry = Entry::of(Action::ChallengeCreated)
-        .with("factor_id", factor.id.to_string())
-        .with("factor_status", factor.status.as_str());
-    let audit = audit::rows(cx, &cx.caller()?.account, [entry]);
-    let address = cx.address();
-    let new = NewChallenge { id, factor_id: factor.id, now: cx.now, address, otp_code, session: None, audit };
-    Ok(Reply::json(&insert(cx, factor, new).await?))
+/// Stores a challenge of a code and returns the response.
+pub(super) async fn store_code_challenge(
+    cx: &RequestContext,
+    factor: &Factor,
+    id: Uuid,
+    otp_code: &str,
+) -> Result<Reply> {
+    let entry = AuditEntry::new(AuditAction::ChallengeCreated)
+        .with_trait("factor_id", factor.id.to_string())
+        .with_trait("factor_status", factor.status.as_str());
+    let audit = audit::build_rows(cx, &cx.caller()?.account, [entry]);
+    let address = cx.client_ip_or_unspecified();
+    let new = NewFactorChallenge { id, factor_id: factor.id, now: cx.now, address, otp_code, session: None, audit };
+    Ok(Reply::json(&insert_challenge(cx, factor, new).await?))
 }
 
-/// Stores a challenge. The moments of challenges are unique over all factors, whoever's they are: one that is taken is
-/// moved by a microsecond.
-pub(super) async fn insert<'f>(cx: &Cx, factor: &'f Factor, new: NewChallenge<'_>) -> Result<ChallengeJson<'f>> {
+/// Stores a challenge.
+///
+/// Timestamps of challenges are unique over all factors: a taken one is moved by a microsecond.
+pub(super) async fn insert_challenge<'f>(
+    cx: &RequestContext,
+    factor: &'f Factor,
+    new: NewFactorChallenge<'_>,
+) -> Result<ChallengeJson<'f>> {
     let mut tries = 0;
     let is_made = loop {
         tries += 1;
-        match challenges::insert(&mut cx.db(), NewChallenge { now: cx.stamp(), ..new.clone() }).await {
-            Err(error) if error.constraint() == Some(MOMENT_UNIQUE) && tries < MOST_TRIES => {}
+        match challenges::insert(&mut cx.db(), NewFactorChallenge { now: cx.next_timestamp(), ..new.clone() }).await {
+            Err(error) if error.constraint() == Some(LAST_CHALLENGED_AT_UNIQUE) && tries < MAX_ATTEMPTS => {}
             made => break made?,
         }
     };

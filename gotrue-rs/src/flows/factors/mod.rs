@@ -1,4 +1,4 @@
-//! Second factors: a file per verb, which knows the kinds there are, and a file per kind, which knows its own way.
+//! Second factors: one file per operation, and one per factor type.
 
 pub mod challenge;
 pub mod enroll;

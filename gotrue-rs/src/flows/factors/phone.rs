@@ -1,10 +1,10 @@
-//! Codes by text message. Numbers with a fixed code have none here, as recorded.
+//! Phone factors: codes by SMS. As in GoTrue, numbers with a fixed code have none here.
 
-use gotrue_rules::domain::contact::{Channel, Contact, Phone};
+use gotrue_rules::domain::contact::{Contact, Phone, SmsChannel};
 use gotrue_rules::domain::error::Result;
 use gotrue_rules::domain::mfa::FactorType;
-use gotrue_rules::domain::mfa::enrolment;
-use gotrue_rules::domain::mfa::verification::{is_texted, wrong_code};
+use gotrue_rules::domain::mfa::enrollment;
+use gotrue_rules::domain::mfa::verification::{is_sent_code, wrong_code};
 use gotrue_rules::domain::one_time_token::seconds_to_wait;
 use gotrue_rules::domain::policy::SmsProvider;
 use gotrue_rules::domain::user::Factor;
@@ -12,17 +12,17 @@ use gotrue_rules::wire::factor::EnrolledJson;
 use gotrue_rules::wire::requests::{ChallengeFactor, EnrollFactor, VerifyFactor};
 
 use super::{challenge, enroll, verify};
-use crate::cx::Cx;
 use crate::http::reply::Reply;
-use crate::services::messages::{Outgoing, Reason, deliver, require_right_by_sender};
+use crate::request_context::RequestContext;
+use crate::services::messages::{SmsCode, SmsReason, deliver_code, require_provider_approval};
 use crate::services::{limits, sealing};
-use crate::store::challenges::Kept;
+use crate::store::challenges::ChallengeWithSecret;
 use crate::store::factors::NewFactor;
 
-/// The factor, with the number as it was given.
-pub(super) async fn enroll(cx: &Cx, request: &EnrollFactor) -> Result<Reply> {
-    let phone = enrolment::phone(&request.phone)?;
-    enroll::make_way(cx, &request.friendly_name, Some(&phone)).await?;
+/// Enrolls a phone factor; the response shows the number as received.
+pub(super) async fn enroll(cx: &RequestContext, request: &EnrollFactor) -> Result<Reply> {
+    let phone = enrollment::parse_phone(&request.phone)?;
+    enroll::prepare_enrolment(cx, &request.friendly_name, Some(&phone)).await?;
     let id = cx.entropy.uuid();
     let new = NewFactor {
         id,
@@ -33,7 +33,7 @@ pub(super) async fn enroll(cx: &Cx, request: &EnrollFactor) -> Result<Reply> {
         secret: "",
         now: cx.now,
     };
-    enroll::store(cx, new).await?;
+    enroll::store_factor(cx, new).await?;
     Ok(Reply::json(&EnrolledJson {
         id,
         factor_type: FactorType::Phone.as_str(),
@@ -43,42 +43,53 @@ pub(super) async fn enroll(cx: &Cx, request: &EnrollFactor) -> Result<Reply> {
     }))
 }
 
-/// Texts a code. Nothing is stored if it is not sent.
-pub(super) async fn challenge(cx: &Cx, factor: &Factor) -> Result<Reply> {
+/// Sends a code. Nothing is stored if that fails.
+pub(super) async fn challenge(cx: &RequestContext, factor: &Factor) -> Result<Reply> {
     let policy = &cx.app.policy;
-    let request = ChallengeFactor::decode(&cx.bytes().await?)?;
-    let channel = Channel::parse(&request.channel, &policy.sms, policy.hooks.send_sms.is_some())?;
+    let request = ChallengeFactor::decode(&cx.read_body().await?)?;
+    let channel = SmsChannel::parse(&request.channel, &policy.sms, policy.hooks.send_sms.is_some())?;
     if let Some(seconds) = seconds_to_wait(factor.last_challenged_at, policy.mfa.phone.max_frequency, cx.now) {
-        return Err(limits::too_soon(cx, "over_sms_send_rate_limit", seconds));
+        return Err(limits::too_soon_error(cx, "over_sms_send_rate_limit", seconds));
     }
-    limits::member_asks(cx, &Contact::Phone(Phone::parse(&factor.phone)?))?;
+    limits::count_user_message(cx, &Contact::Phone(Phone::parse(&factor.phone)?))?;
     let code = cx.entropy.digits(policy.mfa.phone.otp_length);
-    let text = Outgoing { reason: Reason::Factor, to: &factor.phone, code: &code, channel: &channel };
-    deliver(cx, &cx.caller()?.account, text).await?;
+    let text = SmsCode { reason: SmsReason::Factor, to: &factor.phone, code: &code, channel: &channel };
+    deliver_code(cx, &cx.caller()?.account, text).await?;
     let id = cx.entropy.uuid();
     let sealed = sealing::seal(cx, id, &code);
-    challenge::store(cx, factor, id, &sealed).await
+    challenge::store_code_challenge(cx, factor, id, &sealed).await
 }
 
-/// The session, lifted.
-pub(super) async fn verify(cx: &Cx, factor: &Factor, request: &VerifyFactor) -> Result<Reply> {
-    let kept = verify::kept(cx, factor, request.challenge_id).await?;
-    let is_right = is_right(cx, factor, &kept, &request.code).await?;
-    verify::put_to_hook(cx, factor, is_right).await?;
+/// Verifies a code and raises the session.
+pub(super) async fn verify(cx: &RequestContext, factor: &Factor, request: &VerifyFactor) -> Result<Reply> {
+    let stored = verify::load_challenge(cx, factor, request.challenge_id).await?;
+    let is_right = is_correct_code(cx, factor, &stored, &request.code).await?;
+    verify::report_attempt(cx, factor, is_right).await?;
     if !is_right {
         return Err(wrong_code(FactorType::Phone));
     }
-    let answered =
-        verify::Answered { kind: FactorType::Phone, challenge_id: kept.challenge.id, step: None, resealed: None };
-    verify::finish(cx, factor, answered).await
+    let challenge = verify::AnsweredChallenge {
+        kind: FactorType::Phone,
+        challenge_id: stored.challenge.id,
+        totp_step: None,
+        resealed: None,
+    };
+    verify::finish_verification(cx, factor, challenge).await
 }
 
-/// Twilio Verify made the code itself and is asked; a wrong one is then told in its own words (403).
-async fn is_right(cx: &Cx, factor: &Factor, kept: &Kept, code: &str) -> Result<bool> {
+/// Whether the code is correct.
+///
+/// Twilio Verify issues its own codes: it is asked, and its error is returned (403).
+async fn is_correct_code(
+    cx: &RequestContext,
+    factor: &Factor,
+    stored: &ChallengeWithSecret,
+    code: &str,
+) -> Result<bool> {
     if matches!(cx.app.policy.sms.provider, Some(SmsProvider::TwilioVerify { .. })) {
-        require_right_by_sender(cx, &factor.phone, code).await?;
+        require_provider_approval(cx, &factor.phone, code).await?;
         return Ok(true);
     }
-    let texted = sealing::open(cx, kept.challenge.id, &kept.otp_code).map_err(verify::unreadable)?;
-    Ok(is_texted(&texted.plain, code))
+    let texted = sealing::open(cx, stored.challenge.id, &stored.otp_code).map_err(verify::unreadable_secret_error)?;
+    Ok(is_sent_code(&texted.plain, code))
 }

@@ -1,11 +1,11 @@
-//! What the server tells about itself. All of it is prepared when the server starts.
+//! Health, settings, keys and discovery documents. Their bodies are built at start-up.
 
 use gotrue_rules::domain::error::Result;
 
-use crate::cx::Cx;
 use crate::http::reply::Reply;
+use crate::request_context::RequestContext;
 
-/// The body of `GET /health`: name and version, no look at the database.
+/// The body of `GET /health`: name and version; the database is not queried.
 pub const HEALTH: &str = concat!(
     r#"{"version":"v"#,
     env!("CARGO_PKG_VERSION"),
@@ -13,21 +13,21 @@ pub const HEALTH: &str = concat!(
 );
 
 /// `GET /health`.
-pub async fn health(_cx: Cx) -> Result<Reply> {
+pub async fn health(_cx: RequestContext) -> Result<Reply> {
     Ok(Reply::json_bytes(HEALTH))
 }
 
 /// `GET /.well-known/jwks.json`: the public keys.
-pub async fn jwks(cx: Cx) -> Result<Reply> {
-    Ok(Reply::json_bytes(cx.app.keys.jwks_json()).kept_for_ten_minutes())
+pub async fn jwks(cx: RequestContext) -> Result<Reply> {
+    Ok(Reply::json_bytes(cx.app.keys.jwks_json()).with_public_cache())
 }
 
-/// `GET /settings`: what is switched on.
-pub async fn settings(cx: Cx) -> Result<Reply> {
-    Ok(Reply::json_bytes(cx.app.prepared.settings.as_str()))
+/// `GET /settings`: the enabled features.
+pub async fn settings(cx: RequestContext) -> Result<Reply> {
+    Ok(Reply::json_bytes(cx.app.static_responses.settings.as_str()))
 }
 
-/// `GET /.well-known/openid-configuration`: there whether the OAuth server is on or not.
-pub async fn discovery(cx: Cx) -> Result<Reply> {
-    Ok(Reply::json_bytes(cx.app.prepared.discovery.as_str()).kept_for_ten_minutes())
+/// `GET /.well-known/openid-configuration`: served also while the OAuth server is disabled.
+pub async fn discovery(cx: RequestContext) -> Result<Reply> {
+    Ok(Reply::json_bytes(cx.app.static_responses.discovery.as_str()).with_public_cache())
 }

@@ -1,123 +1,137 @@
-//! `GET /oauth/authorizations/{authorization_id}` shows somebody what a client asks of him, `POST …/consent` takes the
-//! answer. A request belongs to the first who looks at it.
+//! `/oauth/authorizations/{authorization_id}`: shows a consent request and takes the decision.
+//!
+//! A request belongs to the first user who opens it.
 
 use gotrue_rules::domain::error::{Error, Result};
 use gotrue_rules::domain::oauth_server::authorization::{
-    Answered, Authorization, Look, answer, closed, look, no_longer_pending, not_found,
+    Authorization, ConsentDecision, ViewDecision, cannot_be_processed, decide_consent, decide_view, no_longer_pending,
+    not_found,
 };
-use gotrue_rules::domain::oauth_server::{Client, scope};
-use gotrue_rules::domain::user::Account;
-use gotrue_rules::wire::oauth_server::{AuthorizationJson, Consent, ReturnJson, UserSummaryJson};
+use gotrue_rules::domain::oauth_server::{OAuthClient, scope};
+use gotrue_rules::domain::user::User;
+use gotrue_rules::wire::oauth_server::{AuthorizationJson, AuthorizationRedirectJson, ConsentAction, UserSummaryJson};
 use http::header::ORIGIN;
 
-use crate::cx::Cx;
 use crate::http::reply::Reply;
-use crate::services::oauth_server::answer_at;
-use crate::store::OrRefuse;
-use crate::store::oauth_authorizations::{self as authorizations, Approval, Shown};
+use crate::request_context::RequestContext;
+use crate::services::oauth_server::redirect_with_parameters;
+use crate::store::OrInternalError;
+use crate::store::oauth_authorizations::{self as authorizations, Approval, AuthorizationDetails};
 
-const FAILED: &str = "error finding authorization";
+const LOOKUP_FAILED: &str = "error finding authorization";
 
-/// What is asked; or where to go on, for who has agreed to as much before.
-pub async fn show(cx: Cx) -> Result<Reply> {
-    check_origin(&cx)?;
+/// Shows the request, or returns the redirect URL if the user has granted the same scopes before.
+pub async fn show(cx: RequestContext) -> Result<Reply> {
+    require_allowed_origin(&cx)?;
     let caller = &cx.caller()?.account;
-    // Of two who look at once, one finds that the other was first.
+    // If a concurrent request opens it first, a second attempt sees that.
     for _ in 0..2 {
-        if let Some(reply) = attempt(&cx, caller).await? {
+        if let Some(reply) = try_show(&cx, caller).await? {
             return Ok(reply);
         }
     }
     Err(not_found())
 }
 
-async fn attempt(cx: &Cx, caller: &Account) -> Result<Option<Reply>> {
-    let Shown { authorization, client, granted } = find(cx, caller).await?;
-    let outcome = look(&authorization, caller.id, granted.as_deref(), cx.now);
-    if outcome == Look::Expired {
-        authorizations::expire(&mut cx.db(), authorization.id).await.or_refuse(FAILED)?;
+async fn try_show(cx: &RequestContext, caller: &User) -> Result<Option<Reply>> {
+    let AuthorizationDetails { authorization, client, granted_scopes: granted } =
+        load_authorization(cx, caller).await?;
+    let outcome = decide_view(&authorization, caller.id, granted.as_deref(), cx.now);
+    if outcome == ViewDecision::Expired {
+        authorizations::expire(&mut cx.db(), authorization.id).await.or_internal_error(LOOKUP_FAILED)?;
     }
     let client = client.ok_or_else(not_found)?;
     match outcome {
-        Look::Expired | Look::Foreign => Err(not_found()),
-        Look::Closed => Err(closed()),
-        Look::Ask => Ok(Some(asked(cx, caller, (&authorization, &client)))),
-        Look::Bind => {
-            let is_first = authorizations::bind(&mut cx.db(), authorization.id, caller.id).await.or_refuse(FAILED)?;
-            Ok(is_first.then(|| asked(cx, caller, (&authorization, &client))))
+        ViewDecision::Expired | ViewDecision::OtherUser => Err(not_found()),
+        ViewDecision::AlreadyDecided => Err(cannot_be_processed()),
+        ViewDecision::Ask => Ok(Some(consent_request_reply(cx, caller, (&authorization, &client)))),
+        ViewDecision::BindAndAsk => {
+            let is_first = authorizations::bind_user(&mut cx.db(), authorization.id, caller.id)
+                .await
+                .or_internal_error(LOOKUP_FAILED)?;
+            Ok(is_first.then(|| consent_request_reply(cx, caller, (&authorization, &client))))
         }
-        Look::Agree => {
+        ViewDecision::AutoApprove => {
             let code = cx.entropy.uuid().to_string();
             let approval = Approval { id: authorization.id, user_id: caller.id, code: &code, now: cx.now };
             let granted = granted.unwrap_or_default();
-            let agreed = authorizations::agree(&mut cx.db(), approval, &granted).await;
-            let is_first = agreed.or_refuse("Error auto-approving authorization")?;
-            if is_first { returned(&authorization, &[("code", &code)]).map(Some) } else { Ok(None) }
+            let agreed = authorizations::approve_with_consent(&mut cx.db(), approval, &granted).await;
+            let is_first = agreed.or_internal_error("Error auto-approving authorization")?;
+            if is_first { redirect_reply(&authorization, &[("code", &code)]).map(Some) } else { Ok(None) }
         }
     }
 }
 
-/// Takes the answer: where to go on with it.
-pub async fn consent(cx: Cx) -> Result<Reply> {
-    check_origin(&cx)?;
+/// Takes the decision and returns the redirect URL.
+pub async fn consent(cx: RequestContext) -> Result<Reply> {
+    require_allowed_origin(&cx)?;
     let caller = &cx.caller()?.account;
-    let body = cx.bytes().await.map_err(|cause| Error::bad_request("bad_json", "invalid JSON body").because(cause))?;
-    let consent = Consent::decode(&body)?;
+    let body =
+        cx.read_body().await.map_err(|cause| Error::bad_request("bad_json", "invalid JSON body").with_cause(cause))?;
+    let consent = ConsentAction::decode(&body)?;
     for _ in 0..2 {
-        if let Some(reply) = take(&cx, caller, consent).await? {
+        if let Some(reply) = try_consent(&cx, caller, consent).await? {
             return Ok(reply);
         }
     }
     Err(not_found())
 }
 
-async fn take(cx: &Cx, caller: &Account, consent: Consent) -> Result<Option<Reply>> {
-    let Shown { authorization, .. } = find(cx, caller).await?;
-    match answer(&authorization, caller.id, cx.now) {
-        Answered::Counts => {}
-        Answered::Expired => {
-            authorizations::expire(&mut cx.db(), authorization.id).await.or_refuse(FAILED)?;
+async fn try_consent(cx: &RequestContext, caller: &User, consent: ConsentAction) -> Result<Option<Reply>> {
+    let AuthorizationDetails { authorization, .. } = load_authorization(cx, caller).await?;
+    match decide_consent(&authorization, caller.id, cx.now) {
+        ConsentDecision::Record => {}
+        ConsentDecision::Expired => {
+            authorizations::expire(&mut cx.db(), authorization.id).await.or_internal_error(LOOKUP_FAILED)?;
             return Err(not_found());
         }
-        Answered::Foreign => return Err(not_found()),
-        Answered::Closed => return Err(no_longer_pending()),
+        ConsentDecision::Foreign => return Err(not_found()),
+        ConsentDecision::Closed => return Err(no_longer_pending()),
     }
     match consent {
-        Consent::Approve => {
+        ConsentAction::Approve => {
             let code = cx.entropy.uuid().to_string();
             let approval = Approval { id: authorization.id, user_id: caller.id, code: &code, now: cx.now };
-            let remembered = (cx.entropy.uuid(), &*scope::once(&authorization.scope));
+            let remembered = (cx.entropy.uuid(), &*scope::normalize_scopes(&authorization.scope));
             let approved = authorizations::approve(&mut cx.db(), approval, remembered).await;
-            let counts = approved.or_refuse("error approving authorization")?;
-            if counts { returned(&authorization, &[("code", &code)]).map(Some) } else { Ok(None) }
+            let counts = approved.or_internal_error("error approving authorization")?;
+            if counts { redirect_reply(&authorization, &[("code", &code)]).map(Some) } else { Ok(None) }
         }
-        Consent::Deny => {
+        ConsentAction::Deny => {
             let denied = authorizations::deny(&mut cx.db(), authorization.id, caller.id).await;
-            let counts = denied.or_refuse("error denying authorization")?;
+            let counts = denied.or_internal_error("error denying authorization")?;
             let members = [("error", "access_denied"), ("error_description", "User denied the request")];
-            if counts { returned(&authorization, &members).map(Some) } else { Ok(None) }
+            if counts { redirect_reply(&authorization, &members).map(Some) } else { Ok(None) }
         }
     }
 }
 
-/// Browsers say which page asks: it must be one that we may send somebody to. Others say nothing.
-fn check_origin(cx: &Cx) -> Result<()> {
+/// Browsers send the origin of the page, which must be an allowed redirect target.
+///
+/// Other clients send none.
+fn require_allowed_origin(cx: &RequestContext) -> Result<()> {
     let Some(origin) = cx.request.headers.get(ORIGIN).filter(|origin| !origin.is_empty()) else { return Ok(()) };
-    if origin.to_str().is_ok_and(|origin| cx.app.redirects.allows(origin)) {
+    if origin.to_str().is_ok_and(|origin| cx.app.redirect_allow_list.allows(origin)) {
         return Ok(());
     }
     Err(Error::invalid("unauthorized request origin"))
 }
 
-async fn find(cx: &Cx, caller: &Account) -> Result<Shown> {
-    let name = cx.request.param("authorization_id").unwrap_or_default();
-    let found = authorizations::by_name(&mut cx.db(), name, caller.id).await.or_refuse(FAILED)?;
+async fn load_authorization(cx: &RequestContext, caller: &User) -> Result<AuthorizationDetails> {
+    let name = cx.request.path_param("authorization_id").unwrap_or_default();
+    let found = authorizations::find_by_authorization_id(&mut cx.db(), name, caller.id)
+        .await
+        .or_internal_error(LOOKUP_FAILED)?;
     found.ok_or_else(not_found)
 }
 
-fn asked(cx: &Cx, caller: &Account, (authorization, client): (&Authorization, &Client)) -> Reply {
+fn consent_request_reply(
+    cx: &RequestContext,
+    caller: &User,
+    (authorization, client): (&Authorization, &OAuthClient),
+) -> Reply {
     Reply::json(&AuthorizationJson {
-        authorization_id: cx.request.param("authorization_id").unwrap_or_default(),
+        authorization_id: cx.request.path_param("authorization_id").unwrap_or_default(),
         redirect_uri: &authorization.redirect_uri,
         client: client.into(),
         user: UserSummaryJson { id: caller.id, email: caller.email.as_deref().unwrap_or_default() },
@@ -125,7 +139,7 @@ fn asked(cx: &Cx, caller: &Account, (authorization, client): (&Authorization, &C
     })
 }
 
-fn returned(authorization: &Authorization, members: &[(&str, &str)]) -> Result<Reply> {
-    let redirect_url = answer_at(&authorization.redirect_uri, members, &authorization.state)?;
-    Ok(Reply::json(&ReturnJson { redirect_url }))
+fn redirect_reply(authorization: &Authorization, members: &[(&str, &str)]) -> Result<Reply> {
+    let redirect_url = redirect_with_parameters(&authorization.redirect_uri, members, &authorization.state)?;
+    Ok(Reply::json(&AuthorizationRedirectJson { redirect_url }))
 }

@@ -1,96 +1,100 @@
-//! `GET /oauth/authorize`: a client sends somebody's browser here, and it is sent on to the page that asks for consent.
-//! Until client and redirect URI are known to belong together, a complaint is answered here and nobody is redirected.
+//! `GET /oauth/authorize`: stores a client's request and redirects the browser to the consent page.
+//!
+//! Until client and redirect URI are validated, errors are returned instead of redirected.
 
 use chrono::TimeDelta;
 use gotrue_rules::domain::error::{Error, Result};
-use gotrue_rules::domain::oauth_server::authorization::{Asked, Request, check};
-use gotrue_rules::domain::oauth_server::{Client, redirect_uri};
+use gotrue_rules::domain::oauth_server::authorization::{
+    AuthorizationParameters, AuthorizationRequest, validate_parameters,
+};
+use gotrue_rules::domain::oauth_server::{OAuthClient, redirect_uri};
 use gotrue_rules::domain::user::Time;
-use gotrue_rules::wire::redirect::location;
+use gotrue_rules::wire::redirect::encode_location;
 use uuid::Uuid;
 
-use crate::cx::Cx;
 use crate::http::reply::Reply;
-use crate::services::oauth_server::answer_at;
-use crate::store::OrRefuse;
+use crate::request_context::RequestContext;
+use crate::services::oauth_server::redirect_with_parameters;
+use crate::store::OrInternalError;
 use crate::store::oauth_authorizations::{self, NewAuthorization};
 use crate::store::oauth_clients;
 
-/// What may be given once, beside `client_id` and `redirect_uri`.
-const MEMBERS: [&str; 7] =
+/// The parameters that must not be repeated, beside `client_id` and `redirect_uri`.
+const SINGLE_PARAMETERS: [&str; 7] =
     ["response_type", "scope", "state", "resource", "code_challenge", "code_challenge_method", "nonce"];
 
-/// 302 to the page that asks, or back to the client with what is wrong.
-pub async fn handle(cx: Cx) -> Result<Reply> {
-    let client = client(&cx).await?;
-    let target = match ask(&cx, &client).await {
+/// Redirects (302) to the consent page, or back to the client with an error.
+pub async fn handle(cx: RequestContext) -> Result<Reply> {
+    let client = load_client(&cx).await?;
+    let target = match request_consent(&cx, &client).await {
         Ok(page) => page,
         Err((error, description)) => {
             let members = [("error", error), ("error_description", &*description)];
-            answer_at(asked(&cx, "redirect_uri"), &members, asked(&cx, "state"))?
+            redirect_with_parameters(query_parameter(&cx, "redirect_uri"), &members, query_parameter(&cx, "state"))?
         }
     };
-    Ok(Reply::found(&location(&target)))
+    Ok(Reply::found(&encode_location(&target)))
 }
 
-fn asked<'a>(cx: &'a Cx, name: &str) -> &'a str {
+fn query_parameter<'a>(cx: &'a RequestContext, name: &str) -> &'a str {
     cx.request.query(name).unwrap_or_default()
 }
 
-fn is_twice(cx: &Cx, name: &str) -> bool {
-    cx.app.policy.oauth_server.repeated_parameters_refused && cx.request.is_repeated(name)
+fn is_repeated_refused(cx: &RequestContext, name: &str) -> bool {
+    cx.app.policy.oauth_server.is_repeated_parameter_rejected && cx.request.is_repeated(name)
 }
 
-/// Who asks, once it is sure that the answer goes to nobody else.
-async fn client(cx: &Cx) -> Result<Client> {
+/// Loads the client and validates its redirect URI.
+async fn load_client(cx: &RequestContext) -> Result<OAuthClient> {
     for name in ["client_id", "redirect_uri"] {
-        if asked(cx, name).is_empty() {
+        if query_parameter(cx, name).is_empty() {
             return Err(Error::invalid(format!("{name} is required")));
         }
-        if is_twice(cx, name) {
+        if is_repeated_refused(cx, name) {
             return Err(Error::invalid(format!("{name} is given more than once")));
         }
     }
     let unknown = |message| Error::bad_request("oauth_client_not_found", message);
-    let id = Uuid::parse_str(asked(cx, "client_id")).map_err(|_| unknown("invalid client_id format"))?;
-    let found = oauth_clients::by_id(&mut cx.db(), id).await.or_refuse("error validating client")?;
+    let id = Uuid::parse_str(query_parameter(cx, "client_id")).map_err(|_| unknown("invalid client_id format"))?;
+    let found = oauth_clients::find_by_id(&mut cx.db(), id).await.or_internal_error("error validating client")?;
     let client = found.ok_or_else(|| unknown("invalid client_id"))?;
-    let target = asked(cx, "redirect_uri");
-    let is_careful = cx.app.policy.oauth_server.commas_refused;
-    if !client.has_redirect_uri(target) || is_careful && redirect_uri::check(target, true).is_err() {
+    let target = query_parameter(cx, "redirect_uri");
+    let is_careful = cx.app.policy.oauth_server.is_comma_rejected;
+    if !client.has_redirect_uri(target) || is_careful && redirect_uri::validate_redirect_uri(target, true).is_err() {
         return Err(Error::invalid("invalid redirect_uri"));
     }
     Ok(client)
 }
 
 /// An OAuth error and its description.
-type Complaint = (&'static str, String);
+type AuthorizationError = (&'static str, String);
 
-/// The page that asks, with a new request for it.
-async fn ask(cx: &Cx, client: &Client) -> Result<String, Complaint> {
+/// Stores the request and returns the URL of the consent page.
+async fn request_consent(cx: &RequestContext, client: &OAuthClient) -> Result<String, AuthorizationError> {
     let invalid = |description| ("invalid_request", description);
-    if let Some(twice) = MEMBERS.into_iter().find(|name| is_twice(cx, name)) {
+    if let Some(twice) = SINGLE_PARAMETERS.into_iter().find(|name| is_repeated_refused(cx, name)) {
         return Err(invalid(format!("{twice} is given more than once")));
     }
     let policy = &cx.app.policy.oauth_server;
-    let request = check(
-        Asked {
-            response_type: asked(cx, "response_type"),
-            scope: asked(cx, "scope"),
-            resource: asked(cx, "resource"),
-            challenge: asked(cx, "code_challenge"),
-            challenge_method: asked(cx, "code_challenge_method"),
+    let request = validate_parameters(
+        AuthorizationParameters {
+            response_type: query_parameter(cx, "response_type"),
+            scope: query_parameter(cx, "scope"),
+            resource: query_parameter(cx, "resource"),
+            challenge: query_parameter(cx, "code_challenge"),
+            challenge_method: query_parameter(cx, "code_challenge_method"),
         },
         policy,
     )
     .map_err(invalid)?;
-    let page = page(cx).ok_or_else(|| ("server_error", "oauth authorization path not configured".to_owned()))?;
-    let name = store(cx, client, &request).await?;
+    let page =
+        consent_page_url(cx).ok_or_else(|| ("server_error", "oauth authorization path not configured".to_owned()))?;
+    let name = store_request(cx, client, &request).await?;
     Ok(format!("{page}?authorization_id={name}"))
 }
 
-/// The page that asks for consent: the operator's, below the site, else the one that is offered in its place.
-fn page(cx: &Cx) -> Option<String> {
+/// The URL of the consent page: the operator's, below the site URL, else the built-in one.
+fn consent_page_url(cx: &RequestContext) -> Option<String> {
     let policy = &cx.app.policy.oauth_server;
     let path = policy.authorization_path.as_str();
     if path.is_empty() {
@@ -101,27 +105,31 @@ fn page(cx: &Cx) -> Option<String> {
     Some(format!("{site}{slash}{path}"))
 }
 
-/// Keeps the request under a name that nobody can guess.
-async fn store(cx: &Cx, client: &Client, request: &Request) -> Result<String, Complaint> {
+/// Stores the request under a random name.
+async fn store_request(
+    cx: &RequestContext,
+    client: &OAuthClient,
+    request: &AuthorizationRequest,
+) -> Result<String, AuthorizationError> {
     let life = TimeDelta::from_std(cx.app.policy.oauth_server.authorization_ttl).unwrap_or(TimeDelta::MAX);
     let name = cx.entropy.base32(32);
     let new = NewAuthorization {
         id: cx.entropy.uuid(),
-        name: &name,
+        authorization_id: &name,
         client_id: client.id,
-        redirect_uri: asked(cx, "redirect_uri"),
+        redirect_uri: query_parameter(cx, "redirect_uri"),
         scope: &request.scope,
-        state: asked(cx, "state"),
-        resource: asked(cx, "resource"),
+        state: query_parameter(cx, "state"),
+        resource: query_parameter(cx, "resource"),
         challenge: &request.challenge,
-        nonce: asked(cx, "nonce"),
+        nonce: query_parameter(cx, "nonce"),
         now: cx.now,
         expires_at: cx.now.checked_add_signed(life).unwrap_or(Time::MAX_UTC),
     };
     match oauth_authorizations::insert(&mut cx.db(), new).await {
         Ok(()) => Ok(name),
         Err(cause) => {
-            tracing::warn!(oauth.client_id = %client.id, %cause, "a request for consent was not stored");
+            tracing::warn!(oauth.client_id = %client.id, %cause, "OAuth authorization request not stored");
             Err(("server_error", "error creating authorization".to_owned()))
         }
     }

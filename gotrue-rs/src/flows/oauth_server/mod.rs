@@ -1,4 +1,4 @@
-//! This server as an OAuth 2.1 / `OpenID` Connect provider: a client asks, somebody consents, the client gets tokens.
+//! This server as an OAuth 2.1 / `OpenID` Connect provider: authorization, consent, tokens, userinfo.
 
 pub mod authorizations;
 pub mod authorize;

@@ -1,22 +1,22 @@
-//! `POST /oauth/clients/register`: an application makes itself known (RFC 7591).
+//! `POST /oauth/clients/register`: dynamic client registration (RFC 7591).
 
 use gotrue_rules::domain::error::{Error, Result};
-use gotrue_rules::domain::oauth_server::Registered;
+use gotrue_rules::domain::oauth_server::RegistrationType;
 use gotrue_rules::wire::oauth_server::ClientJson;
 use http::StatusCode;
 
-use crate::cx::Cx;
 use crate::http::reply::Reply;
+use crate::request_context::RequestContext;
 use crate::services::oauth_server;
 
-/// 201 with the client, and with its secret this once.
-pub async fn handle(cx: Cx) -> Result<Reply> {
+/// Registers a client; 201 with its secret, which is returned only once.
+pub async fn handle(cx: RequestContext) -> Result<Reply> {
     if !cx.app.policy.oauth_server.allow_dynamic_registration {
         let message = "Dynamic client registration is not enabled";
         return Err(Error::forbidden("oauth_dynamic_client_registration_disabled", message));
     }
-    let (client, secret) = oauth_server::register(&cx, Registered::Dynamic).await?;
-    let end_told = cx.app.policy.oauth_server.standard_answers;
-    let json = ClientJson::with_secret(&client, secret.as_deref(), end_told);
+    let (client, secret) = oauth_server::register_client(&cx, RegistrationType::Dynamic).await?;
+    let with_expiry = cx.app.policy.oauth_server.has_standard_responses;
+    let json = ClientJson::with_secret(&client, secret.as_deref(), with_expiry);
     Ok(Reply::json(&json).with_status(StatusCode::CREATED))
 }

@@ -1,85 +1,86 @@
-//! `POST /oauth/token`: a client that has proved itself gets tokens for a code, or the next ones for a refresh token.
+//! `POST /oauth/token`: an authenticated client exchanges a code or a refresh token for tokens.
 
-use gotrue_rules::domain::audit::{Action, Entry};
+use gotrue_rules::domain::audit::{AuditAction, AuditEntry};
 use gotrue_rules::domain::error::{Error, Result};
-use gotrue_rules::domain::oauth_server::claims::{IdToken, id_token};
-use gotrue_rules::domain::oauth_server::exchange::{Presented, redeem, unknown_code};
-use gotrue_rules::domain::oauth_server::{Client, scope};
+use gotrue_rules::domain::oauth_server::claims::{IdTokenParameters, build_id_token_claims};
+use gotrue_rules::domain::oauth_server::exchange::{ExchangeParameters, unknown_code, verify_exchange};
+use gotrue_rules::domain::oauth_server::{OAuthClient, scope};
 use gotrue_rules::domain::refresh;
-use gotrue_rules::wire::oauth_server::{TokenRequest, TokensJson};
+use gotrue_rules::wire::oauth_server::{OAuthTokenResponseJson, TokenRequest};
 use uuid::Uuid;
 
-use crate::cx::Cx;
 use crate::http::reply::Reply;
+use crate::request_context::RequestContext;
 use crate::services::authorization_codes;
-use crate::services::oauth_server::{for_clients, is_json};
-use crate::services::sessions::open::{Proof, open};
+use crate::services::oauth_server::{has_json_body, into_oauth_error};
+use crate::services::sessions::create::{Proof, create_session};
 use crate::services::sessions::refresh::refresh;
-use crate::services::sessions::{self, Minted};
-use crate::store::OrRefuse;
-use crate::store::oauth_authorizations::{self, Code};
+use crate::services::sessions::{self, IssuedTokens};
+use crate::store::OrInternalError;
+use crate::store::oauth_authorizations::{self, ApprovedAuthorization};
 
-/// How such a session was opened, as `amr` names it.
-const METHOD: &str = "oauth_provider/authorization_code";
+/// The method of such sessions in the claim `amr`.
+const AMR_METHOD: &str = "oauth_provider/authorization_code";
 
-/// Finds the grant and lets it answer.
-pub async fn handle(cx: Cx) -> Result<Reply> {
-    let request = read(&cx).await?;
+/// Dispatches on the grant type.
+pub async fn handle(cx: RequestContext) -> Result<Reply> {
+    let request = read_request(&cx).await?;
     if request.grant_type.is_empty() {
         return Err(invalid_request("grant_type is required"));
     }
-    let nobody = || Error::oauth("invalid_client", "Client authentication required");
-    let client = cx.found.client.as_ref().ok_or_else(nobody)?;
-    if !client.may_use(&request.grant_type) {
+    let unauthenticated = || Error::oauth("invalid_client", "Client authentication required");
+    let client = cx.guard_results.client.as_ref().ok_or_else(unauthenticated)?;
+    if !client.can_use(&request.grant_type) {
         let description = format!("Client is not allowed to use grant type: {}", request.grant_type);
         return Err(Error::oauth("unsupported_grant_type", description));
     }
     match request.grant_type.as_str() {
-        "authorization_code" => exchange(&cx, client, &request).await,
-        "refresh_token" => renew(&cx, client, &request).await,
+        "authorization_code" => exchange_code(&cx, client, &request).await,
+        "refresh_token" => refresh_session(&cx, client, &request).await,
         other => Err(Error::oauth("unsupported_grant_type", format!("Unsupported grant type: {other}"))),
     }
 }
 
-async fn read(cx: &Cx) -> Result<TokenRequest> {
-    if !is_json(cx) {
-        return Ok(TokenRequest::of_form(|name| cx.request.query(name)));
+async fn read_request(cx: &RequestContext) -> Result<TokenRequest> {
+    if !has_json_body(cx) {
+        return Ok(TokenRequest::from_form(|name| cx.request.query(name)));
     }
     let unreadable = || invalid_request("Invalid JSON body");
-    let body = cx.bytes().await.map_err(|cause| unreadable().because(cause))?;
-    TokenRequest::of_json(&body).map_err(|cause| unreadable().because(cause))
+    let body = cx.read_body().await.map_err(|cause| unreadable().with_cause(cause))?;
+    TokenRequest::from_json(&body).map_err(|cause| unreadable().with_cause(cause))
 }
 
-/// A session for a code, which works once.
-async fn exchange(cx: &Cx, client: &Client, request: &TokenRequest) -> Result<Reply> {
+/// Exchanges a code for a session; a code works once.
+async fn exchange_code(cx: &RequestContext, client: &OAuthClient, request: &TokenRequest) -> Result<Reply> {
     if request.code.is_empty() {
         return Err(invalid_request("code is required for authorization_code grant"));
     }
-    let Some(Code { authorization, account }) = find(cx, &request.code).await? else {
+    let Some(ApprovedAuthorization { authorization, account }) = find_code(cx, &request.code).await? else {
         return Err(refuse_unknown_code(cx, client.id, &request.code).await);
     };
-    let came = Presented {
+    let presented = ExchangeParameters {
         redirect_uri: &request.redirect_uri,
         verifier: &request.code_verifier,
         resource: &request.resource,
     };
-    let owner = redeem(&authorization, client.id, came, cx.now)?;
+    let owner = verify_exchange(&authorization, client.id, presented, cx.now)?;
     let account = account.ok_or_else(|| Error::oauth("invalid_grant", "User not found for authorization code"))?;
     if account.is_banned(cx.now) {
         return Err(Error::oauth("access_denied", "User is banned"));
     }
-    let wants_id_token = scope::holds(&authorization.scope, scope::OPENID);
+    let wants_id_token = scope::contains_scope(&authorization.scope, scope::OPENID);
     if wants_id_token && cx.app.keys.signing_method() == "HS256" {
-        // Nobody but us could check it. Told before the code is used up and a session opened that nobody gets.
-        return Err(Error::internal("Error generating ID token").because("HS256 does not sign ID tokens"));
+        // A client cannot verify HS256 without the secret. Refused before the code is consumed and a session is
+        // created.
+        return Err(Error::internal("Error generating ID token").with_cause("HS256 does not sign ID tokens"));
     }
-    let entry = Entry::of(Action::Login)
-        .with("provider_type", "oauth_provider_authorization_code")
-        .with("client_id", client.id.to_string());
-    let mut db = sessions::begin(cx).await?;
-    if !oauth_authorizations::use_up(&mut db, &authorization, owner)
+    let entry = AuditEntry::new(AuditAction::Login)
+        .with_trait("provider_type", "oauth_provider_authorization_code")
+        .with_trait("client_id", client.id.to_string());
+    let mut db = sessions::begin_token_transaction(cx).await?;
+    if !oauth_authorizations::consume(&mut db, &authorization, owner)
         .await
-        .or_refuse("Error locking authorization code")?
+        .or_internal_error("Error locking authorization code")?
     {
         db.rollback().await?;
         return Err(refuse_unknown_code(cx, client.id, &request.code).await);
@@ -87,60 +88,60 @@ async fn exchange(cx: &Cx, client: &Client, request: &TokenRequest) -> Result<Re
     let proof = Proof {
         oauth_client: Some(client.id),
         scopes: Some(&authorization.scope),
-        ..Proof::new(&account, METHOD, vec![entry])
+        ..Proof::new(&account, AMR_METHOD, vec![entry])
     };
-    let minted = open(cx, &mut db, proof).await?;
-    authorization_codes::record_exchange(cx, &mut db, client.id, &request.code, minted.session.id).await?;
+    let issued = create_session(cx, &mut db, proof).await?;
+    authorization_codes::record_exchange(cx, &mut db, client.id, &request.code, issued.session.id).await?;
     db.commit().await?;
     if !wants_id_token {
-        return Ok(reply(&minted, None));
+        return Ok(token_reply(&issued, None));
     }
-    let wanted = IdToken {
+    let claims = IdTokenParameters {
         issuer: &cx.app.policy.jwt.issuer,
         client: client.id,
         nonce: &authorization.nonce,
         scopes: &authorization.scope,
     };
-    let signed = cx.app.keys.sign(&id_token(&minted.account, wanted, cx.now));
-    let signed = signed.map_err(|cause| Error::internal("Error generating ID token").because(cause))?;
-    Ok(reply(&minted, Some(&signed)))
+    let signed = cx.app.keys.sign(&build_id_token_claims(&issued.account, claims, cx.now));
+    let signed = signed.map_err(|cause| Error::internal("Error generating ID token").with_cause(cause))?;
+    Ok(token_reply(&issued, Some(&signed)))
 }
 
-/// What a code stands for. Every code of ours is a UUID: no other text is looked for.
-async fn find(cx: &Cx, code: &str) -> Result<Option<Code>> {
+/// Loads the authorization of a code. Codes are UUIDs; any other text is unknown without a query.
+async fn find_code(cx: &RequestContext, code: &str) -> Result<Option<ApprovedAuthorization>> {
     if Uuid::parse_str(code).is_err() {
         return Ok(None);
     }
-    oauth_authorizations::by_code(&mut cx.db(), code).await.or_refuse("Error finding authorization code")
+    oauth_authorizations::find_by_code(&mut cx.db(), code).await.or_internal_error("Error finding authorization code")
 }
 
-/// The refusal of a code that can no longer be exchanged, after the session that it opened before is revoked.
-async fn refuse_unknown_code(cx: &Cx, client: Uuid, code: &str) -> Error {
+/// The error of an unknown or used code, after the session of its first exchange is revoked.
+async fn refuse_unknown_code(cx: &RequestContext, client: Uuid, code: &str) -> Error {
     match authorization_codes::revoke_replayed(cx, client, code).await {
         Ok(()) => unknown_code(),
         Err(error) => error,
     }
 }
 
-/// The next tokens of a session of that client.
-async fn renew(cx: &Cx, client: &Client, request: &TokenRequest) -> Result<Reply> {
+/// Refreshes a session of this client.
+async fn refresh_session(cx: &RequestContext, client: &OAuthClient, request: &TokenRequest) -> Result<Reply> {
     if request.refresh_token.is_empty() {
         return Err(invalid_request("refresh_token is required for refresh_token grant"));
     }
-    let renewed = match refresh::Presented::parse(&request.refresh_token) {
+    let renewed = match refresh::PresentedRefreshToken::parse(&request.refresh_token) {
         Ok(presented) => refresh(cx, &presented, Some(client.id)).await,
-        // Unlike at `/token`, a token of no form that there is counts as one that is not known.
-        Err(_) => Err(refresh::not_found()),
+        // Unlike at `/token`, a malformed refresh token is treated as an unknown one.
+        Err(_) => Err(refresh::token_not_found()),
     };
-    Ok(reply(&renewed.map_err(|refusal| for_clients(cx, "invalid_grant", refusal))?, None))
+    Ok(token_reply(&renewed.map_err(|refusal| into_oauth_error(cx, "invalid_grant", refusal))?, None))
 }
 
-fn reply(minted: &Minted, id_token: Option<&str>) -> Reply {
-    minted.mark(Reply::json(&TokensJson {
-        access_token: &minted.access_token,
+fn token_reply(issued: &IssuedTokens, id_token: Option<&str>) -> Reply {
+    issued.with_token_headers(Reply::json(&OAuthTokenResponseJson {
+        access_token: &issued.access_token,
         token_type: "bearer",
-        expires_in: minted.expires_in,
-        refresh_token: &minted.refresh_token.text,
+        expires_in: issued.expires_in,
+        refresh_token: &issued.refresh_token.text,
         id_token,
     }))
 }

@@ -1,15 +1,16 @@
-//! `GET /oauth/userinfo`: what the session's scopes allow a client to know (`OpenID` Connect Core §5.3). One statement,
-//! the guard's.
+//! `GET /oauth/userinfo`: the claims that the session's scopes grant (`OpenID` Connect Core §5.3).
+//!
+//! One statement, the guard's.
 
 use gotrue_rules::domain::error::Result;
-use gotrue_rules::domain::oauth_server::claims::userinfo;
+use gotrue_rules::domain::oauth_server::claims::build_userinfo;
 
-use crate::cx::Cx;
 use crate::http::reply::Reply;
+use crate::request_context::RequestContext;
 
-/// The claims; of a session that is no client's the id alone.
-pub async fn handle(cx: Cx) -> Result<Reply> {
+/// Returns the claims; only `sub` for a session without an OAuth client.
+pub async fn handle(cx: RequestContext) -> Result<Reply> {
     let caller = cx.caller()?;
     let scopes = caller.session.as_ref().and_then(|session| session.scopes.as_deref());
-    Ok(Reply::json(&userinfo(&caller.account, scopes.unwrap_or_default())))
+    Ok(Reply::json(&build_userinfo(&caller.account, scopes.unwrap_or_default())))
 }

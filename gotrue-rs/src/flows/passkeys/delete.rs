@@ -1,25 +1,27 @@
-//! `DELETE /passkeys/{passkey_id}`: a passkey of the signed-in account is no more. Sessions that it opened stay.
+//! `DELETE /passkeys/{passkey_id}`: deletes a passkey of the signed-in user.
+//!
+//! Sessions that it created stay.
 
-use gotrue_rules::domain::audit::{Action, Entry};
+use gotrue_rules::domain::audit::{AuditAction, AuditEntry};
 use gotrue_rules::domain::error::Result;
-use gotrue_rules::domain::passkey::{may_manage, not_found};
+use gotrue_rules::domain::passkey::{passkey_not_found, require_aal2_for_passkeys};
 
-use super::of_caller;
-use crate::cx::Cx;
+use super::path_passkey;
 use crate::http::reply::Reply;
+use crate::request_context::RequestContext;
 use crate::services::audit;
-use crate::store::OrRefuse;
+use crate::store::OrInternalError;
 use crate::store::passkeys;
 
-/// 204.
-pub async fn handle(cx: Cx) -> Result<Reply> {
+/// Deletes the passkey; 204.
+pub async fn handle(cx: RequestContext) -> Result<Reply> {
     let caller = cx.caller()?;
-    may_manage(&caller.account, caller.session.as_ref())?;
-    let passkey = of_caller(&cx)?;
-    let entry = Entry::of(Action::PasskeyDeleted).with("passkey_id", passkey.id.to_string());
-    let rows = audit::rows(&cx, &caller.account, [entry]);
-    if !passkeys::delete(&mut cx.db(), passkey, rows).await.or_refuse("Database error deleting passkey")? {
-        return Err(not_found());
+    require_aal2_for_passkeys(&caller.account, caller.session.as_ref())?;
+    let passkey = path_passkey(&cx)?;
+    let entry = AuditEntry::new(AuditAction::PasskeyDeleted).with_trait("passkey_id", passkey.id.to_string());
+    let rows = audit::build_rows(&cx, &caller.account, [entry]);
+    if !passkeys::delete(&mut cx.db(), passkey, rows).await.or_internal_error("Database error deleting passkey")? {
+        return Err(passkey_not_found());
     }
     Ok(Reply::no_content())
 }

@@ -1,4 +1,4 @@
-//! Passkeys: made by a signed-in account, used by whoever holds one, listed, renamed and deleted by their owner.
+//! Passkeys: registration by a signed-in user, authentication, and management by their user.
 
 pub mod authentication;
 pub mod delete;
@@ -9,49 +9,52 @@ pub mod rename;
 use bytes::Bytes;
 use chrono::TimeDelta;
 use gotrue_rules::domain::error::{Error, Result};
-use gotrue_rules::domain::passkey::{named_by, not_found};
+use gotrue_rules::domain::passkey::{parse_id, passkey_not_found};
 use gotrue_rules::domain::policy::RelyingParty;
 use gotrue_rules::domain::user::Time;
 use gotrue_rules::wire::webauthn::{SessionData, UserVerification};
 use uuid::Uuid;
 
-use crate::cx::Cx;
-use crate::services::webauthn::{self, Refusal};
-use crate::store::OrRefuse;
-use crate::store::passkeys::Of;
-use crate::store::webauthn_challenges::{self as challenges, For, NewChallenge};
+use crate::request_context::RequestContext;
+use crate::services::webauthn::{self, CeremonyError};
+use crate::store::OrInternalError;
+use crate::store::passkeys::PasskeyRef;
+use crate::store::webauthn_challenges::{self as challenges, CeremonyPurpose, NewWebauthnChallenge};
 
-/// The body; these routes have words of their own for one that cannot be read.
-async fn body(cx: &Cx) -> Result<Bytes> {
-    cx.bytes().await.map_err(|cause| Error::bad_request("bad_json", "Could not read request body").because(cause))
+/// Reads the body; these routes have their own error for an unreadable one.
+async fn read_body(cx: &RequestContext) -> Result<Bytes> {
+    cx.read_body()
+        .await
+        .map_err(|cause| Error::bad_request("bad_json", "Could not read request body").with_cause(cause))
 }
 
-/// Who we are to an authenticator; 500 if the operator did not say.
-fn relying_party(cx: &Cx) -> Result<&RelyingParty> {
-    webauthn::relying_party(cx).map_err(|cause| Error::internal("Failed to initialize WebAuthn").because(cause))
+/// The relying party; 500 if the operator configured none.
+fn require_relying_party(cx: &RequestContext) -> Result<&RelyingParty> {
+    webauthn::relying_party(cx).map_err(|cause| Error::internal("Failed to initialize WebAuthn").with_cause(cause))
 }
 
-/// What authenticators are asked to make sure of.
-fn user_verification(cx: &Cx) -> UserVerification {
-    if cx.app.policy.passkeys.user_verification_required {
+/// The configured requirement of user verification.
+fn user_verification_requirement(cx: &RequestContext) -> UserVerification {
+    if cx.app.policy.passkeys.requires_user_verification {
         return UserVerification::Required;
     }
     UserVerification::Preferred
 }
 
-/// A challenge under a new id, and when it ends.
-async fn store(cx: &Cx, purpose: For, session: &SessionData) -> Result<(Uuid, Time)> {
+/// Stores a challenge under a new id and returns its expiry.
+async fn store_challenge(cx: &RequestContext, purpose: CeremonyPurpose, session: &SessionData) -> Result<(Uuid, Time)> {
     let life = TimeDelta::from_std(cx.app.policy.webauthn.challenge_expiry).unwrap_or(TimeDelta::MAX);
     let expires_at = cx.now.checked_add_signed(life).unwrap_or(Time::MAX_UTC);
     let id = cx.entropy.uuid();
-    let new = NewChallenge { id, purpose, session, now: cx.now, expires_at };
-    challenges::insert(&mut cx.db(), new).await.or_refuse("Database error storing challenge")?;
+    let new = NewWebauthnChallenge { id, purpose, session, now: cx.now, expires_at };
+    challenges::insert(&mut cx.db(), new).await.or_internal_error("Database error storing challenge")?;
     Ok((id, expires_at))
 }
 
-/// The challenge of that id, which nobody can use again, also if what follows is refused.
-async fn use_up(cx: &Cx, id: Uuid, purpose: For) -> Result<SessionData> {
-    let found = challenges::use_up(&mut cx.db(), id, purpose).await.or_refuse("Database error consuming challenge")?;
+/// Consumes the challenge of this id, also if a later step fails.
+async fn consume_challenge(cx: &RequestContext, id: Uuid, purpose: CeremonyPurpose) -> Result<SessionData> {
+    let found =
+        challenges::consume(&mut cx.db(), id, purpose).await.or_internal_error("Database error consuming challenge")?;
     let (session, expires_at) = found
         .ok_or_else(|| Error::bad_request("webauthn_challenge_not_found", "Challenge not found or already used"))?;
     if cx.now > expires_at {
@@ -60,17 +63,17 @@ async fn use_up(cx: &Cx, id: Uuid, purpose: For) -> Result<SessionData> {
     Ok(session)
 }
 
-/// 400: what came is no answer to the challenge.
-fn refused(cause: Refusal) -> Error {
+/// 400: the response does not answer the challenge.
+fn verification_error(cause: CeremonyError) -> Error {
     let message = match cause {
-        Refusal::Unreadable(_) => "Invalid credential response",
-        Refusal::Refused(_) | Refusal::CounterFellBack { .. } => "Credential verification failed",
+        CeremonyError::Unreadable(_) => "Invalid credential response",
+        CeremonyError::Rejected(_) | CeremonyError::CounterRegressed { .. } => "Credential verification failed",
     };
-    Error::bad_request("webauthn_verification_failed", message).because(cause)
+    Error::bad_request("webauthn_verification_failed", message).with_cause(cause)
 }
 
-/// The passkey that the path names, as one of the caller's.
-fn of_caller(cx: &Cx) -> Result<Of> {
-    let named = cx.request.param("passkey_id").ok_or_else(not_found)?;
-    Ok(Of { id: named_by(named)?, user_id: cx.caller()?.account.id })
+/// The passkey named in the path, as one of the caller's.
+fn path_passkey(cx: &RequestContext) -> Result<PasskeyRef> {
+    let named = cx.request.path_param("passkey_id").ok_or_else(passkey_not_found)?;
+    Ok(PasskeyRef { id: parse_id(named)?, user_id: cx.caller()?.account.id })
 }

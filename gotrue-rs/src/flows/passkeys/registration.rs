@@ -1,63 +1,70 @@
-//! `POST /passkeys/registration/options` and `…/verify`: a new passkey of the signed-in account.
+//! `POST /passkeys/registration/options` and `…/verify`: registers a passkey of the signed-in user.
 
-use gotrue_rules::domain::audit::{Action, Entry};
+use gotrue_rules::domain::audit::{AuditAction, AuditEntry};
 use gotrue_rules::domain::error::{Error, Result};
-use gotrue_rules::domain::passkey::{may_register, name_of, too_many};
-use gotrue_rules::domain::user::Account;
+use gotrue_rules::domain::passkey::{default_name, too_many_passkeys, validate_registration};
+use gotrue_rules::domain::user::User;
 use gotrue_rules::wire::passkey::{PasskeyChallengeJson, PasskeyJson};
 use gotrue_rules::wire::requests::PasskeyVerification;
-use gotrue_rules::wire::webauthn::{CreationOptions, Descriptor, Selection, SessionData};
+use gotrue_rules::wire::webauthn::{AuthenticatorSelection, CreationOptions, CredentialDescriptor, SessionData};
 
-use super::{body, refused, relying_party, store, use_up, user_verification};
-use crate::cx::Cx;
+use super::{
+    consume_challenge, read_body, require_relying_party, store_challenge, user_verification_requirement,
+    verification_error,
+};
 use crate::http::reply::Reply;
-use crate::services::webauthn::{NewKey, Registration};
+use crate::request_context::RequestContext;
+use crate::services::webauthn::{RegisteredCredential, RegistrationResponse};
 use crate::services::{audit, webauthn};
-use crate::store::OrRefuse;
+use crate::store::OrInternalError;
 use crate::store::passkeys::{self, NewPasskey};
-use crate::store::webauthn_challenges::For;
+use crate::store::webauthn_challenges::CeremonyPurpose;
 
-/// What the browser is to ask its authenticator for.
-pub async fn options(cx: Cx) -> Result<Reply> {
-    let account = &permitted(&cx)?.clone();
-    let known = passkeys::of_account(&mut cx.db(), account.id).await.or_refuse("Database error loading passkeys")?;
+/// Returns the options for `navigator.credentials.create()`.
+pub async fn options(cx: RequestContext) -> Result<Reply> {
+    let account = &require_permission(&cx)?.clone();
+    let known =
+        passkeys::list_by_user(&mut cx.db(), account.id).await.or_internal_error("Database error loading passkeys")?;
     if known.len() >= cx.app.policy.passkeys.max_per_user {
-        return Err(too_many());
+        return Err(too_many_passkeys());
     }
-    let party = relying_party(&cx)?;
+    let party = require_relying_party(&cx)?;
     let unnamed = || Error::internal("Failed to generate WebAuthn registration options");
-    let asked = Some(user_verification(&cx));
-    let challenge = webauthn::challenge(&cx);
-    let user = webauthn::user(account, webauthn::contact(account), webauthn::display_name(account));
-    let mut options = CreationOptions::new(webauthn::party(party).ok_or_else(unnamed)?, user, &challenge);
-    options.exclude_credentials = known.iter().map(|key| Descriptor::of(&key.credential_id, Vec::new())).collect();
-    options.authenticator_selection = Selection { resident_key: Some("required"), user_verification: asked };
+    let user_verification = Some(user_verification_requirement(&cx));
+    let challenge = webauthn::generate_challenge(&cx);
+    let user = webauthn::user_entity(account, webauthn::address_or_number(account), webauthn::display_name(account));
+    let mut options =
+        CreationOptions::new(webauthn::relying_party_entity(party).ok_or_else(unnamed)?, user, &challenge);
+    options.exclude_credentials =
+        known.iter().map(|key| CredentialDescriptor::new(&key.credential_id, Vec::new())).collect();
+    options.authenticator_selection = AuthenticatorSelection { resident_key: Some("required"), user_verification };
     options.attestation = Some("none");
-    let session = SessionData::of_creation(&party.id, &challenge, &webauthn::handle(account.id), asked);
-    let (challenge_id, expires_at) = store(&cx, For::Registration(account.id), &session).await?;
+    let session =
+        SessionData::for_creation(&party.id, &challenge, &webauthn::user_handle(account.id), user_verification);
+    let (challenge_id, expires_at) = store_challenge(&cx, CeremonyPurpose::Registration(account.id), &session).await?;
     Ok(Reply::json(&PasskeyChallengeJson { challenge_id, options, expires_at: expires_at.timestamp() }))
 }
 
-/// The passkey that the authenticator made.
-pub async fn verify(cx: Cx) -> Result<Reply> {
-    let account = permitted(&cx)?;
-    let request = PasskeyVerification::decode(&body(&cx).await?)?;
-    let session = use_up(&cx, request.challenge_id, For::Registration(account.id)).await?;
-    let registration = Registration::read(&request.credential).map_err(refused)?;
-    let key = registration.accept(relying_party(&cx)?, &session).map_err(refused)?;
-    keep(&cx, account, &key).await
+/// Verifies the browser's response and stores the passkey.
+pub async fn verify(cx: RequestContext) -> Result<Reply> {
+    let account = require_permission(&cx)?;
+    let request = PasskeyVerification::decode(&read_body(&cx).await?)?;
+    let session = consume_challenge(&cx, request.challenge_id, CeremonyPurpose::Registration(account.id)).await?;
+    let registration = RegistrationResponse::parse(&request.credential).map_err(verification_error)?;
+    let key = registration.verify(require_relying_party(&cx)?, &session).map_err(verification_error)?;
+    store_passkey(&cx, account, &key).await
 }
 
-/// The caller, if one more may be registered for it.
-fn permitted(cx: &Cx) -> Result<&Account> {
+/// The signed-in user, if another passkey may be registered.
+fn require_permission(cx: &RequestContext) -> Result<&User> {
     let caller = cx.caller()?;
-    may_register(&caller.account, caller.session.as_ref())?;
+    validate_registration(&caller.account, caller.session.as_ref())?;
     Ok(&caller.account)
 }
 
-async fn keep(cx: &Cx, account: &Account, key: &NewKey) -> Result<Reply> {
-    let (id, friendly_name) = (cx.entropy.uuid(), name_of(key.aaguid));
-    let entry = Entry::of(Action::PasskeyCreated).with("passkey_id", id.to_string());
+async fn store_passkey(cx: &RequestContext, account: &User, key: &RegisteredCredential) -> Result<Reply> {
+    let (id, friendly_name) = (cx.entropy.uuid(), default_name(key.aaguid));
+    let entry = AuditEntry::new(AuditAction::PasskeyCreated).with_trait("passkey_id", id.to_string());
     let new = NewPasskey {
         id,
         user_id: account.id,
@@ -71,12 +78,12 @@ async fn keep(cx: &Cx, account: &Account, key: &NewKey) -> Result<Reply> {
         backed_up: key.backed_up,
         friendly_name,
         now: cx.now,
-        audit: audit::rows(cx, account, [entry]),
+        audit: audit::build_rows(cx, account, [entry]),
     };
     let mut db = cx.begin().await?;
     let most = cx.app.policy.passkeys.max_per_user;
-    if !passkeys::insert(&mut db, new, most).await.or_refuse("Database error creating passkey")? {
-        return Err(too_many());
+    if !passkeys::insert(&mut db, new, most).await.or_internal_error("Database error creating passkey")? {
+        return Err(too_many_passkeys());
     }
     db.commit().await?;
     Ok(Reply::json(&PasskeyJson { id, friendly_name, created_at: cx.now, last_used_at: None }))

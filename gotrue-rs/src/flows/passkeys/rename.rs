@@ -1,25 +1,25 @@
-//! `PATCH /passkeys/{passkey_id}`: another name for a passkey of the signed-in account.
+//! `PATCH /passkeys/{passkey_id}`: renames a passkey of the signed-in user.
 
-use gotrue_rules::domain::audit::{Action, Entry};
+use gotrue_rules::domain::audit::{AuditAction, AuditEntry};
 use gotrue_rules::domain::error::Result;
-use gotrue_rules::domain::passkey::{check_name, not_found};
+use gotrue_rules::domain::passkey::{passkey_not_found, validate_name};
 use gotrue_rules::wire::requests::PasskeyUpdate;
 
-use super::{body, of_caller};
-use crate::cx::Cx;
+use super::{path_passkey, read_body};
 use crate::http::reply::Reply;
+use crate::request_context::RequestContext;
 use crate::services::audit;
-use crate::store::OrRefuse;
+use crate::store::OrInternalError;
 use crate::store::passkeys;
 
-/// The passkey under its new name.
-pub async fn handle(cx: Cx) -> Result<Reply> {
-    let passkey = of_caller(&cx)?;
-    let request = PasskeyUpdate::decode(&body(&cx).await?)?;
-    check_name(&request.friendly_name)?;
-    let entry = Entry::of(Action::PasskeyUpdated).with("passkey_id", passkey.id.to_string());
-    let rows = audit::rows(&cx, &cx.caller()?.account, [entry]);
+/// Renames the passkey and returns it.
+pub async fn handle(cx: RequestContext) -> Result<Reply> {
+    let passkey = path_passkey(&cx)?;
+    let request = PasskeyUpdate::decode(&read_body(&cx).await?)?;
+    validate_name(&request.friendly_name)?;
+    let entry = AuditEntry::new(AuditAction::PasskeyUpdated).with_trait("passkey_id", passkey.id.to_string());
+    let rows = audit::build_rows(&cx, &cx.caller()?.account, [entry]);
     let renamed = passkeys::rename(&mut cx.db(), passkey, &request.friendly_name, cx.now, rows).await;
-    let renamed = renamed.or_refuse("Database error updating passkey")?.ok_or_else(not_found)?;
-    Ok(Reply::json(&renamed.json()))
+    let renamed = renamed.or_internal_error("Database error updating passkey")?.ok_or_else(passkey_not_found)?;
+    Ok(Reply::json(&renamed.to_json()))
 }

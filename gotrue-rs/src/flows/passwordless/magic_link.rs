@@ -1,21 +1,21 @@
-//! `POST /magiclink`: a link to sign in, by mail. The switches are told before the body is read.
+//! `POST /magiclink`: sends a magic link. Disabled features are reported before the body is read.
 
 use gotrue_rules::domain::error::Result;
 use gotrue_rules::domain::metadata;
 use gotrue_rules::domain::passwordless::require_magic_links;
-use gotrue_rules::wire::message::SentJson;
-use gotrue_rules::wire::requests::MagicLink;
+use gotrue_rules::wire::message::MessageSentJson;
+use gotrue_rules::wire::requests::MagicLinkRequest;
 
-use crate::cx::Cx;
 use crate::http::reply::Reply;
-use crate::services::passwordless::mail_link;
+use crate::request_context::RequestContext;
+use crate::services::passwordless::send_magic_link;
 
-/// Mails a link and a code to that address; whoever is new is signed up.
-pub async fn handle(cx: Cx) -> Result<Reply> {
+/// Sends a link and a code to the address; an unknown user is signed up.
+pub async fn handle(cx: RequestContext) -> Result<Reply> {
     require_magic_links(&cx.app.policy)?;
-    let (body, is_cut) = cx.beginning().await?;
-    let request = MagicLink::decode(&body, is_cut)?;
-    metadata::check("data", request.data.as_ref(), cx.app.policy.api.metadata_limits)?;
-    mail_link(&cx, request, None).await?;
-    Ok(Reply::json(&SentJson::default()))
+    let (body, is_cut) = cx.read_body_prefix().await?;
+    let request = MagicLinkRequest::decode(&body, is_cut)?;
+    metadata::validate("data", request.data.as_ref(), cx.app.policy.api.metadata_limits)?;
+    send_magic_link(&cx, request, None).await?;
+    Ok(Reply::json(&MessageSentJson::default()))
 }

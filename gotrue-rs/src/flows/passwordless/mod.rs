@@ -1,4 +1,4 @@
-//! Ways in without a password: a mailed or texted secret.
+//! Sign-in without a password, by a token in an e-mail or SMS.
 
 pub mod magic_link;
 pub mod otp;

@@ -1,41 +1,50 @@
-//! `POST /otp`: a code to sign in, by mail or by text.
+//! `POST /otp`: sends a one-time password by e-mail or SMS.
 
 use gotrue_rules::domain::error::Result;
 use gotrue_rules::domain::metadata;
-use gotrue_rules::domain::passwordless::{check_otp, no_new_account, nobody_named, otp_contact, require_magic_links};
-use gotrue_rules::domain::user::Account;
-use gotrue_rules::wire::message::SentJson;
-use gotrue_rules::wire::requests::{MagicLink, Otp};
+use gotrue_rules::domain::passwordless::{
+    missing_contact, parse_otp_contact, require_magic_links, signup_not_allowed, validate_otp,
+};
+use gotrue_rules::domain::user::User;
+use gotrue_rules::wire::message::MessageSentJson;
+use gotrue_rules::wire::requests::{MagicLinkRequest, OtpRequest};
 
-use crate::cx::Cx;
 use crate::http::reply::Reply;
-use crate::services::passwordless::{Caller, find, mail_link, text_code};
-use crate::store::OrRefuse;
+use crate::request_context::RequestContext;
+use crate::services::passwordless::{SmsCodeRequest, find_user, send_magic_link, send_sms_code};
+use crate::store::OrInternalError;
 
-/// Sends a code to that address or number; whoever is new is signed up, unless the client wants no new accounts.
-pub async fn handle(cx: Cx) -> Result<Reply> {
-    let request = Otp::decode(&cx.bytes().await?)?;
-    check_otp(&request)?;
-    metadata::check("data", request.data.as_ref(), cx.app.policy.api.metadata_limits)?;
-    let known = if request.create_user { None } else { require_known(&cx, &request).await? };
-    let Otp { email, phone, data, channel, pkce, .. } = request;
+/// Sends a code to the address or number. An unknown user is signed up, unless `create_user` is false.
+pub async fn handle(cx: RequestContext) -> Result<Reply> {
+    let request = OtpRequest::decode(&cx.read_body().await?)?;
+    validate_otp(&request)?;
+    metadata::validate("data", request.data.as_ref(), cx.app.policy.api.metadata_limits)?;
+    let known = if request.create_user { None } else { require_existing_user(&cx, &request).await? };
+    let OtpRequest { email, phone, data, channel, pkce, .. } = request;
     let message_id = match (email.is_empty(), phone.is_empty()) {
         (false, _) => {
             require_magic_links(&cx.app.policy)?;
-            mail_link(&cx, MagicLink { email, data, pkce }, known).await?;
+            send_magic_link(&cx, MagicLinkRequest { email, data, pkce }, known).await?;
             None
         }
-        (true, false) => text_code(&cx, Caller { phone, channel, data }, known).await?,
-        (true, true) => return Err(nobody_named()),
+        (true, false) => send_sms_code(&cx, SmsCodeRequest { phone, channel, data }, known).await?,
+        (true, true) => return Err(missing_contact()),
     };
-    Ok(Reply::json(&SentJson { message_id }))
+    Ok(Reply::json(&MessageSentJson { message_id }))
 }
 
-/// The account of a client that wants no new ones; none if the request names nobody. A malformed address or number is
-/// answered as an unknown one.
-async fn require_known(cx: &Cx, request: &Otp) -> Result<Option<Account>> {
-    let Some(contact) = otp_contact(request).map_err(|cause| no_new_account().because(cause))? else {
+/// Finds the user of a request with `create_user` false.
+///
+/// Returns `None` if the request has neither address nor number.
+///
+/// A malformed address or number is treated as an unknown one.
+async fn require_existing_user(cx: &RequestContext, request: &OtpRequest) -> Result<Option<User>> {
+    let Some(contact) = parse_otp_contact(request).map_err(|cause| signup_not_allowed().with_cause(cause))? else {
         return Ok(None);
     };
-    find(cx, &contact).await.or_refuse("Database error finding user")?.map(Some).ok_or_else(no_new_account)
+    find_user(cx, &contact)
+        .await
+        .or_internal_error("Database error finding user")?
+        .map(Some)
+        .ok_or_else(signup_not_allowed)
 }

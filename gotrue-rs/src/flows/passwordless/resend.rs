@@ -1,67 +1,74 @@
-//! `POST /resend`: a confirmation once more. Whether the account is known, or waits for one, is not told.
+//! `POST /resend`: sends a confirmation again.
+//!
+//! The response does not reveal whether the user exists or needs one.
 
-use gotrue_rules::domain::audit::{Action, Entry};
-use gotrue_rules::domain::contact::{Channel, Contact};
+use gotrue_rules::domain::audit::{AuditAction, AuditEntry};
+use gotrue_rules::domain::contact::{Contact, SmsChannel};
 use gotrue_rules::domain::error::Result;
-use gotrue_rules::domain::passwordless::{Again, resend};
+use gotrue_rules::domain::passwordless::{ResendType, validate_resend};
 use gotrue_rules::domain::pkce::Challenge;
 use gotrue_rules::domain::purpose::Purpose;
-use gotrue_rules::domain::user::Account;
-use gotrue_rules::wire::message::SentJson;
-use gotrue_rules::wire::requests::Resend;
+use gotrue_rules::domain::user::User;
+use gotrue_rules::wire::message::MessageSentJson;
+use gotrue_rules::wire::requests::ResendRequest;
 
-use crate::cx::Cx;
 use crate::http::reply::Reply;
-use crate::services::contact_change::{Change, ask_again};
-use crate::services::messages::{Letter, Text, ask_by_text, ask_in_flow, decoys};
+use crate::request_context::RequestContext;
+use crate::services::contact_change::{ContactKind, resend_confirmation};
+use crate::services::messages::{TokenEmail, TokenSms, decoys, send_sms_to_user, send_to_user_in_flow};
 use crate::services::{audit, limits, passwordless, pkce};
-use crate::store::OrRefuse;
+use crate::store::OrInternalError;
 
-/// Sends it, if it is awaited.
-pub async fn handle(cx: Cx) -> Result<Reply> {
-    let request = Resend::decode(&cx.bytes().await?)?;
-    let (again, contact) = resend(&request, &cx.app.policy)?;
+/// Sends the confirmation if it is pending.
+pub async fn handle(cx: RequestContext) -> Result<Reply> {
+    let request = ResendRequest::decode(&cx.read_body().await?)?;
+    let (again, contact) = validate_resend(&request, &cx.app.policy)?;
     let challenge = match again {
-        Again::SignUp | Again::EmailChange => pkce::asked_for(&cx, &request.pkce)?,
-        Again::Sms | Again::PhoneChange => Ok(None),
+        ResendType::SignUp | ResendType::EmailChange => pkce::parse_challenge(&cx, &request.pkce)?,
+        ResendType::Sms | ResendType::PhoneChange => Ok(None),
     };
-    limits::anyone_asks(&cx, &contact)?;
-    let found = passwordless::find(&cx, &contact).await.or_refuse("Unable to process request")?;
-    let Some(account) = found.filter(|account| again.is_awaited(account)) else {
-        not_awaited(&cx, again, &contact, challenge.ok().flatten().as_ref()).await?;
-        return Ok(Reply::json(&SentJson::default()));
+    limits::count_public_message(&cx, &contact)?;
+    let found = passwordless::find_user(&cx, &contact).await.or_internal_error("Unable to process request")?;
+    let Some(account) = found.filter(|account| again.is_pending(account)) else {
+        imitate_resend(&cx, again, &contact, challenge.ok().flatten().as_ref()).await?;
+        return Ok(Reply::json(&MessageSentJson::default()));
     };
     let challenge = challenge?;
     let message_id = match again {
-        Again::SignUp => confirmation(&cx, &account, &contact, challenge.as_ref()).await?,
-        Again::Sms => code(&cx, &account, &contact).await?,
-        Again::EmailChange => ask_again(&cx, account, Change::Email, challenge).await?,
-        Again::PhoneChange => ask_again(&cx, account, Change::Phone, challenge).await?,
+        ResendType::SignUp => send_sign_up_confirmation(&cx, &account, &contact, challenge.as_ref()).await?,
+        ResendType::Sms => send_sms_code(&cx, &account, &contact).await?,
+        ResendType::EmailChange => resend_confirmation(&cx, account, ContactKind::Email, challenge).await?,
+        ResendType::PhoneChange => resend_confirmation(&cx, account, ContactKind::Phone, challenge).await?,
     };
-    Ok(Reply::json(&SentJson { message_id }))
+    Ok(Reply::json(&MessageSentJson { message_id }))
 }
 
-/// The same work for an address that awaits nothing.
-async fn not_awaited(cx: &Cx, again: Again, to: &Contact, flow: Option<&Challenge>) -> Result<()> {
+/// Does the same work for an address without a pending confirmation.
+async fn imitate_resend(cx: &RequestContext, again: ResendType, to: &Contact, flow: Option<&Challenge>) -> Result<()> {
     let purpose = match again {
-        Again::SignUp => Purpose::SignUp,
-        Again::EmailChange => Purpose::EmailChange,
-        Again::Sms | Again::PhoneChange => return Ok(()),
+        ResendType::SignUp => Purpose::SignUp,
+        ResendType::EmailChange => Purpose::EmailChange,
+        ResendType::Sms | ResendType::PhoneChange => return Ok(()),
     };
     let new_email = (purpose == Purpose::EmailChange).then_some(to.as_str());
-    let letter = Letter { purpose, to: to.as_str(), pkce: flow.is_some(), new_email };
-    decoys::ask_nobody(cx, letter, flow).await
+    let email_message = TokenEmail { purpose, to: to.as_str(), pkce: flow.is_some(), new_email };
+    decoys::imitate_send(cx, email_message, flow).await
 }
 
-async fn confirmation(cx: &Cx, account: &Account, to: &Contact, flow: Option<&Challenge>) -> Result<Option<String>> {
-    let rows = audit::rows(cx, account, [Entry::of(Action::UserConfirmationRequested)]);
-    let letter = Letter { purpose: Purpose::SignUp, to: to.as_str(), pkce: flow.is_some(), new_email: None };
-    ask_in_flow(cx, account, letter, flow, rows).await?;
+async fn send_sign_up_confirmation(
+    cx: &RequestContext,
+    account: &User,
+    to: &Contact,
+    flow: Option<&Challenge>,
+) -> Result<Option<String>> {
+    let rows = audit::build_rows(cx, account, [AuditEntry::new(AuditAction::UserConfirmationRequested)]);
+    let email_message = TokenEmail { purpose: Purpose::SignUp, to: to.as_str(), pkce: flow.is_some(), new_email: None };
+    send_to_user_in_flow(cx, account, email_message, flow, rows).await?;
     Ok(None)
 }
 
-async fn code(cx: &Cx, account: &Account, to: &Contact) -> Result<Option<String>> {
-    let rows = audit::rows(cx, account, [Entry::of(Action::UserRecoveryRequested)]);
-    let text = Text { purpose: Purpose::Sms, to: to.as_str(), channel: &Channel::default() };
-    ask_by_text(cx, account, text, rows).await
+async fn send_sms_code(cx: &RequestContext, account: &User, to: &Contact) -> Result<Option<String>> {
+    let rows = audit::build_rows(cx, account, [AuditEntry::new(AuditAction::UserRecoveryRequested)]);
+    let text = TokenSms { purpose: Purpose::Sms, to: to.as_str(), channel: &SmsChannel::default() };
+    send_sms_to_user(cx, account, text, rows).await
 }

@@ -1,41 +1,41 @@
-//! An account without address and number: account and session in one transaction.
+//! Sign-up without address and number: user and session in one transaction.
 
 use gotrue_rules::domain::error::{Error, Result};
-use gotrue_rules::domain::sign_up::{anonymous, require_open};
-use gotrue_rules::domain::user::Account;
-use gotrue_rules::wire::requests::SignUp;
+use gotrue_rules::domain::sign_up::{build_anonymous_user, require_sign_up_enabled};
+use gotrue_rules::domain::user::User;
+use gotrue_rules::wire::requests::SignUpRequest;
 
-use crate::cx::Cx;
 use crate::http::reply::Reply;
+use crate::request_context::RequestContext;
 use crate::services::hooks;
-use crate::services::limits::{self, Limited};
-use crate::services::sessions::open::{Proof, open};
-use crate::services::sessions::{self, Extras, Minted};
+use crate::services::limits::{self, LimitedRoute};
+use crate::services::sessions::create::{Proof, create_session};
+use crate::services::sessions::{self, IssuedTokens, SessionExtras};
 use crate::store::accounts;
 
-/// A session for an account that nobody can name.
-pub async fn answer(cx: &Cx, request: SignUp) -> Result<Reply> {
+/// Creates an anonymous user and returns its session.
+pub async fn sign_up_anonymous(cx: &RequestContext, request: SignUpRequest) -> Result<Reply> {
     let policy = &cx.app.policy;
     if !policy.sign_up.anonymous_enabled {
         return Err(Error::unprocessable("anonymous_provider_disabled", "Anonymous sign-ins are disabled"));
     }
-    limits::take(cx, Limited::AnonymousUsers)?;
-    require_open(policy)?;
+    limits::count_request(cx, LimitedRoute::AnonymousUsers)?;
+    require_sign_up_enabled(policy)?;
     let data = request.data.unwrap_or_default();
-    let mut account = anonymous(cx.entropy.uuid(), cx.audience(), &data, cx.now);
+    let mut account = build_anonymous_user(cx.entropy.uuid(), cx.audience(), &data, cx.now);
     account.role.clone_from(&policy.jwt.default_group);
-    hooks::before_user_created(cx, &account, &data).await?;
-    let minted = create(cx, &account)
+    hooks::call_before_user_created(cx, &account, &data).await?;
+    let issued = create_user(cx, &account)
         .await
-        .map_err(|error| Error::internal("Database error creating anonymous user").because(error))?;
-    hooks::after_user_created(cx, &minted.account).await?;
-    Ok(minted.reply(Extras::default()))
+        .map_err(|error| Error::internal("Database error creating anonymous user").with_cause(error))?;
+    hooks::call_after_user_created(cx, &issued.account).await?;
+    Ok(issued.reply(SessionExtras::default()))
 }
 
-async fn create(cx: &Cx, account: &Account) -> Result<Minted> {
-    let mut db = sessions::begin(cx).await?;
-    accounts::insert(&mut db, account, Vec::new()).await?.or_fail()?;
-    let minted = open(cx, &mut db, Proof::new(account, "anonymous", Vec::new())).await?;
+async fn create_user(cx: &RequestContext, account: &User) -> Result<IssuedTokens> {
+    let mut db = sessions::begin_token_transaction(cx).await?;
+    accounts::insert(&mut db, account, Vec::new()).await?.into_result()?;
+    let issued = create_session(cx, &mut db, Proof::new(account, "anonymous", Vec::new())).await?;
     db.commit().await?;
-    Ok(minted)
+    Ok(issued)
 }

@@ -1,35 +1,37 @@
-//! Signing up with an address or a number. Nothing is held while the password is hashed.
+//! Sign-up with an address or a number. No connection is held while the password is hashed.
 
 use gotrue_rules::domain::contact::Contact;
 use gotrue_rules::domain::error::Result;
-use gotrue_rules::domain::sign_up::{newcomer, require_open, require_password};
-use gotrue_rules::wire::requests::SignUp;
+use gotrue_rules::domain::sign_up::{parse_contact, require_request_password, require_sign_up_enabled};
+use gotrue_rules::wire::requests::SignUpRequest;
 use gotrue_rules::wire::user::UserJson;
 
-use crate::cx::Cx;
 use crate::http::reply::Reply;
-use crate::services::limits::{self, Limited};
+use crate::request_context::RequestContext;
+use crate::services::limits::{self, LimitedRoute};
 use crate::services::passwords;
-use crate::services::sessions::Extras;
-use crate::services::sign_up::{SignedUp, register};
+use crate::services::sessions::SessionExtras;
+use crate::services::sign_up::{SignUpResult, register_user};
 
-/// A session where the account is confirmed at once, else the account.
-pub async fn answer(cx: &Cx, request: SignUp) -> Result<Reply> {
-    limits::take(cx, Limited::SignUp)?;
-    require_open(&cx.app.policy)?;
-    require_password(&request)?;
+/// Signs up a user. Returns a session if the user is confirmed at once, else the user.
+pub async fn sign_up_with_contact(cx: &RequestContext, request: SignUpRequest) -> Result<Reply> {
+    limits::count_request(cx, LimitedRoute::SignUp)?;
+    require_sign_up_enabled(&cx.app.policy)?;
+    require_request_password(&request)?;
     passwords::require_strong(cx, &request.password).await?;
-    let newcomer = newcomer(&request, &cx.app.policy)?;
-    if must_confirm(cx, &newcomer.contact) {
-        limits::anyone_asks(cx, &newcomer.contact)?;
+    let newcomer = parse_contact(&request, &cx.app.policy)?;
+    if needs_confirmation(cx, &newcomer.contact) {
+        limits::count_public_message(cx, &newcomer.contact)?;
     }
-    Ok(match register(cx, request, newcomer).await? {
-        SignedUp::In(minted) => minted.reply(Extras::default()),
-        SignedUp::Waiting(account) | SignedUp::StandIn(account) => Reply::json(&UserJson::from(&*account)),
+    Ok(match register_user(cx, request, newcomer).await? {
+        SignUpResult::SignedIn(issued) => issued.reply(SessionExtras::default()),
+        SignUpResult::Unconfirmed(account) | SignUpResult::Obfuscated(account) => {
+            Reply::json(&UserJson::from(&*account))
+        }
     })
 }
 
-fn must_confirm(cx: &Cx, contact: &Contact) -> bool {
+fn needs_confirmation(cx: &RequestContext, contact: &Contact) -> bool {
     match contact {
         Contact::Email(_) => !cx.app.policy.mail.autoconfirm,
         Contact::Phone(_) => !cx.app.policy.sms.autoconfirm,

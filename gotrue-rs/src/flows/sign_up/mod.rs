@@ -1,18 +1,22 @@
-//! `POST /signup`: with an address or a number, or with neither.
+//! `POST /signup`: with an address or a number, or anonymous.
 
 mod anonymous;
 mod contact;
 
 use gotrue_rules::domain::error::Result;
 use gotrue_rules::domain::metadata;
-use gotrue_rules::wire::requests::SignUp;
+use gotrue_rules::wire::requests::SignUpRequest;
 
-use crate::cx::Cx;
 use crate::http::reply::Reply;
+use crate::request_context::RequestContext;
 
-/// Reads the body, then goes one of two ways: each has a rate limit of its own.
-pub async fn handle(cx: Cx) -> Result<Reply> {
-    let request = SignUp::decode(&cx.bytes().await?)?;
-    metadata::check("data", request.data.as_ref(), cx.app.policy.api.metadata_limits)?;
-    if request.is_anonymous() { anonymous::answer(&cx, request).await } else { contact::answer(&cx, request).await }
+/// Reads the body and dispatches; anonymous sign-ups have their own rate limit.
+pub async fn handle(cx: RequestContext) -> Result<Reply> {
+    let request = SignUpRequest::decode(&cx.read_body().await?)?;
+    metadata::validate("data", request.data.as_ref(), cx.app.policy.api.metadata_limits)?;
+    if request.is_anonymous() {
+        anonymous::sign_up_anonymous(&cx, request).await
+    } else {
+        contact::sign_up_with_contact(&cx, request).await
+    }
 }

@@ -1,4 +1,4 @@
-//! Single sign-on through companies' identity providers.
+//! Single sign-on through SAML identity providers.
 
 pub mod acs;
 pub mod metadata;

@@ -1,4 +1,4 @@
-//! `POST /token`: the grant is in the query or a form, never in JSON; each grant reads a body of its own.
+//! `POST /token`: the grant type is in the query or a form; each grant reads its own body.
 
 mod id_token;
 mod password;
@@ -8,13 +8,13 @@ mod web3;
 
 use gotrue_rules::domain::error::{Error, Result};
 
-use crate::cx::Cx;
 use crate::http::reply::Reply;
-use crate::services::limits::{self, Limited};
+use crate::request_context::RequestContext;
+use crate::services::limits::{self, LimitedRoute};
 
-/// The grants of this server.
+/// The supported grant types.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Grant {
+enum GrantType {
     IdToken,
     Password,
     Pkce,
@@ -22,8 +22,8 @@ enum Grant {
     Web3,
 }
 
-impl Grant {
-    fn from_word(word: &str) -> Option<Self> {
+impl GrantType {
+    fn from_query(word: &str) -> Option<Self> {
         match word {
             "id_token" => Some(Self::IdToken),
             "password" => Some(Self::Password),
@@ -35,17 +35,17 @@ impl Grant {
     }
 }
 
-/// Finds the grant and lets it answer.
-pub async fn handle(mut cx: Cx) -> Result<Reply> {
+/// Dispatches on the grant type.
+pub async fn handle(mut cx: RequestContext) -> Result<Reply> {
     let word = cx.request.query("grant_type").unwrap_or_default();
-    let grant =
-        Grant::from_word(word).ok_or_else(|| Error::bad_request("invalid_credentials", "unsupported_grant_type"))?;
-    limits::take(&cx, if grant == Grant::Web3 { Limited::Web3 } else { Limited::Token })?;
+    let grant = GrantType::from_query(word)
+        .ok_or_else(|| Error::bad_request("invalid_credentials", "unsupported_grant_type"))?;
+    limits::count_request(&cx, if grant == GrantType::Web3 { LimitedRoute::Web3 } else { LimitedRoute::Token })?;
     match grant {
-        Grant::IdToken => id_token::answer(&mut cx).await,
-        Grant::Password => password::answer(&cx).await,
-        Grant::Pkce => pkce::answer(&cx).await,
-        Grant::RefreshToken => refresh_token::answer(&cx).await,
-        Grant::Web3 => web3::answer(&cx).await,
+        GrantType::IdToken => id_token::grant_id_token(&mut cx).await,
+        GrantType::Password => password::grant_password(&cx).await,
+        GrantType::Pkce => pkce::grant_pkce(&cx).await,
+        GrantType::RefreshToken => refresh_token::grant_refresh_token(&cx).await,
+        GrantType::Web3 => web3::grant_web3(&cx).await,
     }
 }

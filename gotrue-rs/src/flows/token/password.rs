@@ -1,88 +1,100 @@
-//! `grant_type=password`: two statements, the look-up and the session. Nothing is held while the password is compared.
+//! `grant_type=password`: two statements, the look-up and the session.
+//!
+//! No connection is held during verification.
 
-use gotrue_rules::domain::audit::{Action, Entry};
+use gotrue_rules::domain::audit::{AuditAction, AuditEntry};
 use gotrue_rules::domain::error::Result;
-use gotrue_rules::domain::password::Reason;
-use gotrue_rules::domain::sign_in::{By, admit, hash_to_compare, invalid_credentials};
-use gotrue_rules::domain::user::Account;
+use gotrue_rules::domain::password::WeakPasswordReason;
+use gotrue_rules::domain::sign_in::{SignInIdentifier, hash_to_compare, invalid_credentials, require_confirmed};
+use gotrue_rules::domain::user::User;
 use gotrue_rules::wire::requests::PasswordGrant;
 use gotrue_rules::wire::session::WeakPasswordJson;
 
-use crate::cx::Cx;
 use crate::http::reply::Reply;
+use crate::request_context::RequestContext;
 use crate::services::limits::Guess;
-use crate::services::sessions::Extras;
-use crate::services::sessions::open::{Proof, open_if_unchanged};
+use crate::services::sessions::SessionExtras;
+use crate::services::sessions::create::{Proof, create_session_if_unchanged};
 use crate::services::{hooks, limits, passwords};
-use crate::store::{OrRefuse, stored_passwords, users};
+use crate::store::{OrInternalError, stored_passwords, users};
 
-/// Who has the password gets a session. A hash that changes while it is compared is compared anew, once: either the
-/// password was changed, or a sign-in beside this one renewed the hash.
-pub async fn answer(cx: &Cx) -> Result<Reply> {
-    let request = PasswordGrant::decode(&cx.bytes().await?)?;
-    let by = By::of(&request.email, &request.phone, &cx.app.policy.sign_up)?;
+/// Verifies the password and returns a session.
+///
+/// If the stored hash changes meanwhile, by a password change or a concurrent rehash, verification is repeated once.
+pub async fn grant_password(cx: &RequestContext) -> Result<Reply> {
+    let request = PasswordGrant::decode(&cx.read_body().await?)?;
+    let identifier = SignInIdentifier::parse(&request.email, &request.phone, &cx.app.policy.sign_up)?;
     for _ in 0..2 {
-        if let Some(reply) = attempt(cx, &request, &by).await? {
+        if let Some(reply) = try_sign_in(cx, &request, &identifier).await? {
             return Ok(reply);
         }
     }
     Err(invalid_credentials())
 }
 
-/// One attempt; none if the stored hash has changed meanwhile.
-async fn attempt(cx: &Cx, request: &PasswordGrant, by: &By) -> Result<Option<Reply>> {
-    let account = look_up(cx, by).await?;
-    let guess = limits::at_password(cx, by.as_str(), account.as_ref().map(|account| account.id)).await?;
-    let Some(account) = account.filter(Account::has_password) else {
-        let worked = passwords::work_for_nothing(cx, &request.password).await;
-        return Err(settled(guess, worked.map(|()| false)).err().unwrap_or_else(invalid_credentials));
+/// One attempt; `None` if the stored hash has changed meanwhile.
+async fn try_sign_in(
+    cx: &RequestContext,
+    request: &PasswordGrant,
+    identifier: &SignInIdentifier,
+) -> Result<Option<Reply>> {
+    let account = find_user(cx, identifier).await?;
+    let guess =
+        limits::count_password_guess(cx, identifier.as_str(), account.as_ref().map(|account| account.id)).await?;
+    let Some(account) = account.filter(User::has_password) else {
+        let worked = passwords::dummy_verify(cx, &request.password).await;
+        return Err(settle_guess(guess, worked.map(|()| false)).err().unwrap_or_else(invalid_credentials));
     };
     let stored = hash_to_compare(Some(&account), cx.now)?;
-    let is_right = settled(guess, passwords::is_right(cx, &request.password, &account).await)?;
-    let weak = if is_right { passwords::remark(cx, &request.password).await } else { None };
-    hooks::password_verification(cx, account.id, is_right).await?;
+    let is_right = settle_guess(guess, passwords::is_correct(cx, &request.password, &account).await)?;
+    let weak = if is_right { passwords::weak_password_warning(cx, &request.password).await } else { None };
+    hooks::report_password_attempt(cx, account.id, is_right).await?;
     if !is_right {
         return Err(invalid_credentials());
     }
-    admit(&account, by)?;
-    let entry = Entry::of(Action::Login).with("provider", by.provider());
-    let proof = Proof { relied_on: Some(stored), ..Proof::new(&account, "password", vec![entry]) };
-    let Some(minted) = open_if_unchanged(cx, &mut cx.db(), proof).await? else { return Ok(None) };
-    renew(cx, &account, &request.password).await;
-    let reasons: Vec<&str> = weak.iter().flat_map(|weak| &weak.reasons).map(|reason| Reason::as_str(*reason)).collect();
+    require_confirmed(&account, identifier)?;
+    let entry = AuditEntry::new(AuditAction::Login).with_trait("provider", identifier.provider());
+    let proof = Proof { verified_hash: Some(stored), ..Proof::new(&account, "password", vec![entry]) };
+    let Some(issued) = create_session_if_unchanged(cx, &mut cx.db(), proof).await? else { return Ok(None) };
+    rehash_password(cx, &account, &request.password).await;
+    let reasons: Vec<&str> =
+        weak.iter().flat_map(|weak| &weak.reasons).map(|reason| WeakPasswordReason::as_str(*reason)).collect();
     let weak = weak.as_ref().map(|weak| WeakPasswordJson { message: &weak.message, reasons: &reasons });
-    Ok(Some(minted.reply(Extras { weak_password: Some(weak), ..Extras::default() })))
+    Ok(Some(issued.reply(SessionExtras { weak_password: Some(weak), ..SessionExtras::default() })))
 }
 
-/// Settles a guess by what comparing has shown. Where nothing could be compared, because too many wait say, it was none.
-fn settled(guess: Guess, compared: Result<bool>) -> Result<bool> {
+/// Settles a guess by the result of the verification.
+///
+/// A failed verification, for example of an overloaded pool, is no guess.
+fn settle_guess(guess: Guess, compared: Result<bool>) -> Result<bool> {
     match compared {
-        Ok(true) => guess.was_right(),
+        Ok(true) => guess.release_correct(),
         Ok(false) => drop(guess),
-        Err(_) => guess.was_not_compared(),
+        Err(_) => guess.release_unchecked(),
     }
     compared
 }
 
-async fn look_up(cx: &Cx, by: &By) -> Result<Option<Account>> {
+async fn find_user(cx: &RequestContext, identifier: &SignInIdentifier) -> Result<Option<User>> {
     let audience = cx.audience();
-    let found = match by {
-        By::Email(email) => users::by_email(&mut cx.db(), email, &audience).await,
-        By::Phone(phone) => users::by_phone(&mut cx.db(), phone, &audience).await,
+    let found = match identifier {
+        SignInIdentifier::Email(email) => users::find_by_email(&mut cx.db(), email, &audience).await,
+        SignInIdentifier::Phone(phone) => users::find_by_phone(&mut cx.db(), phone, &audience).await,
     };
-    found.or_refuse("Database error querying schema")
+    found.or_internal_error("Database error querying schema")
 }
 
-/// A password that is not stored as today's policy says is stored anew, once. A failure is only logged: the sign-in has
-/// succeeded.
-async fn renew(cx: &Cx, account: &Account, password: &str) {
+/// Stores the password anew if its stored form is outdated.
+///
+/// A failure is only logged: the sign-in has succeeded.
+async fn rehash_password(cx: &RequestContext, account: &User, password: &str) {
     let stored = account.encrypted_password.as_deref().unwrap_or_default();
-    let replaced = match passwords::renewed(cx, account, password).await {
+    let replaced = match passwords::rehash_if_outdated(cx, account, password).await {
         Ok(None) => Ok(0),
         Ok(Some(new)) => stored_passwords::rehash(&mut cx.db(), account.id, stored, &new).await.map_err(Into::into),
         Err(error) => Err(error),
     };
     if let Err(error) = replaced {
-        tracing::warn!(user.id = %account.id, cause = ?error.cause, "the password was not stored anew");
+        tracing::warn!(user.id = %account.id, cause = ?error.cause, "password rehash failed");
     }
 }

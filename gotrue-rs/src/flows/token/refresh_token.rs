@@ -1,18 +1,18 @@
-//! `grant_type=refresh_token`: one statement where the fast lane takes it.
+//! `grant_type=refresh_token`: one statement on the fast path.
 
 use gotrue_rules::domain::error::Result;
-use gotrue_rules::domain::refresh::Presented;
+use gotrue_rules::domain::refresh::PresentedRefreshToken;
 use gotrue_rules::wire::requests::RefreshTokenGrant;
 
-use crate::cx::Cx;
 use crate::http::reply::Reply;
-use crate::services::sessions::Extras;
+use crate::request_context::RequestContext;
+use crate::services::sessions::SessionExtras;
 use crate::services::sessions::refresh::refresh;
 
-/// The next tokens of the session.
-pub async fn answer(cx: &Cx) -> Result<Reply> {
-    let request = RefreshTokenGrant::decode(&cx.bytes().await?)?;
-    let presented = Presented::parse(&request.refresh_token)?;
-    let minted = refresh(cx, &presented, None).await?;
-    Ok(minted.reply(Extras::default()))
+/// Issues the next tokens of the session.
+pub async fn grant_refresh_token(cx: &RequestContext) -> Result<Reply> {
+    let request = RefreshTokenGrant::decode(&cx.read_body().await?)?;
+    let presented = PresentedRefreshToken::parse(&request.refresh_token)?;
+    let issued = refresh(cx, &presented, None).await?;
+    Ok(issued.reply(SessionExtras::default()))
 }

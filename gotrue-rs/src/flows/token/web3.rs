@@ -1,72 +1,76 @@
-//! `grant_type=web3`: a message that a wallet signed for a session. Who signs owns the account of the address.
+//! `grant_type=web3`: exchanges a message signed by a wallet for a session (EIP-4361, SIWS).
 
-use gotrue_rules::domain::audit::{Action, Entry};
-use gotrue_rules::domain::error::{Error, Kind, Result};
-use gotrue_rules::domain::web3::{self, Message, PROVIDER, Surroundings};
+use gotrue_rules::domain::audit::{AuditAction, AuditEntry};
+use gotrue_rules::domain::error::{Error, ErrorKind, Result};
+use gotrue_rules::domain::web3::{self, MessageContext, SignInMessage, WEB3_PROVIDER};
 use gotrue_rules::wire::requests::Web3Grant;
 
-use crate::cx::Cx;
 use crate::http::reply::Reply;
-use crate::services::linking::{self, Arrival, Joined};
-use crate::services::sessions::Extras;
-use crate::services::sessions::open::{Proof, open};
+use crate::request_context::RequestContext;
+use crate::services::linking::{self, ExternalUser, LinkOutcome};
+use crate::services::sessions::SessionExtras;
+use crate::services::sessions::create::{Proof, create_session};
 use crate::store::{Connection, used_messages};
 
-/// A session for the account of the address.
-pub async fn answer(cx: &Cx) -> Result<Reply> {
+/// Verifies the message and returns a session of the address's user.
+pub async fn grant_web3(cx: &RequestContext) -> Result<Reply> {
     let policy = &cx.app.policy.web3;
-    web3::check_enabled(policy)?;
-    let request = Web3Grant::decode(&cx.bytes().await?)?;
-    let message = web3::proven(&request, policy)?;
-    let allows = |target: &str| cx.app.redirects.allows(target);
-    message.judge(&Surroundings { now: cx.now, policy, allows: &allows })?;
+    web3::require_enabled(policy)?;
+    let request = Web3Grant::decode(&cx.read_body().await?)?;
+    let message = web3::verify_request(&request, policy)?;
+    let allows = |target: &str| cx.app.redirect_allow_list.allows(target);
+    message.validate(&MessageContext { now: cx.now, policy, is_redirect_allowed: &allows })?;
     let profile = message.profile();
-    let arrival = Arrival { provider: PROVIDER, profile: &profile, email_optional: true };
-    linking::announce(cx, &arrival).await?;
-    sign_in(cx, &message, &arrival).await
+    let external_user = ExternalUser { provider: WEB3_PROVIDER, profile: &profile, email_optional: true };
+    linking::call_before_user_created(cx, &external_user).await?;
+    sign_in(cx, &message, &external_user).await
 }
 
-async fn sign_in(cx: &Cx, message: &Message, arrival: &Arrival<'_>) -> Result<Reply> {
-    let mut db = linking::begin(cx, arrival).await.map_err(failed)?;
-    use_up(cx, &mut db, message).await?;
-    let (account, is_new) = match linking::sign_in(cx, &mut db, arrival).await.map_err(failed)? {
-        Joined::In { account, is_new } => (account, is_new),
-        Joined::Refused(error) => {
+async fn sign_in(cx: &RequestContext, message: &SignInMessage, external_user: &ExternalUser<'_>) -> Result<Reply> {
+    let mut db = linking::begin_sign_in(cx, external_user).await.map_err(into_oauth_error)?;
+    consume_message(cx, &mut db, message).await?;
+    let (account, is_new) = match linking::sign_in(cx, &mut db, external_user).await.map_err(into_oauth_error)? {
+        LinkOutcome::SignedIn { account, is_new } => (account, is_new),
+        LinkOutcome::Refused(error) => {
             db.commit().await?;
             return Err(error);
         }
     };
-    let entry = Entry::of(Action::Login)
-        .with("provider", PROVIDER)
-        .with("chain", message.chain.word())
-        .with("network", message.network.as_str())
-        .with("address", message.address.as_str())
-        .with("domain", message.domain.as_str())
-        .with("uri", message.uri.members());
-    let mut minted = open(cx, &mut db, Proof::new(&account, PROVIDER, vec![entry])).await.map_err(failed)?;
+    let entry = AuditEntry::new(AuditAction::Login)
+        .with_trait("provider", WEB3_PROVIDER)
+        .with_trait("chain", message.chain.as_str())
+        .with_trait("network", message.chain_id.as_str())
+        .with_trait("address", message.address.as_str())
+        .with_trait("domain", message.domain.as_str())
+        .with_trait("uri", message.uri.to_json());
+    let mut issued = create_session(cx, &mut db, Proof::new(&account, WEB3_PROVIDER, vec![entry]))
+        .await
+        .map_err(into_oauth_error)?;
     db.commit().await?;
-    // As recorded: what this message says of network and statement is in the metadata, not yet in the identity shown.
-    minted.account.identities.clone_from(&account.identities);
+    // As in GoTrue, network and statement of this message are in the metadata, but not yet in the identity shown.
+    issued.account.identities.clone_from(&account.identities);
     if is_new {
-        linking::tell(cx, &account).await?;
+        linking::call_after_user_created(cx, &account).await?;
     }
-    Ok(minted.reply(Extras::default()))
+    Ok(issued.reply(SessionExtras::default()))
 }
 
-/// Where a message opens one session, it is now used: 400 for whoever comes with it again.
-async fn use_up(cx: &Cx, db: &mut Connection, message: &Message) -> Result<()> {
+/// Consumes a message where each counts once; 400 if it was used before.
+async fn consume_message(cx: &RequestContext, db: &mut Connection, message: &SignInMessage) -> Result<()> {
     let policy = &cx.app.policy.web3;
-    if !policy.once_only {
+    if !policy.are_messages_single_use {
         return Ok(());
     }
-    let is_first = used_messages::insert(db, &message.fingerprint(), message.is_over_at(policy), cx.now).await?;
-    if is_first { Ok(()) } else { Err(web3::used(message.chain)) }
+    let is_first = used_messages::insert(db, &message.fingerprint(), message.validity_end(policy), cx.now).await?;
+    if is_first { Ok(()) } else { Err(web3::message_already_used(message.chain)) }
 }
 
-/// What went wrong on our side is an OAuth error here.
-fn failed(error: Error) -> Error {
+/// Converts an internal error into an OAuth error.
+fn into_oauth_error(error: Error) -> Error {
     match error.kind {
-        Kind::Other | Kind::Postgres(_) => Error::oauth("server_error", "Internal Server Error").because(error),
+        ErrorKind::Other | ErrorKind::Postgres(_) => {
+            Error::oauth("server_error", "Internal Server Error").with_cause(error)
+        }
         _ => error,
     }
 }

@@ -3,11 +3,11 @@
 use gotrue_rules::domain::error::{Error, Result};
 use gotrue_rules::wire::user::UserJson;
 
-use crate::cx::{Cx, first_audience};
 use crate::http::reply::Reply;
+use crate::request_context::{RequestContext, first_audience};
 
-/// The account of the token.
-pub async fn handle(cx: Cx) -> Result<Reply> {
+/// Returns the user of the token.
+pub async fn handle(cx: RequestContext) -> Result<Reply> {
     let caller = cx.caller()?;
     if first_audience(&caller.claims).unwrap_or_default() != cx.audience() {
         return Err(Error::invalid("Token audience doesn't match request audience"));

@@ -1,4 +1,4 @@
-//! The signed-in account as it sees and changes itself.
+//! `/user`: the signed-in user.
 
 pub mod get;
 pub mod grants;

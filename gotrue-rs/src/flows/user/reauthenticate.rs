@@ -1,36 +1,36 @@
-//! `GET /reauthenticate`: a code to the account's address or number, which `PUT /user` asks for before a new password.
+//! `GET /reauthenticate`: sends the nonce that `PUT /user` requires for a new password.
 
-use gotrue_rules::domain::audit::{Action, Entry};
-use gotrue_rules::domain::contact::{Channel, Contact, Email, Phone};
+use gotrue_rules::domain::audit::{AuditAction, AuditEntry};
+use gotrue_rules::domain::contact::{Contact, Email, Phone, SmsChannel};
 use gotrue_rules::domain::error::Result;
 use gotrue_rules::domain::purpose::Purpose;
-use gotrue_rules::domain::reauthentication::{Recipient, recipient};
-use gotrue_rules::wire::message::SentJson;
+use gotrue_rules::domain::reauthentication::{ReauthenticationRecipient, select_recipient};
+use gotrue_rules::wire::message::MessageSentJson;
 
-use crate::cx::Cx;
 use crate::http::reply::Reply;
-use crate::services::messages::{Letter, Text, ask, ask_by_text};
+use crate::request_context::RequestContext;
+use crate::services::messages::{TokenEmail, TokenSms, send_sms_to_user, send_to_user};
 use crate::services::{audit, limits};
 
-/// Sends a code.
-pub async fn handle(cx: Cx) -> Result<Reply> {
+/// Sends the nonce.
+pub async fn handle(cx: RequestContext) -> Result<Reply> {
     let account = &cx.caller()?.account;
     let purpose = Purpose::Reauthentication;
-    let rows = audit::rows(&cx, account, [Entry::of(Action::UserReauthenticateRequested)]);
-    let message_id = match recipient(account)? {
-        Recipient::Email(to) => {
+    let rows = audit::build_rows(&cx, account, [AuditEntry::new(AuditAction::UserReauthenticateRequested)]);
+    let message_id = match select_recipient(account)? {
+        ReauthenticationRecipient::Email(to) => {
             if let Ok(email) = Email::parse(to) {
-                limits::member_asks(&cx, &Contact::Email(email))?;
+                limits::count_user_message(&cx, &Contact::Email(email))?;
             }
-            ask(&cx, account, Letter { purpose, to, pkce: false, new_email: None }, rows).await?;
+            send_to_user(&cx, account, TokenEmail { purpose, to, pkce: false, new_email: None }, rows).await?;
             None
         }
-        Recipient::Phone(to) => {
+        ReauthenticationRecipient::Phone(to) => {
             if let Ok(phone) = Phone::parse(to) {
-                limits::member_asks(&cx, &Contact::Phone(phone))?;
+                limits::count_user_message(&cx, &Contact::Phone(phone))?;
             }
-            ask_by_text(&cx, account, Text { purpose, to, channel: &Channel::default() }, rows).await?
+            send_sms_to_user(&cx, account, TokenSms { purpose, to, channel: &SmsChannel::default() }, rows).await?
         }
     };
-    Ok(Reply::json(&SentJson { message_id }))
+    Ok(Reply::json(&MessageSentJson { message_id }))
 }

@@ -1,177 +1,195 @@
-//! `PUT /user`: the account changes itself. Metadata alone is one statement after the guard's; a new address or number
-//! first asks whoever has it.
+//! `PUT /user`: updates the signed-in user.
+//!
+//! A metadata update is one statement after the guard's; a new address or number needs a confirmation first.
 
-use gotrue_rules::domain::audit::{Action, Entry};
+use gotrue_rules::domain::audit::{AuditAction, AuditEntry};
 use gotrue_rules::domain::error::{Error, Result};
-use gotrue_rules::domain::identity::{merged, of_first_password, providers, with_providers};
-use gotrue_rules::domain::metadata;
-use gotrue_rules::domain::reauthentication::{Demand, NonceCheck, check_nonce, demand, invalid_nonce};
-use gotrue_rules::domain::user::{Account, Identity};
-use gotrue_rules::domain::user_update::{
-    Changes, contacts, current_password, current_password_wrong, email_taken, permit, phone_taken, same_password,
+use gotrue_rules::domain::identity::{
+    app_metadata_with_providers, identity_for_first_password, merge_metadata, provider_metadata,
 };
-use gotrue_rules::wire::requests::UserUpdate;
+use gotrue_rules::domain::metadata;
+use gotrue_rules::domain::reauthentication::{
+    NonceCheck, ReauthenticationRequirement, decide_requirement, invalid_nonce, verify_nonce,
+};
+use gotrue_rules::domain::user::{Identity, User};
+use gotrue_rules::domain::user_update::{
+    ContactChanges, authorize_update, current_password_to_verify, current_password_wrong, email_taken, parse_contacts,
+    phone_taken, same_password,
+};
+use gotrue_rules::wire::requests::UserUpdateRequest;
 use gotrue_rules::wire::user::UserJson;
 
-use crate::cx::{Caller, Cx};
 use crate::http::reply::Reply;
-use crate::services::messages::require_right_by_sender;
-use crate::services::notices::without_pending;
+use crate::request_context::{Caller, RequestContext};
+use crate::services::messages::require_provider_approval;
+use crate::services::notices::without_pending_tokens;
 use crate::services::{audit, contact_change, limits, notices, passwords};
 use crate::store::audit::AuditRow;
-use crate::store::{Connection, OrRefuse, accounts, audit as audit_log, identities, one_time_tokens, users};
+use crate::store::{Connection, OrInternalError, accounts, audit as audit_log, identities, one_time_tokens, users};
 
-/// Changes the account of the token.
-pub async fn handle(cx: Cx) -> Result<Reply> {
-    let request = UserUpdate::decode(&cx.bytes().await?)?;
+/// Updates the user of the token.
+pub async fn handle(cx: RequestContext) -> Result<Reply> {
+    let request = UserUpdateRequest::decode(&cx.read_body().await?)?;
     let caller = cx.caller()?;
     let policy = &cx.app.policy;
     let (stored, limits) = (&caller.account, policy.api.metadata_limits);
-    metadata::check_update("data", &stored.user_metadata, request.data.as_ref(), limits)?;
-    metadata::check_update("app_metadata", &stored.app_metadata, request.app_metadata.as_ref(), limits)?;
-    let contacts = contacts(&request, policy)?;
+    metadata::validate_update("data", &stored.user_metadata, request.data.as_ref(), limits)?;
+    metadata::validate_update("app_metadata", &stored.app_metadata, request.app_metadata.as_ref(), limits)?;
+    let contacts = parse_contacts(&request, policy)?;
     if let Some(password) = &request.password {
         passwords::require_strong(&cx, password).await?;
     }
-    let changes = permit(&request, contacts, &caller.account, caller.session.as_ref(), policy)?;
-    require_free(&cx, &caller.account, &changes).await?;
-    let password = new_password(&cx, caller, &request).await?;
-    let update = Update { cx: &cx, caller, request: &request, password };
+    let changes = authorize_update(&request, contacts, &caller.account, caller.session.as_ref(), policy)?;
+    require_unused_contacts(&cx, &caller.account, &changes).await?;
+    let password = hash_new_password(&cx, caller, &request).await?;
+    let update = AuthorizedUpdate { cx: &cx, caller, request: &request, password };
     let changes_contact = changes.email.is_some() || changes.phone.is_some();
-    let account = if changes_contact { update.with_contacts(&changes).await? } else { update.alone().await? };
-    let is_told = changes_contact && !cx.app.delivery.is_outbox();
-    if update.password.is_some() && !is_told {
-        notices::of_password(&cx, &caller.account).await;
+    let account = if changes_contact {
+        update.apply_with_contacts(&changes).await?
+    } else {
+        update.apply_without_contacts().await?
+    };
+    let is_notified = changes_contact && !cx.app.delivery.is_outbox();
+    if update.password.is_some() && !is_notified {
+        notices::send_password_changed(&cx, &caller.account).await;
     }
-    notices::of_contacts(&cx, &caller.account, &account).await;
+    notices::send_contact_changed(&cx, &caller.account, &account).await;
     Ok(Reply::json(&UserJson::from(&account)))
 }
 
-/// Refuses an address or number that another account has.
-async fn require_free(cx: &Cx, account: &Account, changes: &Changes) -> Result<()> {
+/// Refuses an address or number of another user.
+async fn require_unused_contacts(cx: &RequestContext, account: &User, changes: &ContactChanges) -> Result<()> {
     if let Some(email) = &changes.email {
         let apart: Vec<String> = cx.app.policy.experimental.provider_linking_domains.keys().cloned().collect();
-        let taken = users::email_taken(&mut cx.db(), email.as_str(), &cx.audience(), &apart, account.id).await;
-        if taken.or_refuse("Database error checking email")? {
+        let taken = users::is_email_taken(&mut cx.db(), email.as_str(), &cx.audience(), &apart, account.id).await;
+        if taken.or_internal_error("Database error checking email")? {
             return Err(email_taken());
         }
     }
     if let Some((phone, _)) = &changes.phone {
-        let taken = users::phone_taken(&mut cx.db(), phone.as_str(), &cx.audience(), account.id).await;
-        if taken.or_refuse("Database error checking phone")? {
+        let taken = users::is_phone_taken(&mut cx.db(), phone.as_str(), &cx.audience(), account.id).await;
+        if taken.or_internal_error("Database error checking phone")? {
             return Err(phone_taken());
         }
     }
     Ok(())
 }
 
-/// The hash of the new password, if one is set and everything that must be shown for it was. No connection is held
-/// while passwords are compared and hashed.
-async fn new_password(cx: &Cx, caller: &Caller, request: &UserUpdate) -> Result<Option<String>> {
+/// Returns the hash of the new password after the required proofs: nonce, current password.
+///
+/// No connection is held during hashing.
+async fn hash_new_password(
+    cx: &RequestContext,
+    caller: &Caller,
+    request: &UserUpdateRequest,
+) -> Result<Option<String>> {
     let Some(password) = &request.password else { return Ok(None) };
     let (account, session) = (&caller.account, caller.session.as_ref());
-    if demand(&request.nonce, session, &cx.app.policy.security, cx.now)? == Demand::Needed {
-        use_up_nonce(cx, account, &request.nonce).await?;
+    if decide_requirement(&request.nonce, session, &cx.app.policy.security, cx.now)?
+        == ReauthenticationRequirement::Needed
+    {
+        consume_nonce(cx, account, &request.nonce).await?;
     }
-    if let Some(current) = current_password(request, account, session, &cx.app.policy.security)? {
-        let guess = limits::at_password(cx, &account.id.to_string(), Some(account.id)).await?;
-        if !passwords::is_right(cx, current, account).await? {
+    if let Some(current) = current_password_to_verify(request, account, session, &cx.app.policy.security)? {
+        let guess = limits::count_password_guess(cx, &account.id.to_string(), Some(account.id)).await?;
+        if !passwords::is_correct(cx, current, account).await? {
             return Err(current_password_wrong());
         }
-        guess.was_right();
+        guess.release_correct();
     }
-    if passwords::is_right(cx, password, account).await? {
+    if passwords::is_correct(cx, password, account).await? {
         return Err(same_password());
     }
     Ok(Some(passwords::hash(cx, account.id, password).await?))
 }
 
-/// A right code is used up whatever follows; of two requests at once, one has it.
-async fn use_up_nonce(cx: &Cx, account: &Account, nonce: &str) -> Result<()> {
-    let guess = limits::at_code(cx, &account.id.to_string()).await?;
-    match check_nonce(nonce, account, &cx.app.policy, cx.now)? {
-        NonceCheck::Good => {}
-        NonceCheck::AskTwilio => {
-            require_right_by_sender(cx, account.phone.as_deref().unwrap_or_default(), nonce).await?;
+/// Verifies the nonce and consumes it, whatever follows. Of two concurrent requests, one succeeds.
+async fn consume_nonce(cx: &RequestContext, account: &User, nonce: &str) -> Result<()> {
+    let guess = limits::count_code_guess(cx, &account.id.to_string()).await?;
+    match verify_nonce(nonce, account, &cx.app.policy, cx.now)? {
+        NonceCheck::Valid => {}
+        NonceCheck::RequiresTwilioCheck => {
+            require_provider_approval(cx, account.phone.as_deref().unwrap_or_default(), nonce).await?;
         }
     }
-    guess.was_right();
+    guess.release_correct();
     let stored = &account.reauthentication_token;
-    let used = one_time_tokens::use_up_reauthentication(&mut cx.db(), account.id, stored, cx.now).await;
-    if used.or_refuse("Error during nonce verification")? { Ok(()) } else { Err(invalid_nonce()) }
+    let used = one_time_tokens::consume_reauthentication(&mut cx.db(), account.id, stored, cx.now).await;
+    if used.or_internal_error("Error during nonce verification")? { Ok(()) } else { Err(invalid_nonce()) }
 }
 
-/// A request that may be performed.
-struct Update<'a> {
-    cx: &'a Cx,
+/// An update that is authorized.
+struct AuthorizedUpdate<'a> {
+    cx: &'a RequestContext,
     caller: &'a Caller,
-    request: &'a UserUpdate,
+    request: &'a UserUpdateRequest,
     /// The hash of the new password.
     password: Option<String>,
 }
 
-impl Update<'_> {
-    /// Password and metadata in one statement.
-    async fn alone(&self) -> Result<Account> {
-        let mut log = self.log_of_password();
-        let actor = self.renamed(&self.caller.account);
-        log.extend(audit::rows(self.cx, &actor, [Entry::of(Action::UserModified)]));
-        if self.own_identity(&self.caller.account).is_none() {
-            return self.write(&mut self.cx.db(), log).await;
+impl AuthorizedUpdate<'_> {
+    /// Updates password and metadata in one statement.
+    async fn apply_without_contacts(&self) -> Result<User> {
+        let mut log = self.password_audit_rows();
+        let actor = self.with_new_metadata(&self.caller.account);
+        log.extend(audit::build_rows(self.cx, &actor, [AuditEntry::new(AuditAction::UserModified)]));
+        if self.first_password_identity(&self.caller.account).is_none() {
+            return self.write_update(&mut self.cx.db(), log).await;
         }
         let mut db = self.cx.begin().await?;
-        let account = self.write(&mut db, log).await?;
-        let account = self.with_own_identity(&mut db, account).await?;
+        let account = self.write_update(&mut db, log).await?;
+        let account = self.insert_first_password_identity(&mut db, account).await?;
         db.commit().await?;
         Ok(account)
     }
 
-    /// The identity that the first password brings with it, where the operator wants it.
-    fn own_identity(&self, account: &Account) -> Option<Identity> {
-        let wanted = self.cx.app.policy.experimental.create_email_identity_on_password_set;
-        self.password.as_ref().filter(|_| wanted)?;
-        of_first_password(&self.caller.account, account, self.cx.entropy.uuid(), self.cx.now)
+    /// The identity that a first password adds, where the policy enables it.
+    fn first_password_identity(&self, account: &User) -> Option<Identity> {
+        let is_enabled = self.cx.app.policy.experimental.create_email_identity_on_password_set;
+        self.password.as_ref().filter(|_| is_enabled)?;
+        identity_for_first_password(&self.caller.account, account, self.cx.entropy.uuid(), self.cx.now)
     }
 
-    async fn with_own_identity(&self, db: &mut Connection, mut account: Account) -> Result<Account> {
-        let Some(identity) = self.own_identity(&account) else { return Ok(account) };
+    async fn insert_first_password_identity(&self, db: &mut Connection, mut account: User) -> Result<User> {
+        let Some(identity) = self.first_password_identity(&account) else { return Ok(account) };
         account.identities.push(identity.clone());
-        account.app_metadata = with_providers(&account);
-        let added = identities::add(db, &identity, providers(&account), self.cx.now).await;
-        if !added.or_refuse("Error creating identity")? {
+        account.app_metadata = app_metadata_with_providers(&account);
+        let added = identities::insert(db, &identity, provider_metadata(&account), self.cx.now).await;
+        if !added.or_internal_error("Error creating identity")? {
             account.identities.pop();
         }
         Ok(account)
     }
 
-    /// Messages first, with no connection held; then everything in one transaction. The messages, and the hooks that
-    /// send them, see the account as the changes before them leave it.
-    async fn with_contacts(&self, changes: &Changes) -> Result<Account> {
+    /// Sends the messages without holding a connection, then writes everything in one transaction.
+    ///
+    /// Messages and their hooks see the user as the preceding changes leave it.
+    async fn apply_with_contacts(&self, changes: &ContactChanges) -> Result<User> {
         if self.password.is_some() && !self.cx.app.delivery.is_outbox() {
-            notices::of_password(self.cx, &self.caller.account).await;
+            notices::send_password_changed(self.cx, &self.caller.account).await;
         }
-        let image = self.changed(&self.caller.account);
-        let started = contact_change::start(self.cx, &image, changes, &self.request.pkce).await?;
+        let image = self.with_changes(&self.caller.account);
+        let started = contact_change::request_changes(self.cx, &image, changes, &self.request.pkce).await?;
         let mut db = self.cx.begin().await?;
-        let account = self.write(&mut db, self.log_of_password()).await?;
-        let mut account = self.with_own_identity(&mut db, account).await?;
+        let account = self.write_update(&mut db, self.password_audit_rows()).await?;
+        let mut account = self.insert_first_password_identity(&mut db, account).await?;
         for change in started {
             account = change.store(self.cx, &mut db, account).await?;
         }
-        let log = audit::rows(self.cx, &account, [Entry::of(Action::UserModified)]);
+        let log = audit::build_rows(self.cx, &account, [AuditEntry::new(AuditAction::UserModified)]);
         audit_log::insert(&mut db, log).await?;
         db.commit().await?;
         Ok(account)
     }
 
-    /// Writes password and metadata; with neither of them only the log.
-    async fn write(&self, db: &mut Connection, log: Vec<AuditRow>) -> Result<Account> {
-        let UserUpdate { data, app_metadata, .. } = self.request;
+    /// Writes password and metadata; without either only the audit rows.
+    async fn write_update(&self, db: &mut Connection, log: Vec<AuditRow>) -> Result<User> {
+        let UserUpdateRequest { data, app_metadata, .. } = self.request;
         if self.password.is_none() && data.is_none() && app_metadata.is_none() {
             audit_log::insert(db, log).await?;
             return Ok(self.caller.account.clone());
         }
-        let changes = accounts::Changes {
+        let changes = accounts::UserChanges {
             user_metadata: data.as_ref(),
             app_metadata: app_metadata.as_ref(),
             password: self.password.as_deref(),
@@ -179,32 +197,33 @@ impl Update<'_> {
         };
         let failed = if self.password.is_some() { "Error during password storage" } else { "Error updating user" };
         let written = accounts::update(db, self.caller.account.id, self.cx.now, changes, log).await;
-        written.or_refuse(failed)?.ok_or_else(|| Error::internal(failed))
+        written.or_internal_error(failed)?.ok_or_else(|| Error::internal(failed))
     }
 
-    fn log_of_password(&self) -> Vec<AuditRow> {
-        let entry = self.password.as_ref().map(|_| Entry::of(Action::UserUpdatedPassword));
-        audit::rows(self.cx, &self.caller.account, entry)
+    fn password_audit_rows(&self) -> Vec<AuditRow> {
+        let entry = self.password.as_ref().map(|_| AuditEntry::new(AuditAction::UserUpdatedPassword));
+        audit::build_rows(self.cx, &self.caller.account, entry)
     }
 
-    /// The account under the name that it is logged by once its metadata has changed.
-    fn renamed(&self, account: &Account) -> Account {
+    /// The user under the name of the new metadata, for the audit log.
+    fn with_new_metadata(&self, account: &User) -> User {
         let mut account = account.clone();
         if let Some(data) = &self.request.data {
-            account.user_metadata = merged(account.user_metadata, data);
+            account.user_metadata = merge_metadata(account.user_metadata, data);
         }
         account
     }
 
-    /// The account with its new password and metadata, not yet written. With a new password what was asked for under
-    /// the old one is void.
-    fn changed(&self, account: &Account) -> Account {
-        let mut account = Account { updated_at: self.cx.now, ..self.renamed(account) };
+    /// The user with the new password and metadata, not yet written.
+    ///
+    /// A new password invalidates pending tokens.
+    fn with_changes(&self, account: &User) -> User {
+        let mut account = User { updated_at: self.cx.now, ..self.with_new_metadata(account) };
         if let Some(data) = &self.request.app_metadata {
-            account.app_metadata = merged(account.app_metadata, data);
+            account.app_metadata = merge_metadata(account.app_metadata, data);
         }
         let Some(password) = &self.password else { return account };
-        Account {
+        User {
             encrypted_password: Some(password.clone()),
             confirmation_token: String::new(),
             recovery_token: String::new(),
@@ -212,7 +231,7 @@ impl Update<'_> {
             email_change_token_new: String::new(),
             phone_change_token: String::new(),
             reauthentication_token: String::new(),
-            ..without_pending(account)
+            ..without_pending_tokens(account)
         }
     }
 }

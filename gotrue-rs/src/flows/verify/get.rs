@@ -1,72 +1,83 @@
-//! `GET /verify`: all but two complaints end in a redirect to the site.
+//! `GET /verify`: follows a link. Except for two errors, the response is a redirect to the site.
 
 use gotrue_rules::domain::error::{Error, Result};
 use gotrue_rules::domain::one_time_token::TokenHash;
-use gotrue_rules::domain::purpose::flow_method_of;
-use gotrue_rules::domain::verification::{HALF_ACCEPTED, Presented, Request, no_flow};
-use gotrue_rules::wire::redirect::{Tokens, with_code, with_error, with_message, with_session};
+use gotrue_rules::domain::purpose::flow_method_for_link_type;
+use gotrue_rules::domain::verification::{
+    FIRST_CONFIRMATION_ACCEPTED, PresentedToken, VerificationRequest, flow_state_missing,
+};
+use gotrue_rules::wire::redirect::{ImplicitFlowTokens, with_code, with_error, with_message, with_session};
 use http::StatusCode;
 use http::header::CACHE_CONTROL;
 
-use crate::cx::Cx;
 use crate::http::reply::Reply;
+use crate::request_context::RequestContext;
 use crate::services::messages::redirect_target;
-use crate::services::sessions::open::{Proof, open};
-use crate::services::verification::{Redeemed, redeem};
+use crate::services::sessions::create::{Proof, create_session};
+use crate::services::verification::{TokenOutcome, apply_token};
 use crate::services::{notices, sessions};
 use crate::store::flow_state;
 
-/// What a browser or scanner says of a request that nobody has asked for yet.
-const LOOKING_AHEAD: [&str; 4] = ["sec-purpose", "purpose", "x-purpose", "x-moz"];
+/// The request headers by which browsers and scanners mark a prefetch.
+const PREFETCH_HEADERS: [&str; 4] = ["sec-purpose", "purpose", "x-purpose", "x-moz"];
 
-/// Follows a mailed link. Who only looks ahead must not use it up, and is told to come back.
-pub async fn handle(cx: Cx) -> Result<Reply> {
-    if LOOKING_AHEAD.iter().any(|name| cx.request.header(name).is_some_and(|said| said.contains("prefetch"))) {
+/// Verifies the link and redirects. A prefetch must not consume the token and gets 503.
+pub async fn handle(cx: RequestContext) -> Result<Reply> {
+    if PREFETCH_HEADERS.iter().any(|name| cx.request.header(name).is_some_and(|value| value.contains("prefetch"))) {
         return Ok(Reply::empty(StatusCode::SERVICE_UNAVAILABLE).with_header(CACHE_CONTROL, "no-store"));
     }
     let word = cx.request.query("type").unwrap_or_default();
-    let request = Request::of_link(word, cx.request.query("token").unwrap_or_default())?;
-    let Presented::Link(hash) = &request.presented else { return Err(Error::other("a link holds no code")) };
+    let request = VerificationRequest::from_link(word, cx.request.query("token").unwrap_or_default())?;
+    let PresentedToken::Link(hash) = &request.token else { return Err(Error::other("a link holds no code")) };
     let method = if hash.is_pkce() {
-        Some(flow_method_of(word).ok_or_else(|| Error::other(format!("unsupported authentication method {word:?}")))?)
+        Some(
+            flow_method_for_link_type(word)
+                .ok_or_else(|| Error::other(format!("unsupported authentication method {word:?}")))?,
+        )
     } else {
         None
     };
     let target = redirect_target(&cx);
-    let location = match follow(&cx, &request, hash, method, &target).await {
+    let location = match follow_link(&cx, &request, hash, method, &target).await {
         Ok(location) => location,
-        // The link is still good: the browser may be told to load it again.
+        // The link is still valid: the client may retry.
         Err(error) if cx.journal.has_lost_database() => return Err(error),
         Err(error) => {
-            tracing::debug!(request.id = cx.request.id, code = error.code(), "link refused: {}", error.message());
+            tracing::debug!(request.id = cx.request.id, code = error.code(), detail = error.message(), "link refused");
             with_error(&target, &error, method.is_some()).map_err(Error::other)?
         }
     };
     Ok(Reply::see_other(&location))
 }
 
-async fn follow(cx: &Cx, request: &Request, hash: &TokenHash, method: Option<&str>, target: &str) -> Result<String> {
-    let good = super::by_link(cx, request.kind, hash).await?;
-    let mut db = sessions::begin(cx).await?;
-    let Redeemed::Done(account) = redeem(cx, &mut db, &good).await? else {
+async fn follow_link(
+    cx: &RequestContext,
+    request: &VerificationRequest,
+    hash: &TokenHash,
+    method: Option<&str>,
+    target: &str,
+) -> Result<String> {
+    let good = super::load_verified_link(cx, request.verification_type, hash).await?;
+    let mut db = sessions::begin_token_transaction(cx).await?;
+    let TokenOutcome::Applied(account) = apply_token(cx, &mut db, &good).await? else {
         db.commit().await?;
-        return with_message(target, HALF_ACCEPTED, method.is_some()).map_err(Error::other);
+        return with_message(target, FIRST_CONFIRMATION_ACCEPTED, method.is_some()).map_err(Error::other);
     };
     if let Some(method) = method {
-        let code = flow_state::stamp_code(&mut db, account.id, method, cx.now).await?.ok_or_else(no_flow)?;
+        let code = flow_state::issue_code(&mut db, account.id, method, cx.now).await?.ok_or_else(flow_state_missing)?;
         db.commit().await?;
-        notices::of_contacts(cx, &good.account, &account).await;
+        notices::send_contact_changed(cx, &good.account, &account).await;
         return with_code(target, &code).map_err(Error::other);
     }
-    let minted = open(cx, &mut db, Proof::new(&account, "otp", Vec::new())).await?;
+    let issued = create_session(cx, &mut db, Proof::new(&account, "otp", Vec::new())).await?;
     db.commit().await?;
-    notices::of_contacts(cx, &good.account, &account).await;
-    minted.mark_answer(cx);
-    let tokens = Tokens {
-        access_token: &minted.access_token,
-        refresh_token: &minted.refresh_token.text,
-        expires_in: minted.expires_in,
-        expires_at: minted.expires_at,
+    notices::send_contact_changed(cx, &good.account, &account).await;
+    issued.insert_response_headers(cx);
+    let tokens = ImplicitFlowTokens {
+        access_token: &issued.access_token,
+        refresh_token: &issued.refresh_token.text,
+        expires_in: issued.expires_in,
+        expires_at: issued.expires_at,
         provider_token: None,
         provider_refresh_token: None,
     };

@@ -1,25 +1,29 @@
-//! `/verify`: a mailed link (`GET`, ends in a redirect) or a typed code (`POST`, ends in JSON).
+//! `/verify`: a link (`GET`, redirects) or a code (`POST`, responds with JSON).
 
 pub mod get;
 pub mod post;
 
 use gotrue_rules::domain::error::Result;
 use gotrue_rules::domain::one_time_token::TokenHash;
-use gotrue_rules::domain::purpose::Kind;
-use gotrue_rules::domain::user::Account;
-use gotrue_rules::domain::verification::{check_link, link_kind};
+use gotrue_rules::domain::purpose::VerificationType;
+use gotrue_rules::domain::user::User;
+use gotrue_rules::domain::verification::{require_link_type, verify_link};
 
-use crate::cx::Cx;
-use crate::services::verification::{Good, prepare};
-use crate::store::{OrRefuse, one_time_tokens};
+use crate::request_context::RequestContext;
+use crate::services::verification::{VerifiedToken, prepare_token};
+use crate::store::{OrInternalError, one_time_tokens};
 
-/// The account behind a link's hash, once the link is known to be good.
-async fn by_link(cx: &Cx, kind: Option<Kind>, hash: &TokenHash) -> Result<Good> {
-    let slots = link_kind(kind)?.slots();
-    let found: Option<Account> = one_time_tokens::account_of(&mut cx.db(), hash.as_str(), slots)
+/// Finds the user of a link's hash and verifies the link.
+async fn load_verified_link(
+    cx: &RequestContext,
+    kind: Option<VerificationType>,
+    hash: &TokenHash,
+) -> Result<VerifiedToken> {
+    let slots = require_link_type(kind)?.token_kinds();
+    let found: Option<User> = one_time_tokens::find_user_by_hash(&mut cx.db(), hash.as_str(), slots)
         .await
-        .or_refuse("Database error finding user from email link")?;
-    let kind = check_link(kind, hash, found.as_ref(), &cx.app.policy, cx.now)?;
-    let account = found.ok_or_else(gotrue_rules::domain::verification::bad_link)?;
-    prepare(cx, kind, hash.clone(), account).await
+        .or_internal_error("Database error finding user from email link")?;
+    let kind = verify_link(kind, hash, found.as_ref(), &cx.app.policy, cx.now)?;
+    let account = found.ok_or_else(gotrue_rules::domain::verification::invalid_link)?;
+    prepare_token(cx, kind, hash.clone(), account).await
 }

@@ -1,70 +1,75 @@
-//! `POST /verify`: a code with its address or number, or a hash alone, for a session.
+//! `POST /verify`: exchanges a code with its address or number, or a token hash, for a session.
 
 use gotrue_rules::domain::error::Result;
-use gotrue_rules::domain::user::Account;
+use gotrue_rules::domain::user::User;
 use gotrue_rules::domain::verification::{
-    Code, CodeCheck, HALF_ACCEPTED, LookUp, Presented, Request, bad_code, check_code, look_up,
+    CodeCheckResult, FIRST_CONFIRMATION_ACCEPTED, OneTimeCode, PresentedToken, UserLookup, VerificationRequest,
+    invalid_code, select_lookup, verify_code,
 };
-use gotrue_rules::wire::requests::Verify;
-use gotrue_rules::wire::verify::HalfJson;
+use gotrue_rules::wire::requests::VerifyRequest;
+use gotrue_rules::wire::verify::FirstConfirmationJson;
 
-use crate::cx::Cx;
 use crate::http::reply::Reply;
-use crate::services::messages::require_right_by_sender;
-use crate::services::sessions::open::{Proof, open};
-use crate::services::sessions::{self, Extras};
-use crate::services::verification::{Good, Redeemed, prepare, redeem};
+use crate::request_context::RequestContext;
+use crate::services::messages::require_provider_approval;
+use crate::services::sessions::create::{Proof, create_session};
+use crate::services::sessions::{self, SessionExtras};
+use crate::services::verification::{TokenOutcome, VerifiedToken, apply_token, prepare_token};
 use crate::services::{equal_work, limits, notices};
-use crate::store::{OrRefuse, one_time_tokens, users};
+use crate::store::{OrInternalError, one_time_tokens, users};
 
-/// Takes a code or hash for a session.
-pub async fn handle(cx: Cx) -> Result<Reply> {
-    let request = Request::of_body(&Verify::decode(&cx.bytes().await?)?)?;
-    let good = match &request.presented {
-        Presented::Link(hash) => super::by_link(&cx, request.kind, hash).await?,
-        Presented::Code(code) => {
-            let guess = limits::at_code(&cx, code.contact.as_str()).await?;
-            let good = by_code(&cx, &request, code).await?;
-            guess.was_right();
+/// Verifies a code or token hash and returns a session.
+pub async fn handle(cx: RequestContext) -> Result<Reply> {
+    let request = VerificationRequest::from_body(&VerifyRequest::decode(&cx.read_body().await?)?)?;
+    let good = match &request.token {
+        PresentedToken::Link(hash) => super::load_verified_link(&cx, request.verification_type, hash).await?,
+        PresentedToken::Code(code) => {
+            let guess = limits::count_code_guess(&cx, code.contact.as_str()).await?;
+            let good = load_verified_code(&cx, &request, code).await?;
+            guess.release_correct();
             good
         }
     };
-    let mut db = sessions::begin(&cx).await?;
-    let Redeemed::Done(account) = redeem(&cx, &mut db, &good).await? else {
+    let mut db = sessions::begin_token_transaction(&cx).await?;
+    let TokenOutcome::Applied(account) = apply_token(&cx, &mut db, &good).await? else {
         db.commit().await?;
-        return Ok(Reply::json(&HalfJson { code: "200", msg: HALF_ACCEPTED }));
+        return Ok(Reply::json(&FirstConfirmationJson { code: "200", msg: FIRST_CONFIRMATION_ACCEPTED }));
     };
-    let minted = open(&cx, &mut db, Proof::new(&account, "otp", Vec::new())).await?;
+    let issued = create_session(&cx, &mut db, Proof::new(&account, "otp", Vec::new())).await?;
     db.commit().await?;
-    notices::of_contacts(&cx, &good.account, &account).await;
-    Ok(minted.reply(Extras::default()))
+    notices::send_contact_changed(&cx, &good.account, &account).await;
+    Ok(issued.reply(SessionExtras::default()))
 }
 
-async fn by_code(cx: &Cx, request: &Request, code: &Code) -> Result<Good> {
-    let found = find(cx, request, code).await?;
-    let checked = check_code(request.kind, code, found.as_ref(), &cx.app.policy, cx.now);
+async fn load_verified_code(
+    cx: &RequestContext,
+    request: &VerificationRequest,
+    code: &OneTimeCode,
+) -> Result<VerifiedToken> {
+    let found = find_user(cx, request, code).await?;
+    let checked = verify_code(request.verification_type, code, found.as_ref(), &cx.app.policy, cx.now);
     if checked.is_err() {
-        equal_work::look_up_opposite(cx, found.is_some()).await?;
+        equal_work::run_opposite_lookup(cx, found.is_some()).await?;
     }
     let kind = match checked? {
-        CodeCheck::Good(kind) => kind,
-        CodeCheck::AskTwilio(kind) => {
-            require_right_by_sender(cx, code.contact.as_str(), &code.digits).await?;
+        CodeCheckResult::Valid(kind) => kind,
+        CodeCheckResult::RequiresTwilioCheck(kind) => {
+            require_provider_approval(cx, code.contact.as_str(), &code.digits).await?;
             kind
         }
     };
-    prepare(cx, kind, code.hash.clone(), found.ok_or_else(bad_code)?).await
+    prepare_token(cx, kind, code.hash.clone(), found.ok_or_else(invalid_code)?).await
 }
 
-async fn find(cx: &Cx, request: &Request, code: &Code) -> Result<Option<Account>> {
+async fn find_user(cx: &RequestContext, request: &VerificationRequest, code: &OneTimeCode) -> Result<Option<User>> {
     let audience = cx.audience();
     let mut db = cx.db();
-    let found = match look_up(request.kind, code, &cx.app.policy) {
-        LookUp::Email(email) => users::by_email(&mut db, email.as_str(), &audience).await,
-        LookUp::Phone(phone) => users::by_phone(&mut db, phone.as_str(), &audience).await,
-        LookUp::PendingPhone(phone) => users::by_pending_phone(&mut db, phone.as_str(), &audience).await,
-        LookUp::EmailChange(slots) => one_time_tokens::account_of_code(&mut db, &code.hash, slots).await,
-        LookUp::Nowhere => Ok(None),
+    let found = match select_lookup(request.verification_type, code, &cx.app.policy) {
+        UserLookup::Email(email) => users::find_by_email(&mut db, email.as_str(), &audience).await,
+        UserLookup::Phone(phone) => users::find_by_phone(&mut db, phone.as_str(), &audience).await,
+        UserLookup::PendingPhone(phone) => users::find_by_pending_phone(&mut db, phone.as_str(), &audience).await,
+        UserLookup::EmailChange(slots) => one_time_tokens::find_user_by_code(&mut db, &code.hash, slots).await,
+        UserLookup::Impossible => Ok(None),
     };
-    found.or_refuse("Database error finding user")
+    found.or_internal_error("Database error finding user")
 }

@@ -1,4 +1,4 @@
-//! The arithmetic of one hash, on a hashing thread. Memory for argon2 is kept from job to job.
+//! Computation of a single hash on a hashing thread. Each thread reuses its memory for argon2.
 
 use argon2::{Algorithm, Argon2, Block, Params, Version};
 use aws_lc_rs::cipher::{AES_256, EncryptingKey, EncryptionContext, UnboundCipherKey};
@@ -9,23 +9,23 @@ use base64::engine::general_purpose::{GeneralPurpose, NO_PAD, STANDARD_NO_PAD};
 use gotrue_rules::domain::policy::PasswordHash;
 use subtle::ConstantTimeEq;
 
-use super::stored::{Argon2Hash, FirebaseHash, Stored, read};
-use super::{HashingError, Verdict};
+use super::stored::{Argon2Hash, FirebaseHash, StoredHash, parse_or_verdict};
+use super::{HashingError, PasswordVerdict};
 
 /// Memory in KiB, passes and lanes of new argon2id hashes.
 pub(super) const NEW_ARGON2ID: (u32, u32, u32) = (7168, 5, 1);
 
-/// Blocks of 1 KiB that a thread keeps: 64 MiB. More is given back after the job that needed it.
+/// The number of 1 KiB blocks that a thread keeps (64 MiB). More is freed after the job.
 const KEPT_BLOCKS: usize = 64 * 1024;
 
-/// What a hashing thread keeps between jobs.
+/// Memory that a hashing thread keeps between jobs.
 #[derive(Default)]
-pub(super) struct Memory {
+pub(super) struct HashMemory {
     blocks: Vec<Block>,
 }
 
 pub(super) fn hash(
-    memory: &mut Memory,
+    memory: &mut HashMemory,
     password: &[u8],
     how: PasswordHash,
     salt: [u8; 16],
@@ -37,19 +37,22 @@ pub(super) fn hash(
         PasswordHash::Argon2id => {
             let (memory_kib, passes, lanes) = NEW_ARGON2ID;
             let mut new = Argon2Hash { id: true, memory_kib, passes, lanes, salt: salt.to_vec(), hash: vec![0; 32] };
-            new.hash = argon2(memory, password, &new).map_err(|error| HashingError::Parameters(error.to_string()))?;
+            new.hash =
+                compute_argon2(memory, password, &new).map_err(|error| HashingError::Parameters(error.to_string()))?;
             let [salt, hash] = [&new.salt, &new.hash].map(|bytes| STANDARD_NO_PAD.encode(bytes));
             Ok(format!("$argon2id$v=19$m={memory_kib},t={passes},p={lanes}${salt}${hash}"))
         }
     }
 }
 
-/// A hash like those of [`hash`] that no password has: chance in the place of what would be computed.
-pub(super) fn of_no_password(how: PasswordHash, salt: [u8; 16], hash: [u8; 32]) -> String {
+/// Returns a hash like those of [`hash`] that no password matches.
+///
+/// It contains random bytes in place of computed ones.
+pub(super) fn unusable_hash(how: PasswordHash, salt: [u8; 16], hash: [u8; 32]) -> String {
     match how {
         PasswordHash::Bcrypt { cost } => {
-            let letters = GeneralPurpose::new(&alphabet::BCRYPT, NO_PAD);
-            format!("$2a${cost:02}${}{}", letters.encode(salt), letters.encode(&hash[..23]))
+            let encoding = GeneralPurpose::new(&alphabet::BCRYPT, NO_PAD);
+            format!("$2a${cost:02}${}{}", encoding.encode(salt), encoding.encode(&hash[..23]))
         }
         PasswordHash::Argon2id => {
             let (memory_kib, passes, lanes) = NEW_ARGON2ID;
@@ -59,28 +62,28 @@ pub(super) fn of_no_password(how: PasswordHash, salt: [u8; 16], hash: [u8; 32]) 
     }
 }
 
-pub(super) fn verify(memory: &mut Memory, password: &[u8], stored: &str) -> Verdict {
-    let computed = match read(stored) {
+pub(super) fn verify(memory: &mut HashMemory, password: &[u8], stored: &str) -> PasswordVerdict {
+    let computed = match parse_or_verdict(stored) {
         Err(verdict) => return verdict,
-        Ok(Stored::Bcrypt(hash)) => bcrypt::hash_with_salt(password, hash.cost, hash.salt.unwrap_or_default())
+        Ok(StoredHash::Bcrypt(hash)) => bcrypt::hash_with_salt(password, hash.cost, hash.salt.unwrap_or_default())
             .map(|computed| computed.to_string().as_bytes()[29..].ct_eq(&hash.hash).into())
-            .map_err(|_| Verdict::Unreadable("bcrypt parameters that do not fit each other")),
-        Ok(Stored::Argon2(hash)) => argon2(memory, password, &hash)
+            .map_err(|_| PasswordVerdict::Unreadable("bcrypt parameters that do not fit each other")),
+        Ok(StoredHash::Argon2(hash)) => compute_argon2(memory, password, &hash)
             .map(|computed| computed.ct_eq(&hash.hash).into())
-            .map_err(|_| Verdict::Unusable("argon2 parameters that do not fit each other")),
-        Ok(Stored::Firebase(hash)) => firebase(password, &hash)
+            .map_err(|_| PasswordVerdict::Unusable("argon2 parameters that do not fit each other")),
+        Ok(StoredHash::Firebase(hash)) => compute_firebase(password, &hash)
             .map(|computed| computed.ct_eq(&hash.hash).into())
-            .ok_or(Verdict::Unusable("Firebase parameters that scrypt does not take")),
+            .ok_or(PasswordVerdict::Unusable("Firebase parameters that scrypt does not take")),
     };
     match computed {
-        Ok(true) => Verdict::Match,
-        Ok(false) => Verdict::NoMatch,
+        Ok(true) => PasswordVerdict::Match,
+        Ok(false) => PasswordVerdict::NoMatch,
         Err(verdict) => verdict,
     }
 }
 
-/// The hash that `like` would have for this password.
-fn argon2(memory: &mut Memory, password: &[u8], like: &Argon2Hash) -> argon2::Result<Vec<u8>> {
+/// Computes the hash of the password with the parameters of `like`.
+fn compute_argon2(memory: &mut HashMemory, password: &[u8], like: &Argon2Hash) -> argon2::Result<Vec<u8>> {
     let params = Params::new(like.memory_kib, like.passes, like.lanes, Some(like.hash.len()))?;
     let needed = params.block_count();
     if memory.blocks.len() < needed {
@@ -100,8 +103,8 @@ fn argon2(memory: &mut Memory, password: &[u8], like: &Argon2Hash) -> argon2::Re
     done.map(|()| computed)
 }
 
-/// Firebase's: AES-256-CTR over the signer key, keyed by scrypt of the password.
-fn firebase(password: &[u8], like: &FirebaseHash) -> Option<Vec<u8>> {
+/// Firebase's scrypt variant: AES-256-CTR over the signer key, keyed by scrypt of the password.
+fn compute_firebase(password: &[u8], like: &FirebaseHash) -> Option<Vec<u8>> {
     let (log_n, r) = (u8::try_from(like.log_n).ok()?, u32::try_from(like.r).ok()?);
     let params = scrypt::Params::new(log_n, r, like.p.into()).ok()?;
     let mut key = [0; 32];

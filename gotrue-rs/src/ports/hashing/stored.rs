@@ -1,28 +1,31 @@
-//! The forms a password hash is stored in, read from the text of `users.encrypted_password` (schema.md §5.2). Every
-//! number in it is bounded before it costs time or memory: whoever may import accounts must not be able to stop us.
+//! Parses the hash formats of `users.encrypted_password`.
+//!
+//! Every parameter is bounded before it costs time or memory, so that an imported hash cannot exhaust the server.
 
 use base64::Engine;
 use base64::alphabet::{BCRYPT, STANDARD};
 use base64::engine::general_purpose::{GeneralPurpose, NO_PAD, PAD};
 use gotrue_rules::domain::policy::PasswordHash;
 
-use super::Verdict;
+use super::PasswordVerdict;
 
-/// A stored hash, taken apart.
+/// A parsed hash.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Stored {
+pub(super) enum StoredHash {
     Bcrypt(BcryptHash),
     Argon2(Argon2Hash),
     Firebase(FirebaseHash),
 }
 
-/// `$2a$10$` and 53 characters; `$2b$`, `$2x$` and `$2y$` are the same, what follows is not looked at.
+/// `$2a$10$` and 53 characters.
+///
+/// `$2b$`, `$2x$` and `$2y$` are equivalent; trailing characters are ignored.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct BcryptHash {
     pub cost: u32,
-    /// None: its letters are none of bcrypt's.
+    /// `None` if the characters are not of bcrypt's alphabet.
     pub salt: Option<[u8; 16]>,
-    /// At most 31 characters after the salt, as written.
+    /// At most 31 characters after the salt, as stored.
     pub hash: Vec<u8>,
 }
 
@@ -49,78 +52,80 @@ pub(super) struct FirebaseHash {
     pub hash: Vec<u8>,
 }
 
-/// 1 GiB, as the reference.
+/// 1 GiB, the reference's limit.
 const MAX_ARGON2_KIB: u32 = 1 << 20;
 const MAX_ARGON2_PASSES: u32 = 20;
 const MAX_ARGON2_LANES: u32 = 16;
-/// Cost 16 takes seconds already, each step doubles; 31 would hold a thread for days.
+/// Cost 16 takes seconds, and each step doubles the time; cost 31 would occupy a thread for days.
 const MAX_BCRYPT_COST: u32 = 16;
-/// 128·r·N bytes of scrypt.
+/// The memory of scrypt: 128·r·N bytes.
 const MAX_SCRYPT_BYTES: u64 = 1 << 28;
 const MAX_SCRYPT_PARALLEL: u8 = 16;
-/// Some tools fill the unused bits at the end of a salt; the reference does not mind.
+/// Ignores non-zero trailing bits, which some tools write and the reference accepts.
 const BCRYPT_BASE64: GeneralPurpose = GeneralPurpose::new(&BCRYPT, NO_PAD.with_decode_allow_trailing_bits(true));
 const ARGON2_BASE64: GeneralPurpose = GeneralPurpose::new(&STANDARD, NO_PAD.with_decode_allow_trailing_bits(true));
 const SCRYPT_BASE64: GeneralPurpose = GeneralPurpose::new(&STANDARD, PAD.with_decode_allow_trailing_bits(true));
 
-/// Whether a stored hash is what a new password would get today, so that it need not be written again.
+/// Whether a stored hash has the algorithm and parameters of new ones, so that no rehash is needed.
 pub fn is_current(stored: &str, how: PasswordHash) -> bool {
-    match (read(stored), how) {
-        (Ok(Stored::Bcrypt(hash)), PasswordHash::Bcrypt { cost }) => hash.cost == cost,
-        (Ok(Stored::Argon2(hash)), PasswordHash::Argon2id) => {
+    match (parse_or_verdict(stored), how) {
+        (Ok(StoredHash::Bcrypt(hash)), PasswordHash::Bcrypt { cost }) => hash.cost == cost,
+        (Ok(StoredHash::Argon2(hash)), PasswordHash::Argon2id) => {
             hash.id && (hash.memory_kib, hash.passes, hash.lanes) == super::compute::NEW_ARGON2ID
         }
         _ => false,
     }
 }
 
-/// Why a hash made elsewhere could not be compared with; none if it could.
-pub fn unusable(stored: &str) -> Option<&'static str> {
-    match read(stored) {
-        Ok(_) | Err(Verdict::Match | Verdict::NoMatch) => None,
-        Err(Verdict::Unusable(why) | Verdict::Unreadable(why)) => Some(why),
+/// Returns why an imported hash cannot be compared with; `None` if it can.
+pub fn unusable_reason(stored: &str) -> Option<&'static str> {
+    match parse_or_verdict(stored) {
+        Ok(_) | Err(PasswordVerdict::Match | PasswordVerdict::NoMatch) => None,
+        Err(PasswordVerdict::Unusable(why) | PasswordVerdict::Unreadable(why)) => Some(why),
     }
 }
 
-/// Why a text is none of the forms in which hashes are stored; none if it is one, also of a hash that is never compared.
-pub fn malformed(stored: &str) -> Option<&'static str> {
+/// Returns why a text is not a known hash format.
+///
+/// `None` if it is, even if it can never be compared with.
+pub fn malformed_reason(stored: &str) -> Option<&'static str> {
     match parse(stored) {
-        Ok(_) | Err(Verdict::Match | Verdict::NoMatch) => None,
-        Err(Verdict::Unusable(why) | Verdict::Unreadable(why)) => Some(why),
+        Ok(_) | Err(PasswordVerdict::Match | PasswordVerdict::NoMatch) => None,
+        Err(PasswordVerdict::Unusable(why) | PasswordVerdict::Unreadable(why)) => Some(why),
     }
 }
 
-/// Takes a stored hash apart, or says what to answer instead.
-pub(super) fn read(stored: &str) -> Result<Stored, Verdict> {
+/// Parses a stored hash, or returns the verdict for one that cannot be checked.
+pub(super) fn parse_or_verdict(stored: &str) -> Result<StoredHash, PasswordVerdict> {
     let stored = parse(stored)?;
-    match beyond_reach(&stored) {
-        Some(why) => Err(Verdict::Unusable(why)),
+    match rejection_reason(&stored) {
+        Some(why) => Err(PasswordVerdict::Unusable(why)),
         None => Ok(stored),
     }
 }
 
-fn parse(stored: &str) -> Result<Stored, Verdict> {
+fn parse(stored: &str) -> Result<StoredHash, PasswordVerdict> {
     if let Some(rest) = stored.strip_prefix("$argon2") {
-        argon2(rest).map(Stored::Argon2).map_err(Verdict::Unusable)
+        parse_argon2(rest).map(StoredHash::Argon2).map_err(PasswordVerdict::Unusable)
     } else if let Some(rest) = stored.strip_prefix("$fbscrypt") {
-        firebase(rest).map(Stored::Firebase).map_err(Verdict::Unusable)
+        parse_firebase(rest).map(StoredHash::Firebase).map_err(PasswordVerdict::Unusable)
     } else {
-        bcrypt(stored.as_bytes()).map(Stored::Bcrypt).map_err(Verdict::Unreadable)
+        parse_bcrypt(stored.as_bytes()).map(StoredHash::Bcrypt).map_err(PasswordVerdict::Unreadable)
     }
 }
 
-/// Why a hash of a known form is not computed: it would cost too much, or there is no such hash.
-fn beyond_reach(stored: &Stored) -> Option<&'static str> {
+/// Returns why a hash of a known format is not computed: excessive cost or invalid parameters.
+fn rejection_reason(stored: &StoredHash) -> Option<&'static str> {
     match stored {
-        Stored::Bcrypt(hash) if hash.cost > MAX_BCRYPT_COST => Some("a bcrypt cost over 16"),
-        Stored::Bcrypt(hash) if hash.salt.is_none() => Some("a bcrypt salt that is no base64"),
-        Stored::Argon2(hash) if hash.hash.len() < 4 || hash.salt.len() < 8 => {
+        StoredHash::Bcrypt(hash) if hash.cost > MAX_BCRYPT_COST => Some("a bcrypt cost over 16"),
+        StoredHash::Bcrypt(hash) if hash.salt.is_none() => Some("a bcrypt salt that is no base64"),
+        StoredHash::Argon2(hash) if hash.hash.len() < 4 || hash.salt.len() < 8 => {
             Some("an argon2 salt or hash that is too short")
         }
-        Stored::Argon2(hash) if hash.passes == 0 || hash.lanes == 0 || hash.memory_kib < 8 * hash.lanes => {
+        StoredHash::Argon2(hash) if hash.passes == 0 || hash.lanes == 0 || hash.memory_kib < 8 * hash.lanes => {
             Some("argon2 parameters of no hash")
         }
-        Stored::Firebase(hash) => {
+        StoredHash::Firebase(hash) => {
             let bytes = 1_u64.checked_shl(hash.log_n).and_then(|n| n.checked_mul(128)?.checked_mul(hash.r));
             let is_bounded = hash.log_n <= 30 && hash.p <= MAX_SCRYPT_PARALLEL;
             if !is_bounded || bytes.is_none_or(|bytes| bytes > MAX_SCRYPT_BYTES) {
@@ -133,8 +138,10 @@ fn beyond_reach(stored: &Stored) -> Option<&'static str> {
     }
 }
 
-/// The form of the reference's library: version, cost, salt, and one letter less than all.
-fn bcrypt(bytes: &[u8]) -> Result<BcryptHash, &'static str> {
+/// Parses like the reference's library: version, cost, salt and hash.
+///
+/// The hash may lack its last character.
+fn parse_bcrypt(bytes: &[u8]) -> Result<BcryptHash, &'static str> {
     let form = "not a bcrypt hash of 60 characters";
     let (59.., [b'$', ..=b'2', minor, ..]) = (bytes.len(), bytes) else { return Err(form) };
     let rest = &bytes[if *minor == b'$' { 3 } else { 4 }..];
@@ -149,7 +156,7 @@ fn bcrypt(bytes: &[u8]) -> Result<BcryptHash, &'static str> {
     Ok(BcryptHash { cost, salt, hash: hash[..hash.len().min(31)].to_vec() })
 }
 
-fn argon2(rest: &str) -> Result<Argon2Hash, &'static str> {
+fn parse_argon2(rest: &str) -> Result<Argon2Hash, &'static str> {
     let mut parts = rest.split('$');
     let id = match parts.next() {
         Some("id") => true,
@@ -163,7 +170,7 @@ fn argon2(rest: &str) -> Result<Argon2Hash, &'static str> {
     else {
         return Err("an argon2 hash without parameters, salt and hash");
     };
-    let [memory_kib, passes, lanes] = argon2_parameters(parameters)?;
+    let [memory_kib, passes, lanes] = parse_argon2_parameters(parameters)?;
     let decode = |text| ARGON2_BASE64.decode(text).map_err(|_| "an argon2 salt or hash that is no base64");
     let (salt, hash) = (decode(salt)?, decode(hash)?);
     if hash.is_empty() || salt.is_empty() {
@@ -172,11 +179,11 @@ fn argon2(rest: &str) -> Result<Argon2Hash, &'static str> {
     Ok(Argon2Hash { id, memory_kib, passes, lanes, salt, hash })
 }
 
-/// `m=…,t=…,p=…`. `keyid` and `data` name inputs that we do not have.
-fn argon2_parameters(text: &str) -> Result<[u32; 3], &'static str> {
+/// `m=…,t=…,p=…`. `keyid` and `data` refer to inputs that are not supported.
+fn parse_argon2_parameters(text: &str) -> Result<[u32; 3], &'static str> {
     let mut fields = text.split(',');
     let mut field =
-        |name: &str, most: u32| number(fields.next()?.strip_prefix(name)?).filter(|number: &u32| *number <= most);
+        |name: &str, most: u32| parse_number(fields.next()?.strip_prefix(name)?).filter(|number: &u32| *number <= most);
     let read = [field("m=", MAX_ARGON2_KIB), field("t=", MAX_ARGON2_PASSES), field("p=", MAX_ARGON2_LANES)];
     let [Some(memory), Some(passes), Some(lanes)] = read else {
         return Err("argon2 parameters missing or over 1 GiB, 20 passes, 16 lanes");
@@ -187,13 +194,13 @@ fn argon2_parameters(text: &str) -> Result<[u32; 3], &'static str> {
     Ok([memory, passes, lanes])
 }
 
-/// Digits alone, without a sign.
-fn number<T: std::str::FromStr>(digits: &str) -> Option<T> {
+/// Parses digits without a sign.
+fn parse_number<T: std::str::FromStr>(digits: &str) -> Option<T> {
     if digits.bytes().all(|byte| byte.is_ascii_digit()) { digits.parse().ok() } else { None }
 }
 
-/// Separator and signer key may be missing.
-fn firebase(rest: &str) -> Result<FirebaseHash, &'static str> {
+/// Separator and signer key are optional.
+fn parse_firebase(rest: &str) -> Result<FirebaseHash, &'static str> {
     let form = "a Firebase hash that is not v=1,n=,r=,p=,ss=,sk=, salt and hash";
     let mut parts = rest.splitn(4, '$');
     let (Some(""), Some(parameters), Some(salt), Some(hash)) = (parts.next(), parts.next(), parts.next(), parts.next())
@@ -209,9 +216,9 @@ fn firebase(rest: &str) -> Result<FirebaseHash, &'static str> {
     if field("v=").ok_or(form)? != "1" {
         return Err("a Firebase hash of another version");
     }
-    let log_n: Option<u32> = field("n=").and_then(number);
-    let r: Option<u64> = field("r=").and_then(number);
-    let p: Option<u8> = field("p=").and_then(number);
+    let log_n: Option<u32> = field("n=").and_then(parse_number);
+    let r: Option<u64> = field("r=").and_then(parse_number);
+    let p: Option<u8> = field("p=").and_then(parse_number);
     let (Some(log_n @ 1..), Some(r @ 1..), Some(p @ 1..)) = (log_n, r, p) else { return Err(form) };
     let decode = |text: &str| SCRYPT_BASE64.decode(text).map_err(|_| "a Firebase hash with a part that is no base64");
     let separator = decode(field("ss=").unwrap_or_default())?;

@@ -1,4 +1,6 @@
-//! Calling a hook over HTTP: a signed POST by Standard Webhooks, at most three times, five seconds in all.
+//! Calls hooks over HTTP: a POST signed by Standard Webhooks.
+//!
+//! There are at most three attempts in five seconds.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,7 +10,8 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use gotrue_rules::domain::error::{Error, Result};
 use gotrue_rules::domain::hook::{
-    ANSWER_LIMIT, HTTP_SECONDS, Heard, HttpAnswer, hear, too_slow, unavailable, unreachable,
+    HTTP_TIMEOUT_SECONDS, HookResponse, HookResponseKind, MAX_RESPONSE_BYTES, classify_response, hook_timeout,
+    hook_unavailable, hook_unreachable,
 };
 use gotrue_rules::domain::secret::Secret;
 use http::header::{ACCEPT_ENCODING, CONTENT_TYPE, RETRY_AFTER};
@@ -17,13 +20,14 @@ use uuid::Uuid;
 
 use crate::ports::clock::SharedClock;
 use crate::ports::entropy::Entropy;
-use crate::ports::http_client::{Answer, HttpClient, HttpError, Limits};
+use crate::ports::http_client::{HttpClient, HttpError, HttpResponse, ResponseLimits};
 
-/// How often a hook is called until it answers.
-const ATTEMPTS: usize = 3;
-/// How long to wait before a hook that could not be reached is called again.
+/// The maximum number of calls.
+const MAX_ATTEMPTS: usize = 3;
+/// The pause after a failed connection.
 const PAUSE: Duration = Duration::from_secs(2);
-const LIMITS: Limits = Limits { bytes: ANSWER_LIMIT, time: Duration::from_secs(HTTP_SECONDS) };
+const LIMITS: ResponseLimits =
+    ResponseLimits { bytes: MAX_RESPONSE_BYTES, time: Duration::from_secs(HTTP_TIMEOUT_SECONDS) };
 
 /// A hook that is called over HTTP.
 #[derive(Debug)]
@@ -35,56 +39,58 @@ pub struct Webhook {
 }
 
 impl Webhook {
-    /// An address that the operator wrote down, and the secrets its calls are signed with. Nothing is called yet.
+    /// Creates a client for the configured URL and signing secrets. Nothing is called yet.
     pub fn new(url: &str, secrets: &[Secret], http: Arc<HttpClient>, clock: SharedClock) -> Self {
         Self { url: url.to_owned(), signer: Signer::new(secrets), http, clock }
     }
 
-    /// The output; `None` if the hook needs none. An answer that tells of no success is an error with the words that
-    /// the reference has for it.
+    /// Returns the output; `None` if the hook needs none.
+    ///
+    /// # Errors
+    /// The call failed; an unsuccessful response has the reference's error message.
     pub async fn call(&self, entropy: &Entropy, payload: &str) -> Result<Option<Vec<u8>>> {
-        let limit = self.clock.sleep(Duration::from_secs(HTTP_SECONDS));
+        let limit = self.clock.sleep(Duration::from_secs(HTTP_TIMEOUT_SECONDS));
         tokio::select! {
-            output = self.attempts(entropy, payload) => output,
-            () = limit => Err(too_slow()),
+            output = self.call_with_retries(entropy, payload) => output,
+            () = limit => Err(hook_timeout()),
         }
     }
 
-    async fn attempts(&self, entropy: &Entropy, payload: &str) -> Result<Option<Vec<u8>>> {
-        for attempt in 1..=ATTEMPTS {
+    async fn call_with_retries(&self, entropy: &Entropy, payload: &str) -> Result<Option<Vec<u8>>> {
+        for attempt in 1..=MAX_ATTEMPTS {
             let request = self.request(entropy.uuid(), payload)?;
-            match self.http.call(request, LIMITS).await {
-                Ok(answer) => match hear(facts(&answer))? {
-                    Heard::Output => return Ok(Some(answer.body)),
-                    Heard::Nothing => return Ok(None),
-                    Heard::Again => {}
+            match self.http.send_trusted(request, LIMITS).await {
+                Ok(answer) => match classify_response(to_http_answer(&answer))? {
+                    HookResponseKind::Output => return Ok(Some(answer.body)),
+                    HookResponseKind::NoContent => return Ok(None),
+                    HookResponseKind::Retry => {}
                 },
                 Err(error) => self.pause(attempt, error).await?,
             }
         }
-        Err(unavailable())
+        Err(hook_unavailable())
     }
 
     /// Waits before the next attempt, if there is one.
     async fn pause(&self, attempt: usize, error: HttpError) -> Result<()> {
         match error {
-            HttpError::Transport(cause) if cause.is_timeout() => return Err(too_slow().because(cause)),
+            HttpError::Transport(cause) if cause.is_timeout() => return Err(hook_timeout().with_cause(cause)),
             HttpError::Transport(cause) if cause.is_body() || cause.is_decode() => {
-                return Err(Error::internal(format!("Error running hook URI: {}", self.url)).because(cause));
+                return Err(Error::internal(format!("Error running hook URI: {}", self.url)).with_cause(cause));
             }
-            error if attempt == ATTEMPTS => return Err(unreachable().because(error)),
-            error => tracing::warn!(%error, attempt, "a hook could not be reached"),
+            error if attempt == MAX_ATTEMPTS => return Err(hook_unreachable().with_cause(error)),
+            error => tracing::warn!(%error, attempt, "hook unreachable"),
         }
         self.clock.sleep(PAUSE).await;
         Ok(())
     }
 
-    /// A new message with the same payload.
+    /// Builds a new message with the same payload.
     fn request(&self, id: Uuid, payload: &str) -> Result<Request> {
         let timestamp = self.clock.now().timestamp();
         let signature = self.signer.sign(&format!("{id}.{timestamp}.{payload}"))?;
-        let unmade = |cause| Error::internal("Hook failed to make request object").because(cause);
-        let request = self.http.operators().map_err(Error::other)?.post(&self.url);
+        let unmade = |cause| Error::internal("Hook failed to make request object").with_cause(cause);
+        let request = self.http.get_trusted_client().map_err(Error::other)?.post(&self.url);
         request
             .header(CONTENT_TYPE, "application/json")
             .header(ACCEPT_ENCODING, "identity")
@@ -97,25 +103,25 @@ impl Webhook {
     }
 }
 
-fn facts(answer: &Answer) -> HttpAnswer<'_> {
+fn to_http_answer(answer: &HttpResponse) -> HookResponse<'_> {
     let header = |name| {
         answer.headers.get(name).and_then(|value| std::str::from_utf8(value.as_bytes()).ok()).unwrap_or_default()
     };
-    HttpAnswer {
+    HookResponse {
         status: answer.status,
         content_type: header(CONTENT_TYPE),
-        asks_to_wait: !header(RETRY_AFTER).is_empty(),
-        is_too_long: answer.truncated,
+        has_retry_after: !header(RETRY_AFTER).is_empty(),
+        is_too_long: answer.is_truncated,
     }
 }
 
-/// The keys of a hook, or why calls cannot be signed.
+/// The signing keys of a hook, or why calls cannot be signed.
 enum Signer {
     Keys(Vec<hmac::Key>),
     Unusable(&'static str),
 }
 
-/// Keys are not shown.
+/// Omits the keys.
 impl std::fmt::Debug for Signer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -126,7 +132,7 @@ impl std::fmt::Debug for Signer {
 }
 
 impl Signer {
-    /// Pairs of asymmetric keys pass the check at start, and then sign nothing: as in the reference.
+    /// Asymmetric key pairs pass the check at start and fail to sign, like in the reference.
     fn new(secrets: &[Secret]) -> Self {
         let key = |secret: &Secret| {
             let text = secret.reveal().strip_prefix("v1,").ok_or("invalid signature format")?;
@@ -137,7 +143,7 @@ impl Signer {
         secrets.iter().map(key).collect::<std::result::Result<_, _>>().map_or_else(Self::Unusable, Self::Keys)
     }
 
-    /// One signature for each secret.
+    /// Returns one signature per secret.
     fn sign(&self, message: &str) -> Result<String> {
         let keys = match self {
             Self::Keys(keys) => keys,

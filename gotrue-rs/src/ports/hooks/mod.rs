@@ -1,5 +1,6 @@
-//! The hooks that are on, prepared at start: addresses and secrets are read once. Over HTTP they are called from here;
-//! functions of the database are called by `store/hooks.rs`, in the transaction that asks.
+//! The enabled hooks, with their URLs and secrets parsed at start.
+//!
+//! This module calls HTTP hooks; `store/hooks.rs` calls Postgres functions in the caller's transaction.
 
 mod http;
 
@@ -13,73 +14,73 @@ pub use self::http::Webhook;
 use crate::ports::clock::SharedClock;
 use crate::ports::http_client::HttpClient;
 
-/// The hooks that are on.
+/// The enabled hooks.
 #[derive(Debug)]
 pub struct Hooks {
-    by_kind: BTreeMap<HookKind, Ready>,
+    by_kind: BTreeMap<HookKind, ReadyHook>,
     /// Whether a token was signed since the start: see `first_audience_is_list` of the policy.
     has_signed: AtomicBool,
 }
 
-/// A hook, ready to be called.
+/// A hook that is ready to be called.
 #[derive(Debug)]
-pub enum Ready {
-    /// Over HTTP.
+pub enum ReadyHook {
+    /// An HTTP hook.
     Http(Webhook),
-    /// A function of the database.
+    /// A Postgres function.
     PgFunction {
         /// Its schema.
         schema: String,
         /// Its name.
         name: String,
-        /// The address as the operator wrote it, for complaints.
+        /// The configured URI, for error messages.
         uri: String,
     },
-    /// It has no address, and every call fails.
+    /// The hook has no URI, and every call fails.
     Missing,
 }
 
 impl Hooks {
-    /// Prepares those that are on. Nothing is called yet.
+    /// Prepares the enabled hooks. Nothing is called yet.
     pub fn new(policy: &HooksPolicy, http: &Arc<HttpClient>, clock: &SharedClock) -> Self {
         let ready = |hook: &Hook| match &hook.target {
-            HookTarget::Http { url } => Ready::Http(Webhook::new(url, &hook.secrets, http.clone(), clock.clone())),
+            HookTarget::Http { url } => ReadyHook::Http(Webhook::new(url, &hook.secrets, http.clone(), clock.clone())),
             HookTarget::PgFunction { schema, name } => {
-                Ready::PgFunction { schema: schema.clone(), name: name.clone(), uri: hook.uri.clone() }
+                ReadyHook::PgFunction { schema: schema.clone(), name: name.clone(), uri: hook.uri.clone() }
             }
-            HookTarget::Missing => Ready::Missing,
+            HookTarget::Missing => ReadyHook::Missing,
         };
         let by_kind = HookKind::ALL.into_iter().filter_map(|kind| Some((kind, ready(policy.get(kind)?)))).collect();
-        Self { by_kind, has_signed: AtomicBool::new(!policy.first_audience_is_list) }
+        Self { by_kind, has_signed: AtomicBool::new(!policy.is_first_audience_list) }
     }
 
-    /// The hook of this kind, if it is on.
-    pub fn get(&self, kind: HookKind) -> Option<&Ready> {
+    /// Returns the hook of this kind, if it is enabled.
+    pub fn get(&self, kind: HookKind) -> Option<&ReadyHook> {
         self.by_kind.get(&kind)
     }
 
-    /// Whether the hook of this kind is on.
-    pub fn is_on(&self, kind: HookKind) -> bool {
+    /// Whether the hook of this kind is enabled.
+    pub fn is_enabled(&self, kind: HookKind) -> bool {
         self.by_kind.contains_key(&kind)
     }
 
-    /// Whether it is on and called over HTTP, so that a request waits for somebody else.
+    /// Whether the hook is enabled and called over HTTP, so that a request waits for a third party.
     pub fn is_http(&self, kind: HookKind) -> bool {
-        matches!(self.get(kind), Some(Ready::Http(_)))
+        matches!(self.get(kind), Some(ReadyHook::Http(_)))
     }
 
-    /// Whether the token hook is shown the audience as a list.
-    pub fn shows_audience_as_list(&self) -> bool {
+    /// Whether the token hook gets the audience as a list.
+    pub fn should_show_audience_as_list(&self) -> bool {
         !self.has_signed.load(Ordering::Relaxed)
     }
 
-    /// A token was signed.
-    pub fn note_signed(&self) {
+    /// Records that a token was signed.
+    pub fn record_signed_token(&self) {
         self.has_signed.store(true, Ordering::Relaxed);
     }
 
-    /// Whether it is on and a function of the database.
+    /// Whether the hook is enabled and a Postgres function.
     pub fn is_in_database(&self, kind: HookKind) -> bool {
-        matches!(self.get(kind), Some(Ready::PgFunction { .. }))
+        matches!(self.get(kind), Some(ReadyHook::PgFunction { .. }))
     }
 }

@@ -1,5 +1,7 @@
-//! Keeps requests to addresses that strangers chose away from what is not public: this machine, its neighbours, the
-//! metadata services of clouds. Names are resolved here and the checked address is the one that is connected to.
+//! Restricts requests to untrusted URLs to public hosts (SSRF protection).
+//!
+//! This excludes the local machine, private networks and cloud metadata services. Names are resolved here, and the
+//! checked address is the one connected to.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -8,16 +10,16 @@ use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::redirect::Policy;
 use url::Host;
 
-/// Why an address must not be called.
+/// Why a URL must not be called.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Forbidden {
+pub enum ForbiddenUrl {
     /// Neither http nor https.
     #[error("only http and https addresses may be called, not {0}")]
     Scheme(String),
-    /// No host, or one that is not public.
+    /// No host, or a host that is not public.
     #[error("the address is not a public one")]
     NotPublic,
-    /// A user name or password in the address.
+    /// User name or password in the URL.
     #[error("the address has a user name in it")]
     UserInfo,
     /// Too many redirects.
@@ -27,13 +29,13 @@ pub enum Forbidden {
 
 const MAX_REDIRECTS: usize = 3;
 
-/// What can be said of an address without resolving its name.
-pub fn check(url: &Url) -> Result<(), Forbidden> {
+/// Checks a URL without resolving its host.
+pub fn check_url(url: &Url) -> Result<(), ForbiddenUrl> {
     if !matches!(url.scheme(), "http" | "https") {
-        return Err(Forbidden::Scheme(url.scheme().to_owned()));
+        return Err(ForbiddenUrl::Scheme(url.scheme().to_owned()));
     }
     if !url.username().is_empty() || url.password().is_some() {
-        return Err(Forbidden::UserInfo);
+        return Err(ForbiddenUrl::UserInfo);
     }
     let public = match url.host() {
         Some(Host::Ipv4(address)) => is_public(IpAddr::V4(address)),
@@ -41,10 +43,10 @@ pub fn check(url: &Url) -> Result<(), Forbidden> {
         Some(Host::Domain(name)) => !name.is_empty(),
         None => false,
     };
-    if public { Ok(()) } else { Err(Forbidden::NotPublic) }
+    if public { Ok(()) } else { Err(ForbiddenUrl::NotPublic) }
 }
 
-/// Whether an address is one of the public internet.
+/// Whether an address belongs to the public internet.
 pub fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => is_public_v4(address),
@@ -52,7 +54,9 @@ pub fn is_public(address: IpAddr) -> bool {
     }
 }
 
-/// The networks of examples count as public: nothing of ours lies there, and the reference takes them for public.
+/// Whether an IPv4 address is public.
+///
+/// Documentation networks count as public: they reach nothing internal, and the reference treats them as public.
 fn is_public_v4(address: Ipv4Addr) -> bool {
     let [a, b, c, _] = address.octets();
     let special = address.is_private()
@@ -78,35 +82,38 @@ fn is_public_v6(address: Ipv6Addr) -> bool {
         [0, 0, 0, 0, 0, 0xffff, high, low] | [0x64, 0xff9b, 0, 0, 0, 0, high, low] | [0x2002, high, low, ..] => {
             embedded(high, low)
         }
-        // Only 2000::/3 is given out; the first /23 of it is for protocols, 2001:db8::/32 and 3fff::/20 for documentation.
+        // Only 2000::/3 is allocated; its first /23 is for protocols, 2001:db8::/32 and 3fff::/20 for documentation.
         [0x2001, second, ..] => second >= 0x200 && second != 0xdb8,
         [0x3fff, second, ..] => second >= 0x1000,
         [first, ..] => (0x2000..0x4000).contains(&first),
     }
 }
 
-/// A resolver that knows public addresses only.
+/// A resolver that returns only public addresses.
 #[derive(Debug)]
-pub(super) struct PublicOnly;
+pub(super) struct PublicResolver;
 
-impl Resolve for PublicOnly {
+impl Resolve for PublicResolver {
     fn resolve(&self, name: Name) -> Resolving {
         Box::pin(async move {
             let found: Vec<SocketAddr> = tokio::net::lookup_host((name.as_str(), 0)).await?.collect();
-            // One private address among public ones is a trick, not a mistake.
+            // A private address among public ones indicates an attack, so the whole name is rejected.
             if found.is_empty() || !found.iter().all(|address| is_public(address.ip())) {
-                return Err(Forbidden::NotPublic.into());
+                return Err(ForbiddenUrl::NotPublic.into());
             }
             Ok(Box::new(found.into_iter()) as Addrs)
         })
     }
 }
 
-/// Follows few redirects, each checked like the first address.
-pub(super) fn redirects() -> Policy {
+/// Follows few redirects, each checked like the first URL.
+pub(super) fn redirect_policy() -> Policy {
     Policy::custom(|attempt| {
-        let verdict =
-            if attempt.previous().len() > MAX_REDIRECTS { Err(Forbidden::Redirects) } else { check(attempt.url()) };
+        let verdict = if attempt.previous().len() > MAX_REDIRECTS {
+            Err(ForbiddenUrl::Redirects)
+        } else {
+            check_url(attempt.url())
+        };
         match verdict {
             Ok(()) => attempt.follow(),
             Err(forbidden) => attempt.error(forbidden),

@@ -1,4 +1,4 @@
-//! JSON Web Keys: read from the configuration, made ready to sign and verify, and stripped for publication.
+//! JSON Web Keys: parsing, signing, verification, and the public form.
 
 use std::str::FromStr;
 
@@ -18,26 +18,26 @@ use super::token::{Signature, VerifyError};
 use super::{KeyError, Object, SignError};
 
 /// Members that must never be published.
-const PRIVATE: [&str; 9] = ["d", "p", "q", "dp", "dq", "qi", "oth", "k", "aws:kms:arn"];
+const PRIVATE_MEMBERS: [&str; 9] = ["d", "p", "q", "dp", "dq", "qi", "oth", "k", "aws:kms:arn"];
 
 /// One key.
 #[derive(Debug)]
-pub(super) struct Key {
+pub(super) struct PreparedKey {
     pub kid: String,
     pub method: &'static str,
     pub signing: Option<Signing>,
     pub verifying: Verifying,
-    /// What is published; absent for a secret.
+    /// The published members; `None` for a secret.
     pub public: Option<Object>,
 }
 
-/// A key that signs. jsonwebtoken knows all algorithms but ES512.
+/// A signing key. jsonwebtoken supports all algorithms except ES512.
 pub(super) enum Signing {
     Jwt(EncodingKey, Algorithm, &'static str),
     Es512(Box<EcdsaKeyPair>),
 }
 
-/// A key that verifies.
+/// A verification key.
 #[derive(Debug)]
 pub(super) enum Verifying {
     Jwt(DecodingKey),
@@ -45,8 +45,8 @@ pub(super) enum Verifying {
     Es512(Vec<u8>),
 }
 
-pub(super) fn secret(bytes: &[u8], kid: &str) -> Key {
-    Key {
+pub(super) fn secret_key(bytes: &[u8], kid: &str) -> PreparedKey {
+    PreparedKey {
         kid: kid.to_owned(),
         method: "HS256",
         signing: Some(Signing::Jwt(EncodingKey::from_secret(bytes), Algorithm::HS256, "HS256")),
@@ -55,43 +55,45 @@ pub(super) fn secret(bytes: &[u8], kid: &str) -> Key {
     }
 }
 
-/// Reads one key of the configuration.
-pub(super) fn read(object: &Object) -> Result<Key, KeyError> {
+/// Parses one configured key.
+pub(super) fn parse_key(object: &Object) -> Result<PreparedKey, KeyError> {
     let kid = object.get("kid").and_then(Value::as_str).unwrap_or_default().to_owned();
     parse(object, &kid).map_err(|reason| KeyError::Unusable { kid, reason })
 }
 
-fn parse(object: &Object, kid: &str) -> Result<Key, String> {
+fn parse(object: &Object, kid: &str) -> Result<PreparedKey, String> {
     if object.contains_key("aws:kms:arn") {
         return Err("keys held by AWS KMS are not supported; give the private key itself".to_owned());
     }
     let signs = object.get("key_ops").and_then(Value::as_array).is_some_and(|ops| ops.iter().any(|op| op == "sign"));
     let kty = object.get("kty").and_then(Value::as_str).unwrap_or_default();
     if kty == "oct" {
-        let mut key = secret(&bytes(object, "k")?, kid);
+        let mut key = secret_key(&decode_member(object, "k")?, kid);
         key.signing = key.signing.filter(|_| signs);
         return Ok(key);
     }
-    let (method, verifying) = verifying(object, kty)?;
-    let signing = if signs { Some(signing(object, method)?) } else { None };
-    Ok(Key { kid: kid.to_owned(), method, signing, verifying, public: Some(published(object)) })
+    let (method, verifying) = parse_verifying(object, kty)?;
+    let signing = if signs { Some(parse_signing(object, method)?) } else { None };
+    Ok(PreparedKey { kid: kid.to_owned(), method, signing, verifying, public: Some(public_members(object)) })
 }
 
-fn verifying(object: &Object, kty: &str) -> Result<(&'static str, Verifying), String> {
+fn parse_verifying(object: &Object, kty: &str) -> Result<(&'static str, Verifying), String> {
     let alg = object.get("alg").and_then(Value::as_str).unwrap_or_default();
     let curve = object.get("crv").and_then(Value::as_str).unwrap_or_default();
     match (alg, kty, curve) {
         ("RS256" | "RS512", "RSA", _) => {
-            let modulus = bytes(object, "n")?;
+            let modulus = decode_member(object, "n")?;
             if modulus.len() < 256 {
                 return Err("an RSA key needs at least 2048 bits".to_owned());
             }
-            let key = DecodingKey::from_rsa_raw_components(&modulus, &bytes(object, "e")?);
+            let key = DecodingKey::from_rsa_raw_components(&modulus, &decode_member(object, "e")?);
             Ok((if alg == "RS256" { "RS256" } else { "RS512" }, Verifying::Jwt(key)))
         }
-        ("ES256", "EC", "P-256") => Ok(("ES256", Verifying::Jwt(DecodingKey::from_ec_der(&point(object, 32)?)))),
-        ("ES512", "EC", "P-521") => Ok(("ES512", Verifying::Es512(point(object, 66)?))),
-        ("EdDSA", "OKP", "Ed25519") => Ok(("EdDSA", Verifying::Jwt(DecodingKey::from_ed_der(&bytes(object, "x")?)))),
+        ("ES256", "EC", "P-256") => Ok(("ES256", Verifying::Jwt(DecodingKey::from_ec_der(&decode_point(object, 32)?)))),
+        ("ES512", "EC", "P-521") => Ok(("ES512", Verifying::Es512(decode_point(object, 66)?))),
+        ("EdDSA", "OKP", "Ed25519") => {
+            Ok(("EdDSA", Verifying::Jwt(DecodingKey::from_ed_der(&decode_member(object, "x")?))))
+        }
         _ => Err(format!(
             "alg {alg:?} with kty {kty:?} and crv {curve:?}; use RS256 or RS512 with RSA, ES256 with P-256, ES512 with P-521, EdDSA \
              with Ed25519, or kty \"oct\""
@@ -99,36 +101,43 @@ fn verifying(object: &Object, kty: &str) -> Result<(&'static str, Verifying), St
     }
 }
 
-fn signing(object: &Object, method: &'static str) -> Result<Signing, String> {
+fn parse_signing(object: &Object, method: &'static str) -> Result<Signing, String> {
     let private = "its private members do not belong to its public ones";
     match method {
         "ES256" => {
-            let der = elliptic(object, &ECDSA_P256_SHA256_FIXED_SIGNING, 32)?.to_pkcs8v1().map_err(|_| private)?;
+            let der = parse_ec_key(object, &ECDSA_P256_SHA256_FIXED_SIGNING, 32)?.to_pkcs8v1().map_err(|_| private)?;
             Ok(Signing::Jwt(EncodingKey::from_ec_der(der.as_ref()), Algorithm::ES256, method))
         }
-        "ES512" => Ok(Signing::Es512(Box::new(elliptic(object, &ECDSA_P521_SHA512_FIXED_SIGNING, 66)?))),
+        "ES512" => Ok(Signing::Es512(Box::new(parse_ec_key(object, &ECDSA_P521_SHA512_FIXED_SIGNING, 66)?))),
         "EdDSA" => {
-            let pair = Ed25519KeyPair::from_seed_and_public_key(&bytes(object, "d")?, &bytes(object, "x")?)
-                .map_err(|_| private)?;
+            let pair =
+                Ed25519KeyPair::from_seed_and_public_key(&decode_member(object, "d")?, &decode_member(object, "x")?)
+                    .map_err(|_| private)?;
             let der = pair.to_pkcs8().map_err(|_| private)?;
             Ok(Signing::Jwt(EncodingKey::from_ed_der(der.as_ref()), Algorithm::EdDSA, method))
         }
         _ => {
             let algorithm = if method == "RS256" { Algorithm::RS256 } else { Algorithm::RS512 };
-            Ok(Signing::Jwt(EncodingKey::from_rsa_der(&rsa(object)?), algorithm, method))
+            Ok(Signing::Jwt(EncodingKey::from_rsa_der(&parse_rsa_key(object)?), algorithm, method))
         }
     }
 }
 
-fn elliptic(object: &Object, algorithm: &'static EcdsaSigningAlgorithm, size: usize) -> Result<EcdsaKeyPair, String> {
-    let (private, public) = (number(object, "d", size)?, point(object, size)?);
+fn parse_ec_key(
+    object: &Object,
+    algorithm: &'static EcdsaSigningAlgorithm,
+    size: usize,
+) -> Result<EcdsaKeyPair, String> {
+    let (private, public) = (decode_number(object, "d", size)?, decode_point(object, size)?);
     EcdsaKeyPair::from_private_key_and_public_key(algorithm, &private, &public)
         .map_err(|_| "d is not the private key of x and y".to_owned())
 }
 
-/// `RSAPrivateKey` (RFC 8017), taken out of the `PrivateKeyInfo` (RFC 5208) that the library writes.
-fn rsa(object: &Object) -> Result<Vec<u8>, String> {
-    let member = |name| bytes(object, name);
+/// Returns the `RSAPrivateKey` (RFC 8017) of an RSA key.
+///
+/// The library writes it inside a `PrivateKeyInfo` (RFC 5208).
+fn parse_rsa_key(object: &Object) -> Result<Vec<u8>, String> {
+    let member = |name| decode_member(object, name);
     let components = KeyPairComponents {
         public_key: PublicKeyComponents { n: member("n")?, e: member("e")? },
         d: member("d")?,
@@ -140,33 +149,33 @@ fn rsa(object: &Object) -> Result<Vec<u8>, String> {
     };
     let pair = RsaKeyPair::from_components(&components).map_err(|_| "its members are no RSA key")?;
     let info = pair.as_der().map_err(|_| "its members are no RSA key")?;
-    // SEQUENCE, INTEGER 0, SEQUENCE of the algorithm: fixed lengths for RSA of 2048 bits and more, then OCTET STRING.
+    // SEQUENCE, INTEGER 0, SEQUENCE of the algorithm: fixed lengths for RSA of at least 2048 bits, then OCTET STRING.
     info.as_ref().get(26..).map(<[u8]>::to_vec).ok_or_else(|| "its members are no RSA key".to_owned())
 }
 
-/// What others may see: the public members, everything we do not know included.
-fn published(object: &Object) -> Object {
+/// Returns the members without the private ones; unknown members are kept.
+fn public_members(object: &Object) -> Object {
     let mut public = object.clone();
-    public.retain(|name, _| !PRIVATE.contains(&name.as_str()));
+    public.retain(|name, _| !PRIVATE_MEMBERS.contains(&name.as_str()));
     public.insert("use".to_owned(), json!("sig"));
     public.insert("key_ops".to_owned(), json!(["verify"]));
     public
 }
 
-fn bytes(object: &Object, name: &str) -> Result<Vec<u8>, String> {
+fn decode_member(object: &Object, name: &str) -> Result<Vec<u8>, String> {
     let text = object.get(name).and_then(Value::as_str).ok_or_else(|| format!("member {name} is missing"))?;
     URL_SAFE_NO_PAD.decode(text.trim_end_matches('=')).map_err(|_| format!("member {name} is no base64url"))
 }
 
-/// A number of that many bytes: leading zeros may have been left out.
-fn number(object: &Object, name: &str, size: usize) -> Result<Vec<u8>, String> {
-    let given = bytes(object, name)?;
+/// Decodes a number of that many bytes, whose leading zeros may be absent.
+fn decode_number(object: &Object, name: &str, size: usize) -> Result<Vec<u8>, String> {
+    let given = decode_member(object, name)?;
     let missing = size.checked_sub(given.len()).ok_or_else(|| format!("member {name} is longer than {size} bytes"))?;
     Ok([vec![0; missing], given].concat())
 }
 
-fn point(object: &Object, size: usize) -> Result<Vec<u8>, String> {
-    Ok([vec![4], number(object, "x", size)?, number(object, "y", size)?].concat())
+fn decode_point(object: &Object, size: usize) -> Result<Vec<u8>, String> {
+    Ok([vec![4], decode_number(object, "x", size)?, decode_number(object, "y", size)?].concat())
 }
 
 impl Signing {
@@ -177,7 +186,7 @@ impl Signing {
         }
     }
 
-    /// The signature of these bytes, in base64url.
+    /// Signs the message and returns the signature in base64url.
     pub(super) fn sign(&self, message: &[u8]) -> Result<String, SignError> {
         match self {
             Self::Jwt(key, algorithm, _) => {
@@ -203,7 +212,7 @@ impl Verifying {
         Self::Jwt(DecodingKey::from_secret(bytes))
     }
 
-    /// Whether this is the key's signature of the message under that algorithm.
+    /// Verifies the signature of the message under that algorithm.
     pub(super) fn verify(&self, method: &str, message: &[u8], signature: &Signature<'_>) -> Result<(), VerifyError> {
         let family = match method.get(..2) {
             Some("HS") => AlgorithmFamily::Hmac,

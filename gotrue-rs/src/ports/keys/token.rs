@@ -1,5 +1,6 @@
-//! The three parts of a compact token, and what is wrong with them, in the words of the reference's library. A
-//! parser's own words (after the last colon of `Malformed`) are ours.
+//! Parses compact JWTs and reports errors in the texts of the reference's library.
+//!
+//! Only the parser's own message (after the last colon of `Malformed`) differs.
 
 use base64::Engine;
 use base64::alphabet::URL_SAFE;
@@ -10,52 +11,52 @@ use serde_json::{Number, Value};
 
 use super::Object;
 
-/// Why a token is refused: the text that follows `invalid JWT: unable to parse or verify signature, `.
+/// Why a token is rejected: the text after `invalid JWT: unable to parse or verify signature, `.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum VerifyError {
-    /// Not three parts.
+    /// The token does not have three parts.
     #[error("token is malformed: token contains an invalid number of segments")]
     Segments,
-    /// A part that cannot be read.
+    /// A part cannot be decoded.
     #[error("token is malformed: could not {step} decode {part}: {reason}")]
     Malformed {
         /// `base64` or `JSON`.
         step: &'static str,
         /// `header`, `claim` or `signature`.
         part: &'static str,
-        /// What a parser says.
+        /// The message of the parser.
         reason: String,
     },
-    /// The header names no algorithm.
+    /// The header has no algorithm.
     #[error("token is unverifiable: signing method (alg) is unspecified")]
     NoMethod,
-    /// The header names an algorithm that nobody knows.
+    /// The algorithm is unknown.
     #[error("token is unverifiable: signing method (alg) is unavailable")]
     UnknownMethod,
-    /// The header names an algorithm that is not accepted.
+    /// The algorithm is not accepted.
     #[error("token signature is invalid: signing method {0} is invalid")]
     MethodRefused(String),
-    /// No key for the id and algorithm of the header.
+    /// There is no key for the header's key id and algorithm.
     #[error("token is unverifiable: error while executing keyfunc: unrecognized JWT kid {kid} for algorithm {method}")]
     UnknownKey {
-        /// The id, `<nil>` for none.
+        /// The key id, `<nil>` for none.
         kid: String,
         /// The algorithm.
         method: String,
     },
-    /// The key is of another kind than the algorithm.
+    /// The key is not of the algorithm's type.
     #[error("token signature is invalid: key is of invalid type: {0}")]
     WrongKey(&'static str),
-    /// The signature is not that of the key.
+    /// The signature is invalid.
     #[error("token signature is invalid: {0}")]
     Signature(&'static str),
-    /// `exp` has come.
+    /// `exp` has passed.
     #[error("token has invalid claims: token is expired")]
     Expired,
-    /// `nbf` has not.
+    /// `nbf` lies in the future.
     #[error("token has invalid claims: token is not valid yet")]
     NotYetValid,
-    /// Both.
+    /// Both `exp` and `nbf` fail.
     #[error("token has invalid claims: token is expired, token is not valid yet")]
     ExpiredAndNotYetValid,
 }
@@ -73,63 +74,65 @@ impl VerifyError {
 
 const LOOSE_BASE64: GeneralPurpose = GeneralPurpose::new(&URL_SAFE, NO_PAD.with_decode_allow_trailing_bits(true));
 
-/// A token taken apart, nothing of it verified.
-pub(super) struct Parts<'a> {
+/// A parsed token. Nothing of it is verified.
+pub(super) struct TokenParts<'a> {
     pub method: String,
     pub kid: Option<Value>,
     pub claims: Object,
-    /// Header and claims as sent: what is signed.
+    /// Encoded header and claims: the signing input.
     pub signed: &'a str,
     pub signature: &'a str,
 }
 
-/// The algorithms the reference's library knows.
+/// The algorithms of the reference's library.
 const METHODS: [&str; 14] = [
     "HS256", "HS384", "HS512", "RS256", "RS384", "RS512", "ES256", "ES384", "ES512", "PS256", "PS384", "PS512",
     "EdDSA", "none",
 ];
 
-pub(super) fn take_apart(token: &str) -> Result<Parts<'_>, VerifyError> {
+pub(super) fn parse_token(token: &str) -> Result<TokenParts<'_>, VerifyError> {
     let mut parts = token.split('.');
     let (Some(header), Some(claims), Some(signature), None) = (parts.next(), parts.next(), parts.next(), parts.next())
     else {
         return Err(VerifyError::Segments);
     };
     let signed = &token[..header.len() + 1 + claims.len()];
-    let mut header = object(header, "header")?;
-    let claims = named(object(claims, "claim")?);
+    let mut header = decode_object(header, "header")?;
+    let claims = normalize_names(decode_object(claims, "claim")?);
     check_types(&claims)?;
     let Some(Value::String(method)) = header.remove("alg") else { return Err(VerifyError::NoMethod) };
     if !METHODS.contains(&method.as_str()) {
         return Err(VerifyError::UnknownMethod);
     }
-    Ok(Parts { method, kid: header.remove("kid"), claims, signed, signature })
+    Ok(TokenParts { method, kid: header.remove("kid"), claims, signed, signature })
 }
 
-/// The third part, as text and as bytes.
+/// The signature part, as text and as bytes.
 pub(super) struct Signature<'a> {
     pub text: &'a str,
     pub bytes: Vec<u8>,
 }
 
-/// Decodes as the reference does: bits left over at the end are not looked at here, but make it a wrong signature.
-pub(super) fn signature(text: &str) -> Result<Signature<'_>, VerifyError> {
+/// Decodes a signature like the reference.
+///
+/// Non-zero trailing bits are ignored here, and make the signature invalid later.
+pub(super) fn decode_signature(text: &str) -> Result<Signature<'_>, VerifyError> {
     let reason = |error: base64::DecodeError| error.to_string();
     let malformed = |reason| VerifyError::Malformed { step: "base64", part: "signature", reason };
     Ok(Signature { text, bytes: LOOSE_BASE64.decode(text).map_err(reason).map_err(malformed)? })
 }
 
 impl Signature<'_> {
-    /// Whether the text is the only one that stands for these bytes.
+    /// Whether the text is the canonical encoding of the bytes.
     pub fn is_canonical(&self) -> bool {
         URL_SAFE_NO_PAD.encode(&self.bytes) == self.text
     }
 }
 
-/// `exp` and `nbf`, without leeway; `iat`, `aud` and `iss` are not looked at.
+/// Checks `exp` and `nbf` without leeway; `iat`, `aud` and `iss` are ignored.
 pub(super) fn check_times(claims: &Object, now: DateTime<Utc>) -> Result<(), VerifyError> {
-    let expired = seconds(claims, "exp").is_some_and(|exp| now.timestamp() >= exp);
-    let early = seconds(claims, "nbf").is_some_and(|nbf| now.timestamp() < nbf);
+    let expired = parse_seconds(claims, "exp").is_some_and(|exp| now.timestamp() >= exp);
+    let early = parse_seconds(claims, "nbf").is_some_and(|nbf| now.timestamp() < nbf);
     match (expired, early) {
         (false, false) => Ok(()),
         (true, false) => Err(VerifyError::Expired),
@@ -138,20 +141,20 @@ pub(super) fn check_times(claims: &Object, now: DateTime<Utc>) -> Result<(), Ver
     }
 }
 
-fn decode(text: &str, part: &'static str) -> Result<Vec<u8>, VerifyError> {
+fn decode_part(text: &str, part: &'static str) -> Result<Vec<u8>, VerifyError> {
     let malformed =
         |error: base64::DecodeError| VerifyError::Malformed { step: "base64", part, reason: error.to_string() };
     URL_SAFE_NO_PAD.decode(text).map_err(malformed)
 }
 
-/// One JSON object; `null` is one without members, and bytes that are no UTF-8 are replaced, as in the reference.
-fn object(text: &str, part: &'static str) -> Result<Object, VerifyError> {
+/// Parses a JSON object. Like in the reference, `null` is empty and invalid UTF-8 is replaced.
+fn decode_object(text: &str, part: &'static str) -> Result<Object, VerifyError> {
     let malformed = |reason: String| VerifyError::Malformed { step: "JSON", part, reason };
-    let text = decode(text, part)?;
+    let text = decode_part(text, part)?;
     if let Ok(object) = serde_json::from_slice(&text) {
         return Ok(object);
     }
-    match go_json::value(&text).map_err(|error| malformed(error.to_string()))? {
+    match go_json::parse_value(&text).map_err(|error| malformed(error.to_string()))? {
         Value::Object(object) => Ok(object),
         Value::Null => Ok(Object::new()),
         _ => Err(malformed("not an object".to_owned())),
@@ -159,7 +162,7 @@ fn object(text: &str, part: &'static str) -> Result<Object, VerifyError> {
 }
 
 /// The claims that the server reads.
-const READ: [&str; 17] = [
+const READ_CLAIMS: [&str; 17] = [
     "exp",
     "nbf",
     "iat",
@@ -179,28 +182,28 @@ const READ: [&str; 17] = [
     "app_metadata",
 ];
 
-/// The claims under the names that the server reads them by: they may come in other letters.
-fn named(claims: Object) -> Object {
+/// Renames claims that differ only in case to the names that the server reads.
+fn normalize_names(claims: Object) -> Object {
     let is_other = |name: &String| name.bytes().any(|byte| !byte.is_ascii_lowercase() && byte != b'_');
     if !claims.keys().any(is_other) {
         return claims;
     }
     let name = |name: String| {
-        let known = READ.iter().chain(&["user_metadata"]).find(|known| known.eq_ignore_ascii_case(&name));
+        let known = READ_CLAIMS.iter().chain(&["user_metadata"]).find(|known| known.eq_ignore_ascii_case(&name));
         known.map_or(name, |known| (*known).to_owned())
     };
     claims.into_iter().map(|(key, value)| (name(key), value)).collect()
 }
 
-/// Claims the server reads must have their types, so that nobody downstream meets a number where a name belongs.
+/// Checks the types of the claims that the server reads.
 fn check_types(claims: &Object) -> Result<(), VerifyError> {
     for (name, value) in claims {
         let (fits, wanted) = match name.as_str() {
-            "exp" | "nbf" | "iat" => (number(value).is_some(), "number"),
+            "exp" | "nbf" | "iat" => (parse_number(value).is_some(), "number"),
             "iss" | "sub" | "jti" | "email" | "phone" | "role" | "aal" | "session_id" | "client_id" | "scope" => {
                 (value.is_string(), "string")
             }
-            "amr" => (value.as_array().is_some_and(|methods| methods.iter().all(is_method)), "list of methods"),
+            "amr" => (value.as_array().is_some_and(|methods| methods.iter().all(is_amr_entry)), "list of methods"),
             "app_metadata" | "user_metadata" => (value.is_object(), "object"),
             "is_anonymous" => (value.is_boolean(), "boolean"),
             "aud" => {
@@ -217,8 +220,8 @@ fn check_types(claims: &Object) -> Result<(), VerifyError> {
     Ok(())
 }
 
-/// Whether that is an entry of `amr`: a method by its name, or with the time when it was shown.
-fn is_method(entry: &Value) -> bool {
+/// Whether a value is a valid entry of `amr`: a method name, or an object with its time.
+fn is_amr_entry(entry: &Value) -> bool {
     let is_text = |value: Option<&Value>| value.is_none_or(|value| value.is_string() || value.is_null());
     match entry {
         Value::String(_) | Value::Null => true,
@@ -232,8 +235,8 @@ fn is_method(entry: &Value) -> bool {
     }
 }
 
-/// A number, or a text that JSON would read as one.
-fn number(value: &Value) -> Option<f64> {
+/// A number, or a string that JSON would parse as one.
+fn parse_number(value: &Value) -> Option<f64> {
     let is_number = |text: &&str| serde_json::from_str::<Number>(text).is_ok_and(|_| !text.contains(is_space));
     match value {
         Value::Number(number) => number.as_f64(),
@@ -244,14 +247,16 @@ fn number(value: &Value) -> Option<f64> {
     }
 }
 
-fn is_space(letter: char) -> bool {
-    letter.is_ascii_whitespace()
+fn is_space(c: char) -> bool {
+    c.is_ascii_whitespace()
 }
 
-/// A numeric date, cut to whole seconds. One beyond what they hold lies before all time, as in the reference.
-fn seconds(claims: &Object, name: &str) -> Option<i64> {
-    #[expect(clippy::cast_possible_truncation, reason = "what does not fit is sorted out before")]
+/// Parses a numeric date, truncated to whole seconds.
+///
+/// Like in the reference, one out of range counts as `i64::MIN`.
+fn parse_seconds(claims: &Object, name: &str) -> Option<i64> {
+    #[expect(clippy::cast_possible_truncation, reason = "values out of range are excluded before the cast")]
     let cut = |float: f64| if float.abs() < 9.2e18 { float as i64 } else { i64::MIN };
     let value = claims.get(name)?;
-    value.as_i64().or_else(|| number(value).map(cut))
+    value.as_i64().or_else(|| parse_number(value).map(cut))
 }

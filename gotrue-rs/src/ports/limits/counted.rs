@@ -1,13 +1,13 @@
-//! What is counted, and by which setting.
+//! The counted events and their settings.
 
 use gotrue_rules::domain::policy::{Bucket, LimitsPolicy};
 
-/// What is limited by who asks. Each counts for itself, also where two share a setting.
+/// Routes limited per caller. Each has its own counter, even where two share a setting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Limited {
+pub enum LimitedRoute {
     /// `/verify`, GET and POST.
     Verify,
-    /// `/token`, every known grant but `web3`.
+    /// `/token`, every known grant except `web3`.
     Token,
     /// `/token?grant_type=web3`.
     Web3,
@@ -23,7 +23,7 @@ pub enum Limited {
     User,
     /// `/signup` with an address or number.
     SignUp,
-    /// `/signup` without.
+    /// `/signup` without either.
     AnonymousUsers,
     /// `/sso`.
     Sso,
@@ -33,14 +33,14 @@ pub enum Limited {
     Passkey,
     /// `/oauth/clients/register`.
     OAuthClientRegister,
-    /// A challenge of a factor.
+    /// `POST /factors/{id}/challenge`.
     FactorChallenge,
-    /// The verification of a factor.
+    /// `POST /factors/{id}/verify`.
     FactorVerify,
 }
 
-impl Limited {
-    /// The setting that holds for it.
+impl LimitedRoute {
+    /// Returns the configured bucket.
     pub fn bucket(self, policy: &LimitsPolicy) -> Bucket {
         match self {
             Self::Verify => policy.verify,
@@ -56,8 +56,8 @@ impl Limited {
         }
     }
 
-    /// What there were too many of, in words.
-    pub fn words(self) -> &'static str {
+    /// Describes the limited requests for the log.
+    pub fn description(self) -> &'static str {
         match self {
             Self::Verify => "verifications",
             Self::Token => "sign-ins and refreshes",
@@ -79,27 +79,27 @@ impl Limited {
     }
 }
 
-/// What a bucket counts; its key says of whom.
+/// The event that a bucket counts; its key identifies the caller or target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Counted {
-    /// Requests, of who sends them.
-    Requests(Limited),
-    /// Wrong passwords for an account.
+pub enum CountedEvent {
+    /// Requests of a caller.
+    Requests(LimitedRoute),
+    /// Wrong passwords for a user.
     WrongPasswords,
-    /// Those of one network for it.
-    WrongPasswordsFromOne,
-    /// Wrong codes for an address, number or account.
+    /// Wrong passwords for a user from one network.
+    WrongPasswordsFromNetwork,
+    /// Wrong codes for an address, number or user.
     WrongCodes,
-    /// Those of one network for it.
-    WrongCodesFromOne,
-    /// Messages asked for an address or number.
+    /// Wrong codes from one network.
+    WrongCodesFromNetwork,
+    /// Messages requested for an address or number.
     Messages,
-    /// The gap between two of them.
+    /// The minimum interval between two messages.
     MessageGap,
 }
 
-impl From<Limited> for Counted {
-    fn from(limited: Limited) -> Self {
+impl From<LimitedRoute> for CountedEvent {
+    fn from(limited: LimitedRoute) -> Self {
         Self::Requests(limited)
     }
 }

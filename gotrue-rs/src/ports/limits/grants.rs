@@ -1,13 +1,13 @@
-//! Few tries that somebody has whatever others did: who asked for a code may try it.
+//! Granted attempts that are independent of other callers: the requester of a code can always try it.
 
 use std::collections::HashMap;
 
 use gotrue_rules::domain::user::Time;
 
-/// Most grants kept at a time: about 5 MB.
-const MOST: usize = 30_000;
+/// The maximum number of grants: about 5 MB.
+const MAX_GRANTS: usize = 30_000;
 
-/// Grants by whom they are for.
+/// Grants by their keys.
 #[derive(Debug, Default)]
 pub(super) struct Grants(HashMap<Box<str>, Grant>);
 
@@ -18,25 +18,25 @@ struct Grant {
 }
 
 impl Grants {
-    /// Gives anew; what was left of an earlier grant is void.
-    pub(super) fn give(&mut self, to: Box<str>, tries: u8, until: Time, now: Time) {
-        if self.0.len() >= MOST && !self.0.contains_key(&to) {
-            self.make_room(now);
+    /// Stores a grant and replaces an earlier one of the same key.
+    pub(super) fn insert(&mut self, to: Box<str>, tries: u8, until: Time, now: Time) {
+        if self.0.len() >= MAX_GRANTS && !self.0.contains_key(&to) {
+            self.evict(now);
         }
         self.0.insert(to, Grant { tries, until });
     }
 
-    /// Uses one try; false if there is none left.
-    pub(super) fn take(&mut self, of: &str, now: Time) -> bool {
+    /// Consumes one attempt; false if none is left.
+    pub(super) fn consume(&mut self, of: &str, now: Time) -> bool {
         let Some(grant) = self.0.get_mut(of).filter(|grant| grant.tries > 0 && now < grant.until) else { return false };
         grant.tries -= 1;
         true
     }
 
-    /// Drops what is over; else the half that would be over first.
-    fn make_room(&mut self, now: Time) {
+    /// Evicts expired grants, or else the half that expires first.
+    fn evict(&mut self, now: Time) {
         self.0.retain(|_, grant| grant.tries > 0 && now < grant.until);
-        if self.0.len() < MOST {
+        if self.0.len() < MAX_GRANTS {
             return;
         }
         let mut ends: Vec<Time> = self.0.values().map(|grant| grant.until).collect();
@@ -50,7 +50,7 @@ impl Grants {
         });
     }
 
-    pub(super) fn kept(&self) -> usize {
+    pub(super) fn count(&self) -> usize {
         self.0.len()
     }
 }

@@ -1,6 +1,7 @@
-//! Takes whose outcome is not known yet. A reservation counts until it is given back; who finds everything that is left
-//! reserved by others waits for their outcome, so that what is given back in the end refuses nobody, and no more than the
-//! bucket holds is ever tried at a time.
+//! Tokens taken for an operation whose outcome is pending.
+//!
+//! A reservation counts until it is returned. A caller that finds all remaining tokens reserved waits for their
+//! outcomes. So a returned token causes no rejection, and concurrent attempts never exceed the bucket.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,90 +10,90 @@ use gotrue_rules::domain::policy::Bucket;
 use gotrue_rules::domain::user::Time;
 use tokio::sync::watch;
 
-use super::{Counted, Limits, TooMany, lock, short};
+use super::{CountedEvent, RateLimited, RateLimits, lock, shorten_key};
 
-/// A counted thing and its key.
-type Key = (Counted, Box<str>);
+/// A counted event and its key.
+type Key = (CountedEvent, Box<str>);
 
-/// Keys with reservations that are open.
+/// Keys with pending reservations.
 #[derive(Debug, Default)]
-pub(super) struct Open(HashMap<Key, Holders>);
+pub(super) struct PendingReservations(HashMap<Key, PendingKey>);
 
-/// Who holds reservations of a key.
+/// The pending reservations of a key.
 #[derive(Debug)]
-struct Holders {
+struct PendingKey {
     count: usize,
-    /// Changes when one gives back; closed when the last one is settled.
+    /// Signals each returned token; closed when the last reservation is settled.
     changed: watch::Sender<()>,
 }
 
-impl Open {
-    pub(super) fn keys(&self) -> usize {
+impl PendingReservations {
+    pub(super) fn count_keys(&self) -> usize {
         self.0.len()
     }
 }
 
-/// One taken out of a bucket. It counts when this is dropped, unless it is given back.
+/// A token taken from a bucket. It counts when this is dropped, unless it is returned.
 #[derive(Debug)]
 #[must_use = "a reservation counts unless it is given back"]
 pub struct Reservation {
-    limits: Arc<Limits>,
+    limits: Arc<RateLimits>,
     key: Key,
-    counts: bool,
+    is_counted: bool,
 }
 
-/// The outcome of one try.
-enum Try {
+/// The outcome of one attempt to reserve.
+enum ReserveAttempt {
     Taken,
     Wait(watch::Receiver<()>),
-    Refused(TooMany),
+    Refused(RateLimited),
 }
 
-impl Limits {
-    /// Takes one of this key out of its bucket until it is settled. Waits while all that is left is reserved by others.
+impl RateLimits {
+    /// Reserves one token of the key's bucket, and waits while all remaining tokens are reserved.
     ///
     /// # Errors
     ///
-    /// Nothing is left, and nobody holds a reservation that could be given back.
+    /// The bucket is empty and there is no pending reservation.
     pub async fn reserve(
         self: &Arc<Self>,
-        what: impl Into<Counted>,
+        what: impl Into<CountedEvent>,
         key: &str,
         bucket: Bucket,
         now: Time,
-    ) -> Result<Reservation, TooMany> {
-        let key = (what.into(), short(key));
+    ) -> Result<Reservation, RateLimited> {
+        let key = (what.into(), shorten_key(key));
         loop {
             let mut changed = match self.try_reserve(&key, bucket, now) {
-                Try::Taken => return Ok(Reservation { limits: Arc::clone(self), key, counts: true }),
-                Try::Refused(too_many) => return Err(too_many),
-                Try::Wait(changed) => changed,
+                ReserveAttempt::Taken => return Ok(Reservation { limits: Arc::clone(self), key, is_counted: true }),
+                ReserveAttempt::Refused(too_many) => return Err(too_many),
+                ReserveAttempt::Wait(changed) => changed,
             };
-            // An error means that the last holder has settled, which is a change too.
+            // An error means that the last reservation is settled, which is a change, too.
             let _ = changed.changed().await;
         }
     }
 
-    fn try_reserve(&self, key: &Key, bucket: Bucket, now: Time) -> Try {
+    fn try_reserve(&self, key: &Key, bucket: Bucket, now: Time) -> ReserveAttempt {
         let mut buckets = lock(&self.buckets);
-        let mut open = lock(&self.open);
+        let mut open = lock(&self.pending);
         match Self::take_from(&mut buckets, key.clone(), bucket, now) {
             Ok(()) => {
                 open.0.entry(key.clone()).or_default().count += 1;
-                Try::Taken
+                ReserveAttempt::Taken
             }
             Err(too_many) => match open.0.get(key) {
-                Some(holders) => Try::Wait(holders.changed.subscribe()),
-                None => Try::Refused(too_many),
+                Some(holders) => ReserveAttempt::Wait(holders.changed.subscribe()),
+                None => ReserveAttempt::Refused(too_many),
             },
         }
     }
 
     fn settle(&self, key: &Key, counts: bool) {
         let mut buckets = lock(&self.buckets);
-        let mut open = lock(&self.open);
+        let mut open = lock(&self.pending);
         if let Some(level) = buckets.get_mut(key).filter(|_| !counts) {
-            level.put_back();
+            level.put_token();
         }
         let Some(holders) = open.0.get_mut(key) else { return };
         holders.count -= 1;
@@ -104,22 +105,22 @@ impl Limits {
     }
 }
 
-impl Default for Holders {
+impl Default for PendingKey {
     fn default() -> Self {
         Self { count: 0, changed: watch::channel(()).0 }
     }
 }
 
 impl Reservation {
-    /// Puts back what was taken: it does not count.
-    pub fn give_back(mut self) {
-        self.counts = false;
+    /// Returns the token: the operation does not count.
+    pub fn refund(mut self) {
+        self.is_counted = false;
     }
 }
 
 impl Drop for Reservation {
-    /// Also where a request is given up: what was tried counts.
+    /// Also runs for cancelled requests: an attempt counts.
     fn drop(&mut self) {
-        self.limits.settle(&self.key, self.counts);
+        self.limits.settle(&self.key, self.is_counted);
     }
 }

@@ -1,5 +1,7 @@
-//! Whether anybody reads mail at an address: by its spelling, by what the DNS knows of its host, by a service of the
-//! operator's. Only a clear no counts: who does not answer, or not in time, has said nothing against the address.
+//! Checks whether an e-mail address can receive mail.
+//!
+//! Checks its syntax, its host's DNS records, and a configured validation service. Failures and timeouts of a check
+//! accept the address.
 
 mod dns;
 
@@ -8,35 +10,35 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::join;
-use gotrue_rules::domain::mail_address::{Spelling, judge};
+use gotrue_rules::domain::mail_address::{Deliverability, classify_address};
 use gotrue_rules::domain::policy::AddressCheck;
 use gotrue_rules::wire::go_json::Document;
 use http::header::CONTENT_TYPE;
 use http::{HeaderName, HeaderValue};
 use serde::Deserialize;
 
-use self::dns::{Dns, Found};
-use crate::ports::http_client::{HttpClient, Limits};
+use self::dns::{Dns, MailHosts};
+use crate::ports::http_client::{HttpClient, ResponseLimits};
 
-/// Longest time for one address, whoever is asked.
-const PATIENCE: Duration = Duration::from_secs(3);
-/// An answer of the service is shorter than that: `{"valid":false}`.
-const LONGEST_ANSWER: usize = 32;
+/// The time limit of a check.
+const CHECK_TIMEOUT: Duration = Duration::from_secs(3);
+/// The maximum response of the service: `{"valid":false}`.
+const MAX_RESPONSE_BYTES: usize = 32;
 
-/// What was found out about an address.
+/// The result of the checks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
-    /// Nothing speaks against it.
-    Good,
-    /// Nobody reads mail there.
+pub enum AddressVerdict {
+    /// No check rejects the address.
+    Accepted,
+    /// The address cannot receive mail.
     Invalid,
-    /// Its mail server is one that the operator does not deliver to.
+    /// The operator blocks its mail server.
     Blocked,
 }
 
-/// Checks addresses as the operator wants it.
+/// Checks addresses by the configured policy.
 #[derive(Debug)]
-pub struct Addresses {
+pub struct AddressChecker {
     policy: AddressCheck,
     http: Arc<HttpClient>,
     dns: Dns,
@@ -44,73 +46,75 @@ pub struct Addresses {
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
-struct Opinion {
+struct ServiceResponse {
     valid: Option<bool>,
 }
 
-impl Addresses {
-    /// Asks nobody yet. Names are looked up as the system does it.
+impl AddressChecker {
+    /// Creates a checker that uses the system's resolver. No request is made yet.
     pub fn new(policy: &AddressCheck, http: &Arc<HttpClient>) -> Self {
-        Self { policy: policy.clone(), http: Arc::clone(http), dns: Dns::of_the_system() }
+        Self { policy: policy.clone(), http: Arc::clone(http), dns: Dns::from_system() }
     }
 
-    /// Looks names up at this name server instead.
+    /// Replaces the system's resolver by this name server.
     #[must_use]
-    pub fn asking(self, name_server: SocketAddr) -> Self {
-        Self { dns: Dns::at(name_server), ..self }
+    pub fn with_name_server(self, name_server: SocketAddr) -> Self {
+        Self { dns: Dns::with_name_server(name_server), ..self }
     }
 
-    /// Whether anything is checked at all.
-    pub fn is_on(&self) -> bool {
+    /// Whether any check is enabled.
+    pub fn is_enabled(&self) -> bool {
         self.policy.extended || !self.policy.service_url.is_empty()
     }
 
-    /// Checks one address. Takes three seconds at most.
-    pub async fn check(&self, address: &str) -> Verdict {
-        let host = match judge(address) {
+    /// Checks an address. The checks run concurrently and take at most three seconds.
+    pub async fn check(&self, address: &str) -> AddressVerdict {
+        let host = match classify_address(address) {
             _ if !self.policy.extended => None,
-            Spelling::Nobodys => return Verdict::Invalid,
-            Spelling::Known => None,
-            Spelling::AskFor(host) => Some(host),
+            Deliverability::Undeliverable => return AddressVerdict::Invalid,
+            Deliverability::KnownHost => None,
+            Deliverability::LookUp(host) => Some(host),
         };
         let (by_host, by_service) = join(
-            in_time(async {
+            within_timeout(async {
                 match host {
-                    Some(host) => self.by_host(host).await,
-                    None => Verdict::Good,
+                    Some(host) => self.check_host(host).await,
+                    None => AddressVerdict::Accepted,
                 }
             }),
-            in_time(self.by_service(address)),
+            within_timeout(self.check_service(address)),
         )
         .await;
-        if by_host == Verdict::Good { by_service } else { by_host }
+        if by_host == AddressVerdict::Accepted { by_service } else { by_host }
     }
 
-    async fn by_host(&self, host: &str) -> Verdict {
-        match self.dns.mail_hosts(host).await {
-            Found::Nothing => Verdict::Invalid,
-            Found::Hosts(hosts) if hosts.iter().any(|host| self.policy.blocked_mx.contains(host)) => Verdict::Blocked,
-            Found::Hosts(_) | Found::Unknown => Verdict::Good,
+    async fn check_host(&self, host: &str) -> AddressVerdict {
+        match self.dns.find_mail_hosts(host).await {
+            MailHosts::Nothing => AddressVerdict::Invalid,
+            MailHosts::Hosts(hosts) if hosts.iter().any(|host| self.policy.blocked_mx.contains(host)) => {
+                AddressVerdict::Blocked
+            }
+            MailHosts::Hosts(_) | MailHosts::Unknown => AddressVerdict::Accepted,
         }
     }
 
-    async fn by_service(&self, address: &str) -> Verdict {
+    async fn check_service(&self, address: &str) -> AddressVerdict {
         if self.policy.service_url.is_empty() {
-            return Verdict::Good;
+            return AddressVerdict::Accepted;
         }
-        match self.ask_service(address).await {
-            Ok(true) => Verdict::Good,
-            Ok(false) => Verdict::Invalid,
+        match self.query_service(address).await {
+            Ok(true) => AddressVerdict::Accepted,
+            Ok(false) => AddressVerdict::Invalid,
             Err(error) => {
-                tracing::warn!(%error, "the service that checks addresses gave no answer; the address is taken");
-                Verdict::Good
+                tracing::warn!(%error, "address validation service failed, address accepted");
+                AddressVerdict::Accepted
             }
         }
     }
 
-    async fn ask_service(&self, address: &str) -> anyhow::Result<bool> {
+    async fn query_service(&self, address: &str) -> anyhow::Result<bool> {
         let body = serde_json::json!({ "email": address }).to_string();
-        let request = self.http.operators()?.post(&self.policy.service_url).body(body);
+        let request = self.http.get_trusted_client()?.post(&self.policy.service_url).body(body);
         let mut request = request.header(CONTENT_TYPE, "application/json").build()?;
         for (name, values) in &self.policy.service_headers {
             let name = HeaderName::from_bytes(name.as_bytes())?;
@@ -118,15 +122,16 @@ impl Addresses {
                 request.headers_mut().insert(name.clone(), HeaderValue::from_str(value)?);
             }
         }
-        let answer = self.http.call(request, Limits { bytes: LONGEST_ANSWER, time: PATIENCE }).await?;
+        let answer =
+            self.http.send_trusted(request, ResponseLimits { bytes: MAX_RESPONSE_BYTES, time: CHECK_TIMEOUT }).await?;
         if !(200..300).contains(&answer.status) {
             return Ok(true);
         }
-        let opinion: Opinion = Document::parse_first(&answer.body).and_then(|answer| answer.read())?;
+        let opinion: ServiceResponse = Document::parse_first(&answer.body).and_then(|answer| answer.read())?;
         Ok(opinion.valid.unwrap_or(true))
     }
 }
 
-async fn in_time(work: impl Future<Output = Verdict>) -> Verdict {
-    tokio::time::timeout(PATIENCE, work).await.unwrap_or(Verdict::Good)
+async fn within_timeout(work: impl Future<Output = AddressVerdict>) -> AddressVerdict {
+    tokio::time::timeout(CHECK_TIMEOUT, work).await.unwrap_or(AddressVerdict::Accepted)
 }

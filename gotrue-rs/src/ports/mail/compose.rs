@@ -1,63 +1,68 @@
-//! A mail as bytes (RFC 5322). Nothing that comes from a user can start a header of its own: the library encodes what
-//! is not plain text, and line breaks are taken out before.
+//! Composes mails as bytes (RFC 5322).
+//!
+//! User data cannot add headers: the library encodes it, and line breaks are removed before.
 
 use lettre::address::{Address, Envelope};
 use lettre::message::header::{ContentTransferEncoding, HeaderName, HeaderValue, MIME_VERSION_1_0};
 use lettre::message::{Body, Mailbox, MultiPart, SinglePart};
 
-use super::{MailError, Message};
+use super::{EmailMessage, MailError};
 
-/// Who mails are from, and what every mail carries.
+/// The sender and the headers of every mail.
 #[derive(Debug, Clone)]
-pub struct Sender {
+pub struct MailSender {
     mailbox: Mailbox,
-    /// Names and values; `$messageType` in a value becomes the purpose of the mail.
+    /// Names and values; `$messageType` in a value is replaced by the purpose of the mail.
     headers: Vec<(HeaderName, String)>,
-    /// `From`, where a header of the operator's replaces it, and the address in it.
+    /// A configured `From` header that replaces the sender, and its address.
     from: Option<(String, Address)>,
 }
 
-/// Headers that the mail itself has: no setting replaces them.
-const OUR_OWN: [&str; 9] =
+/// Headers that the mail itself sets: configured ones of these names are ignored.
+const RESERVED_HEADERS: [&str; 9] =
     ["to", "subject", "date", "message-id", "mime-version", "content-type", "content-transfer-encoding", "bcc", "cc"];
 
-impl Sender {
-    /// A sender of that name (empty: none) and address. Several values of a header are joined by a comma, empty ones
-    /// are left out. A header `From` takes the place of name and address; in other letters it is left out.
+impl MailSender {
+    /// Creates a sender of that name (empty for none) and address.
+    ///
+    /// Several values of a header are joined with commas, empty ones are skipped. A header `From` replaces name and
+    /// address; in another case it is ignored.
     pub fn new(name: &str, address: &str, headers: &[(String, Vec<String>)]) -> Result<Self, MailError> {
         let parsed: Address = address.parse().map_err(|error| {
             MailError::Header(format!("the sender's address {address:?} is no mail address: {error}"))
         })?;
-        let name = one_line(name);
+        let name = replace_control_characters(name);
         let mailbox = Mailbox::new((!name.is_empty()).then_some(name), parsed);
         let is_from = |name: &str| name.eq_ignore_ascii_case("from");
-        let from = headers.iter().find(|(name, _)| name == "From").map(|(_, values)| from(values)).transpose()?;
+        let from = headers.iter().find(|(name, _)| name == "From").map(|(_, values)| parse_from(values)).transpose()?;
         let headers = headers
             .iter()
             .filter(|(name, _)| !is_from(name))
-            .map(|(name, values)| Ok((header_name(name)?, joined(values))))
+            .map(|(name, values)| Ok((parse_header_name(name)?, join_values(values))))
             .collect::<Result<_, MailError>>()?;
         Ok(Self { mailbox, headers, from })
     }
 }
 
-/// The values of a header as one; empty ones say nothing.
-fn joined(values: &[String]) -> String {
+/// Joins the values of a header, skipping empty ones.
+fn join_values(values: &[String]) -> String {
     let values: Vec<&str> = values.iter().map(String::as_str).filter(|value| !value.is_empty()).collect();
     values.join(", ")
 }
 
-/// A `From` of the operator's own, and the address that mail servers are told.
-fn from(values: &[String]) -> Result<(String, Address), MailError> {
-    let text = one_line(&joined(values));
+/// Parses a configured `From` and its address, which becomes the envelope sender.
+fn parse_from(values: &[String]) -> Result<(String, Address), MailError> {
+    let text = replace_control_characters(&join_values(values));
     let parsed: Result<Mailbox, _> = text.parse();
     let mailbox = parsed.map_err(|error| MailError::Header(format!("From {text:?} is no mail address: {error}")))?;
     Ok((text, mailbox.email))
 }
 
-/// An address as RFC 5322 writes it without quotes. Longer before the `@` than RFC 5321 asks a server to take is fine:
-/// accounts have such addresses, and whether one is taken is the mail server's to say.
-fn recipient(text: &str) -> Option<Address> {
+/// Parses a recipient.
+///
+/// Local parts longer than the limit of RFC 5321 are accepted, because existing users have such addresses; the mail
+/// server decides about them.
+fn parse_recipient(text: &str) -> Option<Address> {
     if let Ok(address) = text.parse() {
         return Some(address);
     }
@@ -68,35 +73,35 @@ fn recipient(text: &str) -> Option<Address> {
     is_known.then(|| Address::new_dangerous(user, domain))
 }
 
-/// The envelope and the bytes to hand to a mail server.
-pub fn compose(sender: &Sender, message: &Message) -> Result<(Envelope, Vec<u8>), MailError> {
-    let to = recipient(&message.to).ok_or(MailError::Address)?;
+/// Returns the envelope and the encoded mail.
+pub fn compose(sender: &MailSender, message: &EmailMessage) -> Result<(Envelope, Vec<u8>), MailError> {
+    let to = parse_recipient(&message.to).ok_or(MailError::Address)?;
     let address = sender.from.as_ref().map_or(&sender.mailbox.email, |(_, address)| address);
     let envelope = Envelope::new(Some(address.clone()), vec![to.clone()]).map_err(|_| MailError::Address)?;
     let mut builder = lettre::Message::builder()
         .from(sender.mailbox.clone())
         .to(Mailbox::new(None, to))
-        .subject(one_line(&message.subject))
+        .subject(replace_control_characters(&message.subject))
         .date(message.date.into())
-        .message_id(Some(format!("<{}>", one_line(&message.message_id))))
+        .message_id(Some(format!("<{}>", replace_control_characters(&message.message_id))))
         .envelope(envelope.clone());
     if let Some((text, _)) = &sender.from {
         builder = builder.raw_header(HeaderValue::new(HeaderName::new_from_ascii_str("From"), text.clone()));
     }
     for (name, value) in &sender.headers {
-        let value = one_line(&value.replace("$messageType", &message.purpose));
+        let value = replace_control_characters(&value.replace("$messageType", &message.purpose));
         builder = builder.raw_header(HeaderValue::new(name.clone(), value));
     }
     for (name, value) in &message.headers {
-        builder = builder.raw_header(HeaderValue::new(header_name(name)?, one_line(value)));
+        builder = builder.raw_header(HeaderValue::new(parse_header_name(name)?, replace_control_characters(value)));
     }
     let html = Body::new_with_encoding(message.html.clone(), ContentTransferEncoding::QuotedPrintable)
-        .map_err(|_| unencodable())?;
+        .map_err(|_| unencodable_error())?;
     let built = match &message.text {
         None => builder.header(MIME_VERSION_1_0).raw_header(content_type("html")).body(html),
         Some(text) => {
             let text = Body::new_with_encoding(text.clone(), ContentTransferEncoding::QuotedPrintable)
-                .map_err(|_| unencodable())?;
+                .map_err(|_| unencodable_error())?;
             builder.multipart(
                 MultiPart::alternative().singlepart(SinglePart::plain(text)).singlepart(SinglePart::html(html)),
             )
@@ -105,25 +110,25 @@ pub fn compose(sender: &Sender, message: &Message) -> Result<(Envelope, Vec<u8>)
     Ok((envelope, built.map_err(|error| MailError::Header(error.to_string()))?.formatted()))
 }
 
-fn unencodable() -> MailError {
+fn unencodable_error() -> MailError {
     MailError::Header("the body cannot be encoded".to_owned())
 }
 
-/// `text/html; charset="UTF-8"`, spelled as the reference does.
+/// `text/html; charset="UTF-8"`, spelled like in the reference.
 fn content_type(of: &str) -> HeaderValue {
     HeaderValue::new(HeaderName::new_from_ascii_str("Content-Type"), format!("text/{of}; charset=\"UTF-8\""))
 }
 
-fn header_name(name: &str) -> Result<HeaderName, MailError> {
+fn parse_header_name(name: &str) -> Result<HeaderName, MailError> {
     let printable = name.bytes().all(|byte| byte.is_ascii_graphic() && byte != b':');
     match HeaderName::new_from_ascii(name.to_owned()) {
-        Ok(header) if printable && !OUR_OWN.contains(&name.to_ascii_lowercase().as_str()) => Ok(header),
+        Ok(header) if printable && !RESERVED_HEADERS.contains(&name.to_ascii_lowercase().as_str()) => Ok(header),
         _ => Err(MailError::Header(format!("{name:?} is no name for a header of one's own"))),
     }
 }
 
-/// Line breaks and other control characters become spaces.
-fn one_line(text: &str) -> String {
+/// Replaces control characters, including line breaks, by spaces.
+fn replace_control_characters(text: &str) -> String {
     text.chars()
         .map(|c| if c.is_control() || matches!(c, '\u{2028}' | '\u{2029}') { ' ' } else { c })
         .collect::<String>()

@@ -1,5 +1,6 @@
-//! The development inbox: what was mailed while no mail server is configured, read from the outbox. Who may look is the
-//! server's to decide.
+//! The development inbox: mails written while no mail server is configured, read from the outbox.
+//!
+//! The edge authorizes access to it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,64 +12,64 @@ use uuid::Uuid;
 
 use crate::ports::clock::SharedClock;
 use crate::store::Result;
-use crate::store::outbox::{self, Table};
+use crate::store::outbox::{self, OutboxTable};
 
-pub use crate::store::outbox::Received;
+pub use crate::store::outbox::InboxMail;
 
-/// The most mails that are listed at once.
-const AT_MOST: i64 = 200;
-/// How often to look for mails that another process wrote.
-const LOOK: Duration = Duration::from_millis(500);
+/// The maximum number of listed mails.
+const MAX_LISTED: i64 = 200;
+/// The interval of polling for mails written by other processes.
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
-/// Which mails are asked for.
+/// A selection of mails.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Query {
-    /// Those to this address, in any letter case.
+pub struct InboxQuery {
+    /// Only mails to this address, case-insensitively.
     pub to: Option<String>,
-    /// Those written after the mail with this id. Of an unknown id there is no after.
+    /// Only mails after the one with this id; none if the id is unknown.
     pub after: Option<Uuid>,
 }
 
-/// Reads the inbox.
+/// Reads the development inbox.
 #[derive(Debug, Clone)]
 pub struct Inbox {
-    table: Table,
+    table: OutboxTable,
     clock: SharedClock,
     written: Arc<Notify>,
 }
 
 impl Inbox {
-    /// The inbox in that table; `written` tells of new mails.
-    pub(super) fn new(table: Table, clock: SharedClock, written: Arc<Notify>) -> Self {
+    /// Creates an inbox of that outbox; `written` signals new mails.
+    pub(super) fn new(table: OutboxTable, clock: SharedClock, written: Arc<Notify>) -> Self {
         Self { table, clock, written }
     }
 
-    /// The newest first, at most 200.
+    /// Returns the newest mails first, at most 200.
     ///
     /// # Errors
-    /// The database refused or was lost.
-    pub async fn list(&self, query: &Query) -> Result<Vec<Received>> {
-        outbox::inbox(&mut self.table.connection(), query.to.as_deref(), query.after, AT_MOST).await
+    /// The database returned an error or was unreachable.
+    pub async fn list(&self, query: &InboxQuery) -> Result<Vec<InboxMail>> {
+        outbox::list_inbox(&mut self.table.connection(), query.to.as_deref(), query.after, MAX_LISTED).await
     }
 
-    /// One mail.
+    /// Returns one mail.
     ///
     /// # Errors
-    /// The database refused or was lost.
-    pub async fn get(&self, id: Uuid) -> Result<Option<Received>> {
-        outbox::received(&mut self.table.connection(), id).await
+    /// The database returned an error or was unreachable.
+    pub async fn get(&self, id: Uuid) -> Result<Option<InboxMail>> {
+        outbox::find_inbox_mail(&mut self.table.connection(), id).await
     }
 
     /// Completes when this process writes a mail after this call.
-    pub fn arrival(&self) -> BoxFuture<'static, ()> {
+    pub fn wait_for_write(&self) -> BoxFuture<'static, ()> {
         Box::pin(Arc::clone(&self.written).notified_owned())
     }
 
-    /// The same as [`Inbox::list`] as soon as there is one, at the latest after `patience`. No connection is held meanwhile.
+    /// Waits until [`Inbox::list`] returns a mail, at most `patience`. No connection is held while waiting.
     ///
     /// # Errors
-    /// The database refused or was lost.
-    pub async fn wait(&self, query: &Query, patience: Duration) -> Result<Vec<Received>> {
+    /// The database returned an error or was unreachable.
+    pub async fn wait(&self, query: &InboxQuery, patience: Duration) -> Result<Vec<InboxMail>> {
         let end = self.clock.now() + TimeDelta::from_std(patience).unwrap_or(TimeDelta::days(1));
         loop {
             let mut written = std::pin::pin!(self.written.notified());
@@ -78,7 +79,7 @@ impl Inbox {
             if !found.is_empty() || left.is_zero() {
                 return Ok(found);
             }
-            select(written, self.clock.sleep(left.min(LOOK))).await;
+            select(written, self.clock.sleep(left.min(POLL_INTERVAL))).await;
         }
     }
 }

@@ -1,5 +1,7 @@
-//! Mail: what a message is, and who takes it. What it says is [`template`]'s, where its link leads [`link`]'s, how it
-//! travels [`smtp`]'s. Whether it may be sent at all (quota, gap, address) is decided before, by the flows.
+//! Mail: the message type and the mailer interface.
+//!
+//! [`template`] renders the text, [`link`] builds the link, [`smtp`] sends. Flows check quota, interval and address
+//! before.
 
 pub mod addresses;
 pub mod compose;
@@ -17,78 +19,78 @@ use futures::future::BoxFuture;
 use gotrue_rules::domain::policy::MailKind;
 use gotrue_rules::domain::user::Time;
 
-/// One mail to one address, ready to be sent or kept.
+/// One mail to one address, ready to be sent or stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Message {
-    /// What it is for, as headers, logs and the inbox name it: [`purpose_of`] a kind, or a name of the caller's own.
+pub struct EmailMessage {
+    /// The purpose in headers, logs and the inbox: [`message_type`] a kind, or a name of the caller.
     pub purpose: Cow<'static, str>,
-    /// The address, as the account has it.
+    /// The recipient's address as stored with the user.
     pub to: String,
     /// The subject, plain text.
     pub subject: String,
-    /// The body.
+    /// The HTML body.
     pub html: String,
-    /// The body for readers that show no HTML; absent: the mail has one part.
+    /// The plain-text body; without it the mail has one part.
     pub text: Option<String>,
-    /// `unique@host`, without brackets: the same for every attempt, so that a mail sent twice is recognised.
+    /// `unique@host` without brackets, the same for every attempt, so that duplicates are recognised.
     pub message_id: String,
-    /// When it was written.
+    /// The time of writing.
     pub date: Time,
-    /// Headers of this mail alone; the operator's come on top.
+    /// Additional headers; configured ones are added.
     pub headers: Vec<(String, String)>,
-    /// The code in it, for an inbox that shows it.
+    /// The code in the mail, for the inbox.
     pub code: Option<String>,
-    /// The link in it, likewise.
+    /// The link in the mail, for the inbox.
     pub link: Option<String>,
 }
 
-/// What `$messageType` in the operator's headers becomes.
-pub fn purpose_of(kind: MailKind) -> &'static str {
+/// Returns the value of `$messageType` in configured headers.
+pub fn message_type(kind: MailKind) -> &'static str {
     match kind {
         MailKind::Reauthentication => "reauthenticate",
         _ => kind.as_str(),
     }
 }
 
-/// Why a mail was not taken. For the log only; names no address.
+/// Why a mail was not accepted. For the log only; contains no address.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MailError {
-    /// The recipient's address is none.
+    /// The recipient's address is invalid.
     #[error("the recipient's address cannot be written in a mail")]
     Address,
-    /// A header that cannot be written: the operator's sender or headers.
+    /// The configured sender or headers cannot be encoded.
     #[error("{0}")]
     Header(String),
-    /// The mail server said no for good.
+    /// The mail server rejected the mail permanently.
     #[error("the mail server refused: {0}")]
     Refused(String),
-    /// The mail server was not reached, or asked to come back later.
+    /// The mail server was not reached, or failed temporarily.
     #[error("the mail server could not be used: {0}")]
     Failed(String),
 }
 
 impl MailError {
-    /// Whether another attempt would end the same.
+    /// Whether another attempt would fail, too.
     pub fn is_permanent(&self) -> bool {
         !matches!(self, Self::Failed(_))
     }
 }
 
-/// Takes mails: an SMTP server, an outbox, an inbox, nobody.
+/// Accepts mails: an SMTP server or an outbox.
 pub trait Mailer: Send + Sync + 'static {
-    /// Hands the mail over. When this returns `Ok` it is somebody else's to deliver.
-    fn send<'a>(&'a self, message: &'a Message) -> BoxFuture<'a, Result<(), MailError>>;
+    /// Sends the mail. After `Ok` the callee is responsible for its delivery.
+    fn send<'a>(&'a self, message: &'a EmailMessage) -> BoxFuture<'a, Result<(), MailError>>;
 }
 
-/// A mailer that can be shared.
+/// A shared mailer.
 pub type SharedMailer = Arc<dyn Mailer>;
 
-/// No mail server is configured: every mail is dropped without a word, as the reference does.
+/// No mail server is configured: every mail is dropped silently, like in the reference.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Nobody;
+pub struct DiscardingMailer;
 
-impl Mailer for Nobody {
-    fn send<'a>(&'a self, _: &'a Message) -> BoxFuture<'a, Result<(), MailError>> {
+impl Mailer for DiscardingMailer {
+    fn send<'a>(&'a self, _: &'a EmailMessage) -> BoxFuture<'a, Result<(), MailError>> {
         Box::pin(async { Ok(()) })
     }
 }

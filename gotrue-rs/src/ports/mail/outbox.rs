@@ -1,7 +1,8 @@
-//! The outbox: a mailer that writes mails down, in the transaction of what they tell of, and a worker that hands them to
-//! the mailer that delivers. Without a mail server what is written down is the development inbox, and nothing travels.
+//! The outbox: a mailer that stores mails in the caller's transaction, and the worker that sends them.
+//!
+//! Without a mail server the stored mails form the development inbox.
 
-mod sweeper;
+mod cleanup;
 mod worker;
 
 use std::sync::Arc;
@@ -12,50 +13,52 @@ use gotrue_rules::domain::user::Time;
 use tokio::sync::Notify;
 
 use super::inbox::Inbox;
-use super::{MailError, Mailer, Message, SharedMailer};
+use super::{EmailMessage, MailError, Mailer, SharedMailer};
 use crate::ports::clock::SharedClock;
 use crate::ports::entropy::Entropy;
 use crate::store::Connection;
-use crate::store::outbox::{self, NewMail, OutboxState, Table, Trouble};
+use crate::store::outbox::{self, FailingMail, NewMail, OutboxCounts, OutboxTable};
 
-pub use self::sweeper::Sweeper;
-pub use self::worker::{Rhythm, Worker};
+pub use self::cleanup::OutboxCleanup;
+pub use self::worker::{DeliverySchedule, Worker};
 
-/// Where written mails go.
+/// The destination of stored mails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Destination {
-    /// A worker hands them to a mail server.
+pub enum MailDestination {
+    /// A worker sends them to a mail server.
     Server,
-    /// They stay where they are, and the development inbox shows them.
+    /// They stay in the outbox, and the development inbox shows them.
     Inbox,
 }
 
-/// Takes mails by writing them down.
+/// A mailer that stores mails.
 #[derive(Debug)]
 pub struct Outbox {
-    table: Table,
+    table: OutboxTable,
     clock: SharedClock,
     entropy: Entropy,
-    destination: Destination,
-    rhythm: Rhythm,
-    written: Arc<Notify>,
+    destination: MailDestination,
+    schedule: DeliverySchedule,
+    new_mail: Arc<Notify>,
 }
 
 impl Outbox {
-    /// An outbox in this table. `entropy` gives ids and the spread of attempts.
-    pub fn new(table: Table, clock: SharedClock, entropy: Entropy, destination: Destination) -> Self {
-        Self { table, clock, entropy, destination, rhythm: Rhythm::default(), written: Arc::default() }
+    /// Creates an outbox. `entropy` generates ids and the jitter of attempts.
+    pub fn new(table: OutboxTable, clock: SharedClock, entropy: Entropy, destination: MailDestination) -> Self {
+        Self { table, clock, entropy, destination, schedule: DeliverySchedule::default(), new_mail: Arc::default() }
     }
 
-    /// Delivers in another rhythm than the usual one.
+    /// Replaces the delivery schedule.
     #[must_use]
-    pub fn delivering(self, rhythm: Rhythm) -> Self {
-        Self { rhythm, ..self }
+    pub fn with_schedule(self, rhythm: DeliverySchedule) -> Self {
+        Self { schedule: rhythm, ..self }
     }
 
-    /// The row of a mail, for a statement that writes it together with something else; then [`Outbox::announce`].
-    pub fn row(&self, message: &Message) -> NewMail {
-        let arrived = self.destination == Destination::Inbox;
+    /// Returns the row of a mail for a statement of the caller.
+    ///
+    /// The caller then calls [`Outbox::notify_after_commit`].
+    pub fn to_row(&self, message: &EmailMessage) -> NewMail {
+        let arrived = self.destination == MailDestination::Inbox;
         let clean = |text: &str| text.replace('\0', "");
         let written = message.date;
         NewMail {
@@ -77,68 +80,69 @@ impl Outbox {
     }
 
     fn give_up_at(&self, written: Time) -> Time {
-        written + TimeDelta::from_std(self.rhythm.give_up_after).unwrap_or(TimeDelta::days(3650))
+        written + TimeDelta::from_std(self.schedule.give_up_after).unwrap_or(TimeDelta::days(3650))
     }
 
-    /// Writes a mail in the caller's transaction, if it has one. It goes out once that is committed.
+    /// Stores a mail in the caller's transaction, if it has one. It is sent after the commit.
     ///
     /// # Errors
-    /// The database refused or was lost; the transaction is lost too.
-    pub async fn put(&self, db: &mut Connection, message: &Message) -> crate::store::Result<()> {
-        outbox::insert(db, &[self.row(message)]).await?;
-        self.announce(db);
+    /// The database returned an error or was unreachable; the transaction is aborted.
+    pub async fn enqueue(&self, db: &mut Connection, message: &EmailMessage) -> crate::store::Result<()> {
+        outbox::insert(db, &[self.to_row(message)]).await?;
+        self.notify_after_commit(db);
         Ok(())
     }
 
-    /// Says that rows were written over this connection: once they are committed the worker delivers at once, and whoever waits
-    /// at the inbox looks again. Lost with the process, the mails go out at another worker's next look all the same.
-    pub fn announce(&self, db: &mut Connection) {
-        db.wake(&self.written);
+    /// Wakes the worker and the readers of the inbox after the commit of this connection.
+    ///
+    /// If the signal is lost with the process, another worker's next poll finds the mails.
+    pub fn notify_after_commit(&self, db: &mut Connection) {
+        db.wake_on_commit(&self.new_mail);
     }
 
-    /// The worker that delivers through `mailer`. Several may run at once, in several processes too.
-    pub fn worker(&self, mailer: SharedMailer) -> Worker {
+    /// Creates a worker that sends with `mailer`. Several can run at once, even in several processes.
+    pub fn build_worker(&self, mailer: SharedMailer) -> Worker {
         Worker {
             table: self.table.clone(),
             clock: Arc::clone(&self.clock),
             entropy: self.entropy.fork(),
             mailer,
-            rhythm: self.rhythm,
-            written: Arc::clone(&self.written),
+            schedule: self.schedule,
+            new_mail: Arc::clone(&self.new_mail),
         }
     }
 
-    /// What forgets old mails where no worker does it.
-    pub fn sweeper(&self) -> Sweeper {
-        Sweeper::new(&self.table, &self.clock, worker::span(self.rhythm.keep))
+    /// Creates the cleanup task for an outbox without a worker.
+    pub fn build_cleanup(&self) -> OutboxCleanup {
+        OutboxCleanup::new(&self.table, &self.clock, worker::to_time_delta(self.schedule.retention))
     }
 
-    /// The development inbox.
+    /// Returns the development inbox.
     pub fn inbox(&self) -> Inbox {
-        Inbox::new(self.table.clone(), Arc::clone(&self.clock), Arc::clone(&self.written))
+        Inbox::new(self.table.clone(), Arc::clone(&self.clock), Arc::clone(&self.new_mail))
     }
 
-    /// How many mails are where. A worker tells the same to the metrics.
+    /// Counts the mails by delivery state. A worker exports the same numbers as metrics.
     ///
     /// # Errors
-    /// The database refused or was lost.
-    pub async fn state(&self) -> crate::store::Result<OutboxState> {
-        outbox::state(&mut self.table.connection(), self.clock.now() - TimeDelta::days(1)).await
+    /// The database returned an error or was unreachable.
+    pub async fn count_by_state(&self) -> crate::store::Result<OutboxCounts> {
+        outbox::count_by_state(&mut self.table.connection(), self.clock.now() - TimeDelta::days(1)).await
     }
 
-    /// The latest hundred mails that were tried in vain, without what is in them.
+    /// Returns the latest hundred unsent mails with an error, without their content.
     ///
     /// # Errors
-    /// The database refused or was lost.
-    pub async fn troubles(&self) -> crate::store::Result<Vec<Trouble>> {
-        outbox::troubles(&mut self.table.connection()).await
+    /// The database returned an error or was unreachable.
+    pub async fn list_failing(&self) -> crate::store::Result<Vec<FailingMail>> {
+        outbox::list_failing(&mut self.table.connection()).await
     }
 }
 
 impl Mailer for Outbox {
-    fn send<'a>(&'a self, message: &'a Message) -> BoxFuture<'a, Result<(), MailError>> {
+    fn send<'a>(&'a self, message: &'a EmailMessage) -> BoxFuture<'a, Result<(), MailError>> {
         Box::pin(async move {
-            let written = self.put(&mut self.table.connection(), message).await;
+            let written = self.enqueue(&mut self.table.connection(), message).await;
             written.map_err(|error| MailError::Failed(format!("the mail could not be written down: {error}")))
         })
     }

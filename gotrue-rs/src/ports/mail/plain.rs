@@ -1,18 +1,20 @@
-//! The words of an HTML mail, for readers that show no HTML: blocks become lines, links keep their addresses, lists their
-//! dashes, what is hidden stays hidden. Reads the text once, takes any, and never gives more than a few times its size.
+//! Converts an HTML mail to plain text: blocks become lines, links keep their URLs, lists get dashes.
+//!
+//! Hidden elements are skipped. Runs in linear time, accepts any input, and the output is at most a few times as long.
 
 mod entities;
 mod page;
 mod tags;
 
-use self::entities::decoded;
+use self::entities::decode_references;
 use self::page::Page;
-use self::tags::{Tag, Token, tokens};
+use self::tags::{Tag, Token, tokenize};
 
-/// Elements whose content nobody reads.
-const UNREAD: [&str; 9] = ["head", "title", "style", "script", "template", "noscript", "svg", "object", "select"];
+/// Elements whose content is skipped.
+const SKIPPED_ELEMENTS: [&str; 9] =
+    ["head", "title", "style", "script", "template", "noscript", "svg", "object", "select"];
 /// Elements that start and end a line.
-const LINES: [&str; 15] = [
+const LINE_ELEMENTS: [&str; 15] = [
     "div",
     "tr",
     "li",
@@ -29,17 +31,17 @@ const LINES: [&str; 15] = [
     "figcaption",
     "caption",
 ];
-/// Elements with an empty line around them.
-const PARAGRAPHS: [&str; 15] =
+/// Elements surrounded by empty lines.
+const PARAGRAPH_ELEMENTS: [&str; 15] =
     ["p", "h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol", "dl", "table", "pre", "blockquote", "figure", "fieldset"];
-/// Elements without an end.
-const VOID: [&str; 14] =
+/// Void elements, which have no end tag.
+const VOID_ELEMENTS: [&str; 14] =
     ["area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr"];
 
-/// The words of `html`.
-pub fn plain(html: &str) -> String {
+/// Converts `html` to plain text.
+pub fn to_plain_text(html: &str) -> String {
     let mut reader = Reader::default();
-    for token in tokens(html) {
+    for token in tokenize(html) {
         match token {
             Token::Text(text) => reader.text(text),
             Token::Open(tag) => reader.open(&tag),
@@ -52,11 +54,11 @@ pub fn plain(html: &str) -> String {
 #[derive(Default)]
 struct Reader {
     page: Page,
-    /// The element whose content is not shown, and how many of its kind are open inside.
+    /// The hidden element, and how many nested elements of its name are open.
     hidden: Option<(String, usize)>,
-    /// Where the link leads that is being read, and its words so far.
+    /// The URL and the text so far of the open link.
     link: Option<(String, Page)>,
-    /// How many `pre` are open.
+    /// The number of open `pre` elements.
     pre: usize,
 }
 
@@ -65,10 +67,10 @@ impl Reader {
         if self.hidden.is_some() {
             return;
         }
-        let text = decoded(text);
+        let text = decode_references(text);
         let pre = self.pre > 0;
         let page = self.link.as_mut().map_or(&mut self.page, |(_, words)| words);
-        if pre { page.verbatim(&text) } else { page.words(&text) }
+        if pre { page.add_verbatim(&text) } else { page.add_words(&text) }
     }
 
     fn open(&mut self, tag: &Tag<'_>) {
@@ -77,24 +79,24 @@ impl Reader {
             *depth += usize::from(hidden == name);
             return;
         }
-        let is_void = VOID.contains(&name);
-        if UNREAD.contains(&name) || (!is_void && is_hidden(tag)) {
+        let is_void = VOID_ELEMENTS.contains(&name);
+        if SKIPPED_ELEMENTS.contains(&name) || (!is_void && is_hidden(tag)) {
             self.hidden = (!tag.is_closed).then(|| (name.to_owned(), 0));
             return;
         }
         match name {
             "a" => self.open_link(tag),
-            "br" => self.here().line(),
+            "br" => self.current_page().break_line(),
             "hr" => self.rule(),
             "img" => self.image(tag),
-            "td" | "th" => self.here().words(" "),
+            "td" | "th" => self.current_page().add_words(" "),
             "pre" => {
-                self.here().paragraph();
+                self.current_page().break_paragraph();
                 self.pre += 1;
             }
             "li" => {
-                self.here().line();
-                self.here().words("- ");
+                self.current_page().break_line();
+                self.current_page().add_words("- ");
             }
             _ => self.block(name),
         }
@@ -114,63 +116,63 @@ impl Reader {
             "a" => self.close_link(),
             "pre" => {
                 self.pre = self.pre.saturating_sub(1);
-                self.here().paragraph();
+                self.current_page().break_paragraph();
             }
             _ => self.block(name),
         }
     }
 
     fn block(&mut self, name: &str) {
-        if PARAGRAPHS.contains(&name) {
-            self.here().paragraph();
-        } else if LINES.contains(&name) {
-            self.here().line();
+        if PARAGRAPH_ELEMENTS.contains(&name) {
+            self.current_page().break_paragraph();
+        } else if LINE_ELEMENTS.contains(&name) {
+            self.current_page().break_line();
         }
     }
 
     fn rule(&mut self) {
-        self.here().paragraph();
-        self.here().words("---");
-        self.here().paragraph();
+        self.current_page().break_paragraph();
+        self.current_page().add_words("---");
+        self.current_page().break_paragraph();
     }
 
-    /// What stands for an image where there is one word to say about it.
+    /// Adds the alternative text of an image.
     fn image(&mut self, tag: &Tag<'_>) {
-        let alt = tag.attribute("alt").map(|alt| decoded(&alt)).unwrap_or_default();
-        self.here().words(&alt);
+        let alt = tag.attribute("alt").map(|alt| decode_references(&alt)).unwrap_or_default();
+        self.current_page().add_words(&alt);
     }
 
     fn open_link(&mut self, tag: &Tag<'_>) {
         self.close_link();
-        let target = tag.attribute("href").map(|href| decoded(href.trim())).unwrap_or_default();
+        let target = tag.attribute("href").map(|href| decode_references(href.trim())).unwrap_or_default();
         self.link = Some((target, Page::default()));
     }
 
-    /// The words of a link, and where it leads unless the words say so or it leads nowhere outside the mail.
+    /// Adds the text of a link, and its URL unless the text contains it or it is not an external URL.
     fn close_link(&mut self) {
         let Some((target, words)) = self.link.take() else { return };
-        let words = words.finished();
+        let words = words.into_text();
         let target: String = target.chars().filter(|c| !c.is_control()).collect();
         let address = target.strip_prefix("mailto:").unwrap_or(&target);
         let leads = ["http://", "https://", "mailto:"].iter().any(|scheme| target.starts_with(scheme));
-        self.page.words(&words);
+        self.page.add_words(&words);
         if leads && words != address && words != target {
-            self.page.words(if words.is_empty() { "" } else { ": " });
-            self.page.words(address);
+            self.page.add_words(if words.is_empty() { "" } else { ": " });
+            self.page.add_words(address);
         }
     }
 
-    fn here(&mut self) -> &mut Page {
+    fn current_page(&mut self) -> &mut Page {
         self.link.as_mut().map_or(&mut self.page, |(_, words)| words)
     }
 
     fn end(mut self) -> String {
         self.close_link();
-        self.page.finished()
+        self.page.into_text()
     }
 }
 
-/// Whether an element is there for machines alone: a preview that mail programs list, a picture that counts readers.
+/// Whether an element is invisible: preview text or a tracking pixel.
 fn is_hidden(tag: &Tag<'_>) -> bool {
     let style: String = tag.attribute("style").unwrap_or_default().to_ascii_lowercase();
     let style: String = style.chars().filter(|c| !c.is_whitespace()).collect();

@@ -1,5 +1,6 @@
-//! Mail over SMTP: TLS from the first byte on port 465, STARTTLS where it is offered, certificates always checked,
-//! connections kept for the next mail, a limit on every wait. What is sent is made by [`super::compose`].
+//! Sends mail over SMTP with verified certificates, connection reuse and time limits.
+//!
+//! Port 465 means implicit TLS; otherwise STARTTLS is used where it is offered. [`super::compose`] builds the mails.
 
 mod connections;
 
@@ -18,42 +19,44 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use self::connections::Connections;
-use super::compose::{Sender, compose};
-use super::{MailError, Mailer, Message};
+use super::compose::{MailSender, compose};
+use super::{EmailMessage, MailError, Mailer};
 
-/// A mail server and who we are there.
+/// A mail server and the client's credentials.
 #[derive(Debug, Clone)]
-pub struct Server {
-    /// Its host name or address.
+pub struct SmtpServer {
+    /// The host name or address.
     pub host: String,
-    /// Its port; 465 means TLS from the first byte.
+    /// The port; 465 means implicit TLS.
     pub port: u16,
-    /// Our name there; empty: we do not log in.
+    /// The user name; empty for no authentication.
     pub user: String,
     /// The password of `user`.
     pub password: Secret,
-    /// What we call ourselves in EHLO: the host of the external URL.
+    /// The client's name in EHLO: the host of the external URL.
     pub hello: String,
-    /// Trusted roots as PEM in the place of the built-in ones; absent: those.
+    /// Trusted roots as PEM that replace the built-in ones.
     pub trusted_roots: Option<Vec<u8>>,
 }
 
-/// How long a mail server may take, and how many connections to it there are.
+/// Time limits and the number of connections.
 #[derive(Debug, Clone, Copy)]
-pub struct Limits {
-    /// Longest time to connect, say hello, encrypt and log in. Default 10 s.
+pub struct SmtpLimits {
+    /// To connect, greet, start TLS and authenticate. Default 10 s.
     pub connect: Duration,
-    /// Longest wait for the reply to a command. Default 10 s.
+    /// For the reply to a command. Default 10 s.
     pub command: Duration,
-    /// Longest wait for the reply to the content, which the server may look through first. Default 20 s.
+    /// For the reply to the content, which the server may scan first. Default 20 s.
     pub content: Duration,
-    /// Longest time for one mail, the wait for a connection included. Default 30 s.
+    /// For one mail, including the wait for a connection. Default 30 s.
     pub mail: Duration,
-    /// Most connections at a time. A server that allows fewer turns some away, and then fewer are used. Default 64.
+    /// The maximum number of connections.
+    ///
+    /// A server that accepts fewer rejects some, and then fewer are used. Default 64.
     pub connections: usize,
 }
 
-impl Default for Limits {
+impl Default for SmtpLimits {
     fn default() -> Self {
         Self {
             connect: Duration::from_secs(10),
@@ -65,35 +68,35 @@ impl Default for Limits {
     }
 }
 
-/// Longest time to say goodbye after a refusal.
-const FAREWELL: Duration = Duration::from_secs(2);
-/// TLS from the first byte.
+/// The time limit of QUIT after a rejection.
+const QUIT_TIMEOUT: Duration = Duration::from_secs(2);
+/// The port with implicit TLS.
 const SMTPS: u16 = 465;
 
 /// Sends mails through one server.
-pub struct Smtp {
-    server: Server,
+pub struct SmtpMailer {
+    server: SmtpServer,
     hello: ClientId,
     tls: TlsParameters,
-    sender: Sender,
-    limits: Limits,
+    sender: MailSender,
+    limits: SmtpLimits,
     connections: Connections,
-    logs: bool,
+    is_logging: bool,
 }
 
-/// Why a mail server took a command or a mail not.
-enum Fault {
-    /// It did not answer in time.
-    Silent(Duration),
-    /// It said no, or the connection broke.
-    Answer(SmtpError),
-    /// It lacks an extension that the mail needs.
-    Unable(&'static str),
+/// Why a mail server did not accept a command or a mail.
+enum SmtpFault {
+    /// No reply within the limit.
+    Timeout(Duration),
+    /// A rejection or a broken connection.
+    Rejected(SmtpError),
+    /// The server lacks a required extension.
+    MissingExtension(&'static str),
 }
 
-impl Smtp {
-    /// Prepares everything that can fail; connects to nobody yet.
-    pub fn new(server: Server, sender: Sender) -> Result<Self, MailError> {
+impl SmtpMailer {
+    /// Prepares everything that can fail without connecting.
+    pub fn new(server: SmtpServer, sender: MailSender) -> Result<Self, MailError> {
         let mut tls = TlsParameters::builder(server.host.clone());
         if let Some(pem) = &server.trusted_roots {
             let roots = Certificate::from_pem(pem)
@@ -114,44 +117,44 @@ impl Smtp {
             }
             Err(_) => ClientId::Domain("localhost".to_owned()),
         };
-        let limits = Limits::default();
+        let limits = SmtpLimits::default();
         let connections = Connections::new(limits.connections);
-        Ok(Self { server, hello, tls, sender, limits, connections, logs: false })
+        Ok(Self { server, hello, tls, sender, limits, connections, is_logging: false })
     }
 
-    /// Waits and connects within other limits.
+    /// Replaces the limits.
     #[must_use]
-    pub fn limited(self, limits: Limits) -> Self {
+    pub fn with_limits(self, limits: SmtpLimits) -> Self {
         Self { limits, connections: Connections::new(limits.connections), ..self }
     }
 
-    /// Tells of each mail in the log, without address and content.
+    /// Enables a log line for each mail, without address and content.
     #[must_use]
-    pub fn logging(self, logs: bool) -> Self {
-        Self { logs, ..self }
+    pub fn with_logging(self, logs: bool) -> Self {
+        Self { is_logging: logs, ..self }
     }
 
-    async fn deliver(&self, message: &Message) -> Result<(), MailError> {
+    async fn deliver(&self, message: &EmailMessage) -> Result<(), MailError> {
         let (envelope, bytes) = compose(&self.sender, message)?;
         let mail = EncodedMail::new(&envelope, bytes)?;
-        within(self.limits.mail, Box::pin(self.hand_over(&mail))).await?;
-        if self.logs {
-            tracing::info!(mail.purpose = %message.purpose, mail.id = message.message_id, "a mail was handed over");
+        with_time_limit(self.limits.mail, Box::pin(self.transmit(&mail))).await?;
+        if self.is_logging {
+            tracing::info!(mail.purpose = %message.purpose, mail.id = message.message_id, "mail sent");
         }
         Ok(())
     }
 
-    async fn hand_over(&self, mail: &EncodedMail<'_>) -> Result<(), MailError> {
+    async fn transmit(&self, mail: &EncodedMail<'_>) -> Result<(), MailError> {
         loop {
-            let mut lease = self.connections.lease(|| within(self.limits.connect, self.connect())).await?;
+            let mut lease = self.connections.lease(|| with_time_limit(self.limits.connect, self.connect())).await?;
             let connection = &mut lease.connection;
-            let begun = mail.begin(connection, &self.limits).await;
-            if lease.is_reused && begun.as_ref().is_err_and(Fault::is_lost_connection) {
-                // The server closed the connection after the mail before, and has seen nothing of this one.
+            let begun = mail.begin_mail(connection, &self.limits).await;
+            if lease.is_reused && begun.as_ref().is_err_and(SmtpFault::is_lost_connection) {
+                // The server closed the connection after the previous mail and has seen nothing of this one.
                 continue;
             }
             let sent = match begun {
-                Ok(()) => mail.finish(connection, &self.limits).await,
+                Ok(()) => mail.send_content(connection, &self.limits).await,
                 Err(fault) => Err(fault),
             };
             return match sent {
@@ -161,7 +164,7 @@ impl Smtp {
                 }
                 Err(fault) => {
                     if !fault.is_lost_connection() {
-                        drop(timeout(FAREWELL, connection.abort()).await);
+                        drop(timeout(QUIT_TIMEOUT, connection.abort()).await);
                     }
                     Err(fault.into())
                 }
@@ -170,7 +173,7 @@ impl Smtp {
     }
 
     async fn connect(&self) -> Result<AsyncSmtpConnection, MailError> {
-        let Server { host, port, user, password, .. } = &self.server;
+        let SmtpServer { host, port, user, password, .. } = &self.server;
         let address = (host.as_str(), *port);
         let mut connection = if *port == SMTPS {
             let tls = Some(self.tls.clone());
@@ -181,9 +184,9 @@ impl Smtp {
             stream.set_nodelay(true).map_err(unreachable)?;
             AsyncSmtpConnection::connect_with_transport(Box::new(stream), &self.hello).await
         }
-        .map_err(failure)?;
+        .map_err(to_mail_error)?;
         if connection.can_starttls() {
-            connection.starttls(self.tls.clone(), &self.hello).await.map_err(failure)?;
+            connection.starttls(self.tls.clone(), &self.hello).await.map_err(to_mail_error)?;
         }
         let offered = [Mechanism::Plain, Mechanism::Login]
             .into_iter()
@@ -194,36 +197,37 @@ impl Smtp {
                 return Err(MailError::Refused(text.to_owned()));
             }
             let credentials = Credentials::new(user.clone(), password.reveal().to_owned());
-            connection.auth(&[Mechanism::Plain, Mechanism::Login], &credentials).await.map_err(failure)?;
+            connection.auth(&[Mechanism::Plain, Mechanism::Login], &credentials).await.map_err(to_mail_error)?;
         }
         Ok(connection)
     }
 }
 
-impl std::fmt::Debug for Smtp {
+impl std::fmt::Debug for SmtpMailer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { server, connections, .. } = self;
         f.debug_struct("Smtp").field("server", server).field("connections", connections).finish_non_exhaustive()
     }
 }
 
-impl Mailer for Smtp {
-    fn send<'a>(&'a self, message: &'a Message) -> BoxFuture<'a, Result<(), MailError>> {
+impl Mailer for SmtpMailer {
+    fn send<'a>(&'a self, message: &'a EmailMessage) -> BoxFuture<'a, Result<(), MailError>> {
         Box::pin(self.deliver(message))
     }
 }
 
-/// A mail as it is said to a server.
+/// A mail in SMTP form.
 struct EncodedMail<'a> {
     envelope: &'a Envelope,
-    /// The content with its final dot, to be written at once: in two parts the second would wait until the server
-    /// acknowledges the first, which it may delay by 40 ms.
+    /// The content with its final dot, written at once.
+    ///
+    /// In two writes the second would wait for the acknowledgement of the first, which the server may delay by 40 ms.
     content: String,
     is_ascii: bool,
 }
 
 impl<'a> EncodedMail<'a> {
-    /// Doubles the dots that begin a line (RFC 5321 §4.5.2).
+    /// Doubles the dots at the beginning of lines (RFC 5321 §4.5.2).
     fn new(envelope: &'a Envelope, bytes: Vec<u8>) -> Result<Self, MailError> {
         let text = String::from_utf8(bytes).map_err(|_| MailError::Header("the mail is no text".to_owned()))?;
         let first = if text.starts_with('.') { "." } else { "" };
@@ -231,78 +235,78 @@ impl<'a> EncodedMail<'a> {
         Ok(Self { envelope, is_ascii: content.is_ascii(), content })
     }
 
-    /// Says who it is from. Nothing is the server's to deliver yet.
-    async fn begin(&self, connection: &mut AsyncSmtpConnection, limits: &Limits) -> Result<(), Fault> {
+    /// Sends `MAIL FROM`. The server is not yet responsible for the mail.
+    async fn begin_mail(&self, connection: &mut AsyncSmtpConnection, limits: &SmtpLimits) -> Result<(), SmtpFault> {
         let mut parameters = Vec::new();
         let mut addresses = self.envelope.to().iter().chain(self.envelope.from());
         if !addresses.all(|address| AsRef::<str>::as_ref(address).is_ascii()) {
             if !connection.server_info().supports_feature(Extension::SmtpUtfEight) {
-                return Err(Fault::Unable("it takes no addresses outside of ASCII"));
+                return Err(SmtpFault::MissingExtension("it takes no addresses outside of ASCII"));
             }
             parameters.push(MailParameter::SmtpUtfEight);
         }
         if !self.is_ascii {
             if !connection.server_info().supports_feature(Extension::EightBitMime) {
-                return Err(Fault::Unable("it takes no content outside of ASCII"));
+                return Err(SmtpFault::MissingExtension("it takes no content outside of ASCII"));
             }
             parameters.push(MailParameter::Body(MailBodyParameter::EightBitMime));
         }
-        command(connection, limits.command, Mail::new(self.envelope.from().cloned(), parameters)).await
+        send_command(connection, limits.command, Mail::new(self.envelope.from().cloned(), parameters)).await
     }
 
-    /// Says whom it is for, and what it says.
-    async fn finish(&self, connection: &mut AsyncSmtpConnection, limits: &Limits) -> Result<(), Fault> {
+    /// Sends recipient and content.
+    async fn send_content(&self, connection: &mut AsyncSmtpConnection, limits: &SmtpLimits) -> Result<(), SmtpFault> {
         for recipient in self.envelope.to() {
-            command(connection, limits.command, Rcpt::new(recipient.clone(), Vec::new())).await?;
+            send_command(connection, limits.command, Rcpt::new(recipient.clone(), Vec::new())).await?;
         }
-        command(connection, limits.command, Data).await?;
-        command(connection, limits.content, &self.content).await
+        send_command(connection, limits.command, Data).await?;
+        send_command(connection, limits.content, &self.content).await
     }
 }
 
-async fn command(
+async fn send_command(
     connection: &mut AsyncSmtpConnection,
     limit: Duration,
     text: impl std::fmt::Display,
-) -> Result<(), Fault> {
+) -> Result<(), SmtpFault> {
     match timeout(limit, connection.command(text)).await {
-        Ok(answer) => answer.map(drop).map_err(Fault::Answer),
-        Err(_) => Err(Fault::Silent(limit)),
+        Ok(answer) => answer.map(drop).map_err(SmtpFault::Rejected),
+        Err(_) => Err(SmtpFault::Timeout(limit)),
     }
 }
 
-impl Fault {
-    /// Whether the server is gone, rather than having refused.
+impl SmtpFault {
+    /// Whether the connection is lost, as opposed to a rejection.
     fn is_lost_connection(&self) -> bool {
         const CLOSING: u16 = 421;
         match self {
-            Self::Silent(_) => true,
-            Self::Answer(error) => error.status().is_none_or(|code| u16::from(code) == CLOSING),
-            Self::Unable(_) => false,
+            Self::Timeout(_) => true,
+            Self::Rejected(error) => error.status().is_none_or(|code| u16::from(code) == CLOSING),
+            Self::MissingExtension(_) => false,
         }
     }
 }
 
-impl From<Fault> for MailError {
-    fn from(fault: Fault) -> Self {
+impl From<SmtpFault> for MailError {
+    fn from(fault: SmtpFault) -> Self {
         match fault {
-            Fault::Silent(limit) => late(limit),
-            Fault::Answer(error) => failure(error),
-            Fault::Unable(why) => Self::Refused(why.to_owned()),
+            SmtpFault::Timeout(limit) => timeout_error(limit),
+            SmtpFault::Rejected(error) => to_mail_error(error),
+            SmtpFault::MissingExtension(why) => Self::Refused(why.to_owned()),
         }
     }
 }
 
-async fn within<T>(limit: Duration, work: impl Future<Output = Result<T, MailError>>) -> Result<T, MailError> {
-    timeout(limit, work).await.unwrap_or_else(|_| Err(late(limit)))
+async fn with_time_limit<T>(limit: Duration, work: impl Future<Output = Result<T, MailError>>) -> Result<T, MailError> {
+    timeout(limit, work).await.unwrap_or_else(|_| Err(timeout_error(limit)))
 }
 
-fn late(limit: Duration) -> MailError {
+fn timeout_error(limit: Duration) -> MailError {
     MailError::Failed(format!("no answer in {} s", limit.as_secs()))
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "the shape of map_err")]
-fn failure(error: SmtpError) -> MailError {
+#[expect(clippy::needless_pass_by_value, reason = "map_err passes the error by value")]
+fn to_mail_error(error: SmtpError) -> MailError {
     if error.is_permanent() || error.is_client() {
         MailError::Refused(error.to_string())
     } else {
@@ -310,7 +314,7 @@ fn failure(error: SmtpError) -> MailError {
     }
 }
 
-/// Whether nobody else can listen on the way.
+/// Whether the host is the local machine, so that the connection cannot be intercepted.
 fn is_local(host: &str) -> bool {
     host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }

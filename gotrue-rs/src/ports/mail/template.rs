@@ -1,6 +1,7 @@
-//! What a mail says: Go html/template text for subject and body, the operator's where it can be had, else our own. An
-//! operator's body is fetched at the first mail of its kind and kept for a while; when it cannot be fetched or does not
-//! parse, the last good pair of subject and body is used, else the built-in pair. Nobody but the log hears of it.
+//! Renders subject and body of mails from configured or built-in Go html/template texts.
+//!
+//! A configured body is fetched for the first mail of its kind and cached. If it cannot be fetched or parsed, the last
+//! valid pair of subject and body is used, else the built-in pair, and the failure is logged.
 
 mod builtin;
 pub mod check;
@@ -18,56 +19,59 @@ use gotrue_rules::domain::user::Time;
 use tokio::sync::Mutex;
 
 pub use self::builtin::subject as builtin_subject;
-use self::source::Source;
-pub use self::values::{Variables, names};
+use self::source::TemplateSource;
+pub use self::values::{TemplateVariables, list_variables};
 use crate::ports::http_client::HttpClient;
 
-/// A mail's subject and body, filled in.
+/// A rendered subject and body.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Rendered {
-    /// The subject; escaped as HTML text, as the reference does.
+pub struct RenderedMail {
+    /// The subject; HTML-escaped, like in the reference.
     pub subject: String,
     /// The body.
     pub html: String,
 }
 
-/// A template failed while it ran (an index out of range, say): the mail cannot be written. For the log only.
+/// A template failed during execution (such as an index out of range). For the log only.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the {part} of the {} mail cannot be filled in: {reason}", kind.as_str())]
-pub struct TemplateError {
+pub struct MailTemplateError {
     kind: MailKind,
     part: &'static str,
     reason: String,
 }
 
-/// All templates. Kept from one reload of the configuration to the next.
+/// All templates. They persist across reloads of the configuration.
 #[derive(Debug)]
-pub struct Templates {
+pub struct MailTemplates {
     site_url: String,
-    kinds: Vec<Arc<Slot>>,
+    kinds: Vec<Arc<KindTemplates>>,
 }
 
-/// A subject and the body that goes with it.
-struct Pair {
+/// A subject and the body that belongs to it.
+struct TemplatePair {
     subject: Template,
     body: Template,
 }
 
 /// The templates of one kind.
 #[derive(Debug)]
-struct Slot {
+struct KindTemplates {
     kind: MailKind,
-    /// What is used while nothing better is there: the operator's subject over the built-in body if only that is set,
-    /// else the built-in pair, which is parsed when it is first used.
-    fallback: OnceLock<Arc<Pair>>,
-    custom: Option<Custom>,
+    /// The fallback pair, parsed on first use.
+    ///
+    /// The configured subject with the built-in body if only the subject is set, else the built-in pair.
+    fallback: OnceLock<Arc<TemplatePair>>,
+    custom: Option<CustomTemplate>,
 }
 
-/// A body of the operator's.
+/// A configured body.
 #[derive(Debug)]
-struct Custom {
-    source: Source,
-    /// The operator's subject, else the built-in one: goes with the body, also when it is the subject that fails.
+struct CustomTemplate {
+    source: TemplateSource,
+    /// The configured subject, else the built-in one.
+    ///
+    /// It belongs to the body, even if the subject is what fails.
     subject: String,
     fetch: TemplateFetch,
     http: Arc<HttpClient>,
@@ -76,50 +80,50 @@ struct Custom {
 
 #[derive(Debug, Default)]
 struct State {
-    good: Option<Good>,
-    /// When to fetch again; absent: now.
+    good: Option<FetchedTemplate>,
+    /// The time of the next fetch; `None` for now.
     next: Option<Time>,
-    /// When a mail of this kind was last written.
+    /// The time of the last mail of this kind.
     used: Option<Time>,
 }
 
-/// What was fetched last and could be used.
+/// The last valid text.
 #[derive(Debug, Clone)]
-struct Good {
+struct FetchedTemplate {
     text: String,
-    pair: Arc<Pair>,
+    pair: Arc<TemplatePair>,
 }
 
-impl Templates {
-    /// Parses the operator's subjects. Nothing is fetched yet.
+impl MailTemplates {
+    /// Parses the configured subjects. Nothing is fetched yet.
     pub fn new(policy: &MailPolicy, site: &SitePolicy, http: &Arc<HttpClient>) -> Self {
         let slot = |kind| {
             let subject = policy.subject(kind);
-            let custom = policy.template(kind).map(|place| Custom {
-                source: Source::of(place, &site.site_url),
+            let custom = policy.template(kind).map(|place| CustomTemplate {
+                source: TemplateSource::parse(place, &site.site_url),
                 subject: subject.unwrap_or(builtin::subject(kind)).to_owned(),
                 fetch: policy.template_fetch.clone(),
                 http: Arc::clone(http),
                 state: Mutex::default(),
             });
             let fallback = OnceLock::new();
-            match subject.filter(|_| custom.is_none()).map(|subject| Pair::parse(kind, subject, None)) {
+            match subject.filter(|_| custom.is_none()).map(|subject| TemplatePair::parse(kind, subject, None)) {
                 Some(Ok(pair)) => drop(fallback.set(Arc::new(pair))),
                 Some(Err(reason)) => {
-                    tracing::warn!(mail.kind = kind.as_str(), %reason, "this subject does not parse; the built-in one is used");
+                    tracing::warn!(mail.kind = kind.as_str(), %reason, "mail subject does not parse, using the built-in one");
                 }
                 None => {}
             }
-            Arc::new(Slot { kind, fallback, custom })
+            Arc::new(KindTemplates { kind, fallback, custom })
         };
         Self { site_url: site.site_url.clone(), kinds: MailKind::ALL.into_iter().map(slot).collect() }
     }
 
-    /// The same, with what `before` has fetched of the bodies that still come from the same place in the same way.
+    /// Keeps the texts that `before` fetched from an unchanged source.
     #[must_use]
-    pub fn keeping(mut self, before: &Self) -> Self {
+    pub fn reuse_fetched(mut self, before: &Self) -> Self {
         for slot in &mut self.kinds {
-            let same = |known: &&Arc<Slot>| known.kind == slot.kind && known.is_like(slot);
+            let same = |known: &&Arc<KindTemplates>| known.kind == slot.kind && known.has_same_source(slot);
             if let Some(known) = before.kinds.iter().find(same) {
                 *slot = Arc::clone(known);
             }
@@ -127,31 +131,35 @@ impl Templates {
         self
     }
 
-    /// Fetches every text that is somewhere else, side by side: lines about those that cannot be had or are wrong.
-    pub async fn try_out(&self, now: Time) -> Vec<String> {
+    /// Fetches every remote text concurrently; returns lines about those that fail or are invalid.
+    pub async fn check_remote(&self, now: Time) -> Vec<String> {
         join_all(self.kinds.iter().map(|slot| slot.try_out(now))).await.concat()
     }
 
-    /// The subject and body of a mail of this kind, filled in with these values.
+    /// Renders subject and body of a mail of this kind.
     pub async fn render(
         &self,
         kind: MailKind,
-        variables: &Variables<'_>,
+        variables: &TemplateVariables<'_>,
         now: Time,
-    ) -> Result<Rendered, TemplateError> {
-        let slot = self.kinds.iter().find(|slot| slot.kind == kind).expect("there is a slot for each kind");
-        let pair = slot.pair(now).await;
-        let values = values::of(variables, &self.site_url);
+    ) -> Result<RenderedMail, MailTemplateError> {
+        let slot = self.kinds.iter().find(|slot| slot.kind == kind).expect("every kind has a slot");
+        let pair = slot.current_pair(now).await;
+        let values = values::to_value(variables, &self.site_url);
         let fill = |part, template: &Template| {
-            template.execute_to_string(&values).map_err(|error| TemplateError { kind, part, reason: error.to_string() })
+            template.execute_to_string(&values).map_err(|error| MailTemplateError {
+                kind,
+                part,
+                reason: error.to_string(),
+            })
         };
-        Ok(Rendered { subject: fill("subject", &pair.subject)?, html: fill("body", &pair.body)? })
+        Ok(RenderedMail { subject: fill("subject", &pair.subject)?, html: fill("body", &pair.body)? })
     }
 }
 
-impl Slot {
+impl KindTemplates {
     /// Whether both fetch the same body in the same way.
-    fn is_like(&self, other: &Self) -> bool {
+    fn has_same_source(&self, other: &Self) -> bool {
         let (Some(one), Some(two)) = (&self.custom, &other.custom) else { return false };
         one.source == two.source
             && one.subject == two.subject
@@ -159,56 +167,56 @@ impl Slot {
             && Arc::ptr_eq(&one.http, &two.http)
     }
 
-    async fn pair(self: &Arc<Self>, now: Time) -> Arc<Pair> {
-        let Some(custom) = &self.custom else { return self.fallback() };
+    async fn current_pair(self: &Arc<Self>, now: Time) -> Arc<TemplatePair> {
+        let Some(custom) = &self.custom else { return self.fallback_pair() };
         let mut state = custom.state.lock().await;
         if state.next.is_none_or(|next| now >= next) {
-            if custom.is_fetched_beside(&state, now) {
-                // Whoever writes now does not wait for the next version.
-                state.next = Some(later(now, custom.fetch.retry_interval));
+            if custom.should_refresh_in_background(&state, now) {
+                // The mail that triggers a background refresh does not wait for it.
+                state.next = Some(add_duration(now, custom.fetch.retry_interval));
                 let slot = Arc::clone(self);
-                tokio::spawn(async move { slot.refresh_beside(now).await });
+                tokio::spawn(async move { slot.refresh_in_background(now).await });
             } else {
                 let fetched = custom.fetch_pair(self.kind, state.good.as_ref()).await;
                 self.accept(custom, &mut state, fetched, now);
             }
         }
         state.used = Some(now);
-        state.good.as_ref().map_or_else(|| self.fallback(), |good| Arc::clone(&good.pair))
+        state.good.as_ref().map_or_else(|| self.fallback_pair(), |good| Arc::clone(&good.pair))
     }
 
-    fn fallback(&self) -> Arc<Pair> {
+    fn fallback_pair(&self) -> Arc<TemplatePair> {
         let builtin = || {
-            let pair = Pair::parse(self.kind, builtin::subject(self.kind), None);
-            Arc::new(pair.expect("the built-in templates parse: a test renders each"))
+            let pair = TemplatePair::parse(self.kind, builtin::subject(self.kind), None);
+            Arc::new(pair.expect("built-in templates parse, a test renders each"))
         };
         Arc::clone(self.fallback.get_or_init(builtin))
     }
 
-    async fn refresh_beside(&self, now: Time) {
+    async fn refresh_in_background(&self, now: Time) {
         let Some(custom) = &self.custom else { return };
         let known = custom.state.lock().await.good.clone();
         let fetched = custom.fetch_pair(self.kind, known.as_ref()).await;
         self.accept(custom, &mut *custom.state.lock().await, fetched, now);
     }
 
-    fn accept(&self, custom: &Custom, state: &mut State, fetched: Result<Good, String>, now: Time) {
+    fn accept(&self, custom: &CustomTemplate, state: &mut State, fetched: Result<FetchedTemplate, String>, now: Time) {
         match fetched {
             Ok(good) => {
                 state.good = Some(good);
-                state.next = Some(later(now, custom.keep_for()));
+                state.next = Some(add_duration(now, custom.cache_duration()));
             }
             Err(reason) => {
                 let used = if state.good.is_some() { "the last good one" } else { "the built-in one" };
-                tracing::warn!(mail.kind = self.kind.as_str(), %reason, used, "a mail template cannot be used");
-                state.next = Some(later(now, custom.fetch.retry_interval));
+                tracing::warn!(mail.kind = self.kind.as_str(), %reason, used, "mail template unusable");
+                state.next = Some(add_duration(now, custom.fetch.retry_interval));
             }
         }
     }
 
-    /// Fetches the text from elsewhere and says what is wrong with it.
+    /// Fetches the remote text and returns its problems.
     async fn try_out(&self, now: Time) -> Vec<String> {
-        let Some(custom) = self.custom.as_ref().filter(|custom| custom.source.is_elsewhere()) else {
+        let Some(custom) = self.custom.as_ref().filter(|custom| custom.source.is_remote()) else {
             return Vec::new();
         };
         let kind = self.kind.as_str();
@@ -218,38 +226,38 @@ impl Slot {
                 vec![format!("the {kind} mail: {reason}; until its text can be had, the built-in one is used")]
             }
             Ok(good) => {
-                let told = check::findings(self.kind, &good.text);
+                let lines = check::find_problems(self.kind, &good.text);
                 self.accept(custom, &mut state, Ok(good), now);
-                let told = told.into_iter().map(|it| format!("{}:{}: {}", custom.source, it.line, it.text));
-                told.collect()
+                let lines = lines.into_iter().map(|it| format!("{}:{}: {}", custom.source, it.line, it.text));
+                lines.collect()
             }
         }
     }
 }
 
-impl Custom {
-    /// Whether the next version is fetched beside the mail: where the operator wants it, and one was written lately.
-    fn is_fetched_beside(&self, state: &State, now: Time) -> bool {
-        let lately = state.used.is_some_and(|used| now < later(used, self.fetch.reloading_max_idle));
-        self.fetch.reloading_enabled && state.good.is_some() && lately && self.source.is_elsewhere()
+impl CustomTemplate {
+    /// Whether the next version is fetched in the background: if enabled and the kind was used recently.
+    fn should_refresh_in_background(&self, state: &State, now: Time) -> bool {
+        let lately = state.used.is_some_and(|used| now < add_duration(used, self.fetch.reloading_max_idle));
+        self.fetch.reloading_enabled && state.good.is_some() && lately && self.source.is_remote()
     }
 
-    /// A file is read for each mail, so that its author sees every change.
-    fn keep_for(&self) -> Duration {
-        if self.source.is_elsewhere() { self.fetch.max_age } else { Duration::ZERO }
+    /// How long a text is cached. A file is read for each mail, so that changes apply at once.
+    fn cache_duration(&self) -> Duration {
+        if self.source.is_remote() { self.fetch.max_age } else { Duration::ZERO }
     }
 
-    async fn fetch_pair(&self, kind: MailKind, known: Option<&Good>) -> Result<Good, String> {
+    async fn fetch_pair(&self, kind: MailKind, known: Option<&FetchedTemplate>) -> Result<FetchedTemplate, String> {
         let text = self.source.read(&self.http, self.fetch.max_size).await?;
         match known {
             Some(known) if known.text == text => Ok(known.clone()),
-            _ => Ok(Good { pair: Arc::new(Pair::parse(kind, &self.subject, Some(&text))?), text }),
+            _ => Ok(FetchedTemplate { pair: Arc::new(TemplatePair::parse(kind, &self.subject, Some(&text))?), text }),
         }
     }
 }
 
-impl Pair {
-    /// The built-in body where none is given.
+impl TemplatePair {
+    /// Parses a pair with the built-in body if `body` is `None`.
     fn parse(kind: MailKind, subject: &str, body: Option<&str>) -> Result<Self, String> {
         if !check::is_balanced(subject) || !body.is_none_or(check::is_balanced) {
             return Err(check::UNBALANCED.to_owned());
@@ -263,12 +271,12 @@ impl Pair {
     }
 }
 
-impl std::fmt::Debug for Pair {
+impl std::fmt::Debug for TemplatePair {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Pair")
     }
 }
 
-fn later(now: Time, by: Duration) -> Time {
+fn add_duration(now: Time, by: Duration) -> Time {
     TimeDelta::from_std(by).ok().and_then(|by| now.checked_add_signed(by)).unwrap_or(Time::MAX_UTC)
 }

@@ -1,76 +1,76 @@
-//! What an issuer says of itself (OpenID Connect Discovery 1.0).
+//! Discovery documents of issuers (OpenID Connect Discovery 1.0).
 
-use gotrue_rules::domain::custom_provider::Discovered;
+use gotrue_rules::domain::custom_provider::StoredDiscovery;
 use gotrue_rules::domain::external::issuers;
 use gotrue_rules::domain::external::jws::Algorithm;
 use gotrue_rules::wire::go_json::{self, Document};
 use serde::Deserialize;
 
-use super::{OidcError, Source};
+use super::{IssuerSource, OidcError};
 
-/// What an issuer says of itself. Addresses that it leaves out are empty.
+/// The metadata of an issuer. Missing URLs are empty.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Discovery {
-    /// The issuer's name for itself.
+    /// The issuer identifier.
     pub issuer: String,
-    /// Where a browser is sent.
+    /// The authorization endpoint.
     pub authorization_endpoint: String,
-    /// Where a code is exchanged.
+    /// The token endpoint.
     pub token_endpoint: String,
-    /// Where people are asked about.
+    /// The userinfo endpoint.
     pub userinfo_endpoint: String,
-    /// Where its keys are.
+    /// The URL of its key set.
     pub jwks_uri: String,
-    /// How it signs: those of its algorithms that are accepted; the standard's own where it names none of them.
+    /// The supported signing algorithms; RS256 if the document names none.
     pub algorithms: Vec<Algorithm>,
     /// The whole document.
     pub document: Document,
 }
 
-/// The members that a sign-in needs.
+/// The members that a sign-in reads.
 #[derive(Deserialize, Default)]
 #[serde(default)]
-struct Said {
+struct DiscoveryDocument {
     issuer: String,
     authorization_endpoint: String,
     token_endpoint: String,
     userinfo_endpoint: String,
     jwks_uri: String,
-    // Only its type counts.
+    // Only its type is checked.
     device_authorization_endpoint: String,
     id_token_signing_alg_values_supported: Vec<String>,
 }
 
 impl Discovery {
-    /// Reads a document, which must be the issuer's own.
-    pub(super) fn read(text: &[u8], source: &Source) -> Result<Self, OidcError> {
-        let unreadable = |error: go_json::Error| OidcError::NoDocument(error.to_string());
-        // The reference reads documents at an address of their own as a stream, and checks more of their members.
+    /// Parses a document, which must be the issuer's own.
+    pub(super) fn parse(text: &[u8], source: &IssuerSource) -> Result<Self, OidcError> {
+        let unreadable = |error: go_json::GoJsonError| OidcError::InvalidDocument(error.to_string());
+        // The reference decodes documents at a custom URL as a stream and checks the types of more members.
         let document = match source.document {
             Some(_) => Document::parse_first(text),
             None => Document::parse(text),
         };
         let document = document.map_err(unreadable)?;
         if source.document.is_some() {
-            document.read::<Discovered>().map_err(unreadable)?;
+            document.read::<StoredDiscovery>().map_err(unreadable)?;
         }
-        let said: Said = document.read().map_err(unreadable)?;
-        if !issuers::may_be_named(&source.issuer, &said.issuer) {
-            return Err(OidcError::OtherIssuer { expected: source.issuer.clone(), got: said.issuer });
+        let metadata: DiscoveryDocument = document.read().map_err(unreadable)?;
+        if !issuers::is_accepted_document_issuer(&source.issuer, &metadata.issuer) {
+            return Err(OidcError::IssuerMismatch { expected: source.issuer.clone(), got: metadata.issuer });
         }
         Ok(Self {
-            issuer: said.issuer,
-            authorization_endpoint: said.authorization_endpoint,
-            token_endpoint: said.token_endpoint,
-            userinfo_endpoint: said.userinfo_endpoint,
-            jwks_uri: said.jwks_uri,
-            algorithms: algorithms(&said.id_token_signing_alg_values_supported),
+            issuer: metadata.issuer,
+            authorization_endpoint: metadata.authorization_endpoint,
+            token_endpoint: metadata.token_endpoint,
+            userinfo_endpoint: metadata.userinfo_endpoint,
+            jwks_uri: metadata.jwks_uri,
+            algorithms: accepted_algorithms(&metadata.id_token_signing_alg_values_supported),
             document,
         })
     }
 }
 
-fn algorithms(named: &[String]) -> Vec<Algorithm> {
+fn accepted_algorithms(named: &[String]) -> Vec<Algorithm> {
     let accepted: Vec<_> = named.iter().filter_map(|name| Algorithm::from_name(name)).collect();
     if accepted.is_empty() { vec![Algorithm::RS256] } else { accepted }
 }

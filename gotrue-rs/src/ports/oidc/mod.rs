@@ -1,69 +1,75 @@
-//! Issuers of other services: where they say their addresses and keys are, and whether an ID token is theirs. Their
-//! documents and keys are kept; nobody can make us ask for them more often than [`kept`] allows.
+//! OpenID Connect issuers: discovery, key sets and verification of ID tokens.
+//!
+//! Documents and keys are cached; [`cache`] limits the rate of fetches that callers can trigger.
 
+mod cache;
 mod discovery;
-mod kept;
 mod sources;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use gotrue_rules::domain::external::id_token::{BadToken, Expected, IdToken, is_hash_of};
+use gotrue_rules::domain::external::id_token::{
+    ExternalIdToken, IdTokenError, IdTokenExpectations, is_access_token_hash,
+};
 use gotrue_rules::domain::external::issuers;
-use gotrue_rules::domain::external::jws::{Compact, Malformed};
-use gotrue_rules::domain::external::keys::{KeySet, NoKeySet, Verdict};
+use gotrue_rules::domain::external::jws::{CompactJws, JwsError};
+use gotrue_rules::domain::external::keys::{KeySet, KeySetError, SignatureOutcome};
 use gotrue_rules::domain::policy::ExternalPolicy;
 use reqwest::{Method, Request, Url};
 
 pub use discovery::Discovery;
 
 use crate::ports::clock::SharedClock;
-use crate::ports::http_client::{Answer, HttpClient, HttpError, Limits, Trust};
-use kept::Held;
-use sources::{Known, Sources};
+use crate::ports::http_client::{HttpClient, HttpError, HttpResponse, ResponseLimits, UrlTrust};
+use cache::CachedValue;
+use sources::{IssuerCache, IssuerCaches};
 
-/// What one document or one set of keys may cost.
-const LIMITS: Limits = Limits { bytes: 1024 * 1024, time: Duration::from_secs(10) };
-/// So much of what an issuer answers in the place of a document is quoted, in bytes.
+/// The limits of a document or key set.
+const LIMITS: ResponseLimits = ResponseLimits { bytes: 1024 * 1024, time: Duration::from_secs(10) };
+/// The maximum number of quoted bytes of an unexpected response.
 const LONGEST_QUOTE: usize = 1000;
 
-/// Where an issuer is.
+/// The location of an issuer.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Source {
-    /// The issuer, as its tokens name it.
+pub struct IssuerSource {
+    /// The issuer identifier in its tokens.
     pub issuer: String,
-    /// Where its document is, if not at its usual place below the issuer.
+    /// The URL of its document, if it is not the default one below the issuer.
     pub document: Option<String>,
-    /// Who chose its address.
-    pub trust: Trust,
+    /// The origin of its URL.
+    pub trust: UrlTrust,
 }
 
-/// What is checked of a token beside signature, times and issuer.
+/// The checks of a token besides signature, times and issuer.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Checks<'a> {
-    /// Our ids there, one of which it must be for; absent: the caller looks itself ([`IdToken::is_for`]).
+pub struct TokenChecks<'a> {
+    /// The client ids, one of which must be in the audience.
+    ///
+    /// `None` if the caller checks it ([`IdToken::is_for`]).
     pub clients: Option<&'a [String]>,
-    /// The access token that came with it: it must be the one of `at_hash`, if the token has that. Absent: not looked at.
+    /// The access token issued with it, compared to `at_hash` if the token has one. `None` skips the check.
     pub access_token: Option<&'a str>,
 }
 
-/// Why an issuer cannot be asked, or a token is refused. [`std::fmt::Display`] of a document that was not found is what
-/// the outside may read.
+/// Why an issuer is unavailable or a token is rejected.
+///
+/// The [`std::fmt::Display`] text of a document that was not found may be shown to clients.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum OidcError {
-    /// The address cannot be called.
+    /// The URL is not allowed or invalid.
     #[error("oidc: {0}")]
     Address(String),
-    /// It was asked too often of late, and never answered.
+    /// The rate limit of fetches is exhausted, and none has succeeded.
     #[error("oidc: the issuer was asked too often without an answer")]
-    Tired,
-    /// Nobody answered, or not in time.
+    RateLimited,
+    /// No response, or not in time.
     #[error("oidc: {0}")]
-    Silent(Arc<HttpError>),
-    /// What is there is too long.
+    Transport(Arc<HttpError>),
+    /// The response is too long.
     #[error("oidc: what is at {0:?} is longer than {bytes} bytes", bytes = LIMITS.bytes)]
     TooLong(String),
-    /// Something else was answered.
+    /// An unexpected status.
     #[error("{status} {}: {body}", reason(*status))]
     Status {
         /// The status.
@@ -71,144 +77,154 @@ pub enum OidcError {
         /// The beginning of the body.
         body: String,
     },
-    /// What was answered is no discovery document.
+    /// The response is not a discovery document.
     #[error("oidc: failed to decode provider discovery object: {0}")]
-    NoDocument(String),
-    /// The document is another issuer's.
+    InvalidDocument(String),
+    /// The document belongs to another issuer.
     #[error("oidc: issuer did not match the issuer returned by provider, expected {expected:?} got {got:?}")]
-    OtherIssuer {
-        /// Whose document was wanted.
+    IssuerMismatch {
+        /// The requested issuer.
         expected: String,
-        /// Whose it says it is.
+        /// The issuer in the document.
         got: String,
     },
-    /// What was answered is no set of keys.
+    /// The response is not a key set.
     #[error("oidc: {0}")]
-    NoKeys(#[from] NoKeySet),
-    /// The token has not the form of one.
+    InvalidKeySet(#[from] KeySetError),
+    /// The token is malformed.
     #[error("malformed token: {0}")]
-    Malformed(#[from] Malformed),
-    /// The issuer does not sign like that.
+    Malformed(#[from] JwsError),
+    /// The issuer does not use the token's algorithm.
     #[error("the issuer does not sign with this algorithm")]
     Algorithm,
     /// The issuer has no such key.
     #[error("the issuer has no such key")]
     UnknownKey,
-    /// It is not the issuer's signature.
+    /// The signature is invalid.
     #[error("the signature is not the issuer's")]
     Signature,
-    /// A claim does not hold.
+    /// A claim is invalid.
     #[error(transparent)]
-    Token(#[from] BadToken),
+    Token(#[from] IdTokenError),
 }
 
-/// Issuers, with what is known of them.
+/// Issuers with their cached documents and keys.
 #[derive(Debug)]
 pub struct Oidc {
     http: Arc<HttpClient>,
     clock: SharedClock,
-    /// How long documents and keys are good.
-    life: Duration,
+    /// The cache lifetime of documents and keys.
+    cache_ttl: Duration,
     is_strict: bool,
-    /// The tenant of Azure whose people's addresses are the operator's own affair.
+    /// The operator's own Azure tenant, whose e-mail claims are trusted.
     own_tenant: Option<String>,
-    sources: Sources,
+    sources: IssuerCaches,
 }
 
 impl Oidc {
-    /// As the policy says; no request is made yet.
+    /// Creates a client for the policy without sending a request.
     pub fn new(policy: &ExternalPolicy, http: &Arc<HttpClient>, clock: &SharedClock) -> Self {
         let azure = policy.provider("azure").map(|azure| azure.url.as_str()).unwrap_or_default();
         Self {
             http: http.clone(),
             clock: clock.clone(),
-            life: policy.discovery_cache_ttl,
-            is_strict: policy.strict_id_tokens,
+            cache_ttl: policy.discovery_cache_ttl,
+            is_strict: policy.is_id_token_validation_strict,
             own_tenant: issuers::azure_tenant_of_base(azure).map(str::to_owned),
-            sources: Sources::default(),
+            sources: IssuerCaches::default(),
         }
     }
 
-    /// What the issuer says of itself, asked for at most once in [`ExternalPolicy::discovery_cache_ttl`]. While it
-    /// cannot be asked again, the last answer stands for a day.
-    pub async fn discover(&self, source: &Source) -> Result<Arc<Discovery>, OidcError> {
-        Ok(self.document(&self.sources.known(source), source).await?.value)
+    /// Returns the issuer's metadata, fetched at most once in [`ExternalPolicy::discovery_cache_ttl`].
+    ///
+    /// If it cannot be fetched again, the last document stays valid for a day.
+    pub async fn discover(&self, source: &IssuerSource) -> Result<Arc<Discovery>, OidcError> {
+        Ok(self.document(&self.sources.get_or_insert(source), source).await?.value)
     }
 
-    /// What the issuer says of itself at this moment: for whoever writes an issuer down.
-    pub async fn look_up(&self, source: &Source) -> Result<Discovery, OidcError> {
-        let answer = self.get(&source.address(), source.trust).await?;
-        Discovery::read(&answer, source)
+    /// Fetches the issuer's metadata without the cache, to validate a new issuer.
+    pub async fn discover_uncached(&self, source: &IssuerSource) -> Result<Discovery, OidcError> {
+        let answer = self.fetch(&source.document_url(), source.trust).await?;
+        Discovery::parse(&answer, source)
     }
 
-    /// Forgets what the issuer said: it is asked again when next needed.
-    pub fn forget(&self, source: &Source) {
-        self.sources.forget(source);
+    /// Evicts the issuer's cached document and keys.
+    pub fn evict(&self, source: &IssuerSource) {
+        self.sources.evict(source);
     }
 
-    /// The claims of an ID token that is the issuer's and in its time. A key that is not known is asked for once.
-    pub async fn verify(&self, source: &Source, id_token: &str, checks: &Checks<'_>) -> Result<IdToken, OidcError> {
-        let token = Compact::parse(id_token)?;
-        let known = self.sources.known(source);
+    /// Verifies an ID token and returns its claims. An unknown key triggers one fetch of the key set.
+    pub async fn verify(
+        &self,
+        source: &IssuerSource,
+        id_token: &str,
+        checks: &TokenChecks<'_>,
+    ) -> Result<ExternalIdToken, OidcError> {
+        let token = CompactJws::parse(id_token)?;
+        let known = self.sources.get_or_insert(source);
         let document = self.document(&known, source).await?.value;
         if !document.algorithms.contains(&token.algorithm) {
             return Err(OidcError::Algorithm);
         }
         self.check_signature(&known, &document.jwks_uri, source.trust, &token).await?;
         let algorithm = token.algorithm;
-        let expected = Expected { issuer: &source.issuer, now: self.clock.now(), issued_at: self.is_strict };
-        let mut read = IdToken::accept(token, &expected)?;
+        let expected =
+            IdTokenExpectations { issuer: &source.issuer, now: self.clock.now(), requires_issued_at: self.is_strict };
+        let mut read = ExternalIdToken::from_verified_jws(token, &expected)?;
         if let Some(clients) = checks.clients
-            && !read.is_for(clients.iter().map(String::as_str))
+            && !read.has_audience(clients.iter().map(String::as_str))
         {
-            return Err(BadToken::Audience(read.audience).into());
+            return Err(IdTokenError::Audience(read.audience).into());
         }
         if let Some(access_token) = checks.access_token
             && !read.access_token_hash.is_empty()
-            && !is_hash_of(algorithm, access_token, &read.access_token_hash)
+            && !is_access_token_hash(algorithm, access_token, &read.access_token_hash)
         {
-            return Err(BadToken::AccessToken.into());
+            return Err(IdTokenError::AccessTokenHash.into());
         }
         let tenant = issuers::azure_tenant(&read.issuer);
-        read.assumes_nothing = self.is_strict && (tenant.is_none() || tenant != self.own_tenant.as_deref());
+        read.requires_email_verified_claim =
+            self.is_strict && (tenant.is_none() || tenant != self.own_tenant.as_deref());
         Ok(read)
     }
 
-    /// Whether the token is signed with a key of the issuer's. Only where none of the known ones fits are they asked
-    /// for again: a key may have been added, or taken the place of one of the same name.
+    /// Verifies the token's signature with the issuer's keys.
+    ///
+    /// If no known key fits, the key set is fetched again: a key may have been added or replaced under the same id.
     async fn check_signature(
         &self,
-        known: &Known,
+        known: &IssuerCache,
         address: &str,
-        trust: Trust,
-        token: &Compact<'_>,
+        trust: UrlTrust,
+        token: &CompactJws<'_>,
     ) -> Result<(), OidcError> {
-        let fetch = || async move { Ok(KeySet::parse(&self.get(address, trust).await?)?) };
-        let young = |held: &Held<KeySet>| held.age(self.clock.now()) < self.life;
+        let fetch = || async move { Ok(KeySet::parse(&self.fetch(address, trust).await?)?) };
+        let young = |held: &CachedValue<KeySet>| held.age(self.clock.now()) < self.cache_ttl;
         let mut keys = known.keys.get(&self.clock, young, fetch).await?;
-        if keys.value.verify(token) != Verdict::Signed {
+        if keys.value.verify(token) != SignatureOutcome::Valid {
             let round = keys.round;
             keys = known.keys.get(&self.clock, |held| held.round > round, fetch).await?;
         }
         match keys.value.verify(token) {
-            Verdict::Signed => Ok(()),
-            Verdict::NotSigned => Err(OidcError::Signature),
-            Verdict::UnknownKey => Err(OidcError::UnknownKey),
+            SignatureOutcome::Valid => Ok(()),
+            SignatureOutcome::Invalid => Err(OidcError::Signature),
+            SignatureOutcome::UnknownKey => Err(OidcError::UnknownKey),
         }
     }
 
-    async fn document(&self, known: &Known, source: &Source) -> Result<Held<Discovery>, OidcError> {
-        let young = |held: &Held<Discovery>| held.age(self.clock.now()) < self.life;
-        known.document.get(&self.clock, young, || self.look_up(source)).await
+    async fn document(&self, known: &IssuerCache, source: &IssuerSource) -> Result<CachedValue<Discovery>, OidcError> {
+        let young = |held: &CachedValue<Discovery>| held.age(self.clock.now()) < self.cache_ttl;
+        known.document.get(&self.clock, young, || self.discover_uncached(source)).await
     }
 
-    /// The body of what is at an address, by the door that fits who wrote it down.
-    async fn get(&self, address: &str, trust: Trust) -> Result<Vec<u8>, OidcError> {
+    /// Fetches a URL with the client that its origin requires.
+    async fn fetch(&self, address: &str, trust: UrlTrust) -> Result<Vec<u8>, OidcError> {
         let url = Url::parse(address).map_err(|error| OidcError::Address(format!("{address:?}: {error}")))?;
         let answer = self.http.send(trust, Request::new(Method::GET, url), LIMITS).await;
-        let Answer { status, body, truncated, .. } = answer.map_err(|error| OidcError::Silent(Arc::new(error)))?;
+        let HttpResponse { status, body, is_truncated: truncated, .. } =
+            answer.map_err(|error| OidcError::Transport(Arc::new(error)))?;
         if status != 200 {
-            return Err(OidcError::Status { status, body: beginning(&body) });
+            return Err(OidcError::Status { status, body: quote_body(&body) });
         }
         if truncated {
             return Err(OidcError::TooLong(address.to_owned()));
@@ -217,14 +233,14 @@ impl Oidc {
     }
 }
 
-impl Source {
-    /// A built-in issuer, or one that the operator wrote down.
-    pub fn of_operator(issuer: impl Into<String>) -> Self {
-        Self { issuer: issuer.into(), document: None, trust: Trust::Operator }
+impl IssuerSource {
+    /// A built-in or configured issuer.
+    pub fn from_operator(issuer: impl Into<String>) -> Self {
+        Self { issuer: issuer.into(), document: None, trust: UrlTrust::Operator }
     }
 
-    /// Where its document is.
-    fn address(&self) -> String {
+    /// Returns the URL of its document.
+    fn document_url(&self) -> String {
         let usual = || {
             let base = self.issuer.strip_suffix('/').unwrap_or(&self.issuer);
             format!("{base}/.well-known/openid-configuration")
@@ -233,7 +249,7 @@ impl Source {
     }
 }
 
-fn beginning(body: &[u8]) -> String {
+fn quote_body(body: &[u8]) -> String {
     String::from_utf8_lossy(&body[..body.len().min(LONGEST_QUOTE)]).into_owned()
 }
 

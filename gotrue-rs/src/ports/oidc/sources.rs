@@ -1,42 +1,44 @@
-//! What is known of each issuer: of a bounded number, since anybody can name more of them.
+//! The caches of issuers. Their number is bounded, because callers can name arbitrary issuers.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use gotrue_rules::domain::external::keys::KeySet;
 
-use super::kept::Kept;
-use super::{Discovery, Source};
+use super::cache::Cached;
+use super::{Discovery, IssuerSource};
 
-/// So many are known at a time.
-const MOST: usize = 256;
+/// The maximum number of cached issuers.
+const MAX_ISSUERS: usize = 256;
 
-/// The issuers known.
+/// The cached issuers.
 #[derive(Debug, Default)]
-pub(super) struct Sources(Mutex<Inner>);
+pub(super) struct IssuerCaches(Mutex<Inner>);
 
 #[derive(Debug, Default)]
 struct Inner {
-    known: HashMap<Source, (u64, Arc<Known>)>,
-    /// Counts the uses: who was used longest ago has the smallest number.
+    known: HashMap<IssuerSource, (u64, Arc<IssuerCache>)>,
+    /// The use counter: the least recently used issuer has the smallest number.
     uses: u64,
 }
 
-/// What is known of one.
+/// The cached data of an issuer.
 #[derive(Debug, Default)]
-pub(super) struct Known {
-    pub document: Kept<Discovery>,
-    pub keys: Kept<KeySet>,
+pub(super) struct IssuerCache {
+    pub document: Cached<Discovery>,
+    pub keys: Cached<KeySet>,
 }
 
-impl Sources {
-    /// Nothing is known of this one any longer.
-    pub(super) fn forget(&self, source: &Source) {
+impl IssuerCaches {
+    /// Evicts an issuer.
+    pub(super) fn evict(&self, source: &IssuerSource) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).known.remove(source);
     }
 
-    /// What is known of this one. For a new one, another goes that never answered, else the one used longest ago.
-    pub(super) fn known(&self, source: &Source) -> Arc<Known> {
+    /// Returns the cache of an issuer.
+    ///
+    /// A new one evicts one that never responded, else the least recently used.
+    pub(super) fn get_or_insert(&self, source: &IssuerSource) -> Arc<IssuerCache> {
         let mut inner = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         inner.uses += 1;
         let now = inner.uses;
@@ -44,13 +46,13 @@ impl Sources {
             *used = now;
             return known.clone();
         }
-        if inner.known.len() >= MOST {
+        if inner.known.len() >= MAX_ISSUERS {
             let last = inner.known.iter().min_by_key(|(_, (used, known))| (!known.document.is_empty(), *used));
             if let Some(last) = last.map(|(last, _)| last.clone()) {
                 inner.known.remove(&last);
             }
         }
-        let known = Arc::<Known>::default();
+        let known = Arc::<IssuerCache>::default();
         inner.known.insert(source.clone(), (now, known.clone()));
         known
     }

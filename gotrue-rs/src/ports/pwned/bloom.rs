@@ -1,5 +1,6 @@
-//! A Bloom filter of SHA-1 hashes: bounded memory, no hash forgotten until it is emptied, few found that were not put
-//! in. The hashes are random already and are cut into positions as they are.
+//! A Bloom filter of SHA-1 hashes with bounded memory, no false negatives, and few false positives.
+//!
+//! The hashes are uniformly distributed and are used as bit positions directly.
 
 use gotrue_rules::domain::policy::BloomFilter;
 
@@ -11,43 +12,50 @@ pub(super) struct Filter {
     words: Vec<u64>,
     bits: u64,
     probes: u64,
-    /// Hashes put in since it was last empty.
+    /// The number of hashes added since it was last empty.
     items: u64,
-    /// At so many it is emptied: before the share of wrong hits grows beyond what was asked for.
-    full: u64,
+    /// The capacity: the filter is emptied before the false-positive rate exceeds the configured one.
+    capacity: u64,
 }
 
 impl Filter {
-    /// An empty filter of that size.
+    /// Creates an empty filter of that size.
     pub(super) fn new(size: BloomFilter) -> Self {
         let bits = size.bits();
-        let words = usize::try_from(bits.div_ceil(64)).expect("the configuration bounds the size of the filter");
-        Self { words: vec![0; words], bits, probes: size.probes(), items: 0, full: size.items.saturating_mul(4) / 5 }
+        let words = usize::try_from(bits.div_ceil(64)).expect("the configuration limits the size of the filter");
+        Self {
+            words: vec![0; words],
+            bits,
+            probes: size.probes(),
+            items: 0,
+            capacity: size.items.saturating_mul(4) / 5,
+        }
     }
 
-    /// Whether the hash was put in, or looks as if.
-    pub(super) fn holds(&self, hash: &Sha1) -> bool {
-        self.places(hash).all(|(word, mask)| self.words[word] & mask != 0)
+    /// Whether the hash was added, or is a false positive.
+    pub(super) fn contains(&self, hash: &Sha1) -> bool {
+        self.probe_positions(hash).all(|(word, mask)| self.words[word] & mask != 0)
     }
 
-    /// Puts the hashes of one answer in; empties the filter before, if they would fill it.
+    /// Adds the hashes of one response; empties the filter first if they would exceed its capacity.
     pub(super) fn add(&mut self, hashes: &[Sha1]) {
         let more = hashes.len() as u64;
         self.items += more;
-        if self.items > self.full {
+        if self.items > self.capacity {
             self.words.fill(0);
             self.items = more;
         }
         for hash in hashes {
-            for (word, mask) in self.places(hash).collect::<Vec<_>>() {
+            for (word, mask) in self.probe_positions(hash).collect::<Vec<_>>() {
                 self.words[word] |= mask;
             }
         }
     }
 
-    /// The word and the bit of each probe: two numbers of the hash, added up. Its first bytes are not used, which all
-    /// hashes of one answer share.
-    fn places(&self, hash: &Sha1) -> impl Iterator<Item = (usize, u64)> + use<> {
+    /// The word and the bit of each probe, by double hashing with two numbers of the hash.
+    ///
+    /// The first bytes are not used, because all hashes of a response share them.
+    fn probe_positions(&self, hash: &Sha1) -> impl Iterator<Item = (usize, u64)> + use<> {
         let number = |from: usize| hash[from..from + 8].iter().fold(0, |sum, byte| sum << 8 | u64::from(*byte));
         let (first, step, bits) = (number(4), number(12) | 1, self.bits);
         (0..self.probes).map(move |n| {

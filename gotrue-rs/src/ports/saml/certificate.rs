@@ -1,5 +1,7 @@
-//! The certificate around a key of ours. Nobody reads more of it than the key, but identity providers compare it byte by
-//! byte: it is made as the reference makes it, so that an operator who comes from there needs to tell nobody.
+//! The self-signed certificate of a key of the service provider.
+//!
+//! Identity providers compare it byte by byte, so it is built like the reference's: operators who migrate need not
+//! register it again.
 
 use super::SamlKeyError;
 
@@ -28,66 +30,69 @@ const ALTERNATIVE_NAME: [u8; 5] = [0x06, 0x03, 0x55, 0x1d, 0x11];
 /// A DNS name among alternative names.
 const DNS_NAME: u8 = 0x82;
 
-/// Whose certificate it is.
+/// The subject of the certificate.
 #[derive(Debug)]
 pub(super) struct Subject<'a> {
-    /// The server's own URL, whose host it names.
+    /// The external URL, whose host is the common name.
     pub external_url: &'a str,
-    /// The key may be used for encryption too.
+    /// Whether the key may be used for encryption, too.
     pub encryption: bool,
 }
 
-/// The certificate of a public key in PKCS#1 DER, signed by `sign` (RSA, SHA-256): from 1970 for 200 years.
-pub(super) fn of(
+/// Builds the certificate of a public key in PKCS#1 DER, valid for 200 years from 1970.
+///
+/// `sign` signs with RSA and SHA-256.
+pub(super) fn build_certificate(
     public_key: &[u8],
     subject: &Subject<'_>,
     sign: impl Fn(&[u8]) -> Result<Vec<u8>, SamlKeyError>,
 ) -> Result<Vec<u8>, SamlKeyError> {
-    let host = host_of(subject.external_url);
-    let name = name(&format!("SAML 2.0 Certificate for {host}"));
-    let validity = [tagged(UTC_TIME, &[b"700101000000Z"]), tagged(GENERALIZED_TIME, &[b"21700101000000Z"])].concat();
-    let key = tagged(SEQUENCE, &[&RSA, &bits(public_key)]);
-    let signed = tagged(
+    let host = parse_host(subject.external_url);
+    let name = encode_name(&format!("SAML 2.0 Certificate for {host}"));
+    let validity =
+        [encode_der(UTC_TIME, &[b"700101000000Z"]), encode_der(GENERALIZED_TIME, &[b"21700101000000Z"])].concat();
+    let key = encode_der(SEQUENCE, &[&RSA, &encode_bit_string(public_key)]);
+    let signed = encode_der(
         SEQUENCE,
         &[
             &VERSION_AND_SERIAL,
             &SHA256_WITH_RSA,
             &name,
-            &tagged(SEQUENCE, &[&validity]),
+            &encode_der(SEQUENCE, &[&validity]),
             &name,
             &key,
-            &tagged(0xa3, &[&extensions(&host, subject.encryption)]),
+            &encode_der(0xa3, &[&encode_extensions(&host, subject.encryption)]),
         ],
     );
-    let signature = bits(&sign(&signed)?);
-    Ok(tagged(SEQUENCE, &[&signed, &SHA256_WITH_RSA, &signature]))
+    let signature = encode_bit_string(&sign(&signed)?);
+    Ok(encode_der(SEQUENCE, &[&signed, &SHA256_WITH_RSA, &signature]))
 }
 
-fn name(text: &str) -> Vec<u8> {
+fn encode_name(text: &str) -> Vec<u8> {
     let printable = |byte: u8| byte.is_ascii_alphanumeric() || b" '()+,-./:=?".contains(&byte);
     let kind = if text.bytes().all(printable) { PRINTABLE_STRING } else { UTF8_STRING };
-    let text = tagged(kind, &[text.as_bytes()]);
-    tagged(SEQUENCE, &[&tagged(SET, &[&tagged(SEQUENCE, &[&COMMON_NAME, &text])])])
+    let text = encode_der(kind, &[text.as_bytes()]);
+    encode_der(SEQUENCE, &[&encode_der(SET, &[&encode_der(SEQUENCE, &[&COMMON_NAME, &text])])])
 }
 
-fn extensions(host: &str, encryption: bool) -> Vec<u8> {
+fn encode_extensions(host: &str, encryption: bool) -> Vec<u8> {
     // digitalSignature is the first bit, dataEncipherment the fourth.
     let bits: &[u8] = if encryption { &[4, 0b1001_0000] } else { &[7, 0b1000_0000] };
-    let usage = tagged(OCTET_STRING, &[&tagged(BIT_STRING, &[bits])]);
-    let dns = tagged(DNS_NAME, &[format!("_samlsp.{host}").as_bytes()]);
-    let names = tagged(OCTET_STRING, &[&tagged(SEQUENCE, &[&dns])]);
-    let usage = tagged(SEQUENCE, &[&KEY_USAGE, &usage]);
-    let names = tagged(SEQUENCE, &[&ALTERNATIVE_NAME, &names]);
-    tagged(SEQUENCE, &[&usage, &names])
+    let usage = encode_der(OCTET_STRING, &[&encode_der(BIT_STRING, &[bits])]);
+    let dns = encode_der(DNS_NAME, &[format!("_samlsp.{host}").as_bytes()]);
+    let names = encode_der(OCTET_STRING, &[&encode_der(SEQUENCE, &[&dns])]);
+    let usage = encode_der(SEQUENCE, &[&KEY_USAGE, &usage]);
+    let names = encode_der(SEQUENCE, &[&ALTERNATIVE_NAME, &names]);
+    encode_der(SEQUENCE, &[&usage, &names])
 }
 
-/// Whole bytes as a bit string.
-fn bits(bytes: &[u8]) -> Vec<u8> {
-    tagged(BIT_STRING, &[&[0], bytes])
+/// Encodes whole bytes as a bit string.
+fn encode_bit_string(bytes: &[u8]) -> Vec<u8> {
+    encode_der(BIT_STRING, &[&[0], bytes])
 }
 
-/// A value in DER: tag, length, content.
-fn tagged(tag: u8, parts: &[&[u8]]) -> Vec<u8> {
+/// Encodes a value in DER: tag, length, content.
+fn encode_der(tag: u8, parts: &[&[u8]]) -> Vec<u8> {
     let content = parts.concat();
     let length = content.len().to_be_bytes();
     let length: Vec<u8> = length.into_iter().skip_while(|byte| *byte == 0).collect();
@@ -104,8 +109,8 @@ fn tagged(tag: u8, parts: &[&[u8]]) -> Vec<u8> {
     value
 }
 
-/// The host as it is written, without user and port; empty for a path.
-fn host_of(url: &str) -> String {
+/// Returns the host as written, without user and port; empty for a path.
+fn parse_host(url: &str) -> String {
     let Some((_, rest)) = url.split_once("://") else { return String::new() };
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
     let host = authority.rsplit('@').next().unwrap_or_default();
@@ -113,7 +118,7 @@ fn host_of(url: &str) -> String {
         Some((bare, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) && !bare.ends_with('[') => {
             match bare.strip_prefix('[').and_then(|bare| bare.strip_suffix(']')) {
                 Some(bare) => bare,
-                // What looks like a port may be the end of an address without brackets around it.
+                // What looks like a port may be the end of an IPv6 address without brackets.
                 None if bare.starts_with('[') => host,
                 None => bare,
             }

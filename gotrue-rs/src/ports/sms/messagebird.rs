@@ -4,25 +4,25 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde::Deserialize;
 
-use super::{Door, Sender, SmsError, TextMessage, named};
+use super::{SenderClient, SmsError, SmsMessage, SmsSender, non_empty};
 
-/// An account.
+/// A `MessageBird` account.
 #[derive(Debug)]
 pub(super) struct Messagebird {
-    pub(super) door: Door,
+    pub(super) client: SenderClient,
     pub(super) originator: String,
 }
 
-impl Sender for Messagebird {
-    fn send<'a>(&'a self, message: &'a TextMessage) -> BoxFuture<'a, Result<Option<String>, SmsError>> {
+impl SmsSender for Messagebird {
+    fn send<'a>(&'a self, message: &'a SmsMessage) -> BoxFuture<'a, Result<Option<String>, SmsError>> {
         self.post(message).boxed()
     }
 }
 
 impl Messagebird {
-    async fn post(&self, message: &TextMessage) -> Result<Option<String>, SmsError> {
-        self.door.require_sms(&message.channel)?;
-        let authorization = format!("AccessKey {}", self.door.secret.reveal());
+    async fn post(&self, message: &SmsMessage) -> Result<Option<String>, SmsError> {
+        self.client.require_sms(&message.channel)?;
+        let authorization = format!("AccessKey {}", self.client.secret.reveal());
         let form = [
             ("body", message.body.as_str()),
             ("datacoding", "unicode"),
@@ -30,25 +30,25 @@ impl Messagebird {
             ("recipients", &message.to),
             ("type", "sms"),
         ];
-        let answer = self.door.post("https://rest.messagebird.com/messages", Some(authorization), &form).await?;
+        let answer = self.client.post("https://rest.messagebird.com/messages", Some(authorization), &form).await?;
         if matches!(answer.status, 400 | 401 | 403 | 422) {
-            let Refused { errors } = self.door.read(&answer)?;
+            let RejectedMessage { errors } = self.client.parse_response(&answer)?;
             let why = errors.into_iter().next().map(|error| error.description);
             return Err(self
-                .door
-                .refused(&why.unwrap_or_else(|| format!("messagebird error: status {}", answer.status))));
+                .client
+                .rejection(&why.unwrap_or_else(|| format!("messagebird error: status {}", answer.status))));
         }
-        let Taken { id, recipients } = self.door.read(&answer)?;
+        let AcceptedMessage { id, recipients } = self.client.parse_response(&answer)?;
         if recipients.total_sent_count != 0 {
-            return Ok(named(id));
+            return Ok(non_empty(id));
         }
-        Err(self.door.refused("messagebird error: total sent count is 0"))
+        Err(self.client.rejection("messagebird error: total sent count is 0"))
     }
 }
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
-struct Taken {
+struct AcceptedMessage {
     id: String,
     recipients: Recipients,
 }
@@ -61,16 +61,16 @@ struct Recipients {
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
-struct Refused {
+struct RejectedMessage {
     errors: Vec<Problem>,
 }
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
 struct Problem {
-    // Only its type counts.
+    // Only its type is checked.
     code: i64,
     description: String,
-    // Only its type counts.
+    // Only its type is checked.
     parameter: String,
 }

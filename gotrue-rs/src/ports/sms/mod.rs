@@ -1,5 +1,6 @@
-//! Messages to phones: what one says, who takes it, and what the five senders have in common. How each of them is asked
-//! and what its answer means stands in its own file (`config.md` §6).
+//! Phone messages: the message type, the sender interface, and the common parts of the five senders.
+//!
+//! Each sender's request and response format is in its own file.
 
 mod messagebird;
 mod template;
@@ -12,7 +13,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
-use gotrue_rules::domain::contact::Channel;
+use gotrue_rules::domain::contact::SmsChannel;
 use gotrue_rules::domain::policy::{Policy, SmsProvider};
 use gotrue_rules::domain::secret::Secret;
 use gotrue_rules::wire::go_json::{self, Document};
@@ -21,174 +22,184 @@ use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue};
 use serde::de::DeserializeOwned;
 use url::form_urlencoded::Serializer;
 
-pub use self::template::{TemplateError, TextTemplate};
-use crate::ports::http_client::{Answer, HttpClient, HttpError, Limits};
+pub use self::template::{SmsTemplate, SmsTemplateError};
+use crate::ports::http_client::{HttpClient, HttpError, HttpResponse, ResponseLimits};
 
-/// The `message_id` of a message to a number with a fixed code (`SmsPolicy::test_code`): nothing is sent to those.
+/// The `message_id` of a message to a test number (`SmsPolicy::test_code`), which is not sent.
 pub const TEST_MESSAGE_ID: &str = "test-otp";
 
-/// Most bytes of an answer: those known are below four kilobytes.
-const LONGEST_ANSWER: usize = 64 * 1024;
+/// The maximum number of bytes of a response; known ones are below four kilobytes.
+const MAX_RESPONSE_BYTES: usize = 64 * 1024;
 
-/// Secrets shorter than this are not looked for in answers.
-const SHORTEST_SECRET: usize = 8;
+/// Shorter secrets are not redacted in responses.
+const MIN_REDACTED_BYTES: usize = 8;
 
 /// One message to one number.
 #[derive(Clone, PartialEq, Eq)]
-pub struct TextMessage {
+pub struct SmsMessage {
     /// The number: digits only, no `+`.
     pub to: String,
-    /// The way it goes.
-    pub channel: Channel,
+    /// The channel.
+    pub channel: SmsChannel,
     /// The text.
     pub body: String,
-    /// The code in it, for senders that want it apart.
+    /// The code in the text, for senders that take it separately.
     pub code: String,
 }
 
-/// Neither number nor code is printed.
-impl fmt::Debug for TextMessage {
+/// Omits number and code.
+impl fmt::Debug for SmsMessage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TextMessage").field("channel", &self.channel).finish_non_exhaustive()
+        f.debug_struct("SmsMessage").field("channel", &self.channel).finish_non_exhaustive()
     }
 }
 
-/// Why a message was not sent, or a code is not right. Prints what the log may hold; the client is told [`Self::words`].
+/// Why a message was not sent, or a code is wrong.
+///
+/// `Display` is for the log; clients get [`Self::client_message`].
 #[derive(Debug, thiserror::Error)]
 pub enum SmsError {
     /// No sender is configured.
     #[error("no sender of phone messages can be used: set GOTRUE_SMS_PROVIDER and what it needs")]
     NoProvider,
-    /// The sender says no.
+    /// The sender rejected the message.
     #[error("the sender refused")]
     Refused(String),
-    /// The sender cannot be reached.
+    /// The request to the sender failed.
     #[error("asking {sender}: {cause}")]
-    Unanswered {
-        /// Who was asked.
+    Transport {
+        /// The sender.
         sender: &'static str,
-        /// What went wrong.
+        /// The cause.
         cause: HttpError,
     },
-    /// The sender answers what nobody can read.
+    /// The sender's response is not valid JSON of the expected form.
     #[error("{sender} answered {status} with what cannot be read: {reason}")]
     Unreadable {
-        /// Who was asked.
+        /// The sender.
         sender: &'static str,
         /// The status.
         status: u16,
-        /// What is wrong with the body.
-        reason: go_json::Error,
+        /// The parse error of the body.
+        reason: go_json::GoJsonError,
     },
-    /// The sender checks no codes.
+    /// The sender does not verify codes.
     #[error("this sender makes no codes of its own")]
-    ChecksNone,
+    CodesUnsupported,
 }
 
 impl SmsError {
-    /// What the client is told: a refusal in the sender's own words, else only who failed.
-    pub fn words(&self) -> String {
+    /// Returns the client's message: the sender's text of a rejection, else only the sender's name.
+    pub fn client_message(&self) -> String {
         match self {
             Self::Refused(words) => words.clone(),
-            Self::Unanswered { sender, .. } => format!("{sender} cannot be reached"),
+            Self::Transport { sender, .. } => format!("{sender} cannot be reached"),
             Self::Unreadable { sender, status, .. } => format!("{sender} answered {status} with what cannot be read"),
-            Self::NoProvider | Self::ChecksNone => self.to_string(),
+            Self::NoProvider | Self::CodesUnsupported => self.to_string(),
         }
     }
 }
 
-/// Sends messages to phones.
-pub trait Sender: fmt::Debug + Send + Sync + 'static {
-    /// Sends one; gives the sender's id of it, if it names one.
-    fn send<'a>(&'a self, message: &'a TextMessage) -> BoxFuture<'a, Result<Option<String>, SmsError>>;
+/// Sends phone messages.
+pub trait SmsSender: fmt::Debug + Send + Sync + 'static {
+    /// Sends a message and returns the sender's id of it, if there is one.
+    fn send<'a>(&'a self, message: &'a SmsMessage) -> BoxFuture<'a, Result<Option<String>, SmsError>>;
 
-    /// Asks whether a code is the one that the sender itself made for this number.
-    fn check<'a>(&'a self, _to: &'a str, _code: &'a str) -> BoxFuture<'a, Result<(), SmsError>> {
-        Box::pin(async { Err(SmsError::ChecksNone) })
+    /// Verifies a code that the sender itself generated for this number.
+    fn verify_code<'a>(&'a self, _to: &'a str, _code: &'a str) -> BoxFuture<'a, Result<(), SmsError>> {
+        Box::pin(async { Err(SmsError::CodesUnsupported) })
     }
 }
 
-/// A sender that can be shared.
-pub type SharedSender = Arc<dyn Sender>;
+/// A shared sender.
+pub type SharedSmsSender = Arc<dyn SmsSender>;
 
-/// Who takes texts and what they say, chosen when the server starts.
+/// The sender and the templates of messages, configured at start.
 #[derive(Debug)]
-pub struct Texts {
-    /// Who takes them.
-    pub sender: SharedSender,
-    /// What a text with a code of an account says.
-    pub code: TextTemplate,
-    /// What a text with a code of a second factor says.
-    pub factor: TextTemplate,
+pub struct SmsDelivery {
+    /// The sender.
+    pub sender: SharedSmsSender,
+    /// The template of messages with a one-time code.
+    pub code_template: SmsTemplate,
+    /// The template of messages with a code of a phone factor.
+    pub factor_template: SmsTemplate,
 }
 
-impl Texts {
-    /// As the policy says; nobody is asked yet.
+impl SmsDelivery {
+    /// Creates sender and templates for the policy without sending a request.
     pub fn new(policy: &Policy, http: &Arc<HttpClient>) -> Self {
         Self {
-            sender: sender(policy, http),
-            code: TextTemplate::parse(&policy.sms.template),
-            factor: TextTemplate::parse(&policy.mfa.phone.template),
+            sender: build_sender(policy, http),
+            code_template: SmsTemplate::parse(&policy.sms.template),
+            factor_template: SmsTemplate::parse(&policy.mfa.phone.template),
         }
     }
 }
 
-fn sender(policy: &Policy, http: &Arc<HttpClient>) -> SharedSender {
-    let Some(provider) = &policy.sms.provider else { return Arc::new(NoSender) };
-    let limits = Limits { bytes: LONGEST_ANSWER, time: policy.api.outbound_timeout };
-    let door = |name, secret: &Secret| Door { name, secret: secret.clone(), http: http.clone(), limits };
+fn build_sender(policy: &Policy, http: &Arc<HttpClient>) -> SharedSmsSender {
+    let Some(provider) = &policy.sms.provider else { return Arc::new(MissingSmsSender) };
+    let limits = ResponseLimits { bytes: MAX_RESPONSE_BYTES, time: policy.api.outbound_timeout };
+    let client = |name, secret: &Secret| SenderClient { name, secret: secret.clone(), http: http.clone(), limits };
     match provider {
         SmsProvider::Twilio { account_sid, auth_token, message_service_sid, content_sid } => Arc::new(twilio::Twilio {
-            door: door("Twilio", auth_token),
+            client: client("Twilio", auth_token),
             account_sid: account_sid.clone(),
             from: message_service_sid.clone(),
             content_sid: content_sid.clone(),
         }),
         SmsProvider::TwilioVerify { account_sid, auth_token, message_service_sid } => {
             Arc::new(twilio_verify::TwilioVerify {
-                door: door("Twilio Verify", auth_token),
+                client: client("Twilio Verify", auth_token),
                 account_sid: account_sid.clone(),
                 service: message_service_sid.clone(),
             })
         }
-        SmsProvider::Messagebird { access_key, originator } => {
-            Arc::new(messagebird::Messagebird { door: door("Messagebird", access_key), originator: originator.clone() })
-        }
+        SmsProvider::Messagebird { access_key, originator } => Arc::new(messagebird::Messagebird {
+            client: client("Messagebird", access_key),
+            originator: originator.clone(),
+        }),
         SmsProvider::Textlocal { api_key, sender } => {
-            Arc::new(textlocal::Textlocal { door: door("TextLocal", api_key), sender: sender.clone() })
+            Arc::new(textlocal::Textlocal { client: client("TextLocal", api_key), sender: sender.clone() })
         }
-        SmsProvider::Vonage { api_key, api_secret, from } => {
-            Arc::new(vonage::Vonage { door: door("Vonage", api_secret), api_key: api_key.clone(), from: from.clone() })
-        }
+        SmsProvider::Vonage { api_key, api_secret, from } => Arc::new(vonage::Vonage {
+            client: client("Vonage", api_secret),
+            api_key: api_key.clone(),
+            from: from.clone(),
+        }),
     }
 }
 
 /// No sender is configured.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct NoSender;
+pub struct MissingSmsSender;
 
-impl Sender for NoSender {
-    fn send<'a>(&'a self, _: &'a TextMessage) -> BoxFuture<'a, Result<Option<String>, SmsError>> {
+impl SmsSender for MissingSmsSender {
+    fn send<'a>(&'a self, _: &'a SmsMessage) -> BoxFuture<'a, Result<Option<String>, SmsError>> {
         Box::pin(async { Err(SmsError::NoProvider) })
     }
 }
 
-/// The way to one sender.
+/// The HTTP client of one sender.
 #[derive(Debug)]
-struct Door {
-    /// Its name, as the reference spells it.
+struct SenderClient {
+    /// The sender's name as the reference spells it.
     name: &'static str,
-    /// What it knows us by; never in an error.
+    /// The API secret; never part of an error.
     secret: Secret,
     http: Arc<HttpClient>,
-    limits: Limits,
+    limits: ResponseLimits,
 }
 
-impl Door {
+impl SenderClient {
     /// Posts a form.
-    async fn post(&self, url: &str, authorization: Option<String>, form: &[(&str, &str)]) -> Result<Answer, SmsError> {
+    async fn post(
+        &self,
+        url: &str,
+        authorization: Option<String>,
+        form: &[(&str, &str)],
+    ) -> Result<HttpResponse, SmsError> {
         let unreadable = |reason: &dyn fmt::Display| HttpError::Client(format!("a setting cannot be sent: {reason}"));
-        let failed = |cause| SmsError::Unanswered { sender: self.name, cause };
+        let failed = |cause| SmsError::Transport { sender: self.name, cause };
         let url = Url::parse(url).map_err(|reason| failed(unreadable(&reason)))?;
         let mut request = reqwest::Request::new(reqwest::Method::POST, url);
         let kind = HeaderValue::from_static("application/x-www-form-urlencoded");
@@ -199,31 +210,37 @@ impl Door {
             request.headers_mut().insert(AUTHORIZATION, value);
         }
         *request.body_mut() = Some(Serializer::new(String::new()).extend_pairs(form).finish().into());
-        self.http.call(request, self.limits).await.map_err(failed)
+        self.http.send_trusted(request, self.limits).await.map_err(failed)
     }
 
-    /// Reads what an answer says.
-    fn read<T: DeserializeOwned>(&self, answer: &Answer) -> Result<T, SmsError> {
+    /// Parses a response.
+    fn parse_response<T: DeserializeOwned>(&self, answer: &HttpResponse) -> Result<T, SmsError> {
         let read = Document::parse_first(&answer.body).and_then(|body| body.read());
         read.map_err(|reason| SmsError::Unreadable { sender: self.name, status: answer.status, reason })
     }
 
-    /// A refusal in the sender's words, without what it knows us by. A secret too short to be one is a word of theirs.
-    fn refused(&self, words: &str) -> SmsError {
+    /// Returns a rejection in the sender's text, with the secret redacted.
+    ///
+    /// A short secret is a common word and stays.
+    fn rejection(&self, words: &str) -> SmsError {
         let secret = self.secret.reveal();
-        SmsError::Refused(if secret.len() < SHORTEST_SECRET { words.to_owned() } else { words.replace(secret, "***") })
+        SmsError::Refused(if secret.len() < MIN_REDACTED_BYTES {
+            words.to_owned()
+        } else {
+            words.replace(secret, "***")
+        })
     }
 
-    /// Refuses a channel that this sender does not have.
-    fn require_sms(&self, channel: &Channel) -> Result<(), SmsError> {
-        if *channel == Channel::default() {
+    /// Rejects a channel other than SMS.
+    fn require_sms(&self, channel: &SmsChannel) -> Result<(), SmsError> {
+        if *channel == SmsChannel::default() {
             return Ok(());
         }
-        Err(self.refused(&format!("channel type {:?} is not supported for {}", channel.as_str(), self.name)))
+        Err(self.rejection(&format!("channel type {:?} is not supported for {}", channel.as_str(), self.name)))
     }
 }
 
-/// An id that an answer may lack.
-fn named(id: String) -> Option<String> {
+/// Returns an id unless it is empty.
+fn non_empty(id: String) -> Option<String> {
     Some(id).filter(|id| !id.is_empty())
 }

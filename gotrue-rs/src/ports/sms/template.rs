@@ -1,5 +1,6 @@
-//! What a text says: Go text template over `.Code`, the operator's or our own. Parsed when the server starts; the
-//! configuration reports what is wrong with it.
+//! The texts of messages: Go text templates over `.Code`.
+//!
+//! Parsed at start; the configuration check reports errors.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,31 +8,31 @@ use std::sync::Arc;
 
 use gotmpl::{MissingKey, Template, Value};
 
-/// The text of a message.
-pub struct TextTemplate(Result<Template, TemplateError>);
+/// The template of a message.
+pub struct SmsTemplate(Result<Template, SmsTemplateError>);
 
-/// A text cannot be written. For the log only.
+/// A text cannot be rendered. For the log only.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the template of the text cannot be filled in: {0}")]
-pub struct TemplateError(String);
+pub struct SmsTemplateError(String);
 
-impl TextTemplate {
-    /// Parses the operator's text. One that does not parse fails when it is filled in.
+impl SmsTemplate {
+    /// Parses a template. An invalid one fails when it is rendered.
     pub fn parse(text: &str) -> Self {
         let parsed = Template::new("text").missing_key(MissingKey::Error).parse(text);
-        Self(parsed.map_err(|reason| TemplateError(reason.to_string())))
+        Self(parsed.map_err(|reason| SmsTemplateError(reason.to_string())))
     }
 
-    /// The text with this code.
-    pub fn fill(&self, code: &str) -> Result<String, TemplateError> {
+    /// Renders the text with this code.
+    pub fn render(&self, code: &str) -> Result<String, SmsTemplateError> {
         let template = self.0.as_ref().map_err(Clone::clone)?;
         let values: BTreeMap<Arc<str>, Value> = [("Code".into(), Value::String(code.into()))].into();
         let filled = template.execute_to_string(&Value::Map(Arc::new(values)));
-        filled.map_err(|reason| TemplateError(reason.to_string()))
+        filled.map_err(|reason| SmsTemplateError(reason.to_string()))
     }
 }
 
-impl fmt::Debug for TextTemplate {
+impl fmt::Debug for SmsTemplate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("TextTemplate")
     }

@@ -1,46 +1,46 @@
-//! `Textlocal`. The status does not count: what the body says does.
+//! Textlocal. The status is ignored; only the body counts.
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde::Deserialize;
 
-use super::{Door, Sender, SmsError, TextMessage};
+use super::{SenderClient, SmsError, SmsMessage, SmsSender};
 
-/// The text is none of those that the account has registered.
+/// The text matches no template registered with the account.
 const NO_SUCH_TEMPLATE: i64 = 80;
 
-/// An account.
+/// A Textlocal account.
 #[derive(Debug)]
 pub(super) struct Textlocal {
-    pub(super) door: Door,
+    pub(super) client: SenderClient,
     pub(super) sender: String,
 }
 
-impl Sender for Textlocal {
-    fn send<'a>(&'a self, message: &'a TextMessage) -> BoxFuture<'a, Result<Option<String>, SmsError>> {
+impl SmsSender for Textlocal {
+    fn send<'a>(&'a self, message: &'a SmsMessage) -> BoxFuture<'a, Result<Option<String>, SmsError>> {
         self.post(message).boxed()
     }
 }
 
 impl Textlocal {
-    async fn post(&self, message: &TextMessage) -> Result<Option<String>, SmsError> {
-        self.door.require_sms(&message.channel)?;
+    async fn post(&self, message: &SmsMessage) -> Result<Option<String>, SmsError> {
+        self.client.require_sms(&message.channel)?;
         let form = [
-            ("apikey", self.door.secret.reveal()),
+            ("apikey", self.client.secret.reveal()),
             ("message", &message.body),
             ("numbers", &message.to),
             ("sender", &self.sender),
         ];
-        let answer = self.door.post("https://api.textlocal.in/send", None, &form).await?;
-        let Answered { status, messages, errors } = self.door.read(&answer)?;
+        let answer = self.client.post("https://api.textlocal.in/send", None, &form).await?;
+        let SendResponse { status, messages, errors } = self.client.parse_response(&answer)?;
         if status == "success" {
-            // As recorded, the id that it names is not told.
+            // Like the reference, the message id is not returned.
             return Ok(None);
         }
         let Id { id } = messages.into_iter().next().unwrap_or_default();
         let Problem { code, message: why } = errors.into_iter().next().unwrap_or_default();
-        Err(self.door.refused(&match code {
-            // The operator sees which text it was; the code in it is void.
+        Err(self.client.rejection(&match code {
+            // The message shows the operator the text; its code is void.
             NO_SUCH_TEMPLATE => format!("textlocal error: {why} (code: {code}) template message: {}", message.body),
             _ => format!("textlocal error: {why} (code: {code}) message {id}"),
         }))
@@ -49,7 +49,7 @@ impl Textlocal {
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
-struct Answered {
+struct SendResponse {
     status: String,
     messages: Vec<Id>,
     errors: Vec<Problem>,

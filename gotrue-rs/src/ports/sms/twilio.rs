@@ -1,4 +1,4 @@
-//! Twilio's messages: texts, and `WhatsApp` with a content template or, as before there were any, with the text itself.
+//! Twilio messages: SMS, and `WhatsApp` with a content template or, if none is set, with the text.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -7,28 +7,28 @@ use futures::future::BoxFuture;
 use gotrue_rules::domain::contact::Phone;
 use serde::Deserialize;
 
-use super::{Door, Sender, SmsError, TextMessage, named};
-use crate::ports::http_client::Answer;
+use super::{SenderClient, SmsError, SmsMessage, SmsSender, non_empty};
+use crate::ports::http_client::HttpResponse;
 
-/// An account.
+/// A Twilio account.
 #[derive(Debug)]
 pub(super) struct Twilio {
-    pub(super) door: Door,
+    pub(super) client: SenderClient,
     pub(super) account_sid: String,
     /// The messaging service, or the number to send from.
     pub(super) from: String,
-    /// The content template for `WhatsApp`; empty: none.
+    /// The content template for `WhatsApp`; empty for none.
     pub(super) content_sid: String,
 }
 
-impl Sender for Twilio {
-    fn send<'a>(&'a self, message: &'a TextMessage) -> BoxFuture<'a, Result<Option<String>, SmsError>> {
+impl SmsSender for Twilio {
+    fn send<'a>(&'a self, message: &'a SmsMessage) -> BoxFuture<'a, Result<Option<String>, SmsError>> {
         self.post(message).boxed()
     }
 }
 
 impl Twilio {
-    async fn post(&self, message: &TextMessage) -> Result<Option<String>, SmsError> {
+    async fn post(&self, message: &SmsMessage) -> Result<Option<String>, SmsError> {
         let url = format!("https://api.twilio.com/2010-04-01/Accounts/{}/Messages.json", self.account_sid);
         let is_whatsapp = message.channel.as_str() == "whatsapp";
         let to = if is_whatsapp { format!("whatsapp:+{}", message.to) } else { format!("+{}", message.to) };
@@ -42,54 +42,55 @@ impl Twilio {
         } else {
             form.push(("Body", &message.body));
         }
-        let answer = self.door.post(&url, Some(basic(&self.account_sid, &self.door)), &form).await?;
-        require_taken(&self.door, &answer)?;
-        let Taken { status, sid, error_message: why, error_code: code, .. } = self.door.read(&answer)?;
+        let answer = self.client.post(&url, Some(basic_authorization(&self.account_sid, &self.client)), &form).await?;
+        require_accepted(&self.client, &answer)?;
+        let AcceptedMessage { status, sid, error_message: why, error_code: code, .. } =
+            self.client.parse_response(&answer)?;
         if matches!(status.as_str(), "failed" | "undelivered") {
-            return Err(self.door.refused(&format!("twilio error: {why} {code} for message {sid}")));
+            return Err(self.client.rejection(&format!("twilio error: {why} {code} for message {sid}")));
         }
-        Ok(named(sid))
+        Ok(non_empty(sid))
     }
 }
 
-/// The account and its password, as a header has them.
-pub(super) fn basic(account_sid: &str, door: &Door) -> String {
-    format!("Basic {}", STANDARD.encode(format!("{account_sid}:{}", door.secret.reveal())))
+/// Returns the `Authorization` header of the account.
+pub(super) fn basic_authorization(account_sid: &str, client: &SenderClient) -> String {
+    format!("Basic {}", STANDARD.encode(format!("{account_sid}:{}", client.secret.reveal())))
 }
 
-/// Refuses what is neither 200 nor 201, in Twilio's words.
-pub(super) fn require_taken(door: &Door, answer: &Answer) -> Result<(), SmsError> {
+/// Rejects any status except 200 and 201, with Twilio's error message.
+pub(super) fn require_accepted(client: &SenderClient, answer: &HttpResponse) -> Result<(), SmsError> {
     if matches!(answer.status, 200 | 201) {
         return Ok(());
     }
-    let Refused { message, more_info, .. } = door.read(answer)?;
-    Err(door.refused(&format!("{message} More information: {more_info}")))
+    let RejectedMessage { message, more_info, .. } = client.parse_response(answer)?;
+    Err(client.rejection(&format!("{message} More information: {more_info}")))
 }
 
-/// What Twilio says of a message that it took.
+/// Twilio's response for an accepted message.
 #[derive(Deserialize, Default)]
 #[serde(default)]
-struct Taken {
+struct AcceptedMessage {
     status: String,
     sid: String,
     error_code: String,
     error_message: String,
-    // Only its type counts.
+    // Only its type is checked.
     to: String,
-    // Only its type counts.
+    // Only its type is checked.
     from: String,
-    // Only its type counts.
+    // Only its type is checked.
     body: String,
 }
 
-/// What it says of one that it did not take.
+/// Twilio's response for a rejected message.
 #[derive(Deserialize, Default)]
 #[serde(default)]
-struct Refused {
+struct RejectedMessage {
     message: String,
     more_info: String,
-    // Only its type counts.
+    // Only its type is checked.
     code: i64,
-    // Only its type counts.
+    // Only its type is checked.
     status: i64,
 }

@@ -1,31 +1,31 @@
-//! Vonage. The status does not count: what the body says of the first part of the message does.
+//! Vonage. The status is ignored; only the first message part in the body counts.
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde::Deserialize;
 
-use super::{Door, Sender, SmsError, TextMessage, named};
+use super::{SenderClient, SmsError, SmsMessage, SmsSender, non_empty};
 
-/// An account.
+/// A Vonage account.
 #[derive(Debug)]
 pub(super) struct Vonage {
-    pub(super) door: Door,
+    pub(super) client: SenderClient,
     pub(super) api_key: String,
     pub(super) from: String,
 }
 
-impl Sender for Vonage {
-    fn send<'a>(&'a self, message: &'a TextMessage) -> BoxFuture<'a, Result<Option<String>, SmsError>> {
+impl SmsSender for Vonage {
+    fn send<'a>(&'a self, message: &'a SmsMessage) -> BoxFuture<'a, Result<Option<String>, SmsError>> {
         self.post(message).boxed()
     }
 }
 
 impl Vonage {
-    async fn post(&self, message: &TextMessage) -> Result<Option<String>, SmsError> {
-        self.door.require_sms(&message.channel)?;
+    async fn post(&self, message: &SmsMessage) -> Result<Option<String>, SmsError> {
+        self.client.require_sms(&message.channel)?;
         let mut form = vec![
             ("api_key", self.api_key.as_str()),
-            ("api_secret", self.door.secret.reveal()),
+            ("api_secret", self.client.secret.reveal()),
             ("from", &self.from),
             ("text", &message.body),
             ("to", &message.to),
@@ -33,21 +33,21 @@ impl Vonage {
         if !message.body.is_ascii() {
             form.push(("type", "unicode"));
         }
-        let answer = self.door.post("https://rest.nexmo.com/sms/json", None, &form).await?;
-        let Answered { messages } = self.door.read(&answer)?;
+        let answer = self.client.post("https://rest.nexmo.com/sms/json", None, &form).await?;
+        let SendResponse { messages } = self.client.parse_response(&answer)?;
         let Some(Part { id, status, why }) = messages.into_iter().next() else {
-            return Err(self.door.refused("vonage error: Internal Error"));
+            return Err(self.client.rejection("vonage error: Internal Error"));
         };
         if status == "0" {
-            return Ok(named(id));
+            return Ok(non_empty(id));
         }
-        Err(self.door.refused(&format!("vonage error: {why} (status: {status}) for message {id}")))
+        Err(self.client.rejection(&format!("vonage error: {why} (status: {status}) for message {id}")))
     }
 }
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
-struct Answered {
+struct SendResponse {
     messages: Vec<Part>,
 }
 

@@ -1,41 +1,48 @@
-//! Addresses that an administrator gives, before anything is stored or called. What is called later goes through the
-//! guarded door again, which resolves anew and connects to what it has checked.
+//! Checks URLs supplied by an administrator before they are stored or requested.
+//!
+//! Later requests are checked again by the HTTP client, which resolves anew and connects to the address that it
+//! checked.
 
-use gotrue_rules::domain::custom_provider::address::{Place, check_ip, not_public, place, unresolved};
+use gotrue_rules::domain::custom_provider::url_check::{
+    UrlHost, address_not_public, hostname_unresolved, validate_ip, validate_url,
+};
 use gotrue_rules::domain::error::{Error, Result};
 use reqwest::Url;
 
-use crate::cx::Cx;
 use crate::journal::Step;
 use crate::ports::http_client::guard::is_public;
+use crate::request_context::RequestContext;
 
-/// 400 unless every address leads outside by https. Behind a proxy names are not resolved: the proxy does it.
-pub async fn check(cx: &Cx, addresses: &[String]) -> Result<()> {
+/// Requires every URL to be public and to use https (400).
+///
+/// Behind a proxy, names are resolved by the proxy.
+pub async fn require_public_urls(cx: &RequestContext, addresses: &[String]) -> Result<()> {
     for address in addresses {
-        check_one(cx, address).await?;
+        require_public_url(cx, address).await?;
     }
     Ok(())
 }
 
-async fn check_one(cx: &Cx, address: &str) -> Result<()> {
-    let name = match place(address)? {
-        Place::Ip(ip) if is_public(ip) => return Ok(()),
-        Place::Ip(_) => return Err(not_public()),
-        Place::Name(name) => name,
+async fn require_public_url(cx: &RequestContext, address: &str) -> Result<()> {
+    let name = match validate_url(address)? {
+        UrlHost::Ip(ip) if is_public(ip) => return Ok(()),
+        UrlHost::Ip(_) => return Err(address_not_public()),
+        UrlHost::Name(name) => name,
     };
-    let url = Url::parse(address).map_err(|error| Error::invalid("Invalid URL format").because(error))?;
-    if cx.app.http.takes_proxy(&url).map_err(Error::other)? {
+    let url = Url::parse(address).map_err(|error| Error::invalid("Invalid URL format").with_cause(error))?;
+    if cx.app.http.uses_proxy(&url).map_err(Error::other)? {
         return Ok(());
     }
-    cx.journal.note(Step::Call("resolve"));
-    let found = tokio::net::lookup_host((name.as_str(), 0)).await.map_err(|error| unresolved().because(error))?;
+    cx.journal.record(Step::Call("resolve"));
+    let found =
+        tokio::net::lookup_host((name.as_str(), 0)).await.map_err(|error| hostname_unresolved().with_cause(error))?;
     let mut is_known = false;
     for ip in found.map(|address| address.ip()) {
         is_known = true;
-        check_ip(ip)?;
+        validate_ip(ip)?;
         if !is_public(ip) {
-            return Err(not_public());
+            return Err(address_not_public());
         }
     }
-    if is_known { Ok(()) } else { Err(unresolved()) }
+    if is_known { Ok(()) } else { Err(hostname_unresolved()) }
 }

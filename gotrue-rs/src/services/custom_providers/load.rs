@@ -1,62 +1,63 @@
-//! Providers that an administrator stored, as a sign-in uses them. Their addresses are a stranger's: whoever calls them
-//! takes the guarded door of the HTTP client.
+//! Loads stored custom providers for a sign-in.
+//!
+//! Their URLs are untrusted: requests to them use the restricted mode of the HTTP client.
 
 use gotrue_rules::domain::custom_provider::Protocol;
 use gotrue_rules::domain::error;
-use gotrue_rules::domain::external::custom::Custom;
-use gotrue_rules::domain::policy::ExternalProvider;
+use gotrue_rules::domain::external::custom::StoredProvider;
+use gotrue_rules::domain::policy::ExternalProviderSettings;
 use gotrue_rules::domain::secret::Secret;
 
-use crate::cx::Cx;
+use crate::request_context::RequestContext;
 use crate::services::sealing;
 use crate::store::{self, custom_providers};
 
-/// A stored provider that may be used now.
+/// A stored provider that is enabled.
 #[derive(Debug)]
-pub struct Loaded {
+pub struct LoadedProvider {
     /// The provider.
-    pub provider: Custom,
-    /// Its settings, the client secret in the clear.
-    pub settings: ExternalProvider,
+    pub provider: StoredProvider,
+    /// Its settings, with the decrypted client secret.
+    pub settings: ExternalProviderSettings,
 }
 
-/// Why a stored provider cannot be used, as `GET /authorize` quotes it.
+/// Why a stored provider cannot be used; `GET /authorize` quotes the text.
 #[derive(Debug, thiserror::Error)]
-pub enum NotLoaded {
-    /// There are none.
+pub enum LoadProviderError {
+    /// Custom providers are disabled.
     #[error("custom OAuth providers are disabled")]
-    Off,
-    /// None has that name.
+    FeatureDisabled,
+    /// No provider has this identifier.
     #[error("custom provider {0} not found")]
     Unknown(String),
-    /// The administrator switched it off.
+    /// The administrator disabled the provider.
     #[error("custom provider {0} is disabled")]
     Disabled(String),
-    /// The database did not answer as it should.
+    /// The database query failed.
     #[error("error finding custom provider")]
     Store(#[from] store::Error),
-    /// Its secret cannot be read.
+    /// The client secret cannot be decrypted.
     #[error("error decrypting client secret for provider {0}")]
     Secret(String, #[source] error::Error),
 }
 
-/// The provider of that name (`custom:…`, in any letters); one statement.
-pub async fn load(cx: &Cx, identifier: &str) -> Result<Loaded, NotLoaded> {
+/// Loads the provider of this identifier (`custom:…`, case-insensitive); one statement.
+pub async fn load_provider(cx: &RequestContext, identifier: &str) -> Result<LoadedProvider, LoadProviderError> {
     let policy = &cx.app.policy.custom_oauth;
     if !policy.enabled {
-        return Err(NotLoaded::Off);
+        return Err(LoadProviderError::FeatureDisabled);
     }
     let identifier = identifier.to_lowercase();
-    let Some(stored) = custom_providers::by_identifier(&mut cx.db(), &identifier).await? else {
-        return Err(NotLoaded::Unknown(identifier));
+    let Some(stored) = custom_providers::find_by_identifier(&mut cx.db(), &identifier).await? else {
+        return Err(LoadProviderError::Unknown(identifier));
     };
     if !stored.enabled {
-        return Err(NotLoaded::Disabled(identifier));
+        return Err(LoadProviderError::Disabled(identifier));
     }
     let secret = sealing::open(cx, stored.id, stored.client_secret.reveal());
-    let secret = Secret::new(secret.map_err(|error| NotLoaded::Secret(identifier, error))?.plain);
+    let secret = Secret::new(secret.map_err(|error| LoadProviderError::Secret(identifier, error))?.plain);
     let external_url = policy.external_url.as_ref().unwrap_or(&cx.app.policy.site.external_url);
-    let settings = ExternalProvider {
+    let settings = ExternalProviderSettings {
         enabled: true,
         client_ids: std::iter::once(&stored.client_id).chain(&stored.acceptable_client_ids).cloned().collect(),
         secret,
@@ -67,7 +68,7 @@ pub async fn load(cx: &Cx, identifier: &str) -> Result<Loaded, NotLoaded> {
         },
         skip_nonce_check: stored.skip_nonce_check,
         email_optional: stored.email_optional,
-        ..ExternalProvider::default()
+        ..ExternalProviderSettings::default()
     };
-    Ok(Loaded { provider: Custom(stored), settings })
+    Ok(LoadedProvider { provider: StoredProvider(stored), settings })
 }

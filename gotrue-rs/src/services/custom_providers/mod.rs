@@ -1,9 +1,9 @@
-//! Providers that an administrator stored: used by sign-ins, and held against what may be stored.
+//! Custom OAuth and OIDC providers that administrators store.
 
 mod addresses;
 mod discovery;
 mod load;
 
-pub use self::addresses::check;
-pub use self::discovery::{forget, look_up};
-pub use self::load::{Loaded, NotLoaded, load};
+pub use self::addresses::require_public_urls;
+pub use self::discovery::{evict_discovery, load_discovery};
+pub use self::load::{LoadProviderError, LoadedProvider, load_provider};

@@ -1,174 +1,184 @@
-//! Sign-in with other services: which of them may be used now, how a browser gets there, and who has come back.
+//! Sign-in with external providers: enabled providers, the redirect to a provider, and the callback.
 
-mod ask;
 mod exchange;
 mod id_token;
 mod oauth1;
-mod person;
+mod provider_request;
+mod sign_in;
 mod start;
 
 use std::ops::Deref;
 use std::sync::Arc;
 
-use gotrue_rules::domain::custom_provider::PREFIX;
-use gotrue_rules::domain::external::custom::Custom;
-use gotrue_rules::domain::external::provider::{Endpoints, Place, Provider};
+use gotrue_rules::domain::custom_provider::IDENTIFIER_PREFIX;
+use gotrue_rules::domain::external::custom::StoredProvider;
+use gotrue_rules::domain::external::provider::{Provider, ProviderConfig, ProviderEndpoints};
 use gotrue_rules::domain::external::stand_in::StandIn;
-use gotrue_rules::domain::external::{providers, usable};
-use gotrue_rules::domain::policy::ExternalProvider;
+use gotrue_rules::domain::external::{availability, providers};
+use gotrue_rules::domain::policy::ExternalProviderSettings;
 
-pub use person::{Person, person};
-pub use start::start;
+pub use sign_in::{ProviderSignIn, complete_sign_in};
+pub use start::start_authorization;
 
-use crate::cx::Cx;
-use crate::ports::http_client::Trust;
-use crate::ports::oidc::{Discovery, OidcError, Source};
-use crate::services::custom_providers::{self, Loaded, NotLoaded};
+use crate::ports::http_client::UrlTrust;
+use crate::ports::oidc::{Discovery, IssuerSource, OidcError};
+use crate::request_context::RequestContext;
+use crate::services::custom_providers::{self, LoadProviderError, LoadedProvider};
 
-/// A provider that may be used now, with its settings.
+/// An enabled provider with its settings.
 #[derive(Debug)]
-pub struct Usable {
+pub struct EnabledProvider {
     /// The provider.
-    pub provider: Which,
-    /// The operator's settings, or an administrator's.
-    pub settings: ExternalProvider,
-    /// Who wrote its addresses down.
-    pub trust: Trust,
+    pub provider: ProviderSource,
+    /// The settings of the operator or of an administrator.
+    pub settings: ExternalProviderSettings,
+    /// Whether its URLs come from the operator or from an administrator.
+    pub trust: UrlTrust,
 }
 
-/// Where a provider is written down.
-pub enum Which {
+/// Where a provider is defined.
+pub enum ProviderSource {
     /// In this program.
     BuiltIn(&'static dyn Provider),
     /// In the database.
-    Stored(Box<Custom>),
-    /// Nowhere: our own is asked in its place.
-    StoodInFor(StandIn),
+    Stored(Box<StoredProvider>),
+    /// A built-in provider that is replaced by an emulation.
+    Emulated(StandIn),
 }
 
-impl Deref for Which {
+impl Deref for ProviderSource {
     type Target = dyn Provider;
 
     fn deref(&self) -> &Self::Target {
         match self {
             Self::BuiltIn(provider) => *provider,
             Self::Stored(provider) => &**provider,
-            Self::StoodInFor(provider) => provider,
+            Self::Emulated(provider) => provider,
         }
     }
 }
 
-impl std::fmt::Debug for Which {
+impl std::fmt::Debug for ProviderSource {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.name())
     }
 }
 
-/// Why a provider cannot be used, in the words that `Unsupported provider: …` quotes.
+/// Why a provider cannot be used; `Unsupported provider: …` quotes the text.
 #[derive(Debug, thiserror::Error)]
-pub enum NotUsable {
-    /// It is not one of the built-in ones, or not set up.
+pub enum ProviderLookupError {
+    /// The built-in provider is unknown or not configured.
     #[error(transparent)]
-    BuiltIn(#[from] usable::NotUsable),
-    /// It is not one of the stored ones.
+    BuiltIn(#[from] availability::ProviderUnavailable),
+    /// The stored provider is unknown or disabled.
     #[error(transparent)]
-    Stored(#[from] NotLoaded),
-    /// It does not say where it is.
+    Stored(#[from] LoadProviderError),
+    /// The discovery document of a built-in provider is unavailable.
     #[error(transparent)]
-    Silent(OidcError),
-    /// A stored one does not say where it is.
+    Discovery(OidcError),
+    /// The discovery document of a stored provider is unavailable.
     #[error("error creating OIDC provider: failed to create OIDC provider: {0}")]
-    StoredSilent(OidcError),
+    StoredDiscovery(OidcError),
 }
 
-/// The provider of that name, in any letters, if it may be used now. A stored one is one statement.
-pub async fn usable(cx: &Cx, name: &str) -> Result<Usable, NotUsable> {
+/// Finds an enabled provider by its name, case-insensitive. A stored provider takes one statement.
+pub async fn find_enabled_provider(cx: &RequestContext, name: &str) -> Result<EnabledProvider, ProviderLookupError> {
     let name = name.to_lowercase();
-    if name.starts_with(PREFIX) {
-        let Loaded { provider, settings } = custom_providers::load(cx, &name).await?;
-        return Ok(Usable { provider: Which::Stored(Box::new(provider)), settings, trust: Trust::Stranger });
+    if name.starts_with(IDENTIFIER_PREFIX) {
+        let LoadedProvider { provider, settings } = custom_providers::load_provider(cx, &name).await?;
+        return Ok(EnabledProvider {
+            provider: ProviderSource::Stored(Box::new(provider)),
+            settings,
+            trust: UrlTrust::Untrusted,
+        });
     }
-    let (Some(provider), Some(settings)) = (unstored(cx, &name), cx.app.policy.external.provider(&name)) else {
-        return Err(usable::NotUsable::Unknown(name).into());
+    let (Some(provider), Some(settings)) = (find_built_in(cx, &name), cx.app.policy.external.provider(&name)) else {
+        return Err(availability::ProviderUnavailable::Unknown(name).into());
     };
-    usable::check(&*provider, settings)?;
-    Ok(Usable { provider, settings: settings.clone(), trust: Trust::Operator })
+    availability::validate_settings(&*provider, settings)?;
+    Ok(EnabledProvider { provider, settings: settings.clone(), trust: UrlTrust::Operator })
 }
 
-/// The built-in provider of that name, in lower case, or what stands in for it.
-fn unstored(cx: &Cx, name: &str) -> Option<Which> {
+/// The built-in provider of this name, in lower case, or its emulation.
+fn find_built_in(cx: &RequestContext, name: &str) -> Option<ProviderSource> {
     let provider = providers::find(name)?;
-    let is_stood_in_for = cx.app.policy.external.stood_in_for.iter().any(|it| it == name);
-    Some(if is_stood_in_for { Which::StoodInFor(StandIn(name.to_owned())) } else { Which::BuiltIn(provider) })
+    let is_stood_in_for = cx.app.policy.external.development_stand_ins.iter().any(|it| it == name);
+    Some(if is_stood_in_for {
+        ProviderSource::Emulated(StandIn(name.to_owned()))
+    } else {
+        ProviderSource::BuiltIn(provider)
+    })
 }
 
-/// A provider that may be used, and where it is.
+/// An enabled provider with its endpoints.
 #[derive(Debug)]
-struct Ready {
-    usable: Usable,
-    place: Place,
-    /// What it says of itself, if that must be asked.
+struct ResolvedProvider {
+    enabled: EnabledProvider,
+    config: ProviderConfig,
+    /// Its discovery document, if it has one.
     document: Option<Arc<Discovery>>,
 }
 
-/// The same, asked where it is if it is not known beforehand.
-async fn ready(cx: &Cx, name: &str) -> Result<Ready, NotUsable> {
-    let usable = usable(cx, name).await?;
-    let place = usable.provider.place(&usable.settings);
-    let document = match source(&place, usable.trust) {
-        Some(source) => Some(cx.app.oidc.discover(&source).await.map_err(|error| match usable.trust {
-            Trust::Operator => NotUsable::Silent(error),
-            Trust::Stranger => NotUsable::StoredSilent(error),
+/// Finds an enabled provider and resolves its endpoints, by discovery if necessary.
+async fn resolve_provider(cx: &RequestContext, name: &str) -> Result<ResolvedProvider, ProviderLookupError> {
+    let enabled = find_enabled_provider(cx, name).await?;
+    let config = enabled.provider.config(&enabled.settings);
+    let document = match discovery_source(&config, enabled.trust) {
+        Some(source) => Some(cx.app.oidc.discover(&source).await.map_err(|error| match enabled.trust {
+            UrlTrust::Operator => ProviderLookupError::Discovery(error),
+            UrlTrust::Untrusted => ProviderLookupError::StoredDiscovery(error),
         })?),
         None => None,
     };
-    Ok(Ready { usable, place, document })
+    Ok(ResolvedProvider { enabled, config, document })
 }
 
-/// Whom to ask where a provider is; none where that is known.
-fn source(place: &Place, trust: Trust) -> Option<Source> {
-    let Endpoints::Discovered { issuer, document, .. } = &place.endpoints else { return None };
-    Some(Source { issuer: issuer.clone(), document: document.clone(), trust })
+/// The source of the discovery document; `None` if the endpoints are fixed.
+fn discovery_source(place: &ProviderConfig, trust: UrlTrust) -> Option<IssuerSource> {
+    let ProviderEndpoints::Discovered { issuer, discovery_url: document, .. } = &place.endpoints else { return None };
+    Some(IssuerSource { issuer: issuer.clone(), document: document.clone(), trust })
 }
 
-/// Whether a provider of that name speaks OAuth 1.0a, whatever its settings.
-fn is_oauth1(cx: &Cx, name: &str) -> bool {
+/// Whether a provider of this name uses OAuth 1.0a, regardless of its settings.
+fn is_oauth1(cx: &RequestContext, name: &str) -> bool {
     let name = name.to_lowercase();
-    let known = unstored(cx, &name).zip(cx.app.policy.external.provider(&name));
-    known.is_some_and(|(provider, settings)| matches!(provider.place(settings).endpoints, Endpoints::OAuth1 { .. }))
+    let known = find_built_in(cx, &name).zip(cx.app.policy.external.provider(&name));
+    known.is_some_and(|(provider, settings)| {
+        matches!(provider.config(settings).endpoints, ProviderEndpoints::OAuth1 { .. })
+    })
 }
 
-impl Ready {
-    /// Our id there with which sign-ins start.
+impl ResolvedProvider {
+    /// The client id that starts sign-ins.
     fn client_id(&self) -> &str {
-        self.usable.settings.client_ids.first().map_or("", String::as_str)
+        self.enabled.settings.client_ids.first().map_or("", String::as_str)
     }
 
-    /// Where a browser is sent.
+    /// The URL of the authorization endpoint.
     fn authorize_endpoint(&self) -> &str {
-        match &self.place.endpoints {
-            Endpoints::OAuth2 { authorize, .. }
-            | Endpoints::OAuth1 { authorize, .. }
-            | Endpoints::Discovered { instead: Some((authorize, _)), .. } => authorize,
-            Endpoints::Discovered { instead: None, .. } => {
+        match &self.config.endpoints {
+            ProviderEndpoints::OAuth2 { authorize, .. }
+            | ProviderEndpoints::OAuth1 { authorize, .. }
+            | ProviderEndpoints::Discovered { endpoint_overrides: Some((authorize, _)), .. } => authorize,
+            ProviderEndpoints::Discovered { endpoint_overrides: None, .. } => {
                 self.document.as_ref().map_or("", |document| &document.authorization_endpoint)
             }
         }
     }
 
-    /// Where a code is exchanged.
+    /// The URL of the token endpoint.
     fn token_endpoint(&self) -> &str {
-        match &self.place.endpoints {
-            Endpoints::OAuth2 { token, .. }
-            | Endpoints::OAuth1 { access_token: token, .. }
-            | Endpoints::Discovered { instead: Some((_, token)), .. } => token,
-            Endpoints::Discovered { instead: None, .. } => {
+        match &self.config.endpoints {
+            ProviderEndpoints::OAuth2 { token, .. }
+            | ProviderEndpoints::OAuth1 { access_token: token, .. }
+            | ProviderEndpoints::Discovered { endpoint_overrides: Some((_, token)), .. } => token,
+            ProviderEndpoints::Discovered { endpoint_overrides: None, .. } => {
                 self.document.as_ref().map_or("", |document| &document.token_endpoint)
             }
         }
     }
 
-    /// Where people are asked about, if the provider says so itself; else empty.
+    /// The URL of the userinfo endpoint in the discovery document; empty if there is none.
     fn userinfo_url(&self) -> &str {
         self.document.as_ref().map_or("", |document| &document.userinfo_endpoint)
     }

@@ -1,58 +1,73 @@
-//! The steps of OAuth 1.0a (RFC 5849): a token to ask with, the browser's leave, a token to read with.
+//! The steps of OAuth 1.0a (RFC 5849): request token, authorization by the user, access token.
 
-use gotrue_rules::domain::external::oauth1::{Signature, Token, authorization, read_token};
+use gotrue_rules::domain::external::oauth1::{OAuth1SigningParams, OAuth1Token, authorization_header, parse_token};
 use reqwest::{Method, Request};
 use url::Url;
 
-use super::Ready;
-use super::ask::{Trouble, ask, put, require_success};
-use crate::cx::Cx;
-use crate::ports::http_client::Answer;
+use super::ResolvedProvider;
+use super::provider_request::{ProviderError, insert_header, require_success, send_provider_request};
+use crate::ports::http_client::HttpResponse;
+use crate::request_context::RequestContext;
 
-/// The token that a browser takes along; it comes back to that address.
-pub(super) async fn request_token(cx: &Cx, ready: &Ready, url: &str, callback: &str) -> Result<Token, Trouble> {
-    token(cx, ready, url, &[("oauth_callback", callback)]).await
+/// Fetches the temporary credentials that the browser takes along, for this callback URL.
+pub(super) async fn fetch_request_token(
+    cx: &RequestContext,
+    ready: &ResolvedProvider,
+    url: &str,
+    callback: &str,
+) -> Result<OAuth1Token, ProviderError> {
+    fetch_token(cx, ready, url, &[("oauth_callback", callback)]).await
 }
 
-/// The token that tells of a person, for the one that came back with a browser.
-pub(super) async fn access_token(
-    cx: &Cx,
-    ready: &Ready,
+/// Exchanges the authorized request token for an access token.
+pub(super) async fn fetch_access_token(
+    cx: &RequestContext,
+    ready: &ResolvedProvider,
     url: &str,
     (token_back, verifier): (&str, &str),
-) -> Result<Token, Trouble> {
+) -> Result<OAuth1Token, ProviderError> {
     let own = [("oauth_token", token_back), ("oauth_verifier", verifier)];
     let most = if verifier.is_empty() { 1 } else { 2 };
-    token(cx, ready, url, &own[..most]).await
+    fetch_token(cx, ready, url, &own[..most]).await
 }
 
-/// GET of an address with a token.
-pub(super) async fn get(cx: &Cx, ready: &Ready, request: Request, by: &Token) -> Result<Answer, Trouble> {
-    signed(cx, ready, request, (&[("oauth_token", &by.token)], &by.secret), "provider.person").await
+/// Sends a GET request that is signed with a token.
+pub(super) async fn get_signed(
+    cx: &RequestContext,
+    ready: &ResolvedProvider,
+    request: Request,
+    token: &OAuth1Token,
+) -> Result<HttpResponse, ProviderError> {
+    send_signed(cx, ready, request, (&[("oauth_token", &token.token)], &token.secret), "provider.person").await
 }
 
-async fn token(cx: &Cx, ready: &Ready, url: &str, own: &[(&str, &str)]) -> Result<Token, Trouble> {
+async fn fetch_token(
+    cx: &RequestContext,
+    ready: &ResolvedProvider,
+    url: &str,
+    own: &[(&str, &str)],
+) -> Result<OAuth1Token, ProviderError> {
     let request = Request::new(Method::GET, Url::parse(url)?);
-    let answer = signed(cx, ready, request, (own, ""), "provider.token").await?;
+    let answer = send_signed(cx, ready, request, (own, ""), "provider.token").await?;
     require_success(&answer)?;
-    Ok(read_token(&answer.body)?)
+    Ok(parse_token(&answer.body)?)
 }
 
-async fn signed(
-    cx: &Cx,
-    ready: &Ready,
+async fn send_signed(
+    cx: &RequestContext,
+    ready: &ResolvedProvider,
     mut request: Request,
     (own, token_secret): (&[(&str, &str)], &str),
     what: &'static str,
-) -> Result<Answer, Trouble> {
-    let by = Signature {
-        key: ready.client_id(),
-        secret: ready.usable.settings.secret.reveal(),
+) -> Result<HttpResponse, ProviderError> {
+    let signature = OAuth1SigningParams {
+        consumer_key: ready.client_id(),
+        secret: ready.enabled.settings.secret.reveal(),
         token_secret,
         nonce: &cx.entropy.base32(24),
         timestamp: cx.app.clock.now().timestamp(),
     };
-    let header = authorization(request.method().as_str(), request.url(), own, &by);
-    put(&mut request, "authorization", &header)?;
-    ask(cx, ready.usable.trust, what, request).await
+    let header = authorization_header(request.method().as_str(), request.url(), own, &signature);
+    insert_header(&mut request, "authorization", &header)?;
+    send_provider_request(cx, ready.enabled.trust, what, request).await
 }

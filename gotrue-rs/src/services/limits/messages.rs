@@ -1,5 +1,6 @@
-//! Messages asked for one address or number, whether or not anybody has it: a limit that only met those with an account
-//! would tell who has one.
+//! Limits messages to one address or number, whether or not a user has it.
+//!
+//! A limit for existing users only would reveal them.
 
 use std::time::Duration;
 
@@ -8,74 +9,87 @@ use gotrue_rules::domain::contact::Contact;
 use gotrue_rules::domain::error::{Error, Result};
 use gotrue_rules::domain::policy::Bucket;
 
-use super::{explained, from_this_network, whole_seconds};
-use crate::cx::Cx;
-use crate::ports::limits::Counted;
+use super::{limit_error, target_network_key, whole_seconds};
+use crate::ports::limits::CountedEvent;
+use crate::request_context::RequestContext;
 
-/// Wrong codes that who asked for a message may type, whatever others do.
-const TRIES: u8 = 3;
+/// Wrong codes that the network that requested a message may send, whatever other networks do.
+const GRANTED_CODE_ATTEMPTS: u8 = 3;
 
-/// Counts a message that anybody may ask for; 429 if another was asked for a moment ago, or if there were too many. Who
-/// asks may try the code that is sent.
-pub fn anyone_asks(cx: &Cx, to: &Contact) -> Result<()> {
-    let Some(bucket) = limit(cx, to) else { return Ok(()) };
-    let gap = Bucket { events: 1.0, per: sending(cx, to).frequency, burst: 1.0, ..bucket };
+/// Counts a message requested without authentication.
+///
+/// The requesting network may then try the code.
+///
+/// # Errors
+///
+/// 429 if the previous message is too recent, or if there were too many.
+pub fn count_public_message(cx: &RequestContext, to: &Contact) -> Result<()> {
+    let Some(bucket) = message_bucket(cx, to) else { return Ok(()) };
+    let gap = Bucket { events: 1.0, per: channel_limits(cx, to).frequency, burst: 1.0, ..bucket };
     if !gap.per.is_zero() {
-        let taken = cx.app.limits.take(Counted::MessageGap, to.as_str(), gap, cx.now);
-        taken.map_err(|too_many| too_soon(cx, sending(cx, to).code, whole_seconds(too_many).cast_signed()))?;
+        let taken = cx.app.limits.take(CountedEvent::MessageGap, to.as_str(), gap, cx.now);
+        taken.map_err(|too_many| {
+            too_soon_error(cx, channel_limits(cx, to).code, whole_seconds(too_many).cast_signed())
+        })?;
     }
-    count(cx, to, bucket)
+    count_message(cx, to, bucket)
 }
 
-/// Counts a message that somebody signed in asks for, to an address or number of theirs; 429 if there were too many.
-pub fn member_asks(cx: &Cx, to: &Contact) -> Result<()> {
-    let Some(bucket) = limit(cx, to) else { return Ok(()) };
-    count(cx, to, bucket)
+/// Counts a message that a signed-in user requests to an own address or number.
+///
+/// # Errors
+///
+/// 429 if there were too many.
+pub fn count_user_message(cx: &RequestContext, to: &Contact) -> Result<()> {
+    let Some(bucket) = message_bucket(cx, to) else { return Ok(()) };
+    count_message(cx, to, bucket)
 }
 
-/// The refusal of a message that comes too soon after another.
-pub fn too_soon(cx: &Cx, code: &'static str, seconds: i64) -> Error {
+/// The error of a message that follows the previous one too soon.
+pub fn too_soon_error(cx: &RequestContext, code: &'static str, seconds: i64) -> Error {
     let message = format!("For security purposes, you can only request this after {seconds} seconds.");
-    let error = Error::too_many(code, message);
-    if cx.app.policy.limits.explained { error.retry_after(seconds.max(1).unsigned_abs()) } else { error }
+    let error = Error::too_many_requests(code, message);
+    if cx.app.policy.limits.is_error_detailed { error.retry_after(seconds.max(1).unsigned_abs()) } else { error }
 }
 
-/// None where the policy has none, and for numbers with a fixed code, to which nothing is sent.
-fn limit(cx: &Cx, to: &Contact) -> Option<Bucket> {
+/// The limit; `None` if the policy has none.
+///
+/// Numbers with a fixed code have none either: nothing is sent to them.
+fn message_bucket(cx: &RequestContext, to: &Contact) -> Option<Bucket> {
     let is_fixed = matches!(to, Contact::Phone(phone) if cx.app.policy.sms.test_code(phone.as_str(), cx.now).is_some());
     cx.app.policy.limits.targets.messages.filter(|_| !is_fixed)
 }
 
-fn count(cx: &Cx, to: &Contact, bucket: Bucket) -> Result<()> {
+fn count_message(cx: &RequestContext, to: &Contact, bucket: Bucket) -> Result<()> {
     let mailbox = match to {
-        Contact::Email(email) => email.mailbox(),
+        Contact::Email(email) => email.rate_limit_key(),
         Contact::Phone(phone) => phone.as_str().to_owned(),
     };
-    let Sending { code, life, .. } = sending(cx, to);
-    cx.app.limits.take(Counted::Messages, &mailbox, bucket, cx.now).map_err(|too_many| {
-        let error = Error::too_many(code, "Message rate limit reached");
-        explained(cx, error, "too many messages to one recipient; the latest is still good", too_many)
+    let ChannelLimits { code, lifetime: life, .. } = channel_limits(cx, to);
+    cx.app.limits.take(CountedEvent::Messages, &mailbox, bucket, cx.now).map_err(|too_many| {
+        let error = Error::too_many_requests(code, "Message rate limit reached");
+        limit_error(cx, error, "too many messages to one recipient; the latest is still good", too_many)
     })?;
     let until = TimeDelta::from_std(life).ok().and_then(|life| cx.now.checked_add_signed(life)).unwrap_or(cx.now);
-    cx.app.limits.grant(&from_this_network(cx, to.as_str()), TRIES, until, cx.now);
+    cx.app.limits.grant(&target_network_key(cx, to.as_str()), GRANTED_CODE_ATTEMPTS, until, cx.now);
     Ok(())
 }
 
-/// How messages of a kind are sent.
-struct Sending {
-    /// The code of a refusal.
+/// The limits of one channel.
+struct ChannelLimits {
+    /// The error code.
     code: &'static str,
-    /// The gap between two messages.
+    /// The minimum interval between two messages.
     frequency: Duration,
-    /// How long what is in them is good.
-    life: Duration,
+    /// The lifetime of the code in a message.
+    lifetime: Duration,
 }
 
-fn sending(cx: &Cx, to: &Contact) -> Sending {
+fn channel_limits(cx: &RequestContext, to: &Contact) -> ChannelLimits {
     let policy = &cx.app.policy;
     let (code, frequency, life) = match to {
         Contact::Email(_) => ("over_email_send_rate_limit", policy.mail.max_frequency, policy.mail.otp_exp),
         Contact::Phone(_) => ("over_sms_send_rate_limit", policy.sms.max_frequency, policy.sms.otp_exp),
     };
-    Sending { code, frequency, life }
+    ChannelLimits { code, frequency, lifetime: life }
 }

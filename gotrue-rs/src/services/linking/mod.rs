@@ -1,179 +1,218 @@
-//! Joining accounts: whom a provider vouches for is signed in, linked or invited in. What becomes of an account is
-//! decided by the rules; here it is read, written, and mailed. The callers own the transaction, and commit it also where
-//! somebody is refused.
+//! Resolves an external identity to a user: sign in, link, accept an invitation, or create.
+//!
+//! The decision is a pure rule; this module reads, writes and sends e-mails. The caller owns the transaction and
+//! commits it also when the sign-in is refused.
 
 mod unlinking;
 
 use gotrue_rules::domain::error::{Error, Result};
-pub use gotrue_rules::domain::linking::Arrival;
-use gotrue_rules::domain::linking::by_hand::require_free;
-use gotrue_rules::domain::linking::joining::{self, Joining};
-use gotrue_rules::domain::linking::{Decision, decide};
-use gotrue_rules::domain::one_time_token::Slot;
+pub use gotrue_rules::domain::linking::ExternalUser;
+use gotrue_rules::domain::linking::manual::require_unlinked_identity;
+use gotrue_rules::domain::linking::outcome::{self, LinkingOutcome};
+use gotrue_rules::domain::linking::{LinkingDecision, decide};
+use gotrue_rules::domain::one_time_token::OneTimeTokenKind;
 use gotrue_rules::domain::policy::HookKind;
 use gotrue_rules::domain::purpose::Purpose;
-use gotrue_rules::domain::sign_up::{Ids, require_open};
-use gotrue_rules::domain::user::Account;
+use gotrue_rules::domain::sign_up::{NewUserIds, require_sign_up_enabled};
+use gotrue_rules::domain::user::User;
 use serde_json::json;
 use uuid::Uuid;
 
 pub use self::unlinking::unlink;
-use super::messages::{self, Letter};
-use super::notices::{self, IdentityNews};
+use super::messages::{self, TokenEmail};
+use super::notices::{self, IdentityEvent};
 use super::{audit, hooks, sessions};
-use crate::cx::Cx;
 use crate::journal::Step;
-use crate::store::identities::{self, Sought};
-use crate::store::{Connection, OrRefuse, one_time_tokens};
+use crate::request_context::RequestContext;
+use crate::store::identities::{self, IdentityQuery};
+use crate::store::{Connection, OrInternalError, one_time_tokens};
 
-const FINDING: &str = "Database error finding user";
-const SAVING: &str = "Database error saving new user";
-const UPDATING: &str = "Database error updating user";
-/// How often somebody may be faster.
-const ATTEMPTS: usize = 4;
+const LOOKUP_FAILED: &str = "Database error finding user";
+const INSERT_FAILED: &str = "Database error saving new user";
+const UPDATE_FAILED: &str = "Database error updating user";
+/// Attempts to write, each repeated after a unique-constraint conflict with a concurrent sign-in.
+const MAX_ATTEMPTS: usize = 4;
 
-/// What came of somebody's arrival.
+/// The outcome of resolving an external identity.
 #[derive(Debug)]
-pub enum Joined {
-    /// They are in.
-    In {
-        /// The account as an answer shows it.
-        account: Box<Account>,
-        /// It was made just now.
+pub enum LinkOutcome {
+    /// The user is signed in.
+    SignedIn {
+        /// The user as the response shows it.
+        account: Box<User>,
+        /// Whether the user was just created.
         is_new: bool,
     },
-    /// They are not, although what happened stays: the flow commits, and answers with the error.
+    /// The sign-in is refused, but its writes stay: the flow commits and returns the error.
     Refused(Error),
 }
 
-/// The transaction in which somebody arrives and gets a session. Where that means to wait for others, for a mail server
-/// or a hook, it is one of few.
-pub async fn begin(cx: &Cx, arrival: &Arrival<'_>) -> Result<Connection> {
-    let is_vouched_for = arrival.is_vouched_for(&cx.app.policy) && arrival.profile.claims.email_verified;
-    if is_vouched_for || arrival.provider == "web3" {
-        return Ok(sessions::begin(cx).await?);
+/// Begins the transaction of a sign-in that issues tokens.
+///
+/// If it waits for a mail server or an HTTP hook, it counts as one of the limited waiting transactions.
+pub async fn begin_sign_in(cx: &RequestContext, external_user: &ExternalUser<'_>) -> Result<Connection> {
+    let is_verified =
+        external_user.is_candidate_verified(&cx.app.policy) && external_user.profile.claims.email_verified;
+    if is_verified || external_user.provider == "web3" {
+        return Ok(sessions::begin_token_transaction(cx).await?);
     }
-    messages::begin_to_mail(cx).await
+    messages::begin_for_email(cx).await
 }
 
-/// Asks the operator's hook whether a new account may be made, if one is to be made. Before the transaction: no
-/// connection is held while the hook thinks.
-pub async fn announce(cx: &Cx, arrival: &Arrival<'_>) -> Result<()> {
-    if !cx.app.hooks.is_on(HookKind::BeforeUserCreated) {
+/// Calls the before-user-created hook if the sign-in will create a user.
+///
+/// Runs before the transaction, so that no connection is held during the call.
+pub async fn call_before_user_created(cx: &RequestContext, external_user: &ExternalUser<'_>) -> Result<()> {
+    if !cx.app.hooks.is_enabled(HookKind::BeforeUserCreated) {
         return Ok(());
     }
     let policy = &cx.app.policy;
-    let known = known(cx, &mut cx.db(), arrival, None).await?;
-    let email = match decide(arrival, known, &cx.audience(), policy) {
-        Decision::Create { email } => email,
-        Decision::CreateWithoutEmail => None,
-        Decision::Exists(_) | Decision::Beside(_) | Decision::Link(_) | Decision::Move { .. } | Decision::Several => {
+    let known = find_candidates(cx, &mut cx.db(), external_user, None).await?;
+    let email = match decide(external_user, known, &cx.audience(), policy) {
+        LinkingDecision::CreateAccount { email } => email,
+        LinkingDecision::CreateAccountWithoutEmail => None,
+        LinkingDecision::AccountExists(_)
+        | LinkingDecision::AccountExistsWithoutEmail(_)
+        | LinkingDecision::LinkAccount(_)
+        | LinkingDecision::MoveIdentity { .. }
+        | LinkingDecision::MultipleAccounts => {
             return Ok(());
         }
     };
-    require_open(policy)?;
-    let shown = joining::new_account(arrival, email, (cx.entropy.uuid(), cx.audience()), cx.now, policy);
-    hooks::before_user_created(cx, &shown, &arrival.profile.claims.identity_data()).await
+    require_sign_up_enabled(policy)?;
+    let shown = outcome::build_account(external_user, email, (cx.entropy.uuid(), cx.audience()), cx.now, policy);
+    hooks::call_before_user_created(cx, &shown, &external_user.profile.claims.identity_data()).await
 }
 
-/// Tells the operator's hook of an account, once it is stored.
-pub async fn tell(cx: &Cx, account: &Account) -> Result<()> {
-    hooks::after_user_created(cx, account).await
+/// Calls the after-user-created hook, once the user is stored.
+pub async fn call_after_user_created(cx: &RequestContext, account: &User) -> Result<()> {
+    hooks::call_after_user_created(cx, account).await
 }
 
-/// Tells the owner of an identity that was linked by hand, once it is stored. Only the log hears of it when that fails.
-pub async fn tell_of_link(cx: &Cx, account: &Account, provider: &str) {
-    notices::of_identity(cx, account, IdentityNews::Linked, provider).await;
+/// Sends the notification of a linked identity, once it is stored. A failure is only logged.
+pub async fn notify_identity_linked(cx: &RequestContext, account: &User, provider: &str) {
+    notices::send_identity_changed(cx, account, IdentityEvent::Linked, provider).await;
 }
 
-/// Signs in: finds, links or makes the account. In the flow's transaction.
-pub async fn sign_in(cx: &Cx, db: &mut Connection, arrival: &Arrival<'_>) -> Result<Joined> {
-    joining::require_subject(arrival)?;
+/// Finds, links or creates the user of an external identity, in the flow's transaction.
+pub async fn sign_in(
+    cx: &RequestContext,
+    db: &mut Connection,
+    external_user: &ExternalUser<'_>,
+) -> Result<LinkOutcome> {
+    outcome::require_subject(external_user)?;
     let policy = &cx.app.policy;
-    for _ in 0..ATTEMPTS {
-        let known = known(cx, db, arrival, None).await?;
-        let decision = decide(arrival, known, &cx.audience(), policy);
-        cx.journal.note(Step::Decision(decision.name()));
-        let ids = Ids { account: cx.entropy.uuid(), identity: cx.entropy.uuid() };
-        let joining = joining::join(arrival, decision, (ids, cx.audience()), cx.now, policy)?;
-        if write(cx, db, &joining).await? {
-            return finish(cx, db, joining).await;
+    for _ in 0..MAX_ATTEMPTS {
+        let known = find_candidates(cx, db, external_user, None).await?;
+        let decision = decide(external_user, known, &cx.audience(), policy);
+        cx.journal.record(Step::Decision(decision.name()));
+        let ids = NewUserIds { account: cx.entropy.uuid(), identity: cx.entropy.uuid() };
+        let outcome = outcome::apply_decision(external_user, decision, (ids, cx.audience()), cx.now, policy)?;
+        if write_link(cx, db, &outcome).await? {
+            return finish_link(cx, db, outcome).await;
         }
     }
-    Err(Error::internal(SAVING).because("others were faster every time"))
+    Err(Error::internal(INSERT_FAILED).with_cause("identity link conflict in every attempt"))
 }
 
-/// Adds the identity to the account, as its owner asked. In the flow's transaction.
-pub async fn link(cx: &Cx, db: &mut Connection, account: &Account, arrival: &Arrival<'_>) -> Result<Joined> {
-    joining::require_subject(arrival)?;
-    for _ in 0..ATTEMPTS {
-        let known = known(cx, db, arrival, Some(account.id)).await?;
-        require_free(owner(&known, arrival), account.id)?;
-        let is_taken = is_taken(&known, arrival, account.id);
-        let current = known.into_iter().find(|it| it.id == account.id).ok_or_else(|| Error::internal(FINDING))?;
-        let joining = joining::link(arrival, current, is_taken, (cx.entropy.uuid(), cx.now), &cx.app.policy)?;
-        if write(cx, db, &joining).await? {
-            return finish(cx, db, joining).await;
+/// Links the identity to the signed-in user, in the flow's transaction.
+pub async fn link_to_user(
+    cx: &RequestContext,
+    db: &mut Connection,
+    account: &User,
+    external_user: &ExternalUser<'_>,
+) -> Result<LinkOutcome> {
+    outcome::require_subject(external_user)?;
+    for _ in 0..MAX_ATTEMPTS {
+        let known = find_candidates(cx, db, external_user, Some(account.id)).await?;
+        require_unlinked_identity(identity_owner(&known, external_user), account.id)?;
+        let is_taken = is_email_taken(&known, external_user, account.id);
+        let current = known.into_iter().find(|it| it.id == account.id).ok_or_else(|| Error::internal(LOOKUP_FAILED))?;
+        let outcome =
+            outcome::link_identity(external_user, current, is_taken, (cx.entropy.uuid(), cx.now), &cx.app.policy)?;
+        if write_link(cx, db, &outcome).await? {
+            return finish_link(cx, db, outcome).await;
         }
     }
-    Err(Error::internal(UPDATING).because("others were faster every time"))
+    Err(Error::internal(UPDATE_FAILED).with_cause("identity link conflict in every attempt"))
 }
 
-/// Accepts the invitation of that token. In the flow's transaction.
-pub async fn accept_invitation(cx: &Cx, db: &mut Connection, token: &str, arrival: &Arrival<'_>) -> Result<Joined> {
-    let invited = one_time_tokens::account_of(db, token, &[Slot::Confirmation]).await.or_refuse(FINDING)?;
+/// Accepts the invitation of this token, in the flow's transaction.
+pub async fn accept_invitation(
+    cx: &RequestContext,
+    db: &mut Connection,
+    token: &str,
+    external_user: &ExternalUser<'_>,
+) -> Result<LinkOutcome> {
+    let invited = one_time_tokens::find_user_by_hash(db, token, &[OneTimeTokenKind::Confirmation])
+        .await
+        .or_internal_error(LOOKUP_FAILED)?;
     let invited = invited.ok_or_else(|| Error::not_found("invite_not_found", "Invite not found"))?;
-    let joining = joining::accept_invitation(arrival, invited, (cx.entropy.uuid(), cx.now), &cx.app.policy)?;
-    if write(cx, db, &joining).await? {
-        return finish(cx, db, joining).await;
+    let outcome = outcome::accept_invitation(external_user, invited, (cx.entropy.uuid(), cx.now), &cx.app.policy)?;
+    if write_link(cx, db, &outcome).await? {
+        return finish_link(cx, db, outcome).await;
     }
-    Err(Error::internal("Error creating identity").because("the identity is somebody's already"))
+    Err(Error::internal("Error creating identity").with_cause("the identity belongs to another user"))
 }
 
-async fn known(cx: &Cx, db: &mut Connection, arrival: &Arrival<'_>, account: Option<Uuid>) -> Result<Vec<Account>> {
-    let emails = arrival.emails(&cx.app.policy);
-    let subject = &arrival.profile.claims.subject;
-    let sought = Sought { provider: arrival.provider, subject, emails: &emails, account };
-    identities::known(db, sought).await.or_refuse(FINDING)
+async fn find_candidates(
+    cx: &RequestContext,
+    db: &mut Connection,
+    external_user: &ExternalUser<'_>,
+    account: Option<Uuid>,
+) -> Result<Vec<User>> {
+    let emails = external_user.lookup_emails(&cx.app.policy);
+    let subject = &external_user.profile.claims.subject;
+    let lookup = IdentityQuery { provider: external_user.provider, subject, emails: &emails, user_id: account };
+    identities::find_candidates(db, lookup).await.or_internal_error(LOOKUP_FAILED)
 }
 
-fn owner(known: &[Account], arrival: &Arrival<'_>) -> Option<Uuid> {
-    let subject = &arrival.profile.claims.subject;
+fn identity_owner(known: &[User], external_user: &ExternalUser<'_>) -> Option<Uuid> {
+    let subject = &external_user.profile.claims.subject;
     let mut all = known.iter().flat_map(|account| &account.identities);
-    all.find(|it| it.provider == arrival.provider && it.provider_id == *subject).map(|it| it.user_id)
+    all.find(|it| it.provider == external_user.provider && it.provider_id == *subject).map(|it| it.user_id)
 }
 
-/// Whether another account than that one has the address that the provider tells.
-fn is_taken(known: &[Account], arrival: &Arrival<'_>, account: Uuid) -> bool {
-    let email = arrival.profile.claims.email.to_lowercase();
-    let has = |it: &Account| it.id != account && !it.is_sso_user && it.email.as_deref() == Some(&*email);
+/// Whether another user has the e-mail address of the external identity.
+fn is_email_taken(known: &[User], external_user: &ExternalUser<'_>, account: Uuid) -> bool {
+    let email = external_user.profile.claims.email.to_lowercase();
+    let has = |it: &User| it.id != account && !it.is_sso_user && it.email.as_deref() == Some(&*email);
     !email.is_empty() && known.iter().any(has)
 }
 
-async fn write(cx: &Cx, db: &mut Connection, joining: &Joining) -> Result<bool> {
-    let rows = audit::rows(cx, &joining.account, joining.audit.clone());
-    if joining.is_new {
-        return identities::make(db, joining, rows).await.or_refuse(SAVING);
+async fn write_link(cx: &RequestContext, db: &mut Connection, outcome: &LinkingOutcome) -> Result<bool> {
+    let rows = audit::build_rows(cx, &outcome.account, outcome.audit_entries.clone());
+    if outcome.is_new {
+        return identities::insert_user(db, outcome, rows).await.or_internal_error(INSERT_FAILED);
     }
-    match identities::join(db, joining, cx.now, rows).await {
+    match identities::link(db, outcome, cx.now, rows).await {
         Err(error) if error.constraint() == Some("users_email_partial_key") => {
             Err(Error::bad_request("email_exists", "A user with this email address has already been registered")
-                .because(error))
+                .with_cause(error))
         }
-        written => written.or_refuse(UPDATING),
+        written => written.or_internal_error(UPDATE_FAILED),
     }
 }
 
-/// Asks for the confirmation that is still needed.
-async fn finish(cx: &Cx, db: &mut Connection, joining: Joining) -> Result<Joined> {
-    let Joining { mut account, identities_before, is_new, takes_over, confirms, asks, refused, .. } = joining;
+/// Sends the confirmation that is still needed and builds the outcome.
+async fn finish_link(cx: &RequestContext, db: &mut Connection, outcome: LinkingOutcome) -> Result<LinkOutcome> {
+    let LinkingOutcome {
+        mut account,
+        previous_identities: identities_before,
+        is_new,
+        removes_other_credentials: takes_over,
+        confirms_email: confirms,
+        sends_confirmation: asks,
+        error: refused,
+        ..
+    } = outcome;
     if asks && let Some(to) = account.email.clone() {
-        let letter = Letter { purpose: Purpose::SignUp, to: &to, pkce: false, new_email: None };
-        messages::mail_newcomer(cx, db, &account, letter, Vec::new()).await?;
+        let email_message = TokenEmail { purpose: Purpose::SignUp, to: &to, pkce: false, new_email: None };
+        messages::send_to_new_user(cx, db, &account, email_message, Vec::new()).await?;
         account.confirmation_sent_at = Some(cx.now);
     }
     if is_new && confirms {
-        // As recorded: the first identity of an account that is confirmed with it is shown, not stored, as verified.
+        // As in GoTrue, the first identity of a user that is confirmed with it is shown, but not stored, as verified.
         for identity in &mut account.identities {
             identity.identity_data.insert("email_verified".to_owned(), json!(true));
         }
@@ -182,7 +221,7 @@ async fn finish(cx: &Cx, db: &mut Connection, joining: Joining) -> Result<Joined
         account.identities = identities_before;
     }
     Ok(match refused {
-        Some(error) => Joined::Refused(error),
-        None => Joined::In { account: Box::new(account), is_new },
+        Some(error) => LinkOutcome::Refused(error),
+        None => LinkOutcome::SignedIn { account: Box::new(account), is_new },
     })
 }

@@ -1,54 +1,54 @@
-//! Unlinking an identity: what remains is decided while nobody else changes the account.
+//! Unlinks an identity. The decision is made under a lock on the user.
 
-use gotrue_rules::domain::audit::{Action, Entry};
+use gotrue_rules::domain::audit::{AuditAction, AuditEntry};
 use gotrue_rules::domain::error::{Error, Result};
-use gotrue_rules::domain::linking::by_hand::{part, unlinkable};
-use gotrue_rules::domain::user::Account;
+use gotrue_rules::domain::linking::manual::{find_unlinkable_identity, unlink_identity};
+use gotrue_rules::domain::user::User;
 use uuid::Uuid;
 
-use crate::cx::Cx;
+use crate::request_context::RequestContext;
 use crate::services::audit;
-use crate::services::notices::{self, IdentityNews};
-use crate::store::identities::{self, Sought};
-use crate::store::{Connection, OrRefuse};
+use crate::services::notices::{self, IdentityEvent};
+use crate::store::identities::{self, IdentityQuery};
+use crate::store::{Connection, OrInternalError};
 
-const FINDING: &str = "Database error finding user";
-const DELETING: &str = "Database error deleting identity";
+const LOOKUP_FAILED: &str = "Database error finding user";
+const DELETE_FAILED: &str = "Database error deleting identity";
 
 /// Unlinks one of the account's identities.
-pub async fn unlink(cx: &Cx, account: &Account, identity: Uuid) -> Result<()> {
-    // What is refused at once needs no transaction; what is not is looked at again within it.
-    unlinkable(account, identity)?;
+pub async fn unlink(cx: &RequestContext, account: &User, identity: Uuid) -> Result<()> {
+    // A refusal here needs no transaction; the same check runs again under the lock.
+    find_unlinkable_identity(account, identity)?;
     let mut db = cx.begin().await?;
-    identities::lock_owner(&mut db, account.id).await.or_refuse(FINDING)?;
-    let found = read(&mut db, account, identity).await?;
-    let taken = taken(&found, account);
-    let current = found.into_iter().find(|it| it.id == account.id).ok_or_else(|| Error::internal(FINDING))?;
-    let parting = part(current, identity, &taken, cx.app.policy.mail.autoconfirm)?;
-    let gone = &parting.identity;
-    let entry = Entry::of(Action::IdentityUnlinked)
-        .with("identity_id", gone.id.to_string())
-        .with("provider", gone.provider.as_str())
-        .with("provider_id", gone.provider_id.as_str());
-    let rows = audit::rows(cx, account, [entry]);
-    if !identities::part(&mut db, &parting, cx.now, rows).await.or_refuse(DELETING)? {
-        return Err(Error::internal(DELETING).because("it is gone already"));
+    identities::lock_user(&mut db, account.id).await.or_internal_error(LOOKUP_FAILED)?;
+    let found = load_candidates(&mut db, account, identity).await?;
+    let taken = taken_emails(&found, account);
+    let current = found.into_iter().find(|it| it.id == account.id).ok_or_else(|| Error::internal(LOOKUP_FAILED))?;
+    let parting = unlink_identity(current, identity, &taken, cx.app.policy.mail.autoconfirm)?;
+    let removed = &parting.identity;
+    let entry = AuditEntry::new(AuditAction::IdentityUnlinked)
+        .with_trait("identity_id", removed.id.to_string())
+        .with_trait("provider", removed.provider.as_str())
+        .with_trait("provider_id", removed.provider_id.as_str());
+    let rows = audit::build_rows(cx, account, [entry]);
+    if !identities::unlink(&mut db, &parting, cx.now, rows).await.or_internal_error(DELETE_FAILED)? {
+        return Err(Error::internal(DELETE_FAILED).with_cause("the identity was already deleted"));
     }
     db.commit().await?;
-    notices::of_identity(cx, account, IdentityNews::Unlinked, &gone.provider).await;
+    notices::send_identity_changed(cx, account, IdentityEvent::Unlinked, &removed.provider).await;
     Ok(())
 }
 
-/// The account as it is by now, and whoever has an address that it may get.
-async fn read(db: &mut Connection, account: &Account, identity: Uuid) -> Result<Vec<Account>> {
+/// Loads the current user, and the users of the addresses that it may get.
+async fn load_candidates(db: &mut Connection, account: &User, identity: Uuid) -> Result<Vec<User>> {
     let others = account.identities.iter().filter(|it| it.id != identity);
     let emails: Vec<String> = others.filter_map(|it| it.email.clone()).collect();
-    let sought = Sought { provider: "", subject: "", emails: &emails, account: Some(account.id) };
-    identities::known(db, sought).await.or_refuse(FINDING)
+    let lookup = IdentityQuery { provider: "", subject: "", emails: &emails, user_id: Some(account.id) };
+    identities::find_candidates(db, lookup).await.or_internal_error(LOOKUP_FAILED)
 }
 
-/// The addresses that other accounts have themselves.
-fn taken(found: &[Account], account: &Account) -> Vec<String> {
+/// The e-mail addresses of other users.
+fn taken_emails(found: &[User], account: &User) -> Vec<String> {
     let others = found.iter().filter(|it| it.id != account.id && !it.is_sso_user && it.aud == account.aud);
     others.filter_map(|it| it.email.as_deref().map(str::to_lowercase)).collect()
 }

@@ -1,108 +1,115 @@
-//! Work in place of a message that is not sent, so that the duration of a request does not tell whether an address has an
-//! account: the same limits, the same mail composed, the same number of statements and commits, and nothing kept.
+//! Work in place of a message that is not sent.
 //!
-//! The messages of a phone are no part of this: a text is handed to its provider within the request. Neither is a mail that
-//! an operator's hook sends.
+//! The duration of a request then does not tell whether an address has a user. A decoy has the same limits, the same
+//! e-mail rendering, and the same number of statements and commits; nothing is kept.
+//!
+//! SMS messages are not covered, because the request waits for their provider. Neither are e-mails that a hook sends.
 
 use gotrue_rules::domain::error::Result;
 use gotrue_rules::domain::pkce::Challenge;
-use gotrue_rules::domain::user::Account;
+use gotrue_rules::domain::user::User;
 use uuid::Uuid;
 
-use super::letters::{Letter, Written, keep};
-use super::{Secret, mail, mails_are_rows, store};
-use crate::app::Delivery;
-use crate::cx::Cx;
+use super::emails::{ComposedEmail, TokenEmail, send_within_write};
+use super::{SentToken, is_email_transactional, send_email, store};
+use crate::app::EmailDelivery;
+use crate::request_context::RequestContext;
 use crate::services::pkce;
 use crate::store::audit::AuditRow;
-use crate::store::{Connection, OrRefuse, audit as audit_log, decoys, outbox};
+use crate::store::{Connection, OrInternalError, audit as audit_log, decoys, outbox};
 
-/// What of a request is refused when a decoy cannot be written, in the words of the statement that it stands for.
-const FAILED: &str = "Database error updating user";
+/// The public error text of a failed decoy write, which is that of the statement it stands for.
+const DECOY_FAILED: &str = "Database error updating user";
 
-/// Does for an address without an account what [`super::ask_in_flow`] does for one with. With `flow` the challenge of the
-/// client would be stored, too.
-pub async fn ask_nobody(cx: &Cx, letter: Letter<'_>, flow: Option<&Challenge>) -> Result<()> {
-    if !is_wanted(cx) {
+/// Does the work of [`super::send_to_user_in_flow`] for an address without a user.
+///
+/// With `flow`, the work of storing a PKCE challenge is included.
+pub async fn imitate_send(cx: &RequestContext, email_message: TokenEmail<'_>, flow: Option<&Challenge>) -> Result<()> {
+    if !is_enabled(cx) {
         return Ok(());
     }
-    let nobody = Account { id: cx.entropy.uuid(), email: Some(letter.to.to_owned()), ..Account::default() };
-    let written = mail(cx, &nobody, letter).await?;
+    let unknown = User { id: cx.entropy.uuid(), email: Some(email_message.to.to_owned()), ..User::default() };
+    let composed = send_email(cx, &unknown, email_message).await?;
     let mut db = cx.begin().await?;
     if flow.is_some() {
-        decoys::write(&mut db, decoys::OF_FLOW, None, cx.now).await.or_refuse(FAILED)?;
+        decoys::write(&mut db, decoys::ROWS_PER_FLOW, None, cx.now).await.or_internal_error(DECOY_FAILED)?;
     }
-    keep_nothing(cx, &mut db, &written).await?;
+    insert_and_delete(cx, &mut db, &composed).await?;
     Ok(db.commit().await?)
 }
 
-/// Stands for the flow of a client that is stored by itself.
-pub async fn open_no_flow(cx: &Cx) -> Result<()> {
-    if !is_wanted(cx) {
+/// Does the work of storing a client's PKCE flow.
+pub async fn imitate_flow(cx: &RequestContext) -> Result<()> {
+    if !is_enabled(cx) {
         return Ok(());
     }
-    decoys::write(&mut cx.db(), decoys::OF_FLOW, None, cx.now).await.or_refuse(FAILED)
+    decoys::write(&mut cx.db(), decoys::ROWS_PER_FLOW, None, cx.now).await.or_internal_error(DECOY_FAILED)
 }
 
-/// Does for a sign-up with an address that an account has what a new account takes. The audit rows are meant.
-pub async fn ask_repeated(
-    cx: &Cx,
-    account: &Account,
-    letter: Letter<'_>,
+/// Does the work of creating a user, for a sign-up with the address of an existing user.
+///
+/// The audit rows are stored.
+pub async fn imitate_sign_up(
+    cx: &RequestContext,
+    account: &User,
+    email_message: TokenEmail<'_>,
     flow: Option<&Challenge>,
     audit: Vec<AuditRow>,
 ) -> Result<()> {
     let mut db = cx.begin().await?;
-    decoys::write_with_audit(&mut db, decoys::OF_ACCOUNT, audit, cx.now).await.or_refuse(FAILED)?;
+    decoys::write_with_audit(&mut db, decoys::ROWS_PER_USER, audit, cx.now).await.or_internal_error(DECOY_FAILED)?;
     if flow.is_some() {
-        decoys::write(&mut db, decoys::OF_FLOW, None, cx.now).await.or_refuse(FAILED)?;
+        decoys::write(&mut db, decoys::ROWS_PER_FLOW, None, cx.now).await.or_internal_error(DECOY_FAILED)?;
     }
-    let shown = Account { id: cx.entropy.uuid(), email: account.email.clone(), ..Account::default() };
-    let written = mail(cx, &shown, letter).await?;
-    keep_nothing(cx, &mut db, &written).await?;
+    let shown = User { id: cx.entropy.uuid(), email: account.email.clone(), ..User::default() };
+    let composed = send_email(cx, &shown, email_message).await?;
+    insert_and_delete(cx, &mut db, &composed).await?;
     Ok(db.commit().await?)
 }
 
-/// Writes the audit rows of an account that waits already and is asked to confirm again; with the work of an account that
-/// is made, where that is wanted.
-pub async fn insert_audit(cx: &Cx, db: &mut Connection, rows: Vec<AuditRow>) -> Result<()> {
-    if !is_wanted(cx) {
+/// Inserts the audit rows of a repeated sign-up of an unconfirmed user.
+///
+/// Where equal work is enabled, it does the work of creating a user.
+pub async fn insert_audit_rows(cx: &RequestContext, db: &mut Connection, rows: Vec<AuditRow>) -> Result<()> {
+    if !is_enabled(cx) {
         return Ok(audit_log::insert(db, rows).await?);
     }
-    decoys::write_with_audit(db, decoys::OF_ACCOUNT, rows, cx.now).await.or_refuse(FAILED)
+    decoys::write_with_audit(db, decoys::ROWS_PER_USER, rows, cx.now).await.or_internal_error(DECOY_FAILED)
 }
 
-/// Mails an account that exists, with the work of an account that is made.
-pub async fn ask_like_newcomer(
-    cx: &Cx,
-    account: &Account,
-    letter: Letter<'_>,
+/// Sends an e-mail to an existing user with the work of creating a user.
+pub async fn send_as_if_new(
+    cx: &RequestContext,
+    account: &User,
+    email_message: TokenEmail<'_>,
     flow: Option<&Challenge>,
     audit: Vec<AuditRow>,
 ) -> Result<()> {
-    let written = mail(cx, account, letter).await?;
+    let composed = send_email(cx, account, email_message).await?;
     let mut db = cx.begin().await?;
-    decoys::write(&mut db, decoys::OF_NEW_ACCOUNT, None, cx.now).await.or_refuse(FAILED)?;
+    decoys::write(&mut db, decoys::ROWS_PER_NEW_USER, None, cx.now).await.or_internal_error(DECOY_FAILED)?;
     if let Some(challenge) = flow {
-        pkce::open(cx, &mut db, account.id, challenge, letter.purpose).await?;
+        pkce::store_challenge(cx, &mut db, account.id, challenge, email_message.purpose).await?;
     }
-    keep(cx, &mut db, account, letter.purpose, &[&written]).await?;
-    store(cx, &mut db, account, Secret::of(letter, &written.hash), audit).await?;
+    send_within_write(cx, &mut db, account, email_message.purpose, &[&composed]).await?;
+    store(cx, &mut db, account, SentToken::from_email(email_message, &composed.hash), audit).await?;
     Ok(db.commit().await?)
 }
 
-/// Whether requests for mail do equal work: where mails are rows. Elsewhere a mail server is waited for.
-pub fn is_wanted(cx: &Cx) -> bool {
-    cx.app.policy.security.equal_work && mails_are_rows(cx)
+/// Whether requests for e-mails do equal work.
+///
+/// It needs an outbox, because the time of a mail server cannot be imitated.
+pub fn is_enabled(cx: &RequestContext) -> bool {
+    cx.app.policy.security.is_equal_work_enabled && is_email_transactional(cx)
 }
 
-/// Writes the mail and deletes it before anybody sees it, with as much beside it as a secret takes.
-async fn keep_nothing(cx: &Cx, db: &mut Connection, written: &Written) -> Result<()> {
+/// Inserts the e-mail and deletes it in the same transaction, with the statements of storing a token.
+async fn insert_and_delete(cx: &RequestContext, db: &mut Connection, composed: &ComposedEmail) -> Result<()> {
     let mut mail: Option<Uuid> = None;
-    if let (Delivery::Outbox(outbox), Some(message)) = (&cx.app.delivery, &written.message) {
-        let row = outbox.row(message);
+    if let (EmailDelivery::Outbox(outbox), Some(message)) = (&cx.app.delivery, &composed.message) {
+        let row = outbox.to_row(message);
         mail = Some(row.id);
-        outbox::insert(db, &[row]).await.or_refuse("Error sending email")?;
+        outbox::insert(db, &[row]).await.or_internal_error("Error sending email")?;
     }
-    decoys::write(db, decoys::OF_ACCOUNT, mail, cx.now).await.or_refuse(FAILED)
+    decoys::write(db, decoys::ROWS_PER_USER, mail, cx.now).await.or_internal_error(DECOY_FAILED)
 }

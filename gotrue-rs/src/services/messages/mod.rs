@@ -1,11 +1,13 @@
-//! Messages with a secret in them: the gap, the code, the letter or text, the two homes of the hash, in the order in
-//! which the reference does it. Where mail is sent at once the request waits for it: with a connection only if the
-//! account is made by the same write. With an outbox the letter is a row of that write.
+//! Messages that contain a token, sent and stored in the order of GoTrue.
+//!
+//! The order is: minimum interval, code, message, storage of the token hash. With synchronous delivery the request
+//! waits for the mail server, and holds a connection only if the same transaction inserts the user. With an outbox the
+//! e-mail is a row of that transaction.
 
 pub mod decoys;
-mod letters;
+mod emails;
 pub mod recipients;
-mod texts;
+mod sms;
 
 use gotrue_rules::domain::contact::Contact;
 use gotrue_rules::domain::error::Result;
@@ -13,186 +15,204 @@ use gotrue_rules::domain::one_time_token::TokenHash;
 use gotrue_rules::domain::pkce::Challenge;
 use gotrue_rules::domain::policy::HookKind;
 use gotrue_rules::domain::purpose::Purpose;
-use gotrue_rules::domain::redirect::Asked;
-use gotrue_rules::domain::sign_up::Newcomer;
-use gotrue_rules::domain::user::Account;
+use gotrue_rules::domain::redirect::RedirectRequest;
+use gotrue_rules::domain::sign_up::SignUpContact;
+use gotrue_rules::domain::user::User;
 
-pub use self::letters::{Fresh, Letter, Written, compose, envelope, fresh, keep, may_mail, send};
-pub use self::texts::{Outgoing, Reason, Text, Texted, deliver, require_right_by_sender, text};
+pub use self::emails::{
+    ComposedEmail, OneTimeToken, TokenEmail, build_envelope, compose_email, issue_token, require_email_allowed,
+    send_before_write, send_within_write,
+};
+pub use self::sms::{SentSms, SmsCode, SmsReason, TokenSms, deliver_code, require_provider_approval, send_sms};
 use super::pkce;
-use crate::app::Delivery;
-use crate::cx::Cx;
+use crate::app::EmailDelivery;
+use crate::request_context::RequestContext;
 use crate::store::audit::AuditRow;
-use crate::store::one_time_tokens::{Issued, issue};
-use crate::store::{Connection, OrRefuse};
+use crate::store::one_time_tokens::{NewOneTimeToken, issue};
+use crate::store::{Connection, OrInternalError};
 
-/// A confirmation that was asked of an address or number. What it takes to redeem it is not stored yet.
+/// A confirmation that was sent to an address or number. Its token is not stored yet.
 #[derive(Debug)]
-pub enum Confirmation<'a> {
-    /// By mail.
-    Mailed(Letter<'a>, Box<Written>),
-    /// By text.
-    Texted(&'a str, Texted),
+pub enum ContactConfirmation<'a> {
+    /// By e-mail.
+    Email(TokenEmail<'a>, Box<ComposedEmail>),
+    /// By SMS.
+    Sms(&'a str, SentSms),
 }
 
-/// Asks a newcomer to confirm an address or number; answers when that was sent.
-pub async fn confirm_contact<'a>(
-    cx: &Cx,
-    account: &Account,
-    newcomer: &'a Newcomer,
+/// Sends a new user the confirmation of an address or number.
+pub async fn send_confirmation<'a>(
+    cx: &RequestContext,
+    account: &User,
+    newcomer: &'a SignUpContact,
     pkce: bool,
-) -> Result<Confirmation<'a>> {
+) -> Result<ContactConfirmation<'a>> {
     match &newcomer.contact {
         Contact::Email(email) => {
-            let letter = Letter { purpose: Purpose::SignUp, to: email.as_str(), pkce, new_email: None };
-            Ok(Confirmation::Mailed(letter, Box::new(mail(cx, account, letter).await?)))
+            let email_message = TokenEmail { purpose: Purpose::SignUp, to: email.as_str(), pkce, new_email: None };
+            Ok(ContactConfirmation::Email(email_message, Box::new(send_email(cx, account, email_message).await?)))
         }
         Contact::Phone(phone) => {
-            let wanted = Text { purpose: Purpose::Sms, to: phone.as_str(), channel: &newcomer.channel };
-            Ok(Confirmation::Texted(phone.as_str(), text(cx, account, wanted).await?))
+            let sms_message = TokenSms { purpose: Purpose::Sms, to: phone.as_str(), channel: &newcomer.channel };
+            Ok(ContactConfirmation::Sms(phone.as_str(), send_sms(cx, account, sms_message).await?))
         }
     }
 }
 
-impl Confirmation<'_> {
-    /// Stores it in the caller's transaction.
-    pub async fn store(&self, cx: &Cx, db: &mut Connection, account: &Account) -> Result<()> {
+impl ContactConfirmation<'_> {
+    /// Stores the confirmation in the caller's transaction.
+    pub async fn store(&self, cx: &RequestContext, db: &mut Connection, account: &User) -> Result<()> {
         let secret = match self {
-            Self::Mailed(letter, written) => {
-                keep(cx, db, account, letter.purpose, &[written]).await?;
-                Secret::of(*letter, &written.hash)
+            Self::Email(email_message, composed) => {
+                send_within_write(cx, db, account, email_message.purpose, &[composed]).await?;
+                SentToken::from_email(*email_message, &composed.hash)
             }
-            Self::Texted(to, texted) => {
-                texted.keep(cx, db, account).await?;
-                Secret { purpose: Purpose::Sms, to, hash: &texted.hash }
+            Self::Sms(to, sent_sms) => {
+                sent_sms.send_within_write(cx, db, account).await?;
+                SentToken { purpose: Purpose::Sms, to, hash: &sent_sms.hash }
             }
         };
         store(cx, db, account, secret, Vec::new()).await
     }
 }
 
-/// Writes a mail and sends it, where mails are sent at once.
-async fn mail(cx: &Cx, account: &Account, letter: Letter<'_>) -> Result<Written> {
-    may_mail(cx, account, letter.purpose, [letter.to])?;
-    let written = compose(cx, account, letter).await?;
-    send(cx, account, letter.purpose, &[&written]).await?;
-    Ok(written)
+/// Composes an e-mail and sends it if delivery is synchronous.
+async fn send_email(cx: &RequestContext, account: &User, email_message: TokenEmail<'_>) -> Result<ComposedEmail> {
+    require_email_allowed(cx, account, email_message.purpose, [email_message.to])?;
+    let composed = compose_email(cx, account, email_message).await?;
+    send_before_write(cx, account, email_message.purpose, &[&composed]).await?;
+    Ok(composed)
 }
 
-/// Mails an account that the caller's transaction makes: a mail that is refused leaves nothing of it.
-pub async fn mail_newcomer(
-    cx: &Cx,
+/// Sends an e-mail to a user that the caller's transaction inserts.
+///
+/// An error leaves nothing of the user.
+pub async fn send_to_new_user(
+    cx: &RequestContext,
     db: &mut Connection,
-    account: &Account,
-    letter: Letter<'_>,
+    account: &User,
+    email_message: TokenEmail<'_>,
     audit: Vec<AuditRow>,
 ) -> Result<()> {
-    let written = mail(cx, account, letter).await?;
-    keep(cx, db, account, letter.purpose, &[&written]).await?;
-    store(cx, db, account, Secret::of(letter, &written.hash), audit).await
+    let composed = send_email(cx, account, email_message).await?;
+    send_within_write(cx, db, account, email_message.purpose, &[&composed]).await?;
+    store(cx, db, account, SentToken::from_email(email_message, &composed.hash), audit).await
 }
 
-/// Mails an account that exists. Nothing is held while the mail is sent, and nothing is stored if it is not.
-pub async fn ask(cx: &Cx, account: &Account, letter: Letter<'_>, audit: Vec<AuditRow>) -> Result<()> {
-    ask_in_flow(cx, account, letter, None, audit).await
+/// Sends an e-mail to an existing user.
+///
+/// No connection is held meanwhile, and nothing is stored if it fails.
+pub async fn send_to_user(
+    cx: &RequestContext,
+    account: &User,
+    email_message: TokenEmail<'_>,
+    audit: Vec<AuditRow>,
+) -> Result<()> {
+    send_to_user_in_flow(cx, account, email_message, None, audit).await
 }
 
-/// The same; the flow of the client is stored together with the secret.
-pub async fn ask_in_flow(
-    cx: &Cx,
-    account: &Account,
-    letter: Letter<'_>,
+/// Sends an e-mail to an existing user and stores the client's PKCE challenge with the token.
+pub async fn send_to_user_in_flow(
+    cx: &RequestContext,
+    account: &User,
+    email_message: TokenEmail<'_>,
     flow: Option<&Challenge>,
     audit: Vec<AuditRow>,
 ) -> Result<()> {
-    let written = mail(cx, account, letter).await?;
-    let mut db = if flow.is_some() { cx.begin().await? } else { begin(cx).await? };
+    let composed = send_email(cx, account, email_message).await?;
+    let mut db = if flow.is_some() { cx.begin().await? } else { begin_for_existing_user(cx).await? };
     if let Some(challenge) = flow {
-        pkce::open(cx, &mut db, account.id, challenge, letter.purpose).await?;
+        pkce::store_challenge(cx, &mut db, account.id, challenge, email_message.purpose).await?;
     }
-    keep(cx, &mut db, account, letter.purpose, &[&written]).await?;
-    store(cx, &mut db, account, Secret::of(letter, &written.hash), audit).await?;
+    send_within_write(cx, &mut db, account, email_message.purpose, &[&composed]).await?;
+    store(cx, &mut db, account, SentToken::from_email(email_message, &composed.hash), audit).await?;
     Ok(db.commit().await?)
 }
 
-/// Texts an account that exists; the message's id, where the client is told one.
-pub async fn ask_by_text(cx: &Cx, account: &Account, wanted: Text<'_>, audit: Vec<AuditRow>) -> Result<Option<String>> {
-    let texted = text(cx, account, wanted).await?;
-    let secret = Secret { purpose: wanted.purpose, to: wanted.to, hash: &texted.hash };
+/// Sends an SMS to an existing user; returns the message id if the response contains one.
+pub async fn send_sms_to_user(
+    cx: &RequestContext,
+    account: &User,
+    sms_message: TokenSms<'_>,
+    audit: Vec<AuditRow>,
+) -> Result<Option<String>> {
+    let sent_sms = send_sms(cx, account, sms_message).await?;
+    let secret = SentToken { purpose: sms_message.purpose, to: sms_message.to, hash: &sent_sms.hash };
     let is_kept = cx.app.hooks.is_in_database(HookKind::SendSms);
     let mut db = if is_kept { cx.begin().await? } else { cx.db() };
-    texted.keep(cx, &mut db, account).await?;
+    sent_sms.send_within_write(cx, &mut db, account).await?;
     store(cx, &mut db, account, secret, audit).await?;
     db.commit().await?;
-    Ok(texted.message_id)
+    Ok(sent_sms.message_id)
 }
 
-/// A transaction within which an account is made and its message is sent. Where that means to wait for somebody it is one
-/// of few, so that others find a connection.
-pub async fn begin_with(cx: &Cx, contact: &Contact) -> Result<Connection> {
+/// Begins the transaction that inserts a user and sends a message to this contact.
+///
+/// If it waits for an external service, it counts as one of the limited waiting transactions.
+pub async fn begin_for_contact(cx: &RequestContext, contact: &Contact) -> Result<Connection> {
     match contact {
-        Contact::Email(_) => begin_to_mail(cx).await,
+        Contact::Email(_) => begin_for_email(cx).await,
         Contact::Phone(_) if cx.app.hooks.is_in_database(HookKind::SendSms) => Ok(cx.begin().await?),
-        Contact::Phone(_) => Ok(cx.begin_to_wait().await?),
+        Contact::Phone(_) => Ok(cx.begin_external_wait().await?),
     }
 }
 
-/// The same for an account that is mailed.
-pub async fn begin_to_mail(cx: &Cx) -> Result<Connection> {
-    Ok(if mails_are_rows(cx) { cx.begin().await? } else { cx.begin_to_wait().await? })
+/// Begins the transaction that inserts a user and sends an e-mail.
+pub async fn begin_for_email(cx: &RequestContext) -> Result<Connection> {
+    Ok(if is_email_transactional(cx) { cx.begin().await? } else { cx.begin_external_wait().await? })
 }
 
-/// A transaction where sending a mail is a part of it, else statements that stand alone.
-async fn begin(cx: &Cx) -> Result<Connection> {
-    Ok(if mails_are_rows(cx) { cx.begin().await? } else { cx.db() })
+/// Begins a transaction if sending an e-mail is a part of it, else returns a connection without one.
+async fn begin_for_existing_user(cx: &RequestContext) -> Result<Connection> {
+    Ok(if is_email_transactional(cx) { cx.begin().await? } else { cx.db() })
 }
 
-/// Whether mails are handed over within the write, without waiting for anybody outside.
-fn mails_are_rows(cx: &Cx) -> bool {
+/// Whether e-mails are delivered within the transaction, without waiting for an external service.
+fn is_email_transactional(cx: &RequestContext) -> bool {
     let hooks = &cx.app.hooks;
     match &cx.app.delivery {
-        _ if hooks.is_on(HookKind::SendEmail) => hooks.is_in_database(HookKind::SendEmail),
-        Delivery::Outbox(_) => true,
-        Delivery::AtOnce(_) => false,
+        _ if hooks.is_enabled(HookKind::SendEmail) => hooks.is_in_database(HookKind::SendEmail),
+        EmailDelivery::Outbox(_) => true,
+        EmailDelivery::Synchronous(_) => false,
     }
 }
 
-/// A secret to be stored, once its message is on the way.
+/// A token to store after its message was sent.
 #[derive(Debug, Clone, Copy)]
-pub struct Secret<'a> {
-    /// What it is for.
+pub struct SentToken<'a> {
+    /// What the token is for.
     pub purpose: Purpose,
-    /// Whom it went to.
+    /// The recipient.
     pub to: &'a str,
-    /// Its hash.
+    /// The token hash.
     pub hash: &'a TokenHash,
 }
 
-impl<'a> Secret<'a> {
-    fn of(letter: Letter<'a>, hash: &'a TokenHash) -> Self {
-        Self { purpose: letter.purpose, to: letter.to, hash }
+impl<'a> SentToken<'a> {
+    fn from_email(email_message: TokenEmail<'a>, hash: &'a TokenHash) -> Self {
+        Self { purpose: email_message.purpose, to: email_message.to, hash }
     }
 }
 
-/// Where the browser is sent in the end.
-pub fn redirect_target(cx: &Cx) -> String {
-    let asked = Asked {
+/// The redirect target of this request's links.
+pub fn redirect_target(cx: &RequestContext) -> String {
+    let candidates = RedirectRequest {
         header: cx.request.header("redirect_to").unwrap_or_default(),
         parameter: cx.request.query("redirect_to").unwrap_or_default(),
         referer: cx.request.header("referer").unwrap_or_default(),
     };
-    cx.app.redirects.choose(asked)
+    cx.app.redirect_allow_list.select_target(candidates)
 }
 
-/// Stores the hash of what was sent in both its homes; audit rows ride along.
+/// Stores the token hash in the user's column and in `one_time_tokens`, with the audit rows.
 pub async fn store(
-    cx: &Cx,
+    cx: &RequestContext,
     db: &mut Connection,
-    account: &Account,
-    secret: Secret<'_>,
+    account: &User,
+    secret: SentToken<'_>,
     audit: Vec<AuditRow>,
 ) -> Result<()> {
-    let issued = Issued {
+    let issued = NewOneTimeToken {
         user_id: account.id,
         purpose: secret.purpose,
         hash: secret.hash.as_str(),
@@ -201,5 +221,5 @@ pub async fn store(
         now: cx.now,
         audit,
     };
-    issue(db, issued).await.or_refuse("Database error updating user")
+    issue(db, issued).await.or_internal_error("Database error updating user")
 }

@@ -1,19 +1,21 @@
-//! Whom mail may go to: the operator's list, before a mail is counted; and addresses that somebody reads, before it is
-//! sent.
+//! Checks of e-mail recipients.
+//!
+//! The operator's list is checked before an e-mail is counted, deliverability before it is sent.
 
 use futures::future::join_all;
 use gotrue_rules::domain::error::{Error, Result};
-use gotrue_rules::domain::user::Account;
+use gotrue_rules::domain::user::User;
 
-use crate::cx::Cx;
 use crate::journal::Step;
-use crate::ports::mail::addresses::Verdict;
+use crate::ports::mail::addresses::AddressVerdict;
+use crate::request_context::RequestContext;
 
-/// Refuses the first address that is not on the operator's list, where there is one. No address at all is none to
-/// refuse.
-pub fn require_authorized<'a>(cx: &Cx, addresses: impl IntoIterator<Item = &'a str>) -> Result<()> {
+/// Refuses the first address that is not on the operator's list, if there is one.
+///
+/// Empty addresses are ignored.
+pub fn require_authorized<'a>(cx: &RequestContext, addresses: impl IntoIterator<Item = &'a str>) -> Result<()> {
     let policy = &cx.app.policy.mail;
-    match addresses.into_iter().find(|address| !address.is_empty() && !policy.may_write_to(address)) {
+    match addresses.into_iter().find(|address| !address.is_empty() && !policy.is_recipient_allowed(address)) {
         None => Ok(()),
         Some(address) => {
             let message = format!("Email address {address:?} cannot be used as it is not authorized");
@@ -22,36 +24,39 @@ pub fn require_authorized<'a>(cx: &Cx, addresses: impl IntoIterator<Item = &'a s
     }
 }
 
-/// Why a mail is not even tried.
+/// Why an e-mail is not sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Unreadable {
-    /// Nobody reads mail there.
-    #[error("nobody reads mail at the address")]
+pub enum UndeliverableAddress {
+    /// The address cannot receive e-mails.
+    #[error("the address cannot receive e-mails")]
     Invalid,
-    /// The operator does not deliver there.
-    #[error("the mail server of the address is on the list of those that are not delivered to")]
+    /// The operator blocks the mail server of the address.
+    #[error("the mail server of the address is on the block list")]
     Blocked,
 }
 
-/// Nobody reads mail at one of the addresses: what is told names the account's own, as recorded.
-pub fn invalid(account: &Account) -> Error {
+/// The error of an undeliverable address. As in GoTrue it names the user's current address.
+pub fn invalid_address_error(account: &User) -> Error {
     let own = account.email.as_deref().unwrap_or_default();
     Error::bad_request("email_address_invalid", format!("Email address {own:?} is invalid"))
 }
 
-/// Asks whether somebody reads mail at all these addresses, side by side.
-pub async fn check<'a>(cx: &Cx, addresses: impl IntoIterator<Item = &'a str>) -> Result<(), Unreadable> {
-    if !cx.app.addresses.is_on() {
+/// Checks concurrently that all these addresses can receive e-mails.
+pub async fn check_deliverable<'a>(
+    cx: &RequestContext,
+    addresses: impl IntoIterator<Item = &'a str>,
+) -> Result<(), UndeliverableAddress> {
+    if !cx.app.address_checks.is_enabled() {
         return Ok(());
     }
     let checks = addresses.into_iter().map(|address| {
-        cx.journal.note(Step::Call("mail.address"));
-        cx.app.addresses.check(address)
+        cx.journal.record(Step::Call("mail.address"));
+        cx.app.address_checks.check(address)
     });
     let refused = join_all(checks).await.into_iter().find_map(|verdict| match verdict {
-        Verdict::Good => None,
-        Verdict::Invalid => Some(Unreadable::Invalid),
-        Verdict::Blocked => Some(Unreadable::Blocked),
+        AddressVerdict::Accepted => None,
+        AddressVerdict::Invalid => Some(UndeliverableAddress::Invalid),
+        AddressVerdict::Blocked => Some(UndeliverableAddress::Blocked),
     });
     refused.map_or(Ok(()), Err)
 }

@@ -1,95 +1,103 @@
-//! What identity providers say of themselves: fetched from an address that an administrator stored, and fetched anew
-//! when it has become old.
+//! Metadata of identity providers: fetched from the stored URL, and refreshed when stale.
 
 use std::time::Duration;
 
 use chrono::TimeDelta;
 use gotrue_rules::domain::error::{Error, Result};
 use gotrue_rules::domain::sso::SsoProvider;
-use gotrue_rules::domain::sso::metadata::{IdentityProvider, LARGEST};
+use gotrue_rules::domain::sso::metadata::{IdentityProvider, MAX_METADATA_BYTES};
 use reqwest::header::{ACCEPT, ACCEPT_CHARSET, HeaderValue};
 use reqwest::{Method, Request};
 use url::Url;
 
-use super::ourselves;
-use crate::cx::Cx;
+use super::service_provider;
 use crate::journal::Step;
-use crate::ports::http_client::Limits;
+use crate::ports::http_client::ResponseLimits;
+use crate::request_context::RequestContext;
 use crate::store::sso_providers;
 
-const LIMITS: Limits = Limits { bytes: LARGEST, time: Duration::from_secs(5) };
+const LIMITS: ResponseLimits = ResponseLimits { bytes: MAX_METADATA_BYTES, time: Duration::from_secs(5) };
 
-/// From then on an administrator is told that a description will not be good for long.
-const SOON: TimeDelta = TimeDelta::hours(24);
+/// The remaining validity below which a warning is logged.
+const EXPIRY_WARNING: TimeDelta = TimeDelta::hours(24);
 
-/// The text at an address; 400 `saml_metadata_fetch_failed` where there is none.
-pub async fn fetch(cx: &Cx, address: &str) -> Result<String> {
+/// Fetches metadata from a URL; 400 `saml_metadata_fetch_failed` on failure.
+pub async fn fetch(cx: &RequestContext, address: &str) -> Result<String> {
     let url = Url::parse(address).map_err(|_| Error::invalid("metadata_url is not a valid URL"))?;
     let mut request = Request::new(Method::GET, url);
     request.headers_mut().insert(ACCEPT, HeaderValue::from_static("application/xml;charset=UTF-8"));
     request.headers_mut().insert(ACCEPT_CHARSET, HeaderValue::from_static("UTF-8"));
-    cx.journal.note(Step::Call("saml.metadata"));
-    let answer =
-        cx.app.http.call_stranger(request, LIMITS).await.map_err(|cause| {
-            failed(format!("SAML Metadata could not be fetched from URL '{address}'")).because(cause)
-        })?;
+    cx.journal.record(Step::Call("saml.metadata"));
+    let answer = cx.app.http.send_untrusted(request, LIMITS).await.map_err(|cause| {
+        fetch_error(format!("SAML Metadata could not be fetched from URL '{address}'")).with_cause(cause)
+    })?;
     if answer.status != 200 {
         let message = format!("HTTP {} error fetching SAML Metadata from URL '{address}'", answer.status);
-        return Err(failed(message).because(format!("HTTP {}", answer.status)));
+        return Err(fetch_error(message).with_cause(format!("HTTP {}", answer.status)));
     }
-    if answer.truncated {
-        let message = format!("SAML Metadata at URL '{address}' is larger than {LARGEST} bytes");
-        return Err(failed(message).because("it is too large"));
+    if answer.is_truncated {
+        let message = format!("SAML Metadata at URL '{address}' is larger than {MAX_METADATA_BYTES} bytes");
+        return Err(fetch_error(message).with_cause("the metadata is too large"));
     }
     String::from_utf8(answer.body).map_err(|cause| {
         let message = "SAML Metadata XML contains invalid UTF-8 characters, which are not supported at this time";
-        Error::invalid(message).because(cause)
+        Error::invalid(message).with_cause(cause)
     })
 }
 
-fn failed(message: String) -> Error {
+fn fetch_error(message: String) -> Error {
     Error::bad_request("saml_metadata_fetch_failed", message)
 }
 
-/// What a stored provider says of itself: fetched anew and stored when it has become old and has an address. A fetch
-/// that fails, or that brings somebody else's description, is logged and leaves what is stored. No connection is held
-/// while it runs.
-pub async fn fresh(cx: &Cx, provider: &SsoProvider) -> Result<IdentityProvider> {
-    let stored = stored(provider)?;
+/// The metadata of a stored provider.
+///
+/// Stale metadata with a URL is fetched and stored anew. If the fetch fails or returns another entity, the failure is
+/// logged and the stored metadata is used. No connection is held during the fetch.
+pub async fn load_current(cx: &RequestContext, provider: &SsoProvider) -> Result<IdentityProvider> {
+    let stored = parse_stored(provider)?;
     let saml = &provider.saml;
-    if stored.valid_until.is_some_and(|end| end < cx.now + SOON) {
-        tracing::warn!(sso_provider.id = %provider.id, valid_until = ?stored.valid_until, "SAML metadata is good for less than a day, or no longer: it should be renewed");
+    if stored.valid_until.is_some_and(|end| end < cx.now + EXPIRY_WARNING) {
+        tracing::warn!(
+            sso_provider.id = %provider.id,
+            valid_until = ?stored.valid_until,
+            "SAML metadata expires within a day or is expired"
+        );
     }
     let Some(address) = saml.metadata_url.as_deref().filter(|address| !address.is_empty()) else {
         return Ok(stored);
     };
-    if !stored.is_stale(saml.updated_at, cx.now) || !ourselves(cx)?.may_try(provider.id, cx.now) {
+    if !stored.is_stale(saml.updated_at, cx.now) || !service_provider(cx)?.try_start_metadata_fetch(provider.id, cx.now)
+    {
         return Ok(stored);
     }
-    match renewed(cx, provider, address).await {
+    match refetch(cx, provider, address).await {
         Ok(renewed) => Ok(renewed),
         Err(error) => {
-            // The address may hold a secret, and a refusal quotes it: only the cause is logged.
+            // The URL may contain a secret and the error quotes it, so only the cause is logged.
             let reason = error.cause.as_ref().map(ToString::to_string);
-            tracing::warn!(sso_provider.id = %provider.id, reason, "SAML metadata could not be fetched anew: what is stored is used");
+            tracing::warn!(
+                sso_provider.id = %provider.id,
+                reason,
+                "SAML metadata refresh failed, stored metadata used"
+            );
             Ok(stored)
         }
     }
 }
 
-async fn renewed(cx: &Cx, provider: &SsoProvider, address: &str) -> Result<IdentityProvider> {
+async fn refetch(cx: &RequestContext, provider: &SsoProvider, address: &str) -> Result<IdentityProvider> {
     let text = fetch(cx, address).await?;
-    let read = IdentityProvider::read(&text)?;
+    let read = IdentityProvider::parse(&text)?;
     if read.entity_id != provider.saml.entity_id {
         let message = format!("SAML Metadata at URL '{address}' is that of another entity");
-        return Err(failed(message).because("it is that of another entity"));
+        return Err(fetch_error(message).with_cause("the metadata has another entity id"));
     }
-    sso_providers::refresh(&mut cx.db(), provider.id, address, &text, cx.now).await?;
+    sso_providers::update_metadata(&mut cx.db(), provider.id, address, &text, cx.now).await?;
     Ok(read)
 }
 
-/// What a stored provider says of itself, as it is stored.
-pub fn stored(provider: &SsoProvider) -> Result<IdentityProvider> {
-    IdentityProvider::read(&provider.saml.metadata_xml)
-        .map_err(|bad| Error::internal("Error parsing SAML Metadata for SAML provider").because(bad))
+/// Parses the stored metadata of a provider.
+pub fn parse_stored(provider: &SsoProvider) -> Result<IdentityProvider> {
+    IdentityProvider::parse(&provider.saml.metadata_xml)
+        .map_err(|bad| Error::internal("Error parsing SAML Metadata for SAML provider").with_cause(bad))
 }

@@ -1,5 +1,4 @@
-//! SAML 2.0 as a service provider: what we say of ourselves, what identity providers say of themselves, and the request
-//! that somebody wants to sign in.
+//! SAML 2.0 service provider: metadata, authentication requests and responses.
 
 pub mod metadata;
 pub mod request;
@@ -7,15 +6,15 @@ pub mod response;
 
 use gotrue_rules::domain::error::{Error, Result};
 
-use crate::cx::Cx;
-use crate::ports::saml::SamlIdentity;
+use crate::ports::saml::SamlServiceProvider;
+use crate::request_context::RequestContext;
 
-/// Ourselves; the route table puts the guard `Saml` before every handler that asks.
-pub fn ourselves(cx: &Cx) -> Result<&SamlIdentity> {
-    cx.app.saml.as_ref().ok_or_else(disabled)
+/// The service provider; the route must have the guard `Saml`.
+pub fn service_provider(cx: &RequestContext) -> Result<&SamlServiceProvider> {
+    cx.app.saml.as_ref().ok_or_else(disabled_error)
 }
 
-/// 404: SAML is off.
-pub fn disabled() -> Error {
+/// 404: SAML is disabled.
+pub fn disabled_error() -> Error {
     Error::not_found("saml_provider_disabled", "SAML 2.0 is disabled")
 }

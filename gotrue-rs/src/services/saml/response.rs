@@ -1,58 +1,64 @@
-//! Responses of identity providers, checked with what this server and the operator know. The rules are in
-//! `gotrue-rules/src/domain/saml`.
+//! Verifies responses of identity providers against the server's and the operator's settings.
+//!
+//! The rules are in `gotrue-rules/src/domain/saml`.
 
 use aws_lc_rs::digest::{SHA256, digest};
 use gotrue_rules::domain::error::{Error, Result};
-use gotrue_rules::domain::saml::acceptance::{Expected, OLDEST, TOLERANCE};
 use gotrue_rules::domain::saml::assertion::Assertion;
+use gotrue_rules::domain::saml::binding::invalid_assertion;
 use gotrue_rules::domain::saml::certificate::Certificate;
-use gotrue_rules::domain::saml::decryption::ReadingKey;
-use gotrue_rules::domain::saml::delivery::refused;
-use gotrue_rules::domain::saml::response::{Check, accepted};
-use gotrue_rules::domain::saml::signature::Signers;
+use gotrue_rules::domain::saml::decryption::DecryptionKey;
+use gotrue_rules::domain::saml::response::{ResponseCheck, find_valid_assertion};
+use gotrue_rules::domain::saml::signature::TrustedSigners;
+use gotrue_rules::domain::saml::validation::{CLOCK_SKEW, MAX_AGE, SamlExpectations};
 use gotrue_rules::domain::sso::metadata::IdentityProvider;
 
-use super::ourselves;
-use crate::cx::Cx;
-use crate::ports::saml::SamlIdentity;
+use super::service_provider;
+use crate::ports::saml::SamlServiceProvider;
+use crate::request_context::RequestContext;
 use crate::store::{Connection, saml_assertions};
 
-/// The assertion of a response by this identity provider: to that request, or to none where the provider started.
-pub fn verify(cx: &Cx, provider: &IdentityProvider, xml: &str, request: Option<&str>) -> Result<Assertion> {
+/// Verifies a response of this identity provider and returns its assertion.
+///
+/// It answers `request`, or is IdP-initiated.
+pub fn verify(cx: &RequestContext, provider: &IdentityProvider, xml: &str, request: Option<&str>) -> Result<Assertion> {
     let policy = &cx.app.policy.saml;
-    let certificates: Vec<Certificate> = provider.certificates.iter().filter_map(|it| Certificate::read(it)).collect();
-    let us = ourselves(cx)?;
-    let expected = Expected {
+    let certificates: Vec<Certificate> =
+        provider.certificates.iter().filter_map(|it| Certificate::from_base64(it)).collect();
+    let saml = service_provider(cx)?;
+    let expected = SamlExpectations {
         issuer: &provider.entity_id,
-        recipient: &us.service.acs,
-        audience: &us.service.entity_id,
-        request,
-        strict: policy.assertions_must_be_complete,
+        recipient: &saml.service.acs_url,
+        audience: &saml.service.entity_id,
+        request_id: request,
+        strict: policy.must_assertions_be_complete,
         now: cx.now,
     };
-    let signers = Signers { certificates: &certificates, sha1: !policy.sha1_refused, now: cx.now };
-    let keys = if policy.allow_encrypted_assertions { reading_keys(us) } else { Vec::new() };
-    let quoted = Some(xml).filter(|_| !policy.refused_response_withheld);
-    accepted(xml, &Check { expected, signers, keys: &keys }).map_err(|refusal| refused(refusal, quoted))
+    let signers = TrustedSigners { certificates: &certificates, allows_sha1: !policy.is_sha1_rejected, now: cx.now };
+    let keys = if policy.allow_encrypted_assertions { decryption_keys(saml) } else { Vec::new() };
+    let quoted = Some(xml).filter(|_| !policy.is_rejected_response_hidden);
+    find_valid_assertion(xml, &ResponseCheck { expected, signers, keys: &keys })
+        .map_err(|refusal| invalid_assertion(refusal, quoted))
 }
 
-/// The key in use, then the one that will follow: who has read of it may use it already.
-fn reading_keys(us: &SamlIdentity) -> Vec<ReadingKey> {
-    let all = std::iter::once(&us.key).chain(&us.next);
-    all.filter_map(|key| ReadingKey::of_pkcs1(key.der())).collect()
+/// The current decryption key, then the next one, which identity providers may already use.
+fn decryption_keys(saml: &SamlServiceProvider) -> Vec<DecryptionKey> {
+    let all = std::iter::once(&saml.key).chain(&saml.next_key);
+    all.filter_map(|key| DecryptionKey::from_pkcs1(key.der())).collect()
 }
 
-/// Uses an assertion up where each counts once; refused if it has signed in before. Within the transaction of the sign-in:
-/// one that fails may be tried again.
-pub async fn use_up(cx: &Cx, db: &mut Connection, assertion: &Assertion) -> Result<()> {
-    if !cx.app.policy.saml.assertions_count_once {
+/// Consumes an assertion where each counts once; refuses one that was used.
+///
+/// It runs in the transaction of the sign-in, so that a failed sign-in can be retried.
+pub async fn consume_assertion(cx: &RequestContext, db: &mut Connection, assertion: &Assertion) -> Result<()> {
+    if !cx.app.policy.saml.are_assertions_single_use {
         return Ok(());
     }
-    // Later nobody would accept it, however much clocks differ.
-    let ends_at = assertion.issued.unwrap_or(cx.now) + OLDEST + TOLERANCE;
+    // After this time the assertion is refused in any case, including the clock tolerance.
+    let ends_at = assertion.issue_instant.unwrap_or(cx.now) + MAX_AGE + CLOCK_SKEW;
     let digest = digest(&SHA256, format!("{}\n{}", assertion.issuer, assertion.id).as_bytes());
-    if saml_assertions::use_up(db, digest.as_ref(), ends_at, cx.now).await? {
+    if saml_assertions::consume(db, digest.as_ref(), ends_at, cx.now).await? {
         return Ok(());
     }
-    Err(Error::invalid("SAML Assertion is not valid").because("it has signed in before"))
+    Err(Error::invalid("SAML Assertion is not valid").with_cause("the assertion was used before"))
 }

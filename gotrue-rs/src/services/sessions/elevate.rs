@@ -1,94 +1,107 @@
-//! Lifting a session to `aal2` by a second factor. The session stays, its tokens are new: a refresh token from before
-//! does not come by the new level in another way than those after it. Weaker sessions of the account end.
+//! Raises a session to `aal2` by a verified second factor.
+//!
+//! The session stays and gets new tokens; a refresh token from before does not give access to `aal2`. Weaker sessions
+//! of the user end.
 
-use gotrue_rules::domain::audit::{Action, Entry};
+use gotrue_rules::domain::audit::{AuditAction, AuditEntry};
 use gotrue_rules::domain::error::{Error, Result};
 use gotrue_rules::domain::mfa::FactorType;
-use gotrue_rules::domain::refresh::{SessionKey, SignedToken};
+use gotrue_rules::domain::refresh::{RefreshTokenKey, SignedToken};
 use gotrue_rules::domain::session::{Aal, AmrClaim, Session};
 use uuid::Uuid;
 
-use super::{Fresh, Minted, RefreshToken, mint};
-use crate::cx::{Caller, Cx};
+use super::{IssuedTokens, RefreshToken, TokenSubject, issue_tokens};
+use crate::request_context::{Caller, RequestContext};
 use crate::services::{audit, sealing};
-use crate::store::elevation::{self, Elevated, Locked};
+use crate::store::elevation::{self, ElevatedSession, LockedSession};
 use crate::store::rows::AccountAndSession;
-use crate::store::{Connection, OrRefuse};
+use crate::store::{Connection, OrInternalError};
 
-/// A session about to be lifted: its account's sessions are locked, so that of two answers one comes after the other.
+/// A session that is being raised.
+///
+/// The user's sessions are locked, so that concurrent verifications run one after the other.
 #[derive(Debug)]
 pub struct Elevation {
-    /// The open transaction. What the factor itself has to write goes here, before [`Elevation::finish`].
+    /// The open transaction. The factor's own writes belong here, before [`Elevation::finish`].
     pub db: Connection,
     session_id: Uuid,
-    locked: Locked,
+    locked: LockedSession,
 }
 
-/// What lifts a session.
+/// A factor that was verified.
 #[derive(Debug)]
-pub struct Shown {
-    /// The factor.
+pub struct VerifiedFactor {
+    /// The factor id.
     pub factor_id: Uuid,
-    /// Its kind.
-    pub kind: FactorType,
-    /// The challenge that was answered.
+    /// The factor type.
+    pub factor_type: FactorType,
+    /// The verified challenge.
     pub challenge_id: Uuid,
 }
 
-/// Begins to lift the caller's session; 403 if it has ended meanwhile. Nothing is written before
-/// [`Elevation::finish`], and dropped it was nothing.
-pub async fn begin(cx: &Cx) -> Result<Elevation> {
+/// Begins to raise the caller's session.
+///
+/// Nothing is written before [`Elevation::finish`].
+///
+/// # Errors
+///
+/// 403 if the session has ended.
+pub async fn begin_elevation(cx: &RequestContext) -> Result<Elevation> {
     let caller = cx.caller()?;
-    let session_id = caller.session.as_ref().map(|session| session.id).ok_or_else(session_gone)?;
-    let mut db = super::begin(cx).await?;
-    let locked = elevation::lock(&mut db, caller.account.id, session_id).await.or_refuse("Failed to update session")?;
+    let session_id = caller.session.as_ref().map(|session| session.id).ok_or_else(session_not_found_error)?;
+    let mut db = super::begin_token_transaction(cx).await?;
+    let locked = elevation::lock_sessions(&mut db, caller.account.id, session_id)
+        .await
+        .or_internal_error("Failed to update session")?;
     match locked {
         Some(locked) => Ok(Elevation { db, session_id, locked }),
-        None => refuse(db).await,
+        None => rollback_session_not_found(db).await,
     }
 }
 
 impl Elevation {
-    /// Undoes what was begun, and waits for it.
-    pub async fn give_up(self) -> Result<()> {
+    /// Rolls back and waits for it.
+    pub async fn rollback(self) -> Result<()> {
         Ok(self.db.rollback().await?)
     }
 
-    /// Lifts the session, mints its tokens and commits.
-    pub async fn finish(mut self, cx: &Cx, shown: Shown) -> Result<Minted> {
+    /// Raises the session, issues its tokens and commits.
+    pub async fn finish(mut self, cx: &RequestContext, verified: VerifiedFactor) -> Result<IssuedTokens> {
         let caller = cx.caller()?;
-        let refresh_token = self.next_token(cx)?;
+        let refresh_token = self.next_refresh_token(cx)?;
         let is_row = refresh_token.counter.is_none();
-        let elevated = Elevated {
+        let elevated = ElevatedSession {
             session_id: self.session_id,
             user_id: caller.account.id,
-            factor_id: shown.factor_id,
-            factor_type: shown.kind,
+            factor_id: verified.factor_id,
+            factor_type: verified.factor_type,
             now: cx.now,
             amr_id: cx.entropy.uuid(),
             refresh_token: is_row.then_some(refresh_token.text.as_str()),
             counter: refresh_token.counter,
-            audit: audit::rows(cx, &caller.account, entries(&shown, is_row)),
+            audit: audit::build_rows(cx, &caller.account, audit_entries(&verified, is_row)),
         };
-        let written = elevation::elevate(&mut self.db, elevated).await.or_refuse("Failed to update session")?;
+        let written = elevation::elevate(&mut self.db, elevated).await.or_internal_error("Failed to update session")?;
         let Some(AccountAndSession { account, session: Some(session) }) = written else {
-            return refuse(self.db).await;
+            return rollback_session_not_found(self.db).await;
         };
-        let fresh = Fresh { account, session: with_method(session, shown.kind, cx), refresh_token };
-        let minted = mint(cx, &mut self.db, fresh, shown.kind.method()).await?;
+        let subject =
+            TokenSubject { account, session: with_verified_method(session, verified.factor_type, cx), refresh_token };
+        let issued = issue_tokens(cx, &mut self.db, subject, verified.factor_type.amr_method()).await?;
         self.db.commit().await?;
-        Ok(minted)
+        Ok(issued)
     }
 
-    /// The next token in the session's own version. That of version 2 skips a number: the token from before is then
-    /// none of those that are handed out again.
-    fn next_token(&self, cx: &Cx) -> Result<RefreshToken> {
+    /// Issues the next token in the session's own version.
+    ///
+    /// Version 2 skips a counter: the token from before is then not one that can be returned again.
+    fn next_refresh_token(&self, cx: &RequestContext) -> Result<RefreshToken> {
         let (Some(stored), Some(counter)) = (&self.locked.refresh_token_hmac_key, self.locked.refresh_token_counter)
         else {
             return Ok(RefreshToken { text: cx.entropy.refresh_token(), counter: None });
         };
         let opened = sealing::open(cx, self.session_id, stored)?;
-        let key = SessionKey::from_stored(&opened.plain);
+        let key = RefreshTokenKey::from_stored(&opened.plain);
         let key = key.ok_or_else(|| Error::internal("Failed to get session's refresh token key"))?;
         let counter = counter + 2;
         let text = SignedToken::encode(self.session_id, counter, &key);
@@ -96,37 +109,39 @@ impl Elevation {
     }
 }
 
-fn entries(shown: &Shown, is_row: bool) -> Vec<Entry> {
-    let attempted = Entry::of(Action::VerificationAttempted)
-        .with("factor_id", shown.factor_id.to_string())
-        .with("challenge_id", shown.challenge_id.to_string())
-        .with("factor_type", shown.kind.as_str());
+fn audit_entries(verified: &VerifiedFactor, is_row: bool) -> Vec<AuditEntry> {
+    let attempted = AuditEntry::new(AuditAction::VerificationAttempted)
+        .with_trait("factor_id", verified.factor_id.to_string())
+        .with_trait("challenge_id", verified.challenge_id.to_string())
+        .with_trait("factor_type", verified.factor_type.as_str());
     let mut entries = vec![attempted];
     if is_row {
-        entries.push(Entry::of(Action::TokenRevoked));
+        entries.push(AuditEntry::new(AuditAction::TokenRevoked));
     }
     entries
 }
 
-/// The session with the method that was just shown.
-fn with_method(mut session: Session, kind: FactorType, cx: &Cx) -> Session {
+/// The session with the verified method.
+fn with_verified_method(mut session: Session, kind: FactorType, cx: &RequestContext) -> Session {
     session.aal = Aal::Aal2;
-    session.amr.retain(|claim| claim.method != kind.method());
-    session.amr.push(AmrClaim { method: kind.method().to_owned(), updated_at: cx.now });
+    session.amr.retain(|claim| claim.method != kind.amr_method());
+    session.amr.push(AmrClaim { method: kind.amr_method().to_owned(), updated_at: cx.now });
     session
 }
 
-async fn refuse<T>(db: Connection) -> Result<T> {
+async fn rollback_session_not_found<T>(db: Connection) -> Result<T> {
     db.rollback().await?;
-    Err(session_gone())
+    Err(session_not_found_error())
 }
 
-fn session_gone() -> Error {
+fn session_not_found_error() -> Error {
     Error::forbidden("session_not_found", "Session from session_id claim in JWT does not exist")
 }
 
-/// Whether the caller has a session, which every route that uses one asks first; the reference answers 500.
-pub fn session_of(caller: &Caller) -> Result<&Session> {
+/// The caller's session.
+///
+/// GoTrue answers 500 if there is none; every route that uses one checks it first.
+pub fn require_session(caller: &Caller) -> Result<&Session> {
     let missing = || Error::internal("A valid session and a registered user are required to enroll a factor");
     caller.session.as_ref().ok_or_else(missing)
 }

@@ -1,59 +1,71 @@
-//! Exchanging refresh tokens. The fast lane rotates an unrevoked token of version 1 in one statement; everything else
-//! reads, decides, and writes under a lock. A property test holds the two to one rule.
+//! Exchanges refresh tokens.
+//!
+//! The fast path rotates an active token of version 1 in one statement; everything else loads, decides and writes under
+//! a lock. A property test checks that both follow the same rule.
 
 use std::time::Duration;
 
 use chrono::TimeDelta;
-use gotrue_rules::domain::audit::{Action, Entry};
+use gotrue_rules::domain::audit::{AuditAction, AuditEntry};
 use gotrue_rules::domain::error::{Error, Result};
 use gotrue_rules::domain::refresh::{
-    Presented, Row, RowOutcome, SessionKey, SignedOutcome, SignedToken, already_used, check_account, check_client,
-    decide_row, decide_signed, is_upgraded, not_found, not_issued_here, too_many_at_once,
+    PresentedRefreshToken, RefreshTokenKey, SignedToken, SignedTokenDecision, StoredRefreshToken, StoredTokenDecision,
+    already_used, counter_not_issued, decide_signed, decide_stored, require_active_session, require_same_client,
+    should_upgrade, token_not_found, too_many_concurrent_requests,
 };
 use gotrue_rules::domain::session::Session;
-use gotrue_rules::domain::session_rules::Facts;
-use gotrue_rules::domain::user::{Account, Time};
+use gotrue_rules::domain::session_rules::SessionContext;
+use gotrue_rules::domain::user::{Time, User};
 use uuid::Uuid;
 
-use super::{Fresh, Minted, REUSE, REUSE_CAUSE, ROTATED, RefreshToken, SESSION_ID, USER_ID, begin, mint};
-use crate::cx::Cx;
+use super::{
+    IssuedTokens, REUSE_CAUSE_HEADER, REUSE_HEADER, ROTATED_HEADER, RefreshToken, SESSION_ID_HEADER, TokenSubject,
+    USER_ID_HEADER, begin_token_transaction, issue_tokens,
+};
 use crate::journal::Step;
+use crate::request_context::RequestContext;
 use crate::services::{audit, sealing};
-use crate::store::refresh_tokens::{self, Client, FastLane, Refreshed, Rotation, TokenFacts};
+use crate::store::refresh_tokens::{self, ClientInfo, FastRotation, RefreshTokenState, RefreshWrite, Rotation};
 use crate::store::rows::AccountAndSession;
 use crate::store::{Connection, sessions};
 
-/// How long a request tries to get at a session that others refresh.
-const PATIENCE: TimeDelta = TimeDelta::seconds(5);
-/// What the token hook is told of how the owner signed in.
-const METHOD: &str = "token_refresh";
-const FAILED: &str = "failed to update session information";
+/// How long a request retries while others refresh the same session.
+const LOCK_TIMEOUT: TimeDelta = TimeDelta::seconds(5);
+/// The authentication method for the access token hook.
+const HOOK_METHOD: &str = "token_refresh";
+const UPDATE_FAILED: &str = "failed to update session information";
 
-/// The tokens that replace the presented one. `client` is the OAuth client that asks; none for an account's own.
-pub async fn refresh(cx: &Cx, presented: &Presented, client: Option<Uuid>) -> Result<Minted> {
-    if let (Presented::Row(token), true) = (presented, has_fast_lane(cx))
-        && let Some(minted) = fast(cx, token, client).await?
+/// Issues the tokens that replace the presented one.
+///
+/// `client` is the authenticated OAuth client; `None` for a user's own session.
+pub async fn refresh(
+    cx: &RequestContext,
+    presented: &PresentedRefreshToken,
+    client: Option<Uuid>,
+) -> Result<IssuedTokens> {
+    if let (PresentedRefreshToken::Stored(token), true) = (presented, has_fast_path(cx))
+        && let Some(issued) = rotate_fast(cx, token, client).await?
     {
-        return Ok(minted);
+        return Ok(issued);
     }
     loop {
         let attempt = match presented {
-            Presented::Row(token) => row(cx, token, client).await?,
-            Presented::Signed(token) => signed(cx, token, client).await?,
+            PresentedRefreshToken::Stored(token) => try_row_token(cx, token, client).await?,
+            PresentedRefreshToken::Signed(token) => try_signed_token(cx, token, client).await?,
         };
-        if let Some(minted) = attempt {
-            return Ok(minted);
+        if let Some(issued) = attempt {
+            return Ok(issued);
         }
-        if cx.app.clock.now() - cx.now > PATIENCE {
-            return Err(too_many_at_once());
+        if cx.app.clock.now() - cx.now > LOCK_TIMEOUT {
+            return Err(too_many_concurrent_requests());
         }
         let [chance] = cx.entropy.bytes();
         cx.app.clock.sleep(Duration::from_millis(10 + u64::from(chance % 20))).await;
     }
 }
 
-/// Where a rule looks at more than the fast lane does, there is none.
-fn has_fast_lane(cx: &Cx) -> bool {
+/// Whether the fast path covers every rule of the policy.
+fn has_fast_path(cx: &RequestContext) -> bool {
     let policy = &cx.app.policy;
     let upgrades = policy.refresh.algorithm_version == 2 && policy.refresh.upgrade_percentage > 0;
     let low_aal = policy.sessions.allow_low_aal.is_some_and(|window| !window.is_zero());
@@ -61,7 +73,7 @@ fn has_fast_lane(cx: &Cx) -> bool {
     !policy.sessions.single_per_user && !upgrades && !low_aal && !hooked
 }
 
-async fn fast(cx: &Cx, token: &str, oauth_client: Option<Uuid>) -> Result<Option<Minted>> {
+async fn rotate_fast(cx: &RequestContext, token: &str, oauth_client: Option<Uuid>) -> Result<Option<IssuedTokens>> {
     let policy = &cx.app.policy;
     let before = |limit: Option<Duration>| {
         let limit = limit.filter(|limit| !limit.is_zero())?;
@@ -69,211 +81,256 @@ async fn fast(cx: &Cx, token: &str, oauth_client: Option<Uuid>) -> Result<Option
     };
     let successor = cx.entropy.refresh_token();
     let audited = !policy.operation.audit_log_disable_postgres;
-    let lane = FastLane {
+    let lane = FastRotation {
         token,
         successor: successor.clone(),
         now: cx.now,
         timebox_cutoff: before(policy.sessions.timebox),
         inactivity_cutoff: before(policy.sessions.inactivity_timeout),
-        client: client_of(cx),
+        client: request_client(cx),
         audit_ids: if audited { vec![cx.entropy.uuid(), cx.entropy.uuid()] } else { Vec::new() },
         oauth_client,
     };
-    let rotated = refresh_tokens::rotate_fast(&mut cx.db(), lane).await.map_err(|error| error.wrapped(FAILED))?;
+    let rotated = refresh_tokens::rotate_fast(&mut cx.db(), lane)
+        .await
+        .map_err(|error| error.into_internal_error(UPDATE_FAILED))?;
     let Some(AccountAndSession { account, session: Some(session) }) = rotated else { return Ok(None) };
-    cx.journal.note(Step::Decision("refresh.rotate_fast"));
-    cx.mark(REUSE, "false");
+    cx.journal.record(Step::Decision("refresh.rotate_fast"));
+    cx.insert_response_header(REUSE_HEADER, "false");
     let refresh_token = RefreshToken { text: successor, counter: None };
-    mint(cx, &mut cx.db(), Fresh { account, session, refresh_token }, METHOD).await.map(Some)
+    issue_tokens(cx, &mut cx.db(), TokenSubject { account, session, refresh_token }, HOOK_METHOD).await.map(Some)
 }
 
-/// One attempt with a token of version 1; none when somebody else holds the lock.
-async fn row(cx: &Cx, token: &str, client: Option<Uuid>) -> Result<Option<Minted>> {
-    let found = refresh_tokens::facts(&mut cx.db(), token).await?.ok_or_else(not_found)?;
-    cx.mark(USER_ID, &found.account.id.to_string());
+/// One attempt with a token of version 1; `None` if another request holds the lock.
+async fn try_row_token(cx: &RequestContext, token: &str, client: Option<Uuid>) -> Result<Option<IssuedTokens>> {
+    let found = refresh_tokens::find(&mut cx.db(), token).await?.ok_or_else(token_not_found)?;
+    cx.insert_response_header(USER_ID_HEADER, &found.account.id.to_string());
     if found.session.is_none() && !found.account.is_banned(cx.now) {
         refresh_tokens::delete(&mut cx.db(), found.id).await?;
     }
-    let session = check_account(&found.account, found.session.as_ref(), cx.now)?;
-    cx.mark(SESSION_ID, &session.id.to_string());
-    facts(cx, &found.account, session, Some(found.updated_at)).validity().check()?;
+    let session = require_active_session(&found.account, found.session.as_ref(), cx.now)?;
+    cx.insert_response_header(SESSION_ID_HEADER, &session.id.to_string());
+    session_facts(cx, &found.account, session, Some(found.updated_at)).decide_validity().require_valid()?;
 
-    let mut db = begin(cx).await?;
-    let Some(found) = refresh_tokens::facts_locked(&mut db, token).await? else {
+    let mut db = begin_token_transaction(cx).await?;
+    let Some(found) = refresh_tokens::find_locked(&mut db, token).await? else {
         db.rollback().await?;
         return Ok(None);
     };
-    let session = match check_account(&found.account, found.session.as_ref(), cx.now) {
+    let session = match require_active_session(&found.account, found.session.as_ref(), cx.now) {
         Ok(session) => session,
-        Err(error) => return refuse(db, error).await,
+        Err(error) => return rollback_with_error(db, error).await,
     };
-    if let Err(error) =
-        check_locked(cx, &mut db, Asked { account: &found.account, session, client }, Some(found.updated_at)).await
+    if let Err(error) = check_locked_session(
+        cx,
+        &mut db,
+        RefreshRequest { account: &found.account, session, client },
+        Some(found.updated_at),
+    )
+    .await
     {
-        return refuse(db, error).await;
+        return rollback_with_error(db, error).await;
     }
     let active = found.active.as_ref().map(|active| (active.token.as_str(), active.parent.as_deref()));
-    let row = Row { token, revoked: found.revoked, updated_at: found.updated_at, active };
-    match decide_row(&row, &cx.app.policy.refresh, cx.now) {
-        RowOutcome::Rotate => rotate(cx, db, token, &found, session).await.map(Some),
-        RowOutcome::HandOut(active) => {
-            cx.journal.note(Step::Decision("refresh.hand_out"));
+    let row = StoredRefreshToken { token, revoked: found.is_revoked, updated_at: found.updated_at, active };
+    match decide_stored(&row, &cx.app.policy.refresh, cx.now) {
+        StoredTokenDecision::Rotate => rotate_row_token(cx, db, token, &found, session).await.map(Some),
+        StoredTokenDecision::ReturnActive(active) => {
+            cx.journal.record(Step::Decision("refresh.hand_out"));
             let token = RefreshToken { text: active, counter: None };
-            let change = change(cx, &found.account, session, vec![Entry::of(Action::TokenRefreshed)]);
-            write(cx, db, change, token).await.map(Some)
+            let change = build_update(cx, &found.account, session, vec![AuditEntry::new(AuditAction::TokenRefreshed)]);
+            write_update(cx, db, change, token).await.map(Some)
         }
-        RowOutcome::RevokeFamily => {
+        StoredTokenDecision::RevokeFamily => {
             refresh_tokens::revoke_family(&mut db, session.id, cx.now).await?;
             db.commit().await?;
             Err(already_used())
         }
-        RowOutcome::Refuse => refuse(db, already_used()).await,
+        StoredTokenDecision::Reject => rollback_with_error(db, already_used()).await,
     }
 }
 
-/// The token becomes its successor's parent; a session that changes to version 2 gets a key now.
-async fn rotate(cx: &Cx, db: Connection, token: &str, found: &TokenFacts, session: &Session) -> Result<Minted> {
-    cx.journal.note(Step::Decision("refresh.rotate"));
+/// Rotates the token: it becomes the parent of its successor.
+///
+/// A session that changes to version 2 gets its key here.
+async fn rotate_row_token(
+    cx: &RequestContext,
+    db: Connection,
+    token: &str,
+    found: &RefreshTokenState,
+    session: &Session,
+) -> Result<IssuedTokens> {
+    cx.journal.record(Step::Decision("refresh.rotate"));
     let successor = cx.entropy.refresh_token();
-    let entries = vec![Entry::of(Action::TokenRefreshed), Entry::of(Action::TokenRevoked)];
-    let mut change = change(cx, &found.account, session, entries);
+    let entries = vec![AuditEntry::new(AuditAction::TokenRefreshed), AuditEntry::new(AuditAction::TokenRevoked)];
+    let mut change = build_update(cx, &found.account, session, entries);
     let mut answer = RefreshToken { text: successor.clone(), counter: None };
-    let is_retired = is_upgraded(session.id, &cx.app.policy.refresh);
+    let is_retired = should_upgrade(session.id, &cx.app.policy.refresh);
     if is_retired {
-        let known = key_of(cx, session)?.map(|(key, _)| key);
+        let known = session_key(cx, session)?.map(|(key, _)| key);
         let counter = if known.is_some() { session.refresh_token_counter.unwrap_or_default() + 1 } else { 0 };
-        let key = known.unwrap_or_else(|| SessionKey::new(cx.entropy.bytes()));
-        cx.mark(super::PREFIX, successor.get(..5).unwrap_or_default());
+        let key = known.unwrap_or_else(|| RefreshTokenKey::new(cx.entropy.bytes()));
+        cx.insert_response_header(super::TOKEN_PREFIX_HEADER, successor.get(..5).unwrap_or_default());
         answer = RefreshToken { text: SignedToken::encode(session.id, counter, &key), counter: Some(counter) };
-        change.counter = Some((counter, Some(sealing::seal(cx, session.id, &key.stored()))));
-        cx.mark(super::PREFIX, answer.text.get(..5).unwrap_or_default());
+        change.counter = Some((counter, Some(sealing::seal(cx, session.id, &key.to_stored()))));
+        cx.insert_response_header(super::TOKEN_PREFIX_HEADER, answer.text.get(..5).unwrap_or_default());
     }
     change.rotation = Some(Rotation { id: found.id, token: token.to_owned(), successor, is_retired });
-    cx.mark(REUSE, "false");
-    write(cx, db, change, answer).await
+    cx.insert_response_header(REUSE_HEADER, "false");
+    write_update(cx, db, change, answer).await
 }
 
-/// One attempt with a token of version 2; none when somebody else holds the lock.
-async fn signed(cx: &Cx, token: &SignedToken, client: Option<Uuid>) -> Result<Option<Minted>> {
-    let found = refresh_tokens::session(&mut cx.db(), token.session()).await?;
-    let Known { account, session, .. } = known(cx, found, token)?;
-    cx.mark(USER_ID, &account.id.to_string());
-    check_account(&account, Some(&session), cx.now)?;
-    cx.mark(SESSION_ID, &session.id.to_string());
-    facts(cx, &account, &session, None).validity().check()?;
+/// One attempt with a token of version 2; `None` if another request holds the lock.
+async fn try_signed_token(
+    cx: &RequestContext,
+    token: &SignedToken,
+    client: Option<Uuid>,
+) -> Result<Option<IssuedTokens>> {
+    let found = refresh_tokens::find_session(&mut cx.db(), token.session()).await?;
+    let SignedTokenOwner { account, session, .. } = verify_signed_token(cx, found, token)?;
+    cx.insert_response_header(USER_ID_HEADER, &account.id.to_string());
+    require_active_session(&account, Some(&session), cx.now)?;
+    cx.insert_response_header(SESSION_ID_HEADER, &session.id.to_string());
+    session_facts(cx, &account, &session, None).decide_validity().require_valid()?;
 
-    let mut db = begin(cx).await?;
-    let Some(found) = refresh_tokens::session_locked(&mut db, token.session()).await? else {
+    let mut db = begin_token_transaction(cx).await?;
+    let Some(found) = refresh_tokens::find_session_locked(&mut db, token.session()).await? else {
         db.rollback().await?;
         return Ok(None);
     };
-    let Known { account, session, key, resealed } = match known(cx, Some(found), token) {
+    let SignedTokenOwner { account, session, key, resealed } = match verify_signed_token(cx, Some(found), token) {
         Ok(known) => known,
-        Err(error) => return refuse(db, error).await,
+        Err(error) => return rollback_with_error(db, error).await,
     };
-    if let Err(error) = check_locked(cx, &mut db, Asked { account: &account, session: &session, client }, None).await {
-        return refuse(db, error).await;
+    if let Err(error) =
+        check_locked_session(cx, &mut db, RefreshRequest { account: &account, session: &session, client }, None).await
+    {
+        return rollback_with_error(db, error).await;
     }
     let (counter, cause) = match decide_signed(token, &session, &cx.app.policy.refresh, cx.now) {
-        SignedOutcome::Advance { counter } => (counter, None),
-        SignedOutcome::HandOut { counter, cause } => (counter, Some(cause)),
-        SignedOutcome::EndSession => {
-            sessions::delete(&mut db, account.id, sessions::Ending::Only(session.id), Vec::new()).await?;
+        SignedTokenDecision::Advance { counter } => (counter, None),
+        SignedTokenDecision::ReturnCurrent { counter, cause } => (counter, Some(cause)),
+        SignedTokenDecision::EndSession => {
+            sessions::delete(&mut db, account.id, sessions::SessionSelection::Only(session.id), Vec::new()).await?;
             db.commit().await?;
-            cx.mark(ROTATED, "true");
+            cx.insert_response_header(ROTATED_HEADER, "true");
             return Err(already_used());
         }
-        SignedOutcome::Refuse => return refuse(db, already_used()).await,
-        SignedOutcome::NotIssuedHere => return refuse(db, not_issued_here()).await,
+        SignedTokenDecision::Refuse => return rollback_with_error(db, already_used()).await,
+        SignedTokenDecision::CounterNotIssued => return rollback_with_error(db, counter_not_issued()).await,
     };
     match cause {
-        Some(cause) => cx.mark(REUSE_CAUSE, &cause),
-        None => cx.mark(REUSE, "false"),
+        Some(cause) => cx.insert_response_header(REUSE_CAUSE_HEADER, &cause),
+        None => cx.insert_response_header(REUSE_HEADER, "false"),
     }
-    let mut change = change(cx, &account, &session, vec![Entry::of(Action::TokenRefreshed)]);
+    let mut change = build_update(cx, &account, &session, vec![AuditEntry::new(AuditAction::TokenRefreshed)]);
     change.counter = Some((counter, resealed));
     let answer = RefreshToken { text: SignedToken::encode(session.id, counter, &key), counter: Some(counter) };
-    write(cx, db, change, answer).await.map(Some)
+    write_update(cx, db, change, answer).await.map(Some)
 }
 
-/// What is known of a token that was signed with its session's key.
-struct Known {
-    account: Account,
+/// The user, session and key of a token that is signed with the session's key.
+struct SignedTokenOwner {
+    account: User,
     session: Session,
-    key: SessionKey,
-    /// What to store of the key, if it is not sealed as today's are.
+    key: RefreshTokenKey,
+    /// The key to store, if the stored one is encrypted with an outdated key.
     resealed: Option<String>,
 }
 
-fn known(cx: &Cx, found: Option<AccountAndSession>, token: &SignedToken) -> Result<Known> {
-    let Some(AccountAndSession { account, session: Some(session) }) = found else { return Err(not_found()) };
-    match key_of(cx, &session)? {
+fn verify_signed_token(
+    cx: &RequestContext,
+    found: Option<AccountAndSession>,
+    token: &SignedToken,
+) -> Result<SignedTokenOwner> {
+    let Some(AccountAndSession { account, session: Some(session) }) = found else { return Err(token_not_found()) };
+    match session_key(cx, &session)? {
         Some((key, is_outdated)) if token.is_signed_with(&key) => {
-            let resealed = is_outdated.then(|| sealing::seal(cx, session.id, &key.stored()));
-            Ok(Known { account, session, key, resealed })
+            let resealed = is_outdated.then(|| sealing::seal(cx, session.id, &key.to_stored()));
+            Ok(SignedTokenOwner { account, session, key, resealed })
         }
-        _ => Err(not_found()),
+        _ => Err(token_not_found()),
     }
 }
 
-/// The key of a session, if it has one, and whether it should be stored anew.
-fn key_of(cx: &Cx, session: &Session) -> Result<Option<(SessionKey, bool)>> {
+/// The key of a session, and whether it should be stored anew.
+fn session_key(cx: &RequestContext, session: &Session) -> Result<Option<(RefreshTokenKey, bool)>> {
     let Some(stored) = &session.refresh_token_hmac_key else { return Ok(None) };
     let opened = sealing::open(cx, session.id, stored)?;
-    Ok(SessionKey::from_stored(&opened.plain).map(|key| (key, opened.is_outdated)))
+    Ok(RefreshTokenKey::from_stored(&opened.plain).map(|key| (key, opened.is_outdated)))
 }
 
-/// Who asks for the next tokens of which session.
-struct Asked<'a> {
-    account: &'a Account,
+/// A request for the next tokens of a session.
+struct RefreshRequest<'a> {
+    account: &'a User,
     session: &'a Session,
     client: Option<Uuid>,
 }
 
-/// What is looked at once the session is locked: the client, and where only one session may refresh, the others.
-async fn check_locked(cx: &Cx, db: &mut Connection, asked: Asked<'_>, token_time: Option<Time>) -> Result<()> {
-    check_client(asked.session, asked.client)?;
+/// Checks under the lock: the client, and the user's other sessions where only one may be refreshed.
+async fn check_locked_session(
+    cx: &RequestContext,
+    db: &mut Connection,
+    request: RefreshRequest<'_>,
+    token_time: Option<Time>,
+) -> Result<()> {
+    require_same_client(request.session, request.client)?;
     if !cx.app.policy.sessions.single_per_user {
         return Ok(());
     }
-    let others = sessions::of_account(db, asked.account.id).await?;
-    facts(cx, asked.account, asked.session, token_time).check_newest(&others)
+    let others = sessions::list_by_user(db, request.account.id).await?;
+    session_facts(cx, request.account, request.session, token_time).require_newest(&others)
 }
 
-/// Refuses once the lock is given back, so that whoever comes next does not find it.
-async fn refuse<T>(db: Connection, error: Error) -> Result<T> {
+/// Rolls back before returning the error, so that the next request does not find the lock.
+async fn rollback_with_error<T>(db: Connection, error: Error) -> Result<T> {
     db.rollback().await?;
     Err(error)
 }
 
-/// What the session's validity depends on, at this moment.
-pub fn facts<'a>(cx: &'a Cx, account: &'a Account, session: &'a Session, token_time: Option<Time>) -> Facts<'a> {
-    Facts { session, account, token_time, policy: &cx.app.policy.sessions, now: cx.now }
+/// The facts that decide the validity of a session now.
+pub fn session_facts<'a>(
+    cx: &'a RequestContext,
+    account: &'a User,
+    session: &'a Session,
+    token_time: Option<Time>,
+) -> SessionContext<'a> {
+    SessionContext { session, account, token_time, policy: &cx.app.policy.sessions, now: cx.now }
 }
 
-fn client_of(cx: &Cx) -> Client {
-    Client { user_agent: cx.request.user_agent(), ip: cx.client_ip() }
+fn request_client(cx: &RequestContext) -> ClientInfo {
+    ClientInfo { user_agent: cx.request.user_agent(), ip: cx.client_ip() }
 }
 
-fn change(cx: &Cx, account: &Account, session: &Session, entries: Vec<Entry>) -> Refreshed {
-    Refreshed {
+fn build_update(cx: &RequestContext, account: &User, session: &Session, entries: Vec<AuditEntry>) -> RefreshWrite {
+    RefreshWrite {
         session_id: session.id,
         user_id: account.id,
         now: cx.now,
-        client: client_of(cx),
+        client: request_client(cx),
         rotation: None,
         counter: None,
-        audit: audit::rows(cx, account, entries),
+        audit: audit::build_rows(cx, account, entries),
     }
 }
 
-/// Writes, mints, commits: what cannot be minted is not written.
-async fn write(cx: &Cx, mut db: Connection, change: Refreshed, answer: RefreshToken) -> Result<Minted> {
-    let written = refresh_tokens::write(&mut db, change).await.map_err(|error| error.wrapped(FAILED))?;
+/// Writes the update, issues the tokens and commits.
+///
+/// The write is rolled back if no tokens can be issued.
+async fn write_update(
+    cx: &RequestContext,
+    mut db: Connection,
+    change: RefreshWrite,
+    answer: RefreshToken,
+) -> Result<IssuedTokens> {
+    let written = refresh_tokens::write_refresh(&mut db, change)
+        .await
+        .map_err(|error| error.into_internal_error(UPDATE_FAILED))?;
     let Some(AccountAndSession { account, session: Some(session) }) = written else {
-        return Err(Error::internal(FAILED));
+        return Err(Error::internal(UPDATE_FAILED));
     };
-    let minted = mint(cx, &mut db, Fresh { account, session, refresh_token: answer }, METHOD).await?;
+    let issued =
+        issue_tokens(cx, &mut db, TokenSubject { account, session, refresh_token: answer }, HOOK_METHOD).await?;
     db.commit().await?;
-    Ok(minted)
+    Ok(issued)
 }

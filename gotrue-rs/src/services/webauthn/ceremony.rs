@@ -1,13 +1,13 @@
-//! The two ceremonies: a key that was made, and a key that was used.
+//! The WebAuthn ceremonies: registration and authentication.
 
 use std::time::Duration;
 
 use aws_lc_rs::digest::{SHA256, digest};
-use gotrue_rules::domain::passkey::counter_fell_back;
+use gotrue_rules::domain::passkey::has_counter_regressed;
 use gotrue_rules::domain::policy::{RelyingParty, WebAuthnPolicy};
-use gotrue_rules::wire::credential::{CreatedCredential, UsedCredential, is_authenticator_data};
+use gotrue_rules::wire::credential::{AssertedCredential, CreatedCredential, is_authenticator_data};
 use gotrue_rules::wire::webauthn::{
-    AttestationRecord, AuthenticatorRecord, KeyFlags, KeyRecord, SessionData, UserVerification,
+    AttestationRecord, AuthenticatorRecord, CredentialFlags, CredentialRecord, SessionData, UserVerification,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -23,73 +23,75 @@ use webauthn_rs_core::proto::{
     RequestRegistrationExtensions, UserVerificationPolicy,
 };
 
-use super::Refusal;
+use super::CeremonyError;
 
-/// The signatures that can be verified; keys of others are refused when they are made.
-const VERIFIED: [COSEAlgorithm; 3] = [COSEAlgorithm::ES256, COSEAlgorithm::ES384, COSEAlgorithm::RS256];
+/// The supported signature algorithms; keys of other algorithms are refused at registration.
+const SUPPORTED_ALGORITHMS: [COSEAlgorithm; 3] = [COSEAlgorithm::ES256, COSEAlgorithm::ES384, COSEAlgorithm::RS256];
 
-/// A key that was made, as the browser tells of it.
+/// The response of the browser to a registration.
 #[derive(Debug)]
-pub struct Registration {
-    said: CreatedCredential,
-    attested: Attested,
+pub struct RegistrationResponse {
+    response: CreatedCredential,
+    attested: AttestedCredential,
 }
 
-/// A key that was made and may be kept.
+/// A verified credential of a registration.
 #[derive(Debug)]
-pub struct NewKey {
-    /// How the authenticator calls it.
+pub struct RegisteredCredential {
+    /// The credential id.
     pub id: Vec<u8>,
     /// The COSE key as CBOR.
     pub public_key: Vec<u8>,
-    /// The format of the attestation; `none` unless the authenticator insisted on one.
+    /// The attestation format; `none` unless the authenticator insists on another.
     pub format: String,
-    /// The model of the authenticator; all zeros where that is not told.
+    /// The AAGUID, the model of the authenticator; nil if it is not disclosed.
     pub aaguid: Uuid,
     /// The signature counter.
     pub counter: u32,
-    /// The ways to the authenticator; none if they were not told.
+    /// The transports of the authenticator; `None` if they are not disclosed.
     pub transports: Option<Vec<String>>,
     /// `platform`, `cross-platform` or `""`.
     pub attachment: &'static str,
-    /// What it was made with.
+    /// The attestation.
     pub attestation: AttestationRecord,
-    /// Whether the authenticator made sure who uses it.
+    /// Whether the authenticator verified the user.
     pub user_verified: bool,
-    /// Whether there may be copies of it elsewhere.
+    /// Whether the credential may be backed up.
     pub backup_eligible: bool,
-    /// Whether there are.
+    /// Whether the credential is backed up.
     pub backed_up: bool,
 }
 
-impl Registration {
-    /// Reads what `navigator.credentials.create()` gave.
-    pub fn read(credential: &Value) -> Result<Self, Refusal> {
-        let said = CreatedCredential::read(credential).map_err(unreadable)?;
-        let attested = Attested::read(&said.attestation_object)?;
-        Ok(Self { said, attested })
+impl RegistrationResponse {
+    /// Parses the result of `navigator.credentials.create()`.
+    pub fn parse(credential: &Value) -> Result<Self, CeremonyError> {
+        let response = CreatedCredential::read(credential).map_err(unreadable_error)?;
+        let attested = AttestedCredential::read(&response.attestation_object)?;
+        Ok(Self { response, attested })
     }
 
-    /// The key, if it was made for this challenge, by a page of ours, for us.
-    pub fn accept(self, party: &RelyingParty, session: &SessionData) -> Result<NewKey, Refusal> {
-        let Self { said, attested } = self;
+    /// Verifies challenge, origin and relying party, and returns the credential.
+    pub fn verify(self, party: &RelyingParty, session: &SessionData) -> Result<RegisteredCredential, CeremonyError> {
+        let Self { response, attested } = self;
         let state = registration_state(session)?;
-        let made = core(party).register_credential(&as_made(&said), &state, None).map_err(Refusal::Refused)?;
-        let hash = digest(&SHA256, &said.client_data);
-        Ok(NewKey {
+        let made = webauthn_core(party)
+            .register_credential(&library_credential(&response), &state, None)
+            .map_err(CeremonyError::Rejected)?;
+        let hash = digest(&SHA256, &response.client_data);
+        Ok(RegisteredCredential {
             id: made.cred_id,
             public_key: attested.public_key,
-            format: format(&made.attestation_format),
+            format: attestation_format_name(&made.attestation_format),
             aaguid: attested.aaguid,
             counter: made.counter,
-            transports: said.transports,
-            attachment: said.attachment,
+            transports: response.transports,
+            attachment: response.attachment,
             attestation: AttestationRecord {
-                client_data: said.client_data,
+                client_data: response.client_data,
                 client_data_hash: hash.as_ref().to_vec(),
-                authenticator_data: said.authenticator_data,
-                public_key_algorithm: said.public_key_algorithm,
-                object: said.attestation_object,
+                authenticator_data: response.authenticator_data,
+                public_key_algorithm: response.public_key_algorithm,
+                object: response.attestation_object,
             },
             user_verified: made.user_verified,
             backup_eligible: made.backup_eligible,
@@ -98,14 +100,14 @@ impl Registration {
     }
 }
 
-/// The credential as the library reads it; the ways to the authenticator are nothing that it checks.
-fn as_made(said: &CreatedCredential) -> RegisterPublicKeyCredential {
+/// Converts the credential to the library's type. The library does not check the transports.
+fn library_credential(response: &CreatedCredential) -> RegisterPublicKeyCredential {
     RegisterPublicKeyCredential {
-        id: said.id.clone(),
-        raw_id: said.raw_id.clone(),
+        id: response.id.clone(),
+        raw_id: response.raw_id.clone(),
         response: AuthenticatorAttestationResponseRaw {
-            attestation_object: said.attestation_object.clone(),
-            client_data_json: said.client_data.clone(),
+            attestation_object: response.attestation_object.clone(),
+            client_data_json: response.client_data.clone(),
             transports: None,
         },
         type_: PUBLIC_KEY.to_owned(),
@@ -113,15 +115,15 @@ fn as_made(said: &CreatedCredential) -> RegisterPublicKeyCredential {
     }
 }
 
-impl NewKey {
-    /// The key as a second factor keeps it.
-    pub fn record(&self) -> KeyRecord {
-        KeyRecord {
+impl RegisteredCredential {
+    /// The credential as a second factor stores it.
+    pub fn to_record(&self) -> CredentialRecord {
+        CredentialRecord {
             id: self.id.clone(),
             public_key: self.public_key.clone(),
             attestation_type: self.format.clone(),
             transport: self.transports.clone(),
-            flags: KeyFlags {
+            flags: CredentialFlags {
                 user_present: true,
                 user_verified: self.user_verified,
                 backup_eligible: self.backup_eligible,
@@ -138,79 +140,80 @@ impl NewKey {
     }
 }
 
-/// A key that was used, as the browser tells of it.
+/// The response of the browser to an authentication.
 #[derive(Debug)]
-pub struct Assertion(PublicKeyCredential);
+pub struct AssertionResponse(PublicKeyCredential);
 
-/// A key as it is stored.
+/// A stored credential.
 #[derive(Debug, Clone, Copy)]
-pub struct StoredKey<'a> {
+pub struct StoredCredential<'a> {
     /// The COSE key as CBOR.
     pub public_key: &'a [u8],
     /// The signature counter.
     pub counter: u32,
-    /// Whether there may be copies of it elsewhere.
+    /// Whether the credential may be backed up.
     pub backup_eligible: bool,
-    /// Whether there are.
+    /// Whether the credential is backed up.
     pub backed_up: bool,
 }
 
-impl Assertion {
-    /// Reads what `navigator.credentials.get()` gave.
-    pub fn read(credential: &Value) -> Result<Self, Refusal> {
-        let said = UsedCredential::read(credential).map_err(unreadable)?;
+impl AssertionResponse {
+    /// Parses the result of `navigator.credentials.get()`.
+    pub fn read(credential: &Value) -> Result<Self, CeremonyError> {
+        let response = AssertedCredential::read(credential).map_err(unreadable_error)?;
         Ok(Self(PublicKeyCredential {
-            id: said.id,
-            raw_id: said.raw_id,
+            id: response.id,
+            raw_id: response.raw_id,
             response: AuthenticatorAssertionResponseRaw {
-                authenticator_data: said.authenticator_data,
-                client_data_json: said.client_data,
-                signature: said.signature,
-                user_handle: said.user_handle,
+                authenticator_data: response.authenticator_data,
+                client_data_json: response.client_data,
+                signature: response.signature,
+                user_handle: response.user_handle,
             },
             extensions: AuthenticationExtensionsClientOutputs::default(),
             type_: PUBLIC_KEY.to_owned(),
         }))
     }
 
-    /// How the authenticator calls the key.
-    pub fn key_id(&self) -> &[u8] {
+    /// The credential id.
+    pub fn credential_id(&self) -> &[u8] {
         &self.0.raw_id
     }
 
-    /// Whose key it is, as the authenticator says; none if it does not say, or says what no account is called.
-    pub fn account(&self) -> Option<Uuid> {
+    /// The user id of the user handle; `None` if the handle is absent or not a UUID.
+    pub fn user_handle_id(&self) -> Option<Uuid> {
         Uuid::try_parse_ascii(self.0.get_user_unique_id()?).ok()
     }
 
-    /// The user handle as it came; none if the authenticator did not say.
+    /// The user handle; `None` if the authenticator returned none.
     pub fn user_handle(&self) -> Option<&[u8]> {
         self.0.get_user_unique_id().filter(|handle| !handle.is_empty())
     }
 
-    /// The signature counter that came, if the key was used for this challenge, on a page of ours, for us.
+    /// Verifies signature, challenge, origin and relying party, and returns the signature counter.
     pub fn accept(
         &self,
         party: &RelyingParty,
         session: &SessionData,
-        key: StoredKey<'_>,
+        key: StoredCredential<'_>,
         policy: &WebAuthnPolicy,
-    ) -> Result<u32, Refusal> {
+    ) -> Result<u32, CeremonyError> {
         let state = authentication_state(session)?;
-        let credential = credential(self.key_id(), key)?;
-        let proved =
-            core(party).authenticate_single_credential(&self.0, &state, &credential).map_err(Refusal::Refused)?;
-        let came = proved.counter();
-        if policy.counter_must_grow && counter_fell_back(key.counter, came) {
-            return Err(Refusal::CounterFellBack { stored: key.counter, came });
+        let credential = library_stored_credential(self.credential_id(), key)?;
+        let proved = webauthn_core(party)
+            .authenticate_single_credential(&self.0, &state, &credential)
+            .map_err(CeremonyError::Rejected)?;
+        let received = proved.counter();
+        if policy.counter_must_increase && has_counter_regressed(key.counter, received) {
+            return Err(CeremonyError::CounterRegressed { stored: key.counter, received });
         }
-        Ok(came)
+        Ok(received)
     }
 }
 
-fn core(party: &RelyingParty) -> WebauthnCore {
+fn webauthn_core(party: &RelyingParty) -> WebauthnCore {
     let origins = party.origins.iter().filter_map(|origin| Url::parse(origin).ok()).collect();
-    // How long the browser waits is told elsewhere; subdomains and other ports are other origins.
+    // The timeout is part of the options that the browser gets. Subdomains and other ports are other origins.
     WebauthnCore::new_unsafe_experts_only(
         &party.display_name,
         &party.id,
@@ -221,13 +224,15 @@ fn core(party: &RelyingParty) -> WebauthnCore {
     )
 }
 
-fn unreadable(cause: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Refusal {
-    Refusal::Unreadable(cause.into())
+fn unreadable_error(cause: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> CeremonyError {
+    CeremonyError::Unreadable(cause.into())
 }
 
-/// The library's states can be had only from its own challenges, or from what they are stored as.
+/// The library's ceremony state in its serialized form.
+///
+/// The library creates states only with its own challenges.
 #[derive(Serialize)]
-struct State<'a> {
+struct LibraryState<'a> {
     policy: UserVerificationPolicy,
     challenge: &'a str,
     exclude_credentials: [(); 0],
@@ -241,8 +246,8 @@ struct State<'a> {
     allow_backup_eligible_upgrade: bool,
 }
 
-impl<'a> State<'a> {
-    fn of(session: &'a SessionData) -> Self {
+impl<'a> LibraryState<'a> {
+    fn from_session(session: &'a SessionData) -> Self {
         Self {
             policy: match session.user_verification {
                 Some(UserVerification::Required) => UserVerificationPolicy::Required,
@@ -250,7 +255,7 @@ impl<'a> State<'a> {
             },
             challenge: &session.challenge,
             exclude_credentials: [],
-            credential_algorithms: VERIFIED,
+            credential_algorithms: SUPPORTED_ALGORITHMS,
             require_resident_key: false,
             authenticator_attachment: None,
             extensions: RequestRegistrationExtensions::default(),
@@ -261,26 +266,28 @@ impl<'a> State<'a> {
         }
     }
 
-    fn as_library_s<T: DeserializeOwned>(&self) -> Result<T, Refusal> {
-        serde_json::to_value(self).and_then(serde_json::from_value).map_err(unreadable)
+    fn deserialize_as<T: DeserializeOwned>(&self) -> Result<T, CeremonyError> {
+        serde_json::to_value(self).and_then(serde_json::from_value).map_err(unreadable_error)
     }
 }
 
-fn registration_state(session: &SessionData) -> Result<RegistrationState, Refusal> {
-    State::of(session).as_library_s()
+fn registration_state(session: &SessionData) -> Result<RegistrationState, CeremonyError> {
+    LibraryState::from_session(session).deserialize_as()
 }
 
-fn authentication_state(session: &SessionData) -> Result<AuthenticationState, Refusal> {
-    State::of(session).as_library_s()
+fn authentication_state(session: &SessionData) -> Result<AuthenticationState, CeremonyError> {
+    LibraryState::from_session(session).deserialize_as()
 }
 
-/// A stored key as the library wants it. Its own counter is left at nought: the library would refuse every counter that
-/// does not grow, which is for the policy to say. What was verified when it was made is not stored.
-fn credential(id: &[u8], key: StoredKey<'_>) -> Result<Credential, Refusal> {
-    let cbor: serde_cbor_2::Value = serde_cbor_2::from_slice(key.public_key).map_err(unreadable)?;
+/// Converts a stored credential to the library's type.
+///
+/// Its counter is zero, because the library refuses every counter that does not grow, which the policy decides here.
+/// User verification at registration is not stored.
+fn library_stored_credential(id: &[u8], key: StoredCredential<'_>) -> Result<Credential, CeremonyError> {
+    let cbor: serde_cbor_2::Value = serde_cbor_2::from_slice(key.public_key).map_err(unreadable_error)?;
     Ok(Credential {
         cred_id: id.to_vec(),
-        cred: COSEKey::try_from(&cbor).map_err(Refusal::Refused)?,
+        cred: COSEKey::try_from(&cbor).map_err(CeremonyError::Rejected)?,
         counter: 0,
         transports: None,
         user_verified: false,
@@ -293,27 +300,27 @@ fn credential(id: &[u8], key: StoredKey<'_>) -> Result<Credential, Refusal> {
     })
 }
 
-fn format(format: &AttestationFormat) -> String {
+fn attestation_format_name(format: &AttestationFormat) -> String {
     let word = serde_json::to_value(format).ok();
     word.as_ref().and_then(Value::as_str).unwrap_or_default().to_owned()
 }
 
-/// The kind of every credential.
+/// The type of every WebAuthn credential.
 const PUBLIC_KEY: &str = "public-key";
 
-/// What the library does not hand out of the authenticator's data: the model, and the key as it came.
+/// The parts of the authenticator data that the library does not expose: AAGUID and public key.
 #[derive(Debug)]
-struct Attested {
+struct AttestedCredential {
     aaguid: Uuid,
     public_key: Vec<u8>,
 }
 
-impl Attested {
-    /// Reads an attestation object.
-    fn read(object: &[u8]) -> Result<Self, Refusal> {
+impl AttestedCredential {
+    /// Parses an attestation object.
+    fn read(object: &[u8]) -> Result<Self, CeremonyError> {
         use webauthn_rs_core::proto::Registration as Ceremony;
-        let missing = || unreadable("no authenticator data in the attestation object");
-        let object: serde_cbor_2::Value = serde_cbor_2::from_slice(object).map_err(unreadable)?;
+        let missing = || unreadable_error("no authenticator data in the attestation object");
+        let object: serde_cbor_2::Value = serde_cbor_2::from_slice(object).map_err(unreadable_error)?;
         let serde_cbor_2::Value::Map(members) = object else { return Err(missing()) };
         let Some(serde_cbor_2::Value::Bytes(data)) = members.get(&serde_cbor_2::Value::Text("authData".into())) else {
             return Err(missing());
@@ -322,11 +329,11 @@ impl Attested {
             return Err(missing());
         }
         let data = AuthenticatorData::<Ceremony>::try_from(data.as_slice())
-            .map_err(|error| unreadable(format!("{error:?}")))?;
+            .map_err(|error| unreadable_error(format!("{error:?}")))?;
         let attested = data.acd.ok_or_else(missing)?;
         Ok(Self {
             aaguid: Uuid::from_bytes(attested.aaguid),
-            public_key: serde_cbor_2::to_vec(&attested.credential_pk).map_err(unreadable)?,
+            public_key: serde_cbor_2::to_vec(&attested.credential_pk).map_err(unreadable_error)?,
         })
     }
 }

@@ -1,4 +1,4 @@
-//! Accounts that go: for good, or only in all that tells of their owner.
+//! Hard and soft deletion of users.
 
 use gotrue_rules::domain::user::Time;
 use uuid::Uuid;
@@ -19,14 +19,14 @@ const DELETE: Statement = Statement {
     ),
 };
 
-/// Deletes an account with all that hangs on it. Of two deletions at once one is logged.
+/// Deletes a user with all dependent rows. Of two concurrent deletions one is logged.
 pub async fn delete(db: &mut Connection, user_id: Uuid, audit: Vec<AuditRow>) -> Result<()> {
-    let audit = AuditArrays::of(audit);
+    let audit = AuditArrays::from_rows(audit);
     db.execute(&DELETE, args![user_id, audit.ids, audit.payloads, audit.times, audit.addresses]).await?;
     Ok(())
 }
 
-/// 43 characters that stand for a value of the account and tell nothing of it: two accounts never share them.
+/// 43 characters that replace a personal value of the user and do not reveal it; unique for each user.
 macro_rules! obscured {
     ($id:literal, $value:literal) => {
         concat!(
@@ -39,7 +39,7 @@ macro_rules! obscured {
     };
 }
 
-/// An account that is deleted already stays as it is.
+/// A user that is already soft-deleted stays unchanged.
 const SOFT_DELETE: Statement = Statement {
     name: "admin.soft_delete",
     sql: concat!(
@@ -93,13 +93,14 @@ const SOFT_DELETE: Statement = Statement {
     ),
 };
 
-/// Takes everything from an account that tells of its owner, and every way in. The row stays, so that what refers to
-/// it does.
+/// Removes all personal data and all credentials of a user.
+///
+/// The row stays, so that references to it stay valid.
 pub async fn soft_delete(db: &mut Connection, user_id: Uuid, now: Time, audit: Vec<AuditRow>) -> Result<()> {
-    let audit = AuditArrays::of(audit);
+    let audit = AuditArrays::from_rows(audit);
     db.execute(&SOFT_DELETE, args![user_id, now, audit.ids, audit.payloads, audit.times, audit.addresses]).await?;
     Ok(())
 }
 
-/// Every statement of this file.
+/// All statements of this file.
 pub const ALL: &[&Statement] = &[&DELETE, &SOFT_DELETE];

@@ -1,7 +1,7 @@
-//! Accounts of an audience in pages, by number or by cursor: without identities and factors.
+//! Lists users of an audience by page number or by cursor, without identities and factors.
 
-use gotrue_rules::domain::user::Account;
-use gotrue_rules::wire::page::{CursorPage, Order, Page};
+use gotrue_rules::domain::user::User;
+use gotrue_rules::wire::page::{CursorPage, Page, SortOrder};
 use sqlx::postgres::PgRow;
 use sqlx::{FromRow, Row};
 
@@ -9,15 +9,17 @@ use crate::store::Result;
 use crate::store::rows::{AccountAloneRow, account_alone_columns};
 use crate::store::statement::{Connection, Statement, args};
 
-/// Which accounts are listed.
+/// Selection and order of the listed users.
 #[derive(Debug, Clone, Copy)]
-pub struct Which<'a> {
-    /// Those of this audience.
+pub struct UserSelection<'a> {
+    /// The audience.
     pub audience: &'a str,
-    /// Those with this in the address, or in any letters in the full name; `%` and `_` stand for anything.
+    /// Matched against the address, and case-insensitively against the full name.
+    ///
+    /// `%` and `_` are wildcards.
     pub filter: &'a str,
-    /// Which come first.
-    pub order: Order,
+    /// The order of the list.
+    pub order: SortOrder,
 }
 
 macro_rules! which {
@@ -30,8 +32,8 @@ macro_rules! which {
     };
 }
 
-// The condition stands here twice on purpose: accounts kept once for both the count and the page would be a million
-// rows written aside, where the page alone is a walk along an index.
+// The condition stands here twice: a shared CTE for the count and the page would be materialized with all matching
+// users, whereas the page alone is an index scan.
 macro_rules! page {
     ($direction:literal) => {
         concat!(
@@ -63,10 +65,10 @@ macro_rules! page {
 const PAGE_NEWEST: Statement = Statement { name: "admin.page_newest_first", sql: page!("DESC") };
 const PAGE_OLDEST: Statement = Statement { name: "admin.page_oldest_first", sql: page!("ASC") };
 
-/// An account of a page, none where the page is empty, and how many there are on all pages.
+/// A user of a page (`None` where the page is empty) and the number of users on all pages.
 struct PageRow {
     total: i64,
-    account: Option<Account>,
+    account: Option<User>,
 }
 
 impl FromRow<'_, PgRow> for PageRow {
@@ -77,14 +79,14 @@ impl FromRow<'_, PgRow> for PageRow {
     }
 }
 
-/// One page, and how many accounts there are on all pages.
-pub async fn page(db: &mut Connection, which: Which<'_>, page: Page) -> Result<(Vec<Account>, u64)> {
+/// Returns one page and the number of users on all pages.
+pub async fn list_page(db: &mut Connection, which: UserSelection<'_>, page: Page) -> Result<(Vec<User>, u64)> {
     let statement = match which.order {
-        Order::NewestFirst => &PAGE_NEWEST,
-        Order::OldestFirst => &PAGE_OLDEST,
+        SortOrder::NewestFirst => &PAGE_NEWEST,
+        SortOrder::OldestFirst => &PAGE_OLDEST,
     };
     let values = args![which.audience, which.filter, page.limit(), page.offset()];
-    let rows: Vec<PageRow> = db.all(statement, values).await?;
+    let rows: Vec<PageRow> = db.fetch_all(statement, values).await?;
     let total = rows.first().map_or(0, |row| row.total);
     let accounts = rows.into_iter().filter_map(|row| row.account).collect();
     Ok((accounts, u64::try_from(total).unwrap_or(0)))
@@ -116,17 +118,18 @@ macro_rules! after {
 const AFTER_NEWEST: Statement = Statement { name: "admin.after_newest_first", sql: after!("<", "DESC") };
 const AFTER_OLDEST: Statement = Statement { name: "admin.after_oldest_first", sql: after!(">", "ASC") };
 
-/// The accounts after a cursor, one more than the page holds where there are more.
-pub async fn after(db: &mut Connection, which: Which<'_>, page: CursorPage) -> Result<Vec<Account>> {
+/// Returns the users after a cursor: one more than the page size where more exist.
+pub async fn list_after(db: &mut Connection, which: UserSelection<'_>, page: CursorPage) -> Result<Vec<User>> {
     let statement = match which.order {
-        Order::NewestFirst => &AFTER_NEWEST,
-        Order::OldestFirst => &AFTER_OLDEST,
+        SortOrder::NewestFirst => &AFTER_NEWEST,
+        SortOrder::OldestFirst => &AFTER_OLDEST,
     };
     let (at, id) = (page.after.map(|cursor| cursor.created_at), page.after.map(|cursor| cursor.id));
     let one_more = i64::try_from(page.limit + 1).unwrap_or(i64::MAX);
-    let rows: Vec<AccountAloneRow> = db.all(statement, args![which.audience, which.filter, at, id, one_more]).await?;
+    let rows: Vec<AccountAloneRow> =
+        db.fetch_all(statement, args![which.audience, which.filter, at, id, one_more]).await?;
     Ok(rows.into_iter().map(|row| row.0).collect())
 }
 
-/// Every statement of this file.
+/// All statements of this file.
 pub const ALL: &[&Statement] = &[&PAGE_NEWEST, &PAGE_OLDEST, &AFTER_NEWEST, &AFTER_OLDEST];

@@ -1,7 +1,7 @@
-//! Flows that wait for a browser to come back from a provider.
+//! Flow states of sign-ins through external providers.
 
 use gotrue_rules::domain::pkce::Challenge;
-use gotrue_rules::domain::user::{Account, Time};
+use gotrue_rules::domain::user::{Time, User};
 use sqlx::postgres::PgRow;
 use sqlx::{FromRow, Row};
 use uuid::Uuid;
@@ -10,26 +10,26 @@ use crate::store::Result;
 use crate::store::rows::{AccountRow, account_columns};
 use crate::store::statement::{Connection, Statement, args};
 
-/// A flow that sends a browser to a provider.
+/// A flow that redirects a browser to a provider.
 #[derive(Debug)]
-pub struct NewExternal<'a> {
-    /// `id`: the state.
+pub struct NewExternalFlow<'a> {
+    /// `id`: the `state` parameter.
     pub id: Uuid,
-    /// `provider_type`: the provider as it was asked for.
+    /// `provider_type`: the provider as requested.
     pub provider: &'a str,
-    /// The challenge with the code that will be exchanged for it; none for an implicit flow.
+    /// The client's PKCE challenge and the authorization code issued for it; `None` for an implicit flow.
     pub pkce: Option<(&'a Challenge, Uuid)>,
-    /// `invite_token`; none without one.
+    /// `invite_token`; `None` without one.
     pub invite_token: Option<&'a str>,
-    /// `referrer`: where the browser goes in the end.
-    pub target: &'a str,
-    /// Id and text of the verifier that the provider is promised; none for a provider that wants none.
+    /// `referrer`: the final redirect URL.
+    pub redirect_to: &'a str,
+    /// Id and text of the server's own PKCE verifier; `None` for a provider without PKCE.
     pub verifier: Option<(Uuid, &'a str)>,
-    /// `linking_target_id`: whose account the identity is for, when somebody links by hand.
+    /// `linking_target_id`: the user that gets the identity (manual linking).
     pub linking_target: Option<Uuid>,
     /// `email_optional`.
     pub email_optional: bool,
-    /// When it was asked for.
+    /// The time of the request.
     pub now: Time,
 }
 
@@ -47,16 +47,16 @@ const INSERT: Statement = Statement {
           VALUES ($1, $2, $3::code_challenge_method, $4, $5, '', '', 'oauth', $6, $7, $8, $10, $11, $12, $12)",
 };
 
-/// Keeps a flow, and the verifier that goes with it.
-pub async fn insert(db: &mut Connection, new: NewExternal<'_>) -> Result<()> {
+/// Inserts a flow and its verifier.
+pub async fn insert(db: &mut Connection, new: NewExternalFlow<'_>) -> Result<()> {
     let values = args![
         new.id,
         new.pkce.map(|(_, code)| code.to_string()),
         new.pkce.map(|(challenge, _)| challenge.method.as_str()),
-        new.pkce.map(|(challenge, _)| challenge.text.as_str()),
+        new.pkce.map(|(challenge, _)| challenge.value.as_str()),
         new.provider,
         new.invite_token,
-        new.target,
+        new.redirect_to,
         new.verifier.map(|(id, _)| id),
         new.verifier.map(|(_, text)| text),
         new.linking_target,
@@ -67,50 +67,50 @@ pub async fn insert(db: &mut Connection, new: NewExternal<'_>) -> Result<()> {
     Ok(())
 }
 
-/// A flow that a browser came back to.
+/// A flow found by the `state` of a callback.
 #[derive(Debug)]
-pub struct External {
+pub struct ExternalFlow {
     /// `id`.
     pub id: Uuid,
-    /// `provider_type`: the provider as it was asked for.
+    /// `provider_type`: the provider as requested.
     pub provider: String,
-    /// It ends with a code, not with a session.
+    /// Whether the flow ends with a code instead of a session.
     pub is_pkce: bool,
-    /// It has its account: somebody came back before.
+    /// Whether the flow already has a user: the callback was processed before.
     pub is_used: bool,
-    /// `invite_token`; empty: none.
+    /// `invite_token`; empty for none.
     pub invite_token: String,
-    /// `referrer`; empty: none.
-    pub target: String,
+    /// `referrer`; empty for none.
+    pub redirect_to: String,
     /// `oauth_client_state_id`.
     pub verifier: Option<Uuid>,
-    /// Whose account the identity is for, when somebody links by hand.
-    pub linking: Linking,
+    /// The user of a manual link.
+    pub linking: LinkingTarget,
     /// `email_optional`.
     pub email_optional: bool,
     /// `created_at`.
     pub created_at: Time,
 }
 
-/// Whose account an identity is for.
+/// The target of a manual link.
 #[derive(Debug)]
-pub enum Linking {
-    /// Nobody said: it is found out.
+pub enum LinkingTarget {
+    /// No manual linking: the user is determined by the identity.
     None,
-    /// This one's.
-    To(Box<Account>),
-    /// Somebody's who is gone.
-    Gone,
+    /// The user.
+    User(Box<User>),
+    /// The user no longer exists.
+    Deleted,
 }
 
-impl FromRow<'_, PgRow> for External {
+impl FromRow<'_, PgRow> for ExternalFlow {
     fn from_row(row: &PgRow) -> sqlx::Result<Self> {
         let text = |column| Ok::<_, sqlx::Error>(row.try_get::<Option<String>, _>(column)?.unwrap_or_default());
         let is_for = row.try_get::<Option<Uuid>, _>("flow_linking_target")?;
         let linking = match (is_for, row.try_get::<Option<Uuid>, _>("id")?) {
-            (None, _) => Linking::None,
-            (Some(_), Some(_)) => Linking::To(Box::new(AccountRow::from_row(row)?.0)),
-            (Some(_), None) => Linking::Gone,
+            (None, _) => LinkingTarget::None,
+            (Some(_), Some(_)) => LinkingTarget::User(Box::new(AccountRow::from_row(row)?.0)),
+            (Some(_), None) => LinkingTarget::Deleted,
         };
         Ok(Self {
             id: row.try_get("flow_id")?,
@@ -118,7 +118,7 @@ impl FromRow<'_, PgRow> for External {
             is_pkce: row.try_get("flow_is_pkce")?,
             is_used: row.try_get("flow_is_used")?,
             invite_token: text("flow_invite_token")?,
-            target: text("flow_target")?,
+            redirect_to: text("flow_target")?,
             verifier: row.try_get("flow_verifier")?,
             linking,
             email_optional: row.try_get("flow_email_optional")?,
@@ -143,28 +143,29 @@ const BY_STATE: Statement = Statement {
     ),
 };
 
-/// The flow of a state, with the account that it links to; none for an id that is unknown or that of another flow than
-/// one through a provider.
-pub async fn by_state(db: &mut Connection, state: Uuid) -> Result<Option<External>> {
-    db.optional(&BY_STATE, args![state]).await
+/// Returns the flow of a state with its linking target.
+///
+/// `None` for an unknown id or a flow of another kind.
+pub async fn find_by_state(db: &mut Connection, state: Uuid) -> Result<Option<ExternalFlow>> {
+    db.fetch_optional(&BY_STATE, args![state]).await
 }
 
-/// What a provider's sign-in came to.
+/// The result of a provider's sign-in.
 #[derive(Debug)]
-pub struct Settled<'a> {
+pub struct ExternalSignIn<'a> {
     /// `id`.
     pub id: Uuid,
     /// `user_id`.
     pub user_id: Uuid,
-    /// `provider_access_token`; empty: none.
+    /// `provider_access_token`; empty for none.
     pub access_token: &'a str,
-    /// `provider_refresh_token`; empty: none.
+    /// `provider_refresh_token`; empty for none.
     pub refresh_token: &'a str,
-    /// When.
+    /// The time of the request.
     pub now: Time,
 }
 
-const SETTLE: Statement = Statement {
+const COMPLETE: Statement = Statement {
     name: "flow_state.settle",
     sql: "UPDATE flow_state
           SET user_id = $2,
@@ -177,13 +178,13 @@ const SETTLE: Statement = Statement {
           RETURNING auth_code",
 };
 
-/// Gives a flow its account and the provider's tokens, once: of two who come back one gets the code.
-pub async fn settle(db: &mut Connection, settled: Settled<'_>) -> Result<Option<String>> {
-    let Settled { id, user_id, access_token, refresh_token, now } = settled;
+/// Stores user and provider tokens once and returns the code: of two concurrent callbacks one gets it.
+pub async fn complete(db: &mut Connection, settled: ExternalSignIn<'_>) -> Result<Option<String>> {
+    let ExternalSignIn { id, user_id, access_token, refresh_token, now } = settled;
     let row: Option<(Option<String>,)> =
-        db.optional(&SETTLE, args![id, user_id, access_token, refresh_token, now]).await?;
+        db.fetch_optional(&COMPLETE, args![id, user_id, access_token, refresh_token, now]).await?;
     Ok(row.and_then(|(code,)| code))
 }
 
-/// Every statement of these flows.
-pub const ALL: &[&Statement] = &[&INSERT, &BY_STATE, &SETTLE];
+/// All statements of this file.
+pub const ALL: &[&Statement] = &[&INSERT, &BY_STATE, &COMPLETE];

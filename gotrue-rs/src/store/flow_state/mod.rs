@@ -1,8 +1,8 @@
-//! `auth.flow_state`: flows from the request to the exchange of the code, or to the end of a provider's sign-in.
+//! `auth.flow_state`: flows from the request to the code exchange or the end of a provider's sign-in.
 
 pub mod external;
 
-use gotrue_rules::domain::user::{Account, Time};
+use gotrue_rules::domain::user::{Time, User};
 use sqlx::postgres::PgRow;
 use sqlx::{FromRow, Row};
 use uuid::Uuid;
@@ -11,14 +11,14 @@ use super::Result;
 use super::rows::{AccountRow, account_columns};
 use super::statement::{Connection, Statement, args};
 
-/// A flow to be stored.
+/// A flow to insert.
 #[derive(Debug)]
 pub struct NewFlow<'a> {
     /// `id`.
     pub id: Uuid,
-    /// `user_id`, for the e-mail kinds.
+    /// `user_id`, for e-mail flows.
     pub user_id: Option<Uuid>,
-    /// `auth_code`: what `?code=` will carry.
+    /// `auth_code`: the value of `?code=`.
     pub auth_code: Uuid,
     /// `code_challenge`.
     pub challenge: &'a str,
@@ -28,7 +28,7 @@ pub struct NewFlow<'a> {
     pub provider_type: &'a str,
     /// `authentication_method`.
     pub method: &'a str,
-    /// When it was asked for.
+    /// The time of the request.
     pub now: Time,
 }
 
@@ -40,7 +40,7 @@ const INSERT: Statement = Statement {
           VALUES ($1, $2, $3, $4::code_challenge_method, $5, $6, '', '', $7, false, $8, $8)",
 };
 
-/// Stores a flow.
+/// Inserts a flow.
 pub async fn insert(db: &mut Connection, flow: NewFlow<'_>) -> Result<()> {
     let values = args![
         flow.id,
@@ -56,7 +56,7 @@ pub async fn insert(db: &mut Connection, flow: NewFlow<'_>) -> Result<()> {
     Ok(())
 }
 
-const STAMP_CODE: Statement = Statement {
+const ISSUE_CODE: Statement = Statement {
     name: "flow_state.stamp_code",
     sql: "UPDATE flow_state
           SET auth_code_issued_at = $3, updated_at = $3
@@ -69,18 +69,18 @@ const STAMP_CODE: Statement = Statement {
           RETURNING auth_code",
 };
 
-/// The code of the account's newest flow of that method, from now on issued; none if there is no such flow.
-pub async fn stamp_code(db: &mut Connection, user_id: Uuid, method: &str, now: Time) -> Result<Option<String>> {
-    let row: Option<(Option<String>,)> = db.optional(&STAMP_CODE, args![user_id, method, now]).await?;
+/// Marks the user's newest flow of that method as issued and returns its code, if there is one.
+pub async fn issue_code(db: &mut Connection, user_id: Uuid, method: &str, now: Time) -> Result<Option<String>> {
+    let row: Option<(Option<String>,)> = db.fetch_optional(&ISSUE_CODE, args![user_id, method, now]).await?;
     Ok(row.and_then(|(code,)| code))
 }
 
-/// A flow whose code has been presented.
+/// A flow whose code was presented.
 #[derive(Debug)]
 pub struct Flow {
     /// `id`.
     pub id: Uuid,
-    /// `code_challenge`; none for an implicit flow.
+    /// `code_challenge`; `None` for an implicit flow.
     pub challenge: Option<String>,
     /// `code_challenge_method`.
     pub challenge_method: Option<String>,
@@ -88,16 +88,16 @@ pub struct Flow {
     pub provider_type: String,
     /// `authentication_method`.
     pub method: String,
-    /// `provider_access_token`, if the provider gave one.
+    /// `provider_access_token`, if the provider issued one.
     pub provider_access_token: Option<String>,
-    /// `provider_refresh_token`, if the provider gave one.
+    /// `provider_refresh_token`, if the provider issued one.
     pub provider_refresh_token: Option<String>,
     /// `auth_code_issued_at`.
     pub auth_code_issued_at: Option<Time>,
     /// `created_at`.
     pub created_at: Time,
-    /// The account that the code signs in.
-    pub account: Account,
+    /// The user that the code signs in.
+    pub account: User,
 }
 
 impl FromRow<'_, PgRow> for Flow {
@@ -135,17 +135,17 @@ const BY_CODE: Statement = Statement {
     ),
 };
 
-/// The flow of a code, with its account; none for a code that is unknown or has no account yet.
-pub async fn by_code(db: &mut Connection, code: &str) -> Result<Option<Flow>> {
-    db.optional(&BY_CODE, args![code]).await
+/// Returns the flow of a code with its user; `None` for an unknown code or a flow without a user.
+pub async fn find_by_code(db: &mut Connection, code: &str) -> Result<Option<Flow>> {
+    db.fetch_optional(&BY_CODE, args![code]).await
 }
 
 const DELETE: Statement = Statement { name: "flow_state.delete", sql: "DELETE FROM flow_state WHERE id = $1" };
 
-/// Uses a flow up: how many rows that was tells which of two exchanges won.
+/// Deletes a flow and returns the number of rows: of two concurrent exchanges one gets 1.
 pub async fn delete(db: &mut Connection, id: Uuid) -> Result<u64> {
     db.execute(&DELETE, args![id]).await
 }
 
-/// Every statement of this table.
-pub const ALL: &[&Statement] = &[&INSERT, &STAMP_CODE, &BY_CODE, &DELETE];
+/// All statements of this table.
+pub const ALL: &[&Statement] = &[&INSERT, &ISSUE_CODE, &BY_CODE, &DELETE];

@@ -1,21 +1,23 @@
-//! Schema `auth`: made whole in an empty database, used where it is the reference's, refused where it is anything else.
+//! Schema `auth`: created in an empty database, accepted at the reference's version, refused otherwise.
 
 use std::collections::BTreeSet;
 
 use sqlx::{AssertSqlSafe, PgConnection, PgPool, Row};
 
-use super::{Difference, MigrateError, While, is_no_such_table, lock, quoted, run};
+use super::{
+    ErrorContext, MigrateError, VersionDifference, is_undefined_table, lock_migrations, quote_identifier, run_script,
+};
 
-/// What [`auth`] did.
+/// The outcome of [`migrate_auth`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Migrated {
-    /// The schema was made.
+pub enum AuthSchemaOutcome {
+    /// The schema was created.
     Created,
-    /// The schema was there.
+    /// The schema existed at the expected version.
     Unchanged,
 }
 
-/// The files of the schema, in the order they run.
+/// The files of the schema, in the order of execution.
 const FILES: [&str; 9] = [
     include_str!("../../../../sql/auth/00-versions.sql"),
     include_str!("../../../../sql/auth/01-types.sql"),
@@ -28,92 +30,96 @@ const FILES: [&str; 9] = [
     include_str!("../../../../sql/auth/08-rights.sql"),
 ];
 
-/// The versions that this schema stands for, a line each.
+/// The reference's migration versions that this schema corresponds to, one per line.
 const VERSIONS: &str = include_str!("../../../../sql/auth/versions.txt");
 
-/// Sees to schema `namespace` (`DB_NAMESPACE`): an empty database gets it whole, in one transaction; one that holds exactly
-/// our versions is used as it is, for the price of one query; any other is refused with the versions that differ, unchanged.
+/// Creates or checks schema `namespace` (`DB_NAMESPACE`).
 ///
-/// The connecting role may be the schema's owner (`supabase_auth_admin`) or a superuser, which then acts as that owner.
-pub async fn auth(pool: &PgPool, namespace: &str) -> Result<Migrated, MigrateError> {
+/// An empty database gets the whole schema in one transaction. A schema with exactly the expected versions is accepted
+/// after one query. Any other is refused with the differing versions and left unchanged.
+///
+/// The connecting role may be the schema's owner (`supabase_auth_admin`) or a superuser, which then creates everything
+/// as that owner.
+pub async fn migrate_auth(pool: &PgPool, namespace: &str) -> Result<AuthSchemaOutcome, MigrateError> {
     if namespace.is_empty() || namespace.len() > 63 || namespace.contains('\0') {
         return Err(MigrateError::Namespace(namespace.to_owned()));
     }
     let mut connection = pool.acquire().await.during("connecting to the database")?;
-    match recorded(&mut connection, namespace).await {
-        Ok(versions) => judged(namespace, &versions),
-        Err(error) if is_no_such_table(&error) => create(&mut connection, namespace).await,
+    match read_versions(&mut connection, namespace).await {
+        Ok(versions) => check_versions(namespace, &versions),
+        Err(error) if is_undefined_table(&error) => create(&mut connection, namespace).await,
         Err(cause) => Err(MigrateError::Database { doing: "reading the versions of schema auth", cause }),
     }
 }
 
-fn versions() -> impl Iterator<Item = &'static str> {
+fn expected_versions() -> impl Iterator<Item = &'static str> {
     VERSIONS.lines()
 }
 
-async fn recorded(connection: &mut PgConnection, namespace: &str) -> Result<Vec<String>, sqlx::Error> {
-    let sql = format!("SELECT version FROM {}.schema_migrations", quoted(namespace));
+async fn read_versions(connection: &mut PgConnection, namespace: &str) -> Result<Vec<String>, sqlx::Error> {
+    let sql = format!("SELECT version FROM {}.schema_migrations", quote_identifier(namespace));
     let rows = sqlx::raw_sql(AssertSqlSafe(sql)).fetch_all(connection).await?;
     rows.iter().map(|row| row.try_get(0)).collect()
 }
 
-fn judged(namespace: &str, recorded: &[String]) -> Result<Migrated, MigrateError> {
-    let ours: BTreeSet<&str> = versions().collect();
+fn check_versions(namespace: &str, recorded: &[String]) -> Result<AuthSchemaOutcome, MigrateError> {
+    let ours: BTreeSet<&str> = expected_versions().collect();
     let theirs: BTreeSet<&str> = recorded.iter().map(String::as_str).collect();
     if ours == theirs {
-        return Ok(Migrated::Unchanged);
+        return Ok(AuthSchemaOutcome::Unchanged);
     }
     let named = |one: &BTreeSet<&str>, other| one.difference(other).map(ToString::to_string).collect();
-    Err(MigrateError::Versions(Box::new(Difference {
+    Err(MigrateError::Versions(Box::new(VersionDifference {
         namespace: namespace.to_owned(),
         missing: named(&ours, &theirs),
         unknown: named(&theirs, &ours),
     })))
 }
 
-async fn create(connection: &mut PgConnection, namespace: &str) -> Result<Migrated, MigrateError> {
+async fn create(connection: &mut PgConnection, namespace: &str) -> Result<AuthSchemaOutcome, MigrateError> {
     let mut transaction = sqlx::Connection::begin(connection).await.during("beginning the transaction")?;
-    lock(&mut transaction).await?;
-    let place = Place::of(&mut transaction, namespace).await.during("looking at the database")?;
+    lock_migrations(&mut transaction).await?;
+    let place = SchemaState::read(&mut transaction, namespace).await.during("reading the state of schema auth")?;
     if place.has_versions {
-        let versions = recorded(&mut transaction, namespace).await.during("reading the versions of schema auth")?;
-        return judged(namespace, &versions);
+        let versions =
+            read_versions(&mut transaction, namespace).await.during("reading the versions of schema auth")?;
+        return check_versions(namespace, &versions);
     }
     if place.has_tables {
-        return judged(namespace, &[]);
+        return check_versions(namespace, &[]);
     }
     if !place.has_reader {
         return Err(MigrateError::NoReader { namespace: namespace.to_owned() });
     }
-    run(&mut transaction, place.prelude(namespace))
+    run_script(&mut transaction, place.build_prelude(namespace))
         .await
-        .during("making schema auth, which takes the right to create in this database")?;
-    run(&mut transaction, FILES.join("\n")).await.during("filling schema auth")?;
+        .during("creating schema auth, which requires the CREATE privilege on this database")?;
+    run_script(&mut transaction, FILES.join("\n")).await.during("creating the tables of schema auth")?;
     sqlx::query("INSERT INTO schema_migrations (version) SELECT unnest($1::text[])")
         .persistent(false)
-        .bind(versions().collect::<Vec<_>>())
+        .bind(expected_versions().collect::<Vec<_>>())
         .execute(&mut *transaction)
         .await
         .during("recording the versions of schema auth")?;
     transaction.commit().await.during("committing schema auth")?;
-    Ok(Migrated::Created)
+    Ok(AuthSchemaOutcome::Created)
 }
 
-/// What the schema is to be made in.
-struct Place {
-    /// The role that owns the schema; none where there is no schema yet.
+/// The state of the database before the schema is created.
+struct SchemaState {
+    /// The role that owns the schema; `None` if there is no schema yet.
     owner: Option<String>,
     has_tables: bool,
     has_versions: bool,
-    /// Whether the role exists that the tables let read.
+    /// Whether the role `postgres` exists, which the tables grant SELECT to.
     has_reader: bool,
     is_superuser: bool,
     has_auth_admin: bool,
 }
 
-impl Place {
-    async fn of(connection: &mut PgConnection, namespace: &str) -> Result<Self, sqlx::Error> {
-        const LOOK: &str = "
+impl SchemaState {
+    async fn read(connection: &mut PgConnection, namespace: &str) -> Result<Self, sqlx::Error> {
+        const READ_STATE: &str = "
             WITH tables AS (
                 SELECT c.relname
                 FROM pg_class c
@@ -127,7 +133,7 @@ impl Place {
                 to_regrole('postgres') IS NOT NULL AS has_reader,
                 to_regrole('supabase_auth_admin') IS NOT NULL AS has_auth_admin,
                 (SELECT rolsuper FROM pg_roles WHERE rolname = current_user) AS is_superuser";
-        let row = sqlx::query(LOOK).persistent(false).bind(namespace).fetch_one(connection).await?;
+        let row = sqlx::query(READ_STATE).persistent(false).bind(namespace).fetch_one(connection).await?;
         Ok(Self {
             owner: row.try_get("owner")?,
             has_tables: row.try_get("has_tables")?,
@@ -138,12 +144,14 @@ impl Place {
         })
     }
 
-    /// What comes before the files: the schema, the role that will own what is made, and where unqualified names land.
-    /// A superuser makes it all in the name of its owner, so that the owner can use it and the reference can take over.
-    fn prelude(&self, namespace: &str) -> String {
-        let schema = quoted(namespace);
+    /// The statements before the files: the schema, the role that owns the objects, and the search path.
+    ///
+    /// A superuser creates all objects as the schema's owner, so that the owner can use them and the reference can take
+    /// over.
+    fn build_prelude(&self, namespace: &str) -> String {
+        let schema = quote_identifier(namespace);
         let owner = self.owner.as_deref().or(self.has_auth_admin.then_some("supabase_auth_admin"));
-        let owner = owner.filter(|_| self.is_superuser).map(quoted);
+        let owner = owner.filter(|_| self.is_superuser).map(quote_identifier);
         let create = match (&self.owner, &owner) {
             (Some(_), _) => String::new(),
             (None, Some(owner)) => format!("CREATE SCHEMA {schema} AUTHORIZATION {owner};"),

@@ -1,5 +1,7 @@
-//! Indexes for listing and searching accounts, made while the server serves: one after the other, without locking the table,
-//! by one server of several. What is there stays; what a broken-off run left half-made is made anew.
+//! Indexes for listing and searching users, created while the server is running.
+//!
+//! They are created one after the other, without locking the table, by one of several servers. Existing indexes stay;
+//! invalid ones of an interrupted run are rebuilt.
 
 use std::time::Instant;
 
@@ -7,9 +9,9 @@ use gotrue_rules::domain::policy::IndexWorkerPolicy;
 use sqlx::postgres::PgConnectOptions;
 use sqlx::{Connection, PgConnection};
 
-use super::{MigrateError, While};
+use super::{ErrorContext, MigrateError};
 
-/// Names and definitions: those of the reference, so that both find each other's.
+/// Names and definitions of the indexes, those of the reference.
 const INDEXES: [(&str, &str); 4] = [
     ("idx_users_email", "users USING btree (email)"),
     ("idx_users_created_at_desc", "users (created_at DESC)"),
@@ -20,109 +22,124 @@ const INDEXES: [(&str, &str); 4] = [
     ),
 ];
 
-/// What came of it.
+/// The outcome of [`create_indexes`].
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Indexes {
-    /// The policy does not want them.
-    NotWanted,
-    /// All of them are there.
-    There,
-    /// These were made.
-    Made(Vec<&'static str>),
-    /// Another server is at it.
-    Elsewhere,
-    /// There are about so many accounts, more than the policy allows.
+pub enum IndexOutcome {
+    /// The policy disables the indexes.
+    Disabled,
+    /// All indexes exist.
+    Present,
+    /// These indexes were created.
+    Created(Vec<&'static str>),
+    /// Another server is creating them.
+    InProgress,
+    /// The estimated number of users exceeds the policy's threshold.
     TooManyAccounts(i64),
-    /// The table is kept by an engine that cannot make indexes without locking it.
+    /// The table's access method cannot create indexes concurrently.
     Unsupported,
 }
 
-/// Makes the indexes that are missing, on a connection of its own: none of the pool's is held, and no statement is stopped
-/// for taking long.
-pub async fn indexes(options: &PgConnectOptions, policy: &IndexWorkerPolicy) -> Result<Indexes, MigrateError> {
+/// Creates the missing indexes.
+///
+/// Uses a connection outside the pool, without a statement timeout.
+pub async fn create_indexes(
+    options: &PgConnectOptions,
+    policy: &IndexWorkerPolicy,
+) -> Result<IndexOutcome, MigrateError> {
     if !policy.ensure_user_search_indexes_exist && policy.max_users_threshold <= 0 {
-        return Ok(Indexes::NotWanted);
+        return Ok(IndexOutcome::Disabled);
     }
     let options = options.clone().application_name("basalt indexes");
-    let mut connection = PgConnection::connect_with(&options).await.during("connecting to make indexes")?;
-    let made = on(&mut connection, policy).await;
-    // The lock goes with the connection.
+    let mut connection = PgConnection::connect_with(&options).await.during("connecting to create indexes")?;
+    let made = create_missing(&mut connection, policy).await;
+    // Closing the connection releases the advisory lock.
     let _ = connection.close().await;
     made
 }
 
-async fn on(connection: &mut PgConnection, policy: &IndexWorkerPolicy) -> Result<Indexes, MigrateError> {
-    super::run(connection, "SET statement_timeout = 0".to_owned()).await.during("preparing to make indexes")?;
+async fn create_missing(
+    connection: &mut PgConnection,
+    policy: &IndexWorkerPolicy,
+) -> Result<IndexOutcome, MigrateError> {
+    super::run_script(connection, "SET statement_timeout = 0".to_owned())
+        .await
+        .during("disabling the statement timeout")?;
     let table = read_table(connection).await?;
     if table.engine == "orioledb" {
-        return Ok(Indexes::Unsupported);
+        return Ok(IndexOutcome::Unsupported);
     }
-    if !locked(connection).await? {
-        return Ok(Indexes::Elsewhere);
+    if !try_lock(connection).await? {
+        return Ok(IndexOutcome::InProgress);
     }
-    let known = known(connection).await?;
+    let known = list_existing(connection).await?;
     let is_whole = |name: &str| known.iter().any(|(known, is_whole)| known == name && *is_whole);
     let missing: Vec<_> = INDEXES.into_iter().filter(|(name, _)| !is_whole(name)).collect();
     if missing.is_empty() {
-        return Ok(Indexes::There);
+        return Ok(IndexOutcome::Present);
     }
     if !policy.ensure_user_search_indexes_exist && table.accounts > policy.max_users_threshold {
-        return Ok(Indexes::TooManyAccounts(table.accounts));
+        return Ok(IndexOutcome::TooManyAccounts(table.accounts));
     }
     let (mut made, mut failed) = (Vec::new(), Vec::new());
     for (name, definition) in missing {
         let is_broken = known.iter().any(|(known, _)| known == name);
         let started = Instant::now();
-        match make(connection, name, definition, is_broken).await {
+        match create_index(connection, name, definition, is_broken).await {
             Ok(()) => {
                 let duration_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
-                tracing::info!(index = name, duration_ms, "made an index");
+                tracing::info!(index = name, duration_ms, "index created");
                 made.push(name);
             }
             Err(error) => {
-                tracing::warn!(index = name, %error, "an index could not be made");
+                tracing::warn!(index = name, %error, "index creation failed");
                 failed.push(name);
             }
         }
     }
-    if failed.is_empty() { Ok(Indexes::Made(made)) } else { Err(MigrateError::Indexes(failed.join(", "))) }
+    if failed.is_empty() { Ok(IndexOutcome::Created(made)) } else { Err(MigrateError::Indexes(failed.join(", "))) }
 }
 
-struct Table {
+struct TableProperties {
     engine: String,
-    /// About how many accounts there are; negative before the database has counted.
+    /// The estimated number of users; negative before the first `ANALYZE`.
     accounts: i64,
 }
 
-async fn read_table(connection: &mut PgConnection) -> Result<Table, MigrateError> {
+async fn read_table(connection: &mut PgConnection) -> Result<TableProperties, MigrateError> {
     let sql = "SELECT m.amname::text, c.reltuples::bigint
                FROM pg_class c
                JOIN pg_am m ON m.oid = c.relam
                WHERE c.oid = 'users'::regclass";
-    let (engine, accounts) = sqlx::query_as(sql).fetch_one(connection).await.during("looking at the table users")?;
-    Ok(Table { engine, accounts })
+    let (engine, accounts) =
+        sqlx::query_as(sql).fetch_one(connection).await.during("reading the properties of table users")?;
+    Ok(TableProperties { engine, accounts })
 }
 
-/// Takes the lock that the reference takes too, if nobody has it.
-async fn locked(connection: &mut PgConnection) -> Result<bool, MigrateError> {
+/// Tries to take the advisory lock that the reference uses, too.
+async fn try_lock(connection: &mut PgConnection) -> Result<bool, MigrateError> {
     let sql = "SELECT pg_try_advisory_lock(hashtext('auth_index_worker')::bigint)";
-    sqlx::query_scalar(sql).fetch_one(connection).await.during("taking the lock of the index worker")
+    sqlx::query_scalar(sql).fetch_one(connection).await.during("acquiring the lock of the index worker")
 }
 
-/// The indexes of these names on the table, and whether they can be used.
-async fn known(connection: &mut PgConnection) -> Result<Vec<(String, bool)>, MigrateError> {
+/// Returns the existing indexes of these names, and whether they are valid.
+async fn list_existing(connection: &mut PgConnection) -> Result<Vec<(String, bool)>, MigrateError> {
     let names: Vec<&str> = INDEXES.iter().map(|(name, _)| *name).collect();
     let sql = "SELECT c.relname::text, i.indisvalid AND i.indisready
                FROM pg_index i
                JOIN pg_class c ON c.oid = i.indexrelid
                WHERE i.indrelid = 'users'::regclass
                  AND c.relname = ANY($1)";
-    sqlx::query_as(sql).bind(names).fetch_all(connection).await.during("looking at the indexes of users")
+    sqlx::query_as(sql).bind(names).fetch_all(connection).await.during("reading the indexes of table users")
 }
 
-async fn make(connection: &mut PgConnection, name: &str, definition: &str, is_broken: bool) -> Result<(), sqlx::Error> {
+async fn create_index(
+    connection: &mut PgConnection,
+    name: &str,
+    definition: &str,
+    is_broken: bool,
+) -> Result<(), sqlx::Error> {
     if is_broken {
-        super::run(connection, format!("DROP INDEX CONCURRENTLY IF EXISTS {name}")).await?;
+        super::run_script(connection, format!("DROP INDEX CONCURRENTLY IF EXISTS {name}")).await?;
     }
-    super::run(connection, format!("CREATE INDEX CONCURRENTLY {name} ON {definition}")).await
+    super::run_script(connection, format!("CREATE INDEX CONCURRENTLY {name} ON {definition}")).await
 }

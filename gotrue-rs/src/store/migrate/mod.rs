@@ -1,86 +1,89 @@
-//! Brings a database to the schemas this server works with. Statements here are DDL, so they are the one exception to named
-//! statements; the SQL itself stands in `sql/`. Run at start, before the first request.
+//! Brings a database to the schemas that this server works with.
+//!
+//! Runs at start, before the first request.
+//!
+//! Its statements are DDL and therefore not named statements; the SQL is in `sql/`.
 
 mod auth;
 mod basalt;
 mod indexes;
 mod roles;
 
-pub use auth::{Migrated, auth};
-pub use basalt::{FILES, File, basalt, files};
-pub use indexes::{Indexes, indexes};
-pub use roles::roles;
+pub use auth::{AuthSchemaOutcome, migrate_auth};
+pub use basalt::{FILES, MigrationFile, migrate_basalt, run_files};
+pub use indexes::{IndexOutcome, create_indexes};
+pub use roles::create_roles;
 
 use sqlx::{AssertSqlSafe, PgConnection};
 
 /// The advisory lock of all migrations: "basalt" in ASCII.
-pub const LOCK: i64 = 0x6261_7361_6c74;
+pub const ADVISORY_LOCK: i64 = 0x6261_7361_6c74;
 
-/// Why a schema was not brought up. Nothing was changed by the step that failed.
+/// Why a migration failed. The failed step changed nothing.
 #[derive(Debug, thiserror::Error)]
 pub enum MigrateError {
-    /// The configured name cannot name a schema.
-    #[error("{0:?} cannot name a schema: DB_NAMESPACE takes 1 to 63 bytes, for example auth")]
+    /// The configured name is not a valid schema name.
+    #[error("{0:?} is not a valid schema name: DB_NAMESPACE takes 1 to 63 bytes, for example auth")]
     Namespace(String),
 
-    /// The schema holds other versions than ours.
+    /// The schema is at other versions than the expected ones.
     #[error("{0}")]
-    Versions(Box<Difference>),
+    Versions(Box<VersionDifference>),
 
-    /// The schema grants rights to a role that the database does not have.
+    /// The schema grants rights to a role that does not exist.
     #[error(
         "the role postgres is missing, which may read the tables of schema {namespace}; make it with: \
          CREATE ROLE postgres NOLOGIN"
     )]
     NoReader {
-        /// The schema that was to be created.
+        /// The schema to be created.
         namespace: String,
     },
 
-    /// A file that ran once reads differently now.
+    /// A file was changed after it ran.
     #[error(
         "sql/basalt/{0} was changed after it ran on this database; put it back as it was and make the change in a new file"
     )]
-    Changed(String),
+    ChangedFile(String),
 
-    /// The database was brought up by a later version of this server.
+    /// The database was migrated by a later version of this server.
     #[error("schema basalt holds versions this server does not know ({0}); start the newer server that made them")]
-    Newer(String),
+    NewerVersions(String),
 
-    /// Some indexes could not be made; the log has the cause of each.
+    /// Some indexes could not be created; the log has the cause of each.
     #[error("these indexes could not be made and are tried again at the next start: {0}")]
     Indexes(String),
 
-    /// The database refused or was lost.
+    /// The database returned an error, or the connection was lost.
     #[error("{doing}: {cause}")]
     Database {
-        /// What was being done.
+        /// The failed operation.
         doing: &'static str,
-        /// What the database said.
+        /// The error of the database.
         #[source]
         cause: sqlx::Error,
     },
 }
 
-/// How the recorded versions of schema `auth` differ from the ones this server works with.
+/// The difference between the recorded versions of schema `auth` and the expected ones.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Difference {
+pub struct VersionDifference {
     /// The schema's name.
     pub namespace: String,
-    /// Ours that are not recorded, ascending.
+    /// Expected versions that are not recorded, ascending.
     pub missing: Vec<String>,
-    /// Recorded ones that we do not know, ascending.
+    /// Recorded versions that are unknown, ascending.
     pub unknown: Vec<String>,
 }
 
-impl std::fmt::Display for Difference {
+impl std::fmt::Display for VersionDifference {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "schema {} is not at the version this server works with:", self.namespace)?;
         if !self.missing.is_empty() {
-            write!(f, " {} missing ({});", self.missing.len(), shortened(&self.missing))?;
+            write!(f, " {} missing ({});", self.missing.len(), join_shortened(&self.missing))?;
         }
         if !self.unknown.is_empty() {
-            write!(f, " {} unknown ({});", self.unknown.len(), shortened(&self.unknown))?;
+            write!(f, " {} unknown ({});", self.unknown.len(), join_shortened(&self.unknown))?;
         }
         write!(f, " nothing was changed.")?;
         if !self.missing.is_empty() {
@@ -96,47 +99,51 @@ impl std::fmt::Display for Difference {
     }
 }
 
-/// At most eight of a list: its beginning and its last.
-fn shortened(names: &[String]) -> String {
+/// Joins names; of more than eight, the first six and the last.
+fn join_shortened(names: &[String]) -> String {
     match names {
         [first @ .., last] if names.len() > 8 => format!("{}, … {last}", first[..6].join(", ")),
         all => all.join(", "),
     }
 }
 
-/// Says what was being done when the database refused.
-trait While<T> {
+/// Adds the attempted operation to a database error.
+trait ErrorContext<T> {
     fn during(self, doing: &'static str) -> Result<T, MigrateError>;
 }
 
-impl<T> While<T> for Result<T, sqlx::Error> {
+impl<T> ErrorContext<T> for Result<T, sqlx::Error> {
     fn during(self, doing: &'static str) -> Result<T, MigrateError> {
         self.map_err(|cause| MigrateError::Database { doing, cause })
     }
 }
 
-/// Whether a table that was asked for does not exist.
-fn is_no_such_table(error: &sqlx::Error) -> bool {
+/// Whether the error is that of a missing table.
+fn is_undefined_table(error: &sqlx::Error) -> bool {
     const UNDEFINED_TABLE: &str = "42P01";
     error.as_database_error().is_some_and(|it| it.code().as_deref() == Some(UNDEFINED_TABLE))
 }
 
-/// Runs several statements at once. The text is ours: files of `sql/` and names that went through [`quoted`].
-async fn run(connection: &mut PgConnection, sql: String) -> Result<(), sqlx::Error> {
+/// Runs several statements at once.
+///
+/// The text consists of files of `sql/` and names from [`quote_identifier`].
+async fn run_script(connection: &mut PgConnection, sql: String) -> Result<(), sqlx::Error> {
     sqlx::raw_sql(AssertSqlSafe(sql)).execute(connection).await.map(drop)
 }
 
-/// Takes the lock of all migrations until the transaction ends: of several servers that start at once, one works.
-async fn lock(transaction: &mut PgConnection) -> Result<(), MigrateError> {
+/// Takes the lock of all migrations until the transaction ends.
+///
+/// It serializes servers that start at the same time.
+async fn lock_migrations(transaction: &mut PgConnection) -> Result<(), MigrateError> {
     sqlx::query("SELECT pg_advisory_xact_lock($1)")
-        .bind(LOCK)
+        .bind(ADVISORY_LOCK)
         .execute(transaction)
         .await
         .map(drop)
-        .during("waiting for the lock of migrations")
+        .during("acquiring the lock of migrations")
 }
 
-/// A name as SQL takes it, whatever it is made of.
-fn quoted(name: &str) -> String {
+/// Quotes an identifier.
+fn quote_identifier(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }

@@ -1,4 +1,4 @@
-//! What operators and developers see of the outbox: counts, troubles, and the development inbox.
+//! Read access to the outbox: counts, failing mails, and the development inbox.
 
 use gotrue_rules::domain::user::Time;
 use serde::Serialize;
@@ -9,20 +9,20 @@ use uuid::Uuid;
 use crate::store::Result;
 use crate::store::statement::{Connection, Statement, args};
 
-/// How many mails are where.
+/// Mail counts by delivery state.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub struct OutboxState {
-    /// Not tried yet, or being tried for the first time.
+pub struct OutboxCounts {
+    /// Not attempted yet, or in the first attempt.
     pub waiting: i64,
-    /// Tried in vain, to be tried again.
+    /// Attempted without success, to be retried.
     pub retrying: i64,
-    /// Given up; somebody should look.
+    /// Failed for good; needs attention.
     pub failed: i64,
-    /// Taken by a mail server, or in the inbox, in the last 24 hours.
+    /// Accepted by a mail server, or delivered to the inbox, in the last 24 hours.
     pub sent: i64,
 }
 
-impl FromRow<'_, PgRow> for OutboxState {
+impl FromRow<'_, PgRow> for OutboxCounts {
     fn from_row(row: &PgRow) -> sqlx::Result<Self> {
         Ok(Self {
             waiting: row.try_get("waiting")?,
@@ -45,31 +45,31 @@ pub(super) const STATE: Statement = Statement {
           AND failed_at IS NULL",
 };
 
-/// How many mails are where; of those that arrived, the ones since then.
-pub async fn state(db: &mut Connection, since: Time) -> Result<OutboxState> {
-    db.one(&STATE, args![since]).await
+/// Counts the mails by delivery state; of the sent ones, those since `since`.
+pub async fn count_by_state(db: &mut Connection, since: Time) -> Result<OutboxCounts> {
+    db.fetch_one(&STATE, args![since]).await
 }
 
-/// A mail that was given up or goes badly, without what is in it.
+/// A failed or failing mail without its content.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Trouble {
+pub struct FailingMail {
     /// `id`.
     pub id: Uuid,
-    /// What the mail is for.
+    /// The purpose.
     pub purpose: String,
-    /// When it was written.
+    /// The time of writing.
     pub created_at: Time,
-    /// How many attempts were begun.
+    /// The number of started attempts.
     pub attempts: i32,
-    /// When the next is due; meaningless for one that was given up.
+    /// The time of the next attempt; meaningless for a failed mail.
     pub next_attempt_at: Time,
-    /// When it was given up.
+    /// The time at which the mail was given up.
     pub failed_at: Option<Time>,
-    /// What the last attempt said.
+    /// The error of the last attempt.
     pub last_error: Option<String>,
 }
 
-impl FromRow<'_, PgRow> for Trouble {
+impl FromRow<'_, PgRow> for FailingMail {
     fn from_row(row: &PgRow) -> sqlx::Result<Self> {
         Ok(Self {
             id: row.try_get("id")?,
@@ -94,35 +94,35 @@ pub(super) const TROUBLES: Statement = Statement {
         LIMIT 100",
 };
 
-/// The latest hundred mails that were tried in vain.
-pub async fn troubles(db: &mut Connection) -> Result<Vec<Trouble>> {
-    db.all(&TROUBLES, args![]).await
+/// Returns the latest hundred unsent mails with an error.
+pub async fn list_failing(db: &mut Connection) -> Result<Vec<FailingMail>> {
+    db.fetch_all(&TROUBLES, args![]).await
 }
 
 /// A mail in the development inbox.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Received {
-    /// `id`: what comes later is asked for with it.
+pub struct InboxMail {
+    /// `id`: the cursor for later mails.
     pub id: Uuid,
-    /// The address it went to.
+    /// The recipient's address.
     pub to: String,
     /// The subject.
     pub subject: String,
-    /// The link in it.
+    /// The link in the mail.
     pub link: Option<String>,
-    /// The code in it.
+    /// The code in the mail.
     pub code: Option<String>,
-    /// The plain body, if it has one.
+    /// The plain-text body, if there is one.
     pub text: Option<String>,
     /// The HTML body.
     pub html: String,
-    /// What it is for.
+    /// The purpose.
     pub kind: String,
-    /// When it was written.
+    /// The time of writing.
     pub created_at: Time,
 }
 
-impl FromRow<'_, PgRow> for Received {
+impl FromRow<'_, PgRow> for InboxMail {
     fn from_row(row: &PgRow) -> sqlx::Result<Self> {
         Ok(Self {
             id: row.try_get("id")?,
@@ -150,9 +150,16 @@ pub(super) const INBOX: Statement = Statement {
         LIMIT $3",
 };
 
-/// The newest mails of the inbox first: to that address, written after the mail of that id, at most so many.
-pub async fn inbox(db: &mut Connection, to: Option<&str>, after: Option<Uuid>, at_most: i64) -> Result<Vec<Received>> {
-    db.all(&INBOX, args![to, after, at_most]).await
+/// Returns at most `at_most` inbox mails, newest first.
+///
+/// Only mails to that address and after the mail `after`; `None` selects all.
+pub async fn list_inbox(
+    db: &mut Connection,
+    to: Option<&str>,
+    after: Option<Uuid>,
+    at_most: i64,
+) -> Result<Vec<InboxMail>> {
+    db.fetch_all(&INBOX, args![to, after, at_most]).await
 }
 
 pub(super) const RECEIVED: Statement = Statement {
@@ -164,7 +171,7 @@ pub(super) const RECEIVED: Statement = Statement {
           AND id = $1",
 };
 
-/// The mail of the inbox with that id.
-pub async fn received(db: &mut Connection, id: Uuid) -> Result<Option<Received>> {
-    db.optional(&RECEIVED, args![id]).await
+/// Returns the inbox mail of that id.
+pub async fn find_inbox_mail(db: &mut Connection, id: Uuid) -> Result<Option<InboxMail>> {
+    db.fetch_optional(&RECEIVED, args![id]).await
 }

@@ -28,7 +28,7 @@ async fn a_day() -> World {
 }
 
 #[tokio::test]
-async fn entries_come_newest_first_with_links_and_a_count_in_one_statement() {
+async fn entries_are_listed_newest_first_with_links_and_count_in_one_statement() {
     let world = a_day().await;
     let answer = log(&world, "?page=1&per_page=2").await.expect(200);
     assert_eq!(world.journal().statements(), ["audit_log_entries.page"]);
@@ -41,7 +41,7 @@ async fn entries_come_newest_first_with_links_and_a_count_in_one_statement() {
 }
 
 #[tokio::test]
-async fn an_entry_says_what_happened_and_who_did_it() {
+async fn entry_names_action_and_actor() {
     let world = a_day().await;
     let answer = log(&world, "").await.expect(200);
     let entry = &answer.json[0];
@@ -51,14 +51,14 @@ async fn an_entry_says_what_happened_and_who_did_it() {
 }
 
 #[tokio::test]
-async fn a_page_behind_the_last_is_empty_and_still_counts() {
+async fn page_past_the_end_is_empty_with_total_count() {
     let world = a_day().await;
     let answer = log(&world, "?page=9").await.expect(200);
     assert_eq!((answer.text.trim(), answer.header("x-total-count")), ("[]", "3"));
 }
 
 #[tokio::test]
-async fn the_author_the_action_and_the_log_can_be_searched_in_any_letters() {
+async fn author_action_and_log_are_searched_case_insensitively() {
     let world = a_day().await;
     for (query, found) in [
         ("author:ANN@", 2),
@@ -82,14 +82,14 @@ async fn the_author_the_action_and_the_log_can_be_searched_in_any_letters() {
 }
 
 #[tokio::test]
-async fn links_keep_the_search() {
+async fn pagination_links_keep_the_search() {
     let world = a_day().await;
     let answer = log(&world, "?query=type:team&per_page=1").await.expect(200);
     assert!(answer.header("link").starts_with("</admin/audit?page=2&per_page=1&query=type%3Ateam>; rel=\"next\""));
 }
 
 #[tokio::test]
-async fn another_scope_and_numbers_that_are_none_are_refused() {
+async fn unknown_scope_and_malformed_numbers_are_refused() {
     let world = a_day().await;
     for query in ["query=login", "query=colour:red", "query=:", "page=x", "per_page=-1", "page=x&query=login"] {
         assert_eq!(log(&world, &format!("?{query}")).await.refusal(), (400, "validation_failed"), "{query}");
@@ -98,7 +98,7 @@ async fn another_scope_and_numbers_that_are_none_are_refused() {
 }
 
 #[tokio::test]
-async fn entries_that_somebody_else_wrote_are_shown_as_they_are() {
+async fn foreign_entries_are_returned_unchanged() {
     let world = World::new().await;
     let sql = "INSERT INTO auth.audit_log_entries (instance_id, id, payload, created_at)
                VALUES ('00000000-0000-0000-0000-000000000000', gen_random_uuid(), NULL, now()),

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::{ANN, account, create, read};
 
 #[tokio::test]
-async fn an_account_is_made_by_two_statements_and_can_sign_in() {
+async fn created_user_can_sign_in_and_takes_two_statements() {
     let world = World::new().await;
     account(&world, ANN).await;
     assert_eq!(world.journal().statements(), ["admin.taken", "admin.insert"]);
@@ -14,7 +14,7 @@ async fn an_account_is_made_by_two_statements_and_can_sign_in() {
 }
 
 #[tokio::test]
-async fn the_answer_is_what_is_stored_but_for_the_derived_confirmation() {
+async fn response_matches_stored_row_except_derived_confirmation() {
     let world = World::new().await;
     let body = json!({
         "email": "Ann@Example.com", "phone": "+1 555 0100", "email_confirm": true, "phone_confirm": true,
@@ -33,7 +33,7 @@ async fn the_answer_is_what_is_stored_but_for_the_derived_confirmation() {
 }
 
 #[tokio::test]
-async fn an_account_without_confirmation_cannot_sign_in_and_gets_no_mail() {
+async fn unconfirmed_user_cannot_sign_in_and_gets_no_mail() {
     let world = World::new().await;
     create(&world, json!({"email": ANN, "password": "correct horse"})).await.expect(200);
     assert_eq!(world.try_password(ANN, "correct horse").await.refusal(), (400, "email_not_confirmed"));
@@ -41,7 +41,7 @@ async fn an_account_without_confirmation_cannot_sign_in_and_gets_no_mail() {
 }
 
 #[tokio::test]
-async fn an_account_without_a_password_has_one_that_nobody_knows() {
+async fn user_without_password_gets_a_random_one() {
     let world = World::new().await;
     create(&world, json!({"email": ANN, "email_confirm": true})).await.expect(200);
     let hashes = world.database.query("SELECT left(encrypted_password, 4) FROM auth.users").await;
@@ -50,7 +50,7 @@ async fn an_account_without_a_password_has_one_that_nobody_knows() {
 }
 
 #[tokio::test]
-async fn a_hash_made_elsewhere_is_kept_as_it_is() {
+async fn imported_password_hash_is_stored_unchanged() {
     let world = World::new().await;
     let hash = "$argon2id$v=19$m=1024,t=2,p=1$cmVwbGF5IHNhbHQgMTIzNA$zEn6abfO+kcIBcDYyXhsUvNdgeOZQ6Z1pyVMR0zXu8c";
     create(&world, json!({"email": ANN, "email_confirm": true, "password_hash": hash})).await.expect(200);
@@ -58,7 +58,7 @@ async fn a_hash_made_elsewhere_is_kept_as_it_is() {
 }
 
 #[tokio::test]
-async fn a_hash_that_could_not_be_compared_is_refused() {
+async fn unsupported_password_hash_is_refused() {
     let world = World::new().await;
     for hash in ["nonsense", "$argon2id$v=16$m=1024,t=2,p=1$c2FsdHNhbHQ$aGFzaGhhc2g", "$fbscrypt$"] {
         let answer = create(&world, json!({"email": ANN, "password_hash": hash})).await.expect(500);
@@ -68,14 +68,14 @@ async fn a_hash_that_could_not_be_compared_is_refused() {
 }
 
 #[tokio::test]
-async fn a_password_too_long_to_be_hashed_is_answered_as_the_reference_does() {
+async fn overlong_password_is_answered_like_gotrue() {
     let world = World::new().await;
     let answer = create(&world, json!({"email": ANN, "password": "x".repeat(73)})).await.expect(500);
     assert_eq!(answer.json, json!({"code": 500, "error_code": "unexpected_failure", "msg": "Internal Server Error"}));
 }
 
 #[tokio::test]
-async fn the_first_complaint_wins() {
+async fn validation_errors_follow_the_documented_order() {
     let world = World::new().await;
     account(&world, ANN).await;
     for (body, refusal) in [
@@ -91,7 +91,7 @@ async fn the_first_complaint_wins() {
 }
 
 #[tokio::test]
-async fn what_somebody_has_is_taken_in_any_spelling() {
+async fn taken_email_is_detected_in_any_spelling() {
     let world = World::new().await;
     create(&world, json!({"email": ANN, "phone": "15550100"})).await.expect(200);
     for (body, code) in
@@ -102,7 +102,7 @@ async fn what_somebody_has_is_taken_in_any_spelling() {
 }
 
 #[tokio::test]
-async fn an_address_in_another_audience_is_refused_by_the_database() {
+async fn email_in_another_audience_is_refused_by_the_database() {
     let world = World::new().await;
     create(&world, json!({"email": ANN, "aud": "shop"})).await.expect(200);
     let answer = create(&world, json!({"email": ANN})).await.expect(500);
@@ -111,7 +111,7 @@ async fn an_address_in_another_audience_is_refused_by_the_database() {
 }
 
 #[tokio::test]
-async fn the_log_names_the_administrator_by_the_role() {
+async fn audit_log_names_the_administrator_by_role() {
     let world = World::new().await;
     let made = account(&world, ANN).await;
     let payloads = world.database.query("SELECT payload::text FROM auth.audit_log_entries").await;
@@ -125,10 +125,10 @@ async fn the_log_names_the_administrator_by_the_role() {
 }
 
 #[tokio::test]
-async fn f1_members_that_are_no_fields_set_nothing() {
+async fn f1_unknown_members_set_nothing() {
     let world = World::new().await;
     let body = json!({
-        "email": ANN, "is_super_admin": true, "is_anonymous": true, "is_sso_user": true, "instance_id": super::NOBODY,
+        "email": ANN, "is_super_admin": true, "is_anonymous": true, "is_sso_user": true, "instance_id": super::UNKNOWN_USER_ID,
         "email_confirmed_at": "2020-01-01T00:00:00Z", "confirmed_at": "2020-01-01T00:00:00Z",
         "created_at": "2020-01-01T00:00:00Z", "identities": [{"provider": "google", "id": "1"}]});
     let made = create(&world, body).await.expect(200);
@@ -142,7 +142,7 @@ async fn f1_members_that_are_no_fields_set_nothing() {
 }
 
 #[tokio::test]
-async fn a_password_and_a_hash_exclude_each_other_even_where_the_password_is_empty() {
+async fn password_and_hash_together_are_refused_even_if_password_is_empty() {
     let world = World::new().await;
     let hash = "$argon2id$v=19$m=1024,t=2,p=1$cmVwbGF5IHNhbHQgMTIzNA$zEn6abfO+kcIBcDYyXhsUvNdgeOZQ6Z1pyVMR0zXu8c";
     let refused = create(&world, json!({"email": ANN, "password": "", "password_hash": hash})).await.expect(400);
@@ -151,7 +151,7 @@ async fn a_password_and_a_hash_exclude_each_other_even_where_the_password_is_emp
 }
 
 #[tokio::test]
-async fn a_hash_that_no_password_has_is_stored_and_opens_nothing() {
+async fn unmatchable_hash_is_stored_and_never_signs_in() {
     let world = World::new().await;
     let truncated = "$argon2id$v=19$m=1024,t=2,p=1$cmVwbGF5IHNhbHQgMTIzNA$zEn6abfO+kcIBcDYyXhsUvNdgeOZQ6Z1pyVMR0zXu8";
     for (name, hash) in [("a", truncated), ("b", &truncated.replace("m=1024", "m=0")), ("c", &truncated[..60])] {
@@ -163,7 +163,7 @@ async fn a_hash_that_no_password_has_is_stored_and_opens_nothing() {
 }
 
 #[tokio::test]
-async fn a_hash_alone_leaves_the_metadata_null_until_something_sets_it() {
+async fn hash_without_metadata_leaves_metadata_null() {
     let world = World::new().await;
     let hash = "$argon2id$v=19$m=1024,t=2,p=1$cmVwbGF5IHNhbHQgMTIzNA$zEn6abfO+kcIBcDYyXhsUvNdgeOZQ6Z1pyVMR0zXu8c";
     let made = create(&world, json!({"email": ANN, "password_hash": hash})).await.expect(200);
@@ -185,7 +185,7 @@ async fn a_hash_alone_leaves_the_metadata_null_until_something_sets_it() {
 }
 
 #[tokio::test]
-async fn a_role_is_trimmed() {
+async fn role_is_trimmed() {
     let world = World::new().await;
     let made = create(&world, json!({"email": ANN, "role": "\t editor\u{a0}\n"})).await.expect(200);
     assert_eq!(made.str("role"), "editor");
@@ -200,7 +200,7 @@ async fn a_role_is_trimmed() {
 }
 
 #[tokio::test]
-async fn an_id_may_be_written_as_libraries_write_it() {
+async fn user_id_is_accepted_in_every_uuid_spelling() {
     let world = World::new().await;
     for (n, id) in [
         "6F0F4A9E-3C1B-4D53-9A51-2F7F0A6A7C20",

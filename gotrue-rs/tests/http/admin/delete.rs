@@ -16,9 +16,9 @@ async fn count(world: &World, table: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_deleted_account_leaves_nothing_behind_but_the_log() {
+async fn deleting_a_user_leaves_only_audit_entries() {
     let world = World::new().await;
-    let ann = world.person(ANN).await;
+    let ann = world.create_user(ANN).await;
     let answer = delete(&world, &ann.id, None).await.expect(200);
     assert_eq!(answer.text, "{}");
     assert_eq!(world.journal().statements(), ["users.with_session", "admin.delete"]);
@@ -31,7 +31,7 @@ async fn a_deleted_account_leaves_nothing_behind_but_the_log() {
 }
 
 #[tokio::test]
-async fn the_address_of_a_deleted_account_is_free() {
+async fn email_of_deleted_user_can_be_used_again() {
     let world = World::new().await;
     for body in [None, Some(json!({"should_soft_delete": true}))] {
         let ann = account(&world, ANN).await;
@@ -41,9 +41,9 @@ async fn the_address_of_a_deleted_account_is_free() {
 }
 
 #[tokio::test]
-async fn a_soft_deletion_keeps_the_row_without_its_owner() {
+async fn soft_deletion_keeps_the_row_without_personal_data() {
     let world = World::new().await;
-    let ann = world.person(ANN).await;
+    let ann = world.create_user(ANN).await;
     world.post("/recover", json!({"email": ANN})).await.expect(200);
     update(&world, &ann.id, json!({"phone": "15550100", "app_metadata": {"plan": "gold"}})).await.expect(200);
     delete(&world, &ann.id, Some(json!({"should_soft_delete": true}))).await.expect(200);
@@ -63,9 +63,9 @@ async fn a_soft_deletion_keeps_the_row_without_its_owner() {
 }
 
 #[tokio::test]
-async fn c2_a_soft_deletion_ends_every_way_in() {
+async fn c2_soft_deletion_revokes_every_credential() {
     let world = World::new().await;
-    let ann = world.person(ANN).await;
+    let ann = world.create_user(ANN).await;
     delete(&world, &ann.id, Some(json!({"should_soft_delete": true}))).await.expect(200);
     assert_eq!(world.get_as(&ann.access_token, "/user").await.refusal(), (403, "session_not_found"));
     assert_eq!(world.refresh(&ann.refresh_token).await.refusal(), (400, "refresh_token_not_found"));
@@ -73,7 +73,7 @@ async fn c2_a_soft_deletion_ends_every_way_in() {
 }
 
 #[tokio::test]
-async fn a_second_soft_deletion_changes_nothing_and_is_logged() {
+async fn repeated_soft_deletion_changes_nothing_and_is_logged() {
     let world = World::new().await;
     let ann = account(&world, ANN).await;
     delete(&world, ann.str("id"), Some(json!({"should_soft_delete": true}))).await.expect(200);

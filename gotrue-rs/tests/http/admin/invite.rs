@@ -13,7 +13,7 @@ async fn invite(world: &World, body: Value) -> Answer {
 }
 
 #[tokio::test]
-async fn whoever_follows_the_invitation_is_signed_in_and_sets_a_password() {
+async fn invitation_link_signs_in_and_allows_setting_a_password() {
     let world = World::new().await;
     let invited = invite(&world, json!({"email": "Ann@Example.com", "data": {"team": "red"}})).await.expect(200);
     assert_eq!(invited.str("email"), ANN);
@@ -26,7 +26,7 @@ async fn whoever_follows_the_invitation_is_signed_in_and_sets_a_password() {
 }
 
 #[tokio::test]
-async fn an_invitation_leads_where_it_was_asked_to() {
+async fn invitation_redirects_to_the_requested_url() {
     let world = World::with(|policy| policy.site.redirect_allow_list = vec!["https://app.example.com/*".into()]).await;
     let (service, body) = (world.service_token(), json!({"email": ANN}));
     world.post_as(&service, "/invite?redirect_to=https://app.example.com/welcome", body).await.expect(200);
@@ -35,7 +35,7 @@ async fn an_invitation_leads_where_it_was_asked_to() {
 }
 
 #[tokio::test]
-async fn somebody_invited_twice_at_once_has_two_mails_and_one_good_link() {
+async fn concurrent_invitations_send_two_mails_and_one_valid_link() {
     let world = World::with(|policy| policy.mail.max_frequency = Duration::from_mins(1)).await;
     invite(&world, json!({"email": ANN, "data": {"team": "red"}})).await.expect(200);
     let first = world.link(ANN);
@@ -47,7 +47,7 @@ async fn somebody_invited_twice_at_once_has_two_mails_and_one_good_link() {
 }
 
 #[tokio::test]
-async fn somebody_who_is_there_is_not_invited() {
+async fn existing_user_is_not_invited() {
     let world = World::new().await;
     account(&world, ANN).await;
     assert_eq!(invite(&world, json!({"email": ANN})).await.refusal(), (422, "email_exists"));
@@ -55,7 +55,7 @@ async fn somebody_who_is_there_is_not_invited() {
 }
 
 #[tokio::test]
-async fn a_mail_that_is_refused_leaves_no_account() {
+async fn refused_mail_leaves_no_user() {
     let world = World::new().await;
     world.mailbox.refuse_next(MailError::Refused("no such mailbox".to_owned()));
     let answer = invite(&world, json!({"email": ANN})).await.expect(500);
@@ -65,7 +65,7 @@ async fn a_mail_that_is_refused_leaves_no_account() {
 }
 
 #[tokio::test]
-async fn with_an_outbox_the_mail_is_a_row_of_the_same_write() {
+async fn invitation_mail_is_written_in_the_same_transaction() {
     let world = World::builder().with_outbox().build().await;
     invite(&world, json!({"email": ANN})).await.expect(200);
     let statements = world.journal().statements();
@@ -73,7 +73,7 @@ async fn with_an_outbox_the_mail_is_a_row_of_the_same_write() {
 }
 
 #[tokio::test]
-async fn inviting_somebody_who_waits_is_two_statements() {
+async fn inviting_an_unconfirmed_user_sends_two_statements() {
     let world = World::new().await;
     invite(&world, json!({"email": ANN})).await.expect(200);
     invite(&world, json!({"email": ANN})).await.expect(200);
@@ -81,7 +81,7 @@ async fn inviting_somebody_who_waits_is_two_statements() {
 }
 
 #[tokio::test]
-async fn an_invitation_accepted_voids_what_was_asked_for_before() {
+async fn accepted_invitation_revokes_earlier_tokens() {
     let world = World::new().await;
     invite(&world, json!({"email": ANN})).await.expect(200);
     let invitation = world.link(ANN);
@@ -96,7 +96,7 @@ async fn an_invitation_accepted_voids_what_was_asked_for_before() {
 }
 
 #[tokio::test]
-async fn the_log_names_the_administrator_and_who_was_invited() {
+async fn audit_log_names_administrator_and_invited_user() {
     let world = World::new().await;
     let invited = invite(&world, json!({"email": ANN})).await.expect(200);
     let rows = world.database.query("SELECT payload::text FROM auth.audit_log_entries").await;
@@ -106,7 +106,7 @@ async fn the_log_names_the_administrator_and_who_was_invited() {
 }
 
 #[tokio::test]
-async fn what_is_no_address_and_what_is_no_json_is_told() {
+async fn invalid_email_and_invalid_json_are_reported() {
     let world = World::new().await;
     for (body, refusal) in [
         (json!({}), (400, "validation_failed")),

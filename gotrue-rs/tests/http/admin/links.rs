@@ -32,7 +32,7 @@ async fn session_by_hash(world: &World, kind: &str, made: &Answer) -> Answer {
 }
 
 #[tokio::test]
-async fn a_sign_up_link_makes_an_account_that_its_link_confirms() {
+async fn signup_link_creates_a_user_and_confirms_it() {
     let world = World::new().await;
     let made = link(&world, "signup", json!({"password": PASSWORD, "data": {"name": "Ann"}})).await.expect(200);
     assert_eq!(made.str("verification_type"), "signup");
@@ -67,7 +67,7 @@ async fn every_kind_of_link_can_be_redeemed_by_link_by_code_and_by_hash() {
 }
 
 #[tokio::test]
-async fn nothing_is_sent_and_nothing_keeps_a_gap() {
+async fn generated_links_send_no_mail_and_have_no_rate_limit() {
     let world = World::with(|policy| policy.mail.max_frequency = std::time::Duration::from_mins(1)).await;
     account(&world, ANN).await;
     let first = link(&world, "magiclink", json!({})).await.expect(200);
@@ -78,7 +78,7 @@ async fn nothing_is_sent_and_nothing_keeps_a_gap() {
 }
 
 #[tokio::test]
-async fn a_sign_in_link_for_nobody_signs_up() {
+async fn magic_link_for_unknown_email_creates_a_user() {
     let world = World::new().await;
     let made = link(&world, "magiclink", json!({"data": {"name": "Ann"}})).await.expect(200);
     assert_eq!(made.str("verification_type"), "signup");
@@ -87,7 +87,7 @@ async fn a_sign_in_link_for_nobody_signs_up() {
 }
 
 #[tokio::test]
-async fn both_halves_of_a_change_of_address_are_handed_over() {
+async fn email_change_returns_links_for_both_addresses() {
     let world = World::with(|policy| policy.mail.secure_email_change = true).await;
     account(&world, ANN).await;
     let current = link(&world, "email_change_current", json!({"new_email": NEW})).await.expect(200);
@@ -100,7 +100,7 @@ async fn both_halves_of_a_change_of_address_are_handed_over() {
 }
 
 #[tokio::test]
-async fn where_only_the_new_address_confirms_the_old_one_has_no_half() {
+async fn single_confirmation_returns_no_link_for_the_current_email() {
     let world = World::with(|policy| policy.mail.secure_email_change = false).await;
     account(&world, ANN).await;
     let refused = link(&world, "email_change_current", json!({"new_email": NEW})).await;
@@ -111,7 +111,7 @@ async fn where_only_the_new_address_confirms_the_old_one_has_no_half() {
 }
 
 #[tokio::test]
-async fn a_link_to_one_new_address_does_not_put_another_in_place() {
+async fn email_change_link_confirms_only_its_own_new_email() {
     let world = World::with(|policy| policy.mail.secure_email_change = true).await;
     account(&world, ANN).await;
     let first = link(&world, "email_change_new", json!({"new_email": "first@example.com"})).await.expect(200);
@@ -122,7 +122,7 @@ async fn a_link_to_one_new_address_does_not_put_another_in_place() {
 }
 
 #[tokio::test]
-async fn an_address_that_is_somebody_s_is_not_changed_to() {
+async fn email_change_to_a_taken_email_is_refused() {
     let world = World::new().await;
     account(&world, ANN).await;
     account(&world, "bob@example.com").await;
@@ -135,7 +135,7 @@ async fn an_address_that_is_somebody_s_is_not_changed_to() {
 }
 
 #[tokio::test]
-async fn metadata_of_a_waiting_account_is_merged_by_a_sign_up_link_and_left_by_an_invitation() {
+async fn signup_link_merges_metadata_of_unconfirmed_user_and_invite_keeps_it() {
     let world = World::new().await;
     link(&world, "invite", json!({"data": {"team": "red", "name": "Ann"}})).await.expect(200);
     link(&world, "invite", json!({"data": {"team": "blue"}})).await.expect(200);
@@ -145,23 +145,23 @@ async fn metadata_of_a_waiting_account_is_merged_by_a_sign_up_link_and_left_by_a
 }
 
 #[tokio::test]
-async fn a_link_leads_where_the_body_says_if_that_is_allowed() {
+async fn link_redirects_to_the_body_target_if_allowed() {
     let world = World::with(|policy| policy.site.redirect_allow_list = vec!["https://app.example.com/*".into()]).await;
     account(&world, ANN).await;
-    for (asked, target) in [
+    for (requested, target) in [
         ("https://app.example.com/a?b=c", "https://app.example.com/a?b=c"),
         ("https://evil.example/", "http://shop.example.com"),
         ("javascript:alert(1)", "http://shop.example.com"),
         ("", "http://shop.example.com"),
     ] {
-        let made = link(&world, "magiclink", json!({"redirect_to": asked})).await.expect(200);
+        let made = link(&world, "magiclink", json!({"redirect_to": requested})).await.expect(200);
         assert_eq!(made.str("redirect_to"), target);
-        assert!(followed(&world, &made).await.starts_with(target), "{asked}");
+        assert!(followed(&world, &made).await.starts_with(target), "{requested}");
     }
 }
 
 #[tokio::test]
-async fn a_link_handed_over_ends_in_a_session_also_while_a_pkce_flow_is_open() {
+async fn generated_link_returns_a_session_despite_an_open_pkce_flow() {
     let world = World::new().await;
     account(&world, ANN).await;
     let challenge = json!({"email": ANN, "code_challenge": CHALLENGE, "code_challenge_method": "s256"});
@@ -174,7 +174,7 @@ async fn a_link_handed_over_ends_in_a_session_also_while_a_pkce_flow_is_open() {
 }
 
 #[tokio::test]
-async fn a_pkce_link_that_was_mailed_later_takes_the_place_of_one_handed_over() {
+async fn later_mailed_pkce_link_replaces_generated_link() {
     let world = World::new().await;
     account(&world, ANN).await;
     let made = link(&world, "recovery", json!({})).await.expect(200);
@@ -189,7 +189,7 @@ async fn a_pkce_link_that_was_mailed_later_takes_the_place_of_one_handed_over() 
 }
 
 #[tokio::test]
-async fn a_link_for_an_account_that_is_there_is_two_statements_and_a_new_one_three() {
+async fn link_sends_two_statements_for_existing_and_three_for_new_user() {
     let world = World::new().await;
     link(&world, "signup", json!({"password": PASSWORD})).await.expect(200);
     assert_eq!(
@@ -201,7 +201,7 @@ async fn a_link_for_an_account_that_is_there_is_two_statements_and_a_new_one_thr
 }
 
 #[tokio::test]
-async fn the_first_complaint_wins() {
+async fn validation_errors_follow_the_documented_order() {
     let world = World::new().await;
     for (kind, more, refusal) in [
         ("signup", json!({"email": "ann"}), (400, "validation_failed")),

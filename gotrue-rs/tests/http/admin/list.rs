@@ -26,7 +26,7 @@ fn names(answer: &Answer) -> Vec<&str> {
 }
 
 #[tokio::test]
-async fn accounts_come_newest_first_with_links_and_a_count_in_one_statement() {
+async fn users_are_listed_newest_first_with_links_and_count_in_one_statement() {
     let world = World::new().await;
     five(&world).await;
     let answer = list(&world, "?page=2&per_page=2").await.expect(200);
@@ -40,7 +40,7 @@ async fn accounts_come_newest_first_with_links_and_a_count_in_one_statement() {
 }
 
 #[tokio::test]
-async fn a_page_behind_the_last_is_empty_and_still_counts() {
+async fn page_past_the_end_is_empty_with_total_count() {
     let world = World::new().await;
     five(&world).await;
     let answer = list(&world, "?page=9&per_page=2").await.expect(200);
@@ -48,7 +48,7 @@ async fn a_page_behind_the_last_is_empty_and_still_counts() {
 }
 
 #[tokio::test]
-async fn accounts_are_filtered_by_address_or_full_name() {
+async fn users_are_filtered_by_email_or_full_name() {
     let world = World::new().await;
     five(&world).await;
     for (query, expected) in [
@@ -63,7 +63,7 @@ async fn accounts_are_filtered_by_address_or_full_name() {
 }
 
 #[tokio::test]
-async fn only_accounts_of_the_audience_are_listed() {
+async fn only_users_of_the_audience_are_listed() {
     let world = World::new().await;
     create(&world, json!({"email": "ann@example.com", "aud": "other"})).await.expect(200);
     create(&world, json!({"email": "bob@example.com"})).await.expect(200);
@@ -71,7 +71,7 @@ async fn only_accounts_of_the_audience_are_listed() {
 }
 
 #[tokio::test]
-async fn numbers_that_are_none_are_refused() {
+async fn malformed_numbers_are_refused() {
     let world = World::new().await;
     for query in ["?page=x", "?page=-1", "?per_page=1.5", "?sort=email", "?sort=created_at%20up"] {
         assert_eq!(list(&world, query).await.refusal(), (400, "validation_failed"), "{query}");
@@ -81,7 +81,7 @@ async fn numbers_that_are_none_are_refused() {
 }
 
 #[tokio::test]
-async fn cursors_lead_through_all_accounts_once() {
+async fn cursors_visit_every_user_once() {
     let world = World::with(|policy| policy.experimental.cursor_pagination_enabled = true).await;
     five(&world).await;
     let mut seen = Vec::new();
@@ -104,7 +104,7 @@ async fn cursors_lead_through_all_accounts_once() {
 }
 
 #[tokio::test]
-async fn accounts_of_one_moment_are_each_on_one_page() {
+async fn users_with_equal_timestamps_appear_on_one_page_each() {
     let world = World::with(|policy| policy.experimental.cursor_pagination_enabled = true).await;
     five(&world).await;
     world.database.query("UPDATE auth.users SET created_at = '2026-01-01 00:00:00Z'").await;
@@ -122,7 +122,7 @@ async fn accounts_of_one_moment_are_each_on_one_page() {
 }
 
 #[tokio::test]
-async fn cursors_are_not_looked_at_where_the_operator_has_not_asked_for_them() {
+async fn cursors_are_ignored_unless_enabled() {
     let world = World::new().await;
     five(&world).await;
     let answer = list(&world, "?cursor=nonsense&limit=x").await.expect(200);
@@ -130,13 +130,13 @@ async fn cursors_are_not_looked_at_where_the_operator_has_not_asked_for_them() {
 }
 
 #[tokio::test]
-async fn g1_a_filter_that_the_database_cannot_hold_is_refused() {
+async fn g1_filter_with_nul_byte_is_refused() {
     let world = World::new().await;
     assert_eq!(list(&world, "?filter=a%00").await.refusal(), (400, "validation_failed"));
 }
 
 #[tokio::test]
-async fn every_sort_must_be_good_and_is_looked_at_before_the_page() {
+async fn every_sort_key_is_validated_before_the_page() {
     let world = World::new().await;
     five(&world).await;
     for (query, words) in [

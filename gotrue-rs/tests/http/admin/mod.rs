@@ -1,4 +1,4 @@
-//! Accounts in an administrator's hands.
+//! User administration: `/admin`, `/invite` and `/generate_link`.
 
 mod announced;
 mod audit;
@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 /// An address that no other account has.
 const ANN: &str = "ann@example.com";
 /// An id that no account has.
-const NOBODY: &str = "9b2d4d4e-62c6-4d9c-8c3c-0d3bb1b9f6aa";
+const UNKNOWN_USER_ID: &str = "9b2d4d4e-62c6-4d9c-8c3c-0d3bb1b9f6aa";
 
 /// An account made by the administrator, confirmed and with a password.
 async fn account(world: &World, email: &str) -> Answer {
@@ -37,7 +37,7 @@ async fn update(world: &World, id: &str, body: Value) -> Answer {
     world.put_as(&world.service_token(), &format!("/admin/users/{id}"), body).await
 }
 
-async fn asked_by(world: &World, token: Option<&str>, method: &Method, path: &str) -> Answer {
+async fn admin_request_by(world: &World, token: Option<&str>, method: &Method, path: &str) -> Answer {
     let bearer = token.map(|token| format!("Bearer {token}"));
     let headers: Vec<(&str, &str)> = bearer.iter().map(|bearer| ("authorization", bearer.as_str())).collect();
     world.request(method.clone(), path, &headers, Some(json!({}))).await

@@ -4,10 +4,10 @@ use chrono::TimeDelta;
 use gotrue_rs::testing::World;
 use serde_json::{Value, json};
 
-use super::{ANN, NOBODY, account, create, read, update};
+use super::{ANN, UNKNOWN_USER_ID, account, create, read, update};
 
 #[tokio::test]
-async fn a_change_is_two_statements_with_the_guard_s() {
+async fn update_sends_two_statements_including_the_guard() {
     let world = World::new().await;
     let ann = account(&world, ANN).await;
     let body = json!({"email": "anna@example.com", "phone": "15550100", "password": "another horse", "role": "editor"});
@@ -16,7 +16,7 @@ async fn a_change_is_two_statements_with_the_guard_s() {
 }
 
 #[tokio::test]
-async fn metadata_is_merged_and_null_takes_away() {
+async fn metadata_is_merged_and_null_removes_members() {
     let world = World::new().await;
     let body = json!({"email": ANN, "user_metadata": {"a": {"x": 1}, "b": 2}, "app_metadata": {"plan": "gold"}});
     let ann = create(&world, body).await.expect(200);
@@ -30,13 +30,13 @@ async fn metadata_is_merged_and_null_takes_away() {
 }
 
 #[tokio::test]
-async fn of_two_changes_at_once_both_count() {
+async fn concurrent_updates_both_apply() {
     let world = World::new().await;
     let ann = account(&world, ANN).await;
     let gate = world.faults.wait("admin.update", 1);
     let first = update(&world, ann.str("id"), json!({"user_metadata": {"first": 1}}));
     let second = async {
-        gate.reached().await;
+        gate.wait_until_reached().await;
         let answer = update(&world, ann.str("id"), json!({"user_metadata": {"second": 2}})).await;
         gate.open();
         answer
@@ -48,15 +48,15 @@ async fn of_two_changes_at_once_both_count() {
 }
 
 #[tokio::test]
-async fn c2_a_new_password_ends_every_session_and_what_is_pending() {
+async fn c2_new_password_revokes_sessions_and_pending_tokens() {
     let world = World::new().await;
-    let (first, second) = (world.person(ANN).await, world.sign_in(ANN).await);
+    let (first, second) = (world.create_user(ANN).await, world.sign_in(ANN).await);
     world.post("/recover", json!({"email": ANN})).await.expect(200);
     let answer = update(&world, &first.id, json!({"password": "another horse"})).await.expect(200);
     assert!(answer.json.get("recovery_sent_at").is_none());
-    for person in [first, second] {
-        assert_eq!(world.get_as(&person.access_token, "/user").await.refusal(), (403, "session_not_found"));
-        assert_eq!(world.refresh(&person.refresh_token).await.refusal(), (400, "refresh_token_not_found"));
+    for user in [first, second] {
+        assert_eq!(world.get_as(&user.access_token, "/user").await.refusal(), (403, "session_not_found"));
+        assert_eq!(world.refresh(&user.refresh_token).await.refusal(), (400, "refresh_token_not_found"));
     }
     assert_eq!(world.database.query("SELECT token_type::text FROM auth.one_time_tokens").await.len(), 0);
     assert_eq!(world.database.query("SELECT recovery_token FROM auth.users").await, [""]);
@@ -67,7 +67,7 @@ async fn c2_a_new_password_ends_every_session_and_what_is_pending() {
 #[tokio::test]
 async fn a_weak_password_is_refused_and_changes_nothing() {
     let world = World::new().await;
-    let ann = world.person(ANN).await;
+    let ann = world.create_user(ANN).await;
     for password in ["", "abc"] {
         let answer = update(&world, &ann.id, json!({"password": password, "role": "editor"})).await;
         assert_eq!(answer.refusal(), (422, "weak_password"));
@@ -78,7 +78,7 @@ async fn a_weak_password_is_refused_and_changes_nothing() {
 }
 
 #[tokio::test]
-async fn the_identity_follows_the_address_but_the_answer_shows_the_one_before() {
+async fn identity_follows_new_email_but_response_shows_the_previous_identity() {
     let world = World::new().await;
     let ann = account(&world, ANN).await;
     let body = json!({"email": "anna@example.com", "email_confirm": true});
@@ -92,7 +92,7 @@ async fn the_identity_follows_the_address_but_the_answer_shows_the_one_before() 
 }
 
 #[tokio::test]
-async fn a_first_number_gets_an_identity_and_the_providers_stay() {
+async fn first_phone_adds_an_identity_and_keeps_providers() {
     let world = World::new().await;
     let ann = account(&world, ANN).await;
     world.advance(TimeDelta::minutes(1));
@@ -104,7 +104,7 @@ async fn a_first_number_gets_an_identity_and_the_providers_stay() {
 }
 
 #[tokio::test]
-async fn what_another_account_has_is_refused_by_the_database() {
+async fn email_of_another_user_is_refused_by_the_database() {
     let world = World::new().await;
     create(&world, json!({"email": ANN, "phone": "15550100"})).await.expect(200);
     let bob = account(&world, "bob@example.com").await;
@@ -115,7 +115,7 @@ async fn what_another_account_has_is_refused_by_the_database() {
 }
 
 #[tokio::test]
-async fn confirming_does_not_unconfirm_and_clears_what_was_pending() {
+async fn confirming_clears_pending_tokens_and_never_unconfirms() {
     let world = World::new().await;
     world.post("/signup", json!({"email": ANN, "password": "correct horse"})).await.expect(200);
     let id = world.database.query("SELECT id::text FROM auth.users").await.remove(0);
@@ -129,9 +129,9 @@ async fn confirming_does_not_unconfirm_and_clears_what_was_pending() {
 }
 
 #[tokio::test]
-async fn a_ban_refuses_everything_until_it_is_lifted_or_over() {
+async fn banned_user_is_refused_until_the_ban_ends() {
     let world = World::new().await;
-    let ann = world.person(ANN).await;
+    let ann = world.create_user(ANN).await;
     update(&world, &ann.id, json!({"ban_duration": "10m"})).await.expect(200);
     assert_eq!(world.get_as(&ann.access_token, "/user").await.refusal(), (403, "user_banned"));
     assert_eq!(world.refresh(&ann.refresh_token).await.refusal(), (400, "user_banned"));
@@ -145,7 +145,7 @@ async fn a_ban_refuses_everything_until_it_is_lifted_or_over() {
 }
 
 #[tokio::test]
-async fn an_empty_change_touches_no_column_and_is_logged() {
+async fn empty_update_writes_no_column_and_is_logged() {
     let world = World::new().await;
     let ann = account(&world, ANN).await;
     world.advance(TimeDelta::minutes(1));
@@ -157,7 +157,7 @@ async fn an_empty_change_touches_no_column_and_is_logged() {
 }
 
 #[tokio::test]
-async fn the_log_names_the_account_as_it_is_then() {
+async fn audit_log_names_the_user_at_the_time_of_the_update() {
     let world = World::new().await;
     let ann = account(&world, ANN).await;
     update(&world, ann.str("id"), json!({"phone": "15550100"})).await.expect(200);
@@ -168,11 +168,12 @@ async fn the_log_names_the_account_as_it_is_then() {
 }
 
 #[tokio::test]
-async fn f1_what_only_a_new_account_takes_is_ignored() {
+async fn f1_create_only_members_are_ignored() {
     let world = World::new().await;
     let ann = account(&world, ANN).await;
     let hash = "$2a$10$abcdefghijklmnopqrstuu5Lq0Vu3yYpbYQvTQkVpCxPBcUPjzBWy";
-    let body = json!({"id": NOBODY, "aud": "shop", "password_hash": hash, "is_anonymous": true, "is_sso_user": true});
+    let body =
+        json!({"id": UNKNOWN_USER_ID, "aud": "shop", "password_hash": hash, "is_anonymous": true, "is_sso_user": true});
     let answer = update(&world, ann.str("id"), body).await.expect(200);
     assert_eq!(answer.json, read(&world, ann.str("id")).await.json);
     assert_eq!((answer.str("id"), answer.str("aud")), (ann.str("id"), "authenticated"));
@@ -180,7 +181,7 @@ async fn f1_what_only_a_new_account_takes_is_ignored() {
 }
 
 #[tokio::test]
-async fn an_anonymous_account_becomes_somebody_s_by_a_confirmed_address_only() {
+async fn anonymous_user_becomes_permanent_only_by_confirmed_email() {
     let world = World::with(|policy| policy.sign_up.anonymous_enabled = true).await;
     let anonymous = world.post("/signup", json!({})).await.expect(200);
     let id = anonymous.str("user/id");
@@ -193,7 +194,7 @@ async fn an_anonymous_account_becomes_somebody_s_by_a_confirmed_address_only() {
 }
 
 #[tokio::test]
-async fn a_first_password_brings_an_identity_of_its_own_where_that_is_wanted() {
+async fn first_password_adds_email_identity_if_enabled() {
     let world = World::with(|policy| policy.experimental.create_email_identity_on_password_set = true).await;
     let ann = account(&world, ANN).await;
     let id = ann.str("id");

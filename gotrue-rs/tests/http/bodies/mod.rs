@@ -1,13 +1,14 @@
-//! Whatever is sent to whichever route: never a failure of ours that the reference was not recorded to have, never a
-//! panic, never half a write, and always an error of the documented form. The routes are those of the table, and what
-//! each of them reads is found out by asking it, so that a new one is covered by itself.
+//! Sends arbitrary bodies to every route.
+//!
+//! Required: only failures that were recorded for GoTrue, no panic, no partial write, and always a documented error.
+//! Routes come from the route table and members from probing, so that a new route is covered without changes here.
 
-mod asked;
-mod door;
-mod judge;
+mod options;
 mod recorded;
+mod routes;
 mod sent;
 mod usual;
+mod validation;
 
 use std::hash::{BuildHasher, RandomState};
 
@@ -15,24 +16,24 @@ use futures::stream::{self, StreamExt};
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
-use self::door::{Door, Place};
-use self::sent::Sent;
+use self::routes::{Fixture, RouteCase};
+use self::sent::RequestBody;
 
-/// Bodies for all doors together, at most so many for each.
+/// The number of bodies for all routes together; each route has its own maximum.
 const CASES: usize = 1200;
-const CASES_OF_ONE: usize = 70;
-/// Fixtures per door: a body that ends the session or the account of its sender needs new ones.
-const PLACES: usize = 3;
+const MAX_CASES_PER_ROUTE: usize = 70;
+/// Fixtures per route: a body that ends the session or deletes the user needs a new one.
+const FIXTURES_PER_ROUTE: usize = 3;
 
-/// What came of one door.
-struct Tried {
+/// The result of one route.
+struct RouteResult {
     name: String,
     members: usize,
     successes: usize,
     refusals: usize,
 }
 
-/// The same for every run, so that a change is judged by what it changes; `BODIES_SEED=random` tries others.
+/// The seed: the same in every run; `BODIES_SEED=random` selects another one.
 fn seed() -> u64 {
     match option_env!("BODIES_SEED") {
         None => 0x0ba5_a170,
@@ -42,58 +43,61 @@ fn seed() -> u64 {
 }
 
 #[tokio::test]
-async fn whatever_is_asked_beside_a_body_is_answered_as_well() {
-    let (seed, doors) = (seed(), door::all());
-    let cases = (CASES / doors.len()).min(CASES_OF_ONE);
-    let attempts = doors.into_iter().map(async |door| {
-        let place = Place::new().await;
-        attempt(&door, place, &asked::asked(), (seed, cases)).await
+async fn arbitrary_queries_and_headers_get_documented_responses() {
+    let (seed, routes) = (seed(), routes::all_routes());
+    let cases = (CASES / routes.len()).min(MAX_CASES_PER_ROUTE);
+    let attempts = routes.into_iter().map(async |route| {
+        let place = Fixture::new().await;
+        attempt(&route, place, &options::request_options(), (seed, cases)).await
     });
-    let tried: Vec<Tried> = stream::iter(attempts).buffer_unordered(3).collect().await;
-    let succeeding = tried.iter().filter(|door| door.successes > 0).count();
-    assert!(succeeding > 10, "seed {seed}: only {succeeding} of {} doors were ever passed", tried.len());
+    let tried: Vec<RouteResult> = stream::iter(attempts).buffer_unordered(3).collect().await;
+    let succeeding = tried.iter().filter(|route| route.successes > 0).count();
+    assert!(succeeding > 10, "seed {seed}: only {succeeding} of {} routes were ever passed", tried.len());
 }
 
 /// `BODIES_SEED=… cargo test -p gotrue-rs --test http bodies` repeats what a failure has printed.
 #[tokio::test]
-async fn whatever_is_sent_is_answered_well_and_changes_nothing_unless_it_succeeds() {
-    let (seed, doors) = (seed(), door::taking_bodies());
-    let cases = (CASES / doors.len()).min(CASES_OF_ONE);
-    let attempts = doors.into_iter().map(async |door| {
-        let place = Place::new().await;
-        let members = place.members(&door).await;
-        let tried = attempt(&door, place, &sent::bodies(&members), (seed, cases)).await;
-        Tried { members: members.len(), ..tried }
+async fn arbitrary_bodies_get_documented_responses_and_failures_write_nothing() {
+    let (seed, routes) = (seed(), routes::routes_with_bodies());
+    let cases = (CASES / routes.len()).min(MAX_CASES_PER_ROUTE);
+    let attempts = routes.into_iter().map(async |route_case| {
+        let place = Fixture::new().await;
+        let members = place.members(&route_case).await;
+        let tried = attempt(&route_case, place, &sent::arbitrary_bodies(&members), (seed, cases)).await;
+        RouteResult { members: members.len(), ..tried }
     });
-    let tried: Vec<Tried> = stream::iter(attempts).buffer_unordered(3).collect().await;
-    assert!(tried.len() > 12, "the table is not read: {} doors", tried.len());
-    let deaf: Vec<&str> =
-        tried.iter().filter(|door| door.members > 0 && door.refusals == 0).map(|door| &*door.name).collect();
-    assert!(deaf.is_empty(), "seed {seed}: doors that read a body and refuse none: {deaf:?}");
-    let knowing = tried.iter().filter(|door| door.members > 0).count();
-    assert!(knowing * 2 > tried.len(), "only {knowing} of {} doors tell what they read", tried.len());
-    let succeeding = tried.iter().filter(|door| door.successes > 0).count();
+    let tried: Vec<RouteResult> = stream::iter(attempts).buffer_unordered(3).collect().await;
+    assert!(tried.len() > 12, "the table is not read: {} routes", tried.len());
+    let deaf: Vec<&str> = tried
+        .iter()
+        .filter(|route_case| route_case.members > 0 && route_case.refusals == 0)
+        .map(|route_case| &*route_case.name)
+        .collect();
+    assert!(deaf.is_empty(), "seed {seed}: routes that read a body and refuse none: {deaf:?}");
+    let knowing = tried.iter().filter(|route_case| route_case.members > 0).count();
+    assert!(knowing * 2 > tried.len(), "only {knowing} of {} routes tell what they read", tried.len());
+    let succeeding = tried.iter().filter(|route_case| route_case.successes > 0).count();
     assert!(
         succeeding > 6,
-        "seed {seed}: only {succeeding} doors were ever passed, the bodies are too far from good ones"
+        "seed {seed}: only {succeeding} routes were ever passed, the bodies are too far from good ones"
     );
 }
 
-/// Losses of the database for each door.
-const LOSSES: usize = 12;
+/// Connection losses per route.
+const CONNECTION_LOSSES_PER_ROUTE: usize = 12;
 
 #[tokio::test]
-async fn a_lost_database_is_answered_503_whatever_was_asked() {
+async fn lost_database_is_answered_with_503_on_every_route() {
     let seed = seed();
-    let attempts = door::all().into_iter().map(async |door| {
-        let mut place = Place::new().await;
-        let members = place.members(&door).await;
-        let bodies = sent::bodies(&members);
+    let attempts = routes::all_routes().into_iter().map(async |route| {
+        let mut place = Fixture::new().await;
+        let members = place.members(&route).await;
+        let bodies = sent::arbitrary_bodies(&members);
         let mut struck = 0;
-        for case in 0..LOSSES {
-            let sent = place.filled(drawn(&bodies, &door, (seed, case)), case);
+        for case in 0..CONNECTION_LOSSES_PER_ROUTE {
+            let sent = place.fill_placeholders(draw_body(&bodies, &route, (seed, case)), case);
             let n = if case % 2 == 0 { 1 } else { case / 2 + 1 };
-            let Some(answer) = place.send_without_database(&door, &sent, n).await else { continue };
+            let Some(answer) = place.send_without_database(&route, &sent, n).await else { continue };
             struck += 1;
             // What is only logged, such as a notice, fails after the answer is decided.
             let is_served = answer.status.is_success() || answer.status.is_redirection();
@@ -102,7 +106,7 @@ async fn a_lost_database_is_answered_503_whatever_was_asked() {
             assert!(
                 is_unavailable || (is_served && !has_error),
                 "{}, seed {seed}, case {case}, statement {n}: {} {}\n{sent}",
-                door.name(),
+                route.name(),
                 answer.status,
                 answer.text
             );
@@ -111,45 +115,51 @@ async fn a_lost_database_is_answered_503_whatever_was_asked() {
     });
     let struck: Vec<usize> = stream::iter(attempts).buffer_unordered(3).collect().await;
     let reached = struck.iter().filter(|struck| **struck > 0).count();
-    assert!(reached > 35, "only {reached} of {} doors ever lost their database", struck.len());
+    assert!(reached > 35, "only {reached} of {} routes ever lost their database", struck.len());
 }
 
 async fn attempt(
-    door: &Door,
-    mut place: Place,
-    bodies: &impl Strategy<Value = Sent>,
+    route_case: &RouteCase,
+    mut place: Fixture,
+    bodies: &impl Strategy<Value = RequestBody>,
     (seed, cases): (u64, usize),
-) -> Tried {
-    let mut tried = Tried { name: door.name(), members: 0, successes: 0, refusals: 0 };
+) -> RouteResult {
+    let mut tried = RouteResult { name: route_case.name(), members: 0, successes: 0, refusals: 0 };
     let mut places = 1;
     for case in 0..cases {
-        let sent = place.filled(drawn(bodies, door, (seed, case)), case);
-        let (before, answer, after) = place.send(door, &sent).await;
-        if let Err(complaint) = judge::judge(door, &sent, &answer, judge::differing(&before, &after)) {
+        let sent = place.fill_placeholders(draw_body(bodies, route_case, (seed, case)), case);
+        let (before, answer, after) = place.send(route_case, &sent).await;
+        if let Err(complaint) =
+            validation::validate_response(route_case, &sent, &answer, validation::differing_tables(&before, &after))
+        {
             panic!(
                 "{complaint}\nat {}, seed {seed}, case {case}\n{sent}\n{} {}",
-                door.name(),
+                route_case.name(),
                 answer.status,
                 answer.text
             );
         }
         let is_refused = answer.status.is_client_error() || answer.status.is_server_error();
         *if is_refused { &mut tried.refusals } else { &mut tried.successes } += 1;
-        if door::is_lost(door, &answer) {
-            if places == PLACES {
+        if routes::has_ended_session(route_case, &answer) {
+            if places == FIXTURES_PER_ROUTE {
                 break;
             }
             places += 1;
-            place = Place::new().await;
+            place = Fixture::new().await;
         }
     }
     tried
 }
 
-/// The body of one case: the same for the same seed, whatever other doors there are.
-fn drawn(bodies: &impl Strategy<Value = Sent>, door: &Door, (seed, case): (u64, usize)) -> Sent {
+/// The body of one case; it depends only on the seed, the route and the case number.
+fn draw_body(
+    bodies: &impl Strategy<Value = RequestBody>,
+    route: &RouteCase,
+    (seed, case): (u64, usize),
+) -> RequestBody {
     let mut start = [0; 32];
-    let text = format!("{seed} {case} {}", door.name());
+    let text = format!("{seed} {case} {}", route.name());
     start.copy_from_slice(aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, text.as_bytes()).as_ref());
     let config = Config { failure_persistence: None, ..Config::default() };
     let mut runner = TestRunner::new_with_rng(config, TestRng::from_seed(RngAlgorithm::ChaCha, &start));

@@ -1,10 +1,11 @@
-//! What the reference was recorded to do where one would not expect it: failures of its own that a body alone brings
-//! about, and refusals that leave something behind. Whatever is not listed here is a defect.
+//! Recorded behaviour of GoTrue that the checks would otherwise reject.
+//!
+//! It consists of internal errors caused by a body alone and of refusals that write rows. Other cases are defects.
 
-use gotrue_rs::routes::Line;
+use gotrue_rs::routes::RouteSummary;
 use gotrue_rs::testing::Answer;
 
-use super::sent::Sent;
+use super::sent::RequestBody;
 
 const USERS: &str = "/admin/users";
 const PROVIDERS: &str = "/admin/sso/providers";
@@ -26,10 +27,10 @@ const FAILURES: &[(&str, &str, &str, &str)] = &[
     // Metadata that is not SAML at all; names of a provider that only the database finds taken or empty.
     ("POST", PROVIDERS, "Unexpected failure, please check server logs for more information", "metadata_xml"),
     ("PUT", PROVIDER, "Unexpected failure, please check server logs for more information", "metadata_xml"),
-    // A page of no size.
+    // A page size of zero.
     ("GET", USERS, "Internal Server Error", "per_page=0"),
     ("GET", "/admin/audit", "Internal Server Error", "per_page=0"),
-    // An id that is taken; an address or a number that is taken in another audience, or by whom nobody looks for.
+    // A taken id; an e-mail or phone that is taken in another audience or not looked up before the insert.
     ("POST", USERS, "duplicate key value violates unique constraint \"users_pkey\"", "\"id\""),
     ("POST", USERS, "duplicate key value violates unique constraint \"users_email_partial_key\"", "\"aud\""),
     ("POST", USERS, "duplicate key value violates unique constraint \"users_phone_key\"", "\"aud\""),
@@ -37,33 +38,34 @@ const FAILURES: &[(&str, &str, &str, &str)] = &[
     ("PUT", USER, "duplicate key value violates unique constraint \"users_phone_key\"", "\"phone\""),
 ];
 
-/// Routes that make or rename accounts: where `X-JWT-AUD` names another audience, an address or a number that is taken in
-/// the usual one is found out by the database alone.
+/// Routes that create users or change their e-mail or phone.
+///
+/// If `X-JWT-AUD` names another audience, only the database detects an e-mail or phone that is taken.
 const ACROSS_AUDIENCES: &[&str] = &["/signup", "/otp", "/magiclink", "/invite", "/user", "/admin/generate_link", USERS];
 
 /// Whether the reference fails like that, too.
-pub fn is_failure(line: &Line, sent: &Sent, answer: &Answer) -> bool {
-    let said = if answer.str("msg").is_empty() { answer.str("message") } else { answer.str("msg") };
+pub fn is_failure(line: &RouteSummary, sent: &RequestBody, answer: &Answer) -> bool {
+    let reported = if answer.str("msg").is_empty() { answer.str("message") } else { answer.str("msg") };
     let names_audience = sent.headers.iter().any(|(name, _)| name == "x-jwt-aud");
     if names_audience && ACROSS_AUDIENCES.contains(&&*line.path) {
-        let constraint = said.strip_prefix("duplicate key value violates unique constraint ");
+        let constraint = reported.strip_prefix("duplicate key value violates unique constraint ");
         return matches!(constraint, Some("\"users_email_partial_key\"" | "\"users_phone_key\""));
     }
     let held = format!("{} {}", String::from_utf8_lossy(&sent.body).to_lowercase(), sent.query);
     FAILURES.iter().any(|(method, path, message, holds)| {
-        line.method == *method && line.path == *path && said == *message && held.contains(holds)
+        line.method == *method && line.path == *path && reported == *message && held.contains(holds)
     })
 }
 
-/// Whether a mailed link was fetched ahead of a click, which is told to come back: a difference of ours.
-pub fn is_prefetch(line: &Line, sent: &Sent, answer: &Answer) -> bool {
+/// Whether a mailed link was prefetched; the response differs from GoTrue.
+pub fn is_prefetch(line: &RouteSummary, sent: &RequestBody, answer: &Answer) -> bool {
     let is_ahead = sent.headers.iter().any(|(name, value)| name == "sec-purpose" && value == "prefetch");
     line.path == "/verify" && is_ahead && answer.status == 503
 }
 
 /// Method, path, error code and table.
 const WRITES: &[(&str, &str, &str, &str)] = &[
-    // The flow is written before the mail is asked for.
+    // The flow state is written before the mail is requested.
     ("POST", "/magiclink", "over_email_send_rate_limit", "flow_state"),
     ("POST", "/recover", "over_email_send_rate_limit", "flow_state"),
     // Enrolling first takes away what was never verified in time, whatever becomes of the new one.
@@ -72,7 +74,7 @@ const WRITES: &[(&str, &str, &str, &str)] = &[
 ];
 
 /// Whether the reference leaves something in that table, too.
-pub fn may_write(line: &Line, answer: &Answer, table: &str) -> bool {
+pub fn may_write(line: &RouteSummary, answer: &Answer, table: &str) -> bool {
     WRITES.iter().any(|(method, path, code, written)| {
         line.method == *method && line.path == *path && answer.str("error_code") == *code && *written == table
     })

@@ -1,5 +1,7 @@
-//! Bodies from nearly right to hostile. Values are texts of JSON, because much of what is sent is none that a parser
-//! would hand back: numbers beyond all bounds, halves of characters, members given twice.
+//! Generates bodies from almost valid to malformed.
+//!
+//! Values are JSON texts, since many of them cannot be represented by a parsed value: numbers out of range, lone
+//! surrogates, duplicate members.
 
 use std::fmt;
 
@@ -9,11 +11,11 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::json;
 
-use super::usual::usual;
+use super::usual::valid_body;
 
 /// A body, what it claims to be, and what stands beside it.
 #[derive(Clone, Default)]
-pub struct Sent {
+pub struct RequestBody {
     pub content_type: &'static str,
     pub body: Vec<u8>,
     pub query: String,
@@ -21,7 +23,7 @@ pub struct Sent {
 }
 
 /// Both ends of what was sent, in letters that any log can hold.
-impl fmt::Debug for Sent {
+impl fmt::Debug for RequestBody {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {} bytes: ", self.content_type, self.body.len())?;
         let (beginning, rest) = self.body.split_at(self.body.len().min(1000));
@@ -32,13 +34,13 @@ impl fmt::Debug for Sent {
     }
 }
 
-impl fmt::Display for Sent {
+impl fmt::Display for RequestBody {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(self, f)
     }
 }
 
-impl Sent {
+impl RequestBody {
     pub fn json(text: impl Into<Vec<u8>>) -> Self {
         Self { content_type: "application/json", body: text.into(), ..Self::default() }
     }
@@ -52,24 +54,24 @@ impl Sent {
     }
 }
 
-/// Bodies for a door that reads these members.
-pub fn bodies(members: &[String]) -> impl Strategy<Value = Sent> + use<> {
+/// Bodies for a route that reads these members.
+pub fn arbitrary_bodies(members: &[String]) -> impl Strategy<Value = RequestBody> + use<> {
     let known: Vec<String> = if members.is_empty() { vec!["email".to_owned()] } else { members.to_vec() };
     let some = |share: f64| {
         let members: Vec<_> =
-            known.iter().map(|name| prop::option::weighted(share, nearly_right(name.clone()))).collect();
-        members.prop_map(|members| Sent::json(object(members.into_iter().flatten())))
+            known.iter().map(|name| prop::option::weighted(share, mutated_object(name.clone()))).collect();
+        members.prop_map(|members| RequestBody::json(object(members.into_iter().flatten())))
     };
     let (most, half, few) = (some(0.85), some(0.5), some(0.2));
-    let of_any = select(known).prop_flat_map(|name| prop_oneof![hostile(&name), nearly_right(name)]);
+    let of_any = select(known).prop_flat_map(|name| prop_oneof![hostile_value(&name), mutated_object(name)]);
     let parts = prop::collection::vec(of_any, 0..6).prop_map(object);
     prop_oneof![
         4 => most,
         4 => half,
         4 => few,
-        6 => parts.prop_map(Sent::json),
-        2 => value().prop_map(Sent::json),
-        2 => broken(),
+        6 => parts.prop_map(RequestBody::json),
+        2 => value().prop_map(RequestBody::json),
+        2 => broken_json(),
         1 => form(),
     ]
 }
@@ -79,14 +81,14 @@ fn object(members: impl IntoIterator<Item = String>) -> String {
 }
 
 /// A member with a value that it may well have; now and then with another.
-fn nearly_right(name: String) -> BoxedStrategy<String> {
-    let usual = select(usual(&name).to_vec()).prop_map(str::to_owned);
+fn mutated_object(name: String) -> BoxedStrategy<String> {
+    let usual = select(valid_body(&name).to_vec()).prop_map(str::to_owned);
     let value = prop_oneof![12 => usual, 1 => Just("null".to_owned()), 2 => value()];
     value.prop_map(move |value| format!("{}:{value}", json!(name))).boxed()
 }
 
 /// A member under a name in any letters, with any value.
-fn hostile(name: &str) -> BoxedStrategy<String> {
+fn hostile_value(name: &str) -> BoxedStrategy<String> {
     let names = prop_oneof![
         4 => Just(name.to_owned()),
         1 => Just(name.to_uppercase()),
@@ -158,7 +160,7 @@ fn value() -> BoxedStrategy<String> {
 }
 
 /// What is no JSON.
-fn broken() -> impl Strategy<Value = Sent> {
+fn broken_json() -> impl Strategy<Value = RequestBody> {
     let cut = (value(), any::<prop::sample::Index>()).prop_map(|(text, at)| {
         let text = format!("{{\"email\":{text}}}").into_bytes();
         text[..at.index(text.len())].to_vec()
@@ -187,12 +189,12 @@ fn broken() -> impl Strategy<Value = Sent> {
         1 => Just(Vec::new()),
     ];
     let kinds = vec!["application/json", "text/plain", "", "application/json; charset=utf-16"];
-    (body, select(kinds)).prop_map(|(body, content_type)| Sent { content_type, body, ..Sent::default() })
+    (body, select(kinds)).prop_map(|(body, content_type)| RequestBody { content_type, body, ..RequestBody::default() })
 }
 
 /// A form: readers of JSON see nothing of it.
-fn form() -> impl Strategy<Value = Sent> {
+fn form() -> impl Strategy<Value = RequestBody> {
     let body =
         prop_oneof!["[a-z_]{1,9}=[a-z%@+&=;]{0,30}", "\\PC{0,60}", Just("%ff%fe=%00&%zz&grant_type=pkce".to_owned())];
-    body.prop_map(|body| Sent { content_type: "application/x-www-form-urlencoded", ..Sent::json(body) })
+    body.prop_map(|body| RequestBody { content_type: "application/x-www-form-urlencoded", ..RequestBody::json(body) })
 }

@@ -1,7 +1,7 @@
-//! Values that members may well have, as texts of JSON. Places between § are filled in when they are sent.
+//! Valid values of members as JSON texts. Placeholders between § are filled when the request is sent.
 
 /// The values of a member of this name.
-pub fn usual(name: &str) -> &'static [&'static str] {
+pub fn valid_body(name: &str) -> &'static [&'static str] {
     USUAL.iter().find(|(names, _)| names.contains(&name)).map_or(ANY, |(_, values)| values)
 }
 
@@ -86,7 +86,7 @@ const USUAL: &[(&[&str], &[&str])] = &[
     ),
     (&["domain"], &[r#""company.example.com""#, r#""Company.example.com""#, r#""""#]),
     (&["domains"], &[r#"["company.example.com"]"#, r#"["new§n§.example.com"]"#, "[]", r#"["a","A"]"#, r#"[""]"#]),
-    // Nobody out there is asked.
+    // No external service is called.
     (&["metadata_url"], &[r#""""#, r#""""#, r#""https://127.0.0.1/""#, r#""http://shop.example.com/""#, r#""nobody""#]),
     (
         &["metadata_xml"],

@@ -6,28 +6,28 @@ use std::time::Duration;
 use gotrue_rs::args;
 use gotrue_rs::journal::Journal;
 use gotrue_rs::store::{Connection, Pool, Statement};
-use gotrue_rs::testing::{Ledger, TestDatabase, dropped_at};
+use gotrue_rs::testing::{DatabaseInspector, TestDatabase, drop_at_poll};
 
 const INSERT: Statement = Statement { name: "tests.insert", sql: "INSERT INTO public.kept (n) VALUES ($1)" };
 const WRONG: Statement = Statement { name: "tests.wrong", sql: "SELECT 1 / $1::int" };
 
-struct Place {
+struct ConnectionFixture {
     database: TestDatabase,
-    ledger: Ledger,
+    ledger: DatabaseInspector,
 }
 
-impl Place {
+impl ConnectionFixture {
     async fn new() -> Self {
-        let database = TestDatabase::migrated().await;
+        let database = TestDatabase::clone_migrated().await;
         database.query("CREATE TABLE public.kept (n int)").await;
         database.query("GRANT ALL ON public.kept TO supabase_auth_admin").await;
-        let ledger = Ledger::of(&database).await;
+        let ledger = DatabaseInspector::connect(&database).await;
         Self { database, ledger }
     }
 
     /// A pool that has not opened its one connection.
     fn pool(&self) -> Pool {
-        Pool::new(self.database.pool_options(Duration::ZERO).max_connections(1))
+        Pool::new(self.database.pool_options(Duration::ZERO).with_max_connections(1))
     }
 
     /// How many rows of that number are kept.
@@ -49,17 +49,17 @@ async fn both(pool: &Pool, n: i32) -> gotrue_rs::store::Result<()> {
 }
 
 #[tokio::test]
-async fn a_transaction_that_is_dropped_anywhere_is_kept_as_a_whole_or_not_at_all_and_the_next_one_is_kept() {
-    let place = Place::new().await;
+async fn transaction_cancelled_at_any_point_is_atomic_and_the_next_commits() {
+    let place = ConnectionFixture::new().await;
     for n in 1..100 {
         let (pool, wait) = (place.pool(), usize::try_from(n).expect("a small number"));
-        let outcome = dropped_at(wait, both(&pool, n)).await;
-        place.ledger.rest(&pool).await.expect("at rest");
+        let outcome = drop_at_poll(wait, both(&pool, n)).await;
+        place.ledger.wait_until_idle(&pool).await.expect("at rest");
         let kept = place.kept(n).await;
         assert!(kept == 0 || kept == 2, "{kept} rows are kept of what was dropped at {n}");
         both(&pool, -n).await.expect("the next one is written");
         assert_eq!(place.kept(-n).await, 2, "after what was dropped at {n}");
-        place.ledger.rest(&pool).await.expect("at rest");
+        place.ledger.wait_until_idle(&pool).await.expect("at rest");
         pool.close().await;
         if let Some(outcome) = outcome {
             outcome.expect("it is committed");
@@ -71,12 +71,12 @@ async fn a_transaction_that_is_dropped_anywhere_is_kept_as_a_whole_or_not_at_all
 }
 
 #[tokio::test]
-async fn a_failing_statement_that_is_dropped_anywhere_leaves_its_connection_to_the_next() {
-    let place = Place::new().await;
+async fn failing_statement_cancelled_at_any_point_leaves_a_usable_connection() {
+    let place = ConnectionFixture::new().await;
     for n in 1..100 {
         let pool = place.pool();
-        let is_done = dropped_at(n, alone(&pool).execute(&WRONG, args![0_i32])).await.is_some();
-        place.ledger.rest(&pool).await.expect("at rest");
+        let is_done = drop_at_poll(n, alone(&pool).execute(&WRONG, args![0_i32])).await.is_some();
+        place.ledger.wait_until_idle(&pool).await.expect("at rest");
         pool.close().await;
         if is_done {
             return;

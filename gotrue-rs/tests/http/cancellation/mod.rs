@@ -1,35 +1,38 @@
-//! Requests that end before they are done: dropped with their client, out of time, in a panic, or because a statement
-//! fails. After each, no session is in a transaction, nothing is half written, and what comes next is right.
+//! Interrupts requests: client disconnect, timeout, panic, failing statement.
+//!
+//! After each interruption no session is in a transaction, no write is partial, and the next request succeeds.
 
-mod asked;
 mod background;
 mod cases;
 mod connections;
-mod place;
+mod fixture;
+mod request;
 mod run;
 
 use std::collections::BTreeSet;
 
-use gotrue_rs::routes::lines;
+use gotrue_rs::routes::list_routes;
 
 use self::cases::{AREAS, WITHOUT_DATABASE};
-use self::place::Place;
-use self::run::{Blow, Case, Run};
+use self::fixture::Fixture;
+use self::run::{Case, CaseRun, InterruptionKind};
 
-/// Interrupts every request of an area: dropped at every wait, and every statement fails and panics. Deadlines strike where
-/// transactions begin and end; at every wait if `BASALT_CANCEL` is `all`, and then every other step panics too.
+/// Interrupts every request of an area at every wait, and fails and panics at every statement.
+///
+/// Timeouts expire at the start and end of transactions. If `BASALT_CANCEL` is `all`, they expire at every wait and
+/// every other step panics too.
 async fn interrupt(cases: Vec<Case>) {
     let is_whole = std::env::var_os("BASALT_CANCEL").is_some_and(|extent| extent == "all");
     let mut faults = Vec::new();
     for case in &cases {
-        let mut run = Run::new(case).await;
-        run.all(Blow::Drop).await;
-        run.all(Blow::Fail).await;
-        for blow in [Blow::Panic, Blow::Deadline] {
+        let mut run = CaseRun::new(case).await;
+        run.interrupt_at_all_points(InterruptionKind::Drop).await;
+        run.interrupt_at_all_points(InterruptionKind::Fail).await;
+        for blow in [InterruptionKind::Panic, InterruptionKind::Deadline] {
             if is_whole {
-                run.all(blow).await;
+                run.interrupt_at_all_points(blow).await;
             } else {
-                run.some(blow).await;
+                run.interrupt_at_selected_points(blow).await;
             }
         }
         let summary = run.summary();
@@ -43,7 +46,7 @@ macro_rules! areas {
         #[tokio::test]
         async fn $area() {
             let (_, cases) = AREAS.iter().find(|(name, _)| *name == stringify!($area)).expect("an area");
-            // On the heap: a test's future would hold it.
+            // Boxed, so that the futures of tests stay small.
             Box::pin(interrupt(cases())).await;
         }
     )+
@@ -54,8 +57,8 @@ macro_rules! areas {
 areas!(accounts, admin, entry, factors, federation, messages, oauth_server, passkeys);
 
 #[test]
-fn every_route_is_interrupted() {
-    let routes: BTreeSet<String> = lines().iter().map(|line| format!("{} {}", line.method, line.path)).collect();
+fn every_route_has_cancellation_cases() {
+    let routes: BTreeSet<String> = list_routes().iter().map(|line| format!("{} {}", line.method, line.path)).collect();
     let cases = AREAS.iter().flat_map(|(_, cases)| cases()).map(|case| case.route.to_owned());
     let known: BTreeSet<String> = cases.chain(WITHOUT_DATABASE.map(str::to_owned)).collect();
     assert_eq!(known, routes);
@@ -64,7 +67,7 @@ fn every_route_is_interrupted() {
 
 #[tokio::test]
 async fn routes_without_a_database_send_no_statement() {
-    let place = Place::new(|builder| builder).await;
+    let place = Fixture::new(|builder| builder).await;
     for route in WITHOUT_DATABASE {
         let path = route.strip_prefix("GET ").expect("they are read");
         place.world.get(path).await.expect(200);

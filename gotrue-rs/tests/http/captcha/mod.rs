@@ -4,7 +4,7 @@ mod provider;
 mod routes;
 
 use gotrue_rs::testing::World;
-use gotrue_rules::domain::policy::{Captcha, CaptchaProvider};
+use gotrue_rules::domain::policy::{CaptchaPolicy, CaptchaProvider};
 use gotrue_rules::domain::secret::Secret;
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -18,7 +18,7 @@ const TURNSTILE: &str = "https://challenges.cloudflare.com/turnstile/v0/siteveri
 /// A world that asks for captchas, and the internet its verifier is in.
 async fn asking(provider: CaptchaProvider, timeout: Duration) -> (World, Internet) {
     let internet = Internet::start().await;
-    let captcha = Captcha { provider, secret: Secret::new("the-secret"), timeout };
+    let captcha = CaptchaPolicy { provider, secret: Secret::new("the-secret"), timeout };
     let world = World::builder()
         .policy(|policy| {
             policy.security.captcha = Some(captcha);

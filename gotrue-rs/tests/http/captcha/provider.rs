@@ -1,4 +1,4 @@
-//! What the provider is asked, and what its answers do.
+//! The verification request to the captcha provider and the handling of its responses.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -14,25 +14,25 @@ use super::{HCAPTCHA, TURNSTILE, asking, with_token};
 const LONG: Duration = Duration::from_secs(10);
 
 #[tokio::test]
-async fn the_provider_is_asked_by_a_form_with_secret_token_and_address() {
+async fn verification_request_is_a_form_with_secret_token_and_address() {
     for (provider, url) in [(CaptchaProvider::Hcaptcha, HCAPTCHA), (CaptchaProvider::Turnstile, TURNSTILE)] {
         let (world, internet) = asking(provider, LONG).await;
         internet.put(url, 200, &json!({"success": true, "hostname": "shop.example.com"}));
         let body = with_token(json!({"email": "ann@example.com", "password": PASSWORD}), "  a token&secret=other ");
         let headers = [("x-forwarded-for", "203.0.113.5")];
         world.request(Method::POST, "/signup", &headers, Some(body)).await.expect(200);
-        let asked = internet.asked();
-        let [asked] = &asked[..] else { panic!("asked {} times", asked.len()) };
-        assert_eq!((asked.method.as_str(), asked.url.as_str()), ("POST", url));
-        assert_eq!(asked.headers["content-type"], "application/x-www-form-urlencoded");
-        let form: HashMap<_, _> = form_urlencoded::parse(asked.body.as_bytes()).into_owned().collect();
+        let requests = internet.take_requests();
+        let [requests] = &requests[..] else { panic!("asked {} times", requests.len()) };
+        assert_eq!((requests.method.as_str(), requests.url.as_str()), ("POST", url));
+        assert_eq!(requests.headers["content-type"], "application/x-www-form-urlencoded");
+        let form: HashMap<_, _> = form_urlencoded::parse(requests.body.as_bytes()).into_owned().collect();
         let expected = [("secret", "the-secret"), ("response", "a token&secret=other"), ("remoteip", "203.0.113.5")];
         assert_eq!(form, expected.map(|(name, value)| (name.to_owned(), value.to_owned())).into());
     }
 }
 
 #[tokio::test]
-async fn without_a_verdict_nobody_passes() {
+async fn missing_verdict_is_refused() {
     let (world, internet) = asking(CaptchaProvider::Hcaptcha, Duration::from_millis(400)).await;
     let body = with_token(json!({"email": "ann@example.com", "password": PASSWORD}), "a-token");
     for answer in [
@@ -54,7 +54,7 @@ async fn without_a_verdict_nobody_passes() {
 }
 
 #[tokio::test]
-async fn a_refusal_quotes_the_providers_reasons() {
+async fn refusal_contains_the_providers_error_codes() {
     let (world, internet) = asking(CaptchaProvider::Turnstile, LONG).await;
     let body = with_token(json!({"email": "ann@example.com", "password": PASSWORD}), "a-token");
     for (answer, reasons) in [
@@ -71,7 +71,7 @@ async fn a_refusal_quotes_the_providers_reasons() {
 }
 
 #[tokio::test]
-async fn no_connection_is_held_while_the_provider_is_asked() {
+async fn captcha_verification_holds_no_database_connection() {
     let (world, internet) = asking(CaptchaProvider::Hcaptcha, LONG).await;
     internet.put(HCAPTCHA, 200, &json!({"success": true}));
     world.post("/signup", with_token(json!({"email": "ann@example.com", "password": PASSWORD}), "x")).await.expect(200);

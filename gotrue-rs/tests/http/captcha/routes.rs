@@ -1,10 +1,10 @@
-//! Which routes ask, and who need not be asked.
+//! The routes that require a captcha, and the exempt callers.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use axum::body::Body;
-use gotrue_rs::routes::lines;
+use gotrue_rs::routes::list_routes;
 use gotrue_rs::testing::PASSWORD;
 use gotrue_rules::domain::policy::CaptchaProvider;
 use http::Request;
@@ -12,17 +12,17 @@ use serde_json::json;
 
 use super::{HCAPTCHA, asking, with_token};
 
-/// What keeps machines off a route that nobody needs a session for.
-enum By {
+/// The protection of a route without a session against automated use.
+enum Protection {
     /// A captcha.
     Captcha,
-    /// Something else, told here.
+    /// Another protection, described here.
     Other(&'static str),
 }
-use By::{Captcha, Other};
+use Protection::{Captcha, Other};
 
-/// Every route that may be called without a session. Who adds one decides here what it does about machines.
-const OPEN: &[(&str, By)] = &[
+/// Every route without a session. A new route needs a row here.
+const OPEN: &[(&str, Protection)] = &[
     ("GET /health", Other("says the same to everybody")),
     ("GET /settings", Other("says the same to everybody")),
     ("GET /.well-known/jwks.json", Other("says the same to everybody")),
@@ -53,20 +53,20 @@ const OPEN: &[(&str, By)] = &[
 ];
 
 #[test]
-fn every_route_that_needs_no_session_is_known_and_those_that_ask_for_a_captcha_do() {
-    let told: BTreeMap<&str, bool> = OPEN.iter().map(|(route, by)| (*route, matches!(by, Captcha))).collect();
+fn public_routes_require_captcha_as_documented() {
+    let reported: BTreeMap<&str, bool> = OPEN.iter().map(|(route, by)| (*route, matches!(by, Captcha))).collect();
     for (route, by) in OPEN {
         assert!(!matches!(by, Other("")), "{route}: say what keeps machines off it");
     }
     let mut asking = BTreeSet::new();
-    for line in lines() {
+    for line in list_routes() {
         let route = format!("{} {}", line.method, line.path);
         let asks = line.guards.contains(&"Captcha");
         if line.guards.contains(&"Caller") || line.guards.contains(&"Admin") {
             assert!(!asks, "{route} knows who asks");
             continue;
         }
-        let expected = told.get(&*route);
+        let expected = reported.get(&*route);
         assert_eq!(expected, Some(&asks), "{route}: does it send or check something? Say so in OPEN and in the table");
         if asks {
             asking.insert(route);
@@ -76,10 +76,10 @@ fn every_route_that_needs_no_session_is_known_and_those_that_ask_for_a_captcha_d
 }
 
 #[tokio::test]
-async fn what_a_route_does_is_done_only_once_a_captcha_is_solved() {
+async fn routes_do_nothing_before_the_captcha_is_verified() {
     let (world, internet) = asking(CaptchaProvider::Hcaptcha, Duration::from_secs(10)).await;
     internet.put(HCAPTCHA, 200, &json!({"success": false, "error-codes": ["invalid-input-response"]}));
-    for line in lines().iter().filter(|line| line.guards.contains(&"Captcha")) {
+    for line in list_routes().iter().filter(|line| line.guards.contains(&"Captcha")) {
         let body = json!({"email": "ann@example.com", "password": PASSWORD, "type": "signup"});
         for (body, reason) in
             [(body.clone(), "no captcha_token found"), (with_token(body, "bad"), "invalid-input-response")]
@@ -96,32 +96,32 @@ async fn what_a_route_does_is_done_only_once_a_captcha_is_solved() {
 }
 
 #[tokio::test]
-async fn an_administrator_solves_none_and_nobody_else_is_believed() {
+async fn only_administrators_are_exempt_from_captcha() {
     let (world, internet) = asking(CaptchaProvider::Hcaptcha, Duration::from_secs(10)).await;
     internet.put(HCAPTCHA, 200, &json!({"success": true}));
     let body = json!({"email": "ann@example.com", "password": PASSWORD});
     world.post("/signup", with_token(body.clone(), "solved")).await.expect(200);
     let session = world.post("/token?grant_type=password", with_token(body.clone(), "solved")).await.expect(200);
-    internet.asked();
+    internet.take_requests();
 
     world.post_as(&world.service_token(), "/token?grant_type=password", body.clone()).await.expect(200);
     let now = world.now().timestamp();
     let forged = world.service_token().rsplit_once('.').map(|(signed, _)| format!("{signed}.AAAA")).expect("a token");
     for token in [
         session.str("access_token").to_owned(),
-        world.signed(&json!({"role": "anon", "exp": now + 60})),
-        world.signed(&json!({"role": "service_role", "exp": now - 1})),
-        world.signed(&json!({"role": "service_role", "exp": now + 60, "session_id": uuid::Uuid::from_u128(7)})),
+        world.sign_claims(&json!({"role": "anon", "exp": now + 60})),
+        world.sign_claims(&json!({"role": "service_role", "exp": now - 1})),
+        world.sign_claims(&json!({"role": "service_role", "exp": now + 60, "session_id": uuid::Uuid::from_u128(7)})),
         forged,
     ] {
         let answer = world.post_as(&token, "/token?grant_type=password", body.clone()).await;
         assert_eq!(answer.refusal(), (400, "captcha_failed"), "{}", answer.text);
     }
-    assert!(internet.asked().is_empty());
+    assert!(internet.take_requests().is_empty());
 }
 
 #[tokio::test]
-async fn a_secret_of_ours_is_proof_enough_but_only_for_the_grant_that_reads_it() {
+async fn issued_secrets_exempt_only_their_own_grant_from_captcha() {
     let (world, internet) = asking(CaptchaProvider::Hcaptcha, Duration::from_secs(10)).await;
     internet.put(HCAPTCHA, 200, &json!({"success": true}));
     let body = json!({"email": "ann@example.com", "password": PASSWORD});

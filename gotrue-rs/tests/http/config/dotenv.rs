@@ -1,4 +1,4 @@
-//! Files of variables.
+//! Files of environment variables.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ fn one(text: &str) -> String {
 }
 
 #[test]
-fn a_line_gives_a_value() {
+fn line_sets_a_variable() {
     let cases = [
         ("A=b", "b"),
         ("A=", ""),
@@ -44,14 +44,14 @@ fn a_line_gives_a_value() {
 }
 
 #[test]
-fn lines_stand_beside_each_other() {
+fn lines_are_independent() {
     let variables = parse_lines("A=1\n\nB='2\n3'\nC.d_4=\nexport=5\n").unwrap();
     let expected = [("A", "1"), ("B", "2\n3"), ("C.d_4", ""), ("export", "5")];
     assert_eq!(variables, expected.map(|(name, value)| (name.to_owned(), value.to_owned())).into());
 }
 
 #[test]
-fn a_bad_line_is_named() {
+fn malformed_line_is_reported_by_number() {
     let cases = [
         ("A", "line 1 has no `=`"),
         ("A=1\nB", "line 2 has no `=`"),
@@ -67,7 +67,7 @@ fn a_bad_line_is_named() {
 }
 
 #[test]
-fn json_is_an_object_of_texts() {
+fn json_file_is_an_object_of_strings() {
     assert_eq!(parse_json("{\"A\":\"b\"}").unwrap()["A"], "b");
     for text in ["", "[]", "{\"A\":1}", "{\"A\":null}"] {
         assert!(parse_json(text).unwrap_err().starts_with("is not a JSON object of texts"), "{text}");
@@ -76,7 +76,7 @@ fn json_is_an_object_of_texts() {
 
 proptest! {
     #[test]
-    fn quoted_values_come_back(variables in proptest::collection::btree_map("[A-Z][A-Z0-9_]{0,8}", "[^'\\\\\r]*", 0..6)) {
+    fn quoted_values_round_trip(variables in proptest::collection::btree_map("[A-Z][A-Z0-9_]{0,8}", "[^'\\\\\r]*", 0..6)) {
         let lines: Vec<_> = variables.iter().map(|(name, value)| format!("{name}='{value}'")).collect();
         let text = lines.join("\n");
         let read: BTreeMap<String, String> = parse_lines(&text).unwrap();
@@ -84,7 +84,7 @@ proptest! {
     }
 
     #[test]
-    fn no_file_is_too_odd(text in "(\\PC|[\n\r\t='\"#:\\\\$])*") {
+    fn arbitrary_files_never_panic(text in "(\\PC|[\n\r\t='\"#:\\\\$])*") {
         let _ = parse_lines(&text);
     }
 }

@@ -1,4 +1,4 @@
-//! Where variables come from.
+//! The sources of variables and their precedence.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -34,7 +34,7 @@ fn vars(values: &[(&str, &str)]) -> Vars {
 }
 
 #[test]
-fn a_given_file_wins_over_the_environment_and_a_folder_over_both() {
+fn configured_file_overrides_environment_and_folder_overrides_both() {
     let folder = Folder::new(
         "order",
         &[
@@ -54,19 +54,19 @@ fn a_given_file_wins_over_the_environment_and_a_folder_over_both() {
 }
 
 #[test]
-fn the_file_of_the_working_folder_gives_way_to_the_environment() {
+fn environment_overrides_the_dotenv_file_of_the_working_folder() {
     let folder = Folder::new("fallback", &[(".env", "A=file\nB=file")]);
-    let read = vars(&[("A", "environment")]).or_file(&folder.path(".env")).unwrap();
+    let read = vars(&[("A", "environment")]).with_defaults_from(&folder.path(".env")).unwrap();
     assert_eq!([read.get("A"), read.get("B")], [Some("environment"), Some("file")]);
-    let missing = vars(&[("A", "environment")]).or_file(&folder.path("none.env")).unwrap();
+    let missing = vars(&[("A", "environment")]).with_defaults_from(&folder.path("none.env")).unwrap();
     assert_eq!(missing.names().collect::<Vec<_>>(), ["A"]);
 }
 
 #[test]
-fn json_takes_the_place_of_lines_of_the_same_name() {
+fn json_overrides_lines_of_the_same_name() {
     let folder = Folder::new("json", &[("a.env", "A=lines\nB=lines"), ("a.json", "{\"A\":\"json\"}")]);
     let read = Vars::default()
-        .or_file(&folder.path("none"))
+        .with_defaults_from(&folder.path("none"))
         .unwrap()
         .with_files(Some(&folder.path("a.json")), Some(&folder.0));
     let read = read.unwrap();
@@ -74,7 +74,7 @@ fn json_takes_the_place_of_lines_of_the_same_name() {
 }
 
 #[test]
-fn a_bad_file_says_what_is_wrong_with_it() {
+fn malformed_file_is_an_error_with_its_cause() {
     let folder = Folder::new("bad", &[("a.env", "A=1\nB"), ("a.json", "[]")]);
     let missing = Vars::default().with_files(Some(Path::new("/nowhere/at-all.env")), None).unwrap_err().to_string();
     assert!(missing.starts_with("/nowhere/at-all.env: ") && missing.contains("NAME=value"), "{missing}");
@@ -83,7 +83,7 @@ fn a_bad_file_says_what_is_wrong_with_it() {
 }
 
 #[test]
-fn a_bad_folder_is_only_noticed() {
+fn malformed_folder_is_only_a_warning() {
     let read = vars(&[("A", "1")]).with_files(None, Some(Path::new("/nowhere/at-all"))).unwrap();
     assert_eq!(read.get("A"), Some("1"));
     assert!(read.notices()[0].to_string().starts_with("--config-dir: is left out of account: /nowhere/at-all: "));
@@ -96,21 +96,21 @@ fn the_environment_is_read() {
 }
 
 #[test]
-fn variables_do_not_print_their_values() {
+fn debug_output_of_variables_hides_values() {
     assert_eq!(format!("{:?}", vars(&[("GOTRUE_JWT_SECRET", "hidden")])), "{\"GOTRUE_JWT_SECRET\"}");
 }
 
 #[test]
-fn a_folder_read_again_is_laid_over_what_was_in_force_or_changes_nothing() {
+fn reloaded_folder_overlays_current_settings_or_changes_nothing() {
     let folder = Folder::new("again", &[("a.env", "A=1\nB=1")]);
     let first = vars(&[("C", "environment")]).with_files(Some(&folder.path("a.env")), Some(&folder.0)).unwrap();
     fs::write(folder.path("a.env"), "B=2").unwrap();
-    let second = first.again(&folder.0).unwrap();
+    let second = first.reload(&folder.0).unwrap();
     let all = ["A", "B", "C"].map(|name| second.get(name).unwrap().to_owned());
     assert_eq!(all, ["1", "2", "environment"], "a variable that has gone keeps its value");
 
     fs::write(folder.path("a.env"), "B=3").unwrap();
     fs::write(folder.path("z.env"), "no sense").unwrap();
-    assert_eq!(second.again(&folder.0).unwrap_err().path, folder.path("z.env"));
+    assert_eq!(second.reload(&folder.0).unwrap_err().path, folder.path("z.env"));
     assert_eq!(second.get("B"), Some("2"));
 }

@@ -1,4 +1,4 @@
-//! Settings: how texts are read, what stops the start, and that every row of the table does something.
+//! Settings: parsing, errors, warnings, and the effect of every row of the table.
 
 mod dotenv;
 mod loading;

@@ -1,35 +1,35 @@
-//! What does not stop the start, and yet is said.
+//! Warnings about settings that do not prevent the start.
 
-use gotrue_rs::config::Loudness;
+use gotrue_rs::config::NoticeLevel;
 
 use super::config;
 
 /// The warnings about these variables.
 fn warnings(more: &[(&str, &str)]) -> Vec<String> {
     let notices = config(more).notices;
-    notices.iter().filter(|notice| notice.loudness == Loudness::Warning).map(ToString::to_string).collect()
+    notices.iter().filter(|notice| notice.level == NoticeLevel::Warning).map(ToString::to_string).collect()
 }
 
 #[test]
-fn nothing_is_said_of_the_usual() {
+fn usual_settings_produce_no_warnings() {
     assert!(warnings(&[]).is_empty());
 }
 
 #[test]
-fn an_unknown_variable_is_told_apart_from_a_misspelt_one() {
+fn unknown_and_misspelt_variables_get_different_warnings() {
     let notices =
         config(&[("GOTRUE_SITE_URLS", "x"), ("GOTRUE_WHATEVER_ELSE_THERE_MAY_BE", "x"), ("HOME_OFFICE", "x")]).notices;
-    let said: Vec<_> =
-        notices.iter().map(|notice| (notice.name.as_str(), notice.text.as_str(), notice.loudness)).collect();
+    let reported: Vec<_> =
+        notices.iter().map(|notice| (notice.name.as_str(), notice.text.as_str(), notice.level)).collect();
     let misspelt = "is not known and has no effect. Did you mean GOTRUE_SITE_URL?";
-    assert!(said.contains(&("GOTRUE_SITE_URLS", misspelt, Loudness::Warning)), "{said:?}");
-    let unknown = ("GOTRUE_WHATEVER_ELSE_THERE_MAY_BE", "is not known and has no effect", Loudness::Debug);
-    assert!(said.contains(&unknown), "{said:?}");
-    assert!(!said.iter().any(|(name, ..)| *name == "HOME_OFFICE"), "{said:?}");
+    assert!(reported.contains(&("GOTRUE_SITE_URLS", misspelt, NoticeLevel::Warning)), "{reported:?}");
+    let unknown = ("GOTRUE_WHATEVER_ELSE_THERE_MAY_BE", "is not known and has no effect", NoticeLevel::Debug);
+    assert!(reported.contains(&unknown), "{reported:?}");
+    assert!(!reported.iter().any(|(name, ..)| *name == "HOME_OFFICE"), "{reported:?}");
 }
 
 #[test]
-fn names_that_are_easy_to_get_wrong_are_put_right() {
+fn common_misspellings_are_corrected() {
     let cases = [
         ("GOTRUE_RATE_LIMIT_OAUTH_DYNAMIC_CLIENT_REGISTER", "GOTRUE_RATE_LIMIT_O_AUTH_DYNAMIC_CLIENT_REGISTER"),
         ("GOTRUE_EXTERNAL_REDIRECT_URL", "GOTRUE_EXTERNAL_REDIRECTURL"),
@@ -47,19 +47,19 @@ fn names_that_are_easy_to_get_wrong_are_put_right() {
 }
 
 #[test]
-fn what_has_no_effect_says_why() {
-    let said = warnings(&[("GOTRUE_DB_MIGRATIONS_PATH", "./migrations"), ("GOTRUE_JWT_VALIDMETHODS", "HS256")]);
+fn ineffective_variables_get_a_warning_with_the_reason() {
+    let reported = warnings(&[("GOTRUE_DB_MIGRATIONS_PATH", "./migrations"), ("GOTRUE_JWT_VALIDMETHODS", "HS256")]);
     assert_eq!(
-        said,
+        reported,
         [
             "GOTRUE_DB_MIGRATIONS_PATH: has no effect: the migrations are built in",
-            "GOTRUE_JWT_VALIDMETHODS: has no effect: it is spelt GOTRUE_JWT_VALID_METHODS",
+            "GOTRUE_JWT_VALIDMETHODS: has no effect: the name is GOTRUE_JWT_VALID_METHODS",
         ]
     );
 }
 
 #[test]
-fn a_poller_alone_has_no_effect() {
+fn poller_setting_alone_is_ineffective() {
     let why = "files are looked at only in the place of GOTRUE_RELOADING_NOTIFY_ENABLED, which is false";
     let both = [("GOTRUE_RELOADING_POLLERENABLED", "true"), ("GOTRUE_RELOADING_NOTIFY_ENABLED", "false")];
     assert_eq!(warnings(&both), [format!("GOTRUE_RELOADING_POLLERENABLED: has no effect: {why}")]);
@@ -67,7 +67,7 @@ fn a_poller_alone_has_no_effect() {
 }
 
 #[test]
-fn bad_json_is_left_out_of_account() {
+fn invalid_json_is_ignored() {
     let headers = "is not a JSON object of lists of texts and is left out of account";
     for name in ["GOTRUE_SMTP_HEADERS", "GOTRUE_MAILER_EMAIL_VALIDATION_SERVICE_HEADERS"] {
         for bad in ["x", "[]", "{\"a\":\"b\"}", "{\"a\":[1]}"] {
@@ -75,15 +75,15 @@ fn bad_json_is_left_out_of_account() {
         }
         assert!(warnings(&[(name, "")]).is_empty());
     }
-    let said = warnings(&[("GOTRUE_MAILER_EMAIL_VALIDATION_BLOCKED_MX", "mx.example.com")]);
+    let reported = warnings(&[("GOTRUE_MAILER_EMAIL_VALIDATION_BLOCKED_MX", "mx.example.com")]);
     assert_eq!(
-        said,
+        reported,
         ["GOTRUE_MAILER_EMAIL_VALIDATION_BLOCKED_MX: is not a JSON list of texts and is left out of account"]
     );
 }
 
 #[test]
-fn a_relying_party_needs_a_host_and_pages_and_to_make_keys_a_name() {
+fn relying_party_requires_host_origins_and_name() {
     let half = [("GOTRUE_WEBAUTHN_RP_ID", "example.com"), ("GOTRUE_WEBAUTHN_RP_ORIGINS", "https://example.com")];
     assert!(warnings(&half).is_empty(), "nobody needs it");
     for on in ["GOTRUE_PASSKEY_ENABLED", "GOTRUE_MFA_WEB_AUTHN_ENROLL_ENABLED", "GOTRUE_MFA_WEB_AUTHN_VERIFY_ENABLED"] {
@@ -96,9 +96,9 @@ fn a_relying_party_needs_a_host_and_pages_and_to_make_keys_a_name() {
 }
 
 #[test]
-fn a_sender_that_cannot_send_is_none() {
-    let said = warnings(&[("GOTRUE_SMS_PROVIDER", "pigeon")]);
-    assert!(said[0].starts_with("GOTRUE_SMS_PROVIDER: \"pigeon\" is none of twilio, "), "{said:?}");
+fn incomplete_sms_provider_is_disabled() {
+    let reported = warnings(&[("GOTRUE_SMS_PROVIDER", "pigeon")]);
+    assert!(reported[0].starts_with("GOTRUE_SMS_PROVIDER: \"pigeon\" is none of twilio, "), "{reported:?}");
     let given =
         [("GOTRUE_SMS_PROVIDER", "vonage"), ("GOTRUE_SMS_VONAGE_API_KEY", "k"), ("GOTRUE_SMS_VONAGE_FROM", "f")];
     assert_eq!(
@@ -110,7 +110,7 @@ fn a_sender_that_cannot_send_is_none() {
 }
 
 #[test]
-fn a_hook_without_an_address_is_on_and_useless() {
+fn hook_without_uri_gets_a_warning() {
     let given = [("GOTRUE_HOOK_SEND_SMS_ENABLED", "true")];
     assert!(warnings(&given)[0].starts_with("GOTRUE_HOOK_SEND_SMS_URI: is empty: the hook is on"));
     let target = config(&given).policy.hooks.send_sms.map(|hook| hook.target);
@@ -118,7 +118,7 @@ fn a_hook_without_an_address_is_on_and_useless() {
 }
 
 #[test]
-fn an_unknown_level_and_an_unserved_exporter_are_told() {
+fn unknown_log_level_and_unsupported_exporter_get_warnings() {
     assert_eq!(
         warnings(&[("GOTRUE_LOG_LEVEL", "loud")]),
         ["GOTRUE_LOG_LEVEL: \"loud\" is none of error, warn, info, debug, trace; info is taken"]
@@ -130,9 +130,9 @@ fn an_unknown_level_and_an_unserved_exporter_are_told() {
 }
 
 #[test]
-fn texts_that_name_what_there_is_not_are_told_with_their_setting() {
+fn templates_with_unknown_variables_get_a_warning() {
     let bad = "{{ .Token }} is your code";
-    let said = |name: &str| {
+    let reported = |name: &str| {
         format!(
             "{name}: \"{bad}\" cannot be filled in (map has no entry for key: Token): there is only .Code; no message can be sent"
         )
@@ -145,7 +145,7 @@ fn texts_that_name_what_there_is_not_are_told_with_their_setting() {
         ("GOTRUE_SMS_VONAGE_API_SECRET", "s"),
         ("GOTRUE_SMS_VONAGE_FROM", "Shop"),
     ];
-    assert_eq!(warnings(&[&complete[..], &[sms]].concat()), [said(sms.0)]);
+    assert_eq!(warnings(&[&complete[..], &[sms]].concat()), [reported(sms.0)]);
     let phone = ("GOTRUE_MFA_PHONE_TEMPLATE", bad);
-    assert_eq!(warnings(&[phone, ("GOTRUE_MFA_PHONE_VERIFY_ENABLED", "true")]), [said(phone.0)]);
+    assert_eq!(warnings(&[phone, ("GOTRUE_MFA_PHONE_VERIFY_ENABLED", "true")]), [reported(phone.0)]);
 }

@@ -1,4 +1,4 @@
-//! What stops the start, and how it is said.
+//! Errors in settings that prevent the start.
 
 use gotrue_rs::config::{Vars, load};
 
@@ -9,23 +9,27 @@ const ODD_KEY: &str = include_str!("saml_exponent_3.txt");
 const PKCS8_KEY: &str = include_str!("saml_pkcs8.txt");
 const KEY: &str = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8";
 
-/// Each text is refused alone, in these words.
+/// Asserts that each value is refused with this message.
 fn refuses(name: &str, cases: &[(&str, &str)]) {
     for (value, complaint) in cases {
-        let said = complaints(&[(name, value)]);
-        assert_eq!(said.len(), 1, "{name}={value}: {said:?}");
-        assert!(said[0].starts_with(&format!("{name}: {complaint}. Example: {name}=")), "{name}={value}: {}", said[0]);
+        let reported = complaints(&[(name, value)]);
+        assert_eq!(reported.len(), 1, "{name}={value}: {reported:?}");
+        assert!(
+            reported[0].starts_with(&format!("{name}: {complaint}. Example: {name}=")),
+            "{name}={value}: {}",
+            reported[0]
+        );
     }
 }
 
 #[test]
-fn a_problem_says_name_value_form_and_example() {
-    let said = complaints(&[("GOTRUE_JWT_EXP", "abc")]);
-    assert_eq!(said, ["GOTRUE_JWT_EXP: \"abc\" is not a whole number of seconds. Example: GOTRUE_JWT_EXP=900"]);
+fn problem_names_variable_value_format_and_example() {
+    let reported = complaints(&[("GOTRUE_JWT_EXP", "abc")]);
+    assert_eq!(reported, ["GOTRUE_JWT_EXP: \"abc\" is not a whole number of seconds. Example: GOTRUE_JWT_EXP=900"]);
 }
 
 #[test]
-fn texts_of_the_wrong_form_are_refused() {
+fn malformed_values_are_refused() {
     refuses(
         "GOTRUE_DISABLE_SIGNUP",
         &[("yes", "\"yes\" is neither true nor false"), ("", "an empty text is neither true nor false")],
@@ -81,18 +85,18 @@ fn required_variables_must_be_set() {
 }
 
 #[test]
-fn all_problems_are_told_at_once() {
-    let said = complaints(&[
+fn all_problems_are_reported_together() {
+    let reported = complaints(&[
         ("GOTRUE_JWT_EXP", "x"),
         ("GOTRUE_SMTP_PORT", "y"),
         ("GOTRUE_SESSIONS_TIMEBOX", "0s"),
         ("GOTRUE_SECURITY_CAPTCHA_ENABLED", "1"),
     ]);
-    assert_eq!(said.len(), 4, "{said:?}");
+    assert_eq!(reported.len(), 4, "{reported:?}");
 }
 
 #[test]
-fn the_secret_may_be_empty_only_beside_keys() {
+fn jwt_secret_may_be_empty_only_with_jwt_keys() {
     refuses("GOTRUE_JWT_SECRET", &[("", "is empty, and GOTRUE_JWT_KEYS holds no key in its place")]);
     assert_eq!(complaints(&[("GOTRUE_JWT_SECRET", ""), ("GOTRUE_JWT_KEYS", "[]")]).len(), 1);
     let keys = r#"[{"kty":"oct","kid":"a","k":"c2VjcmV0","key_ops":["sign","verify"]}]"#;
@@ -100,7 +104,7 @@ fn the_secret_may_be_empty_only_beside_keys() {
 }
 
 #[test]
-fn jwt_keys_are_a_list_of_keys_one_of_which_signs() {
+fn jwt_keys_must_contain_a_signing_key() {
     for none in ["null", "[]"] {
         assert_eq!(config(&[("GOTRUE_JWT_KEYS", none)]).jwt.keys.len(), 0, "{none}");
     }
@@ -115,8 +119,8 @@ fn jwt_keys_are_a_list_of_keys_one_of_which_signs() {
         ),
     ];
     for (value, start) in refused {
-        let said = complaints(&[("GOTRUE_JWT_KEYS", value)]);
-        assert!(said[0].starts_with(&format!("GOTRUE_JWT_KEYS: {start}")), "{said:?}");
+        let reported = complaints(&[("GOTRUE_JWT_KEYS", value)]);
+        assert!(reported[0].starts_with(&format!("GOTRUE_JWT_KEYS: {start}")), "{reported:?}");
     }
     let twice = r#"[{"kty":"oct","kid":"a","key_ops":["sign"]},{"kty":"EC","kid":"a","key_ops":["sign"]}]"#;
     let keys = config(&[("GOTRUE_JWT_KEYS", twice)]).jwt.keys;
@@ -124,7 +128,7 @@ fn jwt_keys_are_a_list_of_keys_one_of_which_signs() {
 }
 
 #[test]
-fn public_addresses_are_absolute() {
+fn public_urls_must_be_absolute() {
     let wrong = "is neither an absolute URL nor an absolute path";
     refuses(
         "API_EXTERNAL_URL",
@@ -144,7 +148,7 @@ fn public_addresses_are_absolute() {
 }
 
 #[test]
-fn only_postgres_and_its_schema_auth_are_served() {
+fn only_postgres_with_schema_auth_is_accepted() {
     refuses("GOTRUE_DB_DRIVER", &[("mysql", "\"mysql\" is not postgres, the one kind of database served")]);
     assert!(loaded(&[("GOTRUE_DB_DRIVER", "")]).is_ok());
     refuses("DB_NAMESPACE", &[("public", "\"public\" is not auth, the one schema served")]);
@@ -161,32 +165,33 @@ fn only_postgres_and_its_schema_auth_are_served() {
 }
 
 #[test]
-fn confirming_at_once_and_unconfirmed_sign_ins_exclude_each_other() {
-    let said =
+fn autoconfirm_and_unverified_sign_in_exclude_each_other() {
+    let reported =
         complaints(&[("GOTRUE_MAILER_AUTOCONFIRM", "true"), ("GOTRUE_MAILER_ALLOW_UNVERIFIED_EMAIL_SIGN_INS", "true")]);
     let expected = "GOTRUE_MAILER_ALLOW_UNVERIFIED_EMAIL_SIGN_INS: is true together with GOTRUE_MAILER_AUTOCONFIRM; only one of them may be";
-    assert!(said.len() == 1 && said[0].starts_with(expected), "{said:?}");
+    assert!(reported.len() == 1 && reported[0].starts_with(expected), "{reported:?}");
 }
 
 #[test]
-fn a_captcha_needs_a_known_provider_and_a_secret() {
+fn captcha_requires_known_provider_and_secret() {
     let on = ("GOTRUE_SECURITY_CAPTCHA_ENABLED", "true");
-    let said =
+    let reported =
         complaints(&[on, ("GOTRUE_SECURITY_CAPTCHA_PROVIDER", "friendly"), ("GOTRUE_SECURITY_CAPTCHA_SECRET", "s")]);
     assert!(
-        said[0].starts_with("GOTRUE_SECURITY_CAPTCHA_PROVIDER: \"friendly\" is neither hcaptcha nor turnstile."),
-        "{said:?}"
+        reported[0].starts_with("GOTRUE_SECURITY_CAPTCHA_PROVIDER: \"friendly\" is neither hcaptcha nor turnstile."),
+        "{reported:?}"
     );
-    let said = complaints(&[on, ("GOTRUE_SECURITY_CAPTCHA_SECRET", "  ")]);
+    let reported = complaints(&[on, ("GOTRUE_SECURITY_CAPTCHA_SECRET", "  ")]);
     assert!(
-        said[0].starts_with("GOTRUE_SECURITY_CAPTCHA_SECRET: is empty, and GOTRUE_SECURITY_CAPTCHA_ENABLED is true."),
-        "{said:?}"
+        reported[0]
+            .starts_with("GOTRUE_SECURITY_CAPTCHA_SECRET: is empty, and GOTRUE_SECURITY_CAPTCHA_ENABLED is true."),
+        "{reported:?}"
     );
     assert!(loaded(&[("GOTRUE_SECURITY_CAPTCHA_PROVIDER", "friendly")]).is_ok(), "not looked at while it is off");
 }
 
 #[test]
-fn hook_addresses_are_checked_also_of_hooks_that_are_off() {
+fn hook_uris_are_validated_even_if_disabled() {
     refuses(
         "GOTRUE_HOOK_SEND_SMS_URI",
         &[
@@ -225,7 +230,7 @@ fn hook_addresses_are_checked_also_of_hooks_that_are_off() {
 }
 
 #[test]
-fn hook_secrets_have_a_form() {
+fn hook_secrets_are_validated() {
     let uri = ("GOTRUE_HOOK_SEND_EMAIL_URI", "https://x.example/hook");
     let good = format!("v1,whsec_{}", "a".repeat(32));
     let pair = format!("v1a,whpk_{0}:whsk_{0}", "a".repeat(44));
@@ -235,16 +240,16 @@ fn hook_secrets_have_a_form() {
     let short = format!("v1,whsec_{}", "a".repeat(31));
     let half = format!("v1a,whpk_{0}:whsk_{1}", "a".repeat(44), "a".repeat(43));
     for secrets in [short, half, format!("{good}|plain"), "v2,whsec_".to_owned()] {
-        let said = complaints(&[uri, ("GOTRUE_HOOK_SEND_EMAIL_SECRETS", &secrets)]);
-        assert!(said[0].starts_with("GOTRUE_HOOK_SEND_EMAIL_SECRETS: has a secret (number "), "{said:?}");
-        assert!(!said[0].contains(&secrets));
+        let reported = complaints(&[uri, ("GOTRUE_HOOK_SEND_EMAIL_SECRETS", &secrets)]);
+        assert!(reported[0].starts_with("GOTRUE_HOOK_SEND_EMAIL_SECRETS: has a secret (number "), "{reported:?}");
+        assert!(!reported[0].contains(&secrets));
     }
     let function = ("GOTRUE_HOOK_SEND_EMAIL_URI", "pg-functions://postgres/public/hook");
     assert!(loaded(&[function, ("GOTRUE_HOOK_SEND_EMAIL_SECRETS", "plain")]).is_ok(), "a function needs no secret");
 }
 
 #[test]
-fn saml_needs_a_usual_key() {
+fn saml_requires_a_supported_rsa_key() {
     let on = ("GOTRUE_SAML_ENABLED", "true");
     let cases = [
         ("", "is not an RSA key of at least 2048 bits in PKCS#1 DER (not shown)"),
@@ -254,14 +259,17 @@ fn saml_needs_a_usual_key() {
         (ODD_KEY, "is an RSA key whose exponent is not 65537 (not shown)"),
     ];
     for (key, complaint) in cases {
-        let said = complaints(&[on, ("GOTRUE_SAML_PRIVATE_KEY", key)]);
-        assert!(said[0].starts_with(&format!("GOTRUE_SAML_PRIVATE_KEY: {complaint}")), "{said:?}");
+        let reported = complaints(&[on, ("GOTRUE_SAML_PRIVATE_KEY", key)]);
+        assert!(reported[0].starts_with(&format!("GOTRUE_SAML_PRIVATE_KEY: {complaint}")), "{reported:?}");
     }
     let good = ("GOTRUE_SAML_PRIVATE_KEY", RSA_KEY);
-    let said = complaints(&[on, good, ("GOTRUE_SAML_PRIVATE_KEY_NEXT", SMALL_KEY)]);
-    assert!(said[0].starts_with("GOTRUE_SAML_PRIVATE_KEY_NEXT: is not an RSA key"), "{said:?}");
-    let said = complaints(&[on, good, ("GOTRUE_SAML_RELAY_STATE_VALIDITY_PERIOD", "-1s")]);
-    assert!(said[0].starts_with("GOTRUE_SAML_RELAY_STATE_VALIDITY_PERIOD: is a duration below zero."), "{said:?}");
+    let reported = complaints(&[on, good, ("GOTRUE_SAML_PRIVATE_KEY_NEXT", SMALL_KEY)]);
+    assert!(reported[0].starts_with("GOTRUE_SAML_PRIVATE_KEY_NEXT: is not an RSA key"), "{reported:?}");
+    let reported = complaints(&[on, good, ("GOTRUE_SAML_RELAY_STATE_VALIDITY_PERIOD", "-1s")]);
+    assert!(
+        reported[0].starts_with("GOTRUE_SAML_RELAY_STATE_VALIDITY_PERIOD: is a duration below zero."),
+        "{reported:?}"
+    );
     let wrapped = format!("{}\n{}", &RSA_KEY[..64], &RSA_KEY[64..]);
     assert!(loaded(&[on, ("GOTRUE_SAML_PRIVATE_KEY", &wrapped)]).is_ok());
     let off = config(&[("GOTRUE_SAML_PRIVATE_KEY", "§"), ("GOTRUE_SAML_RELAY_STATE_VALIDITY_PERIOD", "-1s")]);
@@ -269,7 +277,7 @@ fn saml_needs_a_usual_key() {
 }
 
 #[test]
-fn encryption_keys_are_whole_and_fit_together() {
+fn encryption_keys_must_be_complete_and_consistent() {
     let [encrypt, id, key, keys] = ["_ENCRYPT", "_ENCRYPTION_KEY_ID", "_ENCRYPTION_KEY", "_DECRYPTION_KEYS"]
         .map(|end| format!("GOTRUE_SECURITY_DB_ENCRYPTION{end}"));
     let good = [(encrypt.as_str(), "true"), (&id, "a"), (&key, KEY), (&keys, &format!("a:{KEY}"))];
@@ -286,30 +294,30 @@ fn encryption_keys_are_whole_and_fit_together() {
         (&keys, &format!("a:{KEY},b:short"), "_DECRYPTION_KEYS: holds under the id \"b\" no 32 bytes"),
     ];
     for (name, value, complaint) in cases {
-        let said = complaints(&[good[0], good[1], good[2], good[3], (name, value)]);
-        assert!(said[0].starts_with(&format!("GOTRUE_SECURITY_DB_ENCRYPTION{complaint}")), "{said:?}");
+        let reported = complaints(&[good[0], good[1], good[2], good[3], (name, value)]);
+        assert!(reported[0].starts_with(&format!("GOTRUE_SECURITY_DB_ENCRYPTION{complaint}")), "{reported:?}");
     }
     assert_eq!(complaints(&[(&keys, "a:short")]).len(), 1, "decrypting keys are checked also while encryption is off");
     assert!(loaded(&[(&key, "short")]).is_ok(), "the encrypting key is not");
 }
 
 #[test]
-fn the_filter_of_leaked_passwords_has_a_size_that_fits() {
+fn leaked_password_filter_size_is_validated() {
     let on = ("GOTRUE_PASSWORD_HIBP_BLOOM_ENABLED", "true");
     let share = "GOTRUE_PASSWORD_HIBP_BLOOM_FALSE_POSITIVES";
     for wrong in ["0", "1", "-0.5", "7"] {
-        let said = complaints(&[on, (share, wrong)]);
-        assert!(said[0].starts_with(&format!("{share}: is not between 0 and 1")), "{said:?}");
+        let reported = complaints(&[on, (share, wrong)]);
+        assert!(reported[0].starts_with(&format!("{share}: is not between 0 and 1")), "{reported:?}");
         assert!(loaded(&[(share, wrong)]).is_ok(), "not looked at while it is off");
     }
     let items = "GOTRUE_PASSWORD_HIBP_BLOOM_ITEMS";
-    let said = complaints(&[on, (items, "10000000000")]);
-    assert!(said[0].starts_with(&format!("{items}: needs more than 512 MiB of memory")), "{said:?}");
+    let reported = complaints(&[on, (items, "10000000000")]);
+    assert!(reported[0].starts_with(&format!("{items}: needs more than 512 MiB of memory")), "{reported:?}");
     assert!(loaded(&[on, (items, "100000000")]).is_ok());
 }
 
 #[test]
-fn limits_of_sessions_are_above_zero() {
+fn session_limits_must_be_positive() {
     for name in ["GOTRUE_SESSIONS_TIMEBOX", "GOTRUE_SESSIONS_INACTIVITY_TIMEOUT", "GOTRUE_SESSIONS_ALLOW_LOW_AAL"] {
         let wrong = "is not a duration above zero such as 1h30m, 90s or 500ms";
         refuses(
@@ -324,7 +332,7 @@ fn limits_of_sessions_are_above_zero() {
 }
 
 #[test]
-fn refresh_tokens_have_versions_and_shares() {
+fn refresh_token_versions_and_percentages_are_validated() {
     refuses(
         "GOTRUE_SECURITY_REFRESH_TOKEN_ALGORITHM_VERSION",
         &[("3", "\"3\" is not a whole number from 0 to 2"), ("-1", "\"-1\" is not a whole number from 0 to 2")],
@@ -336,26 +344,29 @@ fn refresh_tokens_have_versions_and_shares() {
 }
 
 #[test]
-fn texts_of_messages_must_be_templates_where_they_are_sent() {
+fn message_templates_are_validated_if_enabled() {
     let bad = "{{ .Code";
     let sms = ("GOTRUE_SMS_TEMPLATE", bad);
     assert!(loaded(&[sms]).is_ok(), "nobody sends it");
-    let said = complaints(&[sms, ("GOTRUE_SMS_PROVIDER", "twilio")]);
-    assert!(said[0].starts_with("GOTRUE_SMS_TEMPLATE: \"{{ .Code\" is not a Go template: "), "{said:?}");
+    let reported = complaints(&[sms, ("GOTRUE_SMS_PROVIDER", "twilio")]);
+    assert!(reported[0].starts_with("GOTRUE_SMS_TEMPLATE: \"{{ .Code\" is not a Go template: "), "{reported:?}");
     let phone = ("GOTRUE_MFA_PHONE_TEMPLATE", bad);
     assert!(loaded(&[phone]).is_ok(), "nobody sends it");
     for on in ["GOTRUE_MFA_PHONE_ENROLL_ENABLED", "GOTRUE_MFA_PHONE_VERIFY_ENABLED"] {
-        let said = complaints(&[phone, (on, "true")]);
-        assert!(said[0].starts_with("GOTRUE_MFA_PHONE_TEMPLATE: \"{{ .Code\" is not a Go template: "), "{said:?}");
+        let reported = complaints(&[phone, (on, "true")]);
+        assert!(
+            reported[0].starts_with("GOTRUE_MFA_PHONE_TEMPLATE: \"{{ .Code\" is not a Go template: "),
+            "{reported:?}"
+        );
     }
 }
 
 #[test]
-fn redirect_targets_are_patterns() {
+fn redirect_allow_list_patterns_are_validated() {
     for (list, bad) in [("http://a/**,http://[b", "http://[b"), ("[z-a]", "[z-a]")] {
-        let said = complaints(&[("GOTRUE_URI_ALLOW_LIST", list)]);
+        let reported = complaints(&[("GOTRUE_URI_ALLOW_LIST", list)]);
         let start = format!("GOTRUE_URI_ALLOW_LIST: {list:?} holds {bad:?}, which is not a pattern: ");
-        assert!(said.len() == 1 && said[0].starts_with(&start), "{said:?}");
+        assert!(reported.len() == 1 && reported[0].starts_with(&start), "{reported:?}");
     }
     assert!(loaded(&[("GOTRUE_URI_ALLOW_LIST", "http://a/**,myapp://[!a-z]?*,")]).is_ok());
 }

@@ -1,10 +1,10 @@
-//! What the texts of the variables mean.
+//! The meaning of the variables.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
 
 use chrono::{TimeZone, Utc};
-use gotrue_rs::config::{Listen, LogLevel};
+use gotrue_rs::config::{ListenAddress, LogLevel};
 use gotrue_rules::domain::policy::{
     Bucket, CaptchaProvider, HookKind, HookTarget, LimitKey, MailKind, PROVIDERS, PasswordHash, Policy, Quota,
     SmsProvider,
@@ -22,7 +22,7 @@ const fn seconds(n: u64) -> Duration {
 }
 
 #[test]
-fn lengths_of_codes_are_six_to_ten() {
+fn otp_length_is_six_to_ten() {
     for (text, expected) in [("0", 6), ("5", 6), ("6", 6), ("8", 8), ("10", 10), ("11", 6), ("-8", 6)] {
         let names = ["GOTRUE_MAILER_OTP_LENGTH", "GOTRUE_SMS_OTP_LENGTH", "GOTRUE_MFA_PHONE_OTP_LENGTH"];
         let policy = policy(&names.map(|name| (name, text)));
@@ -35,7 +35,7 @@ fn lengths_of_codes_are_six_to_ten() {
 }
 
 #[test]
-fn zero_means_the_default_where_the_reference_takes_it_so() {
+fn zero_means_default_like_gotrue() {
     let zero = policy(&[
         ("GOTRUE_JWT_EXP", "0"),
         ("GOTRUE_MAILER_OTP_EXP", "0"),
@@ -53,13 +53,13 @@ fn zero_means_the_default_where_the_reference_takes_it_so() {
 }
 
 #[test]
-fn a_gap_below_zero_is_no_gap() {
+fn negative_frequency_disables_the_limit() {
     let policy = policy(&[("GOTRUE_SMTP_MAX_FREQUENCY", "-5s"), ("GOTRUE_SMS_MAX_FREQUENCY", "1us")]);
     assert_eq!((policy.mail.max_frequency, policy.sms.max_frequency), (Duration::ZERO, Duration::from_micros(1)));
 }
 
 #[test]
-fn some_values_have_a_least_one() {
+fn some_values_have_a_minimum() {
     let low = policy(&[
         ("GOTRUE_PASSWORD_MIN_LENGTH", "-1"),
         ("GOTRUE_MFA_CHALLENGE_EXPIRY_DURATION", "10.5"),
@@ -76,7 +76,7 @@ fn some_values_have_a_least_one() {
 }
 
 #[test]
-fn set_and_empty_means_empty_except_where_it_means_the_default() {
+fn empty_value_is_empty_or_default_as_documented() {
     let names = [
         "GOTRUE_JWT_ADMIN_ROLES",
         "GOTRUE_JWT_ADMIN_GROUP_NAME",
@@ -99,7 +99,7 @@ fn set_and_empty_means_empty_except_where_it_means_the_default() {
 }
 
 #[test]
-fn test_numbers_are_digits_and_their_codes_may_end() {
+fn test_otp_numbers_are_digits_and_may_expire() {
     let sms = policy(&[
         ("GOTRUE_SMS_TEST_OTP", "+1 555 0100:123456,15550101:1"),
         ("GOTRUE_SMS_TEST_OTP_VALID_UNTIL", " 2030-01-31T13:00:00+01:00 "),
@@ -128,20 +128,20 @@ fn quotas_and_buckets_are_sized() {
     assert_eq!(limits.sms_sent, Quota::Window { events: 0.0, per: seconds(3600) });
     assert_eq!(
         limits.anonymous_users,
-        Bucket { events: 7.9, per: seconds(3600), burst: 7.0, forgotten_after: seconds(3600) }
+        Bucket { events: 7.9, per: seconds(3600), burst: 7.0, evicted_after: seconds(3600) }
     );
     assert_eq!(
         limits.verify,
-        Bucket { events: 100_000.0, per: seconds(300), burst: 30.0, forgotten_after: seconds(3600) }
+        Bucket { events: 100_000.0, per: seconds(300), burst: 30.0, evicted_after: seconds(3600) }
     );
     assert_eq!(
         limits.mfa_challenge_and_verify,
-        Bucket { events: 3.0, per: seconds(60), burst: 30.0, forgotten_after: seconds(60) }
+        Bucket { events: 3.0, per: seconds(60), burst: 30.0, evicted_after: seconds(60) }
     );
 }
 
 #[test]
-fn hooks_are_addresses_or_functions() {
+fn hook_uris_are_http_or_postgres_functions() {
     let secret = "v1,whsec_c2VjcmV0LXNlY3JldC1zZWNyZXQtc2VjcmV0LXNlY3I=";
     let hooks = policy(&[
         ("GOTRUE_HOOK_SEND_SMS_ENABLED", "true"),
@@ -161,7 +161,7 @@ fn hooks_are_addresses_or_functions() {
 }
 
 #[test]
-fn mails_have_subjects_bodies_and_paths_by_kind() {
+fn mail_subjects_bodies_and_paths_are_set_per_kind() {
     let mail = policy(&[
         ("GOTRUE_MAILER_SUBJECTS_MAGIC_LINK", "Sign in"),
         ("GOTRUE_MAILER_TEMPLATES_MFA_FACTOR_ENROLLED_NOTIFICATION", "/factor.html"),
@@ -184,7 +184,7 @@ fn mails_have_subjects_bodies_and_paths_by_kind() {
 }
 
 #[test]
-fn there_is_a_mail_server_where_it_has_a_host() {
+fn mail_server_is_configured_if_it_has_a_host() {
     assert_eq!(config(&[("GOTRUE_SMTP_USER", "u")]).smtp, None);
     let smtp = config(&[("GOTRUE_SMTP_HOST", "h"), ("GOTRUE_SMTP_HEADERS", "{\"X-Kind\":[\"$messageType\",\"b\"]}")])
         .smtp
@@ -194,7 +194,7 @@ fn there_is_a_mail_server_where_it_has_a_host() {
 }
 
 #[test]
-fn providers_are_all_there_and_set_by_name() {
+fn all_providers_exist_and_are_set_by_name() {
     let external = policy(&[
         ("GOTRUE_EXTERNAL_LINKEDIN_OIDC_ENABLED", "true"),
         ("GOTRUE_EXTERNAL_LINKEDIN_OIDC_CLIENT_ID", "a,b"),
@@ -209,7 +209,7 @@ fn providers_are_all_there_and_set_by_name() {
 }
 
 #[test]
-fn passwords_are_hashed_as_told() {
+fn password_hash_algorithm_is_configurable() {
     let hash = |more: &[(&str, &str)]| policy(more).password.hash;
     assert_eq!(hash(&[]), PasswordHash::Bcrypt { cost: 10 });
     // The reference knows no setting of that name and always takes 10: what is recorded.
@@ -223,7 +223,7 @@ fn passwords_are_hashed_as_told() {
 }
 
 #[test]
-fn parts_that_need_each_other_are_put_together() {
+fn dependent_settings_are_combined() {
     let policy = policy(&[
         ("GOTRUE_SECURITY_CAPTCHA_ENABLED", "true"),
         ("GOTRUE_SECURITY_CAPTCHA_SECRET", " s "),
@@ -255,10 +255,10 @@ fn parts_that_need_each_other_are_put_together() {
 }
 
 #[test]
-fn encryption_has_a_key_of_its_id() {
+fn encryption_uses_the_key_of_the_configured_id() {
     let keys = "a:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8";
     let off = policy(&[("GOTRUE_SECURITY_DB_ENCRYPTION_DECRYPTION_KEYS", keys)]).security.encryption;
-    assert_eq!((off.encrypting(), off.keys.len()), (None, 1));
+    assert_eq!((off.encryption_key(), off.keys.len()), (None, 1));
     let on = policy(&[
         ("GOTRUE_SECURITY_DB_ENCRYPTION_DECRYPTION_KEYS", keys),
         ("GOTRUE_SECURITY_DB_ENCRYPTION_ENCRYPT", "true"),
@@ -267,12 +267,12 @@ fn encryption_has_a_key_of_its_id() {
     ])
     .security
     .encryption;
-    let (id, key) = on.encrypting().unwrap();
+    let (id, key) = on.encryption_key().unwrap();
     assert_eq!((id, key.reveal()[31]), ("a", 31));
 }
 
 #[test]
-fn the_process_is_told_where_to_listen_and_what_to_log() {
+fn listen_address_and_log_level_are_configurable() {
     let config = config(&[
         ("PORT", "9999"),
         ("GOTRUE_API_HOST", "127.0.0.1"),
@@ -285,9 +285,9 @@ fn the_process_is_told_where_to_listen_and_what_to_log() {
         ("GOTRUE_DB_CONN_PERCENTAGE", "300"),
         ("GOTRUE_DB_MAX_POOL_SIZE", "-1"),
     ]);
-    assert_eq!(config.listen, Listen { host: "127.0.0.1".to_owned(), port: 9999 });
+    assert_eq!(config.listen, ListenAddress { host: "127.0.0.1".to_owned(), port: 9999 });
     assert_eq!((config.log.level, config.log.sql), (LogLevel::Warn, true));
-    assert_eq!(config.metrics, Some(Listen { host: "0.0.0.0".to_owned(), port: 9464 }));
+    assert_eq!(config.metrics, Some(ListenAddress { host: "0.0.0.0".to_owned(), port: 9464 }));
     assert_eq!(config.outbound.https_proxy, Some(Secret::from("http://proxy:3128")));
     assert_eq!((config.database.conn_percentage, config.database.max_pool_size), (100, 0));
 }

@@ -1,10 +1,10 @@
-//! The settings table itself: every row does something, every example and default holds, the documentation is fresh.
+//! The settings table: effect of every row, examples, defaults and generated documentation.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use gotrue_rs::config::settings::{SECTIONS, names};
-use gotrue_rs::config::{Put, Setting, Vars, load, reference_document};
+use gotrue_rs::config::{Setting, ValueType, Vars, load, reference_document};
 
 use super::{REQUIRED, RSA_KEY, config, variables};
 
@@ -71,7 +71,7 @@ fn every_default_is_what_an_unset_variable_means() {
 }
 
 #[test]
-fn the_least_that_is_set_gives_the_default_policy() {
+fn required_variables_alone_give_the_default_policy() {
     let config = config(&[]);
     let mut expected = gotrue_rs::config::Config::default();
     expected.policy.site.site_url = "https://shop.example.com".to_owned();
@@ -81,12 +81,12 @@ fn the_least_that_is_set_gives_the_default_policy() {
 }
 
 #[test]
-fn an_alias_is_as_good_as_the_name_which_wins() {
+fn alias_is_accepted_and_the_name_takes_precedence() {
     for (row, member) in members().filter(|(row, _)| row.alias.is_some() && !row.required) {
         let (name, alias) = (row.names(member).remove(0), row.names(member).remove(1));
         let by_name = config(&[(&name, row.example), (&alias, "nonsense")]);
         let by_alias = config(&[(&alias, row.example)]);
-        if !matches!(row.put, Put::Unused(..)) && alias != "SECRETS" {
+        if !matches!(row.value_type, ValueType::Unused(..)) && alias != "SECRETS" {
             assert_eq!(by_name.policy, by_alias.policy, "{name}");
             assert_eq!(by_name.listen, by_alias.listen, "{name}");
             assert_eq!(by_name.outbound, by_alias.outbound, "{name}");
@@ -95,10 +95,10 @@ fn an_alias_is_as_good_as_the_name_which_wins() {
 }
 
 #[test]
-fn every_row_has_words_and_an_example() {
+fn every_row_has_a_description_and_an_example() {
     for row in rows() {
         assert!(!row.example.is_empty(), "{}", row.name);
-        let unused = matches!(row.put, Put::Unused(..));
+        let unused = matches!(row.value_type, ValueType::Unused(..));
         assert_eq!(unused, row.doc.is_empty(), "{}: words belong to a setting that does something", row.name);
         assert!(unused || row.doc.ends_with('.'), "{}: {}", row.name, row.doc);
         assert_eq!(row.name.contains('*'), !row.family.placeholder().is_empty(), "{}", row.name);
@@ -106,7 +106,7 @@ fn every_row_has_words_and_an_example() {
 }
 
 #[test]
-fn no_name_means_two_settings() {
+fn names_are_unique() {
     let mut seen = BTreeMap::new();
     for (row, member) in members() {
         for name in row.names(member) {
@@ -119,7 +119,7 @@ fn no_name_means_two_settings() {
 }
 
 #[test]
-fn required_variables_are_few() {
+fn required_variables_are_as_documented() {
     let required: Vec<_> = rows().filter(|row| row.required).map(|row| row.names("").pop().unwrap()).collect();
     let mut expected: Vec<_> = REQUIRED.iter().map(|(name, _)| (*name).to_owned()).collect();
     expected.sort();
@@ -129,7 +129,7 @@ fn required_variables_are_few() {
 }
 
 #[test]
-fn the_documentation_is_what_the_table_says() {
+fn generated_documentation_is_current() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/configuration.md");
     let document = reference_document();
     if std::env::var_os("UPDATE_DOCS").is_some() {

@@ -1,4 +1,4 @@
-//! Texts to values.
+//! Parsing of values.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -14,20 +14,20 @@ fn owned(parts: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn switches_know_few_words() {
+fn booleans_accept_the_words_of_go() {
     for text in ["1", "t", "T", "true", "TRUE", "True"] {
-        assert_eq!(values::boolean(text), Some(true), "{text}");
+        assert_eq!(values::parse_boolean(text), Some(true), "{text}");
     }
     for text in ["0", "f", "F", "false", "FALSE", "False"] {
-        assert_eq!(values::boolean(text), Some(false), "{text}");
+        assert_eq!(values::parse_boolean(text), Some(false), "{text}");
     }
     for text in ["", "yes", "on", "tRUE", " true", "true ", "2", "-1"] {
-        assert_eq!(values::boolean(text), None, "{text}");
+        assert_eq!(values::parse_boolean(text), None, "{text}");
     }
 }
 
 #[test]
-fn whole_numbers_have_a_base() {
+fn integers_accept_base_prefixes() {
     let cases = [
         ("0", Some(0)),
         ("42", Some(42)),
@@ -61,15 +61,15 @@ fn whole_numbers_have_a_base() {
         ("ten", None),
     ];
     for (text, expected) in cases {
-        assert_eq!(values::integer(text), expected, "{text}");
+        assert_eq!(values::parse_integer(text), expected, "{text}");
     }
-    assert_eq!(values::natural("18446744073709551615"), Some(u64::MAX));
-    assert_eq!(values::natural("-1"), None);
-    assert_eq!(values::natural("+1"), None);
+    assert_eq!(values::parse_natural("18446744073709551615"), Some(u64::MAX));
+    assert_eq!(values::parse_natural("-1"), None);
+    assert_eq!(values::parse_natural("+1"), None);
 }
 
 #[test]
-fn numbers_may_have_a_fraction() {
+fn floats_accept_fractions() {
     let cases = [
         ("30", Some(30.0)),
         ("0.5", Some(0.5)),
@@ -95,36 +95,36 @@ fn numbers_may_have_a_fraction() {
         (" 1", None),
     ];
     for (text, expected) in cases {
-        assert_eq!(values::number(text), expected, "{text}");
+        assert_eq!(values::parse_number(text), expected, "{text}");
     }
-    assert_eq!(values::number("Inf"), Some(f64::INFINITY));
+    assert_eq!(values::parse_number("Inf"), Some(f64::INFINITY));
 }
 
 #[test]
-fn lists_keep_their_parts_as_they_stand() {
-    assert_eq!(values::list(""), owned(&[]));
-    assert_eq!(values::list("  "), owned(&[]));
-    assert_eq!(values::list("a"), owned(&["a"]));
-    assert_eq!(values::list("a, b,,c "), owned(&["a", " b", "", "c "]));
-    assert_eq!(values::list(","), owned(&["", ""]));
+fn lists_keep_their_parts_unchanged() {
+    assert_eq!(values::parse_list(""), owned(&[]));
+    assert_eq!(values::parse_list("  "), owned(&[]));
+    assert_eq!(values::parse_list("a"), owned(&["a"]));
+    assert_eq!(values::parse_list("a, b,,c "), owned(&["a", " b", "", "c "]));
+    assert_eq!(values::parse_list(","), owned(&["", ""]));
 }
 
 #[test]
-fn maps_need_exactly_one_colon_a_pair() {
+fn map_entries_require_exactly_one_colon() {
     let map = |pairs: &[(&str, &str)]| {
         Some(pairs.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect::<BTreeMap<_, _>>())
     };
-    assert_eq!(values::map(""), map(&[]));
-    assert_eq!(values::map("a:1,b:2"), map(&[("a", "1"), ("b", "2")]));
-    assert_eq!(values::map("a:1,a:2"), map(&[("a", "2")]));
-    assert_eq!(values::map("a:, b :c"), map(&[("a", ""), (" b ", "c")]));
+    assert_eq!(values::parse_map(""), map(&[]));
+    assert_eq!(values::parse_map("a:1,b:2"), map(&[("a", "1"), ("b", "2")]));
+    assert_eq!(values::parse_map("a:1,a:2"), map(&[("a", "2")]));
+    assert_eq!(values::parse_map("a:, b :c"), map(&[("a", ""), (" b ", "c")]));
     for text in ["a", "a:1,", "a:1:2", "a:1,b"] {
-        assert_eq!(values::map(text), None, "{text}");
+        assert_eq!(values::parse_map(text), None, "{text}");
     }
 }
 
 #[test]
-fn quotas_are_a_window_or_a_bucket() {
+fn rate_limits_are_a_window_or_a_bucket() {
     let hour = Duration::from_hours(1);
     let cases = [
         ("30", Some(Quota::Window { events: 30.0, per: hour })),
@@ -143,35 +143,35 @@ fn quotas_are_a_window_or_a_bucket() {
         ("many", None),
     ];
     for (text, expected) in cases {
-        assert_eq!(values::quota(text), expected, "{text}");
+        assert_eq!(values::parse_quota(text), expected, "{text}");
     }
 }
 
 #[test]
-fn character_sets_stand_between_colons() {
-    assert_eq!(values::character_sets(""), owned(&[]));
-    assert_eq!(values::character_sets("abc:123"), owned(&["abc", "123"]));
-    assert_eq!(values::character_sets("::a::"), owned(&["a"]));
-    assert_eq!(values::character_sets(r"abc:!@\:#:1"), owned(&["abc", "!@:#", "1"]));
-    assert_eq!(values::character_sets(r"\:"), owned(&[":"]));
-    assert_eq!(values::character_sets(r"'\\:x"), owned(&[r"'\:x"]));
-    assert_eq!(values::character_sets(r"a\:b\:c"), owned(&[r"a:b\", "c"]));
-    assert_eq!(values::character_sets(r"a\"), owned(&[r"a\"]));
+fn character_sets_are_separated_by_colons() {
+    assert_eq!(values::parse_character_sets(""), owned(&[]));
+    assert_eq!(values::parse_character_sets("abc:123"), owned(&["abc", "123"]));
+    assert_eq!(values::parse_character_sets("::a::"), owned(&["a"]));
+    assert_eq!(values::parse_character_sets(r"abc:!@\:#:1"), owned(&["abc", "!@:#", "1"]));
+    assert_eq!(values::parse_character_sets(r"\:"), owned(&[":"]));
+    assert_eq!(values::parse_character_sets(r"'\\:x"), owned(&[r"'\:x"]));
+    assert_eq!(values::parse_character_sets(r"a\:b\:c"), owned(&[r"a:b\", "c"]));
+    assert_eq!(values::parse_character_sets(r"a\"), owned(&[r"a\"]));
 }
 
 #[test]
-fn linking_domains_are_pairs_with_room_around() {
-    let domains = values::linking_domains(" custom:github = social ,google=home").unwrap();
+fn linking_domains_are_trimmed_pairs() {
+    let domains = values::parse_linking_domains(" custom:github = social ,google=home").unwrap();
     assert_eq!(domains["custom:github"], "social");
     assert_eq!(domains["google"], "home");
-    assert_eq!(values::linking_domains(" ").unwrap().len(), 0);
+    assert_eq!(values::parse_linking_domains(" ").unwrap().len(), 0);
     for (text, pair) in [("a", "a"), ("a=b,c=", "c="), ("=b", "=b"), ("a=b,", "")] {
-        assert_eq!(values::linking_domains(text), Err(pair.to_owned()));
+        assert_eq!(values::parse_linking_domains(text), Err(pair.to_owned()));
     }
 }
 
 #[test]
-fn addresses_are_absolute() {
+fn urls_must_be_absolute() {
     for text in [
         "https://x.example/auth/v1",
         "http://localhost:9999",
@@ -191,40 +191,40 @@ fn addresses_are_absolute() {
 
 proptest! {
     #[test]
-    fn lists_come_back_when_they_are_joined(parts in proptest::collection::vec("[^,\\s]{1,8}", 0..6)) {
-        prop_assert_eq!(values::list(&parts.join(",")), parts);
+    fn joined_lists_round_trip(parts in proptest::collection::vec("[^,\\s]{1,8}", 0..6)) {
+        prop_assert_eq!(values::parse_list(&parts.join(",")), parts);
     }
 
     #[test]
-    fn maps_come_back_when_they_are_joined(map in proptest::collection::btree_map("[^,:\\s]{1,8}", "[^,:\\s]{0,8}", 0..6)) {
+    fn joined_maps_round_trip(map in proptest::collection::btree_map("[^,:\\s]{1,8}", "[^,:\\s]{0,8}", 0..6)) {
         let text = map.iter().map(|(k, v)| format!("{k}:{v}")).collect::<Vec<_>>().join(",");
-        prop_assert_eq!(values::map(&text), Some(map));
+        prop_assert_eq!(values::parse_map(&text), Some(map));
     }
 
     #[test]
-    fn sets_come_back_with_their_colons_hidden(sets in proptest::collection::vec("[^:\\\\]{1,4}(:[^:\\\\]{1,4})?", 0..6)) {
+    fn character_sets_with_escaped_colons_round_trip(sets in proptest::collection::vec("[^:\\\\]{1,4}(:[^:\\\\]{1,4})?", 0..6)) {
         let text = sets.iter().map(|set| set.replace(':', "\\:")).collect::<Vec<_>>().join(":");
-        prop_assert_eq!(values::character_sets(&text), sets);
+        prop_assert_eq!(values::parse_character_sets(&text), sets);
     }
 
     #[test]
-    fn numbers_come_back_in_every_base(n in any::<i32>()) {
+    fn integers_round_trip_in_every_base(n in any::<i32>()) {
         let (sign, size) = (if n < 0 { "-" } else { "" }, n.unsigned_abs());
         for text in [format!("{n}"), format!("{sign}0x{size:x}"), format!("{sign}0b{size:b}"), format!("{sign}0{size:o}")] {
-            prop_assert_eq!(values::integer(&text), Some(i64::from(n)), "{}", text);
+            prop_assert_eq!(values::parse_integer(&text), Some(i64::from(n)), "{}", text);
         }
     }
 
     #[test]
-    fn no_text_is_too_odd(text in "\\PC*") {
-        let _ = (values::boolean(&text), values::integer(&text), values::natural(&text), values::number(&text));
-        let _ = (values::list(&text), values::map(&text), values::quota(&text), values::character_sets(&text));
-        let _ = (values::linking_domains(&text), values::is_absolute(&text));
+    fn arbitrary_values_never_panic(text in "\\PC*") {
+        let _ = (values::parse_boolean(&text), values::parse_integer(&text), values::parse_natural(&text), values::parse_number(&text));
+        let _ = (values::parse_list(&text), values::parse_map(&text), values::parse_quota(&text), values::parse_character_sets(&text));
+        let _ = (values::parse_linking_domains(&text), values::is_absolute(&text));
     }
 }
 
 #[test]
-fn times_and_texts_are_taken_as_go_takes_them() {
+fn durations_and_strings_are_parsed_like_go() {
     let refused =
         |name: &str, text: &str| complaints(&[(name, text), ("GOTRUE_MFA_PHONE_ENROLL_ENABLED", "true")]).len();
     for text in [

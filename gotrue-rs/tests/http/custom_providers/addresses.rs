@@ -1,9 +1,9 @@
-//! Threat G: addresses that an administrator gives lead outside, when they are stored and when they are called.
+//! Provider URLs must be public, both when they are stored and when they are requested.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use gotrue_rs::ports::http_client::Outbound;
+use gotrue_rs::ports::http_client::OutboundOptions;
 use gotrue_rs::store::{Connection, custom_providers};
 use gotrue_rs::testing::World;
 use gotrue_rules::domain::custom_provider::{CustomProvider, Protocol};
@@ -13,10 +13,10 @@ use serde_json::json;
 use tokio::net::TcpListener;
 use uuid::Uuid;
 
-use super::{ACME, acme, asked, create};
+use super::{ACME, acme, admin_request, create};
 
 #[tokio::test]
-async fn addresses_inside_are_refused_wherever_they_stand() {
+async fn private_addresses_are_refused_in_every_endpoint() {
     let world = World::new().await;
     for (address, expected) in [
         ("http://203.0.113.10/", "URL must use HTTPS"),
@@ -43,15 +43,15 @@ async fn addresses_inside_are_refused_wherever_they_stand() {
         assert_eq!(create(&world, acme(&oidc)).await.str("/msg"), expected, "{address}");
     }
     create(&world, acme(&json!({}))).await.expect(201);
-    let moved = asked(&world, Method::PUT, ACME, Some(json!({"token_url": "https://10.0.0.1/"}))).await;
+    let moved = admin_request(&world, Method::PUT, ACME, Some(json!({"token_url": "https://10.0.0.1/"}))).await;
     assert_eq!(moved.refusal(), (400, "validation_failed"));
-    let stays = asked(&world, Method::GET, ACME, None).await.expect(200);
+    let stays = admin_request(&world, Method::GET, ACME, None).await.expect(200);
     assert_eq!(stays.str("/token_url"), "https://203.0.113.10/token");
 }
 
 /// The name of the machine that tests run on: it leads to the machine, or to its network.
 #[tokio::test]
-async fn a_name_that_leads_home_is_refused() {
+async fn host_resolving_to_private_address_is_refused() {
     let world = World::new().await;
     let name = std::fs::read_to_string("/proc/sys/kernel/hostname").expect("a machine has a name");
     let answer = create(&world, acme(&json!({"token_url": format!("https://{}/", name.trim())}))).await;
@@ -59,8 +59,9 @@ async fn a_name_that_leads_home_is_refused() {
 }
 
 #[tokio::test]
-async fn behind_a_proxy_names_are_left_to_it_but_addresses_are_not() {
-    let outbound = Outbound { https_proxy: Some(Secret::new("http://127.0.0.1:9")), ..Outbound::default() };
+async fn proxy_resolves_hosts_but_private_addresses_stay_refused() {
+    let outbound =
+        OutboundOptions { https_proxy: Some(Secret::new("http://127.0.0.1:9")), ..OutboundOptions::default() };
     let world = World::builder().outbound(outbound).build().await;
     create(&world, acme(&json!({"token_url": "https://nobody.invalid/token"}))).await.expect(201);
     for address in ["https://localhost/", "https://127.1/", "https://10.0.0.1/"] {
@@ -70,29 +71,31 @@ async fn behind_a_proxy_names_are_left_to_it_but_addresses_are_not() {
 }
 
 #[tokio::test]
-async fn an_issuer_that_does_not_answer_is_not_stored() {
-    let outbound = Outbound { https_proxy: Some(Secret::new("http://127.0.0.1:9")), ..Outbound::default() };
+async fn unreachable_issuer_is_not_stored() {
+    let outbound =
+        OutboundOptions { https_proxy: Some(Secret::new("http://127.0.0.1:9")), ..OutboundOptions::default() };
     let world = World::builder().outbound(outbound).build().await;
     let oidc = json!({"provider_type": "oidc", "issuer": "https://203.0.113.11/oidc/"});
     let answer = create(&world, acme(&oidc)).await;
-    let said = answer.str("/msg");
+    let reported = answer.str("/msg");
     let at = "https://203.0.113.11/oidc/.well-known/openid-configuration";
     assert!(
-        said.starts_with(&format!("OIDC discovery from \"{at}\" failed: oidc: discovery request to {at} failed")),
-        "{said}"
+        reported.starts_with(&format!("OIDC discovery from \"{at}\" failed: oidc: discovery request to {at} failed")),
+        "{reported}"
     );
-    assert_eq!(asked(&world, Method::GET, ACME, None).await.refusal(), (404, "custom_provider_not_found"));
+    assert_eq!(admin_request(&world, Method::GET, ACME, None).await.refusal(), (404, "custom_provider_not_found"));
 }
 
-/// A row that came there otherwise, or a name that led outside when it was stored: the guarded door is the last word.
+/// A row stored in another way, or a host that was public when it was stored.
 #[tokio::test]
-async fn a_stored_address_that_leads_home_is_not_called_either() {
+async fn stored_private_address_is_not_requested() {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let port = listener.local_addr().expect("an address").port();
     let world = World::new().await;
     create(&world, acme(&json!({}))).await.expect(201);
     let mut db = Connection::pooled(world.app.pool.clone(), Arc::default());
-    let mut stored = custom_providers::by_identifier(&mut db, "custom:acme").await.expect("read").expect("it is there");
+    let mut stored =
+        custom_providers::find_by_identifier(&mut db, "custom:acme").await.expect("read").expect("it is there");
     for host in ["127.0.0.1", "localhost", "[::ffff:127.0.0.1]"] {
         let home = format!("https://{host}:{port}");
         stored.protocol = Protocol::OAuth2 {
@@ -117,10 +120,10 @@ async fn a_stored_address_that_leads_home_is_not_called_either() {
 }
 
 fn as_oidc(provider: &CustomProvider, host: &str) -> CustomProvider {
-    let letters: String = host.chars().filter(char::is_ascii_alphanumeric).collect();
+    let name: String = host.chars().filter(char::is_ascii_alphanumeric).collect();
     CustomProvider {
         id: Uuid::from_u128(host.bytes().map(u128::from).sum()),
-        identifier: format!("custom:{letters}"),
+        identifier: format!("custom:{name}"),
         ..provider.clone()
     }
 }

@@ -6,40 +6,40 @@ use gotrue_rules::domain::secret::SecretKey;
 use http::Method;
 use serde_json::json;
 
-use super::{ACME, PROVIDERS, acme, asked, create};
+use super::{ACME, PROVIDERS, acme, admin_request, create};
 
 #[tokio::test]
-async fn a_provider_is_made_read_changed_and_taken_away() {
+async fn provider_is_created_read_updated_and_deleted() {
     let world = World::new().await;
     let made = create(&world, acme(&json!({}))).await.expect(201);
     assert_eq!((made.str("/identifier"), made.json["pkce_enabled"].as_bool()), ("custom:acme", Some(true)));
-    assert_eq!(asked(&world, Method::GET, ACME, None).await.expect(200).json, made.json);
-    let listed = asked(&world, Method::GET, &format!("{PROVIDERS}?type=oauth2"), None).await.expect(200);
+    assert_eq!(admin_request(&world, Method::GET, ACME, None).await.expect(200).json, made.json);
+    let listed = admin_request(&world, Method::GET, &format!("{PROVIDERS}?type=oauth2"), None).await.expect(200);
     assert_eq!(listed.json["providers"], json!([made.json]));
-    let none = asked(&world, Method::GET, &format!("{PROVIDERS}?type=oidc"), None).await.expect(200);
+    let none = admin_request(&world, Method::GET, &format!("{PROVIDERS}?type=oidc"), None).await.expect(200);
     assert_eq!(none.json, json!({"providers": []}));
     let change = json!({"name": "Acme Inc.", "enabled": false, "scopes": [], "identifier": "custom:b"});
-    let changed = asked(&world, Method::PUT, ACME, Some(change)).await.expect(200);
+    let changed = admin_request(&world, Method::PUT, ACME, Some(change)).await.expect(200);
     assert_eq!((changed.str("/name"), changed.str("/identifier")), ("Acme Inc.", "custom:acme"));
     assert_eq!((&changed.json["enabled"], &changed.json["scopes"]), (&json!(false), &json!([])));
-    asked(&world, Method::DELETE, ACME, None).await.expect(204);
+    admin_request(&world, Method::DELETE, ACME, None).await.expect(204);
     for method in [Method::GET, Method::DELETE] {
-        assert_eq!(asked(&world, method, ACME, None).await.refusal(), (404, "custom_provider_not_found"));
+        assert_eq!(admin_request(&world, method, ACME, None).await.refusal(), (404, "custom_provider_not_found"));
     }
-    let gone = asked(&world, Method::PUT, ACME, Some(json!({}))).await;
+    let gone = admin_request(&world, Method::PUT, ACME, Some(json!({}))).await;
     assert_eq!(gone.refusal(), (404, "custom_provider_not_found"));
 }
 
 #[tokio::test]
-async fn the_secret_is_sealed_and_never_shown() {
+async fn client_secret_is_encrypted_and_never_returned() {
     let world = World::with(sealing).await;
     create(&world, acme(&json!({}))).await.expect(201);
-    asked(&world, Method::PUT, ACME, Some(json!({"client_secret": "an0ther-secret"}))).await.expect(200);
+    admin_request(&world, Method::PUT, ACME, Some(json!({"client_secret": "an0ther-secret"}))).await.expect(200);
     for path in [ACME, PROVIDERS] {
-        let text = asked(&world, Method::GET, path, None).await.expect(200).json.to_string();
+        let text = admin_request(&world, Method::GET, path, None).await.expect(200).json.to_string();
         assert!(!text.contains("secret"), "{text}");
     }
-    let stored = gotrue_rs::store::custom_providers::by_identifier(&mut connection(&world), "custom:acme").await;
+    let stored = gotrue_rs::store::custom_providers::find_by_identifier(&mut connection(&world), "custom:acme").await;
     let stored = stored.expect("the database answers").expect("it is there").client_secret;
     assert!(stored.reveal().contains("aes-gcm-hkdf") && !stored.reveal().contains("an0ther"));
 }
@@ -54,7 +54,7 @@ fn connection(world: &World) -> gotrue_rs::store::Connection {
 }
 
 #[tokio::test]
-async fn what_the_schema_would_refuse_is_told_and_no_row_is_shown() {
+async fn schema_violations_are_reported_without_row_contents() {
     let world = World::new().await;
     for changes in [
         json!({"identifier": "custom:"}),
@@ -71,7 +71,7 @@ async fn what_the_schema_would_refuse_is_told_and_no_row_is_shown() {
 }
 
 #[tokio::test]
-async fn two_cannot_have_one_name_and_there_can_be_a_limit() {
+async fn provider_names_are_unique_and_their_number_is_limited() {
     let world = World::with(|policy| policy.custom_oauth.max_providers = Some(2)).await;
     create(&world, acme(&json!({}))).await.expect(201);
     assert_eq!(create(&world, acme(&json!({}))).await.refusal(), (400, "conflict"));
@@ -87,9 +87,9 @@ async fn two_cannot_have_one_name_and_there_can_be_a_limit() {
 }
 
 #[tokio::test]
-async fn only_an_administrator_comes_in_and_only_while_it_is_on() {
+async fn routes_require_an_administrator_and_the_feature_flag() {
     let world = World::new().await;
-    let ann = world.person("ann@example.com").await;
+    let ann = world.create_user("ann@example.com").await;
     for (method, path) in [(Method::GET, PROVIDERS), (Method::POST, PROVIDERS), (Method::DELETE, ACME)] {
         assert_eq!(world.request(method.clone(), path, &[], None).await.refusal(), (401, "no_authorization"));
         let bearer = format!("Bearer {}", ann.access_token);
@@ -98,6 +98,6 @@ async fn only_an_administrator_comes_in_and_only_while_it_is_on() {
     }
     let off = World::with(|policy| policy.custom_oauth.enabled = false).await;
     for path in [PROVIDERS, ACME] {
-        assert_eq!(asked(&off, Method::GET, path, None).await.refusal(), (404, "feature_disabled"));
+        assert_eq!(admin_request(&off, Method::GET, path, None).await.refusal(), (404, "feature_disabled"));
     }
 }

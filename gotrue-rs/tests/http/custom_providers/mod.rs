@@ -27,7 +27,7 @@ async fn create(world: &World, body: Value) -> Answer {
     world.post_as(&world.service_token(), PROVIDERS, body).await
 }
 
-async fn asked(world: &World, method: Method, path: &str, body: Option<Value>) -> Answer {
+async fn admin_request(world: &World, method: Method, path: &str, body: Option<Value>) -> Answer {
     let bearer = format!("Bearer {}", world.service_token());
     world.request(method, path, &[("authorization", &bearer)], body).await
 }

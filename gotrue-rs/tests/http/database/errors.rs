@@ -1,4 +1,4 @@
-//! What the database says of a failed statement reaches no client of `serve`, whichever constraint failed.
+//! With the hardened policy no client sees database errors, for every constraint.
 
 use gotrue_rs::testing::{Answer, World};
 use serde_json::{Value, json};
@@ -50,9 +50,9 @@ async fn answers(world: &World, token: &str, refresh: &str) -> Vec<Answer> {
 }
 
 #[tokio::test]
-async fn serve_never_shows_what_the_database_says_of_a_constraint() {
+async fn hardened_policy_hides_constraint_errors() {
     let world = World::builder().as_served().build().await;
-    let ann = world.person("ann@example.com").await;
+    let ann = world.create_user("ann@example.com").await;
     let constraints = world.database.query(CONSTRAINTS).await;
     assert!(constraints.len() > 40, "{constraints:?}");
     raise(&world, "none", "23505").await;
@@ -72,7 +72,7 @@ async fn serve_never_shows_what_the_database_says_of_a_constraint() {
 }
 
 #[tokio::test]
-async fn gotrue_shows_as_recorded_what_a_trigger_raises() {
+async fn gotrue_mode_returns_trigger_errors_as_recorded() {
     let world = World::new().await;
     raise(&world, "", "P0001").await;
     failing(&world).await;

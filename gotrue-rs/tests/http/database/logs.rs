@@ -9,9 +9,9 @@ use gotrue_rs::testing::{TestDatabase, World};
 use crate::threats::logs::{listen, logged};
 
 #[tokio::test]
-async fn a_slow_statement_is_logged_by_its_name_and_without_its_text() {
+async fn slow_statement_is_logged_by_name_without_sql() {
     const SLEEP: Statement = Statement { name: "tests.sleep", sql: "SELECT pg_sleep($1::float8)" };
-    let database = TestDatabase::migrated().await;
+    let database = TestDatabase::clone_migrated().await;
     let mut connection = Connection::pooled(database.auth_pool(), Arc::default());
     listen();
     connection.execute(&SLEEP, args![1.1_f64]).await.expect("the database sleeps");
@@ -21,7 +21,7 @@ async fn a_slow_statement_is_logged_by_its_name_and_without_its_text() {
 }
 
 #[tokio::test]
-async fn the_log_has_every_cause_of_a_database_that_cannot_be_used() {
+async fn unusable_database_is_logged_with_all_causes() {
     let world = World::builder()
         .pool(|usual| PoolOptions { connect: usual.connect.clone().database("nowhere"), ..usual })
         .build()

@@ -1,4 +1,4 @@
-//! What clients notice of a database that fails: silent, gone, exhausted, read-only, or raising errors.
+//! Responses during database failures: unresponsive, stopped, exhausted, read-only, raising errors.
 
 mod errors;
 mod logs;

@@ -1,4 +1,4 @@
-//! A database that is silent, gone, exhausted or read-only: 503 with `Retry-After`, and recovery within seconds.
+//! An unresponsive, stopped, exhausted or read-only database: 503, `Retry-After` and recovery.
 
 use std::time::{Duration, Instant};
 
@@ -36,17 +36,17 @@ async fn name_of(world: &World) -> String {
 }
 
 #[tokio::test]
-async fn connections_that_fall_silent_are_replaced_within_seconds() {
-    let database = TestDatabase::migrated().await;
+async fn silent_connections_are_replaced_within_seconds() {
+    let database = TestDatabase::clone_migrated().await;
     let relay = Relay::before(&database);
     let options = relay.options(&database.pool_options(Duration::ZERO).connect);
     let world = World::builder()
-        .over(database)
+        .with_database(database)
         .connections(4)
         .pool(|usual| gotrue_rs::store::PoolOptions { connect: options, ..usual })
         .build()
         .await;
-    let ann = world.person("ann@example.com").await;
+    let ann = world.create_user("ann@example.com").await;
     // Every connection of the pool is open and idle.
     let all = (0..8).map(|_| world.get_as(&ann.access_token, "/user"));
     for answer in futures::future::join_all(all).await {
@@ -69,9 +69,9 @@ async fn connections_that_fall_silent_are_replaced_within_seconds() {
 }
 
 #[tokio::test]
-async fn a_database_that_is_gone_is_answered_503_and_used_again_when_it_is_back() {
+async fn unavailable_database_returns_503_and_recovers() {
     let world = World::new().await;
-    let ann = world.person("ann@example.com").await;
+    let ann = world.create_user("ann@example.com").await;
     let name = name_of(&world).await;
     beside(&world.database, &format!("ALTER DATABASE {name} ALLOW_CONNECTIONS false")).await;
     end_sessions(&world.database, &name).await;
@@ -89,9 +89,9 @@ async fn a_database_that_is_gone_is_answered_503_and_used_again_when_it_is_back(
 }
 
 #[tokio::test]
-async fn a_read_only_database_is_answered_503_and_left_for_the_next_primary() {
+async fn read_only_database_returns_503_and_is_disconnected() {
     let world = World::builder().connections(1).build().await;
-    let ann = world.person("ann@example.com").await;
+    let ann = world.create_user("ann@example.com").await;
     let name = name_of(&world).await;
     beside(&world.database, &format!("ALTER DATABASE {name} SET default_transaction_read_only = on")).await;
     end_sessions(&world.database, &name).await;
@@ -110,14 +110,14 @@ async fn a_read_only_database_is_answered_503_and_left_for_the_next_primary() {
 }
 
 #[tokio::test]
-async fn requests_wait_for_a_connection_for_a_bounded_time() {
+async fn waiting_for_a_connection_is_bounded() {
     let short = Duration::from_millis(200);
     let world = World::builder()
         .connections(1)
         .pool(move |usual| gotrue_rs::store::PoolOptions { acquire_timeout: short, ..usual })
         .build()
         .await;
-    let ann = world.person("ann@example.com").await;
+    let ann = world.create_user("ann@example.com").await;
     let held = Connection::begin(&world.app.pool, std::sync::Arc::default()).await.expect("a transaction");
     assert_unavailable(&world.get_as(&ann.access_token, "/user").await);
     drop(held);
@@ -125,9 +125,9 @@ async fn requests_wait_for_a_connection_for_a_bounded_time() {
 }
 
 #[tokio::test]
-async fn a_server_without_free_connections_is_answered_503() {
+async fn exhausted_database_connections_return_503() {
     let world = World::new().await;
-    let ann = world.person("ann@example.com").await;
+    let ann = world.create_user("ann@example.com").await;
     let name = name_of(&world).await;
     beside(&world.database, &format!("ALTER DATABASE {name} CONNECTION LIMIT 0")).await;
     end_sessions(&world.database, &name).await;

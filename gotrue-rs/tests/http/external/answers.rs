@@ -1,8 +1,8 @@
-//! What a provider answers is read as Go's `encoding/json` reads it; the rules row by row are tested with the decoder.
+//! Provider responses are decoded like Go's `encoding/json`; the decoder has its own tests.
 
 use axum::body::Body;
 use axum::response::Response;
-use gotrue_rs::testing::{FakeProvider, Sent, World};
+use gotrue_rs::testing::{FakeProvider, RedirectTarget, World};
 use serde_json::json;
 
 use super::world;
@@ -17,12 +17,12 @@ fn raw(provider: &FakeProvider, path: &str, body: &'static [u8]) {
     });
 }
 
-async fn come_back(world: &World) -> Sent {
-    world.finish(&world.begin("github").await).await
+async fn come_back(world: &World) -> RedirectTarget {
+    world.finish_provider_sign_in(&world.start_provider_sign_in("github").await).await
 }
 
 #[tokio::test]
-async fn a_profile_is_read_in_any_letters_and_nothing_after_it_counts() {
+async fn profile_members_match_case_insensitively_and_trailing_data_is_ignored() {
     for body in [
         &br#"{"ID":4711,"LOGIN":"ann","Name":"Ann"}"#[..],
         br#"{"id":4711,"name":"Ann"} and more"#,
@@ -39,7 +39,7 @@ async fn a_profile_is_read_in_any_letters_and_nothing_after_it_counts() {
 }
 
 #[tokio::test]
-async fn what_is_no_text_in_a_profile_is_repaired() {
+async fn invalid_utf8_in_profile_is_replaced() {
     let (world, provider) = world().await;
     raw(&provider, USER, b"{\"id\":4711,\"name\":\"A\xffn\\ud800n\"}");
     assert!(!come_back(&world).await.fragment("access_token").is_empty());
@@ -48,7 +48,7 @@ async fn what_is_no_text_in_a_profile_is_repaired() {
 }
 
 #[tokio::test]
-async fn a_member_that_is_read_must_have_its_type() {
+async fn profile_member_of_wrong_type_is_refused() {
     for body in [
         &br#"{"id":"4711"}"#[..],
         br#"{"id":4711.0}"#,
@@ -62,13 +62,13 @@ async fn a_member_that_is_read_must_have_its_type() {
         let (world, provider) = world().await;
         raw(&provider, USER, body);
         let to = come_back(&world).await;
-        let said = to.query("error_description");
-        assert_eq!(said, "Error getting user profile from external provider", "{}", String::from_utf8_lossy(body));
+        let reported = to.query("error_description");
+        assert_eq!(reported, "Error getting user profile from external provider", "{}", String::from_utf8_lossy(body));
     }
 }
 
 #[tokio::test]
-async fn a_token_answer_is_read_to_its_end() {
+async fn token_response_is_parsed_strictly() {
     for (body, is_good) in [
         (&br#"{"ACCESS_TOKEN":"a","Token_Type":"bearer","expires_in":"3600"}"#[..], true),
         (br#"{"access_token":"a","expires_in":null,"error":null}"#, true),
@@ -85,7 +85,7 @@ async fn a_token_answer_is_read_to_its_end() {
 }
 
 #[tokio::test]
-async fn emails_of_a_list_are_read_by_the_same_rules() {
+async fn email_list_follows_the_same_rules() {
     let (world, provider) = world().await;
     provider.answer("/github/api/v3/user/emails", json!([null, {"EMAIL": "ann@example.com", "Primary": true}]));
     let to = come_back(&world).await;

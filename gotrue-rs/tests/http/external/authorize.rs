@@ -1,16 +1,16 @@
 //! `GET /authorize` and `GET /user/identities/authorize`: where the browser is sent.
 
-use gotrue_rs::testing::{FakeProvider, Sent, World};
+use gotrue_rs::testing::{FakeProvider, RedirectTarget, World};
 use gotrue_rules::domain::secret::Secret;
 
 use super::{ANN, challenge, world};
 
-async fn sent(world: &World, path: &str) -> Sent {
-    Sent::by(&world.get(path).await.expect(302))
+async fn sent(world: &World, path: &str) -> RedirectTarget {
+    RedirectTarget::from_response(&world.get(path).await.expect(302))
 }
 
 #[tokio::test]
-async fn the_browser_goes_to_the_provider_with_our_id_and_the_flow() {
+async fn authorize_redirects_to_the_provider_with_client_id_and_state() {
     let (world, provider) = world().await;
     let path = "/authorize?provider=github&scopes=repo,gist&prompt=none&state=mine&redirect_uri=http%3A%2F%2Fevil";
     let to = sent(&world, path).await;
@@ -25,12 +25,12 @@ async fn the_browser_goes_to_the_provider_with_our_id_and_the_flow() {
         assert_eq!(to.query(name), value, "{name}");
     }
     assert!(uuid::Uuid::parse_str(to.query("state")).is_ok(), "{to:?}");
-    assert!(provider.asked().is_empty());
+    assert!(provider.take_requests().is_empty());
     assert_eq!(world.journal().statements(), ["flow_state.insert_external"]);
 }
 
 #[tokio::test]
-async fn a_provider_that_wants_pkce_is_promised_a_verifier_in_the_same_statement() {
+async fn pkce_provider_gets_a_challenge_stored_in_the_same_statement() {
     let (world, _) = world().await;
     let to = sent(&world, &format!("/authorize?provider=x{}", challenge())).await;
     assert_eq!(to.query("code_challenge_method"), "S256");
@@ -40,12 +40,12 @@ async fn a_provider_that_wants_pkce_is_promised_a_verifier_in_the_same_statement
 }
 
 #[tokio::test]
-async fn what_cannot_be_used_is_said() {
+async fn unusable_parameters_are_reported() {
     let provider = FakeProvider::start().await;
     let world = super::builder(&provider)
         .policy(|policy| {
-            let mut set = |name: &str, change: fn(&mut gotrue_rules::domain::policy::ExternalProvider)| {
-                provider.set_up(policy, name);
+            let mut set = |name: &str, change: fn(&mut gotrue_rules::domain::policy::ExternalProviderSettings)| {
+                provider.enable_provider(policy, name);
                 policy.external.providers.get_mut(name).into_iter().for_each(change);
             };
             set("gitlab", |it| it.enabled = false);
@@ -74,7 +74,7 @@ async fn what_cannot_be_used_is_said() {
 }
 
 #[tokio::test]
-async fn a_pair_must_be_whole_and_an_invitation_known() {
+async fn pkce_parameters_must_be_complete_and_invite_token_known() {
     let (world, _) = world().await;
     for (query, message) in [
         ("code_challenge_method=s256", "PKCE flow requires code_challenge_method and code_challenge"),
@@ -89,22 +89,22 @@ async fn a_pair_must_be_whole_and_an_invitation_known() {
 }
 
 #[tokio::test]
-async fn who_links_by_hand_is_redirected_or_told_the_address() {
+async fn manual_linking_redirects_or_returns_the_url() {
     let (world, provider) = world().await;
-    let ann = world.person(ANN).await;
+    let ann = world.create_user(ANN).await;
     let path = "/user/identities/authorize?provider=github";
-    let to = Sent::by(&world.get_as(&ann.access_token, path).await.expect(302));
+    let to = RedirectTarget::from_response(&world.get_as(&ann.access_token, path).await.expect(302));
     assert_eq!(to.base, provider.url("/github/login/oauth/authorize"));
-    let told = world.get_as(&ann.access_token, &format!("{path}&skip_http_redirect=true")).await.expect(200);
-    assert!(told.str("url").starts_with(&to.base), "{}", told.text);
+    let reported = world.get_as(&ann.access_token, &format!("{path}&skip_http_redirect=true")).await.expect(200);
+    assert!(reported.str("url").starts_with(&to.base), "{}", reported.text);
     world.get_as(&ann.access_token, &format!("{path}&skip_http_redirect=1")).await.expect(302);
     assert_eq!(world.get(path).await.refusal(), (401, "no_authorization"));
 }
 
 #[tokio::test]
-async fn linking_by_hand_may_be_off() {
+async fn manual_linking_can_be_disabled() {
     let world = World::new().await;
-    let ann = world.person(ANN).await;
+    let ann = world.create_user(ANN).await;
     let answer = world.get_as(&ann.access_token, "/user/identities/authorize?provider=github").await;
     assert_eq!(answer.refusal(), (404, "manual_linking_disabled"));
 }

@@ -1,7 +1,7 @@
 //! `GET|POST /callback`: what becomes of the browser that comes back.
 
 use axum::body::Body;
-use gotrue_rs::testing::{Sent, World};
+use gotrue_rs::testing::{RedirectTarget, World};
 use http::Request;
 use serde_json::json;
 
@@ -13,10 +13,10 @@ fn posted(form: &str) -> Request<Body> {
 }
 
 #[tokio::test]
-async fn a_new_person_gets_an_account_and_a_session() {
+async fn unknown_identity_gets_a_user_and_a_session() {
     let (world, provider) = world().await;
-    let state = world.begin("github").await;
-    let to = world.finish(&state).await;
+    let state = world.start_provider_sign_in("github").await;
+    let to = world.finish_provider_sign_in(&state).await;
     assert!(world.journal().statements().len() <= 6, "{:?}", world.journal().statements());
     assert_eq!((&*to.base, to.query.len()), ("http://shop.example.com", 0));
     assert_eq!(to.fragment("provider_token"), "github-access");
@@ -25,32 +25,32 @@ async fn a_new_person_gets_an_account_and_a_session() {
     let user = world.get_as(to.fragment("access_token"), "/user").await.expect(200);
     assert_eq!((user.str("email"), user.str("app_metadata/provider")), (ANN, "github"));
     assert_eq!(user.str("identities/0/id"), "4711");
-    let asked = provider.asked();
-    let paths: Vec<_> = asked.iter().map(|it| format!("{} {}", it.method, it.path)).collect();
+    let requests = provider.take_requests();
+    let paths: Vec<_> = requests.iter().map(|it| format!("{} {}", it.method, it.path)).collect();
     assert_eq!(
         paths,
         ["POST /github/login/oauth/access_token", "GET /github/api/v3/user", "GET /github/api/v3/user/emails"]
     );
-    assert_eq!(asked[0].form("code"), "c0de-from-upstream");
-    assert_eq!(asked[0].form("redirect_uri"), "http://auth.example.com/callback");
-    assert_eq!(asked[1].header("authorization"), "Bearer github-access");
-    assert_eq!(asked[1].header("user-agent"), "basalt");
+    assert_eq!(requests[0].form("code"), "c0de-from-upstream");
+    assert_eq!(requests[0].form("redirect_uri"), "http://auth.example.com/callback");
+    assert_eq!(requests[1].header("authorization"), "Bearer github-access");
+    assert_eq!(requests[1].header("user-agent"), "basalt");
 }
 
 #[tokio::test]
-async fn the_name_is_kept_as_it_was_written() {
+async fn name_is_stored_unchanged() {
     let (world, _) = world().await;
-    let to = world.finish(&world.begin("GitHub").await).await;
+    let to = world.finish_provider_sign_in(&world.start_provider_sign_in("GitHub").await).await;
     let user = world.get_as(to.fragment("access_token"), "/user").await.expect(200);
     assert_eq!(user.str("app_metadata/provider"), "GitHub");
 }
 
 #[tokio::test]
-async fn with_pkce_the_code_is_exchanged_for_a_session_with_the_provider_s_tokens() {
+async fn pkce_code_exchange_returns_provider_tokens() {
     let (world, _) = world().await;
     let back = "&redirect_to=https%3A%2F%2Fapp.example.com%2Fback%3Fn%3D1";
-    let state = world.begin(&format!("github{}{back}", challenge())).await;
-    let to = world.finish(&state).await;
+    let state = world.start_provider_sign_in(&format!("github{}{back}", challenge())).await;
+    let to = world.finish_provider_sign_in(&state).await;
     assert!(world.journal().statements().len() <= 6, "{:?}", world.journal().statements());
     assert_eq!((&*to.base, to.query("n"), to.fragment.len()), ("https://app.example.com/back", "1", 0));
     let exchange = json!({"auth_code": to.query("code"), "code_verifier": pair().1});
@@ -62,24 +62,24 @@ async fn with_pkce_the_code_is_exchanged_for_a_session_with_the_provider_s_token
 }
 
 #[tokio::test]
-async fn a_verified_address_joins_the_account_that_has_it() {
+async fn verified_email_links_to_the_existing_user() {
     let (world, _) = world().await;
-    let ann = world.person(ANN).await;
-    let to = world.finish(&world.begin("github").await).await;
+    let ann = world.create_user(ANN).await;
+    let to = world.finish_provider_sign_in(&world.start_provider_sign_in("github").await).await;
     let user = world.get_as(to.fragment("access_token"), "/user").await.expect(200);
     assert_eq!(user.str("id"), ann.id);
     assert_eq!(user.json["app_metadata"]["providers"], json!(["email", "github"]));
 }
 
 #[tokio::test]
-async fn who_links_by_hand_has_one_identity_more() {
+async fn manual_linking_adds_an_identity() {
     let (world, provider) = world().await;
-    provider.knows_on_github(4711, "ann@work.example.com", true);
-    let ann = world.person(ANN).await;
+    provider.add_github_user(4711, "ann@work.example.com", true);
+    let ann = world.create_user(ANN).await;
     for (query, parameter) in [(String::new(), "access_token"), (challenge(), "error")] {
         let path = format!("/user/identities/authorize?provider=github{query}");
-        let state = Sent::by(&world.get_as(&ann.access_token, &path).await.expect(302));
-        let to = world.finish(state.query("state")).await;
+        let state = RedirectTarget::from_response(&world.get_as(&ann.access_token, &path).await.expect(302));
+        let to = world.finish_provider_sign_in(state.query("state")).await;
         assert!(to.fragment.contains_key(parameter), "{to:?}");
     }
     let user = world.get_as(&ann.access_token, "/user").await.expect(200);
@@ -87,30 +87,30 @@ async fn who_links_by_hand_has_one_identity_more() {
 }
 
 #[tokio::test]
-async fn an_account_to_link_to_may_be_gone() {
+async fn manual_linking_to_a_deleted_user_is_refused() {
     let (world, _) = world().await;
-    let ann = world.person(ANN).await;
+    let ann = world.create_user(ANN).await;
     let start = world.get_as(&ann.access_token, "/user/identities/authorize?provider=github").await.expect(302);
     let admin = format!("Bearer {}", world.service_token());
     let path = format!("/admin/users/{}", ann.id);
     world.request(http::Method::DELETE, &path, &[("authorization", &admin)], None).await.expect(200);
-    let state = Sent::by(&start).query("state").to_owned();
+    let state = RedirectTarget::from_response(&start).query("state").to_owned();
     let answer = world.get(&format!("/callback?state={state}&code=c")).await.expect(500);
     assert_eq!(answer.str("msg"), "Internal Server Error");
 }
 
 #[tokio::test]
-async fn an_invitation_is_accepted_with_the_invited_address_alone() {
+async fn invitation_is_accepted_only_with_the_invited_email() {
     let (world, provider) = world().await;
     world.post_as(&world.service_token(), "/invite", json!({"email": ANN})).await.expect(200);
     let link = world.link(ANN);
     let hash = link.split(['?', '&']).find_map(|pair| pair.strip_prefix("token=")).expect("the link has a hash");
     let query = format!("github&invite_token={hash}");
-    provider.knows_on_github(1, "bob@example.com", true);
-    let to = world.finish(&world.begin(&query).await).await;
+    provider.add_github_user(1, "bob@example.com", true);
+    let to = world.finish_provider_sign_in(&world.start_provider_sign_in(&query).await).await;
     assert_eq!(to.query("error_code"), "validation_failed");
-    provider.knows_on_github(2, ANN, true);
-    let to = world.finish(&world.begin(&query).await).await;
+    provider.add_github_user(2, ANN, true);
+    let to = world.finish_provider_sign_in(&world.start_provider_sign_in(&query).await).await;
     let user = world.get_as(to.fragment("access_token"), "/user").await.expect(200);
     assert_eq!(user.str("email"), ANN);
     let again = world.get(&format!("/authorize?provider={query}")).await;
@@ -118,26 +118,26 @@ async fn an_invitation_is_accepted_with_the_invited_address_alone() {
 }
 
 #[tokio::test]
-async fn a_form_post_works_like_a_get() {
+async fn callback_accepts_form_post() {
     let (world, _) = world().await;
-    let state = world.begin("github").await;
+    let state = world.start_provider_sign_in("github").await;
     let answer = world.send(posted(&format!("state={state}&code=posted"))).await.expect(302);
-    assert!(!Sent::by(&answer).fragment("access_token").is_empty());
+    assert!(!RedirectTarget::from_response(&answer).fragment("access_token").is_empty());
     assert_eq!((answer.header("content-type"), &*answer.text), ("", ""));
     let answer = world.send(posted("code=posted")).await.expect(303);
-    assert_eq!(Sent::by(&answer).query("error_code"), "bad_oauth_callback");
+    assert_eq!(RedirectTarget::from_response(&answer).query("error_code"), "bad_oauth_callback");
     assert_eq!(answer.refusal(), (303, "bad_oauth_callback"));
     assert_eq!(answer.header("content-type"), "text/plain; charset=utf-8");
 }
 
 #[tokio::test]
-async fn the_operator_s_own_target_wins() {
+async fn configured_redirect_uri_takes_precedence() {
     let provider = gotrue_rs::testing::FakeProvider::start().await;
-    provider.knows_on_github(4711, ANN, true);
+    provider.add_github_user(4711, ANN, true);
     let change = |policy: &mut gotrue_rules::domain::policy::Policy| {
         "https://always.example.com/in".clone_into(&mut policy.external.redirect_url);
     };
     let world: World = super::builder(&provider).policy(change).build().await;
-    let state = world.begin("github&redirect_to=https%3A%2F%2Fapp.example.com%2Fback").await;
-    assert_eq!(world.finish(&state).await.base, "https://always.example.com/in");
+    let state = world.start_provider_sign_in("github&redirect_to=https%3A%2F%2Fapp.example.com%2Fback").await;
+    assert_eq!(world.finish_provider_sign_in(&state).await.base, "https://always.example.com/in");
 }

@@ -19,7 +19,7 @@ pub const ANN: &str = "ann@example.com";
 pub fn builder(provider: &FakeProvider) -> WorldBuilder {
     World::builder().policy(|policy| {
         for name in ["github", "x", "twitter"] {
-            provider.set_up(policy, name);
+            provider.enable_provider(policy, name);
         }
         policy.site.redirect_allow_list = vec!["https://app.example.com/**".to_owned()];
         policy.security.manual_linking_enabled = true;
@@ -29,7 +29,7 @@ pub fn builder(provider: &FakeProvider) -> WorldBuilder {
 /// The same, built.
 pub async fn world() -> (World, FakeProvider) {
     let provider = FakeProvider::start().await;
-    provider.knows_on_github(4711, ANN, true);
+    provider.add_github_user(4711, ANN, true);
     (builder(&provider).build().await, provider)
 }
 

@@ -5,9 +5,9 @@ use serde_json::json;
 use super::{ANN, factors};
 
 #[tokio::test]
-async fn an_app_gets_secret_uri_and_picture() {
+async fn totp_enrolment_returns_secret_uri_and_qr_code() {
     let world = World::new().await;
-    let ann = world.person(ANN).await;
+    let ann = world.create_user(ANN).await;
     let made = world.enroll(&ann.access_token, json!({ "factor_type": "totp" })).await.expect(200);
     let secret = made.str("totp/secret");
     assert!(secret.len() == 32 && secret.bytes().all(|it| matches!(it, b'A'..=b'Z' | b'2'..=b'7')), "{secret}");
@@ -21,11 +21,11 @@ async fn an_app_gets_secret_uri_and_picture() {
 }
 
 #[tokio::test]
-async fn the_secret_is_shown_once_and_never_again() {
+async fn totp_secret_is_returned_once() {
     let world = World::new().await;
-    let ann = world.person(ANN).await;
-    let app = world.app_factor(&ann, "app").await;
-    let verified = world.try_app(&ann, &app).await.expect(200);
+    let ann = world.create_user(ANN).await;
+    let app = world.enroll_totp(&ann, "app").await;
+    let verified = world.verify_totp(&ann, &app).await.expect(200);
     let shown = world.get_as(verified.str("access_token"), "/user").await.expect(200);
     let listed = world.get_as(&world.service_token(), &format!("/admin/users/{}/factors", ann.id)).await.expect(200);
     for answer in [verified, shown, listed] {
@@ -34,31 +34,31 @@ async fn the_secret_is_shown_once_and_never_again() {
 }
 
 #[tokio::test]
-async fn an_issuer_too_long_for_a_picture_is_refused() {
+async fn issuer_too_long_for_a_qr_code_is_refused() {
     let world = World::new().await;
-    let ann = world.person(ANN).await;
+    let ann = world.create_user(ANN).await;
     let body = json!({ "factor_type": "totp", "issuer": "x".repeat(2000) });
     assert_eq!(world.enroll(&ann.access_token, body).await.refusal(), (400, "validation_failed"));
     assert_eq!(factors(&world, &ann).await, [""; 0]);
 }
 
 #[tokio::test]
-async fn names_are_unique_per_account_and_no_name_is_one_too() {
+async fn friendly_names_are_unique_per_user_including_the_empty_name() {
     let world = World::new().await;
-    let (ann, bob) = (world.person(ANN).await, world.person("bob@example.com").await);
-    world.app_factor(&ann, "home").await;
+    let (ann, bob) = (world.create_user(ANN).await, world.create_user("bob@example.com").await);
+    world.enroll_totp(&ann, "home").await;
     let body = |name: &str| json!({ "factor_type": "totp", "friendly_name": name });
     assert_eq!(world.enroll(&ann.access_token, body("home")).await.refusal(), (422, "mfa_factor_name_conflict"));
-    world.app_factor(&ann, "Home").await;
-    world.app_factor(&bob, "home").await;
-    world.app_factor(&ann, "").await;
+    world.enroll_totp(&ann, "Home").await;
+    world.enroll_totp(&bob, "home").await;
+    world.enroll_totp(&ann, "").await;
     assert_eq!(world.enroll(&ann.access_token, body("")).await.refusal(), (422, "mfa_factor_name_conflict"));
 }
 
 #[tokio::test]
-async fn a_name_taken_at_the_same_moment_is_refused_as_if_it_had_been_seen() {
+async fn concurrent_enrolment_of_one_name_is_refused_as_duplicate() {
     let world = World::new().await;
-    let ann = world.person(ANN).await;
+    let ann = world.create_user(ANN).await;
     let body = || json!({ "factor_type": "totp", "friendly_name": "home" });
     let enrolments = (0..4).map(|_| world.enroll(&ann.access_token, body()));
     let mut answers: Vec<_> = futures::future::join_all(enrolments).await.iter().map(|it| it.status.as_u16()).collect();
@@ -67,45 +67,45 @@ async fn a_name_taken_at_the_same_moment_is_refused_as_if_it_had_been_seen() {
 }
 
 #[tokio::test]
-async fn there_may_be_so_many_and_so_many_verified() {
+async fn enrolled_and_verified_factors_are_limited() {
     let world = World::with(|policy| policy.mfa.max_enrolled_factors = 2).await;
-    let ann = world.person(ANN).await;
+    let ann = world.create_user(ANN).await;
     for name in ["one", "two"] {
-        world.app_factor(&ann, name).await;
+        world.enroll_totp(&ann, name).await;
     }
     let three = json!({ "factor_type": "totp", "friendly_name": "three" });
     let answer = world.enroll(&ann.access_token, three.clone()).await;
     assert_eq!(answer.refusal(), (422, "too_many_enrolled_mfa_factors"));
 
     let world = World::with(|policy| policy.mfa.max_verified_factors = 1).await;
-    let (ann, _) = world.protected(ANN).await;
+    let (ann, _) = world.create_user_with_totp(ANN).await;
     assert_eq!(world.enroll(&ann.access_token, three).await.refusal(), (422, "too_many_enrolled_mfa_factors"));
 }
 
 #[tokio::test]
-async fn old_unverified_factors_go_with_the_next_enrolment_unless_challenged() {
+async fn enrolment_deletes_old_unverified_factors_without_challenges() {
     let world = World::new().await;
-    let ann = world.person(ANN).await;
-    world.app_factor(&ann, "stale").await;
-    let challenged = world.app_factor(&ann, "challenged").await;
-    world.challenge(&ann.access_token, &challenged.id).await.expect(200);
+    let ann = world.create_user(ANN).await;
+    world.enroll_totp(&ann, "stale").await;
+    let challenged = world.enroll_totp(&ann, "challenged").await;
+    world.create_challenge(&ann.access_token, &challenged.id).await.expect(200);
     world.advance(TimeDelta::minutes(6));
-    world.app_factor(&ann, "stale").await;
+    world.enroll_totp(&ann, "stale").await;
     assert_eq!(factors(&world, &ann).await, ["challenged: unverified", "stale: unverified"]);
 }
 
 #[tokio::test]
-async fn a_token_without_a_session_enrolls_nothing() {
+async fn token_without_session_cannot_enroll() {
     let world = World::new().await;
-    let ann = world.person(ANN).await;
+    let ann = world.create_user(ANN).await;
     let claims = json!({ "sub": ann.id, "aud": "authenticated", "role": "authenticated",
                          "exp": world.now().timestamp() + 60 });
-    let answer = world.enroll(&world.signed(&claims), json!({ "factor_type": "totp" })).await;
+    let answer = world.enroll(&world.sign_claims(&claims), json!({ "factor_type": "totp" })).await;
     assert_eq!(answer.refusal(), (500, "unexpected_failure"));
 }
 
 #[tokio::test]
-async fn an_anonymous_account_has_no_factors() {
+async fn anonymous_user_cannot_enroll() {
     let world = World::with(|policy| policy.sign_up.anonymous_enabled = true).await;
     let guest = world.post("/signup", json!({})).await.expect(200);
     let answer = world.enroll(guest.str("access_token"), json!({ "factor_type": "totp" })).await;

@@ -1,4 +1,4 @@
-//! Second factors through the public door.
+//! Second factors: enrolment, challenge, verification, unenrolment.
 
 mod elevation;
 mod enrolment;
@@ -9,21 +9,21 @@ mod totp;
 mod unenroll;
 mod webauthn;
 
-use gotrue_rs::testing::{Answer, Person, World};
+use gotrue_rs::testing::{Answer, TestUser, World};
 
 const ANN: &str = "ann@example.com";
 
-/// Level and methods of an access token, newest method first.
+/// The AAL and the methods of an access token, newest method first.
 fn assurance(world: &World, token: &str) -> (String, Vec<String>) {
-    let claims = world.claims(token);
+    let claims = world.decode_claims(token);
     let methods = claims["amr"].as_array().into_iter().flatten();
     let methods = methods.map(|it| it["method"].as_str().unwrap_or_default().to_owned()).collect();
     (claims["aal"].as_str().unwrap_or_default().to_owned(), methods)
 }
 
 /// Names and states of the account's factors, as it shows them.
-async fn factors(world: &World, person: &Person) -> Vec<String> {
-    let shown: Answer = world.get_as(&person.access_token, "/user").await.expect(200);
+async fn factors(world: &World, user: &TestUser) -> Vec<String> {
+    let shown: Answer = world.get_as(&user.access_token, "/user").await.expect(200);
     let text = |it: &serde_json::Value, name: &str| it[name].as_str().unwrap_or_default().to_owned();
     let factors = shown.json["factors"].as_array().cloned().unwrap_or_default();
     factors.iter().map(|it| format!("{}: {}", text(it, "friendly_name"), text(it, "status"))).collect()

@@ -11,23 +11,23 @@ fn key(policy: &mut Policy, id: &str, byte: u8) {
 }
 
 #[tokio::test]
-async fn a_secret_is_stored_sealed_and_read_again() {
+async fn totp_secret_is_stored_encrypted_and_can_be_read() {
     let world = World::with(|policy| key(policy, "today", 1)).await;
-    let (_, app) = world.protected(ANN).await;
+    let (_, app) = world.create_user_with_totp(ANN).await;
     let stored = world.database.query("SELECT secret FROM auth.mfa_factors").await;
     assert!(stored[0].contains(r#""key_id":"today""#) && !stored[0].contains(&app.secret), "{stored:?}");
     let again = world.sign_in(ANN).await;
-    world.step_up(&again, &app).await;
+    world.elevate_session(&again, &app).await;
 }
 
 #[tokio::test]
-async fn a_secret_in_the_clear_is_sealed_when_it_is_used() {
+async fn plain_totp_secret_is_encrypted_on_use() {
     let world = World::with(|policy| key(policy, "today", 1)).await;
-    let ann = world.person(ANN).await;
-    let app = world.app_factor(&ann, "").await;
+    let ann = world.create_user(ANN).await;
+    let app = world.enroll_totp(&ann, "").await;
     let clear = format!("UPDATE auth.mfa_factors SET secret = '{}' RETURNING secret", app.secret);
     world.database.query(&clear).await;
-    world.step_up(&ann, &app).await;
+    world.elevate_session(&ann, &app).await;
     let stored = world.database.query("SELECT secret FROM auth.mfa_factors").await;
     assert!(stored[0].contains(r#""key_id":"today""#), "{stored:?}");
 }

@@ -4,9 +4,9 @@ use serde_json::json;
 use super::{ANN, assurance};
 
 #[tokio::test]
-async fn a_verified_factor_goes_only_from_a_session_that_has_shown_one() {
+async fn unenrolling_a_verified_factor_requires_aal2() {
     let world = World::new().await;
-    let (ann, app) = world.protected(ANN).await;
+    let (ann, app) = world.create_user_with_totp(ANN).await;
     let weak = world.sign_in(ANN).await;
     assert_eq!(world.unenroll(&weak.access_token, &app.id).await.refusal(), (422, "insufficient_aal"));
     let gone = world.unenroll(&ann.access_token, &app.id).await.expect(200);
@@ -15,9 +15,9 @@ async fn a_verified_factor_goes_only_from_a_session_that_has_shown_one() {
 }
 
 #[tokio::test]
-async fn sessions_that_the_factor_lifted_fall_back_and_live_on() {
+async fn unenrolling_downgrades_elevated_sessions_to_aal1() {
     let world = World::new().await;
-    let (ann, app) = world.protected(ANN).await;
+    let (ann, app) = world.create_user_with_totp(ANN).await;
     world.unenroll(&ann.access_token, &app.id).await.expect(200);
     let back = world.refresh(&ann.refresh_token).await.expect(200);
     assert_eq!(assurance(&world, back.str("access_token")), ("aal1".to_owned(), vec!["otp".to_owned()]));
@@ -26,24 +26,24 @@ async fn sessions_that_the_factor_lifted_fall_back_and_live_on() {
 }
 
 #[tokio::test]
-async fn an_unverified_factor_goes_from_any_session() {
+async fn unverified_factor_can_be_unenrolled_at_aal1() {
     let world = World::new().await;
-    let ann = world.person(ANN).await;
-    let app = world.app_factor(&ann, "").await;
+    let ann = world.create_user(ANN).await;
+    let app = world.enroll_totp(&ann, "").await;
     world.unenroll(&ann.access_token, &app.id).await.expect(200);
 }
 
 #[tokio::test]
-async fn a_lift_at_the_moment_of_the_removal_does_not_stay() {
+async fn elevation_concurrent_with_unenrolment_does_not_persist() {
     let world = World::new().await;
-    let (ann, app) = world.protected(ANN).await;
+    let (ann, app) = world.create_user_with_totp(ANN).await;
     let weak = world.sign_in(ANN).await;
-    let asked = world.challenge(&weak.access_token, &app.id).await.expect(200);
+    let response = world.create_challenge(&weak.access_token, &app.id).await.expect(200);
     let gate = world.faults.wait("COMMIT", 1);
-    let code = world.app_code(&app);
-    let lift = world.answer(&weak.access_token, &app.id, asked.str("id"), &code);
+    let code = world.totp_code(&app);
+    let lift = world.verify_challenge(&weak.access_token, &app.id, response.str("id"), &code);
     let remove = async {
-        gate.reached().await;
+        gate.wait_until_reached().await;
         let removal = world.unenroll(&ann.access_token, &app.id);
         let open = async { gate.open() };
         tokio::join!(removal, open).0

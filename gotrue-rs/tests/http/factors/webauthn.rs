@@ -1,21 +1,21 @@
 use chrono::TimeDelta;
-use gotrue_rs::testing::{Authenticator, Person, World, with_keys};
+use gotrue_rs::testing::{Authenticator, TestUser, World, enable_webauthn};
 use serde_json::{Value, json};
 
 use super::{ANN, assurance, factors};
 
 /// A world in which security keys are on.
 async fn world() -> World {
-    World::with(with_keys).await
+    World::with(enable_webauthn).await
 }
 
 #[tokio::test]
-async fn a_key_is_made_by_the_first_challenge_and_used_by_later_ones() {
+async fn first_challenge_registers_the_key_and_later_ones_use_it() {
     let world = world().await;
-    let ann = world.person(ANN).await;
+    let ann = world.create_user(ANN).await;
     let weak = world.sign_in(ANN).await;
     world.advance(TimeDelta::seconds(1));
-    let (strong, factor, mut device) = world.key_factor(&ann, "key").await;
+    let (strong, factor, mut device) = world.enroll_security_key(&ann, "key").await;
     assert_eq!(
         world.journal().statements()[1..],
         ["challenges.with_secret", "elevation.lock", "webauthn_factors.spend", "elevation.elevate",]
@@ -25,43 +25,43 @@ async fn a_key_is_made_by_the_first_challenge_and_used_by_later_ones() {
     let ended = world.get_as(&weak.access_token, "/user").await;
     assert_eq!(ended.refusal(), (403, "session_not_found"), "weaker sessions end");
     let other = world.sign_in(ANN).await;
-    let lifted = world.try_key(&other, &factor, &mut device).await.expect(200);
+    let lifted = world.verify_security_key(&other, &factor, &mut device).await.expect(200);
     assert_eq!(assurance(&world, lifted.str("access_token")).0, "aal2");
-    assert_eq!(world.try_key(&other, &factor, &mut device).await.status, 200, "as often as asked");
+    assert_eq!(world.verify_security_key(&other, &factor, &mut device).await.status, 200, "as often as asked");
 }
 
 #[tokio::test]
 async fn the_options_are_those_of_the_ceremony() {
     let world = world().await;
-    let ann = world.person(ANN).await;
+    let ann = world.create_user(ANN).await;
     let made = world.enroll(&ann.access_token, json!({"factor_type": "webauthn", "friendly_name": "key"})).await;
     let factor = made.expect(200).str("id").to_owned();
-    let asked = world.challenge(&ann.access_token, &factor).await.expect(200);
-    assert_eq!((asked.str("type"), asked.str("webauthn/type")), ("webauthn", "create"));
-    let options = &asked.json["webauthn"]["credential_options"]["publicKey"];
+    let response = world.create_challenge(&ann.access_token, &factor).await.expect(200);
+    assert_eq!((response.str("type"), response.str("webauthn/type")), ("webauthn", "create"));
+    let options = &response.json["webauthn"]["credential_options"]["publicKey"];
     assert_eq!(options["user"]["name"], ANN);
     assert_eq!(options["authenticatorSelection"], json!({}));
     assert!(options.get("attestation").is_none() && options.get("excludeCredentials").is_none());
-    assert_eq!(asked.json["expires_at"], world.now().timestamp() + 300);
+    assert_eq!(response.json["expires_at"], world.now().timestamp() + 300);
     let mut device = Authenticator::default();
     let answer = device.create(options);
-    let answer = world.answer_key(&ann, &factor, asked.str("id"), ("create", answer)).await;
-    let ann = Person::of(&answer);
-    let asked = world.challenge(&ann.access_token, &factor).await.expect(200);
-    let options = &asked.json["webauthn"]["credential_options"]["publicKey"];
-    assert_eq!(asked.str("webauthn/type"), "request");
+    let answer = world.verify_webauthn_challenge(&ann, &factor, response.str("id"), ("create", answer)).await;
+    let ann = TestUser::from_session(&answer);
+    let response = world.create_challenge(&ann.access_token, &factor).await.expect(200);
+    let options = &response.json["webauthn"]["credential_options"]["publicKey"];
+    assert_eq!(response.str("webauthn/type"), "request");
     assert_eq!(options["allowCredentials"][0]["transports"], json!(["internal", "hybrid"]));
     let second = world.enroll(&ann.access_token, json!({"factor_type": "webauthn", "friendly_name": "two"})).await;
-    let asked = world.challenge(&ann.access_token, second.expect(200).str("id")).await.expect(200);
-    let excluded = &asked.json["webauthn"]["credential_options"]["publicKey"]["excludeCredentials"];
+    let response = world.create_challenge(&ann.access_token, second.expect(200).str("id")).await.expect(200);
+    let excluded = &response.json["webauthn"]["credential_options"]["publicKey"]["excludeCredentials"];
     assert_eq!(excluded[0]["id"], device.create(&json!({}))["id"]);
 }
 
 #[tokio::test]
-async fn the_account_shows_which_key_answered_and_not_what_it_said() {
+async fn user_response_shows_credential_id_without_credential_data() {
     let world = world().await;
-    let ann = world.person(ANN).await;
-    let (strong, _, device) = world.key_factor(&ann, "key").await;
+    let ann = world.create_user(ANN).await;
+    let (strong, _, device) = world.enroll_security_key(&ann, "key").await;
     let shown = world.get_as(&strong.access_token, "/user").await.expect(200);
     let factor = &shown.json["factors"][0];
     assert_eq!(factor["web_authn_aaguid"], device.aaguid.to_string());
@@ -71,14 +71,14 @@ async fn the_account_shows_which_key_answered_and_not_what_it_said() {
 }
 
 #[tokio::test]
-async fn bodies_that_cannot_be_are_told_what_they_miss() {
+async fn malformed_bodies_report_missing_members() {
     let world = world().await;
-    let ann = world.person(ANN).await;
+    let ann = world.create_user(ANN).await;
     let made = world.enroll(&ann.access_token, json!({"factor_type": "webauthn", "friendly_name": "key"})).await;
     let factor = made.expect(200).str("id").to_owned();
     let path = format!("/factors/{factor}/verify");
-    let asked = world.challenge(&ann.access_token, &factor).await.expect(200);
-    let id = asked.str("id");
+    let response = world.create_challenge(&ann.access_token, &factor).await.expect(200);
+    let id = response.str("id");
     for (webauthn, message) in [
         (Value::Null, "WebAuthn config required"),
         (json!({}), "WebAuthn type must be create or request"),
@@ -91,27 +91,28 @@ async fn bodies_that_cannot_be_are_told_what_they_miss() {
         assert_eq!((answer.refusal(), answer.str("msg")), ((400, "validation_failed"), message));
     }
     let mut device = Authenticator::default();
-    let answer = device.create(&asked.json["webauthn"]["credential_options"]["publicKey"]);
-    world.answer_key(&ann, &factor, id, ("create", answer)).await.expect(200);
+    let answer = device.create(&response.json["webauthn"]["credential_options"]["publicKey"]);
+    world.verify_webauthn_challenge(&ann, &factor, id, ("create", answer)).await.expect(200);
 }
 
 #[tokio::test]
-async fn a_wrong_answer_leaves_the_challenge_good_and_a_right_one_uses_it_up() {
+async fn invalid_response_keeps_the_challenge_and_valid_response_consumes_it() {
     let world = world().await;
-    let ann = world.person(ANN).await;
-    let (_, factor, mut device) = world.key_factor(&ann, "key").await;
+    let ann = world.create_user(ANN).await;
+    let (_, factor, mut device) = world.enroll_security_key(&ann, "key").await;
     let weak = world.sign_in(ANN).await;
-    let asked = world.challenge(&weak.access_token, &factor).await.expect(200);
-    let options = &asked.json["webauthn"]["credential_options"]["publicKey"];
+    let response = world.create_challenge(&weak.access_token, &factor).await.expect(200);
+    let options = &response.json["webauthn"]["credential_options"]["publicKey"];
     "https://evil.example.net".clone_into(&mut device.origin);
     let wrong = device.get(options);
-    let refused = world.answer_key(&weak, &factor, asked.str("id"), ("request", wrong)).await.expect(500);
+    let refused =
+        world.verify_webauthn_challenge(&weak, &factor, response.str("id"), ("request", wrong)).await.expect(500);
     assert_eq!(refused.str("msg"), "Failed to validate WebAuthn MFA response");
     gotrue_rs::testing::ORIGIN.clone_into(&mut device.origin);
     let (right, again) = (device.get(options), device.get(options));
     let answers = tokio::join!(
-        world.answer_key(&weak, &factor, asked.str("id"), ("request", right)),
-        world.answer_key(&weak, &factor, asked.str("id"), ("request", again)),
+        world.verify_webauthn_challenge(&weak, &factor, response.str("id"), ("request", right)),
+        world.verify_webauthn_challenge(&weak, &factor, response.str("id"), ("request", again)),
     );
     let mut ends = [answers.0.status.as_u16(), answers.1.status.as_u16()];
     ends.sort_unstable();
@@ -119,57 +120,61 @@ async fn a_wrong_answer_leaves_the_challenge_good_and_a_right_one_uses_it_up() {
 }
 
 #[tokio::test]
-async fn without_a_relying_party_a_factor_can_be_named_and_nothing_more() {
-    let world = World::builder().policy(with_keys).policy(|policy| policy.webauthn.relying_party = None).build().await;
-    let ann = world.person(ANN).await;
+async fn without_relying_party_factors_can_only_be_enrolled() {
+    let world =
+        World::builder().policy(enable_webauthn).policy(|policy| policy.webauthn.relying_party = None).build().await;
+    let ann = world.create_user(ANN).await;
     let made = world.enroll(&ann.access_token, json!({"factor_type": "webauthn", "friendly_name": "key"})).await;
-    world.challenge(&ann.access_token, made.expect(200).str("id")).await.expect(500);
+    world.create_challenge(&ann.access_token, made.expect(200).str("id")).await.expect(500);
 }
 
 #[tokio::test]
-async fn without_a_name_to_show_no_key_is_made_and_those_there_are_can_be_used() {
+async fn without_display_name_keys_are_used_but_not_registered() {
     let mut world = world().await;
-    let ann = world.person(ANN).await;
-    let (strong, factor, mut device) = world.key_factor(&ann, "key").await;
+    let ann = world.create_user(ANN).await;
+    let (strong, factor, mut device) = world.enroll_security_key(&ann, "key").await;
     world.reload(|policy| {
         policy.webauthn.relying_party.as_mut().expect("a relying party").display_name.clear();
     });
     let made = world.enroll(&strong.access_token, json!({"factor_type": "webauthn", "friendly_name": "two"})).await;
-    let refused = world.challenge(&strong.access_token, made.expect(200).str("id")).await.expect(500);
+    let refused = world.create_challenge(&strong.access_token, made.expect(200).str("id")).await.expect(500);
     assert_eq!(refused.str("msg"), "Failed to generate WebAuthn registration data");
     let refused = world.post_as(&strong.access_token, "/passkeys/registration/options", json!({})).await.expect(500);
     assert_eq!(refused.str("msg"), "Failed to generate WebAuthn registration options");
     world.post("/passkeys/authentication/options", json!({})).await.expect(200);
-    assert_eq!(world.try_key(&strong, &factor, &mut device).await.status, 200);
+    assert_eq!(world.verify_security_key(&strong, &factor, &mut device).await.status, 200);
 }
 
 #[tokio::test]
-async fn factors_stand_in_the_order_in_which_they_were_touched() {
+async fn factors_are_listed_by_last_update() {
     let world = world().await;
-    let ann = world.person(ANN).await;
-    let (ann, first, mut device) = world.key_factor(&ann, "first").await;
+    let ann = world.create_user(ANN).await;
+    let (ann, first, mut device) = world.enroll_security_key(&ann, "first").await;
     world.advance(TimeDelta::seconds(1));
-    let (ann, _, _) = world.key_factor(&ann, "second").await;
+    let (ann, _, _) = world.enroll_security_key(&ann, "second").await;
     assert_eq!(factors(&world, &ann).await, ["first: verified", "second: verified"]);
     world.advance(TimeDelta::seconds(1));
-    world.challenge(&ann.access_token, &first).await.expect(200);
+    world.create_challenge(&ann.access_token, &first).await.expect(200);
     assert_eq!(factors(&world, &ann).await, ["second: verified", "first: verified"]);
-    let asked = world.challenge(&ann.access_token, &first).await.expect(200);
-    let options = &asked.json["webauthn"]["credential_options"]["publicKey"];
+    let response = world.create_challenge(&ann.access_token, &first).await.expect(200);
+    let options = &response.json["webauthn"]["credential_options"]["publicKey"];
     assert_eq!(options["allowCredentials"][1]["id"], device.get(options)["id"]);
 }
 
 #[tokio::test]
-async fn a_key_is_kept_with_all_members_that_the_reference_keeps() {
+async fn credential_is_stored_with_all_gotrue_members() {
     let world = world().await;
-    let ann = world.person(ANN).await;
+    let ann = world.create_user(ANN).await;
     let made = world.enroll(&ann.access_token, json!({"factor_type": "webauthn", "friendly_name": "key"})).await;
     let factor = made.expect(200).str("id").to_owned();
-    let asked = world.challenge(&ann.access_token, &factor).await.expect(200);
-    let mut credential = Authenticator::default().create(&asked.json["webauthn"]["credential_options"]["publicKey"]);
+    let response = world.create_challenge(&ann.access_token, &factor).await.expect(200);
+    let mut credential = Authenticator::default().create(&response.json["webauthn"]["credential_options"]["publicKey"]);
     credential["authenticatorAttachment"] = json!("cross-platform");
     credential["response"]["transports"] = json!(["cable", "other"]);
-    world.answer_key(&ann, &factor, asked.str("id"), ("create", credential.clone())).await.expect(200);
+    world
+        .verify_webauthn_challenge(&ann, &factor, response.str("id"), ("create", credential.clone()))
+        .await
+        .expect(200);
     let stored = world.database.query("SELECT web_authn_credential FROM auth.mfa_factors").await.concat();
     let stored: Value = serde_json::from_str(&stored).expect("JSON");
     assert_eq!(stored["transport"], json!(["hybrid", "other"]));
@@ -186,13 +191,13 @@ async fn a_key_is_kept_with_all_members_that_the_reference_keeps() {
 }
 
 #[tokio::test]
-async fn parts_of_a_credential_that_are_missing_or_null_are_judged_as_the_reference_does() {
+async fn missing_or_null_credential_members_are_handled_like_gotrue() {
     let world = world().await;
-    let ann = world.person(ANN).await;
-    let (_, factor, mut device) = world.key_factor(&ann, "key").await;
+    let ann = world.create_user(ANN).await;
+    let (_, factor, mut device) = world.enroll_security_key(&ann, "key").await;
     let weak = world.sign_in(ANN).await;
-    let asked = world.challenge(&weak.access_token, &factor).await.expect(200);
-    let right = device.get(&asked.json["webauthn"]["credential_options"]["publicKey"]);
+    let response = world.create_challenge(&weak.access_token, &factor).await.expect(200);
+    let right = device.get(&response.json["webauthn"]["credential_options"]["publicKey"]);
     let (unreadable, wrong) = ("Invalid credential_response", "Failed to validate WebAuthn MFA response");
     for (path, value, status, message) in [
         ("/rawId", Value::Null, 500, wrong),
@@ -211,22 +216,22 @@ async fn parts_of_a_credential_that_are_missing_or_null_are_judged_as_the_refere
             None => credential = value.clone(),
             Some((parent, name)) => credential.pointer_mut(parent).expect("an object")[name] = value.clone(),
         }
-        let answer = world.answer_key(&weak, &factor, asked.str("id"), ("request", credential)).await;
+        let answer = world.verify_webauthn_challenge(&weak, &factor, response.str("id"), ("request", credential)).await;
         assert_eq!((answer.status.as_u16(), answer.str("msg")), (status, message), "{path} {value}");
     }
     let mut credential = right.clone();
     credential["clientExtensionResults"] = Value::Null;
     credential["authenticatorAttachment"] = Value::Null;
-    world.answer_key(&weak, &factor, asked.str("id"), ("request", credential)).await.expect(200);
+    world.verify_webauthn_challenge(&weak, &factor, response.str("id"), ("request", credential)).await.expect(200);
 }
 
 #[tokio::test]
-async fn a_key_taken_away_lifts_nothing() {
+async fn unenrolled_key_elevates_nothing() {
     let world = world().await;
-    let ann = world.person(ANN).await;
-    let (strong, factor, _) = world.key_factor(&ann, "key").await;
+    let ann = world.create_user(ANN).await;
+    let (strong, factor, _) = world.enroll_security_key(&ann, "key").await;
     world.unenroll(&strong.access_token, &factor).await.expect(200);
-    let refused = world.challenge(&strong.access_token, &factor).await;
+    let refused = world.create_challenge(&strong.access_token, &factor).await;
     assert_eq!(refused.refusal(), (404, "mfa_factor_not_found"));
     let refreshed = world.refresh(&strong.refresh_token).await.expect(200);
     assert_eq!(assurance(&world, refreshed.str("access_token")).0, "aal1");

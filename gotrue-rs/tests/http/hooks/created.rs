@@ -1,11 +1,11 @@
 use chrono::TimeDelta;
-use gotrue_rs::testing::{Receiver, World, WorldBuilder};
+use gotrue_rs::testing::{HookServer, World, WorldBuilder};
 use gotrue_rules::domain::policy::HookKind;
 use serde_json::{Value, json};
 
 use super::{SECRET, accounts, with_hook};
 
-fn both(receiver: &Receiver) -> WorldBuilder {
+fn both(receiver: &HookServer) -> WorldBuilder {
     let (before, after) = (receiver.hook("/before", &[SECRET]), receiver.hook("/after", &[SECRET]));
     World::builder().policy(|policy| {
         policy.hooks.before_user_created = Some(before);
@@ -19,8 +19,8 @@ fn ann() -> Value {
 }
 
 #[tokio::test]
-async fn both_hear_of_a_sign_up_and_the_second_of_one_that_is_repeated() {
-    let receiver = Receiver::start().await;
+async fn sign_up_calls_both_hooks_and_repeated_sign_up_calls_the_second() {
+    let receiver = HookServer::start().await;
     let world = both(&receiver).build().await;
     let answer = world.post("/signup", ann()).await.expect(200);
     let (before, after) = (receiver.bodies("/before").remove(0), receiver.bodies("/after").remove(0));
@@ -35,8 +35,8 @@ async fn both_hear_of_a_sign_up_and_the_second_of_one_that_is_repeated() {
 }
 
 #[tokio::test]
-async fn who_is_turned_away_is_neither_stored_nor_mailed() {
-    let receiver = Receiver::start().await;
+async fn rejected_user_is_neither_stored_nor_mailed() {
+    let receiver = HookServer::start().await;
     let world = both(&receiver).build().await;
     receiver.answer("/before", json!({"error": {"http_code": 422, "message": "Members only"}}));
     for body in [ann(), json!({})] {
@@ -50,8 +50,8 @@ async fn who_is_turned_away_is_neither_stored_nor_mailed() {
 }
 
 #[tokio::test]
-async fn an_account_stays_when_the_hook_after_it_fails() {
-    let receiver = Receiver::start().await;
+async fn user_persists_if_the_after_created_hook_fails() {
+    let receiver = HookServer::start().await;
     let world = both(&receiver).build().await;
     receiver.answer("/after", json!({"error": {"http_code": 409, "message": "Too late"}}));
     let answer = world.post("/signup", ann()).await;
@@ -62,24 +62,24 @@ async fn an_account_stays_when_the_hook_after_it_fails() {
 }
 
 #[tokio::test]
-async fn an_account_confirmed_at_once_is_announced_before_and_not_after() {
-    let receiver = Receiver::start().await;
+async fn autoconfirmed_user_calls_only_the_before_hook() {
+    let receiver = HookServer::start().await;
     let world = both(&receiver).policy(|policy| policy.mail.autoconfirm = true).build().await;
     world.post("/signup", ann()).await.expect(200);
     assert_eq!((receiver.bodies("/before").len(), receiver.bodies("/after").len()), (1, 0));
 }
 
 #[tokio::test]
-async fn an_account_that_an_administrator_makes_is_not_announced() {
-    let receiver = Receiver::start().await;
+async fn admin_created_user_calls_no_hook() {
+    let receiver = HookServer::start().await;
     let world = both(&receiver).build().await;
     world.post_as(&world.service_token(), "/admin/users", json!({"email": "ann@example.com"})).await.expect(200);
     assert!(receiver.calls().is_empty());
 }
 
 #[tokio::test]
-async fn an_invited_account_that_signs_up_is_announced_without_the_inviters_words() {
-    let receiver = Receiver::start().await;
+async fn sign_up_of_invited_user_omits_the_invitation_metadata() {
+    let receiver = HookServer::start().await;
     let world = with_hook(&receiver, HookKind::AfterUserCreated).build().await;
     world.post("/signup", ann()).await.expect(200);
     world.database.query("UPDATE auth.users SET invited_at = now()").await;

@@ -1,8 +1,8 @@
-//! Which hooks are waited for with a connection in hand, and that others find one then.
+//! Hooks that are called without a database connection in use.
 
 use std::sync::Arc;
 
-use gotrue_rs::testing::{Receiver, World, said};
+use gotrue_rs::testing::{HookServer, World, json_response};
 use gotrue_rules::domain::policy::HookKind;
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
@@ -10,17 +10,17 @@ use tokio::sync::Semaphore;
 use super::{confirmed_at_once, with_hook};
 
 /// The hook asks the server who the token's owner is before it answers; the server has one connection.
-async fn calling_back(kind: HookKind, answer: fn(&Value) -> Value) -> (Receiver, Arc<World>, String) {
-    let receiver = Receiver::start().await;
+async fn calling_back(kind: HookKind, answer: fn(&Value) -> Value) -> (HookServer, Arc<World>, String) {
+    let receiver = HookServer::start().await;
     let world = Arc::new(confirmed_at_once(&receiver, kind).connections(1).build().await);
-    receiver.respond("/hook", move |call| said(200, &answer(&call.json())));
-    let token = world.person("ann@example.com").await.access_token;
+    receiver.respond("/hook", move |call| json_response(200, &answer(&call.json())));
+    let token = world.create_user("ann@example.com").await.access_token;
     let (server, caller) = (world.clone(), token.clone());
     receiver.respond_after("/hook", move |call| {
         let (world, token) = (server.clone(), caller.clone());
         Box::pin(async move {
             world.get_as(&token, "/user").await.expect(200);
-            said(200, &answer(&call.json()))
+            json_response(200, &answer(&call.json()))
         })
     });
     (receiver, world, token)
@@ -35,28 +35,28 @@ fn the_same_claims(event: &Value) -> Value {
 }
 
 #[tokio::test]
-async fn none_is_held_while_a_password_is_judged() {
+async fn password_hook_holds_no_connection() {
     let (receiver, world, _) = calling_back(HookKind::PasswordVerificationAttempt, nothing).await;
     world.sign_in("ann@example.com").await;
     assert_eq!(receiver.calls().len(), 1);
 }
 
 #[tokio::test]
-async fn none_is_held_while_the_claims_of_a_sign_in_are_asked_for() {
+async fn token_hook_holds_no_connection() {
     let (receiver, world, _) = calling_back(HookKind::CustomAccessToken, the_same_claims).await;
     world.sign_in("ann@example.com").await;
     assert_eq!(receiver.calls().len(), 2);
 }
 
 #[tokio::test]
-async fn none_is_held_while_a_newcomer_is_judged() {
+async fn before_user_created_hook_holds_no_connection() {
     let (receiver, world, _) = calling_back(HookKind::BeforeUserCreated, nothing).await;
-    world.person("bob@example.com").await;
+    world.create_user("bob@example.com").await;
     assert_eq!(receiver.calls().len(), 2);
 }
 
 #[tokio::test]
-async fn none_is_held_while_a_known_account_is_mailed() {
+async fn send_email_hook_holds_no_connection_for_existing_users() {
     let (receiver, world, token) = calling_back(HookKind::SendEmail, nothing).await;
     world.post("/recover", json!({"email": "ann@example.com"})).await.expect(200);
     world.put_as(&token, "/user", json!({"email": "ann.new@example.com"})).await.expect(200);
@@ -64,8 +64,8 @@ async fn none_is_held_while_a_known_account_is_mailed() {
 }
 
 #[tokio::test]
-async fn sign_ups_that_wait_for_their_mail_leave_a_connection_to_others() {
-    let receiver = Receiver::start().await;
+async fn sign_ups_waiting_for_mail_leave_a_connection_free() {
+    let receiver = HookServer::start().await;
     let world = Arc::new(with_hook(&receiver, HookKind::SendEmail).connections(2).build().await);
     let gate = Arc::new(Semaphore::new(0));
     let closed = gate.clone();
@@ -73,7 +73,7 @@ async fn sign_ups_that_wait_for_their_mail_leave_a_connection_to_others() {
         let closed = closed.clone();
         Box::pin(async move {
             closed.acquire().await.expect("it is open at last").forget();
-            said(200, &json!({}))
+            json_response(200, &json!({}))
         })
     });
     let sign_up = |name: &'static str| {
@@ -82,7 +82,7 @@ async fn sign_ups_that_wait_for_their_mail_leave_a_connection_to_others() {
         tokio::spawn(async move { world.post("/signup", body).await })
     };
     let waiting = [sign_up("ann@example.com"), sign_up("bob@example.com"), sign_up("cid@example.com")];
-    receiver.called(1).await;
+    receiver.wait_for_calls(1).await;
     let answer = world.try_password("nobody@example.com", "correct horse").await;
     assert_eq!(answer.refusal(), (400, "invalid_credentials"));
     gate.add_permits(3);

@@ -4,7 +4,7 @@ use aws_lc_rs::hmac;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use chrono::TimeDelta;
-use gotrue_rs::testing::{Call, Receiver, World, said};
+use gotrue_rs::testing::{HookCall, HookServer, World, json_response};
 use gotrue_rules::domain::policy::{Hook, HookKind, HookTarget};
 use gotrue_rules::domain::secret::Secret;
 use http::HeaderValue;
@@ -23,7 +23,7 @@ fn signature(secret: &str, id: &str, timestamp: &str, body: &[u8]) -> String {
     format!("v1,{}", STANDARD.encode(tag.as_ref()))
 }
 
-fn signed(call: &Call, secret: &str) -> String {
+fn signed(call: &HookCall, secret: &str) -> String {
     signature(secret, call.header("webhook-id"), call.header("webhook-timestamp"), &call.body)
 }
 
@@ -36,17 +36,17 @@ async fn world_with(hook: Hook) -> World {
 }
 
 #[test]
-fn the_published_example_of_a_signature_is_worked_out() {
+fn signature_matches_the_standard_webhooks_example() {
     let secret = "v1,whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
     let worked_out = signature(secret, "msg_p5jXN8AQM9LWM0D4loKWxJek", "1614265330", br#"{"test": 2432232314}"#);
     assert_eq!(worked_out, "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=");
 }
 
 #[tokio::test]
-async fn a_call_is_signed_with_every_secret_and_says_when_and_why() {
-    let receiver = Receiver::start().await;
+async fn call_is_signed_with_every_secret_and_has_timestamp_and_type() {
+    let receiver = HookServer::start().await;
     let world = world_with(receiver.hook("/hook", &[SECRET, OTHER_SECRET])).await;
-    let ann = world.person("ann@example.com").await;
+    let ann = world.create_user("ann@example.com").await;
     world.sign_in(&ann.email).await;
     let call = receiver.calls().remove(0);
     let both = format!("{}, {}", signed(&call, SECRET), signed(&call, OTHER_SECRET));
@@ -60,19 +60,19 @@ async fn a_call_is_signed_with_every_secret_and_says_when_and_why() {
 
 #[tokio::test]
 async fn without_secrets_the_signature_is_empty() {
-    let receiver = Receiver::start().await;
+    let receiver = HookServer::start().await;
     let world = world_with(receiver.hook("/hook", &[])).await;
-    world.person("ann@example.com").await;
+    world.create_user("ann@example.com").await;
     world.sign_in("ann@example.com").await;
     assert_eq!(receiver.calls()[0].headers.get("webhook-signature"), Some(&HeaderValue::from_static("")));
 }
 
 #[tokio::test]
-async fn a_pair_of_keys_signs_nothing_and_no_call_is_made() {
-    let receiver = Receiver::start().await;
+async fn asymmetric_secret_makes_no_call() {
+    let receiver = HookServer::start().await;
     let keys = format!("v1a,whpk_{0}:whsk_{0}", "a".repeat(44));
     let world = world_with(receiver.hook("/hook", &[SECRET, &keys])).await;
-    world.person("ann@example.com").await;
+    world.create_user("ann@example.com").await;
     let answer = world.try_password("ann@example.com", "correct horse").await;
     assert_eq!(answer.status, 500);
     assert_eq!(answer.str("msg"), "Error generating signatures: invalid signature format");
@@ -80,12 +80,12 @@ async fn a_pair_of_keys_signs_nothing_and_no_call_is_made() {
 }
 
 #[tokio::test]
-async fn a_hook_that_asks_to_wait_is_called_three_times_under_new_ids() {
-    let receiver = Receiver::start().await;
+async fn retry_after_response_is_retried_three_times_with_new_ids() {
+    let receiver = HookServer::start().await;
     let world = confirmed_at_once(&receiver, KIND).build().await;
-    world.person("ann@example.com").await;
+    world.create_user("ann@example.com").await;
     receiver.respond("/hook", |_| {
-        let mut busy = said(503, &json!({}));
+        let mut busy = json_response(503, &json!({}));
         busy.headers_mut().insert("retry-after", HeaderValue::from_static("1"));
         busy
     });
@@ -98,13 +98,13 @@ async fn a_hook_that_asks_to_wait_is_called_three_times_under_new_ids() {
 }
 
 #[tokio::test]
-async fn a_hook_that_never_answers_is_given_up_after_five_seconds() {
-    let receiver = Receiver::start().await;
+async fn unresponsive_hook_times_out_after_five_seconds() {
+    let receiver = HookServer::start().await;
     let world = confirmed_at_once(&receiver, KIND).build().await;
-    world.person("ann@example.com").await;
+    world.create_user("ann@example.com").await;
     receiver.respond_after("/hook", |_| Box::pin(std::future::pending()));
     let time = async {
-        receiver.called(1).await;
+        receiver.wait_for_calls(1).await;
         world.advance(TimeDelta::seconds(5));
     };
     let (answer, ()) = tokio::join!(world.try_password("ann@example.com", "correct horse"), time);
@@ -114,18 +114,18 @@ async fn a_hook_that_never_answers_is_given_up_after_five_seconds() {
 }
 
 #[tokio::test]
-async fn a_hook_that_nobody_answers_for_is_tried_again_every_two_seconds() {
-    let nobody = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
-    let url = format!("http://{}/hook", nobody.local_addr().expect("an address"));
-    drop(nobody);
+async fn unreachable_hook_is_retried_every_two_seconds() {
+    let unknown = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let url = format!("http://{}/hook", unknown.local_addr().expect("an address"));
+    drop(unknown);
     let secrets = vec![Secret::new(SECRET)];
     let world = world_with(Hook { uri: url.clone(), target: HookTarget::Http { url }, secrets }).await;
-    world.person("ann@example.com").await;
+    world.create_user("ann@example.com").await;
     let before = world.clock.sleeps();
     let time = async {
         // The first two sleeps are the request's deadline and the hook's limit of five seconds.
         for sleeps in [3, 4] {
-            world.clock.slept(before + sleeps).await;
+            world.clock.wait_for_sleeps(before + sleeps).await;
             world.advance(TimeDelta::seconds(2));
         }
     };
@@ -134,12 +134,12 @@ async fn a_hook_that_nobody_answers_for_is_tried_again_every_two_seconds() {
 }
 
 #[tokio::test]
-async fn a_redirect_is_followed_with_the_body() {
-    let receiver = Receiver::start().await;
+async fn redirect_is_followed_with_the_body() {
+    let receiver = HookServer::start().await;
     let world = confirmed_at_once(&receiver, KIND).build().await;
-    let ann = world.person("ann@example.com").await;
+    let ann = world.create_user("ann@example.com").await;
     receiver.respond("/hook", |_| {
-        let mut moved = said(307, &json!({}));
+        let mut moved = json_response(307, &json!({}));
         moved.headers_mut().insert("location", HeaderValue::from_static("/moved"));
         moved
     });
@@ -148,10 +148,10 @@ async fn a_redirect_is_followed_with_the_body() {
 }
 
 #[tokio::test]
-async fn an_answer_of_more_than_200_kib_is_refused() {
-    let receiver = Receiver::start().await;
+async fn response_over_200_kib_is_refused() {
+    let receiver = HookServer::start().await;
     let world = confirmed_at_once(&receiver, KIND).build().await;
-    world.person("ann@example.com").await;
+    world.create_user("ann@example.com").await;
     receiver.answer("/hook", json!({ "message": "x".repeat(200 * 1024) }));
     let answer = world.try_password("ann@example.com", "correct horse").await;
     assert_eq!(answer.refusal(), (422, "hook_payload_over_size_limit"));
@@ -159,8 +159,8 @@ async fn an_answer_of_more_than_200_kib_is_refused() {
 }
 
 #[tokio::test]
-async fn secrets_are_not_shown() {
-    let receiver = Receiver::start().await;
+async fn debug_output_hides_secrets() {
+    let receiver = HookServer::start().await;
     let world = Arc::new(confirmed_at_once(&receiver, KIND).build().await);
     assert!(!format!("{:?}", world.app).contains("cmVwbGF5"));
 }

@@ -1,4 +1,4 @@
-use gotrue_rs::testing::{Call, PASSWORD, Person, Receiver, World};
+use gotrue_rs::testing::{HookCall, HookServer, PASSWORD, TestUser, World};
 use gotrue_rules::domain::one_time_token::TokenHash;
 use gotrue_rules::domain::policy::{HookKind, MailKind};
 use serde_json::{Value, json};
@@ -7,26 +7,28 @@ use super::{SECRET, accounts, with_hook};
 
 const ANN: &str = "ann@example.com";
 
-/// A person whose address was confirmed by what the hook was sent.
-async fn person(world: &World, receiver: &Receiver) -> Person {
+/// A user that was confirmed with the token sent to the hook.
+async fn confirmed_user(world: &World, receiver: &HookServer) -> TestUser {
     world.post("/signup", json!({"email": ANN, "password": PASSWORD})).await.expect(200);
     let mail = latest(receiver)["email_data"].clone();
-    Person::of(&world.post("/verify", json!({"type": "signup", "email": ANN, "token": mail["token"]})).await)
+    TestUser::from_session(
+        &world.post("/verify", json!({"type": "signup", "email": ANN, "token": mail["token"]})).await,
+    )
 }
 
-fn latest(receiver: &Receiver) -> Value {
+fn latest(receiver: &HookServer) -> Value {
     receiver.calls().pop().expect("the hook was called").json()
 }
 
 fn hash(address: &str, code: &Value) -> String {
-    TokenHash::of(address, code.as_str().unwrap_or_default()).as_str().to_owned()
+    TokenHash::new(address, code.as_str().unwrap_or_default()).as_str().to_owned()
 }
 
 #[tokio::test]
-async fn the_mail_hook_takes_the_place_of_the_mail_server() {
-    let receiver = Receiver::start().await;
+async fn email_hook_replaces_the_mail_server() {
+    let receiver = HookServer::start().await;
     let world = with_hook(&receiver, HookKind::SendEmail).build().await;
-    let ann = person(&world, &receiver).await;
+    let ann = confirmed_user(&world, &receiver).await;
     let event = receiver.calls().remove(0).json();
     let mail = &event["email_data"];
     assert_eq!(event["user"]["id"], ann.id);
@@ -45,10 +47,10 @@ async fn the_mail_hook_takes_the_place_of_the_mail_server() {
 }
 
 #[tokio::test]
-async fn a_change_of_address_is_one_call_whose_hashes_have_changed_places() {
-    let receiver = Receiver::start().await;
+async fn email_change_is_one_call_with_swapped_token_hashes() {
+    let receiver = HookServer::start().await;
     let world = with_hook(&receiver, HookKind::SendEmail).build().await;
-    let ann = person(&world, &receiver).await;
+    let ann = confirmed_user(&world, &receiver).await;
     world.put_as(&ann.access_token, "/user", json!({"email": "new@example.com"})).await.expect(200);
     assert_eq!(receiver.calls().len(), 2);
     let event = latest(&receiver);
@@ -59,11 +61,11 @@ async fn a_change_of_address_is_one_call_whose_hashes_have_changed_places() {
 }
 
 #[tokio::test]
-async fn a_change_that_only_the_new_address_confirms_has_one_code() {
-    let receiver = Receiver::start().await;
+async fn single_confirmation_email_change_has_one_code() {
+    let receiver = HookServer::start().await;
     let world = with_hook(&receiver, HookKind::SendEmail);
     let world = world.policy(|policy| policy.mail.secure_email_change = false).build().await;
-    let ann = person(&world, &receiver).await;
+    let ann = confirmed_user(&world, &receiver).await;
     world.put_as(&ann.access_token, "/user", json!({"email": "new@example.com"})).await.expect(200);
     let mail = latest(&receiver)["email_data"].clone();
     assert_eq!(mail["token_hash"], hash("new@example.com", &mail["token"]));
@@ -71,10 +73,10 @@ async fn a_change_that_only_the_new_address_confirms_has_one_code() {
 }
 
 #[tokio::test]
-async fn a_hook_that_refuses_a_mail_leaves_no_account_and_no_secret() {
-    let receiver = Receiver::start().await;
+async fn rejected_mail_leaves_no_user_and_no_token() {
+    let receiver = HookServer::start().await;
     let world = with_hook(&receiver, HookKind::SendEmail).build().await;
-    let ann = person(&world, &receiver).await;
+    let ann = confirmed_user(&world, &receiver).await;
     receiver.answer("/hook", json!({"error": {"http_code": 403, "message": "Blocked"}}));
     let recovery = world.post("/recover", json!({"email": ann.email})).await;
     assert_eq!((recovery.status.as_u16(), recovery.str("msg")), (403, "Blocked"));
@@ -85,14 +87,14 @@ async fn a_hook_that_refuses_a_mail_leaves_no_account_and_no_secret() {
 }
 
 #[tokio::test]
-async fn a_notice_is_the_hooks_and_nobody_hears_when_it_fails() {
-    let receiver = Receiver::start().await;
+async fn notification_uses_the_hook_and_its_failure_is_ignored() {
+    let receiver = HookServer::start().await;
     let world = with_hook(&receiver, HookKind::SendEmail);
     let world = world.policy(|policy| {
         policy.mail.notifications = [gotrue_rules::domain::policy::MailKind::PasswordChanged].into_iter().collect();
     });
     let world = world.build().await;
-    let ann = person(&world, &receiver).await;
+    let ann = confirmed_user(&world, &receiver).await;
     receiver.answer("/hook", json!({"error": {"http_code": 403, "message": "Blocked"}}));
     world.put_as(&ann.access_token, "/user", json!({"password": "another horse"})).await.expect(200);
     let event = latest(&receiver);
@@ -102,15 +104,15 @@ async fn a_notice_is_the_hooks_and_nobody_hears_when_it_fails() {
 
 #[tokio::test]
 async fn with_an_outbox_the_hook_still_sends_the_mail() {
-    let receiver = Receiver::start().await;
+    let receiver = HookServer::start().await;
     let world = with_hook(&receiver, HookKind::SendEmail).with_outbox().build().await;
-    person(&world, &receiver).await;
+    confirmed_user(&world, &receiver).await;
     assert_eq!(world.database.query("SELECT count(*) FROM basalt.outbox").await, ["0"]);
 }
 
 #[tokio::test]
-async fn the_text_hook_takes_the_place_of_the_sender() {
-    let receiver = Receiver::start().await;
+async fn sms_hook_replaces_the_sms_provider() {
+    let receiver = HookServer::start().await;
     let world = with_hook(&receiver, HookKind::SendSms).build().await;
     let body = json!({"phone": "+15550100200", "password": PASSWORD});
     receiver.answer("/hook", json!({"error": {"http_code": 406, "message": "No such country"}}));
@@ -122,14 +124,14 @@ async fn the_text_hook_takes_the_place_of_the_sender() {
     let sms = latest(&receiver)["sms"].clone();
     assert_eq!((&sms["phone"], sms.get("sms_type")), (&json!("15550100200"), None));
     let code = json!({"type": "sms", "phone": "15550100200", "token": sms["otp"]});
-    let ann = Person::of(&world.post("/verify", code).await);
+    let ann = TestUser::from_session(&world.post("/verify", code).await);
     world.put_as(&ann.access_token, "/user", json!({"phone": "15550100201"})).await.expect(200);
     assert_eq!(latest(&receiver)["user"]["new_phone"], "15550100201");
 }
 
 #[tokio::test]
 async fn both_hooks_may_be_on() {
-    let receiver = Receiver::start().await;
+    let receiver = HookServer::start().await;
     let texts = receiver.hook("/texts", &[SECRET]);
     let world = with_hook(&receiver, HookKind::SendEmail).policy(|policy| policy.hooks.send_sms = Some(texts));
     let world = world.build().await;
@@ -139,8 +141,8 @@ async fn both_hooks_may_be_on() {
 }
 
 #[tokio::test]
-async fn a_message_shows_the_account_as_the_changes_before_it_leave_it() {
-    let receiver = Receiver::start().await;
+async fn message_contains_the_updated_user() {
+    let receiver = HookServer::start().await;
     let (mail, text) = (receiver.hook("/mail", &[SECRET]), receiver.hook("/text", &[SECRET]));
     let world = World::builder()
         .policy(|policy| {
@@ -151,7 +153,7 @@ async fn a_message_shows_the_account_as_the_changes_before_it_leave_it() {
         })
         .build()
         .await;
-    let ann = person(&world, &receiver).await;
+    let ann = confirmed_user(&world, &receiver).await;
     let before = receiver.calls().len();
     let body = json!({
         "email": "new@example.com",
@@ -160,9 +162,9 @@ async fn a_message_shows_the_account_as_the_changes_before_it_leave_it() {
         "data": {"plan": "pro"},
     });
     world.put_as(&ann.access_token, "/user", body).await.expect(200);
-    let events: Vec<Value> = receiver.calls()[before..].iter().map(Call::json).collect();
-    let [told, mailed, texted] = events.as_slice() else { panic!("three calls, not {}", events.len()) };
-    assert_eq!(told["email_data"]["email_action_type"], "password_changed_notification");
+    let events: Vec<Value> = receiver.calls()[before..].iter().map(HookCall::json).collect();
+    let [reported, mailed, texted] = events.as_slice() else { panic!("three calls, not {}", events.len()) };
+    assert_eq!(reported["email_data"]["email_action_type"], "password_changed_notification");
     assert_eq!(mailed["user"]["user_metadata"]["plan"], "pro");
     assert_eq!(mailed["user"]["new_email"], "new@example.com");
     assert_eq!(texted["user"]["user_metadata"]["plan"], "pro");

@@ -9,7 +9,7 @@ mod messages;
 mod postgres;
 mod tokens;
 
-use gotrue_rs::testing::{Receiver, World, WorldBuilder};
+use gotrue_rs::testing::{HookServer, World, WorldBuilder};
 use gotrue_rules::domain::policy::{Hook, HookKind, HookTarget, HooksPolicy};
 
 /// A secret that signs calls.
@@ -29,12 +29,12 @@ fn of(hooks: &mut HooksPolicy, kind: HookKind) -> &mut Option<Hook> {
 }
 
 /// A world whose accounts are confirmed at once, with this hook at `/hook`.
-fn confirmed_at_once(receiver: &Receiver, kind: HookKind) -> WorldBuilder {
+fn confirmed_at_once(receiver: &HookServer, kind: HookKind) -> WorldBuilder {
     with_hook(receiver, kind).policy(|policy| policy.mail.autoconfirm = true)
 }
 
 /// A world with this hook at `/hook`.
-fn with_hook(receiver: &Receiver, kind: HookKind) -> WorldBuilder {
+fn with_hook(receiver: &HookServer, kind: HookKind) -> WorldBuilder {
     let hook = receiver.hook("/hook", &[SECRET]);
     World::builder().policy(|policy| *of(&mut policy.hooks, kind) = Some(hook))
 }

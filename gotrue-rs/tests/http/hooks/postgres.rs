@@ -1,4 +1,4 @@
-use gotrue_rs::testing::{PASSWORD, Sent, World};
+use gotrue_rs::testing::{PASSWORD, RedirectTarget, World};
 use gotrue_rules::domain::policy::{Hook, HookKind, HookTarget};
 use serde_json::json;
 
@@ -6,14 +6,14 @@ use super::{accounts, define, with_function};
 
 const KEEP: &str = "INSERT INTO public.heard VALUES (event);";
 
-async fn heard(world: &World) -> Vec<String> {
+async fn received_events(world: &World) -> Vec<String> {
     world.database.query("SELECT event FROM public.heard").await
 }
 
 #[tokio::test]
-async fn a_function_that_raises_is_shown_as_the_database_said_it() {
+async fn function_exception_is_returned_with_its_message() {
     let world = with_function(HookKind::CustomAccessToken, "RETURN event;").await;
-    let ann = world.person("ann@example.com").await;
+    let ann = world.create_user("ann@example.com").await;
     define(&world, &format!("{KEEP} RAISE EXCEPTION 'No more licences' USING HINT = 'ask the desk';")).await;
     let answer = world.try_password(&ann.email, PASSWORD).await;
     assert_eq!(answer.status, 500);
@@ -25,21 +25,21 @@ async fn a_function_that_raises_is_shown_as_the_database_said_it() {
     define(&world, "RAISE EXCEPTION 'no' USING ERRCODE = '22012';").await;
     let answer = world.try_password(&ann.email, PASSWORD).await;
     assert_eq!(answer.str("msg"), "Error running hook URI: pg-functions://postgres/public/hook");
-    assert!(heard(&world).await.is_empty());
+    assert!(received_events(&world).await.is_empty());
     define(&world, "RETURN event;").await;
     world.refresh(&ann.refresh_token).await.expect(200);
 }
 
 /// `GET /verify` has one word for whatever the function raises, also for a status that it asks for.
 #[tokio::test]
-async fn a_link_whose_token_function_raises_ends_in_a_server_error() {
+async fn verify_link_with_raising_token_function_is_a_server_error() {
     for state in ["P0001", "PT403", "PT400", "PT429", "23505"] {
         let world = with_function(HookKind::CustomAccessToken, "RETURN event;").await;
-        world.person("ann@example.com").await;
+        world.create_user("ann@example.com").await;
         world.advance(chrono::TimeDelta::minutes(2));
         world.post("/otp", json!({"email": "ann@example.com"})).await.expect(200);
         define(&world, &format!("RAISE EXCEPTION 'no' USING ERRCODE = '{state}';")).await;
-        let to = Sent::by(&world.get(&world.link("ann@example.com")).await.expect(303));
+        let to = RedirectTarget::from_response(&world.get(&world.link("ann@example.com")).await.expect(303));
         assert_eq!(
             (to.fragment("error"), to.fragment("error_code")),
             ("server_error", "unexpected_failure"),
@@ -49,7 +49,7 @@ async fn a_link_whose_token_function_raises_ends_in_a_server_error() {
 }
 
 #[tokio::test]
-async fn the_token_function_sees_the_session_that_it_is_asked_about() {
+async fn token_function_sees_the_new_session() {
     let world = with_function(HookKind::CustomAccessToken, "RETURN event;").await;
     define(
         &world,
@@ -57,34 +57,34 @@ async fn the_token_function_sees_the_session_that_it_is_asked_about() {
              (SELECT count(*) FROM auth.sessions WHERE id = (event #>> '{claims,session_id}')::uuid)));",
     )
     .await;
-    let ann = world.person("ann@example.com").await;
+    let ann = world.create_user("ann@example.com").await;
     let claims = world.app.keys.verify(&ann.access_token, world.now()).expect("our own token");
     assert_eq!(claims["sessions"], 1);
 }
 
 #[tokio::test]
-async fn a_function_that_loops_is_stopped_after_two_seconds_with_what_it_wrote() {
+async fn looping_function_is_cancelled_after_two_seconds_and_rolled_back() {
     let world = with_function(HookKind::PasswordVerificationAttempt, "RETURN '{}';").await;
-    let ann = world.person("ann@example.com").await;
+    let ann = world.create_user("ann@example.com").await;
     define(&world, &format!("{KEEP} LOOP PERFORM 1; END LOOP;")).await;
     let answer = world.try_password(&ann.email, PASSWORD).await;
     assert_eq!(answer.str("msg"), "Error running hook URI: pg-functions://postgres/public/hook");
-    assert!(heard(&world).await.is_empty());
+    assert!(received_events(&world).await.is_empty());
     define(&world, "RETURN NULL;").await;
     world.sign_in(&ann.email).await;
 }
 
 #[tokio::test]
-async fn what_a_judging_function_wrote_stays_when_it_rejects() {
+async fn writes_of_a_rejecting_function_are_committed() {
     let world = with_function(HookKind::PasswordVerificationAttempt, "RETURN '{}';").await;
-    let ann = world.person("ann@example.com").await;
+    let ann = world.create_user("ann@example.com").await;
     define(&world, &format!("{KEEP} RETURN '{{\"decision\": \"reject\", \"message\": \"Locked\"}}';")).await;
     assert_eq!(world.try_password(&ann.email, PASSWORD).await.str("msg"), "Locked");
-    assert_eq!(heard(&world).await.len(), 1);
+    assert_eq!(received_events(&world).await.len(), 1);
 }
 
 #[tokio::test]
-async fn the_time_limit_of_a_function_is_not_that_of_what_follows() {
+async fn function_timeout_does_not_apply_to_later_statements() {
     let world = with_function(HookKind::SendEmail, "RETURN '{}';").await;
     world
         .database
@@ -103,33 +103,33 @@ async fn the_time_limit_of_a_function_is_not_that_of_what_follows() {
 }
 
 #[tokio::test]
-async fn a_mailing_function_writes_in_the_transaction_of_the_account() {
+async fn email_function_writes_in_the_users_transaction() {
     let world = with_function(HookKind::SendEmail, &format!("{KEEP} RETURN NULL;")).await;
     let body = json!({"email": "ann@example.com", "password": PASSWORD});
     world.faults.fail("one_time_tokens.issue_confirmation", 1);
     assert_eq!(world.post("/signup", body.clone()).await.status, 500);
-    assert_eq!((accounts(&world).await.as_str(), heard(&world).await.len()), ("0", 0));
+    assert_eq!((accounts(&world).await.as_str(), received_events(&world).await.len()), ("0", 0));
     world.post("/signup", body).await.expect(200);
-    assert_eq!((accounts(&world).await.as_str(), heard(&world).await.len()), ("1", 1));
+    assert_eq!((accounts(&world).await.as_str(), received_events(&world).await.len()), ("1", 1));
     assert!(world.mailbox.all().is_empty());
     world.faults.fail("one_time_tokens.issue_recovery", 1);
     assert_eq!(world.post("/recover", json!({"email": "ann@example.com"})).await.status, 500);
-    assert_eq!(heard(&world).await.len(), 1);
+    assert_eq!(received_events(&world).await.len(), 1);
 }
 
 #[tokio::test]
-async fn a_texting_function_goes_with_what_it_was_called_for() {
+async fn sms_function_writes_roll_back_with_the_request() {
     let world = with_function(HookKind::SendSms, &format!("{KEEP} RETURN '{{}}';")).await;
     world.faults.fail("one_time_tokens.issue_confirmation", 1);
     let body = json!({"phone": "15550100200"});
     assert_eq!(world.post("/otp", body.clone()).await.status, 500);
-    assert!(heard(&world).await.is_empty());
+    assert!(received_events(&world).await.is_empty());
     world.post("/otp", body).await.expect(200);
-    assert_eq!(heard(&world).await.len(), 1);
+    assert_eq!(received_events(&world).await.len(), 1);
 }
 
 #[tokio::test]
-async fn an_event_arrives_as_it_is_whatever_is_in_it() {
+async fn event_with_special_characters_arrives_unchanged() {
     let world = with_function(HookKind::BeforeUserCreated, &format!("{KEEP} RETURN NULL;")).await;
     let name = r#"'); DROP TABLE public.heard; -- \' \\ $1 E'\x27' "quoted" 🦀"#;
     for standard in ["on", "off"] {
@@ -146,7 +146,7 @@ async fn an_event_arrives_as_it_is_whatever_is_in_it() {
 }
 
 #[tokio::test]
-async fn a_function_of_a_quoted_name_may_take_and_give_json_or_nothing() {
+async fn function_with_quoted_name_may_use_json_or_return_null() {
     let target = HookTarget::PgFunction { schema: "Odd".to_owned(), name: "Hook".to_owned() };
     let hook = Hook { uri: "pg-functions://postgres/Odd/Hook".to_owned(), target, secrets: Vec::new() };
     let world = World::with(|policy| {
@@ -154,7 +154,7 @@ async fn a_function_of_a_quoted_name_may_take_and_give_json_or_nothing() {
         policy.hooks.password_verification_attempt = Some(hook);
     })
     .await;
-    let ann = world.person("ann@example.com").await;
+    let ann = world.create_user("ann@example.com").await;
     let missing = world.try_password(&ann.email, PASSWORD).await;
     assert_eq!(missing.str("msg"), "Error running hook URI: pg-functions://postgres/Odd/Hook");
     world.database.query("CREATE SCHEMA \"Odd\"").await;
@@ -168,9 +168,9 @@ async fn a_function_of_a_quoted_name_may_take_and_give_json_or_nothing() {
 }
 
 #[tokio::test]
-async fn a_function_names_its_status_and_below_200_there_is_none() {
+async fn function_sets_the_status_and_below_200_is_ignored() {
     let world = with_function(HookKind::CustomAccessToken, "RETURN event;").await;
-    let ann = world.person("ann@example.com").await;
+    let ann = world.create_user("ann@example.com").await;
     for (state, status, code) in [("PT402", 402, "PT402"), ("PT599", 599, "PT599")] {
         define(&world, &format!("RAISE EXCEPTION 'No' USING ERRCODE = '{state}';")).await;
         let answer = world.try_password(&ann.email, PASSWORD).await;

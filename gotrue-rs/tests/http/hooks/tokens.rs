@@ -1,4 +1,4 @@
-use gotrue_rs::testing::{Person, Receiver, said};
+use gotrue_rs::testing::{HookServer, TestUser, json_response};
 use gotrue_rules::domain::policy::HookKind;
 use serde_json::{Value, json};
 
@@ -7,47 +7,47 @@ use super::{accounts, confirmed_at_once};
 const KIND: HookKind = HookKind::CustomAccessToken;
 
 /// Answers with the claims that came, one changed.
-fn adding(receiver: &Receiver, name: &'static str, value: Value) {
+fn adding(receiver: &HookServer, name: &'static str, value: Value) {
     receiver.respond("/hook", move |call| {
         let mut claims = call.json()["claims"].clone();
         claims[name] = value.clone();
-        said(200, &json!({ "claims": claims }))
+        json_response(200, &json!({ "claims": claims }))
     });
 }
 
 #[tokio::test]
 async fn the_hook_replaces_the_claims_of_every_token() {
-    let receiver = Receiver::start().await;
+    let receiver = HookServer::start().await;
     let world = confirmed_at_once(&receiver, KIND).build().await;
     adding(&receiver, "plan", json!("pro"));
-    let ann = world.person("ann@example.com").await;
-    let next = Person::of(&world.refresh(&ann.refresh_token).await);
+    let ann = world.create_user("ann@example.com").await;
+    let next = TestUser::from_session(&world.refresh(&ann.refresh_token).await);
     for token in [&ann.access_token, &next.access_token] {
         let claims = world.app.keys.verify(token, world.now()).expect("our own token");
         assert_eq!((&claims["plan"], &claims["sub"]), (&json!("pro"), &json!(ann.id)));
     }
-    let heard = receiver.bodies("/hook");
-    let methods: Vec<&Value> = heard.iter().map(|event| &event["authentication_method"]).collect();
+    let events = receiver.bodies("/hook");
+    let methods: Vec<&Value> = events.iter().map(|event| &event["authentication_method"]).collect();
     assert_eq!(methods, ["password", "token_refresh"]);
-    assert_eq!(heard[1]["claims"]["session_id"], ann.session);
+    assert_eq!(events[1]["claims"]["session_id"], ann.session);
 }
 
 #[tokio::test]
-async fn when_a_token_ends_is_told_by_its_own_time_whatever_the_hook_says() {
-    let receiver = Receiver::start().await;
+async fn expires_in_ignores_the_hooks_exp_claim() {
+    let receiver = HookServer::start().await;
     let world = confirmed_at_once(&receiver, KIND).build().await;
     adding(&receiver, "exp", json!(world.now().timestamp() + 60));
-    world.person("ann@example.com").await;
+    world.create_user("ann@example.com").await;
     let answer = world.try_password("ann@example.com", "correct horse").await.expect(200);
     assert_eq!(answer.json["expires_in"], 3600);
 }
 
 #[tokio::test]
-async fn a_hook_that_refuses_opens_no_session_and_spoils_no_refresh_token() {
-    let receiver = Receiver::start().await;
+async fn rejecting_hook_opens_no_session_and_keeps_the_refresh_token() {
+    let receiver = HookServer::start().await;
     let world = confirmed_at_once(&receiver, KIND).build().await;
     adding(&receiver, "plan", json!("pro"));
-    let ann = world.person("ann@example.com").await;
+    let ann = world.create_user("ann@example.com").await;
     receiver.answer("/hook", json!({"error": {"http_code": 403, "message": "Not from here"}}));
     let sessions = || world.database.query("SELECT count(*) FROM auth.sessions");
     let answer = world.try_password(&ann.email, "correct horse").await;
@@ -59,8 +59,8 @@ async fn a_hook_that_refuses_opens_no_session_and_spoils_no_refresh_token() {
 }
 
 #[tokio::test]
-async fn an_account_that_was_just_made_stays_without_a_session() {
-    let receiver = Receiver::start().await;
+async fn rejecting_hook_keeps_the_new_user_without_session() {
+    let receiver = HookServer::start().await;
     let world = confirmed_at_once(&receiver, KIND).build().await;
     receiver.answer("/hook", json!({ "claims": {} }));
     let answer = world.post("/signup", json!({"email": "ann@example.com", "password": "correct horse"})).await;
@@ -70,8 +70,8 @@ async fn an_account_that_was_just_made_stays_without_a_session() {
 }
 
 #[tokio::test]
-async fn an_anonymous_account_goes_with_the_token_that_is_refused() {
-    let receiver = Receiver::start().await;
+async fn rejecting_hook_deletes_the_new_anonymous_user() {
+    let receiver = HookServer::start().await;
     let world = confirmed_at_once(&receiver, KIND).policy(|policy| policy.sign_up.anonymous_enabled = true);
     let world = world.build().await;
     receiver.answer("/hook", json!({"error": {"http_code": 403, "message": "Not from here"}}));
@@ -81,11 +81,11 @@ async fn an_anonymous_account_goes_with_the_token_that_is_refused() {
 }
 
 #[tokio::test]
-async fn a_sign_in_asks_the_hook_between_two_statements_and_holds_no_transaction() {
-    let receiver = Receiver::start().await;
+async fn sign_in_calls_the_hook_outside_a_transaction() {
+    let receiver = HookServer::start().await;
     let world = confirmed_at_once(&receiver, KIND).build().await;
     adding(&receiver, "plan", json!("pro"));
-    world.person("ann@example.com").await;
+    world.create_user("ann@example.com").await;
     world.sign_in("ann@example.com").await;
     assert_eq!(world.journal().statements(), ["users.by_email", "sessions.open"]);
     assert!(!format!("{:?}", world.journal().steps()).contains("BEGIN"));

@@ -1,41 +1,41 @@
 use chrono::TimeDelta;
-use gotrue_rs::testing::{DOCUMENT, Person, World, said};
+use gotrue_rs::testing::{DOCUMENT, TestUser, World, json_response};
 use serde_json::json;
 
-use super::Setting;
+use super::IdTokenFixture;
 
 const ANN: &str = "ann@example.com";
 
 #[tokio::test]
-async fn a_new_person_gets_an_account_and_a_session() {
-    let setting = Setting::new().await;
-    let answer = setting.give(&setting.person(ANN), &json!({})).await.expect(200);
+async fn unknown_identity_gets_a_user_and_a_session() {
+    let setting = IdTokenFixture::new().await;
+    let answer = setting.give(&setting.user_token(ANN), &json!({})).await.expect(200);
     assert_eq!(answer.str("user/email"), ANN);
     assert_eq!(answer.json["user"]["app_metadata"], json!({"provider": "keycloak", "providers": ["keycloak"]}));
     assert_eq!(answer.json["user"]["identities"][0]["identity_data"]["name"], "Ann");
-    let ann = Person::of(&answer);
+    let ann = TestUser::from_session(&answer);
     setting.world.get_as(&ann.access_token, "/user").await.expect(200);
-    let again = setting.give(&setting.person(ANN), &json!({})).await.expect(200);
-    assert_eq!(Person::of(&again).id, ann.id);
-    assert_ne!(Person::of(&again).session, ann.session);
+    let again = setting.give(&setting.user_token(ANN), &json!({})).await.expect(200);
+    assert_eq!(TestUser::from_session(&again).id, ann.id);
+    assert_ne!(TestUser::from_session(&again).session, ann.session);
 }
 
 #[tokio::test]
-async fn no_connection_is_held_while_an_issuer_is_asked() {
-    let setting = Setting::of(World::builder().connections(1)).await;
+async fn issuer_requests_hold_no_database_connection() {
+    let setting = IdTokenFixture::of(World::builder().connections(1)).await;
     let (go, gate) = tokio::sync::watch::channel(false);
     let document = setting.issuer.document();
     setting.receiver.respond_after(&format!("/realm{DOCUMENT}"), move |_| {
         let (mut gate, document) = (gate.clone(), document.clone());
         Box::pin(async move {
             gate.wait_for(|open| *open).await.expect("the test opens it");
-            said(200, &document)
+            json_response(200, &document)
         })
     });
-    let (token, nothing) = (setting.person(ANN), json!({}));
+    let (token, nothing) = (setting.user_token(ANN), json!({}));
     let asking = setting.give(&token, &nothing);
     let beside = async {
-        setting.receiver.called(1).await;
+        setting.receiver.wait_for_calls(1).await;
         let bob = setting.world.post("/signup", json!({"email": "bob@example.com", "password": "correct horse"})).await;
         go.send_replace(true);
         bob
@@ -46,8 +46,8 @@ async fn no_connection_is_held_while_an_issuer_is_asked() {
 }
 
 #[tokio::test]
-async fn a_person_with_an_unverified_address_confirms_it_first() {
-    let setting = Setting::new().await;
+async fn user_with_unverified_email_must_confirm_it_first() {
+    let setting = IdTokenFixture::new().await;
     let claims = json!({"sub": "7", "email": ANN, "email_verified": false});
     let answer = setting.give(&setting.token(&claims), &json!({})).await;
     assert_eq!(answer.refusal(), (422, "provider_email_needs_verification"));
@@ -57,14 +57,14 @@ async fn a_person_with_an_unverified_address_confirms_it_first() {
 }
 
 #[tokio::test]
-async fn whoever_has_the_address_already_is_joined_if_the_issuer_vouches_for_it() {
+async fn verified_email_links_to_the_existing_user() {
     for (is_verified, joins) in [(true, true), (false, false)] {
-        let setting = Setting::new().await;
-        let ann = setting.world.person(ANN).await;
+        let setting = IdTokenFixture::new().await;
+        let ann = setting.world.create_user(ANN).await;
         let claims = json!({"sub": "7", "email": ANN, "email_verified": is_verified});
         let answer = setting.give(&setting.token(&claims), &json!({})).await;
         if joins {
-            assert_eq!(Person::of(&answer).id, ann.id);
+            assert_eq!(TestUser::from_session(&answer).id, ann.id);
         } else {
             assert_eq!(answer.refusal(), (422, "provider_email_needs_verification"));
         }
@@ -72,43 +72,43 @@ async fn whoever_has_the_address_already_is_joined_if_the_issuer_vouches_for_it(
 }
 
 #[tokio::test]
-async fn a_banned_person_is_not_let_in() {
-    let setting = Setting::new().await;
-    let ann = Person::of(&setting.give(&setting.person(ANN), &json!({})).await);
+async fn banned_user_is_refused() {
+    let setting = IdTokenFixture::new().await;
+    let ann = TestUser::from_session(&setting.give(&setting.user_token(ANN), &json!({})).await);
     let until = setting.world.now() + TimeDelta::hours(1);
     let sql = format!("UPDATE auth.users SET banned_until = '{}' WHERE id = '{}'", until.to_rfc3339(), ann.id);
     setting.world.database.query(&sql).await;
-    assert_eq!(setting.give(&setting.person(ANN), &json!({})).await.refusal(), (403, "user_banned"));
+    assert_eq!(setting.give(&setting.user_token(ANN), &json!({})).await.refusal(), (403, "user_banned"));
 }
 
 #[tokio::test]
-async fn closed_sign_up_is_closed_to_newcomers_only() {
-    let setting = Setting::of(World::builder().policy(|policy| policy.sign_up.disabled = true)).await;
-    let answer = setting.give(&setting.person(ANN), &json!({})).await;
+async fn disabled_sign_up_refuses_only_unknown_users() {
+    let setting = IdTokenFixture::of(World::builder().policy(|policy| policy.sign_up.disabled = true)).await;
+    let answer = setting.give(&setting.user_token(ANN), &json!({})).await;
     assert_eq!(answer.refusal(), (422, "signup_disabled"));
 }
 
 #[tokio::test]
-async fn what_fails_while_somebody_is_let_in_is_told_in_the_words_of_oauth() {
-    let setting = Setting::new().await;
+async fn sign_in_failure_is_an_oauth_error() {
+    let setting = IdTokenFixture::new().await;
     setting.world.faults.fail("COMMIT", 1);
-    let answer = setting.give(&setting.person(ANN), &json!({})).await.expect(400);
+    let answer = setting.give(&setting.user_token(ANN), &json!({})).await.expect(400);
     assert_eq!(answer.json, json!({"error": "server_error", "error_description": "Internal Server Error"}));
-    setting.give(&setting.person(ANN), &json!({})).await.expect(200);
+    setting.give(&setting.user_token(ANN), &json!({})).await.expect(200);
 }
 
-/// What is stored in the place of a password: NULL, as if one of somebody else had been taken away.
+/// The stored password: NULL, as for a user whose password was removed.
 #[tokio::test]
-async fn an_account_made_by_a_token_has_no_password() {
-    let setting = Setting::new().await;
-    setting.give(&setting.person(ANN), &json!({})).await.expect(200);
+async fn user_created_by_id_token_has_no_password() {
+    let setting = IdTokenFixture::new().await;
+    setting.give(&setting.user_token(ANN), &json!({})).await.expect(200);
     let passwords = "SELECT count(*)::text FROM auth.users WHERE encrypted_password IS NULL";
     assert_eq!(setting.world.database.query(passwords).await, ["1"]);
 }
 
 #[tokio::test]
-async fn where_addresses_count_at_once_a_new_identity_is_shown_as_verified() {
-    let setting = Setting::of(World::builder().policy(|policy| policy.mail.autoconfirm = true)).await;
+async fn autoconfirm_shows_a_new_identity_as_verified() {
+    let setting = IdTokenFixture::of(World::builder().policy(|policy| policy.mail.autoconfirm = true)).await;
     let token = setting.token(&json!({"sub": "7", "email": ANN, "email_verified": false}));
     let answer = setting.give(&token, &json!({})).await.expect(200);
     assert_eq!(answer.json["user"]["identities"][0]["identity_data"]["email_verified"], true);
@@ -119,9 +119,9 @@ async fn where_addresses_count_at_once_a_new_identity_is_shown_as_verified() {
 }
 
 #[tokio::test]
-async fn white_space_in_a_token_counts_for_nothing() {
-    let setting = Setting::new().await;
-    let token = setting.person(ANN);
+async fn whitespace_around_the_token_is_ignored() {
+    let setting = IdTokenFixture::new().await;
+    let token = setting.user_token(ANN);
     let (header, rest) = token.split_once('.').expect("three parts");
     for odd in [format!("{token}\n"), format!(" \t{token}\u{a0}"), format!("{header}\r\n.{rest}")] {
         setting.give(&odd, &json!({})).await.expect(200);
@@ -132,8 +132,8 @@ async fn white_space_in_a_token_counts_for_nothing() {
 }
 
 #[tokio::test]
-async fn times_of_a_token_may_be_texts_that_hold_numbers() {
-    let setting = Setting::new().await;
+async fn token_times_may_be_numeric_strings() {
+    let setting = IdTokenFixture::new().await;
     let now = setting.world.now().timestamp();
     // Azure's claims have times of that kind; a standard issuer's are numbers.
     let claims = json!({"sub": "7", "email": ANN, "email_verified": true, "nbf": now.to_string()});
@@ -146,8 +146,8 @@ async fn times_of_a_token_may_be_texts_that_hold_numbers() {
 }
 
 #[tokio::test]
-async fn claims_are_read_in_any_letters_and_the_last_wins() {
-    let setting = Setting::new().await;
+async fn claims_match_case_insensitively_and_the_last_wins() {
+    let setting = IdTokenFixture::new().await;
     let claims = json!({"SUB": "7", "Email": ANN, "EMAIL_VERIFIED": true, "NAME": "Ann", "name": null});
     let answer = setting.give(&setting.token(&claims), &json!({})).await.expect(200);
     assert_eq!((answer.str("user/email"), answer.str("user/user_metadata/name")), (ANN, "Ann"));

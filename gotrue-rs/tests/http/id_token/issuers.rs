@@ -9,7 +9,7 @@ use crate::ports::internet::Internet;
 const ANN: &str = "ann@example.com";
 const TENANT: &str = "https://login.microsoftonline.com/tenant-1/v2.0";
 
-/// A world that reaches everybody out there, with these providers switched on.
+/// A world with access to the fake internet and these providers enabled.
 async fn world(internet: &Internet, providers: &'static [&'static str], is_served: bool) -> World {
     let builder = if is_served { World::builder().as_served() } else { World::builder() };
     let switched_on = builder.policy(|policy| {
@@ -35,31 +35,31 @@ async fn give(world: &World, provider: &str, token: &str) -> Answer {
 }
 
 #[tokio::test]
-async fn google_is_known_by_both_of_its_names() {
+async fn google_is_accepted_with_both_issuers() {
     let internet = Internet::start().await;
     let world = world(&internet, &["google"], false).await;
     let google = issuer(&internet, "https://accounts.google.com", "google-client");
-    let answer = give(&world, "google", &google.person(world.now(), ANN)).await.expect(200);
+    let answer = give(&world, "google", &google.user_token(world.now(), ANN)).await.expect(200);
     assert_eq!(answer.json["user"]["user_metadata"]["full_name"], "Ann");
     let short = google.token(world.now(), &json!({"iss": "accounts.google.com", "sub": ANN}));
     give(&world, "google", &short).await.expect(200);
-    let asked = json!({"issuer": "https://accounts.google.com", "client_id": "whatever", "id_token": short});
-    world.post(PATH, asked).await.expect(200);
+    let body = json!({"issuer": "https://accounts.google.com", "client_id": "whatever", "id_token": short});
+    world.post(PATH, body).await.expect(200);
 }
 
 #[tokio::test]
-async fn apple_is_known_by_both_of_its_names() {
+async fn apple_is_accepted_with_both_issuers() {
     let internet = Internet::start().await;
     let world = world(&internet, &["apple"], false).await;
     let old = issuer(&internet, "https://appleid.apple.com", "apple-client");
     let mut document = old.document();
     document["issuer"] = json!("https://account.apple.com");
     internet.put(&format!("{}{DOCUMENT}", old.url), 200, &document);
-    give(&world, "apple", &old.person(world.now(), ANN)).await.expect(200);
+    give(&world, "apple", &old.user_token(world.now(), ANN)).await.expect(200);
 }
 
 #[tokio::test]
-async fn whoever_is_only_believed_to_verify_addresses_is_not_where_it_is_served() {
+async fn hardened_policy_ignores_presumed_email_verification() {
     for (url, provider, proof) in [
         (TENANT, "azure", json!({"xms_edov": true})),
         ("https://kauth.kakao.com", "kakao", json!({"email_verified": true})),
@@ -77,7 +77,7 @@ async fn whoever_is_only_believed_to_verify_addresses_is_not_where_it_is_served(
         give(&loose, provider, &token(&loose, &json!({}))).await.expect(200);
         for (more, lets_in) in [(json!({}), false), (proof, true)] {
             let strict = world(&internet, providers, true).await;
-            let owner = strict.person(ANN).await;
+            let owner = strict.create_user(ANN).await;
             let answer = give(&strict, provider, &token(&strict, &more)).await;
             if lets_in {
                 assert_eq!(answer.expect(200).str("user/id"), owner.id, "{provider}");
@@ -89,7 +89,7 @@ async fn whoever_is_only_believed_to_verify_addresses_is_not_where_it_is_served(
 }
 
 #[tokio::test]
-async fn served_a_client_of_an_issuer_by_its_address_is_one_of_ours() {
+async fn hardened_policy_requires_a_configured_client_for_issuer_urls() {
     let internet = Internet::start().await;
     let issuer = issuer(&internet, "https://issuer.example.com", "somebody-s-app");
     for (is_served, client, status) in
@@ -98,18 +98,17 @@ async fn served_a_client_of_an_issuer_by_its_address_is_one_of_ours() {
         let world = world(&internet, &["google"], is_served).await;
         let token =
             issuer.token(world.now(), &json!({"sub": "7", "aud": client, "email": ANN, "email_verified": true}));
-        let asked = json!({"issuer": issuer.url, "client_id": client, "id_token": token});
-        let answer = world.post(PATH, asked).await.expect(status);
+        let body = json!({"issuer": issuer.url, "client_id": client, "id_token": token});
+        let answer = world.post(PATH, body).await.expect(status);
         if status == 200 {
             assert_eq!(answer.json["user"]["identities"][0]["provider"], "https://issuer.example.com");
         }
     }
 }
 
-/// Class B2, CVE-2026-31813 and what is left of it: an issuer that the token names is called, so it must not be able
-/// to lead elsewhere.
+/// CVE-2026-31813: an issuer named by the token must not be able to choose the URL that is requested.
 #[tokio::test]
-async fn b2_a_token_of_azure_or_apple_cannot_choose_who_vouches_for_it() {
+async fn b2_azure_or_apple_token_cannot_choose_its_issuer() {
     let internet = Internet::start().await;
     let world = world(&internet, &["azure", "apple"], false).await;
     for url in [
@@ -130,5 +129,5 @@ async fn b2_a_token_of_azure_or_apple_cannot_choose_who_vouches_for_it() {
             assert_eq!(give(&world, provider, &token).await.refusal(), (400, "validation_failed"), "{provider} {url}");
         }
     }
-    assert_eq!(internet.asked(), []);
+    assert_eq!(internet.take_requests(), []);
 }

@@ -1,10 +1,10 @@
-//! `POST /token?grant_type=id_token`: sessions, and identities more, for tokens that other services gave to an app.
+//! `POST /token?grant_type=id_token`: sign-in and linking with ID tokens.
 
 mod accounts;
 mod issuers;
 mod linking;
 
-use gotrue_rs::testing::{Answer, Issuer, Receiver, World, WorldBuilder};
+use gotrue_rs::testing::{Answer, HookServer, Issuer, World, WorldBuilder};
 use serde_json::{Value, json};
 
 pub const PATH: &str = "/token?grant_type=id_token";
@@ -12,20 +12,20 @@ pub const PATH: &str = "/token?grant_type=id_token";
 pub const CLIENT: &str = "shop";
 
 /// A world whose Keycloak is an issuer in the test's hand.
-pub struct Setting {
+pub struct IdTokenFixture {
     pub world: World,
     pub issuer: Issuer,
-    pub receiver: Receiver,
+    pub receiver: HookServer,
 }
 
-impl Setting {
+impl IdTokenFixture {
     pub async fn new() -> Self {
         Self::of(World::builder()).await
     }
 
     /// The same in a world that differs.
     pub async fn of(builder: WorldBuilder) -> Self {
-        let receiver = Receiver::start().await;
+        let receiver = HookServer::start().await;
         let issuer = Issuer::served_by(&receiver, "/realm", CLIENT);
         let url = issuer.url.clone();
         let builder = builder.policy(move |policy| {
@@ -47,9 +47,9 @@ impl Setting {
         self.issuer.token(self.world.now(), claims)
     }
 
-    /// A token for somebody with a verified address.
-    pub fn person(&self, email: &str) -> String {
-        self.issuer.person(self.world.now(), email)
+    /// A token of a user with a verified e-mail address.
+    pub fn user_token(&self, email: &str) -> String {
+        self.issuer.user_token(self.world.now(), email)
     }
 }
 

@@ -1,3 +1,3 @@
-//! `/user/identities`: linked and unlinked by hand.
+//! `/user/identities`: manual linking and unlinking.
 
 mod unlink;

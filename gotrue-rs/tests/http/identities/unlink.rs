@@ -1,10 +1,10 @@
 use futures::future::join_all;
-use gotrue_rs::testing::{Answer, PASSWORD, Person, World};
+use gotrue_rs::testing::{Answer, PASSWORD, TestUser, World};
 use gotrue_rules::domain::policy::MailKind;
 use http::Method;
 
 use crate::linking::give_identity;
-use crate::user::{Acting, person};
+use crate::user::{Acting, create_user};
 
 const WORK: &str = "ann@work.example";
 
@@ -12,31 +12,31 @@ async fn world() -> World {
     World::with(|policy| policy.security.manual_linking_enabled = true).await
 }
 
-async fn unlink(world: &World, person: &Person, identity: &str) -> Answer {
-    let bearer = format!("Bearer {}", person.access_token);
+async fn unlink(world: &World, user: &TestUser, identity: &str) -> Answer {
+    let bearer = format!("Bearer {}", user.access_token);
     world.request(Method::DELETE, &format!("/user/identities/{identity}"), &[("authorization", &bearer)], None).await
 }
 
-async fn identity(world: &World, person: &Person, provider: &str) -> String {
-    let sql = format!("SELECT id FROM auth.identities WHERE user_id = '{}' AND provider = '{provider}'", person.id);
+async fn identity(world: &World, user: &TestUser, provider: &str) -> String {
+    let sql = format!("SELECT id FROM auth.identities WHERE user_id = '{}' AND provider = '{provider}'", user.id);
     world.database.query(&sql).await.remove(0)
 }
 
-/// Somebody with an identity by e-mail and one at GitHub.
-async fn ann(world: &World) -> Person {
-    let ann = person(world, "ann").await;
+/// A user with an e-mail identity and a GitHub identity.
+async fn ann(world: &World) -> TestUser {
+    let ann = create_user(world, "ann").await;
     give_identity(world, &ann.id, "github", Some(WORK), true).await;
     ann
 }
 
 #[tokio::test]
-async fn an_identity_is_unlinked_until_one_remains() {
+async fn last_identity_cannot_be_unlinked() {
     let world = world().await;
     let ann = ann(&world).await;
     let github = identity(&world, &ann, "github").await;
     let answer = unlink(&world, &ann, &github).await.expect(200);
     assert_eq!(answer.text.trim(), "{}");
-    let shown = ann.look(&world).await;
+    let shown = ann.read_user(&world).await;
     assert_eq!((shown.str("email"), shown.str("app_metadata/providers/0")), (ann.email.as_str(), "email"));
     assert_eq!(shown.json["identities"].as_array().map(Vec::len), Some(1));
     assert_eq!(ann.log(&world).await.last().map(String::as_str), Some("identity_unlinked"));
@@ -45,13 +45,13 @@ async fn an_identity_is_unlinked_until_one_remains() {
 }
 
 #[tokio::test]
-async fn the_account_takes_the_address_of_what_remains() {
+async fn user_takes_the_email_of_the_remaining_identity() {
     let world = world().await;
     let ann = ann(&world).await;
     world.post("/recover", serde_json::json!({ "email": ann.email })).await.expect(200);
     let code = world.code(&ann.email);
     unlink(&world, &ann, &identity(&world, &ann, "email").await).await.expect(200);
-    assert_eq!(ann.look(&world).await.str("email"), WORK);
+    assert_eq!(ann.read_user(&world).await.str("email"), WORK);
     world.try_password(&ann.email, PASSWORD).await.expect(400);
     world.try_password(WORK, PASSWORD).await.expect(200);
     let recovery = serde_json::json!({ "type": "recovery", "email": ann.email, "token": code });
@@ -59,29 +59,29 @@ async fn the_account_takes_the_address_of_what_remains() {
 }
 
 #[tokio::test]
-async fn an_address_of_somebody_else_keeps_the_identity() {
+async fn unlinking_is_refused_if_the_remaining_email_is_taken() {
     let world = world().await;
-    world.person(WORK).await;
+    world.create_user(WORK).await;
     let ann = ann(&world).await;
     let email = identity(&world, &ann, "email").await;
     assert_eq!(unlink(&world, &ann, &email).await.refusal(), (422, "email_conflict_identity_not_deletable"));
-    assert_eq!(ann.look(&world).await.json["identities"].as_array().map(Vec::len), Some(2));
+    assert_eq!(ann.read_user(&world).await.json["identities"].as_array().map(Vec::len), Some(2));
 }
 
-/// F2: what belongs to somebody else is not there.
+/// Identities of other users are not found.
 #[tokio::test]
 async fn f2_only_own_identities_are_unlinked() {
     let world = world().await;
     let ann = ann(&world).await;
-    let bob = person(&world, "bob").await;
+    let bob = create_user(&world, "bob").await;
     let of_bob = identity(&world, &bob, "email").await;
     assert_eq!(unlink(&world, &ann, &of_bob).await.refusal(), (422, "identity_not_found"));
     assert_eq!(unlink(&world, &ann, "first").await.refusal(), (404, "validation_failed"));
-    bob.look(&world).await;
+    bob.read_user(&world).await;
 }
 
 #[tokio::test]
-async fn another_audience_is_refused_before_anything_is_looked_for() {
+async fn other_audience_is_refused_before_any_lookup() {
     let world = world().await;
     let ann = ann(&world).await;
     let bearer = format!("Bearer {}", ann.access_token);
@@ -99,18 +99,18 @@ async fn unlinking_is_off_by_default() {
 }
 
 #[tokio::test]
-async fn the_number_goes_with_its_identity() {
+async fn unlinking_the_phone_identity_removes_the_phone() {
     let world = world().await;
-    let ann = person(&world, "ann").await;
+    let ann = create_user(&world, "ann").await;
     ann.set(&world, "phone = '15550100', phone_confirmed_at = now()").await;
     give_identity(&world, &ann.id, "phone", None, false).await;
     unlink(&world, &ann, &identity(&world, &ann, "phone").await).await.expect(200);
-    let shown = ann.look(&world).await;
+    let shown = ann.read_user(&world).await;
     assert_eq!((shown.str("phone"), shown.str("email")), ("", ann.email.as_str()));
 }
 
 #[tokio::test]
-async fn the_address_before_is_told() {
+async fn previous_email_is_notified() {
     let kinds = [MailKind::IdentityUnlinked];
     let world = World::with(|policy| {
         policy.security.manual_linking_enabled = true;
@@ -124,7 +124,7 @@ async fn the_address_before_is_told() {
 }
 
 #[tokio::test]
-async fn of_two_at_once_one_remains() {
+async fn concurrent_unlinking_keeps_one_identity() {
     let world = world().await;
     let ann = ann(&world).await;
     let ids = [identity(&world, &ann, "email").await, identity(&world, &ann, "github").await];

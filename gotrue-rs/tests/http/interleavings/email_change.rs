@@ -1,6 +1,6 @@
 //! Two confirmations of one change of address, and a confirmation beside another change.
 
-use gotrue_rs::testing::{Answer, Person};
+use gotrue_rs::testing::{Answer, TestUser};
 use serde_json::json;
 
 use super::{Scenario, Servers, explore, statuses};
@@ -12,9 +12,9 @@ enum Pair {
     BothHalves,
     /// The new address confirms twice.
     SameLink,
-    /// The new address confirms, and the user asks for another one.
+    /// The new address confirms, and the user requests another one.
     AnotherChange,
-    /// The user asks for two addresses.
+    /// The user requests two addresses.
     TwoChanges,
 }
 
@@ -24,24 +24,24 @@ struct Change {
     pair: Pair,
 }
 
-struct Asked {
-    ann: Person,
+struct PendingChange {
+    ann: TestUser,
     old: String,
     new: String,
     links: [String; 2],
 }
 
 impl Scenario for Change {
-    type Case = Asked;
+    type Case = PendingChange;
 
     fn servers(&self) -> &Servers {
         &self.servers
     }
 
-    async fn prepare(&self, run: usize) -> Asked {
+    async fn prepare(&self, run: usize) -> PendingChange {
         let world = self.servers.first();
         let (old, new) = (format!("{run}@old.example.com"), format!("{run}@new.example.com"));
-        let ann = world.person(&old).await;
+        let ann = world.create_user(&old).await;
         world.advance(chrono::TimeDelta::seconds(1));
         let links = if self.pair == Pair::TwoChanges {
             [const { String::new() }; 2]
@@ -50,10 +50,10 @@ impl Scenario for Change {
             [&new, &old].map(|email| world.link(email))
         };
         world.advance(chrono::TimeDelta::seconds(1));
-        Asked { ann, old, new, links }
+        PendingChange { ann, old, new, links }
     }
 
-    async fn send(&self, case: &Asked, which: usize) -> Answer {
+    async fn send(&self, case: &PendingChange, which: usize) -> Answer {
         let world = &self.servers.0[which];
         let change = async |to: String| world.put_as(&case.ann.access_token, "/user", json!({"email": to})).await;
         match (which, self.pair) {
@@ -64,7 +64,7 @@ impl Scenario for Change {
         }
     }
 
-    async fn check(&self, case: Asked, answers: [Answer; 2], trace: &str) {
+    async fn check(&self, case: PendingChange, answers: [Answer; 2], trace: &str) {
         assert!(answers.iter().all(|it| !it.status.is_server_error()), "{trace}\n{answers:?}");
         let world = self.servers.first();
         let id = &case.ann.id;
@@ -101,11 +101,11 @@ impl Scenario for Change {
 }
 
 #[tokio::test]
-async fn changes_of_address_in_any_order_end_in_one_of_them() {
+async fn email_changes_in_any_order_end_in_one_of_them() {
     for pair in [Pair::BothHalves, Pair::SameLink, Pair::AnotherChange, Pair::TwoChanges] {
         let servers = Servers::with(|policy| {
             policy.mail.secure_email_change = pair == Pair::BothHalves;
-            // The clock stands still, and both changes are asked for at one moment.
+            // The clock is stopped, so that both changes are requested at the same time.
             policy.mail.max_frequency = std::time::Duration::ZERO;
         });
         explore(&Change { servers: servers.await, pair }).await;

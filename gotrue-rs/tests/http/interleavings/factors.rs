@@ -1,6 +1,6 @@
-//! Two answers to a factor's challenge, and an answer beside a refresh, an enrolment, or the end of the factor.
+//! Two verifications of one challenge, or one beside a refresh, an enrolment or an unenrolment.
 
-use gotrue_rs::testing::{Answer, AppFactor, Person};
+use gotrue_rs::testing::{Answer, TestUser, TotpFactor};
 use http::Method;
 use serde_json::json;
 
@@ -8,7 +8,7 @@ use super::{Scenario, Servers, explore, statuses};
 
 /// What happens beside an answer to a challenge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Beside {
+enum ConcurrentAction {
     /// The same answer to the same challenge.
     SameAnswer,
     /// The same code for another challenge.
@@ -24,14 +24,14 @@ enum Beside {
 /// An answer to a challenge beside something else.
 struct Verification {
     servers: Servers,
-    beside: Beside,
+    beside: ConcurrentAction,
     version: u8,
 }
 
 struct Challenged {
-    ann: Person,
-    other: Person,
-    app: AppFactor,
+    ann: TestUser,
+    other: TestUser,
+    app: TotpFactor,
     challenges: [String; 2],
     code: String,
 }
@@ -46,15 +46,15 @@ impl Scenario for Verification {
     async fn prepare(&self, run: usize) -> Challenged {
         let world = self.servers.first();
         let email = format!("{run}@example.com");
-        let ann = world.person(&email).await;
+        let ann = world.create_user(&email).await;
         let other = world.sign_in(&email).await;
-        let app = world.app_factor(&ann, "app").await;
+        let app = world.enroll_totp(&ann, "app").await;
         let mut challenges = [const { String::new() }; 2];
         for challenge in &mut challenges {
             world.advance(chrono::TimeDelta::microseconds(1));
-            world.challenge(&ann.access_token, &app.id).await.expect(200).str("id").clone_into(challenge);
+            world.create_challenge(&ann.access_token, &app.id).await.expect(200).str("id").clone_into(challenge);
         }
-        let code = world.app_code(&app);
+        let code = world.totp_code(&app);
         Challenged { ann, other, app, challenges, code }
     }
 
@@ -63,11 +63,13 @@ impl Scenario for Verification {
         let [first, second] = &case.challenges;
         let token = &case.ann.access_token;
         match (which, self.beside) {
-            (0, _) | (_, Beside::SameAnswer) => world.answer(token, &case.app.id, first, &case.code).await,
-            (_, Beside::SameCode) => world.answer(token, &case.app.id, second, &case.code).await,
-            (_, Beside::Refresh) => world.refresh(&case.ann.refresh_token).await,
-            (_, Beside::OtherRefresh) => world.refresh(&case.other.refresh_token).await,
-            (_, Beside::Removal) => {
+            (0, _) | (_, ConcurrentAction::SameAnswer) => {
+                world.verify_challenge(token, &case.app.id, first, &case.code).await
+            }
+            (_, ConcurrentAction::SameCode) => world.verify_challenge(token, &case.app.id, second, &case.code).await,
+            (_, ConcurrentAction::Refresh) => world.refresh(&case.ann.refresh_token).await,
+            (_, ConcurrentAction::OtherRefresh) => world.refresh(&case.other.refresh_token).await,
+            (_, ConcurrentAction::Removal) => {
                 let path = format!("/admin/users/{}/factors/{}", case.ann.id, case.app.id);
                 let bearer = format!("Bearer {}", world.service_token());
                 world.request(Method::DELETE, &path, &[("authorization", &bearer)], None).await
@@ -85,28 +87,34 @@ impl Scenario for Verification {
         let live = world.database.query(&live).await.len();
         assert_eq!(live, usize::from(self.version == 1), "{trace}\n{answers:?}");
         match self.beside {
-            Beside::SameAnswer | Beside::SameCode => {
+            ConcurrentAction::SameAnswer | ConcurrentAction::SameCode => {
                 let [won, lost] = statuses(&answers);
                 assert!(won == 200 && lost >= 400, "{won} {lost}\n{trace}\n{answers:?}");
                 assert_eq!(aal, "aal2", "{trace}");
             }
-            Beside::Refresh | Beside::OtherRefresh => {
+            ConcurrentAction::Refresh | ConcurrentAction::OtherRefresh => {
                 assert_eq!(answers[0].status, 200, "{trace}\n{answers:?}");
                 assert_eq!(aal, "aal2", "{trace}");
                 assert_eq!(world.refresh(answers[0].str("refresh_token")).await.status, 200, "{trace}");
             }
-            Beside::Removal => assert_eq!(aal, "aal1", "no factor is left\n{trace}"),
+            ConcurrentAction::Removal => assert_eq!(aal, "aal1", "no factor is left\n{trace}"),
         }
     }
 }
 
 #[tokio::test]
-async fn an_answer_to_a_challenge_in_any_order_counts_once() {
-    for beside in [Beside::SameAnswer, Beside::SameCode, Beside::Refresh, Beside::OtherRefresh, Beside::Removal] {
+async fn factor_verification_in_any_order_succeeds_once() {
+    for beside in [
+        ConcurrentAction::SameAnswer,
+        ConcurrentAction::SameCode,
+        ConcurrentAction::Refresh,
+        ConcurrentAction::OtherRefresh,
+        ConcurrentAction::Removal,
+    ] {
         for version in [1, 2] {
             let servers = Servers::with(|policy| {
                 policy.refresh.algorithm_version = version;
-                policy.mfa.totp_replay_refused = true;
+                policy.mfa.is_totp_replay_rejected = true;
                 // A token of version 2 from before a step-up is two behind.
                 policy.refresh.reuse_interval = std::time::Duration::from_secs(10);
             });
@@ -119,22 +127,22 @@ async fn an_answer_to_a_challenge_in_any_order_counts_once() {
 struct Enrolments(Servers);
 
 impl Scenario for Enrolments {
-    type Case = Person;
+    type Case = TestUser;
 
     fn servers(&self) -> &Servers {
         &self.0
     }
 
-    async fn prepare(&self, run: usize) -> Person {
-        self.0.first().person(&format!("{run}@example.com")).await
+    async fn prepare(&self, run: usize) -> TestUser {
+        self.0.first().create_user(&format!("{run}@example.com")).await
     }
 
-    async fn send(&self, ann: &Person, which: usize) -> Answer {
+    async fn send(&self, ann: &TestUser, which: usize) -> Answer {
         let body = json!({"factor_type": "totp", "friendly_name": format!("app {which}")});
         self.0.0[which].enroll(&ann.access_token, body).await
     }
 
-    async fn check(&self, _: Person, answers: [Answer; 2], trace: &str) {
+    async fn check(&self, _: TestUser, answers: [Answer; 2], trace: &str) {
         assert_eq!(statuses(&answers), [200, 422], "{trace}\n{answers:?}");
         let lost = answers.iter().find(|it| it.status != 200).expect("the other");
         assert_eq!(lost.refusal(), (422, "too_many_enrolled_mfa_factors"), "{trace}");
@@ -142,7 +150,7 @@ impl Scenario for Enrolments {
 }
 
 #[tokio::test]
-async fn two_enrolments_in_any_order_keep_to_the_limit() {
+async fn two_enrolments_in_any_order_respect_the_limit() {
     let servers = Servers::with(|policy| policy.mfa.max_enrolled_factors = 1).await;
     explore(&Enrolments(servers)).await;
 }

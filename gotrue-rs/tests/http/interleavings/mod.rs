@@ -1,6 +1,8 @@
-//! Two requests at once, in every order of their statements. Each is sent to a server of its own, both on one database,
-//! and stops before each statement, `BEGIN` and `COMMIT`; a scheduler lets one of them take one step at a time and tries
-//! all choices, depth first. A request that waits for a lock of the other, or sleeps before it tries again, is passed by.
+//! Runs two requests concurrently in every order of their statements.
+//!
+//! Each request has its own server on one shared database and stops before each statement, `BEGIN` and `COMMIT`. A
+//! scheduler resumes one of them at a time and explores all choices, depth first. A request that waits for a lock or
+//! sleeps before a retry is skipped.
 
 mod email_change;
 mod factors;
@@ -12,7 +14,7 @@ use std::time::Duration;
 
 use chrono::TimeDelta;
 use futures::future::join3;
-use gotrue_rs::testing::{Answer, Stepper, World, load};
+use gotrue_rs::testing::{Answer, Stepper, World, scaled_load};
 use gotrue_rules::domain::policy::{Policy, Quota};
 use sqlx::{AssertSqlSafe, Connection, PgConnection, Row};
 use tokio::sync::watch;
@@ -29,7 +31,7 @@ impl Servers {
             change(policy);
         };
         let first = World::with(change).await;
-        let second = World::builder().policy(change).on(&first).build().await;
+        let second = World::builder().policy(change).sharing_state_with(&first).build().await;
         Self([first, second])
     }
 
@@ -39,7 +41,7 @@ impl Servers {
     }
 }
 
-/// Two requests that meet, and what must hold afterwards.
+/// Two concurrent requests and the expected state afterwards.
 trait Scenario {
     /// What the two requests are about: a user of its own in each run.
     type Case;
@@ -66,13 +68,13 @@ struct Schedule {
     interruptions: usize,
 }
 
-/// How often a request is interrupted in an ordinary run. Whoever is blocked may always be passed by.
+/// The number of preemptions in an ordinary run. A blocked request may always be skipped.
 const INTERRUPTIONS: usize = 2;
 
 impl Schedule {
     fn start(&mut self) {
         self.depth = 0;
-        self.interruptions = load(INTERRUPTIONS, usize::MAX);
+        self.interruptions = scaled_load(INTERRUPTIONS, usize::MAX);
     }
 
     /// Chooses among requests that can take a step. The current one comes first.
@@ -136,7 +138,7 @@ async fn run<S: Scenario>(
     let racers = servers
         .0
         .each_ref()
-        .map(|world| Racer { stepper: world.faults.step_by_step(), is_done: watch::Sender::new(false) });
+        .map(|world| RunningRequest { stepper: world.faults.step_by_step(), is_done: watch::Sender::new(false) });
     let request = async |which: usize| {
         let answer = scenario.send(case, which).await;
         racers[which].is_done.send_replace(true);
@@ -149,12 +151,12 @@ async fn run<S: Scenario>(
 }
 
 /// One of the two requests.
-struct Racer {
+struct RunningRequest {
     stepper: Arc<Stepper>,
     is_done: watch::Sender<bool>,
 }
 
-impl Racer {
+impl RunningRequest {
     fn is_done(&self) -> bool {
         *self.is_done.borrow()
     }
@@ -167,7 +169,7 @@ impl Racer {
 
 /// What the scheduler sees of two requests.
 struct Race<'a> {
-    racers: &'a [Racer; 2],
+    racers: &'a [RunningRequest; 2],
     world: &'a World,
     observer: &'a mut PgConnection,
     /// How many sleeps have been begun and ended.
@@ -183,7 +185,7 @@ impl Race<'_> {
             let stopped = |it: &usize| self.racers[*it].stepper.stopped_at().is_some();
             let able: Vec<usize> = (0..2).filter(stopped).collect();
             if able.is_empty() {
-                if self.racers.iter().all(Racer::is_done) {
+                if self.racers.iter().all(RunningRequest::is_done) {
                     return trace.join("\n");
                 }
                 self.wake();
@@ -192,7 +194,7 @@ impl Race<'_> {
             let chosen = schedule.choose(&able, current);
             let racer = &self.racers[chosen];
             trace.push(format!("{chosen}: {}", racer.stepper.stopped_at().unwrap_or_default()));
-            racer.stepper.go_on();
+            racer.stepper.resume();
             current = Some(chosen);
             self.wake_after_progress();
         }
@@ -201,7 +203,7 @@ impl Race<'_> {
     /// Waits until each request stands before a step, has ended, waits for a lock or sleeps.
     async fn settle(&mut self) {
         for _ in 0..1000 {
-            let under_way: Vec<&Racer> = self.racers.iter().filter(|it| it.is_under_way()).collect();
+            let under_way: Vec<&RunningRequest> = self.racers.iter().filter(|it| it.is_under_way()).collect();
             if under_way.is_empty() {
                 return;
             }
@@ -235,7 +237,7 @@ impl Race<'_> {
         self.world.clock.advance(TimeDelta::milliseconds(31));
     }
 
-    /// Whoever sleeps tries again once the other has taken a step: before that it would find what it found.
+    /// Ends the sleep of a request after the other one has taken a step; before, nothing has changed.
     fn wake_after_progress(&mut self) {
         if self.asleep() > 0 {
             self.wake();
@@ -244,11 +246,11 @@ impl Race<'_> {
 }
 
 /// Completes when the request stands before a step or has ended.
-async fn moved(racer: &Racer) {
+async fn moved(racer: &RunningRequest) {
     let mut is_done = racer.is_done.subscribe();
     let done = is_done.wait_for(|it| *it);
     tokio::select! {
-        () = racer.stepper.stopped() => {}
+        () = racer.stepper.wait_until_stopped() => {}
         _ = done => {}
     }
 }

@@ -2,45 +2,45 @@
 
 use std::time::Duration;
 
-use gotrue_rs::testing::{Answer, PASSWORD, Person};
+use gotrue_rs::testing::{Answer, PASSWORD, TestUser};
 use serde_json::json;
 
 use super::{Scenario, Servers, explore, statuses};
 
 /// Two refreshes with one token.
-struct Twice {
+struct SameTokenTwice {
     servers: Servers,
     version: u8,
 }
 
-impl Twice {
+impl SameTokenTwice {
     async fn new(version: u8, reuse_interval: u64, has_fast_lane: bool) -> Self {
         let servers = Servers::with(|policy| {
             policy.refresh.algorithm_version = version;
             policy.refresh.reuse_interval = Duration::from_secs(reuse_interval);
-            // Restricts nobody here: there are no factors. But where it is set, the fast lane is off.
+            // Has no effect without factors, but disables the fast path.
             policy.sessions.allow_low_aal = (!has_fast_lane).then(|| Duration::from_hours(1_000_000));
         });
         Self { servers: servers.await, version }
     }
 }
 
-impl Scenario for Twice {
-    type Case = Person;
+impl Scenario for SameTokenTwice {
+    type Case = TestUser;
 
     fn servers(&self) -> &Servers {
         &self.servers
     }
 
-    async fn prepare(&self, run: usize) -> Person {
-        self.servers.first().person(&format!("{run}@example.com")).await
+    async fn prepare(&self, run: usize) -> TestUser {
+        self.servers.first().create_user(&format!("{run}@example.com")).await
     }
 
-    async fn send(&self, ann: &Person, which: usize) -> Answer {
+    async fn send(&self, ann: &TestUser, which: usize) -> Answer {
         self.servers.0[which].refresh(&ann.refresh_token).await
     }
 
-    async fn check(&self, ann: Person, answers: [Answer; 2], trace: &str) {
+    async fn check(&self, ann: TestUser, answers: [Answer; 2], trace: &str) {
         assert_eq!(statuses(&answers), [200, 200], "{trace}\n{answers:?}");
         let [first, second] = answers.each_ref().map(|it| it.str("refresh_token"));
         assert_eq!(first, second, "{trace}");
@@ -55,8 +55,8 @@ impl Scenario for Twice {
 async fn two_refreshes_in_any_order_have_one_successor() {
     for reuse_interval in [0, 10] {
         for (version, has_fast_lane) in [(1, true), (1, false), (2, false)] {
-            let runs = explore(&Twice::new(version, reuse_interval, has_fast_lane).await).await;
-            // A fast lane is one statement: there are no more than two orders.
+            let runs = explore(&SameTokenTwice::new(version, reuse_interval, has_fast_lane).await).await;
+            // The fast path is one statement: there are only two orders.
             assert!(runs > usize::from(!has_fast_lane || version == 2) * 4 + 1, "{runs} orders are too few");
         }
     }
@@ -64,7 +64,7 @@ async fn two_refreshes_in_any_order_have_one_successor() {
 
 /// What happens beside a refresh.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Beside {
+enum ConcurrentChange {
     /// The session signs out.
     Logout,
     /// All sessions sign out.
@@ -80,13 +80,13 @@ enum Beside {
 /// A refresh of one session beside something that another session or the administrator does.
 struct Refresh {
     servers: Servers,
-    beside: Beside,
+    beside: ConcurrentChange,
 }
 
 /// Two sessions of one user.
 struct Sessions {
-    refreshed: Person,
-    other: Person,
+    refreshed: TestUser,
+    other: TestUser,
 }
 
 impl Scenario for Refresh {
@@ -98,7 +98,7 @@ impl Scenario for Refresh {
 
     async fn prepare(&self, run: usize) -> Sessions {
         let email = format!("{run}@example.com");
-        let refreshed = self.servers.first().person(&email).await;
+        let refreshed = self.servers.first().create_user(&email).await;
         let other = self.servers.first().sign_in(&email).await;
         Sessions { refreshed, other }
     }
@@ -109,25 +109,27 @@ impl Scenario for Refresh {
             return world.refresh(&case.refreshed.refresh_token).await;
         }
         match self.beside {
-            Beside::Logout => world.post_as(&case.refreshed.access_token, "/logout?scope=local", json!({})).await,
-            Beside::LogoutEverywhere => world.post_as(&case.other.access_token, "/logout", json!({})).await,
-            Beside::NewPassword => {
+            ConcurrentChange::Logout => {
+                world.post_as(&case.refreshed.access_token, "/logout?scope=local", json!({})).await
+            }
+            ConcurrentChange::LogoutEverywhere => world.post_as(&case.other.access_token, "/logout", json!({})).await,
+            ConcurrentChange::NewPassword => {
                 let body = json!({"password": format!("new {PASSWORD}")});
                 world.put_as(&case.other.access_token, "/user", body).await
             }
-            Beside::Deletion => {
+            ConcurrentChange::Deletion => {
                 let path = format!("/admin/users/{}", case.refreshed.id);
                 let bearer = format!("Bearer {}", world.service_token());
                 world.request(http::Method::DELETE, &path, &[("authorization", &bearer)], None).await
             }
-            Beside::OtherRefresh => world.refresh(&case.other.refresh_token).await,
+            ConcurrentChange::OtherRefresh => world.refresh(&case.other.refresh_token).await,
         }
     }
 
     async fn check(&self, case: Sessions, answers: [Answer; 2], trace: &str) {
         let [refreshed, beside] = &answers;
         assert!(beside.status.is_success(), "{trace}\n{beside:?}");
-        if self.beside == Beside::OtherRefresh {
+        if self.beside == ConcurrentChange::OtherRefresh {
             assert_eq!(refreshed.status, 200, "{trace}\n{refreshed:?}");
             return;
         }
@@ -142,10 +144,14 @@ impl Scenario for Refresh {
 }
 
 #[tokio::test]
-async fn a_refresh_beside_the_end_of_its_session_does_not_revive_it() {
-    for beside in
-        [Beside::Logout, Beside::LogoutEverywhere, Beside::NewPassword, Beside::Deletion, Beside::OtherRefresh]
-    {
+async fn refresh_concurrent_with_revocation_does_not_revive_the_session() {
+    for beside in [
+        ConcurrentChange::Logout,
+        ConcurrentChange::LogoutEverywhere,
+        ConcurrentChange::NewPassword,
+        ConcurrentChange::Deletion,
+        ConcurrentChange::OtherRefresh,
+    ] {
         for version in [1, 2] {
             for has_fast_lane in [true, false] {
                 let servers = Servers::with(|policy| {

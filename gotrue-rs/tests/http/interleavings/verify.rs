@@ -15,7 +15,7 @@ enum Kind {
 }
 
 /// One code, given twice: by its digits, and by its link.
-struct Twice {
+struct SameCodeTwice {
     servers: Servers,
     kind: Kind,
     /// Whether the second follows the link.
@@ -29,8 +29,8 @@ struct Mailed {
     link: String,
 }
 
-impl Twice {
-    async fn mailed(&self, email: &str) -> &'static str {
+impl SameCodeTwice {
+    async fn mailed_code(&self, email: &str) -> &'static str {
         let world = self.servers.first();
         match self.kind {
             Kind::SignUp => {
@@ -38,12 +38,12 @@ impl Twice {
                 "signup"
             }
             Kind::Recovery => {
-                world.person(email).await;
+                world.create_user(email).await;
                 world.post("/recover", json!({"email": email})).await.expect(200);
                 "recovery"
             }
             Kind::MagicLink => {
-                world.person(email).await;
+                world.create_user(email).await;
                 world.post("/otp", json!({"email": email})).await.expect(200);
                 "magiclink"
             }
@@ -55,7 +55,7 @@ impl Twice {
     }
 }
 
-impl Scenario for Twice {
+impl Scenario for SameCodeTwice {
     type Case = Mailed;
 
     fn servers(&self) -> &Servers {
@@ -66,7 +66,7 @@ impl Scenario for Twice {
         let world = self.servers.first();
         world.advance(chrono::TimeDelta::seconds(1));
         let email = format!("{run}@example.com");
-        let kind = self.mailed(&email).await;
+        let kind = self.mailed_code(&email).await;
         let body = json!({"type": kind, "email": email, "token": world.code(&email)});
         let link = world.link(&email);
         Mailed { email, body, link }
@@ -92,16 +92,16 @@ impl Scenario for Twice {
     }
 }
 
-/// Whether an answer lets somebody in: a session as JSON, or in the fragment of a redirect.
+/// Whether a response contains a session: as JSON, or in the fragment of a redirect.
 fn is_in(answer: &Answer) -> bool {
     !answer.str("access_token").is_empty() || answer.header("location").contains("access_token=")
 }
 
 #[tokio::test]
-async fn one_code_given_twice_in_any_order_lets_one_in() {
+async fn one_code_used_twice_in_any_order_signs_in_once() {
     for kind in [Kind::SignUp, Kind::Recovery, Kind::MagicLink, Kind::Invite] {
         for by_link in [false, true] {
-            let scenario = Twice { servers: Servers::with(|_| {}).await, kind, by_link };
+            let scenario = SameCodeTwice { servers: Servers::with(|_| {}).await, kind, by_link };
             let runs = explore(&scenario).await;
             assert!(runs > 5, "{runs} orders are too few to have interrupted anything");
         }
@@ -109,20 +109,20 @@ async fn one_code_given_twice_in_any_order_lets_one_in() {
 }
 
 /// A code beside the request for a new one, or beside a new password.
-struct Beside {
+struct CodeAndReplacement {
     servers: Servers,
-    by: By,
+    by: Replacement,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum By {
-    /// Another code is asked for.
+enum Replacement {
+    /// Another code is requested.
     AnotherCode,
     /// The administrator sets a password.
     Password,
 }
 
-impl Scenario for Beside {
+impl Scenario for CodeAndReplacement {
     type Case = (String, Value, String);
 
     fn servers(&self) -> &Servers {
@@ -132,7 +132,7 @@ impl Scenario for Beside {
     async fn prepare(&self, run: usize) -> Self::Case {
         let world = self.servers.first();
         let email = format!("{run}@example.com");
-        let ann = world.person(&email).await;
+        let ann = world.create_user(&email).await;
         world.advance(chrono::TimeDelta::seconds(1));
         world.post("/recover", json!({"email": email})).await.expect(200);
         world.advance(chrono::TimeDelta::seconds(1));
@@ -144,8 +144,8 @@ impl Scenario for Beside {
         let world = &self.servers.0[which];
         match (which, self.by) {
             (0, _) => world.post("/verify", body.clone()).await,
-            (_, By::AnotherCode) => world.post("/recover", json!({"email": email})).await,
-            (_, By::Password) => {
+            (_, Replacement::AnotherCode) => world.post("/recover", json!({"email": email})).await,
+            (_, Replacement::Password) => {
                 let path = format!("/admin/users/{id}");
                 world.put_as(&world.service_token(), &path, json!({"password": "another password"})).await
             }
@@ -168,8 +168,8 @@ impl Scenario for Beside {
 }
 
 #[tokio::test]
-async fn a_code_beside_what_replaces_it_counts_once_or_never() {
-    for by in [By::AnotherCode, By::Password] {
-        explore(&Beside { servers: Servers::with(|_| {}).await, by }).await;
+async fn code_concurrent_with_its_replacement_counts_at_most_once() {
+    for by in [Replacement::AnotherCode, Replacement::Password] {
+        explore(&CodeAndReplacement { servers: Servers::with(|_| {}).await, by }).await;
     }
 }

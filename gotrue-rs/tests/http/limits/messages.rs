@@ -1,19 +1,19 @@
-//! Messages asked for one address or number: no mailbox is flooded, and the answers tell nothing of who has an account.
+//! Message requests for one recipient: limited, without revealing whether a user exists.
 
 use std::time::Duration;
 
 use chrono::TimeDelta;
-use gotrue_rs::routes::lines;
+use gotrue_rs::routes::list_routes;
 use gotrue_rs::testing::PASSWORD;
 use gotrue_rules::domain::policy::Policy;
 use serde_json::{Value, json};
 
-use super::{ANN, NUMBER, network, served, wait};
+use super::{ANN, NUMBER, network, retry_after_seconds, served};
 
 const MAILS: &str = "over_email_send_rate_limit";
 const TEXTS: &str = "over_sms_send_rate_limit";
 
-/// Requests that mail somebody, whoever asks.
+/// Requests without a session that send mail.
 fn requests(email: &str) -> [(&'static str, Value); 5] {
     [
         ("/signup", json!({"email": email, "password": PASSWORD})),
@@ -25,18 +25,18 @@ fn requests(email: &str) -> [(&'static str, Value); 5] {
 }
 
 #[test]
-fn every_route_that_mails_whoever_asks_is_among_the_requests() {
+fn every_unauthenticated_mailing_route_is_tested() {
     let ours: Vec<&str> = requests(ANN).iter().map(|(path, _)| *path).collect();
-    for line in lines().iter().filter(|line| line.guards.contains(&"Captcha")) {
+    for line in list_routes().iter().filter(|line| line.guards.contains(&"Captcha")) {
         let sends_nothing = ["/token", "/sso", "/passkeys/authentication/options"];
         assert!(ours.contains(&&*line.path) || sends_nothing.contains(&&*line.path), "{line:?}");
     }
 }
 
 #[tokio::test]
-async fn a_mailbox_gets_twelve_mails_an_hour_by_all_ways_together() {
+async fn mailbox_gets_twelve_mails_an_hour_across_all_routes() {
     let world = served(|_| {}).await;
-    world.person("known@example.com").await;
+    world.create_user("known@example.com").await;
     for n in 0..100 {
         world.advance(TimeDelta::milliseconds(2));
         for (path, body) in &requests(["new@example.com", "known@example.com"][n % 2]) {
@@ -46,20 +46,20 @@ async fn a_mailbox_gets_twelve_mails_an_hour_by_all_ways_together() {
     }
     for who in ["new@example.com", "known@example.com"] {
         let mails = world.mailbox.all().iter().filter(|mail| mail.to == who).count();
-        // Not every request that is allowed mails: a confirmed account is not asked to confirm again.
+        // Not every accepted request sends mail: a confirmed user gets no second confirmation.
         assert!((6..=12).contains(&mails), "{mails} to {who}");
     }
 }
 
 #[tokio::test]
-async fn all_addresses_of_one_mailbox_count_together() {
+async fn all_addresses_of_one_mailbox_share_one_limit() {
     let world = served(|_| {}).await;
     let flooded = |name: &str| world.mailbox.all().iter().filter(|mail| mail.to.ends_with(name)).count();
     for n in 0..40 {
         let shop = format!("ann+{n}@example.com");
         world.post_from(network(n), "/otp", &[], json!({"email": shop})).await;
-        let dots: String = "annlee".chars().enumerate().fold(String::new(), |all, (at, letter)| {
-            if at > 0 && n & (1 << (at - 1)) > 0 { format!("{all}.{letter}") } else { format!("{all}{letter}") }
+        let dots: String = "annlee".chars().enumerate().fold(String::new(), |all, (at, character)| {
+            if at > 0 && n & (1 << (at - 1)) > 0 { format!("{all}.{character}") } else { format!("{all}{character}") }
         });
         world.post_from(network(n), "/otp", &[], json!({"email": format!("{dots}@gmail.com")})).await;
     }
@@ -67,9 +67,9 @@ async fn all_addresses_of_one_mailbox_count_together() {
 }
 
 #[tokio::test]
-async fn who_is_flooded_still_has_a_code_that_works() {
+async fn limited_mailbox_keeps_a_working_code() {
     let world = served(|_| {}).await;
-    world.person(ANN).await;
+    world.create_user(ANN).await;
     for n in 0..20 {
         world.advance(TimeDelta::milliseconds(2));
         world.post_from(network(n), "/otp", &[], json!({"email": ANN})).await;
@@ -77,7 +77,7 @@ async fn who_is_flooded_still_has_a_code_that_works() {
     world.advance(TimeDelta::milliseconds(2));
     let refused = world.post_from(network(21), "/recover", &[], json!({"email": ANN})).await;
     assert!(refused.str("msg").contains("the latest is still good"), "{}", refused.text);
-    let seconds = wait(&refused, MAILS);
+    let seconds = retry_after_seconds(&refused, MAILS);
     let body = json!({"type": "email", "email": ANN, "token": world.code(ANN)});
     world.post("/verify", body).await.expect(200);
     world.advance(TimeDelta::seconds(seconds));
@@ -85,13 +85,13 @@ async fn who_is_flooded_still_has_a_code_that_works() {
 }
 
 #[tokio::test]
-async fn answers_do_not_tell_who_has_an_account_however_often_one_asks() {
+async fn repeated_requests_do_not_reveal_account_existence() {
     let slow = |policy: &mut Policy| policy.mail.max_frequency = Duration::from_mins(1);
     for path in ["/otp", "/magiclink", "/recover", "/resend"] {
-        let mut told = Vec::new();
+        let mut reported = Vec::new();
         for email in ["known@example.com", "nobody@example.com"] {
             let world = served(slow).await;
-            world.person("known@example.com").await;
+            world.create_user("known@example.com").await;
             world.advance(TimeDelta::minutes(10));
             let mut answers = Vec::new();
             for n in 0..60 {
@@ -101,16 +101,21 @@ async fn answers_do_not_tell_who_has_an_account_however_often_one_asks() {
                 world.advance(TimeDelta::seconds(25));
             }
             assert!(answers.iter().any(|(status, ..)| *status == 429), "{path} {email}");
-            told.push(answers);
+            reported.push(answers);
         }
         // Ann's sign-up took one of the messages that the other has left at the end.
-        let alike = told[0].iter().zip(&told[1]).take_while(|(known, unknown)| known == unknown).count();
-        assert!(alike >= 30, "{path}: alike for {alike} only: {:?} {:?}", told[0].get(alike), told[1].get(alike));
+        let alike = reported[0].iter().zip(&reported[1]).take_while(|(known, unknown)| known == unknown).count();
+        assert!(
+            alike >= 30,
+            "{path}: alike for {alike} only: {:?} {:?}",
+            reported[0].get(alike),
+            reported[1].get(alike)
+        );
     }
 }
 
 #[tokio::test]
-async fn a_number_gets_twelve_texts_an_hour_and_one_with_a_fixed_code_as_many_as_it_likes() {
+async fn phone_gets_twelve_sms_an_hour_and_test_numbers_are_unlimited() {
     let world = served(|policy| {
         policy.sms.test_otp.insert("15550101".to_owned(), "123456".to_owned());
     })
@@ -123,14 +128,14 @@ async fn a_number_gets_twelve_texts_an_hour_and_one_with_a_fixed_code_as_many_as
     }
     assert_eq!(world.phones.all().len(), 12);
     world.advance(TimeDelta::milliseconds(2));
-    wait(&world.post_from(network(31), "/otp", &[], json!({"phone": NUMBER})).await, TEXTS);
+    retry_after_seconds(&world.post_from(network(31), "/otp", &[], json!({"phone": NUMBER})).await, TEXTS);
 }
 
 #[tokio::test]
-async fn nobody_floods_a_stranger_by_changing_an_address_to_his() {
+async fn email_change_to_foreign_address_is_limited() {
     let world = served(|policy| policy.mail.secure_email_change = false).await;
     for n in 0..4 {
-        let eve = world.person(&format!("eve{n}@example.com")).await;
+        let eve = world.create_user(&format!("eve{n}@example.com")).await;
         for m in 0..6 {
             world.advance(TimeDelta::milliseconds(2));
             world.put_as(&eve.access_token, "/user", json!({"email": format!("ann+{m}@example.com")})).await;
@@ -144,7 +149,7 @@ async fn nobody_floods_a_stranger_by_changing_an_address_to_his() {
 }
 
 #[tokio::test]
-async fn what_is_refused_for_another_reason_is_not_counted() {
+async fn requests_refused_for_other_reasons_are_not_counted() {
     let world = served(|policy| policy.mail.max_frequency = Duration::from_mins(1)).await;
     let weak = world.post("/signup", json!({"email": ANN, "password": "x"})).await;
     assert_eq!(weak.status, 422);

@@ -1,4 +1,4 @@
-//! Limits as `basalt serve` sets them: by who asks, by whom a request is about, and what a refusal says.
+//! Rate limits of `basalt serve`: per client, per target, and their responses.
 
 mod codes;
 mod messages;
@@ -14,10 +14,10 @@ use serde_json::Value;
 
 const ANN: &str = "ann@example.com";
 const NUMBER: &str = "15550100";
-/// Where Ann is at home.
-const HOME: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 7));
+/// The network of the owner.
+const OWNER_NETWORK: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 7));
 
-/// A world as served, with cheap hashes and mails for everybody.
+/// A world with the hardened policy, cheap hashes and autoconfirm.
 async fn served(change: impl FnOnce(&mut Policy)) -> World {
     let usual = |policy: &mut Policy| {
         policy.password.hash = PasswordHash::Bcrypt { cost: 4 };
@@ -32,8 +32,8 @@ fn network(n: usize) -> IpAddr {
     IpAddr::V4(Ipv4Addr::from(0x0a00_0000 + n))
 }
 
-/// How many of `times` requests are let through, each from a network of its own.
-async fn let_through(world: &World, times: usize, path: &str, body: impl Fn(usize) -> Value) -> usize {
+/// The number of accepted requests of `times`, each from a different network.
+async fn count_accepted(world: &World, times: usize, path: &str, body: impl Fn(usize) -> Value) -> usize {
     let mut through = 0;
     for n in 0..times {
         through += usize::from(world.post_from(network(n), path, &[], body(n)).await.status != 429);
@@ -41,9 +41,9 @@ async fn let_through(world: &World, times: usize, path: &str, body: impl Fn(usiz
     through
 }
 
-/// The seconds that a refusal tells, in words and by its header alike.
+/// The seconds until a retry, which the message and the header must agree on.
 #[track_caller]
-fn wait(refused: &Answer, code: &str) -> i64 {
+fn retry_after_seconds(refused: &Answer, code: &str) -> i64 {
     assert_eq!(refused.refusal(), (429, code), "{}", refused.text);
     let seconds = refused.header("retry-after");
     assert!(refused.str("msg").contains(&format!("after {seconds} seconds")), "{}: {seconds}", refused.text);

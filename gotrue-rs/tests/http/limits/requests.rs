@@ -1,4 +1,4 @@
-//! Requests counted by who sends them, and quotas of what is sent.
+//! Rate limits per client and message quotas.
 
 use std::time::Duration;
 
@@ -8,12 +8,12 @@ use gotrue_rules::domain::policy::{LimitKey, Quota, TargetLimits};
 use http::Method;
 use serde_json::json;
 
-use super::{ANN, NUMBER, served, wait};
+use super::{ANN, NUMBER, retry_after_seconds, served};
 
 #[tokio::test]
-async fn a_refusal_names_its_limit_and_says_exactly_when_to_come_back() {
+async fn refusal_names_the_limit_and_exact_retry_after() {
     let world = served(|policy| policy.limits.targets = TargetLimits::default()).await;
-    let token = world.person(ANN).await.access_token;
+    let token = world.create_user(ANN).await.access_token;
     let bearer = format!("Bearer {token}");
     for (method, path, words) in [
         (Method::POST, "/otp", "one-time codes"),
@@ -31,7 +31,7 @@ async fn a_refusal_names_its_limit_and_says_exactly_when_to_come_back() {
         for _ in 0..30 {
             refused = send().await;
         }
-        let seconds = wait(&refused, "over_request_rate_limit");
+        let seconds = retry_after_seconds(&refused, "over_request_rate_limit");
         assert!(refused.str("msg").contains(&format!("too many {words} from your network")), "{}", refused.text);
         world.advance(TimeDelta::milliseconds(seconds * 1000 - 1000));
         assert_eq!(send().await.status, 429, "{path}: not before it said");
@@ -41,7 +41,7 @@ async fn a_refusal_names_its_limit_and_says_exactly_when_to_come_back() {
 }
 
 #[tokio::test]
-async fn a_quota_that_is_used_up_says_when_it_is_there_again() {
+async fn exhausted_quota_returns_retry_after() {
     let world = served(|policy| {
         policy.limits.email_sent = Quota::Window { events: 1.0, per: Duration::from_hours(1) };
         policy.limits.sms_sent = Quota::Bucket { size: 1.0, every: Duration::from_mins(10) };
@@ -50,9 +50,12 @@ async fn a_quota_that_is_used_up_says_when_it_is_there_again() {
     world.advance(TimeDelta::minutes(20));
     let mail = |name: &str| json!({"email": format!("{name}@example.com"), "password": PASSWORD});
     world.post("/signup", mail("a")).await.expect(200);
-    assert_eq!(wait(&world.post("/signup", mail("b")).await, "over_email_send_rate_limit"), 2400);
+    assert_eq!(retry_after_seconds(&world.post("/signup", mail("b")).await, "over_email_send_rate_limit"), 2400);
     world.post("/otp", json!({"phone": NUMBER})).await.expect(200);
-    assert_eq!(wait(&world.post("/otp", json!({"phone": "15550109"})).await, "over_sms_send_rate_limit"), 600);
+    assert_eq!(
+        retry_after_seconds(&world.post("/otp", json!({"phone": "15550109"})).await, "over_sms_send_rate_limit"),
+        600
+    );
     world.advance(TimeDelta::seconds(600));
     world.post("/otp", json!({"phone": "15550108"})).await.expect(200);
     world.advance(TimeDelta::seconds(1800));
@@ -60,7 +63,7 @@ async fn a_quota_that_is_used_up_says_when_it_is_there_again() {
 }
 
 #[tokio::test]
-async fn where_nothing_is_explained_a_refusal_is_as_recorded() {
+async fn refusal_without_explanation_matches_recording() {
     let world = World::with(|policy| policy.limits.key = LimitKey::Header("x-client".to_owned())).await;
     let headers = [("x-client", "ann")];
     let send = || world.request(Method::POST, "/otp", &headers, Some(json!({})));

@@ -1,34 +1,35 @@
-//! Joining accounts: whom a provider vouches for, and what becomes of them.
+//! Resolves an external identity to a user: sign in, link, accept an invitation, or create.
 
 mod by_hand;
 mod concurrency;
 mod sign_in;
 mod strict;
 
-use gotrue_rs::cx::Cx;
 use gotrue_rs::http::body::RequestBody;
 use gotrue_rs::http::request_info::RequestInfo;
-use gotrue_rs::services::linking::{self, Arrival, Joined};
+use gotrue_rs::request_context::RequestContext;
+use gotrue_rs::services::linking::{self, ExternalUser, LinkOutcome};
 use gotrue_rs::testing::World;
 use gotrue_rules::domain::error::Result;
-use gotrue_rules::domain::external::profile::{Claims, Profile, ProviderEmail};
-use gotrue_rules::domain::user::Account;
+use gotrue_rules::domain::external::profile::{Claims, ProviderEmail, ProviderProfile};
+use gotrue_rules::domain::user::User;
 use http::{HeaderMap, Method};
 
 pub const ANN: &str = "ann@example.com";
 
-/// What a provider says of somebody with one address.
-pub fn profile(subject: &str, address: &str, verified: bool) -> Profile {
+/// A profile with one e-mail address.
+pub fn profile(subject: &str, address: &str, verified: bool) -> ProviderProfile {
     with_emails(subject, vec![ProviderEmail { address: address.into(), verified, primary: true }])
 }
 
-/// What a provider says of somebody.
-pub fn with_emails(subject: &str, emails: Vec<ProviderEmail>) -> Profile {
-    Profile { emails, claims: Claims { subject: subject.into(), name: "Ann".into(), ..Claims::default() } }.settled()
+/// A profile with these e-mail addresses.
+pub fn with_emails(subject: &str, emails: Vec<ProviderEmail>) -> ProviderProfile {
+    ProviderProfile { emails, claims: Claims { subject: subject.into(), name: "Ann".into(), ..Claims::default() } }
+        .with_primary_email()
 }
 
-/// A request of the world, at the moment of its clock.
-pub fn request(world: &World) -> Cx {
+/// A request context at the current time of the world.
+pub fn request(world: &World) -> RequestContext {
     let info = RequestInfo {
         method: Method::GET,
         path: "/callback".into(),
@@ -39,43 +40,43 @@ pub fn request(world: &World) -> Cx {
         id: String::new(),
         target_host: None,
     };
-    Cx::new(world.app.clone(), info, RequestBody::empty())
+    RequestContext::new(world.app.clone(), info, RequestBody::empty())
 }
 
-/// Somebody signs in through a provider, as flows do it.
-pub async fn arrive(world: &World, provider: &str, profile: &Profile) -> Result<Joined> {
-    arrive_by(world, Arrival { provider, profile, email_optional: false }).await
+/// Signs in with a provider profile.
+pub async fn sign_in_with_provider(world: &World, provider: &str, profile: &ProviderProfile) -> Result<LinkOutcome> {
+    sign_in_with_profile(world, ExternalUser { provider, profile, email_optional: false }).await
 }
 
-/// The same with everything said.
-pub async fn arrive_by(world: &World, arrival: Arrival<'_>) -> Result<Joined> {
+/// Signs in with all parameters.
+pub async fn sign_in_with_profile(world: &World, external_user: ExternalUser<'_>) -> Result<LinkOutcome> {
     let cx = request(world);
-    linking::announce(&cx, &arrival).await?;
-    let mut db = linking::begin(&cx, &arrival).await?;
-    let joined = linking::sign_in(&cx, &mut db, &arrival).await?;
+    linking::call_before_user_created(&cx, &external_user).await?;
+    let mut db = linking::begin_sign_in(&cx, &external_user).await?;
+    let joined = linking::sign_in(&cx, &mut db, &external_user).await?;
     db.commit().await?;
     Ok(joined)
 }
 
-/// The account of somebody who is in.
+/// The user of a successful sign-in.
 #[track_caller]
-pub fn is_in(joined: Result<Joined>) -> Account {
+pub fn expect_signed_in(joined: Result<LinkOutcome>) -> User {
     match joined {
-        Ok(Joined::In { account, .. }) => *account,
+        Ok(LinkOutcome::SignedIn { account, .. }) => *account,
         other => panic!("nobody is in: {other:?}"),
     }
 }
 
-/// Why somebody is not in, although what happened stays.
+/// The error of a refused sign-in whose writes are committed.
 #[track_caller]
-pub fn is_refused(joined: Result<Joined>) -> (u16, String, String) {
+pub fn expect_refused(joined: Result<LinkOutcome>) -> (u16, String, String) {
     match joined {
-        Ok(Joined::Refused(error)) => (error.status(), error.code().to_owned(), error.message().to_owned()),
+        Ok(LinkOutcome::Refused(error)) => (error.status(), error.code().to_owned(), error.message().to_owned()),
         other => panic!("nobody is refused: {other:?}"),
     }
 }
 
-/// Gives an account an identity behind the server's back.
+/// Inserts an identity directly into the database.
 pub async fn give_identity(world: &World, account: &str, provider: &str, email: Option<&str>, verified: bool) {
     let member = email.map(|email| format!(r#""email": "{email}", "#)).unwrap_or_default();
     let sql = format!(

@@ -1,4 +1,4 @@
-//! Mail as the API sends it: to whom, and what happens when it cannot be sent.
+//! Mail sent by API requests: recipients and failures.
 
 mod recipients;
 mod slow;
@@ -7,7 +7,7 @@ use gotrue_rs::testing::World;
 use serde_json::json;
 
 #[tokio::test]
-async fn served_mails_have_their_words_as_plain_text_too() {
+async fn hardened_mails_have_a_plain_text_part() {
     let world = World::builder().as_served().build().await;
     world.post("/signup", json!({ "email": "ann@example.com", "password": "correct horse" })).await.expect(200);
     let mail = world.mailbox.latest("ann@example.com");

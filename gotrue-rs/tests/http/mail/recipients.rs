@@ -3,7 +3,7 @@ use gotrue_rules::domain::policy::Policy;
 use serde_json::json;
 
 use crate::ports::pages::Pages;
-use crate::user::{Acting, person};
+use crate::user::{Acting, create_user};
 
 async fn accounts(world: &World) -> String {
     world.database.query("SELECT count(*)::text FROM auth.users").await.concat()
@@ -14,7 +14,7 @@ fn only_ann(policy: &mut Policy) {
 }
 
 #[tokio::test]
-async fn mail_goes_to_listed_addresses_only() {
+async fn mail_is_sent_only_to_allowed_recipients() {
     let world = World::with(only_ann).await;
     for (email, status) in [("ann@example.com", 200), ("ann+news@example.com", 200), ("bob@example.com", 400)] {
         let answer = world.post("/signup", json!({ "email": email, "password": "correct horse" })).await;
@@ -28,12 +28,12 @@ async fn mail_goes_to_listed_addresses_only() {
 }
 
 #[tokio::test]
-async fn an_address_is_changed_only_between_listed_ones() {
+async fn email_change_requires_allowed_recipients() {
     let world = World::with(|policy| {
         policy.mail.authorized_addresses = ["ann@example.com", "dora@example.com"].map(str::to_owned).into();
     })
     .await;
-    let ann = person(&world, "ann").await;
+    let ann = create_user(&world, "ann").await;
     let refused = ann.change(&world, json!({ "email": "new@example.com" })).await;
     assert_eq!(refused.refusal(), (400, "email_address_not_authorized"));
     assert!(refused.str("msg").contains("new@example.com"));
@@ -41,7 +41,7 @@ async fn an_address_is_changed_only_between_listed_ones() {
 }
 
 #[tokio::test]
-async fn an_unlisted_address_costs_no_mail_of_the_quota() {
+async fn refused_recipient_does_not_consume_the_quota() {
     let world = World::with(|policy| {
         only_ann(policy);
         policy.limits.email_sent =
@@ -53,7 +53,7 @@ async fn an_unlisted_address_costs_no_mail_of_the_quota() {
 }
 
 #[tokio::test]
-async fn an_address_that_the_service_calls_invalid_is_refused_and_named() {
+async fn email_refused_by_validation_service_is_named() {
     let pages = Pages::serve(&[("/check", r#"{"valid":false}"#)]).await;
     let world = World::with(|policy| policy.mail.address_check.service_url = format!("{}/check", pages.base)).await;
     let refused = world.post("/otp", json!({ "email": "ann@example.com" })).await;
@@ -65,10 +65,10 @@ async fn an_address_that_the_service_calls_invalid_is_refused_and_named() {
 }
 
 #[tokio::test]
-async fn of_a_change_the_current_address_is_named() {
+async fn email_change_names_the_current_email() {
     let pages = Pages::serve(&[("/check", r#"{"valid":true}"#)]).await;
     let world = World::with(|policy| policy.mail.address_check.service_url = format!("{}/check", pages.base)).await;
-    let ann = person(&world, "ann").await;
+    let ann = create_user(&world, "ann").await;
     pages.put("/check", r#"{"valid":false}"#);
     let sent = world.mailbox.all().len();
     let refused = ann.change(&world, json!({ "email": "new@example.com" })).await;
@@ -77,7 +77,7 @@ async fn of_a_change_the_current_address_is_named() {
 }
 
 #[tokio::test]
-async fn mail_sent_in_the_background_fails_without_a_word() {
+async fn background_mail_failure_is_not_returned() {
     let world = World::with(|policy| {
         policy.mail.background_sending = true;
         policy.mail.address_check.extended = true;

@@ -1,26 +1,26 @@
-//! A mail server that takes two seconds for a mail takes them from nobody but who waits for that mail.
+//! A slow mail server delays only the requests that wait for it.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures::future::{join, join_all};
-use gotrue_rs::app::Delivery;
-use gotrue_rs::ports::mail::compose::Sender;
-use gotrue_rs::ports::mail::smtp::{Server, Smtp};
-use gotrue_rs::testing::{Person, World};
+use gotrue_rs::app::EmailDelivery;
+use gotrue_rs::ports::mail::compose::MailSender;
+use gotrue_rs::ports::mail::smtp::{SmtpMailer, SmtpServer};
+use gotrue_rs::testing::{TestUser, World};
 use gotrue_rules::domain::secret::Secret;
 use serde_json::json;
 
-use crate::ports::mail::server::{Habits, MailServer};
-use crate::user::person;
+use crate::ports::mail::server::{MailServer, ServerBehavior};
+use crate::user::create_user;
 
 const SLOW: Duration = Duration::from_secs(2);
 /// Twice as many as the pool has connections to its database.
-const PEOPLE: usize = 8;
+const USERS: usize = 8;
 
-async fn slow_server() -> (MailServer, Arc<Smtp>) {
-    let server = MailServer::start(Habits { dawdles: Some(SLOW), ..Habits::default() }).await;
-    let place = Server {
+async fn slow_server() -> (MailServer, Arc<SmtpMailer>) {
+    let server = MailServer::start(ServerBehavior { dawdles: Some(SLOW), ..ServerBehavior::default() }).await;
+    let place = SmtpServer {
         host: "127.0.0.1".to_owned(),
         port: server.port,
         user: String::new(),
@@ -28,8 +28,8 @@ async fn slow_server() -> (MailServer, Arc<Smtp>) {
         hello: "auth.example.com".to_owned(),
         trusted_roots: None,
     };
-    let sender = Sender::new("Shop", "auth@example.com", &[]).expect("a sender");
-    (server, Arc::new(Smtp::new(place, sender).expect("a mailer")))
+    let sender = MailSender::new("Shop", "auth@example.com", &[]).expect("a sender");
+    (server, Arc::new(SmtpMailer::new(place, sender).expect("a mailer")))
 }
 
 async fn eventually(what: impl Fn() -> bool) {
@@ -41,8 +41,8 @@ async fn eventually(what: impl Fn() -> bool) {
     tokio::time::timeout(Duration::from_secs(10), until).await.expect("it happens");
 }
 
-/// How long somebody waits who only wants to read.
-async fn reading(world: &World, ann: &Person) -> Duration {
+/// The duration of a read request meanwhile.
+async fn reading(world: &World, ann: &TestUser) -> Duration {
     let started = Instant::now();
     for _ in 0..5 {
         world.get_as(&ann.access_token, "/user").await.expect(200);
@@ -50,25 +50,29 @@ async fn reading(world: &World, ann: &Person) -> Duration {
     started.elapsed()
 }
 
-async fn people(world: &World) -> Vec<Person> {
+async fn create_users(world: &World) -> Vec<TestUser> {
     let mut all = Vec::new();
-    for number in 0..PEOPLE {
-        all.push(person(world, &format!("person{number}")).await);
+    for number in 0..USERS {
+        all.push(create_user(world, &format!("person{number}")).await);
     }
     all
 }
 
 #[tokio::test]
-async fn mail_that_is_waited_for_holds_no_connection() {
+async fn waiting_for_mail_holds_no_database_connection() {
     let (server, mailer) = slow_server().await;
-    let world =
-        World::builder().connections(4).mailed_by(mailer).policy(|policy| policy.mail.autoconfirm = true).build().await;
-    let people = people(&world).await;
+    let world = World::builder()
+        .connections(4)
+        .with_mailer(mailer)
+        .policy(|policy| policy.mail.autoconfirm = true)
+        .build()
+        .await;
+    let users = create_users(&world).await;
     let started = Instant::now();
-    let asking = join_all(people.iter().map(|person| world.post("/recover", json!({ "email": person.email }))));
+    let asking = join_all(users.iter().map(|user| world.post("/recover", json!({ "email": user.email }))));
     let others = async {
-        eventually(|| server.count("DATA") == PEOPLE).await;
-        let waited = reading(&world, &people[0]).await;
+        eventually(|| server.count("DATA") == USERS).await;
+        let waited = reading(&world, &users[0]).await;
         (
             waited,
             world
@@ -87,25 +91,25 @@ async fn mail_that_is_waited_for_holds_no_connection() {
 }
 
 #[tokio::test]
-async fn with_an_outbox_nobody_waits_at_all() {
+async fn outbox_requests_do_not_wait_for_mail() {
     let (server, mailer) = slow_server().await;
     let world = World::builder()
         .with_outbox()
-        .mailed_by(mailer.clone())
+        .with_mailer(mailer.clone())
         .policy(|policy| policy.mail.autoconfirm = true)
         .build()
         .await;
-    let ann = person(&world, "ann").await;
+    let ann = create_user(&world, "ann").await;
     let started = Instant::now();
     world.post("/recover", json!({ "email": ann.email })).await.expect(200);
     assert!(started.elapsed() < SLOW / 2, "{:?}", started.elapsed());
-    let Delivery::Outbox(outbox) = &world.app.delivery else { panic!("an outbox") };
-    let worker = outbox.worker(mailer);
+    let EmailDelivery::Outbox(outbox) = &world.app.delivery else { panic!("an outbox") };
+    let worker = outbox.build_worker(mailer);
     let others = async {
         eventually(|| server.count("DATA") == 1).await;
         reading(&world, &ann).await
     };
-    let (delivered, waited) = join(worker.round(), others).await;
+    let (delivered, waited) = join(worker.deliver_due(), others).await;
     assert_eq!(delivered.expect("the table answers"), 1);
     assert!(waited < SLOW / 2, "{waited:?}");
     assert_eq!(world.database.query("SELECT sent_to FROM basalt.outbox").await.len(), 1);

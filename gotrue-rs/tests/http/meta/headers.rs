@@ -6,19 +6,19 @@ use serde_json::json;
 const ANN: &str = "ann@example.com";
 
 async fn served() -> World {
-    World::builder().as_provider().as_served().with_outbox().build().await
+    World::builder().with_oauth_server().as_served().with_outbox().build().await
 }
 
 #[tokio::test]
-async fn served_responses_are_neither_stored_nor_sniffed() {
+async fn hardened_responses_have_no_store_and_nosniff() {
     let world = served().await;
-    let person = world.person(ANN).await;
+    let user = world.create_user(ANN).await;
     let sign_in = json!({"email": ANN, "password": PASSWORD});
     let answers = [
         world.get("/health").await.expect(200),
         world.get("/nowhere").await.expect(404),
         world.get("/settings").await.expect(200),
-        world.get_as(&person.access_token, "/user").await.expect(200),
+        world.get_as(&user.access_token, "/user").await.expect(200),
         world.get("/user").await,
         world.get("/verify?type=signup&token=unknown").await.expect(303),
         world.post("/token?grant_type=password", sign_in).await.expect(200),
@@ -32,18 +32,20 @@ async fn served_responses_are_neither_stored_nor_sniffed() {
 }
 
 #[tokio::test]
-async fn tokens_of_oauth_clients_are_kept_out_of_older_caches_too() {
+async fn oauth_token_responses_have_pragma_no_cache() {
     let world = served().await;
-    let (app, ann) = (world.oauth_app(json!({})).await, world.person(ANN).await);
-    let code = world.code_for(&app, &ann, "email").await;
-    for answer in [world.exchange(&app, &code).await.expect(200), world.exchange(&app, "unknown").await.expect(400)] {
+    let (app, ann) = (world.create_oauth_client(json!({})).await, world.create_user(ANN).await);
+    let code = world.obtain_code(&app, &ann, "email").await;
+    for answer in
+        [world.exchange_code(&app, &code).await.expect(200), world.exchange_code(&app, "unknown").await.expect(400)]
+    {
         let headers = ["cache-control", "pragma", "x-content-type-options"].map(|name| answer.header(name));
         assert_eq!(headers, ["no-store", "no-cache", "nosniff"]);
     }
 }
 
 #[tokio::test]
-async fn keys_and_discovery_documents_may_still_be_cached() {
+async fn jwks_and_discovery_are_cacheable() {
     let world = served().await;
     for path in
         ["/.well-known/jwks.json", "/.well-known/openid-configuration", "/.well-known/oauth-authorization-server"]
@@ -55,7 +57,7 @@ async fn keys_and_discovery_documents_may_still_be_cached() {
 }
 
 #[tokio::test]
-async fn the_drop_in_answers_as_recorded_without_these_headers() {
+async fn gotrue_mode_omits_these_headers() {
     let world = World::new().await;
     let answer = world.get("/settings").await.expect(200);
     assert_eq!([answer.header("cache-control"), answer.header("x-content-type-options")], [""; 2]);

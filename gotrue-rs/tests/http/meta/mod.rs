@@ -6,7 +6,7 @@ use gotrue_rs::testing::World;
 use http::Method;
 
 #[tokio::test]
-async fn health_names_the_server_without_asking_the_database() {
+async fn health_sends_no_statement() {
     let world = World::new().await;
     let answer = world.get("/health").await.expect(200);
     assert_eq!(answer.str("name"), "GoTrue");
@@ -14,14 +14,14 @@ async fn health_names_the_server_without_asking_the_database() {
 }
 
 #[tokio::test]
-async fn an_unknown_path_is_told_in_plain_text() {
+async fn unknown_path_returns_plain_text_404() {
     let world = World::new().await;
     let answer = world.get("/nowhere").await.expect(404);
     assert_eq!(answer.text, "404 page not found\n");
 }
 
 #[tokio::test]
-async fn a_wrong_method_is_told_the_right_ones_unless_it_is_none() {
+async fn wrong_method_returns_the_allow_header() {
     let world = World::new().await;
     let invented = Method::from_bytes(b"PURGE").expect("a method");
     for (method, allowed) in [(Method::POST, "GET"), (Method::HEAD, "GET"), (invented, "")] {

@@ -1,15 +1,15 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use gotrue_rs::store::migrate::{self, MigrateError, Migrated};
+use gotrue_rs::store::migrate::{self, AuthSchemaOutcome, MigrateError};
 use gotrue_rs::testing::TestDatabase;
 use sqlx::PgPool;
 
 const VERSIONS: &str = include_str!("../../../../sql/auth/versions.txt");
 
-/// A database as an operator prepares it: the schema is there, empty, and belongs to the auth server's role.
+/// A prepared database: an empty schema that belongs to the role of the auth server.
 async fn prepared() -> TestDatabase {
-    let database = TestDatabase::empty().await;
+    let database = TestDatabase::clone_empty().await;
     database.query("CREATE SCHEMA auth AUTHORIZATION supabase_auth_admin").await;
     database
 }
@@ -29,48 +29,51 @@ async fn superuser(database: &TestDatabase) -> PgPool {
     PgPool::connect_with(database.admin_options()).await.expect("the test server answers")
 }
 
-fn refused(outcome: Result<Migrated, MigrateError>) -> String {
+fn refused(outcome: Result<AuthSchemaOutcome, MigrateError>) -> String {
     outcome.expect_err("this database must be refused").to_string()
 }
 
 #[tokio::test]
-async fn an_empty_database_gets_the_schema_and_the_versions_it_stands_for() {
+async fn empty_database_gets_schema_and_versions() {
     let database = prepared().await;
 
-    let outcome = migrate::auth(&database.pool().await, "auth").await;
+    let outcome = migrate::migrate_auth(&database.pool().await, "auth").await;
 
-    assert_eq!(outcome.expect("an empty database is filled"), Migrated::Created);
+    assert_eq!(outcome.expect("an empty database is filled"), AuthSchemaOutcome::Created);
     assert_eq!(versions(&database).await, VERSIONS.lines().collect::<Vec<_>>());
     assert_eq!(database.query("SELECT count(*) FROM pg_tables WHERE schemaname = 'auth'").await, ["23"]);
     assert_eq!(owners(&database, "auth").await, BTreeSet::from(["supabase_auth_admin".to_owned()]));
 }
 
 #[tokio::test]
-async fn a_superuser_makes_it_in_the_name_of_the_schemas_owner() {
+async fn superuser_migrates_as_the_schema_owner() {
     let database = prepared().await;
 
-    migrate::auth(&superuser(&database).await, "auth").await.expect("an empty database is filled");
+    migrate::migrate_auth(&superuser(&database).await, "auth").await.expect("an empty database is filled");
 
     assert_eq!(owners(&database, "auth").await, BTreeSet::from(["supabase_auth_admin".to_owned()]));
 }
 
 #[tokio::test]
-async fn a_schema_that_is_not_there_is_made() {
-    let database = TestDatabase::empty().await;
+async fn missing_schema_is_created() {
+    let database = TestDatabase::clone_empty().await;
 
-    migrate::auth(&superuser(&database).await, "auth").await.expect("an empty database is filled");
+    migrate::migrate_auth(&superuser(&database).await, "auth").await.expect("an empty database is filled");
 
     assert_eq!(owners(&database, "auth").await, BTreeSet::from(["supabase_auth_admin".to_owned()]));
 }
 
 #[tokio::test]
-async fn the_schema_may_have_any_name() {
-    let database = TestDatabase::empty().await;
+async fn schema_name_is_configurable() {
+    let database = TestDatabase::clone_empty().await;
     let pool = superuser(&database).await;
     let name = r#"Our "accounts"; --"#;
 
-    assert_eq!(migrate::auth(&pool, name).await.expect("an empty database is filled"), Migrated::Created);
-    assert_eq!(migrate::auth(&pool, name).await.expect("it is up to date"), Migrated::Unchanged);
+    assert_eq!(
+        migrate::migrate_auth(&pool, name).await.expect("an empty database is filled"),
+        AuthSchemaOutcome::Created
+    );
+    assert_eq!(migrate::migrate_auth(&pool, name).await.expect("it is up to date"), AuthSchemaOutcome::Unchanged);
 
     let schemas =
         "SELECT DISTINCT schemaname FROM pg_tables WHERE tablename IN ('users', 'sessions', 'schema_migrations')";
@@ -78,104 +81,104 @@ async fn the_schema_may_have_any_name() {
 }
 
 #[tokio::test]
-async fn a_name_that_cannot_be_a_schemas_is_refused() {
-    let pool = superuser(&TestDatabase::empty().await).await;
+async fn invalid_schema_name_is_refused() {
+    let pool = superuser(&TestDatabase::clone_empty().await).await;
 
     for name in ["", &"a".repeat(64), "a\0b"] {
-        assert!(refused(migrate::auth(&pool, name).await).contains("DB_NAMESPACE"), "{name:?}");
+        assert!(refused(migrate::migrate_auth(&pool, name).await).contains("DB_NAMESPACE"), "{name:?}");
     }
 }
 
 #[tokio::test]
-async fn one_that_is_up_to_date_is_used_without_a_write_or_a_lock() {
-    let database = TestDatabase::migrated().await;
+async fn current_schema_is_used_without_write_or_lock() {
+    let database = TestDatabase::clone_migrated().await;
     let mut other = database.pool().await.acquire().await.expect("the test server answers");
     sqlx::query("SELECT pg_advisory_lock($1)")
-        .bind(migrate::LOCK)
+        .bind(migrate::ADVISORY_LOCK)
         .execute(&mut *other)
         .await
         .expect("the lock is free");
     let read_only = database.admin_options().options([("default_transaction_read_only", "on")]);
     let pool = PgPool::connect_with(read_only).await.expect("the test server answers");
 
-    let outcome = tokio::time::timeout(Duration::from_secs(10), migrate::auth(&pool, "auth")).await;
+    let outcome = tokio::time::timeout(Duration::from_secs(10), migrate::migrate_auth(&pool, "auth")).await;
 
-    assert_eq!(outcome.expect("nothing is waited for").expect("it is up to date"), Migrated::Unchanged);
+    assert_eq!(outcome.expect("nothing is waited for").expect("it is up to date"), AuthSchemaOutcome::Unchanged);
 }
 
 #[tokio::test]
-async fn versions_that_differ_are_named_and_nothing_is_changed() {
-    let database = TestDatabase::migrated().await;
+async fn differing_versions_are_reported_without_changes() {
+    let database = TestDatabase::clone_migrated().await;
     database.query("DELETE FROM auth.schema_migrations WHERE version IN ('00', '20260625000000')").await;
     database.query("INSERT INTO auth.schema_migrations VALUES ('20270101000000')").await;
     let before = versions(&database).await;
 
-    let said = refused(migrate::auth(&database.pool().await, "auth").await);
+    let reported = refused(migrate::migrate_auth(&database.pool().await, "auth").await);
 
-    assert!(said.contains("2 missing (00, 20260625000000)"), "{said}");
-    assert!(said.contains("1 unknown (20270101000000)"), "{said}");
-    assert!(said.contains("`auth migrate`"), "{said}");
+    assert!(reported.contains("2 missing (00, 20260625000000)"), "{reported}");
+    assert!(reported.contains("1 unknown (20270101000000)"), "{reported}");
+    assert!(reported.contains("`auth migrate`"), "{reported}");
     assert_eq!(versions(&database).await, before);
 }
 
 #[tokio::test]
-async fn a_long_list_of_versions_is_shortened_to_its_ends() {
-    let database = TestDatabase::migrated().await;
+async fn long_version_list_is_abbreviated() {
+    let database = TestDatabase::clone_migrated().await;
     database.query("DELETE FROM auth.schema_migrations").await;
 
-    let said = refused(migrate::auth(&database.pool().await, "auth").await);
+    let reported = refused(migrate::migrate_auth(&database.pool().await, "auth").await);
 
-    assert!(said.contains("70 missing (00, 20210710035447,"), "{said}");
-    assert!(said.contains(", … 20260625000000)"), "{said}");
-    assert!(said.len() < 400, "{said}");
+    assert!(reported.contains("70 missing (00, 20210710035447,"), "{reported}");
+    assert!(reported.contains(", … 20260625000000)"), "{reported}");
+    assert!(reported.len() < 400, "{reported}");
 }
 
 #[tokio::test]
-async fn tables_of_somebody_else_are_refused_and_stay_alone() {
+async fn foreign_tables_are_refused_and_unchanged() {
     let database = prepared().await;
     database.query("CREATE TABLE auth.accounts (id int)").await;
 
-    let said = refused(migrate::auth(&superuser(&database).await, "auth").await);
+    let reported = refused(migrate::migrate_auth(&superuser(&database).await, "auth").await);
 
-    assert!(said.contains("70 missing"), "{said}");
+    assert!(reported.contains("70 missing"), "{reported}");
     assert_eq!(database.query("SELECT tablename FROM pg_tables WHERE schemaname = 'auth'").await, ["accounts"]);
 }
 
 #[tokio::test]
-async fn a_failure_half_way_leaves_nothing_behind() {
+async fn failed_migration_is_rolled_back() {
     let database = prepared().await;
     database.query("CREATE TYPE auth.oauth_response_type AS ENUM ('mine')").await;
 
-    let said = refused(migrate::auth(&superuser(&database).await, "auth").await);
+    let reported = refused(migrate::migrate_auth(&superuser(&database).await, "auth").await);
 
-    assert!(said.contains("oauth_response_type"), "{said}");
+    assert!(reported.contains("oauth_response_type"), "{reported}");
     assert_eq!(database.query("SELECT relname FROM pg_class WHERE relnamespace = 'auth'::regnamespace").await, [""; 0]);
 }
 
 #[tokio::test]
-async fn of_servers_that_start_at_once_one_makes_the_schema() {
+async fn concurrent_servers_create_the_schema_once() {
     let database = prepared().await;
     let pool = database.pool().await;
 
-    let outcomes = futures::future::join_all((0..6).map(|_| migrate::auth(&pool, "auth"))).await;
+    let outcomes = futures::future::join_all((0..6).map(|_| migrate::migrate_auth(&pool, "auth"))).await;
 
-    let created = outcomes.iter().filter(|it| matches!(it, Ok(Migrated::Created))).count();
-    let unchanged = outcomes.iter().filter(|it| matches!(it, Ok(Migrated::Unchanged))).count();
+    let created = outcomes.iter().filter(|it| matches!(it, Ok(AuthSchemaOutcome::Created))).count();
+    let unchanged = outcomes.iter().filter(|it| matches!(it, Ok(AuthSchemaOutcome::Unchanged))).count();
     assert_eq!((created, unchanged), (1, 5), "{outcomes:?}");
 }
 
 #[tokio::test]
-async fn policies_ask_the_requests_settings_who_is_calling() {
-    let database = TestDatabase::migrated().await;
-    let asked = |settings: &str| {
+async fn rls_functions_read_the_request_settings() {
+    let database = TestDatabase::clone_migrated().await;
+    let requested = |settings: &str| {
         format!("SELECT concat_ws(' ', auth.uid(), auth.role(), auth.email(), auth.jwt()) FROM (SELECT {settings}) s")
     };
     let claims =
         r#"{"sub": "11111111-1111-4111-8111-111111111111", "role": "authenticated", "email": "ann@example.com"}"#;
 
-    let all = database.query(&asked(&format!("set_config('request.jwt.claims', '{claims}', true)"))).await;
-    let single = database.query(&asked("set_config('request.jwt.claim.role', 'anon', true)")).await;
-    let emptied = database.query(&asked("set_config('request.jwt.claims', '', true)")).await;
+    let all = database.query(&requested(&format!("set_config('request.jwt.claims', '{claims}', true)"))).await;
+    let single = database.query(&requested("set_config('request.jwt.claim.role', 'anon', true)")).await;
+    let emptied = database.query(&requested("set_config('request.jwt.claims', '', true)")).await;
 
     assert!(all[0].starts_with("11111111-1111-4111-8111-111111111111 authenticated ann@example.com {"), "{all:?}");
     assert_eq!(single, ["anon"]);
@@ -183,14 +186,17 @@ async fn policies_ask_the_requests_settings_who_is_calling() {
 }
 
 #[tokio::test]
-async fn the_roles_of_a_project_can_be_made_again_with_another_password() {
-    let database = TestDatabase::empty().await;
+async fn roles_can_be_recreated_with_another_password() {
+    let database = TestDatabase::clone_empty().await;
     let pool = superuser(&database).await;
 
-    migrate::roles(&pool, "it's one").await.expect("roles can be made");
-    migrate::roles(&pool, "another").await.expect("roles can be made again");
+    migrate::create_roles(&pool, "it's one").await.expect("roles can be made");
+    migrate::create_roles(&pool, "another").await.expect("roles can be made again");
 
     let named = "SELECT rolname FROM pg_roles WHERE rolname IN ('supabase_auth_admin', 'anon', 'authenticated', 'service_role', 'dashboard_user')";
     assert_eq!(database.query(named).await.len(), 5);
-    assert_eq!(migrate::auth(&database.pool().await, "auth").await.expect("the role may fill it"), Migrated::Created);
+    assert_eq!(
+        migrate::migrate_auth(&database.pool().await, "auth").await.expect("the role may fill it"),
+        AuthSchemaOutcome::Created
+    );
 }

@@ -1,12 +1,13 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use gotrue_rs::store::migrate::{self, File};
+use gotrue_rs::store::migrate::{self, MigrationFile};
 use gotrue_rs::testing::TestDatabase;
 use sqlx::PgPool;
 
-const FIRST: File = File { name: "0001-first.sql", sql: "CREATE TABLE first (id int); INSERT INTO first VALUES (1);" };
-const SECOND: File = File { name: "0002-second.sql", sql: "CREATE TABLE basalt.second (id int);" };
+const FIRST: MigrationFile =
+    MigrationFile { name: "0001-first.sql", sql: "CREATE TABLE first (id int); INSERT INTO first VALUES (1);" };
+const SECOND: MigrationFile = MigrationFile { name: "0002-second.sql", sql: "CREATE TABLE basalt.second (id int);" };
 
 async fn superuser(database: &TestDatabase) -> PgPool {
     PgPool::connect_with(database.admin_options()).await.expect("the test server answers")
@@ -17,7 +18,7 @@ async fn tables(database: &TestDatabase) -> Vec<String> {
 }
 
 #[test]
-fn every_file_of_the_folder_is_run_in_the_order_of_its_number() {
+fn migrations_run_in_numeric_order() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../sql/basalt");
     let found: BTreeSet<String> = folder
         .read_dir()
@@ -34,60 +35,61 @@ fn every_file_of_the_folder_is_run_in_the_order_of_its_number() {
 }
 
 #[tokio::test]
-async fn each_file_runs_once() {
-    let database = TestDatabase::empty().await;
+async fn each_migration_runs_once() {
+    let database = TestDatabase::clone_empty().await;
     let pool = superuser(&database).await;
 
-    assert_eq!(migrate::files(&pool, &[FIRST]).await.expect("it runs"), [FIRST.name]);
-    assert_eq!(migrate::files(&pool, &[FIRST, SECOND]).await.expect("it runs"), [SECOND.name]);
-    assert_eq!(migrate::files(&pool, &[FIRST, SECOND]).await.expect("nothing is left"), [""; 0]);
+    assert_eq!(migrate::run_files(&pool, &[FIRST]).await.expect("it runs"), [FIRST.name]);
+    assert_eq!(migrate::run_files(&pool, &[FIRST, SECOND]).await.expect("it runs"), [SECOND.name]);
+    assert_eq!(migrate::run_files(&pool, &[FIRST, SECOND]).await.expect("nothing is left"), [""; 0]);
 
     assert_eq!(tables(&database).await, ["first", "migrations", "second"]);
     assert_eq!(database.query("SELECT id FROM basalt.first").await, ["1"]);
 }
 
 #[tokio::test]
-async fn a_file_that_changed_after_it_ran_stops_the_rest() {
-    let database = TestDatabase::empty().await;
+async fn changed_migration_is_refused() {
+    let database = TestDatabase::clone_empty().await;
     let pool = superuser(&database).await;
-    migrate::files(&pool, &[FIRST]).await.expect("it runs");
+    migrate::run_files(&pool, &[FIRST]).await.expect("it runs");
 
-    let changed = File { sql: "CREATE TABLE first (id bigint);", ..FIRST };
-    let said = migrate::files(&pool, &[changed, SECOND]).await.expect_err("it must be refused").to_string();
+    let changed = MigrationFile { sql: "CREATE TABLE first (id bigint);", ..FIRST };
+    let reported = migrate::run_files(&pool, &[changed, SECOND]).await.expect_err("it must be refused").to_string();
 
-    assert!(said.contains("0001-first.sql was changed"), "{said}");
+    assert!(reported.contains("0001-first.sql was changed"), "{reported}");
     assert_eq!(tables(&database).await, ["first", "migrations"]);
 }
 
 #[tokio::test]
-async fn what_a_later_server_made_is_refused() {
-    let database = TestDatabase::empty().await;
+async fn newer_schema_is_refused() {
+    let database = TestDatabase::clone_empty().await;
     let pool = superuser(&database).await;
-    migrate::files(&pool, &[FIRST, SECOND]).await.expect("they run");
+    migrate::run_files(&pool, &[FIRST, SECOND]).await.expect("they run");
 
-    let said = migrate::files(&pool, &[FIRST]).await.expect_err("it must be refused").to_string();
+    let reported = migrate::run_files(&pool, &[FIRST]).await.expect_err("it must be refused").to_string();
 
-    assert!(said.contains("0002-second.sql") && said.contains("newer"), "{said}");
+    assert!(reported.contains("0002-second.sql") && reported.contains("newer"), "{reported}");
 }
 
 #[tokio::test]
-async fn a_file_that_fails_leaves_nothing_of_itself() {
-    let database = TestDatabase::empty().await;
+async fn failed_migration_is_rolled_back() {
+    let database = TestDatabase::clone_empty().await;
     let pool = superuser(&database).await;
-    let broken = File { name: "0002-broken.sql", sql: "CREATE TABLE half (id int); CREATE TABLE half (id int);" };
+    let broken =
+        MigrationFile { name: "0002-broken.sql", sql: "CREATE TABLE half (id int); CREATE TABLE half (id int);" };
 
-    migrate::files(&pool, &[FIRST, broken]).await.expect_err("the second file must fail");
+    migrate::run_files(&pool, &[FIRST, broken]).await.expect_err("the second file must fail");
 
     assert_eq!(tables(&database).await, ["first", "migrations"]);
-    assert_eq!(migrate::files(&pool, &[FIRST, SECOND]).await.expect("it goes on"), [SECOND.name]);
+    assert_eq!(migrate::run_files(&pool, &[FIRST, SECOND]).await.expect("it goes on"), [SECOND.name]);
 }
 
 #[tokio::test]
-async fn of_servers_that_start_at_once_one_runs_each_file() {
-    let database = TestDatabase::empty().await;
+async fn concurrent_servers_run_each_migration_once() {
+    let database = TestDatabase::clone_empty().await;
     let pool = superuser(&database).await;
 
-    let outcomes = futures::future::join_all((0..6).map(|_| migrate::files(&pool, &[FIRST, SECOND]))).await;
+    let outcomes = futures::future::join_all((0..6).map(|_| migrate::run_files(&pool, &[FIRST, SECOND]))).await;
 
     let mut ran: Vec<&str> = outcomes.into_iter().flat_map(|it| it.expect("each server starts")).collect();
     ran.sort_unstable();

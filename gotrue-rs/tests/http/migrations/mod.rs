@@ -1,4 +1,4 @@
-//! A database is brought to the schemas this server works with, or left exactly as it was.
+//! Migrations bring a database to the expected schemas or leave it unchanged.
 
 mod auth;
 mod basalt;

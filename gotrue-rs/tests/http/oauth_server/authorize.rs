@@ -1,14 +1,14 @@
 //! `GET /oauth/authorize`.
 
-use gotrue_rs::testing::{CALLBACK, query_of};
+use gotrue_rs::testing::{CALLBACK, parse_query};
 use serde_json::json;
 
 use super::{world, world_with};
 
 #[tokio::test]
-async fn a_browser_is_sent_to_the_page_that_asks() {
+async fn authorize_redirects_to_the_consent_page() {
     let world = world_with(|policy| "http://shop.example.com/".clone_into(&mut policy.site.site_url)).await;
-    let app = world.oauth_app(json!({})).await;
+    let app = world.create_oauth_client(json!({})).await;
     let answer = world.get(&app.request(&[("state", "s"), ("nonce", "n")])).await.expect(302);
     let (page, name) = answer.header("location").split_once("?authorization_id=").expect("a page with a name");
     assert_eq!((page, name.len()), ("http://shop.example.com/consent", 32));
@@ -17,10 +17,12 @@ async fn a_browser_is_sent_to_the_page_that_asks() {
 }
 
 #[tokio::test]
-async fn nobody_is_redirected_before_client_and_redirect_are_known_to_belong_together() {
+async fn unregistered_redirect_uri_is_never_redirected_to() {
     let world = world().await;
-    let (app, other) =
-        (world.oauth_app(json!({})).await, world.oauth_app(json!({"redirect_uris": ["myapp://a"]})).await);
+    let (app, other) = (
+        world.create_oauth_client(json!({})).await,
+        world.create_oauth_client(json!({"redirect_uris": ["myapp://a"]})).await,
+    );
     for (member, value, code) in [
         ("client_id", "", "validation_failed"),
         ("redirect_uri", "", "validation_failed"),
@@ -37,9 +39,10 @@ async fn nobody_is_redirected_before_client_and_redirect_are_known_to_belong_tog
 }
 
 #[tokio::test]
-async fn every_other_complaint_goes_to_the_client_with_its_state() {
+async fn other_errors_are_redirected_with_state() {
     let world = world().await;
-    let app = world.oauth_app(json!({"redirect_uris": ["https://app.example.com/cb?keep=1&state=mine"]})).await;
+    let app =
+        world.create_oauth_client(json!({"redirect_uris": ["https://app.example.com/cb?keep=1&state=mine"]})).await;
     let redirect = ("redirect_uri", "https://app.example.com/cb?keep=1&state=mine");
     for (member, value, error) in [
         ("response_type", "token", "invalid_request"),
@@ -50,7 +53,7 @@ async fn every_other_complaint_goes_to_the_client_with_its_state() {
         ("nonce", &"n".repeat(256), "server_error"),
     ] {
         let answer = world.get(&app.request(&[redirect, (member, value), ("state", "a b&c=d")])).await.expect(302);
-        let query = query_of(answer.header("location"));
+        let query = parse_query(answer.header("location"));
         assert!(answer.header("location").starts_with("https://app.example.com/cb?"));
         assert_eq!((&*query["error"], &*query["keep"], &*query["state"]), (error, "1", "a b&c=d"), "{member}");
     }
@@ -58,17 +61,17 @@ async fn every_other_complaint_goes_to_the_client_with_its_state() {
 }
 
 #[tokio::test]
-async fn without_a_page_that_asks_the_client_is_told_so() {
+async fn missing_consent_page_is_reported_to_the_client() {
     let world = world_with(|policy| policy.oauth_server.authorization_path.clear()).await;
-    let app = world.oauth_app(json!({})).await;
+    let app = world.create_oauth_client(json!({})).await;
     let answer = world.get(&app.request(&[])).await.expect(302);
-    let query = query_of(answer.header("location"));
+    let query = parse_query(answer.header("location"));
     assert!(answer.header("location").starts_with(CALLBACK));
     assert_eq!((&*query["error"], query.get("state")), ("server_error", None));
 }
 
 #[tokio::test]
-async fn the_page_that_is_offered_asks_where_the_operator_has_none() {
+async fn built_in_consent_page_is_used_by_default() {
     let offered = "https://auth.example.com/ask";
     for (path, page) in [("", offered), ("/consent", "http://localhost:3000/consent")] {
         let world = world_with(|policy| {
@@ -77,7 +80,7 @@ async fn the_page_that_is_offered_asks_where_the_operator_has_none() {
             "http://localhost:3000".clone_into(&mut policy.site.site_url);
         })
         .await;
-        let app = world.oauth_app(json!({})).await;
+        let app = world.create_oauth_client(json!({})).await;
         let answer = world.get(&app.request(&[])).await.expect(302);
         let (asking, _) = answer.header("location").split_once("?authorization_id=").expect("a page with a name");
         assert_eq!(asking, page);
@@ -85,9 +88,9 @@ async fn the_page_that_is_offered_asks_where_the_operator_has_none() {
 }
 
 #[tokio::test]
-async fn asking_is_two_statements() {
+async fn authorize_sends_two_statements() {
     let world = world().await;
-    let app = world.oauth_app(json!({})).await;
+    let app = world.create_oauth_client(json!({})).await;
     world.get(&app.request(&[])).await.expect(302);
     assert_eq!(world.journal().statements(), ["oauth_clients.by_id", "oauth_authorizations.insert"]);
 }

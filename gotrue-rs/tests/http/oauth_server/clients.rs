@@ -1,8 +1,8 @@
-//! Applications: registered by themselves or an administrator, changed, deleted.
+//! OAuth clients: dynamic and administrative registration, update, deletion.
 
 use std::net::IpAddr;
 
-use gotrue_rs::testing::{CALLBACK, OAuthApp, World};
+use gotrue_rs::testing::{CALLBACK, OAuthClient, World};
 use gotrue_rules::domain::policy::LimitKey;
 use http::Method;
 use serde_json::{Value, json};
@@ -18,19 +18,19 @@ async fn admin(world: &World, method: Method, path: &str, body: Option<Value>) -
 }
 
 #[tokio::test]
-async fn an_application_registers_itself_and_can_ask_for_tokens_at_once() {
+async fn dynamically_registered_client_can_request_tokens() {
     let world = world().await;
     let answer = world.post(REGISTER, json!({"redirect_uris": [CALLBACK]})).await.expect(201);
     assert_eq!((answer.str("registration_type"), answer.str("client_secret").len()), ("dynamic", 43));
-    let app = OAuthApp::of(&answer);
-    let refused = world.exchange(&app, "unknown").await.expect(400);
+    let app = OAuthClient::from_registration(&answer);
+    let refused = world.exchange_code(&app, "unknown").await.expect(400);
     assert_eq!(refused.str("error"), "invalid_grant");
 }
 
 #[tokio::test]
-async fn a_secret_comes_with_its_end_where_it_is_served() {
+async fn hardened_registration_returns_client_secret_expires_at() {
     for (is_served, end) in [(false, None), (true, Some(&json!(0)))] {
-        let world = world_with(|policy| policy.oauth_server.standard_answers = is_served).await;
+        let world = world_with(|policy| policy.oauth_server.has_standard_responses = is_served).await;
         let body = json!({"redirect_uris": [CALLBACK]});
         let itself = world.post(REGISTER, body.clone()).await.expect(201);
         let made = admin(&world, Method::POST, "", Some(body)).await.expect(201);
@@ -46,16 +46,16 @@ async fn a_secret_comes_with_its_end_where_it_is_served() {
 }
 
 #[tokio::test]
-async fn registering_oneself_can_be_off() {
+async fn dynamic_registration_can_be_disabled() {
     let world = world_with(|policy| policy.oauth_server.allow_dynamic_registration = false).await;
     let answer = world.post(REGISTER, json!({"redirect_uris": [CALLBACK]})).await;
     assert_eq!(answer.refusal(), (403, "oauth_dynamic_client_registration_disabled"));
-    let told = world.get("/.well-known/oauth-authorization-server").await.expect(200);
-    assert!(told.json.get("registration_endpoint").is_none());
+    let reported = world.get("/.well-known/oauth-authorization-server").await.expect(200);
+    assert!(reported.json.get("registration_endpoint").is_none());
 }
 
 #[tokio::test]
-async fn a_network_registers_so_many_applications_and_no_more() {
+async fn dynamic_registration_is_limited_per_network() {
     let world = world_with(|policy| policy.limits.key = LimitKey::Peer { trusted_proxies: Vec::new() }).await;
     let peer: IpAddr = [203, 0, 113, 7].into();
     let body = || json!({"redirect_uris": [CALLBACK]});
@@ -70,9 +70,10 @@ async fn a_network_registers_so_many_applications_and_no_more() {
 }
 
 #[tokio::test]
-async fn a_change_leaves_what_it_does_not_name() {
+async fn update_keeps_unnamed_members() {
     let world = world().await;
-    let app = world.oauth_app(json!({"client_uri": "https://app.example.com", "logo_uri": "/logo.png"})).await;
+    let app =
+        world.create_oauth_client(json!({"client_uri": "https://app.example.com", "logo_uri": "/logo.png"})).await;
     let path = format!("/{}", app.id);
     let both = [json!({"client_name": "New"}), json!({"redirect_uris": ["myapp://a", "myapp://b"]})];
     let [name, uris] = both.map(|body| admin(&world, Method::PUT, &path, Some(body)));
@@ -85,38 +86,38 @@ async fn a_change_leaves_what_it_does_not_name() {
 }
 
 #[tokio::test]
-async fn a_regenerated_secret_is_the_only_one_that_works() {
+async fn regenerated_secret_replaces_the_previous_one() {
     let world = world().await;
-    let old = world.oauth_app(json!({})).await;
+    let old = world.create_oauth_client(json!({})).await;
     let answer = admin(&world, Method::POST, &format!("/{}/regenerate_secret", old.id), None).await.expect(200);
-    let new = OAuthApp::of(&answer);
+    let new = OAuthClient::from_registration(&answer);
     assert_ne!(new.secret, old.secret);
-    assert_eq!(world.exchange(&old, "unknown").await.refusal(), (400, "invalid_credentials"));
-    assert_eq!(world.exchange(&new, "unknown").await.str("error"), "invalid_grant");
+    assert_eq!(world.exchange_code(&old, "unknown").await.refusal(), (400, "invalid_credentials"));
+    assert_eq!(world.exchange_code(&new, "unknown").await.str("error"), "invalid_grant");
 }
 
 #[tokio::test]
-async fn a_deleted_application_is_nowhere_found() {
+async fn deleted_client_is_unknown_everywhere() {
     let world = world().await;
-    let (app, person) = (world.oauth_app(json!({})).await, world.person(ANN).await);
-    let path = world.asked_by(&app, &[]).await;
-    let code = world.code_for(&app, &person, "email").await;
+    let (app, user) = (world.create_oauth_client(json!({})).await, world.create_user(ANN).await);
+    let path = world.request_authorization(&app, &[]).await;
+    let code = world.obtain_code(&app, &user, "email").await;
     admin(&world, Method::DELETE, &format!("/{}", app.id), None).await.expect(204);
     for (method, below) in [(Method::GET, ""), (Method::DELETE, ""), (Method::POST, "/regenerate_secret")] {
         let answer = admin(&world, method, &format!("/{}{below}", app.id), None).await;
         assert_eq!(answer.refusal(), (404, "oauth_client_not_found"));
     }
     assert_eq!(world.get(&app.request(&[])).await.refusal(), (400, "oauth_client_not_found"));
-    assert_eq!(world.exchange(&app, &code).await.refusal(), (400, "invalid_credentials"));
-    assert_eq!(world.get_as(&person.access_token, &path).await.refusal(), (404, "oauth_authorization_not_found"));
-    assert_eq!(world.get_as(&person.access_token, "/user/oauth/grants").await.expect(200).json, json!([]));
+    assert_eq!(world.exchange_code(&app, &code).await.refusal(), (400, "invalid_credentials"));
+    assert_eq!(world.get_as(&user.access_token, &path).await.refusal(), (404, "oauth_authorization_not_found"));
+    assert_eq!(world.get_as(&user.access_token, "/user/oauth/grants").await.expect(200).json, json!([]));
     assert_eq!(admin(&world, Method::GET, "", None).await.expect(200).text, "{}");
 }
 
 #[tokio::test]
-async fn ids_are_known_in_any_spelling_of_a_uuid() {
+async fn client_ids_are_accepted_in_any_uuid_spelling() {
     let world = world().await;
-    let app = world.oauth_app(json!({})).await;
+    let app = world.create_oauth_client(json!({})).await;
     for id in [app.id.to_uppercase(), app.id.replace('-', ""), format!("urn:uuid:{}", app.id)] {
         let read = admin(&world, Method::GET, &format!("/{id}"), None).await.expect(200);
         assert_eq!(read.str("client_id"), app.id);
@@ -126,7 +127,7 @@ async fn ids_are_known_in_any_spelling_of_a_uuid() {
 }
 
 #[tokio::test]
-async fn a_body_too_large_or_of_another_form_is_bad_json() {
+async fn oversized_or_malformed_body_is_bad_json() {
     let world = world().await;
     let huge = json!({"redirect_uris": [CALLBACK], "client_name": "x".repeat(1 << 20)});
     for body in [huge, json!([]), json!({"redirect_uris": CALLBACK}), json!({"client_name": 1})] {

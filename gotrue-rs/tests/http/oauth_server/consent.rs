@@ -2,7 +2,7 @@
 
 use chrono::TimeDelta;
 use futures::future::{join, join_all};
-use gotrue_rs::testing::{Answer, World, query_of};
+use gotrue_rs::testing::{Answer, World, parse_query};
 use http::Method;
 use serde_json::json;
 
@@ -11,7 +11,7 @@ use super::{ANN, BOB, world, world_with};
 const GONE: (u16, &str) = (404, "oauth_authorization_not_found");
 
 fn returned(answer: &Answer) -> Vec<String> {
-    query_of(answer.str("redirect_url")).into_keys().collect()
+    parse_query(answer.str("redirect_url")).into_keys().collect()
 }
 
 async fn status(world: &World) -> Vec<String> {
@@ -19,11 +19,11 @@ async fn status(world: &World) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_request_belongs_to_the_first_who_looks() {
+async fn authorization_request_belongs_to_the_first_user() {
     let world = world().await;
-    let (ann, bob) = (world.person(ANN).await, world.person(BOB).await);
-    let app = world.oauth_app(json!({})).await;
-    let path = world.asked_by(&app, &[]).await;
+    let (ann, bob) = (world.create_user(ANN).await, world.create_user(BOB).await);
+    let app = world.create_oauth_client(json!({})).await;
+    let path = world.request_authorization(&app, &[]).await;
     let (a, b) = join(world.get_as(&ann.access_token, &path), world.get_as(&bob.access_token, &path)).await;
     let (owner, other, shown) = if a.status == 200 { (&ann, &bob, a) } else { (&bob, &ann, b) };
     assert_eq!(shown.str("user/email"), owner.email);
@@ -34,10 +34,10 @@ async fn a_request_belongs_to_the_first_who_looks() {
 }
 
 #[tokio::test]
-async fn of_many_answers_at_once_one_counts() {
+async fn concurrent_consents_count_once() {
     let world = world().await;
-    let (app, ann) = (world.oauth_app(json!({})).await, world.person(ANN).await);
-    let path = world.asked_by(&app, &[("state", "s")]).await;
+    let (app, ann) = (world.create_oauth_client(json!({})).await, world.create_user(ANN).await);
+    let path = world.request_authorization(&app, &[("state", "s")]).await;
     assert_eq!(world.consent(&ann, &path, "approve").await.refusal(), GONE);
     world.get_as(&ann.access_token, &path).await.expect(200);
     let answers =
@@ -50,55 +50,56 @@ async fn of_many_answers_at_once_one_counts() {
 }
 
 #[tokio::test]
-async fn who_has_agreed_to_as_much_is_not_asked_again() {
+async fn existing_consent_with_the_scopes_is_reused() {
     let world = world().await;
-    let (app, ann, bob) = (world.oauth_app(json!({})).await, world.person(ANN).await, world.person(BOB).await);
-    world.code_for(&app, &ann, "email profile").await;
-    for (person, scope, is_asked) in
+    let (app, ann, bob) =
+        (world.create_oauth_client(json!({})).await, world.create_user(ANN).await, world.create_user(BOB).await);
+    world.obtain_code(&app, &ann, "email profile").await;
+    for (user, scope, needs_consent) in
         [(&ann, "profile", false), (&ann, "email phone", true), (&bob, "email", true), (&ann, "email profile", false)]
     {
-        let path = world.asked_by(&app, &[("scope", scope), ("state", "s")]).await;
-        let answer = world.get_as(&person.access_token, &path).await.expect(200);
-        assert_eq!(answer.str("redirect_url").is_empty(), is_asked, "{scope}");
-        if !is_asked {
+        let path = world.request_authorization(&app, &[("scope", scope), ("state", "s")]).await;
+        let answer = world.get_as(&user.access_token, &path).await.expect(200);
+        assert_eq!(answer.str("redirect_url").is_empty(), needs_consent, "{scope}");
+        if !needs_consent {
             assert_eq!(returned(&answer), ["code", "state"]);
         }
     }
-    let other = world.oauth_app(json!({})).await;
-    let path = world.asked_by(&other, &[]).await;
+    let other = world.create_oauth_client(json!({})).await;
+    let path = world.request_authorization(&other, &[]).await;
     assert_eq!(world.get_as(&ann.access_token, &path).await.expect(200).str("redirect_url"), "");
 }
 
 #[tokio::test]
-async fn a_new_consent_takes_the_place_of_the_one_before() {
+async fn new_consent_replaces_the_previous_one() {
     let world = world().await;
-    let (app, ann) = (world.oauth_app(json!({})).await, world.person(ANN).await);
-    world.code_for(&app, &ann, "email profile").await;
-    world.code_for(&app, &ann, "phone phone").await;
+    let (app, ann) = (world.create_oauth_client(json!({})).await, world.create_user(ANN).await);
+    world.obtain_code(&app, &ann, "email profile").await;
+    world.obtain_code(&app, &ann, "phone phone").await;
     let grants = world.get_as(&ann.access_token, "/user/oauth/grants").await.expect(200);
     assert_eq!(grants.json[0]["scopes"], json!(["phone"]));
-    let path = world.asked_by(&app, &[]).await;
+    let path = world.request_authorization(&app, &[]).await;
     assert_eq!(world.get_as(&ann.access_token, &path).await.expect(200).str("redirect_url"), "");
 }
 
 #[tokio::test]
-async fn a_no_grants_nothing() {
+async fn denied_consent_grants_nothing() {
     let world = world().await;
-    let (app, ann) = (world.oauth_app(json!({})).await, world.person(ANN).await);
-    let path = world.asked_by(&app, &[("state", "s")]).await;
+    let (app, ann) = (world.create_oauth_client(json!({})).await, world.create_user(ANN).await);
+    let path = world.request_authorization(&app, &[("state", "s")]).await;
     world.get_as(&ann.access_token, &path).await.expect(200);
     let answer = world.consent(&ann, &path, "deny").await.expect(200);
-    let query = query_of(answer.str("redirect_url"));
+    let query = parse_query(answer.str("redirect_url"));
     assert_eq!((&*query["error"], &*query["state"]), ("access_denied", "s"));
     assert_eq!(status(&world).await, ["denied"]);
     assert_eq!(world.get_as(&ann.access_token, "/user/oauth/grants").await.expect(200).json, json!([]));
 }
 
 #[tokio::test]
-async fn an_answer_that_comes_too_late_is_none() {
+async fn expired_authorization_request_is_refused() {
     let world = world_with(|policy| policy.oauth_server.authorization_ttl = std::time::Duration::from_mins(1)).await;
-    let (app, ann) = (world.oauth_app(json!({})).await, world.person(ANN).await);
-    let (seen, unseen) = (world.asked_by(&app, &[]).await, world.asked_by(&app, &[]).await);
+    let (app, ann) = (world.create_oauth_client(json!({})).await, world.create_user(ANN).await);
+    let (seen, unseen) = (world.request_authorization(&app, &[]).await, world.request_authorization(&app, &[]).await);
     world.advance(TimeDelta::minutes(1));
     world.get_as(&ann.access_token, &seen).await.expect(200);
     world.advance(TimeDelta::microseconds(1));
@@ -108,10 +109,10 @@ async fn an_answer_that_comes_too_late_is_none() {
 }
 
 #[tokio::test]
-async fn only_pages_of_the_site_may_answer_for_somebody() {
+async fn consent_requires_an_origin_of_the_site() {
     let world = world().await;
-    let (app, ann) = (world.oauth_app(json!({})).await, world.person(ANN).await);
-    let path = world.asked_by(&app, &[]).await;
+    let (app, ann) = (world.create_oauth_client(json!({})).await, world.create_user(ANN).await);
+    let path = world.request_authorization(&app, &[]).await;
     let bearer = format!("Bearer {}", ann.access_token);
     let consent = format!("{path}/consent");
     for (origin, is_good) in [
@@ -137,10 +138,10 @@ async fn only_pages_of_the_site_may_answer_for_somebody() {
 }
 
 #[tokio::test]
-async fn an_answer_is_one_statement_beside_the_guards_and_the_look() {
+async fn consent_sends_one_statement_besides_guard_and_lookup() {
     let world = world().await;
-    let (app, ann) = (world.oauth_app(json!({})).await, world.person(ANN).await);
-    let path = world.asked_by(&app, &[]).await;
+    let (app, ann) = (world.create_oauth_client(json!({})).await, world.create_user(ANN).await);
+    let path = world.request_authorization(&app, &[]).await;
     world.get_as(&ann.access_token, &path).await.expect(200);
     assert_eq!(world.journal().statements().len(), 3);
     world.consent(&ann, &path, "approve").await.expect(200);

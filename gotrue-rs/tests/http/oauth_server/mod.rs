@@ -1,4 +1,4 @@
-//! The server as an OAuth 2.1 / `OpenID` Connect provider, through the public door.
+//! The server as an OAuth 2.1 and `OpenID` Connect provider.
 
 mod authorize;
 mod clients;
@@ -13,12 +13,12 @@ use gotrue_rules::domain::policy::Policy;
 const ANN: &str = "ann@example.com";
 const BOB: &str = "bob@example.com";
 
-/// A world in which the server is a provider.
+/// A world with the OAuth server enabled.
 async fn world() -> World {
-    World::builder().as_provider().build().await
+    World::builder().with_oauth_server().build().await
 }
 
 /// The same with its policy changed.
 async fn world_with(change: impl FnOnce(&mut Policy)) -> World {
-    World::builder().as_provider().policy(change).build().await
+    World::builder().with_oauth_server().policy(change).build().await
 }

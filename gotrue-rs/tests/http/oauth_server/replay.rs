@@ -13,23 +13,23 @@ async fn sessions(world: &World) -> String {
 }
 
 async fn served() -> World {
-    World::builder().as_provider().as_served().with_outbox().build().await
+    World::builder().with_oauth_server().as_served().with_outbox().build().await
 }
 
 #[tokio::test]
-async fn a_replayed_code_revokes_the_tokens_that_it_was_exchanged_for() {
+async fn replayed_code_revokes_issued_tokens() {
     let world = served().await;
-    let (app, ann) = (world.oauth_app(json!({})).await, world.person(ANN).await);
-    let (code, other) = (world.code_for(&app, &ann, "email").await, world.code_for(&app, &ann, "email").await);
-    let first = world.exchange(&app, &code).await.expect(200);
-    world.exchange(&app, &other).await.expect(200);
-    let renewed = world.refresh_by(&app, first.str("refresh_token")).await.expect(200);
+    let (app, ann) = (world.create_oauth_client(json!({})).await, world.create_user(ANN).await);
+    let (code, other) = (world.obtain_code(&app, &ann, "email").await, world.obtain_code(&app, &ann, "email").await);
+    let first = world.exchange_code(&app, &code).await.expect(200);
+    world.exchange_code(&app, &other).await.expect(200);
+    let renewed = world.refresh_client_session(&app, first.str("refresh_token")).await.expect(200);
     assert_eq!(sessions(&world).await, "2");
 
-    let replayed = world.exchange(&app, &code).await.expect(400);
+    let replayed = world.exchange_code(&app, &code).await.expect(400);
     assert_eq!(replayed.str("error"), "invalid_grant");
     for token in [&first, &renewed].map(|answer| answer.str("refresh_token")) {
-        assert_eq!(world.refresh_by(&app, token).await.expect(400).str("error"), "invalid_grant");
+        assert_eq!(world.refresh_client_session(&app, token).await.expect(400).str("error"), "invalid_grant");
     }
     for token in [&first, &renewed].map(|answer| answer.str("access_token")) {
         assert_eq!(world.get_as(token, "/oauth/userinfo").await.status, 403);
@@ -39,50 +39,53 @@ async fn a_replayed_code_revokes_the_tokens_that_it_was_exchanged_for() {
 }
 
 #[tokio::test]
-async fn of_two_exchanges_at_once_the_later_is_a_replay() {
+async fn concurrent_exchanges_treat_the_second_as_replay() {
     let world = served().await;
-    let (app, ann) = (world.oauth_app(json!({})).await, world.person(ANN).await);
+    let (app, ann) = (world.create_oauth_client(json!({})).await, world.create_user(ANN).await);
     for _ in 0..10 {
-        let code = world.code_for(&app, &ann, "email").await;
-        let answers = join_all((0..4).map(|_| world.exchange(&app, &code))).await;
+        let code = world.obtain_code(&app, &ann, "email").await;
+        let answers = join_all((0..4).map(|_| world.exchange_code(&app, &code))).await;
         let won: Vec<_> = answers.iter().filter(|answer| answer.status == 200).collect();
         assert_eq!(won.len(), 1);
-        assert_eq!(world.refresh_by(&app, won[0].str("refresh_token")).await.status, 400);
+        assert_eq!(world.refresh_client_session(&app, won[0].str("refresh_token")).await.status, 400);
         assert_eq!(sessions(&world).await, "0");
     }
 }
 
 #[tokio::test]
-async fn a_code_that_another_client_presents_revokes_nothing() {
+async fn code_presented_by_another_client_revokes_nothing() {
     let world = served().await;
-    let (app, other, ann) =
-        (world.oauth_app(json!({})).await, world.oauth_app(json!({})).await, world.person(ANN).await);
-    let code = world.code_for(&app, &ann, "email").await;
-    world.exchange(&app, &code).await.expect(200);
-    assert_eq!(world.exchange(&other, &code).await.expect(400).str("error"), "invalid_grant");
+    let (app, other, ann) = (
+        world.create_oauth_client(json!({})).await,
+        world.create_oauth_client(json!({})).await,
+        world.create_user(ANN).await,
+    );
+    let code = world.obtain_code(&app, &ann, "email").await;
+    world.exchange_code(&app, &code).await.expect(200);
+    assert_eq!(world.exchange_code(&other, &code).await.expect(400).str("error"), "invalid_grant");
     assert_eq!(sessions(&world).await, "1");
 }
 
 #[tokio::test]
-async fn a_code_that_was_never_exchanged_revokes_nothing() {
+async fn unexchanged_code_revokes_nothing() {
     let world = served().await;
-    let (app, ann) = (world.oauth_app(json!({})).await, world.person(ANN).await);
-    let (used, late) = (world.code_for(&app, &ann, "email").await, world.code_for(&app, &ann, "email").await);
-    world.exchange(&app, &used).await.expect(200);
+    let (app, ann) = (world.create_oauth_client(json!({})).await, world.create_user(ANN).await);
+    let (used, late) = (world.obtain_code(&app, &ann, "email").await, world.obtain_code(&app, &ann, "email").await);
+    world.exchange_code(&app, &used).await.expect(200);
     world.advance(TimeDelta::minutes(11));
     for _ in 0..2 {
-        world.exchange(&app, &late).await.expect(400);
+        world.exchange_code(&app, &late).await.expect(400);
     }
     assert_eq!(sessions(&world).await, "1");
 }
 
 /// The reference refuses the code and leaves the session.
 #[tokio::test]
-async fn the_drop_in_leaves_the_session() {
+async fn gotrue_mode_keeps_the_session_of_a_replayed_code() {
     let world = super::world().await;
-    let (app, ann) = (world.oauth_app(json!({})).await, world.person(ANN).await);
-    let code = world.code_for(&app, &ann, "email").await;
-    let first = world.exchange(&app, &code).await.expect(200);
-    world.exchange(&app, &code).await.expect(400);
-    world.refresh_by(&app, first.str("refresh_token")).await.expect(200);
+    let (app, ann) = (world.create_oauth_client(json!({})).await, world.create_user(ANN).await);
+    let code = world.obtain_code(&app, &ann, "email").await;
+    let first = world.exchange_code(&app, &code).await.expect(200);
+    world.exchange_code(&app, &code).await.expect(400);
+    world.refresh_client_session(&app, first.str("refresh_token")).await.expect(200);
 }

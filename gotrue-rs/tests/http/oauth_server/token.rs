@@ -2,13 +2,13 @@
 
 use chrono::TimeDelta;
 use futures::future::join_all;
-use gotrue_rs::testing::{Answer, CALLBACK, OAuthApp, VERIFIER, World};
+use gotrue_rs::testing::{Answer, CALLBACK, OAuthClient, VERIFIER, World};
 use serde_json::{Map, Value, json};
 
 use super::{ANN, world, world_with};
 
 /// What a refusal in the form of OAuth says.
-fn said(answer: &Answer) -> (&str, &str) {
+fn oauth_error(answer: &Answer) -> (&str, &str) {
     assert_eq!(answer.status, 400, "{}", answer.text);
     (answer.str("error"), answer.str("error_description"))
 }
@@ -25,11 +25,11 @@ fn claims(world: &World, token: &str) -> Map<String, Value> {
 }
 
 #[tokio::test]
-async fn a_code_opens_a_session_that_is_the_clients() {
+async fn code_exchange_opens_a_session_of_the_client() {
     let world = world().await;
-    let (app, ann) = (world.oauth_app(json!({})).await, world.person(ANN).await);
-    let code = world.code_for(&app, &ann, "email profile").await;
-    let answer = world.exchange(&app, &code).await.expect(200);
+    let (app, ann) = (world.create_oauth_client(json!({})).await, world.create_user(ANN).await);
+    let code = world.obtain_code(&app, &ann, "email profile").await;
+    let answer = world.exchange_code(&app, &code).await.expect(200);
     assert_eq!(members(&answer), ["access_token", "expires_in", "refresh_token", "token_type"]);
     let claims = claims(&world, answer.str("access_token"));
     assert_eq!((&claims["client_id"], &claims["scope"]), (&json!(app.id), &json!("email profile")));
@@ -44,25 +44,25 @@ async fn a_code_opens_a_session_that_is_the_clients() {
 }
 
 #[tokio::test]
-async fn of_many_exchanges_at_once_one_wins() {
+async fn concurrent_exchanges_succeed_once() {
     let world = world().await;
-    let (app, ann) = (world.oauth_app(json!({})).await, world.person(ANN).await);
-    let code = world.code_for(&app, &ann, "email").await;
-    let answers = join_all((0..8).map(|_| world.exchange(&app, &code))).await;
+    let (app, ann) = (world.create_oauth_client(json!({})).await, world.create_user(ANN).await);
+    let code = world.obtain_code(&app, &ann, "email").await;
+    let answers = join_all((0..8).map(|_| world.exchange_code(&app, &code))).await;
     let (won, lost): (Vec<_>, Vec<_>) = answers.iter().partition(|answer| answer.status == 200);
     assert_eq!(won.len(), 1);
-    assert!(lost.iter().all(|answer| said(answer) == ("invalid_grant", "Invalid authorization code")));
+    assert!(lost.iter().all(|answer| oauth_error(answer) == ("invalid_grant", "Invalid authorization code")));
     let sessions = "SELECT count(*)::text FROM auth.sessions WHERE oauth_client_id IS NOT NULL";
     assert_eq!(world.database.query(sessions).await, ["1"]);
 }
 
 #[tokio::test]
-async fn every_way_to_prove_oneself_works_in_a_form_and_in_json() {
+async fn every_client_authentication_method_works_with_form_and_json() {
     let world = world().await;
-    let ann = world.person(ANN).await;
+    let ann = world.create_user(ANN).await;
     for method in ["none", "client_secret_basic", "client_secret_post"] {
-        let app = world.oauth_app(json!({"token_endpoint_auth_method": method})).await;
-        let code = world.code_for(&app, &ann, "email").await;
+        let app = world.create_oauth_client(json!({"token_endpoint_auth_method": method})).await;
+        let code = world.obtain_code(&app, &ann, "email").await;
         let mut body = json!({"grant_type": "authorization_code", "code": code, "code_verifier": VERIFIER,
                               "redirect_uri": CALLBACK});
         let mut headers = vec![("content-type", "application/json; charset=utf-8")];
@@ -78,79 +78,82 @@ async fn every_way_to_prove_oneself_works_in_a_form_and_in_json() {
         let form = [("grant_type", "refresh_token"), ("refresh_token", tokens.str("refresh_token"))];
         let answer = if method == "client_secret_post" {
             let more = [("client_id", &*app.id), ("client_secret", &app.secret)];
-            world.post_form("/oauth/token", &gotrue_rs::testing::encoded(&[&form[..], &more].concat()), None).await
+            world.post_form("/oauth/token", &gotrue_rs::testing::encode_form(&[&form[..], &more].concat()), None).await
         } else {
-            world.ask_tokens(&app, &form).await
+            world.request_tokens(&app, &form).await
         };
         answer.expect(200);
     }
 }
 
 #[tokio::test]
-async fn a_header_that_names_nobody_is_no_client() {
+async fn unknown_client_in_authorization_header_is_refused() {
     let world = world().await;
-    let nobody = OAuthApp { id: String::new(), secret: String::new() };
-    let answer = world.post_form("/oauth/token", "grant_type=refresh_token", Some(&nobody.basic())).await;
-    assert_eq!(said(&answer), ("invalid_client", "Client authentication required"));
-    let answer = world.post_form("/oauth/token", "", Some(&nobody.basic())).await;
-    assert_eq!(said(&answer), ("invalid_request", "grant_type is required"));
+    let unknown = OAuthClient { id: String::new(), secret: String::new() };
+    let answer = world.post_form("/oauth/token", "grant_type=refresh_token", Some(&unknown.basic())).await;
+    assert_eq!(oauth_error(&answer), ("invalid_client", "Client authentication required"));
+    let answer = world.post_form("/oauth/token", "", Some(&unknown.basic())).await;
+    assert_eq!(oauth_error(&answer), ("invalid_request", "grant_type is required"));
 }
 
 #[tokio::test]
-async fn a_code_that_comes_too_late_is_refused_and_so_is_a_banned_account() {
+async fn expired_code_and_banned_user_are_refused() {
     let world = world().await;
-    let (app, ann) = (world.oauth_app(json!({})).await, world.person(ANN).await);
-    let (late, banned) = (world.code_for(&app, &ann, "email").await, world.code_for(&app, &ann, "email").await);
+    let (app, ann) = (world.create_oauth_client(json!({})).await, world.create_user(ANN).await);
+    let (late, banned) = (world.obtain_code(&app, &ann, "email").await, world.obtain_code(&app, &ann, "email").await);
     world
         .put_as(&world.service_token(), &format!("/admin/users/{}", ann.id), json!({"ban_duration": "1h"}))
         .await
         .expect(200);
-    assert_eq!(said(&world.exchange(&app, &banned).await), ("access_denied", "User is banned"));
+    assert_eq!(oauth_error(&world.exchange_code(&app, &banned).await), ("access_denied", "User is banned"));
     world.advance(TimeDelta::minutes(10) + TimeDelta::microseconds(1));
-    assert_eq!(said(&world.exchange(&app, &late).await), ("invalid_grant", "Authorization code has expired"));
+    assert_eq!(
+        oauth_error(&world.exchange_code(&app, &late).await),
+        ("invalid_grant", "Authorization code has expired")
+    );
 }
 
 #[tokio::test]
-async fn an_id_token_is_for_the_client_and_carries_its_nonce() {
+async fn id_token_has_client_audience_and_nonce() {
     let world = world().await;
-    let (app, ann) = (world.oauth_app(json!({})).await, world.person(ANN).await);
-    let path = world.asked_by(&app, &[("scope", "openid email"), ("nonce", "n-0S6")]).await;
+    let (app, ann) = (world.create_oauth_client(json!({})).await, world.create_user(ANN).await);
+    let path = world.request_authorization(&app, &[("scope", "openid email"), ("nonce", "n-0S6")]).await;
     world.get_as(&ann.access_token, &path).await.expect(200);
     let answer = world.consent(&ann, &path, "approve").await.expect(200);
-    let query = gotrue_rs::testing::query_of(answer.str("redirect_url"));
-    let answer = world.exchange(&app, &query["code"]).await.expect(200);
+    let query = gotrue_rs::testing::parse_query(answer.str("redirect_url"));
+    let answer = world.exchange_code(&app, &query["code"]).await.expect(200);
     let claims = claims(&world, answer.str("id_token"));
     assert_eq!((&claims["aud"], &claims["nonce"], &claims["sub"]), (&json!(app.id), &json!("n-0S6"), &json!(ann.id)));
     assert_eq!((&claims["email"], &claims["auth_time"]), (&json!(ANN), &json!(world.now().timestamp())));
     assert_eq!(claims["iss"], json!("http://auth.example.com"));
-    let renewed = world.refresh_by(&app, answer.str("refresh_token")).await.expect(200);
+    let renewed = world.refresh_client_session(&app, answer.str("refresh_token")).await.expect(200);
     assert!(renewed.json.get("id_token").is_none());
 }
 
 #[tokio::test]
-async fn what_nobody_else_could_check_is_not_signed_and_opens_no_session() {
+async fn openid_scope_requires_an_asymmetric_key() {
     let world = World::with(|policy| {
         policy.oauth_server.enabled = true;
         "/consent".clone_into(&mut policy.oauth_server.authorization_path);
     })
     .await;
-    let (app, ann) = (world.oauth_app(json!({})).await, world.person(ANN).await);
-    let code = world.code_for(&app, &ann, "openid").await;
-    let answer = world.exchange(&app, &code).await.expect(500);
+    let (app, ann) = (world.create_oauth_client(json!({})).await, world.create_user(ANN).await);
+    let code = world.obtain_code(&app, &ann, "openid").await;
+    let answer = world.exchange_code(&app, &code).await.expect(500);
     assert_eq!(answer.str("msg"), "Error generating ID token");
     let sessions = "SELECT count(*)::text FROM auth.sessions WHERE oauth_client_id IS NOT NULL";
     assert_eq!(world.database.query(sessions).await, ["0"]);
-    let code = world.code_for(&app, &ann, "email").await;
-    world.exchange(&app, &code).await.expect(200);
+    let code = world.obtain_code(&app, &ann, "email").await;
+    world.exchange_code(&app, &code).await.expect(200);
 }
 
 #[tokio::test]
-async fn a_refresh_keeps_client_and_scopes_and_is_one_statement_beside_the_clients() {
+async fn refresh_keeps_client_and_scopes_with_one_statement_besides_client_lookup() {
     let world = world().await;
-    let (app, ann) = (world.oauth_app(json!({})).await, world.person(ANN).await);
-    let code = world.code_for(&app, &ann, "email").await;
-    let first = world.exchange(&app, &code).await.expect(200);
-    let second = world.refresh_by(&app, first.str("refresh_token")).await.expect(200);
+    let (app, ann) = (world.create_oauth_client(json!({})).await, world.create_user(ANN).await);
+    let code = world.obtain_code(&app, &ann, "email").await;
+    let first = world.exchange_code(&app, &code).await.expect(200);
+    let second = world.refresh_client_session(&app, first.str("refresh_token")).await.expect(200);
     assert_eq!(world.journal().statements(), ["oauth_clients.by_id", "refresh_tokens.rotate_fast"]);
     let claims = claims(&world, second.str("access_token"));
     assert_eq!((&claims["client_id"], &claims["scope"]), (&json!(app.id), &json!("email")));
@@ -158,28 +161,31 @@ async fn a_refresh_keeps_client_and_scopes_and_is_one_statement_beside_the_clien
 }
 
 #[tokio::test]
-async fn tokens_of_version_two_are_the_clients_as_well() {
+async fn version_2_tokens_belong_to_the_client() {
     let world = world_with(|policy| policy.refresh.algorithm_version = 2).await;
-    let (app, other, ann) =
-        (world.oauth_app(json!({})).await, world.oauth_app(json!({})).await, world.person(ANN).await);
-    let code = world.code_for(&app, &ann, "email").await;
-    let token = world.exchange(&app, &code).await.expect(200).str("refresh_token").to_owned();
-    assert_eq!(said(&world.refresh_by(&other, &token).await).0, "invalid_client");
-    assert_eq!(said(&world.refresh(&token).await).0, "invalid_client");
-    world.refresh_by(&app, &token).await.expect(200);
+    let (app, other, ann) = (
+        world.create_oauth_client(json!({})).await,
+        world.create_oauth_client(json!({})).await,
+        world.create_user(ANN).await,
+    );
+    let code = world.obtain_code(&app, &ann, "email").await;
+    let token = world.exchange_code(&app, &code).await.expect(200).str("refresh_token").to_owned();
+    assert_eq!(oauth_error(&world.refresh_client_session(&other, &token).await).0, "invalid_client");
+    assert_eq!(oauth_error(&world.refresh(&token).await).0, "invalid_client");
+    world.refresh_client_session(&app, &token).await.expect(200);
 }
 
 #[tokio::test]
-async fn a_served_client_is_refused_in_the_words_of_oauth() {
+async fn hardened_errors_use_oauth_codes() {
     for is_served in [false, true] {
-        let world = world_with(|policy| policy.oauth_server.standard_answers = is_served).await;
-        let app = world.oauth_app(json!({})).await;
-        let wrong = world.refresh_by(&app, "unknown-token").await;
-        let stranger = OAuthApp { secret: "guessed".to_owned(), ..app };
-        let guessed = world.refresh_by(&stranger, "unknown-token").await;
+        let world = world_with(|policy| policy.oauth_server.has_standard_responses = is_served).await;
+        let app = world.create_oauth_client(json!({})).await;
+        let wrong = world.refresh_client_session(&app, "unknown-token").await;
+        let unrelated = OAuthClient { secret: "guessed".to_owned(), ..app };
+        let guessed = world.refresh_client_session(&unrelated, "unknown-token").await;
         if is_served {
-            assert_eq!(said(&wrong).0, "invalid_grant");
-            assert_eq!(said(&guessed), ("invalid_client", "invalid client credentials"));
+            assert_eq!(oauth_error(&wrong).0, "invalid_grant");
+            assert_eq!(oauth_error(&guessed), ("invalid_client", "invalid client credentials"));
         } else {
             assert_eq!(wrong.refusal(), (400, "refresh_token_not_found"));
             assert_eq!(guessed.refusal(), (400, "invalid_credentials"));
@@ -188,10 +194,10 @@ async fn a_served_client_is_refused_in_the_words_of_oauth() {
 }
 
 #[tokio::test]
-async fn a_resource_in_json_must_be_the_one_that_was_asked_for() {
+async fn resource_in_json_must_match_the_authorized_resource() {
     let world = world().await;
-    let (app, ann) = (world.oauth_app(json!({"client_type": "public"})).await, world.person(ANN).await);
-    let code = world.code_for(&app, &ann, "email").await;
+    let (app, ann) = (world.create_oauth_client(json!({"client_type": "public"})).await, world.create_user(ANN).await);
+    let code = world.obtain_code(&app, &ann, "email").await;
     let body = |resource: &str| {
         json!({"grant_type": "authorization_code", "code": code, "code_verifier": VERIFIER, "client_id": app.id,
                "resource": resource})
@@ -199,33 +205,37 @@ async fn a_resource_in_json_must_be_the_one_that_was_asked_for() {
     let headers = [("content-type", "application/json")];
     let ask = |resource| world.request(http::Method::POST, "/oauth/token", &headers, Some(body(resource)));
     let refused = ask("https://api.example.com/").await;
-    assert!(said(&refused).1.starts_with("Authorization code resource does not match"));
+    assert!(oauth_error(&refused).1.starts_with("Authorization code resource does not match"));
     ask("").await.expect(200);
 }
 
 #[tokio::test]
-async fn userinfo_follows_the_scopes_of_the_session() {
+async fn userinfo_is_limited_to_the_session_scopes() {
     let world = world().await;
-    let (app, ann) = (world.oauth_app(json!({})).await, world.person(ANN).await);
-    for (scope, told) in [
+    let (app, ann) = (world.create_oauth_client(json!({})).await, world.create_user(ANN).await);
+    for (scope, reported) in [
         ("openid", vec!["sub"]),
         ("email", vec!["email", "email_verified", "sub"]),
         ("profile", vec!["name", "sub", "updated_at", "user_metadata"]),
     ] {
-        let code = world.code_for(&app, &ann, scope).await;
-        let tokens = world.exchange(&app, &code).await.expect(200);
+        let code = world.obtain_code(&app, &ann, scope).await;
+        let tokens = world.exchange_code(&app, &code).await.expect(200);
         let info = world.get_as(tokens.str("access_token"), "/oauth/userinfo").await.expect(200);
-        assert_eq!(members(&info), told, "{scope}");
+        assert_eq!(members(&info), reported, "{scope}");
     }
     let own = world.get_as(&ann.access_token, "/oauth/userinfo").await.expect(200);
     assert_eq!(own.json, json!({"sub": ann.id}));
 }
 
 #[tokio::test]
-async fn a_refresh_token_of_no_form_is_one_that_is_not_known() {
+async fn malformed_refresh_token_is_unknown() {
     let world = world().await;
-    let app = world.oauth_app(json!({})).await;
+    let app = world.create_oauth_client(json!({})).await;
     for token in ["x", "abcdefghijkl", "ABCDEFGHIJKL", "a-token-of-no-form-that-there-is"] {
-        assert_eq!(world.refresh_by(&app, token).await.refusal(), (400, "refresh_token_not_found"), "{token}");
+        assert_eq!(
+            world.refresh_client_session(&app, token).await.refusal(),
+            (400, "refresh_token_not_found"),
+            "{token}"
+        );
     }
 }

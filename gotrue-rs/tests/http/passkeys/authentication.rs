@@ -1,5 +1,5 @@
 use chrono::TimeDelta;
-use gotrue_rs::testing::{Authenticator, World, with_keys};
+use gotrue_rs::testing::{Authenticator, World, enable_webauthn};
 use gotrue_rules::domain::policy::LimitKey;
 use http::Method;
 use serde_json::{Value, json};
@@ -12,21 +12,22 @@ const VERIFY: &str = "/passkeys/authentication/verify";
 
 /// What a device answers to a challenge of its own, to be sent later.
 async fn answer(world: &World, device: &mut Authenticator) -> Value {
-    let asked = world.post(OPTIONS, json!({})).await.expect(200);
-    json!({"challenge_id": asked.str("challenge_id"), "credential": device.get(&asked.json["options"])})
+    let response = world.post(OPTIONS, json!({})).await.expect(200);
+    json!({"challenge_id": response.str("challenge_id"), "credential": device.get(&response.json["options"])})
 }
 
 #[tokio::test]
-async fn a_passkey_opens_a_session_and_tells_itself_whose() {
+async fn passkey_identifies_its_user_and_opens_a_session() {
     let world = world().await;
-    let ann = world.person(ANN).await;
-    let (id, mut device) = world.passkey(&ann).await;
-    let asked = world.post(OPTIONS, json!({})).await.expect(200);
-    assert!(asked.json["options"]["allowCredentials"].is_null());
-    let body = json!({"challenge_id": asked.str("challenge_id"), "credential": device.get(&asked.json["options"])});
+    let ann = world.create_user(ANN).await;
+    let (id, mut device) = world.create_passkey(&ann).await;
+    let response = world.post(OPTIONS, json!({})).await.expect(200);
+    assert!(response.json["options"]["allowCredentials"].is_null());
+    let body =
+        json!({"challenge_id": response.str("challenge_id"), "credential": device.get(&response.json["options"])});
     let session = world.post(VERIFY, body).await.expect(200);
     assert_eq!(session.str("user/id"), ann.id);
-    let claims = world.claims(session.str("access_token"));
+    let claims = world.decode_claims(session.str("access_token"));
     assert_eq!((claims["aal"].as_str(), claims["amr"][0]["method"].as_str()), (Some("aal1"), Some("passkey")));
     assert_eq!(
         world.journal().statements(),
@@ -40,16 +41,16 @@ async fn a_passkey_opens_a_session_and_tells_itself_whose() {
     assert_eq!(stored(&world, "sign_count").await, "1");
     assert_eq!(stored(&world, "last_used_at IS NOT NULL").await, "true");
     assert_eq!(ann.log(&world).await.last().map(String::as_str), Some("login"));
-    let told = "SELECT payload -> 'traits' ->> 'passkey_id' || ' ' || ip_address FROM auth.audit_log_entries \
+    let reported = "SELECT payload -> 'traits' ->> 'passkey_id' || ' ' || ip_address FROM auth.audit_log_entries \
                 WHERE payload ->> 'action' = 'login' AND payload -> 'traits' ->> 'passkey_id' IS NOT NULL";
-    assert_eq!(world.database.query(told).await, [format!("{id} 127.0.0.1")]);
+    assert_eq!(world.database.query(reported).await, [format!("{id} 127.0.0.1")]);
 }
 
 #[tokio::test]
-async fn of_two_answers_to_one_challenge_one_wins() {
+async fn concurrent_responses_to_one_challenge_succeed_once() {
     let world = world().await;
-    let ann = world.person(ANN).await;
-    let mut device = world.passkey(&ann).await.1;
+    let ann = world.create_user(ANN).await;
+    let mut device = world.create_passkey(&ann).await.1;
     let body = answer(&world, &mut device).await;
     let (one, other) = tokio::join!(world.post(VERIFY, body.clone()), world.post(VERIFY, body.clone()));
     let mut ends = [one.status.as_u16(), other.status.as_u16()];
@@ -59,10 +60,10 @@ async fn of_two_answers_to_one_challenge_one_wins() {
 }
 
 #[tokio::test]
-async fn a_challenge_that_is_too_old_is_gone() {
+async fn expired_challenge_is_refused() {
     let world = world().await;
-    let ann = world.person(ANN).await;
-    let mut device = world.passkey(&ann).await.1;
+    let ann = world.create_user(ANN).await;
+    let mut device = world.create_passkey(&ann).await.1;
     let body = answer(&world, &mut device).await;
     world.advance(TimeDelta::seconds(300));
     let exact = answer(&world, &mut device).await;
@@ -73,43 +74,43 @@ async fn a_challenge_that_is_too_old_is_gone() {
 }
 
 #[tokio::test]
-async fn an_unconfirmed_or_banned_account_stays_outside() {
+async fn unconfirmed_or_banned_user_is_refused() {
     let world = world().await;
-    let ann = world.person(ANN).await;
-    let mut device = world.passkey(&ann).await.1;
+    let ann = world.create_user(ANN).await;
+    let mut device = world.create_passkey(&ann).await.1;
     for (state, refusal) in [
         ("email_confirmed_at = NULL", (403, "email_not_confirmed")),
         ("email_confirmed_at = now(), phone = '15550100'", (403, "phone_not_confirmed")),
         ("phone_confirmed_at = now(), banned_until = '2036-01-01'", (403, "user_banned")),
     ] {
         ann.set(&world, state).await;
-        assert_eq!(world.try_passkey(&mut device).await.refusal(), refusal);
+        assert_eq!(world.sign_in_with_passkey(&mut device).await.refusal(), refusal);
     }
     assert_eq!(stored(&world, "sign_count").await, "0");
 }
 
 #[tokio::test]
-async fn a_passkey_that_does_not_count_is_accepted_again_and_again() {
-    let world = World::builder().as_served().policy(with_keys).build().await;
-    let ann = world.person(ANN).await;
-    let mut device = world.passkey(&ann).await.1;
-    device.counts = false;
+async fn passkey_without_counter_is_accepted_repeatedly() {
+    let world = World::builder().as_served().policy(enable_webauthn).build().await;
+    let ann = world.create_user(ANN).await;
+    let mut device = world.create_passkey(&ann).await.1;
+    device.has_counter = false;
     for _ in 0..2 {
-        world.try_passkey(&mut device).await.expect(200);
+        world.sign_in_with_passkey(&mut device).await.expect(200);
     }
 }
 
 #[tokio::test]
-async fn a_deleted_passkey_opens_nothing() {
+async fn deleted_passkey_is_refused() {
     let world = world().await;
-    let ann = world.person(ANN).await;
-    let (id, mut device) = world.passkey(&ann).await;
+    let ann = world.create_user(ANN).await;
+    let (id, mut device) = world.create_passkey(&ann).await;
     super::management::delete(&world, &ann.access_token, &id).await.expect(204);
-    assert_eq!(world.try_passkey(&mut device).await.refusal(), (400, "webauthn_verification_failed"));
+    assert_eq!(world.sign_in_with_passkey(&mut device).await.refusal(), (400, "webauthn_verification_failed"));
 }
 
 #[tokio::test]
-async fn who_asks_too_often_is_refused() {
+async fn challenge_requests_are_rate_limited() {
     let world = super::world_with(|policy| {
         policy.limits.key = LimitKey::Header("x-client".to_owned());
         policy.limits.passkey.burst = 2.0;

@@ -26,12 +26,12 @@ async fn names(world: &World, token: &str) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn passkeys_are_listed_oldest_first_and_renamed_and_deleted_by_their_owner() {
+async fn owner_lists_renames_and_deletes_passkeys() {
     let world = world().await;
-    let ann = world.person(ANN).await;
-    let (first, _) = world.passkey(&ann).await;
+    let ann = world.create_user(ANN).await;
+    let (first, _) = world.create_passkey(&ann).await;
     world.advance(chrono::TimeDelta::seconds(1));
-    let (second, _) = world.passkey(&ann).await;
+    let (second, _) = world.create_passkey(&ann).await;
     let renamed = rename(&world, &ann.access_token, &first, json!("Laptop")).await.expect(200);
     assert_eq!((renamed.str("id"), renamed.str("friendly_name")), (first.as_str(), "Laptop"));
     assert!(renamed.json.get("last_used_at").is_none());
@@ -44,10 +44,10 @@ async fn passkeys_are_listed_oldest_first_and_renamed_and_deleted_by_their_owner
 }
 
 #[tokio::test]
-async fn names_that_cannot_be_are_refused() {
+async fn invalid_names_are_refused() {
     let world = world().await;
-    let ann = world.person(ANN).await;
-    let (id, _) = world.passkey(&ann).await;
+    let ann = world.create_user(ANN).await;
+    let (id, _) = world.create_passkey(&ann).await;
     for (name, code) in [
         (json!(""), "validation_failed"),
         (json!(null), "validation_failed"),
@@ -60,26 +60,26 @@ async fn names_that_cannot_be_are_refused() {
 }
 
 #[tokio::test]
-async fn nobody_sees_or_touches_the_passkeys_of_another() {
+async fn passkeys_of_other_users_are_inaccessible() {
     let world = world().await;
-    let (ann, bob) = (world.person(ANN).await, world.person(BOB).await);
-    let (id, _) = world.passkey(&ann).await;
+    let (ann, bob) = (world.create_user(ANN).await, world.create_user(BOB).await);
+    let (id, _) = world.create_passkey(&ann).await;
     assert!(names(&world, &bob.access_token).await.is_empty());
     let renamed = rename(&world, &bob.access_token, &id, json!("mine")).await;
     assert_eq!(renamed.refusal(), (404, "validation_failed"));
     assert_eq!(delete(&world, &bob.access_token, &id).await.refusal(), (404, "validation_failed"));
     assert_eq!(stored(&world, "friendly_name").await, "Passkey");
-    let told = "SELECT count(*)::text FROM auth.audit_log_entries WHERE payload ->> 'action' LIKE 'passkey_%'";
-    assert_eq!(world.database.query(told).await, ["1"], "what was refused is not told as done");
+    let reported = "SELECT count(*)::text FROM auth.audit_log_entries WHERE payload ->> 'action' LIKE 'passkey_%'";
+    assert_eq!(world.database.query(reported).await, ["1"], "what was refused is not told as done");
 }
 
 #[tokio::test]
-async fn the_administrator_lists_and_deletes_them_also_while_they_are_off() {
+async fn administrator_lists_and_deletes_passkeys_even_if_disabled() {
     let world = world().await;
-    let (ann, bob) = (world.person(ANN).await, world.person(BOB).await);
-    let (id, _) = world.passkey(&ann).await;
+    let (ann, bob) = (world.create_user(ANN).await, world.create_user(BOB).await);
+    let (id, _) = world.create_passkey(&ann).await;
     let token = world.service_token();
-    let of = |person: &str| format!("/admin/users/{person}/passkeys");
+    let of = |user: &str| format!("/admin/users/{user}/passkeys");
     let list = world.get_as(&token, &of(&ann.id)).await.expect(200);
     assert_eq!(list.str("/0/id"), id);
     assert_eq!(world.get_as(&ann.access_token, &of(&ann.id)).await.refusal(), (403, "not_admin"));
@@ -87,12 +87,12 @@ async fn the_administrator_lists_and_deletes_them_also_while_they_are_off() {
     assert_eq!(elsewhere.refusal(), (404, "validation_failed"));
     as_holder(&world, &token, Method::DELETE, &format!("{}/{id}", of(&ann.id)), None).await.expect(204);
     let off = World::new().await;
-    let carol = off.person("carol@example.com").await;
+    let carol = off.create_user("carol@example.com").await;
     assert_eq!(off.get_as(&off.service_token(), &of(&carol.id)).await.expect(200).json, json!([]));
 }
 
 #[tokio::test]
-async fn the_paths_of_the_ceremonies_are_no_passkeys() {
+async fn ceremony_paths_are_not_passkey_ids() {
     let world = world().await;
     for (method, path, status) in [
         (Method::PATCH, "/passkeys/authentication", 404),

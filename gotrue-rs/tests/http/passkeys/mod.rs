@@ -1,10 +1,10 @@
-//! Passkeys through the public door, with an authenticator in software.
+//! Passkeys, tested with a software authenticator.
 
 mod authentication;
 mod management;
 mod registration;
 
-use gotrue_rs::testing::{World, with_keys};
+use gotrue_rs::testing::{World, enable_webauthn};
 use gotrue_rules::domain::policy::Policy;
 
 const ANN: &str = "ann@example.com";
@@ -12,12 +12,12 @@ const BOB: &str = "bob@example.com";
 
 /// A world in which passkeys are on.
 async fn world() -> World {
-    World::with(with_keys).await
+    World::with(enable_webauthn).await
 }
 
 /// The same with its policy changed.
 async fn world_with(change: impl FnOnce(&mut Policy)) -> World {
-    World::builder().policy(with_keys).policy(change).build().await
+    World::builder().policy(enable_webauthn).policy(change).build().await
 }
 
 /// One value of the only passkey's row, as text.

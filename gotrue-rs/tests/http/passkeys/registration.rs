@@ -13,12 +13,12 @@ const OPTIONS: &str = "/passkeys/registration/options";
 const VERIFY: &str = "/passkeys/registration/verify";
 
 #[tokio::test]
-async fn a_passkey_is_kept_as_its_authenticator_made_it() {
+async fn passkey_is_stored_as_created() {
     let world = world().await;
-    let ann = world.person(ANN).await;
+    let ann = world.create_user(ANN).await;
     let aaguid = "fbfc3007-154e-4ecc-8c0b-6e020557d7bd".parse().unwrap();
-    let mut device = Authenticator { aaguid, counter: 7, backup_eligible: true, ..Authenticator::default() };
-    let made = world.try_registering(&ann, &mut device).await.expect(200);
+    let mut device = Authenticator { aaguid, counter: 7, is_backup_eligible: true, ..Authenticator::default() };
+    let made = world.register_passkey(&ann, &mut device).await.expect(200);
     assert_eq!(made.str("friendly_name"), "Apple Passwords");
     assert_eq!(
         world.journal().statements(),
@@ -36,13 +36,13 @@ async fn a_passkey_is_kept_as_its_authenticator_made_it() {
 }
 
 #[tokio::test]
-async fn the_browser_is_asked_for_a_key_that_it_finds_by_itself() {
+async fn options_require_a_discoverable_credential() {
     let world = world().await;
-    let ann = world.person(ANN).await;
+    let ann = world.create_user(ANN).await;
     world.put_as(&ann.access_token, "/user", json!({"data": {"name": "Ann"}})).await.expect(200);
-    let device = world.passkey(&ann).await.1;
-    let asked = world.post_as(&ann.access_token, OPTIONS, json!({})).await.expect(200);
-    let options = &asked.json["options"];
+    let device = world.create_passkey(&ann).await.1;
+    let response = world.post_as(&ann.access_token, OPTIONS, json!({})).await.expect(200);
+    let options = &response.json["options"];
     assert_eq!(options["rp"], json!({"id": "example.com", "name": "The Shop"}));
     let handle = URL_SAFE_NO_PAD.encode(&ann.id);
     assert_eq!(options["user"], json!({"id": handle, "name": ANN, "displayName": "Ann"}));
@@ -53,28 +53,28 @@ async fn the_browser_is_asked_for_a_key_that_it_finds_by_itself() {
     assert_eq!(options["authenticatorSelection"], json!({"residentKey": "required", "userVerification": "preferred"}));
     let challenge = options["challenge"].as_str().unwrap_or_default();
     assert_eq!(URL_SAFE_NO_PAD.decode(challenge).unwrap().len(), 32);
-    assert_eq!(asked.json["expires_at"], world.now().timestamp() + 300);
+    assert_eq!(response.json["expires_at"], world.now().timestamp() + 300);
     let again = world.post_as(&ann.access_token, OPTIONS, json!({})).await.expect(200);
     assert_ne!(again.str("/options/challenge"), challenge);
 }
 
 #[tokio::test]
-async fn what_does_not_answer_the_challenge_is_refused_and_uses_it_up() {
+async fn invalid_response_consumes_the_challenge() {
     let world = world().await;
-    let ann = world.person(ANN).await;
+    let ann = world.create_user(ANN).await;
     let lies: [fn(&mut Authenticator); 7] = [
         |device| "https://evil.example.net".clone_into(&mut device.origin),
         |device| "example.net".clone_into(&mut device.rp_id),
         |device| device.challenge = Some("AAAA".to_owned()),
         |device| device.ceremony = Some("webauthn.get"),
-        |device| device.user_present = false,
-        |device| device.cross_origin = true,
-        |device| device.backed_up = true,
+        |device| device.is_user_present = false,
+        |device| device.is_cross_origin = true,
+        |device| device.is_backed_up = true,
     ];
     for (n, lie) in lies.into_iter().enumerate() {
         let mut device = Authenticator::default();
         lie(&mut device);
-        let answer = world.try_registering(&ann, &mut device).await;
+        let answer = world.register_passkey(&ann, &mut device).await;
         assert_eq!(answer.refusal(), (400, "webauthn_verification_failed"), "{n}: {}", answer.text);
         assert_eq!(challenges(&world).await, "0");
     }
@@ -82,43 +82,43 @@ async fn what_does_not_answer_the_challenge_is_refused_and_uses_it_up() {
 }
 
 #[tokio::test]
-async fn what_is_no_credential_is_refused() {
+async fn malformed_credential_is_refused() {
     let world = world().await;
-    let ann = world.person(ANN).await;
+    let ann = world.create_user(ANN).await;
     let broken: [fn(Value) -> Value; 6] = [
         |_| json!({}),
         |_| json!("text"),
         |_| json!([]),
-        |said| with(said, "/type", json!("password")),
-        |said| with(said, "/response/clientDataJSON", json!("***")),
-        |said| with(said, "/id", json!("")),
+        |reported| with(reported, "/type", json!("password")),
+        |reported| with(reported, "/response/clientDataJSON", json!("***")),
+        |reported| with(reported, "/id", json!("")),
     ];
     for (n, broken) in broken.into_iter().enumerate() {
-        let asked = world.post_as(&ann.access_token, OPTIONS, json!({})).await.expect(200);
-        let credential = broken(Authenticator::default().create(&asked.json["options"]));
-        let body = json!({"challenge_id": asked.str("challenge_id"), "credential": credential});
+        let response = world.post_as(&ann.access_token, OPTIONS, json!({})).await.expect(200);
+        let credential = broken(Authenticator::default().create(&response.json["options"]));
+        let body = json!({"challenge_id": response.str("challenge_id"), "credential": credential});
         let answer = world.post_as(&ann.access_token, VERIFY, body).await;
         assert_eq!(answer.refusal(), (400, "webauthn_verification_failed"), "{n}: {}", answer.text);
         assert_eq!(answer.str("msg"), "Invalid credential response", "{n}");
     }
     for attestation in ["", "AA", "oA", "pGNmbXRkbm9uZQ"] {
-        let asked = world.post_as(&ann.access_token, OPTIONS, json!({})).await.expect(200);
-        let credential = Authenticator::default().create(&asked.json["options"]);
+        let response = world.post_as(&ann.access_token, OPTIONS, json!({})).await.expect(200);
+        let credential = Authenticator::default().create(&response.json["options"]);
         let credential = with(credential, "/response/attestationObject", json!(attestation));
-        let body = json!({"challenge_id": asked.str("challenge_id"), "credential": credential});
+        let body = json!({"challenge_id": response.str("challenge_id"), "credential": credential});
         let answer = world.post_as(&ann.access_token, VERIFY, body).await;
         assert_eq!(answer.refusal(), (400, "webauthn_verification_failed"), "{attestation}");
     }
 }
 
 #[tokio::test]
-async fn a_challenge_serves_its_account_once_and_for_a_while() {
+async fn challenge_is_bound_to_its_user_single_use_and_expires() {
     let world = world().await;
-    let (ann, bob) = (world.person(ANN).await, world.person(BOB).await);
-    let asked = world.post_as(&ann.access_token, OPTIONS, json!({})).await.expect(200);
+    let (ann, bob) = (world.create_user(ANN).await, world.create_user(BOB).await);
+    let response = world.post_as(&ann.access_token, OPTIONS, json!({})).await.expect(200);
     let body = json!({
-        "challenge_id": asked.str("challenge_id"),
-        "credential": Authenticator::default().create(&asked.json["options"]),
+        "challenge_id": response.str("challenge_id"),
+        "credential": Authenticator::default().create(&response.json["options"]),
     });
     let foreign = world.post_as(&bob.access_token, VERIFY, body.clone()).await;
     assert_eq!(foreign.refusal(), (400, "webauthn_challenge_not_found"));
@@ -130,27 +130,27 @@ async fn a_challenge_serves_its_account_once_and_for_a_while() {
 }
 
 #[tokio::test]
-async fn a_key_that_somebody_has_already_is_nobody_else_s() {
+async fn registered_credential_cannot_be_registered_again() {
     let world = world().await;
-    let (ann, bob) = (world.person(ANN).await, world.person(BOB).await);
+    let (ann, bob) = (world.create_user(ANN).await, world.create_user(BOB).await);
     let mut device = Authenticator::default();
-    world.try_registering(&ann, &mut device).await.expect(200);
-    for person in [&bob, &ann] {
-        let again = world.try_registering(person, &mut device).await;
+    world.register_passkey(&ann, &mut device).await.expect(200);
+    for user in [&bob, &ann] {
+        let again = world.register_passkey(user, &mut device).await;
         assert_eq!((again.status.as_u16(), &again.json["code"]), (500, &json!("23505")));
     }
     assert_eq!(stored(&world, "user_id::text").await, ann.id);
 }
 
 #[tokio::test]
-async fn an_account_has_no_more_than_it_may_also_by_two_at_once() {
+async fn passkeys_per_user_are_limited_under_concurrency() {
     let world = world_with(|policy| policy.passkeys.max_per_user = 1).await;
-    let ann = world.person(ANN).await;
+    let ann = world.create_user(ANN).await;
     let mut bodies = Vec::new();
     for _ in 0..2 {
-        let asked = world.post_as(&ann.access_token, OPTIONS, json!({})).await.expect(200);
-        let credential = Authenticator::default().create(&asked.json["options"]);
-        bodies.push(json!({"challenge_id": asked.str("challenge_id"), "credential": credential}));
+        let response = world.post_as(&ann.access_token, OPTIONS, json!({})).await.expect(200);
+        let credential = Authenticator::default().create(&response.json["options"]);
+        bodies.push(json!({"challenge_id": response.str("challenge_id"), "credential": credential}));
     }
     let verify = |body: &Value| world.post_as(&ann.access_token, VERIFY, body.clone());
     let (one, other) = tokio::join!(verify(&bodies[0]), verify(&bodies[1]));
@@ -162,13 +162,13 @@ async fn an_account_has_no_more_than_it_may_also_by_two_at_once() {
 }
 
 #[tokio::test]
-async fn who_may_not_make_any_is_told_before_anything_is_read() {
+async fn ineligible_user_is_refused_before_the_body_is_read() {
     let world = world_with(|policy| policy.sign_up.anonymous_enabled = true).await;
-    let nobody = world.post("/signup", json!({})).await.expect(200);
-    let ann = world.person(ANN).await;
+    let unknown = world.post("/signup", json!({})).await.expect(200);
+    let ann = world.create_user(ANN).await;
     for path in [OPTIONS, VERIFY] {
         assert_eq!(world.post(path, json!({})).await.refusal(), (401, "no_authorization"));
-        let anonymous = world.post_as(nobody.str("access_token"), path, json!({})).await;
+        let anonymous = world.post_as(unknown.str("access_token"), path, json!({})).await;
         assert_eq!(anonymous.refusal(), (403, "no_authorization"));
     }
     world.database.query("UPDATE auth.users SET is_sso_user = true WHERE email IS NOT NULL").await;
@@ -178,14 +178,14 @@ async fn who_may_not_make_any_is_told_before_anything_is_read() {
     }
 }
 
-/// E3: who has a second factor must have used it.
+/// A user with a verified factor must have used it in the session.
 #[tokio::test]
-async fn e3_a_protected_account_makes_and_deletes_them_at_aal2_only() {
+async fn e3_user_with_verified_factor_needs_aal2_for_passkeys() {
     let world = world().await;
-    let ann = world.person(ANN).await;
-    let (id, _) = world.passkey(&ann).await;
-    let app = world.app_factor(&ann, "app").await;
-    world.step_up(&ann, &app).await;
+    let ann = world.create_user(ANN).await;
+    let (id, _) = world.create_passkey(&ann).await;
+    let app = world.enroll_totp(&ann, "app").await;
+    world.elevate_session(&ann, &app).await;
     let weak = world.sign_in(ANN).await;
     for path in [OPTIONS, VERIFY] {
         let answer = world.post_as(&weak.access_token, path, json!({})).await;
@@ -196,16 +196,16 @@ async fn e3_a_protected_account_makes_and_deletes_them_at_aal2_only() {
 }
 
 #[tokio::test]
-async fn without_a_relying_party_nothing_can_be_asked() {
+async fn missing_relying_party_refuses_options() {
     let world = world_with(|policy| policy.webauthn.relying_party = None).await;
-    let ann = world.person(ANN).await;
-    let asked = world.post_as(&ann.access_token, OPTIONS, json!({})).await.expect(500);
-    assert_eq!(asked.str("msg"), "Failed to initialize WebAuthn");
+    let ann = world.create_user(ANN).await;
+    let response = world.post_as(&ann.access_token, OPTIONS, json!({})).await.expect(500);
+    assert_eq!(response.str("msg"), "Failed to initialize WebAuthn");
     assert_eq!(challenges(&world).await, "0");
 }
 
 #[tokio::test]
-async fn every_origin_named_may_ask() {
+async fn every_configured_origin_is_accepted() {
     let world = world_with(|policy| {
         policy.webauthn.relying_party = Some(RelyingParty {
             id: "example.com".into(),
@@ -214,13 +214,13 @@ async fn every_origin_named_may_ask() {
         });
     })
     .await;
-    let ann = world.person(ANN).await;
+    let ann = world.create_user(ANN).await;
     let mut device = Authenticator { origin: "https://example.com".into(), ..Authenticator::default() };
-    world.try_registering(&ann, &mut device).await.expect(200);
+    world.register_passkey(&ann, &mut device).await.expect(200);
 }
 
 #[tokio::test]
-async fn while_they_are_off_there_are_none() {
+async fn disabled_passkeys_are_refused() {
     let world = World::new().await;
     for path in [OPTIONS, VERIFY, "/passkeys/authentication/options", "/passkeys/authentication/verify"] {
         assert_eq!(world.post(path, json!({})).await.refusal(), (404, "passkey_disabled"));

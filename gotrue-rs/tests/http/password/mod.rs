@@ -1,9 +1,9 @@
 //! Passwords: what makes them weak, and how they and other secrets are kept.
 
+mod fake_pwned_passwords;
 mod leaked;
 mod sealed;
 mod session_keys;
-mod stand_in;
 
 use std::collections::BTreeMap;
 

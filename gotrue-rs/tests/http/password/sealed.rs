@@ -33,7 +33,7 @@ async fn hash_sealed_with(world: &World, key: &str, id: &str) -> String {
     let sealed: Value = serde_json::from_str(&stored).unwrap_or_else(|_| panic!("{stored} is not sealed"));
     assert_eq!((&sealed["key_id"], &sealed["alg"]), (&json!(key), &json!("aes-gcm-hkdf")));
     let owner = Uuid::parse_str(id).expect("an id");
-    let opened = sealing::open(&stored, owner, &encryption(Some(key))).expect("it opens");
+    let opened = sealing::unseal(&stored, owner, &encryption(Some(key))).expect("it opens");
     assert!(!opened.is_outdated);
     assert!(opened.plain.starts_with("$2a$"), "a hash");
     opened.plain.into_owned()
@@ -44,27 +44,27 @@ async fn store(world: &World, id: &str, password: &str) {
 }
 
 #[tokio::test]
-async fn every_way_to_a_password_seals_it() {
+async fn every_password_change_encrypts_the_hash() {
     let world = World::with(sealing_with("old")).await;
-    let person = world.person(ANN).await;
-    let first = hash_sealed_with(&world, "old", &person.id).await;
+    let user = world.create_user(ANN).await;
+    let first = hash_sealed_with(&world, "old", &user.id).await;
     world.sign_in(ANN).await;
 
-    world.put_as(&person.access_token, "/user", json!({"password": OTHER})).await.expect(200);
-    let second = hash_sealed_with(&world, "old", &person.id).await;
+    world.put_as(&user.access_token, "/user", json!({"password": OTHER})).await.expect(200);
+    let second = hash_sealed_with(&world, "old", &user.id).await;
     assert_ne!(first, second);
     world.try_password(ANN, OTHER).await.expect(200);
     world.try_password(ANN, PASSWORD).await.expect(400);
 
     let admin = world.service_token();
-    let path = format!("/admin/users/{}", person.id);
+    let path = format!("/admin/users/{}", user.id);
     world.put_as(&admin, &path, json!({"password": PASSWORD})).await.expect(200);
-    hash_sealed_with(&world, "old", &person.id).await;
+    hash_sealed_with(&world, "old", &user.id).await;
     world.sign_in(ANN).await;
 }
 
 #[tokio::test]
-async fn accounts_made_by_an_administrator_are_sealed_too() {
+async fn admin_created_users_have_encrypted_hashes() {
     let world = World::with(sealing_with("old")).await;
     let hash = bcrypt::hash(OTHER, 4).expect("it can be hashed").replace("$2b$", "$2a$");
     for (email, body, password) in [
@@ -84,7 +84,7 @@ async fn accounts_made_by_an_administrator_are_sealed_too() {
 }
 
 #[tokio::test]
-async fn a_hash_too_long_to_be_sealed_is_kept_until_a_sign_in_makes_another() {
+async fn overlong_hash_stays_plain_until_sign_in_rehashes() {
     let world = World::with(sealing_with("old")).await;
     let params = argon2::Params::new(8, 1, 1, Some(128)).expect("parameters");
     let argon2 = argon2::Argon2::new(argon2::Algorithm::Argon2id, argon2::Version::V0x13, params);
@@ -101,7 +101,7 @@ async fn a_hash_too_long_to_be_sealed_is_kept_until_a_sign_in_makes_another() {
 }
 
 #[test]
-fn every_new_hash_finds_room_beside_the_longest_key_id_that_is_accepted() {
+fn new_hashes_fit_with_the_longest_key_id() {
     let entropy = gotrue_rs::ports::entropy::Entropy::from_seed(1);
     for (hash, room) in [(60, 80), (96, 32)] {
         let id = "k".repeat(room);
@@ -113,14 +113,14 @@ fn every_new_hash_finds_room_beside_the_longest_key_id_that_is_accepted() {
 }
 
 #[tokio::test]
-async fn the_password_of_an_invitation_redeemed_is_sealed() {
+async fn password_of_accepted_invitation_is_encrypted() {
     let world = World::with(|policy| {
         sealing_with("new")(policy);
         policy.mail.autoconfirm = false;
     })
     .await;
-    let person = world.post("/signup", json!({"email": ANN, "password": PASSWORD})).await.expect(200);
-    let id = person.str("id");
+    let user = world.post("/signup", json!({"email": ANN, "password": PASSWORD})).await.expect(200);
+    let id = user.str("id");
     let invited = format!("encrypted_password = '', invited_at = '{}'", world.now().to_rfc3339());
     world.database.query(&format!("UPDATE auth.users SET {invited} WHERE id = '{id}'")).await;
     let code = json!({"type": "signup", "email": ANN, "token": world.code(ANN)});
@@ -129,9 +129,9 @@ async fn the_password_of_an_invitation_redeemed_is_sealed() {
 }
 
 #[tokio::test]
-async fn what_is_stored_otherwise_is_sealed_anew_by_a_sign_in_once() {
+async fn sign_in_reencrypts_outdated_hash_once() {
     let world = World::with(sealing_with("new")).await;
-    let id = world.person(ANN).await.id;
+    let id = world.create_user(ANN).await.id;
     let hash = hash_sealed_with(&world, "new", &id).await;
     let owner = Uuid::parse_str(&id).expect("an id");
     let under_old = sealing::seal(&hash, owner, &encryption(Some("old")), &world.app.entropy);
@@ -148,9 +148,9 @@ async fn what_is_stored_otherwise_is_sealed_anew_by_a_sign_in_once() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_sealed_anew_keeps_nobody_out() {
+async fn failed_reencryption_does_not_block_sign_in() {
     let world = World::with(sealing_with("new")).await;
-    let id = world.person(ANN).await.id;
+    let id = world.create_user(ANN).await.id;
     let hash = hash_sealed_with(&world, "new", &id).await;
     store(&world, &id, &hash).await;
     world.faults.fail("accounts.set_password", 1);
@@ -159,13 +159,13 @@ async fn what_cannot_be_sealed_anew_keeps_nobody_out() {
 }
 
 #[tokio::test]
-async fn without_a_key_to_seal_with_what_was_sealed_is_still_read_and_left() {
+async fn disabled_encryption_still_reads_encrypted_hashes() {
     let world = World::with(|policy| {
         policy.mail.autoconfirm = true;
         policy.security.encryption = encryption(None);
     })
     .await;
-    let id = world.person(ANN).await.id;
+    let id = world.create_user(ANN).await.id;
     let hash = stored(&world, &id).await;
     assert!(hash.starts_with("$2a$"), "in the clear");
     let owner = Uuid::parse_str(&id).expect("an id");
@@ -176,9 +176,9 @@ async fn without_a_key_to_seal_with_what_was_sealed_is_still_read_and_left() {
 }
 
 #[tokio::test]
-async fn a_password_that_cannot_be_opened_is_our_failure_and_tells_nothing() {
+async fn undecryptable_hash_is_an_internal_error_without_details() {
     let world = World::with(sealing_with("old")).await;
-    let (ann, bob) = (world.person(ANN).await, world.person("bob@example.com").await);
+    let (ann, bob) = (world.create_user(ANN).await, world.create_user("bob@example.com").await);
     let of_bob = stored(&world, &bob.id).await;
     let of_another_key = stored(&world, &ann.id).await.replace("old", "lost");
     for broken in [of_bob, of_another_key] {
@@ -193,29 +193,29 @@ async fn a_password_that_cannot_be_opened_is_our_failure_and_tells_nothing() {
 }
 
 #[tokio::test]
-async fn the_old_password_and_the_same_password_are_known_though_sealed() {
+async fn current_and_same_password_checks_work_with_encryption() {
     let world = World::with(|policy| {
         sealing_with("old")(policy);
         policy.security.update_password_require_current_password = true;
     })
     .await;
-    let person = world.person(ANN).await;
+    let user = world.create_user(ANN).await;
     for (current, new, refusal) in
         [("wrong password", OTHER, (400, "current_password_invalid")), (PASSWORD, PASSWORD, (422, "same_password"))]
     {
         let body = json!({"password": new, "current_password": current});
-        assert_eq!(world.put_as(&person.access_token, "/user", body).await.refusal(), refusal);
+        assert_eq!(world.put_as(&user.access_token, "/user", body).await.refusal(), refusal);
     }
     let body = json!({"password": OTHER, "current_password": PASSWORD});
-    world.put_as(&person.access_token, "/user", body).await.expect(200);
+    world.put_as(&user.access_token, "/user", body).await.expect(200);
 }
 
 #[tokio::test]
-async fn a_contested_password_is_compared_though_sealed() {
+async fn takeover_check_works_with_encryption() {
     let world = World::with(|policy| {
         sealing_with("old")(policy);
         policy.mail.autoconfirm = false;
-        policy.sign_up.contested_password_dropped = true;
+        policy.sign_up.should_drop_contested_password = true;
     })
     .await;
     let sign_up = async |password: &str| {

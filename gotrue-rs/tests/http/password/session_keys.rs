@@ -1,7 +1,7 @@
 //! Keys of refresh tokens of version 2, encrypted in the database like passwords.
 
 use gotrue_rs::ports::sealing;
-use gotrue_rs::testing::{Person, World};
+use gotrue_rs::testing::{TestUser, World};
 use gotrue_rules::domain::policy::Policy;
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -16,13 +16,13 @@ fn signed_tokens(policy: &mut Policy) {
     policy.security.encryption = encryption(Some("new"));
 }
 
-async fn stored(world: &World, person: &Person) -> String {
-    let sql = format!("SELECT refresh_token_hmac_key FROM auth.sessions WHERE id = '{}'", person.session);
+async fn stored(world: &World, user: &TestUser) -> String {
+    let sql = format!("SELECT refresh_token_hmac_key FROM auth.sessions WHERE id = '{}'", user.session);
     world.database.query(&sql).await.concat()
 }
 
-async fn store(world: &World, person: &Person, key: &str) {
-    let sql = format!("UPDATE auth.sessions SET refresh_token_hmac_key = '{key}' WHERE id = '{}'", person.session);
+async fn store(world: &World, user: &TestUser, key: &str) {
+    let sql = format!("UPDATE auth.sessions SET refresh_token_hmac_key = '{key}' WHERE id = '{}'", user.session);
     world.database.query(&sql).await;
 }
 
@@ -31,68 +31,68 @@ fn key_id(stored: &str) -> Value {
 }
 
 #[tokio::test]
-async fn the_key_of_a_session_is_sealed_and_its_tokens_go_on() {
+async fn session_key_is_encrypted_and_tokens_stay_valid() {
     let world = World::with(signed_tokens).await;
-    let person = world.person(ANN).await;
-    let sealed = stored(&world, &person).await;
+    let user = world.create_user(ANN).await;
+    let sealed = stored(&world, &user).await;
     assert_eq!(key_id(&sealed), json!("new"), "{sealed}");
-    let next = world.refresh(&person.refresh_token).await.expect(200);
+    let next = world.refresh(&user.refresh_token).await.expect(200);
     world.refresh(next.str("refresh_token")).await.expect(200);
-    assert_eq!(stored(&world, &person).await, sealed, "it is sealed once");
+    assert_eq!(stored(&world, &user).await, sealed, "it is sealed once");
 }
 
 #[tokio::test]
-async fn a_key_stored_otherwise_is_sealed_anew_by_a_refresh() {
+async fn refresh_reencrypts_outdated_session_key() {
     let world = World::with(signed_tokens).await;
-    let person = world.person(ANN).await;
-    let session = Uuid::parse_str(&person.session).expect("an id");
-    let sealed = stored(&world, &person).await;
-    let key = sealing::open(&sealed, session, &encryption(None)).expect("it opens").plain.into_owned();
-    let mut token = person.refresh_token.clone();
+    let user = world.create_user(ANN).await;
+    let session = Uuid::parse_str(&user.session).expect("an id");
+    let sealed = stored(&world, &user).await;
+    let key = sealing::unseal(&sealed, session, &encryption(None)).expect("it opens").plain.into_owned();
+    let mut token = user.refresh_token.clone();
     for before in [key.clone(), sealing::seal(&key, session, &encryption(Some("old")), &world.app.entropy)] {
-        store(&world, &person, &before).await;
+        store(&world, &user, &before).await;
         token = world.refresh(&token).await.expect(200).str("refresh_token").to_owned();
-        let after = stored(&world, &person).await;
+        let after = stored(&world, &user).await;
         assert_eq!(key_id(&after), json!("new"), "{after}");
-        let opened = sealing::open(&after, session, &encryption(None)).expect("it opens");
+        let opened = sealing::unseal(&after, session, &encryption(None)).expect("it opens");
         assert_eq!(opened.plain, key, "the same key");
     }
 }
 
 #[tokio::test]
-async fn a_session_that_changes_to_version_two_gets_a_sealed_key() {
+async fn session_upgraded_to_version_2_gets_an_encrypted_key() {
     let world = World::with(|policy| {
         signed_tokens(policy);
         policy.refresh.upgrade_percentage = 100;
     })
     .await;
-    let person = world.person(ANN).await;
+    let user = world.create_user(ANN).await;
     // The session as the first version made it.
     world.database.query("UPDATE auth.sessions SET refresh_token_hmac_key = NULL, refresh_token_counter = NULL").await;
     let insert = format!(
         "INSERT INTO auth.refresh_tokens (instance_id, token, user_id, revoked, created_at, updated_at, session_id)
          VALUES ('{:032x}', 'abcdefgh2345', '{}', false, now(), now(), '{}')",
-        0, person.id, person.session
+        0, user.id, user.session
     );
     world.database.query(&insert).await;
     let upgraded = world.refresh("abcdefgh2345").await.expect(200);
-    assert_eq!(key_id(&stored(&world, &person).await), json!("new"));
+    assert_eq!(key_id(&stored(&world, &user).await), json!("new"));
     world.refresh(upgraded.str("refresh_token")).await.expect(200);
 }
 
 #[tokio::test]
-async fn a_session_with_a_sealed_key_is_lifted_by_a_second_factor() {
+async fn session_with_encrypted_key_is_elevated() {
     let world = World::with(signed_tokens).await;
-    let (ann, _) = world.protected(ANN).await;
+    let (ann, _) = world.create_user_with_totp(ANN).await;
     assert_eq!(key_id(&stored(&world, &ann).await), json!("new"));
     let next = world.refresh(&ann.refresh_token).await.expect(200);
-    assert_eq!(world.claims(next.str("access_token"))["aal"], "aal2");
+    assert_eq!(world.decode_claims(next.str("access_token"))["aal"], "aal2");
 }
 
 #[tokio::test]
-async fn a_key_moved_from_another_session_opens_nothing() {
+async fn session_key_copied_from_another_session_is_refused() {
     let world = World::with(signed_tokens).await;
-    let (ann, bob) = (world.person(ANN).await, world.person("bob@example.com").await);
+    let (ann, bob) = (world.create_user(ANN).await, world.create_user("bob@example.com").await);
     let of_bob = stored(&world, &bob).await;
     store(&world, &ann, &of_bob).await;
     let answer = world.refresh(&ann.refresh_token).await.expect(500);

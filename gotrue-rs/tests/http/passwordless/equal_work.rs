@@ -1,5 +1,6 @@
-//! In `serve` requests for mail do the same work whether or not the address has an account: `make timing` measures it, these
-//! tests compare what is done.
+//! With the hardened policy, mail requests do equal work for known and unknown e-mail addresses.
+//!
+//! `make timing` measures the time; these tests compare the statements.
 
 use chrono::TimeDelta;
 use gotrue_rs::journal::Step;
@@ -41,7 +42,7 @@ fn flow(mut body: Value) -> Value {
 }
 
 #[tokio::test]
-async fn requests_for_mail_send_as_many_statements_for_an_unknown_address() {
+async fn mail_requests_send_equal_statements_for_unknown_email() {
     let world = served().await;
     let requests: [(&str, Value, &[&str]); 5] = [
         ("/recover", json!({}), &[CONFIRMED, WAITING, UNKNOWN]),
@@ -56,7 +57,7 @@ async fn requests_for_mail_send_as_many_statements_for_an_unknown_address() {
             let mut seen = Vec::new();
             for (number, address) in addresses.iter().enumerate() {
                 world.advance(TimeDelta::minutes(2));
-                // The second time the first address is still to be one that nobody has.
+                // The first address must still be unknown in the second round.
                 let is_flow = body.get("code_challenge").is_some();
                 let address = if is_flow && number == 0 { format!("flow-{address}") } else { (*address).to_owned() };
                 let mut body = body.clone();
@@ -72,7 +73,7 @@ async fn requests_for_mail_send_as_many_statements_for_an_unknown_address() {
 }
 
 #[tokio::test]
-async fn nothing_is_kept_or_mailed_for_an_unknown_address() {
+async fn unknown_email_writes_and_mails_nothing() {
     let world = served().await;
     for (path, body) in [("/recover", json!({})), ("/resend", json!({"type": "signup"}))] {
         for body in [body.clone(), flow(body)] {
@@ -98,9 +99,9 @@ async fn nothing_is_kept_or_mailed_for_an_unknown_address() {
     assert!(left <= 4, "{left} rows are left");
 }
 
-/// The quota of mails counts for everybody: else a used-up quota tells who has an account.
+/// The mail quota applies to unknown addresses too; otherwise an exhausted quota reveals users.
 #[tokio::test]
-async fn a_used_up_quota_refuses_known_and_unknown_addresses_alike() {
+async fn exhausted_quota_refuses_known_and_unknown_emails() {
     let two = |policy: &mut Policy| {
         policy.limits.email_sent = Quota::Window { events: 2.0, per: std::time::Duration::from_hours(1) };
     };
@@ -126,7 +127,7 @@ async fn a_used_up_quota_refuses_known_and_unknown_addresses_alike() {
 }
 
 #[tokio::test]
-async fn a_wrong_code_takes_as_many_statements_for_an_unknown_address() {
+async fn wrong_code_sends_equal_statements_for_unknown_email() {
     let world = served().await;
     for address in [CONFIRMED, WAITING, UNKNOWN] {
         let code = json!({"type": "email", "email": address, "token": "123456"});
@@ -140,7 +141,7 @@ async fn a_wrong_code_takes_as_many_statements_for_an_unknown_address() {
 
 /// The drop-in does what the reference does.
 #[tokio::test]
-async fn the_drop_in_does_nothing_for_an_unknown_address() {
+async fn gotrue_mode_skips_work_for_unknown_email() {
     let world = World::new().await;
     for (path, body) in
         [("/recover", json!({"email": UNKNOWN})), ("/resend", json!({"type": "signup", "email": UNKNOWN}))]

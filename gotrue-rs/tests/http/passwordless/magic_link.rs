@@ -5,16 +5,16 @@ use http::Method;
 use serde_json::json;
 
 use super::{VERIFIER, accounts, flow_code};
-use crate::user::{Acting, person};
+use crate::user::{Acting, create_user};
 
 const ANN: &str = "ann@example.com";
 
 #[tokio::test]
-async fn the_link_signs_in_once() {
+async fn magic_link_signs_in_once() {
     let world = World::new().await;
-    let ann = person(&world, "ann").await;
-    let asked = world.post("/magiclink", json!({ "email": "ANN@example.com" })).await.expect(200);
-    assert_eq!(asked.json, json!({}));
+    let ann = create_user(&world, "ann").await;
+    let response = world.post("/magiclink", json!({ "email": "ANN@example.com" })).await.expect(200);
+    assert_eq!(response.json, json!({}));
     let link = world.link(ANN);
     let followed = world.get(&link).await.expect(303);
     assert!(followed.header("location").contains("#access_token="), "{}", followed.header("location"));
@@ -25,7 +25,7 @@ async fn the_link_signs_in_once() {
 }
 
 #[tokio::test]
-async fn a_newcomer_is_signed_up_by_the_link() {
+async fn magic_link_signs_up_unknown_email() {
     let world = World::new().await;
     world.post("/magiclink", json!({ "email": ANN, "data": { "plan": "free" } })).await.expect(200);
     assert!(world.link(ANN).contains("type=signup"));
@@ -35,7 +35,7 @@ async fn a_newcomer_is_signed_up_by_the_link() {
 }
 
 #[tokio::test]
-async fn nobody_can_guess_the_password_of_an_account_made_without_one() {
+async fn passwordless_user_gets_a_random_password() {
     let world = World::new().await;
     world.post("/magiclink", json!({ "email": ANN })).await.expect(200);
     world.get(&world.link(ANN)).await.expect(303);
@@ -47,7 +47,7 @@ async fn nobody_can_guess_the_password_of_an_account_made_without_one() {
 }
 
 #[tokio::test]
-async fn only_the_first_value_of_the_body_counts() {
+async fn trailing_body_content_is_ignored() {
     let world = World::new().await;
     let request = http::Request::post("/magiclink").body(r#"{"email":"ann@example.com"} and more"#.into());
     world.send(request.expect("a request")).await.expect(200);
@@ -55,9 +55,9 @@ async fn only_the_first_value_of_the_body_counts() {
 }
 
 #[tokio::test]
-async fn a_flow_with_a_code_lives_from_the_click() {
+async fn pkce_code_lifetime_starts_at_the_click() {
     let world = World::new().await;
-    let ann = person(&world, "ann").await;
+    let ann = create_user(&world, "ann").await;
     let body = json!({ "email": ANN, "code_challenge": VERIFIER, "code_challenge_method": "plain" });
     world.post("/magiclink", body).await.expect(200);
     world.advance(TimeDelta::minutes(50));
@@ -69,7 +69,7 @@ async fn a_flow_with_a_code_lives_from_the_click() {
 }
 
 #[tokio::test]
-async fn requests_that_cannot_be_are_refused() {
+async fn invalid_requests_are_refused() {
     let world = World::new().await;
     for (body, refusal) in [
         (json!({}), (422, "validation_failed")),
@@ -85,7 +85,7 @@ async fn requests_that_cannot_be_are_refused() {
 }
 
 #[tokio::test]
-async fn what_is_switched_off_is_told_before_the_body_is_read() {
+async fn disabled_feature_is_reported_before_the_body_is_read() {
     let switches: [fn(&mut Policy); 2] =
         [|policy| policy.sign_up.email_enabled = false, |policy| policy.sign_up.magic_link_enabled = false];
     for switch in switches {

@@ -2,16 +2,16 @@ use std::time::Duration;
 
 use chrono::TimeDelta;
 use gotrue_rs::ports::mail::MailError;
-use gotrue_rs::testing::{PASSWORD, Person, World};
+use gotrue_rs::testing::{PASSWORD, TestUser, World};
 use serde_json::{Value, json};
 
 use super::{FIXED, NUMBER, VERIFIER, accounts, flow_code, with_test_number};
-use crate::user::{Acting, person};
+use crate::user::{Acting, create_user};
 
 const ANN: &str = "ann@example.com";
 
 #[tokio::test]
-async fn a_newcomer_gets_an_account_by_the_mailed_code() {
+async fn mailed_code_signs_up_unknown_email() {
     let world = World::new().await;
     let body = json!({ "email": "Ann@Example.com", "data": { "name": "Ann" } });
     assert_eq!(world.post("/otp", body).await.expect(200).json, json!({}));
@@ -19,14 +19,14 @@ async fn a_newcomer_gets_an_account_by_the_mailed_code() {
     let session = world.post("/verify", code.clone()).await.expect(200);
     assert_eq!(session.str("user/user_metadata/name"), "Ann");
     assert_eq!(world.post("/verify", code).await.refusal(), (403, "otp_expired"));
-    let ann = Person::of(&session);
+    let ann = TestUser::from_session(&session);
     assert_eq!(ann.log(&world).await, ["user_confirmation_requested", "user_signedup"]);
 }
 
 #[tokio::test]
-async fn a_known_account_signs_in_by_code_and_keeps_its_data() {
+async fn existing_user_signs_in_by_code_and_keeps_data() {
     let world = World::new().await;
-    let ann = person(&world, "ann").await;
+    let ann = create_user(&world, "ann").await;
     let body = json!({ "email": ANN, "data": { "name": "Somebody else" } });
     world.post("/otp", body).await.expect(200);
     let code = json!({ "type": "email", "email": ANN, "token": world.code(ANN) });
@@ -37,7 +37,7 @@ async fn a_known_account_signs_in_by_code_and_keeps_its_data() {
 }
 
 #[tokio::test]
-async fn who_waits_for_a_confirmation_is_sent_another() {
+async fn unconfirmed_user_gets_another_confirmation() {
     let world = World::new().await;
     world.post("/signup", json!({ "email": ANN, "password": PASSWORD })).await.expect(200);
     world.advance(TimeDelta::seconds(1));
@@ -53,17 +53,17 @@ async fn who_waits_for_a_confirmation_is_sent_another() {
 }
 
 #[tokio::test]
-async fn where_addresses_need_no_confirmation_a_newcomer_is_mailed_a_sign_in_link() {
+async fn autoconfirm_mails_a_magic_link_to_new_users() {
     let world = World::with(|policy| policy.mail.autoconfirm = true).await;
-    let asked = world.post("/otp", json!({ "email": ANN })).await.expect(200);
-    assert_eq!(asked.header("sb-auth-session-id"), "", "nobody is told of the session that a sign-up opens");
+    let response = world.post("/otp", json!({ "email": ANN })).await.expect(200);
+    assert_eq!(response.header("sb-auth-session-id"), "", "nobody is told of the session that a sign-up opens");
     assert!(world.link(ANN).contains("type=magiclink"));
     let code = json!({ "type": "magiclink", "email": ANN, "token": world.code(ANN) });
     world.post("/verify", code).await.expect(200);
 }
 
 #[tokio::test]
-async fn a_number_signs_up_and_in_by_its_fixed_code() {
+async fn test_number_signs_up_and_in_with_its_fixed_code() {
     let world = World::with(with_test_number).await;
     let new = world.post("/otp", json!({ "phone": "+1 555 010 0001", "data": { "name": "Ann" } })).await.expect(200);
     assert_eq!(new.json, json!({}), "a newcomer's message has no id");
@@ -75,25 +75,25 @@ async fn a_number_signs_up_and_in_by_its_fixed_code() {
     assert_eq!(known.json, json!({ "message_id": "test-otp" }));
     let again = world.post("/verify", code).await.expect(200);
     assert_eq!(again.str("user/id"), first.str("user/id"));
-    let ann = Person::of(&again);
+    let ann = TestUser::from_session(&again);
     let log = ann.log(&world).await;
     assert_eq!(log, ["user_confirmation_requested", "user_signedup", "user_recovery_requested", "user_signedup"]);
 }
 
 #[tokio::test]
-async fn where_numbers_need_no_confirmation_a_newcomer_is_texted_all_the_same() {
+async fn phone_autoconfirm_still_sends_sms_to_new_users() {
     let world = World::with(|policy| {
         with_test_number(policy);
         policy.sms.autoconfirm = true;
     })
     .await;
-    let asked = world.post("/otp", json!({ "phone": NUMBER })).await.expect(200);
-    assert_eq!(asked.json, json!({ "message_id": "test-otp" }));
+    let response = world.post("/otp", json!({ "phone": NUMBER })).await.expect(200);
+    assert_eq!(response.json, json!({ "message_id": "test-otp" }));
     world.post("/verify", json!({ "type": "sms", "phone": NUMBER, "token": FIXED })).await.expect(200);
 }
 
 #[tokio::test]
-async fn no_account_is_made_where_the_client_wants_none() {
+async fn create_user_false_creates_no_user() {
     let world = World::with(with_test_number).await;
     for body in [
         json!({ "email": ANN, "create_user": false }),
@@ -104,13 +104,13 @@ async fn no_account_is_made_where_the_client_wants_none() {
         assert_eq!(world.post("/otp", body).await.refusal(), (422, "otp_disabled"));
     }
     assert_eq!((accounts(&world).await.as_str(), world.mailbox.all().len()), ("0", 0));
-    person(&world, "ann").await;
+    create_user(&world, "ann").await;
     world.post("/otp", json!({ "email": ANN, "create_user": false })).await.expect(200);
     assert!(world.link(ANN).contains("type=magiclink"));
 }
 
 #[tokio::test]
-async fn a_flow_with_a_code_is_ended_by_the_link_of_newcomers_and_of_known_accounts() {
+async fn pkce_flow_completes_for_new_and_existing_users() {
     let world = World::new().await;
     let body = json!({ "email": ANN, "code_challenge": VERIFIER, "code_challenge_method": "plain" });
     for _ in 0..2 {
@@ -124,7 +124,7 @@ async fn a_flow_with_a_code_is_ended_by_the_link_of_newcomers_and_of_known_accou
 }
 
 #[tokio::test]
-async fn a_message_that_is_not_taken_makes_no_account_and_stores_no_secret() {
+async fn refused_message_creates_no_user_and_no_token() {
     let world = World::new().await;
     world.mailbox.refuse_next(MailError::Failed("no route".into()));
     let new = world.post("/otp", json!({ "email": ANN })).await.expect(500);
@@ -132,7 +132,7 @@ async fn a_message_that_is_not_taken_makes_no_account_and_stores_no_secret() {
     let unsent = world.post("/otp", json!({ "phone": "15550100009" })).await.expect(500);
     assert_eq!(unsent.str("msg"), "Unable to get SMS provider");
     assert_eq!(accounts(&world).await, "0");
-    let ann = person(&world, "ann").await;
+    let ann = create_user(&world, "ann").await;
     world.mailbox.refuse_next(MailError::Failed("no route".into()));
     let known = world.post("/otp", json!({ "email": ANN })).await.expect(500);
     assert_eq!(known.str("msg"), "Error sending magic link email");
@@ -141,7 +141,7 @@ async fn a_message_that_is_not_taken_makes_no_account_and_stores_no_secret() {
 }
 
 #[tokio::test]
-async fn requests_that_cannot_be_are_refused() {
+async fn invalid_requests_are_refused() {
     let world = World::with(with_test_number).await;
     let bodies: [Value; 9] = [
         json!({}),
@@ -161,7 +161,7 @@ async fn requests_that_cannot_be_are_refused() {
 }
 
 #[tokio::test]
-async fn what_is_switched_off_is_told() {
+async fn disabled_feature_is_reported() {
     let off = World::with(|policy| {
         policy.sign_up.email_enabled = false;
         policy.sign_up.phone_enabled = false;
@@ -175,7 +175,7 @@ async fn what_is_switched_off_is_told() {
 }
 
 #[tokio::test]
-async fn a_second_message_waits_its_gap() {
+async fn second_message_is_rate_limited() {
     let world = World::with(|policy| {
         with_test_number(policy);
         policy.mail.max_frequency = Duration::from_mins(1);

@@ -1,15 +1,15 @@
 use chrono::TimeDelta;
 use gotrue_rs::ports::mail::MailError;
-use gotrue_rs::testing::{Person, World};
+use gotrue_rs::testing::{TestUser, World};
 use serde_json::{Value, json};
 
 use super::{VERIFIER, flow_code};
-use crate::user::{Acting, person};
+use crate::user::{Acting, create_user};
 
 #[tokio::test]
-async fn the_mailed_code_opens_a_session_once() {
+async fn mailed_code_opens_a_session_once() {
     let world = World::new().await;
-    let ann = person(&world, "ann").await;
+    let ann = create_user(&world, "ann").await;
     let answer = world.post("/recover", json!({ "email": "ANN@example.com" })).await.expect(200);
     assert_eq!(answer.json, json!({}));
     assert_eq!(world.journal().statements(), ["users.by_email", "one_time_tokens.issue_recovery"]);
@@ -21,9 +21,9 @@ async fn the_mailed_code_opens_a_session_once() {
 }
 
 #[tokio::test]
-async fn a_flow_with_a_code_is_ended_by_the_link() {
+async fn pkce_flow_completes_by_link() {
     let world = World::new().await;
-    let Person { email, id, .. } = person(&world, "ann").await;
+    let TestUser { email, id, .. } = create_user(&world, "ann").await;
     let body = json!({ "email": email, "code_challenge": VERIFIER, "code_challenge_method": "plain" });
     world.post("/recover", body).await.expect(200);
     let code = flow_code(&world, &email).await;
@@ -32,11 +32,11 @@ async fn a_flow_with_a_code_is_ended_by_the_link() {
     assert_eq!(session.str("/user/id"), id);
 }
 
-/// D3: what is answered does not tell whether the address is known.
+/// The response does not reveal whether the e-mail address is known.
 #[tokio::test]
-async fn d3_an_unknown_address_is_answered_the_same() {
+async fn d3_unknown_email_gets_the_same_response() {
     let world = World::new().await;
-    person(&world, "ann").await;
+    create_user(&world, "ann").await;
     let bodies: [fn(&str) -> Value; 2] = [
         |email| json!({ "email": email }),
         |email| json!({ "email": email, "code_challenge": VERIFIER, "code_challenge_method": "plain" }),
@@ -52,7 +52,7 @@ async fn d3_an_unknown_address_is_answered_the_same() {
 }
 
 #[tokio::test]
-async fn requests_that_cannot_be_are_refused() {
+async fn invalid_requests_are_refused() {
     let world = World::new().await;
     for body in [
         json!({}),
@@ -67,9 +67,9 @@ async fn requests_that_cannot_be_are_refused() {
 }
 
 #[tokio::test]
-async fn a_mail_that_is_not_taken_stores_no_secret() {
+async fn refused_mail_stores_no_token() {
     let world = World::new().await;
-    let ann = person(&world, "ann").await;
+    let ann = create_user(&world, "ann").await;
     world.mailbox.refuse_next(MailError::Failed("no route".into()));
     let answer = world.post("/recover", json!({ "email": ann.email })).await.expect(500);
     assert_eq!(answer.str("msg"), "Error sending recovery email");
@@ -77,9 +77,9 @@ async fn a_mail_that_is_not_taken_stores_no_secret() {
 }
 
 #[tokio::test]
-async fn an_unknown_challenge_method_matters_only_where_something_is_sent() {
+async fn unknown_challenge_method_is_refused_only_if_mail_is_sent() {
     let world = World::new().await;
-    world.person("ann@example.com").await;
+    world.create_user("ann@example.com").await;
     let with = |body: serde_json::Value| {
         let mut body = body;
         body["code_challenge"] = json!("a".repeat(43));

@@ -4,7 +4,7 @@ use gotrue_rs::testing::{PASSWORD, World};
 use serde_json::json;
 
 use super::{FIXED, NUMBER, VERIFIER, flow_code, with_test_number};
-use crate::user::{Acting, person};
+use crate::user::{Acting, create_user};
 
 const ANN: &str = "ann@example.com";
 const NEW: &str = "new@example.com";
@@ -15,7 +15,7 @@ async fn signed_up(world: &World) {
 }
 
 #[tokio::test]
-async fn a_confirmation_is_sent_again_and_voids_the_first() {
+async fn resent_confirmation_invalidates_the_first() {
     let world = World::new().await;
     signed_up(&world).await;
     let first = world.link(ANN);
@@ -31,9 +31,9 @@ async fn a_confirmation_is_sent_again_and_voids_the_first() {
 }
 
 #[tokio::test]
-async fn both_mails_of_a_change_are_sent_again_to_who_asks_by_the_current_address() {
+async fn resending_by_current_email_sends_both_change_mails() {
     let world = World::new().await;
-    let ann = person(&world, "ann").await;
+    let ann = create_user(&world, "ann").await;
     ann.change(&world, json!({ "email": NEW })).await.expect(200);
     world.advance(TimeDelta::seconds(1));
     let old = (world.link(NEW), world.mailbox.all().len());
@@ -46,11 +46,11 @@ async fn both_mails_of_a_change_are_sent_again_to_who_asks_by_the_current_addres
     for address in [ANN, NEW] {
         world.get(&world.link(address)).await.expect(303);
     }
-    assert_eq!(ann.look(&world).await.str("email"), NEW);
+    assert_eq!(ann.read_user(&world).await.str("email"), NEW);
 }
 
 #[tokio::test]
-async fn a_code_is_texted_again_to_a_number_and_to_a_new_number() {
+async fn sms_code_is_resent_to_current_and_new_phone() {
     let world = World::with(|policy| {
         with_test_number(policy);
         policy.sms.test_otp.insert("15550100002".into(), "111111".into());
@@ -71,7 +71,7 @@ async fn a_code_is_texted_again_to_a_number_and_to_a_new_number() {
 }
 
 #[tokio::test]
-async fn a_flow_with_a_code_begins_anew_for_both_types_that_are_mailed() {
+async fn resending_restarts_the_pkce_flow() {
     let world = World::with(|policy| policy.mail.secure_email_change = false).await;
     signed_up(&world).await;
     let flow = |kind: &str| json!({ "type": kind, "email": ANN, "code_challenge": VERIFIER, "code_challenge_method": "plain" });
@@ -87,7 +87,7 @@ async fn a_flow_with_a_code_begins_anew_for_both_types_that_are_mailed() {
 }
 
 #[tokio::test]
-async fn a_mail_that_is_not_taken_changes_nothing() {
+async fn refused_mail_changes_nothing() {
     let world = World::new().await;
     signed_up(&world).await;
     let first = world.link(ANN);
@@ -103,7 +103,7 @@ async fn a_mail_that_is_not_taken_changes_nothing() {
 }
 
 #[tokio::test]
-async fn requests_that_cannot_be_are_refused() {
+async fn invalid_requests_are_refused() {
     let world = World::new().await;
     for body in [
         json!({}),
@@ -129,7 +129,7 @@ async fn requests_that_cannot_be_are_refused() {
 
 /// The row of a flow names the provider only where the sign-up itself begins it.
 #[tokio::test]
-async fn a_flow_that_is_begun_anew_is_named_by_its_kind() {
+async fn restarted_flow_state_records_its_type() {
     let world = World::new().await;
     let challenge = json!({"code_challenge": "c".repeat(43), "code_challenge_method": "plain"});
     let with = |more: serde_json::Value| {

@@ -1,18 +1,18 @@
-//! Texts: what they say, how often they go out, who sends them, and what is left when nobody does.
+//! SMS: content, frequency, provider, and the state after a failure.
 
 use std::time::Duration;
 
 use chrono::TimeDelta;
 use gotrue_rs::journal::Step;
 use gotrue_rs::ports::sms::SmsError;
-use gotrue_rs::testing::{PASSWORD, Person, World, WorldBuilder};
+use gotrue_rs::testing::{PASSWORD, TestUser, World, WorldBuilder};
 use gotrue_rules::domain::policy::{Policy, Quota, SmsProvider};
 use gotrue_rules::domain::secret::Secret;
 use serde_json::{Value, json};
 
 use super::{FIXED, NUMBER, accounts, with_test_number};
 use crate::ports::internet::Internet;
-use crate::user::{Acting, person};
+use crate::user::{Acting, create_user};
 
 const OTHER: &str = "15550100002";
 const THIRD: &str = "15550100003";
@@ -21,11 +21,11 @@ fn texting(change: impl FnOnce(&mut Policy)) -> WorldBuilder {
     World::builder().with_phones().policy(change)
 }
 
-/// Somebody with a confirmed number and no address.
-async fn with_number(world: &World, phone: &str) -> Person {
+/// A user with a confirmed phone and no e-mail address.
+async fn with_number(world: &World, phone: &str) -> TestUser {
     world.post("/otp", json!({ "phone": phone })).await.expect(200);
     let code = world.phones.latest(phone).code;
-    Person::of(&world.post("/verify", json!({ "type": "sms", "phone": phone, "token": code })).await)
+    TestUser::from_session(&world.post("/verify", json!({ "type": "sms", "phone": phone, "token": code })).await)
 }
 
 /// A sender's refusal of the next text.
@@ -34,14 +34,14 @@ fn refuse_next(world: &World) {
 }
 
 #[tokio::test]
-async fn a_texted_code_signs_in_once_in_the_operators_words() {
+async fn sms_code_uses_the_template_and_signs_in_once() {
     let world = texting(|policy| {
         policy.sms.otp_length = 8;
         "{{ .Code }} & good luck".clone_into(&mut policy.sms.template);
     });
     let world = world.build().await;
-    let asked = world.post("/otp", json!({ "phone": format!("+{NUMBER}") })).await.expect(200);
-    assert_eq!(asked.json, json!({}), "the sender's id is not told, as recorded");
+    let response = world.post("/otp", json!({ "phone": format!("+{NUMBER}") })).await.expect(200);
+    assert_eq!(response.json, json!({}), "the sender's id is not told, as recorded");
     let text = world.phones.latest(NUMBER);
     assert_eq!((text.code.len(), text.body), (8, format!("{} & good luck", text.code)));
     assert_eq!(text.channel.as_str(), "sms");
@@ -52,7 +52,7 @@ async fn a_texted_code_signs_in_once_in_the_operators_words() {
 }
 
 #[tokio::test]
-async fn a_text_goes_the_way_that_was_asked_for() {
+async fn message_uses_the_requested_channel() {
     let world = texting(|policy| "twilio".clone_into(&mut policy.sms.provider_name)).build().await;
     world.post("/otp", json!({ "phone": NUMBER, "channel": "whatsapp" })).await.expect(200);
     assert_eq!(world.phones.latest(NUMBER).channel.as_str(), "whatsapp");
@@ -64,7 +64,7 @@ async fn a_text_goes_the_way_that_was_asked_for() {
 }
 
 #[tokio::test]
-async fn between_two_texts_of_a_kind_lies_a_while_also_for_numbers_with_a_fixed_code() {
+async fn sms_frequency_limit_applies_to_test_numbers_too() {
     let world = texting(|policy| {
         policy.sms.max_frequency = Duration::from_secs(30);
         with_test_number(policy);
@@ -84,7 +84,7 @@ async fn between_two_texts_of_a_kind_lies_a_while_also_for_numbers_with_a_fixed_
 }
 
 #[tokio::test]
-async fn a_quota_holds_for_all_but_fixed_codes() {
+async fn sms_quota_excludes_test_numbers() {
     let world = texting(|policy| {
         policy.limits.sms_sent = Quota::Window { events: 2.0, per: Duration::from_hours(1) };
         with_test_number(policy);
@@ -103,19 +103,19 @@ async fn a_quota_holds_for_all_but_fixed_codes() {
 }
 
 #[tokio::test]
-async fn where_numbers_are_confirmed_at_once_no_text_is_counted() {
+async fn phone_autoconfirm_does_not_consume_the_sms_quota() {
     let world = texting(|policy| {
         policy.limits.sms_sent = Quota::Window { events: 0.0, per: Duration::from_hours(1) };
         policy.sms.autoconfirm = true;
     });
     let world = world.build().await;
-    let ann = Person::of(&world.post("/signup", json!({ "phone": NUMBER, "password": PASSWORD })).await);
+    let ann = TestUser::from_session(&world.post("/signup", json!({ "phone": NUMBER, "password": PASSWORD })).await);
     world.get_as(&ann.access_token, "/reauthenticate").await.expect(200);
     assert_eq!(world.phones.all().len(), 1);
 }
 
 #[tokio::test]
-async fn fixed_codes_hold_until_their_end() {
+async fn fixed_codes_are_valid_until_expiry() {
     let world = texting(with_test_number);
     let until = World::new().await.now() + TimeDelta::minutes(1);
     let world = world.policy(|policy| policy.sms.test_otp_valid_until = Some(until)).build().await;
@@ -132,33 +132,33 @@ async fn fixed_codes_hold_until_their_end() {
 }
 
 #[tokio::test]
-async fn a_sender_that_refuses_leaves_nothing_and_is_quoted() {
+async fn sms_provider_error_is_returned_without_writes() {
     let world = texting(|_| {}).build().await;
-    let told = |kind: &str| format!("Error sending {kind} OTP to provider: the line is busy");
+    let reported = |kind: &str| format!("Error sending {kind} OTP to provider: the line is busy");
     let ann = with_number(&world, NUMBER).await;
     for (path, body) in
         [("/otp", json!({ "phone": OTHER })), ("/signup", json!({ "phone": OTHER, "password": PASSWORD }))]
     {
         refuse_next(&world);
         let refused = world.post(path, body).await;
-        assert_eq!((refused.refusal(), refused.str("msg")), ((422, "sms_send_failed"), &*told("confirmation")));
+        assert_eq!((refused.refusal(), refused.str("msg")), ((422, "sms_send_failed"), &*reported("confirmation")));
     }
     assert_eq!(accounts(&world).await, "1");
 
-    let before = ann.look(&world).await.json;
+    let before = ann.read_user(&world).await.json;
     refuse_next(&world);
     let refused = ann.change(&world, json!({ "phone": OTHER, "data": { "a": 1 } })).await;
-    assert_eq!((refused.refusal(), refused.str("msg")), ((422, "sms_send_failed"), &*told("phone_change")));
+    assert_eq!((refused.refusal(), refused.str("msg")), ((422, "sms_send_failed"), &*reported("phone_change")));
     refuse_next(&world);
     let refused = world.get_as(&ann.access_token, "/reauthenticate").await;
-    assert_eq!((refused.refusal(), refused.str("msg")), ((422, "sms_send_failed"), &*told("reauthentication")));
-    assert_eq!(ann.look(&world).await.json, before);
+    assert_eq!((refused.refusal(), refused.str("msg")), ((422, "sms_send_failed"), &*reported("reauthentication")));
+    assert_eq!(ann.read_user(&world).await.json, before);
     let rows = world.database.query("SELECT token_type FROM auth.one_time_tokens").await;
     assert!(rows.is_empty(), "{rows:?}");
 }
 
 #[tokio::test]
-async fn a_template_that_cannot_be_filled_in_sends_nothing() {
+async fn failing_template_sends_nothing() {
     let world = texting(|policy| "{{ .Token }}".clone_into(&mut policy.sms.template)).build().await;
     let refused = world.post("/otp", json!({ "phone": NUMBER })).await;
     assert_eq!((refused.refusal(), refused.str("msg")), ((500, "unexpected_failure"), "error generating sms template"));
@@ -167,7 +167,7 @@ async fn a_template_that_cannot_be_filled_in_sends_nothing() {
 
 /// Of an account that exists; one that is made waits for the text inside its own write.
 #[tokio::test]
-async fn no_transaction_is_open_while_a_text_is_sent() {
+async fn sending_sms_holds_no_transaction() {
     let world = texting(|_| {}).build().await;
     let ann = with_number(&world, NUMBER).await;
     world.advance(TimeDelta::seconds(1));
@@ -213,15 +213,15 @@ fn approve(internet: &Internet, is_right: bool) {
 }
 
 /// The bodies that were posted there since the last time.
-fn asked(internet: &Internet, url: &str) -> Vec<String> {
-    internet.asked().into_iter().filter(|it| it.url == url).map(|it| it.body).collect()
+fn request_bodies(internet: &Internet, url: &str) -> Vec<String> {
+    internet.take_requests().into_iter().filter(|it| it.url == url).map(|it| it.body).collect()
 }
 
 #[tokio::test]
-async fn codes_of_twilio_verify_are_checked_by_it() {
+async fn twilio_verify_checks_its_codes() {
     let (world, internet) = verified_by_twilio().await;
     world.post("/otp", json!({ "phone": NUMBER })).await.expect(200);
-    assert_eq!(asked(&internet, VERIFICATIONS), [format!("Channel=sms&To=%2B{NUMBER}")]);
+    assert_eq!(request_bodies(&internet, VERIFICATIONS), [format!("Channel=sms&To=%2B{NUMBER}")]);
     let code = |kind: &str, phone: &str, token: &str| json!({ "type": kind, "phone": phone, "token": token });
     approve(&internet, false);
     let verify = |body: Value| world.post("/verify", body);
@@ -230,23 +230,23 @@ async fn codes_of_twilio_verify_are_checked_by_it() {
     assert_eq!(verify(code("sms", NUMBER, "111111")).await.refusal(), (403, "otp_expired"));
     approve(&internet, true);
     assert_eq!(verify(code("sms", OTHER, "654321")).await.refusal(), (403, "otp_expired"), "a number of nobody");
-    internet.asked();
-    let ann = Person::of(&verify(code("sms", NUMBER, "654321")).await);
-    assert_eq!(asked(&internet, CHECK), [format!("Code=654321&To=%2B{NUMBER}")]);
+    internet.take_requests();
+    let ann = TestUser::from_session(&verify(code("sms", NUMBER, "654321")).await);
+    assert_eq!(request_bodies(&internet, CHECK), [format!("Code=654321&To=%2B{NUMBER}")]);
 
     ann.change(&world, json!({ "phone": OTHER })).await.expect(200);
-    internet.asked();
+    internet.take_requests();
     assert_eq!(verify(code("phone_change", OTHER, "77")).await.expect(200).str("/user/phone"), OTHER);
-    assert_eq!(asked(&internet, CHECK), [format!("Code=77&To=%2B{OTHER}")]);
+    assert_eq!(request_bodies(&internet, CHECK), [format!("Code=77&To=%2B{OTHER}")]);
 }
 
 #[tokio::test]
-async fn a_new_password_asks_twilio_verify_for_the_code_of_a_number() {
+async fn reauthentication_by_phone_checks_twilio_verify() {
     let (world, internet) = verified_by_twilio().await;
     approve(&internet, true);
     world.post("/otp", json!({ "phone": NUMBER })).await.expect(200);
     let code = json!({ "type": "sms", "phone": NUMBER, "token": "654321" });
-    let ann = Person::of(&world.post("/verify", code).await);
+    let ann = TestUser::from_session(&world.post("/verify", code).await);
     world.database.query("UPDATE auth.sessions SET created_at = created_at - interval '25 hours'").await;
     let change = |nonce: &str| ann.change(&world, json!({ "password": "battery staple", "nonce": nonce }));
     assert_eq!(change("654321").await.refusal(), (422, "reauthentication_not_valid"), "nobody asked for one");
@@ -254,19 +254,19 @@ async fn a_new_password_asks_twilio_verify_for_the_code_of_a_number() {
     approve(&internet, false);
     assert_eq!(change("111111").await.refusal(), (403, "otp_expired"));
     approve(&internet, true);
-    internet.asked();
+    internet.take_requests();
     change("654321").await.expect(200);
-    assert_eq!(asked(&internet, CHECK), [format!("Code=654321&To=%2B{NUMBER}")]);
+    assert_eq!(request_bodies(&internet, CHECK), [format!("Code=654321&To=%2B{NUMBER}")]);
     assert_eq!(change("654321").await.refusal(), (422, "reauthentication_not_valid"), "it is used up");
 }
 
 #[tokio::test]
-async fn an_account_with_an_address_is_mailed_its_code_whoever_sends_texts() {
+async fn user_with_email_gets_the_code_by_mail() {
     let (world, internet) = verified_by_twilio().await;
-    let ann = person(&world, "ann").await;
+    let ann = create_user(&world, "ann").await;
     world.database.query("UPDATE auth.sessions SET created_at = created_at - interval '25 hours'").await;
     world.get_as(&ann.access_token, "/reauthenticate").await.expect(200);
     let nonce = world.code(&ann.email);
     ann.change(&world, json!({ "password": "battery staple", "nonce": nonce })).await.expect(200);
-    assert_eq!(internet.asked(), []);
+    assert_eq!(internet.take_requests(), []);
 }

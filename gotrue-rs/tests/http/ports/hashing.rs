@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use gotrue_rs::ports::entropy::Entropy;
-use gotrue_rs::ports::hashing::{HashingError, HashingPool, Verdict, is_current, malformed, of_no_password};
+use gotrue_rs::ports::hashing::{
+    HashingError, HashingPool, PasswordVerdict, is_current, malformed_reason, unusable_hash,
+};
 use gotrue_rules::domain::policy::PasswordHash;
 use proptest::prelude::*;
 
@@ -30,21 +32,21 @@ fn pool() -> HashingPool {
 async fn imported_hashes_match_their_password_and_no_other() {
     let pool = pool();
     for stored in IMPORTED {
-        assert_eq!(pool.verify(PASSWORD, stored).await, Ok(Verdict::Match), "{stored}");
-        assert_eq!(pool.verify("wrong horse", stored).await, Ok(Verdict::NoMatch), "{stored}");
-        assert_eq!(pool.verify("", stored).await, Ok(Verdict::NoMatch), "{stored}");
+        assert_eq!(pool.verify(PASSWORD, stored).await, Ok(PasswordVerdict::Match), "{stored}");
+        assert_eq!(pool.verify("wrong horse", stored).await, Ok(PasswordVerdict::NoMatch), "{stored}");
+        assert_eq!(pool.verify("", stored).await, Ok(PasswordVerdict::NoMatch), "{stored}");
     }
 }
 
 #[tokio::test]
-async fn new_hashes_have_the_reference_s_form_and_match() {
+async fn new_hashes_have_gotrues_format_and_match() {
     let (pool, entropy) = (pool(), Entropy::from_seed(1));
     let bcrypt = pool.hash(PASSWORD, CHEAP, &entropy).await.expect("a hash");
     assert!(bcrypt.starts_with("$2a$04$") && bcrypt.len() == 60, "{bcrypt}");
     let argon2 = pool.hash(PASSWORD, PasswordHash::Argon2id, &entropy).await.expect("a hash");
     assert!(argon2.starts_with("$argon2id$v=19$m=7168,t=5,p=1$"), "{argon2}");
     for stored in [&bcrypt, &argon2] {
-        assert_eq!(pool.verify(PASSWORD, stored).await, Ok(Verdict::Match));
+        assert_eq!(pool.verify(PASSWORD, stored).await, Ok(PasswordVerdict::Match));
     }
     assert_ne!(bcrypt, pool.hash(PASSWORD, CHEAP, &entropy).await.expect("a hash"), "each hash has a salt of its own");
     let again = pool.hash(PASSWORD, CHEAP, &Entropy::from_seed(1)).await.expect("a hash");
@@ -54,34 +56,34 @@ async fn new_hashes_have_the_reference_s_form_and_match() {
 }
 
 #[tokio::test]
-async fn a_hash_of_no_password_looks_like_any_other_and_matches_nothing() {
+async fn dummy_hash_looks_valid_and_matches_nothing() {
     let (pool, entropy) = (pool(), Entropy::from_seed(1));
     for how in [CHEAP, PasswordHash::Argon2id] {
-        let (real, none) = (pool.hash(PASSWORD, how, &entropy).await.expect("a hash"), of_no_password(how, &entropy));
+        let (real, none) = (pool.hash(PASSWORD, how, &entropy).await.expect("a hash"), unusable_hash(how, &entropy));
         let form = |hash: &str| hash.split('$').map(str::len).collect::<Vec<_>>();
         assert_eq!(form(&real), form(&none), "{none}");
         assert!(is_current(&none, how), "{none}");
-        assert_ne!(none, of_no_password(how, &entropy));
+        assert_ne!(none, unusable_hash(how, &entropy));
         for guess in [PASSWORD, "", &none] {
-            assert_eq!(pool.verify(guess, &none).await, Ok(Verdict::NoMatch), "{none}");
+            assert_eq!(pool.verify(guess, &none).await, Ok(PasswordVerdict::NoMatch), "{none}");
         }
     }
 }
 
 #[tokio::test]
-async fn seventy_two_bytes_are_the_most_that_is_hashed() {
+async fn passwords_are_limited_to_72_bytes() {
     let (pool, entropy) = (pool(), Entropy::from_seed(1));
     for how in [CHEAP, PasswordHash::Argon2id] {
         let longest = "ä".repeat(36);
         let stored = pool.hash(&longest, how, &entropy).await.expect("a hash");
-        assert_eq!(pool.verify(&longest, &stored).await, Ok(Verdict::Match));
+        assert_eq!(pool.verify(&longest, &stored).await, Ok(PasswordVerdict::Match));
         let longer = format!("{longest}!");
         assert_eq!(pool.hash(&longer, how, &entropy).await, Err(HashingError::TooLong(73)));
     }
 }
 
 #[tokio::test]
-async fn what_cannot_be_checked_says_how_it_is_answered() {
+async fn unsupported_hash_is_classified() {
     let pool = pool();
     let argon2 = IMPORTED[3];
     for stored in [
@@ -102,17 +104,17 @@ async fn what_cannot_be_checked_says_how_it_is_answered() {
         "$fbscrypt$".to_owned(),
     ] {
         let verdict = pool.verify(PASSWORD, &stored).await;
-        assert!(matches!(verdict, Ok(Verdict::Unusable(_))), "{stored}: {verdict:?}");
+        assert!(matches!(verdict, Ok(PasswordVerdict::Unusable(_))), "{stored}: {verdict:?}");
     }
     for stored in ["correct horse", "", &IMPORTED[0][..40], &IMPORTED[0].replace("$04$", "$32$")] {
         let verdict = pool.verify(PASSWORD, stored).await;
-        assert!(matches!(verdict, Ok(Verdict::Unreadable(_))), "{stored}: {verdict:?}");
+        assert!(matches!(verdict, Ok(PasswordVerdict::Unreadable(_))), "{stored}: {verdict:?}");
     }
 }
 
 /// Rows of the reference's own parser: what it stores, although some of it is never compared.
 #[test]
-fn a_form_is_known_also_of_a_hash_that_is_never_compared() {
+fn format_of_uncompared_hash_is_recognized() {
     let (bcrypt, argon2, firebase) = (IMPORTED[0], IMPORTED[3], IMPORTED[5]);
     let without_keys = firebase.split(",ss=").next().unwrap_or_default();
     for stored in [
@@ -136,7 +138,7 @@ fn a_form_is_known_also_of_a_hash_that_is_never_compared() {
         firebase.replace("p=1,", "p=255,"),
         format!("{without_keys}$YQ==$YQ=="),
     ] {
-        assert_eq!(malformed(&stored), None, "{stored}");
+        assert_eq!(malformed_reason(&stored), None, "{stored}");
     }
     for stored in [
         String::new(),
@@ -159,26 +161,26 @@ fn a_form_is_known_also_of_a_hash_that_is_never_compared() {
         firebase.replace("p=1,", "p=256,"),
         "$fbscrypt".to_owned(),
     ] {
-        assert!(malformed(&stored).is_some(), "{stored}");
+        assert!(malformed_reason(&stored).is_some(), "{stored}");
     }
 }
 
 #[tokio::test]
 async fn a_bcrypt_hash_matches_by_its_first_sixty_characters() {
     let pool = pool();
-    assert_eq!(pool.verify(PASSWORD, &format!("{}x", IMPORTED[0])).await, Ok(Verdict::Match));
-    assert_eq!(pool.verify(PASSWORD, &IMPORTED[0].replace("$2a$", "$2z$")).await, Ok(Verdict::Match));
-    assert_eq!(pool.verify(PASSWORD, &IMPORTED[0][..59]).await, Ok(Verdict::NoMatch));
+    assert_eq!(pool.verify(PASSWORD, &format!("{}x", IMPORTED[0])).await, Ok(PasswordVerdict::Match));
+    assert_eq!(pool.verify(PASSWORD, &IMPORTED[0].replace("$2a$", "$2z$")).await, Ok(PasswordVerdict::Match));
+    assert_eq!(pool.verify(PASSWORD, &IMPORTED[0][..59]).await, Ok(PasswordVerdict::NoMatch));
 }
 
 #[tokio::test]
 async fn a_salt_with_its_unused_bits_filled_is_the_same_salt() {
     let verdict = pool().verify(PASSWORD, &IMPORTED[0].replace("MK.p", "MK/p")).await;
-    assert_eq!(verdict, Ok(Verdict::Match));
+    assert_eq!(verdict, Ok(PasswordVerdict::Match));
 }
 
 #[tokio::test]
-async fn a_full_queue_refuses_at_once_and_says_when_to_come_back() {
+async fn full_queue_refuses_with_retry_after() {
     let pool = Arc::new(HashingPool::start(1, 2).expect("threads start"));
     let slow = PasswordHash::Bcrypt { cost: 8 };
     let entropy = Entropy::from_seed(1);
@@ -202,7 +204,7 @@ async fn a_full_queue_refuses_at_once_and_says_when_to_come_back() {
 }
 
 #[tokio::test]
-async fn a_caller_that_leaves_takes_its_work_along() {
+async fn cancelled_caller_cancels_its_hashing() {
     let pool = HashingPool::start(1, 64).expect("threads start");
     let slow = PasswordHash::Bcrypt { cost: 9 };
     let entropy = Entropy::from_seed(1);
@@ -223,7 +225,7 @@ async fn a_caller_that_leaves_takes_its_work_along() {
 }
 
 #[tokio::test]
-async fn an_unknown_account_costs_what_a_known_one_costs() {
+async fn unknown_user_costs_one_hashing() {
     let (pool, entropy) = (pool(), Entropy::from_seed(1));
     for how in [PasswordHash::Bcrypt { cost: 7 }, PasswordHash::Argon2id] {
         let stored = pool.hash(PASSWORD, how, &entropy).await.expect("a hash");
@@ -233,14 +235,14 @@ async fn an_unknown_account_costs_what_a_known_one_costs() {
             pool.verify("wrong horse", &stored).await.expect("a hash");
             known = known.min(started.elapsed());
             let started = Instant::now();
-            pool.verify_nothing("wrong horse", how).await.expect("a hash");
+            pool.dummy_verify("wrong horse", how).await.expect("a hash");
             unknown = unknown.min(started.elapsed());
         }
         assert!(unknown < known * 3 && known < unknown * 3, "{how:?}: known {known:?}, unknown {unknown:?}");
     }
 }
 
-fn verdict(stored: &str) -> Result<Verdict, HashingError> {
+fn verdict(stored: &str) -> Result<PasswordVerdict, HashingError> {
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime starts");
     runtime.block_on(async { HashingPool::start(1, 1).expect("threads start").verify(PASSWORD, stored).await })
 }
@@ -249,13 +251,13 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn hostile_text_never_matches_and_never_panics(stored in "(\\$2[aby]\\$0[45]\\$|\\$argon2id\\$v=19\\$|\\$fbscrypt\\$v=1,|)\\PC{0,80}") {
+    fn arbitrary_text_never_matches_and_never_panics(stored in "(\\$2[aby]\\$0[45]\\$|\\$argon2id\\$v=19\\$|\\$fbscrypt\\$v=1,|)\\PC{0,80}") {
         let outcome = verdict(&stored);
-        prop_assert!(matches!(outcome, Ok(Verdict::NoMatch | Verdict::Unusable(_) | Verdict::Unreadable(_))), "{outcome:?}");
+        prop_assert!(matches!(outcome, Ok(PasswordVerdict::NoMatch | PasswordVerdict::Unusable(_) | PasswordVerdict::Unreadable(_))), "{outcome:?}");
     }
 
     #[test]
-    fn a_hash_with_a_character_changed_never_panics(which in 0..IMPORTED.len() - 1, at in 0..90_usize, put in proptest::char::any()) {
+    fn mutated_hash_never_panics(which in 0..IMPORTED.len() - 1, at in 0..90_usize, put in proptest::char::any()) {
         let mut text: Vec<char> = IMPORTED[which].chars().collect();
         let at = at % text.len();
         // Digits of the cost parameters would only make it slow.

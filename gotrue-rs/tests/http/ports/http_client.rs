@@ -1,37 +1,37 @@
-//! Outgoing requests: bounded, and kept away from what is not public where a stranger chose the address.
+//! Outbound requests: size and time limits, and private addresses refused for untrusted URLs.
 
 use std::net::IpAddr;
 use std::time::Duration;
 
-use gotrue_rs::ports::http_client::guard::{Forbidden, check, is_public};
-use gotrue_rs::ports::http_client::{HttpClient, HttpError, Limits, Outbound};
+use gotrue_rs::ports::http_client::guard::{ForbiddenUrl, check_url, is_public};
+use gotrue_rs::ports::http_client::{HttpClient, HttpError, OutboundOptions, ResponseLimits};
 use gotrue_rules::domain::secret::Secret;
 use reqwest::Url;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::pages::Pages;
 
-const LIMITS: Limits = Limits { bytes: 100, time: Duration::from_secs(5) };
+const LIMITS: ResponseLimits = ResponseLimits { bytes: 100, time: Duration::from_secs(5) };
 
 #[tokio::test]
-async fn an_answer_is_read_up_to_its_limit() {
+async fn response_body_is_limited() {
     let pages = Pages::serve(&[("/short", "hello"), ("/exact", &"x".repeat(100)), ("/long", &"x".repeat(5000))]).await;
-    let client = HttpClient::new(Outbound::default());
+    let client = HttpClient::new(OutboundOptions::default());
     for (path, length, truncated) in
         [("/short", 5, false), ("/exact", 100, false), ("/long", 100, true), ("/none", 0, false)]
     {
-        let answer = client.get(&format!("{}{path}", pages.base), LIMITS).await.expect("an answer");
-        assert_eq!((answer.body.len(), answer.truncated), (length, truncated), "{path}");
+        let answer = client.get_trusted(&format!("{}{path}", pages.base), LIMITS).await.expect("an answer");
+        assert_eq!((answer.body.len(), answer.is_truncated), (length, truncated), "{path}");
         assert_eq!(answer.status, if path == "/none" { 404 } else { 200 });
     }
 }
 
 #[tokio::test]
-async fn a_server_that_never_answers_is_given_up() {
+async fn unresponsive_server_times_out() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let url = format!("http://{}/", listener.local_addr().expect("an address"));
-    let limits = Limits { time: Duration::from_millis(200), ..LIMITS };
-    let outcome = HttpClient::new(Outbound::default()).get(&url, limits).await;
+    let limits = ResponseLimits { time: Duration::from_millis(200), ..LIMITS };
+    let outcome = HttpClient::new(OutboundOptions::default()).get_trusted(&url, limits).await;
     assert!(matches!(outcome, Err(HttpError::Transport(error)) if error.is_timeout()));
 }
 
@@ -95,8 +95,8 @@ fn only_public_addresses_are_public() {
 }
 
 #[test]
-fn a_stranger_s_address_is_judged_before_it_is_called() {
-    let verdict = |text: &str| check(&Url::parse(text).expect("a URL"));
+fn untrusted_address_is_checked_before_connecting() {
+    let verdict = |text: &str| check_url(&Url::parse(text).expect("a URL"));
     for text in ["https://example.com/a", "http://1.1.1.1/", "https://[2606:4700::1111]:8443/"] {
         assert_eq!(verdict(text), Ok(()), "{text}");
     }
@@ -110,39 +110,39 @@ fn a_stranger_s_address_is_judged_before_it_is_called() {
         "http://169.254.169.254/latest/meta-data",
         "https://0/",
     ] {
-        assert_eq!(verdict(text), Err(Forbidden::NotPublic), "{text}");
+        assert_eq!(verdict(text), Err(ForbiddenUrl::NotPublic), "{text}");
     }
-    assert_eq!(verdict("file:///etc/passwd"), Err(Forbidden::Scheme("file".to_owned())));
-    assert_eq!(verdict("https://user@example.com/"), Err(Forbidden::UserInfo));
+    assert_eq!(verdict("file:///etc/passwd"), Err(ForbiddenUrl::Scheme("file".to_owned())));
+    assert_eq!(verdict("https://user@example.com/"), Err(ForbiddenUrl::UserInfo));
 }
 
 #[tokio::test]
-async fn a_name_that_leads_home_is_not_called() {
+async fn host_resolving_to_private_address_is_refused() {
     let pages = Pages::serve(&[("/secret", "secret")]).await;
     let port = Url::parse(&pages.base).expect("a URL").port().expect("a port");
-    let client = HttpClient::new(Outbound::default());
+    let client = HttpClient::new(OutboundOptions::default());
     for url in [
         format!("http://127.0.0.1:{port}/secret"),
         format!("http://localhost:{port}/secret"),
         format!("http://localhost.:{port}/secret"),
     ] {
-        let outcome = client.get_from_stranger(&Url::parse(&url).expect("a URL"), LIMITS).await;
+        let outcome = client.get_untrusted(&Url::parse(&url).expect("a URL"), LIMITS).await;
         assert!(outcome.is_err(), "{url}: {outcome:?}");
     }
-    assert_eq!(pages.asked("/secret"), 0);
+    assert_eq!(pages.request_count("/secret"), 0);
 }
 
-/// A proxy that answers every request itself with one text and notes whom it was asked for.
+/// A proxy that answers every request with one text and records the target.
 async fn proxy(answer: String) -> (String, tokio::sync::mpsc::UnboundedReceiver<String>) {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let base = format!("http://{}", listener.local_addr().expect("an address"));
-    let (asked, questions) = tokio::sync::mpsc::unbounded_channel();
+    let (requested, questions) = tokio::sync::mpsc::unbounded_channel();
     tokio::spawn(async move {
         while let Ok((mut stream, _)) = listener.accept().await {
             let mut buffer = [0; 2048];
             let read = stream.read(&mut buffer).await.unwrap_or_default();
             let first = String::from_utf8_lossy(&buffer[..read]).lines().next().unwrap_or_default().to_owned();
-            drop(asked.send(first));
+            drop(requested.send(first));
             drop(stream.write_all(answer.as_bytes()).await);
         }
     });
@@ -152,59 +152,60 @@ async fn proxy(answer: String) -> (String, tokio::sync::mpsc::UnboundedReceiver<
 const PAGE: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok";
 
 #[tokio::test]
-async fn a_redirect_into_the_house_is_not_followed() {
+async fn redirect_to_private_address_is_refused() {
     let pages = Pages::serve(&[("/secret", "secret")]).await;
     for target in [format!("{}/secret", pages.base), "http://169.254.169.254/".to_owned(), "ftp://1.1.1.1/".to_owned()]
     {
         let answer =
             format!("HTTP/1.1 302 Found\r\nLocation: {target}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
         let (base, mut questions) = proxy(answer).await;
-        let client = HttpClient::new(Outbound { http_proxy: Some(Secret::new(base)), ..Outbound::default() });
-        let outcome = client.get_from_stranger(&Url::parse("http://1.1.1.1/start").expect("a URL"), LIMITS).await;
+        let client =
+            HttpClient::new(OutboundOptions { http_proxy: Some(Secret::new(base)), ..OutboundOptions::default() });
+        let outcome = client.get_untrusted(&Url::parse("http://1.1.1.1/start").expect("a URL"), LIMITS).await;
         assert!(outcome.is_err(), "{target}: {outcome:?}");
         assert_eq!(questions.recv().await.as_deref(), Some("GET http://1.1.1.1/start HTTP/1.1"));
     }
-    assert_eq!(pages.asked("/secret"), 0);
+    assert_eq!(pages.request_count("/secret"), 0);
 }
 
 #[tokio::test]
-async fn proxies_are_taken_but_not_for_this_machine_and_the_exceptions() {
+async fn proxies_are_used_except_for_loopback_and_no_proxy() {
     let (base, mut questions) = proxy(PAGE.to_owned()).await;
     let pages = Pages::serve(&[("/here", "here")]).await;
-    let client = HttpClient::new(Outbound {
+    let client = HttpClient::new(OutboundOptions {
         http_proxy: Some(Secret::new(base.trim_start_matches("http://"))),
         no_proxy: "direct.invalid, .suffix.invalid,192.0.2.0/24".to_owned(),
-        ..Outbound::default()
+        ..OutboundOptions::default()
     });
-    let limits = Limits { time: Duration::from_millis(500), ..LIMITS };
+    let limits = ResponseLimits { time: Duration::from_millis(500), ..LIMITS };
     for url in ["http://somewhere.invalid/a", "http://suffix.invalid/b", "http://notdirect.invalid/c"] {
-        assert_eq!(client.get(url, limits).await.expect("an answer").body, b"ok");
+        assert_eq!(client.get_trusted(url, limits).await.expect("an answer").body, b"ok");
         assert_eq!(questions.recv().await, Some(format!("GET {url} HTTP/1.1")));
     }
     for url in ["http://direct.invalid/", "http://sub.direct.invalid/", "http://x.suffix.invalid/", "http://192.0.2.7/"]
     {
-        assert!(client.get(url, limits).await.is_err(), "{url} has no proxy and does not exist");
+        assert!(client.get_trusted(url, limits).await.is_err(), "{url} has no proxy and does not exist");
     }
-    assert_eq!(client.get(&format!("{}/here", pages.base), limits).await.expect("an answer").body, b"here");
+    assert_eq!(client.get_trusted(&format!("{}/here", pages.base), limits).await.expect("an answer").body, b"here");
     assert!(questions.try_recv().is_err(), "the proxy was asked for nothing more");
-    let everything = HttpClient::new(Outbound {
+    let everything = HttpClient::new(OutboundOptions {
         http_proxy: Some(Secret::new(base)),
         no_proxy: "*".to_owned(),
-        ..Outbound::default()
+        ..OutboundOptions::default()
     });
-    assert!(everything.get("http://somewhere.invalid/", limits).await.is_err());
+    assert!(everything.get_trusted("http://somewhere.invalid/", limits).await.is_err());
 }
 
 #[tokio::test]
-async fn settings_that_cannot_be_used_say_so() {
+async fn invalid_settings_are_reported() {
     for outbound in [
-        Outbound { https_proxy: Some(Secret::new("http://:not a proxy")), ..Outbound::default() },
-        Outbound {
+        OutboundOptions { https_proxy: Some(Secret::new("http://:not a proxy")), ..OutboundOptions::default() },
+        OutboundOptions {
             trusted_roots: Some(b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n".to_vec()),
-            ..Outbound::default()
+            ..OutboundOptions::default()
         },
     ] {
-        let outcome = HttpClient::new(outbound).get("http://127.0.0.1:9/", LIMITS).await;
+        let outcome = HttpClient::new(outbound).get_trusted("http://127.0.0.1:9/", LIMITS).await;
         assert!(matches!(outcome, Err(HttpError::Client(_))), "{outcome:?}");
     }
 }

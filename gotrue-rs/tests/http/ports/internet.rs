@@ -1,11 +1,12 @@
-//! The rest of the world for one test: a proxy that answers for every https address itself, with a certificate of an
-//! authority of its own. Notes who was asked what.
+//! A fake internet: a proxy that answers every HTTPS URL with a test certificate.
+//!
+//! It records all requests.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use gotrue_rs::ports::http_client::Outbound;
+use gotrue_rs::ports::http_client::OutboundOptions;
 use gotrue_rules::domain::secret::Secret;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, BufStream};
 use tokio::net::{TcpListener, TcpStream};
@@ -16,17 +17,17 @@ use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/http/ports/internet");
 
-/// Everybody out there.
+/// The fake internet of one test.
 #[derive(Clone)]
 pub struct Internet {
-    told: Arc<Mutex<Told>>,
+    state: Arc<Mutex<InternetState>>,
     proxy: String,
 }
 
 #[derive(Default)]
-struct Told {
+struct InternetState {
     answers: HashMap<String, Reply>,
-    asked: Vec<Asked>,
+    requests: Vec<RecordedRequest>,
 }
 
 /// What an address answers.
@@ -39,7 +40,7 @@ pub struct Reply {
 
 /// A request that came.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Asked {
+pub struct RecordedRequest {
     pub method: String,
     pub url: String,
     pub headers: HashMap<String, String>,
@@ -50,7 +51,7 @@ impl Internet {
     pub async fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let proxy = format!("http://{}", listener.local_addr().expect("an address"));
-        let internet = Self { told: Arc::default(), proxy };
+        let internet = Self { state: Arc::default(), proxy };
         let (accepting, acceptor) = (internet.clone(), acceptor());
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
@@ -62,9 +63,13 @@ impl Internet {
     }
 
     /// The way there: through the proxy, trusting its authority.
-    pub fn outbound(&self) -> Outbound {
+    pub fn outbound(&self) -> OutboundOptions {
         let roots = std::fs::read(format!("{FOLDER}/authority.pem")).expect("the authority's certificate");
-        Outbound { https_proxy: Some(Secret::new(&self.proxy)), trusted_roots: Some(roots), ..Outbound::default() }
+        OutboundOptions {
+            https_proxy: Some(Secret::new(&self.proxy)),
+            trusted_roots: Some(roots),
+            ..OutboundOptions::default()
+        }
     }
 
     /// What an address (without its query) answers from now on; before that, 404.
@@ -74,16 +79,16 @@ impl Internet {
 
     /// The same, after a while.
     pub fn put_late(&self, url: &str, status: u16, body: &impl ToString, after: Duration) {
-        self.told().answers.insert(url.to_owned(), Reply { status, body: body.to_string(), after });
+        self.state().answers.insert(url.to_owned(), Reply { status, body: body.to_string(), after });
     }
 
-    /// What was asked since the last time.
-    pub fn asked(&self) -> Vec<Asked> {
-        std::mem::take(&mut self.told().asked)
+    /// Takes the requests since the last call.
+    pub fn take_requests(&self) -> Vec<RecordedRequest> {
+        std::mem::take(&mut self.state().requests)
     }
 
-    fn told(&self) -> MutexGuard<'_, Told> {
-        self.told.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, InternetState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// `CONNECT host:port`, then TLS, then requests one after the other.
@@ -93,12 +98,12 @@ impl Internet {
         stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n").await.ok()?;
         let mut wire = BufStream::new(acceptor.accept(stream).await.ok()?);
         loop {
-            let asked = read(&mut wire, &host).await?;
-            let address = asked.url.split('?').next().unwrap_or_default().to_owned();
+            let response = read(&mut wire, &host).await?;
+            let address = response.url.split('?').next().unwrap_or_default().to_owned();
             let reply = {
-                let mut told = self.told();
-                told.asked.push(asked);
-                told.answers.get(&address).cloned()
+                let mut reported = self.state();
+                reported.requests.push(response);
+                reported.answers.get(&address).cloned()
             };
             let Reply { status, body, after } =
                 reply.unwrap_or(Reply { status: 404, body: String::new(), after: Duration::ZERO });
@@ -110,7 +115,7 @@ impl Internet {
     }
 }
 
-async fn read<W: AsyncBufRead + Unpin>(wire: &mut W, host: &str) -> Option<Asked> {
+async fn read<W: AsyncBufRead + Unpin>(wire: &mut W, host: &str) -> Option<RecordedRequest> {
     let lines = head(wire).await?;
     let mut first = lines.first()?.split(' ');
     let (method, path) = (first.next()?.to_owned(), first.next()?);
@@ -120,7 +125,7 @@ async fn read<W: AsyncBufRead + Unpin>(wire: &mut W, host: &str) -> Option<Asked
     let mut body = vec![0; length];
     wire.read_exact(&mut body).await.ok()?;
     let body = String::from_utf8_lossy(&body).into_owned();
-    Some(Asked { method, url: format!("https://{host}{path}"), headers, body })
+    Some(RecordedRequest { method, url: format!("https://{host}{path}"), headers, body })
 }
 
 async fn head<W: AsyncBufRead + Unpin>(wire: &mut W) -> Option<Vec<String>> {

@@ -1,4 +1,4 @@
-//! Access tokens: every algorithm, every refusal in the reference's words, and no token changed by one character.
+//! Access tokens: every algorithm, every refusal with GoTrue's message, and no modified token.
 
 use std::sync::LazyLock;
 
@@ -116,7 +116,7 @@ fn every_algorithm_signs_what_it_verifies() {
 }
 
 #[test]
-fn a_library_verifies_our_tokens_with_the_published_keys() {
+fn issued_tokens_verify_with_the_published_jwks() {
     let claims = json!({"sub": "ann", "exp": NOW + 3600});
     for key in [es256("k"), edwards("k"), rsa("k", "RS256"), rsa("k", "RS512")] {
         let ring = ring_with(std::slice::from_ref(&key), "", None).expect("keys");
@@ -133,7 +133,7 @@ fn a_library_verifies_our_tokens_with_the_published_keys() {
 }
 
 #[test]
-fn the_secret_signs_when_there_is_no_key() {
+fn secret_signs_without_jwt_keys() {
     let token = plain().sign(&json!({"sub": "ann"})).expect("a token");
     assert_eq!(header_of(&token), json!({"alg": "HS256", "typ": "JWT"}));
     assert_eq!(token, hand_made(&json!({"alg": "HS256", "typ": "JWT"}), &json!({"sub": "ann"})));
@@ -169,7 +169,7 @@ fn public_keys_are_published_without_their_private_members() {
 }
 
 #[test]
-fn a_refusal_says_what_the_reference_says() {
+fn refusals_match_gotrues_messages() {
     let (signer, other) = (es256("signer"), es256("other"));
     let all = ring(
         &[signer.clone(), verify_only(other.clone()), verify_only(rsa("rsa", "RS256"))],
@@ -226,7 +226,7 @@ fn a_refusal_says_what_the_reference_says() {
 }
 
 #[test]
-fn a_public_key_is_never_taken_for_a_secret() {
+fn public_key_is_never_used_as_hmac_secret() {
     let key = rsa("k", "RS256");
     let ring = ring(std::slice::from_ref(&key), &["RS256", "HS256"]);
     let public = URL_SAFE_NO_PAD.decode(key["n"].as_str().expect("n")).expect("base64");
@@ -243,7 +243,7 @@ fn a_public_key_is_never_taken_for_a_secret() {
 }
 
 #[test]
-fn unset_methods_are_those_of_the_keys() {
+fn valid_methods_default_to_those_of_the_keys() {
     let ring = ring_with(&[es256("k")], "", None).expect("keys");
     assert_eq!(
         refusal(&ring, &hand_made(&json!({"alg": "HS256"}), &json!({"role": "service_role"}))),
@@ -284,7 +284,7 @@ fn times_are_checked_to_the_second_without_leeway() {
 }
 
 #[test]
-fn keys_that_cannot_be_used_say_why() {
+fn invalid_keys_are_reported() {
     let mut foreign = es256("k");
     foreign["d"] = es256("k")["d"].clone();
     let mut short = rsa("k", "RS256");
@@ -329,7 +329,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 600, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_token_changed_in_one_place_is_refused(which in 0..3_usize, at in any::<prop::sample::Index>(), put in "[A-Za-z0-9_.=-]|") {
+    fn mutated_token_is_refused(which in 0..3_usize, at in any::<prop::sample::Index>(), put in "[A-Za-z0-9_.=-]|") {
         let (ring, token) = &MUTATED[which];
         let at = at.index(token.len());
         let changed = format!("{}{put}{}", &token[..at], &token[at + 1..]);
@@ -338,7 +338,7 @@ proptest! {
     }
 
     #[test]
-    fn a_cut_or_longer_token_is_refused(which in 0..3_usize, cut in any::<prop::sample::Index>(), more in "[A-Za-z0-9_=.-]{1,8}") {
+    fn truncated_or_extended_token_is_refused(which in 0..3_usize, cut in any::<prop::sample::Index>(), more in "[A-Za-z0-9_=.-]{1,8}") {
         let (ring, token) = &MUTATED[which];
         prop_assert!(ring.verify(&token[..cut.index(token.len())], now()).is_err());
         let longer = format!("{token}{more}");
@@ -346,7 +346,7 @@ proptest! {
     }
 
     #[test]
-    fn hostile_text_is_refused_without_panic(token in "\\PC{0,60}|[A-Za-z0-9_-]{0,30}\\.[A-Za-z0-9_-]{0,30}\\.[A-Za-z0-9_-]{0,30}") {
+    fn arbitrary_text_is_refused_without_panic(token in "\\PC{0,60}|[A-Za-z0-9_-]{0,30}\\.[A-Za-z0-9_-]{0,30}\\.[A-Za-z0-9_-]{0,30}") {
         prop_assert!(plain().verify(&token, now()).is_err());
     }
 }

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use gotrue_rs::ports::limits::{Counted, Limited, Limits, Request, Sent, key_of};
+use gotrue_rs::ports::limits::{ClientRequest, CountedEvent, LimitedRoute, QuotaKind, RateLimits, find_key};
 use gotrue_rules::domain::policy::{Bucket, LimitKey, LimitsPolicy, Quota};
 use http::HeaderMap;
 use proptest::prelude::*;
@@ -18,36 +18,43 @@ fn after(seconds: f64) -> DateTime<Utc> {
 }
 
 /// Whether one more of it is allowed.
-fn take(limits: &Limits, what: Limited, key: &str, policy: &LimitsPolicy, now: DateTime<Utc>) -> bool {
+fn take(limits: &RateLimits, what: LimitedRoute, key: &str, policy: &LimitsPolicy, now: DateTime<Utc>) -> bool {
     limits.take(what, key, what.bucket(policy), now).is_ok()
 }
 
 #[test]
-fn thirty_at_once_then_one_each_ten_seconds() {
-    let (limits, policy) = (Limits::new(start()), LimitsPolicy::default());
-    let allowed = (0..40).filter(|_| take(&limits, Limited::Verify, "a", &policy, start())).count();
+fn burst_of_thirty_refills_one_per_ten_seconds() {
+    let (limits, policy) = (RateLimits::new(start()), LimitsPolicy::default());
+    let allowed = (0..40).filter(|_| take(&limits, LimitedRoute::Verify, "a", &policy, start())).count();
     assert_eq!(allowed, 30);
-    assert!(!take(&limits, Limited::Verify, "a", &policy, after(9.9)));
-    assert!(take(&limits, Limited::Verify, "a", &policy, after(10.0)));
-    assert!(!take(&limits, Limited::Verify, "a", &policy, after(10.1)));
-    assert!(take(&limits, Limited::Verify, "b", &policy, after(10.1)), "another key");
-    assert!(take(&limits, Limited::Otp, "a", &policy, after(10.1)), "another limit");
+    assert!(!take(&limits, LimitedRoute::Verify, "a", &policy, after(9.9)));
+    assert!(take(&limits, LimitedRoute::Verify, "a", &policy, after(10.0)));
+    assert!(!take(&limits, LimitedRoute::Verify, "a", &policy, after(10.1)));
+    assert!(take(&limits, LimitedRoute::Verify, "b", &policy, after(10.1)), "another key");
+    assert!(take(&limits, LimitedRoute::Otp, "a", &policy, after(10.1)), "another limit");
 }
 
 #[test]
-fn limits_that_share_a_setting_count_apart() {
-    let (limits, policy) = (Limits::new(start()), LimitsPolicy::default());
-    for what in [Limited::Recover, Limited::Resend, Limited::MagicLink, Limited::Otp, Limited::User, Limited::SignUp] {
+fn limits_sharing_a_setting_are_counted_separately() {
+    let (limits, policy) = (RateLimits::new(start()), LimitsPolicy::default());
+    for what in [
+        LimitedRoute::Recover,
+        LimitedRoute::Resend,
+        LimitedRoute::MagicLink,
+        LimitedRoute::Otp,
+        LimitedRoute::User,
+        LimitedRoute::SignUp,
+    ] {
         assert_eq!((0..40).filter(|_| take(&limits, what, "a", &policy, start())).count(), 30, "{what:?}");
     }
 }
 
 #[test]
-fn a_bucket_is_forgotten_an_hour_after_its_first_request() {
-    let (limits, mut policy) = (Limits::new(start()), LimitsPolicy::default());
-    policy.verify = Bucket::in_five_minutes(0.0);
-    policy.mfa_challenge_and_verify = Bucket::in_a_minute(0.0);
-    for (what, seconds) in [(Limited::Verify, 3600.0), (Limited::FactorVerify, 60.0)] {
+fn bucket_is_removed_an_hour_after_its_first_request() {
+    let (limits, mut policy) = (RateLimits::new(start()), LimitsPolicy::default());
+    policy.verify = Bucket::per_five_minutes(0.0);
+    policy.mfa_challenge_and_verify = Bucket::per_minute(0.0);
+    for (what, seconds) in [(LimitedRoute::Verify, 3600.0), (LimitedRoute::FactorVerify, 60.0)] {
         assert_eq!((0..40).filter(|_| take(&limits, what, "a", &policy, start())).count(), 30);
         assert!(!take(&limits, what, "a", &policy, after(seconds - 0.1)), "zero allows nothing after the burst");
         assert!(take(&limits, what, "a", &policy, after(seconds)));
@@ -55,32 +62,32 @@ fn a_bucket_is_forgotten_an_hour_after_its_first_request() {
 }
 
 #[test]
-fn anonymous_sign_ups_have_a_burst_of_their_own_number() {
-    let (limits, mut policy) = (Limits::new(start()), LimitsPolicy::default());
-    policy.anonymous_users = Bucket::in_an_hour(3.0);
-    assert_eq!((0..10).filter(|_| take(&limits, Limited::AnonymousUsers, "a", &policy, start())).count(), 3);
-    assert!(take(&limits, Limited::AnonymousUsers, "a", &policy, after(1200.0)));
+fn anonymous_sign_ups_have_their_own_burst() {
+    let (limits, mut policy) = (RateLimits::new(start()), LimitsPolicy::default());
+    policy.anonymous_users = Bucket::per_hour(3.0);
+    assert_eq!((0..10).filter(|_| take(&limits, LimitedRoute::AnonymousUsers, "a", &policy, start())).count(), 3);
+    assert!(take(&limits, LimitedRoute::AnonymousUsers, "a", &policy, after(1200.0)));
 }
 
 #[test]
-fn a_quota_of_a_window_counts_from_the_start_of_the_process() {
-    let limits = Limits::new(start());
+fn window_quota_starts_with_the_process() {
+    let limits = RateLimits::new(start());
     let quota = Quota::Window { events: 2.0, per: Duration::from_hours(1) };
-    let take = |seconds| limits.take_quota(Sent::Email, quota, after(seconds)).is_ok();
+    let take = |seconds| limits.take_quota(QuotaKind::Email, quota, after(seconds)).is_ok();
     assert_eq!(
         [take(3500.0), take(3500.0), take(3599.9), take(3600.0), take(3600.0), take(3601.0)],
         [true, true, false, true, true, false]
     );
-    assert!(limits.take_quota(Sent::Sms, quota, after(3601.0)).is_ok(), "mails and texts count apart");
+    assert!(limits.take_quota(QuotaKind::Sms, quota, after(3601.0)).is_ok(), "mails and texts count apart");
     let none = Quota::Window { events: 0.0, per: Duration::from_hours(1) };
-    assert!(Limits::new(start()).take_quota(Sent::Email, none, start()).is_err());
+    assert!(RateLimits::new(start()).take_quota(QuotaKind::Email, none, start()).is_err());
 }
 
 #[test]
 fn a_quota_of_a_bucket_is_refilled_one_by_one() {
-    let limits = Limits::new(start());
+    let limits = RateLimits::new(start());
     let quota = Quota::Bucket { size: 2.0, every: Duration::from_mins(1) };
-    let take = |seconds| limits.take_quota(Sent::Email, quota, after(seconds)).is_ok();
+    let take = |seconds| limits.take_quota(QuotaKind::Email, quota, after(seconds)).is_ok();
     assert_eq!(
         [take(0.0), take(0.0), take(59.0), take(60.0), take(61.0), take(600.0), take(600.0), take(600.0)],
         [true, true, false, true, false, true, true, false]
@@ -88,57 +95,60 @@ fn a_quota_of_a_bucket_is_refilled_one_by_one() {
 }
 
 #[test]
-fn the_wait_that_is_told_is_exact() {
-    let limits = Limits::new(start());
-    let wait = |bucket: Bucket, at: f64| limits.take(Limited::Otp, "a", bucket, after(at)).err().map(|it| it.wait);
-    let two = Bucket { burst: 2.0, ..Bucket::in_five_minutes(10.0) };
+fn retry_after_is_exact() {
+    let limits = RateLimits::new(start());
+    let wait = |bucket: Bucket, at: f64| limits.take(LimitedRoute::Otp, "a", bucket, after(at)).err().map(|it| it.wait);
+    let two = Bucket { burst: 2.0, ..Bucket::per_five_minutes(10.0) };
     assert_eq!([wait(two, 0.0), wait(two, 0.0)], [None, None]);
     assert_eq!(wait(two, 12.0), Some(Duration::from_secs(18)));
     assert_eq!(wait(two, 30.0), None);
     let none = Bucket { events: 0.0, ..two };
     assert_eq!(wait(none, 40.0), Some(Duration::from_secs(3560)), "until it is forgotten");
-    let never = Bucket { burst: 0.0, forgotten_after: Duration::MAX, ..two };
+    let never = Bucket { burst: 0.0, evicted_after: Duration::MAX, ..two };
     assert_eq!(wait(never, 41.0), Some(Duration::from_hours(24)), "a day stands for never");
     let quota = Quota::Window { events: 1.0, per: Duration::from_mins(1) };
-    assert_eq!(limits.take_quota(Sent::Sms, quota, after(10.0)), Ok(()));
-    assert_eq!(limits.take_quota(Sent::Sms, quota, after(15.0)).map_err(|it| it.wait), Err(Duration::from_secs(45)));
+    assert_eq!(limits.take_quota(QuotaKind::Sms, quota, after(10.0)), Ok(()));
+    assert_eq!(
+        limits.take_quota(QuotaKind::Sms, quota, after(15.0)).map_err(|it| it.wait),
+        Err(Duration::from_secs(45))
+    );
 }
 
 #[test]
-fn what_is_given_back_fills_no_more_than_the_bucket() {
-    let (limits, bucket) = (Limits::new(start()), Bucket::of_target(3.0));
-    let take = || limits.take(Counted::WrongCodes, "a", bucket, start()).is_ok();
-    limits.give_back(Counted::WrongCodes, "nobody");
+fn returned_tokens_do_not_exceed_the_bucket() {
+    let (limits, bucket) = (RateLimits::new(start()), Bucket::for_target(3.0));
+    let take = || limits.take(CountedEvent::WrongCodes, "a", bucket, start()).is_ok();
+    limits.refund(CountedEvent::WrongCodes, "nobody");
     for _ in 0..5 {
         assert!(take());
-        limits.give_back(Counted::WrongCodes, "a");
-        limits.give_back(Counted::WrongCodes, "a");
+        limits.refund(CountedEvent::WrongCodes, "a");
+        limits.refund(CountedEvent::WrongCodes, "a");
     }
     assert_eq!([take(), take(), take(), take()], [true, true, true, false]);
 }
 
 #[test]
-fn a_grant_is_good_for_its_tries_and_its_time() {
-    let limits = Limits::new(start());
-    assert!(!limits.use_grant("a", start()));
+fn grant_is_limited_by_attempts_and_time() {
+    let limits = RateLimits::new(start());
+    assert!(!limits.consume_grant("a", start()));
     limits.grant("a", 2, after(60.0), start());
     limits.grant("a", 2, after(60.0), start());
-    let used = |at| limits.use_grant("a", after(at));
+    let used = |at| limits.consume_grant("a", after(at));
     assert_eq!([used(0.0), used(1.0), used(2.0)], [true, true, false], "a second grant adds nothing");
     limits.grant("a", 2, after(60.0), start());
     assert_eq!([used(59.0), used(60.0)], [true, false]);
     for number in 0..100_000_u32 {
         limits.grant(&number.to_string(), 1, after(120.0 + f64::from(number)), start());
     }
-    assert!(limits.kept() <= 30_000, "{}", limits.kept());
-    assert!(limits.use_grant("99999", start()), "those that last longest are kept");
+    assert!(limits.count_entries() <= 30_000, "{}", limits.count_entries());
+    assert!(limits.consume_grant("99999", start()), "those that last longest are kept");
 }
 
 #[test]
-fn a_network_gets_a_third_and_at_least_one() {
+fn network_share_is_a_third_and_at_least_one() {
     for (events, burst) in [(30.0, 10.0), (12.0, 4.0), (2.0, 1.0), (1.0, 1.0)] {
-        let expected = Bucket { burst, ..Bucket::of_target(events).share_of_a_network() };
-        assert_eq!(Bucket::of_target(events).share_of_a_network(), expected);
+        let expected = Bucket { burst, ..Bucket::for_target(events).network_share() };
+        assert_eq!(Bucket::for_target(events).network_share(), expected);
     }
 }
 
@@ -148,7 +158,7 @@ fn key(by: &LimitKey, peer: Option<&str>, sb: bool, headers: &[(&'static str, &s
         map.append(*name, value.parse().expect("a header"));
     }
     let peer = peer.map(|peer| peer.parse().expect("an address"));
-    key_of(by, Request { headers: &map, peer, sb_forwarded_for: sb })
+    find_key(by, ClientRequest { headers: &map, peer, sb_forwarded_for: sb })
 }
 
 #[test]
@@ -169,7 +179,7 @@ fn without_a_header_nothing_is_limited() {
 }
 
 #[test]
-fn a_peer_has_one_key_whatever_it_says() {
+fn peer_has_one_key_regardless_of_headers() {
     let by = LimitKey::Peer {
         trusted_proxies: vec!["10.0.0.0/8".parse().expect("a network"), "2001:db8:1::/48".parse().expect("a network")],
     };
@@ -194,19 +204,19 @@ fn a_peer_has_one_key_whatever_it_says() {
 }
 
 #[test]
-fn memory_is_bounded_and_who_is_refused_stays_refused() {
-    let (limits, policy) = (Limits::new(start()), LimitsPolicy::default());
+fn memory_is_bounded_and_refused_keys_stay_refused() {
+    let (limits, policy) = (RateLimits::new(start()), LimitsPolicy::default());
     for _ in 0..31 {
-        take(&limits, Limited::Verify, "greedy", &policy, start());
+        take(&limits, LimitedRoute::Verify, "greedy", &policy, start());
     }
     for number in 0..250_000_u32 {
-        take(&limits, Limited::Verify, &number.to_string(), &policy, start());
+        take(&limits, LimitedRoute::Verify, &number.to_string(), &policy, start());
     }
-    assert!(limits.kept() <= 100_000, "{}", limits.kept());
-    assert!(!take(&limits, Limited::Verify, "greedy", &policy, start()));
+    assert!(limits.count_entries() <= 100_000, "{}", limits.count_entries());
+    assert!(!take(&limits, LimitedRoute::Verify, "greedy", &policy, start()));
     let long = "x".repeat(8000);
     assert_eq!(
-        (0..40).filter(|_| take(&limits, Limited::Verify, &long, &policy, start())).count(),
+        (0..40).filter(|_| take(&limits, LimitedRoute::Verify, &long, &policy, start())).count(),
         30,
         "a long key is a key"
     );
@@ -217,23 +227,23 @@ proptest! {
 
     #[test]
     fn never_more_than_burst_and_rate_allow(gaps in prop::collection::vec(-5.0..40.0_f64, 1..200), events in 0.0..300.0_f64) {
-        let (limits, mut policy) = (Limits::new(start()), LimitsPolicy::default());
-        policy.otp = Bucket { forgotten_after: Duration::from_hours(1000), ..Bucket::in_five_minutes(events) };
+        let (limits, mut policy) = (RateLimits::new(start()), LimitsPolicy::default());
+        policy.otp = Bucket { evicted_after: Duration::from_hours(1000), ..Bucket::per_five_minutes(events) };
         let (mut at, mut latest, mut allowed) = (1000.0, 1000.0_f64, 0_u32);
-        take(&limits, Limited::Otp, "a", &policy, after(at));
+        take(&limits, LimitedRoute::Otp, "a", &policy, after(at));
         for gap in gaps {
             at = f64::max(0.0, at + gap);
             latest = latest.max(at);
-            allowed += u32::from(take(&limits, Limited::Otp, "a", &policy, after(at)));
+            allowed += u32::from(take(&limits, LimitedRoute::Otp, "a", &policy, after(at)));
             let most = 29.0 + (latest - 1000.0) * events / 300.0;
             prop_assert!(f64::from(allowed) <= most + 1e-6, "{allowed} of {most}");
         }
     }
 
     #[test]
-    fn every_spelling_of_an_address_is_one_key(bits in any::<u128>(), low in any::<u64>(), four in any::<u32>()) {
+    fn every_spelling_of_an_ip_address_is_one_key(bits in any::<u128>(), low in any::<u64>(), four in any::<u32>()) {
         let by = LimitKey::Peer { trusted_proxies: Vec::new() };
-        let of = |address: IpAddr| key_of(&by, Request { headers: &HeaderMap::new(), peer: Some(address), sb_forwarded_for: false });
+        let of = |address: IpAddr| find_key(&by, ClientRequest { headers: &HeaderMap::new(), peer: Some(address), sb_forwarded_for: false });
         let neighbour = bits & !u128::from(u64::MAX) | u128::from(low);
         prop_assume!(bits >> 64 != 0 && neighbour >> 64 != 0);
         prop_assert_eq!(of(IpAddr::V6(bits.into())), of(IpAddr::V6(neighbour.into())));

@@ -1,4 +1,4 @@
-//! A small web server with pages that a test can change, and a count of who asked.
+//! A web server with changeable pages and request counts.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,7 +11,7 @@ use axum::response::{IntoResponse, Response};
 #[derive(Clone, Default)]
 pub struct Pages {
     texts: Arc<Mutex<HashMap<String, String>>>,
-    asked: Arc<Mutex<Vec<String>>>,
+    requested: Arc<Mutex<Vec<String>>>,
     pub base: String,
 }
 
@@ -37,15 +37,20 @@ impl Pages {
         self.texts.lock().unwrap_or_else(PoisonError::into_inner).remove(path);
     }
 
-    /// How often a path was asked for.
-    pub fn asked(&self, path: &str) -> usize {
-        self.asked.lock().unwrap_or_else(PoisonError::into_inner).iter().filter(|asked| *asked == path).count()
+    /// The number of requests for a path.
+    pub fn request_count(&self, path: &str) -> usize {
+        self.requested
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .iter()
+            .filter(|requested| *requested == path)
+            .count()
     }
 }
 
 async fn answer(State(server): State<Pages>, request: Request) -> Response {
     let path = request.uri().path().to_owned();
-    server.asked.lock().unwrap_or_else(PoisonError::into_inner).push(path.clone());
+    server.requested.lock().unwrap_or_else(PoisonError::into_inner).push(path.clone());
     let page = server.texts.lock().unwrap_or_else(PoisonError::into_inner).get(&path).cloned();
     match page {
         None => StatusCode::NOT_FOUND.into_response(),

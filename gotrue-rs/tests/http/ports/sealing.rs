@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use gotrue_rs::ports::entropy::Entropy;
-use gotrue_rs::ports::sealing::{SealingError, open, seal};
+use gotrue_rs::ports::sealing::{SealingError, seal, unseal};
 use gotrue_rules::domain::policy::Encryption;
 use gotrue_rules::domain::secret::SecretKey;
 use proptest::prelude::*;
@@ -22,24 +22,24 @@ fn keys(encrypt_with: Option<&str>) -> Encryption {
 }
 
 #[test]
-fn what_another_implementation_wrote_is_read() {
-    let opened = open(FOREIGN, OWNER, &keys(None)).expect("a value");
+fn values_of_another_implementation_are_decrypted() {
+    let opened = unseal(FOREIGN, OWNER, &keys(None)).expect("a value");
     assert_eq!((opened.plain.as_ref(), opened.is_outdated), ("JBSWY3DPEHPK3PXP", false));
-    assert!(!open(FOREIGN, OWNER, &keys(Some("k1"))).expect("a value").is_outdated);
-    assert!(open(FOREIGN, OWNER, &keys(Some("k2"))).expect("a value").is_outdated);
+    assert!(!unseal(FOREIGN, OWNER, &keys(Some("k1"))).expect("a value").is_outdated);
+    assert!(unseal(FOREIGN, OWNER, &keys(Some("k2"))).expect("a value").is_outdated);
     assert!(!format!("{opened:?}").contains("JBSW"));
 }
 
 #[test]
-fn a_value_belongs_to_its_row_and_its_key() {
-    assert_eq!(open(FOREIGN, Uuid::nil(), &keys(None)), Err(SealingError::Broken("k1".to_owned())));
-    assert_eq!(open(FOREIGN, OWNER, &Encryption::default()), Err(SealingError::UnknownKey("k1".to_owned())));
+fn value_is_bound_to_its_row_and_key() {
+    assert_eq!(unseal(FOREIGN, Uuid::nil(), &keys(None)), Err(SealingError::Broken("k1".to_owned())));
+    assert_eq!(unseal(FOREIGN, OWNER, &Encryption::default()), Err(SealingError::UnknownKey("k1".to_owned())));
     let other_key = FOREIGN.replace("k1", "k2");
-    assert_eq!(open(&other_key, OWNER, &keys(None)), Err(SealingError::Broken("k2".to_owned())));
+    assert_eq!(unseal(&other_key, OWNER, &keys(None)), Err(SealingError::Broken("k2".to_owned())));
 }
 
 #[test]
-fn without_a_key_values_stay_as_they_are() {
+fn values_stay_plain_without_a_key() {
     let entropy = Entropy::from_seed(1);
     assert_eq!(seal("secret", OWNER, &keys(None), &entropy), "secret");
     for plain in [
@@ -49,10 +49,10 @@ fn without_a_key_values_stay_as_they_are() {
         "{\"key_id\":1}",
         &FOREIGN.replace("aes-gcm-hkdf", "rot13"),
     ] {
-        let opened = open(plain, OWNER, &keys(None)).expect("a value");
+        let opened = unseal(plain, OWNER, &keys(None)).expect("a value");
         assert_eq!((opened.plain.as_ref(), opened.is_outdated), (plain, false));
         assert!(
-            open(plain, OWNER, &keys(Some("k1"))).expect("a value").is_outdated,
+            unseal(plain, OWNER, &keys(Some("k1"))).expect("a value").is_outdated,
             "in the clear though there is a key"
         );
     }
@@ -62,18 +62,18 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn what_is_sealed_opens_and_shows_nothing(plain in "\\PC{0,80}", seed in any::<u64>()) {
+    fn encrypted_value_round_trips_and_reveals_nothing(plain in "\\PC{0,80}", seed in any::<u64>()) {
         let sealed = seal(&plain, OWNER, &keys(Some("k2")), &Entropy::from_seed(seed));
         prop_assert!(plain.len() < 8 || !sealed.contains(&plain));
-        let opened = open(&sealed, OWNER, &keys(Some("k2"))).expect("a value");
+        let opened = unseal(&sealed, OWNER, &keys(Some("k2"))).expect("a value");
         prop_assert_eq!((opened.plain.as_ref(), opened.is_outdated), (plain.as_str(), false));
     }
 
     #[test]
-    fn a_value_changed_in_one_place_is_never_read_as_another(at in any::<prop::sample::Index>(), put in proptest::char::range(' ', '~')) {
+    fn mutated_value_is_refused(at in any::<prop::sample::Index>(), put in proptest::char::range(' ', '~')) {
         let at = at.index(FOREIGN.len());
         let changed = format!("{}{put}{}", &FOREIGN[..at], &FOREIGN[at + 1..]);
-        if let Ok(opened) = open(&changed, OWNER, &keys(None)) {
+        if let Ok(opened) = unseal(&changed, OWNER, &keys(None)) {
             let harmless = opened.plain == "JBSWY3DPEHPK3PXP" || opened.plain == changed.as_str();
             prop_assert!(harmless, "{changed}");
         }

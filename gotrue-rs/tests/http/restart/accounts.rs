@@ -1,4 +1,4 @@
-use gotrue_rs::testing::{PASSWORD, Person, World};
+use gotrue_rs::testing::{PASSWORD, TestUser, World};
 use http::Method;
 use serde_json::{Value, json};
 
@@ -11,7 +11,7 @@ async fn administer(world: &World, method: Method, path: &str, body: Option<Valu
 }
 
 #[tokio::test]
-async fn an_account_made_at_one_is_kept_at_the_other() {
+async fn created_user_exists_after_restart() {
     in_turns(async |turn| {
         let email = turn.newcomer();
         let body =
@@ -30,21 +30,21 @@ async fn an_account_made_at_one_is_kept_at_the_other() {
 }
 
 #[tokio::test]
-async fn a_link_made_for_an_administrator_is_followed_at_the_other() {
+async fn generated_link_works_after_restart() {
     in_turns(async |turn| {
-        let ann = turn.first.person(&turn.newcomer()).await;
+        let ann = turn.first.create_user(&turn.newcomer()).await;
         let body = json!({"type": "recovery", "email": ann.email});
         let made = administer(turn.first, Method::POST, "/admin/generate_link", Some(body)).await;
         let code = json!({"type": "recovery", "token_hash": made["hashed_token"]});
-        assert_eq!(Person::of(&turn.second.post("/verify", code).await).id, ann.id);
+        assert_eq!(TestUser::from_session(&turn.second.post("/verify", code).await).id, ann.id);
     })
     .await;
 }
 
 #[tokio::test]
-async fn an_administrator_by_account_is_one_at_the_other() {
+async fn admin_user_stays_administrator_after_restart() {
     in_turns(async |turn| {
-        let ann = turn.first.person(&turn.newcomer()).await;
+        let ann = turn.first.create_user(&turn.newcomer()).await;
         let path = format!("/admin/users/{}", ann.id);
         administer(turn.first, Method::PUT, &path, Some(json!({"role": "service_role"}))).await;
         let boss = turn.second.sign_in(&ann.email).await;
@@ -55,7 +55,7 @@ async fn an_administrator_by_account_is_one_at_the_other() {
 }
 
 #[tokio::test]
-async fn an_invitation_of_one_is_accepted_at_the_other() {
+async fn invitation_is_accepted_after_restart() {
     in_turns(async |turn| {
         let email = turn.newcomer();
         administer(turn.first, Method::POST, "/invite", Some(json!({"email": email}))).await;
@@ -66,13 +66,13 @@ async fn an_invitation_of_one_is_accepted_at_the_other() {
 }
 
 #[tokio::test]
-async fn who_came_without_an_address_gets_one_at_the_other() {
+async fn anonymous_user_becomes_permanent_after_restart() {
     in_turns(async |turn| {
-        let nobody = Person::of(&turn.first.post("/signup", json!({"data": {"cart": 1}})).await);
+        let unknown = TestUser::from_session(&turn.first.post("/signup", json!({"data": {"cart": 1}})).await);
         let email = turn.newcomer();
-        turn.second.put_as(&nobody.access_token, "/user", json!({"email": email})).await.expect(200);
+        turn.second.put_as(&unknown.access_token, "/user", json!({"email": email})).await.expect(200);
         turn.first.get(&turn.second.link(&email)).await.expect(303);
-        let user = turn.second.get_as(&nobody.access_token, "/user").await.expect(200);
+        let user = turn.second.get_as(&unknown.access_token, "/user").await.expect(200);
         assert_eq!((user.str("email"), &user.json["is_anonymous"]), (email.as_str(), &json!(false)));
     })
     .await;

@@ -1,16 +1,16 @@
 use chrono::TimeDelta;
-use gotrue_rs::testing::{CHALLENGE, PASSWORD, Person, Sent, VERIFIER, World};
+use gotrue_rs::testing::{CHALLENGE, PASSWORD, RedirectTarget, TestUser, VERIFIER, World};
 use serde_json::{Value, json};
 
 use super::in_turns;
 
 /// Where the latest link that went to that address leads.
-async fn followed(world: &World, email: &str) -> Sent {
-    Sent::by(&world.get(&world.link(email)).await.expect(303))
+async fn followed(world: &World, email: &str) -> RedirectTarget {
+    RedirectTarget::from_response(&world.get(&world.link(email)).await.expect(303))
 }
 
 #[tokio::test]
-async fn a_sign_up_is_confirmed_by_the_link_of_the_other() {
+async fn sign_up_is_confirmed_after_restart() {
     in_turns(async |turn| {
         let email = turn.newcomer();
         turn.first.post("/signup", json!({"email": email, "password": PASSWORD})).await.expect(200);
@@ -25,14 +25,14 @@ async fn a_sign_up_is_confirmed_by_the_link_of_the_other() {
 }
 
 #[tokio::test]
-async fn a_code_is_redeemed_once_and_at_either() {
+async fn code_is_redeemed_once_across_servers() {
     in_turns(async |turn| {
-        let ann = turn.first.person(&turn.newcomer()).await;
+        let ann = turn.first.create_user(&turn.newcomer()).await;
         for (path, kind) in [("/recover", "recovery"), ("/otp", "email"), ("/magiclink", "magiclink")] {
             turn.first.advance(TimeDelta::seconds(1));
             turn.first.post(path, json!({"email": ann.email})).await.expect(200);
             let code = json!({"type": kind, "email": ann.email, "token": turn.first.code(&ann.email)});
-            let session = Person::of(&turn.second.post("/verify", code.clone()).await);
+            let session = TestUser::from_session(&turn.second.post("/verify", code.clone()).await);
             assert_eq!(session.id, ann.id);
             assert_eq!(turn.first.post("/verify", code).await.refusal(), (403, "otp_expired"), "{path}");
         }
@@ -41,7 +41,7 @@ async fn a_code_is_redeemed_once_and_at_either() {
 }
 
 #[tokio::test]
-async fn a_texted_code_is_redeemed_at_the_other() {
+async fn sms_code_is_redeemed_after_restart() {
     in_turns(async |turn| {
         let phone = format!("1555010{}", turn.number);
         turn.first.post("/otp", json!({"phone": phone})).await.expect(200);
@@ -53,9 +53,9 @@ async fn a_texted_code_is_redeemed_at_the_other() {
 }
 
 #[tokio::test]
-async fn the_halves_of_a_change_of_address_are_confirmed_at_either() {
+async fn email_change_is_confirmed_across_servers() {
     in_turns(async |turn| {
-        let ann = turn.first.person(&turn.newcomer()).await;
+        let ann = turn.first.create_user(&turn.newcomer()).await;
         let new = format!("new{}@example.com", turn.number);
         turn.first.put_as(&ann.access_token, "/user", json!({"email": new})).await.expect(200);
         let (old_link, new_link) = (turn.first.link(&ann.email), turn.first.link(&new));
@@ -69,11 +69,11 @@ async fn the_halves_of_a_change_of_address_are_confirmed_at_either() {
 }
 
 #[tokio::test]
-async fn the_code_that_proves_who_asks_counts_at_the_other() {
+async fn reauthentication_code_is_accepted_after_restart() {
     in_turns(async |turn| {
-        let ann = turn.first.person(&turn.newcomer()).await;
+        let ann = turn.first.create_user(&turn.newcomer()).await;
         turn.first.advance(TimeDelta::hours(25));
-        let ann = Person::of(&turn.first.refresh(&ann.refresh_token).await);
+        let ann = TestUser::from_session(&turn.first.refresh(&ann.refresh_token).await);
         turn.first.get_as(&ann.access_token, "/reauthenticate").await.expect(200);
         let change = |nonce: Value| json!({"password": "battery staple", "nonce": nonce});
         let wrong = turn.second.put_as(&ann.access_token, "/user", change(json!("000000x"))).await;
@@ -86,10 +86,10 @@ async fn the_code_that_proves_who_asks_counts_at_the_other() {
 }
 
 #[tokio::test]
-async fn a_code_for_a_verifier_is_exchanged_at_the_other() {
+async fn pkce_code_is_exchanged_after_restart() {
     in_turns(async |turn| {
-        let ann = turn.first.person(&turn.newcomer()).await;
-        // Asked and followed at one server, or at one each: the exchange is the other's.
+        let ann = turn.first.create_user(&turn.newcomer()).await;
+        // Requested and followed at one server or at both; exchanged at the other.
         for follower in [turn.first, turn.second] {
             turn.first.advance(TimeDelta::seconds(1));
             let body = json!({"email": ann.email, "code_challenge": CHALLENGE, "code_challenge_method": "s256"});

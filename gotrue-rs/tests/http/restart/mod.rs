@@ -1,5 +1,6 @@
-//! Two servers in turn on one database, as before and after a restart or an update: each goes on with what the other began.
-//! Nothing passes between them but what the database holds, and none of it changes the schema.
+//! Two servers in sequence on one database, as before and after a restart or an update.
+//!
+//! The second continues what the first began. They share only the database, and the schema does not change.
 
 mod accounts;
 mod factors;
@@ -9,12 +10,12 @@ mod schema;
 mod sessions;
 
 use gotrue_rs::testing::identity_provider::SERVICE_KEY;
-use gotrue_rs::testing::{FakeProvider, TestDatabase, World, WorldBuilder, with_keys};
+use gotrue_rs::testing::{FakeProvider, TestDatabase, World, WorldBuilder, enable_webauthn};
 use gotrue_rules::domain::policy::Policy;
 use gotrue_rules::domain::secret::{Secret, SecretKey};
 use serde_json::{Map, Value};
 
-/// One server begins, the other goes on.
+/// The first server starts an operation, the second completes it.
 struct Turn<'a> {
     first: &'a World,
     second: &'a World,
@@ -25,7 +26,7 @@ struct Turn<'a> {
 }
 
 impl Turn<'_> {
-    /// An address that nobody has on this database.
+    /// An e-mail address that is unused in this database.
     fn newcomer(&self) -> String {
         format!("ann{}@example.com", self.number)
     }
@@ -44,14 +45,13 @@ enum Kind {
 const PAIRS: [(Kind, Kind); 3] =
     [(Kind::Plain, Kind::Plain), (Kind::Sealed, Kind::Sealed), (Kind::Plain, Kind::Sealed)];
 
-/// Runs the test on a database for each of [`PAIRS`], with the one server first and then with the other, and looks at what
-/// became of the schema.
+/// Runs the test for each of [`PAIRS`] in both orders and compares the schema afterwards.
 async fn in_turns(test: impl AsyncFn(Turn<'_>)) {
     for (before, after) in PAIRS {
         let github = FakeProvider::start().await;
         let one = builder(before, &github).build().await;
-        let other = builder(after, &github).on(&one).build().await;
-        let untouched = schema::described(&TestDatabase::migrated().await).await;
+        let other = builder(after, &github).sharing_state_with(&one).build().await;
+        let untouched = schema::described(&TestDatabase::clone_migrated().await).await;
         for (number, first, second) in [(1, &one, &other), (2, &other, &one)] {
             test(Turn { first, second, github: &github, number }).await;
         }
@@ -59,13 +59,13 @@ async fn in_turns(test: impl AsyncFn(Turn<'_>)) {
     }
 }
 
-/// A server with everything on that people can begin at one server and end at another.
+/// A server with all features whose flows span several requests.
 fn builder(kind: Kind, github: &FakeProvider) -> WorldBuilder {
     let builder = match kind {
         Kind::Plain => World::builder(),
         Kind::Sealed => World::builder().as_served(),
     };
-    builder.as_provider().keys(vec![key()]).with_phones().policy(with_keys).policy(|policy| {
+    builder.with_oauth_server().keys(vec![key()]).with_phones().policy(enable_webauthn).policy(|policy| {
         policy.mail.autoconfirm = false;
         policy.sign_up.anonymous_enabled = true;
         policy.security.manual_linking_enabled = true;
@@ -77,7 +77,7 @@ fn builder(kind: Kind, github: &FakeProvider) -> WorldBuilder {
         policy.security.update_password_require_reauthentication = true;
         policy.saml.enabled = true;
         policy.saml.private_key = Secret::new(SERVICE_KEY);
-        github.set_up(policy, "github");
+        github.enable_provider(policy, "github");
         encrypted(policy, kind);
     })
 }

@@ -1,13 +1,14 @@
-//! The schema, described by the database itself. What our files make is compared with the reference's by the recordings;
-//! here it is compared with what is there after people have used it.
+//! The schema as described by the database.
+//!
+//! The recordings compare it with GoTrue's; this file compares it with the state after use.
 
-use gotrue_rs::store::migrate::{self, Migrated};
+use gotrue_rs::store::migrate::{self, AuthSchemaOutcome};
 use gotrue_rs::testing::{FakeProvider, TestDatabase, World};
 use sqlx::PgPool;
 
 use super::{Kind, builder, in_turns};
 
-/// One line for each thing in the schemas `auth` and `basalt`, with all that was said when it was made.
+/// One line per object of the schemas `auth` and `basalt`, with all attributes.
 const DESCRIPTION: &str = "
 SELECT said FROM (
   SELECT concat_ws(' ', 'relation', r.oid::regclass, relkind, pg_get_userbyid(relowner), relacl, relrowsecurity,
@@ -43,8 +44,8 @@ pub async fn described(database: &TestDatabase) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_column_an_index_or_a_right_more_is_seen() {
-    let database = TestDatabase::migrated().await;
+async fn schema_description_detects_differences() {
+    let database = TestDatabase::clone_migrated().await;
     let before = described(&database).await;
     for change in [
         "ALTER TABLE auth.users ADD COLUMN mine int",
@@ -56,31 +57,31 @@ async fn a_column_an_index_or_a_right_more_is_seen() {
         database.query(change).await;
         assert_ne!(described(&database).await, unchanged, "{change}");
     }
-    assert_eq!(described(&TestDatabase::migrated().await).await, before);
+    assert_eq!(described(&TestDatabase::clone_migrated().await).await, before);
 }
 
 #[tokio::test]
-async fn a_server_that_starts_on_a_used_database_changes_nothing_in_it() {
+async fn server_start_changes_nothing_in_a_used_database() {
     in_turns(async |turn| {
-        turn.first.person(&turn.newcomer()).await;
+        turn.first.create_user(&turn.newcomer()).await;
         let database = &turn.first.database;
         let rows = "SELECT count(*) FROM auth.users";
         let before = (described(database).await, database.query(rows).await);
         let superuser = PgPool::connect_with(database.admin_options()).await.expect("the test server answers");
-        let outcome = migrate::auth(&superuser, "auth").await.expect("it is up to date");
-        assert_eq!(outcome, Migrated::Unchanged);
-        assert_eq!(migrate::basalt(&superuser).await.expect("it is up to date"), [""; 0]);
+        let outcome = migrate::migrate_auth(&superuser, "auth").await.expect("it is up to date");
+        assert_eq!(outcome, AuthSchemaOutcome::Unchanged);
+        assert_eq!(migrate::migrate_basalt(&superuser).await.expect("it is up to date"), [""; 0]);
         assert_eq!((described(database).await, database.query(rows).await), before);
     })
     .await;
 }
 
 #[tokio::test]
-async fn the_second_server_has_nothing_of_the_first_but_its_database() {
+async fn second_server_shares_only_the_database() {
     let github = FakeProvider::start().await;
     let one = builder(Kind::Sealed, &github).build().await;
     let apart: World = builder(Kind::Sealed, &github).build().await;
-    let ann = one.person("ann@example.com").await;
+    let ann = one.create_user("ann@example.com").await;
     let user = apart.get_as(&ann.access_token, "/user").await;
     assert_eq!(user.refusal(), (403, "user_not_found"));
     assert_eq!(apart.refresh(&ann.refresh_token).await.refusal(), (400, "refresh_token_not_found"));

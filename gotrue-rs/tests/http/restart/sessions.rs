@@ -1,13 +1,13 @@
 use chrono::TimeDelta;
-use gotrue_rs::testing::{PASSWORD, Person};
+use gotrue_rs::testing::{PASSWORD, TestUser};
 use serde_json::json;
 
 use super::in_turns;
 
 #[tokio::test]
-async fn whoever_signed_up_at_one_signs_in_at_the_other() {
+async fn user_signs_in_after_restart() {
     in_turns(async |turn| {
-        let ann = turn.first.person(&turn.newcomer()).await;
+        let ann = turn.first.create_user(&turn.newcomer()).await;
         let again = turn.second.sign_in(&ann.email).await;
         assert_eq!(again.id, ann.id);
         turn.first.get_as(&again.access_token, "/user").await.expect(200);
@@ -18,13 +18,13 @@ async fn whoever_signed_up_at_one_signs_in_at_the_other() {
 }
 
 #[tokio::test]
-async fn a_session_is_refreshed_at_either() {
+async fn session_is_refreshed_across_servers() {
     in_turns(async |turn| {
-        let mut ann = turn.first.person(&turn.newcomer()).await;
+        let mut ann = turn.first.create_user(&turn.newcomer()).await;
         for world in [turn.second, turn.first, turn.second] {
             world.advance(TimeDelta::minutes(59));
             world.get_as(&ann.access_token, "/user").await.expect(200);
-            let next = Person::of(&world.refresh(&ann.refresh_token).await);
+            let next = TestUser::from_session(&world.refresh(&ann.refresh_token).await);
             assert_eq!((&next.id, &next.session), (&ann.id, &ann.session));
             assert_ne!(next.refresh_token, ann.refresh_token);
             ann = next;
@@ -34,11 +34,11 @@ async fn a_session_is_refreshed_at_either() {
 }
 
 #[tokio::test]
-async fn a_token_used_at_one_is_a_used_one_at_the_other() {
+async fn used_token_is_known_as_used_after_restart() {
     in_turns(async |turn| {
-        let ann = turn.first.person(&turn.newcomer()).await;
-        let child = Person::of(&turn.first.refresh(&ann.refresh_token).await);
-        let grandchild = Person::of(&turn.second.refresh(&child.refresh_token).await);
+        let ann = turn.first.create_user(&turn.newcomer()).await;
+        let child = TestUser::from_session(&turn.first.refresh(&ann.refresh_token).await);
+        let grandchild = TestUser::from_session(&turn.second.refresh(&child.refresh_token).await);
         turn.first.advance(TimeDelta::minutes(1));
         let used = (400, "refresh_token_already_used");
         assert_eq!(turn.second.refresh(&ann.refresh_token).await.refusal(), used);
@@ -50,9 +50,9 @@ async fn a_token_used_at_one_is_a_used_one_at_the_other() {
 }
 
 #[tokio::test]
-async fn who_signs_out_at_one_is_out_at_the_other() {
+async fn sign_out_is_effective_after_restart() {
     in_turns(async |turn| {
-        let ann = turn.first.person(&turn.newcomer()).await;
+        let ann = turn.first.create_user(&turn.newcomer()).await;
         let other = turn.second.sign_in(&ann.email).await;
         turn.second.post_as(&ann.access_token, "/logout?scope=local", json!({})).await.expect(204);
         let refused = turn.first.get_as(&ann.access_token, "/user").await;
@@ -64,9 +64,9 @@ async fn who_signs_out_at_one_is_out_at_the_other() {
 }
 
 #[tokio::test]
-async fn a_password_changed_at_one_is_the_password_at_the_other() {
+async fn changed_password_is_effective_after_restart() {
     in_turns(async |turn| {
-        let ann = turn.first.person(&turn.newcomer()).await;
+        let ann = turn.first.create_user(&turn.newcomer()).await;
         turn.second.put_as(&ann.access_token, "/user", json!({"password": "battery staple"})).await.expect(200);
         turn.first.try_password(&ann.email, "battery staple").await.expect(200);
         let old = turn.first.try_password(&ann.email, PASSWORD).await;

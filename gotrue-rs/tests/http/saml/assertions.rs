@@ -1,22 +1,22 @@
-//! What a response and its assertion must say, in the reference and in `basalt serve`, and XML that is not read at all.
+//! Required content of responses and assertions, by default and hardened, and refused XML.
 
-use gotrue_rs::testing::identity_provider::{IdentityProvider, Said};
-use gotrue_rules::domain::saml::Refusal;
-use gotrue_rules::domain::saml::acceptance::Unacceptable;
+use gotrue_rs::testing::identity_provider::{IdentityProvider, SamlAssertion};
+use gotrue_rules::domain::saml::SamlError;
+use gotrue_rules::domain::saml::validation::SamlValidationError;
 
-use super::{IDP, Reader, said};
+use super::{IDP, Reader, assertion};
 
-type Change = fn(&mut Said);
+type Change = fn(&mut SamlAssertion);
 
 fn respond(change: Change) -> String {
-    let mut said = said();
-    change(&mut said);
-    IdentityProvider::new(IDP).respond(&said)
+    let mut reported = assertion();
+    change(&mut reported);
+    IdentityProvider::new(IDP).signed_response(&reported)
 }
 
 /// A response whose assertion is changed before it is signed.
 fn respond_with(change: impl Fn(String) -> String) -> String {
-    said().response(&IdentityProvider::new(IDP).signed(&change(said().assertion()), "a1"))
+    assertion().response_xml(&IdentityProvider::new(IDP).signed(&change(assertion().assertion_xml()), "a1"))
 }
 
 fn without(text: &str, from: &str, to: &str) -> String {
@@ -25,42 +25,45 @@ fn without(text: &str, from: &str, to: &str) -> String {
 }
 
 #[track_caller]
-fn refused(reader: &Reader, xml: &str) -> Unacceptable {
+fn refused(reader: &Reader, xml: &str) -> SamlValidationError {
     match reader.read(xml) {
-        Err(Refusal::Unacceptable(why)) => why,
+        Err(SamlError::Validation(why)) => why,
         other => panic!("{other:?} {xml}"),
     }
 }
 
 #[test]
-fn b6_what_is_not_for_us_or_not_for_now_is_refused() {
-    let cases: [(Change, Unacceptable); 11] = [
-        (|it| it.issued = -91, Unacceptable::Old),
-        (|it| it.until = -181, Unacceptable::Late),
-        (|it| it.from = 181, Unacceptable::Early),
+fn b6_wrong_audience_recipient_or_time_is_refused() {
+    let cases: [(Change, SamlValidationError); 11] = [
+        (|it| it.issued_at = -91, SamlValidationError::TooOld),
+        (|it| it.not_on_or_after = -181, SamlValidationError::Expired),
+        (|it| it.not_before = 181, SamlValidationError::NotYetValid),
         (
             |it| it.audience = "https://other.example.com".into(),
-            Unacceptable::Audience(vec!["https://other.example.com".into()]),
+            SamlValidationError::Audience(vec!["https://other.example.com".into()]),
         ),
         (
             |it| it.audience = format!(" {} ", it.audience),
-            Unacceptable::Audience(vec![" http://auth.example.com/sso/saml/metadata ".into()]),
+            SamlValidationError::Audience(vec![" http://auth.example.com/sso/saml/metadata ".into()]),
         ),
         (
             |it| it.destination = "https://other.example.com".into(),
-            Unacceptable::Destination("https://other.example.com".into()),
+            SamlValidationError::Destination("https://other.example.com".into()),
         ),
         (
             |it| it.recipient = "https://other.example.com".into(),
-            Unacceptable::Recipient("https://other.example.com".into()),
+            SamlValidationError::Recipient("https://other.example.com".into()),
         ),
-        (|it| it.recipient.push('/'), Unacceptable::Recipient("http://auth.example.com/sso/saml/acs/".into())),
-        (|it| it.recipient.clear(), Unacceptable::Recipient(String::new())),
+        (|it| it.recipient.push('/'), SamlValidationError::Recipient("http://auth.example.com/sso/saml/acs/".into())),
+        (|it| it.recipient.clear(), SamlValidationError::Recipient(String::new())),
         (
             |it| it.status = "Responder".into(),
-            Unacceptable::Status("urn:oasis:names:tc:SAML:2.0:status:Responder".into()),
+            SamlValidationError::Status("urn:oasis:names:tc:SAML:2.0:status:Responder".into()),
         ),
-        (|it| it.issuer = "https://other.example.com".into(), Unacceptable::Issuer("https://other.example.com".into())),
+        (
+            |it| it.issuer = "https://other.example.com".into(),
+            SamlValidationError::Issuer("https://other.example.com".into()),
+        ),
     ];
     let reader = Reader::of(&IdentityProvider::new(IDP));
     for (change, expected) in cases {
@@ -70,27 +73,33 @@ fn b6_what_is_not_for_us_or_not_for_now_is_refused() {
 }
 
 #[test]
-fn clocks_may_differ_by_three_minutes() {
+fn clock_skew_of_three_minutes_is_accepted() {
     let reader = Reader::of(&IdentityProvider::new(IDP)).in_serve();
-    let cases: [Change; 4] =
-        [|it| it.issued = -90, |it| it.until = -180, |it| it.from = 180, |it| (it.issued, it.from) = (180, 180)];
+    let cases: [Change; 4] = [
+        |it| it.issued_at = -90,
+        |it| it.not_on_or_after = -180,
+        |it| it.not_before = 180,
+        |it| (it.issued_at, it.not_before) = (180, 180),
+    ];
     for change in cases {
         assert_eq!(reader.name(&respond(change)), "ann-at-work");
     }
 }
 
 #[test]
-fn an_answer_is_to_the_request_that_was_sent() {
+fn in_response_to_must_match_the_request() {
     let provider = IdentityProvider::new(IDP);
     let reader = Reader { request: Some("id-1".into()), ..Reader::of(&provider) };
-    let answer = |to: Option<&str>| provider.respond(&Said { in_response_to: to.map(str::to_owned), ..said() });
+    let answer = |to: Option<&str>| {
+        provider.signed_response(&SamlAssertion { in_response_to: to.map(str::to_owned), ..assertion() })
+    };
     assert_eq!(reader.name(&answer(Some("id-1"))), "ann-at-work");
-    assert_eq!(refused(&reader, &answer(Some("id-2"))), Unacceptable::Request("id-2".into()));
-    assert_eq!(refused(&reader, &answer(None)), Unacceptable::Request(String::new()));
-    let other = Said { in_response_to: Some("id-2".into()), ..said() };
-    let mixed =
-        Said { in_response_to: Some("id-1".into()), ..said() }.response(&provider.signed(&other.assertion(), "a1"));
-    assert_eq!(refused(&reader, &mixed), Unacceptable::Request("id-2".into()), "the assertion says it too");
+    assert_eq!(refused(&reader, &answer(Some("id-2"))), SamlValidationError::InResponseTo("id-2".into()));
+    assert_eq!(refused(&reader, &answer(None)), SamlValidationError::InResponseTo(String::new()));
+    let other = SamlAssertion { in_response_to: Some("id-2".into()), ..assertion() };
+    let mixed = SamlAssertion { in_response_to: Some("id-1".into()), ..assertion() }
+        .response_xml(&provider.signed(&other.assertion_xml(), "a1"));
+    assert_eq!(refused(&reader, &mixed), SamlValidationError::InResponseTo("id-2".into()), "the assertion says it too");
     assert_eq!(
         Reader::of(&provider).name(&answer(Some("id-2"))),
         "ann-at-work",
@@ -99,14 +108,14 @@ fn an_answer_is_to_the_request_that_was_sent() {
 }
 
 #[test]
-fn b6_what_makes_the_reference_break_down_is_refused() {
+fn b6_assertions_that_crash_gotrue_are_refused() {
     let reader = Reader::of(&IdentityProvider::new(IDP));
     for (xml, expected) in [
-        (respond_with(|it| without(&it, "<saml:Conditions", "</saml:Conditions>")), Unacceptable::NoConditions),
-        (respond_with(|it| without(&it, "<saml:Subject>", "</saml:Subject>")), Unacceptable::NoSubject),
+        (respond_with(|it| without(&it, "<saml:Conditions", "</saml:Conditions>")), SamlValidationError::NoConditions),
+        (respond_with(|it| without(&it, "<saml:Subject>", "</saml:Subject>")), SamlValidationError::NoSubject),
         (
             respond_with(|it| without(&it, "<saml:SubjectConfirmationData", "</saml:SubjectConfirmationData>")),
-            Unacceptable::EmptyConfirmation,
+            SamlValidationError::NoConfirmationData,
         ),
     ] {
         assert_eq!(refused(&reader, &xml), expected);
@@ -116,25 +125,25 @@ fn b6_what_makes_the_reference_break_down_is_refused() {
 }
 
 #[test]
-fn b6_what_the_reference_does_not_ask_for_is_asked_for_by_serve() {
+fn b6_hardened_policy_enforces_additional_checks() {
     let reader = Reader::of(&IdentityProvider::new(IDP));
     let restriction = "<saml:AudienceRestriction><saml:Audience>other</saml:Audience></saml:AudienceRestriction>";
     for (xml, expected) in [
         (
             respond_with(|it| without(&it, "<saml:AudienceRestriction>", "</saml:AudienceRestriction>")),
-            Unacceptable::NoAudience,
+            SamlValidationError::NoAudience,
         ),
         (
             respond_with(|it| {
                 it.replacen("<saml:AudienceRestriction>", &format!("{restriction}<saml:AudienceRestriction>"), 1)
             }),
-            Unacceptable::Audience(vec!["other".into(), "http://auth.example.com/sso/saml/metadata".into()]),
+            SamlValidationError::Audience(vec!["other".into(), "http://auth.example.com/sso/saml/metadata".into()]),
         ),
         (
             respond_with(|it| without(&it, "<saml:SubjectConfirmation ", "</saml:SubjectConfirmation>")),
-            Unacceptable::Unconfirmed,
+            SamlValidationError::NoBearerConfirmation,
         ),
-        (respond_with(|it| it.replace(":cm:bearer", ":cm:holder-of-key")), Unacceptable::Unconfirmed),
+        (respond_with(|it| it.replace(":cm:bearer", ":cm:holder-of-key")), SamlValidationError::NoBearerConfirmation),
         (
             respond_with(|it| {
                 it.replacen(
@@ -143,9 +152,9 @@ fn b6_what_the_reference_does_not_ask_for_is_asked_for_by_serve() {
                     1,
                 )
             }),
-            Unacceptable::Early,
+            SamlValidationError::NotYetValid,
         ),
-        (respond(|it| it.issued = 181), Unacceptable::Future),
+        (respond(|it| it.issued_at = 181), SamlValidationError::IssuedInFuture),
     ] {
         assert_eq!(reader.name(&xml), "ann-at-work");
         assert_eq!(refused(&reader.clone().in_serve(), &xml), expected);
@@ -164,24 +173,24 @@ fn one_of_several_audiences_is_enough() {
 }
 
 #[test]
-fn all_that_is_said_is_read() {
+fn all_attributes_are_read() {
     let provider = IdentityProvider::new(IDP);
     let assertion = Reader::of(&provider)
-        .read(&provider.respond(&Said {
+        .read(&provider.signed_response(&SamlAssertion {
             name: "Ann & <co>".into(),
-            session_ends: Some(3600),
+            session_not_on_or_after: Some(3600),
             attributes: vec![("groups".into(), vec!["staff".into(), String::new(), " chess".into()])],
-            ..said()
+            ..assertion()
         }))
         .expect("accepted");
-    assert_eq!(assertion.name.as_ref().map(|it| it.value.as_str()), Some("Ann & <co>"));
-    assert_eq!(assertion.session_ends, Some(super::now() + chrono::TimeDelta::hours(1)));
+    assert_eq!(assertion.name_id.as_ref().map(|it| it.value.as_str()), Some("Ann & <co>"));
+    assert_eq!(assertion.session_not_on_or_after, Some(super::now() + chrono::TimeDelta::hours(1)));
     assert_eq!((assertion.id.as_str(), assertion.issuer.as_str()), ("a1", IDP));
     assert_eq!(assertion.attributes[0].values, ["staff", "", " chess"]);
 }
 
 #[test]
-fn g3_hostile_xml_is_not_read() {
+fn g3_dangerous_xml_is_refused() {
     let reader = Reader::of(&IdentityProvider::new(IDP));
     let signed = respond(|_| {});
     let entity = |it| format!("<!ENTITY l{it} \"{}\">", format!("&l{};", it - 1).repeat(10));
@@ -206,18 +215,18 @@ fn g3_hostile_xml_is_not_read() {
         String::new(),
     ] {
         let refusal = reader.read(&xml).expect_err("hostile");
-        assert!(matches!(refusal, Refusal::Malformed(_) | Refusal::NoResponse), "{refusal}");
+        assert!(matches!(refusal, SamlError::Malformed(_) | SamlError::NotAResponse), "{refusal}");
     }
 }
 
 #[test]
-fn g3_of_many_assertions_none_is_looked_at() {
+fn g3_response_with_many_assertions_is_refused() {
     let provider = IdentityProvider::new(IDP);
     let reader = Reader::of(&provider);
-    let evil = Said { id: "e".into(), ..said() }.assertion();
-    let signed = provider.signed(&said().assertion(), "a1");
-    assert_eq!(reader.name(&said().response(&format!("{}{signed}", evil.repeat(7)))), "ann-at-work");
-    let many = said().response(&format!("{}{signed}", evil.repeat(8)));
-    assert_eq!(reader.read(&many).unwrap_err(), Refusal::TooManyAssertions(9));
-    assert_eq!(reader.read(&said().response("")).unwrap_err(), Refusal::NoAssertion);
+    let evil = SamlAssertion { id: "e".into(), ..assertion() }.assertion_xml();
+    let signed = provider.signed(&assertion().assertion_xml(), "a1");
+    assert_eq!(reader.name(&assertion().response_xml(&format!("{}{signed}", evil.repeat(7)))), "ann-at-work");
+    let many = assertion().response_xml(&format!("{}{signed}", evil.repeat(8)));
+    assert_eq!(reader.read(&many).unwrap_err(), SamlError::TooManyAssertions(9));
+    assert_eq!(reader.read(&assertion().response_xml("")).unwrap_err(), SamlError::NoAssertion);
 }

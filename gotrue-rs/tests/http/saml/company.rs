@@ -1,6 +1,8 @@
-//! A company with its identity provider, in a world where SAML is on.
+//! An SSO provider with its identity provider, in a world with SAML enabled.
 
-use gotrue_rs::testing::identity_provider::{Asked, IdentityProvider, NEXT_SERVICE_KEY, SERVICE_KEY, Said, form};
+use gotrue_rs::testing::identity_provider::{
+    AuthnRequest, IdentityProvider, NEXT_SERVICE_KEY, SERVICE_KEY, SamlAssertion, acs_form_request,
+};
 use gotrue_rs::testing::{Answer, World};
 use gotrue_rules::domain::policy::Policy;
 use gotrue_rules::domain::secret::Secret;
@@ -10,10 +12,10 @@ use url::Url;
 
 use super::{IDP, SERVICE};
 
-/// Where browsers may be sent back to, besides the site.
+/// An additional allowed redirect target.
 pub const CALLBACK: &str = "https://app.example.com/callback";
 
-/// SAML switched on, with a key that will follow.
+/// Enables SAML with a next key.
 pub fn with_saml(policy: &mut Policy) {
     policy.saml.enabled = true;
     policy.saml.private_key = Secret::new(SERVICE_KEY);
@@ -21,7 +23,7 @@ pub fn with_saml(policy: &mut Policy) {
     policy.site.redirect_allow_list = vec![CALLBACK.to_owned()];
 }
 
-/// A company's identity provider and what we keep of it.
+/// An identity provider and its registered SSO provider.
 pub struct Company {
     pub world: World,
     pub idp: IdentityProvider,
@@ -29,58 +31,58 @@ pub struct Company {
 }
 
 impl Company {
-    /// In the usual world.
+    /// In the default world.
     pub async fn new() -> Self {
-        Self::within(World::with(with_saml).await).await
+        Self::in_world(World::with(with_saml).await).await
     }
 
-    /// In a world as `basalt serve` makes it.
+    /// With the hardened policy.
     pub async fn as_served() -> Self {
-        Self::within(World::builder().policy(with_saml).as_served().build().await).await
+        Self::in_world(World::builder().policy(with_saml).as_served().build().await).await
     }
 
-    /// In a world of its own kind.
-    pub async fn within(world: World) -> Self {
+    /// In the given world.
+    pub async fn in_world(world: World) -> Self {
         Self::mapping(world, json!({})).await
     }
 
-    /// With these claims made of attributes.
+    /// With an attribute mapping.
     pub async fn mapping(world: World, keys: Value) -> Self {
         let idp = IdentityProvider::new(IDP);
-        let id = found(&world, &idp, "a.example.com", keys).await;
+        let id = create_provider(&world, &idp, "a.example.com", keys).await;
         Self { world, idp, id }
     }
 
-    /// Somebody is sent to the identity provider.
-    pub async fn start(&self, more: Value) -> Asked {
+    /// Starts an SP-initiated sign-in.
+    pub async fn start(&self, more: Value) -> AuthnRequest {
         let mut body = json!({"domain": "a.example.com", "skip_http_redirect": true});
         if let (Some(body), Some(more)) = (body.as_object_mut(), more.as_object()) {
             body.extend(more.clone());
         }
-        Asked::of(self.world.post("/sso", body).await.expect(200).str("url"))
+        AuthnRequest::from_redirect(self.world.post("/sso", body).await.expect(200).str("url"))
     }
 
-    /// What the identity provider says now.
-    pub fn said(&self) -> Said {
-        Said::to(SERVICE, IDP, self.world.now())
+    /// A current assertion without a request.
+    pub fn assertion(&self) -> SamlAssertion {
+        SamlAssertion::for_service(SERVICE, IDP, self.world.now())
     }
 
-    /// The same, to a request.
-    pub fn said_to(&self, asked: &Asked) -> Said {
-        Said { in_response_to: Some(asked.id.clone()), ..self.said() }
+    /// A current assertion for a request.
+    pub fn assertion_for_request(&self, request: &AuthnRequest) -> SamlAssertion {
+        SamlAssertion { in_response_to: Some(request.id.clone()), ..self.assertion() }
     }
 
-    /// A browser brings a response to a request.
-    pub async fn answer(&self, asked: &Asked, response: &str) -> Arrived {
-        Arrived(self.world.send(form(response, Some(&asked.relay_state))).await)
+    /// Posts the response to a request.
+    pub async fn post_response(&self, request: &AuthnRequest, response: &str) -> AcsResponse {
+        AcsResponse(self.world.send(acs_form_request(response, Some(&request.relay_state))).await)
     }
 
-    /// A browser brings a response to nobody's request.
-    pub async fn bring(&self, response: &str) -> Arrived {
-        Arrived(self.world.send(form(response, None)).await)
+    /// Posts an unsolicited response.
+    pub async fn post_unsolicited_response(&self, response: &str) -> AcsResponse {
+        AcsResponse(self.world.send(acs_form_request(response, None)).await)
     }
 
-    /// As the administrator, to the company.
+    /// Updates the SSO provider as an administrator.
     pub async fn change(&self, body: Value) {
         let token = format!("Bearer {}", self.world.service_token());
         let path = format!("/admin/sso/providers/{}", self.id);
@@ -88,19 +90,19 @@ impl Company {
     }
 }
 
-/// Makes a company known, and returns its id.
-pub async fn found(world: &World, idp: &IdentityProvider, domain: &str, keys: Value) -> String {
+/// Registers an SSO provider and returns its id.
+pub async fn create_provider(world: &World, idp: &IdentityProvider, domain: &str, keys: Value) -> String {
     let metadata = idp.metadata("https://idp.example.com/sso");
     let body =
         json!({"type": "saml", "metadata_xml": metadata, "domains": [domain], "attribute_mapping": {"keys": keys}});
     world.post_as(&world.service_token(), "/admin/sso/providers", body).await.expect(201).str("id").to_owned()
 }
 
-/// What came of a response that a browser brought.
-pub struct Arrived(pub Answer);
+/// The result of a posted response.
+pub struct AcsResponse(pub Answer);
 
-impl Arrived {
-    /// Where the browser is sent.
+impl AcsResponse {
+    /// The redirect target.
     pub fn url(&self) -> Url {
         Url::parse(self.0.header("location")).expect("an address")
     }
@@ -118,7 +120,7 @@ impl Arrived {
         url.query_pairs().find(|(key, _)| key == name).map(|(_, value)| value.into_owned()).unwrap_or_default()
     }
 
-    /// The access token of whoever is in.
+    /// The access token of the new session.
     #[track_caller]
     pub fn token(&self) -> String {
         assert_eq!(self.0.status, 302, "{}", self.0.header("location"));
@@ -127,7 +129,7 @@ impl Arrived {
         token
     }
 
-    /// The claims of that token.
+    /// The claims of the access token.
     #[track_caller]
     pub fn claims(&self) -> Map<String, Value> {
         use base64::Engine as _;
@@ -137,7 +139,7 @@ impl Arrived {
         serde_json::from_slice(&bytes).expect("JSON")
     }
 
-    /// Code and words of a refusal, which are in the query of the site's address.
+    /// The code and description of an error, from the redirect query.
     #[track_caller]
     pub fn refusal(&self) -> (String, String) {
         assert_eq!(self.0.status, 303, "{}", self.0.header("location"));

@@ -1,4 +1,4 @@
-//! Single sign-on by SAML 2.0: what a response may say, what is believed of it, and who is signed in by it.
+//! SAML 2.0 single sign-on: validation of responses and sign-in.
 
 mod assertions;
 pub mod company;
@@ -9,14 +9,14 @@ mod signatures;
 mod wrapping;
 
 use chrono::{TimeZone, Utc};
-use gotrue_rs::testing::identity_provider::{IdentityProvider, Said};
-use gotrue_rules::domain::saml::Refusal;
-use gotrue_rules::domain::saml::acceptance::Expected;
+use gotrue_rs::testing::identity_provider::{IdentityProvider, SamlAssertion};
+use gotrue_rules::domain::saml::SamlError;
 use gotrue_rules::domain::saml::assertion::Assertion;
 use gotrue_rules::domain::saml::certificate::Certificate;
-use gotrue_rules::domain::saml::decryption::ReadingKey;
-use gotrue_rules::domain::saml::response::{Check, accepted};
-use gotrue_rules::domain::saml::signature::Signers;
+use gotrue_rules::domain::saml::decryption::DecryptionKey;
+use gotrue_rules::domain::saml::response::{ResponseCheck, find_valid_assertion};
+use gotrue_rules::domain::saml::signature::TrustedSigners;
+use gotrue_rules::domain::saml::validation::SamlExpectations;
 use gotrue_rules::domain::user::Time;
 
 /// The name of the identity provider.
@@ -30,8 +30,8 @@ pub fn now() -> Time {
 }
 
 /// What an honest provider says of Ann.
-pub fn said() -> Said {
-    Said::to(SERVICE, IDP, now())
+pub fn assertion() -> SamlAssertion {
+    SamlAssertion::for_service(SERVICE, IDP, now())
 }
 
 /// How a service looks at responses.
@@ -44,9 +44,9 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// One that knows the provider of tests, and that is asked by nobody.
+    /// A reader that trusts the default provider, for unsolicited responses.
     pub fn of(provider: &IdentityProvider) -> Self {
-        let certificate = Certificate::read(provider.certificate).expect("a certificate");
+        let certificate = Certificate::from_base64(provider.certificate).expect("a certificate");
         Self { certificates: vec![certificate], request: None, strict: false, sha1: true }
     }
 
@@ -56,28 +56,28 @@ impl Reader {
     }
 
     /// What comes of a response.
-    pub fn read(&self, xml: &str) -> Result<Assertion, Refusal> {
+    pub fn read(&self, xml: &str) -> Result<Assertion, SamlError> {
         self.read_with(xml, &[])
     }
 
     /// The same with keys for what is encrypted.
-    pub fn read_with(&self, xml: &str, keys: &[ReadingKey]) -> Result<Assertion, Refusal> {
+    pub fn read_with(&self, xml: &str, keys: &[DecryptionKey]) -> Result<Assertion, SamlError> {
         let (recipient, audience) = (format!("{SERVICE}/sso/saml/acs"), format!("{SERVICE}/sso/saml/metadata"));
-        let expected = Expected {
+        let expected = SamlExpectations {
             issuer: IDP,
             recipient: &recipient,
             audience: &audience,
-            request: self.request.as_deref(),
+            request_id: self.request.as_deref(),
             strict: self.strict,
             now: now(),
         };
-        let signers = Signers { certificates: &self.certificates, sha1: self.sha1, now: now() };
-        accepted(xml, &Check { expected, signers, keys })
+        let signers = TrustedSigners { certificates: &self.certificates, allows_sha1: self.sha1, now: now() };
+        find_valid_assertion(xml, &ResponseCheck { expected, signers, keys })
     }
 
     /// Who is believed to come.
     #[track_caller]
     pub fn name(&self, xml: &str) -> String {
-        self.read(xml).unwrap_or_else(|refusal| panic!("{refusal}: {xml}")).name.expect("a name").value
+        self.read(xml).unwrap_or_else(|refusal| panic!("{refusal}: {xml}")).name_id.expect("a name").value
     }
 }

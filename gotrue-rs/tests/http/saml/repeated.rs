@@ -1,8 +1,8 @@
-//! An assertion that comes again: as recorded in `gotrue`, refused in `serve`, where refusals tell no more than that.
+//! Replayed assertions: accepted by default, refused with the hardened policy.
 
 use chrono::TimeDelta;
 use futures::future::join_all;
-use gotrue_rs::testing::identity_provider::{IdentityProvider, Said, Signing};
+use gotrue_rs::testing::identity_provider::{IdentityProvider, SamlAssertion, Signing};
 use serde_json::json;
 
 use super::company::Company;
@@ -10,56 +10,64 @@ use super::company::Company;
 const INVALID: &str = "SAML Assertion is not valid";
 
 #[tokio::test]
-async fn without_a_policy_an_assertion_signs_in_until_it_is_too_old() {
+async fn assertion_is_reusable_until_expiry_by_default() {
     let company = Company::new().await;
-    let response = company.idp.respond(&company.said());
-    let first = company.bring(&response).await.claims();
+    let response = company.idp.signed_response(&company.assertion());
+    let first = company.post_unsolicited_response(&response).await.claims();
     company.world.advance(TimeDelta::seconds(90));
-    assert_eq!(company.bring(&response).await.claims()["sub"], first["sub"]);
+    assert_eq!(company.post_unsolicited_response(&response).await.claims()["sub"], first["sub"]);
     company.world.advance(TimeDelta::seconds(1));
-    assert_eq!(company.bring(&response).await.refusal().0, "validation_failed");
+    assert_eq!(company.post_unsolicited_response(&response).await.refusal().0, "validation_failed");
 }
 
 #[tokio::test]
-async fn b6_in_serve_an_assertion_counts_once() {
+async fn b6_hardened_policy_accepts_an_assertion_once() {
     let company = Company::as_served().await;
-    let response = company.idp.respond(&company.said());
-    assert!(!company.bring(&response).await.token().is_empty());
-    assert_eq!(company.bring(&response).await.refusal(), ("validation_failed".to_owned(), INVALID.to_owned()));
-    let rewrapped = company.said().response(&company.idp.signed(&company.said().assertion(), "a1"));
-    let signed_anew =
-        company.idp.signed(&Said { id: "a1".into(), ..company.said() }.response(&company.said().assertion()), "ra1");
+    let response = company.idp.signed_response(&company.assertion());
+    assert!(!company.post_unsolicited_response(&response).await.token().is_empty());
+    assert_eq!(
+        company.post_unsolicited_response(&response).await.refusal(),
+        ("validation_failed".to_owned(), INVALID.to_owned())
+    );
+    let rewrapped = company.assertion().response_xml(&company.idp.signed(&company.assertion().assertion_xml(), "a1"));
+    let signed_anew = company.idp.signed(
+        &SamlAssertion { id: "a1".into(), ..company.assertion() }.response_xml(&company.assertion().assertion_xml()),
+        "ra1",
+    );
     for again in [rewrapped, signed_anew] {
-        assert_eq!(company.bring(&again).await.refusal().1, INVALID, "whatever is around it");
+        assert_eq!(company.post_unsolicited_response(&again).await.refusal().1, INVALID, "whatever is around it");
     }
-    let other = Said { id: "a2".into(), ..company.said() };
-    assert!(!company.bring(&company.idp.respond(&other)).await.token().is_empty(), "the next one counts");
+    let other = SamlAssertion { id: "a2".into(), ..company.assertion() };
+    assert!(
+        !company.post_unsolicited_response(&company.idp.signed_response(&other)).await.token().is_empty(),
+        "the next one counts"
+    );
 }
 
 #[tokio::test]
-async fn b6_the_answer_to_a_request_is_not_brought_again_as_nobodys() {
+async fn b6_solicited_response_cannot_be_replayed_as_unsolicited() {
     let company = Company::as_served().await;
-    let asked = company.start(json!({})).await;
-    let response = company.idp.respond(&company.said_to(&asked));
-    assert!(!company.answer(&asked, &response).await.token().is_empty());
-    assert_eq!(company.bring(&response).await.refusal().1, INVALID);
+    let requested = company.start(json!({})).await;
+    let response = company.idp.signed_response(&company.assertion_for_request(&requested));
+    assert!(!company.post_response(&requested, &response).await.token().is_empty());
+    assert_eq!(company.post_unsolicited_response(&response).await.refusal().1, INVALID);
 }
 
 #[tokio::test]
-async fn b6_of_many_at_once_one_counts() {
+async fn b6_concurrent_replays_succeed_once() {
     let company = Company::as_served().await;
-    let response = company.idp.respond(&company.said());
-    let arrived = join_all((0..8).map(|_| company.bring(&response))).await;
+    let response = company.idp.signed_response(&company.assertion());
+    let arrived = join_all((0..8).map(|_| company.post_unsolicited_response(&response))).await;
     let sessions = arrived.iter().filter(|it| it.0.status == 302).count();
     assert_eq!(sessions, 1);
 }
 
 #[tokio::test]
-async fn what_nobody_would_accept_any_more_is_forgotten() {
+async fn expired_assertion_ids_are_deleted() {
     let company = Company::as_served().await;
     for hour in 0..3 {
-        let response = company.idp.respond(&Said { id: format!("a{hour}"), ..company.said() });
-        assert!(!company.bring(&response).await.token().is_empty());
+        let response = company.idp.signed_response(&SamlAssertion { id: format!("a{hour}"), ..company.assertion() });
+        assert!(!company.post_unsolicited_response(&response).await.token().is_empty());
         company.world.advance(TimeDelta::hours(1));
     }
     let pool = company.world.database.pool().await;
@@ -69,35 +77,36 @@ async fn what_nobody_would_accept_any_more_is_forgotten() {
 }
 
 #[tokio::test]
-async fn a6_a_refusal_in_serve_does_not_carry_the_response_along() {
+async fn a6_hardened_error_omits_the_saml_response() {
     let company = Company::as_served().await;
-    let old = company.idp.respond(&Said { issued: -600, ..company.said() });
-    assert_eq!(company.bring(&old).await.refusal().1, INVALID);
+    let old = company.idp.signed_response(&SamlAssertion { issued_at: -600, ..company.assertion() });
+    assert_eq!(company.post_unsolicited_response(&old).await.refusal().1, INVALID);
 }
 
 #[tokio::test]
-async fn b6_sha1_is_refused_in_serve_only() {
+async fn b6_sha1_is_refused_only_with_hardened_policy() {
     let name = "http://www.w3.org/2000/09/xmldsig#sha1";
     let sha1 = Signing { digest: (&aws_lc_rs::digest::SHA1_FOR_LEGACY_USE_ONLY, name), ..Signing::default() };
-    let response =
-        |company: &Company| company.said().response(&company.idp.signed_as(&company.said().assertion(), "a1", &sha1));
+    let response = |company: &Company| {
+        company.assertion().response_xml(&company.idp.signed_as(&company.assertion().assertion_xml(), "a1", &sha1))
+    };
     let (recorded, served) = (Company::new().await, Company::as_served().await);
-    assert!(!recorded.bring(&response(&recorded)).await.token().is_empty());
-    assert_eq!(served.bring(&response(&served)).await.refusal().1, INVALID);
+    assert!(!recorded.post_unsolicited_response(&response(&recorded)).await.token().is_empty());
+    assert_eq!(served.post_unsolicited_response(&response(&served)).await.refusal().1, INVALID);
 }
 
 #[tokio::test]
-async fn b6_forgeries_sign_nobody_in() {
+async fn b6_forged_responses_are_refused() {
     for company in [Company::new().await, Company::as_served().await] {
-        let stranger = IdentityProvider::stranger(super::IDP);
-        let good = company.idp.respond(&company.said());
+        let unrelated = IdentityProvider::with_unrelated_key(super::IDP);
+        let good = company.idp.signed_response(&company.assertion());
         for forged in [
-            company.said().response(&company.said().assertion()),
-            stranger.respond(&company.said()),
+            company.assertion().response_xml(&company.assertion().assertion_xml()),
+            unrelated.signed_response(&company.assertion()),
             good.replace("ann-at-work", "bob"),
             good.replace("ann@example.com", "bob@example.com"),
         ] {
-            assert_eq!(company.bring(&forged).await.refusal().0, "validation_failed");
+            assert_eq!(company.post_unsolicited_response(&forged).await.refusal().0, "validation_failed");
         }
     }
 }

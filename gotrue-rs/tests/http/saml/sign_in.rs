@@ -1,21 +1,21 @@
-//! `POST /sso/saml/acs`: who is signed in, and where they go.
+//! `POST /sso/saml/acs`: user resolution and redirects.
 
 use gotrue_rs::testing::World;
 use gotrue_rs::testing::identity_provider::{
-    Cipher, IdentityProvider, NEXT_SERVICE_KEY, SERVICE_KEY, Said, encrypted, form,
+    Cipher, IdentityProvider, NEXT_SERVICE_KEY, SERVICE_KEY, SamlAssertion, acs_form_request, encrypt_assertion,
 };
 use gotrue_rules::domain::policy::{Bucket, LimitKey};
 use serde_json::json;
 
-use super::company::{Arrived, CALLBACK, Company, found, with_saml};
+use super::company::{AcsResponse, CALLBACK, Company, create_provider, with_saml};
 
 #[tokio::test]
-async fn an_answer_to_our_request_signs_in_once() {
+async fn response_to_a_request_signs_in_once() {
     let company = Company::new().await;
-    let asked = company.start(json!({"redirect_to": CALLBACK})).await;
-    let said = Said { session_ends: Some(3600), ..company.said_to(&asked) };
-    let response = company.idp.respond(&said);
-    let arrived = company.answer(&asked, &response).await;
+    let requested = company.start(json!({"redirect_to": CALLBACK})).await;
+    let reported = SamlAssertion { session_not_on_or_after: Some(3600), ..company.assertion_for_request(&requested) };
+    let response = company.idp.signed_response(&reported);
+    let arrived = company.post_response(&requested, &response).await;
     assert!(arrived.url().as_str().starts_with("https://app.example.com/callback#access_token="), "{}", arrived.url());
     assert_eq!(arrived.0.header("sb-auth-user-id"), arrived.claims()["sub"]);
     let user = company.world.get_as(&arrived.token(), "/user").await.expect(200);
@@ -24,7 +24,7 @@ async fn an_answer_to_our_request_signs_in_once() {
     assert_eq!(user.str("app_metadata/provider"), provider);
     assert_eq!(arrived.claims()["amr"][0]["method"], "sso/saml");
     assert_eq!(arrived.claims()["amr"][0]["provider"], company.id);
-    let again = company.answer(&asked, &response).await.refusal();
+    let again = company.post_response(&requested, &response).await.refusal();
     assert_eq!(again.0, "saml_relay_state_not_found");
     company.world.advance(chrono::TimeDelta::seconds(3601));
     let refreshed = company.world.refresh(&arrived.fragment("refresh_token")).await;
@@ -32,12 +32,13 @@ async fn an_answer_to_our_request_signs_in_once() {
 }
 
 #[tokio::test]
-async fn with_pkce_a_code_comes_back() {
+async fn pkce_flow_returns_a_code() {
     let company = Company::new().await;
     let verifier = "v".repeat(43);
     let pkce = json!({"code_challenge": verifier, "code_challenge_method": "plain", "redirect_to": CALLBACK});
-    let asked = company.start(pkce).await;
-    let arrived = company.answer(&asked, &company.idp.respond(&company.said_to(&asked))).await;
+    let request = company.start(pkce).await;
+    let arrived =
+        company.post_response(&request, &company.idp.signed_response(&company.assertion_for_request(&request))).await;
     assert_eq!((arrived.0.status.as_u16(), arrived.url().fragment()), (302, None));
     let body = json!({"auth_code": arrived.query("code"), "code_verifier": verifier});
     let session = company.world.post("/token?grant_type=pkce", body.clone()).await.expect(200);
@@ -46,7 +47,7 @@ async fn with_pkce_a_code_comes_back() {
 }
 
 #[tokio::test]
-async fn an_identity_provider_may_start_and_say_where_to_go() {
+async fn idp_initiated_sign_in_uses_relay_state() {
     let company = Company::new().await;
     for (serial, target, expected) in [
         ("a1", "", "http://shop.example.com"),
@@ -54,8 +55,8 @@ async fn an_identity_provider_may_start_and_say_where_to_go() {
         ("a3", "https://evil.example.com/", "http://shop.example.com"),
         ("a4", "/local", "http://shop.example.com"),
     ] {
-        let response = company.idp.respond(&Said { id: serial.to_owned(), ..company.said() });
-        let arrived = Arrived(company.world.send(form(&response, Some(target))).await);
+        let response = company.idp.signed_response(&SamlAssertion { id: serial.to_owned(), ..company.assertion() });
+        let arrived = AcsResponse(company.world.send(acs_form_request(&response, Some(target))).await);
         assert_eq!(arrived.0.header("location").split('#').next(), Some(expected));
         assert!(!arrived.token().is_empty());
     }
@@ -66,112 +67,136 @@ async fn attributes_become_metadata_as_mapped() {
     let keys = json!({"name": {"name": "displayName"}, "groups": {"name": "groups", "array": true}, "site": {"name": "s", "default": "Basel"}});
     let company = Company::mapping(World::with(with_saml).await, keys).await;
     let attribute = |name: &str, values: &[&str]| (name.to_owned(), values.iter().map(|it| (*it).to_owned()).collect());
-    let said = |name: &str, id: &str| Said {
+    let reported = |name: &str, id: &str| SamlAssertion {
         id: id.to_owned(),
         attributes: vec![
             attribute("mail", &["ann@example.com"]),
             attribute("displayName", &[name]),
             attribute("groups", &["staff", "chess"]),
         ],
-        ..company.said()
+        ..company.assertion()
     };
-    let first = company.bring(&company.idp.respond(&said("Ann", "a1"))).await;
+    let first = company.post_unsolicited_response(&company.idp.signed_response(&reported("Ann", "a1"))).await;
     let metadata = first.claims()["user_metadata"].clone();
     assert_eq!(metadata["name"], "Ann");
     assert_eq!(metadata["custom_claims"], json!({"groups": ["staff", "chess"], "site": "Basel"}));
-    let second = company.bring(&company.idp.respond(&said("Ann Example", "a2"))).await;
+    let second = company.post_unsolicited_response(&company.idp.signed_response(&reported("Ann Example", "a2"))).await;
     assert_eq!(second.claims()["user_metadata"]["name"], "Ann Example", "the newest word counts");
     assert_eq!(second.claims()["sub"], first.claims()["sub"]);
 }
 
 #[tokio::test]
-async fn b1_people_of_a_company_are_apart_from_everybody_else() {
+async fn b1_sso_users_are_separate_from_other_users() {
     let company = Company::new().await;
-    let ann = company.world.person("ann@example.com").await;
-    let arrived = company.bring(&company.idp.respond(&company.said())).await;
+    let ann = company.world.create_user("ann@example.com").await;
+    let arrived = company.post_unsolicited_response(&company.idp.signed_response(&company.assertion())).await;
     assert_ne!(arrived.claims()["sub"], json!(ann.id), "an address is no proof of an account elsewhere");
-    let other = IdentityProvider::stranger("https://other.example.com/metadata");
-    found(&company.world, &other, "b.example.com", json!({})).await;
-    let said = Said { issuer: other.entity_id.clone(), ..company.said() };
-    let there = company.bring(&other.respond(&said)).await;
+    let other = IdentityProvider::with_unrelated_key("https://other.example.com/metadata");
+    create_provider(&company.world, &other, "b.example.com", json!({})).await;
+    let reported = SamlAssertion { issuer: other.entity_id.clone(), ..company.assertion() };
+    let there = company.post_unsolicited_response(&other.signed_response(&reported)).await;
     assert_ne!(there.claims()["sub"], arrived.claims()["sub"], "nor is a name of another company's");
 }
 
 #[tokio::test]
-async fn a_refusal_is_told_to_the_site() {
+async fn errors_redirect_to_the_site() {
     let company = Company::new().await;
-    let response = company.idp.respond(&Said { until: -600, from: -900, ..company.said() });
-    let (code, words) = company.bring(&response).await.refusal();
+    let response =
+        company.idp.signed_response(&SamlAssertion { not_on_or_after: -600, not_before: -900, ..company.assertion() });
+    let (code, words) = company.post_unsolicited_response(&response).await.refusal();
     assert_eq!((code.as_str(), words), ("validation_failed", format!("SAML Assertion is not valid {response}")));
-    let nameless = Said { format: gotrue_rules::domain::sso::TRANSIENT.to_owned(), ..company.said() };
-    assert_eq!(company.bring(&company.idp.respond(&nameless)).await.refusal().0, "saml_assertion_no_user_id");
-    let addressless = Said { attributes: Vec::new(), ..company.said() };
-    assert_eq!(company.bring(&company.idp.respond(&addressless)).await.refusal().0, "saml_assertion_no_email");
-    let unknown = Said { issuer: "https://unknown.example.com".into(), ..company.said() };
-    assert_eq!(company.bring(&company.idp.respond(&unknown)).await.refusal().0, "saml_idp_not_found");
+    let nameless = SamlAssertion { format: gotrue_rules::domain::sso::TRANSIENT.to_owned(), ..company.assertion() };
+    assert_eq!(
+        company.post_unsolicited_response(&company.idp.signed_response(&nameless)).await.refusal().0,
+        "saml_assertion_no_user_id"
+    );
+    let addressless = SamlAssertion { attributes: Vec::new(), ..company.assertion() };
+    assert_eq!(
+        company.post_unsolicited_response(&company.idp.signed_response(&addressless)).await.refusal().0,
+        "saml_assertion_no_email"
+    );
+    let unknown = SamlAssertion { issuer: "https://unknown.example.com".into(), ..company.assertion() };
+    assert_eq!(
+        company.post_unsolicited_response(&company.idp.signed_response(&unknown)).await.refusal().0,
+        "saml_idp_not_found"
+    );
 }
 
 #[tokio::test]
-async fn b5_a_company_that_is_switched_off_signs_nobody_in() {
+async fn b5_disabled_provider_is_refused() {
     let company = Company::new().await;
-    let asked = company.start(json!({})).await;
+    let requested = company.start(json!({})).await;
     company.change(json!({"disabled": true})).await;
-    let response = company.idp.respond(&company.said_to(&asked));
+    let response = company.idp.signed_response(&company.assertion_for_request(&requested));
     let expected = "SSO Provider assigned for this domain is currently disabled";
-    for arrived in [company.answer(&asked, &response).await, company.bring(&response).await] {
+    for arrived in
+        [company.post_response(&requested, &response).await, company.post_unsolicited_response(&response).await]
+    {
         assert_eq!(arrived.refusal(), ("sso_provider_disabled".to_owned(), expected.to_owned()));
     }
 }
 
 #[tokio::test]
-async fn b3_a_request_is_answered_once_in_time_and_by_whom_it_was_sent_to() {
+async fn b3_request_is_answered_once_in_time_and_by_its_provider() {
     let company = Company::new().await;
-    let code = |arrived: Arrived| arrived.refusal().0;
-    let asked = company.start(json!({})).await;
-    let unasked = company.idp.respond(&company.said());
-    assert_eq!(code(company.answer(&asked, &unasked).await), "validation_failed", "it answers nothing");
-    let response = company.idp.respond(&company.said_to(&asked));
-    assert_eq!(code(company.answer(&asked, &response).await), "saml_relay_state_not_found", "one try it is");
-    let (asked, other) = (company.start(json!({})).await, company.start(json!({})).await);
-    let crossed = company.idp.respond(&company.said_to(&other));
-    assert_eq!(code(company.answer(&asked, &crossed).await), "validation_failed", "it answers another request");
-    let stranger = IdentityProvider::stranger("https://other.example.com/metadata");
-    found(&company.world, &stranger, "b.example.com", json!({})).await;
-    let asked = company.start(json!({})).await;
-    let said = Said { issuer: stranger.entity_id.clone(), ..company.said_to(&asked) };
-    assert_eq!(code(company.answer(&asked, &stranger.respond(&said)).await), "validation_failed", "nobody asked them");
-    let asked = company.start(json!({})).await;
+    let code = |arrived: AcsResponse| arrived.refusal().0;
+    let requested = company.start(json!({})).await;
+    let unasked = company.idp.signed_response(&company.assertion());
+    assert_eq!(code(company.post_response(&requested, &unasked).await), "validation_failed", "it answers nothing");
+    let response = company.idp.signed_response(&company.assertion_for_request(&requested));
+    assert_eq!(code(company.post_response(&requested, &response).await), "saml_relay_state_not_found", "one try it is");
+    let (requested, other) = (company.start(json!({})).await, company.start(json!({})).await);
+    let crossed = company.idp.signed_response(&company.assertion_for_request(&other));
+    assert_eq!(
+        code(company.post_response(&requested, &crossed).await),
+        "validation_failed",
+        "it answers another request"
+    );
+    let unrelated = IdentityProvider::with_unrelated_key("https://other.example.com/metadata");
+    create_provider(&company.world, &unrelated, "b.example.com", json!({})).await;
+    let requested = company.start(json!({})).await;
+    let reported = SamlAssertion { issuer: unrelated.entity_id.clone(), ..company.assertion_for_request(&requested) };
+    assert_eq!(
+        code(company.post_response(&requested, &unrelated.signed_response(&reported)).await),
+        "validation_failed",
+        "nobody asked them"
+    );
+    let requested = company.start(json!({})).await;
     company.world.advance(chrono::TimeDelta::seconds(120));
-    let late = company.idp.respond(&company.said_to(&asked));
-    assert_eq!(code(company.answer(&asked, &late).await), "saml_relay_state_expired");
-    assert_eq!(code(company.answer(&asked, &late).await), "saml_relay_state_not_found");
+    let late = company.idp.signed_response(&company.assertion_for_request(&requested));
+    assert_eq!(code(company.post_response(&requested, &late).await), "saml_relay_state_expired");
+    assert_eq!(code(company.post_response(&requested, &late).await), "saml_relay_state_not_found");
 }
 
 #[tokio::test]
-async fn encrypted_assertions_are_read_where_they_are_allowed() {
+async fn encrypted_assertions_are_accepted_if_enabled() {
     let world =
         World::builder().policy(with_saml).policy(|policy| policy.saml.allow_encrypted_assertions = true).build().await;
-    let allowed = Company::within(world).await;
+    let allowed = Company::in_world(world).await;
     let refusing = Company::new().await;
     for (id, key) in [("a1", SERVICE_KEY), ("a2", NEXT_SERVICE_KEY)] {
-        let said = Said { id: id.to_owned(), ..allowed.said() };
-        let response = said.response(&encrypted(&allowed.idp.signed(&said.assertion(), id), key, Cipher::Gcm));
-        assert!(!allowed.bring(&response).await.token().is_empty());
-        assert_eq!(refusing.bring(&response).await.refusal().0, "validation_failed");
+        let reported = SamlAssertion { id: id.to_owned(), ..allowed.assertion() };
+        let response = reported.response_xml(&encrypt_assertion(
+            &allowed.idp.signed(&reported.assertion_xml(), id),
+            key,
+            Cipher::Gcm,
+        ));
+        assert!(!allowed.post_unsolicited_response(&response).await.token().is_empty());
+        assert_eq!(refusing.post_unsolicited_response(&response).await.refusal().0, "validation_failed");
     }
 }
 
 #[tokio::test]
-async fn sign_ups_that_are_closed_are_closed_here_too() {
+async fn disabled_sign_up_applies_to_saml() {
     let world = World::builder().policy(with_saml).policy(|policy| policy.sign_up.disabled = true).build().await;
-    let company = Company::within(world).await;
-    let arrived = company.bring(&company.idp.respond(&company.said())).await;
+    let company = Company::in_world(world).await;
+    let arrived = company.post_unsolicited_response(&company.idp.signed_response(&company.assertion())).await;
     assert_eq!((arrived.refusal().0.as_str(), arrived.query("error").as_str()), ("signup_disabled", "access_denied"));
 }
 
 #[tokio::test]
-async fn responses_are_limited() {
-    let one = Bucket { burst: 1.0, ..Bucket::in_five_minutes(1.0) };
+async fn responses_are_rate_limited() {
+    let one = Bucket { burst: 1.0, ..Bucket::per_five_minutes(1.0) };
     let world = World::builder()
         .policy(with_saml)
         .policy(|policy| {
@@ -180,9 +205,9 @@ async fn responses_are_limited() {
         })
         .build()
         .await;
-    let company = Company::within(world).await;
+    let company = Company::in_world(world).await;
     let send = || async {
-        let mut request = form("", None);
+        let mut request = acs_form_request("", None);
         request.headers_mut().insert("x-client", "192.0.2.7".parse().expect("an address"));
         company.world.send(request).await.status.as_u16()
     };

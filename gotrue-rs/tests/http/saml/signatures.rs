@@ -1,27 +1,27 @@
-//! Signatures: which hold, and which only look so.
+//! XML signatures: valid and invalid forms.
 
 use aws_lc_rs::digest;
 use gotrue_rs::testing::identity_provider::{
-    ENVELOPED, EXCLUSIVE, IdentityProvider, OLD_CERTIFICATE, SHA256, Said, Signing, key_info,
+    ENVELOPED, EXCLUSIVE, IdentityProvider, OLD_CERTIFICATE, SHA256, SamlAssertion, Signing, key_info,
 };
 use gotrue_rules::domain::saml::certificate::Certificate;
-use gotrue_rules::domain::saml::signature::BadSignature;
-use gotrue_rules::domain::saml::{DSIG, Refusal};
+use gotrue_rules::domain::saml::signature::SignatureError;
+use gotrue_rules::domain::saml::{DSIG, SamlError};
 
-use super::{IDP, Reader, said};
+use super::{IDP, Reader, assertion};
 
 /// Signed with RSA and SHA-1, by the provider of these tests.
 const WITH_SHA1: &str = include_str!("sha1_response.xml");
 
 fn signed_as(signing: &Signing) -> String {
     let provider = IdentityProvider::new(IDP);
-    said().response(&provider.signed_as(&said().assertion(), "a1", signing))
+    assertion().response_xml(&provider.signed_as(&assertion().assertion_xml(), "a1", signing))
 }
 
 #[track_caller]
-fn refused(xml: &str) -> BadSignature {
+fn refused(xml: &str) -> SignatureError {
     match Reader::of(&IdentityProvider::new(IDP)).read(xml) {
-        Err(Refusal::Signature(bad)) => bad,
+        Err(SamlError::Signature(bad)) => bad,
         other => panic!("{other:?}"),
     }
 }
@@ -32,15 +32,15 @@ fn sha1_digest() -> Signing {
 }
 
 #[test]
-fn the_assertion_the_response_or_both_are_signed() {
+fn signed_assertion_response_or_both_are_accepted() {
     let provider = IdentityProvider::new(IDP);
     let reader = Reader::of(&provider).in_serve();
-    let assertion = said().assertion();
-    let signed = provider.signed(&assertion, "a1");
+    let unsigned = assertion().assertion_xml();
+    let signed = provider.signed(&unsigned, "a1");
     for xml in [
-        said().response(&signed),
-        provider.signed(&said().response(&assertion), "ra1"),
-        provider.signed(&said().response(&signed), "ra1"),
+        assertion().response_xml(&signed),
+        provider.signed(&assertion().response_xml(&unsigned), "ra1"),
+        provider.signed(&assertion().response_xml(&signed), "ra1"),
         signed_as(&Signing::with_sha512()),
         signed_as(&Signing { key_info: Some(String::new()), ..Signing::default() }),
         signed_as(&Signing {
@@ -53,82 +53,92 @@ fn the_assertion_the_response_or_both_are_signed() {
 }
 
 #[test]
-fn the_outermost_element_may_be_signed_without_naming_it() {
+fn empty_reference_uri_signs_the_root_element() {
     let provider = IdentityProvider::new(IDP);
     let by_none = Signing { uri: Some(String::new()), ..Signing::default() };
-    let response = provider.signed_as(&said().response(&said().assertion()), "ra1", &by_none);
+    let response = provider.signed_as(&assertion().response_xml(&assertion().assertion_xml()), "ra1", &by_none);
     assert_eq!(Reader::of(&provider).name(&response), "ann-at-work");
-    assert_eq!(refused(&signed_as(&by_none)), BadSignature::Elsewhere);
+    assert_eq!(refused(&signed_as(&by_none)), SignatureError::WrongReference);
 }
 
 #[test]
-fn b6_what_nobody_signed_is_not_believed() {
-    assert_eq!(refused(&said().response(&said().assertion())), BadSignature::Absent);
+fn b6_unsigned_response_is_refused() {
+    assert_eq!(refused(&assertion().response_xml(&assertion().assertion_xml())), SignatureError::Missing);
     let provider = IdentityProvider::new(IDP);
     for xml in [
-        provider.respond(&said()).replace("ann-at-work", "bob"),
-        provider.respond(&said()).replace("ann@example.com", "bob@example.com"),
-        provider.respond(&said()).replacen("NotBefore=", "X=\"1\" NotBefore=", 1),
+        provider.signed_response(&assertion()).replace("ann-at-work", "bob"),
+        provider.signed_response(&assertion()).replace("ann@example.com", "bob@example.com"),
+        provider.signed_response(&assertion()).replacen("NotBefore=", "X=\"1\" NotBefore=", 1),
     ] {
-        assert_eq!(refused(&xml), BadSignature::Changed);
+        assert_eq!(refused(&xml), SignatureError::DigestMismatch);
     }
-    let signed = provider.respond(&said());
+    let signed = provider.signed_response(&assertion());
     let value = signed.split_once("<ds:DigestValue>").map(|(_, rest)| &rest[..44]).expect("a digest");
     let other = refused(&signed.replace(value, &format!("{}=", "A".repeat(43))));
-    assert_eq!(other, BadSignature::Forged, "the digest is signed too");
+    assert_eq!(other, SignatureError::InvalidValue, "the digest is signed too");
 }
 
 #[test]
-fn b6_another_key_vouches_for_nothing() {
-    let stranger = IdentityProvider::stranger(IDP);
-    assert_eq!(refused(&stranger.respond(&said())), BadSignature::OtherKey, "the key that it brings is not looked at");
-    let assertion = said().assertion();
+fn b6_signature_of_unknown_key_is_refused() {
+    let unrelated = IdentityProvider::with_unrelated_key(IDP);
+    assert_eq!(
+        refused(&unrelated.signed_response(&assertion())),
+        SignatureError::UnknownCertificate,
+        "the key that it brings is not looked at"
+    );
+    let unsigned = assertion().assertion_xml();
     for key_info in [String::new(), key_info(IdentityProvider::new(IDP).certificate)] {
         let signing = Signing { key_info: Some(key_info), ..Signing::default() };
-        assert_eq!(refused(&said().response(&stranger.signed_as(&assertion, "a1", &signing))), BadSignature::Forged);
+        assert_eq!(
+            refused(&assertion().response_xml(&unrelated.signed_as(&unsigned, "a1", &signing))),
+            SignatureError::InvalidValue
+        );
     }
     let value = "<ds:KeyInfo><ds:KeyValue><ds:RSAKeyValue><ds:Modulus>AQAB</ds:Modulus><ds:Exponent>AQAB</ds:Exponent>\
                  </ds:RSAKeyValue></ds:KeyValue></ds:KeyInfo>";
     let signing = Signing { key_info: Some(value.into()), ..Signing::default() };
-    assert_eq!(refused(&said().response(&stranger.signed_as(&assertion, "a1", &signing))), BadSignature::Forged);
+    assert_eq!(
+        refused(&assertion().response_xml(&unrelated.signed_as(&unsigned, "a1", &signing))),
+        SignatureError::InvalidValue
+    );
 }
 
 #[test]
-fn of_several_certificates_the_signature_names_one_that_is_known() {
-    let (provider, next) = (IdentityProvider::new(IDP), IdentityProvider::stranger(IDP));
+fn signature_must_name_a_known_certificate() {
+    let (provider, next) = (IdentityProvider::new(IDP), IdentityProvider::with_unrelated_key(IDP));
     let mut reader = Reader::of(&provider);
     reader.certificates.extend(Reader::of(&next).certificates);
-    assert_eq!(reader.name(&provider.respond(&said())), "ann-at-work");
-    assert_eq!(reader.name(&next.respond(&said())), "ann-at-work");
+    assert_eq!(reader.name(&provider.signed_response(&assertion())), "ann-at-work");
+    assert_eq!(reader.name(&next.signed_response(&assertion())), "ann-at-work");
     let unnamed = Signing { key_info: Some(String::new()), ..Signing::default() };
-    let xml = said().response(&provider.signed_as(&said().assertion(), "a1", &unnamed));
-    assert_eq!(reader.read(&xml).unwrap_err(), BadSignature::OtherKey.into());
+    let xml = assertion().response_xml(&provider.signed_as(&assertion().assertion_xml(), "a1", &unnamed));
+    assert_eq!(reader.read(&xml).unwrap_err(), SignatureError::UnknownCertificate.into());
     reader.certificates.clear();
-    assert_eq!(reader.read(&provider.respond(&said())).unwrap_err(), BadSignature::NoKey.into());
+    assert_eq!(reader.read(&provider.signed_response(&assertion())).unwrap_err(), SignatureError::NoCertificate.into());
 }
 
 #[test]
-fn b6_a_certificate_that_has_ended_vouches_for_nothing() {
+fn b6_expired_certificate_is_refused() {
     let provider = IdentityProvider::new(IDP);
-    let old = Certificate::read(OLD_CERTIFICATE).expect("a certificate");
+    let old = Certificate::from_base64(OLD_CERTIFICATE).expect("a certificate");
     let reader = Reader { certificates: vec![old], ..Reader::of(&provider) };
     let signing = Signing { key_info: Some(key_info(OLD_CERTIFICATE)), ..Signing::default() };
-    let xml = said().response(&provider.signed_as(&said().assertion(), "a1", &signing));
-    assert_eq!(reader.read(&xml).unwrap_err(), BadSignature::OutOfDate.into());
+    let xml = assertion().response_xml(&provider.signed_as(&assertion().assertion_xml(), "a1", &signing));
+    assert_eq!(reader.read(&xml).unwrap_err(), SignatureError::CertificateNotValid.into());
 }
 
 #[test]
-fn b6_sha1_is_believed_only_where_it_is_not_refused() {
+fn b6_sha1_is_accepted_unless_disabled() {
     let reader = Reader::of(&IdentityProvider::new(IDP));
     for xml in [signed_as(&sha1_digest()), WITH_SHA1.trim().to_owned()] {
         assert_eq!(reader.name(&xml), "ann-at-work", "as the reference does");
         let refused = reader.clone().in_serve().read(&xml).unwrap_err();
-        assert!(matches!(refused, Refusal::Signature(BadSignature::Algorithm(_))), "{refused}");
+        assert!(matches!(refused, SamlError::Signature(SignatureError::Algorithm(_))), "{refused}");
     }
 }
 
 #[test]
-fn b6_no_other_algorithms_and_transforms_are_known() {
+fn b6_unknown_algorithms_and_transforms_are_refused() {
     let method = |name| Signing { method: (Signing::default().method.0, name), ..Signing::default() };
     let transforms = |transforms: &[&'static str]| Signing { transforms: transforms.to_vec(), ..Signing::default() };
     for signing in [
@@ -143,20 +153,20 @@ fn b6_no_other_algorithms_and_transforms_are_known() {
         transforms(&[ENVELOPED, EXCLUSIVE, EXCLUSIVE]),
     ] {
         let bad = refused(&signed_as(&signing));
-        assert!(matches!(bad, BadSignature::Algorithm(_)), "{bad}");
+        assert!(matches!(bad, SignatureError::Algorithm(_)), "{bad}");
     }
     for signing in [transforms(&[]), transforms(&[EXCLUSIVE]), transforms(&[EXCLUSIVE, ENVELOPED])] {
-        assert_eq!(refused(&signed_as(&signing)), BadSignature::Elsewhere);
+        assert_eq!(refused(&signed_as(&signing)), SignatureError::WrongReference);
     }
 }
 
 #[test]
-fn b6_a_signature_is_of_its_own_element_and_of_that_alone() {
+fn b6_signature_covers_only_its_parent_element() {
     for uri in
         ["#other", "#", "", "a1", "#xpointer(/)", "#xpointer(id('a1'))", "https://evil.example.com/a", "/etc/passwd"]
     {
         let signing = Signing { uri: Some(uri.into()), ..Signing::default() };
-        assert_eq!(refused(&signed_as(&signing)), BadSignature::Elsewhere, "{uri}");
+        assert_eq!(refused(&signed_as(&signing)), SignatureError::WrongReference, "{uri}");
     }
     let more = format!(
         "<ds:Reference URI=\"#x\"><ds:DigestMethod Algorithm=\"{SHA256}\"></ds:DigestMethod><ds:DigestValue>AAAA\
@@ -164,21 +174,21 @@ fn b6_a_signature_is_of_its_own_element_and_of_that_alone() {
     );
     let two = signed_as(&Signing { more, ..Signing::default() });
     let refusal = Reader::of(&IdentityProvider::new(IDP)).read(&two).unwrap_err();
-    assert_eq!(refusal, Refusal::Times { name: "Reference", parent: "SignedInfo", times: 2 });
-    let shared = said().response(&format!(
+    assert_eq!(refusal, SamlError::ElementCount { name: "Reference", parent: "SignedInfo", times: 2 });
+    let shared = assertion().response_xml(&format!(
         "{}<saml:Advice xmlns:saml=\"urn:x\" Id=\"a1\"></saml:Advice>",
-        IdentityProvider::new(IDP).signed(&said().assertion(), "a1")
+        IdentityProvider::new(IDP).signed(&assertion().assertion_xml(), "a1")
     ));
-    assert_eq!(refused(&shared), BadSignature::SharedId);
-    let unnamed = Said { id: String::new(), ..said() };
-    let xml = unnamed.response(&IdentityProvider::new(IDP).signed(&unnamed.assertion(), ""));
-    assert_eq!(refused(&xml), BadSignature::Elsewhere);
+    assert_eq!(refused(&shared), SignatureError::SharedId);
+    let unnamed = SamlAssertion { id: String::new(), ..assertion() };
+    let xml = unnamed.response_xml(&IdentityProvider::new(IDP).signed(&unnamed.assertion_xml(), ""));
+    assert_eq!(refused(&xml), SignatureError::WrongReference);
 }
 
 #[test]
-fn a_signature_has_each_part_once() {
+fn duplicate_signature_parts_are_refused() {
     let provider = IdentityProvider::new(IDP);
-    let signed = provider.respond(&said());
+    let signed = provider.signed_response(&assertion());
     let (_, rest) = signed.split_once("<ds:SignedInfo>").expect("what is signed");
     let info = format!("<ds:SignedInfo>{}</ds:SignedInfo>", rest.split_once("</ds:SignedInfo>").expect("its end").0);
     for (name, twice) in [
@@ -198,16 +208,16 @@ fn a_signature_has_each_part_once() {
         ),
     ] {
         match Reader::of(&provider).read(&twice).unwrap_err() {
-            Refusal::Times { name: said, times: 2, .. } => assert_eq!(said, name),
+            SamlError::ElementCount { name: reported, times: 2, .. } => assert_eq!(reported, name),
             other => panic!("{other}"),
         }
     }
 }
 
 #[test]
-fn what_the_canonical_form_leaves_out_may_change() {
+fn changes_removed_by_canonicalization_are_accepted() {
     let provider = IdentityProvider::new(IDP);
-    let signed = provider.respond(&said());
+    let signed = provider.signed_response(&assertion());
     for same in [
         format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n{signed}\n"),
         signed.replacen("ann-at-work", "ann<!-- not the end -->-at-work", 1),
@@ -220,28 +230,29 @@ fn what_the_canonical_form_leaves_out_may_change() {
 }
 
 #[test]
-fn b6_a_comment_does_not_cut_a_name_short() {
+fn b6_xml_comment_does_not_truncate_the_name_id() {
     let provider = IdentityProvider::new(IDP);
-    let said = Said { name: "ann@example.com.evil.example.com".into(), ..said() };
-    let cut = provider.respond(&said).replacen(".com.evil", ".com<!-- -->.evil", 1);
+    let reported = SamlAssertion { name: "ann@example.com.evil.example.com".into(), ..assertion() };
+    let cut = provider.signed_response(&reported).replacen(".com.evil", ".com<!-- -->.evil", 1);
     assert_eq!(Reader::of(&provider).name(&cut), "ann@example.com.evil.example.com");
 }
 
-/// G3: how a signature is to be read is looked at before anybody knows who wrote it. Were each of many prefixes looked for
-/// at each of many elements, one response would keep a core busy for minutes.
+/// Limits the work before the signature is verified.
+///
+/// Searching each of many prefixes at each of many elements would take minutes for one response.
 #[test]
-fn g3_no_more_prefixes_are_listed_than_can_be_declared() {
+fn g3_inclusive_namespace_prefixes_are_limited() {
     let method = format!("<ds:CanonicalizationMethod Algorithm=\"{EXCLUSIVE}\">");
     let listing = |many: usize| {
         let list = (0..many).map(|it| format!("p{it}")).collect::<Vec<_>>().join(" ");
         let more = format!("{method}<e:InclusiveNamespaces xmlns:e=\"{EXCLUSIVE}\" PrefixList=\"{list}\"/>");
         signed_as(&Signing::default()).replacen(&method, &more, 1)
     };
-    assert_eq!(refused(&listing(32)), BadSignature::Forged, "nobody signed the list");
-    assert_eq!(refused(&listing(33)), BadSignature::TooManyPrefixes);
+    assert_eq!(refused(&listing(32)), SignatureError::InvalidValue, "nobody signed the list");
+    assert_eq!(refused(&listing(33)), SignatureError::TooManyPrefixes);
     let elements = "<a/>".repeat(15_000);
     let begun = std::time::Instant::now();
     let heavy = listing(50_000).replacen("</ds:SignedInfo>", &format!("{elements}</ds:SignedInfo>"), 1);
-    assert_eq!(refused(&heavy), BadSignature::TooManyPrefixes);
+    assert_eq!(refused(&heavy), SignatureError::TooManyPrefixes);
     assert!(begun.elapsed().as_secs() < 30);
 }

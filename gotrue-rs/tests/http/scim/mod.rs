@@ -1,4 +1,4 @@
-//! SCIM: discovery, and nothing else.
+//! SCIM discovery endpoints; other operations are not supported.
 
 use gotrue_rs::testing::World;
 use http::Method;
@@ -13,7 +13,7 @@ async fn world() -> World {
 }
 
 #[tokio::test]
-async fn it_says_where_it_is_and_that_it_can_do_nothing_yet() {
+async fn service_provider_config_reports_no_capabilities() {
     let world = world().await;
     let answer = world.get("/scim/v2/ServiceProviderConfig").await.expect(200);
     assert_eq!(answer.header("content-type"), "application/scim+json");
@@ -25,7 +25,7 @@ async fn it_says_where_it_is_and_that_it_can_do_nothing_yet() {
 }
 
 #[tokio::test]
-async fn lists_are_empty_and_cannot_be_filtered() {
+async fn lists_are_empty_and_filters_are_refused() {
     let world = world().await;
     for path in ["/scim/v2/ResourceTypes", "/scim/v2/Schemas"] {
         let list = world.get(path).await.expect(200);
@@ -36,7 +36,7 @@ async fn lists_are_empty_and_cannot_be_filtered() {
 }
 
 #[tokio::test]
-async fn what_is_not_there_is_missed_in_the_words_of_scim() {
+async fn unknown_resource_is_a_scim_error() {
     let world = world().await;
     for (method, path) in
         [(Method::GET, "/scim/v2"), (Method::GET, "/scim/v2/Users/1"), (Method::POST, "/scim/v2/Users")]
@@ -50,7 +50,7 @@ async fn what_is_not_there_is_missed_in_the_words_of_scim() {
 }
 
 #[tokio::test]
-async fn switched_off_it_is_a_feature_like_any_other() {
+async fn disabled_scim_is_a_disabled_feature() {
     let world = World::new().await;
     for path in ["/scim/v2/ServiceProviderConfig", "/scim/v2/Users"] {
         assert_eq!(world.get(path).await.expect(404).json["error_code"], "feature_disabled");

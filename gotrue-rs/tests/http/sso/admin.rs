@@ -11,7 +11,7 @@ async fn listed(world: &World, query: &str) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_provider_is_kept_as_it_was_given_also_while_saml_is_off() {
+async fn provider_is_stored_unchanged_even_if_saml_is_disabled() {
     let world = World::new().await;
     let given = json!({
         "domains": ["one.example.com", "uno.example.com"], "resource_id": "acme", "disabled": false,
@@ -33,7 +33,7 @@ async fn a_provider_is_kept_as_it_was_given_also_while_saml_is_off() {
 }
 
 #[tokio::test]
-async fn little_is_needed_and_little_is_shown_in_lists() {
+async fn minimal_provider_is_accepted_and_listed_without_details() {
     let world = World::new().await;
     let made = create(&world, json!({})).await.expect(201);
     assert_eq!(made.json["disabled"], Value::Null);
@@ -45,7 +45,7 @@ async fn little_is_needed_and_little_is_shown_in_lists() {
 }
 
 #[tokio::test]
-async fn lists_are_by_age_and_can_be_narrowed() {
+async fn providers_are_listed_by_age_and_filtered() {
     let world = World::new().await;
     for name in ["acme", "acme_eu", "acmeXeu", "bolt"] {
         world.advance(chrono::TimeDelta::seconds(1));
@@ -60,7 +60,7 @@ async fn lists_are_by_age_and_can_be_narrowed() {
 }
 
 #[tokio::test]
-async fn names_are_given_once() {
+async fn provider_names_are_unique() {
     let world = World::new().await;
     let first = create(&world, json!({"domains": ["a.example.com"], "resource_id": "acme"})).await.expect(201);
     let again = create(&world, json!({"domains": ["a.example.com"]})).await;
@@ -88,7 +88,7 @@ async fn names_are_given_once() {
 }
 
 #[tokio::test]
-async fn a_deleted_provider_is_shown_once_more_and_its_names_are_free() {
+async fn deleted_provider_is_returned_and_its_names_are_released() {
     let world = world().await;
     let id = company(&world, "a.example.com").await;
     world.post("/sso", json!({"domain": "a.example.com"})).await.expect(303);
@@ -102,9 +102,9 @@ async fn a_deleted_provider_is_shown_once_more_and_its_names_are_free() {
 }
 
 #[tokio::test]
-async fn only_administrators_come_near() {
+async fn routes_require_an_administrator() {
     let world = World::new().await;
-    let ann = world.person("ann@example.com").await;
+    let ann = world.create_user("ann@example.com").await;
     let id = company(&world, "a.example.com").await;
     for (method, path) in [
         (Method::GET, PROVIDERS.to_owned()),
@@ -126,7 +126,7 @@ async fn only_administrators_come_near() {
 }
 
 #[tokio::test]
-async fn a_provider_takes_few_statements() {
+async fn provider_requests_send_few_statements() {
     let world = World::new().await;
     let id = company(&world, "a.example.com").await;
     let names: Vec<&str> = world.journal().statements();

@@ -11,7 +11,7 @@ fn domains(value: &Value) -> Vec<&str> {
 }
 
 #[tokio::test]
-async fn what_is_changed_is_answered_and_kept() {
+async fn update_is_returned_and_stored() {
     let world = World::new().await;
     let id =
         create(&world, json!({"domains": ["b", "a"], "resource_id": "acme"})).await.expect(201).str("id").to_owned();
@@ -38,7 +38,7 @@ async fn what_is_changed_is_answered_and_kept() {
 }
 
 #[tokio::test]
-async fn nothing_new_writes_nothing() {
+async fn unchanged_update_writes_nothing() {
     let world = World::new().await;
     let id = company(&world, "a.example.com").await;
     let before = read(&world, &id).await.json;
@@ -53,7 +53,7 @@ async fn nothing_new_writes_nothing() {
 
 /// In the legacy API version the database's own words are shown, under the code of the conflict.
 #[tokio::test]
-async fn a_resource_id_belongs_to_one_provider() {
+async fn resource_id_is_unique() {
     let world = World::new().await;
     create(&world, json!({"resource_id": "acme"})).await.expect(201);
     let body = json!({"metadata_xml": metadata("other", SIGN_ON), "resource_id": "bolt"});
@@ -71,7 +71,7 @@ async fn a_resource_id_belongs_to_one_provider() {
 }
 
 #[tokio::test]
-async fn domains_belong_to_one_provider_in_one_spelling() {
+async fn domains_are_unique_case_insensitively() {
     let world = World::new().await;
     let first = company(&world, "a.example.com").await;
     let body = json!({"metadata_xml": metadata("other", SIGN_ON), "domains": ["b.example.com"]});
@@ -89,7 +89,7 @@ async fn domains_belong_to_one_provider_in_one_spelling() {
 }
 
 #[tokio::test]
-async fn a_description_of_somebody_else_is_refused() {
+async fn metadata_of_another_entity_is_refused() {
     let world = World::new().await;
     let id = company(&world, "a.example.com").await;
     let other = change(&world, &id, json!({"metadata_xml": metadata("other", SIGN_ON)})).await;
@@ -107,7 +107,7 @@ async fn a_description_of_somebody_else_is_refused() {
 }
 
 #[tokio::test]
-async fn a_taken_resource_id_shows_what_the_database_said() {
+async fn taken_resource_id_returns_the_database_error() {
     let world = World::new().await;
     create(&world, json!({"resource_id": "acme"})).await.expect(201);
     let other = create(&world, json!({"metadata_xml": metadata("other", SIGN_ON)})).await.expect(201);

@@ -1,11 +1,11 @@
 use chrono::TimeDelta;
-use gotrue_rs::cx::Cx;
 use gotrue_rs::http::body::RequestBody;
 use gotrue_rs::http::request_info::RequestInfo;
-use gotrue_rs::services::saml::metadata::fresh;
+use gotrue_rs::request_context::RequestContext;
+use gotrue_rs::services::saml::metadata::load_current;
 use gotrue_rs::store::sso_providers;
 use gotrue_rs::testing::World;
-use gotrue_rules::domain::sso::metadata::{IdentityProvider, LARGEST};
+use gotrue_rules::domain::sso::metadata::{IdentityProvider, MAX_METADATA_BYTES};
 use http::{HeaderMap, Method};
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -26,8 +26,8 @@ async fn fetched(world: &World, address: &str) -> gotrue_rs::testing::Answer {
     create(world, json!({"metadata_xml": Value::Null, "metadata_url": address})).await
 }
 
-/// What a sign-in of that provider's people believes.
-async fn believed(world: &World, id: &str) -> IdentityProvider {
+/// The identity provider that a sign-in resolves.
+async fn resolve_provider(world: &World, id: &str) -> IdentityProvider {
     let info = RequestInfo {
         method: Method::POST,
         path: "/sso/saml/acs".to_owned(),
@@ -38,14 +38,14 @@ async fn believed(world: &World, id: &str) -> IdentityProvider {
         id: String::new(),
         target_host: None,
     };
-    let cx = Cx::new(world.app.clone(), info, RequestBody::empty());
+    let cx = RequestContext::new(world.app.clone(), info, RequestBody::empty());
     let id = Uuid::parse_str(id).expect("an id");
-    let provider = sso_providers::by_id(&mut cx.db(), id).await.expect("a row").expect("a provider");
-    fresh(&cx, &provider).await.expect("a description")
+    let provider = sso_providers::find_by_id(&mut cx.db(), id).await.expect("a row").expect("a provider");
+    load_current(&cx, &provider).await.expect("a description")
 }
 
 #[tokio::test]
-async fn a_description_is_fetched_from_its_address() {
+async fn metadata_is_fetched_from_its_url() {
     let (world, internet) = world().await;
     let missing = fetched(&world, ADDRESS).await;
     assert_eq!(missing.refusal(), (400, "saml_metadata_fetch_failed"));
@@ -53,9 +53,9 @@ async fn a_description_is_fetched_from_its_address() {
     internet.put(ADDRESS, 200, &metadata(ENTITY, SIGN_ON));
     let made = fetched(&world, ADDRESS).await.expect(201);
     assert_eq!((made.str("/saml/entity_id"), made.str("/saml/metadata_url")), (ENTITY, ADDRESS));
-    let asked = internet.asked().pop().expect("a request");
+    let request = internet.take_requests().pop().expect("a request");
     assert_eq!(
-        (asked.headers["accept"].as_str(), asked.headers["accept-charset"].as_str()),
+        (request.headers["accept"].as_str(), request.headers["accept-charset"].as_str()),
         ("application/xml;charset=UTF-8", "UTF-8")
     );
     internet.put(ADDRESS, 200, &metadata(ENTITY, NEW));
@@ -64,9 +64,9 @@ async fn a_description_is_fetched_from_its_address() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_used_is_told() {
+async fn unusable_metadata_is_reported() {
     let (world, internet) = world().await;
-    internet.put("https://idp.example.com/long", 200, &" ".repeat(LARGEST + 1));
+    internet.put("https://idp.example.com/long", 200, &" ".repeat(MAX_METADATA_BYTES + 1));
     internet.put("https://idp.example.com/page", 200, &"<html>");
     for (address, status, code) in [
         ("https://idp.example.com/long", 400, "saml_metadata_fetch_failed"),
@@ -78,52 +78,52 @@ async fn what_cannot_be_used_is_told() {
     ] {
         assert_eq!(fetched(&world, address).await.refusal(), (status, code), "{address}");
     }
-    let asked: Vec<String> = internet.asked().into_iter().map(|asked| asked.url).collect();
-    assert_eq!(asked, ["https://idp.example.com/long", "https://idp.example.com/page"], "nobody else was asked");
+    let requested: Vec<String> = internet.take_requests().into_iter().map(|requested| requested.url).collect();
+    assert_eq!(requested, ["https://idp.example.com/long", "https://idp.example.com/page"], "nobody else was asked");
 }
 
 #[tokio::test]
-async fn an_old_description_is_fetched_anew_and_kept() {
+async fn expired_metadata_is_fetched_and_stored() {
     let (world, internet) = world().await;
     internet.put(ADDRESS, 200, &metadata(ENTITY, SIGN_ON));
     let id = fetched(&world, ADDRESS).await.expect(201).str("id").to_owned();
     internet.put(ADDRESS, 200, &metadata(ENTITY, NEW));
-    internet.asked();
+    internet.take_requests();
     world.advance(TimeDelta::hours(24));
-    assert_eq!(believed(&world, &id).await.sign_on.as_deref(), Some(SIGN_ON));
-    assert!(internet.asked().is_empty(), "a description of a day is not old");
+    assert_eq!(resolve_provider(&world, &id).await.sign_on_url.as_deref(), Some(SIGN_ON));
+    assert!(internet.take_requests().is_empty(), "a description of a day is not old");
     world.advance(TimeDelta::seconds(1));
-    assert_eq!(believed(&world, &id).await.sign_on.as_deref(), Some(NEW));
-    assert_eq!(believed(&world, &id).await.sign_on.as_deref(), Some(NEW));
-    assert_eq!(internet.asked().len(), 1);
+    assert_eq!(resolve_provider(&world, &id).await.sign_on_url.as_deref(), Some(NEW));
+    assert_eq!(resolve_provider(&world, &id).await.sign_on_url.as_deref(), Some(NEW));
+    assert_eq!(internet.take_requests().len(), 1);
     assert_eq!(read(&world, &id).await.str("/saml/metadata_xml"), metadata(ENTITY, NEW));
 }
 
 #[tokio::test]
-async fn what_cannot_be_renewed_stays_and_is_not_asked_for_again_at_once() {
+async fn failed_metadata_refresh_keeps_the_old_one_and_backs_off() {
     let (world, internet) = world().await;
     internet.put(ADDRESS, 200, &metadata(ENTITY, SIGN_ON));
     let id = fetched(&world, ADDRESS).await.expect(201).str("id").to_owned();
     for (status, body) in [(503, String::new()), (200, "<html>".to_owned()), (200, metadata("other", NEW))] {
         world.advance(TimeDelta::hours(25));
         internet.put(ADDRESS, status, &body);
-        internet.asked();
+        internet.take_requests();
         for _ in 0..3 {
-            assert_eq!(believed(&world, &id).await.sign_on.as_deref(), Some(SIGN_ON), "{body}");
+            assert_eq!(resolve_provider(&world, &id).await.sign_on_url.as_deref(), Some(SIGN_ON), "{body}");
         }
-        assert_eq!(internet.asked().len(), 1, "{body}");
+        assert_eq!(internet.take_requests().len(), 1, "{body}");
         world.advance(TimeDelta::minutes(1));
-        believed(&world, &id).await;
-        assert_eq!(internet.asked().len(), 1, "{body}");
+        resolve_provider(&world, &id).await;
+        assert_eq!(internet.take_requests().len(), 1, "{body}");
     }
     assert_eq!(read(&world, &id).await.str("/saml/metadata_xml"), metadata(ENTITY, SIGN_ON));
 }
 
 #[tokio::test]
-async fn a_description_without_an_address_is_never_fetched() {
+async fn metadata_without_url_is_never_fetched() {
     let (world, internet) = world().await;
     let id = create(&world, json!({})).await.expect(201).str("id").to_owned();
     world.advance(TimeDelta::days(400));
-    assert_eq!(believed(&world, &id).await.sign_on.as_deref(), Some(SIGN_ON));
-    assert!(internet.asked().is_empty());
+    assert_eq!(resolve_provider(&world, &id).await.sign_on_url.as_deref(), Some(SIGN_ON));
+    assert!(internet.take_requests().is_empty());
 }

@@ -26,26 +26,26 @@ fn certificates(xml: &str) -> Vec<&str> {
 }
 
 #[tokio::test]
-async fn we_describe_ourselves_without_asking_the_database() {
+async fn service_provider_metadata_sends_no_statement() {
     let world = world().await;
     let page = world.get(PATH).await.expect(200);
     assert_eq!(page.header("content-type"), "application/xml");
     assert_eq!(page.header("cache-control"), "public, max-age=600");
     assert!(world.journal().statements().is_empty());
-    for said in [
+    for reported in [
         r#"entityID="http://auth.example.com/sso/saml/metadata""#,
         r#"<EntityDescriptor xmlns="urn:oasis:names:tc:SAML:2.0:metadata" validUntil="2026-06-03T12:00:00.000Z" entity"#,
         r#"WantAssertionsSigned="true""#,
         r#"HTTP-POST" Location="http://auth.example.com/sso/saml/acs" index="1""#,
     ] {
-        assert!(page.text.contains(said), "{said} is not in {}", page.text);
+        assert!(page.text.contains(reported), "{reported} is not in {}", page.text);
     }
     assert!(!page.text.contains("AuthnRequestsSigned"));
     assert_eq!(uses(&page.text), ["signing"]);
 }
 
 #[tokio::test]
-async fn the_certificate_is_byte_by_byte_that_of_the_reference() {
+async fn certificate_matches_gotrues_byte_for_byte() {
     let world = world().await;
     assert_eq!(certificates(&world.get(PATH).await.text), [CERTIFICATE.trim()]);
     let other = World::builder().policy(encrypted).policy(|policy| {
@@ -58,7 +58,7 @@ async fn the_certificate_is_byte_by_byte_that_of_the_reference() {
 }
 
 #[tokio::test]
-async fn a_file_holds_for_five_years() {
+async fn downloaded_metadata_is_valid_for_five_years() {
     let world = world().await;
     let file = world.get("/sso/saml/metadata?download=true").await.expect(200);
     assert_eq!(file.header("content-disposition"), "attachment; filename=\"metadata.xml\"");
@@ -68,14 +68,14 @@ async fn a_file_holds_for_five_years() {
 }
 
 #[tokio::test]
-async fn the_next_key_is_told_beside_the_one_in_use_and_soon_heard_of() {
+async fn next_key_is_published_with_a_short_cache_duration() {
     let next = |policy: &mut Policy| policy.saml.private_key_next = Some(Secret::new(NEXT));
     let world = World::builder().policy(encrypted).policy(next).build().await;
     let page = world.get(PATH).await.expect(200);
     assert_eq!(page.header("cache-control"), "public, max-age=60");
     assert!(page.text.contains(r#" cacheDuration="PT1H""#));
     assert_eq!(uses(&page.text), ["encryption", "signing", "signing", "encryption"]);
-    let told = certificates(&page.text);
-    assert_eq!((told[0], told[2]), (told[1], told[3]));
-    assert_ne!(told[1], told[2]);
+    let reported = certificates(&page.text);
+    assert_eq!((reported[0], reported[2]), (reported[1], reported[3]));
+    assert_ne!(reported[1], reported[2]);
 }

@@ -1,4 +1,4 @@
-//! Single sign-on up to the identity provider, and the companies' providers as an administrator keeps them.
+//! SSO administration and the start of a sign-in.
 
 mod admin;
 mod changes;

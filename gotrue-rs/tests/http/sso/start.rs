@@ -21,12 +21,12 @@ const SHA1: &str = "http://www.w3.org/2000/09/xmldsig#rsa-sha1";
 const SHA256: &str = "http://www.w3.org/2001/04/xmldsig-more#rsa-sha256";
 
 /// An address that a browser is sent to.
-struct Sent {
+struct SignedRedirect {
     url: Url,
     xml: String,
 }
 
-impl Sent {
+impl SignedRedirect {
     fn of(address: &str) -> Self {
         let url = Url::parse(address).expect("an address");
         let request = value(&url, "SAMLRequest");
@@ -40,16 +40,16 @@ impl Sent {
         value(&self.url, name)
     }
 
-    /// Whether what we say of ourselves is signed with our key.
+    /// Whether the query of the redirect has a valid signature of the service provider.
     fn is_signed(&self, algorithm: &'static RsaParameters) -> bool {
         let query = self.url.query().expect("a query");
         let start = query.find("SAMLRequest=").expect("a request");
-        let (said, _) = query[start..].split_once("&Signature=").expect("a signature");
+        let (reported, _) = query[start..].split_once("&Signature=").expect("a signature");
         let der = STANDARD.decode(KEY.trim()).expect("base64");
         let pair = KeyPair::from_der(&der).expect("a key");
         let signature = STANDARD.decode(self.get("Signature")).expect("base64");
         let key = UnparsedPublicKey::new(algorithm, pair.public_key().as_ref());
-        key.verify(said.as_bytes(), &signature).is_ok()
+        key.verify(reported.as_bytes(), &signature).is_ok()
     }
 }
 
@@ -57,10 +57,10 @@ fn value(url: &Url, name: &str) -> String {
     url.query_pairs().find(|(key, _)| key == name).map(|(_, value)| value.into_owned()).unwrap_or_default()
 }
 
-async fn start(world: &World, more: Value) -> Sent {
+async fn start(world: &World, more: Value) -> SignedRedirect {
     let mut body = json!({"domain": DOMAIN, "skip_http_redirect": true});
     body.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
-    Sent::of(world.post("/sso", body).await.expect(200).str("url"))
+    SignedRedirect::of(world.post("/sso", body).await.expect(200).str("url"))
 }
 
 async fn kept(world: &World, columns: &str) -> String {
@@ -69,17 +69,17 @@ async fn kept(world: &World, columns: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_browser_is_sent_to_the_provider_with_a_signed_request() {
+async fn sso_redirects_to_the_provider_with_a_signed_request() {
     let world = world().await;
     company(&world, DOMAIN).await;
     let answer = world.post("/sso", json!({"domain": DOMAIN})).await.expect(303);
-    let sent = Sent::of(answer.header("location"));
+    let sent = SignedRedirect::of(answer.header("location"));
     assert!(sent.url.as_str().starts_with(SIGN_ON));
     assert_eq!(sent.get("SigAlg"), SHA1);
     assert!(sent.is_signed(&RSA_PKCS1_2048_8192_SHA1_FOR_LEGACY_USE_ONLY));
     let id = world.database.query("SELECT request_id FROM auth.saml_relay_states").await.concat();
     assert!(id.starts_with("id-") && id.len() == 43, "{id}");
-    for said in [
+    for reported in [
         format!(r#"ID="{id}""#),
         r#"IssueInstant="2026-06-01T12:00:00.000Z""#.to_owned(),
         format!(r#"Destination="{SIGN_ON}""#),
@@ -88,12 +88,12 @@ async fn a_browser_is_sent_to_the_provider_with_a_signed_request() {
         ">http://auth.example.com/sso/saml/metadata</saml:Issuer>".to_owned(),
         r#"Format="urn:oasis:names:tc:SAML:2.0:nameid-format:persistent" AllowCreate="true""#.to_owned(),
     ] {
-        assert!(sent.xml.contains(&said), "{said} is not in {}", sent.xml);
+        assert!(sent.xml.contains(&reported), "{reported} is not in {}", sent.xml);
     }
 }
 
 #[tokio::test]
-async fn requests_are_signed_as_the_policy_says() {
+async fn requests_are_signed_as_configured() {
     let world = World::builder().policy(with_saml).as_served().build().await;
     company(&world, DOMAIN).await;
     let sent = start(&world, json!({})).await;
@@ -102,7 +102,7 @@ async fn requests_are_signed_as_the_policy_says() {
 }
 
 #[tokio::test]
-async fn it_takes_two_statements_and_leaves_a_row_that_waits() {
+async fn start_sends_two_statements_and_stores_a_relay_state() {
     let world = world().await;
     let id = company(&world, DOMAIN).await;
     let sent = start(&world, json!({"redirect_to": "https://app.example.com/back"})).await;
@@ -116,7 +116,7 @@ async fn it_takes_two_statements_and_leaves_a_row_that_waits() {
 }
 
 #[tokio::test]
-async fn a_pair_is_kept_for_the_exchange_of_a_code() {
+async fn pkce_challenge_is_stored_for_the_exchange() {
     let world = world().await;
     company(&world, DOMAIN).await;
     let challenge = "a".repeat(43);
@@ -126,7 +126,7 @@ async fn a_pair_is_kept_for_the_exchange_of_a_code() {
 }
 
 #[tokio::test]
-async fn what_cannot_start_leaves_nothing() {
+async fn refused_start_writes_nothing() {
     let world = world().await;
     let id = company(&world, DOMAIN).await;
     let challenge = "a".repeat(43);
@@ -151,7 +151,7 @@ async fn what_cannot_start_leaves_nothing() {
 }
 
 #[tokio::test]
-async fn the_format_of_names_is_the_providers() {
+async fn name_id_format_is_the_providers() {
     let world = world().await;
     let format = "urn:oasis:names:tc:SAML:2.0:nameid-format:transient";
     create(&world, json!({"domains": [DOMAIN], "name_id_format": format})).await.expect(201);
@@ -159,7 +159,7 @@ async fn the_format_of_names_is_the_providers() {
 }
 
 #[tokio::test]
-async fn what_the_providers_address_says_stays_and_is_not_signed() {
+async fn existing_query_of_the_provider_url_is_kept_unsigned() {
     let world = world().await;
     let address = "https://idp.example.com/sso?tenant=a&amp;lang=de#top";
     create(&world, json!({"domains": [DOMAIN], "metadata_xml": metadata(ENTITY, address)})).await.expect(201);
@@ -169,7 +169,7 @@ async fn what_the_providers_address_says_stays_and_is_not_signed() {
 }
 
 #[tokio::test]
-async fn a_provider_that_takes_no_requests_in_addresses_is_told() {
+async fn provider_without_redirect_binding_is_reported() {
     let world = world().await;
     let posts = metadata(ENTITY, SIGN_ON).replace("HTTP-Redirect", "HTTP-POST");
     create(&world, json!({"domains": [DOMAIN], "metadata_xml": posts})).await.expect(201);
@@ -177,9 +177,9 @@ async fn a_provider_that_takes_no_requests_in_addresses_is_told() {
 }
 
 #[tokio::test]
-async fn it_is_limited_before_anything_is_read() {
+async fn start_is_rate_limited_before_parsing() {
     let served = World::builder().policy(with_saml).as_served();
-    let world = served.policy(|policy| policy.limits.sso = Bucket::in_five_minutes(0.0)).build().await;
+    let world = served.policy(|policy| policy.limits.sso = Bucket::per_five_minutes(0.0)).build().await;
     for _ in 0..30 {
         world.post("/sso", json!({})).await.expect(400);
     }
@@ -187,7 +187,7 @@ async fn it_is_limited_before_anything_is_read() {
 }
 
 #[tokio::test]
-async fn nothing_below_answers_while_saml_is_off() {
+async fn disabled_saml_refuses_every_route() {
     let world = World::new().await;
     for (method, path) in [
         (Method::POST, "/sso"),
@@ -203,7 +203,7 @@ async fn nothing_below_answers_while_saml_is_off() {
 }
 
 #[tokio::test]
-async fn a_flow_without_a_target_of_its_own_has_no_referrer() {
+async fn flow_without_redirect_target_stores_no_referrer() {
     let world = world().await;
     company(&world, DOMAIN).await;
     start(&world, json!({})).await;

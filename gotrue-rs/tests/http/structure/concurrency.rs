@@ -1,4 +1,4 @@
-//! `docs/concurrency.md` names a test for each pair of operations; this holds it to the tests that there are.
+//! Checks that the tests named in `docs/concurrency.md` exist.
 
 use std::path::{Path, PathBuf};
 

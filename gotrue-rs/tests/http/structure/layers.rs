@@ -1,4 +1,4 @@
-//! Who may import whom inside the auth crate. `docs/architecture.md` draws the picture; this is the table.
+//! The allowed imports between the modules of the auth crate (`docs/architecture.md`).
 
 use std::path::Path;
 
@@ -12,49 +12,64 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("store", &["journal"]),
     ("app", &["journal", "ports", "store"]),
     // A request's context carries what the HTTP layer read of it, and opens the store's connections.
-    ("cx", &["journal", "app", "http", "ports", "store"]),
-    ("http", &["journal", "app", "cx"]),
-    ("services", &["journal", "app", "cx", "ports", "store"]),
-    ("guards", &["journal", "app", "cx", "http", "services", "store"]),
-    ("flows", &["journal", "app", "cx", "guards", "http", "services", "store"]),
-    ("routes", &["journal", "app", "cx", "flows", "guards", "http", "services", "store"]),
-    ("testing", &["journal", "app", "config", "cx", "flows", "guards", "http", "ports", "routes", "services", "store"]),
+    ("request_context", &["journal", "app", "http", "ports", "store"]),
+    ("http", &["journal", "app", "request_context"]),
+    ("services", &["journal", "app", "request_context", "ports", "store"]),
+    ("guards", &["journal", "app", "request_context", "http", "services", "store"]),
+    ("flows", &["journal", "app", "request_context", "guards", "http", "services", "store"]),
+    ("routes", &["journal", "app", "request_context", "flows", "guards", "http", "services", "store"]),
+    (
+        "testing",
+        &[
+            "journal",
+            "app",
+            "config",
+            "request_context",
+            "flows",
+            "guards",
+            "http",
+            "ports",
+            "routes",
+            "services",
+            "store",
+        ],
+    ),
 ];
 
-/// Crates that only some layers may know.
+/// Crates that only some layers may import.
 const CRATES: &[(&str, &[&str])] =
     &[("axum", &["http", "guards", "flows", "routes", "testing"]), ("sqlx", &["store", "app", "testing"])];
 
-/// A file that may import what its layer may not: file, path, why.
+/// Exceptions: file, imported path, reason.
 const EXCEPTIONS: &[(&str, &str, &str)] = &[
     (
         "services/sessions/mod.rs",
         "http::reply",
-        "every grant answers a session alike, so the answer stands beside the session instead of in one of the flows",
+        "every grant returns a session in the same form, so the response is built beside the session",
     ),
     (
         "ports/mail/outbox.rs",
         "store",
-        "its outside is a table: a mail is written in the transaction of what it tells of",
+        "the outbox is a table: a mail is inserted in the transaction of the change that it reports",
     ),
-    ("ports/mail/outbox/worker.rs", "store", "it takes mails from that table"),
-    ("ports/mail/outbox/sweeper.rs", "store", "it forgets mails of that table"),
-    ("ports/mail/inbox.rs", "store", "it shows what arrived in that table"),
+    ("ports/mail/outbox/worker.rs", "store", "it sends the mails of that table"),
+    ("ports/mail/outbox/cleanup.rs", "store", "it deletes old mails of that table"),
+    ("ports/mail/inbox.rs", "store", "it lists the mails of that table"),
 ];
 
 #[test]
-fn layers_import_only_what_lies_below_them() {
-    let source = source::repository().join("gotrue-rs/src");
+fn layers_import_only_allowed_layers() {
+    let source = source::repository_root().join("gotrue-rs/src");
     let mut broken = Vec::new();
-    for path in source::files(&source, &[".rs"]) {
+    for path in source::list_files(&source, &[".rs"]) {
         let file = path.strip_prefix(&source).expect("it lies below");
         let module = module_of(file);
         let [layer, rest @ ..] = &*module else { continue };
-        for (number, import) in imports(&source::text(&path), &module) {
-            if let Some(why) = complaint(layer, rest, &import)
+        for (number, import) in imports(&source::read_text(&path), &module) {
+            if let Some(why) = violation(layer, rest, &import)
                 && !is_exception(file, &import)
             {
-                broken.push(format!("{}:{number}: {why}", source::shown(&path)));
+                broken.push(format!("{}:{number}: {why}", source::relative_path(&path)));
             }
         }
     }
@@ -62,8 +77,8 @@ fn layers_import_only_what_lies_below_them() {
 }
 
 #[test]
-fn every_layer_has_its_row() {
-    let root = source::text(&source::repository().join("gotrue-rs/src/lib.rs"));
+fn every_module_has_a_layer_row() {
+    let root = source::read_text(&source::repository_root().join("gotrue-rs/src/lib.rs"));
     let modules =
         root.lines().filter_map(|line| line.trim().trim_start_matches("pub ").strip_prefix("mod ")?.strip_suffix(';'));
     let unknown: Vec<&str> = modules.filter(|name| LAYERS.iter().all(|(layer, _)| layer != name)).collect();
@@ -71,19 +86,20 @@ fn every_layer_has_its_row() {
 }
 
 #[test]
-fn the_rules_know_neither_runtime_nor_web_nor_database() {
-    let manifest = source::text(&source::repository().join("gotrue-rules/Cargo.toml"));
+fn rules_crate_has_no_runtime_web_or_database_dependency() {
+    let manifest = source::read_text(&source::repository_root().join("gotrue-rules/Cargo.toml"));
     for name in ["tokio", "axum", "sqlx", "reqwest", "hyper"] {
         assert!(manifest.lines().all(|line| !line.starts_with(name)), "gotrue-rules depends on {name}");
     }
 }
 
 #[test]
-fn a_broken_layer_is_found_however_it_is_written() {
+fn forbidden_imports_are_found_in_every_form() {
     let found = |text: &str, module: &[&str]| -> Vec<String> {
         let module: Vec<String> = module.iter().map(ToString::to_string).collect();
-        let said = imports(text, &module).into_iter().filter_map(|(_, it)| complaint(&module[0], &module[1..], &it));
-        said.collect()
+        let reported =
+            imports(text, &module).into_iter().filter_map(|(_, it)| violation(&module[0], &module[1..], &it));
+        reported.collect()
     };
     let store = ["store", "users"];
     assert_eq!(found("use crate::services::audit;", &store).len(), 1);
@@ -105,8 +121,8 @@ fn is_exception(file: &Path, import: &Import) -> bool {
     EXCEPTIONS.iter().any(|(of, allowed, _)| file == Path::new(of) && path.starts_with(allowed))
 }
 
-/// What is wrong with an import, if something is.
-fn complaint(layer: &str, rest: &[String], import: &Import) -> Option<String> {
+/// Describes the violation of an import, if there is one.
+fn violation(layer: &str, rest: &[String], import: &Import) -> Option<String> {
     match import {
         Import::Crate(name) => {
             let (_, allowed) = CRATES.iter().find(|(it, _)| it == name)?;
@@ -134,7 +150,7 @@ enum Import {
     Module(Vec<String>),
 }
 
-/// `store/migrate/auth.rs` is `store::migrate::auth`, and `store/mod.rs` is `store`; the crate's root is nothing.
+/// The module path of a file: `store/mod.rs` is `store`, and the root of the crate is empty.
 fn module_of(path: &Path) -> Vec<String> {
     let mut names: Vec<String> =
         path.with_extension("").iter().map(|name| name.to_string_lossy().into_owned()).collect();
@@ -149,13 +165,13 @@ fn imports(text: &str, module: &[String]) -> Vec<(usize, Import)> {
     let code: String = text.lines().flat_map(|line| [line.split("//").next().unwrap_or_default(), "\n"]).collect();
     let mut found = Vec::new();
     for (name, _) in CRATES {
-        found.extend(words(&code, &format!("{name}::")).map(|at| (line_of(&code, at), Import::Crate(name))));
+        found.extend(find_word_starts(&code, &format!("{name}::")).map(|at| (line_of(&code, at), Import::Crate(name))));
     }
-    for at in words(&code, "crate::") {
+    for at in find_word_starts(&code, "crate::") {
         let paths = paths(&code[at + "crate::".len()..]);
         found.extend(paths.into_iter().map(|path| (line_of(&code, at), Import::Module(path))));
     }
-    for at in words(&code, "super::") {
+    for at in find_word_starts(&code, "super::") {
         if code[..at].ends_with("super::") {
             continue; // counted with the first of them
         }
@@ -168,8 +184,8 @@ fn imports(text: &str, module: &[String]) -> Vec<(usize, Import)> {
     found
 }
 
-/// Where a word stands that no longer word ends with.
-fn words<'a>(code: &'a str, word: &'a str) -> impl Iterator<Item = usize> + 'a {
+/// The positions of a word that is not the end of a longer identifier.
+fn find_word_starts<'a>(code: &'a str, word: &'a str) -> impl Iterator<Item = usize> + 'a {
     code.match_indices(word).map(|(at, _)| at).filter(|at| {
         let before = code[..*at].chars().next_back();
         !before.is_some_and(|it| it.is_alphanumeric() || it == '_' || it == '$')
@@ -181,7 +197,7 @@ fn line_of(code: &str, at: usize) -> usize {
     code[..at].matches('\n').count() + 1
 }
 
-/// The paths that follow: `a::b`, or each of `{a::b, c}`. Two names are enough to tell a layer and a flow.
+/// The paths after a prefix: `a::b`, or each of `{a::b, c}`; two segments identify layer and flow.
 fn paths(rest: &str) -> Vec<Vec<String>> {
     let Some(group) = rest.strip_prefix('{') else { return vec![path(rest)] };
     let mut depth = 0;

@@ -1,4 +1,4 @@
-//! What must hold for the whole crate.
+//! Rules for the sources, the documentation and the statements of the whole repository.
 
 mod compatibility;
 mod concurrency;
@@ -10,3 +10,5 @@ mod sizes;
 pub mod source;
 mod statement_counts;
 mod statements;
+pub mod tokens;
+mod vocabulary;

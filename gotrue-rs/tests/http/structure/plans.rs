@@ -1,12 +1,14 @@
-//! How the database finds what a statement asks for. With sequential scans forbidden a plan has one only where no index
-//! can help, and an index scan without a condition reads the whole index: either would grow with the number of accounts.
+//! Query plans: no request statement scans a whole table.
+//!
+//! With sequential scans disabled, a plan has one only if no index applies. An index scan without a condition reads
+//! the whole index. Both would grow with the number of users.
 
 use gotrue_rs::store;
 use gotrue_rs::testing::TestDatabase;
 use serde_json::Value;
 use sqlx::{AssertSqlSafe, Connection, PgConnection, Row};
 
-/// Statements that no request sends, and why they may.
+/// Statements that no request sends, with the reason.
 const MAY_READ_ALL: &[(&str, &str)] = &[
     ("bulk.attach_identities", "an import: by the index where there are many accounts"),
     ("bulk.attach_factors", "an import: by the index where there are many accounts"),
@@ -25,17 +27,17 @@ const MAY_READ_ALL: &[(&str, &str)] = &[
 ];
 
 #[tokio::test]
-async fn no_statement_of_a_request_reads_a_whole_table() {
-    let database = TestDatabase::migrated().await;
+async fn request_statements_never_scan_a_whole_table() {
+    let database = TestDatabase::clone_migrated().await;
     let options = database.admin_options().options([("search_path", "auth")]);
     let mut connection = PgConnection::connect_with(&options).await.expect("the test server answers");
     let set = "SET enable_seqscan = off; SET plan_cache_mode = force_generic_plan";
     sqlx::raw_sql(AssertSqlSafe(set)).execute(&mut connection).await.expect("settings");
     let mut complaints = Vec::new();
-    for statement in store::statements() {
-        let Some(plan) = plan(&mut connection, statement.sql).await else { continue };
+    for statement in store::list_statements() {
+        let Some(plan) = explain(&mut connection, statement.sql).await else { continue };
         let mut found = Vec::new();
-        whole_tables(&plan, &mut found);
+        fully_scanned_tables(&plan, &mut found);
         let may = MAY_READ_ALL.iter().any(|(name, _)| *name == statement.name);
         match (found.is_empty(), may) {
             (false, false) => complaints.push(format!("{}: {}", statement.name, found.join(", "))),
@@ -46,8 +48,8 @@ async fn no_statement_of_a_request_reads_a_whole_table() {
     assert!(complaints.is_empty(), "{}", complaints.join("\n"));
 }
 
-/// The plan for any values; none of what has no plan, such as `SAVEPOINT`.
-async fn plan(connection: &mut PgConnection, sql: &str) -> Option<Value> {
+/// The generic plan; `None` for statements without a plan, such as `SAVEPOINT`.
+async fn explain(connection: &mut PgConnection, sql: &str) -> Option<Value> {
     let word = sql.split_whitespace().next().unwrap_or_default();
     if !["SELECT", "INSERT", "UPDATE", "DELETE", "WITH"].contains(&word) {
         return None;
@@ -63,9 +65,9 @@ async fn plan(connection: &mut PgConnection, sql: &str) -> Option<Value> {
     serde_json::from_str(&text).ok()
 }
 
-fn whole_tables(node: &Value, found: &mut Vec<String>) {
+fn fully_scanned_tables(node: &Value, found: &mut Vec<String>) {
     match node {
-        Value::Array(nodes) => nodes.iter().for_each(|node| whole_tables(node, found)),
+        Value::Array(nodes) => nodes.iter().for_each(|node| fully_scanned_tables(node, found)),
         Value::Object(members) => {
             let text = |name: &str| members.get(name).and_then(Value::as_str).unwrap_or_default();
             let table = text("Relation Name");
@@ -76,7 +78,7 @@ fn whole_tables(node: &Value, found: &mut Vec<String>) {
                 }
                 _ => {}
             }
-            members.values().for_each(|node| whole_tables(node, found));
+            members.values().for_each(|node| fully_scanned_tables(node, found));
         }
         _ => {}
     }

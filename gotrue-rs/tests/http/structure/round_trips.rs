@@ -1,5 +1,6 @@
-//! What a statement costs on the wire. A relay between pool and database counts how often the client waits for an
-//! answer: each wait begins with a `Sync`, or a simple query.
+//! Network round trips per statement.
+//!
+//! A relay between pool and database counts the waits of the client: each begins with a `Sync` or a simple query.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -17,7 +18,7 @@ use tokio::net::{UnixListener, UnixStream};
 const ONE: Statement = Statement { name: "tests.one", sql: "SELECT $1::int" };
 const WRONG: Statement = Statement { name: "tests.wrong", sql: "SELECT 1 / $1::int" };
 
-/// Stands between a client and the database of a test.
+/// A relay between a client and the test database.
 struct Relay {
     folder: PathBuf,
     waits: Arc<AtomicUsize>,
@@ -45,7 +46,7 @@ impl Relay {
 
     fn pool(&self, database: &TestDatabase, most: u32) -> Pool {
         let options = database.admin_options().socket(&self.folder).ssl_mode(PgSslMode::Disable);
-        Pool::new(PoolOptions::new(options).max_connections(most))
+        Pool::new(PoolOptions::new(options).with_max_connections(most))
     }
 
     /// The waits since the last call. What is sent behind the caller's back has come by then.
@@ -90,8 +91,8 @@ async fn run(pool: &Pool, statement: &Statement, value: i32) -> Result<u64, gotr
 }
 
 #[tokio::test]
-async fn a_lone_statement_is_one_round_trip() {
-    let database = TestDatabase::migrated().await;
+async fn single_statement_is_one_round_trip() {
+    let database = TestDatabase::clone_migrated().await;
     let relay = Relay::before(&database, "alone");
     let pool = relay.pool(&database, 2);
     run(&pool, &ONE, 1).await.expect("one is selected");
@@ -103,8 +104,8 @@ async fn a_lone_statement_is_one_round_trip() {
 }
 
 #[tokio::test]
-async fn a_connection_serves_on_after_a_failure_a_request_given_up_and_a_dead_peer() {
-    let database = TestDatabase::migrated().await;
+async fn pool_recovers_from_failure_cancellation_and_closed_connection() {
+    let database = TestDatabase::clone_migrated().await;
     let relay = Relay::before(&database, "mended");
     let pool = relay.pool(&database, 1);
     run(&pool, &WRONG, 0).await.expect_err("nothing can be divided by zero");
@@ -119,8 +120,8 @@ async fn a_connection_serves_on_after_a_failure_a_request_given_up_and_a_dead_pe
 }
 
 #[tokio::test]
-async fn no_more_statements_run_at_once_than_there_are_connections() {
-    let database = TestDatabase::migrated().await;
+async fn concurrent_statements_are_limited_by_connections() {
+    let database = TestDatabase::clone_migrated().await;
     let relay = Relay::before(&database, "bounded");
     let pool = relay.pool(&database, 3);
     let many = (0..60).map(|value| run(&pool, &ONE, value));

@@ -1,22 +1,22 @@
-//! The files of the repository, as the tests of its structure read them.
+//! Source files of the repository, for the structure tests.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The root of the repository.
-pub fn repository() -> PathBuf {
+pub fn repository_root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize().expect("the crate lies in the repository")
 }
 
-/// The files below `folder` with one of these endings, without what is built or installed.
-pub fn files(folder: &Path, endings: &[&str]) -> Vec<PathBuf> {
+/// The files below `folder` with one of these endings, without built and installed files.
+pub fn list_files(folder: &Path, endings: &[&str]) -> Vec<PathBuf> {
     const NOT_OURS: [&str; 5] = ["target", "node_modules", "dist", ".git", ".basalt"];
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).expect("the folder can be read").flatten() {
         let (path, name) = (entry.path(), entry.file_name());
         let name = name.to_string_lossy();
         if path.is_dir() && !NOT_OURS.contains(&&*name) {
-            found.extend(files(&path, endings));
+            found.extend(list_files(&path, endings));
         } else if endings.iter().any(|ending| name.ends_with(ending)) {
             found.push(path);
         }
@@ -26,11 +26,11 @@ pub fn files(folder: &Path, endings: &[&str]) -> Vec<PathBuf> {
 }
 
 /// The text of a file.
-pub fn text(path: &Path) -> String {
+pub fn read_text(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// How a message names a file: from the repository's root.
-pub fn shown(path: &Path) -> String {
-    path.strip_prefix(repository()).unwrap_or(path).display().to_string()
+/// The path of a file from the root of the repository.
+pub fn relative_path(path: &Path) -> String {
+    path.strip_prefix(repository_root()).unwrap_or(path).display().to_string()
 }

@@ -1,4 +1,4 @@
-//! Every statement is prepared against the schema, so that a misspelt column fails here and not in production.
+//! Prepares every statement against the schema, so that a wrong column fails a test.
 
 use std::collections::HashSet;
 
@@ -7,10 +7,10 @@ use gotrue_rs::testing::TestDatabase;
 use sqlx::Executor;
 
 #[tokio::test]
-async fn every_statement_fits_the_schema() {
-    let pool = TestDatabase::migrated().await.pool().await;
+async fn every_statement_prepares_against_the_schema() {
+    let pool = TestDatabase::clone_migrated().await.pool().await;
     let mut misfits = Vec::new();
-    for statement in store::statements() {
+    for statement in store::list_statements() {
         let prepared = pool.prepare(sqlx::SqlSafeStr::into_sql_str(statement.sql)).await;
         misfits.extend(prepared.err().map(|error| format!("{}: {error}", statement.name)));
     }
@@ -18,9 +18,9 @@ async fn every_statement_fits_the_schema() {
 }
 
 #[test]
-fn every_statement_has_a_name_of_its_own() {
+fn statement_names_are_unique() {
     let mut names = HashSet::new();
-    for statement in store::statements() {
+    for statement in store::list_statements() {
         assert!(names.insert(statement.name), "{} names two statements", statement.name);
     }
 }

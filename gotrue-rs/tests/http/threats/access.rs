@@ -2,7 +2,7 @@
 
 use axum::body::Body;
 use chrono::TimeDelta;
-use gotrue_rs::routes::{Line, lines};
+use gotrue_rs::routes::{RouteSummary, list_routes};
 use gotrue_rs::testing::{Answer, PASSWORD, World};
 use http::{Method, Request};
 use serde_json::{Value, json};
@@ -11,13 +11,13 @@ use uuid::Uuid;
 const ANN: &str = "ann@example.com";
 
 /// A path of the table with something in place of its parameters.
-fn path(line: &Line) -> String {
+fn path(line: &RouteSummary) -> String {
     let id = Uuid::from_u128(7).to_string();
     let segment = |it: &str| if it.starts_with('{') { id.clone() } else { it.to_owned() };
     line.path.split('/').map(segment).collect::<Vec<_>>().join("/")
 }
 
-async fn call(world: &World, line: &Line, token: Option<&str>) -> Answer {
+async fn call(world: &World, line: &RouteSummary, token: Option<&str>) -> Answer {
     let bearer = format!("Bearer {}", token.unwrap_or_default());
     let headers = [("authorization", &*bearer)];
     let headers = if token.is_some() { &headers[..] } else { &[] };
@@ -26,18 +26,18 @@ async fn call(world: &World, line: &Line, token: Option<&str>) -> Answer {
 }
 
 #[tokio::test]
-async fn f2_every_route_lets_in_whom_its_guards_name_and_nobody_else() {
+async fn f2_every_route_admits_exactly_the_callers_of_its_guards() {
     let world = World::new().await;
     let now = world.now().timestamp();
     let user = json!({"role": "authenticated", "exp": now + 60, "sub": Uuid::from_u128(1)});
     let nobodys = [
         ("nobody", None, 401, "no_authorization"),
         ("garbage", Some("garbage".to_owned()), 403, "bad_jwt"),
-        ("an expired token", Some(world.signed(&json!({"role": "service_role", "exp": now - 1}))), 403, "bad_jwt"),
+        ("an expired token", Some(world.sign_claims(&json!({"role": "service_role", "exp": now - 1}))), 403, "bad_jwt"),
     ];
-    let anonymous = world.signed(&json!({"role": "anon", "exp": now + 60}));
+    let anonymous = world.sign_claims(&json!({"role": "anon", "exp": now + 60}));
     let (mut callers, mut admins) = (0, 0);
-    for line in lines() {
+    for line in list_routes() {
         let guards = &line.guards;
         let is_guarded = guards.contains(&"Caller") || guards.contains(&"Admin");
         callers += usize::from(guards.contains(&"Caller"));
@@ -54,11 +54,11 @@ async fn f2_every_route_lets_in_whom_its_guards_name_and_nobody_else() {
                 let answer = call(&world, &line, Some(token)).await;
                 assert!(matches!(answer.status.as_u16(), 403 | 404), "{who} at {line:?}: {}", answer.text);
             }
-            let stranger = call(&world, &line, Some(&world.signed(&user))).await;
-            assert!(matches!(stranger.refusal(), (403, "user_not_found") | (404, _)), "{line:?}: {}", stranger.text);
+            let unrelated = call(&world, &line, Some(&world.sign_claims(&user))).await;
+            assert!(matches!(unrelated.refusal(), (403, "user_not_found") | (404, _)), "{line:?}: {}", unrelated.text);
         }
         if guards.contains(&"Admin") {
-            for token in [&anonymous, &world.signed(&user)] {
+            for token in [&anonymous, &world.sign_claims(&user)] {
                 let answer = call(&world, &line, Some(token)).await;
                 assert_eq!(answer.refusal(), (403, "not_admin"), "{line:?}");
             }
@@ -68,11 +68,11 @@ async fn f2_every_route_lets_in_whom_its_guards_name_and_nobody_else() {
 }
 
 #[tokio::test]
-async fn f2_who_is_signed_in_passes_every_callers_guard_and_no_administrators() {
-    for line in lines() {
+async fn f2_signed_in_user_passes_user_guards_but_no_admin_guard() {
+    for line in list_routes() {
         let world = World::new().await;
-        let person = world.person(ANN).await;
-        let answer = call(&world, &line, Some(&person.access_token)).await;
+        let user = world.create_user(ANN).await;
+        let answer = call(&world, &line, Some(&user.access_token)).await;
         let code = answer.str("error_code");
         if line.guards.contains(&"Admin") {
             assert_eq!(code, "not_admin", "{line:?}");
@@ -84,7 +84,7 @@ async fn f2_who_is_signed_in_passes_every_callers_guard_and_no_administrators() 
 }
 
 #[tokio::test]
-async fn f1_a_sign_up_sets_nothing_but_what_it_may() {
+async fn f1_sign_up_ignores_privileged_members() {
     let world = World::new().await;
     let body = json!({
         "email": ANN, "password": PASSWORD, "id": Uuid::from_u128(7), "role": "service_role", "aud": "elsewhere",
@@ -110,11 +110,11 @@ async fn f1_a_sign_up_sets_nothing_but_what_it_may() {
 }
 
 #[tokio::test]
-async fn f1_an_account_changes_nothing_of_itself_but_what_it_may() {
+async fn f1_user_update_ignores_privileged_members() {
     let world = World::new().await;
-    let person = world.person(ANN).await;
-    let before = world.get_as(&person.access_token, "/user").await.expect(200);
-    let forbidden = world.put_as(&person.access_token, "/user", json!({"app_metadata": {"admin": true}})).await;
+    let user = world.create_user(ANN).await;
+    let before = world.get_as(&user.access_token, "/user").await.expect(200);
+    let forbidden = world.put_as(&user.access_token, "/user", json!({"app_metadata": {"admin": true}})).await;
     assert_eq!(forbidden.refusal(), (403, "not_admin"));
     let body = json!({
         "id": Uuid::from_u128(7), "role": "service_role", "aud": "elsewhere", "is_super_admin": true,
@@ -122,12 +122,12 @@ async fn f1_an_account_changes_nothing_of_itself_but_what_it_may() {
         "confirmation_token": "", "encrypted_password": "", "ban_duration": "none",
         "data": {"role": "service_role", "is_super_admin": true},
     });
-    world.put_as(&person.access_token, "/user", body).await.expect(200);
-    let after = world.get_as(&person.access_token, "/user").await.expect(200);
+    world.put_as(&user.access_token, "/user", body).await.expect(200);
+    let after = world.get_as(&user.access_token, "/user").await.expect(200);
     for member in ["id", "role", "aud", "app_metadata", "email", "phone", "email_confirmed_at", "phone_confirmed_at"] {
         assert_eq!(before.json.get(member), after.json.get(member), "{member}");
     }
-    let refreshed = world.refresh(&person.refresh_token).await.expect(200);
+    let refreshed = world.refresh(&user.refresh_token).await.expect(200);
     let claims = world.app.keys.verify(refreshed.str("access_token"), world.now()).unwrap_or_default();
     assert_eq!(claims.get("role"), Some(&json!("authenticated")));
     assert!(claims.get("is_super_admin").is_none());
@@ -135,9 +135,9 @@ async fn f1_an_account_changes_nothing_of_itself_but_what_it_may() {
 }
 
 #[tokio::test]
-async fn f2_what_an_account_does_touches_no_other() {
+async fn f2_user_requests_affect_no_other_user() {
     let world = World::new().await;
-    let (eve, ann) = (world.person("eve@example.com").await, world.person(ANN).await);
+    let (eve, ann) = (world.create_user("eve@example.com").await, world.create_user(ANN).await);
     let before = world.get_as(&ann.access_token, "/user").await.text;
     let body = json!({"id": ann.id, "user_id": ann.id, "sub": ann.id, "password": "another password",
                       "data": {"sub": ann.id}});
@@ -148,10 +148,10 @@ async fn f2_what_an_account_does_touches_no_other() {
 }
 
 #[tokio::test]
-async fn f3_only_the_very_path_is_a_route() {
+async fn f3_path_variants_are_not_routed() {
     let world = World::new().await;
-    let person = world.person(ANN).await;
-    let bearer = format!("Bearer {}", person.access_token);
+    let user = world.create_user(ANN).await;
+    let bearer = format!("Bearer {}", user.access_token);
     for path in [
         "//user",
         "/user//",
@@ -185,9 +185,9 @@ async fn f3_only_the_very_path_is_a_route() {
 }
 
 #[tokio::test]
-async fn f3_neither_cookie_nor_query_nor_key_header_is_a_token() {
+async fn f3_cookie_query_and_apikey_are_not_accepted_as_token() {
     let world = World::new().await;
-    let token = world.person(ANN).await.access_token;
+    let token = world.create_user(ANN).await.access_token;
     world.get(&format!("/user?access_token={token}&apikey={token}&token={token}")).await.expect(401);
     for (name, value) in [
         ("cookie", format!("sb-access-token={token}; access_token={token}")),
@@ -200,7 +200,7 @@ async fn f3_neither_cookie_nor_query_nor_key_header_is_a_token() {
 }
 
 #[tokio::test]
-async fn f4_where_signing_up_is_off_no_way_makes_an_account() {
+async fn f4_disabled_sign_up_blocks_every_way_to_create_a_user() {
     let world = World::with(|policy| {
         policy.sign_up.disabled = true;
         policy.sign_up.anonymous_enabled = true;
@@ -221,7 +221,8 @@ async fn f4_where_signing_up_is_off_no_way_makes_an_account() {
             assert_eq!(world.post(path, body.clone()).await.refusal(), (422, "signup_disabled"), "{path} {body}");
         }
     }
-    let others = lines().into_iter().filter(|line| line.method == Method::POST && !line.guards.contains(&"Admin"));
+    let others =
+        list_routes().into_iter().filter(|line| line.method == Method::POST && !line.guards.contains(&"Admin"));
     for line in others {
         for body in [
             json!({"email": ANN, "type": "signup", "token": "1"}),
@@ -234,7 +235,7 @@ async fn f4_where_signing_up_is_off_no_way_makes_an_account() {
 }
 
 #[tokio::test]
-async fn f4_a_provider_that_was_switched_off_lets_nobody_in_any_more() {
+async fn f4_disabled_provider_is_refused() {
     let world = World::with(|policy| {
         policy.sign_up.email_enabled = false;
         policy.sign_up.phone_enabled = false;
@@ -249,13 +250,13 @@ async fn f4_a_provider_that_was_switched_off_lets_nobody_in_any_more() {
 }
 
 #[tokio::test]
-async fn f2_an_administrators_role_counts_only_when_we_signed_it() {
+async fn f2_admin_role_requires_a_valid_signature() {
     let world = World::new().await;
-    let person = world.person(ANN).await;
+    let user = world.create_user(ANN).await;
     // A user whose own metadata says so is none.
-    world.put_as(&person.access_token, "/user", json!({"data": {"role": "service_role"}})).await.expect(200);
+    world.put_as(&user.access_token, "/user", json!({"data": {"role": "service_role"}})).await.expect(200);
     world.advance(TimeDelta::seconds(1));
-    let answer = world.refresh(&person.refresh_token).await.expect(200);
+    let answer = world.refresh(&user.refresh_token).await.expect(200);
     let claims = world.app.keys.verify(answer.str("access_token"), world.now()).unwrap_or_default();
     assert_eq!(claims.get("role").and_then(Value::as_str), Some("authenticated"));
 }

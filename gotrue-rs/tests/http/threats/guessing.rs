@@ -47,7 +47,7 @@ async fn guesses(world: &World, tries: impl IntoIterator<Item = (String, Vec<(&'
 }
 
 #[tokio::test]
-async fn d1_no_header_talks_its_way_around_a_limit() {
+async fn d1_forwarded_headers_do_not_bypass_a_limit() {
     let names = ["x-forwarded-for", "sb-forwarded-for", "x-real-ip", "forwarded", "cf-connecting-ip", "x-client-ip"];
     for name in names {
         let world = limited(|_| {}).await;
@@ -57,7 +57,7 @@ async fn d1_no_header_talks_its_way_around_a_limit() {
 }
 
 #[tokio::test]
-async fn d1_a_network_of_one_customer_counts_as_one() {
+async fn d1_ipv6_prefix_of_one_customer_counts_as_one() {
     let world = limited(|_| {}).await;
     let tries = (0..12).map(|n| (format!("2001:db8:1:2:{n}::{n}"), Vec::new()));
     assert_eq!(guesses(&world, tries).await, 5);
@@ -65,7 +65,7 @@ async fn d1_a_network_of_one_customer_counts_as_one() {
 }
 
 #[tokio::test]
-async fn d1_all_spellings_of_an_address_are_one() {
+async fn d1_all_spellings_of_an_ip_address_share_a_limit() {
     let world = limited(|_| {}).await;
     let spellings = ["203.0.113.7", "::ffff:203.0.113.7", "::ffff:cb00:7107"];
     let tries = (0..12).map(|n| (spellings[n % 3].to_owned(), Vec::new()));
@@ -73,7 +73,7 @@ async fn d1_all_spellings_of_an_address_are_one() {
 }
 
 #[tokio::test]
-async fn d1_a_trusted_proxy_is_believed_about_the_last_hop_only() {
+async fn d1_trusted_proxy_supplies_only_the_last_hop() {
     let trusted = |policy: &mut Policy| {
         policy.limits.key = LimitKey::Peer { trusted_proxies: vec!["10.0.0.0/8".parse().expect("a network")] };
     };
@@ -85,7 +85,7 @@ async fn d1_a_trusted_proxy_is_believed_about_the_last_hop_only() {
 }
 
 #[tokio::test]
-async fn d2_guesses_of_a_code_count_together_by_either_method_and_in_every_spelling() {
+async fn d2_code_guesses_share_a_limit_across_methods_and_spellings() {
     let world = limited(|_| {}).await;
     world.post("/signup", json!({"email": ANN, "password": PASSWORD})).await.expect(200);
     let mut through = 0;
@@ -99,7 +99,7 @@ async fn d2_guesses_of_a_code_count_together_by_either_method_and_in_every_spell
 }
 
 #[tokio::test]
-async fn d2_every_grant_takes_from_the_same_limit() {
+async fn d2_every_grant_type_shares_one_limit() {
     let world = limited(|_| {}).await;
     let mut through = 0;
     for n in 0..9 {
@@ -115,7 +115,7 @@ async fn d2_every_grant_takes_from_the_same_limit() {
 }
 
 #[tokio::test]
-async fn d2_a_refusal_by_a_limit_says_when_to_come_back() {
+async fn d2_rate_limited_response_has_retry_after() {
     let world = limited(|_| {}).await;
     for _ in 0..5 {
         guess(&world, "203.0.113.7", &[]).await;
@@ -126,9 +126,9 @@ async fn d2_a_refusal_by_a_limit_says_when_to_come_back() {
 }
 
 #[tokio::test]
-async fn d3_an_unknown_address_and_a_wrong_secret_are_answered_in_the_same_bytes() {
+async fn d3_unknown_email_and_wrong_secret_get_identical_responses() {
     let world = World::new().await;
-    world.person(ANN).await;
+    world.create_user(ANN).await;
     for (path, known, unknown) in [
         (
             "/token?grant_type=password",
@@ -154,9 +154,9 @@ async fn d3_an_unknown_address_and_a_wrong_secret_are_answered_in_the_same_bytes
 }
 
 #[tokio::test]
-async fn d3_an_unknown_address_costs_the_same_steps_as_a_wrong_password() {
+async fn d3_unknown_email_takes_the_same_steps_as_a_wrong_password() {
     let world = World::new().await;
-    world.person(ANN).await;
+    world.create_user(ANN).await;
     let mut steps = Vec::new();
     for email in [ANN, "nobody@example.com"] {
         world.try_password(email, "a guess").await.expect(400);
@@ -166,9 +166,9 @@ async fn d3_an_unknown_address_costs_the_same_steps_as_a_wrong_password() {
 }
 
 #[tokio::test]
-async fn d3_an_unknown_address_takes_as_long_as_a_wrong_password() {
+async fn d3_unknown_email_takes_as_long_as_a_wrong_password() {
     let world = World::with(|policy| policy.password.hash = PasswordHash::Bcrypt { cost: 8 }).await;
-    world.person(ANN).await;
+    world.create_user(ANN).await;
     let (mut known, mut unknown) = (Vec::new(), Vec::new());
     for _ in 0..15 {
         for (email, times) in [(ANN, &mut known), ("nobody@example.com", &mut unknown)] {
@@ -179,7 +179,7 @@ async fn d3_an_unknown_address_takes_as_long_as_a_wrong_password() {
     }
     known.sort();
     unknown.sort();
-    // The shortest of many is what the work takes; without a hash of nobody it would be a tenth and less.
+    // The minimum of many runs is the actual work; without the dummy hash it would be less than a tenth.
     let (known, unknown) = (known[1].as_secs_f64(), unknown[1].as_secs_f64());
     assert!(unknown > known * 0.5 && unknown < known * 2.0, "unknown {unknown}, known {known}");
 }
@@ -190,9 +190,9 @@ fn hashings(world: &World) -> usize {
 }
 
 #[tokio::test]
-async fn d3_who_has_an_account_is_not_told_by_the_work_of_signing_up_or_asking_for_a_code() {
+async fn d3_sign_up_and_otp_work_does_not_reveal_account_existence() {
     let world = World::new().await;
-    world.person(ANN).await;
+    world.create_user(ANN).await;
     world.advance(TimeDelta::seconds(1));
     for (path, expected) in [("/signup", 1), ("/otp", 0), ("/magiclink", 0), ("/recover", 0), ("/resend", 0)] {
         for (email, who) in [(ANN, "known"), (&*format!("new{expected}{}@example.com", path.len()), "unknown")] {
@@ -205,20 +205,20 @@ async fn d3_who_has_an_account_is_not_told_by_the_work_of_signing_up_or_asking_f
 }
 
 #[tokio::test]
-async fn d4_an_address_is_one_account_in_every_letter_case() {
+async fn d4_email_is_case_insensitive() {
     let world = World::new().await;
-    let person = world.person(ANN).await;
+    let user = world.create_user(ANN).await;
     for email in ["ANN@EXAMPLE.COM", "Ann@Example.com"] {
         let answer = world.post("/signup", json!({"email": email, "password": "another password"})).await.expect(200);
         assert_eq!(answer.json.pointer("/identities"), Some(&json!([])), "a stand-in");
-        assert_eq!(world.try_password(email, PASSWORD).await.expect(200).str("user/id"), person.id);
+        assert_eq!(world.try_password(email, PASSWORD).await.expect(200).str("user/id"), user.id);
     }
 }
 
 #[tokio::test]
-async fn d4_an_address_that_only_looks_like_another_is_refused() {
+async fn d4_homograph_email_is_refused() {
     let world = World::new().await;
-    world.person(ANN).await;
+    world.create_user(ANN).await;
     for email in [
         "\u{430}nn@example.com",
         "ann@ex\u{430}mple.com",
@@ -240,16 +240,16 @@ async fn d4_an_address_that_only_looks_like_another_is_refused() {
         assert_ne!(sign_in.status, 200, "{email:?}");
     }
     // The Kelvin sign is a k in lower case: no second account for it.
-    let kim = world.person("kim@example.com").await;
+    let kim = world.create_user("kim@example.com").await;
     let answer = world.post("/signup", json!({"email": "\u{212a}im@example.com", "password": PASSWORD})).await;
     assert_ne!(answer.str("id"), kim.id);
     assert!(world.database.query("SELECT id FROM auth.users").await.len() == 2, "{}", answer.text);
 }
 
 #[tokio::test]
-async fn d5_who_guesses_keeps_the_owner_neither_out_nor_waiting() {
+async fn d5_guesses_do_not_lock_out_or_delay_the_owner() {
     let world = limited(|policy| policy.mail.autoconfirm = true).await;
-    world.person(ANN).await;
+    world.create_user(ANN).await;
     for _ in 0..20 {
         guess(&world, "203.0.113.7", &[]).await;
     }

@@ -6,8 +6,8 @@ use std::time::Duration;
 use axum::body::Body;
 use futures::future::{join, join_all};
 use gotrue_rs::journal::Step;
-use gotrue_rs::routes::lines;
-use gotrue_rs::testing::{Answer, PASSWORD, Person, World};
+use gotrue_rs::routes::list_routes;
+use gotrue_rs::testing::{Answer, PASSWORD, TestUser, World};
 use gotrue_rules::domain::policy::{PasswordHash, Quota};
 use http::{Method, Request};
 use proptest::prelude::*;
@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 const ANN: &str = "ann@example.com";
 const PANIC: &str = "Internal Server Error";
-/// Failures of ours that the reference answers to such input too (`endpoints.md` §5, §7, §8).
+/// Internal errors that GoTrue returns for such input too.
 const RECORDED: [&str; 10] = [
     "Database error saving new user",
     "Database error finding user",
@@ -29,7 +29,7 @@ const RECORDED: [&str; 10] = [
     "Unable to process request",
     "Unexpected failure, please check server logs for more information",
 ];
-/// Every code that an error may have (`endpoints.md` §1.5), as far as these routes go.
+/// Every error code of these routes.
 const CODES: [&str; 37] = [
     "anonymous_provider_disabled",
     "bad_code_verifier",
@@ -77,9 +77,9 @@ async fn send(world: &World, method: &Method, path: &str, token: &str, body: Vec
 }
 
 #[tokio::test]
-async fn g1_what_looks_like_sql_is_text() {
+async fn g1_sql_in_input_is_treated_as_text() {
     let world = World::new().await;
-    let person = world.person(ANN).await;
+    let imported_user = world.create_user(ANN).await;
     for text in
         ["' OR '1'='1", "'; DROP TABLE auth.users; --", "\\'; SELECT 1; --", "%", "_", "$1", "ann@example.com' --"]
     {
@@ -94,20 +94,21 @@ async fn g1_what_looks_like_sql_is_text() {
         let body = json!({"email": ANN, "password": PASSWORD});
         world.request(Method::POST, "/token?grant_type=password", &headers, Some(body)).await.expect(400);
         let data = json!({"data": {text: text}});
-        let user = world.put_as(&person.access_token, "/user", data).await.expect(200);
+        let user = world.put_as(&imported_user.access_token, "/user", data).await.expect(200);
         assert_eq!(user.json["user_metadata"][text], json!(text));
     }
     world.sign_in(ANN).await;
 }
 
 #[tokio::test]
-async fn g3_more_hashing_than_can_be_done_is_refused_and_everything_else_goes_on() {
-    let world = World::builder().hashing(1, 2).policy(|policy| policy.mail.autoconfirm = true).build().await;
-    let person = world.person(ANN).await;
+async fn g3_hashing_overload_is_refused_without_affecting_other_requests() {
+    let world =
+        World::builder().shared_hashing_pool(1, 2).policy(|policy| policy.mail.autoconfirm = true).build().await;
+    let user = world.create_user(ANN).await;
     let slow = bcrypt::hash(PASSWORD, 10).expect("it can be hashed");
     world.database.query(&format!("UPDATE auth.users SET encrypted_password = '{slow}'")).await;
     let flood = join_all((0..12).map(|_| world.try_password(ANN, "a guess")));
-    let other = join_all((0..5).map(|_| world.get_as(&person.access_token, "/user")));
+    let other = join_all((0..5).map(|_| world.get_as(&user.access_token, "/user")));
     let (flood, other) = join(flood, other).await;
     assert!(other.iter().all(|answer| answer.status == 200));
     let refused: Vec<&Answer> = flood.iter().filter(|answer| answer.status != 400).collect();
@@ -120,7 +121,7 @@ async fn g3_more_hashing_than_can_be_done_is_refused_and_everything_else_goes_on
 }
 
 #[tokio::test]
-async fn g3_a_password_too_long_to_hash_costs_no_hashing() {
+async fn g3_overlong_password_costs_no_hashing() {
     let world = World::with(|policy| policy.password.hash = PasswordHash::Bcrypt { cost: 4 }).await;
     let body = json!({"email": ANN, "password": "x".repeat(100_000)});
     world.post("/signup", body).await.expect(400);
@@ -203,7 +204,7 @@ fn hostile_bodies() -> impl Strategy<Value = Vec<u8>> {
 }
 
 #[test]
-fn g4_no_body_makes_a_route_fail_in_a_way_that_is_not_recorded() {
+fn g4_malformed_bodies_cause_only_recorded_failures() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     let (world, admin) = runtime.block_on(async {
         let world = World::with(|policy| {
@@ -215,36 +216,37 @@ fn g4_no_body_makes_a_route_fail_in_a_way_that_is_not_recorded() {
         let admin = world.service_token();
         (world, admin)
     });
-    let routes: Vec<_> = lines().into_iter().filter(|line| matches!(line.method, Method::POST | Method::PUT)).collect();
-    let person: RefCell<Option<Person>> = RefCell::new(None);
+    let routes: Vec<_> =
+        list_routes().into_iter().filter(|line| matches!(line.method, Method::POST | Method::PUT)).collect();
+    let user: RefCell<Option<TestUser>> = RefCell::new(None);
     let number = RefCell::new(0);
     let config = Config { cases: 300, failure_persistence: None, ..Config::default() };
     // The same bodies each time: what fails here is found again.
     let chance = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
     let run = TestRunner::new_with_rng(config, chance).run(&hostile_bodies(), |body| {
         for line in &routes {
-            if person.borrow().is_none() {
+            if user.borrow().is_none() {
                 *number.borrow_mut() += 1;
                 let email = format!("p{}@example.com", number.borrow());
-                *person.borrow_mut() = Some(runtime.block_on(world.person(&email)));
+                *user.borrow_mut() = Some(runtime.block_on(world.create_user(&email)));
             }
             let token = if line.guards.contains(&"Admin") {
                 admin.clone()
             } else {
-                person.borrow().as_ref().map(|it| it.access_token.clone()).unwrap_or_default()
+                user.borrow().as_ref().map(|it| it.access_token.clone()).unwrap_or_default()
             };
             if line.path == "/logout" {
-                person.borrow_mut().take();
+                user.borrow_mut().take();
             }
             let grants = ["?grant_type=password", "?grant_type=refresh_token", "?grant_type=pkce"];
             let queries = if line.path == "/token" { &grants[..] } else { &[""] };
             for query in queries {
                 let path = format!("{}{query}", line.path.replace(['{', '}'], ""));
                 let answer = runtime.block_on(send(&world, &line.method, &path, &token, body.clone()));
-                let (status, told) = (answer.status.as_u16(), answer.str("msg"));
+                let (status, reported) = (answer.status.as_u16(), answer.str("msg"));
                 let shown = String::from_utf8_lossy(&body);
                 prop_assert!(!answer.text.contains(PANIC), "{path} panicked at {shown}");
-                let is_recorded = RECORDED.contains(&told) || answer.str("code").len() == 5;
+                let is_recorded = RECORDED.contains(&reported) || answer.str("code").len() == 5;
                 prop_assert!(status < 500 || is_recorded, "{path} answers {} to {shown}", answer.text);
             }
         }
@@ -254,9 +256,9 @@ fn g4_no_body_makes_a_route_fail_in_a_way_that_is_not_recorded() {
 }
 
 #[tokio::test]
-async fn g4_a_stored_hash_of_any_form_ends_nothing() {
+async fn g4_malformed_stored_hash_never_panics() {
     let world = World::with(|policy| policy.mail.autoconfirm = true).await;
-    world.person(ANN).await;
+    world.create_user(ANN).await;
     for hash in [
         "plain",
         "$2a$04$",
@@ -275,7 +277,7 @@ async fn g4_a_stored_hash_of_any_form_ends_nothing() {
 }
 
 #[tokio::test]
-async fn g4_headers_of_any_bytes_end_nothing() {
+async fn g4_arbitrary_header_bytes_never_panic() {
     let world = World::new().await;
     let names = [
         "authorization",
@@ -298,13 +300,13 @@ async fn g4_headers_of_any_bytes_end_nothing() {
 }
 
 #[tokio::test]
-async fn g5_numbers_at_the_edge_are_refused_not_wrapped() {
-    use gotrue_rules::domain::refresh::{SessionKey, SignedToken};
+async fn g5_out_of_range_numbers_are_refused() {
+    use gotrue_rules::domain::refresh::{RefreshTokenKey, SignedToken};
     let world = World::with(|policy| policy.refresh.algorithm_version = 2).await;
-    let person = world.person(ANN).await;
+    let user = world.create_user(ANN).await;
     let stored = world.database.query("SELECT refresh_token_hmac_key FROM auth.sessions").await.concat();
-    let key = SessionKey::from_stored(&stored).expect("a key");
-    let session = person.session.parse().expect("an id");
+    let key = RefreshTokenKey::from_stored(&stored).expect("a key");
+    let session = user.session.parse().expect("an id");
     for counter in [1, i64::from(u32::MAX), i64::MAX] {
         let answer = world.refresh(&SignedToken::encode(session, counter, &key)).await;
         assert_eq!(answer.refusal(), (400, "validation_failed"), "{counter}");
@@ -333,22 +335,22 @@ const INSIDE: [&str; 12] = [
 ];
 
 #[tokio::test]
-async fn g8_a_failure_of_ours_tells_nothing_of_what_is_inside() {
+async fn g8_internal_error_reveals_no_details() {
     let world = World::with(|policy| policy.sign_up.anonymous_enabled = true).await;
-    let person = world.person(ANN).await;
+    let user = world.create_user(ANN).await;
     let mut failed = 0;
-    for statement in gotrue_rs::store::statements() {
+    for statement in gotrue_rs::store::list_statements() {
         world.faults.fail(statement.name, 1);
         world.advance(chrono::TimeDelta::seconds(1));
         let answers = [
             world.try_password(ANN, PASSWORD).await,
-            world.refresh(&person.refresh_token).await,
+            world.refresh(&user.refresh_token).await,
             world.post("/signup", json!({"email": "bob@example.com", "password": PASSWORD})).await,
             world.post("/signup", json!({})).await,
             world.post("/recover", json!({"email": ANN})).await,
             world.post("/verify", json!({"type": "signup", "token_hash": "x"})).await,
-            world.put_as(&person.access_token, "/user", json!({"data": {"a": 1}})).await,
-            world.get_as(&person.access_token, "/user").await,
+            world.put_as(&user.access_token, "/user", json!({"data": {"a": 1}})).await,
+            world.get_as(&user.access_token, "/user").await,
         ];
         for answer in answers {
             failed += usize::from(answer.status.as_u16() >= 500);
@@ -363,9 +365,9 @@ async fn g8_a_failure_of_ours_tells_nothing_of_what_is_inside() {
 }
 
 #[tokio::test]
-async fn g8_every_error_has_a_code_of_the_list() {
+async fn g8_every_error_has_a_documented_code() {
     let world = World::new().await;
-    let person = world.person(ANN).await;
+    let user = world.create_user(ANN).await;
     let bodies = [
         json!({}),
         json!([]),
@@ -373,8 +375,8 @@ async fn g8_every_error_has_a_code_of_the_list() {
         json!({"email": ANN, "password": "y", "type": "z", "token": "1"}),
         Value::Null,
     ];
-    for line in lines() {
-        for token in ["", "x", person.access_token.as_str()] {
+    for line in list_routes() {
+        for token in ["", "x", user.access_token.as_str()] {
             for body in &bodies {
                 let path = line.path.replace(['{', '}'], "");
                 let answer = send(&world, &line.method, &path, token, body.to_string().into_bytes()).await;

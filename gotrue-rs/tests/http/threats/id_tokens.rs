@@ -1,4 +1,4 @@
-//! B2: an ID token is believed only as its issuer signed it, for us, in its time, and for who asked for it.
+//! ID tokens: issuer, signature, audience, time and nonce are validated.
 
 use aws_lc_rs::hmac;
 use base64::Engine;
@@ -6,7 +6,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use gotrue_rs::testing::{Answer, World};
 use serde_json::{Value, json};
 
-use crate::id_token::{CLIENT, Setting};
+use crate::id_token::{CLIENT, IdTokenFixture};
 
 const ANN: &str = "ann@example.com";
 const NONCE: &str = "abc";
@@ -18,7 +18,7 @@ fn header() -> Value {
     json!({"alg": "ES256", "kid": "key-1"})
 }
 
-fn claims(setting: &Setting) -> Value {
+fn claims(setting: &IdTokenFixture) -> Value {
     let now = setting.world.now().timestamp();
     json!({
         "iss": setting.issuer.url, "sub": "ann", "aud": CLIENT, "iat": now, "exp": now + 300, "nonce": NONCE_HASH,
@@ -38,7 +38,7 @@ fn without(object: &Value, name: &str) -> Value {
     changed
 }
 
-async fn give(setting: &Setting, token: &str) -> Answer {
+async fn give(setting: &IdTokenFixture, token: &str) -> Answer {
     setting.give(token, &json!({"nonce": NONCE, "access_token": ACCESS_TOKEN})).await
 }
 
@@ -49,12 +49,12 @@ fn assert_refused(answer: &Answer, what: &str) {
 }
 
 /// Where it is served, every claim counts.
-async fn served() -> Setting {
-    Setting::of(World::builder().as_served()).await
+async fn served() -> IdTokenFixture {
+    IdTokenFixture::of(World::builder().as_served()).await
 }
 
 #[tokio::test]
-async fn b2_every_claim_counts_though_the_issuer_signed_it() {
+async fn b2_every_claim_is_validated() {
     let setting = served().await;
     let all = claims(&setting);
     let ann = give(&setting, &setting.issuer.sign(&header(), &all)).await.expect(200);
@@ -91,7 +91,7 @@ async fn b2_every_claim_counts_though_the_issuer_signed_it() {
 }
 
 #[tokio::test]
-async fn b2_no_claim_can_be_changed_without_the_issuer() {
+async fn b2_modified_claims_are_refused() {
     let setting = served().await;
     let all = claims(&setting);
     let token = setting.issuer.sign(&header(), &all);
@@ -121,7 +121,7 @@ async fn b2_no_claim_can_be_changed_without_the_issuer() {
 }
 
 #[tokio::test]
-async fn b2_a_header_cannot_choose_how_or_with_what_a_token_is_verified() {
+async fn b2_token_header_cannot_choose_algorithm_or_key() {
     let setting = served().await;
     let all = claims(&setting);
     let rogue = setting.issuer.with_new_key("key-1");
@@ -153,7 +153,7 @@ async fn b2_a_header_cannot_choose_how_or_with_what_a_token_is_verified() {
 }
 
 #[tokio::test]
-async fn b2_a_public_key_is_nobody_s_secret() {
+async fn b2_public_key_is_not_accepted_as_hmac_secret() {
     let setting = served().await;
     let key = setting.issuer.key();
     let point = ["x", "y"].map(|name| URL_SAFE_NO_PAD.decode(key[name].as_str().expect("a text")).expect("base64url"));
@@ -167,7 +167,7 @@ async fn b2_a_public_key_is_nobody_s_secret() {
 }
 
 #[tokio::test]
-async fn b2_a_token_of_another_provider_or_of_nobody_is_not_taken() {
+async fn b2_token_of_another_or_unknown_provider_is_refused() {
     let setting = served().await;
     let token = setting.issuer.sign(&header(), &claims(&setting));
     for provider in ["google", "apple", "azure", "facebook", "github", "Keycloak", "custom:keycloak"] {
@@ -181,11 +181,11 @@ async fn b2_a_token_of_another_provider_or_of_nobody_is_not_taken() {
 }
 
 #[tokio::test]
-async fn b5_a_provider_that_is_off_lets_nobody_in() {
-    let setting = Setting::of(World::builder()).await;
-    let ann = setting.give(&setting.person(ANN), &json!({})).await.expect(200);
+async fn b5_disabled_provider_is_refused() {
+    let setting = IdTokenFixture::of(World::builder()).await;
+    let ann = setting.give(&setting.user_token(ANN), &json!({})).await.expect(200);
     assert_eq!(ann.str("user/email"), ANN);
-    let token = setting.person(ANN);
+    let token = setting.user_token(ANN);
     let by_issuer = json!({"provider": "", "issuer": "https://accounts.google.com", "client_id": CLIENT});
     for (name, more) in [("by its name", json!({"provider": "google"})), ("by its issuer", by_issuer)] {
         assert_eq!(setting.give(&token, &more).await.refusal(), (400, "provider_disabled"), "{name}");

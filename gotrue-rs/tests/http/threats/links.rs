@@ -43,7 +43,7 @@ async fn mailed(headers: &[(&str, &str)]) -> World {
 }
 
 #[tokio::test]
-async fn a1_no_header_of_a_request_gets_into_a_mailed_link() {
+async fn a1_request_headers_do_not_affect_mailed_links() {
     for headers in FORGED {
         let world = mailed(headers).await;
         let mails = world.mailbox.all();
@@ -61,7 +61,7 @@ async fn a1_no_header_of_a_request_gets_into_a_mailed_link() {
 }
 
 #[tokio::test]
-async fn a1_only_a_listed_host_may_stand_in_a_link_and_only_by_https() {
+async fn a1_mailed_links_use_only_listed_hosts_over_https() {
     let world = World::with(|policy| policy.site.mailer_external_hosts = vec!["id.example.com".to_owned()]).await;
     let headers = [("x-forwarded-host", "id.example.com"), ("x-forwarded-proto", "http")];
     let body = json!({"email": ANN, "password": PASSWORD});
@@ -91,7 +91,7 @@ const ELSEWHERE: [&str; 16] = [
 ];
 
 #[tokio::test]
-async fn a2_no_mail_leads_anywhere_but_to_the_shop() {
+async fn a2_mailed_links_redirect_only_to_the_site() {
     for path in ["/signup", "/otp", "/magiclink", "/recover", "/resend"] {
         let many = Quota::Window { events: 1000.0, per: Duration::from_hours(1) };
         let world = World::with(|policy| policy.limits.email_sent = many).await;
@@ -124,7 +124,7 @@ async fn a2_no_mail_leads_anywhere_but_to_the_shop() {
 }
 
 #[tokio::test]
-async fn a5_a_place_to_go_to_stays_text_in_a_mail() {
+async fn a5_redirect_target_is_escaped_in_mails() {
     let page = "<a title=\"{{ .RedirectTo }}\" href=\"{{ .ConfirmationURL }}\">go</a> {{ .RedirectTo }} {{ .SiteURL }}";
     let pages = Pages::serve(&[("/mail.html", page)]).await;
     let theirs = format!("{}/mail.html", pages.base);
@@ -152,7 +152,7 @@ async fn a5_a_place_to_go_to_stays_text_in_a_mail() {
 }
 
 #[tokio::test]
-async fn a3_of_two_parameters_one_counts_throughout() {
+async fn a3_duplicate_parameters_are_resolved_consistently() {
     let world = World::new().await;
     world.post("/signup", json!({"email": ANN, "password": PASSWORD})).await.expect(200);
     let link = world.link(ANN);
@@ -173,7 +173,7 @@ async fn a3_of_two_parameters_one_counts_throughout() {
 }
 
 #[tokio::test]
-async fn a3_a_type_given_twice_does_not_redeem_a_link_as_another() {
+async fn a3_duplicate_type_does_not_change_the_verification_type() {
     let world = World::new().await;
     world.post("/signup", json!({"email": ANN, "password": PASSWORD})).await.expect(200);
     let link = world.link(ANN).replace("type=signup", "type=recovery&type=signup");
@@ -182,7 +182,7 @@ async fn a3_a_type_given_twice_does_not_redeem_a_link_as_another() {
 }
 
 #[tokio::test]
-async fn a5_what_a_user_writes_stays_text_in_a_mail() {
+async fn a5_user_input_is_escaped_in_mails() {
     let page = "<h1>Hello {{ .Data.name }}</h1><a title=\"{{ .Data.name }}\" href=\"{{ .ConfirmationURL }}\">go</a>";
     let pages = Pages::serve(&[("/mail.html", page)]).await;
     let world = World::with(|policy| {
@@ -214,7 +214,7 @@ async fn a5_what_a_user_writes_stays_text_in_a_mail() {
 }
 
 #[tokio::test]
-async fn a5_an_address_with_marks_in_it_stays_text_in_our_mails() {
+async fn a5_email_with_special_characters_is_escaped_in_mails() {
     let world = World::new().await;
     let email = "o'neill&sons={x}@example.com";
     world.post("/signup", json!({"email": email, "password": PASSWORD})).await.expect(200);
@@ -223,7 +223,7 @@ async fn a5_an_address_with_marks_in_it_stays_text_in_our_mails() {
 }
 
 #[tokio::test]
-async fn a6_tokens_travel_in_the_fragment_never_in_the_query() {
+async fn a6_tokens_are_returned_in_the_fragment_never_in_the_query() {
     let world = World::new().await;
     world.post("/signup", json!({"email": ANN, "password": PASSWORD})).await.expect(200);
     let answer = world.get(&world.link(ANN)).await.expect(303);

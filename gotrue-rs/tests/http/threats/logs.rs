@@ -1,10 +1,10 @@
-//! A6: what the logs hold.
+//! Logs contain no secrets and no e-mail addresses.
 
 use std::cell::RefCell;
 use std::fmt::Write as _;
 use std::sync::Once;
 
-use gotrue_rs::testing::{FakeProvider, PASSWORD, World, said};
+use gotrue_rs::testing::{FakeProvider, PASSWORD, World, json_response};
 use serde_json::json;
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
@@ -14,29 +14,29 @@ use tracing::{Event, Metadata, Subscriber};
 const ANN: &str = "ann.lovelace@example.com";
 
 thread_local! {
-    /// What this thread logs while somebody listens. Tests run on threads of their own.
-    static HEARD: RefCell<Option<String>> = const { RefCell::new(None) };
+    /// The log records of this thread while a recording is active.
+    static RECORDED: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// Hears everything, at every level, on the threads where somebody listens.
-struct Ear;
+/// Records every level on threads with an active recording.
+struct RecordingSubscriber;
 
 /// Writes every field down.
-struct Words;
+struct RecordedText;
 
-impl Visit for Words {
+impl Visit for RecordedText {
     fn record_debug(&mut self, field: &Field, value: &dyn std::fmt::Debug) {
-        HEARD.with_borrow_mut(|heard| {
-            if let Some(heard) = heard {
-                let _ = writeln!(heard, "{field}={value:?}");
+        RECORDED.with_borrow_mut(|received| {
+            if let Some(received) = received {
+                let _ = writeln!(received, "{field}={value:?}");
             }
         });
     }
 }
 
-impl Subscriber for Ear {
+impl Subscriber for RecordingSubscriber {
     fn enabled(&self, _: &Metadata<'_>) -> bool {
-        HEARD.with_borrow(Option::is_some)
+        RECORDED.with_borrow(Option::is_some)
     }
 
     fn register_callsite(&self, _: &'static Metadata<'static>) -> Interest {
@@ -44,18 +44,18 @@ impl Subscriber for Ear {
     }
 
     fn new_span(&self, span: &Attributes<'_>) -> Id {
-        span.record(&mut Words);
+        span.record(&mut RecordedText);
         Id::from_u64(1)
     }
 
     fn record(&self, _: &Id, values: &Record<'_>) {
-        values.record(&mut Words);
+        values.record(&mut RecordedText);
     }
 
     fn record_follows_from(&self, _: &Id, _: &Id) {}
 
     fn event(&self, event: &Event<'_>) {
-        event.record(&mut Words);
+        event.record(&mut RecordedText);
     }
 
     fn enter(&self, _: &Id) {}
@@ -67,28 +67,30 @@ impl Subscriber for Ear {
 pub fn listen() {
     // For the whole process: a subscriber of one thread alone may miss what another thread has logged first.
     static ONCE: Once = Once::new();
-    ONCE.call_once(|| tracing::subscriber::set_global_default(Ear).expect("no other subscriber is set"));
-    HEARD.set(Some(String::new()));
+    ONCE.call_once(|| {
+        tracing::subscriber::set_global_default(RecordingSubscriber).expect("no other subscriber is set");
+    });
+    RECORDED.set(Some(String::new()));
 }
 
-/// What this thread has logged since [`listen`].
+/// The log records of this thread while a recording is active.
 pub fn logged() -> String {
-    HEARD.take().unwrap_or_default()
+    RECORDED.take().unwrap_or_default()
 }
 
 #[tokio::test]
 async fn a6_no_secret_and_no_address_is_logged() {
     listen();
     let provider = FakeProvider::start().await;
-    provider.knows_on_github(4711, ANN, true);
-    let world = World::with(|policy| provider.set_up(policy, "github")).await;
+    provider.add_github_user(4711, ANN, true);
+    let world = World::with(|policy| provider.enable_provider(policy, "github")).await;
     world.post("/signup", json!({"email": ANN, "password": PASSWORD})).await.expect(200);
     let (link, code) = (world.link(ANN), world.code(ANN));
     world.get(&link.replace("token=", "token=x")).await.expect(303);
     let redirect = world.get(&link).await.expect(303).header("location").to_owned();
     world.get(&link).await.expect(303);
-    let person = world.sign_in(ANN).await;
-    let refreshed = world.refresh(&person.refresh_token).await.expect(200);
+    let user = world.sign_in(ANN).await;
+    let refreshed = world.refresh(&user.refresh_token).await.expect(200);
     world.try_password(ANN, "a wrong password").await.expect(400);
     world.post("/recover", json!({"email": ANN})).await.expect(200);
     world.faults.fail("users.by_email", 1);
@@ -100,17 +102,18 @@ async fn a6_no_secret_and_no_address_is_logged() {
     world.request(http::Method::POST, "/signup", &elsewhere, Some(taken)).await.expect(500);
     world.get_as("not.a.token", "/user").await.expect(403);
 
-    let to = world.finish(&world.begin("github").await).await;
-    provider.respond("/github/api/v3/user", |_| said(500, &json!({"token": "github-access"})));
-    world.finish(&world.begin("github").await).await;
-    provider
-        .respond("/github/login/oauth/access_token", |_| said(200, &json!({"error": {"code": "c0de-from-upstream"}})));
-    world.finish(&world.begin("github").await).await;
+    let to = world.finish_provider_sign_in(&world.start_provider_sign_in("github").await).await;
+    provider.respond("/github/api/v3/user", |_| json_response(500, &json!({"token": "github-access"})));
+    world.finish_provider_sign_in(&world.start_provider_sign_in("github").await).await;
+    provider.respond("/github/login/oauth/access_token", |_| {
+        json_response(200, &json!({"error": {"code": "c0de-from-upstream"}}))
+    });
+    world.finish_provider_sign_in(&world.start_provider_sign_in("github").await).await;
 
-    let text = HEARD.take().unwrap_or_default();
+    let text = RECORDED.take().unwrap_or_default();
     assert!(text.contains("/token"), "nothing was logged: {text}");
     assert!(text.contains("users.by_email"), "a failure is logged with its cause: {text}");
-    assert!(text.contains("answered with status 500"), "what a provider does wrong is logged: {text}");
+    assert!(text.contains("returned status 500"), "what a provider does wrong is logged: {text}");
     let hash =
         link.split_once("token=").map(|(_, rest)| rest.split('&').next().unwrap_or_default()).unwrap_or_default();
     let in_fragment = redirect.split_once("refresh_token=").map(|(_, rest)| &rest[..12]).unwrap_or_default();
@@ -121,8 +124,8 @@ async fn a6_no_secret_and_no_address_is_logged() {
         ("the code", &*format!("\"{code}\"")),
         ("the link's hash", hash),
         ("the link's refresh token", in_fragment),
-        ("an access token", &*person.access_token),
-        ("a refresh token", &*person.refresh_token),
+        ("an access token", &*user.access_token),
+        ("a refresh token", &*user.refresh_token),
         ("its successor", refreshed.str("refresh_token")),
         ("a bad token", "not.a.token"),
         ("a provider's code", "c0de-from-upstream"),

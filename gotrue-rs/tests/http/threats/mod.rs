@@ -1,5 +1,6 @@
-//! Classes of bugs that hit auth servers. Each test is named after the class in front of it: A links and redirects,
-//! B whose account it becomes, C one-time secrets and sessions, D guessing, E second factors, F who may what, G hostile input.
+//! Attacks on auth servers by class.
+//!
+//! The names of the tests start with the class that `SECURITY.md` lists (`a1_…` to `g8_…`).
 
 mod access;
 mod entry;
@@ -9,6 +10,7 @@ mod hostile;
 mod id_tokens;
 mod links;
 pub mod logs;
+mod oauth_clients;
 mod oauth_server;
 mod passkeys;
 mod passwordless;

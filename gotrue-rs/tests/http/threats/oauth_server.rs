@@ -2,43 +2,43 @@
 
 use std::collections::BTreeSet;
 
-use gotrue_rs::routes::lines;
-use gotrue_rs::testing::{Answer, CALLBACK, CHALLENGE, OAuthApp, VERIFIER, World, encoded, query_of};
+use gotrue_rs::routes::list_routes;
+use gotrue_rs::testing::{Answer, CALLBACK, CHALLENGE, OAuthClient, VERIFIER, World, encode_form, parse_query};
 use gotrue_rules::domain::oauth_server::confinement;
 use http::Method;
-use serde_json::{Value, json};
+use serde_json::json;
 use uuid::Uuid;
 
 const ANN: &str = "ann@example.com";
 const EVE: &str = "eve@example.com";
 
-async fn served() -> World {
-    World::builder().as_served().as_provider().build().await
+pub(super) async fn served() -> World {
+    World::builder().as_served().with_oauth_server().build().await
 }
 
-async fn recorded() -> World {
-    World::builder().as_provider().build().await
+pub(super) async fn recorded() -> World {
+    World::builder().with_oauth_server().build().await
 }
 
-fn said(answer: &Answer) -> (&str, &str) {
+pub(super) fn oauth_error(answer: &Answer) -> (&str, &str) {
     (answer.str("error"), answer.str("error_description"))
 }
 
-async fn deleted(world: &World, token: &str, path: &str) -> Answer {
+pub(super) async fn deleted(world: &World, token: &str, path: &str) -> Answer {
     world.request(Method::DELETE, path, &[("authorization", &format!("Bearer {token}"))], None).await
 }
 
-/// Somebody's session of a client, with all scopes.
-async fn clients_token(world: &World, app: &OAuthApp) -> String {
+/// A session of an OAuth client with all scopes.
+pub(super) async fn clients_token(world: &World, app: &OAuthClient) -> String {
     let ann = world.sign_in(ANN).await;
-    let code = world.code_for(app, &ann, "openid email profile phone").await;
-    world.exchange(app, &code).await.expect(200).str("access_token").to_owned()
+    let code = world.obtain_code(app, &ann, "openid email profile phone").await;
+    world.exchange_code(app, &code).await.expect(200).str("access_token").to_owned()
 }
 
 #[tokio::test]
-async fn b7_there_is_no_way_without_a_verifier() {
+async fn b7_pkce_is_required() {
     let world = served().await;
-    let (app, ann) = (world.oauth_app(json!({})).await, world.person(ANN).await);
+    let (app, ann) = (world.create_oauth_client(json!({})).await, world.create_user(ANN).await);
     for more in [
         [("code_challenge", ""), ("code_challenge_method", "")],
         [("code_challenge", CHALLENGE), ("code_challenge_method", "")],
@@ -48,69 +48,73 @@ async fn b7_there_is_no_way_without_a_verifier() {
         [("code_challenge", "x"), ("code_challenge_method", "S256")],
     ] {
         let answer = world.get(&app.request(&more)).await.expect(302);
-        let query = query_of(answer.header("location"));
+        let query = parse_query(answer.header("location"));
         assert_eq!(query.get("error").map(String::as_str), Some("invalid_request"), "{more:?}");
     }
-    let code = world.code_for(&app, &ann, "email").await;
+    let code = world.obtain_code(&app, &ann, "email").await;
     let exchange = |verifier| {
         let members = [("grant_type", "authorization_code"), ("code", &*code), ("code_verifier", verifier)];
-        let form = encoded(&members);
+        let form = encode_form(&members);
         async move { form }
     };
     // Neither none, nor the challenge itself, nor part of the right one.
     for verifier in ["", CHALLENGE, &VERIFIER[..42], &VERIFIER.to_uppercase()] {
         let answer = world.post_form("/oauth/token", &exchange(verifier).await, Some(&app.basic())).await;
-        assert_eq!(said(&answer).0, "invalid_grant", "{verifier}");
+        assert_eq!(oauth_error(&answer).0, "invalid_grant", "{verifier}");
     }
-    world.exchange(&app, &code).await.expect(200);
+    world.exchange_code(&app, &code).await.expect(200);
 }
 
 #[tokio::test]
-async fn b7_as_recorded_a_plain_challenge_will_do_but_is_no_hash() {
+async fn b7_plain_challenge_is_accepted_in_gotrue_mode_and_compared_as_plain() {
     let world = recorded().await;
-    let (app, ann) = (world.oauth_app(json!({})).await, world.person(ANN).await);
-    let path = world.asked_by(&app, &[("code_challenge", CHALLENGE), ("code_challenge_method", "plain")]).await;
+    let (app, ann) = (world.create_oauth_client(json!({})).await, world.create_user(ANN).await);
+    let path =
+        world.request_authorization(&app, &[("code_challenge", CHALLENGE), ("code_challenge_method", "plain")]).await;
     world.get_as(&ann.access_token, &path).await.expect(200);
     let answer = world.consent(&ann, &path, "approve").await.expect(200);
-    let code = query_of(answer.str("redirect_url"))["code"].clone();
-    assert_eq!(said(&world.exchange(&app, &code).await).0, "invalid_grant");
+    let code = parse_query(answer.str("redirect_url"))["code"].clone();
+    assert_eq!(oauth_error(&world.exchange_code(&app, &code).await).0, "invalid_grant");
     let members = [("grant_type", "authorization_code"), ("code", &*code), ("code_verifier", CHALLENGE)];
-    world.ask_tokens(&app, &members).await.expect(200);
+    world.request_tokens(&app, &members).await.expect(200);
 }
 
 #[tokio::test]
-async fn b7_a_code_is_bound_to_its_client_and_its_redirect_and_works_once() {
+async fn b7_code_is_bound_to_client_and_redirect_and_single_use() {
     let world = served().await;
     let two = json!({"redirect_uris": [CALLBACK, "https://app.example.com/other"]});
-    let (app, other) = (world.oauth_app(two.clone()).await, world.oauth_app(two).await);
-    let ann = world.person(ANN).await;
-    let code = world.code_for(&app, &ann, "email").await;
+    let (app, other) = (world.create_oauth_client(two.clone()).await, world.create_oauth_client(two).await);
+    let ann = world.create_user(ANN).await;
+    let code = world.obtain_code(&app, &ann, "email").await;
     assert_eq!(
-        said(&world.exchange(&other, &code).await),
+        oauth_error(&world.exchange_code(&other, &code).await),
         ("invalid_grant", "Authorization code was not issued for this client")
     );
     let redirected = |uri| {
         [("grant_type", "authorization_code"), ("code", &*code), ("code_verifier", VERIFIER), ("redirect_uri", uri)]
     };
     for uri in ["https://app.example.com/other", "https://evil.example.com/", "https://app.example.com/callback/"] {
-        assert_eq!(said(&world.ask_tokens(&app, &redirected(uri)).await), ("invalid_grant", "Invalid redirect_uri"));
+        assert_eq!(
+            oauth_error(&world.request_tokens(&app, &redirected(uri)).await),
+            ("invalid_grant", "Invalid redirect_uri")
+        );
     }
     for part in [&code[..35], &code.to_uppercase(), &code.replace('-', ""), &format!("{code} ")] {
-        assert_eq!(said(&world.exchange(&app, part).await).0, "invalid_grant", "{part}");
+        assert_eq!(oauth_error(&world.exchange_code(&app, part).await).0, "invalid_grant", "{part}");
     }
-    let tokens = world.ask_tokens(&app, &redirected(CALLBACK)).await.expect(200);
-    assert_eq!(said(&world.exchange(&app, &code).await), ("invalid_grant", "Invalid authorization code"));
+    let tokens = world.request_tokens(&app, &redirected(CALLBACK)).await.expect(200);
+    assert_eq!(oauth_error(&world.exchange_code(&app, &code).await), ("invalid_grant", "Invalid authorization code"));
     // The code was intercepted: what it was exchanged for is worth nothing any more (`oauth_server/replay.rs`).
-    assert_eq!(said(&world.refresh_by(&app, tokens.str("refresh_token")).await).0, "invalid_grant");
+    assert_eq!(oauth_error(&world.refresh_client_session(&app, tokens.str("refresh_token")).await).0, "invalid_grant");
 }
 
 #[tokio::test]
-async fn b8_a_clients_token_opens_little_whatever_the_account_may() {
+async fn b8_client_token_has_limited_access() {
     let world = served().await;
-    world.person(ANN).await;
-    let app = world.oauth_app(json!({})).await;
+    world.create_user(ANN).await;
+    let app = world.create_oauth_client(json!({})).await;
     let mut open = BTreeSet::new();
-    for line in lines().into_iter().filter(|line| line.guards.contains(&"Caller")) {
+    for line in list_routes().into_iter().filter(|line| line.guards.contains(&"Caller")) {
         let token = clients_token(&world, &app).await;
         let id = Uuid::from_u128(7).to_string();
         let segment = |it: &str| if it.starts_with('{') { id.clone() } else { it.to_owned() };
@@ -121,7 +125,7 @@ async fn b8_a_clients_token_opens_little_whatever_the_account_may() {
         if answer.status.is_success() {
             open.insert(format!("{} {}", line.method, line.path));
         } else if answer.status != 404 {
-            let refused = confinement::refused();
+            let refused = confinement::client_route_not_allowed();
             assert_eq!(
                 (answer.refusal(), answer.str("msg")),
                 ((403, "no_authorization"), refused.message()),
@@ -133,13 +137,13 @@ async fn b8_a_clients_token_opens_little_whatever_the_account_may() {
 }
 
 #[tokio::test]
-async fn b8_a_client_neither_grants_itself_more_nor_signs_its_user_out_elsewhere() {
+async fn b8_client_cannot_extend_scopes_or_revoke_other_sessions() {
     let world = served().await;
-    let ann = world.person(ANN).await;
-    let app = world.oauth_app(json!({})).await;
-    let code = world.code_for(&app, &ann, "email").await;
-    let token = world.exchange(&app, &code).await.expect(200).str("access_token").to_owned();
-    let path = world.asked_by(&app, &[("scope", "email phone")]).await;
+    let ann = world.create_user(ANN).await;
+    let app = world.create_oauth_client(json!({})).await;
+    let code = world.obtain_code(&app, &ann, "email").await;
+    let token = world.exchange_code(&app, &code).await.expect(200).str("access_token").to_owned();
+    let path = world.request_authorization(&app, &[("scope", "email phone")]).await;
     assert_eq!(world.get_as(&token, &path).await.refusal(), (403, "no_authorization"));
     let consent = world.post_as(&token, &format!("{path}/consent"), json!({"action": "approve"})).await;
     assert_eq!(consent.refusal(), (403, "no_authorization"));
@@ -149,22 +153,23 @@ async fn b8_a_client_neither_grants_itself_more_nor_signs_its_user_out_elsewhere
 }
 
 #[tokio::test]
-async fn b8_an_administrators_role_is_not_lent_to_a_client() {
+async fn b8_client_token_has_no_admin_role() {
     let world = served().await;
-    world.person(ANN).await;
+    world.create_user(ANN).await;
     world.database.query("UPDATE auth.users SET role = 'service_role'").await;
-    let app = world.oauth_app(json!({})).await;
+    let app = world.create_oauth_client(json!({})).await;
     let token = clients_token(&world, &app).await;
     assert_eq!(world.get_as(&token, "/admin/users").await.refusal(), (403, "not_admin"));
     world.get_as(&world.sign_in(ANN).await.access_token, "/admin/users").await.expect(200);
 }
 
 #[tokio::test]
-async fn b8_tokens_are_for_the_client_and_the_scopes_that_were_agreed_to() {
+async fn b8_tokens_are_limited_to_client_and_consented_scopes() {
     let world = served().await;
-    let ann = world.person(ANN).await;
-    let (app, other) = (world.oauth_app(json!({})).await, world.oauth_app(json!({"client_type": "public"})).await);
-    let code = world.code_for(&app, &ann, "openid").await;
+    let ann = world.create_user(ANN).await;
+    let (app, other) =
+        (world.create_oauth_client(json!({})).await, world.create_oauth_client(json!({"client_type": "public"})).await);
+    let code = world.obtain_code(&app, &ann, "openid").await;
     // Neither the exchange nor a refresh widens what was agreed to.
     let more = [
         ("grant_type", "authorization_code"),
@@ -172,16 +177,16 @@ async fn b8_tokens_are_for_the_client_and_the_scopes_that_were_agreed_to() {
         ("code_verifier", VERIFIER),
         ("scope", "openid email"),
     ];
-    let tokens = world.ask_tokens(&app, &more).await.expect(200);
+    let tokens = world.request_tokens(&app, &more).await.expect(200);
     let id_token = world.app.keys.verify(tokens.str("id_token"), world.now()).expect("a token of ours");
     assert_eq!((id_token["aud"].clone(), id_token.get("email")), (json!(app.id), None));
     let refresh = tokens.str("refresh_token");
     let wider = [("grant_type", "refresh_token"), ("refresh_token", refresh), ("scope", "openid email phone")];
-    for stranger in [world.refresh_by(&other, refresh).await, world.refresh(refresh).await] {
-        assert_eq!(said(&stranger).0, "invalid_client");
+    for unrelated in [world.refresh_client_session(&other, refresh).await, world.refresh(refresh).await] {
+        assert_eq!(oauth_error(&unrelated).0, "invalid_client");
     }
-    assert_eq!(said(&world.refresh_by(&other, &ann.refresh_token).await).0, "invalid_client");
-    let renewed = world.ask_tokens(&app, &wider).await.expect(200);
+    assert_eq!(oauth_error(&world.refresh_client_session(&other, &ann.refresh_token).await).0, "invalid_client");
+    let renewed = world.request_tokens(&app, &wider).await.expect(200);
     let claims = world.app.keys.verify(renewed.str("access_token"), world.now()).expect("a token of ours");
     assert_eq!((&claims["scope"], &claims["client_id"]), (&json!("openid"), &json!(app.id)));
     // An ID token opens nothing here: it is no access token.
@@ -190,9 +195,9 @@ async fn b8_tokens_are_for_the_client_and_the_scopes_that_were_agreed_to() {
 }
 
 #[tokio::test]
-async fn a2_a_browser_goes_to_the_very_text_that_was_registered() {
+async fn a2_redirect_uri_must_match_exactly() {
     let world = served().await;
-    let app = world.oauth_app(json!({})).await;
+    let app = world.create_oauth_client(json!({})).await;
     for uri in [
         "https://app.example.com/callback/",
         "https://app.example.com/callback?a=1",
@@ -224,13 +229,13 @@ async fn a2_a_browser_goes_to_the_very_text_that_was_registered() {
 }
 
 #[tokio::test]
-async fn a2_no_second_redirect_hides_behind_a_comma() {
+async fn a2_redirect_uri_with_comma_is_refused() {
     let hidden = "javascript://x/%0aalert(1)";
     let body = || json!({"redirect_uris": [format!("{CALLBACK},{hidden}")]});
     let served = served().await;
     let refused = served.post("/oauth/clients/register", body()).await;
     assert_eq!(refused.refusal(), (400, "validation_failed"));
-    let app = served.oauth_app(json!({})).await;
+    let app = served.create_oauth_client(json!({})).await;
     let path = format!("/admin/oauth/clients/{}", app.id);
     assert_eq!(served.put_as(&served.service_token(), &path, body()).await.refusal(), (400, "validation_failed"));
     // One that stands in the table already is redirected to as little.
@@ -239,43 +244,44 @@ async fn a2_no_second_redirect_hides_behind_a_comma() {
     served.get(&app.request(&[])).await.expect(302);
 
     let recorded = recorded().await;
-    let app = OAuthApp::of(&recorded.post("/oauth/clients/register", body()).await.expect(201));
+    let app = OAuthClient::from_registration(&recorded.post("/oauth/clients/register", body()).await.expect(201));
     recorded.get(&app.request(&[("redirect_uri", hidden)])).await.expect(302);
 }
 
 #[tokio::test]
-async fn a3_a_parameter_given_twice_is_refused() {
+async fn a3_duplicate_parameter_is_refused() {
     let (served, recorded) = (served().await, recorded().await);
     for (world, is_careful) in [(&served, true), (&recorded, false)] {
-        let (app, ann) = (world.oauth_app(json!({})).await, world.person(ANN).await);
+        let (app, ann) = (world.create_oauth_client(json!({})).await, world.create_user(ANN).await);
         for (name, second) in [("client_id", &*app.id), ("redirect_uri", "https://evil.example/")] {
-            let answer = world.get(&format!("{}&{}", app.request(&[]), encoded(&[(name, second)]))).await;
+            let answer = world.get(&format!("{}&{}", app.request(&[]), encode_form(&[(name, second)]))).await;
             assert_eq!(answer.status == 400, is_careful, "{name}: {}", answer.text);
             assert!(!answer.header("location").contains("evil"), "{name}");
         }
         for name in ["scope", "state", "code_challenge", "response_type", "nonce", "resource"] {
-            let path = format!("{}&{}", app.request(&[(name, "")]), encoded(&[(name, "x")]));
-            let query = query_of(world.get(&path).await.expect(302).header("location"));
-            let is_told = query.get("error_description").is_some_and(|told| told.ends_with("given more than once"));
-            assert_eq!(is_told, is_careful, "{name}: {query:?}");
+            let path = format!("{}&{}", app.request(&[(name, "")]), encode_form(&[(name, "x")]));
+            let query = parse_query(world.get(&path).await.expect(302).header("location"));
+            let is_reported =
+                query.get("error_description").is_some_and(|reported| reported.ends_with("given more than once"));
+            assert_eq!(is_reported, is_careful, "{name}: {query:?}");
         }
-        let code = world.code_for(&app, &ann, "email").await;
+        let code = world.obtain_code(&app, &ann, "email").await;
         let members = [("grant_type", "authorization_code"), ("code", &*code), ("code_verifier", VERIFIER)];
         for name in ["code", "client_id", "code_verifier", "grant_type"] {
-            let form = format!("{}&{}", encoded(&members), encoded(&[(name, "a"), (name, "b")]));
+            let form = format!("{}&{}", encode_form(&members), encode_form(&[(name, "a"), (name, "b")]));
             let answer = world.post_form("/oauth/token", &form, Some(&app.basic())).await;
             if is_careful {
-                assert_eq!(said(&answer), ("invalid_request", &*format!("{name} is given more than once")));
+                assert_eq!(oauth_error(&answer), ("invalid_request", &*format!("{name} is given more than once")));
             }
         }
     }
 }
 
 #[tokio::test]
-async fn a3_what_was_asked_stays_as_it_was_asked() {
+async fn a3_authorization_request_is_immutable() {
     let world = served().await;
-    let (app, ann) = (world.oauth_app(json!({})).await, world.person(ANN).await);
-    let path = world.asked_by(&app, &[("scope", "email"), ("state", "s")]).await;
+    let (app, ann) = (world.create_oauth_client(json!({})).await, world.create_user(ANN).await);
+    let path = world.request_authorization(&app, &[("scope", "email"), ("state", "s")]).await;
     let evil = "scope=email+phone&redirect_uri=https%3A%2F%2Fevil.example%2F&state=x&client_id=x";
     let shown = world.get_as(&ann.access_token, &format!("{path}?{evil}")).await.expect(200);
     assert_eq!((shown.str("scope"), shown.str("redirect_uri")), ("email", CALLBACK));
@@ -283,13 +289,13 @@ async fn a3_what_was_asked_stays_as_it_was_asked() {
     let answer = world.post_as(&ann.access_token, &format!("{path}/consent?{evil}"), body).await.expect(200);
     let target = answer.str("redirect_url");
     assert!(target.starts_with(CALLBACK));
-    assert_eq!(query_of(target)["state"], "s");
+    assert_eq!(parse_query(target)["state"], "s");
 }
 
 #[tokio::test]
-async fn c6_nobody_chooses_what_only_the_server_may() {
+async fn c6_server_chosen_values_in_registration_are_ignored() {
     let world = served().await;
-    let known = world.oauth_app(json!({})).await;
+    let known = world.create_oauth_client(json!({})).await;
     let body = json!({
         "redirect_uris": [CALLBACK], "client_id": known.id, "id": known.id, "client_secret": "chosen",
         "client_secret_hash": "chosen", "registration_type": "manual", "created_at": "2000-01-01T00:00:00Z",
@@ -299,11 +305,11 @@ async fn c6_nobody_chooses_what_only_the_server_may() {
     assert_ne!(made.str("client_id"), known.id);
     assert_eq!((made.str("registration_type"), made.str("client_secret").len()), ("dynamic", 43));
     assert!(made.str("created_at").starts_with("2026"));
-    world.exchange(&known, "unknown").await.expect(400);
-    let chosen = OAuthApp { secret: "chosen".into(), ..OAuthApp::of(&made) };
-    assert_eq!(said(&world.exchange(&chosen, "unknown").await).0, "invalid_client");
-    // Who registers himself manages nothing: not even his own.
-    let own = OAuthApp::of(&made);
+    world.exchange_code(&known, "unknown").await.expect(400);
+    let chosen = OAuthClient { secret: "chosen".into(), ..OAuthClient::from_registration(&made) };
+    assert_eq!(oauth_error(&world.exchange_code(&chosen, "unknown").await).0, "invalid_client");
+    // A dynamically registered client cannot manage clients, not even itself.
+    let own = OAuthClient::from_registration(&made);
     let path = format!("/admin/oauth/clients/{}", own.id);
     for authorization in [own.basic(), format!("Bearer {}", own.secret)] {
         let answer = world.request(Method::GET, &path, &[("authorization", &authorization)], None).await;
@@ -312,11 +318,11 @@ async fn c6_nobody_chooses_what_only_the_server_may() {
 }
 
 #[tokio::test]
-async fn f2_anothers_request_and_grant_cannot_be_found() {
+async fn f2_request_and_grant_of_another_user_are_not_found() {
     let world = served().await;
-    let (ann, eve) = (world.person(ANN).await, world.person(EVE).await);
-    let app = world.oauth_app(json!({})).await;
-    let path = world.asked_by(&app, &[]).await;
+    let (ann, eve) = (world.create_user(ANN).await, world.create_user(EVE).await);
+    let app = world.create_oauth_client(json!({})).await;
+    let path = world.request_authorization(&app, &[]).await;
     world.get_as(&ann.access_token, &path).await.expect(200);
     let unknown = world.get_as(&eve.access_token, "/oauth/authorizations/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa").await;
     let anothers = world.get_as(&eve.access_token, &path).await;
@@ -333,67 +339,4 @@ async fn f2_anothers_request_and_grant_cannot_be_found() {
         world.get_as(&ann.access_token, "/user/oauth/grants").await.expect(200).json[0]["client"]["id"],
         json!(app.id)
     );
-}
-
-#[tokio::test]
-async fn f5_a_secret_is_told_once_and_kept_as_a_hash() {
-    let world = served().await;
-    let app = world.oauth_app(json!({})).await;
-    let admin = world.service_token();
-    let path = format!("/admin/oauth/clients/{}", app.id);
-    let shown = [
-        world.get_as(&admin, "/admin/oauth/clients").await.expect(200),
-        world.get_as(&admin, &path).await.expect(200),
-        world.put_as(&admin, &path, json!({"client_name": "New"})).await.expect(200),
-        world.exchange(&OAuthApp { secret: "wrong".into(), ..app.clone() }, "unknown").await.expect(400),
-    ];
-    for answer in &shown {
-        let hides = !answer.text.contains(&app.secret) && !answer.text.contains("secret_hash");
-        assert!(hides && answer.json.get("client_secret").is_none(), "{}", answer.text);
-    }
-    let rows = world.database.query("SELECT c::text FROM auth.oauth_clients c").await.concat();
-    assert!(!rows.contains(&app.secret), "{rows}");
-}
-
-#[tokio::test]
-async fn c2_a_deleted_clients_sessions_end_with_it() {
-    let (served, recorded) = (served().await, recorded().await);
-    for (world, status) in [(&served, 403), (&recorded, 200)] {
-        let ann = world.person(ANN).await;
-        let (app, other) = (world.oauth_app(json!({})).await, world.oauth_app(json!({})).await);
-        let (token, others) = (clients_token(world, &app).await, clients_token(world, &other).await);
-        deleted(world, &world.service_token(), &format!("/admin/oauth/clients/{}", app.id)).await.expect(204);
-        world.get_as(&token, "/user").await.expect(status);
-        world.get_as(&others, "/user").await.expect(200);
-        world.get_as(&ann.access_token, "/user").await.expect(200);
-    }
-}
-
-#[tokio::test]
-async fn c5_a_client_proves_itself_in_its_own_way_alone() {
-    let world = served().await;
-    let secret = world.oauth_app(json!({})).await;
-    let public = world.oauth_app(json!({"client_type": "public"})).await;
-    let body = |app: &OAuthApp, secret: &str| {
-        encoded(&[("grant_type", "refresh_token"), ("client_id", &app.id), ("client_secret", secret)])
-    };
-    let basic = |id: &str, secret: &str| OAuthApp { id: id.into(), secret: secret.into() }.basic();
-    for (form, header) in [
-        (body(&secret, ""), None),
-        (body(&secret, &secret.secret), None),
-        (body(&public, "x"), None),
-        (String::new(), Some(basic(&secret.id, ""))),
-        (String::new(), Some(basic(&secret.id, &secret.secret[..42]))),
-        (String::new(), Some(basic(&secret.id, &format!("{}=", secret.secret)))),
-        (String::new(), Some(basic(&public.id, ""))),
-        (String::new(), Some(basic(&public.id, &secret.secret))),
-        // A wrong header is not made good by a right body.
-        (body(&public, ""), Some(basic(&secret.id, "wrong"))),
-        (body(&public, ""), Some("Basic !".to_owned())),
-    ] {
-        let answer = world.post_form("/oauth/token", &form, header.as_deref()).await;
-        assert_eq!((answer.status.as_u16(), said(&answer).0), (400, "invalid_client"), "{form} {header:?}");
-    }
-    let empty: Value = world.refresh_by(&secret, "").await.expect(400).json;
-    assert_eq!(empty["error"], json!("invalid_request"));
 }

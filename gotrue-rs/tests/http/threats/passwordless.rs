@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr};
 
 use chrono::TimeDelta;
-use gotrue_rs::testing::{PASSWORD, Person, World};
+use gotrue_rs::testing::{PASSWORD, TestUser, World};
 use gotrue_rules::domain::policy::PasswordHash;
 use serde_json::json;
 
@@ -21,9 +21,9 @@ fn hash_of(link: &str) -> String {
     rest.split('&').next().unwrap_or_default().to_owned()
 }
 
-/// B1: somebody signs up with the address of another, who then signs in by a mail.
+/// An attacker signs up with an e-mail address whose owner then signs in by mail.
 #[tokio::test]
-async fn b1_an_owner_who_signs_in_by_mail_locks_out_who_signed_up_with_the_address() {
+async fn b1_email_sign_in_removes_the_password_of_an_unconfirmed_sign_up() {
     for path in ["/otp", "/magiclink"] {
         let world = served().await;
         world.post("/signup", json!({"email": ANN, "password": "the attacker's"})).await.expect(200);
@@ -36,9 +36,9 @@ async fn b1_an_owner_who_signs_in_by_mail_locks_out_who_signed_up_with_the_addre
     }
 }
 
-/// B1: the same with a number.
+/// The same with a phone number.
 #[tokio::test]
-async fn b1_an_owner_who_signs_in_by_text_locks_out_who_signed_up_with_the_number() {
+async fn b1_sms_sign_in_removes_the_password_of_an_unconfirmed_sign_up() {
     let world = served().await;
     world.post("/signup", json!({"phone": NUMBER, "password": "the attacker's"})).await.expect(200);
     world.advance(TimeDelta::minutes(2));
@@ -50,9 +50,9 @@ async fn b1_an_owner_who_signs_in_by_text_locks_out_who_signed_up_with_the_numbe
     assert_eq!(attempt.refusal(), (400, "invalid_credentials"));
 }
 
-/// B1: an account made without a password keeps none that somebody else signs up with before it is confirmed.
+/// A passwordless user keeps no password of a sign-up before confirmation.
 #[tokio::test]
-async fn b1_a_password_given_while_a_sign_in_is_on_its_way_never_counts() {
+async fn b1_password_set_during_a_pending_sign_in_is_discarded() {
     let world = served().await;
     world.post("/otp", json!({"email": ANN})).await.expect(200);
     world.advance(TimeDelta::minutes(2));
@@ -62,13 +62,13 @@ async fn b1_a_password_given_while_a_sign_in_is_on_its_way_never_counts() {
     assert_eq!(world.try_password(ANN, "the attacker's").await.refusal(), (400, "invalid_credentials"));
 }
 
-/// C: code and link of one mail are one secret, and a new mail voids those before it, whatever they were asked for.
+/// Code and link of one mail are one token, and a new mail invalidates earlier ones of every type.
 #[tokio::test]
-async fn c4_one_use_ends_every_other_form_of_a_secret() {
+async fn c4_redeeming_a_token_invalidates_its_other_forms() {
     for (first, second) in [("/otp", "/otp"), ("/otp", "/recover"), ("/recover", "/magiclink"), ("/magiclink", "/otp")]
     {
         let world = World::new().await;
-        world.person(ANN).await;
+        world.create_user(ANN).await;
         world.advance(TimeDelta::seconds(1));
         world.post(first, json!({"email": ANN})).await.expect(200);
         let old = (world.code(ANN), hash_of(&world.link(ANN)));
@@ -93,9 +93,9 @@ async fn c4_one_use_ends_every_other_form_of_a_secret() {
 
 /// C: who signs in by one secret has used up all that are on their way.
 #[tokio::test]
-async fn c4_a_sign_in_by_one_secret_voids_its_siblings() {
+async fn c4_sign_in_invalidates_sibling_tokens() {
     let world = World::with(|policy| policy.mail.secure_email_change = false).await;
-    let ann = world.person(ANN).await;
+    let ann = world.create_user(ANN).await;
     world.advance(TimeDelta::seconds(1));
     world.put_as(&ann.access_token, "/user", json!({"email": "new@example.com"})).await.expect(200);
     world.post("/otp", json!({"email": ANN})).await.expect(200);
@@ -105,9 +105,9 @@ async fn c4_a_sign_in_by_one_secret_voids_its_siblings() {
     assert!(sibling.header("location").contains("error_code=otp_expired"), "{}", sibling.header("location"));
 }
 
-/// D2: guesses of codes count together, whatever the code was asked for.
+/// Guesses share one limit across code types.
 #[tokio::test]
-async fn d2_guesses_of_codes_of_every_type_take_from_one_limit() {
+async fn d2_code_guesses_of_every_type_share_one_limit() {
     let world = World::builder()
         .as_served()
         .with_phones()
@@ -135,15 +135,15 @@ async fn d2_guesses_of_codes_of_every_type_take_from_one_limit() {
     assert_eq!(through, 5);
 }
 
-/// D3: the answer tells neither whether there is an account nor in which state it is.
+/// The response reveals neither existence nor state of a user.
 #[tokio::test]
-async fn d3_asking_for_a_message_is_answered_in_the_same_bytes_for_everybody() {
+async fn d3_message_requests_get_identical_responses() {
     let requests =
         [("/otp", ""), ("/magiclink", ""), ("/recover", ""), ("/resend", "signup"), ("/resend", "email_change")];
     for (path, kind) in requests {
         let world = World::new().await;
-        let changing = world.person("changing@example.com").await;
-        world.person("known@example.com").await;
+        let changing = world.create_user("changing@example.com").await;
+        world.create_user("known@example.com").await;
         let waiting = json!({"email": "waiting@example.com", "password": PASSWORD});
         world.post("/signup", waiting).await.expect(200);
         world.advance(TimeDelta::seconds(1));
@@ -159,11 +159,11 @@ async fn d3_asking_for_a_message_is_answered_in_the_same_bytes_for_everybody() {
     }
 }
 
-/// D3: of a method that does not exist the answer is the same too.
+/// An unknown challenge method gets the same response too.
 #[tokio::test]
-async fn d3_a_flow_of_an_unknown_method_is_refused_before_anybody_is_looked_up() {
+async fn d3_unknown_challenge_method_is_refused_before_user_lookup() {
     let world = World::builder().as_served().build().await;
-    world.person(ANN).await;
+    world.create_user(ANN).await;
     let flow = |email: &str, kind: &str| {
         let challenge = "c".repeat(43);
         json!({"email": email, "type": kind, "code_challenge": challenge, "code_challenge_method": "sha1"})
@@ -175,16 +175,16 @@ async fn d3_a_flow_of_an_unknown_method_is_refused_before_anybody_is_looked_up()
     }
 }
 
-/// D4: an address has one account in every letter case, and none in look-alikes.
+/// An e-mail address has one user in every letter case, and look-alikes are refused.
 #[tokio::test]
-async fn d4_an_address_signs_in_to_one_account_in_every_spelling() {
+async fn d4_email_spellings_sign_in_to_one_user() {
     let world = World::new().await;
-    let ann = world.person(ANN).await;
+    let ann = world.create_user(ANN).await;
     for email in ["ANN@EXAMPLE.COM", "Ann@Example.com"] {
         world.advance(TimeDelta::seconds(1));
         world.post("/otp", json!({"email": email})).await.expect(200);
         let code = json!({"type": "email", "email": email, "token": world.code(ANN)});
-        assert_eq!(Person::of(&world.post("/verify", code).await).id, ann.id);
+        assert_eq!(TestUser::from_session(&world.post("/verify", code).await).id, ann.id);
     }
     let mails = world.mailbox.all().len();
     for email in ["\u{430}nn@example.com", "\u{ff41}nn@example.com", "a\u{200b}nn@example.com", "ann@example.com "] {
@@ -197,24 +197,24 @@ async fn d4_an_address_signs_in_to_one_account_in_every_spelling() {
     assert_eq!(world.mailbox.all().len(), mails);
 }
 
-/// D4: so does a number.
+/// A phone number has one user.
 #[tokio::test]
-async fn d4_a_number_signs_in_to_one_account_in_every_spelling() {
+async fn d4_phone_spellings_sign_in_to_one_user() {
     let world = served().await;
     let mut ids = Vec::new();
     for phone in ["15550100", "+15550100", "+1 555 0100"] {
         world.post("/otp", json!({"phone": phone})).await.expect(200);
         let code = json!({"type": "sms", "phone": phone, "token": world.phones.latest(NUMBER).code});
-        ids.push(Person::of(&world.post("/verify", code).await).id);
+        ids.push(TestUser::from_session(&world.post("/verify", code).await).id);
         world.advance(TimeDelta::minutes(2));
     }
     ids.dedup();
     assert_eq!(ids.len(), 1);
 }
 
-/// F1: what a newcomer sends along becomes metadata and nothing else.
+/// Additional members of a sign-up become metadata only.
 #[tokio::test]
-async fn f1_a_newcomer_sets_nothing_but_metadata() {
+async fn f1_new_user_sets_only_metadata() {
     let world = World::new().await;
     for path in ["/otp", "/magiclink"] {
         let email = format!("x{}@example.com", path.len());

@@ -1,15 +1,15 @@
-//! A: where `serve` sends a browser, asked at every entry that takes a place to go to.
+//! Redirect validation of the hardened policy at every route with a redirect target.
 
 use std::time::Duration;
 
 use chrono::TimeDelta;
-use gotrue_rs::testing::identity_provider::{Said, form};
+use gotrue_rs::testing::identity_provider::{SamlAssertion, acs_form_request};
 use gotrue_rs::testing::{FakeProvider, PASSWORD, World, WorldBuilder};
 use gotrue_rules::domain::policy::{Bucket, Policy, Quota};
 use http::Method;
 use serde_json::json;
 
-use crate::saml::company::{Arrived, Company, with_saml};
+use crate::saml::company::{AcsResponse, Company, with_saml};
 
 const ANN: &str = "ann@example.com";
 const SITE: &str = "http://shop.example.com";
@@ -45,7 +45,7 @@ fn open(policy: &mut Policy) {
     for bucket in
         [&mut policy.limits.otp, &mut policy.limits.verify, &mut policy.limits.sso, &mut policy.limits.saml_assertion]
     {
-        *bucket = Bucket::in_an_hour(1000.0);
+        *bucket = Bucket::per_hour(1000.0);
     }
 }
 
@@ -73,11 +73,11 @@ async fn judge(entry: &str, mut target: impl AsyncFnMut(usize, &str) -> String) 
 }
 
 #[tokio::test]
-async fn a2_mails_that_anybody_may_ask_for_lead_where_the_list_means() {
+async fn a2_publicly_requested_mails_redirect_only_to_allowed_targets() {
     for path in ["/signup", "/otp", "/magiclink", "/recover", "/resend"] {
         let world = served().build().await;
         if path != "/resend" {
-            world.person(ANN).await;
+            world.create_user(ANN).await;
         }
         let waiting = json!({"email": "ben@example.com", "password": PASSWORD});
         world.post("/signup", waiting).await.expect(200);
@@ -97,9 +97,9 @@ async fn a2_mails_that_anybody_may_ask_for_lead_where_the_list_means() {
 }
 
 #[tokio::test]
-async fn a2_the_header_and_the_referer_are_held_to_the_same_list() {
+async fn a2_redirect_header_and_referer_are_checked_against_the_allow_list() {
     let world = served().build().await;
-    world.person(ANN).await;
+    world.create_user(ANN).await;
     for name in ["redirect_to", "referer"] {
         judge(name, async |_, place| {
             world.advance(TimeDelta::seconds(1));
@@ -112,9 +112,9 @@ async fn a2_the_header_and_the_referer_are_held_to_the_same_list() {
 }
 
 #[tokio::test]
-async fn a2_what_an_administrator_or_a_user_asks_for_leads_where_the_list_means() {
+async fn a2_admin_and_user_requests_redirect_only_to_allowed_targets() {
     let world = served().build().await;
-    let (service, ann) = (world.service_token(), world.person(ANN).await);
+    let (service, ann) = (world.service_token(), world.create_user(ANN).await);
     judge("/invite", async |n, place| {
         let email = format!("guest{n}@example.com");
         let path = format!("/invite?redirect_to={}", written(place));
@@ -138,7 +138,7 @@ async fn a2_what_an_administrator_or_a_user_asks_for_leads_where_the_list_means(
 }
 
 #[tokio::test]
-async fn a2_a_link_that_is_followed_leads_where_the_list_means() {
+async fn a2_verify_link_redirects_only_to_allowed_targets() {
     let world = served().build().await;
     judge("GET /verify", async |n, place| {
         let email = format!("new{n}@example.com");
@@ -154,12 +154,12 @@ async fn a2_a_link_that_is_followed_leads_where_the_list_means() {
 }
 
 #[tokio::test]
-async fn a2_sign_in_with_other_services_comes_back_where_the_list_means() {
+async fn a2_social_sign_in_redirects_only_to_allowed_targets() {
     let provider = FakeProvider::start().await;
-    provider.knows_on_github(4711, ANN, true);
-    let world = served().policy(|policy| provider.set_up(policy, "github")).build().await;
+    provider.add_github_user(4711, ANN, true);
+    let world = served().policy(|policy| provider.enable_provider(policy, "github")).build().await;
     judge("/authorize", async |_, place| {
-        let state = world.begin(&format!("github&redirect_to={}", written(place))).await;
+        let state = world.start_provider_sign_in(&format!("github&redirect_to={}", written(place))).await;
         let callback = world.get(&format!("/callback?state={state}&code=c0de-from-upstream")).await.expect(302);
         let (base, fragment) = callback.header("location").split_once('#').expect("a session");
         assert!(fragment.contains("access_token="), "{fragment}");
@@ -169,32 +169,34 @@ async fn a2_sign_in_with_other_services_comes_back_where_the_list_means() {
 }
 
 #[tokio::test]
-async fn a2_single_sign_on_comes_back_where_the_list_means() {
+async fn a2_sso_redirects_only_to_allowed_targets() {
     let world = World::builder().policy(with_saml).as_served().policy(open).build().await;
-    let company = Company::within(world).await;
+    let company = Company::in_world(world).await;
     judge("/sso", async |n, place| {
-        let asked = company.start(json!({"redirect_to": place})).await;
-        let response = company.idp.respond(&Said { id: format!("asked{n}"), ..company.said_to(&asked) });
-        landed(&company.answer(&asked, &response).await)
+        let requested = company.start(json!({"redirect_to": place})).await;
+        let response = company
+            .idp
+            .signed_response(&SamlAssertion { id: format!("asked{n}"), ..company.assertion_for_request(&requested) });
+        landed(&company.post_response(&requested, &response).await)
     })
     .await;
     judge("RelayState", async |n, place| {
-        let response = company.idp.respond(&Said { id: format!("unasked{n}"), ..company.said() });
-        landed(&Arrived(company.world.send(form(&response, Some(place))).await))
+        let response = company.idp.signed_response(&SamlAssertion { id: format!("unasked{n}"), ..company.assertion() });
+        landed(&AcsResponse(company.world.send(acs_form_request(&response, Some(place))).await))
     })
     .await;
 }
 
 /// Where a session is taken to.
-fn landed(arrived: &Arrived) -> String {
+fn landed(arrived: &AcsResponse) -> String {
     assert!(!arrived.token().is_empty());
     arrived.0.header("location").split('#').next().unwrap_or_default().to_owned()
 }
 
 #[tokio::test]
-async fn a2_a_site_on_this_machine_may_be_left_for_other_ports_of_it() {
+async fn a2_localhost_site_allows_other_localhost_ports() {
     let world = served().policy(|policy| "http://localhost:3000".clone_into(&mut policy.site.site_url)).build().await;
-    world.person(ANN).await;
+    world.create_user(ANN).await;
     for (place, expected) in [
         ("http://localhost:5173/x", "http://localhost:5173/x"),
         ("http://127.0.0.1:3000/", "http://127.0.0.1:3000/"),
@@ -210,9 +212,9 @@ async fn a2_a_site_on_this_machine_may_be_left_for_other_ports_of_it() {
 }
 
 #[tokio::test]
-async fn a2_the_drop_in_allows_what_was_recorded() {
+async fn a2_gotrue_mode_allows_the_recorded_targets() {
     let world = World::builder().policy(open).build().await;
-    world.person(ANN).await;
+    world.create_user(ANN).await;
     for place in ["http://ann@shop.example.com/", "http://127.0.0.1:3000/", "evilapp://127.0.0.1/"] {
         world.advance(TimeDelta::seconds(1));
         world.post(&format!("/otp?redirect_to={}", written(place)), json!({"email": ANN})).await.expect(200);

@@ -34,7 +34,7 @@ fn mutations(text: &str) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn c4_who_only_looks_ahead_uses_no_link_up() {
+async fn c4_prefetch_does_not_consume_a_link() {
     let world = waiting().await;
     let link = world.link(ANN);
     world.request(Method::HEAD, &link, &[], None).await.expect(405);
@@ -53,7 +53,7 @@ async fn c4_who_only_looks_ahead_uses_no_link_up() {
 }
 
 #[tokio::test]
-async fn c4_a_secret_is_good_until_its_last_moment_and_not_after_it() {
+async fn c4_token_is_valid_until_its_exact_expiry() {
     for (late, status) in [(0, 200), (1, 403)] {
         let world = waiting().await;
         world.advance(TimeDelta::hours(24) + TimeDelta::microseconds(late));
@@ -69,7 +69,7 @@ async fn c4_a_secret_is_good_until_its_last_moment_and_not_after_it() {
 }
 
 #[tokio::test]
-async fn c5_a_link_counts_whole_and_unaltered() {
+async fn c5_modified_or_truncated_link_token_is_refused() {
     let world = waiting().await;
     let link = world.link(ANN);
     let (_, rest) = link.split_once("token=").expect("a token");
@@ -83,7 +83,7 @@ async fn c5_a_link_counts_whole_and_unaltered() {
 }
 
 #[tokio::test]
-async fn c5_a_code_counts_whole_and_unaltered() {
+async fn c5_modified_or_truncated_code_is_refused() {
     let world = waiting().await;
     let code = world.code(ANN);
     let mut tries = mutations(&code);
@@ -92,18 +92,18 @@ async fn c5_a_code_counts_whole_and_unaltered() {
         let answer = world.post("/verify", json!({"type": "signup", "email": ANN, "token": altered})).await;
         assert_eq!(answer.refusal(), (403, "otp_expired"), "{altered}");
     }
-    // The digits of a code must not move over into the address: both are hashed as one text.
+    // The digits of a code must not move into the address: both are hashed as one text.
     let (first, rest) = code.split_at(1);
     let moved = json!({"type": "signup", "email": format!("{ANN}{first}"), "token": rest});
     assert_eq!(world.post("/verify", moved).await.refusal(), (403, "otp_expired"));
 }
 
 #[tokio::test]
-async fn c5_a_refresh_token_counts_whole_and_unaltered() {
+async fn c5_modified_or_truncated_refresh_token_is_refused() {
     for version in [1, 2] {
         let world = World::with(|policy| policy.refresh.algorithm_version = version).await;
-        let person = world.person(ANN).await;
-        for altered in mutations(&person.refresh_token) {
+        let user = world.create_user(ANN).await;
+        for altered in mutations(&user.refresh_token) {
             let answer = world.refresh(&altered).await;
             assert!(
                 matches!(answer.refusal(), (400, "validation_failed" | "refresh_token_not_found")),
@@ -111,15 +111,15 @@ async fn c5_a_refresh_token_counts_whole_and_unaltered() {
                 answer.text
             );
         }
-        world.refresh(&person.refresh_token).await.expect(200);
+        world.refresh(&user.refresh_token).await.expect(200);
     }
 }
 
 #[tokio::test]
-async fn c5_an_access_token_counts_whole_and_unaltered() {
+async fn c5_modified_or_truncated_access_token_is_refused() {
     let world = World::new().await;
-    let person = world.person(ANN).await;
-    let token = &person.access_token;
+    let user = world.create_user(ANN).await;
+    let token = &user.access_token;
     let parts: Vec<&str> = token.split('.').collect();
     let none = "eyJhbGciOiJub25lIiwidHlwIjoiSldUIn0";
     let mut forged: Vec<String> = mutations(token).into_iter().filter(|it| !it.contains([' ', '%'])).collect();
@@ -137,10 +137,10 @@ async fn c5_an_access_token_counts_whole_and_unaltered() {
 }
 
 #[tokio::test]
-async fn c5_a_token_of_another_server_is_none_of_ours() {
+async fn c5_token_of_another_server_is_refused() {
     let ours = World::new().await;
-    let person = ours.person(ANN).await;
-    let claims = json!({"sub": person.id, "session_id": person.session, "role": "service_role",
+    let user = ours.create_user(ANN).await;
+    let claims = json!({"sub": user.id, "session_id": user.session, "role": "service_role",
                         "exp": ours.now().timestamp() + 60});
     let secret = gotrue_rules::domain::secret::Secret::new("another-secret-that-is-long-enough-too");
     let settings = gotrue_rs::ports::keys::KeySettings { jwks: &[], secret: &secret, key_id: "", valid_methods: None };

@@ -2,7 +2,7 @@
 
 use chrono::TimeDelta;
 use futures::future::{join, join_all};
-use gotrue_rs::testing::{PASSWORD, Person, World};
+use gotrue_rs::testing::{PASSWORD, TestUser, World};
 use serde_json::json;
 
 const ANN: &str = "ann@example.com";
@@ -12,11 +12,11 @@ async fn count(world: &World, sql: &str) -> usize {
 }
 
 #[tokio::test]
-async fn c1_of_a_hundred_refreshes_of_one_token_at_once_one_makes_a_child() {
+async fn c1_hundred_concurrent_refreshes_issue_one_token() {
     let world = World::new().await;
-    let person = world.person(ANN).await;
+    let user = world.create_user(ANN).await;
     world.clock.run();
-    let answers = join_all((0..100).map(|_| world.refresh(&person.refresh_token))).await;
+    let answers = join_all((0..100).map(|_| world.refresh(&user.refresh_token))).await;
     let mut tokens: Vec<&str> = answers.iter().map(|it| it.str("refresh_token")).filter(|it| !it.is_empty()).collect();
     assert!(tokens.len() > 1, "{} of 100 were answered", tokens.len());
     tokens.dedup();
@@ -27,26 +27,26 @@ async fn c1_of_a_hundred_refreshes_of_one_token_at_once_one_makes_a_child() {
 }
 
 #[tokio::test]
-async fn c1_of_many_refreshes_of_one_signed_token_at_once_one_counts() {
+async fn c1_concurrent_refreshes_of_a_signed_token_count_once() {
     let world = World::with(|policy| policy.refresh.algorithm_version = 2).await;
-    let person = world.person(ANN).await;
+    let user = world.create_user(ANN).await;
     world.clock.run();
-    let answers = join_all((0..50).map(|_| world.refresh(&person.refresh_token))).await;
+    let answers = join_all((0..50).map(|_| world.refresh(&user.refresh_token))).await;
     assert!(answers.iter().all(|it| matches!(it.status.as_u16(), 200 | 409)), "nobody is thrown out");
     assert_eq!(world.database.query("SELECT refresh_token_counter FROM auth.sessions").await, ["1"]);
 }
 
 #[tokio::test]
-async fn c1_of_two_refreshes_that_both_found_the_token_good_one_makes_a_child() {
+async fn c1_two_refreshes_past_validation_issue_one_token() {
     let world = World::with(|policy| policy.sessions.single_per_user = true).await;
-    let person = world.person(ANN).await;
+    let user = world.create_user(ANN).await;
     world.clock.run();
     // One stands between its look at the token and its lock while the other goes all the way.
     let gate = world.faults.wait("refresh_tokens.lock", 1);
-    let first = world.refresh(&person.refresh_token);
+    let first = world.refresh(&user.refresh_token);
     let second = async {
-        gate.reached().await;
-        let answer = world.refresh(&person.refresh_token).await.expect(200);
+        gate.wait_until_reached().await;
+        let answer = world.refresh(&user.refresh_token).await.expect(200);
         gate.open();
         answer
     };
@@ -56,7 +56,7 @@ async fn c1_of_two_refreshes_that_both_found_the_token_good_one_makes_a_child() 
 }
 
 #[tokio::test]
-async fn c1_of_many_sign_ups_of_one_address_at_once_one_makes_an_account() {
+async fn c1_concurrent_sign_ups_of_one_email_create_one_user() {
     let world = World::new().await;
     let body = json!({"email": ANN, "password": PASSWORD});
     join_all((0..20).map(|_| world.post("/signup", body.clone()))).await;
@@ -66,14 +66,14 @@ async fn c1_of_many_sign_ups_of_one_address_at_once_one_makes_an_account() {
 }
 
 #[tokio::test]
-async fn c1_of_two_verifications_that_both_found_the_code_good_one_wins() {
+async fn c1_two_verifications_past_validation_succeed_once() {
     let world = World::new().await;
     world.post("/signup", json!({"email": ANN, "password": PASSWORD})).await.expect(200);
     let body = json!({"type": "signup", "email": ANN, "token": world.code(ANN)});
     let gate = world.faults.wait("accounts.confirm_email", 1);
     let first = world.post("/verify", body.clone());
     let second = async {
-        gate.reached().await;
+        gate.wait_until_reached().await;
         let answer = world.post("/verify", body.clone()).await;
         gate.open();
         answer
@@ -85,7 +85,7 @@ async fn c1_of_two_verifications_that_both_found_the_code_good_one_wins() {
 }
 
 #[tokio::test]
-async fn c1_of_two_exchanges_that_both_found_the_flow_good_one_wins() {
+async fn c1_two_exchanges_past_validation_succeed_once() {
     let world = World::new().await;
     let verifier = "a-verifier-of-forty-three-characters-or-more";
     let body =
@@ -97,7 +97,7 @@ async fn c1_of_two_exchanges_that_both_found_the_flow_good_one_wins() {
     let gate = world.faults.wait("flow_state.delete", 1);
     let first = world.post("/token?grant_type=pkce", grant.clone());
     let second = async {
-        gate.reached().await;
+        gate.wait_until_reached().await;
         let answer = world.post("/token?grant_type=pkce", grant.clone()).await;
         gate.open();
         answer
@@ -107,7 +107,7 @@ async fn c1_of_two_exchanges_that_both_found_the_flow_good_one_wins() {
     assert_eq!(first.refusal(), (404, "flow_state_not_found"));
 }
 
-/// What ends which tokens: how `GET /user` and a refresh are answered here, and in another session of the account.
+/// The statuses of `GET /user` and of a refresh in this and another session after each operation.
 const ENDINGS: [(&str, [u16; 4]); 6] = [
     ("a global logout", [403, 400, 403, 400]),
     ("a logout of the others", [200, 200, 403, 400]),
@@ -117,7 +117,7 @@ const ENDINGS: [(&str, [u16; 4]); 6] = [
     ("a local logout", [403, 400, 200, 200]),
 ];
 
-async fn perform(world: &World, what: &str, here: &Person) {
+async fn perform(world: &World, what: &str, here: &TestUser) {
     let log_out = async |scope: &str| {
         world.post_as(&here.access_token, &format!("/logout?scope={scope}"), json!({})).await.expect(204);
     };
@@ -139,17 +139,17 @@ async fn perform(world: &World, what: &str, here: &Person) {
 }
 
 #[tokio::test]
-async fn c2_what_ends_a_session_ends_all_its_tokens() {
+async fn c2_ending_a_session_revokes_all_its_tokens() {
     for version in [1, 2] {
         for (what, expected) in ENDINGS {
             let world = World::with(|policy| policy.refresh.algorithm_version = version).await;
-            let other = world.person(ANN).await;
+            let other = world.create_user(ANN).await;
             let here = world.sign_in(ANN).await;
             perform(&world, what, &here).await;
             let mut found = Vec::new();
-            for person in [&here, &other] {
-                found.push(world.get_as(&person.access_token, "/user").await.status.as_u16());
-                found.push(world.refresh(&person.refresh_token).await.status.as_u16());
+            for user in [&here, &other] {
+                found.push(world.get_as(&user.access_token, "/user").await.status.as_u16());
+                found.push(world.refresh(&user.refresh_token).await.status.as_u16());
             }
             assert_eq!(found, expected, "{what}, version {version}");
         }
@@ -157,23 +157,23 @@ async fn c2_what_ends_a_session_ends_all_its_tokens() {
 }
 
 #[tokio::test]
-async fn c2_a_new_password_ends_pending_secrets_and_the_old_password() {
+async fn c2_new_password_revokes_pending_tokens_and_the_old_password() {
     let world = World::new().await;
-    let person = world.person(ANN).await;
+    let user = world.create_user(ANN).await;
     world.post("/recover", json!({"email": ANN})).await.expect(200);
     let code = world.code(ANN);
-    world.put_as(&person.access_token, "/user", json!({"password": "another password"})).await.expect(200);
+    world.put_as(&user.access_token, "/user", json!({"password": "another password"})).await.expect(200);
     let verify = json!({"type": "recovery", "email": ANN, "token": code});
     assert_eq!(world.post("/verify", verify).await.refusal(), (403, "otp_expired"));
     world.try_password(ANN, PASSWORD).await.expect(400);
 }
 
 #[tokio::test]
-async fn c2_a_banned_account_gets_nothing_that_works_out_of_what_is_pending() {
+async fn c2_banned_user_cannot_redeem_pending_tokens() {
     let world = World::new().await;
-    let person = world.person(ANN).await;
+    let user = world.create_user(ANN).await;
     world.post("/recover", json!({"email": ANN})).await.expect(200);
-    perform(&world, "a ban", &person).await;
+    perform(&world, "a ban", &user).await;
     let verify = json!({"type": "recovery", "email": ANN, "token": world.code(ANN)});
     assert_eq!(world.post("/verify", verify).await.refusal(), (403, "user_banned"));
     assert!(world.get(&world.link(ANN)).await.header("location").contains("error_code=user_banned"));
@@ -181,20 +181,20 @@ async fn c2_a_banned_account_gets_nothing_that_works_out_of_what_is_pending() {
 }
 
 #[tokio::test]
-async fn c2_a_change_of_role_counts_from_the_next_refresh() {
+async fn c2_role_change_applies_from_the_next_refresh() {
     let world = World::new().await;
-    let person = world.person(ANN).await;
+    let user = world.create_user(ANN).await;
     world.database.query("UPDATE auth.users SET role = 'viewer'").await;
-    let answer = world.refresh(&person.refresh_token).await.expect(200);
+    let answer = world.refresh(&user.refresh_token).await.expect(200);
     assert_eq!(answer.str("user/role"), "viewer");
     let claims = world.app.keys.verify(answer.str("access_token"), world.now());
     assert_eq!(claims.ok().and_then(|claims| claims.get("role").cloned()), Some(json!("viewer")));
 }
 
 #[tokio::test]
-async fn c3_every_sign_in_opens_a_session_of_its_own() {
+async fn c3_every_sign_in_opens_a_new_session() {
     let world = World::new().await;
-    let mut sessions = vec![world.person(ANN).await.session];
+    let mut sessions = vec![world.create_user(ANN).await.session];
     for _ in 0..3 {
         sessions.push(world.sign_in(ANN).await.session);
     }
@@ -205,21 +205,21 @@ async fn c3_every_sign_in_opens_a_session_of_its_own() {
 }
 
 #[tokio::test]
-async fn c3_who_verifies_while_signed_in_as_another_gets_the_session_of_the_code() {
+async fn c3_verification_ignores_the_current_session() {
     let world = World::new().await;
-    let eve = world.person("eve@example.com").await;
+    let eve = world.create_user("eve@example.com").await;
     world.post("/signup", json!({"email": ANN, "password": PASSWORD})).await.expect(200);
     let body = json!({"type": "signup", "email": ANN, "token": world.code(ANN), "session_id": eve.session});
-    let ann = Person::of(&world.post_as(&eve.access_token, "/verify", body).await);
+    let ann = TestUser::from_session(&world.post_as(&eve.access_token, "/verify", body).await);
     assert_eq!(ann.email, ANN);
     assert_ne!(ann.session, eve.session);
     assert_eq!(world.get_as(&eve.access_token, "/user").await.expect(200).str("id"), eve.id);
 }
 
 #[tokio::test]
-async fn c3_a_refresh_token_opens_only_the_session_it_belongs_to() {
+async fn c3_refresh_token_is_bound_to_its_session() {
     let world = World::new().await;
-    let (ann, eve) = (world.person(ANN).await, world.person("eve@example.com").await);
+    let (ann, eve) = (world.create_user(ANN).await, world.create_user("eve@example.com").await);
     let body = json!({"refresh_token": ann.refresh_token});
     let answer = world.post_as(&eve.access_token, "/token?grant_type=refresh_token", body).await.expect(200);
     assert_eq!((answer.str("user/id"), answer.header("sb-auth-session-id")), (&*ann.id, &*ann.session));

@@ -1,7 +1,7 @@
 //! B: whose account it becomes, and what a secret is good for.
 
 use chrono::TimeDelta;
-use gotrue_rs::testing::{PASSWORD, Person, World};
+use gotrue_rs::testing::{PASSWORD, TestUser, World};
 use serde_json::{Value, json};
 
 const ANN: &str = "ann@example.com";
@@ -21,18 +21,18 @@ async fn pending(purpose: &str) -> (World, String, String) {
             ANN
         }
         "recovery" => {
-            world.person(ANN).await;
+            world.create_user(ANN).await;
             world.post("/recover", json!({"email": ANN})).await.expect(200);
             ANN
         }
         "email_change" => {
-            let person = world.person(ANN).await;
-            world.put_as(&person.access_token, "/user", json!({"email": "new@example.com"})).await.expect(200);
+            let user = world.create_user(ANN).await;
+            world.put_as(&user.access_token, "/user", json!({"email": "new@example.com"})).await.expect(200);
             "new@example.com"
         }
         _ => {
-            let person = world.person(ANN).await;
-            world.get_as(&person.access_token, "/reauthenticate").await.expect(200);
+            let user = world.create_user(ANN).await;
+            world.get_as(&user.access_token, "/reauthenticate").await.expect(200);
             ANN
         }
     };
@@ -42,7 +42,7 @@ async fn pending(purpose: &str) -> (World, String, String) {
 }
 
 #[tokio::test]
-async fn b1_who_signs_up_with_the_address_of_another_gets_no_session_before_it_is_confirmed() {
+async fn b1_sign_up_with_foreign_email_gets_no_session_before_confirmation() {
     let world = World::builder().as_served().build().await;
     let answer = world.post("/signup", json!({"email": ANN, "password": "the attacker's"})).await.expect(200);
     assert!(answer.json.get("access_token").is_none());
@@ -50,7 +50,7 @@ async fn b1_who_signs_up_with_the_address_of_another_gets_no_session_before_it_i
 }
 
 #[tokio::test]
-async fn b1_of_two_who_sign_up_with_an_address_neither_has_a_password_that_its_owner_did_not_choose() {
+async fn b1_contested_sign_up_keeps_no_password_the_owner_did_not_choose() {
     for (first, second) in [("the attacker's", PASSWORD), (PASSWORD, "the attacker's")] {
         let world = World::builder().as_served().build().await;
         for password in [first, second] {
@@ -58,7 +58,7 @@ async fn b1_of_two_who_sign_up_with_an_address_neither_has_a_password_that_its_o
             world.advance(TimeDelta::minutes(2));
         }
         let verify = json!({"type": "signup", "email": ANN, "token": world.code(ANN)});
-        let owner = Person::of(&world.post("/verify", verify).await);
+        let owner = TestUser::from_session(&world.post("/verify", verify).await);
         for password in [first, second] {
             assert_eq!(world.try_password(ANN, password).await.refusal(), (400, "invalid_credentials"));
         }
@@ -69,7 +69,7 @@ async fn b1_of_two_who_sign_up_with_an_address_neither_has_a_password_that_its_o
 }
 
 #[tokio::test]
-async fn b1_who_signs_up_twice_with_one_password_keeps_it() {
+async fn b1_repeated_sign_up_with_one_password_keeps_it() {
     let world = World::builder().as_served().build().await;
     for _ in 0..2 {
         world.post("/signup", json!({"email": ANN, "password": PASSWORD})).await.expect(200);
@@ -81,31 +81,31 @@ async fn b1_who_signs_up_twice_with_one_password_keeps_it() {
 }
 
 #[tokio::test]
-async fn b1_an_owner_who_recovers_a_squatted_address_locks_the_squatter_out() {
+async fn b1_recovery_removes_access_of_an_unconfirmed_sign_up() {
     let world = World::builder().as_served().build().await;
     world.post("/signup", json!({"email": ANN, "password": "the attacker's"})).await.expect(200);
     world.advance(TimeDelta::minutes(2));
     world.post("/recover", json!({"email": ANN})).await.expect(200);
     let verify = json!({"type": "recovery", "email": ANN, "token": world.code(ANN)});
-    let owner = Person::of(&world.post("/verify", verify).await);
+    let owner = TestUser::from_session(&world.post("/verify", verify).await);
     world.put_as(&owner.access_token, "/user", json!({"password": PASSWORD})).await.expect(200);
     world.try_password(ANN, "the attacker's").await.expect(400);
     world.sign_in(ANN).await;
 }
 
 #[tokio::test]
-async fn b1_a_change_to_an_address_takes_nothing_over_before_its_owner_agrees() {
+async fn b1_email_change_takes_effect_only_after_confirmation() {
     let world = World::new().await;
-    let eve = world.person("eve@example.com").await;
+    let eve = world.create_user("eve@example.com").await;
     let answer = world.put_as(&eve.access_token, "/user", json!({"email": ANN})).await.expect(200);
     assert_eq!((answer.str("email"), answer.str("new_email")), ("eve@example.com", ANN));
-    let ann = world.person(ANN).await;
+    let ann = world.create_user(ANN).await;
     assert_ne!(ann.id, eve.id);
     world.try_password(ANN, PASSWORD).await.expect(200);
 }
 
 #[tokio::test]
-async fn b3_a_secret_of_one_purpose_is_none_of_another() {
+async fn b3_token_is_bound_to_its_purpose() {
     for (purpose, own) in [
         ("signup", &["signup", "invite", "email"][..]),
         ("recovery", &["recovery", "magiclink", "email"]),
@@ -133,7 +133,7 @@ async fn b3_a_secret_of_one_purpose_is_none_of_another() {
 }
 
 #[tokio::test]
-async fn b3_a_secret_opens_nothing_at_another_endpoint() {
+async fn b3_token_is_bound_to_its_endpoint() {
     let (world, code, hash) = pending("recovery").await;
     for text in [code, hash] {
         assert!(world.refresh(&text).await.status.is_client_error());
@@ -141,14 +141,14 @@ async fn b3_a_secret_opens_nothing_at_another_endpoint() {
         let grant = json!({"auth_code": text, "code_verifier": VERIFIER});
         world.post("/token?grant_type=pkce", grant).await.expect(404);
     }
-    let person = world.sign_in(ANN).await;
-    let as_refresh = world.refresh(&person.access_token).await;
+    let user = world.sign_in(ANN).await;
+    let as_refresh = world.refresh(&user.access_token).await;
     assert_eq!(as_refresh.refusal(), (400, "validation_failed"));
-    world.get_as(&person.refresh_token, "/user").await.expect(403);
+    world.get_as(&user.refresh_token, "/user").await.expect(403);
 }
 
 #[tokio::test]
-async fn b3_a_code_of_one_account_is_none_of_another() {
+async fn b3_code_is_bound_to_its_user() {
     let world = World::new().await;
     let bob = "bob@example.com";
     for email in [ANN, bob] {
@@ -168,7 +168,7 @@ async fn with_challenge() -> (World, String) {
 }
 
 #[tokio::test]
-async fn b7_a_link_with_a_challenge_gives_no_session_without_its_verifier() {
+async fn b7_pkce_link_gives_no_session_without_the_verifier() {
     let (world, link) = with_challenge().await;
     let bare = link.replace("pkce_", "");
     let answer = world.get(&bare).await.expect(303);
@@ -190,7 +190,7 @@ async fn b7_a_link_with_a_challenge_gives_no_session_without_its_verifier() {
 }
 
 #[tokio::test]
-async fn b7_a_code_lives_for_its_time_and_no_longer() {
+async fn b7_pkce_code_expires() {
     let (world, link) = with_challenge().await;
     let location = world.get(&link).await.expect(303).header("location").to_owned();
     let code = location.split_once("code=").map(|(_, code)| code.to_owned()).expect("a code");

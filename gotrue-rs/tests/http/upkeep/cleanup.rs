@@ -28,7 +28,7 @@ async fn cleaning(change: impl FnOnce(&mut Policy)) -> World {
 /// Lets it do what is due after so many writes.
 async fn after_writes(world: &World, writes: usize) {
     for _ in 0..writes {
-        world.app.cleanup.tell();
+        world.app.cleanup_signal.notify();
         cleanup::run(world.app.clone(), ready(())).await;
     }
 }
@@ -43,9 +43,9 @@ fn hours_ago(world: &World, hours: i64) -> String {
 }
 
 #[tokio::test]
-async fn rows_of_each_kind_go_once_they_are_old_enough_and_not_before() {
+async fn rows_are_deleted_at_their_retention_age() {
     let world = cleaning(|_| {}).await;
-    let ann = world.person(ANN).await;
+    let ann = world.create_user(ANN).await;
     let (user, session) = (format!("'{}'", ann.id), format!("'{}'", ann.session));
     world.database.query("DELETE FROM auth.refresh_tokens").await;
     let app = "INSERT INTO auth.oauth_clients (id, registration_type, redirect_uris, grant_types, client_type, \
@@ -88,9 +88,9 @@ async fn rows_of_each_kind_go_once_they_are_old_enough_and_not_before() {
 }
 
 #[tokio::test]
-async fn tokens_of_an_ended_session_are_revoked_first_and_go_a_day_later() {
+async fn tokens_of_ended_sessions_are_revoked_then_deleted_after_a_day() {
     let world = cleaning(|_| {}).await;
-    let ann = world.person(ANN).await;
+    let ann = world.create_user(ANN).await;
     let at = hours_ago(&world, 25);
     world.database.query(&format!("UPDATE auth.sessions SET not_after = {at} WHERE id = '{}'", ann.session)).await;
     after_writes(&world, ROUND).await;
@@ -104,15 +104,15 @@ async fn tokens_of_an_ended_session_are_revoked_first_and_go_a_day_later() {
 }
 
 #[tokio::test]
-async fn sessions_past_their_longest_life_and_rest_go_a_day_later() {
+async fn expired_sessions_are_deleted_after_a_day() {
     let change: [fn(&mut Policy); 2] = [
         |policy| policy.sessions.timebox = Some(Duration::from_hours(10)),
         |policy| policy.sessions.inactivity_timeout = Some(Duration::from_hours(10)),
     ];
     for change in change {
         let world = cleaning(change).await;
-        world.person(ANN).await;
-        let refreshed = world.person("bob@example.com").await;
+        world.create_user(ANN).await;
+        let refreshed = world.create_user("bob@example.com").await;
         world.advance(TimeDelta::hours(1));
         world.refresh(&refreshed.refresh_token).await.expect(200);
         world.advance(TimeDelta::hours(32));
@@ -125,11 +125,11 @@ async fn sessions_past_their_longest_life_and_rest_go_a_day_later() {
 }
 
 #[tokio::test]
-async fn anonymous_accounts_of_a_month_ago_go_where_such_are_made_and_are_not_to_be_kept() {
+async fn old_anonymous_users_are_deleted_if_enabled() {
     for (made, kept, left) in [(true, false, 2), (false, false, 3), (true, true, 3)] {
         let world = cleaning(|policy| {
             policy.sign_up.anonymous_enabled = made;
-            policy.operation.cleanup_keeps_anonymous = kept;
+            policy.operation.should_cleanup_keep_anonymous = kept;
         })
         .await;
         for (anonymous, days) in [(true, 31), (true, 29), (false, 31)] {
@@ -143,9 +143,9 @@ async fn anonymous_accounts_of_a_month_ago_go_where_such_are_made_and_are_not_to
 }
 
 #[tokio::test]
-async fn a_sweep_follows_a_write_that_succeeded_and_nothing_else() {
+async fn cleanup_runs_only_after_successful_writes() {
     let world = cleaning(|_| {}).await;
-    let ann = world.person(ANN).await;
+    let ann = world.create_user(ANN).await;
     let revoked = || async { world.database.query("SELECT 1 FROM auth.refresh_tokens WHERE revoked").await.len() };
     cleanup::run(world.app.clone(), ready(())).await;
     world.advance(TimeDelta::hours(25));
@@ -162,7 +162,7 @@ async fn a_sweep_follows_a_write_that_succeeded_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn many_old_rows_go_in_batches_and_need_no_more_writes() {
+async fn old_rows_are_deleted_in_batches_without_further_writes() {
     let world = cleaning(|_| {}).await;
     let at = hours_ago(&world, 25);
     let sql = format!(
@@ -170,7 +170,7 @@ async fn many_old_rows_go_in_batches_and_need_no_more_writes() {
          SELECT gen_random_uuid(), true, {at} FROM generate_series(1, 250)"
     );
     world.database.query(&sql).await;
-    world.app.cleanup.tell();
+    world.app.cleanup_signal.notify();
     for left in [150, 50, 0, 0] {
         cleanup::run(world.app.clone(), ready(())).await;
         assert_eq!(count(&world, "refresh_tokens").await, left);
@@ -178,7 +178,7 @@ async fn many_old_rows_go_in_batches_and_need_no_more_writes() {
 }
 
 #[tokio::test]
-async fn what_somebody_works_with_is_skipped() {
+async fn locked_rows_are_skipped() {
     let world = cleaning(|_| {}).await;
     let at = hours_ago(&world, 25);
     let sql = "INSERT INTO auth.refresh_tokens (token, revoked, updated_at) VALUES";
@@ -197,7 +197,7 @@ async fn what_somebody_works_with_is_skipped() {
 }
 
 #[tokio::test]
-async fn nothing_goes_where_the_operator_does_not_want_it() {
+async fn disabled_cleanup_deletes_nothing() {
     let world = World::new().await;
     let sql = "INSERT INTO auth.refresh_tokens (token, revoked, updated_at) VALUES ('a', true, '2020-01-01')";
     world.database.query(sql).await;

@@ -1,4 +1,4 @@
-//! Numbers while sign-up by number is off: `serve` takes none, and tells nothing of addresses by how it treats numbers.
+//! Phone numbers while phone sign-up is disabled: refused, without revealing e-mail addresses.
 
 use chrono::TimeDelta;
 use gotrue_rs::testing::{PASSWORD, World};
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 const ANN: &str = "ann@example.com";
 const NUMBER: &str = "15550100";
 
-/// A world as served without accounts by number, where numbers would count as confirmed at once.
+/// The hardened policy with phone sign-up disabled and phone autoconfirm enabled.
 async fn served() -> World {
     let build = World::builder().as_served().with_phones().policy(|policy| {
         policy.sign_up.phone_enabled = false;
@@ -18,9 +18,9 @@ async fn served() -> World {
 }
 
 #[tokio::test]
-async fn a_change_of_number_is_refused_and_nothing_is_stored() {
+async fn phone_change_is_refused_without_writes() {
     let world = served().await;
-    let ann = world.person(ANN).await;
+    let ann = world.create_user(ANN).await;
     for body in [
         json!({"phone": NUMBER}),
         json!({"phone": NUMBER, "data": {"a": 1}}),
@@ -36,7 +36,7 @@ async fn a_change_of_number_is_refused_and_nothing_is_stored() {
 }
 
 #[tokio::test]
-async fn an_anonymous_account_does_not_become_permanent_by_a_number() {
+async fn anonymous_user_stays_anonymous_with_a_phone() {
     let world = served().await;
     let guest = world.post("/signup", json!({})).await.expect(200);
     let token = guest.str("access_token");
@@ -49,7 +49,7 @@ async fn an_anonymous_account_does_not_become_permanent_by_a_number() {
 }
 
 #[tokio::test]
-async fn the_number_that_an_account_has_may_be_sent_along() {
+async fn unchanged_phone_is_accepted() {
     let world = World::builder().as_served().policy(|policy| policy.sign_up.phone_enabled = false).build().await;
     let body =
         json!({"email": ANN, "phone": NUMBER, "password": PASSWORD, "email_confirm": true, "phone_confirm": true});
@@ -60,9 +60,9 @@ async fn the_number_that_an_account_has_may_be_sent_along() {
 }
 
 #[tokio::test]
-async fn a_sign_up_does_not_tell_which_addresses_are_taken() {
+async fn sign_up_does_not_reveal_taken_emails() {
     let world = served().await;
-    world.person(ANN).await;
+    world.create_user(ANN).await;
     world.advance(TimeDelta::seconds(1));
     let mut seen = Vec::new();
     for email in [ANN, "new@example.com"] {
@@ -74,13 +74,13 @@ async fn a_sign_up_does_not_tell_which_addresses_are_taken() {
 }
 
 #[tokio::test]
-async fn the_drop_in_does_as_recorded() {
+async fn gotrue_mode_behaves_as_recorded() {
     let world = World::with(|policy| {
         policy.sign_up.phone_enabled = false;
         policy.sms.autoconfirm = true;
     })
     .await;
-    let ann = world.person(ANN).await;
+    let ann = world.create_user(ANN).await;
     let answer = world.put_as(&ann.access_token, "/user", json!({"phone": NUMBER})).await.expect(200);
     assert_eq!(answer.str("phone"), NUMBER);
     let again = world.post("/signup", json!({"email": ANN, "password": PASSWORD})).await;

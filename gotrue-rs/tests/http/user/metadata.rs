@@ -1,12 +1,12 @@
 use gotrue_rs::testing::World;
 use serde_json::json;
 
-use super::{Acting, person};
+use super::{Acting, create_user};
 
 #[tokio::test]
-async fn members_replace_those_of_the_same_name_and_null_takes_one_away() {
+async fn members_are_replaced_and_null_removes_them() {
     let world = World::new().await;
-    let ann = person(&world, "ann").await;
+    let ann = create_user(&world, "ann").await;
     ann.change(&world, json!({ "data": { "cart": { "a": 1, "b": 2 }, "old": true } })).await.expect(200);
 
     let answer =
@@ -15,35 +15,35 @@ async fn members_replace_those_of_the_same_name_and_null_takes_one_away() {
     let metadata = &answer.json["user_metadata"];
     assert_eq!((&metadata["cart"], &metadata["new"]), (&json!({ "c": 3 }), &json!([null])));
     assert!(metadata.get("old").is_none(), "{metadata}");
-    assert_eq!(&ann.look(&world).await.json["user_metadata"], metadata);
+    assert_eq!(&ann.read_user(&world).await.json["user_metadata"], metadata);
 }
 
 #[tokio::test]
-async fn metadata_alone_is_one_statement_after_the_guard_s() {
+async fn metadata_update_sends_one_statement_after_the_guard() {
     let world = World::new().await;
-    let ann = person(&world, "ann").await;
+    let ann = create_user(&world, "ann").await;
     ann.change(&world, json!({ "data": { "name": "Ann" } })).await.expect(200);
     assert_eq!(world.journal().statements(), ["users.with_session", "accounts.update"]);
 }
 
 #[tokio::test]
-async fn of_updates_at_once_none_is_lost() {
+async fn concurrent_updates_are_all_applied() {
     let world = World::new().await;
-    let ann = person(&world, "ann").await;
+    let ann = create_user(&world, "ann").await;
     let updates = (0..8).map(|n| ann.change(&world, json!({ "data": { format!("n{n}"): n } })));
     for answer in futures::future::join_all(updates).await {
         answer.expect(200);
     }
-    let metadata = &ann.look(&world).await.json["user_metadata"];
+    let metadata = &ann.read_user(&world).await.json["user_metadata"];
     for n in 0..8 {
         assert_eq!(metadata[format!("n{n}")], n, "{metadata}");
     }
 }
 
 #[tokio::test]
-async fn metadata_that_is_no_object_in_the_row_counts_as_empty() {
+async fn stored_non_object_metadata_is_treated_as_empty() {
     let world = World::new().await;
-    let ann = person(&world, "ann").await;
+    let ann = create_user(&world, "ann").await;
     for stored in ["NULL", "'null'"] {
         ann.set(&world, &format!("raw_user_meta_data = {stored}")).await;
         let answer = ann.change(&world, json!({ "data": { "name": "Ann" } })).await.expect(200);
@@ -51,11 +51,11 @@ async fn metadata_that_is_no_object_in_the_row_counts_as_empty() {
     }
 }
 
-/// F1: what an account says of itself does not become what the server says of it.
+/// Metadata written by a user does not become trusted data.
 #[tokio::test]
-async fn f1_privileged_members_of_the_body_change_nothing() {
+async fn f1_privileged_members_of_the_body_are_ignored() {
     let world = World::new().await;
-    let ann = person(&world, "ann").await;
+    let ann = create_user(&world, "ann").await;
     ann.set(&world, "email_confirmed_at = NULL").await;
     let row = "(role, aud, raw_app_meta_data, email_confirmed_at, phone_confirmed_at, is_super_admin, is_anonymous,
                 is_sso_user, banned_until, invited_at, email)";
@@ -77,11 +77,11 @@ async fn f1_privileged_members_of_the_body_change_nothing() {
     assert_eq!(ann.stored(&world, row).await, before);
 }
 
-/// F1: metadata is the account's to write, so nothing of it is believed.
+/// Metadata is writable by the user, so it is never trusted.
 #[tokio::test]
-async fn f1_verified_flags_in_the_metadata_reach_no_identity() {
+async fn f1_verified_flags_in_metadata_do_not_affect_identities() {
     let world = World::new().await;
-    let ann = person(&world, "ann").await;
+    let ann = create_user(&world, "ann").await;
     let data = json!({ "email": "mallory@example.com", "email_verified": false, "phone_verified": true, "sub": "me" });
     let answer = ann.change(&world, json!({ "data": data })).await.expect(200);
     assert_eq!(answer.json["email"], "ann@example.com");
@@ -91,14 +91,14 @@ async fn f1_verified_flags_in_the_metadata_reach_no_identity() {
 }
 
 #[tokio::test]
-async fn f1_app_metadata_is_for_administrators() {
+async fn f1_app_metadata_is_writable_by_administrators_only() {
     let world = World::new().await;
-    let ann = person(&world, "ann").await;
+    let ann = create_user(&world, "ann").await;
     for metadata in [json!({ "role": "admin" }), json!({})] {
         let answer = ann.change(&world, json!({ "app_metadata": metadata, "data": { "a": 1 } })).await;
         assert_eq!(answer.refusal(), (403, "not_admin"));
     }
-    assert!(ann.look(&world).await.json["user_metadata"].get("a").is_none());
+    assert!(ann.read_user(&world).await.json["user_metadata"].get("a").is_none());
 
     ann.set(&world, "role = 'supabase_admin'").await;
     let group = world.app.policy.jwt.admin_group.clone();
@@ -108,9 +108,9 @@ async fn f1_app_metadata_is_for_administrators() {
 }
 
 #[tokio::test]
-async fn a_request_that_changes_nothing_is_only_logged() {
+async fn unchanged_request_is_only_logged() {
     let world = World::new().await;
-    let ann = person(&world, "ann").await;
+    let ann = create_user(&world, "ann").await;
     let before = ann.stored(&world, "updated_at").await;
     for body in [json!({}), json!({ "data": null }), json!({ "email": "ANN@example.com", "phone": "" })] {
         ann.change(&world, body).await.expect(200);
@@ -121,9 +121,9 @@ async fn a_request_that_changes_nothing_is_only_logged() {
 }
 
 #[tokio::test]
-async fn an_error_that_the_database_raises_is_shown_and_nothing_stored() {
+async fn database_exception_is_returned_without_writes() {
     let world = World::new().await;
-    let ann = person(&world, "ann").await;
+    let ann = create_user(&world, "ann").await;
     world
         .database
         .query(

@@ -1,4 +1,4 @@
-//! Limits of metadata: `serve` has them, the drop-in takes what the reference takes.
+//! Metadata limits: enforced by the hardened policy, absent in `gotrue` mode.
 
 use std::time::{Duration, Instant};
 
@@ -17,12 +17,12 @@ async fn served() -> World {
 }
 
 #[tokio::test]
-async fn metadata_over_a_limit_is_refused_wherever_it_is_given() {
+async fn oversized_metadata_is_refused_on_every_route() {
     let world = served().await;
-    let ann = world.person(ANN).await;
+    let ann = world.create_user(ANN).await;
     let admin = world.service_token();
     let user = format!("/admin/users/{}", ann.id);
-    for (data, told) in [
+    for (data, reported) in [
         (members(1_001, &json!(1)), "cannot have more than 1000 members"),
         (json!({"list": vec![0; 1_000]}), "cannot have more than 1000 members"),
         (json!({"picture": "x".repeat(256 << 10)}), "cannot be larger than 262144 bytes"),
@@ -43,16 +43,16 @@ async fn metadata_over_a_limit_is_refused_wherever_it_is_given() {
         ];
         for answer in answers {
             assert_eq!(answer.refusal(), (400, "validation_failed"), "{}", answer.text);
-            assert!(answer.str("msg").ends_with(told), "{}", answer.text);
+            assert!(answer.str("msg").ends_with(reported), "{}", answer.text);
         }
     }
     assert_eq!(world.database.query("SELECT count(*) FROM auth.users").await, ["1"]);
 }
 
 #[tokio::test]
-async fn metadata_does_not_grow_over_a_limit_in_small_steps() {
+async fn merged_metadata_is_limited() {
     let world = served().await;
-    let ann = world.person(ANN).await;
+    let ann = world.create_user(ANN).await;
     let update = |data: Value| world.put_as(&ann.access_token, "/user", json!({"data": data}));
     update(members(990, &json!(1))).await.expect(200);
     update(json!({"a": {"b": {"c": 1}}})).await.expect(200);
@@ -61,16 +61,15 @@ async fn metadata_does_not_grow_over_a_limit_in_small_steps() {
     update(json!({"a": null})).await.expect(200);
 }
 
-/// 70,000 members, taken away again by their owner and by an administrator: the work grows with their number, not with its
-/// square.
+/// Adding and removing 70,000 members takes linear time, for a user and for an administrator.
 #[tokio::test]
-async fn the_drop_in_takes_many_members_and_removes_them_in_linear_time() {
+async fn gotrue_mode_handles_many_members_in_linear_time() {
     let world = World::with(|policy| {
         policy.mail.autoconfirm = true;
         policy.api.max_request_duration = Duration::ZERO;
     })
     .await;
-    let ann = world.person(ANN).await;
+    let ann = world.create_user(ANN).await;
     let (set, removed) = (members(70_000, &json!(1)), members(70_000, &Value::Null));
     let admin = world.service_token();
     let by_admin = format!("/admin/users/{}", ann.id);

@@ -1,4 +1,4 @@
-//! `/user`: the account as it sees and changes itself.
+//! `/user`: reading and updating the own user.
 
 mod disabled_phone;
 mod email_change;
@@ -12,36 +12,36 @@ mod phone_change;
 mod reauthentication;
 
 use chrono::TimeDelta;
-use gotrue_rs::testing::{Answer, Person, World};
+use gotrue_rs::testing::{Answer, TestUser, World};
 use serde_json::Value;
 
-/// Somebody with an account and a session. A second passes, so that the next mail is not too soon.
-pub async fn person(world: &World, name: &str) -> Person {
-    let person = world.person(&format!("{name}@example.com")).await;
+/// Creates a user with a session, a second in the past, so that the mail frequency allows another mail.
+pub async fn create_user(world: &World, name: &str) -> TestUser {
+    let user = world.create_user(&format!("{name}@example.com")).await;
     world.advance(TimeDelta::seconds(1));
-    person
+    user
 }
 
-/// What people here do, and what becomes of their accounts.
+/// Requests of a user and the stored state.
 pub trait Acting {
     /// `PUT /user`.
     async fn change(&self, world: &World, body: Value) -> Answer;
     /// `GET /user`.
-    async fn look(&self, world: &World) -> Answer;
-    /// Writes into the account's row.
+    async fn read_user(&self, world: &World) -> Answer;
+    /// Updates the row of the user.
     async fn set(&self, world: &World, assignments: &str);
-    /// One value of the account's row, as text.
+    /// One column of the user's row, as text.
     async fn stored(&self, world: &World, expression: &str) -> String;
-    /// The actions that the audit log tells of this account, oldest first.
+    /// The audit log actions of this user, oldest first.
     async fn log(&self, world: &World) -> Vec<String>;
 }
 
-impl Acting for Person {
+impl Acting for TestUser {
     async fn change(&self, world: &World, body: Value) -> Answer {
         world.put_as(&self.access_token, "/user", body).await
     }
 
-    async fn look(&self, world: &World) -> Answer {
+    async fn read_user(&self, world: &World) -> Answer {
         world.get_as(&self.access_token, "/user").await.expect(200)
     }
 

@@ -1,9 +1,9 @@
-use gotrue_rs::ports::mail::{MailError, Message};
+use gotrue_rs::ports::mail::{EmailMessage, MailError};
 use gotrue_rs::testing::World;
 use gotrue_rules::domain::policy::{MailKind, Policy};
 use serde_json::json;
 
-use super::{Acting, person};
+use super::{Acting, create_user};
 
 const NEW: &str = "new@example.com";
 const NUMBER: &str = "15550100001";
@@ -14,14 +14,14 @@ fn all_on(policy: &mut Policy) {
     policy.sms.autoconfirm = true;
 }
 
-fn notices(world: &World) -> Vec<Message> {
+fn notices(world: &World) -> Vec<EmailMessage> {
     world.mailbox.all().into_iter().filter(|mail| mail.purpose.ends_with("_notification")).collect()
 }
 
 #[tokio::test]
-async fn a_new_password_is_told() {
+async fn new_password_is_notified() {
     let world = World::with(all_on).await;
-    let ann = person(&world, "ann").await;
+    let ann = create_user(&world, "ann").await;
     ann.change(&world, json!({ "password": "battery staple" })).await.expect(200);
     let [notice] = &*notices(&world) else { panic!("one notice") };
     assert_eq!((notice.to.as_str(), notice.subject.as_str()), ("ann@example.com", "Your password was changed"));
@@ -29,9 +29,9 @@ async fn a_new_password_is_told() {
 }
 
 #[tokio::test]
-async fn the_old_address_is_told_of_the_new_one_once_that_counts() {
+async fn old_email_is_notified_after_the_change() {
     let world = World::with(all_on).await;
-    let ann = person(&world, "ann").await;
+    let ann = create_user(&world, "ann").await;
     ann.change(&world, json!({ "email": NEW })).await.expect(200);
     assert_eq!(notices(&world).len(), 0, "nothing has changed yet");
     world.get(&world.link(NEW)).await.expect(303);
@@ -40,32 +40,32 @@ async fn the_old_address_is_told_of_the_new_one_once_that_counts() {
 }
 
 #[tokio::test]
-async fn a_first_number_is_a_way_in_and_a_second_one_a_change() {
+async fn first_phone_notifies_linking_and_second_a_change() {
     let world = World::with(all_on).await;
-    let ann = person(&world, "ann").await;
+    let ann = create_user(&world, "ann").await;
     for phone in [NUMBER, "15550100002"] {
         ann.change(&world, json!({ "phone": phone })).await.expect(200);
     }
-    let told: Vec<_> = notices(&world).into_iter().map(|notice| (notice.to, notice.purpose.into_owned())).collect();
+    let reported: Vec<_> = notices(&world).into_iter().map(|notice| (notice.to, notice.purpose.into_owned())).collect();
     let to = |purpose: &str| ("ann@example.com".to_owned(), purpose.to_owned());
-    assert_eq!(told, [to("identity_linked_notification"), to("phone_changed_notification")]);
+    assert_eq!(reported, [to("identity_linked_notification"), to("phone_changed_notification")]);
 }
 
 #[tokio::test]
-async fn nothing_is_told_unless_asked_for_and_nothing_of_metadata() {
+async fn notifications_are_off_by_default_and_skip_metadata() {
     let world = World::new().await;
-    let ann = person(&world, "ann").await;
+    let ann = create_user(&world, "ann").await;
     ann.change(&world, json!({ "password": "battery staple" })).await.expect(200);
     let talkative = World::with(all_on).await;
-    let bob = person(&talkative, "bob").await;
+    let bob = create_user(&talkative, "bob").await;
     bob.change(&talkative, json!({ "data": { "a": 1 } })).await.expect(200);
     assert_eq!((notices(&world).len(), notices(&talkative).len()), (0, 0));
 }
 
 #[tokio::test]
-async fn a_notice_that_is_not_taken_changes_nothing() {
+async fn failed_notification_changes_nothing() {
     let world = World::with(all_on).await;
-    let ann = person(&world, "ann").await;
+    let ann = create_user(&world, "ann").await;
     world.mailbox.refuse_next(MailError::Failed("no route".into()));
     ann.change(&world, json!({ "password": "battery staple" })).await.expect(200);
     world.try_password(&ann.email, "battery staple").await.expect(200);

@@ -1,27 +1,27 @@
-//! The first complaint wins (`request-order`): each request below breaks a rule and all that come after it.
+//! Order of validation: each request below breaks one rule and all later ones.
 
-use gotrue_rs::testing::{PASSWORD, Person, World};
+use gotrue_rs::testing::{PASSWORD, TestUser, World};
 use serde_json::{Value, json};
 
-use super::{Acting, person};
+use super::{Acting, create_user};
 
-async fn refusal(world: &World, person: &Person, body: Value) -> (u16, String) {
-    let answer = person.change(world, body).await;
+async fn refusal(world: &World, user: &TestUser, body: Value) -> (u16, String) {
+    let answer = user.change(world, body).await;
     (answer.status.as_u16(), answer.str("error_code").to_owned())
 }
 
 #[tokio::test]
-async fn forms_come_first_then_who_may_then_who_else_has_it_then_the_password() {
+async fn validation_precedes_permission_uniqueness_and_password_checks() {
     let world = World::with(|policy| {
         policy.security.update_password_require_reauthentication = true;
         policy.security.update_password_require_current_password = true;
     })
     .await;
-    let ann = person(&world, "ann").await;
-    let bob = person(&world, "bob").await;
+    let ann = create_user(&world, "ann").await;
+    let bob = create_user(&world, "bob").await;
     bob.set(&world, "phone = '15550100009'").await;
     let session = world.try_password(&ann.email, PASSWORD).await.expect(200);
-    let ann = Person { access_token: session.str("access_token").to_owned(), ..ann };
+    let ann = TestUser { access_token: session.str("access_token").to_owned(), ..ann };
     world.database.query("UPDATE auth.sessions SET created_at = created_at - interval '25 hours'").await;
     let factor = format!(
         "INSERT INTO auth.mfa_factors (id, user_id, factor_type, status, created_at, updated_at)
@@ -59,10 +59,10 @@ async fn forms_come_first_then_who_may_then_who_else_has_it_then_the_password() 
 }
 
 #[tokio::test]
-async fn an_anonymous_account_gets_a_password_only_with_an_address() {
+async fn anonymous_user_sets_a_password_only_with_an_email() {
     let world = World::with(|policy| policy.sign_up.anonymous_enabled = true).await;
-    let nobody = world.post("/signup", json!({})).await.expect(200);
-    let token = nobody.str("access_token");
+    let unknown = world.post("/signup", json!({})).await.expect(200);
+    let token = unknown.str("access_token");
     let answer = world.put_as(token, "/user", json!({ "password": "battery staple" })).await;
     assert_eq!(answer.refusal(), (422, "validation_failed"));
     let both = json!({ "password": "battery staple", "email": "new@example.com" });
@@ -70,9 +70,9 @@ async fn an_anonymous_account_gets_a_password_only_with_an_address() {
 }
 
 #[tokio::test]
-async fn metadata_asks_for_no_second_factor_and_not_who_manages_the_account() {
+async fn metadata_update_requires_no_aal2_and_no_sso_check() {
     let world = World::new().await;
-    let ann = person(&world, "ann").await;
+    let ann = create_user(&world, "ann").await;
     ann.set(&world, "is_sso_user = true").await;
     ann.change(&world, json!({ "data": { "a": 1 } })).await.expect(200);
 }

@@ -1,17 +1,17 @@
-//! With an outbox a mail is a row of the write that asks for it: both or neither.
+//! With an outbox, a mail is stored in the transaction of its request.
 
 use gotrue_rs::journal::Step;
-use gotrue_rs::testing::{Person, World};
+use gotrue_rs::testing::{TestUser, World};
 use serde_json::json;
 
-use super::{Acting, person};
+use super::{Acting, create_user};
 
 const NEW: &str = "new@example.com";
 
-/// Ann in a world with an outbox, where addresses of newcomers count at once.
-async fn ann() -> (World, Person) {
+/// A user in a world with an outbox and autoconfirm.
+async fn ann() -> (World, TestUser) {
     let world = World::builder().with_outbox().policy(|policy| policy.mail.autoconfirm = true).build().await;
-    let ann = person(&world, "ann").await;
+    let ann = create_user(&world, "ann").await;
     (world, ann)
 }
 
@@ -20,7 +20,7 @@ async fn written(world: &World) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_change_of_address_and_its_two_mails_are_stored_together() {
+async fn email_change_and_its_mails_are_stored_together() {
     let (world, ann) = ann().await;
     ann.change(&world, json!({ "email": NEW })).await.expect(200);
     assert_eq!(written(&world).await, [NEW, "ann@example.com"]);
@@ -34,7 +34,7 @@ async fn a_change_of_address_and_its_two_mails_are_stored_together() {
 }
 
 #[tokio::test]
-async fn a_change_that_cannot_be_stored_mails_nobody() {
+async fn failed_email_change_sends_no_mail() {
     let (world, ann) = ann().await;
     world.faults.fail("contact_changes.ask_email", 1);
     ann.change(&world, json!({ "email": NEW, "password": "battery staple" })).await.expect(500);
@@ -43,7 +43,7 @@ async fn a_change_that_cannot_be_stored_mails_nobody() {
 }
 
 #[tokio::test]
-async fn a_recovery_that_cannot_be_stored_mails_nobody() {
+async fn failed_recovery_sends_no_mail() {
     let (world, ann) = ann().await;
     world.faults.fail("one_time_tokens.issue_recovery", 1);
     world.post("/recover", json!({ "email": ann.email })).await.expect(500);

@@ -1,23 +1,23 @@
 use chrono::TimeDelta;
 use gotrue_rs::journal::Step;
-use gotrue_rs::testing::{PASSWORD, Person, World};
+use gotrue_rs::testing::{PASSWORD, TestUser, World};
 use serde_json::{Value, json};
 
-use super::{Acting, person};
+use super::{Acting, create_user};
 
 const NEW: &str = "battery staple";
 
 #[tokio::test]
-async fn c2_a_new_password_ends_every_session_but_this_one() {
+async fn c2_new_password_revokes_every_other_session() {
     let world = World::new().await;
-    let ann = person(&world, "ann").await;
+    let ann = create_user(&world, "ann").await;
     let other = world.try_password(&ann.email, PASSWORD).await.expect(200);
-    let bob = person(&world, "bob").await;
+    let bob = create_user(&world, "bob").await;
 
     ann.change(&world, json!({ "password": NEW })).await.expect(200);
 
-    ann.look(&world).await;
-    bob.look(&world).await;
+    ann.read_user(&world).await;
+    bob.read_user(&world).await;
     let gone = world.get_as(other.str("access_token"), "/user").await;
     assert_eq!(gone.refusal(), (403, "session_not_found"));
     let refreshed =
@@ -28,21 +28,21 @@ async fn c2_a_new_password_ends_every_session_but_this_one() {
 }
 
 #[tokio::test]
-async fn c2_a_new_password_by_a_token_without_a_session_ends_them_all() {
+async fn c2_new_password_without_session_revokes_all_sessions() {
     let world = World::new().await;
-    let ann = person(&world, "ann").await;
+    let ann = create_user(&world, "ann").await;
     let claims = json!({
         "sub": ann.id, "aud": "authenticated", "role": "authenticated", "exp": world.now().timestamp() + 60,
     });
-    let token = world.signed(&claims);
+    let token = world.sign_claims(&claims);
     world.put_as(&token, "/user", json!({ "password": NEW })).await.expect(200);
     assert_eq!(world.get_as(&ann.access_token, "/user").await.refusal(), (403, "session_not_found"));
 }
 
 #[tokio::test]
-async fn c2_a_new_password_takes_back_every_secret_that_is_on_its_way() {
+async fn c2_new_password_revokes_pending_tokens() {
     let world = World::new().await;
-    let ann = person(&world, "ann").await;
+    let ann = create_user(&world, "ann").await;
     world.post("/recover", json!({ "email": ann.email })).await.expect(200);
     let code = world.code(&ann.email);
     ann.change(&world, json!({ "email": "new@example.com" })).await.expect(200);
@@ -60,9 +60,9 @@ async fn c2_a_new_password_takes_back_every_secret_that_is_on_its_way() {
 }
 
 #[tokio::test]
-async fn password_and_metadata_are_one_statement_and_two_rows_of_the_log() {
+async fn password_and_metadata_take_one_statement_and_two_audit_entries() {
     let world = World::new().await;
-    let ann = person(&world, "ann").await;
+    let ann = create_user(&world, "ann").await;
     let answer = ann.change(&world, json!({ "password": NEW, "data": { "full_name": "Ann" } })).await.expect(200);
     assert_eq!(answer.json["user_metadata"]["full_name"], "Ann");
     assert_eq!(world.journal().statements(), ["users.with_session", "accounts.update"]);
@@ -73,9 +73,9 @@ async fn password_and_metadata_are_one_statement_and_two_rows_of_the_log() {
 }
 
 #[tokio::test]
-async fn passwords_are_compared_and_hashed_before_anything_is_written() {
+async fn passwords_are_hashed_before_any_write() {
     let world = World::new().await;
-    let ann = person(&world, "ann").await;
+    let ann = create_user(&world, "ann").await;
     ann.change(&world, json!({ "password": NEW, "email": "new@example.com" })).await.expect(200);
     let steps = world.journal().steps();
     let at = |wanted: Step| steps.iter().position(|step| *step == wanted).expect("it was done");
@@ -85,18 +85,18 @@ async fn passwords_are_compared_and_hashed_before_anything_is_written() {
 }
 
 #[tokio::test]
-async fn the_old_password_is_no_new_one_and_nothing_is_stored() {
+async fn unchanged_password_is_refused_without_writes() {
     let world = World::new().await;
-    let ann = person(&world, "ann").await;
+    let ann = create_user(&world, "ann").await;
     let answer = ann.change(&world, json!({ "password": PASSWORD, "data": { "a": 1 } })).await;
     assert_eq!(answer.refusal(), (422, "same_password"));
-    assert_eq!(ann.look(&world).await.json["user_metadata"].get("a"), None);
+    assert_eq!(ann.read_user(&world).await.json["user_metadata"].get("a"), None);
 }
 
 #[tokio::test]
-async fn a_password_must_be_strong() {
+async fn weak_password_is_refused() {
     let world = World::with(|policy| policy.password.min_length = 8).await;
-    let ann = person(&world, "ann").await;
+    let ann = create_user(&world, "ann").await;
     for (password, refusal) in [
         ("", (422, "weak_password")),
         ("sevenxx", (422, "weak_password")),
@@ -107,18 +107,18 @@ async fn a_password_must_be_strong() {
 }
 
 #[tokio::test]
-async fn an_account_without_a_password_sets_its_first() {
+async fn user_without_password_sets_a_first_one() {
     let world = World::with(|policy| policy.security.update_password_require_current_password = true).await;
-    let ann = person(&world, "ann").await;
+    let ann = create_user(&world, "ann").await;
     ann.set(&world, "encrypted_password = NULL").await;
     ann.change(&world, json!({ "password": NEW })).await.expect(200);
     world.try_password(&ann.email, NEW).await.expect(200);
 }
 
 #[tokio::test]
-async fn the_current_password_is_asked_for_where_the_operator_wants_it() {
+async fn current_password_is_required_if_enabled() {
     let world = World::with(|policy| policy.security.update_password_require_current_password = true).await;
-    let ann = person(&world, "ann").await;
+    let ann = create_user(&world, "ann").await;
     let session = world.try_password(&ann.email, PASSWORD).await.expect(200);
     let token = session.str("access_token");
     let change = |current: Value| {
@@ -133,9 +133,9 @@ async fn the_current_password_is_asked_for_where_the_operator_wants_it() {
 }
 
 #[tokio::test]
-async fn a_session_that_came_from_a_recovery_needs_no_current_password() {
+async fn recovery_session_needs_no_current_password() {
     let world = World::with(|policy| policy.security.update_password_require_current_password = true).await;
-    let ann = person(&world, "ann").await;
+    let ann = create_user(&world, "ann").await;
     world.post("/recover", json!({ "email": ann.email })).await.expect(200);
     let code = world.code(&ann.email);
     let recovered = json!({ "type": "recovery", "email": ann.email, "token": code });
@@ -144,19 +144,19 @@ async fn a_session_that_came_from_a_recovery_needs_no_current_password() {
 }
 
 #[tokio::test]
-async fn without_a_session_it_cannot_be_told_whether_the_current_password_is_needed() {
+async fn token_without_session_cannot_skip_the_current_password() {
     let world = World::with(|policy| policy.security.update_password_require_current_password = true).await;
-    let ann = person(&world, "ann").await;
+    let ann = create_user(&world, "ann").await;
     let claims = json!({ "sub": ann.id, "aud": "authenticated", "exp": world.now().timestamp() + 60 });
-    let token = world.signed(&claims);
+    let token = world.sign_claims(&claims);
     world.put_as(&token, "/user", json!({ "password": NEW })).await.expect(500);
     world.advance(TimeDelta::seconds(1));
     world.try_password(&ann.email, PASSWORD).await.expect(200);
 }
 
-/// Ann, who came by another service and has no password.
-async fn without_password(world: &World) -> Person {
-    let ann = person(world, "ann").await;
+/// A user of an external provider without a password.
+async fn without_password(world: &World) -> TestUser {
+    let ann = create_user(world, "ann").await;
     ann.set(world, "encrypted_password = NULL").await;
     let came =
         format!("UPDATE auth.identities SET provider = 'github', provider_id = 'cat' WHERE user_id = '{}'", ann.id);
@@ -165,11 +165,11 @@ async fn without_password(world: &World) -> Person {
 }
 
 #[tokio::test]
-async fn a_first_password_brings_an_identity_of_its_own_where_that_is_wanted() {
+async fn first_password_adds_email_identity_if_enabled() {
     let world = World::with(|policy| policy.experimental.create_email_identity_on_password_set = true).await;
     let ann = without_password(&world).await;
     let answer = ann.change(&world, json!({ "password": NEW })).await.expect(200);
-    let stored = ann.look(&world).await;
+    let stored = ann.read_user(&world).await;
     for json in [&answer.json, &stored.json] {
         assert_eq!(json["app_metadata"]["providers"], json!(["github", "email"]), "{json}");
         let own = json["identities"].as_array().and_then(|all| all.iter().find(|it| it["provider"] == "email"));
@@ -178,13 +178,13 @@ async fn a_first_password_brings_an_identity_of_its_own_where_that_is_wanted() {
         assert_eq!(data, Some(&expected), "{json}");
     }
     ann.change(&world, json!({ "password": "horse battery" })).await.expect(200);
-    assert_eq!(ann.look(&world).await.json["identities"].as_array().map(Vec::len), Some(2));
+    assert_eq!(ann.read_user(&world).await.json["identities"].as_array().map(Vec::len), Some(2));
 }
 
 #[tokio::test]
-async fn a_first_password_brings_no_identity_unless_that_is_wanted() {
+async fn first_password_adds_no_identity_by_default() {
     let world = World::new().await;
     let ann = without_password(&world).await;
     ann.change(&world, json!({ "password": NEW })).await.expect(200);
-    assert_eq!(ann.look(&world).await.json["identities"].as_array().map(Vec::len), Some(1));
+    assert_eq!(ann.read_user(&world).await.json["identities"].as_array().map(Vec::len), Some(1));
 }

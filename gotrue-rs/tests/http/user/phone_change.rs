@@ -2,7 +2,7 @@ use gotrue_rs::testing::{PASSWORD, World};
 use gotrue_rules::domain::policy::Policy;
 use serde_json::json;
 
-use super::{Acting, person};
+use super::{Acting, create_user};
 
 const NUMBER: &str = "15550100001";
 
@@ -11,27 +11,27 @@ fn with_test_number(policy: &mut Policy) {
 }
 
 #[tokio::test]
-async fn a_number_is_changed_by_the_code_sent_to_it() {
+async fn phone_is_changed_by_its_code() {
     let world = World::with(with_test_number).await;
-    let ann = person(&world, "ann").await;
-    let asked = ann.change(&world, json!({ "phone": "+1 555 010 0001" })).await.expect(200);
-    assert_eq!((asked.str("phone"), asked.str("new_phone")), ("", NUMBER));
-    assert!(asked.json["phone_change_sent_at"].is_string());
+    let ann = create_user(&world, "ann").await;
+    let response = ann.change(&world, json!({ "phone": "+1 555 010 0001" })).await.expect(200);
+    assert_eq!((response.str("phone"), response.str("new_phone")), ("", NUMBER));
+    assert!(response.json["phone_change_sent_at"].is_string());
 
     let code = json!({ "type": "phone_change", "phone": NUMBER, "token": "111222" });
     let done = world.post("/verify", code.clone()).await.expect(200);
     assert_eq!((done.str("/user/phone"), done.json["user"].get("new_phone")), (NUMBER, None));
     assert_eq!(done.json["user"]["app_metadata"]["providers"], json!(["email", "phone"]));
-    let identity = &ann.look(&world).await.json["identities"][1]["identity_data"];
+    let identity = &ann.read_user(&world).await.json["identities"][1]["identity_data"];
     assert_eq!((&identity["phone"], &identity["phone_verified"]), (&json!(NUMBER), &json!(true)));
     assert_eq!(world.post("/verify", code).await.refusal(), (403, "otp_expired"));
     assert_eq!(ann.log(&world).await[2..], ["user_modified", "user_modified"]);
 }
 
 #[tokio::test]
-async fn where_numbers_count_at_once_it_changes_at_once() {
+async fn autoconfirm_changes_the_phone_immediately() {
     let world = World::with(|policy| policy.sms.autoconfirm = true).await;
-    let ann = person(&world, "ann").await;
+    let ann = create_user(&world, "ann").await;
     let changed = ann.change(&world, json!({ "phone": NUMBER })).await.expect(200);
     assert_eq!(changed.str("phone"), NUMBER);
     assert_eq!(changed.json["app_metadata"]["providers"], json!(["email"]), "as recorded");
@@ -44,40 +44,40 @@ async fn where_numbers_count_at_once_it_changes_at_once() {
 }
 
 #[tokio::test]
-async fn without_a_sender_nothing_is_stored() {
+async fn missing_sms_provider_stores_nothing() {
     let world = World::new().await;
-    let ann = person(&world, "ann").await;
+    let ann = create_user(&world, "ann").await;
     let answer = ann.change(&world, json!({ "phone": NUMBER, "data": { "a": 1 }, "password": "battery staple" })).await;
     assert_eq!(answer.expect(500).str("msg"), "Unable to get SMS provider");
-    let answer = ann.look(&world).await;
+    let answer = ann.read_user(&world).await;
     assert_eq!((answer.json.get("new_phone"), answer.json["user_metadata"].get("a")), (None, None));
 }
 
 #[tokio::test]
-async fn a_number_of_somebody_else_is_refused() {
+async fn taken_phone_is_refused() {
     let world = World::with(with_test_number).await;
-    let ann = person(&world, "ann").await;
-    person(&world, "bob").await.set(&world, &format!("phone = '{NUMBER}'")).await;
+    let ann = create_user(&world, "ann").await;
+    create_user(&world, "bob").await.set(&world, &format!("phone = '{NUMBER}'")).await;
     assert_eq!(ann.change(&world, json!({ "phone": "+15550100001" })).await.refusal(), (422, "phone_exists"));
 }
 
 #[tokio::test]
-async fn address_and_number_change_together_or_not_at_all() {
+async fn email_and_phone_change_atomically() {
     let world = World::with(with_test_number).await;
-    let ann = person(&world, "ann").await;
+    let ann = create_user(&world, "ann").await;
     let both = json!({ "email": "new@example.com", "phone": NUMBER });
-    let asked = ann.change(&world, both).await.expect(200);
-    assert_eq!((asked.str("new_email"), asked.str("new_phone")), ("new@example.com", NUMBER));
-    let pending = ann.look(&world).await;
+    let response = ann.change(&world, both).await.expect(200);
+    assert_eq!((response.str("new_email"), response.str("new_phone")), ("new@example.com", NUMBER));
+    let pending = ann.read_user(&world).await;
     assert_eq!((pending.str("new_email"), pending.str("new_phone")), ("new@example.com", NUMBER));
 }
 
-/// The column counts, as recorded: the code outlives what deletes the account's rows of one-time tokens.
+/// As recorded, the column is checked: the code survives the deletion of one-time token rows.
 #[tokio::test]
-async fn a_pending_code_survives_what_confirms_the_account_otherwise() {
+async fn pending_code_survives_other_confirmations() {
     for event in ["an administrator", "a recovery", "a change of address"] {
         let world = World::builder().with_phones().build().await;
-        let ann = person(&world, "ann").await;
+        let ann = create_user(&world, "ann").await;
         ann.change(&world, json!({ "phone": NUMBER })).await.expect(200);
         let code = world.phones.latest(NUMBER).code;
         world.advance(chrono::TimeDelta::seconds(2));

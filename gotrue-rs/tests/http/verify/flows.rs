@@ -11,8 +11,8 @@ const ANN: &str = "ann@example.com";
 const NEW: &str = "new@example.com";
 const VERIFIER: &str = "a-verifier-that-is-long-enough-to-be-a-challenge";
 
-/// What is asked for in a flow: the request, who gets the mail, and the method that the session tells of.
-const ASKED: [(&str, &str, &str); 6] = [
+/// The flows: request, recipient of the mail, and the authentication method of the session.
+const FLOWS: [(&str, &str, &str); 6] = [
     ("/signup", ANN, "email/signup"),
     ("/otp", ANN, "magiclink"),
     ("/magiclink", ANN, "magiclink"),
@@ -22,7 +22,7 @@ const ASKED: [(&str, &str, &str); 6] = [
 ];
 
 /// Asks in a flow with that challenge.
-async fn asked(path: &str, challenge: &str, method: &str) -> World {
+async fn request_flow(path: &str, challenge: &str, method: &str) -> World {
     let world = World::with(|policy| policy.mail.secure_email_change = false).await;
     let with = |body: Value| {
         let mut body: Map<String, Value> = serde_json::from_value(body).expect("an object");
@@ -34,7 +34,7 @@ async fn asked(path: &str, challenge: &str, method: &str) -> World {
         world.post(path, with(json!({"email": ANN, "password": PASSWORD}))).await.expect(200);
         return world;
     }
-    let ann = world.person(ANN).await;
+    let ann = world.create_user(ANN).await;
     world.advance(TimeDelta::seconds(1));
     if path == "/resend" {
         world.put_as(&ann.access_token, "/user", json!({"email": NEW})).await.expect(200);
@@ -62,10 +62,10 @@ async fn code_of(world: &World, to: &str) -> String {
 }
 
 #[tokio::test]
-async fn every_flow_ends_in_a_session_of_its_method_by_plain_and_hashed_challenges() {
-    for (path, to, method) in ASKED {
+async fn every_flow_ends_in_a_session_with_plain_and_s256_challenges() {
+    for (path, to, method) in FLOWS {
         for (challenge, how) in [(VERIFIER.to_owned(), "plain"), (s256(VERIFIER), "S256")] {
-            let world = asked(path, &challenge, how).await;
+            let world = request_flow(path, &challenge, how).await;
             let exchange = json!({"auth_code": code_of(&world, to).await, "code_verifier": VERIFIER});
             let session = world.post("/token?grant_type=pkce", exchange.clone()).await.expect(200);
             assert_eq!(session.str("user/email"), to, "{path} {how}");
@@ -80,12 +80,12 @@ async fn every_flow_ends_in_a_session_of_its_method_by_plain_and_hashed_challeng
 }
 
 #[tokio::test]
-async fn a_wrong_verifier_leaves_the_code_good() {
+async fn wrong_verifier_keeps_the_code_valid() {
     for (challenge, how, wrong) in [
         (VERIFIER.to_owned(), "plain", "another-verifier-that-is-long-enough-to-be-one"),
         (s256(VERIFIER), "s256", &s256(VERIFIER)),
     ] {
-        let world = asked("/otp", &challenge, how).await;
+        let world = request_flow("/otp", &challenge, how).await;
         let code = code_of(&world, ANN).await;
         let refused = world.post("/token?grant_type=pkce", json!({"auth_code": code, "code_verifier": wrong})).await;
         assert_eq!(refused.refusal(), (400, "bad_code_verifier"));
@@ -95,11 +95,11 @@ async fn a_wrong_verifier_leaves_the_code_good() {
 }
 
 #[tokio::test]
-async fn a_hash_or_a_typed_code_needs_no_exchange_in_a_flow() {
-    for (path, to, method) in ASKED {
+async fn token_hash_or_code_needs_no_pkce_exchange() {
+    for (path, to, method) in FLOWS {
         let kind = method.rsplit('/').next().unwrap_or_default();
         for by_hash in [true, false] {
-            let world = asked(path, VERIFIER, "plain").await;
+            let world = request_flow(path, VERIFIER, "plain").await;
             let body = if by_hash {
                 let hash = super::hash_of(&world.link(to));
                 assert!(hash.starts_with("pkce_"), "{hash}");
@@ -114,9 +114,9 @@ async fn a_hash_or_a_typed_code_needs_no_exchange_in_a_flow() {
 }
 
 #[tokio::test]
-async fn a_challenge_of_an_unknown_method_sends_nothing_wherever_it_is_given() {
+async fn unknown_challenge_method_sends_nothing_on_every_route() {
     let world = World::new().await;
-    world.person(ANN).await;
+    world.create_user(ANN).await;
     world.advance(TimeDelta::seconds(1));
     let mails = world.mailbox.all().len();
     for (path, email) in [("/otp", ANN), ("/otp", NEW), ("/magiclink", ANN), ("/magiclink", NEW), ("/recover", ANN)] {

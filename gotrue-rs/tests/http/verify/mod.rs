@@ -1,4 +1,4 @@
-//! `GET` and `POST /verify`: what holds for every type, shown with sign-ups; each type in [`types`], flows in [`flows`].
+//! `GET` and `POST /verify` with sign-ups; each type is in [`types`], PKCE flows in [`flows`].
 
 mod flows;
 mod types;
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 const ANN: &str = "ann@example.com";
 
-async fn waiting() -> World {
+async fn unconfirmed_user() -> World {
     let world = World::new().await;
     world.post("/signup", json!({"email": ANN, "password": PASSWORD})).await.expect(200);
     world
@@ -31,8 +31,8 @@ async fn is_confirmed(world: &World) -> bool {
 }
 
 #[tokio::test]
-async fn the_mailed_link_confirms_and_takes_the_browser_back_with_a_session() {
-    let world = waiting().await;
+async fn mailed_link_confirms_and_redirects_with_a_session() {
+    let world = unconfirmed_user().await;
     let answer = world.get(&world.link(ANN)).await.expect(303);
     let location = answer.header("location");
     let (site, fragment) = location.split_once('#').expect("the session is in the fragment");
@@ -44,8 +44,8 @@ async fn the_mailed_link_confirms_and_takes_the_browser_back_with_a_session() {
 }
 
 #[tokio::test]
-async fn the_mailed_code_confirms_and_opens_a_session() {
-    let world = waiting().await;
+async fn mailed_code_confirms_and_opens_a_session() {
+    let world = unconfirmed_user().await;
     let answer = world.post("/verify", code("signup", &world.code(ANN))).await.expect(200);
     assert!(!answer.str("user/email_confirmed_at").is_empty());
     assert_eq!(answer.json.pointer("/user/user_metadata/email_verified"), Some(&json!(true)));
@@ -56,9 +56,9 @@ async fn the_mailed_code_confirms_and_opens_a_session() {
 }
 
 #[tokio::test]
-async fn the_hash_alone_confirms_too_and_email_is_another_word_for_it() {
+async fn token_hash_confirms_with_type_signup_or_email() {
     for kind in ["signup", "email"] {
-        let world = waiting().await;
+        let world = unconfirmed_user().await;
         let body = json!({"type": kind, "token_hash": hash_of(&world.link(ANN))});
         world.post("/verify", body).await.expect(200);
         assert!(is_confirmed(&world).await);
@@ -67,15 +67,15 @@ async fn the_hash_alone_confirms_too_and_email_is_another_word_for_it() {
 
 #[tokio::test]
 async fn a_code_works_once() {
-    let world = waiting().await;
+    let world = unconfirmed_user().await;
     let mailed = world.code(ANN);
     world.post("/verify", code("signup", &mailed)).await.expect(200);
     assert_eq!(world.post("/verify", code("signup", &mailed)).await.refusal(), (403, "otp_expired"));
 }
 
 #[tokio::test]
-async fn a_link_works_once_and_says_so_in_the_fragment() {
-    let world = waiting().await;
+async fn used_link_redirects_with_an_error_fragment() {
+    let world = unconfirmed_user().await;
     let link = world.link(ANN);
     world.get(&link).await.expect(303);
     let again = world.get(&link).await.expect(303);
@@ -85,15 +85,15 @@ async fn a_link_works_once_and_says_so_in_the_fragment() {
 }
 
 #[tokio::test]
-async fn the_link_leads_back_where_the_sign_up_asked_if_that_is_allowed() {
+async fn link_redirects_to_the_sign_up_target_if_allowed() {
     let world =
         World::with(|policy| policy.site.redirect_allow_list = vec!["https://app.example.com/**".to_owned()]).await;
-    for (asked, back) in [
+    for (requested, back) in [
         ("https://app.example.com/welcome", "https://app.example.com/welcome#"),
         ("https://evil.example.net/", "http://shop.example.com#"),
     ] {
-        let email = format!("{}@example.com", asked.len());
-        let path = format!("/signup?redirect_to={asked}");
+        let email = format!("{}@example.com", requested.len());
+        let path = format!("/signup?redirect_to={requested}");
         world.post(&path, json!({"email": email, "password": PASSWORD})).await.expect(200);
         let answer = world.get(&world.link(&email)).await.expect(303);
         assert!(answer.header("location").starts_with(back), "{}", answer.header("location"));
@@ -101,8 +101,8 @@ async fn the_link_leads_back_where_the_sign_up_asked_if_that_is_allowed() {
 }
 
 #[tokio::test]
-async fn a_banned_account_is_not_confirmed() {
-    let world = waiting().await;
+async fn banned_user_is_not_confirmed() {
+    let world = unconfirmed_user().await;
     let until = world.now() + TimeDelta::hours(1);
     world.database.query(&format!("UPDATE auth.users SET banned_until = '{}'", until.to_rfc3339())).await;
     assert_eq!(world.post("/verify", code("signup", &world.code(ANN))).await.refusal(), (403, "user_banned"));
@@ -111,8 +111,8 @@ async fn a_banned_account_is_not_confirmed() {
 }
 
 #[tokio::test]
-async fn the_first_complaint_about_a_verification_wins() {
-    let world = waiting().await;
+async fn validation_errors_follow_the_documented_order() {
+    let world = unconfirmed_user().await;
     for (body, refusal) in [
         (json!({"token": "1", "email": ANN}), (400, "validation_failed")),
         (json!({"type": "signup"}), (400, "validation_failed")),
@@ -132,7 +132,7 @@ async fn the_first_complaint_about_a_verification_wins() {
 }
 
 #[tokio::test]
-async fn only_a_missing_type_or_token_of_a_link_is_told_as_json() {
+async fn missing_type_or_token_of_a_link_is_a_json_error() {
     let world = World::new().await;
     for path in ["/verify", "/verify?token=1", "/verify?type=signup", "/verify?type=signup&token="] {
         assert_eq!(world.get(path).await.refusal(), (400, "validation_failed"), "{path}");
@@ -144,8 +144,8 @@ async fn only_a_missing_type_or_token_of_a_link_is_told_as_json() {
 }
 
 #[tokio::test]
-async fn a_confirmation_whose_session_cannot_be_opened_leaves_the_link_unused() {
-    let world = waiting().await;
+async fn failed_session_keeps_the_link_unused() {
+    let world = unconfirmed_user().await;
     let link = world.link(ANN);
     world.faults.fail("sessions.open", 1);
     let failed = world.get(&link).await.expect(303);
@@ -155,7 +155,7 @@ async fn a_confirmation_whose_session_cannot_be_opened_leaves_the_link_unused() 
 }
 
 #[tokio::test]
-async fn a_link_of_a_flow_that_is_gone_stays_unused() {
+async fn link_of_an_expired_flow_stays_unused() {
     let world = World::new().await;
     let body = json!({"email": ANN, "password": PASSWORD, "code_challenge_method": "plain",
                       "code_challenge": "x".repeat(43)});

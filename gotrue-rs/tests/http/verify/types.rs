@@ -1,7 +1,7 @@
-//! Every type of secret: asked for, redeemed by code, by hash and by link, once.
+//! Every token type: requested, then redeemed once by code, by hash and by link.
 
 use chrono::TimeDelta;
-use gotrue_rs::testing::{Answer, PASSWORD, Person, World};
+use gotrue_rs::testing::{Answer, PASSWORD, TestUser, World};
 use serde_json::{Value, json};
 
 use super::hash_of;
@@ -13,16 +13,16 @@ const OTHER: &str = "15550100008";
 
 /// A kind of mail that a secret is in.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Mailed {
+enum MailedToken {
     SignUp,
     MagicLink,
     Recovery,
     EmailChange,
 }
-use Mailed::{EmailChange, MagicLink, Recovery, SignUp};
+use MailedToken::{EmailChange, MagicLink, Recovery, SignUp};
 
 /// The mails, where they go, the words that redeem them, and the word that a session's link ends in.
-const MAILED: [(Mailed, &str, &[&str]); 4] = [
+const MAILED: [(MailedToken, &str, &[&str]); 4] = [
     (SignUp, ANN, &["signup", "invite", "email"]),
     (MagicLink, ANN, &["magiclink", "recovery", "email"]),
     (Recovery, ANN, &["recovery", "magiclink", "email"]),
@@ -30,13 +30,13 @@ const MAILED: [(Mailed, &str, &[&str]); 4] = [
 ];
 
 /// A world in which that mail has been sent.
-async fn asked(mailed: Mailed) -> World {
+async fn request_token(mailed: MailedToken) -> World {
     let world = World::with(|policy| policy.mail.secure_email_change = false).await;
     if mailed == SignUp {
         world.post("/signup", json!({"email": ANN, "password": PASSWORD})).await.expect(200);
         return world;
     }
-    let ann = world.person(ANN).await;
+    let ann = world.create_user(ANN).await;
     world.advance(TimeDelta::seconds(1));
     match mailed {
         EmailChange => world.put_as(&ann.access_token, "/user", json!({"email": NEW})).await,
@@ -61,11 +61,11 @@ fn is_session(answer: &Answer, to: &str) {
 }
 
 #[tokio::test]
-async fn every_mailed_secret_is_redeemed_once_by_code_and_by_hash() {
+async fn every_mailed_token_is_redeemed_once_by_code_and_by_hash() {
     for (mailed, to, words) in MAILED {
         for kind in words {
             for body in [by_code, by_hash] {
-                let world = asked(mailed).await;
+                let world = request_token(mailed).await;
                 let body = body(&world, to, kind);
                 is_session(&world.post("/verify", body.clone()).await, to);
                 assert_eq!(world.post("/verify", body).await.refusal(), (403, "otp_expired"), "{mailed:?} {kind}");
@@ -75,20 +75,20 @@ async fn every_mailed_secret_is_redeemed_once_by_code_and_by_hash() {
 }
 
 #[tokio::test]
-async fn every_mailed_link_is_followed_once() {
+async fn every_mailed_link_works_once() {
     for (mailed, to, words) in MAILED {
         for kind in words {
-            let world = asked(mailed).await;
+            let world = request_token(mailed).await;
             let path = format!("/verify?type={kind}&token={}", hash_of(&world.link(to)));
             let first = world.get(&path).await.expect(303);
-            let told = match (*kind, mailed) {
+            let reported = match (*kind, mailed) {
                 ("email", SignUp) => "signup",
                 ("email", _) => "magiclink",
                 (kind, _) => kind,
             };
             let location = first.header("location");
             assert!(location.contains("#access_token="), "{mailed:?} {kind}: {location}");
-            assert!(location.ends_with(&format!("type={told}")), "{mailed:?} {kind}: {location}");
+            assert!(location.ends_with(&format!("type={reported}")), "{mailed:?} {kind}: {location}");
             let again = world.get(&path).await.expect(303);
             assert!(again.header("location").contains("error_code=otp_expired"), "{mailed:?} {kind}");
         }
@@ -96,9 +96,9 @@ async fn every_mailed_link_is_followed_once() {
 }
 
 #[tokio::test]
-async fn of_two_who_redeem_a_mailed_secret_at_once_one_wins() {
+async fn concurrent_redemptions_of_a_mailed_token_succeed_once() {
     for (mailed, to, words) in MAILED {
-        let world = asked(mailed).await;
+        let world = request_token(mailed).await;
         let (code, hash) = (by_code(&world, to, words[0]), by_hash(&world, to, words[0]));
         let (one, other) = tokio::join!(world.post("/verify", code), world.post("/verify", hash));
         let won = [&one, &other].into_iter().filter(|answer| answer.status == 200).count();
@@ -107,9 +107,9 @@ async fn of_two_who_redeem_a_mailed_secret_at_once_one_wins() {
 }
 
 #[tokio::test]
-async fn every_mailed_secret_is_too_old_in_the_end() {
+async fn every_mailed_token_expires() {
     for (mailed, to, words) in MAILED {
-        let world = asked(mailed).await;
+        let world = request_token(mailed).await;
         world
             .advance(TimeDelta::from_std(world.app.policy.mail.otp_exp).expect("a short time") + TimeDelta::seconds(1));
         for body in [by_code(&world, to, words[0]), by_hash(&world, to, words[0])] {
@@ -127,7 +127,7 @@ fn texted(world: &World, kind: &str, number: &str) -> Value {
 }
 
 #[tokio::test]
-async fn a_texted_code_signs_up_and_in_once() {
+async fn sms_code_signs_up_and_in_once() {
     let world = texting().await;
     for _ in 0..2 {
         world.post("/otp", json!({"phone": NUMBER})).await.expect(200);
@@ -141,7 +141,7 @@ async fn a_texted_code_signs_up_and_in_once() {
 }
 
 #[tokio::test]
-async fn a_texted_code_is_too_old_in_the_end() {
+async fn sms_code_expires() {
     let world = texting().await;
     world.post("/otp", json!({"phone": NUMBER})).await.expect(200);
     world.advance(TimeDelta::from_std(world.app.policy.sms.otp_exp).expect("a short time") + TimeDelta::seconds(1));
@@ -149,29 +149,29 @@ async fn a_texted_code_is_too_old_in_the_end() {
 }
 
 #[tokio::test]
-async fn a_code_for_a_new_number_changes_it_once() {
+async fn phone_change_code_works_once() {
     let world = texting().await;
     world.post("/otp", json!({"phone": NUMBER})).await.expect(200);
-    let ann = Person::of(&world.post("/verify", texted(&world, "sms", NUMBER)).await);
+    let ann = TestUser::from_session(&world.post("/verify", texted(&world, "sms", NUMBER)).await);
     world.put_as(&ann.access_token, "/user", json!({"phone": OTHER})).await.expect(200);
     let code = texted(&world, "phone_change", OTHER);
     assert_eq!(world.post("/verify", code.clone()).await.expect(200).str("user/phone"), OTHER);
     assert_eq!(world.post("/verify", code).await.refusal(), (403, "otp_expired"));
 }
 
-/// Somebody who can be named by nobody, with a first thing in the cart.
-async fn anonymous(world: &World) -> Person {
-    Person::of(&world.post("/signup", json!({"data": {"cart": 3}})).await)
+/// An anonymous user with stored data.
+async fn anonymous(world: &World) -> TestUser {
+    TestUser::from_session(&world.post("/signup", json!({"data": {"cart": 3}})).await)
 }
 
 #[tokio::test]
-async fn an_anonymous_account_becomes_permanent_by_every_confirmation_and_keeps_what_it_had() {
+async fn every_confirmation_makes_an_anonymous_user_permanent_and_keeps_data() {
     let world = World::builder().with_phones().policy(|policy| policy.sign_up.anonymous_enabled = true).build().await;
     for way in ["code", "hash", "link", "text"] {
-        let nobody = anonymous(&world).await;
+        let unknown = anonymous(&world).await;
         let email = format!("{way}@example.com");
         let change = if way == "text" { json!({"phone": NUMBER}) } else { json!({"email": email}) };
-        let waits = world.put_as(&nobody.access_token, "/user", change).await.expect(200);
+        let waits = world.put_as(&unknown.access_token, "/user", change).await.expect(200);
         assert_eq!(waits.json["is_anonymous"], json!(true), "{way}");
         match way {
             "code" => world.post("/verify", by_code(&world, &email, "email_change")).await.expect(200),
@@ -179,8 +179,8 @@ async fn an_anonymous_account_becomes_permanent_by_every_confirmation_and_keeps_
             "link" => world.get(&world.link(&email)).await.expect(303),
             _ => world.post("/verify", texted(&world, "phone_change", NUMBER)).await.expect(200),
         };
-        let refreshed = world.refresh(&nobody.refresh_token).await.expect(200);
-        assert_eq!(refreshed.str("user/id"), nobody.id);
+        let refreshed = world.refresh(&unknown.refresh_token).await.expect(200);
+        assert_eq!(refreshed.str("user/id"), unknown.id);
         assert_eq!(refreshed.json["user"]["is_anonymous"], json!(false), "{way}");
         assert_eq!(refreshed.json["user"]["user_metadata"]["cart"], json!(3), "{way}");
         let provider = if way == "text" { "phone" } else { "email" };
@@ -189,13 +189,13 @@ async fn an_anonymous_account_becomes_permanent_by_every_confirmation_and_keeps_
 }
 
 #[tokio::test]
-async fn a_permanent_account_signs_in_again_where_the_anonymous_one_could_not() {
+async fn user_made_permanent_can_sign_in_again() {
     let world = World::with(|policy| policy.sign_up.anonymous_enabled = true).await;
-    let nobody = anonymous(&world).await;
-    world.put_as(&nobody.access_token, "/user", json!({"email": ANN})).await.expect(200);
+    let unknown = anonymous(&world).await;
+    world.put_as(&unknown.access_token, "/user", json!({"email": ANN})).await.expect(200);
     world.post("/verify", by_code(&world, ANN, "email_change")).await.expect(200);
     world.advance(TimeDelta::seconds(1));
     world.post("/otp", json!({"email": ANN, "create_user": false})).await.expect(200);
     let session = world.post("/verify", by_code(&world, ANN, "email")).await.expect(200);
-    assert_eq!(session.str("user/id"), nobody.id);
+    assert_eq!(session.str("user/id"), unknown.id);
 }

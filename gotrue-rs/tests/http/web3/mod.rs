@@ -1,4 +1,4 @@
-//! `POST /token?grant_type=web3`: signing in with a wallet.
+//! `POST /token?grant_type=web3`: sign-in with a wallet.
 
 use chrono::TimeDelta;
 use gotrue_rs::store::Connection;
@@ -25,7 +25,7 @@ fn both() -> [Wallet; 2] {
 }
 
 #[tokio::test]
-async fn a_wallet_signs_up_and_comes_back_to_its_account() {
+async fn wallet_signs_up_and_signs_in_again() {
     let world = builder().build().await;
     for wallet in both() {
         let first = wallet.message(SHOP, world.now(), &[]);
@@ -61,7 +61,7 @@ async fn the_audit_log_shows_the_parts_of_the_message_s_uri() {
 }
 
 #[tokio::test]
-async fn wallets_are_apart_from_each_other() {
+async fn wallets_have_separate_users() {
     let world = builder().build().await;
     let mut accounts = Vec::new();
     for wallet in [Wallet::ethereum(1), Wallet::ethereum(2), Wallet::solana(1), Wallet::solana(2)] {
@@ -74,7 +74,7 @@ async fn wallets_are_apart_from_each_other() {
 }
 
 #[tokio::test]
-async fn nobody_comes_in_with_another_s_signature_or_a_message_for_another_site() {
+async fn foreign_signature_or_domain_is_refused() {
     let world = builder().build().await;
     let others = [Wallet::ethereum(2), Wallet::solana(2)];
     for (wallet, other) in both().iter().zip(&others) {
@@ -97,7 +97,7 @@ async fn nobody_comes_in_with_another_s_signature_or_a_message_for_another_site(
 }
 
 #[tokio::test]
-async fn chains_that_are_off_are_not_even_read() {
+async fn disabled_chains_are_refused_before_parsing() {
     let off = World::new().await;
     let answer = off.post(GRANT, json!([])).await;
     assert_eq!(answer.refusal(), (422, "web3_provider_disabled"));
@@ -112,7 +112,7 @@ async fn chains_that_are_off_are_not_even_read() {
 }
 
 #[tokio::test]
-async fn a_message_is_good_for_as_long_as_it_is_valid_but_as_served_once() {
+async fn message_is_reusable_until_expiry_and_single_use_with_hardened_policy() {
     for (world, statuses) in [(builder().build().await, [200, 200]), (builder().as_served().build().await, [200, 400])]
     {
         for wallet in both() {
@@ -127,7 +127,7 @@ async fn a_message_is_good_for_as_long_as_it_is_valid_but_as_served_once() {
 }
 
 #[tokio::test]
-async fn of_two_who_come_with_one_message_at_once_one_comes_in_as_served() {
+async fn concurrent_uses_of_one_message_succeed_once_with_hardened_policy() {
     let world = builder().as_served().build().await;
     let wallet = Wallet::solana(1);
     let text = wallet.message(SHOP, world.now(), &[]);
@@ -137,9 +137,9 @@ async fn of_two_who_come_with_one_message_at_once_one_comes_in_as_served() {
     assert_eq!(statuses, [200, 400]);
 }
 
-/// The other form of an Ethereum signature is as good as the first: it is the message that counts.
+/// Another encoding of the signature does not make a used message acceptable.
 #[tokio::test]
-async fn a_message_used_is_used_however_its_signature_is_written() {
+async fn used_message_is_refused_with_another_signature_encoding() {
     let world = builder().as_served().build().await;
     let wallet = Wallet::ethereum(1);
     let text = wallet.message(SHOP, world.now(), &[]);
@@ -151,7 +151,7 @@ async fn a_message_used_is_used_however_its_signature_is_written() {
 }
 
 #[tokio::test]
-async fn who_is_refused_has_not_used_the_message() {
+async fn refused_sign_in_does_not_consume_the_message() {
     let world = builder().as_served().policy(|policy| policy.sign_up.disabled = true).build().await;
     let wallet = Wallet::solana(1);
     let text = wallet.message(SHOP, world.now(), &[]);
@@ -161,7 +161,7 @@ async fn who_is_refused_has_not_used_the_message() {
 }
 
 #[tokio::test]
-async fn an_ethereum_message_that_is_over_opens_nothing_as_served() {
+async fn expired_ethereum_message_is_refused_with_hardened_policy() {
     for (world, status) in [(builder().build().await, 200), (builder().as_served().build().await, 400)] {
         let wallet = Wallet::ethereum(1);
         let issued = world.now() - TimeDelta::seconds(120);
@@ -171,7 +171,7 @@ async fn an_ethereum_message_that_is_over_opens_nothing_as_served() {
 }
 
 #[tokio::test]
-async fn used_messages_are_swept_once_they_are_over() {
+async fn used_messages_are_deleted_after_expiry() {
     let world = builder().as_served().build().await;
     let wallet = Wallet::solana(1);
     give(&world, wallet.grant(&wallet.message(SHOP, world.now(), &[]))).await.expect(200);
@@ -179,7 +179,7 @@ async fn used_messages_are_swept_once_they_are_over() {
     let until = world.now() + TimeDelta::seconds(600);
     let text = wallet.message(SHOP, world.now(), &[]);
     for (now, status) in [(until, 400), (until + TimeDelta::seconds(1), 200)] {
-        gotrue_rs::store::outbox::sweep(&mut db, now, now).await.expect("swept");
+        gotrue_rs::store::outbox::delete_expired(&mut db, now, now).await.expect("swept");
         give(&world, wallet.grant(&text)).await.expect(status);
     }
 }

@@ -2,12 +2,12 @@ use super::*;
 
 const NOW: Time = Time::UNIX_EPOCH;
 
-fn request(body: &Value) -> AdminUser {
-    AdminUser::decode(body.to_string().as_bytes()).unwrap()
+fn request(body: &Value) -> AdminUserRequest {
+    AdminUserRequest::decode(body.to_string().as_bytes()).unwrap()
 }
 
-fn new(contacts: Contacts) -> New {
-    New {
+fn new_user(contacts: Contacts) -> NewUser {
+    NewUser {
         contacts,
         id: Uuid::from_u128(1),
         identity_ids: [Uuid::from_u128(2), Uuid::from_u128(3)],
@@ -18,48 +18,48 @@ fn new(contacts: Contacts) -> New {
     }
 }
 
-fn contacts(request: &AdminUser) -> Contacts {
-    Contacts { email: email(request).unwrap(), phone: phone(request).unwrap() }
+fn contacts(request: &AdminUserRequest) -> Contacts {
+    Contacts { email: parse_email(request).unwrap(), phone: parse_phone(request).unwrap() }
 }
 
-fn made(body: &Value) -> Account {
+fn build(body: &Value) -> User {
     let request = request(body);
-    let new = new(contacts(&request));
-    account(request, new, NOW)
+    let new = new_user(contacts(&request));
+    build_user(request, new, NOW)
 }
 
 #[test]
-fn a_new_account_needs_an_address_or_a_number() {
-    let refused = new_email(&request(&json!({}))).unwrap_err();
+fn creating_user_requires_email_or_phone() {
+    let refused = parse_new_email(&request(&json!({}))).unwrap_err();
     assert_eq!(refused.message(), "Cannot create a user without either an email or phone");
-    assert_eq!(new_email(&request(&json!({"phone": "15550100"}))).unwrap(), None);
+    assert_eq!(parse_new_email(&request(&json!({"phone": "15550100"}))).unwrap(), None);
 }
 
 #[test]
-fn the_first_complaint_of_address_and_number_wins() {
-    let parsed = |text: &str| phone(&request(&json!({ "phone": text })));
-    let both = Taken { email: true, phone: true };
+fn first_contact_error_is_reported() {
+    let parsed = |text: &str| parse_phone(&request(&json!({ "phone": text })));
+    let both = TakenContacts { email: true, phone: true };
     for (phone, taken, code) in [
         (parsed("nonsense"), both, "email_exists"),
-        (parsed("nonsense"), Taken::default(), "validation_failed"),
-        (parsed("15550100"), Taken { email: false, phone: true }, "phone_exists"),
+        (parsed("nonsense"), TakenContacts::default(), "validation_failed"),
+        (parsed("15550100"), TakenContacts { email: false, phone: true }, "phone_exists"),
     ] {
-        assert_eq!(free(None, phone, taken).unwrap_err().code(), code);
+        assert_eq!(require_available_contacts(None, phone, taken).unwrap_err().code(), code);
     }
-    assert!(free(None, parsed("15550100"), Taken::default()).unwrap().phone.is_some());
+    assert!(require_available_contacts(None, parsed("15550100"), TakenContacts::default()).unwrap().phone.is_some());
 }
 
 #[test]
-fn a_password_is_given_or_hashed_or_random() {
+fn password_is_plain_or_hashed_or_random() {
     let long = "x".repeat(73);
     for (body, password) in [
         (json!({}), NewPassword::Random),
         (json!({"password": ""}), NewPassword::Random),
-        (json!({"password": "a"}), NewPassword::Given("a")),
+        (json!({"password": "a"}), NewPassword::Plain("a")),
         (json!({"password": null, "password_hash": "h"}), NewPassword::Hashed("h")),
         (json!({"password_hash": "h"}), NewPassword::Hashed("h")),
     ] {
-        assert_eq!(new_password(&request(&body)).unwrap(), password);
+        assert_eq!(parse_new_password(&request(&body)).unwrap(), password);
     }
     for (body, message) in [
         (json!({"password": "", "password_hash": "h"}), "Only a password or a password hash should be provided"),
@@ -67,30 +67,30 @@ fn a_password_is_given_or_hashed_or_random() {
         (json!({"password": long, "password_hash": "h"}), "Only a password or a password hash should be provided"),
         (json!({"password": long}), "Internal Server Error"),
     ] {
-        assert_eq!(new_password(&request(&body)).unwrap_err().message(), message);
+        assert_eq!(parse_new_password(&request(&body)).unwrap_err().message(), message);
     }
 }
 
 #[test]
-fn an_id_is_a_uuid_that_is_not_nil() {
+fn requested_id_must_be_non_nil_uuid() {
     for (id, message) in [
         ("nonsense", "ID must conform to the uuid v4 format"),
         ("00000000-0000-0000-0000-000000000000", "ID cannot be a nil uuid"),
     ] {
-        assert_eq!(new_id(&request(&json!({ "id": id }))).unwrap_err().message(), message);
+        assert_eq!(parse_requested_id(&request(&json!({ "id": id }))).unwrap_err().message(), message);
     }
-    assert_eq!(new_id(&request(&json!({}))).unwrap(), None);
+    assert_eq!(parse_requested_id(&request(&json!({}))).unwrap(), None);
 }
 
 #[test]
-fn bans_are_go_durations_or_none() {
-    let of = |text: &str| ban(&request(&json!({ "ban_duration": text })), NOW);
+fn ban_duration_is_go_duration_or_none() {
+    let of = |text: &str| parse_ban(&request(&json!({ "ban_duration": text })), NOW);
     for (text, expected) in [
         ("", None),
-        ("none", Some(Ban::Lifted)),
-        ("0", Some(Ban::Lifted)),
-        ("1h30m", Some(Ban::Until(NOW + TimeDelta::minutes(90)))),
-        ("-1h", Some(Ban::Until(NOW - TimeDelta::hours(1)))),
+        ("none", Some(BanChange::Lifted)),
+        ("0", Some(BanChange::Lifted)),
+        ("1h30m", Some(BanChange::Until(NOW + TimeDelta::minutes(90)))),
+        ("-1h", Some(BanChange::Until(NOW - TimeDelta::hours(1)))),
     ] {
         assert_eq!(of(text).unwrap(), expected, "{text}");
     }
@@ -101,8 +101,8 @@ fn bans_are_go_durations_or_none() {
 }
 
 #[test]
-fn a_new_account_keeps_null_members_and_tells_of_its_confirmation() {
-    let made = made(&json!({
+fn new_user_keeps_null_metadata_and_records_confirmation() {
+    let made = build(&json!({
         "email": "Ann@example.com", "phone": "+1 555 0100", "email_confirm": true, "user_metadata": {"empty": null},
         "app_metadata": {"plan": "gold", "provider": "mine", "gone": null}}));
     assert_eq!(Value::Object(made.user_metadata), json!({"empty": null, "email_verified": true}));
@@ -125,19 +125,20 @@ fn a_new_account_keeps_null_members_and_tells_of_its_confirmation() {
 }
 
 #[test]
-fn nothing_asked_for_changes_nothing() {
-    let before = made(&json!({"email": "ann@example.com"}));
-    let change = change(&request(&json!({"email_confirm": false, "id": "x", "aud": "x", "password_hash": "x"})), NOW);
-    assert_eq!(change.unwrap().applied(before.clone(), Vec::new(), NOW + TimeDelta::days(1)), before);
+fn empty_change_leaves_user_unchanged() {
+    let before = build(&json!({"email": "ann@example.com"}));
+    let change =
+        parse_change(&request(&json!({"email_confirm": false, "id": "x", "aud": "x", "password_hash": "x"})), NOW);
+    assert_eq!(change.unwrap().apply_to(before.clone(), Vec::new(), NOW + TimeDelta::days(1)), before);
 }
 
 #[test]
-fn a_new_address_leaves_the_old_identity_in_the_answer_and_adds_a_missing_one() {
-    let before = made(&json!({"email": "ann@example.com"}));
+fn new_email_keeps_existing_identity_and_adds_missing_identity() {
+    let before = build(&json!({"email": "ann@example.com"}));
     let request = request(&json!({"email": "anna@example.com", "phone": "15550100", "phone_confirm": true}));
-    let change = change(&request, NOW).unwrap();
-    let identities = change.identities(before.id, [Uuid::from_u128(4), Uuid::from_u128(5)], NOW);
-    let after = change.applied(before, identities, NOW);
+    let change = parse_change(&request, NOW).unwrap();
+    let identities = change.build_identities(before.id, [Uuid::from_u128(4), Uuid::from_u128(5)], NOW);
+    let after = change.apply_to(before, identities, NOW);
     assert_eq!(after.email.as_deref(), Some("anna@example.com"));
     assert_eq!(after.identities[0].email.as_deref(), Some("ann@example.com"));
     assert_eq!(after.identities[1].id, Uuid::from_u128(5));
@@ -147,7 +148,7 @@ fn a_new_address_leaves_the_old_identity_in_the_answer_and_adds_a_missing_one() 
 }
 
 #[test]
-fn only_a_contact_confirmed_in_the_same_call_makes_an_account_permanent() {
+fn only_contact_confirmed_in_same_request_makes_user_permanent() {
     for (body, permanent) in [
         (json!({"email": "a@b.c"}), false),
         (json!({"email_confirm": true}), false),
@@ -155,26 +156,25 @@ fn only_a_contact_confirmed_in_the_same_call_makes_an_account_permanent() {
         (json!({"email": "a@b.c", "email_confirm": true}), true),
         (json!({"phone": "15550100", "phone_confirm": true}), true),
     ] {
-        let change = change(&request(&body), NOW).unwrap();
-        let before = Account { is_anonymous: true, ..Account::default() };
-        assert_eq!(change.applied(before, Vec::new(), NOW).is_anonymous, !permanent, "{body}");
+        let change = parse_change(&request(&body), NOW).unwrap();
+        let before = User { is_anonymous: true, ..User::default() };
+        assert_eq!(change.apply_to(before, Vec::new(), NOW).is_anonymous, !permanent, "{body}");
     }
 }
 
 #[test]
-fn metadata_of_the_request_wins_over_what_a_confirmation_tells() {
+fn request_metadata_overrides_confirmation_metadata() {
     let body = json!({"email_confirm": true, "user_metadata": {"email_verified": null, "town": "Basel"}});
-    let change = change(&request(&body), NOW).unwrap();
-    let after = change.applied(made(&json!({"email": "a@b.c"})), Vec::new(), NOW);
+    let change = parse_change(&request(&body), NOW).unwrap();
+    let after = change.apply_to(build(&json!({"email": "a@b.c"})), Vec::new(), NOW);
     assert_eq!(Value::Object(after.user_metadata), json!({"town": "Basel"}));
 }
 
 #[test]
-fn c2_a_new_password_forgets_what_was_asked_for_under_the_old_one() {
-    let before =
-        Account { recovery_sent_at: Some(NOW), email_change: "new@example.com".to_owned(), ..Account::default() };
-    let change = Change { encrypted_password: Some("hash".into()), ..Change::default() };
-    assert!(change.clears_pending());
-    let after = change.applied(before, Vec::new(), NOW);
+fn new_password_clears_pending_timestamps() {
+    let before = User { recovery_sent_at: Some(NOW), email_change: "new@example.com".to_owned(), ..User::default() };
+    let change = AdminUserChange { encrypted_password: Some("hash".into()), ..AdminUserChange::default() };
+    assert!(change.should_clear_pending());
+    let after = change.apply_to(before, Vec::new(), NOW);
     assert_eq!((after.recovery_sent_at, after.email_change.as_str()), (None, "new@example.com"));
 }

@@ -1,11 +1,11 @@
-//! A user of Auth0: a line of its export job, or of the export of password hashes that its support sends.
+//! Converts users of Auth0: lines of an export job, or of the password hash export by Auth0's support.
 
 use serde_json::{Value, json};
 
-use super::{Row, Wrong};
+use super::{ImportError, ImportRow};
 
-/// The same person in the words of our lines.
-pub fn line(mut user: Row) -> Result<Row, Wrong> {
+/// Converts an Auth0 user to an import line.
+pub fn to_import_line(mut user: ImportRow) -> Result<ImportRow, ImportError> {
     let mut text = |names: &[&str]| {
         names.iter().find_map(|name| match user.shift_remove(*name) {
             Some(Value::String(text)) if !text.is_empty() => Some(text),
@@ -13,7 +13,7 @@ pub fn line(mut user: Row) -> Result<Row, Wrong> {
         })
     };
     let subject = text(&["user_id", "Id", "id"]);
-    let mut line = Row::new();
+    let mut line = ImportRow::new();
     for (member, names) in [
         ("email", &["email", "Email"][..]),
         ("phone", &["phone_number"]),
@@ -26,7 +26,7 @@ pub fn line(mut user: Row) -> Result<Row, Wrong> {
             line.insert(member.to_owned(), Value::String(value));
         }
     }
-    let mut metadata = Row::new();
+    let mut metadata = ImportRow::new();
     for (member, names) in [
         ("name", &["name", "Name"][..]),
         ("given_name", &["given_name", "Given Name"]),
@@ -54,20 +54,21 @@ pub fn line(mut user: Row) -> Result<Row, Wrong> {
     if user.get("blocked") == Some(&Value::Bool(true)) {
         line.insert("banned_until".to_owned(), json!("9999-12-31T23:59:59Z"));
     }
-    let listed = identities(&user, subject.as_deref());
+    let listed = convert_identities(&user, subject.as_deref());
     if !listed.is_empty() {
         line.insert("identities".to_owned(), Value::Array(listed));
     }
     Ok(line)
 }
 
-/// Names of the connections of Auth0, where ours differ.
+/// Auth0 connection names and the provider names that they denote.
 const PROVIDERS: [(&str, &str); 4] =
     [("google-oauth2", "google"), ("windowslive", "azure"), ("linkedin", "linkedin_oidc"), ("oauth2", "custom:oauth2")];
 
-/// Identities at other providers. Where there are some and a password beside them, the address has one, too; where there
-/// are none the usual ones are made.
-fn identities(user: &Row, subject: Option<&str>) -> Vec<Value> {
+/// Converts identities of other providers.
+/// If there are any and the user has a password, an e-mail identity is added; an empty list means that the import
+/// creates the default identities.
+fn convert_identities(user: &ImportRow, subject: Option<&str>) -> Vec<Value> {
     let listed = user.get("identities").and_then(Value::as_array).cloned().unwrap_or_default();
     let by_subject = subject
         .and_then(|subject| subject.split_once('|'))
@@ -97,14 +98,14 @@ fn identities(user: &Row, subject: Option<&str>) -> Vec<Value> {
 mod tests {
     use super::*;
 
-    fn read(user: Value) -> Row {
+    fn convert(user: Value) -> ImportRow {
         let Value::Object(user) = user else { panic!("an object") };
-        line(user).expect("readable")
+        to_import_line(user).expect("readable")
     }
 
     #[test]
-    fn an_account_with_a_password_keeps_its_hash() {
-        let line = read(json!({
+    fn user_with_password_keeps_hash() {
+        let line = convert(json!({
             "_id": {"$oid": "1"}, "email": "a@b.co", "email_verified": true, "passwordHash": "$2b$10$x",
             "user_id": "auth0|1", "name": "Ann", "user_metadata": {"size": "L"}, "blocked": true,
         }));
@@ -115,12 +116,12 @@ mod tests {
     }
 
     #[test]
-    fn an_account_of_another_provider_keeps_its_subject() {
+    fn user_of_external_provider_keeps_subject() {
         for user in [
             json!({"email": "a@b.co", "user_id": "google-oauth2|42"}),
             json!({"email": "a@b.co", "identities": [{"provider": "google-oauth2", "user_id": "42"}]}),
         ] {
-            let line = read(user);
+            let line = convert(user);
             assert_eq!(line["identities"][0]["provider"], "google");
             assert_eq!(line["identities"][0]["provider_id"], "42");
         }

@@ -1,15 +1,15 @@
-//! The columns that an import may fill, and what may stand in them.
+//! Columns that an import may set, and validation of their values.
 
 use chrono::{DateTime, SecondsFormat, Utc};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::{Row, Wrong};
+use super::{ImportError, ImportRow};
 use crate::domain::contact::{Email, Phone};
 
-/// A table of people.
+/// A table that an import fills.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Table {
+pub enum ImportTable {
     /// `auth.users`.
     Users,
     /// `auth.identities`.
@@ -20,11 +20,11 @@ pub enum Table {
     Passkeys,
 }
 
-impl Table {
-    /// All of them, in the order in which they can be filled.
+impl ImportTable {
+    /// All tables, in the order of their foreign keys.
     pub const ALL: [Self; 4] = [Self::Users, Self::Identities, Self::Factors, Self::Passkeys];
 
-    /// The name in the database.
+    /// Returns the table name in the database.
     pub fn name(self) -> &'static str {
         match self {
             Self::Users => "users",
@@ -34,19 +34,19 @@ impl Table {
         }
     }
 
-    /// The table of that name in the database.
+    /// Returns the table with this name in the database.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|table| table.name() == name)
     }
 
-    /// Whether a row may name that column.
-    pub fn has(self, column: &str) -> bool {
-        self.kind(column).is_some() || self.is_derived(column)
+    /// Whether a row may contain the column.
+    pub fn has_column(self, column: &str) -> bool {
+        self.column_kind(column).is_some() || self.is_derived(column)
     }
 
-    /// What may stand in the column of that name; none if there is no such column, or the database fills it.
-    fn kind(self, column: &str) -> Option<Kind> {
-        let columns: &[(&str, Kind)] = match self {
+    /// Returns the kind of the column, or `None` if the import cannot set it.
+    fn column_kind(self, column: &str) -> Option<ColumnKind> {
+        let columns: &[(&str, ColumnKind)] = match self {
             Self::Users => USERS,
             Self::Identities => IDENTITIES,
             Self::Factors => FACTORS,
@@ -55,16 +55,16 @@ impl Table {
         columns.iter().find(|(name, _)| *name == column).map(|(_, kind)| *kind)
     }
 
-    /// Whether the database fills the column itself: it may be named and is left out.
+    /// Whether the database computes the column: the import accepts and ignores it.
     fn is_derived(self, column: &str) -> bool {
         matches!((self, column), (Self::Users, "confirmed_at") | (Self::Identities, "email"))
     }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum ColumnKind {
     Id,
-    /// Text of at most so many characters; none at all may be `null`.
+    /// Text of at most so many characters; an empty text may be `null`.
     Text(usize),
     Email,
     Phone,
@@ -73,151 +73,152 @@ enum Kind {
     Number,
     Object,
     List,
-    /// One of a few words.
-    Word(&'static [&'static str]),
-    /// A pending code: never taken over, for its message is not.
+    /// One of a fixed set of words.
+    Enum(&'static [&'static str]),
+    /// A pending one-time token, which is never imported.
     Pending,
     /// `\x` and hexadecimal digits.
     Bytes,
 }
 
-const ANY: usize = 1 << 16;
+const MAX_TEXT_LENGTH: usize = 1 << 16;
 
-const USERS: &[(&str, Kind)] = &[
-    ("instance_id", Kind::Id),
-    ("id", Kind::Id),
-    ("aud", Kind::Text(255)),
-    ("role", Kind::Text(255)),
-    ("email", Kind::Email),
-    ("encrypted_password", Kind::Text(255)),
-    ("email_confirmed_at", Kind::Time),
-    ("invited_at", Kind::Time),
-    ("confirmation_token", Kind::Pending),
-    ("confirmation_sent_at", Kind::Time),
-    ("recovery_token", Kind::Pending),
-    ("recovery_sent_at", Kind::Time),
-    ("email_change_token_new", Kind::Pending),
-    ("email_change", Kind::Pending),
-    ("email_change_sent_at", Kind::Time),
-    ("last_sign_in_at", Kind::Time),
-    ("raw_app_meta_data", Kind::Object),
-    ("raw_user_meta_data", Kind::Object),
-    ("is_super_admin", Kind::Flag),
-    ("created_at", Kind::Time),
-    ("updated_at", Kind::Time),
-    ("phone", Kind::Phone),
-    ("phone_confirmed_at", Kind::Time),
-    ("phone_change", Kind::Pending),
-    ("phone_change_token", Kind::Pending),
-    ("phone_change_sent_at", Kind::Time),
-    ("email_change_token_current", Kind::Pending),
-    ("email_change_confirm_status", Kind::Pending),
-    ("banned_until", Kind::Time),
-    ("reauthentication_token", Kind::Pending),
-    ("reauthentication_sent_at", Kind::Time),
-    ("is_sso_user", Kind::Flag),
-    ("deleted_at", Kind::Time),
-    ("is_anonymous", Kind::Flag),
+const USERS: &[(&str, ColumnKind)] = &[
+    ("instance_id", ColumnKind::Id),
+    ("id", ColumnKind::Id),
+    ("aud", ColumnKind::Text(255)),
+    ("role", ColumnKind::Text(255)),
+    ("email", ColumnKind::Email),
+    ("encrypted_password", ColumnKind::Text(255)),
+    ("email_confirmed_at", ColumnKind::Time),
+    ("invited_at", ColumnKind::Time),
+    ("confirmation_token", ColumnKind::Pending),
+    ("confirmation_sent_at", ColumnKind::Time),
+    ("recovery_token", ColumnKind::Pending),
+    ("recovery_sent_at", ColumnKind::Time),
+    ("email_change_token_new", ColumnKind::Pending),
+    ("email_change", ColumnKind::Pending),
+    ("email_change_sent_at", ColumnKind::Time),
+    ("last_sign_in_at", ColumnKind::Time),
+    ("raw_app_meta_data", ColumnKind::Object),
+    ("raw_user_meta_data", ColumnKind::Object),
+    ("is_super_admin", ColumnKind::Flag),
+    ("created_at", ColumnKind::Time),
+    ("updated_at", ColumnKind::Time),
+    ("phone", ColumnKind::Phone),
+    ("phone_confirmed_at", ColumnKind::Time),
+    ("phone_change", ColumnKind::Pending),
+    ("phone_change_token", ColumnKind::Pending),
+    ("phone_change_sent_at", ColumnKind::Time),
+    ("email_change_token_current", ColumnKind::Pending),
+    ("email_change_confirm_status", ColumnKind::Pending),
+    ("banned_until", ColumnKind::Time),
+    ("reauthentication_token", ColumnKind::Pending),
+    ("reauthentication_sent_at", ColumnKind::Time),
+    ("is_sso_user", ColumnKind::Flag),
+    ("deleted_at", ColumnKind::Time),
+    ("is_anonymous", ColumnKind::Flag),
 ];
 
-const IDENTITIES: &[(&str, Kind)] = &[
-    ("id", Kind::Id),
-    ("user_id", Kind::Id),
-    ("provider", Kind::Text(ANY)),
-    ("provider_id", Kind::Text(ANY)),
-    ("identity_data", Kind::Object),
-    ("last_sign_in_at", Kind::Time),
-    ("created_at", Kind::Time),
-    ("updated_at", Kind::Time),
+const IDENTITIES: &[(&str, ColumnKind)] = &[
+    ("id", ColumnKind::Id),
+    ("user_id", ColumnKind::Id),
+    ("provider", ColumnKind::Text(MAX_TEXT_LENGTH)),
+    ("provider_id", ColumnKind::Text(MAX_TEXT_LENGTH)),
+    ("identity_data", ColumnKind::Object),
+    ("last_sign_in_at", ColumnKind::Time),
+    ("created_at", ColumnKind::Time),
+    ("updated_at", ColumnKind::Time),
 ];
 
-const FACTORS: &[(&str, Kind)] = &[
-    ("id", Kind::Id),
-    ("user_id", Kind::Id),
-    ("friendly_name", Kind::Text(ANY)),
-    ("factor_type", Kind::Word(&["totp", "phone", "webauthn"])),
-    ("status", Kind::Word(&["verified", "unverified"])),
-    ("secret", Kind::Text(ANY)),
-    ("phone", Kind::Phone),
-    ("last_challenged_at", Kind::Time),
-    ("web_authn_credential", Kind::Object),
-    ("web_authn_aaguid", Kind::Id),
-    ("last_webauthn_challenge_data", Kind::Object),
-    ("created_at", Kind::Time),
-    ("updated_at", Kind::Time),
+const FACTORS: &[(&str, ColumnKind)] = &[
+    ("id", ColumnKind::Id),
+    ("user_id", ColumnKind::Id),
+    ("friendly_name", ColumnKind::Text(MAX_TEXT_LENGTH)),
+    ("factor_type", ColumnKind::Enum(&["totp", "phone", "webauthn"])),
+    ("status", ColumnKind::Enum(&["verified", "unverified"])),
+    ("secret", ColumnKind::Text(MAX_TEXT_LENGTH)),
+    ("phone", ColumnKind::Phone),
+    ("last_challenged_at", ColumnKind::Time),
+    ("web_authn_credential", ColumnKind::Object),
+    ("web_authn_aaguid", ColumnKind::Id),
+    ("last_webauthn_challenge_data", ColumnKind::Object),
+    ("created_at", ColumnKind::Time),
+    ("updated_at", ColumnKind::Time),
 ];
 
-const PASSKEYS: &[(&str, Kind)] = &[
-    ("id", Kind::Id),
-    ("user_id", Kind::Id),
-    ("credential_id", Kind::Bytes),
-    ("public_key", Kind::Bytes),
-    ("attestation_type", Kind::Text(ANY)),
-    ("aaguid", Kind::Id),
-    ("sign_count", Kind::Number),
-    ("transports", Kind::List),
-    ("backup_eligible", Kind::Flag),
-    ("backed_up", Kind::Flag),
-    ("friendly_name", Kind::Text(ANY)),
-    ("created_at", Kind::Time),
-    ("updated_at", Kind::Time),
-    ("last_used_at", Kind::Time),
+const PASSKEYS: &[(&str, ColumnKind)] = &[
+    ("id", ColumnKind::Id),
+    ("user_id", ColumnKind::Id),
+    ("credential_id", ColumnKind::Bytes),
+    ("public_key", ColumnKind::Bytes),
+    ("attestation_type", ColumnKind::Text(MAX_TEXT_LENGTH)),
+    ("aaguid", ColumnKind::Id),
+    ("sign_count", ColumnKind::Number),
+    ("transports", ColumnKind::List),
+    ("backup_eligible", ColumnKind::Flag),
+    ("backed_up", ColumnKind::Flag),
+    ("friendly_name", ColumnKind::Text(MAX_TEXT_LENGTH)),
+    ("created_at", ColumnKind::Time),
+    ("updated_at", ColumnKind::Time),
+    ("last_used_at", ColumnKind::Time),
 ];
 
-/// The row with every value in the form in which the database reads it. Columns without a value are left out.
-pub fn row(table: Table, given: Row) -> Result<Row, Wrong> {
-    let mut row = Row::new();
+/// Validates a row and converts each value to the form that the database reads.
+/// Columns without a value are omitted.
+pub fn build_row(table: ImportTable, given: ImportRow) -> Result<ImportRow, ImportError> {
+    let mut row = ImportRow::new();
     for (column, value) in given {
         if value.is_null() || table.is_derived(&column) {
             continue;
         }
-        let kind = table.kind(&column).ok_or_else(|| unknown(table, &column))?;
-        if let Some(value) = checked(kind, value).map_err(|wrong| format!("{column}: {wrong}"))? {
+        let kind = table.column_kind(&column).ok_or_else(|| unknown_column(table, &column))?;
+        if let Some(value) = validate_value(kind, value).map_err(|wrong| format!("{column}: {wrong}"))? {
             row.insert(column, value);
         }
     }
     Ok(row)
 }
 
-fn unknown(table: Table, column: &str) -> Wrong {
+fn unknown_column(table: ImportTable, column: &str) -> ImportError {
     let column: String = column.chars().take(60).collect();
     format!("there is no {column} in {}; see `basalt users import --help` for what a line may say", table.name())
 }
 
-fn checked(kind: Kind, value: Value) -> Result<Option<Value>, Wrong> {
+fn validate_value(kind: ColumnKind, value: Value) -> Result<Option<Value>, ImportError> {
     let text = |value: &Value| value.as_str().map(str::to_owned).ok_or_else(|| "a text is wanted".to_owned());
-    let told = |error: crate::domain::error::Error| error.message().to_owned();
+    let message = |error: crate::domain::error::Error| error.message().to_owned();
     Ok(Some(match kind {
-        Kind::Pending => return Ok(None),
-        Kind::Id => json!(Uuid::parse_str(&text(&value)?).map_err(|_| "a UUID is wanted")?),
-        Kind::Text(most) => {
+        ColumnKind::Pending => return Ok(None),
+        ColumnKind::Id => json!(Uuid::parse_str(&text(&value)?).map_err(|_| "a UUID is wanted")?),
+        ColumnKind::Text(most) => {
             let text = text(&value)?;
             if text.chars().count() > most || text.contains('\0') {
                 return Err(format!("at most {most} characters are wanted, none of them NUL"));
             }
             Value::String(text)
         }
-        Kind::Email => match text(&value)?.as_str() {
+        ColumnKind::Email => match text(&value)?.as_str() {
             "" => return Ok(None),
-            address => json!(Email::parse(address).map_err(told)?.as_str()),
+            address => json!(Email::parse(address).map_err(message)?.as_str()),
         },
-        Kind::Phone => match text(&value)?.as_str() {
+        ColumnKind::Phone => match text(&value)?.as_str() {
             "" => return Ok(None),
-            number => json!(Phone::parse(number).map_err(told)?.as_str()),
+            number => json!(Phone::parse(number).map_err(message)?.as_str()),
         },
-        Kind::Time => json!(time(&text(&value)?)?.to_rfc3339_opts(SecondsFormat::Micros, true)),
-        Kind::Flag => json!(flag(&value)?),
-        Kind::Number => json!(number(&value)?),
-        Kind::Object => structured(value, Value::is_object, "an object is wanted")?,
-        Kind::List => structured(value, Value::is_array, "a list is wanted")?,
-        Kind::Word(words) => {
+        ColumnKind::Time => json!(parse_time(&text(&value)?)?.to_rfc3339_opts(SecondsFormat::Micros, true)),
+        ColumnKind::Flag => json!(parse_bool(&value)?),
+        ColumnKind::Number => json!(parse_integer(&value)?),
+        ColumnKind::Object => validate_json(value, Value::is_object, "an object is wanted")?,
+        ColumnKind::List => validate_json(value, Value::is_array, "a list is wanted")?,
+        ColumnKind::Enum(words) => {
             let word = text(&value)?;
             if !words.contains(&word.as_str()) {
                 return Err(format!("one of {} is wanted", words.join(", ")));
             }
             Value::String(word)
         }
-        Kind::Bytes => {
+        ColumnKind::Bytes => {
             let text = text(&value)?;
             let digits = text.strip_prefix("\\x").unwrap_or("?");
             if digits.len() % 2 != 0 || !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
@@ -228,8 +229,8 @@ fn checked(kind: Kind, value: Value) -> Result<Option<Value>, Wrong> {
     }))
 }
 
-/// JSON, or JSON written as a text, as dumps have it. A NUL inside is nothing that the database can keep.
-fn structured(value: Value, is_right: fn(&Value) -> bool, wanted: &str) -> Result<Value, Wrong> {
+/// Validates a JSON value, or JSON in a text as in database dumps. Rejects NUL characters.
+fn validate_json(value: Value, is_right: fn(&Value) -> bool, wanted: &str) -> Result<Value, ImportError> {
     let value = match value {
         Value::String(text) => serde_json::from_str(&text).map_err(|_| wanted.to_owned())?,
         other => other,
@@ -243,15 +244,15 @@ fn structured(value: Value, is_right: fn(&Value) -> bool, wanted: &str) -> Resul
     Ok(value)
 }
 
-/// RFC 3339, or as PostgreSQL writes it: `2024-05-06 07:08:09.123+00`.
-fn time(text: &str) -> Result<DateTime<Utc>, Wrong> {
+/// Parses RFC 3339, or PostgreSQL's format: `2024-05-06 07:08:09.123+00`.
+fn parse_time(text: &str) -> Result<DateTime<Utc>, ImportError> {
     const FORMS: [&str; 2] = ["%Y-%m-%d %H:%M:%S%.f%#z", "%Y-%m-%dT%H:%M:%S%.f%#z"];
     let parsed = FORMS.iter().find_map(|form| DateTime::parse_from_str(text, form).ok());
     let parsed = parsed.or_else(|| DateTime::parse_from_rfc3339(text).ok());
     parsed.map(|time| time.to_utc()).ok_or_else(|| "a time is wanted, such as 2024-05-06T07:08:09Z".to_owned())
 }
 
-fn flag(value: &Value) -> Result<bool, Wrong> {
+fn parse_bool(value: &Value) -> Result<bool, ImportError> {
     match value {
         Value::Bool(flag) => Ok(*flag),
         Value::String(text) if matches!(text.as_str(), "t" | "true") => Ok(true),
@@ -260,7 +261,7 @@ fn flag(value: &Value) -> Result<bool, Wrong> {
     }
 }
 
-fn number(value: &Value) -> Result<i64, Wrong> {
+fn parse_integer(value: &Value) -> Result<i64, ImportError> {
     let number = match value {
         Value::String(text) => text.parse().ok(),
         other => other.as_i64(),
@@ -273,47 +274,47 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_read_as_json_and_postgresql_write_them() {
+    fn times_parse_in_rfc3339_and_postgresql_format() {
         for text in ["2024-05-06T07:08:09.5Z", "2024-05-06 07:08:09.5+00", "2024-05-06 09:08:09.500000+02:00"] {
-            assert_eq!(time(text).expect(text).to_rfc3339(), "2024-05-06T07:08:09.500+00:00", "{text}");
+            assert_eq!(parse_time(text).expect(text).to_rfc3339(), "2024-05-06T07:08:09.500+00:00", "{text}");
         }
         for text in ["", "yesterday", "2024-05-06", "1714979289"] {
-            assert!(time(text).is_err(), "{text}");
+            assert!(parse_time(text).is_err(), "{text}");
         }
     }
 
     #[test]
-    fn values_have_the_forms_of_their_columns() {
-        let one = |table, column: &str, value| row(table, Row::from_iter([(column.to_owned(), value)]));
+    fn values_are_validated_by_column_kind() {
+        let one = |table, column: &str, value| build_row(table, ImportRow::from_iter([(column.to_owned(), value)]));
         for (table, column, value, stored) in [
-            (Table::Users, "email", json!("Ann@Example.com"), json!("ann@example.com")),
-            (Table::Users, "phone", json!("+1 555 010 0001"), json!("15550100001")),
-            (Table::Users, "is_anonymous", json!("f"), json!(false)),
-            (Table::Users, "raw_app_meta_data", json!("{\"a\": 1}"), json!({"a": 1})),
-            (Table::Passkeys, "sign_count", json!("7"), json!(7)),
-            (Table::Passkeys, "credential_id", json!("\\x00ff"), json!("\\x00ff")),
-            (Table::Factors, "status", json!("verified"), json!("verified")),
+            (ImportTable::Users, "email", json!("Ann@Example.com"), json!("ann@example.com")),
+            (ImportTable::Users, "phone", json!("+1 555 010 0001"), json!("15550100001")),
+            (ImportTable::Users, "is_anonymous", json!("f"), json!(false)),
+            (ImportTable::Users, "raw_app_meta_data", json!("{\"a\": 1}"), json!({"a": 1})),
+            (ImportTable::Passkeys, "sign_count", json!("7"), json!(7)),
+            (ImportTable::Passkeys, "credential_id", json!("\\x00ff"), json!("\\x00ff")),
+            (ImportTable::Factors, "status", json!("verified"), json!("verified")),
         ] {
             assert_eq!(one(table, column, value).expect(column).get(column), Some(&stored), "{column}");
         }
         for (table, column, value) in [
-            (Table::Users, "email", json!("ann")),
-            (Table::Users, "emial", json!("ann@example.com")),
-            (Table::Users, "raw_user_meta_data", json!([])),
-            (Table::Users, "raw_user_meta_data", json!({"a": "\u{0}"})),
-            (Table::Users, "role", json!("x".repeat(256))),
-            (Table::Factors, "factor_type", json!("hope")),
-            (Table::Passkeys, "public_key", json!("abc")),
-            (Table::Passkeys, "sign_count", json!(1.5)),
+            (ImportTable::Users, "email", json!("ann")),
+            (ImportTable::Users, "emial", json!("ann@example.com")),
+            (ImportTable::Users, "raw_user_meta_data", json!([])),
+            (ImportTable::Users, "raw_user_meta_data", json!({"a": "\u{0}"})),
+            (ImportTable::Users, "role", json!("x".repeat(256))),
+            (ImportTable::Factors, "factor_type", json!("hope")),
+            (ImportTable::Passkeys, "public_key", json!("abc")),
+            (ImportTable::Passkeys, "sign_count", json!(1.5)),
         ] {
             assert!(one(table, column, value.clone()).is_err(), "{column} {value}");
         }
     }
 
     #[test]
-    fn what_is_pending_or_derived_is_left_out() {
+    fn pending_and_derived_columns_are_omitted() {
         let given = json!({"confirmation_token": "abc", "email_change": "b@c", "confirmed_at": "never", "phone": ""});
         let Value::Object(given) = given else { unreachable!() };
-        assert_eq!(row(Table::Users, given).expect("nothing is wrong"), Row::new());
+        assert_eq!(build_row(ImportTable::Users, given).expect("nothing is wrong"), ImportRow::new());
     }
 }

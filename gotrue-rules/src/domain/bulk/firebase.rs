@@ -1,15 +1,17 @@
-//! A user of Firebase, as `firebase auth:export --format=json` writes it.
+//! Converts users of Firebase, as `firebase auth:export --format=json` writes them.
 
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE};
 use chrono::DateTime;
 use serde_json::{Value, json};
 
-use super::{Row, Wrong};
+use super::{ImportError, ImportRow};
 
-/// The hash parameters of a Firebase project: its console shows them under Authentication, "Password hash parameters".
+/// The hash parameters of a Firebase project.
+///
+/// The Firebase console shows them under Authentication, "Password hash parameters".
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HashParameters {
+pub struct FirebaseHashParameters {
     /// `base64_signer_key`.
     pub signer_key: String,
     /// `base64_salt_separator`.
@@ -20,10 +22,10 @@ pub struct HashParameters {
     pub mem_cost: u32,
 }
 
-/// The same person in the words of our lines. Without parameters a password cannot be taken over.
-pub fn line(user: &Row, parameters: Option<&HashParameters>) -> Result<Row, Wrong> {
+/// Converts a Firebase user to an import line. A password requires the project's hash parameters.
+pub fn to_import_line(user: &ImportRow, parameters: Option<&FirebaseHashParameters>) -> Result<ImportRow, ImportError> {
     let text = |name: &str| user.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
-    let mut line = Row::new();
+    let mut line = ImportRow::new();
     for (member, name) in [("email", "email"), ("phone", "phoneNumber")] {
         if let Some(value) = text(name) {
             line.insert(member.to_owned(), json!(value));
@@ -33,12 +35,12 @@ pub fn line(user: &Row, parameters: Option<&HashParameters>) -> Result<Row, Wron
         if let Some(value) = user.get(name) {
             line.insert(
                 member.to_owned(),
-                json!(moment(value).ok_or_else(|| format!("{name}: milliseconds are wanted"))?),
+                json!(parse_millis(value).ok_or_else(|| format!("{name}: milliseconds are wanted"))?),
             );
         }
     }
     line.insert("email_verified".to_owned(), json!(user.get("emailVerified") == Some(&Value::Bool(true))));
-    // Firebase stores a number only once it is verified.
+    // Firebase stores only verified numbers.
     line.insert("phone_verified".to_owned(), json!(text("phoneNumber").is_some()));
     if user.get("disabled") == Some(&Value::Bool(true)) {
         line.insert("banned_until".to_owned(), json!("9999-12-31T23:59:59Z"));
@@ -47,9 +49,9 @@ pub fn line(user: &Row, parameters: Option<&HashParameters>) -> Result<Row, Wron
         let parameters = parameters.ok_or(
             "the password's hash needs the project's parameters: --firebase-signer-key and --firebase-salt-separator",
         )?;
-        line.insert("encrypted_password".to_owned(), json!(stored(hash, salt, parameters)?));
+        line.insert("encrypted_password".to_owned(), json!(format_stored_hash(hash, salt, parameters)?));
     }
-    let mut metadata = Row::new();
+    let mut metadata = ImportRow::new();
     for (member, name) in [("full_name", "displayName"), ("avatar_url", "photoUrl")] {
         if let Some(value) = text(name) {
             metadata.insert(member.to_owned(), json!(value));
@@ -59,23 +61,23 @@ pub fn line(user: &Row, parameters: Option<&HashParameters>) -> Result<Row, Wron
         metadata.insert("firebase_id".to_owned(), json!(id));
     }
     line.insert("raw_user_meta_data".to_owned(), Value::Object(metadata));
-    if let Some(claims) = text("customAttributes").and_then(|text| serde_json::from_str::<Row>(text).ok()) {
+    if let Some(claims) = text("customAttributes").and_then(|text| serde_json::from_str::<ImportRow>(text).ok()) {
         line.insert("raw_app_meta_data".to_owned(), Value::Object(claims));
     }
-    let listed = identities(user);
+    let listed = convert_identities(user);
     if !listed.is_empty() && text("passwordHash").is_none() {
         line.insert("identities".to_owned(), Value::Array(listed));
     }
     Ok(line)
 }
 
-/// The form in which such a hash is stored: `$fbscrypt$v=1,n=…,r=…,p=1,ss=…,sk=…$salt$hash`, plain base64.
-fn stored(hash: &str, salt: &str, parameters: &HashParameters) -> Result<String, Wrong> {
+/// Formats a stored hash: `$fbscrypt$v=1,n=…,r=…,p=1,ss=…,sk=…$salt$hash`, plain base64.
+fn format_stored_hash(hash: &str, salt: &str, parameters: &FirebaseHashParameters) -> Result<String, ImportError> {
     let plain = |name: &str, text: &str| {
         let bytes = URL_SAFE.decode(text).or_else(|_| STANDARD.decode(text));
         bytes.map(|bytes| STANDARD.encode(bytes)).map_err(|_| format!("{name}: base64 is wanted"))
     };
-    let HashParameters { signer_key, salt_separator, rounds, mem_cost } = parameters;
+    let FirebaseHashParameters { signer_key, salt_separator, rounds, mem_cost } = parameters;
     Ok(format!(
         "$fbscrypt$v=1,n={mem_cost},r={rounds},p=1,ss={},sk={}${}${}",
         plain("the salt separator", salt_separator)?,
@@ -85,8 +87,8 @@ fn stored(hash: &str, salt: &str, parameters: &HashParameters) -> Result<String,
     ))
 }
 
-/// Milliseconds, as text or number.
-fn moment(value: &Value) -> Option<String> {
+/// Parses milliseconds since the epoch, a text or a number.
+fn parse_millis(value: &Value) -> Option<String> {
     let milliseconds = match value {
         Value::String(text) => text.parse().ok()?,
         other => other.as_i64()?,
@@ -94,8 +96,8 @@ fn moment(value: &Value) -> Option<String> {
     Some(DateTime::from_timestamp_millis(milliseconds)?.to_rfc3339())
 }
 
-/// Identities at other providers: `google.com` is our `google`.
-fn identities(user: &Row) -> Vec<Value> {
+/// Converts identities of other providers: `google.com` becomes `google`.
+fn convert_identities(user: &ImportRow) -> Vec<Value> {
     let listed = user.get("providerUserInfo").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let other = |one: &Value| {
         let (named, id) = (one["providerId"].as_str()?, one["rawId"].as_str()?);
@@ -115,31 +117,31 @@ fn identities(user: &Row) -> Vec<Value> {
 mod tests {
     use super::*;
 
-    fn parameters() -> HashParameters {
-        HashParameters { signer_key: "a2V5".into(), salt_separator: "Bw==".into(), rounds: 8, mem_cost: 14 }
+    fn parameters() -> FirebaseHashParameters {
+        FirebaseHashParameters { signer_key: "a2V5".into(), salt_separator: "Bw==".into(), rounds: 8, mem_cost: 14 }
     }
 
-    fn read(user: Value, parameters: Option<&HashParameters>) -> Result<Row, Wrong> {
+    fn convert(user: Value, parameters: Option<&FirebaseHashParameters>) -> Result<ImportRow, ImportError> {
         let Value::Object(user) = user else { panic!("an object") };
-        line(&user, parameters)
+        to_import_line(&user, parameters)
     }
 
     #[test]
-    fn a_password_is_taken_over_with_the_projects_parameters() {
+    fn password_hash_is_converted_with_project_parameters() {
         let user = json!({"localId": "u", "email": "a@b.co", "emailVerified": true, "passwordHash": "_-8=", "salt": "c2FsdA==",
             "createdAt": "1700000000000", "customAttributes": "{\"admin\":true}", "displayName": "Ann"});
-        let line = read(user.clone(), Some(&parameters())).expect("readable");
+        let line = convert(user.clone(), Some(&parameters())).expect("readable");
         assert_eq!(line["encrypted_password"], "$fbscrypt$v=1,n=14,r=8,p=1,ss=Bw==,sk=a2V5$c2FsdA==$/+8=");
         assert_eq!(line["created_at"], "2023-11-14T22:13:20+00:00");
         assert_eq!(line["raw_app_meta_data"], json!({"admin": true}));
-        assert!(read(user, None).expect_err("no parameters").contains("--firebase-signer-key"));
+        assert!(convert(user, None).expect_err("no parameters").contains("--firebase-signer-key"));
     }
 
     #[test]
-    fn an_account_of_another_provider_keeps_its_subject() {
+    fn user_of_external_provider_keeps_subject() {
         let user = json!({"localId": "u", "email": "a@b.co", "providerUserInfo": [
             {"providerId": "google.com", "rawId": "42", "email": "a@b.co"}, {"providerId": "password", "rawId": "a@b.co"}]});
-        let line = read(user, None).expect("readable");
+        let line = convert(user, None).expect("readable");
         assert_eq!(
             line["identities"],
             json!([{"provider": "google", "provider_id": "42", "identity_data": {"sub": "42", "email": "a@b.co"}}])

@@ -1,40 +1,41 @@
-//! Accounts in bulk: what a line of a file says of a person, checked and made complete, as rows of the database. Files of
-//! other services are put into the words of our own lines first, so that one set of checks holds for all.
+//! Bulk import of users: validates lines of a file and converts them to database rows.
+//!
+//! Exports of other services are converted to import lines first, so that the same validation applies.
 
 pub mod auth0;
 mod columns;
 pub mod firebase;
-mod person;
+mod imported_user;
 
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use super::user::Time;
 
-pub use columns::{Table, row};
-pub use person::{Person, person};
+pub use columns::{ImportTable, build_row};
+pub use imported_user::{ImportedUser, parse_line};
 
-/// A row by the names of its columns, or a line by the names of its members.
-pub type Row = Map<String, Value>;
+/// A database row by column name, or an import line by member name.
+pub type ImportRow = Map<String, Value>;
 
-/// What is wrong with a line, in words for whoever wrote it.
-pub type Wrong = String;
+/// Why a line is invalid; the text is shown to the author of the file.
+pub type ImportError = String;
 
-/// What a line need not say.
-pub struct Given<'a> {
-    /// The moment of the import.
+/// Defaults and functions for values that a line omits.
+pub struct ImportDefaults<'a> {
+    /// The time of the import.
     pub now: Time,
-    /// `aud` of accounts that name none.
+    /// Default `aud`.
     pub audience: &'a str,
-    /// `role` of accounts that name none.
+    /// Default `role`.
     pub role: &'a str,
-    /// Gives a new id.
+    /// Generates an id.
     pub new_id: &'a mut dyn FnMut() -> Uuid,
-    /// Why a password's hash could not be compared with; none if it could.
+    /// Returns why a password hash cannot be verified; `None` if it can.
     pub unusable_hash: &'a dyn Fn(&str) -> Option<&'static str>,
 }
 
-impl std::fmt::Debug for Given<'_> {
+impl std::fmt::Debug for ImportDefaults<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Given").field("now", &self.now).field("audience", &self.audience).finish_non_exhaustive()
     }

@@ -1,7 +1,7 @@
-//! Providers that an administrator stores (`endpoints.md` §13.7): what one is, and what may be said of one.
+//! Custom OAuth 2.0 and OpenID Connect providers that an administrator stores.
 
-pub mod address;
 pub mod rules;
+pub mod url_check;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -10,43 +10,43 @@ use uuid::Uuid;
 use crate::domain::secret::Secret;
 use crate::domain::user::Time;
 
-/// How the name of every stored provider begins.
-pub const PREFIX: &str = "custom:";
-/// The scope without which OpenID Connect is none.
+/// The prefix of every custom provider's identifier.
+pub const IDENTIFIER_PREFIX: &str = "custom:";
+/// The scope that OpenID Connect requires.
 const OPENID: &str = "openid";
 
-/// A stored provider.
+/// A custom provider.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CustomProvider {
     /// `id`.
     pub id: Uuid,
-    /// `identifier`: the name it is called by, beginning with [`PREFIX`].
+    /// `identifier`: the provider's name in the API, beginning with [`PREFIX`].
     pub identifier: String,
-    /// `name`, for people.
+    /// `name`, for display.
     pub name: String,
-    /// `client_id`: ours there.
+    /// `client_id`.
     pub client_id: String,
-    /// `client_secret` as it is stored.
+    /// `client_secret` as stored.
     pub client_secret: Secret,
-    /// `acceptable_client_ids`: others of ours for which ID tokens may be.
+    /// `acceptable_client_ids`: further accepted audiences of ID tokens.
     pub acceptable_client_ids: Vec<String>,
     /// `scopes`.
     pub scopes: Vec<String>,
     /// `pkce_enabled`.
     pub pkce_enabled: bool,
-    /// `attribute_mapping`; see [`crate::domain::external::claims::mapped`].
+    /// `attribute_mapping`: the claim mapping; see [`crate::domain::external::claims::mapped`].
     pub attribute_mapping: Map<String, Value>,
-    /// `custom_claims_allowlist`: its own claims that are kept.
+    /// `custom_claims_allowlist`: names of provider claims that are kept.
     pub custom_claims_allowlist: Vec<String>,
-    /// `authorization_params`: more of what a browser brings it.
+    /// `authorization_params`: additional authorization parameters.
     pub authorization_params: Map<String, Value>,
     /// `enabled`.
     pub enabled: bool,
-    /// `email_optional`: people without an address are welcome.
+    /// `email_optional`: whether users without an email address are accepted.
     pub email_optional: bool,
-    /// `skip_nonce_check`: ID tokens without our nonce are accepted.
+    /// `skip_nonce_check`: whether the nonce of ID tokens is not checked.
     pub skip_nonce_check: bool,
-    /// `provider_type` and what belongs to it.
+    /// `provider_type` and its settings.
     pub protocol: Protocol,
     /// `created_at`.
     pub created_at: Time,
@@ -54,47 +54,47 @@ pub struct CustomProvider {
     pub updated_at: Time,
 }
 
-/// What a provider speaks, and where.
+/// A custom provider's protocol and endpoints.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Protocol {
     /// `oauth2`.
     OAuth2 {
-        /// `authorization_url`: where a browser is sent.
+        /// `authorization_url`.
         authorization_url: String,
-        /// `token_url`: where a code is exchanged.
+        /// `token_url`.
         token_url: String,
-        /// `userinfo_url`: where people are asked about.
+        /// `userinfo_url`.
         userinfo_url: String,
-        /// `jwks_uri`; kept only.
+        /// `jwks_uri`; stored but not used.
         jwks_uri: Option<String>,
     },
     /// `oidc`.
     Oidc {
         /// `issuer`.
         issuer: String,
-        /// `discovery_url`, if its document is not at the usual place.
+        /// `discovery_url`, if it is not the default one below the issuer.
         discovery_url: Option<String>,
-        /// `cached_discovery`: what the document said when an administrator last gave its address.
-        discovered: Option<Box<Discovered>>,
+        /// `cached_discovery`: the document as of the last change of its URL.
+        discovered: Option<Box<StoredDiscovery>>,
     },
 }
 
-/// What is kept of a discovery document.
+/// The stored members of a discovery document (OpenID Connect Discovery §3).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Discovered {
+pub struct StoredDiscovery {
     /// `issuer`.
     pub issuer: String,
     /// `authorization_endpoint`.
     pub authorization_endpoint: String,
     /// `token_endpoint`.
     pub token_endpoint: String,
-    /// `userinfo_endpoint`; left out when empty.
+    /// `userinfo_endpoint`; omitted if empty.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub userinfo_endpoint: String,
     /// `jwks_uri`.
     pub jwks_uri: String,
-    /// `scopes_supported`; left out when empty, like the lists below.
+    /// `scopes_supported`; omitted if empty, like the lists below.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub scopes_supported: Vec<String>,
     /// `response_types_supported`.
@@ -109,23 +109,24 @@ pub struct Discovered {
 }
 
 impl CustomProvider {
-    /// Whether an ID token for these clients may be used: one of them is ours.
+    /// Whether an audience contains an accepted client id.
     pub fn accepts_audience(&self, audience: &[String]) -> bool {
         audience.iter().any(|client| *client == self.client_id || self.acceptable_client_ids.contains(client))
     }
 }
 
 impl Protocol {
-    /// `oauth2` or `oidc`.
-    pub fn word(&self) -> &'static str {
+    /// The name in the API: `oauth2` or `oidc`.
+    pub fn as_str(&self) -> &'static str {
         match self {
             Self::OAuth2 { .. } => "oauth2",
             Self::Oidc { .. } => "oidc",
         }
     }
 
-    /// Where the discovery document is: at its own address, else at the usual place below the issuer; none for OAuth 2.0.
-    pub fn document(&self) -> Option<String> {
+    /// The URL of the discovery document; `None` for OAuth 2.0.
+    /// It is the configured one, else the default one below the issuer.
+    pub fn effective_discovery_url(&self) -> Option<String> {
         match self {
             Self::OAuth2 { .. } => None,
             Self::Oidc { discovery_url: Some(url), .. } if !url.is_empty() => Some(url.clone()),
@@ -135,7 +136,7 @@ impl Protocol {
         }
     }
 
-    /// The scopes as this protocol wants them: with `openid` in front where OpenID Connect lacks it.
+    /// The scopes, with `openid` prepended for OpenID Connect if it is missing.
     pub fn with_openid(&self, mut scopes: Vec<String>) -> Vec<String> {
         if matches!(self, Self::Oidc { .. }) && !scopes.iter().any(|scope| scope == OPENID) {
             scopes.insert(0, OPENID.to_owned());

@@ -1,55 +1,55 @@
-//! Claims read from what a provider says, and renamed as an administrator wants. A claim of another type than it
-//! should have makes the whole answer useless, as it does for the reference.
+//! Parses provider claims and applies an administrator's claim mapping.
+//! As in the reference, a claim of a wrong type makes the whole response unusable.
 
 use chrono::DateTime;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::answer::BadAnswer;
 use super::profile::Claims;
+use super::response::ProviderResponseError;
 use crate::domain::user::Time;
 use crate::wire::go_json::{Document, OneOrMany};
 
-/// The claims in a provider's answer, each of its type.
-pub fn read(raw: &Document) -> Result<Claims, BadAnswer> {
-    let said: Said = raw.read()?;
+/// Parses the claims of a provider's response, checking each one's type.
+pub fn parse(raw: &Document) -> Result<Claims, ProviderResponseError> {
+    let json: ClaimsJson = raw.read()?;
     Ok(Claims {
-        issuer: said.iss,
-        subject: said.sub,
-        audience: said.aud.0,
-        issued_at: said.iat,
-        expires_at: said.exp,
-        name: said.name,
-        family_name: said.family_name,
-        given_name: said.given_name,
-        middle_name: said.middle_name,
-        nickname: said.nickname,
-        preferred_username: said.preferred_username,
-        profile: said.profile,
-        picture: said.picture,
-        website: said.website,
-        gender: said.gender,
-        birthdate: said.birthdate,
-        zoneinfo: said.zoneinfo,
-        locale: said.locale,
-        updated_at: said.updated_at.map(|moment| moment.0),
-        email: said.email,
-        email_verified: said.email_verified,
-        phone: said.phone,
-        phone_verified: said.phone_verified,
-        custom_claims: said.custom_claims,
-        full_name: said.full_name,
-        avatar_url: said.avatar_url,
-        slug: said.slug,
-        provider_id: said.provider_id,
-        user_name: said.user_name,
+        issuer: json.iss,
+        subject: json.sub,
+        audience: json.aud.0,
+        issued_at: json.iat,
+        expires_at: json.exp,
+        name: json.name,
+        family_name: json.family_name,
+        given_name: json.given_name,
+        middle_name: json.middle_name,
+        nickname: json.nickname,
+        preferred_username: json.preferred_username,
+        profile: json.profile,
+        picture: json.picture,
+        website: json.website,
+        gender: json.gender,
+        birthdate: json.birthdate,
+        zoneinfo: json.zoneinfo,
+        locale: json.locale,
+        updated_at: json.updated_at.map(|moment| moment.0),
+        email: json.email,
+        email_verified: json.email_verified,
+        phone: json.phone,
+        phone_verified: json.phone_verified,
+        custom_claims: json.custom_claims,
+        full_name: json.full_name,
+        avatar_url: json.avatar_url,
+        slug: json.slug,
+        provider_id: json.provider_id,
+        user_name: json.user_name,
     })
 }
 
-/// The claims by the names that they have outside.
+/// The claims under their JSON names.
 #[derive(Deserialize, Default)]
 #[serde(default)]
-struct Said {
+struct ClaimsJson {
     iss: String,
     sub: String,
     aud: OneOrMany,
@@ -68,7 +68,7 @@ struct Said {
     birthdate: String,
     zoneinfo: String,
     locale: String,
-    updated_at: Option<Moment>,
+    updated_at: Option<Timestamp>,
     email: String,
     email_verified: bool,
     phone: String,
@@ -81,32 +81,32 @@ struct Said {
     user_name: String,
 }
 
-/// The first moment of the year 1.
+/// Go's zero time (0001-01-01T00:00:00Z), seconds since the epoch.
 const GO_ZERO: f64 = -62_135_596_800.0;
 
-/// Seconds since the epoch, or a text of RFC 3339; an empty one is Go's zero time.
+/// Seconds since the epoch or an RFC 3339 string; an empty string is Go's zero time.
 #[derive(Deserialize)]
 #[serde(try_from = "Value")]
-struct Moment(Time);
+struct Timestamp(Time);
 
-impl TryFrom<Value> for Moment {
+impl TryFrom<Value> for Timestamp {
     type Error = &'static str;
 
     fn try_from(value: Value) -> Result<Self, Self::Error> {
         let moment = match value {
-            Value::Number(seconds) => seconds.as_f64().and_then(at),
-            Value::String(text) if text.is_empty() => at(GO_ZERO),
+            Value::Number(seconds) => seconds.as_f64().and_then(time_from_seconds),
+            Value::String(text) if text.is_empty() => time_from_seconds(GO_ZERO),
             Value::String(text) => DateTime::parse_from_rfc3339(&text).ok().map(|moment| moment.to_utc()),
             _ => None,
         };
-        moment.map(Self).ok_or("a moment is wanted")
+        moment.map(Self).ok_or("expected a time")
     }
 }
 
-/// The claims with others in the place of some: a text names the claim whose value is taken (none there: nothing
-/// changes), anything else is the value itself. Where the outcome has a claim of another type than it should have,
-/// nothing is replaced at all.
-pub fn mapped(claims: Claims, mapping: &Map<String, Value>) -> Claims {
+/// Applies a claim mapping.
+/// A string names the claim whose value is copied (nothing changes if it is absent); any other value is the value
+/// itself. If the result has a claim of a wrong type, nothing is replaced.
+pub fn apply_mapping(claims: Claims, mapping: &Map<String, Value>) -> Claims {
     if mapping.is_empty() {
         return claims;
     }
@@ -121,11 +121,11 @@ pub fn mapped(claims: Claims, mapping: &Map<String, Value>) -> Claims {
             after.insert(target.clone(), value.clone());
         }
     }
-    read(&Document::from(after)).unwrap_or(claims)
+    parse(&Document::from(after)).unwrap_or(claims)
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "a cast of floating point numbers saturates, and then is no time")]
-fn at(seconds: f64) -> Option<Time> {
+fn time_from_seconds(seconds: f64) -> Option<Time> {
     Time::from_timestamp(seconds as i64, 0)
 }
 
@@ -135,13 +135,13 @@ mod tests {
 
     use super::*;
 
-    fn of(value: &Value) -> Result<Claims, BadAnswer> {
-        read(&Document::from(value.clone()))
+    fn parse_json(value: &Value) -> Result<Claims, ProviderResponseError> {
+        parse(&Document::from(value.clone()))
     }
 
     #[test]
-    fn claims_are_read_by_their_types() {
-        let claims = of(&json!({
+    fn parse_checks_claim_types() {
+        let claims = parse_json(&json!({
             "SUB": "7", "aud": "a", "iat": 1.5, "email_verified": true, "updated_at": 1_600_000_000, "name": null,
             "custom_claims": {"x": 1}, "whatever": []
         }));
@@ -155,7 +155,7 @@ mod tests {
             ..Claims::default()
         };
         assert_eq!(claims, Ok(expected));
-        let at = |text: &str| of(&json!({"updated_at": text})).map(|claims| claims.updated_at);
+        let at = |text: &str| parse_json(&json!({"updated_at": text})).map(|claims| claims.updated_at);
         assert_eq!(at("2020-09-13T14:26:40+02:00"), Ok(Time::from_timestamp(1_600_000_000, 0)));
         assert_eq!(at(""), Ok(Time::from_timestamp(-62_135_596_800, 0)));
         for wrong in [
@@ -166,14 +166,14 @@ mod tests {
             json!({"updated_at": 1e300}),
             json!({"custom_claims": []}),
         ] {
-            assert!(of(&wrong).is_err(), "{wrong}");
+            assert!(parse_json(&wrong).is_err(), "{wrong}");
         }
     }
 
     #[test]
-    fn claims_are_replaced_by_others_and_by_values() {
-        let claims = of(&json!({"name": "Ann", "nickname": "Annie", "aud": ["a"]})).unwrap();
-        let with = |mapping: Value| mapped(claims.clone(), mapping.as_object().unwrap());
+    fn mapping_copies_claims_and_sets_values() {
+        let claims = parse_json(&json!({"name": "Ann", "nickname": "Annie", "aud": ["a"]})).unwrap();
+        let with = |mapping: Value| apply_mapping(claims.clone(), mapping.as_object().unwrap());
         let named = |name: &str, slug: &str| Claims { name: name.into(), slug: slug.into(), ..claims.clone() };
         for (case, mapping, expected) in [
             ("nothing", json!({}), claims.clone()),

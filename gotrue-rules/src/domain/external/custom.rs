@@ -1,86 +1,102 @@
-//! Providers that an administrator stored: nothing about them is known beforehand but OAuth 2.0 or OpenID Connect.
+//! Custom providers: OAuth 2.0 or OpenID Connect providers that an administrator stored.
 
 use serde_json::{Map, Value};
 
-use super::profile::{Claims, Profile, ProviderEmail};
-use super::provider::{BadAnswer, Endpoints, IdTokenCheck, Known, NamedScopes, Place, Provider, Step};
+use super::profile::{Claims, ProviderEmail, ProviderProfile};
+use super::provider::{
+    ClientScopes, IdTokenCheck, ProfileContext, ProfileStep, Provider, ProviderConfig, ProviderEndpoints,
+    ProviderResponseError,
+};
 use super::{claims, id_token};
 use crate::domain::custom_provider::{CustomProvider, Protocol};
-use crate::domain::policy::ExternalProvider;
+use crate::domain::policy::ExternalProviderSettings;
 use crate::wire::go_json::Document;
 
-/// A stored provider, ready to be asked. Its settings are its own: those that are handed to it are not looked at.
+/// A stored provider. It uses its own settings and ignores the ones passed to it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Custom(pub CustomProvider);
+pub struct StoredProvider(pub CustomProvider);
 
-impl Provider for Custom {
+impl Provider for StoredProvider {
     fn name(&self) -> &str {
         let Self(stored) = self;
         &stored.identifier
     }
 
-    fn place(&self, _: &ExternalProvider) -> Place {
+    fn config(&self, _: &ExternalProviderSettings) -> ProviderConfig {
         let endpoints = match &self.0.protocol {
             Protocol::OAuth2 { authorization_url, token_url, .. } => {
-                Endpoints::OAuth2 { authorize: authorization_url.clone(), token: token_url.clone() }
+                ProviderEndpoints::OAuth2 { authorize: authorization_url.clone(), token: token_url.clone() }
             }
-            Protocol::Oidc { issuer, .. } => {
-                Endpoints::Discovered { issuer: issuer.clone(), document: self.0.protocol.document(), instead: None }
-            }
+            Protocol::Oidc { issuer, .. } => ProviderEndpoints::Discovered {
+                issuer: issuer.clone(),
+                discovery_url: self.0.protocol.effective_discovery_url(),
+                endpoint_overrides: None,
+            },
         };
         let text = |(name, value): (&String, &Value)| Some((name.clone(), value.as_str()?.to_owned()));
-        Place {
+        ProviderConfig {
             scopes: self.0.protocol.with_openid(self.0.scopes.clone()),
-            named_scopes: NamedScopes::Instead,
-            pkce: self.0.pkce_enabled,
+            client_scopes: ClientScopes::Replace,
+            uses_pkce: self.0.pkce_enabled,
             params: self.0.authorization_params.iter().filter_map(text).collect(),
-            ..Place::at(endpoints, &[])
+            ..ProviderConfig::new(endpoints, &[])
         }
     }
 
-    fn next(&self, known: &Known<'_>) -> Result<Step, BadAnswer> {
+    fn next_step(&self, known: &ProfileContext<'_>) -> Result<ProfileStep, ProviderResponseError> {
         let userinfo_url = match &self.0.protocol {
             Protocol::OAuth2 { userinfo_url, .. } => userinfo_url,
             Protocol::Oidc { issuer, .. } if !known.token.id_token.is_empty() => {
-                return self.next_of_token(known, issuer);
+                return self.next_step_with_id_token(known, issuer);
             }
             Protocol::Oidc { .. } => known.userinfo_url,
         };
-        let Some(answer) = known.answers.first() else {
+        let Some(answer) = known.responses.first() else {
             if userinfo_url.is_empty() {
-                return Err(BadAnswer("there is neither an ID token nor an address to ask about people".to_owned()));
+                return Err(ProviderResponseError(
+                    "the response has no ID token and the provider has no userinfo URL".to_owned(),
+                ));
             }
-            return Ok(Step::fetch(userinfo_url));
+            return Ok(ProfileStep::fetch(userinfo_url));
         };
         let raw = answer.to_map()?;
-        let claims = self.adapted(claims::read(&Document::from(raw.clone()))?, &raw);
-        Ok(Step::done(ProviderEmail::only(claims.email.clone(), claims.email_verified), claims))
+        let claims = self.map_claims(claims::parse(&Document::from(raw.clone()))?, &raw);
+        Ok(ProfileStep::done(ProviderEmail::single(claims.email.clone(), claims.email_verified), claims))
     }
 }
 
-impl Custom {
-    /// The person of an ID token, which must be for one of our clients. Its addresses stay as the token has them.
-    fn next_of_token(&self, known: &Known<'_>, issuer: &str) -> Result<Step, BadAnswer> {
+impl StoredProvider {
+    /// Builds the profile from an ID token issued to one of the provider's client ids.
+    /// Email addresses are kept as the token has them.
+    fn next_step_with_id_token(
+        &self,
+        known: &ProfileContext<'_>,
+        issuer: &str,
+    ) -> Result<ProfileStep, ProviderResponseError> {
         let Some(token) = known.id_token else {
-            let check = IdTokenCheck { issuer: issuer.to_owned(), any_audience: true, ..IdTokenCheck::default() };
-            return Ok(Step::CheckIdToken(check));
+            let check =
+                IdTokenCheck { issuer: issuer.to_owned(), allows_any_audience: true, ..IdTokenCheck::default() };
+            return Ok(ProfileStep::CheckIdToken(check));
         };
         if !self.0.accepts_audience(&token.audience) {
-            return Err(BadAnswer(format!("the ID token is for {:?}, none of our clients", token.audience)));
+            return Err(ProviderResponseError(format!(
+                "the ID token's audience {:?} is none of the provider's client ids",
+                token.audience
+            )));
         }
-        let Profile { emails, claims } = id_token::profile(token)?;
+        let ProviderProfile { emails, claims } = id_token::profile_from_id_token(token)?;
         let raw = if self.0.custom_claims_allowlist.is_empty() { Map::new() } else { token.claims.to_map()? };
-        Ok(Step::done(emails, self.adapted(claims, &raw)))
+        Ok(ProfileStep::done(emails, self.map_claims(claims, &raw)))
     }
 
-    /// The claims with the listed ones of the provider's own beside them, renamed as the administrator wants.
-    fn adapted(&self, mut claims: Claims, raw: &Map<String, Value>) -> Claims {
+    /// Adds the allowed custom claims to the claims and applies the administrator's mapping.
+    fn map_claims(&self, mut claims: Claims, raw: &Map<String, Value>) -> Claims {
         for name in &self.0.custom_claims_allowlist {
             if let Some(value) = raw.get(name) {
                 claims.custom_claims.get_or_insert_default().insert(name.clone(), value.clone());
             }
         }
-        claims::mapped(claims, &self.0.attribute_mapping)
+        claims::apply_mapping(claims, &self.0.attribute_mapping)
     }
 }
 
@@ -89,8 +105,8 @@ mod tests {
     use serde_json::json;
     use uuid::Uuid;
 
-    use super::super::id_token::IdToken;
-    use super::super::provider::TokenAnswer;
+    use super::super::id_token::ExternalIdToken;
+    use super::super::provider::ProviderTokenResponse;
     use super::*;
     use crate::domain::secret::Secret;
     use crate::domain::user::Time;
@@ -112,8 +128,8 @@ mod tests {
         }
     }
 
-    fn custom(protocol: Protocol) -> Custom {
-        Custom(CustomProvider {
+    fn custom(protocol: Protocol) -> StoredProvider {
+        StoredProvider(CustomProvider {
             id: Uuid::nil(),
             identifier: "custom:acme".into(),
             name: "Acme".into(),
@@ -134,42 +150,48 @@ mod tests {
         })
     }
 
-    fn next(provider: &Custom, id_token: Option<&IdToken>, answers: &[Document]) -> Result<Step, BadAnswer> {
-        let token =
-            TokenAnswer { id_token: id_token.map(|_| "x.y.z".into()).unwrap_or_default(), ..TokenAnswer::default() };
+    fn next(
+        provider: &StoredProvider,
+        id_token: Option<&ExternalIdToken>,
+        answers: &[Document],
+    ) -> Result<ProfileStep, ProviderResponseError> {
+        let token = ProviderTokenResponse {
+            id_token: id_token.map(|_| "x.y.z".into()).unwrap_or_default(),
+            ..ProviderTokenResponse::default()
+        };
         let id_token = id_token.filter(|token| !token.issuer.is_empty());
-        let settings = ExternalProvider::default();
-        provider.next(&Known {
+        let settings = ExternalProviderSettings::default();
+        provider.next_step(&ProfileContext {
             settings: &settings,
             token: &token,
             id_token,
             userinfo_url: "https://found/me",
-            answers,
+            responses: answers,
         })
     }
 
     #[test]
-    fn openid_connect_is_always_asked_for_openid_and_where_its_document_is() {
-        let place = custom(oidc(None)).place(&ExternalProvider::default());
+    fn oidc_config_has_openid_scope_and_discovery_url() {
+        let place = custom(oidc(None)).config(&ExternalProviderSettings::default());
         assert_eq!(place.scopes, ["openid", "email"]);
-        let at = |place: Place| match place.endpoints {
-            Endpoints::Discovered { document, .. } => document,
+        let at = |place: ProviderConfig| match place.endpoints {
+            ProviderEndpoints::Discovered { discovery_url: document, .. } => document,
             _ => None,
         };
         assert_eq!(at(place).as_deref(), Some("https://acme.example/.well-known/openid-configuration"));
-        let place = custom(oidc(Some("https://acme.example/x.json"))).place(&ExternalProvider::default());
+        let place = custom(oidc(Some("https://acme.example/x.json"))).config(&ExternalProviderSettings::default());
         assert_eq!(at(place).as_deref(), Some("https://acme.example/x.json"));
-        let place = custom(oauth2()).place(&ExternalProvider::default());
+        let place = custom(oauth2()).config(&ExternalProviderSettings::default());
         assert_eq!((place.scopes, place.params), (vec!["email".to_owned()], vec![("audience".into(), "api".into())]));
     }
 
     #[test]
-    fn without_an_id_token_the_profile_tells_who_it_is() {
-        let person = json!({"sub": "7", "nickname": "Annie", "email": "a@x", "email_verified": true, "team": [1]});
+    fn profile_comes_from_userinfo_without_id_token() {
+        let user = json!({"sub": "7", "nickname": "Annie", "email": "a@x", "email_verified": true, "team": [1]});
         for (provider, url) in [(custom(oauth2()), "https://acme.example/me"), (custom(oidc(None)), "https://found/me")]
         {
-            assert_eq!(next(&provider, None, &[]), Ok(Step::fetch(url)));
-            let Ok(Step::Done(profile)) = next(&provider, None, &[Document::from(person.clone())]) else {
+            assert_eq!(next(&provider, None, &[]), Ok(ProfileStep::fetch(url)));
+            let Ok(ProfileStep::Done(profile)) = next(&provider, None, &[Document::from(user.clone())]) else {
                 panic!("{url}")
             };
             assert_eq!(profile.emails, [ProviderEmail { address: "a@x".into(), verified: true, primary: true }]);
@@ -180,19 +202,24 @@ mod tests {
     }
 
     #[test]
-    fn an_id_token_must_be_for_one_of_our_clients() {
-        let token = |audience: &str| IdToken {
+    fn id_token_audience_must_be_accepted_client() {
+        let token = |audience: &str| ExternalIdToken {
             issuer: "https://acme.example/".into(),
             audience: vec![audience.into()],
             claims: Document::from(json!({"sub": "7", "team": "t"})),
-            ..IdToken::default()
+            ..ExternalIdToken::default()
         };
         let provider = custom(oidc(None));
-        let check =
-            IdTokenCheck { issuer: "https://acme.example/".into(), any_audience: true, ..IdTokenCheck::default() };
-        assert_eq!(next(&provider, Some(&IdToken::default()), &[]), Ok(Step::CheckIdToken(check)));
-        for ours in ["web", "ios"] {
-            let Ok(Step::Done(profile)) = next(&provider, Some(&token(ours)), &[]) else { panic!("{ours}") };
+        let check = IdTokenCheck {
+            issuer: "https://acme.example/".into(),
+            allows_any_audience: true,
+            ..IdTokenCheck::default()
+        };
+        assert_eq!(next(&provider, Some(&ExternalIdToken::default()), &[]), Ok(ProfileStep::CheckIdToken(check)));
+        for client_id in ["web", "ios"] {
+            let Ok(ProfileStep::Done(profile)) = next(&provider, Some(&token(client_id)), &[]) else {
+                panic!("{client_id}")
+            };
             assert_eq!(Value::Object(profile.claims.custom_claims.unwrap()), json!({"team": "t"}));
         }
         assert!(next(&provider, Some(&token("android")), &[]).is_err());

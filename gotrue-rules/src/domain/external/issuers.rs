@@ -1,4 +1,4 @@
-//! Issuers that everybody knows: their names, and which of them are one and the same.
+//! Well-known issuers and their aliases.
 
 /// Google.
 pub const GOOGLE: &str = "https://accounts.google.com";
@@ -13,29 +13,30 @@ pub const FACEBOOK: &str = "https://www.facebook.com";
 /// Snapchat.
 pub const SNAPCHAT: &str = "https://accounts.snapchat.com/accounts/oauth2/token";
 
-/// Apple, by its older name and by its newer one. Its document may be found at one of them and name the other.
+/// Apple's old and new issuer. The discovery document of one may name the other.
 const APPLE: [&str; 2] = ["https://appleid.apple.com", "https://account.apple.com"];
-/// How Google names itself in some of its tokens.
+/// Google's issuer in some of its tokens.
 const GOOGLE_IN_TOKENS: &str = "accounts.google.com";
-/// Where Microsoft's tenants are, by version of their tokens, and what follows the tenant.
+/// Prefix and suffix around the tenant in Microsoft's issuers, by token version (v2.0, v1.0).
 const AZURE: [(&str, &str); 2] = [("https://login.microsoftonline.com/", "/v2.0"), ("https://sts.windows.net/", "/")];
-/// Names in a tenant's place that stand for many tenants: no token is issued by them.
+/// Tenant aliases that stand for many tenants and issue no tokens.
 const MANY_TENANTS: [&str; 3] = ["common", "organizations", "consumers"];
 
-/// Whether this is one of Apple's names.
+/// Whether this is an issuer of Apple's.
 pub fn is_apple(issuer: &str) -> bool {
     APPLE.contains(&issuer)
 }
 
-/// Whether this is a tenant of Microsoft's in the version of today, perhaps with a slash at its end.
+/// Whether this is a v2.0 issuer of a Microsoft tenant, optionally with a trailing slash.
 pub fn is_azure(issuer: &str) -> bool {
     let (host, end) = AZURE[0];
     let rest = issuer.strip_prefix(host).map(|rest| rest.strip_suffix('/').unwrap_or(rest));
     rest.and_then(|rest| rest.strip_suffix(end)).is_some_and(|tenant| !tenant.is_empty() && !tenant.contains('/'))
 }
 
-/// The tenant of an issuer that a token of Microsoft's may name, in either version. Only what can be a tenant's name
-/// is one: an issuer is also an address that is called, and must lead nowhere else on that host.
+/// The tenant in an issuer of either version of Microsoft's tokens.
+/// Only a valid tenant name is accepted: the issuer is also requested as a URL and must not reach another path of that
+/// host.
 pub fn azure_tenant(issuer: &str) -> Option<&str> {
     let tenant = AZURE.iter().find_map(|(host, end)| issuer.strip_prefix(host)?.strip_suffix(end))?;
     let is_name = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'.';
@@ -43,7 +44,7 @@ pub fn azure_tenant(issuer: &str) -> Option<&str> {
     is_tenant.then_some(tenant)
 }
 
-/// The one tenant that an operator's base of Azure names; none for the bases of many tenants.
+/// The tenant that the operator's base URL names; `None` for the multi-tenant bases.
 pub fn azure_tenant_of_base(base: &str) -> Option<&str> {
     let rest = base.strip_prefix(AZURE[0].0)?;
     let tenant = rest.strip_suffix('/').unwrap_or(rest);
@@ -51,14 +52,14 @@ pub fn azure_tenant_of_base(base: &str) -> Option<&str> {
     is_one.then_some(tenant)
 }
 
-/// Whether the document of this issuer may name itself like that: like the issuer, or like Apple's other name.
-pub fn may_be_named(issuer: &str, in_document: &str) -> bool {
+/// Whether the issuer's discovery document may contain this issuer: the same one or Apple's alias.
+pub fn is_accepted_document_issuer(issuer: &str, in_document: &str) -> bool {
     issuer == in_document || (is_apple(issuer) && is_apple(in_document))
 }
 
-/// Whether a token of this issuer may name it like that: like its document, or as Google does in some tokens.
-pub fn may_sign_as(issuer: &str, in_token: &str) -> bool {
-    may_be_named(issuer, in_token) || (issuer == GOOGLE && in_token == GOOGLE_IN_TOKENS)
+/// Whether the issuer's tokens may contain this issuer: as in its document, or Google's alias.
+pub fn is_accepted_token_issuer(issuer: &str, in_token: &str) -> bool {
+    is_accepted_document_issuer(issuer, in_token) || (issuer == GOOGLE && in_token == GOOGLE_IN_TOKENS)
 }
 
 #[cfg(test)]
@@ -66,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tenants_of_microsoft_are_told_by_the_form_of_their_address() {
+    fn azure_tenant_is_parsed_from_issuer() {
         let table = [
             ("https://login.microsoftonline.com/tenant-1/v2.0", true, Some("tenant-1")),
             ("https://login.microsoftonline.com/contoso.example.com/v2.0", true, Some("contoso.example.com")),
@@ -91,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn a_base_names_one_tenant_or_many() {
+    fn azure_base_names_at_most_one_tenant() {
         assert_eq!(azure_tenant_of_base("https://login.microsoftonline.com/t-1"), Some("t-1"));
         assert_eq!(azure_tenant_of_base("https://login.microsoftonline.com/t-1/"), Some("t-1"));
         for many in ["", "https://login.microsoftonline.com/common", "https://login.microsoftonline.com/organizations/"]
@@ -102,13 +103,13 @@ mod tests {
     }
 
     #[test]
-    fn only_apple_has_two_names_and_only_google_leaves_its_scheme_out() {
-        assert!(may_be_named("https://appleid.apple.com", "https://account.apple.com"));
-        assert!(!may_be_named("https://appleid.apple.com", GOOGLE));
-        assert!(!may_be_named("https://a.example.com", "https://a.example.com/"));
-        assert!(may_sign_as(GOOGLE, "accounts.google.com"));
-        assert!(may_sign_as("https://appleid.apple.com", "https://account.apple.com"));
-        assert!(!may_sign_as("https://appleid.apple.com", GOOGLE));
-        assert!(!may_sign_as("https://www.facebook.com", "www.facebook.com"));
+    fn only_apple_and_google_issuers_have_aliases() {
+        assert!(is_accepted_document_issuer("https://appleid.apple.com", "https://account.apple.com"));
+        assert!(!is_accepted_document_issuer("https://appleid.apple.com", GOOGLE));
+        assert!(!is_accepted_document_issuer("https://a.example.com", "https://a.example.com/"));
+        assert!(is_accepted_token_issuer(GOOGLE, "accounts.google.com"));
+        assert!(is_accepted_token_issuer("https://appleid.apple.com", "https://account.apple.com"));
+        assert!(!is_accepted_token_issuer("https://appleid.apple.com", GOOGLE));
+        assert!(!is_accepted_token_issuer("https://www.facebook.com", "www.facebook.com"));
     }
 }

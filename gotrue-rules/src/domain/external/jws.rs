@@ -1,5 +1,5 @@
-//! A signed token taken apart (RFC 7515, the compact form only), and the algorithms that are accepted. Nothing of it
-//! has been verified here.
+//! Parses JWS compact serializations (RFC 7515 §7.1) and lists the accepted algorithms.
+//! Nothing is verified here.
 
 use std::borrow::Cow;
 
@@ -11,13 +11,13 @@ use serde_json::Value;
 
 use crate::wire::go_json::Document;
 
-/// Bits left over at the end of a signature are not looked at.
-const LOOSE: GeneralPurpose = GeneralPurpose::new(&URL_SAFE, NO_PAD.with_decode_allow_trailing_bits(true));
+/// Ignores trailing bits at the end of a signature.
+const LENIENT_BASE64: GeneralPurpose = GeneralPurpose::new(&URL_SAFE, NO_PAD.with_decode_allow_trailing_bits(true));
 
-/// The longest token that is looked at, in bytes: those known are below ten thousand.
-const LONGEST: usize = 100_000;
+/// The longest accepted token in bytes; known providers send less than 10,000.
+const MAX_TOKEN_LENGTH: usize = 100_000;
 
-/// Algorithms with which an issuer may sign; a secret shared with it and `none` are not among them.
+/// Accepted signature algorithms (RFC 7518 §3.1). HMAC algorithms and `none` are excluded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(missing_docs, reason = "they are RFC 7518's own names")]
 pub enum Algorithm {
@@ -33,8 +33,8 @@ pub enum Algorithm {
     EdDSA,
 }
 
-/// Their names.
-const NAMES: [(&str, Algorithm); 10] = [
+/// The algorithms by name.
+const ALGORITHM_NAMES: [(&str, Algorithm); 10] = [
     ("RS256", Algorithm::RS256),
     ("RS384", Algorithm::RS384),
     ("RS512", Algorithm::RS512),
@@ -48,12 +48,12 @@ const NAMES: [(&str, Algorithm); 10] = [
 ];
 
 impl Algorithm {
-    /// The algorithm of that name, if it is accepted.
+    /// The accepted algorithm of that name.
     pub fn from_name(name: &str) -> Option<Self> {
-        NAMES.iter().find(|(known, _)| *known == name).map(|(_, algorithm)| *algorithm)
+        ALGORITHM_NAMES.iter().find(|(known, _)| *known == name).map(|(_, algorithm)| *algorithm)
     }
 
-    /// The hash that goes with it: what `at_hash` is made with.
+    /// The hash function of the algorithm, which `at_hash` uses.
     pub fn digest(self) -> &'static aws_lc_rs::digest::Algorithm {
         match self {
             Self::RS256 | Self::PS256 | Self::ES256 => &aws_lc_rs::digest::SHA256,
@@ -63,57 +63,56 @@ impl Algorithm {
     }
 }
 
-/// What is wrong with a token's form.
+/// Why a token cannot be parsed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Malformed {
-    /// Not three parts in base64url with JSON objects in the first two, or far too long.
-    #[error("it is no token of three parts")]
-    Form,
-    /// An algorithm that is not accepted, or none.
-    #[error("its algorithm is not accepted")]
+pub enum JwsError {
+    /// Not three base64url parts with JSON objects in the first two, or too long.
+    #[error("the token is not a JWS of three parts")]
+    Format,
+    /// The algorithm is missing or not accepted.
+    #[error("the token's algorithm is not accepted")]
     Algorithm,
-    /// Header members that change what the rest means.
-    #[error("its header asks for what is not understood")]
+    /// The header contains `crit` or `b64`, which change the meaning of other members.
+    #[error("the token's header contains crit or b64")]
     Critical,
 }
 
-/// A token taken apart.
+/// A parsed, unverified JWS.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Compact<'a> {
-    /// How it says it is signed.
+pub struct CompactJws<'a> {
+    /// `alg`.
     pub algorithm: Algorithm,
-    /// The name of its key; empty: it names none.
+    /// `kid`; empty if absent.
     pub kid: String,
-    /// What is signed: the first two parts as sent, without white space.
-    pub signed: Cow<'a, str>,
+    /// The JWS signing input: the first two parts as sent, without white space.
+    pub signing_input: Cow<'a, str>,
     /// The signature.
     pub signature: Vec<u8>,
-    /// The claims, which nobody vouches for yet.
+    /// The unverified claims.
     pub claims: Document,
 }
 
-impl<'a> Compact<'a> {
-    /// Takes a token apart.
-    pub fn parse(token: &'a str) -> Result<Self, Malformed> {
-        if token.len() > LONGEST {
-            return Err(Malformed::Form);
+impl<'a> CompactJws<'a> {
+    /// Parses a token.
+    pub fn parse(token: &'a str) -> Result<Self, JwsError> {
+        if token.len() > MAX_TOKEN_LENGTH {
+            return Err(JwsError::Format);
         }
-        let token = without_space(token);
-        let [header, claims, signature] = parts(&token).ok_or(Malformed::Form)?;
-        let kept = (header.len() + 1 + claims.len(), decode(signature, &LOOSE)?);
-        // Header members are found by their exact names only.
-        let header = object(header)?.to_map().map_err(|_| Malformed::Form)?;
-        let claims = object(claims)?;
+        let token = strip_whitespace(token);
+        let [header, claims, signature] = split_parts(&token).ok_or(JwsError::Format)?;
+        let (end, signature) = (header.len() + 1 + claims.len(), decode(signature, &LENIENT_BASE64)?);
+        // Header members are matched by their exact, case-sensitive names.
+        let header = decode_object(header)?.to_map().map_err(|_| JwsError::Format)?;
+        let claims = decode_object(claims)?;
         if header.contains_key("crit") || header.contains_key("b64") {
-            return Err(Malformed::Critical);
+            return Err(JwsError::Critical);
         }
-        let name = header.get("alg").and_then(Value::as_str).ok_or(Malformed::Algorithm)?;
+        let name = header.get("alg").and_then(Value::as_str).ok_or(JwsError::Algorithm)?;
         let kid = match header.get("kid") {
             None | Some(Value::Null) => String::new(),
-            Some(kid) => kid.as_str().ok_or(Malformed::Form)?.to_owned(),
+            Some(kid) => kid.as_str().ok_or(JwsError::Format)?.to_owned(),
         };
-        let algorithm = Algorithm::from_name(name).ok_or(Malformed::Algorithm)?;
-        let (end, signature) = kept;
+        let algorithm = Algorithm::from_name(name).ok_or(JwsError::Algorithm)?;
         let signed = match token {
             Cow::Borrowed(token) => Cow::Borrowed(&token[..end]),
             Cow::Owned(mut token) => {
@@ -121,34 +120,34 @@ impl<'a> Compact<'a> {
                 Cow::Owned(token)
             }
         };
-        Ok(Self { algorithm, kid, signed, signature, claims })
+        Ok(Self { algorithm, kid, signing_input: signed, signature, claims })
     }
 }
 
-/// The issuer that a token names, before anything of it is verified: only to find out whose keys are wanted. None for
-/// what is no token; empty if it names none.
-pub fn named_issuer(token: &str) -> Option<String> {
-    let [_, claims, _] = parts(token)?;
-    let claims: Issued = object(claims).ok()?.read().ok()?;
+/// The unverified issuer of a token, used only to select the keys.
+/// `None` if the token cannot be parsed; empty if it has no issuer.
+pub fn unverified_issuer(token: &str) -> Option<String> {
+    let [_, claims, _] = split_parts(token)?;
+    let claims: IssuerClaim = decode_object(claims).ok()?.read().ok()?;
     Some(claims.iss)
 }
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
-struct Issued {
+struct IssuerClaim {
     iss: String,
 }
 
-/// White space in a token counts for nothing: some clients hand it on with a line break at its end.
-fn without_space(token: &str) -> Cow<'_, str> {
+/// Removes white space: some clients send a token with a trailing line break.
+fn strip_whitespace(token: &str) -> Cow<'_, str> {
     if token.contains(char::is_whitespace) {
-        Cow::Owned(token.chars().filter(|letter| !letter.is_whitespace()).collect())
+        Cow::Owned(token.chars().filter(|character| !character.is_whitespace()).collect())
     } else {
         Cow::Borrowed(token)
     }
 }
 
-fn parts(token: &str) -> Option<[&str; 3]> {
+fn split_parts(token: &str) -> Option<[&str; 3]> {
     let mut parts = token.split('.');
     match (parts.next(), parts.next(), parts.next(), parts.next()) {
         (Some(header), Some(claims), Some(signature), None) => Some([header, claims, signature]),
@@ -156,12 +155,12 @@ fn parts(token: &str) -> Option<[&str; 3]> {
     }
 }
 
-fn object(part: &str) -> Result<Document, Malformed> {
-    Document::parse(&decode(part, &URL_SAFE_NO_PAD)?).map_err(|_| Malformed::Form)
+fn decode_object(part: &str) -> Result<Document, JwsError> {
+    Document::parse(&decode(part, &URL_SAFE_NO_PAD)?).map_err(|_| JwsError::Format)
 }
 
-fn decode(part: &str, base64: &GeneralPurpose) -> Result<Vec<u8>, Malformed> {
-    base64.decode(part).map_err(|_| Malformed::Form)
+fn decode(part: &str, base64: &GeneralPurpose) -> Result<Vec<u8>, JwsError> {
+    base64.decode(part).map_err(|_| JwsError::Format)
 }
 
 #[cfg(test)]
@@ -177,65 +176,65 @@ mod tests {
     }
 
     #[test]
-    fn a_token_has_three_parts() {
+    fn token_must_have_three_parts() {
         let whole = token(&json!({"alg": "ES256", "kid": "k"}), &json!({"iss": "i"}));
-        let compact = Compact::parse(&whole).unwrap();
+        let compact = CompactJws::parse(&whole).unwrap();
         assert_eq!((compact.algorithm, compact.kid.as_str()), (Algorithm::ES256, "k"));
         assert_eq!(compact.signature, [7, 7]);
-        assert_eq!(format!("{}.Bwc", compact.signed), whole);
+        assert_eq!(format!("{}.Bwc", compact.signing_input), whole);
         assert_eq!(compact.claims, Document::from(json!({"iss": "i"})));
         for broken in ["", "a.b", "a.b.c", "e30.e30.", "e30.e30.e30.e30", &format!("{whole}.e30"), &format!("{whole}=")]
         {
-            assert!(Compact::parse(broken).is_err(), "{broken}");
+            assert!(CompactJws::parse(broken).is_err(), "{broken}");
         }
-        assert_eq!(Compact::parse(&format!("{whole}{}", "A".repeat(LONGEST))), Err(Malformed::Form));
+        assert_eq!(CompactJws::parse(&format!("{whole}{}", "A".repeat(MAX_TOKEN_LENGTH))), Err(JwsError::Format));
     }
 
     #[test]
-    fn only_signatures_of_an_issuer_are_accepted() {
-        for (name, algorithm) in NAMES {
-            assert_eq!(Compact::parse(&token(&json!({ "alg": name }), &json!({}))).unwrap().algorithm, algorithm);
+    fn only_asymmetric_algorithms_are_accepted() {
+        for (name, algorithm) in ALGORITHM_NAMES {
+            assert_eq!(CompactJws::parse(&token(&json!({ "alg": name }), &json!({}))).unwrap().algorithm, algorithm);
         }
         for other in [json!("none"), json!("None"), json!("HS256"), json!("rs256"), json!(""), json!(null), json!(1)] {
-            let refused = Compact::parse(&token(&json!({ "alg": other }), &json!({}))).unwrap_err();
-            assert_eq!(refused, Malformed::Algorithm, "{other}");
+            let refused = CompactJws::parse(&token(&json!({ "alg": other }), &json!({}))).unwrap_err();
+            assert_eq!(refused, JwsError::Algorithm, "{other}");
         }
     }
 
     #[test]
-    fn what_a_header_asks_for_beyond_that_is_refused() {
+    fn critical_header_members_are_rejected() {
         for (name, value) in [("crit", json!(["exp"])), ("b64", json!(false))] {
             let asking = token(&json!({"alg": "RS256", name: value}), &json!({}));
-            assert_eq!(Compact::parse(&asking), Err(Malformed::Critical));
+            assert_eq!(CompactJws::parse(&asking), Err(JwsError::Critical));
         }
-        assert_eq!(Compact::parse(&token(&json!({"alg": "RS256", "kid": 1}), &json!({}))), Err(Malformed::Form));
+        assert_eq!(CompactJws::parse(&token(&json!({"alg": "RS256", "kid": 1}), &json!({}))), Err(JwsError::Format));
     }
 
     #[test]
-    fn the_issuer_is_read_whatever_the_header_says() {
-        assert_eq!(named_issuer(&token(&json!({}), &json!({"iss": "i"}))).as_deref(), Some("i"));
-        assert_eq!(named_issuer(&token(&json!({}), &json!({}))).as_deref(), Some(""));
-        assert_eq!(named_issuer("a.e30.c").as_deref(), Some(""));
+    fn unverified_issuer_ignores_header() {
+        assert_eq!(unverified_issuer(&token(&json!({}), &json!({"iss": "i"}))).as_deref(), Some("i"));
+        assert_eq!(unverified_issuer(&token(&json!({}), &json!({}))).as_deref(), Some(""));
+        assert_eq!(unverified_issuer("a.e30.c").as_deref(), Some(""));
         for broken in ["a.b", "a.b.c", "a.e30", "", &token(&json!({}), &json!({"iss": 1}))] {
-            assert_eq!(named_issuer(broken), None, "{broken}");
+            assert_eq!(unverified_issuer(broken), None, "{broken}");
         }
     }
 
     proptest! {
         #[test]
-        fn no_text_breaks_the_parser(text in ".{0,200}", parts in proptest::collection::vec("[A-Za-z0-9_=-]{0,40}", 0..5)) {
-            let _ = (Compact::parse(&text), named_issuer(&text));
+        fn arbitrary_text_does_not_panic(text in ".{0,200}", parts in proptest::collection::vec("[A-Za-z0-9_=-]{0,40}", 0..5)) {
+            let _ = (CompactJws::parse(&text), unverified_issuer(&text));
             let joined = parts.join(".");
-            let _ = (Compact::parse(&joined), named_issuer(&joined));
+            let _ = (CompactJws::parse(&joined), unverified_issuer(&joined));
         }
 
         #[test]
-        // U+0000 is refused in JSON from outside.
-        fn a_header_that_is_read_was_written_like_that(kid in "[^\\x00]{0,40}", iss in "[^\\x00]{0,40}") {
+        // U+0000 is rejected in received JSON.
+        fn key_id_and_issuer_round_trip(kid in "[^\\x00]{0,40}", iss in "[^\\x00]{0,40}") {
             let whole = token(&json!({"alg": "PS512", "kid": kid}), &json!({"iss": iss}));
-            let compact = Compact::parse(&whole).unwrap();
+            let compact = CompactJws::parse(&whole).unwrap();
             prop_assert_eq!(compact.kid, kid);
-            prop_assert_eq!(named_issuer(&whole), Some(iss));
+            prop_assert_eq!(unverified_issuer(&whole), Some(iss));
         }
     }
 }

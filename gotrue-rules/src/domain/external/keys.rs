@@ -1,36 +1,36 @@
-//! The public keys of an issuer (RFC 7517), and whether a signature is theirs.
+//! An issuer's public keys (RFC 7517) and signature verification.
 
 use aws_lc_rs::signature::{self, RsaParameters, RsaPublicKeyComponents, UnparsedPublicKey, VerificationAlgorithm};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Map, Value};
 
-use super::jws::{Algorithm, Compact};
+use super::jws::{Algorithm, CompactJws};
 use crate::wire::go_json::Document;
 
-/// So many keys of a document are looked at.
-const MOST_KEYS: usize = 100;
+/// The number of keys of a document that are read.
+const MAX_KEYS: usize = 100;
 
 /// The keys of an issuer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct KeySet(Vec<Key>);
+pub struct KeySet(Vec<Jwk>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Key {
+struct Jwk {
     kid: String,
-    /// The only algorithm it is for; none: any of its kind.
+    /// The only algorithm of the key; `None` allows every algorithm of its type.
     algorithm: Option<Algorithm>,
-    material: Material,
+    material: KeyMaterial,
 }
 
-/// What a key is made of. The kind of key and the algorithm of a token must fit, so that no key is used as another.
+/// The key material. The key type must fit the token's algorithm.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Material {
+enum KeyMaterial {
     Rsa {
         n: Vec<u8>,
         e: Vec<u8>,
     },
-    /// A point, uncompressed, and its curve.
+    /// The curve and the uncompressed point.
     Ec(Curve, Vec<u8>),
     Ed25519(Vec<u8>),
 }
@@ -42,43 +42,43 @@ enum Curve {
     P521,
 }
 
-/// A document that holds no keys. For the log only.
+/// The document is not a JWK set. For the log only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("it is no set of keys")]
-pub struct NoKeySet;
+#[error("the document is not a JWK set")]
+pub struct KeySetError;
 
-/// What a set of keys says of a token.
+/// The outcome of a signature verification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
-    /// It is signed with one of them.
-    Signed,
-    /// It is not signed with the key that it names, or with any where it names none.
-    NotSigned,
-    /// It names a key that is not there.
+pub enum SignatureOutcome {
+    /// The signature is valid for one of the keys.
+    Valid,
+    /// The signature is not valid for the key that the token names, or for any key if it names none.
+    Invalid,
+    /// The token names a key that the set does not contain.
     UnknownKey,
 }
 
 impl KeySet {
-    /// Reads a set of keys. Keys of other kinds, for other uses and with members missing are passed over.
-    pub fn parse(document: &[u8]) -> Result<Self, NoKeySet> {
-        let document = Document::parse(document).map_err(|_| NoKeySet)?;
-        let keys: Option<Vec<Value>> = document.member("keys").map_err(|_| NoKeySet)?;
-        let keys = keys.ok_or(NoKeySet)?;
-        Ok(Self(keys.iter().take(MOST_KEYS).filter_map(|key| Key::read(key.as_object()?)).collect()))
+    /// Parses a JWK set. Keys of other types or uses and incomplete keys are skipped.
+    pub fn parse(document: &[u8]) -> Result<Self, KeySetError> {
+        let document = Document::parse(document).map_err(|_| KeySetError)?;
+        let keys: Option<Vec<Value>> = document.member("keys").map_err(|_| KeySetError)?;
+        let keys = keys.ok_or(KeySetError)?;
+        Ok(Self(keys.iter().take(MAX_KEYS).filter_map(|key| Jwk::parse(key.as_object()?)).collect()))
     }
 
-    /// Whether a token is signed with one of them.
-    pub fn verify(&self, token: &Compact<'_>) -> Verdict {
+    /// Verifies the token's signature with the keys of the set.
+    pub fn verify(&self, token: &CompactJws<'_>) -> SignatureOutcome {
         let mut named = self.0.iter().filter(|key| token.kid.is_empty() || key.kid == token.kid).peekable();
         if named.peek().is_none() {
-            return Verdict::UnknownKey;
+            return SignatureOutcome::UnknownKey;
         }
-        if named.any(|key| key.has_signed(token)) { Verdict::Signed } else { Verdict::NotSigned }
+        if named.any(|key| key.verifies(token)) { SignatureOutcome::Valid } else { SignatureOutcome::Invalid }
     }
 }
 
-impl Key {
-    fn read(members: &Map<String, Value>) -> Option<Self> {
+impl Jwk {
+    fn parse(members: &Map<String, Value>) -> Option<Self> {
         let text = |name: &str| members.get(name).and_then(Value::as_str).unwrap_or_default();
         let bytes = |name: &str| URL_SAFE_NO_PAD.decode(text(name).trim_end_matches('=')).ok();
         if !matches!(text("use"), "" | "sig") {
@@ -89,41 +89,42 @@ impl Key {
             name => Some(Algorithm::from_name(name)?),
         };
         let material = match (text("kty"), text("crv")) {
-            ("RSA", _) => Material::Rsa { n: bytes("n")?, e: bytes("e")? },
+            ("RSA", _) => KeyMaterial::Rsa { n: bytes("n")?, e: bytes("e")? },
             ("EC", curve) => {
                 let curve = Curve::from_name(curve)?;
-                Material::Ec(curve, curve.point(&bytes("x")?, &bytes("y")?)?)
+                KeyMaterial::Ec(curve, curve.encode_point(&bytes("x")?, &bytes("y")?)?)
             }
-            ("OKP", "Ed25519") => Material::Ed25519(bytes("x")?),
+            ("OKP", "Ed25519") => KeyMaterial::Ed25519(bytes("x")?),
             _ => return None,
         };
         Some(Self { kid: text("kid").to_owned(), algorithm, material })
     }
 
-    fn has_signed(&self, token: &Compact<'_>) -> bool {
+    fn verifies(&self, token: &CompactJws<'_>) -> bool {
         if self.algorithm.is_some_and(|only| only != token.algorithm) {
             return false;
         }
-        let (message, signature) = (token.signed.as_bytes(), &token.signature);
+        let (message, signature) = (token.signing_input.as_bytes(), &token.signature);
         match &self.material {
-            Material::Rsa { n, e } => rsa(token.algorithm)
+            KeyMaterial::Rsa { n, e } => rsa_parameters(token.algorithm)
                 .is_some_and(|how| RsaPublicKeyComponents { n, e }.verify(how, message, signature).is_ok()),
-            Material::Ec(curve, point) => {
-                curve.of(token.algorithm).is_some_and(|how| checked(how, point, message, signature))
-            }
-            Material::Ed25519(point) => {
-                token.algorithm == Algorithm::EdDSA && checked(&signature::ED25519, point, message, signature)
+            KeyMaterial::Ec(curve, point) => curve
+                .verification_algorithm(token.algorithm)
+                .is_some_and(|how| is_signature_valid(how, point, message, signature)),
+            KeyMaterial::Ed25519(point) => {
+                token.algorithm == Algorithm::EdDSA
+                    && is_signature_valid(&signature::ED25519, point, message, signature)
             }
         }
     }
 }
 
-fn checked(how: &'static dyn VerificationAlgorithm, key: &[u8], message: &[u8], signature: &[u8]) -> bool {
+fn is_signature_valid(how: &'static dyn VerificationAlgorithm, key: &[u8], message: &[u8], signature: &[u8]) -> bool {
     UnparsedPublicKey::new(how, key).verify(message, signature).is_ok()
 }
 
-/// How a key of RSA is used; of fewer than 2048 bits it is not.
-fn rsa(algorithm: Algorithm) -> Option<&'static RsaParameters> {
+/// The RSA parameters of an algorithm. Keys shorter than 2048 bits are rejected.
+fn rsa_parameters(algorithm: Algorithm) -> Option<&'static RsaParameters> {
     match algorithm {
         Algorithm::RS256 => Some(&signature::RSA_PKCS1_2048_8192_SHA256),
         Algorithm::RS384 => Some(&signature::RSA_PKCS1_2048_8192_SHA384),
@@ -145,8 +146,8 @@ impl Curve {
         }
     }
 
-    /// The algorithm of this curve, if it is that of the token.
-    fn of(self, algorithm: Algorithm) -> Option<&'static dyn VerificationAlgorithm> {
+    /// The verification algorithm, if the token's algorithm uses this curve.
+    fn verification_algorithm(self, algorithm: Algorithm) -> Option<&'static dyn VerificationAlgorithm> {
         match (self, algorithm) {
             (Self::P256, Algorithm::ES256) => Some(&signature::ECDSA_P256_SHA256_FIXED),
             (Self::P384, Algorithm::ES384) => Some(&signature::ECDSA_P384_SHA384_FIXED),
@@ -155,8 +156,8 @@ impl Curve {
         }
     }
 
-    /// The point of these coordinates, whose leading zeros may have been left out.
-    fn point(self, x: &[u8], y: &[u8]) -> Option<Vec<u8>> {
+    /// Encodes the uncompressed point. Leading zeros of the coordinates may be missing.
+    fn encode_point(self, x: &[u8], y: &[u8]) -> Option<Vec<u8>> {
         let size: usize = match self {
             Self::P256 => 32,
             Self::P384 => 48,

@@ -1,7 +1,7 @@
-//! Sign-in with other services: what a provider says of a person, and providers as data.
+//! Sign-in with external providers: profiles, provider descriptions and ID tokens.
 
-pub mod address;
-pub mod answer;
+pub mod authorization_url;
+pub mod availability;
 pub mod claims;
 pub mod custom;
 pub mod id_token;
@@ -12,7 +12,7 @@ pub mod oauth1;
 pub mod profile;
 pub mod provider;
 pub mod providers;
+pub mod response;
 pub mod stand_in;
 pub mod state;
-pub mod token_answer;
-pub mod usable;
+pub mod token_response;

@@ -1,42 +1,42 @@
-//! What a provider says of a person, whichever provider it is (`endpoints.md` §2.5).
+//! The profile of an external user, independent of the provider.
 
 use serde_json::{Map, Number, Value, json};
 
 use crate::domain::user::Time;
 
-/// What a provider says of a person.
+/// The profile that a provider returns for a user.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Profile {
-    /// The addresses, in the provider's order and spelling.
+pub struct ProviderProfile {
+    /// The email addresses, in the provider's order and spelling.
     pub emails: Vec<ProviderEmail>,
-    /// Everything else.
+    /// All other claims.
     pub claims: Claims,
 }
 
-/// An address that a provider knows.
+/// An email address of a profile.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ProviderEmail {
-    /// The address as the provider spells it.
+    /// The address in the provider's spelling.
     pub address: String,
-    /// The provider vouches for it.
+    /// Whether the provider has verified the address.
     pub verified: bool,
-    /// It is the person's main one there.
+    /// Whether it is the user's primary address at the provider.
     pub primary: bool,
 }
 
-/// The claims that are copied from a provider. Empty ones are left out of an identity's data; the two that say what is
-/// verified never are.
+/// The claims copied from a provider into an identity.
+/// Empty claims are omitted from `identity_data`, except `email_verified` and `phone_verified`.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Claims {
     /// `iss`.
     pub issuer: String,
-    /// `sub`: the person's id at the provider. Nobody is signed in without one.
+    /// `sub`: the user's id at the provider; a sign-in requires one.
     pub subject: String,
     /// `aud`.
     pub audience: Vec<String>,
-    /// `iat`, seconds since the epoch; 0: none.
+    /// `iat`, seconds since the epoch; 0 if absent.
     pub issued_at: f64,
-    /// `exp`, seconds since the epoch; 0: none.
+    /// `exp`, seconds since the epoch; 0 if absent.
     pub expires_at: f64,
     /// `name`.
     pub name: String,
@@ -74,7 +74,7 @@ pub struct Claims {
     pub phone: String,
     /// `phone_verified`.
     pub phone_verified: bool,
-    /// `custom_claims`: what only this provider says. `None` is left out, an empty object is not.
+    /// `custom_claims`: claims specific to the provider. `None` is omitted, an empty object is not.
     pub custom_claims: Option<Map<String, Value>>,
     /// `full_name`.
     pub full_name: String,
@@ -89,15 +89,15 @@ pub struct Claims {
 }
 
 impl ProviderEmail {
-    /// The only address a provider tells, the main one therefore; none if it is empty.
-    pub fn only(address: String, verified: bool) -> Vec<Self> {
+    /// A list with one primary address; empty if the address is empty.
+    pub fn single(address: String, verified: bool) -> Vec<Self> {
         if address.is_empty() { Vec::new() } else { vec![Self { address, verified, primary: true }] }
     }
 }
 
 impl Claims {
-    /// What nearly every provider tells: an id, a name and a picture, each also under the name that older clients read.
-    pub fn of(issuer: impl Into<String>, id: String, name: String, picture: String) -> Self {
+    /// Id, name and picture, each also under its older claim name.
+    pub fn new(issuer: impl Into<String>, id: String, name: String, picture: String) -> Self {
         Self {
             issuer: issuer.into(),
             subject: id.clone(),
@@ -110,7 +110,7 @@ impl Claims {
         }
     }
 
-    /// What an identity keeps of them.
+    /// The claims as the `identity_data` of an identity.
     pub fn identity_data(&self) -> Map<String, Value> {
         let texts = [
             ("iss", &self.issuer),
@@ -145,7 +145,7 @@ impl Claims {
         }
         for (name, seconds) in [("iat", self.issued_at), ("exp", self.expires_at)] {
             if seconds != 0.0 {
-                data.insert(name.to_owned(), number(seconds));
+                data.insert(name.to_owned(), seconds_to_json(seconds));
             }
         }
         if let Some(updated) = self.updated_at {
@@ -160,18 +160,18 @@ impl Claims {
     }
 }
 
-/// Whole seconds without a fraction, as JSON numbers are written.
+/// Writes whole seconds as a JSON integer.
 #[expect(clippy::cast_possible_truncation, reason = "checked to be a whole number far below the limit")]
-fn number(seconds: f64) -> Value {
+fn seconds_to_json(seconds: f64) -> Value {
     let is_whole = seconds.fract() == 0.0 && seconds.abs() < 1e15;
     if is_whole { json!(seconds as i64) } else { Number::from_f64(seconds).map_or(Value::Null, Value::Number) }
 }
 
-impl Profile {
-    /// The profile with `email` and `email_verified` as its addresses give them: the primary one's, else the last's,
-    /// else nothing is verified.
+impl ProviderProfile {
+    /// Sets `email` and `email_verified` from the primary address, else from the last one.
+    /// Without any address `email_verified` is false.
     #[must_use]
-    pub fn settled(mut self) -> Self {
+    pub fn with_primary_email(mut self) -> Self {
         self.claims.email_verified = false;
         if let Some(email) = self.emails.iter().find(|email| email.primary).or(self.emails.last()) {
             self.claims.email.clone_from(&email.address);
@@ -186,12 +186,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_is_said_is_kept_but_what_is_verified_always() {
+    fn identity_data_omits_empty_claims_except_verified_flags() {
         assert_eq!(
             Value::Object(Claims::default().identity_data()),
             json!({"email_verified": false, "phone_verified": false})
         );
-        let said = Claims {
+        let claims = Claims {
             subject: "7".into(),
             audience: vec!["a".into()],
             issued_at: 1_600_000_000.0,
@@ -202,16 +202,19 @@ mod tests {
             ..Claims::default()
         };
         assert_eq!(
-            Value::Object(said.identity_data()),
+            Value::Object(claims.identity_data()),
             json!({"sub": "7", "aud": ["a"], "iat": 1_600_000_000, "exp": 1.5, "updated_at": "2020-09-13T12:26:40Z",
                    "custom_claims": {"hd": "example.com"}, "email_verified": true, "phone_verified": false})
         );
     }
 
     #[test]
-    fn the_address_is_the_primary_one_else_the_last() {
+    fn email_is_primary_address_or_last() {
         let email = |address: &str, verified, primary| ProviderEmail { address: address.into(), verified, primary };
-        let of = |emails| Profile { emails, claims: Claims { email_verified: true, ..Claims::default() } }.settled();
+        let of = |emails| {
+            ProviderProfile { emails, claims: Claims { email_verified: true, ..Claims::default() } }
+                .with_primary_email()
+        };
         let settled = of(vec![email("a", false, false), email("b", true, true), email("c", false, false)]).claims;
         assert_eq!((settled.email.as_str(), settled.email_verified), ("b", true));
         let settled = of(vec![email("a", true, false), email("c", false, false)]).claims;

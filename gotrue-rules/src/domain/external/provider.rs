@@ -1,230 +1,237 @@
-//! A provider as data: where it is, what it is asked for, and how its answers become a [`Profile`]. Nothing here calls
-//! anybody; the auth crate does what [`Provider::next`] asks for.
+//! Describes a provider: its endpoints, parameters, and how its responses become a [`ProviderProfile`].
+//! Nothing here performs I/O; the auth crate executes the steps that [`Provider::next_step`] returns.
 
 use serde_json::{Map, Value};
 
-pub use super::answer::{BadAnswer, read};
-use super::id_token::IdToken;
-use super::profile::{Claims, Profile, ProviderEmail};
-use crate::domain::policy::ExternalProvider;
+use super::id_token::ExternalIdToken;
+use super::profile::{Claims, ProviderEmail, ProviderProfile};
+pub use super::response::{ProviderResponseError, decode};
+use crate::domain::policy::ExternalProviderSettings;
 use crate::wire::go_json::Document;
 
-/// A service that people can sign in with.
+/// An external provider that users sign in with.
 pub trait Provider: Send + Sync {
-    /// The name the API knows it by, lower case.
+    /// The provider's name in the API, lower case.
     fn name(&self) -> &str;
 
-    /// Where it is and how it is asked, with the operator's settings.
-    fn place(&self, settings: &ExternalProvider) -> Place;
+    /// The endpoints and protocol parameters under the operator's settings.
+    fn config(&self, settings: &ExternalProviderSettings) -> ProviderConfig;
 
-    /// What to do next to learn who the person is: asked again after each step, with what is known by then.
-    fn next(&self, known: &Known<'_>) -> Result<Step, BadAnswer>;
+    /// The next step to obtain the user's profile.
+    /// Called after each step with the data collected so far.
+    fn next_step(&self, known: &ProfileContext<'_>) -> Result<ProfileStep, ProviderResponseError>;
 
-    /// What the operator has not set besides id, secret and callback, in the words of the answer; `None`: nothing.
-    fn lacks(&self, _settings: &ExternalProvider) -> Option<&'static str> {
+    /// The error text for a missing setting other than client id, secret and callback, if any.
+    fn missing_setting(&self, _settings: &ExternalProviderSettings) -> Option<&'static str> {
         None
     }
 
-    /// The person, with what the browser brought along in the form field `user`. Asked only if the field is not empty,
-    /// and only if [`Provider::reads_user`].
-    fn with_user(&self, _user: &str, profile: Profile) -> Result<Profile, BadAnswer> {
+    /// Adds the callback's form field `user` to the profile.
+    /// Called only if the field is not empty and [`Provider::has_user_field`] is true.
+    fn apply_user_field(
+        &self,
+        _user: &str,
+        profile: ProviderProfile,
+    ) -> Result<ProviderProfile, ProviderResponseError> {
         Ok(profile)
     }
 
-    /// The form field `user` of a callback is looked at.
-    fn reads_user(&self) -> bool {
+    /// Whether the callback's form field `user` is read.
+    fn has_user_field(&self) -> bool {
         false
     }
 }
 
-/// Where a provider is and how it is asked.
+/// The endpoints and protocol parameters of a provider.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
-    /// Its addresses.
-    pub endpoints: Endpoints,
-    /// Scopes asked for without being named, in this order.
+pub struct ProviderConfig {
+    /// The endpoint URLs.
+    pub endpoints: ProviderEndpoints,
+    /// The default scopes, in this order.
     pub scopes: Vec<String>,
-    /// What becomes of scopes that a client names.
-    pub named_scopes: NamedScopes,
-    /// It is sent a challenge of ours (RFC 7636).
-    pub pkce: bool,
-    /// Parameters of its own in the address a browser is sent to; they win over a client's.
+    /// How scopes named by the client are applied.
+    pub client_scopes: ClientScopes,
+    /// Whether PKCE (RFC 7636) is used with the provider.
+    pub uses_pkce: bool,
+    /// The provider's own authorization parameters; they override the client's.
     pub params: Vec<(String, String)>,
-    /// Parameters of the client are passed on to it.
-    pub passes_on: bool,
-    /// How we show our secret there.
+    /// Whether the client's parameters are forwarded.
+    pub forwards_client_params: bool,
+    /// How the token endpoint authenticates the client.
     pub client_auth: ClientAuth,
 }
 
-impl Place {
-    /// OAuth 2.0 at two addresses as most have it; what differs is said with `..Place::oauth2(…)`.
+impl ProviderConfig {
+    /// OAuth 2.0 endpoints with the default parameters; override with `..ProviderConfig::oauth2(…)`.
     pub fn oauth2(authorize: String, token: String, scopes: &[&str]) -> Self {
-        Self::at(Endpoints::OAuth2 { authorize, token }, scopes)
+        Self::new(ProviderEndpoints::OAuth2 { authorize, token }, scopes)
     }
 
-    /// What most have, at these addresses.
-    pub fn at(endpoints: Endpoints, scopes: &[&str]) -> Self {
+    /// The default parameters with these endpoints.
+    pub fn new(endpoints: ProviderEndpoints, scopes: &[&str]) -> Self {
         Self {
             endpoints,
             scopes: scopes.iter().map(|scope| (*scope).to_owned()).collect(),
-            named_scopes: NamedScopes::Appended,
-            pkce: false,
+            client_scopes: ClientScopes::Append,
+            uses_pkce: false,
             params: Vec::new(),
-            passes_on: true,
+            forwards_client_params: true,
             client_auth: ClientAuth::BasicThenForm,
         }
     }
 }
 
-/// A provider's addresses.
+/// A provider's endpoint URLs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Endpoints {
-    /// OAuth 2.0 at addresses known beforehand.
+pub enum ProviderEndpoints {
+    /// OAuth 2.0 with fixed endpoints.
     OAuth2 {
-        /// Where a browser is sent.
+        /// The authorization endpoint.
         authorize: String,
-        /// Where a code is exchanged.
+        /// The token endpoint.
         token: String,
     },
-    /// OpenID Connect: the issuer's discovery document tells them.
+    /// OpenID Connect: endpoints from the issuer's discovery document.
     Discovered {
         /// The issuer.
         issuer: String,
-        /// Where the document is, if not at its usual place below the issuer.
-        document: Option<String>,
-        /// Addresses that are used instead of the document's: where a browser is sent, where a code is exchanged.
-        instead: Option<(String, String)>,
+        /// The URL of the discovery document, if it is not the default one below the issuer.
+        discovery_url: Option<String>,
+        /// Authorization and token endpoint that replace the document's.
+        endpoint_overrides: Option<(String, String)>,
     },
     /// OAuth 1.0a (RFC 5849).
     OAuth1 {
-        /// Where a request token is had.
+        /// The temporary credential request endpoint.
         request_token: String,
-        /// Where a browser is sent.
+        /// The authorization endpoint.
         authorize: String,
-        /// Where the request token is exchanged.
+        /// The token request endpoint.
         access_token: String,
     },
 }
 
-/// What becomes of scopes that a client names.
+/// How scopes named by the client are applied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NamedScopes {
-    /// Split at commas and appended, empty ones included.
-    Appended,
-    /// Split at white space and taken instead, with `openid` in front where a provider of OpenID Connect lacks it.
-    Instead,
-    /// Nothing.
-    Ignored,
+pub enum ClientScopes {
+    /// Split at commas and appended, including empty ones.
+    Append,
+    /// Split at white space and used instead, with `openid` prepended for OpenID Connect if it is missing.
+    Replace,
+    /// The client's scopes are ignored.
+    Ignore,
 }
 
-/// How our id and secret are shown when a code is exchanged.
+/// Client authentication at the token endpoint (RFC 6749 §2.3.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ClientAuth {
-    /// HTTP Basic, and after any failure once more within the form.
+    /// HTTP Basic, retried with the credentials in the form after any failure.
     BasicThenForm,
-    /// Within the form only.
+    /// Credentials in the form only.
     Form,
-    /// HTTP Basic, with `client_id` and `secret` in the form besides.
+    /// HTTP Basic, with `client_id` and `secret` in the form as well.
     BasicAndForm,
 }
 
-/// What is known of a person so far.
+/// The data collected about a user so far.
 #[derive(Debug, Clone, Copy)]
-pub struct Known<'a> {
-    /// The operator's settings of the provider.
-    pub settings: &'a ExternalProvider,
-    /// What the code was exchanged for.
-    pub token: &'a TokenAnswer,
-    /// The ID token in it, once [`Step::CheckIdToken`] has been done.
-    pub id_token: Option<&'a IdToken>,
-    /// Where the discovery document says that people are asked about; empty: nowhere.
+pub struct ProfileContext<'a> {
+    /// The operator's settings for the provider.
+    pub settings: &'a ExternalProviderSettings,
+    /// The response of the token endpoint.
+    pub token: &'a ProviderTokenResponse,
+    /// The verified ID token, after [`ProfileStep::CheckIdToken`].
+    pub id_token: Option<&'a ExternalIdToken>,
+    /// The userinfo endpoint of the discovery document; empty if there is none.
     pub userinfo_url: &'a str,
-    /// The answers to what was fetched, oldest first.
-    pub answers: &'a [Document],
+    /// The responses of the fetch steps, oldest first.
+    pub responses: &'a [Document],
 }
 
-/// What a code was exchanged for.
+/// A successful response of a token endpoint (RFC 6749 §5.1).
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct TokenAnswer {
+pub struct ProviderTokenResponse {
     /// `access_token`.
     pub access_token: String,
-    /// `token_type` as it was given; empty: none.
+    /// `token_type` as sent; empty if absent.
     pub token_type: String,
-    /// `refresh_token`; empty: none.
+    /// `refresh_token`; empty if absent.
     pub refresh_token: String,
-    /// `id_token`; empty: none.
+    /// `id_token`; empty if absent.
     pub id_token: String,
-    /// All members of the answer.
+    /// All members of the response.
     pub members: Map<String, Value>,
 }
 
-impl TokenAnswer {
-    /// An ID token was given, be it an empty one, which no check will accept.
+impl ProviderTokenResponse {
+    /// Whether the response has a non-null `id_token`.
+    /// An empty one counts but never passes verification.
     pub fn has_id_token(&self) -> bool {
         !self.id_token.is_empty() || self.members.get("id_token").is_some_and(|token| !token.is_null())
     }
 }
 
-/// What to do next.
+/// The next step to obtain a user's profile.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Step {
-    /// GET this address with the access token; the answer, which must be JSON with a status of 2xx, is added to
-    /// [`Known::answers`].
-    Fetch(Fetch),
-    /// Check the ID token: signature, times, audience (the first client id), and `at_hash` against the access token where
-    /// there is one. It becomes [`Known::id_token`].
+pub enum ProfileStep {
+    /// GET this URL with the access token.
+    /// The response must be JSON with a 2xx status and is added to [`ProfileContext::responses`].
+    Fetch(FetchRequest),
+    /// Verify the ID token: signature, validity period, audience and `at_hash` if present.
+    /// The audience must contain the first client id. The token becomes [`ProfileContext::id_token`].
     CheckIdToken(IdTokenCheck),
-    /// Nothing more: this is the person.
-    Done(Box<Profile>),
+    /// The profile is complete.
+    Done(Box<ProviderProfile>),
 }
 
-/// Whose ID token is accepted.
+/// Which ID tokens are accepted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct IdTokenCheck {
-    /// Whose keys sign it. Where [`Endpoints::Discovered`] names the same issuer, its document tells where they are.
+    /// The issuer whose keys are used.
+    /// [`ProviderEndpoints::Discovered`] with the same issuer supplies the key set's URL.
     pub issuer: String,
-    /// Its `iss` may be another than that.
-    pub any_issuer: bool,
-    /// It may be for other clients than the first: the provider looks itself which they are.
-    pub any_audience: bool,
-    /// The issuer was read in the token itself: its address is a stranger's, not the operator's.
-    pub told_by_token: bool,
+    /// Whether `iss` may differ from `issuer`.
+    pub allows_any_issuer: bool,
+    /// Whether the audience is checked by the provider itself instead of against the first client id.
+    pub allows_any_audience: bool,
+    /// Whether the issuer comes from the unverified token and so is an untrusted URL.
+    pub is_issuer_from_token: bool,
 }
 
-/// A request for what a provider knows of a person.
+/// A request for user data at a provider.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Fetch {
-    /// The address.
+pub struct FetchRequest {
+    /// The URL.
     pub url: String,
-    /// Headers beside `Authorization`.
+    /// Headers besides `Authorization`.
     pub headers: Vec<(String, String)>,
-    /// Nothing but white space may follow the JSON of the answer; else what follows is ignored.
-    pub is_whole: bool,
+    /// Whether only white space may follow the JSON of the response; otherwise trailing data is ignored.
+    pub rejects_trailing_data: bool,
 }
 
-impl Step {
-    /// This is the person.
+impl ProfileStep {
+    /// The complete profile.
     pub fn done(emails: Vec<ProviderEmail>, claims: Claims) -> Self {
-        Self::Done(Box::new(Profile { emails, claims }))
+        Self::Done(Box::new(ProviderProfile { emails, claims }))
     }
 
-    /// Check the ID token, which must be this issuer's.
+    /// Verify the ID token of this issuer.
     pub fn check_id_token(issuer: impl Into<String>) -> Self {
         Self::CheckIdToken(IdTokenCheck { issuer: issuer.into(), ..IdTokenCheck::default() })
     }
 
-    /// GET this address, without more headers.
+    /// GET this URL without additional headers.
     pub fn fetch(url: impl Into<String>) -> Self {
-        Self::Fetch(Fetch { url: url.into(), ..Fetch::default() })
+        Self::Fetch(FetchRequest { url: url.into(), ..FetchRequest::default() })
     }
 }
 
-/// A host with `https://` where the operator set no base, else that base without a final slash.
-pub fn base(set: &str, usual_host: &str) -> String {
-    if set.is_empty() {
-        return format!("https://{usual_host}");
+/// The operator's base URL without one trailing slash, or `https://` and the default host.
+pub fn base_url(configured: &str, default_host: &str) -> String {
+    if configured.is_empty() {
+        return format!("https://{default_host}");
     }
-    set.strip_suffix('/').unwrap_or(set).to_owned()
+    configured.strip_suffix('/').unwrap_or(configured).to_owned()
 }
 
 #[cfg(test)]
@@ -232,9 +239,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_base_of_the_operator_s_loses_one_slash() {
-        assert_eq!(base("", "example.com"), "https://example.com");
-        assert_eq!(base("http://host:1/x/", "example.com"), "http://host:1/x");
-        assert_eq!(base("http://host//", "example.com"), "http://host/");
+    fn base_url_strips_one_trailing_slash() {
+        assert_eq!(base_url("", "example.com"), "https://example.com");
+        assert_eq!(base_url("http://host:1/x/", "example.com"), "http://host:1/x");
+        assert_eq!(base_url("http://host//", "example.com"), "http://host/");
     }
 }

@@ -1,10 +1,12 @@
-//! A provider of our own that stands in for others while an app is developed: plain OpenID Connect, whatever it is called.
+//! A stand-in for other providers during development: plain OpenID Connect under any provider name.
 
-use super::id_token::profile;
-use super::provider::{BadAnswer, Endpoints, Known, Place, Provider, Step};
-use crate::domain::policy::ExternalProvider;
+use super::id_token::profile_from_id_token;
+use super::provider::{
+    ProfileContext, ProfileStep, Provider, ProviderConfig, ProviderEndpoints, ProviderResponseError,
+};
+use crate::domain::policy::ExternalProviderSettings;
 
-/// It stands in for the provider of this name; its settings say where it is.
+/// Replaces the provider of this name; its settings contain the URL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StandIn(pub String);
 
@@ -13,15 +15,19 @@ impl Provider for StandIn {
         &self.0
     }
 
-    fn place(&self, settings: &ExternalProvider) -> Place {
-        let endpoints = Endpoints::Discovered { issuer: settings.url.clone(), document: None, instead: None };
-        Place { pkce: true, ..Place::at(endpoints, &["openid", "email", "profile"]) }
+    fn config(&self, settings: &ExternalProviderSettings) -> ProviderConfig {
+        let endpoints = ProviderEndpoints::Discovered {
+            issuer: settings.url.clone(),
+            discovery_url: None,
+            endpoint_overrides: None,
+        };
+        ProviderConfig { uses_pkce: true, ..ProviderConfig::new(endpoints, &["openid", "email", "profile"]) }
     }
 
-    fn next(&self, known: &Known<'_>) -> Result<Step, BadAnswer> {
+    fn next_step(&self, known: &ProfileContext<'_>) -> Result<ProfileStep, ProviderResponseError> {
         match known.id_token {
-            None => Ok(Step::check_id_token(&known.settings.url)),
-            Some(token) => Ok(Step::Done(Box::new(profile(token)?))),
+            None => Ok(ProfileStep::check_id_token(&known.settings.url)),
+            Some(token) => Ok(ProfileStep::Done(Box::new(profile_from_id_token(token)?))),
         }
     }
 }
@@ -30,23 +36,28 @@ impl Provider for StandIn {
 mod tests {
     use serde_json::json;
 
-    use super::super::id_token::IdToken;
-    use super::super::provider::TokenAnswer;
+    use super::super::id_token::ExternalIdToken;
+    use super::super::provider::ProviderTokenResponse;
     use super::*;
 
     #[test]
-    fn it_is_what_its_id_token_says_whatever_it_is_called() {
-        let settings = ExternalProvider { url: "http://127.0.0.1/p".into(), ..ExternalProvider::default() };
+    fn profile_comes_from_id_token_under_any_provider_name() {
+        let settings =
+            ExternalProviderSettings { url: "http://127.0.0.1/p".into(), ..ExternalProviderSettings::default() };
         let stand_in = StandIn("google".into());
         assert!(
-            matches!(stand_in.place(&settings).endpoints, Endpoints::Discovered { issuer, .. } if issuer == settings.url)
+            matches!(stand_in.config(&settings).endpoints, ProviderEndpoints::Discovered { issuer, .. } if issuer == settings.url)
         );
-        let token = TokenAnswer::default();
-        let known = Known { settings: &settings, token: &token, id_token: None, userinfo_url: "", answers: &[] };
-        assert_eq!(stand_in.next(&known), Ok(Step::check_id_token("http://127.0.0.1/p")));
+        let token = ProviderTokenResponse::default();
+        let known =
+            ProfileContext { settings: &settings, token: &token, id_token: None, userinfo_url: "", responses: &[] };
+        assert_eq!(stand_in.next_step(&known), Ok(ProfileStep::check_id_token("http://127.0.0.1/p")));
         let claims = json!({"sub": "dev-ann", "email": "ann@example.com", "email_verified": true});
-        let id_token = IdToken { claims: claims.into(), ..IdToken::default() };
-        let Ok(Step::Done(profile)) = stand_in.next(&Known { id_token: Some(&id_token), ..known }) else { panic!() };
+        let id_token = ExternalIdToken { claims: claims.into(), ..ExternalIdToken::default() };
+        let Ok(ProfileStep::Done(profile)) = stand_in.next_step(&ProfileContext { id_token: Some(&id_token), ..known })
+        else {
+            panic!()
+        };
         assert_eq!(profile.claims.subject, "dev-ann");
         assert!(profile.emails[0].verified);
     }

@@ -1,16 +1,16 @@
-//! The claims that the access token hook answers with: what they must be for a token to work.
+//! Validation of the claims that the custom access token hook returns.
 
 use serde_json::{Map, Value};
 
 use super::super::error::{Error, Result};
-use super::unreadable;
+use super::malformed_output;
 use crate::wire::go_json::Document;
 
-/// Claims that must be there, in the order of complaints; `is_anonymous` may be anything.
+/// Required claims, in the order of error messages; `is_anonymous` may have any type.
 const REQUIRED: [&str; 10] =
     ["aud", "exp", "iat", "sub", "email", "phone", "role", "aal", "session_id", "is_anonymous"];
 
-/// What claims must be where they are there.
+/// JSON types of claims, if present.
 const TYPES: [(&str, &[&str]); 15] = [
     ("aud", &["string", "array"]),
     ("exp", &["integer"]),
@@ -29,66 +29,66 @@ const TYPES: [(&str, &[&str]); 15] = [
     ("client_id", &["string"]),
 ];
 
-/// The claims of an output; `None` is the empty output, which has none.
-pub fn read(output: Option<&[u8]>) -> Result<Map<String, Value>> {
-    let Some(output) = output else { return Err(nonconforming(&complaint_at_root("null"))) };
-    let mut members = Document::parse(output).and_then(|output| output.to_map()).map_err(unreadable)?;
+/// Parses the claims of an output; `None` is the empty output.
+pub fn parse_claims(output: Option<&[u8]>) -> Result<Map<String, Value>> {
+    let Some(output) = output else { return Err(schema_error(&root_type_error("null"))) };
+    let mut members = Document::parse(output).and_then(|output| output.to_map()).map_err(malformed_output)?;
     match members.remove("claims") {
-        None => Err(Error::new(missing())),
-        Some(Value::Null) => Err(nonconforming(&complaint_at_root("null"))),
-        Some(Value::Object(claims)) => match complaints(&claims) {
+        None => Err(Error::new(missing_claims())),
+        Some(Value::Null) => Err(schema_error(&root_type_error("null"))),
+        Some(Value::Object(claims)) => match schema_violations(&claims) {
             none if none.is_empty() => Ok(claims),
-            some => Err(nonconforming(&some)),
+            some => Err(schema_error(&some)),
         },
-        Some(other) => Err(unreadable(format!("the claims are {}, not an object", type_of(&other)))),
+        Some(other) => Err(malformed_output(format!("the claims are {}, not an object", json_type(&other)))),
     }
 }
 
-fn missing() -> super::Kind {
-    super::Kind::Http { status: 500, code: None, message: "output claims field is missing".into() }
+fn missing_claims() -> super::ErrorKind {
+    super::ErrorKind::Http { status: 500, code: None, message: "output claims field is missing".into() }
 }
 
-fn complaint_at_root(given: &str) -> String {
-    line("(root)", &["object"], given)
+fn root_type_error(given: &str) -> String {
+    violation_line("(root)", &["object"], given)
 }
 
-fn nonconforming(complaints: &str) -> Error {
+fn schema_error(complaints: &str) -> Error {
     let message = format!("output claims do not conform to the expected schema: \n{complaints}");
-    Error::new(super::Kind::Http { status: 500, code: None, message: message.into() })
+    Error::new(super::ErrorKind::Http { status: 500, code: None, message: message.into() })
 }
 
-/// A line for each thing that is wrong.
-fn complaints(claims: &Map<String, Value>) -> String {
+/// Returns one line per violation.
+fn schema_violations(claims: &Map<String, Value>) -> String {
     let missing = REQUIRED.iter().filter(|name| !claims.contains_key(**name));
     let mut lines = missing.map(|name| ["- (root): ", name, " is required\n"].concat()).collect::<String>();
     for (name, wanted) in TYPES {
-        if let Some(given) = claims.get(name).map(type_of).filter(|given| !wanted.contains(given)) {
-            lines.push_str(&line(name, wanted, given));
+        if let Some(given) = claims.get(name).map(json_type).filter(|given| !wanted.contains(given)) {
+            lines.push_str(&violation_line(name, wanted, given));
         }
     }
-    lines.push_str(&complaints_of_methods(claims.get("amr")));
+    lines.push_str(&amr_violations(claims.get("amr")));
     lines
 }
 
-/// Methods are texts or objects.
-fn complaints_of_methods(amr: Option<&Value>) -> String {
+/// Returns violations in `amr`, whose entries are texts or objects.
+fn amr_violations(amr: Option<&Value>) -> String {
     let methods = match amr {
         None => return String::new(),
         Some(Value::Array(methods)) => methods,
-        Some(other) => return line("amr", &["array"], type_of(other)),
+        Some(other) => return violation_line("amr", &["array"], json_type(other)),
     };
-    let complaint = |(at, method): (usize, &Value)| match type_of(method) {
+    let complaint = |(at, method): (usize, &Value)| match json_type(method) {
         "string" | "object" => None,
         given => {
             let place = format!("amr.{at}");
             let choice = format!("- {place}: Must validate at least one schema (anyOf)\n");
-            Some(choice + &line(&place, &["string"], given))
+            Some(choice + &violation_line(&place, &["string"], given))
         }
     };
     methods.iter().enumerate().filter_map(complaint).collect()
 }
 
-fn line(place: &str, wanted: &[&str], given: &str) -> String {
+fn violation_line(place: &str, wanted: &[&str], given: &str) -> String {
     let wanted = match wanted {
         [one] => (*one).to_owned(),
         several => format!("[{}]", several.join(",")),
@@ -96,7 +96,7 @@ fn line(place: &str, wanted: &[&str], given: &str) -> String {
     format!("- {place}: Invalid type. Expected: {wanted}, given: {given}\n")
 }
 
-fn type_of(value: &Value) -> &'static str {
+fn json_type(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
         Value::Bool(_) => "boolean",

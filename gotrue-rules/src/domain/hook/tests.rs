@@ -2,17 +2,17 @@ use serde_json::json;
 
 use super::*;
 
-fn answer(status: u16, content_type: &str) -> HttpAnswer<'_> {
-    HttpAnswer { status, content_type, asks_to_wait: false, is_too_long: false }
+fn response(status: u16, content_type: &str) -> HookResponse<'_> {
+    HookResponse { status, content_type, has_retry_after: false, is_too_long: false }
 }
 
 #[test]
-fn each_status_says_what_it_says() {
+fn response_status_determines_outcome() {
     let json = "application/json";
-    for (status, heard) in [
-        (200, Ok(Heard::Output)),
-        (202, Ok(Heard::Output)),
-        (204, Ok(Heard::Nothing)),
+    for (status, received) in [
+        (200, Ok(HookResponseKind::Output)),
+        (202, Ok(HookResponseKind::Output)),
+        (204, Ok(HookResponseKind::NoContent)),
         (201, Err("500: Unexpected status code returned from hook: 201")),
         (302, Err("500: Unexpected status code returned from hook: 302")),
         (400, Err("500: Invalid payload sent to hook")),
@@ -20,25 +20,28 @@ fn each_status_says_what_it_says() {
         (429, Err("500: Service currently unavailable due to hook")),
         (503, Err("500: Service currently unavailable due to hook")),
     ] {
-        assert_eq!(hear(answer(status, json)).map_err(|error| error.to_string()), heard.map_err(str::to_owned));
+        assert_eq!(
+            classify_response(response(status, json)).map_err(|error| error.to_string()),
+            received.map_err(str::to_owned)
+        );
     }
     for status in [429, 503] {
-        let waiting = HttpAnswer { asks_to_wait: true, ..answer(status, json) };
-        assert_eq!(hear(waiting).unwrap(), Heard::Again);
+        let waiting = HookResponse { has_retry_after: true, ..response(status, json) };
+        assert_eq!(classify_response(waiting).unwrap(), HookResponseKind::Retry);
     }
-    let long = HttpAnswer { is_too_long: true, ..answer(200, json) };
-    assert_eq!(hear(long).unwrap_err().code(), "hook_payload_over_size_limit");
+    let long = HookResponse { is_too_long: true, ..response(200, json) };
+    assert_eq!(classify_response(long).unwrap_err().code(), "hook_payload_over_size_limit");
 }
 
 #[test]
-fn only_json_is_read() {
+fn only_json_content_types_are_accepted() {
     for header in [
         "application/json",
         "Application/JSON",
         "application/json; charset=utf-8",
         " application/json ;Charset=\"utf-8\"; ",
     ] {
-        assert_eq!(hear(answer(200, header)).unwrap(), Heard::Output, "{header}");
+        assert_eq!(classify_response(response(200, header)).unwrap(), HookResponseKind::Output, "{header}");
     }
     for (header, complaint) in [
         ("", "Invalid Content-Type: Missing Content-Type header"),
@@ -57,14 +60,14 @@ fn only_json_is_read() {
         ("application/json; a=b; a=c", "Invalid Content-Type header: mime: duplicate parameter name"),
         ("application/json; ch\u{e4}r=1", "Invalid Content-Type header: mime: invalid media parameter"),
     ] {
-        let error = hear(answer(200, header)).unwrap_err();
+        let error = classify_response(response(200, header)).unwrap_err();
         assert_eq!((error.code(), error.message()), ("hook_payload_invalid_content_type", complaint), "{header}");
     }
 }
 
 #[test]
-fn an_output_refuses_by_an_error_with_a_message() {
-    for (output, said) in [
+fn output_with_error_message_is_rejected() {
+    for (output, expected) in [
         (json!({"error": {"http_code": 403, "message": "No"}}), Some("403: No")),
         (json!({"error": {"message": "No"}}), Some("500: No")),
         (json!({"error": {"http_code": 0, "message": "No"}}), Some("500: No")),
@@ -79,59 +82,62 @@ fn an_output_refuses_by_an_error_with_a_message() {
         (json!({}), None),
         (json!([{"error": {"message": "No"}}]), None),
     ] {
-        let refused = refusal(output.to_string().as_bytes()).map(|error| error.to_string());
-        assert_eq!(refused.as_deref(), said, "{output}");
+        let refused = parse_hook_error(output.to_string().as_bytes()).map(|error| error.to_string());
+        assert_eq!(refused.as_deref(), expected, "{output}");
     }
-    assert_eq!(refusal(br#"{"error": {"message": "No"}}"#).unwrap().code(), "unexpected_failure");
-    assert_eq!(refusal(br#"{"error": {"http_code": 403, "message": "No"}}"#).unwrap().code(), "unknown");
+    assert_eq!(parse_hook_error(br#"{"error": {"message": "No"}}"#).unwrap().code(), "unexpected_failure");
+    assert_eq!(parse_hook_error(br#"{"error": {"http_code": 403, "message": "No"}}"#).unwrap().code(), "unknown");
 }
 
 #[test]
-fn a_verdict_is_to_reject_or_to_continue() {
-    let reject = |message: &str, ends_sessions| Verdict::Reject { message: message.to_owned(), ends_sessions };
+fn attempt_decision_is_reject_or_continue() {
+    let reject = |message: &str, ends_sessions| AttemptDecision::Reject {
+        message: message.to_owned(),
+        should_end_sessions: ends_sessions,
+    };
     for (output, verdict) in [
-        (json!({}), Verdict::Continue),
-        (json!(null), Verdict::Continue),
-        (json!({"decision": "maybe", "should_logout_user": true}), Verdict::Continue),
-        (json!({"decision": "continue", "message": "Fine"}), Verdict::Continue),
+        (json!({}), AttemptDecision::Continue),
+        (json!(null), AttemptDecision::Continue),
+        (json!({"decision": "maybe", "should_logout_user": true}), AttemptDecision::Continue),
+        (json!({"decision": "continue", "message": "Fine"}), AttemptDecision::Continue),
         (json!({"decision": "reject"}), reject("", false)),
         (json!({"Decision": "reject", "message": "Locked", "should_logout_user": true}), reject("Locked", true)),
     ] {
-        let read = Verdict::read(output.to_string().as_bytes(), HookKind::PasswordVerificationAttempt);
+        let read = AttemptDecision::parse(output.to_string().as_bytes(), HookKind::PasswordVerificationAttempt);
         assert_eq!(read.unwrap(), verdict, "{output}");
     }
     for output in [json!([]), json!(7), json!({"decision": 5}), json!({"should_logout_user": "yes"})] {
-        let read = Verdict::read(output.to_string().as_bytes(), HookKind::PasswordVerificationAttempt);
+        let read = AttemptDecision::parse(output.to_string().as_bytes(), HookKind::PasswordVerificationAttempt);
         assert_eq!(read.unwrap_err().to_string(), "500: Error unmarshaling JSON output.", "{output}");
     }
-    // Only a password's hook may end sessions, so that nobody else's word for it is read.
+    // Only the password hook can end sessions; the member is ignored in other hooks.
     let odd = json!({"decision": "reject", "should_logout_user": "yes"}).to_string();
-    let read = Verdict::read(odd.as_bytes(), HookKind::MfaVerificationAttempt);
+    let read = AttemptDecision::parse(odd.as_bytes(), HookKind::MfaVerificationAttempt);
     assert_eq!(read.unwrap(), reject("", false));
     assert_eq!(password_rejected(String::new()).message(), "Further password verification attempts will be rejected.");
     assert_eq!(mfa_rejected("Locked".to_owned()).message(), "Locked");
 }
 
-fn usual_claims() -> Value {
+fn default_claims() -> Value {
     json!({
         "aud": "a", "exp": 1, "iat": 1, "sub": "s", "email": "", "phone": "", "role": "r", "aal": "aal1",
         "session_id": "i", "is_anonymous": "anything",
     })
 }
 
-fn complaint(claims: &Value) -> String {
-    claims::read(Some(json!({ "claims": claims }).to_string().as_bytes())).unwrap_err().message().to_owned()
+fn violation(claims: &Value) -> String {
+    claims::parse_claims(Some(json!({ "claims": claims }).to_string().as_bytes())).unwrap_err().message().to_owned()
 }
 
 #[test]
-fn claims_must_be_complete_and_of_their_types() {
+fn hook_claims_must_be_complete_and_typed() {
     let start = "output claims do not conform to the expected schema: \n";
-    let usual = usual_claims();
-    assert!(claims::read(Some(json!({ "claims": usual }).to_string().as_bytes())).is_ok());
+    let usual = default_claims();
+    assert!(claims::parse_claims(Some(json!({ "claims": usual }).to_string().as_bytes())).is_ok());
     let changed = |name: &str, value: Value| {
-        let mut claims = usual_claims();
+        let mut claims = default_claims();
         claims[name] = value;
-        complaint(&claims)
+        violation(&claims)
     };
     for (name, value, lines) in [
         ("exp", json!("soon"), "- exp: Invalid type. Expected: integer, given: string\n"),
@@ -149,13 +155,13 @@ fn claims_must_be_complete_and_of_their_types() {
     ] {
         assert_eq!(changed(name, value), format!("{start}{lines}"));
     }
-    assert!(complaint(&json!({})).ends_with("- (root): session_id is required\n- (root): is_anonymous is required\n"));
-    assert_eq!(complaint(&json!(null)), format!("{start}- (root): Invalid type. Expected: object, given: null\n"));
+    assert!(violation(&json!({})).ends_with("- (root): session_id is required\n- (root): is_anonymous is required\n"));
+    assert_eq!(violation(&json!(null)), format!("{start}- (root): Invalid type. Expected: object, given: null\n"));
 }
 
 #[test]
-fn an_output_without_claims_says_so() {
-    let read = |output: Option<&str>| claims::read(output.map(str::as_bytes)).unwrap_err().message().to_owned();
+fn output_without_claims_is_rejected() {
+    let read = |output: Option<&str>| claims::parse_claims(output.map(str::as_bytes)).unwrap_err().message().to_owned();
     assert_eq!(read(Some("{}")), "output claims field is missing");
     assert_eq!(read(Some("null")), "output claims field is missing");
     assert_eq!(read(Some(r#"{"Claims": {}}"#)), "output claims field is missing");
@@ -166,10 +172,10 @@ fn an_output_without_claims_says_so() {
 }
 
 #[test]
-fn before_it_is_stored_an_account_has_no_role_and_only_its_own_metadata() {
+fn before_user_created_view_has_no_role_and_only_client_metadata() {
     let data = Map::from_iter([("name".to_owned(), json!("Ann"))]);
-    let account = Account { role: "authenticated".to_owned(), ..Account::default() };
-    let shown = before_stored(&account, &data);
+    let account = User { role: "authenticated".to_owned(), ..User::default() };
+    let shown = before_user_created_view(&account, &data);
     assert_eq!((shown.role.as_str(), &shown.user_metadata), ("", &data));
-    assert_eq!(crate::wire::time::text(&shown.created_at), "0001-01-01T00:00:00Z");
+    assert_eq!(crate::wire::time::format_time(&shown.created_at), "0001-01-01T00:00:00Z");
 }

@@ -1,7 +1,7 @@
-//! Every case there is: whose account it is, what becomes of it, what is refused.
+//! Table tests of every linking decision and its changes.
 
-mod by_hand;
-mod joining;
+mod manual;
+mod outcome;
 
 use serde_json::{Map, json};
 use uuid::Uuid;
@@ -18,12 +18,13 @@ fn email(address: &str, verified: bool, primary: bool) -> ProviderEmail {
     ProviderEmail { address: address.into(), verified, primary }
 }
 
-fn profile(subject: &str, emails: Vec<ProviderEmail>) -> Profile {
-    Profile { emails, claims: Claims { subject: subject.into(), name: "Ann".into(), ..Claims::default() } }.settled()
+fn profile(subject: &str, emails: Vec<ProviderEmail>) -> ProviderProfile {
+    ProviderProfile { emails, claims: Claims { subject: subject.into(), name: "Ann".into(), ..Claims::default() } }
+        .with_primary_email()
 }
 
-fn arrival<'a>(provider: &'a str, profile: &'a Profile) -> Arrival<'a> {
-    Arrival { provider, profile, email_optional: false }
+fn external_user<'a>(provider: &'a str, profile: &'a ProviderProfile) -> ExternalUser<'a> {
+    ExternalUser { provider, profile, email_optional: false }
 }
 
 fn identity(provider: &str, subject: &str, email: Option<&str>, verified: bool) -> Identity {
@@ -39,20 +40,20 @@ fn identity(provider: &str, subject: &str, email: Option<&str>, verified: bool) 
     }
 }
 
-fn account(id: u128, email: Option<&str>, identities: Vec<Identity>) -> Account {
-    Account {
+fn account(id: u128, email: Option<&str>, identities: Vec<Identity>) -> User {
+    User {
         id: Uuid::from_u128(id),
         aud: "authenticated".into(),
         email: email.map(str::to_owned),
         email_confirmed_at: Some(NOW),
         encrypted_password: Some("hash".into()),
         identities,
-        ..Account::default()
+        ..User::default()
     }
 }
 
-/// An account by e-mail and password.
-fn local(id: u128, email: &str, confirmed: bool) -> Account {
+/// A user with email address and password.
+fn password_account(id: u128, email: &str, confirmed: bool) -> User {
     let mut account = account(id, Some(email), vec![identity("email", &id.to_string(), Some(email), confirmed)]);
     account.email_confirmed_at = confirmed.then_some(NOW);
     account
@@ -66,102 +67,102 @@ fn policy(change: impl FnOnce(&mut Policy)) -> Policy {
     policy
 }
 
-fn decided(provider: &str, emails: Vec<ProviderEmail>, known: Vec<Account>, policy: &Policy) -> String {
+fn decision_text(provider: &str, emails: Vec<ProviderEmail>, known: Vec<User>, policy: &Policy) -> String {
     let profile = profile("7", emails);
-    match decide(&arrival(provider, &profile), known, "authenticated", policy) {
-        Decision::Exists(account) => format!("exists {}", account.id.as_u128()),
-        Decision::Beside(account) => format!("beside {}", account.id.as_u128()),
-        Decision::Move { to, from, .. } => format!("move {} to {}", from.as_u128(), to.id.as_u128()),
-        Decision::Link(account) => format!("link {}", account.id.as_u128()),
-        Decision::Create { email } => format!("create {}", email.as_deref().unwrap_or("-")),
-        Decision::CreateWithoutEmail => "without".to_owned(),
-        Decision::Several => "several".to_owned(),
+    match decide(&external_user(provider, &profile), known, "authenticated", policy) {
+        LinkingDecision::AccountExists(account) => format!("exists {}", account.id.as_u128()),
+        LinkingDecision::AccountExistsWithoutEmail(account) => format!("beside {}", account.id.as_u128()),
+        LinkingDecision::MoveIdentity { to, from, .. } => format!("move {} to {}", from.as_u128(), to.id.as_u128()),
+        LinkingDecision::LinkAccount(account) => format!("link {}", account.id.as_u128()),
+        LinkingDecision::CreateAccount { email } => format!("create {}", email.as_deref().unwrap_or("-")),
+        LinkingDecision::CreateAccountWithoutEmail => "without".to_owned(),
+        LinkingDecision::MultipleAccounts => "several".to_owned(),
     }
 }
 
 #[test]
-fn each_provider_has_its_domain() {
+fn linking_domain_per_provider() {
     let policy = policy(|_| {});
     let domains = &policy.experimental.provider_linking_domains;
     for (provider, expected) in
         [("github", "default"), ("email", "default"), ("gitlab", "work"), ("GitLab", "default"), ("sso:1", "sso:1")]
     {
-        assert_eq!(domain(provider, domains), expected);
+        assert_eq!(linking_domain(provider, domains), expected);
     }
 }
 
 #[test]
-fn whose_account_it_is() {
-    let usual = policy(|_| {});
+fn decision_table() {
+    let default_policy = policy(|_| {});
     let verified = || vec![email("Ann@example.com", true, true)];
     let unverified = || vec![email(ANN, false, true)];
     let second = |is_verified| vec![email("new@example.com", true, true), email(ANN, is_verified, false)];
-    let here = |id, provider: &str| account(id, Some(ANN), vec![identity(provider, "7", Some(ANN), true)]);
+    let existing = |id, provider: &str| account(id, Some(ANN), vec![identity(provider, "7", Some(ANN), true)]);
     let elsewhere = |id, provider: &str| account(id, None, vec![identity(provider, "8", Some(ANN), true)]);
-    let managed = |id| Account { is_sso_user: true, ..account(id, Some(ANN), Vec::new()) };
-    let other_audience = || Account { aud: "other".into(), ..local(1, ANN, true) };
+    let managed = |id| User { is_sso_user: true, ..account(id, Some(ANN), Vec::new()) };
+    let other_audience = || User { aud: "other".into(), ..password_account(1, ANN, true) };
     #[rustfmt::skip]
     let cases = [
-        // The person has been here: nothing else matters.
-        ("github", verified(), vec![here(1, "github")], "exists 1"),
-        ("github", unverified(), vec![here(1, "github")], "exists 1"),
-        ("github", vec![], vec![here(1, "github")], "exists 1"),
-        ("github", vec![email("moved@example.com", true, true)], vec![local(2, "moved@example.com", true), here(1, "github")], "exists 1"),
-        // The subject counts at its own provider alone, and so does the spelling of its name.
-        ("google", unverified(), vec![here(1, "github")], "without"),
-        ("GitHub", verified(), vec![here(1, "github")], "link 1"),
-        // Nobody has the address.
+        // A known identity wins over everything else.
+        ("github", verified(), vec![existing(1, "github")], "exists 1"),
+        ("github", unverified(), vec![existing(1, "github")], "exists 1"),
+        ("github", vec![], vec![existing(1, "github")], "exists 1"),
+        ("github", vec![email("moved@example.com", true, true)], vec![password_account(2, "moved@example.com", true), existing(1, "github")], "exists 1"),
+        // The subject is compared per provider, and provider names are case-sensitive.
+        ("google", unverified(), vec![existing(1, "github")], "without"),
+        ("GitHub", verified(), vec![existing(1, "github")], "link 1"),
+        // No user has the address.
         ("github", verified(), vec![], "create ann@example.com"),
         ("github", unverified(), vec![], "create ann@example.com"),
         ("github", vec![], vec![], "create -"),
         ("github", vec![email(ANN, true, false)], vec![], "create -"),
         ("github", vec![email("", true, true)], vec![], "create -"),
-        // provider verified x local verified
-        ("github", verified(), vec![local(1, ANN, true)], "link 1"),
-        ("github", verified(), vec![local(1, ANN, false)], "link 1"),
-        ("github", unverified(), vec![local(1, ANN, true)], "without"),
-        ("github", unverified(), vec![local(1, ANN, false)], "without"),
-        // An address beside the primary one joins if it is verified.
-        ("github", second(true), vec![local(1, ANN, true)], "link 1"),
-        ("github", second(false), vec![local(1, ANN, true)], "create new@example.com"),
-        ("github", vec![email(ANN, false, true), email(WORK, true, false)], vec![local(1, WORK, true)], "link 1"),
-        ("github", vec![email(ANN, false, true), email(WORK, true, false)], vec![local(1, ANN, true)], "without"),
-        // An identity has the address, not the account; then it is the identity's account.
+        // Provider's address verified or not, combined with the local address confirmed or not.
+        ("github", verified(), vec![password_account(1, ANN, true)], "link 1"),
+        ("github", verified(), vec![password_account(1, ANN, false)], "link 1"),
+        ("github", unverified(), vec![password_account(1, ANN, true)], "without"),
+        ("github", unverified(), vec![password_account(1, ANN, false)], "without"),
+        // A verified non-primary address links too.
+        ("github", second(true), vec![password_account(1, ANN, true)], "link 1"),
+        ("github", second(false), vec![password_account(1, ANN, true)], "create new@example.com"),
+        ("github", vec![email(ANN, false, true), email(WORK, true, false)], vec![password_account(1, WORK, true)], "link 1"),
+        ("github", vec![email(ANN, false, true), email(WORK, true, false)], vec![password_account(1, ANN, true)], "without"),
+        // An identity has the address, the user does not: the identity's user is linked.
         ("github", verified(), vec![elsewhere(1, "google")], "link 1"),
         ("github", verified(), vec![elsewhere(1, "google"), account(2, Some(ANN), vec![])], "link 1"),
         ("github", verified(), vec![account(2, Some(ANN), vec![])], "link 2"),
-        // More than one.
-        ("github", verified(), vec![elsewhere(1, "google"), local(2, ANN, true)], "several"),
-        ("github", second(true), vec![local(1, ANN, true), local(2, "new@example.com", true)], "several"),
+        // Several users.
+        ("github", verified(), vec![elsewhere(1, "google"), password_account(2, ANN, true)], "several"),
+        ("github", second(true), vec![password_account(1, ANN, true), password_account(2, "new@example.com", true)], "several"),
         ("github", verified(), vec![account(1, Some(ANN), vec![]), account(2, Some(ANN), vec![])], "several"),
-        // Other domains stay apart in both directions.
-        ("gitlab", verified(), vec![local(1, ANN, true)], "create ann@example.com"),
-        ("gitlab", unverified(), vec![local(1, ANN, true)], "without"),
-        ("gitlab", verified(), vec![local(1, ANN, true), elsewhere(2, "keycloak")], "link 2"),
+        // Linking domains are separate in both directions.
+        ("gitlab", verified(), vec![password_account(1, ANN, true)], "create ann@example.com"),
+        ("gitlab", unverified(), vec![password_account(1, ANN, true)], "without"),
+        ("gitlab", verified(), vec![password_account(1, ANN, true), elsewhere(2, "keycloak")], "link 2"),
         ("github", verified(), vec![elsewhere(2, "keycloak")], "create ann@example.com"),
         ("github", unverified(), vec![elsewhere(2, "keycloak")], "create ann@example.com"),
-        // So do companies.
-        ("sso:1", verified(), vec![local(1, ANN, true), elsewhere(2, "sso:2")], "create ann@example.com"),
+        // So are SSO providers.
+        ("sso:1", verified(), vec![password_account(1, ANN, true), elsewhere(2, "sso:2")], "create ann@example.com"),
         ("sso:1", verified(), vec![elsewhere(2, "sso:1")], "link 2"),
         ("sso:1", verified(), vec![elsewhere(2, "sso:1"), elsewhere(3, "sso:1")], "several"),
         ("github", verified(), vec![managed(1)], "create ann@example.com"),
         ("github", unverified(), vec![managed(1)], "create ann@example.com"),
-        // Another audience does not keep an address that is not vouched for.
+        // A user with another audience does not keep an unverified address.
         ("github", unverified(), vec![other_audience()], "create ann@example.com"),
         ("github", verified(), vec![other_audience()], "link 1"),
-        ("web3", vec![], vec![local(1, ANN, true)], "create -"),
+        ("web3", vec![], vec![password_account(1, ANN, true)], "create -"),
     ];
     for (at, (provider, emails, known, expected)) in cases.into_iter().enumerate() {
-        assert_eq!(decided(provider, emails, known, &usual), expected, "case {at}");
+        assert_eq!(decision_text(provider, emails, known, &default_policy), expected, "case {at}");
     }
 }
 
-/// B1: an identity's unverified address, and an address nobody confirms, join nothing where joining is strict.
+/// B1: unverified addresses and auto-confirmed addresses link nothing with `strict_linking`.
 #[test]
-fn b1_strict_joining_believes_nobody() {
+fn b1_strict_linking_ignores_unverified_emails() {
     let claimed = || account(1, None, vec![identity("google", "8", Some(ANN), false)]);
-    let claimed_as_own = || local(1, ANN, false);
-    let both = || vec![claimed(), local(2, ANN, true)];
+    let claimed_as_own = || password_account(1, ANN, false);
+    let both = || vec![claimed(), password_account(2, ANN, true)];
     let verified = || vec![email(ANN, true, true)];
     let unverified = || vec![email(ANN, false, true)];
     #[rustfmt::skip]
@@ -169,48 +170,48 @@ fn b1_strict_joining_believes_nobody() {
         (verified(), vec![claimed()], "link 1", "create ann@example.com"),
         (verified(), both(), "several", "link 2"),
         (verified(), vec![claimed_as_own()], "link 1", "link 1"),
-        (unverified(), vec![local(1, ANN, true)], "without", "without"),
+        (unverified(), vec![password_account(1, ANN, true)], "without", "without"),
     ];
     for autoconfirm in [false, true] {
         for (at, (emails, known, expected, strict)) in cases.clone().into_iter().enumerate() {
             let policies = [false, true].map(|is_strict| {
                 policy(|policy| {
                     policy.mail.autoconfirm = autoconfirm;
-                    policy.security.strict_linking = is_strict;
+                    policy.security.is_linking_strict = is_strict;
                 })
             });
             let expected = if at == 3 && autoconfirm { "link 1" } else { expected };
-            assert_eq!(decided("github", emails.clone(), known.clone(), &policies[0]), expected, "case {at}");
-            assert_eq!(decided("github", emails, known, &policies[1]), strict, "strict case {at}");
+            assert_eq!(decision_text("github", emails.clone(), known.clone(), &policies[0]), expected, "case {at}");
+            assert_eq!(decision_text("github", emails, known, &policies[1]), strict, "strict case {at}");
         }
     }
 }
 
-/// An identity whose address was nobody's word when it first came keeps its owner from nothing later.
+/// An identity created with an unverified address does not block its owner later.
 #[test]
-fn who_comes_back_with_a_proved_address_gets_to_their_account() {
+fn identity_moves_to_email_owner_once_verified() {
     let waiting = || account(7, None, vec![identity("github", "7", Some(ANN), false)]);
-    let used = || Account { last_sign_in_at: Some(NOW), ..waiting() };
-    let ann = || local(1, ANN, true);
+    let used = || User { last_sign_in_at: Some(NOW), ..waiting() };
+    let ann = || password_account(1, ANN, true);
     let also = || account(2, Some(WORK), vec![identity("gitlab", "2", Some(ANN), true)]);
     let (proved, claimed) = (vec![email(ANN, true, true)], vec![email(ANN, false, true)]);
     let strict = policy(|policy| {
-        policy.security.strict_linking = true;
+        policy.security.is_linking_strict = true;
         policy.experimental.provider_linking_domains = BTreeMap::new();
     });
     for (emails, known, expected) in [
         (&proved, vec![waiting(), ann()], "move 7 to 1"),
         (&proved, vec![ann(), waiting(), also()], "move 7 to 1"),
         (&proved, vec![used(), ann()], "beside 7"),
-        (&proved, vec![Account { phone: Some("15550100".into()), ..waiting() }, ann()], "beside 7"),
+        (&proved, vec![User { phone: Some("15550100".into()), ..waiting() }, ann()], "beside 7"),
         (&proved, vec![waiting()], "exists 7"),
         (&claimed, vec![waiting(), ann()], "exists 7"),
     ] {
-        assert_eq!(decided("github", emails.clone(), known.clone(), &strict), expected);
+        assert_eq!(decision_text("github", emails.clone(), known.clone(), &strict), expected);
         let recorded = policy(|_| {});
-        assert_eq!(decided("github", emails.clone(), known, &recorded), "exists 7");
+        assert_eq!(decision_text("github", emails.clone(), known, &recorded), "exists 7");
     }
-    // Nor does an account beside it, with the same address, make two of one.
+    // A second user with the same address does not make the decision ambiguous.
     let beside = account(7, None, vec![identity("github", "8", Some(ANN), true)]);
-    assert_eq!(decided("github", proved, vec![beside, ann()], &strict), "link 1");
+    assert_eq!(decision_text("github", proved, vec![beside, ann()], &strict), "link 1");
 }

@@ -1,11 +1,11 @@
-//! The `otpauth://` URI that an app reads a secret from, in the reference's order and escapes.
+//! Formats `otpauth://` key URIs with the reference's parameter order and escaping.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use crate::domain::error::{Error, Result};
 
-/// What stands unescaped in a value of the query.
-const IN_QUERY: &AsciiSet = &NON_ALPHANUMERIC
+/// Characters that are unescaped in a query value.
+const QUERY_ESCAPES: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'_')
     .remove(b'.')
@@ -16,26 +16,26 @@ const IN_QUERY: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b':')
     .remove(b'=')
     .remove(b'@');
-/// What stands unescaped in the path.
-const IN_PATH: &AsciiSet = &IN_QUERY.remove(b',').remove(b'/').remove(b';');
+/// Characters that are unescaped in the path.
+const PATH_ESCAPES: &AsciiSet = &QUERY_ESCAPES.remove(b',').remove(b'/').remove(b';');
 
-/// Who vouches for a factor: what the client names, else host and port of the site.
-pub fn issuer<'a>(asked: &'a str, site_url: &'a str) -> &'a str {
-    if !asked.is_empty() {
-        return asked;
+/// The issuer: the one in the request, else host and port of the site URL.
+pub fn select_issuer<'a>(requested: &'a str, site_url: &'a str) -> &'a str {
+    if !requested.is_empty() {
+        return requested;
     }
     let rest = site_url.split_once("://").map_or("", |(_, rest)| rest);
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
     authority.rsplit_once('@').map_or(authority, |(_, host)| host)
 }
 
-/// The URI of a secret; 500 as recorded if there is nobody to name in it.
-pub fn key_uri(issuer: &str, account: &str, secret: &str) -> Result<String> {
+/// Formats the key URI of a secret; 500 as in the reference if issuer or account is empty.
+pub fn format_key_uri(issuer: &str, account: &str, secret: &str) -> Result<String> {
     if issuer.is_empty() || account.is_empty() {
         return Err(Error::internal("Error generating QR Code"));
     }
     let label = format!("{issuer}:{account}");
-    let (label, issuer) = (utf8_percent_encode(&label, IN_PATH), utf8_percent_encode(issuer, IN_QUERY));
+    let (label, issuer) = (utf8_percent_encode(&label, PATH_ESCAPES), utf8_percent_encode(issuer, QUERY_ESCAPES));
     Ok(format!("otpauth://totp/{label}?algorithm=SHA1&digits=6&issuer={issuer}&period=30&secret={secret}"))
 }
 
@@ -44,21 +44,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_issuer_is_the_one_asked_for_else_the_site() {
+    fn issuer_is_requested_one_or_site_host() {
         for (site, expected) in [
             ("https://shop.example.com", "shop.example.com"),
             ("http://localhost:3000/path?q#f", "localhost:3000"),
             ("https://user@shop.example.com?next", "shop.example.com"),
             ("/only/a/path", ""),
         ] {
-            assert_eq!(issuer("", site), expected);
+            assert_eq!(select_issuer("", site), expected);
         }
-        assert_eq!(issuer("My Shop", "https://shop.example.com"), "My Shop");
+        assert_eq!(select_issuer("My Shop", "https://shop.example.com"), "My Shop");
     }
 
     #[test]
-    fn a_uri_names_issuer_and_account() {
-        let uri = key_uri("My Shop & Co", "ann+test@example.com", "ABC").unwrap();
+    fn key_uri_contains_issuer_and_account() {
+        let uri = format_key_uri("My Shop & Co", "ann+test@example.com", "ABC").unwrap();
         assert_eq!(
             uri,
             "otpauth://totp/My%20Shop%20&%20Co:ann+test@example.com\
@@ -67,8 +67,8 @@ mod tests {
     }
 
     #[test]
-    fn a_uri_needs_both() {
-        assert_eq!(key_uri("shop", "", "ABC").unwrap_err().status(), 500);
-        assert_eq!(key_uri("", "ann@example.com", "ABC").unwrap_err().message(), "Error generating QR Code");
+    fn key_uri_requires_issuer_and_account() {
+        assert_eq!(format_key_uri("shop", "", "ABC").unwrap_err().status(), 500);
+        assert_eq!(format_key_uri("", "ann@example.com", "ABC").unwrap_err().message(), "Error generating QR Code");
     }
 }

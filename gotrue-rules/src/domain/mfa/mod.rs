@@ -1,6 +1,6 @@
-//! Second factors: which kinds there are, what one may be set up with, when a challenge is good, which code is right.
+//! Multi-factor authentication: factor types, enrollment, challenges and codes.
 
-pub mod enrolment;
+pub mod enrollment;
 pub mod key_uri;
 pub mod totp;
 pub mod verification;
@@ -10,22 +10,22 @@ use super::policy::MfaPolicy;
 use super::session::{Aal, Session};
 use super::user::Factor;
 
-/// The kinds of factors.
+/// The type of a factor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FactorType {
-    /// Codes that an app makes from a shared secret and the time.
+    /// Time-based one-time passwords (RFC 6238).
     Totp,
-    /// Codes by text message.
+    /// Codes by SMS.
     Phone,
-    /// A security key.
+    /// A WebAuthn credential.
     WebAuthn,
 }
 
 impl FactorType {
-    /// All of them.
+    /// All types.
     pub const ALL: [Self; 3] = [Self::Totp, Self::Phone, Self::WebAuthn];
 
-    /// The word on the wire and in the database.
+    /// The name in the API and in the database.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Totp => "totp",
@@ -34,14 +34,14 @@ impl FactorType {
         }
     }
 
-    /// The kind that a word means; 400 `validation_failed` for any other word.
+    /// Parses a type; 400 `validation_failed` for an unknown one.
     pub fn parse(word: &str) -> Result<Self> {
         let found = Self::ALL.into_iter().find(|kind| kind.as_str() == word);
         found.ok_or_else(|| Error::invalid("factor_type needs to be totp, phone, or webauthn"))
     }
 
-    /// How `amr` names it.
-    pub fn method(self) -> &'static str {
+    /// The `amr` method.
+    pub fn amr_method(self) -> &'static str {
         match self {
             Self::Totp => "totp",
             Self::Phone => "mfa/phone",
@@ -49,8 +49,8 @@ impl FactorType {
         }
     }
 
-    /// Refuses a kind that may not be set up: 422.
-    pub fn require_enrolment(self, policy: &MfaPolicy) -> Result<()> {
+    /// Requires that enrollment is enabled for the type: 422.
+    pub fn require_enrollment_enabled(self, policy: &MfaPolicy) -> Result<()> {
         let (is_on, code, message) = match self {
             Self::Totp => {
                 (policy.totp_enroll_enabled, "mfa_totp_enroll_not_enabled", "MFA enroll is disabled for TOTP")
@@ -67,9 +67,9 @@ impl FactorType {
         if is_on { Ok(()) } else { Err(Error::unprocessable(code, message)) }
     }
 
-    /// Refuses a kind that is not accepted: 422. Where a security key is to be verified the reference names another code
-    /// than where a challenge is asked for.
-    pub fn require_verification(self, policy: &MfaPolicy, step: Step) -> Result<()> {
+    /// Requires that verification is enabled for the type: 422.
+    /// For WebAuthn the reference uses different codes for challenge and verification.
+    pub fn require_verification_enabled(self, policy: &MfaPolicy, step: FactorStep) -> Result<()> {
         let (is_on, code, message) = match (self, step) {
             (Self::Totp, _) => {
                 (policy.totp_verify_enabled, "mfa_totp_verify_not_enabled", "MFA verification is disabled for TOTP")
@@ -77,12 +77,12 @@ impl FactorType {
             (Self::Phone, _) => {
                 (policy.phone.verify_enabled, "mfa_phone_verify_not_enabled", "MFA verification is disabled for Phone")
             }
-            (Self::WebAuthn, Step::Challenge) => (
+            (Self::WebAuthn, FactorStep::Challenge) => (
                 policy.webauthn_verify_enabled,
                 "mfa_webauthn_verify_not_enabled",
                 "MFA verification is disabled for WebAuthn",
             ),
-            (Self::WebAuthn, Step::Verify) => (
+            (Self::WebAuthn, FactorStep::Verify) => (
                 policy.webauthn_verify_enabled,
                 "mfa_webauthn_enroll_not_enabled",
                 "MFA verification is disabled for WebAuthn",
@@ -92,24 +92,24 @@ impl FactorType {
     }
 }
 
-/// The two requests that use a factor.
+/// The requests that use a factor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Step {
-    /// A challenge is asked for.
+pub enum FactorStep {
+    /// A challenge is created.
     Challenge,
-    /// It is answered.
+    /// A challenge is verified.
     Verify,
 }
 
-/// Refuses to take away a verified factor from a session that has not shown one: 422.
-pub fn check_removal(factor: &Factor, session: &Session) -> Result<()> {
+/// Requires AAL2 to unenroll a verified factor: 422.
+pub fn validate_removal(factor: &Factor, session: &Session) -> Result<()> {
     if factor.is_verified() && session.aal < Aal::Aal2 {
         return Err(Error::unprocessable("insufficient_aal", "AAL2 required to unenroll verified factor"));
     }
     Ok(())
 }
 
-/// The one answer to a factor that does not exist or is somebody else's.
+/// 404: the factor does not exist or belongs to another user.
 pub fn factor_not_found() -> Error {
     Error::not_found("mfa_factor_not_found", "Factor not found")
 }
@@ -120,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_name_kinds() {
+    fn factor_types_are_parsed() {
         for kind in FactorType::ALL {
             assert_eq!(FactorType::parse(kind.as_str()).unwrap(), kind);
         }
@@ -130,35 +130,36 @@ mod tests {
     }
 
     #[test]
-    fn a_kind_that_is_off_says_so_in_a_code_of_its_own() {
+    fn disabled_types_have_their_own_error_codes() {
         let off = MfaPolicy { totp_enroll_enabled: false, totp_verify_enabled: false, ..MfaPolicy::default() };
-        let enrolment = |kind: FactorType| kind.require_enrolment(&off).map_err(|error| error.code());
+        let enrolment = |kind: FactorType| kind.require_enrollment_enabled(&off).map_err(|error| error.code());
         assert_eq!(enrolment(FactorType::Totp), Err("mfa_totp_enroll_not_enabled"));
         assert_eq!(enrolment(FactorType::Phone), Err("mfa_phone_enroll_not_enabled"));
         assert_eq!(enrolment(FactorType::WebAuthn), Err("mfa_webauthn_enroll_not_enabled"));
-        let verification = |kind: FactorType, step| kind.require_verification(&off, step).map_err(|error| error.code());
-        for step in [Step::Challenge, Step::Verify] {
+        let verification =
+            |kind: FactorType, step| kind.require_verification_enabled(&off, step).map_err(|error| error.code());
+        for step in [FactorStep::Challenge, FactorStep::Verify] {
             assert_eq!(verification(FactorType::Totp, step), Err("mfa_totp_verify_not_enabled"));
             assert_eq!(verification(FactorType::Phone, step), Err("mfa_phone_verify_not_enabled"));
         }
-        assert_eq!(verification(FactorType::WebAuthn, Step::Challenge), Err("mfa_webauthn_verify_not_enabled"));
-        assert_eq!(verification(FactorType::WebAuthn, Step::Verify), Err("mfa_webauthn_enroll_not_enabled"));
+        assert_eq!(verification(FactorType::WebAuthn, FactorStep::Challenge), Err("mfa_webauthn_verify_not_enabled"));
+        assert_eq!(verification(FactorType::WebAuthn, FactorStep::Verify), Err("mfa_webauthn_enroll_not_enabled"));
     }
 
     #[test]
-    fn a_kind_that_is_on_passes() {
+    fn enabled_types_are_accepted() {
         let phone = PhoneFactorPolicy { enroll_enabled: true, verify_enabled: true, ..PhoneFactorPolicy::default() };
         let on =
             MfaPolicy { phone, webauthn_enroll_enabled: true, webauthn_verify_enabled: true, ..MfaPolicy::default() };
         for kind in FactorType::ALL {
-            kind.require_enrolment(&on).unwrap();
-            kind.require_verification(&on, Step::Challenge).unwrap();
-            kind.require_verification(&on, Step::Verify).unwrap();
+            kind.require_enrollment_enabled(&on).unwrap();
+            kind.require_verification_enabled(&on, FactorStep::Challenge).unwrap();
+            kind.require_verification_enabled(&on, FactorStep::Verify).unwrap();
         }
     }
 
     #[test]
-    fn only_a_verified_factor_needs_a_strong_session_to_go() {
+    fn removing_verified_factor_requires_aal2() {
         let session = |aal| Session { aal, ..Session::default() };
         let factor = |status: &str| Factor { status: status.into(), ..Factor::default() };
         for (status, aal, goes) in [
@@ -167,7 +168,7 @@ mod tests {
             ("unverified", Aal::Aal1, true),
             ("unverified", Aal::Aal2, true),
         ] {
-            assert_eq!(check_removal(&factor(status), &session(aal)).is_ok(), goes, "{status} {aal:?}");
+            assert_eq!(validate_removal(&factor(status), &session(aal)).is_ok(), goes, "{status} {aal:?}");
         }
     }
 }

@@ -1,26 +1,27 @@
-//! Codes by secret and time (RFC 6238): HMAC-SHA-1, six digits, thirty seconds, one step to either side.
+//! Time-based one-time passwords (RFC 6238): HMAC-SHA-1, six digits, 30 seconds, one step of skew.
 
 use totp_rs::{Algorithm, Builder, Secret, Totp};
 
 use crate::domain::user::Time;
 
-/// Characters of a new secret: 160 bits.
+/// The length of a new secret in base32 characters (160 bits).
 pub const SECRET_LENGTH: usize = 32;
 
-/// The step whose code this is, among the present one and its two neighbours. White space around the code does not
-/// count. A secret that cannot be read has no codes.
-pub fn matching_step(secret: &str, code: &str, now: Time) -> Option<i64> {
-    let step = app(secret)?.check(code.trim(), u64::try_from(now.timestamp()).ok()?)?;
+/// The time step that a code belongs to, among the current one and its two neighbors.
+/// White space around the code is ignored. An unreadable secret matches no code.
+pub fn find_matching_step(secret: &str, code: &str, now: Time) -> Option<i64> {
+    let step = build_generator(secret)?.check(code.trim(), u64::try_from(now.timestamp()).ok()?)?;
     i64::try_from(step).ok()
 }
 
-/// The code that a secret gives at this moment; none if the secret cannot be read.
-pub fn code(secret: &str, now: Time) -> Option<String> {
-    Some(app(secret)?.generate(u64::try_from(now.timestamp()).ok()?).to_string())
+/// Generates the code of a secret; `None` if the secret is unreadable.
+pub fn generate_code(secret: &str, now: Time) -> Option<String> {
+    Some(build_generator(secret)?.generate(u64::try_from(now.timestamp()).ok()?).to_string())
 }
 
-/// The app that keeps this secret: base32 in either case, padded or not, and of any length, for those set up elsewhere.
-fn app(secret: &str) -> Option<Totp> {
+/// Builds the generator of a secret: base32 in either case, with or without padding.
+/// Any length is accepted, for secrets created by other servers.
+fn build_generator(secret: &str) -> Option<Totp> {
     let secret = secret.trim().trim_end_matches('=').to_ascii_uppercase();
     let secret = Secret::try_from_base32(secret).ok()?;
     let builder = Builder::new().with_algorithm(Algorithm::SHA1).with_digits(6).with_step_duration(30).with_skew(1);
@@ -31,7 +32,7 @@ fn app(secret: &str) -> Option<Totp> {
 mod tests {
     use super::*;
 
-    /// The secret of the RFC's vectors, `12345678901234567890`.
+    /// The secret of the RFC's test vectors, `12345678901234567890`.
     const SECRET: &str = "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ";
 
     fn at(seconds: i64) -> Time {
@@ -39,7 +40,7 @@ mod tests {
     }
 
     #[test]
-    fn codes_are_those_of_the_rfc() {
+    fn codes_match_rfc_vectors() {
         for (seconds, expected) in [
             (59, "287082"),
             (1_111_111_109, "081804"),
@@ -48,41 +49,41 @@ mod tests {
             (2_000_000_000, "279037"),
             (20_000_000_000, "353130"),
         ] {
-            assert_eq!(code(SECRET, at(seconds)).as_deref(), Some(expected));
+            assert_eq!(generate_code(SECRET, at(seconds)).as_deref(), Some(expected));
         }
     }
 
     #[test]
-    fn a_code_is_good_in_its_step_and_one_to_either_side() {
-        let given = code(SECRET, at(1000)).unwrap();
+    fn code_matches_own_and_neighboring_steps() {
+        let given = generate_code(SECRET, at(1000)).unwrap();
         let step = 1000 / 30;
         for (seconds, expected) in
             [(959, None), (960, Some(step)), (990, Some(step)), (1019, Some(step)), (1049, Some(step)), (1050, None)]
         {
-            assert_eq!(matching_step(SECRET, &given, at(seconds)), expected, "{seconds}");
+            assert_eq!(find_matching_step(SECRET, &given, at(seconds)), expected, "{seconds}");
         }
     }
 
     #[test]
-    fn white_space_around_a_code_does_not_count() {
-        let given = format!(" {}\n", code(SECRET, at(1000)).unwrap());
-        assert!(matching_step(SECRET, &given, at(1000)).is_some());
+    fn white_space_around_code_is_ignored() {
+        let given = format!(" {}\n", generate_code(SECRET, at(1000)).unwrap());
+        assert!(find_matching_step(SECRET, &given, at(1000)).is_some());
     }
 
     #[test]
-    fn what_is_no_code_of_the_secret_is_wrong() {
-        let right = code(SECRET, at(1000)).unwrap();
+    fn wrong_codes_do_not_match() {
+        let right = generate_code(SECRET, at(1000)).unwrap();
         for wrong in ["", "12345", "abcdef", &right[1..], &format!("{right}0"), "999999999"] {
-            assert_eq!(matching_step(SECRET, wrong, at(1000)), None, "{wrong}");
+            assert_eq!(find_matching_step(SECRET, wrong, at(1000)), None, "{wrong}");
         }
     }
 
     #[test]
-    fn secrets_are_read_in_either_case_and_padded() {
-        assert_eq!(code(&SECRET.to_lowercase(), at(59)).as_deref(), Some("287082"));
-        assert_eq!(code("MFRGGZDFMZTQ====", at(59)), code("mfrggzdfmztq", at(59)));
-        assert!(code("MFRGGZDFMZTQ", at(59)).is_some());
-        assert_eq!(code("not base32!", at(59)), None);
-        assert_eq!(matching_step("not base32!", "287082", at(59)), None);
+    fn secrets_are_case_insensitive_and_may_be_padded() {
+        assert_eq!(generate_code(&SECRET.to_lowercase(), at(59)).as_deref(), Some("287082"));
+        assert_eq!(generate_code("MFRGGZDFMZTQ====", at(59)), generate_code("mfrggzdfmztq", at(59)));
+        assert!(generate_code("MFRGGZDFMZTQ", at(59)).is_some());
+        assert_eq!(generate_code("not base32!", at(59)), None);
+        assert_eq!(find_matching_step("not base32!", "287082", at(59)), None);
     }
 }

@@ -1,16 +1,16 @@
-//! A request for somebody's consent, from the client's question to the answer.
+//! Authorization requests (RFC 6749 §4.1.1) and the user's consent.
 
 use uuid::Uuid;
 
 use super::{resource, scope};
 use crate::domain::error::Error;
-use crate::domain::pkce::{Challenge, Method};
+use crate::domain::pkce::{Challenge, ChallengeMethod};
 use crate::domain::policy::OAuthServerPolicy;
 use crate::domain::user::Time;
 
-/// What a client asks, once it is known who asks and where the answer goes; texts are empty where nothing is given.
+/// Parameters of an authorization request, after client and redirect URI are known; empty where absent.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Asked<'a> {
+pub struct AuthorizationParameters<'a> {
     /// `response_type`.
     pub response_type: &'a str,
     /// `scope`.
@@ -23,59 +23,64 @@ pub struct Asked<'a> {
     pub challenge_method: &'a str,
 }
 
-/// What is kept of it.
+/// The validated part of an authorization request that is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Request {
-    /// `scope`, as it was written; never empty.
+pub struct AuthorizationRequest {
+    /// `scope`, as received; never empty.
     pub scope: String,
-    /// What the code will be bound to.
+    /// The PKCE challenge of the code.
     pub challenge: Challenge,
 }
 
-/// Checks what is asked, or says what is wrong with it: the `error_description` of an `invalid_request`.
-pub fn check(asked: Asked<'_>, policy: &OAuthServerPolicy) -> Result<Request, String> {
-    if !matches!(asked.response_type, "" | "code") {
+/// Validates the parameters; an error is the `error_description` of an `invalid_request`.
+pub fn validate_parameters(
+    parameters: AuthorizationParameters<'_>,
+    policy: &OAuthServerPolicy,
+) -> Result<AuthorizationRequest, String> {
+    if !matches!(parameters.response_type, "" | "code") {
         return Err("only response_type=code is supported".to_owned());
     }
-    let scope = if asked.scope.is_empty() { &policy.default_scope } else { asked.scope };
-    scope::check(scope)?;
-    resource::check(asked.resource)?;
-    let challenge = challenge(asked, policy.plain_challenges_refused)?;
-    Ok(Request { scope: scope.to_owned(), challenge })
+    let scope = if parameters.scope.is_empty() { &policy.default_scope } else { parameters.scope };
+    scope::validate_scopes(scope)?;
+    resource::validate_resource(parameters.resource)?;
+    let challenge = validate_challenge(parameters, policy.is_plain_challenge_rejected)?;
+    Ok(AuthorizationRequest { scope: scope.to_owned(), challenge })
 }
 
-/// The challenge: there is no way without one.
-fn challenge(asked: Asked<'_>, plain_refused: bool) -> Result<Challenge, String> {
-    if asked.challenge.is_empty() || asked.challenge_method.is_empty() {
+/// Validates the challenge, which is required.
+fn validate_challenge(parameters: AuthorizationParameters<'_>, plain_refused: bool) -> Result<Challenge, String> {
+    if parameters.challenge.is_empty() || parameters.challenge_method.is_empty() {
         return Err("PKCE flow requires both code_challenge and code_challenge_method".to_owned());
     }
-    let method = match Method::from_word(asked.challenge_method) {
-        Some(Method::Plain) | None if plain_refused => return Err("code_challenge_method must be 'S256'".to_owned()),
+    let method = match ChallengeMethod::parse(parameters.challenge_method) {
+        Some(ChallengeMethod::Plain) | None if plain_refused => {
+            return Err("code_challenge_method must be 'S256'".to_owned());
+        }
         Some(method) => method,
         None => return Err("code_challenge_method must be 'S256' or 'plain'".to_owned()),
     };
-    if !(43..=128).contains(&asked.challenge.len()) {
+    if !(43..=128).contains(&parameters.challenge.len()) {
         return Err("code_challenge must be between 43 and 128 characters".to_owned());
     }
-    Ok(Challenge { text: asked.challenge.to_owned(), method })
+    Ok(Challenge { value: parameters.challenge.to_owned(), method })
 }
 
-/// Where a request stands.
+/// Status of an authorization request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Status {
-    /// Nobody has answered.
+pub enum AuthorizationStatus {
+    /// The user has not decided.
     Pending,
-    /// It was agreed to.
+    /// The user approved it.
     Approved,
-    /// It was refused.
+    /// The user denied it.
     Denied,
-    /// Nobody answered in time.
+    /// It expired before a decision.
     Expired,
 }
 
-impl Status {
-    /// The status of that name; anything unknown is over.
-    pub fn from_word(word: &str) -> Self {
+impl AuthorizationStatus {
+    /// Parses a status; an unknown one counts as expired.
+    pub fn parse(word: &str) -> Self {
         match word {
             "pending" => Self::Pending,
             "approved" => Self::Approved,
@@ -92,7 +97,7 @@ pub struct Authorization {
     pub id: Uuid,
     /// `client_id`.
     pub client_id: Uuid,
-    /// `user_id`: who looked at it first.
+    /// `user_id`: the first user who opened it.
     pub user_id: Option<Uuid>,
     /// `redirect_uri`.
     pub redirect_uri: String,
@@ -107,87 +112,87 @@ pub struct Authorization {
     /// `nonce`; empty for none.
     pub nonce: String,
     /// `status`.
-    pub status: Status,
+    pub status: AuthorizationStatus,
     /// `expires_at`.
     pub expires_at: Time,
 }
 
 impl Authorization {
-    /// Whether it came too late.
+    /// Whether the request has expired.
     pub fn is_expired(&self, now: Time) -> bool {
         now > self.expires_at
     }
 }
 
-/// What comes of a look at a request.
+/// Decision about viewing an authorization request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Look {
-    /// It is marked as expired, and answered [`not_found`].
+pub enum ViewDecision {
+    /// It becomes expired and is answered with [`not_found`].
     Expired,
-    /// It was answered before: 400.
-    Closed,
-    /// It is somebody else's: [`not_found`].
-    Foreign,
-    /// It is the caller's from now on, who is asked.
-    Bind,
-    /// It is the caller's from now on, who has agreed to all of it before and is not asked again.
-    Agree,
-    /// It is the caller's, who is asked once more.
+    /// It is decided already: 400.
+    AlreadyDecided,
+    /// It belongs to another user: [`not_found`].
+    OtherUser,
+    /// It becomes the caller's, and consent is required.
+    BindAndAsk,
+    /// It becomes the caller's and is approved, because an earlier grant covers the scopes.
+    AutoApprove,
+    /// It is the caller's already, and consent is required.
     Ask,
 }
 
-/// Decides about a look. `granted` are the scopes that the caller grants the client already.
-pub fn look(request: &Authorization, caller: Uuid, granted: Option<&str>, now: Time) -> Look {
+/// Decides about viewing a request. `granted` are the scopes that the caller has granted to the client.
+pub fn decide_view(request: &Authorization, caller: Uuid, granted: Option<&str>, now: Time) -> ViewDecision {
     if request.is_expired(now) {
-        return Look::Expired;
+        return ViewDecision::Expired;
     }
-    if request.status != Status::Pending {
-        return Look::Closed;
+    if request.status != AuthorizationStatus::Pending {
+        return ViewDecision::AlreadyDecided;
     }
     match request.user_id {
-        None if granted.is_some_and(|granted| scope::covers(granted, &request.scope)) => Look::Agree,
-        None => Look::Bind,
-        Some(owner) if owner == caller => Look::Ask,
-        Some(_) => Look::Foreign,
+        None if granted.is_some_and(|granted| scope::covers(granted, &request.scope)) => ViewDecision::AutoApprove,
+        None => ViewDecision::BindAndAsk,
+        Some(owner) if owner == caller => ViewDecision::Ask,
+        Some(_) => ViewDecision::OtherUser,
     }
 }
 
-/// What comes of an answer to a request.
+/// Decision about a consent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Answered {
-    /// It is marked as expired, and answered [`not_found`].
+pub enum ConsentDecision {
+    /// It becomes expired and is answered with [`not_found`].
     Expired,
-    /// It was answered before: 400.
+    /// It is decided already: 400.
     Closed,
-    /// The caller has not looked at it, or somebody else has: [`not_found`].
+    /// It belongs to another user or to none yet: [`not_found`].
     Foreign,
-    /// It counts.
-    Counts,
+    /// The consent is recorded.
+    Record,
 }
 
-/// Decides about an answer.
-pub fn answer(request: &Authorization, caller: Uuid, now: Time) -> Answered {
+/// Decides about a consent.
+pub fn decide_consent(request: &Authorization, caller: Uuid, now: Time) -> ConsentDecision {
     if request.is_expired(now) {
-        return Answered::Expired;
+        return ConsentDecision::Expired;
     }
     match (request.status, request.user_id) {
-        (Status::Pending, Some(owner)) if owner == caller => Answered::Counts,
-        (Status::Pending, _) => Answered::Foreign,
-        _ => Answered::Closed,
+        (AuthorizationStatus::Pending, Some(owner)) if owner == caller => ConsentDecision::Record,
+        (AuthorizationStatus::Pending, _) => ConsentDecision::Foreign,
+        _ => ConsentDecision::Closed,
     }
 }
 
-/// The refusal of a request that is unknown, too old, or somebody else's: nobody can tell which.
+/// Error of a request that is unknown, expired or another user's; the cases are indistinguishable.
 pub fn not_found() -> Error {
     Error::not_found("oauth_authorization_not_found", "authorization not found")
 }
 
-/// The refusal of a look at a request that was answered.
-pub fn closed() -> Error {
+/// Error of viewing a decided request.
+pub fn cannot_be_processed() -> Error {
     Error::invalid("authorization request cannot be processed")
 }
 
-/// The refusal of a second answer.
+/// Error of a second consent.
 pub fn no_longer_pending() -> Error {
     Error::invalid("authorization request is no longer pending")
 }
@@ -202,7 +207,7 @@ pub(super) mod tests {
     const BOB: Uuid = Uuid::from_u128(2);
 
     /// A request for `email profile` that lives until 1000 s.
-    pub fn authorization(status: Status, user_id: Option<Uuid>) -> Authorization {
+    pub fn authorization(status: AuthorizationStatus, user_id: Option<Uuid>) -> Authorization {
         Authorization {
             id: Uuid::from_u128(9),
             client_id: Uuid::from_u128(7),
@@ -211,7 +216,7 @@ pub(super) mod tests {
             scope: "email profile".into(),
             state: String::new(),
             resource: String::new(),
-            challenge: Some(Challenge { text: "v".repeat(43), method: Method::Plain }),
+            challenge: Some(Challenge { value: "v".repeat(43), method: ChallengeMethod::Plain }),
             nonce: String::new(),
             status,
             expires_at: at(1000),
@@ -223,80 +228,112 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn what_may_be_asked() {
+    fn authorization_parameters_are_validated() {
         let challenge = "c".repeat(43);
-        let good = Asked { challenge: &challenge, challenge_method: "S256", ..Asked::default() };
+        let good = AuthorizationParameters {
+            challenge: &challenge,
+            challenge_method: "S256",
+            ..AuthorizationParameters::default()
+        };
         let long = "c".repeat(129);
         let policy = OAuthServerPolicy::default();
-        for (asked, message) in [
+        for (parameters, message) in [
             (good, ""),
-            (Asked { response_type: "code", scope: "openid", resource: "https://api.example.com", ..good }, ""),
-            (Asked { challenge_method: "PLAIN", ..good }, ""),
-            (Asked { response_type: "token", scope: "x", ..good }, "only response_type=code is supported"),
-            (Asked { scope: "email admin", resource: "x", ..good }, "unsupported scope: admin"),
-            (Asked { resource: "shop", challenge: "", ..good }, "resource must be an absolute URI"),
-            (Asked { challenge: "", ..good }, "PKCE flow requires both code_challenge and code_challenge_method"),
             (
-                Asked { challenge_method: "", ..good },
+                AuthorizationParameters {
+                    response_type: "code",
+                    scope: "openid",
+                    resource: "https://api.example.com",
+                    ..good
+                },
+                "",
+            ),
+            (AuthorizationParameters { challenge_method: "PLAIN", ..good }, ""),
+            (
+                AuthorizationParameters { response_type: "token", scope: "x", ..good },
+                "only response_type=code is supported",
+            ),
+            (AuthorizationParameters { scope: "email admin", resource: "x", ..good }, "unsupported scope: admin"),
+            (AuthorizationParameters { resource: "shop", challenge: "", ..good }, "resource must be an absolute URI"),
+            (
+                AuthorizationParameters { challenge: "", ..good },
                 "PKCE flow requires both code_challenge and code_challenge_method",
             ),
             (
-                Asked { challenge_method: "S512", challenge: "x", ..good },
+                AuthorizationParameters { challenge_method: "", ..good },
+                "PKCE flow requires both code_challenge and code_challenge_method",
+            ),
+            (
+                AuthorizationParameters { challenge_method: "S512", challenge: "x", ..good },
                 "code_challenge_method must be 'S256' or 'plain'",
             ),
-            (Asked { challenge: "short", ..good }, "code_challenge must be between 43 and 128 characters"),
-            (Asked { challenge: &long, ..good }, "code_challenge must be between 43 and 128 characters"),
+            (
+                AuthorizationParameters { challenge: "short", ..good },
+                "code_challenge must be between 43 and 128 characters",
+            ),
+            (
+                AuthorizationParameters { challenge: &long, ..good },
+                "code_challenge must be between 43 and 128 characters",
+            ),
         ] {
-            assert_eq!(check(asked, &policy).err().unwrap_or_default(), message, "{asked:?}");
+            assert_eq!(validate_parameters(parameters, &policy).err().unwrap_or_default(), message, "{parameters:?}");
         }
-        assert_eq!(check(good, &policy).unwrap().scope, "email");
+        assert_eq!(validate_parameters(good, &policy).unwrap().scope, "email");
         let none = OAuthServerPolicy { default_scope: String::new(), ..policy };
-        assert_eq!(check(good, &none).unwrap_err(), "scope parameter is required");
+        assert_eq!(validate_parameters(good, &none).unwrap_err(), "scope parameter is required");
     }
 
     #[test]
-    fn a_plain_challenge_can_be_refused() {
+    fn plain_challenge_is_rejected_by_policy() {
         let challenge = "c".repeat(43);
-        let policy = OAuthServerPolicy { plain_challenges_refused: true, ..OAuthServerPolicy::default() };
+        let policy = OAuthServerPolicy { is_plain_challenge_rejected: true, ..OAuthServerPolicy::default() };
         for (method, is_good) in [("S256", true), ("s256", true), ("plain", false), ("Plain", false), ("S512", false)] {
-            let asked = Asked { challenge: &challenge, challenge_method: method, ..Asked::default() };
-            assert_eq!(check(asked, &policy).is_ok(), is_good, "{method}");
+            let parameters = AuthorizationParameters {
+                challenge: &challenge,
+                challenge_method: method,
+                ..AuthorizationParameters::default()
+            };
+            assert_eq!(validate_parameters(parameters, &policy).is_ok(), is_good, "{method}");
         }
     }
 
     #[test]
-    fn a_look_binds_the_first_who_comes() {
-        use Status::{Approved, Denied, Expired, Pending};
+    fn first_viewer_is_bound_to_request() {
+        use AuthorizationStatus::{Approved, Denied, Expired, Pending};
         for (status, owner, granted, seconds, outcome) in [
-            (Pending, None, None, 1000, Look::Bind),
-            (Pending, None, Some("email"), 1000, Look::Bind),
-            (Pending, None, Some("profile email phone"), 1000, Look::Agree),
-            (Pending, Some(ANN), None, 1000, Look::Ask),
-            (Pending, Some(ANN), Some("email profile"), 1000, Look::Ask),
-            (Pending, Some(BOB), Some("email profile"), 1000, Look::Foreign),
-            (Approved, Some(ANN), None, 1000, Look::Closed),
-            (Denied, Some(BOB), None, 1000, Look::Closed),
-            (Expired, None, None, 1000, Look::Closed),
-            (Pending, None, Some("email profile"), 1001, Look::Expired),
-            (Approved, Some(BOB), None, 1001, Look::Expired),
+            (Pending, None, None, 1000, ViewDecision::BindAndAsk),
+            (Pending, None, Some("email"), 1000, ViewDecision::BindAndAsk),
+            (Pending, None, Some("profile email phone"), 1000, ViewDecision::AutoApprove),
+            (Pending, Some(ANN), None, 1000, ViewDecision::Ask),
+            (Pending, Some(ANN), Some("email profile"), 1000, ViewDecision::Ask),
+            (Pending, Some(BOB), Some("email profile"), 1000, ViewDecision::OtherUser),
+            (Approved, Some(ANN), None, 1000, ViewDecision::AlreadyDecided),
+            (Denied, Some(BOB), None, 1000, ViewDecision::AlreadyDecided),
+            (Expired, None, None, 1000, ViewDecision::AlreadyDecided),
+            (Pending, None, Some("email profile"), 1001, ViewDecision::Expired),
+            (Approved, Some(BOB), None, 1001, ViewDecision::Expired),
         ] {
             let request = authorization(status, owner);
-            assert_eq!(look(&request, ANN, granted, at(seconds)), outcome, "{status:?} {owner:?} {granted:?}");
+            assert_eq!(decide_view(&request, ANN, granted, at(seconds)), outcome, "{status:?} {owner:?} {granted:?}");
         }
     }
 
     #[test]
-    fn only_who_has_looked_may_answer_and_once() {
-        use Status::{Approved, Denied, Pending};
+    fn only_bound_user_may_consent_once() {
+        use AuthorizationStatus::{Approved, Denied, Pending};
         for (status, owner, seconds, outcome) in [
-            (Pending, Some(ANN), 1000, Answered::Counts),
-            (Pending, Some(BOB), 1000, Answered::Foreign),
-            (Pending, None, 1000, Answered::Foreign),
-            (Approved, Some(ANN), 1000, Answered::Closed),
-            (Denied, Some(BOB), 1000, Answered::Closed),
-            (Pending, Some(ANN), 1001, Answered::Expired),
+            (Pending, Some(ANN), 1000, ConsentDecision::Record),
+            (Pending, Some(BOB), 1000, ConsentDecision::Foreign),
+            (Pending, None, 1000, ConsentDecision::Foreign),
+            (Approved, Some(ANN), 1000, ConsentDecision::Closed),
+            (Denied, Some(BOB), 1000, ConsentDecision::Closed),
+            (Pending, Some(ANN), 1001, ConsentDecision::Expired),
         ] {
-            assert_eq!(answer(&authorization(status, owner), ANN, at(seconds)), outcome, "{status:?} {owner:?}");
+            assert_eq!(
+                decide_consent(&authorization(status, owner), ANN, at(seconds)),
+                outcome,
+                "{status:?} {owner:?}"
+            );
         }
     }
 }

@@ -1,31 +1,31 @@
-//! What a client is told of somebody: in an ID token, and at the userinfo endpoint. Only what the scopes allow.
+//! Claims about a user for OAuth clients, in ID tokens and at the userinfo endpoint, limited by scopes.
 
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
-use super::scope::{EMAIL, PHONE, PROFILE, holds};
-use crate::domain::user::{Account, Time};
+use super::scope::{EMAIL, PHONE, PROFILE, contains_scope};
+use crate::domain::user::{Time, User};
 
-/// Seconds that an ID token is good for.
-const LIFE: i64 = 3600;
+/// Lifetime of an ID token, in seconds.
+const ID_TOKEN_LIFETIME: i64 = 3600;
 
-/// What an ID token is for.
+/// Parameters of an ID token.
 #[derive(Debug, Clone, Copy)]
-pub struct IdToken<'a> {
-    /// Whose token it is.
+pub struct IdTokenParameters<'a> {
+    /// `iss`.
     pub issuer: &'a str,
-    /// The client that it is for.
+    /// The client id: `aud` and `client_id`.
     pub client: Uuid,
-    /// What the client sent to know its own request again; empty for nothing.
+    /// `nonce`; empty for none.
     pub nonce: &'a str,
-    /// What it was allowed.
+    /// The granted scopes.
     pub scopes: &'a str,
 }
 
-/// The claims of an ID token for an account that has just signed in.
-pub fn id_token(account: &Account, token: IdToken<'_>, now: Time) -> Map<String, Value> {
+/// Builds the claims of an ID token.
+pub fn build_id_token_claims(account: &User, token: IdTokenParameters<'_>, now: Time) -> Map<String, Value> {
     let issued_at = now.timestamp();
-    let has = |scope: &str| holds(token.scopes, scope);
+    let has = |scope: &str| contains_scope(token.scopes, scope);
     let mut claims = Map::new();
     let mut put = |name: &str, value: Value| claims.insert(name.to_owned(), value);
     if !token.issuer.is_empty() {
@@ -33,14 +33,14 @@ pub fn id_token(account: &Account, token: IdToken<'_>, now: Time) -> Map<String,
     }
     put("sub", json!(account.id));
     put("aud", json!(token.client));
-    put("exp", json!(issued_at + LIFE));
+    put("exp", json!(issued_at + ID_TOKEN_LIFETIME));
     put("iat", json!(issued_at));
     put("auth_time", json!(account.last_sign_in_at.unwrap_or(now).timestamp()));
     put("client_id", json!(token.client));
     if !token.nonce.is_empty() {
         put("nonce", json!(token.nonce));
     }
-    // Both say "not verified" also where they say nothing of address and number.
+    // Both are present and false where the scope is missing.
     put("email_verified", json!(has(EMAIL) && account.email_confirmed_at.is_some()));
     put("phone_number_verified", json!(has(PHONE) && account.phone_confirmed_at.is_some()));
     if let Some(email) = account.email.as_deref().filter(|_| has(EMAIL)) {
@@ -50,14 +50,14 @@ pub fn id_token(account: &Account, token: IdToken<'_>, now: Time) -> Map<String,
         put("phone_number", json!(phone));
     }
     if has(PROFILE) {
-        claims.extend(profile(account));
+        claims.extend(profile_claims(account));
     }
     claims
 }
 
-/// What the userinfo endpoint says of an account to a session with these scopes; without any the id alone.
-pub fn userinfo(account: &Account, scopes: &str) -> Map<String, Value> {
-    let has = |scope: &str| holds(scopes, scope);
+/// Builds the userinfo response for the granted scopes; without scopes it contains only `sub`.
+pub fn build_userinfo(account: &User, scopes: &str) -> Map<String, Value> {
+    let has = |scope: &str| contains_scope(scopes, scope);
     let mut claims = Map::new();
     let mut put = |name: &str, value: Value| claims.insert(name.to_owned(), value);
     put("sub", json!(account.id));
@@ -71,13 +71,13 @@ pub fn userinfo(account: &Account, scopes: &str) -> Map<String, Value> {
     }
     if has(PROFILE) {
         put("user_metadata", Value::Object(account.user_metadata.clone()));
-        claims.extend(profile(account));
+        claims.extend(profile_claims(account));
     }
     claims
 }
 
-/// What the scope `profile` opens in both.
-fn profile(account: &Account) -> impl Iterator<Item = (String, Value)> {
+/// Returns the claims of the scope `profile`.
+fn profile_claims(account: &User) -> impl Iterator<Item = (String, Value)> {
     let text = |name: &str| account.user_metadata.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
     let changed = account.updated_at.timestamp();
     let members = [
@@ -93,17 +93,17 @@ fn profile(account: &Account) -> impl Iterator<Item = (String, Value)> {
 mod tests {
     use super::*;
 
-    fn ann() -> Account {
+    fn user() -> User {
         let at = |seconds| Time::from_timestamp(seconds, 0).unwrap();
         let metadata = json!({"username": "ann", "avatar_url": "https://img.example.com/a.png", "name": ""});
-        Account {
+        User {
             email: Some("ann@example.com".into()),
             phone: Some("15550100".into()),
             email_confirmed_at: Some(at(10)),
             last_sign_in_at: Some(at(900)),
             updated_at: at(950),
             user_metadata: metadata.as_object().unwrap().clone(),
-            ..Account::default()
+            ..User::default()
         }
     }
 
@@ -114,32 +114,32 @@ mod tests {
     }
 
     #[test]
-    fn userinfo_tells_what_the_scopes_allow() {
-        for (scopes, told) in [
+    fn userinfo_contains_claims_of_granted_scopes() {
+        for (scopes, expected) in [
             ("", vec!["sub"]),
             ("openid offline_access", vec!["sub"]),
             ("email", vec!["email", "email_verified", "sub"]),
             ("phone", vec!["phone", "sub"]),
             ("profile", vec!["name", "picture", "preferred_username", "sub", "updated_at", "user_metadata"]),
         ] {
-            assert_eq!(names(&userinfo(&ann(), scopes)), told, "{scopes}");
+            assert_eq!(names(&build_userinfo(&user(), scopes)), expected, "{scopes}");
         }
-        let claims = userinfo(&ann(), "profile");
+        let claims = build_userinfo(&user(), "profile");
         assert_eq!((&claims["name"], &claims["preferred_username"]), (&json!("ann@example.com"), &json!("ann")));
     }
 
     #[test]
-    fn an_id_token_is_for_one_client_and_says_what_the_scopes_allow() {
+    fn id_token_has_client_audience_and_claims_of_granted_scopes() {
         let client = Uuid::from_u128(7);
-        let token = IdToken { issuer: "https://auth.example.com", client, nonce: "n", scopes: "openid" };
+        let token = IdTokenParameters { issuer: "https://auth.example.com", client, nonce: "n", scopes: "openid" };
         let always = ["aud", "auth_time", "client_id", "email_verified", "exp", "iat", "iss", "nonce"];
-        let claims = id_token(&ann(), token, Time::from_timestamp(1000, 0).unwrap());
+        let claims = build_id_token_claims(&user(), token, Time::from_timestamp(1000, 0).unwrap());
         assert_eq!(names(&claims), [&always[..], &["phone_number_verified", "sub"]].concat());
         assert_eq!((&claims["aud"], &claims["client_id"]), (&json!(client), &json!(client)));
         assert_eq!((&claims["iat"], &claims["exp"], &claims["auth_time"]), (&json!(1000), &json!(4600), &json!(900)));
         assert_eq!(claims["email_verified"], json!(false));
-        let all = IdToken { scopes: "openid email phone profile", nonce: "", ..token };
-        let claims = id_token(&ann(), all, Time::from_timestamp(1000, 0).unwrap());
+        let all = IdTokenParameters { scopes: "openid email phone profile", nonce: "", ..token };
+        let claims = build_id_token_claims(&user(), all, Time::from_timestamp(1000, 0).unwrap());
         assert_eq!((&claims["email_verified"], &claims["phone_number_verified"]), (&json!(true), &json!(false)));
         assert_eq!((&claims["email"], &claims["phone_number"]), (&json!("ann@example.com"), &json!("15550100")));
         assert_eq!((&claims["picture"], &claims["updated_at"]), (&json!("https://img.example.com/a.png"), &json!(950)));

@@ -1,24 +1,24 @@
-//! A client: an application that signs people in with us.
+//! OAuth clients: applications that use this server for sign-in.
 
 use uuid::Uuid;
 
 use crate::domain::error::Error;
 use crate::domain::user::Time;
 
-/// What a client may present for tokens, in the order in which they are told.
+/// Supported grant types, in the order of the metadata document.
 pub const GRANT_TYPES: [&str; 2] = ["authorization_code", "refresh_token"];
 
 /// Whether a client can keep a secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ClientType {
-    /// It cannot: a page, an app on somebody's phone.
+    /// A public client (RFC 6749 §2.1): a page or a mobile app.
     Public,
-    /// It can: a server.
+    /// A confidential client (RFC 6749 §2.1): a server.
     Confidential,
 }
 
 impl ClientType {
-    /// The word on the wire and in the database.
+    /// Returns the word of the API and the database.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Public => "public",
@@ -26,12 +26,12 @@ impl ClientType {
         }
     }
 
-    /// The type of that name.
-    pub fn from_word(word: &str) -> Option<Self> {
+    /// Parses a client type.
+    pub fn parse(word: &str) -> Option<Self> {
         [Self::Public, Self::Confidential].into_iter().find(|it| it.as_str() == word)
     }
 
-    /// How a client of this type may prove itself.
+    /// Returns the authentication methods of this client type.
     pub fn auth_methods(self) -> &'static [AuthMethod] {
         match self {
             Self::Public => &[AuthMethod::None],
@@ -40,22 +40,22 @@ impl ClientType {
     }
 }
 
-/// How a client proves itself at the token endpoint.
+/// How a client authenticates at the token endpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AuthMethod {
-    /// It does not.
+    /// No authentication.
     None,
-    /// Its secret stands in the header `Authorization`.
+    /// The secret is in the `Authorization` header.
     Basic,
-    /// Its secret stands in the body.
+    /// The secret is in the body.
     Post,
 }
 
 impl AuthMethod {
-    /// All of them, in the order in which they are told.
+    /// All methods, in the order of the metadata document.
     pub const ALL: [Self; 3] = [Self::None, Self::Basic, Self::Post];
 
-    /// The word on the wire and in the database.
+    /// Returns the word of the API and the database.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::None => "none",
@@ -64,12 +64,12 @@ impl AuthMethod {
         }
     }
 
-    /// The method of that name.
+    /// Parses an authentication method.
     pub fn from_word(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|it| it.as_str() == word)
     }
 
-    /// The type of the clients that use it.
+    /// Returns the client type that uses the method.
     pub fn client_type(self) -> ClientType {
         match self {
             Self::None => ClientType::Public,
@@ -78,17 +78,17 @@ impl AuthMethod {
     }
 }
 
-/// How a client came to be known.
+/// How a client was registered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Registered {
-    /// It registered itself.
+pub enum RegistrationType {
+    /// By dynamic registration (RFC 7591).
     Dynamic,
-    /// An administrator registered it.
+    /// By an administrator.
     Manual,
 }
 
-impl Registered {
-    /// The word on the wire and in the database.
+impl RegistrationType {
+    /// Returns the word of the API and the database.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Dynamic => "dynamic",
@@ -99,13 +99,13 @@ impl Registered {
 
 /// A row of `auth.oauth_clients` that is not deleted.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Client {
+pub struct OAuthClient {
     /// `id`.
     pub id: Uuid,
     /// `client_secret_hash`; empty for a public client.
     pub secret_hash: String,
     /// `registration_type`.
-    pub registered: Registered,
+    pub registration_type: RegistrationType,
     /// `client_type`.
     pub client_type: ClientType,
     /// `token_endpoint_auth_method`.
@@ -126,24 +126,24 @@ pub struct Client {
     pub updated_at: Time,
 }
 
-impl Client {
-    /// Whether it can keep a secret.
+impl OAuthClient {
+    /// Whether the client is confidential.
     pub fn is_confidential(&self) -> bool {
         self.client_type == ClientType::Confidential
     }
 
-    /// Whether a browser may be sent back there: only to the very text of a registered URI (RFC 9700 §2.1).
+    /// Whether the redirect URI equals a registered one exactly (RFC 9700 §2.1).
     pub fn has_redirect_uri(&self, uri: &str) -> bool {
         self.redirect_uris.iter().any(|registered| registered == uri)
     }
 
-    /// Whether it may present that for tokens.
-    pub fn may_use(&self, grant_type: &str) -> bool {
+    /// Whether the client may use the grant type.
+    pub fn can_use(&self, grant_type: &str) -> bool {
         self.grant_types.iter().any(|allowed| allowed.trim() == grant_type)
     }
 }
 
-/// The refusal of an id that no client has, where an administrator asks.
+/// Error of an unknown client id in the administration API.
 pub fn not_found() -> Error {
     Error::not_found("oauth_client_not_found", "OAuth client not found")
 }
@@ -152,12 +152,12 @@ pub fn not_found() -> Error {
 pub(super) mod tests {
     use super::*;
 
-    /// A client that answers to `https://app.example.com/callback`.
-    pub fn client(auth_method: AuthMethod) -> Client {
-        Client {
+    /// Builds a client with the redirect URI `https://app.example.com/callback`.
+    pub fn client(auth_method: AuthMethod) -> OAuthClient {
+        OAuthClient {
             id: Uuid::from_u128(7),
             secret_hash: String::new(),
-            registered: Registered::Manual,
+            registration_type: RegistrationType::Manual,
             client_type: auth_method.client_type(),
             auth_method,
             redirect_uris: vec!["https://app.example.com/callback".into()],
@@ -171,7 +171,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_redirect_goes_to_the_very_text_that_was_registered() {
+    fn redirect_uri_must_equal_registered_uri() {
         let client = client(AuthMethod::None);
         assert!(client.has_redirect_uri("https://app.example.com/callback"));
         for other in [
@@ -195,15 +195,15 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn words_are_read_as_they_are_written() {
+    fn words_round_trip() {
         for method in AuthMethod::ALL {
             assert_eq!(AuthMethod::from_word(method.as_str()), Some(method));
             assert!(method.client_type().auth_methods().contains(&method));
         }
         for kind in [ClientType::Public, ClientType::Confidential] {
-            assert_eq!(ClientType::from_word(kind.as_str()), Some(kind));
+            assert_eq!(ClientType::parse(kind.as_str()), Some(kind));
         }
         assert_eq!(AuthMethod::from_word("None"), None);
-        assert_eq!(ClientType::from_word(""), None);
+        assert_eq!(ClientType::parse(""), None);
     }
 }

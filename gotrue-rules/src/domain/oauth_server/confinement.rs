@@ -1,18 +1,20 @@
-//! What a client's access token opens where clients are confined. It is a token of the account, and elsewhere opens all
-//! that the account may do: a new password, another second factor, a consent to more scopes.
+//! Routes that an OAuth client's access token may use, where clients are restricted.
+//!
+//! The token is otherwise a full access token of the user: it could set a password, change factors and grant more
+//! scopes.
 
 use crate::domain::error::Error;
 
-/// All that a client needs of us: to learn whose token it has, and to give it back.
-const OPEN: [(&str, &str); 3] = [("GET", "/oauth/userinfo"), ("GET", "/user"), ("POST", "/logout")];
+/// Routes that a client needs: user claims and sign-out.
+const ALLOWED_ROUTES: [(&str, &str); 3] = [("GET", "/oauth/userinfo"), ("GET", "/user"), ("POST", "/logout")];
 
-/// Whether a client's token opens that route. The path is raw; a final slash is the same route or none.
-pub fn opens(method: &str, path: &str) -> bool {
-    OPEN.contains(&(method, path.strip_suffix('/').unwrap_or(path)))
+/// Whether a client's token may use the route. The path is raw.
+pub fn is_client_route_allowed(method: &str, path: &str) -> bool {
+    ALLOWED_ROUTES.contains(&(method, path.strip_suffix('/').unwrap_or(path)))
 }
 
-/// The refusal of a client's token, 403.
-pub fn refused() -> Error {
+/// Error of a route that a client's token may not use, 403.
+pub fn client_route_not_allowed() -> Error {
     let message = "This endpoint is not open to OAuth clients: it wants the user's own session";
     Error::forbidden("no_authorization", message)
 }
@@ -22,7 +24,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_clients_token_changes_nothing() {
+    fn client_token_cannot_change_user() {
         for (method, path, is_open) in [
             ("GET", "/user", true),
             ("GET", "/user/", true),
@@ -35,7 +37,7 @@ mod tests {
             ("POST", "/factors", false),
             ("GET", "/", false),
         ] {
-            assert_eq!(opens(method, path), is_open, "{method} {path}");
+            assert_eq!(is_client_route_allowed(method, path), is_open, "{method} {path}");
         }
     }
 }

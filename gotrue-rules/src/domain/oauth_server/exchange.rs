@@ -1,4 +1,4 @@
-//! A code for tokens (RFC 6749 §4.1.3, RFC 7636 §4.6).
+//! Exchange of an authorization code for tokens (RFC 6749 §4.1.3, RFC 7636 §4.6).
 
 use uuid::Uuid;
 
@@ -6,9 +6,9 @@ use super::authorization::Authorization;
 use crate::domain::error::{Error, Result};
 use crate::domain::user::Time;
 
-/// What a client presents with a code; texts are empty where nothing is given.
+/// Parameters of a code exchange; empty where absent.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Presented<'a> {
+pub struct ExchangeParameters<'a> {
     /// `redirect_uri`.
     pub redirect_uri: &'a str,
     /// `code_verifier`.
@@ -17,27 +17,33 @@ pub struct Presented<'a> {
     pub resource: &'a str,
 }
 
-/// Whether the client may have tokens for the code of this authorization, and whose: age → client → resource and
-/// redirect, where they are named → verifier; an OAuth `invalid_grant`. A wrong try leaves the code good.
-pub fn redeem(authorization: &Authorization, client: Uuid, came: Presented<'_>, now: Time) -> Result<Uuid> {
+/// Verifies an exchange and returns the user's id; errors are OAuth `invalid_grant`.
+///
+/// Order: age, client, resource and redirect URI where given, verifier. A failed attempt does not consume the code.
+pub fn verify_exchange(
+    authorization: &Authorization,
+    client: Uuid,
+    parameters: ExchangeParameters<'_>,
+    now: Time,
+) -> Result<Uuid> {
     if authorization.is_expired(now) {
         return Err(invalid_grant("Authorization code has expired"));
     }
     if authorization.client_id != client {
         return Err(invalid_grant("Authorization code was not issued for this client"));
     }
-    if !came.resource.is_empty() && came.resource != authorization.resource {
+    if !parameters.resource.is_empty() && parameters.resource != authorization.resource {
         return Err(invalid_grant("Authorization code resource does not match the resource parameter"));
     }
-    if !came.redirect_uri.is_empty() && came.redirect_uri != authorization.redirect_uri {
+    if !parameters.redirect_uri.is_empty() && parameters.redirect_uri != authorization.redirect_uri {
         return Err(invalid_grant("Invalid redirect_uri"));
     }
-    verify(authorization, came.verifier)?;
+    verify_challenge(authorization, parameters.verifier)?;
     authorization.user_id.ok_or_else(|| invalid_grant("Authorization code has no associated user"))
 }
 
-/// Every authorization of ours has a challenge; one that somebody else wrote into the table may have none.
-fn verify(authorization: &Authorization, verifier: &str) -> Result<()> {
+/// Verifies the PKCE verifier. Only a row that another program inserted has no challenge.
+fn verify_challenge(authorization: &Authorization, verifier: &str) -> Result<()> {
     let Some(challenge) = &authorization.challenge else { return Ok(()) };
     let failed = |why: &str| invalid_grant(&format!("PKCE verification failed: {why}"));
     if verifier.is_empty() {
@@ -46,74 +52,84 @@ fn verify(authorization: &Authorization, verifier: &str) -> Result<()> {
     challenge.verify(verifier).map_err(|why| failed(why.message()))
 }
 
-/// The refusal of a code that is unknown, used, or being used.
+/// Error of a code that is unknown, used, or in use by another request.
 pub fn unknown_code() -> Error {
     invalid_grant("Invalid authorization code")
 }
 
-/// The refusal of what is no proof.
+/// Builds an `invalid_grant`.
 fn invalid_grant(description: &str) -> Error {
     Error::oauth("invalid_grant", description.to_owned())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::authorization::Status;
+    use super::super::authorization::AuthorizationStatus;
     use super::super::authorization::tests::{ANN, at, authorization};
     use super::*;
 
     const CLIENT: Uuid = Uuid::from_u128(7);
 
-    fn said(authorization: &Authorization, client: Uuid, came: Presented<'_>, seconds: u64) -> String {
-        match redeem(authorization, client, came, at(seconds)) {
+    fn exchange_error(
+        authorization: &Authorization,
+        client: Uuid,
+        parameters: ExchangeParameters<'_>,
+        seconds: u64,
+    ) -> String {
+        match verify_exchange(authorization, client, parameters, at(seconds)) {
             Ok(owner) => owner.to_string(),
             Err(error) => error.message().to_owned(),
         }
     }
 
     #[test]
-    fn a_code_is_bound_to_client_redirect_resource_and_verifier() {
-        let mut bound = authorization(Status::Approved, Some(ANN));
+    fn code_is_bound_to_client_redirect_uri_resource_and_verifier() {
+        let mut bound = authorization(AuthorizationStatus::Approved, Some(ANN));
         bound.resource = "https://api.example.com/".into();
         let right = "v".repeat(43);
-        let good = Presented { verifier: &right, ..Presented::default() };
+        let good = ExchangeParameters { verifier: &right, ..ExchangeParameters::default() };
         let wrong_verifier = "PKCE verification failed: code challenge does not match previously saved code verifier";
         let ann = ANN.to_string();
-        for (client, came, seconds, message) in [
+        for (client, parameters, seconds, message) in [
             (CLIENT, good, 1000, ann.as_str()),
-            (CLIENT, Presented { redirect_uri: &bound.redirect_uri, resource: &bound.resource, ..good }, 1000, &ann),
+            (
+                CLIENT,
+                ExchangeParameters { redirect_uri: &bound.redirect_uri, resource: &bound.resource, ..good },
+                1000,
+                &ann,
+            ),
             (CLIENT, good, 1001, "Authorization code has expired"),
             (Uuid::from_u128(8), good, 1000, "Authorization code was not issued for this client"),
             (
                 CLIENT,
-                Presented { redirect_uri: "https://app.example.com/callback/", ..good },
+                ExchangeParameters { redirect_uri: "https://app.example.com/callback/", ..good },
                 1000,
                 "Invalid redirect_uri",
             ),
             (
                 CLIENT,
-                Presented { resource: "https://api.example.com", ..good },
+                ExchangeParameters { resource: "https://api.example.com", ..good },
                 1000,
                 "Authorization code resource does not match the resource parameter",
             ),
-            (CLIENT, Presented { verifier: &right[1..], ..good }, 1000, wrong_verifier),
-            (CLIENT, Presented { verifier: "x", ..good }, 1000, wrong_verifier),
+            (CLIENT, ExchangeParameters { verifier: &right[1..], ..good }, 1000, wrong_verifier),
+            (CLIENT, ExchangeParameters { verifier: "x", ..good }, 1000, wrong_verifier),
             (
                 CLIENT,
-                Presented::default(),
+                ExchangeParameters::default(),
                 1000,
                 "PKCE verification failed: code_verifier is required when PKCE challenge is present",
             ),
         ] {
-            assert_eq!(said(&bound, client, came, seconds), message);
+            assert_eq!(exchange_error(&bound, client, parameters, seconds), message);
         }
     }
 
     #[test]
-    fn a_code_of_nobody_opens_nothing() {
+    fn code_without_user_is_rejected() {
         let right = "v".repeat(43);
-        let came = Presented { verifier: &right, ..Presented::default() };
-        let nobodys = authorization(Status::Approved, None);
-        assert_eq!(said(&nobodys, CLIENT, came, 0), "Authorization code has no associated user");
+        let parameters = ExchangeParameters { verifier: &right, ..ExchangeParameters::default() };
+        let without_user = authorization(AuthorizationStatus::Approved, None);
+        assert_eq!(exchange_error(&without_user, CLIENT, parameters, 0), "Authorization code has no associated user");
     }
 }

@@ -1,4 +1,4 @@
-//! This server as the one that others sign people in with: OAuth 2.1 and OpenID Connect (`endpoints.md` §13.6, §15).
+//! The OAuth 2.1 and OpenID Connect server.
 
 pub mod authorization;
 pub mod claims;
@@ -11,4 +11,4 @@ pub mod registration;
 pub mod resource;
 pub mod scope;
 
-pub use client::{AuthMethod, Client, ClientType, GRANT_TYPES, Registered};
+pub use client::{AuthMethod, ClientType, GRANT_TYPES, OAuthClient, RegistrationType};

@@ -1,20 +1,21 @@
-//! What may be registered as a place to send a browser back to (RFC 6749 §3.1.2). At a request it is compared as text,
-//! see [`super::Client::has_redirect_uri`].
+//! Validation of registered redirect URIs (RFC 6749 §3.1.2).
+//!
+//! Requests compare them as text, see [`super::OAuthClient::has_redirect_uri`].
 
 use crate::domain::redirect::go_url::Url;
 
-/// Schemes that run or show something on the page that follows them.
-const DANGEROUS: [&str; 6] = ["javascript", "data", "file", "vbscript", "about", "blob"];
+/// Schemes that execute or display content in the browser.
+const DANGEROUS_SCHEMES: [&str; 6] = ["javascript", "data", "file", "vbscript", "about", "blob"];
 
-/// Where a browser may be sent without TLS.
-const LOCAL: [&[u8]; 3] = [b"localhost", b"127.0.0.1", b"::1"];
+/// Hosts that may use `http`.
+const LOOPBACK_HOSTS: [&[u8]; 3] = [b"localhost", b"127.0.0.1", b"::1"];
 
-/// Whether it may be registered, else what is wrong with it. Any scheme of an app's own will do, `http` on this very
-/// machine alone.
+/// Validates a redirect URI for registration; the error describes the problem.
+/// Custom schemes are allowed; `http` only for loopback hosts.
 ///
-/// With `is_careful` no comma may stand in it: URIs are stored with commas between them, so one with a comma is two when
-/// it is read, and nobody has looked at the second.
-pub fn check(uri: &str, is_careful: bool) -> Result<(), String> {
+/// With `is_careful` commas are rejected: URIs are stored joined by commas, so that a URI with a comma becomes two, and
+/// the second one is not validated.
+pub fn validate_redirect_uri(uri: &str, is_careful: bool) -> Result<(), String> {
     if uri.is_empty() {
         return Err("redirect URI cannot be empty".to_owned());
     }
@@ -22,10 +23,10 @@ pub fn check(uri: &str, is_careful: bool) -> Result<(), String> {
     if url.scheme().is_empty() || url.host().is_empty() {
         return Err("must have scheme and host".to_owned());
     }
-    if DANGEROUS.contains(&url.scheme()) {
+    if DANGEROUS_SCHEMES.contains(&url.scheme()) {
         return Err(format!("scheme '{}' is not allowed for security reasons", url.scheme()));
     }
-    if url.scheme() == "http" && !LOCAL.contains(&url.hostname()) {
+    if url.scheme() == "http" && !LOOPBACK_HOSTS.contains(&url.hostname()) {
         return Err("HTTP scheme only allowed for localhost".to_owned());
     }
     if url.has_fragment() {
@@ -44,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_may_be_registered() {
+    fn redirect_uris_are_validated() {
         for (uri, complaint) in [
             ("https://app.example.com/callback", ""),
             ("https://app.example.com:8443/callback?a=1", ""),
@@ -72,49 +73,49 @@ mod tests {
             ("http://0.0.0.0/", "HTTP scheme only allowed for localhost"),
             ("https://app.example.com/#top", "fragment not allowed in redirect URI"),
         ] {
-            let said = check(uri, true).err().unwrap_or_default();
-            assert_eq!(said, complaint, "{uri}");
-            assert_eq!(check(uri, false).err().unwrap_or_default(), complaint, "{uri}");
+            let actual = validate_redirect_uri(uri, true).err().unwrap_or_default();
+            assert_eq!(actual, complaint, "{uri}");
+            assert_eq!(validate_redirect_uri(uri, false).err().unwrap_or_default(), complaint, "{uri}");
         }
     }
 
     #[test]
-    fn a_comma_would_hide_a_second_uri() {
+    fn comma_is_rejected_when_careful() {
         let two = "https://app.example.com/cb,javascript://x/%0aalert(1)";
-        assert!(check(two, false).is_ok());
-        assert!(check(two, true).unwrap_err().contains("comma"));
+        assert!(validate_redirect_uri(two, false).is_ok());
+        assert!(validate_redirect_uri(two, true).unwrap_err().contains("comma"));
     }
 
     proptest! {
         #[test]
-        fn no_text_makes_it_panic(text in any::<String>(), is_careful in any::<bool>()) {
-            let _ = check(&text, is_careful);
+        fn any_text_validates_without_panic(text in any::<String>(), is_careful in any::<bool>()) {
+            let _ = validate_redirect_uri(&text, is_careful);
         }
 
         #[test]
-        fn what_is_accepted_stays_what_was_looked_at(text in "[a-z]{1,10}://[a-zA-Z0-9@:,#%/?.\\[\\]]{0,30}") {
-            if check(&text, true).is_ok() {
-                // As it is stored among others and read again, it is still itself, and still good.
+        fn accepted_uri_survives_storage(text in "[a-z]{1,10}://[a-zA-Z0-9@:,#%/?.\\[\\]]{0,30}") {
+            if validate_redirect_uri(&text, true).is_ok() {
+                // The URI is stored among others, read again, and must still be valid.
                 let stored = [text.as_str(), "https://other.example.com/"].join(",");
                 let read: Vec<&str> = stored.split(',').collect();
                 prop_assert_eq!(read[0], text.as_str());
-                prop_assert!(read.iter().all(|uri| check(uri, true).is_ok()));
+                prop_assert!(read.iter().all(|uri| validate_redirect_uri(uri, true).is_ok()));
             }
         }
 
         #[test]
-        fn no_dangerous_scheme_is_accepted_in_any_letters(
-            scheme in prop::sample::select(DANGEROUS.to_vec()),
+        fn dangerous_schemes_are_rejected_in_any_case(
+            scheme in prop::sample::select(DANGEROUS_SCHEMES.to_vec()),
             upper in any::<u32>(),
             rest in "[ -~]{0,30}",
         ) {
-            let scheme: String = scheme.char_indices().map(|(at, letter)| {
-                if upper >> at & 1 == 1 { letter.to_ascii_uppercase() } else { letter }
+            let scheme: String = scheme.char_indices().map(|(at, character)| {
+                if upper >> at & 1 == 1 { character.to_ascii_uppercase() } else { character }
             }).collect();
             let bare = format!("{scheme}:{rest}");
             let with_host = format!("{scheme}://x/{rest}");
-            prop_assert!(check(&bare, false).is_err());
-            prop_assert!(check(&with_host, false).is_err());
+            prop_assert!(validate_redirect_uri(&bare, false).is_err());
+            prop_assert!(validate_redirect_uri(&with_host, false).is_err());
         }
     }
 }

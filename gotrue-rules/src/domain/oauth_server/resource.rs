@@ -1,9 +1,9 @@
-//! The resource that a token is meant for (RFC 8707).
+//! The target resource of a token (RFC 8707).
 
 use crate::domain::redirect::go_url::Url;
 
-/// Whether it may be asked for, else what is wrong with it; empty is none.
-pub fn check(resource: &str) -> Result<(), &'static str> {
+/// Validates `resource`; the error describes the problem, empty means absent.
+pub fn validate_resource(resource: &str) -> Result<(), &'static str> {
     if resource.is_empty() {
         return Ok(());
     }
@@ -25,7 +25,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_may_be_asked_for() {
+    fn resource_must_be_absolute_uri_without_fragment() {
         for (resource, complaint) in [
             ("", ""),
             ("https://api.example.com/v1", ""),
@@ -37,7 +37,7 @@ mod tests {
             ("https://shop.example.com/#x", "resource must not include a fragment component"),
             ("https://shop.example.com/?x", "resource must not include a query component"),
         ] {
-            assert_eq!(check(resource).err().unwrap_or_default(), complaint, "{resource}");
+            assert_eq!(validate_resource(resource).err().unwrap_or_default(), complaint, "{resource}");
         }
     }
 }

@@ -1,52 +1,52 @@
-//! Scopes: what a client may be told of somebody.
+//! OAuth scopes.
 
-/// Asks for an ID token.
+/// Requests an ID token.
 pub const OPENID: &str = "openid";
-/// Name, picture and the like.
+/// Name, picture and other profile claims.
 pub const PROFILE: &str = "profile";
-/// The address.
+/// The e-mail address.
 pub const EMAIL: &str = "email";
-/// The number.
+/// The phone number.
 pub const PHONE: &str = "phone";
-/// Access while nobody is there; known, and without effect.
+/// Offline access; accepted without effect.
 pub const OFFLINE_ACCESS: &str = "offline_access";
 
-/// All that are known, in the order in which they are told.
+/// All supported scopes, in the order of the metadata document.
 pub const SUPPORTED: [&str; 5] = [OPENID, PROFILE, EMAIL, PHONE, OFFLINE_ACCESS];
 
-/// The scopes of a list with blanks between them.
-pub fn list(text: &str) -> impl Iterator<Item = &str> {
+/// Splits a space-separated list.
+pub fn split_scopes(text: &str) -> impl Iterator<Item = &str> {
     text.trim().split(' ').map(str::trim).filter(|scope| !scope.is_empty())
 }
 
-/// Whether the list holds that scope.
-pub fn holds(text: &str, scope: &str) -> bool {
-    list(text).any(|it| it == scope)
+/// Whether the list contains the scope.
+pub fn contains_scope(text: &str, scope: &str) -> bool {
+    split_scopes(text).any(|it| it == scope)
 }
 
-/// Whether everything asked for was granted before.
-pub fn covers(granted: &str, asked: &str) -> bool {
-    list(asked).all(|scope| holds(granted, scope))
+/// Whether an earlier grant includes all requested scopes.
+pub fn covers(granted: &str, requested: &str) -> bool {
+    split_scopes(requested).all(|scope| contains_scope(granted, scope))
 }
 
-/// Whether a client may ask for that, else what is wrong.
-pub fn check(text: &str) -> Result<(), String> {
+/// Validates a requested scope list; the error describes the problem.
+pub fn validate_scopes(text: &str) -> Result<(), String> {
     if text.is_empty() {
         return Err("scope parameter is required".to_owned());
     }
-    if list(text).next().is_none() {
+    if split_scopes(text).next().is_none() {
         return Err("scope parameter cannot be empty".to_owned());
     }
-    match list(text).find(|scope| !SUPPORTED.contains(scope)) {
+    match split_scopes(text).find(|scope| !SUPPORTED.contains(scope)) {
         Some(unknown) => Err(format!("unsupported scope: {unknown}")),
         None => Ok(()),
     }
 }
 
-/// The list with each scope once and one blank between two: what is remembered of a consent.
-pub fn once(text: &str) -> String {
+/// Normalizes a list for a stored consent: each scope once, separated by one space.
+pub fn normalize_scopes(text: &str) -> String {
     let mut scopes: Vec<&str> = Vec::new();
-    for scope in list(text) {
+    for scope in split_scopes(text) {
         if !scopes.contains(&scope) {
             scopes.push(scope);
         }
@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_may_be_asked_for() {
+    fn scope_lists_are_validated() {
         for (text, complaint) in [
             ("email", ""),
             ("openid  email profile phone offline_access", ""),
@@ -74,13 +74,13 @@ mod tests {
             ("email,profile", "unsupported scope: email,profile"),
             ("email\tprofile", "unsupported scope: email\tprofile"),
         ] {
-            assert_eq!(check(text).err().unwrap_or_default(), complaint, "{text:?}");
+            assert_eq!(validate_scopes(text).err().unwrap_or_default(), complaint, "{text:?}");
         }
     }
 
     #[test]
-    fn a_consent_covers_what_it_holds_and_no_more() {
-        for (granted, asked, is_covered) in [
+    fn consent_covers_exactly_its_scopes() {
+        for (granted, requested, is_covered) in [
             ("email profile", "email", true),
             ("email profile", "profile email", true),
             ("email", "email email", true),
@@ -89,26 +89,26 @@ mod tests {
             ("emails", "email", false),
             ("openid", "open", false),
         ] {
-            assert_eq!(covers(granted, asked), is_covered, "{granted} / {asked}");
+            assert_eq!(covers(granted, requested), is_covered, "{granted} / {requested}");
         }
     }
 
     proptest! {
         #[test]
-        fn no_text_makes_it_panic_and_each_scope_stays(text in any::<String>(), other in any::<String>()) {
-            let _ = (check(&text), covers(&text, &other));
-            let kept = once(&text);
+        fn normalize_keeps_every_scope(text in any::<String>(), other in any::<String>()) {
+            let _ = (validate_scopes(&text), covers(&text, &other));
+            let kept = normalize_scopes(&text);
             prop_assert!(covers(&kept, &text) && covers(&text, &kept));
-            prop_assert_eq!(once(&kept), kept);
+            prop_assert_eq!(normalize_scopes(&kept), kept);
         }
 
         #[test]
-        fn more_is_never_covered_by_less(
+        fn superset_is_not_covered_by_subset(
             granted in prop::sample::subsequence(SUPPORTED.to_vec(), 0..5),
-            asked in prop::sample::subsequence(SUPPORTED.to_vec(), 1..5),
+            requested in prop::sample::subsequence(SUPPORTED.to_vec(), 1..5),
         ) {
-            let is_covered = covers(&granted.join(" "), &asked.join(" "));
-            prop_assert_eq!(is_covered, asked.iter().all(|scope| granted.contains(scope)));
+            let is_covered = covers(&granted.join(" "), &requested.join(" "));
+            prop_assert_eq!(is_covered, requested.iter().all(|scope| granted.contains(scope)));
         }
     }
 }

@@ -1,28 +1,30 @@
-//! Who may become a user, passwords, sessions, refresh tokens.
+//! Policies for sign-up, passwords, sessions and refresh tokens.
 
 use std::time::Duration;
 
-/// Who may become a user, and by which means.
+/// Sign-up methods.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SignUpPolicy {
-    /// No new accounts at all, except by an administrator. Default false.
+    /// Sign-ups are disabled; administrators can still create users. Default false.
     pub disabled: bool,
-    /// Anonymous accounts are allowed. Default false.
+    /// Anonymous users are allowed. Default false.
     pub anonymous_enabled: bool,
-    /// Accounts by e-mail address are allowed. Default true.
+    /// Users with an e-mail address are allowed. Default true.
     pub email_enabled: bool,
-    /// Signing in by a mailed link is allowed. Default true.
+    /// Sign-in by magic link is allowed. Default true.
     pub magic_link_enabled: bool,
-    /// Accounts by phone number are allowed. Default false.
+    /// Users with a phone number are allowed. Default false.
     pub phone_enabled: bool,
-    /// An unconfirmed account that is signed up again with another password loses its password: of two who claim an
-    /// address neither keeps a way in that its owner did not choose after confirming it. Default false.
-    pub contested_password_dropped: bool,
-    /// Users may change their number only while accounts by phone number are allowed. Default false.
-    pub phone_change_needs_phone: bool,
-    /// That an address or number is taken is told only where contacts of its own kind count as confirmed at once. Default
-    /// false: where those of either kind do.
-    pub taken_told_by_kind: bool,
+    /// A second sign-up of an unconfirmed user with another password deletes the password. Default false.
+    ///
+    /// After the address is confirmed, its owner sets a password; neither earlier password gives access.
+    pub should_drop_contested_password: bool,
+    /// Users can change their number only while phone sign-up is allowed. Default false.
+    pub phone_change_requires_phone_sign_up: bool,
+    /// "Already registered" is disclosed only if contacts of the same kind are auto-confirmed.
+    ///
+    /// Default false: it is disclosed if contacts of either kind are.
+    pub should_disclose_taken_by_kind: bool,
 }
 
 impl Default for SignUpPolicy {
@@ -33,26 +35,26 @@ impl Default for SignUpPolicy {
             email_enabled: true,
             magic_link_enabled: true,
             phone_enabled: false,
-            contested_password_dropped: false,
-            phone_change_needs_phone: false,
-            taken_told_by_kind: false,
+            should_drop_contested_password: false,
+            phone_change_requires_phone_sign_up: false,
+            should_disclose_taken_by_kind: false,
         }
     }
 }
 
-/// What a password must be and how it is kept.
+/// Password rules and hashing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PasswordPolicy {
-    /// Fewest characters; never below 6. Default 6.
+    /// Minimum length; never below 6. Default 6.
     pub min_length: usize,
-    /// Sets of characters; a password needs at least one of each set. Default none.
+    /// Character sets; a password needs at least one character of each set. Default none.
     pub required_characters: Vec<String>,
-    /// The look-up of leaked passwords. Default off.
+    /// The check against leaked passwords. Default off.
     pub hibp: HibpPolicy,
-    /// How new passwords are hashed. Default bcrypt of cost 10.
+    /// The hash algorithm of new passwords. Default bcrypt of cost 10.
     pub hash: PasswordHash,
-    /// A hash made otherwise is replaced after a successful sign-in. Default false.
-    pub rehash_after_sign_in: bool,
+    /// A password hash of another algorithm is replaced after a successful sign-in. Default false.
+    pub should_rehash_after_sign_in: bool,
 }
 
 impl Default for PasswordPolicy {
@@ -62,17 +64,17 @@ impl Default for PasswordPolicy {
             required_characters: Vec::new(),
             hibp: HibpPolicy::default(),
             hash: PasswordHash::default(),
-            rehash_after_sign_in: false,
+            should_rehash_after_sign_in: false,
         }
     }
 }
 
-/// How new passwords are hashed. Hashes of every known kind are verified in any case.
+/// The hash algorithm of new passwords; existing hashes of all supported algorithms are verified.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PasswordHash {
     /// bcrypt.
     Bcrypt {
-        /// Logarithm of the rounds, 4–31.
+        /// Binary logarithm of the rounds, 4–31.
         cost: u32,
     },
     /// argon2id with 7168 KiB, 5 passes, 1 lane.
@@ -85,16 +87,16 @@ impl Default for PasswordHash {
     }
 }
 
-/// The look-up of leaked passwords by the first five digits of their SHA-1.
+/// The check against leaked passwords by the first five digits of their SHA-1.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HibpPolicy {
-    /// New passwords are looked up. Default false.
+    /// New passwords are checked. Default false.
     pub enabled: bool,
-    /// When the service does not answer, the password is refused instead of accepted. Default false.
+    /// If the service does not answer, the password is rejected. Default false: it is accepted.
     pub fail_closed: bool,
-    /// `User-Agent` of the look-up. Default `https://github.com/supabase/gotrue`.
+    /// `User-Agent` of the requests. Default `https://github.com/supabase/gotrue`.
     pub user_agent: String,
-    /// A filter of known leaked passwords kept in memory; absent: none. Default absent.
+    /// A Bloom filter of leaked passwords in memory; absent: none. Default absent.
     pub bloom: Option<BloomFilter>,
 }
 
@@ -111,12 +113,12 @@ impl Default for HibpPolicy {
     }
 }
 
-/// The size of the filter of leaked passwords.
+/// The size of the Bloom filter.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BloomFilter {
-    /// How many passwords it is made for. Default 100 000.
+    /// Number of passwords it is sized for. Default 100 000.
     pub items: u64,
-    /// The share of wrong hits, 0–1. Default 0.0000099.
+    /// False-positive rate, 0–1. Default 0.0000099.
     pub false_positives: f64,
 }
 
@@ -127,8 +129,7 @@ impl Default for BloomFilter {
 }
 
 impl BloomFilter {
-    /// How many bits hold so many passwords with so many wrong hits; at least 64, and the greatest number where no size
-    /// is enough.
+    /// Returns the number of bits for this size and rate; at least 64, `u64::MAX` if no size suffices.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -140,42 +141,43 @@ impl BloomFilter {
         if bits.is_finite() { (bits.ceil() as u64).max(64) } else { u64::MAX }
     }
 
-    /// How many of the bits stand for one password; at least 1.
+    /// Returns the number of bits per password; at least 1.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "an estimate")]
     pub fn probes(&self) -> u64 {
         ((-self.false_positives.log2()).ceil() as u64).max(1)
     }
 }
 
-/// How long sessions last.
+/// Session lifetime and limits.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SessionPolicy {
-    /// Longest life of a session since it was opened; absent: no end. Default absent.
+    /// Maximum age of a session; absent: unlimited. Default absent.
     pub timebox: Option<Duration>,
-    /// Longest time between two refreshes; absent: no limit. Default absent.
+    /// Maximum time between two refreshes; absent: unlimited. Default absent.
     pub inactivity_timeout: Option<Duration>,
-    /// How long an account with a verified factor may stay at `aal1`; absent: for ever. Default absent.
+    /// How long a user with a verified factor may keep a session at `aal1`; absent: unlimited.
+    /// Default absent.
     pub allow_low_aal: Option<Duration>,
-    /// Only the newest session of an account (and tag) may be refreshed. Default false.
+    /// Only the newest session of a user (and tag) can be refreshed. Default false.
     pub single_per_user: bool,
-    /// A banned account gets no session, also where the sign-in had begun before the ban. Default false.
-    pub banned_get_none: bool,
-    /// Tags a session may carry; the first one of them found in the request's header is kept. Default none.
+    /// A banned user gets no session, even if the sign-in started before the ban. Default false.
+    pub should_reject_banned_sign_in: bool,
+    /// Allowed session tags; the first one in the request header is stored. Default none.
     pub tags: Vec<String>,
 }
 
-/// How refresh tokens are rotated.
+/// Refresh token rotation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RefreshPolicy {
-    /// Every refresh makes a new token, and a used one that comes again is an alarm. Default true.
+    /// Every refresh issues a new token, and reuse of a used token is detected. Default true.
     pub rotation_enabled: bool,
-    /// How long a used token may come again. Default 0.
+    /// How long a used token is still accepted. Default 0.
     pub reuse_interval: Duration,
-    /// Version of the tokens of new sessions: 0 and 1 are rows, 2 is signed by the session. Default 0.
+    /// Token version of new sessions: 0 and 1 are stored rows, 2 is signed with a session key. Default 0.
     pub algorithm_version: u8,
-    /// Share of the old sessions lifted to version 2 when refreshed, 0–100. Default 0.
+    /// Percentage of sessions upgraded to version 2 at a refresh, 0–100. Default 0.
     pub upgrade_percentage: u8,
-    /// A used token of version 2 may come again at any time. Default false.
+    /// Used tokens of version 2 are accepted at any time. Default false.
     pub allow_reuse: bool,
 }
 

@@ -1,11 +1,11 @@
-//! Sign-in with other services.
+//! Policy for external OAuth and OpenID Connect providers.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::domain::secret::Secret;
 
-/// The built-in providers, by the name the API knows them by.
+/// The built-in providers, by API name.
 pub const PROVIDERS: [&str; 25] = [
     "apple",
     "azure",
@@ -34,32 +34,36 @@ pub const PROVIDERS: [&str; 25] = [
     "zoom",
 ];
 
-/// Sign-in with other services.
+/// Sign-in with external providers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExternalPolicy {
-    /// Every built-in provider by name, also those that are off.
-    pub providers: BTreeMap<String, ExternalProvider>,
-    /// One more audience of Apple's id tokens; empty: none. Default empty.
+    /// Every built-in provider by name, disabled ones included.
+    pub providers: BTreeMap<String, ExternalProviderSettings>,
+    /// An additional audience of Apple's ID tokens; empty: none. Default empty.
     pub ios_bundle_id: String,
-    /// Where every browser goes that comes back from a provider, whatever was asked for; empty: where that says. Default empty.
+    /// Redirect target of all external sign-ins; empty: the requested one. Default empty.
     pub redirect_url: String,
-    /// Issuers whose id tokens are accepted by URL. Default Apple's and Google's.
+    /// Issuers whose ID tokens are accepted by URL. Default Apple's and Google's.
     pub allowed_id_token_issuers: Vec<String>,
-    /// Life of a flow that waits for its code; never below 5 min. Default 5 min.
+    /// Lifetime of a flow state; never below 5 min. Default 5 min.
     pub flow_state_expiry: Duration,
-    /// How long a provider's discovery document is kept. Default 1 h.
+    /// Cache lifetime of discovery documents. Default 1 h.
     pub discovery_cache_ttl: Duration,
-    /// Nothing is assumed of an ID token: an address counts as verified only where the token itself says so (Azure,
-    /// Kakao and Snapchat leave it out), a tenant named in Azure's base is the only one, a token says when it was issued,
-    /// and one of an issuer that is allowed by its address is for a client of ours. Default false: as the reference.
-    pub strict_id_tokens: bool,
-    /// Providers in whose place our own is asked while an app is developed; their settings say where that is. Default none.
-    pub stood_in_for: Vec<String>,
+    /// ID tokens are validated strictly. Default false: as in GoTrue.
+    ///
+    /// - An address is verified only if the token says so (Azure, Kakao and Snapchat omit the claim).
+    /// - A tenant in Azure's base URL is the only accepted one.
+    /// - `iat` is required.
+    /// - A token of an issuer that is allowed by URL needs one of the configured client ids as its audience.
+    pub is_id_token_validation_strict: bool,
+    /// Providers replaced by the development identity provider; their settings contain its URL.
+    /// Default none.
+    pub development_stand_ins: Vec<String>,
 }
 
 impl ExternalPolicy {
-    /// The settings of a built-in provider; absent for a name that is none.
-    pub fn provider(&self, name: &str) -> Option<&ExternalProvider> {
+    /// Returns the settings of a built-in provider.
+    pub fn provider(&self, name: &str) -> Option<&ExternalProviderSettings> {
         self.providers.get(name)
     }
 }
@@ -68,35 +72,36 @@ impl Default for ExternalPolicy {
     fn default() -> Self {
         let issuers = ["https://appleid.apple.com", "https://accounts.google.com"];
         Self {
-            providers: PROVIDERS.iter().map(|name| ((*name).to_owned(), ExternalProvider::default())).collect(),
+            providers: PROVIDERS.iter().map(|name| ((*name).to_owned(), ExternalProviderSettings::default())).collect(),
             ios_bundle_id: String::new(),
             redirect_url: String::new(),
             allowed_id_token_issuers: issuers.map(str::to_owned).to_vec(),
             flow_state_expiry: Duration::from_mins(5),
             discovery_cache_ttl: Duration::from_hours(1),
-            strict_id_tokens: false,
-            stood_in_for: Vec::new(),
+            is_id_token_validation_strict: false,
+            development_stand_ins: Vec::new(),
         }
     }
 }
 
-/// One of them. Everything is off or empty by default; what is missing is told when it is used.
+/// Settings of an external provider.
+/// All are off or empty by default; missing values are reported on use.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ExternalProvider {
-    /// It may be used.
+pub struct ExternalProviderSettings {
+    /// The provider is enabled.
     pub enabled: bool,
-    /// Our ids there: the first starts sign-ins, all are accepted as audience of an id token.
+    /// Client ids: the first starts sign-ins, all are accepted as audience of an ID token.
     pub client_ids: Vec<String>,
-    /// Our secret there.
+    /// The client secret.
     pub secret: Secret,
-    /// Our callback as registered there.
+    /// The callback URL registered at the provider.
     pub redirect_uri: String,
-    /// Its base, where it is self-hosted or has tenants.
+    /// The base URL, for self-hosted providers and tenants.
     pub url: String,
-    /// Base of its API, where that differs.
+    /// The base URL of the API, if it differs.
     pub api_url: String,
-    /// Id tokens without our nonce are accepted.
+    /// ID tokens without a matching nonce are accepted.
     pub skip_nonce_check: bool,
-    /// An account without an e-mail address is accepted.
+    /// Users without an e-mail address are accepted.
     pub email_optional: bool,
 }

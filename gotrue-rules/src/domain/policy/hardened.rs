@@ -1,56 +1,56 @@
-//! What `basalt serve` tightens compared with the reference: the only definition of it.
+//! The hardened profile of `basalt serve`, in its only definition.
 
 use ipnet::IpNet;
 
 use super::{LimitKey, MetadataLimits, PasswordHash, Policy, RequestSignature, TargetLimits};
 
 impl Policy {
-    /// This policy with every hardening of `basalt serve`; `docs/compatibility.md` gives the reason for each.
+    /// Returns the policy with all hardening of `basalt serve`; `docs/compatibility.md` gives the reasons.
     ///
-    /// Rate limits count by the peer's address, behind `trusted_proxies` by the address that they report. `targets`
-    /// limits guesses and messages per account.
+    /// Rate limits use the peer's address, behind `trusted_proxies` the forwarded address. `targets` limits guesses and
+    /// messages per user.
     #[must_use]
     pub fn hardened(mut self, trusted_proxies: Vec<IpNet>, targets: TargetLimits) -> Self {
         self.limits.key = LimitKey::Peer { trusted_proxies };
         self.limits.targets = targets;
-        self.api.database_errors_hidden = true;
+        self.api.are_database_errors_hidden = true;
         self.password.hash = PasswordHash::Argon2id;
-        self.password.rehash_after_sign_in = true;
-        self.sign_up.contested_password_dropped = true;
-        self.sign_up.phone_change_needs_phone = true;
-        self.sign_up.taken_told_by_kind = true;
-        self.site.strict_redirects = true;
-        self.security.strict_linking = true;
-        self.security.equal_work = true;
-        self.api.security_headers = true;
-        self.api.metadata_limits = Some(MetadataLimits::USUAL);
-        self.mfa.totp_replay_refused = true;
-        self.mfa.first_verification_needs_aal2 = true;
-        self.mfa.linking_needs_aal2 = true;
-        self.sessions.banned_get_none = true;
-        self.webauthn.counter_must_grow = true;
-        self.passkeys.user_verification_required = true;
-        self.external.strict_id_tokens = true;
-        self.oauth_server.commas_refused = true;
-        self.oauth_server.web_addresses_only = true;
-        self.oauth_server.plain_challenges_refused = true;
-        self.oauth_server.repeated_parameters_refused = true;
-        self.oauth_server.clients_confined = true;
-        self.oauth_server.deleted_client_signed_out = true;
-        self.oauth_server.standard_answers = true;
-        self.oauth_server.replayed_code_revokes = true;
-        self.saml.sha1_refused = true;
-        self.saml.assertions_count_once = true;
-        self.saml.assertions_must_be_complete = true;
-        self.saml.refused_response_withheld = true;
-        self.mail.plain_text_part = true;
-        self.web3.end_always_counts = true;
-        self.web3.domain_always_counts = true;
-        self.web3.once_only = true;
+        self.password.should_rehash_after_sign_in = true;
+        self.sign_up.should_drop_contested_password = true;
+        self.sign_up.phone_change_requires_phone_sign_up = true;
+        self.sign_up.should_disclose_taken_by_kind = true;
+        self.site.is_redirect_validation_strict = true;
+        self.security.is_linking_strict = true;
+        self.security.is_equal_work_enabled = true;
+        self.api.has_security_headers = true;
+        self.api.metadata_limits = Some(MetadataLimits::RECOMMENDED);
+        self.mfa.is_totp_replay_rejected = true;
+        self.mfa.first_verification_requires_aal2 = true;
+        self.mfa.linking_requires_aal2 = true;
+        self.sessions.should_reject_banned_sign_in = true;
+        self.webauthn.counter_must_increase = true;
+        self.passkeys.requires_user_verification = true;
+        self.external.is_id_token_validation_strict = true;
+        self.oauth_server.is_comma_rejected = true;
+        self.oauth_server.requires_web_uris = true;
+        self.oauth_server.is_plain_challenge_rejected = true;
+        self.oauth_server.is_repeated_parameter_rejected = true;
+        self.oauth_server.are_clients_restricted = true;
+        self.oauth_server.should_sign_out_deleted_clients = true;
+        self.oauth_server.has_standard_responses = true;
+        self.oauth_server.should_revoke_on_code_replay = true;
+        self.saml.is_sha1_rejected = true;
+        self.saml.are_assertions_single_use = true;
+        self.saml.must_assertions_be_complete = true;
+        self.saml.is_rejected_response_hidden = true;
+        self.mail.has_plain_text_part = true;
+        self.web3.is_expiry_always_enforced = true;
+        self.web3.is_domain_always_enforced = true;
+        self.web3.are_messages_single_use = true;
         self.saml.request_signature = RequestSignature::RsaSha256;
-        self.limits.explained = true;
+        self.limits.is_error_detailed = true;
         self.operation.cleanup_enabled = true;
-        self.operation.cleanup_keeps_anonymous = true;
+        self.operation.should_cleanup_keep_anonymous = true;
         self.operation.index_worker.ensure_user_search_indexes_exist = true;
         self
     }

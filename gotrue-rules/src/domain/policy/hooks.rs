@@ -1,31 +1,32 @@
-//! What is called at certain moments.
+//! Policy for hooks.
 
 use crate::domain::secret::Secret;
 
-/// The hooks; absent: off. All are off by default.
+/// The configured hooks; absent: disabled. All are disabled by default.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HooksPolicy {
-    /// Sends a phone message in the place of a provider.
+    /// Sends an SMS instead of the SMS provider.
     pub send_sms: Option<Hook>,
-    /// Sends a mail in the place of the mail server.
+    /// Sends an e-mail instead of the SMTP server.
     pub send_email: Option<Hook>,
-    /// Changes the claims of every access token.
+    /// Customizes the claims of every access token.
     pub custom_access_token: Option<Hook>,
-    /// Judges an attempt with a second factor.
+    /// Decides about a second-factor attempt.
     pub mfa_verification_attempt: Option<Hook>,
-    /// Judges an attempt with a password.
+    /// Decides about a password attempt.
     pub password_verification_attempt: Option<Hook>,
-    /// May refuse a new account.
+    /// Can reject a new user.
     pub before_user_created: Option<Hook>,
-    /// Hears of a new account.
+    /// Is notified of a new user.
     pub after_user_created: Option<Hook>,
-    /// Whether the access token hook is shown `aud` as a list until the process has signed its first token, and as a
-    /// text from then on. A quirk of the reference; without it, it is a text always.
-    pub first_audience_is_list: bool,
+    /// The access token hook gets `aud` as a list until the process has signed its first token.
+    ///
+    /// It is a text afterwards. This is a GoTrue quirk; without it `aud` is always a text.
+    pub is_first_audience_list: bool,
 }
 
 impl HooksPolicy {
-    /// The hook of this kind, if it is on.
+    /// Returns the hook of this kind, if it is enabled.
     pub fn get(&self, kind: HookKind) -> Option<&Hook> {
         match kind {
             HookKind::SendSms => self.send_sms.as_ref(),
@@ -39,27 +40,27 @@ impl HooksPolicy {
     }
 }
 
-/// The moments.
+/// The kinds of hooks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum HookKind {
-    /// In the place of an SMS provider.
+    /// Instead of the SMS provider.
     SendSms,
-    /// In the place of the mail server.
+    /// Instead of the SMTP server.
     SendEmail,
-    /// At every access token.
+    /// For every access token.
     CustomAccessToken,
-    /// When a second factor is tried.
+    /// For a second-factor attempt.
     MfaVerificationAttempt,
-    /// When a password is tried.
+    /// For a password attempt.
     PasswordVerificationAttempt,
-    /// Before an account is stored.
+    /// Before a user is stored.
     BeforeUserCreated,
-    /// After an account is stored.
+    /// After a user is stored.
     AfterUserCreated,
 }
 
 impl HookKind {
-    /// All of them.
+    /// All kinds.
     pub const ALL: [Self; 7] = [
         Self::SendSms,
         Self::SendEmail,
@@ -70,7 +71,7 @@ impl HookKind {
         Self::AfterUserCreated,
     ];
 
-    /// `metadata.name` of the payload.
+    /// Returns `metadata.name` of the payload.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::SendSms => "send-sms",
@@ -84,32 +85,32 @@ impl HookKind {
     }
 }
 
-/// A hook that is on.
+/// A configured hook.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hook {
-    /// The address as the operator wrote it; empty if there is none.
+    /// The configured URI; empty if there is none.
     pub uri: String,
-    /// What is called.
+    /// The parsed target.
     pub target: HookTarget,
-    /// Secrets the call is signed with, each `v1,whsec_<base64>` or `v1a,whpk_…:whsk_…`; may be none.
+    /// Signing secrets, each `v1,whsec_<base64>` or `v1a,whpk_…:whsk_…`; may be empty.
     pub secrets: Vec<Secret>,
 }
 
-/// What a hook calls.
+/// The target of a hook.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HookTarget {
-    /// A web address, `https` (or `http` to this machine).
+    /// A URL, `https` (or `http` to the local machine).
     Http {
-        /// The address as given.
+        /// The URL as configured.
         url: String,
     },
-    /// A function of the database; both names match `[A-Za-z_][A-Za-z0-9_]{0,62}`.
+    /// A database function; both names match `[A-Za-z_][A-Za-z0-9_]{0,62}`.
     PgFunction {
-        /// Its schema.
+        /// The schema.
         schema: String,
-        /// Its name.
+        /// The function name.
         name: String,
     },
-    /// The hook is on and has no address: every call of it fails.
+    /// The hook is enabled without a URI: every call fails.
     Missing,
 }

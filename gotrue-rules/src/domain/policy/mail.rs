@@ -1,34 +1,34 @@
-//! Messages by e-mail.
+//! Policy for e-mail messages.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use crate::domain::mail_address::is_listed;
 
-/// The mails there are.
+/// The kinds of e-mail messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum MailKind {
     /// An administrator's invitation.
     Invite,
-    /// Confirmation of a new account's address.
+    /// Confirmation of a new user's address.
     Confirmation,
-    /// The way to a new password.
+    /// Password recovery.
     Recovery,
-    /// Sign-in without a password.
+    /// Sign-in by magic link.
     MagicLink,
-    /// Confirmation of a new address.
+    /// Confirmation of an email change.
     EmailChange,
-    /// The code asked for before a sensitive change.
+    /// The code before a sensitive change.
     Reauthentication,
     /// The password was changed.
     PasswordChanged,
-    /// The address was changed; goes to the old one.
+    /// The address was changed; sent to the old one.
     EmailChanged,
     /// The phone number was changed.
     PhoneChanged,
-    /// A way to sign in was added.
+    /// An identity was linked.
     IdentityLinked,
-    /// A way to sign in was removed.
+    /// An identity was unlinked.
     IdentityUnlinked,
     /// A second factor was added.
     MfaFactorEnrolled,
@@ -37,7 +37,7 @@ pub enum MailKind {
 }
 
 impl MailKind {
-    /// All kinds, the ones that carry a code first.
+    /// All kinds, those with a code first.
     pub const ALL: [Self; 13] = [
         Self::Invite,
         Self::Confirmation,
@@ -54,7 +54,7 @@ impl MailKind {
         Self::MfaFactorUnenrolled,
     ];
 
-    /// The name of the kind where its subject and template are set: `magic_link`, `password_changed_notification`.
+    /// Returns the configuration name of the kind: `magic_link`, `password_changed_notification`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Invite => "invite",
@@ -73,65 +73,65 @@ impl MailKind {
         }
     }
 
-    /// Whether the mail only tells of something done, without a code or link.
+    /// Whether the message is a notification without a code or link.
     pub fn is_notification(self) -> bool {
         self >= Self::PasswordChanged
     }
 }
 
-/// What is mailed, when and how.
+/// Policy for e-mail messages.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MailPolicy {
-    /// A new address counts as confirmed at once. Default false.
+    /// A new address is confirmed at once. Default false.
     pub autoconfirm: bool,
-    /// An account may sign in by password before its address is confirmed. Default false.
+    /// Password sign-in is allowed before the address is confirmed. Default false.
     pub allow_unverified_sign_ins: bool,
-    /// A change of address is confirmed at the old and at the new one. Default true.
+    /// An email change is confirmed at the old and the new address. Default true.
     pub secure_email_change: bool,
-    /// Life of a mailed code or link. Default 24 h.
+    /// Lifetime of a code or link. Default 24 h.
     pub otp_exp: Duration,
-    /// Digits of a mailed code, 6–10. Default 6.
+    /// Number of digits of a code, 6–10. Default 6.
     pub otp_length: usize,
-    /// Shortest time between two mails of one kind to one account. Default 1 min.
+    /// Minimum interval between two messages of one kind to one user. Default 1 min.
     pub max_frequency: Duration,
-    /// The paths of mailed links.
+    /// The paths of links.
     pub paths: LinkPaths,
-    /// Subjects that replace the built-in ones (Go templates). Default none.
+    /// Custom subjects (Go templates). Default none.
     pub subjects: BTreeMap<MailKind, String>,
-    /// Where bodies that replace the built-in ones are fetched: a URL, or a path below the site URL. Default none.
+    /// Locations of custom bodies: a URL, or a path below the site URL. Default none.
     pub templates: BTreeMap<MailKind, String>,
-    /// Notifications that are sent. Default none.
+    /// Enabled notifications. Default none.
     pub notifications: BTreeSet<MailKind>,
-    /// Addresses that may be written to, compared in lower case and without `+label`; empty: all. Default empty.
+    /// Allowed recipients, compared in lower case and without `+tag`; empty: all. Default empty.
     pub authorized_addresses: Vec<String>,
-    /// What is checked of an address before it is written to.
+    /// Validation of recipient addresses.
     pub address_check: AddressCheck,
-    /// How templates are fetched and kept.
+    /// Fetching and caching of templates.
     pub template_fetch: TemplateFetch,
-    /// Mails have their words as plain text too, for readers that show no HTML. Default false.
-    pub plain_text_part: bool,
-    /// Mail is sent beside the request, and a failure is only logged. Default false.
+    /// Messages have a plain-text part. Default false.
+    pub has_plain_text_part: bool,
+    /// Messages are sent in the background, and failures are only logged. Default false.
     pub background_sending: bool,
 }
 
 impl MailPolicy {
-    /// The operator's subject of this kind, if there is one.
+    /// Returns the custom subject of this kind, if there is one.
     pub fn subject(&self, kind: MailKind) -> Option<&str> {
         self.subjects.get(&kind).map(String::as_str)
     }
 
-    /// Where the operator's body of this kind is fetched, if there is one.
+    /// Returns the location of the custom body of this kind, if there is one.
     pub fn template(&self, kind: MailKind) -> Option<&str> {
         self.templates.get(&kind).map(String::as_str)
     }
 
-    /// Whether this address may be written to.
-    pub fn may_write_to(&self, address: &str) -> bool {
+    /// Whether the address is an allowed recipient.
+    pub fn is_recipient_allowed(&self, address: &str) -> bool {
         self.authorized_addresses.is_empty() || is_listed(address, &self.authorized_addresses)
     }
 
-    /// Whether this notification is sent.
-    pub fn notifies(&self, kind: MailKind) -> bool {
+    /// Whether the notification is enabled.
+    pub fn is_notification_enabled(&self, kind: MailKind) -> bool {
         self.notifications.contains(&kind)
     }
 }
@@ -152,22 +152,22 @@ impl Default for MailPolicy {
             authorized_addresses: Vec::new(),
             address_check: AddressCheck::default(),
             template_fetch: TemplateFetch::default(),
-            plain_text_part: false,
+            has_plain_text_part: false,
             background_sending: false,
         }
     }
 }
 
-/// Where mailed links lead: resolved against the external URL, so that an absolute path replaces the base's path.
+/// Paths of links, resolved against the external URL: an absolute path replaces its path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LinkPaths {
-    /// Of invitations. Default `/verify`.
+    /// Invitations. Default `/verify`.
     pub invite: String,
-    /// Of confirmations. Default `/verify`.
+    /// Confirmations. Default `/verify`.
     pub confirmation: String,
-    /// Of recoveries and magic links. Default `/verify`.
+    /// Recoveries and magic links. Default `/verify`.
     pub recovery: String,
-    /// Of address changes. Default `/verify`.
+    /// Email changes. Default `/verify`.
     pub email_change: String,
 }
 
@@ -178,31 +178,31 @@ impl Default for LinkPaths {
     }
 }
 
-/// What is checked of an address before it is written to.
+/// Validation of recipient addresses.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AddressCheck {
-    /// Well-known example addresses, and hosts that take no mail, are refused. Default false.
+    /// Example addresses and undeliverable hosts are rejected. Default false.
     pub extended: bool,
-    /// A service that is asked about each address; empty: none. Default empty.
+    /// URL of an address validation service; empty: none. Default empty.
     pub service_url: String,
-    /// Headers of the question, in the order given. Default none.
+    /// Request headers of the service, in this order. Default none.
     pub service_headers: Vec<(String, Vec<String>)>,
-    /// Mail servers that are not delivered to, without a dot at the end. Default none.
+    /// Blocked MX hosts, without a trailing dot. Default none.
     pub blocked_mx: BTreeSet<String>,
 }
 
-/// How templates are fetched and kept.
+/// Fetching and caching of templates.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TemplateFetch {
-    /// A body is cut off at this many bytes. Default 1 000 000.
+    /// Maximum body size in bytes; the rest is cut off. Default 1 000 000.
     pub max_size: usize,
-    /// How long a template is used before it is fetched again. Default 10 min.
+    /// Cache lifetime of a template. Default 10 min.
     pub max_age: Duration,
-    /// How long to wait after a failed fetch. Default 10 s.
+    /// Interval after a failed fetch. Default 10 s.
     pub retry_interval: Duration,
-    /// Templates are fetched again in the background. Default false.
+    /// Templates are reloaded in the background. Default false.
     pub reloading_enabled: bool,
-    /// After this long without a request the background fetching rests. Default 20 min.
+    /// Idle time after which background reloading pauses. Default 20 min.
     pub reloading_max_idle: Duration,
 }
 

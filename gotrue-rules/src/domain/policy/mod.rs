@@ -1,6 +1,7 @@
-//! What the operator decided, in the words of the rules: one plain structure per concern, checked when the server
-//! starts, read by every flow as `cx.app.policy`. `Default` is the reference's default, and no field says where its
-//! value came from.
+//! Configured behaviour of the auth API: one plain struct per concern.
+//!
+//! Values are validated at start-up and read as `cx.app.policy`. `Default` is GoTrue's default; the source of a value
+//! is not recorded.
 
 mod accounts;
 mod external;
@@ -16,62 +17,62 @@ mod site;
 mod sms;
 
 pub use accounts::{BloomFilter, HibpPolicy, PasswordHash, PasswordPolicy, RefreshPolicy, SessionPolicy, SignUpPolicy};
-pub use external::{ExternalPolicy, ExternalProvider, PROVIDERS};
+pub use external::{ExternalPolicy, ExternalProviderSettings, PROVIDERS};
 pub use factors::{MfaPolicy, PasskeyPolicy, PhoneFactorPolicy, RelyingParty, WebAuthnPolicy};
 pub use hooks::{Hook, HookKind, HookTarget, HooksPolicy};
 pub use limits::{Bucket, LimitKey, LimitsPolicy, Quota, TargetLimits};
 pub use mail::{AddressCheck, LinkPaths, MailKind, MailPolicy, TemplateFetch};
 pub use oauth::{CustomOAuthPolicy, OAuthServerPolicy, RequestSignature, SamlPolicy, Web3ChainPolicy, Web3Policy};
 pub use operation::{ExperimentalPolicy, IndexWorkerPolicy, OperationPolicy};
-pub use security::{Captcha, CaptchaProvider, Encryption, SecurityPolicy};
+pub use security::{CaptchaPolicy, CaptchaProvider, Encryption, SecurityPolicy};
 pub use site::{ApiPolicy, JwtPolicy, MetadataLimits, SitePolicy};
 pub use sms::{SmsPolicy, SmsProvider};
 
-/// Everything the operator decided about the behaviour of the auth API.
+/// Configured behaviour of the auth API.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Policy {
-    /// Where the site and this server are seen from outside, and where a redirect may lead.
+    /// Public URLs and allowed redirects.
     pub site: SitePolicy,
-    /// What holds for every request.
+    /// Settings of all requests.
     pub api: ApiPolicy,
-    /// The claims of access tokens and who is an administrator.
+    /// Access token claims and administrator roles.
     pub jwt: JwtPolicy,
-    /// Who may become a user, and by which means.
+    /// Sign-up methods.
     pub sign_up: SignUpPolicy,
-    /// Messages by e-mail.
+    /// E-mail messages.
     pub mail: MailPolicy,
-    /// Messages by phone.
+    /// SMS messages.
     pub sms: SmsPolicy,
-    /// What a password must be and how it is kept.
+    /// Password rules and hashing.
     pub password: PasswordPolicy,
-    /// How long sessions last.
+    /// Session lifetime and limits.
     pub sessions: SessionPolicy,
-    /// How refresh tokens are rotated.
+    /// Refresh token rotation.
     pub refresh: RefreshPolicy,
-    /// Captcha, linking, re-authentication, encryption at rest.
+    /// Captcha, linking, reauthentication, encryption at rest.
     pub security: SecurityPolicy,
     /// Rate limits and sending quotas.
     pub limits: LimitsPolicy,
     /// Second factors.
     pub mfa: MfaPolicy,
-    /// The relying party of security keys and passkeys.
+    /// The WebAuthn relying party.
     pub webauthn: WebAuthnPolicy,
     /// Passkeys.
     pub passkeys: PasskeyPolicy,
     /// SAML single sign-on.
     pub saml: SamlPolicy,
-    /// This server as an OAuth 2.1 provider.
+    /// The OAuth 2.1 server.
     pub oauth_server: OAuthServerPolicy,
-    /// Providers that an administrator adds at run time.
+    /// Custom OAuth providers.
     pub custom_oauth: CustomOAuthPolicy,
-    /// Sign-in with a wallet.
+    /// Sign-in with wallets.
     pub web3: Web3Policy,
-    /// Sign-in with other services.
+    /// Sign-in with external providers.
     pub external: ExternalPolicy,
-    /// What is called at certain moments.
+    /// Hooks.
     pub hooks: HooksPolicy,
-    /// Audit rows, clean-up, background indexes.
+    /// Audit log, clean-up, background indexes.
     pub operation: OperationPolicy,
-    /// Behaviour the reference marks as experimental.
+    /// Behaviour that GoTrue marks as experimental.
     pub experimental: ExperimentalPolicy,
 }

@@ -1,4 +1,4 @@
-//! SAML, this server as a provider, providers added at run time, wallets.
+//! Policies for SAML, the OAuth server, custom providers and wallets.
 
 use std::time::Duration;
 
@@ -7,36 +7,37 @@ use crate::domain::secret::Secret;
 /// SAML single sign-on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SamlPolicy {
-    /// It is served. Default false.
+    /// SAML is enabled. Default false.
     pub enabled: bool,
-    /// Our RSA key: PKCS#1 DER in standard base64; checked when `enabled`, empty otherwise. Default empty.
+    /// The service provider's RSA key: PKCS#1 DER in base64; validated if `enabled`, else empty.
+    /// Default empty.
     pub private_key: Secret,
-    /// The key that will follow, in the same form; absent: none. Default absent.
+    /// The next key, in the same form; absent: none. Default absent.
     pub private_key_next: Option<Secret>,
     /// Encrypted assertions are accepted. Default false.
     pub allow_encrypted_assertions: bool,
-    /// Life of a relay state. Default 2 min.
+    /// Lifetime of a relay state. Default 2 min.
     pub relay_state_validity: Duration,
-    /// Base of our SAML addresses; absent: the external URL. Default absent.
+    /// Base of the SAML URLs; absent: the external URL. Default absent.
     pub external_url: Option<String>,
-    /// How requests to identity providers are signed. Default RSA with SHA-1.
+    /// The signature algorithm of requests to identity providers. Default RSA with SHA-1.
     pub request_signature: RequestSignature,
-    /// Signatures and digests with SHA-1 are not believed. Default false.
-    pub sha1_refused: bool,
-    /// An assertion signs in once. Default false: for as long as it holds.
-    pub assertions_count_once: bool,
-    /// Assertions must say all that SAML's profile for browsers demands: for which service they are, that they are for
-    /// whoever brings them, and no time to come. Default false: what they leave out is not asked for.
-    pub assertions_must_be_complete: bool,
-    /// What is told of a refused response leaves out the response, which is full of what is said of a person. Default
-    /// false.
-    pub refused_response_withheld: bool,
+    /// Signatures and digests with SHA-1 are rejected. Default false.
+    pub is_sha1_rejected: bool,
+    /// An assertion is accepted once. Default false: repeatedly while it is valid.
+    pub are_assertions_single_use: bool,
+    /// Assertions must have all elements of the SAML web browser SSO profile. Default false.
+    ///
+    /// These are audience, bearer subject confirmation and expiry; without the setting, missing elements are accepted.
+    pub must_assertions_be_complete: bool,
+    /// Errors omit the rejected response, which contains personal data. Default false.
+    pub is_rejected_response_hidden: bool,
 }
 
-/// How a request to an identity provider is signed.
+/// The signature algorithm of requests to identity providers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum RequestSignature {
-    /// RSA with SHA-1, as the reference does.
+    /// RSA with SHA-1, as in GoTrue.
     #[default]
     RsaSha1,
     /// RSA with SHA-256.
@@ -44,7 +45,7 @@ pub enum RequestSignature {
 }
 
 impl RequestSignature {
-    /// Its name in XML signatures.
+    /// Returns the XML signature algorithm URI.
     pub fn uri(self) -> &'static str {
         match self {
             Self::RsaSha1 => "http://www.w3.org/2000/09/xmldsig#rsa-sha1",
@@ -63,50 +64,52 @@ impl Default for SamlPolicy {
             relay_state_validity: Duration::from_mins(2),
             external_url: None,
             request_signature: RequestSignature::default(),
-            sha1_refused: false,
-            assertions_count_once: false,
-            assertions_must_be_complete: false,
-            refused_response_withheld: false,
+            is_sha1_rejected: false,
+            are_assertions_single_use: false,
+            must_assertions_be_complete: false,
+            is_rejected_response_hidden: false,
         }
     }
 }
 
-/// This server as an OAuth 2.1 provider.
+/// The OAuth 2.1 server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OAuthServerPolicy {
-    /// It is served. Default false.
+    /// The server is enabled. Default false.
     pub enabled: bool,
-    /// Clients may register themselves. Default false.
+    /// Dynamic client registration is enabled. Default false.
     pub allow_dynamic_registration: bool,
     /// Path of the consent page below the site URL. Default empty.
     pub authorization_path: String,
-    /// The whole address of a consent page, where no path below the site URL names one. Default empty: nobody is asked.
+    /// The URL of a consent page, if no path below the site URL is configured. Default empty: none.
     pub consent_page: String,
-    /// How long a consent may take. Default 10 min.
+    /// Lifetime of an authorization request. Default 10 min.
     pub authorization_ttl: Duration,
-    /// Scope of a request that names none. Default `email`.
+    /// Scope of a request without one. Default `email`.
     pub default_scope: String,
-    /// A redirect URI with a comma is not registered, and none is redirected to that could not be registered. Default
-    /// false: it is stored as two, of which only the first was looked at.
-    pub commas_refused: bool,
-    /// What a client says of itself (its site, its picture) are addresses of the web. Default false: anything with a scheme
-    /// will do, `javascript:` too.
-    pub web_addresses_only: bool,
-    /// Challenges must be hashes of their verifiers (`S256`). Default false: `plain` will do.
-    pub plain_challenges_refused: bool,
-    /// A parameter that is given twice is refused. Default false: the first counts.
-    pub repeated_parameters_refused: bool,
-    /// A client's access token opens only what a client needs, and never what changes the account or grants the client
-    /// more. Default false: it opens all that the account's own does.
-    pub clients_confined: bool,
-    /// The sessions of a client end with it. Default false.
-    pub deleted_client_signed_out: bool,
-    /// What clients are answered is as RFC 6749 and RFC 7591 want it: a refused refresh token and a client that does not
-    /// prove itself are told in OAuth's form, a secret comes with its end. Default false: in the API's own form, without.
-    pub standard_answers: bool,
-    /// A client that presents an authorization code a second time loses the session that the code opened (RFC 6749
-    /// §4.1.2); kept in the table `basalt.exchanged_codes`. Default false: the code is refused, the session stays.
-    pub replayed_code_revokes: bool,
+    /// Redirect URIs with a comma are rejected, at registration and at redirects. Default false.
+    ///
+    /// The database stores such a URI as two, of which only the first was validated.
+    pub is_comma_rejected: bool,
+    /// `client_uri` and `logo_uri` must be web URLs. Default false: any scheme, even `javascript:`.
+    pub requires_web_uris: bool,
+    /// Challenges must use `S256`. Default false: `plain` is accepted too.
+    pub is_plain_challenge_rejected: bool,
+    /// A repeated parameter is rejected. Default false: the first one counts.
+    pub is_repeated_parameter_rejected: bool,
+    /// A client's access token can use only the routes that a client needs. Default false: all user routes.
+    pub are_clients_restricted: bool,
+    /// Deleting a client ends its sessions. Default false.
+    pub should_sign_out_deleted_clients: bool,
+    /// Errors and responses follow RFC 6749 and RFC 7591. Default false: as in GoTrue.
+    ///
+    /// A rejected refresh token and a failed client authentication become OAuth errors, and a client secret is returned
+    /// with `client_secret_expires_at`.
+    pub has_standard_responses: bool,
+    /// Replay of an authorization code ends the session of the first exchange (RFC 6749 §4.1.2).
+    ///
+    /// Uses the table `basalt.exchanged_codes`. Default false: the code is rejected, the session stays.
+    pub should_revoke_on_code_replay: bool,
 }
 
 impl Default for OAuthServerPolicy {
@@ -118,26 +121,26 @@ impl Default for OAuthServerPolicy {
             consent_page: String::new(),
             authorization_ttl: Duration::from_mins(10),
             default_scope: "email".to_owned(),
-            commas_refused: false,
-            web_addresses_only: false,
-            plain_challenges_refused: false,
-            repeated_parameters_refused: false,
-            clients_confined: false,
-            deleted_client_signed_out: false,
-            standard_answers: false,
-            replayed_code_revokes: false,
+            is_comma_rejected: false,
+            requires_web_uris: false,
+            is_plain_challenge_rejected: false,
+            is_repeated_parameter_rejected: false,
+            are_clients_restricted: false,
+            should_sign_out_deleted_clients: false,
+            has_standard_responses: false,
+            should_revoke_on_code_replay: false,
         }
     }
 }
 
-/// Providers that an administrator adds at run time.
+/// Custom OAuth providers, which an administrator adds at run time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CustomOAuthPolicy {
-    /// They may be added and used. Default true.
+    /// Custom providers can be added and used. Default true.
     pub enabled: bool,
-    /// Most of them; absent: no limit. Default absent.
+    /// Maximum number; absent: no limit. Default absent.
     pub max_providers: Option<usize>,
-    /// Base of their callback; absent: the external URL. Default absent.
+    /// Base of the callback URL; absent: the external URL. Default absent.
     pub external_url: Option<String>,
 }
 
@@ -154,20 +157,20 @@ pub struct Web3Policy {
     pub solana: Web3ChainPolicy,
     /// Ethereum.
     pub ethereum: Web3ChainPolicy,
-    /// The end that an Ethereum message names always counts, not only where it names its start too. Default false.
-    pub end_always_counts: bool,
-    /// The domain of a message must be that of its URI also where that is `localhost`. Default false.
-    pub domain_always_counts: bool,
-    /// A signed message opens one session; kept in the table `basalt.limits` until it has expired. Default false.
-    pub once_only: bool,
+    /// The expiry of an Ethereum message is always enforced, not only if it has a start. Default false.
+    pub is_expiry_always_enforced: bool,
+    /// The domain of a message must match its URI, even on `localhost`. Default false.
+    pub is_domain_always_enforced: bool,
+    /// A signed message is accepted once; stored in `basalt.limits` until it has expired. Default false.
+    pub are_messages_single_use: bool,
 }
 
-/// Sign-in with a wallet of one chain.
+/// Sign-in with wallets of one chain.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Web3ChainPolicy {
-    /// It is allowed. Default false.
+    /// Sign-in is allowed. Default false.
     pub enabled: bool,
-    /// Longest validity a signed message may claim. Default 10 min.
+    /// Maximum validity of a signed message. Default 10 min.
     pub maximum_validity: Duration,
 }
 

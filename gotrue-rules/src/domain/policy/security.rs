@@ -1,46 +1,50 @@
-//! Captcha, linking, re-authentication, encryption at rest.
+//! Policy for captcha, linking, reauthentication and encryption at rest.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::domain::secret::{Secret, SecretKey};
 
-/// Captcha, linking, re-authentication, encryption at rest. Everything is off by default.
+/// Captcha, linking, reauthentication, encryption at rest. Everything is off by default.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SecurityPolicy {
-    /// The captcha that guards the open routes; absent: none. Default absent.
-    pub captcha: Option<Captcha>,
-    /// A user may link and unlink identities. Default false.
+    /// The captcha of the public routes; absent: none. Default absent.
+    pub captcha: Option<CaptchaPolicy>,
+    /// Users can link and unlink identities. Default false.
     pub manual_linking_enabled: bool,
-    /// Accounts are joined only by addresses that were proved: an address that neither the provider nor its owner's
-    /// confirmation stands for joins nothing, and who proves the address of an unconfirmed account gets it without what
-    /// anybody else had put into it (sessions, factors, passkeys, number). Default false.
-    pub strict_linking: bool,
-    /// A password change needs a fresh session or a mailed code. Default false.
+    /// Users are linked only by verified addresses. Default false.
+    ///
+    /// An address that neither the provider nor a confirmation verifies does not link. Verifying the address of an
+    /// unconfirmed user takes it over without its sessions, factors, passkeys and number, which another party may have
+    /// set.
+    pub is_linking_strict: bool,
+    /// A password change requires a recent session or a reauthentication code. Default false.
     pub update_password_require_reauthentication: bool,
-    /// A password change needs the old password. Default false.
+    /// A password change requires the current password. Default false.
     pub update_password_require_current_password: bool,
-    /// `Sb-Forwarded-For` names the caller's address. Default false.
+    /// `Sb-Forwarded-For` contains the client address. Default false.
     pub sb_forwarded_for_enabled: bool,
-    /// Requests for a message do the same work whether or not the address or number has an account, so that their
-    /// duration does not tell; needs the schema `basalt`. Default false.
-    pub equal_work: bool,
+    /// Requests for messages do equal work for known and unknown contacts, against timing attacks.
+    /// Default false.
+    ///
+    /// Requires the schema `basalt`.
+    pub is_equal_work_enabled: bool,
     /// Encryption of secrets in the database.
     pub encryption: Encryption,
 }
 
-/// The captcha that guards the open routes.
+/// The captcha of the public routes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Captcha {
-    /// Who verifies. Default hCaptcha.
+pub struct CaptchaPolicy {
+    /// The verification service. Default hCaptcha.
     pub provider: CaptchaProvider,
-    /// The secret shared with them, without white space around it.
+    /// The shared secret, trimmed.
     pub secret: Secret,
     /// Time limit of a verification. Default 10 s.
     pub timeout: Duration,
 }
 
-/// Who verifies a captcha.
+/// The captcha verification service.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum CaptchaProvider {
     /// hCaptcha.
@@ -53,15 +57,15 @@ pub enum CaptchaProvider {
 /// Encryption of secrets in the database. Off by default.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Encryption {
-    /// Id of the key that new secrets are encrypted with, one of `keys`; absent: they are stored in the clear.
+    /// Id of the key for new secrets, one of `keys`; absent: they are stored unencrypted.
     pub encrypt_with: Option<String>,
-    /// Keys by id: what was encrypted with one of them can be read.
+    /// Decryption keys by id.
     pub keys: BTreeMap<String, SecretKey>,
 }
 
 impl Encryption {
-    /// The key that new secrets are encrypted with, and its id.
-    pub fn encrypting(&self) -> Option<(&str, &SecretKey)> {
+    /// Returns the key for new secrets, and its id.
+    pub fn encryption_key(&self) -> Option<(&str, &SecretKey)> {
         let id = self.encrypt_with.as_deref()?;
         self.keys.get(id).map(|key| (id, key))
     }

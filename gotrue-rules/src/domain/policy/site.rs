@@ -1,57 +1,64 @@
-//! Addresses, requests, access tokens.
+//! Policies for URLs, requests and access tokens.
 
 use std::time::Duration;
 
-/// Where the site and this server are seen from outside, and where a redirect may lead.
+/// Public URLs and allowed redirects.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SitePolicy {
-    /// Default redirect target and `{{ .SiteURL }}` of the templates, as the operator wrote it. Required; default empty.
+    /// Default redirect target and `{{ .SiteURL }}` of the templates, as configured.
+    /// Required; default empty.
     pub site_url: String,
-    /// Public base of this server including the path of a gateway (`https://x.example/auth/v1`): an absolute URL or an
-    /// absolute path. Required; default empty.
+    /// Public base URL of this server, with the path of a gateway (`https://x.example/auth/v1`).
+    ///
+    /// An absolute URL or an absolute path. Required; default empty.
     pub external_url: String,
-    /// Globs of allowed redirect targets with the separators `.` and `/`, in the order given. Default none.
+    /// Globs of allowed redirect targets with the separators `.` and `/`, in configured order.
+    /// Default none.
     pub redirect_allow_list: Vec<String>,
-    /// Redirects lead to the site's own origin or to what the allow-list matches, by `http`, `https` or a scheme that a
-    /// pattern spells out, without user information; to loopback only where the site is there. Default false.
-    pub strict_redirects: bool,
-    /// Hosts that may stand in mailed links instead of the host of `external_url`, when the request names one of them
-    /// in `X-Forwarded-Host`. Default none.
+    /// Redirects are validated strictly. Default false.
+    ///
+    /// They lead to the site's origin or a target of the allow-list, by `http`, `https` or a scheme that a pattern
+    /// contains literally, without user information; to loopback only if the site is there.
+    pub is_redirect_validation_strict: bool,
+    /// Hosts that replace the host of `external_url` in links if `X-Forwarded-Host` names them.
+    /// Default none.
     pub mailer_external_hosts: Vec<String>,
 }
 
-/// What holds for every request.
+/// Settings of all requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApiPolicy {
-    /// After this the request is answered with 504. Default 10 s.
+    /// Time limit of a request, which is then answered with 504. Default 10 s.
     pub max_request_duration: Duration,
-    /// Header of the request that supplies its id; empty: none. Default empty.
+    /// Request header with the request id; empty: none. Default empty.
     pub request_id_header: String,
-    /// Request headers allowed across origins beside the built-in ones. Default none.
+    /// Additional allowed CORS request headers. Default none.
     pub cors_allowed_headers: Vec<String>,
-    /// Clients never see the database's own text in an error, unless a hook of the operator raised it. Default false.
-    pub database_errors_hidden: bool,
-    /// Time limit of calls to identity providers and SMS senders. Default 10 s.
+    /// Database messages are hidden from clients, unless a hook raised them. Default false.
+    pub are_database_errors_hidden: bool,
+    /// Time limit of calls to identity providers and SMS providers. Default 10 s.
     pub outbound_timeout: Duration,
-    /// Responses carry `X-Content-Type-Options: nosniff` and, unless they say how long they may be cached,
-    /// `Cache-Control: no-store` (RFC 6749 §5.1 with `Pragma: no-cache`). Default false.
-    pub security_headers: bool,
-    /// Limits of the metadata that a request stores in a user; absent: none. Default absent.
+    /// Responses have security headers. Default false.
+    ///
+    /// These are `X-Content-Type-Options: nosniff` and, unless a response sets its caching, `Cache-Control: no-store`
+    /// (RFC 6749 §5.1 with `Pragma: no-cache`).
+    pub has_security_headers: bool,
+    /// Size limits of user metadata; absent: none. Default absent.
     pub metadata_limits: Option<MetadataLimits>,
 }
 
-/// Limits of `user_metadata` and `app_metadata`, each counted by itself.
+/// Size limits of `user_metadata` and of `app_metadata`, counted separately.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MetadataLimits {
-    /// Most members of objects and items of arrays, at all depths together.
+    /// Maximum number of object members and array items, at all depths together.
     pub members: usize,
-    /// Most bytes of the JSON text without white space.
+    /// Maximum size of the JSON text without white space, in bytes.
     pub bytes: usize,
 }
 
 impl MetadataLimits {
     /// The limits of `basalt serve`: 1,000 members, 256 KiB.
-    pub const USUAL: Self = Self { members: 1_000, bytes: 256 << 10 };
+    pub const RECOMMENDED: Self = Self { members: 1_000, bytes: 256 << 10 };
 }
 
 impl Default for ApiPolicy {
@@ -60,30 +67,30 @@ impl Default for ApiPolicy {
             max_request_duration: Duration::from_secs(10),
             request_id_header: String::new(),
             cors_allowed_headers: Vec::new(),
-            database_errors_hidden: false,
+            are_database_errors_hidden: false,
             outbound_timeout: Duration::from_secs(10),
-            security_headers: false,
+            has_security_headers: false,
             metadata_limits: None,
         }
     }
 }
 
-/// The claims of access tokens and who is an administrator.
+/// Access token claims and administrator roles.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JwtPolicy {
-    /// Audience of new accounts when the request names none in `X-JWT-AUD`. Default empty.
+    /// Audience of new users without an `X-JWT-AUD` header. Default empty.
     pub aud: String,
-    /// Life of an access token in seconds. Default 3600. A negative one makes tokens that are already expired.
+    /// Lifetime of an access token in seconds; a negative one issues expired tokens. Default 3600.
     pub exp: i64,
-    /// Role of new accounts. Default empty.
+    /// Role of new users. Default empty.
     pub default_group: String,
-    /// Role that counts as administrator of accounts. Default `admin`.
+    /// Role of administrators. Default `admin`.
     pub admin_group: String,
-    /// Roles in a token that open the admin API. Default `service_role`, `supabase_admin`.
+    /// Token roles with access to the admin API. Default `service_role`, `supabase_admin`.
     pub admin_roles: Vec<String>,
     /// `iss` of access tokens. Default empty.
     pub issuer: String,
-    /// Signing algorithms accepted in a token; absent: those of the configured keys. Default absent.
+    /// Accepted signing algorithms; absent: those of the configured keys. Default absent.
     pub valid_methods: Option<Vec<String>>,
 }
 

@@ -1,4 +1,4 @@
-//! Messages by phone.
+//! Policy for SMS messages.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -6,34 +6,34 @@ use std::time::Duration;
 use crate::domain::secret::Secret;
 use crate::domain::user::Time;
 
-/// The text of a message unless the operator gives another (a Go text template).
+/// Default message (a Go text template).
 pub const DEFAULT_TEMPLATE: &str = "Your code is {{ .Code }}";
 
-/// What is sent to phones, when and by whom.
+/// Policy for SMS messages.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SmsPolicy {
-    /// A new number counts as confirmed at once. Default false.
+    /// A new number is confirmed at once. Default false.
     pub autoconfirm: bool,
-    /// Shortest time between two messages to one account. Default 1 min.
+    /// Minimum interval between two messages to one user. Default 1 min.
     pub max_frequency: Duration,
-    /// Life of a code. Default 60 s.
+    /// Lifetime of a code. Default 60 s.
     pub otp_exp: Duration,
-    /// Digits of a code, 6–10. Default 6.
+    /// Number of digits of a code, 6–10. Default 6.
     pub otp_length: usize,
-    /// The text (a Go text template over `.Code`). Default `Your code is {{ .Code }}`.
+    /// The message (a Go text template over `.Code`). Default `Your code is {{ .Code }}`.
     pub template: String,
     /// Numbers (digits only) with a fixed code. Default none.
     pub test_otp: BTreeMap<String, String>,
-    /// Until when the fixed codes hold; absent: for ever. Default absent.
+    /// End of the fixed codes' validity; absent: unlimited. Default absent.
     pub test_otp_valid_until: Option<Time>,
-    /// The sender's name as the operator wrote it, also when it is unknown; `GET /settings` shows it. Default empty.
+    /// The provider name as configured, even if unknown; shown by `GET /settings`. Default empty.
     pub provider_name: String,
-    /// Who sends; absent when none is named, or the one named is unknown or lacks a value it needs. Default absent.
+    /// The provider; absent if none is named, or if it is unknown or incomplete. Default absent.
     pub provider: Option<SmsProvider>,
 }
 
 impl SmsPolicy {
-    /// The fixed code of a number, if it has one now.
+    /// Returns the fixed code of a number, if it is valid now.
     pub fn test_code(&self, phone: &str, now: Time) -> Option<&str> {
         let holds = self.test_otp_valid_until.is_none_or(|until| now < until);
         self.test_otp.get(phone).filter(|_| holds).map(String::as_str)
@@ -56,41 +56,41 @@ impl Default for SmsPolicy {
     }
 }
 
-/// A sender of messages with what it needs.
+/// An SMS provider with its settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SmsProvider {
-    /// Twilio's messages.
+    /// Twilio Programmable Messaging.
     Twilio {
-        /// The account.
+        /// The account SID.
         account_sid: String,
-        /// Its password.
+        /// The auth token.
         auth_token: Secret,
-        /// The messaging service, or the number to send from.
+        /// The messaging service SID, or the sender's number.
         message_service_sid: String,
         /// The `WhatsApp` content template; empty: plain text.
         content_sid: String,
     },
-    /// Twilio Verify, which makes and checks the codes itself.
+    /// Twilio Verify, which generates and verifies the codes.
     TwilioVerify {
-        /// The account.
+        /// The account SID.
         account_sid: String,
-        /// Its password.
+        /// The auth token.
         auth_token: Secret,
-        /// The verification service.
+        /// The verification service SID.
         message_service_sid: String,
     },
     /// `MessageBird`.
     Messagebird {
         /// The access key.
         access_key: Secret,
-        /// The sender shown.
+        /// The sender name.
         originator: String,
     },
     /// `Textlocal`.
     Textlocal {
         /// The API key.
         api_key: Secret,
-        /// The sender shown.
+        /// The sender name.
         sender: String,
     },
     /// Vonage.
@@ -99,7 +99,7 @@ pub enum SmsProvider {
         api_key: String,
         /// The API secret.
         api_secret: Secret,
-        /// The sender shown.
+        /// The sender name.
         from: String,
     },
 }
@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_fixed_code_holds_until_its_end() {
+    fn fixed_code_is_valid_until_its_end() {
         let now = Time::UNIX_EPOCH;
         let test_otp = BTreeMap::from([("15550100001".to_owned(), "123456".to_owned())]);
         let mut policy = SmsPolicy { test_otp, ..SmsPolicy::default() };

@@ -1,49 +1,49 @@
-//! Glob patterns of the redirect allow-list: the syntax of `gobwas/glob` with the separators `.` and `/`.
-//!
-//! `*` is a run of characters other than separators, `**` of any characters, `?` one that is no separator, `[abc]`
-//! and `[a-z]` one of these, `[!…]` one of the others (separators too), `{a,b}` either, `\` takes the next character
-//! as it is. Where the library's shortcuts match more than the syntax says, this one does not.
+//! Glob patterns of the redirect allow-list.
+//! The syntax is that of `gobwas/glob` with the separators `.` and `/`: `*` matches any characters except separators,
+//! `**` any characters, `?` one character except a separator, `[abc]` and `[a-z]` one of these, `[!…]` any other one
+//! (including separators), `{a,b}` either alternative, `\` escapes the next character. Optimizations of `gobwas/glob`
+//! that match more than its syntax says are not reproduced.
 
 use std::iter::Peekable;
 use std::str::Chars;
 
-/// A pattern, ready to match.
+/// A parsed pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Glob(Vec<Part>);
 
-/// Why a pattern cannot be used.
+/// Why a pattern is malformed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub struct Malformed(&'static str);
+pub struct GlobError(&'static str);
 
 impl Glob {
-    /// Reads a pattern.
-    pub fn parse(pattern: &str) -> Result<Self, Malformed> {
+    /// Parses a pattern.
+    pub fn parse(pattern: &str) -> Result<Self, GlobError> {
         let mut rest = pattern.chars().peekable();
-        let parts = sequence(&mut rest, 0)?;
+        let parts = parse_sequence(&mut rest, 0)?;
         Ok(Self(parts))
     }
 
-    /// Whether the pattern fits the whole text. Takes time in proportion to both lengths, never more.
+    /// Whether the pattern matches the whole text, in time proportional to the product of both lengths.
     pub fn matches(&self, text: &str) -> bool {
         let text: Vec<char> = text.chars().collect();
         let mut reached = vec![false; text.len() + 1];
         reached[0] = true;
-        advance(&self.0, &text, reached)[text.len()]
+        advance_positions(&self.0, &text, reached)[text.len()]
     }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Part {
-    Letter(char),
+    Literal(char),
     /// `?`
     Single,
     /// `*`
-    Run,
+    Segment,
     /// `**`
     Anything,
-    List {
-        letters: Vec<char>,
+    Set {
+        characters: Vec<char>,
         not: bool,
     },
     Range {
@@ -51,46 +51,49 @@ enum Part {
         high: char,
         not: bool,
     },
-    Either(Vec<Vec<Part>>),
+    Alternatives(Vec<Vec<Part>>),
 }
 
-fn is_separator(letter: char) -> bool {
-    letter == '.' || letter == '/'
+fn is_separator(character: char) -> bool {
+    character == '.' || character == '/'
 }
 
 impl Part {
-    fn fits(&self, letter: char) -> bool {
+    fn matches_char(&self, character: char) -> bool {
         match self {
-            Self::Letter(wanted) => letter == *wanted,
-            Self::Single | Self::Run => !is_separator(letter),
+            Self::Literal(wanted) => character == *wanted,
+            Self::Single | Self::Segment => !is_separator(character),
             Self::Anything => true,
-            Self::List { letters, not } => letters.contains(&letter) != *not,
-            Self::Range { low, high, not } => (*low..=*high).contains(&letter) != *not,
-            Self::Either(_) => false,
+            Self::Set { characters: symbols, not } => symbols.contains(&character) != *not,
+            Self::Range { low, high, not } => (*low..=*high).contains(&character) != *not,
+            Self::Alternatives(_) => false,
         }
     }
 }
 
-/// From all the places reached so far, all the places that the parts lead to.
-fn advance(parts: &[Part], text: &[char], mut reached: Vec<bool>) -> Vec<bool> {
+/// Computes the positions reachable through the parts from the reached positions.
+fn advance_positions(parts: &[Part], text: &[char], mut reached: Vec<bool>) -> Vec<bool> {
     for part in parts {
         reached = match part {
-            Part::Run | Part::Anything => {
+            Part::Segment | Part::Anything => {
                 for at in 0..text.len() {
-                    reached[at + 1] |= reached[at] && part.fits(text[at]);
+                    reached[at + 1] |= reached[at] && part.matches_char(text[at]);
                 }
                 reached
             }
-            Part::Either(branches) => {
+            Part::Alternatives(branches) => {
                 let mut joined = vec![false; reached.len()];
                 for branch in branches {
-                    let led = advance(branch, text, reached.clone());
-                    joined.iter_mut().zip(led).for_each(|(place, led)| *place |= led);
+                    let branch_reached = advance_positions(branch, text, reached.clone());
+                    joined.iter_mut().zip(branch_reached).for_each(|(joined, reached)| *joined |= reached);
                 }
                 joined
             }
             _ => {
-                let steps = text.iter().zip(&reached).map(|(letter, here)| *here && part.fits(*letter));
+                let steps = text
+                    .iter()
+                    .zip(&reached)
+                    .map(|(character, is_reached)| *is_reached && part.matches_char(*character));
                 std::iter::once(false).chain(steps).collect()
             }
         };
@@ -98,48 +101,48 @@ fn advance(parts: &[Part], text: &[char], mut reached: Vec<bool>) -> Vec<bool> {
     reached
 }
 
-type Rest<'a> = Peekable<Chars<'a>>;
+type PatternChars<'a> = Peekable<Chars<'a>>;
 
-/// Deeper alternatives than this are a mistake, not a pattern.
+/// The maximum nesting of alternatives.
 const MAX_DEPTH: usize = 16;
 
-/// Parts up to the end, or inside alternatives up to `,` or `}`, which is left alone.
-fn sequence(rest: &mut Rest<'_>, depth: usize) -> Result<Vec<Part>, Malformed> {
+/// Parses parts up to the end, or inside alternatives up to `,` or `}`, which is not consumed.
+fn parse_sequence(rest: &mut PatternChars<'_>, depth: usize) -> Result<Vec<Part>, GlobError> {
     let mut parts = Vec::new();
-    while let Some(&letter) = rest.peek() {
-        if depth > 0 && (letter == ',' || letter == '}') {
+    while let Some(&character) = rest.peek() {
+        if depth > 0 && (character == ',' || character == '}') {
             break;
         }
         rest.next();
-        match letter {
+        match character {
             '*' if rest.next_if_eq(&'*').is_some() => parts.push(Part::Anything),
-            '*' => parts.push(Part::Run),
+            '*' => parts.push(Part::Segment),
             '?' => parts.push(Part::Single),
-            '[' => parts.push(bracket(rest)?),
-            '{' => parts.push(alternatives(rest, depth + 1)?),
-            '\\' => parts.extend(rest.next().map(Part::Letter)),
-            other => parts.push(Part::Letter(other)),
+            '[' => parts.push(parse_bracket(rest)?),
+            '{' => parts.push(parse_alternatives(rest, depth + 1)?),
+            '\\' => parts.extend(rest.next().map(Part::Literal)),
+            other => parts.push(Part::Literal(other)),
         }
     }
     Ok(parts)
 }
 
-/// `{a,b}`; the opening brace is behind us, the closing one may be missing at the end.
-fn alternatives(rest: &mut Rest<'_>, depth: usize) -> Result<Part, Malformed> {
+/// Parses `{a,b}` after the opening brace; the closing one may be missing at the end.
+fn parse_alternatives(rest: &mut PatternChars<'_>, depth: usize) -> Result<Part, GlobError> {
     if depth > MAX_DEPTH {
-        return Err(Malformed("braces lie too deep in each other"));
+        return Err(GlobError("braces lie too deep in each other"));
     }
-    let mut branches = vec![sequence(rest, depth)?];
+    let mut branches = vec![parse_sequence(rest, depth)?];
     while rest.next_if_eq(&',').is_some() {
-        branches.push(sequence(rest, depth)?);
+        branches.push(parse_sequence(rest, depth)?);
     }
     rest.next();
-    Ok(Part::Either(branches))
+    Ok(Part::Alternatives(branches))
 }
 
-/// `[abc]`, `[a-z]`, `[!…]`; the opening bracket is behind us.
-fn bracket(rest: &mut Rest<'_>) -> Result<Part, Malformed> {
-    const OPEN: Malformed = Malformed("a [ has no ] after it");
+/// Parses `[abc]`, `[a-z]`, `[!…]` after the opening bracket.
+fn parse_bracket(rest: &mut PatternChars<'_>) -> Result<Part, GlobError> {
+    const OPEN: GlobError = GlobError("a [ has no ] after it");
     let not = rest.next_if_eq(&'!').is_some();
     let mut ahead = rest.clone();
     let low = ahead.next().ok_or(OPEN)?;
@@ -147,25 +150,25 @@ fn bracket(rest: &mut Rest<'_>) -> Result<Part, Malformed> {
         let high = ahead.next().ok_or(OPEN)?;
         *rest = ahead;
         if rest.next().ok_or(OPEN)? != ']' {
-            return Err(Malformed("a range like [a-z] holds two characters only"));
+            return Err(GlobError("a range like [a-z] holds two characters only"));
         }
         if high < low {
-            return Err(Malformed("a range like [a-z] goes upwards"));
+            return Err(GlobError("a range like [a-z] goes upwards"));
         }
         return Ok(Part::Range { low, high, not });
     }
-    let mut letters = Vec::new();
+    let mut symbols = Vec::new();
     loop {
         match rest.next().ok_or(OPEN)? {
             ']' => break,
-            '\\' => letters.push(rest.next().ok_or(OPEN)?),
-            other => letters.push(other),
+            '\\' => symbols.push(rest.next().ok_or(OPEN)?),
+            other => symbols.push(other),
         }
     }
-    if letters.is_empty() {
-        return Err(Malformed("there is nothing between [ and ]"));
+    if symbols.is_empty() {
+        return Err(GlobError("there is nothing between [ and ]"));
     }
-    Ok(Part::List { letters, not })
+    Ok(Part::Set { characters: symbols, not })
 }
 
 #[cfg(test)]
@@ -179,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn patterns_match_as_their_syntax_says() {
+    fn patterns_match_by_syntax() {
         for (pattern, fits, fails) in [
             ("", &[""][..], &["a"][..]),
             ("a.b/c", &["a.b/c"], &["a.b/C", "a.b/cc", "axb/c"]),
@@ -215,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn malformed_patterns_are_told() {
+    fn malformed_patterns_are_rejected() {
         for pattern in ["[", "[a", "[]", "[!]", "[]a]", "[a-", "[a-z", "[a-zA-Z]", "[z-a]", "a[\\", &"{".repeat(17)] {
             assert!(Glob::parse(pattern).is_err(), "{pattern}");
         }
@@ -223,21 +226,21 @@ mod tests {
     }
 
     #[test]
-    fn a_long_pattern_on_a_long_text_ends() {
+    fn long_pattern_on_long_text_terminates() {
         assert!(!matches(&"*a".repeat(200), &"a".repeat(20_000).replace("aaaa", "aa/a")));
     }
 
     proptest! {
         #[test]
-        fn no_pattern_makes_it_panic(pattern in r"[ab*?!\-\[\]{},\\/.]{0,20}", text in "[ab/.]{0,12}") {
+        fn arbitrary_patterns_do_not_panic(pattern in r"[ab*?!\-\[\]{},\\/.]{0,20}", text in "[ab/.]{0,12}") {
             if let Ok(glob) = Glob::parse(&pattern) {
                 let _ = glob.matches(&text);
             }
         }
 
         #[test]
-        fn a_quoted_text_matches_itself_alone(text in any::<String>(), other in any::<String>()) {
-            let quoted: String = text.chars().flat_map(|letter| ['\\', letter]).collect();
+        fn escaped_text_matches_only_itself(text in any::<String>(), other in any::<String>()) {
+            let quoted: String = text.chars().flat_map(|character| ['\\', character]).collect();
             prop_assert!(matches(&quoted, &text));
             prop_assert_eq!(matches(&quoted, &other), text == other);
         }

@@ -1,11 +1,11 @@
-//! What counts as this very machine: the only definition of a loopback host.
+//! The only definition of a loopback host.
 
 use std::net::IpAddr;
 
 use super::go_url::Url;
 
-/// Whether a host names this machine: `localhost`, a name below it (RFC 6761 §6.3), 127.0.0.0/8 or `::1`, the last in
-/// brackets or without.
+/// Whether a host is loopback: `localhost`, a subdomain of it (RFC 6761 §6.3), 127.0.0.0/8 or `::1`.
+/// An IPv6 address may be in brackets.
 pub fn is_loopback_host(host: &str) -> bool {
     let host = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(host);
     if let Ok(ip) = host.parse::<IpAddr>() {
@@ -16,7 +16,7 @@ pub fn is_loopback_host(host: &str) -> bool {
     host == "localhost" || (is_name && host.ends_with(".localhost"))
 }
 
-/// Whether an absolute `http` or `https` URL leads to this machine.
+/// Whether an absolute `http` or `https` URL has a loopback host.
 pub fn is_loopback_url(url: &str) -> bool {
     Url::parse(url).is_ok_and(|url| matches!(url.scheme(), "http" | "https") && has_loopback_host(&url))
 }
@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn loopback_hosts_are_told_from_lookalikes() {
+    fn loopback_hosts_are_recognized() {
         for host in
             ["localhost", "LOCALHOST", "shop.localhost", "127.0.0.1", "127.9.8.7", "::1", "[::1]", "[::ffff:127.0.0.1]"]
         {
@@ -53,7 +53,7 @@ mod tests {
     }
 
     #[test]
-    fn only_web_addresses_lead_to_this_machine() {
+    fn loopback_url_must_be_http_or_https() {
         for url in ["http://127.0.0.1:54321", "https://localhost/auth/v1", "http://[::1]:3000/", "http://app.localhost"]
         {
             assert!(is_loopback_url(url), "{url}");

@@ -1,17 +1,18 @@
-//! Where a browser may be sent by the rules of `basalt serve`: to the site's own origin, to loopback where the site is on
-//! loopback, and to what a pattern of the allow-list matches. Never with user information, and only by `http`, `https` or
-//! a scheme that a pattern spells out.
+//! The redirect rules of `basalt serve`.
+//! Allowed are the site's own origin, loopback if the site is on loopback, and matches of a pattern; never with user
+//! information, and only `http`, `https` or a scheme that a pattern spells out.
 
 use super::go_url::Url;
 use super::loopback::has_loopback_host;
-use super::{Pattern, is_number, is_plain_host, without_fragment};
+use super::{Pattern, is_numeric_host, is_plain_host, without_fragment};
 
-/// Schemes of documents and scripts: no app has them, whatever a pattern says.
-const NEVER: [&str; 8] = ["about", "blob", "data", "file", "filesystem", "javascript", "vbscript", "view-source"];
+/// Schemes of documents and scripts, which no pattern can allow.
+const FORBIDDEN_SCHEMES: [&str; 8] =
+    ["about", "blob", "data", "file", "filesystem", "javascript", "vbscript", "view-source"];
 
-/// Whether a browser may be sent to `target`, which reads as `url`.
+/// Whether a browser may be redirected to `target`, parsed as `url`.
 pub(super) fn allows(site: &Url, patterns: &[Pattern], target: &str, url: &Url) -> bool {
-    if url.has_user() || NEVER.contains(&url.scheme()) {
+    if url.has_user() || FORBIDDEN_SCHEMES.contains(&url.scheme()) {
         return false;
     }
     if !is_web(url) {
@@ -31,14 +32,14 @@ pub(super) fn allows(site: &Url, patterns: &[Pattern], target: &str, url: &Url) 
     if is_loopback && is_web(site) && has_loopback_host(site) {
         return true;
     }
-    // An address that is not this machine's is on no list, as recorded; nor is a host that could be read in two ways.
+    // Patterns match neither non-loopback IP addresses, as in the reference, nor ambiguous hosts.
     let is_listable =
-        is_loopback || (url.ip().is_none() && !is_number(url.hostname()) && is_plain_host(url.hostname()));
+        is_loopback || (url.ip().is_none() && !is_numeric_host(url.hostname()) && is_plain_host(url.hostname()));
     is_listable && patterns.iter().any(|pattern| pattern.matches(target))
 }
 
 impl Pattern {
-    /// The fragment does not count.
+    /// Matches a target, ignoring its fragment.
     fn matches(&self, target: &str) -> bool {
         self.glob.matches(without_fragment(target))
     }
@@ -48,7 +49,7 @@ fn is_web(url: &Url) -> bool {
     matches!(url.scheme(), "http" | "https")
 }
 
-/// Scheme, host and port (RFC 6454 §4), where a missing port is the scheme's.
+/// Compares scheme, host and port (RFC 6454 §4); a missing port is the scheme's default.
 fn is_same_origin(one: &Url, other: &Url) -> bool {
     one.scheme() == other.scheme()
         && one.hostname().eq_ignore_ascii_case(other.hostname())
@@ -70,7 +71,7 @@ mod tests {
 
     fn list(site: &str, patterns: &[&str]) -> AllowList {
         let patterns: Vec<String> = patterns.iter().map(|pattern| (*pattern).to_owned()).collect();
-        AllowList::compile(site, &patterns).unwrap().strict(true)
+        AllowList::compile(site, &patterns).unwrap().with_strict(true)
     }
 
     const PATTERNS: [&str; 7] = [
@@ -84,7 +85,7 @@ mod tests {
     ];
 
     #[test]
-    fn the_sites_origin_and_listed_targets_are_allowed() {
+    fn site_origin_and_listed_targets_are_allowed() {
         let list = list("https://shop.example.com/start", &PATTERNS);
         for target in [
             "https://shop.example.com",
@@ -103,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_else_is_allowed_with_a_public_site() {
+    fn other_targets_are_refused_with_public_site() {
         let list = list("https://shop.example.com", &PATTERNS);
         for target in [
             "",
@@ -142,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn loopback_is_allowed_at_any_port_where_the_site_is_there() {
+    fn loopback_is_allowed_at_any_port_if_site_is_loopback() {
         for site in ["http://localhost:3000", "http://127.0.0.1:54321", "http://[::1]:54321", "http://app.localhost"] {
             for target in ["http://localhost:5173/x", "http://127.8.8.8/", "https://[::1]:1/", "http://LOCALHOST/"] {
                 assert!(list(site, &[]).allows(target), "{site} {target}");
@@ -163,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_site_that_is_an_app_allows_itself() {
+    fn app_scheme_site_allows_itself() {
         let list = list("myapp://home", &[]);
         assert!(list.allows("myapp://home/cb"));
         for target in ["myapp://other", "myapp:home", "otherapp://home", "http://127.0.0.1/"] {
@@ -197,9 +198,10 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(4096))]
 
-        /// Read as a browser reads it, a target stays on the site or a listed host, by http or https, and names no user.
+        /// Parsed as a browser does, an allowed target is on the site or a listed host.
+        /// It uses https and has no user information.
         #[test]
-        fn a_browser_is_only_sent_where_the_list_means(target in pieces()) {
+        fn allowed_targets_stay_on_listed_hosts_in_browsers(target in pieces()) {
             let list = list("https://shop.example.com", &["https://app.example.com/**"]);
             if list.allows(&target) {
                 let seen = url::Url::parse(&target).unwrap();
@@ -210,7 +212,7 @@ mod tests {
         }
 
         #[test]
-        fn a_site_on_loopback_opens_loopback_and_nothing_else(target in pieces()) {
+        fn loopback_site_allows_only_loopback(target in pieces()) {
             if list("http://127.0.0.1:54321", &[]).allows(&target) {
                 let seen = url::Url::parse(&target).unwrap();
                 prop_assert!(matches!(seen.scheme(), "http" | "https"), "{}", target);
@@ -222,7 +224,7 @@ mod tests {
         }
 
         #[test]
-        fn strict_rules_allow_no_foreign_scheme(scheme in "[a-z][a-z0-9+.-]{0,10}", rest in "(//)?[a-z0-9.:@/#?]{0,20}") {
+        fn strict_rules_refuse_unlisted_schemes(scheme in "[a-z][a-z0-9+.-]{0,10}", rest in "(//)?[a-z0-9.:@/#?]{0,20}") {
             prop_assume!(!matches!(scheme.as_str(), "http" | "https" | "myapp"));
             let list = list("http://localhost:3000", &["https://app.example.com/**", "myapp://**", "**"]);
             let target = format!("{scheme}:{rest}");

@@ -1,4 +1,4 @@
-//! Recorded targets, hostile ones, and URLs beside what Go makes of them.
+//! Recorded targets, hostile ones, and URLs compared with Go's parser.
 
 use proptest::prelude::*;
 
@@ -24,7 +24,7 @@ fn list(site: &str, patterns: &[&str]) -> AllowList {
     AllowList::compile(site, &patterns).unwrap()
 }
 
-fn recorded() -> AllowList {
+fn recorded_list() -> AllowList {
     list(SITE, &PATTERNS)
 }
 
@@ -50,12 +50,12 @@ fn targets_are_allowed_as_recorded() {
         "http://[::1]:3000/",
         "http://[::ffff:127.0.0.1]/",
     ] {
-        assert!(recorded().allows(target), "{target}");
+        assert!(recorded_list().allows(target), "{target}");
     }
 }
 
 #[test]
-fn targets_are_refused_as_recorded() {
+fn other_targets_are_refused_as_recorded() {
     for target in [
         "",
         "http://shop.example.com:8443/",
@@ -87,12 +87,12 @@ fn targets_are_refused_as_recorded() {
         "http://2130706433/",
         "http://all.example.com_/",
     ] {
-        assert!(!recorded().allows(target), "{target}");
+        assert!(!recorded_list().allows(target), "{target}");
     }
 }
 
 #[test]
-fn the_header_hides_the_parameter_and_the_referer_comes_last() {
+fn header_precedes_parameter_and_referer_is_last() {
     let list = list("http://shop.example.com", &["https://app.example.com/**"]);
     let (app, shop, evil) = ("https://app.example.com/cb", "http://shop.example.com/p", "https://evil.example.org/");
     for (header, parameter, referer, chosen) in [
@@ -108,12 +108,16 @@ fn the_header_hides_the_parameter_and_the_referer_comes_last() {
         (evil, app, shop, shop),
         ("", "", evil, "http://shop.example.com"),
     ] {
-        assert_eq!(list.choose(Asked { header, parameter, referer }), chosen, "{header} {parameter} {referer}");
+        assert_eq!(
+            list.select_target(RedirectRequest { header, parameter, referer }),
+            chosen,
+            "{header} {parameter} {referer}"
+        );
     }
 }
 
 #[test]
-fn on_loopback_the_port_does_not_matter() {
+fn loopback_site_allows_any_port() {
     for (site, target, allowed) in [
         ("http://localhost:3000", "http://localhost:9/x", true),
         ("http://app.localhost:3000", "http://app.localhost/x", true),
@@ -128,12 +132,12 @@ fn on_loopback_the_port_does_not_matter() {
 }
 
 #[test]
-fn a_malformed_pattern_is_named() {
+fn malformed_pattern_is_reported() {
     let bad = AllowList::compile(SITE, &["https://ok/**".into(), "https://[a".into()]).unwrap_err();
     assert_eq!(bad.to_string(), "the redirect pattern \"https://[a\" cannot be used: a [ has no ] after it");
 }
 
-/// A2: what a browser would take elsewhere than the list means.
+/// A2: targets that a browser would resolve to another host.
 #[test]
 fn a2_hostile_targets_are_refused() {
     let list =
@@ -211,7 +215,7 @@ const HOSTILE: &[&str] = &[
     "https://%73hop.example.com/",
 ];
 
-/// What stays on an allowed host however it is written.
+/// Unusual spellings that stay on an allowed host.
 #[test]
 fn a2_odd_targets_on_an_allowed_host_are_allowed() {
     let list = list("https://shop.example.com", &["https://app.example.com/**"]);
@@ -230,13 +234,13 @@ fn a2_odd_targets_on_an_allowed_host_are_allowed() {
     }
 }
 
-/// Each URL beside scheme, host, port and text as Go 1.26 tells them; `None` where it refuses.
+/// Each URL with scheme, host, port and text as in Go 1.26; `None` if Go rejects it.
 #[test]
-fn urls_are_read_and_written_as_go_does() {
+fn urls_are_parsed_and_written_like_go() {
     for (url, parts) in GO {
         let read = Url::parse(url).ok().map(|url| {
             let lossy = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-            (url.scheme().to_owned(), lossy(url.hostname()), lossy(url.port()), url.text())
+            (url.scheme().to_owned(), lossy(url.hostname()), lossy(url.port()), url.to_text())
         });
         let expected = parts
             .map(|(scheme, host, port, text)| (scheme.to_owned(), host.to_owned(), port.to_owned(), text.to_owned()));
@@ -250,25 +254,25 @@ include!("go_urls.in");
 
 proptest! {
     #[test]
-    fn no_target_makes_it_panic(target in any::<String>()) {
-        recorded().allows(&target);
+    fn arbitrary_targets_do_not_panic(target in any::<String>()) {
+        recorded_list().allows(&target);
     }
 
     #[test]
-    fn nearly_urls_do_not_make_it_panic(target in r"https?://[a-z@:\[\]%0-9.\\/?#é]{0,30}") {
-        recorded().allows(&target);
+    fn url_like_targets_do_not_panic(target in r"https?://[a-z@:\[\]%0-9.\\/?#é]{0,30}") {
+        recorded_list().allows(&target);
     }
 
     #[test]
-    fn what_is_written_is_read_alike(target in r"[a-z]{1,5}:(//)?[a-z@:%0-9./?# é<>&;=+!*']{0,30}") {
+    fn written_urls_parse_equally(target in r"[a-z]{1,5}:(//)?[a-z@:%0-9./?# é<>&;=+!*']{0,30}") {
         if let Ok(url) = Url::parse(&target) {
-            let again = Url::parse(&url.text()).unwrap();
-            prop_assert_eq!((again.hostname(), again.port(), again.text()), (url.hostname(), url.port(), url.text()));
+            let again = Url::parse(&url.to_text()).unwrap();
+            prop_assert_eq!((again.hostname(), again.port(), again.to_text()), (url.hostname(), url.port(), url.to_text()));
         }
     }
 
     #[test]
-    fn a2_only_these_hosts_pass(target in r"https?:[/\\]{0,3}[a-z.@:\\]{0,12}(shop\.example\.com|evil\.org)[a-z.@:/\\?#]{0,12}") {
+    fn a2_allowed_targets_are_on_listed_hosts(target in r"https?:[/\\]{0,3}[a-z.@:\\]{0,12}(shop\.example\.com|evil\.org)[a-z.@:/\\?#]{0,12}") {
         let list = list("https://shop.example.com", &["https://app.example.com/**"]);
         if list.allows(&target) {
             let seen_by_a_browser = url::Url::parse(&target).unwrap();

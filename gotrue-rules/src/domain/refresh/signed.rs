@@ -1,5 +1,6 @@
-//! Refresh tokens of version 2: session and counter, signed with a key of the session's own, with a checksum so that
-//! most forgeries are refused without asking the database.
+//! Version 2 refresh tokens: session id and counter, signed with a key of the session.
+//!
+//! A checksum rejects most forgeries without a database query.
 
 use std::fmt;
 
@@ -13,11 +14,11 @@ use subtle::ConstantTimeEq as _;
 use uuid::Uuid;
 
 const VERSION: u8 = 0;
-const ID: usize = 16;
-const SIGNATURE: usize = 16;
-const CHECKSUM: usize = 4;
+const ID_LENGTH: usize = 16;
+const SIGNATURE_LENGTH: usize = 16;
+const CHECKSUM_LENGTH: usize = 4;
 
-/// Base64url without padding, whose last character may carry unused bits, as Go reads it.
+/// Unpadded base64url that ignores trailing bits, as Go decodes it.
 const LENIENT: GeneralPurpose = GeneralPurpose::new(
     &URL_SAFE,
     GeneralPurposeConfig::new()
@@ -25,7 +26,7 @@ const LENIENT: GeneralPurpose = GeneralPurpose::new(
         .with_decode_padding_mode(DecodePaddingMode::RequireNone),
 );
 
-/// A token of version 2 whose form is right; whether it was made here is told by [`SignedToken::is_signed_with`].
+/// A well-formed version 2 token; [`SignedToken::is_signed_with`] verifies its signature.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SignedToken {
     session: Uuid,
@@ -35,27 +36,27 @@ pub struct SignedToken {
 }
 
 impl SignedToken {
-    /// The text of a token.
-    pub fn encode(session: Uuid, counter: i64, key: &SessionKey) -> String {
+    /// Encodes and signs a token.
+    pub fn encode(session: Uuid, counter: i64, key: &RefreshTokenKey) -> String {
         let mut bytes = vec![VERSION];
         bytes.extend_from_slice(session.as_bytes());
         push_varint(&mut bytes, counter.max(0).unsigned_abs());
         let signature = key.sign(&bytes);
-        bytes.extend_from_slice(&signature[..SIGNATURE]);
+        bytes.extend_from_slice(&signature[..SIGNATURE_LENGTH]);
         let checksum = digest(&SHA256, &bytes);
-        bytes.extend_from_slice(&checksum.as_ref()[..CHECKSUM]);
+        bytes.extend_from_slice(&checksum.as_ref()[..CHECKSUM_LENGTH]);
         URL_SAFE_NO_PAD.encode(bytes)
     }
 
-    /// Reads a token; `None` if length, version, checksum or counter are not right.
+    /// Decodes a token; `None` if length, version, checksum or counter is invalid.
     pub fn decode(text: &str) -> Option<Self> {
         let bytes = LENIENT.decode(text).ok()?;
-        let (covered, checksum) = bytes.split_at_checked(bytes.len().checked_sub(CHECKSUM)?)?;
-        let (signed, signature) = covered.split_at_checked(covered.len().checked_sub(SIGNATURE)?)?;
+        let (covered, checksum) = bytes.split_at_checked(bytes.len().checked_sub(CHECKSUM_LENGTH)?)?;
+        let (signed, signature) = covered.split_at_checked(covered.len().checked_sub(SIGNATURE_LENGTH)?)?;
         let (version, rest) = signed.split_first()?;
-        let (id, counter) = rest.split_at_checked(ID)?;
+        let (id, counter) = rest.split_at_checked(ID_LENGTH)?;
         let sum = digest(&SHA256, covered);
-        let is_sound = *version == VERSION && bool::from(sum.as_ref()[..CHECKSUM].ct_eq(checksum));
+        let is_sound = *version == VERSION && bool::from(sum.as_ref()[..CHECKSUM_LENGTH].ct_eq(checksum));
         if !is_sound {
             return None;
         }
@@ -67,23 +68,23 @@ impl SignedToken {
         })
     }
 
-    /// The session it claims to be of.
+    /// Returns the session id, which is not authenticated.
     pub fn session(&self) -> Uuid {
         self.session
     }
 
-    /// The counter it claims.
+    /// Returns the counter, which is not authenticated.
     pub fn counter(&self) -> i64 {
         self.counter
     }
 
-    /// Whether it was signed with this key. Takes as long for any wrong signature.
-    pub fn is_signed_with(&self, key: &SessionKey) -> bool {
-        key.sign(&self.signed)[..SIGNATURE].ct_eq(&self.signature).into()
+    /// Verifies the signature in constant time.
+    pub fn is_signed_with(&self, key: &RefreshTokenKey) -> bool {
+        key.sign(&self.signed)[..SIGNATURE_LENGTH].ct_eq(&self.signature).into()
     }
 }
 
-/// A token opens an account: it is not printed.
+/// The token grants access, so it is not printed.
 impl fmt::Debug for SignedToken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SignedToken")
@@ -93,23 +94,23 @@ impl fmt::Debug for SignedToken {
     }
 }
 
-/// The key that a session's tokens are signed with.
+/// The signing key of a session's refresh tokens.
 #[derive(Clone, PartialEq, Eq)]
-pub struct SessionKey(Vec<u8>);
+pub struct RefreshTokenKey(Vec<u8>);
 
-impl SessionKey {
-    /// A new key out of 32 random bytes.
+impl RefreshTokenKey {
+    /// Creates a key from 32 random bytes.
     pub fn new(random: [u8; 32]) -> Self {
         Self(random.to_vec())
     }
 
-    /// The key in `sessions.refresh_token_hmac_key`, once decrypted: base64url without padding.
+    /// Decodes the decrypted value of `sessions.refresh_token_hmac_key`: base64url without padding.
     pub fn from_stored(text: &str) -> Option<Self> {
         LENIENT.decode(text).ok().map(Self)
     }
 
-    /// What is stored, before it is encrypted.
-    pub fn stored(&self) -> String {
+    /// Returns the stored form before encryption.
+    pub fn to_stored(&self) -> String {
         URL_SAFE_NO_PAD.encode(&self.0)
     }
 
@@ -121,13 +122,13 @@ impl SessionKey {
     }
 }
 
-impl fmt::Debug for SessionKey {
+impl fmt::Debug for RefreshTokenKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("SessionKey(…)")
     }
 }
 
-/// Seven bits a byte, lowest first, the high bit set on all but the last (LEB128).
+/// Appends a number as LEB128.
 fn push_varint(bytes: &mut Vec<u8>, mut number: u64) {
     while number >= 0x80 {
         bytes.push((number & 0x7f) as u8 | 0x80);
@@ -136,7 +137,7 @@ fn push_varint(bytes: &mut Vec<u8>, mut number: u64) {
     bytes.push((number & 0x7f) as u8);
 }
 
-/// The number that these bytes are, all of them; `None` if they are none or more than 64 bits.
+/// Decodes a LEB128 number; `None` if bytes remain, or above 64 bits.
 fn read_varint(bytes: &[u8]) -> Option<u64> {
     let (last, rest) = bytes.split_last()?;
     if *last >= 0x80 || rest.iter().any(|byte| *byte < 0x80) || bytes.len() > 10 || (bytes.len() == 10 && *last > 1) {
@@ -151,32 +152,33 @@ mod tests {
 
     use super::*;
 
-    fn key() -> SessionKey {
-        SessionKey::new([7; 32])
+    fn key() -> RefreshTokenKey {
+        RefreshTokenKey::new([7; 32])
     }
 
-    /// Made with Go's `binary.AppendUvarint`, `crypto/hmac` and `base64.RawURLEncoding`: session 11111111-2222-4333-8444-555555555555, a key of 32 sevens.
-    const MADE: [(i64, &str); 3] = [
+    /// Tokens generated with Go, for session 11111111-2222-4333-8444-555555555555 and a key of 32 sevens.
+    /// Uses `binary.AppendUvarint`, `crypto/hmac` and `base64.RawURLEncoding`.
+    const GO_TOKENS: [(i64, &str); 3] = [
         (0, "ABEREREiIkMzhERVVVVVVVUAqyLbtAGmjRZQ1xbAsdOiwD_Kp9o"),
         (300, "ABEREREiIkMzhERVVVVVVVWsAvrYH5lcM5BMrpbr2ICEgIxF7a-Y"),
         (i64::MAX - 1, "ABEREREiIkMzhERVVVVVVVX-_________3_-mHA0GDMqXGkEuwXjow3crguTIw"),
     ];
 
     #[test]
-    fn tokens_are_written_as_the_reference_writes_them() {
+    fn tokens_are_encoded_as_in_gotrue() {
         let session = Uuid::parse_str("11111111-2222-4333-8444-555555555555").unwrap();
-        for (counter, text) in MADE {
+        for (counter, text) in GO_TOKENS {
             assert_eq!(SignedToken::encode(session, counter, &key()), text);
             let read = SignedToken::decode(text).unwrap();
             assert_eq!((read.session(), read.counter()), (session, counter));
             assert!(read.is_signed_with(&key()));
-            assert!(!read.is_signed_with(&SessionKey::new([8; 32])));
+            assert!(!read.is_signed_with(&RefreshTokenKey::new([8; 32])));
         }
     }
 
     #[test]
-    fn the_unused_bits_of_the_last_character_do_not_matter_and_padding_does() {
-        let (_, text) = MADE[0];
+    fn trailing_bits_are_ignored_and_padding_is_rejected() {
+        let (_, text) = GO_TOKENS[0];
         let last = text.chars().last().unwrap();
         let other = char::from_u32(u32::from(last) + 1).unwrap();
         let varied = format!("{}{other}", &text[..text.len() - 1]);
@@ -185,16 +187,16 @@ mod tests {
     }
 
     #[test]
-    fn keys_are_stored_as_base64url_and_not_printed() {
-        assert_eq!(SessionKey::from_stored(&key().stored()), Some(key()));
-        assert_eq!(SessionKey::from_stored("not base64!"), None);
+    fn keys_are_stored_as_base64url_and_hidden_in_debug() {
+        assert_eq!(RefreshTokenKey::from_stored(&key().to_stored()), Some(key()));
+        assert_eq!(RefreshTokenKey::from_stored("not base64!"), None);
         assert_eq!(format!("{:?}", key()), "SessionKey(…)");
-        let token = SignedToken::decode(MADE[0].1).unwrap();
+        let token = SignedToken::decode(GO_TOKENS[0].1).unwrap();
         assert!(!format!("{token:?}").contains("signature"));
     }
 
     #[test]
-    fn numbers_of_more_than_64_bits_are_refused() {
+    fn numbers_above_64_bits_are_rejected() {
         assert_eq!(read_varint(&[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1]), Some(u64::MAX));
         assert_eq!(read_varint(&[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2]), None);
         assert_eq!(read_varint(&[0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0]), None);
@@ -203,15 +205,15 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_encoded_is_decoded(id in any::<u128>(), counter in 0..i64::MAX, secret in any::<[u8; 32]>()) {
-            let (session, key) = (Uuid::from_u128(id), SessionKey::new(secret));
+        fn tokens_round_trip(id in any::<u128>(), counter in 0..i64::MAX, secret in any::<[u8; 32]>()) {
+            let (session, key) = (Uuid::from_u128(id), RefreshTokenKey::new(secret));
             let read = SignedToken::decode(&SignedToken::encode(session, counter, &key)).unwrap();
             prop_assert_eq!((read.session(), read.counter()), (session, counter));
             prop_assert!(read.is_signed_with(&key));
         }
 
         #[test]
-        fn c5_a_changed_byte_is_refused(counter in 0..i64::MAX, at in any::<prop::sample::Index>(), by in 1_u8..=255) {
+        fn changed_byte_is_rejected(counter in 0..i64::MAX, at in any::<prop::sample::Index>(), by in 1_u8..=255) {
             let text = SignedToken::encode(Uuid::from_u128(5), counter, &key());
             let mut bytes = URL_SAFE_NO_PAD.decode(&text).unwrap();
             let at = at.index(bytes.len());
@@ -220,22 +222,22 @@ mod tests {
         }
 
         #[test]
-        fn c5_a_changed_message_with_a_right_checksum_is_not_signed(
+        fn changed_message_with_valid_checksum_has_invalid_signature(
             counter in 0..i64::MAX, at in any::<prop::sample::Index>(), by in 1_u8..=255,
         ) {
             let text = SignedToken::encode(Uuid::from_u128(5), counter, &key());
             let mut bytes = URL_SAFE_NO_PAD.decode(&text).unwrap();
-            bytes.truncate(bytes.len() - CHECKSUM);
+            bytes.truncate(bytes.len() - CHECKSUM_LENGTH);
             let at = at.index(bytes.len());
             bytes[at] ^= by;
-            bytes.extend_from_slice(&digest(&SHA256, &bytes).as_ref()[..CHECKSUM]);
+            bytes.extend_from_slice(&digest(&SHA256, &bytes).as_ref()[..CHECKSUM_LENGTH]);
             if let Some(forged) = SignedToken::decode(&URL_SAFE_NO_PAD.encode(&bytes)) {
                 prop_assert!(!forged.is_signed_with(&key()));
             }
         }
 
         #[test]
-        fn c5_a_part_of_a_token_is_refused(counter in 0..i64::MAX, length in any::<prop::sample::Index>()) {
+        fn truncated_token_is_rejected(counter in 0..i64::MAX, length in any::<prop::sample::Index>()) {
             let text = SignedToken::encode(Uuid::from_u128(5), counter, &key());
             let length = length.index(text.len());
             prop_assert_eq!(SignedToken::decode(&text[..length]), None);
@@ -245,7 +247,7 @@ mod tests {
         }
 
         #[test]
-        fn no_text_makes_it_panic(text in any::<String>()) {
+        fn any_text_decodes_without_panic(text in any::<String>()) {
             let _ = SignedToken::decode(&text);
         }
     }

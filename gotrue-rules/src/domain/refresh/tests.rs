@@ -1,4 +1,4 @@
-//! The rule of rotation, row by row.
+//! Table tests of the rotation rules.
 
 use proptest::prelude::*;
 
@@ -13,12 +13,18 @@ fn policy(rotation_enabled: bool, seconds: u64) -> RefreshPolicy {
 }
 
 #[test]
-fn forms_are_told_apart_before_anything_is_looked_up() {
-    let key = SessionKey::new([1; 32]);
+fn token_versions_are_parsed_before_lookup() {
+    let key = RefreshTokenKey::new([1; 32]);
     let signed = SignedToken::encode(Uuid::from_u128(1), 0, &key);
-    assert_eq!(Presented::parse("abcdefgh2345").unwrap(), Presented::Row("abcdefgh2345".into()));
-    assert_eq!(Presented::parse("abcdefgh0189").unwrap(), Presented::Row("abcdefgh0189".into()));
-    assert!(matches!(Presented::parse(&signed).unwrap(), Presented::Signed(_)));
+    assert_eq!(
+        PresentedRefreshToken::parse("abcdefgh2345").unwrap(),
+        PresentedRefreshToken::Stored("abcdefgh2345".into())
+    );
+    assert_eq!(
+        PresentedRefreshToken::parse("abcdefgh0189").unwrap(),
+        PresentedRefreshToken::Stored("abcdefgh0189".into())
+    );
+    assert!(matches!(PresentedRefreshToken::parse(&signed).unwrap(), PresentedRefreshToken::Signed(_)));
     for token in [
         "",
         "abcdefgh234",
@@ -29,24 +35,24 @@ fn forms_are_told_apart_before_anything_is_looked_up() {
         "àbcdefgh234",
         &signed[1..],
     ] {
-        let refused = Presented::parse(token).unwrap_err();
+        let refused = PresentedRefreshToken::parse(token).unwrap_err();
         assert_eq!(refused.to_string(), "400: Refresh token is not valid", "{token}");
     }
 }
 
 #[test]
-fn a_ban_comes_before_a_missing_session() {
-    let banned = Account { banned_until: Some(at(100)), ..Account::default() };
+fn ban_is_reported_before_missing_session() {
+    let banned = User { banned_until: Some(at(100)), ..User::default() };
     let session = Session::default();
-    assert_eq!(check_account(&banned, None, at(99)).unwrap_err().code(), "user_banned");
-    assert_eq!(check_account(&banned, None, at(100)).unwrap_err().code(), "session_not_found");
-    assert_eq!(check_account(&Account::default(), Some(&session), at(0)).unwrap(), &session);
+    assert_eq!(require_active_session(&banned, None, at(99)).unwrap_err().code(), "user_banned");
+    assert_eq!(require_active_session(&banned, None, at(100)).unwrap_err().code(), "session_not_found");
+    assert_eq!(require_active_session(&User::default(), Some(&session), at(0)).unwrap(), &session);
 }
 
 #[test]
-fn a_session_is_refreshed_by_its_own_client_only() {
+fn session_requires_its_own_client() {
     let (ours, other) = (Uuid::from_u128(1), Uuid::from_u128(2));
-    for (owner, client, said) in [
+    for (owner, client, expected) in [
         (None, None, ""),
         (Some(Uuid::nil()), None, ""),
         (None, Some(Uuid::nil()), ""),
@@ -56,47 +62,48 @@ fn a_session_is_refreshed_by_its_own_client_only() {
         (None, Some(ours), "Client authentication not allowed for non-OAuth session"),
     ] {
         let session = Session { oauth_client_id: owner, ..Session::default() };
-        let answer = check_client(&session, client).map_or_else(|error| error.message().to_owned(), |()| String::new());
-        assert_eq!(answer, said);
+        let answer =
+            require_same_client(&session, client).map_or_else(|error| error.message().to_owned(), |()| String::new());
+        assert_eq!(answer, expected);
     }
 }
 
 #[test]
-fn a_token_of_version_1_is_rotated_handed_out_or_refused() {
-    use RowOutcome::{HandOut, Refuse, RevokeFamily, Rotate};
+fn version_1_decisions() {
+    use StoredTokenDecision::{Reject, ReturnActive, RevokeFamily, Rotate};
     let child = Some(("child", Some("mine")));
-    let stranger = Some(("child", Some("other")));
+    let unrelated = Some(("child", Some("other")));
     for (revoked, active, seconds, rotation, now, outcome) in [
         (false, None, 0, true, 100, Rotate),
         (false, child, 0, false, 100, Rotate),
-        (true, child, 0, true, 1_000_000, HandOut("child".into())),
-        (true, child, 60, true, 100, HandOut("child".into())),
-        (true, stranger, 0, true, 100, Rotate),
-        (true, stranger, 0, true, 101, RevokeFamily),
-        (true, stranger, 10, true, 110, Rotate),
-        (true, stranger, 10, true, 111, RevokeFamily),
-        (true, stranger, 10, false, 111, Refuse),
+        (true, child, 0, true, 1_000_000, ReturnActive("child".into())),
+        (true, child, 60, true, 100, ReturnActive("child".into())),
+        (true, unrelated, 0, true, 100, Rotate),
+        (true, unrelated, 0, true, 101, RevokeFamily),
+        (true, unrelated, 10, true, 110, Rotate),
+        (true, unrelated, 10, true, 111, RevokeFamily),
+        (true, unrelated, 10, false, 111, Reject),
         (true, None, 0, true, 101, RevokeFamily),
-        (true, Some(("child", None)), 0, false, 101, Refuse),
+        (true, Some(("child", None)), 0, false, 101, Reject),
     ] {
-        let row = Row { token: "mine", revoked, updated_at: at(100), active };
-        assert_eq!(decide_row(&row, &policy(rotation, seconds), at(now)), outcome, "{row:?} {now}");
+        let row = StoredRefreshToken { token: "mine", revoked, updated_at: at(100), active };
+        assert_eq!(decide_stored(&row, &policy(rotation, seconds), at(now)), outcome, "{row:?} {now}");
     }
 }
 
 fn signed(counter: i64) -> SignedToken {
-    let key = SessionKey::new([1; 32]);
+    let key = RefreshTokenKey::new([1; 32]);
     SignedToken::decode(&SignedToken::encode(Uuid::nil(), counter, &key)).unwrap()
 }
 
 #[test]
-fn a_token_of_version_2_is_advanced_handed_out_or_refused() {
-    use SignedOutcome::{Advance, EndSession, NotIssuedHere, Refuse};
-    let again = |cause: &str| SignedOutcome::HandOut { counter: 5, cause: cause.into() };
+fn version_2_decisions() {
+    use SignedTokenDecision::{Advance, CounterNotIssued, EndSession, Refuse};
+    let again = |cause: &str| SignedTokenDecision::ReturnCurrent { counter: 5, cause: cause.into() };
     // counter of the token, seconds since the last refresh, interval, allow_reuse, rotation
     for (counter, age, interval, allow, rotation, outcome) in [
-        (6, 0, 10, true, true, NotIssuedHere),
-        (i64::MAX, 0, 10, true, true, NotIssuedHere),
+        (6, 0, 10, true, true, CounterNotIssued),
+        (i64::MAX, 0, 10, true, true, CounterNotIssued),
         (5, 0, 0, false, true, Advance { counter: 6 }),
         (4, 1000, 0, false, true, again("fail-to-save")),
         (4, 9, 10, false, true, again("concurrent-refresh,fail-to-save")),
@@ -117,11 +124,11 @@ fn a_token_of_version_2_is_advanced_handed_out_or_refused() {
 }
 
 #[test]
-fn a_share_of_the_sessions_is_upgraded_and_always_the_same_ones() {
+fn upgrade_percentage_selects_stable_sessions() {
     let upgraded = |version, percentage| {
         let policy =
             RefreshPolicy { algorithm_version: version, upgrade_percentage: percentage, ..RefreshPolicy::default() };
-        (0..1000).filter(|id| is_upgraded(Uuid::from_u128(*id), &policy)).collect::<Vec<_>>()
+        (0..1000).filter(|id| should_upgrade(Uuid::from_u128(*id), &policy)).collect::<Vec<_>>()
     };
     assert_eq!(upgraded(2, 100).len(), 1000);
     assert_eq!((upgraded(2, 0).len(), upgraded(1, 100).len()), (0, 0));
@@ -131,42 +138,45 @@ fn a_share_of_the_sessions_is_upgraded_and_always_the_same_ones() {
 }
 
 #[test]
-fn refusals_have_their_statuses() {
-    for (error, said) in [
-        (not_found(), "400: Invalid Refresh Token: Refresh Token Not Found"),
+fn refresh_errors_have_expected_statuses() {
+    for (error, expected) in [
+        (token_not_found(), "400: Invalid Refresh Token: Refresh Token Not Found"),
         (already_used(), "400: Invalid Refresh Token: Already Used"),
-        (not_issued_here(), "400: Invalid Refresh Token: Not Issued By This Server"),
-        (too_many_at_once(), "409: Too many concurrent token refresh requests on the same session or refresh token"),
+        (counter_not_issued(), "400: Invalid Refresh Token: Not Issued By This Server"),
+        (
+            too_many_concurrent_requests(),
+            "409: Too many concurrent token refresh requests on the same session or refresh token",
+        ),
     ] {
-        assert_eq!(error.to_string(), said);
+        assert_eq!(error.to_string(), expected);
     }
 }
 
 proptest! {
-    /// C1: whatever order tokens come back in, a family never has two active tokens, and a refused token never helps.
+    /// A family has at most one active token in any order of requests; rejected tokens change nothing.
     #[test]
-    fn c1_a_family_has_at_most_one_active_token(picks in proptest::collection::vec(any::<prop::sample::Index>(), 1..40)) {
+    fn family_has_at_most_one_active_token(picks in proptest::collection::vec(any::<prop::sample::Index>(), 1..40)) {
         // token, parent, revoked, updated_at
         let mut family: Vec<(String, Option<String>, bool, i64)> = vec![("0".into(), None, false, 0)];
         for (step, pick) in (1..).zip(picks) {
             let at_ = pick.index(family.len());
             let (token, _, revoked, updated) = family[at_].clone();
             let active = family.iter().rev().find(|(_, _, revoked, _)| !revoked);
-            let row = Row {
+            let row = StoredRefreshToken {
                 token: &token,
                 revoked,
                 updated_at: at(updated),
                 active: active.map(|(token, parent, _, _)| (token.as_str(), parent.as_deref())),
             };
-            match decide_row(&row, &policy(true, 0), at(step)) {
-                RowOutcome::Rotate => {
+            match decide_stored(&row, &policy(true, 0), at(step)) {
+                StoredTokenDecision::Rotate => {
                     family[at_].2 = true;
                     family[at_].3 = step;
                     family.push((step.to_string(), Some(token), false, step));
                 }
-                RowOutcome::HandOut(active) => prop_assert!(family.iter().any(|it| it.0 == active && !it.2)),
-                RowOutcome::RevokeFamily => family.iter_mut().for_each(|it| it.2 = true),
-                RowOutcome::Refuse => prop_assert!(false, "rotation is on"),
+                StoredTokenDecision::ReturnActive(active) => prop_assert!(family.iter().any(|it| it.0 == active && !it.2)),
+                StoredTokenDecision::RevokeFamily => family.iter_mut().for_each(|it| it.2 = true),
+                StoredTokenDecision::Reject => prop_assert!(false, "rotation is on"),
             }
             prop_assert!(family.iter().filter(|it| !it.2).count() <= 1);
         }

@@ -1,11 +1,10 @@
-//! What an identity provider asserts of a person, as it stands in the XML. Values are taken letter by letter, white space
-//! included; what this server has no use for is passed over.
+//! Parses a SAML assertion. Values keep their white space; unused elements are skipped.
 
-use super::xml::Node;
-use super::{ASSERTION, Refusal, instant};
+use super::xml::XmlNode;
+use super::{ASSERTION, SamlError, instant};
 use crate::domain::user::Time;
 
-const IN: &str = "Assertion";
+const ELEMENT: &str = "Assertion";
 
 /// An assertion.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -15,43 +14,43 @@ pub struct Assertion {
     /// `Issuer`.
     pub issuer: String,
     /// `IssueInstant`.
-    pub issued: Option<Time>,
-    /// The person's name there.
-    pub name: Option<NameId>,
-    /// How whoever brings it shows that it is about them; none if there is no `Subject`.
-    pub confirmations: Option<Vec<Confirmation>>,
-    /// When and for whom it holds.
+    pub issue_instant: Option<Time>,
+    /// The subject's `NameID`.
+    pub name_id: Option<NameId>,
+    /// The subject confirmations; `None` without a `Subject`.
+    pub confirmations: Option<Vec<SubjectConfirmation>>,
+    /// `Conditions`.
     pub conditions: Option<Conditions>,
-    /// When the session there ends, as the first statement that says so says.
-    pub session_ends: Option<Time>,
-    /// What else is said of the person, in its order.
-    pub attributes: Vec<Attribute>,
+    /// The first `SessionNotOnOrAfter` of the authentication statements.
+    pub session_not_on_or_after: Option<Time>,
+    /// The attributes, in document order.
+    pub attributes: Vec<SamlAttribute>,
 }
 
-/// A person's name at an identity provider.
+/// The name of a subject at the identity provider.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NameId {
-    /// `Format`; empty if none is said.
+    /// `Format`; empty if absent.
     pub format: String,
     /// The name.
     pub value: String,
 }
 
-/// How whoever brings an assertion shows that it is about them.
+/// A subject confirmation.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Confirmation {
+pub struct SubjectConfirmation {
     /// `Method`.
     pub method: String,
-    /// What must be so; none if nothing is said.
-    pub data: Option<ConfirmationData>,
+    /// `SubjectConfirmationData`, if present.
+    pub data: Option<SubjectConfirmationData>,
 }
 
-/// What must be so for a confirmation to hold.
+/// The constraints of a subject confirmation.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ConfirmationData {
-    /// `InResponseTo`: the request that it answers.
+pub struct SubjectConfirmationData {
+    /// `InResponseTo`: the id of the request.
     pub in_response_to: String,
-    /// `Recipient`: where it may be brought.
+    /// `Recipient`: the assertion consumer service URL.
     pub recipient: String,
     /// `NotBefore`.
     pub from: Option<Time>,
@@ -59,7 +58,7 @@ pub struct ConfirmationData {
     pub until: Option<Time>,
 }
 
-/// When and for whom an assertion holds.
+/// The validity period and audiences of an assertion.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Conditions {
     /// `NotBefore`.
@@ -67,12 +66,12 @@ pub struct Conditions {
     /// `NotOnOrAfter`.
     pub until: Option<Time>,
     /// The audiences of each `AudienceRestriction`.
-    pub audiences: Vec<Vec<String>>,
+    pub audience_restrictions: Vec<Vec<String>>,
 }
 
-/// Something said of a person.
+/// An attribute of the subject.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Attribute {
+pub struct SamlAttribute {
     /// `Name`.
     pub name: String,
     /// `FriendlyName`.
@@ -82,69 +81,76 @@ pub struct Attribute {
 }
 
 impl Assertion {
-    /// Reads an `Assertion`.
-    pub fn read(node: Node<'_>) -> Result<Self, Refusal> {
-        let subject = node.optional(ASSERTION, "Subject", IN)?;
+    /// Parses an `Assertion` element.
+    pub fn parse(node: XmlNode<'_>) -> Result<Self, SamlError> {
+        let subject = node.optional_child(ASSERTION, "Subject", ELEMENT)?;
         let name = match subject {
-            Some(subject) => subject.optional(ASSERTION, "NameID", "Subject")?,
+            Some(subject) => subject.optional_child(ASSERTION, "NameID", "Subject")?,
             None => None,
         };
         let confirmations = match subject {
-            Some(subject) => {
-                Some(subject.all(ASSERTION, "SubjectConfirmation").map(confirmation).collect::<Result<_, _>>()?)
-            }
+            Some(subject) => Some(
+                subject
+                    .children_named(ASSERTION, "SubjectConfirmation")
+                    .map(parse_confirmation)
+                    .collect::<Result<_, _>>()?,
+            ),
             None => None,
         };
-        let statements = node.all(ASSERTION, "AttributeStatement");
+        let statements = node.children_named(ASSERTION, "AttributeStatement");
         let mut ends = Vec::new();
-        for statement in node.all(ASSERTION, "AuthnStatement") {
-            ends.extend(instant::read(statement.attribute("SessionNotOnOrAfter"), "SessionNotOnOrAfter")?);
+        for statement in node.children_named(ASSERTION, "AuthnStatement") {
+            ends.extend(instant::parse(statement.attribute("SessionNotOnOrAfter"), "SessionNotOnOrAfter")?);
         }
         Ok(Self {
-            id: text(node, "ID"),
-            issuer: node.one(ASSERTION, "Issuer", IN)?.text().into_owned(),
-            issued: instant::read(node.attribute("IssueInstant"), "IssueInstant")?,
-            name: name.map(|name| NameId { format: text(name, "Format"), value: name.text().into_owned() }),
+            id: attribute_text(node, "ID"),
+            issuer: node.required_child(ASSERTION, "Issuer", ELEMENT)?.text().into_owned(),
+            issue_instant: instant::parse(node.attribute("IssueInstant"), "IssueInstant")?,
+            name_id: name
+                .map(|name| NameId { format: attribute_text(name, "Format"), value: name.text().into_owned() }),
             confirmations,
-            conditions: node.optional(ASSERTION, "Conditions", IN)?.map(conditions).transpose()?,
-            session_ends: ends.first().copied(),
-            attributes: statements.flat_map(|it| it.all(ASSERTION, "Attribute")).map(attribute).collect(),
+            conditions: node.optional_child(ASSERTION, "Conditions", ELEMENT)?.map(parse_conditions).transpose()?,
+            session_not_on_or_after: ends.first().copied(),
+            attributes: statements
+                .flat_map(|it| it.children_named(ASSERTION, "Attribute"))
+                .map(parse_attribute)
+                .collect(),
         })
     }
 }
 
-fn text(node: Node<'_>, attribute: &str) -> String {
+fn attribute_text(node: XmlNode<'_>, attribute: &str) -> String {
     node.attribute(attribute).unwrap_or_default().to_owned()
 }
 
-fn confirmation(node: Node<'_>) -> Result<Confirmation, Refusal> {
-    let data = node.optional(ASSERTION, "SubjectConfirmationData", "SubjectConfirmation")?;
+fn parse_confirmation(node: XmlNode<'_>) -> Result<SubjectConfirmation, SamlError> {
+    let data = node.optional_child(ASSERTION, "SubjectConfirmationData", "SubjectConfirmation")?;
     let data = data.map(|data| {
-        Ok::<_, Refusal>(ConfirmationData {
-            in_response_to: text(data, "InResponseTo"),
-            recipient: text(data, "Recipient"),
-            from: instant::read(data.attribute("NotBefore"), "NotBefore")?,
-            until: instant::read(data.attribute("NotOnOrAfter"), "NotOnOrAfter")?,
+        Ok::<_, SamlError>(SubjectConfirmationData {
+            in_response_to: attribute_text(data, "InResponseTo"),
+            recipient: attribute_text(data, "Recipient"),
+            from: instant::parse(data.attribute("NotBefore"), "NotBefore")?,
+            until: instant::parse(data.attribute("NotOnOrAfter"), "NotOnOrAfter")?,
         })
     });
-    Ok(Confirmation { method: text(node, "Method"), data: data.transpose()? })
+    Ok(SubjectConfirmation { method: attribute_text(node, "Method"), data: data.transpose()? })
 }
 
-fn conditions(node: Node<'_>) -> Result<Conditions, Refusal> {
-    let audiences = |restriction: Node<'_>| {
-        restriction.all(ASSERTION, "Audience").map(|audience| audience.text().into_owned()).collect()
+fn parse_conditions(node: XmlNode<'_>) -> Result<Conditions, SamlError> {
+    let audiences = |restriction: XmlNode<'_>| {
+        restriction.children_named(ASSERTION, "Audience").map(|audience| audience.text().into_owned()).collect()
     };
     Ok(Conditions {
-        from: instant::read(node.attribute("NotBefore"), "NotBefore")?,
-        until: instant::read(node.attribute("NotOnOrAfter"), "NotOnOrAfter")?,
-        audiences: node.all(ASSERTION, "AudienceRestriction").map(audiences).collect(),
+        from: instant::parse(node.attribute("NotBefore"), "NotBefore")?,
+        until: instant::parse(node.attribute("NotOnOrAfter"), "NotOnOrAfter")?,
+        audience_restrictions: node.children_named(ASSERTION, "AudienceRestriction").map(audiences).collect(),
     })
 }
 
-fn attribute(node: Node<'_>) -> Attribute {
-    Attribute {
-        name: text(node, "Name"),
-        friendly_name: text(node, "FriendlyName"),
-        values: node.all(ASSERTION, "AttributeValue").map(|value| value.text().into_owned()).collect(),
+fn parse_attribute(node: XmlNode<'_>) -> SamlAttribute {
+    SamlAttribute {
+        name: attribute_text(node, "Name"),
+        friendly_name: attribute_text(node, "FriendlyName"),
+        values: node.children_named(ASSERTION, "AttributeValue").map(|value| value.text().into_owned()).collect(),
     }
 }

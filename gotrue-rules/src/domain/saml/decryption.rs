@@ -1,5 +1,5 @@
-//! Assertions encrypted for us (XML-Enc): a key wrapped with RSA-OAEP, and the assertion under it with AES. RSA with the
-//! older padding (`rsa-1_5`) is not opened, since who may ask often enough whether it opens can read with it.
+//! Decrypts assertions (XML Encryption): RSA-OAEP key transport, and AES-CBC or AES-GCM data.
+//! PKCS#1 v1.5 key transport (`rsa-1_5`) is not supported, since it allows padding oracle attacks.
 
 use aws_lc_rs::aead::{self, Aad, LessSafeKey, Nonce, UnboundKey};
 use aws_lc_rs::cipher::{self, DecryptingKey, DecryptionContext, UnboundCipherKey};
@@ -12,71 +12,74 @@ use aws_lc_rs::rsa::{
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use super::xml::Node;
-use super::{DSIG, Refusal, XENC};
+use super::xml::XmlNode;
+use super::{DSIG, SamlError, XENC};
 
-const BLOCK: usize = 16;
+const AES_BLOCK_SIZE: usize = 16;
 
-/// Why an encrypted assertion cannot be read.
+/// Why an encrypted assertion cannot be decrypted.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Sealed {
-    /// Encrypted assertions are not accepted.
+pub enum DecryptionError {
+    /// Encrypted assertions are disabled.
     #[error("the assertion is encrypted, and encrypted ones are not accepted")]
-    Unwanted,
-    /// An algorithm that is not supported.
+    NotAccepted,
+    /// The algorithm is not supported.
     #[error("encryption with {0:?} is not supported")]
     Algorithm(String),
-    /// It does not open with our key: of why it does not nothing is told.
+    /// Decryption failed. The cause is not distinguished, since it would be an oracle.
     #[error("the assertion cannot be decrypted")]
-    Unopened,
+    Failed,
 }
 
-/// One of our keys, for reading.
+/// A private key of the service provider for decryption.
 #[derive(Debug)]
-pub struct ReadingKey(OaepPrivateDecryptingKey);
+pub struct DecryptionKey(OaepPrivateDecryptingKey);
 
-impl ReadingKey {
-    /// An RSA key in PKCS#1 DER; none for anything else.
-    pub fn of_pkcs1(der: &[u8]) -> Option<Self> {
+impl DecryptionKey {
+    /// Parses an RSA key in PKCS#1 DER.
+    pub fn from_pkcs1(der: &[u8]) -> Option<Self> {
         let pair = KeyPair::from_der(der).ok()?;
         let pkcs8: Pkcs8V1Der<'_> = pair.as_der().ok()?;
         let key = PrivateDecryptingKey::from_pkcs8(pkcs8.as_ref()).ok()?;
         OaepPrivateDecryptingKey::new(key).ok().map(Self)
     }
 
-    fn unwrap(&self, algorithm: &'static OaepAlgorithm, wrapped: &[u8]) -> Option<Vec<u8>> {
-        let mut room = vec![0; self.0.min_output_size()];
-        let key = self.0.decrypt(algorithm, wrapped, &mut room, None).ok()?;
+    fn unwrap_key(&self, algorithm: &'static OaepAlgorithm, wrapped: &[u8]) -> Option<Vec<u8>> {
+        let mut buffer = vec![0; self.0.min_output_size()];
+        let key = self.0.decrypt(algorithm, wrapped, &mut buffer, None).ok()?;
         Some(key.to_vec())
     }
 }
 
-/// The text of an encrypted assertion, opened with the first of our keys that opens it.
-pub fn decrypted(assertion: Node<'_>, keys: &[ReadingKey]) -> Result<String, Refusal> {
+/// Decrypts an assertion with the first key that succeeds and returns its XML.
+pub fn decrypt_assertion(assertion: XmlNode<'_>, keys: &[DecryptionKey]) -> Result<String, SamlError> {
     if keys.is_empty() {
-        return Err(Sealed::Unwanted.into());
+        return Err(DecryptionError::NotAccepted.into());
     }
-    let data = assertion.one(XENC, "EncryptedData", "EncryptedAssertion")?;
-    let beside = assertion.optional(XENC, "EncryptedKey", "EncryptedAssertion")?;
+    let data = assertion.required_child(XENC, "EncryptedData", "EncryptedAssertion")?;
+    let beside = assertion.optional_child(XENC, "EncryptedKey", "EncryptedAssertion")?;
     let wrapped = match beside {
         Some(wrapped) => wrapped,
-        None => data.one(DSIG, "KeyInfo", "EncryptedData")?.one(XENC, "EncryptedKey", "KeyInfo")?,
+        None => {
+            data.required_child(DSIG, "KeyInfo", "EncryptedData")?.required_child(XENC, "EncryptedKey", "KeyInfo")?
+        }
     };
-    let (algorithm, wrapped) = (wrapping(wrapped)?, cipher_value(wrapped)?);
-    let secret = keys.iter().find_map(|key| key.unwrap(algorithm, &wrapped)).ok_or(Sealed::Unopened)?;
-    let method = data.one(XENC, "EncryptionMethod", "EncryptedData")?.attribute("Algorithm").unwrap_or_default();
-    let plain = open(method, &secret, cipher_value(data)?)?;
-    Ok(String::from_utf8(plain).map_err(|_| Sealed::Unopened)?)
+    let (algorithm, wrapped) = (key_transport_algorithm(wrapped)?, cipher_value(wrapped)?);
+    let secret = keys.iter().find_map(|key| key.unwrap_key(algorithm, &wrapped)).ok_or(DecryptionError::Failed)?;
+    let method =
+        data.required_child(XENC, "EncryptionMethod", "EncryptedData")?.attribute("Algorithm").unwrap_or_default();
+    let plain = decrypt_data(method, &secret, cipher_value(data)?)?;
+    Ok(String::from_utf8(plain).map_err(|_| DecryptionError::Failed)?)
 }
 
-/// How the key is wrapped: the hash of `DigestMethod` serves for the mask too.
-fn wrapping(key: Node<'_>) -> Result<&'static OaepAlgorithm, Refusal> {
-    let method = key.one(XENC, "EncryptionMethod", "EncryptedKey")?;
+/// The key transport algorithm; the hash of `DigestMethod` is also the MGF1 hash.
+fn key_transport_algorithm(key: XmlNode<'_>) -> Result<&'static OaepAlgorithm, SamlError> {
+    let method = key.required_child(XENC, "EncryptionMethod", "EncryptedKey")?;
     let name = method.attribute("Algorithm").unwrap_or_default();
     if name != "http://www.w3.org/2001/04/xmlenc#rsa-oaep-mgf1p" {
-        return Err(Sealed::Algorithm(name.to_owned()).into());
+        return Err(DecryptionError::Algorithm(name.to_owned()).into());
     }
-    let hash = method.optional(DSIG, "DigestMethod", "EncryptionMethod")?;
+    let hash = method.optional_child(DSIG, "DigestMethod", "EncryptionMethod")?;
     match hash.map(|hash| hash.attribute("Algorithm").unwrap_or_default()) {
         None | Some("http://www.w3.org/2000/09/xmldsig#sha1") => Ok(&OAEP_SHA1_MGF1SHA1),
         Some("http://www.w3.org/2001/04/xmlenc#sha256" | "http://www.w3.org/2000/09/xmldsig#sha256") => {
@@ -86,45 +89,59 @@ fn wrapping(key: Node<'_>) -> Result<&'static OaepAlgorithm, Refusal> {
         Some("http://www.w3.org/2001/04/xmlenc#sha512" | "http://www.w3.org/2000/09/xmldsig#sha512") => {
             Ok(&OAEP_SHA512_MGF1SHA512)
         }
-        Some(other) => Err(Sealed::Algorithm(other.to_owned()).into()),
+        Some(other) => Err(DecryptionError::Algorithm(other.to_owned()).into()),
     }
 }
 
-fn cipher_value(node: Node<'_>) -> Result<Vec<u8>, Refusal> {
-    let value = node.one(XENC, "CipherData", "the encrypted element")?.one(XENC, "CipherValue", "CipherData")?;
+fn cipher_value(node: XmlNode<'_>) -> Result<Vec<u8>, SamlError> {
+    let value = node.required_child(XENC, "CipherData", "the encrypted element")?.required_child(
+        XENC,
+        "CipherValue",
+        "CipherData",
+    )?;
     let text: String = value.text().chars().filter(|c| !c.is_ascii_whitespace()).collect();
-    Ok(STANDARD.decode(text).map_err(|_| Sealed::Unopened)?)
+    Ok(STANDARD.decode(text).map_err(|_| DecryptionError::Failed)?)
 }
 
-fn open(method: &str, secret: &[u8], sealed: Vec<u8>) -> Result<Vec<u8>, Sealed> {
+fn decrypt_data(method: &str, secret: &[u8], sealed: Vec<u8>) -> Result<Vec<u8>, DecryptionError> {
     match method {
-        "http://www.w3.org/2009/xmlenc11#aes128-gcm" => open_gcm(&aead::AES_128_GCM, secret, sealed),
-        "http://www.w3.org/2009/xmlenc11#aes192-gcm" => open_gcm(&aead::AES_192_GCM, secret, sealed),
-        "http://www.w3.org/2009/xmlenc11#aes256-gcm" => open_gcm(&aead::AES_256_GCM, secret, sealed),
-        "http://www.w3.org/2001/04/xmlenc#aes128-cbc" => open_cbc(&cipher::AES_128, secret, sealed),
-        "http://www.w3.org/2001/04/xmlenc#aes192-cbc" => open_cbc(&cipher::AES_192, secret, sealed),
-        "http://www.w3.org/2001/04/xmlenc#aes256-cbc" => open_cbc(&cipher::AES_256, secret, sealed),
-        other => Err(Sealed::Algorithm(other.to_owned())),
+        "http://www.w3.org/2009/xmlenc11#aes128-gcm" => decrypt_gcm(&aead::AES_128_GCM, secret, sealed),
+        "http://www.w3.org/2009/xmlenc11#aes192-gcm" => decrypt_gcm(&aead::AES_192_GCM, secret, sealed),
+        "http://www.w3.org/2009/xmlenc11#aes256-gcm" => decrypt_gcm(&aead::AES_256_GCM, secret, sealed),
+        "http://www.w3.org/2001/04/xmlenc#aes128-cbc" => decrypt_cbc(&cipher::AES_128, secret, sealed),
+        "http://www.w3.org/2001/04/xmlenc#aes192-cbc" => decrypt_cbc(&cipher::AES_192, secret, sealed),
+        "http://www.w3.org/2001/04/xmlenc#aes256-cbc" => decrypt_cbc(&cipher::AES_256, secret, sealed),
+        other => Err(DecryptionError::Algorithm(other.to_owned())),
     }
 }
 
-/// The nonce stands first, the tag last.
-fn open_gcm(algorithm: &'static aead::Algorithm, secret: &[u8], mut sealed: Vec<u8>) -> Result<Vec<u8>, Sealed> {
-    let key = LessSafeKey::new(UnboundKey::new(algorithm, secret).map_err(|_| Sealed::Unopened)?);
-    let (nonce, _) = sealed.split_at_checked(algorithm.nonce_len()).ok_or(Sealed::Unopened)?;
-    let nonce = Nonce::try_assume_unique_for_key(nonce).map_err(|_| Sealed::Unopened)?;
+/// The nonce precedes the ciphertext, the tag follows it.
+fn decrypt_gcm(
+    algorithm: &'static aead::Algorithm,
+    secret: &[u8],
+    mut sealed: Vec<u8>,
+) -> Result<Vec<u8>, DecryptionError> {
+    let key = LessSafeKey::new(UnboundKey::new(algorithm, secret).map_err(|_| DecryptionError::Failed)?);
+    let (nonce, _) = sealed.split_at_checked(algorithm.nonce_len()).ok_or(DecryptionError::Failed)?;
+    let nonce = Nonce::try_assume_unique_for_key(nonce).map_err(|_| DecryptionError::Failed)?;
     let body = &mut sealed[algorithm.nonce_len()..];
-    Ok(key.open_in_place(nonce, Aad::empty(), body).map_err(|_| Sealed::Unopened)?.to_vec())
+    Ok(key.open_in_place(nonce, Aad::empty(), body).map_err(|_| DecryptionError::Failed)?.to_vec())
 }
 
-/// The first block starts the chain; the last byte says how many are padding, whatever the others are.
-fn open_cbc(algorithm: &'static cipher::Algorithm, secret: &[u8], mut sealed: Vec<u8>) -> Result<Vec<u8>, Sealed> {
-    let key = UnboundCipherKey::new(algorithm, secret).and_then(DecryptingKey::cbc).map_err(|_| Sealed::Unopened)?;
-    let (start, body) = sealed.split_at_mut_checked(BLOCK).ok_or(Sealed::Unopened)?;
-    let start: [u8; BLOCK] = (&*start).try_into().map_err(|_| Sealed::Unopened)?;
+/// Decrypts CBC data: the first block is the initialization vector.
+/// The last byte is the padding length; the other padding bytes are arbitrary.
+fn decrypt_cbc(
+    algorithm: &'static cipher::Algorithm,
+    secret: &[u8],
+    mut sealed: Vec<u8>,
+) -> Result<Vec<u8>, DecryptionError> {
+    let key =
+        UnboundCipherKey::new(algorithm, secret).and_then(DecryptingKey::cbc).map_err(|_| DecryptionError::Failed)?;
+    let (start, body) = sealed.split_at_mut_checked(AES_BLOCK_SIZE).ok_or(DecryptionError::Failed)?;
+    let start: [u8; AES_BLOCK_SIZE] = (&*start).try_into().map_err(|_| DecryptionError::Failed)?;
     let context = DecryptionContext::Iv128(FixedLength::from(start));
-    let plain = key.decrypt(body, context).map_err(|_| Sealed::Unopened)?;
-    let padding = plain.last().map(|last| usize::from(*last)).filter(|it| (1..=BLOCK).contains(it));
-    let length = padding.and_then(|padding| plain.len().checked_sub(padding)).ok_or(Sealed::Unopened)?;
+    let plain = key.decrypt(body, context).map_err(|_| DecryptionError::Failed)?;
+    let padding = plain.last().map(|last| usize::from(*last)).filter(|it| (1..=AES_BLOCK_SIZE).contains(it));
+    let length = padding.and_then(|padding| plain.len().checked_sub(padding)).ok_or(DecryptionError::Failed)?;
     Ok(plain[..length].to_vec())
 }

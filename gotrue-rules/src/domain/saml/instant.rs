@@ -1,19 +1,19 @@
-//! Times as XML Schema writes them (`xs:dateTime`). Without a zone they are in UTC, as SAML wants them anyway.
+//! Parses `xs:dateTime`. Without a zone the time is UTC, as SAML requires.
 
 use chrono::{DateTime, NaiveDateTime, TimeDelta, Utc};
 
-use super::Refusal;
+use super::SamlError;
 use crate::domain::user::Time;
 
-/// A time; an absent or empty attribute is none. `name` is what the attribute is called in a refusal.
-pub fn read(text: Option<&str>, name: &'static str) -> Result<Option<Time>, Refusal> {
+/// Parses a time; `None` if absent or empty. `name` is the attribute's name in the error.
+pub fn parse(text: Option<&str>, name: &'static str) -> Result<Option<Time>, SamlError> {
     let Some(text) = text.filter(|text| !text.is_empty()) else { return Ok(None) };
     let zoned = DateTime::parse_from_rfc3339(text).map(|time| time.with_timezone(&Utc));
     let time = zoned.or_else(|_| NaiveDateTime::parse_from_str(text, "%Y-%m-%dT%H:%M:%S%.f").map(|it| it.and_utc()));
-    let time = time.map_err(|_| Refusal::Instant(name))?;
-    // Far away from any time of ours a tolerance could no longer be added.
+    let time = time.map_err(|_| SamlError::Instant(name))?;
+    // Adding a clock skew to times outside this range could overflow.
     let (first, last) = (DateTime::UNIX_EPOCH, DateTime::UNIX_EPOCH + TimeDelta::days(365 * 8000));
-    if time < first || time > last { Err(Refusal::Instant(name)) } else { Ok(Some(time)) }
+    if time < first || time > last { Err(SamlError::Instant(name)) } else { Ok(Some(time)) }
 }
 
 #[cfg(test)]
@@ -21,7 +21,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_read_with_and_without_zone_and_fraction() {
+    fn times_with_and_without_zone_and_fraction_are_parsed() {
         let noon = DateTime::parse_from_rfc3339("2026-06-01T12:00:00Z").unwrap().with_timezone(&Utc);
         for (text, expected) in [
             ("2026-06-01T12:00:00Z", Some(noon)),
@@ -31,13 +31,13 @@ mod tests {
             ("2026-06-01T12:00:00.500", Some(noon + TimeDelta::milliseconds(500))),
             ("", None),
         ] {
-            assert_eq!(read(Some(text), "x").unwrap(), expected, "{text}");
+            assert_eq!(parse(Some(text), "x").unwrap(), expected, "{text}");
         }
-        assert_eq!(read(None, "x").unwrap(), None);
+        assert_eq!(parse(None, "x").unwrap(), None);
         for text in
             ["soon", "2026-06-01", "12:00:00", "2026-13-01T12:00:00Z", "0001-01-01T00:00:00Z", "+262000-01-01T00:00:00"]
         {
-            assert_eq!(read(Some(text), "x"), Err(Refusal::Instant("x")), "{text}");
+            assert_eq!(parse(Some(text), "x"), Err(SamlError::Instant("x")), "{text}");
         }
     }
 }

@@ -1,65 +1,65 @@
-//! What a SAML 2.0 identity provider says of a person, from the bytes of its response to a profile. Nothing is read but
-//! what a signature covers: an element's canonical form is checked and then read anew, so that what was verified and what
-//! is believed cannot differ, however a document is wrapped.
+//! SAML 2.0 responses: from the received bytes to a verified assertion and a profile.
+//! Only signed content is used: an element's canonical form is verified and then parsed again, which prevents signature
+//! wrapping.
 
-pub mod acceptance;
 pub mod assertion;
+pub mod binding;
 pub mod certificate;
 pub mod decryption;
-pub mod delivery;
 pub mod instant;
-pub mod person;
+pub mod profile;
+pub mod validation;
 
 pub mod response;
 pub mod signature;
 pub mod xml;
 
-/// Namespace of what is exchanged.
+/// The namespace of the protocol.
 pub const PROTOCOL: &str = "urn:oasis:names:tc:SAML:2.0:protocol";
-/// Namespace of what is asserted.
+/// The namespace of assertions.
 pub const ASSERTION: &str = "urn:oasis:names:tc:SAML:2.0:assertion";
-/// Namespace of descriptions of services.
+/// The namespace of metadata.
 pub const METADATA: &str = "urn:oasis:names:tc:SAML:2.0:metadata";
-/// Namespace of signatures.
+/// The namespace of XML signatures.
 pub const DSIG: &str = "http://www.w3.org/2000/09/xmldsig#";
-/// Namespace of what is encrypted.
+/// The namespace of XML encryption.
 pub const XENC: &str = "http://www.w3.org/2001/04/xmlenc#";
 
-/// Why a response is not believed. For the log only: whoever sent it learns that it is not valid, and no more.
+/// Why a response is rejected. For the log only: the client receives a fixed message.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Refusal {
-    /// It is no XML, or none that is accepted here.
+pub enum SamlError {
+    /// The XML is malformed or not accepted.
     #[error(transparent)]
-    Malformed(#[from] xml::Malformed),
-    /// An element that must be there once is not, or more often.
-    #[error("{parent} must hold {name} once, and holds it {times} times")]
-    Times {
-        /// The element that must be there.
+    Malformed(#[from] xml::XmlError),
+    /// A required element is missing or occurs several times.
+    #[error("{parent} must contain {name} once, and contains it {times} times")]
+    ElementCount {
+        /// The required element.
         name: &'static str,
-        /// Where.
+        /// Its parent.
         parent: &'static str,
-        /// How often it is there.
+        /// The number of occurrences.
         times: usize,
     },
-    /// A time that cannot be read.
-    #[error("{0} is not a time as XML Schema writes it")]
+    /// A time cannot be parsed.
+    #[error("{0} is not an xs:dateTime")]
     Instant(&'static str),
-    /// It is no response of the protocol.
+    /// The root is not a `Response`.
     #[error("the root is not a Response of the protocol")]
-    NoResponse,
-    /// There are more assertions than anybody sends.
-    #[error("it holds {0} assertions, which is more than anybody sends")]
+    NotAResponse,
+    /// There are too many assertions.
+    #[error("the response has {0} assertions, which is more than the limit")]
     TooManyAssertions(usize),
     /// There is no assertion.
-    #[error("it holds no assertion")]
+    #[error("the response has no assertion")]
     NoAssertion,
-    /// A signature does not hold.
+    /// A signature is invalid.
     #[error(transparent)]
-    Signature(#[from] signature::BadSignature),
-    /// An encrypted assertion cannot be read.
+    Signature(#[from] signature::SignatureError),
+    /// An encrypted assertion cannot be decrypted.
     #[error(transparent)]
-    Sealed(#[from] decryption::Sealed),
-    /// What it says is not for us, not for now, or not from whom we asked.
+    Decryption(#[from] decryption::DecryptionError),
+    /// The response or the assertion fails validation.
     #[error(transparent)]
-    Unacceptable(#[from] acceptance::Unacceptable),
+    Validation(#[from] validation::SamlValidationError),
 }

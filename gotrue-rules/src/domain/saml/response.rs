@@ -1,100 +1,122 @@
-//! A response from its bytes to the assertion that is believed.
+//! Verifies a response and returns its first valid assertion.
 
-use super::acceptance::{self, Envelope, Expected};
 use super::assertion::Assertion;
-use super::decryption::{ReadingKey, decrypted};
-use super::signature::{BadSignature, Signers, is_signed, verified};
-use super::xml::{Node, Xml};
-use super::{ASSERTION, PROTOCOL, Refusal, instant};
+use super::decryption::{DecryptionKey, decrypt_assertion};
+use super::signature::{SignatureError, TrustedSigners, is_signed, verify_element};
+use super::validation::{self, ResponseEnvelope, SamlExpectations};
+use super::xml::{XmlDocument, XmlNode};
+use super::{ASSERTION, PROTOCOL, SamlError, instant};
 
-/// Assertions that are looked at; everybody sends one.
-const MOST: usize = 8;
+/// The maximum number of assertions in a response; identity providers send one.
+const MAX_ASSERTIONS: usize = 8;
 
-/// Who says of a response by whom it is: nothing of it is believed before that is found.
-pub fn claimed_issuer(xml: &str) -> Result<Option<String>, Refusal> {
-    let xml = Xml::parse(xml)?;
-    let issuer = root(&xml)?.optional(ASSERTION, "Issuer", "Response")?;
+/// Reads the unverified issuer of a response, which selects the identity provider.
+pub fn unverified_issuer(xml: &str) -> Result<Option<String>, SamlError> {
+    let xml = XmlDocument::parse(xml)?;
+    let issuer = root(&xml)?.optional_child(ASSERTION, "Issuer", "Response")?;
     Ok(issuer.map(|issuer| issuer.text().into_owned()))
 }
 
-/// How a response is checked.
+/// The parameters of a verification.
 #[derive(Debug, Clone, Copy)]
-pub struct Check<'a> {
-    /// What it must say.
-    pub expected: Expected<'a>,
-    /// Whose signatures are believed.
-    pub signers: Signers<'a>,
-    /// Our keys for encrypted assertions, tried in this order; none where those are not accepted.
-    pub keys: &'a [ReadingKey],
+pub struct ResponseCheck<'a> {
+    /// The expected values.
+    pub expected: SamlExpectations<'a>,
+    /// The trusted signers.
+    pub signers: TrustedSigners<'a>,
+    /// The decryption keys, tried in this order; empty if encrypted assertions are not accepted.
+    pub keys: &'a [DecryptionKey],
 }
 
-/// The first assertion of a response that is signed (itself, or with the whole response) and says what it must. One that is
-/// not is passed over; if none is left, why the first of them is not.
-pub fn accepted(xml: &str, check: &Check<'_>) -> Result<Assertion, Refusal> {
-    let xml = Xml::parse(xml)?;
+/// Returns the first assertion that is signed, itself or with the response, and valid.
+///
+/// # Errors
+/// The error of the first assertion if none is valid.
+pub fn find_valid_assertion(xml: &str, check: &ResponseCheck<'_>) -> Result<Assertion, SamlError> {
+    let xml = XmlDocument::parse(xml)?;
     let root = root(&xml)?;
-    let whole = if is_signed(root) { Some(verified(root, &check.signers)) } else { None };
+    let whole = if is_signed(root) { Some(verify_element(root, &check.signers)) } else { None };
     let Some(whole) = whole.transpose()? else {
-        return first(root, check, false);
+        return first_valid_assertion(root, check, false);
     };
-    let signed = Xml::parse(&whole)?;
-    first(self::root(&signed)?, check, true)
+    let signed = XmlDocument::parse(&whole)?;
+    first_valid_assertion(self::root(&signed)?, check, true)
 }
 
-fn root<'d>(xml: &'d Xml<'_>) -> Result<Node<'d>, Refusal> {
+fn root<'d>(xml: &'d XmlDocument<'_>) -> Result<XmlNode<'d>, SamlError> {
     let root = xml.root();
-    if root.is(PROTOCOL, "Response") { Ok(root) } else { Err(Refusal::NoResponse) }
+    if root.has_name(PROTOCOL, "Response") { Ok(root) } else { Err(SamlError::NotAResponse) }
 }
 
-fn first(response: Node<'_>, check: &Check<'_>, is_signed: bool) -> Result<Assertion, Refusal> {
-    acceptance::envelope(&envelope(response, is_signed)?, &check.expected)?;
-    let sealed: Vec<Node<'_>> = response.all(ASSERTION, "EncryptedAssertion").collect();
-    let plain: Vec<Node<'_>> = response.all(ASSERTION, "Assertion").collect();
-    let count = sealed.len() + plain.len();
-    if count > MOST {
-        return Err(Refusal::TooManyAssertions(count));
+fn first_valid_assertion(
+    response: XmlNode<'_>,
+    check: &ResponseCheck<'_>,
+    is_signed: bool,
+) -> Result<Assertion, SamlError> {
+    validation::validate_envelope(&parse_envelope(response, is_signed)?, &check.expected)?;
+    let encrypted: Vec<XmlNode<'_>> = response.children_named(ASSERTION, "EncryptedAssertion").collect();
+    let plain: Vec<XmlNode<'_>> = response.children_named(ASSERTION, "Assertion").collect();
+    let count = encrypted.len() + plain.len();
+    if count > MAX_ASSERTIONS {
+        return Err(SamlError::TooManyAssertions(count));
     }
-    let opened = sealed.into_iter().map(|node| unsealed(node, check, is_signed));
-    let read = plain.into_iter().map(|node| believed(node, check, is_signed));
-    let mut why = None;
-    for assertion in opened.chain(read) {
+    let decrypted = encrypted.into_iter().map(|node| validate_encrypted_assertion(node, check, is_signed));
+    let parsed = plain.into_iter().map(|node| validate_plain_assertion(node, check, is_signed));
+    let mut first_error = None;
+    for assertion in decrypted.chain(parsed) {
         match assertion {
             Ok(assertion) => return Ok(assertion),
             Err(refusal) => {
-                why.get_or_insert(refusal);
+                first_error.get_or_insert(refusal);
             }
         }
     }
-    Err(why.unwrap_or(Refusal::NoAssertion))
+    Err(first_error.unwrap_or(SamlError::NoAssertion))
 }
 
-fn envelope(response: Node<'_>, is_signed: bool) -> Result<Envelope, Refusal> {
-    let status = response.one(PROTOCOL, "Status", "Response")?.one(PROTOCOL, "StatusCode", "Status")?;
-    let issuer = response.optional(ASSERTION, "Issuer", "Response")?;
+fn parse_envelope(response: XmlNode<'_>, is_signed: bool) -> Result<ResponseEnvelope, SamlError> {
+    let status =
+        response.required_child(PROTOCOL, "Status", "Response")?.required_child(PROTOCOL, "StatusCode", "Status")?;
+    let issuer = response.optional_child(ASSERTION, "Issuer", "Response")?;
     let attribute = |name| response.attribute(name).unwrap_or_default().to_owned();
-    Ok(Envelope {
+    Ok(ResponseEnvelope {
         is_signed,
         destination: attribute("Destination"),
         in_response_to: attribute("InResponseTo"),
-        issued: instant::read(response.attribute("IssueInstant"), "IssueInstant")?,
+        issue_instant: instant::parse(response.attribute("IssueInstant"), "IssueInstant")?,
         issuer: issuer.map(|issuer| issuer.text().into_owned()),
         status: status.attribute("Value").unwrap_or_default().to_owned(),
     })
 }
 
-fn unsealed(node: Node<'_>, check: &Check<'_>, is_vouched_for: bool) -> Result<Assertion, Refusal> {
-    let plain = decrypted(node, check.keys)?;
-    believed(Xml::parse(&plain)?.root(), check, is_vouched_for)
+fn validate_encrypted_assertion(
+    node: XmlNode<'_>,
+    check: &ResponseCheck<'_>,
+    is_response_signed: bool,
+) -> Result<Assertion, SamlError> {
+    let plain = decrypt_assertion(node, check.keys)?;
+    validate_plain_assertion(XmlDocument::parse(&plain)?.root(), check, is_response_signed)
 }
 
-/// What an assertion says, if it says what it must and somebody vouches for it: the response that it came in, or itself.
-fn believed(node: Node<'_>, check: &Check<'_>, is_vouched_for: bool) -> Result<Assertion, Refusal> {
-    let assertion =
-        if is_vouched_for { of_root(node)? } else { of_root(Xml::parse(&verified(node, &check.signers)?)?.root())? };
-    acceptance::assertion(&assertion, &check.expected)?;
+/// Parses and validates an assertion. Without a signed response its own signature is verified.
+fn validate_plain_assertion(
+    node: XmlNode<'_>,
+    check: &ResponseCheck<'_>,
+    is_response_signed: bool,
+) -> Result<Assertion, SamlError> {
+    let assertion = if is_response_signed {
+        parse_assertion_root(node)?
+    } else {
+        parse_assertion_root(XmlDocument::parse(&verify_element(node, &check.signers)?)?.root())?
+    };
+    validation::validate_assertion(&assertion, &check.expected)?;
     Ok(assertion)
 }
 
-fn of_root(node: Node<'_>) -> Result<Assertion, Refusal> {
-    if node.is(ASSERTION, "Assertion") { Assertion::read(node) } else { Err(BadSignature::Elsewhere.into()) }
+fn parse_assertion_root(node: XmlNode<'_>) -> Result<Assertion, SamlError> {
+    if node.has_name(ASSERTION, "Assertion") {
+        Assertion::parse(node)
+    } else {
+        Err(SignatureError::WrongReference.into())
+    }
 }

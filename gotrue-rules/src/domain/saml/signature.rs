@@ -1,6 +1,7 @@
-//! XML signatures (XML-DSig) as SAML's profile narrows them: a signature stands directly in the element that it signs and
-//! names it alone, its transforms leave out the signature and write the canonical form, and nothing else. The key is one
-//! of the identity provider's own description; what a document says of keys only chooses among those.
+//! XML signatures as profiled by SAML 2.0 Core §5.4.
+//! A signature is a child of the element that it signs and has a single reference to it; the transforms are the
+//! enveloped signature and one canonicalization. The key comes from the identity provider's metadata; `KeyInfo` only
+//! selects among those.
 
 use aws_lc_rs::digest::{self, digest};
 use aws_lc_rs::signature::{self, RsaParameters, UnparsedPublicKey};
@@ -9,130 +10,132 @@ use base64::engine::general_purpose::STANDARD;
 use bergshamra_c14n::C14nMode;
 
 use super::certificate::Certificate;
-use super::xml::{MOST_NAMESPACES, Node, Xml};
-use super::{DSIG, Refusal};
+use super::xml::{MOST_NAMESPACES, XmlDocument, XmlNode};
+use super::{DSIG, SamlError};
 use crate::domain::user::Time;
 
 const ENVELOPED: &str = "http://www.w3.org/2000/09/xmldsig#enveloped-signature";
 const EXCLUSIVE: &str = "http://www.w3.org/2001/10/xml-exc-c14n#";
 
-/// Why a signature does not hold.
+/// Why a signature is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum BadSignature {
-    /// There is none.
+pub enum SignatureError {
+    /// There is no signature.
     #[error("there is no signature")]
-    Absent,
-    /// The identity provider's description names no key.
-    #[error("the identity provider's description holds no certificate to check signatures with")]
-    NoKey,
-    /// The signature names a certificate that is not the identity provider's, or one of several must be named and none is.
-    #[error("the certificate is none of those that the identity provider's description holds")]
-    OtherKey,
-    /// The certificate has ended, or has not begun.
-    #[error("the certificate's dates do not include today")]
-    OutOfDate,
-    /// An algorithm that is not supported, or not accepted any more.
+    Missing,
+    /// The identity provider's metadata has no certificate.
+    #[error("the identity provider's metadata has no certificate to verify signatures with")]
+    NoCertificate,
+    /// The named certificate is not in the metadata, or the metadata has several and none is named.
+    #[error("the certificate is not in the identity provider's metadata")]
+    UnknownCertificate,
+    /// The certificate has expired or is not valid yet.
+    #[error("the certificate's validity period does not include today")]
+    CertificateNotValid,
+    /// The algorithm is not supported or no longer accepted.
     #[error("{0:?} is not accepted")]
     Algorithm(String),
-    /// What is signed is not the element that it stands in, or not that alone.
-    #[error("it does not sign the element that it stands in, and that alone")]
-    Elsewhere,
-    /// Another element carries the same id.
-    #[error("the id of the signed element is not its own")]
+    /// The signed element is not exactly the parent of the signature.
+    #[error("the signature does not reference exactly its parent element")]
+    WrongReference,
+    /// Another element has the same id.
+    #[error("the id of the signed element is not unique")]
     SharedId,
-    /// More prefixes are listed than can be declared.
-    #[error("its canonical form lists more than {MOST_NAMESPACES} prefixes")]
+    /// The prefix list is longer than the number of prefixes that can be declared.
+    #[error("the canonicalization lists more than {MOST_NAMESPACES} prefixes")]
     TooManyPrefixes,
-    /// A value is not in base64.
+    /// A value is not base64.
     #[error("{0} is not base64")]
     NotBase64(&'static str),
-    /// The signature is not by that key.
-    #[error("it was not made with the identity provider's key, or what it says was changed")]
-    Forged,
-    /// The element has been changed since.
-    #[error("the element was changed after it was signed")]
-    Changed,
+    /// The signature value does not match.
+    #[error("the signature does not match the identity provider's key")]
+    InvalidValue,
+    /// The digest does not match the element.
+    #[error("the digest does not match the element")]
+    DigestMismatch,
 }
 
-/// Whose signatures are believed.
+/// The trusted signers of a response.
 #[derive(Debug, Clone, Copy)]
-pub struct Signers<'a> {
-    /// The certificates of the identity provider's description that are for signing.
+pub struct TrustedSigners<'a> {
+    /// The signing certificates of the identity provider's metadata.
     pub certificates: &'a [Certificate],
-    /// Signatures and digests with SHA-1 are believed.
-    pub sha1: bool,
-    /// Now.
+    /// Whether SHA-1 signatures and digests are accepted.
+    pub allows_sha1: bool,
+    /// The current time.
     pub now: Time,
 }
 
-/// Whether an element brings a signature, good or not.
-pub fn is_signed(element: Node<'_>) -> bool {
-    element.all(DSIG, "Signature").next().is_some()
+/// Whether an element contains a signature, valid or not.
+pub fn is_signed(element: XmlNode<'_>) -> bool {
+    element.children_named(DSIG, "Signature").next().is_some()
 }
 
-/// The canonical form of an element whose signature holds: nothing else of the document is vouched for.
-pub fn verified(element: Node<'_>, signers: &Signers<'_>) -> Result<String, Refusal> {
-    let signature = element.optional(DSIG, "Signature", "the signed element")?.ok_or(BadSignature::Absent)?;
-    let signed_info = signature.one(DSIG, "SignedInfo", "Signature")?;
-    let certificate = certificate_of(signature, signers)?;
-    let info = canonical_info(signed_info)?;
-    let xml = Xml::parse(&info)?;
-    check_value(signature, &xml, (certificate, info.as_bytes()), signers.sha1)?;
-    // From here on only what the key has signed is looked at.
-    let reference = Reference::read(xml.root(), signers.sha1)?;
-    reference.names(element)?;
+/// Verifies an element's signature and returns its canonical form, the only trusted content.
+pub fn verify_element(element: XmlNode<'_>, signers: &TrustedSigners<'_>) -> Result<String, SamlError> {
+    let signature = element.optional_child(DSIG, "Signature", "the signed element")?.ok_or(SignatureError::Missing)?;
+    let signed_info = signature.required_child(DSIG, "SignedInfo", "Signature")?;
+    let certificate = find_certificate(signature, signers)?;
+    let info = canonicalize_signed_info(signed_info)?;
+    let xml = XmlDocument::parse(&info)?;
+    verify_value(signature, &xml, (certificate, info.as_bytes()), signers.allows_sha1)?;
+    // Only the signed canonical form of `SignedInfo` is used from here on.
+    let reference = Reference::parse(xml.root(), signers.allows_sha1)?;
+    reference.validate_target(element)?;
     let prefixes: Vec<&str> = reference.prefixes.iter().map(String::as_str).collect();
-    let bytes = element.canonical_without(signature, reference.mode, &prefixes)?;
+    let bytes = element.canonicalize_without(signature, reference.mode, &prefixes)?;
     if digest(reference.digest, &bytes).as_ref() != reference.value {
-        return Err(BadSignature::Changed.into());
+        return Err(SignatureError::DigestMismatch.into());
     }
-    String::from_utf8(bytes).map_err(|_| BadSignature::Changed.into())
+    String::from_utf8(bytes).map_err(|_| SignatureError::DigestMismatch.into())
 }
 
-/// The certificate that the signature names, if it is a known one; the only known one if it names none.
-fn certificate_of<'a>(signature: Node<'_>, signers: &Signers<'a>) -> Result<&'a Certificate, Refusal> {
+/// The trusted certificate that the signature names; the only trusted one if it names none.
+fn find_certificate<'a>(signature: XmlNode<'_>, signers: &TrustedSigners<'a>) -> Result<&'a Certificate, SamlError> {
     let known = signers.certificates;
-    let info = signature.optional(DSIG, "KeyInfo", "Signature")?;
-    let named =
-        info.into_iter().flat_map(|info| info.all(DSIG, "X509Data")).flat_map(|it| it.all(DSIG, "X509Certificate"));
+    let info = signature.optional_child(DSIG, "KeyInfo", "Signature")?;
+    let named = info
+        .into_iter()
+        .flat_map(|info| info.children_named(DSIG, "X509Data"))
+        .flat_map(|it| it.children_named(DSIG, "X509Certificate"));
     let certificate = match (named.take(1).next(), known) {
-        (_, []) => return Err(BadSignature::NoKey.into()),
+        (_, []) => return Err(SignatureError::NoCertificate.into()),
         (Some(named), known) => {
-            let named = Certificate::read(&named.text());
-            known.iter().find(|known| named.as_ref() == Some(known)).ok_or(BadSignature::OtherKey)?
+            let named = Certificate::from_base64(&named.text());
+            known.iter().find(|known| named.as_ref() == Some(known)).ok_or(SignatureError::UnknownCertificate)?
         }
         (None, [only]) => only,
-        (None, _) => return Err(BadSignature::OtherKey.into()),
+        (None, _) => return Err(SignatureError::UnknownCertificate.into()),
     };
     if !certificate.is_valid_at(signers.now) {
-        return Err(BadSignature::OutOfDate.into());
+        return Err(SignatureError::CertificateNotValid.into());
     }
     Ok(certificate)
 }
 
-/// The canonical form of what was signed, by the method it names itself.
-fn canonical_info(info: Node<'_>) -> Result<String, Refusal> {
-    let method = info.one(DSIG, "CanonicalizationMethod", "SignedInfo")?;
-    let mode = canonicalization(method)?;
-    let prefixes = prefixes(method)?;
-    let bytes = info.canonical(mode, &prefixes.iter().map(String::as_str).collect::<Vec<_>>())?;
-    String::from_utf8(bytes).map_err(|_| BadSignature::Forged.into())
+/// The canonical form of `SignedInfo`, by its own canonicalization method.
+fn canonicalize_signed_info(info: XmlNode<'_>) -> Result<String, SamlError> {
+    let method = info.required_child(DSIG, "CanonicalizationMethod", "SignedInfo")?;
+    let mode = canonicalization_mode(method)?;
+    let prefixes = inclusive_prefixes(method)?;
+    let bytes = info.canonicalize(mode, &prefixes.iter().map(String::as_str).collect::<Vec<_>>())?;
+    String::from_utf8(bytes).map_err(|_| SignatureError::InvalidValue.into())
 }
 
-fn check_value(
-    signature: Node<'_>,
-    info: &Xml<'_>,
+fn verify_value(
+    signature: XmlNode<'_>,
+    info: &XmlDocument<'_>,
     (certificate, signed): (&Certificate, &[u8]),
     sha1: bool,
-) -> Result<(), Refusal> {
-    let method = info.root().one(DSIG, "SignatureMethod", "SignedInfo")?;
-    let algorithm = rsa(method.attribute("Algorithm").unwrap_or_default(), sha1)?;
-    let value = base64(signature.one(DSIG, "SignatureValue", "Signature")?, "SignatureValue")?;
+) -> Result<(), SamlError> {
+    let method = info.root().required_child(DSIG, "SignatureMethod", "SignedInfo")?;
+    let algorithm = rsa_algorithm(method.attribute("Algorithm").unwrap_or_default(), sha1)?;
+    let value = decode_base64(signature.required_child(DSIG, "SignatureValue", "Signature")?, "SignatureValue")?;
     let key = UnparsedPublicKey::new(algorithm, certificate.public_key());
-    key.verify(signed, &value).map_err(|_| BadSignature::Forged.into())
+    key.verify(signed, &value).map_err(|_| SignatureError::InvalidValue.into())
 }
 
-/// What a signature says that it signs.
+/// The reference of a signature.
 struct Reference {
     uri: String,
     mode: C14nMode,
@@ -142,74 +145,77 @@ struct Reference {
 }
 
 impl Reference {
-    /// The only reference of what was signed.
-    fn read(info: Node<'_>, sha1: bool) -> Result<Self, Refusal> {
-        let reference = info.one(DSIG, "Reference", "SignedInfo")?;
-        let method = reference.one(DSIG, "DigestMethod", "Reference")?;
-        let value = base64(reference.one(DSIG, "DigestValue", "Reference")?, "DigestValue")?;
-        let (mode, prefixes) = match reference.optional(DSIG, "Transforms", "Reference")? {
-            Some(transforms) => transformation(transforms)?,
-            None => return Err(BadSignature::Elsewhere.into()),
+    /// Parses the only `Reference` of `SignedInfo`.
+    fn parse(info: XmlNode<'_>, sha1: bool) -> Result<Self, SamlError> {
+        let reference = info.required_child(DSIG, "Reference", "SignedInfo")?;
+        let method = reference.required_child(DSIG, "DigestMethod", "Reference")?;
+        let value = decode_base64(reference.required_child(DSIG, "DigestValue", "Reference")?, "DigestValue")?;
+        let (mode, prefixes) = match reference.optional_child(DSIG, "Transforms", "Reference")? {
+            Some(transforms) => parse_transforms(transforms)?,
+            None => return Err(SignatureError::WrongReference.into()),
         };
         Ok(Self {
-            uri: reference.attribute("URI").ok_or(BadSignature::Elsewhere)?.to_owned(),
+            uri: reference.attribute("URI").ok_or(SignatureError::WrongReference)?.to_owned(),
             mode,
             prefixes,
-            digest: hash(method.attribute("Algorithm").unwrap_or_default(), sha1)?,
+            digest: digest_algorithm(method.attribute("Algorithm").unwrap_or_default(), sha1)?,
             value,
         })
     }
 
-    /// Refuses a reference that is not to this element: by an id that no other has, or, for the outermost one, by none.
-    fn names(&self, element: Node<'_>) -> Result<(), BadSignature> {
+    /// Requires a reference to this element: by a unique id, or an empty URI for the root element.
+    fn validate_target(&self, element: XmlNode<'_>) -> Result<(), SignatureError> {
         if self.uri.is_empty() && element.is_root() {
             return Ok(());
         }
-        let id = self.uri.strip_prefix('#').filter(|id| !id.is_empty()).ok_or(BadSignature::Elsewhere)?;
+        let id = self.uri.strip_prefix('#').filter(|id| !id.is_empty()).ok_or(SignatureError::WrongReference)?;
         if element.attribute("ID") != Some(id) {
-            return Err(BadSignature::Elsewhere);
+            return Err(SignatureError::WrongReference);
         }
-        if element.holders_of(id) == 1 { Ok(()) } else { Err(BadSignature::SharedId) }
+        if element.count_id(id) == 1 { Ok(()) } else { Err(SignatureError::SharedId) }
     }
 }
 
-/// The signature is left out, then the canonical form is written: by the form named, else by that of XML-DSig's default.
-fn transformation(transforms: Node<'_>) -> Result<(C14nMode, Vec<String>), Refusal> {
+/// Parses the transforms: the enveloped signature, then an optional canonicalization.
+/// The default is inclusive canonicalization.
+fn parse_transforms(transforms: XmlNode<'_>) -> Result<(C14nMode, Vec<String>), SamlError> {
     let mut all = transforms.children();
-    let is_enveloped = |it: &Node<'_>| it.is(DSIG, "Transform") && it.attribute("Algorithm") == Some(ENVELOPED);
+    let is_enveloped =
+        |it: &XmlNode<'_>| it.has_name(DSIG, "Transform") && it.attribute("Algorithm") == Some(ENVELOPED);
     if !all.next().as_ref().is_some_and(is_enveloped) {
-        return Err(BadSignature::Elsewhere.into());
+        return Err(SignatureError::WrongReference.into());
     }
     let form = all.next();
     if all.next().is_some() {
-        return Err(BadSignature::Algorithm("a third transform".to_owned()).into());
+        return Err(SignatureError::Algorithm("a third transform".to_owned()).into());
     }
     match form {
         None => Ok((C14nMode::Inclusive, Vec::new())),
-        Some(form) => Ok((canonicalization(form)?, prefixes(form)?)),
+        Some(form) => Ok((canonicalization_mode(form)?, inclusive_prefixes(form)?)),
     }
 }
 
-fn canonicalization(method: Node<'_>) -> Result<C14nMode, BadSignature> {
+fn canonicalization_mode(method: XmlNode<'_>) -> Result<C14nMode, SignatureError> {
     let name = method.attribute("Algorithm").unwrap_or_default();
-    C14nMode::from_uri(name).ok_or_else(|| BadSignature::Algorithm(name.to_owned()))
+    C14nMode::from_uri(name).ok_or_else(|| SignatureError::Algorithm(name.to_owned()))
 }
 
-/// Prefixes that exclusive canonical forms declare although they may not be used. The canonical form looks at each of them
-/// for every element, and is needed before anything is known to be signed: so there may be as many as can be declared.
-fn prefixes(method: Node<'_>) -> Result<Vec<String>, BadSignature> {
-    let lists = method.all(EXCLUSIVE, "InclusiveNamespaces").filter_map(|it| it.attribute("PrefixList"));
+/// The `PrefixList` of exclusive canonicalization.
+/// Canonicalization compares each prefix with each element before the signature is verified, so the list is limited to
+/// the number of prefixes that can be declared.
+fn inclusive_prefixes(method: XmlNode<'_>) -> Result<Vec<String>, SignatureError> {
+    let lists = method.children_named(EXCLUSIVE, "InclusiveNamespaces").filter_map(|it| it.attribute("PrefixList"));
     let found: Vec<String> =
         lists.flat_map(str::split_ascii_whitespace).map(str::to_owned).take(MOST_NAMESPACES + 1).collect();
-    if found.len() > MOST_NAMESPACES { Err(BadSignature::TooManyPrefixes) } else { Ok(found) }
+    if found.len() > MOST_NAMESPACES { Err(SignatureError::TooManyPrefixes) } else { Ok(found) }
 }
 
-fn base64(node: Node<'_>, name: &'static str) -> Result<Vec<u8>, BadSignature> {
+fn decode_base64(node: XmlNode<'_>, name: &'static str) -> Result<Vec<u8>, SignatureError> {
     let text: String = node.text().chars().filter(|c| !c.is_ascii_whitespace()).collect();
-    STANDARD.decode(text).map_err(|_| BadSignature::NotBase64(name))
+    STANDARD.decode(text).map_err(|_| SignatureError::NotBase64(name))
 }
 
-fn rsa(name: &str, sha1: bool) -> Result<&'static RsaParameters, BadSignature> {
+fn rsa_algorithm(name: &str, sha1: bool) -> Result<&'static RsaParameters, SignatureError> {
     match name {
         "http://www.w3.org/2001/04/xmldsig-more#rsa-sha256" => Ok(&signature::RSA_PKCS1_2048_8192_SHA256),
         "http://www.w3.org/2001/04/xmldsig-more#rsa-sha384" => Ok(&signature::RSA_PKCS1_2048_8192_SHA384),
@@ -217,16 +223,16 @@ fn rsa(name: &str, sha1: bool) -> Result<&'static RsaParameters, BadSignature> {
         "http://www.w3.org/2000/09/xmldsig#rsa-sha1" if sha1 => {
             Ok(&signature::RSA_PKCS1_2048_8192_SHA1_FOR_LEGACY_USE_ONLY)
         }
-        other => Err(BadSignature::Algorithm(other.to_owned())),
+        other => Err(SignatureError::Algorithm(other.to_owned())),
     }
 }
 
-fn hash(name: &str, sha1: bool) -> Result<&'static digest::Algorithm, BadSignature> {
+fn digest_algorithm(name: &str, sha1: bool) -> Result<&'static digest::Algorithm, SignatureError> {
     match name {
         "http://www.w3.org/2001/04/xmlenc#sha256" => Ok(&digest::SHA256),
         "http://www.w3.org/2001/04/xmldsig-more#sha384" => Ok(&digest::SHA384),
         "http://www.w3.org/2001/04/xmlenc#sha512" => Ok(&digest::SHA512),
         "http://www.w3.org/2000/09/xmldsig#sha1" if sha1 => Ok(&digest::SHA1_FOR_LEGACY_USE_ONLY),
-        other => Err(BadSignature::Algorithm(other.to_owned())),
+        other => Err(SignatureError::Algorithm(other.to_owned())),
     }
 }

@@ -1,5 +1,5 @@
-//! XML as it is accepted from strangers: no document type (so no entity but the five), no deep nesting, one root. Elements
-//! are found by namespace and name, below their parent and never anywhere in the document.
+//! Parses untrusted XML: no document type (so only the predefined entities), limited nesting, one root.
+//! Elements are looked up by namespace and name among the children of a given element, never in the whole document.
 
 use std::borrow::Cow;
 
@@ -8,66 +8,68 @@ use bergshamra_xml::NodeSet;
 use uppsala::parser::Parser;
 use uppsala::{Document, NodeId, NodeKind};
 
-use super::Refusal;
+use super::SamlError;
 
-/// How deep elements may lie in each other; a response with an encrypted assertion needs a dozen.
-const DEEPEST: usize = 64;
+/// The maximum nesting depth; a response with an encrypted assertion needs about a dozen.
+const MAX_DEPTH: usize = 64;
 
-/// Attributes of one element, declarations of namespaces counted: readers compare each with each.
-const MOST_ATTRIBUTES: usize = 32;
-/// Namespaces declared by an element and those around it.
+/// The maximum number of attributes of an element, including namespace declarations.
+/// The parser compares each attribute with each other one.
+const MAX_ATTRIBUTES: usize = 32;
+/// The maximum number of namespaces in scope of an element.
 pub(super) const MOST_NAMESPACES: usize = 32;
-/// Elements of a document; a response with a thousand groups has two thousand.
-const MOST_ELEMENTS: usize = 20_000;
+/// The maximum number of elements; a response with a thousand groups has two thousand.
+const MAX_ELEMENTS: usize = 20_000;
 
-/// A text that is no XML, or none that is accepted here.
+/// The XML is malformed or not accepted.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("cannot be read as XML: {0}")]
-pub struct Malformed(String);
+pub struct XmlError(String);
 
-/// A document that could be read.
+/// A parsed document.
 #[derive(Debug)]
-pub struct Xml<'a>(Document<'a>);
+pub struct XmlDocument<'a>(Document<'a>);
 
-impl<'a> Xml<'a> {
-    /// Reads a document.
-    pub fn parse(text: &'a str) -> Result<Self, Malformed> {
-        check_effort(text)?;
+impl<'a> XmlDocument<'a> {
+    /// Parses a document.
+    pub fn parse(text: &'a str) -> Result<Self, XmlError> {
+        check_limits(text)?;
         let parser = Parser::new().with_forbid_dtd(true);
-        let document = parser.parse(text).map_err(|error| Malformed(error.to_string()))?;
+        let document = parser.parse(text).map_err(|error| XmlError(error.to_string()))?;
         let other_encoding = document.xml_declaration.as_ref().and_then(|it| it.encoding.as_deref());
         if let Some(encoding) = other_encoding.filter(|encoding| !encoding.eq_ignore_ascii_case("utf-8")) {
-            return Err(Malformed(format!("declares the encoding {encoding}; only UTF-8 is read")));
+            return Err(XmlError(format!("the declared encoding is {encoding}, expected UTF-8")));
         }
         if document.document_element().is_none() {
-            return Err(Malformed("there is no element".to_owned()));
+            return Err(XmlError("the document has no element".to_owned()));
         }
         Ok(Self(document))
     }
 
-    /// The outermost element.
-    pub fn root(&self) -> Node<'_> {
-        Node { document: &self.0, id: self.0.document_element().unwrap_or_else(|| self.0.root()) }
+    /// The root element.
+    pub fn root(&self) -> XmlNode<'_> {
+        XmlNode { document: &self.0, id: self.0.document_element().unwrap_or_else(|| self.0.root()) }
     }
 
-    /// How many elements carry this id, in any of the attributes that name ids.
-    pub fn holders_of(&self, id: &str) -> usize {
-        holders(&self.0, id)
+    /// The number of elements with this id, in any of the id attributes.
+    pub fn count_id(&self, id: &str) -> usize {
+        count_elements_with_id(&self.0, id)
     }
 }
 
-/// Refuses what takes a reader longer than its length: it compares each attribute of an element with each, and copies all
-/// prefixes in scope for every element. What is no XML is left to the parser.
-fn check_effort(text: &str) -> Result<(), Malformed> {
+/// Rejects documents whose parsing takes more than linear time.
+/// The parser compares the attributes of an element pairwise and copies all prefixes in scope for every element.
+/// Malformed XML is left to the parser.
+fn check_limits(text: &str) -> Result<(), XmlError> {
     let mut rest = text;
-    let mut open = Open::default();
+    let mut open = OpenElements::default();
     while let Some(at) = rest.find('<') {
         rest = &rest[at..];
         let skipped =
             [("<!--", "-->"), ("<![CDATA[", "]]>"), ("<?", "?>")].into_iter().find(|it| rest.starts_with(it.0));
         let end = match skipped {
             Some((start, end)) => rest[start.len()..].find(end).map(|at| start.len() + at + end.len()),
-            None => open.end_of_tag(rest)?,
+            None => open.find_tag_end(rest)?,
         };
         let Some(end) = end else { return Ok(()) };
         rest = &rest[end..];
@@ -75,30 +77,30 @@ fn check_effort(text: &str) -> Result<(), Malformed> {
     Ok(())
 }
 
-/// What has been opened so far.
+/// The open elements and the number of elements so far.
 #[derive(Default)]
-struct Open {
-    /// How many namespaces each open element declares.
+struct OpenElements {
+    /// The number of namespaces that each open element declares.
     declared: Vec<usize>,
     elements: usize,
 }
 
-impl Open {
-    /// Where a tag ends; none if it does not.
-    fn end_of_tag(&mut self, tag: &str) -> Result<Option<usize>, Malformed> {
+impl OpenElements {
+    /// The end of a tag; `None` if it does not end.
+    fn find_tag_end(&mut self, tag: &str) -> Result<Option<usize>, XmlError> {
         let (mut quote, mut attributes, mut namespaces) = (None, 0, 0);
         for (at, byte) in tag.bytes().enumerate() {
             match (quote, byte) {
                 (Some(open), byte) if open == byte => quote = None,
                 (None, b'"' | b'\'') => quote = Some(byte),
-                // A tag that never ends is counted too.
-                (None, b'=') if attributes == MOST_ATTRIBUTES => {
-                    return Err(too_many(MOST_ATTRIBUTES, "attributes of an element"));
+                // The attributes of an unterminated tag count too.
+                (None, b'=') if attributes == MAX_ATTRIBUTES => {
+                    return Err(too_many(MAX_ATTRIBUTES, "attributes of an element"));
                 }
                 (None, b'=') => attributes += 1,
                 (None, b'x') if tag[at..].starts_with("xmlns") => namespaces += 1,
                 (None, b'>') => {
-                    self.take(&tag[..at], namespaces)?;
+                    self.count_tag(&tag[..at], namespaces)?;
                     return Ok(Some(at + 1));
                 }
                 _ => {}
@@ -107,7 +109,7 @@ impl Open {
         Ok(None)
     }
 
-    fn take(&mut self, tag: &str, namespaces: usize) -> Result<(), Malformed> {
+    fn count_tag(&mut self, tag: &str, namespaces: usize) -> Result<(), XmlError> {
         if tag.starts_with("</") {
             self.declared.pop();
             return Ok(());
@@ -116,8 +118,8 @@ impl Open {
         let in_scope = namespaces + self.declared.iter().sum::<usize>();
         let limits = [
             (in_scope, MOST_NAMESPACES, "namespaces in scope"),
-            (self.declared.len() + 1, DEEPEST, "elements in each other"),
-            (self.elements, MOST_ELEMENTS, "elements"),
+            (self.declared.len() + 1, MAX_DEPTH, "elements in each other"),
+            (self.elements, MAX_ELEMENTS, "elements"),
         ];
         if let Some((_, most, what)) = limits.into_iter().find(|(count, most, _)| count > most) {
             return Err(too_many(most, what));
@@ -129,70 +131,75 @@ impl Open {
     }
 }
 
-fn too_many(most: usize, what: &str) -> Malformed {
-    Malformed(format!("there are more than {most} {what}"))
+fn too_many(most: usize, what: &str) -> XmlError {
+    XmlError(format!("there are more than {most} {what}"))
 }
 
 /// An element of a document.
 #[derive(Debug, Clone, Copy)]
-pub struct Node<'d> {
+pub struct XmlNode<'d> {
     document: &'d Document<'d>,
     id: NodeId,
 }
 
-impl<'d> Node<'d> {
-    /// Whether it is this element.
-    pub fn is(self, namespace: &str, name: &str) -> bool {
+impl<'d> XmlNode<'d> {
+    /// Whether the element has this namespace and name.
+    pub fn has_name(self, namespace: &str, name: &str) -> bool {
         self.document.element(self.id).is_some_and(|element| element.matches_name_ns(namespace, name))
     }
 
-    /// Whether it is the outermost element.
+    /// Whether this is the root element.
     pub fn is_root(self) -> bool {
         self.document.document_element() == Some(self.id)
     }
 
-    /// The elements directly in it.
-    pub fn children(self) -> impl Iterator<Item = Node<'d>> {
+    /// The child elements.
+    pub fn children(self) -> impl Iterator<Item = XmlNode<'d>> {
         let Self { document, id } = self;
         document
             .children_iter(id)
             .filter(move |child| document.element(*child).is_some())
-            .map(move |id| Node { document, id })
+            .map(move |id| XmlNode { document, id })
     }
 
-    /// The elements of that name directly in it.
-    pub fn all(self, namespace: &'d str, name: &'d str) -> impl Iterator<Item = Node<'d>> {
-        self.children().filter(move |child| child.is(namespace, name))
+    /// The child elements of that name.
+    pub fn children_named(self, namespace: &'d str, name: &'d str) -> impl Iterator<Item = XmlNode<'d>> {
+        self.children().filter(move |child| child.has_name(namespace, name))
     }
 
-    /// The one element of that name directly in it; `parent` is what it is called in a refusal.
-    pub fn one(self, namespace: &str, name: &'static str, parent: &'static str) -> Result<Node<'d>, Refusal> {
-        self.optional(namespace, name, parent)?.ok_or(Refusal::Times { name, parent, times: 0 })
-    }
-
-    /// The element of that name directly in it, if there is one; refused if there are more.
-    pub fn optional(
+    /// The only child element of that name; `parent` is the name of this element in the error.
+    pub fn required_child(
         self,
         namespace: &str,
         name: &'static str,
         parent: &'static str,
-    ) -> Result<Option<Node<'d>>, Refusal> {
-        let mut found = self.children().filter(|child| child.is(namespace, name));
+    ) -> Result<XmlNode<'d>, SamlError> {
+        self.optional_child(namespace, name, parent)?.ok_or(SamlError::ElementCount { name, parent, times: 0 })
+    }
+
+    /// The optional child element of that name; several are an error.
+    pub fn optional_child(
+        self,
+        namespace: &str,
+        name: &'static str,
+        parent: &'static str,
+    ) -> Result<Option<XmlNode<'d>>, SamlError> {
+        let mut found = self.children().filter(|child| child.has_name(namespace, name));
         let first = found.next();
         match found.count() {
             0 => Ok(first),
-            more => Err(Refusal::Times { name, parent, times: more + 1 }),
+            more => Err(SamlError::ElementCount { name, parent, times: more + 1 }),
         }
     }
 
-    /// An attribute without a namespace.
+    /// The value of an attribute without a namespace.
     pub fn attribute(self, name: &str) -> Option<&'d str> {
         let element = self.document.element(self.id)?;
         let mut of_none = element.attributes.iter().filter(|it| it.name.namespace_uri.is_none());
         of_none.find(|it| it.name.local_name == name).map(|it| it.value.as_ref())
     }
 
-    /// The text directly in it, as if comments in it were not there.
+    /// The text of the element itself; comments do not interrupt it.
     pub fn text(self) -> Cow<'d, str> {
         let mut text = Cow::Borrowed("");
         for child in self.document.children_iter(self.id) {
@@ -203,49 +210,49 @@ impl<'d> Node<'d> {
         text
     }
 
-    /// How many elements of the document carry this id.
-    pub fn holders_of(self, id: &str) -> usize {
-        holders(self.document, id)
+    /// The number of elements of the document with this id.
+    pub fn count_id(self, id: &str) -> usize {
+        count_elements_with_id(self.document, id)
     }
 
-    /// Its canonical form: with comments if `mode` says so, else without.
-    pub fn canonical(self, mode: C14nMode, prefixes: &[&str]) -> Result<Vec<u8>, Malformed> {
+    /// The canonical form, with comments if `mode` includes them.
+    pub fn canonicalize(self, mode: C14nMode, prefixes: &[&str]) -> Result<Vec<u8>, XmlError> {
         let nodes = if mode.with_comments() {
             NodeSet::tree_with_comments(self.id, self.document)
         } else {
             NodeSet::tree_without_comments(self.id, self.document)
         };
-        self.canonical_of(mode, prefixes, &nodes)
+        self.canonicalize_nodes(mode, prefixes, &nodes)
     }
 
-    /// Its canonical form without comments, and without `left_out` and all that is in it.
-    pub fn canonical_without(
+    /// The canonical form without comments and without the subtree `left_out`.
+    pub fn canonicalize_without(
         self,
-        left_out: Node<'d>,
+        left_out: XmlNode<'d>,
         mode: C14nMode,
         prefixes: &[&str],
-    ) -> Result<Vec<u8>, Malformed> {
+    ) -> Result<Vec<u8>, XmlError> {
         let mut nodes = NodeSet::tree_without_comments(self.id, self.document);
         nodes.remove_id(left_out.id);
         for node in self.document.descendants(left_out.id) {
             nodes.remove_id(node);
         }
-        self.canonical_of(mode, prefixes, &nodes)
+        self.canonicalize_nodes(mode, prefixes, &nodes)
     }
 
-    fn canonical_of(self, mode: C14nMode, prefixes: &[&str], nodes: &NodeSet) -> Result<Vec<u8>, Malformed> {
-        canonicalize_doc(self.document, mode, Some(nodes), prefixes).map_err(|error| Malformed(error.to_string()))
+    fn canonicalize_nodes(self, mode: C14nMode, prefixes: &[&str], nodes: &NodeSet) -> Result<Vec<u8>, XmlError> {
+        canonicalize_doc(self.document, mode, Some(nodes), prefixes).map_err(|error| XmlError(error.to_string()))
     }
 }
 
-/// Attributes that some reader takes for an id.
-const IDS: [&str; 4] = ["ID", "Id", "id", "AssertionID"];
+/// Attribute names that some implementations treat as ids.
+const ID_ATTRIBUTES: [&str; 4] = ["ID", "Id", "id", "AssertionID"];
 
-fn holders(document: &Document<'_>, id: &str) -> usize {
+fn count_elements_with_id(document: &Document<'_>, id: &str) -> usize {
     let elements = document.descendants(document.root()).into_iter().filter_map(|node| document.element(node));
     elements
         .filter(|element| {
-            element.attributes.iter().any(|it| IDS.contains(&it.name.local_name.as_ref()) && it.value == id)
+            element.attributes.iter().any(|it| ID_ATTRIBUTES.contains(&it.name.local_name.as_ref()) && it.value == id)
         })
         .count()
 }
@@ -255,7 +262,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_plain_documents_are_read() {
+    fn documents_with_dtd_or_errors_are_rejected() {
         for (text, accepted) in [
             ("<a/>", true),
             ("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<a/>\n", true),
@@ -272,30 +279,36 @@ mod tests {
             ("hello", false),
             ("", false),
         ] {
-            assert_eq!(Xml::parse(text).is_ok(), accepted, "{text}");
+            assert_eq!(XmlDocument::parse(text).is_ok(), accepted, "{text}");
         }
     }
 
     #[test]
-    fn what_lies_too_deep_is_not_read() {
+    fn deep_nesting_is_rejected() {
         for (depth, accepted) in [(60, true), (65, false), (100_000, false)] {
-            assert_eq!(Xml::parse(&format!("{}{}", "<a>".repeat(depth), "</a>".repeat(depth))).is_ok(), accepted);
+            assert_eq!(
+                XmlDocument::parse(&format!("{}{}", "<a>".repeat(depth), "</a>".repeat(depth))).is_ok(),
+                accepted
+            );
         }
     }
 
     #[test]
-    fn what_takes_too_long_is_not_read() {
+    fn documents_over_limits_are_rejected() {
         let with = |many: usize, first: &str| {
             let attributes = (0..many).map(|it| format!(" a{it} = '=>'")).collect::<Vec<_>>().concat();
             format!("{first}<a><!-- = --><b{attributes}><![CDATA[<c =]]></b></a>")
         };
         for (many, accepted) in [(32, true), (33, false), (5000, false)] {
-            assert_eq!(Xml::parse(&with(many, "<?xml version=\"1.0\"?>")).is_ok(), accepted, "{many}");
+            assert_eq!(XmlDocument::parse(&with(many, "<?xml version=\"1.0\"?>")).is_ok(), accepted, "{many}");
         }
         let endless = with(100, "").replace(['>', '/'], "") + " x='";
-        assert!(Xml::parse(&endless).unwrap_err().to_string().contains("32 attributes"), "although the tag never ends");
+        assert!(
+            XmlDocument::parse(&endless).unwrap_err().to_string().contains("32 attributes"),
+            "although the tag never ends"
+        );
         let inside = format!("<a>{}</a>", "= ".repeat(100));
-        assert!(Xml::parse(&inside).is_ok());
+        assert!(XmlDocument::parse(&inside).is_ok());
         let declared = (0..31).map(|it| format!(" xmlns:n{it}='u'")).collect::<Vec<_>>().concat();
         let within = |depth: usize| format!("{}<b/>{}", format!("<a{declared}>").repeat(depth), "</a>".repeat(depth));
         for (text, accepted) in [
@@ -306,30 +319,33 @@ mod tests {
             (format!("<a>{}</a>", "<b/>".repeat(19_999)), true),
             (format!("<a>{}</a>", "<b/>".repeat(20_000)), false),
         ] {
-            assert_eq!(Xml::parse(&text).is_ok(), accepted);
+            assert_eq!(XmlDocument::parse(&text).is_ok(), accepted);
         }
     }
 
     #[test]
-    fn elements_are_found_below_their_parent_by_namespace() {
-        let xml = Xml::parse("<a xmlns='n' xmlns:m='m'><b/><m:b/><c><b/></c><m:d x='1' m:x='2'/></a>").unwrap();
+    fn children_are_found_by_namespace_and_name() {
+        let xml = XmlDocument::parse("<a xmlns='n' xmlns:m='m'><b/><m:b/><c><b/></c><m:d x='1' m:x='2'/></a>").unwrap();
         let root = xml.root();
-        assert_eq!(root.all("n", "b").count(), 1);
-        assert!(root.optional("n", "d", "a").unwrap().is_none());
-        assert_eq!(root.one("m", "d", "a").unwrap().attribute("x"), Some("1"));
-        let twice = Xml::parse("<a xmlns='n'><b/><b/></a>").unwrap();
-        assert_eq!(twice.root().one("n", "b", "a").unwrap_err(), Refusal::Times { name: "b", parent: "a", times: 2 });
+        assert_eq!(root.children_named("n", "b").count(), 1);
+        assert!(root.optional_child("n", "d", "a").unwrap().is_none());
+        assert_eq!(root.required_child("m", "d", "a").unwrap().attribute("x"), Some("1"));
+        let twice = XmlDocument::parse("<a xmlns='n'><b/><b/></a>").unwrap();
+        assert_eq!(
+            twice.root().required_child("n", "b", "a").unwrap_err(),
+            SamlError::ElementCount { name: "b", parent: "a", times: 2 }
+        );
     }
 
     #[test]
-    fn a_comment_does_not_end_a_text() {
-        let xml = Xml::parse("<a>ann<!-- -->@example<![CDATA[.com]]><b>no</b>.evil</a>").unwrap();
+    fn comment_does_not_split_text() {
+        let xml = XmlDocument::parse("<a>ann<!-- -->@example<![CDATA[.com]]><b>no</b>.evil</a>").unwrap();
         assert_eq!(xml.root().text(), "ann@example.com.evil");
     }
 
     #[test]
-    fn canonical_forms_are_those_of_the_specification() {
-        let xml = Xml::parse(
+    fn canonical_forms_match_specification() {
+        let xml = XmlDocument::parse(
             "<a xmlns='n' xmlns:u='u' xmlns:v='v'><b z='1' u:y='&#x9;'  a='2'><!--c--><s>no</s><c/>t &gt;</b></a>",
         )
         .unwrap();
@@ -337,17 +353,17 @@ mod tests {
         let s = b.children().next().unwrap();
         let as_text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
         let exclusive = "<b xmlns=\"n\" xmlns:u=\"u\" a=\"2\" z=\"1\" u:y=\"&#x9;\"><c></c>t &gt;</b>";
-        assert_eq!(as_text(b.canonical_without(s, C14nMode::Exclusive, &[]).unwrap()), exclusive);
+        assert_eq!(as_text(b.canonicalize_without(s, C14nMode::Exclusive, &[]).unwrap()), exclusive);
         let listed = "<b xmlns=\"n\" xmlns:u=\"u\" xmlns:v=\"v\" a=\"2\" z=\"1\" u:y=\"&#x9;\"><c></c>t &gt;</b>";
-        assert_eq!(as_text(b.canonical_without(s, C14nMode::Exclusive, &["v"]).unwrap()), listed);
-        assert_eq!(as_text(b.canonical_without(s, C14nMode::Inclusive, &[]).unwrap()), listed);
+        assert_eq!(as_text(b.canonicalize_without(s, C14nMode::Exclusive, &["v"]).unwrap()), listed);
+        assert_eq!(as_text(b.canonicalize_without(s, C14nMode::Inclusive, &[]).unwrap()), listed);
         let with_comment = "<s xmlns=\"n\">no</s>";
-        assert_eq!(as_text(s.canonical(C14nMode::ExclusiveWithComments, &[]).unwrap()), with_comment);
+        assert_eq!(as_text(s.canonicalize(C14nMode::ExclusiveWithComments, &[]).unwrap()), with_comment);
     }
 
     #[test]
-    fn ids_are_counted_wherever_they_are() {
-        let xml = Xml::parse("<a ID='x'><b Id='x'/><c id='y' n:ID='x' xmlns:n='n'/></a>").unwrap();
-        assert_eq!((xml.holders_of("x"), xml.holders_of("y"), xml.root().holders_of("z")), (3, 1, 0));
+    fn ids_are_counted_in_whole_document() {
+        let xml = XmlDocument::parse("<a ID='x'><b Id='x'/><c id='y' n:ID='x' xmlns:n='n'/></a>").unwrap();
+        assert_eq!((xml.count_id("x"), xml.count_id("y"), xml.root().count_id("z")), (3, 1, 0));
     }
 }

@@ -1,49 +1,50 @@
-//! What becomes of an assertion's attributes: kept with a provider, read by whoever makes a person of an assertion.
+//! The attribute mapping of an SSO provider, applied to assertions.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// For each claim the attributes it comes from.
+/// Maps claims to assertion attributes.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct AttributeMapping {
-    /// By the claim's name; absent and empty are stored alike, but an update with an absent one changes nothing.
+    /// The sources by claim name.
+    /// Absent and empty are stored alike, but an update with an absent one changes nothing.
     #[serde(default, skip_serializing_if = "is_empty")]
-    pub keys: Option<BTreeMap<String, Attribute>>,
+    pub keys: Option<BTreeMap<String, AttributeSource>>,
 }
 
-/// Where one claim comes from.
+/// The source of a claim.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Attribute {
+pub struct AttributeSource {
     /// The attribute's `Name` or `FriendlyName`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub name: String,
-    /// Others, asked after `name` in this order.
+    /// Further attributes, tried after `name` in this order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub names: Vec<String>,
-    /// The claim where none of them is there.
+    /// The value if no attribute is present.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default: Option<Value>,
-    /// The claim is a list of all values in the place of the first.
+    /// Whether the claim is the list of all values instead of the first one.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub array: bool,
 }
 
 #[expect(clippy::ref_option, reason = "serde calls it with the field")]
-fn is_empty(keys: &Option<BTreeMap<String, Attribute>>) -> bool {
+fn is_empty(keys: &Option<BTreeMap<String, AttributeSource>>) -> bool {
     keys.as_ref().is_none_or(BTreeMap::is_empty)
 }
 
 impl AttributeMapping {
-    /// Whether both say the same: absent and empty keys do.
-    pub fn says_the_same(&self, other: &Self) -> bool {
+    /// Whether both mappings are equal; absent and empty keys are.
+    pub fn is_equivalent(&self, other: &Self) -> bool {
         let keys = |mapping: &Self| mapping.keys.clone().unwrap_or_default();
         keys(self) == keys(other)
     }
 
-    /// The attributes of a claim.
-    pub fn get(&self, claim: &str) -> Option<&Attribute> {
+    /// The source of a claim.
+    pub fn get(&self, claim: &str) -> Option<&AttributeSource> {
         self.keys.as_ref()?.get(claim)
     }
 }
@@ -55,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_was_said_is_written() {
+    fn serialization_omits_absent_members() {
         for stored in [
             json!({}),
             json!({"keys": {"name": {"name": "displayName"}}}),
@@ -67,14 +68,14 @@ mod tests {
         }
         let empty: AttributeMapping = serde_json::from_value(json!({"keys": {}})).unwrap();
         assert_eq!(serde_json::to_value(&empty).unwrap(), json!({}));
-        assert!(empty.says_the_same(&AttributeMapping::default()));
+        assert!(empty.is_equivalent(&AttributeMapping::default()));
     }
 
     #[test]
-    fn the_attributes_of_a_claim_are_found() {
+    fn source_is_found_by_claim() {
         let mapping: AttributeMapping = serde_json::from_value(json!({"keys": {"name": {"name": "cn"}}})).unwrap();
         assert_eq!(mapping.get("name").unwrap().name, "cn");
         assert!(mapping.get("email").is_none());
-        assert!(!mapping.says_the_same(&AttributeMapping::default()));
+        assert!(!mapping.is_equivalent(&AttributeMapping::default()));
     }
 }

@@ -1,29 +1,29 @@
-//! What a SAML 2.0 identity provider says of itself: its name, where it takes requests, with which certificates it signs,
-//! and for how long that holds. Read from a stranger's text, with all the precautions of [`xml`].
+//! Parses SAML 2.0 metadata of an identity provider: entity id, endpoint, certificates and validity.
+//! The XML is untrusted; see [`xml`] for the limits.
 
 use chrono::TimeDelta;
 
-use super::draft::Described;
+use super::creation::EntityMetadata;
 use crate::domain::error::Error;
-use crate::domain::saml::xml::{self, Node, Xml};
+use crate::domain::saml::xml::{self, XmlDocument, XmlNode};
 use crate::domain::saml::{DSIG, METADATA, instant};
 use crate::domain::user::Time;
 
-/// How a browser carries a request in the query of an address.
-pub const REDIRECT: &str = "urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect";
-/// Most bytes of a description, here or fetched: 1 MiB, as of any body.
-pub const LARGEST: usize = 1 << 20;
-/// How long a description is good that says nothing of it.
-const USUAL_LIFE: TimeDelta = TimeDelta::hours(24);
+/// The binding that sends a request in the query of a URL.
+pub const HTTP_REDIRECT_BINDING: &str = "urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect";
+/// The maximum size of metadata in bytes, sent or fetched: 1 MiB, as of any body.
+pub const MAX_METADATA_BYTES: usize = 1 << 20;
+/// The lifetime of metadata without `validUntil` and `cacheDuration`.
+const DEFAULT_LIFETIME: TimeDelta = TimeDelta::hours(24);
 
-/// An identity provider by its own description.
+/// An identity provider as described by its metadata.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct IdentityProvider {
-    /// `entityID`: its name among SAML services.
+    /// `entityID`.
     pub entity_id: String,
-    /// Where it takes requests in the query of an address ([`REDIRECT`]): http or https.
-    pub sign_on: Option<String>,
-    /// Certificates of its signatures: DER in base64, without white space, not looked at.
+    /// The HTTP or HTTPS URL of the single sign-on service with the binding [`REDIRECT`].
+    pub sign_on_url: Option<String>,
+    /// The signing certificates: base64 DER without white space, not parsed.
     pub certificates: Vec<String>,
     /// `validUntil`.
     pub valid_until: Option<Time>,
@@ -31,99 +31,102 @@ pub struct IdentityProvider {
     pub cache_duration: Option<TimeDelta>,
 }
 
-/// Why a text is not the description of one identity provider.
+/// Why metadata is rejected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum BadMetadata {
-    /// It is no XML, or none that is accepted.
+pub enum MetadataError {
+    /// The XML is malformed or not accepted.
     #[error(transparent)]
-    Xml(#[from] xml::Malformed),
-    /// It declares a document type.
-    #[error("there is a document type declaration")]
+    Xml(#[from] xml::XmlError),
+    /// The document has a document type declaration.
+    #[error("the document has a document type declaration")]
     DocumentType,
-    /// It is XML of something else.
-    #[error("the outermost element is neither an EntityDescriptor nor an EntitiesDescriptor around one")]
-    SomethingElse,
-    /// It has no name.
-    #[error("there is no entityID")]
+    /// The root is not SAML metadata.
+    #[error("the root is neither an EntityDescriptor nor an EntitiesDescriptor with an identity provider")]
+    NotMetadata,
+    /// `entityID` is missing.
+    #[error("entityID is missing")]
     NoEntityId,
-    /// It is no identity provider, or several.
+    /// There is no `IDPSSODescriptor`, or several.
     #[error("there are {0} IDPSSODescriptors")]
-    Descriptors(usize),
-    /// A time or a length of time that cannot be read.
+    DescriptorCount(usize),
+    /// A time or duration cannot be parsed.
     #[error("{0} cannot be read")]
     Unreadable(&'static str),
-    /// It takes requests at an address that is none of the web.
-    #[error("the Location of a SingleSignOnService is no http or https address")]
+    /// The location of the single sign-on service is not an HTTP or HTTPS URL.
+    #[error("the Location of a SingleSignOnService is not an http or https URL")]
     Location,
 }
 
-impl From<BadMetadata> for Error {
-    /// As recorded what is not SAML at all is a 500 that says nothing; the rest is 400 `validation_failed`.
-    fn from(bad: BadMetadata) -> Self {
+impl From<MetadataError> for Error {
+    /// A document that is not SAML is a generic 500, as in the reference.
+    /// Other errors are 400 `validation_failed`.
+    fn from(bad: MetadataError) -> Self {
         let message = match &bad {
-            BadMetadata::Xml(_) | BadMetadata::SomethingElse => return Self::other(bad),
-            BadMetadata::NoEntityId => "SAML Metadata does not contain an EntityID".to_owned(),
-            BadMetadata::Descriptors(0) => "SAML Metadata does not contain any IDPSSODescriptor".to_owned(),
-            BadMetadata::Descriptors(_) => "SAML Metadata contains multiple IDPSSODescriptors".to_owned(),
-            BadMetadata::DocumentType => "SAML Metadata must not contain a document type declaration".to_owned(),
-            BadMetadata::Unreadable(name) => format!("SAML Metadata contains a {name} that cannot be read"),
-            BadMetadata::Location => {
+            MetadataError::Xml(_) | MetadataError::NotMetadata => return Self::other(bad),
+            MetadataError::NoEntityId => "SAML Metadata does not contain an EntityID".to_owned(),
+            MetadataError::DescriptorCount(0) => "SAML Metadata does not contain any IDPSSODescriptor".to_owned(),
+            MetadataError::DescriptorCount(_) => "SAML Metadata contains multiple IDPSSODescriptors".to_owned(),
+            MetadataError::DocumentType => "SAML Metadata must not contain a document type declaration".to_owned(),
+            MetadataError::Unreadable(name) => format!("SAML Metadata contains a {name} that cannot be read"),
+            MetadataError::Location => {
                 "SAML Metadata contains a SingleSignOnService whose Location is no http or https URL".to_owned()
             }
         };
-        Self::invalid(message).because(bad)
+        Self::invalid(message).with_cause(bad)
     }
 }
 
 impl IdentityProvider {
-    /// Reads a description: of one entity, alone or the first identity provider of a list.
-    pub fn read(text: &str) -> Result<Self, BadMetadata> {
+    /// Parses an `EntityDescriptor`, or the first identity provider of an `EntitiesDescriptor`.
+    pub fn parse(text: &str) -> Result<Self, MetadataError> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        let document = Xml::parse(text).map_err(|malformed| doctype(text).unwrap_or(malformed.into()))?;
+        let document = XmlDocument::parse(text).map_err(|malformed| doctype_error(text).unwrap_or(malformed.into()))?;
         let root = document.root();
-        let entity = if root.is(METADATA, "EntitiesDescriptor") {
-            let mut entities = root.all(METADATA, "EntityDescriptor");
-            entities.find(|entity| descriptors(*entity).next().is_some()).ok_or(BadMetadata::SomethingElse)?
+        let entity = if root.has_name(METADATA, "EntitiesDescriptor") {
+            let mut entities = root.children_named(METADATA, "EntityDescriptor");
+            entities.find(|entity| descriptors(*entity).next().is_some()).ok_or(MetadataError::NotMetadata)?
         } else {
-            Some(root).filter(|root| root.is(METADATA, "EntityDescriptor")).ok_or(BadMetadata::SomethingElse)?
+            Some(root).filter(|root| root.has_name(METADATA, "EntityDescriptor")).ok_or(MetadataError::NotMetadata)?
         };
-        Self::of(entity)
+        Self::from_entity(entity)
     }
 
-    fn of(entity: Node<'_>) -> Result<Self, BadMetadata> {
+    fn from_entity(entity: XmlNode<'_>) -> Result<Self, MetadataError> {
         let entity_id = entity.attribute("entityID").unwrap_or_default();
         if entity_id.is_empty() {
-            return Err(BadMetadata::NoEntityId);
+            return Err(MetadataError::NoEntityId);
         }
         let mut found = descriptors(entity);
-        let (Some(descriptor), rest) = (found.next(), found.count()) else { return Err(BadMetadata::Descriptors(0)) };
+        let (Some(descriptor), rest) = (found.next(), found.count()) else {
+            return Err(MetadataError::DescriptorCount(0));
+        };
         if rest > 0 {
-            return Err(BadMetadata::Descriptors(rest + 1));
+            return Err(MetadataError::DescriptorCount(rest + 1));
         }
-        let valid_until = instant::read(entity.attribute("validUntil"), "validUntil");
-        let cache_duration = entity.attribute("cacheDuration").filter(|text| !text.is_empty()).map(duration);
+        let valid_until = instant::parse(entity.attribute("validUntil"), "validUntil");
+        let cache_duration = entity.attribute("cacheDuration").filter(|text| !text.is_empty()).map(parse_duration);
         Ok(Self {
             entity_id: entity_id.to_owned(),
-            sign_on: sign_on(descriptor)?,
-            certificates: certificates(descriptor),
-            valid_until: valid_until.map_err(|_| BadMetadata::Unreadable("validUntil"))?,
+            sign_on_url: find_sign_on_url(descriptor)?,
+            certificates: signing_certificates(descriptor),
+            valid_until: valid_until.map_err(|_| MetadataError::Unreadable("validUntil"))?,
             cache_duration: cache_duration
-                .map(|read| read.ok_or(BadMetadata::Unreadable("cacheDuration")))
+                .map(|read| read.ok_or(MetadataError::Unreadable("cacheDuration")))
                 .transpose()?
                 .filter(|duration| !duration.is_zero()),
         })
     }
 
-    /// The description as it is stored.
-    pub fn described(&self, xml: String) -> Described {
-        Described { entity_id: self.entity_id.clone(), xml }
+    /// The part of the metadata that is stored.
+    pub fn to_entity_metadata(&self, xml: String) -> EntityMetadata {
+        EntityMetadata { entity_id: self.entity_id.clone(), xml }
     }
 
-    /// Whether a description stored at that time should be fetched anew: its time is over, it may be kept no longer, or
-    /// it says neither and is a day old.
+    /// Whether metadata stored at that time should be fetched again.
+    /// It is stale after `validUntil`, after `cacheDuration`, or after a day if it has neither.
     pub fn is_stale(&self, stored_at: Time, now: Time) -> bool {
         let life = match (self.valid_until, self.cache_duration) {
-            (None, None) => Some(USUAL_LIFE),
+            (None, None) => Some(DEFAULT_LIFETIME),
             (_, cached) => cached,
         };
         let kept_until = life.and_then(|life| stored_at.checked_add_signed(life));
@@ -131,43 +134,45 @@ impl IdentityProvider {
     }
 }
 
-/// What it is that the parser has refused, where it can be told better.
-fn doctype(text: &str) -> Option<BadMetadata> {
-    text.contains("<!DOCTYPE").then_some(BadMetadata::DocumentType)
+/// The specific error for a document type, which the parser rejects.
+fn doctype_error(text: &str) -> Option<MetadataError> {
+    text.contains("<!DOCTYPE").then_some(MetadataError::DocumentType)
 }
 
-fn descriptors(entity: Node<'_>) -> impl Iterator<Item = Node<'_>> {
-    entity.all(METADATA, "IDPSSODescriptor")
+fn descriptors(entity: XmlNode<'_>) -> impl Iterator<Item = XmlNode<'_>> {
+    entity.children_named(METADATA, "IDPSSODescriptor")
 }
 
-/// The first address for requests in a query. Every address that browsers are sent to must be one of the web.
-fn sign_on(descriptor: Node<'_>) -> Result<Option<String>, BadMetadata> {
-    let of_the_web = |location: &str| {
+/// The first location with the HTTP-Redirect binding, which must be an HTTP or HTTPS URL.
+fn find_sign_on_url(descriptor: XmlNode<'_>) -> Result<Option<String>, MetadataError> {
+    let is_web_url = |location: &str| {
         url::Url::parse(location).is_ok_and(|url| matches!(url.scheme(), "http" | "https") && url.has_host())
     };
-    let services = descriptor.all(METADATA, "SingleSignOnService");
+    let services = descriptor.children_named(METADATA, "SingleSignOnService");
     let mut locations = services
-        .filter(|service| service.attribute("Binding") == Some(REDIRECT))
+        .filter(|service| service.attribute("Binding") == Some(HTTP_REDIRECT_BINDING))
         .map(|service| service.attribute("Location").unwrap_or_default());
     match locations.next() {
         None => Ok(None),
-        Some(location) if of_the_web(location) => Ok(Some(location.to_owned())),
-        Some(_) => Err(BadMetadata::Location),
+        Some(location) if is_web_url(location) => Ok(Some(location.to_owned())),
+        Some(_) => Err(MetadataError::Location),
     }
 }
 
-/// Those for signatures, or for whatever they are good for.
-fn certificates(descriptor: Node<'_>) -> Vec<String> {
-    let keys = descriptor.all(METADATA, "KeyDescriptor");
+/// The certificates for signing or without a declared use.
+fn signing_certificates(descriptor: XmlNode<'_>) -> Vec<String> {
+    let keys = descriptor.children_named(METADATA, "KeyDescriptor");
     let signing = keys.filter(|key| matches!(key.attribute("use"), None | Some("" | "signing")));
-    let data = signing.flat_map(|key| key.all(DSIG, "KeyInfo")).flat_map(|info| info.all(DSIG, "X509Data"));
-    let texts = data.flat_map(|data| data.all(DSIG, "X509Certificate")).map(Node::text);
+    let data = signing
+        .flat_map(|key| key.children_named(DSIG, "KeyInfo"))
+        .flat_map(|info| info.children_named(DSIG, "X509Data"));
+    let texts = data.flat_map(|data| data.children_named(DSIG, "X509Certificate")).map(XmlNode::text);
     texts.map(|text| text.split_whitespace().collect::<String>()).filter(|text| !text.is_empty()).collect()
 }
 
-/// A length of time as XML Schema writes it: `P1Y2M3DT4H5M6.5S`, perhaps with a `-` before it. As in the reference a
-/// month has 30 days, a year 365.
-fn duration(text: &str) -> Option<TimeDelta> {
+/// Parses `xs:duration`: `P1Y2M3DT4H5M6.5S`, optionally negative.
+/// As in the reference a month has 30 days and a year 365.
+fn parse_duration(text: &str) -> Option<TimeDelta> {
     let (sign, rest) = text.strip_prefix('-').map_or((1, text), |rest| (-1, rest));
     let (date, time) = match rest.strip_prefix('P')?.split_once('T') {
         Some((date, time)) if !time.is_empty() => (date, time),
@@ -179,21 +184,22 @@ fn duration(text: &str) -> Option<TimeDelta> {
     }
     let day: i64 = 24 * 60 * 60 * 1000;
     let parts = [
-        sum(date, &[('Y', 365 * day), ('M', 30 * day), ('D', day)])?,
-        sum(time, &[('H', 60 * 60 * 1000), ('M', 60 * 1000), ('S', 1000)])?,
+        sum_units(date, &[('Y', 365 * day), ('M', 30 * day), ('D', day)])?,
+        sum_units(time, &[('H', 60 * 60 * 1000), ('M', 60 * 1000), ('S', 1000)])?,
     ];
     let milliseconds = parts[0].checked_add(parts[1])?.checked_mul(sign)?;
     TimeDelta::try_milliseconds(milliseconds)
 }
 
-/// Numbers with units in milliseconds, each at most once and in this order; only seconds may have a fraction.
-fn sum(mut text: &str, units: &[(char, i64)]) -> Option<i64> {
+/// Sums numbers with units, in milliseconds.
+/// Each unit occurs at most once and in order; only seconds have a fraction.
+fn sum_units(mut text: &str, units: &[(char, i64)]) -> Option<i64> {
     let mut all = 0_i64;
-    for (letter, unit) in units {
-        let Some((number, rest)) = text.split_once(*letter) else { continue };
+    for (symbol, unit) in units {
+        let Some((number, rest)) = text.split_once(*symbol) else { continue };
         let (whole, fraction) = number.split_once('.').unwrap_or((number, "0"));
         let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-        if !digits(whole) || !digits(fraction) || (number.contains('.') && *letter != 'S') {
+        if !digits(whole) || !digits(fraction) || (number.contains('.') && *symbol != 'S') {
             return None;
         }
         let thousandths: i64 = format!("{fraction:0<3}").get(..3)?.parse().ok()?;

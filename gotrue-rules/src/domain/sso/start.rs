@@ -1,24 +1,24 @@
-//! A sign-in through a company's identity provider: which one is meant, and whether it may begin.
+//! Starts an SSO sign-in: selects the provider and validates the request.
 
 use uuid::Uuid;
 
 use super::SsoProvider;
 use crate::domain::error::{Error, Result};
-use crate::domain::pkce::{Challenge, check_pair};
-use crate::wire::requests::SingleSignOn;
+use crate::domain::pkce::{Challenge, validate_challenge_pair};
+use crate::wire::requests::SsoRequest;
 
-/// Which provider is meant.
+/// Which provider a request selects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wanted<'a> {
-    /// The one of that id.
+pub enum SsoProviderSelector<'a> {
+    /// The provider with this id.
     Id(Uuid),
-    /// The one of that domain.
+    /// The provider of this email domain.
     Domain(&'a str),
 }
 
-impl<'a> Wanted<'a> {
-    /// What a request says; 400 `validation_failed` for both or neither.
-    pub fn of(request: &'a SingleSignOn) -> Result<Self> {
+impl<'a> SsoProviderSelector<'a> {
+    /// Reads the selector of a request; 400 `validation_failed` for both or neither.
+    pub fn from_request(request: &'a SsoRequest) -> Result<Self> {
         match (request.provider_id, request.domain.as_str()) {
             (Some(id), "") => Ok(Self::Id(id)),
             (None, "") => Err(Error::invalid("A provider_id or domain needs to be provided")),
@@ -27,7 +27,7 @@ impl<'a> Wanted<'a> {
         }
     }
 
-    /// 404: there is none.
+    /// 404: no provider matches.
     pub fn not_found(self) -> Error {
         let message = match self {
             Self::Id(_) => "No such SSO provider",
@@ -37,19 +37,20 @@ impl<'a> Wanted<'a> {
     }
 }
 
-/// Checks that the provider is in use (404) and the pair of a PKCE flow (400): the challenge, if there is one.
-pub fn begin(provider: &SsoProvider, request: &SingleSignOn) -> Result<Option<Challenge>> {
+/// Checks that the provider is enabled (404) and the PKCE parameters are valid (400).
+/// Returns the challenge, if any.
+pub fn validate_start(provider: &SsoProvider, request: &SsoRequest) -> Result<Option<Challenge>> {
     if !provider.is_enabled() {
         return Err(Error::not_found("sso_provider_disabled", "SSO Provider is currently disabled"));
     }
     let pkce = &request.pkce;
-    check_pair(&pkce.challenge, &pkce.method)?;
+    validate_challenge_pair(&pkce.challenge, &pkce.method)?;
     Challenge::new(&pkce.challenge, &pkce.method)
-        .map_err(|unknown| Error::invalid("Invalid code_challenge_method").because(unknown))
+        .map_err(|unknown| Error::invalid("Invalid code_challenge_method").with_cause(unknown))
 }
 
-/// 422: the provider takes no requests in the query of an address, the only way in which we send them.
-pub fn takes_no_requests() -> Error {
+/// 422: the provider has no service with the HTTP-Redirect binding, the only supported one.
+pub fn redirect_binding_unsupported() -> Error {
     Error::unprocessable("validation_failed", "SSO Provider does not take sign-in requests by HTTP-Redirect")
 }
 
@@ -57,47 +58,54 @@ pub fn takes_no_requests() -> Error {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::super::draft::{self, Described};
+    use super::super::creation::{self, EntityMetadata};
     use super::*;
     use crate::domain::user::Time;
     use crate::wire::requests::AdminSsoProvider;
 
-    fn request(body: &Value) -> SingleSignOn {
-        SingleSignOn::decode(body.to_string().as_bytes()).unwrap()
+    fn request(body: &Value) -> SsoRequest {
+        SsoRequest::decode(body.to_string().as_bytes()).unwrap()
     }
 
     #[test]
-    fn one_provider_is_meant() {
+    fn request_selects_exactly_one_provider() {
         let id = Uuid::from_u128(7);
-        assert_eq!(Wanted::of(&request(&json!({"provider_id": id}))).unwrap(), Wanted::Id(id));
-        assert_eq!(Wanted::of(&request(&json!({"domain": "a"}))).unwrap(), Wanted::Domain("a"));
+        assert_eq!(
+            SsoProviderSelector::from_request(&request(&json!({"provider_id": id}))).unwrap(),
+            SsoProviderSelector::Id(id)
+        );
+        assert_eq!(
+            SsoProviderSelector::from_request(&request(&json!({"domain": "a"}))).unwrap(),
+            SsoProviderSelector::Domain("a")
+        );
         for (body, message) in [
             (json!({}), "A provider_id or domain needs to be provided"),
             (json!({"provider_id": Uuid::nil()}), "A provider_id or domain needs to be provided"),
             (json!({"provider_id": id, "domain": "a"}), "Only one of provider_id or domain supported"),
         ] {
-            assert_eq!(Wanted::of(&request(&body)).unwrap_err().message(), message);
+            assert_eq!(SsoProviderSelector::from_request(&request(&body)).unwrap_err().message(), message);
         }
-        assert_eq!(Wanted::Id(id).not_found().message(), "No such SSO provider");
-        assert_eq!(Wanted::Domain("a").not_found().message(), "No SSO provider assigned for this domain");
+        assert_eq!(SsoProviderSelector::Id(id).not_found().message(), "No such SSO provider");
+        assert_eq!(SsoProviderSelector::Domain("a").not_found().message(), "No SSO provider assigned for this domain");
     }
 
     #[test]
-    fn a_provider_in_use_and_a_whole_pair_begin() {
-        let described = Described { entity_id: "e".into(), xml: "<e/>".into() };
-        let mut provider = draft::provider(Uuid::nil(), AdminSsoProvider::default(), described, Time::UNIX_EPOCH);
+    fn start_requires_enabled_provider_and_complete_pkce() {
+        let described = EntityMetadata { entity_id: "e".into(), xml: "<e/>".into() };
+        let mut provider =
+            creation::build_provider(Uuid::nil(), AdminSsoProvider::default(), described, Time::UNIX_EPOCH);
         let challenge = "a".repeat(43);
         let whole = request(&json!({"domain": "a", "code_challenge": challenge, "code_challenge_method": "S256"}));
         let half = request(&json!({"domain": "a", "code_challenge": challenge}));
-        let odd = request(&json!({"domain": "a", "code_challenge": challenge, "code_challenge_method": "x"}));
-        assert_eq!(begin(&provider, &request(&json!({"domain": "a"}))).unwrap(), None);
-        assert_eq!(begin(&provider, &whole).unwrap().unwrap().text, challenge);
-        let told = begin(&provider, &half).unwrap_err();
-        assert_eq!(told.message(), "PKCE flow requires code_challenge_method and code_challenge");
-        assert_eq!(begin(&provider, &odd).unwrap_err().message(), "Invalid code_challenge_method");
+        let invalid = request(&json!({"domain": "a", "code_challenge": challenge, "code_challenge_method": "x"}));
+        assert_eq!(validate_start(&provider, &request(&json!({"domain": "a"}))).unwrap(), None);
+        assert_eq!(validate_start(&provider, &whole).unwrap().unwrap().value, challenge);
+        let error = validate_start(&provider, &half).unwrap_err();
+        assert_eq!(error.message(), "PKCE flow requires code_challenge_method and code_challenge");
+        assert_eq!(validate_start(&provider, &invalid).unwrap_err().message(), "Invalid code_challenge_method");
         provider.disabled = Some(false);
-        assert!(begin(&provider, &whole).is_ok());
+        assert!(validate_start(&provider, &whole).is_ok());
         provider.disabled = Some(true);
-        assert_eq!(begin(&provider, &half).unwrap_err().code(), "sso_provider_disabled");
+        assert_eq!(validate_start(&provider, &half).unwrap_err().code(), "sso_provider_disabled");
     }
 }

@@ -1,4 +1,4 @@
-//! The chains whose wallets may sign, and how their signatures are written.
+//! The supported chains and the encodings of their signatures.
 
 use base64::Engine;
 use base64::alphabet::URL_SAFE;
@@ -7,17 +7,17 @@ use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use crate::domain::error::{Error, Result};
 use crate::domain::policy::{Web3ChainPolicy, Web3Policy};
 
-/// A chain.
+/// A blockchain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Chain {
-    /// Ethereum and what speaks like it: EIP-4361.
+    /// Ethereum and compatible chains: Sign-In with Ethereum (EIP-4361).
     Ethereum,
-    /// Solana: Sign-in with Solana.
+    /// Solana: Sign-In with Solana.
     Solana,
 }
 
-/// Bits after the last whole byte are not looked at, as the reference does not.
-const SIGNATURE: GeneralPurpose = GeneralPurpose::new(
+/// As in the reference, trailing bits are ignored.
+const SIGNATURE_BASE64: GeneralPurpose = GeneralPurpose::new(
     &URL_SAFE,
     GeneralPurposeConfig::new()
         .with_decode_padding_mode(DecodePaddingMode::RequireNone)
@@ -25,28 +25,28 @@ const SIGNATURE: GeneralPurpose = GeneralPurpose::new(
 );
 
 impl Chain {
-    /// The chain of that name, as requests spell it.
-    pub fn from_word(word: &str) -> Option<Self> {
-        [Self::Ethereum, Self::Solana].into_iter().find(|chain| chain.word() == word)
+    /// Parses the chain's name in requests.
+    pub fn parse(word: &str) -> Option<Self> {
+        [Self::Ethereum, Self::Solana].into_iter().find(|chain| chain.as_str() == word)
     }
 
-    /// Its name on the wire.
-    pub fn word(self) -> &'static str {
+    /// The name in requests and claims.
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Ethereum => "ethereum",
             Self::Solana => "solana",
         }
     }
 
-    /// Its name in texts.
-    pub fn name(self) -> &'static str {
+    /// The name in messages.
+    pub fn display_name(self) -> &'static str {
         match self {
             Self::Ethereum => "Ethereum",
             Self::Solana => "Solana",
         }
     }
 
-    /// What the operator decided about it.
+    /// The chain's settings.
     pub fn policy(self, policy: &Web3Policy) -> &Web3ChainPolicy {
         match self {
             Self::Ethereum => &policy.ethereum,
@@ -54,44 +54,45 @@ impl Chain {
         }
     }
 
-    /// The name of its messages' grammar, with which complaints begin.
-    pub(super) fn grammar(self) -> &'static str {
+    /// The name of the message format, which prefixes error messages.
+    pub(super) fn message_format(self) -> &'static str {
         match self {
             Self::Ethereum => "siwe",
             Self::Solana => "siws",
         }
     }
 
-    /// The bytes of a signature; none where it has the length of one but is none, and so fits nothing.
-    pub(super) fn signature(self, text: &str) -> Result<Vec<u8>> {
+    /// Decodes a signature.
+    /// One of the right length that cannot be decoded is empty, which never verifies.
+    pub(super) fn decode_signature(self, text: &str) -> Result<Vec<u8>> {
         match self {
-            Self::Ethereum => ethereum(text),
-            Self::Solana => solana(text),
+            Self::Ethereum => decode_ethereum_signature(text),
+            Self::Solana => decode_solana_signature(text),
         }
     }
 }
 
-/// 65 bytes in hexadecimal after `0x`, which only counts when the length is looked at.
-fn ethereum(text: &str) -> Result<Vec<u8>> {
+/// Decodes 65 bytes in hexadecimal digits after `0x`. The length check does not require the prefix.
+fn decode_ethereum_signature(text: &str) -> Result<Vec<u8>> {
     let digits = text.strip_prefix("0x");
     if digits.unwrap_or(text).len() != 130 {
-        let words = "signature must be 65 bytes long, encoded as a 130 character-long hexadecimal string";
-        return Err(Error::invalid(words));
+        let message = "signature must be 65 bytes long, encoded as a 130 character-long hexadecimal string";
+        return Err(Error::invalid(message));
     }
-    Ok(digits.and_then(from_hex).unwrap_or_default())
+    Ok(digits.and_then(decode_hex).unwrap_or_default())
 }
 
-fn from_hex(text: &str) -> Option<Vec<u8>> {
+fn decode_hex(text: &str) -> Option<Vec<u8>> {
     let digit = |byte: &u8| char::from(*byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
     let (pairs, _) = text.as_bytes().as_chunks::<2>();
     pairs.iter().map(|[high, low]| Some(digit(high)? << 4 | digit(low)?)).collect()
 }
 
-/// 64 bytes in base64 of either alphabet, with or without padding.
-fn solana(text: &str) -> Result<Vec<u8>> {
+/// Decodes 64 bytes in standard or URL-safe base64, with or without padding.
+fn decode_solana_signature(text: &str) -> Result<Vec<u8>> {
     if !matches!(text.len(), 86 | 88) {
         return Err(Error::invalid("signature must be 64 bytes encoded as base64 with or without padding"));
     }
     let text = text.trim_end_matches('=').replace('+', "-").replace('/', "_");
-    SIGNATURE.decode(text).map_err(|_| Error::invalid("signature does not contain valid base64 characters"))
+    SIGNATURE_BASE64.decode(text).map_err(|_| Error::invalid("signature does not contain valid base64 characters"))
 }

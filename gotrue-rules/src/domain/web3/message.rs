@@ -1,5 +1,5 @@
-//! The grammar of messages. It is line by line; what a line may hold is as strict as the reference is, and where both
-//! chains differ is said.
+//! Parses sign-in messages of both chains (EIP-4361 and Sign-In with Solana).
+//! Parsing is line by line and as strict as the reference.
 
 use chrono::{DateTime, Datelike};
 
@@ -8,23 +8,23 @@ use super::{ethereum, solana};
 use crate::domain::redirect::go_url::Url;
 use crate::domain::user::Time;
 
-/// A message that follows the grammar. Nothing is known yet of who signed it.
+/// A well-formed message, whose signature is not verified yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Message {
-    /// The whole text: what is signed.
+pub struct SignInMessage {
+    /// The whole text, which is signed.
     pub text: String,
     /// The chain.
     pub chain: Chain,
-    /// The domain that asks.
+    /// The domain that requests the sign-in.
     pub domain: String,
-    /// The address that signs, as written.
+    /// The signing address, as written.
     pub address: String,
-    /// What the person was told.
+    /// The statement shown to the user.
     pub statement: Option<String>,
-    /// `URI`: what asks.
+    /// `URI`: the URI that requests the sign-in.
     pub uri: Url,
-    /// `Chain ID`; empty if it is not given.
-    pub network: String,
+    /// `Chain ID`; empty if absent.
+    pub chain_id: String,
     /// `Issued At`.
     pub issued_at: Time,
     /// `Expiration Time`.
@@ -33,75 +33,75 @@ pub struct Message {
     pub not_before: Option<Time>,
 }
 
-/// What is wrong with a message.
+/// Why a message is malformed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Malformed {
-    /// Fewer lines than any message has.
+pub enum MessageError {
+    /// There are too few lines.
     #[error("message needs at least 6 lines")]
     TooShort,
-    /// The first line, with the chain's name.
+    /// The first line is malformed; contains the chain's name.
     #[error("message first line does not end in \" wants you to sign in with your {0} account:\"")]
     Header(&'static str),
-    /// The domain.
+    /// The domain is invalid.
     #[error("domain in first line of message is not valid")]
     Domain,
-    /// The address of an Ethereum wallet.
+    /// The Ethereum address is invalid.
     #[error("wallet address is not a valid Ethereum address")]
     EthereumAddress,
-    /// The address of a Solana wallet.
+    /// The Solana address is invalid.
     #[error("wallet address is not in base58 format")]
     SolanaAddress,
-    /// The third line.
+    /// The third line is not empty.
     #[error("third line must be empty")]
     ThirdLine,
-    /// A line that is no field, by its index.
+    /// A line without a field, by its index.
     #[error("encountered unparsable line at index {0}")]
     Line(usize),
-    /// A resource, by its index.
+    /// A resource is not a URI, by its index.
     #[error("Resource at position {0} has invalid URI")]
     Resource(usize),
-    /// The `URI`.
+    /// `URI` is invalid.
     #[error("URI is not valid")]
     Uri,
-    /// The `Chain ID`.
+    /// `Chain ID` is invalid.
     #[error("Chain ID is not valid")]
-    Network,
-    /// The moment of that field.
+    ChainId,
+    /// The timestamp of that field is invalid.
     #[error("{0} is not a valid ISO8601 timestamp")]
-    Moment(&'static str),
-    /// The version, which was given like this, quoted.
+    Timestamp(&'static str),
+    /// The version is not supported; contains it, quoted.
     #[error("Version value is not supported, expected 1 got {0}")]
     Version(String),
-    /// A field that must be there.
+    /// A required field is missing.
     #[error("{0} is not specified")]
     Missing(&'static str),
-    /// A moment after the end.
+    /// The timestamp of that field is after `Expiration Time`.
     #[error("{0} is after Expiration Time")]
-    AfterEnd(&'static str),
+    AfterExpiration(&'static str),
 }
 
 const ISSUED_AT: &str = "Issued At";
 const EXPIRES_AT: &str = "Expiration Time";
 const NOT_BEFORE: &str = "Not Before";
 
-impl Message {
-    /// Reads a message.
-    pub fn parse(chain: Chain, text: &str) -> Result<Self, Malformed> {
+impl SignInMessage {
+    /// Parses a message.
+    pub fn parse(chain: Chain, text: &str) -> Result<Self, MessageError> {
         let lines: Vec<&str> = text.split('\n').collect();
-        let [first, second, third, fourth, fifth, _, ..] = lines[..] else { return Err(Malformed::TooShort) };
-        let suffix = format!(" wants you to sign in with your {} account:", chain.name());
-        let domain = first.strip_suffix(&suffix).ok_or(Malformed::Header(chain.name()))?.trim();
+        let [first, second, third, fourth, fifth, _, ..] = lines[..] else { return Err(MessageError::TooShort) };
+        let suffix = format!(" wants you to sign in with your {} account:", chain.display_name());
+        let domain = first.strip_suffix(&suffix).ok_or(MessageError::Header(chain.display_name()))?.trim();
         if !is_domain(domain) {
-            return Err(Malformed::Domain);
+            return Err(MessageError::Domain);
         }
-        let address = address(chain, second.trim())?;
+        let address = parse_address(chain, second.trim())?;
         if !third.is_empty() {
-            return Err(Malformed::ThirdLine);
+            return Err(MessageError::ThirdLine);
         }
         let statement = Some(fourth).filter(|_| !fourth.is_empty() && fifth.is_empty());
-        let fields = Fields::read(chain, &lines, if statement.is_some() { 5 } else { 3 })?;
+        let fields = Fields::parse(chain, &lines, if statement.is_some() { 5 } else { 3 })?;
         if fields.version != "1" {
-            return Err(Malformed::Version(quoted(fields.version)));
+            return Err(MessageError::Version(quote(fields.version)));
         }
         let message = Self {
             text: text.to_owned(),
@@ -109,23 +109,23 @@ impl Message {
             domain: domain.to_owned(),
             address: address.to_owned(),
             statement: statement.map(str::to_owned),
-            issued_at: fields.issued_at.ok_or(Malformed::Missing(ISSUED_AT))?,
-            uri: fields.uri.ok_or(Malformed::Missing("URI"))?,
-            network: fields.network.to_owned(),
+            issued_at: fields.issued_at.ok_or(MessageError::Missing(ISSUED_AT))?,
+            uri: fields.uri.ok_or(MessageError::Missing("URI"))?,
+            chain_id: fields.chain_id.to_owned(),
             expires_at: fields.expires_at,
             not_before: fields.not_before,
         };
         let is_late = |moment: Time| message.expires_at.is_some_and(|end| moment > end);
         if is_late(message.issued_at) {
-            return Err(Malformed::AfterEnd(ISSUED_AT));
+            return Err(MessageError::AfterExpiration(ISSUED_AT));
         }
         if message.not_before.is_some_and(is_late) {
-            return Err(Malformed::AfterEnd(NOT_BEFORE));
+            return Err(MessageError::AfterExpiration(NOT_BEFORE));
         }
         Ok(message)
     }
 
-    /// Whether its address signed it.
+    /// Verifies the signature of the message's address.
     pub fn is_signed_by_address(&self, signature: &[u8]) -> bool {
         match self.chain {
             Chain::Ethereum => ethereum::is_signed(&self.address, &self.text, signature),
@@ -134,19 +134,19 @@ impl Message {
     }
 }
 
-/// What the lines after the statement say; of a field given twice the last counts.
+/// The fields after the statement; of a repeated field the last one counts.
 #[derive(Default)]
 struct Fields<'a> {
     uri: Option<Url>,
     version: &'a str,
-    network: &'a str,
+    chain_id: &'a str,
     issued_at: Option<Time>,
     expires_at: Option<Time>,
     not_before: Option<Time>,
 }
 
 impl<'a> Fields<'a> {
-    fn read(chain: Chain, lines: &[&'a str], start: usize) -> Result<Self, Malformed> {
+    fn parse(chain: Chain, lines: &[&'a str], start: usize) -> Result<Self, MessageError> {
         let mut fields = Self::default();
         let mut resources = None;
         let mut number = 0;
@@ -154,37 +154,38 @@ impl<'a> Fields<'a> {
             let line = line.trim();
             match (resources, line.strip_prefix("- ")) {
                 (Some(()), Some(resource)) => {
-                    Url::parse_request(resource.trim()).map_err(|_| Malformed::Resource(number))?;
+                    Url::parse_request(resource.trim()).map_err(|_| MessageError::Resource(number))?;
                     number += 1;
                     continue;
                 }
                 _ => resources = (line == "Resources:").then_some(()),
             }
             if resources.is_none() && !line.is_empty() {
-                let (name, value) = line.split_once(':').ok_or(Malformed::Line(index))?;
-                fields.take(chain, name, value.trim())?;
+                let (name, value) = line.split_once(':').ok_or(MessageError::Line(index))?;
+                fields.set_field(chain, name, value.trim())?;
             }
         }
         Ok(fields)
     }
 
-    /// Fields without meaning here are passed over: a nonce is nobody's, and what a request is called is its own affair.
-    fn take(&mut self, chain: Chain, name: &str, value: &'a str) -> Result<(), Malformed> {
+    /// Sets a field.
+    /// Others are ignored: `Nonce` was not issued by this server, and `Request ID` has no meaning to it.
+    fn set_field(&mut self, chain: Chain, name: &str, value: &'a str) -> Result<(), MessageError> {
         match name {
-            "URI" => self.uri = Some(Url::parse_request(value).map_err(|_| Malformed::Uri)?),
+            "URI" => self.uri = Some(Url::parse_request(value).map_err(|_| MessageError::Uri)?),
             "Version" => self.version = value,
-            "Chain ID" if is_network(chain, value) => self.network = value,
-            "Chain ID" => return Err(Malformed::Network),
-            ISSUED_AT => self.issued_at = moment(ISSUED_AT, value)?.filter(|time| !is_zero(*time)),
-            EXPIRES_AT => self.expires_at = moment(EXPIRES_AT, value)?,
-            NOT_BEFORE => self.not_before = moment(NOT_BEFORE, value)?,
+            "Chain ID" if is_chain_id(chain, value) => self.chain_id = value,
+            "Chain ID" => return Err(MessageError::ChainId),
+            ISSUED_AT => self.issued_at = parse_timestamp(ISSUED_AT, value)?.filter(|time| !is_go_zero_time(*time)),
+            EXPIRES_AT => self.expires_at = parse_timestamp(EXPIRES_AT, value)?,
+            NOT_BEFORE => self.not_before = parse_timestamp(NOT_BEFORE, value)?,
             _ => {}
         }
         Ok(())
     }
 }
 
-/// `localhost`, or labels of letters, digits and inner hyphens and a last one of letters; perhaps a port.
+/// Whether this is `localhost` or a domain name with an alphabetic last label, with an optional port.
 fn is_domain(text: &str) -> bool {
     let (host, port) = text.split_once(':').map_or((text, None), |(host, port)| (host, Some(port)));
     let is_port = |port: &str| (1..=5).contains(&port.len()) && port.bytes().all(|byte| byte.is_ascii_digit());
@@ -197,18 +198,18 @@ fn is_domain(text: &str) -> bool {
     port.is_none_or(is_port) && (host == "localhost" || is_name())
 }
 
-fn address(chain: Chain, text: &str) -> Result<&str, Malformed> {
+fn parse_address(chain: Chain, text: &str) -> Result<&str, MessageError> {
     match chain {
         Chain::Ethereum => {
             let is_hex = |digits: &str| digits.len() == 40 && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
-            text.strip_prefix("0x").filter(|digits| is_hex(digits)).map(|_| text).ok_or(Malformed::EthereumAddress)
+            text.strip_prefix("0x").filter(|digits| is_hex(digits)).map(|_| text).ok_or(MessageError::EthereumAddress)
         }
-        // What has the letters and the length of an address but is no key breaks the reference down.
-        Chain::Solana => solana::key(text).map(|_| text).ok_or(Malformed::SolanaAddress),
+        // The reference fails internally for an address of the right form that is not a key.
+        Chain::Solana => solana::decode_address(text).map(|_| text).ok_or(MessageError::SolanaAddress),
     }
 }
 
-fn is_network(chain: Chain, text: &str) -> bool {
+fn is_chain_id(chain: Chain, text: &str) -> bool {
     match chain {
         Chain::Ethereum => text.parse::<i64>().is_ok_and(|number| number > 0),
         Chain::Solana => {
@@ -217,19 +218,19 @@ fn is_network(chain: Chain, text: &str) -> bool {
     }
 }
 
-/// RFC 3339 to the letter: `T` and `Z` in capitals, no leap second.
-fn moment(field: &'static str, text: &str) -> Result<Option<Time>, Malformed> {
+/// Parses strict RFC 3339: upper-case `T` and `Z`, no leap second.
+fn parse_timestamp(field: &'static str, text: &str) -> Result<Option<Time>, MessageError> {
     let is_exact = text.as_bytes().get(10) == Some(&b'T') && !text.contains('z') && text.get(17..19) != Some("60");
     let time = DateTime::parse_from_rfc3339(text).ok().filter(|_| is_exact);
-    time.map(|time| Some(time.to_utc())).ok_or(Malformed::Moment(field))
+    time.map(|time| Some(time.to_utc())).ok_or(MessageError::Timestamp(field))
 }
 
-/// The moment that stands for none.
-fn is_zero(time: Time) -> bool {
+/// Whether this is Go's zero time, which counts as absent.
+fn is_go_zero_time(time: Time) -> bool {
     time.year() == 1 && time.timestamp() == -62_135_596_800
 }
 
-/// A text in quotation marks, on one line.
-fn quoted(text: &str) -> String {
+/// Quotes a text on one line.
+fn quote(text: &str) -> String {
     format!("{text:?}")
 }

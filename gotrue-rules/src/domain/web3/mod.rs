@@ -1,75 +1,79 @@
-//! Sign-in with a wallet: a message that names site, address and time, signed by the address (`endpoints.md` §6.5).
+//! Sign-in with a wallet: a message with domain, address and time, signed by the address.
 
 mod chain;
 mod ethereum;
 mod message;
 mod solana;
-mod verdict;
+mod validation;
 
 use aws_lc_rs::digest::{SHA256, digest};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Map, Value, json};
 
-use crate::domain::error::{Error, Result, Text};
-use crate::domain::external::profile::{Claims, Profile};
+use crate::domain::error::{Error, PublicText, Result};
+use crate::domain::external::profile::{Claims, ProviderProfile};
 use crate::domain::policy::Web3Policy;
 use crate::wire::requests::Web3Grant;
 
 pub use self::chain::Chain;
-pub use self::message::{Malformed, Message};
-pub use self::verdict::Surroundings;
+pub use self::message::{MessageError, SignInMessage};
+pub use self::validation::MessageContext;
 
-/// The provider of identities that are wallets, and how their sessions began.
-pub const PROVIDER: &str = "web3";
+/// The provider of wallet identities, and the sign-in method of their sessions.
+pub const WEB3_PROVIDER: &str = "web3";
 
-/// Neither chain may be used, whatever the body says.
-pub fn check_enabled(policy: &Web3Policy) -> Result<()> {
-    if policy.solana.enabled || policy.ethereum.enabled { Ok(()) } else { Err(disabled("Web3 provider is disabled")) }
+/// Checks that at least one chain is enabled.
+pub fn require_enabled(policy: &Web3Policy) -> Result<()> {
+    if policy.solana.enabled || policy.ethereum.enabled {
+        Ok(())
+    } else {
+        Err(provider_disabled("Web3 provider is disabled"))
+    }
 }
 
-/// The message of a request whose chain may be used and whose signature is its address's. What it says of place and
-/// time is judged by [`Message::judge`].
-pub fn proven(request: &Web3Grant, policy: &Web3Policy) -> Result<Message> {
+/// Parses the message of a request and verifies its signature. The chain must be enabled.
+/// Origin and time are checked by [`SignInMessage::validate`].
+pub fn verify_request(request: &Web3Grant, policy: &Web3Policy) -> Result<SignInMessage> {
     let unsupported = || Error::bad_request("web3_unsupported_chain", "Unsupported chain");
-    let chain = Chain::from_word(&request.chain).ok_or_else(unsupported)?;
+    let chain = Chain::parse(&request.chain).ok_or_else(unsupported)?;
     if !chain.policy(policy).enabled {
-        return Err(disabled(format!("{} Web3 provider is disabled", chain.name())));
+        return Err(provider_disabled(format!("{} Web3 provider is disabled", chain.display_name())));
     }
     match request.message.len() {
         ..64 => return Err(Error::invalid("message is too short")),
         20_481.. => return Err(Error::invalid("message must not exceed 20KB")),
         _ => {}
     }
-    let signature = chain.signature(&request.signature)?;
-    let message = Message::parse(chain, &request.message)
-        .map_err(|malformed| Error::invalid(format!("{}: {malformed}", chain.grammar())))?;
+    let signature = chain.decode_signature(&request.signature)?;
+    let message = SignInMessage::parse(chain, &request.message)
+        .map_err(|malformed| Error::invalid(format!("{}: {malformed}", chain.message_format())))?;
     if message.is_signed_by_address(&signature) {
         return Ok(message);
     }
     Err(Error::oauth("invalid_grant", "Signature does not match address in message"))
 }
 
-/// Somebody has come with this message before: 400.
-pub fn used(chain: Chain) -> Error {
-    let words = format!("Signed {} message was used before, sign a new one", chain.name());
-    Error::oauth("invalid_grant", words)
+/// 400: the message has been used before.
+pub fn message_already_used(chain: Chain) -> Error {
+    let message = format!("Signed {} message was used before, sign a new one", chain.display_name());
+    Error::oauth("invalid_grant", message)
 }
 
-fn disabled(words: impl Into<Text>) -> Error {
-    Error::unprocessable("web3_provider_disabled", words)
+fn provider_disabled(message: impl Into<PublicText>) -> Error {
+    Error::unprocessable("web3_provider_disabled", message)
 }
 
-impl Message {
-    /// What two messages have in common only if they are the same, however their signatures are written.
+impl SignInMessage {
+    /// A hash of chain and text that identifies the message, however its signature is encoded.
     pub fn fingerprint(&self) -> String {
-        let chain = digest(&SHA256, self.chain.word().as_bytes());
+        let chain = digest(&SHA256, self.chain.as_str().as_bytes());
         let message = digest(&SHA256, self.text.as_bytes());
         URL_SAFE_NO_PAD.encode(digest(&SHA256, &[chain.as_ref(), message.as_ref()].concat()))
     }
 
-    /// Who signed it, as a provider would say it.
-    pub fn profile(&self) -> Profile {
+    /// The profile of the signer.
+    pub fn profile(&self) -> ProviderProfile {
         let statement = match (self.chain, &self.statement) {
             (_, Some(statement)) => json!(statement),
             (Chain::Ethereum, None) => Value::Null,
@@ -77,17 +81,17 @@ impl Message {
         };
         let custom = Map::from_iter([
             ("address".to_owned(), json!(self.address)),
-            ("chain".to_owned(), json!(self.chain.word())),
-            ("network".to_owned(), json!(self.network)),
+            ("chain".to_owned(), json!(self.chain.as_str())),
+            ("network".to_owned(), json!(self.chain_id)),
             ("domain".to_owned(), json!(self.domain)),
             ("statement".to_owned(), statement),
         ]);
         let claims = Claims {
-            subject: format!("{PROVIDER}:{}:{}", self.chain.word(), self.address),
+            subject: format!("{WEB3_PROVIDER}:{}:{}", self.chain.as_str(), self.address),
             custom_claims: Some(custom),
             ..Claims::default()
         };
-        Profile { emails: Vec::new(), claims }.settled()
+        ProviderProfile { emails: Vec::new(), claims }.with_primary_email()
     }
 }
 

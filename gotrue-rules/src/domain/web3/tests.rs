@@ -1,11 +1,12 @@
-//! Messages are built, signed, read and judged; then everything about them is changed.
+//! Tests of sign-in messages: valid ones, and ones with every part changed.
+
+mod properties;
 
 use aws_lc_rs::signature::{Ed25519KeyPair, KeyPair};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use chrono::TimeDelta;
 use k256::ecdsa::SigningKey;
-use proptest::prelude::*;
 use sha3::{Digest, Keccak256};
 
 use super::*;
@@ -52,14 +53,14 @@ fn sign(chain: Chain, text: &str) -> String {
     let start = format!("\x19Ethereum Signed Message:\n{}", text.len());
     let digest = Keccak256::new().chain_update(start).chain_update(text).finalize();
     let (signature, id) = ethereum_key().sign_prehash_recoverable(&digest);
-    ethereum_text(&signature.to_bytes(), 27 + id.to_byte())
+    ethereum_signature_text(&signature.to_bytes(), 27 + id.to_byte())
 }
 
-fn ethereum_text(r_and_s: &[u8], v: u8) -> String {
+fn ethereum_signature_text(r_and_s: &[u8], v: u8) -> String {
     r_and_s.iter().chain([&v]).fold("0x".to_owned(), |text, byte| format!("{text}{byte:02x}"))
 }
 
-/// Fields as they differ from the usual ones; an empty value takes a field away.
+/// Builds a message with changed fields; an empty value removes a field.
 fn message(chain: Chain, domain: &str, fields: &[(&str, &str)]) -> String {
     let network = if chain == Chain::Ethereum { "1" } else { "solana:mainnet" };
     let uri = format!("https://{domain}/");
@@ -78,59 +79,63 @@ fn message(chain: Chain, domain: &str, fields: &[(&str, &str)]) -> String {
         }
     }
     let fields = lines.iter().filter(|line| !line.1.is_empty()).map(|(name, value)| format!("\n{name}: {value}"));
-    let head = format!("{domain} wants you to sign in with your {} account:\n{}\n\nHello\n", chain.name(), key(chain));
+    let head =
+        format!("{domain} wants you to sign in with your {} account:\n{}\n\nHello\n", chain.display_name(), key(chain));
     head + &fields.collect::<String>()
 }
 
 fn request(chain: Chain, text: &str, signature: &str) -> Web3Grant {
-    Web3Grant { chain: chain.word().into(), message: text.into(), signature: signature.into() }
+    Web3Grant { chain: chain.as_str().into(), message: text.into(), signature: signature.into() }
 }
 
-/// What a signed message is answered with: nothing if it is good.
-fn answer(chain: Chain, text: &str) -> String {
-    said(proven(&request(chain, text, &sign(chain, text)), &policy()).and_then(|message| judge(&message, &policy())))
+/// The error message for a signed message; empty if it is accepted.
+fn sign_in_error(chain: Chain, text: &str) -> String {
+    error_text(
+        verify_request(&request(chain, text, &sign(chain, text)), &policy())
+            .and_then(|message| validate(&message, &policy())),
+    )
 }
 
-fn judge(message: &Message, policy: &Web3Policy) -> Result<()> {
+fn validate(message: &SignInMessage, policy: &Web3Policy) -> Result<()> {
     let patterns = ["https://shop.example.com/**", "https://half.example.com/app", "http://localhost:3000/**"];
     let list = AllowList::compile("https://site.example.com", &patterns.map(str::to_owned)).unwrap();
-    message.judge(&Surroundings { now: now(), policy, allows: &|target| list.allows(target) })
+    message.validate(&MessageContext { now: now(), policy, is_redirect_allowed: &|target| list.allows(target) })
 }
 
-fn said(outcome: Result<()>) -> String {
+fn error_text(outcome: Result<()>) -> String {
     outcome.map_or_else(|error| error.message().to_owned(), |()| String::new())
 }
 
 const BOTH: [Chain; 2] = [Chain::Ethereum, Chain::Solana];
 
 #[test]
-fn a_message_of_its_address_is_good_and_tells_who_signed_it() {
+fn signed_message_yields_profile() {
     for chain in BOTH {
         let text = message(chain, "shop.example.com", &[]);
-        assert_eq!(answer(chain, &text), "", "{text}");
-        let message = proven(&request(chain, &text, &sign(chain, &text)), &policy()).unwrap();
+        assert_eq!(sign_in_error(chain, &text), "", "{text}");
+        let message = verify_request(&request(chain, &text, &sign(chain, &text)), &policy()).unwrap();
         let claims = message.profile().claims;
-        assert_eq!(claims.subject, format!("web3:{}:{}", chain.word(), key(chain)));
+        assert_eq!(claims.subject, format!("web3:{}:{}", chain.as_str(), key(chain)));
         assert_eq!(
             claims.custom_claims.map(Value::Object),
-            Some(json!({"address": key(chain), "chain": chain.word(), "network": message.network,
+            Some(json!({"address": key(chain), "chain": chain.as_str(), "network": message.chain_id,
                         "domain": "shop.example.com", "statement": "Hello"}))
         );
         let bare = text.replace("Hello\n\n", "");
-        let bare = proven(&request(chain, &bare, &sign(chain, &bare)), &policy()).unwrap();
+        let bare = verify_request(&request(chain, &bare, &sign(chain, &bare)), &policy()).unwrap();
         let statement = bare.profile().claims.custom_claims.unwrap()["statement"].clone();
         assert_eq!(statement, if chain == Chain::Ethereum { Value::Null } else { json!("") });
     }
 }
 
 #[test]
-fn what_must_be_given_is_asked_for_in_order() {
+fn request_is_validated_in_order() {
     let text = message(Chain::Ethereum, "shop.example.com", &[]);
     let signature = sign(Chain::Ethereum, &text);
     let long = "x".repeat(20_481);
     let with = |chain: &str, message: &str, signature: &str| {
         let request = Web3Grant { chain: chain.into(), message: message.into(), signature: signature.into() };
-        said(proven(&request, &policy()).map(|_| ()))
+        error_text(verify_request(&request, &policy()).map(|_| ()))
     };
     let hex = "signature must be 65 bytes long, encoded as a 130 character-long hexadecimal string";
     let base64 = "signature must be 64 bytes encoded as base64 with or without padding";
@@ -156,18 +161,18 @@ fn what_must_be_given_is_asked_for_in_order() {
 }
 
 #[test]
-fn what_is_off_is_off() {
+fn disabled_chains_are_refused() {
     let mut policy = policy();
     policy.ethereum.enabled = false;
-    check_enabled(&policy).unwrap();
-    let outcome = proven(&request(Chain::Ethereum, "", ""), &policy);
-    assert_eq!(said(outcome.map(|_| ())), "Ethereum Web3 provider is disabled");
+    require_enabled(&policy).unwrap();
+    let outcome = verify_request(&request(Chain::Ethereum, "", ""), &policy);
+    assert_eq!(error_text(outcome.map(|_| ())), "Ethereum Web3 provider is disabled");
     policy.solana.enabled = false;
-    assert_eq!(said(check_enabled(&policy)), "Web3 provider is disabled");
+    assert_eq!(error_text(require_enabled(&policy)), "Web3 provider is disabled");
 }
 
 #[test]
-fn messages_that_do_not_follow_the_grammar_are_told_why() {
+fn malformed_messages_are_rejected_with_reason() {
     let good = message(Chain::Ethereum, "shop.example.com", &[]);
     let with = |fields: &[(&str, &str)]| message(Chain::Ethereum, "shop.example.com", fields);
     let address = key(Chain::Ethereum);
@@ -208,7 +213,7 @@ fn messages_that_do_not_follow_the_grammar_are_told_why() {
         (good.clone() + "\nResources:\n- https://a.example\n- terms", "Resource at position 1 has invalid URI"),
         (good.clone() + "\nResources:\n- https://a.example\nx", "encountered unparsable line at index 12"),
     ] {
-        assert_eq!(answer(Chain::Ethereum, &text), format!("siwe: {expected}"), "{text}");
+        assert_eq!(sign_in_error(Chain::Ethereum, &text), format!("siwe: {expected}"), "{text}");
     }
     let good = message(Chain::Solana, "shop.example.com", &[]);
     for (text, expected) in [
@@ -216,15 +221,15 @@ fn messages_that_do_not_follow_the_grammar_are_told_why() {
         (good.replace(&key(Chain::Solana), &"1".repeat(40)), "wallet address is not in base58 format"),
         (good.replace("solana:mainnet", "mainnet"), "Chain ID is not valid"),
     ] {
-        assert_eq!(answer(Chain::Solana, &text), format!("siws: {expected}"), "{text}");
+        assert_eq!(sign_in_error(Chain::Solana, &text), format!("siws: {expected}"), "{text}");
     }
 }
 
 #[test]
-fn a_message_has_its_time() {
+fn message_time_is_validated() {
     for chain in BOTH {
-        let with = |fields: &[(&str, &str)]| answer(chain, &message(chain, "shop.example.com", fields));
-        let name = chain.name();
+        let with = |fields: &[(&str, &str)]| sign_in_error(chain, &message(chain, "shop.example.com", fields));
+        let name = chain.display_name();
         let over = [("Issued At", at(-120)), ("Expiration Time", at(-60))];
         let over = over.each_ref().map(|(name, value)| (*name, value.as_str()));
         let expired = format!("Signed {name} message is expired");
@@ -237,16 +242,16 @@ fn a_message_has_its_time() {
             assert_eq!(with(&[("Issued At", &at(fine))]), "");
         }
         let text = message(chain, "shop.example.com", &over);
-        let strict = Web3Policy { end_always_counts: true, ..policy() };
-        assert_eq!(said(judge(&Message::parse(chain, &text).unwrap(), &strict)), expired);
+        let strict = Web3Policy { is_expiry_always_enforced: true, ..policy() };
+        assert_eq!(error_text(validate(&SignInMessage::parse(chain, &text).unwrap(), &strict)), expired);
     }
 }
 
 #[test]
-fn a_message_has_its_place() {
+fn message_origin_is_validated() {
     for chain in BOTH {
-        let with = |domain: &str, uri: &str| answer(chain, &message(chain, domain, &[("URI", uri)]));
-        let name = chain.name();
+        let with = |domain: &str, uri: &str| sign_in_error(chain, &message(chain, domain, &[("URI", uri)]));
+        let name = chain.display_name();
         let elsewhere = format!(
             "Signed {name} message is using URI which is not allowed on this server, message was signed for another app"
         );
@@ -267,45 +272,50 @@ fn a_message_has_its_place() {
         ] {
             assert_eq!(with(domain, uri), *expected, "{domain} {uri}");
         }
-        let strict = Web3Policy { domain_always_counts: true, ..policy() };
+        let strict = Web3Policy { is_domain_always_enforced: true, ..policy() };
         for (domain, expected) in [("localhost:3000", &String::new()), ("evil.example.com", &differs)] {
             let text = message(chain, domain, &[("URI", "http://localhost:3000/")]);
-            assert_eq!(said(judge(&Message::parse(chain, &text).unwrap(), &strict)), *expected, "{domain}");
+            assert_eq!(
+                error_text(validate(&SignInMessage::parse(chain, &text).unwrap(), &strict)),
+                *expected,
+                "{domain}"
+            );
         }
     }
 }
 
 #[test]
-fn signatures_may_be_written_in_several_ways() {
+fn signature_encodings_are_accepted() {
     let text = message(Chain::Solana, "shop.example.com", &[]);
     let signature = sign(Chain::Solana, &text);
     let url = signature.replace('+', "-").replace('/', "_");
     for signature in [signature.trim_end_matches('='), &url] {
-        proven(&request(Chain::Solana, &text, signature), &policy()).unwrap();
+        verify_request(&request(Chain::Solana, &text, signature), &policy()).unwrap();
     }
     let text = message(Chain::Ethereum, "shop.example.com", &[]);
     let signature = sign(Chain::Ethereum, &text);
     let v = u8::from_str_radix(&signature[130..], 16).unwrap() - 27;
-    proven(&request(Chain::Ethereum, &text, &format!("{}{v:02x}", &signature[..130])), &policy()).unwrap();
-    proven(&request(Chain::Ethereum, &text, &format!("0x{}", signature[2..].to_uppercase())), &policy()).unwrap();
+    verify_request(&request(Chain::Ethereum, &text, &format!("{}{v:02x}", &signature[..130])), &policy()).unwrap();
+    verify_request(&request(Chain::Ethereum, &text, &format!("0x{}", signature[2..].to_uppercase())), &policy())
+        .unwrap();
     let small = text.replace(&key(Chain::Ethereum), &key(Chain::Ethereum).to_lowercase());
-    proven(&request(Chain::Ethereum, &small, &sign(Chain::Ethereum, &small)), &policy()).unwrap();
+    verify_request(&request(Chain::Ethereum, &small, &sign(Chain::Ethereum, &small)), &policy()).unwrap();
 }
 
 #[test]
-fn the_other_form_of_a_signature_is_the_same_key_s() {
+fn high_s_signature_is_accepted() {
     let text = message(Chain::Ethereum, "shop.example.com", &[]);
     let start = format!("\x19Ethereum Signed Message:\n{}", text.len());
     let digest = Keccak256::new().chain_update(start).chain_update(&text).finalize();
     let (signature, id) = ethereum_key().sign_prehash_recoverable(&digest);
     let (r, s) = signature.split_scalars();
     let high = k256::ecdsa::Signature::from_scalars(r.to_bytes(), (-*s).to_bytes()).unwrap();
-    let flipped = ethereum_text(&high.to_bytes(), 27 + (id.to_byte() ^ 1));
-    proven(&request(Chain::Ethereum, &text, &flipped), &policy()).unwrap();
+    let flipped = ethereum_signature_text(&high.to_bytes(), 27 + (id.to_byte() ^ 1));
+    verify_request(&request(Chain::Ethereum, &text, &flipped), &policy()).unwrap();
 }
 
 #[test]
-fn a_ledger_signs_its_envelope_for_the_domain() {
+fn ledger_signature_is_bound_to_domain() {
     let text = message(Chain::Solana, "shop.example.com", &[]);
     let signed_for = |domain: &str| {
         let mut envelope = b"\xffsolana offchain\0".to_vec();
@@ -314,86 +324,8 @@ fn a_ledger_signs_its_envelope_for_the_domain() {
         envelope.extend(solana_key().public_key().as_ref());
         envelope.extend(u16::try_from(text.len()).unwrap().to_le_bytes());
         envelope.extend(text.bytes());
-        proven(&request(Chain::Solana, &text, &STANDARD.encode(solana_key().sign(&envelope))), &policy())
+        verify_request(&request(Chain::Solana, &text, &STANDARD.encode(solana_key().sign(&envelope))), &policy())
     };
     signed_for("shop.example.com").unwrap();
     assert!(signed_for("wallet.example.com").is_err());
-}
-
-fn any_message() -> impl Strategy<Value = (Chain, String)> {
-    let domain = r"(localhost|([a-z0-9]{1,8}\.){1,3}[a-z]{2,6})(:[0-9]{1,5})?";
-    let statement = proptest::option::of("[ -~]{1,60}");
-    let resources = proptest::collection::vec("https://[a-z]{1,9}\\.example/[a-z]{0,9}", 0..3);
-    (prop::sample::select(BOTH.to_vec()), domain, statement, -500i64..500, resources).prop_map(
-        |(chain, domain, statement, issued, resources)| {
-            let uri = "https://shop.example.com/";
-            let mut text = message(chain, &domain, &[("URI", uri), ("Issued At", &at(issued))]);
-            if let Some(statement) = statement {
-                text = text.replace("\nHello\n", &format!("\n{statement}\n"));
-            }
-            if !resources.is_empty() {
-                text += "\nResources:";
-            }
-            (chain, resources.iter().fold(text, |text, resource| format!("{text}\n- {resource}")))
-        },
-    )
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
-
-    #[test]
-    fn what_is_written_is_read(domain in "([a-z0-9]{1,8}\\.){1,3}[a-z]{2,6}", issued in -500i64..500, statement in "[!-~][ -~]{0,60}") {
-        for chain in BOTH {
-            let text = message(chain, &domain, &[("Issued At", &at(issued))]).replace("Hello", &statement);
-            let read = Message::parse(chain, &text).unwrap();
-            prop_assert_eq!(read.statement.as_deref(), Some(statement.as_str()));
-            prop_assert_eq!(read.uri.text(), format!("https://{domain}/"));
-            prop_assert_eq!((read.domain, read.address), (domain.clone(), key(chain)));
-            prop_assert_eq!(read.issued_at, now() + TimeDelta::seconds(issued));
-            prop_assert_eq!(read.text, text);
-        }
-    }
-
-    #[test]
-    fn no_changed_byte_of_a_message_is_accepted((chain, text) in any_message(), place in any::<prop::sample::Index>(), bit in 0u8..7) {
-        let signature = sign(chain, &text);
-        prop_assert!(proven(&request(chain, &text, &signature), &policy()).is_ok(), "{}", text);
-        let mut bytes = text.into_bytes();
-        let at = place.index(bytes.len());
-        bytes[at] ^= 1 << bit;
-        let changed = String::from_utf8(bytes).unwrap();
-        // Letters of an Ethereum address may be of either case, but they are signed like everything else.
-        prop_assert!(proven(&request(chain, &changed, &signature), &policy()).is_err(), "{}", changed);
-    }
-
-    #[test]
-    fn no_changed_byte_of_a_signature_is_accepted(chain in prop::sample::select(BOTH.to_vec()), place in 0usize..64, bit in 0u8..8) {
-        let text = message(chain, "shop.example.com", &[]);
-        let message = Message::parse(chain, &text).unwrap();
-        let mut signature = chain.signature(&sign(chain, &text)).unwrap();
-        prop_assert!(message.is_signed_by_address(&signature));
-        signature[place] ^= 1 << bit;
-        prop_assert!(!message.is_signed_by_address(&signature));
-    }
-
-    #[test]
-    fn no_text_makes_it_panic(text in r"[ -~\n:]{0,200}", lines in proptest::collection::vec("\\PC{0,30}", 0..12), signature in proptest::collection::vec(any::<u8>(), 0..70)) {
-        for chain in BOTH {
-            let start = message(chain, "shop.example.com", &[]);
-            for text in [text.clone(), lines.join("\n"), format!("{start}\n{text}"), format!("{start}\n{}", lines.join("\n"))] {
-                if let Ok(message) = Message::parse(chain, &text) {
-                    prop_assert!(!message.is_signed_by_address(&signature));
-                    let _ = judge(&message, &policy());
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn no_signature_makes_it_panic(text in "(0x)?[0-9a-fA-F]{128,132}|[A-Za-z0-9+/_=-]{84,90}|\\PC{0,140}") {
-        for chain in BOTH {
-            let _ = chain.signature(&text);
-        }
-    }
 }

@@ -1,59 +1,59 @@
-//! Go's rules for what a member becomes of each type, as a deserializer for `serde`, and types with rules of their own.
+//! A `serde` deserializer with Go's conversion rules, and types with special rules.
 
 use serde::de::value::{MapDeserializer, SeqDeserializer};
 use serde::de::{self, Deserialize, Deserializer, Expected, IntoDeserializer, Unexpected, Visitor};
 use serde::forward_to_deserialize_any;
 
-use super::node::{Node, as_go_writes, storable};
-use super::{Error, same_name};
+use super::node::{Node, go_number, require_storable};
+use super::{GoJsonError, matches_field};
 
-/// Everything that was given for one member, in order: at least one value.
+/// All values of one member, in order; at least one.
 #[derive(Debug, Clone)]
-pub(super) struct Input<'a>(pub Vec<&'a Node>);
+pub(super) struct MemberValues<'a>(pub Vec<&'a Node>);
 
-impl<'a> Input<'a> {
-    /// One value.
-    pub(super) fn of(node: &'a Node) -> Self {
+impl<'a> MemberValues<'a> {
+    /// Wraps one value.
+    pub(super) fn from_node(node: &'a Node) -> Self {
         Self(vec![node])
     }
 
-    /// What a pointer, a list or a map is made of: the values after the last `null`.
-    fn since_null(self) -> Self {
+    /// Returns the values after the last `null`, which make up a pointer, a list or a map.
+    fn after_last_null(self) -> Self {
         let start = self.0.iter().rposition(|node| **node == Node::Null).map_or(0, |at| at + 1);
         Self(self.0[start..].to_vec())
     }
 
-    /// The last value of a plain member, which `null` leaves as it was; each one must fit.
-    fn plain<T>(&self, wants: &str, read: impl Fn(&Node) -> Option<T>) -> Result<Option<T>, Error> {
+    /// Reads the last value of a plain member, ignoring `null`; every value must have the type.
+    fn read_plain<T>(&self, wants: &str, read: impl Fn(&Node) -> Option<T>) -> Result<Option<T>, GoJsonError> {
         let mut last = None;
         for node in self.0.iter().filter(|node| ***node != Node::Null) {
-            last = Some(read(node).ok_or_else(|| mistyped(wants, node))?);
+            last = Some(read(node).ok_or_else(|| type_error(wants, node))?);
         }
         Ok(last)
     }
 
-    /// A text, which may hold U+0000.
-    fn text(&self) -> Result<String, Error> {
+    /// Reads a text, which may contain U+0000.
+    fn read_text(&self) -> Result<String, GoJsonError> {
         let read = |node: &Node| if let Node::Text(text) = node { Some(text.clone()) } else { None };
-        Ok(self.plain("a string", read)?.unwrap_or_default())
+        Ok(self.read_plain("a string", read)?.unwrap_or_default())
     }
 
-    /// The members of all objects given, `null` aside.
-    fn members(&self) -> Result<Vec<&'a (String, Node)>, Error> {
+    /// Returns the members of all objects, ignoring `null`.
+    fn merged_members(&self) -> Result<Vec<&'a (String, Node)>, GoJsonError> {
         let mut all = Vec::new();
         for node in &self.0 {
             match node {
                 Node::Object(members) => all.extend(members),
                 Node::Null => {}
-                other => return Err(mistyped("an object", other)),
+                other => return Err(type_error("an object", other)),
             }
         }
         Ok(all)
     }
 }
 
-fn mistyped(wants: &str, got: &Node) -> Error {
-    Error(format!("{wants} is wanted, it is {}", got.kind()))
+fn type_error(wants: &str, got: &Node) -> GoJsonError {
+    GoJsonError(format!("{wants} is wanted, it is {}", got.kind()))
 }
 
 fn integer(node: &Node) -> Option<i64> {
@@ -65,8 +65,8 @@ fn float(node: &Node) -> Option<f64> {
     digits.parse().ok().filter(|number: &f64| number.is_finite())
 }
 
-/// Messages say what is wanted, not what was there: it is somebody's, and not for a log.
-impl de::Error for Error {
+/// Messages contain the expected type but not the value, which is user data and must not be logged.
+impl de::Error for GoJsonError {
     fn custom<T: std::fmt::Display>(message: T) -> Self {
         Self(message.to_string())
     }
@@ -80,7 +80,7 @@ impl de::Error for Error {
     }
 }
 
-impl<'de> IntoDeserializer<'de, Error> for Input<'de> {
+impl<'de> IntoDeserializer<'de, GoJsonError> for MemberValues<'de> {
     type Deserializer = Self;
 
     fn into_deserializer(self) -> Self {
@@ -88,61 +88,65 @@ impl<'de> IntoDeserializer<'de, Error> for Input<'de> {
     }
 }
 
-impl<'de> Deserializer<'de> for Input<'de> {
-    type Error = Error;
+impl<'de> Deserializer<'de> for MemberValues<'de> {
+    type Error = GoJsonError;
 
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, GoJsonError> {
         match self.0.last() {
             None | Some(Node::Null) => visitor.visit_unit(),
             Some(Node::Bool(is)) => visitor.visit_bool(*is),
-            Some(Node::Text(text)) => visitor.visit_string(storable(text.clone()).map_err(Error)?),
+            Some(Node::Text(text)) => visitor.visit_string(require_storable(text.clone()).map_err(GoJsonError)?),
             Some(Node::Number(digits)) => {
-                let number = digits.parse().ok().filter(|number: &f64| number.is_finite()).and_then(as_go_writes);
-                let number = number.ok_or_else(|| Error("a number is too large for 64 bits".to_owned()))?;
+                let number = digits.parse().ok().filter(|number: &f64| number.is_finite()).and_then(go_number);
+                let number = number.ok_or_else(|| GoJsonError("a number is too large for 64 bits".to_owned()))?;
                 match number.as_i64() {
                     Some(whole) => visitor.visit_i64(whole),
                     None => visitor.visit_f64(number.as_f64().unwrap_or_default()),
                 }
             }
-            Some(Node::List(items)) => visitor.visit_seq(SeqDeserializer::new(items.iter().map(Input::of))),
+            Some(Node::List(items)) => {
+                visitor.visit_seq(SeqDeserializer::new(items.iter().map(MemberValues::from_node)))
+            }
             Some(Node::Object(members)) => visit_members(members.iter(), visitor),
         }
     }
 
-    fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+    fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, GoJsonError> {
         let read = |node: &Node| if let Node::Bool(is) = node { Some(*is) } else { None };
-        visitor.visit_bool(self.plain("a boolean", read)?.unwrap_or_default())
+        visitor.visit_bool(self.read_plain("a boolean", read)?.unwrap_or_default())
     }
 
-    fn deserialize_i64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
-        visitor.visit_i64(self.plain("a whole number", integer)?.unwrap_or_default())
+    fn deserialize_i64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, GoJsonError> {
+        visitor.visit_i64(self.read_plain("a whole number", integer)?.unwrap_or_default())
     }
 
-    fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
-        visitor.visit_f64(self.plain("a number", float)?.unwrap_or_default())
+    fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, GoJsonError> {
+        visitor.visit_f64(self.read_plain("a number", float)?.unwrap_or_default())
     }
 
-    fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
-        visitor.visit_string(storable(self.text()?).map_err(Error)?)
+    fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, GoJsonError> {
+        visitor.visit_string(require_storable(self.read_text()?).map_err(GoJsonError)?)
     }
 
-    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
-        let rest = self.since_null();
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, GoJsonError> {
+        let rest = self.after_last_null();
         if rest.0.is_empty() { visitor.visit_none() } else { visitor.visit_some(rest) }
     }
 
-    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
-        let rest = self.since_null();
+    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, GoJsonError> {
+        let rest = self.after_last_null();
         let items =
-            rest.plain("an array", |node| if let Node::List(items) = node { Some(items.len()) } else { None })?;
+            rest.read_plain("an array", |node| if let Node::List(items) = node { Some(items.len()) } else { None })?;
         match (items, rest.0.last()) {
-            (Some(_), Some(Node::List(items))) => visitor.visit_seq(SeqDeserializer::new(items.iter().map(Input::of))),
-            _ => visitor.visit_seq(SeqDeserializer::new(std::iter::empty::<Input<'de>>())),
+            (Some(_), Some(Node::List(items))) => {
+                visitor.visit_seq(SeqDeserializer::new(items.iter().map(MemberValues::from_node)))
+            }
+            _ => visitor.visit_seq(SeqDeserializer::new(std::iter::empty::<MemberValues<'de>>())),
         }
     }
 
-    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
-        visit_members(self.since_null().members()?.into_iter(), visitor)
+    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, GoJsonError> {
+        visit_members(self.after_last_null().merged_members()?.into_iter(), visitor)
     }
 
     fn deserialize_struct<V: Visitor<'de>>(
@@ -150,23 +154,29 @@ impl<'de> Deserializer<'de> for Input<'de> {
         _name: &'static str,
         fields: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, Error> {
-        let mut read: Vec<(&'static str, Input<'de>)> = Vec::with_capacity(fields.len());
-        for (name, value) in self.members()? {
+    ) -> Result<V::Value, GoJsonError> {
+        let mut read: Vec<(&'static str, MemberValues<'de>)> = Vec::with_capacity(fields.len());
+        for (name, value) in self.merged_members()? {
             let exact = fields.iter().find(|field| *field == name);
-            let Some(field) = exact.or_else(|| fields.iter().find(|field| same_name(name, field))) else { continue };
+            let Some(field) = exact.or_else(|| fields.iter().find(|field| matches_field(name, field))) else {
+                continue;
+            };
             match read.iter_mut().find(|(known, _)| known == field) {
                 Some((_, earlier)) => earlier.0.push(value),
-                None => read.push((field, Input::of(value))),
+                None => read.push((field, MemberValues::from_node(value))),
             }
         }
         visitor.visit_map(MapDeserializer::new(read.into_iter()))
     }
 
-    fn deserialize_newtype_struct<V: Visitor<'de>>(self, name: &'static str, visitor: V) -> Result<V::Value, Error> {
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, GoJsonError> {
         match name {
             DIGITS => {}
-            TOLD => return visitor.visit_string(self.text()?),
+            UNSTORED_TEXT => return visitor.visit_string(self.read_text()?),
             _ => return visitor.visit_newtype_struct(self),
         }
         let mut last = None;
@@ -175,10 +185,10 @@ impl<'de> Deserializer<'de> for Input<'de> {
                 Node::Number(digits) => Some(digits),
                 Node::Text(digits) if is_number(digits) => Some(digits),
                 Node::Null => last,
-                other => return Err(mistyped(DIGITS_WANTED, other)),
+                other => return Err(type_error(DIGITS_WANTED, other)),
             };
         }
-        visitor.visit_str(last.ok_or_else(|| mistyped(DIGITS_WANTED, &Node::Null))?)
+        visitor.visit_str(last.ok_or_else(|| type_error(DIGITS_WANTED, &Node::Null))?)
     }
 
     forward_to_deserialize_any! {
@@ -190,13 +200,14 @@ impl<'de> Deserializer<'de> for Input<'de> {
 fn visit_members<'de, V: Visitor<'de>>(
     members: impl Iterator<Item = &'de (String, Node)>,
     visitor: V,
-) -> Result<V::Value, Error> {
-    let named: Result<Vec<(String, Input<'de>)>, Error> =
-        members.map(|(name, value)| Ok((storable(name.clone()).map_err(Error)?, Input::of(value)))).collect();
+) -> Result<V::Value, GoJsonError> {
+    let named: Result<Vec<(String, MemberValues<'de>)>, GoJsonError> = members
+        .map(|(name, value)| Ok((require_storable(name.clone()).map_err(GoJsonError)?, MemberValues::from_node(value))))
+        .collect();
     visitor.visit_map(MapDeserializer::new(named?.into_iter()))
 }
 
-/// One text or a list of them, as `aud` is; `null` is one empty text.
+/// A text or a list of texts, like `aud`; `null` is one empty text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OneOrMany(pub Vec<String>);
 
@@ -232,38 +243,38 @@ impl<'de> Deserialize<'de> for OneOrMany {
     }
 }
 
-/// A text that is compared or told and never stored, so that U+0000 may stand in it.
+/// A text that is compared or displayed but never stored, so that it may contain U+0000.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Told(pub String);
+pub struct UnstoredText(pub String);
 
-/// By this name a [`Told`] asks for a text as it is.
-const TOLD: &str = "$json::Told";
+/// Newtype name that requests an unvalidated text.
+const UNSTORED_TEXT: &str = "$json::Told";
 
-impl<'de> Deserialize<'de> for Told {
+impl<'de> Deserialize<'de> for UnstoredText {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Text;
 
         impl Visitor<'_> for Text {
-            type Value = Told;
+            type Value = UnstoredText;
 
             fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.write_str("a string")
             }
 
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<Told, E> {
-                Ok(Told(text.to_owned()))
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<UnstoredText, E> {
+                Ok(UnstoredText(text.to_owned()))
             }
         }
 
-        deserializer.deserialize_newtype_struct(TOLD, Text)
+        deserializer.deserialize_newtype_struct(UNSTORED_TEXT, Text)
     }
 }
 
-/// The digits of a number, which may stand in a text: Go's `json.Number`.
+/// The digits of a number, which may be in a text: Go's `json.Number`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Digits(pub String);
 
-/// By this name a [`Digits`] asks for what a `Value` would have rounded.
+/// Newtype name that requests the digits, which a `Value` would round.
 const DIGITS: &str = "$json::Digits";
 const DIGITS_WANTED: &str = "a number, or a string that holds one,";
 
@@ -287,7 +298,7 @@ impl<'de> Deserialize<'de> for Digits {
     }
 }
 
-/// A whole number, or a text that holds one.
+/// An integer, or a text with one.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct WholeNumber(pub i64);
 
@@ -298,14 +309,14 @@ impl<'de> Deserialize<'de> for WholeNumber {
     }
 }
 
-/// A numeric date of a token, in whole seconds since the epoch: a number, or a text that holds one. A fraction is cut off,
-/// and what is beyond all time is the end of time.
+/// A `NumericDate` (RFC 7519 §2) in whole seconds, a number or a text.
+/// Fractions are truncated, overflow saturates.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Seconds(pub i64);
+pub struct NumericDate(pub i64);
 
-impl Seconds {
-    /// Reads a number as JSON writes one.
-    #[expect(clippy::cast_possible_truncation, reason = "a number beyond all time is as good as the end of time")]
+impl NumericDate {
+    /// Parses a JSON number.
+    #[expect(clippy::cast_possible_truncation, reason = "values out of range saturate")]
     pub fn from_digits(digits: &str) -> Option<Self> {
         let cut = |number: f64| number.is_finite().then_some(number as i64);
         let seconds = || digits.parse().ok().or_else(|| digits.parse().ok().and_then(cut));
@@ -313,7 +324,7 @@ impl Seconds {
     }
 }
 
-impl<'de> Deserialize<'de> for Seconds {
+impl<'de> Deserialize<'de> for NumericDate {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let Digits(digits) = Digits::deserialize(deserializer)?;
         Self::from_digits(&digits).ok_or_else(|| de::Error::custom("a number of seconds is wanted"))

@@ -1,13 +1,14 @@
-//! JSON text to values. Differs from `serde_json` where Go differs: lone surrogates and bytes that are no UTF-8 are
-//! repaired, and repeated members and the digits of numbers are kept.
+//! JSON parser with Go's behaviour where it differs from `serde_json`.
+//!
+//! Lone surrogates and invalid UTF-8 are replaced; repeated members and the digits of numbers are kept.
 
 use super::node::Node;
 
-/// Parses one value with nothing but white space around it; at most `depth` arrays and objects in each other.
+/// Parses one value with optional white space around it; at most `depth` nested arrays and objects.
 pub fn parse(text: &[u8], depth: usize) -> Result<Node, String> {
     let mut parser = Parser { text, at: 0, depth };
     parser.skip_space();
-    let value = parser.value()?;
+    let value = parser.parse_value()?;
     parser.skip_space();
     match parser.peek() {
         None => Ok(value),
@@ -15,11 +16,11 @@ pub fn parse(text: &[u8], depth: usize) -> Result<Node, String> {
     }
 }
 
-/// Parses the first value; what comes after it is not looked at.
+/// Parses the first value and ignores the rest.
 pub fn parse_first(text: &[u8], depth: usize) -> Result<Node, String> {
     let mut parser = Parser { text, at: 0, depth };
     parser.skip_space();
-    parser.value()
+    parser.parse_value()
 }
 
 type Parsed<T> = Result<T, String>;
@@ -58,20 +59,20 @@ impl Parser<'_> {
         Ok(())
     }
 
-    fn value(&mut self) -> Parsed<Node> {
+    fn parse_value(&mut self) -> Parsed<Node> {
         match self.peek() {
-            Some(b'{') => self.members().map(Node::Object),
-            Some(b'[') => self.array(),
-            Some(b'"') => self.string().map(Node::Text),
-            Some(b'-' | b'0'..=b'9') => self.number(),
-            Some(b't') => self.word("true", Node::Bool(true)),
-            Some(b'f') => self.word("false", Node::Bool(false)),
-            Some(b'n') => self.word("null", Node::Null),
+            Some(b'{') => self.parse_members().map(Node::Object),
+            Some(b'[') => self.parse_array(),
+            Some(b'"') => self.parse_string().map(Node::Text),
+            Some(b'-' | b'0'..=b'9') => self.parse_number(),
+            Some(b't') => self.parse_literal("true", Node::Bool(true)),
+            Some(b'f') => self.parse_literal("false", Node::Bool(false)),
+            Some(b'n') => self.parse_literal("null", Node::Null),
             _ => Err(self.unexpected("looking for beginning of value")),
         }
     }
 
-    fn word(&mut self, word: &str, value: Node) -> Parsed<Node> {
+    fn parse_literal(&mut self, word: &str, value: Node) -> Parsed<Node> {
         for byte in word.bytes() {
             self.expect(byte, &format!("in the literal {word}"))?;
         }
@@ -90,7 +91,7 @@ impl Parser<'_> {
         self.at += 1;
     }
 
-    fn array(&mut self) -> Parsed<Node> {
+    fn parse_array(&mut self) -> Parsed<Node> {
         self.enter()?;
         let mut items = Vec::new();
         while self.peek() != Some(b']') {
@@ -98,14 +99,14 @@ impl Parser<'_> {
                 self.expect(b',', "after array element")?;
                 self.skip_space();
             }
-            items.push(self.value()?);
+            items.push(self.parse_value()?);
             self.skip_space();
         }
         self.leave();
         Ok(Node::List(items))
     }
 
-    fn members(&mut self) -> Parsed<Vec<(String, Node)>> {
+    fn parse_members(&mut self) -> Parsed<Vec<(String, Node)>> {
         self.enter()?;
         let mut members = Vec::new();
         while self.peek() != Some(b'}') {
@@ -116,18 +117,18 @@ impl Parser<'_> {
             if self.peek() != Some(b'"') {
                 return Err(self.unexpected("looking for beginning of object key string"));
             }
-            let key = self.string()?;
+            let key = self.parse_string()?;
             self.skip_space();
             self.expect(b':', "after object key")?;
             self.skip_space();
-            members.push((key, self.value()?));
+            members.push((key, self.parse_value()?));
             self.skip_space();
         }
         self.leave();
         Ok(members)
     }
 
-    fn string(&mut self) -> Parsed<String> {
+    fn parse_string(&mut self) -> Parsed<String> {
         self.at += 1;
         let mut text = String::new();
         loop {
@@ -135,7 +136,7 @@ impl Parser<'_> {
             while matches!(self.peek(), Some(byte) if byte >= b' ' && byte != b'"' && byte != b'\\') {
                 self.at += 1;
             }
-            push_repaired(&mut text, &self.text[start..self.at]);
+            push_lossy(&mut text, &self.text[start..self.at]);
             match self.peek() {
                 Some(b'"') => {
                     self.at += 1;
@@ -143,17 +144,17 @@ impl Parser<'_> {
                 }
                 Some(b'\\') => {
                     self.at += 1;
-                    text.push(self.escape()?);
+                    text.push(self.parse_escape()?);
                 }
                 _ => return Err(self.unexpected("in string literal")),
             }
         }
     }
 
-    /// The character that an escape means; the backslash is behind us.
-    fn escape(&mut self) -> Parsed<char> {
-        let letter = match self.peek() {
-            Some(letter @ (b'"' | b'\\' | b'/')) => char::from(letter),
+    /// Parses an escape after the backslash.
+    fn parse_escape(&mut self) -> Parsed<char> {
+        let character = match self.peek() {
+            Some(character @ (b'"' | b'\\' | b'/')) => char::from(character),
             Some(b'b') => '\u{8}',
             Some(b'f') => '\u{c}',
             Some(b'n') => '\n',
@@ -161,24 +162,24 @@ impl Parser<'_> {
             Some(b't') => '\t',
             Some(b'u') => {
                 self.at += 1;
-                return self.unicode();
+                return self.parse_unicode();
             }
             _ => return Err(self.unexpected("in string escape code")),
         };
         self.at += 1;
-        Ok(letter)
+        Ok(character)
     }
 
-    /// The character of `\uXXXX`, or of a pair of them; half a pair is U+FFFD and leaves what follows alone.
-    fn unicode(&mut self) -> Parsed<char> {
-        let first = self.four_digits()?;
-        if let Some(letter) = char::from_u32(first) {
-            return Ok(letter);
+    /// Parses `\uXXXX` or a surrogate pair; a lone surrogate is U+FFFD and does not consume what follows.
+    fn parse_unicode(&mut self) -> Parsed<char> {
+        let first = self.parse_four_digits()?;
+        if let Some(character) = char::from_u32(first) {
+            return Ok(character);
         }
         if first < 0xdc00 && self.text[self.at..].starts_with(br"\u") {
             let back = self.at;
             self.at += 2;
-            let second = self.four_digits()?;
+            let second = self.parse_four_digits()?;
             if (0xdc00..0xe000).contains(&second) {
                 let code = 0x10000 + ((first - 0xd800) << 10) + (second - 0xdc00);
                 return Ok(char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER));
@@ -188,7 +189,7 @@ impl Parser<'_> {
         Ok(char::REPLACEMENT_CHARACTER)
     }
 
-    fn four_digits(&mut self) -> Parsed<u32> {
+    fn parse_four_digits(&mut self) -> Parsed<u32> {
         let mut code = 0;
         for _ in 0..4 {
             let digit = self.peek().and_then(|byte| char::from(byte).to_digit(16));
@@ -198,19 +199,19 @@ impl Parser<'_> {
         Ok(code)
     }
 
-    fn number(&mut self) -> Parsed<Node> {
+    fn parse_number(&mut self) -> Parsed<Node> {
         let start = self.at;
         self.skip(b'-');
         match self.peek() {
             Some(b'0') => self.at += 1,
-            _ => self.digits()?,
+            _ => self.skip_digits()?,
         }
         if self.skip(b'.') {
-            self.digits()?;
+            self.skip_digits()?;
         }
         if self.skip(b'e') || self.skip(b'E') {
             let _signed = self.skip(b'+') || self.skip(b'-');
-            self.digits()?;
+            self.skip_digits()?;
         }
         Ok(Node::Number(String::from_utf8_lossy(&self.text[start..self.at]).into_owned()))
     }
@@ -221,7 +222,7 @@ impl Parser<'_> {
         found
     }
 
-    fn digits(&mut self) -> Parsed<()> {
+    fn skip_digits(&mut self) -> Parsed<()> {
         if !matches!(self.peek(), Some(b'0'..=b'9')) {
             return Err(self.unexpected("in numeric literal"));
         }
@@ -232,8 +233,8 @@ impl Parser<'_> {
     }
 }
 
-/// Adds bytes as text, each one that is no UTF-8 as U+FFFD.
-fn push_repaired(text: &mut String, bytes: &[u8]) {
+/// Appends bytes as text; each invalid byte becomes U+FFFD.
+fn push_lossy(text: &mut String, bytes: &[u8]) {
     for chunk in bytes.utf8_chunks() {
         text.push_str(chunk.valid());
         text.extend(chunk.invalid().iter().map(|_| char::REPLACEMENT_CHARACTER));
@@ -251,13 +252,13 @@ mod tests {
     }
 
     #[test]
-    fn values_of_every_kind_are_read() {
+    fn values_of_every_type_parse() {
         let text = r#" { "a" : [ 1 , -2.5e1 , true , false , null , "x\n\/\u00e9" , [] , { } ] } "#;
         assert_eq!(read(text).unwrap(), json!({"a": [1, -25, true, false, null, "x\n/é", [], {}]}));
     }
 
     #[test]
-    fn strings_are_repaired_as_go_does() {
+    fn strings_are_repaired_as_in_go() {
         for (text, meaning) in [
             (&br#""\ud83d\udc0e""#[..], "🐎"),
             (br#""\ud83d""#, "\u{fffd}"),
@@ -273,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_floats_and_whole_ones_are_written_whole() {
+    fn numbers_are_floats_and_integers_have_no_fraction() {
         for (text, written) in [
             ("1.0", "1"),
             ("-0", "0"),
@@ -296,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_json_is_refused() {
+    fn invalid_json_is_rejected() {
         for text in [
             "",
             " ",
@@ -327,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn depth_is_bounded() {
+    fn nesting_depth_is_limited() {
         assert!(read("[".repeat(10) + &"]".repeat(10)).is_ok());
         assert!(read("[".repeat(11) + &"]".repeat(11)).is_err());
         assert!(read("{\"a\":".repeat(500_000)).is_err());
@@ -335,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_of_two_members_wins_inside() {
+    fn last_of_repeated_nested_members_wins() {
         assert_eq!(read(r#"[{"a":1,"a":2}]"#).unwrap(), json!([{"a": 2}]));
     }
 }

@@ -1,19 +1,19 @@
-//! A client as its administrator sees it, and as it sees itself when it registers.
+//! Client information responses (RFC 7591 §3.2.1), for administrators and registering clients.
 
 use serde::Serialize;
 use uuid::Uuid;
 
-use crate::domain::oauth_server::Client;
+use crate::domain::oauth_server::OAuthClient;
 use crate::domain::user::Time;
 use crate::wire::time;
 
-/// A client; what is empty is left out.
+/// A client; empty members are omitted.
 #[derive(Debug, Serialize)]
 pub struct ClientJson<'a> {
     client_id: Uuid,
     #[serde(skip_serializing_if = "Option::is_none")]
     client_secret: Option<&'a str>,
-    /// Seconds since 1970; 0: never.
+    /// Seconds since the epoch; 0: never.
     #[serde(skip_serializing_if = "Option::is_none")]
     client_secret_expires_at: Option<u8>,
     client_type: &'static str,
@@ -37,16 +37,17 @@ pub struct ClientJson<'a> {
 }
 
 impl<'a> ClientJson<'a> {
-    /// A client with its secret, which is told only when it is made; `end_told`: and with the secret's end, which RFC 7591
-    /// §3.2.1 requires and the reference leaves out.
-    pub fn with_secret(client: &'a Client, secret: Option<&'a str>, end_told: bool) -> Self {
-        let end = secret.filter(|_| end_told).map(|_| 0);
+    /// Builds the response with the secret, which is returned only at creation.
+    ///
+    /// `with_expiry` adds `client_secret_expires_at`, which RFC 7591 §3.2.1 requires and GoTrue omits.
+    pub fn with_secret(client: &'a OAuthClient, secret: Option<&'a str>, with_expiry: bool) -> Self {
+        let end = secret.filter(|_| with_expiry).map(|_| 0);
         Self { client_secret: secret, client_secret_expires_at: end, ..Self::from(client) }
     }
 }
 
-impl<'a> From<&'a Client> for ClientJson<'a> {
-    fn from(client: &'a Client) -> Self {
+impl<'a> From<&'a OAuthClient> for ClientJson<'a> {
+    fn from(client: &'a OAuthClient) -> Self {
         Self {
             client_id: client.id,
             client_secret: None,
@@ -59,14 +60,14 @@ impl<'a> From<&'a Client> for ClientJson<'a> {
             client_name: &client.name,
             client_uri: &client.uri,
             logo_uri: &client.logo_uri,
-            registration_type: client.registered.as_str(),
+            registration_type: client.registration_type.as_str(),
             created_at: client.created_at,
             updated_at: client.updated_at,
         }
     }
 }
 
-/// All clients; the member is left out when there are none.
+/// All clients; omitted when there are none.
 #[derive(Debug, Serialize)]
 pub struct ClientsJson<'a> {
     /// `clients`.

@@ -1,9 +1,11 @@
-//! JSON of the OAuth server (`endpoints.md` §13.6, §15).
+//! JSON of the OAuth server.
 
-mod answers;
 mod client;
 mod requests;
+mod responses;
 
-pub use answers::{AuthorizationJson, ClientSummaryJson, GrantJson, ReturnJson, TokensJson, UserSummaryJson};
 pub use client::{ClientJson, ClientsJson};
-pub use requests::{Consent, TokenRequest, changes, credentials, registration};
+pub use requests::{ConsentAction, TokenRequest, parse_client_changes, parse_credentials, parse_registration};
+pub use responses::{
+    AuthorizationJson, AuthorizationRedirectJson, ClientSummaryJson, GrantJson, OAuthTokenResponseJson, UserSummaryJson,
+};

@@ -1,15 +1,15 @@
-//! The bodies of the OAuth server. What follows the JSON in one is not looked at, but by who asks for a client's
-//! credentials.
+//! Request bodies of the OAuth server.
+//! Data after the JSON value is ignored, except in client credentials.
 
 use crate::domain::error::{Error, Result};
-use crate::domain::oauth_server::registration::{Asked, Changes};
+use crate::domain::oauth_server::registration::{ClientChanges, ClientRegistrationRequest};
 use crate::wire::go_json::{self, Object};
 
-/// Reads a registration; 400 `bad_json` if it does not fit.
-pub fn registration(body: &[u8]) -> Result<Asked> {
-    let read = || -> Result<Asked, go_json::Error> {
+/// Parses a client registration; 400 `bad_json` if it is malformed.
+pub fn parse_registration(body: &[u8]) -> Result<ClientRegistrationRequest> {
+    let read = || -> Result<ClientRegistrationRequest, go_json::GoJsonError> {
         let body = Object::parse_first(body)?;
-        Ok(Asked {
+        Ok(ClientRegistrationRequest {
             redirect_uris: body.opt_strings("redirect_uris")?.unwrap_or_default(),
             client_type: body.string("client_type")?,
             auth_method: body.string("token_endpoint_auth_method")?,
@@ -19,14 +19,14 @@ pub fn registration(body: &[u8]) -> Result<Asked> {
             logo_uri: body.string("logo_uri")?,
         })
     };
-    read().map_err(unreadable)
+    read().map_err(bad_json)
 }
 
-/// Reads changes of a client; 400 `bad_json` if they do not fit.
-pub fn changes(body: &[u8]) -> Result<Changes> {
-    let read = || -> Result<Changes, go_json::Error> {
+/// Parses client changes; 400 `bad_json` if they are malformed.
+pub fn parse_client_changes(body: &[u8]) -> Result<ClientChanges> {
+    let read = || -> Result<ClientChanges, go_json::GoJsonError> {
         let body = Object::parse_first(body)?;
-        Ok(Changes {
+        Ok(ClientChanges {
             redirect_uris: body.opt_strings("redirect_uris")?,
             grant_types: body.opt_strings("grant_types")?,
             name: body.opt_string("client_name")?,
@@ -35,27 +35,27 @@ pub fn changes(body: &[u8]) -> Result<Changes> {
             auth_method: body.opt_string("token_endpoint_auth_method")?,
         })
     };
-    read().map_err(unreadable)
+    read().map_err(bad_json)
 }
 
-fn unreadable(cause: impl std::error::Error + Send + Sync + 'static) -> Error {
-    Error::bad_request("bad_json", "Invalid JSON body").because(cause)
+fn bad_json(cause: impl std::error::Error + Send + Sync + 'static) -> Error {
+    Error::bad_request("bad_json", "Invalid JSON body").with_cause(cause)
 }
 
-/// An answer to a client's question.
+/// The user's decision about an authorization request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Consent {
-    /// Yes.
+pub enum ConsentAction {
+    /// The user approves.
     Approve,
-    /// No.
+    /// The user denies.
     Deny,
 }
 
-impl Consent {
-    /// Reads the body; 400 `bad_json` if it does not fit, 400 `validation_failed` for another word.
+impl ConsentAction {
+    /// Parses the body; 400 `bad_json` if it is malformed, 400 `validation_failed` for another word.
     pub fn decode(body: &[u8]) -> Result<Self> {
         let read = Object::parse_first(body).and_then(|body| body.string("action"));
-        let action = read.map_err(|cause| Error::bad_request("bad_json", "invalid JSON body").because(cause))?;
+        let action = read.map_err(|cause| Error::bad_request("bad_json", "invalid JSON body").with_cause(cause))?;
         match action.as_str() {
             "approve" => Ok(Self::Approve),
             "deny" => Ok(Self::Deny),
@@ -64,13 +64,13 @@ impl Consent {
     }
 }
 
-/// Id and secret of a client in a JSON body; empty if absent. The body must be one value and no more.
-pub fn credentials(body: &[u8]) -> Result<(String, String), go_json::Error> {
+/// Parses client id and secret of a JSON body; empty if absent. The body must be exactly one value.
+pub fn parse_credentials(body: &[u8]) -> Result<(String, String), go_json::GoJsonError> {
     let body = Object::parse(body)?;
     Ok((body.string("client_id")?, body.string("client_secret")?))
 }
 
-/// A request for tokens; texts are empty where nothing is given.
+/// A token request; empty where absent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TokenRequest {
     /// `grant_type`.
@@ -83,19 +83,19 @@ pub struct TokenRequest {
     pub redirect_uri: String,
     /// `code_verifier`.
     pub code_verifier: String,
-    /// `resource`; a form's is not looked at.
+    /// `resource`; ignored in a form.
     pub resource: String,
 }
 
 impl TokenRequest {
-    /// The members of a form, which a request has in several copies or none.
+    /// The members of a form that must occur at most once.
     pub const MEMBERS: [&str; 7] =
         ["grant_type", "code", "refresh_token", "redirect_uri", "code_verifier", "client_id", "client_secret"];
 
-    /// Reads a JSON body.
-    pub fn of_json(body: &[u8]) -> Result<Self, go_json::Error> {
+    /// Parses a JSON body.
+    pub fn from_json(body: &[u8]) -> Result<Self, go_json::GoJsonError> {
         let body = Object::parse_first(body)?;
-        // Read and not used: who is asking was found out before.
+        // Validates the types; the client was authenticated before.
         let _ = (body.string("client_id")?, body.string("client_secret")?);
         Ok(Self {
             grant_type: body.string("grant_type")?,
@@ -107,8 +107,8 @@ impl TokenRequest {
         })
     }
 
-    /// Reads a form.
-    pub fn of_form<'a>(member: impl Fn(&str) -> Option<&'a str>) -> Self {
+    /// Parses a form.
+    pub fn from_form<'a>(member: impl Fn(&str) -> Option<&'a str>) -> Self {
         let text = |name| member(name).unwrap_or_default().to_owned();
         Self {
             grant_type: text("grant_type"),
@@ -126,45 +126,53 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_registration_is_read() {
-        let read = registration(br#"{"redirect_uris":["a",null],"grant_types":null,"client_name":"x","scope":1} more"#);
-        let asked = Asked { redirect_uris: vec!["a".into(), String::new()], name: "x".into(), ..Asked::default() };
-        assert_eq!(read.unwrap(), asked);
+    fn registration_is_parsed() {
+        let read =
+            parse_registration(br#"{"redirect_uris":["a",null],"grant_types":null,"client_name":"x","scope":1} more"#);
+        let expected = ClientRegistrationRequest {
+            redirect_uris: vec!["a".into(), String::new()],
+            name: "x".into(),
+            ..ClientRegistrationRequest::default()
+        };
+        assert_eq!(read.unwrap(), expected);
         for body in ["", "[]", r#"{"redirect_uris":"a"}"#, r#"{"client_name":1}"#] {
-            let refused = registration(body.as_bytes()).unwrap_err();
+            let refused = parse_registration(body.as_bytes()).unwrap_err();
             assert_eq!((refused.code(), refused.message()), ("bad_json", "Invalid JSON body"), "{body}");
         }
     }
 
     #[test]
-    fn a_change_to_nothing_is_none() {
-        assert_eq!(changes(br#"{"client_name":null,"client_type":"public"}"#).unwrap(), Changes::default());
-        assert_eq!(changes(br#"{"client_name":""}"#).unwrap().name.as_deref(), Some(""));
-        assert_eq!(changes(b"{").unwrap_err().code(), "bad_json");
+    fn null_member_is_no_change() {
+        assert_eq!(
+            parse_client_changes(br#"{"client_name":null,"client_type":"public"}"#).unwrap(),
+            ClientChanges::default()
+        );
+        assert_eq!(parse_client_changes(br#"{"client_name":""}"#).unwrap().name.as_deref(), Some(""));
+        assert_eq!(parse_client_changes(b"{").unwrap_err().code(), "bad_json");
     }
 
     #[test]
-    fn a_consent_is_one_of_two_words() {
-        assert_eq!(Consent::decode(br#"{"action":"approve"}"#).unwrap(), Consent::Approve);
-        assert_eq!(Consent::decode(br#"{"action":"deny"}"#).unwrap(), Consent::Deny);
+    fn consent_is_approve_or_deny() {
+        assert_eq!(ConsentAction::decode(br#"{"action":"approve"}"#).unwrap(), ConsentAction::Approve);
+        assert_eq!(ConsentAction::decode(br#"{"action":"deny"}"#).unwrap(), ConsentAction::Deny);
         for (body, code) in [
             ("{", "bad_json"),
             (r#"{"action":true}"#, "bad_json"),
             ("{}", "validation_failed"),
             (r#"{"action":"Approve"}"#, "validation_failed"),
         ] {
-            assert_eq!(Consent::decode(body.as_bytes()).unwrap_err().code(), code, "{body}");
+            assert_eq!(ConsentAction::decode(body.as_bytes()).unwrap_err().code(), code, "{body}");
         }
     }
 
     #[test]
-    fn a_request_for_tokens_is_read_from_either() {
+    fn token_request_is_parsed_from_json_and_form() {
         let json =
-            TokenRequest::of_json(br#"{"grant_type":"g","code":"c","resource":"r","client_id":"i"} more"#).unwrap();
+            TokenRequest::from_json(br#"{"grant_type":"g","code":"c","resource":"r","client_id":"i"} more"#).unwrap();
         assert_eq!((json.grant_type.as_str(), json.code.as_str(), json.resource.as_str()), ("g", "c", "r"));
-        let form = TokenRequest::of_form(|name| (name != "code").then_some("x"));
+        let form = TokenRequest::from_form(|name| (name != "code").then_some("x"));
         assert_eq!((form.grant_type.as_str(), form.code.as_str(), form.resource.as_str()), ("x", "", ""));
-        assert!(credentials(br#"{"client_id":"i"} more"#).is_err());
-        assert_eq!(credentials(br#"{"client_id":"i"}"#).unwrap(), ("i".to_owned(), String::new()));
+        assert!(parse_credentials(br#"{"client_id":"i"} more"#).is_err());
+        assert_eq!(parse_credentials(br#"{"client_id":"i"}"#).unwrap(), ("i".to_owned(), String::new()));
     }
 }

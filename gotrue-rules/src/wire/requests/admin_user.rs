@@ -1,14 +1,14 @@
-//! The bodies of `POST /admin/users`, `PUT` and `DELETE /admin/users/{id}`.
+//! Bodies of `POST /admin/users`, `PUT` and `DELETE /admin/users/{id}`.
 
 use serde_json::{Map, Value};
 
 use crate::domain::error::Result;
 use crate::wire::go_json::Object;
 
-/// What an administrator says of an account; texts are `""` if absent.
+/// User data of an administrator's request; texts are `""` if absent.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct AdminUser {
-    /// `id`: of a new account.
+pub struct AdminUserRequest {
+    /// `id`: of a new user.
     pub id: String,
     /// `aud`.
     pub aud: String,
@@ -18,13 +18,13 @@ pub struct AdminUser {
     pub email: String,
     /// `phone`.
     pub phone: String,
-    /// `password`; an empty one is given, not absent.
+    /// `password`; an empty one is present.
     pub password: Option<String>,
-    /// `password_hash`: a hash made elsewhere.
+    /// `password_hash`: a hash computed elsewhere.
     pub password_hash: String,
-    /// `email_confirm`: the address counts as confirmed.
+    /// `email_confirm`: the address is confirmed.
     pub email_confirm: bool,
-    /// `phone_confirm`: the number counts as confirmed.
+    /// `phone_confirm`: the number is confirmed.
     pub phone_confirm: bool,
     /// `user_metadata`.
     pub user_metadata: Option<Map<String, Value>>,
@@ -34,8 +34,8 @@ pub struct AdminUser {
     pub ban_duration: String,
 }
 
-impl AdminUser {
-    /// Reads the body; 400 `bad_json` if it does not fit.
+impl AdminUserRequest {
+    /// Decodes the body; 400 `bad_json` if it is malformed.
     pub fn decode(body: &[u8]) -> Result<Self> {
         let body = Object::parse(body)?;
         Ok(Self {
@@ -55,15 +55,15 @@ impl AdminUser {
     }
 }
 
-/// The body of `DELETE /admin/users/{id}`, which may be missing.
+/// The body of `DELETE /admin/users/{id}`, which may be absent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct AdminDeletion {
-    /// `should_soft_delete`: the row stays, without anything that tells of its owner.
+pub struct AdminUserDeletion {
+    /// `should_soft_delete`: the row stays, without personal data.
     pub is_soft: bool,
 }
 
-impl AdminDeletion {
-    /// Reads the body; 400 `bad_json` if there is one and it does not fit.
+impl AdminUserDeletion {
+    /// Decodes the body; 400 `bad_json` if it is present and malformed.
     pub fn decode(body: &[u8]) -> Result<Self> {
         if body.is_empty() {
             return Ok(Self::default());
@@ -77,22 +77,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_deletion_needs_no_body() {
-        assert!(!AdminDeletion::decode(b"").unwrap().is_soft);
-        assert!(!AdminDeletion::decode(b"{}").unwrap().is_soft);
-        assert!(AdminDeletion::decode(br#"{"should_soft_delete":true}"#).unwrap().is_soft);
+    fn deletion_body_is_optional() {
+        assert!(!AdminUserDeletion::decode(b"").unwrap().is_soft);
+        assert!(!AdminUserDeletion::decode(b"{}").unwrap().is_soft);
+        assert!(AdminUserDeletion::decode(br#"{"should_soft_delete":true}"#).unwrap().is_soft);
         for body in ["{", r#"{"should_soft_delete":"yes"}"#, " "] {
-            assert_eq!(AdminDeletion::decode(body.as_bytes()).unwrap_err().code(), "bad_json", "{body:?}");
+            assert_eq!(AdminUserDeletion::decode(body.as_bytes()).unwrap_err().code(), "bad_json", "{body:?}");
         }
     }
 
     #[test]
-    fn members_are_read() {
+    fn admin_user_body_is_decoded() {
         let body = r#"{"email":"a@b","email_confirm":true,"password":"","app_metadata":{"a":1},"ban_duration":"24h"}"#;
-        let read = AdminUser::decode(body.as_bytes()).unwrap();
+        let read = AdminUserRequest::decode(body.as_bytes()).unwrap();
         assert_eq!((read.email.as_str(), read.email_confirm, read.phone_confirm), ("a@b", true, false));
         assert_eq!((read.password.as_deref(), read.ban_duration.as_str()), (Some(""), "24h"));
         assert_eq!(read.app_metadata.unwrap()["a"], 1);
-        assert_eq!(AdminUser::decode(br#"{"email_confirm":"yes"}"#).unwrap_err().code(), "bad_json");
+        assert_eq!(AdminUserRequest::decode(br#"{"email_confirm":"yes"}"#).unwrap_err().code(), "bad_json");
     }
 }

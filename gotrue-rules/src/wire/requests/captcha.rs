@@ -1,17 +1,17 @@
-//! The member that a captcha's answer comes in, beside the members of any request.
+//! The captcha token in a request body.
 
 use crate::domain::error::Result;
 use crate::wire::go_json::Object;
 
-/// The captcha's part of a body.
+/// The captcha token of a request.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Captcha {
-    /// `gotrue_meta_security.captcha_token` without white space around it; `""` if absent.
+pub struct CaptchaToken {
+    /// `gotrue_meta_security.captcha_token`, trimmed; `""` if absent.
     pub token: String,
 }
 
-impl Captcha {
-    /// Reads the token out of any request's body; 400 `bad_json` if the body is no object or the token no text.
+impl CaptchaToken {
+    /// Decodes the token; 400 `bad_json` if the body is not an object or the token not a text.
     pub fn decode(body: &[u8]) -> Result<Self> {
         let body = Object::parse(body)?;
         let token = body.nested("gotrue_meta_security")?.string("captcha_token")?;
@@ -24,8 +24,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_token_is_found_and_trimmed() {
-        let token = |body: &str| Captcha::decode(body.as_bytes()).map(|captcha| captcha.token);
+    fn captcha_token_is_trimmed() {
+        let token = |body: &str| CaptchaToken::decode(body.as_bytes()).map(|captcha| captcha.token);
         assert_eq!(token(r#"{"gotrue_meta_security":{"captcha_token":" x "}}"#).unwrap(), "x");
         assert_eq!(token(r#"{"email":"a"}"#).unwrap(), "");
         assert_eq!(token(r#"{"gotrue_meta_security":null}"#).unwrap(), "");

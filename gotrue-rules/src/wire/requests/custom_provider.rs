@@ -6,12 +6,12 @@ use crate::domain::error::Result;
 use crate::domain::secret::Secret;
 use crate::wire::go_json::Object;
 
-/// A provider as an administrator describes it, or what of it is to change; texts are `""` if absent.
+/// The body of a new or changed custom provider; strings are empty if absent.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct CustomProviderBody {
-    /// `provider_type`; not looked at in a change.
+    /// `provider_type`; ignored in a change.
     pub provider_type: String,
-    /// `identifier`; not looked at in a change.
+    /// `identifier`; ignored in a change.
     pub identifier: String,
     /// `name`.
     pub name: String,
@@ -52,7 +52,7 @@ pub struct CustomProviderBody {
 }
 
 impl CustomProviderBody {
-    /// Reads the body; 400 `bad_json` if it does not fit.
+    /// Parses the body; 400 `bad_json` if it is malformed.
     pub fn decode(body: &[u8]) -> Result<Self> {
         let body = Object::parse(body)?;
         Ok(Self {

@@ -1,4 +1,4 @@
-//! The bodies below `/factors` and `/admin/users/{id}/factors`. Texts are `""` if absent.
+//! Bodies of `/factors` and `/admin/users/{id}/factors`. Strings are empty if absent.
 
 use serde_json::Value;
 use uuid::Uuid;
@@ -13,14 +13,14 @@ pub struct EnrollFactor {
     pub friendly_name: String,
     /// `factor_type`.
     pub factor_type: String,
-    /// `issuer`, for an app.
+    /// `issuer`, for TOTP.
     pub issuer: String,
     /// `phone`.
     pub phone: String,
 }
 
 impl EnrollFactor {
-    /// Reads the body; 400 `bad_json` if it does not fit.
+    /// Parses the body; 400 `bad_json` if it is malformed.
     pub fn decode(body: &[u8]) -> Result<Self> {
         let body = Object::parse(body)?;
         Ok(Self {
@@ -35,15 +35,15 @@ impl EnrollFactor {
 /// The body of `POST /factors/{factor_id}/challenge`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ChallengeFactor {
-    /// `channel`, for a phone.
+    /// `channel`, for a phone factor.
     pub channel: String,
 }
 
 impl ChallengeFactor {
-    /// Reads the body; 400 `bad_json` if it does not fit.
+    /// Parses the body; 400 `bad_json` if it is malformed.
     pub fn decode(body: &[u8]) -> Result<Self> {
         let body = Object::parse(body)?;
-        WebAuthnAnswer::decode(&body)?;
+        WebAuthnResponse::decode(&body)?;
         Ok(Self { channel: body.string("channel")? })
     }
 }
@@ -51,37 +51,37 @@ impl ChallengeFactor {
 /// The body of `POST /factors/{factor_id}/verify`.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct VerifyFactor {
-    /// `challenge_id`; all zeros if absent.
+    /// `challenge_id`; the nil UUID if absent.
     pub challenge_id: Uuid,
     /// `code`.
     pub code: String,
-    /// `webauthn`, if it is given.
-    pub webauthn: Option<WebAuthnAnswer>,
+    /// `webauthn`, if present.
+    pub webauthn: Option<WebAuthnResponse>,
 }
 
 impl VerifyFactor {
-    /// Reads the body; 400 `bad_json` if it does not fit.
+    /// Parses the body; 400 `bad_json` if it is malformed.
     pub fn decode(body: &[u8]) -> Result<Self> {
         let body = Object::parse(body)?;
-        let challenge_id = body.opt_string("challenge_id")?.map(|text| uuid(&text)).transpose()?;
+        let challenge_id = body.opt_string("challenge_id")?.map(|text| parse_uuid(&text)).transpose()?;
         Ok(Self {
             challenge_id: challenge_id.unwrap_or_default(),
             code: body.string("code")?,
-            webauthn: WebAuthnAnswer::decode(&body)?,
+            webauthn: WebAuthnResponse::decode(&body)?,
         })
     }
 }
 
-/// What a security key answers, as the page hands it on.
+/// The result of a WebAuthn ceremony.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct WebAuthnAnswer {
+pub struct WebAuthnResponse {
     /// `type`: `create` or `request`.
     pub kind: String,
-    /// `credential_response`, `null` too; none if absent.
+    /// `credential_response`; `None` if absent, but not if `null`.
     pub credential_response: Option<Value>,
 }
 
-impl WebAuthnAnswer {
+impl WebAuthnResponse {
     fn decode(body: &Object) -> Result<Option<Self>> {
         if body.value("webauthn").is_none() {
             return Ok(None);
@@ -102,14 +102,14 @@ pub struct AdminFactor {
 }
 
 impl AdminFactor {
-    /// Reads the body; 400 `bad_json` if it does not fit.
+    /// Parses the body; 400 `bad_json` if it is malformed.
     pub fn decode(body: &[u8]) -> Result<Self> {
         let body = Object::parse(body)?;
         Ok(Self { friendly_name: body.string("friendly_name")?, phone: body.string("phone")? })
     }
 }
 
-fn uuid(text: &str) -> Result<Uuid> {
+fn parse_uuid(text: &str) -> Result<Uuid> {
     Uuid::parse_str(text).map_err(|_| {
         Error::bad_request("bad_json", "Could not parse request body as JSON: the field challenge_id must be a UUID")
     })
@@ -122,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn members_are_read() {
+    fn members_are_parsed() {
         let enroll = EnrollFactor::decode(br#"{"factor_type":"phone","friendly_name":"a","phone":"1"}"#).unwrap();
         let expected = EnrollFactor {
             factor_type: "phone".into(),
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_names_its_challenge() {
+    fn challenge_id_is_parsed() {
         let id = Uuid::from_u128(7);
         let read = |body: serde_json::Value| VerifyFactor::decode(body.to_string().as_bytes());
         assert_eq!(read(json!({"challenge_id": id, "code": "1"})).unwrap().challenge_id, id);
@@ -148,11 +148,11 @@ mod tests {
     }
 
     #[test]
-    fn what_a_security_key_says_is_handed_on() {
+    fn webauthn_response_is_passed_through() {
         let read = |body: &[u8]| VerifyFactor::decode(body).map(|read| read.webauthn);
         let answer = read(br#"{"webauthn":{"type":"create","credential_response":{"id":"x"}}}"#).unwrap().unwrap();
         assert_eq!((answer.kind.as_str(), answer.credential_response), ("create", Some(json!({"id": "x"}))));
-        assert_eq!(read(br#"{"webauthn":{}}"#).unwrap(), Some(WebAuthnAnswer::default()));
+        assert_eq!(read(br#"{"webauthn":{}}"#).unwrap(), Some(WebAuthnResponse::default()));
         assert_eq!(read(br#"{"webauthn":null}"#).unwrap(), None);
         assert_eq!(read(br#"{"webauthn":1}"#).unwrap_err().code(), "bad_json");
     }

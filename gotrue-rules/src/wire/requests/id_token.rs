@@ -1,17 +1,17 @@
 //! The body of `POST /token?grant_type=id_token`.
 
 use crate::domain::error::{Error, Result};
-use crate::domain::external::id_token::Presented;
+use crate::domain::external::id_token::PresentedIdToken;
 use crate::wire::go_json::Object;
 
-/// The body of `grant_type=id_token`; texts are `""` if absent.
+/// The body of `grant_type=id_token`; strings are empty if absent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct IdTokenGrant {
     /// `id_token`.
     pub id_token: String,
-    /// `access_token`: what the provider gave with it.
+    /// `access_token`, issued by the provider with the ID token.
     pub access_token: String,
-    /// `nonce`: what the provider was asked with, before it was hashed.
+    /// `nonce`, before hashing.
     pub nonce: String,
     /// `provider`.
     pub provider: String,
@@ -19,12 +19,15 @@ pub struct IdTokenGrant {
     pub client_id: String,
     /// `issuer`.
     pub issuer: String,
-    /// `link_identity`: for the signed-in account, instead of a session of whoever it is.
+    /// `link_identity`: links the identity to the signed-in user instead of signing in.
     pub link_identity: bool,
 }
 
 impl IdTokenGrant {
-    /// Reads the body; 400 `bad_json` if it does not fit, and if it lacks the token or says not whose it is.
+    /// Parses the body.
+    ///
+    /// # Errors
+    /// 400 if it is malformed, has no token, or names neither a provider nor an issuer with a client id.
     pub fn decode(body: &[u8]) -> Result<Self> {
         let body = Object::parse(body)?;
         let read = Self {
@@ -45,9 +48,9 @@ impl IdTokenGrant {
         Ok(read)
     }
 
-    /// What the client says of the token.
-    pub fn presented(&self) -> Presented<'_> {
-        Presented {
+    /// The members that describe the token.
+    pub fn presented(&self) -> PresentedIdToken<'_> {
+        PresentedIdToken {
             id_token: &self.id_token,
             provider: &self.provider,
             issuer: &self.issuer,
@@ -61,16 +64,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_token_and_whose_it_is_must_be_given() {
-        let said = |body: &str| IdTokenGrant::decode(body.as_bytes()).unwrap_err().message().to_owned();
-        assert_eq!(said("{}"), "id_token required");
+    fn id_token_and_provider_or_issuer_are_required() {
+        let error_message = |body: &str| IdTokenGrant::decode(body.as_bytes()).unwrap_err().message().to_owned();
+        assert_eq!(error_message("{}"), "id_token required");
         for body in [
             r#"{"id_token":"t"}"#,
             r#"{"id_token":"t","issuer":"i"}"#,
             r#"{"id_token":"t","client_id":"c"}"#,
             r#"{"id_token":"t","provider":null,"issuer":"i","client_id":""}"#,
         ] {
-            assert_eq!(said(body), "provider or client_id and issuer required", "{body}");
+            assert_eq!(error_message(body), "provider or client_id and issuer required", "{body}");
         }
         for body in ["", "[]", r#"{"id_token":1}"#, r#"{"id_token":"t","provider":"p","link_identity":"yes"}"#] {
             assert_eq!(IdTokenGrant::decode(body.as_bytes()).unwrap_err().code(), "bad_json", "{body}");

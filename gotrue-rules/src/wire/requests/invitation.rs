@@ -1,4 +1,4 @@
-//! The bodies with which an administrator invites somebody or asks for a link.
+//! Bodies of `POST /invite` and `POST /admin/generate_link`.
 
 use serde_json::{Map, Value};
 
@@ -7,15 +7,15 @@ use crate::wire::go_json::Object;
 
 /// The body of `POST /invite`; `email` is `""` if absent.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Invitation {
+pub struct InviteRequest {
     /// `email`.
     pub email: String,
-    /// `data`: the metadata of a new account.
+    /// `data`: the metadata of a new user.
     pub data: Option<Map<String, Value>>,
 }
 
-impl Invitation {
-    /// Reads the body; 400 `bad_json` if it does not fit.
+impl InviteRequest {
+    /// Decodes the body; 400 `bad_json` if it is malformed.
     pub fn decode(body: &[u8]) -> Result<Self> {
         let body = Object::parse(body)?;
         Ok(Self { email: body.string("email")?, data: body.opt_object("data")? })
@@ -24,23 +24,23 @@ impl Invitation {
 
 /// The body of `POST /admin/generate_link`; texts are `""` if absent.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct GenerateLink {
+pub struct GenerateLinkRequest {
     /// `type`.
     pub kind: String,
     /// `email`.
     pub email: String,
-    /// `new_email`: of a change of address.
+    /// `new_email`: for an email change.
     pub new_email: String,
-    /// `password`: of a new account.
+    /// `password`: of a new user.
     pub password: String,
-    /// `data`: metadata of a new or waiting account.
+    /// `data`: metadata of a new or unconfirmed user.
     pub data: Option<Map<String, Value>>,
-    /// `redirect_to`: where the link leads in the end.
+    /// `redirect_to`: the final redirect target of the link.
     pub redirect_to: String,
 }
 
-impl GenerateLink {
-    /// Reads the body; 400 `bad_json` if it does not fit.
+impl GenerateLinkRequest {
+    /// Decodes the body; 400 `bad_json` if it is malformed.
     pub fn decode(body: &[u8]) -> Result<Self> {
         let body = Object::parse(body)?;
         Ok(Self {
@@ -59,20 +59,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn members_are_read() {
+    fn invitation_bodies_are_decoded() {
         let body = br#"{"type":"signup","email":"a@b","password":"p","data":{"a":1},"redirect_to":"http://x"}"#;
-        let read = GenerateLink::decode(body).unwrap();
+        let read = GenerateLinkRequest::decode(body).unwrap();
         assert_eq!((read.kind.as_str(), read.email.as_str(), read.password.as_str()), ("signup", "a@b", "p"));
         assert_eq!((read.new_email.as_str(), read.redirect_to.as_str()), ("", "http://x"));
         assert_eq!(read.data.unwrap()["a"], 1);
-        assert_eq!(Invitation::decode(br#"{"email":"a@b"}"#).unwrap().email, "a@b");
+        assert_eq!(InviteRequest::decode(br#"{"email":"a@b"}"#).unwrap().email, "a@b");
     }
 
     #[test]
-    fn what_does_not_fit_is_refused() {
+    fn malformed_bodies_are_rejected() {
         for body in ["", "{]", r#"{"email":1}"#, r#"{"data":"red"}"#, r#"{"data":[]}"#] {
-            assert_eq!(Invitation::decode(body.as_bytes()).unwrap_err().code(), "bad_json", "{body}");
-            assert_eq!(GenerateLink::decode(body.as_bytes()).unwrap_err().code(), "bad_json", "{body}");
+            assert_eq!(InviteRequest::decode(body.as_bytes()).unwrap_err().code(), "bad_json", "{body}");
+            assert_eq!(GenerateLinkRequest::decode(body.as_bytes()).unwrap_err().code(), "bad_json", "{body}");
         }
     }
 }

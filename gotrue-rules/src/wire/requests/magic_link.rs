@@ -2,35 +2,36 @@
 
 use serde_json::{Map, Value};
 
-use super::CodeChallenge;
+use super::PkceParameters;
 use crate::domain::error::{self, Error};
 use crate::wire::go_json::{self, Object};
 
-/// Who wants to be mailed a link to sign in; texts are `""` if absent.
+/// A request for a magic link; texts are `""` if absent.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct MagicLink {
+pub struct MagicLinkRequest {
     /// `email`.
     pub email: String,
-    /// `data`: becomes part of a new account's metadata.
+    /// `data`: metadata of a new user.
     pub data: Option<Map<String, Value>>,
     /// `code_challenge` and `code_challenge_method`.
-    pub pkce: CodeChallenge,
+    pub pkce: PkceParameters,
 }
 
-impl MagicLink {
-    /// Reads the body; 400 `bad_json` in words of this endpoint's own if it does not fit. Only the first JSON value
-    /// counts, as in the reference: the body may be too large behind it. `is_cut` says that only the beginning of
-    /// the body is here.
-    pub fn decode(body: &[u8], is_cut: bool) -> error::Result<Self> {
-        Self::read(body).map_err(|error| {
-            let words = if is_cut { "http: request body too large".to_owned() } else { error.to_string() };
+impl MagicLinkRequest {
+    /// Decodes the body; 400 `bad_json`, with the wording of this endpoint, if it is malformed.
+    ///
+    /// As in GoTrue, data after the first JSON value is ignored, even if the body is too large.
+    /// `is_truncated`: the body exceeds the limit and is cut off.
+    pub fn decode(body: &[u8], is_truncated: bool) -> error::Result<Self> {
+        Self::parse(body).map_err(|error| {
+            let words = if is_truncated { "http: request body too large".to_owned() } else { error.to_string() };
             Error::bad_request("bad_json", format!("Could not read verification params: {words}"))
         })
     }
 
-    fn read(body: &[u8]) -> Result<Self, go_json::Error> {
+    fn parse(body: &[u8]) -> Result<Self, go_json::GoJsonError> {
         let body = Object::parse_first(body)?;
-        Ok(Self { email: body.string("email")?, data: body.opt_object("data")?, pkce: CodeChallenge::of(&body)? })
+        Ok(Self { email: body.string("email")?, data: body.opt_object("data")?, pkce: PkceParameters::decode(&body)? })
     }
 }
 
@@ -39,15 +40,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn members_of_the_first_value_are_read() {
-        let read = MagicLink::decode(br#"{"email":"a@b","data":{"n":1}} {"email":"c@d"}"#, false).unwrap();
+    fn first_json_value_is_decoded() {
+        let read = MagicLinkRequest::decode(br#"{"email":"a@b","data":{"n":1}} {"email":"c@d"}"#, false).unwrap();
         assert_eq!((read.email.as_str(), &read.data.unwrap()["n"]), ("a@b", &serde_json::json!(1)));
     }
 
     #[test]
-    fn complaints_are_in_words_of_their_own() {
+    fn errors_have_wording_of_this_endpoint() {
         for body in ["", "{", "[]", r#"{"email":1}"#] {
-            let refused = MagicLink::decode(body.as_bytes(), false).unwrap_err();
+            let refused = MagicLinkRequest::decode(body.as_bytes(), false).unwrap_err();
             assert_eq!(refused.code(), "bad_json", "{body}");
             assert!(refused.message().starts_with("Could not read verification params: "), "{body}");
         }

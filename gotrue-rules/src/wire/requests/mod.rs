@@ -1,4 +1,4 @@
-//! One structure per request body. They say how a body is read, not whether it makes sense: that is `domain/`.
+//! Request bodies: one struct per body. Decoding only; `domain/` validates.
 
 mod admin_user;
 mod captcha;
@@ -17,36 +17,36 @@ mod token;
 mod user_update;
 mod verify;
 
-pub use admin_user::{AdminDeletion, AdminUser};
-pub use captcha::Captcha;
+pub use admin_user::{AdminUserDeletion, AdminUserRequest};
+pub use captcha::CaptchaToken;
 pub use custom_provider::CustomProviderBody;
-pub use factors::{AdminFactor, ChallengeFactor, EnrollFactor, VerifyFactor, WebAuthnAnswer};
+pub use factors::{AdminFactor, ChallengeFactor, EnrollFactor, VerifyFactor, WebAuthnResponse};
 pub use id_token::IdTokenGrant;
-pub use invitation::{GenerateLink, Invitation};
-pub use magic_link::MagicLink;
-pub use otp::Otp;
+pub use invitation::{GenerateLinkRequest, InviteRequest};
+pub use magic_link::MagicLinkRequest;
+pub use otp::OtpRequest;
 pub use passkey::{PasskeyUpdate, PasskeyVerification};
-pub use recover::Recover;
-pub use resend::Resend;
-pub use sign_up::SignUp;
-pub use sso::{AdminSsoProvider, SingleSignOn};
+pub use recover::RecoverRequest;
+pub use resend::ResendRequest;
+pub use sign_up::SignUpRequest;
+pub use sso::{AdminSsoProvider, SsoRequest};
 pub use token::{PasswordGrant, PkceGrant, RefreshTokenGrant, Web3Grant};
-pub use user_update::UserUpdate;
-pub use verify::Verify;
+pub use user_update::UserUpdateRequest;
+pub use verify::VerifyRequest;
 
-use super::go_json::{Error, Object};
+use super::go_json::{GoJsonError, Object};
 
-/// The two members that start a PKCE flow; empty texts if absent.
+/// The PKCE members of a request; empty if absent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct CodeChallenge {
+pub struct PkceParameters {
     /// `code_challenge`.
     pub challenge: String,
     /// `code_challenge_method`.
     pub method: String,
 }
 
-impl CodeChallenge {
-    fn of(body: &Object) -> Result<Self, Error> {
+impl PkceParameters {
+    fn decode(body: &Object) -> Result<Self, GoJsonError> {
         Ok(Self { challenge: body.string("code_challenge")?, method: body.string("code_challenge_method")? })
     }
 }

@@ -2,29 +2,29 @@
 
 use serde_json::{Map, Value};
 
-use super::CodeChallenge;
+use super::PkceParameters;
 use crate::domain::error::Result;
 use crate::wire::go_json::Object;
 
-/// Who wants a code or link to sign in; texts are `""` if absent.
+/// A request for a one-time code or link; texts are `""` if absent.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Otp {
+pub struct OtpRequest {
     /// `email`.
     pub email: String,
     /// `phone`.
     pub phone: String,
-    /// `create_user`: whether an account may be made; `true` if absent.
+    /// `create_user`: whether a user may be created; `true` if absent.
     pub create_user: bool,
-    /// `data`: becomes part of a new account's metadata.
+    /// `data`: metadata of a new user.
     pub data: Option<Map<String, Value>>,
-    /// `channel`: how a text is sent, `sms` or `whatsapp`; `""` means `sms`.
+    /// `channel`: the SMS channel, `sms` or `whatsapp`; `""` means `sms`.
     pub channel: String,
     /// `code_challenge` and `code_challenge_method`.
-    pub pkce: CodeChallenge,
+    pub pkce: PkceParameters,
 }
 
-impl Otp {
-    /// Reads the body; 400 `bad_json` if it does not fit.
+impl OtpRequest {
+    /// Decodes the body; 400 `bad_json` if it is malformed.
     pub fn decode(body: &[u8]) -> Result<Self> {
         let body = Object::parse(body)?;
         Ok(Self {
@@ -33,7 +33,7 @@ impl Otp {
             create_user: body.bool_or("create_user", true)?,
             data: body.opt_object("data")?,
             channel: body.string("channel")?,
-            pkce: CodeChallenge::of(&body)?,
+            pkce: PkceParameters::decode(&body)?,
         })
     }
 }
@@ -43,18 +43,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn members_are_read() {
-        let read = Otp::decode(br#"{"phone":"1","channel":"sms","data":{"n":"x"},"code_challenge":"c"}"#).unwrap();
+    fn otp_body_is_decoded() {
+        let read =
+            OtpRequest::decode(br#"{"phone":"1","channel":"sms","data":{"n":"x"},"code_challenge":"c"}"#).unwrap();
         assert_eq!((read.phone.as_str(), read.channel.as_str(), read.email.as_str()), ("1", "sms", ""));
         assert_eq!((&read.data.unwrap()["n"], read.pkce.challenge.as_str()), (&serde_json::json!("x"), "c"));
-        assert_eq!(Otp::decode(br#"{"phone":15550100}"#).unwrap_err().code(), "bad_json");
+        assert_eq!(OtpRequest::decode(br#"{"phone":15550100}"#).unwrap_err().code(), "bad_json");
     }
 
     #[test]
-    fn an_account_may_be_made_unless_told_otherwise() {
-        let may = |body: &str| Otp::decode(body.as_bytes()).unwrap().create_user;
+    fn create_user_defaults_to_true() {
+        let may = |body: &str| OtpRequest::decode(body.as_bytes()).unwrap().create_user;
         assert!(may("{}") && may(r#"{"create_user":null}"#) && may(r#"{"create_user":true}"#));
         assert!(!may(r#"{"create_user":false}"#) && !may(r#"{"create_user":false,"create_user":null}"#));
-        assert_eq!(Otp::decode(br#"{"create_user":"no"}"#).unwrap_err().code(), "bad_json");
+        assert_eq!(OtpRequest::decode(br#"{"create_user":"no"}"#).unwrap_err().code(), "bad_json");
     }
 }

@@ -1,4 +1,4 @@
-//! The bodies of the routes of passkeys.
+//! Bodies of the passkey endpoints.
 
 use serde_json::Value;
 use uuid::Uuid;
@@ -6,17 +6,17 @@ use uuid::Uuid;
 use crate::domain::error::{Error, Result};
 use crate::wire::go_json::Object;
 
-/// What an authenticator says to a challenge.
+/// The body of a registration or authentication verification.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PasskeyVerification {
     /// `challenge_id`.
     pub challenge_id: Uuid,
-    /// `credential`: what the browser gave, of whatever form.
+    /// `credential`, not validated.
     pub credential: Value,
 }
 
 impl PasskeyVerification {
-    /// Reads the body; 400 `bad_json` if it does not fit, 400 `validation_failed` for a member that is missing.
+    /// Parses the body; 400 `bad_json` if it is malformed, 400 `validation_failed` if a member is missing.
     pub fn decode(body: &[u8]) -> Result<Self> {
         let body = Object::parse(body)?;
         let challenge_id = body.string("challenge_id")?;
@@ -33,12 +33,12 @@ impl PasskeyVerification {
 /// The body of `PATCH /passkeys/{id}`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PasskeyUpdate {
-    /// `friendly_name`; `""` if absent.
+    /// `friendly_name`; empty if absent.
     pub friendly_name: String,
 }
 
 impl PasskeyUpdate {
-    /// Reads the body; 400 `bad_json` if it does not fit.
+    /// Parses the body; 400 `bad_json` if it is malformed.
     pub fn decode(body: &[u8]) -> Result<Self> {
         Ok(Self { friendly_name: Object::parse(body)?.string("friendly_name")? })
     }
@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn members_are_missed_in_their_order() {
+    fn missing_members_are_reported_in_order() {
         for (body, message) in [
             ("{}", "challenge_id is required"),
             (r#"{"credential":{}}"#, "challenge_id is required"),
@@ -62,13 +62,13 @@ mod tests {
     }
 
     #[test]
-    fn the_credential_may_be_anything() {
+    fn credential_is_not_validated() {
         let body = r#"{"challenge_id":"9b2d4d4e-62c6-4d9c-8c3c-0d3bb1b9f6aa","credential":"text"}"#;
         assert_eq!(PasskeyVerification::decode(body.as_bytes()).unwrap().credential, "text");
     }
 
     #[test]
-    fn a_name_is_a_text() {
+    fn friendly_name_must_be_string() {
         assert_eq!(PasskeyUpdate::decode(br#"{"friendly_name":1}"#).unwrap_err().code(), "bad_json");
         assert_eq!(PasskeyUpdate::decode(b"{}").unwrap().friendly_name, "");
     }

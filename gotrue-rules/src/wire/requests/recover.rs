@@ -1,23 +1,23 @@
 //! The body of `POST /recover`.
 
-use super::CodeChallenge;
+use super::PkceParameters;
 use crate::domain::error::Result;
 use crate::wire::go_json::Object;
 
-/// Who wants to get at a new password; texts are `""` if absent.
+/// A password recovery request; texts are `""` if absent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Recover {
+pub struct RecoverRequest {
     /// `email`.
     pub email: String,
     /// `code_challenge` and `code_challenge_method`.
-    pub pkce: CodeChallenge,
+    pub pkce: PkceParameters,
 }
 
-impl Recover {
-    /// Reads the body; 400 `bad_json` if it does not fit.
+impl RecoverRequest {
+    /// Decodes the body; 400 `bad_json` if it is malformed.
     pub fn decode(body: &[u8]) -> Result<Self> {
         let body = Object::parse(body)?;
-        Ok(Self { email: body.string("email")?, pkce: CodeChallenge::of(&body)? })
+        Ok(Self { email: body.string("email")?, pkce: PkceParameters::decode(&body)? })
     }
 }
 
@@ -26,10 +26,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn members_are_read() {
-        let read = Recover::decode(br#"{"email":"a@b","code_challenge":"c","code_challenge_method":"s256"}"#).unwrap();
-        let pkce = CodeChallenge { challenge: "c".into(), method: "s256".into() };
-        assert_eq!(read, Recover { email: "a@b".into(), pkce });
-        assert_eq!(Recover::decode(br#"{"email":[]}"#).unwrap_err().code(), "bad_json");
+    fn recover_body_is_decoded() {
+        let read =
+            RecoverRequest::decode(br#"{"email":"a@b","code_challenge":"c","code_challenge_method":"s256"}"#).unwrap();
+        let pkce = PkceParameters { challenge: "c".into(), method: "s256".into() };
+        assert_eq!(read, RecoverRequest { email: "a@b".into(), pkce });
+        assert_eq!(RecoverRequest::decode(br#"{"email":[]}"#).unwrap_err().code(), "bad_json");
     }
 }

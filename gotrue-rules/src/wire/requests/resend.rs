@@ -1,12 +1,12 @@
 //! The body of `POST /resend`.
 
-use super::CodeChallenge;
+use super::PkceParameters;
 use crate::domain::error::Result;
 use crate::wire::go_json::Object;
 
-/// What is to be sent once more, and to whom; texts are `""` if absent.
+/// A request to resend a message; texts are `""` if absent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Resend {
+pub struct ResendRequest {
     /// `type`.
     pub kind: String,
     /// `email`.
@@ -14,18 +14,18 @@ pub struct Resend {
     /// `phone`.
     pub phone: String,
     /// `code_challenge` and `code_challenge_method`.
-    pub pkce: CodeChallenge,
+    pub pkce: PkceParameters,
 }
 
-impl Resend {
-    /// Reads the body; 400 `bad_json` if it does not fit.
+impl ResendRequest {
+    /// Decodes the body; 400 `bad_json` if it is malformed.
     pub fn decode(body: &[u8]) -> Result<Self> {
         let body = Object::parse(body)?;
         Ok(Self {
             kind: body.string("type")?,
             email: body.string("email")?,
             phone: body.string("phone")?,
-            pkce: CodeChallenge::of(&body)?,
+            pkce: PkceParameters::decode(&body)?,
         })
     }
 }
@@ -35,9 +35,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn members_are_read() {
-        let read = Resend::decode(br#"{"type":"sms","phone":"1","code_challenge_method":"s256"}"#).unwrap();
+    fn resend_body_is_decoded() {
+        let read = ResendRequest::decode(br#"{"type":"sms","phone":"1","code_challenge_method":"s256"}"#).unwrap();
         assert_eq!((read.kind.as_str(), read.phone.as_str(), read.pkce.method.as_str()), ("sms", "1", "s256"));
-        assert_eq!(Resend::decode(br#"{"type":5}"#).unwrap_err().code(), "bad_json");
+        assert_eq!(ResendRequest::decode(br#"{"type":5}"#).unwrap_err().code(), "bad_json");
     }
 }

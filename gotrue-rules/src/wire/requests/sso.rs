@@ -1,25 +1,25 @@
-//! The bodies of `POST /admin/sso/providers`, `PUT /admin/sso/providers/{idp_id}` and `POST /sso`.
+//! Bodies of `POST /admin/sso/providers`, `PUT /admin/sso/providers/{idp_id}` and `POST /sso`.
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::CodeChallenge;
+use super::PkceParameters;
 use crate::domain::error::{Error, Result};
-use crate::domain::sso::mapping::{Attribute, AttributeMapping};
+use crate::domain::sso::mapping::{AttributeMapping, AttributeSource};
 use crate::wire::go_json::{self, Object};
 
-/// What an administrator says of a company's identity provider; texts are `""` if absent.
+/// The body of a new or changed SSO provider; strings are empty if absent.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct AdminSsoProvider {
-    /// `type`: only `saml` is known.
+    /// `type`: only `saml` is supported.
     pub kind: String,
-    /// `metadata_url`: where its description is.
+    /// `metadata_url`.
     pub metadata_url: String,
-    /// `metadata_xml`: its description.
+    /// `metadata_xml`.
     pub metadata_xml: String,
-    /// `domains`: an update without them leaves those that there are.
+    /// `domains`; an update without them keeps the existing ones.
     pub domains: Option<Vec<String>>,
     /// `attribute_mapping`.
     pub attribute_mapping: AttributeMapping,
@@ -32,7 +32,7 @@ pub struct AdminSsoProvider {
 }
 
 impl AdminSsoProvider {
-    /// Reads the body; 400 `bad_json` if it does not fit.
+    /// Parses the body; 400 `bad_json` if it is malformed.
     pub fn decode(body: &[u8]) -> Result<Self> {
         let body = Object::parse(body)?;
         Ok(Self {
@@ -40,7 +40,7 @@ impl AdminSsoProvider {
             metadata_url: body.string("metadata_url")?,
             metadata_xml: body.string("metadata_xml")?,
             domains: body.opt_strings("domains")?,
-            attribute_mapping: mapping(&body)?,
+            attribute_mapping: parse_mapping(&body)?,
             name_id_format: body.string("name_id_format")?,
             resource_id: body.opt_string("resource_id")?,
             disabled: body.opt_bool("disabled")?,
@@ -48,17 +48,17 @@ impl AdminSsoProvider {
     }
 }
 
-fn mapping(body: &Object) -> Result<AttributeMapping, go_json::Error> {
+fn parse_mapping(body: &Object) -> Result<AttributeMapping, go_json::GoJsonError> {
     let Some(keys) = body.nested("attribute_mapping")?.opt_object("keys")? else {
         return Ok(AttributeMapping::default());
     };
-    let attributes = keys.iter().map(|(claim, value)| Ok((claim.clone(), attribute(value)?)));
+    let attributes = keys.iter().map(|(claim, value)| Ok((claim.clone(), parse_attribute(value)?)));
     Ok(AttributeMapping { keys: Some(attributes.collect::<Result<BTreeMap<_, _>, _>>()?) })
 }
 
-fn attribute(value: &Value) -> Result<Attribute, go_json::Error> {
+fn parse_attribute(value: &Value) -> Result<AttributeSource, go_json::GoJsonError> {
     let value = Object::parse(value.to_string().as_bytes())?;
-    Ok(Attribute {
+    Ok(AttributeSource {
         name: value.string("name")?,
         names: value.opt_strings("names")?.unwrap_or_default(),
         default: value.value("default").cloned(),
@@ -66,37 +66,37 @@ fn attribute(value: &Value) -> Result<Attribute, go_json::Error> {
     })
 }
 
-/// Who wants to sign in through a company's identity provider; texts are `""` if absent.
+/// The body of `POST /sso`; strings are empty if absent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct SingleSignOn {
-    /// `provider_id`; that of all zeros is none.
+pub struct SsoRequest {
+    /// `provider_id`; the nil UUID counts as absent.
     pub provider_id: Option<Uuid>,
     /// `domain`.
     pub domain: String,
     /// `redirect_to`.
     pub redirect_to: String,
-    /// `skip_http_redirect`: the address is answered in a body.
+    /// `skip_http_redirect`: the URL is returned in the body.
     pub skip_http_redirect: bool,
     /// `code_challenge` and `code_challenge_method`.
-    pub pkce: CodeChallenge,
+    pub pkce: PkceParameters,
 }
 
-impl SingleSignOn {
-    /// Reads the body; 400 `bad_json` if it does not fit, also for a provider's id that is no UUID.
+impl SsoRequest {
+    /// Parses the body; 400 `bad_json` if it is malformed, also for a provider id that is not a UUID.
     pub fn decode(body: &[u8]) -> Result<Self> {
         let body = Object::parse(body)?;
-        let provider_id = body.opt_string("provider_id")?.map(|text| uuid(&text)).transpose()?;
+        let provider_id = body.opt_string("provider_id")?.map(|text| parse_uuid(&text)).transpose()?;
         Ok(Self {
             provider_id: provider_id.filter(|id| !id.is_nil()),
             domain: body.string("domain")?,
             redirect_to: body.string("redirect_to")?,
             skip_http_redirect: body.bool("skip_http_redirect")?,
-            pkce: CodeChallenge::of(&body)?,
+            pkce: PkceParameters::decode(&body)?,
         })
     }
 }
 
-fn uuid(text: &str) -> Result<Uuid> {
+fn parse_uuid(text: &str) -> Result<Uuid> {
     Uuid::parse_str(text).map_err(|_| {
         let length = text.len();
         let wrong = format!("uuid: incorrect UUID length {length} in string {text:?}");
@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_members_of_a_provider_are_read() {
+    fn provider_members_are_parsed() {
         let body = json!({
             "type": "saml", "metadata_url": "https://idp.example.com", "domains": ["a", null], "resource_id": "",
             "attribute_mapping": {"keys": {"email": {"names": ["mail"], "default": 1, "array": true}, "name": null}},
@@ -121,7 +121,7 @@ mod tests {
         assert_eq!(read.domains.unwrap(), ["a", ""]);
         let email = read.attribute_mapping.get("email").unwrap();
         assert_eq!((email.names.len(), email.default.as_ref(), email.array), (1, Some(&json!(1)), true));
-        assert_eq!(read.attribute_mapping.get("name"), Some(&Attribute::default()));
+        assert_eq!(read.attribute_mapping.get("name"), Some(&AttributeSource::default()));
     }
 
     #[test]
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn members_of_other_types_are_refused() {
+    fn members_of_wrong_type_are_rejected() {
         for body in [
             r#"{"domains":"a"}"#,
             r#"{"domains":[1]}"#,
@@ -149,9 +149,9 @@ mod tests {
     }
 
     #[test]
-    fn a_provider_is_named_by_a_uuid() {
+    fn provider_id_must_be_uuid() {
         let id = Uuid::from_u128(7);
-        let read = |body: Value| SingleSignOn::decode(body.to_string().as_bytes());
+        let read = |body: Value| SsoRequest::decode(body.to_string().as_bytes());
         assert_eq!(read(json!({"provider_id": id})).unwrap().provider_id, Some(id));
         assert_eq!(read(json!({"provider_id": Uuid::nil()})).unwrap().provider_id, None);
         assert_eq!(read(json!({"provider_id": null})).unwrap().provider_id, None);

@@ -1,4 +1,4 @@
-//! The bodies of `POST /token`, one per grant.
+//! Bodies of `POST /token`, one per grant.
 
 use crate::domain::error::Result;
 use crate::wire::go_json::Object;
@@ -15,7 +15,7 @@ pub struct PasswordGrant {
 }
 
 impl PasswordGrant {
-    /// Reads the body; 400 `bad_json` if it does not fit.
+    /// Decodes the body; 400 `bad_json` if it is malformed.
     pub fn decode(body: &[u8]) -> Result<Self> {
         let body = Object::parse(body)?;
         Ok(Self { email: body.string("email")?, phone: body.string("phone")?, password: body.string("password")? })
@@ -30,7 +30,7 @@ pub struct RefreshTokenGrant {
 }
 
 impl RefreshTokenGrant {
-    /// Reads the body; 400 `bad_json` if it does not fit.
+    /// Decodes the body; 400 `bad_json` if it is malformed.
     pub fn decode(body: &[u8]) -> Result<Self> {
         Ok(Self { refresh_token: Object::parse(body)?.string("refresh_token")? })
     }
@@ -46,7 +46,7 @@ pub struct PkceGrant {
 }
 
 impl PkceGrant {
-    /// Reads the body; 400 `bad_json` if it does not fit.
+    /// Decodes the body; 400 `bad_json` if it is malformed.
     pub fn decode(body: &[u8]) -> Result<Self> {
         let body = Object::parse(body)?;
         Ok(Self { auth_code: body.string("auth_code")?, code_verifier: body.string("code_verifier")? })
@@ -58,14 +58,14 @@ impl PkceGrant {
 pub struct Web3Grant {
     /// `chain`.
     pub chain: String,
-    /// `message`: the whole text that was signed.
+    /// `message`: the signed text.
     pub message: String,
     /// `signature`.
     pub signature: String,
 }
 
 impl Web3Grant {
-    /// Reads the body; 400 `bad_json` if it does not fit.
+    /// Decodes the body; 400 `bad_json` if it is malformed.
     pub fn decode(body: &[u8]) -> Result<Self> {
         let body = Object::parse(body)?;
         Ok(Self {
@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn members_are_read() {
+    fn token_bodies_are_decoded() {
         let read = PasswordGrant::decode(br#"{"PASSWORD":"x","email":null,"phone":"1"}"#).unwrap();
         assert_eq!(read, PasswordGrant { email: String::new(), phone: "1".into(), password: "x".into() });
         assert_eq!(RefreshTokenGrant::decode(br#"{"refresh_token":"t"}"#).unwrap().refresh_token, "t");

@@ -2,35 +2,35 @@
 
 use serde_json::{Map, Value};
 
-use super::CodeChallenge;
+use super::PkceParameters;
 use crate::domain::error::Result;
 use crate::wire::go_json::Object;
 
-/// What is to change; texts are `""` if absent.
+/// A user update; texts are `""` if absent.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct UserUpdate {
+pub struct UserUpdateRequest {
     /// `email`.
     pub email: String,
     /// `phone`.
     pub phone: String,
-    /// `channel`: how a text is sent, `sms` or `whatsapp`; `""` means `sms`.
+    /// `channel`: the SMS channel, `sms` or `whatsapp`; `""` means `sms`.
     pub channel: String,
-    /// `password`; an empty one is given, not absent.
+    /// `password`; an empty one is present.
     pub password: Option<String>,
     /// `current_password`.
     pub current_password: Option<String>,
     /// `nonce`: the code of `GET /reauthenticate`.
     pub nonce: String,
-    /// `data`: merged into the account's metadata.
+    /// `data`: merged into the user metadata.
     pub data: Option<Map<String, Value>>,
     /// `app_metadata`: for administrators only.
     pub app_metadata: Option<Map<String, Value>>,
     /// `code_challenge` and `code_challenge_method`.
-    pub pkce: CodeChallenge,
+    pub pkce: PkceParameters,
 }
 
-impl UserUpdate {
-    /// Reads the body; 400 `bad_json` if it does not fit.
+impl UserUpdateRequest {
+    /// Decodes the body; 400 `bad_json` if it is malformed.
     pub fn decode(body: &[u8]) -> Result<Self> {
         let body = Object::parse(body)?;
         Ok(Self {
@@ -42,7 +42,7 @@ impl UserUpdate {
             nonce: body.string("nonce")?,
             data: body.opt_object("data")?,
             app_metadata: body.opt_object("app_metadata")?,
-            pkce: CodeChallenge::of(&body)?,
+            pkce: PkceParameters::decode(&body)?,
         })
     }
 }
@@ -52,8 +52,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_empty_password_is_given_and_null_is_not() {
-        let password = |body: &[u8]| UserUpdate::decode(body).unwrap().password;
+    fn empty_password_is_present_and_null_is_absent() {
+        let password = |body: &[u8]| UserUpdateRequest::decode(body).unwrap().password;
         assert_eq!(password(br#"{"password":""}"#), Some(String::new()));
         assert_eq!(password(br#"{"password":null}"#), None);
         assert_eq!(password(b"{}"), None);
@@ -61,8 +61,8 @@ mod tests {
 
     #[test]
     fn metadata_must_be_objects() {
-        assert!(UserUpdate::decode(br#"{"data":{"a":null}}"#).unwrap().data.unwrap()["a"].is_null());
-        assert_eq!(UserUpdate::decode(br#"{"data":[]}"#).unwrap_err().code(), "bad_json");
-        assert_eq!(UserUpdate::decode(br#"{"app_metadata":"x"}"#).unwrap_err().code(), "bad_json");
+        assert!(UserUpdateRequest::decode(br#"{"data":{"a":null}}"#).unwrap().data.unwrap()["a"].is_null());
+        assert_eq!(UserUpdateRequest::decode(br#"{"data":[]}"#).unwrap_err().code(), "bad_json");
+        assert_eq!(UserUpdateRequest::decode(br#"{"app_metadata":"x"}"#).unwrap_err().code(), "bad_json");
     }
 }

@@ -3,14 +3,14 @@
 use crate::domain::error::Result;
 use crate::wire::go_json::Object;
 
-/// What is to be verified; texts are `""` if absent.
+/// A verification request; texts are `""` if absent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Verify {
-    /// `type`, a wire spelling of `domain/purpose.rs`.
+pub struct VerifyRequest {
+    /// `type`, see [`crate::domain::purpose::VerificationType`].
     pub kind: String,
-    /// `token`: the short code.
+    /// `token`: the one-time code.
     pub token: String,
-    /// `token_hash`: what a link carries.
+    /// `token_hash`: the hash of a link.
     pub token_hash: String,
     /// `email`.
     pub email: String,
@@ -20,8 +20,8 @@ pub struct Verify {
     pub redirect_to: String,
 }
 
-impl Verify {
-    /// Reads the body; 400 `bad_json` if it does not fit.
+impl VerifyRequest {
+    /// Decodes the body; 400 `bad_json` if it is malformed.
     pub fn decode(body: &[u8]) -> Result<Self> {
         let body = Object::parse(body)?;
         Ok(Self {
@@ -40,13 +40,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn members_are_read() {
-        let read = Verify::decode(br#"{"type":"signup","token_hash":"h","Token":"1"}"#).unwrap();
+    fn verify_body_is_decoded() {
+        let read = VerifyRequest::decode(br#"{"type":"signup","token_hash":"h","Token":"1"}"#).unwrap();
         assert_eq!((read.kind.as_str(), read.token_hash.as_str(), read.token.as_str()), ("signup", "h", "1"));
     }
 
     #[test]
-    fn a_number_as_token_is_bad_json() {
-        assert_eq!(Verify::decode(br#"{"token":123456}"#).unwrap_err().code(), "bad_json");
+    fn numeric_token_is_bad_json() {
+        assert_eq!(VerifyRequest::decode(br#"{"token":123456}"#).unwrap_err().code(), "bad_json");
     }
 }

@@ -1,35 +1,35 @@
-//! Who gets the page, and what it may do.
+//! Tests of access to the page and of its policies.
 
 use axum::body::Body;
 use http::header::{CONTENT_SECURITY_POLICY, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS};
 
 use super::*;
-use crate::dev::{Access, Dev};
+use crate::dev::{Access, DevelopmentPages};
 
 const NAVIGATION: [(&str, &str); 3] =
     [("sec-fetch-site", "cross-site"), ("sec-fetch-mode", "navigate"), ("sec-fetch-dest", "document")];
 
-async fn ask(method: Method, path: &str, headers: &[(&'static str, &str)]) -> Response {
+async fn send(method: Method, path: &str, headers: &[(&'static str, &str)]) -> Response {
     let mut request = Request::new(Body::empty());
     *request.method_mut() = method;
     *request.uri_mut() = path.parse().expect("a path");
     for (name, value) in headers {
         request.headers_mut().insert(*name, HeaderValue::try_from(*value).expect("a header"));
     }
-    let page = Page::new("http://192.168.1.5:54321", "sb_publishable_\"<x>");
+    let page = ConsentPage::new("http://192.168.1.5:54321", "sb_publishable_\"<x>");
     let closing = tokio::sync::watch::channel(false).1;
-    Dev::new(None, Access::default(), closing).consenting(Some(page)).answer(request).await
+    DevelopmentPages::new(None, Access::default(), closing).with_consent(Some(page)).answer(request).await
 }
 
 #[tokio::test]
-async fn the_page_may_load_its_own_files_alone_and_be_framed_by_nobody() {
+async fn consent_page_policy_allows_own_files_only() {
     for (path, holds) in [
         ("", "content=\"sb_publishable_&quot;&lt;x&gt;\""),
         ("/page.js", "sessionStorage"),
         ("/page.css", "color-scheme"),
     ] {
         let path = format!("{PATH}{path}");
-        let response = ask(Method::GET, &path, &[("host", "localhost:54321")]).await;
+        let response = send(Method::GET, &path, &[("host", "localhost:54321")]).await;
         assert_eq!(response.status(), StatusCode::OK, "{path}");
         let headers = response.headers().clone();
         let policy = headers[CONTENT_SECURITY_POLICY].to_str().expect("text");
@@ -45,7 +45,7 @@ async fn the_page_may_load_its_own_files_alone_and_be_framed_by_nobody() {
 }
 
 #[tokio::test]
-async fn a7_it_is_opened_in_a_tab_at_our_own_names_and_by_no_other_page() {
+async fn consent_page_requires_navigation_or_same_origin() {
     let framed = [("sec-fetch-site", "cross-site"), ("sec-fetch-mode", "navigate"), ("sec-fetch-dest", "iframe")];
     let loaded = [("sec-fetch-site", "same-site"), ("sec-fetch-mode", "cors"), ("sec-fetch-dest", "script")];
     let own = [("sec-fetch-site", "same-origin"), ("sec-fetch-mode", "cors"), ("sec-fetch-dest", "script")];
@@ -63,14 +63,14 @@ async fn a7_it_is_opened_in_a_tab_at_our_own_names_and_by_no_other_page() {
     ] {
         let headers: Vec<_> = [("host", host)].into_iter().chain(fetch.iter().copied()).collect();
         let expected = if is_open { StatusCode::OK } else { StatusCode::FORBIDDEN };
-        assert_eq!(ask(Method::GET, PATH, &headers).await.status(), expected, "{host} {fetch:?}");
+        assert_eq!(send(Method::GET, PATH, &headers).await.status(), expected, "{host} {fetch:?}");
     }
 }
 
 #[tokio::test]
-async fn it_is_only_read_and_there_is_nothing_else() {
+async fn consent_page_rejects_other_methods_and_paths() {
     let host = [("host", "localhost")];
-    assert_eq!(ask(Method::POST, PATH, &host).await.status(), StatusCode::METHOD_NOT_ALLOWED);
-    assert_eq!(ask(Method::GET, "/_dev/consent/page.html", &host).await.status(), StatusCode::NOT_FOUND);
-    assert!(is_below("/_dev/consent/x") && !is_below("/_dev/consents"));
+    assert_eq!(send(Method::POST, PATH, &host).await.status(), StatusCode::METHOD_NOT_ALLOWED);
+    assert_eq!(send(Method::GET, "/_dev/consent/page.html", &host).await.status(), StatusCode::NOT_FOUND);
+    assert!(is_consent_path("/_dev/consent/x") && !is_consent_path("/_dev/consents"));
 }

@@ -1,11 +1,12 @@
-//! An OpenID Connect provider for trying out social sign-in, below `/_dev/provider`: a page asks who to be. It stands in
-//! for the providers that `[basalt.provider] stands_in_for` names, so that an app signs people in as it will in the world.
+//! A development OpenID provider below `/_dev/provider`, for testing social sign-in.
+//! A page lets the developer choose a user. It replaces the providers of `[basalt.provider] stands_in_for`, so that an
+//! app signs users in as in production.
 //!
-//! Codes and tokens live in memory and end with the process. Everything is for this machine alone.
+//! Codes and tokens are kept in memory. All endpoints are for this machine only.
 
 mod page;
-mod people;
 mod tokens;
+mod users;
 
 use axum::extract::Request;
 use axum::response::Response;
@@ -19,33 +20,35 @@ use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use serde_json::{Value, json};
 use subtle::ConstantTimeEq;
 
-use super::access::Audience;
-use people::Person;
-use tokens::{Asked, Tokens};
+use super::access::AccessRule;
+use tokens::{AuthorizationRequest, TokenStore};
+use users::ProviderUser;
 
-/// Where all of it is.
+/// The path prefix of all endpoints.
 pub const PATH: &str = "/_dev/provider";
-/// The most bytes of a form.
-const LONGEST_FORM: usize = 16 * 1024;
-/// The page has no script. Where its form leads in the end is the app's affair, so `form-action` stays open.
+/// Maximum size of a form, in bytes.
+const MAX_FORM_BYTES: usize = 16 * 1024;
+/// The page has no script.
+/// `form-action` stays unrestricted because the form redirects to the app in the end.
 const PAGE_POLICY: &str =
     "default-src 'none'; style-src 'self'; img-src data:; base-uri 'none'; frame-ancestors 'none'";
 
-/// What the auth API must know to use it, and the provider to know the auth API.
+/// The client registration of the auth API at the provider.
 #[derive(Debug, Clone)]
 pub struct Registration {
-    /// The issuer: where the provider is.
+    /// The issuer URL.
     pub issuer: String,
-    /// The auth API's id here.
+    /// The client id of the auth API.
     pub client_id: String,
-    /// The auth API's secret here, made anew at each start.
+    /// The client secret of the auth API, generated at each start.
     pub client_secret: String,
-    /// Where people are sent back to; nothing else is.
+    /// The only allowed redirect URI.
     pub callback: String,
 }
 
 impl Registration {
-    /// For a server that listens at `origin` and is the auth API at `auth_url`.
+    /// Creates the registration.
+    /// The server listens at `origin`; `auth_url` is its auth API.
     pub fn new(origin: &str, auth_url: &str, entropy: &Entropy) -> Self {
         Self {
             issuer: format!("{origin}{PATH}"),
@@ -56,16 +59,16 @@ impl Registration {
     }
 }
 
-/// The provider.
-pub struct Provider {
+/// The development provider.
+pub struct DevelopmentProvider {
     registration: Registration,
-    tokens: Tokens,
+    tokens: TokenStore,
 }
 
-impl Provider {
-    /// Nobody has signed in yet.
+impl DevelopmentProvider {
+    /// Creates a provider without codes or tokens.
     pub fn new(registration: Registration, clock: SharedClock, entropy: Entropy) -> anyhow::Result<Self> {
-        let tokens = Tokens::new(&registration, clock, entropy)?;
+        let tokens = TokenStore::new(&registration, clock, entropy)?;
         Ok(Self { registration, tokens })
     }
 
@@ -73,18 +76,20 @@ impl Provider {
     pub async fn answer(&self, request: Request) -> Response {
         let path = request.uri().path().strip_prefix(PATH).unwrap_or_default().to_owned();
         match (request.method(), path.as_str()) {
-            (&Method::GET, "/.well-known/openid-configuration") => json_of(StatusCode::OK, &self.document()),
-            (&Method::GET, "/jwks") => json_of(StatusCode::OK, &self.tokens.jwks()),
+            (&Method::GET, "/.well-known/openid-configuration") => {
+                json_response(StatusCode::OK, &self.discovery_document())
+            }
+            (&Method::GET, "/jwks") => json_response(StatusCode::OK, &self.tokens.jwks()),
             (&Method::GET, "/userinfo") => self.userinfo(request.headers()),
-            (&Method::GET, "/authorize") => self.ask(&query(&request)),
-            (&Method::POST, "/authorize") => match form(request).await {
-                Ok(form) => self.choose(&form),
+            (&Method::GET, "/authorize") => self.handle_authorize(&parse_query(&request)),
+            (&Method::POST, "/authorize") => match parse_form(request).await {
+                Ok(form) => self.handle_choice(&form),
                 Err(refused) => refused,
             },
             (&Method::POST, "/token") => {
                 let headers = request.headers().clone();
-                match form(request).await {
-                    Ok(form) => self.exchange(&headers, &form),
+                match parse_form(request).await {
+                    Ok(form) => self.exchange_code(&headers, &form),
                     Err(refused) => refused,
                 }
             }
@@ -95,7 +100,7 @@ impl Provider {
         }
     }
 
-    fn document(&self) -> Value {
+    fn discovery_document(&self) -> Value {
         let issuer = &self.registration.issuer;
         json!({
             "issuer": issuer,
@@ -111,47 +116,49 @@ impl Provider {
         })
     }
 
-    /// Who to be: a page, or with `prompt=none` the person whom `login_hint` names, for tests.
-    fn ask(&self, query: &Pairs) -> Response {
-        let asked = match self.asked(query) {
-            Ok(asked) => asked,
+    /// Shows the chooser, or with `prompt=none` signs in the user of `login_hint`, for tests.
+    fn handle_authorize(&self, query: &Parameters) -> Response {
+        let requested = match self.validate_request(query) {
+            Ok(requested) => requested,
             Err(reason) => return super::text(StatusCode::BAD_REQUEST, reason),
         };
         let hint = query.get("login_hint");
         if query.get("prompt") == "none" {
-            let Some(person) = Person::hinted(hint) else {
-                return back(&self.registration.callback, &asked, &[("error", "login_required")]);
+            let Some(imported_user) = ProviderUser::from_login_hint(hint) else {
+                return redirect_response(&self.registration.callback, &requested, &[("error", "login_required")]);
             };
-            return self.send_back(asked, person);
+            return self.redirect_with_code(requested, imported_user);
         }
-        page_of(&page::chooser(query, hint))
+        page_response(&page::format_chooser(query, hint))
     }
 
-    /// The form's person, or none of them.
-    fn choose(&self, form: &Pairs) -> Response {
-        let asked = match self.asked(form) {
-            Ok(asked) => asked,
+    /// Signs in the chosen user, or denies the request.
+    fn handle_choice(&self, form: &Parameters) -> Response {
+        let requested = match self.validate_request(form) {
+            Ok(requested) => requested,
             Err(reason) => return super::text(StatusCode::BAD_REQUEST, reason),
         };
         match form.get("person") {
-            "nobody" => back(
+            "nobody" => redirect_response(
                 &self.registration.callback,
-                &asked,
+                &requested,
                 &[("error", "access_denied"), ("error_description", "The user denied the request")],
             ),
-            "other" => match Person::typed(form.get("name"), form.get("email"), form.get("verified") == "yes") {
-                Some(person) => self.send_back(asked, person),
-                None => page_of(&page::chooser(form, form.get("email"))),
-            },
-            known => match Person::known(known) {
-                Some(person) => self.send_back(asked, person),
-                None => page_of(&page::chooser(form, "")),
+            "other" => {
+                match ProviderUser::from_input(form.get("name"), form.get("email"), form.get("verified") == "yes") {
+                    Some(imported_user) => self.redirect_with_code(requested, imported_user),
+                    None => page_response(&page::format_chooser(form, form.get("email"))),
+                }
+            }
+            known => match ProviderUser::find_preset(known) {
+                Some(imported_user) => self.redirect_with_code(requested, imported_user),
+                None => page_response(&page::format_chooser(form, "")),
             },
         }
     }
 
-    /// What the auth API asks for, if it is the auth API that asks.
-    fn asked(&self, pairs: &Pairs) -> Result<Asked, &'static str> {
+    /// Validates the authorization request, which must come from the auth API.
+    fn validate_request(&self, pairs: &Parameters) -> Result<AuthorizationRequest, &'static str> {
         if pairs.get("client_id") != self.registration.client_id {
             return Err("client_id is not the auth API's: begin at /auth/v1/authorize\n");
         }
@@ -165,22 +172,22 @@ impl Provider {
         if !challenge.is_empty() && pairs.get("code_challenge_method") != "S256" {
             return Err("code_challenge_method must be S256\n");
         }
-        Ok(Asked {
+        Ok(AuthorizationRequest {
             state: pairs.get("state").to_owned(),
             nonce: pairs.get("nonce").to_owned(),
             challenge: challenge.to_owned(),
         })
     }
 
-    fn send_back(&self, asked: Asked, person: Person) -> Response {
-        let state = asked.clone();
-        let code = self.tokens.code(asked, person);
-        back(&self.registration.callback, &state, &[("code", &code)])
+    fn redirect_with_code(&self, requested: AuthorizationRequest, user: ProviderUser) -> Response {
+        let state = requested.clone();
+        let code = self.tokens.issue_code(requested, user);
+        redirect_response(&self.registration.callback, &state, &[("code", &code)])
     }
 
-    fn exchange(&self, headers: &HeaderMap, form: &Pairs) -> Response {
-        let refused = |status, error: &str| json_of(status, &json!({ "error": error }));
-        if !self.is_client(headers, form) {
+    fn exchange_code(&self, headers: &HeaderMap, form: &Parameters) -> Response {
+        let refused = |status, error: &str| json_response(status, &json!({ "error": error }));
+        if !self.is_authenticated_client(headers, form) {
             return refused(StatusCode::UNAUTHORIZED, "invalid_client");
         }
         if form.get("grant_type") != "authorization_code" {
@@ -190,13 +197,13 @@ impl Provider {
             return refused(StatusCode::BAD_REQUEST, "invalid_grant");
         }
         match self.tokens.redeem(form.get("code"), form.get("code_verifier")) {
-            Some(answer) => json_of(StatusCode::OK, &answer),
+            Some(answer) => json_response(StatusCode::OK, &answer),
             None => refused(StatusCode::BAD_REQUEST, "invalid_grant"),
         }
     }
 
-    /// By HTTP Basic, else within the form.
-    fn is_client(&self, headers: &HeaderMap, form: &Pairs) -> bool {
+    /// Authenticates the client by HTTP Basic, or by parameters of the form (RFC 6749 §2.3.1).
+    fn is_authenticated_client(&self, headers: &HeaderMap, form: &Parameters) -> bool {
         let basic = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok()?.strip_prefix("Basic "));
         let shown = match basic {
             Some(basic) => STANDARD.decode(basic).ok().and_then(|shown| String::from_utf8(shown).ok()),
@@ -208,47 +215,48 @@ impl Provider {
 
     fn userinfo(&self, headers: &HeaderMap) -> Response {
         let token = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok()?.strip_prefix("Bearer "));
-        match token.and_then(|token| self.tokens.person(token)) {
-            Some(person) => json_of(StatusCode::OK, &Value::Object(person.claims())),
-            None => json_of(StatusCode::UNAUTHORIZED, &json!({"error": "invalid_token"})),
+        match token.and_then(|token| self.tokens.find_user(token)) {
+            Some(user) => json_response(StatusCode::OK, &Value::Object(user.claims())),
+            None => json_response(StatusCode::UNAUTHORIZED, &json!({"error": "invalid_token"})),
         }
     }
 }
 
-/// Whether the path is the provider's.
-pub fn is_below(path: &str) -> bool {
+/// Returns whether the path belongs to the provider.
+pub fn is_provider_path(path: &str) -> bool {
     path.strip_prefix(PATH).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// Callers on this machine; a browser may come to the page from any site, for that is how every sign-in begins.
-pub(super) fn audience(request: &Request) -> Audience<'static> {
+/// Returns the access rule of a request.
+/// The page allows navigations from any site, because every sign-in begins with one.
+pub(super) fn access_rule(request: &Request) -> AccessRule<'static> {
     let is_page = request.uri().path() == "/_dev/provider/authorize" && request.method() == Method::GET;
-    if is_page { Audience::ThisMachineAndVisitors } else { Audience::ThisMachine }
+    if is_page { AccessRule::LocalOrNavigation } else { AccessRule::Local }
 }
 
-/// The parameters of a query or a form; of one given twice the first counts.
+/// Parameters of a query or a form; the first of duplicates counts.
 #[derive(Debug, Default)]
-struct Pairs(Vec<(String, String)>);
+struct Parameters(Vec<(String, String)>);
 
-impl Pairs {
+impl Parameters {
     fn get(&self, name: &str) -> &str {
         self.0.iter().find(|(other, _)| other == name).map_or("", |(_, value)| value)
     }
 }
 
-fn query(request: &Request) -> Pairs {
-    Pairs(parse_pairs(request.uri().query().unwrap_or_default()))
+fn parse_query(request: &Request) -> Parameters {
+    Parameters(parse_pairs(request.uri().query().unwrap_or_default()))
 }
 
-async fn form(request: Request) -> Result<Pairs, Response> {
-    let read = axum::body::to_bytes(request.into_body(), LONGEST_FORM).await;
+async fn parse_form(request: Request) -> Result<Parameters, Response> {
+    let read = axum::body::to_bytes(request.into_body(), MAX_FORM_BYTES).await;
     let bytes = read.map_err(|_| super::text(StatusCode::PAYLOAD_TOO_LARGE, "the form is too long\n"))?;
-    Ok(Pairs(parse_pairs(&String::from_utf8_lossy(&bytes))))
+    Ok(Parameters(parse_pairs(&String::from_utf8_lossy(&bytes))))
 }
 
-fn back(callback: &str, asked: &Asked, more: &[(&str, &str)]) -> Response {
+fn redirect_response(callback: &str, requested: &AuthorizationRequest, more: &[(&str, &str)]) -> Response {
     let mut query = url::form_urlencoded::Serializer::new(String::new());
-    for (name, value) in more.iter().chain([&("state", asked.state.as_str())]) {
+    for (name, value) in more.iter().chain([&("state", requested.state.as_str())]) {
         query.append_pair(name, value);
     }
     let mut response = super::text(StatusCode::SEE_OTHER, "");
@@ -258,12 +266,12 @@ fn back(callback: &str, asked: &Asked, more: &[(&str, &str)]) -> Response {
     response
 }
 
-fn json_of(status: StatusCode, body: &Value) -> Response {
-    super::response(status, "application/json", super::POLICY, body.to_string().into_bytes())
+fn json_response(status: StatusCode, body: &Value) -> Response {
+    super::response(status, "application/json", super::DEFAULT_POLICY, body.to_string().into_bytes())
 }
 
-/// The form's request must tell where it comes from.
-fn page_of(html: &str) -> Response {
+/// Responds with a page whose form sends `Referer` to its own origin.
+fn page_response(html: &str) -> Response {
     let mut response =
         super::response(StatusCode::OK, "text/html; charset=utf-8", PAGE_POLICY, html.as_bytes().to_vec());
     response.headers_mut().insert(http::header::REFERRER_POLICY, HeaderValue::from_static("same-origin"));

@@ -1,30 +1,30 @@
-//! The page that asks who to be: a form without any script.
+//! The page that lets the developer choose a user: a form without any script.
 
 use std::fmt::Write as _;
 
-use super::Pairs;
-use super::people::KNOWN;
-use crate::dev::page::escaped;
+use super::Parameters;
+use super::users::PRESET_USERS;
+use crate::dev::page::escape_markup;
 
-/// What goes on from the request to the form's answer.
-const CARRIED: [&str; 7] =
+/// Parameters of the request that the form repeats.
+const REPEATED_PARAMETERS: [&str; 7] =
     ["client_id", "redirect_uri", "response_type", "state", "nonce", "code_challenge", "code_challenge_method"];
 
-/// The page; `hint` is an address to begin with.
-pub fn chooser(asked: &Pairs, hint: &str) -> String {
+/// Formats the page; `hint` is the initial value of the address.
+pub fn format_chooser(requested: &Parameters, hint: &str) -> String {
     let mut page = String::from(
         "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width\">\n\
          <title>Sign in</title>\n<link rel=\"stylesheet\" href=\"/_dev/inbox.css\">\n<main>\n<h1>Who do you want to be?</h1>\n\
          <p>This provider is for development. It stands in for the real one and believes everybody.</p>\n",
     );
     let mut carried = String::new();
-    for name in CARRIED {
-        let value = escaped(asked.get(name));
+    for name in REPEATED_PARAMETERS {
+        let value = escape_markup(requested.get(name));
         let _ = writeln!(carried, "<input type=\"hidden\" name=\"{name}\" value=\"{value}\">");
     }
     let _ =
         writeln!(page, "<form method=\"post\" action=\"/_dev/provider/authorize\">\n{carried}<ul class=\"people\">");
-    for (id, name, email, verified) in KNOWN {
+    for (id, name, email, verified) in PRESET_USERS {
         let about = match (email, verified) {
             ("", _) => "has no address".to_owned(),
             (email, true) => format!("{email}, verified"),
@@ -46,8 +46,8 @@ pub fn chooser(asked: &Pairs, hint: &str) -> String {
          <p><label for=\"name\">Name</label><br><input id=\"name\" name=\"name\" autocomplete=\"off\" maxlength=\"200\" value=\"{}\"></p>\n\
          <p><label><input type=\"checkbox\" name=\"verified\" value=\"yes\" checked> The address is verified</label></p>\n\
          <p><button name=\"person\" value=\"other\">Continue</button></p>\n</form>\n</main>",
-        escaped(hint),
-        escaped(asked.get("name")),
+        escape_markup(hint),
+        escape_markup(requested.get("name")),
     );
     page
 }

@@ -1,4 +1,4 @@
-//! Who gets a code, who may redeem it, and who is kept out.
+//! Tests of the authorization endpoint, the token endpoint and access control.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -20,22 +20,22 @@ const CALLBACK: &str = "http://127.0.0.1:54321/auth/v1/callback";
 const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
 const CHALLENGE: &str = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
 
-struct Trial {
+struct TestProvider {
     clock: Arc<FakeClock>,
-    provider: Provider,
+    provider: DevelopmentProvider,
 }
 
-impl Trial {
+impl TestProvider {
     fn new() -> Self {
         let (clock, entropy) =
             (Arc::new(FakeClock::at("2026-11-21T12:00:00Z".parse().expect("a time"))), Entropy::from_seed(1));
         let registration = Registration::new("http://127.0.0.1:54321", "http://127.0.0.1:54321/auth/v1/", &entropy);
-        let provider = Provider::new(registration, clock.clone(), entropy).expect("a key");
+        let provider = DevelopmentProvider::new(registration, clock.clone(), entropy).expect("a key");
         Self { clock, provider }
     }
 
-    /// What the auth API sends a browser with, and more.
-    fn asked(more: &[(&str, &str)]) -> String {
+    /// Returns the parameters of the auth API's request, with additions or overrides.
+    fn authorization_query(more: &[(&str, &str)]) -> String {
         let usual = [
             ("client_id", "basalt"),
             ("redirect_uri", CALLBACK),
@@ -52,18 +52,18 @@ impl Trial {
         self.provider.answer(request(Method::GET, path, String::new())).await
     }
 
-    async fn choose(&self, more: &[(&str, &str)]) -> Response {
-        self.provider.answer(request(Method::POST, "/_dev/provider/authorize", Self::asked(more))).await
+    async fn submit_choice(&self, more: &[(&str, &str)]) -> Response {
+        self.provider.answer(request(Method::POST, "/_dev/provider/authorize", Self::authorization_query(more))).await
     }
 
-    /// The parameters with which the browser comes back.
-    async fn chosen(&self, more: &[(&str, &str)]) -> Pairs {
-        let response = self.choose(more).await;
+    /// Returns the parameters of the redirect back to the callback.
+    async fn choose_and_redirect(&self, more: &[(&str, &str)]) -> Parameters {
+        let response = self.submit_choice(more).await;
         assert_eq!(response.status(), StatusCode::SEE_OTHER);
         let location = response.headers()[LOCATION].to_str().expect("text").to_owned();
         let (to, query) = location.split_once('?').expect("a query");
         assert_eq!(to, CALLBACK);
-        Pairs(parse_pairs(query))
+        Parameters(parse_pairs(query))
     }
 
     async fn redeem(&self, code: &str, verifier: &str, secret: &str) -> (StatusCode, Value) {
@@ -79,7 +79,7 @@ impl Trial {
         request.headers_mut().insert(AUTHORIZATION, HeaderValue::try_from(shown).expect("a header"));
         let response = self.provider.answer(request).await;
         let status = response.status();
-        (status, serde_json::from_str(&text_of(response).await).expect("JSON"))
+        (status, serde_json::from_str(&body_text(response).await).expect("JSON"))
     }
 
     fn secret(&self) -> &str {
@@ -94,37 +94,37 @@ fn request(method: Method, path: &str, body: String) -> Request {
     request
 }
 
-async fn text_of(response: Response) -> String {
+async fn body_text(response: Response) -> String {
     let bytes = axum::body::to_bytes(response.into_body(), usize::MAX).await.expect("a body");
     String::from_utf8(bytes.to_vec()).expect("text")
 }
 
-fn claims(id_token: &Value) -> Value {
+fn decode_claims(id_token: &Value) -> Value {
     let part = id_token.as_str().and_then(|token| token.split('.').nth(1)).expect("three parts");
     serde_json::from_slice(&URL_SAFE_NO_PAD.decode(part).expect("base64")).expect("JSON")
 }
 
 #[tokio::test]
-async fn who_is_chosen_comes_back_with_a_code_for_their_tokens() {
-    let trial = Trial::new();
-    let back = trial.chosen(&[("person", "ann"), ("nonce", "n1")]).await;
+async fn chosen_user_gets_code_and_tokens() {
+    let trial = TestProvider::new();
+    let back = trial.choose_and_redirect(&[("person", "ann"), ("nonce", "n1")]).await;
     assert_eq!(back.get("state"), "s&1");
     let (status, answer) = trial.redeem(back.get("code"), VERIFIER, trial.secret()).await;
     assert_eq!(status, StatusCode::OK);
-    let claims = claims(&answer["id_token"]);
+    let claims = decode_claims(&answer["id_token"]);
     assert_eq!(claims["iss"], "http://127.0.0.1:54321/_dev/provider");
     assert_eq!((&claims["aud"], &claims["nonce"], &claims["sub"]), (&json!("basalt"), &json!("n1"), &json!("dev-ann")));
     assert_eq!((&claims["email"], &claims["email_verified"]), (&json!("ann@example.com"), &json!(true)));
     let mut asking = request(Method::GET, "/_dev/provider/userinfo", String::new());
     let bearer = format!("Bearer {}", answer["access_token"].as_str().expect("a token"));
     asking.headers_mut().insert(AUTHORIZATION, HeaderValue::try_from(bearer).expect("a header"));
-    assert!(text_of(trial.provider.answer(asking).await).await.contains("dev-ann"));
+    assert!(body_text(trial.provider.answer(asking).await).await.contains("dev-ann"));
 }
 
 #[tokio::test]
-async fn a_code_works_once_and_only_for_who_asked_for_it() {
-    let trial = Trial::new();
-    let code = async || trial.chosen(&[("person", "ben")]).await.get("code").to_owned();
+async fn code_is_single_use_and_bound_to_client_and_verifier() {
+    let trial = TestProvider::new();
+    let code = async || trial.choose_and_redirect(&[("person", "ben")]).await.get("code").to_owned();
     assert_eq!(trial.redeem(&code().await, VERIFIER, "another secret").await.0, StatusCode::UNAUTHORIZED);
     assert_eq!(trial.redeem(&code().await, "another verifier", trial.secret()).await.0, StatusCode::BAD_REQUEST);
     let once = code().await;
@@ -136,29 +136,29 @@ async fn a_code_works_once_and_only_for_who_asked_for_it() {
 }
 
 #[tokio::test]
-async fn a2_nobody_is_sent_anywhere_but_to_the_auth_api() {
-    let trial = Trial::new();
+async fn other_redirect_uri_or_client_is_rejected() {
+    let trial = TestProvider::new();
     for hostile in ["http://evil.example/auth/v1/callback", "http://127.0.0.1:54321/auth/v1/callback?x", ""] {
-        let response = trial.choose(&[("person", "ann"), ("redirect_uri", hostile)]).await;
+        let response = trial.submit_choice(&[("person", "ann"), ("redirect_uri", hostile)]).await;
         assert_eq!(response.status(), StatusCode::BAD_REQUEST, "{hostile}");
     }
-    assert_eq!(trial.choose(&[("person", "ann"), ("client_id", "x")]).await.status(), StatusCode::BAD_REQUEST);
+    assert_eq!(trial.submit_choice(&[("person", "ann"), ("client_id", "x")]).await.status(), StatusCode::BAD_REQUEST);
 }
 
 #[tokio::test]
-async fn the_page_shows_what_came_as_text() {
-    let trial = Trial::new();
+async fn chooser_escapes_parameters() {
+    let trial = TestProvider::new();
     let hostile = "\"><script>alert(1)</script>";
-    let query = Trial::asked(&[("state", hostile), ("login_hint", hostile)]);
-    let page = text_of(trial.get(&format!("/_dev/provider/authorize?{query}")).await).await;
+    let query = TestProvider::authorization_query(&[("state", hostile), ("login_hint", hostile)]);
+    let page = body_text(trial.get(&format!("/_dev/provider/authorize?{query}")).await).await;
     assert!(page.contains("&quot;&gt;&lt;script&gt;") && !page.contains("<script"), "{page}");
 }
 
 #[tokio::test]
-async fn a_test_names_its_person_and_needs_no_page() {
-    let trial = Trial::new();
+async fn prompt_none_signs_in_hinted_user() {
+    let trial = TestProvider::new();
     let asking = async |hint: &str| {
-        let query = Trial::asked(&[("prompt", "none"), ("login_hint", hint)]);
+        let query = TestProvider::authorization_query(&[("prompt", "none"), ("login_hint", hint)]);
         let response = trial.get(&format!("/_dev/provider/authorize?{query}")).await;
         response.headers()[LOCATION].to_str().expect("text").to_owned()
     };
@@ -168,26 +168,27 @@ async fn a_test_names_its_person_and_needs_no_page() {
 }
 
 #[tokio::test]
-async fn a_denied_request_and_a_person_who_cannot_be_are_told() {
-    let trial = Trial::new();
-    assert_eq!(trial.chosen(&[("person", "nobody")]).await.get("error"), "access_denied");
-    let response = trial.choose(&[("person", "other"), ("email", "no address")]).await;
+async fn denial_and_invalid_input_are_reported() {
+    let trial = TestProvider::new();
+    assert_eq!(trial.choose_and_redirect(&[("person", "nobody")]).await.get("error"), "access_denied");
+    let response = trial.submit_choice(&[("person", "other"), ("email", "no address")]).await;
     assert_eq!(response.status(), StatusCode::OK);
-    assert!(text_of(response).await.contains("Who do you want to be?"));
-    let back = trial.chosen(&[("person", "other"), ("email", "Zoe@example.com"), ("verified", "yes")]).await;
+    assert!(body_text(response).await.contains("Who do you want to be?"));
+    let back =
+        trial.choose_and_redirect(&[("person", "other"), ("email", "Zoe@example.com"), ("verified", "yes")]).await;
     let (_, answer) = trial.redeem(back.get("code"), VERIFIER, trial.secret()).await;
-    assert_eq!(claims(&answer["id_token"])["sub"], "dev-zoe@example.com");
+    assert_eq!(decode_claims(&answer["id_token"])["sub"], "dev-zoe@example.com");
 }
 
 #[test]
-fn a7_only_browsers_on_this_machine_may_use_it_and_only_its_page_from_elsewhere() {
+fn provider_is_local_except_for_navigation_to_its_page() {
     let asking = |method: Method, path: &str, peer: &str, headers: &[(&'static str, &'static str)]| {
         let mut request = request(method, path, String::new());
         request.extensions_mut().insert(ConnectInfo(peer.parse::<SocketAddr>().expect("an address")));
         for (name, value) in headers {
             request.headers_mut().insert(*name, HeaderValue::from_static(value));
         }
-        Access::new(true, None).permits(&request, audience(&request))
+        Access::new(true, None).is_allowed(&request, access_rule(&request))
     };
     let page = "/_dev/provider/authorize";
     let tab = [HOST, ELSEWHERE, ("sec-fetch-mode", "navigate"), ("sec-fetch-dest", "document")];

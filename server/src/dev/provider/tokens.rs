@@ -1,4 +1,5 @@
-//! Codes and tokens of the provider: a code works once and for a minute, an access token for an hour.
+//! Codes and tokens of the provider.
+//! A code is valid once and for a minute, an access token for an hour.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
@@ -15,43 +16,43 @@ use jsonwebtoken::{Algorithm, EncodingKey, Header};
 use serde_json::{Value, json};
 
 use super::Registration;
-use super::people::Person;
+use super::users::ProviderUser;
 
-/// No more are remembered; the oldest go first.
-const MOST: usize = 1000;
-const CODE_LIFE: TimeDelta = TimeDelta::minutes(1);
-const TOKEN_LIFE: TimeDelta = TimeDelta::hours(1);
+/// Maximum number of entries; the oldest are removed first.
+const MAX_ENTRIES: usize = 1000;
+const CODE_LIFETIME: TimeDelta = TimeDelta::minutes(1);
+const TOKEN_LIFETIME: TimeDelta = TimeDelta::hours(1);
 const KEY_ID: &str = "dev";
 
-/// What the auth API asked for.
+/// The parameters of the auth API's authorization request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Asked {
-    /// `state`, given back as it is.
+pub struct AuthorizationRequest {
+    /// `state`, returned unchanged.
     pub state: String,
-    /// `nonce`; empty: none.
+    /// `nonce`; empty if there is none.
     pub nonce: String,
-    /// `code_challenge`, S256; empty: none.
+    /// `code_challenge` (S256); empty if there is none.
     pub challenge: String,
 }
 
-/// Codes and tokens, and the key that signs.
-pub struct Tokens {
+/// Codes and tokens, and the signing key.
+pub struct TokenStore {
     issuer: String,
     audience: String,
     key: EncodingKey,
-    /// The public point, its first byte left out.
+    /// The public point without its first byte.
     point: Vec<u8>,
     clock: SharedClock,
     entropy: Entropy,
-    codes: Mutex<Kept<(Asked, Person)>>,
-    signed_in: Mutex<Kept<Person>>,
+    codes: Mutex<ExpiringEntries<(AuthorizationRequest, ProviderUser)>>,
+    access_tokens: Mutex<ExpiringEntries<ProviderUser>>,
 }
 
-/// What is remembered under a secret until a moment.
-type Kept<T> = VecDeque<(String, DateTime<Utc>, T)>;
+/// Entries by secret, with their expiry.
+type ExpiringEntries<T> = VecDeque<(String, DateTime<Utc>, T)>;
 
-impl Tokens {
-    /// With a key of its own, made now.
+impl TokenStore {
+    /// Creates the store with a new signing key.
     pub fn new(registration: &Registration, clock: SharedClock, entropy: Entropy) -> anyhow::Result<Self> {
         let pair = EcdsaKeyPair::generate(&ECDSA_P256_SHA256_FIXED_SIGNING).context("making a key")?;
         let der = pair.to_pkcs8v1().context("writing a key")?;
@@ -63,11 +64,11 @@ impl Tokens {
             clock,
             entropy,
             codes: Mutex::default(),
-            signed_in: Mutex::default(),
+            access_tokens: Mutex::default(),
         })
     }
 
-    /// The public half of the key.
+    /// Returns the public key as a JSON Web Key Set.
     pub fn jwks(&self) -> Value {
         let (x, y) = self.point.split_at(self.point.len() / 2);
         let coordinate = |part: &[u8]| URL_SAFE_NO_PAD.encode(part);
@@ -75,55 +76,56 @@ impl Tokens {
                          "x": coordinate(x), "y": coordinate(y)}]})
     }
 
-    /// A code for this person.
-    pub fn code(&self, asked: Asked, person: Person) -> String {
-        self.keep(&self.codes, CODE_LIFE, (asked, person))
+    /// Issues a code for a user.
+    pub fn issue_code(&self, requested: AuthorizationRequest, user: ProviderUser) -> String {
+        self.insert(&self.codes, CODE_LIFETIME, (requested, user))
     }
 
-    /// The token answer for a code and the verifier of its challenge. The code is used up whatever comes of it.
+    /// Returns the token response for a code and its verifier (RFC 7636).
+    /// Failed attempts consume the code, too.
     pub fn redeem(&self, code: &str, verifier: &str) -> Option<Value> {
-        let (asked, person) = self.take(code)?;
+        let (requested, imported_user) = self.take_code(code)?;
         let hashed = URL_SAFE_NO_PAD.encode(digest(&SHA256, verifier.as_bytes()));
-        if !asked.challenge.is_empty() && asked.challenge != hashed {
+        if !requested.challenge.is_empty() && requested.challenge != hashed {
             return None;
         }
         let now = self.clock.now();
-        let mut claims = person.claims();
+        let mut claims = imported_user.claims();
         let about = [
             ("iss", json!(self.issuer)),
             ("aud", json!(self.audience)),
             ("iat", json!(now.timestamp())),
-            ("exp", json!((now + TOKEN_LIFE).timestamp())),
+            ("exp", json!((now + TOKEN_LIFETIME).timestamp())),
         ];
         claims.extend(about.map(|(name, value)| (name.to_owned(), value)));
-        if !asked.nonce.is_empty() {
-            claims.insert("nonce".to_owned(), json!(asked.nonce));
+        if !requested.nonce.is_empty() {
+            claims.insert("nonce".to_owned(), json!(requested.nonce));
         }
         let header = Header { kid: Some(KEY_ID.to_owned()), ..Header::new(Algorithm::ES256) };
         let id_token = jsonwebtoken::encode(&header, &claims, &self.key).ok()?;
-        let access_token = self.keep(&self.signed_in, TOKEN_LIFE, person);
+        let access_token = self.insert(&self.access_tokens, TOKEN_LIFETIME, imported_user);
         Some(json!({"access_token": access_token, "token_type": "Bearer", "id_token": id_token,
-                    "expires_in": TOKEN_LIFE.num_seconds()}))
+                    "expires_in": TOKEN_LIFETIME.num_seconds()}))
     }
 
-    /// Whose access token this is.
-    pub fn person(&self, token: &str) -> Option<Person> {
+    /// Returns the user of an access token.
+    pub fn find_user(&self, token: &str) -> Option<ProviderUser> {
         let now = self.clock.now();
-        let tokens = self.signed_in.lock().unwrap_or_else(PoisonError::into_inner);
-        tokens.iter().find(|(kept, until, _)| kept == token && now < *until).map(|(_, _, person)| person.clone())
+        let tokens = self.access_tokens.lock().unwrap_or_else(PoisonError::into_inner);
+        tokens.iter().find(|(kept, until, _)| kept == token && now < *until).map(|(_, _, user)| user.clone())
     }
 
-    fn take(&self, code: &str) -> Option<(Asked, Person)> {
+    fn take_code(&self, code: &str) -> Option<(AuthorizationRequest, ProviderUser)> {
         let mut codes = self.codes.lock().unwrap_or_else(PoisonError::into_inner);
         let at = codes.iter().position(|(kept, ..)| kept == code)?;
         let (_, until, what) = codes.remove(at)?;
         (self.clock.now() < until).then_some(what)
     }
 
-    fn keep<T>(&self, kept: &Mutex<Kept<T>>, life: TimeDelta, what: T) -> String {
+    fn insert<T>(&self, kept: &Mutex<ExpiringEntries<T>>, life: TimeDelta, what: T) -> String {
         let secret = self.entropy.base32(40);
         let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
-        if kept.len() == MOST {
+        if kept.len() == MAX_ENTRIES {
             kept.pop_front();
         }
         kept.push_back((secret.clone(), self.clock.now() + life, what));

@@ -1,18 +1,18 @@
-//! `DELETE /admin/custom-providers/{identifier}`: accounts that came by it stay.
+//! `DELETE /admin/custom-providers/{identifier}`: deletes a provider. Its users stay.
 
-use gotrue_rules::domain::custom_provider::rules::not_found;
+use gotrue_rules::domain::custom_provider::rules::provider_not_found;
 use gotrue_rules::domain::error::Result;
 
-use super::named;
-use crate::cx::Cx;
+use super::path_identifier;
 use crate::http::reply::Reply;
+use crate::request_context::RequestContext;
 use crate::services::custom_providers as providers;
-use crate::store::{OrRefuse, custom_providers};
+use crate::store::{OrInternalError, custom_providers};
 
-/// 204.
-pub async fn handle(cx: Cx) -> Result<Reply> {
-    let gone = custom_providers::delete(&mut cx.db(), named(&cx)?).await;
-    let gone = gone.or_refuse("Error deleting custom OAuth provider")?.ok_or_else(not_found)?;
-    providers::forget(&cx, &gone.protocol);
+/// Deletes the provider; 204.
+pub async fn handle(cx: RequestContext) -> Result<Reply> {
+    let deleted = custom_providers::delete(&mut cx.db(), path_identifier(&cx)?).await;
+    let deleted = deleted.or_internal_error("Error deleting custom OAuth provider")?.ok_or_else(provider_not_found)?;
+    providers::evict_discovery(&cx, &deleted.protocol);
     Ok(Reply::no_content())
 }

@@ -1,4 +1,4 @@
-//! Providers that the administrator stores at run time, below `/admin/custom-providers`.
+//! `/admin/custom-providers`: providers that administrators store at run time.
 
 pub mod create;
 pub mod delete;
@@ -7,20 +7,20 @@ pub mod read;
 pub mod update;
 
 use gotrue_rules::domain::custom_provider::CustomProvider;
-use gotrue_rules::domain::custom_provider::rules::{check_identifier, not_found};
+use gotrue_rules::domain::custom_provider::rules::{provider_not_found, validate_identifier};
 use gotrue_rules::domain::error::Result;
 
-use crate::cx::Cx;
-use crate::store::{OrRefuse, custom_providers};
+use crate::request_context::RequestContext;
+use crate::store::{OrInternalError, custom_providers};
 
-/// The name in the path, in its own letters: 400 unless it begins as stored providers' do.
-fn named(cx: &Cx) -> Result<&str> {
-    let identifier = cx.request.param("identifier").unwrap_or_default();
-    check_identifier(identifier).map(|()| identifier)
+/// The identifier in the path, in its own case; 400 unless it has the prefix of custom providers.
+fn path_identifier(cx: &RequestContext) -> Result<&str> {
+    let identifier = cx.request.path_param("identifier").unwrap_or_default();
+    validate_identifier(identifier).map(|()| identifier)
 }
 
-/// The provider of that name, or 404.
-async fn found(cx: &Cx, identifier: &str) -> Result<CustomProvider> {
-    let found = custom_providers::by_identifier(&mut cx.db(), identifier).await;
-    found.or_refuse("Error retrieving custom OAuth provider")?.ok_or_else(not_found)
+/// Loads the provider of this identifier; 404 if there is none.
+async fn load_provider(cx: &RequestContext, identifier: &str) -> Result<CustomProvider> {
+    let found = custom_providers::find_by_identifier(&mut cx.db(), identifier).await;
+    found.or_internal_error("Error retrieving custom OAuth provider")?.ok_or_else(provider_not_found)
 }

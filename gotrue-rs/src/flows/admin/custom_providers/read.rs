@@ -3,11 +3,11 @@
 use gotrue_rules::domain::error::Result;
 use gotrue_rules::wire::custom_provider::CustomProviderJson;
 
-use super::{found, named};
-use crate::cx::Cx;
+use super::{load_provider, path_identifier};
 use crate::http::reply::Reply;
+use crate::request_context::RequestContext;
 
-/// The provider of the path.
-pub async fn handle(cx: Cx) -> Result<Reply> {
-    Ok(Reply::json(&CustomProviderJson::from(&found(&cx, named(&cx)?).await?)))
+/// Returns the provider named in the path.
+pub async fn handle(cx: RequestContext) -> Result<Reply> {
+    Ok(Reply::json(&CustomProviderJson::from(&load_provider(&cx, path_identifier(&cx)?).await?)))
 }

@@ -3,11 +3,11 @@
 use gotrue_rules::domain::error::Result;
 use gotrue_rules::wire::factor::FactorJson;
 
-use crate::cx::Cx;
 use crate::http::reply::Reply;
+use crate::request_context::RequestContext;
 
-/// The account's factors.
-pub async fn handle(cx: Cx) -> Result<Reply> {
+/// Lists the user's factors.
+pub async fn handle(cx: RequestContext) -> Result<Reply> {
     let factors: Vec<FactorJson<'_>> = cx.account()?.factors.iter().map(FactorJson::from).collect();
     Ok(Reply::json(&factors))
 }

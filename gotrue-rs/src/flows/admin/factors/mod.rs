@@ -1,4 +1,4 @@
-//! Second factors of an account as the administrator sees, changes and removes them.
+//! `/admin/users/{id}/factors`: second factors of a user.
 
 pub mod delete;
 pub mod list;

@@ -1,38 +1,39 @@
-//! `POST /admin/sso/providers`: a company's identity provider. Two statements; nothing is held while its description is
-//! fetched.
+//! `POST /admin/sso/providers`: creates an SSO identity provider in two statements.
+//!
+//! No connection is held while its metadata is fetched.
 
 use gotrue_rules::domain::error::{Error, Result};
-use gotrue_rules::domain::sso::draft;
+use gotrue_rules::domain::sso::creation;
 use gotrue_rules::wire::requests::AdminSsoProvider;
 use gotrue_rules::wire::sso::SsoProviderJson;
 use http::StatusCode;
 
-use super::described;
-use crate::cx::Cx;
+use super::load_metadata;
 use crate::http::reply::Reply;
+use crate::request_context::RequestContext;
 use crate::store::{self, sso_providers};
 
-/// Unique among all of them.
-const ENTITY_UNIQUE: &str = "saml_providers_entity_id_key";
+/// The unique constraint of SAML entity ids.
+const ENTITY_ID_CONSTRAINT: &str = "saml_providers_entity_id_key";
 
-/// The provider that was made.
-pub async fn handle(cx: Cx) -> Result<Reply> {
-    let body = AdminSsoProvider::decode(&cx.bytes().await?)?;
-    draft::check(&body)?;
-    let described = described(&cx, &body).await?.unwrap_or_default();
+/// Creates a provider and returns it.
+pub async fn handle(cx: RequestContext) -> Result<Reply> {
+    let body = AdminSsoProvider::decode(&cx.read_body().await?)?;
+    creation::validate_body(&body)?;
+    let described = load_metadata(&cx, &body).await?.unwrap_or_default();
     let domains = body.domains.as_deref().unwrap_or_default();
-    let holders = sso_providers::holders(&mut cx.db(), Some(&described.entity_id), domains).await?;
-    draft::require_free(&described.entity_id, domains, &holders)?;
-    let provider = draft::provider(cx.entropy.uuid(), body, described, cx.now);
+    let holders = sso_providers::find_holders(&mut cx.db(), Some(&described.entity_id), domains).await?;
+    creation::require_unassigned(&described.entity_id, domains, &holders)?;
+    let provider = creation::build_provider(cx.entropy.uuid(), body, described, cx.now);
     let stored = sso_providers::insert(&mut cx.db(), &provider, || cx.entropy.uuid()).await;
-    stored.map_err(|error| refused(error, &provider.saml.entity_id))?;
+    stored.map_err(|error| insert_error(error, &provider.saml.entity_id))?;
     Ok(Reply::json(&SsoProviderJson::from(&provider)).with_status(StatusCode::CREATED))
 }
 
-/// Somebody else was faster with the same entity; whatever else the database refuses is as recorded a plain 500.
-fn refused(error: store::Error, entity_id: &str) -> Error {
+/// Maps a duplicate entity id to its error; as in GoTrue any other database error is a plain 500.
+fn insert_error(error: store::Error, entity_id: &str) -> Error {
     match error.constraint() {
-        Some(ENTITY_UNIQUE) => draft::entity_taken(entity_id).because(error),
+        Some(ENTITY_ID_CONSTRAINT) => creation::entity_already_exists(entity_id).with_cause(error),
         _ => error.into(),
     }
 }

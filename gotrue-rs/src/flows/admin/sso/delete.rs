@@ -1,14 +1,14 @@
-//! `DELETE /admin/sso/providers/{idp_id}`: people who came through it stay, and so do their identities.
+//! `DELETE /admin/sso/providers/{idp_id}`: deletes the provider; its users and their identities stay.
 
 use gotrue_rules::domain::error::Result;
 use gotrue_rules::wire::sso::SsoProviderJson;
 
-use crate::cx::Cx;
 use crate::http::reply::Reply;
+use crate::request_context::RequestContext;
 use crate::store::sso_providers;
 
-/// The provider as it was.
-pub async fn handle(cx: Cx) -> Result<Reply> {
+/// Deletes the provider and returns it.
+pub async fn handle(cx: RequestContext) -> Result<Reply> {
     let provider = cx.sso_provider()?;
     sso_providers::delete(&mut cx.db(), provider.id).await?;
     Ok(Reply::json(&SsoProviderJson::from(provider)))

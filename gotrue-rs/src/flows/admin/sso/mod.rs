@@ -1,4 +1,4 @@
-//! Companies' identity providers as an administrator keeps them. Also while SAML is off.
+//! `/admin/sso/providers`: SSO identity providers, also while SAML is disabled.
 
 pub mod create;
 pub mod delete;
@@ -7,19 +7,19 @@ pub mod read;
 pub mod update;
 
 use gotrue_rules::domain::error::Result;
-use gotrue_rules::domain::sso::draft::Described;
+use gotrue_rules::domain::sso::creation::EntityMetadata;
 use gotrue_rules::domain::sso::metadata::IdentityProvider;
 use gotrue_rules::wire::requests::AdminSsoProvider;
 
-use crate::cx::Cx;
+use crate::request_context::RequestContext;
 use crate::services::saml;
 
-/// What the provider says of itself, in the body or at the address that the body names; none if it names neither.
-async fn described(cx: &Cx, body: &AdminSsoProvider) -> Result<Option<Described>> {
+/// Loads the metadata from the body or from the URL in the body; `None` if there is neither.
+async fn load_metadata(cx: &RequestContext, body: &AdminSsoProvider) -> Result<Option<EntityMetadata>> {
     let text = match (body.metadata_xml.as_str(), body.metadata_url.as_str()) {
         ("", "") => return Ok(None),
         ("", address) => saml::metadata::fetch(cx, address).await?,
         (text, _) => text.to_owned(),
     };
-    Ok(Some(IdentityProvider::read(&text)?.described(text)))
+    Ok(Some(IdentityProvider::parse(&text)?.to_entity_metadata(text)))
 }

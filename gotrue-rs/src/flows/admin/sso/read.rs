@@ -3,10 +3,10 @@
 use gotrue_rules::domain::error::Result;
 use gotrue_rules::wire::sso::SsoProviderJson;
 
-use crate::cx::Cx;
 use crate::http::reply::Reply;
+use crate::request_context::RequestContext;
 
-/// What the guard has read.
-pub async fn handle(cx: Cx) -> Result<Reply> {
+/// Returns the provider named in the path.
+pub async fn handle(cx: RequestContext) -> Result<Reply> {
     Ok(Reply::json(&SsoProviderJson::from(cx.sso_provider()?)))
 }

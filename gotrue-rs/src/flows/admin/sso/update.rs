@@ -1,63 +1,73 @@
-//! `PUT /admin/sso/providers/{idp_id}`: three statements at most, the guard's, who has the domains, and the write. Nothing
-//! is held while a description is fetched.
+//! `PUT /admin/sso/providers/{idp_id}`: updates a provider.
+//!
+//! It takes at most three statements: the guard's, the look-up of the domains, and the write.
+//!
+//! No connection is held while metadata is fetched.
 
 use gotrue_rules::domain::error::{Error, Result};
-use gotrue_rules::domain::sso::change::{self, Change, change, conflict};
-use gotrue_rules::domain::sso::draft::Holder;
-use gotrue_rules::domain::sso::not_found;
+use gotrue_rules::domain::sso::change::{self, SsoProviderChange, apply_update, conflict};
+use gotrue_rules::domain::sso::creation::NameOwner;
+use gotrue_rules::domain::sso::provider_not_found;
 use gotrue_rules::wire::requests::AdminSsoProvider;
 use gotrue_rules::wire::sso::SsoProviderJson;
 
-use super::described;
-use crate::cx::Cx;
+use super::load_metadata;
 use crate::http::reply::Reply;
+use crate::request_context::RequestContext;
 use crate::store;
-use crate::store::sso_providers::{self, Update};
+use crate::store::sso_providers::{self, SsoProviderUpdate};
 
-/// Unique among all of them, letter case aside.
-const RESOURCE_ID_UNIQUE: &str = "sso_providers_resource_id_idx";
+/// The unique index of resource ids, case-insensitive.
+const RESOURCE_ID_INDEX: &str = "sso_providers_resource_id_idx";
 
-/// The provider, changed; as it is if nothing was.
-pub async fn handle(cx: Cx) -> Result<Reply> {
+/// Updates the provider and returns it; returns it unchanged if there is no change.
+pub async fn handle(cx: RequestContext) -> Result<Reply> {
     let provider = cx.sso_provider()?;
-    let body = AdminSsoProvider::decode(&cx.bytes().await?)?;
-    change::check(&body)?;
-    let described = described(&cx, &body).await?;
+    let body = AdminSsoProvider::decode(&cx.read_body().await?)?;
+    change::validate_body(&body)?;
+    let described = load_metadata(&cx, &body).await?;
     if let Some(described) = &described {
         change::require_same_entity(provider, described)?;
     }
-    let holders = holders(&cx, &body).await?;
-    let Some(change) = change(provider, &body, described, &holders, cx.now)? else {
+    let holders = load_domain_holders(&cx, &body).await?;
+    let Some(change) = apply_update(provider, &body, described, &holders, cx.now)? else {
         return Ok(Reply::json(&SsoProviderJson::from(provider)));
     };
-    write(&cx, &change).await?;
+    write_change(&cx, &change).await?;
     Ok(Reply::json(&SsoProviderJson::from(&change.after)))
 }
 
-async fn holders(cx: &Cx, body: &AdminSsoProvider) -> Result<Vec<Holder>> {
+async fn load_domain_holders(cx: &RequestContext, body: &AdminSsoProvider) -> Result<Vec<NameOwner>> {
     match body.domains.as_deref() {
         None | Some([]) => Ok(Vec::new()),
-        Some(domains) => Ok(sso_providers::holders(&mut cx.db(), None, domains).await?),
+        Some(domains) => Ok(sso_providers::find_holders(&mut cx.db(), None, domains).await?),
     }
 }
 
-async fn write(cx: &Cx, change: &Change) -> Result<()> {
-    let new: Vec<_> = change.new.iter().map(|domain| (cx.entropy.uuid(), domain.clone())).collect();
-    let update = Update { provider: &change.after, saml: change.saml, gone: &change.gone, new: &new };
-    if sso_providers::update(&mut cx.db(), update).await.map_err(refused)? {
+async fn write_change(cx: &RequestContext, change: &SsoProviderChange) -> Result<()> {
+    let new: Vec<_> = change.added_domains.iter().map(|domain| (cx.entropy.uuid(), domain.clone())).collect();
+    let update = SsoProviderUpdate {
+        provider: &change.after,
+        should_write_saml: change.writes_saml,
+        removed_domains: &change.removed_domains,
+        added_domains: &new,
+    };
+    if sso_providers::update(&mut cx.db(), update).await.map_err(update_error)? {
         return Ok(());
     }
-    Err(not_found())
+    Err(provider_not_found())
 }
 
-/// As recorded only a taken resource id shows what the database said, and there only the legacy API version.
-fn refused(error: store::Error) -> Error {
+/// The error of a failed update.
+///
+/// As in GoTrue, only a taken resource id shows the database's text, and only in the legacy API version.
+fn update_error(error: store::Error) -> Error {
     let conflict = conflict();
     match error.constraint() {
-        Some(RESOURCE_ID_UNIQUE) => {
+        Some(RESOURCE_ID_INDEX) => {
             let wrapped_as = Some((conflict.status(), "conflict"));
-            Error { wrapped_as, ..error.wrapped(conflict.message().to_owned()) }
+            Error { wrapped_as, ..error.into_internal_error(conflict.message().to_owned()) }
         }
-        _ => conflict.because(error),
+        _ => conflict.with_cause(error),
     }
 }

@@ -1,4 +1,4 @@
-//! The identities of the signed-in account: linked and unlinked by hand.
+//! `/user/identities`: manual linking and unlinking of identities.
 
 pub mod authorize;
 pub mod unlink;

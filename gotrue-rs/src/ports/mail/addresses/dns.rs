@@ -1,4 +1,4 @@
-//! Which hosts take the mail of a domain, as the DNS has it. Answers are kept as long as they themselves allow.
+//! Looks up the mail servers of a domain. Answers are cached for their TTL.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -11,51 +11,53 @@ use hickory_resolver::net::runtime::TokioRuntimeProvider;
 use hickory_resolver::proto::rr::RData;
 use hickory_resolver::{ResolverBuilder, TokioResolver};
 
-/// What the DNS knows.
+/// The result of a look-up.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Found {
-    /// Hosts of MX records without a dot at the end, else addresses of the domain itself.
+pub(super) enum MailHosts {
+    /// The hosts of MX records without trailing dot, else the addresses of the domain itself.
     Hosts(Vec<String>),
-    /// The domain has neither, or does not exist.
+    /// The domain does not exist or has neither.
     Nothing,
-    /// Nobody could tell.
+    /// The look-up failed.
     Unknown,
 }
 
-/// Most answers that are kept.
-const KEPT: u64 = 1024;
-/// Longest wait for one name server; a second is asked then.
-const ONE_SERVER: Duration = Duration::from_millis(1400);
+/// The maximum number of cached answers.
+const MAX_CACHED: u64 = 1024;
+/// The time limit for one name server before the next is queried.
+const SERVER_TIMEOUT: Duration = Duration::from_millis(1400);
 
-/// Looks names up. The resolver is built when first used: most servers never need it.
+/// A DNS client. The resolver is built on first use: most servers never need it.
 pub(super) struct Dns {
     name_server: Option<SocketAddr>,
     resolver: OnceLock<Result<TokioResolver, NetError>>,
 }
 
 impl Dns {
-    pub fn of_the_system() -> Self {
+    pub fn from_system() -> Self {
         Self { name_server: None, resolver: OnceLock::new() }
     }
 
-    pub fn at(name_server: SocketAddr) -> Self {
+    pub fn with_name_server(name_server: SocketAddr) -> Self {
         Self { name_server: Some(name_server), resolver: OnceLock::new() }
     }
 
-    pub async fn mail_hosts(&self, domain: &str) -> Found {
+    pub async fn find_mail_hosts(&self, domain: &str) -> MailHosts {
         let resolver = match self.resolver.get_or_init(|| self.build()) {
             Ok(resolver) => resolver,
-            Err(error) => return unknown(error),
+            Err(error) => return log_unknown(error),
         };
-        // With its dot at the end a name is looked up as it stands, never below the system's own domains.
+        // The trailing dot makes the name absolute, so that the system's search domains do not apply.
         let name = format!("{domain}.");
         match resolver.mx_lookup(name.as_str()).await {
-            Ok(lookup) => Found::Hosts(lookup.answers().iter().filter_map(|record| mail_host(&record.data)).collect()),
-            Err(error) if !error.is_no_records_found() => unknown(&error),
+            Ok(lookup) => {
+                MailHosts::Hosts(lookup.answers().iter().filter_map(|record| parse_mail_host(&record.data)).collect())
+            }
+            Err(error) if !error.is_no_records_found() => log_unknown(&error),
             Err(_) => match resolver.lookup_ip(name.as_str()).await {
-                Ok(addresses) => Found::Hosts(addresses.iter().map(|address| address.to_string()).collect()),
-                Err(error) if error.is_no_records_found() => Found::Nothing,
-                Err(error) => unknown(&error),
+                Ok(addresses) => MailHosts::Hosts(addresses.iter().map(|address| address.to_string()).collect()),
+                Err(error) if error.is_no_records_found() => MailHosts::Nothing,
+                Err(error) => log_unknown(&error),
             },
         }
     }
@@ -63,17 +65,17 @@ impl Dns {
     fn build(&self) -> Result<TokioResolver, NetError> {
         let mut builder = match self.name_server {
             None => TokioResolver::builder_tokio()?,
-            Some(server) => at(server),
+            Some(server) => build_resolver(server),
         };
         let options = builder.options_mut();
-        options.cache_size = KEPT;
-        options.timeout = ONE_SERVER;
+        options.cache_size = MAX_CACHED;
+        options.timeout = SERVER_TIMEOUT;
         options.attempts = 2;
         builder.build()
     }
 }
 
-fn at(server: SocketAddr) -> ResolverBuilder<TokioRuntimeProvider> {
+fn build_resolver(server: SocketAddr) -> ResolverBuilder<TokioRuntimeProvider> {
     let connections = [ConnectionConfig::udp(), ConnectionConfig::tcp()].map(|mut connection| {
         connection.port = server.port();
         connection
@@ -83,14 +85,14 @@ fn at(server: SocketAddr) -> ResolverBuilder<TokioRuntimeProvider> {
     TokioResolver::builder_with_config(config, TokioRuntimeProvider::default())
 }
 
-fn mail_host(data: &RData) -> Option<String> {
+fn parse_mail_host(data: &RData) -> Option<String> {
     let RData::MX(mx) = data else { return None };
     Some(mx.exchange.to_ascii().trim_end_matches('.').to_owned())
 }
 
-fn unknown(error: &NetError) -> Found {
-    tracing::warn!(%error, "the host of an address could not be looked up; the address is taken");
-    Found::Unknown
+fn log_unknown(error: &NetError) -> MailHosts {
+    tracing::warn!(%error, "DNS look-up of address host failed, address accepted");
+    MailHosts::Unknown
 }
 
 impl fmt::Debug for Dns {

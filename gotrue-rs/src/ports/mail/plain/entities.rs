@@ -1,4 +1,4 @@
-//! Character references of HTML: those that mails hold.
+//! HTML character references that occur in mails.
 
 /// Names, without ampersand and semicolon.
 const NAMED: [(&str, &str); 35] = [
@@ -38,18 +38,18 @@ const NAMED: [(&str, &str); 35] = [
     ("zwnj", ""),
     ("zwj", ""),
 ];
-/// No reference is longer than that, in bytes.
-const LONGEST: usize = 12;
+/// The maximum length of a reference in bytes.
+const MAX_REFERENCE_BYTES: usize = 12;
 
-/// The text with its references replaced; what is none stays as it is.
-pub(super) fn decoded(text: &str) -> String {
+/// Decodes character references; unknown ones stay as they are.
+pub(super) fn decode_references(text: &str) -> String {
     let mut decoded = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find('&') {
         decoded.push_str(&rest[..at]);
         let after = &rest[at + 1..];
-        let end = after.bytes().take(LONGEST).position(|byte| byte == b';');
-        if let Some((character, end)) = end.and_then(|end| character(&after[..end]).map(|it| (it, end))) {
+        let end = after.bytes().take(MAX_REFERENCE_BYTES).position(|byte| byte == b';');
+        if let Some((character, end)) = end.and_then(|end| decode_character(&after[..end]).map(|it| (it, end))) {
             decoded.push_str(&character);
             rest = &after[end + 1..];
         } else {
@@ -61,7 +61,7 @@ pub(super) fn decoded(text: &str) -> String {
     decoded
 }
 
-fn character(name: &str) -> Option<String> {
+fn decode_character(name: &str) -> Option<String> {
     let Some(number) = name.strip_prefix('#') else {
         return NAMED.iter().find(|(known, _)| *known == name).map(|(_, text)| (*text).to_owned());
     };

@@ -1,6 +1,6 @@
-//! Words put together to lines and paragraphs: never two spaces, never two empty lines.
+//! Joins words to lines and paragraphs without double spaces or double empty lines.
 
-/// What is to come before the next word.
+/// The white space before the next word.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 enum Gap {
     #[default]
@@ -10,7 +10,7 @@ enum Gap {
     Paragraph,
 }
 
-/// Lines so far.
+/// The text so far.
 #[derive(Debug, Default)]
 pub(super) struct Page {
     text: String,
@@ -18,13 +18,13 @@ pub(super) struct Page {
 }
 
 impl Page {
-    /// Adds words; any white space between them is one space.
-    pub fn words(&mut self, text: &str) {
+    /// Adds words; white space between them collapses to one space.
+    pub fn add_words(&mut self, text: &str) {
         if text.starts_with(char::is_whitespace) {
             self.widen(Gap::Space);
         }
         for word in text.split_whitespace() {
-            let shown: String = word.chars().filter(|c| is_shown(*c)).collect();
+            let shown: String = word.chars().filter(|c| is_printable(*c)).collect();
             if shown.is_empty() {
                 continue;
             }
@@ -32,19 +32,19 @@ impl Page {
             self.text.push_str(&shown);
             self.gap = Gap::Space;
         }
-        // A word goes on where the next text begins without a space.
+        // A word continues if the next text starts without a space.
         if self.gap == Gap::Space && !text.ends_with(char::is_whitespace) && text.chars().any(is_visible) {
             self.gap = Gap::Nothing;
         }
     }
 
-    /// Adds text as it stands, with its lines and spaces.
-    pub fn verbatim(&mut self, text: &str) {
+    /// Adds preformatted text.
+    pub fn add_verbatim(&mut self, text: &str) {
         for (number, line) in text.lines().enumerate() {
             if number > 0 {
                 self.widen(Gap::Line);
             }
-            let shown: String = line.chars().filter(|c| is_shown(*c)).collect();
+            let shown: String = line.chars().filter(|c| is_printable(*c)).collect();
             if !shown.trim().is_empty() {
                 self.fill();
                 self.text.push_str(shown.trim_end());
@@ -55,17 +55,17 @@ impl Page {
         }
     }
 
-    /// What follows begins on a new line.
-    pub fn line(&mut self) {
+    /// Starts a new line.
+    pub fn break_line(&mut self) {
         self.widen(Gap::Line);
     }
 
-    /// What follows comes after an empty line.
-    pub fn paragraph(&mut self) {
+    /// Starts a new paragraph.
+    pub fn break_paragraph(&mut self) {
         self.widen(Gap::Paragraph);
     }
 
-    pub fn finished(self) -> String {
+    pub fn into_text(self) -> String {
         self.text
     }
 
@@ -86,11 +86,11 @@ impl Page {
 }
 
 fn is_visible(c: char) -> bool {
-    !c.is_whitespace() && is_shown(c)
+    !c.is_whitespace() && is_printable(c)
 }
 
-/// Not control characters, nor the ones without width that previews are padded with.
-fn is_shown(c: char) -> bool {
+/// Whether a character is visible: excludes control and zero-width characters, which pad previews.
+fn is_printable(c: char) -> bool {
     !c.is_control()
         && !matches!(c, '\u{ad}' | '\u{34f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{feff}')
 }

@@ -1,9 +1,9 @@
-//! HTML cut into tags and the text between them, as forgiving as a browser: what is no tag is text.
+//! Splits HTML into tags and text, as lenient as a browser: what is not a tag is text.
 
-/// A piece of HTML. Comments and declarations are none.
+/// A piece of HTML. Comments and declarations are skipped.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Token<'a> {
-    /// Text, with its character references.
+    /// Text with its character references.
     Text(&'a str),
     /// A start tag.
     Open(Tag<'a>),
@@ -14,18 +14,18 @@ pub(super) enum Token<'a> {
 /// A start tag.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Tag<'a> {
-    /// In lower case.
+    /// The name in lower case.
     pub name: String,
-    /// Whether it ends itself: `<br/>`.
+    /// Whether the tag is self-closing: `<br/>`.
     pub is_closed: bool,
     attributes: &'a str,
 }
 
-/// Elements whose content is no HTML: nothing but their own end tag ends them.
+/// Raw text elements: only their own end tag ends them.
 const RAW: [&str; 4] = ["script", "style", "title", "textarea"];
 
-/// The pieces of `html`, one after the other.
-pub(super) fn tokens(html: &str) -> impl Iterator<Item = Token<'_>> {
+/// Returns the pieces of `html` in order.
+pub(super) fn tokenize(html: &str) -> impl Iterator<Item = Token<'_>> {
     let mut rest = html;
     let mut raw: Option<String> = None;
     std::iter::from_fn(move || {
@@ -34,14 +34,14 @@ pub(super) fn tokens(html: &str) -> impl Iterator<Item = Token<'_>> {
                 return None;
             }
             if let Some(name) = raw.take() {
-                let end = end_of_raw(rest, &name);
+                let end = find_end_of_raw(rest, &name);
                 let text = &rest[..end];
                 rest = &rest[end..];
                 return Some(Token::Text(text));
             }
             let Some(inside) = rest.strip_prefix('<') else {
                 let end = rest.find('<').unwrap_or(rest.len());
-                return Some(Token::Text(cut(&mut rest, end)));
+                return Some(Token::Text(split_off(&mut rest, end)));
             };
             if let Some(comment) = inside.strip_prefix("!--") {
                 rest = comment.find("-->").map_or("", |end| &comment[end + 3..]);
@@ -52,15 +52,15 @@ pub(super) fn tokens(html: &str) -> impl Iterator<Item = Token<'_>> {
                 continue;
             }
             if !inside.strip_prefix('/').unwrap_or(inside).starts_with(|c: char| c.is_ascii_alphabetic()) {
-                // A `<` that starts nothing.
+                // A `<` that starts no tag.
                 let end = inside.find('<').map_or(rest.len(), |at| at + 1);
-                return Some(Token::Text(cut(&mut rest, end)));
+                return Some(Token::Text(split_off(&mut rest, end)));
             }
-            // A tag without an end swallows the rest.
-            let end = end_of_tag(inside)?;
+            // An unterminated tag extends to the end.
+            let end = find_end_of_tag(inside)?;
             let tag = &inside[..end];
             rest = &inside[end + 1..];
-            let token = token(tag);
+            let token = parse_tag(tag);
             if let Token::Open(Tag { name, is_closed: false, .. }) = &token {
                 raw = RAW.contains(&name.as_str()).then(|| name.clone());
             }
@@ -69,14 +69,14 @@ pub(super) fn tokens(html: &str) -> impl Iterator<Item = Token<'_>> {
     })
 }
 
-fn cut<'a>(rest: &mut &'a str, end: usize) -> &'a str {
+fn split_off<'a>(rest: &mut &'a str, end: usize) -> &'a str {
     let (text, after) = rest.split_at(end);
     *rest = after;
     text
 }
 
-/// Where the `>` is, outside quotes.
-fn end_of_tag(inside: &str) -> Option<usize> {
+/// Returns the position of the `>` outside quotes.
+fn find_end_of_tag(inside: &str) -> Option<usize> {
     let mut quote = None;
     for (at, byte) in inside.bytes().enumerate() {
         match (quote, byte) {
@@ -89,7 +89,7 @@ fn end_of_tag(inside: &str) -> Option<usize> {
     None
 }
 
-fn end_of_raw(rest: &str, name: &str) -> usize {
+fn find_end_of_raw(rest: &str, name: &str) -> usize {
     let mut from = 0;
     while let Some(at) = rest[from..].find("</") {
         let start = from + at;
@@ -102,7 +102,7 @@ fn end_of_raw(rest: &str, name: &str) -> usize {
     rest.len()
 }
 
-fn token(tag: &str) -> Token<'_> {
+fn parse_tag(tag: &str) -> Token<'_> {
     let is_end = tag.starts_with('/');
     let tag = tag.trim_start_matches('/');
     let end = tag.find(|c: char| c.is_whitespace() || c == '/').unwrap_or(tag.len());
@@ -116,7 +116,7 @@ fn token(tag: &str) -> Token<'_> {
 }
 
 impl Tag<'_> {
-    /// The value of an attribute, empty where it has none; its references are not replaced.
+    /// Returns the value of an attribute, empty if it has none; character references are not decoded.
     pub fn attribute(&self, wanted: &str) -> Option<String> {
         let mut rest = self.attributes;
         loop {
@@ -126,7 +126,7 @@ impl Tag<'_> {
             }
             let end = rest.find(|c: char| c.is_whitespace() || c == '=' || c == '/').unwrap_or(rest.len());
             let (name, after) = rest.split_at(end.max(rest.chars().next().map_or(0, char::len_utf8)));
-            let (value, after) = value(after.trim_start());
+            let (value, after) = parse_value(after.trim_start());
             if name.eq_ignore_ascii_case(wanted) {
                 return Some(value.to_owned());
             }
@@ -135,8 +135,8 @@ impl Tag<'_> {
     }
 }
 
-/// The value at the start of `after`, which follows an attribute's name, and what follows it.
-fn value(after: &str) -> (&str, &str) {
+/// Parses the value after an attribute's name, and returns it with the rest.
+fn parse_value(after: &str) -> (&str, &str) {
     let Some(after) = after.strip_prefix('=') else { return ("", after) };
     let after = after.trim_start();
     for quote in ['"', '\''] {

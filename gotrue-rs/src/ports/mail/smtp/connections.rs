@@ -1,4 +1,4 @@
-//! Connections to one mail server: a bounded number, kept for the next mail, closed when nothing needs them.
+//! The connections to one mail server: bounded in number, reused, and closed when idle.
 
 use std::future::Future;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,47 +12,49 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::super::MailError;
 
-/// How long a connection waits for the next mail.
-const IDLE: Duration = Duration::from_secs(30);
-/// A connection that was idle this long may have been closed by its server, and is tried before it is used.
-const SUSPECT: Duration = Duration::from_secs(5);
-/// Longest wait for the reply to `NOOP` or `QUIT`.
-const PROBE: Duration = Duration::from_secs(2);
-/// How long a mail server that turned a connection away is not asked for further ones.
-const WITHHELD: Duration = Duration::from_mins(1);
+/// The idle time after which a connection is closed.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
+/// A connection that was idle this long is probed before use, because its server may have closed it.
+const PROBE_AFTER_IDLE: Duration = Duration::from_secs(5);
+/// The time limit for the reply to `NOOP` or `QUIT`.
+const PROBE_TIMEOUT: Duration = Duration::from_secs(2);
+/// How long no further connections are opened after the server rejected one.
+const WITHHOLD_TIME: Duration = Duration::from_mins(1);
 
 /// The connections of this process to its mail server.
 #[derive(Debug)]
 pub(super) struct Connections {
     permits: Arc<Semaphore>,
-    /// Connections that carry a mail now.
+    /// The number of connections in use.
     busy: AtomicUsize,
     idle: Arc<Idle>,
 }
 
-/// A connection that carries a mail. Closed when dropped, unless it is [kept](Lease::keep).
-pub(super) struct Lease<'a> {
+/// A connection in use. Dropping it closes it, unless it is [kept](Lease::keep).
+pub(super) struct SmtpLease<'a> {
     /// The connection.
     pub connection: AsyncSmtpConnection,
-    /// Whether it carried a mail before: then its server may have closed it since.
+    /// Whether it was used before: then its server may have closed it.
     pub is_reused: bool,
     idle: &'a Arc<Idle>,
     _busy: Busy<'a>,
-    // Dropped after `_busy` is: whoever sees a busy connection knows that a permit comes back.
+    // Dropped after `_busy`: a busy connection implies that a permit will be released.
     _permit: SemaphorePermit<'a>,
 }
 
 struct Busy<'a>(&'a AtomicUsize);
 
 impl Connections {
-    /// At most `limit` connections at a time.
+    /// Creates a pool of at most `limit` connections.
     pub fn new(limit: usize) -> Self {
         Self { permits: Arc::new(Semaphore::new(limit)), busy: AtomicUsize::new(0), idle: Arc::default() }
     }
 
-    /// A connection for one mail: an idle one, or what `connect` makes. Where the server turns a further connection away
-    /// while it serves others, the mail waits for one of those, and no further one is opened for a while.
-    pub async fn lease<F>(&self, connect: impl Fn() -> F) -> Result<Lease<'_>, MailError>
+    /// Returns an idle connection or one opened by `connect`.
+    ///
+    /// If the server rejects a further connection while others are in use, the mail waits for one of those, and no
+    /// further one is opened for a while.
+    pub async fn lease<F>(&self, connect: impl Fn() -> F) -> Result<SmtpLease<'_>, MailError>
     where
         F: Future<Output = Result<AsyncSmtpConnection, MailError>>,
     {
@@ -72,17 +74,19 @@ impl Connections {
             };
             self.busy.fetch_add(1, Ordering::AcqRel);
             let busy = Busy(&self.busy);
-            return Ok(Lease { connection, is_reused, idle: &self.idle, _busy: busy, _permit: permit });
+            return Ok(SmtpLease { connection, is_reused, idle: &self.idle, _busy: busy, _permit: permit });
         }
     }
 
-    /// Opens no further connection for a while. Whoever is busy gives its permit back, so that there is always one.
+    /// Opens no further connection for a while.
+    ///
+    /// The busy connections release their permits, so that one always remains.
     fn withhold(&self, permit: SemaphorePermit<'_>) {
         permit.forget();
         let withheld = 1 + self.permits.forget_permits(Semaphore::MAX_PERMITS);
         let permits = Arc::downgrade(&self.permits);
         tokio::spawn(async move {
-            sleep(WITHHELD).await;
+            sleep(WITHHOLD_TIME).await;
             if let Some(permits) = permits.upgrade() {
                 permits.add_permits(withheld);
             }
@@ -90,7 +94,7 @@ impl Connections {
     }
 }
 
-impl Lease<'_> {
+impl SmtpLease<'_> {
     /// Keeps the connection for the next mail.
     pub fn keep(self) {
         self.idle.put(self.connection);
@@ -103,23 +107,25 @@ impl Drop for Busy<'_> {
     }
 }
 
-/// Connections that wait for the next mail, the longest waiting first.
+/// Idle connections, the longest idle first.
 #[derive(Default)]
-struct Idle(Mutex<Waiting>);
+struct Idle(Mutex<IdleState>);
 
 #[derive(Default)]
-struct Waiting {
+struct IdleState {
     connections: Vec<(Instant, AsyncSmtpConnection)>,
-    /// A task closes what waits too long.
+    /// Whether a task closes expired connections.
     is_watched: bool,
 }
 
 impl Idle {
-    /// The connection that was used last, if its server still answers.
+    /// Returns the connection that was used last, if its server still responds.
     async fn take(&self) -> Option<AsyncSmtpConnection> {
         loop {
             let (since, mut connection) = self.lock().connections.pop()?;
-            if since.elapsed() < SUSPECT || timeout(PROBE, connection.test_connected()).await == Ok(true) {
+            if since.elapsed() < PROBE_AFTER_IDLE
+                || timeout(PROBE_TIMEOUT, connection.test_connected()).await == Ok(true)
+            {
                 return Some(connection);
             }
         }
@@ -129,31 +135,31 @@ impl Idle {
         let mut waiting = self.lock();
         waiting.connections.push((Instant::now(), connection));
         if !std::mem::replace(&mut waiting.is_watched, true) {
-            tokio::spawn(close_unused(Arc::downgrade(self)));
+            tokio::spawn(close_expired(Arc::downgrade(self)));
         }
     }
 
-    /// What has waited too long; `None` when nothing waits at all, and nothing watches any more.
-    fn unused(&self) -> Option<Vec<AsyncSmtpConnection>> {
+    /// Removes expired connections; `None` if none is idle, after which the task ends.
+    fn take_expired(&self) -> Option<Vec<AsyncSmtpConnection>> {
         let mut waiting = self.lock();
         waiting.is_watched = !waiting.connections.is_empty();
-        let recent = waiting.connections.iter().position(|(since, _)| since.elapsed() < IDLE);
+        let recent = waiting.connections.iter().position(|(since, _)| since.elapsed() < IDLE_TIMEOUT);
         let unused = recent.unwrap_or(waiting.connections.len());
         waiting.is_watched.then(|| waiting.connections.drain(..unused).map(|(_, connection)| connection).collect())
     }
 
-    fn lock(&self) -> MutexGuard<'_, Waiting> {
+    fn lock(&self) -> MutexGuard<'_, IdleState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Closes what nobody needs, until nothing waits.
-async fn close_unused(idle: Weak<Idle>) {
+/// Closes expired connections until none is idle.
+async fn close_expired(idle: Weak<Idle>) {
     loop {
-        sleep(IDLE / 3).await;
-        let Some(unused) = idle.upgrade().and_then(|idle| idle.unused()) else { return };
+        sleep(IDLE_TIMEOUT / 3).await;
+        let Some(unused) = idle.upgrade().and_then(|idle| idle.take_expired()) else { return };
         join_all(unused.into_iter().map(|mut connection| async move {
-            drop(timeout(PROBE, connection.quit()).await);
+            drop(timeout(PROBE_TIMEOUT, connection.quit()).await);
         }))
         .await;
     }

@@ -1,12 +1,14 @@
-//! The built-in texts: the reference's subjects, our own bodies. The bodies share a frame that holds together in
-//! Outlook (tables, colours beside styles) and in dark mode; each has one link at most, and no code beside a link.
+//! The built-in texts: the reference's subjects and this project's bodies.
+//!
+//! The bodies share a layout that works in Outlook (tables, colours beside styles) and in dark mode. Each has at most
+//! one link, and no code beside a link.
 
 use gotmpl::html::Template;
 use gotrue_rules::domain::policy::MailKind;
 
 const FRAME: &str = include_str!("../templates/layout.html");
 
-/// The reference's subject of this kind (config.md §5).
+/// Returns the reference's subject of this kind.
 pub fn subject(kind: MailKind) -> &'static str {
     match kind {
         MailKind::Invite => "You've been invited",
@@ -25,7 +27,7 @@ pub fn subject(kind: MailKind) -> &'static str {
     }
 }
 
-/// Our body of this kind.
+/// Returns the built-in body of this kind.
 pub(super) fn body(kind: MailKind) -> gotmpl::Result<Template> {
     let content = match kind {
         MailKind::Invite => include_str!("../templates/invite.html"),

@@ -1,4 +1,4 @@
-//! Where a body of the operator's is, and how it is read.
+//! The source of a configured body.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -6,23 +6,23 @@ use std::time::Duration;
 
 use tokio::io::AsyncReadExt;
 
-use crate::ports::http_client::{HttpClient, Limits};
+use crate::ports::http_client::{HttpClient, ResponseLimits};
 
-/// Where a body is.
+/// The source of a body.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Source {
-    /// On a web server.
+pub(super) enum TemplateSource {
+    /// A URL.
     Url(String),
-    /// On this machine.
+    /// A local file.
     File(PathBuf),
 }
 
-/// Longest time to fetch a template: as long as a request may take.
-const FETCHING: Duration = Duration::from_secs(10);
+/// The time limit of a fetch, equal to that of a request.
+const FETCH_TIMEOUT: Duration = Duration::from_secs(10);
 
-impl Source {
-    /// A URL, a file (`file:///…`), or a path below the site URL.
-    pub fn of(place: &str, site_url: &str) -> Self {
+impl TemplateSource {
+    /// Parses a URL, a file (`file:///…`), or a path below the site URL.
+    pub fn parse(place: &str, site_url: &str) -> Self {
         if let Some(path) = place.strip_prefix("file://") {
             Self::File(PathBuf::from(path))
         } else if place.starts_with("http") {
@@ -32,12 +32,12 @@ impl Source {
         }
     }
 
-    /// Whether somebody else has to answer before it can be read.
-    pub fn is_elsewhere(&self) -> bool {
+    /// Whether reading requires a network request.
+    pub fn is_remote(&self) -> bool {
         matches!(self, Self::Url(_))
     }
 
-    /// Its text, cut off at that many bytes.
+    /// Returns the text, truncated at `max_size` bytes.
     pub async fn read(&self, http: &HttpClient, max_size: usize) -> Result<String, String> {
         let bytes = match self {
             Self::File(path) => {
@@ -50,8 +50,8 @@ impl Source {
                 reading.await.map_err(|error| format!("reading {}: {error}", path.display()))?
             }
             Self::Url(url) => {
-                let limits = Limits { bytes: max_size, time: FETCHING };
-                let answer = http.get(url, limits).await.map_err(|error| format!("fetching {url}: {error}"))?;
+                let limits = ResponseLimits { bytes: max_size, time: FETCH_TIMEOUT };
+                let answer = http.get_trusted(url, limits).await.map_err(|error| format!("fetching {url}: {error}"))?;
                 if answer.status != 200 {
                     return Err(format!("fetching {url}: status {}", answer.status));
                 }
@@ -62,7 +62,7 @@ impl Source {
     }
 }
 
-impl fmt::Display for Source {
+impl fmt::Display for TemplateSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Url(url) => f.write_str(url),

@@ -1,4 +1,4 @@
-//! What a template may show.
+//! The variables of templates.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,40 +8,41 @@ use gotrue_rules::domain::policy::MailKind;
 use serde_json::{Map, Value as Json};
 use url::Url;
 
-/// The values of one mail. Which of them a kind has is in config.md §5; one that is absent prints nothing.
+/// The variables of one mail. [`list_variables`] lists those of a kind; an absent one prints nothing.
+///
 /// `SiteURL` comes from the policy.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Variables<'a> {
-    /// `Email`: the account's address.
+pub struct TemplateVariables<'a> {
+    /// `Email`: the user's address.
     pub email: &'a str,
-    /// `Data`: the account's user metadata; absent: empty.
+    /// `Data`: the user metadata; empty if `None`.
     pub data: Option<&'a Map<String, Json>>,
     /// `ConfirmationURL`: the link.
     pub confirmation_url: Option<&'a str>,
     /// `Token`: the code.
     pub token: Option<&'a str>,
-    /// `TokenHash`: its hash, with `pkce_` before it in a PKCE flow.
+    /// `TokenHash`: its hash, prefixed with `pkce_` in a PKCE flow.
     pub token_hash: Option<&'a str>,
-    /// `RedirectTo`: where the link leads in the end.
+    /// `RedirectTo`: the final redirect URL.
     pub redirect_to: Option<&'a str>,
-    /// `NewEmail`: the address an account changes to.
+    /// `NewEmail`: the requested new address.
     pub new_email: Option<&'a str>,
-    /// `SendingTo`: the one of the two addresses that this mail goes to.
+    /// `SendingTo`: the recipient of this mail, one of the two addresses.
     pub sending_to: Option<&'a str>,
-    /// `OldEmail`: the address an account had.
+    /// `OldEmail`: the previous address.
     pub old_email: Option<&'a str>,
-    /// `Phone`: the number an account has.
+    /// `Phone`: the current number.
     pub phone: Option<&'a str>,
-    /// `OldPhone`: the number it had.
+    /// `OldPhone`: the previous number.
     pub old_phone: Option<&'a str>,
-    /// `Provider`: the way to sign in that was added or removed.
+    /// `Provider`: the provider of the linked or unlinked identity.
     pub provider: Option<&'a str>,
-    /// `FactorType`: the second factor that was added or removed.
+    /// `FactorType`: the type of the enrolled or unenrolled factor.
     pub factor_type: Option<&'a str>,
 }
 
-/// The names that a template of this kind may use, without the dot.
-pub fn names(kind: MailKind) -> &'static [&'static str] {
+/// Returns the variables that a template of this kind may use, without the dot.
+pub fn list_variables(kind: MailKind) -> &'static [&'static str] {
     match kind {
         MailKind::Invite | MailKind::Confirmation | MailKind::Recovery | MailKind::MagicLink => {
             &["SiteURL", "SiteHost", "Email", "Data", "ConfirmationURL", "Token", "TokenHash", "RedirectTo"]
@@ -69,11 +70,11 @@ pub fn names(kind: MailKind) -> &'static [&'static str] {
     }
 }
 
-pub(super) fn of(variables: &Variables<'_>, site_url: &str) -> Value {
+pub(super) fn to_value(variables: &TemplateVariables<'_>, site_url: &str) -> Value {
     let site_host = Url::parse(site_url).ok().and_then(|url| url.host_str().map(str::to_owned));
     let texts = [
         ("SiteURL", Some(site_url)),
-        // Ours: a link to the site would be one link too many in the built-in texts.
+        // An addition to the reference's variables: the built-in texts name the site without a second link.
         ("SiteHost", site_host.as_deref()),
         ("Email", Some(variables.email)),
         ("ConfirmationURL", variables.confirmation_url),
@@ -90,22 +91,22 @@ pub(super) fn of(variables: &Variables<'_>, site_url: &str) -> Value {
     ];
     let mut values: BTreeMap<Arc<str>, Value> =
         texts.into_iter().filter_map(|(name, text)| Some((name.into(), Value::String(text?.into())))).collect();
-    values.insert("Data".into(), object(variables.data.unwrap_or(&Map::new())));
+    values.insert("Data".into(), object_value(variables.data.unwrap_or(&Map::new())));
     Value::Map(Arc::new(values))
 }
 
-fn object(map: &Map<String, Json>) -> Value {
-    Value::Map(Arc::new(map.iter().map(|(name, value)| (name.as_str().into(), value_of(value))).collect()))
+fn object_value(map: &Map<String, Json>) -> Value {
+    Value::Map(Arc::new(map.iter().map(|(name, value)| (name.as_str().into(), json_value(value))).collect()))
 }
 
-/// Numbers are floats, as in Go where they come out of JSON.
-fn value_of(json: &Json) -> Value {
+/// Numbers are floats, like in Go after JSON decoding.
+fn json_value(json: &Json) -> Value {
     match json {
         Json::Null => Value::Nil,
         Json::Bool(truth) => Value::Bool(*truth),
         Json::Number(number) => Value::Float(number.as_f64().unwrap_or_default()),
         Json::String(text) => Value::String(text.as_str().into()),
-        Json::Array(items) => Value::List(items.iter().map(value_of).collect()),
-        Json::Object(map) => object(map),
+        Json::Array(items) => Value::List(items.iter().map(json_value).collect()),
+        Json::Object(map) => object_value(map),
     }
 }

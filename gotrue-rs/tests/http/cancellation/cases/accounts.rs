@@ -3,19 +3,19 @@
 use futures::FutureExt;
 use serde_json::{Value, json};
 
-use super::super::asked::Asked;
-use super::super::place::{Place, email, phone};
+use super::super::fixture::{Fixture, email, phone};
+use super::super::request::TestRequest;
 use super::super::run::Case;
 use super::case;
 use crate::linking::give_identity;
 
-/// As in the reference, the code is used up before the password is hashed and stored. The user asks for another one.
+/// As in GoTrue, the code is consumed before the password is hashed. The user requests another code.
 const CODE_USED: &[&[&str]] = &[&["1- auth.one_time_tokens", "1~ auth.users(updated_at,reauthentication_token)"]];
 
 pub fn cases() -> Vec<Case> {
     [
         case("GET /user", "", |place, n| {
-            async move { Asked::get("/user").by(&place.person(n).await.access_token) }.boxed()
+            async move { TestRequest::get("/user").with_token(&place.create_user(n).await.access_token) }.boxed()
         }),
         case("PUT /user", "metadata", |place, n| {
             async move { change(place, n, &json!({"data": {"name": format!("Ann {n}")}})).await }.boxed()
@@ -26,12 +26,12 @@ pub fn cases() -> Vec<Case> {
         .again(&["422 same_password"]),
         case("PUT /user", "password with a code", |place, n| {
             async move {
-                let ann = place.person(n).await;
+                let ann = place.create_user(n).await;
                 let old = "UPDATE auth.sessions SET created_at = created_at - interval '25 hours'";
                 place.world.database.query(old).await;
                 place.world.get_as(&ann.access_token, "/reauthenticate").await.expect(200);
                 let body = json!({"password": format!("battery staple {n}"), "nonce": place.world.code(&email(n))});
-                Asked::put("/user", &body).by(&ann.access_token)
+                TestRequest::put("/user", &body).with_token(&ann.access_token)
             }
             .boxed()
         })
@@ -65,21 +65,21 @@ fn identities() -> [Case; 2] {
     [
         case("GET /user/identities/authorize", "", |place, n| {
             async move {
-                let ann = place.person(n).await;
-                Asked::get("/user/identities/authorize?provider=github").by(&ann.access_token)
+                let ann = place.create_user(n).await;
+                TestRequest::get("/user/identities/authorize?provider=github").with_token(&ann.access_token)
             }
             .boxed()
         }),
         case("DELETE /user/identities/{identity_id}", "", |place, n| {
             async move {
-                let ann = place.person(n).await;
+                let ann = place.create_user(n).await;
                 let work = format!("ann{n}@work.example");
                 give_identity(&place.world, &ann.id, "github", Some(&work), true).await;
                 let own = format!("UPDATE auth.identities SET provider_id = '{n}' WHERE provider_id = 'at-github'");
                 place.world.database.query(&own).await;
                 let found = format!("SELECT id FROM auth.identities WHERE email = '{}'", email(n));
                 let id = place.world.database.query(&found).await.remove(0);
-                Asked::delete(format!("/user/identities/{id}")).by(&ann.access_token)
+                TestRequest::delete(format!("/user/identities/{id}")).with_token(&ann.access_token)
             }
             .boxed()
         })
@@ -87,7 +87,7 @@ fn identities() -> [Case; 2] {
     ]
 }
 
-async fn change(place: &Place, n: usize, body: &Value) -> Asked {
-    let ann = place.person(n).await;
-    Asked::put("/user", body).by(&ann.access_token)
+async fn change(place: &Fixture, n: usize, body: &Value) -> TestRequest {
+    let ann = place.create_user(n).await;
+    TestRequest::put("/user", body).with_token(&ann.access_token)
 }

@@ -3,8 +3,8 @@
 use futures::FutureExt;
 use serde_json::{Value, json};
 
-use super::super::asked::Asked;
-use super::super::place::{Place, email, phone};
+use super::super::fixture::{Fixture, email, phone};
+use super::super::request::TestRequest;
 use super::super::run::Case;
 use super::case;
 
@@ -14,8 +14,8 @@ pub fn cases() -> Vec<Case> {
     let mut cases = vec![
         case("GET /admin/users", "", |place, n| {
             async move {
-                place.person(n).await;
-                Asked::get(USERS).by(&place.world.service_token())
+                place.create_user(n).await;
+                TestRequest::get(USERS).with_token(&place.world.service_token())
             }
             .boxed()
         }),
@@ -23,15 +23,15 @@ pub fn cases() -> Vec<Case> {
             async move {
                 let body =
                     json!({"email": email(n), "phone": phone(n), "password": "s3cret pass", "email_confirm": true});
-                Asked::post(USERS, &body).by(&place.world.service_token())
+                TestRequest::post(USERS, &body).with_token(&place.world.service_token())
             }
             .boxed()
         })
         .again(&["422 email_exists"]),
         case("GET /admin/audit", "", |place, n| {
             async move {
-                place.person(n).await;
-                Asked::get("/admin/audit").by(&place.world.service_token())
+                place.create_user(n).await;
+                TestRequest::get("/admin/audit").with_token(&place.world.service_token())
             }
             .boxed()
         }),
@@ -42,14 +42,14 @@ pub fn cases() -> Vec<Case> {
     cases
 }
 
-async fn one(place: &Place, n: usize) -> String {
-    format!("{USERS}/{}", place.person(n).await.id)
+async fn one(place: &Fixture, n: usize) -> String {
+    format!("{USERS}/{}", place.create_user(n).await.id)
 }
 
 fn one_account() -> Vec<Case> {
     vec![
         case("GET /admin/users/{user_id}", "", |place, n| {
-            async move { Asked::get(one(place, n).await).by(&place.world.service_token()) }.boxed()
+            async move { TestRequest::get(one(place, n).await).with_token(&place.world.service_token()) }.boxed()
         }),
         case("PUT /admin/users/{user_id}", "", |place, n| {
             async move {
@@ -57,18 +57,20 @@ fn one_account() -> Vec<Case> {
                     "email": format!("new{n}@example.com"), "phone": phone(n), "password": "s3cret pass",
                     "user_metadata": {"a": 1}, "app_metadata": {"b": 2}, "ban_duration": "1h", "email_confirm": true,
                 });
-                Asked::put(one(place, n).await, &body).by(&place.world.service_token())
+                TestRequest::put(one(place, n).await, &body).with_token(&place.world.service_token())
             }
             .boxed()
         }),
         case("DELETE /admin/users/{user_id}", "", |place, n| {
-            async move { Asked::delete(one(place, n).await).by(&place.world.service_token()) }.boxed()
+            async move { TestRequest::delete(one(place, n).await).with_token(&place.world.service_token()) }.boxed()
         })
         .again(&["404 user_not_found"]),
         case("DELETE /admin/users/{user_id}", "softly", |place, n| {
             async move {
                 let path = one(place, n).await;
-                Asked::delete(path).with(&json!({"should_soft_delete": true})).by(&place.world.service_token())
+                TestRequest::delete(path)
+                    .with_body(&json!({"should_soft_delete": true}))
+                    .with_token(&place.world.service_token())
             }
             .boxed()
         })
@@ -76,8 +78,8 @@ fn one_account() -> Vec<Case> {
     ]
 }
 
-async fn factor(place: &Place, n: usize) -> String {
-    let (ann, app) = place.world.protected(&email(n)).await;
+async fn factor(place: &Fixture, n: usize) -> String {
+    let (ann, app) = place.world.create_user_with_totp(&email(n)).await;
     format!("{USERS}/{}/factors/{}", ann.id, app.id)
 }
 
@@ -85,27 +87,27 @@ fn their_factors() -> Vec<Case> {
     vec![
         case("GET /admin/users/{user_id}/factors", "", |place, n| {
             async move {
-                let (ann, _) = place.world.protected(&email(n)).await;
-                Asked::get(format!("{USERS}/{}/factors", ann.id)).by(&place.world.service_token())
+                let (ann, _) = place.world.create_user_with_totp(&email(n)).await;
+                TestRequest::get(format!("{USERS}/{}/factors", ann.id)).with_token(&place.world.service_token())
             }
             .boxed()
         }),
         case("PUT /admin/users/{user_id}/factors/{factor_id}", "", |place, n| {
             async move {
                 let path = factor(place, n).await;
-                Asked::put(path, &json!({"friendly_name": "mine"})).by(&place.world.service_token())
+                TestRequest::put(path, &json!({"friendly_name": "mine"})).with_token(&place.world.service_token())
             }
             .boxed()
         }),
         case("DELETE /admin/users/{user_id}/factors/{factor_id}", "", |place, n| {
-            async move { Asked::delete(factor(place, n).await).by(&place.world.service_token()) }.boxed()
+            async move { TestRequest::delete(factor(place, n).await).with_token(&place.world.service_token()) }.boxed()
         })
         .again(&["404 mfa_factor_not_found"]),
     ]
 }
 
-fn link(place: &Place, body: &Value) -> Asked {
-    Asked::post("/admin/generate_link", body).by(&place.world.service_token())
+fn link(place: &Fixture, body: &Value) -> TestRequest {
+    TestRequest::post("/admin/generate_link", body).with_token(&place.world.service_token())
 }
 
 fn links() -> Vec<Case> {
@@ -122,14 +124,14 @@ fn links() -> Vec<Case> {
         }),
         case(ROUTE, "recovery", |place, n| {
             async move {
-                place.person(n).await;
+                place.create_user(n).await;
                 link(place, &json!({"type": "recovery", "email": email(n)}))
             }
             .boxed()
         }),
         case(ROUTE, "email_change_new", |place, n| {
             async move {
-                place.person(n).await;
+                place.create_user(n).await;
                 let new = format!("new{n}@example.com");
                 link(place, &json!({"type": "email_change_new", "email": email(n), "new_email": new}))
             }

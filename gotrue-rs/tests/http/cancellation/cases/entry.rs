@@ -1,11 +1,11 @@
 //! Signing up and in: `/signup`, `/verify`, `/token`, `/logout`.
 
 use futures::FutureExt;
-use gotrue_rs::testing::{PASSWORD, Person, Wallet};
+use gotrue_rs::testing::{PASSWORD, TestUser, Wallet};
 use serde_json::{Value, json};
 
-use super::super::asked::Asked;
-use super::super::place::{Place, email, phone, served};
+use super::super::fixture::{Fixture, email, hardened_policy, phone};
+use super::super::request::TestRequest;
 use super::super::run::Case;
 use super::case;
 
@@ -25,13 +25,13 @@ fn signing_up() -> Vec<Case> {
     let route = "POST /signup";
     vec![
         case(route, "with an address", |_, n| {
-            async move { Asked::post("/signup", &json!({"email": email(n), "password": PASSWORD})) }.boxed()
+            async move { TestRequest::post("/signup", &json!({"email": email(n), "password": PASSWORD})) }.boxed()
         }),
         case(route, "in a flow", |_, n| {
-            async move { Asked::post("/signup", &flow(json!({"email": email(n), "password": PASSWORD}))) }.boxed()
+            async move { TestRequest::post("/signup", &flow(json!({"email": email(n), "password": PASSWORD}))) }.boxed()
         }),
         case(route, "confirmed at once", |_, n| {
-            async move { Asked::post("/signup", &json!({"email": email(n), "password": PASSWORD})) }.boxed()
+            async move { TestRequest::post("/signup", &json!({"email": email(n), "password": PASSWORD})) }.boxed()
         })
         .differing(|builder| builder.policy(|policy| policy.mail.autoconfirm = true))
         // The account stays when its session cannot be opened, as recorded: its owner signs in with the password.
@@ -39,30 +39,30 @@ fn signing_up() -> Vec<Case> {
         .again(&["422 user_already_exists"]),
         case(route, "with a known address", |place, n| {
             async move {
-                place.person(n).await;
-                Asked::post("/signup", &json!({"email": email(n), "password": PASSWORD}))
+                place.create_user(n).await;
+                TestRequest::post("/signup", &json!({"email": email(n), "password": PASSWORD}))
             }
             .boxed()
         }),
         case(route, "with a number", |_, n| {
-            async move { Asked::post("/signup", &json!({"phone": phone(n), "password": PASSWORD})) }.boxed()
+            async move { TestRequest::post("/signup", &json!({"phone": phone(n), "password": PASSWORD})) }.boxed()
         }),
-        case(route, "anonymous", |_, _| async move { Asked::post("/signup", &json!({})) }.boxed()),
+        case(route, "anonymous", |_, _| async move { TestRequest::post("/signup", &json!({})) }.boxed()),
     ]
 }
 
-async fn unconfirmed(place: &Place, n: usize) {
+async fn unconfirmed(place: &Fixture, n: usize) {
     place.world.post("/signup", json!({"email": email(n), "password": PASSWORD})).await.expect(200);
 }
 
-async fn mailed(place: &Place, n: usize, path: &str) {
-    place.person(n).await;
+async fn mailed(place: &Fixture, n: usize, path: &str) {
+    place.create_user(n).await;
     place.world.advance(chrono::TimeDelta::milliseconds(2));
     place.world.post(path, json!({"email": email(n)})).await.expect(200);
 }
 
-fn given(place: &Place, n: usize, kind: &str) -> Asked {
-    Asked::post("/verify", &json!({"type": kind, "email": email(n), "token": place.world.code(&email(n))}))
+fn given(place: &Fixture, n: usize, kind: &str) -> TestRequest {
+    TestRequest::post("/verify", &json!({"type": kind, "email": email(n), "token": place.world.code(&email(n))}))
 }
 
 fn verifying() -> Vec<Case> {
@@ -102,22 +102,22 @@ fn verifying() -> Vec<Case> {
             async move {
                 place.world.post("/otp", json!({"phone": phone(n)})).await.expect(200);
                 let code = place.world.phones.latest(&phone(n)).code;
-                Asked::post("/verify", &json!({"type": "sms", "phone": phone(n), "token": code}))
+                TestRequest::post("/verify", &json!({"type": "sms", "phone": phone(n), "token": code}))
             }
             .boxed()
         }),
         case(followed, "signup", |place, n| {
             async move {
                 unconfirmed(place, n).await;
-                Asked::get(place.world.link(&email(n)))
+                TestRequest::get(place.world.link(&email(n)))
             }
             .boxed()
         }),
         case(followed, "in a flow", |place, n| {
             async move {
-                place.person(n).await;
+                place.create_user(n).await;
                 place.world.post("/otp", flow(json!({"email": email(n)}))).await.expect(200);
-                Asked::get(place.world.link(&email(n)))
+                TestRequest::get(place.world.link(&email(n)))
             }
             .boxed()
         }),
@@ -151,24 +151,24 @@ fn changes_of_address() -> Vec<Case> {
             async move {
                 changing(place, n).await;
                 place.world.get(&place.world.link(&format!("new{n}@example.com"))).await.expect(303);
-                Asked::get(place.world.link(&email(n)))
+                TestRequest::get(place.world.link(&email(n)))
             }
             .boxed()
         }),
         case("POST /verify", "phone_change", |place, n| {
             async move {
-                let ann = place.person(n).await;
+                let ann = place.create_user(n).await;
                 place.world.put_as(&ann.access_token, "/user", json!({"phone": phone(n)})).await.expect(200);
                 let code = place.world.phones.latest(&phone(n)).code;
-                Asked::post("/verify", &json!({"type": "phone_change", "phone": phone(n), "token": code}))
+                TestRequest::post("/verify", &json!({"type": "phone_change", "phone": phone(n), "token": code}))
             }
             .boxed()
         }),
     ]
 }
 
-async fn changing(place: &Place, n: usize) {
-    let ann = place.person(n).await;
+async fn changing(place: &Fixture, n: usize) {
+    let ann = place.create_user(n).await;
     let change = json!({"email": format!("new{n}@example.com")});
     place.world.put_as(&ann.access_token, "/user", change).await.expect(200);
 }
@@ -178,64 +178,64 @@ fn tokens() -> Vec<Case> {
     vec![
         case(route, "password", |place, n| {
             async move {
-                place.person(n).await;
+                place.create_user(n).await;
                 let body = json!({"email": email(n), "password": PASSWORD});
-                Asked::post("/token?grant_type=password", &body)
+                TestRequest::post("/token?grant_type=password", &body)
             }
             .boxed()
         }),
         case(route, "refresh_token", |place, n| {
             async move {
-                let ann = place.person(n).await;
-                Asked::post("/token?grant_type=refresh_token", &json!({"refresh_token": ann.refresh_token}))
+                let ann = place.create_user(n).await;
+                TestRequest::post("/token?grant_type=refresh_token", &json!({"refresh_token": ann.refresh_token}))
             }
             .boxed()
         }),
         case(route, "pkce", |place, n| {
             async move {
-                place.person(n).await;
+                place.create_user(n).await;
                 place.world.post("/otp", flow(json!({"email": email(n)}))).await.expect(200);
                 let answer = place.world.get(&place.world.link(&email(n))).await.expect(303);
                 let (_, code) = answer.header("location").split_once("code=").expect("a code");
-                Asked::post("/token?grant_type=pkce", &json!({"auth_code": code, "code_verifier": VERIFIER}))
+                TestRequest::post("/token?grant_type=pkce", &json!({"auth_code": code, "code_verifier": VERIFIER}))
             }
             .boxed()
         })
         .again(&["404 flow_state_not_found"]),
         case(route, "id_token of somebody new", |place, n| {
             async move {
-                let token = place.issuer.person(place.world.now(), &email(n));
-                Asked::post("/token?grant_type=id_token", &json!({"provider": "keycloak", "id_token": token}))
+                let token = place.issuer.user_token(place.world.now(), &email(n));
+                TestRequest::post("/token?grant_type=id_token", &json!({"provider": "keycloak", "id_token": token}))
             }
             .boxed()
         }),
         case(route, "id_token of somebody known", |place, n| {
             async move {
-                let token = place.issuer.person(place.world.now(), &email(n));
+                let token = place.issuer.user_token(place.world.now(), &email(n));
                 let body = json!({"provider": "keycloak", "id_token": token});
                 place.world.post("/token?grant_type=id_token", body.clone()).await.expect(200);
-                Asked::post("/token?grant_type=id_token", &body)
+                TestRequest::post("/token?grant_type=id_token", &body)
             }
             .boxed()
         }),
         case(route, "web3", |place, n| async move { by_wallet(place, n) }.boxed()),
         case(route, "web3, as served", |place, n| async move { by_wallet(place, n) }.boxed())
-            .differing(served)
+            .differing(hardened_policy)
             .again(&["400 invalid_grant"]),
     ]
 }
 
-fn by_wallet(place: &Place, n: usize) -> Asked {
+fn by_wallet(place: &Fixture, n: usize) -> TestRequest {
     let wallet = Wallet::ethereum(u8::try_from(n).expect("few wallets"));
     let text = wallet.message("shop.example.com", place.world.now(), &[]);
-    Asked::post("/token?grant_type=web3", &wallet.grant(&text))
+    TestRequest::post("/token?grant_type=web3", &wallet.grant(&text))
 }
 
 fn signing_out() -> Vec<Case> {
-    async fn ann(place: &Place, n: usize, path: &str) -> Asked {
-        let first: Person = place.person(n).await;
+    async fn ann(place: &Fixture, n: usize, path: &str) -> TestRequest {
+        let first: TestUser = place.create_user(n).await;
         place.world.sign_in(&email(n)).await;
-        Asked::post(path, &json!({})).by(&first.access_token)
+        TestRequest::post(path, &json!({})).with_token(&first.access_token)
     }
     vec![
         case("POST /logout", "global", |place, n| ann(place, n, "/logout").boxed()).again(&["403 session_not_found"]),

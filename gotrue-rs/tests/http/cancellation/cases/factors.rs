@@ -1,11 +1,11 @@
 //! Second factors.
 
 use futures::FutureExt;
-use gotrue_rs::testing::{Authenticator, Person};
+use gotrue_rs::testing::{Authenticator, TestUser};
 use serde_json::{Value, json};
 
-use super::super::asked::Asked;
-use super::super::place::{Place, phone};
+use super::super::fixture::{Fixture, phone};
+use super::super::request::TestRequest;
 use super::super::run::Case;
 use super::case;
 
@@ -27,8 +27,8 @@ pub fn cases() -> Vec<Case> {
         .again(&["422 mfa_factor_name_conflict"]),
         case("DELETE /factors/{factor_id}", "", |place, n| {
             async move {
-                let (ann, app) = place.world.protected(&super::super::place::email(n)).await;
-                Asked::delete(format!("/factors/{}", app.id)).by(&ann.access_token)
+                let (ann, app) = place.world.create_user_with_totp(&super::super::fixture::email(n)).await;
+                TestRequest::delete(format!("/factors/{}", app.id)).with_token(&ann.access_token)
             }
             .boxed()
         })
@@ -39,19 +39,19 @@ pub fn cases() -> Vec<Case> {
     cases
 }
 
-async fn enroll(place: &Place, n: usize, body: &Value) -> Asked {
-    let ann = place.person(n).await;
-    Asked::post("/factors", body).by(&ann.access_token)
+async fn enroll(place: &Fixture, n: usize, body: &Value) -> TestRequest {
+    let ann = place.create_user(n).await;
+    TestRequest::post("/factors", body).with_token(&ann.access_token)
 }
 
-async fn enrolled(place: &Place, n: usize, body: Value) -> (Person, String) {
-    let ann = place.person(n).await;
+async fn enrolled(place: &Fixture, n: usize, body: Value) -> (TestUser, String) {
+    let ann = place.create_user(n).await;
     let factor = place.world.enroll(&ann.access_token, body).await.expect(200).str("id").to_owned();
     (ann, factor)
 }
 
-fn challenge((ann, factor): &(Person, String)) -> Asked {
-    Asked::post(format!("/factors/{factor}/challenge"), &json!({})).by(&ann.access_token)
+fn challenge((ann, factor): &(TestUser, String)) -> TestRequest {
+    TestRequest::post(format!("/factors/{factor}/challenge"), &json!({})).with_token(&ann.access_token)
 }
 
 fn challenges() -> Vec<Case> {
@@ -69,8 +69,8 @@ fn challenges() -> Vec<Case> {
     ]
 }
 
-fn answer(ann: &Person, factor: &str, body: &Value) -> Asked {
-    Asked::post(format!("/factors/{factor}/verify"), body).by(&ann.access_token)
+fn answer(ann: &TestUser, factor: &str, body: &Value) -> TestRequest {
+    TestRequest::post(format!("/factors/{factor}/verify"), body).with_token(&ann.access_token)
 }
 
 fn answers() -> Vec<Case> {
@@ -79,11 +79,11 @@ fn answers() -> Vec<Case> {
     vec![
         case(VERIFY, "totp", |place, n| {
             async move {
-                let ann = place.person(n).await;
-                let app = place.world.app_factor(&ann, "app").await;
-                let asked = place.world.challenge(&ann.access_token, &app.id).await.expect(200);
-                let code = place.world.app_code(&app);
-                answer(&ann, &app.id, &json!({"challenge_id": asked.str("id"), "code": code}))
+                let ann = place.create_user(n).await;
+                let app = place.world.enroll_totp(&ann, "app").await;
+                let response = place.world.create_challenge(&ann.access_token, &app.id).await.expect(200);
+                let code = place.world.totp_code(&app);
+                answer(&ann, &app.id, &json!({"challenge_id": response.str("id"), "code": code}))
             }
             .boxed()
         })
@@ -91,9 +91,9 @@ fn answers() -> Vec<Case> {
         case(VERIFY, "phone", |place, n| {
             async move {
                 let (ann, factor) = enrolled(place, n, json!({"factor_type": "phone", "phone": phone(n)})).await;
-                let asked = place.world.challenge(&ann.access_token, &factor).await.expect(200);
+                let response = place.world.create_challenge(&ann.access_token, &factor).await.expect(200);
                 let code = place.world.phones.latest(&phone(n)).code;
-                answer(&ann, &factor, &json!({"challenge_id": asked.str("id"), "code": code}))
+                answer(&ann, &factor, &json!({"challenge_id": response.str("id"), "code": code}))
             }
             .boxed()
         })
@@ -101,23 +101,23 @@ fn answers() -> Vec<Case> {
         case(VERIFY, "webauthn, a new key", |place, n| {
             async move {
                 let (ann, factor) = enrolled(place, n, json!({"factor_type": "webauthn"})).await;
-                let asked = place.world.challenge(&ann.access_token, &factor).await.expect(200);
-                let options = &asked.json["webauthn"]["credential_options"]["publicKey"];
+                let response = place.world.create_challenge(&ann.access_token, &factor).await.expect(200);
+                let options = &response.json["webauthn"]["credential_options"]["publicKey"];
                 let made = Authenticator::default().create(options);
                 let webauthn = json!({"type": "create", "credential_response": made});
-                answer(&ann, &factor, &json!({"challenge_id": asked.str("id"), "webauthn": webauthn}))
+                answer(&ann, &factor, &json!({"challenge_id": response.str("id"), "webauthn": webauthn}))
             }
             .boxed()
         })
         .again(&OF_KEYS),
         case(VERIFY, "webauthn, a known key", |place, n| {
             async move {
-                let ann = place.person(n).await;
-                let (ann, factor, mut device) = place.world.key_factor(&ann, "key").await;
-                let asked = place.world.challenge(&ann.access_token, &factor).await.expect(200);
-                let used = device.get(&asked.json["webauthn"]["credential_options"]["publicKey"]);
+                let ann = place.create_user(n).await;
+                let (ann, factor, mut device) = place.world.enroll_security_key(&ann, "key").await;
+                let response = place.world.create_challenge(&ann.access_token, &factor).await.expect(200);
+                let used = device.get(&response.json["webauthn"]["credential_options"]["publicKey"]);
                 let webauthn = json!({"type": "request", "credential_response": used});
-                answer(&ann, &factor, &json!({"challenge_id": asked.str("id"), "webauthn": webauthn}))
+                answer(&ann, &factor, &json!({"challenge_id": response.str("id"), "webauthn": webauthn}))
             }
             .boxed()
         })

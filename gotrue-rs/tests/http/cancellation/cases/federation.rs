@@ -1,19 +1,20 @@
 //! Sign-in through others: providers, companies, and how an administrator keeps them.
 
 use futures::FutureExt;
-use gotrue_rs::testing::Sent;
-use gotrue_rs::testing::encoded;
-use gotrue_rs::testing::identity_provider::{Asked as SamlRequest, Said};
+use gotrue_rs::testing::RedirectTarget;
+use gotrue_rs::testing::encode_form;
+use gotrue_rs::testing::identity_provider::{AuthnRequest as SamlRequest, SamlAssertion};
 use serde_json::{Value, json};
 
-use super::super::asked::Asked;
-use super::super::place::{IDP, Place, email, served};
+use super::super::fixture::{Fixture, IDP, email, hardened_policy};
+use super::super::request::TestRequest;
 use super::super::run::Case;
 use super::case;
 use crate::sso::metadata;
 
-/// A request is good for one response, also for a wrong one: it is used up before the response is looked at. Who is
-/// interrupted starts again, and the identity provider knows them.
+/// A request accepts one response, even an invalid one, and is consumed before validation.
+///
+/// After an interruption the user starts again; the identity provider still has a session.
 const REQUEST_USED: &[&[&str]] = &[&["1- auth.saml_relay_states"]];
 const SSO: &str = "/admin/sso/providers";
 const CUSTOM: &str = "/admin/custom-providers";
@@ -24,13 +25,13 @@ pub fn cases() -> Vec<Case> {
 
 fn leaving() -> Vec<Case> {
     vec![
-        case("GET /authorize", "", |_, _| async move { Asked::get("/authorize?provider=github") }.boxed()),
+        case("GET /authorize", "", |_, _| async move { TestRequest::get("/authorize?provider=github") }.boxed()),
         case("GET /authorize", "OAuth 1.0a", |place, _| {
             async move {
                 place.provider.respond("/twitter/oauth/request_token", |_| {
                     axum::response::Response::new("oauth_token=rt&oauth_token_secret=rs".into())
                 });
-                Asked::get("/authorize?provider=twitter")
+                TestRequest::get("/authorize?provider=twitter")
             }
             .boxed()
         }),
@@ -38,7 +39,7 @@ fn leaving() -> Vec<Case> {
             async move {
                 let path = custom(place, n).await;
                 let (_, name) = path.rsplit_once('/').expect("a path");
-                Asked::get(format!("/authorize?provider={name}"))
+                TestRequest::get(format!("/authorize?provider={name}"))
             }
             .boxed()
         })
@@ -46,11 +47,11 @@ fn leaving() -> Vec<Case> {
     ]
 }
 
-/// Somebody whom GitHub knows comes back to what that query began.
-async fn back(place: &Place, n: usize, query: &str) -> String {
-    place.provider.knows_on_github(i64::try_from(n).expect("a small number"), &email(n), true);
-    let state = place.world.begin(query).await;
-    encoded(&[("state", &state), ("code", "c0de-from-upstream")])
+/// A GitHub user returns to the flow that the query started.
+async fn back(place: &Fixture, n: usize, query: &str) -> String {
+    place.provider.add_github_user(i64::try_from(n).expect("a small number"), &email(n), true);
+    let state = place.world.start_provider_sign_in(query).await;
+    encode_form(&[("state", &state), ("code", "c0de-from-upstream")])
 }
 
 fn coming_back() -> Vec<Case> {
@@ -63,35 +64,35 @@ fn coming_back() -> Vec<Case> {
     ];
     vec![
         case("GET /callback", "somebody new", |place, n| {
-            async move { Asked::get(format!("/callback?{}", back(place, n, "github").await)) }.boxed()
+            async move { TestRequest::get(format!("/callback?{}", back(place, n, "github").await)) }.boxed()
         }),
         case("GET /callback", "somebody known", |place, n| {
             async move {
-                place.person(n).await;
-                Asked::get(format!("/callback?{}", back(place, n, "github").await))
+                place.create_user(n).await;
+                TestRequest::get(format!("/callback?{}", back(place, n, "github").await))
             }
             .boxed()
         }),
         case("GET /callback", "in a flow", |place, n| {
             async move {
                 let query = format!("github&code_challenge={}&code_challenge_method=plain", "c".repeat(43));
-                Asked::get(format!("/callback?{}", back(place, n, &query).await))
+                TestRequest::get(format!("/callback?{}", back(place, n, &query).await))
             }
             .boxed()
         }),
         case("GET /callback", "to link", |place, n| {
             async move {
-                let ann = place.person(n).await;
-                place.provider.knows_on_github(i64::try_from(n).expect("small"), &format!("ann{n}@work.example"), true);
+                let ann = place.create_user(n).await;
+                place.provider.add_github_user(i64::try_from(n).expect("small"), &format!("ann{n}@work.example"), true);
                 let path = "/user/identities/authorize?provider=github";
-                let to = Sent::by(&place.world.get_as(&ann.access_token, path).await.expect(302));
-                let query = encoded(&[("state", to.query("state")), ("code", "c0de")]);
-                Asked::get(format!("/callback?{query}"))
+                let to = RedirectTarget::from_response(&place.world.get_as(&ann.access_token, path).await.expect(302));
+                let query = encode_form(&[("state", to.query("state")), ("code", "c0de")]);
+                TestRequest::get(format!("/callback?{query}"))
             }
             .boxed()
         }),
         case("POST /callback", "somebody new", |place, n| {
-            async move { Asked::form("/callback", back(place, n, "github").await) }.boxed()
+            async move { TestRequest::form("/callback", back(place, n, "github").await) }.boxed()
         }),
     ]
     .into_iter()
@@ -100,7 +101,7 @@ fn coming_back() -> Vec<Case> {
 }
 
 /// A company of that number with the provider whose key tests have; its path.
-async fn company(place: &Place, n: usize, metadata: String) -> String {
+async fn company(place: &Fixture, n: usize, metadata: String) -> String {
     let domain = format!("a{n}.example.com");
     let body = json!({"type": "saml", "metadata_xml": metadata, "domains": [domain]});
     let made = place.world.post_as(&place.world.service_token(), SSO, body).await.expect(201);
@@ -108,7 +109,7 @@ async fn company(place: &Place, n: usize, metadata: String) -> String {
 }
 
 /// A company of its own.
-async fn other(place: &Place, n: usize) -> String {
+async fn other(place: &Fixture, n: usize) -> String {
     let xml = metadata(&format!("https://idp{n}.example.com"), "https://idp.example.com/sso");
     company(place, n, xml).await
 }
@@ -119,7 +120,7 @@ fn companies() -> Vec<Case> {
             async move {
                 other(place, n).await;
                 let body = json!({"domain": format!("a{n}.example.com"), "skip_http_redirect": true});
-                Asked::post("/sso", &body)
+                TestRequest::post("/sso", &body)
             }
             .boxed()
         }),
@@ -127,27 +128,28 @@ fn companies() -> Vec<Case> {
             .again(&["303 saml_relay_state_not_found"])
             .steps(REQUEST_USED),
         case("POST /sso/saml/acs", "as served", |place, n| assertion(place, n).boxed())
-            .differing(served)
+            .differing(hardened_policy)
             .again(&["303 saml_relay_state_not_found", "303 saml_assertion_replayed"])
             .steps(REQUEST_USED),
     ]
 }
 
 /// What the identity provider answers to a request, as a browser brings it.
-async fn assertion(place: &Place, n: usize) -> Asked {
+async fn assertion(place: &Fixture, n: usize) -> TestRequest {
     if n == 1 {
         company(place, 1, place.idp.metadata("https://idp.example.com/sso")).await;
     }
     let body = json!({"domain": "a1.example.com", "skip_http_redirect": true});
-    let asked = SamlRequest::of(place.world.post("/sso", body).await.expect(200).str("url"));
-    let mut said = Said::to("http://auth.example.com", IDP, place.world.now());
-    said.id = format!("a{n}");
-    said.name = format!("ann{n}-at-work");
-    said.attributes = vec![("mail".to_owned(), vec![email(n)])];
-    said.in_response_to = Some(asked.id.clone());
-    let response = base64::Engine::encode(&base64::engine::general_purpose::STANDARD, place.idp.respond(&said));
-    let form = encoded(&[("SAMLResponse", &response), ("RelayState", &asked.relay_state)]);
-    Asked::form("/sso/saml/acs", form)
+    let request = SamlRequest::from_redirect(place.world.post("/sso", body).await.expect(200).str("url"));
+    let mut reported = SamlAssertion::for_service("http://auth.example.com", IDP, place.world.now());
+    reported.id = format!("a{n}");
+    reported.name = format!("ann{n}-at-work");
+    reported.attributes = vec![("mail".to_owned(), vec![email(n)])];
+    reported.in_response_to = Some(request.id.clone());
+    let response =
+        base64::Engine::encode(&base64::engine::general_purpose::STANDARD, place.idp.signed_response(&reported));
+    let form = encode_form(&[("SAMLResponse", &response), ("RelayState", &request.relay_state)]);
+    TestRequest::form("/sso/saml/acs", form)
 }
 
 fn companies_kept() -> Vec<Case> {
@@ -155,7 +157,7 @@ fn companies_kept() -> Vec<Case> {
         case("GET /admin/sso/providers", "", |place, n| {
             async move {
                 other(place, n).await;
-                Asked::get(SSO).by(&place.world.service_token())
+                TestRequest::get(SSO).with_token(&place.world.service_token())
             }
             .boxed()
         }),
@@ -164,13 +166,13 @@ fn companies_kept() -> Vec<Case> {
                 let xml = metadata(&format!("https://idp{n}.example.com"), "https://idp.example.com/sso");
                 let domains = [format!("a{n}.example.com"), format!("b{n}.example.com")];
                 let body = json!({"type": "saml", "metadata_xml": xml, "domains": domains});
-                Asked::post(SSO, &body).by(&place.world.service_token())
+                TestRequest::post(SSO, &body).with_token(&place.world.service_token())
             }
             .boxed()
         })
         .again(&["422 saml_idp_already_exists"]),
         case("GET /admin/sso/providers/{idp_id}", "", |place, n| {
-            async move { Asked::get(other(place, n).await).by(&place.world.service_token()) }.boxed()
+            async move { TestRequest::get(other(place, n).await).with_token(&place.world.service_token()) }.boxed()
         }),
         case("PUT /admin/sso/providers/{idp_id}", "", |place, n| {
             async move {
@@ -178,13 +180,13 @@ fn companies_kept() -> Vec<Case> {
                 let domains = [format!("b{n}.example.com"), format!("c{n}.example.com")];
                 let keys = json!({"keys": {"name": {"name": "cn"}}});
                 let body = json!({"domains": domains, "resource_id": format!("acme{n}"), "attribute_mapping": keys});
-                Asked::put(path, &body).by(&place.world.service_token())
+                TestRequest::put(path, &body).with_token(&place.world.service_token())
             }
             .boxed()
         })
         .failures(&["422 conflict"]),
         case("DELETE /admin/sso/providers/{idp_id}", "", |place, n| {
-            async move { Asked::delete(other(place, n).await).by(&place.world.service_token()) }.boxed()
+            async move { TestRequest::delete(other(place, n).await).with_token(&place.world.service_token()) }.boxed()
         })
         .again(&["404 sso_provider_not_found"]),
     ]
@@ -199,7 +201,7 @@ fn acme(n: usize) -> Value {
 }
 
 /// A stored provider of that number; its path.
-async fn custom(place: &Place, n: usize) -> String {
+async fn custom(place: &Fixture, n: usize) -> String {
     place.world.post_as(&place.world.service_token(), CUSTOM, acme(n)).await.expect(201);
     format!("{CUSTOM}/custom:acme{n}")
 }
@@ -209,26 +211,26 @@ fn providers_kept() -> Vec<Case> {
         case("GET /admin/custom-providers", "", |place, n| {
             async move {
                 custom(place, n).await;
-                Asked::get(CUSTOM).by(&place.world.service_token())
+                TestRequest::get(CUSTOM).with_token(&place.world.service_token())
             }
             .boxed()
         }),
         case("POST /admin/custom-providers", "", |place, n| {
-            async move { Asked::post(CUSTOM, &acme(n)).by(&place.world.service_token()) }.boxed()
+            async move { TestRequest::post(CUSTOM, &acme(n)).with_token(&place.world.service_token()) }.boxed()
         })
         .again(&["400 conflict", "409 conflict", "422 conflict"]),
         case("GET /admin/custom-providers/{identifier}", "", |place, n| {
-            async move { Asked::get(custom(place, n).await).by(&place.world.service_token()) }.boxed()
+            async move { TestRequest::get(custom(place, n).await).with_token(&place.world.service_token()) }.boxed()
         }),
         case("PUT /admin/custom-providers/{identifier}", "", |place, n| {
             async move {
                 let path = custom(place, n).await;
-                Asked::put(path, &json!({"name": "Acme Inc."})).by(&place.world.service_token())
+                TestRequest::put(path, &json!({"name": "Acme Inc."})).with_token(&place.world.service_token())
             }
             .boxed()
         }),
         case("DELETE /admin/custom-providers/{identifier}", "", |place, n| {
-            async move { Asked::delete(custom(place, n).await).by(&place.world.service_token()) }.boxed()
+            async move { TestRequest::delete(custom(place, n).await).with_token(&place.world.service_token()) }.boxed()
         })
         .again(&["404 custom_provider_not_found"]),
     ]

@@ -1,32 +1,33 @@
 //! Passkeys: registration, sign-in, management.
 
 use futures::FutureExt;
-use gotrue_rs::testing::{Authenticator, Person};
+use gotrue_rs::testing::{Authenticator, TestUser};
 use serde_json::json;
 
-use super::super::asked::Asked;
-use super::super::place::Place;
+use super::super::fixture::Fixture;
+use super::super::request::TestRequest;
 use super::super::run::Case;
 use super::case;
 
 const USED: [&str; 2] = ["400 webauthn_challenge_not_found", "400 webauthn_challenge_expired"];
-/// A challenge is good for one answer, also for a wrong one: it is used up before the answer is looked at. Who is
-/// interrupted asks for another.
+/// A challenge accepts one response, even an invalid one, and is consumed before validation.
+///
+/// After an interruption the client requests another challenge.
 const CHALLENGE_USED: &[&[&str]] = &[&["1- auth.webauthn_challenges"]];
 const GONE: [&str; 1] = ["404 validation_failed"];
 
 pub fn cases() -> Vec<Case> {
     let mut cases = vec![
         case("POST /passkeys/authentication/options", "", |_, _| {
-            async move { Asked::post("/passkeys/authentication/options", &json!({})) }.boxed()
+            async move { TestRequest::post("/passkeys/authentication/options", &json!({})) }.boxed()
         }),
         case("POST /passkeys/authentication/verify", "", |place, n| {
             async move {
                 let (_, _, mut device) = holder(place, n).await;
-                let asked = place.world.post("/passkeys/authentication/options", json!({})).await.expect(200);
-                let credential = device.get(&asked.json["options"]);
-                let body = json!({"challenge_id": asked.str("challenge_id"), "credential": credential});
-                Asked::post("/passkeys/authentication/verify", &body)
+                let response = place.world.post("/passkeys/authentication/options", json!({})).await.expect(200);
+                let credential = device.get(&response.json["options"]);
+                let body = json!({"challenge_id": response.str("challenge_id"), "credential": credential});
+                TestRequest::post("/passkeys/authentication/verify", &body)
             }
             .boxed()
         })
@@ -34,19 +35,19 @@ pub fn cases() -> Vec<Case> {
         .steps(CHALLENGE_USED),
         case("POST /passkeys/registration/options", "", |place, n| {
             async move {
-                let ann = place.person(n).await;
-                Asked::post("/passkeys/registration/options", &json!({})).by(&ann.access_token)
+                let ann = place.create_user(n).await;
+                TestRequest::post("/passkeys/registration/options", &json!({})).with_token(&ann.access_token)
             }
             .boxed()
         }),
         case("POST /passkeys/registration/verify", "", |place, n| {
             async move {
-                let ann = place.person(n).await;
+                let ann = place.create_user(n).await;
                 let options = "/passkeys/registration/options";
-                let asked = place.world.post_as(&ann.access_token, options, json!({})).await.expect(200);
-                let credential = Authenticator::default().create(&asked.json["options"]);
-                let body = json!({"challenge_id": asked.str("challenge_id"), "credential": credential});
-                Asked::post("/passkeys/registration/verify", &body).by(&ann.access_token)
+                let response = place.world.post_as(&ann.access_token, options, json!({})).await.expect(200);
+                let credential = Authenticator::default().create(&response.json["options"]);
+                let body = json!({"challenge_id": response.str("challenge_id"), "credential": credential});
+                TestRequest::post("/passkeys/registration/verify", &body).with_token(&ann.access_token)
             }
             .boxed()
         })
@@ -60,19 +61,20 @@ pub fn cases() -> Vec<Case> {
 fn managing() -> Vec<Case> {
     vec![
         case("GET /passkeys", "", |place, n| {
-            async move { Asked::get("/passkeys").by(&holder(place, n).await.0.access_token) }.boxed()
+            async move { TestRequest::get("/passkeys").with_token(&holder(place, n).await.0.access_token) }.boxed()
         }),
         case("PATCH /passkeys/{passkey_id}", "", |place, n| {
             async move {
                 let (ann, id, _) = holder(place, n).await;
-                Asked::patch(format!("/passkeys/{id}"), &json!({"friendly_name": "Laptop"})).by(&ann.access_token)
+                TestRequest::patch(format!("/passkeys/{id}"), &json!({"friendly_name": "Laptop"}))
+                    .with_token(&ann.access_token)
             }
             .boxed()
         }),
         case("DELETE /passkeys/{passkey_id}", "", |place, n| {
             async move {
                 let (ann, id, _) = holder(place, n).await;
-                Asked::delete(format!("/passkeys/{id}")).by(&ann.access_token)
+                TestRequest::delete(format!("/passkeys/{id}")).with_token(&ann.access_token)
             }
             .boxed()
         })
@@ -80,14 +82,15 @@ fn managing() -> Vec<Case> {
         case("GET /admin/users/{user_id}/passkeys", "", |place, n| {
             async move {
                 let (ann, _, _) = holder(place, n).await;
-                Asked::get(format!("/admin/users/{}/passkeys", ann.id)).by(&place.world.service_token())
+                TestRequest::get(format!("/admin/users/{}/passkeys", ann.id)).with_token(&place.world.service_token())
             }
             .boxed()
         }),
         case("DELETE /admin/users/{user_id}/passkeys/{passkey_id}", "", |place, n| {
             async move {
                 let (ann, id, _) = holder(place, n).await;
-                Asked::delete(format!("/admin/users/{}/passkeys/{id}", ann.id)).by(&place.world.service_token())
+                TestRequest::delete(format!("/admin/users/{}/passkeys/{id}", ann.id))
+                    .with_token(&place.world.service_token())
             }
             .boxed()
         })
@@ -95,8 +98,8 @@ fn managing() -> Vec<Case> {
     ]
 }
 
-async fn holder(place: &Place, n: usize) -> (Person, String, Authenticator) {
-    let ann = place.person(n).await;
-    let (id, device) = place.world.passkey(&ann).await;
+async fn holder(place: &Fixture, n: usize) -> (TestUser, String, Authenticator) {
+    let ann = place.create_user(n).await;
+    let (id, device) = place.world.create_passkey(&ann).await;
     (ann, id, device)
 }

@@ -1,14 +1,14 @@
-//! Providers that are asked twice.
+//! Providers that return the profile in two responses.
 
 use serde_json::json;
 
-use super::{ANN, Contract, PICTURE, usual};
+use super::{ANN, PICTURE, ProviderContract, usual};
 
 #[tokio::test]
 async fn github() {
     let sent_to = ("https://github.com/login/oauth/authorize", "user:email");
     let more = json!({"picture": null, "preferred_username": "ann", "user_name": "ann"});
-    Contract::with("github", sent_to, "https://github.com/login/oauth/access_token")
+    ProviderContract::with("github", sent_to, "https://github.com/login/oauth/access_token")
         .asks(
             "https://api.github.com/user",
             json!({"id": 5150, "login": "ann", "name": "Ann Example", "avatar_url": PICTURE, "email": null}),
@@ -25,7 +25,7 @@ async fn github() {
 #[tokio::test]
 async fn gitlab() {
     let sent_to = ("https://gitlab.com/oauth/authorize", "read_user");
-    Contract::with("gitlab", sent_to, "https://gitlab.com/oauth/token")
+    ProviderContract::with("gitlab", sent_to, "https://gitlab.com/oauth/token")
         .asks(
             "https://gitlab.com/api/v4/user",
             json!({"id": 5150, "email": ANN, "name": "Ann Example", "avatar_url": PICTURE,
@@ -39,7 +39,7 @@ async fn gitlab() {
 #[tokio::test]
 async fn bitbucket() {
     let sent_to = ("https://bitbucket.org/site/oauth2/authorize", "account email");
-    Contract::with("bitbucket", sent_to, "https://bitbucket.org/site/oauth2/access_token")
+    ProviderContract::with("bitbucket", sent_to, "https://bitbucket.org/site/oauth2/access_token")
         .asks(
             "https://api.bitbucket.org/2.0/user",
             json!({"uuid": "{bb-7}", "display_name": "Ann Example", "avatar": {"href": PICTURE}}),
@@ -54,15 +54,15 @@ async fn bitbucket() {
 
 #[tokio::test]
 async fn linkedin() {
-    const PERSON: &str = "https://api.linkedin.com/v2/me?projection=(id,firstName,lastName,profilePicture(displayImage~:playableStreams))";
+    const PROFILE: &str = "https://api.linkedin.com/v2/me?projection=(id,firstName,lastName,profilePicture(displayImage~:playableStreams))";
     const ADDRESS: &str = "https://api.linkedin.com/v2/emailAddress?q=members&projection=(elements*(handle~))";
     let sent_to = ("https://api.linkedin.com/oauth/v2/authorization", "r_emailaddress r_liteprofile");
     let name =
         |text: &str| json!({"localized": {"en_US": text}, "preferredLocale": {"country": "US", "language": "en"}});
     let picture = json!({"displayImage~": {"elements": [{"identifiers": [{"identifier": PICTURE}]}]}});
-    Contract::with("linkedin", sent_to, "https://api.linkedin.com/oauth/v2/accessToken")
+    ProviderContract::with("linkedin", sent_to, "https://api.linkedin.com/oauth/v2/accessToken")
         .asks(
-            PERSON,
+            PROFILE,
             json!({"id": "li7", "firstName": name("Ann"), "lastName": name("Example"), "profilePicture": picture}),
         )
         .asks(ADDRESS, json!({"elements": [{"handle": "urn:li:emailAddress:1", "handle~": {"emailAddress": ANN}}]}))

@@ -1,5 +1,6 @@
-//! Each provider through the real door and at its own hosts: where a browser is sent, how the code is exchanged, what is
-//! asked about the person, and the identity that comes of answers in the recorded shape.
+//! Each provider with its recorded contract.
+//!
+//! Checked are the redirect, the code exchange, the profile requests, and the identity made of the recorded responses.
 
 mod by_id_token;
 mod by_one_answer;
@@ -11,18 +12,18 @@ use std::collections::BTreeMap;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use gotrue_rs::testing::{Sent, World};
-use gotrue_rules::domain::policy::{ExternalProvider, Policy};
+use gotrue_rs::testing::{RedirectTarget, World};
+use gotrue_rules::domain::policy::{ExternalProviderSettings, Policy};
 use serde_json::{Value, json};
 use url::form_urlencoded;
 use uuid::Uuid;
 
-use crate::ports::internet::{Asked, Internet};
+use crate::ports::internet::{Internet, RecordedRequest};
 
 const CALLBACK: &str = "http://auth.example.com/callback";
 
 /// What is agreed with a provider.
-struct Contract {
+struct ProviderContract {
     provider: &'static str,
     /// Where a browser is sent, and the scopes it takes along.
     sent_to: (&'static str, &'static str),
@@ -30,31 +31,35 @@ struct Contract {
     token: &'static str,
     /// What the answer to the code holds besides the usual.
     in_token: Value,
-    /// What is asked about the person, one after the other, and the answers.
+    /// The profile requests in order, and their responses.
     asks: Vec<(&'static str, Value)>,
     /// What the identity keeps; that no phone number is verified goes without saying.
     identity: Value,
 }
 
-impl Contract {
+impl ProviderContract {
     /// With a provider that is at these two addresses.
     fn with(provider: &'static str, sent_to: (&'static str, &'static str), token: &'static str) -> Self {
         Self { provider, sent_to, token, in_token: json!({}), asks: Vec::new(), identity: Value::Null }
     }
 
-    /// It is asked this about the person, and answers.
+    /// Adds a profile request and its response.
     fn asks(mut self, url: &'static str, answer: Value) -> Self {
         self.asks.push((url, answer));
         self
     }
 
-    /// The person is a new account with this identity, whose address is confirmed.
-    async fn makes(self, identity: Value) -> Vec<Asked> {
+    /// Asserts that a new user has this identity and a confirmed e-mail address.
+    async fn makes(self, identity: Value) -> Vec<RecordedRequest> {
         self.makes_in(at_home, identity).await
     }
 
     /// The same in a world that differs.
-    async fn makes_in(mut self, at_home: impl AsyncFn(&str) -> (World, Internet), identity: Value) -> Vec<Asked> {
+    async fn makes_in(
+        mut self,
+        at_home: impl AsyncFn(&str) -> (World, Internet),
+        identity: Value,
+    ) -> Vec<RecordedRequest> {
         self.identity = identity;
         let (world, internet) = at_home(self.provider).await;
         internet.put(self.token, 200, &tokens(&self.in_token));
@@ -62,15 +67,15 @@ impl Contract {
             internet.put(url.split('?').next().unwrap_or_default(), 200, answer);
         }
         let sent = sent(&world, self.provider, "").await;
-        self.check_sent(&sent);
+        self.assert_redirect(&sent);
         let back = world.get(&format!("/callback?state={}&code=c0de", sent.query("state"))).await.expect(302);
-        let asked = internet.asked();
-        self.check_asked(&asked);
-        self.check_account(&world, &Sent::by(&back)).await;
-        asked
+        let requests = internet.take_requests();
+        self.assert_profile_requests(&requests);
+        self.assert_user(&world, &RedirectTarget::from_response(&back)).await;
+        requests
     }
 
-    fn check_sent(&self, sent: &Sent) {
+    fn assert_redirect(&self, sent: &RedirectTarget) {
         let (url, scopes) = self.sent_to;
         assert_eq!((&*sent.base, sent.query("scope")), (url, scopes));
         assert_eq!(sent.query("client_id"), format!("{}-client", self.provider));
@@ -78,9 +83,9 @@ impl Contract {
         assert!(Uuid::parse_str(sent.query("state")).is_ok(), "{sent:?}");
     }
 
-    /// The code is exchanged with our id and secret in a header, and each question carries the access token.
-    fn check_asked(&self, asked: &[Asked]) {
-        let [exchange, questions @ ..] = asked else { panic!("nobody was asked") };
+    /// Asserts the code exchange with basic authentication, and the access token in each profile request.
+    fn assert_profile_requests(&self, requested: &[RecordedRequest]) {
+        let [exchange, questions @ ..] = requested else { panic!("nobody was asked") };
         assert_eq!((&*exchange.method, &*exchange.url), ("POST", self.token));
         let form = form(exchange);
         let usual = [("grant_type", "authorization_code"), ("code", "c0de"), ("redirect_uri", CALLBACK)];
@@ -94,7 +99,7 @@ impl Contract {
         }
     }
 
-    async fn check_account(&self, world: &World, back: &Sent) {
+    async fn assert_user(&self, world: &World, back: &RedirectTarget) {
         assert_eq!(back.fragment("provider_token"), "upstream-access", "{back:?}");
         let user = world.get_as(back.fragment("access_token"), "/user").await.expect(200);
         let identity = &user.json["identities"][0];
@@ -107,7 +112,7 @@ impl Contract {
     }
 }
 
-/// A world in which people can sign in with that provider, which is at its own hosts.
+/// A world with this provider enabled at its own hosts.
 async fn at_home(provider: &str) -> (World, Internet) {
     at_home_but(provider, |_| {}).await
 }
@@ -115,12 +120,12 @@ async fn at_home(provider: &str) -> (World, Internet) {
 /// The same with its policy changed.
 async fn at_home_but(provider: &str, change: impl FnOnce(&mut Policy)) -> (World, Internet) {
     let internet = Internet::start().await;
-    let settings = ExternalProvider {
+    let settings = ExternalProviderSettings {
         enabled: true,
         client_ids: vec![format!("{provider}-client")],
         secret: format!("{provider}-secret").as_str().into(),
         redirect_uri: CALLBACK.to_owned(),
-        ..ExternalProvider::default()
+        ..ExternalProviderSettings::default()
     };
     let world = World::builder().outbound(internet.outbound()).policy(|policy| {
         policy.external.providers.insert(provider.to_owned(), settings);
@@ -130,8 +135,8 @@ async fn at_home_but(provider: &str, change: impl FnOnce(&mut Policy)) -> (World
 }
 
 /// Where a browser is sent that wants to sign in.
-async fn sent(world: &World, provider: &str, query: &str) -> Sent {
-    Sent::by(&world.get(&format!("/authorize?provider={provider}{query}")).await.expect(302))
+async fn sent(world: &World, provider: &str, query: &str) -> RedirectTarget {
+    RedirectTarget::from_response(&world.get(&format!("/authorize?provider={provider}{query}")).await.expect(302))
 }
 
 /// What a code is exchanged for.
@@ -144,13 +149,13 @@ fn tokens(more: &Value) -> Value {
     tokens
 }
 
-fn form(asked: &Asked) -> BTreeMap<String, String> {
-    form_urlencoded::parse(asked.body.as_bytes()).into_owned().collect()
+fn form(request: &RecordedRequest) -> BTreeMap<String, String> {
+    form_urlencoded::parse(request.body.as_bytes()).into_owned().collect()
 }
 
 /// Id and secret in a header.
-fn basic(asked: &Asked) -> String {
-    let header = asked.headers["authorization"].strip_prefix("Basic ").expect("a header of that kind");
+fn basic(request: &RecordedRequest) -> String {
+    let header = request.headers["authorization"].strip_prefix("Basic ").expect("a header of that kind");
     String::from_utf8(STANDARD.decode(header).expect("base64")).expect("text")
 }
 

@@ -1,6 +1,6 @@
 //! Twitter, which speaks OAuth 1.0a.
 
-use gotrue_rs::testing::Sent;
+use gotrue_rs::testing::RedirectTarget;
 use serde_json::json;
 
 use super::{ANN, PICTURE, at_home, usual};
@@ -15,24 +15,24 @@ async fn twitter() {
     internet.put(&format!("{HOST}/oauth/request_token"), 200, &token("req"));
     internet.put(&format!("{HOST}/oauth/access_token"), 200, &token("acc"));
     let profile = format!("{HOST}/1.1/account/verify_credentials.json");
-    let person = json!({"id_str": "70071", "screen_name": "ann", "name": "Ann Example", "email": ANN,
+    let twitter_user = json!({"id_str": "70071", "screen_name": "ann", "name": "Ann Example", "email": ANN,
                         "profile_image_url_https": PICTURE});
-    internet.put(&profile, 200, &person);
+    internet.put(&profile, 200, &twitter_user);
 
-    let sent = Sent::by(&world.get("/authorize?provider=twitter").await.expect(302));
+    let sent = RedirectTarget::from_response(&world.get("/authorize?provider=twitter").await.expect(302));
     assert_eq!((&*sent.base, sent.query("oauth_token")), ("https://api.twitter.com/oauth/authenticate", "req-token"));
-    let asked = internet.asked();
-    let header = &asked[0].headers["authorization"];
+    let requests = internet.take_requests();
+    let header = &requests[0].headers["authorization"];
     let (_, state) = header.split_once("state%3D").expect("the state goes with the callback");
     let back = format!("/callback?state={}&oauth_token=req-token&oauth_verifier=v", &state[..36]);
-    let back = Sent::by(&world.get(&back).await.expect(302));
+    let back = RedirectTarget::from_response(&world.get(&back).await.expect(302));
 
-    let asked = internet.asked();
+    let requests = internet.take_requests();
     let query = "?include_email=true&include_entities=false&skip_status=true";
-    let urls: Vec<_> = asked.iter().map(|it| it.url.as_str()).collect();
+    let urls: Vec<_> = requests.iter().map(|it| it.url.as_str()).collect();
     assert_eq!(urls, [format!("{HOST}/oauth/access_token"), format!("{profile}{query}")]);
-    for (asked, token) in asked.iter().zip(["req-token", "acc-token"]) {
-        let header = &asked.headers["authorization"];
+    for (requests, token) in requests.iter().zip(["req-token", "acc-token"]) {
+        let header = &requests.headers["authorization"];
         assert!(header.starts_with("OAuth ") && header.contains(&format!("oauth_token=\"{token}\"")), "{header}");
         assert!(header.contains("oauth_consumer_key=\"twitter-client\""), "{header}");
     }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use gotrue_rs::ports::http_client::{HttpClient, Outbound};
-use gotrue_rs::ports::mail::addresses::{Addresses, Verdict};
+use gotrue_rs::ports::http_client::{HttpClient, OutboundOptions};
+use gotrue_rs::ports::mail::addresses::{AddressChecker, AddressVerdict};
 use gotrue_rules::domain::policy::AddressCheck;
 use hickory_resolver::proto::op::{Message, ResponseCode};
 use hickory_resolver::proto::rr::rdata::{A, MX};
@@ -27,7 +27,7 @@ enum Known {
 #[derive(Clone)]
 struct NameServer {
     address: SocketAddr,
-    asked: Arc<AtomicUsize>,
+    requested: Arc<AtomicUsize>,
 }
 
 impl NameServer {
@@ -36,12 +36,12 @@ impl NameServer {
         let address = socket.local_addr().expect("an address");
         let domains: HashMap<String, Known> =
             domains.iter().map(|(domain, known)| (format!("{domain}."), known.clone())).collect();
-        let server = Self { address, asked: Arc::default() };
-        let asked = Arc::clone(&server.asked);
+        let server = Self { address, requested: Arc::default() };
+        let requested = Arc::clone(&server.requested);
         tokio::spawn(async move {
             let mut buffer = [0; 1500];
             while let Ok((size, from)) = socket.recv_from(&mut buffer).await {
-                asked.fetch_add(1, Ordering::SeqCst);
+                requested.fetch_add(1, Ordering::SeqCst);
                 let question = Message::from_vec(&buffer[..size]).expect("a question");
                 if let Some(answer) = answer(&question, &domains) {
                     socket.send_to(&answer.to_vec().expect("bytes"), from).await.expect("sent");
@@ -78,12 +78,12 @@ fn extended(blocked: &[&str]) -> AddressCheck {
     AddressCheck { extended: true, blocked_mx, ..AddressCheck::default() }
 }
 
-fn addresses(policy: &AddressCheck, server: &NameServer) -> Addresses {
-    Addresses::new(policy, &Arc::new(HttpClient::new(Outbound::default()))).asking(server.address)
+fn addresses(policy: &AddressCheck, server: &NameServer) -> AddressChecker {
+    AddressChecker::new(policy, &Arc::new(HttpClient::new(OutboundOptions::default()))).with_name_server(server.address)
 }
 
 #[tokio::test]
-async fn the_dns_says_which_domains_take_no_mail() {
+async fn domains_without_mail_servers_are_refused_by_dns() {
     let server = NameServer::knowing(&[
         ("mail.dev", Known::Mail("mx.mail.dev.")),
         ("web.dev", Known::Address([192, 0, 2, 1])),
@@ -95,71 +95,71 @@ async fn the_dns_says_which_domains_take_no_mail() {
     .await;
     let checker = addresses(&extended(&["mx.blocked.dev", "192.0.2.9"]), &server);
     for (address, verdict) in [
-        ("ann@mail.dev", Verdict::Good),
-        ("ann@web.dev", Verdict::Good),
-        ("ann@empty.dev", Verdict::Invalid),
-        ("ann@unknown.dev", Verdict::Invalid),
-        ("ann@broken.dev", Verdict::Good),
-        ("ann@blocked.dev", Verdict::Blocked),
-        ("ann@blocked-address.dev", Verdict::Blocked),
-        ("ann@example.com", Verdict::Invalid),
+        ("ann@mail.dev", AddressVerdict::Accepted),
+        ("ann@web.dev", AddressVerdict::Accepted),
+        ("ann@empty.dev", AddressVerdict::Invalid),
+        ("ann@unknown.dev", AddressVerdict::Invalid),
+        ("ann@broken.dev", AddressVerdict::Accepted),
+        ("ann@blocked.dev", AddressVerdict::Blocked),
+        ("ann@blocked-address.dev", AddressVerdict::Blocked),
+        ("ann@example.com", AddressVerdict::Invalid),
     ] {
         assert_eq!(checker.check(address).await, verdict, "{address}");
     }
 }
 
 #[tokio::test]
-async fn answers_are_kept_and_big_hosts_are_not_looked_up() {
+async fn dns_results_are_cached_and_large_providers_skip_lookup() {
     let server = NameServer::knowing(&[("mail.dev", Known::Mail("mx.mail.dev."))]).await;
     let checker = addresses(&extended(&[]), &server);
-    assert_eq!(checker.check("somebody@gmail.com").await, Verdict::Good);
-    assert_eq!(server.asked.load(Ordering::SeqCst), 0);
+    assert_eq!(checker.check("somebody@gmail.com").await, AddressVerdict::Accepted);
+    assert_eq!(server.requested.load(Ordering::SeqCst), 0);
     for address in ["ann@mail.dev", "bob@mail.dev"] {
-        assert_eq!(checker.check(address).await, Verdict::Good);
+        assert_eq!(checker.check(address).await, AddressVerdict::Accepted);
     }
-    assert_eq!(server.asked.load(Ordering::SeqCst), 1);
+    assert_eq!(server.requested.load(Ordering::SeqCst), 1);
 }
 
 #[tokio::test]
-async fn a_name_server_that_is_silent_costs_three_seconds_at_most_and_no_address() {
+async fn unresponsive_dns_times_out_after_three_seconds_and_accepts() {
     let server = NameServer::knowing(&[("silent.dev", Known::Silent)]).await;
     let checker = addresses(&extended(&[]), &server);
     let started = Instant::now();
-    assert_eq!(checker.check("ann@silent.dev").await, Verdict::Good);
+    assert_eq!(checker.check("ann@silent.dev").await, AddressVerdict::Accepted);
     assert!(started.elapsed() < Duration::from_millis(3500), "{:?}", started.elapsed());
 }
 
 #[tokio::test]
-async fn the_service_is_believed_only_when_it_clearly_says_no() {
+async fn validation_service_refuses_only_with_explicit_result() {
     let pages = Pages::serve(&[]).await;
     let policy = AddressCheck { service_url: format!("{}/check", pages.base), ..AddressCheck::default() };
-    let checker = Addresses::new(&policy, &Arc::new(HttpClient::new(Outbound::default())));
-    assert_eq!(checker.check("ann@example.com").await, Verdict::Good, "status 404");
+    let checker = AddressChecker::new(&policy, &Arc::new(HttpClient::new(OutboundOptions::default())));
+    assert_eq!(checker.check("ann@example.com").await, AddressVerdict::Accepted, "status 404");
     for (answer, verdict) in [
-        (r#"{"valid":false}"#, Verdict::Invalid),
-        (r#"{"valid":false} and so on"#, Verdict::Invalid),
-        (r#"{"valid":true}"#, Verdict::Good),
-        (r#"{"valid":null}"#, Verdict::Good),
-        (r#"{"valid":"false"}"#, Verdict::Good),
-        ("{}", Verdict::Good),
-        ("null", Verdict::Good),
-        ("no JSON", Verdict::Good),
-        (r#"{"reason":"it is far too long to be read","valid":false}"#, Verdict::Good),
-        ("redirect:http://127.0.0.1:9/", Verdict::Good),
+        (r#"{"valid":false}"#, AddressVerdict::Invalid),
+        (r#"{"valid":false} and so on"#, AddressVerdict::Invalid),
+        (r#"{"valid":true}"#, AddressVerdict::Accepted),
+        (r#"{"valid":null}"#, AddressVerdict::Accepted),
+        (r#"{"valid":"false"}"#, AddressVerdict::Accepted),
+        ("{}", AddressVerdict::Accepted),
+        ("null", AddressVerdict::Accepted),
+        ("no JSON", AddressVerdict::Accepted),
+        (r#"{"reason":"it is far too long to be read","valid":false}"#, AddressVerdict::Accepted),
+        ("redirect:http://127.0.0.1:9/", AddressVerdict::Accepted),
     ] {
         pages.put("/check", answer);
         assert_eq!(checker.check("ann@example.com").await, verdict, "{answer}");
     }
-    assert_eq!(pages.asked("/check"), 11);
+    assert_eq!(pages.request_count("/check"), 11);
 }
 
 #[tokio::test]
-async fn a_service_that_does_not_answer_is_waited_for_three_seconds() {
+async fn unresponsive_validation_service_times_out_after_three_seconds() {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let url = format!("http://{}/check", listener.local_addr().expect("an address"));
     let policy = AddressCheck { service_url: url, ..AddressCheck::default() };
-    let checker = Addresses::new(&policy, &Arc::new(HttpClient::new(Outbound::default())));
+    let checker = AddressChecker::new(&policy, &Arc::new(HttpClient::new(OutboundOptions::default())));
     let started = Instant::now();
-    assert_eq!(checker.check("ann@example.com").await, Verdict::Good);
+    assert_eq!(checker.check("ann@example.com").await, AddressVerdict::Accepted);
     assert!(started.elapsed() < Duration::from_millis(3500), "{:?}", started.elapsed());
 }

@@ -1,12 +1,12 @@
 //! The bytes of a mail: the reference's headers, and none that a user wrote.
 
 use chrono::DateTime;
-use gotrue_rs::ports::mail::compose::{Sender, compose};
-use gotrue_rs::ports::mail::{MailError, Message};
+use gotrue_rs::ports::mail::compose::{MailSender, compose};
+use gotrue_rs::ports::mail::{EmailMessage, MailError};
 use proptest::prelude::*;
 
-pub fn message(to: &str) -> Message {
-    Message {
+pub fn message(to: &str) -> EmailMessage {
+    EmailMessage {
         purpose: "confirmation".into(),
         to: to.to_owned(),
         subject: "Confirm your email address".to_owned(),
@@ -31,12 +31,12 @@ fn headers(bytes: &[u8]) -> Vec<(String, String)> {
         .collect()
 }
 
-fn sender() -> Sender {
-    Sender::new("Replay", "auth@example.com", &[]).expect("a sender")
+fn sender() -> MailSender {
+    MailSender::new("Replay", "auth@example.com", &[]).expect("a sender")
 }
 
 #[test]
-fn a_mail_has_the_reference_s_headers() {
+fn mail_has_gotrues_headers() {
     let (envelope, bytes) = compose(&sender(), &message("ann@example.com")).expect("a mail");
     let mut found = headers(&bytes);
     found.sort();
@@ -57,11 +57,11 @@ fn a_mail_has_the_reference_s_headers() {
 }
 
 #[test]
-fn the_operator_s_headers_name_the_purpose_and_replace_none_of_ours() {
+fn configured_headers_contain_the_message_type_and_replace_none() {
     let of = |name: &str, values: &[&str]| (name.to_owned(), values.iter().map(|&value| value.to_owned()).collect());
     let more =
         [of("Reply-To", &["help@example.com"]), of("x-kind", &["auth/$messageType"]), of("X-Many", &["one", "two"])];
-    let sender = Sender::new("Läden, Büro", "Auth.Desk@example.com", &more).expect("a sender");
+    let sender = MailSender::new("Läden, Büro", "Auth.Desk@example.com", &more).expect("a sender");
     let found = headers(&compose(&sender, &message("ann@example.com")).expect("a mail").1);
     let value = |name: &str| found.iter().find(|(found, _)| found == name).map(|(_, value)| value.as_str());
     assert_eq!(
@@ -71,14 +71,14 @@ fn the_operator_s_headers_name_the_purpose_and_replace_none_of_ours() {
     let from = value("From").expect("a sender");
     assert!(from.ends_with("<Auth.Desk@example.com>") && from.is_ascii(), "{from}");
     for name in ["To", "subject", "Content-Type", "Bcc", "no name", "colon:", "ümlaut", "", "new\nline"] {
-        let refused = Sender::new("", "auth@example.com", &[of(name, &["x"])]);
+        let refused = MailSender::new("", "auth@example.com", &[of(name, &["x"])]);
         assert!(matches!(refused, Err(MailError::Header(_))), "{name:?}");
     }
-    assert!(matches!(Sender::new("", "no address", &[]), Err(MailError::Header(_))));
+    assert!(matches!(MailSender::new("", "no address", &[]), Err(MailError::Header(_))));
 }
 
 #[test]
-fn an_address_that_is_none_is_refused() {
+fn invalid_address_is_refused() {
     for to in [
         "",
         "ann",
@@ -97,8 +97,8 @@ fn an_address_that_is_none_is_refused() {
 }
 
 #[test]
-fn a_text_part_makes_it_two() {
-    let mail = Message { text: Some("Hello".to_owned()), ..message("ann@example.com") };
+fn text_part_makes_a_multipart_message() {
+    let mail = EmailMessage { text: Some("Hello".to_owned()), ..message("ann@example.com") };
     let text = String::from_utf8_lossy(&compose(&sender(), &mail).expect("a mail").1).into_owned();
     assert!(text.contains("multipart/alternative") && text.contains("text/plain") && text.contains("text/html"));
 }
@@ -107,14 +107,14 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn nothing_written_by_a_user_makes_a_header(
+    fn user_input_never_creates_a_header(
         subject in "(\\PC|\r|\n|\u{85}|\u{2028}|: |Bcc: a@b\\.c){0,30}",
         name in "(\\PC|\r|\n|<|>|\"|Bcc: a@b\\.c){0,20}",
         value in "(\\PC|\r|\n|Bcc: a@b\\.c){0,30}",
         html in "(\\PC|\r|\n|\\.|Bcc: a@b\\.c){0,60}",
     ) {
-        let sender = Sender::new(&name, "auth@example.com", &[("X-Of-Mine".to_owned(), vec![value.clone()])]).expect("a sender");
-        let mail = Message { subject, html, headers: vec![("X-Of-The-Mail".to_owned(), value.clone())], message_id: value, ..message("ann@example.com") };
+        let sender = MailSender::new(&name, "auth@example.com", &[("X-Of-Mine".to_owned(), vec![value.clone()])]).expect("a sender");
+        let mail = EmailMessage { subject, html, headers: vec![("X-Of-The-Mail".to_owned(), value.clone())], message_id: value, ..message("ann@example.com") };
         let (envelope, bytes) = compose(&sender, &mail).expect("a mail");
         let mut names: Vec<String> = headers(&bytes).into_iter().map(|(name, _)| name.to_ascii_lowercase()).collect();
         names.sort();
@@ -129,10 +129,10 @@ proptest! {
 }
 
 #[test]
-fn a_sender_of_the_operator_s_own_takes_the_place_of_ours_and_empty_values_say_nothing() {
+fn configured_from_header_replaces_the_default_and_empty_headers_are_omitted() {
     let of = |name: &str, values: &[&str]| (name.to_owned(), values.iter().map(|&value| value.to_owned()).collect());
     let more = [of("From", &["Shop <shop@example.com>"]), of("from", &["x"]), of("X-Kind", &["", "$messageType", ""])];
-    let sender = Sender::new("Replay", "auth@example.com", &more).expect("a sender");
+    let sender = MailSender::new("Replay", "auth@example.com", &more).expect("a sender");
     let (envelope, bytes) = compose(&sender, &message("ann@example.com")).expect("a mail");
     let found = headers(&bytes);
     let values = |name: &str| {

@@ -5,20 +5,20 @@ use std::sync::Arc;
 use chrono::TimeDelta;
 use gotrue_rs::ports::clock::Clock;
 use gotrue_rs::ports::entropy::Entropy;
-use gotrue_rs::ports::mail::compose::Sender;
-use gotrue_rs::ports::mail::outbox::{Destination, Outbox, Worker};
-use gotrue_rs::ports::mail::smtp::{Server, Smtp};
-use gotrue_rs::ports::mail::{Mailer, Message};
-use gotrue_rs::store::outbox::{OutboxState, Table};
+use gotrue_rs::ports::mail::compose::MailSender;
+use gotrue_rs::ports::mail::outbox::{MailDestination, Outbox, Worker};
+use gotrue_rs::ports::mail::smtp::{SmtpMailer, SmtpServer};
+use gotrue_rs::ports::mail::{EmailMessage, Mailer};
+use gotrue_rs::store::outbox::{OutboxCounts, OutboxTable};
 use gotrue_rs::testing::{FakeClock, TestDatabase};
 use gotrue_rules::domain::secret::Secret;
 use tokio::net::TcpListener;
 
 use super::compose::message;
-use super::server::{Habits, MailServer};
+use super::server::{MailServer, ServerBehavior};
 
 fn worker(outbox: &Outbox, port: u16) -> Worker {
-    let settings = Server {
+    let settings = SmtpServer {
         host: "127.0.0.1".to_owned(),
         port,
         user: String::new(),
@@ -26,34 +26,38 @@ fn worker(outbox: &Outbox, port: u16) -> Worker {
         hello: "api.example.com".to_owned(),
         trusted_roots: None,
     };
-    let sender = Sender::new("Shop", "auth@example.com", &[]).expect("a sender");
-    outbox.worker(Arc::new(Smtp::new(settings, sender).expect("a client")))
+    let sender = MailSender::new("Shop", "auth@example.com", &[]).expect("a sender");
+    outbox.build_worker(Arc::new(SmtpMailer::new(settings, sender).expect("a client")))
 }
 
 #[tokio::test]
-async fn a_mail_arrives_once_the_mail_server_is_back() {
-    let database = TestDatabase::migrated().await;
+async fn mail_is_delivered_after_the_server_recovers() {
+    let database = TestDatabase::clone_migrated().await;
     let clock = FakeClock::at("2026-11-21T12:00:00Z".parse().expect("a time"));
-    let table = Table::new(database.auth_pool());
-    let outbox = Outbox::new(table, Arc::new(clock.clone()), Entropy::from_seed(7), Destination::Server);
-    let mail = Message { text: Some("Hello".to_owned()), date: clock.now(), ..message("ann@example.com") };
+    let table = OutboxTable::new(database.auth_pool());
+    let outbox = Outbox::new(table, Arc::new(clock.clone()), Entropy::from_seed(7), MailDestination::Server);
+    let mail = EmailMessage { text: Some("Hello".to_owned()), date: clock.now(), ..message("ann@example.com") };
     outbox.send(&mail).await.expect("written down");
 
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let deserted = listener.local_addr().expect("an address").port();
     drop(listener);
-    let busy = MailServer::start(Habits { refuses: Some(("RCPT", "451 later")), ..Habits::default() }).await;
+    let busy =
+        MailServer::start(ServerBehavior { refuses: Some(("RCPT", "451 later")), ..ServerBehavior::default() }).await;
     for (attempt, port) in [deserted, busy.port, busy.port, busy.port, deserted].into_iter().enumerate() {
-        assert_eq!(worker(&outbox, port).round().await.expect("the table answers"), 1, "attempt {attempt}");
-        let state = outbox.state().await.expect("the table answers");
-        assert_eq!(state, OutboxState { retrying: 1, ..OutboxState::default() }, "attempt {attempt}");
+        assert_eq!(worker(&outbox, port).deliver_due().await.expect("the table answers"), 1, "attempt {attempt}");
+        let state = outbox.count_by_state().await.expect("the table answers");
+        assert_eq!(state, OutboxCounts { retrying: 1, ..OutboxCounts::default() }, "attempt {attempt}");
         clock.advance(TimeDelta::hours(2));
     }
 
-    let back = MailServer::start(Habits::default()).await;
-    assert_eq!(worker(&outbox, back.port).round().await.expect("the table answers"), 1);
+    let back = MailServer::start(ServerBehavior::default()).await;
+    assert_eq!(worker(&outbox, back.port).deliver_due().await.expect("the table answers"), 1);
     assert_eq!(back.count("RCPT TO:<ann@example.com>"), 1);
     assert_eq!(back.count(&format!("  Message-ID: <{}>", mail.message_id)), 1);
     assert_eq!(back.count("  Date: Sat, 21 Nov 2026 12:00:00"), 1, "when it was written");
-    assert_eq!(outbox.state().await.expect("the table answers"), OutboxState { sent: 1, ..OutboxState::default() });
+    assert_eq!(
+        outbox.count_by_state().await.expect("the table answers"),
+        OutboxCounts { sent: 1, ..OutboxCounts::default() }
+    );
 }

@@ -1,12 +1,12 @@
 //! Links lead exactly where the reference's lead.
 
-use gotrue_rs::ports::mail::link::{Query, build, of_kind};
+use gotrue_rs::ports::mail::link::{LinkParameters, build_link, find_type_and_path};
 use gotrue_rules::domain::policy::{LinkPaths, MailKind};
 use proptest::prelude::*;
 use url::Url;
 
 fn link(base: &str, path: &str, redirect_to: &str) -> String {
-    build(base, path, Query { token: "pkce_ab12", kind: "signup", redirect_to }).expect("a link")
+    build_link(base, path, LinkParameters { token: "pkce_ab12", kind: "signup", redirect_to }).expect("a link")
 }
 
 #[test]
@@ -48,11 +48,11 @@ fn a_target_is_escaped_only_if_it_would_end_the_parameter() {
 }
 
 #[test]
-fn kinds_with_a_link_have_a_type_and_a_path() {
+fn message_types_with_a_link_have_a_type_and_a_path() {
     let named = |name: &str| name.to_owned();
     let paths =
         LinkPaths { invite: named("i"), confirmation: named("c"), recovery: named("r"), email_change: named("e") };
-    let all: Vec<_> = MailKind::ALL.into_iter().filter_map(|kind| of_kind(kind, &paths)).collect();
+    let all: Vec<_> = MailKind::ALL.into_iter().filter_map(|kind| find_type_and_path(kind, &paths)).collect();
     assert_eq!(all, [("invite", "i"), ("signup", "c"), ("recovery", "r"), ("magiclink", "r"), ("email_change", "e")]);
 }
 
@@ -60,11 +60,11 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn the_click_leads_to_the_target_asked_for(rest in "[a-zA-Z0-9/?=&#._~*%+ -]{0,40}") {
+    fn link_redirects_to_the_requested_target(rest in "[a-zA-Z0-9/?=&#._~*%+ -]{0,40}") {
         let target = format!("https://app.example.com/{rest}");
         let parsed = Url::parse(&link("http://h", "/verify", &target)).expect("a URL");
         let read = parsed.query_pairs().find(|(name, _)| name == "redirect_to").map(|(_, value)| value.into_owned());
-        // A target without a separator is written as it is, so its own escapes are read once more by whoever decodes it.
+        // A target without a separator is written as it is, so its own escapes are decoded once more.
         if target.contains(['&', '=', '#']) {
             prop_assert_eq!(read, Some(target));
         } else {
@@ -75,7 +75,7 @@ proptest! {
 
     #[test]
     fn no_target_moves_the_link_to_another_host(target in "\\PC{0,60}") {
-        if let Some(link) = build("http://h", "/verify", Query { token: "t", kind: "signup", redirect_to: &target }) {
+        if let Some(link) = build_link("http://h", "/verify", LinkParameters { token: "t", kind: "signup", redirect_to: &target }) {
             prop_assert!(link.starts_with("http://h/verify?token=t&type=signup&redirect_to="));
         }
     }

@@ -1,8 +1,8 @@
-use gotrue_rs::ports::mail::plain::plain;
+use gotrue_rs::ports::mail::plain::to_plain_text;
 use proptest::prelude::*;
 
 #[test]
-fn a_mail_reads_as_its_author_meant_it() {
+fn html_is_converted_to_readable_text() {
     for (html, text) in [
         ("<p>Hello <b>Ann</b>!</p><p>How are   you?\n</p>", "Hello Ann!\n\nHow are you?"),
         ("one<br>two<br/>three", "one\ntwo\nthree"),
@@ -17,12 +17,12 @@ fn a_mail_reads_as_its_author_meant_it() {
         ("<!-- no -->yes<!doctype html><?php x ?>", "yes"),
         ("Your code: <strong>123456</strong>.", "Your code: 123456."),
     ] {
-        assert_eq!(plain(html), text, "{html}");
+        assert_eq!(to_plain_text(html), text, "{html}");
     }
 }
 
 #[test]
-fn links_keep_their_addresses() {
+fn links_keep_their_urls() {
     for (html, text) in [
         ("<a href=\"https://a.example/?x=1&amp;y=2\">Confirm</a>.", "Confirm: https://a.example/?x=1&y=2."),
         ("<a href=https://a.example/>https://a.example/</a>", "https://a.example/"),
@@ -36,12 +36,12 @@ fn links_keep_their_addresses() {
         ),
         ("<a href='https://a.example/\r\nBcc: x'>z</a>", "z: https://a.example/Bcc: x"),
     ] {
-        assert_eq!(plain(html), text, "{html}");
+        assert_eq!(to_plain_text(html), text, "{html}");
     }
 }
 
 #[test]
-fn what_nobody_sees_is_left_out() {
+fn invisible_elements_are_omitted() {
     for html in [
         "<head><title>no</title></head>",
         "<style>p { color: red }</style>",
@@ -52,26 +52,26 @@ fn what_nobody_sees_is_left_out() {
         "\u{200c}\u{200c}&zwnj;\u{feff}",
         "<p unfinished",
     ] {
-        assert_eq!(plain(html), "", "{html}");
-        assert_eq!(plain(&format!("yes {html}")), "yes", "{html}");
+        assert_eq!(to_plain_text(html), "", "{html}");
+        assert_eq!(to_plain_text(&format!("yes {html}")), "yes", "{html}");
     }
-    assert_eq!(plain("<title>no</title>yes<style></style>, <b>yes</b>"), "yes, yes");
+    assert_eq!(to_plain_text("<title>no</title>yes<style></style>, <b>yes</b>"), "yes, yes");
 }
 
 proptest! {
     #[test]
-    fn any_text_has_words_and_never_many_more(parts in proptest::collection::vec(part(), 0..40)) {
+    fn arbitrary_html_yields_bounded_text(parts in proptest::collection::vec(part(), 0..40)) {
         let html = parts.concat();
-        let text = plain(&html);
+        let text = to_plain_text(&html);
         prop_assert!(text.len() <= html.len() * 3 + 8, "{} of {}", text.len(), html.len());
         prop_assert!(!text.contains("\n\n\n") && !text.starts_with('\n') && !text.ends_with(' '));
         prop_assert!(!text.chars().any(|c| c.is_control() && c != '\n'));
     }
 
     #[test]
-    fn words_survive_escaping(words in "[a-zA-Z0-9<>&\"' ]{0,40}") {
+    fn escaped_words_are_unescaped(words in "[a-zA-Z0-9<>&\"' ]{0,40}") {
         let escaped = words.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&#34;");
-        prop_assert_eq!(plain(&escaped), words.split_whitespace().collect::<Vec<_>>().join(" "));
+        prop_assert_eq!(to_plain_text(&escaped), words.split_whitespace().collect::<Vec<_>>().join(" "));
     }
 }
 
@@ -95,7 +95,7 @@ fn part() -> impl Strategy<Value = String> {
 
 /// What takes a time that grows with the square of the length would take hours here.
 #[test]
-fn a_long_text_takes_no_long_time() {
+fn conversion_takes_linear_time() {
     for hostile in [
         "<",
         "<a",
@@ -110,6 +110,6 @@ fn a_long_text_takes_no_long_time() {
         "<a href='http://x'>",
     ] {
         let html = hostile.repeat(1_000_000 / hostile.len());
-        assert!(plain(&html).len() <= html.len() * 3);
+        assert!(to_plain_text(&html).len() <= html.len() * 3);
     }
 }

@@ -1,4 +1,4 @@
-//! A mail server on loopback that keeps what it is told, and can be told what to offer and what to refuse.
+//! A local SMTP server that records commands and whose extensions and refusals are configurable.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,7 +13,7 @@ use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
 /// What a server offers, and what it refuses.
 #[derive(Clone, Default)]
-pub struct Habits {
+pub struct ServerBehavior {
     /// The mechanisms after `AUTH`; empty: none.
     pub auth: &'static str,
     /// The name in the certificate it shows after STARTTLS; absent: no STARTTLS.
@@ -32,7 +32,7 @@ pub struct Habits {
 
 #[derive(Clone, Default)]
 pub struct MailServer {
-    habits: Habits,
+    habits: ServerBehavior,
     lines: Arc<Mutex<Vec<String>>>,
     open: Arc<AtomicUsize>,
     pub port: u16,
@@ -42,7 +42,7 @@ trait Wire: AsyncRead + AsyncWrite + Unpin + Send {}
 impl<T: AsyncRead + AsyncWrite + Unpin + Send> Wire for T {}
 
 impl MailServer {
-    pub async fn start(habits: Habits) -> Self {
+    pub async fn start(habits: ServerBehavior) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let port = listener.local_addr().expect("an address").port();
         let server = Self { habits, port, ..Self::default() };
@@ -61,14 +61,14 @@ impl MailServer {
         server
     }
 
-    /// What clients said, line by line.
-    pub fn heard(&self) -> Vec<String> {
+    /// The received lines in order.
+    pub fn received_commands(&self) -> Vec<String> {
         self.lines.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// How many lines begin like this.
     pub fn count(&self, start: &str) -> usize {
-        self.heard().iter().filter(|line| line.starts_with(start)).count()
+        self.received_commands().iter().filter(|line| line.starts_with(start)).count()
     }
 
     fn note(&self, line: &str) {
@@ -95,7 +95,7 @@ impl MailServer {
         say(&mut wire, "220 here").await?;
         let (mut encrypted, mut mails) = (false, 0);
         loop {
-            let line = hear(&mut wire).await?;
+            let line = read_line(&mut wire).await?;
             self.note(&line);
             let verb = line.split([' ', ':']).next().unwrap_or_default().to_ascii_uppercase();
             self.silence(&verb).await;
@@ -111,7 +111,7 @@ impl MailServer {
                 ("AUTH", _) => say(&mut wire, "235 welcome").await?,
                 ("DATA", _) => {
                     say(&mut wire, "354 go on").await?;
-                    while let Some(line) = hear(&mut wire).await.filter(|line| line != ".") {
+                    while let Some(line) = read_line(&mut wire).await.filter(|line| line != ".") {
                         self.note(&format!("  {line}"));
                     }
                     self.silence(".").await;
@@ -148,7 +148,7 @@ async fn say(wire: &mut BufStream<Box<dyn Wire>>, line: &str) -> Option<()> {
     wire.flush().await.ok()
 }
 
-async fn hear(wire: &mut BufStream<Box<dyn Wire>>) -> Option<String> {
+async fn read_line(wire: &mut BufStream<Box<dyn Wire>>) -> Option<String> {
     let mut line = String::new();
     let read = wire.read_line(&mut line).await.ok()?;
     (read > 0).then(|| line.trim_end().to_owned())

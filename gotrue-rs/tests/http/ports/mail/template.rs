@@ -1,13 +1,12 @@
-//! Templates: the operator's render as Go's do, ours hold links and codes where the reference's do, none lets a user's
-//! data become markup.
+//! Mail templates: rendering like Go, built-in content like GoTrue, and escaping of user data.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use gotrue_rs::ports::http_client::{HttpClient, Outbound};
-use gotrue_rs::ports::mail::plain::plain;
-use gotrue_rs::ports::mail::template::{Rendered, Templates, Variables, builtin_subject};
+use gotrue_rs::ports::http_client::{HttpClient, OutboundOptions};
+use gotrue_rs::ports::mail::plain::to_plain_text;
+use gotrue_rs::ports::mail::template::{MailTemplates, RenderedMail, TemplateVariables, builtin_subject};
 use gotrue_rules::domain::policy::{MailKind, MailPolicy, SitePolicy};
 use serde_json::{Map, Value, json};
 
@@ -19,9 +18,9 @@ fn now() -> DateTime<Utc> {
     DateTime::from_timestamp(1_800_000_000, 0).expect("a date")
 }
 
-fn templates(policy: &MailPolicy, site_url: &str) -> Templates {
+fn templates(policy: &MailPolicy, site_url: &str) -> MailTemplates {
     let site = SitePolicy { site_url: site_url.to_owned(), ..SitePolicy::default() };
-    Templates::new(policy, &site, &Arc::new(HttpClient::new(Outbound::default())))
+    MailTemplates::new(policy, &site, &Arc::new(HttpClient::new(OutboundOptions::default())))
 }
 
 fn data(value: Value) -> Map<String, Value> {
@@ -36,7 +35,7 @@ fn policy(kind: MailKind, subject: Option<&str>, place: Option<String>) -> MailP
     policy
 }
 
-async fn render(subject: &str, body: &str, variables: &Variables<'_>) -> Rendered {
+async fn render(subject: &str, body: &str, variables: &TemplateVariables<'_>) -> RenderedMail {
     let pages = Pages::serve(&[("/page.html", body)]).await;
     let policy = policy(MailKind::Recovery, Some(subject), Some(format!("{}/page.html", pages.base)));
     let all = templates(&policy, "http://shop.example.com/home?a=1&b=2");
@@ -44,19 +43,19 @@ async fn render(subject: &str, body: &str, variables: &Variables<'_>) -> Rendere
 }
 
 #[tokio::test]
-async fn a_body_of_the_operator_s_shows_every_variable_escaped_for_its_place() {
+async fn configured_body_escapes_every_variable_by_context() {
     let body = "<a href=\"{{ .ConfirmationURL }}\">go</a>\n<p>{{ .Email }}|{{ .Token }}|{{ .TokenHash }}|{{ .SiteURL }}|{{ .RedirectTo }}|\
                 {{ .Data.name }}|{{ .NewEmail }}</p>\n<a href=\"{{ .SiteURL }}/auth?token_hash={{ .TokenHash }}&type=email&next=\
                 {{ .RedirectTo }}\">ours</a>\n{{ .ConfirmationURL }}";
     let user = data(json!({"name": "Ann <b>& Co</b>"}));
-    let variables = Variables {
+    let variables = TemplateVariables {
         email: "ann@example.com",
         data: Some(&user),
         confirmation_url: Some("http://b/verify?token=ab&type=signup&redirect_to=http%3A%2F%2Fs%2Fa%3Fx%3D1"),
         token: Some("123456"),
         token_hash: Some("ab"),
         redirect_to: Some("http://shop.example.com/a?x=1&y=2"),
-        ..Variables::default()
+        ..TemplateVariables::default()
     };
     let mail = render("Grüße, {{ .Email }} – {{ .Token }}", body, &variables).await;
     assert_eq!(mail.subject, "Grüße, ann@example.com – 123456");
@@ -76,13 +75,17 @@ const LOOPS: &str = "{{- range $key, $value := .Data }}{{ if ne $key \"sub\" }}[
                      <script>var data = {{ .Data.name }};</script><a onclick=\"go('{{ .Data.name }}')\">x</a><a href=\"{{ .Data.link }}\">y</a>";
 
 #[tokio::test]
-async fn conditions_loops_and_odd_values_come_out_as_in_go() {
+async fn conditions_and_loops_render_like_go() {
     let user = data(
         json!({"name": "O'Neill \"<x>\"", "pets": ["cat", "dog & bone"], "age": 41, "link": "javascript:alert(1)",
                            "nested": {"a": [1, null]}, "sub": "1"}),
     );
-    let variables =
-        Variables { email: "ann@example.com", data: Some(&user), token: Some("123456"), ..Variables::default() };
+    let variables = TemplateVariables {
+        email: "ann@example.com",
+        data: Some(&user),
+        token: Some("123456"),
+        ..TemplateVariables::default()
+    };
     let mail = render("{{ if .Data.name }}Hello {{ .Data.name }}{{ else }}Hello{{ end }}", LOOPS, &variables).await;
     assert_eq!(mail.subject, "Hello O&#39;Neill &#34;&lt;x&gt;&#34;");
     assert_eq!(
@@ -92,8 +95,12 @@ async fn conditions_loops_and_odd_values_come_out_as_in_go() {
          <a onclick=\"go('O\\u0027Neill \\u0022\\u003cx\\u003e\\u0022')\">x</a><a href=\"#ZgotmplZ\">y</a>"
     );
     let user = data(json!({"link": "http://example.com/?q=ä b&c=\"d\"", "sub": "1"}));
-    let variables =
-        Variables { email: "bob@example.com", data: Some(&user), token: Some("123456"), ..Variables::default() };
+    let variables = TemplateVariables {
+        email: "bob@example.com",
+        data: Some(&user),
+        token: Some("123456"),
+        ..TemplateVariables::default()
+    };
     let mail = render("Hello", LOOPS, &variables).await;
     assert_eq!(
         mail.html,
@@ -103,27 +110,28 @@ async fn conditions_loops_and_odd_values_come_out_as_in_go() {
 }
 
 #[tokio::test]
-async fn a_page_is_fetched_at_the_first_mail_and_kept_for_its_time() {
+async fn template_url_is_fetched_at_first_use_and_cached() {
     let pages = Pages::serve(&[("/c.html", "one")]).await;
     let policy = policy(MailKind::Confirmation, Some("Hello"), Some("/c.html".to_owned()));
     let all = templates(&policy, &pages.base);
-    assert_eq!(pages.asked("/c.html"), 0, "nothing is fetched before it is needed");
-    let html = async |at| all.render(MailKind::Confirmation, &Variables::default(), at).await.expect("a mail").html;
+    assert_eq!(pages.request_count("/c.html"), 0, "nothing is fetched before it is needed");
+    let html =
+        async |at| all.render(MailKind::Confirmation, &TemplateVariables::default(), at).await.expect("a mail").html;
     assert_eq!(html(now()).await, "one");
     pages.put("/c.html", "two");
     assert_eq!(html(now() + TimeDelta::seconds(599)).await, "one");
     assert_eq!(html(now() + TimeDelta::seconds(600)).await, "two");
     pages.remove("/c.html");
     assert_eq!(html(now() + TimeDelta::seconds(1200)).await, "two", "the last good one");
-    assert_eq!(pages.asked("/c.html"), 3);
+    assert_eq!(pages.request_count("/c.html"), 3);
     assert_eq!(html(now() + TimeDelta::seconds(1209)).await, "two");
-    assert_eq!(pages.asked("/c.html"), 3, "a failed fetch is not repeated at once");
+    assert_eq!(pages.request_count("/c.html"), 3, "a failed fetch is not repeated at once");
     pages.put("/c.html", "three");
     assert_eq!(html(now() + TimeDelta::seconds(1210)).await, "three");
 }
 
 #[tokio::test]
-async fn pages_that_cannot_be_used_give_the_built_in_subject_and_body() {
+async fn unusable_template_falls_back_to_the_built_in_one() {
     let pages = Pages::serve(&[
         ("/broken.html", "{{ .Token }} {{ if }}"),
         ("/good.html", "good"),
@@ -135,22 +143,28 @@ async fn pages_that_cannot_be_used_give_the_built_in_subject_and_body() {
     {
         let policy = policy(MailKind::MagicLink, Some(subject), Some(format!("{}{path}", pages.base)));
         let all = templates(&policy, "http://shop.example.com");
-        let variables = Variables { email: "ann@example.com", confirmation_url: Some(LINK), ..Variables::default() };
+        let variables = TemplateVariables {
+            email: "ann@example.com",
+            confirmation_url: Some(LINK),
+            ..TemplateVariables::default()
+        };
         let mail = all.render(MailKind::MagicLink, &variables, now()).await.expect("a mail");
         assert_eq!(mail.subject, "Your sign-in link", "{path}");
         assert!(mail.html.contains("token=ab&amp;type=signup"), "{path}");
     }
     let unreachable = policy(MailKind::MagicLink, None, Some("http://127.0.0.1:9/x".to_owned()));
-    let mail =
-        templates(&unreachable, "").render(MailKind::MagicLink, &Variables::default(), now()).await.expect("a mail");
+    let mail = templates(&unreachable, "")
+        .render(MailKind::MagicLink, &TemplateVariables::default(), now())
+        .await
+        .expect("a mail");
     assert_eq!(mail.subject, "Your sign-in link");
 }
 
 #[tokio::test]
-async fn a_subject_alone_goes_with_the_built_in_body() {
+async fn custom_subject_is_used_with_the_built_in_body() {
     let good = templates(&policy(MailKind::Invite, Some("{{ .Data.team }}: join"), None), "");
     let team = data(json!({"team": "red"}));
-    let variables = Variables { data: Some(&team), ..Variables::default() };
+    let variables = TemplateVariables { data: Some(&team), ..TemplateVariables::default() };
     let mail = good.render(MailKind::Invite, &variables, now()).await.expect("a mail");
     assert_eq!(mail.subject, "red: join");
     assert!(mail.html.contains("You are invited"));
@@ -160,42 +174,46 @@ async fn a_subject_alone_goes_with_the_built_in_body() {
 }
 
 #[tokio::test]
-async fn a_long_page_is_cut_off_and_a_file_is_read() {
+async fn long_template_is_truncated_and_files_are_read() {
     let pages = Pages::serve(&[("/long.html", "0123456789")]).await;
     let mut policy = policy(MailKind::Invite, None, Some(format!("{}/long.html", pages.base)));
     policy.template_fetch.max_size = 4;
-    let mail = templates(&policy, "").render(MailKind::Invite, &Variables::default(), now()).await.expect("a mail");
+    let mail =
+        templates(&policy, "").render(MailKind::Invite, &TemplateVariables::default(), now()).await.expect("a mail");
     assert_eq!(mail.html, "0123");
     let file = concat!("file://", env!("CARGO_MANIFEST_DIR"), "/src/ports/mail/templates/label-of-a-test.html");
     policy.templates.insert(MailKind::Invite, file.to_owned());
-    let mail = templates(&policy, "").render(MailKind::Invite, &Variables::default(), now()).await.expect("a mail");
+    let mail =
+        templates(&policy, "").render(MailKind::Invite, &TemplateVariables::default(), now()).await.expect("a mail");
     assert_eq!(mail.subject, "You've been invited", "a missing file gives the built-in pair");
     policy.template_fetch.max_size = 100_000;
     policy.templates.insert(
         MailKind::Invite,
         concat!("file://", env!("CARGO_MANIFEST_DIR"), "/tests/http/ports/mail/template.rs").to_owned(),
     );
-    let mail = templates(&policy, "").render(MailKind::Invite, &Variables::default(), now()).await.expect("a mail");
+    let mail =
+        templates(&policy, "").render(MailKind::Invite, &TemplateVariables::default(), now()).await.expect("a mail");
     assert_eq!(mail.subject, "You've been invited", "a file of Rust is no template: its braces do not match");
 }
 
 #[tokio::test]
-async fn a_template_that_fails_while_it_runs_is_an_error() {
+async fn failing_template_is_an_error() {
     let pages = Pages::serve(&[("/r.html", "{{ index .Data.pets 5 }}")]).await;
     let all = templates(&policy(MailKind::Recovery, None, Some(format!("{}/r.html", pages.base))), "");
     let pets = data(json!({"pets": ["cat"]}));
-    let variables = Variables { data: Some(&pets), ..Variables::default() };
+    let variables = TemplateVariables { data: Some(&pets), ..TemplateVariables::default() };
     let error = all.render(MailKind::Recovery, &variables, now()).await.expect_err("an error").to_string();
     assert!(error.starts_with("the body of the recovery mail cannot be filled in: "), "{error}");
 }
 
 #[tokio::test]
-async fn with_reloading_nobody_waits_for_the_next_version() {
+async fn background_reload_does_not_delay_mails() {
     let pages = Pages::serve(&[("/c.html", "one")]).await;
     let mut policy = policy(MailKind::Confirmation, None, Some(format!("{}/c.html", pages.base)));
     policy.template_fetch.reloading_enabled = true;
     let all = templates(&policy, "");
-    let html = async |at| all.render(MailKind::Confirmation, &Variables::default(), at).await.expect("a mail").html;
+    let html =
+        async |at| all.render(MailKind::Confirmation, &TemplateVariables::default(), at).await.expect("a mail").html;
     assert_eq!(html(now()).await, "one");
     pages.put("/c.html", "two");
     assert_eq!(html(now() + TimeDelta::seconds(600)).await, "one");
@@ -205,7 +223,7 @@ async fn with_reloading_nobody_waits_for_the_next_version() {
         }
     };
     tokio::time::timeout(Duration::from_secs(5), fetched).await.expect("the next version arrives by itself");
-    assert_eq!(pages.asked("/c.html"), 2);
+    assert_eq!(pages.request_count("/c.html"), 2);
 }
 
 /// What a mail reader finds in a body: its links, and whether a code stands in its text.
@@ -232,8 +250,8 @@ fn facts(html: &str) -> (Vec<String>, bool) {
     (links, runs.iter().any(|length| (6..=10).contains(length)))
 }
 
-pub fn everything(user: &Map<String, Value>) -> Variables<'_> {
-    Variables {
+pub fn everything(user: &Map<String, Value>) -> TemplateVariables<'_> {
+    TemplateVariables {
         email: "ann@example.com",
         data: Some(user),
         confirmation_url: Some(LINK),
@@ -251,7 +269,7 @@ pub fn everything(user: &Map<String, Value>) -> Variables<'_> {
 }
 
 #[tokio::test]
-async fn built_in_bodies_have_the_link_or_the_code_that_the_reference_s_have() {
+async fn built_in_bodies_contain_the_link_or_code_like_gotrue() {
     let all = templates(&MailPolicy::default(), "https://shop.example.com/home");
     let user = Map::new();
     for kind in MailKind::ALL {
@@ -265,7 +283,7 @@ async fn built_in_bodies_have_the_link_or_the_code_that_the_reference_s_have() {
         assert!(mail.html.contains("prefers-color-scheme: dark") && !mail.html.contains("{{"), "{kind:?}");
         assert!(mail.html.contains("role=\"article\"") && mail.html.contains("role=\"presentation\""), "{kind:?}");
         assert!(mail.html.contains("<strong>shop.example.com</strong>"), "{kind:?} says which site it is from");
-        insta::assert_snapshot!(format!("builtin-{}", kind.as_str()), plain(&mail.html));
+        insta::assert_snapshot!(format!("builtin-{}", kind.as_str()), to_plain_text(&mail.html));
     }
 }
 
@@ -279,7 +297,7 @@ fn luminance(colour: &str) -> f64 {
 }
 
 #[tokio::test]
-async fn words_stand_out_from_what_is_behind_them_by_day_and_by_night() {
+async fn text_contrast_is_sufficient_in_light_and_dark_mode() {
     let all = templates(&MailPolicy::default(), "https://shop.example.com");
     let user = Map::new();
     let mut html = String::new();
@@ -307,11 +325,11 @@ async fn words_stand_out_from_what_is_behind_them_by_day_and_by_night() {
 }
 
 #[tokio::test]
-async fn nothing_a_user_wrote_becomes_markup_in_any_mail() {
+async fn user_input_is_escaped_in_every_mail() {
     let hostile = "\"><script>alert(1)</script><img src=x onerror=alert(1)> https://evil.example.org/ \r\nBcc: a@b";
     let all = templates(&MailPolicy::default(), "https://shop.example.com");
     let user = data(json!({"name": hostile}));
-    let variables = Variables {
+    let variables = TemplateVariables {
         email: hostile,
         new_email: Some(hostile),
         sending_to: Some(hostile),

@@ -1,29 +1,29 @@
 use std::sync::Arc;
 
 use chrono::{DateTime, TimeDelta};
-use gotrue_rs::ports::http_client::{HttpClient, Outbound};
-use gotrue_rs::ports::mail::template::check::{findings, lacks_secret};
-use gotrue_rs::ports::mail::template::{Templates, Variables, names};
+use gotrue_rs::ports::http_client::{HttpClient, OutboundOptions};
+use gotrue_rs::ports::mail::template::check::{find_problems, lacks_secret};
+use gotrue_rs::ports::mail::template::{MailTemplates, TemplateVariables, list_variables};
 use gotrue_rules::domain::policy::{MailKind, MailPolicy, SitePolicy};
 use proptest::prelude::*;
 
 use crate::ports::pages::Pages;
 
-fn told(kind: MailKind, text: &str) -> Vec<String> {
-    let told = findings(kind, text).into_iter();
-    told.map(|it| format!("{}{}: {}", if it.is_mistake { "" } else { "odd, " }, it.line, it.text)).collect()
+fn reported_problems(kind: MailKind, text: &str) -> Vec<String> {
+    let reported = find_problems(kind, text).into_iter();
+    reported.map(|it| format!("{}{}: {}", if it.is_error { "" } else { "odd, " }, it.line, it.text)).collect()
 }
 
 #[test]
-fn a_variable_that_does_not_exist_is_named_with_its_line() {
+fn unknown_variable_is_reported_with_its_line() {
     let text = "<p>Hello</p>\n<p>{{ .Tokn }}</p>";
     let expected = "2: unknown variable .Tokn; known are .SiteURL, .SiteHost, .Email, .Data, .ConfirmationURL, .Token, \
                     .TokenHash, .RedirectTo";
-    assert_eq!(told(MailKind::MagicLink, text), [expected]);
+    assert_eq!(reported_problems(MailKind::MagicLink, text), [expected]);
 }
 
 #[test]
-fn mistakes_are_found_wherever_the_values_of_the_mail_are() {
+fn unknown_variables_are_found_in_nested_blocks() {
     for (text, line) in [
         ("{{ if .Tokn }}x{{ end }}", 1),
         ("{{ if .Token }}\n{{ .Tokn }}{{ end }}", 2),
@@ -35,7 +35,7 @@ fn mistakes_are_found_wherever_the_values_of_the_mail_are() {
         ("{{ define \"a\" }}\n{{ .Tokn }}{{ end }}{{ template \"a\" . }}", 2),
         ("{{ block \"a\" . }}{{ template \"b\" $ }}{{ end }}{{ define \"b\" }}{{ .Tokn.x }}{{ end }}", 1),
     ] {
-        let found = told(MailKind::Recovery, text);
+        let found = reported_problems(MailKind::Recovery, text);
         assert!(
             found.len() == 1 && found[0].starts_with(&format!("{line}: unknown variable .Tokn")),
             "{text} {found:?}"
@@ -44,7 +44,7 @@ fn mistakes_are_found_wherever_the_values_of_the_mail_are() {
 }
 
 #[test]
-fn what_cannot_be_known_is_not_complained_about() {
+fn dynamic_expressions_are_not_reported() {
     for text in [
         "{{ .Email }} {{ .Data.anything.at.all }} {{ .SiteURL }} {{ $x := .Data }}{{ $x.y }}",
         "{{ range .Data.pets }}{{ .name }}{{ end }}",
@@ -56,12 +56,12 @@ fn what_cannot_be_known_is_not_complained_about() {
         "no braces at all { {",
         "",
     ] {
-        assert_eq!(told(MailKind::Recovery, text), [""; 0], "{text}");
+        assert_eq!(reported_problems(MailKind::Recovery, text), [""; 0], "{text}");
     }
 }
 
 #[test]
-fn what_cannot_be_a_template_is_told_by_line() {
+fn syntax_error_is_reported_with_its_line() {
     for (text, expected) in [
         ("a\n{{ if }}", "2: "),
         ("a\nb {{ .Token", "2: "),
@@ -71,15 +71,15 @@ fn what_cannot_be_a_template_is_told_by_line() {
         ("\n{{ template \"footer\" . }}", "2: no template is defined under the name \"footer\""),
         ("<a href='{{ if .Token }}'{{ end }}>x", "1: "),
     ] {
-        let found = told(MailKind::Recovery, text);
+        let found = reported_problems(MailKind::Recovery, text);
         assert!(found.len() == 1 && found[0].starts_with(expected), "{text:?} {found:?}");
     }
 }
 
 #[test]
-fn a_variable_of_another_mail_is_odd_and_no_mistake() {
+fn variable_of_another_message_type_is_a_warning() {
     assert_eq!(
-        told(MailKind::Reauthentication, "{{ .Token }} {{ .ConfirmationURL }}"),
+        reported_problems(MailKind::Reauthentication, "{{ .Token }} {{ .ConfirmationURL }}"),
         ["odd, 1: .ConfirmationURL is always empty in this mail; known are .SiteURL, .SiteHost, .Email, .Data, .Token"]
     );
     assert!(lacks_secret(MailKind::Invite, "<p>Welcome!</p>") && !lacks_secret(MailKind::PasswordChanged, ""));
@@ -87,15 +87,15 @@ fn a_variable_of_another_mail_is_odd_and_no_mistake() {
 }
 
 #[tokio::test]
-async fn every_variable_that_is_known_is_filled_in() {
+async fn every_known_variable_is_rendered() {
     for kind in MailKind::ALL {
         let shown = |name: &&str| format!("{name}={{{{ .{name} }}}};");
-        let body = names(kind).iter().map(shown).collect::<Vec<_>>().concat();
+        let body = list_variables(kind).iter().map(shown).collect::<Vec<_>>().concat();
         let pages = Pages::serve(&[("/x", &body)]).await;
         let mut policy = MailPolicy::default();
         policy.templates.insert(kind, format!("{}/x", pages.base));
         let site = SitePolicy { site_url: "http://shop.example.com".into(), ..SitePolicy::default() };
-        let all = Templates::new(&policy, &site, &Arc::new(HttpClient::new(Outbound::default())));
+        let all = MailTemplates::new(&policy, &site, &Arc::new(HttpClient::new(OutboundOptions::default())));
         let data = serde_json::from_str(r#"{"name":"Ann"}"#).expect("an object");
         let variables = super::template::everything(&data);
         let html = all.render(kind, &variables, DateTime::UNIX_EPOCH).await.expect("a mail").html;
@@ -104,37 +104,40 @@ async fn every_variable_that_is_known_is_filled_in() {
 }
 
 #[tokio::test]
-async fn texts_from_elsewhere_are_tried_out_before_they_are_needed() {
+async fn fetched_templates_are_checked_before_use() {
     let pages = Pages::serve(&[("/good", "{{ .Token }}"), ("/typo", "\n{{ .Tokn }}")]).await;
     let mut policy = MailPolicy::default();
     for (kind, path) in [(MailKind::Invite, "/good"), (MailKind::Recovery, "/typo"), (MailKind::MagicLink, "/missing")]
     {
         policy.templates.insert(kind, format!("{}{path}", pages.base));
     }
-    let all = Templates::new(&policy, &SitePolicy::default(), &Arc::new(HttpClient::new(Outbound::default())));
+    let all =
+        MailTemplates::new(&policy, &SitePolicy::default(), &Arc::new(HttpClient::new(OutboundOptions::default())));
     let now = DateTime::UNIX_EPOCH;
-    let told = all.try_out(now).await;
-    let [typo, missing] = &told[..] else { panic!("two lines: {told:?}") };
+    let reported = all.check_remote(now).await;
+    let [typo, missing] = &reported[..] else { panic!("two lines: {reported:?}") };
     assert!(typo.starts_with(&format!("{}/typo:2: unknown variable .Tokn; known are ", pages.base)), "{typo}");
     assert!(
         missing.starts_with("the magic_link mail: fetching http://") && missing.contains("status 404"),
         "{missing}"
     );
-    all.render(MailKind::Invite, &Variables::default(), now).await.expect("a mail");
-    assert_eq!(pages.asked("/good"), 1, "what was fetched is kept");
+    all.render(MailKind::Invite, &TemplateVariables::default(), now).await.expect("a mail");
+    assert_eq!(pages.request_count("/good"), 1, "what was fetched is kept");
 }
 
 #[tokio::test]
-async fn a_file_is_seen_as_it_is_at_each_mail() {
+async fn template_file_is_read_for_each_mail() {
     let file = std::env::temp_dir().join(format!("basalt-template-{}.html", std::process::id()));
     let write = |text: &str| std::fs::write(&file, text).expect("a file");
     write("one");
     let mut policy = MailPolicy::default();
     policy.templates.insert(MailKind::Invite, format!("file://{}", file.display()));
     policy.template_fetch.reloading_enabled = true;
-    let all = Templates::new(&policy, &SitePolicy::default(), &Arc::new(HttpClient::new(Outbound::default())));
-    let html =
-        async || all.render(MailKind::Invite, &Variables::default(), DateTime::UNIX_EPOCH).await.expect("a mail").html;
+    let all =
+        MailTemplates::new(&policy, &SitePolicy::default(), &Arc::new(HttpClient::new(OutboundOptions::default())));
+    let html = async || {
+        all.render(MailKind::Invite, &TemplateVariables::default(), DateTime::UNIX_EPOCH).await.expect("a mail").html
+    };
     assert_eq!(html().await, "one");
     write("two");
     assert_eq!(html().await, "two");
@@ -144,13 +147,14 @@ async fn a_file_is_seen_as_it_is_at_each_mail() {
 }
 
 #[tokio::test]
-async fn after_a_long_rest_a_mail_waits_for_the_text_of_today() {
+async fn expired_template_is_fetched_before_the_mail() {
     let pages = Pages::serve(&[("/c", "one")]).await;
     let mut policy = MailPolicy::default();
     policy.templates.insert(MailKind::Invite, format!("{}/c", pages.base));
     policy.template_fetch.reloading_enabled = true;
-    let all = Templates::new(&policy, &SitePolicy::default(), &Arc::new(HttpClient::new(Outbound::default())));
-    let html = async |at| all.render(MailKind::Invite, &Variables::default(), at).await.expect("a mail").html;
+    let all =
+        MailTemplates::new(&policy, &SitePolicy::default(), &Arc::new(HttpClient::new(OutboundOptions::default())));
+    let html = async |at| all.render(MailKind::Invite, &TemplateVariables::default(), at).await.expect("a mail").html;
     assert_eq!(html(DateTime::UNIX_EPOCH).await, "one");
     pages.put("/c", "two");
     assert_eq!(html(DateTime::UNIX_EPOCH + TimeDelta::minutes(20)).await, "two");
@@ -158,9 +162,9 @@ async fn after_a_long_rest_a_mail_waits_for_the_text_of_today() {
 
 proptest! {
     #[test]
-    fn no_text_makes_the_check_panic(parts in proptest::collection::vec(part(), 0..12)) {
+    fn arbitrary_templates_never_panic(parts in proptest::collection::vec(part(), 0..12)) {
         let text = parts.concat();
-        for finding in findings(MailKind::EmailChange, &text) {
+        for finding in find_problems(MailKind::EmailChange, &text) {
             prop_assert!(finding.line <= text.lines().count() + 1);
         }
     }

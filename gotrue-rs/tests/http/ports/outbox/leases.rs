@@ -5,36 +5,36 @@ use std::sync::atomic::Ordering;
 
 use chrono::TimeDelta;
 use futures::future::join_all;
-use gotrue_rs::ports::mail::outbox::Destination;
-use gotrue_rs::store::outbox::OutboxState;
+use gotrue_rs::ports::mail::outbox::MailDestination;
+use gotrue_rs::store::outbox::OutboxCounts;
 
-use super::desk::Desk;
+use super::fixture::OutboxFixture;
 
 #[tokio::test]
-async fn a_mail_of_a_worker_that_died_goes_out_again_under_the_same_message_id() {
-    let desk = Desk::new(Destination::Server).await;
+async fn mail_of_crashed_worker_is_resent_with_same_message_id() {
+    let desk = OutboxFixture::new(MailDestination::Server).await;
     desk.write("ada").await;
     desk.server.hangs.store(true, Ordering::Relaxed);
     tokio::select! {
-        _ = desk.round() => panic!("the server hangs"),
+        _ = desk.run_worker_once() => panic!("the server hangs"),
         () = desk.server.tried.notified() => (), // and the worker is dropped in the middle of its attempt
     }
     desk.server.hangs.store(false, Ordering::Relaxed);
     desk.clock.advance(TimeDelta::seconds(5));
-    assert_eq!(desk.round().await, 0, "the lease holds");
+    assert_eq!(desk.run_worker_once().await, 0, "the lease holds");
     desk.clock.advance(TimeDelta::seconds(2));
-    assert_eq!(desk.round().await, 1);
-    assert_eq!(desk.server.taken()[0].message_id, "ada@shop.example");
+    assert_eq!(desk.run_worker_once().await, 1);
+    assert_eq!(desk.server.sent_messages()[0].message_id, "ada@shop.example");
     assert_eq!(desk.database.query("SELECT attempts FROM basalt.outbox").await, ["2"]);
 }
 
 #[tokio::test]
-async fn a_worker_that_takes_long_keeps_its_mail() {
-    let desk = Desk::new(Destination::Server).await;
+async fn slow_worker_renews_its_lease() {
+    let desk = OutboxFixture::new(MailDestination::Server).await;
     desk.write("ada").await;
     desk.server.hangs.store(true, Ordering::Relaxed);
-    let slow = desk.outbox.worker(desk.server.clone());
-    let (tried, ()) = tokio::join!(slow.round(), async {
+    let slow = desk.outbox.build_worker(desk.server.clone());
+    let (tried, ()) = tokio::join!(slow.deliver_due(), async {
         desk.server.tried.notified().await;
         for _ in 0..10 {
             let before = leased_until(&desk).await;
@@ -42,46 +42,46 @@ async fn a_worker_that_takes_long_keeps_its_mail() {
             while leased_until(&desk).await == before {
                 tokio::task::yield_now().await;
             }
-            assert_eq!(desk.round().await, 0, "it is the other's");
+            assert_eq!(desk.run_worker_once().await, 0, "it is the other's");
         }
         desk.clock.advance(TimeDelta::seconds(41));
     });
     assert_eq!(tried.expect("the table answers"), 1);
-    assert_eq!(desk.state().await, OutboxState { retrying: 1, ..OutboxState::default() });
+    assert_eq!(desk.state().await, OutboxCounts { retrying: 1, ..OutboxCounts::default() });
 }
 
-async fn leased_until(desk: &Desk) -> Vec<String> {
+async fn leased_until(desk: &OutboxFixture) -> Vec<String> {
     desk.database.query("SELECT leased_until FROM basalt.outbox").await
 }
 
 #[tokio::test]
-async fn a_worker_that_comes_back_late_does_not_undo_what_another_did() {
-    let desk = Desk::new(Destination::Server).await;
+async fn late_worker_does_not_overwrite_another_workers_result() {
+    let desk = OutboxFixture::new(MailDestination::Server).await;
     desk.write("ada").await;
     desk.server.hangs.store(true, Ordering::Relaxed);
-    let late = desk.outbox.worker(desk.server.clone());
-    let (late, ()) = tokio::join!(late.round(), async {
+    let late = desk.outbox.build_worker(desk.server.clone());
+    let (late, ()) = tokio::join!(late.deliver_due(), async {
         desk.server.tried.notified().await;
         desk.server.hangs.store(false, Ordering::Relaxed);
         desk.database.query("UPDATE basalt.outbox SET leased_until = leased_until - interval '1 hour'").await;
-        assert_eq!(desk.round().await, 1);
+        assert_eq!(desk.run_worker_once().await, 1);
         desk.clock.advance(TimeDelta::minutes(2)); // the late one's attempt ends: too long
     });
     assert_eq!(late.expect("the table answers"), 1);
-    assert_eq!(desk.state().await, OutboxState { sent: 1, ..OutboxState::default() });
+    assert_eq!(desk.state().await, OutboxCounts { sent: 1, ..OutboxCounts::default() });
 }
 
 #[tokio::test]
 async fn two_workers_never_hold_the_same_mail() {
-    let desk = Desk::new(Destination::Server).await;
+    let desk = OutboxFixture::new(MailDestination::Server).await;
     for n in 0..40 {
         desk.write(&format!("reader-{n}")).await;
     }
-    let workers: Vec<_> = (0..4).map(|_| desk.outbox.worker(desk.server.clone())).collect();
+    let workers: Vec<_> = (0..4).map(|_| desk.outbox.build_worker(desk.server.clone())).collect();
     let drained =
-        workers.iter().map(|worker| async move { while worker.round().await.expect("the table answers") > 0 {} });
+        workers.iter().map(|worker| async move { while worker.deliver_due().await.expect("the table answers") > 0 {} });
     join_all(drained).await;
-    let taken = desk.server.taken();
+    let taken = desk.server.sent_messages();
     let ids: HashSet<_> = taken.iter().map(|message| &message.message_id).collect();
     assert_eq!((taken.len(), ids.len()), (40, 40));
     assert_eq!(desk.state().await.sent, 40);

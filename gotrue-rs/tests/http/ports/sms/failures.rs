@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use gotrue_rs::ports::sms::{NoSender, Sender, SmsError};
+use gotrue_rs::ports::sms::{MissingSmsSender, SmsError, SmsSender};
 use serde_json::json;
 
 use super::{
@@ -11,29 +11,29 @@ use super::{
 };
 
 #[tokio::test]
-async fn twilio_refuses_with_a_message_and_where_to_read_more() {
+async fn twilio_error_contains_message_and_more_info() {
     let refusal = json!({"code": 21211, "message": "Invalid 'To'", "more_info": "https://t/21211", "status": 400});
     for (provider, url) in [(twilio(), TWILIO), (twilio_verify(), VERIFICATIONS)] {
         let scene = Scene::with(provider).await;
         for status in [400, 401, 429, 500, 202] {
-            let words = scene.words(url, status, &refusal).await;
+            let words = scene.error_text(url, status, &refusal).await;
             assert_eq!(words, "Invalid 'To' More information: https://t/21211");
         }
     }
 }
 
 #[tokio::test]
-async fn twilio_may_take_a_text_that_it_has_failed_to_send() {
+async fn twilio_failed_status_is_an_error() {
     let scene = Scene::with(twilio()).await;
     for status in ["failed", "undelivered"] {
         let answer = json!({"sid": "SM1", "status": status, "error_message": "landline", "error_code": "30006"});
-        let words = scene.words(TWILIO, 201, &answer).await;
+        let words = scene.error_text(TWILIO, 201, &answer).await;
         assert_eq!(words, "twilio error: landline 30006 for message SM1");
     }
 }
 
 #[tokio::test]
-async fn members_of_an_answer_must_have_their_types() {
+async fn response_member_of_wrong_type_is_an_error() {
     for (provider, url, answer) in [
         (twilio(), TWILIO, json!({"sid": "SM1", "status": "failed", "error_code": 30006})),
         (messagebird(), MESSAGEBIRD, json!({"id": "mb1", "recipients": {"totalSentCount": 1.5}})),
@@ -47,27 +47,27 @@ async fn members_of_an_answer_must_have_their_types() {
 }
 
 #[tokio::test]
-async fn members_of_an_answer_are_found_in_any_letters() {
+async fn response_members_match_case_insensitively() {
     let scene = Scene::with(vonage()).await;
     let sent = scene.send(VONAGE, 200, &json!({"MESSAGES": [{"Status": "0", "Message-ID": "v1"}]})).await;
     assert_eq!(sent.expect("it is sent").as_deref(), Some("v1"));
 }
 
 #[tokio::test]
-async fn messagebird_refuses_with_a_description_or_sends_to_nobody() {
+async fn messagebird_errors_contain_description_or_missing_recipients() {
     let scene = Scene::with(messagebird()).await;
     let refusal = json!({"errors": [{"code": 9, "description": "no (correct) recipients"}, {"description": "more"}]});
     for status in [400, 401, 403, 422] {
-        assert_eq!(scene.words(MESSAGEBIRD, status, &refusal).await, "no (correct) recipients");
+        assert_eq!(scene.error_text(MESSAGEBIRD, status, &refusal).await, "no (correct) recipients");
     }
-    assert_eq!(scene.words(MESSAGEBIRD, 401, &json!({"errors": []})).await, "messagebird error: status 401");
-    let nobody = "messagebird error: total sent count is 0";
+    assert_eq!(scene.error_text(MESSAGEBIRD, 401, &json!({"errors": []})).await, "messagebird error: status 401");
+    let unknown = "messagebird error: total sent count is 0";
     for (status, answer) in [
         (200, json!({"id": "mb1", "recipients": {"totalSentCount": 0}})),
         (201, json!({"id": "mb1", "recipients": null})),
         (500, refusal.clone()),
     ] {
-        assert_eq!(scene.words(MESSAGEBIRD, status, &answer).await, nobody);
+        assert_eq!(scene.error_text(MESSAGEBIRD, status, &answer).await, unknown);
     }
 }
 
@@ -76,10 +76,10 @@ async fn textlocal_refuses_with_a_code() {
     let scene = Scene::with(textlocal()).await;
     let failure =
         |code| json!({"status": "failure", "errors": [{"code": code, "message": "No"}], "messages": [{"id": "7"}]});
-    assert_eq!(scene.words(TEXTLOCAL, 200, &failure(4)).await, "textlocal error: No (code: 4) message 7");
-    let unregistered = scene.words(TEXTLOCAL, 200, &failure(80)).await;
+    assert_eq!(scene.error_text(TEXTLOCAL, 200, &failure(4)).await, "textlocal error: No (code: 4) message 7");
+    let unregistered = scene.error_text(TEXTLOCAL, 200, &failure(80)).await;
     assert_eq!(unregistered, "textlocal error: No (code: 80) template message: Your code is 123456");
-    let bare = scene.words(TEXTLOCAL, 500, &json!({"status": "failure"})).await;
+    let bare = scene.error_text(TEXTLOCAL, 500, &json!({"status": "failure"})).await;
     assert_eq!(bare, "textlocal error:  (code: 0) message ");
 }
 
@@ -87,15 +87,15 @@ async fn textlocal_refuses_with_a_code() {
 async fn vonage_refuses_with_the_status_of_the_first_part() {
     let scene = Scene::with(vonage()).await;
     let refusal = json!({"messages": [{"status": "2", "error-text": "Missing to", "message-id": "v1"}]});
-    let words = scene.words(VONAGE, 200, &refusal).await;
+    let words = scene.error_text(VONAGE, 200, &refusal).await;
     assert_eq!(words, "vonage error: Missing to (status: 2) for message v1");
     for nothing in [json!({"messages": []}), json!({}), json!(null)] {
-        assert_eq!(scene.words(VONAGE, 200, &nothing).await, "vonage error: Internal Error");
+        assert_eq!(scene.error_text(VONAGE, 200, &nothing).await, "vonage error: Internal Error");
     }
 }
 
 #[tokio::test]
-async fn an_answer_that_cannot_be_read_names_only_who_gave_it() {
+async fn unreadable_response_names_only_the_provider() {
     for (provider, url) in all() {
         let scene = Scene::with(provider).await;
         for answer in
@@ -103,24 +103,28 @@ async fn an_answer_that_cannot_be_read_names_only_who_gave_it() {
         {
             let error = scene.send(url, 500, &answer).await.expect_err("it is not sent");
             assert!(matches!(error, SmsError::Unreadable { status: 500, .. }), "{url}: {error:?}");
-            assert!(error.words().ends_with(" answered 500 with what cannot be read"), "{}", error.words());
+            assert!(
+                error.client_message().ends_with(" answered 500 with what cannot be read"),
+                "{}",
+                error.client_message()
+            );
         }
     }
 }
 
 #[tokio::test]
-async fn a_sender_that_does_not_answer_in_time_is_given_up() {
+async fn unresponsive_provider_times_out() {
     for (provider, url) in all() {
         let scene = Scene::within(provider, Duration::from_millis(300)).await;
         scene.internet.put_late(url, 200, &json!({}), Duration::from_secs(30));
         let error = scene.sender.send(&message("sms", "Your code is 123456")).await.expect_err("it is not sent");
-        assert!(matches!(error, SmsError::Unanswered { .. }), "{url}: {error:?}");
-        assert!(error.words().ends_with(" cannot be reached"), "{}", error.words());
+        assert!(matches!(error, SmsError::Transport { .. }), "{url}: {error:?}");
+        assert!(error.client_message().ends_with(" cannot be reached"), "{}", error.client_message());
     }
 }
 
 #[tokio::test]
-async fn no_error_holds_the_key_the_number_or_the_code() {
+async fn errors_contain_no_key_number_or_code() {
     let echo = format!("{KEY} is wrong");
     for (provider, url) in all() {
         let scene = Scene::within(provider, Duration::from_millis(300)).await;
@@ -130,14 +134,14 @@ async fn no_error_holds_the_key_the_number_or_the_code() {
             "messages": [{"status": "4", "error-text": echo}],
         });
         let mut errors = vec![scene.send(url, 401, &echoing).await.expect_err("it is refused")];
-        assert!(errors[0].words().contains("*** is wrong"), "{}", errors[0].words());
+        assert!(errors[0].client_message().contains("*** is wrong"), "{}", errors[0].client_message());
         errors.push(scene.send(url, 500, &echo).await.expect_err("it cannot be read"));
         scene.internet.put_late(url, 200, &json!({}), Duration::from_secs(30));
         errors.push(scene.sender.send(&message("sms", "x")).await.expect_err("it is late"));
         for error in errors {
-            let told = format!("{error} {error:?} {}", error.words());
+            let reported = format!("{error} {error:?} {}", error.client_message());
             for secret in [KEY, "QUMxOmEtc2VjcmV0K2tleQ", "15550100001", "123456"] {
-                assert!(!told.contains(secret), "{url}: {told}");
+                assert!(!reported.contains(secret), "{url}: {reported}");
             }
         }
         assert!(!format!("{:?}", scene.sender).contains(KEY), "{url}");
@@ -145,16 +149,16 @@ async fn no_error_holds_the_key_the_number_or_the_code() {
 }
 
 #[tokio::test]
-async fn whatsapp_is_refused_by_who_does_not_have_it() {
+async fn whatsapp_is_refused_by_providers_without_it() {
     for (provider, name) in [(messagebird(), "Messagebird"), (textlocal(), "TextLocal"), (vonage(), "Vonage")] {
         let scene = Scene::with(provider).await;
-        let refused = scene.sender.send(&message("whatsapp", "x")).await.expect_err("it is refused").words();
+        let refused = scene.sender.send(&message("whatsapp", "x")).await.expect_err("it is refused").client_message();
         assert_eq!(refused, format!("channel type \"whatsapp\" is not supported for {name}"));
-        assert_eq!(scene.internet.asked(), []);
+        assert_eq!(scene.internet.take_requests(), []);
     }
 }
 
 #[tokio::test]
 async fn without_a_sender_nothing_is_sent() {
-    assert!(matches!(NoSender.send(&message("sms", "x")).await, Err(SmsError::NoProvider)));
+    assert!(matches!(MissingSmsSender.send(&message("sms", "x")).await, Err(SmsError::NoProvider)));
 }

@@ -1,4 +1,4 @@
-//! Senders of phone messages: what each is asked, and what its answers mean.
+//! SMS providers: requests and responses.
 
 mod failures;
 mod requests;
@@ -9,13 +9,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gotrue_rs::ports::http_client::HttpClient;
-use gotrue_rs::ports::sms::{SharedSender, SmsError, TextMessage, Texts};
-use gotrue_rules::domain::contact::Channel;
+use gotrue_rs::ports::sms::{SharedSmsSender, SmsDelivery, SmsError, SmsMessage};
+use gotrue_rules::domain::contact::SmsChannel;
 use gotrue_rules::domain::policy::{Policy, SmsPolicy, SmsProvider};
 use gotrue_rules::domain::secret::Secret;
 use url::form_urlencoded;
 
-use super::internet::{Asked, Internet};
+use super::internet::{Internet, RecordedRequest};
 
 const TWILIO: &str = "https://api.twilio.com/2010-04-01/Accounts/AC1/Messages.json";
 const VERIFICATIONS: &str = "https://verify.twilio.com/v2/Services/VA1/Verifications";
@@ -56,7 +56,7 @@ fn vonage() -> SmsProvider {
     SmsProvider::Vonage { api_key: "k1".into(), api_secret: Secret::new(KEY), from: "Shop".into() }
 }
 
-/// All of them, with the address that each is asked at.
+/// All providers with their URLs.
 fn all() -> [(SmsProvider, &'static str); 5] {
     [
         (twilio(), TWILIO),
@@ -70,7 +70,7 @@ fn all() -> [(SmsProvider, &'static str); 5] {
 /// A sender, and the internet that it is in.
 struct Scene {
     internet: Internet,
-    sender: SharedSender,
+    sender: SharedSmsSender,
 }
 
 impl Scene {
@@ -83,7 +83,7 @@ impl Scene {
         let mut policy =
             Policy { sms: SmsPolicy { provider: Some(provider), ..SmsPolicy::default() }, ..Policy::default() };
         policy.api.outbound_timeout = time;
-        let texts = Texts::new(&policy, &Arc::new(HttpClient::new(internet.outbound())));
+        let texts = SmsDelivery::new(&policy, &Arc::new(HttpClient::new(internet.outbound())));
         Self { internet, sender: texts.sender }
     }
 
@@ -93,34 +93,34 @@ impl Scene {
         self.sender.send(&message("sms", "Your code is 123456")).await
     }
 
-    /// What the client is told of a text that is not sent.
-    async fn words(&self, url: &str, status: u16, body: &impl ToString) -> String {
-        self.send(url, status, body).await.expect_err("the text is not sent").words()
+    /// The error message of an unsent message.
+    async fn error_text(&self, url: &str, status: u16, body: &impl ToString) -> String {
+        self.send(url, status, body).await.expect_err("the text is not sent").client_message()
     }
 
     /// The one request that came.
     #[track_caller]
-    fn asked(&self) -> Asked {
-        let mut asked = self.internet.asked();
-        assert_eq!(asked.len(), 1);
-        asked.remove(0)
+    fn recorded_request(&self) -> RecordedRequest {
+        let mut requests = self.internet.take_requests();
+        assert_eq!(requests.len(), 1);
+        requests.remove(0)
     }
 }
 
-fn message(channel: &str, body: &str) -> TextMessage {
+fn message(channel: &str, body: &str) -> SmsMessage {
     let twilio = SmsPolicy { provider_name: "twilio".into(), ..SmsPolicy::default() };
-    TextMessage {
+    SmsMessage {
         to: "15550100001".into(),
-        channel: Channel::parse(channel, &twilio, false).expect("a channel of Twilio's"),
+        channel: SmsChannel::parse(channel, &twilio, false).expect("a channel of Twilio's"),
         body: body.into(),
         code: "123456".into(),
     }
 }
 
 /// The members of a form.
-fn form(asked: &Asked) -> BTreeMap<String, String> {
-    assert_eq!(asked.headers["content-type"], "application/x-www-form-urlencoded");
-    form_urlencoded::parse(asked.body.as_bytes()).into_owned().collect()
+fn form(request: &RecordedRequest) -> BTreeMap<String, String> {
+    assert_eq!(request.headers["content-type"], "application/x-www-form-urlencoded");
+    form_urlencoded::parse(request.body.as_bytes()).into_owned().collect()
 }
 
 fn members<const N: usize>(members: [(&str, &str); N]) -> BTreeMap<String, String> {

@@ -18,8 +18,8 @@ fn set(keys: &[Value]) -> KeySet {
     KeySet::parse(json!({ "keys": keys }).to_string().as_bytes()).unwrap()
 }
 
-fn verdict<const N: usize>(keys: [&Value; N], token: &str) -> Verdict {
-    set(&keys.map(Value::clone)).verify(&Compact::parse(token).unwrap())
+fn verify_with<const N: usize>(keys: [&Value; N], token: &str) -> SignatureOutcome {
+    set(&keys.map(Value::clone)).verify(&CompactJws::parse(token).unwrap())
 }
 
 fn with(key: &Value, name: &str, value: Value) -> Value {
@@ -28,8 +28,8 @@ fn with(key: &Value, name: &str, value: Value) -> Value {
     key
 }
 
-/// A pair on a curve: the public key, and what signs with it.
-fn elliptic(curve: &str, size: usize, how: &'static EcdsaSigningAlgorithm) -> (Value, impl Fn(&str) -> String) {
+/// A key pair on a curve: the public key and a signing function.
+fn ec_key(curve: &str, size: usize, how: &'static EcdsaSigningAlgorithm) -> (Value, impl Fn(&str) -> String) {
     let pair = EcdsaKeyPair::generate(how).unwrap();
     let point = pair.public_key().as_ref()[1..].to_vec();
     let (x, y) = point.split_at(size);
@@ -56,11 +56,11 @@ fn signed(pair: &RsaKeyPair, how: &'static dyn RsaEncoding, text: &str) -> Strin
 }
 
 #[test]
-fn every_algorithm_verifies_with_a_key_of_its_kind_only() {
+fn algorithm_verifies_only_with_matching_key_type() {
     let (rsa, pair) = rsa_key();
-    let (p256, by_p256) = elliptic("P-256", 32, &signature::ECDSA_P256_SHA256_FIXED_SIGNING);
-    let (p384, by_p384) = elliptic("P-384", 48, &signature::ECDSA_P384_SHA384_FIXED_SIGNING);
-    let (p521, by_p521) = elliptic("P-521", 66, &signature::ECDSA_P521_SHA512_FIXED_SIGNING);
+    let (p256, by_p256) = ec_key("P-256", 32, &signature::ECDSA_P256_SHA256_FIXED_SIGNING);
+    let (p384, by_p384) = ec_key("P-384", 48, &signature::ECDSA_P384_SHA384_FIXED_SIGNING);
+    let (p521, by_p521) = ec_key("P-521", 66, &signature::ECDSA_P521_SHA512_FIXED_SIGNING);
     let edwards = Ed25519KeyPair::generate().unwrap();
     let ed25519 = json!({"kty": "OKP", "crv": "Ed25519", "kid": "k", "x": encoded(edwards.public_key())});
     let by_rsa = |name: &str, how: &'static dyn RsaEncoding| signed(&pair, how, &unsigned(name, "k"));
@@ -80,51 +80,54 @@ fn every_algorithm_verifies_with_a_key_of_its_kind_only() {
     let keys = [&rsa, &p256, &p384, &p521, &ed25519];
     for (token, own) in &tokens {
         for key in keys {
-            let expected = if key == *own { Verdict::Signed } else { Verdict::NotSigned };
-            assert_eq!(verdict([key], token), expected, "{token} with {key}");
+            let expected = if key == *own { SignatureOutcome::Valid } else { SignatureOutcome::Invalid };
+            assert_eq!(verify_with([key], token), expected, "{token} with {key}");
         }
     }
-    // A signature is that of one algorithm: the same key does not take it under another name.
+    // A signature is valid for one algorithm only: the same key rejects it under another name.
     let renamed = tokens[0].0.replacen(&unsigned("RS256", "k"), &unsigned("PS256", "k"), 1);
-    assert_eq!(verdict([&rsa], &renamed), Verdict::NotSigned);
-    // A key that is for one algorithm is for no other.
-    assert_eq!(verdict([&with(&rsa, "alg", json!("RS256"))], &tokens[0].0), Verdict::Signed);
-    assert_eq!(verdict([&with(&rsa, "alg", json!("RS512"))], &tokens[0].0), Verdict::NotSigned);
+    assert_eq!(verify_with([&rsa], &renamed), SignatureOutcome::Invalid);
+    // A key restricted to one algorithm rejects others.
+    assert_eq!(verify_with([&with(&rsa, "alg", json!("RS256"))], &tokens[0].0), SignatureOutcome::Valid);
+    assert_eq!(verify_with([&with(&rsa, "alg", json!("RS512"))], &tokens[0].0), SignatureOutcome::Invalid);
 }
 
 #[test]
-fn a_changed_byte_anywhere_is_no_signature() {
-    let (key, sign) = elliptic("P-256", 32, &signature::ECDSA_P256_SHA256_FIXED_SIGNING);
+fn changed_byte_invalidates_signature() {
+    let (key, sign) = ec_key("P-256", 32, &signature::ECDSA_P256_SHA256_FIXED_SIGNING);
     let token = sign(&unsigned("ES256", "k"));
     let keys = set(&[key]);
-    for (place, letter) in token.char_indices().filter(|(_, letter)| *letter != '.') {
+    for (position, character) in token.char_indices().filter(|(_, character)| *character != '.') {
         let mut changed = token.clone();
-        changed.replace_range(place..=place, if letter == 'A' { "B" } else { "A" });
-        let holds = Compact::parse(&changed).is_ok_and(|token| keys.verify(&token) == Verdict::Signed);
-        assert!(!holds, "letter {place} of {token}");
+        changed.replace_range(position..=position, if character == 'A' { "B" } else { "A" });
+        let holds = CompactJws::parse(&changed).is_ok_and(|token| keys.verify(&token) == SignatureOutcome::Valid);
+        assert!(!holds, "character {position} of {token}");
     }
 }
 
 #[test]
-fn keys_are_found_by_name_or_tried_one_after_the_other() {
-    let (key, sign) = elliptic("P-256", 32, &signature::ECDSA_P256_SHA256_FIXED_SIGNING);
-    let (other, _) = elliptic("P-256", 32, &signature::ECDSA_P256_SHA256_FIXED_SIGNING);
+fn key_is_selected_by_id_or_all_are_tried() {
+    let (key, sign) = ec_key("P-256", 32, &signature::ECDSA_P256_SHA256_FIXED_SIGNING);
+    let (other, _) = ec_key("P-256", 32, &signature::ECDSA_P256_SHA256_FIXED_SIGNING);
     let other = with(&other, "kid", json!("other"));
     let (named, unnamed) = (sign(&unsigned("ES256", "k")), sign(&unsigned("ES256", "")));
-    assert_eq!(verdict([&other, &key], &named), Verdict::Signed);
-    assert_eq!(verdict([&other, &key], &unnamed), Verdict::Signed);
-    assert_eq!(verdict([&other], &named), Verdict::UnknownKey);
-    assert_eq!(verdict([&other], &unnamed), Verdict::NotSigned);
-    assert_eq!(verdict([], &unnamed), Verdict::UnknownKey);
-    // Of two keys of one name either may have signed.
-    assert_eq!(verdict([&with(&other, "kid", json!("k")), &key], &named), Verdict::Signed);
+    assert_eq!(verify_with([&other, &key], &named), SignatureOutcome::Valid);
+    assert_eq!(verify_with([&other, &key], &unnamed), SignatureOutcome::Valid);
+    assert_eq!(verify_with([&other], &named), SignatureOutcome::UnknownKey);
+    assert_eq!(verify_with([&other], &unnamed), SignatureOutcome::Invalid);
+    assert_eq!(verify_with([], &unnamed), SignatureOutcome::UnknownKey);
+    // Either of two keys with the same id may have signed.
+    assert_eq!(verify_with([&with(&other, "kid", json!("k")), &key], &named), SignatureOutcome::Valid);
 }
 
 #[test]
-fn what_is_no_key_for_signatures_is_passed_over() {
-    let (key, sign) = elliptic("P-256", 32, &signature::ECDSA_P256_SHA256_FIXED_SIGNING);
+fn unusable_keys_are_skipped() {
+    let (key, sign) = ec_key("P-256", 32, &signature::ECDSA_P256_SHA256_FIXED_SIGNING);
     let token = sign(&unsigned("ES256", "k"));
-    assert_eq!(verdict([&json!(7), &json!({}), &json!({"kty": "oct", "k": "AA"}), &key], &token), Verdict::Signed);
+    assert_eq!(
+        verify_with([&json!(7), &json!({}), &json!({"kty": "oct", "k": "AA"}), &key], &token),
+        SignatureOutcome::Valid
+    );
     for spoilt in [
         with(&key, "use", json!("enc")),
         with(&key, "crv", json!("P-384")),
@@ -135,20 +138,20 @@ fn what_is_no_key_for_signatures_is_passed_over() {
         with(&key, "y", json!("!")),
         with(&key, "kty", json!("RSA")),
     ] {
-        assert_ne!(verdict([&spoilt], &token), Verdict::Signed, "{spoilt}");
+        assert_ne!(verify_with([&spoilt], &token), SignatureOutcome::Valid, "{spoilt}");
     }
     let small = json!({"kty": "RSA", "kid": "k", "n": encoded([0xff; 128]), "e": "AQAB"});
     let text = format!("{}.{}", unsigned("RS256", "k"), encoded([1; 128]));
-    assert_eq!(verdict([&small], &text), Verdict::NotSigned);
+    assert_eq!(verify_with([&small], &text), SignatureOutcome::Invalid);
     for document in ["", "[]", "{}", r#"{"keys": {}}"#, "nothing"] {
-        assert_eq!(KeySet::parse(document.as_bytes()), Err(NoKeySet), "{document}");
+        assert_eq!(KeySet::parse(document.as_bytes()), Err(KeySetError), "{document}");
     }
 }
 
 #[test]
-fn leading_zeros_of_a_coordinate_may_be_left_out() {
+fn coordinates_may_lack_leading_zeros() {
     let (x, y) = ([1; 31], [2; 32]);
-    let point = Curve::P256.point(&x, &y).unwrap();
+    let point = Curve::P256.encode_point(&x, &y).unwrap();
     assert_eq!((point.len(), &point[..3]), (65, &[4, 0, 1][..]));
-    assert_eq!(Curve::P256.point(&[1; 33], &y), None);
+    assert_eq!(Curve::P256.encode_point(&[1; 33], &y), None);
 }

@@ -1,14 +1,16 @@
-//! Apple. It answers by posting a form, to keep the name, which it tells on a person's first sign-in only, out of addresses.
+//! Apple.
+//! Apple posts the callback as a form. It sends the user's name only on the first sign-in, in the form field `user`.
 
 use serde::Deserialize;
 
-use super::super::id_token::profile;
-use super::super::profile::Profile;
+use super::super::id_token::profile_from_id_token;
+use super::super::profile::ProviderProfile;
 use super::super::provider::{
-    BadAnswer, ClientAuth, Endpoints, IdTokenCheck, Known, NamedScopes, Place, Provider, Step, read,
+    ClientAuth, ClientScopes, IdTokenCheck, ProfileContext, ProfileStep, Provider, ProviderConfig, ProviderEndpoints,
+    ProviderResponseError, decode,
 };
 use super::full_name;
-use crate::domain::policy::ExternalProvider;
+use crate::domain::policy::ExternalProviderSettings;
 use crate::wire::go_json::Document;
 
 const ISSUER: &str = "https://appleid.apple.com";
@@ -19,9 +21,9 @@ pub struct Apple;
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
-struct User {
+struct UserField {
     name: Name,
-    // Only its type counts: the address is that of the ID token.
+    // Only the type is checked: the ID token contains the address.
     email: String,
 }
 
@@ -37,36 +39,41 @@ impl Provider for Apple {
         "apple"
     }
 
-    fn place(&self, _settings: &ExternalProvider) -> Place {
-        let endpoints = Endpoints::Discovered { issuer: ISSUER.to_owned(), document: None, instead: None };
-        Place {
-            named_scopes: NamedScopes::Ignored,
+    fn config(&self, _settings: &ExternalProviderSettings) -> ProviderConfig {
+        let endpoints =
+            ProviderEndpoints::Discovered { issuer: ISSUER.to_owned(), discovery_url: None, endpoint_overrides: None };
+        ProviderConfig {
+            client_scopes: ClientScopes::Ignore,
             params: vec![("response_mode".to_owned(), "form_post".to_owned())],
-            passes_on: false,
+            forwards_client_params: false,
             client_auth: ClientAuth::BasicAndForm,
-            ..Place::at(endpoints, &["email", "name"])
+            ..ProviderConfig::new(endpoints, &["email", "name"])
         }
     }
 
-    fn next(&self, known: &Known<'_>) -> Result<Step, BadAnswer> {
+    fn next_step(&self, known: &ProfileContext<'_>) -> Result<ProfileStep, ProviderResponseError> {
         match known.id_token {
-            Some(token) => Ok(Step::Done(Box::new(profile(token)?))),
-            // Signed with the same keys, `iss` is account.apple.com at times.
-            None if known.token.has_id_token() => Ok(Step::CheckIdToken(IdTokenCheck {
+            Some(token) => Ok(ProfileStep::Done(Box::new(profile_from_id_token(token)?))),
+            // `iss` is sometimes account.apple.com, signed with the same keys.
+            None if known.token.has_id_token() => Ok(ProfileStep::CheckIdToken(IdTokenCheck {
                 issuer: ISSUER.to_owned(),
-                any_issuer: true,
+                allows_any_issuer: true,
                 ..IdTokenCheck::default()
             })),
-            None => Ok(Step::Done(Box::default())),
+            None => Ok(ProfileStep::Done(Box::default())),
         }
     }
 
-    fn reads_user(&self) -> bool {
+    fn has_user_field(&self) -> bool {
         true
     }
 
-    fn with_user(&self, user: &str, mut profile: Profile) -> Result<Profile, BadAnswer> {
-        let User { name, .. } = read(&Document::parse(user.as_bytes())?)?;
+    fn apply_user_field(
+        &self,
+        user: &str,
+        mut profile: ProviderProfile,
+    ) -> Result<ProviderProfile, ProviderResponseError> {
+        let UserField { name, .. } = decode(&Document::parse(user.as_bytes())?)?;
         profile.claims.name = full_name(&name.first_name, &name.last_name);
         profile.claims.full_name.clone_from(&profile.claims.name);
         Ok(profile)

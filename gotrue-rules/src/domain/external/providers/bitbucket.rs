@@ -1,10 +1,12 @@
-//! Bitbucket. Its base serves for its API too, where the operator set one.
+//! Bitbucket. A configured base URL also applies to the API.
 
 use serde::Deserialize;
 
 use super::super::profile::{Claims, ProviderEmail};
-use super::super::provider::{BadAnswer, Known, NamedScopes, Place, Provider, Step, base, read};
-use crate::domain::policy::ExternalProvider;
+use super::super::provider::{
+    ClientScopes, ProfileContext, ProfileStep, Provider, ProviderConfig, ProviderResponseError, base_url, decode,
+};
+use crate::domain::policy::ExternalProviderSettings;
 
 /// Bitbucket.
 #[derive(Debug)]
@@ -12,7 +14,7 @@ pub struct Bitbucket;
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
-struct Person {
+struct UserInfo {
     uuid: String,
     display_name: String,
     avatar: Link,
@@ -26,13 +28,13 @@ struct Link {
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
-struct Addresses {
-    values: Vec<Address>,
+struct EmailList {
+    values: Vec<EmailEntry>,
 }
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
-struct Address {
+struct EmailEntry {
     email: String,
     is_primary: bool,
     is_confirmed: bool,
@@ -43,23 +45,26 @@ impl Provider for Bitbucket {
         "bitbucket"
     }
 
-    fn place(&self, settings: &ExternalProvider) -> Place {
-        let host = base(&settings.url, "bitbucket.org");
+    fn config(&self, settings: &ExternalProviderSettings) -> ProviderConfig {
+        let host = base_url(&settings.url, "bitbucket.org");
         let (authorize, token) = (format!("{host}/site/oauth2/authorize"), format!("{host}/site/oauth2/access_token"));
-        Place { named_scopes: NamedScopes::Ignored, ..Place::oauth2(authorize, token, &["account", "email"]) }
+        ProviderConfig {
+            client_scopes: ClientScopes::Ignore,
+            ..ProviderConfig::oauth2(authorize, token, &["account", "email"])
+        }
     }
 
-    fn next(&self, known: &Known<'_>) -> Result<Step, BadAnswer> {
-        let api = format!("{}/2.0", base(&known.settings.url, "api.bitbucket.org"));
-        let (person, addresses) = match known.answers {
-            [] => return Ok(Step::fetch(format!("{api}/user"))),
-            [_] => return Ok(Step::fetch(format!("{api}/user/emails"))),
-            [person, addresses, ..] => (read::<Person>(person)?, read::<Addresses>(addresses)?),
+    fn next_step(&self, known: &ProfileContext<'_>) -> Result<ProfileStep, ProviderResponseError> {
+        let api = format!("{}/2.0", base_url(&known.settings.url, "api.bitbucket.org"));
+        let (user, addresses) = match known.responses {
+            [] => return Ok(ProfileStep::fetch(format!("{api}/user"))),
+            [_] => return Ok(ProfileStep::fetch(format!("{api}/user/emails"))),
+            [user, addresses, ..] => (decode::<UserInfo>(user)?, decode::<EmailList>(addresses)?),
         };
         let emails = addresses.values.into_iter().filter(|it| !it.email.is_empty());
         let emails =
             emails.map(|it| ProviderEmail { address: it.email, verified: it.is_confirmed, primary: it.is_primary });
-        let claims = Claims::of(api, person.uuid, person.display_name, person.avatar.href);
-        Ok(Step::done(emails.collect(), claims))
+        let claims = Claims::new(api, user.uuid, user.display_name, user.avatar.href);
+        Ok(ProfileStep::done(emails.collect(), claims))
     }
 }

@@ -4,8 +4,10 @@ use serde::Deserialize;
 use serde_json::{Map, json};
 
 use super::super::profile::{Claims, ProviderEmail};
-use super::super::provider::{BadAnswer, Known, Place, Provider, Step, base, read};
-use crate::domain::policy::ExternalProvider;
+use super::super::provider::{
+    ProfileContext, ProfileStep, Provider, ProviderConfig, ProviderResponseError, base_url, decode,
+};
+use crate::domain::policy::ExternalProviderSettings;
 
 const PICTURES: &str = "https://cdn.discordapp.com";
 
@@ -15,7 +17,7 @@ pub struct Discord;
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
-struct Person {
+struct UserInfo {
     id: String,
     username: String,
     discriminator: String,
@@ -30,31 +32,31 @@ impl Provider for Discord {
         "discord"
     }
 
-    fn place(&self, settings: &ExternalProvider) -> Place {
-        let api = api(settings);
-        Place::oauth2(format!("{api}/oauth2/authorize"), format!("{api}/oauth2/token"), &["email", "identify"])
+    fn config(&self, settings: &ExternalProviderSettings) -> ProviderConfig {
+        let api = api_url(settings);
+        ProviderConfig::oauth2(format!("{api}/oauth2/authorize"), format!("{api}/oauth2/token"), &["email", "identify"])
     }
 
-    fn next(&self, known: &Known<'_>) -> Result<Step, BadAnswer> {
-        let api = api(known.settings);
-        let [person, ..] = known.answers else { return Ok(Step::fetch(format!("{api}/users/@me"))) };
-        let person: Person = read(person)?;
-        let picture = person.picture()?;
+    fn next_step(&self, known: &ProfileContext<'_>) -> Result<ProfileStep, ProviderResponseError> {
+        let api = api_url(known.settings);
+        let [user, ..] = known.responses else { return Ok(ProfileStep::fetch(format!("{api}/users/@me"))) };
+        let user: UserInfo = decode(user)?;
+        let picture = user.picture_url()?;
         let claims = Claims {
-            name: format!("{}#{}", person.username, person.discriminator),
-            custom_claims: Some(Map::from_iter([("global_name".to_owned(), json!(person.global_name))])),
-            ..Claims::of(api, person.id, person.username, picture)
+            name: format!("{}#{}", user.username, user.discriminator),
+            custom_claims: Some(Map::from_iter([("global_name".to_owned(), json!(user.global_name))])),
+            ..Claims::new(api, user.id, user.username, picture)
         };
-        Ok(Step::done(ProviderEmail::only(person.email, person.verified), claims))
+        Ok(ProfileStep::done(ProviderEmail::single(user.email, user.verified), claims))
     }
 }
 
-impl Person {
-    /// The person's picture, which may move; without one, one of the five that the discriminator chooses.
-    fn picture(&self) -> Result<String, BadAnswer> {
+impl UserInfo {
+    /// The URL of the user's avatar, animated or static, or of one of five default avatars.
+    fn picture_url(&self) -> Result<String, ProviderResponseError> {
         if self.avatar.is_empty() {
             let number = self.discriminator.parse::<i64>();
-            let number = number.map_err(|_| BadAnswer("the discriminator is no number".to_owned()))?;
+            let number = number.map_err(|_| ProviderResponseError("the discriminator is not a number".to_owned()))?;
             return Ok(format!("{PICTURES}/embed/avatars/{}.png", number % 5));
         }
         let kind = if self.avatar.starts_with("a_") { "gif" } else { "png" };
@@ -62,6 +64,6 @@ impl Person {
     }
 }
 
-fn api(settings: &ExternalProvider) -> String {
-    format!("{}/api", base(&settings.url, "discord.com"))
+fn api_url(settings: &ExternalProviderSettings) -> String {
+    format!("{}/api", base_url(&settings.url, "discord.com"))
 }

@@ -1,12 +1,14 @@
-//! Facebook. What asks of a person carries a proof that it comes from who holds the secret.
+//! Facebook. A request for the profile carries a proof of the client secret (`appsecret_proof`).
 
 use aws_lc_rs::hmac;
 use serde::Deserialize;
 
 use super::super::profile::{Claims, ProviderEmail};
-use super::super::provider::{BadAnswer, Known, Place, Provider, Step, base, read};
+use super::super::provider::{
+    ProfileContext, ProfileStep, Provider, ProviderConfig, ProviderResponseError, base_url, decode,
+};
 use super::full_name;
-use crate::domain::policy::ExternalProvider;
+use crate::domain::policy::ExternalProviderSettings;
 
 const API: &str = "graph.facebook.com";
 
@@ -16,7 +18,7 @@ pub struct Facebook;
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
-struct Person {
+struct UserInfo {
     id: String,
     email: String,
     first_name: String,
@@ -42,30 +44,31 @@ impl Provider for Facebook {
         "facebook"
     }
 
-    fn place(&self, settings: &ExternalProvider) -> Place {
-        let authorize = format!("{}/dialog/oauth", base(&settings.url, "www.facebook.com"));
-        Place::oauth2(authorize, format!("{}/oauth/access_token", base(&settings.url, API)), &["email"])
+    fn config(&self, settings: &ExternalProviderSettings) -> ProviderConfig {
+        let authorize = format!("{}/dialog/oauth", base_url(&settings.url, "www.facebook.com"));
+        ProviderConfig::oauth2(authorize, format!("{}/oauth/access_token", base_url(&settings.url, API)), &["email"])
     }
 
-    fn next(&self, known: &Known<'_>) -> Result<Step, BadAnswer> {
-        let profile = format!("{}/me?fields=email,first_name,last_name,name,picture", base(&known.settings.url, API));
-        let [person, ..] = known.answers else {
-            let proof = proof(known.settings.secret.reveal(), &known.token.access_token);
-            return Ok(Step::fetch(format!("{profile}&appsecret_proof={proof}")));
+    fn next_step(&self, known: &ProfileContext<'_>) -> Result<ProfileStep, ProviderResponseError> {
+        let profile =
+            format!("{}/me?fields=email,first_name,last_name,name,picture", base_url(&known.settings.url, API));
+        let [user, ..] = known.responses else {
+            let proof = app_secret_proof(known.settings.secret.reveal(), &known.token.access_token);
+            return Ok(ProfileStep::fetch(format!("{profile}&appsecret_proof={proof}")));
         };
-        let person: Person = read(person)?;
-        let name = full_name(&person.first_name, &person.last_name);
+        let user: UserInfo = decode(user)?;
+        let name = full_name(&user.first_name, &user.last_name);
         let claims = Claims {
-            nickname: person.name.clone(),
-            slug: person.name,
-            ..Claims::of(profile, person.id, name, person.picture.data.url)
+            nickname: user.name.clone(),
+            slug: user.name,
+            ..Claims::new(profile, user.id, name, user.picture.data.url)
         };
-        Ok(Step::done(ProviderEmail::only(person.email, true), claims))
+        Ok(ProfileStep::done(ProviderEmail::single(user.email, true), claims))
     }
 }
 
-/// HMAC-SHA256 of the access token in hexadecimal digits.
-fn proof(secret: &str, access_token: &str) -> String {
+/// HMAC-SHA256 of the access token under the client secret, in hexadecimal digits.
+fn app_secret_proof(secret: &str, access_token: &str) -> String {
     use std::fmt::Write;
 
     let tag = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, secret.as_bytes()), access_token.as_bytes());

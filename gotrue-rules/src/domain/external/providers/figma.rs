@@ -3,8 +3,10 @@
 use serde::Deserialize;
 
 use super::super::profile::{Claims, ProviderEmail};
-use super::super::provider::{BadAnswer, Known, Place, Provider, Step, base, read};
-use crate::domain::policy::ExternalProvider;
+use super::super::provider::{
+    ProfileContext, ProfileStep, Provider, ProviderConfig, ProviderResponseError, base_url, decode,
+};
+use crate::domain::policy::ExternalProviderSettings;
 
 const API: &str = "api.figma.com";
 
@@ -14,7 +16,7 @@ pub struct Figma;
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
-struct Person {
+struct UserInfo {
     id: String,
     email: String,
     handle: String,
@@ -26,17 +28,21 @@ impl Provider for Figma {
         "figma"
     }
 
-    fn place(&self, settings: &ExternalProvider) -> Place {
-        let authorize = format!("{}/oauth", base(&settings.url, "www.figma.com"));
-        Place::oauth2(authorize, format!("{}/v1/oauth/token", base(&settings.url, API)), &["current_user:read"])
+    fn config(&self, settings: &ExternalProviderSettings) -> ProviderConfig {
+        let authorize = format!("{}/oauth", base_url(&settings.url, "www.figma.com"));
+        ProviderConfig::oauth2(
+            authorize,
+            format!("{}/v1/oauth/token", base_url(&settings.url, API)),
+            &["current_user:read"],
+        )
     }
 
-    fn next(&self, known: &Known<'_>) -> Result<Step, BadAnswer> {
-        let api = base(&known.settings.url, API);
-        let [person, ..] = known.answers else { return Ok(Step::fetch(format!("{api}/v1/me"))) };
-        let person: Person = read(person)?;
-        // Its picture has the older name only.
-        let claims = Claims { picture: String::new(), ..Claims::of(api, person.id, person.handle, person.img_url) };
-        Ok(Step::done(ProviderEmail::only(person.email, true), claims))
+    fn next_step(&self, known: &ProfileContext<'_>) -> Result<ProfileStep, ProviderResponseError> {
+        let api = base_url(&known.settings.url, API);
+        let [user, ..] = known.responses else { return Ok(ProfileStep::fetch(format!("{api}/v1/me"))) };
+        let user: UserInfo = decode(user)?;
+        // The reference sets `avatar_url` only.
+        let claims = Claims { picture: String::new(), ..Claims::new(api, user.id, user.handle, user.img_url) };
+        Ok(ProfileStep::done(ProviderEmail::single(user.email, true), claims))
     }
 }

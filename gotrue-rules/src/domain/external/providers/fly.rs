@@ -6,8 +6,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, json};
 
 use super::super::profile::{Claims, ProviderEmail};
-use super::super::provider::{BadAnswer, Known, Place, Provider, Step, base, read};
-use crate::domain::policy::ExternalProvider;
+use super::super::provider::{
+    ProfileContext, ProfileStep, Provider, ProviderConfig, ProviderResponseError, base_url, decode,
+};
+use crate::domain::policy::ExternalProviderSettings;
 
 const HOST: &str = "api.fly.io";
 
@@ -17,7 +19,7 @@ pub struct Fly;
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
-struct Person {
+struct UserInfo {
     resource_owner_id: String,
     user_id: String,
     user_name: String,
@@ -26,7 +28,7 @@ struct Person {
     scope: Option<Vec<String>>,
     application: Option<BTreeMap<String, String>>,
     created_at: i64,
-    // Only its type counts.
+    // Only the type is checked.
     expires_in: i64,
 }
 
@@ -42,30 +44,30 @@ impl Provider for Fly {
         "fly"
     }
 
-    fn place(&self, settings: &ExternalProvider) -> Place {
-        let host = base(&settings.url, HOST);
-        Place::oauth2(format!("{host}/oauth/authorize"), format!("{host}/oauth/token"), &["read"])
+    fn config(&self, settings: &ExternalProviderSettings) -> ProviderConfig {
+        let host = base_url(&settings.url, HOST);
+        ProviderConfig::oauth2(format!("{host}/oauth/authorize"), format!("{host}/oauth/token"), &["read"])
     }
 
-    fn next(&self, known: &Known<'_>) -> Result<Step, BadAnswer> {
-        let host = base(&known.settings.url, HOST);
-        let [person, ..] = known.answers else { return Ok(Step::fetch(format!("{host}/oauth/token/info"))) };
-        let person: Person = read(person)?;
+    fn next_step(&self, known: &ProfileContext<'_>) -> Result<ProfileStep, ProviderResponseError> {
+        let host = base_url(&known.settings.url, HOST);
+        let [user, ..] = known.responses else { return Ok(ProfileStep::fetch(format!("{host}/oauth/token/info"))) };
+        let user: UserInfo = decode(user)?;
         let custom = [
-            ("resource_owner_id", json!(person.resource_owner_id)),
-            ("organizations", json!(person.organizations)),
-            ("application", json!(person.application)),
-            ("scope", json!(person.scope)),
-            ("created_at", json!(person.created_at)),
+            ("resource_owner_id", json!(user.resource_owner_id)),
+            ("organizations", json!(user.organizations)),
+            ("application", json!(user.application)),
+            ("scope", json!(user.scope)),
+            ("created_at", json!(user.created_at)),
         ];
         let claims = Claims {
             issuer: host,
-            subject: person.user_id.clone(),
-            provider_id: person.user_id,
-            full_name: person.user_name,
+            subject: user.user_id.clone(),
+            provider_id: user.user_id,
+            full_name: user.user_name,
             custom_claims: Some(Map::from_iter(custom.map(|(name, value)| (name.to_owned(), value)))),
             ..Claims::default()
         };
-        Ok(Step::done(ProviderEmail::only(person.email, true), claims))
+        Ok(ProfileStep::done(ProviderEmail::single(user.email, true), claims))
     }
 }

@@ -1,11 +1,13 @@
-//! GitHub, and GitHub Enterprise where the operator set a base.
+//! GitHub, and GitHub Enterprise Server if the operator sets a base URL.
 
 use serde::Deserialize;
 
-use super::super::answer::id;
 use super::super::profile::{Claims, ProviderEmail};
-use super::super::provider::{BadAnswer, Known, Place, Provider, Step, base, read};
-use crate::domain::policy::ExternalProvider;
+use super::super::provider::{
+    ProfileContext, ProfileStep, Provider, ProviderConfig, ProviderResponseError, base_url, decode,
+};
+use super::super::response::format_numeric_id;
+use crate::domain::policy::ExternalProviderSettings;
 
 const API: &str = "api.github.com";
 
@@ -15,18 +17,18 @@ pub struct GitHub;
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
-struct Person {
+struct UserInfo {
     id: i64,
     login: String,
     name: String,
     avatar_url: String,
-    // Only its type counts.
+    // Only the type is checked.
     email: String,
 }
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
-struct Address {
+struct EmailEntry {
     email: String,
     primary: bool,
     verified: bool,
@@ -37,39 +39,39 @@ impl Provider for GitHub {
         "github"
     }
 
-    fn place(&self, settings: &ExternalProvider) -> Place {
-        let host = base(&settings.url, "github.com");
-        Place::oauth2(
+    fn config(&self, settings: &ExternalProviderSettings) -> ProviderConfig {
+        let host = base_url(&settings.url, "github.com");
+        ProviderConfig::oauth2(
             format!("{host}/login/oauth/authorize"),
             format!("{host}/login/oauth/access_token"),
             &["user:email"],
         )
     }
 
-    fn next(&self, known: &Known<'_>) -> Result<Step, BadAnswer> {
-        let api = api(known.settings);
-        let (person, emails) = match known.answers {
-            [] => return Ok(Step::fetch(format!("{api}/user"))),
-            [_] => return Ok(Step::fetch(format!("{api}/user/emails"))),
-            [person, emails, ..] => (read::<Person>(person)?, read::<Vec<Address>>(emails)?),
+    fn next_step(&self, known: &ProfileContext<'_>) -> Result<ProfileStep, ProviderResponseError> {
+        let api = api_url(known.settings);
+        let (user, emails) = match known.responses {
+            [] => return Ok(ProfileStep::fetch(format!("{api}/user"))),
+            [_] => return Ok(ProfileStep::fetch(format!("{api}/user/emails"))),
+            [user, emails, ..] => (decode::<UserInfo>(user)?, decode::<Vec<EmailEntry>>(emails)?),
         };
         let claims = Claims {
             picture: String::new(),
-            preferred_username: person.login.clone(),
-            user_name: person.login,
-            ..Claims::of(api, id(person.id), person.name, person.avatar_url)
+            preferred_username: user.login.clone(),
+            user_name: user.login,
+            ..Claims::new(api, format_numeric_id(user.id), user.name, user.avatar_url)
         };
         let emails = emails
             .into_iter()
             .filter(|it| !it.email.is_empty())
             .map(|it| ProviderEmail { address: it.email, verified: it.verified, primary: it.primary })
             .collect();
-        Ok(Step::done(emails, claims))
+        Ok(ProfileStep::done(emails, claims))
     }
 }
 
-/// The API beside the host: an enterprise server has it below itself.
-fn api(settings: &ExternalProvider) -> String {
-    let api = base(&settings.url, API);
+/// The base URL of the API; GitHub Enterprise Server has it below its own host.
+fn api_url(settings: &ExternalProviderSettings) -> String {
+    let api = base_url(&settings.url, API);
     if api.ends_with(API) { api } else { format!("{api}/api/v3") }
 }

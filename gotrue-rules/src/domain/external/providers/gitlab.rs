@@ -1,11 +1,13 @@
-//! GitLab, at its own host or the operator's.
+//! GitLab, at gitlab.com or the operator's host.
 
 use serde::Deserialize;
 
-use super::super::answer::id;
 use super::super::profile::{Claims, ProviderEmail};
-use super::super::provider::{BadAnswer, Known, Place, Provider, Step, base, read};
-use crate::domain::policy::ExternalProvider;
+use super::super::provider::{
+    ProfileContext, ProfileStep, Provider, ProviderConfig, ProviderResponseError, base_url, decode,
+};
+use super::super::response::format_numeric_id;
+use crate::domain::policy::ExternalProviderSettings;
 
 const HOST: &str = "gitlab.com";
 
@@ -15,7 +17,7 @@ pub struct GitLab;
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
-struct Person {
+struct UserInfo {
     id: i64,
     name: String,
     avatar_url: String,
@@ -25,8 +27,8 @@ struct Person {
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
-struct Address {
-    // Only its type counts.
+struct EmailEntry {
+    // Only the type is checked.
     id: i64,
     email: String,
 }
@@ -36,22 +38,22 @@ impl Provider for GitLab {
         "gitlab"
     }
 
-    fn place(&self, settings: &ExternalProvider) -> Place {
-        let host = base(&settings.url, HOST);
-        Place::oauth2(format!("{host}/oauth/authorize"), format!("{host}/oauth/token"), &["read_user"])
+    fn config(&self, settings: &ExternalProviderSettings) -> ProviderConfig {
+        let host = base_url(&settings.url, HOST);
+        ProviderConfig::oauth2(format!("{host}/oauth/authorize"), format!("{host}/oauth/token"), &["read_user"])
     }
 
-    fn next(&self, known: &Known<'_>) -> Result<Step, BadAnswer> {
-        let host = base(&known.settings.url, HOST);
-        let (person, others) = match known.answers {
-            [] => return Ok(Step::fetch(format!("{host}/api/v4/user"))),
-            [_] => return Ok(Step::fetch(format!("{host}/api/v4/user/emails"))),
-            [person, others, ..] => (read::<Person>(person)?, read::<Vec<Address>>(others)?),
+    fn next_step(&self, known: &ProfileContext<'_>) -> Result<ProfileStep, ProviderResponseError> {
+        let host = base_url(&known.settings.url, HOST);
+        let (user, others) = match known.responses {
+            [] => return Ok(ProfileStep::fetch(format!("{host}/api/v4/user"))),
+            [_] => return Ok(ProfileStep::fetch(format!("{host}/api/v4/user/emails"))),
+            [user, others, ..] => (decode::<UserInfo>(user)?, decode::<Vec<EmailEntry>>(others)?),
         };
-        // Nothing is said of whether the others are confirmed.
+        // The response does not tell whether the other addresses are confirmed.
         let others = others.into_iter().map(|it| it.email).filter(|address| !address.is_empty());
         let others = others.map(|address| ProviderEmail { address, ..ProviderEmail::default() });
-        let emails = others.chain(ProviderEmail::only(person.email, !person.confirmed_at.is_empty())).collect();
-        Ok(Step::done(emails, Claims::of(host, id(person.id), person.name, person.avatar_url)))
+        let emails = others.chain(ProviderEmail::single(user.email, !user.confirmed_at.is_empty())).collect();
+        Ok(ProfileStep::done(emails, Claims::new(host, format_numeric_id(user.id), user.name, user.avatar_url)))
     }
 }

@@ -1,12 +1,14 @@
-//! Google. The person is in the ID token; where there is none, they are asked about.
+//! Google. The profile comes from the ID token, or from the userinfo endpoint without one.
 
 use serde::Deserialize;
 
-use super::super::id_token::profile;
+use super::super::id_token::profile_from_id_token;
 use super::super::issuers;
 use super::super::profile::{Claims, ProviderEmail};
-use super::super::provider::{BadAnswer, Endpoints, Known, Place, Provider, Step, read};
-use crate::domain::policy::ExternalProvider;
+use super::super::provider::{
+    ProfileContext, ProfileStep, Provider, ProviderConfig, ProviderEndpoints, ProviderResponseError, decode,
+};
+use crate::domain::policy::ExternalProviderSettings;
 
 const USERINFO: &str = "https://www.googleapis.com/userinfo/v2/me";
 
@@ -16,18 +18,18 @@ pub struct Google;
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
-struct Person {
+struct UserInfo {
     id: String,
     name: String,
     picture: String,
     email: String,
     verified_email: bool,
     email_verified: bool,
-    // Only its type counts.
+    // Only the type is checked.
     sub: String,
-    // Only its type counts.
+    // Only the type is checked.
     iss: String,
-    // Only its type counts.
+    // Only the type is checked.
     hd: String,
 }
 
@@ -36,22 +38,26 @@ impl Provider for Google {
         "google"
     }
 
-    fn place(&self, _settings: &ExternalProvider) -> Place {
-        let endpoints = Endpoints::Discovered { issuer: issuers::GOOGLE.to_owned(), document: None, instead: None };
-        Place::at(endpoints, &["email", "profile"])
+    fn config(&self, _settings: &ExternalProviderSettings) -> ProviderConfig {
+        let endpoints = ProviderEndpoints::Discovered {
+            issuer: issuers::GOOGLE.to_owned(),
+            discovery_url: None,
+            endpoint_overrides: None,
+        };
+        ProviderConfig::new(endpoints, &["email", "profile"])
     }
 
-    fn next(&self, known: &Known<'_>) -> Result<Step, BadAnswer> {
+    fn next_step(&self, known: &ProfileContext<'_>) -> Result<ProfileStep, ProviderResponseError> {
         if let Some(token) = known.id_token {
-            return Ok(Step::Done(Box::new(profile(token)?)));
+            return Ok(ProfileStep::Done(Box::new(profile_from_id_token(token)?)));
         }
         if known.token.has_id_token() {
-            return Ok(Step::check_id_token(issuers::GOOGLE));
+            return Ok(ProfileStep::check_id_token(issuers::GOOGLE));
         }
-        let [person, ..] = known.answers else { return Ok(Step::fetch(USERINFO)) };
-        let person: Person = read(person)?;
-        let verified = person.verified_email || person.email_verified;
-        let claims = Claims::of(USERINFO, person.id, person.name, person.picture);
-        Ok(Step::done(ProviderEmail::only(person.email, verified), claims))
+        let [user, ..] = known.responses else { return Ok(ProfileStep::fetch(USERINFO)) };
+        let user: UserInfo = decode(user)?;
+        let verified = user.verified_email || user.email_verified;
+        let claims = Claims::new(USERINFO, user.id, user.name, user.picture);
+        Ok(ProfileStep::done(ProviderEmail::single(user.email, verified), claims))
     }
 }

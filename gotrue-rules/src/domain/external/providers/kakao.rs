@@ -2,10 +2,12 @@
 
 use serde::Deserialize;
 
-use super::super::answer;
 use super::super::profile::{Claims, ProviderEmail};
-use super::super::provider::{BadAnswer, ClientAuth, Known, Place, Provider, Step, base, read};
-use crate::domain::policy::ExternalProvider;
+use super::super::provider::{
+    ClientAuth, ProfileContext, ProfileStep, Provider, ProviderConfig, ProviderResponseError, base_url, decode,
+};
+use super::super::response;
+use crate::domain::policy::ExternalProviderSettings;
 
 /// Kakao.
 #[derive(Debug)]
@@ -13,7 +15,7 @@ pub struct Kakao;
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
-struct Person {
+struct UserInfo {
     id: i64,
     kakao_account: Account,
 }
@@ -39,28 +41,28 @@ impl Provider for Kakao {
         "kakao"
     }
 
-    fn place(&self, settings: &ExternalProvider) -> Place {
-        let host = base(&settings.url, "kauth.kakao.com");
+    fn config(&self, settings: &ExternalProviderSettings) -> ProviderConfig {
+        let host = base_url(&settings.url, "kauth.kakao.com");
         let scopes = ["account_email", "profile_image", "profile_nickname"];
-        Place {
+        ProviderConfig {
             client_auth: ClientAuth::Form,
-            ..Place::oauth2(format!("{host}/oauth/authorize"), format!("{host}/oauth/token"), &scopes)
+            ..ProviderConfig::oauth2(format!("{host}/oauth/authorize"), format!("{host}/oauth/token"), &scopes)
         }
     }
 
-    fn next(&self, known: &Known<'_>) -> Result<Step, BadAnswer> {
-        let api = base(&known.settings.url, "kapi.kakao.com");
-        let [person, ..] = known.answers else { return Ok(Step::fetch(format!("{api}/v2/user/me"))) };
-        let Person { id, kakao_account: account } = read(person)?;
+    fn next_step(&self, known: &ProfileContext<'_>) -> Result<ProfileStep, ProviderResponseError> {
+        let api = base_url(&known.settings.url, "kapi.kakao.com");
+        let [user, ..] = known.responses else { return Ok(ProfileStep::fetch(format!("{api}/v2/user/me"))) };
+        let UserInfo { id, kakao_account: account } = decode(user)?;
         let nickname = account.profile.nickname;
         let claims = Claims {
-            // Its picture has the older name only.
+            // The reference sets `avatar_url` only.
             picture: String::new(),
             preferred_username: nickname.clone(),
             user_name: nickname.clone(),
-            ..Claims::of(api, answer::id(id), nickname, account.profile.profile_image_url)
+            ..Claims::new(api, response::format_numeric_id(id), nickname, account.profile.profile_image_url)
         };
         let verified = account.is_email_valid && account.is_email_verified;
-        Ok(Step::done(ProviderEmail::only(account.email, verified), claims))
+        Ok(ProfileStep::done(ProviderEmail::single(account.email, verified), claims))
     }
 }

@@ -1,10 +1,10 @@
-//! Keycloak: the operator names the realm's address. All it says of a person is kept.
+//! Keycloak. The operator sets the realm's URL; all unknown claims are kept as custom claims.
 
 use serde_json::Value;
 
 use super::super::profile::{Claims, ProviderEmail};
-use super::super::provider::{BadAnswer, Known, Place, Provider, Step, base};
-use crate::domain::policy::ExternalProvider;
+use super::super::provider::{ProfileContext, ProfileStep, Provider, ProviderConfig, ProviderResponseError, base_url};
+use crate::domain::policy::ExternalProviderSettings;
 
 /// Keycloak.
 #[derive(Debug)]
@@ -15,37 +15,37 @@ impl Provider for Keycloak {
         "keycloak"
     }
 
-    fn place(&self, settings: &ExternalProvider) -> Place {
-        let realm = realm(settings);
-        Place::oauth2(
+    fn config(&self, settings: &ExternalProviderSettings) -> ProviderConfig {
+        let realm = realm_url(settings);
+        ProviderConfig::oauth2(
             format!("{realm}/protocol/openid-connect/auth"),
             format!("{realm}/protocol/openid-connect/token"),
             &["profile", "email"],
         )
     }
 
-    fn next(&self, known: &Known<'_>) -> Result<Step, BadAnswer> {
-        let realm = realm(known.settings);
-        let [person, ..] = known.answers else {
-            return Ok(Step::fetch(format!("{realm}/protocol/openid-connect/userinfo")));
+    fn next_step(&self, known: &ProfileContext<'_>) -> Result<ProfileStep, ProviderResponseError> {
+        let realm = realm_url(known.settings);
+        let [user, ..] = known.responses else {
+            return Ok(ProfileStep::fetch(format!("{realm}/protocol/openid-connect/userinfo")));
         };
-        let mut person = person.to_map()?;
-        // One of another type counts as absent.
-        let mut take = |name: &str| match person.shift_remove(name) {
+        let mut user = user.to_map()?;
+        // A member of another type counts as absent.
+        let mut take = |name: &str| match user.shift_remove(name) {
             Some(Value::String(text)) => text,
             _ => String::new(),
         };
         let (name, id, email) = (take("name"), take("sub"), take("email"));
-        let verified = person.shift_remove("email_verified") == Some(Value::Bool(true));
-        let claims = Claims { custom_claims: Some(person), ..Claims::of(realm, id, name, String::new()) };
-        Ok(Step::done(ProviderEmail::only(email, verified), claims))
+        let verified = user.shift_remove("email_verified") == Some(Value::Bool(true));
+        let claims = Claims { custom_claims: Some(user), ..Claims::new(realm, id, name, String::new()) };
+        Ok(ProfileStep::done(ProviderEmail::single(email, verified), claims))
     }
 
-    fn lacks(&self, settings: &ExternalProvider) -> Option<&'static str> {
+    fn missing_setting(&self, settings: &ExternalProviderSettings) -> Option<&'static str> {
         settings.url.is_empty().then_some("unable to find URL for the Keycloak provider")
     }
 }
 
-fn realm(settings: &ExternalProvider) -> String {
-    base(&settings.url, "")
+fn realm_url(settings: &ExternalProviderSettings) -> String {
+    base_url(&settings.url, "")
 }

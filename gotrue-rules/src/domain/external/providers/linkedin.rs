@@ -1,14 +1,16 @@
-//! `LinkedIn` as it was before OpenID Connect: names in many languages, and the address asked for apart.
+//! `LinkedIn` by OAuth 2.0, with localized names and a separate request for the email address.
 
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::super::profile::{Claims, ProviderEmail};
-use super::super::provider::{BadAnswer, Known, Place, Provider, Step, base, read};
+use super::super::provider::{
+    ProfileContext, ProfileStep, Provider, ProviderConfig, ProviderResponseError, base_url, decode,
+};
 use super::full_name;
-use crate::domain::policy::ExternalProvider;
+use crate::domain::policy::ExternalProviderSettings;
 
-/// `LinkedIn`'s host, which serves the newer one too.
+/// `LinkedIn`'s host, also of the OpenID Connect provider.
 pub(super) const HOST: &str = "api.linkedin.com";
 
 /// `LinkedIn`.
@@ -17,7 +19,7 @@ pub struct LinkedIn;
 
 #[derive(Deserialize, Default)]
 #[serde(default, rename_all = "camelCase")]
-struct Person {
+struct UserInfo {
     id: String,
     first_name: Name,
     last_name: Name,
@@ -73,7 +75,7 @@ impl<T> Default for List<T> {
 #[serde(default)]
 struct Contact {
     #[serde(rename = "handle")]
-    // Only its type counts.
+    // Only the type is checked.
     name: String,
     #[serde(rename = "handle~")]
     handle: Address,
@@ -90,44 +92,44 @@ impl Provider for LinkedIn {
         "linkedin"
     }
 
-    fn place(&self, settings: &ExternalProvider) -> Place {
-        let (authorize, token) = addresses(settings);
-        Place::oauth2(authorize, token, &["r_emailaddress", "r_liteprofile"])
+    fn config(&self, settings: &ExternalProviderSettings) -> ProviderConfig {
+        let (authorize, token) = endpoint_urls(settings);
+        ProviderConfig::oauth2(authorize, token, &["r_emailaddress", "r_liteprofile"])
     }
 
-    fn next(&self, known: &Known<'_>) -> Result<Step, BadAnswer> {
-        let host = base(&known.settings.url, HOST);
-        let (person, contacts) = match known.answers {
+    fn next_step(&self, known: &ProfileContext<'_>) -> Result<ProfileStep, ProviderResponseError> {
+        let host = base_url(&known.settings.url, HOST);
+        let (user, contacts) = match known.responses {
             [] => {
                 let wanted = "(id,firstName,lastName,profilePicture(displayImage~:playableStreams))";
-                return Ok(Step::fetch(format!("{host}/v2/me?projection={wanted}")));
+                return Ok(ProfileStep::fetch(format!("{host}/v2/me?projection={wanted}")));
             }
             [_] => {
                 let wanted = "q=members&projection=(elements*(handle~))";
-                return Ok(Step::fetch(format!("{host}/v2/emailAddress?{wanted}")));
+                return Ok(ProfileStep::fetch(format!("{host}/v2/emailAddress?{wanted}")));
             }
-            [person, contacts, ..] => (read::<Person>(person)?, read::<List<Contact>>(contacts)?),
+            [user, contacts, ..] => (decode::<UserInfo>(user)?, decode::<List<Contact>>(contacts)?),
         };
-        let name = full_name(person.first_name.preferred()?, person.last_name.preferred()?);
-        let picture = person.profile_picture.shown.elements.into_iter().next();
+        let name = full_name(user.first_name.preferred_name()?, user.last_name.preferred_name()?);
+        let picture = user.profile_picture.shown.elements.into_iter().next();
         let picture = picture.and_then(|image| image.identifiers.into_iter().next()).unwrap_or_default().identifier;
-        // Only the main address is told, and only once it is confirmed.
+        // LinkedIn returns the primary address only, and only if it is confirmed.
         let address = contacts.elements.into_iter().next().unwrap_or_default().handle.email_address;
-        Ok(Step::done(ProviderEmail::only(address, true), Claims::of(host, person.id, name, picture)))
+        Ok(ProfileStep::done(ProviderEmail::single(address, true), Claims::new(host, user.id, name, picture)))
     }
 }
 
 impl Name {
-    /// The name in the language that the person prefers.
-    fn preferred(&self) -> Result<&str, BadAnswer> {
+    /// The name in the user's preferred locale.
+    fn preferred_name(&self) -> Result<&str, ProviderResponseError> {
         let locale = format!("{}_{}", self.preferred_locale.language, self.preferred_locale.country);
         let name = self.localized.get(&locale).and_then(Value::as_str);
-        name.ok_or_else(|| BadAnswer("there is no name in the preferred language".to_owned()))
+        name.ok_or_else(|| ProviderResponseError("the response has no name in the preferred locale".to_owned()))
     }
 }
 
-/// Where a browser is sent and where a code is exchanged.
-pub(super) fn addresses(settings: &ExternalProvider) -> (String, String) {
-    let host = base(&settings.url, HOST);
+/// The authorization endpoint and the token endpoint.
+pub(super) fn endpoint_urls(settings: &ExternalProviderSettings) -> (String, String) {
+    let host = base_url(&settings.url, HOST);
     (format!("{host}/oauth/v2/authorization"), format!("{host}/oauth/v2/accessToken"))
 }

@@ -1,10 +1,12 @@
 //! `LinkedIn` by OpenID Connect.
 
-use super::super::id_token::profile;
+use super::super::id_token::profile_from_id_token;
 use super::super::issuers;
-use super::super::provider::{BadAnswer, Endpoints, Known, Place, Provider, Step};
+use super::super::provider::{
+    ProfileContext, ProfileStep, Provider, ProviderConfig, ProviderEndpoints, ProviderResponseError,
+};
 use super::linkedin;
-use crate::domain::policy::ExternalProvider;
+use crate::domain::policy::ExternalProviderSettings;
 
 /// `LinkedIn` by OpenID Connect.
 #[derive(Debug)]
@@ -15,17 +17,21 @@ impl Provider for LinkedInOidc {
         "linkedin_oidc"
     }
 
-    fn place(&self, settings: &ExternalProvider) -> Place {
-        let instead = Some(linkedin::addresses(settings));
-        let endpoints = Endpoints::Discovered { issuer: issuers::LINKEDIN.to_owned(), document: None, instead };
-        Place::at(endpoints, &["openid", "email", "profile"])
+    fn config(&self, settings: &ExternalProviderSettings) -> ProviderConfig {
+        let instead = Some(linkedin::endpoint_urls(settings));
+        let endpoints = ProviderEndpoints::Discovered {
+            issuer: issuers::LINKEDIN.to_owned(),
+            discovery_url: None,
+            endpoint_overrides: instead,
+        };
+        ProviderConfig::new(endpoints, &["openid", "email", "profile"])
     }
 
-    fn next(&self, known: &Known<'_>) -> Result<Step, BadAnswer> {
+    fn next_step(&self, known: &ProfileContext<'_>) -> Result<ProfileStep, ProviderResponseError> {
         match known.id_token {
-            Some(token) => Ok(Step::Done(Box::new(profile(token)?))),
-            None if known.token.has_id_token() => Ok(Step::check_id_token(issuers::LINKEDIN)),
-            None => Ok(Step::Done(Box::default())),
+            Some(token) => Ok(ProfileStep::Done(Box::new(profile_from_id_token(token)?))),
+            None if known.token.has_id_token() => Ok(ProfileStep::check_id_token(issuers::LINKEDIN)),
+            None => Ok(ProfileStep::Done(Box::default())),
         }
     }
 }

@@ -1,4 +1,5 @@
-//! The built-in providers: one file each, and two lines each here.
+//! The built-in providers, one file each.
+//! A new provider needs two lines here.
 
 mod apple;
 mod azure;
@@ -60,12 +61,12 @@ pub static ALL: [&dyn Provider; 25] = [
     &zoom::Zoom,
 ];
 
-/// The built-in provider of that name, in any letters.
+/// Finds a built-in provider by name, ignoring letter case.
 pub fn find(name: &str) -> Option<&'static dyn Provider> {
     ALL.into_iter().find(|provider| provider.name().eq_ignore_ascii_case(name))
 }
 
-/// First and last name with a space between, without one around.
+/// Joins first and last name with a space, without surrounding white space.
 fn full_name(first: &str, last: &str) -> String {
     format!("{first} {last}").trim().to_owned()
 }

@@ -1,10 +1,13 @@
-//! Notion: the person is whoever owns the bot that the access token stands for.
+//! Notion. The profile is that of the owner of the bot that the access token belongs to.
 
 use serde::Deserialize;
 
 use super::super::profile::{Claims, ProviderEmail};
-use super::super::provider::{BadAnswer, Fetch, Known, NamedScopes, Place, Provider, Step, base, read};
-use crate::domain::policy::ExternalProvider;
+use super::super::provider::{
+    ClientScopes, FetchRequest, ProfileContext, ProfileStep, Provider, ProviderConfig, ProviderResponseError, base_url,
+    decode,
+};
+use crate::domain::policy::ExternalProviderSettings;
 
 const HOST: &str = "api.notion.com";
 
@@ -14,7 +17,7 @@ pub struct Notion;
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
-struct Answer {
+struct UserResponse {
     bot: Bot,
 }
 
@@ -27,12 +30,12 @@ struct Bot {
 #[derive(Deserialize, Default)]
 #[serde(default)]
 struct Owner {
-    user: Person,
+    user: UserInfo,
 }
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
-struct Person {
+struct UserInfo {
     id: String,
     name: String,
     avatar_url: String,
@@ -51,25 +54,25 @@ impl Provider for Notion {
         "notion"
     }
 
-    fn place(&self, settings: &ExternalProvider) -> Place {
-        let host = base(&settings.url, HOST);
+    fn config(&self, settings: &ExternalProviderSettings) -> ProviderConfig {
+        let host = base_url(&settings.url, HOST);
         let (authorize, token) = (format!("{host}/v1/oauth/authorize"), format!("{host}/v1/oauth/token"));
-        Place { named_scopes: NamedScopes::Ignored, ..Place::oauth2(authorize, token, &[]) }
+        ProviderConfig { client_scopes: ClientScopes::Ignore, ..ProviderConfig::oauth2(authorize, token, &[]) }
     }
 
-    fn next(&self, known: &Known<'_>) -> Result<Step, BadAnswer> {
-        let host = base(&known.settings.url, HOST);
-        let [answer, ..] = known.answers else {
+    fn next_step(&self, known: &ProfileContext<'_>) -> Result<ProfileStep, ProviderResponseError> {
+        let host = base_url(&known.settings.url, HOST);
+        let [answer, ..] = known.responses else {
             let version = ("Notion-Version".to_owned(), "2021-08-16".to_owned());
-            return Ok(Step::Fetch(Fetch {
+            return Ok(ProfileStep::Fetch(FetchRequest {
                 url: format!("{host}/v1/users/me"),
                 headers: vec![version],
-                is_whole: true,
+                rejects_trailing_data: true,
             }));
         };
-        let person = read::<Answer>(answer)?.bot.owner.user;
-        // It does not say whether the address is confirmed; the reference takes it as if it were.
-        let emails = ProviderEmail::only(person.contact.email, true);
-        Ok(Step::done(emails, Claims::of(host, person.id, person.name, person.avatar_url)))
+        let user = decode::<UserResponse>(answer)?.bot.owner.user;
+        // Notion does not tell whether the address is confirmed; the reference takes it as confirmed.
+        let emails = ProviderEmail::single(user.contact.email, true);
+        Ok(ProfileStep::done(emails, Claims::new(host, user.id, user.name, user.avatar_url)))
     }
 }

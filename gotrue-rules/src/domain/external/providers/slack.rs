@@ -1,23 +1,26 @@
-//! Slack by its older OAuth, which does not say whether an address is confirmed: it is taken as if it were, as the
-//! reference does. [`super::slack_oidc`] does say.
+//! Slack by its older OAuth API.
+//! It does not tell whether an address is confirmed; as in the reference it counts as confirmed. [`super::slack_oidc`]
+//! reads `email_verified`.
 
 use serde::Deserialize;
 use serde_json::{Map, json};
 
 use super::super::profile::{Claims, ProviderEmail};
-use super::super::provider::{BadAnswer, Known, Place, Provider, Step, base, read};
-use crate::domain::policy::ExternalProvider;
+use super::super::provider::{
+    ProfileContext, ProfileStep, Provider, ProviderConfig, ProviderResponseError, base_url, decode,
+};
+use crate::domain::policy::ExternalProviderSettings;
 use crate::wire::go_json::Document;
 
 const TEAM: &str = "https://slack.com/team_id";
 
-/// Slack by its older OAuth.
+/// Slack by its older OAuth API.
 #[derive(Debug)]
 pub struct Slack;
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
-struct Person {
+struct UserInfo {
     #[serde(rename = "https://slack.com/user_id")]
     id: String,
     #[serde(rename = "https://slack.com/team_id")]
@@ -32,36 +35,36 @@ impl Provider for Slack {
         "slack"
     }
 
-    fn place(&self, settings: &ExternalProvider) -> Place {
-        place(settings, "/oauth/authorize", "/api/oauth.access")
+    fn config(&self, settings: &ExternalProviderSettings) -> ProviderConfig {
+        build_config(settings, "/oauth/authorize", "/api/oauth.access")
     }
 
-    fn next(&self, known: &Known<'_>) -> Result<Step, BadAnswer> {
-        next(known, |_| Ok(true))
+    fn next_step(&self, known: &ProfileContext<'_>) -> Result<ProfileStep, ProviderResponseError> {
+        next_profile_step(known, |_| Ok(true))
     }
 }
 
-/// Slack at these paths.
-pub(super) fn place(settings: &ExternalProvider, authorize: &str, token: &str) -> Place {
-    let host = host(settings);
-    Place::oauth2(format!("{host}{authorize}"), format!("{host}{token}"), &["profile", "email", "openid"])
+/// Slack with these endpoint paths.
+pub(super) fn build_config(settings: &ExternalProviderSettings, authorize: &str, token: &str) -> ProviderConfig {
+    let host = host_url(settings);
+    ProviderConfig::oauth2(format!("{host}{authorize}"), format!("{host}{token}"), &["profile", "email", "openid"])
 }
 
-/// What both ask; whether the address is confirmed is told by the answer in different ways.
-pub(super) fn next(
-    known: &Known<'_>,
-    is_confirmed: impl Fn(&Document) -> Result<bool, BadAnswer>,
-) -> Result<Step, BadAnswer> {
-    let api = format!("{}/api", host(known.settings));
-    let [answer, ..] = known.answers else { return Ok(Step::fetch(format!("{api}/openid.connect.userInfo"))) };
-    let person: Person = read(answer)?;
+/// The steps of both Slack providers, which differ in how `email_verified` is determined.
+pub(super) fn next_profile_step(
+    known: &ProfileContext<'_>,
+    is_confirmed: impl Fn(&Document) -> Result<bool, ProviderResponseError>,
+) -> Result<ProfileStep, ProviderResponseError> {
+    let api = format!("{}/api", host_url(known.settings));
+    let [answer, ..] = known.responses else { return Ok(ProfileStep::fetch(format!("{api}/openid.connect.userInfo"))) };
+    let user: UserInfo = decode(answer)?;
     let claims = Claims {
-        custom_claims: Some(Map::from_iter([(TEAM.to_owned(), json!(person.team))])),
-        ..Claims::of(api, person.id, person.name, person.picture)
+        custom_claims: Some(Map::from_iter([(TEAM.to_owned(), json!(user.team))])),
+        ..Claims::new(api, user.id, user.name, user.picture)
     };
-    Ok(Step::done(ProviderEmail::only(person.email, is_confirmed(answer)?), claims))
+    Ok(ProfileStep::done(ProviderEmail::single(user.email, is_confirmed(answer)?), claims))
 }
 
-fn host(settings: &ExternalProvider) -> String {
-    base(&settings.url, "slack.com")
+fn host_url(settings: &ExternalProviderSettings) -> String {
+    base_url(&settings.url, "slack.com")
 }

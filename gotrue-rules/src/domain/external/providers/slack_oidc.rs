@@ -2,9 +2,9 @@
 
 use serde::Deserialize;
 
-use super::super::provider::{BadAnswer, Known, Place, Provider, Step, read};
+use super::super::provider::{ProfileContext, ProfileStep, Provider, ProviderConfig, ProviderResponseError, decode};
 use super::slack;
-use crate::domain::policy::ExternalProvider;
+use crate::domain::policy::ExternalProviderSettings;
 
 /// Slack by OpenID Connect.
 #[derive(Debug)]
@@ -12,7 +12,7 @@ pub struct SlackOidc;
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
-struct Confirmed {
+struct EmailVerification {
     email_verified: bool,
 }
 
@@ -21,11 +21,11 @@ impl Provider for SlackOidc {
         "slack_oidc"
     }
 
-    fn place(&self, settings: &ExternalProvider) -> Place {
-        slack::place(settings, "/openid/connect/authorize", "/api/openid.connect.token")
+    fn config(&self, settings: &ExternalProviderSettings) -> ProviderConfig {
+        slack::build_config(settings, "/openid/connect/authorize", "/api/openid.connect.token")
     }
 
-    fn next(&self, known: &Known<'_>) -> Result<Step, BadAnswer> {
-        slack::next(known, |person| Ok(read::<Confirmed>(person)?.email_verified))
+    fn next_step(&self, known: &ProfileContext<'_>) -> Result<ProfileStep, ProviderResponseError> {
+        slack::next_profile_step(known, |user| Ok(decode::<EmailVerification>(user)?.email_verified))
     }
 }

@@ -1,11 +1,13 @@
-//! Snapchat: the person is asked about by a query in GraphQL.
+//! Snapchat. The profile comes from a GraphQL query.
 
 use serde::Deserialize;
 
 use super::super::issuers;
 use super::super::profile::{Claims, ProviderEmail};
-use super::super::provider::{BadAnswer, Known, Place, Provider, Step, base, read};
-use crate::domain::policy::ExternalProvider;
+use super::super::provider::{
+    ProfileContext, ProfileStep, Provider, ProviderConfig, ProviderResponseError, base_url, decode,
+};
+use crate::domain::policy::ExternalProviderSettings;
 
 /// `{me { externalId displayName bitmoji { avatar id } email } }`
 const QUERY: &str = "%7Bme+%7B+externalId+displayName+bitmoji+%7B+avatar+id+%7D+email+%7D+%7D";
@@ -16,19 +18,19 @@ pub struct Snapchat;
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
-struct Answer {
+struct GraphQlResponse {
     data: Data,
 }
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
 struct Data {
-    me: Person,
+    me: UserInfo,
 }
 
 #[derive(Deserialize, Default)]
 #[serde(default, rename_all = "camelCase")]
-struct Person {
+struct UserInfo {
     external_id: String,
     display_name: String,
     bitmoji: Bitmoji,
@@ -46,9 +48,9 @@ impl Provider for Snapchat {
         "snapchat"
     }
 
-    fn place(&self, settings: &ExternalProvider) -> Place {
-        let host = base(&settings.url, "accounts.snapchat.com");
-        Place::oauth2(
+    fn config(&self, settings: &ExternalProviderSettings) -> ProviderConfig {
+        let host = base_url(&settings.url, "accounts.snapchat.com");
+        ProviderConfig::oauth2(
             format!("{host}/accounts/oauth2/auth"),
             format!("{host}/accounts/oauth2/token"),
             &[
@@ -59,16 +61,16 @@ impl Provider for Snapchat {
         )
     }
 
-    fn next(&self, known: &Known<'_>) -> Result<Step, BadAnswer> {
-        let [answer, ..] = known.answers else {
-            let host = base(&known.settings.url, "kit.snapchat.com");
-            return Ok(Step::fetch(format!("{host}/v1/me?query={QUERY}")));
+    fn next_step(&self, known: &ProfileContext<'_>) -> Result<ProfileStep, ProviderResponseError> {
+        let [answer, ..] = known.responses else {
+            let host = base_url(&known.settings.url, "kit.snapchat.com");
+            return Ok(ProfileStep::fetch(format!("{host}/v1/me?query={QUERY}")));
         };
-        let person = read::<Answer>(answer)?.data.me;
+        let user = decode::<GraphQlResponse>(answer)?.data.me;
         let claims = Claims {
-            slug: person.display_name.clone(),
-            ..Claims::of(issuers::SNAPCHAT, person.external_id, person.display_name, person.bitmoji.avatar)
+            slug: user.display_name.clone(),
+            ..Claims::new(issuers::SNAPCHAT, user.external_id, user.display_name, user.bitmoji.avatar)
         };
-        Ok(Step::done(ProviderEmail::only(person.email, true), claims))
+        Ok(ProfileStep::done(ProviderEmail::single(user.email, true), claims))
     }
 }

@@ -1,10 +1,12 @@
-//! Spotify, which never says that an address is confirmed.
+//! Spotify. It does not tell whether an address is confirmed, so none counts as verified.
 
 use serde::Deserialize;
 
 use super::super::profile::{Claims, ProviderEmail};
-use super::super::provider::{BadAnswer, Known, Place, Provider, Step, base, read};
-use crate::domain::policy::ExternalProvider;
+use super::super::provider::{
+    ProfileContext, ProfileStep, Provider, ProviderConfig, ProviderResponseError, base_url, decode,
+};
+use crate::domain::policy::ExternalProviderSettings;
 
 /// Spotify.
 #[derive(Debug)]
@@ -12,7 +14,7 @@ pub struct Spotify;
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
-struct Person {
+struct UserInfo {
     id: String,
     display_name: String,
     email: String,
@@ -32,22 +34,22 @@ impl Provider for Spotify {
         "spotify"
     }
 
-    fn place(&self, settings: &ExternalProvider) -> Place {
-        let host = base(&settings.url, "accounts.spotify.com");
-        Place::oauth2(format!("{host}/authorize"), format!("{host}/api/token"), &["user-read-email"])
+    fn config(&self, settings: &ExternalProviderSettings) -> ProviderConfig {
+        let host = base_url(&settings.url, "accounts.spotify.com");
+        ProviderConfig::oauth2(format!("{host}/authorize"), format!("{host}/api/token"), &["user-read-email"])
     }
 
-    fn next(&self, known: &Known<'_>) -> Result<Step, BadAnswer> {
-        let api = base(&known.settings.url, "api.spotify.com/v1");
-        let [person, ..] = known.answers else { return Ok(Step::fetch(format!("{api}/me"))) };
-        let person: Person = read(person)?;
-        let claims = Claims::of(api, person.id, person.display_name, largest(person.images));
-        Ok(Step::done(ProviderEmail::only(person.email, false), claims))
+    fn next_step(&self, known: &ProfileContext<'_>) -> Result<ProfileStep, ProviderResponseError> {
+        let api = base_url(&known.settings.url, "api.spotify.com/v1");
+        let [user, ..] = known.responses else { return Ok(ProfileStep::fetch(format!("{api}/me"))) };
+        let user: UserInfo = decode(user)?;
+        let claims = Claims::new(api, user.id, user.display_name, largest_image_url(user.images));
+        Ok(ProfileStep::done(ProviderEmail::single(user.email, false), claims))
     }
 }
 
-/// The address of the largest picture, the first of several as large; empty: there is none.
-fn largest(images: Vec<Image>) -> String {
+/// The URL of the largest image, the first of several equally large ones; empty if there is none.
+fn largest_image_url(images: Vec<Image>) -> String {
     let larger = |one: Image, other: Image| if other.area() > one.area() { other } else { one };
     images.into_iter().reduce(larger).unwrap_or_default().url
 }

@@ -1,12 +1,14 @@
-//! Twitch, which wants to be told our client id with each question.
+//! Twitch. Its API requires the client id in the `Client-Id` header.
 
 use chrono::DateTime;
 use serde::Deserialize;
 use serde_json::{Map, json};
 
 use super::super::profile::{Claims, ProviderEmail};
-use super::super::provider::{BadAnswer, Fetch, Known, Place, Provider, Step, base, read};
-use crate::domain::policy::ExternalProvider;
+use super::super::provider::{
+    FetchRequest, ProfileContext, ProfileStep, Provider, ProviderConfig, ProviderResponseError, base_url, decode,
+};
+use crate::domain::policy::ExternalProviderSettings;
 
 /// Twitch.
 #[derive(Debug)]
@@ -14,13 +16,13 @@ pub struct Twitch;
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
-struct Answer {
-    data: Vec<Person>,
+struct UsersResponse {
+    data: Vec<UserInfo>,
 }
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
-struct Person {
+struct UserInfo {
     id: String,
     login: String,
     display_name: String,
@@ -40,43 +42,47 @@ impl Provider for Twitch {
         "twitch"
     }
 
-    fn place(&self, settings: &ExternalProvider) -> Place {
-        let host = base(&settings.url, "id.twitch.tv");
-        Place::oauth2(format!("{host}/oauth2/authorize"), format!("{host}/oauth2/token"), &["user:read:email"])
+    fn config(&self, settings: &ExternalProviderSettings) -> ProviderConfig {
+        let host = base_url(&settings.url, "id.twitch.tv");
+        ProviderConfig::oauth2(format!("{host}/oauth2/authorize"), format!("{host}/oauth2/token"), &["user:read:email"])
     }
 
-    fn next(&self, known: &Known<'_>) -> Result<Step, BadAnswer> {
-        let api = base(&known.settings.url, "api.twitch.tv");
-        let [answer, ..] = known.answers else {
+    fn next_step(&self, known: &ProfileContext<'_>) -> Result<ProfileStep, ProviderResponseError> {
+        let api = base_url(&known.settings.url, "api.twitch.tv");
+        let [answer, ..] = known.responses else {
             let client = known.settings.client_ids.first().cloned().unwrap_or_default();
             let headers = vec![("Client-Id".to_owned(), client)];
-            return Ok(Step::Fetch(Fetch { url: format!("{api}/helix/users"), headers, is_whole: true }));
+            return Ok(ProfileStep::Fetch(FetchRequest {
+                url: format!("{api}/helix/users"),
+                headers,
+                rejects_trailing_data: true,
+            }));
         };
-        let people = read::<Answer>(answer)?.data;
-        people.iter().try_for_each(Person::check)?;
-        let Some(person) = people.into_iter().next() else {
-            return Err(BadAnswer("there is no person in it".to_owned()));
+        let users = decode::<UsersResponse>(answer)?.data;
+        users.iter().try_for_each(UserInfo::validate)?;
+        let Some(user) = users.into_iter().next() else {
+            return Err(ProviderResponseError("the response has no user".to_owned()));
         };
         let custom = [
-            ("broadcaster_type", json!(person.broadcaster_type)),
-            ("description", json!(person.description)),
-            ("type", json!(person.kind)),
-            ("offline_image_url", json!(person.offline_image_url)),
-            ("view_count", json!(person.view_count)),
+            ("broadcaster_type", json!(user.broadcaster_type)),
+            ("description", json!(user.description)),
+            ("type", json!(user.kind)),
+            ("offline_image_url", json!(user.offline_image_url)),
+            ("view_count", json!(user.view_count)),
         ];
         let claims = Claims {
-            nickname: person.display_name.clone(),
-            slug: person.display_name,
+            nickname: user.display_name.clone(),
+            slug: user.display_name,
             custom_claims: Some(Map::from_iter(custom.map(|(name, value)| (name.to_owned(), value)))),
-            ..Claims::of(api, person.id, person.login, person.profile_image_url)
+            ..Claims::new(api, user.id, user.login, user.profile_image_url)
         };
-        Ok(Step::done(ProviderEmail::only(person.email, true), claims))
+        Ok(ProfileStep::done(ProviderEmail::single(user.email, true), claims))
     }
 }
 
-impl Person {
-    fn check(&self) -> Result<(), BadAnswer> {
+impl UserInfo {
+    fn validate(&self) -> Result<(), ProviderResponseError> {
         let is_time = self.created_at.as_ref().is_none_or(|time| DateTime::parse_from_rfc3339(time).is_ok());
-        if is_time { Ok(()) } else { Err(BadAnswer("created_at is no time".to_owned())) }
+        if is_time { Ok(()) } else { Err(ProviderResponseError("created_at is not a time".to_owned())) }
     }
 }

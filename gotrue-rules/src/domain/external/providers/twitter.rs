@@ -1,8 +1,11 @@
-//! Twitter by OAuth 1.0a. Whoever can choose takes [`super::x::X`].
+//! Twitter by OAuth 1.0a. New applications should use [`super::x::X`].
 
 use super::super::profile::{Claims, ProviderEmail};
-use super::super::provider::{BadAnswer, Endpoints, Known, NamedScopes, Place, Provider, Step, base};
-use crate::domain::policy::ExternalProvider;
+use super::super::provider::{
+    ClientScopes, ProfileContext, ProfileStep, Provider, ProviderConfig, ProviderEndpoints, ProviderResponseError,
+    base_url,
+};
+use crate::domain::policy::ExternalProviderSettings;
 
 const HOST: &str = "api.twitter.com";
 
@@ -15,28 +18,34 @@ impl Provider for Twitter {
         "twitter"
     }
 
-    fn place(&self, settings: &ExternalProvider) -> Place {
-        let host = base(&settings.url, HOST);
-        let endpoints = Endpoints::OAuth1 {
+    fn config(&self, settings: &ExternalProviderSettings) -> ProviderConfig {
+        let host = base_url(&settings.url, HOST);
+        let endpoints = ProviderEndpoints::OAuth1 {
             request_token: format!("{host}/oauth/request_token"),
             authorize: format!("{host}/oauth/authenticate"),
             access_token: format!("{host}/oauth/access_token"),
         };
-        Place { named_scopes: NamedScopes::Ignored, passes_on: false, ..Place::at(endpoints, &[]) }
+        ProviderConfig {
+            client_scopes: ClientScopes::Ignore,
+            forwards_client_params: false,
+            ..ProviderConfig::new(endpoints, &[])
+        }
     }
 
-    fn next(&self, known: &Known<'_>) -> Result<Step, BadAnswer> {
-        let profile = format!("{}/1.1/account/verify_credentials.json", base(&known.settings.url, HOST));
-        let [person, ..] = known.answers else {
-            return Ok(Step::fetch(format!("{profile}?include_email=true&include_entities=false&skip_status=true")));
+    fn next_step(&self, known: &ProfileContext<'_>) -> Result<ProfileStep, ProviderResponseError> {
+        let profile = format!("{}/1.1/account/verify_credentials.json", base_url(&known.settings.url, HOST));
+        let [user, ..] = known.responses else {
+            return Ok(ProfileStep::fetch(format!(
+                "{profile}?include_email=true&include_entities=false&skip_status=true"
+            )));
         };
-        // A member of another type is passed over; without an id nobody is signed in.
-        let text = |name: &str| person.member::<String>(name).unwrap_or_default();
+        // A member of another type counts as absent; an empty id is refused later.
+        let text = |name: &str| user.member::<String>(name).unwrap_or_default();
         let claims = Claims {
             preferred_username: text("screen_name"),
             user_name: text("screen_name"),
-            ..Claims::of(profile, text("id_str"), text("name"), text("profile_image_url_https"))
+            ..Claims::new(profile, text("id_str"), text("name"), text("profile_image_url_https"))
         };
-        Ok(Step::done(ProviderEmail::only(text("email"), true), claims))
+        Ok(ProfileStep::done(ProviderEmail::single(text("email"), true), claims))
     }
 }

@@ -1,9 +1,11 @@
-//! Vercel's marketplace: the person is in the ID token.
+//! Vercel's marketplace. The profile comes from the ID token.
 
-use super::super::id_token::profile;
+use super::super::id_token::profile_from_id_token;
 use super::super::issuers;
-use super::super::provider::{BadAnswer, Endpoints, Known, Place, Provider, Step, base};
-use crate::domain::policy::ExternalProvider;
+use super::super::provider::{
+    ProfileContext, ProfileStep, Provider, ProviderConfig, ProviderEndpoints, ProviderResponseError, base_url,
+};
+use crate::domain::policy::ExternalProviderSettings;
 
 /// Vercel's marketplace.
 #[derive(Debug)]
@@ -14,20 +16,24 @@ impl Provider for VercelMarketplace {
         "vercel_marketplace"
     }
 
-    fn place(&self, settings: &ExternalProvider) -> Place {
-        let host = base(&settings.url, "api.vercel.com");
+    fn config(&self, settings: &ExternalProviderSettings) -> ProviderConfig {
+        let host = base_url(&settings.url, "api.vercel.com");
         let instead = Some((format!("{host}/oauth/v2/authorization"), format!("{host}/oauth/v2/accessToken")));
-        Place::at(
-            Endpoints::Discovered { issuer: issuers::VERCEL_MARKETPLACE.to_owned(), document: None, instead },
+        ProviderConfig::new(
+            ProviderEndpoints::Discovered {
+                issuer: issuers::VERCEL_MARKETPLACE.to_owned(),
+                discovery_url: None,
+                endpoint_overrides: instead,
+            },
             &[],
         )
     }
 
-    fn next(&self, known: &Known<'_>) -> Result<Step, BadAnswer> {
+    fn next_step(&self, known: &ProfileContext<'_>) -> Result<ProfileStep, ProviderResponseError> {
         match known.id_token {
-            Some(token) => Ok(Step::Done(Box::new(profile(token)?))),
-            None if known.token.has_id_token() => Ok(Step::check_id_token(issuers::VERCEL_MARKETPLACE)),
-            None => Err(BadAnswer("there is no ID token in it".to_owned())),
+            Some(token) => Ok(ProfileStep::Done(Box::new(profile_from_id_token(token)?))),
+            None if known.token.has_id_token() => Ok(ProfileStep::check_id_token(issuers::VERCEL_MARKETPLACE)),
+            None => Err(ProviderResponseError("the response has no ID token".to_owned())),
         }
     }
 }

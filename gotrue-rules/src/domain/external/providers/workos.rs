@@ -1,12 +1,14 @@
-//! `WorkOS`, which puts the person into the answer to the code.
+//! `WorkOS`. The token response contains the profile.
 
 use serde::Deserialize;
 use serde_json::{Map, json};
 
 use super::super::profile::{Claims, ProviderEmail};
-use super::super::provider::{BadAnswer, Known, NamedScopes, Place, Provider, Step, base, read};
+use super::super::provider::{
+    ClientScopes, ProfileContext, ProfileStep, Provider, ProviderConfig, ProviderResponseError, base_url, decode,
+};
 use super::full_name;
-use crate::domain::policy::ExternalProvider;
+use crate::domain::policy::ExternalProviderSettings;
 use crate::wire::go_json::Document;
 
 const HOST: &str = "api.workos.com";
@@ -17,7 +19,7 @@ pub struct WorkOs;
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
-struct Person {
+struct UserInfo {
     id: String,
     connection_id: String,
     organization_id: String,
@@ -31,22 +33,21 @@ impl Provider for WorkOs {
         "workos"
     }
 
-    fn place(&self, settings: &ExternalProvider) -> Place {
-        let host = base(&settings.url, HOST);
-        let place = Place::oauth2(format!("{host}/sso/authorize"), format!("{host}/sso/token"), &[]);
-        Place { named_scopes: NamedScopes::Ignored, ..place }
+    fn config(&self, settings: &ExternalProviderSettings) -> ProviderConfig {
+        let host = base_url(&settings.url, HOST);
+        let place = ProviderConfig::oauth2(format!("{host}/sso/authorize"), format!("{host}/sso/token"), &[]);
+        ProviderConfig { client_scopes: ClientScopes::Ignore, ..place }
     }
 
-    fn next(&self, known: &Known<'_>) -> Result<Step, BadAnswer> {
+    fn next_step(&self, known: &ProfileContext<'_>) -> Result<ProfileStep, ProviderResponseError> {
         let profile = known.token.members.get("profile").cloned().unwrap_or_default();
-        let person: Person = read(&Document::from(profile))?;
-        let custom =
-            [("connection_id", json!(person.connection_id)), ("organization_id", json!(person.organization_id))];
-        let name = full_name(&person.first_name, &person.last_name);
+        let user: UserInfo = decode(&Document::from(profile))?;
+        let custom = [("connection_id", json!(user.connection_id)), ("organization_id", json!(user.organization_id))];
+        let name = full_name(&user.first_name, &user.last_name);
         let claims = Claims {
             custom_claims: Some(Map::from_iter(custom.map(|(name, value)| (name.to_owned(), value)))),
-            ..Claims::of(base(&known.settings.url, HOST), person.id, name, String::new())
+            ..Claims::new(base_url(&known.settings.url, HOST), user.id, name, String::new())
         };
-        Ok(Step::done(ProviderEmail::only(person.email, true), claims))
+        Ok(ProfileStep::done(ProviderEmail::single(user.email, true), claims))
     }
 }

@@ -1,11 +1,13 @@
-//! X by OAuth 2.0, which insists on a challenge.
+//! X by OAuth 2.0, which requires PKCE.
 
 use serde::Deserialize;
 use serde_json::{Map, json};
 
 use super::super::profile::{Claims, ProviderEmail};
-use super::super::provider::{BadAnswer, Known, Place, Provider, Step, base, read};
-use crate::domain::policy::ExternalProvider;
+use super::super::provider::{
+    ProfileContext, ProfileStep, Provider, ProviderConfig, ProviderResponseError, base_url, decode,
+};
+use crate::domain::policy::ExternalProviderSettings;
 
 const API: &str = "api.x.com";
 
@@ -15,13 +17,13 @@ pub struct X;
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
-struct Answer {
-    data: Person,
+struct UserResponse {
+    data: UserInfo,
 }
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
-struct Person {
+struct UserInfo {
     id: String,
     name: String,
     username: String,
@@ -36,28 +38,28 @@ impl Provider for X {
         "x"
     }
 
-    fn place(&self, settings: &ExternalProvider) -> Place {
-        let authorize = format!("{}/i/oauth2/authorize", base(&settings.url, "x.com"));
-        let token = format!("{}/2/oauth2/token", base(&settings.url, API));
+    fn config(&self, settings: &ExternalProviderSettings) -> ProviderConfig {
+        let authorize = format!("{}/i/oauth2/authorize", base_url(&settings.url, "x.com"));
+        let token = format!("{}/2/oauth2/token", base_url(&settings.url, API));
         let scopes = ["users.email", "tweet.read", "users.read", "offline.access"];
-        Place { pkce: true, ..Place::oauth2(authorize, token, &scopes) }
+        ProviderConfig { uses_pkce: true, ..ProviderConfig::oauth2(authorize, token, &scopes) }
     }
 
-    fn next(&self, known: &Known<'_>) -> Result<Step, BadAnswer> {
-        let api = base(&known.settings.url, API);
-        let [answer, ..] = known.answers else {
+    fn next_step(&self, known: &ProfileContext<'_>) -> Result<ProfileStep, ProviderResponseError> {
+        let api = base_url(&known.settings.url, API);
+        let [answer, ..] = known.responses else {
             let fields = "id,name,username,confirmed_email,profile_image_url,url,created_at";
-            return Ok(Step::fetch(format!("{api}/2/users/me?user.fields={fields}")));
+            return Ok(ProfileStep::fetch(format!("{api}/2/users/me?user.fields={fields}")));
         };
-        let person = read::<Answer>(answer)?.data;
+        let user = decode::<UserResponse>(answer)?.data;
         let claims = Claims {
-            preferred_username: person.username.clone(),
-            profile: format!("https://x.com/{}", person.username),
-            website: person.url,
-            user_name: person.username,
-            custom_claims: Some(Map::from_iter([("created_at".to_owned(), json!(person.created_at))])),
-            ..Claims::of(api, person.id, person.name, person.profile_image_url)
+            preferred_username: user.username.clone(),
+            profile: format!("https://x.com/{}", user.username),
+            website: user.url,
+            user_name: user.username,
+            custom_claims: Some(Map::from_iter([("created_at".to_owned(), json!(user.created_at))])),
+            ..Claims::new(api, user.id, user.name, user.profile_image_url)
         };
-        Ok(Step::done(ProviderEmail::only(person.confirmed_email, true), claims))
+        Ok(ProfileStep::done(ProviderEmail::single(user.confirmed_email, true), claims))
     }
 }

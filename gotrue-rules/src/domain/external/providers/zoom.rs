@@ -3,12 +3,14 @@
 use serde::Deserialize;
 
 use super::super::profile::{Claims, ProviderEmail};
-use super::super::provider::{BadAnswer, Known, NamedScopes, Place, Provider, Step, base, read};
+use super::super::provider::{
+    ClientScopes, ProfileContext, ProfileStep, Provider, ProviderConfig, ProviderResponseError, base_url, decode,
+};
 use super::full_name;
-use crate::domain::policy::ExternalProvider;
+use crate::domain::policy::ExternalProviderSettings;
 
-/// The kind of a sign-in with an address and a password of Zoom's own.
-const BY_ADDRESS: &str = "100";
+/// The `login_type` of a sign-in with an email address and a Zoom password.
+const PASSWORD_LOGIN_TYPE: &str = "100";
 
 /// Zoom.
 #[derive(Debug)]
@@ -16,7 +18,7 @@ pub struct Zoom;
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
-struct Person {
+struct UserInfo {
     id: String,
     first_name: String,
     last_name: String,
@@ -31,19 +33,23 @@ impl Provider for Zoom {
         "zoom"
     }
 
-    fn place(&self, settings: &ExternalProvider) -> Place {
-        let host = base(&settings.url, "zoom.us");
-        let place = Place::oauth2(format!("{host}/oauth/authorize"), format!("{host}/oauth/token"), &[]);
-        Place { named_scopes: NamedScopes::Ignored, ..place }
+    fn config(&self, settings: &ExternalProviderSettings) -> ProviderConfig {
+        let host = base_url(&settings.url, "zoom.us");
+        let place = ProviderConfig::oauth2(format!("{host}/oauth/authorize"), format!("{host}/oauth/token"), &[]);
+        ProviderConfig { client_scopes: ClientScopes::Ignore, ..place }
     }
 
-    fn next(&self, known: &Known<'_>) -> Result<Step, BadAnswer> {
-        let api = format!("{}/v2", base(&known.settings.url, "api.zoom.us"));
-        let [person, ..] = known.answers else { return Ok(Step::fetch(format!("{api}/users/me"))) };
-        let person: Person = read(person)?;
-        // Whoever signs in at Zoom by another service was never asked to confirm the address there: that service did it.
-        let verified = person.login_type != BY_ADDRESS || person.verified != 0;
-        let name = full_name(&person.first_name, &person.last_name);
-        Ok(Step::done(ProviderEmail::only(person.email, verified), Claims::of(api, person.id, name, person.pic_url)))
+    fn next_step(&self, known: &ProfileContext<'_>) -> Result<ProfileStep, ProviderResponseError> {
+        let api = format!("{}/v2", base_url(&known.settings.url, "api.zoom.us"));
+        let [user, ..] = known.responses else { return Ok(ProfileStep::fetch(format!("{api}/users/me"))) };
+        let user: UserInfo = decode(user)?;
+        // Zoom verifies addresses of password sign-ins only; otherwise the service used to sign in has verified the
+        // address.
+        let verified = user.login_type != PASSWORD_LOGIN_TYPE || user.verified != 0;
+        let name = full_name(&user.first_name, &user.last_name);
+        Ok(ProfileStep::done(
+            ProviderEmail::single(user.email, verified),
+            Claims::new(api, user.id, name, user.pic_url),
+        ))
     }
 }

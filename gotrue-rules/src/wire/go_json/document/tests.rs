@@ -4,12 +4,12 @@ use proptest::prelude::*;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::super::{OneOrMany, Seconds, WholeNumber};
+use super::super::{NumericDate, OneOrMany, WholeNumber};
 use super::*;
 
 #[derive(Deserialize, Default, Debug, PartialEq)]
 #[serde(default)]
-struct Person {
+struct Sample {
     id: i64,
     name: String,
     verified: bool,
@@ -17,8 +17,8 @@ struct Person {
     nick: Option<String>,
     tags: Vec<String>,
     names: BTreeMap<String, String>,
-    place: Place,
-    friends: Vec<Person>,
+    place: SampleAddress,
+    friends: Vec<Sample>,
     #[serde(rename = "https://example.com/team")]
     team: String,
     raw: Map<String, Value>,
@@ -26,26 +26,26 @@ struct Person {
 
 #[derive(Deserialize, Default, Debug, PartialEq)]
 #[serde(default)]
-struct Place {
+struct SampleAddress {
     city: String,
     street: String,
 }
 
-fn read(text: &str) -> Result<Person, Error> {
+fn read(text: &str) -> Result<Sample, GoJsonError> {
     Document::parse(text.as_bytes())?.read()
 }
 
-fn person(text: &str) -> Person {
+fn sample(text: &str) -> Sample {
     read(text).unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
-/// One row for each rule of `encoding/json`: what is written, and whether it is read as this.
+/// One row per rule of `encoding/json`: the JSON text and its decoded value.
 #[test]
-fn what_go_reads_is_read_alike() {
-    let of = |change: fn(&mut Person)| {
-        let mut person = Person::default();
-        change(&mut person);
-        person
+fn documents_decode_as_in_go() {
+    let of = |change: fn(&mut Sample)| {
+        let mut user = Sample::default();
+        change(&mut user);
+        user
     };
     let table = [
         ("null", of(|_| ())),
@@ -77,9 +77,9 @@ fn what_go_reads_is_read_alike() {
         (r#"{"names":{"A":"x"}}"#, of(|it| it.names = [("A".to_owned(), "x".to_owned())].into())),
         (
             r#"{"place":{"city":"a"},"place":null,"PLACE":{"Street":"b"}}"#,
-            of(|it| it.place = Place { city: "a".into(), street: "b".into() }),
+            of(|it| it.place = SampleAddress { city: "a".into(), street: "b".into() }),
         ),
-        (r#"{"friends":[null,{"ID":8}]}"#, of(|it| it.friends = vec![Person::default(), of_id(8)])),
+        (r#"{"friends":[null,{"ID":8}]}"#, of(|it| it.friends = vec![Sample::default(), sample_with_id(8)])),
         (
             r#"{"raw":{"a":1,"a":{"b":2.50,"c":null}}}"#,
             of(|it| it.raw = json!({"a": {"b": 2.5, "c": null}}).as_object().cloned().unwrap_or_default()),
@@ -87,18 +87,18 @@ fn what_go_reads_is_read_alike() {
         ("{\"name\":\"a\\ud800b\"}", of(|it| it.name = "a\u{fffd}b".into())),
     ];
     for (text, expected) in table {
-        assert_eq!(person(text), expected, "{text}");
+        assert_eq!(sample(text), expected, "{text}");
     }
-    let bytes = Document::parse(b"{\"name\":\"a\xffb\"}").and_then(|it| it.read::<Person>());
+    let bytes = Document::parse(b"{\"name\":\"a\xffb\"}").and_then(|it| it.read::<Sample>());
     assert_eq!(bytes.map(|it| it.name), Ok("a\u{fffd}b".to_owned()));
 }
 
-fn of_id(id: i64) -> Person {
-    Person { id, ..Person::default() }
+fn sample_with_id(id: i64) -> Sample {
+    Sample { id, ..Sample::default() }
 }
 
 #[test]
-fn what_go_refuses_is_refused() {
+fn documents_rejected_by_go_are_rejected() {
     let table = [
         r#"{"id":"7"}"#,
         r#"{"id":7.0}"#,
@@ -137,7 +137,7 @@ fn what_go_refuses_is_refused() {
 }
 
 #[test]
-fn a_complaint_says_what_is_wanted_and_not_what_was_there() {
+fn errors_contain_expected_type_but_no_value() {
     for (text, words) in [
         (r#"{"id":"ann@x.example"}"#, "a whole number is wanted, it is a string"),
         (r#"{"place":"ann@x.example"}"#, "an object is wanted, it is a string"),
@@ -148,29 +148,29 @@ fn a_complaint_says_what_is_wanted_and_not_what_was_there() {
 }
 
 #[test]
-fn what_follows_the_first_value_counts_only_where_the_whole_is_read() {
+fn parse_first_ignores_rest() {
     for text in ["{\"id\":7} x", "{\"id\":7}{\"id\":8}", "{\"id\":7}]"] {
-        let first = Document::parse_first(text.as_bytes()).and_then(|it| it.read::<Person>());
+        let first = Document::parse_first(text.as_bytes()).and_then(|it| it.read::<Sample>());
         assert_eq!(first.map(|it| it.id), Ok(7), "{text}");
         assert!(Document::parse(text.as_bytes()).is_err(), "{text}");
     }
 }
 
 #[test]
-fn one_member_is_read_by_the_same_rules() {
+fn member_decodes_by_same_rules() {
     let document = Document::parse(br#"{"Name":"a","name":null,"N":7,"place":{"city":"a"},"PLACE":{"street":"b"}}"#);
     let document = document.unwrap_or_default();
     assert_eq!(document.member::<String>("name"), Ok("a".to_owned()));
     assert_eq!(document.member::<Option<String>>("name"), Ok(None));
     assert_eq!(document.member::<Option<String>>("other"), Ok(None));
     assert!(document.member::<String>("n").is_err());
-    assert_eq!(document.member::<Place>("place"), Ok(Place { city: "a".into(), street: "b".into() }));
+    assert_eq!(document.member::<SampleAddress>("place"), Ok(SampleAddress { city: "a".into(), street: "b".into() }));
     assert!(Document::from(json!([])).member::<String>("n").is_err());
     assert_eq!(Document::default().member::<String>("n"), Ok(String::new()));
 }
 
 #[test]
-fn types_with_rules_of_their_own_keep_them() {
+fn special_types_decode_by_their_rules() {
     let of = |text: &str| Document::parse(format!("{{\"m\":{text}}}").as_bytes()).unwrap_or_default();
     for (text, audience) in
         [("\"a\"", Some(vec!["a"])), ("[\"a\",null]", Some(vec!["a", ""])), ("null", Some(vec![""]))]
@@ -195,10 +195,10 @@ fn types_with_rules_of_their_own_keep_them() {
         ("null", None),
         ("true", None),
     ] {
-        assert_eq!(of(text).member::<Seconds>("m").ok(), seconds.map(Seconds), "{text}");
+        assert_eq!(of(text).member::<NumericDate>("m").ok(), seconds.map(NumericDate), "{text}");
     }
-    let twice = |text: &str| Document::parse(text.as_bytes()).unwrap_or_default().member::<Seconds>("m").ok();
-    assert_eq!(twice(r#"{"m": 5, "m": 7}"#), Some(Seconds(7)));
+    let twice = |text: &str| Document::parse(text.as_bytes()).unwrap_or_default().member::<NumericDate>("m").ok();
+    assert_eq!(twice(r#"{"m": 5, "m": 7}"#), Some(NumericDate(7)));
     assert_eq!(twice(r#"{"m": "x", "m": 7}"#), None);
     for (text, number) in [("7", Some(7)), ("\"7\"", Some(7)), ("7.0", None), ("\"7.0\"", None), ("\"a\"", None)] {
         assert_eq!(of(text).member::<WholeNumber>("m").ok(), number.map(WholeNumber), "{text}");
@@ -206,7 +206,7 @@ fn types_with_rules_of_their_own_keep_them() {
 }
 
 #[test]
-fn a_map_is_kept_as_go_keeps_it() {
+fn map_matches_go() {
     let kept = Document::parse(br#"{"a":[1,1.0,1.5,null,true,"7"],"b":{"c":9007199254740993},"A":1,"A":2}"#);
     let expected = json!({"a": [1, 1, 1.5, null, true, "7"], "b": {"c": 9_007_199_254_740_992_u64}, "A": 2});
     assert_eq!(kept.and_then(|it| it.to_value()), Ok(expected));
@@ -216,26 +216,26 @@ fn a_map_is_kept_as_go_keeps_it() {
 
 proptest! {
     #[test]
-    fn no_bytes_make_it_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
-        let _ = Document::parse(&bytes).and_then(|it| it.read::<Person>());
+    fn any_bytes_decode_without_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+        let _ = Document::parse(&bytes).and_then(|it| it.read::<Sample>());
         let _ = Document::parse_first(&bytes).and_then(|it| it.to_value());
     }
 
     #[test]
-    fn nearly_a_person_does_not_make_it_panic(
+    fn nearly_valid_document_decodes_without_panic(
         members in proptest::collection::vec(("id|NAME|tags|place|raw|friends|nick", r#"[\[\]{}:,"\\u0-9a.eE+ntrl ]{0,20}"#), 0..6),
     ) {
         let members: Vec<_> = members.into_iter().map(|(name, value)| format!("\"{name}\":{value}")).collect();
         let text = format!("{{{}}}", members.join(","));
         let _ = read(&text);
-        let _ = Document::parse(text.as_bytes()).and_then(|it| it.member::<Seconds>("id"));
+        let _ = Document::parse(text.as_bytes()).and_then(|it| it.member::<NumericDate>("id"));
     }
 
     #[test]
-    fn what_is_written_is_read(name in "[^\0]*", id in any::<i64>(), height in any::<f64>(), verified in any::<bool>(),
+    fn document_round_trips(name in "[^\0]*", id in any::<i64>(), height in any::<f64>(), verified in any::<bool>(),
                                tags in proptest::collection::vec("[^\0]*", 0..3)) {
         let text = json!({"name": name, "id": id, "height": height, "verified": verified, "tags": tags}).to_string();
         let height = if height.is_finite() { height } else { 0.0 };
-        prop_assert_eq!(read(&text), Ok(Person { id, name, verified, height, tags, ..Person::default() }));
+        prop_assert_eq!(read(&text), Ok(Sample { id, name, verified, height, tags, ..Sample::default() }));
     }
 }

@@ -1,0 +1,270 @@
+//! The state of one request.
+//!
+//! It holds the application, the time, randomness, the request data, the results of the guards, and the journal.
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use chrono::{SubsecRound, TimeDelta};
+use gotrue_rules::domain::error::Result;
+use gotrue_rules::domain::oauth_server::OAuthClient;
+use gotrue_rules::domain::policy::LimitKey;
+use gotrue_rules::domain::session::Session;
+use gotrue_rules::domain::sso::SsoProvider;
+use gotrue_rules::domain::user::{Factor, Time, User};
+use http::HeaderName;
+use serde_json::{Map, Value};
+
+use crate::app::App;
+use crate::http::body::RequestBody;
+use crate::http::reply::Reply;
+use crate::http::request_info::RequestInfo;
+use crate::journal::Journal;
+use crate::ports::entropy::Entropy;
+use crate::ports::limits;
+use crate::store::{self, Connection};
+
+/// The context of one request.
+#[derive(Debug)]
+pub struct RequestContext {
+    /// The application at the start of the request; a reload does not change it.
+    pub app: Arc<App>,
+    /// The start of the request, in microseconds as the database stores them.
+    ///
+    /// Row timestamps come from [`RequestContext::next_timestamp`].
+    pub now: Time,
+    /// The request's own stream of randomness.
+    pub entropy: Entropy,
+    /// The request without its body.
+    pub request: RequestInfo,
+    /// The body, read on first use.
+    pub body: RequestBody,
+    /// The results of the guards.
+    pub guard_results: GuardResults,
+    /// The steps of the request so far.
+    pub journal: Arc<Journal>,
+    /// Headers that are added to the response, also to an error response.
+    pub response_headers: Arc<ResponseHeaders>,
+    /// The number of timestamps given out.
+    timestamps: AtomicU32,
+}
+
+/// Results of the guards for the handler.
+#[derive(Debug, Default)]
+pub struct GuardResults {
+    /// The signed-in user, set by the guard `Caller`.
+    pub caller: Option<Caller>,
+    /// The administrator, set by the guard `Admin`.
+    pub admin: Option<Admin>,
+    /// The user named in the path, set by the guard `Account`.
+    pub account: Option<User>,
+    /// The factor named in the path, set by the guard `Factor`.
+    pub factor: Option<Factor>,
+    /// The SSO identity provider named in the path, set by the guard `SsoProvider`.
+    pub sso_provider: Option<SsoProvider>,
+    /// The OAuth client.
+    ///
+    /// It is named in the path and set by the guard `OAuthApp`, or authenticated by the guard `Client`.
+    pub client: Option<OAuthClient>,
+}
+
+/// A signed-in user.
+#[derive(Debug, Clone)]
+pub struct Caller {
+    /// The user of the claim `sub`.
+    pub account: User,
+    /// The session of the claim `session_id`; `None` for a token without one.
+    pub session: Option<Session>,
+    /// The verified claims.
+    pub claims: Map<String, Value>,
+}
+
+/// An authenticated administrator.
+#[derive(Debug, Clone)]
+pub struct Admin {
+    /// The claim `role`, which is the actor's name in the audit log.
+    pub role: String,
+    /// The verified claims.
+    pub claims: Map<String, Value>,
+}
+
+/// Headers that are added to the response, also to an error response.
+#[derive(Debug, Default)]
+pub struct ResponseHeaders(Mutex<Vec<(HeaderName, String)>>);
+
+impl ResponseHeaders {
+    /// Adds these headers to the reply.
+    pub fn apply_to(&self, reply: Reply) -> Reply {
+        let headers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        headers.iter().fold(reply, |reply, (name, value)| reply.with_header(name.clone(), value))
+    }
+}
+
+impl Caller {
+    /// Whether the access token was issued to an OAuth client.
+    pub fn is_oauth_client_token(&self) -> bool {
+        let of_session = self.session.as_ref().and_then(|session| session.oauth_client_id);
+        of_session.is_some() || self.claims.get("client_id").and_then(Value::as_str).is_some_and(|id| !id.is_empty())
+    }
+}
+
+impl RequestContext {
+    /// Builds the context of a new request.
+    pub fn new(app: Arc<App>, request: RequestInfo, body: RequestBody) -> Self {
+        let now = app.clock.now().trunc_subsecs(6);
+        let entropy = app.entropy.fork();
+        let journal = app.journals.start_journal();
+        Self {
+            app,
+            now,
+            entropy,
+            request,
+            body,
+            guard_results: GuardResults::default(),
+            journal,
+            response_headers: Arc::default(),
+            timestamps: AtomicU32::new(0),
+        }
+    }
+
+    /// A connection whose statements run outside a transaction.
+    pub fn db(&self) -> Connection {
+        Connection::pooled(self.app.pool.clone(), self.journal.clone())
+    }
+
+    /// Begins a transaction, which rolls back when dropped.
+    pub async fn begin(&self) -> store::Result<Connection> {
+        Connection::begin(&self.app.pool, self.journal.clone()).await
+    }
+
+    /// Begins a transaction that waits for an external service.
+    ///
+    /// The number of such transactions is limited, so that other requests get a connection.
+    pub async fn begin_external_wait(&self) -> store::Result<Connection> {
+        Connection::begin_with_third_party(&self.app.pool, self.journal.clone()).await
+    }
+
+    /// Returns the timestamp of the next row: one microsecond after the previous one.
+    ///
+    /// Sorting rows by time returns them in the order in which they were written.
+    pub fn next_timestamp(&self) -> Time {
+        self.now + TimeDelta::microseconds(i64::from(self.timestamps.fetch_add(1, Ordering::Relaxed)))
+    }
+
+    /// Adds a header to the response, also to an error response.
+    pub fn insert_response_header(&self, name: HeaderName, value: &str) {
+        self.response_headers.0.lock().unwrap_or_else(PoisonError::into_inner).push((name, value.to_owned()));
+    }
+
+    /// Reads the whole body.
+    pub async fn read_body(&self) -> Result<bytes::Bytes> {
+        self.body.read_all().await
+    }
+
+    /// Reads the body up to its size limit; the flag tells whether it is longer.
+    pub async fn read_body_prefix(&self) -> Result<(bytes::Bytes, bool)> {
+        self.body.read_prefix().await
+    }
+
+    /// The signed-in user; the route must have the guard `Caller`.
+    pub fn caller(&self) -> Result<&Caller> {
+        self.guard_results.caller.as_ref().ok_or_else(|| missing_guard_error("Caller"))
+    }
+
+    /// The administrator; the route must have the guard `Admin`.
+    pub fn admin(&self) -> Result<&Admin> {
+        self.guard_results.admin.as_ref().ok_or_else(|| missing_guard_error("Admin"))
+    }
+
+    /// The user named in the path; the route must have the guard `Account`.
+    pub fn account(&self) -> Result<&User> {
+        self.guard_results.account.as_ref().ok_or_else(|| missing_guard_error("Account"))
+    }
+
+    /// The factor named in the path; the route must have the guard `Factor`.
+    pub fn factor(&self) -> Result<&Factor> {
+        self.guard_results.factor.as_ref().ok_or_else(|| missing_guard_error("Factor"))
+    }
+
+    /// The SSO identity provider named in the path; the route must have the guard `SsoProvider`.
+    pub fn sso_provider(&self) -> Result<&SsoProvider> {
+        self.guard_results.sso_provider.as_ref().ok_or_else(|| missing_guard_error("SsoProvider"))
+    }
+
+    /// The OAuth client named in the path; the route must have the guard `OAuthApp`.
+    pub fn client(&self) -> Result<&OAuthClient> {
+        self.guard_results.client.as_ref().ok_or_else(|| missing_guard_error("OAuthApp"))
+    }
+
+    /// The audience in which users are looked up and created.
+    ///
+    /// It is `X-JWT-AUD`, else the audience of the verified token unless its role is an administrator's, else the
+    /// configured one.
+    pub fn audience(&self) -> String {
+        if let Some(requested) = self.request.header("x-jwt-aud").filter(|audience| !audience.is_empty()) {
+            return requested.to_owned();
+        }
+        let claims = self
+            .guard_results
+            .caller
+            .as_ref()
+            .map(|caller| &caller.claims)
+            .filter(|claims| !self.has_admin_role(claims));
+        claims.and_then(first_audience).unwrap_or_else(|| self.app.policy.jwt.aud.clone())
+    }
+
+    /// The server's external URL for links: the configured one, or an allowed `X-Forwarded-Host`.
+    ///
+    /// The `Host` header is never used.
+    pub fn external_url(&self) -> String {
+        let site = &self.app.policy.site;
+        let host = self.request.header("x-forwarded-host").unwrap_or_default();
+        if host.is_empty() || !site.mailer_external_hosts.iter().any(|allowed| allowed == host) {
+            return site.external_url.clone();
+        }
+        let is_plain_http = host == "localhost" && self.request.header("x-forwarded-proto") == Some("http");
+        format!("{}://{host}", if is_plain_http { "http" } else { "https" })
+    }
+
+    /// The client's address for audit entries, sessions and hooks.
+    ///
+    /// If requests are counted by a configured header, GoTrue's rule applies: `Sb-Forwarded-For` where enabled, else
+    /// the first address of `X-Forwarded-For`, even from an untrusted peer. If they are counted by peer, only forwarded
+    /// headers of trusted proxies are used.
+    pub fn client_ip(&self) -> Option<IpAddr> {
+        match &self.app.policy.limits.key {
+            LimitKey::Header(_) => {
+                let named = self.request.sb_forwarded_for();
+                named.filter(|_| self.app.policy.security.sb_forwarded_for_enabled).or_else(|| self.request.client_ip())
+            }
+            LimitKey::Peer { trusted_proxies } => {
+                limits::client_address(&self.request.headers, self.request.peer, trusted_proxies)
+            }
+        }
+    }
+
+    /// The client's address, or `0.0.0.0` if it is unknown. A challenge is bound to this address.
+    pub fn client_ip_or_unspecified(&self) -> IpAddr {
+        self.client_ip().unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED))
+    }
+
+    /// Whether verified claims hold an administrator's role.
+    pub fn has_admin_role(&self, claims: &Map<String, Value>) -> bool {
+        let role = claims.get("role").and_then(Value::as_str).unwrap_or_default();
+        self.app.policy.jwt.admin_roles.iter().any(|admin| admin == role)
+    }
+}
+
+/// The first audience of verified claims.
+pub fn first_audience(claims: &Map<String, Value>) -> Option<String> {
+    let named = match claims.get("aud")? {
+        Value::Array(all) => all.first()?.as_str()?,
+        one => one.as_str()?,
+    };
+    Some(named.to_owned()).filter(|named| !named.is_empty())
+}
+
+fn missing_guard_error(guard: &str) -> gotrue_rules::domain::error::Error {
+    gotrue_rules::domain::error::Error::other(format!("the route lacks the guard {guard}"))
+}

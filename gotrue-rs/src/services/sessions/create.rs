@@ -1,0 +1,138 @@
+//! Creates a session from a proof of authentication.
+
+use gotrue_rules::domain::audit::AuditEntry;
+use gotrue_rules::domain::error::{Error, Result};
+use gotrue_rules::domain::policy::HookKind;
+use gotrue_rules::domain::refresh::{RefreshTokenKey, SignedToken};
+use gotrue_rules::domain::session::{Aal, AmrClaim, Session};
+use gotrue_rules::domain::user::{Time, User};
+use uuid::Uuid;
+
+use super::{IssuedTokens, RefreshToken, TokenSubject, build_claims, sign_access_token};
+use crate::request_context::RequestContext;
+use crate::services::{audit, sealing};
+use crate::store::sessions::NewSession;
+use crate::store::{Connection, OrInternalError, sessions};
+
+/// A proof of authentication: the user, the method, and the properties of the new session.
+#[derive(Debug)]
+pub struct Proof<'a> {
+    /// The user, as it was loaded.
+    pub account: &'a User,
+    /// The method in the claim `amr`.
+    pub method: &'a str,
+    /// The audit log entries.
+    pub audit: Vec<AuditEntry>,
+    /// A fixed end of the session.
+    pub not_after: Option<Time>,
+    /// The password hash that was verified: no session is created if the password changed since.
+    pub verified_hash: Option<&'a str>,
+    /// The OAuth client of the session; `None` for the user's own.
+    pub oauth_client: Option<Uuid>,
+    /// The scopes granted to that client, space-separated.
+    pub scopes: Option<&'a str>,
+}
+
+impl<'a> Proof<'a> {
+    /// A proof without optional properties.
+    pub fn new(account: &'a User, method: &'a str, audit: Vec<AuditEntry>) -> Self {
+        Self { account, method, audit, not_after: None, verified_hash: None, oauth_client: None, scopes: None }
+    }
+}
+
+/// Creates a session and issues its first tokens. On a pooled connection this is one statement.
+pub async fn create_session(cx: &RequestContext, db: &mut Connection, proof: Proof<'_>) -> Result<IssuedTokens> {
+    let issued = create_session_if_unchanged(cx, db, proof).await?;
+    issued.ok_or_else(|| Error::internal("Database error granting user"))
+}
+
+/// Creates a session, or returns `None` if the user changed since the proof was verified.
+pub async fn create_session_if_unchanged(
+    cx: &RequestContext,
+    db: &mut Connection,
+    proof: Proof<'_>,
+) -> Result<Option<IssuedTokens>> {
+    if cx.app.policy.sessions.should_reject_banned_sign_in && proof.account.is_banned(cx.now) {
+        return Err(Error::forbidden("user_banned", "User is banned"));
+    }
+    if db.is_transaction() || !cx.app.hooks.is_in_database(HookKind::CustomAccessToken) {
+        return insert_session(cx, db, proof).await;
+    }
+    // The database function sees the session, which is rolled back if the function refuses.
+    let mut db = cx.begin().await?;
+    let issued = insert_session(cx, &mut db, proof).await?;
+    db.commit().await?;
+    Ok(issued)
+}
+
+/// An HTTP hook is called before the write, because it does not see it.
+///
+/// On a pooled connection none is held then.
+async fn insert_session(cx: &RequestContext, db: &mut Connection, proof: Proof<'_>) -> Result<Option<IssuedTokens>> {
+    let id = cx.entropy.uuid();
+    let (refresh_token, hmac_key) = first_refresh_token(cx, id);
+    let new = NewSession {
+        id,
+        user_id: proof.account.id,
+        now: cx.now,
+        not_after: proof.not_after,
+        user_agent: cx.request.user_agent(),
+        ip: cx.client_ip(),
+        oauth_client_id: proof.oauth_client,
+        scopes: proof.scopes.map(str::to_owned),
+        refresh_token: refresh_token.counter.is_none().then(|| refresh_token.text.clone()),
+        hmac_key,
+        amr_id: cx.entropy.uuid(),
+        method: proof.method.to_owned(),
+        expected_password_hash: proof.verified_hash.map(str::to_owned),
+        audit: audit::build_rows(cx, proof.account, proof.audit),
+    };
+    let session = session_of_row(&new);
+    let hook_claims = if cx.app.hooks.is_http(HookKind::CustomAccessToken) {
+        Some(build_claims(cx, db, (proof.account, &session), proof.method).await?)
+    } else {
+        None
+    };
+    let opened = sessions::create(db, new).await.or_internal_error("Database error granting user")?;
+    let Some(mut account) = opened else { return Ok(None) };
+    let claims = if let Some(claims) = hook_claims {
+        claims
+    } else {
+        // As in GoTrue, the claims do not include identities that were linked by this sign-in.
+        let stored = std::mem::replace(&mut account.identities, proof.account.identities.clone());
+        let claims = build_claims(cx, db, (&account, &session), proof.method).await?;
+        account.identities = stored;
+        claims
+    };
+    sign_access_token(cx, claims, TokenSubject { account, session, refresh_token }).map(Some)
+}
+
+/// The session as its row will be.
+fn session_of_row(new: &NewSession) -> Session {
+    Session {
+        id: new.id,
+        user_id: new.user_id,
+        aal: Aal::Aal1,
+        not_after: new.not_after,
+        user_agent: new.user_agent.clone(),
+        ip: new.ip.map(|ip| ip.to_string()),
+        oauth_client_id: new.oauth_client_id,
+        scopes: new.scopes.clone(),
+        created_at: new.now,
+        updated_at: new.now,
+        amr: vec![AmrClaim { method: new.method.clone(), updated_at: new.now }],
+        ..Session::default()
+    }
+}
+
+/// Issues the first refresh token in the configured version.
+///
+/// For version 2 it also returns the encrypted key of the session.
+fn first_refresh_token(cx: &RequestContext, session: Uuid) -> (RefreshToken, Option<String>) {
+    if cx.app.policy.refresh.algorithm_version == 2 {
+        let key = RefreshTokenKey::new(cx.entropy.bytes());
+        let text = SignedToken::encode(session, 0, &key);
+        return (RefreshToken { text, counter: Some(0) }, Some(sealing::seal(cx, session, &key.to_stored())));
+    }
+    (RefreshToken { text: cx.entropy.refresh_token(), counter: None }, None)
+}

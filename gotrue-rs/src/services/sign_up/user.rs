@@ -1,0 +1,70 @@
+//! Builds the user of a sign-up: password, identity and metadata.
+
+use gotrue_rules::domain::contact::Contact;
+use gotrue_rules::domain::error::Result;
+use gotrue_rules::domain::identity::{app_metadata_with_providers, identity_for_contact, sign_up_identity_data};
+use gotrue_rules::domain::sign_up::{NewUserIds, build_user};
+use gotrue_rules::domain::user::{Identity, User};
+use serde_json::{Map, Value};
+
+use crate::request_context::RequestContext;
+use crate::services::messages::decoys;
+use crate::services::{hooks, passwords};
+
+/// The password hash to drop, where the policy drops contested passwords.
+///
+/// A password is contested if an unconfirmed user is signed up again with another one or without one. Neither of the
+/// two sign-ups has proved that it owns the address.
+pub(super) async fn contested_password(cx: &RequestContext, password: &str, known: &User) -> Result<Option<String>> {
+    if !known.has_password() || !cx.app.policy.sign_up.should_drop_contested_password {
+        if decoys::is_enabled(cx) && !password.is_empty() {
+            passwords::dummy_verify(cx, password).await?;
+        }
+        return Ok(None);
+    }
+    let is_same = !password.is_empty() && passwords::is_correct(cx, password, known).await?;
+    Ok(if is_same { None } else { known.encrypted_password.clone() })
+}
+
+/// Builds a new user with a hashed password, after the before-user-created hook. No connection is held.
+pub(super) async fn prepare_user(
+    cx: &RequestContext,
+    password: &str,
+    contact: &Contact,
+    data: Option<&Map<String, Value>>,
+) -> Result<User> {
+    let none = Map::new();
+    let data = data.unwrap_or(&none);
+    let ids = NewUserIds { account: cx.entropy.uuid(), identity: cx.entropy.uuid() };
+    let mut new = build_user(ids, contact, cx.audience(), data, cx.now);
+    new.role.clone_from(&cx.app.policy.jwt.default_group);
+    let hash = match password {
+        "" => passwords::unusable_hash(cx, new.id),
+        password => passwords::hash(cx, new.id, password).await?,
+    };
+    new.encrypted_password = Some(hash);
+    hooks::call_before_user_created(cx, &new, data).await?;
+    Ok(new)
+}
+
+/// Reduces the user to the one identity of this kind.
+///
+/// If it has none, a new identity replaces all others.
+pub(super) fn with_only_identity(
+    cx: &RequestContext,
+    mut account: User,
+    contact: &Contact,
+    data: Option<&Map<String, Value>>,
+) -> (User, Option<Identity>) {
+    let of_kind = |identity: &Identity| identity.provider == contact.provider();
+    if let Some(at) = account.identities.iter().position(of_kind) {
+        account.identities = vec![account.identities.swap_remove(at)];
+        return (account, None);
+    }
+    let data = sign_up_identity_data(account.id, contact, data.unwrap_or(&Map::new()));
+    let identity = identity_for_contact(cx.entropy.uuid(), account.id, contact, data, cx.now);
+    account.user_metadata = gotrue_rules::domain::identity::without_nulls(&identity.identity_data);
+    account.identities = vec![identity.clone()];
+    account.app_metadata = app_metadata_with_providers(&account);
+    (account, Some(identity))
+}

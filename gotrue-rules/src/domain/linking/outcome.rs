@@ -1,0 +1,365 @@
+//! Computes the changes to a user when an external identity signs in or is linked.
+
+use serde_json::{Map, Value, json};
+use uuid::Uuid;
+
+use super::super::audit::{AuditAction, AuditEntry};
+use super::super::error::{Error, Result};
+use super::super::identity::{app_metadata_with_providers, merge_metadata};
+use super::super::policy::Policy;
+use super::super::sign_up::{NewUserIds, require_sign_up_enabled};
+use super::super::user::{Identity, Time, User};
+use super::{DEFAULT_LINKING_DOMAIN, ExternalUser, LinkingDecision, manual};
+
+/// The changes to a user.
+#[derive(Debug)]
+pub struct LinkingOutcome {
+    /// The user after the change.
+    pub account: User,
+    /// The identity that signed in, one of the user's.
+    pub identity: Uuid,
+    /// The identities before the change: the response shows these unless they are removed.
+    pub previous_identities: Vec<Identity>,
+    /// The user that the identity was moved from.
+    pub moved_from: Option<Uuid>,
+    /// Whether the user is created.
+    pub is_new: bool,
+    /// Whether the password and all other identities are removed: the address was not proven before.
+    pub removes_other_credentials: bool,
+    /// Whether sessions, factors, passkeys and the phone number are removed as well.
+    pub resets_account: bool,
+    /// Whether the address is now confirmed, which voids one-time tokens.
+    pub confirms_email: bool,
+    /// Whether the address changed, which voids all pending requests.
+    pub voids_pending_requests: bool,
+    /// The audit log entries.
+    pub audit_entries: Vec<AuditEntry>,
+    /// Whether a confirmation e-mail is sent to the user's address.
+    pub sends_confirmation: bool,
+    /// The error to respond with although the changes are committed.
+    pub error: Option<Error>,
+}
+
+/// Applies a linking decision. `ids` are the ids of created rows.
+pub fn apply_decision(
+    external_user: &ExternalUser<'_>,
+    decision: LinkingDecision,
+    (ids, audience): (NewUserIds, String),
+    now: Time,
+    policy: &Policy,
+) -> Result<LinkingOutcome> {
+    require_subject(external_user)?;
+    let mut outcome = match decision {
+        LinkingDecision::AccountExists(account) => sign_in_existing(external_user, *account, now),
+        LinkingDecision::AccountExistsWithoutEmail(account) => {
+            let mut outcome = sign_in_existing(external_user, *account, now);
+            require_not_banned(&outcome, now)?;
+            outcome
+                .audit_entries
+                .push(AuditEntry::new(AuditAction::Login).with_trait("provider", external_user.provider));
+            return Ok(outcome);
+        }
+        LinkingDecision::LinkAccount(account) => link_to_account(external_user, *account, ids.identity, now),
+        LinkingDecision::MoveIdentity { to, from, identity } => {
+            LinkingOutcome { moved_from: Some(from), ..link_to_account(external_user, *to, identity, now) }
+        }
+        LinkingDecision::CreateAccount { email } => create_account(external_user, email, (ids, audience), now, policy)?,
+        LinkingDecision::CreateAccountWithoutEmail => {
+            create_account(external_user, None, (ids, audience), now, policy)?
+        }
+        LinkingDecision::MultipleAccounts => {
+            let domain = external_user.linking_domain(policy);
+            let what = "Multiple accounts with the same email address in the same linking domain detected";
+            return Err(Error::internal(format!("{what}: {domain}")));
+        }
+    };
+    require_not_banned(&outcome, now)?;
+    let (is_confirmed, has_email) =
+        (outcome.account.is_email_confirmed(), requires_email_confirmation(external_user, &outcome));
+    if is_confirmed || !has_email {
+        outcome.audit_entries.push(AuditEntry::new(AuditAction::Login).with_trait("provider", external_user.provider));
+        return Ok(outcome);
+    }
+    remove_other_credentials(&mut outcome);
+    if resolve_verified_email(&mut outcome.account, external_user, policy) {
+        outcome
+            .audit_entries
+            .push(AuditEntry::new(AuditAction::UserSignedUp).with_trait("provider", external_user.provider));
+        outcome.resets_account = policy.security.is_linking_strict && !outcome.is_new;
+        confirm_email(&mut outcome, now);
+        return Ok(outcome);
+    }
+    require_confirmation(&mut outcome, external_user, policy);
+    Ok(outcome)
+}
+
+fn require_not_banned(outcome: &LinkingOutcome, now: Time) -> Result<()> {
+    if outcome.account.is_banned(now) { Err(Error::forbidden("user_banned", "User is banned")) } else { Ok(()) }
+}
+
+/// Accepts an invitation by signing in with an external provider.
+/// As in the reference the invited address is compared case-sensitively, unless `strict_linking` is set.
+pub fn accept_invitation(
+    external_user: &ExternalUser<'_>,
+    invited: User,
+    (id, now): (Uuid, Time),
+    policy: &Policy,
+) -> Result<LinkingOutcome> {
+    require_subject(external_user)?;
+    let is_invited = |address: &str| match invited.email.as_deref() {
+        Some(email) if policy.security.is_linking_strict => email == address.to_lowercase(),
+        email => email == Some(address),
+    };
+    if !external_user.profile.emails.iter().any(|email| is_invited(&email.address)) {
+        return Err(Error::invalid("Invited email does not match emails from external provider"));
+    }
+    let mut outcome = link_to_account(external_user, invited, id, now);
+    outcome.audit_entries =
+        vec![AuditEntry::new(AuditAction::InviteAccepted).with_trait("provider", external_user.provider)];
+    remove_other_credentials(&mut outcome);
+    confirm_email(&mut outcome, now);
+    Ok(outcome)
+}
+
+/// Links an identity to the signed-in user. `is_taken`: another user has the identity's address.
+pub fn link_identity(
+    external_user: &ExternalUser<'_>,
+    account: User,
+    is_taken: bool,
+    (id, now): (Uuid, Time),
+    policy: &Policy,
+) -> Result<LinkingOutcome> {
+    require_subject(external_user)?;
+    let has_nameless = account.identities.iter().any(|identity| identity.email.is_none());
+    let (user_metadata, app_metadata) = (account.user_metadata.clone(), account.app_metadata.clone());
+    let mut outcome = link_to_account(external_user, account, id, now);
+    outcome.account.user_metadata = user_metadata;
+    let account = &mut outcome.account;
+    if account.email.is_some() {
+        return Ok(outcome);
+    }
+    let email = account.identities.last().and_then(|identity| identity.email.clone());
+    if email.is_none() || (is_taken && has_nameless) {
+        // A linked identity ends the anonymous state, even without an address. A taken address stays with its owner.
+        account.is_anonymous = false;
+        if external_user.profile.claims.email_verified && !policy.security.is_linking_strict {
+            confirm_email(&mut outcome, now);
+        }
+        return Ok(outcome);
+    }
+    outcome.voids_pending_requests = true;
+    manual::set_email(account, email, external_user.profile.claims.email_verified || policy.mail.autoconfirm);
+    if external_user.profile.claims.email_verified {
+        account.is_anonymous = false;
+        confirm_email(&mut outcome, now);
+        return Ok(outcome);
+    }
+    outcome.sends_confirmation = true;
+    outcome.account.app_metadata = app_metadata;
+    let (provider, sentence) = (external_user.provider, "A confirmation email has been sent to your");
+    let message = format!("Unverified email with {provider}. {sentence} {provider} email");
+    outcome.error = Some(Error::unprocessable("email_not_confirmed", message));
+    Ok(outcome)
+}
+
+/// Requires an id at the provider: otherwise all users without one would share an identity.
+pub fn require_subject(external_user: &ExternalUser<'_>) -> Result<()> {
+    if external_user.profile.claims.subject.is_empty() {
+        return Err(Error::oauth("server_error", "error missing provider id"));
+    }
+    Ok(())
+}
+
+/// Builds a new user as the before-user-created hook receives it and as it is inserted.
+pub fn build_account(
+    external_user: &ExternalUser<'_>,
+    email: Option<String>,
+    (id, audience): (Uuid, String),
+    now: Time,
+    policy: &Policy,
+) -> User {
+    let provider = external_user.provider;
+    User {
+        id,
+        aud: audience,
+        role: policy.jwt.default_group.clone(),
+        email,
+        app_metadata: Map::from_iter([
+            ("provider".to_owned(), json!(provider)),
+            ("providers".to_owned(), json!([provider])),
+        ]),
+        user_metadata: external_user.profile.claims.identity_data(),
+        is_sso_user: external_user.linking_domain(policy) != DEFAULT_LINKING_DOMAIN,
+        created_at: now,
+        updated_at: now,
+        ..User::default()
+    }
+}
+
+fn sign_in_existing(external_user: &ExternalUser<'_>, mut account: User, now: Time) -> LinkingOutcome {
+    let data = identity_data(external_user);
+    let subject = &external_user.profile.claims.subject;
+    let is_the = |it: &&mut Identity| it.provider == external_user.provider && it.provider_id == *subject;
+    let mut id = Uuid::nil();
+    let before = account.identities.clone();
+    if let Some(identity) = account.identities.iter_mut().find(is_the) {
+        id = identity.id;
+        identity.email = email_from_data(&data);
+        identity.identity_data.clone_from(&data);
+        identity.updated_at = now;
+    }
+    account.user_metadata = merge_metadata(account.user_metadata, &data);
+    account.app_metadata = app_metadata_with_providers(&account);
+    LinkingOutcome { previous_identities: before, ..build_outcome(account, id, now) }
+}
+
+fn link_to_account(external_user: &ExternalUser<'_>, mut account: User, id: Uuid, now: Time) -> LinkingOutcome {
+    let identity = build_identity(external_user, id, account.id, now);
+    let entry = AuditEntry::new(AuditAction::IdentityLinked)
+        .with_trait("identity_id", json!(id))
+        .with_trait("provider", external_user.provider)
+        .with_trait("provider_id", identity.provider_id.as_str());
+    account.user_metadata = merge_metadata(account.user_metadata, &identity.identity_data);
+    let identities_before = account.identities.clone();
+    account.identities.push(identity);
+    account.app_metadata = app_metadata_with_providers(&account);
+    LinkingOutcome {
+        audit_entries: vec![entry],
+        previous_identities: identities_before,
+        ..build_outcome(account, id, now)
+    }
+}
+
+fn create_account(
+    external_user: &ExternalUser<'_>,
+    email: Option<String>,
+    (ids, audience): (NewUserIds, String),
+    now: Time,
+    policy: &Policy,
+) -> Result<LinkingOutcome> {
+    require_sign_up_enabled(policy)?;
+    let mut account = build_account(external_user, email, (ids.account, audience), now, policy);
+    account.identities = vec![build_identity(external_user, ids.identity, ids.account, now)];
+    Ok(LinkingOutcome { is_new: true, ..build_outcome(account, ids.identity, now) })
+}
+
+fn build_outcome(account: User, identity: Uuid, now: Time) -> LinkingOutcome {
+    LinkingOutcome {
+        account: User { updated_at: now, ..account },
+        identity,
+        previous_identities: Vec::new(),
+        moved_from: None,
+        is_new: false,
+        removes_other_credentials: false,
+        resets_account: false,
+        confirms_email: false,
+        voids_pending_requests: false,
+        audit_entries: Vec::new(),
+        sends_confirmation: false,
+        error: None,
+    }
+}
+
+fn build_identity(external_user: &ExternalUser<'_>, id: Uuid, user_id: Uuid, now: Time) -> Identity {
+    let data = identity_data(external_user);
+    Identity {
+        id,
+        user_id,
+        provider: external_user.provider.to_owned(),
+        provider_id: external_user.profile.claims.subject.clone(),
+        email: email_from_data(&data),
+        identity_data: data,
+        last_sign_in_at: Some(now),
+        created_at: now,
+        updated_at: now,
+    }
+}
+
+/// The identity data, with the address in lower case.
+fn identity_data(external_user: &ExternalUser<'_>) -> Map<String, Value> {
+    let mut data = external_user.profile.claims.identity_data();
+    if let Some(Value::String(email)) = data.get_mut("email") {
+        *email = email.to_lowercase();
+    }
+    data
+}
+
+fn email_from_data(data: &Map<String, Value>) -> Option<String> {
+    data.get("email").and_then(Value::as_str).map(str::to_lowercase)
+}
+
+/// Whether an address must be confirmed: wallets have none, and some providers may omit it.
+fn requires_email_confirmation(external_user: &ExternalUser<'_>, outcome: &LinkingOutcome) -> bool {
+    let candidate =
+        if outcome.is_new { outcome.account.email.is_some() } else { has_candidate_email(external_user, outcome) };
+    external_user.provider != "web3" && (candidate || !external_user.email_optional)
+}
+
+fn has_candidate_email(external_user: &ExternalUser<'_>, outcome: &LinkingOutcome) -> bool {
+    let is_linked = outcome.audit_entries.iter().any(|entry| entry.action == AuditAction::IdentityLinked);
+    if is_linked { external_user.candidate_address().is_some() } else { outcome.account.email.is_some() }
+}
+
+/// Removes the password and other identities of a user whose address was never proven.
+fn remove_other_credentials(outcome: &mut LinkingOutcome) {
+    outcome.removes_other_credentials = true;
+    let account = &mut outcome.account;
+    account.encrypted_password = None;
+    account.identities.retain(|identity| identity.id == outcome.identity);
+    if let Some(identity) = account.identities.first() {
+        account.user_metadata.clone_from(&identity.identity_data);
+    }
+    account.app_metadata = app_metadata_with_providers(account);
+}
+
+/// Whether the user's address needs no confirmation by this server.
+/// With `strict_linking` another verified address does not confirm it: the user gets the verified address instead.
+fn resolve_verified_email(account: &mut User, external_user: &ExternalUser<'_>, policy: &Policy) -> bool {
+    if !policy.security.is_linking_strict {
+        return external_user.is_candidate_verified(policy);
+    }
+    let vouched: Vec<String> = external_user.linkable_emails(policy);
+    if account.email.as_ref().is_some_and(|email| vouched.contains(email)) {
+        return true;
+    }
+    if external_user.candidate_email().is_some_and(|email| email.verified) {
+        match external_user.candidate_address() {
+            None if account.email.is_none() => return true,
+            // An empty verified address does not prove a claimed one.
+            None => {}
+            address => {
+                account.email = address;
+                return true;
+            }
+        }
+    }
+    policy.mail.autoconfirm && account.email.is_some()
+}
+
+fn confirm_email(outcome: &mut LinkingOutcome, now: Time) {
+    outcome.confirms_email = true;
+    let account = &mut outcome.account;
+    account.confirmation_token.clear();
+    account.email_confirmed_at = Some(now);
+    account.user_metadata.insert("email_verified".to_owned(), json!(true));
+    if outcome.resets_account {
+        account.phone = None;
+        account.phone_confirmed_at = None;
+        account.factors.clear();
+    }
+}
+
+fn require_confirmation(outcome: &mut LinkingOutcome, external_user: &ExternalUser<'_>, policy: &Policy) {
+    outcome.sends_confirmation = outcome.account.email.is_some();
+    if policy.mail.allow_unverified_sign_ins {
+        return;
+    }
+    let provider = external_user.provider;
+    let then = if outcome.sends_confirmation {
+        format!("A confirmation email has been sent to your {provider} email")
+    } else {
+        format!("Verify the email with {provider} in order to sign in")
+    };
+    let message = format!("Unverified email with {provider}. {then}");
+    outcome.error = Some(Error::unprocessable("provider_email_needs_verification", message));
+}

@@ -1,0 +1,90 @@
+//! Responses of the authorization, consent and token endpoints.
+
+use serde::Serialize;
+use uuid::Uuid;
+
+use crate::domain::oauth_server::OAuthClient;
+use crate::domain::user::Time;
+use crate::wire::time;
+
+/// Summary of a client for the user.
+#[derive(Debug, Serialize)]
+pub struct ClientSummaryJson<'a> {
+    /// `id`.
+    pub id: Uuid,
+    /// `name`; omitted when empty.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub name: &'a str,
+    /// `uri`; omitted when empty.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub uri: &'a str,
+    /// `logo_uri`; omitted when empty.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub logo_uri: &'a str,
+}
+
+impl<'a> From<&'a OAuthClient> for ClientSummaryJson<'a> {
+    fn from(client: &'a OAuthClient) -> Self {
+        Self { id: client.id, name: &client.name, uri: &client.uri, logo_uri: &client.logo_uri }
+    }
+}
+
+/// Summary of the user.
+#[derive(Debug, Serialize)]
+pub struct UserSummaryJson<'a> {
+    /// `id`.
+    pub id: Uuid,
+    /// `email`; omitted when empty.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub email: &'a str,
+}
+
+/// An authorization request that requires consent.
+#[derive(Debug, Serialize)]
+pub struct AuthorizationJson<'a> {
+    /// `authorization_id`.
+    pub authorization_id: &'a str,
+    /// `redirect_uri`.
+    pub redirect_uri: &'a str,
+    /// `client`: the requesting client.
+    pub client: ClientSummaryJson<'a>,
+    /// `user`: the current user.
+    pub user: UserSummaryJson<'a>,
+    /// `scope`: the requested scopes.
+    pub scope: &'a str,
+}
+
+/// The redirect back to the client.
+#[derive(Debug, Serialize)]
+pub struct AuthorizationRedirectJson {
+    /// `redirect_url`.
+    pub redirect_url: String,
+}
+
+/// A grant of a user to a client.
+#[derive(Debug, Serialize)]
+pub struct GrantJson<'a> {
+    /// `client`.
+    pub client: ClientSummaryJson<'a>,
+    /// `scopes`.
+    pub scopes: Vec<&'a str>,
+    /// `granted_at`.
+    #[serde(serialize_with = "time::serialize")]
+    pub granted_at: Time,
+}
+
+/// A token response, without user.
+#[derive(Debug, Serialize)]
+pub struct OAuthTokenResponseJson<'a> {
+    /// `access_token`.
+    pub access_token: &'a str,
+    /// `token_type`: always `bearer`.
+    pub token_type: &'static str,
+    /// `expires_in`, seconds.
+    pub expires_in: i64,
+    /// `refresh_token`.
+    pub refresh_token: &'a str,
+    /// `id_token`, if requested.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub id_token: Option<&'a str>,
+}

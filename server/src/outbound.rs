@@ -1,0 +1,52 @@
+//! Outbound ports of the process, configured by the settings: HTTP requests and mail.
+
+use std::sync::Arc;
+
+use anyhow::Context;
+use gotrue_rs::config::Config;
+use gotrue_rs::ports::http_client::{HttpClient, OutboundOptions, read_roots};
+use gotrue_rs::ports::mail::compose::MailSender;
+use gotrue_rs::ports::mail::smtp::{SmtpMailer, SmtpServer};
+use gotrue_rs::ports::mail::{DiscardingMailer, SharedMailer};
+
+/// Builds the HTTP client with the configured proxies and trusted roots.
+pub fn build_http_client(config: &Config) -> anyhow::Result<Arc<HttpClient>> {
+    let outbound = &config.outbound;
+    Ok(Arc::new(HttpClient::new(OutboundOptions {
+        https_proxy: outbound.https_proxy.clone(),
+        http_proxy: outbound.http_proxy.clone(),
+        no_proxy: outbound.no_proxy.clone(),
+        trusted_roots: trusted_roots(config)?,
+    })))
+}
+
+/// Builds the mailer, if a mail server is configured.
+pub fn build_mailer(config: &Config) -> anyhow::Result<Option<SharedMailer>> {
+    let Some(smtp) = &config.smtp else { return Ok(None) };
+    let external = &config.policy.site.external_url;
+    let host = external.parse::<http::Uri>().ok().and_then(|url| url.host().map(str::to_owned));
+    let server = SmtpServer {
+        host: smtp.host.clone(),
+        port: smtp.port,
+        user: smtp.user.clone(),
+        password: smtp.pass.clone(),
+        hello: host.unwrap_or_else(|| "localhost".to_owned()),
+        trusted_roots: trusted_roots(config)?,
+    };
+    let sender = MailSender::new(&smtp.sender_name, &smtp.admin_email, &smtp.headers);
+    let sender =
+        sender.context("GOTRUE_SMTP_ADMIN_EMAIL, _SENDER_NAME and _HEADERS (auth.email.smtp) make no sender")?;
+    let mailer = SmtpMailer::new(server, sender).context("preparing the mail server")?;
+    Ok(Some(Arc::new(mailer.with_logging(smtp.logging_enabled))))
+}
+
+/// Builds the mailer; without a mail server, mail is dropped silently, as GoTrue does.
+pub fn build_mailer_or_discard(config: &Config) -> anyhow::Result<SharedMailer> {
+    Ok(build_mailer(config)?.unwrap_or_else(|| Arc::new(DiscardingMailer)))
+}
+
+fn trusted_roots(config: &Config) -> anyhow::Result<Option<Vec<u8>>> {
+    let outbound = &config.outbound;
+    read_roots(outbound.ssl_cert_file.as_deref(), outbound.ssl_cert_dir.as_deref())
+        .context("reading the trusted roots that SSL_CERT_FILE and SSL_CERT_DIR name")
+}

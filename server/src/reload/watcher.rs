@@ -1,0 +1,86 @@
+//! Decides when settings are reloaded: after a change and a grace period without further changes.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use gotrue_rs::config::ReloadSettings;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::Notify;
+use tokio::task::JoinSet;
+
+use super::polling;
+
+/// The running watchers; dropping this stops them.
+pub struct SettingsWatcher {
+    changed: Arc<Notify>,
+    grace_period: Duration,
+    _watchers: JoinSet<()>,
+}
+
+impl SettingsWatcher {
+    /// Starts the watchers that the settings enable; `None` if all are disabled.
+    pub fn start(folder: &Path, settings: &ReloadSettings) -> Option<Self> {
+        if !settings.notify_enabled && !settings.signal_enabled {
+            return None;
+        }
+        let (reported, mut watchers) = (Arc::new(Notify::new()), JoinSet::new());
+        if settings.notify_enabled {
+            watchers.spawn(watch_files(folder.to_owned(), settings.clone(), Arc::clone(&reported)));
+        }
+        if settings.signal_enabled {
+            watchers.spawn(watch_signal(settings.signal_number, Arc::clone(&reported)));
+        }
+        Some(Self { changed: reported, grace_period: settings.grace_period, _watchers: watchers })
+    }
+
+    /// Completes once there was a change and then none for the grace period.
+    pub async fn wait_for_change(&self) {
+        self.changed.notified().await;
+        while tokio::time::timeout(self.grace_period, self.changed.notified()).await.is_ok() {}
+    }
+}
+
+/// Returns whether a file of this name contains settings.
+pub fn is_settings_file(name: &Path) -> bool {
+    name.extension().is_some_and(|extension| extension == "env" || extension == "json")
+}
+
+async fn watch_files(folder: PathBuf, settings: ReloadSettings, reported: Arc<Notify>) {
+    let Err(error) = notified(&folder, settings.grace_period, &reported).await;
+    if settings.poller_enabled {
+        let every = settings.poller_interval;
+        tracing::warn!(%error, ?every, "file notifications are unavailable, polling the settings files");
+        polling::watch(&folder, every, &reported).await;
+    } else {
+        tracing::error!(
+            %error,
+            "file notifications are unavailable; set GOTRUE_RELOADING_POLLERENABLED=true to poll the settings files"
+        );
+    }
+}
+
+#[cfg(target_os = "linux")]
+use super::inotify::watch as notified;
+
+#[cfg(not(target_os = "linux"))]
+async fn notified(_: &Path, _: Duration, _: &Notify) -> std::io::Result<std::convert::Infallible> {
+    Err(std::io::ErrorKind::Unsupported.into())
+}
+
+async fn watch_signal(number: i32, reported: Arc<Notify>) {
+    match signal(SignalKind::from_raw(number)) {
+        Ok(mut signals) => {
+            while signals.recv().await.is_some() {
+                reported.notify_one();
+            }
+        }
+        Err(error) => {
+            tracing::error!(
+                number,
+                %error,
+                "listening for the reload signal failed: set another GOTRUE_RELOADING_SIGNAL_NUMBER"
+            );
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! Error responses of the router, in the wording of Supabase's gateway where it has one.
+
+use axum::body::Body;
+use axum::response::Response;
+use http::header::{CACHE_CONTROL, CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS};
+use http::{HeaderValue, StatusCode};
+use serde::Serialize;
+
+#[derive(Serialize)]
+struct ErrorBody<'a> {
+    message: &'a str,
+    hint: &'a str,
+}
+
+/// The request carries no API key.
+pub fn missing_api_key() -> Response {
+    let hint = "No `apikey` request header or url param was found. `basalt status` prints the keys.";
+    json(StatusCode::UNAUTHORIZED, "No API key found in request", hint)
+}
+
+/// The request carries an API key that is not valid for this project.
+pub fn invalid_api_key() -> Response {
+    let hint = "It is not a key of this project, nor a token it signed. `basalt status` prints the keys.";
+    json(StatusCode::UNAUTHORIZED, "Invalid API key", hint)
+}
+
+/// The path belongs to a service of Supabase that Basalt does not have.
+pub fn not_served(mount: &str, what: &str) -> Response {
+    let message = format!("Basalt does not serve {mount} ({what})");
+    let hint = "Served here are /auth/v1 and /functions/v1. For the rest point the client at a Supabase project.";
+    json(StatusCode::NOT_FOUND, &message, hint)
+}
+
+/// A handler failed unexpectedly.
+pub fn internal_error() -> Response {
+    json(StatusCode::INTERNAL_SERVER_ERROR, "Internal Server Error", "The server's log says more.")
+}
+
+fn json(status: StatusCode, message: &str, hint: &str) -> Response {
+    let body = serde_json::to_vec(&ErrorBody { message, hint }).unwrap_or_default();
+    let mut response = Response::new(Body::from(body));
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    response
+}

@@ -1,0 +1,265 @@
+//! Routes the requests of `basalt serve` to the auth API, functions, development pages or shop.
+//! Routing uses the raw path. Nothing is decoded or normalized here, so that two parsers of a path cannot disagree.
+
+mod cors;
+mod error_responses;
+
+use std::net::SocketAddr;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Instant;
+
+use axum::Router;
+use axum::extract::{ConnectInfo, Request};
+use axum::response::Response;
+use functions_rs::TrustedProxies;
+use futures::FutureExt;
+use http::header::{HOST, ORIGIN};
+use http::uri::PathAndQuery;
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri};
+use tower::ServiceExt;
+
+use crate::api_keys::{ApiKeyGateway, RequestCredentials};
+use crate::assets::Shop;
+use crate::dev::DevelopmentPages;
+use crate::metrics;
+
+/// The header of the request id, which the auth API and the response also carry.
+/// A well-formed id of the client is kept; otherwise a new one is generated.
+pub const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+/// The longest id that is accepted from a client.
+const MAX_REQUEST_ID_LENGTH: usize = 64;
+
+/// Headers in which a proxy reports the original request.
+/// They are removed unless the peer is a trusted proxy.
+const UNTRUSTED_FORWARDED_HEADERS: [&str; 5] =
+    ["x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "sb-forwarded-for", "forwarded"];
+
+/// Paths below `/auth/v1` that need no API key, with or without a trailing slash.
+const KEYLESS_PATHS: [&str; 8] = [
+    "/verify",
+    "/callback",
+    "/authorize",
+    "/health",
+    "/oauth/authorize",
+    "/oauth/token",
+    "/oauth/userinfo",
+    "/oauth/clients/register",
+];
+/// Prefixes of paths below `/auth/v1` that need no API key.
+const KEYLESS_PREFIXES: [&str; 2] = ["/.well-known/", "/sso/saml/"];
+
+/// Also served at the root, where clients of the OAuth server look for it (RFC 8414 §3).
+const OAUTH_METADATA: &str = "/.well-known/oauth-authorization-server";
+
+/// Services of Supabase that Basalt does not have.
+const NOT_SERVED: [(&str, &str); 6] = [
+    ("/rest/v1", "the data API"),
+    ("/graphql/v1", "GraphQL"),
+    ("/storage/v1", "file storage"),
+    ("/realtime/v1", "realtime"),
+    ("/pg", "the database's administration API"),
+    ("/analytics/v1", "log analytics"),
+];
+
+/// The services and the policies that the router applies before them.
+pub struct EdgeRouter {
+    /// The auth API, at its root.
+    pub auth: Router,
+    /// The functions, with their full paths.
+    pub functions: Router,
+    /// The shop.
+    pub shop: Shop,
+    /// The development pages.
+    pub dev: DevelopmentPages,
+    /// API keys.
+    pub gateway: ApiKeyGateway,
+    /// Proxies whose `X-Forwarded-For` is trusted.
+    pub proxies: TrustedProxies,
+    /// Generates request ids.
+    pub entropy: gotrue_rs::ports::entropy::Entropy,
+}
+
+/// The service that a path belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Area {
+    Auth,
+    OAuthMetadata,
+    Functions,
+    Dev,
+    NotServed(&'static str, &'static str),
+    Shop,
+}
+
+impl Area {
+    fn from_path(path: &str) -> Self {
+        let below = |mount: &str| path.strip_prefix(mount).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+        if below("/auth/v1") {
+            return Self::Auth;
+        }
+        if below("/functions/v1") {
+            return Self::Functions;
+        }
+        if below("/_dev") {
+            return Self::Dev;
+        }
+        if path == OAUTH_METADATA {
+            return Self::OAuthMetadata;
+        }
+        let foreign = NOT_SERVED.iter().find(|(mount, _)| below(mount));
+        foreign.map_or(Self::Shop, |(mount, what)| Self::NotServed(mount, what))
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Auth | Self::OAuthMetadata => "auth",
+            Self::Functions => "functions",
+            Self::Dev => "dev",
+            Self::NotServed(..) => "not_served",
+            Self::Shop => "shop",
+        }
+    }
+}
+
+impl EdgeRouter {
+    /// Answers one request.
+    /// A panic in a handler becomes a 500 response.
+    pub async fn handle(self: Arc<Self>, mut request: Request) -> Response {
+        let started = Instant::now();
+        let area = Area::from_path(request.uri().path());
+        let id = self.request_id_or_new(request.headers());
+        request.headers_mut().insert(REQUEST_ID, id.clone());
+        // Access to the development pages depends on the original request: forwarded headers show that there is a
+        // proxy.
+        if area != Area::Dev {
+            self.sanitize_forwarded_headers(&mut request);
+        }
+        let request_line = (request.method().clone(), request.uri().path().to_owned());
+        let handled = AssertUnwindSafe(self.dispatch(area, request)).catch_unwind().await;
+        let mut response = handled.unwrap_or_else(|_| {
+            tracing::error!(request.id = ?id, area = area.name(), "a handler panicked");
+            error_responses::internal_error()
+        });
+        response.headers_mut().insert(REQUEST_ID, id);
+        metrics::record_response(area.name(), response.status(), started.elapsed());
+        log_request(area, &request_line, &response, started);
+        response
+    }
+
+    async fn dispatch(&self, area: Area, request: Request) -> Response {
+        match area {
+            Area::Auth => self.handle_auth(request).await,
+            Area::OAuthMetadata => cors::allow_any_origin(forward(&self.auth, request).await),
+            Area::Functions => forward(&self.functions, request).await,
+            Area::Dev => self.dev.answer(request).await,
+            Area::NotServed(mount, what) => {
+                if cors::is_preflight(request.method(), request.headers()) {
+                    return cors::preflight_response(request.headers());
+                }
+                cors::allow_any_origin(error_responses::not_served(mount, what))
+            }
+            Area::Shop => self.shop.answer(request.method(), request.uri().path(), request.headers()),
+        }
+    }
+
+    /// Answers CORS here, so that error responses of the gateway carry it too; the auth API sees no origin.
+    async fn handle_auth(&self, mut request: Request) -> Response {
+        if cors::is_preflight(request.method(), request.headers()) {
+            return cors::preflight_response(request.headers());
+        }
+        request.headers_mut().remove(ORIGIN);
+        let uri = strip_mount(request.uri(), "/auth/v1");
+        let found = self.gateway.authenticate(&uri, request.headers_mut());
+        let open = is_keyless_path(uri.path());
+        *request.uri_mut() = uri;
+        let response = match found {
+            RequestCredentials::Key(_) | RequestCredentials::Token => forward(&self.auth, request).await,
+            _ if open => forward(&self.auth, request).await,
+            RequestCredentials::Missing => error_responses::missing_api_key(),
+            RequestCredentials::Invalid => error_responses::invalid_api_key(),
+        };
+        cors::allow_any_origin(response)
+    }
+
+    fn request_id_or_new(&self, headers: &HeaderMap) -> HeaderValue {
+        let harmless = |value: &&HeaderValue| {
+            let bytes = value.as_bytes();
+            (1..=MAX_REQUEST_ID_LENGTH).contains(&bytes.len())
+                && bytes.iter().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(byte))
+        };
+        headers.get(REQUEST_ID).filter(harmless).cloned().unwrap_or_else(|| {
+            HeaderValue::try_from(self.entropy.uuid().to_string()).unwrap_or_else(|_| HeaderValue::from_static("-"))
+        })
+    }
+
+    /// Removes forwarded headers; from a trusted proxy, the client's address is kept as a single entry.
+    fn sanitize_forwarded_headers(&self, request: &mut Request) {
+        let peer = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|peer| peer.0.ip());
+        let caller = peer.map(|peer| self.proxies.find_peer(peer, request.headers()).address());
+        let headers = request.headers_mut();
+        for name in UNTRUSTED_FORWARDED_HEADERS {
+            headers.remove(name);
+        }
+        if let (Some(peer), Some(caller)) = (peer, caller)
+            && peer.to_canonical() != caller
+            && let Ok(value) = HeaderValue::try_from(caller.to_string())
+        {
+            headers.insert("x-forwarded-for", value);
+        }
+        // With two hosts, two parsers could choose different ones.
+        if headers.get_all(HOST).iter().count() > 1 {
+            headers.remove(HOST);
+        }
+    }
+}
+
+/// Logs requests of services without a log of their own.
+/// The query is omitted because it may carry secrets.
+fn log_request(area: Area, (method, path): &(Method, String), response: &Response, started: Instant) {
+    let duration_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+    let (area, status) = (area.name(), response.status().as_u16());
+    let id = response.headers().get(REQUEST_ID).and_then(|id| id.to_str().ok());
+    match area {
+        "auth" => {}
+        "functions" => tracing::info!(request.id = id, area, %method, path, status, duration_ms, "request answered"),
+        _ => tracing::debug!(request.id = id, area, %method, path, status, duration_ms, "request answered"),
+    }
+}
+
+/// Returns whether a path below the mount needs no API key.
+/// An ambiguous path always needs one.
+fn is_keyless_path(path: &str) -> bool {
+    if path.contains('%') || path.contains("..") || path.contains("//") {
+        return false;
+    }
+    KEYLESS_PATHS.contains(&path.strip_suffix('/').unwrap_or(path))
+        || KEYLESS_PREFIXES.iter().any(|mount| path.starts_with(mount))
+}
+
+/// Returns the target without the mount and without a host, which only a proxy request has.
+fn strip_mount(uri: &Uri, mount: &str) -> Uri {
+    let path = uri.path().strip_prefix(mount).filter(|rest| !rest.is_empty()).unwrap_or("/");
+    let target = uri.query().map_or_else(|| path.to_owned(), |query| format!("{path}?{query}"));
+    PathAndQuery::try_from(target).map(Uri::from).unwrap_or_default()
+}
+
+async fn forward(router: &Router, request: Request) -> Response {
+    match router.clone().oneshot(request).await {
+        Ok(response) => response,
+        Err(never) => match never {},
+    }
+}
+
+/// Returns the class of a status as a metric label.
+pub fn status_class(status: StatusCode) -> &'static str {
+    match status.as_u16() / 100 {
+        1 => "1xx",
+        2 => "2xx",
+        3 => "3xx",
+        4 => "4xx",
+        _ => "5xx",
+    }
+}
+
+#[cfg(test)]
+mod tests;

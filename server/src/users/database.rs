@@ -1,0 +1,132 @@
+//! The database of the account commands, and a private in-process auth server on it.
+//! Commands use its admin API, with the same checks and the same audit entries as other administrators' requests.
+
+use std::sync::Arc;
+
+use anyhow::{Context, bail};
+use axum::body::{Body, Bytes};
+use gotrue_rs::app::EmailDelivery;
+use gotrue_rs::config::Config;
+use gotrue_rs::journal::Journal;
+use gotrue_rs::ports::clock::{Clock, SystemClock};
+use gotrue_rs::ports::entropy::Entropy;
+use gotrue_rs::ports::mail::DiscardingMailer;
+use gotrue_rs::store::{Connection, Pool, bulk};
+use gotrue_rules::domain::contact::{Email, Phone};
+use gotrue_rules::domain::secret::Secret;
+use http::{Method, Request, header};
+use http_body_util::BodyExt;
+use serde_json::Value;
+use tower::ServiceExt;
+use uuid::Uuid;
+
+use crate::announce::RunningServer;
+use crate::api_keys;
+use crate::cli::{DatabaseArguments, Project};
+use crate::data_folder::DataFolder;
+use crate::serve::DatabaseSource;
+use crate::{database, gotrue, profiles, serve};
+
+/// A connected database with access to the admin API.
+pub struct UserDatabase {
+    /// Its connection pool.
+    pub pool: Pool,
+    /// The default `aud` of accounts.
+    pub audience: String,
+    /// The default `role` of accounts.
+    pub role: String,
+    /// Generates ids.
+    pub entropy: Entropy,
+    router: axum::Router,
+    token: String,
+    /// The database that was started for the command, and its folder.
+    embedded: Option<(DatabaseSource, DataFolder)>,
+}
+
+impl UserDatabase {
+    /// Connects to the database of the arguments, the running server, or `DATABASE_URL`, in this order.
+    /// Otherwise the project's own database is started until [`UserDatabase::close`].
+    pub async fn connect(arguments: &DatabaseArguments) -> anyhow::Result<Self> {
+        let project = Project::load(&arguments.project)?;
+        let entropy = Entropy::from_system();
+        let keys = api_keys::combine(None, &api_keys::ConfiguredKeys::default(), &entropy, SystemClock.now())?;
+        let mut config = project.settings("http://127.0.0.1", &keys)?;
+        profiles::apply_serve_profile(&mut config.policy, &project.file.basalt);
+        let given =
+            arguments.database_url.clone().or_else(|| RunningServer::read(&project.data).map(|it| it.database_url));
+        let (pool, own) = if let Some(url) = given {
+            (connect_to(&mut config, &url).await?, None)
+        } else {
+            let folder = DataFolder::open(&project.data)?;
+            let source = tokio::task::spawn_blocking(serve::find_database(&project, &folder, false, None));
+            let source = source.await.context("starting the database")??;
+            (source.open(&mut config).await?, Some((source, folder)))
+        };
+        let (audience, role) = (config.policy.jwt.aud.clone(), config.policy.jwt.default_group.clone());
+        let app = gotrue::build(&config, pool.clone(), EmailDelivery::Synchronous(Arc::new(DiscardingMailer)))?;
+        let router = gotrue_rs::router(Arc::new(app));
+        Ok(Self { pool, audience, role, entropy, router, token: keys.service_role_key, embedded: own })
+    }
+
+    /// Closes the connections and stops a started database.
+    pub async fn close(self) -> anyhow::Result<()> {
+        self.pool.close().await;
+        if let Some((source, _folder)) = self.embedded {
+            tokio::task::spawn_blocking(move || source.stop()).await.context("stopping the database")?;
+        }
+        Ok(())
+    }
+
+    /// Returns a connection without a transaction.
+    pub fn connection(&self) -> Connection {
+        Connection::pooled(self.pool.clone(), Arc::new(Journal::default()))
+    }
+
+    /// Begins a transaction.
+    pub async fn begin(&self) -> anyhow::Result<Connection> {
+        Ok(Connection::begin(&self.pool, Arc::new(Journal::default())).await?)
+    }
+
+    /// Sends a request to the admin API; an error response becomes an error with its message.
+    pub async fn request(&self, method: Method, path: &str, body: Option<Value>) -> anyhow::Result<Value> {
+        let request = Request::builder()
+            .method(method)
+            .uri(path)
+            .header(header::AUTHORIZATION, format!("Bearer {}", self.token))
+            .body(body.map_or_else(Body::empty, |body| Body::from(body.to_string())))?;
+        let response = self.router.clone().oneshot(request).await.unwrap_or_else(|never| match never {});
+        let status = response.status();
+        let bytes: Bytes = response.into_body().collect().await?.to_bytes();
+        let answer: Value = serde_json::from_slice(&bytes).unwrap_or_default();
+        if !status.is_success() {
+            bail!("{}", answer["msg"].as_str().unwrap_or("the auth server could not do that"));
+        }
+        Ok(answer)
+    }
+
+    /// Finds the account of an address, number or id.
+    pub async fn find(&self, who: &str) -> anyhow::Result<Uuid> {
+        let id: Vec<Uuid> = who.parse().into_iter().collect();
+        let (email, phone) = (Email::normalize_for_lookup(who), Phone::normalize_for_lookup(who));
+        let found = bulk::find_existing(&mut self.connection(), &id, &[email], &[phone]).await?;
+        match found.as_slice() {
+            [one] => Ok(one.id),
+            [] => bail!("nobody has the address, number or id {who}; `basalt users list --filter TEXT` searches"),
+            several => {
+                let ids: Vec<String> = several.iter().map(|one| one.id.to_string()).collect();
+                bail!("several accounts have the address {who}; name one by its id: {}", ids.join(", "))
+            }
+        }
+    }
+}
+
+async fn connect_to(config: &mut Config, url: &str) -> anyhow::Result<Pool> {
+    config.database.url = Secret::from(url);
+    let pool = database::build_bulk_pool(&config.database)?;
+    let mut db = Connection::pooled(pool.clone(), Arc::new(Journal::default()));
+    bulk::count(&mut db).await.context(
+        "asking the database for its accounts: is it reached at this URL, and does it have the schema auth? \
+         `basalt gotrue migrate` makes it",
+    )?;
+    Ok(pool)
+}
