@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::process::{Signal, kill_process};
 use serde_json::json;
@@ -169,4 +170,42 @@ async fn database_restart_loses_no_acknowledged_submission() {
         let text = format!("number-{number}-please");
         eventually(&format!("a mail about {text}"), || mails.contains(&text));
     }
+}
+
+/// Accepts connections and reads what comes, but never answers; returns the number of connections.
+fn accept_silently(listener: TcpListener) -> Arc<AtomicUsize> {
+    let connections = Arc::<AtomicUsize>::default();
+    let count = Arc::clone(&connections);
+    std::thread::spawn(move || {
+        let mut open = Vec::new();
+        for stream in listener.incoming().flatten() {
+            open.push(stream);
+            count.fetch_add(1, Ordering::Relaxed);
+        }
+    });
+    connections
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn silent_mail_server_does_not_prevent_shutdown_and_the_mail_is_sent_later() {
+    let scratch = TempFolder::new();
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let silent = config(&scratch, listener.local_addr().expect("an address").port());
+    let connections = accept_silently(listener);
+    let data = scratch.path("data");
+    let server = Basalt::serve(&["--config", &silent, "--data", &data]);
+    assert!(submit(&server, 1).await, "a submission needs no mail server");
+    eventually("a delivery begins", || connections.load(Ordering::Relaxed) > 0);
+    let began = Instant::now();
+    server.signal(Signal::TERM);
+    assert!(server.wait_for_exit(), "the exit status of a shutdown");
+    let took = began.elapsed();
+    assert!(took < Duration::from_secs(20), "the shutdown took {took:?}");
+
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let answering = config(&scratch, listener.local_addr().expect("an address").port());
+    let mails = FakeMailServer::default();
+    mails.listen(listener);
+    let _server = Basalt::serve(&["--config", &answering, "--data", &data]);
+    eventually("the mail is sent after the restart", || mails.contains("number-1-please"));
 }

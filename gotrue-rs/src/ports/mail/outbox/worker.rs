@@ -5,6 +5,7 @@
 //! A killed worker loses no mail: its leases expire, and the mails are sent again with the same Message-ID.
 
 use std::panic::AssertUnwindSafe;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -25,6 +26,10 @@ use crate::store::outbox::{self, LeasedMail, OutboxCounts, OutboxTable};
 const MAILS_METRIC: &str = "basalt_outbox_mails";
 /// The outcomes of delivery attempts.
 const ATTEMPTS_METRIC: &str = "basalt_outbox_attempts_total";
+/// How long deliveries may take after the start of a shutdown.
+///
+/// Later ones are abandoned: their lease expires, and the mail is sent again with the same Message-ID.
+const SHUTDOWN_LIMIT: Duration = Duration::from_secs(10);
 
 /// The delivery schedule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -97,21 +102,29 @@ impl std::fmt::Debug for Worker {
 }
 
 impl Worker {
-    /// Runs until `stop` completes; finishes the current deliveries first.
+    /// Runs until `stop` completes; finishes the current deliveries first, for at most [`SHUTDOWN_LIMIT`].
     pub async fn run(self, stop: impl Future<Output = ()>) {
         describe_gauge!(MAILS_METRIC, "Mails in the outbox, by what became of them so far");
         describe_counter!(ATTEMPTS_METRIC, "Attempts to hand a mail to the mail server, by outcome");
-        let mut stop = std::pin::pin!(stop.fuse());
+        let stop = stop.shared();
         let mut cleanup = OutboxCleanup::new(&self.table, &self.clock, to_time_delta(self.schedule.retention));
         loop {
-            let mut new_mail = std::pin::pin!(self.new_mail.notified());
+            let mut new_mail = pin!(self.new_mail.notified());
             new_mail.as_mut().enable();
-            let delivered = self.deliver_due().await.unwrap_or_else(|error| {
+            let abandoned = pin!(stop.clone().then(|()| self.clock.sleep(SHUTDOWN_LIMIT)));
+            let delivered = match select(pin!(self.deliver_due()), abandoned).await {
+                Either::Left((delivered, _)) => delivered,
+                Either::Right(_) => {
+                    tracing::warn!("deliveries abandoned at shutdown, will be retried after the next start");
+                    return;
+                }
+            };
+            let delivered = delivered.unwrap_or_else(|error| {
                 tracing::warn!(%error, "reading the outbox failed, will retry");
                 0
             });
             if delivered > 0 {
-                if stop.as_mut().now_or_never().is_some() {
+                if stop.clone().now_or_never().is_some() {
                     return;
                 }
                 continue;
@@ -119,7 +132,7 @@ impl Worker {
             cleanup.run_if_due().await;
             self.export_metrics().await;
             let pause = self.clock.sleep(self.wait_time().await);
-            if let Either::Left(_) = select(stop.as_mut(), select(new_mail, pause)).await {
+            if let Either::Left(_) = select(stop.clone(), select(new_mail, pause)).await {
                 return;
             }
         }
