@@ -50,6 +50,7 @@ check-rust: $(SHOP)
 	@$(NEED) cargo
 	@cargo fmt --all --check
 	@cargo clippy --workspace --all-targets -- --deny warnings
+	@RUSTDOCFLAGS="--deny warnings" cargo doc --workspace --no-deps --document-private-items
 
 check-shop: $(SHOP_INSTALLED)
 	@npm --prefix frontend run check

@@ -316,7 +316,7 @@ fn verify_access_token(cx: &RequestContext) -> Result<Map<String, Value>> {
 }
 
 /// Parses `Bearer <token>`: the scheme in any case, one space, nothing else.
-fn parse_bearer(header: &str) -> Option<&str> {
+pub fn parse_bearer(header: &str) -> Option<&str> {
     let (word, token) = header.split_once(' ')?;
     let is_one = !token.is_empty() && !token.contains(|character: char| character.is_ascii_whitespace());
     (word.eq_ignore_ascii_case("bearer") && is_one).then_some(token)

@@ -1,4 +1,74 @@
-//! The auth API of Supabase as a library: [`router`] over a database.
+//! The auth API of Supabase as a library: [`router`] over a PostgreSQL database.
+//!
+//! [`App`] holds the policy and the dependencies; [`router`] serves it at any path. The tables come from
+//! [`store::migrate`]. The command `basalt gotrue` is this library with a configuration from variables ([`config`]).
+//!
+//! # Example
+//!
+//! An axum application that mounts the auth API below `/auth/v1` and knows the signed-in user in its own handlers:
+//!
+//! ```no_run
+//! use std::sync::Arc;
+//!
+//! use axum::Router;
+//! use axum::extract::FromRequestParts;
+//! use axum::routing::get;
+//! use gotrue_rs::app::{App, EmailDelivery, Ports};
+//! use gotrue_rs::guards::parse_bearer;
+//! use gotrue_rs::ports::clock::SystemClock;
+//! use gotrue_rs::ports::entropy::Entropy;
+//! use gotrue_rs::ports::hashing::HashingPool;
+//! use gotrue_rs::ports::http_client::{HttpClient, OutboundOptions};
+//! use gotrue_rs::ports::keys::KeySettings;
+//! use gotrue_rs::ports::mail::DiscardingMailer;
+//! use gotrue_rs::store::{PgConnectOptions, Pool, PoolOptions};
+//! use gotrue_rules::domain::policy::Policy;
+//! use gotrue_rules::domain::secret::Secret;
+//! use http::StatusCode;
+//! use http::header::AUTHORIZATION;
+//! use http::request::Parts;
+//!
+//! /// The id of the signed-in user, taken from the access token.
+//! struct UserId(String);
+//!
+//! impl FromRequestParts<Arc<App>> for UserId {
+//!     type Rejection = StatusCode;
+//!
+//!     async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, StatusCode> {
+//!         let header = parts.headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
+//!         let token = header.and_then(parse_bearer).ok_or(StatusCode::UNAUTHORIZED)?;
+//!         let claims = app.keys.verify(token, app.clock.now()).map_err(|_| StatusCode::UNAUTHORIZED)?;
+//!         let id = claims.get("sub").and_then(|id| id.as_str()).ok_or(StatusCode::UNAUTHORIZED)?;
+//!         Ok(Self(id.to_owned()))
+//!     }
+//! }
+//!
+//! #[tokio::main]
+//! async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//!     let mut policy = Policy::default();
+//!     policy.site.site_url = "https://shop.example".into();
+//!     policy.site.external_url = "https://shop.example/auth/v1".into();
+//!     let connect: PgConnectOptions = std::env::var("DATABASE_URL")?.parse()?;
+//!     let ports = Ports {
+//!         pool: Pool::new(PoolOptions::new(connect.options([("search_path", "auth")]))),
+//!         clock: Arc::new(SystemClock),
+//!         entropy: Entropy::from_system(),
+//!         hashing: Arc::new(HashingPool::start_default()?),
+//!         delivery: EmailDelivery::Synchronous(Arc::new(DiscardingMailer)),
+//!         http: Arc::new(HttpClient::new(OutboundOptions::default())),
+//!     };
+//!     let secret = Secret::new(std::env::var("JWT_SECRET")?);
+//!     let keys = KeySettings { jwks: &[], secret: &secret, key_id: "", valid_methods: None };
+//!     let app = Arc::new(App::build(policy, keys, ports)?);
+//!
+//!     let router = Router::new()
+//!         .route("/hello", get(|UserId(id): UserId| async move { format!("Hello, {id}") }))
+//!         .with_state(Arc::clone(&app))
+//!         .nest_service("/auth/v1", gotrue_rs::router(app));
+//!     axum::serve(tokio::net::TcpListener::bind("127.0.0.1:3000").await?, router).await?;
+//!     Ok(())
+//! }
+//! ```
 
 pub mod app;
 pub mod config;

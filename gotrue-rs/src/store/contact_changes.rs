@@ -81,7 +81,7 @@ pub struct EmailChangeHalf<'a> {
     pub user_id: Uuid,
     /// `email_change`, lower case.
     pub new: &'a str,
-    /// [`Slot::EmailChangeCurrent`] or [`Slot::EmailChangeNew`].
+    /// [`OneTimeTokenKind::EmailChangeCurrent`] or [`OneTimeTokenKind::EmailChangeNew`].
     pub slot: OneTimeTokenKind,
     /// The token hash in the link, and the id of its row.
     pub hash: (&'a str, Uuid),

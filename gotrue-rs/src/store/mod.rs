@@ -45,6 +45,8 @@ pub mod webauthn_factors;
 
 pub use error::{Error, OrInternalError, Result};
 pub use pool::{Pool, PoolOptions};
+/// Address, role and session settings of a PostgreSQL connection.
+pub use sqlx::postgres::PgConnectOptions;
 pub use statement::{Connection, SQL_LOG, Statement};
 
 /// Returns all statements, for the test that prepares each against the schema.

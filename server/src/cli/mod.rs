@@ -71,7 +71,7 @@ pub struct ProjectArguments {
 struct ServeArguments {
     #[command(flatten)]
     project: ProjectArguments,
-    /// The port; overrides [api] port; 0 selects a free one
+    /// The port; overrides `[api] port`; 0 selects a free one
     #[arg(long, value_name = "N")]
     port: Option<u16>,
     /// Use a temporary folder and database that are removed at the end; `DATABASE_URL` is ignored

@@ -46,7 +46,7 @@ pub struct IssuerSource {
 pub struct TokenChecks<'a> {
     /// The client ids, one of which must be in the audience.
     ///
-    /// `None` if the caller checks it ([`IdToken::is_for`]).
+    /// `None` if the caller checks it ([`has_audience`](gotrue_rules::domain::external::id_token::ExternalIdToken::has_audience)).
     pub clients: Option<&'a [String]>,
     /// The access token issued with it, compared to `at_hash` if the token has one. `None` skips the check.
     pub access_token: Option<&'a str>,

@@ -20,7 +20,7 @@ const OPENID: &str = "openid";
 pub struct CustomProvider {
     /// `id`.
     pub id: Uuid,
-    /// `identifier`: the provider's name in the API, beginning with [`PREFIX`].
+    /// `identifier`: the provider's name in the API, beginning with [`IDENTIFIER_PREFIX`].
     pub identifier: String,
     /// `name`, for display.
     pub name: String,
@@ -34,7 +34,7 @@ pub struct CustomProvider {
     pub scopes: Vec<String>,
     /// `pkce_enabled`.
     pub pkce_enabled: bool,
-    /// `attribute_mapping`: the claim mapping; see [`crate::domain::external::claims::mapped`].
+    /// `attribute_mapping`: the claim mapping; see [`crate::domain::external::claims::apply_mapping`].
     pub attribute_mapping: Map<String, Value>,
     /// `custom_claims_allowlist`: names of provider claims that are kept.
     pub custom_claims_allowlist: Vec<String>,

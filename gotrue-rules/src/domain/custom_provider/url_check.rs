@@ -1,5 +1,5 @@
 //! Validates URLs of custom providers: https, and no internal address.
-//! Names are resolved elsewhere, and each resolved address is passed to [`check_ip`].
+//! Names are resolved elsewhere, and each resolved address is passed to [`validate_ip`].
 
 use std::net::IpAddr;
 

@@ -21,7 +21,7 @@ const DEFAULT_LIFETIME: TimeDelta = TimeDelta::hours(24);
 pub struct IdentityProvider {
     /// `entityID`.
     pub entity_id: String,
-    /// The HTTP or HTTPS URL of the single sign-on service with the binding [`REDIRECT`].
+    /// The HTTP or HTTPS URL of the single sign-on service with the binding [`HTTP_REDIRECT_BINDING`].
     pub sign_on_url: Option<String>,
     /// The signing certificates: base64 DER without white space, not parsed.
     pub certificates: Vec<String>,

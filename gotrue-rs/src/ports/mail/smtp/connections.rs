@@ -30,7 +30,7 @@ pub(super) struct Connections {
     idle: Arc<Idle>,
 }
 
-/// A connection in use. Dropping it closes it, unless it is [kept](Lease::keep).
+/// A connection in use. Dropping it closes it, unless it is [kept](SmtpLease::keep).
 pub(super) struct SmtpLease<'a> {
     /// The connection.
     pub connection: AsyncSmtpConnection,
