@@ -12,8 +12,8 @@ use hyper::body::Incoming;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
-use crate::HttpLimits;
 use crate::admission::{self, Admission};
+use crate::limits::HttpLimits;
 use crate::request_task::RequestTasks;
 use crate::state::ConnectionState;
 use crate::stream::EdgeStream;

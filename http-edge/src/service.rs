@@ -11,9 +11,9 @@ use http_body_util::{BodyExt, Limited};
 use hyper::body::{Body as _, Incoming};
 use tokio::time::timeout;
 
-use super::HttpLimits;
 use super::body::{ResponseBody, TimedBody, UnreadBody, UnreadSlot};
 use super::checks;
+use super::limits::HttpLimits;
 use super::state::{ConnectionState, Phase};
 
 /// An unread remainder up to this size is read before the response, to keep the connection usable.

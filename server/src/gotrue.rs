@@ -6,20 +6,16 @@ use std::time::Instant;
 
 use anyhow::Context;
 use axum::extract::Request;
-use gotrue_rs::app::{App, EmailDelivery, Ports};
+use gotrue_rs::app::EmailDelivery;
 use gotrue_rs::config::{Config, ListenAddress};
-use gotrue_rs::ports::clock::SystemClock;
-use gotrue_rs::ports::entropy::Entropy;
-use gotrue_rs::ports::hashing::HashingPool;
-use gotrue_rs::ports::keys::KeySettings;
 use gotrue_rs::ports::mail::outbox::Outbox;
-use gotrue_rs::store::{Pool, migrate};
+use gotrue_rs::store::migrate;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tower::ServiceExt;
 
 use crate::reload::{self, ConfigSource};
-use crate::{database, metrics, outbound, profiles, shutdown, upkeep};
+use crate::{app, database, metrics, outbound, profiles, shutdown, upkeep};
 use http_edge::HttpLimits;
 use http_edge::{self, ShutdownSignal};
 
@@ -40,7 +36,7 @@ pub async fn serve(listener: TcpListener, mut config: Config, source: Option<Con
     let settings = database::resolve_pool_size(config.database.clone()).await;
     let pool = database::build_pool(&settings, &config.policy.api)?;
     let delivery = EmailDelivery::Synchronous(outbound::build_mailer_or_discard(&config)?);
-    let (replace, current) = watch::channel(Arc::new(build(&config, pool.clone(), delivery)?));
+    let (replace, current) = watch::channel(Arc::new(app::build(&config, pool.clone(), delivery)?));
     let upkeep = upkeep::start(current.clone(), closing.clone());
     let router = gotrue_rs::reloadable_router(move || current.borrow().clone());
     let figures = match &config.metrics {
@@ -68,36 +64,6 @@ pub async fn serve(listener: TcpListener, mut config: Config, source: Option<Con
     upkeep.await?;
     pool.close().await;
     Ok(())
-}
-
-/// Builds the application from the settings.
-pub fn build(config: &Config, pool: Pool, delivery: EmailDelivery) -> anyhow::Result<App> {
-    let ports = Ports {
-        pool,
-        clock: Arc::new(SystemClock),
-        entropy: Entropy::from_system(),
-        hashing: Arc::new(HashingPool::start_default().context("starting the threads for hashing")?),
-        http: outbound::build_http_client(config)?,
-        delivery,
-    };
-    App::build(config.policy.clone(), key_settings(config), ports).context("preparing the auth API")
-}
-
-/// Builds the application from changed settings and keeps the long-lived state of `before`.
-/// `reuse_http_client`: the outbound HTTP client is shared with `before`.
-pub fn rebuild(before: &App, config: &Config, reuse_http_client: bool) -> anyhow::Result<App> {
-    let http = if reuse_http_client { Arc::clone(&before.http) } else { outbound::build_http_client(config)? };
-    let delivery = EmailDelivery::Synchronous(outbound::build_mailer_or_discard(config)?);
-    before.reload(config.policy.clone(), key_settings(config), delivery, http).context("preparing the auth API")
-}
-
-fn key_settings(config: &Config) -> KeySettings<'_> {
-    KeySettings {
-        jwks: &config.jwt.keys,
-        secret: &config.jwt.secret,
-        key_id: &config.jwt.key_id,
-        valid_methods: config.policy.jwt.valid_methods.as_deref(),
-    }
 }
 
 /// Serves `/metrics` on its own port.

@@ -2,6 +2,7 @@
 
 mod announce;
 mod api_keys;
+mod app;
 mod assets;
 mod cli;
 mod config_file;
@@ -15,6 +16,7 @@ mod metrics;
 mod operator;
 mod outbound;
 mod profiles;
+mod project;
 mod reload;
 mod router;
 mod serve;

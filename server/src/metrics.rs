@@ -11,8 +11,6 @@ use http::{HeaderValue, StatusCode};
 use metrics::{counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram};
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 
-use crate::router::status_class;
-
 const REQUESTS: &str = "basalt_requests_total";
 const DURATION: &str = "basalt_request_duration_seconds";
 const MAILS: &str = "basalt_mails";
@@ -61,4 +59,15 @@ pub async fn respond(handle: &PrometheusHandle, outbox: Option<&Outbox>, path: &
     let mut response = Response::new(Body::from(handle.render()));
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; version=0.0.4"));
     response
+}
+
+/// Returns the class of a status as a metric label.
+fn status_class(status: StatusCode) -> &'static str {
+    match status.as_u16() / 100 {
+        1 => "1xx",
+        2 => "2xx",
+        3 => "3xx",
+        4 => "4xx",
+        _ => "5xx",
+    }
 }

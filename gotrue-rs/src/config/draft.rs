@@ -3,11 +3,14 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use gotrue_rules::domain::policy::{BloomFilter, Policy};
+use gotrue_rules::domain::policy::{BloomFilter, HookKind, Policy};
 use gotrue_rules::domain::secret::Secret;
 
+use super::configuration::{Config, ListenAddress, SmtpSettings};
 use super::problem::{Notice, Problem};
-use super::{Config, ListenAddress, SmtpSettings, Texts};
+
+/// Strings by name.
+pub(super) type Texts = BTreeMap<String, String>;
 
 /// Settings before validation.
 #[derive(Debug, Clone, PartialEq)]
@@ -154,4 +157,17 @@ pub fn parse_header_lists(text: &str) -> Option<Vec<(String, Vec<String>)>> {
 /// Converts the values of a map to secrets.
 pub fn secrets(texts: Texts) -> BTreeMap<String, Secret> {
     texts.into_iter().map(|(name, text)| (name, Secret::new(text))).collect()
+}
+
+/// The name of a hook in its variables, in lower case.
+pub(super) fn hook_key(kind: HookKind) -> &'static str {
+    match kind {
+        HookKind::SendSms => "send_sms",
+        HookKind::SendEmail => "send_email",
+        HookKind::CustomAccessToken => "custom_access_token",
+        HookKind::MfaVerificationAttempt => "mfa_verification_attempt",
+        HookKind::PasswordVerificationAttempt => "password_verification_attempt",
+        HookKind::BeforeUserCreated => "before_user_created",
+        HookKind::AfterUserCreated => "after_user_created",
+    }
 }

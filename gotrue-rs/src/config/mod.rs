@@ -4,6 +4,7 @@
 //! waits or connects.
 
 mod check;
+mod configuration;
 mod docs;
 pub mod dotenv;
 mod draft;
@@ -14,228 +15,16 @@ pub mod settings;
 pub mod values;
 mod vars;
 
-use std::collections::BTreeMap;
-use std::path::PathBuf;
-use std::time::Duration;
-
-use gotrue_rules::domain::policy::{HookKind, Policy};
-use gotrue_rules::domain::secret::Secret;
-
+pub use self::configuration::{
+    Config, DatabaseSettings, JwtKeys, ListenAddress, LogFormat, LogLevel, LogSettings, OutboundSettings,
+    ReloadSettings, SmtpSettings,
+};
 pub use self::docs::generate_reference as reference_document;
 use self::draft::Draft;
 pub use self::nearest::find_nearest;
 pub use self::problem::{Notice, NoticeLevel, Problem};
 pub use self::setting::{Family, Setter, Setting, UnusedForm, ValueType};
 pub use self::vars::{Vars, VarsFileError};
-
-/// The validated configuration.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Config {
-    /// The policy of rules and flows.
-    pub policy: Policy,
-    /// The address of the API.
-    pub listen: ListenAddress,
-    /// The database.
-    pub database: DatabaseSettings,
-    /// The mail server; without one, mail is dropped silently.
-    pub smtp: Option<SmtpSettings>,
-    /// The keys of access tokens.
-    pub jwt: JwtKeys,
-    /// The log settings.
-    pub log: LogSettings,
-    /// The address of the metrics endpoint; `None` if it is disabled.
-    pub metrics: Option<ListenAddress>,
-    /// Proxies and trusted roots of outgoing requests.
-    pub outbound: OutboundSettings,
-    /// When the files of `--config-dir` are reloaded.
-    pub reloading: ReloadSettings,
-    /// Notices to log once logging is set up.
-    pub notices: Vec<Notice>,
-}
-
-/// An address to listen on.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ListenAddress {
-    /// Host name or address; empty for all interfaces. Default empty.
-    pub host: String,
-    /// Port; 0 for a free one. Default 8081.
-    pub port: u16,
-}
-
-impl Default for ListenAddress {
-    fn default() -> Self {
-        Self { host: String::new(), port: 8081 }
-    }
-}
-
-/// The database and its connection pool.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DatabaseSettings {
-    /// The URL with user and password.
-    pub url: Secret,
-    /// The schema of the tables. Default `auth`.
-    pub namespace: String,
-    /// The maximum number of connections; 0 for the server's default. Default 0.
-    pub max_pool_size: u32,
-    /// The maximum lifetime of a connection; zero for the default of 30 minutes. Default zero.
-    pub conn_max_lifetime: Duration,
-    /// The maximum idle time of a connection; zero for the default of 10 minutes. Default zero.
-    pub conn_max_idle_time: Duration,
-    /// The percentage of the database's connections to use; 0 means that `max_pool_size` applies.
-    ///
-    /// Default 0.
-    pub conn_percentage: u8,
-}
-
-impl Default for DatabaseSettings {
-    fn default() -> Self {
-        Self {
-            url: Secret::default(),
-            namespace: "auth".to_owned(),
-            max_pool_size: 0,
-            conn_max_lifetime: Duration::ZERO,
-            conn_max_idle_time: Duration::ZERO,
-            conn_percentage: 0,
-        }
-    }
-}
-
-/// The mail server. The minimum interval between two mails is `policy.mail.max_frequency`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SmtpSettings {
-    /// The host.
-    pub host: String,
-    /// The port; 465 means implicit TLS. Default 587.
-    pub port: u16,
-    /// The user name; empty for no authentication. Default empty.
-    pub user: String,
-    /// The password of `user`.
-    pub pass: Secret,
-    /// The sender's address. Default empty.
-    pub admin_email: String,
-    /// The sender's name. Default empty.
-    pub sender_name: String,
-    /// Additional headers; `$messageType` in a value is replaced by the kind of mail. Default none.
-    pub headers: Vec<(String, Vec<String>)>,
-    /// Whether the sending of each mail is logged. Default false.
-    pub logging_enabled: bool,
-}
-
-/// The keys of access tokens: `keys`, or `secret` if there are none.
-#[derive(Clone, Default, PartialEq)]
-pub struct JwtKeys {
-    /// The shared secret (HS256).
-    pub secret: Secret,
-    /// The key id of `secret`; empty for none.
-    pub key_id: String,
-    /// JSON web keys with unique ids, exactly one of which has the operation `sign`.
-    pub keys: Vec<serde_json::Map<String, serde_json::Value>>,
-}
-
-/// Shows the number of keys and none of their members.
-impl std::fmt::Debug for JwtKeys {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let keys = format_args!("{} keys", self.keys.len());
-        f.debug_struct("JwtKeys").field("key_id", &self.key_id).field("keys", &keys).finish_non_exhaustive()
-    }
-}
-
-/// The log settings.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct LogSettings {
-    /// The minimum level of logged lines. Default info.
-    pub level: LogLevel,
-    /// A file that lines are appended to; `None` for standard error. Default `None`.
-    pub file: Option<PathBuf>,
-    /// The format of lines. Default JSON.
-    pub format: LogFormat,
-    /// Whether statements are logged by name. Default false.
-    pub sql: bool,
-}
-
-/// The level of a log line.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum LogLevel {
-    /// Failures that should not occur.
-    Error,
-    /// Conditions that need attention.
-    Warn,
-    /// Normal events.
-    #[default]
-    Info,
-    /// Details of events.
-    Debug,
-    /// Every step.
-    Trace,
-}
-
-impl LogLevel {
-    /// Returns the level's name.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Error => "error",
-            Self::Warn => "warn",
-            Self::Info => "info",
-            Self::Debug => "debug",
-            Self::Trace => "trace",
-        }
-    }
-}
-
-/// The format of log lines.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum LogFormat {
-    /// One JSON object per line.
-    #[default]
-    Json,
-    /// Human-readable text.
-    Text,
-}
-
-/// Proxies and trusted roots of outgoing requests.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct OutboundSettings {
-    /// The proxy for `https` URLs; `None` for a direct connection.
-    pub https_proxy: Option<Secret>,
-    /// The proxy for `http` URLs; `None` for a direct connection.
-    pub http_proxy: Option<Secret>,
-    /// Hosts reached without a proxy, comma-separated.
-    pub no_proxy: String,
-    /// A PEM file of trusted roots that replace the system's.
-    pub ssl_cert_file: Option<PathBuf>,
-    /// Folders of such files, colon-separated.
-    pub ssl_cert_dir: Option<String>,
-}
-
-/// When the files of `--config-dir` are reloaded.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ReloadSettings {
-    /// Whether files are watched. Default true.
-    pub notify_enabled: bool,
-    /// Whether files are polled if they are not watched. Default false.
-    pub poller_enabled: bool,
-    /// The polling interval. Default 10 s.
-    pub poller_interval: Duration,
-    /// Whether a signal reloads the files. Default false.
-    pub signal_enabled: bool,
-    /// The signal. Default 10 (SIGUSR1).
-    pub signal_number: i32,
-    /// How long no change may occur before a reload. Default 5 s.
-    pub grace_period: Duration,
-}
-
-impl Default for ReloadSettings {
-    fn default() -> Self {
-        Self {
-            notify_enabled: true,
-            poller_enabled: false,
-            poller_interval: Duration::from_secs(10),
-            signal_enabled: false,
-            signal_number: 10,
-            grace_period: Duration::from_secs(5),
-        }
-    }
-}
 
 /// Reads and validates all settings.
 ///
@@ -267,19 +56,3 @@ fn warn_unknown(vars: &Vars, draft: &mut Draft) {
         draft.config.notices.push(notice);
     }
 }
-
-/// The name of a hook in its variables, in lower case.
-fn hook_key(kind: HookKind) -> &'static str {
-    match kind {
-        HookKind::SendSms => "send_sms",
-        HookKind::SendEmail => "send_email",
-        HookKind::CustomAccessToken => "custom_access_token",
-        HookKind::MfaVerificationAttempt => "mfa_verification_attempt",
-        HookKind::PasswordVerificationAttempt => "password_verification_attempt",
-        HookKind::BeforeUserCreated => "before_user_created",
-        HookKind::AfterUserCreated => "after_user_created",
-    }
-}
-
-/// Strings by name.
-type Texts = BTreeMap<String, String>;

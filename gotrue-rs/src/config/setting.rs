@@ -6,8 +6,7 @@ use gotrue_rules::domain::policy::{HookKind, MailKind, PROVIDERS, Quota};
 use gotrue_rules::domain::secret::Secret;
 use gotrue_rules::wire::go_duration::GoDuration;
 
-use super::draft::Draft;
-use super::hook_key;
+use super::draft::{Draft, hook_key};
 use super::problem::Problem;
 use super::values;
 use super::vars::Vars;

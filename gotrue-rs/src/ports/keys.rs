@@ -12,13 +12,11 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chrono::{DateTime, Utc};
 use gotrue_rules::domain::secret::Secret;
 use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
+pub use self::jwk::{KeyError, SignError};
 use self::jwk::{PreparedKey, Signing, Verifying};
-pub use self::token::VerifyError;
-
-/// The JSON object of a key or of claims.
-pub type Object = Map<String, Value>;
+pub use self::token::{Object, VerifyError};
 
 /// The configured keys.
 #[derive(Debug, Clone, Copy)]
@@ -31,38 +29,6 @@ pub struct KeySettings<'a> {
     pub key_id: &'a str,
     /// The accepted algorithms; `None` for those of the keys.
     pub valid_methods: Option<&'a [String]>,
-}
-
-/// Why the keys cannot be used: names the key and the remedy.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum KeyError {
-    /// No key has the operation `sign`.
-    #[error("no signing key detected: one key needs \"sign\" in its key_ops")]
-    NoSigner,
-    /// More than one key has the operation `sign`.
-    #[error(
-        "multiple signing keys detected, only 1 signing key is supported: leave \"sign\" in the key_ops of one of {0}"
-    )]
-    ManySigners(String),
-    /// A key is invalid.
-    #[error("the JWT key {kid:?} cannot be used: {reason}")]
-    Unusable {
-        /// The key id.
-        kid: String,
-        /// Why it is invalid.
-        reason: String,
-    },
-}
-
-/// Why a token could not be signed: a server error.
-#[derive(Debug, thiserror::Error)]
-pub enum SignError {
-    /// The claims are not a JSON object.
-    #[error("the claims are no JSON object: {0}")]
-    Claims(#[from] serde_json::Error),
-    /// The library rejected the key.
-    #[error("signing failed: {0}")]
-    Key(String),
 }
 
 /// All keys, ready for use and shared by all requests.

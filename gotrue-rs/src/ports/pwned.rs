@@ -12,7 +12,7 @@ use aws_lc_rs::digest::{SHA1_FOR_LEGACY_USE_ONLY, digest};
 use gotrue_rules::domain::policy::HibpPolicy;
 use reqwest::header::{HeaderName, USER_AGENT};
 
-use self::bloom::Filter;
+use self::bloom::{Filter, Sha1};
 use super::http_client::{HttpClient, HttpError, ResponseLimits};
 
 /// The URL of the list.
@@ -25,9 +25,6 @@ const LIMITS: ResponseLimits = ResponseLimits { bytes: 1 << 20, time: Duration::
 
 /// Requests padding lines, so that the length of a response does not reveal the prefix.
 const ADD_PADDING: HeaderName = HeaderName::from_static("add-padding");
-
-/// The SHA-1 of a password.
-type Sha1 = [u8; 20];
 
 /// Why the list could not be checked. For the log only.
 #[derive(Debug, thiserror::Error)]

@@ -9,7 +9,7 @@ use tokio::time::error::Elapsed;
 use tokio::time::timeout;
 
 use super::error::{Error, ends_session};
-use super::pool::{PoolInner, current_runtime};
+use super::pool_state::{PoolInner, current_runtime};
 
 /// The known state of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -30,6 +30,7 @@ pub mod one_time_tokens;
 pub mod outbox;
 pub mod passkeys;
 pub mod pool;
+mod pool_state;
 pub mod refresh_tokens;
 pub mod rows;
 pub mod saml_assertions;

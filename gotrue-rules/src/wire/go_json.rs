@@ -4,36 +4,25 @@
 //! members are ignored. Errors name the member and its type, with wording of this crate. JSON from other services is a
 //! [`Document`].
 
+mod decode_error;
 mod decoding;
 mod document;
 mod node;
 mod parser;
 
-use std::fmt;
-
 use serde_json::{Map, Value};
 
+pub use self::decode_error::GoJsonError;
 pub use self::decoding::{NumericDate, OneOrMany, UnstoredText, WholeNumber};
 pub use self::document::Document;
 pub(crate) use self::node::go_number;
-use self::node::{Node, into_members};
+use self::node::{Node, into_members, matches_field};
+pub use self::parser::MAX_DEPTH;
 use crate::domain::error;
 
 /// A decoded body: the members of the top-level object in order, repeated ones included.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Object(Vec<(String, Value)>);
-
-/// Why a body cannot be decoded.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct GoJsonError(String);
-
-impl fmt::Display for GoJsonError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for GoJsonError {}
 
 /// Most endpoints answer 400 `bad_json`.
 impl From<GoJsonError> for error::Error {
@@ -41,12 +30,6 @@ impl From<GoJsonError> for error::Error {
         Self::bad_request("bad_json", format!("Could not parse request body as JSON: {error}"))
     }
 }
-
-/// Maximum nesting depth of arrays and objects, the body included.
-///
-/// GoTrue allows 10000. A deeper value than this could be stored, but not decoded by `serde_json`, so that its user
-/// could not sign in again.
-pub const MAX_DEPTH: usize = 100;
 
 /// Decodes any value; of repeated members the last one wins.
 pub fn parse_value(text: &[u8]) -> Result<Value, GoJsonError> {
@@ -188,17 +171,6 @@ impl Object {
         }
         Ok(found)
     }
-}
-
-/// Whether a member name matches a field, as in Go: ignoring case.
-/// The long s and the Kelvin sign fold to ASCII letters.
-fn matches_field(key: &str, name: &str) -> bool {
-    let fold = |character: char| match character {
-        '\u{17f}' => 's',
-        '\u{212a}' => 'k',
-        other => other.to_ascii_lowercase(),
-    };
-    key.chars().map(fold).eq(name.chars().map(fold))
 }
 
 fn type_error(name: &str, wants: &str, got: &Value) -> GoJsonError {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use http::header::AUTHORIZATION;
 use http::{HeaderMap, HeaderName, HeaderValue, Uri};
 
-use super::{ApiKeys, Role};
+use super::keys::{ApiKeys, Role};
 
 const APIKEY: HeaderName = HeaderName::from_static("apikey");
 

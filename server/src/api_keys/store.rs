@@ -13,7 +13,7 @@ use gotrue_rs::ports::entropy::Entropy;
 use jsonwebtoken::{EncodingKey, Header};
 use serde::Serialize;
 
-use super::{ApiKeys, Role, is_token_with_role};
+use super::keys::{ApiKeys, Role, is_token_with_role};
 use crate::data_folder::restrict_permissions;
 
 /// The file's name in the data folder.

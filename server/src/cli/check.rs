@@ -7,7 +7,8 @@ use gotrue_rs::ports::clock::{Clock, SystemClock};
 use gotrue_rs::ports::entropy::Entropy;
 use gotrue_rs::ports::mail::template::MailTemplates;
 
-use super::{Project, ProjectArguments};
+use super::process::build_runtime;
+use crate::project::{Project, ProjectArguments};
 use crate::{api_keys, outbound};
 
 /// Reads and checks the configuration, including remote mail templates; starts and writes nothing.
@@ -23,7 +24,7 @@ pub fn run(arguments: &ProjectArguments) -> anyhow::Result<()> {
     outbound::build_mailer(&config)?;
     let http = outbound::build_http_client(&config)?;
     let characters = MailTemplates::new(&config.policy.mail, &config.policy.site, &http);
-    for line in super::build_runtime()?.block_on(characters.check_remote(SystemClock.now())) {
+    for line in build_runtime()?.block_on(characters.check_remote(SystemClock.now())) {
         writeln!(out, "{line}")?;
     }
     if let Some(sentence) = project.file.unsupported_tables_notice() {

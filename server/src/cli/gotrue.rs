@@ -1,15 +1,73 @@
 //! `basalt gotrue`: the commands of GoTrue's server.
 
 use std::io::Write as _;
+use std::path::PathBuf;
 
 use anyhow::bail;
+use clap::{Args, Subcommand};
 use gotrue_rs::config::{Config, Vars, load};
 use gotrue_rs::store::SQL_LOG;
 
-use super::{AdminAction, AdminArguments, GotrueAction, GotrueArguments, build_runtime};
+use super::process::build_runtime;
 use crate::config_file::LogFormat;
 use crate::reload::{self, ConfigSource};
 use crate::{gotrue, logging, operator};
+
+/// The arguments of `basalt gotrue`.
+#[derive(Debug, Args)]
+pub struct GotrueArguments {
+    /// A file of variables, one NAME=value per line [default: .env if it exists]
+    #[arg(short, long, value_name = "FILE", global = true)]
+    config: Option<PathBuf>,
+    /// A folder of such files, *.env; they take precedence
+    #[arg(short = 'd', long, value_name = "DIR", global = true)]
+    config_dir: Option<PathBuf>,
+    #[command(subcommand)]
+    action: Option<GotrueAction>,
+}
+
+#[derive(Debug, Clone, Subcommand)]
+enum GotrueAction {
+    /// Serve without checking the schema
+    Serve,
+    /// Create the schema if there is none, or report the differences
+    Migrate,
+    /// Print the version
+    Version,
+    /// Create and delete accounts
+    Admin(AdminArguments),
+}
+
+#[derive(Debug, Clone, Args)]
+struct AdminArguments {
+    /// The audience of the account [default: the configured one]
+    #[arg(short = 'a', long, value_name = "AUD", global = true)]
+    aud: Option<String>,
+    #[command(subcommand)]
+    action: AdminAction,
+}
+
+#[derive(Debug, Clone, Subcommand)]
+enum AdminAction {
+    /// Create an account from an email, a password and optionally a role
+    Createuser {
+        /// Email, password and optionally the role
+        #[arg(value_name = "EMAIL PASSWORD [ROLE]")]
+        arguments: Vec<String>,
+        /// Mark the email as confirmed
+        #[arg(long)]
+        confirm: bool,
+        /// Use the administrators' role if none is given
+        #[arg(long)]
+        admin: bool,
+    },
+    /// Delete an account and all its data
+    Deleteuser {
+        /// Its id or email
+        #[arg(value_name = "ID|EMAIL")]
+        arguments: Vec<String>,
+    },
+}
 
 /// Migrates and serves, or does one of both.
 pub fn run(arguments: &GotrueArguments) -> anyhow::Result<()> {

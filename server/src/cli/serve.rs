@@ -1,8 +1,30 @@
 //! `basalt serve`.
 
-use super::{Project, ServeArguments, build_runtime};
+use clap::Args;
+
+use super::process::build_runtime;
 use crate::logging;
+use crate::project::{Project, ProjectArguments};
 use crate::serve::{ServeOptions, serve};
+
+/// The arguments of `basalt serve`.
+#[derive(Debug, Args)]
+pub struct ServeArguments {
+    #[command(flatten)]
+    project: ProjectArguments,
+    /// The port; overrides `[api] port`; 0 selects a free one
+    #[arg(long, value_name = "N")]
+    port: Option<u16>,
+    /// Use a temporary folder and database that are removed at the end; `DATABASE_URL` is ignored
+    #[arg(long, conflicts_with = "data")]
+    ephemeral: bool,
+    /// The database; overrides `DATABASE_URL`, which keeps the password out of the process list
+    #[arg(long, value_name = "URL")]
+    database_url: Option<String>,
+    /// Print exactly one line of JSON with URLs and keys on standard output when ready
+    #[arg(long)]
+    json: bool,
+}
 
 /// Serves until a signal arrives.
 pub fn run(arguments: &ServeArguments) -> anyhow::Result<()> {

@@ -3,10 +3,21 @@
 use std::io::Write;
 
 use anyhow::bail;
+use clap::Args;
 
-use super::{Project, StatusArguments};
 use crate::announce::{Announcement, RunningServer};
 use crate::api_keys;
+use crate::project::{Project, ProjectArguments};
+
+/// The arguments of `basalt status`.
+#[derive(Debug, Args)]
+pub struct StatusArguments {
+    #[command(flatten)]
+    project: ProjectArguments,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
 
 /// Prints the announcement of `basalt serve` from the files in the data folder.
 pub fn run(arguments: &StatusArguments) -> anyhow::Result<()> {

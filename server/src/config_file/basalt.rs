@@ -9,7 +9,7 @@ use gotrue_rules::domain::policy::{Bucket, PROVIDERS, TargetLimits};
 use gotrue_rules::wire::go_duration::GoDuration;
 use ipnet::IpNet;
 
-use super::Problem;
+use super::problem::Problem;
 use super::read::Values;
 use http_edge::HttpLimits;
 
@@ -60,7 +60,7 @@ pub enum LogFormat {
 
 impl BasaltSettings {
     pub(super) fn from_values(values: &Values, problems: &mut Vec<Problem>) -> Self {
-        let mut refuse = |key: &str, text: &str| problems.push(Problem::at_key(values, key, text));
+        let mut refuse = |key: &str, text: &str| problems.push(values.build_problem(key, text));
         let text = |key: &str| values.text(key).filter(|text| !text.is_empty()).map(str::to_owned);
         let host = text("basalt.host").and_then(|host| {
             let address = host.parse().ok();

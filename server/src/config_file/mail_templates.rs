@@ -8,7 +8,7 @@ use gotrue_rs::config::Notice;
 use gotrue_rs::ports::mail::template::check::{Finding, find_problems, lacks_secret};
 use gotrue_rules::domain::policy::MailKind;
 
-use super::Problem;
+use super::problem::Problem;
 use super::read::{Value, Values};
 use super::settings::{ServerFacts, Settings};
 

@@ -5,6 +5,7 @@
 mod basalt;
 mod keys;
 mod mail_templates;
+mod problem;
 mod read;
 mod settings;
 mod suggestion;
@@ -12,11 +13,11 @@ mod suggestion;
 mod tests;
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
 pub use basalt::{BasaltSettings, LogFormat};
+pub use problem::Problem;
 pub use settings::{ServerFacts, Settings};
 
 use read::Values;
@@ -42,28 +43,10 @@ pub struct FunctionSettings {
     pub verify_jwt: bool,
 }
 
-/// A problem in the file.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Problem {
-    /// The line, from 1.
-    pub line: Option<usize>,
-    /// The description and the remedy.
-    pub text: String,
-}
-
 impl FunctionSettings {
     /// Returns the settings of a function; by default it is enabled and requires a token.
     pub fn for_function(functions: &BTreeMap<String, Self>, name: &str) -> Self {
         functions.get(name).copied().unwrap_or(Self { enabled: true, verify_jwt: true })
-    }
-}
-
-impl fmt::Display for Problem {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.line {
-            Some(line) => write!(out, "line {line}: {}", self.text),
-            None => out.write_str(&self.text),
-        }
     }
 }
 
@@ -75,14 +58,14 @@ impl ConfigFile {
         let mut problems = Vec::new();
         let basalt = BasaltSettings::from_values(&values, &mut problems);
         if !values.is_enabled("auth.enabled", true) {
-            problems.push(Problem::at_key(&values, "auth.enabled", "is false, but auth is what this server does"));
+            problems.push(values.build_problem("auth.enabled", "is false, but auth is what this server does"));
         }
         if values.is_enabled("api.tls.enabled", false) {
             let text = "is not served: put a proxy that ends TLS in front, and its address into api.external_url";
-            problems.push(Problem::at_key(&values, "api.tls.enabled", text));
+            problems.push(values.build_problem("api.tls.enabled", text));
         }
         if values.text("api.port").is_some_and(|port| port.parse::<u16>().is_err()) {
-            problems.push(Problem::at_key(&values, "api.port", "must be a port, from 0 (any that is free) to 65535"));
+            problems.push(values.build_problem("api.port", "must be a port, from 0 (any that is free) to 65535"));
         }
         problems.sort_by_key(|problem| problem.line);
         if problems.is_empty() { Ok(Self { path: path.to_owned(), values, basalt }) } else { Err(problems) }
@@ -138,11 +121,5 @@ impl ConfigFile {
         let tables: Vec<String> =
             self.values.unsupported_tables.iter().map(|(table, what)| format!("[{table}] ({what})")).collect();
         (!tables.is_empty()).then(|| format!("not served by Basalt, and left aside: {}", tables.join(", ")))
-    }
-}
-
-impl Problem {
-    fn at_key(values: &Values, key: &str, text: &str) -> Self {
-        Self { line: values.get(key).map(|value| value.line), text: format!("{key} {text}") }
     }
 }

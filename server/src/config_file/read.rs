@@ -8,8 +8,8 @@ use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::Problem;
 use super::keys::{self, Key, KeyUsage, Kind, UNSUPPORTED_TABLES};
+use super::problem::Problem;
 use super::suggestion::suggest_name;
 
 /// A value in the notation of the auth server: `true`, `3600`, `a,b`.
@@ -65,6 +65,11 @@ impl Values {
             .collect();
         names.dedup();
         names
+    }
+
+    /// Builds a problem of a key: its name, then `text`.
+    pub fn build_problem(&self, key: &str, text: &str) -> Problem {
+        Problem { line: self.get(key).map(|value| value.line), text: format!("{key} {text}") }
     }
 
     /// Returns whether any table that contains `path` is disabled.

@@ -8,8 +8,8 @@ use std::path::Path;
 use gotrue_rs::config::Notice;
 use url::{Host, Url};
 
-use super::Problem;
 use super::keys::{self, KEYS, KeyUsage};
+use super::problem::Problem;
 use super::read::{Value, Values};
 
 /// Properties of the server that `config.toml` does not contain.

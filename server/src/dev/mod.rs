@@ -7,31 +7,28 @@ mod inbox;
 mod outbox_inbox;
 mod page;
 pub mod provider;
+mod responses;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::body::Body;
 use axum::extract::Request;
 use axum::response::Response;
 use gotrue_rs::ports::mail::outbox::Outbox;
 use gotrue_rs::store::outbox::{FailingMail, OutboxCounts};
-use http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS};
-use http::{HeaderValue, Method, StatusCode, Uri};
+use http::{Method, StatusCode, Uri};
 use serde::Serialize;
 
 pub use access::Access;
 pub use inbox::{Inbox, InboxMessage};
 
 use access::AccessRule;
+use responses::{DEFAULT_POLICY, response, text};
 
 use http_edge::ShutdownSignal;
 
 /// The longest time that a client may wait for a mail.
 const MAX_WAIT: Duration = Duration::from_mins(1);
-/// Content Security Policy of the pages, which use no scripts.
-const DEFAULT_POLICY: &str =
-    "default-src 'none'; style-src 'self'; img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 /// Content Security Policy of a displayed mail: everything external is blocked.
 const MAIL_POLICY: &str =
     "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'";
@@ -221,22 +218,6 @@ async fn mail_page(inbox: &dyn Inbox, id: &str) -> anyhow::Result<Response> {
 
 fn stylesheet() -> Response {
     response(StatusCode::OK, "text/css; charset=utf-8", DEFAULT_POLICY, page::STYLE.as_bytes().to_vec())
-}
-
-fn text(status: StatusCode, text: &str) -> Response {
-    response(status, "text/plain; charset=utf-8", DEFAULT_POLICY, text.as_bytes().to_vec())
-}
-
-fn response(status: StatusCode, content_type: &'static str, policy: &'static str, body: Vec<u8>) -> Response {
-    let mut response = Response::new(Body::from(body));
-    *response.status_mut() = status;
-    let headers = response.headers_mut();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
-    headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(policy));
-    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
-    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    response
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use gotrue_rs::ports::mail::inbox::{self, InboxMail, InboxQuery};
 
-use super::{Inbox, InboxMessage};
+use super::inbox::{Inbox, InboxMessage};
 
 impl Inbox for inbox::Inbox {
     fn list_mails<'a>(

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::InboxMessage;
+use super::inbox::InboxMessage;
 
 /// The page's style sheet.
 pub const STYLE: &str = "\

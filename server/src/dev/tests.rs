@@ -2,8 +2,11 @@
 
 use std::net::SocketAddr;
 
+use axum::body::Body;
 use axum::extract::ConnectInfo;
 use futures::future::BoxFuture;
+use http::HeaderValue;
+use http::header::CONTENT_SECURITY_POLICY;
 
 use super::*;
 

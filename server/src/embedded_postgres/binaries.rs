@@ -9,8 +9,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::account::Account;
-use super::cluster::{SYSTEM_FOLDER, fingerprint};
-use super::{StartError, links};
+use super::command::clean_command;
+use super::links;
+use super::start_error::StartError;
+use super::system_folder::{SYSTEM_FOLDER, fingerprint};
 
 /// The oldest supported release.
 const MIN_MAJOR: u32 = 15;
@@ -74,7 +76,7 @@ impl Binaries {
             }
         }
         links::create_missing_links(folder).map_err(|error| format!("its library links cannot be made: {error}"))?;
-        let output = super::clean_command(&folder.join("postgres"))
+        let output = clean_command(&folder.join("postgres"))
             .arg("--version")
             .output()
             .map_err(|error| format!("postgres does not run: {error}"))?;

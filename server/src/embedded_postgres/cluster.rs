@@ -9,11 +9,15 @@ use std::process::Stdio;
 
 use super::account::Account;
 use super::binaries::Binaries;
-use super::{DATABASE, EmbeddedPostgres, StartError, guard};
+use super::command::guarded_command;
+use super::start_error::StartError;
+use super::system_folder::{SYSTEM_FOLDER, fingerprint};
 use crate::data_folder::restrict_permissions;
 
-/// The folder that root uses for files that PostgreSQL's account cannot reach elsewhere.
-pub const SYSTEM_FOLDER: &str = "/var/lib/basalt";
+/// The superuser role.
+pub const SUPERUSER: &str = "postgres";
+/// The database that every cluster contains.
+const DATABASE: &str = "postgres";
 /// Maximum length of a socket folder's path.
 /// A Unix socket's path has less than 108 bytes, of which the file's name takes 14 and its lock's suffix 5.
 const MAX_SOCKET_FOLDER_LENGTH: usize = 88;
@@ -164,11 +168,11 @@ fn run_initdb(
     if half.exists() {
         fs::remove_dir_all(&half).map_err(StartError::io(format!("removing {}", half.display())))?;
     }
-    let mut command = guard::guarded_command(&binaries.program("initdb"), account)?;
+    let mut command = guarded_command(&binaries.program("initdb"), account)?;
     command
         .arg("--pgdata")
         .arg(&half)
-        .args(["--username", EmbeddedPostgres::SUPERUSER, "--auth-local=scram-sha-256", "--auth-host=scram-sha-256"])
+        .args(["--username", SUPERUSER, "--auth-local=scram-sha-256", "--auth-host=scram-sha-256"])
         .args(["--encoding=UTF8", "--locale=C", "--no-sync", "--no-instructions"])
         .arg("--pwfile")
         .arg(password)
@@ -203,16 +207,6 @@ fn create_socket_folder(home: &Path, account: Option<&Account>) -> Result<PathBu
     }
     chown(&folder, account)?;
     Ok(folder)
-}
-
-/// Returns a short, stable name for a path (FNV-1a).
-pub fn fingerprint(path: &Path) -> String {
-    let hash = path
-        .as_os_str()
-        .as_encoded_bytes()
-        .iter()
-        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3));
-    format!("{hash:016x}")
 }
 
 fn create_folder(path: &Path, mode: u32) -> Result<(), StartError> {
@@ -268,11 +262,5 @@ mod tests {
     fn url_has_encoded_socket_folder_as_host() {
         let address = ConnectionAddress { socket_folder: PathBuf::from("/tmp/a b/run"), password: "secret".to_owned() };
         assert_eq!(address.url("postgres"), "postgresql://postgres:secret@%2Ftmp%2Fa%20b%2Frun:5432/postgres");
-    }
-
-    #[test]
-    fn fingerprint_is_stable() {
-        assert_eq!(fingerprint(Path::new("")), "cbf29ce484222325");
-        assert_eq!(fingerprint(Path::new("a")), "af63dc4c8601ec8c");
     }
 }

@@ -6,11 +6,8 @@
 
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, ExitCode};
-
-use super::StartError;
-use super::account::Account;
 
 /// The hidden first argument.
 /// After it: the parent's process id, the program, its arguments.
@@ -54,22 +51,4 @@ fn tie_to_parent() -> std::io::Result<()> {
 /// Standard error is the log of PostgreSQL here.
 fn print_error(text: &str) {
     eprintln!("{GUARD_ARGUMENT}: {text}");
-}
-
-/// Creates a command that runs `program` as `account` behind the guard; the caller adds its arguments.
-pub fn guarded_command(program: &Path, account: Option<&Account>) -> Result<Command, StartError> {
-    // /proc/self/exe works even if the executable was replaced, or is in a folder that the account cannot traverse.
-    let executable = if cfg!(target_os = "linux") {
-        PathBuf::from("/proc/self/exe")
-    } else {
-        std::env::current_exe().map_err(StartError::io("finding our own program"))?
-    };
-    let mut command = super::clean_command(&executable);
-    command.arg(GUARD_ARGUMENT).arg(std::process::id().to_string()).arg(program);
-    // A process group of its own: Ctrl-C in a terminal must not reach PostgreSQL, which is stopped last.
-    command.process_group(0);
-    if let Some(account) = account {
-        account.apply(&mut command);
-    }
-    Ok(command)
 }

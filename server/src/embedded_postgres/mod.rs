@@ -8,24 +8,24 @@
 mod account;
 mod binaries;
 mod cluster;
+mod command;
 mod guard;
 mod links;
 mod postmaster;
+mod start_error;
 mod supervisor;
+mod system_folder;
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 pub use binaries::BinarySearch;
 pub use guard::{GUARD_ARGUMENT as GUARD_COMMAND, run as run_guard};
+pub use start_error::StartError;
 
 use account::Account;
 use binaries::Binaries;
 use cluster::{Cluster, ConnectionAddress, DatabaseFolder};
 use supervisor::{ServerPlan, Supervisor};
-
-/// The database that every cluster contains.
-const DATABASE: &str = "postgres";
 
 /// Options of the embedded server.
 #[derive(Debug)]
@@ -49,28 +49,9 @@ pub struct EmbeddedPostgres {
     ephemeral: bool,
 }
 
-/// Reasons why the database could not be started.
-#[derive(Debug, thiserror::Error)]
-pub enum StartError {
-    /// There are no usable binaries on this machine.
-    #[error("{0}")]
-    NoBinaries(String),
-    /// A program of PostgreSQL failed; its output is part of the text.
-    #[error("{0}")]
-    Failed(String),
-    /// A file or folder could not be read or written.
-    #[error("{doing}: {source}")]
-    Io {
-        /// The attempted operation, with the path.
-        doing: String,
-        /// The cause.
-        source: std::io::Error,
-    },
-}
-
 impl EmbeddedPostgres {
     /// The superuser role.
-    pub const SUPERUSER: &str = "postgres";
+    pub const SUPERUSER: &str = cluster::SUPERUSER;
 
     /// Finds binaries, creates the cluster if there is none, starts the server and waits for it.
     /// Blocks for 20 ms on an existing cluster, for half a second on a new one: call it from a blocking thread.
@@ -117,24 +98,4 @@ impl EmbeddedPostgres {
             let _ = std::fs::remove_dir_all(&self.home);
         }
     }
-}
-
-impl StartError {
-    /// For `map_err`: wraps an I/O error with the attempted operation.
-    fn io(doing: impl Into<String>) -> impl FnOnce(std::io::Error) -> Self {
-        let doing = doing.into();
-        move |source| Self::Io { doing, source }
-    }
-}
-
-/// Creates a PostgreSQL command without the caller's `PG…` variables, which would change its behaviour.
-fn clean_command(program: &Path) -> Command {
-    let mut command = Command::new(program);
-    for (name, _) in std::env::vars_os() {
-        if name.to_string_lossy().starts_with("PG") {
-            command.env_remove(name);
-        }
-    }
-    command.env("LC_ALL", "C").current_dir("/");
-    command
 }

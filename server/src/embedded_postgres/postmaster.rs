@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 
-use super::StartError;
+use super::start_error::StartError;
 
 /// Polling interval while waiting for a file or process.
 pub const POLL_INTERVAL: Duration = Duration::from_millis(5);

@@ -14,8 +14,10 @@ use rustix::process::{Pid, Signal};
 use super::account::Account;
 use super::binaries::Binaries;
 use super::cluster::Cluster;
+use super::command::guarded_command;
+use super::guard::GUARD_ARGUMENT;
 use super::postmaster::{self, POLL_INTERVAL, Postmaster, SHUTDOWN_TIMEOUT};
-use super::{StartError, guard};
+use super::start_error::StartError;
 
 /// The first and the longest pause before PostgreSQL is restarted.
 const MIN_RESTART_DELAY: Duration = Duration::from_millis(50);
@@ -232,7 +234,7 @@ fn launch(plan: &ServerPlan, state: &mut State) -> Result<(Child, u64), String> 
     let (log, log_start) =
         open_log(plan).map_err(|error| format!("opening {}: {error}", plan.cluster.log.display()))?;
     let again = log.try_clone().map_err(|error| error.to_string())?;
-    let mut command = guard::guarded_command(&plan.binaries.program("postgres"), plan.account.as_ref())
+    let mut command = guarded_command(&plan.binaries.program("postgres"), plan.account.as_ref())
         .map_err(|error| error.to_string())?;
     command.arg("-D").arg(&plan.cluster.pgdata).arg("-k").arg(&plan.cluster.socket_folder).args(["-p", "5432"]);
     let careless = if plan.ephemeral { &EPHEMERAL_SETTINGS[..] } else { &[] };
@@ -285,7 +287,7 @@ fn last_lines(plan: &ServerPlan, start: u64) -> Option<String> {
     file.take(64 * 1024).read_to_string(&mut text).ok()?;
     let complaints: Vec<&str> = text
         .lines()
-        .filter(|line| ["FATAL:", "PANIC:", "HINT:", guard::GUARD_ARGUMENT].iter().any(|mark| line.contains(mark)))
+        .filter(|line| ["FATAL:", "PANIC:", "HINT:", GUARD_ARGUMENT].iter().any(|mark| line.contains(mark)))
         .collect();
     if complaints.is_empty() { text.lines().last().map(str::to_owned) } else { Some(complaints.join(" | ")) }
 }

@@ -16,7 +16,7 @@ use tokio::io::unix::AsyncFd;
 use tokio::sync::Notify;
 use tokio::time::interval;
 
-use super::watcher::is_settings_file;
+use super::source::is_settings_file;
 
 /// The shortest interval between checks whether the folder was replaced.
 const MIN_CHECK_INTERVAL: Duration = Duration::from_secs(1);

@@ -4,28 +4,22 @@
 #[cfg(target_os = "linux")]
 mod inotify;
 mod polling;
+mod source;
 mod watcher;
 
 use std::fmt::Write as _;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::Context;
 use gotrue_rs::app::App;
-use gotrue_rs::config::{Config, Notice, Problem, Vars, load};
+use gotrue_rs::config::{Config, Notice, Problem, load};
 use tokio::sync::watch;
 
-use self::watcher::SettingsWatcher;
-use crate::{gotrue, logging, profiles};
-use http_edge::ShutdownSignal;
+pub use self::source::ConfigSource;
 
-/// The source of reloadable settings.
-pub struct ConfigSource {
-    /// The current variables.
-    pub vars: Vars,
-    /// The folder whose files override them.
-    pub folder: PathBuf,
-}
+use self::watcher::SettingsWatcher;
+use crate::{app, logging, profiles};
+use http_edge::ShutdownSignal;
 
 /// Replaces the application in `current` when the settings of `source` change, until shutdown.
 pub async fn run(
@@ -63,7 +57,7 @@ fn reload(source: &mut ConfigSource, config: &mut Config, current: &watch::Sende
     let mut new = load(&vars).map_err(|problems| anyhow::Error::msg(format_problems(&problems)))?;
     profiles::apply_gotrue_profile(&mut new.policy);
     let before = Arc::clone(&current.borrow());
-    let app = gotrue::rebuild(&before, &new, new.outbound == config.outbound).context("building")?;
+    let app = app::rebuild(&before, &new, new.outbound == config.outbound).context("building")?;
     let unheard: Vec<Notice> = new.notices.iter().filter(|it| !config.notices.contains(it)).cloned().collect();
     logging::log_notices(&unheard);
     for what in settings_requiring_restart(config, &new) {

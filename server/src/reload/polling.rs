@@ -10,7 +10,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::{MissedTickBehavior, interval};
 
-use super::watcher::is_settings_file;
+use super::source::is_settings_file;
 
 /// The shortest polling interval.
 const MIN_POLL_INTERVAL: Duration = Duration::from_millis(100);

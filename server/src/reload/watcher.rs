@@ -41,11 +41,6 @@ impl SettingsWatcher {
     }
 }
 
-/// Returns whether a file of this name contains settings.
-pub fn is_settings_file(name: &Path) -> bool {
-    name.extension().is_some_and(|extension| extension == "env" || extension == "json")
-}
-
 async fn watch_files(folder: PathBuf, settings: ReloadSettings, reported: Arc<Notify>) {
     let Err(error) = notified(&folder, settings.grace_period, &reported).await;
     if settings.poller_enabled {

@@ -16,7 +16,7 @@ use functions_rs::TrustedProxies;
 use futures::FutureExt;
 use http::header::{HOST, ORIGIN};
 use http::uri::PathAndQuery;
-use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri};
 use tower::ServiceExt;
 
 use crate::api_keys::{ApiKeyGateway, RequestCredentials};
@@ -247,17 +247,6 @@ async fn forward(router: &Router, request: Request) -> Response {
     match router.clone().oneshot(request).await {
         Ok(response) => response,
         Err(never) => match never {},
-    }
-}
-
-/// Returns the class of a status as a metric label.
-pub fn status_class(status: StatusCode) -> &'static str {
-    match status.as_u16() / 100 {
-        1 => "1xx",
-        2 => "2xx",
-        3 => "3xx",
-        4 => "4xx",
-        _ => "5xx",
     }
 }
 

@@ -16,10 +16,10 @@ use tokio::net::TcpListener;
 
 use crate::announce::{Announcement, RunningServer};
 use crate::api_keys::{self, ApiKeys};
-use crate::cli::Project;
 use crate::data_folder::DataFolder;
 use crate::dev::consent;
 use crate::dev::provider::Registration;
+use crate::project::Project;
 use crate::{gotrue, logging, profiles, shutdown};
 use services::{Dependencies, Services};
 pub use source::{DatabaseSource, find_database};

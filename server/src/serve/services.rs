@@ -20,13 +20,13 @@ use tokio::task::JoinHandle;
 
 use crate::api_keys::{ApiKeyGateway, ApiKeys};
 use crate::assets::{Shop, SiteConfig};
-use crate::cli::Project;
 use crate::config_file::FunctionSettings;
 use crate::dev::consent;
 use crate::dev::provider::{DevelopmentProvider, Registration};
 use crate::dev::{Access, DevelopmentPages, Inbox};
+use crate::project::Project;
 use crate::router::EdgeRouter;
-use crate::{gotrue, outbound, profiles, upkeep};
+use crate::{app, outbound, profiles, upkeep};
 use http_edge::ShutdownSignal;
 
 /// The shop's product name; `frontend/src/shared/product.ts` holds the same value.
@@ -77,7 +77,7 @@ impl Services {
             Some(mail_server) => tokio::spawn(outbox.build_worker(mail_server).run(stop)),
             None => tokio::spawn(outbox.build_cleanup().run(stop)),
         };
-        let app = Arc::new(gotrue::build(config, pool, EmailDelivery::Outbox(Arc::clone(&outbox)))?);
+        let app = Arc::new(app::build(config, pool, EmailDelivery::Outbox(Arc::clone(&outbox)))?);
         tokio::spawn(check_mail_templates(Arc::clone(&app)));
         let upkeep = upkeep::start(watch::channel(Arc::clone(&app)).1, closing.clone());
         let digests = build_digests(project, &app, Arc::clone(&outbox));

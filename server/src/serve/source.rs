@@ -5,10 +5,10 @@ use gotrue_rs::config::Config;
 use gotrue_rs::store::{Pool, migrate};
 use gotrue_rules::domain::secret::Secret;
 
-use crate::cli::Project;
 use crate::data_folder::DataFolder;
 use crate::database;
 use crate::embedded_postgres::{BinarySearch, EmbeddedOptions, EmbeddedPostgres};
+use crate::project::Project;
 
 /// The role that owns and uses the tables.
 const ROLE: &str = "supabase_auth_admin";

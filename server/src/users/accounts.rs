@@ -7,8 +7,8 @@ use http::Method;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Value, json};
 
-use super::UserDatabase;
-use crate::cli::{AddArguments, BanArguments, DeleteArguments, ListArguments, ShowArguments};
+use super::arguments::{AddArguments, BanArguments, DeleteArguments, ListArguments, ShowArguments};
+use super::database::UserDatabase;
 
 /// Creates an account.
 pub async fn add(database: &UserDatabase, arguments: &AddArguments) -> anyhow::Result<()> {

@@ -20,12 +20,13 @@ use serde_json::Value;
 use tower::ServiceExt;
 use uuid::Uuid;
 
+use super::arguments::DatabaseArguments;
 use crate::announce::RunningServer;
 use crate::api_keys;
-use crate::cli::{DatabaseArguments, Project};
 use crate::data_folder::DataFolder;
+use crate::project::Project;
 use crate::serve::DatabaseSource;
-use crate::{database, gotrue, profiles, serve};
+use crate::{app, database, profiles, serve};
 
 /// A connected database with access to the admin API.
 pub struct UserDatabase {
@@ -63,7 +64,7 @@ impl UserDatabase {
             (source.open(&mut config).await?, Some((source, folder)))
         };
         let (audience, role) = (config.policy.jwt.aud.clone(), config.policy.jwt.default_group.clone());
-        let app = gotrue::build(&config, pool.clone(), EmailDelivery::Synchronous(Arc::new(DiscardingMailer)))?;
+        let app = app::build(&config, pool.clone(), EmailDelivery::Synchronous(Arc::new(DiscardingMailer)))?;
         let router = gotrue_rs::router(Arc::new(app));
         Ok(Self { pool, audience, role, entropy, router, token: keys.service_role_key, embedded: own })
     }

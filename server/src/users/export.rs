@@ -10,9 +10,9 @@ use gotrue_rs::store::{Connection, bulk};
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::UserDatabase;
+use super::arguments::ExportArguments;
+use super::database::UserDatabase;
 use super::progress::progress_bar;
-use crate::cli::ExportArguments;
 
 /// Accounts per statement.
 const PAGE_SIZE: i64 = 1000;

@@ -15,10 +15,10 @@ use gotrue_rules::domain::bulk::{
 use indicatif::ProgressBar;
 use serde_json::{Value, json};
 
-use super::UserDatabase;
+use super::arguments::{ImportArguments, ImportFormat};
+use super::database::UserDatabase;
 use super::dump::DumpReader;
 use super::read::{self, LineReader, ListReader, ParsedItem};
-use crate::cli::{ImportArguments, ImportFormat};
 
 /// Accounts per transaction.
 const BATCH_SIZE: usize = 1000;

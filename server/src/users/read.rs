@@ -10,8 +10,8 @@ use gotrue_rules::domain::bulk::{ImportError, ImportRow};
 use indicatif::ProgressBar;
 use serde_json::Value;
 
+use super::arguments::ImportFormat;
 use super::progress::progress_bar;
-use crate::cli::ImportFormat;
 
 /// Maximum length of a line, in bytes.
 pub const MAX_LINE_BYTES: u64 = 1 << 20;

@@ -11,8 +11,9 @@ use gotrue_rules::wire::go_duration::GoDuration;
 use serde_json::{Map, Value};
 use url::Url;
 
+use super::super::configuration::{LogFormat, LogLevel};
 use super::super::draft::Draft;
-use super::super::{LogFormat, LogLevel, values};
+use super::super::values;
 
 /// The result of validating a setting.
 type FormResult = Result<(), String>;

@@ -16,9 +16,9 @@ pub use self::forms::{
     parse_outbound_timeout, parse_password_hash, parse_test_otp_valid_until, validate_driver, validate_namespace,
     validate_url,
 };
-use super::draft::Draft;
-use super::problem::Problem;
-use super::{Config, hook_key};
+use super::configuration::Config;
+use super::draft::{Draft, hook_key};
+use super::problem::{Notice, Problem};
 
 /// The maximum size of the Bloom filter: 512 MiB.
 ///
@@ -162,6 +162,6 @@ fn check_metrics(draft: &mut Draft) {
     }
     if draft.policy.limits.key == LimitKey::Header(String::new()) && !draft.policy.security.sb_forwarded_for_enabled {
         let text = "is not set: requests are not limited by caller";
-        draft.config.notices.push(super::Notice::debug("GOTRUE_RATE_LIMIT_HEADER", text));
+        draft.config.notices.push(Notice::debug("GOTRUE_RATE_LIMIT_HEADER", text));
     }
 }

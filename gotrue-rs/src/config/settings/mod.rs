@@ -23,7 +23,7 @@ mod smtp;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::Texts;
+use super::draft::Texts;
 use super::setting::{Setter, Setting, UnusedForm, ValueType};
 use gotrue_rules::domain::policy::Quota;
 use gotrue_rules::domain::secret::Secret;

@@ -1,7 +1,10 @@
 //! Second factors: one file per operation, and one per factor type.
 
+mod answered_challenge;
 pub mod challenge;
 pub mod enroll;
+mod enrolled_factor;
+mod issued_challenge;
 mod phone;
 mod totp;
 pub mod unenroll;

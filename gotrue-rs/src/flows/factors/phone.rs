@@ -11,7 +11,7 @@ use gotrue_rules::domain::user::Factor;
 use gotrue_rules::wire::factor::EnrolledJson;
 use gotrue_rules::wire::requests::{ChallengeFactor, EnrollFactor, VerifyFactor};
 
-use super::{challenge, enroll, verify};
+use super::{answered_challenge, enrolled_factor, issued_challenge};
 use crate::http::reply::Reply;
 use crate::request_context::RequestContext;
 use crate::services::messages::{SmsCode, SmsReason, deliver_code, require_provider_approval};
@@ -22,7 +22,7 @@ use crate::store::factors::NewFactor;
 /// Enrolls a phone factor; the response shows the number as received.
 pub(super) async fn enroll(cx: &RequestContext, request: &EnrollFactor) -> Result<Reply> {
     let phone = enrollment::parse_phone(&request.phone)?;
-    enroll::prepare_enrolment(cx, &request.friendly_name, Some(&phone)).await?;
+    enrolled_factor::prepare_enrolment(cx, &request.friendly_name, Some(&phone)).await?;
     let id = cx.entropy.uuid();
     let new = NewFactor {
         id,
@@ -33,7 +33,7 @@ pub(super) async fn enroll(cx: &RequestContext, request: &EnrollFactor) -> Resul
         secret: "",
         now: cx.now,
     };
-    enroll::store_factor(cx, new).await?;
+    enrolled_factor::store_factor(cx, new).await?;
     Ok(Reply::json(&EnrolledJson {
         id,
         factor_type: FactorType::Phone.as_str(),
@@ -57,24 +57,24 @@ pub(super) async fn challenge(cx: &RequestContext, factor: &Factor) -> Result<Re
     deliver_code(cx, &cx.caller()?.account, text).await?;
     let id = cx.entropy.uuid();
     let sealed = sealing::seal(cx, id, &code);
-    challenge::store_code_challenge(cx, factor, id, &sealed).await
+    issued_challenge::store_code_challenge(cx, factor, id, &sealed).await
 }
 
 /// Verifies a code and raises the session.
 pub(super) async fn verify(cx: &RequestContext, factor: &Factor, request: &VerifyFactor) -> Result<Reply> {
-    let stored = verify::load_challenge(cx, factor, request.challenge_id).await?;
+    let stored = answered_challenge::load_challenge(cx, factor, request.challenge_id).await?;
     let is_right = is_correct_code(cx, factor, &stored, &request.code).await?;
-    verify::report_attempt(cx, factor, is_right).await?;
+    answered_challenge::report_attempt(cx, factor, is_right).await?;
     if !is_right {
         return Err(wrong_code(FactorType::Phone));
     }
-    let challenge = verify::AnsweredChallenge {
+    let challenge = answered_challenge::AnsweredChallenge {
         kind: FactorType::Phone,
         challenge_id: stored.challenge.id,
         totp_step: None,
         resealed: None,
     };
-    verify::finish_verification(cx, factor, challenge).await
+    answered_challenge::finish_verification(cx, factor, challenge).await
 }
 
 /// Whether the code is correct.
@@ -90,6 +90,7 @@ async fn is_correct_code(
         require_provider_approval(cx, &factor.phone, code).await?;
         return Ok(true);
     }
-    let texted = sealing::open(cx, stored.challenge.id, &stored.otp_code).map_err(verify::unreadable_secret_error)?;
+    let texted = sealing::open(cx, stored.challenge.id, &stored.otp_code)
+        .map_err(answered_challenge::unreadable_secret_error)?;
     Ok(is_sent_code(&texted.plain, code))
 }

@@ -10,7 +10,7 @@ use gotrue_rules::wire::factor::{EnrolledJson, TotpJson};
 use gotrue_rules::wire::qr_code;
 use gotrue_rules::wire::requests::{EnrollFactor, VerifyFactor};
 
-use super::{challenge, enroll, verify};
+use super::{answered_challenge, enrolled_factor, issued_challenge};
 use crate::http::reply::Reply;
 use crate::request_context::RequestContext;
 use crate::services::sealing;
@@ -18,7 +18,7 @@ use crate::store::factors::NewFactor;
 
 /// Enrolls a TOTP factor and returns its secret, its URI and the QR code of the URI.
 pub(super) async fn enroll(cx: &RequestContext, request: &EnrollFactor) -> Result<Reply> {
-    enroll::prepare_enrolment(cx, &request.friendly_name, None).await?;
+    enrolled_factor::prepare_enrolment(cx, &request.friendly_name, None).await?;
     let account = &cx.caller()?.account;
     let secret = cx.entropy.base32(SECRET_LENGTH).to_ascii_uppercase();
     let email = account.email.as_deref().unwrap_or_default();
@@ -36,7 +36,7 @@ pub(super) async fn enroll(cx: &RequestContext, request: &EnrollFactor) -> Resul
         secret: &sealed,
         now: cx.now,
     };
-    enroll::store_factor(cx, new).await?;
+    enrolled_factor::store_factor(cx, new).await?;
     Ok(Reply::json(&EnrolledJson {
         id,
         factor_type: FactorType::Totp.as_str(),
@@ -48,24 +48,24 @@ pub(super) async fn enroll(cx: &RequestContext, request: &EnrollFactor) -> Resul
 
 /// Issues a challenge; nothing is sent.
 pub(super) async fn challenge(cx: &RequestContext, factor: &Factor) -> Result<Reply> {
-    challenge::store_code_challenge(cx, factor, cx.entropy.uuid(), "").await
+    issued_challenge::store_code_challenge(cx, factor, cx.entropy.uuid(), "").await
 }
 
 /// Verifies a code and raises the session. Where codes count once, a code of a used time step is wrong.
 pub(super) async fn verify(cx: &RequestContext, factor: &Factor, request: &VerifyFactor) -> Result<Reply> {
-    let stored = verify::load_challenge(cx, factor, request.challenge_id).await?;
-    let secret = sealing::open(cx, factor.id, &stored.secret).map_err(verify::unreadable_secret_error)?;
+    let stored = answered_challenge::load_challenge(cx, factor, request.challenge_id).await?;
+    let secret = sealing::open(cx, factor.id, &stored.secret).map_err(answered_challenge::unreadable_secret_error)?;
     let counts_once = cx.app.policy.mfa.is_totp_replay_rejected;
     let is_new = |step: &i64| !counts_once || stored.last_step.is_none_or(|last| last < *step);
     let step = find_matching_step(&secret.plain, &request.code, cx.now).filter(is_new);
-    verify::report_attempt(cx, factor, step.is_some()).await?;
+    answered_challenge::report_attempt(cx, factor, step.is_some()).await?;
     let step = step.ok_or_else(|| wrong_code(FactorType::Totp))?;
     let resealed = secret.is_outdated.then(|| sealing::seal(cx, factor.id, &secret.plain));
-    let challenge = verify::AnsweredChallenge {
+    let challenge = answered_challenge::AnsweredChallenge {
         kind: FactorType::Totp,
         challenge_id: stored.challenge.id,
         totp_step: counts_once.then_some(step),
         resealed,
     };
-    verify::finish_verification(cx, factor, challenge).await
+    answered_challenge::finish_verification(cx, factor, challenge).await
 }

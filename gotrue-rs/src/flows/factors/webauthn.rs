@@ -16,7 +16,7 @@ use gotrue_rules::wire::webauthn::{
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{challenge, enroll, verify};
+use super::{answered_challenge, enrolled_factor, issued_challenge};
 use crate::http::reply::Reply;
 use crate::request_context::RequestContext;
 use crate::services::sessions::elevate::{self, VerifiedFactor};
@@ -32,7 +32,7 @@ const REQUEST: &str = "request";
 
 /// Enrolls a WebAuthn factor; the first challenge registers its credential.
 pub(super) async fn enroll(cx: &RequestContext, request: &EnrollFactor) -> Result<Reply> {
-    enroll::prepare_enrolment(cx, &request.friendly_name, None).await?;
+    enrolled_factor::prepare_enrolment(cx, &request.friendly_name, None).await?;
     let id = cx.entropy.uuid();
     let new = NewFactor {
         id,
@@ -43,7 +43,7 @@ pub(super) async fn enroll(cx: &RequestContext, request: &EnrollFactor) -> Resul
         secret: "",
         now: cx.now,
     };
-    enroll::store_factor(cx, new).await?;
+    enrolled_factor::store_factor(cx, new).await?;
     Ok(Reply::json(&EnrolledJson {
         id,
         factor_type: FactorType::WebAuthn.as_str(),
@@ -100,7 +100,7 @@ async fn store_challenge<O: Serialize>(
         session: Some(session),
         audit: Vec::new(),
     };
-    let challenge = challenge::insert_challenge(cx, factor, new).await?;
+    let challenge = issued_challenge::insert_challenge(cx, factor, new).await?;
     let kind = if session.is_creation() { CREATE } else { REQUEST };
     let credential_options = PublicKeyOptionsJson { public_key: options };
     Ok(Reply::json(&WebAuthnChallengeJson { challenge, webauthn: WebAuthnOptionsJson { kind, credential_options } }))
@@ -112,7 +112,7 @@ async fn store_challenge<O: Serialize>(
 pub(super) async fn verify(cx: &RequestContext, factor: &Factor, request: &VerifyFactor) -> Result<Reply> {
     let (kind, credential) = parse_response(request)?;
     let party = require_relying_party(cx)?;
-    let stored = verify::load_challenge(cx, factor, request.challenge_id).await?;
+    let stored = answered_challenge::load_challenge(cx, factor, request.challenge_id).await?;
     let session = stored.session.as_ref().ok_or_else(challenge_not_found)?;
     let proof = match kind {
         CREATE => verify_registration(party, session, credential),
@@ -235,7 +235,7 @@ async fn finish_verification(
         elevation.rollback().await?;
         return Err(challenge_not_found());
     }
-    verify::raise_session(
+    answered_challenge::raise_session(
         cx,
         factor,
         elevation,

@@ -9,11 +9,8 @@ use base64::engine::general_purpose::{GeneralPurpose, NO_PAD, STANDARD_NO_PAD};
 use gotrue_rules::domain::policy::PasswordHash;
 use subtle::ConstantTimeEq;
 
-use super::stored::{Argon2Hash, FirebaseHash, StoredHash, parse_or_verdict};
-use super::{HashingError, PasswordVerdict};
-
-/// Memory in KiB, passes and lanes of new argon2id hashes.
-pub(super) const NEW_ARGON2ID: (u32, u32, u32) = (7168, 5, 1);
+use super::stored::{Argon2Hash, FirebaseHash, NEW_ARGON2ID, StoredHash, parse_or_verdict};
+use super::verdict::{HashingError, PasswordVerdict};
 
 /// The number of 1 KiB blocks that a thread keeps (64 MiB). More is freed after the job.
 const KEPT_BLOCKS: usize = 64 * 1024;

@@ -7,7 +7,7 @@ use base64::alphabet::{BCRYPT, STANDARD};
 use base64::engine::general_purpose::{GeneralPurpose, NO_PAD, PAD};
 use gotrue_rules::domain::policy::PasswordHash;
 
-use super::PasswordVerdict;
+use super::verdict::PasswordVerdict;
 
 /// A parsed hash.
 #[derive(Debug, PartialEq, Eq)]
@@ -52,6 +52,9 @@ pub(super) struct FirebaseHash {
     pub hash: Vec<u8>,
 }
 
+/// Memory in KiB, passes and lanes of new argon2id hashes.
+pub(super) const NEW_ARGON2ID: (u32, u32, u32) = (7168, 5, 1);
+
 /// 1 GiB, the reference's limit.
 const MAX_ARGON2_KIB: u32 = 1 << 20;
 const MAX_ARGON2_PASSES: u32 = 20;
@@ -71,7 +74,7 @@ pub fn is_current(stored: &str, how: PasswordHash) -> bool {
     match (parse_or_verdict(stored), how) {
         (Ok(StoredHash::Bcrypt(hash)), PasswordHash::Bcrypt { cost }) => hash.cost == cost,
         (Ok(StoredHash::Argon2(hash)), PasswordHash::Argon2id) => {
-            hash.id && (hash.memory_kib, hash.passes, hash.lanes) == super::compute::NEW_ARGON2ID
+            hash.id && (hash.memory_kib, hash.passes, hash.lanes) == NEW_ARGON2ID
         }
         _ => false,
     }

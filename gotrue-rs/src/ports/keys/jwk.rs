@@ -14,11 +14,42 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jsonwebtoken::{Algorithm, AlgorithmFamily, DecodingKey, EncodingKey};
 use serde_json::{Value, json};
 
-use super::token::{Signature, VerifyError};
-use super::{KeyError, Object, SignError};
+use super::token::{Object, Signature, VerifyError};
 
 /// Members that must never be published.
 const PRIVATE_MEMBERS: [&str; 9] = ["d", "p", "q", "dp", "dq", "qi", "oth", "k", "aws:kms:arn"];
+
+/// Why the keys cannot be used: names the key and the remedy.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum KeyError {
+    /// No key has the operation `sign`.
+    #[error("no signing key detected: one key needs \"sign\" in its key_ops")]
+    NoSigner,
+    /// More than one key has the operation `sign`.
+    #[error(
+        "multiple signing keys detected, only 1 signing key is supported: leave \"sign\" in the key_ops of one of {0}"
+    )]
+    ManySigners(String),
+    /// A key is invalid.
+    #[error("the JWT key {kid:?} cannot be used: {reason}")]
+    Unusable {
+        /// The key id.
+        kid: String,
+        /// Why it is invalid.
+        reason: String,
+    },
+}
+
+/// Why a token could not be signed: a server error.
+#[derive(Debug, thiserror::Error)]
+pub enum SignError {
+    /// The claims are not a JSON object.
+    #[error("the claims are no JSON object: {0}")]
+    Claims(#[from] serde_json::Error),
+    /// The library rejected the key.
+    #[error("signing failed: {0}")]
+    Key(String),
+}
 
 /// One key.
 #[derive(Debug)]

@@ -7,9 +7,10 @@ use base64::alphabet::URL_SAFE;
 use base64::engine::general_purpose::{GeneralPurpose, NO_PAD, URL_SAFE_NO_PAD};
 use chrono::{DateTime, Utc};
 use gotrue_rules::wire::go_json;
-use serde_json::{Number, Value};
+use serde_json::{Map, Number, Value};
 
-use super::Object;
+/// The JSON object of a key or of claims.
+pub type Object = Map<String, Value>;
 
 /// Why a token is rejected: the text after `invalid JWT: unable to parse or verify signature, `.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

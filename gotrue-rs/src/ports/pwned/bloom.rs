@@ -4,7 +4,8 @@
 
 use gotrue_rules::domain::policy::BloomFilter;
 
-use super::Sha1;
+/// The SHA-1 of a password.
+pub(super) type Sha1 = [u8; 20];
 
 /// The filter.
 #[derive(Debug)]

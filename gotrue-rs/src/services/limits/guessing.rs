@@ -7,7 +7,7 @@ use gotrue_rules::domain::error::{Error, Result};
 use gotrue_rules::domain::policy::Bucket;
 use uuid::Uuid;
 
-use super::{limit_error, target_network_key};
+use super::limited_request::{limit_error, target_network_key};
 use crate::ports::limits::{CountedEvent, Reservation, subscriber_network};
 use crate::request_context::RequestContext;
 use crate::store::{OrInternalError, sessions};

@@ -9,7 +9,7 @@ use gotrue_rules::domain::contact::Contact;
 use gotrue_rules::domain::error::{Error, Result};
 use gotrue_rules::domain::policy::Bucket;
 
-use super::{limit_error, target_network_key, whole_seconds};
+use super::limited_request::{limit_error, target_network_key, whole_seconds};
 use crate::ports::limits::CountedEvent;
 use crate::request_context::RequestContext;
 

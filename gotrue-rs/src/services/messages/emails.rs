@@ -7,11 +7,11 @@ use gotrue_rules::domain::error::{Error, Result};
 use gotrue_rules::domain::one_time_token::{TokenHash, seconds_to_wait};
 use gotrue_rules::domain::policy::{HookKind, MailKind};
 use gotrue_rules::domain::purpose::Purpose;
+use gotrue_rules::domain::redirect::RedirectRequest;
 use gotrue_rules::domain::user::User;
 use gotrue_rules::wire::hook::EmailData;
 
 use super::recipients::{self, UndeliverableAddress};
-use super::redirect_target;
 use crate::app::EmailDelivery;
 use crate::journal::Step;
 use crate::ports::mail::plain::to_plain_text;
@@ -148,6 +148,16 @@ pub fn build_envelope(cx: &RequestContext, kind: MailKind, to: &str, rendered: R
         code: None,
         link: None,
     }
+}
+
+/// The redirect target of this request's links.
+pub fn redirect_target(cx: &RequestContext) -> String {
+    let candidates = RedirectRequest {
+        header: cx.request.header("redirect_to").unwrap_or_default(),
+        parameter: cx.request.query("redirect_to").unwrap_or_default(),
+        referer: cx.request.header("referer").unwrap_or_default(),
+    };
+    cx.app.redirect_allow_list.select_target(candidates)
 }
 
 fn verification_link(cx: &RequestContext, kind: MailKind, hash: &TokenHash, redirect_to: &str) -> Option<String> {

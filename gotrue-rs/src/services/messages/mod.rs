@@ -15,13 +15,12 @@ use gotrue_rules::domain::one_time_token::TokenHash;
 use gotrue_rules::domain::pkce::Challenge;
 use gotrue_rules::domain::policy::HookKind;
 use gotrue_rules::domain::purpose::Purpose;
-use gotrue_rules::domain::redirect::RedirectRequest;
 use gotrue_rules::domain::sign_up::SignUpContact;
 use gotrue_rules::domain::user::User;
 
 pub use self::emails::{
-    ComposedEmail, OneTimeToken, TokenEmail, build_envelope, compose_email, issue_token, require_email_allowed,
-    send_before_write, send_within_write,
+    ComposedEmail, OneTimeToken, TokenEmail, build_envelope, compose_email, issue_token, redirect_target,
+    require_email_allowed, send_before_write, send_within_write,
 };
 pub use self::sms::{SentSms, SmsCode, SmsReason, TokenSms, deliver_code, require_provider_approval, send_sms};
 use super::pkce;
@@ -192,16 +191,6 @@ impl<'a> SentToken<'a> {
     fn from_email(email_message: TokenEmail<'a>, hash: &'a TokenHash) -> Self {
         Self { purpose: email_message.purpose, to: email_message.to, hash }
     }
-}
-
-/// The redirect target of this request's links.
-pub fn redirect_target(cx: &RequestContext) -> String {
-    let candidates = RedirectRequest {
-        header: cx.request.header("redirect_to").unwrap_or_default(),
-        parameter: cx.request.query("redirect_to").unwrap_or_default(),
-        referer: cx.request.header("referer").unwrap_or_default(),
-    };
-    cx.app.redirect_allow_list.select_target(candidates)
 }
 
 /// Stores the token hash in the user's column and in `one_time_tokens`, with the audit rows.

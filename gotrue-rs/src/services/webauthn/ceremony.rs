@@ -15,6 +15,7 @@ use serde_json::Value;
 use url::Url;
 use uuid::Uuid;
 use webauthn_rs_core::WebauthnCore;
+use webauthn_rs_core::error::WebauthnError;
 use webauthn_rs_core::internals::AuthenticatorData;
 use webauthn_rs_core::proto::{
     AttestationFormat, AuthenticationExtensionsClientOutputs, AuthenticationState, AuthenticatorAssertionResponseRaw,
@@ -23,10 +24,27 @@ use webauthn_rs_core::proto::{
     RequestRegistrationExtensions, UserVerificationPolicy,
 };
 
-use super::CeremonyError;
-
 /// The supported signature algorithms; keys of other algorithms are refused at registration.
 const SUPPORTED_ALGORITHMS: [COSEAlgorithm; 3] = [COSEAlgorithm::ES256, COSEAlgorithm::ES384, COSEAlgorithm::RS256];
+
+/// Why a response of the browser is refused.
+#[derive(Debug, thiserror::Error)]
+pub enum CeremonyError {
+    /// The response is malformed.
+    #[error("malformed credential: {0}")]
+    Unreadable(Box<dyn std::error::Error + Send + Sync>),
+    /// The response does not answer this challenge, or is not signed by this credential.
+    #[error("credential rejected: {0:?}")]
+    Rejected(WebauthnError),
+    /// The signature counter did not grow: the credential may have been cloned.
+    #[error("the signature counter decreased from {stored} to {received}")]
+    CounterRegressed {
+        /// The stored counter.
+        stored: u32,
+        /// The received counter.
+        received: u32,
+    },
+}
 
 /// The response of the browser to a registration.
 #[derive(Debug)]

@@ -11,29 +11,11 @@ use gotrue_rules::domain::user::User;
 use gotrue_rules::wire::webauthn::{RelyingPartyEntity, UserEntity, encode_base64url};
 use serde_json::Value;
 use uuid::Uuid;
-use webauthn_rs_core::error::WebauthnError;
 
-pub use self::ceremony::{AssertionResponse, RegisteredCredential, RegistrationResponse, StoredCredential};
+pub use self::ceremony::{
+    AssertionResponse, CeremonyError, RegisteredCredential, RegistrationResponse, StoredCredential,
+};
 use crate::request_context::RequestContext;
-
-/// Why a response of the browser is refused.
-#[derive(Debug, thiserror::Error)]
-pub enum CeremonyError {
-    /// The response is malformed.
-    #[error("malformed credential: {0}")]
-    Unreadable(Box<dyn std::error::Error + Send + Sync>),
-    /// The response does not answer this challenge, or is not signed by this credential.
-    #[error("credential rejected: {0:?}")]
-    Rejected(WebauthnError),
-    /// The signature counter did not grow: the credential may have been cloned.
-    #[error("the signature counter decreased from {stored} to {received}")]
-    CounterRegressed {
-        /// The stored counter.
-        stored: u32,
-        /// The received counter.
-        received: u32,
-    },
-}
 
 /// The operator did not configure a relying party.
 #[derive(Debug, thiserror::Error)]

@@ -2,6 +2,7 @@
 
 mod compatibility;
 mod concurrency;
+mod cycles;
 mod errors;
 mod layers;
 mod plans;

@@ -8,7 +8,8 @@ use std::net::{IpAddr, Ipv6Addr};
 
 use serde_json::{Value, json};
 
-use self::escaping::{UrlPart, escape, is_escaped, unescape};
+pub use self::escaping::UrlError;
+use self::escaping::{UrlPart, UrlResult, escape, is_escaped, unescape};
 
 /// A parsed URL; strings are stored as they are written.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -31,13 +32,6 @@ pub struct Url {
     fragment: Vec<u8>,
     raw_fragment: String,
 }
-
-/// Why a URL is malformed, by Go's rules.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct UrlError(&'static str);
-
-type UrlResult<T> = Result<T, UrlError>;
 
 impl Url {
     /// Parses a URL, absolute or relative.

@@ -4,8 +4,8 @@ use serde::de::value::{MapDeserializer, SeqDeserializer};
 use serde::de::{self, Deserialize, Deserializer, Expected, IntoDeserializer, Unexpected, Visitor};
 use serde::forward_to_deserialize_any;
 
-use super::node::{Node, go_number, require_storable};
-use super::{GoJsonError, matches_field};
+use super::decode_error::GoJsonError;
+use super::node::{Node, go_number, matches_field, require_storable};
 
 /// All values of one member, in order; at least one.
 #[derive(Debug, Clone)]

@@ -5,9 +5,10 @@
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
+use super::decode_error::GoJsonError;
 use super::decoding::MemberValues;
-use super::node::Node;
-use super::{GoJsonError, MAX_DEPTH, matches_field, parser};
+use super::node::{Node, matches_field};
+use super::parser::{self, MAX_DEPTH};
 
 /// A JSON document of another service. Types are checked when members are read.
 ///

@@ -89,3 +89,14 @@ pub fn go_number(number: f64) -> Option<Number> {
     }
     Number::from_f64(number)
 }
+
+/// Whether a member name matches a field, as in Go: ignoring case.
+/// The long s and the Kelvin sign fold to ASCII letters.
+pub(super) fn matches_field(key: &str, name: &str) -> bool {
+    let fold = |character: char| match character {
+        '\u{17f}' => 's',
+        '\u{212a}' => 'k',
+        other => other.to_ascii_lowercase(),
+    };
+    key.chars().map(fold).eq(name.chars().map(fold))
+}

@@ -4,6 +4,12 @@
 
 use super::node::Node;
 
+/// Maximum nesting depth of arrays and objects, the body included.
+///
+/// GoTrue allows 10000. A deeper value than this could be stored, but not decoded by `serde_json`, so that its user
+/// could not sign in again.
+pub const MAX_DEPTH: usize = 100;
+
 /// Parses one value with optional white space around it; at most `depth` nested arrays and objects.
 pub fn parse(text: &[u8], depth: usize) -> Result<Node, String> {
     let mut parser = Parser { text, at: 0, depth };

@@ -12,6 +12,7 @@ use url::Url;
 
 use super::access::AccessRule;
 use super::page::escape_markup;
+use super::responses;
 
 /// The page's path.
 pub const PATH: &str = "/_dev/consent";
@@ -44,13 +45,13 @@ impl ConsentPage {
     /// Answers a request below [`PATH`] that passed access control.
     pub(super) fn answer(&self, request: &Request) -> Response {
         if !matches!(*request.method(), Method::GET | Method::HEAD) {
-            return super::text(StatusCode::METHOD_NOT_ALLOWED, "this page is only read\n");
+            return responses::text(StatusCode::METHOD_NOT_ALLOWED, "this page is only read\n");
         }
         match request.uri().path().strip_prefix(PATH) {
             Some("") => file_response("text/html; charset=utf-8", &self.html),
             Some("/page.css") => file_response("text/css; charset=utf-8", STYLE),
             Some("/page.js") => file_response("text/javascript; charset=utf-8", SCRIPT),
-            _ => super::text(StatusCode::NOT_FOUND, "the page that asks for consent is at /_dev/consent\n"),
+            _ => responses::text(StatusCode::NOT_FOUND, "the page that asks for consent is at /_dev/consent\n"),
         }
     }
 }
@@ -61,7 +62,7 @@ pub fn is_consent_path(path: &str) -> bool {
 }
 
 fn file_response(content_type: &'static str, content: &str) -> Response {
-    let mut response = super::response(StatusCode::OK, content_type, CONSENT_POLICY, content.as_bytes().to_vec());
+    let mut response = responses::response(StatusCode::OK, content_type, CONSENT_POLICY, content.as_bytes().to_vec());
     response.headers_mut().insert(RESOURCE_POLICY, HeaderValue::from_static("same-origin"));
     response
 }

@@ -5,6 +5,8 @@
 //! Codes and tokens are kept in memory. All endpoints are for this machine only.
 
 mod page;
+mod parameters;
+mod registration;
 mod tokens;
 mod users;
 
@@ -12,7 +14,6 @@ use axum::extract::Request;
 use axum::response::Response;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use gotrue_rs::http::request_info::parse_pairs;
 use gotrue_rs::ports::clock::SharedClock;
 use gotrue_rs::ports::entropy::Entropy;
 use http::header::{AUTHORIZATION, LOCATION};
@@ -20,44 +21,19 @@ use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use serde_json::{Value, json};
 use subtle::ConstantTimeEq;
 
+pub use registration::Registration;
+
 use super::access::AccessRule;
+use super::responses;
+use parameters::{Parameters, parse_form, parse_query};
+use registration::PATH;
 use tokens::{AuthorizationRequest, TokenStore};
 use users::ProviderUser;
 
-/// The path prefix of all endpoints.
-pub const PATH: &str = "/_dev/provider";
-/// Maximum size of a form, in bytes.
-const MAX_FORM_BYTES: usize = 16 * 1024;
 /// The page has no script.
 /// `form-action` stays unrestricted because the form redirects to the app in the end.
 const PAGE_POLICY: &str =
     "default-src 'none'; style-src 'self'; img-src data:; base-uri 'none'; frame-ancestors 'none'";
-
-/// The client registration of the auth API at the provider.
-#[derive(Debug, Clone)]
-pub struct Registration {
-    /// The issuer URL.
-    pub issuer: String,
-    /// The client id of the auth API.
-    pub client_id: String,
-    /// The client secret of the auth API, generated at each start.
-    pub client_secret: String,
-    /// The only allowed redirect URI.
-    pub callback: String,
-}
-
-impl Registration {
-    /// Creates the registration.
-    /// The server listens at `origin`; `auth_url` is its auth API.
-    pub fn new(origin: &str, auth_url: &str, entropy: &Entropy) -> Self {
-        Self {
-            issuer: format!("{origin}{PATH}"),
-            client_id: "basalt".to_owned(),
-            client_secret: entropy.base32(40),
-            callback: format!("{}/callback", auth_url.trim_end_matches('/')),
-        }
-    }
-}
 
 /// The development provider.
 pub struct DevelopmentProvider {
@@ -94,9 +70,9 @@ impl DevelopmentProvider {
                 }
             }
             (_, "/.well-known/openid-configuration" | "/jwks" | "/userinfo" | "/authorize" | "/token") => {
-                super::text(StatusCode::METHOD_NOT_ALLOWED, "not with this method\n")
+                responses::text(StatusCode::METHOD_NOT_ALLOWED, "not with this method\n")
             }
-            _ => super::text(StatusCode::NOT_FOUND, "the provider's page is at /_dev/provider/authorize\n"),
+            _ => responses::text(StatusCode::NOT_FOUND, "the provider's page is at /_dev/provider/authorize\n"),
         }
     }
 
@@ -120,7 +96,7 @@ impl DevelopmentProvider {
     fn handle_authorize(&self, query: &Parameters) -> Response {
         let requested = match self.validate_request(query) {
             Ok(requested) => requested,
-            Err(reason) => return super::text(StatusCode::BAD_REQUEST, reason),
+            Err(reason) => return responses::text(StatusCode::BAD_REQUEST, reason),
         };
         let hint = query.get("login_hint");
         if query.get("prompt") == "none" {
@@ -136,7 +112,7 @@ impl DevelopmentProvider {
     fn handle_choice(&self, form: &Parameters) -> Response {
         let requested = match self.validate_request(form) {
             Ok(requested) => requested,
-            Err(reason) => return super::text(StatusCode::BAD_REQUEST, reason),
+            Err(reason) => return responses::text(StatusCode::BAD_REQUEST, reason),
         };
         match form.get("person") {
             "nobody" => redirect_response(
@@ -234,32 +210,12 @@ pub(super) fn access_rule(request: &Request) -> AccessRule<'static> {
     if is_page { AccessRule::LocalOrNavigation } else { AccessRule::Local }
 }
 
-/// Parameters of a query or a form; the first of duplicates counts.
-#[derive(Debug, Default)]
-struct Parameters(Vec<(String, String)>);
-
-impl Parameters {
-    fn get(&self, name: &str) -> &str {
-        self.0.iter().find(|(other, _)| other == name).map_or("", |(_, value)| value)
-    }
-}
-
-fn parse_query(request: &Request) -> Parameters {
-    Parameters(parse_pairs(request.uri().query().unwrap_or_default()))
-}
-
-async fn parse_form(request: Request) -> Result<Parameters, Response> {
-    let read = axum::body::to_bytes(request.into_body(), MAX_FORM_BYTES).await;
-    let bytes = read.map_err(|_| super::text(StatusCode::PAYLOAD_TOO_LARGE, "the form is too long\n"))?;
-    Ok(Parameters(parse_pairs(&String::from_utf8_lossy(&bytes))))
-}
-
 fn redirect_response(callback: &str, requested: &AuthorizationRequest, more: &[(&str, &str)]) -> Response {
     let mut query = url::form_urlencoded::Serializer::new(String::new());
     for (name, value) in more.iter().chain([&("state", requested.state.as_str())]) {
         query.append_pair(name, value);
     }
-    let mut response = super::text(StatusCode::SEE_OTHER, "");
+    let mut response = responses::text(StatusCode::SEE_OTHER, "");
     if let Ok(location) = HeaderValue::from_str(&format!("{callback}?{}", query.finish())) {
         response.headers_mut().insert(LOCATION, location);
     }
@@ -267,13 +223,13 @@ fn redirect_response(callback: &str, requested: &AuthorizationRequest, more: &[(
 }
 
 fn json_response(status: StatusCode, body: &Value) -> Response {
-    super::response(status, "application/json", super::DEFAULT_POLICY, body.to_string().into_bytes())
+    responses::response(status, "application/json", responses::DEFAULT_POLICY, body.to_string().into_bytes())
 }
 
 /// Responds with a page whose form sends `Referer` to its own origin.
 fn page_response(html: &str) -> Response {
     let mut response =
-        super::response(StatusCode::OK, "text/html; charset=utf-8", PAGE_POLICY, html.as_bytes().to_vec());
+        responses::response(StatusCode::OK, "text/html; charset=utf-8", PAGE_POLICY, html.as_bytes().to_vec());
     response.headers_mut().insert(http::header::REFERRER_POLICY, HeaderValue::from_static("same-origin"));
     response
 }

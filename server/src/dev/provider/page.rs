@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::Parameters;
+use super::parameters::Parameters;
 use super::users::PRESET_USERS;
 use crate::dev::page::escape_markup;
 

@@ -63,7 +63,7 @@ impl TestProvider {
         let location = response.headers()[LOCATION].to_str().expect("text").to_owned();
         let (to, query) = location.split_once('?').expect("a query");
         assert_eq!(to, CALLBACK);
-        Parameters(parse_pairs(query))
+        Parameters::parse(query)
     }
 
     async fn redeem(&self, code: &str, verifier: &str, secret: &str) -> (StatusCode, Value) {

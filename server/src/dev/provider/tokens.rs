@@ -15,7 +15,7 @@ use gotrue_rs::ports::entropy::Entropy;
 use jsonwebtoken::{Algorithm, EncodingKey, Header};
 use serde_json::{Value, json};
 
-use super::Registration;
+use super::registration::Registration;
 use super::users::ProviderUser;
 
 /// Maximum number of entries; the oldest are removed first.

@@ -1,6 +1,11 @@
 //! Percent-encoding of the parts of a URL as Go's `net/url` does it.
 
-use super::{UrlError, UrlResult};
+/// Why a URL is malformed, by Go's rules.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct UrlError(pub(super) &'static str);
+
+pub(super) type UrlResult<T> = Result<T, UrlError>;
 
 /// The parts of a URL, which differ in the characters that are escaped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

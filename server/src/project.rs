@@ -7,14 +7,25 @@ use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 use anyhow::{Context, bail};
+use clap::Args;
 use gotrue_rs::config::{Config, Problem, Vars, load};
 
-use super::ProjectArguments;
 use crate::api_keys::{ApiKeys, ConfiguredKeys};
 use crate::config_file::{ConfigFile, ServerFacts, Settings};
 
 /// Default paths of the configuration, tried in this order in the current folder.
 const DEFAULT_CONFIG_PATHS: [&str; 2] = ["config.toml", "supabase/config.toml"];
+
+/// Location of a project.
+#[derive(Debug, Clone, Args)]
+pub struct ProjectArguments {
+    /// The configuration [default: config.toml, else supabase/config.toml, else the CLI's defaults]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// The folder of keys and database [default: .basalt beside the configuration]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) data: Option<PathBuf>,
+}
 
 /// A project with a readable configuration.
 pub struct Project {

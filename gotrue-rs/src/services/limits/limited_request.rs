@@ -1,0 +1,38 @@
+//! The keys that a request is counted by, and the error of a request over a limit.
+
+use gotrue_rules::domain::error::Error;
+
+use crate::ports::limits::{ClientRequest, RateLimited, find_key};
+use crate::request_context::RequestContext;
+
+/// The key that requests are counted by.
+pub(super) fn rate_limit_key(cx: &RequestContext) -> Option<String> {
+    let request = ClientRequest {
+        headers: &cx.request.headers,
+        peer: cx.request.peer,
+        sb_forwarded_for: cx.app.policy.security.sb_forwarded_for_enabled,
+    };
+    find_key(&cx.app.policy.limits.key, request)
+}
+
+/// The key of a target together with the network of the request.
+pub(super) fn target_network_key(cx: &RequestContext, target: &str) -> String {
+    format!("{target} {}", rate_limit_key(cx).unwrap_or_default())
+}
+
+/// The error of an exceeded limit as GoTrue returns it.
+///
+/// Where the policy enables it, the message names the limit and the time to wait.
+pub(super) fn limit_error(cx: &RequestContext, recorded: Error, why: &str, too_many: RateLimited) -> Error {
+    if !cx.app.policy.limits.is_error_detailed {
+        return recorded;
+    }
+    let seconds = whole_seconds(too_many);
+    let message = format!("{}: {why}. Please retry after {seconds} seconds.", recorded.message());
+    Error::too_many_requests(recorded.code(), message).retry_after(seconds)
+}
+
+/// The time to wait in whole seconds, rounded up, at least one.
+pub(super) fn whole_seconds(too_many: RateLimited) -> u64 {
+    too_many.wait.as_millis().div_ceil(1000).max(1).try_into().unwrap_or(u64::MAX)
+}

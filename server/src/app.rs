@@ -1,0 +1,44 @@
+//! The application of the auth API, built from the settings with the ports of a server.
+
+use std::sync::Arc;
+
+use anyhow::Context;
+use gotrue_rs::app::{App, EmailDelivery, Ports};
+use gotrue_rs::config::Config;
+use gotrue_rs::ports::clock::SystemClock;
+use gotrue_rs::ports::entropy::Entropy;
+use gotrue_rs::ports::hashing::HashingPool;
+use gotrue_rs::ports::keys::KeySettings;
+use gotrue_rs::store::Pool;
+
+use crate::outbound;
+
+/// Builds the application from the settings.
+pub fn build(config: &Config, pool: Pool, delivery: EmailDelivery) -> anyhow::Result<App> {
+    let ports = Ports {
+        pool,
+        clock: Arc::new(SystemClock),
+        entropy: Entropy::from_system(),
+        hashing: Arc::new(HashingPool::start_default().context("starting the threads for hashing")?),
+        http: outbound::build_http_client(config)?,
+        delivery,
+    };
+    App::build(config.policy.clone(), key_settings(config), ports).context("preparing the auth API")
+}
+
+/// Builds the application from changed settings and keeps the long-lived state of `before`.
+/// `reuse_http_client`: the outbound HTTP client is shared with `before`.
+pub fn rebuild(before: &App, config: &Config, reuse_http_client: bool) -> anyhow::Result<App> {
+    let http = if reuse_http_client { Arc::clone(&before.http) } else { outbound::build_http_client(config)? };
+    let delivery = EmailDelivery::Synchronous(outbound::build_mailer_or_discard(config)?);
+    before.reload(config.policy.clone(), key_settings(config), delivery, http).context("preparing the auth API")
+}
+
+fn key_settings(config: &Config) -> KeySettings<'_> {
+    KeySettings {
+        jwks: &config.jwt.keys,
+        secret: &config.jwt.secret,
+        key_id: &config.jwt.key_id,
+        valid_methods: config.policy.jwt.valid_methods.as_deref(),
+    }
+}
