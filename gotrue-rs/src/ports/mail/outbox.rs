@@ -50,8 +50,8 @@ impl Outbox {
 
     /// Replaces the delivery schedule.
     #[must_use]
-    pub fn with_schedule(self, rhythm: DeliverySchedule) -> Self {
-        Self { schedule: rhythm, ..self }
+    pub fn with_schedule(self, schedule: DeliverySchedule) -> Self {
+        Self { schedule, ..self }
     }
 
     /// Returns the row of a mail for a statement of the caller.

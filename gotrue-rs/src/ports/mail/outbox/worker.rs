@@ -26,9 +26,9 @@ use crate::store::outbox::{self, LeasedMail, OutboxCounts, OutboxTable};
 const MAILS_METRIC: &str = "basalt_outbox_mails";
 /// The outcomes of delivery attempts.
 const ATTEMPTS_METRIC: &str = "basalt_outbox_attempts_total";
-/// How long deliveries may take after the start of a shutdown.
+/// How long the worker may run after the start of a shutdown, whichever server is silent.
 ///
-/// Later ones are abandoned: their lease expires, and the mail is sent again with the same Message-ID.
+/// Deliveries that take longer are abandoned: their lease expires, and the mail is sent again with the same Message-ID.
 const SHUTDOWN_LIMIT: Duration = Duration::from_secs(10);
 
 /// The delivery schedule.
@@ -97,29 +97,28 @@ pub struct Worker {
 
 impl std::fmt::Debug for Worker {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Worker").field("rhythm", &self.schedule).finish_non_exhaustive()
+        f.debug_struct("Worker").field("schedule", &self.schedule).finish_non_exhaustive()
     }
 }
 
 impl Worker {
-    /// Runs until `stop` completes; finishes the current deliveries first, for at most [`SHUTDOWN_LIMIT`].
+    /// Runs until `stop` completes; finishes the current deliveries first, within [`SHUTDOWN_LIMIT`].
     pub async fn run(self, stop: impl Future<Output = ()>) {
         describe_gauge!(MAILS_METRIC, "Mails in the outbox, by what became of them so far");
         describe_counter!(ATTEMPTS_METRIC, "Attempts to hand a mail to the mail server, by outcome");
         let stop = stop.shared();
+        let abandoned = pin!(stop.clone().then(|()| self.clock.sleep(SHUTDOWN_LIMIT)));
+        if let Either::Right(_) = select(pin!(self.deliver_until(stop)), abandoned).await {
+            tracing::warn!("deliveries abandoned at shutdown, will be retried after the next start");
+        }
+    }
+
+    async fn deliver_until(&self, stop: impl Future<Output = ()> + Clone + Unpin) {
         let mut cleanup = OutboxCleanup::new(&self.table, &self.clock, to_time_delta(self.schedule.retention));
         loop {
             let mut new_mail = pin!(self.new_mail.notified());
             new_mail.as_mut().enable();
-            let abandoned = pin!(stop.clone().then(|()| self.clock.sleep(SHUTDOWN_LIMIT)));
-            let delivered = match select(pin!(self.deliver_due()), abandoned).await {
-                Either::Left((delivered, _)) => delivered,
-                Either::Right(_) => {
-                    tracing::warn!("deliveries abandoned at shutdown, will be retried after the next start");
-                    return;
-                }
-            };
-            let delivered = delivered.unwrap_or_else(|error| {
+            let delivered = self.deliver_due().await.unwrap_or_else(|error| {
                 tracing::warn!(%error, "reading the outbox failed, will retry");
                 0
             });
