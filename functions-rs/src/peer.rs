@@ -4,8 +4,9 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 
+use gotrue_rs::ports::limits::subscriber_network;
 use http::{HeaderMap, HeaderName};
-use ipnet::{IpNet, Ipv4Net, Ipv6Net};
+use ipnet::IpNet;
 
 static FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
@@ -31,10 +32,7 @@ impl Peer {
 
     /// Returns the network that limits count by: the address, or for IPv6 the /64, which one customer owns.
     pub fn network(self) -> IpNet {
-        match self.0 {
-            IpAddr::V4(address) => Ipv4Net::from(address).into(),
-            IpAddr::V6(address) => Ipv6Net::new_assert(address, 64).trunc().into(),
-        }
+        subscriber_network(self.0)
     }
 }
 
