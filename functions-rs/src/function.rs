@@ -11,6 +11,7 @@ use chrono::{DateTime, Utc};
 use futures::future::BoxFuture;
 use gotrue_rs::journal::Journal;
 use gotrue_rs::ports::entropy::Entropy;
+use gotrue_rules::domain::error::ErrorCode;
 use http::{HeaderMap, Method, StatusCode};
 use serde::Serialize;
 
@@ -154,7 +155,7 @@ impl FunctionError {
         }
         let failure = Self::new(
             StatusCode::SERVICE_UNAVAILABLE,
-            "database_unavailable",
+            ErrorCode::DatabaseUnavailable.as_str(),
             "The database cannot be used at the moment. Try again in a moment",
         );
         let retry_after = Some(Duration::from_secs(1));

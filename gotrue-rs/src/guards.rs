@@ -2,11 +2,13 @@
 //!
 //! Their results are stored in the [`RequestContext`].
 
-use gotrue_rules::domain::error::{Error, Result};
+use gotrue_rules::domain::admin_user::user_not_found;
+use gotrue_rules::domain::error::{Error, ErrorCode, Result};
+use gotrue_rules::domain::linking::manual::manual_linking_disabled;
 use gotrue_rules::domain::mfa::factor_not_found;
-use gotrue_rules::domain::oauth_server::client::not_found as client_not_found;
+use gotrue_rules::domain::oauth_server::client::{malformed_client_id, not_found as client_not_found};
 use gotrue_rules::domain::oauth_server::confinement;
-use gotrue_rules::domain::session_rules::SessionValidity;
+use gotrue_rules::domain::session_rules::{SessionValidity, session_not_found};
 use gotrue_rules::domain::sso;
 use gotrue_rules::wire::requests::CaptchaToken;
 use serde_json::{Map, Value};
@@ -118,7 +120,7 @@ fn require_manual_linking(cx: &RequestContext) -> Result<()> {
     if cx.app.policy.security.manual_linking_enabled {
         return Ok(());
     }
-    Err(Error::not_found("manual_linking_disabled", "Manual linking is disabled"))
+    Err(manual_linking_disabled())
 }
 
 /// Requires custom OAuth providers to be enabled (404).
@@ -129,7 +131,7 @@ fn require_custom_providers(cx: &RequestContext) -> Result<()> {
     if cx.app.policy.custom_oauth.enabled {
         return Ok(());
     }
-    Err(Error::not_found("feature_disabled", "Custom OAuth providers are disabled"))
+    Err(Error::new(ErrorCode::FeatureDisabled, "Custom OAuth providers are disabled"))
 }
 
 /// Requires SCIM to be enabled (404).
@@ -139,7 +141,7 @@ fn require_scim(cx: &RequestContext) -> Result<()> {
     if cx.app.policy.experimental.scim_enabled {
         return Ok(());
     }
-    Err(Error::not_found("feature_disabled", "SCIM server is disabled"))
+    Err(Error::new(ErrorCode::FeatureDisabled, "SCIM server is disabled"))
 }
 
 /// Loads the OAuth client named by `{client_id}`; 400 if malformed, 404 if unknown.
@@ -160,21 +162,21 @@ fn require_passkeys(cx: &RequestContext) -> Result<()> {
     if cx.app.policy.passkeys.enabled {
         return Ok(());
     }
-    Err(Error::not_found("passkey_disabled", "Passkeys are disabled"))
+    Err(Error::new(ErrorCode::PasskeyDisabled, "Passkeys are disabled"))
 }
 
 fn require_oauth_server(cx: &RequestContext) -> Result<()> {
     if cx.app.policy.oauth_server.enabled {
         return Ok(());
     }
-    Err(Error::not_found("feature_disabled", "OAuth server is disabled"))
+    Err(Error::new(ErrorCode::FeatureDisabled, "OAuth server is disabled"))
 }
 
 async fn require_caller(cx: &mut RequestContext) -> Result<()> {
     let claims = verify_access_token(cx)?;
     let found = load_caller(cx, claims).await?;
     if found.account.is_banned(cx.now) {
-        return Err(Error::forbidden("user_banned", "User is banned"));
+        return Err(Error::new(ErrorCode::UserBanned, "User is banned"));
     }
     // A token without a session is an ID token: it identifies a user to a client and authorizes no request.
     let opens = || {
@@ -203,17 +205,21 @@ async fn authenticate_admin(cx: &RequestContext, claims: Map<String, Value>) -> 
         let validity =
             found.session.as_ref().map(|session| session_facts(cx, &found.account, session, None).decide_validity());
         if validity != Some(SessionValidity::Valid) {
-            return Err(Error::forbidden("session_expired", "Session is no longer valid"));
+            return Err(Error::http(403, ErrorCode::SessionExpired, "Session is no longer valid"));
         }
         if is_confined_client(cx, &found) {
-            return Err(Error::forbidden("not_admin", "User not allowed"));
+            return Err(not_admin());
         }
     }
     if !cx.has_admin_role(&claims) {
-        return Err(Error::forbidden("not_admin", "User not allowed"));
+        return Err(not_admin());
     }
     let role = claims.get("role").and_then(Value::as_str).unwrap_or_default().to_owned();
     Ok(Admin { role, claims })
+}
+
+fn not_admin() -> Error {
+    Error::new(ErrorCode::NotAdmin, "User not allowed")
 }
 
 async fn require_captcha(cx: &RequestContext) -> Result<()> {
@@ -232,7 +238,7 @@ async fn require_captcha(cx: &RequestContext) -> Result<()> {
 }
 
 fn captcha_failed(reason: &str) -> Error {
-    Error::bad_request("captcha_failed", format!("captcha protection: request disallowed ({reason})"))
+    Error::new(ErrorCode::CaptchaFailed, format!("captcha protection: request disallowed ({reason})"))
 }
 
 /// Whether the grant presents its own proof: a refresh token, an authorization code or an ID token.
@@ -250,10 +256,10 @@ async fn is_admin_request(cx: &RequestContext) -> bool {
 
 async fn load_path_user(cx: &mut RequestContext) -> Result<()> {
     let named = cx.request.path_param("user_id").unwrap_or_default();
-    let id = Uuid::parse_str(named).map_err(|_| Error::not_found("validation_failed", "user_id must be an UUID"))?;
+    let id = Uuid::parse_str(named).map_err(|_| malformed_path_id("user_id"))?;
     let found =
         users::find_with_session(&mut cx.db(), id, None).await.or_internal_error("Database error loading user")?;
-    let found = found.ok_or_else(|| Error::not_found("user_not_found", "User not found"))?;
+    let found = found.ok_or_else(user_not_found)?;
     cx.guard_results.account = Some(found.account);
     Ok(())
 }
@@ -272,7 +278,7 @@ async fn load_path_sso_provider(cx: &mut RequestContext) -> Result<()> {
 
 async fn load_path_oauth_client(cx: &mut RequestContext) -> Result<()> {
     let named = cx.request.path_param("client_id").unwrap_or_default();
-    let id = Uuid::parse_str(named).map_err(|_| Error::invalid("invalid client_id format"))?;
+    let id = Uuid::parse_str(named).map_err(|_| malformed_client_id())?;
     let found = oauth_clients::find_by_id(&mut cx.db(), id).await.or_internal_error("Error loading OAuth client")?;
     cx.guard_results.client = Some(found.ok_or_else(client_not_found)?);
     Ok(())
@@ -286,7 +292,7 @@ async fn authenticate_client(cx: &mut RequestContext) -> Result<()> {
 /// Runs no statement: a user is loaded together with the factors.
 fn find_path_factor(cx: &mut RequestContext) -> Result<()> {
     let named = cx.request.path_param("factor_id").unwrap_or_default();
-    let id = Uuid::parse_str(named).map_err(|_| Error::not_found("validation_failed", "factor_id must be an UUID"))?;
+    let id = Uuid::parse_str(named).map_err(|_| malformed_path_id("factor_id"))?;
     let account = match &cx.guard_results.account {
         Some(account) => account,
         None => &cx.caller()?.account,
@@ -296,10 +302,19 @@ fn find_path_factor(cx: &mut RequestContext) -> Result<()> {
     Ok(())
 }
 
+/// 404: a segment of the path must be a UUID.
+pub fn malformed_path_id(name: &str) -> Error {
+    Error::http(404, ErrorCode::ValidationFailed, format!("{name} must be an UUID"))
+}
+
 fn require_not_anonymous(cx: &RequestContext) -> Result<()> {
     let is_anonymous = cx.caller()?.claims.get("is_anonymous").and_then(Value::as_bool).unwrap_or(false);
     if is_anonymous {
-        return Err(Error::forbidden("no_authorization", "Anonymous user not allowed to perform these actions"));
+        return Err(Error::http(
+            403,
+            ErrorCode::NoAuthorization,
+            "Anonymous user not allowed to perform these actions",
+        ));
     }
     Ok(())
 }
@@ -308,10 +323,10 @@ fn verify_access_token(cx: &RequestContext) -> Result<Map<String, Value>> {
     let header = cx.request.header("authorization");
     let token = header
         .and_then(parse_bearer)
-        .ok_or_else(|| Error::unauthorized("no_authorization", "This endpoint requires a valid Bearer token"))?;
+        .ok_or_else(|| Error::new(ErrorCode::NoAuthorization, "This endpoint requires a valid Bearer token"))?;
     cx.app.keys.verify(token, cx.now).map_err(|reason| {
         let message = format!("invalid JWT: unable to parse or verify signature, {reason}");
-        Error::forbidden("bad_jwt", message)
+        Error::new(ErrorCode::BadJwt, message)
     })
 }
 
@@ -326,18 +341,19 @@ pub fn parse_bearer(header: &str) -> Option<&str> {
 async fn load_caller(cx: &RequestContext, claims: Map<String, Value>) -> Result<Caller> {
     let sub = claims.get("sub").and_then(Value::as_str).unwrap_or_default();
     if sub.is_empty() {
-        return Err(Error::forbidden("bad_jwt", "invalid claim: missing sub claim"));
+        return Err(Error::new(ErrorCode::BadJwt, "invalid claim: missing sub claim"));
     }
-    let id =
-        Uuid::parse_str(sub).map_err(|_| Error::bad_request("bad_jwt", "invalid claim: sub claim must be a UUID"))?;
+    let id = Uuid::parse_str(sub)
+        .map_err(|_| Error::http(400, ErrorCode::BadJwt, "invalid claim: sub claim must be a UUID"))?;
     // A missing user takes precedence over a malformed `session_id`.
     let session = session_id_claim(&claims);
     let wanted = session.as_ref().ok().copied().flatten();
     let found =
         users::find_with_session(&mut cx.db(), id, wanted).await.or_internal_error("Database error finding user")?;
-    let found = found.ok_or_else(|| Error::forbidden("user_not_found", "User from sub claim in JWT does not exist"))?;
+    let found =
+        found.ok_or_else(|| Error::http(403, ErrorCode::UserNotFound, "User from sub claim in JWT does not exist"))?;
     if session?.is_some() && found.session.is_none() {
-        return Err(Error::forbidden("session_not_found", "Session from session_id claim in JWT does not exist"));
+        return Err(session_not_found());
     }
     Ok(Caller { account: found.account, session: found.session, claims })
 }
@@ -349,6 +365,6 @@ fn session_id_claim(claims: &Map<String, Value>) -> Result<Option<Uuid>> {
         return Ok(None);
     }
     let id = Uuid::parse_str(named)
-        .map_err(|_| Error::forbidden("bad_jwt", "invalid claim: session_id claim must be a UUID"))?;
+        .map_err(|_| Error::new(ErrorCode::BadJwt, "invalid claim: session_id claim must be a UUID"))?;
     Ok(Some(id).filter(|id| !id.is_nil()))
 }

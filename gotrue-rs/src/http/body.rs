@@ -2,7 +2,7 @@
 
 use axum::body::Body;
 use bytes::{Bytes, BytesMut};
-use gotrue_rules::domain::error::{Error, Result};
+use gotrue_rules::domain::error::{Error, ErrorCode, Result};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use tokio::sync::Mutex;
 
@@ -91,9 +91,9 @@ async fn read_limited(body: Body) -> BodyState {
 }
 
 fn connection_lost_error() -> Error {
-    Error::bad_request("bad_json", "Could not read the request body: the connection broke off")
+    Error::new(ErrorCode::BadJson, "Could not read the request body: the connection broke off")
 }
 
 fn too_large_error() -> Error {
-    Error::http(413, "request_entity_too_large", "Request body too large (max 1048576 bytes)")
+    Error::new(ErrorCode::RequestEntityTooLarge, "Request body too large (max 1048576 bytes)")
 }

@@ -10,7 +10,7 @@ use axum::extract::{ConnectInfo, Request};
 use axum::response::Response;
 use futures::FutureExt;
 use futures::future::{Either, select};
-use gotrue_rules::domain::error::{Error, Result};
+use gotrue_rules::domain::error::{Error, ErrorCode, Result};
 use gotrue_rules::wire::error::{ApiVersion, VERSION_HEADER};
 use http::{HeaderValue, Method};
 
@@ -156,7 +156,7 @@ fn panic_error() -> Error {
 }
 
 fn timeout_error() -> Error {
-    Error::http(504, "request_timeout", "Processing this request timed out, please retry after a moment.")
+    Error::new(ErrorCode::RequestTimeout, "Processing this request timed out, please retry after a moment.")
 }
 
 /// Logs an error response once; only server errors have level `error`.
@@ -166,7 +166,7 @@ fn log_error(error: &Error, id: &str) {
         tracing::error!(
             request.id = id,
             status = error.status(),
-            code = error.code(),
+            code = error.code().as_str(),
             cause,
             detail = error.message(),
             "request failed"
@@ -175,7 +175,7 @@ fn log_error(error: &Error, id: &str) {
         tracing::debug!(
             request.id = id,
             status = error.status(),
-            code = error.code(),
+            code = error.code().as_str(),
             cause,
             detail = error.message(),
             "request refused"

@@ -2,7 +2,7 @@
 //!
 //! Nothing is written, and no connection is held during requests to the issuer.
 
-use gotrue_rules::domain::error::{Error, Result};
+use gotrue_rules::domain::error::{Error, OAuthErrorCode, Result};
 use gotrue_rules::domain::external::id_token::{
     AcceptedIdTokens, ExternalIdToken, PresentedIdToken, profile_from_id_token, select_provider,
     select_stored_provider, stored_provider_name,
@@ -53,5 +53,5 @@ pub async fn verify(
 }
 
 fn bad_id_token_error() -> Error {
-    Error::oauth("invalid request", "Bad ID token")
+    Error::oauth(OAuthErrorCode::InvalidIdTokenRequest, "Bad ID token")
 }

@@ -1,12 +1,12 @@
 //! Operations of the OAuth server: client authentication, registration, client secrets, redirects.
 
-use gotrue_rules::domain::error::{Error, ErrorKind, Result};
+use gotrue_rules::domain::error::{Error, ErrorKind, OAuthErrorCode, Result};
 use gotrue_rules::domain::oauth_server::client_auth::{
     ClientCredentials, encode_secret, hash_secret, malformed_credentials, unknown_client,
 };
 use gotrue_rules::domain::oauth_server::registration::{register as accept, require_web_uris};
 use gotrue_rules::domain::oauth_server::{ClientType, OAuthClient, RegistrationType};
-use gotrue_rules::wire::oauth_server::{TokenRequest, parse_credentials, parse_registration};
+use gotrue_rules::wire::oauth_server::{TokenRequest, invalid_client_body, parse_credentials, parse_registration};
 use gotrue_rules::wire::redirect::with_query;
 use http::header::AUTHORIZATION;
 
@@ -22,27 +22,27 @@ use crate::store::oauth_clients::{self, NewClient};
 ///
 /// 400 `invalid_credentials`, or `invalid_client` by policy.
 pub async fn authenticate_client(cx: &RequestContext) -> Result<Option<OAuthClient>> {
-    verify_credentials(cx).await.map_err(|refusal| into_oauth_error(cx, "invalid_client", refusal))
+    verify_credentials(cx).await.map_err(|refusal| into_oauth_error(cx, OAuthErrorCode::InvalidClient, refusal))
 }
 
 /// Converts an error into an OAuth error (RFC 6749 §5.2) where the policy enables it.
 ///
 /// Some client libraries take a body without the member `error` for tokens. An error that allows a retry is unchanged.
-pub fn into_oauth_error(cx: &RequestContext, error: &'static str, refusal: Error) -> Error {
+pub fn into_oauth_error(cx: &RequestContext, error: OAuthErrorCode, refusal: Error) -> Error {
     let is_final =
         matches!(&refusal.kind, ErrorKind::Http { status: 400..=499, .. }) && !matches!(refusal.status(), 409 | 429);
     if !is_final || !cx.app.policy.oauth_server.has_standard_responses {
         return refusal;
     }
     let description = refusal.message().to_owned().into();
-    Error { kind: ErrorKind::OAuth { error: error.into(), description }, ..refusal }
+    Error { kind: ErrorKind::OAuth { error: error.as_str().into(), description }, ..refusal }
 }
 
 async fn verify_credentials(cx: &RequestContext) -> Result<Option<OAuthClient>> {
     if cx.app.policy.oauth_server.is_repeated_parameter_rejected
         && let Some(twice) = TokenRequest::MEMBERS.into_iter().find(|name| cx.request.is_repeated(name))
     {
-        return Err(Error::oauth("invalid_request", format!("{twice} is given more than once")));
+        return Err(Error::oauth(OAuthErrorCode::InvalidRequest, format!("{twice} is given more than once")));
     }
     let presented = read_credentials(cx).await?;
     if presented.client_id.is_empty() {
@@ -87,8 +87,7 @@ pub async fn register_client(
     cx: &RequestContext,
     registered: RegistrationType,
 ) -> Result<(OAuthClient, Option<String>)> {
-    let body =
-        cx.read_body().await.map_err(|cause| Error::bad_request("bad_json", "Invalid JSON body").with_cause(cause))?;
+    let body = cx.read_body().await.map_err(invalid_client_body)?;
     let accepted = accept(parse_registration(&body)?, cx.app.policy.oauth_server.is_comma_rejected)?;
     if cx.app.policy.oauth_server.requires_web_uris {
         require_web_uris(&accepted.uri, &accepted.logo_uri)?;

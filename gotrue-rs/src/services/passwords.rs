@@ -2,8 +2,8 @@
 //!
 //! Hashing runs on a bounded pool, and no connection is held meanwhile.
 
-use gotrue_rules::domain::error::{Error, Result};
-use gotrue_rules::domain::password::{WeakPassword, WeakPasswordReason, find_weaknesses};
+use gotrue_rules::domain::error::{Error, ErrorCode, Result};
+use gotrue_rules::domain::password::{WeakPassword, WeakPasswordReason, find_weaknesses, too_long};
 use gotrue_rules::domain::user::User;
 use uuid::Uuid;
 
@@ -141,9 +141,9 @@ fn hashing_error(error: HashingError) -> Error {
         HashingError::Busy { retry_after, .. } => {
             let seconds = retry_after.as_secs().max(1);
             let message = format!("Too many sign-ins at once, please retry after {seconds} seconds.");
-            Error::http(503, "over_request_rate_limit", message).retry_after(seconds).with_cause(error)
+            Error::http(503, ErrorCode::OverRequestRateLimit, message).retry_after(seconds).with_cause(error)
         }
-        HashingError::TooLong(_) => Error::invalid("Password cannot be longer than 72 characters"),
+        HashingError::TooLong(_) => too_long(),
         HashingError::Parameters(_) | HashingError::Failed => Error::other(error),
     }
 }

@@ -79,7 +79,7 @@ impl Error {
             return self.into_unavailable();
         }
         match self.to_exposed_error(&message) {
-            Some(kind) => refusal::Error::new(kind).with_cause(self),
+            Some(kind) => refusal::Error::from_kind(kind).with_cause(self),
             None => refusal::Error::internal(message).with_cause(self),
         }
     }

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
 use super::contact::{Contact, Email, Phone};
-use super::error::{Error, Result};
+use super::error::{Error, ErrorCode, Result};
 use super::identity::{identity_for_contact, merge_metadata, provider_metadata};
 use super::password::MAX_BYTES;
 use super::user::{Identity, Time, User};
@@ -74,6 +74,11 @@ pub fn parse_phone(request: &AdminUserRequest) -> Result<Option<Phone>> {
     (!request.phone.is_empty()).then(|| Phone::parse(&request.phone)).transpose()
 }
 
+/// 404: no user has the id of the path.
+pub fn user_not_found() -> Error {
+    Error::new(ErrorCode::UserNotFound, "User not found")
+}
+
 /// Checks that no other user has the contacts.
 /// A taken address is reported before a malformed number.
 pub fn require_available_contacts(
@@ -86,7 +91,7 @@ pub fn require_available_contacts(
     }
     let phone = phone?;
     if taken.phone {
-        return Err(Error::unprocessable("phone_exists", "Phone number already registered by another user"));
+        return Err(Error::new(ErrorCode::PhoneExists, "Phone number already registered by another user"));
     }
     Ok(Contacts { email, phone })
 }

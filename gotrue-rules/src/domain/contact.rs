@@ -224,7 +224,7 @@ mod tests {
             ("\"ann\"@example.com", FORMAT),
         ] {
             let refused = Email::parse(given).unwrap_err();
-            assert_eq!((refused.code(), refused.message()), ("validation_failed", message), "{given:?}");
+            assert_eq!((refused.code().as_str(), refused.message()), ("validation_failed", message), "{given:?}");
         }
     }
 

@@ -1,11 +1,16 @@
 //! Errors of API requests, as data: `gotrue-rs` renders them by API version and route.
 //!
-//! The error code does not determine the status, so both are stored.
+//! The error code does not always determine the status, so both are stored.
 
-pub mod codes;
+mod code;
+pub mod document;
+mod oauth_code;
 
 use std::borrow::Cow;
 use std::fmt;
+
+pub use self::code::{ErrorCode, ErrorCodeSection};
+pub use self::oauth_code::OAuthErrorCode;
 
 /// Public text; never contains a secret, a code, an address or a SQL statement.
 pub type PublicText = Cow<'static, str>;
@@ -23,7 +28,16 @@ pub struct Error {
     /// Value of the `Retry-After` header, in seconds.
     pub retry_after: Option<u64>,
     /// Status and code of the error that wraps a database error, if they differ from a plain failure.
-    pub wrapped_as: Option<(u16, &'static str)>,
+    pub wrapped_as: Option<WrappingError>,
+}
+
+/// Status and code of an error that wraps a database error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WrappingError {
+    /// The status, except in the legacy API version.
+    pub status: u16,
+    /// The code.
+    pub code: ErrorCode,
 }
 
 /// The kinds of an error.
@@ -34,7 +48,7 @@ pub enum ErrorKind {
         /// The status, 400–599 (a hook may name any).
         status: u16,
         /// The error code, if there is one.
-        code: Option<&'static str>,
+        code: Option<ErrorCode>,
         /// The message, with GoTrue's exact wording.
         message: PublicText,
     },
@@ -49,8 +63,8 @@ pub enum ErrorKind {
     WeakPassword {
         /// The messages of all reasons, joined by a space.
         message: String,
-        /// `length`, `characters`, `pwned`, in this order.
-        reasons: Vec<&'static str>,
+        /// The reasons, in the order of their declaration.
+        reasons: Vec<WeakPasswordReason>,
     },
     /// An error raised by the database, which the legacy API version shows.
     Postgres(Box<DatabaseError>),
@@ -58,6 +72,28 @@ pub enum ErrorKind {
     InternalServerError,
     /// Any other failure: 500 without an error id.
     Other,
+}
+
+/// Reasons for a weak password, in response order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum WeakPasswordReason {
+    /// Too short.
+    Length,
+    /// A required set of characters is missing.
+    Characters,
+    /// It is in a list of leaked passwords.
+    Pwned,
+}
+
+impl WeakPasswordReason {
+    /// Returns the word of the API.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Length => "length",
+            Self::Characters => "characters",
+            Self::Pwned => "pwned",
+        }
+    }
 }
 
 /// A database error: SQLSTATE and texts, and the error of the other API version and of redirects.
@@ -77,81 +113,59 @@ pub struct DatabaseError {
     pub wrapped: PublicText,
 }
 
-/// The code of a status-500 error without a code of its own.
-pub const UNEXPECTED_FAILURE: &str = "unexpected_failure";
 /// The message of [`ErrorKind::Other`].
 pub const OTHER_MESSAGE: &str = "Unexpected failure, please check server logs for more information";
 
 impl Error {
-    /// Creates an error without a cause.
-    pub fn new(kind: ErrorKind) -> Self {
+    /// Creates an error with the usual status of its code.
+    pub fn new(code: ErrorCode, message: impl Into<PublicText>) -> Self {
+        Self::http(code.status(), code, message)
+    }
+
+    /// Creates an error with a status that is not the usual one of its code.
+    pub fn http(status: u16, code: ErrorCode, message: impl Into<PublicText>) -> Self {
+        Self::from_kind(ErrorKind::Http { status, code: Some(code), message: message.into() })
+    }
+
+    /// Creates an error of any kind without a cause.
+    pub fn from_kind(kind: ErrorKind) -> Self {
         Self { kind, cause: None, retry_after: None, wrapped_as: None }
-    }
-
-    /// Creates an error with any status and code.
-    pub fn http(status: u16, code: &'static str, message: impl Into<PublicText>) -> Self {
-        Self::new(ErrorKind::Http { status, code: Some(code), message: message.into() })
-    }
-
-    /// Creates a 400 with a code.
-    pub fn bad_request(code: &'static str, message: impl Into<PublicText>) -> Self {
-        Self::http(400, code, message)
-    }
-
-    /// Creates a 401 with a code.
-    pub fn unauthorized(code: &'static str, message: impl Into<PublicText>) -> Self {
-        Self::http(401, code, message)
-    }
-
-    /// Creates a 403 with a code.
-    pub fn forbidden(code: &'static str, message: impl Into<PublicText>) -> Self {
-        Self::http(403, code, message)
-    }
-
-    /// Creates a 404 with a code.
-    pub fn not_found(code: &'static str, message: impl Into<PublicText>) -> Self {
-        Self::http(404, code, message)
-    }
-
-    /// Creates a 422 with a code.
-    pub fn unprocessable(code: &'static str, message: impl Into<PublicText>) -> Self {
-        Self::http(422, code, message)
-    }
-
-    /// Creates a 429 with a code.
-    pub fn too_many_requests(code: &'static str, message: impl Into<PublicText>) -> Self {
-        Self::http(429, code, message)
     }
 
     /// Creates a 400 `validation_failed`.
     pub fn invalid(message: impl Into<PublicText>) -> Self {
-        Self::bad_request("validation_failed", message)
+        Self::new(ErrorCode::ValidationFailed, message)
     }
 
     /// Creates a 500 `unexpected_failure` with a specific message.
     pub fn internal(message: impl Into<PublicText>) -> Self {
-        Self::http(500, UNEXPECTED_FAILURE, message)
+        Self::new(ErrorCode::UnexpectedFailure, message)
     }
 
     /// Creates an OAuth error (RFC 6749 §5.2).
-    pub fn oauth(error: impl Into<PublicText>, description: impl Into<PublicText>) -> Self {
-        Self::new(ErrorKind::OAuth { error: error.into(), description: description.into() })
+    pub fn oauth(code: OAuthErrorCode, description: impl Into<PublicText>) -> Self {
+        Self::oauth_from_provider(code.as_str(), description)
+    }
+
+    /// Creates the OAuth error with which an external provider responded.
+    pub fn oauth_from_provider(error: impl Into<PublicText>, description: impl Into<PublicText>) -> Self {
+        Self::from_kind(ErrorKind::OAuth { error: error.into(), description: description.into() })
     }
 
     /// Creates the generic 500 with its cause.
     pub fn other(cause: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
-        Self::new(ErrorKind::Other).with_cause(cause)
+        Self::from_kind(ErrorKind::Other).with_cause(cause)
     }
 
     /// Creates the error of a handler that failed, or that fails in GoTrue.
     pub fn internal_server_error(cause: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
-        Self::new(ErrorKind::InternalServerError).with_cause(cause)
+        Self::from_kind(ErrorKind::InternalServerError).with_cause(cause)
     }
 
     /// Creates the 503 for a database that is down, out of connections, unresponsive or read-only.
     pub fn database_unavailable() -> Self {
         let message = "The database cannot be used at the moment, please retry after a moment.";
-        Self::http(503, "database_unavailable", message).retry_after(1)
+        Self::new(ErrorCode::DatabaseUnavailable, message).retry_after(1)
     }
 
     /// Adds the internal cause, for the log.
@@ -180,15 +194,15 @@ impl Error {
     }
 
     /// Returns the error code, or GoTrue's default for errors without one.
-    pub fn code(&self) -> &'static str {
+    pub fn code(&self) -> ErrorCode {
         match &self.kind {
-            ErrorKind::Http { code: Some(code), .. } => code,
-            ErrorKind::Postgres(_) => self.wrapped_as.map_or(UNEXPECTED_FAILURE, |(_, code)| code),
+            ErrorKind::Http { code: Some(code), .. } => *code,
+            ErrorKind::Postgres(_) => self.wrapped_as.map_or(ErrorCode::UnexpectedFailure, |wrapping| wrapping.code),
             ErrorKind::Http { status: 500, .. } | ErrorKind::InternalServerError | ErrorKind::Other => {
-                UNEXPECTED_FAILURE
+                ErrorCode::UnexpectedFailure
             }
-            ErrorKind::Http { .. } | ErrorKind::OAuth { .. } => "unknown",
-            ErrorKind::WeakPassword { .. } => "weak_password",
+            ErrorKind::Http { .. } | ErrorKind::OAuth { .. } => ErrorCode::Unknown,
+            ErrorKind::WeakPassword { .. } => ErrorCode::WeakPassword,
         }
     }
 
@@ -225,16 +239,16 @@ mod tests {
 
     #[test]
     fn display_is_status_and_message() {
-        let error = Error::unprocessable("flow_state_not_found", "No valid flow state found for user.");
+        let error = Error::http(422, ErrorCode::FlowStateNotFound, "No valid flow state found for user.");
         assert_eq!(error.to_string(), "422: No valid flow state found for user.");
     }
 
     #[test]
     fn default_codes_match_gotrue() {
-        let hook = |status| Error::new(ErrorKind::Http { status, code: None, message: "no".into() });
-        assert_eq!(hook(500).code(), "unexpected_failure");
-        assert_eq!(hook(403).code(), "unknown");
-        assert_eq!(Error::other("boom").code(), "unexpected_failure");
+        let hook = |status| Error::from_kind(ErrorKind::Http { status, code: None, message: "no".into() });
+        assert_eq!(hook(500).code().as_str(), "unexpected_failure");
+        assert_eq!(hook(403).code().as_str(), "unknown");
+        assert_eq!(Error::other("boom").code().as_str(), "unexpected_failure");
         assert_eq!(Error::other("boom").message(), OTHER_MESSAGE);
     }
 }

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use super::error::{Error, ErrorKind, Result};
+use super::error::{Error, ErrorCode, ErrorKind, Result};
 use super::policy::HookKind;
 use super::user::{Time, User};
 use crate::wire::go_json::{Document, UnstoredText};
@@ -48,7 +48,7 @@ pub fn classify_response(answer: HookResponse<'_>) -> Result<HookResponseKind> {
             validate_content_type(answer.content_type)?;
             if answer.is_too_long {
                 let message = format!("Payload size exceeded size limit of {MAX_RESPONSE_BYTES} bytes");
-                return Err(Error::unprocessable("hook_payload_over_size_limit", message));
+                return Err(Error::new(ErrorCode::HookPayloadOverSizeLimit, message));
             }
             Ok(HookResponseKind::Output)
         }
@@ -68,17 +68,17 @@ pub fn hook_unavailable() -> Error {
 /// Error of a hook that exceeded the time limit.
 pub fn hook_timeout() -> Error {
     let message = format!("Failed to reach hook within maximum time of {HTTP_TIMEOUT_SECONDS}.000000 seconds");
-    Error::unprocessable("hook_timeout", message)
+    Error::new(ErrorCode::HookTimeout, message)
 }
 
 /// Error of a hook that was not reachable in any attempt.
 pub fn hook_unreachable() -> Error {
-    Error::unprocessable("hook_timeout_after_retry", "Failed to reach hook after maximum retries")
+    Error::new(ErrorCode::HookTimeoutAfterRetry, "Failed to reach hook after maximum retries")
 }
 
 /// Accepts only a well-formed JSON media type, in any letter case and with any parameters.
 fn validate_content_type(header: &str) -> Result<()> {
-    let refused = |message: String| Error::bad_request("hook_payload_invalid_content_type", message);
+    let refused = |message: String| Error::new(ErrorCode::HookPayloadInvalidContentType, message);
     if header.is_empty() {
         return Err(refused("Invalid Content-Type: Missing Content-Type header".to_owned()));
     }
@@ -184,7 +184,7 @@ struct HookError {
 }
 
 fn hook_error(status: u16, message: String) -> Error {
-    Error::new(ErrorKind::Http { status, code: None, message: message.into() })
+    Error::from_kind(ErrorKind::Http { status, code: None, message: message.into() })
 }
 
 /// Error of an output that is not JSON, or not of the expected type.
@@ -242,13 +242,13 @@ fn decode_output<T: DeserializeOwned>(output: &[u8]) -> Result<T> {
 /// Error of a rejected password attempt.
 pub fn password_rejected(message: String) -> Error {
     let usual = "Further password verification attempts will be rejected.";
-    Error::bad_request("invalid_credentials", message_or_default(message, usual))
+    Error::new(ErrorCode::InvalidCredentials, message_or_default(message, usual))
 }
 
 /// Error of a rejected second-factor attempt.
 pub fn mfa_rejected(message: String) -> Error {
-    Error::forbidden(
-        "mfa_verification_rejected",
+    Error::new(
+        ErrorCode::MfaVerificationRejected,
         message_or_default(message, "Further MFA verification attempts will be rejected."),
     )
 }

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::contact::{Contact, Email};
-use super::error::{Error, Result};
+use super::error::{Error, ErrorCode, Result};
 use super::policy::Policy;
 use super::purpose::Purpose;
 use super::sign_up::{NewUserIds, build_user, require_nonempty_password};
@@ -96,7 +96,7 @@ pub fn decide<'a>(
             LinkType::MagicLink => Ok(GenerateLinkDecision::NewUser(LinkType::SignUp, LinkPassword::Random)),
             LinkType::Invite => Ok(GenerateLinkDecision::NewUser(LinkType::Invite, LinkPassword::None)),
             LinkType::Recovery | LinkType::EmailChangeCurrent | LinkType::EmailChangeNew => {
-                Err(Error::not_found("user_not_found", "User with this email not found"))
+                Err(Error::new(ErrorCode::UserNotFound, "User with this email not found"))
             }
         };
     };
@@ -175,12 +175,12 @@ mod tests {
         ] {
             let mut policy = Policy::default();
             policy.mail.secure_email_change = true;
-            assert_eq!(decide(word, "p", None, &policy).map_err(|error| error.code()), no_user, "{word}");
+            assert_eq!(decide(word, "p", None, &policy).map_err(|error| error.code().as_str()), no_user, "{word}");
             for (account, expected) in [(&pending, unconfirmed), (&confirmed, there)] {
                 let as_known = |kind| GenerateLinkDecision::ExistingUser(kind, Box::new(account.clone()));
                 let expected = expected.map(|()| as_known(LinkType::parse(word).unwrap()));
                 assert_eq!(
-                    decide(word, "", Some(account.clone()), &policy).map_err(|error| error.code()),
+                    decide(word, "", Some(account.clone()), &policy).map_err(|error| error.code().as_str()),
                     expected,
                     "{word}"
                 );
@@ -201,7 +201,7 @@ mod tests {
         policy.mail.secure_email_change = false;
         let known = User::default();
         assert_eq!(
-            decide("email_change_current", "", Some(known.clone()), &policy).unwrap_err().code(),
+            decide("email_change_current", "", Some(known.clone()), &policy).unwrap_err().code().as_str(),
             "validation_failed"
         );
         assert!(decide("email_change_new", "", Some(known), &policy).is_ok());

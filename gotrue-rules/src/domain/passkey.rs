@@ -2,7 +2,7 @@
 
 use uuid::Uuid;
 
-use super::error::{Error, Result};
+use super::error::{Error, ErrorCode, Result};
 use super::session::{Aal, Session};
 use super::user::{Time, User};
 
@@ -20,7 +20,7 @@ const MAX_NAME_LENGTH: usize = 120;
 pub fn require_aal2_for_passkeys(account: &User, session: Option<&Session>) -> Result<()> {
     if account.has_verified_factor() && session.is_none_or(|session| session.aal < Aal::Aal2) {
         let message = "AAL2 session is required to manage passkeys when MFA is enabled";
-        return Err(Error::forbidden("insufficient_aal", message));
+        return Err(Error::new(ErrorCode::InsufficientAal, message));
     }
     Ok(())
 }
@@ -28,7 +28,7 @@ pub fn require_aal2_for_passkeys(account: &User, session: Option<&Session>) -> R
 /// Checks whether the user may register a passkey, apart from the number of passkeys.
 pub fn validate_registration(account: &User, session: Option<&Session>) -> Result<()> {
     if account.is_sso_user {
-        return Err(Error::unprocessable("validation_failed", "SSO users cannot register passkeys"));
+        return Err(Error::http(422, ErrorCode::ValidationFailed, "SSO users cannot register passkeys"));
     }
     require_aal2_for_passkeys(account, session)
 }
@@ -36,13 +36,13 @@ pub fn validate_registration(account: &User, session: Option<&Session>) -> Resul
 /// Checks whether a user may sign in with a passkey: confirmed contacts, not banned.
 pub fn validate_sign_in(account: &User, now: Time) -> Result<()> {
     if account.email.is_some() && !account.is_email_confirmed() {
-        return Err(Error::forbidden("email_not_confirmed", "Email not confirmed"));
+        return Err(Error::http(403, ErrorCode::EmailNotConfirmed, "Email not confirmed"));
     }
     if account.phone.is_some() && !account.is_phone_confirmed() {
-        return Err(Error::forbidden("phone_not_confirmed", "Phone not confirmed"));
+        return Err(Error::http(403, ErrorCode::PhoneNotConfirmed, "Phone not confirmed"));
     }
     if account.is_banned(now) {
-        return Err(Error::forbidden("user_banned", "User is banned"));
+        return Err(Error::new(ErrorCode::UserBanned, "User is banned"));
     }
     Ok(())
 }
@@ -83,12 +83,12 @@ pub fn has_counter_regressed(stored: u32, came: u32) -> bool {
 
 /// 404: the passkey does not exist or belongs to another user.
 pub fn passkey_not_found() -> Error {
-    Error::not_found("validation_failed", "Passkey not found")
+    Error::http(404, ErrorCode::ValidationFailed, "Passkey not found")
 }
 
 /// 422: the user has the maximum number of passkeys.
 pub fn too_many_passkeys() -> Error {
-    Error::unprocessable("too_many_passkeys", "Maximum number of passkeys reached")
+    Error::new(ErrorCode::TooManyPasskeys, "Maximum number of passkeys reached")
 }
 
 #[cfg(test)]
@@ -116,7 +116,7 @@ mod tests {
     #[test]
     fn sso_users_cannot_register() {
         let account = User { is_sso_user: true, ..User::default() };
-        assert_eq!(validate_registration(&account, None).unwrap_err().code(), "validation_failed");
+        assert_eq!(validate_registration(&account, None).unwrap_err().code().as_str(), "validation_failed");
         assert!(validate_registration(&User::default(), None).is_ok());
     }
 
@@ -128,7 +128,7 @@ mod tests {
             email_confirmed_at: confirmed,
             ..User::default()
         };
-        let refused = |account: &User| validate_sign_in(account, now).map_err(|error| error.code());
+        let refused = |account: &User| validate_sign_in(account, now).map_err(|error| error.code().as_str());
         assert_eq!(refused(&email(None)), Err("email_not_confirmed"));
         assert_eq!(refused(&email(Some(now))), Ok(()));
         let phone = User { phone: Some("15550100".into()), ..email(Some(now)) };
@@ -179,7 +179,7 @@ mod tests {
     fn name_length_is_limited_in_bytes() {
         assert!(validate_name(&"x".repeat(120)).is_ok());
         for refused in ["", &"x".repeat(121), &"ü".repeat(61)] {
-            assert_eq!(validate_name(refused).unwrap_err().code(), "validation_failed");
+            assert_eq!(validate_name(refused).unwrap_err().code().as_str(), "validation_failed");
         }
     }
 }

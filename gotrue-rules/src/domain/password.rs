@@ -1,39 +1,18 @@
 //! Password strength rules. Hashing is a separate module of the server.
 
+pub use super::error::WeakPasswordReason;
 use super::error::{Error, ErrorKind, Result};
 use super::policy::PasswordPolicy;
 
 /// Longest password in bytes: the limit of bcrypt.
 pub const MAX_BYTES: usize = 72;
 
-/// Reasons for a weak password, in response order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum WeakPasswordReason {
-    /// Too short.
-    Length,
-    /// A required set of characters is missing.
-    Characters,
-    /// It is in a list of leaked passwords.
-    Pwned,
-}
-
-impl WeakPasswordReason {
-    /// Returns the word of the API.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Length => "length",
-            Self::Characters => "characters",
-            Self::Pwned => "pwned",
-        }
-    }
-}
-
 /// Returns the violated strength rules, except the leaked-password check.
 ///
 /// 400 `validation_failed` if the password is longer than [`MAX_BYTES`]. Lengths are in bytes.
 pub fn find_weaknesses(password: &str, policy: &PasswordPolicy) -> Result<Vec<WeakPasswordReason>> {
     if password.len() > MAX_BYTES {
-        return Err(Error::invalid("Password cannot be longer than 72 characters"));
+        return Err(too_long());
     }
     let mut reasons = Vec::new();
     if password.len() < policy.min_length {
@@ -44,6 +23,11 @@ pub fn find_weaknesses(password: &str, policy: &PasswordPolicy) -> Result<Vec<We
         reasons.push(WeakPasswordReason::Characters);
     }
     Ok(reasons)
+}
+
+/// 400: the password is longer than [`MAX_BYTES`].
+pub fn too_long() -> Error {
+    Error::invalid("Password cannot be longer than 72 characters")
 }
 
 /// A password that is too weak: an error at sign-up, a warning at sign-in.
@@ -78,8 +62,7 @@ impl WeakPassword {
 
 impl From<WeakPassword> for Error {
     fn from(weak: WeakPassword) -> Self {
-        let reasons = weak.reasons.into_iter().map(WeakPasswordReason::as_str).collect();
-        Self::new(ErrorKind::WeakPassword { message: weak.message, reasons })
+        Self::from_kind(ErrorKind::WeakPassword { message: weak.message, reasons: weak.reasons })
     }
 }
 
@@ -135,9 +118,10 @@ mod tests {
              012. Password is known to be weak and easy to guess, please choose a different one."
         );
         let refused = Error::from(weak);
-        assert_eq!((refused.status(), refused.code()), (422, "weak_password"));
+        assert_eq!((refused.status(), refused.code().as_str()), (422, "weak_password"));
         let ErrorKind::WeakPassword { reasons, .. } = refused.kind else { panic!("another kind") };
-        assert_eq!(reasons, ["length", "characters", "pwned"]);
+        let words: Vec<_> = reasons.into_iter().map(WeakPasswordReason::as_str).collect();
+        assert_eq!(words, ["length", "characters", "pwned"]);
         assert_eq!(WeakPassword::from_reasons(vec![], &policy), None);
     }
 }

@@ -3,7 +3,7 @@
 //! User lookups happen elsewhere, between these steps.
 
 use super::contact::{Contact, Email, Phone, SmsChannel};
-use super::error::{Error, Result};
+use super::error::{Error, ErrorCode, Result};
 use super::pkce::validate_challenge_pair;
 use super::policy::Policy;
 use super::user::User;
@@ -32,7 +32,7 @@ pub fn parse_otp_contact(request: &OtpRequest) -> Result<Option<Contact>> {
 
 /// Error of an unknown contact where no user may be created.
 pub fn signup_not_allowed() -> Error {
-    Error::unprocessable("otp_disabled", "Signups not allowed for otp")
+    Error::new(ErrorCode::OtpDisabled, "Signups not allowed for otp")
 }
 
 /// Error of a request without address and number.
@@ -42,7 +42,7 @@ pub fn missing_contact() -> Error {
 
 /// Rejects magic links where they are disabled.
 pub fn require_magic_links(policy: &Policy) -> Result<()> {
-    let refused = |message| Err(Error::unprocessable("email_provider_disabled", message));
+    let refused = |message| Err(Error::http(422, ErrorCode::EmailProviderDisabled, message));
     if !policy.sign_up.email_enabled {
         return refused("Email logins are disabled");
     }
@@ -55,7 +55,7 @@ pub fn require_magic_links(policy: &Policy) -> Result<()> {
 /// Parses the recipient of a magic link.
 pub fn parse_magic_link_recipient(request: &MagicLinkRequest) -> Result<Email> {
     if request.email.is_empty() {
-        return Err(Error::unprocessable("validation_failed", "Password recovery requires an email"));
+        return Err(Error::http(422, ErrorCode::ValidationFailed, "Password recovery requires an email"));
     }
     let email = Email::parse(&request.email)?;
     validate_challenge_pair(&request.pkce.challenge, &request.pkce.method)?;
@@ -65,7 +65,7 @@ pub fn parse_magic_link_recipient(request: &MagicLinkRequest) -> Result<Email> {
 /// Parses the recipient and the channel of an SMS code.
 pub fn parse_sms_recipient(phone: &str, channel: &str, policy: &Policy) -> Result<(Phone, SmsChannel)> {
     if !policy.sign_up.phone_enabled {
-        return Err(Error::bad_request("phone_provider_disabled", "Unsupported phone provider"));
+        return Err(Error::new(ErrorCode::PhoneProviderDisabled, "Unsupported phone provider"));
     }
     let phone = Phone::parse(phone)?;
     let channel = SmsChannel::parse(channel, &policy.sms, policy.hooks.send_sms.is_some())?;
@@ -107,6 +107,11 @@ impl ResendType {
     }
 }
 
+/// 400: messages by e-mail are disabled.
+pub fn email_logins_disabled() -> Error {
+    Error::new(ErrorCode::EmailProviderDisabled, "Email logins are disabled")
+}
+
 /// Validates a resend request; the contact is the user's current address or number.
 pub fn validate_resend(request: &ResendRequest, policy: &Policy) -> Result<(ResendType, Contact)> {
     let again = ResendType::parse(&request.kind)
@@ -118,12 +123,10 @@ pub fn validate_resend(request: &ResendRequest, policy: &Policy) -> Result<(Rese
         (ResendType::SignUp, true, _) => Err(Error::invalid("Type provided requires an email address")),
         (ResendType::Sms, _, true) => Err(Error::invalid("Type provided requires a phone number")),
         (_, false, false) => Err(Error::invalid("Only an email address or phone number should be provided.")),
-        (_, false, true) if !policy.sign_up.email_enabled => {
-            Err(Error::bad_request("email_provider_disabled", "Email logins are disabled"))
-        }
+        (_, false, true) if !policy.sign_up.email_enabled => Err(email_logins_disabled()),
         (_, false, true) => Ok((again, Contact::Email(Email::parse(&request.email)?))),
         (_, true, false) if !policy.sign_up.phone_enabled => {
-            Err(Error::bad_request("phone_provider_disabled", "Phone logins are disabled"))
+            Err(Error::new(ErrorCode::PhoneProviderDisabled, "Phone logins are disabled"))
         }
         (_, true, false) => Ok((again, Contact::Phone(Phone::parse(&request.phone)?))),
         (_, true, true) => Err(Error::invalid("Missing email address or phone number")),

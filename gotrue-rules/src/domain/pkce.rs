@@ -7,7 +7,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use subtle::ConstantTimeEq as _;
 
-use super::error::{Error, Result};
+use super::error::{Error, ErrorCode, Result};
 use super::user::Time;
 
 /// Validates the form of a challenge and its method: both or none; 400 `validation_failed`.
@@ -75,6 +75,13 @@ pub struct Challenge {
 #[error("unsupported code_challenge method {0:?}")]
 pub struct UnknownMethod(pub String);
 
+impl UnknownMethod {
+    /// Converts to the 400 of the sign-ins by a redirect.
+    pub fn into_invalid_request(self) -> Error {
+        Error::invalid("Invalid code_challenge_method").with_cause(self)
+    }
+}
+
 impl From<UnknownMethod> for Error {
     fn from(unknown: UnknownMethod) -> Self {
         Self::other(unknown)
@@ -100,7 +107,7 @@ impl Challenge {
         if bool::from(made.as_bytes().ct_eq(self.value.as_bytes())) {
             return Ok(());
         }
-        Err(Error::bad_request("bad_code_verifier", "code challenge does not match previously saved code verifier"))
+        Err(Error::new(ErrorCode::BadCodeVerifier, "code challenge does not match previously saved code verifier"))
     }
 }
 
@@ -128,18 +135,18 @@ impl FlowState {
     /// A wrong verifier does not consume the code.
     pub fn verify_exchange(&self, verifier: &str, life: Duration, now: Time) -> Result<()> {
         if self.is_expired(life, now) {
-            return Err(Error::unprocessable("flow_state_expired", "invalid flow state, flow state has expired"));
+            return Err(Error::new(ErrorCode::FlowStateExpired, "invalid flow state, flow state has expired"));
         }
         match &self.challenge {
             Some(challenge) => challenge.verify(verifier),
-            None => Err(Error::bad_request("bad_code_verifier", "PKCE verification not applicable for implicit flow")),
+            None => Err(Error::new(ErrorCode::BadCodeVerifier, "PKCE verification not applicable for implicit flow")),
         }
     }
 }
 
 /// Error of a code that is unknown, used, or not yet bound to a user.
 pub fn unknown_code() -> Error {
-    Error::not_found("flow_state_not_found", "invalid flow state, no valid flow state found")
+    Error::new(ErrorCode::FlowStateNotFound, "invalid flow state, no valid flow state found")
 }
 
 #[cfg(test)]
@@ -198,7 +205,7 @@ mod tests {
         assert!(plain.verify(VERIFIER).is_ok());
         for wrong in ["", CHALLENGE, &VERIFIER[..42], &format!("{VERIFIER}a"), &VERIFIER.to_lowercase()] {
             let refused = s256.verify(wrong).unwrap_err();
-            assert_eq!((refused.status(), refused.code()), (400, "bad_code_verifier"), "{wrong}");
+            assert_eq!((refused.status(), refused.code().as_str()), (400, "bad_code_verifier"), "{wrong}");
             assert!(plain.verify(wrong).is_err(), "{wrong}");
         }
     }
@@ -223,7 +230,7 @@ mod tests {
                 auth_code_issued_at: clicked.map(at),
             };
             assert_eq!(flow.is_expired(life, now), expired, "{method} {created}");
-            let code = flow.verify_exchange(VERIFIER, life, now).map_or_else(|error| error.code(), |()| "");
+            let code = flow.verify_exchange(VERIFIER, life, now).map_or_else(|error| error.code().as_str(), |()| "");
             assert_eq!(code, if expired { "flow_state_expired" } else { "" });
             let implicit = FlowState { challenge: None, ..flow };
             assert!(implicit.verify_exchange(VERIFIER, life, now).is_err());

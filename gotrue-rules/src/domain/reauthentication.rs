@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::error::{Error, Result};
+use super::error::{Error, ErrorCode, Result};
 use super::one_time_token::{OneTimeTokenKind, TokenHash, is_expired};
 use super::policy::{Policy, SecurityPolicy, SmsProvider};
 use super::session::Session;
@@ -21,9 +21,9 @@ pub enum ReauthenticationRecipient<'a> {
 pub fn select_recipient(account: &User) -> Result<ReauthenticationRecipient<'_>> {
     match (&account.email, &account.phone) {
         (Some(email), _) if account.is_email_confirmed() => Ok(ReauthenticationRecipient::Email(email)),
-        (Some(_), _) => Err(Error::unprocessable("email_not_confirmed", "Please verify your email first.")),
+        (Some(_), _) => Err(Error::http(422, ErrorCode::EmailNotConfirmed, "Please verify your email first.")),
         (None, Some(phone)) if account.is_phone_confirmed() => Ok(ReauthenticationRecipient::Phone(phone)),
-        (None, Some(_)) => Err(Error::unprocessable("phone_not_confirmed", "Please verify your phone first.")),
+        (None, Some(_)) => Err(Error::http(422, ErrorCode::PhoneNotConfirmed, "Please verify your phone first.")),
         (None, None) => Err(Error::invalid("Reauthentication requires the user to have an email or a phone number")),
     }
 }
@@ -52,7 +52,7 @@ pub fn decide_requirement(
         return Ok(ReauthenticationRequirement::NotRequired);
     }
     if nonce.is_empty() {
-        return Err(Error::bad_request("reauthentication_needed", "Password update requires reauthentication"));
+        return Err(Error::new(ErrorCode::ReauthenticationNeeded, "Password update requires reauthentication"));
     }
     Ok(ReauthenticationRequirement::Needed)
 }
@@ -79,7 +79,7 @@ pub fn verify_nonce(nonce: &str, account: &User, policy: &Policy, now: Time) -> 
         (None, Some(phone)) => (phone, policy.sms.otp_exp),
         (None, None) => {
             let message = "Reauthentication requires an email or a phone number";
-            return Err(Error::unprocessable("reauthentication_not_valid", message));
+            return Err(Error::new(ErrorCode::ReauthenticationNotValid, message));
         }
     };
     let is_good = !is_expired(slot.sent_at(account), life, now)
@@ -89,7 +89,7 @@ pub fn verify_nonce(nonce: &str, account: &User, policy: &Policy, now: Time) -> 
 
 /// Error of a code that is wrong, expired or used.
 pub fn invalid_nonce() -> Error {
-    Error::unprocessable("reauthentication_not_valid", "Nonce has expired or is invalid")
+    Error::new(ErrorCode::ReauthenticationNotValid, "Nonce has expired or is invalid")
 }
 
 #[cfg(test)]
@@ -108,7 +108,7 @@ mod tests {
     fn code_is_sent_to_email_before_phone() {
         let confirmed = Some(at(0));
         let by_phone = User { email: None, ..user() };
-        let code = |account: &User| select_recipient(account).map(|_| ()).map_err(|error| error.code());
+        let code = |account: &User| select_recipient(account).map(|_| ()).map_err(|error| error.code().as_str());
         assert_eq!(code(&user()), Err("email_not_confirmed"));
         assert_eq!(code(&User { phone_confirmed_at: confirmed, ..user() }), Err("email_not_confirmed"));
         assert_eq!(code(&by_phone), Err("phone_not_confirmed"));
@@ -125,7 +125,7 @@ mod tests {
         let session = Session { created_at: at(0), ..Session::default() };
         let day = 24 * 60 * 60;
         let check = |nonce, session, policy: &SecurityPolicy, now| {
-            decide_requirement(nonce, session, policy, at(now)).map_err(|error| error.code())
+            decide_requirement(nonce, session, policy, at(now)).map_err(|error| error.code().as_str())
         };
         assert_eq!(check("", Some(&session), &on, day), Ok(ReauthenticationRequirement::NotRequired));
         assert_eq!(check("", Some(&session), &on, day + 1), Err("reauthentication_needed"));

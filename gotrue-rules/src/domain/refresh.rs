@@ -7,7 +7,7 @@ use std::time::Duration;
 use aws_lc_rs::digest::{SHA256, digest};
 use uuid::Uuid;
 
-use super::error::{Error, Result};
+use super::error::{Error, ErrorCode, OAuthErrorCode, Result};
 use super::policy::RefreshPolicy;
 use super::session::Session;
 use super::session_rules::last_refreshed_at;
@@ -42,26 +42,26 @@ fn malformed_token() -> Error {
 
 /// Error of a token that does not exist, or whose signature is invalid.
 pub fn token_not_found() -> Error {
-    Error::bad_request("refresh_token_not_found", "Invalid Refresh Token: Refresh Token Not Found")
+    Error::new(ErrorCode::RefreshTokenNotFound, "Invalid Refresh Token: Refresh Token Not Found")
 }
 
 /// Error of a token that was used before.
 pub fn already_used() -> Error {
-    Error::bad_request("refresh_token_already_used", "Invalid Refresh Token: Already Used")
+    Error::new(ErrorCode::RefreshTokenAlreadyUsed, "Invalid Refresh Token: Already Used")
 }
 
 /// Error of a token whose lock was not available within five seconds.
 pub fn too_many_concurrent_requests() -> Error {
     let message = "Too many concurrent token refresh requests on the same session or refresh token";
-    Error::http(409, "conflict", message)
+    Error::new(ErrorCode::Conflict, message)
 }
 
 /// Checks user and session: a ban first, then whether the session exists.
 pub fn require_active_session<'a>(account: &User, session: Option<&'a Session>, now: Time) -> Result<&'a Session> {
     if account.is_banned(now) {
-        return Err(Error::bad_request("user_banned", "Invalid Refresh Token: User Banned"));
+        return Err(Error::http(400, ErrorCode::UserBanned, "Invalid Refresh Token: User Banned"));
     }
-    session.ok_or_else(|| Error::bad_request("session_not_found", "Invalid Refresh Token: No Valid Session Found"))
+    session.ok_or_else(|| Error::http(400, ErrorCode::SessionNotFound, "Invalid Refresh Token: No Valid Session Found"))
 }
 
 /// Checks that the session belongs to the OAuth client, or to none; else an OAuth `invalid_client`.
@@ -74,7 +74,7 @@ pub fn require_same_client(session: &Session, client: Option<Uuid>) -> Result<()
         (Some(_), Some(_)) => "Client does not match the session's OAuth client",
         (None, Some(_)) => "Client authentication not allowed for non-OAuth session",
     };
-    Err(Error::oauth("invalid_client", message))
+    Err(Error::oauth(OAuthErrorCode::InvalidClient, message))
 }
 
 /// A version 1 token as read under the lock.

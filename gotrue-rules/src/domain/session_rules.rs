@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::error::{Error, Result};
+use super::error::{Error, ErrorCode, Result};
 use super::policy::SessionPolicy;
 use super::session::{Aal, Session};
 use super::user::{Time, User};
@@ -31,7 +31,7 @@ impl SessionValidity {
             Self::Idle => "Invalid Refresh Token: Session Expired (Inactivity)",
             Self::LowAal => "Invalid Refresh Token: Session Expired (Low AAL: User Needs MFA Verification)",
         };
-        Err(Error::bad_request("session_expired", message))
+        Err(Error::new(ErrorCode::SessionExpired, message))
     }
 }
 
@@ -83,13 +83,18 @@ impl SessionContext<'_> {
                     == SessionValidity::Valid
         };
         if policy.single_per_user && others.iter().any(replaces) {
-            return Err(Error::bad_request(
-                "session_expired",
+            return Err(Error::new(
+                ErrorCode::SessionExpired,
                 "Invalid Refresh Token: Session Expired (Revoked by Newer Login)",
             ));
         }
         Ok(())
     }
+}
+
+/// 403: the session of the access token has ended.
+pub fn session_not_found() -> Error {
+    Error::new(ErrorCode::SessionNotFound, "Session from session_id claim in JWT does not exist")
 }
 
 /// Returns the highest level that the user can reach.
@@ -221,7 +226,7 @@ mod tests {
             (SessionValidity::LowAal, "Invalid Refresh Token: Session Expired (Low AAL: User Needs MFA Verification)"),
         ] {
             let refused = validity.require_valid().unwrap_err();
-            assert_eq!((refused.code(), refused.message()), ("session_expired", message));
+            assert_eq!((refused.code().as_str(), refused.message()), ("session_expired", message));
         }
         assert!(SessionValidity::Valid.require_valid().is_ok());
     }

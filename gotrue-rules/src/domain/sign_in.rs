@@ -1,7 +1,7 @@
 //! Password sign-in: lookup of the user and checks before and after the password verification.
 
 use super::contact::{Email, Phone};
-use super::error::{Error, Result};
+use super::error::{Error, ErrorCode, Result};
 use super::policy::SignUpPolicy;
 use super::user::{Time, User};
 
@@ -20,11 +20,11 @@ impl SignInIdentifier {
         match (email.is_empty(), phone.is_empty()) {
             (false, false) => Err(Error::invalid("Only an email address or phone number should be provided on login.")),
             (false, true) if !policy.email_enabled => {
-                Err(Error::unprocessable("email_provider_disabled", "Email logins are disabled"))
+                Err(Error::http(422, ErrorCode::EmailProviderDisabled, "Email logins are disabled"))
             }
             (false, true) => Ok(Self::Email(Email::normalize_for_lookup(email))),
             (true, false) if !policy.phone_enabled => {
-                Err(Error::unprocessable("phone_provider_disabled", "Phone logins are disabled"))
+                Err(Error::http(422, ErrorCode::PhoneProviderDisabled, "Phone logins are disabled"))
             }
             (true, false) => Ok(Self::Phone(Phone::normalize_for_lookup(phone))),
             (true, true) => Err(Error::invalid("missing email or phone")),
@@ -49,14 +49,14 @@ impl SignInIdentifier {
 
 /// Error of a wrong password, an unknown user and a user without a password.
 pub fn invalid_credentials() -> Error {
-    Error::bad_request("invalid_credentials", "Invalid login credentials")
+    Error::new(ErrorCode::InvalidCredentials, "Invalid login credentials")
 }
 
 /// Returns the hash to verify; errors for a missing user, a missing password and a ban.
 pub fn hash_to_compare(account: Option<&User>, now: Time) -> Result<&str> {
     let account = account.filter(|account| account.has_password()).ok_or_else(invalid_credentials)?;
     if account.is_banned(now) {
-        return Err(Error::bad_request("user_banned", "User is banned"));
+        return Err(Error::http(400, ErrorCode::UserBanned, "User is banned"));
     }
     Ok(account.encrypted_password.as_deref().unwrap_or_default())
 }
@@ -65,10 +65,10 @@ pub fn hash_to_compare(account: Option<&User>, now: Time) -> Result<&str> {
 pub fn require_confirmed(account: &User, by: &SignInIdentifier) -> Result<()> {
     match by {
         SignInIdentifier::Email(_) if !account.is_email_confirmed() => {
-            Err(Error::bad_request("email_not_confirmed", "Email not confirmed"))
+            Err(Error::new(ErrorCode::EmailNotConfirmed, "Email not confirmed"))
         }
         SignInIdentifier::Phone(_) if !account.is_phone_confirmed() => {
-            Err(Error::bad_request("phone_not_confirmed", "Phone not confirmed"))
+            Err(Error::new(ErrorCode::PhoneNotConfirmed, "Phone not confirmed"))
         }
         SignInIdentifier::Email(_) | SignInIdentifier::Phone(_) => Ok(()),
     }
@@ -98,7 +98,11 @@ mod tests {
             ("", "1555", &off, "phone_provider_disabled"),
             ("", "", &off, "validation_failed"),
         ] {
-            assert_eq!(SignInIdentifier::parse(email, phone, policy).unwrap_err().code(), code, "{email} {phone}");
+            assert_eq!(
+                SignInIdentifier::parse(email, phone, policy).unwrap_err().code().as_str(),
+                code,
+                "{email} {phone}"
+            );
         }
     }
 
@@ -107,7 +111,7 @@ mod tests {
         let mut account = User { encrypted_password: Some("$2a$".into()), ..User::default() };
         assert_eq!(hash_to_compare(Some(&account), at(0)).unwrap(), "$2a$");
         account.banned_until = Some(at(10));
-        assert_eq!(hash_to_compare(Some(&account), at(9)).unwrap_err().code(), "user_banned");
+        assert_eq!(hash_to_compare(Some(&account), at(9)).unwrap_err().code().as_str(), "user_banned");
         assert!(hash_to_compare(Some(&account), at(10)).is_ok());
     }
 
@@ -116,7 +120,7 @@ mod tests {
         for account in
             [None, Some(User::default()), Some(User { encrypted_password: Some(String::new()), ..User::default() })]
         {
-            assert_eq!(hash_to_compare(account.as_ref(), at(0)).unwrap_err().code(), "invalid_credentials");
+            assert_eq!(hash_to_compare(account.as_ref(), at(0)).unwrap_err().code().as_str(), "invalid_credentials");
         }
     }
 
@@ -125,8 +129,8 @@ mod tests {
         let email = SignInIdentifier::Email("a@example.com".into());
         let phone = SignInIdentifier::Phone("1555".into());
         let account = User { phone_confirmed_at: Some(at(1)), ..User::default() };
-        assert_eq!(require_confirmed(&account, &email).unwrap_err().code(), "email_not_confirmed");
+        assert_eq!(require_confirmed(&account, &email).unwrap_err().code().as_str(), "email_not_confirmed");
         assert!(require_confirmed(&account, &phone).is_ok());
-        assert_eq!(require_confirmed(&User::default(), &phone).unwrap_err().code(), "phone_not_confirmed");
+        assert_eq!(require_confirmed(&User::default(), &phone).unwrap_err().code().as_str(), "phone_not_confirmed");
     }
 }

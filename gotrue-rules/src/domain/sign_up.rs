@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
 use super::contact::{Contact, Email, Phone, SmsChannel};
-use super::error::{Error, Result};
+use super::error::{Error, ErrorCode, Result};
 use super::identity::{identity_for_contact, sign_up_identity_data, without_nulls};
 use super::pkce::validate_challenge_pair;
 use super::policy::Policy;
@@ -14,7 +14,7 @@ use crate::wire::requests::SignUpRequest;
 /// Rejects sign-ups if they are disabled; the first check.
 pub fn require_sign_up_enabled(policy: &Policy) -> Result<()> {
     if policy.sign_up.disabled {
-        return Err(Error::unprocessable("signup_disabled", "Signups not allowed for this instance"));
+        return Err(Error::new(ErrorCode::SignupDisabled, "Signups not allowed for this instance"));
     }
     Ok(())
 }
@@ -58,12 +58,12 @@ pub fn parse_contact(request: &SignUpRequest, policy: &Policy) -> Result<SignUpC
     validate_challenge_pair(&request.pkce.challenge, &request.pkce.method)?;
     let contact = if by_email {
         if !policy.sign_up.email_enabled {
-            return Err(Error::bad_request("email_provider_disabled", "Email signups are disabled"));
+            return Err(Error::new(ErrorCode::EmailProviderDisabled, "Email signups are disabled"));
         }
         Contact::Email(Email::parse(&request.email)?)
     } else {
         if !policy.sign_up.phone_enabled {
-            return Err(Error::bad_request("phone_provider_disabled", "Phone signups are disabled"));
+            return Err(Error::new(ErrorCode::PhoneProviderDisabled, "Phone signups are disabled"));
         }
         Contact::Phone(Phone::parse(&request.phone)?)
     };
@@ -124,7 +124,7 @@ pub fn decide(known: Option<&User>, contact: &Contact, policy: &Policy) -> SignU
 
 /// Error of [`SignUpDecision::AlreadyRegistered`].
 pub fn already_registered() -> Error {
-    Error::unprocessable("user_already_exists", "User already registered")
+    Error::new(ErrorCode::UserAlreadyExists, "User already registered")
 }
 
 /// The ids of a new user.

@@ -1,7 +1,7 @@
 //! Validation of `PUT /user`. Lookups and password verification happen elsewhere, between these steps.
 
 use super::contact::{Email, Phone, SmsChannel};
-use super::error::{Error, Result};
+use super::error::{Error, ErrorCode, Result};
 use super::policy::{Policy, SecurityPolicy};
 use super::session::{Aal, Session};
 use super::user::User;
@@ -47,7 +47,7 @@ pub fn authorize_update(
     policy: &Policy,
 ) -> Result<ContactChanges> {
     if request.app_metadata.is_some() && !is_admin(account, policy) {
-        return Err(Error::forbidden("not_admin", "Updating app_metadata requires admin privileges"));
+        return Err(Error::new(ErrorCode::NotAdmin, "Updating app_metadata requires admin privileges"));
     }
     let has_contact = contacts.email.is_some() || contacts.phone.is_some();
     let changes = ContactChanges {
@@ -55,25 +55,27 @@ pub fn authorize_update(
         phone: contacts.phone.filter(|(phone, _)| account.phone.as_deref() != Some(phone.as_str())),
     };
     if changes.phone.is_some() && policy.sign_up.phone_change_requires_phone_sign_up && !policy.sign_up.phone_enabled {
-        return Err(Error::bad_request("phone_provider_disabled", "Changes of phone number are disabled"));
+        return Err(Error::new(ErrorCode::PhoneProviderDisabled, "Changes of phone number are disabled"));
     }
     let has_password = request.password.as_deref().is_some_and(|password| !password.is_empty());
     let is_sensitive = has_password || changes.email.is_some() || changes.phone.is_some();
     if account.has_verified_factor() && require_session(session)?.aal != Aal::Aal2 && is_sensitive {
-        return Err(Error::unauthorized(
-            "insufficient_aal",
+        return Err(Error::http(
+            401,
+            ErrorCode::InsufficientAal,
             "AAL2 session is required to update email or password when MFA is enabled.",
         ));
     }
     if account.is_anonymous && has_password && !has_contact {
-        return Err(Error::unprocessable(
-            "validation_failed",
+        return Err(Error::http(
+            422,
+            ErrorCode::ValidationFailed,
             "Updating password of an anonymous user without an email or phone is not allowed",
         ));
     }
     if account.is_sso_user && (is_sensitive || !request.nonce.is_empty()) {
-        return Err(Error::unprocessable(
-            "user_sso_managed",
+        return Err(Error::new(
+            ErrorCode::UserSsoManaged,
             "Updating email, phone, password of a SSO account only possible via SSO",
         ));
     }
@@ -91,12 +93,12 @@ fn require_session(session: Option<&Session>) -> Result<&Session> {
 
 /// Error of an address of another user.
 pub fn email_taken() -> Error {
-    Error::unprocessable("email_exists", "A user with this email address has already been registered")
+    Error::new(ErrorCode::EmailExists, "A user with this email address has already been registered")
 }
 
 /// Error of a number of another user.
 pub fn phone_taken() -> Error {
-    Error::unprocessable("phone_exists", "A user with this phone number has already been registered")
+    Error::new(ErrorCode::PhoneExists, "A user with this phone number has already been registered")
 }
 
 /// Returns the current password to verify, if required; 400 `current_password_required` if missing.
@@ -116,19 +118,19 @@ pub fn current_password_to_verify<'a>(
         return Ok(None);
     }
     let given = request.current_password.as_deref().filter(|password| !password.is_empty());
-    given.map(Some).ok_or_else(|| Error::bad_request("current_password_required", CURRENT_PASSWORD_REQUIRED))
+    given.map(Some).ok_or_else(|| Error::new(ErrorCode::CurrentPasswordRequired, CURRENT_PASSWORD_REQUIRED))
 }
 
 const CURRENT_PASSWORD_REQUIRED: &str = "Current password required when setting new password.";
 
 /// Error of a wrong current password.
 pub fn current_password_wrong() -> Error {
-    Error::bad_request("current_password_invalid", CURRENT_PASSWORD_REQUIRED)
+    Error::new(ErrorCode::CurrentPasswordInvalid, CURRENT_PASSWORD_REQUIRED)
 }
 
 /// Error of a new password that equals the current one.
 pub fn same_password() -> Error {
-    Error::unprocessable("same_password", "New password should be different from the old password.")
+    Error::new(ErrorCode::SamePassword, "New password should be different from the old password.")
 }
 
 /// When a contact change takes effect.

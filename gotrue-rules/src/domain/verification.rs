@@ -3,7 +3,7 @@
 //! User lookups happen elsewhere, between these steps.
 
 use super::contact::{Contact, Email, Phone};
-use super::error::{Error, Result};
+use super::error::{Error, ErrorCode, Result};
 use super::one_time_token::{OneTimeTokenKind, TokenHash, is_expired};
 use super::policy::{Policy, SmsProvider};
 use super::purpose::VerificationType;
@@ -83,10 +83,9 @@ fn require_type(kind: &str) -> Result<()> {
 fn parse_code(body: &VerifyRequest) -> Result<OneTimeCode> {
     let contact = match (body.email.is_empty(), body.phone.is_empty()) {
         (true, false) => Contact::Phone(Phone::parse(&body.phone)?),
-        (false, true) => Contact::Email(
-            Email::parse(&body.email)
-                .map_err(|cause| Error::unprocessable("validation_failed", "Invalid email format").with_cause(cause))?,
-        ),
+        (false, true) => Contact::Email(Email::parse(&body.email).map_err(|cause| {
+            Error::http(422, ErrorCode::ValidationFailed, "Invalid email format").with_cause(cause)
+        })?),
         _ => return Err(Error::invalid("Only an email address or phone number should be provided on verify")),
     };
     let hash = TokenHash::new(contact.as_str(), &body.token);
@@ -206,16 +205,16 @@ fn verify_sms_code(
 
 /// Error of a code that is wrong, expired, of another type, or of an unknown user.
 pub fn invalid_code() -> Error {
-    Error::forbidden("otp_expired", "Token has expired or is invalid")
+    Error::new(ErrorCode::OtpExpired, "Token has expired or is invalid")
 }
 
 /// Error of a link that is wrong, expired or used.
 pub fn invalid_link() -> Error {
-    Error::forbidden("otp_expired", "Email link is invalid or has expired")
+    Error::new(ErrorCode::OtpExpired, "Email link is invalid or has expired")
 }
 
 fn require_not_banned(account: &User, now: Time) -> Result<()> {
-    if account.is_banned(now) { Err(Error::forbidden("user_banned", "User is banned")) } else { Ok(()) }
+    if account.is_banned(now) { Err(Error::new(ErrorCode::UserBanned, "User is banned")) } else { Ok(()) }
 }
 
 /// Effect of a valid code or link.
@@ -276,8 +275,8 @@ pub const FIRST_CONFIRMATION_ACCEPTED: &str =
 
 /// Error of a link whose flow state is gone; sent by redirect, and the link stays unused.
 pub fn flow_state_missing() -> Error {
-    let cause = Error::unprocessable("flow_state_not_found", "No valid flow state found for user.");
-    Error::bad_request("flow_state_not_found", format!("No associated flow state found. {cause}"))
+    let cause = Error::http(422, ErrorCode::FlowStateNotFound, "No valid flow state found for user.");
+    Error::http(400, ErrorCode::FlowStateNotFound, format!("No associated flow state found. {cause}"))
 }
 
 #[cfg(test)]

@@ -70,7 +70,7 @@ mod tests {
 
     #[test]
     fn search_with_nul_is_rejected() {
-        assert_eq!(AuditSearch::parse("author:a\0").unwrap_err().code(), "validation_failed");
+        assert_eq!(AuditSearch::parse("author:a\0").unwrap_err().code().as_str(), "validation_failed");
     }
 
     #[test]

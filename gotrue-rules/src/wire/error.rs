@@ -3,7 +3,7 @@
 use chrono::NaiveDate;
 use serde::Serialize;
 
-use crate::domain::error::{Error, ErrorKind};
+use crate::domain::error::{Error, ErrorCode, ErrorKind, WeakPasswordReason};
 
 /// The header with the requested API version; error responses repeat the used one.
 pub const VERSION_HEADER: &str = "x-supabase-api-version";
@@ -64,7 +64,7 @@ struct ErrorBody<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     error_id: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    weak_password: Option<WeakPasswordBody<'a>>,
+    weak_password: Option<WeakPasswordBody>,
 }
 
 #[derive(Serialize)]
@@ -75,8 +75,14 @@ enum BodyCode<'a> {
 }
 
 #[derive(Serialize)]
-struct WeakPasswordBody<'a> {
-    reasons: &'a [&'static str],
+struct WeakPasswordBody {
+    reasons: Vec<&'static str>,
+}
+
+impl WeakPasswordBody {
+    fn new(reasons: &[WeakPasswordReason]) -> Self {
+        Self { reasons: reasons.iter().map(|reason| reason.as_str()).collect() }
+    }
 }
 
 /// Renders an error; `request_id` becomes `error_id` where GoTrue sends one.
@@ -99,16 +105,16 @@ pub fn render(error: &Error, version: ApiVersion, request_id: &str) -> RenderedE
 /// Returns the status; in the later version a database error has its wrapping error's status.
 fn status(error: &Error, version: ApiVersion) -> u16 {
     match (&error.kind, version) {
-        (ErrorKind::Postgres(_), ApiVersion::V20240101) => error.wrapped_as.map_or(500, |(status, _)| status),
+        (ErrorKind::Postgres(_), ApiVersion::V20240101) => error.wrapped_as.map_or(500, |wrapping| wrapping.status),
         _ => error.status(),
     }
 }
 
 fn header_code(error: &Error, version: ApiVersion) -> Option<&'static str> {
     match &error.kind {
-        ErrorKind::Http { code, .. } => *code,
-        ErrorKind::WeakPassword { .. } if version == ApiVersion::Initial => Some("weak_password"),
-        ErrorKind::Postgres(_) => Some(error.code()),
+        ErrorKind::Http { code, .. } => code.map(ErrorCode::as_str),
+        ErrorKind::WeakPassword { .. } if version == ApiVersion::Initial => Some(ErrorCode::WeakPassword.as_str()),
+        ErrorKind::Postgres(_) => Some(error.code().as_str()),
         ErrorKind::WeakPassword { .. }
         | ErrorKind::OAuth { .. }
         | ErrorKind::InternalServerError
@@ -119,7 +125,7 @@ fn header_code(error: &Error, version: ApiVersion) -> Option<&'static str> {
 fn initial_body<'a>(error: &'a Error, request_id: &'a str) -> ErrorBody<'a> {
     let usual = ErrorBody {
         code: Some(BodyCode::Status(error.status())),
-        error_code: Some(error.code()),
+        error_code: Some(error.code().as_str()),
         msg: Some(error.message()),
         ..ErrorBody::default()
     };
@@ -128,7 +134,7 @@ fn initial_body<'a>(error: &'a Error, request_id: &'a str) -> ErrorBody<'a> {
             ErrorBody { error_id: Some(request_id).filter(|id| *status >= 500 && !id.is_empty()), ..usual }
         }
         ErrorKind::WeakPassword { reasons, .. } => {
-            ErrorBody { weak_password: Some(WeakPasswordBody { reasons }), ..usual }
+            ErrorBody { weak_password: Some(WeakPasswordBody::new(reasons)), ..usual }
         }
         ErrorKind::Postgres(database) => ErrorBody {
             code: Some(BodyCode::Word(&database.sqlstate)),
@@ -143,11 +149,14 @@ fn initial_body<'a>(error: &'a Error, request_id: &'a str) -> ErrorBody<'a> {
 }
 
 fn v20240101_body(error: &Error) -> ErrorBody<'_> {
-    let usual =
-        ErrorBody { code: Some(BodyCode::Word(error.code())), message: Some(error.message()), ..ErrorBody::default() };
+    let usual = ErrorBody {
+        code: Some(BodyCode::Word(error.code().as_str())),
+        message: Some(error.message()),
+        ..ErrorBody::default()
+    };
     match &error.kind {
         ErrorKind::WeakPassword { reasons, .. } => {
-            ErrorBody { weak_password: Some(WeakPasswordBody { reasons }), ..usual }
+            ErrorBody { weak_password: Some(WeakPasswordBody::new(reasons)), ..usual }
         }
         ErrorKind::OAuth { .. } => oauth_body(error),
         ErrorKind::Http { .. } | ErrorKind::Postgres(_) | ErrorKind::InternalServerError | ErrorKind::Other => usual,
@@ -168,6 +177,7 @@ fn oauth_body(error: &Error) -> ErrorBody<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::error::OAuthErrorCode;
 
     #[test]
     fn api_version_is_date_since_2024() {
@@ -185,7 +195,10 @@ mod tests {
 
     #[test]
     fn error_bodies_match_gotrue() {
-        let weak = Error::new(ErrorKind::WeakPassword { message: "Too short.".into(), reasons: vec!["length"] });
+        let weak = Error::from_kind(ErrorKind::WeakPassword {
+            message: "Too short.".into(),
+            reasons: vec![WeakPasswordReason::Length],
+        });
         let cases = [
             (
                 Error::invalid("no"),
@@ -208,7 +221,7 @@ mod tests {
                 r#"{"code":"weak_password","message":"Too short.","weak_password":{"reasons":["length"]}}"#,
             ),
             (
-                Error::oauth("invalid_grant", "no"),
+                Error::oauth(OAuthErrorCode::InvalidGrant, "no"),
                 r#"{"error":"invalid_grant","error_description":"no"}"#,
                 r#"{"error":"invalid_grant","error_description":"no"}"#,
             ),

@@ -27,7 +27,7 @@ pub struct Object(Vec<(String, Value)>);
 /// Most endpoints answer 400 `bad_json`.
 impl From<GoJsonError> for error::Error {
     fn from(error: GoJsonError) -> Self {
-        Self::bad_request("bad_json", format!("Could not parse request body as JSON: {error}"))
+        Self::new(error::ErrorCode::BadJson, format!("Could not parse request body as JSON: {error}"))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::domain::error::{Error, ErrorKind};
+use crate::domain::error::{Error, ErrorCode, ErrorKind, OAuthErrorCode};
 use crate::domain::redirect::go_url::{Url, UrlError, form_encode};
 
 /// The session members in the fragment of an implicit flow.
@@ -63,16 +63,16 @@ pub fn with_query(target: &str, members: &[(&str, &str)]) -> Result<String, UrlE
 /// code.
 pub fn with_error(target: &str, error: &Error, pkce: bool) -> Result<String, UrlError> {
     let code = match &error.kind {
-        ErrorKind::Http { code, .. } => code.unwrap_or_default(),
+        ErrorKind::Http { code, .. } => code.map_or("", ErrorCode::as_str),
         // GoTrue redirects as after a success here, which hides the failure.
-        ErrorKind::Postgres(_) | ErrorKind::Other => error.code(),
+        ErrorKind::Postgres(_) | ErrorKind::Other => error.code().as_str(),
         ErrorKind::InternalServerError => "",
         ErrorKind::OAuth { .. } | ErrorKind::WeakPassword { .. } if pkce => return with_code(target, ""),
         ErrorKind::OAuth { .. } | ErrorKind::WeakPassword { .. } => return Ok(encode_location(target)),
     };
     // A database error has the code of its wrapping error here, whatever status it sets.
     let status = if matches!(error.kind, ErrorKind::Postgres(_)) { 500 } else { error.status() };
-    let oauth_error = oauth_error_code(status).map(|code| member("error", code));
+    let oauth_error = oauth_error_code(status).map(|code| member("error", code.as_str()));
     let members: Vec<Member> = oauth_error
         .into_iter()
         .chain([member("error_code", code), member("error_description", error.message())])
@@ -103,25 +103,27 @@ pub fn with_callback_error(target: &str, error: &Error) -> Result<String, UrlErr
 }
 
 /// Codes that become `access_denied`, independent of their status.
-const ACCESS_DENIED_CODES: [&str; 3] = ["signup_disabled", "user_banned", "provider_email_needs_verification"];
+const ACCESS_DENIED_CODES: [ErrorCode; 3] =
+    [ErrorCode::SignupDisabled, ErrorCode::UserBanned, ErrorCode::ProviderEmailNeedsVerification];
 
 /// Returns the error members; an OAuth error is unchanged, others get the OAuth code of their status.
 fn callback_error_members(error: &Error) -> Vec<Member> {
-    let word = |status| oauth_error_code(status).unwrap_or("server_error");
+    let word = |status| oauth_error_code(status).unwrap_or(OAuthErrorCode::ServerError).as_str();
     match &error.kind {
         ErrorKind::OAuth { error, description } => {
             vec![member("error", error), member("error_description", description)]
         }
         ErrorKind::Http { status, code, message } => {
-            let code = code.unwrap_or_default();
-            let word = if ACCESS_DENIED_CODES.contains(&code) { "access_denied" } else { word(*status) };
+            let is_denied = code.is_some_and(|code| ACCESS_DENIED_CODES.contains(&code));
+            let word = if is_denied { OAuthErrorCode::AccessDenied.as_str() } else { word(*status) };
+            let code = code.map_or("", ErrorCode::as_str);
             vec![member("error", word), member("error_code", code), member("error_description", message)]
         }
         ErrorKind::Postgres(raised) => {
             vec![member("error", word(raised.status)), member("error_description", &raised.message)]
         }
         ErrorKind::WeakPassword { .. } | ErrorKind::InternalServerError | ErrorKind::Other => {
-            vec![member("error", "server_error"), member("error_description", error.message())]
+            vec![member("error", OAuthErrorCode::ServerError.as_str()), member("error_description", error.message())]
         }
     }
 }
@@ -155,13 +157,13 @@ fn member(name: &str, value: &str) -> Member {
 }
 
 /// Returns the OAuth error code of a status, if there is one.
-fn oauth_error_code(status: u16) -> Option<&'static str> {
+fn oauth_error_code(status: u16) -> Option<OAuthErrorCode> {
     match status {
-        400 => Some("invalid_request"),
-        401 => Some("unauthorized_client"),
-        403 => Some("access_denied"),
-        500 => Some("server_error"),
-        503 => Some("temporarily_unavailable"),
+        400 => Some(OAuthErrorCode::InvalidRequest),
+        401 => Some(OAuthErrorCode::UnauthorizedClient),
+        403 => Some(OAuthErrorCode::AccessDenied),
+        500 => Some(OAuthErrorCode::ServerError),
+        503 => Some(OAuthErrorCode::TemporarilyUnavailable),
         _ => None,
     }
 }
@@ -189,7 +191,7 @@ mod tests {
     const TARGET: &str = "http://shop.example.com/a?b=c#d";
 
     fn expired() -> Error {
-        Error::forbidden("otp_expired", "Email link is invalid or has expired")
+        Error::new(ErrorCode::OtpExpired, "Email link is invalid or has expired")
     }
 
     #[test]
@@ -239,7 +241,7 @@ mod tests {
 
     #[test]
     fn fragment_is_double_encoded() {
-        let error = Error::unprocessable("flow_state_not_found", "422: none");
+        let error = Error::http(422, ErrorCode::FlowStateNotFound, "422: none");
         assert_eq!(
             with_error("http://x", &error, false).unwrap(),
             "http://x#error_code=flow_state_not_found&error_description=422%253A+none&sb="
@@ -258,14 +260,14 @@ mod tests {
             (500, "server_error"),
             (503, "temporarily_unavailable"),
         ] {
-            let url = with_error("http://x", &Error::http(status, "c", "m"), false).unwrap();
+            let url = with_error("http://x", &Error::http(status, ErrorCode::Conflict, "m"), false).unwrap();
             assert_eq!(url.contains(&format!("#error={word}&")), !word.is_empty(), "{url}");
         }
     }
 
     #[test]
     fn non_http_errors_leave_target_unchanged() {
-        let weak = Error::new(ErrorKind::WeakPassword { message: "no".to_owned(), reasons: Vec::new() });
+        let weak = Error::from_kind(ErrorKind::WeakPassword { message: "no".to_owned(), reasons: Vec::new() });
         assert_eq!(with_error(TARGET, &weak, false).unwrap(), TARGET);
         assert_eq!(with_error(TARGET, &weak, true).unwrap(), "http://shop.example.com/a?b=c&code=#d");
     }
@@ -287,20 +289,20 @@ mod tests {
 
     #[test]
     fn callback_error_is_in_query_and_fragment() {
-        let hook = Error::new(ErrorKind::Http { status: 403, code: None, message: "Not you".into() });
+        let hook = Error::from_kind(ErrorKind::Http { status: 403, code: None, message: "Not you".into() });
         for (error, query, fragment) in [
             (
-                Error::bad_request("bad_oauth_callback", "no: code"),
+                Error::new(ErrorCode::BadOAuthCallback, "no: code"),
                 "error=invalid_request&error_code=bad_oauth_callback&error_description=no%3A+code",
                 "error=invalid_request&error_code=bad_oauth_callback&error_description=no%253A+code&sb=",
             ),
             (
-                Error::unprocessable("oauth_client_state_expired", "old"),
+                Error::new(ErrorCode::OAuthClientStateExpired, "old"),
                 "error=server_error&error_code=oauth_client_state_expired&error_description=old",
                 "error=server_error&error_code=oauth_client_state_expired&error_description=old&sb=",
             ),
             (
-                Error::unprocessable("signup_disabled", "no"),
+                Error::new(ErrorCode::SignupDisabled, "no"),
                 "error=access_denied&error_code=signup_disabled&error_description=no",
                 "error=access_denied&error_code=signup_disabled&error_description=no&sb=",
             ),
@@ -309,7 +311,11 @@ mod tests {
                 "error=access_denied&error_code=&error_description=Not+you",
                 "error=access_denied&error_description=Not+you&sb=",
             ),
-            (Error::oauth("login_required", ""), "error=login_required&error_description=", "error=login_required&sb="),
+            (
+                Error::oauth_from_provider("login_required", ""),
+                "error=login_required&error_description=",
+                "error=login_required&sb=",
+            ),
             (
                 Error::other("secret"),
                 "error=server_error&error_description=Unexpected+failure%2C+please+check+server+logs+for+more+\
@@ -335,7 +341,8 @@ mod tests {
             wrapped: "Database error saving new user".into(),
         };
         let url =
-            site_with_callback_error("http://x", &Error::new(ErrorKind::Postgres(Box::new(database_error)))).unwrap();
+            site_with_callback_error("http://x", &Error::from_kind(ErrorKind::Postgres(Box::new(database_error))))
+                .unwrap();
         assert_eq!(url, "http://x?error=access_denied&error_description=too+many");
     }
 

@@ -1,5 +1,6 @@
 //! The text of a submission: parsing and validation, pure.
 
+use gotrue_rules::domain::error::ErrorCode;
 use serde::de::{IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
@@ -73,8 +74,8 @@ impl InvalidSubmission {
     /// Returns the stable error code: that of the auth API for an unreadable body or an invalid value.
     pub fn code(self) -> &'static str {
         match self {
-            Self::NotUtf8 | Self::NotJson => "bad_json",
-            _ => "validation_failed",
+            Self::NotUtf8 | Self::NotJson => ErrorCode::BadJson.as_str(),
+            _ => ErrorCode::ValidationFailed.as_str(),
         }
     }
 

@@ -4,7 +4,7 @@ use gotrue_rules::domain::error::{Error, Result};
 use gotrue_rules::domain::oauth_server::RegistrationType;
 use gotrue_rules::domain::oauth_server::client::not_found;
 use gotrue_rules::domain::oauth_server::registration::require_web_uris;
-use gotrue_rules::wire::oauth_server::{ClientJson, ClientsJson, parse_client_changes};
+use gotrue_rules::wire::oauth_server::{ClientJson, ClientsJson, invalid_client_body, parse_client_changes};
 use http::StatusCode;
 
 use crate::http::reply::Reply;
@@ -34,8 +34,7 @@ pub async fn read(cx: RequestContext) -> Result<Reply> {
 /// Updates the client and returns it.
 pub async fn update(cx: RequestContext) -> Result<Reply> {
     let client = cx.client()?;
-    let body =
-        cx.read_body().await.map_err(|cause| Error::bad_request("bad_json", "Invalid JSON body").with_cause(cause))?;
+    let body = cx.read_body().await.map_err(invalid_client_body)?;
     let changes = parse_client_changes(&body)?;
     changes.validate(client, cx.app.policy.oauth_server.is_comma_rejected)?;
     if cx.app.policy.oauth_server.requires_web_uris {

@@ -2,9 +2,9 @@
 //!
 //! No connection is held while the password is hashed, and the user is not notified.
 
-use gotrue_rules::domain::admin_user::{AdminUserChange, parse_change, validate_lengths};
+use gotrue_rules::domain::admin_user::{AdminUserChange, parse_change, user_not_found, validate_lengths};
 use gotrue_rules::domain::audit::AuditAction;
-use gotrue_rules::domain::error::{Error, Result};
+use gotrue_rules::domain::error::Result;
 use gotrue_rules::domain::identity::identity_for_first_password;
 use gotrue_rules::domain::metadata;
 use gotrue_rules::domain::user::{Identity, User};
@@ -56,7 +56,7 @@ pub async fn handle(cx: RequestContext) -> Result<Reply> {
     let update = AdminUserUpdate { change: &change, after: &after, identities: &identities, now: cx.now, audit };
     let is_there = admin::update(&mut cx.db(), update).await.or_internal_error("Error updating user")?;
     if !is_there {
-        return Err(Error::not_found("user_not_found", "User not found"));
+        return Err(user_not_found());
     }
     Ok(Reply::json(&UserJson::from(&after)))
 }

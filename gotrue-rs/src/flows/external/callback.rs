@@ -2,7 +2,7 @@
 //!
 //! Errors are redirected to the site until the flow is known, then to its target.
 
-use gotrue_rules::domain::error::{Error, ErrorKind, Result};
+use gotrue_rules::domain::error::{Error, ErrorKind, OAuthErrorCode, Result};
 use gotrue_rules::domain::external::state;
 use gotrue_rules::domain::linking::ExternalUser;
 use gotrue_rules::domain::user::User;
@@ -168,7 +168,7 @@ async fn finish_with_session(
 
 /// Converts an error at the end of a flow into an OAuth error.
 fn into_server_error(error: Error) -> Error {
-    Error::oauth("server_error", error.to_string()).with_cause(error)
+    Error::oauth(OAuthErrorCode::ServerError, error.to_string()).with_cause(error)
 }
 
 /// Logs an error that is redirected; the layers log only error responses.
@@ -176,7 +176,7 @@ fn into_server_error(error: Error) -> Error {
 /// The public text may quote a part of a code.
 fn log_error(cx: &RequestContext, error: &Error) {
     let cause = error.cause.as_ref().map(|cause| tracing::field::display(cause.to_string()));
-    let (id, status, code) = (&cx.request.id, error.status(), error.code());
+    let (id, status, code) = (&cx.request.id, error.status(), error.code().as_str());
     if status >= 500 {
         tracing::warn!(request.id = id, status, code, cause, "external sign-in failed");
     } else {

@@ -2,7 +2,7 @@
 
 use gotrue_rules::domain::audit::{AuditAction, AuditEntry};
 use gotrue_rules::domain::contact::Phone;
-use gotrue_rules::domain::error::{Error, Result};
+use gotrue_rules::domain::error::{Error, ErrorCode, Result};
 use gotrue_rules::domain::mfa::FactorType;
 use gotrue_rules::domain::mfa::enrollment::{self, name_conflict, validate_enrollment};
 use gotrue_rules::domain::session::Aal;
@@ -50,7 +50,7 @@ pub(super) async fn store_factor(cx: &RequestContext, new: NewFactor<'_>) -> Res
         return Ok(db.commit().await?);
     }
     db.rollback().await?;
-    let retry = |message| Error::http(409, "conflict", message);
+    let retry = |message| Error::new(ErrorCode::Conflict, message);
     match inserted {
         FactorInsertion::NameTaken => Err(name_conflict(name)),
         FactorInsertion::PhoneTaken => Err(retry("This number is being enrolled already, please try again")),

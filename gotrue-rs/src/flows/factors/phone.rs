@@ -1,7 +1,7 @@
 //! Phone factors: codes by SMS. As in GoTrue, numbers with a fixed code have none here.
 
 use gotrue_rules::domain::contact::{Contact, Phone, SmsChannel};
-use gotrue_rules::domain::error::Result;
+use gotrue_rules::domain::error::{ErrorCode, Result};
 use gotrue_rules::domain::mfa::FactorType;
 use gotrue_rules::domain::mfa::enrollment;
 use gotrue_rules::domain::mfa::verification::{is_sent_code, wrong_code};
@@ -49,7 +49,7 @@ pub(super) async fn challenge(cx: &RequestContext, factor: &Factor) -> Result<Re
     let request = ChallengeFactor::decode(&cx.read_body().await?)?;
     let channel = SmsChannel::parse(&request.channel, &policy.sms, policy.hooks.send_sms.is_some())?;
     if let Some(seconds) = seconds_to_wait(factor.last_challenged_at, policy.mfa.phone.max_frequency, cx.now) {
-        return Err(limits::too_soon_error(cx, "over_sms_send_rate_limit", seconds));
+        return Err(limits::too_soon_error(cx, ErrorCode::OverSmsSendRateLimit, seconds));
     }
     limits::count_user_message(cx, &Contact::Phone(Phone::parse(&factor.phone)?))?;
     let code = cx.entropy.digits(policy.mfa.phone.otp_length);

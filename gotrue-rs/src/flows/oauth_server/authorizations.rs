@@ -2,14 +2,16 @@
 //!
 //! A request belongs to the first user who opens it.
 
-use gotrue_rules::domain::error::{Error, Result};
+use gotrue_rules::domain::error::{Error, OAuthErrorCode, Result};
 use gotrue_rules::domain::oauth_server::authorization::{
     Authorization, ConsentDecision, ViewDecision, cannot_be_processed, decide_consent, decide_view, no_longer_pending,
     not_found,
 };
 use gotrue_rules::domain::oauth_server::{OAuthClient, scope};
 use gotrue_rules::domain::user::User;
-use gotrue_rules::wire::oauth_server::{AuthorizationJson, AuthorizationRedirectJson, ConsentAction, UserSummaryJson};
+use gotrue_rules::wire::oauth_server::{
+    AuthorizationJson, AuthorizationRedirectJson, ConsentAction, UserSummaryJson, invalid_consent_body,
+};
 use http::header::ORIGIN;
 
 use crate::http::reply::Reply;
@@ -66,8 +68,7 @@ async fn try_show(cx: &RequestContext, caller: &User) -> Result<Option<Reply>> {
 pub async fn consent(cx: RequestContext) -> Result<Reply> {
     require_allowed_origin(&cx)?;
     let caller = &cx.caller()?.account;
-    let body =
-        cx.read_body().await.map_err(|cause| Error::bad_request("bad_json", "invalid JSON body").with_cause(cause))?;
+    let body = cx.read_body().await.map_err(invalid_consent_body)?;
     let consent = ConsentAction::decode(&body)?;
     for _ in 0..2 {
         if let Some(reply) = try_consent(&cx, caller, consent).await? {
@@ -100,7 +101,8 @@ async fn try_consent(cx: &RequestContext, caller: &User, consent: ConsentAction)
         ConsentAction::Deny => {
             let denied = authorizations::deny(&mut cx.db(), authorization.id, caller.id).await;
             let counts = denied.or_internal_error("error denying authorization")?;
-            let members = [("error", "access_denied"), ("error_description", "User denied the request")];
+            let members =
+                [("error", OAuthErrorCode::AccessDenied.as_str()), ("error_description", "User denied the request")];
             if counts { redirect_reply(&authorization, &members).map(Some) } else { Ok(None) }
         }
     }

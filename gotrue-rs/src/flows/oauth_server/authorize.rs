@@ -3,7 +3,7 @@
 //! Until client and redirect URI are validated, errors are returned instead of redirected.
 
 use chrono::TimeDelta;
-use gotrue_rules::domain::error::{Error, Result};
+use gotrue_rules::domain::error::{Error, ErrorCode, OAuthErrorCode, Result};
 use gotrue_rules::domain::oauth_server::authorization::{
     AuthorizationParameters, AuthorizationRequest, validate_parameters,
 };
@@ -29,7 +29,7 @@ pub async fn handle(cx: RequestContext) -> Result<Reply> {
     let target = match request_consent(&cx, &client).await {
         Ok(page) => page,
         Err((error, description)) => {
-            let members = [("error", error), ("error_description", &*description)];
+            let members = [("error", error.as_str()), ("error_description", &*description)];
             redirect_with_parameters(query_parameter(&cx, "redirect_uri"), &members, query_parameter(&cx, "state"))?
         }
     };
@@ -54,7 +54,7 @@ async fn load_client(cx: &RequestContext) -> Result<OAuthClient> {
             return Err(Error::invalid(format!("{name} is given more than once")));
         }
     }
-    let unknown = |message| Error::bad_request("oauth_client_not_found", message);
+    let unknown = |message| Error::http(400, ErrorCode::OAuthClientNotFound, message);
     let id = Uuid::parse_str(query_parameter(cx, "client_id")).map_err(|_| unknown("invalid client_id format"))?;
     let found = oauth_clients::find_by_id(&mut cx.db(), id).await.or_internal_error("error validating client")?;
     let client = found.ok_or_else(|| unknown("invalid client_id"))?;
@@ -67,11 +67,11 @@ async fn load_client(cx: &RequestContext) -> Result<OAuthClient> {
 }
 
 /// An OAuth error and its description.
-type AuthorizationError = (&'static str, String);
+type AuthorizationError = (OAuthErrorCode, String);
 
 /// Stores the request and returns the URL of the consent page.
 async fn request_consent(cx: &RequestContext, client: &OAuthClient) -> Result<String, AuthorizationError> {
-    let invalid = |description| ("invalid_request", description);
+    let invalid = |description| (OAuthErrorCode::InvalidRequest, description);
     if let Some(twice) = SINGLE_PARAMETERS.into_iter().find(|name| is_repeated_refused(cx, name)) {
         return Err(invalid(format!("{twice} is given more than once")));
     }
@@ -87,8 +87,8 @@ async fn request_consent(cx: &RequestContext, client: &OAuthClient) -> Result<St
         policy,
     )
     .map_err(invalid)?;
-    let page =
-        consent_page_url(cx).ok_or_else(|| ("server_error", "oauth authorization path not configured".to_owned()))?;
+    let page = consent_page_url(cx)
+        .ok_or_else(|| (OAuthErrorCode::ServerError, "oauth authorization path not configured".to_owned()))?;
     let name = store_request(cx, client, &request).await?;
     Ok(format!("{page}?authorization_id={name}"))
 }
@@ -130,7 +130,7 @@ async fn store_request(
         Ok(()) => Ok(name),
         Err(cause) => {
             tracing::warn!(oauth.client_id = %client.id, %cause, "OAuth authorization request not stored");
-            Err(("server_error", "error creating authorization".to_owned()))
+            Err((OAuthErrorCode::ServerError, "error creating authorization".to_owned()))
         }
     }
 }

@@ -1,6 +1,6 @@
 //! `POST /oauth/clients/register`: dynamic client registration (RFC 7591).
 
-use gotrue_rules::domain::error::{Error, Result};
+use gotrue_rules::domain::error::{Error, ErrorCode, Result};
 use gotrue_rules::domain::oauth_server::RegistrationType;
 use gotrue_rules::wire::oauth_server::ClientJson;
 use http::StatusCode;
@@ -13,7 +13,7 @@ use crate::services::oauth_server;
 pub async fn handle(cx: RequestContext) -> Result<Reply> {
     if !cx.app.policy.oauth_server.allow_dynamic_registration {
         let message = "Dynamic client registration is not enabled";
-        return Err(Error::forbidden("oauth_dynamic_client_registration_disabled", message));
+        return Err(Error::new(ErrorCode::OAuthDynamicClientRegistrationDisabled, message));
     }
     let (client, secret) = oauth_server::register_client(&cx, RegistrationType::Dynamic).await?;
     let with_expiry = cx.app.policy.oauth_server.has_standard_responses;

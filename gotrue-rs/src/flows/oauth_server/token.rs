@@ -1,7 +1,7 @@
 //! `POST /oauth/token`: an authenticated client exchanges a code or a refresh token for tokens.
 
 use gotrue_rules::domain::audit::{AuditAction, AuditEntry};
-use gotrue_rules::domain::error::{Error, Result};
+use gotrue_rules::domain::error::{Error, OAuthErrorCode, Result};
 use gotrue_rules::domain::oauth_server::claims::{IdTokenParameters, build_id_token_claims};
 use gotrue_rules::domain::oauth_server::exchange::{ExchangeParameters, unknown_code, verify_exchange};
 use gotrue_rules::domain::oauth_server::{OAuthClient, scope};
@@ -28,16 +28,16 @@ pub async fn handle(cx: RequestContext) -> Result<Reply> {
     if request.grant_type.is_empty() {
         return Err(invalid_request("grant_type is required"));
     }
-    let unauthenticated = || Error::oauth("invalid_client", "Client authentication required");
+    let unauthenticated = || Error::oauth(OAuthErrorCode::InvalidClient, "Client authentication required");
     let client = cx.guard_results.client.as_ref().ok_or_else(unauthenticated)?;
     if !client.can_use(&request.grant_type) {
         let description = format!("Client is not allowed to use grant type: {}", request.grant_type);
-        return Err(Error::oauth("unsupported_grant_type", description));
+        return Err(Error::oauth(OAuthErrorCode::UnsupportedGrantType, description));
     }
     match request.grant_type.as_str() {
         "authorization_code" => exchange_code(&cx, client, &request).await,
         "refresh_token" => refresh_session(&cx, client, &request).await,
-        other => Err(Error::oauth("unsupported_grant_type", format!("Unsupported grant type: {other}"))),
+        other => Err(Error::oauth(OAuthErrorCode::UnsupportedGrantType, format!("Unsupported grant type: {other}"))),
     }
 }
 
@@ -64,9 +64,10 @@ async fn exchange_code(cx: &RequestContext, client: &OAuthClient, request: &Toke
         resource: &request.resource,
     };
     let owner = verify_exchange(&authorization, client.id, presented, cx.now)?;
-    let account = account.ok_or_else(|| Error::oauth("invalid_grant", "User not found for authorization code"))?;
+    let account =
+        account.ok_or_else(|| Error::oauth(OAuthErrorCode::InvalidGrant, "User not found for authorization code"))?;
     if account.is_banned(cx.now) {
-        return Err(Error::oauth("access_denied", "User is banned"));
+        return Err(Error::oauth(OAuthErrorCode::AccessDenied, "User is banned"));
     }
     let wants_id_token = scope::contains_scope(&authorization.scope, scope::OPENID);
     if wants_id_token && cx.app.keys.signing_method() == "HS256" {
@@ -133,7 +134,7 @@ async fn refresh_session(cx: &RequestContext, client: &OAuthClient, request: &To
         // Unlike at `/token`, a malformed refresh token is treated as an unknown one.
         Err(_) => Err(refresh::token_not_found()),
     };
-    Ok(token_reply(&renewed.map_err(|refusal| into_oauth_error(cx, "invalid_grant", refusal))?, None))
+    Ok(token_reply(&renewed.map_err(|refusal| into_oauth_error(cx, OAuthErrorCode::InvalidGrant, refusal))?, None))
 }
 
 fn token_reply(issued: &IssuedTokens, id_token: Option<&str>) -> Reply {
@@ -147,5 +148,5 @@ fn token_reply(issued: &IssuedTokens, id_token: Option<&str>) -> Reply {
 }
 
 fn invalid_request(description: &'static str) -> Error {
-    Error::oauth("invalid_request", description)
+    Error::oauth(OAuthErrorCode::InvalidRequest, description)
 }

@@ -1,7 +1,7 @@
 //! `POST /passkeys/authentication/options` and `…/verify`: sign-in with a discoverable credential.
 
 use gotrue_rules::domain::audit::{AuditAction, AuditEntry};
-use gotrue_rules::domain::error::{Error, Result};
+use gotrue_rules::domain::error::{Error, ErrorCode, Result};
 use gotrue_rules::domain::passkey::validate_sign_in;
 use gotrue_rules::wire::passkey::PasskeyChallengeJson;
 use gotrue_rules::wire::requests::PasskeyVerification;
@@ -81,5 +81,5 @@ async fn verify_assertion(
 }
 
 fn verification_failed(cause: &'static str) -> Error {
-    Error::bad_request("webauthn_verification_failed", "Credential verification failed").with_cause(cause)
+    Error::new(ErrorCode::WebAuthnVerificationFailed, "Credential verification failed").with_cause(cause)
 }

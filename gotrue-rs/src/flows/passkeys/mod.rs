@@ -8,7 +8,7 @@ pub mod rename;
 
 use bytes::Bytes;
 use chrono::TimeDelta;
-use gotrue_rules::domain::error::{Error, Result};
+use gotrue_rules::domain::error::{Error, ErrorCode, Result};
 use gotrue_rules::domain::passkey::{parse_id, passkey_not_found};
 use gotrue_rules::domain::policy::RelyingParty;
 use gotrue_rules::domain::user::Time;
@@ -25,7 +25,7 @@ use crate::store::webauthn_challenges::{self as challenges, CeremonyPurpose, New
 async fn read_body(cx: &RequestContext) -> Result<Bytes> {
     cx.read_body()
         .await
-        .map_err(|cause| Error::bad_request("bad_json", "Could not read request body").with_cause(cause))
+        .map_err(|cause| Error::new(ErrorCode::BadJson, "Could not read request body").with_cause(cause))
 }
 
 /// The relying party; 500 if the operator configured none.
@@ -55,10 +55,10 @@ async fn store_challenge(cx: &RequestContext, purpose: CeremonyPurpose, session:
 async fn consume_challenge(cx: &RequestContext, id: Uuid, purpose: CeremonyPurpose) -> Result<SessionData> {
     let found =
         challenges::consume(&mut cx.db(), id, purpose).await.or_internal_error("Database error consuming challenge")?;
-    let (session, expires_at) = found
-        .ok_or_else(|| Error::bad_request("webauthn_challenge_not_found", "Challenge not found or already used"))?;
+    let (session, expires_at) =
+        found.ok_or_else(|| Error::new(ErrorCode::WebAuthnChallengeNotFound, "Challenge not found or already used"))?;
     if cx.now > expires_at {
-        return Err(Error::bad_request("webauthn_challenge_expired", "Challenge has expired"));
+        return Err(Error::new(ErrorCode::WebAuthnChallengeExpired, "Challenge has expired"));
     }
     Ok(session)
 }
@@ -69,7 +69,7 @@ fn verification_error(cause: CeremonyError) -> Error {
         CeremonyError::Unreadable(_) => "Invalid credential response",
         CeremonyError::Rejected(_) | CeremonyError::CounterRegressed { .. } => "Credential verification failed",
     };
-    Error::bad_request("webauthn_verification_failed", message).with_cause(cause)
+    Error::new(ErrorCode::WebAuthnVerificationFailed, message).with_cause(cause)
 }
 
 /// The passkey named in the path, as one of the caller's.

@@ -5,6 +5,7 @@
 use gotrue_rules::domain::audit::{AuditAction, AuditEntry};
 use gotrue_rules::domain::contact::{Contact, Email};
 use gotrue_rules::domain::error::{Error, Result};
+use gotrue_rules::domain::passwordless::email_logins_disabled;
 use gotrue_rules::domain::pkce::validate_challenge_pair;
 use gotrue_rules::domain::purpose::Purpose;
 use gotrue_rules::wire::message::MessageSentJson;
@@ -19,7 +20,7 @@ use crate::store::{OrInternalError, users};
 /// Sends a link and a code to the user of the address, if there is one.
 pub async fn handle(cx: RequestContext) -> Result<Reply> {
     if !cx.app.policy.sign_up.email_enabled {
-        return Err(Error::bad_request("email_provider_disabled", "Email logins are disabled"));
+        return Err(email_logins_disabled());
     }
     let request = RecoverRequest::decode(&cx.read_body().await?)?;
     if request.email.is_empty() {

@@ -1,6 +1,6 @@
 //! Sign-up without address and number: user and session in one transaction.
 
-use gotrue_rules::domain::error::{Error, Result};
+use gotrue_rules::domain::error::{Error, ErrorCode, Result};
 use gotrue_rules::domain::sign_up::{build_anonymous_user, require_sign_up_enabled};
 use gotrue_rules::domain::user::User;
 use gotrue_rules::wire::requests::SignUpRequest;
@@ -17,7 +17,7 @@ use crate::store::accounts;
 pub async fn sign_up_anonymous(cx: &RequestContext, request: SignUpRequest) -> Result<Reply> {
     let policy = &cx.app.policy;
     if !policy.sign_up.anonymous_enabled {
-        return Err(Error::unprocessable("anonymous_provider_disabled", "Anonymous sign-ins are disabled"));
+        return Err(Error::new(ErrorCode::AnonymousProviderDisabled, "Anonymous sign-ins are disabled"));
     }
     limits::count_request(cx, LimitedRoute::AnonymousUsers)?;
     require_sign_up_enabled(policy)?;

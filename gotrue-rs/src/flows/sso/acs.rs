@@ -52,7 +52,7 @@ pub async fn handle(cx: RequestContext) -> Result<Reply> {
 /// Logs an error that is redirected; the layers log only error responses.
 fn log_error(cx: &RequestContext, error: &Error) {
     let cause = error.cause.as_ref().map(|cause| tracing::field::display(cause.to_string()));
-    let (id, status, code) = (&cx.request.id, error.status(), error.code());
+    let (id, status, code) = (&cx.request.id, error.status(), error.code().as_str());
     if status >= 500 {
         tracing::warn!(request.id = id, status, code, cause, "SAML sign-in failed");
     } else {

@@ -1,8 +1,8 @@
 //! `grant_type=id_token`: exchanges an external ID token for a session, or links its identity.
 
-use gotrue_rules::domain::error::{Error, ErrorKind, Result};
+use gotrue_rules::domain::error::{Error, ErrorKind, OAuthErrorCode, Result};
 use gotrue_rules::domain::external::profile::ProviderProfile;
-use gotrue_rules::domain::linking::manual::require_aal2_for_linking;
+use gotrue_rules::domain::linking::manual::{manual_linking_disabled, require_aal2_for_linking};
 use gotrue_rules::domain::user::User;
 use gotrue_rules::wire::requests::IdTokenGrant;
 
@@ -45,12 +45,12 @@ pub async fn grant_id_token(cx: &mut RequestContext) -> Result<Reply> {
 async fn require_caller(cx: &mut RequestContext) -> Result<()> {
     if cx.request.header("authorization").unwrap_or_default().is_empty() {
         let description = "Linking requires a valid user access token in Authorization";
-        return Err(Error::oauth("invalid request", description));
+        return Err(Error::oauth(OAuthErrorCode::InvalidIdTokenRequest, description));
     }
     (CALLER.run)(cx).await?;
     let policy = &cx.app.policy;
     if policy.external.is_id_token_validation_strict && !policy.security.manual_linking_enabled {
-        return Err(Error::not_found("manual_linking_disabled", "Manual linking is disabled"));
+        return Err(manual_linking_disabled());
     }
     if policy.mfa.linking_requires_aal2 {
         let caller = cx.caller()?;
@@ -93,6 +93,6 @@ async fn sign_in_or_link(
 fn into_server_error(error: Error) -> Error {
     match error.kind {
         ErrorKind::Http { .. } => error,
-        _ => Error { kind: Error::oauth("server_error", "Internal Server Error").kind, ..error },
+        _ => Error { kind: Error::oauth(OAuthErrorCode::ServerError, "Internal Server Error").kind, ..error },
     }
 }

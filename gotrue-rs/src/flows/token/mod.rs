@@ -6,7 +6,7 @@ mod pkce;
 mod refresh_token;
 mod web3;
 
-use gotrue_rules::domain::error::{Error, Result};
+use gotrue_rules::domain::error::{Error, ErrorCode, OAuthErrorCode, Result};
 
 use crate::http::reply::Reply;
 use crate::request_context::RequestContext;
@@ -39,7 +39,7 @@ impl GrantType {
 pub async fn handle(mut cx: RequestContext) -> Result<Reply> {
     let word = cx.request.query("grant_type").unwrap_or_default();
     let grant = GrantType::from_query(word)
-        .ok_or_else(|| Error::bad_request("invalid_credentials", "unsupported_grant_type"))?;
+        .ok_or_else(|| Error::new(ErrorCode::InvalidCredentials, OAuthErrorCode::UnsupportedGrantType.as_str()))?;
     limits::count_request(&cx, if grant == GrantType::Web3 { LimitedRoute::Web3 } else { LimitedRoute::Token })?;
     match grant {
         GrantType::IdToken => id_token::grant_id_token(&mut cx).await,

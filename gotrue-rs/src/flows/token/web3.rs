@@ -1,7 +1,7 @@
 //! `grant_type=web3`: exchanges a message signed by a wallet for a session (EIP-4361, SIWS).
 
 use gotrue_rules::domain::audit::{AuditAction, AuditEntry};
-use gotrue_rules::domain::error::{Error, ErrorKind, Result};
+use gotrue_rules::domain::error::{Error, ErrorKind, OAuthErrorCode, Result};
 use gotrue_rules::domain::web3::{self, MessageContext, SignInMessage, WEB3_PROVIDER};
 use gotrue_rules::wire::requests::Web3Grant;
 
@@ -69,7 +69,7 @@ async fn consume_message(cx: &RequestContext, db: &mut Connection, message: &Sig
 fn into_oauth_error(error: Error) -> Error {
     match error.kind {
         ErrorKind::Other | ErrorKind::Postgres(_) => {
-            Error::oauth("server_error", "Internal Server Error").with_cause(error)
+            Error::oauth(OAuthErrorCode::ServerError, "Internal Server Error").with_cause(error)
         }
         _ => error,
     }

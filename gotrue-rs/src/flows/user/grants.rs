@@ -1,7 +1,8 @@
 //! `/user/oauth/grants`: lists the OAuth clients that the user authorized, and revokes a grant.
 
 use gotrue_rules::domain::audit::{AuditAction, AuditEntry};
-use gotrue_rules::domain::error::{Error, Result};
+use gotrue_rules::domain::error::{Error, ErrorCode, Result};
+use gotrue_rules::domain::oauth_server::client::malformed_client_id;
 use gotrue_rules::domain::oauth_server::scope;
 use gotrue_rules::wire::oauth_server::GrantJson;
 use uuid::Uuid;
@@ -30,7 +31,7 @@ pub async fn revoke(cx: RequestContext) -> Result<Reply> {
     let caller = &cx.caller()?.account;
     let named = cx.request.query("client_id").filter(|named| !named.is_empty());
     let named = named.ok_or_else(|| Error::invalid("client_id query parameter is required"))?;
-    let client_id = Uuid::parse_str(named).map_err(|_| Error::invalid("invalid client_id format"))?;
+    let client_id = Uuid::parse_str(named).map_err(|_| malformed_client_id())?;
     let entry = AuditEntry::new(AuditAction::TokenRevoked)
         .with_trait("oauth_client_id", client_id.to_string())
         .with_trait("action", "revoke_oauth_grant");
@@ -39,7 +40,7 @@ pub async fn revoke(cx: RequestContext) -> Result<Reply> {
     let revoked = ConsentRevocation { user_id: caller.id, client_id, now: cx.now };
     if !oauth_consents::revoke(&mut db, revoked, rows).await.or_internal_error(FAILED)? {
         db.rollback().await.or_internal_error(FAILED)?;
-        return Err(Error::not_found("oauth_consent_not_found", "No active grant found for this client"));
+        return Err(Error::new(ErrorCode::OAuthConsentNotFound, "No active grant found for this client"));
     }
     db.commit().await.or_internal_error(FAILED)?;
     Ok(Reply::no_content())

@@ -43,7 +43,12 @@ pub async fn handle(cx: RequestContext) -> Result<Reply> {
         // The link is still valid: the client may retry.
         Err(error) if cx.journal.has_lost_database() => return Err(error),
         Err(error) => {
-            tracing::debug!(request.id = cx.request.id, code = error.code(), detail = error.message(), "link refused");
+            tracing::debug!(
+                request.id = cx.request.id,
+                code = error.code().as_str(),
+                detail = error.message(),
+                "link refused"
+            );
             with_error(&target, &error, method.is_some()).map_err(Error::other)?
         }
     };

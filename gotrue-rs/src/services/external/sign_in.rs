@@ -1,6 +1,6 @@
 //! Completes a sign-in at a provider: exchanges the code for tokens and reads the user's profile.
 
-use gotrue_rules::domain::error::{Error, Result};
+use gotrue_rules::domain::error::{Error, ErrorCode, OAuthErrorCode, Result};
 use gotrue_rules::domain::external::oauth1::OAuth1Token;
 use gotrue_rules::domain::external::profile::ProviderProfile;
 use gotrue_rules::domain::external::provider::{
@@ -52,12 +52,15 @@ const NO_EMAIL: &str = "Error getting user email from external provider";
 async fn complete_oauth2(cx: &RequestContext, flow: &ExternalFlow) -> Result<ProviderSignIn> {
     let parameter = |name| cx.request.query(name).unwrap_or_default();
     if !parameter("error").is_empty() {
-        return Err(Error::oauth(parameter("error").to_owned(), parameter("error_description").to_owned()));
+        return Err(Error::oauth_from_provider(
+            parameter("error").to_owned(),
+            parameter("error_description").to_owned(),
+        ));
     }
     let code = parameter("code");
     if code.is_empty() {
         let message = "OAuth callback with missing authorization code missing";
-        return Err(Error::bad_request("bad_oauth_callback", message));
+        return Err(Error::new(ErrorCode::BadOAuthCallback, message));
     }
     let ready = require_enabled(cx, flow).await?;
     let verifier = take_verifier(cx, flow, ready.config.uses_pkce).await?;
@@ -88,7 +91,9 @@ fn merge_posted_user(
         return Err(Error::internal_server_error("user data was posted without an ID token"));
     }
     let read = ready.enabled.provider.apply_user_field(posted, profile);
-    read.map_err(|bad| Error::oauth("server_error", "The user that was posted cannot be read").with_cause(bad))
+    read.map_err(|bad| {
+        Error::oauth(OAuthErrorCode::ServerError, "The user that was posted cannot be read").with_cause(bad)
+    })
 }
 
 async fn complete_oauth1(cx: &RequestContext, flow: &ExternalFlow) -> Result<ProviderSignIn> {
@@ -110,7 +115,7 @@ async fn complete_oauth1(cx: &RequestContext, flow: &ExternalFlow) -> Result<Pro
 async fn require_enabled(cx: &RequestContext, flow: &ExternalFlow) -> Result<ResolvedProvider> {
     resolve_provider(cx, &flow.provider).await.map_err(|reason| {
         let message = format!("Unsupported provider: {reason}");
-        Error::bad_request("oauth_provider_not_supported", message).with_cause(reason)
+        Error::new(ErrorCode::OAuthProviderNotSupported, message).with_cause(reason)
     })
 }
 

@@ -2,11 +2,11 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use gotrue_rules::domain::error::{Error, Result};
+use gotrue_rules::domain::error::{Error, ErrorCode, Result};
 use gotrue_rules::domain::external::authorization_url::{ProviderAuthorizationRequest, build_authorization_url};
 use gotrue_rules::domain::external::provider::ProviderEndpoints;
 use gotrue_rules::domain::one_time_token::OneTimeTokenKind;
-use gotrue_rules::domain::pkce::{Challenge, s256_challenge, validate_challenge_pair};
+use gotrue_rules::domain::pkce::{Challenge, UnknownMethod, s256_challenge, validate_challenge_pair};
 use url::form_urlencoded::byte_serialize;
 use uuid::Uuid;
 
@@ -92,11 +92,11 @@ async fn require_invitation(cx: &RequestContext, token: &str) -> Result<()> {
     let found = one_time_tokens::find_user_by_hash(&mut cx.db(), token, &[OneTimeTokenKind::Confirmation]).await;
     match found.or_internal_error("Database error finding user")? {
         Some(_) => Ok(()),
-        None => Err(Error::not_found("user_not_found", "User identified by token not found")),
+        None => Err(Error::new(ErrorCode::UserNotFound, "User identified by token not found")),
     }
 }
 
 fn parse_challenge(text: &str, method: &str) -> Result<Option<Challenge>> {
     validate_challenge_pair(text, method)?;
-    Challenge::new(text, method).map_err(|unknown| Error::invalid("Invalid code_challenge_method").with_cause(unknown))
+    Challenge::new(text, method).map_err(UnknownMethod::into_invalid_request)
 }

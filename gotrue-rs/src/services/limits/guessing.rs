@@ -3,11 +3,11 @@
 //! One network can use a third of a target's limit, and guesses from other networks do not block the user's own
 //! network. The reasons are in `docs/decisions/0060-guessing-is-slowed-down.md`.
 
-use gotrue_rules::domain::error::{Error, Result};
+use gotrue_rules::domain::error::Result;
 use gotrue_rules::domain::policy::Bucket;
 use uuid::Uuid;
 
-use super::limited_request::{limit_error, target_network_key};
+use super::limited_request::{limit_error, target_network_key, too_many_requests_error};
 use crate::ports::limits::{CountedEvent, Reservation, subscriber_network};
 use crate::request_context::RequestContext;
 use crate::store::{OrInternalError, sessions};
@@ -97,8 +97,4 @@ async fn has_session_from_network(cx: &RequestContext, account: Option<Uuid>) ->
     let found =
         sessions::has_session_from(&mut cx.db(), account.unwrap_or_default(), subscriber_network(address)).await;
     found.or_internal_error("Database error finding sessions")
-}
-
-fn too_many_requests_error() -> Error {
-    Error::too_many_requests("over_request_rate_limit", "Request rate limit reached")
 }

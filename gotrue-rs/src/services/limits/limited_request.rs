@@ -1,6 +1,6 @@
 //! The keys that a request is counted by, and the error of a request over a limit.
 
-use gotrue_rules::domain::error::Error;
+use gotrue_rules::domain::error::{Error, ErrorCode};
 
 use crate::ports::limits::{ClientRequest, RateLimited, find_key};
 use crate::request_context::RequestContext;
@@ -20,6 +20,11 @@ pub(super) fn target_network_key(cx: &RequestContext, target: &str) -> String {
     format!("{target} {}", rate_limit_key(cx).unwrap_or_default())
 }
 
+/// The error of too many requests or guesses, without details.
+pub(super) fn too_many_requests_error() -> Error {
+    Error::new(ErrorCode::OverRequestRateLimit, "Request rate limit reached")
+}
+
 /// The error of an exceeded limit as GoTrue returns it.
 ///
 /// Where the policy enables it, the message names the limit and the time to wait.
@@ -29,7 +34,7 @@ pub(super) fn limit_error(cx: &RequestContext, recorded: Error, why: &str, too_m
     }
     let seconds = whole_seconds(too_many);
     let message = format!("{}: {why}. Please retry after {seconds} seconds.", recorded.message());
-    Error::too_many_requests(recorded.code(), message).retry_after(seconds)
+    Error::new(recorded.code(), message).retry_after(seconds)
 }
 
 /// The time to wait in whole seconds, rounded up, at least one.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use chrono::TimeDelta;
 use gotrue_rules::domain::contact::Contact;
-use gotrue_rules::domain::error::{Error, Result};
+use gotrue_rules::domain::error::{Error, ErrorCode, Result};
 use gotrue_rules::domain::policy::Bucket;
 
 use super::limited_request::{limit_error, target_network_key, whole_seconds};
@@ -46,9 +46,9 @@ pub fn count_user_message(cx: &RequestContext, to: &Contact) -> Result<()> {
 }
 
 /// The error of a message that follows the previous one too soon.
-pub fn too_soon_error(cx: &RequestContext, code: &'static str, seconds: i64) -> Error {
+pub fn too_soon_error(cx: &RequestContext, code: ErrorCode, seconds: i64) -> Error {
     let message = format!("For security purposes, you can only request this after {seconds} seconds.");
-    let error = Error::too_many_requests(code, message);
+    let error = Error::new(code, message);
     if cx.app.policy.limits.is_error_detailed { error.retry_after(seconds.max(1).unsigned_abs()) } else { error }
 }
 
@@ -67,7 +67,7 @@ fn count_message(cx: &RequestContext, to: &Contact, bucket: Bucket) -> Result<()
     };
     let ChannelLimits { code, lifetime: life, .. } = channel_limits(cx, to);
     cx.app.limits.take(CountedEvent::Messages, &mailbox, bucket, cx.now).map_err(|too_many| {
-        let error = Error::too_many_requests(code, "Message rate limit reached");
+        let error = Error::new(code, "Message rate limit reached");
         limit_error(cx, error, "too many messages to one recipient; the latest is still good", too_many)
     })?;
     let until = TimeDelta::from_std(life).ok().and_then(|life| cx.now.checked_add_signed(life)).unwrap_or(cx.now);
@@ -78,7 +78,7 @@ fn count_message(cx: &RequestContext, to: &Contact, bucket: Bucket) -> Result<()
 /// The limits of one channel.
 struct ChannelLimits {
     /// The error code.
-    code: &'static str,
+    code: ErrorCode,
     /// The minimum interval between two messages.
     frequency: Duration,
     /// The lifetime of the code in a message.
@@ -88,8 +88,8 @@ struct ChannelLimits {
 fn channel_limits(cx: &RequestContext, to: &Contact) -> ChannelLimits {
     let policy = &cx.app.policy;
     let (code, frequency, life) = match to {
-        Contact::Email(_) => ("over_email_send_rate_limit", policy.mail.max_frequency, policy.mail.otp_exp),
-        Contact::Phone(_) => ("over_sms_send_rate_limit", policy.sms.max_frequency, policy.sms.otp_exp),
+        Contact::Email(_) => (ErrorCode::OverEmailSendRateLimit, policy.mail.max_frequency, policy.mail.otp_exp),
+        Contact::Phone(_) => (ErrorCode::OverSmsSendRateLimit, policy.sms.max_frequency, policy.sms.otp_exp),
     };
     ChannelLimits { code, frequency, lifetime: life }
 }

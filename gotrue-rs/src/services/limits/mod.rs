@@ -4,11 +4,11 @@ mod guessing;
 mod limited_request;
 mod messages;
 
-use gotrue_rules::domain::error::{Error, Result};
+use gotrue_rules::domain::error::{Error, ErrorCode, Result};
 use gotrue_rules::domain::policy::Quota;
 
 pub use self::guessing::{Guess, count_code_guess, count_password_guess};
-use self::limited_request::{limit_error, rate_limit_key};
+use self::limited_request::{limit_error, rate_limit_key, too_many_requests_error};
 pub use self::messages::{count_public_message, count_user_message, too_soon_error};
 pub use crate::ports::limits::LimitedRoute;
 use crate::ports::limits::QuotaKind;
@@ -19,8 +19,12 @@ pub fn count_request(cx: &RequestContext, what: LimitedRoute) -> Result<()> {
     let policy = &cx.app.policy.limits;
     let Some(key) = rate_limit_key(cx) else { return Ok(()) };
     cx.app.limits.take(what, &key, what.bucket(policy), cx.now).map_err(|too_many| {
-        let error = Error::too_many_requests("over_request_rate_limit", "Request rate limit reached");
-        limit_error(cx, error, &format!("too many {} from your network", what.description()), too_many)
+        limit_error(
+            cx,
+            too_many_requests_error(),
+            &format!("too many {} from your network", what.description()),
+            too_many,
+        )
     })
 }
 
@@ -34,7 +38,7 @@ pub fn count_email(cx: &RequestContext) -> Result<()> {
         return Ok(());
     }
     cx.app.limits.take_quota(QuotaKind::Email, quota, cx.now).map_err(|too_many| {
-        let error = Error::too_many_requests("over_email_send_rate_limit", "email rate limit exceeded");
+        let error = Error::new(ErrorCode::OverEmailSendRateLimit, "email rate limit exceeded");
         limit_error(cx, error, "the server sends no more mails for now", too_many)
     })
 }
@@ -47,7 +51,7 @@ pub fn count_sms(cx: &RequestContext) -> Result<()> {
         return Ok(());
     }
     cx.app.limits.take_quota(QuotaKind::Sms, cx.app.policy.limits.sms_sent, cx.now).map_err(|too_many| {
-        let error = Error::too_many_requests("over_sms_send_rate_limit", "SMS rate limit exceeded");
+        let error = Error::new(ErrorCode::OverSmsSendRateLimit, "SMS rate limit exceeded");
         limit_error(cx, error, "the server sends no more messages for now", too_many)
     })
 }

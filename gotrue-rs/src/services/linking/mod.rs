@@ -5,7 +5,7 @@
 
 mod unlinking;
 
-use gotrue_rules::domain::error::{Error, Result};
+use gotrue_rules::domain::error::{Error, ErrorCode, Result};
 pub use gotrue_rules::domain::linking::ExternalUser;
 use gotrue_rules::domain::linking::manual::require_unlinked_identity;
 use gotrue_rules::domain::linking::outcome::{self, LinkingOutcome};
@@ -147,7 +147,7 @@ pub async fn accept_invitation(
     let invited = one_time_tokens::find_user_by_hash(db, token, &[OneTimeTokenKind::Confirmation])
         .await
         .or_internal_error(LOOKUP_FAILED)?;
-    let invited = invited.ok_or_else(|| Error::not_found("invite_not_found", "Invite not found"))?;
+    let invited = invited.ok_or_else(|| Error::new(ErrorCode::InviteNotFound, "Invite not found"))?;
     let outcome = outcome::accept_invitation(external_user, invited, (cx.entropy.uuid(), cx.now), &cx.app.policy)?;
     if write_link(cx, db, &outcome).await? {
         return finish_link(cx, db, outcome).await;
@@ -187,7 +187,7 @@ async fn write_link(cx: &RequestContext, db: &mut Connection, outcome: &LinkingO
     }
     match identities::link(db, outcome, cx.now, rows).await {
         Err(error) if error.constraint() == Some("users_email_partial_key") => {
-            Err(Error::bad_request("email_exists", "A user with this email address has already been registered")
+            Err(Error::http(400, ErrorCode::EmailExists, "A user with this email address has already been registered")
                 .with_cause(error))
         }
         written => written.or_internal_error(UPDATE_FAILED),

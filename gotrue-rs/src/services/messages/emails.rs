@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use futures::future::try_join_all;
-use gotrue_rules::domain::error::{Error, Result};
+use gotrue_rules::domain::error::{Error, ErrorCode, Result};
 use gotrue_rules::domain::one_time_token::{TokenHash, seconds_to_wait};
 use gotrue_rules::domain::policy::{HookKind, MailKind};
 use gotrue_rules::domain::purpose::Purpose;
@@ -78,7 +78,7 @@ pub fn require_email_allowed<'a>(
     let gap = cx.app.policy.mail.max_frequency;
     let sent_at = purpose.token_kind().sent_at(account).filter(|_| purpose.has_minimum_interval());
     if let Some(seconds) = seconds_to_wait(sent_at, gap, cx.now) {
-        return Err(limits::too_soon_error(cx, "over_email_send_rate_limit", seconds));
+        return Err(limits::too_soon_error(cx, ErrorCode::OverEmailSendRateLimit, seconds));
     }
     recipients::require_authorized(cx, to)?;
     limits::count_email(cx)

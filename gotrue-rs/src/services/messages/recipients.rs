@@ -3,7 +3,7 @@
 //! The operator's list is checked before an e-mail is counted, deliverability before it is sent.
 
 use futures::future::join_all;
-use gotrue_rules::domain::error::{Error, Result};
+use gotrue_rules::domain::error::{Error, ErrorCode, Result};
 use gotrue_rules::domain::user::User;
 
 use crate::journal::Step;
@@ -19,7 +19,7 @@ pub fn require_authorized<'a>(cx: &RequestContext, addresses: impl IntoIterator<
         None => Ok(()),
         Some(address) => {
             let message = format!("Email address {address:?} cannot be used as it is not authorized");
-            Err(Error::bad_request("email_address_not_authorized", message))
+            Err(Error::new(ErrorCode::EmailAddressNotAuthorized, message))
         }
     }
 }
@@ -38,7 +38,7 @@ pub enum UndeliverableAddress {
 /// The error of an undeliverable address. As in GoTrue it names the user's current address.
 pub fn invalid_address_error(account: &User) -> Error {
     let own = account.email.as_deref().unwrap_or_default();
-    Error::bad_request("email_address_invalid", format!("Email address {own:?} is invalid"))
+    Error::new(ErrorCode::EmailAddressInvalid, format!("Email address {own:?} is invalid"))
 }
 
 /// Checks concurrently that all these addresses can receive e-mails.

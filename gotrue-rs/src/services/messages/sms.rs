@@ -3,7 +3,7 @@
 //! Nothing is stored here and no connection is held, unless a database function sends the messages.
 
 use gotrue_rules::domain::contact::SmsChannel;
-use gotrue_rules::domain::error::{Error, Result};
+use gotrue_rules::domain::error::{Error, ErrorCode, Result};
 use gotrue_rules::domain::one_time_token::{TokenHash, seconds_to_wait};
 use gotrue_rules::domain::policy::HookKind;
 use gotrue_rules::domain::purpose::Purpose;
@@ -52,7 +52,7 @@ impl SentSms {
 pub async fn send_sms(cx: &RequestContext, account: &User, text: TokenSms<'_>) -> Result<SentSms> {
     let policy = &cx.app.policy.sms;
     if let Some(seconds) = seconds_to_wait(text.purpose.token_kind().sent_at(account), policy.max_frequency, cx.now) {
-        return Err(limits::too_soon_error(cx, "over_sms_send_rate_limit", seconds));
+        return Err(limits::too_soon_error(cx, ErrorCode::OverSmsSendRateLimit, seconds));
     }
     // A number of the operator's test list gets its fixed code; nothing is sent or counted. An empty code is none.
     if let Some(code) = policy.test_code(text.to, cx.now).filter(|code| !code.is_empty()) {
@@ -144,7 +144,7 @@ fn delivery_error(reason: SmsReason, error: SmsError) -> Error {
         _ => "confirmation",
     };
     let message = format!("Error sending {kind} OTP to provider: {}", error.client_message());
-    Error::unprocessable("sms_send_failed", message).with_cause(error)
+    Error::new(ErrorCode::SmsSendFailed, message).with_cause(error)
 }
 
 /// Asks an SMS provider that issues its own codes whether this is the code of that number.

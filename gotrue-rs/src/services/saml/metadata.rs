@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use chrono::TimeDelta;
-use gotrue_rules::domain::error::{Error, Result};
+use gotrue_rules::domain::error::{Error, ErrorCode, Result};
 use gotrue_rules::domain::sso::SsoProvider;
+use gotrue_rules::domain::sso::creation::invalid_metadata_url;
 use gotrue_rules::domain::sso::metadata::{IdentityProvider, MAX_METADATA_BYTES};
 use reqwest::header::{ACCEPT, ACCEPT_CHARSET, HeaderValue};
 use reqwest::{Method, Request};
@@ -23,7 +24,7 @@ const EXPIRY_WARNING: TimeDelta = TimeDelta::hours(24);
 
 /// Fetches metadata from a URL; 400 `saml_metadata_fetch_failed` on failure.
 pub async fn fetch(cx: &RequestContext, address: &str) -> Result<String> {
-    let url = Url::parse(address).map_err(|_| Error::invalid("metadata_url is not a valid URL"))?;
+    let url = Url::parse(address).map_err(|_| invalid_metadata_url())?;
     let mut request = Request::new(Method::GET, url);
     request.headers_mut().insert(ACCEPT, HeaderValue::from_static("application/xml;charset=UTF-8"));
     request.headers_mut().insert(ACCEPT_CHARSET, HeaderValue::from_static("UTF-8"));
@@ -46,7 +47,7 @@ pub async fn fetch(cx: &RequestContext, address: &str) -> Result<String> {
 }
 
 fn fetch_error(message: String) -> Error {
-    Error::bad_request("saml_metadata_fetch_failed", message)
+    Error::new(ErrorCode::SamlMetadataFetchFailed, message)
 }
 
 /// The metadata of a stored provider.

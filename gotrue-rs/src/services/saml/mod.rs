@@ -4,7 +4,7 @@ pub mod metadata;
 pub mod request;
 pub mod response;
 
-use gotrue_rules::domain::error::{Error, Result};
+use gotrue_rules::domain::error::{Error, ErrorCode, Result};
 
 use crate::ports::saml::SamlServiceProvider;
 use crate::request_context::RequestContext;
@@ -16,5 +16,5 @@ pub fn service_provider(cx: &RequestContext) -> Result<&SamlServiceProvider> {
 
 /// 404: SAML is disabled.
 pub fn disabled_error() -> Error {
-    Error::not_found("saml_provider_disabled", "SAML 2.0 is disabled")
+    Error::new(ErrorCode::SamlProviderDisabled, "SAML 2.0 is disabled")
 }

@@ -1,7 +1,7 @@
 //! Creates a session from a proof of authentication.
 
 use gotrue_rules::domain::audit::AuditEntry;
-use gotrue_rules::domain::error::{Error, Result};
+use gotrue_rules::domain::error::{Error, ErrorCode, Result};
 use gotrue_rules::domain::policy::HookKind;
 use gotrue_rules::domain::refresh::{RefreshTokenKey, SignedToken};
 use gotrue_rules::domain::session::{Aal, AmrClaim, Session};
@@ -53,7 +53,7 @@ pub async fn create_session_if_unchanged(
     proof: Proof<'_>,
 ) -> Result<Option<IssuedTokens>> {
     if cx.app.policy.sessions.should_reject_banned_sign_in && proof.account.is_banned(cx.now) {
-        return Err(Error::forbidden("user_banned", "User is banned"));
+        return Err(Error::new(ErrorCode::UserBanned, "User is banned"));
     }
     if db.is_transaction() || !cx.app.hooks.is_in_database(HookKind::CustomAccessToken) {
         return insert_session(cx, db, proof).await;

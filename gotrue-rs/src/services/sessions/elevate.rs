@@ -8,6 +8,7 @@ use gotrue_rules::domain::error::{Error, Result};
 use gotrue_rules::domain::mfa::FactorType;
 use gotrue_rules::domain::refresh::{RefreshTokenKey, SignedToken};
 use gotrue_rules::domain::session::{Aal, AmrClaim, Session};
+use gotrue_rules::domain::session_rules::session_not_found;
 use uuid::Uuid;
 
 use super::{IssuedTokens, RefreshToken, TokenSubject, issue_tokens};
@@ -48,7 +49,7 @@ pub struct VerifiedFactor {
 /// 403 if the session has ended.
 pub async fn begin_elevation(cx: &RequestContext) -> Result<Elevation> {
     let caller = cx.caller()?;
-    let session_id = caller.session.as_ref().map(|session| session.id).ok_or_else(session_not_found_error)?;
+    let session_id = caller.session.as_ref().map(|session| session.id).ok_or_else(session_not_found)?;
     let mut db = super::begin_token_transaction(cx).await?;
     let locked = elevation::lock_sessions(&mut db, caller.account.id, session_id)
         .await
@@ -131,11 +132,7 @@ fn with_verified_method(mut session: Session, kind: FactorType, cx: &RequestCont
 
 async fn rollback_session_not_found<T>(db: Connection) -> Result<T> {
     db.rollback().await?;
-    Err(session_not_found_error())
-}
-
-fn session_not_found_error() -> Error {
-    Error::forbidden("session_not_found", "Session from session_id claim in JWT does not exist")
+    Err(session_not_found())
 }
 
 /// The caller's session.

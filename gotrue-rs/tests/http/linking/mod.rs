@@ -71,7 +71,9 @@ pub fn expect_signed_in(joined: Result<LinkOutcome>) -> User {
 #[track_caller]
 pub fn expect_refused(joined: Result<LinkOutcome>) -> (u16, String, String) {
     match joined {
-        Ok(LinkOutcome::Refused(error)) => (error.status(), error.code().to_owned(), error.message().to_owned()),
+        Ok(LinkOutcome::Refused(error)) => {
+            (error.status(), error.code().as_str().to_owned(), error.message().to_owned())
+        }
         other => panic!("nobody is refused: {other:?}"),
     }
 }

@@ -74,7 +74,7 @@ async fn unsent_mail_leaves_no_user() {
     let world = World::with(|policy| policy.limits.email_sent = none).await;
     let error =
         sign_in_with_provider(&world, "github", &profile("7", ANN, false)).await.expect_err("no mail may be sent");
-    assert_eq!(error.code(), "over_email_send_rate_limit");
+    assert_eq!(error.code().as_str(), "over_email_send_rate_limit");
     assert!(accounts(&world).await.is_empty());
 }
 
@@ -112,7 +112,7 @@ async fn f4_disabled_sign_up_accepts_only_existing_users() {
         let error = sign_in_with_provider(&closed, "github", &profile("7", address, true))
             .await
             .expect_err("nobody is known there");
-        assert_eq!((error.status(), error.code()), (422, "signup_disabled"));
+        assert_eq!((error.status(), error.code().as_str()), (422, "signup_disabled"));
     }
     assert!(accounts(&closed).await.is_empty());
 }
@@ -124,7 +124,7 @@ async fn banned_user_is_refused_without_writes() {
     let sql = format!("UPDATE auth.users SET banned_until = '2099-01-01' WHERE id = '{}'", ann.id);
     world.database.query(&sql).await;
     let error = sign_in_with_provider(&world, "github", &profile("7", ANN, true)).await.expect_err("a ban holds");
-    assert_eq!((error.status(), error.code()), (403, "user_banned"));
+    assert_eq!((error.status(), error.code().as_str()), (403, "user_banned"));
     assert_eq!(world.database.query("SELECT provider FROM auth.identities").await, ["email"]);
 }
 

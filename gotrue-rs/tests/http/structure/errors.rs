@@ -1,70 +1,98 @@
-//! Compares the table of error codes with the sources and `docs/errors.md`.
+//! Error codes are named by their enums only, and `docs/errors.md` is generated from them.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use gotrue_rules::domain::error::codes::{SECTIONS, render_document};
+use gotrue_rules::domain::error::document::render_document;
+use gotrue_rules::domain::error::{ErrorCode, OAuthErrorCode};
 
 use super::source::{list_files, read_text, relative_path, repository_root};
+use super::tokens::{code_and_comments, is_word_character, string_literals};
 
-/// Constructors of errors, followed by a code.
-const MAKERS: [&str; 8] = [
-    "bad_request(",
-    "unauthorized(",
-    "forbidden(",
-    "not_found(",
-    "unprocessable(",
-    "too_many(",
-    "http(",
-    "code: Some(",
-];
+/// The crates that respond with an [`ErrorCode`].
+const API_CRATES: [&str; 4] = ["gotrue-rules", "gotrue-rs", "functions-rs", "server"];
 
-fn documented_codes() -> BTreeSet<&'static str> {
-    SECTIONS.iter().flat_map(|section| section.codes).map(|code| code.code).collect()
+/// The crates that respond with an [`OAuthErrorCode`]; the provider for development of `server` is another server.
+const OAUTH_CRATES: [&str; 2] = ["gotrue-rules", "gotrue-rs"];
+
+/// The files that define the texts of the codes.
+const DEFINITIONS: [&str; 2] = ["gotrue-rules/src/domain/error/code.rs", "gotrue-rules/src/domain/error/oauth_code.rs"];
+
+/// Literals that equal the text of a code and mean something else: file, text, reason.
+const ALLOWED_LITERALS: &[(&str, &str, &str)] =
+    &[("gotrue-rs/src/ports/limits/keys.rs", "unknown", "the key of clients without an address")];
+
+/// The start of the unit tests at the end of a file.
+const UNIT_TESTS: &str = "#[cfg(test)]\nmod tests";
+
+fn error_codes() -> impl Iterator<Item = ErrorCode> {
+    ErrorCode::SECTIONS.iter().flat_map(|section| section.codes).copied()
 }
 
-/// The sources of the crates that create errors, without the table itself.
-fn sources() -> Vec<(String, String)> {
-    let folders = ["gotrue-rules/src", "gotrue-rs/src"];
-    let all = folders.iter().flat_map(|folder| list_files(&repository_root().join(folder), &[".rs"]));
-    all.map(|path| (relative_path(&path), read_text(&path)))
-        .filter(|(path, _)| !path.ends_with("error/codes.rs"))
+/// The sources of these crates without tests and without the definitions.
+fn sources(crates: &[&str]) -> Vec<(String, String)> {
+    let folder = |name: &&str| repository_root().join(name).join("src");
+    let files = crates.iter().flat_map(|name| list_files(&folder(name), &[".rs"]));
+    let with_text = files.map(|path| (relative_path(&path), read_text(&path)));
+    let is_test = |path: &str| path.contains("/tests/") || path.ends_with("/tests.rs");
+    with_text
+        .filter(|(path, _)| !is_test(path) && !DEFINITIONS.contains(&&**path))
+        .map(|(path, text)| (path, text.split(UNIT_TESTS).next().unwrap_or_default().to_owned()))
         .collect()
 }
 
-/// The code literal that follows, after an optional status.
-fn code_after(text: &str) -> Option<&str> {
-    let text = text.trim_start().trim_start_matches(|it: char| it.is_ascii_digit()).trim_start();
-    let text = text.strip_prefix(',').unwrap_or(text).trim_start();
-    let (code, _) = text.strip_prefix('"')?.split_once('"')?;
-    let is_code =
-        !code.is_empty() && code.bytes().all(|it| it.is_ascii_lowercase() || it.is_ascii_digit() || it == b'_');
-    is_code.then_some(code)
+/// The literals of the sources that equal one of the texts: `file: text`.
+fn literals_equal_to(texts: &BTreeSet<&str>, crates: &[&str]) -> BTreeSet<(String, String)> {
+    let mut found = BTreeSet::new();
+    for (path, source) in sources(crates) {
+        let equal = string_literals(&source).into_iter().filter(|(_, literal)| texts.contains(literal));
+        found.extend(equal.map(|(_, literal)| (path.clone(), literal.to_owned())));
+    }
+    found
 }
 
-#[test]
-fn every_error_code_in_the_source_is_documented() {
-    let reported = documented_codes();
-    let mut made = BTreeSet::new();
-    for (path, text) in sources() {
-        for maker in MAKERS {
-            for (at, _) in text.match_indices(maker) {
-                if let Some(code) = code_after(&text[at + maker.len()..]) {
-                    assert!(reported.contains(code), "{path}: {code} is missing in domain/error/codes.rs");
-                    made.insert(code.to_owned());
-                }
+/// The names that follow `prefix` in the code of the sources.
+fn names_after(prefix: &str) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    for (_, source) in sources(&API_CRATES) {
+        let (code, _) = code_and_comments(&source);
+        for (at, _) in code.match_indices(prefix) {
+            if !code[..at].ends_with(is_word_character) {
+                found.insert(code[at + prefix.len()..].chars().take_while(|it| is_word_character(*it)).collect());
             }
         }
     }
-    assert!(made.len() > 60, "only {} codes were found: has the way of making errors changed?", made.len());
+    found
 }
 
 #[test]
-fn every_documented_error_code_is_in_the_source() {
-    let sources = sources();
-    for code in documented_codes() {
-        let literal = format!("\"{code}\"");
-        assert!(sources.iter().any(|(_, text)| text.contains(&literal)), "nothing answers {code} any more");
+fn texts_of_error_codes_are_written_in_their_enum_only() {
+    let texts: BTreeSet<&str> = error_codes().map(ErrorCode::as_str).collect();
+    let oauth_texts: BTreeSet<&str> = OAuthErrorCode::ALL.iter().map(|code| code.as_str()).collect();
+    let mut found = literals_equal_to(&texts, &API_CRATES);
+    found.extend(literals_equal_to(&oauth_texts, &OAUTH_CRATES));
+    let allowed = ALLOWED_LITERALS.iter().map(|(path, text, _)| ((*path).to_owned(), (*text).to_owned()));
+    assert_eq!(found, allowed.collect(), "use ErrorCode or OAuthErrorCode, or update ALLOWED_LITERALS");
+}
+
+#[test]
+fn every_error_code_is_used() {
+    let used = names_after("ErrorCode::");
+    let unused: Vec<_> = error_codes().filter(|code| !used.contains(&format!("{code:?}"))).collect();
+    assert!(unused.is_empty(), "nothing responds with these codes: remove them\n{unused:?}");
+    let used = names_after("OAuthErrorCode::");
+    let unused: Vec<_> = OAuthErrorCode::ALL.iter().filter(|code| !used.contains(&format!("{code:?}"))).collect();
+    assert!(unused.is_empty(), "nothing responds with these OAuth codes: remove them\n{unused:?}");
+}
+
+#[test]
+fn texts_of_error_codes_are_unique_words_with_an_error_status() {
+    let mut texts = BTreeSet::new();
+    for code in error_codes() {
+        let text = code.as_str();
+        assert!(text.bytes().all(|it| it.is_ascii_lowercase() || it.is_ascii_digit() || it == b'_'), "{text}");
+        assert!((400..600).contains(&code.status()), "{text}: {}", code.status());
+        assert!(texts.insert(text), "two codes have the text {text}");
     }
 }
 

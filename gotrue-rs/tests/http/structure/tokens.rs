@@ -9,6 +9,12 @@ fn comments_and_literals_are_separated_from_code() {
     assert_eq!((code.lines().count(), comments.lines().count()), (2, 2));
 }
 
+#[test]
+fn string_literals_are_found_with_their_lines() {
+    let found = string_literals("// \"a\"\nlet b = \"b\";\nr#\"c\"#, b\"d\", '\"', \"\"; /* \"e\" */");
+    assert_eq!(found, [(2, "b"), (3, "c"), (3, "d"), (3, "")]);
+}
+
 /// Whether an identifier may contain this character.
 pub fn is_word_character(character: char) -> bool {
     character.is_alphanumeric() || character == '_'
@@ -37,6 +43,25 @@ pub fn code_and_comments(text: &str) -> (String, String) {
         rest = after;
     }
     (code, comments)
+}
+
+/// The string literals of a source that need no escapes: line number and text without the quotation marks.
+pub fn string_literals(text: &str) -> Vec<(usize, &str)> {
+    let (mut found, mut line) = (Vec::new(), 1);
+    let (mut rest, mut previous) = (text, ' ');
+    while !rest.is_empty() {
+        let (token, length) = next_token(rest, previous);
+        let (part, after) = rest.split_at(length);
+        let quoted = part.trim_start_matches(['b', 'c', 'r']).trim_matches('#');
+        let inner = quoted.strip_prefix('"').and_then(|it| it.strip_suffix('"'));
+        if let Some(inner) = inner.filter(|_| token == Token::Literal) {
+            found.push((line, inner));
+        }
+        line += part.matches('\n').count();
+        previous = part.chars().next_back().unwrap_or(previous);
+        rest = after;
+    }
+    found
 }
 
 /// The kind and the length of the token that `text` starts with.

@@ -44,7 +44,7 @@ fn first_contact_error_is_reported() {
         (parsed("nonsense"), TakenContacts::default(), "validation_failed"),
         (parsed("15550100"), TakenContacts { email: false, phone: true }, "phone_exists"),
     ] {
-        assert_eq!(require_available_contacts(None, phone, taken).unwrap_err().code(), code);
+        assert_eq!(require_available_contacts(None, phone, taken).unwrap_err().code().as_str(), code);
     }
     assert!(require_available_contacts(None, parsed("15550100"), TakenContacts::default()).unwrap().phone.is_some());
 }

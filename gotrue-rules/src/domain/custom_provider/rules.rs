@@ -4,7 +4,7 @@ use serde_json::Map;
 use uuid::Uuid;
 
 use super::{CustomProvider, IDENTIFIER_PREFIX, Protocol};
-use crate::domain::error::{Error, Result};
+use crate::domain::error::{Error, ErrorCode, Result};
 use crate::domain::user::Time;
 use crate::wire::requests::CustomProviderBody;
 
@@ -65,12 +65,12 @@ pub fn validate_identifier(identifier: &str) -> Result<()> {
 
 /// 404: no provider has this identifier.
 pub fn provider_not_found() -> Error {
-    Error::not_found("custom_provider_not_found", "Custom OAuth provider not found")
+    Error::new(ErrorCode::CustomProviderNotFound, "Custom OAuth provider not found")
 }
 
 /// 400: a provider with this identifier exists.
 pub fn identifier_taken() -> Error {
-    Error::bad_request("conflict", "A custom OAuth provider with this identifier already exists")
+    Error::http(400, ErrorCode::Conflict, "A custom OAuth provider with this identifier already exists")
 }
 
 /// 400 if the maximum number of providers is reached.
@@ -78,7 +78,7 @@ pub fn check_quota(most: Option<usize>, count: usize) -> Result<()> {
     if most.is_none_or(|most| count < most) {
         return Ok(());
     }
-    Err(Error::bad_request("over_custom_provider_quota", "Maximum number of custom OAuth/OIDC providers reached"))
+    Err(Error::new(ErrorCode::OverCustomProviderQuota, "Maximum number of custom OAuth/OIDC providers reached"))
 }
 
 /// Validates a new provider except its URLs.

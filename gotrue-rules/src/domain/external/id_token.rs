@@ -17,7 +17,7 @@ pub use selection::{
 
 use super::issuers;
 use super::jws::{Algorithm, CompactJws};
-use crate::domain::error::{Error, Result};
+use crate::domain::error::{Error, OAuthErrorCode, Result};
 use crate::domain::user::Time;
 use crate::wire::go_json::{Document, NumericDate, OneOrMany};
 
@@ -163,7 +163,7 @@ impl ExternalIdToken {
     /// Checks subject, audience and nonce.
     /// Both the token and the request must have a nonce, or neither.
     pub fn validate_audience_and_nonce(&self, accepted: &AcceptedIdTokens, nonce: &str) -> Result<()> {
-        let refused = |description: String| Err(Error::oauth("invalid request", description));
+        let refused = |description: String| Err(Error::oauth(OAuthErrorCode::InvalidIdTokenRequest, description));
         if self.subject.is_empty() {
             return refused("Missing sub claim in id_token".to_owned());
         }
@@ -176,7 +176,7 @@ impl ExternalIdToken {
         match (self.nonce.is_empty(), nonce.is_empty()) {
             (true, true) => Ok(()),
             (false, false) if is_nonce_hash(nonce, &self.nonce) => Ok(()),
-            (false, false) => Err(Error::oauth("invalid nonce", "Nonces mismatch")),
+            (false, false) => Err(Error::oauth(OAuthErrorCode::InvalidNonce, "Nonces mismatch")),
             _ => refused("Passed nonce and nonce in id_token should either both exist or not.".to_owned()),
         }
     }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use uuid::Uuid;
 
-use crate::domain::error::{Error, Result};
+use crate::domain::error::{Error, ErrorCode, Result};
 use crate::domain::user::Time;
 
 /// The lifetime of a stored PKCE verifier for a provider.
@@ -16,25 +16,25 @@ pub const VERIFIER_LIFETIME: Duration = Duration::from_mins(5);
 /// 400 `bad_oauth_callback` if the state is empty, 400 `bad_oauth_state` if it is not a UUID.
 pub fn parse(text: &str) -> Result<Uuid> {
     if text.is_empty() {
-        return Err(Error::bad_request("bad_oauth_callback", "OAuth state parameter missing"));
+        return Err(Error::new(ErrorCode::BadOAuthCallback, "OAuth state parameter missing"));
     }
-    Uuid::parse_str(text).map_err(|_| Error::bad_request("bad_oauth_state", "OAuth state parameter is invalid"))
+    Uuid::parse_str(text).map_err(|_| Error::new(ErrorCode::BadOAuthState, "OAuth state parameter is invalid"))
 }
 
 /// The error for a state without a flow: 400 `bad_oauth_state`.
 pub fn state_not_found() -> Error {
-    Error::bad_request("bad_oauth_state", "OAuth state not found or expired")
+    Error::new(ErrorCode::BadOAuthState, "OAuth state not found or expired")
 }
 
 /// The error for a flow that has been completed: 400 `flow_state_already_used`.
 pub fn state_already_used() -> Error {
-    Error::bad_request("flow_state_already_used", "State has already been used")
+    Error::new(ErrorCode::FlowStateAlreadyUsed, "State has already been used")
 }
 
 /// Checks that a flow is neither expired nor already used.
 pub fn validate(created_at: Time, is_used: bool, life: Duration, now: Time) -> Result<()> {
     if now > created_at + life {
-        return Err(Error::bad_request("bad_oauth_state", "OAuth state has expired"));
+        return Err(Error::new(ErrorCode::BadOAuthState, "OAuth state has expired"));
     }
     if is_used { Err(state_already_used()) } else { Ok(()) }
 }
@@ -61,14 +61,14 @@ pub fn select_verifier(
     is_required: bool,
     now: Time,
 ) -> Result<Option<String>> {
-    let invalid = |message| Error::bad_request("oauth_invalid_state", message);
+    let invalid = |message| Error::new(ErrorCode::OAuthInvalidState, message);
     match stored {
         None if is_required => Err(invalid("OAuth PKCE code verifier missing")),
         None => Ok(None),
-        Some(None) => Err(Error::unprocessable("oauth_client_state_not_found", "OAuth state not found")),
+        Some(None) => Err(Error::new(ErrorCode::OAuthClientStateNotFound, "OAuth state not found")),
         Some(Some(stored)) if stored.provider != provider => Err(invalid("OAuth provider mismatch")),
         Some(Some(stored)) if now > stored.created_at + VERIFIER_LIFETIME => {
-            Err(Error::unprocessable("oauth_client_state_expired", "OAuth state expired"))
+            Err(Error::new(ErrorCode::OAuthClientStateExpired, "OAuth state expired"))
         }
         Some(Some(stored)) => Ok(Some(stored.verifier)),
     }
@@ -89,7 +89,7 @@ mod tests {
         for (text, code) in
             [("", "bad_oauth_callback"), ("abc", "bad_oauth_state"), (&format!("{ID} "), "bad_oauth_state")]
         {
-            assert_eq!(parse(text).unwrap_err().code(), code, "{text}");
+            assert_eq!(parse(text).unwrap_err().code().as_str(), code, "{text}");
         }
     }
 
@@ -104,7 +104,7 @@ mod tests {
             (0, true, "flow_state_already_used"),
         ] {
             let checked = validate(now - Duration::from_secs(age), is_used, life, now);
-            assert_eq!(checked.map_or_else(|error| error.code(), |()| ""), code, "{age} {is_used}");
+            assert_eq!(checked.map_or_else(|error| error.code().as_str(), |()| ""), code, "{age} {is_used}");
         }
     }
 

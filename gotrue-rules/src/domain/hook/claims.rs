@@ -34,7 +34,7 @@ pub fn parse_claims(output: Option<&[u8]>) -> Result<Map<String, Value>> {
     let Some(output) = output else { return Err(schema_error(&root_type_error("null"))) };
     let mut members = Document::parse(output).and_then(|output| output.to_map()).map_err(malformed_output)?;
     match members.remove("claims") {
-        None => Err(Error::new(missing_claims())),
+        None => Err(Error::from_kind(missing_claims())),
         Some(Value::Null) => Err(schema_error(&root_type_error("null"))),
         Some(Value::Object(claims)) => match schema_violations(&claims) {
             none if none.is_empty() => Ok(claims),
@@ -54,7 +54,7 @@ fn root_type_error(given: &str) -> String {
 
 fn schema_error(complaints: &str) -> Error {
     let message = format!("output claims do not conform to the expected schema: \n{complaints}");
-    Error::new(super::ErrorKind::Http { status: 500, code: None, message: message.into() })
+    Error::from_kind(super::ErrorKind::Http { status: 500, code: None, message: message.into() })
 }
 
 /// Returns one line per violation.

@@ -30,7 +30,7 @@ fn response_status_determines_outcome() {
         assert_eq!(classify_response(waiting).unwrap(), HookResponseKind::Retry);
     }
     let long = HookResponse { is_too_long: true, ..response(200, json) };
-    assert_eq!(classify_response(long).unwrap_err().code(), "hook_payload_over_size_limit");
+    assert_eq!(classify_response(long).unwrap_err().code().as_str(), "hook_payload_over_size_limit");
 }
 
 #[test]
@@ -61,7 +61,11 @@ fn only_json_content_types_are_accepted() {
         ("application/json; ch\u{e4}r=1", "Invalid Content-Type header: mime: invalid media parameter"),
     ] {
         let error = classify_response(response(200, header)).unwrap_err();
-        assert_eq!((error.code(), error.message()), ("hook_payload_invalid_content_type", complaint), "{header}");
+        assert_eq!(
+            (error.code().as_str(), error.message()),
+            ("hook_payload_invalid_content_type", complaint),
+            "{header}"
+        );
     }
 }
 
@@ -85,8 +89,11 @@ fn output_with_error_message_is_rejected() {
         let refused = parse_hook_error(output.to_string().as_bytes()).map(|error| error.to_string());
         assert_eq!(refused.as_deref(), expected, "{output}");
     }
-    assert_eq!(parse_hook_error(br#"{"error": {"message": "No"}}"#).unwrap().code(), "unexpected_failure");
-    assert_eq!(parse_hook_error(br#"{"error": {"http_code": 403, "message": "No"}}"#).unwrap().code(), "unknown");
+    assert_eq!(parse_hook_error(br#"{"error": {"message": "No"}}"#).unwrap().code().as_str(), "unexpected_failure");
+    assert_eq!(
+        parse_hook_error(br#"{"error": {"http_code": 403, "message": "No"}}"#).unwrap().code().as_str(),
+        "unknown"
+    );
 }
 
 #[test]

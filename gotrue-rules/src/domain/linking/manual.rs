@@ -3,7 +3,7 @@
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::super::error::{Error, Result};
+use super::super::error::{Error, ErrorCode, Result};
 use super::super::identity::app_metadata_with_providers;
 use super::super::session::{Aal, Session};
 use super::super::user::{Identity, User};
@@ -13,11 +13,16 @@ pub fn is_email_verified(identity: &Identity) -> bool {
     identity.identity_data.get("email_verified").is_some_and(|verified| *verified == Value::Bool(true))
 }
 
+/// 404: the operator has not enabled manual linking.
+pub fn manual_linking_disabled() -> Error {
+    Error::new(ErrorCode::ManualLinkingDisabled, "Manual linking is disabled")
+}
+
 /// Requires AAL2 to link or unlink identities if the user has a verified factor.
 pub fn require_aal2_for_linking(account: &User, session: Option<&Session>) -> Result<()> {
     if account.has_verified_factor() && session.is_none_or(|session| session.aal < Aal::Aal2) {
         let message = "AAL2 session is required to link and unlink identities when MFA is enabled";
-        return Err(Error::forbidden("insufficient_aal", message));
+        return Err(Error::new(ErrorCode::InsufficientAal, message));
     }
     Ok(())
 }
@@ -29,17 +34,17 @@ pub fn require_unlinked_identity(owner: Option<Uuid>, account: Uuid) -> Result<(
         Some(owner) if owner == account => "Identity is already linked",
         Some(_) => "Identity is already linked to another user",
     };
-    Err(Error::unprocessable("identity_already_exists", message))
+    Err(Error::new(ErrorCode::IdentityAlreadyExists, message))
 }
 
 /// Finds the identity to unlink; at least one identity must remain.
 pub fn find_unlinkable_identity(account: &User, identity: Uuid) -> Result<&Identity> {
     if account.identities.len() <= 1 {
         let message = "User must have at least 1 identity after unlinking";
-        return Err(Error::unprocessable("single_identity_not_deletable", message));
+        return Err(Error::new(ErrorCode::SingleIdentityNotDeletable, message));
     }
     let found = account.identities.iter().find(|it| it.id == identity);
-    found.ok_or_else(|| Error::unprocessable("identity_not_found", "Identity doesn't exist"))
+    found.ok_or_else(|| Error::new(ErrorCode::IdentityNotFound, "Identity doesn't exist"))
 }
 
 /// The outcome of unlinking an identity.
@@ -77,7 +82,7 @@ pub fn unlink_identity(
         }
         EmailSelection::Conflict => {
             let message = "Unable to unlink identity due to email conflict";
-            return Err(Error::unprocessable("email_conflict_identity_not_deletable", message));
+            return Err(Error::new(ErrorCode::EmailConflictIdentityNotDeletable, message));
         }
     }
     Ok(UnlinkingOutcome { account, identity, voids_pending_requests: forgets })

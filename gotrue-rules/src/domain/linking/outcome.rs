@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
 use super::super::audit::{AuditAction, AuditEntry};
-use super::super::error::{Error, Result};
+use super::super::error::{Error, ErrorCode, OAuthErrorCode, Result};
 use super::super::identity::{app_metadata_with_providers, merge_metadata};
 use super::super::policy::Policy;
 use super::super::sign_up::{NewUserIds, require_sign_up_enabled};
@@ -94,7 +94,7 @@ pub fn apply_decision(
 }
 
 fn require_not_banned(outcome: &LinkingOutcome, now: Time) -> Result<()> {
-    if outcome.account.is_banned(now) { Err(Error::forbidden("user_banned", "User is banned")) } else { Ok(()) }
+    if outcome.account.is_banned(now) { Err(Error::new(ErrorCode::UserBanned, "User is banned")) } else { Ok(()) }
 }
 
 /// Accepts an invitation by signing in with an external provider.
@@ -158,14 +158,14 @@ pub fn link_identity(
     outcome.account.app_metadata = app_metadata;
     let (provider, sentence) = (external_user.provider, "A confirmation email has been sent to your");
     let message = format!("Unverified email with {provider}. {sentence} {provider} email");
-    outcome.error = Some(Error::unprocessable("email_not_confirmed", message));
+    outcome.error = Some(Error::http(422, ErrorCode::EmailNotConfirmed, message));
     Ok(outcome)
 }
 
 /// Requires an id at the provider: otherwise all users without one would share an identity.
 pub fn require_subject(external_user: &ExternalUser<'_>) -> Result<()> {
     if external_user.profile.claims.subject.is_empty() {
-        return Err(Error::oauth("server_error", "error missing provider id"));
+        return Err(Error::oauth(OAuthErrorCode::ServerError, "error missing provider id"));
     }
     Ok(())
 }
@@ -361,5 +361,5 @@ fn require_confirmation(outcome: &mut LinkingOutcome, external_user: &ExternalUs
         format!("Verify the email with {provider} in order to sign in")
     };
     let message = format!("Unverified email with {provider}. {then}");
-    outcome.error = Some(Error::unprocessable("provider_email_needs_verification", message));
+    outcome.error = Some(Error::new(ErrorCode::ProviderEmailNeedsVerification, message));
 }

@@ -4,7 +4,7 @@ use uuid::Uuid;
 
 use super::FactorType;
 use crate::domain::contact::Phone;
-use crate::domain::error::{Error, Result};
+use crate::domain::error::{Error, ErrorCode, Result};
 use crate::domain::policy::MfaPolicy;
 use crate::domain::session::{Aal, Session};
 use crate::domain::user::{Factor, Time, User};
@@ -14,7 +14,7 @@ pub fn parse_phone(number: &str) -> Result<Phone> {
     if number.is_empty() {
         return Err(Error::invalid("Phone number required to enroll Phone factor"));
     }
-    Phone::parse(number).map_err(|_| Error::invalid("Invalid phone number format (E.164 required)"))
+    Phone::parse(number)
 }
 
 /// Unverified factors that an enrollment deletes, whether or not it then succeeds.
@@ -40,8 +40,8 @@ pub fn find_replaced_factors(
     };
     let twins: Vec<&Factor> = account.factors.iter().filter(is_twin).collect();
     if twins.iter().any(|factor| factor.is_verified()) {
-        return Err(Error::unprocessable(
-            "mfa_verified_factor_exists",
+        return Err(Error::new(
+            ErrorCode::MfaVerifiedFactorExists,
             "A verified phone factor already exists, unenroll the existing factor to continue",
         ));
     }
@@ -71,13 +71,13 @@ pub fn validate_enrollment<'a>(
         verified += usize::from(factor.is_verified());
     }
     if all >= policy.max_enrolled_factors || verified >= policy.max_verified_factors {
-        return Err(Error::unprocessable(
-            "too_many_enrolled_mfa_factors",
+        return Err(Error::new(
+            ErrorCode::TooManyEnrolledMfaFactors,
             "Maximum number of verified factors reached, unenroll to continue",
         ));
     }
     if verified > 0 && session.aal < Aal::Aal2 {
-        return Err(Error::forbidden("insufficient_aal", "AAL2 required to enroll a new factor"));
+        return Err(Error::new(ErrorCode::InsufficientAal, "AAL2 required to enroll a new factor"));
     }
     Ok(())
 }
@@ -85,7 +85,7 @@ pub fn validate_enrollment<'a>(
 /// 422: another factor of the user has this name.
 pub fn name_conflict(name: &str) -> Error {
     let message = format!("A factor with the friendly name {name:?} for this user already exists");
-    Error::unprocessable("mfa_factor_name_conflict", message)
+    Error::new(ErrorCode::MfaFactorNameConflict, message)
 }
 
 #[cfg(test)]
@@ -122,7 +122,7 @@ mod tests {
             User { factors: vec![factor(1, "a", "unverified"), factor(2, "b", "verified")], ..User::default() };
         let of = |number: &str, now| {
             let number = Phone::parse(number).unwrap();
-            find_replaced_factors(&account, Some(&number), &policy, at(now)).map_err(|error| error.code())
+            find_replaced_factors(&account, Some(&number), &policy, at(now)).map_err(|error| error.code().as_str())
         };
         let twins = vec![Uuid::from_u128(1)];
         assert_eq!(
@@ -141,7 +141,7 @@ mod tests {
         let policy = MfaPolicy { max_enrolled_factors: 3, max_verified_factors: 2, ..MfaPolicy::default() };
         let check = |factors: &[Factor], name: &str, aal| {
             let session = Session { aal, ..Session::default() };
-            super::validate_enrollment(factors.iter(), name, &session, &policy).map_err(|error| error.code())
+            super::validate_enrollment(factors.iter(), name, &session, &policy).map_err(|error| error.code().as_str())
         };
         let (one, two) = (factor(1, "one", "verified"), factor(2, "two", "verified"));
         let (three, unnamed) = (factor(3, "three", "unverified"), factor(4, "", "unverified"));

@@ -5,7 +5,7 @@ pub mod key_uri;
 pub mod totp;
 pub mod verification;
 
-use super::error::{Error, Result};
+use super::error::{Error, ErrorCode, Result};
 use super::policy::MfaPolicy;
 use super::session::{Aal, Session};
 use super::user::Factor;
@@ -53,42 +53,46 @@ impl FactorType {
     pub fn require_enrollment_enabled(self, policy: &MfaPolicy) -> Result<()> {
         let (is_on, code, message) = match self {
             Self::Totp => {
-                (policy.totp_enroll_enabled, "mfa_totp_enroll_not_enabled", "MFA enroll is disabled for TOTP")
+                (policy.totp_enroll_enabled, ErrorCode::MfaTotpEnrollNotEnabled, "MFA enroll is disabled for TOTP")
             }
             Self::Phone => {
-                (policy.phone.enroll_enabled, "mfa_phone_enroll_not_enabled", "MFA enroll is disabled for Phone")
+                (policy.phone.enroll_enabled, ErrorCode::MfaPhoneEnrollNotEnabled, "MFA enroll is disabled for Phone")
             }
             Self::WebAuthn => (
                 policy.webauthn_enroll_enabled,
-                "mfa_webauthn_enroll_not_enabled",
+                ErrorCode::MfaWebAuthnEnrollNotEnabled,
                 "MFA enroll is disabled for WebAuthn",
             ),
         };
-        if is_on { Ok(()) } else { Err(Error::unprocessable(code, message)) }
+        if is_on { Ok(()) } else { Err(Error::new(code, message)) }
     }
 
     /// Requires that verification is enabled for the type: 422.
     /// For WebAuthn the reference uses different codes for challenge and verification.
     pub fn require_verification_enabled(self, policy: &MfaPolicy, step: FactorStep) -> Result<()> {
         let (is_on, code, message) = match (self, step) {
-            (Self::Totp, _) => {
-                (policy.totp_verify_enabled, "mfa_totp_verify_not_enabled", "MFA verification is disabled for TOTP")
-            }
-            (Self::Phone, _) => {
-                (policy.phone.verify_enabled, "mfa_phone_verify_not_enabled", "MFA verification is disabled for Phone")
-            }
+            (Self::Totp, _) => (
+                policy.totp_verify_enabled,
+                ErrorCode::MfaTotpVerifyNotEnabled,
+                "MFA verification is disabled for TOTP",
+            ),
+            (Self::Phone, _) => (
+                policy.phone.verify_enabled,
+                ErrorCode::MfaPhoneVerifyNotEnabled,
+                "MFA verification is disabled for Phone",
+            ),
             (Self::WebAuthn, FactorStep::Challenge) => (
                 policy.webauthn_verify_enabled,
-                "mfa_webauthn_verify_not_enabled",
+                ErrorCode::MfaWebAuthnVerifyNotEnabled,
                 "MFA verification is disabled for WebAuthn",
             ),
             (Self::WebAuthn, FactorStep::Verify) => (
                 policy.webauthn_verify_enabled,
-                "mfa_webauthn_enroll_not_enabled",
+                ErrorCode::MfaWebAuthnEnrollNotEnabled,
                 "MFA verification is disabled for WebAuthn",
             ),
         };
-        if is_on { Ok(()) } else { Err(Error::unprocessable(code, message)) }
+        if is_on { Ok(()) } else { Err(Error::new(code, message)) }
     }
 }
 
@@ -104,14 +108,14 @@ pub enum FactorStep {
 /// Requires AAL2 to unenroll a verified factor: 422.
 pub fn validate_removal(factor: &Factor, session: &Session) -> Result<()> {
     if factor.is_verified() && session.aal < Aal::Aal2 {
-        return Err(Error::unprocessable("insufficient_aal", "AAL2 required to unenroll verified factor"));
+        return Err(Error::http(422, ErrorCode::InsufficientAal, "AAL2 required to unenroll verified factor"));
     }
     Ok(())
 }
 
 /// 404: the factor does not exist or belongs to another user.
 pub fn factor_not_found() -> Error {
-    Error::not_found("mfa_factor_not_found", "Factor not found")
+    Error::new(ErrorCode::MfaFactorNotFound, "Factor not found")
 }
 
 #[cfg(test)]
@@ -125,19 +129,20 @@ mod tests {
             assert_eq!(FactorType::parse(kind.as_str()).unwrap(), kind);
         }
         for word in ["", "TOTP", "sms"] {
-            assert_eq!(FactorType::parse(word).unwrap_err().code(), "validation_failed", "{word}");
+            assert_eq!(FactorType::parse(word).unwrap_err().code().as_str(), "validation_failed", "{word}");
         }
     }
 
     #[test]
     fn disabled_types_have_their_own_error_codes() {
         let off = MfaPolicy { totp_enroll_enabled: false, totp_verify_enabled: false, ..MfaPolicy::default() };
-        let enrolment = |kind: FactorType| kind.require_enrollment_enabled(&off).map_err(|error| error.code());
+        let enrolment = |kind: FactorType| kind.require_enrollment_enabled(&off).map_err(|error| error.code().as_str());
         assert_eq!(enrolment(FactorType::Totp), Err("mfa_totp_enroll_not_enabled"));
         assert_eq!(enrolment(FactorType::Phone), Err("mfa_phone_enroll_not_enabled"));
         assert_eq!(enrolment(FactorType::WebAuthn), Err("mfa_webauthn_enroll_not_enabled"));
-        let verification =
-            |kind: FactorType, step| kind.require_verification_enabled(&off, step).map_err(|error| error.code());
+        let verification = |kind: FactorType, step| {
+            kind.require_verification_enabled(&off, step).map_err(|error| error.code().as_str())
+        };
         for step in [FactorStep::Challenge, FactorStep::Verify] {
             assert_eq!(verification(FactorType::Totp, step), Err("mfa_totp_verify_not_enabled"));
             assert_eq!(verification(FactorType::Phone, step), Err("mfa_phone_verify_not_enabled"));

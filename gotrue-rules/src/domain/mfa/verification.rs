@@ -7,7 +7,7 @@ use subtle::ConstantTimeEq;
 use uuid::Uuid;
 
 use super::FactorType;
-use crate::domain::error::{Error, Result};
+use crate::domain::error::{Error, ErrorCode, Result};
 use crate::domain::policy::MfaPolicy;
 use crate::domain::session::{Aal, Session};
 use crate::domain::user::{Factor, Time, User};
@@ -74,7 +74,7 @@ pub fn validate_first_verification(
 ) -> Result<()> {
     let is_first = !factor.is_verified();
     if policy.first_verification_requires_aal2 && is_first && account.has_verified_factor() && session.aal < Aal::Aal2 {
-        return Err(Error::forbidden("insufficient_aal", "AAL2 required to verify a new factor"));
+        return Err(Error::new(ErrorCode::InsufficientAal, "AAL2 required to verify a new factor"));
     }
     Ok(())
 }
@@ -86,19 +86,19 @@ pub fn is_sent_code(texted: &str, given: &str) -> bool {
 
 /// 422: the factor has no challenge with this id.
 pub fn challenge_not_found() -> Error {
-    Error::unprocessable("mfa_factor_not_found", "MFA factor with the provided challenge ID not found")
+    Error::http(422, ErrorCode::MfaFactorNotFound, "MFA factor with the provided challenge ID not found")
 }
 
 /// 422: the challenge was verified already or created by another IP address.
 pub fn challenge_mismatch() -> Error {
-    Error::unprocessable("mfa_ip_address_mismatch", "Challenge and verify IP addresses mismatch.")
+    Error::new(ErrorCode::MfaIpAddressMismatch, "Challenge and verify IP addresses mismatch.")
 }
 
 /// 422: the challenge has expired.
 pub fn challenge_expired(id: Uuid) -> Error {
     let message =
         format!("MFA challenge {id} has expired, verify against another challenge or create a new challenge.");
-    Error::unprocessable("mfa_challenge_expired", message)
+    Error::new(ErrorCode::MfaChallengeExpired, message)
 }
 
 /// 422: the code is wrong.
@@ -107,7 +107,7 @@ pub fn wrong_code(kind: FactorType) -> Error {
         FactorType::Phone => "Invalid MFA Phone code entered",
         FactorType::Totp | FactorType::WebAuthn => "Invalid TOTP code entered",
     };
-    Error::unprocessable("mfa_verification_failed", message)
+    Error::new(ErrorCode::MfaVerificationFailed, message)
 }
 
 #[cfg(test)]
@@ -148,7 +148,7 @@ mod tests {
         let strict = MfaPolicy { first_verification_requires_aal2: true, ..MfaPolicy::default() };
         let check = |account: &User, factor: &Factor, aal, policy: &MfaPolicy| {
             validate_first_verification(account, factor, &Session { aal, ..Session::default() }, policy)
-                .map_err(|error| error.code())
+                .map_err(|error| error.code().as_str())
         };
         let both = with(&[&old, &new]);
         assert_eq!(check(&both, &new, Aal::Aal1, &strict), Err("insufficient_aal"));

@@ -3,7 +3,7 @@
 use uuid::Uuid;
 
 use super::{resource, scope};
-use crate::domain::error::Error;
+use crate::domain::error::{Error, ErrorCode};
 use crate::domain::pkce::{Challenge, ChallengeMethod};
 use crate::domain::policy::OAuthServerPolicy;
 use crate::domain::user::Time;
@@ -184,7 +184,7 @@ pub fn decide_consent(request: &Authorization, caller: Uuid, now: Time) -> Conse
 
 /// Error of a request that is unknown, expired or another user's; the cases are indistinguishable.
 pub fn not_found() -> Error {
-    Error::not_found("oauth_authorization_not_found", "authorization not found")
+    Error::new(ErrorCode::OAuthAuthorizationNotFound, "authorization not found")
 }
 
 /// Error of viewing a decided request.

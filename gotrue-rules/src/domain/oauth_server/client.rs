@@ -2,7 +2,7 @@
 
 use uuid::Uuid;
 
-use crate::domain::error::Error;
+use crate::domain::error::{Error, ErrorCode};
 use crate::domain::user::Time;
 
 /// Supported grant types, in the order of the metadata document.
@@ -143,9 +143,14 @@ impl OAuthClient {
     }
 }
 
+/// 400: a client id is not a UUID.
+pub fn malformed_client_id() -> Error {
+    Error::invalid("invalid client_id format")
+}
+
 /// Error of an unknown client id in the administration API.
 pub fn not_found() -> Error {
-    Error::not_found("oauth_client_not_found", "OAuth client not found")
+    Error::new(ErrorCode::OAuthClientNotFound, "OAuth client not found")
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use subtle::ConstantTimeEq as _;
 use uuid::Uuid;
 
 use super::client::{AuthMethod, OAuthClient};
-use crate::domain::error::{Error, Result};
+use crate::domain::error::{Error, ErrorCode, Result};
 
 /// Padded base64 that ignores trailing bits, as Go decodes it.
 const BASE64: GeneralPurpose =
@@ -94,7 +94,7 @@ pub fn malformed_credentials(why: &str) -> Error {
 }
 
 fn invalid_credentials(message: impl Into<std::borrow::Cow<'static, str>>) -> Error {
-    Error::bad_request("invalid_credentials", message)
+    Error::new(ErrorCode::InvalidCredentials, message)
 }
 
 /// Encodes random bytes as a client secret.

@@ -3,7 +3,7 @@
 //! The token is otherwise a full access token of the user: it could set a password, change factors and grant more
 //! scopes.
 
-use crate::domain::error::Error;
+use crate::domain::error::{Error, ErrorCode};
 
 /// Routes that a client needs: user claims and sign-out.
 const ALLOWED_ROUTES: [(&str, &str); 3] = [("GET", "/oauth/userinfo"), ("GET", "/user"), ("POST", "/logout")];
@@ -16,7 +16,7 @@ pub fn is_client_route_allowed(method: &str, path: &str) -> bool {
 /// Error of a route that a client's token may not use, 403.
 pub fn client_route_not_allowed() -> Error {
     let message = "This endpoint is not open to OAuth clients: it wants the user's own session";
-    Error::forbidden("no_authorization", message)
+    Error::http(403, ErrorCode::NoAuthorization, message)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use uuid::Uuid;
 
 use super::authorization::Authorization;
-use crate::domain::error::{Error, Result};
+use crate::domain::error::{Error, OAuthErrorCode, Result};
 use crate::domain::user::Time;
 
 /// Parameters of a code exchange; empty where absent.
@@ -59,7 +59,7 @@ pub fn unknown_code() -> Error {
 
 /// Builds an `invalid_grant`.
 fn invalid_grant(description: &str) -> Error {
-    Error::oauth("invalid_grant", description.to_owned())
+    Error::oauth(OAuthErrorCode::InvalidGrant, description.to_owned())
 }
 
 #[cfg(test)]

@@ -44,8 +44,8 @@ fn token_versions_are_parsed_before_lookup() {
 fn ban_is_reported_before_missing_session() {
     let banned = User { banned_until: Some(at(100)), ..User::default() };
     let session = Session::default();
-    assert_eq!(require_active_session(&banned, None, at(99)).unwrap_err().code(), "user_banned");
-    assert_eq!(require_active_session(&banned, None, at(100)).unwrap_err().code(), "session_not_found");
+    assert_eq!(require_active_session(&banned, None, at(99)).unwrap_err().code().as_str(), "user_banned");
+    assert_eq!(require_active_session(&banned, None, at(100)).unwrap_err().code().as_str(), "session_not_found");
     assert_eq!(require_active_session(&User::default(), Some(&session), at(0)).unwrap(), &session);
 }
 

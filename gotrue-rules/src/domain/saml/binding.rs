@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use super::SamlError;
 use super::response::unverified_issuer;
-use crate::domain::error::{Error, Result};
+use crate::domain::error::{Error, ErrorCode, Result};
 use crate::domain::redirect::go_url::Url;
 
 /// Which side started the sign-in, according to `RelayState`.
@@ -57,23 +57,23 @@ pub fn decode_idp_initiated(response: &str, artifact: &str) -> Result<(String, S
 
 /// 404: the relay state does not exist or has been used.
 pub fn relay_state_not_found() -> Error {
-    Error::not_found("saml_relay_state_not_found", "SAML RelayState does not exist, try logging in again?")
+    Error::new(ErrorCode::SamlRelayStateNotFound, "SAML RelayState does not exist, try logging in again?")
 }
 
 /// 422: the relay state has expired.
 pub fn relay_state_expired() -> Error {
-    Error::unprocessable("saml_relay_state_expired", "SAML RelayState has expired. Try logging in again?")
+    Error::new(ErrorCode::SamlRelayStateExpired, "SAML RelayState has expired. Try logging in again?")
 }
 
 /// 404: the SSO provider is disabled.
 pub fn provider_disabled() -> Error {
-    Error::not_found("sso_provider_disabled", "SSO Provider assigned for this domain is currently disabled")
+    Error::new(ErrorCode::SsoProviderDisabled, "SSO Provider assigned for this domain is currently disabled")
 }
 
 /// 404: no SSO provider has that entity id.
 pub fn provider_not_found() -> Error {
     let message = "A SAML connection has not been established with this Identity Provider";
-    Error::not_found("saml_idp_not_found", message)
+    Error::new(ErrorCode::SamlIdpNotFound, message)
 }
 
 /// 400: the response is invalid.

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::assertion::Assertion;
-use crate::domain::error::{Error, Result};
+use crate::domain::error::{Error, ErrorCode, Result};
 use crate::domain::external::claims;
 use crate::domain::external::profile::{ProviderEmail, ProviderProfile};
 use crate::domain::sso::mapping::{self, AttributeMapping};
@@ -47,11 +47,11 @@ pub fn build_profile(assertion: &Assertion, mapping: &AttributeMapping, issuer: 
 fn missing_subject_id() -> Error {
     let message = "SAML Assertion did not contain a persistent Subject Identifier attribute or Subject NameID uniquely \
                    identifying this user";
-    Error::bad_request("saml_assertion_no_user_id", message)
+    Error::new(ErrorCode::SamlAssertionNoUserId, message)
 }
 
 fn missing_email() -> Error {
-    Error::bad_request("saml_assertion_no_email", "SAML Assertion does not contain an email address")
+    Error::new(ErrorCode::SamlAssertionNoEmail, "SAML Assertion does not contain an email address")
 }
 
 /// The persistent id of the subject.
@@ -157,7 +157,7 @@ mod tests {
             let made = profile_members(&assertion, &json!({}));
             match expected {
                 Some(id) => assert_eq!(made.unwrap().0, id),
-                None => assert_eq!(made.unwrap_err().code(), "saml_assertion_no_user_id"),
+                None => assert_eq!(made.unwrap_err().code().as_str(), "saml_assertion_no_user_id"),
             }
         }
     }
@@ -205,7 +205,7 @@ mod tests {
             let made = profile_members(&assertion, &mapping);
             match expected {
                 Some(address) => assert_eq!(made.unwrap().1, address),
-                None => assert_eq!(made.unwrap_err().code(), "saml_assertion_no_email"),
+                None => assert_eq!(made.unwrap_err().code().as_str(), "saml_assertion_no_email"),
             }
         }
     }
@@ -259,7 +259,7 @@ mod tests {
             json!({"updated_at": {"name": "groups"}}),
         ] {
             let error = profile_members(&assertion, &mapping).unwrap_err();
-            assert_eq!((error.status(), error.code()), (500, "unexpected_failure"));
+            assert_eq!((error.status(), error.code().as_str()), (500, "unexpected_failure"));
         }
     }
 }

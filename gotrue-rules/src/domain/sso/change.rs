@@ -2,7 +2,7 @@
 
 use super::SsoProvider;
 use super::creation::{EntityMetadata, NameOwner, find_domain_owner, validate_formats, validate_metadata_source};
-use crate::domain::error::{Error, Result};
+use crate::domain::error::{Error, ErrorCode, Result};
 use crate::domain::user::Time;
 use crate::wire::requests::AdminSsoProvider;
 
@@ -34,7 +34,7 @@ pub fn require_same_entity(provider: &SsoProvider, described: &EntityMetadata) -
     let message = format!(
         "SAML Metadata can be updated only if the EntityID matches for the provider; expected '{expected}' but got '{got}'"
     );
-    Err(Error::bad_request("saml_entity_id_mismatch", message))
+    Err(Error::new(ErrorCode::SamlEntityIdMismatch, message))
 }
 
 /// Applies an update; `None` if nothing changes.
@@ -95,7 +95,7 @@ fn diff_domains(
             Some(holder) if holder.provider == provider.id => {}
             Some(NameOwner { provider, .. }) => {
                 let message = format!("SSO domain '{domain}' already assigned to another provider ({provider})");
-                return Err(Error::bad_request("sso_domain_already_exists", message));
+                return Err(Error::new(ErrorCode::SsoDomainAlreadyExists, message));
             }
         }
     }
@@ -109,7 +109,7 @@ fn non_empty(text: &str) -> Option<String> {
 
 /// 422: a database constraint prevents the update.
 pub fn conflict() -> Error {
-    Error::unprocessable("conflict", "Updating SSO provider failed, likely due to a conflict. Try again?")
+    Error::http(422, ErrorCode::Conflict, "Updating SSO provider failed, likely due to a conflict. Try again?")
 }
 
 #[cfg(test)]
@@ -205,7 +205,7 @@ mod tests {
         assert_eq!(moved.after.saml.metadata_url.as_deref(), Some("https://idp.example.com/new"));
         let other = EntityMetadata { entity_id: "x".into(), xml: String::new() };
         let refused = require_same_entity(&provider(), &other).unwrap_err();
-        assert_eq!((refused.status(), refused.code()), (400, "saml_entity_id_mismatch"));
+        assert_eq!((refused.status(), refused.code().as_str()), (400, "saml_entity_id_mismatch"));
         assert!(refused.message().ends_with("expected 'e' but got 'x'"));
     }
 

@@ -3,7 +3,7 @@
 use uuid::Uuid;
 
 use super::{NAME_ID_FORMATS, SamlProvider, SsoProvider};
-use crate::domain::error::{Error, Result};
+use crate::domain::error::{Error, ErrorCode, Result};
 use crate::domain::user::Time;
 use crate::wire::requests::AdminSsoProvider;
 
@@ -40,6 +40,11 @@ pub(super) fn validate_formats(body: &AdminSsoProvider) -> Result<()> {
     Err(Error::invalid(format!("name_id_format must be unspecified or one of {formats}")))
 }
 
+/// 400: `metadata_url` cannot be parsed.
+pub fn invalid_metadata_url() -> Error {
+    Error::invalid("metadata_url is not a valid URL")
+}
+
 fn validate_metadata_url(text: &str) -> Result<()> {
     if text.is_empty() {
         return Ok(());
@@ -48,7 +53,7 @@ fn validate_metadata_url(text: &str) -> Result<()> {
     let scheme = match url::Url::parse(text) {
         Ok(url) => url.scheme().to_owned(),
         Err(_) if text.starts_with('/') => String::new(),
-        Err(_) => return Err(Error::invalid("metadata_url is not a valid URL")),
+        Err(_) => return Err(invalid_metadata_url()),
     };
     if scheme == "https" { Ok(()) } else { Err(Error::invalid("metadata_url is not a HTTPS URL")) }
 }
@@ -77,8 +82,8 @@ pub fn require_unassigned(entity_id: &str, domains: &[String], holders: &[NameOw
     }
     match domains.iter().find_map(|domain| find_domain_owner(holders, domain)) {
         None => Ok(()),
-        Some(NameOwner { name, provider, .. }) => Err(Error::bad_request(
-            "sso_domain_already_exists",
+        Some(NameOwner { name, provider, .. }) => Err(Error::new(
+            ErrorCode::SsoDomainAlreadyExists,
             format!("SSO Domain '{name}' is already assigned to an SSO identity provider ({provider})"),
         )),
     }
@@ -87,7 +92,7 @@ pub fn require_unassigned(entity_id: &str, domains: &[String], holders: &[NameOw
 /// 422: a provider with this entity id exists.
 pub fn entity_already_exists(entity_id: &str) -> Error {
     let message = format!("SAML Identity Provider with this EntityID ({entity_id}) already exists");
-    Error::unprocessable("saml_idp_already_exists", message)
+    Error::new(ErrorCode::SamlIdpAlreadyExists, message)
 }
 
 /// The stored part of an identity provider's metadata.

@@ -8,7 +8,7 @@ pub mod start;
 
 use uuid::Uuid;
 
-use super::error::Error;
+use super::error::{Error, ErrorCode};
 use super::user::Time;
 use mapping::AttributeMapping;
 
@@ -92,7 +92,7 @@ impl SsoProviderRef {
 
 /// 404: the path names no provider.
 pub fn provider_not_found() -> Error {
-    Error::not_found("sso_provider_not_found", "SSO Identity Provider not found")
+    Error::new(ErrorCode::SsoProviderNotFound, "SSO Identity Provider not found")
 }
 
 #[cfg(test)]

@@ -3,8 +3,8 @@
 use uuid::Uuid;
 
 use super::SsoProvider;
-use crate::domain::error::{Error, Result};
-use crate::domain::pkce::{Challenge, validate_challenge_pair};
+use crate::domain::error::{Error, ErrorCode, Result};
+use crate::domain::pkce::{Challenge, UnknownMethod, validate_challenge_pair};
 use crate::wire::requests::SsoRequest;
 
 /// Which provider a request selects.
@@ -33,7 +33,7 @@ impl<'a> SsoProviderSelector<'a> {
             Self::Id(_) => "No such SSO provider",
             Self::Domain(_) => "No SSO provider assigned for this domain",
         };
-        Error::not_found("sso_provider_not_found", message)
+        Error::new(ErrorCode::SsoProviderNotFound, message)
     }
 }
 
@@ -41,17 +41,16 @@ impl<'a> SsoProviderSelector<'a> {
 /// Returns the challenge, if any.
 pub fn validate_start(provider: &SsoProvider, request: &SsoRequest) -> Result<Option<Challenge>> {
     if !provider.is_enabled() {
-        return Err(Error::not_found("sso_provider_disabled", "SSO Provider is currently disabled"));
+        return Err(Error::new(ErrorCode::SsoProviderDisabled, "SSO Provider is currently disabled"));
     }
     let pkce = &request.pkce;
     validate_challenge_pair(&pkce.challenge, &pkce.method)?;
-    Challenge::new(&pkce.challenge, &pkce.method)
-        .map_err(|unknown| Error::invalid("Invalid code_challenge_method").with_cause(unknown))
+    Challenge::new(&pkce.challenge, &pkce.method).map_err(UnknownMethod::into_invalid_request)
 }
 
 /// 422: the provider has no service with the HTTP-Redirect binding, the only supported one.
 pub fn redirect_binding_unsupported() -> Error {
-    Error::unprocessable("validation_failed", "SSO Provider does not take sign-in requests by HTTP-Redirect")
+    Error::http(422, ErrorCode::ValidationFailed, "SSO Provider does not take sign-in requests by HTTP-Redirect")
 }
 
 #[cfg(test)]
@@ -106,6 +105,6 @@ mod tests {
         provider.disabled = Some(false);
         assert!(validate_start(&provider, &whole).is_ok());
         provider.disabled = Some(true);
-        assert_eq!(validate_start(&provider, &half).unwrap_err().code(), "sso_provider_disabled");
+        assert_eq!(validate_start(&provider, &half).unwrap_err().code().as_str(), "sso_provider_disabled");
     }
 }

@@ -31,7 +31,7 @@ fn error_code(request: &UserUpdateRequest, account: &User, session: Option<&Sess
     let policy = Policy::default();
     let permitted = parse_contacts(request, &policy)
         .and_then(|contacts| authorize_update(request, contacts, account, session, &policy));
-    permitted.map_or_else(|error| error.code(), |_| "")
+    permitted.map_or_else(|error| error.code().as_str(), |_| "")
 }
 
 #[test]
@@ -119,7 +119,7 @@ fn current_password_is_required_except_after_recovery() {
     let by = |method| session(Aal::Aal1, method);
     let check = |request: &UserUpdateRequest, account: &User, session: Option<&Session>, policy: &SecurityPolicy| {
         let required = current_password_to_verify(request, account, session, policy);
-        required.map(|password| password.map(str::to_owned)).map_err(|error| error.code())
+        required.map(|password| password.map(str::to_owned)).map_err(|error| error.code().as_str())
     };
     assert_eq!(check(&given, &with_password, Some(&by("password")), &on), Ok(Some("old".to_owned())));
     assert_eq!(check(&empty, &with_password, Some(&by("password")), &on), Err("current_password_required"));

@@ -11,7 +11,7 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Map, Value, json};
 
-use crate::domain::error::{Error, PublicText, Result};
+use crate::domain::error::{Error, ErrorCode, OAuthErrorCode, PublicText, Result};
 use crate::domain::external::profile::{Claims, ProviderProfile};
 use crate::domain::policy::Web3Policy;
 use crate::wire::requests::Web3Grant;
@@ -35,7 +35,7 @@ pub fn require_enabled(policy: &Web3Policy) -> Result<()> {
 /// Parses the message of a request and verifies its signature. The chain must be enabled.
 /// Origin and time are checked by [`SignInMessage::validate`].
 pub fn verify_request(request: &Web3Grant, policy: &Web3Policy) -> Result<SignInMessage> {
-    let unsupported = || Error::bad_request("web3_unsupported_chain", "Unsupported chain");
+    let unsupported = || Error::new(ErrorCode::Web3UnsupportedChain, "Unsupported chain");
     let chain = Chain::parse(&request.chain).ok_or_else(unsupported)?;
     if !chain.policy(policy).enabled {
         return Err(provider_disabled(format!("{} Web3 provider is disabled", chain.display_name())));
@@ -51,17 +51,17 @@ pub fn verify_request(request: &Web3Grant, policy: &Web3Policy) -> Result<SignIn
     if message.is_signed_by_address(&signature) {
         return Ok(message);
     }
-    Err(Error::oauth("invalid_grant", "Signature does not match address in message"))
+    Err(Error::oauth(OAuthErrorCode::InvalidGrant, "Signature does not match address in message"))
 }
 
 /// 400: the message has been used before.
 pub fn message_already_used(chain: Chain) -> Error {
     let message = format!("Signed {} message was used before, sign a new one", chain.display_name());
-    Error::oauth("invalid_grant", message)
+    Error::oauth(OAuthErrorCode::InvalidGrant, message)
 }
 
 fn provider_disabled(message: impl Into<PublicText>) -> Error {
-    Error::unprocessable("web3_provider_disabled", message)
+    Error::new(ErrorCode::Web3ProviderDisabled, message)
 }
 
 impl SignInMessage {

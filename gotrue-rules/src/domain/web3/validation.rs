@@ -2,7 +2,7 @@
 
 use super::chain::Chain;
 use super::message::SignInMessage;
-use crate::domain::error::{Error, Result};
+use crate::domain::error::{Error, OAuthErrorCode, Result};
 use crate::domain::policy::Web3Policy;
 use crate::domain::user::Time;
 
@@ -20,7 +20,7 @@ impl SignInMessage {
     /// Validates origin, then time, in the reference's order: 400 `invalid_grant`.
     pub fn validate(&self, context: &MessageContext<'_>) -> Result<()> {
         match self.check_origin(context).or_else(|| self.check_time(context)) {
-            Some(message) => Err(Error::oauth("invalid_grant", message)),
+            Some(message) => Err(Error::oauth(OAuthErrorCode::InvalidGrant, message)),
             None => Ok(()),
         }
     }

@@ -1,7 +1,7 @@
 //! Request bodies of the OAuth server.
 //! Data after the JSON value is ignored, except in client credentials.
 
-use crate::domain::error::{Error, Result};
+use crate::domain::error::{Error, ErrorCode, Result};
 use crate::domain::oauth_server::registration::{ClientChanges, ClientRegistrationRequest};
 use crate::wire::go_json::{self, Object};
 
@@ -19,7 +19,7 @@ pub fn parse_registration(body: &[u8]) -> Result<ClientRegistrationRequest> {
             logo_uri: body.string("logo_uri")?,
         })
     };
-    read().map_err(bad_json)
+    read().map_err(invalid_client_body)
 }
 
 /// Parses client changes; 400 `bad_json` if they are malformed.
@@ -35,11 +35,17 @@ pub fn parse_client_changes(body: &[u8]) -> Result<ClientChanges> {
             auth_method: body.opt_string("token_endpoint_auth_method")?,
         })
     };
-    read().map_err(bad_json)
+    read().map_err(invalid_client_body)
 }
 
-fn bad_json(cause: impl std::error::Error + Send + Sync + 'static) -> Error {
-    Error::bad_request("bad_json", "Invalid JSON body").with_cause(cause)
+/// 400: the body of a client registration or of a client update cannot be read.
+pub fn invalid_client_body(cause: impl std::error::Error + Send + Sync + 'static) -> Error {
+    Error::new(ErrorCode::BadJson, "Invalid JSON body").with_cause(cause)
+}
+
+/// 400: the body with the user's decision cannot be read.
+pub fn invalid_consent_body(cause: impl std::error::Error + Send + Sync + 'static) -> Error {
+    Error::new(ErrorCode::BadJson, "invalid JSON body").with_cause(cause)
 }
 
 /// The user's decision about an authorization request.
@@ -55,7 +61,7 @@ impl ConsentAction {
     /// Parses the body; 400 `bad_json` if it is malformed, 400 `validation_failed` for another word.
     pub fn decode(body: &[u8]) -> Result<Self> {
         let read = Object::parse_first(body).and_then(|body| body.string("action"));
-        let action = read.map_err(|cause| Error::bad_request("bad_json", "invalid JSON body").with_cause(cause))?;
+        let action = read.map_err(invalid_consent_body)?;
         match action.as_str() {
             "approve" => Ok(Self::Approve),
             "deny" => Ok(Self::Deny),
@@ -137,7 +143,7 @@ mod tests {
         assert_eq!(read.unwrap(), expected);
         for body in ["", "[]", r#"{"redirect_uris":"a"}"#, r#"{"client_name":1}"#] {
             let refused = parse_registration(body.as_bytes()).unwrap_err();
-            assert_eq!((refused.code(), refused.message()), ("bad_json", "Invalid JSON body"), "{body}");
+            assert_eq!((refused.code().as_str(), refused.message()), ("bad_json", "Invalid JSON body"), "{body}");
         }
     }
 
@@ -148,7 +154,7 @@ mod tests {
             ClientChanges::default()
         );
         assert_eq!(parse_client_changes(br#"{"client_name":""}"#).unwrap().name.as_deref(), Some(""));
-        assert_eq!(parse_client_changes(b"{").unwrap_err().code(), "bad_json");
+        assert_eq!(parse_client_changes(b"{").unwrap_err().code().as_str(), "bad_json");
     }
 
     #[test]
@@ -161,7 +167,7 @@ mod tests {
             ("{}", "validation_failed"),
             (r#"{"action":"Approve"}"#, "validation_failed"),
         ] {
-            assert_eq!(ConsentAction::decode(body.as_bytes()).unwrap_err().code(), code, "{body}");
+            assert_eq!(ConsentAction::decode(body.as_bytes()).unwrap_err().code().as_str(), code, "{body}");
         }
     }
 

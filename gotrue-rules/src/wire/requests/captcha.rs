@@ -29,6 +29,6 @@ mod tests {
         assert_eq!(token(r#"{"gotrue_meta_security":{"captcha_token":" x "}}"#).unwrap(), "x");
         assert_eq!(token(r#"{"email":"a"}"#).unwrap(), "");
         assert_eq!(token(r#"{"gotrue_meta_security":null}"#).unwrap(), "");
-        assert_eq!(token(r#"{"gotrue_meta_security":"x"}"#).unwrap_err().code(), "bad_json");
+        assert_eq!(token(r#"{"gotrue_meta_security":"x"}"#).unwrap_err().code().as_str(), "bad_json");
     }
 }

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use uuid::Uuid;
 
-use crate::domain::error::{Error, Result};
+use crate::domain::error::{Error, ErrorCode, Result};
 use crate::wire::go_json::Object;
 
 /// The body of `POST /factors`.
@@ -111,7 +111,7 @@ impl AdminFactor {
 
 fn parse_uuid(text: &str) -> Result<Uuid> {
     Uuid::parse_str(text).map_err(|_| {
-        Error::bad_request("bad_json", "Could not parse request body as JSON: the field challenge_id must be a UUID")
+        Error::new(ErrorCode::BadJson, "Could not parse request body as JSON: the field challenge_id must be a UUID")
     })
 }
 
@@ -143,7 +143,7 @@ mod tests {
         assert_eq!(read(json!({"challenge_id": null})).unwrap().challenge_id, Uuid::nil());
         assert_eq!(read(json!({})).unwrap(), VerifyFactor::default());
         for bad in [json!({"challenge_id": "nonsense"}), json!({"challenge_id": ""}), json!({"code": 1})] {
-            assert_eq!(read(bad).unwrap_err().code(), "bad_json");
+            assert_eq!(read(bad).unwrap_err().code().as_str(), "bad_json");
         }
     }
 
@@ -154,6 +154,6 @@ mod tests {
         assert_eq!((answer.kind.as_str(), answer.credential_response), ("create", Some(json!({"id": "x"}))));
         assert_eq!(read(br#"{"webauthn":{}}"#).unwrap(), Some(WebAuthnResponse::default()));
         assert_eq!(read(br#"{"webauthn":null}"#).unwrap(), None);
-        assert_eq!(read(br#"{"webauthn":1}"#).unwrap_err().code(), "bad_json");
+        assert_eq!(read(br#"{"webauthn":1}"#).unwrap_err().code().as_str(), "bad_json");
     }
 }

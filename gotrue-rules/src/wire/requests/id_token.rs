@@ -1,6 +1,6 @@
 //! The body of `POST /token?grant_type=id_token`.
 
-use crate::domain::error::{Error, Result};
+use crate::domain::error::{Error, OAuthErrorCode, Result};
 use crate::domain::external::id_token::PresentedIdToken;
 use crate::wire::go_json::Object;
 
@@ -40,10 +40,13 @@ impl IdTokenGrant {
             link_identity: body.bool("link_identity")?,
         };
         if read.id_token.is_empty() {
-            return Err(Error::oauth("invalid request", "id_token required"));
+            return Err(Error::oauth(OAuthErrorCode::InvalidIdTokenRequest, "id_token required"));
         }
         if read.provider.is_empty() && (read.client_id.is_empty() || read.issuer.is_empty()) {
-            return Err(Error::oauth("invalid request", "provider or client_id and issuer required"));
+            return Err(Error::oauth(
+                OAuthErrorCode::InvalidIdTokenRequest,
+                "provider or client_id and issuer required",
+            ));
         }
         Ok(read)
     }
@@ -76,7 +79,7 @@ mod tests {
             assert_eq!(error_message(body), "provider or client_id and issuer required", "{body}");
         }
         for body in ["", "[]", r#"{"id_token":1}"#, r#"{"id_token":"t","provider":"p","link_identity":"yes"}"#] {
-            assert_eq!(IdTokenGrant::decode(body.as_bytes()).unwrap_err().code(), "bad_json", "{body}");
+            assert_eq!(IdTokenGrant::decode(body.as_bytes()).unwrap_err().code().as_str(), "bad_json", "{body}");
         }
         let read =
             IdTokenGrant::decode(br#"{"id_token":"t","issuer":"i","client_id":"c","link_identity":true}"#).unwrap();

@@ -71,8 +71,8 @@ mod tests {
     #[test]
     fn malformed_bodies_are_rejected() {
         for body in ["", "{]", r#"{"email":1}"#, r#"{"data":"red"}"#, r#"{"data":[]}"#] {
-            assert_eq!(InviteRequest::decode(body.as_bytes()).unwrap_err().code(), "bad_json", "{body}");
-            assert_eq!(GenerateLinkRequest::decode(body.as_bytes()).unwrap_err().code(), "bad_json", "{body}");
+            assert_eq!(InviteRequest::decode(body.as_bytes()).unwrap_err().code().as_str(), "bad_json", "{body}");
+            assert_eq!(GenerateLinkRequest::decode(body.as_bytes()).unwrap_err().code().as_str(), "bad_json", "{body}");
         }
     }
 }

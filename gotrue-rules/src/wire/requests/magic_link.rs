@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::PkceParameters;
-use crate::domain::error::{self, Error};
+use crate::domain::error::{self, Error, ErrorCode};
 use crate::wire::go_json::{self, Object};
 
 /// A request for a magic link; texts are `""` if absent.
@@ -25,7 +25,7 @@ impl MagicLinkRequest {
     pub fn decode(body: &[u8], is_truncated: bool) -> error::Result<Self> {
         Self::parse(body).map_err(|error| {
             let words = if is_truncated { "http: request body too large".to_owned() } else { error.to_string() };
-            Error::bad_request("bad_json", format!("Could not read verification params: {words}"))
+            Error::new(ErrorCode::BadJson, format!("Could not read verification params: {words}"))
         })
     }
 
@@ -49,7 +49,7 @@ mod tests {
     fn errors_have_wording_of_this_endpoint() {
         for body in ["", "{", "[]", r#"{"email":1}"#] {
             let refused = MagicLinkRequest::decode(body.as_bytes(), false).unwrap_err();
-            assert_eq!(refused.code(), "bad_json", "{body}");
+            assert_eq!(refused.code().as_str(), "bad_json", "{body}");
             assert!(refused.message().starts_with("Could not read verification params: "), "{body}");
         }
     }

@@ -69,7 +69,7 @@ mod tests {
 
     #[test]
     fn friendly_name_must_be_string() {
-        assert_eq!(PasskeyUpdate::decode(br#"{"friendly_name":1}"#).unwrap_err().code(), "bad_json");
+        assert_eq!(PasskeyUpdate::decode(br#"{"friendly_name":1}"#).unwrap_err().code().as_str(), "bad_json");
         assert_eq!(PasskeyUpdate::decode(b"{}").unwrap().friendly_name, "");
     }
 }

@@ -31,6 +31,6 @@ mod tests {
             RecoverRequest::decode(br#"{"email":"a@b","code_challenge":"c","code_challenge_method":"s256"}"#).unwrap();
         let pkce = PkceParameters { challenge: "c".into(), method: "s256".into() };
         assert_eq!(read, RecoverRequest { email: "a@b".into(), pkce });
-        assert_eq!(RecoverRequest::decode(br#"{"email":[]}"#).unwrap_err().code(), "bad_json");
+        assert_eq!(RecoverRequest::decode(br#"{"email":[]}"#).unwrap_err().code().as_str(), "bad_json");
     }
 }

@@ -38,6 +38,6 @@ mod tests {
     fn resend_body_is_decoded() {
         let read = ResendRequest::decode(br#"{"type":"sms","phone":"1","code_challenge_method":"s256"}"#).unwrap();
         assert_eq!((read.kind.as_str(), read.phone.as_str(), read.pkce.method.as_str()), ("sms", "1", "s256"));
-        assert_eq!(ResendRequest::decode(br#"{"type":5}"#).unwrap_err().code(), "bad_json");
+        assert_eq!(ResendRequest::decode(br#"{"type":5}"#).unwrap_err().code().as_str(), "bad_json");
     }
 }

@@ -6,7 +6,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::PkceParameters;
-use crate::domain::error::{Error, Result};
+use crate::domain::error::{Error, ErrorCode, Result};
 use crate::domain::sso::mapping::{AttributeMapping, AttributeSource};
 use crate::wire::go_json::{self, Object};
 
@@ -100,7 +100,7 @@ fn parse_uuid(text: &str) -> Result<Uuid> {
     Uuid::parse_str(text).map_err(|_| {
         let length = text.len();
         let wrong = format!("uuid: incorrect UUID length {length} in string {text:?}");
-        Error::bad_request("bad_json", format!("Could not parse request body as JSON: {wrong}"))
+        Error::new(ErrorCode::BadJson, format!("Could not parse request body as JSON: {wrong}"))
     })
 }
 
@@ -144,7 +144,7 @@ mod tests {
             r#"{"disabled":"yes"}"#,
             "[]",
         ] {
-            assert_eq!(AdminSsoProvider::decode(body.as_bytes()).unwrap_err().code(), "bad_json", "{body}");
+            assert_eq!(AdminSsoProvider::decode(body.as_bytes()).unwrap_err().code().as_str(), "bad_json", "{body}");
         }
     }
 
@@ -156,7 +156,7 @@ mod tests {
         assert_eq!(read(json!({"provider_id": Uuid::nil()})).unwrap().provider_id, None);
         assert_eq!(read(json!({"provider_id": null})).unwrap().provider_id, None);
         for wrong in [json!("acme"), json!(""), json!(1)] {
-            assert_eq!(read(json!({"provider_id": wrong})).unwrap_err().code(), "bad_json");
+            assert_eq!(read(json!({"provider_id": wrong})).unwrap_err().code().as_str(), "bad_json");
         }
     }
 }

@@ -91,8 +91,8 @@ mod tests {
 
     #[test]
     fn empty_bodies_are_bad_json() {
-        assert_eq!(PasswordGrant::decode(b"").unwrap_err().code(), "bad_json");
-        assert_eq!(RefreshTokenGrant::decode(b"").unwrap_err().code(), "bad_json");
-        assert_eq!(PkceGrant::decode(b"[]").unwrap_err().code(), "bad_json");
+        assert_eq!(PasswordGrant::decode(b"").unwrap_err().code().as_str(), "bad_json");
+        assert_eq!(RefreshTokenGrant::decode(b"").unwrap_err().code().as_str(), "bad_json");
+        assert_eq!(PkceGrant::decode(b"[]").unwrap_err().code().as_str(), "bad_json");
     }
 }

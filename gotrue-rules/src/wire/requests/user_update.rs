@@ -62,7 +62,7 @@ mod tests {
     #[test]
     fn metadata_must_be_objects() {
         assert!(UserUpdateRequest::decode(br#"{"data":{"a":null}}"#).unwrap().data.unwrap()["a"].is_null());
-        assert_eq!(UserUpdateRequest::decode(br#"{"data":[]}"#).unwrap_err().code(), "bad_json");
-        assert_eq!(UserUpdateRequest::decode(br#"{"app_metadata":"x"}"#).unwrap_err().code(), "bad_json");
+        assert_eq!(UserUpdateRequest::decode(br#"{"data":[]}"#).unwrap_err().code().as_str(), "bad_json");
+        assert_eq!(UserUpdateRequest::decode(br#"{"app_metadata":"x"}"#).unwrap_err().code().as_str(), "bad_json");
     }
 }

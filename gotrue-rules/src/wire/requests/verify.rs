@@ -47,6 +47,6 @@ mod tests {
 
     #[test]
     fn numeric_token_is_bad_json() {
-        assert_eq!(VerifyRequest::decode(br#"{"token":123456}"#).unwrap_err().code(), "bad_json");
+        assert_eq!(VerifyRequest::decode(br#"{"token":123456}"#).unwrap_err().code().as_str(), "bad_json");
     }
 }

@@ -4,7 +4,7 @@
 //!
 //! No connection is held while metadata is fetched.
 
-use gotrue_rules::domain::error::{Error, Result};
+use gotrue_rules::domain::error::{Error, Result, WrappingError};
 use gotrue_rules::domain::sso::change::{self, SsoProviderChange, apply_update, conflict};
 use gotrue_rules::domain::sso::creation::NameOwner;
 use gotrue_rules::domain::sso::provider_not_found;
@@ -65,7 +65,7 @@ fn update_error(error: store::Error) -> Error {
     let conflict = conflict();
     match error.constraint() {
         Some(RESOURCE_ID_INDEX) => {
-            let wrapped_as = Some((conflict.status(), "conflict"));
+            let wrapped_as = Some(WrappingError { status: conflict.status(), code: conflict.code() });
             Error { wrapped_as, ..error.into_internal_error(conflict.message().to_owned()) }
         }
         _ => conflict.with_cause(error),

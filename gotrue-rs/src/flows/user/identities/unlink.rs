@@ -1,10 +1,11 @@
 //! `DELETE /user/identities/{identity_id}`: unlinks an identity, unless it is the last one.
 
-use gotrue_rules::domain::error::{Error, Result};
+use gotrue_rules::domain::error::{Error, ErrorCode, Result};
 use gotrue_rules::domain::linking::manual::require_aal2_for_linking;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
+use crate::guards::malformed_path_id;
 use crate::http::reply::Reply;
 use crate::request_context::{RequestContext, first_audience};
 use crate::services::linking;
@@ -13,9 +14,9 @@ use crate::services::linking;
 pub async fn handle(cx: RequestContext) -> Result<Reply> {
     let caller = cx.caller()?;
     let named = Uuid::parse_str(cx.request.path_param("identity_id").unwrap_or_default());
-    let identity = named.map_err(|_| Error::not_found("validation_failed", "identity_id must be an UUID"))?;
+    let identity = named.map_err(|_| malformed_path_id("identity_id"))?;
     if first_audience(&caller.claims).unwrap_or_default() != cx.audience() {
-        return Err(Error::forbidden("unexpected_audience", "Token audience doesn't match request audience"));
+        return Err(Error::new(ErrorCode::UnexpectedAudience, "Token audience doesn't match request audience"));
     }
     if cx.app.policy.mfa.linking_requires_aal2 {
         require_aal2_for_linking(&caller.account, caller.session.as_ref())?;

@@ -1,7 +1,7 @@
 //! Selects the provider whose ID token a client presents, by provider name or issuer.
 
 use crate::domain::custom_provider::{CustomProvider, Protocol};
-use crate::domain::error::{Error, Result};
+use crate::domain::error::{Error, ErrorCode, Result};
 use crate::domain::external::{issuers, jws};
 use crate::domain::policy::{ExternalPolicy, ExternalProviderSettings};
 use crate::wire::go_quote::go_quote;
@@ -88,7 +88,7 @@ pub fn select_stored_provider(name: &str, stored: Option<CustomProvider>) -> Res
     let name = go_quote(name);
     let stored = stored.ok_or_else(|| Error::invalid(format!("Custom provider {name} not found")))?;
     if !stored.enabled {
-        return Err(Error::bad_request("provider_disabled", format!("Custom provider {name} is disabled")));
+        return Err(Error::new(ErrorCode::ProviderDisabled, format!("Custom provider {name} is disabled")));
     }
     let document = stored.protocol.effective_discovery_url();
     let Protocol::Oidc { issuer, .. } = stored.protocol else {
@@ -127,7 +127,7 @@ fn select_built_in(policy: &ExternalPolicy, name: &str, issuer: String) -> Resul
     let settings = provider_settings(policy, name);
     if !settings.enabled {
         let message = format!("Provider (issuer {}) is not enabled", go_quote(&issuer));
-        return Err(Error::bad_request("provider_disabled", message));
+        return Err(Error::new(ErrorCode::ProviderDisabled, message));
     }
     let mut clients = settings.client_ids;
     if name == "apple" && !policy.ios_bundle_id.is_empty() {

@@ -32,7 +32,7 @@ fn manual_linking_adds_identity_and_email() {
     assert!(linked.account.app_metadata.is_empty(), "providers are set once it is confirmed");
     let message = "Unverified email with github. A confirmation email has been sent to your github email";
     let error = linked.error.unwrap();
-    assert_eq!((error.status(), error.code(), error.message()), (422, "email_not_confirmed", message));
+    assert_eq!((error.status(), error.code().as_str(), error.message()), (422, "email_not_confirmed", message));
 
     let linked = link_profile(anonymous(), vec![]);
     assert!(!linked.account.is_anonymous && !linked.sends_confirmation && linked.error.is_none());
@@ -49,9 +49,9 @@ fn identity_is_linked_once_and_last_one_cannot_be_unlinked() {
     );
     let two = account(1, None, vec![identity("email", "1", None, true), identity("github", "7", None, true)]);
     assert_eq!(find_unlinkable_identity(&two, two.identities[1].id).unwrap().provider, "github");
-    assert_eq!(find_unlinkable_identity(&two, others).unwrap_err().code(), "identity_not_found");
+    assert_eq!(find_unlinkable_identity(&two, others).unwrap_err().code().as_str(), "identity_not_found");
     assert_eq!(
-        find_unlinkable_identity(&password_account(1, ANN, true), others).unwrap_err().code(),
+        find_unlinkable_identity(&password_account(1, ANN, true), others).unwrap_err().code().as_str(),
         "single_identity_not_deletable"
     );
 }
@@ -113,7 +113,7 @@ fn unlinking_updates_account() {
     let mut two = both.clone();
     two.identities.remove(1);
     let error = unlink_identity(two, by_email, &[WORK.to_owned()], false).unwrap_err();
-    assert_eq!(error.code(), "email_conflict_identity_not_deletable");
+    assert_eq!(error.code().as_str(), "email_conflict_identity_not_deletable");
 }
 
 #[test]

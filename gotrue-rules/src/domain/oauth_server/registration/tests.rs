@@ -83,7 +83,7 @@ fn first_registration_error_is_reported() {
         ),
     ] {
         let refused = register(request, false).unwrap_err();
-        assert_eq!((refused.code(), refused.message()), ("validation_failed", message));
+        assert_eq!((refused.code().as_str(), refused.message()), ("validation_failed", message));
     }
 }
 

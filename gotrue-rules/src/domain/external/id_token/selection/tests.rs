@@ -128,7 +128,7 @@ fn strict_id_tokens_require_configured_tenant_and_client() {
     };
     assert_eq!(by_issuer("keycloak-2").unwrap(), ["keycloak-2"]);
     for unknown in ["app-7", "kakao-1", ""] {
-        assert_eq!(by_issuer(unknown).unwrap_err().code(), "validation_failed", "{unknown}");
+        assert_eq!(by_issuer(unknown).unwrap_err().code().as_str(), "validation_failed", "{unknown}");
     }
 }
 
@@ -193,6 +193,6 @@ fn stored_provider_is_selected_by_identifier() {
         ),
     ] {
         let refused = select_stored_provider("custom:acme", stored).unwrap_err();
-        assert_eq!((refused.code(), refused.message()), (code, message.as_str()));
+        assert_eq!((refused.code().as_str(), refused.message()), (code, message.as_str()));
     }
 }
