@@ -12,7 +12,9 @@ use super::tokens::{code_and_comments, is_word_character, string_literals};
 /// The crates that respond with an [`ErrorCode`].
 const API_CRATES: [&str; 4] = ["gotrue-rules", "gotrue-rs", "functions-rs", "server"];
 
-/// The crates that respond with an [`OAuthErrorCode`]; the provider for development of `server` is another server.
+/// The crates that respond with an [`OAuthErrorCode`].
+///
+/// The provider for development in `server` is another server.
 const OAUTH_CRATES: [&str; 2] = ["gotrue-rules", "gotrue-rs"];
 
 /// The files that define the texts of the codes.

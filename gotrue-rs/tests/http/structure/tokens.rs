@@ -45,7 +45,7 @@ pub fn code_and_comments(text: &str) -> (String, String) {
     (code, comments)
 }
 
-/// The string literals of a source that need no escapes: line number and text without the quotation marks.
+/// The string literals of a source: line number and text between the quotation marks.
 pub fn string_literals(text: &str) -> Vec<(usize, &str)> {
     let (mut found, mut line) = (Vec::new(), 1);
     let (mut rest, mut previous) = (text, ' ');
