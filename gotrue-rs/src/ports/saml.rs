@@ -1,11 +1,11 @@
 //! This server as a SAML 2.0 service provider: URLs, keys and certificates, prepared once at start.
 
 mod certificate;
+mod sha1_signature;
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-use aws_lc_rs::digest::{SHA1_FOR_LEGACY_USE_ONLY, digest};
 use aws_lc_rs::rand::SystemRandom;
 use aws_lc_rs::rsa::KeyPair;
 use aws_lc_rs::signature::{KeyPair as _, RSA_PKCS1_SHA256};
@@ -17,16 +17,12 @@ use gotrue_rules::domain::policy::{RequestSignature, SamlPolicy};
 use gotrue_rules::domain::secret::Secret;
 use gotrue_rules::domain::user::Time;
 use gotrue_rules::wire::saml::ServiceProvider;
-use rsa::pkcs1::DecodeRsaPrivateKey as _;
-use rsa::rand_core::OsRng;
-use rsa::{Pkcs1v15Sign, RsaPrivateKey};
 use uuid::Uuid;
+
+use sha1_signature::Sha1SigningKey;
 
 /// The minimum interval between two attempts to fetch an identity provider's metadata.
 const MIN_FETCH_INTERVAL: TimeDelta = TimeDelta::minutes(1);
-/// The `DigestInfo` prefix of SHA-1 (RFC 8017 §9.2).
-const SHA1_PREFIX: [u8; 15] =
-    [0x30, 0x21, 0x30, 0x09, 0x06, 0x05, 0x2b, 0x0e, 0x03, 0x02, 0x1a, 0x05, 0x00, 0x04, 0x14];
 
 /// This server as a service provider.
 #[derive(Debug)]
@@ -44,7 +40,7 @@ pub struct SamlServiceProvider {
 pub struct SamlKey {
     pair: KeyPair,
     /// The same key for SHA-1 signatures, which aws-lc does not support.
-    legacy: RsaPrivateKey,
+    legacy: Sha1SigningKey,
     der: Vec<u8>,
     certificate: String,
 }
@@ -109,7 +105,7 @@ impl SamlKey {
         let text: String = key.reveal().chars().filter(|c| !matches!(c, '\n' | '\r')).collect();
         let der = GeneralPurpose::new(&STANDARD, config).decode(text).map_err(|_| SamlKeyError::Base64)?;
         let pair = KeyPair::from_der(&der).map_err(|_| SamlKeyError::Key)?;
-        let legacy = RsaPrivateKey::from_pkcs1_der(&der).map_err(|_| SamlKeyError::Key)?;
+        let legacy = Sha1SigningKey::parse(&der)?;
         let certificate =
             certificate::build_certificate(pair.public_key().as_ref(), subject, |bytes| sign_sha256(&pair, bytes))?;
         let certificate = base64::engine::general_purpose::STANDARD.encode(certificate);
@@ -132,12 +128,7 @@ impl SamlKey {
     pub fn sign(&self, text: &str, how: RequestSignature) -> Result<Vec<u8>, SamlKeyError> {
         match how {
             RequestSignature::RsaSha256 => sign_sha256(&self.pair, text.as_bytes()),
-            RequestSignature::RsaSha1 => {
-                let digest = digest(&SHA1_FOR_LEGACY_USE_ONLY, text.as_bytes());
-                let padding = Pkcs1v15Sign { hash_len: Some(20), prefix: SHA1_PREFIX.into() };
-                // Blinding hides the timing of the key; it does not affect the signature.
-                self.legacy.sign_with_rng(&mut OsRng, padding, digest.as_ref()).map_err(|_| SamlKeyError::Signing)
-            }
+            RequestSignature::RsaSha1 => self.legacy.sign(text.as_bytes()),
         }
     }
 }

@@ -3,6 +3,7 @@
 mod compatibility;
 mod concurrency;
 mod cycles;
+mod dependencies;
 mod errors;
 mod layers;
 mod plans;

@@ -1,0 +1,98 @@
+//! Dependencies that only some files or only tests may use.
+
+use std::path::Path;
+
+use super::source;
+use super::tokens::{code_and_comments, is_word_character};
+
+/// The only file that may use the crate `rsa` (`docs/decisions/0083-rsa-signs-saml-requests-only.md`).
+const RSA_FILE: &str = "gotrue-rs/src/ports/saml/sha1_signature.rs";
+
+#[test]
+fn crate_rsa_is_used_in_one_file() {
+    let root = source::repository_root();
+    let files = source::list_files(&root, &[".rs"]);
+    let using: Vec<String> = files
+        .iter()
+        .filter(|path| uses_crate(&code_and_comments(&source::read_text(path)).0, "rsa"))
+        .map(|path| source::relative_path(path))
+        .collect();
+    assert_eq!(using, [RSA_FILE], "files that use the crate rsa, which is not constant-time");
+}
+
+#[test]
+fn crate_rsa_is_a_dependency_of_one_crate() {
+    let depending: Vec<String> = manifests()
+        .into_iter()
+        .filter(|(_, text)| text.lines().any(|line| line.starts_with("rsa.") || line.starts_with("rsa =")))
+        .map(|(name, _)| name)
+        .collect();
+    assert_eq!(depending, ["Cargo.toml", "gotrue-rs/Cargo.toml"]);
+}
+
+#[test]
+fn only_dev_dependencies_enable_test_support() {
+    let enabling: Vec<String> = manifests()
+        .iter()
+        .flat_map(|(name, text)| features_outside_tests(text).into_iter().map(move |line| format!("{name}: {line}")))
+        .collect();
+    assert!(enabling.is_empty(), "the feature `testing` belongs in [dev-dependencies]:\n{}", enabling.join("\n"));
+}
+
+#[test]
+fn uses_of_a_crate_are_found() {
+    for code in
+        ["use rsa::Key;", "use ::rsa::Key;", "rsa::sign()", "use rsa as other;", "use rsa;", "extern crate rsa;"]
+    {
+        assert!(uses_crate(code, "rsa"), "{code}");
+    }
+    for code in
+        ["use aws_lc_rs::rsa::Key;", "use crate::rsa::Key;", "fn rsa() {}", "let rsa = key;", "use rsa_other::Key;"]
+    {
+        assert!(!uses_crate(code, "rsa"), "{code}");
+    }
+}
+
+#[test]
+fn test_support_outside_dev_dependencies_is_found() {
+    let enabled = "a = { path = \".\", features = [\"testing\"] }";
+    assert_eq!(features_outside_tests(&format!("[dev-dependencies]\n{enabled}\n")), [""; 0]);
+    assert_eq!(features_outside_tests(&format!("[dependencies]\n{enabled}\n")), [enabled]);
+    assert_eq!(features_outside_tests(&format!("[dev-dependencies]\n\n[dependencies]\n{enabled}\n")), [enabled]);
+    assert_eq!(features_outside_tests("[features]\ntesting = []\n"), [""; 0]);
+    assert_eq!(features_outside_tests("[features]\ndefault = [\"testing\"]\n"), ["default = [\"testing\"]"]);
+}
+
+/// Whether the code names a crate: a path that starts with it, or its import.
+fn uses_crate(code: &str, name: &str) -> bool {
+    code.match_indices(name).any(|(at, _)| {
+        let (before, after) = (&code[..at], &code[at + name.len()..]);
+        let before = before.strip_suffix("::").filter(|it| !it.ends_with(is_word_character)).unwrap_or(before);
+        let starts_path = !before.ends_with(is_word_character) && !before.ends_with("::");
+        let is_imported = ["use", "crate"].iter().any(|word| before.trim_end().ends_with(word));
+        let ends_name = !after.starts_with(is_word_character);
+        starts_path && ends_name && (after.starts_with("::") || is_imported)
+    })
+}
+
+/// The lines of a manifest that enable the feature `testing` outside `[dev-dependencies]`.
+fn features_outside_tests(manifest: &str) -> Vec<&str> {
+    let mut is_for_tests = false;
+    let mut found = Vec::new();
+    for line in manifest.lines() {
+        if line.starts_with('[') {
+            is_for_tests = line.contains("dev-dependencies");
+        } else if line.contains("testing\"") && !is_for_tests {
+            found.push(line);
+        }
+    }
+    found
+}
+
+/// The manifests of the workspace and its crates, with their paths from the root.
+fn manifests() -> Vec<(String, String)> {
+    let root = source::repository_root();
+    let is_ours = |path: &Path| !path.starts_with(root.join("bench"));
+    let files = source::list_files(&root, &["Cargo.toml"]).into_iter().filter(|path| is_ours(path));
+    files.map(|path| (source::relative_path(&path), source::read_text(&path))).collect()
+}
