@@ -11,7 +11,7 @@ SHOP_INSTALLED := frontend/node_modules/.package-lock.json
 SHOP := frontend/dist/index.html
 SHOP_SOURCES := $(shell find frontend \( -name node_modules -o -name dist -o -name e2e \) -prune -o -type f -print 2>/dev/null)
 
-.PHONY: help run test test-rust test-shop test-browser check check-rust check-shop check-licenses fmt build bench bench-size bench-users conformance timing replay soak soak-concurrency clean
+.PHONY: help run test test-rust test-shop test-browser check check-rust check-shop check-dependencies fmt build bench bench-size bench-users conformance timing replay soak soak-concurrency clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -44,7 +44,7 @@ conformance: $(SHOP) ## Test the OAuth server with authlib; openid-client is par
 	@cargo build --package server
 	@scripts/conformance/run.sh $(DEBUG) $(if $(IF_REACHABLE),--if-reachable)
 
-check: check-rust check-shop check-licenses ## Source checks of CI: formatting, lints, types, dead code, licences
+check: check-rust check-shop check-dependencies ## Source checks of CI: formatting, lints, types, dead code, dependencies
 
 check-rust: $(SHOP)
 	@$(NEED) cargo
@@ -55,9 +55,9 @@ check-rust: $(SHOP)
 check-shop: $(SHOP_INSTALLED)
 	@npm --prefix frontend run check
 
-check-licenses:
-	@$(NEED) cargo cargo-deny
-	@cargo deny --log-level error check licenses bans sources
+check-dependencies:
+	@$(NEED) cargo cargo-deny cargo-machete
+	@scripts/check-dependencies.sh
 
 fmt: $(SHOP_INSTALLED) ## Format all source
 	@cargo fmt --all

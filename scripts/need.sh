@@ -56,6 +56,13 @@ need_cargo_deny() {
         missing "cargo-deny is needed and could not be installed: run cargo install --locked cargo-deny."
 }
 
+need_cargo_machete() {
+    cargo machete --version >/dev/null 2>&1 && return 0
+    echo "Installing cargo-machete, once …"
+    cargo install --quiet --locked --debug --version 0.9.1 cargo-machete </dev/null ||
+        missing "cargo-machete is needed and could not be installed: run cargo install --locked cargo-machete."
+}
+
 # Steps the clock of a process. Optional: the caller continues without it.
 need_faketime() {
     compgen -G "/usr/lib/*/faketime/libfaketimeMT.so.1" >/dev/null || apt_install libfaketime ||
