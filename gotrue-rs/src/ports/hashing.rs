@@ -90,11 +90,6 @@ impl HashingPool {
         self.run(move |memory| compute::hash(memory, &password, how, [0; 16]).map(drop)).await?
     }
 
-    /// Returns the number of queued and running jobs.
-    pub fn unfinished_jobs(&self) -> usize {
-        self.load.unfinished.load(Ordering::Relaxed)
-    }
-
     /// Runs a job and waits for it. The job of a dropped caller (deadline, closed connection) is skipped.
     async fn run<T, F>(&self, task: F) -> Result<T, HashingError>
     where

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use gotrue_rules::domain::secret::Secret;
 use reqwest::header::HeaderMap;
-use reqwest::{Certificate, Client, ClientBuilder, Method, Request, Url};
+use reqwest::{Certificate, Client, ClientBuilder, Request, Url};
 
 /// Proxies and trusted roots of outgoing requests.
 #[derive(Debug, Clone, Default)]
@@ -118,14 +118,9 @@ impl HttpClient {
         execute(client, client.get(url).build()?, limits).await
     }
 
-    /// Sends a GET to an untrusted URL: only public hosts, http or https, at most three redirects.
+    /// Sends a request to an untrusted URL: only public hosts, http or https, at most three redirects.
     ///
     /// The host is resolved once and the checked address is the one connected to; behind a proxy, the proxy resolves.
-    pub async fn get_untrusted(&self, url: &Url, limits: ResponseLimits) -> Result<HttpResponse, HttpError> {
-        self.send_untrusted(Request::new(Method::GET, url.clone()), limits).await
-    }
-
-    /// Sends a request to an untrusted URL, restricted like a GET to one.
     pub async fn send_untrusted(&self, request: Request, limits: ResponseLimits) -> Result<HttpResponse, HttpError> {
         guard::check_url(request.url())?;
         let build = || {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::TimeDelta;
-use futures::future::{BoxFuture, select};
+use futures::future::select;
 use tokio::sync::Notify;
 use uuid::Uuid;
 
@@ -58,11 +58,6 @@ impl Inbox {
     /// The database returned an error or was unreachable.
     pub async fn get(&self, id: Uuid) -> Result<Option<InboxMail>> {
         outbox::find_inbox_mail(&mut self.table.connection(), id).await
-    }
-
-    /// Completes when this process writes a mail after this call.
-    pub fn wait_for_write(&self) -> BoxFuture<'static, ()> {
-        Box::pin(Arc::clone(&self.written).notified_owned())
     }
 
     /// Waits until [`Inbox::list`] returns a mail, at most `patience`. No connection is held while waiting.

@@ -48,12 +48,6 @@ impl Outbox {
         Self { table, clock, entropy, destination, schedule: DeliverySchedule::default(), new_mail: Arc::default() }
     }
 
-    /// Replaces the delivery schedule.
-    #[must_use]
-    pub fn with_schedule(self, schedule: DeliverySchedule) -> Self {
-        Self { schedule, ..self }
-    }
-
     /// Returns the row of a mail for a statement of the caller.
     ///
     /// The caller then calls [`Outbox::notify_after_commit`].

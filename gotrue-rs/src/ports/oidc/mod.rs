@@ -234,11 +234,6 @@ impl Oidc {
 }
 
 impl IssuerSource {
-    /// A built-in or configured issuer.
-    pub fn from_operator(issuer: impl Into<String>) -> Self {
-        Self { issuer: issuer.into(), document: None, trust: UrlTrust::Operator }
-    }
-
     /// Returns the URL of its document.
     fn document_url(&self) -> String {
         let usual = || {

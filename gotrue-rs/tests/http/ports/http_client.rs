@@ -6,7 +6,7 @@ use std::time::Duration;
 use gotrue_rs::ports::http_client::guard::{ForbiddenUrl, check_url, is_public};
 use gotrue_rs::ports::http_client::{HttpClient, HttpError, OutboundOptions, ResponseLimits};
 use gotrue_rules::domain::secret::Secret;
-use reqwest::Url;
+use reqwest::{Method, Request, Url};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::pages::Pages;
@@ -126,10 +126,15 @@ async fn host_resolving_to_private_address_is_refused() {
         format!("http://localhost:{port}/secret"),
         format!("http://localhost.:{port}/secret"),
     ] {
-        let outcome = client.get_untrusted(&Url::parse(&url).expect("a URL"), LIMITS).await;
+        let outcome = client.send_untrusted(get(&url), LIMITS).await;
         assert!(outcome.is_err(), "{url}: {outcome:?}");
     }
     assert_eq!(pages.request_count("/secret"), 0);
+}
+
+/// A GET of that URL.
+fn get(url: &str) -> Request {
+    Request::new(Method::GET, Url::parse(url).expect("a URL"))
 }
 
 /// A proxy that answers every request with one text and records the target.
@@ -161,7 +166,7 @@ async fn redirect_to_private_address_is_refused() {
         let (base, mut questions) = proxy(answer).await;
         let client =
             HttpClient::new(OutboundOptions { http_proxy: Some(Secret::new(base)), ..OutboundOptions::default() });
-        let outcome = client.get_untrusted(&Url::parse("http://1.1.1.1/start").expect("a URL"), LIMITS).await;
+        let outcome = client.send_untrusted(get("http://1.1.1.1/start"), LIMITS).await;
         assert!(outcome.is_err(), "{target}: {outcome:?}");
         assert_eq!(questions.recv().await.as_deref(), Some("GET http://1.1.1.1/start HTTP/1.1"));
     }

@@ -33,7 +33,7 @@ impl OidcFixture {
     }
 
     fn source(&self) -> IssuerSource {
-        IssuerSource::from_operator(&self.issuer.url)
+        IssuerSource { issuer: self.issuer.url.clone(), document: None, trust: UrlTrust::Operator }
     }
 
     async fn verify(&self, token: &str) -> Result<ExternalIdToken, OidcError> {
