@@ -9,6 +9,8 @@ DEBUG := target/debug/basalt
 RELEASE := target/release/basalt
 SHOP_INSTALLED := frontend/node_modules/.package-lock.json
 SHOP := frontend/dist/index.html
+# `cargo fmt` does not find the modules that `statements!` declares.
+STATEMENT_FILES := $(wildcard gotrue-rs/src/store/*.rs gotrue-rs/src/store/*/*.rs)
 SHOP_SOURCES := $(shell find frontend \( -name node_modules -o -name dist -o -name e2e \) -prune -o -type f -print 2>/dev/null)
 
 .PHONY: help run test test-rust test-shop test-browser check check-rust check-shop check-dependencies fmt build bench bench-size bench-users conformance timing replay soak soak-concurrency clean
@@ -49,6 +51,7 @@ check: check-rust check-shop check-dependencies ## Source checks of CI: formatti
 check-rust: $(SHOP)
 	@$(NEED) cargo
 	@cargo fmt --all --check
+	@rustfmt --edition 2024 --check $(STATEMENT_FILES)
 	@cargo clippy --workspace --all-targets -- --deny warnings
 	@RUSTDOCFLAGS="--deny warnings" cargo doc --workspace --no-deps --document-private-items
 
@@ -61,6 +64,7 @@ check-dependencies:
 
 fmt: $(SHOP_INSTALLED) ## Format all source
 	@cargo fmt --all
+	@rustfmt --edition 2024 $(STATEMENT_FILES)
 	@npm --prefix frontend run format
 
 build: $(SHOP) ## The release binary: target/release/basalt

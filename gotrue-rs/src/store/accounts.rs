@@ -9,32 +9,177 @@ use uuid::Uuid;
 
 use super::Result;
 use super::audit::{AuditArrays, AuditRow, audit_insert};
+use super::binding::{BoundStatement, bind, statements};
 pub use super::insertion::UserInsertion;
 use super::merged_metadata::merged_metadata;
-use super::rows::{AccountRow, account_columns, clear_tokens_on_password_change};
-use super::statement::{Connection, Statement, args};
+use super::pending_tokens::clear_pending_tokens;
+use super::rows::{AccountRow, account_columns};
+use super::statement::Connection;
 
-const INSERT: Statement = Statement {
-    name: "accounts.insert",
-    sql: concat!(
+macro_rules! recover {
+    ($more:literal) => {
+        concat!(
+            "WITH u AS (
+                 UPDATE users
+                 SET recovery_token = '', ",
+            $more,
+            "
+                     encrypted_password = COALESCE(:encrypted_password, encrypted_password),
+                     raw_app_meta_data = COALESCE(:app_metadata, raw_app_meta_data),
+                     updated_at = :now
+                 WHERE id = :user_id
+                   AND recovery_token = :token
+                 RETURNING *
+             ), o AS (
+                 DELETE FROM one_time_tokens WHERE user_id = (SELECT id FROM u)
+             ), a AS (
+                 ",
+            audit_insert!(),
+            " WHERE EXISTS (SELECT FROM u) AND :verifies_identity::boolean IS NOT NULL
+             )
+             SELECT ",
+            account_columns!(),
+            " FROM u"
+        )
+    };
+}
+
+statements! {
+    INSERT = "accounts.insert": concat!(
         "WITH u AS (
              INSERT INTO users (instance_id, id, aud, role, email, phone, encrypted_password, email_confirmed_at,
                                 phone_confirmed_at, confirmation_token, recovery_token, email_change_token_new,
                                 email_change, email_change_token_current, email_change_confirm_status, phone_change,
                                 phone_change_token, reauthentication_token, raw_app_meta_data, raw_user_meta_data,
                                 is_super_admin, is_sso_user, is_anonymous, created_at, updated_at)
-             VALUES ('00000000-0000-0000-0000-000000000000', $1, $2, $3, $4, $5, $6, $7,
-                     $8, '', '', '', '', '', 0, '', '', '', $9, $10, NULL, $11, $12, $13, $13)
+             VALUES ('00000000-0000-0000-0000-000000000000', :user_id, :audience, :role, :email, :phone,
+                     :encrypted_password, :email_confirmed_at, :phone_confirmed_at, '', '', '', '', '', 0, '', '', '',
+                     :app_metadata, :user_metadata, NULL, :is_sso_user, :is_anonymous, :now, :now)
              RETURNING id
          ), i AS (
              INSERT INTO identities (id, user_id, provider, provider_id, identity_data, last_sign_in_at, created_at,
                                      updated_at)
-             SELECT $14, u.id, $15, $16, $17, $13, $13, $13 FROM u WHERE $14::uuid IS NOT NULL
+             SELECT :identity_id, u.id, :provider, :provider_id, :identity_data, :now, :now, :now
+             FROM u
+             WHERE :identity_id::uuid IS NOT NULL
          )
          ",
-        audit_insert!(18, 19, 20, 21)
-    ),
-};
+        audit_insert!()
+    );
+
+    CONFIRM_EMAIL = "accounts.confirm_email": concat!(
+        "WITH u AS (
+             UPDATE users
+             SET confirmation_token = '',
+                 email_confirmed_at = :now,
+                 raw_user_meta_data = CASE WHEN jsonb_typeof(raw_user_meta_data) = 'object' THEN raw_user_meta_data
+                                           ELSE '{}' END || '{\"email_verified\": true}',
+                 encrypted_password = COALESCE(:encrypted_password, encrypted_password),
+                 ",
+        clear_pending_tokens!(":encrypted_password::text IS NOT NULL"),
+        ",
+                 raw_app_meta_data = COALESCE(:app_metadata, raw_app_meta_data),
+                 updated_at = :now
+             WHERE id = :user_id
+               AND confirmation_token = :token
+             RETURNING *
+         ), i AS (
+             UPDATE identities
+             SET identity_data = identity_data || '{\"email_verified\": true}'
+             WHERE user_id = (SELECT id FROM u)
+               AND email = (SELECT u.email FROM u)
+               AND :verifies_identity::boolean
+             RETURNING *
+         ), o AS (
+             DELETE FROM one_time_tokens WHERE user_id = (SELECT id FROM u)
+         ), a AS (
+             ",
+        audit_insert!(),
+        " WHERE EXISTS (SELECT FROM u)
+         )
+         SELECT ",
+        account_columns!(),
+        " FROM u"
+    );
+
+    CONFIRM_PHONE = "accounts.confirm_phone": concat!(
+        "WITH u AS (
+             UPDATE users
+             SET confirmation_token = '',
+                 phone_confirmed_at = :now,
+                 encrypted_password = COALESCE(:encrypted_password, encrypted_password),
+                 raw_app_meta_data = COALESCE(:app_metadata, raw_app_meta_data),
+                 updated_at = :now
+             WHERE id = :user_id
+               AND confirmation_token = :token
+             RETURNING *
+         ), o AS (
+             DELETE FROM one_time_tokens WHERE user_id = (SELECT id FROM u)
+         ), a AS (
+             ",
+        audit_insert!(),
+        " WHERE EXISTS (SELECT FROM u) AND :verifies_identity::boolean IS NOT NULL
+         )
+         SELECT ",
+        account_columns!(),
+        " FROM u"
+    );
+
+    RECOVER = "accounts.recover": recover!("");
+
+    RECOVER_AND_CONFIRM = "accounts.recover_and_confirm": recover!(
+        "confirmation_token = '',
+         email_confirmed_at = :now,
+         raw_user_meta_data = CASE WHEN jsonb_typeof(raw_user_meta_data) = 'object' THEN raw_user_meta_data
+                                   ELSE '{}' END || '{\"email_verified\": true}',"
+    );
+
+    UPDATE = "accounts.update": concat!(
+        "WITH u AS (
+             UPDATE users
+             SET raw_user_meta_data = COALESCE(",
+        merged_metadata!("raw_user_meta_data", ":user_metadata"),
+        ", raw_user_meta_data),
+                 raw_app_meta_data = COALESCE(",
+        merged_metadata!("raw_app_meta_data", ":app_metadata"),
+        ", raw_app_meta_data),
+                 encrypted_password = COALESCE(:encrypted_password::text, encrypted_password),
+                 confirmation_token = CASE WHEN :encrypted_password::text IS NULL THEN confirmation_token ELSE '' END,
+                 ",
+        clear_pending_tokens!(":encrypted_password::text IS NOT NULL"),
+        ",
+                 updated_at = :now
+             WHERE id = :user_id
+             RETURNING *
+         ), s AS (
+             DELETE FROM sessions
+             WHERE user_id = :user_id
+               AND :encrypted_password::text IS NOT NULL
+               AND (:kept_session_id::uuid IS NULL OR id <> :kept_session_id)
+         ), o AS (
+             DELETE FROM one_time_tokens WHERE user_id = :user_id AND :encrypted_password::text IS NOT NULL
+         ), a AS (",
+        audit_insert!(),
+        ")
+         SELECT ",
+        account_columns!(),
+        " FROM u"
+    );
+
+    REPLACE_IDENTITY = "accounts.replace_identity":
+        "WITH u AS (
+             UPDATE users
+             SET raw_user_meta_data = :identity_data, raw_app_meta_data = :app_metadata, updated_at = :now
+             WHERE id = :user_id
+             RETURNING id
+         ), gone AS (
+             DELETE FROM identities WHERE user_id = (SELECT id FROM u) AND provider <> :provider
+         )
+         INSERT INTO identities (id, user_id, provider, provider_id, identity_data, last_sign_in_at, created_at,
+                                 updated_at)
+         SELECT :identity_id, u.id, :provider, :provider_id, :identity_data, :now, :now, :now FROM u
+         ON CONFLICT (provider_id, provider) DO NOTHING";
+}
 
 /// Inserts a user with its first identity, if it has one.
 ///
@@ -42,30 +187,28 @@ const INSERT: Statement = Statement {
 pub async fn insert(db: &mut Connection, account: &User, audit: Vec<AuditRow>) -> Result<UserInsertion> {
     let audit = AuditArrays::from_rows(audit);
     let identity = account.identities.first();
-    let values = args![
-        account.id,
-        account.aud.as_str(),
-        account.role.as_str(),
-        account.email.as_deref(),
-        account.phone.as_deref(),
-        account.encrypted_password.as_deref().unwrap_or_default(),
-        account.email_confirmed_at,
-        account.phone_confirmed_at,
-        Value::Object(account.app_metadata.clone()),
-        Value::Object(account.user_metadata.clone()),
-        account.is_sso_user,
-        account.is_anonymous,
-        account.created_at,
-        identity.map(|it| it.id),
-        identity.map(|it| it.provider.as_str()),
-        identity.map(|it| it.provider_id.as_str()),
-        identity.map(|it| Value::Object(it.identity_data.clone())),
-        audit.ids,
-        audit.payloads,
-        audit.times,
-        audit.addresses,
-    ];
-    UserInsertion::from_insert(db.execute(&INSERT, values).await)
+    let bound = bind!(
+        INSERT,
+        user_id: account.id,
+        audience: account.aud.as_str(),
+        role: account.role.as_str(),
+        email: account.email.as_deref(),
+        phone: account.phone.as_deref(),
+        encrypted_password: account.encrypted_password.as_deref().unwrap_or_default(),
+        email_confirmed_at: account.email_confirmed_at,
+        phone_confirmed_at: account.phone_confirmed_at,
+        app_metadata: Value::Object(account.app_metadata.clone()),
+        user_metadata: Value::Object(account.user_metadata.clone()),
+        is_sso_user: account.is_sso_user,
+        is_anonymous: account.is_anonymous,
+        now: account.created_at,
+        identity_id: identity.map(|it| it.id),
+        provider: identity.map(|it| it.provider.as_str()),
+        provider_id: identity.map(|it| it.provider_id.as_str()),
+        identity_data: identity.map(|it| Value::Object(it.identity_data.clone())),
+        ..audit,
+    );
+    UserInsertion::from_insert(db.execute(bound).await)
 }
 
 /// Values that a confirmation writes.
@@ -89,138 +232,41 @@ pub struct UserConfirmation<'a> {
     pub audit: Vec<AuditRow>,
 }
 
-const CONFIRM_EMAIL: Statement = Statement {
-    name: "accounts.confirm_email",
-    sql: concat!(
-        "WITH u AS (
-             UPDATE users
-             SET confirmation_token = '',
-                 email_confirmed_at = $3,
-                 raw_user_meta_data = CASE WHEN jsonb_typeof(raw_user_meta_data) = 'object' THEN raw_user_meta_data ELSE '{}' END || '{\"email_verified\": true}',
-                 encrypted_password = COALESCE($4, encrypted_password),
-                 ",
-        clear_tokens_on_password_change!(4),
-        ",
-                 raw_app_meta_data = COALESCE($10, raw_app_meta_data),
-                 updated_at = $3
-             WHERE id = $1
-               AND confirmation_token = $2
-             RETURNING *
-         ), i AS (
-             UPDATE identities
-             SET identity_data = identity_data || '{\"email_verified\": true}'
-             WHERE user_id = (SELECT id FROM u)
-               AND email = (SELECT u.email FROM u)
-               AND $9::boolean
-             RETURNING *
-         ), o AS (
-             DELETE FROM one_time_tokens WHERE user_id = (SELECT id FROM u)
-         ), a AS (
-             ",
-        audit_insert!(5, 6, 7, 8),
-        " WHERE EXISTS (SELECT FROM u)
-         )
-         SELECT ",
-        account_columns!(),
-        " FROM u"
-    ),
-};
+/// Binds a [`UserConfirmation`] to one of the four statements that take one.
+macro_rules! bind_confirmation {
+    ($statement:ident, $confirmation:ident) => {{
+        let audit = AuditArrays::from_rows($confirmation.audit);
+        bind!(
+            $statement,
+            user_id: $confirmation.user_id,
+            token: $confirmation.token,
+            now: $confirmation.now,
+            encrypted_password: $confirmation.password,
+            verifies_identity: $confirmation.should_verify_identity,
+            app_metadata: $confirmation.app_metadata,
+            ..audit,
+        )
+    }};
+}
 
 /// Confirms the address if the hash is still pending, and returns the updated user.
 pub async fn confirm_email(db: &mut Connection, confirmation: UserConfirmation<'_>) -> Result<Option<User>> {
-    confirm(db, &CONFIRM_EMAIL, confirmation).await
+    fetch_user(db, bind_confirmation!(CONFIRM_EMAIL, confirmation)).await
 }
-
-const CONFIRM_PHONE: Statement = Statement {
-    name: "accounts.confirm_phone",
-    sql: concat!(
-        "WITH u AS (
-             UPDATE users
-             SET confirmation_token = '',
-                 phone_confirmed_at = $3,
-                 encrypted_password = COALESCE($4, encrypted_password),
-                 raw_app_meta_data = COALESCE($10, raw_app_meta_data),
-                 updated_at = $3
-             WHERE id = $1
-               AND confirmation_token = $2
-             RETURNING *
-         ), o AS (
-             DELETE FROM one_time_tokens WHERE user_id = (SELECT id FROM u)
-         ), a AS (
-             ",
-        audit_insert!(5, 6, 7, 8),
-        " WHERE EXISTS (SELECT FROM u) AND $9::boolean IS NOT NULL
-         )
-         SELECT ",
-        account_columns!(),
-        " FROM u"
-    ),
-};
 
 /// Confirms the number if the hash is still pending, and returns the updated user.
 pub async fn confirm_phone(db: &mut Connection, confirmation: UserConfirmation<'_>) -> Result<Option<User>> {
-    confirm(db, &CONFIRM_PHONE, confirmation).await
+    fetch_user(db, bind_confirmation!(CONFIRM_PHONE, confirmation)).await
 }
 
-async fn confirm(db: &mut Connection, statement: &Statement, it: UserConfirmation<'_>) -> Result<Option<User>> {
-    let audit = AuditArrays::from_rows(it.audit);
-    let values = args![
-        it.user_id,
-        it.token,
-        it.now,
-        it.password,
-        audit.ids,
-        audit.payloads,
-        audit.times,
-        audit.addresses,
-        it.should_verify_identity,
-        it.app_metadata,
-    ];
-    let row: Option<AccountRow> = db.fetch_optional(statement, values).await?;
+async fn fetch_user(db: &mut Connection, bound: BoundStatement) -> Result<Option<User>> {
+    let row: Option<AccountRow> = db.fetch_optional(bound).await?;
     Ok(row.map(|row| row.0))
 }
 
-macro_rules! recover {
-    ($more:literal) => {
-        concat!(
-            "WITH u AS (
-                 UPDATE users
-                 SET recovery_token = '', ",
-            $more,
-            "
-                     encrypted_password = COALESCE($4, encrypted_password),
-                     raw_app_meta_data = COALESCE($10, raw_app_meta_data),
-                     updated_at = $3
-                 WHERE id = $1
-                   AND recovery_token = $2
-                 RETURNING *
-             ), o AS (
-                 DELETE FROM one_time_tokens WHERE user_id = (SELECT id FROM u)
-             ), a AS (
-                 ",
-            audit_insert!(5, 6, 7, 8),
-            " WHERE EXISTS (SELECT FROM u) AND $9::boolean IS NOT NULL
-             )
-             SELECT ",
-            account_columns!(),
-            " FROM u"
-        )
-    };
-}
-
-const RECOVER: Statement = Statement { name: "accounts.recover", sql: recover!("") };
-const RECOVER_AND_CONFIRM: Statement = Statement {
-    name: "accounts.recover_and_confirm",
-    sql: recover!(
-        "confirmation_token = '',
-         email_confirmed_at = $3,
-         raw_user_meta_data = CASE WHEN jsonb_typeof(raw_user_meta_data) = 'object' THEN raw_user_meta_data ELSE '{}' END || '{\"email_verified\": true}',"
-    ),
-};
-
 /// Consumes a recovery token if its hash is still pending, and returns the updated user.
 pub async fn consume_recovery(db: &mut Connection, confirmation: UserConfirmation<'_>) -> Result<Option<User>> {
-    confirm(db, &RECOVER, confirmation).await
+    fetch_user(db, bind_confirmation!(RECOVER, confirmation)).await
 }
 
 /// Consumes a recovery token like [`consume_recovery`] and confirms the address.
@@ -228,7 +274,7 @@ pub async fn consume_recovery_and_confirm(
     db: &mut Connection,
     confirmation: UserConfirmation<'_>,
 ) -> Result<Option<User>> {
-    confirm(db, &RECOVER_AND_CONFIRM, confirmation).await
+    fetch_user(db, bind_confirmation!(RECOVER_AND_CONFIRM, confirmation)).await
 }
 
 /// The changes of `PUT /user` and similar requests. An absent part stays unchanged.
@@ -244,41 +290,6 @@ pub struct UserChanges<'a> {
     pub keep_session: Option<Uuid>,
 }
 
-const UPDATE: Statement = Statement {
-    name: "accounts.update",
-    sql: concat!(
-        "WITH u AS (
-             UPDATE users
-             SET raw_user_meta_data = COALESCE(",
-        merged_metadata!("raw_user_meta_data", "3"),
-        ", raw_user_meta_data),
-                 raw_app_meta_data = COALESCE(",
-        merged_metadata!("raw_app_meta_data", "4"),
-        ", raw_app_meta_data),
-                 encrypted_password = COALESCE($5::text, encrypted_password),
-                 confirmation_token = CASE WHEN $5::text IS NULL THEN confirmation_token ELSE '' END,
-                 ",
-        clear_tokens_on_password_change!(5),
-        ",
-                 updated_at = $2
-             WHERE id = $1
-             RETURNING *
-         ), s AS (
-             DELETE FROM sessions
-             WHERE user_id = $1
-               AND $5::text IS NOT NULL
-               AND ($6::uuid IS NULL OR id <> $6)
-         ), o AS (
-             DELETE FROM one_time_tokens WHERE user_id = $1 AND $5::text IS NOT NULL
-         ), a AS (",
-        audit_insert!(7, 8, 9, 10),
-        ")
-         SELECT ",
-        account_columns!(),
-        " FROM u"
-    ),
-};
-
 /// Updates a user; `None` if it no longer exists.
 pub async fn update(
     db: &mut Connection,
@@ -288,35 +299,18 @@ pub async fn update(
     audit: Vec<AuditRow>,
 ) -> Result<Option<User>> {
     let audit = AuditArrays::from_rows(audit);
-    let values = args![
+    let bound = bind!(
+        UPDATE,
         user_id,
         now,
-        changes.user_metadata.map(Json),
-        changes.app_metadata.map(Json),
-        changes.password,
-        changes.keep_session,
-        audit.ids,
-        audit.payloads,
-        audit.times,
-        audit.addresses,
-    ];
-    let row: Option<AccountRow> = db.fetch_optional(&UPDATE, values).await?;
-    Ok(row.map(|row| row.0))
+        user_metadata: changes.user_metadata.map(Json),
+        app_metadata: changes.app_metadata.map(Json),
+        encrypted_password: changes.password,
+        kept_session_id: changes.keep_session,
+        ..audit,
+    );
+    fetch_user(db, bound).await
 }
-
-const REPLACE_IDENTITY: Statement = Statement {
-    name: "accounts.replace_identity",
-    sql: "WITH u AS (
-              UPDATE users SET raw_user_meta_data = $5, raw_app_meta_data = $7, updated_at = $6 WHERE id = $2
-              RETURNING id
-          ), gone AS (
-              DELETE FROM identities WHERE user_id = (SELECT id FROM u) AND provider <> $3
-          )
-          INSERT INTO identities (id, user_id, provider, provider_id, identity_data, last_sign_in_at, created_at,
-                                  updated_at)
-          SELECT $1, u.id, $3, $4, $5, $6, $6, $6 FROM u
-          ON CONFLICT (provider_id, provider) DO NOTHING",
-};
 
 /// Replaces the user's other identities by one of a new provider.
 ///
@@ -328,19 +322,16 @@ pub async fn replace_identity(
     app_metadata: &Map<String, Value>,
 ) -> Result<()> {
     let data = Value::Object(identity.identity_data.clone());
-    let values = args![
-        identity.id,
-        identity.user_id,
-        identity.provider.as_str(),
-        identity.provider_id.as_str(),
-        data,
-        identity.created_at,
-        Value::Object(app_metadata.clone()),
-    ];
-    db.execute(&REPLACE_IDENTITY, values).await?;
+    let bound = bind!(
+        REPLACE_IDENTITY,
+        identity_id: identity.id,
+        user_id: identity.user_id,
+        provider: identity.provider.as_str(),
+        provider_id: identity.provider_id.as_str(),
+        identity_data: data,
+        now: identity.created_at,
+        app_metadata: Value::Object(app_metadata.clone()),
+    );
+    db.execute(bound).await?;
     Ok(())
 }
-
-/// All statements of this file.
-pub const ALL: &[&Statement] =
-    &[&INSERT, &CONFIRM_EMAIL, &CONFIRM_PHONE, &RECOVER, &RECOVER_AND_CONFIRM, &UPDATE, &REPLACE_IDENTITY];

@@ -2,9 +2,6 @@
 //!
 //! Each statement writes the user, its identities, sessions, pending tokens and audit rows.
 
-pub mod deletion;
-pub mod listing;
-
 use gotrue_rules::domain::admin_user::{AdminUserChange, TakenContacts};
 use gotrue_rules::domain::contact::{Email, Phone};
 use gotrue_rules::domain::user::{Identity, Time, User};
@@ -13,33 +10,139 @@ use uuid::Uuid;
 
 use super::Result;
 use super::audit::{AuditArrays, AuditRow, audit_insert};
+use super::binding::{bind, statements};
 use super::insertion::UserInsertion;
-use super::rows::clear_tokens_on_password_change;
-use super::statement::{Connection, Statement, args};
+use super::pending_tokens::clear_pending_tokens;
+use super::statement::Connection;
 
-const TAKEN: Statement = Statement {
-    name: "admin.taken",
-    sql: "SELECT EXISTS (SELECT
-                         FROM users u
-                         WHERE lower(u.email) = $1
-                           AND u.instance_id = '00000000-0000-0000-0000-000000000000'
-                           AND u.aud = $3
-                           AND u.is_sso_user = false)
-                 OR EXISTS (SELECT
-                            FROM identities i
-                            JOIN users u ON u.id = i.user_id
-                            WHERE i.email = $1
-                              AND i.provider NOT LIKE 'sso:%'
-                              AND i.provider <> ALL($4)
-                              AND u.instance_id = '00000000-0000-0000-0000-000000000000'
-                              AND u.aud = $3) AS email,
-                 EXISTS (SELECT
-                         FROM users u
-                         WHERE u.phone = $2
-                           AND u.instance_id = '00000000-0000-0000-0000-000000000000'
-                           AND u.aud = $3
-                           AND u.is_sso_user = false) AS phone",
-};
+/// Metadata with members set and removed.
+///
+/// Takes the parameters of an object and of an array of names; a NULL object leaves the metadata unchanged. The object
+/// is rebuilt, because subtracting names takes time proportional to their number times that of the members.
+macro_rules! merged {
+    ($column:literal, $members:literal, $names:literal) => {
+        concat!(
+            "CASE WHEN ",
+            $members,
+            "::jsonb IS NULL THEN ",
+            $column,
+            " WHEN jsonb_typeof(",
+            $column,
+            ") = 'object' THEN (
+                 SELECT COALESCE(jsonb_object_agg(it.key, it.value), '{}')
+                 FROM jsonb_each(",
+            $column,
+            " || ",
+            $members,
+            ") AS it
+                 WHERE it.key NOT IN (SELECT unnest(",
+            $names,
+            "::text[]))
+             ) ELSE ",
+            $members,
+            " END"
+        )
+    };
+}
+
+statements! {
+    modules {
+        pub mod deletion;
+        pub mod listing;
+    }
+
+    TAKEN = "admin.taken":
+        "SELECT EXISTS (SELECT
+                        FROM users u
+                        WHERE lower(u.email) = :email
+                          AND u.instance_id = '00000000-0000-0000-0000-000000000000'
+                          AND u.aud = :audience
+                          AND u.is_sso_user = false)
+                OR EXISTS (SELECT
+                           FROM identities i
+                           JOIN users u ON u.id = i.user_id
+                           WHERE i.email = :email
+                             AND i.provider NOT LIKE 'sso:%'
+                             AND i.provider <> ALL(:own_domain_providers)
+                             AND u.instance_id = '00000000-0000-0000-0000-000000000000'
+                             AND u.aud = :audience) AS email,
+                EXISTS (SELECT
+                        FROM users u
+                        WHERE u.phone = :phone
+                          AND u.instance_id = '00000000-0000-0000-0000-000000000000'
+                          AND u.aud = :audience
+                          AND u.is_sso_user = false) AS phone";
+
+    INSERT = "admin.insert": concat!(
+        "WITH u AS (
+             INSERT INTO users (instance_id, id, aud, role, email, phone, encrypted_password, email_confirmed_at,
+                                phone_confirmed_at, confirmation_token, recovery_token, email_change_token_new,
+                                email_change, email_change_token_current, email_change_confirm_status, phone_change,
+                                phone_change_token, reauthentication_token, raw_app_meta_data, raw_user_meta_data,
+                                is_super_admin, is_sso_user, is_anonymous, banned_until, created_at, updated_at)
+             VALUES ('00000000-0000-0000-0000-000000000000', :user_id, :audience, :role, :email, :phone,
+                     :encrypted_password, :email_confirmed_at,
+                     :phone_confirmed_at, '', '', '', '', '', 0, '', '', '', :app_metadata, :user_metadata, NULL,
+                         false, false, :banned_until, :now, :now)
+             RETURNING id
+         ), i AS (
+             INSERT INTO identities (id, user_id, provider, provider_id, identity_data, last_sign_in_at, created_at,
+                                     updated_at)
+             SELECT n.id, u.id, n.provider, u.id::text, n.data::jsonb, n.at, n.at, n.at
+             FROM u, unnest(:identity_ids::uuid[], :identity_providers::text[], :identity_data::text[],
+                            :identity_times::timestamptz[]) AS n (id, provider, data, at)
+         )
+         ",
+        audit_insert!()
+    );
+
+    /// An existing identity keeps all of its data except the address or number.
+    UPDATE = "admin.update": concat!(
+        "WITH u AS (
+             UPDATE users
+             SET role = COALESCE(:role, role),
+                 email = COALESCE(:email, email),
+                 phone = COALESCE(:phone, phone),
+                 email_confirmed_at = CASE WHEN :confirms_email THEN :now ELSE email_confirmed_at END,
+                 phone_confirmed_at = CASE WHEN :confirms_phone THEN :now ELSE phone_confirmed_at END,
+                 confirmation_token = CASE WHEN :clears_pending THEN '' ELSE confirmation_token END,
+                 encrypted_password = COALESCE(:encrypted_password::text, encrypted_password),
+                 ",
+        clear_pending_tokens!(":encrypted_password::text IS NOT NULL"),
+        ",
+                 raw_app_meta_data = ",
+        merged!("raw_app_meta_data", ":app_metadata", ":removed_app_metadata"),
+        ",
+                 raw_user_meta_data = ",
+        merged!("raw_user_meta_data", ":user_metadata", ":removed_user_metadata"),
+        ",
+                 is_anonymous = is_anonymous AND NOT :becomes_permanent,
+                 banned_until = CASE WHEN :changes_ban THEN :banned_until ELSE banned_until END,
+                 updated_at = :updated_at
+             WHERE id = :user_id
+             RETURNING id
+         ), i AS (
+             INSERT INTO identities (id, user_id, provider, provider_id, identity_data, last_sign_in_at, created_at,
+                                     updated_at)
+             SELECT n.id, u.id, n.provider, u.id::text, n.data::jsonb, n.at, n.at, n.at
+             FROM u, unnest(:identity_ids::uuid[], :identity_providers::text[], :identity_data::text[],
+                            :identity_times::timestamptz[]) AS n (id, provider, data, at)
+             ON CONFLICT (provider_id, provider) DO UPDATE
+             SET identity_data = identities.identity_data
+                     || (EXCLUDED.identity_data
+                         - CASE EXCLUDED.provider WHEN 'email' THEN 'phone_verified' ELSE 'email_verified' END),
+                 updated_at = EXCLUDED.updated_at
+         ), s AS (
+             DELETE FROM sessions WHERE user_id = :user_id AND :encrypted_password::text IS NOT NULL
+         ), o AS (
+             DELETE FROM one_time_tokens WHERE user_id = :user_id AND :clears_pending
+         ), a AS (",
+        audit_insert!(),
+        " WHERE EXISTS (SELECT FROM u)
+         )
+         SELECT u.id FROM u"
+    );
+}
 
 /// The contact data that [`find_taken_contacts`] looks up.
 #[derive(Debug, Clone, Copy)]
@@ -56,33 +159,16 @@ pub struct ContactQuery<'a> {
 
 /// Returns whether users have the address or the number.
 pub async fn find_taken_contacts(db: &mut Connection, wanted: ContactQuery<'_>) -> Result<TakenContacts> {
-    let (email, phone) =
-        db.fetch_one(&TAKEN, args![wanted.email, wanted.phone, wanted.audience, wanted.own_domain_providers]).await?;
+    let bound = bind!(
+        TAKEN,
+        email: wanted.email,
+        phone: wanted.phone,
+        audience: wanted.audience,
+        own_domain_providers: wanted.own_domain_providers,
+    );
+    let (email, phone) = db.fetch_one(bound).await?;
     Ok(TakenContacts { email, phone })
 }
-
-const INSERT: Statement = Statement {
-    name: "admin.insert",
-    sql: concat!(
-        "WITH u AS (
-             INSERT INTO users (instance_id, id, aud, role, email, phone, encrypted_password, email_confirmed_at,
-                                phone_confirmed_at, confirmation_token, recovery_token, email_change_token_new,
-                                email_change, email_change_token_current, email_change_confirm_status, phone_change,
-                                phone_change_token, reauthentication_token, raw_app_meta_data, raw_user_meta_data,
-                                is_super_admin, is_sso_user, is_anonymous, banned_until, created_at, updated_at)
-             VALUES ('00000000-0000-0000-0000-000000000000', $1, $2, $3, $4, $5, $6, $7,
-                     $8, '', '', '', '', '', 0, '', '', '', $9, $10, NULL, false, false, $11, $12, $12)
-             RETURNING id
-         ), i AS (
-             INSERT INTO identities (id, user_id, provider, provider_id, identity_data, last_sign_in_at, created_at,
-                                     updated_at)
-             SELECT n.id, u.id, n.provider, u.id::text, n.data::jsonb, n.at, n.at, n.at
-             FROM u, unnest($13::uuid[], $14::text[], $15::text[], $16::timestamptz[]) AS n (id, provider, data, at)
-         )
-         ",
-        audit_insert!(17, 18, 19, 20)
-    ),
-};
 
 /// Inserts a user with its identities.
 ///
@@ -94,109 +180,28 @@ pub async fn insert(
     audit: Vec<AuditRow>,
 ) -> Result<UserInsertion> {
     let (audit, identities) = (AuditArrays::from_rows(audit), IdentityArrays::from_identities(&account.identities));
-    let values = args![
-        account.id,
-        account.aud.as_str(),
-        account.role.as_str(),
-        account.email.as_deref(),
-        account.phone.as_deref(),
-        account.encrypted_password.as_deref(),
-        account.email_confirmed_at,
-        account.phone_confirmed_at,
-        Value::Object(account.app_metadata.clone()),
-        if has_null_metadata { Value::Null } else { Value::Object(account.user_metadata.clone()) },
-        account.banned_until,
-        account.created_at,
-        identities.ids,
-        identities.providers,
-        identities.data,
-        identities.times,
-        audit.ids,
-        audit.payloads,
-        audit.times,
-        audit.addresses,
-    ];
-    UserInsertion::from_insert(db.execute(&INSERT, values).await)
+    let bound = bind!(
+        INSERT,
+        user_id: account.id,
+        audience: account.aud.as_str(),
+        role: account.role.as_str(),
+        email: account.email.as_deref(),
+        phone: account.phone.as_deref(),
+        encrypted_password: account.encrypted_password.as_deref(),
+        email_confirmed_at: account.email_confirmed_at,
+        phone_confirmed_at: account.phone_confirmed_at,
+        app_metadata: Value::Object(account.app_metadata.clone()),
+        user_metadata: if has_null_metadata { Value::Null } else { Value::Object(account.user_metadata.clone()) },
+        banned_until: account.banned_until,
+        now: account.created_at,
+        identity_ids: identities.ids,
+        identity_providers: identities.providers,
+        identity_data: identities.data,
+        identity_times: identities.times,
+        ..audit,
+    );
+    UserInsertion::from_insert(db.execute(bound).await)
 }
-
-/// Metadata with members set and removed.
-///
-/// Takes the parameter numbers of an object and of an array of names; a NULL object leaves the metadata unchanged. The
-/// object is rebuilt, because subtracting names takes time proportional to their number times that of the members.
-macro_rules! merged {
-    ($column:literal, $members:literal, $names:literal) => {
-        concat!(
-            "CASE WHEN $",
-            $members,
-            "::jsonb IS NULL THEN ",
-            $column,
-            " WHEN jsonb_typeof(",
-            $column,
-            ") = 'object' THEN (
-                 SELECT COALESCE(jsonb_object_agg(it.key, it.value), '{}')
-                 FROM jsonb_each(",
-            $column,
-            " || $",
-            $members,
-            ") AS it
-                 WHERE it.key NOT IN (SELECT unnest($",
-            $names,
-            "::text[]))
-             ) ELSE $",
-            $members,
-            " END"
-        )
-    };
-}
-
-/// An existing identity keeps all of its data except the address or number.
-const UPDATE: Statement = Statement {
-    name: "admin.update",
-    sql: concat!(
-        "WITH u AS (
-             UPDATE users
-             SET role = COALESCE($3, role),
-                 email = COALESCE($4, email),
-                 phone = COALESCE($5, phone),
-                 email_confirmed_at = CASE WHEN $6 THEN $2 ELSE email_confirmed_at END,
-                 phone_confirmed_at = CASE WHEN $7 THEN $2 ELSE phone_confirmed_at END,
-                 confirmation_token = CASE WHEN $15 THEN '' ELSE confirmation_token END,
-                 encrypted_password = COALESCE($8::text, encrypted_password),
-                 ",
-        clear_tokens_on_password_change!(8),
-        ",
-                 raw_app_meta_data = ",
-        merged!("raw_app_meta_data", 9, 10),
-        ",
-                 raw_user_meta_data = ",
-        merged!("raw_user_meta_data", 11, 12),
-        ",
-                 is_anonymous = is_anonymous AND NOT $16,
-                 banned_until = CASE WHEN $13 THEN $14 ELSE banned_until END,
-                 updated_at = $17
-             WHERE id = $1
-             RETURNING id
-         ), i AS (
-             INSERT INTO identities (id, user_id, provider, provider_id, identity_data, last_sign_in_at, created_at,
-                                     updated_at)
-             SELECT n.id, u.id, n.provider, u.id::text, n.data::jsonb, n.at, n.at, n.at
-             FROM u, unnest($18::uuid[], $19::text[], $20::text[], $21::timestamptz[]) AS n (id, provider, data, at)
-             ON CONFLICT (provider_id, provider) DO UPDATE
-             SET identity_data = identities.identity_data
-                     || (EXCLUDED.identity_data
-                         - CASE EXCLUDED.provider WHEN 'email' THEN 'phone_verified' ELSE 'email_verified' END),
-                 updated_at = EXCLUDED.updated_at
-         ), s AS (
-             DELETE FROM sessions WHERE user_id = $1 AND $8::text IS NOT NULL
-         ), o AS (
-             DELETE FROM one_time_tokens WHERE user_id = $1 AND $15
-         ), a AS (",
-        audit_insert!(22, 23, 24, 25),
-        " WHERE EXISTS (SELECT FROM u)
-         )
-         SELECT u.id FROM u"
-    ),
-};
 
 /// Values that [`update`] writes.
 #[derive(Debug)]
@@ -223,34 +228,32 @@ pub async fn update(db: &mut Connection, update: AdminUserUpdate<'_>) -> Result<
         MetadataPatch::from_updates(change.app_metadata.as_ref()),
         MetadataPatch::from_updates(change.user_metadata.as_ref()),
     );
-    let values = args![
-        after.id,
+    let bound = bind!(
+        UPDATE,
+        user_id: after.id,
         now,
-        change.role.as_deref(),
-        change.contacts.email.as_ref().map(Email::as_str),
-        change.contacts.phone.as_ref().map(Phone::as_str),
-        change.is_email_confirmed,
-        change.is_phone_confirmed,
-        change.encrypted_password.as_deref(),
-        app_metadata.members,
-        app_metadata.removed,
-        user_metadata.members,
-        user_metadata.removed,
-        change.ban.is_some(),
-        after.banned_until,
-        change.should_clear_pending(),
-        change.should_become_permanent(),
-        after.updated_at,
-        identities.ids,
-        identities.providers,
-        identities.data,
-        identities.times,
-        audit.ids,
-        audit.payloads,
-        audit.times,
-        audit.addresses,
-    ];
-    let updated: Option<(Uuid,)> = db.fetch_optional(&UPDATE, values).await?;
+        role: change.role.as_deref(),
+        email: change.contacts.email.as_ref().map(Email::as_str),
+        phone: change.contacts.phone.as_ref().map(Phone::as_str),
+        confirms_email: change.is_email_confirmed,
+        confirms_phone: change.is_phone_confirmed,
+        encrypted_password: change.encrypted_password.as_deref(),
+        app_metadata: app_metadata.members,
+        removed_app_metadata: app_metadata.removed,
+        user_metadata: user_metadata.members,
+        removed_user_metadata: user_metadata.removed,
+        changes_ban: change.ban.is_some(),
+        banned_until: after.banned_until,
+        clears_pending: change.should_clear_pending(),
+        becomes_permanent: change.should_become_permanent(),
+        updated_at: after.updated_at,
+        identity_ids: identities.ids,
+        identity_providers: identities.providers,
+        identity_data: identities.data,
+        identity_times: identities.times,
+        ..audit,
+    );
+    let updated: Option<(Uuid,)> = db.fetch_optional(bound).await?;
     Ok(updated.is_some())
 }
 
@@ -290,6 +293,3 @@ impl IdentityArrays {
         arrays
     }
 }
-
-/// All statements of this file.
-pub const ALL: &[&Statement] = &[&TAKEN, &INSERT, &UPDATE];

@@ -11,7 +11,42 @@ use sqlx::{FromRow, Row};
 use uuid::Uuid;
 
 use super::Result;
-use super::statement::{Connection, Statement, args};
+use super::binding::{bind, statements};
+use super::statement::Connection;
+
+/// The part of a statement that inserts audit rows.
+///
+/// `..audit` in `bind!` binds its parameters to the fields of [`AuditArrays`].
+macro_rules! audit_insert {
+    () => {
+        "INSERT INTO audit_log_entries (instance_id, id, payload, created_at, ip_address)
+             SELECT '00000000-0000-0000-0000-000000000000'::uuid, e.id, e.payload::json, e.at, e.address
+             FROM unnest(:audit_ids::uuid[], :audit_payloads::text[], :audit_times::timestamptz[],
+                         :audit_addresses::text[]) AS e (id, payload, at, address)"
+    };
+}
+pub(crate) use audit_insert;
+
+statements! {
+    INSERT = "audit_log_entries.insert": audit_insert!();
+
+    PAGE = "audit_log_entries.page":
+        "WITH matching AS (
+             SELECT e.id, e.created_at
+             FROM audit_log_entries e
+             WHERE e.instance_id = '00000000-0000-0000-0000-000000000000'
+               AND (:text = ''
+                    OR EXISTS (SELECT
+                               FROM unnest(:members::text[]) AS m (name)
+                               WHERE e.payload ->> m.name ILIKE '%' || :text || '%'))
+         ), page AS (
+             SELECT m.id FROM matching m ORDER BY m.created_at DESC, m.id DESC LIMIT :limit OFFSET :offset
+         )
+         SELECT t.total, e.id, e.payload, e.created_at, e.ip_address
+         FROM (SELECT count(*) AS total FROM matching) AS t
+         LEFT JOIN (page JOIN audit_log_entries e ON e.id = page.id) ON true
+         ORDER BY e.created_at DESC, e.id DESC";
+}
 
 /// A row to insert.
 #[derive(Debug, Clone)]
@@ -53,58 +88,15 @@ impl AuditArrays {
     }
 }
 
-/// The part of a statement that inserts audit rows.
-///
-/// Takes the numbers of four parameters: ids, payloads, times, addresses.
-macro_rules! audit_insert {
-    ($ids:literal, $payloads:literal, $times:literal, $addresses:literal) => {
-        concat!(
-            "INSERT INTO audit_log_entries (instance_id, id, payload, created_at, ip_address)
-             SELECT '00000000-0000-0000-0000-000000000000'::uuid, e.id, e.payload::json, e.at, e.address
-             FROM unnest($",
-            $ids,
-            "::uuid[], $",
-            $payloads,
-            "::text[], $",
-            $times,
-            "::timestamptz[], $",
-            $addresses,
-            "::text[]) AS e (id, payload, at, address)"
-        )
-    };
-}
-pub(crate) use audit_insert;
-
-const INSERT: Statement = Statement { name: "audit_log_entries.insert", sql: audit_insert!(1, 2, 3, 4) };
-
 /// Inserts audit rows in a statement of their own; does nothing for an empty list.
 pub async fn insert(db: &mut Connection, rows: Vec<AuditRow>) -> Result<()> {
     if rows.is_empty() {
         return Ok(());
     }
     let rows = AuditArrays::from_rows(rows);
-    db.execute(&INSERT, args![rows.ids, rows.payloads, rows.times, rows.addresses]).await?;
+    db.execute(bind!(INSERT, ..rows)).await?;
     Ok(())
 }
-
-const PAGE: Statement = Statement {
-    name: "audit_log_entries.page",
-    sql: "WITH matching AS (
-              SELECT e.id, e.created_at
-              FROM audit_log_entries e
-              WHERE e.instance_id = '00000000-0000-0000-0000-000000000000'
-                AND ($2 = ''
-                     OR EXISTS (SELECT
-                                FROM unnest($1::text[]) AS m (name)
-                                WHERE e.payload ->> m.name ILIKE '%' || $2 || '%'))
-          ), page AS (
-              SELECT m.id FROM matching m ORDER BY m.created_at DESC, m.id DESC LIMIT $3 OFFSET $4
-          )
-          SELECT t.total, e.id, e.payload, e.created_at, e.ip_address
-          FROM (SELECT count(*) AS total FROM matching) AS t
-          LEFT JOIN (page JOIN audit_log_entries e ON e.id = page.id) ON true
-          ORDER BY e.created_at DESC, e.id DESC",
-};
 
 /// An entry of a page (`None` where the page is empty) and the number of entries on all pages.
 struct PageRow {
@@ -129,12 +121,9 @@ impl FromRow<'_, PgRow> for PageRow {
 
 /// Returns one page of the search result, newest first, and the number of entries on all pages.
 pub async fn list_page(db: &mut Connection, search: AuditSearch<'_>, page: Page) -> Result<(Vec<AuditEntryJson>, u64)> {
-    let values = args![search.members, search.text, page.limit(), page.offset()];
-    let rows: Vec<PageRow> = db.fetch_all(&PAGE, values).await?;
+    let bound = bind!(PAGE, members: search.members, text: search.text, limit: page.limit(), offset: page.offset());
+    let rows: Vec<PageRow> = db.fetch_all(bound).await?;
     let total = rows.first().map_or(0, |row| row.total);
     let entries = rows.into_iter().filter_map(|row| row.entry).collect();
     Ok((entries, u64::try_from(total).unwrap_or(0)))
 }
-
-/// All statements of this table.
-pub const ALL: &[&Statement] = &[&INSERT, &PAGE];

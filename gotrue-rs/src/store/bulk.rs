@@ -7,7 +7,8 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::Result;
-use super::statement::{Connection, Statement, args};
+use super::binding::{bind, statements};
+use super::statement::Connection;
 
 macro_rules! user_columns {
     () => {
@@ -34,31 +35,26 @@ macro_rules! factor_columns {
 }
 
 macro_rules! insert_passkeys {
-    ($rows:literal) => {
-        concat!(
-            "INSERT INTO webauthn_credentials (id, user_id, credential_id, public_key, attestation_type, aaguid,
+    () => {
+        "INSERT INTO webauthn_credentials (id, user_id, credential_id, public_key, attestation_type, aaguid,
                                                sign_count, transports, backup_eligible, backed_up, friendly_name,
                                                created_at, updated_at, last_used_at)
              SELECT id, user_id, credential_id, public_key, COALESCE(attestation_type, ''), aaguid,
                     COALESCE(sign_count, 0), COALESCE(transports, '[]'), COALESCE(backup_eligible, false),
                     COALESCE(backed_up, false), COALESCE(friendly_name, ''), created_at, updated_at, last_used_at
-             FROM jsonb_populate_recordset(NULL::webauthn_credentials, $",
-            $rows,
-            ")"
-        )
+             FROM jsonb_populate_recordset(NULL::webauthn_credentials, :passkeys)"
     };
 }
 
-const INSERT: Statement = Statement {
-    name: "bulk.insert",
-    sql: concat!(
+statements! {
+    INSERT = "bulk.insert": concat!(
         "WITH u AS (
              INSERT INTO users (",
         user_columns!(),
         ")
              SELECT ",
         user_columns!(),
-        " FROM jsonb_populate_recordset(NULL::users, $1)
+        " FROM jsonb_populate_recordset(NULL::users, :users)
              ON CONFLICT DO NOTHING
              RETURNING id
          ), i AS (
@@ -67,22 +63,79 @@ const INSERT: Statement = Statement {
         ")
              SELECT ",
         identity_columns!(),
-        " FROM jsonb_populate_recordset(NULL::identities, $2) WHERE user_id IN (SELECT id FROM u)
+        " FROM jsonb_populate_recordset(NULL::identities, :identities) WHERE user_id IN (SELECT id FROM u)
          ), f AS (
              INSERT INTO mfa_factors (",
         factor_columns!(),
         ")
              SELECT ",
         factor_columns!(),
-        " FROM jsonb_populate_recordset(NULL::mfa_factors, $3) WHERE user_id IN (SELECT id FROM u)
+        " FROM jsonb_populate_recordset(NULL::mfa_factors, :factors) WHERE user_id IN (SELECT id FROM u)
          ), p AS (
              ",
-        insert_passkeys!(4),
+        insert_passkeys!(),
         " WHERE user_id IN (SELECT id FROM u)
          )
          SELECT id FROM u"
-    ),
-};
+    );
+
+    ATTACH_IDENTITIES = "bulk.attach_identities": concat!(
+        "INSERT INTO identities (",
+        identity_columns!(),
+        ") SELECT ",
+        identity_columns!(),
+        " FROM jsonb_populate_recordset(NULL::identities, :identities) WHERE user_id IN (SELECT id FROM users)
+          ON CONFLICT DO NOTHING"
+    );
+
+    ATTACH_FACTORS = "bulk.attach_factors": concat!(
+        "INSERT INTO mfa_factors (",
+        factor_columns!(),
+        ") SELECT ",
+        factor_columns!(),
+        " FROM jsonb_populate_recordset(NULL::mfa_factors, :factors) WHERE user_id IN (SELECT id FROM users)
+          ON CONFLICT DO NOTHING"
+    );
+
+    ATTACH_PASSKEYS = "bulk.attach_passkeys":
+        concat!(insert_passkeys!(), " WHERE user_id IN (SELECT id FROM users) ON CONFLICT DO NOTHING");
+
+    TAKEN = "bulk.taken":
+        "SELECT id, email, phone FROM users WHERE id = ANY(:ids)
+         UNION
+         SELECT id, email, phone FROM users
+         WHERE instance_id = '00000000-0000-0000-0000-000000000000' AND lower(email) = ANY(:emails)
+         UNION
+         SELECT id, email, phone FROM users WHERE phone = ANY(:phones)";
+
+    PAGE = "bulk.page":
+        "SELECT to_jsonb(u) - ARRAY['instance_id', 'confirmed_at', 'confirmation_token', 'recovery_token',
+                                    'email_change_token_new', 'email_change', 'email_change_token_current',
+                                    'email_change_confirm_status', 'phone_change', 'phone_change_token',
+                                    'reauthentication_token']
+                || jsonb_build_object(
+                    'identities', COALESCE((SELECT jsonb_agg(to_jsonb(i) - ARRAY['user_id',
+                        'email'] ORDER BY i.created_at, i.id)
+                                            FROM identities i WHERE i.user_id = u.id), '[]'),
+                    'factors', COALESCE((SELECT jsonb_agg(to_jsonb(f) - 'user_id' ORDER BY f.created_at, f.id)
+                                         FROM mfa_factors f WHERE f.user_id = u.id), '[]'),
+                    'passkeys', COALESCE((SELECT jsonb_agg(to_jsonb(p) - 'user_id' ORDER BY p.created_at, p.id)
+                                          FROM webauthn_credentials p WHERE p.user_id = u.id), '[]'))
+         FROM users u
+         WHERE u.id > :after_id
+         ORDER BY u.id
+         LIMIT :limit";
+
+    COUNT = "bulk.count": "SELECT count(*) FROM users";
+
+    SNAPSHOT = "bulk.snapshot": "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY";
+
+    SAVE = "bulk.save": "SAVEPOINT bulk";
+
+    KEEP = "bulk.keep": "RELEASE SAVEPOINT bulk";
+
+    UNDO = "bulk.undo": "ROLLBACK TO SAVEPOINT bulk";
+}
 
 /// Inserts users and returns the ids of those inserted; skips users whose id, address or number exists.
 pub async fn insert(db: &mut Connection, users: &[&ImportedUser]) -> Result<Vec<Uuid>> {
@@ -90,59 +143,21 @@ pub async fn insert(db: &mut Connection, users: &[&ImportedUser]) -> Result<Vec<
         let rows = users.iter().flat_map(|user| user.table_rows(table)).cloned().map(Value::Object);
         Value::Array(rows.collect())
     });
-    let rows: Vec<(Uuid,)> = db.fetch_all(&INSERT, args![users, identities, factors, passkeys]).await?;
+    let rows: Vec<(Uuid,)> = db.fetch_all(bind!(INSERT, users, identities, factors, passkeys)).await?;
     Ok(rows.into_iter().map(|(id,)| id).collect())
 }
 
-const ATTACH_IDENTITIES: Statement = Statement {
-    name: "bulk.attach_identities",
-    sql: concat!(
-        "INSERT INTO identities (",
-        identity_columns!(),
-        ") SELECT ",
-        identity_columns!(),
-        " FROM jsonb_populate_recordset(NULL::identities, $1) WHERE user_id IN (SELECT id FROM users)
-          ON CONFLICT DO NOTHING"
-    ),
-};
-
-const ATTACH_FACTORS: Statement = Statement {
-    name: "bulk.attach_factors",
-    sql: concat!(
-        "INSERT INTO mfa_factors (",
-        factor_columns!(),
-        ") SELECT ",
-        factor_columns!(),
-        " FROM jsonb_populate_recordset(NULL::mfa_factors, $1) WHERE user_id IN (SELECT id FROM users)
-          ON CONFLICT DO NOTHING"
-    ),
-};
-
-const ATTACH_PASSKEYS: Statement = Statement {
-    name: "bulk.attach_passkeys",
-    sql: concat!(insert_passkeys!(1), " WHERE user_id IN (SELECT id FROM users) ON CONFLICT DO NOTHING"),
-};
-
 /// Inserts dependent rows of existing users and returns how many were new.
 pub async fn insert_dependent_rows(db: &mut Connection, table: ImportTable, rows: Vec<Value>) -> Result<u64> {
-    let statement = match table {
-        ImportTable::Identities => &ATTACH_IDENTITIES,
-        ImportTable::Factors => &ATTACH_FACTORS,
-        ImportTable::Passkeys => &ATTACH_PASSKEYS,
+    let rows = Value::Array(rows);
+    let bound = match table {
+        ImportTable::Identities => bind!(ATTACH_IDENTITIES, identities: rows),
+        ImportTable::Factors => bind!(ATTACH_FACTORS, factors: rows),
+        ImportTable::Passkeys => bind!(ATTACH_PASSKEYS, passkeys: rows),
         ImportTable::Users => return Ok(0),
     };
-    db.execute(statement, args![Value::Array(rows)]).await
+    db.execute(bound).await
 }
-
-const TAKEN: Statement = Statement {
-    name: "bulk.taken",
-    sql: "SELECT id, email, phone FROM users WHERE id = ANY($1)
-          UNION
-          SELECT id, email, phone FROM users
-          WHERE instance_id = '00000000-0000-0000-0000-000000000000' AND lower(email) = ANY($2)
-          UNION
-          SELECT id, email, phone FROM users WHERE phone = ANY($3)",
-};
 
 /// An existing user.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -162,74 +177,31 @@ pub async fn find_existing(
     emails: &[String],
     phones: &[String],
 ) -> Result<Vec<ExistingUser>> {
-    let rows: Vec<(Uuid, Option<String>, Option<String>)> = db.fetch_all(&TAKEN, args![ids, emails, phones]).await?;
+    let rows: Vec<(Uuid, Option<String>, Option<String>)> = db.fetch_all(bind!(TAKEN, ids, emails, phones)).await?;
     Ok(rows.into_iter().map(|(id, email, phone)| ExistingUser { id, email, phone }).collect())
 }
 
-const PAGE: Statement = Statement {
-    name: "bulk.page",
-    sql: "SELECT to_jsonb(u) - ARRAY['instance_id', 'confirmed_at', 'confirmation_token', 'recovery_token',
-                                     'email_change_token_new', 'email_change', 'email_change_token_current',
-                                     'email_change_confirm_status', 'phone_change', 'phone_change_token',
-                                     'reauthentication_token']
-                 || jsonb_build_object(
-                     'identities', COALESCE((SELECT jsonb_agg(to_jsonb(i) - ARRAY['user_id', 'email'] ORDER BY i.created_at, i.id)
-                                             FROM identities i WHERE i.user_id = u.id), '[]'),
-                     'factors', COALESCE((SELECT jsonb_agg(to_jsonb(f) - 'user_id' ORDER BY f.created_at, f.id)
-                                          FROM mfa_factors f WHERE f.user_id = u.id), '[]'),
-                     'passkeys', COALESCE((SELECT jsonb_agg(to_jsonb(p) - 'user_id' ORDER BY p.created_at, p.id)
-                                           FROM webauthn_credentials p WHERE p.user_id = u.id), '[]'))
-          FROM users u
-          WHERE u.id > $1
-          ORDER BY u.id
-          LIMIT $2",
-};
-
 /// Returns the next users in the order of their ids, each as an export line; empty at the end.
 pub async fn list_page(db: &mut Connection, after: Uuid, most: i64) -> Result<Vec<Value>> {
-    let rows: Vec<(Value,)> = db.fetch_all(&PAGE, args![after, most]).await?;
+    let rows: Vec<(Value,)> = db.fetch_all(bind!(PAGE, after_id: after, limit: most)).await?;
     Ok(rows.into_iter().map(|(line,)| line).collect())
 }
 
-const COUNT: Statement = Statement { name: "bulk.count", sql: "SELECT count(*) FROM users" };
-
 /// Returns the number of users.
 pub async fn count(db: &mut Connection) -> Result<i64> {
-    db.fetch_one::<(i64,)>(&COUNT, args![]).await.map(|(count,)| count)
+    db.fetch_one::<(i64,)>(bind!(COUNT)).await.map(|(count,)| count)
 }
-
-const SNAPSHOT: Statement =
-    Statement { name: "bulk.snapshot", sql: "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY" };
 
 /// Fixes the snapshot of an open transaction until its end. Must be its first statement.
 pub async fn fix_snapshot(db: &mut Connection) -> Result<()> {
-    db.execute(&SNAPSHOT, args![]).await.map(|_| ())
+    db.execute(bind!(SNAPSHOT)).await.map(|_| ())
 }
-
-const SAVE: Statement = Statement { name: "bulk.save", sql: "SAVEPOINT bulk" };
-const KEEP: Statement = Statement { name: "bulk.keep", sql: "RELEASE SAVEPOINT bulk" };
-const UNDO: Statement = Statement { name: "bulk.undo", sql: "ROLLBACK TO SAVEPOINT bulk" };
 
 /// Inserts like [`insert`] within a savepoint, so that the open transaction survives a failure.
 pub async fn try_insert(db: &mut Connection, users: &[&ImportedUser]) -> Result<Vec<Uuid>> {
-    db.execute(&SAVE, args![]).await?;
+    db.execute(bind!(SAVE)).await?;
     let outcome = insert(db, users).await;
-    let end = if outcome.is_ok() { &KEEP } else { &UNDO };
-    db.execute(end, args![]).await?;
+    let end = if outcome.is_ok() { bind!(KEEP) } else { bind!(UNDO) };
+    db.execute(end).await?;
     outcome
 }
-
-/// All statements of this file.
-pub const ALL: &[&Statement] = &[
-    &INSERT,
-    &ATTACH_IDENTITIES,
-    &ATTACH_FACTORS,
-    &ATTACH_PASSKEYS,
-    &TAKEN,
-    &PAGE,
-    &COUNT,
-    &SNAPSHOT,
-    &SAVE,
-    &KEEP,
-    &UNDO,
-];

@@ -13,7 +13,71 @@ use uuid::Uuid;
 
 use super::Result;
 use super::audit::{AuditArrays, AuditRow, audit_insert};
-use super::statement::{Connection, Statement, args};
+use super::binding::{bind, statements};
+use super::statement::Connection;
+
+/// The latest TOTP step that consumed challenges of factor `:factor_id` recorded since `:since`.
+///
+/// Selects by time because no index covers the factor.
+macro_rules! last_step {
+    () => {
+        "SELECT max(substr(u.otp_code, 6)::bigint)
+             FROM mfa_challenges u
+             WHERE u.created_at > :since
+               AND u.factor_id = :factor_id
+               AND u.verified_at IS NOT NULL
+               AND u.otp_code ~ '^step:[0-9]{1,15}$'"
+    };
+}
+
+statements! {
+    INSERT = "challenges.insert": concat!(
+        "WITH f AS (
+             UPDATE mfa_factors SET last_challenged_at = :now, updated_at = :now WHERE id = :factor_id RETURNING id
+         ), c AS (
+             INSERT INTO mfa_challenges (id, factor_id, created_at, ip_address, otp_code, web_authn_session_data)
+             SELECT :challenge_id, f.id, :now, :address, :otp_code, :session_data FROM f
+         ), a AS (",
+        audit_insert!(),
+        " WHERE EXISTS (SELECT FROM f)
+         )
+         SELECT f.id FROM f"
+    );
+
+    WITH_SECRET = "challenges.with_secret": concat!(
+        "SELECT c.id, c.created_at, c.verified_at, c.ip_address, c.otp_code, c.web_authn_session_data, f.secret,
+                (",
+        last_step!(),
+        ") AS last_step
+         FROM mfa_challenges c
+         JOIN mfa_factors f ON f.id = c.factor_id
+         WHERE c.id = :challenge_id
+           AND c.factor_id = :factor_id"
+    );
+
+    DELETE = "challenges.delete": "DELETE FROM mfa_challenges WHERE id = :challenge_id";
+
+    CONSUME = "challenges.spend": concat!(
+        "WITH c AS (
+             UPDATE mfa_challenges
+             SET verified_at = :now, otp_code = COALESCE('step:' || :step::bigint::text, otp_code)
+             WHERE id = :challenge_id
+               AND factor_id = :factor_id
+               AND verified_at IS NULL
+               AND (:step::bigint IS NULL OR COALESCE((",
+        last_step!(),
+        "), -1) < :step)
+             RETURNING factor_id
+         )
+         UPDATE mfa_factors f
+         SET status = 'verified',
+             updated_at = CASE WHEN f.status = 'verified' AND :secret::text IS NULL THEN f.updated_at ELSE :now END,
+             secret = COALESCE(:secret, f.secret)
+         FROM c
+         WHERE f.id = c.factor_id
+         RETURNING f.id"
+    );
+}
 
 /// The unique constraint on the time of the latest challenge over all factors.
 pub const LAST_CHALLENGED_AT_UNIQUE: &str = "mfa_factors_last_challenged_at_key";
@@ -37,38 +101,20 @@ pub struct NewFactorChallenge<'a> {
     pub audit: Vec<AuditRow>,
 }
 
-const INSERT: Statement = Statement {
-    name: "challenges.insert",
-    sql: concat!(
-        "WITH f AS (
-             UPDATE mfa_factors SET last_challenged_at = $3, updated_at = $3 WHERE id = $2 RETURNING id
-         ), c AS (
-             INSERT INTO mfa_challenges (id, factor_id, created_at, ip_address, otp_code, web_authn_session_data)
-             SELECT $1, f.id, $3, $4, $5, $6 FROM f
-         ), a AS (",
-        audit_insert!(7, 8, 9, 10),
-        " WHERE EXISTS (SELECT FROM f)
-         )
-         SELECT f.id FROM f"
-    ),
-};
-
 /// Inserts a challenge; false if its factor no longer exists.
 pub async fn insert(db: &mut Connection, new: NewFactorChallenge<'_>) -> Result<bool> {
     let audit = AuditArrays::from_rows(new.audit);
-    let values = args![
-        new.id,
-        new.factor_id,
-        new.now,
-        IpNetwork::from(new.address),
-        new.otp_code,
-        new.session.map(Json),
-        audit.ids,
-        audit.payloads,
-        audit.times,
-        audit.addresses,
-    ];
-    let made: Option<(Uuid,)> = db.fetch_optional(&INSERT, values).await?;
+    let bound = bind!(
+        INSERT,
+        challenge_id: new.id,
+        factor_id: new.factor_id,
+        now: new.now,
+        address: IpNetwork::from(new.address),
+        otp_code: new.otp_code,
+        session_data: new.session.map(Json),
+        ..audit,
+    );
+    let made: Option<(Uuid,)> = db.fetch_optional(bound).await?;
     Ok(made.is_some())
 }
 
@@ -111,38 +157,6 @@ impl FromRow<'_, PgRow> for ChallengeWithSecret {
     }
 }
 
-/// The latest TOTP step that consumed challenges of factor `$2` recorded since the given time.
-///
-/// Selects by time because no index covers the factor.
-macro_rules! last_step {
-    ($since:literal) => {
-        concat!(
-            "SELECT max(substr(u.otp_code, 6)::bigint)
-             FROM mfa_challenges u
-             WHERE u.created_at > $",
-            $since,
-            "
-               AND u.factor_id = $2
-               AND u.verified_at IS NOT NULL
-               AND u.otp_code ~ '^step:[0-9]{1,15}$'"
-        )
-    };
-}
-
-const WITH_SECRET: Statement = Statement {
-    name: "challenges.with_secret",
-    sql: concat!(
-        "SELECT c.id, c.created_at, c.verified_at, c.ip_address, c.otp_code, c.web_authn_session_data, f.secret,
-                (",
-        last_step!(3),
-        ") AS last_step
-         FROM mfa_challenges c
-         JOIN mfa_factors f ON f.id = c.factor_id
-         WHERE c.id = $1
-           AND c.factor_id = $2"
-    ),
-};
-
 /// Returns the factor's challenge, and the latest step recorded by challenges created since `since`.
 pub async fn find_with_secret(
     db: &mut Connection,
@@ -150,14 +164,12 @@ pub async fn find_with_secret(
     factor_id: Uuid,
     since: Time,
 ) -> Result<Option<ChallengeWithSecret>> {
-    db.fetch_optional(&WITH_SECRET, args![id, factor_id, since]).await
+    db.fetch_optional(bind!(WITH_SECRET, challenge_id: id, factor_id, since)).await
 }
-
-const DELETE: Statement = Statement { name: "challenges.delete", sql: "DELETE FROM mfa_challenges WHERE id = $1" };
 
 /// Deletes a challenge; false if it was gone. Of two concurrent calls one deletes it.
 pub async fn delete(db: &mut Connection, id: Uuid) -> Result<bool> {
-    Ok(db.execute(&DELETE, args![id]).await? > 0)
+    Ok(db.execute(bind!(DELETE, challenge_id: id)).await? > 0)
 }
 
 /// A challenge with a valid answer.
@@ -180,38 +192,12 @@ pub struct ConsumedChallenge<'a> {
     pub resealed_secret: Option<&'a str>,
 }
 
-const CONSUME: Statement = Statement {
-    name: "challenges.spend",
-    sql: concat!(
-        "WITH c AS (
-             UPDATE mfa_challenges
-             SET verified_at = $3, otp_code = COALESCE('step:' || $4::bigint::text, otp_code)
-             WHERE id = $1
-               AND factor_id = $2
-               AND verified_at IS NULL
-               AND ($4::bigint IS NULL OR COALESCE((",
-        last_step!(6),
-        "), -1) < $4)
-             RETURNING factor_id
-         )
-         UPDATE mfa_factors f
-         SET status = 'verified',
-             updated_at = CASE WHEN f.status = 'verified' AND $5::text IS NULL THEN f.updated_at ELSE $3 END,
-             secret = COALESCE($5, f.secret)
-         FROM c
-         WHERE f.id = c.factor_id
-         RETURNING f.id"
-    ),
-};
-
 /// Consumes a challenge and marks its factor as verified, unless challenge or code were used before.
 ///
 /// The user's sessions must be locked (`elevation::lock_sessions`), which serializes concurrent answers.
 pub async fn consume(db: &mut Connection, spending: ConsumedChallenge<'_>) -> Result<bool> {
     let ConsumedChallenge { id, factor_id, now, step, since, resealed_secret: sealed } = spending;
-    let spent: Option<(Uuid,)> = db.fetch_optional(&CONSUME, args![id, factor_id, now, step, sealed, since]).await?;
+    let bound = bind!(CONSUME, challenge_id: id, factor_id, now, step, secret: sealed, since);
+    let spent: Option<(Uuid,)> = db.fetch_optional(bound).await?;
     Ok(spent.is_some())
 }
-
-/// All statements of this table.
-pub const ALL: &[&Statement] = &[&INSERT, &WITH_SECRET, &DELETE, &CONSUME];

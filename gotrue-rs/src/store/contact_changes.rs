@@ -10,7 +10,171 @@ use uuid::Uuid;
 
 use super::Result;
 use super::audit::{AuditArrays, AuditRow, audit_insert};
-use super::statement::{Connection, Statement, args};
+use super::binding::{bind, statements};
+use super::statement::Connection;
+
+/// The common end of both statements: identity, one-time tokens, audit rows.
+///
+/// Returns whether the user changed.
+macro_rules! apply_dependent_rows {
+    () => {
+        concat!(
+            "
+         ), i AS (
+             INSERT INTO identities (id, user_id, provider, provider_id, identity_data, last_sign_in_at, created_at,
+                                     updated_at)
+             SELECT :identity_id, u.id, :provider, :provider_id::text, :identity_data, :now, :now, :now FROM u
+             ON CONFLICT (provider_id, provider) DO UPDATE
+             SET identity_data = EXCLUDED.identity_data, updated_at = EXCLUDED.updated_at
+         ), o AS (
+             DELETE FROM one_time_tokens WHERE user_id = (SELECT id FROM u)
+         ), a AS (
+             ",
+            audit_insert!(),
+            " WHERE EXISTS (SELECT FROM u)
+         )
+         SELECT count(*) = 1 FROM u"
+        )
+    };
+}
+
+statements! {
+    /// Locks the user before its tokens: every other part reads from `u`.
+    STORE_EMAIL_CHANGE = "contact_changes.ask_email":
+        "WITH u AS (
+             UPDATE users
+             SET email_change = :new_email,
+                 email_change_token_new = :new_hash,
+                 email_change_token_current = COALESCE(:current_hash, ''),
+                 email_change_confirm_status = 0,
+                 email_change_sent_at = :now,
+                 updated_at = :now
+             WHERE id = :user_id
+             RETURNING id
+         ), o AS (
+             DELETE FROM one_time_tokens
+             WHERE user_id = (SELECT id FROM u)
+               AND token_type = 'email_change_token_current'
+               AND :current_hash::text IS NULL
+         )
+         INSERT INTO one_time_tokens (id, user_id, token_type, token_hash, relates_to, created_at, updated_at)
+         SELECT it.id, u.id, it.slot::one_time_token_type, it.hash, it.address, :now::timestamptz AT TIME ZONE 'utc',
+                :now::timestamptz AT TIME ZONE 'utc'
+         FROM u CROSS JOIN (
+             VALUES (:new_id::uuid, 'email_change_token_new', :new_hash::text, :new_email::text),
+                    (:current_id::uuid, 'email_change_token_current', :current_hash::text, :current_email::text)
+         ) AS it (id, slot, hash, address)
+         WHERE it.hash IS NOT NULL
+         ON CONFLICT (user_id, token_type) DO UPDATE
+         SET id = EXCLUDED.id,
+             token_hash = EXCLUDED.token_hash,
+             relates_to = EXCLUDED.relates_to,
+             created_at = EXCLUDED.created_at,
+             updated_at = EXCLUDED.updated_at";
+
+    /// The other token stays valid only if it belongs to the same new address.
+    ///
+    /// Otherwise a link for one address would confirm another.
+    STORE_EMAIL_CHANGE_HALF = "contact_changes.ask_half":
+        "WITH before AS (
+             SELECT id, email_change FROM users WHERE id = :user_id FOR UPDATE
+         ), u AS (
+             UPDATE users
+             SET email_change = :new_email::text,
+                 email_change_token_new =
+                     CASE WHEN :token_type::text = 'email_change_token_new' THEN :hash::text
+                          WHEN before.email_change = :new_email::text THEN users.email_change_token_new
+                          ELSE '' END,
+                 email_change_token_current =
+                     CASE WHEN :token_type::text = 'email_change_token_current' THEN :hash::text
+                          WHEN before.email_change = :new_email::text THEN users.email_change_token_current
+                          ELSE '' END,
+                 email_change_confirm_status = 0,
+                 email_change_sent_at = :now,
+                 updated_at = :now
+             FROM before
+             WHERE users.id = before.id
+         ), o AS (
+             DELETE FROM one_time_tokens
+             USING before
+             WHERE user_id = before.id
+               AND before.email_change IS DISTINCT FROM :new_email::text
+               AND token_type IN ('email_change_token_new', 'email_change_token_current')
+               AND token_type::text <> :token_type::text
+         )
+         INSERT INTO one_time_tokens (id, user_id, token_type, token_hash, relates_to, created_at, updated_at)
+         SELECT :token_id, before.id, :token_type::text::one_time_token_type, :hash::text, :relates_to,
+                :now::timestamptz AT TIME ZONE 'utc',
+                :now::timestamptz AT TIME ZONE 'utc'
+         FROM before
+         ON CONFLICT (user_id, token_type) DO UPDATE
+         SET id = EXCLUDED.id,
+             token_hash = EXCLUDED.token_hash,
+             relates_to = EXCLUDED.relates_to,
+             created_at = EXCLUDED.created_at,
+             updated_at = EXCLUDED.updated_at";
+
+    CONFIRM_HALF = "contact_changes.confirm_half":
+        "WITH u AS (
+             UPDATE users
+             SET email_change_confirm_status = 1,
+                 email_change_token_current =
+                     CASE WHEN :token_type = 'email_change_token_current' THEN '' ELSE email_change_token_current END,
+                 email_change_token_new =
+                     CASE WHEN :token_type = 'email_change_token_new' THEN '' ELSE email_change_token_new END,
+                 updated_at = :now
+             WHERE id = :user_id
+               AND email_change_confirm_status = 0
+               AND :hash = CASE WHEN :token_type = 'email_change_token_new' THEN email_change_token_new
+                                ELSE email_change_token_current END
+             RETURNING id
+         ), o AS (
+             DELETE FROM one_time_tokens
+             WHERE user_id = (SELECT id FROM u)
+               AND token_type::text = :token_type
+         )
+         SELECT count(*) = 1 FROM u";
+
+    APPLY_EMAIL = "contact_changes.apply_email": concat!(
+        "WITH u AS (
+             UPDATE users
+             SET email = :email,
+                 email_change = '',
+                 email_change_token_new = '',
+                 email_change_token_current = '',
+                 email_change_confirm_status = 0,
+                 email_confirmed_at = :email_confirmed_at,
+                 confirmation_token = CASE WHEN email_confirmed_at IS NULL THEN '' ELSE confirmation_token END,
+                 raw_user_meta_data = CASE WHEN email_confirmed_at IS NULL
+                                           THEN COALESCE(NULLIF(raw_user_meta_data, 'null'), '{}')
+                                                || '{\"email_verified\": true}'
+                                           ELSE raw_user_meta_data END,
+                 raw_app_meta_data = COALESCE(:app_metadata, raw_app_meta_data),
+                 is_anonymous = false,
+                 updated_at = :now
+             WHERE id = :user_id
+               AND email_change_token_new = :email_change_token_new
+               AND email_change_token_current = :email_change_token_current
+             RETURNING id",
+        apply_dependent_rows!()
+    );
+
+    APPLY_PHONE = "contact_changes.apply_phone": concat!(
+        "WITH u AS (
+             UPDATE users
+             SET phone = :phone,
+                 phone_change = '',
+                 phone_change_token = '',
+                 phone_confirmed_at = :phone_confirmed_at,
+                 raw_app_meta_data = COALESCE(:app_metadata, raw_app_meta_data),
+                 is_anonymous = false,
+                 updated_at = :now
+             WHERE id = :user_id
+               AND phone_change_token = :phone_change_token
+             RETURNING id",
+        apply_dependent_rows!()
+    );
+}
 
 /// A requested change of address.
 #[derive(Debug)]
@@ -27,39 +191,6 @@ pub struct EmailChange<'a> {
     pub now: Time,
 }
 
-/// Locks the user before its tokens: every other part reads from `u`.
-const STORE_EMAIL_CHANGE: Statement = Statement {
-    name: "contact_changes.ask_email",
-    sql: "WITH u AS (
-              UPDATE users
-              SET email_change = $2,
-                  email_change_token_new = $3,
-                  email_change_token_current = COALESCE($6, ''),
-                  email_change_confirm_status = 0,
-                  email_change_sent_at = $8,
-                  updated_at = $8
-              WHERE id = $1
-              RETURNING id
-          ), o AS (
-              DELETE FROM one_time_tokens
-              WHERE user_id = (SELECT id FROM u)
-                AND token_type = 'email_change_token_current'
-                AND $6::text IS NULL
-          )
-          INSERT INTO one_time_tokens (id, user_id, token_type, token_hash, relates_to, created_at, updated_at)
-          SELECT it.id, u.id, it.slot::one_time_token_type, it.hash, it.address, $8::timestamptz AT TIME ZONE 'utc',
-                 $8::timestamptz AT TIME ZONE 'utc'
-          FROM u CROSS JOIN (VALUES ($4::uuid, 'email_change_token_new', $3::text, $2::text),
-                       ($7::uuid, 'email_change_token_current', $6::text, $5::text)) AS it (id, slot, hash, address)
-          WHERE it.hash IS NOT NULL
-          ON CONFLICT (user_id, token_type) DO UPDATE
-          SET id = EXCLUDED.id,
-              token_hash = EXCLUDED.token_hash,
-              relates_to = EXCLUDED.relates_to,
-              created_at = EXCLUDED.created_at,
-              updated_at = EXCLUDED.updated_at",
-};
-
 /// Stores a change of address with its one or two tokens.
 ///
 /// Replaces a pending one, even a half-confirmed one.
@@ -69,8 +200,18 @@ pub async fn store_email_change(db: &mut Connection, change: EmailChange<'_>) ->
         Some((address, hash, id)) => (Some(address), Some(hash), Some(id)),
         None => (None, None, None),
     };
-    db.execute(&STORE_EMAIL_CHANGE, args![change.user_id, change.new, new_hash, new_id, address, hash, id, change.now])
-        .await?;
+    let bound = bind!(
+        STORE_EMAIL_CHANGE,
+        user_id: change.user_id,
+        new_email: change.new,
+        new_hash,
+        new_id,
+        current_email: address,
+        current_hash: hash,
+        current_id: id,
+        now: change.now,
+    );
+    db.execute(bound).await?;
     Ok(())
 }
 
@@ -91,79 +232,22 @@ pub struct EmailChangeHalf<'a> {
     pub now: Time,
 }
 
-/// The other token stays valid only if it belongs to the same new address.
-///
-/// Otherwise a link for one address would confirm another.
-const STORE_EMAIL_CHANGE_HALF: Statement = Statement {
-    name: "contact_changes.ask_half",
-    sql: "WITH before AS (
-              SELECT id, email_change FROM users WHERE id = $1 FOR UPDATE
-          ), u AS (
-              UPDATE users
-              SET email_change = $2::text,
-                  email_change_token_new =
-                      CASE WHEN $3::text = 'email_change_token_new' THEN $4::text
-                           WHEN before.email_change = $2::text THEN users.email_change_token_new
-                           ELSE '' END,
-                  email_change_token_current =
-                      CASE WHEN $3::text = 'email_change_token_current' THEN $4::text
-                           WHEN before.email_change = $2::text THEN users.email_change_token_current
-                           ELSE '' END,
-                  email_change_confirm_status = 0,
-                  email_change_sent_at = $7,
-                  updated_at = $7
-              FROM before
-              WHERE users.id = before.id
-          ), o AS (
-              DELETE FROM one_time_tokens
-              USING before
-              WHERE user_id = before.id
-                AND before.email_change IS DISTINCT FROM $2::text
-                AND token_type IN ('email_change_token_new', 'email_change_token_current')
-                AND token_type::text <> $3::text
-          )
-          INSERT INTO one_time_tokens (id, user_id, token_type, token_hash, relates_to, created_at, updated_at)
-          SELECT $5, before.id, $3::text::one_time_token_type, $4::text, $6, $7::timestamptz AT TIME ZONE 'utc',
-                 $7::timestamptz AT TIME ZONE 'utc'
-          FROM before
-          ON CONFLICT (user_id, token_type) DO UPDATE
-          SET id = EXCLUDED.id,
-              token_hash = EXCLUDED.token_hash,
-              relates_to = EXCLUDED.relates_to,
-              created_at = EXCLUDED.created_at,
-              updated_at = EXCLUDED.updated_at",
-};
-
 /// Stores one of the two confirmations with its token.
 pub async fn store_email_change_half(db: &mut Connection, half: EmailChangeHalf<'_>) -> Result<()> {
     let (hash, id) = half.hash;
-    let values = args![half.user_id, half.new, half.slot.column(), hash, id, half.relates_to, half.now];
-    db.execute(&STORE_EMAIL_CHANGE_HALF, values).await?;
+    let bound = bind!(
+        STORE_EMAIL_CHANGE_HALF,
+        user_id: half.user_id,
+        new_email: half.new,
+        token_type: half.slot.column(),
+        hash,
+        token_id: id,
+        relates_to: half.relates_to,
+        now: half.now,
+    );
+    db.execute(bound).await?;
     Ok(())
 }
-
-const CONFIRM_HALF: Statement = Statement {
-    name: "contact_changes.confirm_half",
-    sql: "WITH u AS (
-              UPDATE users
-              SET email_change_confirm_status = 1,
-                  email_change_token_current =
-                      CASE WHEN $3 = 'email_change_token_current' THEN '' ELSE email_change_token_current END,
-                  email_change_token_new =
-                      CASE WHEN $3 = 'email_change_token_new' THEN '' ELSE email_change_token_new END,
-                  updated_at = $4
-              WHERE id = $1
-                AND email_change_confirm_status = 0
-                AND $2 = CASE WHEN $3 = 'email_change_token_new' THEN email_change_token_new
-                              ELSE email_change_token_current END
-              RETURNING id
-          ), o AS (
-              DELETE FROM one_time_tokens
-              WHERE user_id = (SELECT id FROM u)
-                AND token_type::text = $3
-          )
-          SELECT count(*) = 1 FROM u",
-};
 
 /// Records the first of two confirmations and clears its token; false if hash or state have changed.
 pub async fn confirm_email_change_half(
@@ -173,7 +257,8 @@ pub async fn confirm_email_change_half(
     stored: &str,
     now: Time,
 ) -> Result<bool> {
-    let (written,): (bool,) = db.fetch_one(&CONFIRM_HALF, args![user_id, stored, slot.column(), now]).await?;
+    let bound = bind!(CONFIRM_HALF, user_id, hash: stored, token_type: slot.column(), now);
+    let (written,): (bool,) = db.fetch_one(bound).await?;
     Ok(written)
 }
 
@@ -194,124 +279,45 @@ pub struct AppliedContactChange<'a> {
     pub audit: Vec<AuditRow>,
 }
 
-/// The common end of both statements: identity, one-time tokens, audit rows.
-///
-/// Returns whether the user changed.
-macro_rules! apply_dependent_rows {
-    () => {
-        concat!(
-            "
-         ), i AS (
-             INSERT INTO identities (id, user_id, provider, provider_id, identity_data, last_sign_in_at, created_at,
-                                     updated_at)
-             SELECT $4, u.id, $5, $6::text, $7, $2, $2, $2 FROM u
-             ON CONFLICT (provider_id, provider) DO UPDATE
-             SET identity_data = EXCLUDED.identity_data, updated_at = EXCLUDED.updated_at
-         ), o AS (
-             DELETE FROM one_time_tokens WHERE user_id = (SELECT id FROM u)
-         ), a AS (
-             ",
-            audit_insert!(8, 9, 10, 11),
-            " WHERE EXISTS (SELECT FROM u)
-         )
-         SELECT count(*) = 1 FROM u"
-        )
-    };
-}
-
-const APPLY_EMAIL: Statement = Statement {
-    name: "contact_changes.apply_email",
-    sql: concat!(
-        "WITH u AS (
-             UPDATE users
-             SET email = $12,
-                 email_change = '',
-                 email_change_token_new = '',
-                 email_change_token_current = '',
-                 email_change_confirm_status = 0,
-                 email_confirmed_at = $13,
-                 confirmation_token = CASE WHEN email_confirmed_at IS NULL THEN '' ELSE confirmation_token END,
-                 raw_user_meta_data = CASE WHEN email_confirmed_at IS NULL
-                                           THEN COALESCE(NULLIF(raw_user_meta_data, 'null'), '{}')
-                                                || '{\"email_verified\": true}'
-                                           ELSE raw_user_meta_data END,
-                 raw_app_meta_data = COALESCE($3, raw_app_meta_data),
-                 is_anonymous = false,
-                 updated_at = $2
-             WHERE id = $1
-               AND email_change_token_new = $14
-               AND email_change_token_current = $15
-             RETURNING id",
-        apply_dependent_rows!()
-    ),
-};
-
 /// Replaces the address; false if the tokens are no longer those of `before`.
 pub async fn apply_email(db: &mut Connection, it: AppliedContactChange<'_>) -> Result<bool> {
     let audit = AuditArrays::from_rows(it.audit);
-    let values = args![
-        it.before.id,
-        it.now,
-        it.app_metadata,
-        it.identity.id,
-        it.identity.provider.as_str(),
-        it.identity.provider_id.as_str(),
-        Value::Object(it.identity.identity_data.clone()),
-        audit.ids,
-        audit.payloads,
-        audit.times,
-        audit.addresses,
-        it.after.email.as_deref(),
-        it.after.email_confirmed_at,
-        it.before.email_change_token_new.as_str(),
-        it.before.email_change_token_current.as_str(),
-    ];
-    let (written,): (bool,) = db.fetch_one(&APPLY_EMAIL, values).await?;
+    let bound = bind!(
+        APPLY_EMAIL,
+        user_id: it.before.id,
+        now: it.now,
+        app_metadata: it.app_metadata,
+        identity_id: it.identity.id,
+        provider: it.identity.provider.as_str(),
+        provider_id: it.identity.provider_id.as_str(),
+        identity_data: Value::Object(it.identity.identity_data.clone()),
+        email: it.after.email.as_deref(),
+        email_confirmed_at: it.after.email_confirmed_at,
+        email_change_token_new: it.before.email_change_token_new.as_str(),
+        email_change_token_current: it.before.email_change_token_current.as_str(),
+        ..audit,
+    );
+    let (written,): (bool,) = db.fetch_one(bound).await?;
     Ok(written)
 }
-
-const APPLY_PHONE: Statement = Statement {
-    name: "contact_changes.apply_phone",
-    sql: concat!(
-        "WITH u AS (
-             UPDATE users
-             SET phone = $12,
-                 phone_change = '',
-                 phone_change_token = '',
-                 phone_confirmed_at = $13,
-                 raw_app_meta_data = COALESCE($3, raw_app_meta_data),
-                 is_anonymous = false,
-                 updated_at = $2
-             WHERE id = $1
-               AND phone_change_token = $14
-             RETURNING id",
-        apply_dependent_rows!()
-    ),
-};
 
 /// Replaces the number; false if the token is no longer that of `before`.
 pub async fn apply_phone(db: &mut Connection, it: AppliedContactChange<'_>) -> Result<bool> {
     let audit = AuditArrays::from_rows(it.audit);
-    let values = args![
-        it.before.id,
-        it.now,
-        it.app_metadata,
-        it.identity.id,
-        it.identity.provider.as_str(),
-        it.identity.provider_id.as_str(),
-        Value::Object(it.identity.identity_data.clone()),
-        audit.ids,
-        audit.payloads,
-        audit.times,
-        audit.addresses,
-        it.after.phone.as_deref(),
-        it.after.phone_confirmed_at,
-        it.before.phone_change_token.as_str(),
-    ];
-    let (written,): (bool,) = db.fetch_one(&APPLY_PHONE, values).await?;
+    let bound = bind!(
+        APPLY_PHONE,
+        user_id: it.before.id,
+        now: it.now,
+        app_metadata: it.app_metadata,
+        identity_id: it.identity.id,
+        provider: it.identity.provider.as_str(),
+        provider_id: it.identity.provider_id.as_str(),
+        identity_data: Value::Object(it.identity.identity_data.clone()),
+        phone: it.after.phone.as_deref(),
+        phone_confirmed_at: it.after.phone_confirmed_at,
+        phone_change_token: it.before.phone_change_token.as_str(),
+        ..audit,
+    );
+    let (written,): (bool,) = db.fetch_one(bound).await?;
     Ok(written)
 }
-
-/// All statements of this file.
-pub const ALL: &[&Statement] =
-    &[&STORE_EMAIL_CHANGE, &STORE_EMAIL_CHANGE_HALF, &CONFIRM_HALF, &APPLY_EMAIL, &APPLY_PHONE];

@@ -9,7 +9,8 @@ use sqlx::types::Json;
 use sqlx::{FromRow, Row};
 
 use super::Result;
-use super::statement::{Connection, Statement, args};
+use super::binding::{bind, statements};
+use super::statement::Connection;
 
 /// The columns of a provider.
 macro_rules! columns {
@@ -19,6 +20,65 @@ macro_rules! columns {
          discovery_url, skip_nonce_check, cached_discovery, authorization_url, token_url, userinfo_url, jwks_uri,
          created_at, updated_at"
     };
+}
+
+statements! {
+    BY_IDENTIFIER = "custom_oauth_providers.by_identifier":
+        concat!("SELECT ", columns!(), " FROM custom_oauth_providers WHERE identifier = :identifier");
+
+    LIST = "custom_oauth_providers.list": concat!(
+        "SELECT ",
+        columns!(),
+        " FROM custom_oauth_providers
+         WHERE (:provider_type::text IS NULL OR provider_type = :provider_type)
+         ORDER BY created_at DESC, id"
+    );
+
+    COUNT = "custom_oauth_providers.count": "SELECT count(*) FROM custom_oauth_providers";
+
+    /// An advisory lock that serializes counting providers and inserting one.
+    ///
+    /// There is no row to lock that represents all providers.
+    LOCK = "custom_oauth_providers.lock":
+        "SELECT pg_advisory_xact_lock(hashtextextended('auth.custom_oauth_providers', 0))";
+
+    INSERT = "custom_oauth_providers.insert":
+        "INSERT INTO custom_oauth_providers (id, provider_type, identifier, name, client_id, client_secret,
+             acceptable_client_ids, scopes, pkce_enabled, attribute_mapping, custom_claims_allowlist,
+             authorization_params, enabled, email_optional, issuer, discovery_url, skip_nonce_check, cached_discovery,
+             discovery_cached_at, authorization_url, token_url, userinfo_url, jwks_uri, created_at, updated_at)
+         VALUES (:id, :provider_type, :identifier, :name, :client_id, :client_secret, :acceptable_client_ids, :scopes,
+                 :pkce_enabled, :attribute_mapping, :custom_claims_allowlist, :authorization_params, :enabled,
+                 :email_optional, :issuer, :discovery_url, :skip_nonce_check, :discovery, :discovery_cached_at,
+                 :authorization_url, :token_url, :userinfo_url, :jwks_uri, :created_at, :updated_at)";
+
+    UPDATE = "custom_oauth_providers.update":
+        "UPDATE custom_oauth_providers
+         SET name = :name,
+             client_id = :client_id,
+             client_secret = :client_secret,
+             acceptable_client_ids = :acceptable_client_ids,
+             scopes = :scopes,
+             pkce_enabled = :pkce_enabled,
+             attribute_mapping = :attribute_mapping,
+             custom_claims_allowlist = :custom_claims_allowlist,
+             authorization_params = :authorization_params,
+             enabled = :enabled,
+             email_optional = :email_optional,
+             issuer = :issuer,
+             discovery_url = :discovery_url,
+             skip_nonce_check = :skip_nonce_check,
+             cached_discovery = :discovery,
+             discovery_cached_at = COALESCE(:discovery_cached_at, discovery_cached_at),
+             authorization_url = :authorization_url,
+             token_url = :token_url,
+             userinfo_url = :userinfo_url,
+             jwks_uri = :jwks_uri,
+             updated_at = :updated_at
+         WHERE id = :id";
+
+    DELETE = "custom_oauth_providers.delete":
+        concat!("DELETE FROM custom_oauth_providers WHERE identifier = :identifier RETURNING ", columns!());
 }
 
 struct CustomProviderRow(CustomProvider);
@@ -76,167 +136,100 @@ fn read_protocol(row: &PgRow) -> sqlx::Result<Protocol> {
     })
 }
 
-const BY_IDENTIFIER: Statement = Statement {
-    name: "custom_oauth_providers.by_identifier",
-    sql: concat!("SELECT ", columns!(), " FROM custom_oauth_providers WHERE identifier = $1"),
-};
-
 /// Returns the provider with that identifier; case-sensitive.
 pub async fn find_by_identifier(db: &mut Connection, identifier: &str) -> Result<Option<CustomProvider>> {
-    let found: Option<CustomProviderRow> = db.fetch_optional(&BY_IDENTIFIER, args![identifier]).await?;
+    let found: Option<CustomProviderRow> = db.fetch_optional(bind!(BY_IDENTIFIER, identifier)).await?;
     Ok(found.map(|CustomProviderRow(provider)| provider))
 }
 
-const LIST: Statement = Statement {
-    name: "custom_oauth_providers.list",
-    sql: concat!(
-        "SELECT ",
-        columns!(),
-        " FROM custom_oauth_providers
-         WHERE ($1::text IS NULL OR provider_type = $1)
-         ORDER BY created_at DESC, id"
-    ),
-};
-
 /// Returns all providers, or those of a type (`oauth2`, `oidc`), newest first.
 pub async fn list(db: &mut Connection, provider_type: Option<&str>) -> Result<Vec<CustomProvider>> {
-    let found: Vec<CustomProviderRow> = db.fetch_all(&LIST, args![provider_type]).await?;
+    let found: Vec<CustomProviderRow> = db.fetch_all(bind!(LIST, provider_type)).await?;
     Ok(found.into_iter().map(|CustomProviderRow(provider)| provider).collect())
 }
 
-const COUNT: Statement =
-    Statement { name: "custom_oauth_providers.count", sql: "SELECT count(*) FROM custom_oauth_providers" };
-
 /// Returns the number of providers.
 pub async fn count(db: &mut Connection) -> Result<usize> {
-    let (count,): (i64,) = db.fetch_one(&COUNT, args![]).await?;
+    let (count,): (i64,) = db.fetch_one(bind!(COUNT)).await?;
     Ok(usize::try_from(count).unwrap_or(usize::MAX))
 }
 
-/// An advisory lock that serializes counting providers and inserting one.
-///
-/// There is no row to lock that represents all providers.
-const LOCK: Statement = Statement {
-    name: "custom_oauth_providers.lock",
-    sql: "SELECT pg_advisory_xact_lock(hashtextextended('auth.custom_oauth_providers', 0))",
-};
-
 /// Waits until no other transaction is adding a provider. Held until the transaction ends.
 pub async fn lock(db: &mut Connection) -> Result<()> {
-    db.execute(&LOCK, args![]).await.map(drop)
+    db.execute(bind!(LOCK)).await.map(drop)
 }
-
-const INSERT: Statement = Statement {
-    name: "custom_oauth_providers.insert",
-    sql: "INSERT INTO custom_oauth_providers (id, provider_type, identifier, name, client_id, client_secret,
-              acceptable_client_ids, scopes, pkce_enabled, attribute_mapping, custom_claims_allowlist,
-              authorization_params, enabled, email_optional, issuer, discovery_url, skip_nonce_check, cached_discovery,
-              discovery_cached_at, authorization_url, token_url, userinfo_url, jwks_uri, created_at, updated_at)
-          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22,
-                  $23, $24, $25)",
-};
 
 /// Inserts a provider.
 pub async fn insert(db: &mut Connection, new: &CustomProvider) -> Result<()> {
     let (place, created) = (ProtocolColumns::from_protocol(&new.protocol), new.created_at);
     let cached_at = place.discovered.as_ref().map(|_| created);
-    let values = args![
-        new.id,
-        new.protocol.as_str(),
-        &new.identifier,
-        &new.name,
-        &new.client_id,
-        new.client_secret.reveal(),
-        &new.acceptable_client_ids,
-        &new.scopes,
-        new.pkce_enabled,
-        Json(&new.attribute_mapping),
-        &new.custom_claims_allowlist,
-        Json(&new.authorization_params),
-        new.enabled,
-        new.email_optional,
-        place.issuer,
-        place.discovery_url,
-        new.skip_nonce_check,
-        place.discovered.map(Json),
-        cached_at,
-        place.authorization_url,
-        place.token_url,
-        place.userinfo_url,
-        place.jwks_uri,
-        created,
-        new.updated_at,
-    ];
-    db.execute(&INSERT, values).await.map(drop)
+    let bound = bind!(
+        INSERT,
+        id: new.id,
+        provider_type: new.protocol.as_str(),
+        identifier: &new.identifier,
+        name: &new.name,
+        client_id: &new.client_id,
+        client_secret: new.client_secret.reveal(),
+        acceptable_client_ids: &new.acceptable_client_ids,
+        scopes: &new.scopes,
+        pkce_enabled: new.pkce_enabled,
+        attribute_mapping: Json(&new.attribute_mapping),
+        custom_claims_allowlist: &new.custom_claims_allowlist,
+        authorization_params: Json(&new.authorization_params),
+        enabled: new.enabled,
+        email_optional: new.email_optional,
+        issuer: place.issuer,
+        discovery_url: place.discovery_url,
+        skip_nonce_check: new.skip_nonce_check,
+        discovery: place.discovered.map(Json),
+        discovery_cached_at: cached_at,
+        authorization_url: place.authorization_url,
+        token_url: place.token_url,
+        userinfo_url: place.userinfo_url,
+        jwks_uri: place.jwks_uri,
+        created_at: created,
+        updated_at: new.updated_at,
+    );
+    db.execute(bound).await.map(drop)
 }
-
-const UPDATE: Statement = Statement {
-    name: "custom_oauth_providers.update",
-    sql: "UPDATE custom_oauth_providers
-          SET name = $2,
-              client_id = $3,
-              client_secret = $4,
-              acceptable_client_ids = $5,
-              scopes = $6,
-              pkce_enabled = $7,
-              attribute_mapping = $8,
-              custom_claims_allowlist = $9,
-              authorization_params = $10,
-              enabled = $11,
-              email_optional = $12,
-              issuer = $13,
-              discovery_url = $14,
-              skip_nonce_check = $15,
-              cached_discovery = $16,
-              discovery_cached_at = COALESCE($17, discovery_cached_at),
-              authorization_url = $18,
-              token_url = $19,
-              userinfo_url = $20,
-              jwks_uri = $21,
-              updated_at = $22
-          WHERE id = $1",
-};
 
 /// Updates a provider, and the time of its discovery document if it was fetched again.
 ///
 /// False if the provider no longer exists.
 pub async fn update(db: &mut Connection, changed: &CustomProvider, discovered_at: Option<Time>) -> Result<bool> {
     let place = ProtocolColumns::from_protocol(&changed.protocol);
-    let values = args![
-        changed.id,
-        &changed.name,
-        &changed.client_id,
-        changed.client_secret.reveal(),
-        &changed.acceptable_client_ids,
-        &changed.scopes,
-        changed.pkce_enabled,
-        Json(&changed.attribute_mapping),
-        &changed.custom_claims_allowlist,
-        Json(&changed.authorization_params),
-        changed.enabled,
-        changed.email_optional,
-        place.issuer,
-        place.discovery_url,
-        changed.skip_nonce_check,
-        place.discovered.map(Json),
-        discovered_at,
-        place.authorization_url,
-        place.token_url,
-        place.userinfo_url,
-        place.jwks_uri,
-        changed.updated_at,
-    ];
-    Ok(db.execute(&UPDATE, values).await? > 0)
+    let bound = bind!(
+        UPDATE,
+        id: changed.id,
+        name: &changed.name,
+        client_id: &changed.client_id,
+        client_secret: changed.client_secret.reveal(),
+        acceptable_client_ids: &changed.acceptable_client_ids,
+        scopes: &changed.scopes,
+        pkce_enabled: changed.pkce_enabled,
+        attribute_mapping: Json(&changed.attribute_mapping),
+        custom_claims_allowlist: &changed.custom_claims_allowlist,
+        authorization_params: Json(&changed.authorization_params),
+        enabled: changed.enabled,
+        email_optional: changed.email_optional,
+        issuer: place.issuer,
+        discovery_url: place.discovery_url,
+        skip_nonce_check: changed.skip_nonce_check,
+        discovery: place.discovered.map(Json),
+        discovery_cached_at: discovered_at,
+        authorization_url: place.authorization_url,
+        token_url: place.token_url,
+        userinfo_url: place.userinfo_url,
+        jwks_uri: place.jwks_uri,
+        updated_at: changed.updated_at,
+    );
+    Ok(db.execute(bound).await? > 0)
 }
-
-const DELETE: Statement = Statement {
-    name: "custom_oauth_providers.delete",
-    sql: concat!("DELETE FROM custom_oauth_providers WHERE identifier = $1 RETURNING ", columns!()),
-};
 
 /// Deletes a provider and returns it, if it existed.
 pub async fn delete(db: &mut Connection, identifier: &str) -> Result<Option<CustomProvider>> {
-    let gone: Option<CustomProviderRow> = db.fetch_optional(&DELETE, args![identifier]).await?;
+    let gone: Option<CustomProviderRow> = db.fetch_optional(bind!(DELETE, identifier)).await?;
     Ok(gone.map(|CustomProviderRow(provider)| provider))
 }
 
@@ -271,6 +264,3 @@ impl<'a> ProtocolColumns<'a> {
         }
     }
 }
-
-/// All statements of this file.
-pub(super) const ALL: &[&Statement] = &[&BY_IDENTIFIER, &LIST, &COUNT, &LOCK, &INSERT, &UPDATE, &DELETE];

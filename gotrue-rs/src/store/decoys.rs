@@ -7,7 +7,37 @@ use uuid::Uuid;
 
 use super::Result;
 use super::audit::{AuditArrays, AuditRow, audit_insert};
-use super::statement::{Connection, Statement, args};
+use super::binding::{bind, statements};
+use super::statement::Connection;
+
+/// Inserts rows and deletes as many older ones; `:mail_id` of the outbox is deleted unless it is null.
+macro_rules! write_decoys {
+    () => {
+        "WITH mail AS (
+             DELETE FROM basalt.outbox WHERE id = :mail_id
+         ), gone AS (
+             DELETE FROM basalt.decoys
+             WHERE id IN (SELECT d.id
+                          FROM basalt.decoys d
+                          WHERE d.created_at < :now::timestamptz - interval '1 second'
+                          ORDER BY d.created_at
+                          LIMIT :rows + 1
+                          FOR UPDATE SKIP LOCKED)
+         ), written AS (
+             INSERT INTO basalt.decoys (id, owner, digest, relates_to, body, created_at)
+             SELECT gen_random_uuid(), gen_random_uuid(), md5(random()::text), md5(random()::text), repeat('x', 600),
+                    :now
+             FROM generate_series(1, :rows)
+         )
+         "
+    };
+}
+
+statements! {
+    WRITE = "decoys.write": concat!(write_decoys!(), "SELECT count(*) FROM basalt.decoys WHERE false");
+
+    WRITE_WITH_AUDIT = "decoys.write_with_audit": concat!(write_decoys!(), audit_insert!());
+}
 
 /// The number of rows that cost as much as a user with its identity and the audit row.
 ///
@@ -18,47 +48,16 @@ pub const ROWS_PER_NEW_USER: i32 = 1;
 /// Rows that cost as much as the flow state of a PKCE request.
 pub const ROWS_PER_FLOW: i32 = 1;
 
-/// Inserts rows and deletes as many older ones; `$1` of the outbox is deleted unless it is null.
-macro_rules! write_decoys {
-    () => {
-        "WITH mail AS (
-             DELETE FROM basalt.outbox WHERE id = $1
-         ), gone AS (
-             DELETE FROM basalt.decoys
-             WHERE id IN (SELECT d.id
-                          FROM basalt.decoys d
-                          WHERE d.created_at < $2::timestamptz - interval '1 second'
-                          ORDER BY d.created_at
-                          LIMIT $3 + 1
-                          FOR UPDATE SKIP LOCKED)
-         ), written AS (
-             INSERT INTO basalt.decoys (id, owner, digest, relates_to, body, created_at)
-             SELECT gen_random_uuid(), gen_random_uuid(), md5(random()::text), md5(random()::text), repeat('x', 600), $2
-             FROM generate_series(1, $3)
-         )
-         "
-    };
-}
-
-const WRITE: Statement =
-    Statement { name: "decoys.write", sql: concat!(write_decoys!(), "SELECT count(*) FROM basalt.decoys WHERE false") };
-
 /// Inserts that many rows, and deletes a mail that was written in the same transaction.
 pub async fn write(db: &mut Connection, rows: i32, mail: Option<Uuid>, now: Time) -> Result<()> {
-    db.execute(&WRITE, args![mail, now, rows]).await?;
+    db.execute(bind!(WRITE, mail_id: mail, now, rows)).await?;
     Ok(())
 }
-
-const WRITE_WITH_AUDIT: Statement =
-    Statement { name: "decoys.write_with_audit", sql: concat!(write_decoys!(), audit_insert!(4, 5, 6, 7)) };
 
 /// Inserts that many rows, and real audit rows.
 pub async fn write_with_audit(db: &mut Connection, rows: i32, audit: Vec<AuditRow>, now: Time) -> Result<()> {
     let audit = AuditArrays::from_rows(audit);
-    let values = args![None::<Uuid>, now, rows, audit.ids, audit.payloads, audit.times, audit.addresses];
-    db.execute(&WRITE_WITH_AUDIT, values).await?;
+    let bound = bind!(WRITE_WITH_AUDIT, mail_id: None::<Uuid>, now, rows, ..audit);
+    db.execute(bound).await?;
     Ok(())
 }
-
-/// All statements of this table.
-pub const ALL: &[&Statement] = &[&WRITE, &WRITE_WITH_AUDIT];

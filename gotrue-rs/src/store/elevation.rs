@@ -9,8 +9,86 @@ use uuid::Uuid;
 
 use super::Result;
 use super::audit::{AuditArrays, AuditRow, audit_insert};
+use super::binding::{bind, statements};
 use super::rows::{AccountAndSession, account_columns, session_columns};
-use super::statement::{Connection, Statement, args};
+use super::statement::Connection;
+
+statements! {
+    /// Locks the user, then all of its sessions in the order of their ids (`docs/concurrency.md`).
+    ///
+    /// PostgreSQL locks in the order of the clauses.
+    LOCK = "elevation.lock":
+        "WITH l AS (
+             SELECT s.id, s.refresh_token_hmac_key, s.refresh_token_counter
+             FROM sessions s
+             JOIN users u ON u.id = s.user_id
+             WHERE s.user_id = :user_id
+             ORDER BY s.id
+             FOR NO KEY UPDATE OF u
+             FOR UPDATE OF s
+         )
+         SELECT l.refresh_token_hmac_key, l.refresh_token_counter
+         FROM l
+         WHERE l.id = :session_id";
+
+    /// The result shows the factors before unverified ones are deleted, like the reference.
+    ELEVATE = "elevation.elevate": concat!(
+        "WITH t AS (
+             SELECT r.id, r.token
+             FROM refresh_tokens r
+             WHERE r.session_id = :session_id
+               AND r.revoked = false
+               AND r.instance_id = '00000000-0000-0000-0000-000000000000'
+             ORDER BY r.created_at, r.id
+             LIMIT 1
+         ), s AS (
+             UPDATE sessions
+             SET aal = 'aal2',
+                 factor_id = :factor_id,
+                 refresh_token_counter = COALESCE(:counter, refresh_token_counter),
+                 updated_at = :now
+             WHERE id = :session_id
+               AND (:refresh_token::text IS NULL OR EXISTS (SELECT FROM t))
+             RETURNING *
+         ), old AS (
+             UPDATE refresh_tokens SET revoked = true, updated_at = :now
+             WHERE id = (SELECT t.id FROM t)
+               AND :refresh_token::text IS NOT NULL
+         ), new AS (
+             INSERT INTO refresh_tokens (instance_id, token, user_id, revoked, created_at, updated_at, parent,
+                                         session_id)
+             SELECT '00000000-0000-0000-0000-000000000000', :refresh_token::text, :user_id::uuid::text, false, :now,
+                    :now, t.token, :session_id
+             FROM t
+             WHERE :refresh_token::text IS NOT NULL
+         ), c AS (
+             INSERT INTO mfa_amr_claims (id, session_id, authentication_method, created_at, updated_at)
+             SELECT :amr_id, s.id, :amr_method, :now, :now FROM s
+             ON CONFLICT ON CONSTRAINT mfa_amr_claims_session_id_authentication_method_pkey
+             DO UPDATE SET updated_at = EXCLUDED.updated_at
+         ), u AS (
+             UPDATE users
+             SET updated_at = CASE WHEN :refresh_token::text IS NULL THEN updated_at ELSE :now END
+             WHERE id = :user_id
+             RETURNING *
+         ), weak AS (
+             DELETE FROM sessions WHERE user_id = :user_id AND aal < 'aal2' AND id <> :session_id
+         ), unfinished AS (
+             DELETE FROM mfa_factors
+             WHERE user_id = :user_id
+               AND status = 'unverified'
+               AND factor_type = :factor_type::factor_type
+               AND id <> :factor_id
+         ), a AS (",
+        audit_insert!(),
+        ")
+         SELECT ",
+        account_columns!(),
+        ", ",
+        session_columns!(),
+        " FROM u CROSS JOIN s"
+    );
+}
 
 /// The refresh token state of a locked session.
 #[derive(Debug)]
@@ -21,28 +99,9 @@ pub struct LockedSession {
     pub refresh_token_counter: Option<i64>,
 }
 
-/// Locks the user, then all of its sessions in the order of their ids (`docs/concurrency.md`).
-///
-/// PostgreSQL locks in the order of the clauses.
-const LOCK: Statement = Statement {
-    name: "elevation.lock",
-    sql: "WITH l AS (
-              SELECT s.id, s.refresh_token_hmac_key, s.refresh_token_counter
-              FROM sessions s
-              JOIN users u ON u.id = s.user_id
-              WHERE s.user_id = $1
-              ORDER BY s.id
-              FOR NO KEY UPDATE OF u
-              FOR UPDATE OF s
-          )
-          SELECT l.refresh_token_hmac_key, l.refresh_token_counter
-          FROM l
-          WHERE l.id = $2",
-};
-
 /// Locks the user's sessions until the transaction ends, and returns this one; `None` if it has ended.
 pub async fn lock_sessions(db: &mut Connection, user_id: Uuid, session_id: Uuid) -> Result<Option<LockedSession>> {
-    let row: Option<(Option<String>, Option<i64>)> = db.fetch_optional(&LOCK, args![user_id, session_id]).await?;
+    let row: Option<(Option<String>, Option<i64>)> = db.fetch_optional(bind!(LOCK, user_id, session_id)).await?;
     Ok(row.map(|(refresh_token_hmac_key, refresh_token_counter)| LockedSession {
         refresh_token_hmac_key,
         refresh_token_counter,
@@ -72,87 +131,23 @@ pub struct ElevatedSession<'a> {
     pub audit: Vec<AuditRow>,
 }
 
-/// The result shows the factors before unverified ones are deleted, like the reference.
-const ELEVATE: Statement = Statement {
-    name: "elevation.elevate",
-    sql: concat!(
-        "WITH t AS (
-             SELECT r.id, r.token
-             FROM refresh_tokens r
-             WHERE r.session_id = $1
-               AND r.revoked = false
-               AND r.instance_id = '00000000-0000-0000-0000-000000000000'
-             ORDER BY r.created_at, r.id
-             LIMIT 1
-         ), s AS (
-             UPDATE sessions
-             SET aal = 'aal2',
-                 factor_id = $3,
-                 refresh_token_counter = COALESCE($8, refresh_token_counter),
-                 updated_at = $5
-             WHERE id = $1
-               AND ($7::text IS NULL OR EXISTS (SELECT FROM t))
-             RETURNING *
-         ), old AS (
-             UPDATE refresh_tokens SET revoked = true, updated_at = $5
-             WHERE id = (SELECT t.id FROM t)
-               AND $7::text IS NOT NULL
-         ), new AS (
-             INSERT INTO refresh_tokens (instance_id, token, user_id, revoked, created_at, updated_at, parent, session_id)
-             SELECT '00000000-0000-0000-0000-000000000000', $7::text, $2::uuid::text, false, $5, $5, t.token, $1
-             FROM t
-             WHERE $7::text IS NOT NULL
-         ), c AS (
-             INSERT INTO mfa_amr_claims (id, session_id, authentication_method, created_at, updated_at)
-             SELECT $6, s.id, $9, $5, $5 FROM s
-             ON CONFLICT ON CONSTRAINT mfa_amr_claims_session_id_authentication_method_pkey
-             DO UPDATE SET updated_at = EXCLUDED.updated_at
-         ), u AS (
-             UPDATE users
-             SET updated_at = CASE WHEN $7::text IS NULL THEN updated_at ELSE $5 END
-             WHERE id = $2
-             RETURNING *
-         ), weak AS (
-             DELETE FROM sessions WHERE user_id = $2 AND aal < 'aal2' AND id <> $1
-         ), unfinished AS (
-             DELETE FROM mfa_factors
-             WHERE user_id = $2
-               AND status = 'unverified'
-               AND factor_type = $4::factor_type
-               AND id <> $3
-         ), a AS (",
-        audit_insert!(10, 11, 12, 13),
-        ")
-         SELECT ",
-        account_columns!(),
-        ", ",
-        session_columns!(),
-        " FROM u CROSS JOIN s"
-    ),
-};
-
 /// Raises a locked session and returns user and session, the latter with its previous AMR claims.
 ///
 /// Returns `None` if the session has no refresh token to replace; then the transaction must not be committed.
 pub async fn elevate(db: &mut Connection, elevated: ElevatedSession<'_>) -> Result<Option<AccountAndSession>> {
     let audit = AuditArrays::from_rows(elevated.audit);
-    let values = args![
-        elevated.session_id,
-        elevated.user_id,
-        elevated.factor_id,
-        elevated.factor_type.as_str(),
-        elevated.now,
-        elevated.amr_id,
-        elevated.refresh_token,
-        elevated.counter,
-        elevated.factor_type.amr_method(),
-        audit.ids,
-        audit.payloads,
-        audit.times,
-        audit.addresses,
-    ];
-    db.fetch_optional(&ELEVATE, values).await
+    let bound = bind!(
+        ELEVATE,
+        session_id: elevated.session_id,
+        user_id: elevated.user_id,
+        factor_id: elevated.factor_id,
+        factor_type: elevated.factor_type.as_str(),
+        now: elevated.now,
+        amr_id: elevated.amr_id,
+        refresh_token: elevated.refresh_token,
+        counter: elevated.counter,
+        amr_method: elevated.factor_type.amr_method(),
+        ..audit,
+    );
+    db.fetch_optional(bound).await
 }
-
-/// All statements of this file.
-pub const ALL: &[&Statement] = &[&LOCK, &ELEVATE];

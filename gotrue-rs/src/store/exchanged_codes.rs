@@ -6,7 +6,32 @@ use gotrue_rules::domain::user::Time;
 use uuid::Uuid;
 
 use super::Result;
-use super::statement::{Connection, Statement, args};
+use super::binding::{bind, statements};
+use super::statement::Connection;
+
+statements! {
+    /// Each insert also deletes a few expired rows.
+    INSERT = "exchanged_codes.insert":
+        "WITH gone AS (
+             DELETE FROM basalt.exchanged_codes
+             WHERE digest IN (SELECT c.digest
+                              FROM basalt.exchanged_codes c
+                              WHERE c.ends_at < :now
+                                AND c.digest <> :digest
+                              ORDER BY c.ends_at
+                              LIMIT 20
+                              FOR UPDATE SKIP LOCKED)
+         )
+         INSERT INTO basalt.exchanged_codes (digest, client_id, session_id, ends_at)
+         VALUES (:digest, :client_id, :session_id, :ends_at)";
+
+    REVOKE = "exchanged_codes.revoke":
+        "DELETE FROM sessions
+         WHERE id IN (SELECT c.session_id
+                      FROM basalt.exchanged_codes c
+                      WHERE c.digest = :digest
+                        AND c.client_id = :client_id)";
+}
 
 /// An exchanged code.
 #[derive(Debug)]
@@ -23,45 +48,23 @@ pub struct ExchangedCode<'a> {
     pub now: Time,
 }
 
-/// Each insert also deletes a few expired rows.
-const INSERT: Statement = Statement {
-    name: "exchanged_codes.insert",
-    sql: "WITH gone AS (
-              DELETE FROM basalt.exchanged_codes
-              WHERE digest IN (SELECT c.digest
-                               FROM basalt.exchanged_codes c
-                               WHERE c.ends_at < $5
-                                 AND c.digest <> $1
-                               ORDER BY c.ends_at
-                               LIMIT 20
-                               FOR UPDATE SKIP LOCKED)
-          )
-          INSERT INTO basalt.exchanged_codes (digest, client_id, session_id, ends_at)
-          VALUES ($1, $2, $3, $4)",
-};
-
 /// Records an exchange, in the transaction that creates the session.
 pub async fn insert(db: &mut Connection, code: ExchangedCode<'_>) -> Result<()> {
-    let values = args![code.digest, code.client_id, code.session_id, code.ends_at, code.now];
-    db.execute(&INSERT, values).await?;
+    let bound = bind!(
+        INSERT,
+        digest: code.digest,
+        client_id: code.client_id,
+        session_id: code.session_id,
+        ends_at: code.ends_at,
+        now: code.now,
+    );
+    db.execute(bound).await?;
     Ok(())
 }
-
-const REVOKE: Statement = Statement {
-    name: "exchanged_codes.revoke",
-    sql: "DELETE FROM sessions
-          WHERE id IN (SELECT c.session_id
-                       FROM basalt.exchanged_codes c
-                       WHERE c.digest = $1
-                         AND c.client_id = $2)",
-};
 
 /// Deletes the session, with its refresh tokens, that this client created with this code.
 ///
 /// False if none.
 pub async fn delete_session(db: &mut Connection, digest: &[u8], client_id: Uuid) -> Result<bool> {
-    Ok(db.execute(&REVOKE, args![digest, client_id]).await? > 0)
+    Ok(db.execute(bind!(REVOKE, digest, client_id)).await? > 0)
 }
-
-/// All statements of this table.
-pub const ALL: &[&Statement] = &[&INSERT, &REVOKE];

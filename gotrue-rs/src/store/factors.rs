@@ -7,7 +7,71 @@ use uuid::Uuid;
 
 use super::Result;
 use super::audit::{AuditArrays, AuditRow, audit_insert};
-use super::statement::{Connection, Statement, args};
+use super::binding::{bind, statements};
+use super::statement::Connection;
+
+statements! {
+    LOCK_OWNER = "factors.lock_owner": "SELECT id FROM users WHERE id = :user_id FOR NO KEY UPDATE";
+
+    INSERT = "factors.insert": concat!(
+        "WITH f AS (
+             INSERT INTO mfa_factors (id, user_id, friendly_name, factor_type, status, secret, phone, created_at,
+                                      updated_at)
+             SELECT :factor_id, :user_id, :friendly_name, :factor_type::factor_type, 'unverified', :secret, :phone,
+                    :now, :now
+             FROM (SELECT count(*) AS enrolled, count(*) FILTER (WHERE status = 'verified') AS verified
+                   FROM mfa_factors
+                   WHERE user_id = :user_id) AS present
+             WHERE present.enrolled < :max_enrolled
+               AND (present.verified = 0 OR present.verified < :max_verified)
+             RETURNING id
+         ), a AS (",
+        audit_insert!(),
+        " WHERE EXISTS (SELECT FROM f)
+         )
+         SELECT f.id FROM f"
+    );
+
+    DELETE_REPLACED = "factors.delete_leftovers":
+        "DELETE FROM mfa_factors f
+         WHERE f.user_id = :user_id
+           AND f.status = 'unverified'
+           AND (f.id = ANY(:same_phone)
+                OR (f.created_at < :stale_before AND f.last_challenged_at IS NULL))
+         RETURNING f.id";
+
+    UPDATE = "factors.update": concat!(
+        "WITH f AS (
+             UPDATE mfa_factors
+             SET friendly_name = COALESCE(:friendly_name, friendly_name),
+                 phone = COALESCE(:phone, phone),
+                 updated_at = CASE WHEN :friendly_name IS NULL AND :phone IS NULL THEN updated_at ELSE :now END
+             WHERE id = :factor_id
+               AND user_id = :user_id
+             RETURNING updated_at
+         ), a AS (",
+        audit_insert!(),
+        " WHERE EXISTS (SELECT FROM f)
+         )
+         SELECT f.updated_at FROM f"
+    );
+
+    DELETE = "factors.delete": concat!(
+        "WITH f AS (
+             DELETE FROM mfa_factors WHERE id = :factor_id AND user_id = :user_id RETURNING id
+         ), c AS (
+             DELETE FROM mfa_amr_claims
+             WHERE authentication_method = :amr_method
+               AND session_id IN (SELECT s.id FROM sessions s WHERE s.user_id = :user_id AND s.factor_id = :factor_id)
+         ), s AS (
+             UPDATE sessions SET aal = 'aal1', factor_id = NULL WHERE user_id = :user_id AND factor_id = :factor_id
+         ), a AS (",
+        audit_insert!(),
+        " WHERE EXISTS (SELECT FROM f)
+         )
+         SELECT f.id FROM f"
+    );
+}
 
 /// The unique constraint on a user's factor names.
 const NAME_UNIQUE: &str = "mfa_factors_user_friendly_name_unique";
@@ -56,29 +120,6 @@ pub enum FactorInsertion {
     PhoneTaken,
 }
 
-const LOCK_OWNER: Statement =
-    Statement { name: "factors.lock_owner", sql: "SELECT id FROM users WHERE id = $1 FOR NO KEY UPDATE" };
-
-const INSERT: Statement = Statement {
-    name: "factors.insert",
-    sql: concat!(
-        "WITH f AS (
-             INSERT INTO mfa_factors (id, user_id, friendly_name, factor_type, status, secret, phone, created_at, updated_at)
-             SELECT $1, $2, $3, $4::factor_type, 'unverified', $5, $6, $7, $7
-             FROM (SELECT count(*) AS enrolled, count(*) FILTER (WHERE status = 'verified') AS verified
-                   FROM mfa_factors
-                   WHERE user_id = $2) AS present
-             WHERE present.enrolled < $12
-               AND (present.verified = 0 OR present.verified < $13)
-             RETURNING id
-         ), a AS (",
-        audit_insert!(8, 9, 10, 11),
-        " WHERE EXISTS (SELECT FROM f)
-         )
-         SELECT f.id FROM f"
-    ),
-};
-
 /// Inserts an unverified factor within the limits, with its audit rows.
 ///
 /// Requires a transaction: the user is locked before its factors are counted, so that of two concurrent inserts the
@@ -89,25 +130,23 @@ pub async fn insert(
     limits: FactorLimits,
     audit: Vec<AuditRow>,
 ) -> Result<FactorInsertion> {
-    let _: Option<(Uuid,)> = db.fetch_optional(&LOCK_OWNER, args![new.user_id]).await?;
+    let _: Option<(Uuid,)> = db.fetch_optional(bind!(LOCK_OWNER, user_id: new.user_id)).await?;
     let most = |limit| i64::try_from(limit).unwrap_or(i64::MAX);
     let audit = AuditArrays::from_rows(audit);
-    let values = args![
-        new.id,
-        new.user_id,
-        new.friendly_name,
-        new.factor_type.as_str(),
-        new.secret,
-        new.phone,
-        new.now,
-        audit.ids,
-        audit.payloads,
-        audit.times,
-        audit.addresses,
-        most(limits.enrolled),
-        most(limits.verified.unwrap_or(0)),
-    ];
-    let inserted: Result<Option<(Uuid,)>> = db.fetch_optional(&INSERT, values).await;
+    let bound = bind!(
+        INSERT,
+        factor_id: new.id,
+        user_id: new.user_id,
+        friendly_name: new.friendly_name,
+        factor_type: new.factor_type.as_str(),
+        secret: new.secret,
+        phone: new.phone,
+        now: new.now,
+        max_enrolled: most(limits.enrolled),
+        max_verified: most(limits.verified.unwrap_or(0)),
+        ..audit,
+    );
+    let inserted: Result<Option<(Uuid,)>> = db.fetch_optional(bound).await;
     match inserted {
         Ok(Some(_)) => Ok(FactorInsertion::Written),
         Ok(None) => Ok(FactorInsertion::LimitReached),
@@ -119,41 +158,17 @@ pub async fn insert(
     }
 }
 
-const DELETE_REPLACED: Statement = Statement {
-    name: "factors.delete_leftovers",
-    sql: "DELETE FROM mfa_factors f
-          WHERE f.user_id = $1
-            AND f.status = 'unverified'
-            AND (f.id = ANY($2)
-                 OR (f.created_at < $3 AND f.last_challenged_at IS NULL))
-          RETURNING f.id",
-};
-
 /// Deletes the factors that a new one replaces, and returns their ids.
 pub async fn delete_replaced(db: &mut Connection, user_id: Uuid, leftovers: ReplacedFactors) -> Result<Vec<Uuid>> {
-    let rows: Vec<(Uuid,)> =
-        db.fetch_all(&DELETE_REPLACED, args![user_id, leftovers.same_phone, leftovers.stale_before]).await?;
+    let bound = bind!(
+        DELETE_REPLACED,
+        user_id,
+        same_phone: leftovers.same_phone,
+        stale_before: leftovers.stale_before,
+    );
+    let rows: Vec<(Uuid,)> = db.fetch_all(bound).await?;
     Ok(rows.into_iter().map(|(id,)| id).collect())
 }
-
-const UPDATE: Statement = Statement {
-    name: "factors.update",
-    sql: concat!(
-        "WITH f AS (
-             UPDATE mfa_factors
-             SET friendly_name = COALESCE($3, friendly_name),
-                 phone = COALESCE($4, phone),
-                 updated_at = CASE WHEN $3 IS NULL AND $4 IS NULL THEN updated_at ELSE $5 END
-             WHERE id = $1
-               AND user_id = $2
-             RETURNING updated_at
-         ), a AS (",
-        audit_insert!(6, 7, 8, 9),
-        " WHERE EXISTS (SELECT FROM f)
-         )
-         SELECT f.updated_at FROM f"
-    ),
-};
 
 /// An administrator's changes of a factor.
 #[derive(Debug, Clone, Copy)]
@@ -173,39 +188,18 @@ pub struct FactorChange<'a> {
 /// Updates a factor and returns its `updated_at`; `None` if it does not exist.
 pub async fn update(db: &mut Connection, change: FactorChange<'_>, audit: Vec<AuditRow>) -> Result<Option<Time>> {
     let audit = AuditArrays::from_rows(audit);
-    let values = args![
-        change.id,
-        change.user_id,
-        change.friendly_name,
-        change.phone,
-        change.now,
-        audit.ids,
-        audit.payloads,
-        audit.times,
-        audit.addresses,
-    ];
-    let updated: Option<(Time,)> = db.fetch_optional(&UPDATE, values).await?;
+    let bound = bind!(
+        UPDATE,
+        factor_id: change.id,
+        user_id: change.user_id,
+        friendly_name: change.friendly_name,
+        phone: change.phone,
+        now: change.now,
+        ..audit,
+    );
+    let updated: Option<(Time,)> = db.fetch_optional(bound).await?;
     Ok(updated.map(|(at,)| at))
 }
-
-const DELETE: Statement = Statement {
-    name: "factors.delete",
-    sql: concat!(
-        "WITH f AS (
-             DELETE FROM mfa_factors WHERE id = $1 AND user_id = $2 RETURNING id
-         ), c AS (
-             DELETE FROM mfa_amr_claims
-             WHERE authentication_method = $3
-               AND session_id IN (SELECT s.id FROM sessions s WHERE s.user_id = $2 AND s.factor_id = $1)
-         ), s AS (
-             UPDATE sessions SET aal = 'aal1', factor_id = NULL WHERE user_id = $2 AND factor_id = $1
-         ), a AS (",
-        audit_insert!(4, 5, 6, 7),
-        " WHERE EXISTS (SELECT FROM f)
-         )
-         SELECT f.id FROM f"
-    ),
-};
 
 /// Deletes a factor and lowers the sessions it raised to `aal1`; false if it does not exist.
 ///
@@ -218,10 +212,7 @@ pub async fn delete(
 ) -> Result<bool> {
     let audit = AuditArrays::from_rows(audit);
     let (id, kind) = factor;
-    let values = args![id, user_id, kind.amr_method(), audit.ids, audit.payloads, audit.times, audit.addresses];
-    let deleted: Option<(Uuid,)> = db.fetch_optional(&DELETE, values).await?;
+    let bound = bind!(DELETE, factor_id: id, user_id, amr_method: kind.amr_method(), ..audit);
+    let deleted: Option<(Uuid,)> = db.fetch_optional(bound).await?;
     Ok(deleted.is_some())
 }
-
-/// All statements of this file.
-pub const ALL: &[&Statement] = &[&LOCK_OWNER, &INSERT, &DELETE_REPLACED, &UPDATE, &DELETE];

@@ -1,8 +1,15 @@
 //! Hooks that are Postgres functions. They take and return JSON, in the types that they declare.
 
+use super::binding::{bind, statements};
 use super::error::HOOK_CALL;
-use super::statement::{Connection, Statement, args};
+use super::statement::Connection;
 use super::{Error, Result};
+
+statements! {
+    LIMIT_TIME = "hooks.limit_time": "SET LOCAL statement_timeout TO 2000";
+
+    UNLIMIT_TIME = "hooks.unlimit_time": "SET LOCAL statement_timeout TO DEFAULT";
+}
 
 /// The transaction that a function runs in.
 #[derive(Debug)]
@@ -24,9 +31,6 @@ pub struct HookFunction<'a> {
     pub name: &'a str,
 }
 
-const LIMIT_TIME: Statement = Statement { name: "hooks.limit_time", sql: "SET LOCAL statement_timeout TO 2000" };
-const UNLIMIT_TIME: Statement = Statement { name: "hooks.unlimit_time", sql: "SET LOCAL statement_timeout TO DEFAULT" };
-
 /// Calls the function with this JSON text; `None` if it returns null or no row.
 pub async fn call(within: HookTransaction<'_>, function: HookFunction<'_>, event: &str) -> Result<Option<String>> {
     match within {
@@ -41,9 +45,9 @@ pub async fn call(within: HookTransaction<'_>, function: HookFunction<'_>, event
 }
 
 async fn call_with_time_limit(db: &mut Connection, function: HookFunction<'_>, event: &str) -> Result<Option<String>> {
-    db.execute(&LIMIT_TIME, args![]).await?;
+    db.execute(bind!(LIMIT_TIME)).await?;
     let output = call_once(db, function, event).await?;
-    db.execute(&UNLIMIT_TIME, args![]).await?;
+    db.execute(bind!(UNLIMIT_TIME)).await?;
     Ok(output)
 }
 
@@ -72,6 +76,3 @@ fn quote_identifier(name: &str) -> String {
 fn quote_literal(text: &str) -> String {
     format!("E'{}'", text.replace('\\', "\\\\").replace('\'', "''"))
 }
-
-/// All statements for hooks except the call itself, whose function the operator configures.
-pub const ALL: &[&Statement] = &[&LIMIT_TIME, &UNLIMIT_TIME];

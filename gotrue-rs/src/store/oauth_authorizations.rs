@@ -13,9 +13,10 @@ use sqlx::{FromRow, Row};
 use uuid::Uuid;
 
 use super::Result;
+use super::binding::{bind, statements};
 use super::oauth_clients::{ClientRow, client_columns};
 use super::rows::{AccountRow, account_columns};
-use super::statement::{Connection, Statement, args};
+use super::statement::Connection;
 
 macro_rules! authorization_columns {
     () => {
@@ -24,6 +25,100 @@ macro_rules! authorization_columns {
          a.code_challenge AS auth_challenge, a.code_challenge_method::text AS auth_challenge_method,
          a.nonce AS auth_nonce, a.status::text AS auth_status, a.expires_at AS auth_expires_at"
     };
+}
+
+statements! {
+    INSERT = "oauth_authorizations.insert":
+        "INSERT INTO oauth_authorizations (id, authorization_id, client_id, redirect_uri, scope, state, resource,
+                                           code_challenge, code_challenge_method, nonce, response_type, status,
+                                           created_at, expires_at)
+         VALUES (:id, :authorization_id, :client_id, :redirect_uri, :scope, NULLIF(:state, ''), NULLIF(:resource, ''),
+                 :challenge, :challenge_method::code_challenge_method, NULLIF(:nonce, ''),
+                 'code', 'pending', :now, :expires_at)";
+
+    FIND_BY_AUTHORIZATION_ID = "oauth_authorizations.by_name": concat!(
+        "SELECT ",
+        authorization_columns!(),
+        ", ",
+        client_columns!(),
+        ", k.scopes AS granted
+         FROM oauth_authorizations a
+         LEFT JOIN oauth_clients c ON c.id = a.client_id AND c.deleted_at IS NULL
+         LEFT JOIN oauth_consents k ON k.client_id = a.client_id AND k.user_id = :user_id AND k.revoked_at IS NULL
+         WHERE a.authorization_id = :authorization_id"
+    );
+
+    EXPIRE = "oauth_authorizations.expire":
+        "UPDATE oauth_authorizations SET status = 'expired' WHERE id = :id AND status::text = 'pending'";
+
+    BIND = "oauth_authorizations.bind":
+        "UPDATE oauth_authorizations
+         SET user_id = :user_id
+         WHERE id = :id
+           AND status::text = 'pending'
+           AND user_id IS NULL";
+
+    APPROVE_WITH_CONSENT = "oauth_authorizations.agree":
+        "UPDATE oauth_authorizations
+         SET user_id = :user_id, status = 'approved', authorization_code = :code, approved_at = :now
+         WHERE id = :id
+           AND status::text = 'pending'
+           AND user_id IS NULL
+           AND EXISTS (SELECT
+                       FROM oauth_consents k
+                       WHERE k.user_id = :user_id
+                         AND k.client_id = oauth_authorizations.client_id
+                         AND k.revoked_at IS NULL
+                         AND k.scopes = :granted_scopes)";
+
+    APPROVE = "oauth_authorizations.approve":
+        "WITH a AS (
+             UPDATE oauth_authorizations
+             SET status = 'approved', authorization_code = :code, approved_at = :now
+             WHERE id = :id
+               AND status::text = 'pending'
+               AND user_id = :user_id
+             RETURNING client_id
+         )
+         INSERT INTO oauth_consents (id, user_id, client_id, scopes, granted_at)
+         SELECT :consent_id, :user_id, a.client_id, :scopes, :now FROM a
+         ON CONFLICT (user_id, client_id)
+         DO UPDATE SET scopes = EXCLUDED.scopes, granted_at = EXCLUDED.granted_at, revoked_at = NULL";
+
+    DENY = "oauth_authorizations.deny":
+        "UPDATE oauth_authorizations
+         SET status = 'denied'
+         WHERE id = :id
+           AND status::text = 'pending'
+           AND user_id = :user_id";
+
+    BY_CODE = "oauth_authorizations.by_code": concat!(
+        "SELECT ",
+        authorization_columns!(),
+        ", ",
+        account_columns!(),
+        "
+         FROM oauth_authorizations a
+         LEFT JOIN users u ON u.id = a.user_id
+         WHERE a.authorization_code = :code
+           AND a.status = 'approved'"
+    );
+
+    CONSUME = "oauth_authorizations.use_up":
+        "WITH k AS (
+             SELECT id
+             FROM oauth_consents
+             WHERE user_id = :user_id
+               AND client_id = :client_id
+               AND revoked_at IS NULL
+             FOR SHARE
+         )
+         DELETE FROM oauth_authorizations
+         WHERE id = :id
+           AND user_id = :user_id
+           AND client_id = :client_id
+           AND status::text = 'approved'
+           AND EXISTS (SELECT FROM k)";
 }
 
 fn read_authorization(row: &PgRow) -> sqlx::Result<Authorization> {
@@ -72,32 +167,24 @@ pub struct NewAuthorization<'a> {
     pub expires_at: Time,
 }
 
-const INSERT: Statement = Statement {
-    name: "oauth_authorizations.insert",
-    sql: "INSERT INTO oauth_authorizations (id, authorization_id, client_id, redirect_uri, scope, state, resource,
-                                            code_challenge, code_challenge_method, nonce, response_type, status,
-                                            created_at, expires_at)
-          VALUES ($1, $2, $3, $4, $5, NULLIF($6, ''), NULLIF($7, ''), $8, $9::code_challenge_method, NULLIF($10, ''),
-                  'code', 'pending', $11, $12)",
-};
-
 /// Inserts an authorization request.
 pub async fn insert(db: &mut Connection, new: NewAuthorization<'_>) -> Result<()> {
-    let values = args![
-        new.id,
-        new.authorization_id,
-        new.client_id,
-        new.redirect_uri,
-        new.scope,
-        new.state,
-        new.resource,
-        new.challenge.value.as_str(),
-        new.challenge.method.as_str(),
-        new.nonce,
-        new.now,
-        new.expires_at,
-    ];
-    db.execute(&INSERT, values).await?;
+    let bound = bind!(
+        INSERT,
+        id: new.id,
+        authorization_id: new.authorization_id,
+        client_id: new.client_id,
+        redirect_uri: new.redirect_uri,
+        scope: new.scope,
+        state: new.state,
+        resource: new.resource,
+        challenge: new.challenge.value.as_str(),
+        challenge_method: new.challenge.method.as_str(),
+        nonce: new.nonce,
+        now: new.now,
+        expires_at: new.expires_at,
+    );
+    db.execute(bound).await?;
     Ok(())
 }
 
@@ -122,49 +209,24 @@ impl FromRow<'_, PgRow> for AuthorizationDetails {
     }
 }
 
-const FIND_BY_AUTHORIZATION_ID: Statement = Statement {
-    name: "oauth_authorizations.by_name",
-    sql: concat!(
-        "SELECT ",
-        authorization_columns!(),
-        ", ",
-        client_columns!(),
-        ", k.scopes AS granted
-         FROM oauth_authorizations a
-         LEFT JOIN oauth_clients c ON c.id = a.client_id AND c.deleted_at IS NULL
-         LEFT JOIN oauth_consents k ON k.client_id = a.client_id AND k.user_id = $2 AND k.revoked_at IS NULL
-         WHERE a.authorization_id = $1"
-    ),
-};
-
 /// Returns the request with that `authorization_id`, and the scopes that the user has granted.
 pub async fn find_by_authorization_id(
     db: &mut Connection,
     name: &str,
     user_id: Uuid,
 ) -> Result<Option<AuthorizationDetails>> {
-    db.fetch_optional(&FIND_BY_AUTHORIZATION_ID, args![name, user_id]).await
+    db.fetch_optional(bind!(FIND_BY_AUTHORIZATION_ID, authorization_id: name, user_id)).await
 }
-
-const EXPIRE: Statement = Statement {
-    name: "oauth_authorizations.expire",
-    sql: "UPDATE oauth_authorizations SET status = 'expired' WHERE id = $1 AND status::text = 'pending'",
-};
 
 /// Marks a pending request as expired.
 pub async fn expire(db: &mut Connection, id: Uuid) -> Result<()> {
-    db.execute(&EXPIRE, args![id]).await?;
+    db.execute(bind!(EXPIRE, id)).await?;
     Ok(())
 }
 
-const BIND: Statement = Statement {
-    name: "oauth_authorizations.bind",
-    sql: "UPDATE oauth_authorizations SET user_id = $2 WHERE id = $1 AND status::text = 'pending' AND user_id IS NULL",
-};
-
 /// Binds a pending request without a user to this user; false if it was bound or is not pending.
 pub async fn bind_user(db: &mut Connection, id: Uuid, user_id: Uuid) -> Result<bool> {
-    Ok(db.execute(&BIND, args![id, user_id]).await? == 1)
+    Ok(db.execute(bind!(BIND, id, user_id)).await? == 1)
 }
 
 /// An authorization code to be issued.
@@ -180,60 +242,39 @@ pub struct Approval<'a> {
     pub now: Time,
 }
 
-const APPROVE_WITH_CONSENT: Statement = Statement {
-    name: "oauth_authorizations.agree",
-    sql: "UPDATE oauth_authorizations
-          SET user_id = $2, status = 'approved', authorization_code = $3, approved_at = $4
-          WHERE id = $1
-            AND status::text = 'pending'
-            AND user_id IS NULL
-            AND EXISTS (SELECT
-                        FROM oauth_consents k
-                        WHERE k.user_id = $2
-                          AND k.client_id = oauth_authorizations.client_id
-                          AND k.revoked_at IS NULL
-                          AND k.scopes = $5)",
-};
-
 /// Approves an unbound request of a user whose existing consent covers exactly these scopes.
 ///
 /// False otherwise.
 pub async fn approve_with_consent(db: &mut Connection, approval: Approval<'_>, granted: &str) -> Result<bool> {
-    let values = args![approval.id, approval.user_id, approval.code, approval.now, granted];
-    Ok(db.execute(&APPROVE_WITH_CONSENT, values).await? == 1)
+    let bound = bind!(
+        APPROVE_WITH_CONSENT,
+        id: approval.id,
+        user_id: approval.user_id,
+        code: approval.code,
+        now: approval.now,
+        granted_scopes: granted,
+    );
+    Ok(db.execute(bound).await? == 1)
 }
-
-const APPROVE: Statement = Statement {
-    name: "oauth_authorizations.approve",
-    sql: "WITH a AS (
-              UPDATE oauth_authorizations
-              SET status = 'approved', authorization_code = $3, approved_at = $4
-              WHERE id = $1
-                AND status::text = 'pending'
-                AND user_id = $2
-              RETURNING client_id
-          )
-          INSERT INTO oauth_consents (id, user_id, client_id, scopes, granted_at)
-          SELECT $5, $2, a.client_id, $6, $4 FROM a
-          ON CONFLICT (user_id, client_id)
-          DO UPDATE SET scopes = EXCLUDED.scopes, granted_at = EXCLUDED.granted_at, revoked_at = NULL",
-};
 
 /// Approves a request and stores the consent, replacing an earlier one; false if it was not pending.
 pub async fn approve(db: &mut Connection, approval: Approval<'_>, consent: (Uuid, &str)) -> Result<bool> {
     let (consent_id, scopes) = consent;
-    let values = args![approval.id, approval.user_id, approval.code, approval.now, consent_id, scopes];
-    Ok(db.execute(&APPROVE, values).await? == 1)
+    let bound = bind!(
+        APPROVE,
+        id: approval.id,
+        user_id: approval.user_id,
+        code: approval.code,
+        now: approval.now,
+        consent_id,
+        scopes,
+    );
+    Ok(db.execute(bound).await? == 1)
 }
-
-const DENY: Statement = Statement {
-    name: "oauth_authorizations.deny",
-    sql: "UPDATE oauth_authorizations SET status = 'denied' WHERE id = $1 AND status::text = 'pending' AND user_id = $2",
-};
 
 /// Denies a request; false if it was not pending.
 pub async fn deny(db: &mut Connection, id: Uuid, user_id: Uuid) -> Result<bool> {
-    Ok(db.execute(&DENY, args![id, user_id]).await? == 1)
+    Ok(db.execute(bind!(DENY, id, user_id)).await? == 1)
 }
 
 /// An approved request with its user; `account` is `None` if the user no longer exists.
@@ -253,51 +294,14 @@ impl FromRow<'_, PgRow> for ApprovedAuthorization {
     }
 }
 
-const BY_CODE: Statement = Statement {
-    name: "oauth_authorizations.by_code",
-    sql: concat!(
-        "SELECT ",
-        authorization_columns!(),
-        ", ",
-        account_columns!(),
-        "
-         FROM oauth_authorizations a
-         LEFT JOIN users u ON u.id = a.user_id
-         WHERE a.authorization_code = $1
-           AND a.status = 'approved'"
-    ),
-};
-
 /// Returns the approved request of an authorization code.
 pub async fn find_by_code(db: &mut Connection, code: &str) -> Result<Option<ApprovedAuthorization>> {
-    db.fetch_optional(&BY_CODE, args![code]).await
+    db.fetch_optional(bind!(BY_CODE, code)).await
 }
-
-const CONSUME: Statement = Statement {
-    name: "oauth_authorizations.use_up",
-    sql: "WITH k AS (
-              SELECT id
-              FROM oauth_consents
-              WHERE user_id = $2
-                AND client_id = $3
-                AND revoked_at IS NULL
-              FOR SHARE
-          )
-          DELETE FROM oauth_authorizations
-          WHERE id = $1
-            AND user_id = $2
-            AND client_id = $3
-            AND status::text = 'approved'
-            AND EXISTS (SELECT FROM k)",
-};
 
 /// Consumes an approved request if its consent still stands; of two concurrent calls one returns true.
 ///
 /// Within a transaction the consent cannot be revoked until its end.
 pub async fn consume(db: &mut Connection, agreed: &Authorization, user_id: Uuid) -> Result<bool> {
-    Ok(db.execute(&CONSUME, args![agreed.id, user_id, agreed.client_id]).await? == 1)
+    Ok(db.execute(bind!(CONSUME, id: agreed.id, user_id, client_id: agreed.client_id)).await? == 1)
 }
-
-/// All statements of this table.
-pub const ALL: &[&Statement] =
-    &[&INSERT, &FIND_BY_AUTHORIZATION_ID, &EXPIRE, &BIND, &APPROVE_WITH_CONSENT, &APPROVE, &DENY, &BY_CODE, &CONSUME];

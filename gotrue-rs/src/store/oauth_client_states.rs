@@ -7,24 +7,22 @@ use gotrue_rules::domain::user::Time;
 use uuid::Uuid;
 
 use super::Result;
-use super::statement::{Connection, Statement, args};
+use super::binding::{bind, statements};
+use super::statement::Connection;
 
-const TAKE: Statement = Statement {
-    name: "oauth_client_states.take",
-    sql: "DELETE FROM oauth_client_states
-          WHERE id = $1
-          RETURNING provider_type, code_verifier, created_at",
-};
+statements! {
+    TAKE = "oauth_client_states.take":
+        "DELETE FROM oauth_client_states
+         WHERE id = :id
+         RETURNING provider_type, code_verifier, created_at";
+}
 
 /// Deletes a verifier and returns it.
 pub async fn take(db: &mut Connection, id: Uuid) -> Result<Option<StoredVerifier>> {
-    let row: Option<(String, Option<String>, Time)> = db.fetch_optional(&TAKE, args![id]).await?;
+    let row: Option<(String, Option<String>, Time)> = db.fetch_optional(bind!(TAKE, id)).await?;
     Ok(row.map(|(provider, verifier, created_at)| StoredVerifier {
         provider,
         verifier: verifier.unwrap_or_default(),
         created_at,
     }))
 }
-
-/// All statements of this table.
-pub const ALL: &[&Statement] = &[&TAKE];

@@ -10,7 +10,8 @@ use sqlx::{FromRow, Row};
 use uuid::Uuid;
 
 use super::Result;
-use super::statement::{Connection, Statement, args};
+use super::binding::{BoundStatement, bind, statements};
+use super::statement::Connection;
 
 /// The columns of a client from relation `c`, each prefixed with `client_`.
 macro_rules! client_columns {
@@ -22,6 +23,75 @@ macro_rules! client_columns {
     };
 }
 pub(super) use client_columns;
+
+statements! {
+    INSERT = "oauth_clients.insert": concat!(
+        "WITH c AS (
+             INSERT INTO oauth_clients (id, client_secret_hash, registration_type, client_type,
+                                        token_endpoint_auth_method, redirect_uris, grant_types, client_name,
+                                            client_uri,
+                                        logo_uri, created_at, updated_at)
+             VALUES (:client_id, :secret_hash, :registration_type::oauth_registration_type,
+                     :client_type::oauth_client_type, :auth_method, :redirect_uris, :grant_types, NULLIF(:name, ''),
+                     NULLIF(:uri, ''), NULLIF(:logo_uri, ''), :now, :now)
+             RETURNING *
+         )
+         SELECT ",
+        client_columns!(),
+        " FROM c"
+    );
+
+    BY_ID = "oauth_clients.by_id":
+        concat!("SELECT ", client_columns!(),
+                " FROM oauth_clients c WHERE c.id = :client_id AND c.deleted_at IS NULL");
+
+    ALL_CLIENTS = "oauth_clients.all": concat!(
+        "SELECT ",
+        client_columns!(),
+        " FROM oauth_clients c WHERE c.deleted_at IS NULL ORDER BY c.created_at DESC, c.id DESC"
+    );
+
+    UPDATE = "oauth_clients.update": concat!(
+        "WITH c AS (
+             UPDATE oauth_clients
+             SET redirect_uris = COALESCE(:redirect_uris, redirect_uris),
+                 grant_types = COALESCE(:grant_types, grant_types),
+                 client_name = CASE WHEN :name::text IS NULL THEN client_name ELSE NULLIF(:name, '') END,
+                 client_uri = CASE WHEN :uri::text IS NULL THEN client_uri ELSE NULLIF(:uri, '') END,
+                 logo_uri = CASE WHEN :logo_uri::text IS NULL THEN logo_uri ELSE NULLIF(:logo_uri, '') END,
+                 token_endpoint_auth_method = COALESCE(:auth_method, token_endpoint_auth_method),
+                 updated_at = :now
+             WHERE id = :client_id
+               AND deleted_at IS NULL
+             RETURNING *
+         )
+         SELECT ",
+        client_columns!(),
+        " FROM c"
+    );
+
+    SET_SECRET = "oauth_clients.set_secret": concat!(
+        "WITH c AS (
+             UPDATE oauth_clients
+             SET client_secret_hash = :secret_hash, updated_at = :now
+             WHERE id = :client_id
+               AND deleted_at IS NULL
+             RETURNING *
+         )
+         SELECT ",
+        client_columns!(),
+        " FROM c"
+    );
+
+    DELETE = "oauth_clients.delete":
+        "WITH c AS (
+             UPDATE oauth_clients
+             SET deleted_at = :now, updated_at = :now
+             WHERE id = :client_id
+               AND deleted_at IS NULL
+         )
+         DELETE FROM sessions WHERE oauth_client_id = :client_id AND :ends_sessions";
+}
 
 /// A client as selected by [`client_columns!`]; `None` where an outer join found none.
 #[derive(Debug)]
@@ -71,149 +141,67 @@ pub struct NewClient<'a> {
     pub now: Time,
 }
 
-const INSERT: Statement = Statement {
-    name: "oauth_clients.insert",
-    sql: concat!(
-        "WITH c AS (
-             INSERT INTO oauth_clients (id, client_secret_hash, registration_type, client_type,
-                                        token_endpoint_auth_method, redirect_uris, grant_types, client_name, client_uri,
-                                        logo_uri, created_at, updated_at)
-             VALUES ($1, $2, $3::oauth_registration_type, $4::oauth_client_type, $5, $6, $7, NULLIF($8, ''),
-                     NULLIF($9, ''), NULLIF($10, ''), $11, $11)
-             RETURNING *
-         )
-         SELECT ",
-        client_columns!(),
-        " FROM c"
-    ),
-};
-
 /// Inserts a client and returns it.
 pub async fn insert(db: &mut Connection, new: NewClient<'_>) -> Result<Option<OAuthClient>> {
     let accepted = new.accepted;
-    let values = args![
-        new.id,
-        new.secret_hash,
-        new.registration_type.as_str(),
-        accepted.client_type.as_str(),
-        accepted.auth_method.as_str(),
-        accepted.redirect_uris.join(","),
-        accepted.grant_types.join(","),
-        accepted.name.as_str(),
-        accepted.uri.as_str(),
-        accepted.logo_uri.as_str(),
-        new.now,
-    ];
-    fetch_client(db, &INSERT, values).await
+    let bound = bind!(
+        INSERT,
+        client_id: new.id,
+        secret_hash: new.secret_hash,
+        registration_type: new.registration_type.as_str(),
+        client_type: accepted.client_type.as_str(),
+        auth_method: accepted.auth_method.as_str(),
+        redirect_uris: accepted.redirect_uris.join(","),
+        grant_types: accepted.grant_types.join(","),
+        name: accepted.name.as_str(),
+        uri: accepted.uri.as_str(),
+        logo_uri: accepted.logo_uri.as_str(),
+        now: new.now,
+    );
+    fetch_client(db, bound).await
 }
-
-const BY_ID: Statement = Statement {
-    name: "oauth_clients.by_id",
-    sql: concat!("SELECT ", client_columns!(), " FROM oauth_clients c WHERE c.id = $1 AND c.deleted_at IS NULL"),
-};
 
 /// Returns the client of that id.
 pub async fn find_by_id(db: &mut Connection, id: Uuid) -> Result<Option<OAuthClient>> {
-    fetch_client(db, &BY_ID, args![id]).await
+    fetch_client(db, bind!(BY_ID, client_id: id)).await
 }
-
-const ALL_CLIENTS: Statement = Statement {
-    name: "oauth_clients.all",
-    sql: concat!(
-        "SELECT ",
-        client_columns!(),
-        " FROM oauth_clients c WHERE c.deleted_at IS NULL ORDER BY c.created_at DESC, c.id DESC"
-    ),
-};
 
 /// Returns all clients, newest first.
 pub async fn list(db: &mut Connection) -> Result<Vec<OAuthClient>> {
-    let rows: Vec<ClientRow> = db.fetch_all(&ALL_CLIENTS, args![]).await?;
+    let rows: Vec<ClientRow> = db.fetch_all(bind!(ALL_CLIENTS)).await?;
     Ok(rows.into_iter().filter_map(|row| row.0).collect())
 }
-
-const UPDATE: Statement = Statement {
-    name: "oauth_clients.update",
-    sql: concat!(
-        "WITH c AS (
-             UPDATE oauth_clients
-             SET redirect_uris = COALESCE($2, redirect_uris),
-                 grant_types = COALESCE($3, grant_types),
-                 client_name = CASE WHEN $4::text IS NULL THEN client_name ELSE NULLIF($4, '') END,
-                 client_uri = CASE WHEN $5::text IS NULL THEN client_uri ELSE NULLIF($5, '') END,
-                 logo_uri = CASE WHEN $6::text IS NULL THEN logo_uri ELSE NULLIF($6, '') END,
-                 token_endpoint_auth_method = COALESCE($7, token_endpoint_auth_method),
-                 updated_at = $8
-             WHERE id = $1
-               AND deleted_at IS NULL
-             RETURNING *
-         )
-         SELECT ",
-        client_columns!(),
-        " FROM c"
-    ),
-};
 
 /// Updates the named columns and leaves the others to concurrent updates.
 ///
 /// `None` if the client no longer exists.
 pub async fn update(db: &mut Connection, id: Uuid, changes: &ClientChanges, now: Time) -> Result<Option<OAuthClient>> {
-    let values = args![
-        id,
-        changes.redirect_uris.as_ref().map(|uris| uris.join(",")),
-        changes.grant_types.as_ref().map(|types| types.join(",")),
-        changes.name.as_deref(),
-        changes.uri.as_deref(),
-        changes.logo_uri.as_deref(),
-        changes.auth_method.as_deref(),
+    let bound = bind!(
+        UPDATE,
+        client_id: id,
+        redirect_uris: changes.redirect_uris.as_ref().map(|uris| uris.join(",")),
+        grant_types: changes.grant_types.as_ref().map(|types| types.join(",")),
+        name: changes.name.as_deref(),
+        uri: changes.uri.as_deref(),
+        logo_uri: changes.logo_uri.as_deref(),
+        auth_method: changes.auth_method.as_deref(),
         now,
-    ];
-    fetch_client(db, &UPDATE, values).await
+    );
+    fetch_client(db, bound).await
 }
-
-const SET_SECRET: Statement = Statement {
-    name: "oauth_clients.set_secret",
-    sql: concat!(
-        "WITH c AS (
-             UPDATE oauth_clients
-             SET client_secret_hash = $2, updated_at = $3
-             WHERE id = $1
-               AND deleted_at IS NULL
-             RETURNING *
-         )
-         SELECT ",
-        client_columns!(),
-        " FROM c"
-    ),
-};
 
 /// Replaces the client's secret; `None` if it no longer exists.
 pub async fn set_secret(db: &mut Connection, id: Uuid, secret_hash: &str, now: Time) -> Result<Option<OAuthClient>> {
-    fetch_client(db, &SET_SECRET, args![id, secret_hash, now]).await
+    fetch_client(db, bind!(SET_SECRET, client_id: id, secret_hash, now)).await
 }
-
-const DELETE: Statement = Statement {
-    name: "oauth_clients.delete",
-    sql: "WITH c AS (
-              UPDATE oauth_clients SET deleted_at = $2, updated_at = $2 WHERE id = $1 AND deleted_at IS NULL
-          )
-          DELETE FROM sessions WHERE oauth_client_id = $1 AND $3",
-};
 
 /// Marks a client as deleted; with `ends_sessions` its sessions are deleted.
 pub async fn delete(db: &mut Connection, id: Uuid, now: Time, ends_sessions: bool) -> Result<()> {
-    db.execute(&DELETE, args![id, now, ends_sessions]).await?;
+    db.execute(bind!(DELETE, client_id: id, now, ends_sessions)).await?;
     Ok(())
 }
 
-async fn fetch_client(
-    db: &mut Connection,
-    statement: &Statement,
-    values: super::statement::Values,
-) -> Result<Option<OAuthClient>> {
-    let row: Option<ClientRow> = db.fetch_optional(statement, values).await?;
+async fn fetch_client(db: &mut Connection, bound: BoundStatement) -> Result<Option<OAuthClient>> {
+    let row: Option<ClientRow> = db.fetch_optional(bound).await?;
     Ok(row.and_then(|row| row.0))
 }
-
-/// All statements of this table.
-pub const ALL: &[&Statement] = &[&INSERT, &BY_ID, &ALL_CLIENTS, &UPDATE, &SET_SECRET, &DELETE];

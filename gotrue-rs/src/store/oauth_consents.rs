@@ -10,8 +10,40 @@ use uuid::Uuid;
 
 use super::Result;
 use super::audit::{AuditArrays, AuditRow, audit_insert};
+use super::binding::{bind, statements};
 use super::oauth_clients::{ClientRow, client_columns};
-use super::statement::{Connection, Statement, args};
+use super::statement::Connection;
+
+statements! {
+    OF_ACCOUNT = "oauth_consents.of_account": concat!(
+        "SELECT ",
+        client_columns!(),
+        ", k.scopes, k.granted_at
+         FROM oauth_consents k
+         JOIN oauth_clients c ON c.id = k.client_id
+         WHERE k.user_id = :user_id
+           AND k.revoked_at IS NULL
+           AND c.deleted_at IS NULL
+         ORDER BY k.granted_at DESC, k.id"
+    );
+
+    REVOKE = "oauth_consents.revoke":
+        "UPDATE oauth_consents
+         SET revoked_at = GREATEST(:now, granted_at)
+         WHERE user_id = :user_id
+           AND client_id = :client_id
+           AND revoked_at IS NULL";
+
+    END_SESSIONS = "oauth_consents.end_sessions": concat!(
+        "WITH u AS (
+             SELECT id FROM users WHERE id = :user_id FOR NO KEY UPDATE
+         ), s AS (
+             DELETE FROM sessions WHERE user_id = (SELECT id FROM u) AND oauth_client_id = :client_id
+         )
+         ",
+        audit_insert!()
+    );
+}
 
 /// A user's consent to a client.
 #[derive(Debug)]
@@ -34,35 +66,11 @@ impl FromRow<'_, PgRow> for ConsentRow {
     }
 }
 
-const OF_ACCOUNT: Statement = Statement {
-    name: "oauth_consents.of_account",
-    sql: concat!(
-        "SELECT ",
-        client_columns!(),
-        ", k.scopes, k.granted_at
-         FROM oauth_consents k
-         JOIN oauth_clients c ON c.id = k.client_id
-         WHERE k.user_id = $1
-           AND k.revoked_at IS NULL
-           AND c.deleted_at IS NULL
-         ORDER BY k.granted_at DESC, k.id"
-    ),
-};
-
 /// Returns the user's consents, newest first.
 pub async fn list_by_user(db: &mut Connection, user_id: Uuid) -> Result<Vec<ConsentGrant>> {
-    let rows: Vec<ConsentRow> = db.fetch_all(&OF_ACCOUNT, args![user_id]).await?;
+    let rows: Vec<ConsentRow> = db.fetch_all(bind!(OF_ACCOUNT, user_id)).await?;
     Ok(rows.into_iter().filter_map(|row| row.0).collect())
 }
-
-const REVOKE: Statement = Statement {
-    name: "oauth_consents.revoke",
-    sql: "UPDATE oauth_consents
-          SET revoked_at = GREATEST($3, granted_at)
-          WHERE user_id = $1
-            AND client_id = $2
-            AND revoked_at IS NULL",
-};
 
 /// A consent to revoke.
 #[derive(Debug, Clone, Copy)]
@@ -75,19 +83,6 @@ pub struct ConsentRevocation {
     pub now: Time,
 }
 
-const END_SESSIONS: Statement = Statement {
-    name: "oauth_consents.end_sessions",
-    sql: concat!(
-        "WITH u AS (
-             SELECT id FROM users WHERE id = $1 FOR NO KEY UPDATE
-         ), s AS (
-             DELETE FROM sessions WHERE user_id = (SELECT id FROM u) AND oauth_client_id = $2
-         )
-         ",
-        audit_insert!(3, 4, 5, 6)
-    ),
-};
-
 /// Revokes the user's consent and deletes the client's sessions; false if there was no consent.
 ///
 /// Unexchanged codes of the client become invalid with the consent.
@@ -96,14 +91,11 @@ const END_SESSIONS: Statement = Statement {
 /// waited.
 pub async fn revoke(db: &mut Connection, revoked: ConsentRevocation, audit: Vec<AuditRow>) -> Result<bool> {
     let ConsentRevocation { user_id, client_id, now } = revoked;
-    if db.execute(&REVOKE, args![user_id, client_id, now]).await? == 0 {
+    if db.execute(bind!(REVOKE, user_id, client_id, now)).await? == 0 {
         return Ok(false);
     }
     let audit = AuditArrays::from_rows(audit);
-    let values = args![user_id, client_id, audit.ids, audit.payloads, audit.times, audit.addresses];
-    db.execute(&END_SESSIONS, values).await?;
+    let bound = bind!(END_SESSIONS, user_id, client_id, ..audit);
+    db.execute(bound).await?;
     Ok(true)
 }
-
-/// All statements of this table.
-pub const ALL: &[&Statement] = &[&OF_ACCOUNT, &REVOKE, &END_SESSIONS];

@@ -9,8 +9,90 @@ use uuid::Uuid;
 
 use super::Result;
 use super::audit::{AuditArrays, AuditRow, audit_insert};
+use super::binding::{bind, statements};
 use super::rows::{AccountRow, account_columns};
-use super::statement::{Connection, Statement, args};
+use super::statement::Connection;
+
+/// Locks the user before its tokens: `o` reads from `u`, or PostgreSQL would run it first.
+macro_rules! issue {
+    ($column:literal, $sent_at:literal) => {
+        issue!($column, $sent_at, "")
+    };
+    ($column:literal, $sent_at:literal, $more:literal) => {
+        concat!(
+            "WITH u AS (
+                 UPDATE users
+                 SET ", $column, " = :hash, ", $sent_at, " = :now, ", $more, "updated_at = :now
+                 WHERE id = :user_id
+                 RETURNING id
+             ), o AS (
+                 INSERT INTO one_time_tokens (id, user_id, token_type, token_hash, relates_to, created_at, updated_at)
+                 SELECT :token_id, u.id, :token_type::one_time_token_type, :hash, :relates_to,
+                        :now::timestamptz AT TIME ZONE 'utc',
+                        :now::timestamptz AT TIME ZONE 'utc'
+                 FROM u
+                 ON CONFLICT (user_id, token_type) DO UPDATE
+                 SET id = EXCLUDED.id,
+                     token_hash = EXCLUDED.token_hash,
+                     relates_to = EXCLUDED.relates_to,
+                     created_at = EXCLUDED.created_at,
+                     updated_at = EXCLUDED.updated_at
+             )
+             ", audit_insert!()
+        )
+    };
+}
+
+statements! {
+    ISSUE_CONFIRMATION = "one_time_tokens.issue_confirmation": issue!("confirmation_token", "confirmation_sent_at");
+
+    /// A repeated invitation also updates `invited_at`.
+    ISSUE_INVITATION = "one_time_tokens.issue_invitation":
+        issue!("confirmation_token", "confirmation_sent_at", "invited_at = :now, ");
+
+    ISSUE_RECOVERY = "one_time_tokens.issue_recovery": issue!("recovery_token", "recovery_sent_at");
+
+    ISSUE_REAUTHENTICATION = "one_time_tokens.issue_reauthentication":
+        issue!("reauthentication_token", "reauthentication_sent_at");
+
+    /// The pending address is the one that the code was sent to.
+    ISSUE_EMAIL_CHANGE = "one_time_tokens.issue_email_change": issue!(
+        "email_change_token_new",
+        "email_change_sent_at",
+        "email_change = :relates_to, email_change_confirm_status = 0, "
+    );
+
+    /// The pending number is the one that the code was sent to.
+    ISSUE_PHONE_CHANGE = "one_time_tokens.issue_phone_change":
+        issue!("phone_change_token", "phone_change_sent_at", "phone_change = :relates_to, ");
+
+    CONSUME_REAUTHENTICATION = "one_time_tokens.use_up_reauthentication":
+        "WITH u AS (
+             UPDATE users
+             SET reauthentication_token = '', updated_at = :now
+             WHERE id = :user_id
+               AND reauthentication_token = :hash
+             RETURNING id
+         ), o AS (
+             DELETE FROM one_time_tokens
+             WHERE user_id = (SELECT id FROM u)
+               AND token_type = 'reauthentication_token'
+         )
+         SELECT count(*) = 1 FROM u";
+
+    FIND_USER = "one_time_tokens.account_of": concat!(
+        "SELECT ",
+        account_columns!(),
+        "
+         FROM one_time_tokens o
+         JOIN users u ON u.id = o.user_id
+         WHERE o.token_hash = ANY(:hashes)
+           AND o.token_type::text = ANY(:token_types)
+           AND u.instance_id = '00000000-0000-0000-0000-000000000000'
+         ORDER BY array_position(:token_types, o.token_type::text)
+         LIMIT 1"
+    );
+}
 
 /// A token to store.
 #[derive(Debug)]
@@ -31,124 +113,42 @@ pub struct NewOneTimeToken<'a> {
     pub audit: Vec<AuditRow>,
 }
 
-/// Locks the user before its tokens: `o` reads from `u`, or PostgreSQL would run it first.
-macro_rules! issue {
-    ($column:literal, $sent_at:literal) => {
-        issue!($column, $sent_at, "")
-    };
-    ($column:literal, $sent_at:literal, $more:literal) => {
-        concat!(
-            "WITH u AS (
-                 UPDATE users SET ", $column, " = $2, ", $sent_at, " = $6, ", $more, "updated_at = $6 WHERE id = $1 RETURNING id
-             ), o AS (
-                 INSERT INTO one_time_tokens (id, user_id, token_type, token_hash, relates_to, created_at, updated_at)
-                 SELECT $5, u.id, $3::one_time_token_type, $2, $4, $6::timestamptz AT TIME ZONE 'utc',
-                        $6::timestamptz AT TIME ZONE 'utc'
-                 FROM u
-                 ON CONFLICT (user_id, token_type) DO UPDATE
-                 SET id = EXCLUDED.id,
-                     token_hash = EXCLUDED.token_hash,
-                     relates_to = EXCLUDED.relates_to,
-                     created_at = EXCLUDED.created_at,
-                     updated_at = EXCLUDED.updated_at
-             )
-             ", audit_insert!(7, 8, 9, 10)
+/// Binds a [`NewOneTimeToken`] to the statement of its purpose.
+macro_rules! bind_issue {
+    ($statement:ident, $issued:ident) => {{
+        let audit = AuditArrays::from_rows($issued.audit);
+        bind!(
+            $statement,
+            user_id: $issued.user_id,
+            hash: $issued.hash,
+            token_type: $issued.purpose.token_kind().column(),
+            relates_to: $issued.relates_to,
+            token_id: $issued.id,
+            now: $issued.now,
+            ..audit,
         )
-    };
+    }};
 }
-
-const ISSUE_CONFIRMATION: Statement =
-    Statement { name: "one_time_tokens.issue_confirmation", sql: issue!("confirmation_token", "confirmation_sent_at") };
-/// A repeated invitation also updates `invited_at`.
-const ISSUE_INVITATION: Statement = Statement {
-    name: "one_time_tokens.issue_invitation",
-    sql: issue!("confirmation_token", "confirmation_sent_at", "invited_at = $6, "),
-};
-const ISSUE_RECOVERY: Statement =
-    Statement { name: "one_time_tokens.issue_recovery", sql: issue!("recovery_token", "recovery_sent_at") };
-const ISSUE_REAUTHENTICATION: Statement = Statement {
-    name: "one_time_tokens.issue_reauthentication",
-    sql: issue!("reauthentication_token", "reauthentication_sent_at"),
-};
-/// The pending address is the one that the code was sent to.
-const ISSUE_EMAIL_CHANGE: Statement = Statement {
-    name: "one_time_tokens.issue_email_change",
-    sql: issue!(
-        "email_change_token_new",
-        "email_change_sent_at",
-        "email_change = $4, email_change_confirm_status = 0, "
-    ),
-};
-/// The pending number is the one that the code was sent to.
-const ISSUE_PHONE_CHANGE: Statement = Statement {
-    name: "one_time_tokens.issue_phone_change",
-    sql: issue!("phone_change_token", "phone_change_sent_at", "phone_change = $4, "),
-};
 
 /// Stores a token in both tables, with its time of sending.
 pub async fn issue(db: &mut Connection, issued: NewOneTimeToken<'_>) -> Result<()> {
-    let statement = match issued.purpose {
-        Purpose::SignUp | Purpose::Sms => &ISSUE_CONFIRMATION,
-        Purpose::Invite => &ISSUE_INVITATION,
-        Purpose::MagicLink | Purpose::Recovery => &ISSUE_RECOVERY,
-        Purpose::Reauthentication => &ISSUE_REAUTHENTICATION,
-        Purpose::EmailChange => &ISSUE_EMAIL_CHANGE,
-        Purpose::PhoneChange => &ISSUE_PHONE_CHANGE,
+    let bound = match issued.purpose {
+        Purpose::SignUp | Purpose::Sms => bind_issue!(ISSUE_CONFIRMATION, issued),
+        Purpose::Invite => bind_issue!(ISSUE_INVITATION, issued),
+        Purpose::MagicLink | Purpose::Recovery => bind_issue!(ISSUE_RECOVERY, issued),
+        Purpose::Reauthentication => bind_issue!(ISSUE_REAUTHENTICATION, issued),
+        Purpose::EmailChange => bind_issue!(ISSUE_EMAIL_CHANGE, issued),
+        Purpose::PhoneChange => bind_issue!(ISSUE_PHONE_CHANGE, issued),
     };
-    let audit = AuditArrays::from_rows(issued.audit);
-    let values = args![
-        issued.user_id,
-        issued.hash,
-        issued.purpose.token_kind().column(),
-        issued.relates_to,
-        issued.id,
-        issued.now,
-        audit.ids,
-        audit.payloads,
-        audit.times,
-        audit.addresses,
-    ];
-    db.execute(statement, values).await?;
+    db.execute(bound).await?;
     Ok(())
 }
 
-const CONSUME_REAUTHENTICATION: Statement = Statement {
-    name: "one_time_tokens.use_up_reauthentication",
-    sql: "WITH u AS (
-              UPDATE users
-              SET reauthentication_token = '', updated_at = $3
-              WHERE id = $1
-                AND reauthentication_token = $2
-              RETURNING id
-          ), o AS (
-              DELETE FROM one_time_tokens
-              WHERE user_id = (SELECT id FROM u)
-                AND token_type = 'reauthentication_token'
-          )
-          SELECT count(*) = 1 FROM u",
-};
-
 /// Consumes the reauthentication code; false if it was gone. Of two concurrent calls one succeeds.
 pub async fn consume_reauthentication(db: &mut Connection, user_id: Uuid, stored: &str, now: Time) -> Result<bool> {
-    let (won,): (bool,) = db.fetch_one(&CONSUME_REAUTHENTICATION, args![user_id, stored, now]).await?;
+    let (won,): (bool,) = db.fetch_one(bind!(CONSUME_REAUTHENTICATION, user_id, hash: stored, now)).await?;
     Ok(won)
 }
-
-const FIND_USER: Statement = Statement {
-    name: "one_time_tokens.account_of",
-    sql: concat!(
-        "SELECT ",
-        account_columns!(),
-        "
-         FROM one_time_tokens o
-         JOIN users u ON u.id = o.user_id
-         WHERE o.token_hash = ANY($1)
-           AND o.token_type::text = ANY($2)
-           AND u.instance_id = '00000000-0000-0000-0000-000000000000'
-         ORDER BY array_position($2, o.token_type::text)
-         LIMIT 1"
-    ),
-};
 
 /// Returns the user with exactly this hash pending in one of the slots.
 pub async fn find_user_by_hash(db: &mut Connection, hash: &str, slots: &[OneTimeTokenKind]) -> Result<Option<User>> {
@@ -171,18 +171,6 @@ async fn find_user_by_hashes(
     slots: &[OneTimeTokenKind],
 ) -> Result<Option<User>> {
     let types: Vec<&str> = slots.iter().map(|slot| slot.column()).collect();
-    let row: Option<AccountRow> = db.fetch_optional(&FIND_USER, args![hashes, types]).await?;
+    let row: Option<AccountRow> = db.fetch_optional(bind!(FIND_USER, hashes, token_types: types)).await?;
     Ok(row.map(|row| row.0))
 }
-
-/// All statements of this table.
-pub const ALL: &[&Statement] = &[
-    &ISSUE_CONFIRMATION,
-    &ISSUE_INVITATION,
-    &ISSUE_RECOVERY,
-    &ISSUE_REAUTHENTICATION,
-    &ISSUE_EMAIL_CHANGE,
-    &ISSUE_PHONE_CHANGE,
-    &CONSUME_REAUTHENTICATION,
-    &FIND_USER,
-];

@@ -16,10 +16,112 @@ pub use self::reading::{
     FailingMail, InboxMail, OutboxCounts, count_by_state, find_inbox_mail, list_failing, list_inbox,
 };
 use super::Result;
+use super::binding::{bind, statements};
 use super::pool::Pool;
-use super::statement::{Connection, Statement, args};
+use super::statement::Connection;
 
-mod reading;
+/// `INSERT` of the [`NewMail`]s in a parameter, as a statement or as part of one.
+///
+/// [`encode_rows`] encodes the parameter.
+///
+/// The second argument continues the `FROM` clause and can join the mails to other parts of the statement.
+#[macro_export]
+macro_rules! outbox_insert {
+    ($mails:literal, $joined:literal) => {
+        concat!(
+            "INSERT INTO basalt.outbox (id, purpose, recipient, subject, html, text, headers, code, link, message_id,
+                                        created_at, attempts, next_attempt_at, give_up_at, sent_at, sent_to)
+             SELECT m.id, m.purpose, m.recipient, m.subject, m.html, m.text, m.headers, m.code, m.link, m.message_id,
+                    m.created_at, 0, m.created_at, m.give_up_at, m.sent_at, m.sent_to
+             FROM jsonb_to_recordset(",
+            $mails,
+            ") AS m (id uuid, purpose text, recipient text, subject text, html text, text text, headers jsonb, code text,
+                     link text, message_id text, created_at timestamptz, give_up_at timestamptz, sent_at timestamptz,
+                     sent_to text)",
+            $joined
+        )
+    };
+}
+
+statements! {
+    modules {
+        mod reading;
+    }
+
+    INSERT = "outbox.insert": outbox_insert!(":mails", "");
+
+    LEASE = "outbox.lease": "
+        UPDATE basalt.outbox o
+        SET attempts = o.attempts + 1,
+            leased_until = :leased_until
+        FROM (
+            SELECT id
+            FROM basalt.outbox
+            WHERE sent_at IS NULL
+              AND failed_at IS NULL
+              AND next_attempt_at <= :now
+              AND (leased_until IS NULL OR leased_until <= :now)
+            ORDER BY next_attempt_at, number
+            LIMIT :limit
+            FOR UPDATE SKIP LOCKED
+        ) due
+        WHERE o.id = due.id
+        RETURNING o.id, o.purpose, o.recipient, o.subject, o.html, o.text, o.headers, o.message_id, o.created_at,
+                  o.give_up_at, o.attempts";
+
+    RENEW = "outbox.renew": "
+        UPDATE basalt.outbox
+        SET leased_until = :leased_until
+        WHERE id = :id
+          AND attempts = :attempts
+          AND sent_at IS NULL";
+
+    SENT = "outbox.sent": "
+        UPDATE basalt.outbox
+        SET sent_at = :now,
+            sent_to = 'server',
+            leased_until = NULL,
+            failed_at = NULL,
+            last_error = NULL,
+            html = '',
+            text = NULL,
+            code = NULL,
+            link = NULL
+        WHERE id = :id
+          AND sent_at IS NULL";
+
+    POSTPONE = "outbox.postpone": "
+        UPDATE basalt.outbox
+        SET next_attempt_at = :next_attempt_at,
+            last_error = :error,
+            leased_until = NULL
+        WHERE id = :id
+          AND attempts = :attempts
+          AND sent_at IS NULL";
+
+    GIVE_UP = "outbox.give_up": "
+        UPDATE basalt.outbox
+        SET failed_at = :now,
+            last_error = :error,
+            leased_until = NULL
+        WHERE id = :id
+          AND attempts = :attempts
+          AND sent_at IS NULL";
+
+    NEXT = "outbox.next": "
+        SELECT min(GREATEST(next_attempt_at, leased_until)) AS due
+        FROM basalt.outbox
+        WHERE sent_at IS NULL
+          AND failed_at IS NULL";
+
+    DELETE_EXPIRED = "outbox.sweep": "
+        WITH full_again AS (
+            DELETE FROM basalt.limits
+            WHERE full_at < :now
+        )
+        DELETE FROM basalt.outbox
+        WHERE sent_at < :sent_before";
+}
 
 /// The outbox, for use outside a request.
 #[derive(Debug, Clone)]
@@ -70,39 +172,14 @@ pub struct NewMail {
     pub sent_to: Option<&'static str>,
 }
 
-/// `INSERT` of the [`NewMail`]s in parameter `$n`, as a statement or as part of one.
-///
-/// [`encode_rows`] encodes the parameter.
-///
-/// The second argument continues the `FROM` clause and can join the mails to other parts of the statement.
-#[macro_export]
-macro_rules! outbox_insert {
-    ($n:literal, $joined:literal) => {
-        concat!(
-            "INSERT INTO basalt.outbox (id, purpose, recipient, subject, html, text, headers, code, link, message_id,
-                                        created_at, attempts, next_attempt_at, give_up_at, sent_at, sent_to)
-             SELECT m.id, m.purpose, m.recipient, m.subject, m.html, m.text, m.headers, m.code, m.link, m.message_id,
-                    m.created_at, 0, m.created_at, m.give_up_at, m.sent_at, m.sent_to
-             FROM jsonb_to_recordset($",
-            $n,
-            ") AS m (id uuid, purpose text, recipient text, subject text, html text, text text, headers jsonb, code text,
-                     link text, message_id text, created_at timestamptz, give_up_at timestamptz, sent_at timestamptz,
-                     sent_to text)",
-            $joined
-        )
-    };
-}
-
 /// The parameter of [`outbox_insert!`].
 pub fn encode_rows(mails: &[NewMail]) -> Json<&[NewMail]> {
     Json(mails)
 }
 
-const INSERT: Statement = Statement { name: "outbox.insert", sql: outbox_insert!(1, "") };
-
 /// Inserts mails; they are sent after the transaction is committed.
 pub async fn insert(db: &mut Connection, mails: &[NewMail]) -> Result<()> {
-    db.execute(&INSERT, args![encode_rows(mails)]).await.map(drop)
+    db.execute(bind!(INSERT, mails: encode_rows(mails))).await.map(drop)
 }
 
 /// A mail leased by a worker.
@@ -150,148 +227,39 @@ impl FromRow<'_, PgRow> for LeasedMail {
     }
 }
 
-const LEASE: Statement = Statement {
-    name: "outbox.lease",
-    sql: "
-        UPDATE basalt.outbox o
-        SET attempts = o.attempts + 1,
-            leased_until = $2
-        FROM (
-            SELECT id
-            FROM basalt.outbox
-            WHERE sent_at IS NULL
-              AND failed_at IS NULL
-              AND next_attempt_at <= $1
-              AND (leased_until IS NULL OR leased_until <= $1)
-            ORDER BY next_attempt_at, number
-            LIMIT $3
-            FOR UPDATE SKIP LOCKED
-        ) due
-        WHERE o.id = due.id
-        RETURNING o.id, o.purpose, o.recipient, o.subject, o.html, o.text, o.headers, o.message_id, o.created_at,
-                  o.give_up_at, o.attempts",
-};
-
 /// Leases at most `at_most` due mails until `until`.
 pub async fn lease(db: &mut Connection, now: Time, until: Time, at_most: i64) -> Result<Vec<LeasedMail>> {
-    db.fetch_all(&LEASE, args![now, until, at_most]).await
+    db.fetch_all(bind!(LEASE, now, leased_until: until, limit: at_most)).await
 }
-
-const RENEW: Statement = Statement {
-    name: "outbox.renew",
-    sql: "
-        UPDATE basalt.outbox
-        SET leased_until = $3
-        WHERE id = $1
-          AND attempts = $2
-          AND sent_at IS NULL",
-};
 
 /// Extends a lease until then, unless another worker holds the mail.
 pub async fn renew(db: &mut Connection, mail: &LeasedMail, until: Time) -> Result<()> {
-    db.execute(&RENEW, args![mail.id, mail.attempts, until]).await.map(drop)
+    db.execute(bind!(RENEW, id: mail.id, attempts: mail.attempts, leased_until: until)).await.map(drop)
 }
-
-const SENT: Statement = Statement {
-    name: "outbox.sent",
-    sql: "
-        UPDATE basalt.outbox
-        SET sent_at = $2,
-            sent_to = 'server',
-            leased_until = NULL,
-            failed_at = NULL,
-            last_error = NULL,
-            html = '',
-            text = NULL,
-            code = NULL,
-            link = NULL
-        WHERE id = $1
-          AND sent_at IS NULL",
-};
 
 /// Marks a mail as accepted by a mail server, whichever worker holds it, and clears its secrets.
 pub async fn mark_sent(db: &mut Connection, id: Uuid, now: Time) -> Result<()> {
-    db.execute(&SENT, args![id, now]).await.map(drop)
+    db.execute(bind!(SENT, id, now)).await.map(drop)
 }
-
-const POSTPONE: Statement = Statement {
-    name: "outbox.postpone",
-    sql: "
-        UPDATE basalt.outbox
-        SET next_attempt_at = $3,
-            last_error = $4,
-            leased_until = NULL
-        WHERE id = $1
-          AND attempts = $2
-          AND sent_at IS NULL",
-};
 
 /// Schedules the next attempt after a failed one, unless another worker holds the mail.
 pub async fn postpone(db: &mut Connection, mail: &LeasedMail, next_attempt_at: Time, error: &str) -> Result<()> {
-    db.execute(&POSTPONE, args![mail.id, mail.attempts, next_attempt_at, error]).await.map(drop)
+    db.execute(bind!(POSTPONE, id: mail.id, attempts: mail.attempts, next_attempt_at, error)).await.map(drop)
 }
-
-const GIVE_UP: Statement = Statement {
-    name: "outbox.give_up",
-    sql: "
-        UPDATE basalt.outbox
-        SET failed_at = $3,
-            last_error = $4,
-            leased_until = NULL
-        WHERE id = $1
-          AND attempts = $2
-          AND sent_at IS NULL",
-};
 
 /// Marks a mail as failed for good; its content is kept.
 pub async fn give_up(db: &mut Connection, mail: &LeasedMail, now: Time, error: &str) -> Result<()> {
-    db.execute(&GIVE_UP, args![mail.id, mail.attempts, now, error]).await.map(drop)
+    db.execute(bind!(GIVE_UP, id: mail.id, attempts: mail.attempts, now, error)).await.map(drop)
 }
-
-const NEXT: Statement = Statement {
-    name: "outbox.next",
-    sql: "
-        SELECT min(GREATEST(next_attempt_at, leased_until)) AS due
-        FROM basalt.outbox
-        WHERE sent_at IS NULL
-          AND failed_at IS NULL",
-};
 
 /// Returns the time of the next attempt, if a mail is waiting.
 pub async fn find_next_attempt(db: &mut Connection) -> Result<Option<Time>> {
-    db.fetch_one::<(Option<Time>,)>(&NEXT, args![]).await.map(|(due,)| due)
+    db.fetch_one::<(Option<Time>,)>(bind!(NEXT)).await.map(|(due,)| due)
 }
-
-const DELETE_EXPIRED: Statement = Statement {
-    name: "outbox.sweep",
-    sql: "
-        WITH full_again AS (
-            DELETE FROM basalt.limits
-            WHERE full_at < $2
-        )
-        DELETE FROM basalt.outbox
-        WHERE sent_at < $1",
-};
 
 /// Deletes mails sent before `before`, and rate-limit buckets that are full.
 ///
 /// Returns the number of mails. Failed mails are kept.
 pub async fn delete_expired(db: &mut Connection, before: Time, now: Time) -> Result<u64> {
-    db.execute(&DELETE_EXPIRED, args![before, now]).await
+    db.execute(bind!(DELETE_EXPIRED, sent_before: before, now)).await
 }
-
-/// All statements of this table, for the test that prepares them.
-pub const ALL: &[&Statement] = &[
-    &INSERT,
-    &LEASE,
-    &RENEW,
-    &SENT,
-    &POSTPONE,
-    &GIVE_UP,
-    &NEXT,
-    &DELETE_EXPIRED,
-    &reading::STATE,
-    &reading::TROUBLES,
-    &reading::INBOX,
-    &reading::RECEIVED,
-];

@@ -9,8 +9,76 @@ use uuid::Uuid;
 
 use super::Result;
 use super::audit::{AuditArrays, AuditRow, audit_insert};
+use super::binding::{bind, statements};
 use super::rows::{AccountRow, account_columns};
-use super::statement::{Connection, Statement, args};
+use super::statement::Connection;
+
+statements! {
+    OF_ACCOUNT = "webauthn_credentials.of_account":
+        "SELECT id, credential_id, friendly_name, created_at, last_used_at
+         FROM webauthn_credentials
+         WHERE user_id = :user_id
+         ORDER BY created_at, id";
+
+    LOCK_OWNER = "webauthn_credentials.lock_owner": "SELECT id FROM users WHERE id = :user_id FOR NO KEY UPDATE";
+
+    INSERT = "webauthn_credentials.insert": concat!(
+        "WITH p AS (
+             INSERT INTO webauthn_credentials (id, user_id, credential_id, public_key, attestation_type, aaguid,
+                                               sign_count, transports, backup_eligible, backed_up, friendly_name,
+                                               created_at, updated_at)
+             SELECT :passkey_id, :user_id, :credential_id, :public_key, :attestation_type, :aaguid, :sign_count,
+                    :transports, :backup_eligible, :backed_up, :friendly_name, :now, :now
+             WHERE (SELECT count(*) FROM webauthn_credentials WHERE user_id = :user_id) < :max_passkeys
+             RETURNING id
+         ), a AS (",
+        audit_insert!(),
+        " WHERE EXISTS (SELECT FROM p)
+         )
+         SELECT p.id FROM p"
+    );
+
+    BY_CREDENTIAL = "webauthn_credentials.by_credential": concat!(
+        "SELECT p.id AS passkey_id, p.public_key AS passkey_public_key, p.sign_count AS passkey_sign_count,
+                p.backup_eligible AS passkey_backup_eligible, p.backed_up AS passkey_backed_up, ",
+        account_columns!(),
+        "
+         FROM webauthn_credentials p
+         JOIN users u ON u.id = p.user_id
+         WHERE p.credential_id = :credential_id
+           AND p.user_id = :user_id"
+    );
+
+    USE = "webauthn_credentials.use":
+        "UPDATE webauthn_credentials
+         SET sign_count = greatest(sign_count, :sign_count), last_used_at = :now, updated_at = :now
+         WHERE id = :passkey_id
+           AND (NOT :is_exclusive OR sign_count = :expected_sign_count)";
+
+    RENAME = "webauthn_credentials.rename": concat!(
+        "WITH p AS (
+             UPDATE webauthn_credentials
+             SET friendly_name = :friendly_name, updated_at = :now
+             WHERE id = :passkey_id
+               AND user_id = :user_id
+             RETURNING id, credential_id, friendly_name, created_at, last_used_at
+         ), a AS (",
+        audit_insert!(),
+        " WHERE EXISTS (SELECT FROM p)
+         )
+         SELECT p.id, p.credential_id, p.friendly_name, p.created_at, p.last_used_at FROM p"
+    );
+
+    DELETE = "webauthn_credentials.delete": concat!(
+        "WITH p AS (
+             DELETE FROM webauthn_credentials WHERE id = :passkey_id AND user_id = :user_id RETURNING id
+         ), a AS (",
+        audit_insert!(),
+        " WHERE EXISTS (SELECT FROM p)
+         )
+         SELECT p.id FROM p"
+    );
+}
 
 /// A passkey as listed to its user.
 #[derive(Debug, Clone, PartialEq)]
@@ -51,17 +119,9 @@ impl Passkey {
     }
 }
 
-const OF_ACCOUNT: Statement = Statement {
-    name: "webauthn_credentials.of_account",
-    sql: "SELECT id, credential_id, friendly_name, created_at, last_used_at
-          FROM webauthn_credentials
-          WHERE user_id = $1
-          ORDER BY created_at, id",
-};
-
 /// Returns the user's passkeys, oldest first.
 pub async fn list_by_user(db: &mut Connection, user_id: Uuid) -> Result<Vec<Passkey>> {
-    db.fetch_all(&OF_ACCOUNT, args![user_id]).await
+    db.fetch_all(bind!(OF_ACCOUNT, user_id)).await
 }
 
 /// A passkey to insert.
@@ -95,53 +155,30 @@ pub struct NewPasskey<'a> {
     pub audit: Vec<AuditRow>,
 }
 
-const LOCK_OWNER: Statement =
-    Statement { name: "webauthn_credentials.lock_owner", sql: "SELECT id FROM users WHERE id = $1 FOR NO KEY UPDATE" };
-
-const INSERT: Statement = Statement {
-    name: "webauthn_credentials.insert",
-    sql: concat!(
-        "WITH p AS (
-             INSERT INTO webauthn_credentials (id, user_id, credential_id, public_key, attestation_type, aaguid,
-                                               sign_count, transports, backup_eligible, backed_up, friendly_name,
-                                               created_at, updated_at)
-             SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $12
-             WHERE (SELECT count(*) FROM webauthn_credentials WHERE user_id = $2) < $13
-             RETURNING id
-         ), a AS (",
-        audit_insert!(14, 15, 16, 17),
-        " WHERE EXISTS (SELECT FROM p)
-         )
-         SELECT p.id FROM p"
-    ),
-};
-
 /// Inserts a passkey; false if the user has `most` already.
 ///
 /// Requires a transaction: concurrent registrations of one user are serialized, so that the limit holds.
 pub async fn insert(db: &mut Connection, new: NewPasskey<'_>, most: usize) -> Result<bool> {
-    let _: Option<(Uuid,)> = db.fetch_optional(&LOCK_OWNER, args![new.user_id]).await?;
+    let _: Option<(Uuid,)> = db.fetch_optional(bind!(LOCK_OWNER, user_id: new.user_id)).await?;
     let audit = AuditArrays::from_rows(new.audit);
-    let values = args![
-        new.id,
-        new.user_id,
-        new.credential_id,
-        new.public_key,
-        new.attestation_type,
-        new.aaguid,
-        i64::from(new.sign_count),
-        Json(new.transports),
-        new.backup_eligible,
-        new.backed_up,
-        new.friendly_name,
-        new.now,
-        i64::try_from(most).unwrap_or(i64::MAX),
-        audit.ids,
-        audit.payloads,
-        audit.times,
-        audit.addresses,
-    ];
-    let stored: Option<(Uuid,)> = db.fetch_optional(&INSERT, values).await?;
+    let bound = bind!(
+        INSERT,
+        passkey_id: new.id,
+        user_id: new.user_id,
+        credential_id: new.credential_id,
+        public_key: new.public_key,
+        attestation_type: new.attestation_type,
+        aaguid: new.aaguid,
+        sign_count: i64::from(new.sign_count),
+        transports: Json(new.transports),
+        backup_eligible: new.backup_eligible,
+        backed_up: new.backed_up,
+        friendly_name: new.friendly_name,
+        now: new.now,
+        max_passkeys: i64::try_from(most).unwrap_or(i64::MAX),
+        ..audit,
+    );
+    let stored: Option<(Uuid,)> = db.fetch_optional(bound).await?;
     Ok(stored.is_some())
 }
 
@@ -175,27 +212,13 @@ impl FromRow<'_, PgRow> for OwnedPasskey {
     }
 }
 
-const BY_CREDENTIAL: Statement = Statement {
-    name: "webauthn_credentials.by_credential",
-    sql: concat!(
-        "SELECT p.id AS passkey_id, p.public_key AS passkey_public_key, p.sign_count AS passkey_sign_count,
-                p.backup_eligible AS passkey_backup_eligible, p.backed_up AS passkey_backed_up, ",
-        account_columns!(),
-        "
-         FROM webauthn_credentials p
-         JOIN users u ON u.id = p.user_id
-         WHERE p.credential_id = $1
-           AND p.user_id = $2"
-    ),
-};
-
 /// Returns the passkey of that credential id with its user, if it belongs to that user.
 pub async fn find_by_credential(
     db: &mut Connection,
     credential_id: &[u8],
     user_id: Uuid,
 ) -> Result<Option<OwnedPasskey>> {
-    db.fetch_optional(&BY_CREDENTIAL, args![credential_id, user_id]).await
+    db.fetch_optional(bind!(BY_CREDENTIAL, credential_id, user_id)).await
 }
 
 /// A verified use of a passkey.
@@ -213,37 +236,18 @@ pub struct PasskeyUse {
     pub now: Time,
 }
 
-const USE: Statement = Statement {
-    name: "webauthn_credentials.use",
-    sql: "UPDATE webauthn_credentials
-          SET sign_count = greatest(sign_count, $2), last_used_at = $3, updated_at = $3
-          WHERE id = $1
-            AND (NOT $4 OR sign_count = $5)",
-};
-
 /// Records the use of a passkey; false if it is gone or no longer as it was verified.
 pub async fn record_use(db: &mut Connection, used: PasskeyUse) -> Result<bool> {
-    let values =
-        args![used.id, i64::from(used.sign_count), used.now, used.is_exclusive, i64::from(used.expected_sign_count)];
-    Ok(db.execute(&USE, values).await? == 1)
+    let bound = bind!(
+        USE,
+        passkey_id: used.id,
+        sign_count: i64::from(used.sign_count),
+        now: used.now,
+        is_exclusive: used.is_exclusive,
+        expected_sign_count: i64::from(used.expected_sign_count),
+    );
+    Ok(db.execute(bound).await? == 1)
 }
-
-const RENAME: Statement = Statement {
-    name: "webauthn_credentials.rename",
-    sql: concat!(
-        "WITH p AS (
-             UPDATE webauthn_credentials
-             SET friendly_name = $3, updated_at = $4
-             WHERE id = $1
-               AND user_id = $2
-             RETURNING id, credential_id, friendly_name, created_at, last_used_at
-         ), a AS (",
-        audit_insert!(5, 6, 7, 8),
-        " WHERE EXISTS (SELECT FROM p)
-         )
-         SELECT p.id, p.credential_id, p.friendly_name, p.created_at, p.last_used_at FROM p"
-    ),
-};
 
 /// A passkey's id with its user.
 #[derive(Debug, Clone, Copy)]
@@ -263,30 +267,14 @@ pub async fn rename(
     audit: Vec<AuditRow>,
 ) -> Result<Option<Passkey>> {
     let audit = AuditArrays::from_rows(audit);
-    let values = args![passkey.id, passkey.user_id, name, now, audit.ids, audit.payloads, audit.times, audit.addresses];
-    db.fetch_optional(&RENAME, values).await
+    let bound = bind!(RENAME, passkey_id: passkey.id, user_id: passkey.user_id, friendly_name: name, now, ..audit);
+    db.fetch_optional(bound).await
 }
-
-const DELETE: Statement = Statement {
-    name: "webauthn_credentials.delete",
-    sql: concat!(
-        "WITH p AS (
-             DELETE FROM webauthn_credentials WHERE id = $1 AND user_id = $2 RETURNING id
-         ), a AS (",
-        audit_insert!(3, 4, 5, 6),
-        " WHERE EXISTS (SELECT FROM p)
-         )
-         SELECT p.id FROM p"
-    ),
-};
 
 /// Deletes a passkey of the user; false if there is none.
 pub async fn delete(db: &mut Connection, passkey: PasskeyRef, audit: Vec<AuditRow>) -> Result<bool> {
     let audit = AuditArrays::from_rows(audit);
-    let values = args![passkey.id, passkey.user_id, audit.ids, audit.payloads, audit.times, audit.addresses];
-    let gone: Option<(Uuid,)> = db.fetch_optional(&DELETE, values).await?;
+    let bound = bind!(DELETE, passkey_id: passkey.id, user_id: passkey.user_id, ..audit);
+    let gone: Option<(Uuid,)> = db.fetch_optional(bound).await?;
     Ok(gone.is_some())
 }
-
-/// All statements of this table.
-pub const ALL: &[&Statement] = &[&OF_ACCOUNT, &LOCK_OWNER, &INSERT, &BY_CREDENTIAL, &USE, &RENAME, &DELETE];

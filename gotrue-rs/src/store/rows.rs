@@ -68,48 +68,6 @@ macro_rules! session_columns {
 }
 pub(crate) use session_columns;
 
-/// Clears the user's pending tokens if the password parameter of this number is not NULL.
-///
-/// The statement itself handles the confirmation token.
-macro_rules! clear_tokens_on_password_change {
-    ($password:literal) => {
-        concat!(
-            "confirmation_sent_at = CASE WHEN $",
-            $password,
-            "::text IS NULL THEN confirmation_sent_at END,
-             recovery_token = CASE WHEN $",
-            $password,
-            "::text IS NULL THEN recovery_token ELSE '' END,
-             recovery_sent_at = CASE WHEN $",
-            $password,
-            "::text IS NULL THEN recovery_sent_at END,
-             email_change_token_current =
-                 CASE WHEN $",
-            $password,
-            "::text IS NULL THEN email_change_token_current ELSE '' END,
-             email_change_token_new = CASE WHEN $",
-            $password,
-            "::text IS NULL THEN email_change_token_new ELSE '' END,
-             email_change_sent_at = CASE WHEN $",
-            $password,
-            "::text IS NULL THEN email_change_sent_at END,
-             phone_change_token = CASE WHEN $",
-            $password,
-            "::text IS NULL THEN phone_change_token ELSE '' END,
-             phone_change_sent_at = CASE WHEN $",
-            $password,
-            "::text IS NULL THEN phone_change_sent_at END,
-             reauthentication_token = CASE WHEN $",
-            $password,
-            "::text IS NULL THEN reauthentication_token ELSE '' END,
-             reauthentication_sent_at = CASE WHEN $",
-            $password,
-            "::text IS NULL THEN reauthentication_sent_at END"
-        )
-    };
-}
-pub(crate) use clear_tokens_on_password_change;
-
 /// A user as selected by [`account_columns!`].
 #[derive(Debug)]
 pub struct AccountRow(pub User);

@@ -7,8 +7,42 @@ use sqlx::{FromRow, Row};
 use uuid::Uuid;
 
 use super::Result;
+use super::binding::{bind, statements};
 use super::sso_providers::{ProviderRow, SsoProvider, sso_provider_columns};
-use super::statement::{Connection, Statement, args};
+use super::statement::Connection;
+
+statements! {
+    INSERT = "saml_relay_states.insert":
+        "WITH f AS (
+             INSERT INTO flow_state (id, auth_code, code_challenge_method, code_challenge, provider_type,
+                                     provider_access_token, provider_refresh_token, authentication_method, referrer,
+                                     email_optional, created_at, updated_at)
+             VALUES (:flow_id, :auth_code, :challenge_method::code_challenge_method, :challenge, :flow_method, '', '',
+                     :flow_method, NULLIF(:redirect_to, ''), false, :now, :now)
+         )
+         INSERT INTO saml_relay_states (id, sso_provider_id, request_id, redirect_to, flow_state_id,
+                                        created_at, updated_at)
+         VALUES (:relay_state_id, :sso_provider_id, :request_id, :redirect_to, :flow_id, :now, :now)";
+
+    /// Only a flow with a challenge has a code.
+    BY_ID = "saml_relay_states.by_id": concat!(
+        "SELECT r.id AS relay_id, r.request_id AS relay_request_id, COALESCE(r.redirect_to, '') AS relay_redirect_to,
+                COALESCE(r.created_at, 'epoch') AS relay_created_at, f.id AS flow_id, f.auth_code AS flow_auth_code,
+                    ",
+        sso_provider_columns!(),
+        "
+         FROM saml_relay_states r
+         JOIN sso_providers p ON p.id = r.sso_provider_id
+         JOIN saml_providers s ON s.sso_provider_id = p.id
+         LEFT JOIN flow_state f ON f.id = r.flow_state_id AND f.code_challenge <> ''
+         WHERE r.id = :relay_state_id"
+    );
+
+    DELETE = "saml_relay_states.delete": "DELETE FROM saml_relay_states WHERE id = :relay_state_id";
+
+    ASSIGN_USER = "saml_relay_states.claim":
+        "UPDATE flow_state SET user_id = :user_id, updated_at = :now WHERE id = :flow_id AND user_id IS NULL";
+}
 
 /// `provider_type` and `authentication_method` of every SAML flow.
 const FLOW_METHOD: &str = "sso/saml";
@@ -32,34 +66,22 @@ pub struct NewRelayState<'a> {
     pub now: Time,
 }
 
-const INSERT: Statement = Statement {
-    name: "saml_relay_states.insert",
-    sql: "WITH f AS (
-              INSERT INTO flow_state (id, auth_code, code_challenge_method, code_challenge, provider_type,
-                                      provider_access_token, provider_refresh_token, authentication_method, referrer,
-                                      email_optional, created_at, updated_at)
-              VALUES ($5, $6, $7::code_challenge_method, $8, $9, '', '', $9, NULLIF($4, ''), false, $10, $10)
-          )
-          INSERT INTO saml_relay_states (id, sso_provider_id, request_id, redirect_to, flow_state_id,
-                                         created_at, updated_at)
-          VALUES ($1, $2, $3, $4, $5, $10, $10)",
-};
-
 /// Inserts a sign-in and its flow.
 pub async fn insert(db: &mut Connection, new: NewRelayState<'_>) -> Result<()> {
-    let values = args![
-        new.id,
-        new.provider,
-        new.request_id,
-        new.redirect_to,
-        new.flow,
-        new.pkce.map(|(_, code)| code.to_string()),
-        new.pkce.map(|(challenge, _)| challenge.method.as_str()),
-        new.pkce.map(|(challenge, _)| challenge.value.as_str()),
-        FLOW_METHOD,
-        new.now,
-    ];
-    db.execute(&INSERT, values).await?;
+    let bound = bind!(
+        INSERT,
+        relay_state_id: new.id,
+        sso_provider_id: new.provider,
+        request_id: new.request_id,
+        redirect_to: new.redirect_to,
+        flow_id: new.flow,
+        auth_code: new.pkce.map(|(_, code)| code.to_string()),
+        challenge_method: new.pkce.map(|(challenge, _)| challenge.method.as_str()),
+        challenge: new.pkce.map(|(challenge, _)| challenge.value.as_str()),
+        flow_method: FLOW_METHOD,
+        now: new.now,
+    );
+    db.execute(bound).await?;
     Ok(())
 }
 
@@ -107,44 +129,17 @@ impl FromRow<'_, PgRow> for RelayState {
     }
 }
 
-/// Only a flow with a challenge has a code.
-const BY_ID: Statement = Statement {
-    name: "saml_relay_states.by_id",
-    sql: concat!(
-        "SELECT r.id AS relay_id, r.request_id AS relay_request_id, COALESCE(r.redirect_to, '') AS relay_redirect_to,
-                COALESCE(r.created_at, 'epoch') AS relay_created_at, f.id AS flow_id, f.auth_code AS flow_auth_code, ",
-        sso_provider_columns!(),
-        "
-         FROM saml_relay_states r
-         JOIN sso_providers p ON p.id = r.sso_provider_id
-         JOIN saml_providers s ON s.sso_provider_id = p.id
-         LEFT JOIN flow_state f ON f.id = r.flow_state_id AND f.code_challenge <> ''
-         WHERE r.id = $1"
-    ),
-};
-
 /// Returns the sign-in of a relay state, with its flow and provider.
 pub async fn find_by_id(db: &mut Connection, id: Uuid) -> Result<Option<RelayState>> {
-    db.fetch_optional(&BY_ID, args![id]).await
+    db.fetch_optional(bind!(BY_ID, relay_state_id: id)).await
 }
-
-const DELETE: Statement =
-    Statement { name: "saml_relay_states.delete", sql: "DELETE FROM saml_relay_states WHERE id = $1" };
 
 /// Deletes a relay state; false if it was gone. Of two concurrent responses one deletes it.
 pub async fn delete(db: &mut Connection, id: Uuid) -> Result<bool> {
-    Ok(db.execute(&DELETE, args![id]).await? > 0)
+    Ok(db.execute(bind!(DELETE, relay_state_id: id)).await? > 0)
 }
-
-const ASSIGN_USER: Statement = Statement {
-    name: "saml_relay_states.claim",
-    sql: "UPDATE flow_state SET user_id = $2, updated_at = $3 WHERE id = $1 AND user_id IS NULL",
-};
 
 /// Assigns the user to the flow of a sign-in; false if the flow has a user or is gone.
 pub async fn assign_user(db: &mut Connection, flow: Uuid, account: Uuid, now: Time) -> Result<bool> {
-    Ok(db.execute(&ASSIGN_USER, args![flow, account, now]).await? > 0)
+    Ok(db.execute(bind!(ASSIGN_USER, flow_id: flow, user_id: account, now)).await? > 0)
 }
-
-/// All statements of this table.
-pub const ALL: &[&Statement] = &[&INSERT, &BY_ID, &DELETE, &ASSIGN_USER];

@@ -10,8 +10,68 @@ use uuid::Uuid;
 
 use super::Result;
 use super::audit::{AuditArrays, AuditRow, audit_insert};
+use super::binding::{bind, statements};
 use super::rows::{AccountRow, SessionRow, account_columns, session_columns};
-use super::statement::{Connection, Statement, args};
+use super::statement::Connection;
+
+statements! {
+    CREATE = "sessions.open": concat!(
+        "WITH u AS (
+             UPDATE users SET last_sign_in_at = :now, updated_at = :now
+             WHERE id = :user_id
+               AND (:expected_password_hash::text IS NULL OR encrypted_password = :expected_password_hash)
+             RETURNING *
+         ), s AS (
+             INSERT INTO sessions (id, user_id, created_at, updated_at, aal, not_after, user_agent, ip,
+                                   oauth_client_id, scopes, refresh_token_hmac_key, refresh_token_counter)
+             SELECT :session_id, u.id, :now, :now, 'aal1', :not_after, :user_agent, :ip, :oauth_client_id, :scopes,
+                    :hmac_key::text, CASE WHEN :hmac_key::text IS NULL THEN NULL ELSE 0 END
+             FROM u
+             RETURNING id, user_id
+         ), t AS (
+             INSERT INTO refresh_tokens (instance_id, token, user_id, revoked, created_at, updated_at, session_id)
+             SELECT '00000000-0000-0000-0000-000000000000', :refresh_token::text, s.user_id::text, false, :now, :now,
+                    s.id
+             FROM s
+             WHERE :refresh_token::text IS NOT NULL
+         ), c AS (
+             INSERT INTO mfa_amr_claims (id, session_id, authentication_method, created_at, updated_at)
+             SELECT :amr_id, s.id, :amr_method, :now, :now FROM s
+         ), a AS (",
+        audit_insert!(),
+        " WHERE EXISTS (SELECT FROM u))
+         SELECT ",
+        account_columns!(),
+        " FROM u"
+    );
+
+    LIST_BY_USER = "sessions.of_account":
+        concat!("SELECT ", session_columns!(), " FROM sessions s WHERE s.user_id = :user_id");
+
+    HAS_SESSION_FROM = "sessions.is_any_from":
+        "SELECT EXISTS (SELECT FROM sessions WHERE user_id = :user_id AND ip <<= :network::inet)";
+
+    DELETE = "sessions.delete_one": concat!(
+        "WITH s AS (
+             DELETE FROM sessions WHERE user_id = :user_id AND id = :session_id
+         )
+         ",
+        audit_insert!()
+    );
+
+    /// Locks the user first, so that two statements that delete several sessions are serialized.
+    DELETE_OF_ACCOUNT = "sessions.delete": concat!(
+        "WITH u AS (
+             SELECT id FROM users WHERE id = :user_id FOR NO KEY UPDATE
+         ), s AS (
+             DELETE FROM sessions
+             WHERE user_id = (SELECT id FROM u)
+               AND (:kept_session_id::uuid IS NULL OR id <> :kept_session_id)
+         )
+         ",
+        audit_insert!()
+    );
+}
 
 /// A session to insert.
 #[derive(Debug)]
@@ -46,37 +106,6 @@ pub struct NewSession {
     pub audit: Vec<AuditRow>,
 }
 
-const CREATE: Statement = Statement {
-    name: "sessions.open",
-    sql: concat!(
-        "WITH u AS (
-             UPDATE users SET last_sign_in_at = $3, updated_at = $3
-             WHERE id = $2
-               AND ($17::text IS NULL OR encrypted_password = $17)
-             RETURNING *
-         ), s AS (
-             INSERT INTO sessions (id, user_id, created_at, updated_at, aal, not_after, user_agent, ip,
-                                   oauth_client_id, scopes, refresh_token_hmac_key, refresh_token_counter)
-             SELECT $1, u.id, $3, $3, 'aal1', $4, $5, $6, $7, $8, $9::text, CASE WHEN $9::text IS NULL THEN NULL ELSE 0 END
-             FROM u
-             RETURNING id, user_id
-         ), t AS (
-             INSERT INTO refresh_tokens (instance_id, token, user_id, revoked, created_at, updated_at, session_id)
-             SELECT '00000000-0000-0000-0000-000000000000', $10::text, s.user_id::text, false, $3, $3, s.id
-             FROM s
-             WHERE $10::text IS NOT NULL
-         ), c AS (
-             INSERT INTO mfa_amr_claims (id, session_id, authentication_method, created_at, updated_at)
-             SELECT $11, s.id, $12, $3, $3 FROM s
-         ), a AS (",
-        audit_insert!(13, 14, 15, 16),
-        " WHERE EXISTS (SELECT FROM u))
-         SELECT ",
-        account_columns!(),
-        " FROM u"
-    ),
-};
-
 /// Creates a session and returns the updated user.
 ///
 /// `None` if the user is gone or the verified password has changed.
@@ -84,50 +113,38 @@ const CREATE: Statement = Statement {
 /// One statement, usable with and without a transaction.
 pub async fn create(db: &mut Connection, new: NewSession) -> Result<Option<User>> {
     let audit = AuditArrays::from_rows(new.audit);
-    let values = args![
-        new.id,
-        new.user_id,
-        new.now,
-        new.not_after,
-        new.user_agent,
-        new.ip.map(IpNetwork::from),
-        new.oauth_client_id,
-        new.scopes,
-        new.hmac_key,
-        new.refresh_token,
-        new.amr_id,
-        new.method,
-        audit.ids,
-        audit.payloads,
-        audit.times,
-        audit.addresses,
-        new.expected_password_hash,
-    ];
-    let row: Option<AccountRow> = db.fetch_optional(&CREATE, values).await?;
+    let bound = bind!(
+        CREATE,
+        session_id: new.id,
+        user_id: new.user_id,
+        now: new.now,
+        not_after: new.not_after,
+        user_agent: new.user_agent,
+        ip: new.ip.map(IpNetwork::from),
+        oauth_client_id: new.oauth_client_id,
+        scopes: new.scopes,
+        hmac_key: new.hmac_key,
+        refresh_token: new.refresh_token,
+        amr_id: new.amr_id,
+        amr_method: new.method,
+        expected_password_hash: new.expected_password_hash,
+        ..audit,
+    );
+    let row: Option<AccountRow> = db.fetch_optional(bound).await?;
     Ok(row.map(|row| row.0))
 }
 
-const LIST_BY_USER: Statement = Statement {
-    name: "sessions.of_account",
-    sql: concat!("SELECT ", session_columns!(), " FROM sessions s WHERE s.user_id = $1"),
-};
-
 /// Returns all sessions of the user.
 pub async fn list_by_user(db: &mut Connection, user_id: Uuid) -> Result<Vec<Session>> {
-    let rows: Vec<SessionRow> = db.fetch_all(&LIST_BY_USER, args![user_id]).await?;
+    let rows: Vec<SessionRow> = db.fetch_all(bind!(LIST_BY_USER, user_id)).await?;
     Ok(rows.into_iter().filter_map(|row| row.0).collect())
 }
-
-const HAS_SESSION_FROM: Statement = Statement {
-    name: "sessions.is_any_from",
-    sql: "SELECT EXISTS (SELECT FROM sessions WHERE user_id = $1 AND ip <<= $2::inet)",
-};
 
 /// Whether the user has a session that was last used from an address in that network.
 pub async fn has_session_from(db: &mut Connection, user_id: Uuid, network: IpNet) -> Result<bool> {
     let network = IpNetwork::new(network.addr(), network.prefix_len());
     let Ok(network) = network else { return Ok(false) };
-    let (found,): (bool,) = db.fetch_one(&HAS_SESSION_FROM, args![user_id, network]).await?;
+    let (found,): (bool,) = db.fetch_one(bind!(HAS_SESSION_FROM, user_id, network)).await?;
     Ok(found)
 }
 
@@ -142,44 +159,14 @@ pub enum SessionSelection {
     AllBut(Uuid),
 }
 
-const DELETE: Statement = Statement {
-    name: "sessions.delete_one",
-    sql: concat!(
-        "WITH s AS (
-             DELETE FROM sessions WHERE user_id = $1 AND id = $2
-         )
-         ",
-        audit_insert!(3, 4, 5, 6)
-    ),
-};
-
-/// Locks the user first, so that two statements that delete several sessions are serialized.
-const DELETE_OF_ACCOUNT: Statement = Statement {
-    name: "sessions.delete",
-    sql: concat!(
-        "WITH u AS (
-             SELECT id FROM users WHERE id = $1 FOR NO KEY UPDATE
-         ), s AS (
-             DELETE FROM sessions
-             WHERE user_id = (SELECT id FROM u)
-               AND ($2::uuid IS NULL OR id <> $2)
-         )
-         ",
-        audit_insert!(3, 4, 5, 6)
-    ),
-};
-
 /// Deletes sessions of the user with their AMR claims and refresh tokens, and writes the audit rows.
 pub async fn delete(db: &mut Connection, user_id: Uuid, ending: SessionSelection, audit: Vec<AuditRow>) -> Result<()> {
-    let (statement, session) = match ending {
-        SessionSelection::All => (&DELETE_OF_ACCOUNT, None),
-        SessionSelection::Only(id) => (&DELETE, Some(id)),
-        SessionSelection::AllBut(id) => (&DELETE_OF_ACCOUNT, Some(id)),
-    };
     let audit = AuditArrays::from_rows(audit);
-    db.execute(statement, args![user_id, session, audit.ids, audit.payloads, audit.times, audit.addresses]).await?;
+    let bound = match ending {
+        SessionSelection::All => bind!(DELETE_OF_ACCOUNT, user_id, kept_session_id: None::<Uuid>, ..audit),
+        SessionSelection::Only(session_id) => bind!(DELETE, user_id, session_id, ..audit),
+        SessionSelection::AllBut(id) => bind!(DELETE_OF_ACCOUNT, user_id, kept_session_id: id, ..audit),
+    };
+    db.execute(bound).await?;
     Ok(())
 }
-
-/// All statements of this table.
-pub const ALL: &[&Statement] = &[&CREATE, &LIST_BY_USER, &HAS_SESSION_FROM, &DELETE, &DELETE_OF_ACCOUNT];

@@ -12,7 +12,8 @@ use sqlx::{FromRow, Row};
 use uuid::Uuid;
 
 use super::Result;
-use super::statement::{Connection, Statement, args};
+use super::binding::{bind, statements};
+use super::statement::Connection;
 
 /// The columns of a provider `p` with its SAML row `s`, under names that no other table uses.
 macro_rules! sso_provider_columns {
@@ -29,6 +30,94 @@ macro_rules! sso_provider_columns {
     };
 }
 pub(super) use sso_provider_columns;
+
+macro_rules! select {
+    ($rest:literal) => {
+        concat!(
+            "SELECT ",
+            sso_provider_columns!(),
+            "
+             FROM sso_providers p
+             JOIN saml_providers s ON s.sso_provider_id = p.id
+             ",
+            $rest
+        )
+    };
+}
+
+statements! {
+    BY_ID = "sso_providers.by_id": select!("WHERE p.id = :id");
+
+    BY_RESOURCE_ID = "sso_providers.by_resource_id": select!("WHERE p.resource_id = :resource_id");
+
+    /// Uses the case-insensitive index, then compares case-sensitively.
+    BY_DOMAIN = "sso_providers.by_domain":
+        select!("WHERE p.id = (SELECT h.sso_provider_id
+                               FROM sso_domains h
+                               WHERE lower(h.domain) = lower(:domain)
+                                 AND h.domain = :domain)");
+
+    BY_ENTITY_ID = "sso_providers.by_entity_id": select!("WHERE s.entity_id = :entity_id");
+
+    LIST = "sso_providers.list":
+        select!("WHERE (:resource_id::text IS NULL OR p.resource_id = :resource_id)
+                   AND (:resource_id_pattern::text IS NULL OR p.resource_id LIKE :resource_id_pattern)
+                 ORDER BY p.created_at, p.id");
+
+    HOLDERS = "sso_providers.holders":
+        "SELECT true AS is_entity, s.entity_id AS name, s.sso_provider_id
+         FROM saml_providers s
+         WHERE s.entity_id = :entity_id
+         UNION ALL
+         SELECT false, d.domain, d.sso_provider_id
+         FROM unnest(:domains::text[]) AS asked (domain)
+         JOIN sso_domains d ON lower(d.domain) = lower(asked.domain) AND d.domain = asked.domain";
+
+    INSERT = "sso_providers.insert":
+        "WITH p AS (
+             INSERT INTO sso_providers (id, resource_id, disabled, created_at, updated_at)
+             VALUES (:id, :resource_id, :disabled, :now, :now)
+         ), s AS (
+             INSERT INTO saml_providers (id, sso_provider_id, entity_id, metadata_xml, metadata_url,
+                                         attribute_mapping, name_id_format, created_at, updated_at)
+             VALUES (:saml_id, :id, :entity_id, :metadata_xml, :metadata_url, :attribute_mapping, :name_id_format,
+                     :now, :now)
+         )
+         INSERT INTO sso_domains (id, sso_provider_id, domain, created_at, updated_at)
+         SELECT d.id, :id, d.domain, :now + (d.number - 1) * interval '1 microsecond', :now
+         FROM unnest(:domain_ids::uuid[], :domains::text[]) WITH ORDINALITY AS d (id, domain, number)";
+
+    /// Domains are deleted before others are inserted, so that the case of a domain can change.
+    UPDATE = "sso_providers.update":
+        "WITH p AS (
+             UPDATE sso_providers
+             SET resource_id = :resource_id, disabled = :disabled, updated_at = :now
+             WHERE id = :id
+             RETURNING id
+         ), s AS (
+             UPDATE saml_providers
+             SET metadata_xml = :metadata_xml, metadata_url = :metadata_url, attribute_mapping = :attribute_mapping,
+                 name_id_format = :name_id_format, updated_at = :now
+             WHERE sso_provider_id = :id
+               AND :changes_saml
+         ), gone AS (
+             DELETE FROM sso_domains WHERE sso_provider_id = :id AND domain = ANY(:removed_domains::text[]) RETURNING id
+         ), new AS (
+             INSERT INTO sso_domains (id, sso_provider_id, domain, created_at, updated_at)
+             SELECT d.id, p.id, d.domain, :now + (d.number - 1) * interval '1 microsecond', :now
+             FROM p, unnest(:new_domain_ids::uuid[], :new_domains::text[]) WITH ORDINALITY AS d (id, domain, number)
+             WHERE (SELECT count(*) FROM gone) >= 0
+         )
+         SELECT p.id FROM p";
+
+    REFRESH = "sso_providers.refresh":
+        "UPDATE saml_providers
+         SET metadata_xml = :metadata_xml, updated_at = :now
+         WHERE sso_provider_id = :id
+           AND metadata_url = :metadata_url";
+
+    DELETE = "sso_providers.delete": "DELETE FROM sso_providers WHERE id = :id";
+}
 
 /// A provider as selected by [`sso_provider_columns!`].
 #[derive(Debug)]
@@ -56,61 +145,25 @@ impl FromRow<'_, PgRow> for ProviderRow {
     }
 }
 
-macro_rules! select {
-    ($name:literal, $rest:literal) => {
-        Statement {
-            name: $name,
-            sql: concat!(
-                "SELECT ",
-                sso_provider_columns!(),
-                "
-                 FROM sso_providers p
-                 JOIN saml_providers s ON s.sso_provider_id = p.id
-                 ",
-                $rest
-            ),
-        }
-    };
-}
-
-const BY_ID: Statement = select!("sso_providers.by_id", "WHERE p.id = $1");
-
 /// Returns the provider of that id.
 pub async fn find_by_id(db: &mut Connection, id: Uuid) -> Result<Option<SsoProvider>> {
-    Ok(db.fetch_optional::<ProviderRow>(&BY_ID, args![id]).await?.map(|row| row.0))
+    Ok(db.fetch_optional::<ProviderRow>(bind!(BY_ID, id)).await?.map(|row| row.0))
 }
-
-const BY_RESOURCE_ID: Statement = select!("sso_providers.by_resource_id", "WHERE p.resource_id = $1");
 
 /// Returns the provider of that resource id; case-sensitive.
 pub async fn find_by_resource_id(db: &mut Connection, resource_id: &str) -> Result<Option<SsoProvider>> {
-    Ok(db.fetch_optional::<ProviderRow>(&BY_RESOURCE_ID, args![resource_id]).await?.map(|row| row.0))
+    Ok(db.fetch_optional::<ProviderRow>(bind!(BY_RESOURCE_ID, resource_id)).await?.map(|row| row.0))
 }
-
-/// Uses the case-insensitive index, then compares case-sensitively.
-const BY_DOMAIN: Statement = select!(
-    "sso_providers.by_domain",
-    "WHERE p.id = (SELECT h.sso_provider_id FROM sso_domains h WHERE lower(h.domain) = lower($1) AND h.domain = $1)"
-);
 
 /// Returns the provider of a domain; case-sensitive.
 pub async fn find_by_domain(db: &mut Connection, domain: &str) -> Result<Option<SsoProvider>> {
-    Ok(db.fetch_optional::<ProviderRow>(&BY_DOMAIN, args![domain]).await?.map(|row| row.0))
+    Ok(db.fetch_optional::<ProviderRow>(bind!(BY_DOMAIN, domain)).await?.map(|row| row.0))
 }
-
-const BY_ENTITY_ID: Statement = select!("sso_providers.by_entity_id", "WHERE s.entity_id = $1");
 
 /// Returns the provider with that SAML entity id.
 pub async fn find_by_entity_id(db: &mut Connection, entity_id: &str) -> Result<Option<SsoProvider>> {
-    Ok(db.fetch_optional::<ProviderRow>(&BY_ENTITY_ID, args![entity_id]).await?.map(|row| row.0))
+    Ok(db.fetch_optional::<ProviderRow>(bind!(BY_ENTITY_ID, entity_id)).await?.map(|row| row.0))
 }
-
-const LIST: Statement = select!(
-    "sso_providers.list",
-    "WHERE ($1::text IS NULL OR p.resource_id = $1)
-       AND ($2::text IS NULL OR p.resource_id LIKE $2)
-     ORDER BY p.created_at, p.id"
-);
 
 /// The selection of listed providers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -123,7 +176,8 @@ pub struct SsoProviderFilter<'a> {
 
 /// Returns the selected providers, oldest first.
 pub async fn list(db: &mut Connection, filter: SsoProviderFilter<'_>) -> Result<Vec<SsoProvider>> {
-    let rows = db.fetch_all::<ProviderRow>(&LIST, args![filter.resource_id, filter.pattern]).await?;
+    let bound = bind!(LIST, resource_id: filter.resource_id, resource_id_pattern: filter.pattern);
+    let rows = db.fetch_all::<ProviderRow>(bound).await?;
     Ok(rows.into_iter().map(|row| row.0).collect())
 }
 
@@ -140,56 +194,31 @@ impl FromRow<'_, PgRow> for HolderRow {
     }
 }
 
-const HOLDERS: Statement = Statement {
-    name: "sso_providers.holders",
-    sql: "SELECT true AS is_entity, s.entity_id AS name, s.sso_provider_id
-          FROM saml_providers s
-          WHERE s.entity_id = $1
-          UNION ALL
-          SELECT false, d.domain, d.sso_provider_id
-          FROM unnest($2::text[]) AS asked (domain)
-          JOIN sso_domains d ON lower(d.domain) = lower(asked.domain) AND d.domain = asked.domain",
-};
-
 /// Returns the providers that have the entity id (if given) or one of the domains; case-sensitive.
 pub async fn find_holders(db: &mut Connection, entity_id: Option<&str>, domains: &[String]) -> Result<Vec<NameOwner>> {
-    let rows = db.fetch_all::<HolderRow>(&HOLDERS, args![entity_id, domains]).await?;
+    let rows = db.fetch_all::<HolderRow>(bind!(HOLDERS, entity_id, domains)).await?;
     Ok(rows.into_iter().map(|row| row.0).collect())
 }
-
-const INSERT: Statement = Statement {
-    name: "sso_providers.insert",
-    sql: "WITH p AS (
-              INSERT INTO sso_providers (id, resource_id, disabled, created_at, updated_at)
-              VALUES ($1, $2, $3, $4, $4)
-          ), s AS (
-              INSERT INTO saml_providers (id, sso_provider_id, entity_id, metadata_xml, metadata_url,
-                                          attribute_mapping, name_id_format, created_at, updated_at)
-              VALUES ($5, $1, $6, $7, $8, $9, $10, $4, $4)
-          )
-          INSERT INTO sso_domains (id, sso_provider_id, domain, created_at, updated_at)
-          SELECT d.id, $1, d.domain, $4 + (d.number - 1) * interval '1 microsecond', $4
-          FROM unnest($11::uuid[], $12::text[]) WITH ORDINALITY AS d (id, domain, number)",
-};
 
 /// Inserts a provider; `id` generates the ids of its other rows.
 pub async fn insert(db: &mut Connection, provider: &SsoProvider, id: impl Fn() -> Uuid) -> Result<()> {
     let domains: Vec<Uuid> = provider.domains.iter().map(|_| id()).collect();
-    let values = args![
-        provider.id,
-        provider.resource_id.as_deref(),
-        provider.disabled,
-        provider.created_at,
-        id(),
-        &provider.saml.entity_id,
-        &provider.saml.metadata_xml,
-        provider.saml.metadata_url.as_deref(),
-        Json(&provider.saml.attribute_mapping),
-        provider.saml.name_id_format.as_deref(),
-        domains,
-        &provider.domains,
-    ];
-    db.execute(&INSERT, values).await?;
+    let bound = bind!(
+        INSERT,
+        id: provider.id,
+        resource_id: provider.resource_id.as_deref(),
+        disabled: provider.disabled,
+        now: provider.created_at,
+        saml_id: id(),
+        entity_id: &provider.saml.entity_id,
+        metadata_xml: &provider.saml.metadata_xml,
+        metadata_url: provider.saml.metadata_url.as_deref(),
+        attribute_mapping: Json(&provider.saml.attribute_mapping),
+        name_id_format: provider.saml.name_id_format.as_deref(),
+        domain_ids: domains,
+        domains: &provider.domains,
+    );
+    db.execute(bound).await?;
     Ok(())
 }
 
@@ -206,71 +235,37 @@ pub struct SsoProviderUpdate<'a> {
     pub added_domains: &'a [(Uuid, String)],
 }
 
-/// Domains are deleted before others are inserted, so that the case of a domain can change.
-const UPDATE: Statement = Statement {
-    name: "sso_providers.update",
-    sql: "WITH p AS (
-              UPDATE sso_providers SET resource_id = $2, disabled = $3, updated_at = $4 WHERE id = $1 RETURNING id
-          ), s AS (
-              UPDATE saml_providers
-              SET metadata_xml = $5, metadata_url = $6, attribute_mapping = $7, name_id_format = $8, updated_at = $4
-              WHERE sso_provider_id = $1
-                AND $9
-          ), gone AS (
-              DELETE FROM sso_domains WHERE sso_provider_id = $1 AND domain = ANY($10::text[]) RETURNING id
-          ), new AS (
-              INSERT INTO sso_domains (id, sso_provider_id, domain, created_at, updated_at)
-              SELECT d.id, p.id, d.domain, $4 + (d.number - 1) * interval '1 microsecond', $4
-              FROM p, unnest($11::uuid[], $12::text[]) WITH ORDINALITY AS d (id, domain, number)
-              WHERE (SELECT count(*) FROM gone) >= 0
-          )
-          SELECT p.id FROM p",
-};
-
 /// Updates a provider; false if it no longer exists.
 pub async fn update(db: &mut Connection, update: SsoProviderUpdate<'_>) -> Result<bool> {
     let SsoProviderUpdate { provider, should_write_saml: saml, removed_domains: gone, added_domains: new } = update;
     let (ids, domains): (Vec<Uuid>, Vec<&str>) = new.iter().map(|(id, domain)| (*id, domain.as_str())).unzip();
-    let values = args![
-        provider.id,
-        provider.resource_id.as_deref(),
-        provider.disabled,
-        provider.updated_at,
-        &provider.saml.metadata_xml,
-        provider.saml.metadata_url.as_deref(),
-        Json(&provider.saml.attribute_mapping),
-        provider.saml.name_id_format.as_deref(),
-        saml,
-        gone,
-        ids,
-        domains,
-    ];
-    let there: Option<(Uuid,)> = db.fetch_optional(&UPDATE, values).await?;
+    let bound = bind!(
+        UPDATE,
+        id: provider.id,
+        resource_id: provider.resource_id.as_deref(),
+        disabled: provider.disabled,
+        now: provider.updated_at,
+        metadata_xml: &provider.saml.metadata_xml,
+        metadata_url: provider.saml.metadata_url.as_deref(),
+        attribute_mapping: Json(&provider.saml.attribute_mapping),
+        name_id_format: provider.saml.name_id_format.as_deref(),
+        changes_saml: saml,
+        removed_domains: gone,
+        new_domain_ids: ids,
+        new_domains: domains,
+    );
+    let there: Option<(Uuid,)> = db.fetch_optional(bound).await?;
     Ok(there.is_some())
 }
 
-const REFRESH: Statement = Statement {
-    name: "sso_providers.refresh",
-    sql: "UPDATE saml_providers
-          SET metadata_xml = $3, updated_at = $4
-          WHERE sso_provider_id = $1
-            AND metadata_url = $2",
-};
-
 /// Stores metadata that was fetched again from `url`, unless the provider's URL has changed.
 pub async fn update_metadata(db: &mut Connection, id: Uuid, url: &str, metadata_xml: &str, now: Time) -> Result<()> {
-    db.execute(&REFRESH, args![id, url, metadata_xml, now]).await?;
+    db.execute(bind!(REFRESH, id, metadata_url: url, metadata_xml, now)).await?;
     Ok(())
 }
-
-const DELETE: Statement = Statement { name: "sso_providers.delete", sql: "DELETE FROM sso_providers WHERE id = $1" };
 
 /// Deletes a provider with its domains and pending sign-ins; its users and their identities stay.
 pub async fn delete(db: &mut Connection, id: Uuid) -> Result<()> {
-    db.execute(&DELETE, args![id]).await?;
+    db.execute(bind!(DELETE, id)).await?;
     Ok(())
 }
-
-/// All statements of these tables.
-pub const ALL: &[&Statement] =
-    &[&BY_ID, &BY_RESOURCE_ID, &BY_DOMAIN, &BY_ENTITY_ID, &LIST, &HOLDERS, &INSERT, &UPDATE, &REFRESH, &DELETE];

@@ -1,7 +1,6 @@
-//! Named statements and the connection that runs them: the only caller of sqlx.
+//! The connection that runs named statements: the only caller of sqlx.
 //!
-//! A statement is a constant, so that a test can prepare each one, the journal can name it, and tests can inject
-//! faults.
+//! Statements have names, so that the journal can record them and tests can inject faults.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -11,6 +10,7 @@ use sqlx::{AssertSqlSafe, FromRow, Postgres, Row, ValueRef};
 use tokio::sync::{Notify, OwnedSemaphorePermit};
 use tokio::time::timeout;
 
+use super::binding::{BoundStatement, Values};
 use super::error::{Error, Result};
 use super::lease::Lease;
 use super::pool::Pool;
@@ -18,33 +18,6 @@ use crate::journal::{InjectedError, Journal, Step};
 
 /// The log target of statements (level debug).
 pub const SQL_LOG: &str = "sql";
-
-/// A named SQL statement.
-#[derive(Debug, Clone, Copy)]
-pub struct Statement {
-    /// `<table>.<verb>`, as shown in journal and metrics.
-    pub name: &'static str,
-    /// The SQL with `$1` … for values; unqualified names resolve by the connection's search path.
-    pub sql: &'static str,
-}
-
-/// Collects a statement's values in order: `args![id, now]`.
-#[macro_export]
-macro_rules! args {
-    () => { Ok(sqlx::postgres::PgArguments::default()) };
-    ($($value:expr),+ $(,)?) => {{
-        let mut arguments = sqlx::postgres::PgArguments::default();
-        let added: std::result::Result<(), sqlx::error::BoxDynError> = (|| {
-            $( sqlx::Arguments::add(&mut arguments, $value)?; )+
-            Ok(())
-        })();
-        added.map(|()| arguments)
-    }};
-}
-pub use args;
-
-/// The result of [`args!`]: the values, or why one cannot be encoded.
-pub type Values = std::result::Result<PgArguments, sqlx::error::BoxDynError>;
 
 /// Either the pool (a connection per statement) or one open transaction.
 #[derive(Debug)]
@@ -182,38 +155,41 @@ impl Connection {
     }
 
     /// Returns at most one row.
-    pub async fn fetch_optional<R>(&mut self, statement: &Statement, values: Values) -> Result<Option<R>>
+    pub async fn fetch_optional<R>(&mut self, statement: BoundStatement) -> Result<Option<R>>
     where
         R: for<'r> FromRow<'r, PgRow> + Send + Unpin,
     {
         // sqlx would return the row before the statement is committed, so all rows are awaited.
-        Ok(self.fetch_all(statement, values).await?.into_iter().next())
+        Ok(self.fetch_all(statement).await?.into_iter().next())
     }
 
     /// Returns exactly one row.
-    pub async fn fetch_one<R>(&mut self, statement: &Statement, values: Values) -> Result<R>
+    pub async fn fetch_one<R>(&mut self, statement: BoundStatement) -> Result<R>
     where
         R: for<'r> FromRow<'r, PgRow> + Send + Unpin,
     {
-        let row = self.fetch_optional(statement, values).await?;
-        row.ok_or_else(|| Error::in_statement(statement.name, sqlx::Error::RowNotFound))
+        let name = statement.name;
+        let row = self.fetch_optional(statement).await?;
+        row.ok_or_else(|| Error::in_statement(name, sqlx::Error::RowNotFound))
     }
 
     /// Returns all rows.
-    pub async fn fetch_all<R>(&mut self, statement: &Statement, values: Values) -> Result<Vec<R>>
+    pub async fn fetch_all<R>(&mut self, statement: BoundStatement) -> Result<Vec<R>>
     where
         R: for<'r> FromRow<'r, PgRow> + Send + Unpin,
     {
-        let values = self.start(statement, values).await?;
-        let query = sqlx::query_as_with::<Postgres, R, _>(statement.sql, values);
-        on!(self, statement.name, |connection| query.fetch_all(connection))
+        let BoundStatement { name, sql, values } = statement;
+        let values = self.start(name, values).await?;
+        let query = sqlx::query_as_with::<Postgres, R, _>(sql, values);
+        on!(self, name, |connection| query.fetch_all(connection))
     }
 
     /// Executes the statement and returns the number of written rows.
-    pub async fn execute(&mut self, statement: &Statement, values: Values) -> Result<u64> {
-        let values = self.start(statement, values).await?;
-        let query = sqlx::query_with::<Postgres, _>(statement.sql, values);
-        let done = on!(self, statement.name, |connection| query.execute(connection));
+    pub async fn execute(&mut self, statement: BoundStatement) -> Result<u64> {
+        let BoundStatement { name, sql, values } = statement;
+        let values = self.start(name, values).await?;
+        let query = sqlx::query_with::<Postgres, _>(sql, values);
+        let done = on!(self, name, |connection| query.execute(connection));
         done.map(|done| done.rows_affected())
     }
 
@@ -229,10 +205,10 @@ impl Connection {
         rows.first().map(read_text).transpose().map_err(|cause| Error::in_statement(name, cause))
     }
 
-    async fn start(&self, statement: &Statement, values: Values) -> Result<PgArguments> {
-        tracing::debug!(target: SQL_LOG, statement = statement.name, "executing statement");
-        reach(&self.journal, Step::Statement(statement.name), statement.name).await?;
-        values.map_err(|cause| Error::in_statement(statement.name, sqlx::Error::Encode(cause)))
+    async fn start(&self, statement: &'static str, values: Values) -> Result<PgArguments> {
+        tracing::debug!(target: SQL_LOG, statement, "executing statement");
+        reach(&self.journal, Step::Statement(statement), statement).await?;
+        values.map_err(|cause| Error::in_statement(statement, sqlx::Error::Encode(cause)))
     }
 }
 

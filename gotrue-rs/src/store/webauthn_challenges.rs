@@ -6,7 +6,21 @@ use sqlx::types::Json;
 use uuid::Uuid;
 
 use super::Result;
-use super::statement::{Connection, Statement, args};
+use super::binding::{bind, statements};
+use super::statement::Connection;
+
+statements! {
+    INSERT = "webauthn_challenges.insert":
+        "INSERT INTO webauthn_challenges (id, user_id, challenge_type, session_data, created_at, expires_at)
+         VALUES (:challenge_id, :user_id, :challenge_type, :session_data, :now, :expires_at)";
+
+    CONSUME = "webauthn_challenges.use_up":
+        "DELETE FROM webauthn_challenges
+         WHERE id = :challenge_id
+           AND challenge_type = :challenge_type
+           AND user_id IS NOT DISTINCT FROM :user_id
+         RETURNING session_data, expires_at";
+}
 
 /// The ceremony of a challenge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,37 +55,28 @@ pub struct NewWebauthnChallenge<'a> {
     pub expires_at: Time,
 }
 
-const INSERT: Statement = Statement {
-    name: "webauthn_challenges.insert",
-    sql: "INSERT INTO webauthn_challenges (id, user_id, challenge_type, session_data, created_at, expires_at)
-          VALUES ($1, $2, $3, $4, $5, $6)",
-};
-
 /// Inserts a challenge.
 pub async fn insert(db: &mut Connection, new: NewWebauthnChallenge<'_>) -> Result<()> {
     let (kind, user_id) = new.purpose.columns();
-    let values = args![new.id, user_id, kind, Json(new.session), new.now, new.expires_at];
-    db.execute(&INSERT, values).await?;
+    let bound = bind!(
+        INSERT,
+        challenge_id: new.id,
+        user_id,
+        challenge_type: kind,
+        session_data: Json(new.session),
+        now: new.now,
+        expires_at: new.expires_at,
+    );
+    db.execute(bound).await?;
     Ok(())
 }
-
-const CONSUME: Statement = Statement {
-    name: "webauthn_challenges.use_up",
-    sql: "DELETE FROM webauthn_challenges
-          WHERE id = $1
-            AND challenge_type = $2
-            AND user_id IS NOT DISTINCT FROM $3
-          RETURNING session_data, expires_at",
-};
 
 /// Deletes a challenge and returns its state and expiry; `None` if none exists for that ceremony.
 ///
 /// Of two concurrent answers one gets it.
 pub async fn consume(db: &mut Connection, id: Uuid, purpose: CeremonyPurpose) -> Result<Option<(SessionData, Time)>> {
     let (kind, user_id) = purpose.columns();
-    let row: Option<(Json<SessionData>, Time)> = db.fetch_optional(&CONSUME, args![id, kind, user_id]).await?;
+    let bound = bind!(CONSUME, challenge_id: id, challenge_type: kind, user_id);
+    let row: Option<(Json<SessionData>, Time)> = db.fetch_optional(bound).await?;
     Ok(row.map(|(session, expires_at)| (session.0, expires_at)))
 }
-
-/// All statements of this table.
-pub const ALL: &[&Statement] = &[&INSERT, &CONSUME];

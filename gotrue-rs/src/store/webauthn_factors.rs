@@ -7,7 +7,48 @@ use sqlx::types::Json;
 use uuid::Uuid;
 
 use super::Result;
-use super::statement::{Connection, Statement, args};
+use super::binding::{bind, statements};
+use super::statement::Connection;
+
+statements! {
+    OF_ACCOUNT = "webauthn_factors.of_account":
+        "SELECT id, web_authn_credential
+         FROM mfa_factors
+         WHERE user_id = :user_id
+           AND factor_type = 'webauthn'
+           AND status = 'verified'
+           AND web_authn_credential IS NOT NULL
+         ORDER BY updated_at, last_challenged_at NULLS FIRST, id";
+
+    CONSUME_CHALLENGE = "webauthn_factors.spend":
+        "WITH c AS (
+             DELETE FROM mfa_challenges WHERE id = :challenge_id AND factor_id = :factor_id RETURNING factor_id
+         )
+         UPDATE mfa_factors f
+         SET status = 'verified',
+             updated_at = :now,
+             last_webauthn_challenge_data = :last_challenge_data,
+             web_authn_credential = COALESCE(:credential, f.web_authn_credential),
+             web_authn_aaguid = COALESCE(:aaguid, f.web_authn_aaguid)
+         FROM c
+         WHERE f.id = c.factor_id
+           AND f.status = CASE WHEN :credential::jsonb IS NULL THEN 'verified' ELSE 'unverified' END::factor_status
+         RETURNING f.id";
+
+    USE = "webauthn_factors.use":
+        "UPDATE mfa_factors f
+         SET web_authn_credential = jsonb_set(
+                 f.web_authn_credential,
+                 '{authenticator,signCount}',
+                 to_jsonb(greatest(k.count, :sign_count)))
+         FROM (SELECT id, COALESCE((web_authn_credential #>> '{authenticator,signCount}')::bigint, 0) AS count
+               FROM mfa_factors
+               WHERE id = :factor_id) AS k
+         WHERE f.id = k.id
+           AND f.status = 'verified'
+           AND (NOT :is_exclusive OR k.count = :expected_sign_count)
+         RETURNING f.id";
+}
 
 /// A verified security key of a user.
 #[derive(Debug)]
@@ -18,20 +59,9 @@ pub struct WebauthnKey {
     pub record: CredentialRecord,
 }
 
-const OF_ACCOUNT: Statement = Statement {
-    name: "webauthn_factors.of_account",
-    sql: "SELECT id, web_authn_credential
-          FROM mfa_factors
-          WHERE user_id = $1
-            AND factor_type = 'webauthn'
-            AND status = 'verified'
-            AND web_authn_credential IS NOT NULL
-          ORDER BY updated_at, last_challenged_at NULLS FIRST, id",
-};
-
 /// Returns the user's verified keys, least recently updated first.
 pub async fn list_by_user(db: &mut Connection, user_id: Uuid) -> Result<Vec<WebauthnKey>> {
-    let rows: Vec<(Uuid, Json<CredentialRecord>)> = db.fetch_all(&OF_ACCOUNT, args![user_id]).await?;
+    let rows: Vec<(Uuid, Json<CredentialRecord>)> = db.fetch_all(bind!(OF_ACCOUNT, user_id)).await?;
     Ok(rows.into_iter().map(|(factor_id, record)| WebauthnKey { factor_id, record: record.0 }).collect())
 }
 
@@ -50,38 +80,22 @@ pub struct ConsumedWebauthnChallenge<'a> {
     pub now: Time,
 }
 
-const CONSUME_CHALLENGE: Statement = Statement {
-    name: "webauthn_factors.spend",
-    sql: "WITH c AS (
-              DELETE FROM mfa_challenges WHERE id = $1 AND factor_id = $2 RETURNING factor_id
-          )
-          UPDATE mfa_factors f
-          SET status = 'verified',
-              updated_at = $3,
-              last_webauthn_challenge_data = $4,
-              web_authn_credential = COALESCE($5, f.web_authn_credential),
-              web_authn_aaguid = COALESCE($6, f.web_authn_aaguid)
-          FROM c
-          WHERE f.id = c.factor_id
-            AND f.status = CASE WHEN $5::jsonb IS NULL THEN 'verified' ELSE 'unverified' END::factor_status
-          RETURNING f.id",
-};
-
 /// Consumes a challenge; a registered key verifies its factor.
 ///
 /// Returns false if the challenge is gone or the factor's status does not match; then the transaction must not be
 /// committed. The user's sessions must be locked (`elevation::lock_sessions`), which serializes concurrent answers.
 pub async fn consume_challenge(db: &mut Connection, answered: ConsumedWebauthnChallenge<'_>) -> Result<bool> {
     let (record, aaguid) = answered.registered_key.unzip();
-    let values = args![
-        answered.challenge_id,
-        answered.factor_id,
-        answered.now,
-        Json(answered.last_challenge_data),
-        record.map(Json),
+    let bound = bind!(
+        CONSUME_CHALLENGE,
+        challenge_id: answered.challenge_id,
+        factor_id: answered.factor_id,
+        now: answered.now,
+        last_challenge_data: Json(answered.last_challenge_data),
+        credential: record.map(Json),
         aaguid,
-    ];
-    let spent: Option<(Uuid,)> = db.fetch_optional(&CONSUME_CHALLENGE, values).await?;
+    );
+    let spent: Option<(Uuid,)> = db.fetch_optional(bound).await?;
     Ok(spent.is_some())
 }
 
@@ -98,31 +112,17 @@ pub struct WebauthnKeyUse {
     pub is_exclusive: bool,
 }
 
-const USE: Statement = Statement {
-    name: "webauthn_factors.use",
-    sql: "UPDATE mfa_factors f
-          SET web_authn_credential = jsonb_set(
-                  f.web_authn_credential,
-                  '{authenticator,signCount}',
-                  to_jsonb(greatest(k.count, $2)))
-          FROM (SELECT id, COALESCE((web_authn_credential #>> '{authenticator,signCount}')::bigint, 0) AS count
-                FROM mfa_factors
-                WHERE id = $1) AS k
-          WHERE f.id = k.id
-            AND f.status = 'verified'
-            AND (NOT $3 OR k.count = $4)
-          RETURNING f.id",
-};
-
 /// Stores the higher signature counter of a key.
 ///
 /// False if the key is gone or no longer as it was verified.
 pub async fn record_use(db: &mut Connection, used: WebauthnKeyUse) -> Result<bool> {
-    let values =
-        args![used.factor_id, i64::from(used.new_sign_count), used.is_exclusive, i64::from(used.expected_sign_count)];
-    let updated: Option<(Uuid,)> = db.fetch_optional(&USE, values).await?;
+    let bound = bind!(
+        USE,
+        factor_id: used.factor_id,
+        sign_count: i64::from(used.new_sign_count),
+        is_exclusive: used.is_exclusive,
+        expected_sign_count: i64::from(used.expected_sign_count),
+    );
+    let updated: Option<(Uuid,)> = db.fetch_optional(bound).await?;
     Ok(updated.is_some())
 }
-
-/// All statements of this file.
-pub const ALL: &[&Statement] = &[&OF_ACCOUNT, &CONSUME_CHALLENGE, &USE];

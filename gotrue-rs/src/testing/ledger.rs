@@ -13,8 +13,8 @@ use tokio::time::{sleep, timeout};
 
 use super::clock::FakeClock;
 use super::database::TestDatabase;
-use crate::args;
 use crate::store::{Connection, Pool, Statement};
+use crate::{bind, statement};
 
 /// Each table with the key of its rows: the primary key, or the whole row.
 const TABLES: &str = "
@@ -33,7 +33,7 @@ const SESSIONS: &str = "
       AND (pid <> $1 OR state IS DISTINCT FROM 'idle' OR xact_start IS NOT NULL)";
 
 /// The backend process of a connection.
-const PID: Statement = Statement { name: "tests.pid", sql: "SELECT pg_backend_pid()" };
+const PID: Statement = statement!("tests.pid": "SELECT pg_backend_pid()");
 /// The most time that sessions take to become idle.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(2);
 /// The most time that a statement takes.
@@ -121,7 +121,7 @@ impl DatabaseInspector {
 
 async fn backend_pid(pool: &Pool) -> Result<i32, String> {
     let mut db = Connection::pooled(pool.clone(), Arc::default());
-    let result = timeout(STATEMENT_TIMEOUT, db.fetch_one::<(i32,)>(&PID, args![])).await;
+    let result = timeout(STATEMENT_TIMEOUT, db.fetch_one::<(i32,)>(bind!(PID))).await;
     let (pid,) = result
         .map_err(|_| "no connection can be had".to_owned())?
         .map_err(|error| format!("the next statement fails: {error}"))?;

@@ -4,7 +4,7 @@
 
 use gotrue_rs::store::outbox::{self, NewMail};
 use gotrue_rs::store::{Connection, Result, Statement};
-use gotrue_rs::{args, outbox_insert};
+use gotrue_rs::{bind, outbox_insert, statements};
 use gotrue_rules::domain::user::Time;
 use serde::{Deserialize, Serialize};
 use sqlx::postgres::PgRow;
@@ -13,6 +13,96 @@ use sqlx::{FromRow, Row};
 use uuid::Uuid;
 
 use super::limits::TokenBucketLimit;
+
+/// The submission that repeats `:description` of `:peer` since `:since`, or `:key`.
+macro_rules! earlier {
+    () => {
+        "SELECT s.id, s.description = :description AS is_same
+         FROM basalt.submissions s
+         WHERE s.peer = :peer::text::cidr
+           AND CASE WHEN :key::text IS NULL
+                    THEN s.created_at > :since::timestamptz AND s.description = :description
+                    ELSE s.idempotency_key = :key
+               END
+         LIMIT 1"
+    };
+}
+
+statements! {
+    ENTER = "submissions.enter": concat!(
+        "WITH charged AS (
+             INSERT INTO basalt.limits AS l (key, full_at, room)
+             SELECT c.key, :now::timestamptz + make_interval(secs => c.refill), make_interval(secs => c.room)
+             FROM jsonb_to_recordset(:charges) AS c (key text, refill double precision, room double precision)
+             ORDER BY c.key
+             ON CONFLICT (key) DO UPDATE
+             SET full_at = CASE WHEN GREATEST(l.full_at, :now) + (excluded.full_at - :now) <= :now + excluded.room
+                                THEN GREATEST(l.full_at, :now) + (excluded.full_at - :now)
+                                ELSE LEAST(l.full_at, :now + excluded.room)
+                           END,
+                 room = excluded.room,
+                 refused_at = CASE WHEN GREATEST(l.full_at, :now) + (excluded.full_at - :now) <= :now + excluded.room
+                                   THEN NULL
+                                   ELSE :now
+                              END
+             RETURNING l.key, l.full_at, l.refused_at IS NOT NULL AS refused
+         ), earlier AS (",
+        earlier!(),
+        ")
+         SELECT (SELECT jsonb_agg(c) FROM charged c) AS charged,
+                e.id,
+                e.is_same
+         FROM (VALUES (1)) AS always (one)
+         LEFT JOIN earlier e ON true"
+    );
+
+    INSERT = "submissions.insert": concat!(
+        "WITH earlier AS (",
+        earlier!(),
+        "), slot AS (
+             UPDATE basalt.notice_slots
+             SET free_at = :now::timestamptz + interval '1 hour'
+             WHERE slot = (SELECT s.slot
+                           FROM basalt.notice_slots s
+                           WHERE s.slot <= :slots AND s.free_at <= :now AND jsonb_array_length(:notice) > 0
+                             AND NOT EXISTS (SELECT FROM earlier)
+                           ORDER BY s.slot
+                           LIMIT 1
+                           FOR UPDATE SKIP LOCKED)
+             RETURNING slot
+         ), submission AS (
+             INSERT INTO basalt.submissions (id, description, created_at, user_id, peer, idempotency_key,
+                                             is_announced)
+             SELECT :id, :description, :now, :user_id, :peer::text::cidr, :key,
+                    jsonb_array_length(:notice) = 0 OR EXISTS (SELECT FROM slot)
+             WHERE NOT EXISTS (SELECT FROM earlier)
+             ON CONFLICT (peer, idempotency_key) DO NOTHING
+             RETURNING id
+         ), notice AS (",
+        outbox_insert!(":notice", ", submission, slot"),
+        "), confirmation AS (",
+        outbox_insert!(":confirmation", ", submission"),
+        ")
+         SELECT id, true AS is_same FROM submission
+         UNION ALL
+         SELECT id, is_same FROM earlier"
+    );
+
+    FIND = "submissions.find": earlier!();
+
+    ANNOUNCE_COLLECTED = "submissions.announce_collected":
+        "WITH announced AS (
+             UPDATE basalt.submissions
+             SET is_announced = true
+             WHERE NOT is_announced
+               AND EXISTS (SELECT FROM basalt.submissions o WHERE NOT o.is_announced AND o.created_at <= :until)
+             RETURNING created_at
+         )
+         SELECT count(*) AS count,
+                min(created_at) AS first,
+                max(created_at) AS last
+         FROM announced";
+}
 
 /// A bucket that a submission takes a token from.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -82,50 +172,6 @@ impl FromRow<'_, PgRow> for LimitResult {
     }
 }
 
-/// The submission that matches `$1` … `$4` (text, peer, key, since).
-macro_rules! earlier {
-    () => {
-        "SELECT s.id, s.description = $1 AS is_same
-         FROM basalt.submissions s
-         WHERE s.peer = $2::text::cidr
-           AND CASE WHEN $3::text IS NULL
-                    THEN s.created_at > $4::timestamptz AND s.description = $1
-                    ELSE s.idempotency_key = $3
-               END
-         LIMIT 1"
-    };
-}
-
-const ENTER: Statement = Statement {
-    name: "submissions.enter",
-    sql: concat!(
-        "WITH charged AS (
-             INSERT INTO basalt.limits AS l (key, full_at, room)
-             SELECT c.key, $6::timestamptz + make_interval(secs => c.refill), make_interval(secs => c.room)
-             FROM jsonb_to_recordset($5) AS c (key text, refill double precision, room double precision)
-             ORDER BY c.key
-             ON CONFLICT (key) DO UPDATE
-             SET full_at = CASE WHEN GREATEST(l.full_at, $6) + (excluded.full_at - $6) <= $6 + excluded.room
-                                THEN GREATEST(l.full_at, $6) + (excluded.full_at - $6)
-                                ELSE LEAST(l.full_at, $6 + excluded.room)
-                           END,
-                 room = excluded.room,
-                 refused_at = CASE WHEN GREATEST(l.full_at, $6) + (excluded.full_at - $6) <= $6 + excluded.room
-                                   THEN NULL
-                                   ELSE $6
-                              END
-             RETURNING l.key, l.full_at, l.refused_at IS NOT NULL AS refused
-         ), earlier AS (",
-        earlier!(),
-        ")
-         SELECT (SELECT jsonb_agg(c) FROM charged c) AS charged,
-                e.id,
-                e.is_same
-         FROM (VALUES (1)) AS always (one)
-         LEFT JOIN earlier e ON true"
-    ),
-};
-
 /// Takes tokens from the buckets and finds the submission that this one repeats.
 /// Waits for concurrent transactions on the same buckets.
 pub async fn take_limits(
@@ -134,8 +180,16 @@ pub async fn take_limits(
     charges: &[BucketCharge],
     now: Time,
 ) -> Result<LimitResult> {
-    let values = args![repeat.text, repeat.peer, repeat.key, repeat.since, Json(charges), now];
-    db.fetch_one(&ENTER, values).await
+    let bound = bind!(
+        ENTER,
+        description: repeat.text,
+        peer: repeat.peer,
+        key: repeat.key,
+        since: repeat.since,
+        charges: Json(charges),
+        now,
+    );
+    db.fetch_one(bound).await
 }
 
 /// A submission to store.
@@ -157,39 +211,6 @@ pub struct NewSubmission<'a> {
     pub confirmation: Vec<NewMail>,
 }
 
-const INSERT: Statement = Statement {
-    name: "submissions.insert",
-    sql: concat!(
-        "WITH earlier AS (",
-        earlier!(),
-        "), slot AS (
-             UPDATE basalt.notice_slots
-             SET free_at = $6::timestamptz + interval '1 hour'
-             WHERE slot = (SELECT s.slot
-                           FROM basalt.notice_slots s
-                           WHERE s.slot <= $9 AND s.free_at <= $6 AND jsonb_array_length($10) > 0
-                             AND NOT EXISTS (SELECT FROM earlier)
-                           ORDER BY s.slot
-                           LIMIT 1
-                           FOR UPDATE SKIP LOCKED)
-             RETURNING slot
-         ), submission AS (
-             INSERT INTO basalt.submissions (id, description, created_at, user_id, peer, idempotency_key, is_announced)
-             SELECT $5, $1, $6, $7, $2::text::cidr, $3, jsonb_array_length($10) = 0 OR EXISTS (SELECT FROM slot)
-             WHERE NOT EXISTS (SELECT FROM earlier)
-             ON CONFLICT (peer, idempotency_key) DO NOTHING
-             RETURNING id
-         ), notice AS (",
-        outbox_insert!(10, ", submission, slot"),
-        "), confirmation AS (",
-        outbox_insert!(8, ", submission"),
-        ")
-         SELECT id, true AS is_same FROM submission
-         UNION ALL
-         SELECT id, is_same FROM earlier"
-    ),
-};
-
 /// Stores a submission with its mails, unless it is stored already; then nothing is written.
 /// Above the limit of notices, the next digest reports the submission to the owner. Returns the submission that is
 /// stored now, or `None` if one with the same key was inserted concurrently.
@@ -197,17 +218,33 @@ pub async fn insert(db: &mut Connection, new: &NewSubmission<'_>) -> Result<Opti
     let RepeatCriteria { text, peer, key, since } = new.repeat;
     let (notice, confirmation) = (outbox::encode_rows(&new.notice), outbox::encode_rows(&new.confirmation));
     let slots = i32::from(new.notices_per_hour);
-    let values = args![text, peer, key, since, new.id, new.now, new.user, confirmation, slots, notice];
-    let row: Option<(Uuid, bool)> = db.fetch_optional(&INSERT, values).await?;
+    let bound = bind!(
+        INSERT,
+        description: text,
+        peer,
+        key,
+        since,
+        id: new.id,
+        now: new.now,
+        user_id: new.user,
+        confirmation,
+        slots,
+        notice,
+    );
+    let row: Option<(Uuid, bool)> = db.fetch_optional(bound).await?;
     Ok(row.map(|(id, is_same)| EarlierSubmission { id, is_same }))
 }
 
-const FIND: Statement = Statement { name: "submissions.find", sql: earlier!() };
-
 /// Finds the submission that this one repeats, for the rare case of a concurrent insert.
 pub async fn find(db: &mut Connection, repeat: RepeatCriteria<'_>) -> Result<Option<EarlierSubmission>> {
-    let row: Option<(Uuid, bool)> =
-        db.fetch_optional(&FIND, args![repeat.text, repeat.peer, repeat.key, repeat.since]).await?;
+    let bound = bind!(
+        FIND,
+        description: repeat.text,
+        peer: repeat.peer,
+        key: repeat.key,
+        since: repeat.since,
+    );
+    let row: Option<(Uuid, bool)> = db.fetch_optional(bound).await?;
     Ok(row.map(|(id, is_same)| EarlierSubmission { id, is_same }))
 }
 
@@ -222,29 +259,16 @@ pub struct CollectedSubmissions {
     pub last: Time,
 }
 
-const ANNOUNCE_COLLECTED: Statement = Statement {
-    name: "submissions.announce_collected",
-    sql: "WITH announced AS (
-              UPDATE basalt.submissions
-              SET is_announced = true
-              WHERE NOT is_announced
-                AND EXISTS (SELECT FROM basalt.submissions o WHERE NOT o.is_announced AND o.created_at <= $1)
-              RETURNING created_at
-          )
-          SELECT count(*) AS count,
-                 min(created_at) AS first,
-                 max(created_at) AS last
-          FROM announced",
-};
-
 /// Marks all submissions that wait for a digest as announced, if the first came by `until`.
 /// Of two concurrent servers, only one receives them.
 pub async fn mark_collected(db: &mut Connection, until: Time) -> Result<Option<CollectedSubmissions>> {
     let (count, first, last): (i64, Option<Time>, Option<Time>) =
-        db.fetch_one(&ANNOUNCE_COLLECTED, args![until]).await?;
+        db.fetch_one(bind!(ANNOUNCE_COLLECTED, until)).await?;
     let count = u64::try_from(count).unwrap_or_default();
     Ok(first.zip(last).map(|(first, last)| CollectedSubmissions { count, first, last }))
 }
 
-/// All statements of submissions, for the test that prepares them.
-pub const ALL_STATEMENTS: &[&Statement] = &[&ENTER, &INSERT, &FIND, &ANNOUNCE_COLLECTED];
+/// Returns all statements of submissions, for the test that prepares them.
+pub fn list_statements() -> Vec<&'static Statement> {
+    STATEMENTS.list()
+}

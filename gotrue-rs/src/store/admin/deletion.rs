@@ -5,26 +5,8 @@ use uuid::Uuid;
 
 use crate::store::Result;
 use crate::store::audit::{AuditArrays, AuditRow, audit_insert};
-use crate::store::statement::{Connection, Statement, args};
-
-const DELETE: Statement = Statement {
-    name: "admin.delete",
-    sql: concat!(
-        "WITH gone AS (
-             DELETE FROM users WHERE id = $1 RETURNING id
-         )
-         ",
-        audit_insert!(2, 3, 4, 5),
-        " WHERE EXISTS (SELECT FROM gone)"
-    ),
-};
-
-/// Deletes a user with all dependent rows. Of two concurrent deletions one is logged.
-pub async fn delete(db: &mut Connection, user_id: Uuid, audit: Vec<AuditRow>) -> Result<()> {
-    let audit = AuditArrays::from_rows(audit);
-    db.execute(&DELETE, args![user_id, audit.ids, audit.payloads, audit.times, audit.addresses]).await?;
-    Ok(())
-}
+use crate::store::binding::{bind, statements};
+use crate::store::statement::Connection;
 
 /// 43 characters that replace a personal value of the user and do not reveal it; unique for each user.
 macro_rules! obscured {
@@ -39,10 +21,18 @@ macro_rules! obscured {
     };
 }
 
-/// A user that is already soft-deleted stays unchanged.
-const SOFT_DELETE: Statement = Statement {
-    name: "admin.soft_delete",
-    sql: concat!(
+statements! {
+    DELETE = "admin.delete": concat!(
+        "WITH gone AS (
+             DELETE FROM users WHERE id = :user_id RETURNING id
+         )
+         ",
+        audit_insert!(),
+        " WHERE EXISTS (SELECT FROM gone)"
+    );
+
+    /// A user that is already soft-deleted stays unchanged.
+    SOFT_DELETE = "admin.soft_delete": concat!(
         "WITH u AS (
              UPDATE users
              SET email = ",
@@ -66,9 +56,9 @@ const SOFT_DELETE: Statement = Statement {
                  reauthentication_token = '',
                  raw_app_meta_data = '{}',
                  raw_user_meta_data = '{}',
-                 deleted_at = $2,
-                 updated_at = $2
-             WHERE id = $1
+                 deleted_at = :now,
+                 updated_at = :now
+             WHERE id = :user_id
                AND deleted_at IS NULL
              RETURNING id
          ), i AS (
@@ -77,7 +67,7 @@ const SOFT_DELETE: Statement = Statement {
         obscured!("user_id", "provider || ':' || provider_id"),
         ",
                  identity_data = '{}',
-                 updated_at = $2
+                 updated_at = :now
              WHERE user_id = (SELECT id FROM u)
          ), s AS (
              DELETE FROM sessions WHERE user_id = (SELECT id FROM u)
@@ -89,18 +79,22 @@ const SOFT_DELETE: Statement = Statement {
              DELETE FROM webauthn_credentials WHERE user_id = (SELECT id FROM u)
          )
          ",
-        audit_insert!(3, 4, 5, 6)
-    ),
-};
+        audit_insert!()
+    );
+}
+
+/// Deletes a user with all dependent rows. Of two concurrent deletions one is logged.
+pub async fn delete(db: &mut Connection, user_id: Uuid, audit: Vec<AuditRow>) -> Result<()> {
+    let audit = AuditArrays::from_rows(audit);
+    db.execute(bind!(DELETE, user_id, ..audit)).await?;
+    Ok(())
+}
 
 /// Removes all personal data and all credentials of a user.
 ///
 /// The row stays, so that references to it stay valid.
 pub async fn soft_delete(db: &mut Connection, user_id: Uuid, now: Time, audit: Vec<AuditRow>) -> Result<()> {
     let audit = AuditArrays::from_rows(audit);
-    db.execute(&SOFT_DELETE, args![user_id, now, audit.ids, audit.payloads, audit.times, audit.addresses]).await?;
+    db.execute(bind!(SOFT_DELETE, user_id, now, ..audit)).await?;
     Ok(())
 }
-
-/// All statements of this file.
-pub const ALL: &[&Statement] = &[&DELETE, &SOFT_DELETE];

@@ -7,8 +7,49 @@ use sqlx::{FromRow, Row};
 use uuid::Uuid;
 
 use crate::store::Result;
+use crate::store::binding::{bind, statements};
 use crate::store::rows::{AccountRow, account_columns};
-use crate::store::statement::{Connection, Statement, args};
+use crate::store::statement::Connection;
+
+statements! {
+    INSERT = "flow_state.insert_external":
+        "WITH s AS (
+             INSERT INTO oauth_client_states (id, provider_type, code_verifier, created_at)
+             SELECT :verifier_id::uuid, :provider::text, :verifier::text, :now::timestamptz
+             WHERE :verifier_id::uuid IS NOT NULL
+         )
+         INSERT INTO flow_state (id, auth_code, code_challenge_method, code_challenge, provider_type,
+                                 provider_access_token, provider_refresh_token, authentication_method, invite_token,
+                                 referrer, oauth_client_state_id, linking_target_id, email_optional, created_at,
+                                 updated_at)
+         VALUES (:flow_id, :auth_code, :challenge_method::code_challenge_method, :challenge, :provider, '', '',
+                 'oauth', :invite_token, :redirect_to, :verifier_id, :linking_target, :email_optional, :now, :now)";
+
+    BY_STATE = "flow_state.by_state": concat!(
+        "SELECT f.id AS flow_id, f.provider_type AS flow_provider, COALESCE(f.code_challenge,
+            '') <> '' AS flow_is_pkce,
+                f.user_id IS NOT NULL AS flow_is_used, f.invite_token AS flow_invite_token, f.referrer AS flow_target,
+                f.oauth_client_state_id AS flow_verifier, f.linking_target_id AS flow_linking_target,
+                f.email_optional AS flow_email_optional, f.created_at AS flow_created_at, ",
+        account_columns!(),
+        "
+         FROM flow_state f
+         LEFT JOIN users u ON u.id = f.linking_target_id
+         WHERE f.id = :flow_id
+           AND f.authentication_method = 'oauth'"
+    );
+
+    COMPLETE = "flow_state.settle":
+        "UPDATE flow_state
+         SET user_id = :user_id,
+             provider_access_token = :access_token,
+             provider_refresh_token = :refresh_token,
+             auth_code_issued_at = :now,
+             updated_at = :now
+         WHERE id = :flow_id
+           AND user_id IS NULL
+         RETURNING auth_code";
+}
 
 /// A flow that redirects a browser to a provider.
 #[derive(Debug)]
@@ -33,37 +74,24 @@ pub struct NewExternalFlow<'a> {
     pub now: Time,
 }
 
-const INSERT: Statement = Statement {
-    name: "flow_state.insert_external",
-    sql: "WITH s AS (
-              INSERT INTO oauth_client_states (id, provider_type, code_verifier, created_at)
-              SELECT $8::uuid, $5::text, $9::text, $12::timestamptz
-              WHERE $8::uuid IS NOT NULL
-          )
-          INSERT INTO flow_state (id, auth_code, code_challenge_method, code_challenge, provider_type,
-                                  provider_access_token, provider_refresh_token, authentication_method, invite_token,
-                                  referrer, oauth_client_state_id, linking_target_id, email_optional, created_at,
-                                  updated_at)
-          VALUES ($1, $2, $3::code_challenge_method, $4, $5, '', '', 'oauth', $6, $7, $8, $10, $11, $12, $12)",
-};
-
 /// Inserts a flow and its verifier.
 pub async fn insert(db: &mut Connection, new: NewExternalFlow<'_>) -> Result<()> {
-    let values = args![
-        new.id,
-        new.pkce.map(|(_, code)| code.to_string()),
-        new.pkce.map(|(challenge, _)| challenge.method.as_str()),
-        new.pkce.map(|(challenge, _)| challenge.value.as_str()),
-        new.provider,
-        new.invite_token,
-        new.redirect_to,
-        new.verifier.map(|(id, _)| id),
-        new.verifier.map(|(_, text)| text),
-        new.linking_target,
-        new.email_optional,
-        new.now,
-    ];
-    db.execute(&INSERT, values).await?;
+    let bound = bind!(
+        INSERT,
+        flow_id: new.id,
+        auth_code: new.pkce.map(|(_, code)| code.to_string()),
+        challenge_method: new.pkce.map(|(challenge, _)| challenge.method.as_str()),
+        challenge: new.pkce.map(|(challenge, _)| challenge.value.as_str()),
+        provider: new.provider,
+        invite_token: new.invite_token,
+        redirect_to: new.redirect_to,
+        verifier_id: new.verifier.map(|(id, _)| id),
+        verifier: new.verifier.map(|(_, text)| text),
+        linking_target: new.linking_target,
+        email_optional: new.email_optional,
+        now: new.now,
+    );
+    db.execute(bound).await?;
     Ok(())
 }
 
@@ -127,27 +155,11 @@ impl FromRow<'_, PgRow> for ExternalFlow {
     }
 }
 
-const BY_STATE: Statement = Statement {
-    name: "flow_state.by_state",
-    sql: concat!(
-        "SELECT f.id AS flow_id, f.provider_type AS flow_provider, COALESCE(f.code_challenge, '') <> '' AS flow_is_pkce,
-                f.user_id IS NOT NULL AS flow_is_used, f.invite_token AS flow_invite_token, f.referrer AS flow_target,
-                f.oauth_client_state_id AS flow_verifier, f.linking_target_id AS flow_linking_target,
-                f.email_optional AS flow_email_optional, f.created_at AS flow_created_at, ",
-        account_columns!(),
-        "
-         FROM flow_state f
-         LEFT JOIN users u ON u.id = f.linking_target_id
-         WHERE f.id = $1
-           AND f.authentication_method = 'oauth'"
-    ),
-};
-
 /// Returns the flow of a state with its linking target.
 ///
 /// `None` for an unknown id or a flow of another kind.
 pub async fn find_by_state(db: &mut Connection, state: Uuid) -> Result<Option<ExternalFlow>> {
-    db.fetch_optional(&BY_STATE, args![state]).await
+    db.fetch_optional(bind!(BY_STATE, flow_id: state)).await
 }
 
 /// The result of a provider's sign-in.
@@ -165,26 +177,10 @@ pub struct ExternalSignIn<'a> {
     pub now: Time,
 }
 
-const COMPLETE: Statement = Statement {
-    name: "flow_state.settle",
-    sql: "UPDATE flow_state
-          SET user_id = $2,
-              provider_access_token = $3,
-              provider_refresh_token = $4,
-              auth_code_issued_at = $5,
-              updated_at = $5
-          WHERE id = $1
-            AND user_id IS NULL
-          RETURNING auth_code",
-};
-
 /// Stores user and provider tokens once and returns the code: of two concurrent callbacks one gets it.
 pub async fn complete(db: &mut Connection, settled: ExternalSignIn<'_>) -> Result<Option<String>> {
     let ExternalSignIn { id, user_id, access_token, refresh_token, now } = settled;
     let row: Option<(Option<String>,)> =
-        db.fetch_optional(&COMPLETE, args![id, user_id, access_token, refresh_token, now]).await?;
+        db.fetch_optional(bind!(COMPLETE, flow_id: id, user_id, access_token, refresh_token, now)).await?;
     Ok(row.and_then(|(code,)| code))
 }
-
-/// All statements of this file.
-pub const ALL: &[&Statement] = &[&INSERT, &BY_STATE, &COMPLETE];

@@ -1,15 +1,53 @@
 //! `auth.flow_state`: flows from the request to the code exchange or the end of a provider's sign-in.
 
-pub mod external;
-
 use gotrue_rules::domain::user::{Time, User};
 use sqlx::postgres::PgRow;
 use sqlx::{FromRow, Row};
 use uuid::Uuid;
 
 use super::Result;
+use super::binding::{bind, statements};
 use super::rows::{AccountRow, account_columns};
-use super::statement::{Connection, Statement, args};
+use super::statement::Connection;
+
+statements! {
+    modules {
+        pub mod external;
+    }
+
+    INSERT = "flow_state.insert":
+        "INSERT INTO flow_state (id, user_id, auth_code, code_challenge_method, code_challenge, provider_type,
+                                 provider_access_token, provider_refresh_token, authentication_method, email_optional,
+                                 created_at, updated_at)
+         VALUES (:flow_id, :user_id, :auth_code, :challenge_method::code_challenge_method, :challenge, :provider, '',
+                 '', :method, false, :now, :now)";
+
+    ISSUE_CODE = "flow_state.stamp_code":
+        "UPDATE flow_state
+         SET auth_code_issued_at = :now, updated_at = :now
+         WHERE id = (SELECT id
+                     FROM flow_state
+                     WHERE user_id = :user_id
+                       AND authentication_method = :method
+                     ORDER BY created_at DESC
+                     LIMIT 1)
+         RETURNING auth_code";
+
+    BY_CODE = "flow_state.by_code": concat!(
+        "SELECT f.id AS flow_id, f.code_challenge AS flow_challenge,
+                f.code_challenge_method::text AS flow_challenge_method, f.provider_type AS flow_provider_type,
+                f.authentication_method AS flow_method, f.provider_access_token AS flow_access_token,
+                f.provider_refresh_token AS flow_refresh_token, f.auth_code_issued_at AS flow_code_issued_at,
+                f.created_at AS flow_created_at, ",
+        account_columns!(),
+        "
+         FROM flow_state f
+         JOIN users u ON u.id = f.user_id
+         WHERE f.auth_code = :auth_code"
+    );
+
+    DELETE = "flow_state.delete": "DELETE FROM flow_state WHERE id = :flow_id";
+}
 
 /// A flow to insert.
 #[derive(Debug)]
@@ -32,46 +70,26 @@ pub struct NewFlow<'a> {
     pub now: Time,
 }
 
-const INSERT: Statement = Statement {
-    name: "flow_state.insert",
-    sql: "INSERT INTO flow_state (id, user_id, auth_code, code_challenge_method, code_challenge, provider_type,
-                                  provider_access_token, provider_refresh_token, authentication_method, email_optional,
-                                  created_at, updated_at)
-          VALUES ($1, $2, $3, $4::code_challenge_method, $5, $6, '', '', $7, false, $8, $8)",
-};
-
 /// Inserts a flow.
 pub async fn insert(db: &mut Connection, flow: NewFlow<'_>) -> Result<()> {
-    let values = args![
-        flow.id,
-        flow.user_id,
-        flow.auth_code.to_string(),
-        flow.challenge_method,
-        flow.challenge,
-        flow.provider_type,
-        flow.method,
-        flow.now,
-    ];
-    db.execute(&INSERT, values).await?;
+    let bound = bind!(
+        INSERT,
+        flow_id: flow.id,
+        user_id: flow.user_id,
+        auth_code: flow.auth_code.to_string(),
+        challenge_method: flow.challenge_method,
+        challenge: flow.challenge,
+        provider: flow.provider_type,
+        method: flow.method,
+        now: flow.now,
+    );
+    db.execute(bound).await?;
     Ok(())
 }
 
-const ISSUE_CODE: Statement = Statement {
-    name: "flow_state.stamp_code",
-    sql: "UPDATE flow_state
-          SET auth_code_issued_at = $3, updated_at = $3
-          WHERE id = (SELECT id
-                      FROM flow_state
-                      WHERE user_id = $1
-                        AND authentication_method = $2
-                      ORDER BY created_at DESC
-                      LIMIT 1)
-          RETURNING auth_code",
-};
-
 /// Marks the user's newest flow of that method as issued and returns its code, if there is one.
 pub async fn issue_code(db: &mut Connection, user_id: Uuid, method: &str, now: Time) -> Result<Option<String>> {
-    let row: Option<(Option<String>,)> = db.fetch_optional(&ISSUE_CODE, args![user_id, method, now]).await?;
+    let row: Option<(Option<String>,)> = db.fetch_optional(bind!(ISSUE_CODE, user_id, method, now)).await?;
     Ok(row.and_then(|(code,)| code))
 }
 
@@ -119,33 +137,12 @@ impl FromRow<'_, PgRow> for Flow {
     }
 }
 
-const BY_CODE: Statement = Statement {
-    name: "flow_state.by_code",
-    sql: concat!(
-        "SELECT f.id AS flow_id, f.code_challenge AS flow_challenge,
-                f.code_challenge_method::text AS flow_challenge_method, f.provider_type AS flow_provider_type,
-                f.authentication_method AS flow_method, f.provider_access_token AS flow_access_token,
-                f.provider_refresh_token AS flow_refresh_token, f.auth_code_issued_at AS flow_code_issued_at,
-                f.created_at AS flow_created_at, ",
-        account_columns!(),
-        "
-         FROM flow_state f
-         JOIN users u ON u.id = f.user_id
-         WHERE f.auth_code = $1"
-    ),
-};
-
 /// Returns the flow of a code with its user; `None` for an unknown code or a flow without a user.
 pub async fn find_by_code(db: &mut Connection, code: &str) -> Result<Option<Flow>> {
-    db.fetch_optional(&BY_CODE, args![code]).await
+    db.fetch_optional(bind!(BY_CODE, auth_code: code)).await
 }
-
-const DELETE: Statement = Statement { name: "flow_state.delete", sql: "DELETE FROM flow_state WHERE id = $1" };
 
 /// Deletes a flow and returns the number of rows: of two concurrent exchanges one gets 1.
 pub async fn delete(db: &mut Connection, id: Uuid) -> Result<u64> {
-    db.execute(&DELETE, args![id]).await
+    db.execute(bind!(DELETE, flow_id: id)).await
 }
-
-/// All statements of this table.
-pub const ALL: &[&Statement] = &[&INSERT, &ISSUE_CODE, &BY_CODE, &DELETE];

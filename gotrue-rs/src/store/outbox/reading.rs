@@ -7,7 +7,42 @@ use sqlx::{FromRow, Row};
 use uuid::Uuid;
 
 use crate::store::Result;
-use crate::store::statement::{Connection, Statement, args};
+use crate::store::binding::{bind, statements};
+use crate::store::statement::Connection;
+
+statements! {
+    STATE = "outbox.state": "
+        SELECT count(*) FILTER (WHERE last_error IS NULL) AS waiting,
+               count(*) FILTER (WHERE last_error IS NOT NULL) AS retrying,
+               (SELECT count(*) FROM basalt.outbox WHERE failed_at IS NOT NULL) AS failed,
+               (SELECT count(*) FROM basalt.outbox WHERE sent_at > :since) AS sent
+        FROM basalt.outbox
+        WHERE sent_at IS NULL
+          AND failed_at IS NULL";
+
+    TROUBLES = "outbox.troubles": "
+        SELECT id, purpose, created_at, attempts, next_attempt_at, failed_at, last_error
+        FROM basalt.outbox
+        WHERE sent_at IS NULL
+          AND last_error IS NOT NULL
+        ORDER BY number DESC
+        LIMIT 100";
+
+    INBOX = "outbox.inbox": "
+        SELECT id, recipient, subject, link, code, text, html, purpose, created_at
+        FROM basalt.outbox
+        WHERE sent_to = 'inbox'
+          AND (:recipient::text IS NULL OR lower(recipient) = lower(:recipient))
+          AND (:after_id::uuid IS NULL OR number > (SELECT number FROM basalt.outbox WHERE id = :after_id))
+        ORDER BY number DESC
+        LIMIT :limit";
+
+    RECEIVED = "outbox.received": "
+        SELECT id, recipient, subject, link, code, text, html, purpose, created_at
+        FROM basalt.outbox
+        WHERE sent_to = 'inbox'
+          AND id = :id";
+}
 
 /// Mail counts by delivery state.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
@@ -33,21 +68,9 @@ impl FromRow<'_, PgRow> for OutboxCounts {
     }
 }
 
-pub(super) const STATE: Statement = Statement {
-    name: "outbox.state",
-    sql: "
-        SELECT count(*) FILTER (WHERE last_error IS NULL) AS waiting,
-               count(*) FILTER (WHERE last_error IS NOT NULL) AS retrying,
-               (SELECT count(*) FROM basalt.outbox WHERE failed_at IS NOT NULL) AS failed,
-               (SELECT count(*) FROM basalt.outbox WHERE sent_at > $1) AS sent
-        FROM basalt.outbox
-        WHERE sent_at IS NULL
-          AND failed_at IS NULL",
-};
-
 /// Counts the mails by delivery state; of the sent ones, those since `since`.
 pub async fn count_by_state(db: &mut Connection, since: Time) -> Result<OutboxCounts> {
-    db.fetch_one(&STATE, args![since]).await
+    db.fetch_one(bind!(STATE, since)).await
 }
 
 /// A failed or failing mail without its content.
@@ -83,20 +106,9 @@ impl FromRow<'_, PgRow> for FailingMail {
     }
 }
 
-pub(super) const TROUBLES: Statement = Statement {
-    name: "outbox.troubles",
-    sql: "
-        SELECT id, purpose, created_at, attempts, next_attempt_at, failed_at, last_error
-        FROM basalt.outbox
-        WHERE sent_at IS NULL
-          AND last_error IS NOT NULL
-        ORDER BY number DESC
-        LIMIT 100",
-};
-
 /// Returns the latest hundred unsent mails with an error.
 pub async fn list_failing(db: &mut Connection) -> Result<Vec<FailingMail>> {
-    db.fetch_all(&TROUBLES, args![]).await
+    db.fetch_all(bind!(TROUBLES)).await
 }
 
 /// A mail in the development inbox.
@@ -138,18 +150,6 @@ impl FromRow<'_, PgRow> for InboxMail {
     }
 }
 
-pub(super) const INBOX: Statement = Statement {
-    name: "outbox.inbox",
-    sql: "
-        SELECT id, recipient, subject, link, code, text, html, purpose, created_at
-        FROM basalt.outbox
-        WHERE sent_to = 'inbox'
-          AND ($1::text IS NULL OR lower(recipient) = lower($1))
-          AND ($2::uuid IS NULL OR number > (SELECT number FROM basalt.outbox WHERE id = $2))
-        ORDER BY number DESC
-        LIMIT $3",
-};
-
 /// Returns at most `at_most` inbox mails, newest first.
 ///
 /// Only mails to that address and after the mail `after`; `None` selects all.
@@ -159,19 +159,10 @@ pub async fn list_inbox(
     after: Option<Uuid>,
     at_most: i64,
 ) -> Result<Vec<InboxMail>> {
-    db.fetch_all(&INBOX, args![to, after, at_most]).await
+    db.fetch_all(bind!(INBOX, recipient: to, after_id: after, limit: at_most)).await
 }
-
-pub(super) const RECEIVED: Statement = Statement {
-    name: "outbox.received",
-    sql: "
-        SELECT id, recipient, subject, link, code, text, html, purpose, created_at
-        FROM basalt.outbox
-        WHERE sent_to = 'inbox'
-          AND id = $1",
-};
 
 /// Returns the inbox mail of that id.
 pub async fn find_inbox_mail(db: &mut Connection, id: Uuid) -> Result<Option<InboxMail>> {
-    db.fetch_optional(&RECEIVED, args![id]).await
+    db.fetch_optional(bind!(RECEIVED, id)).await
 }

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use gotrue_rs::args;
 use gotrue_rs::journal::Journal;
 use gotrue_rs::store::{Connection, Pool, Statement};
 use gotrue_rs::testing::{DatabaseInspector, TestDatabase, drop_at_poll};
+use gotrue_rs::{bind, statement};
 
-const INSERT: Statement = Statement { name: "tests.insert", sql: "INSERT INTO public.kept (n) VALUES ($1)" };
-const WRONG: Statement = Statement { name: "tests.wrong", sql: "SELECT 1 / $1::int" };
+const INSERT: Statement = statement!("tests.insert": "INSERT INTO public.kept (n) VALUES (:n)");
+const WRONG: Statement = statement!("tests.wrong": "SELECT 1 / :value::int");
 
 struct ConnectionFixture {
     database: TestDatabase,
@@ -43,7 +43,7 @@ fn alone(pool: &Pool) -> Connection {
 async fn both(pool: &Pool, n: i32) -> gotrue_rs::store::Result<()> {
     let mut db = Connection::begin(pool, Arc::new(Journal::default())).await?;
     for _ in 0..2 {
-        db.execute(&INSERT, args![n]).await?;
+        db.execute(bind!(INSERT, n)).await?;
     }
     db.commit().await
 }
@@ -75,7 +75,7 @@ async fn failing_statement_cancelled_at_any_point_leaves_a_usable_connection() {
     let place = ConnectionFixture::new().await;
     for n in 1..100 {
         let pool = place.pool();
-        let is_done = drop_at_poll(n, alone(&pool).execute(&WRONG, args![0_i32])).await.is_some();
+        let is_done = drop_at_poll(n, alone(&pool).execute(bind!(WRONG, value: 0_i32))).await.is_some();
         place.ledger.wait_until_idle(&pool).await.expect("at rest");
         pool.close().await;
         if is_done {

@@ -2,19 +2,19 @@
 
 use std::sync::Arc;
 
-use gotrue_rs::args;
 use gotrue_rs::store::{Connection, PoolOptions, Statement};
 use gotrue_rs::testing::{TestDatabase, World};
+use gotrue_rs::{bind, statement};
 
 use crate::threats::logs::{listen, logged};
 
 #[tokio::test]
 async fn slow_statement_is_logged_by_name_without_sql() {
-    const SLEEP: Statement = Statement { name: "tests.sleep", sql: "SELECT pg_sleep($1::float8)" };
+    const SLEEP: Statement = statement!("tests.sleep": "SELECT pg_sleep(:seconds::float8)");
     let database = TestDatabase::clone_migrated().await;
     let mut connection = Connection::pooled(database.auth_pool(), Arc::default());
     listen();
-    connection.execute(&SLEEP, args![1.1_f64]).await.expect("the database sleeps");
+    connection.execute(bind!(SLEEP, seconds: 1.1_f64)).await.expect("the database sleeps");
     let log = logged();
     assert!(log.contains("slow statement") && log.contains("tests.sleep"), "{log}");
     assert!(!log.contains("pg_sleep"), "{log}");

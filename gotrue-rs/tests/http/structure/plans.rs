@@ -35,13 +35,13 @@ async fn request_statements_never_scan_a_whole_table() {
     sqlx::raw_sql(AssertSqlSafe(set)).execute(&mut connection).await.expect("settings");
     let mut complaints = Vec::new();
     for statement in store::list_statements() {
-        let Some(plan) = explain(&mut connection, statement.sql).await else { continue };
+        let Some(plan) = explain(&mut connection, statement.sql()).await else { continue };
         let mut found = Vec::new();
         fully_scanned_tables(&plan, &mut found);
-        let may = MAY_READ_ALL.iter().any(|(name, _)| *name == statement.name);
+        let may = MAY_READ_ALL.iter().any(|(name, _)| *name == statement.name());
         match (found.is_empty(), may) {
-            (false, false) => complaints.push(format!("{}: {}", statement.name, found.join(", "))),
-            (true, true) => complaints.push(format!("{} reads no whole table any more", statement.name)),
+            (false, false) => complaints.push(format!("{}: {}", statement.name(), found.join(", "))),
+            (true, true) => complaints.push(format!("{} reads no whole table any more", statement.name())),
             _ => {}
         }
     }

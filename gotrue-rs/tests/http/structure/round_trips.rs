@@ -7,16 +7,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use gotrue_rs::args;
 use gotrue_rs::journal::Journal;
-use gotrue_rs::store::{Connection, Pool, PoolOptions, Statement};
+use gotrue_rs::store::{BoundStatement, Connection, Pool, PoolOptions, Statement};
 use gotrue_rs::testing::TestDatabase;
+use gotrue_rs::{bind, statement};
 use sqlx::postgres::PgSslMode;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{UnixListener, UnixStream};
 
-const ONE: Statement = Statement { name: "tests.one", sql: "SELECT $1::int" };
-const WRONG: Statement = Statement { name: "tests.wrong", sql: "SELECT 1 / $1::int" };
+const SLEEP: Statement = statement!("tests.sleep": "SELECT pg_sleep(:seconds::int)");
+const ONE: Statement = statement!("tests.one": "SELECT :value::int");
+const WRONG: Statement = statement!("tests.wrong": "SELECT 1 / :value::int");
 
 /// A relay between a client and the test database.
 struct Relay {
@@ -86,8 +87,8 @@ async fn relay(
     }
 }
 
-async fn run(pool: &Pool, statement: &Statement, value: i32) -> Result<u64, gotrue_rs::store::Error> {
-    Connection::pooled(pool.clone(), Arc::new(Journal::default())).execute(statement, args![value]).await
+async fn run(pool: &Pool, bound: BoundStatement) -> Result<u64, gotrue_rs::store::Error> {
+    Connection::pooled(pool.clone(), Arc::new(Journal::default())).execute(bound).await
 }
 
 #[tokio::test]
@@ -95,10 +96,10 @@ async fn single_statement_is_one_round_trip() {
     let database = TestDatabase::clone_migrated().await;
     let relay = Relay::before(&database, "alone");
     let pool = relay.pool(&database, 2);
-    run(&pool, &ONE, 1).await.expect("one is selected");
+    run(&pool, bind!(ONE, value: 1_i32)).await.expect("one is selected");
     relay.waits().await;
     for value in 0..5 {
-        run(&pool, &ONE, value).await.expect("one is selected");
+        run(&pool, bind!(ONE, value)).await.expect("one is selected");
     }
     assert_eq!(relay.waits().await, 5);
 }
@@ -108,15 +109,14 @@ async fn pool_recovers_from_failure_cancellation_and_closed_connection() {
     let database = TestDatabase::clone_migrated().await;
     let relay = Relay::before(&database, "mended");
     let pool = relay.pool(&database, 1);
-    run(&pool, &WRONG, 0).await.expect_err("nothing can be divided by zero");
-    run(&pool, &ONE, 1).await.expect("the connection still works");
-    let sleeping = Statement { name: "tests.sleep", sql: "SELECT pg_sleep($1::int)" };
-    let given_up = tokio::time::timeout(Duration::from_millis(20), run(&pool, &sleeping, 1)).await;
+    run(&pool, bind!(WRONG, value: 0_i32)).await.expect_err("nothing can be divided by zero");
+    run(&pool, bind!(ONE, value: 1_i32)).await.expect("the connection still works");
+    let given_up = tokio::time::timeout(Duration::from_millis(20), run(&pool, bind!(SLEEP, seconds: 1_i32))).await;
     given_up.expect_err("the database sleeps for longer");
-    run(&pool, &ONE, 1).await.expect("the connection was mended");
+    run(&pool, bind!(ONE, value: 1_i32)).await.expect("the connection was mended");
     database.query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname = current_database()").await;
-    drop(run(&pool, &ONE, 1).await);
-    run(&pool, &ONE, 1).await.expect("a new connection is opened");
+    drop(run(&pool, bind!(ONE, value: 1_i32)).await);
+    run(&pool, bind!(ONE, value: 1_i32)).await.expect("a new connection is opened");
 }
 
 #[tokio::test]
@@ -124,12 +124,12 @@ async fn concurrent_statements_are_limited_by_connections() {
     let database = TestDatabase::clone_migrated().await;
     let relay = Relay::before(&database, "bounded");
     let pool = relay.pool(&database, 3);
-    let many = (0..60).map(|value| run(&pool, &ONE, value));
+    let many = (0..60).map(|value| run(&pool, bind!(ONE, value)));
     for outcome in futures::future::join_all(many).await {
         outcome.expect("each has its turn");
     }
     let open = database.query("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'").await;
     assert!(open[0].parse::<u32>().expect("a number") <= 3, "{open:?}");
     pool.close().await;
-    run(&pool, &ONE, 1).await.expect_err("a closed pool opens nothing");
+    run(&pool, bind!(ONE, value: 1_i32)).await.expect_err("a closed pool opens nothing");
 }

@@ -1,18 +1,22 @@
 //! Prepares every statement against the schema, so that a wrong column fails a test.
 
 use std::collections::HashSet;
+use std::path::PathBuf;
 
 use gotrue_rs::store;
 use gotrue_rs::testing::TestDatabase;
 use sqlx::Executor;
+
+use super::source;
+use super::tokens::code_and_comments;
 
 #[tokio::test]
 async fn every_statement_prepares_against_the_schema() {
     let pool = TestDatabase::clone_migrated().await.pool().await;
     let mut misfits = Vec::new();
     for statement in store::list_statements() {
-        let prepared = pool.prepare(sqlx::SqlSafeStr::into_sql_str(statement.sql)).await;
-        misfits.extend(prepared.err().map(|error| format!("{}: {error}", statement.name)));
+        let prepared = pool.prepare(sqlx::SqlSafeStr::into_sql_str(statement.sql())).await;
+        misfits.extend(prepared.err().map(|error| format!("{}: {error}", statement.name())));
     }
     assert!(misfits.is_empty(), "{}", misfits.join("\n"));
 }
@@ -21,6 +25,48 @@ async fn every_statement_prepares_against_the_schema() {
 fn statement_names_are_unique() {
     let mut names = HashSet::new();
     for statement in store::list_statements() {
-        assert!(names.insert(statement.name), "{} names two statements", statement.name);
+        assert!(names.insert(statement.name()), "{} names two statements", statement.name());
     }
+}
+
+#[test]
+fn sql_names_its_parameters() {
+    for statement in store::list_statements() {
+        let count = statement.parameters().len();
+        let numbers: HashSet<usize> = statement.sql().split('$').skip(1).filter_map(leading_number).collect();
+        assert_eq!(numbers, (1..=count).collect(), "{}", statement.name());
+    }
+    for path in statement_files() {
+        let text = source::read_text(&path);
+        let numbered = text.split('$').skip(1).any(|rest| rest.starts_with(|first: char| first.is_ascii_digit()));
+        assert!(!numbered, "{} numbers a parameter: write `:name`", source::relative_path(&path));
+    }
+}
+
+/// A `statement!` outside of `statements!` would be neither prepared nor planned by a test.
+#[test]
+fn statements_of_the_sources_are_listed() {
+    let root = source::repository_root();
+    let folders = ["gotrue-rs/src", "functions-rs/src", "server/src"];
+    for path in folders.iter().flat_map(|folder| source::list_files(&root.join(folder), &[".rs"])) {
+        let name = source::relative_path(&path);
+        let is_exempt = name == "gotrue-rs/src/store/binding.rs" || name.starts_with("gotrue-rs/src/testing/");
+        let (code, _) = code_and_comments(&source::read_text(&path));
+        assert!(is_exempt || !code.contains("statement!("), "{name}: declare the statement in `statements!`");
+    }
+    assert!(statement_files().len() > 30);
+}
+
+/// The files with a `statements!`.
+fn statement_files() -> Vec<PathBuf> {
+    let root = source::repository_root();
+    let folders = ["gotrue-rs/src/store", "functions-rs/src"];
+    let files = folders.iter().flat_map(|folder| source::list_files(&root.join(folder), &[".rs"]));
+    let declares = |path: &PathBuf| source::read_text(path).lines().any(|line| line.starts_with("statements! {"));
+    files.filter(declares).collect()
+}
+
+fn leading_number(text: &str) -> Option<usize> {
+    let digits = text.find(|first: char| !first.is_ascii_digit()).unwrap_or(text.len());
+    text[..digits].parse().ok()
 }

@@ -340,7 +340,7 @@ async fn g8_internal_error_reveals_no_details() {
     let user = world.create_user(ANN).await;
     let mut failed = 0;
     for statement in gotrue_rs::store::list_statements() {
-        world.faults.fail(statement.name, 1);
+        world.faults.fail(statement.name(), 1);
         world.advance(chrono::TimeDelta::seconds(1));
         let answers = [
             world.try_password(ANN, PASSWORD).await,
@@ -358,7 +358,7 @@ async fn g8_internal_error_reveals_no_details() {
                 let is_token = answer.status == 200;
                 assert!(is_token || !answer.text.contains(word), "{word} in {}", answer.text);
             }
-            assert!(!answer.text.contains(statement.name), "{}", answer.text);
+            assert!(!answer.text.contains(statement.name()), "{}", answer.text);
         }
     }
     assert!(failed >= 8, "only {failed} answers failed");

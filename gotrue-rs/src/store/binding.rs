@@ -1,0 +1,292 @@
+//! Named statements, and the values that are bound to one.
+//!
+//! SQL names its parameters, `:name`. [`bind!`](crate::bind) compares these names with those of the values at compile
+//! time, so that no value can be bound to another parameter or statement.
+
+use std::fmt;
+
+use sqlx::error::BoxDynError;
+use sqlx::postgres::PgArguments;
+use sqlx::{Arguments, Encode, Postgres, Type};
+
+use super::placeholders::{NumberedSql, is_same};
+
+/// A named SQL statement; [`statements!`](crate::statements) declares it.
+#[derive(Debug, Clone, Copy)]
+pub struct Statement {
+    name: &'static str,
+    sql: &'static str,
+    parameters: &'static [&'static str],
+}
+
+/// A value, as the function that appends it to the values of a statement.
+pub type Encoder<'a> = &'a dyn Fn(&mut PgArguments) -> Result<(), BoxDynError>;
+
+impl Statement {
+    /// Creates a statement of a translated text, which only [`statement!`](crate::statement) makes.
+    #[doc(hidden)]
+    pub const fn from_numbered<const LENGTH: usize, const PARAMETERS: usize>(
+        name: &'static str,
+        sql: &'static NumberedSql<LENGTH, PARAMETERS>,
+    ) -> Self {
+        Self { name, sql: sql.text(), parameters: sql.parameters() }
+    }
+
+    /// `<table>.<verb>`, as shown in journal and metrics.
+    pub const fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// The SQL with `$1` … for values; unqualified names resolve by the connection's search path.
+    pub const fn sql(&self) -> &'static str {
+        self.sql
+    }
+
+    /// The names of the parameters in the order of their numbers.
+    pub const fn parameters(&self) -> &'static [&'static str] {
+        self.parameters
+    }
+
+    /// For each parameter, the index of its value among values of these names.
+    ///
+    /// # Panics
+    /// A name is missing, or is not that of a parameter.
+    pub const fn order_of<const COUNT: usize>(&self, names: &[&str]) -> [usize; COUNT] {
+        let mut index = 0;
+        while index < names.len() {
+            if position(self.parameters, names[index]).is_none() {
+                let message = Message::new(self.name, " has no parameter :", names[index]);
+                panic!("{}", message.as_str());
+            }
+            index += 1;
+        }
+        let (mut order, mut number) = ([0; COUNT], 0);
+        while number < self.parameters.len() {
+            let Some(index) = position(names, self.parameters[number]) else {
+                let message = Message::new(self.name, " lacks a value for its parameter :", self.parameters[number]);
+                panic!("{}", message.as_str());
+            };
+            order[number] = index;
+            number += 1;
+        }
+        order
+    }
+}
+
+const fn position(names: &[&str], name: &str) -> Option<usize> {
+    let mut index = 0;
+    while index < names.len() {
+        if is_same(names[index], name) {
+            return Some(index);
+        }
+        index += 1;
+    }
+    None
+}
+
+/// A compile-time error message: the name of the statement, what is wrong, the name of the parameter.
+struct Message {
+    text: [u8; 200],
+    length: usize,
+}
+
+impl Message {
+    const fn new(statement: &str, problem: &str, parameter: &str) -> Self {
+        let message = Self { text: [0; 200], length: 0 };
+        message.with("the statement ").with(statement).with(problem).with(parameter)
+    }
+
+    const fn with(mut self, part: &str) -> Self {
+        let (part, mut at) = (part.as_bytes(), 0);
+        while at < part.len() && self.length < self.text.len() {
+            self.text[self.length] = part[at];
+            self.length += 1;
+            at += 1;
+        }
+        self
+    }
+
+    const fn as_str(&self) -> &str {
+        match core::str::from_utf8(self.text.split_at(self.length).0) {
+            Ok(text) => text,
+            Err(_) => "a statement and its values differ",
+        }
+    }
+}
+
+/// The values of a statement, or why one cannot be encoded.
+pub(super) type Values = Result<PgArguments, BoxDynError>;
+
+/// A statement with the values of all its parameters, built by [`bind!`](crate::bind).
+pub struct BoundStatement {
+    pub(super) name: &'static str,
+    pub(super) sql: &'static str,
+    pub(super) values: Values,
+}
+
+impl BoundStatement {
+    /// Encodes the values in the order of the parameters.
+    #[doc(hidden)]
+    pub fn encode<const COUNT: usize>(
+        statement: &Statement,
+        order: [usize; COUNT],
+        encoders: [Encoder<'_>; COUNT],
+    ) -> Self {
+        let mut arguments = PgArguments::default();
+        let encoded = order.into_iter().try_for_each(|index| encoders[index](&mut arguments));
+        Self { name: statement.name, sql: statement.sql, values: encoded.map(|()| arguments) }
+    }
+}
+
+impl fmt::Debug for BoundStatement {
+    /// Formats the name only: values may be secrets.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BoundStatement").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+/// Appends a value.
+#[doc(hidden)]
+pub fn append<'q, T: Encode<'q, Postgres> + Type<Postgres>>(
+    arguments: &mut PgArguments,
+    value: T,
+) -> Result<(), BoxDynError> {
+    arguments.add(value)
+}
+
+/// The statements of a module and of the modules below it.
+#[derive(Debug, Clone, Copy)]
+pub struct StatementGroup {
+    statements: &'static [&'static Statement],
+    modules: &'static [&'static StatementGroup],
+}
+
+impl StatementGroup {
+    /// Creates a group; [`statements!`](crate::statements) does it.
+    #[doc(hidden)]
+    pub const fn new(statements: &'static [&'static Statement], modules: &'static [&'static StatementGroup]) -> Self {
+        Self { statements, modules }
+    }
+
+    /// Returns all statements of the group.
+    pub fn list(&self) -> Vec<&'static Statement> {
+        let below = self.modules.iter().flat_map(|module| module.list());
+        self.statements.iter().copied().chain(below).collect()
+    }
+}
+
+/// Declares the statements of a module, and lists them with those of its modules in `STATEMENTS`.
+///
+/// `modules { pub mod a; }` declares modules that have statements, too.
+///
+/// ```
+/// mod users {
+///     gotrue_rs::statements! {
+///         /// The user's row.
+///         FIND = "users.find": "SELECT email FROM users WHERE id = :id AND created_at < :before::timestamptz";
+///         COUNT = "users.count": "SELECT count(*) FROM users";
+///     }
+///     pub fn names() -> Vec<&'static str> {
+///         STATEMENTS.list().into_iter().map(|statement| statement.name()).collect()
+///     }
+///     pub fn find() -> (&'static str, &'static [&'static str]) {
+///         (FIND.sql(), FIND.parameters())
+///     }
+/// }
+/// assert_eq!(users::names(), ["users.find", "users.count"]);
+/// assert_eq!(users::find().0, "SELECT email FROM users WHERE id = $1 AND created_at < $2::timestamptz");
+/// assert_eq!(users::find().1, ["id", "before"]);
+/// ```
+#[macro_export]
+macro_rules! statements {
+    (
+        modules { $($visibility:vis mod $module:ident;)* }
+        $($(#[$meta:meta])* $constant:ident = $name:literal: $sql:expr;)*
+    ) => {
+        $($visibility mod $module;)*
+        $(
+            $(#[$meta])*
+            const $constant: $crate::store::Statement = $crate::statement!($name: $sql);
+        )*
+        /// The statements of this module and of the modules below it.
+        pub(crate) const STATEMENTS: $crate::store::binding::StatementGroup =
+            $crate::store::binding::StatementGroup::new(&[$(&$constant),*], &[$(&$module::STATEMENTS),*]);
+    };
+    ($($(#[$meta:meta])* $constant:ident = $name:literal: $sql:expr;)*) => {
+        $crate::statements! {
+            modules {}
+            $($(#[$meta])* $constant = $name: $sql;)*
+        }
+    };
+}
+pub use statements;
+
+/// A single statement that is not listed with others: `statement!("tests.one": "SELECT :value::int")`.
+#[macro_export]
+macro_rules! statement {
+    ($name:literal: $sql:expr) => {{
+        use $crate::store::placeholders::{Draft, NumberedSql};
+        const SOURCE: &str = $sql;
+        const DRAFT: Draft<{ 2 * SOURCE.len() }> = Draft::translate(SOURCE);
+        const NUMBERED: NumberedSql<{ DRAFT.length() }, { DRAFT.count() }> = DRAFT.finish();
+        $crate::store::Statement::from_numbered($name, &NUMBERED)
+    }};
+}
+pub use statement;
+
+/// Binds a value to each parameter of a statement, in any order: `bind!(FIND, id: user.id, before)`.
+///
+/// `before` alone is the variable of that name. `..audit` at the end binds the four parameters of audit rows to the
+/// fields of a variable of type `AuditArrays`.
+///
+/// ```
+/// use gotrue_rs::{bind, store::Statement};
+///
+/// const FIND: Statement = gotrue_rs::statement!("users.find": "SELECT id FROM users WHERE email = :email");
+/// let bound = bind!(FIND, email: "ann@example.com");
+/// ```
+///
+/// A name that is not a parameter of the statement does not compile:
+///
+/// ```compile_fail,E0080
+/// use gotrue_rs::{bind, store::Statement};
+///
+/// const FIND: Statement = gotrue_rs::statement!("users.find": "SELECT id FROM users WHERE email = :email");
+/// let bound = bind!(FIND, email: "ann@example.com", phone: "15550100");
+/// ```
+///
+/// Neither does a parameter without a value:
+///
+/// ```compile_fail,E0080
+/// use gotrue_rs::{bind, store::Statement};
+///
+/// const FIND: Statement = gotrue_rs::statement!("users.find": "SELECT id FROM users WHERE email = :email");
+/// let bound = bind!(FIND);
+/// ```
+#[macro_export]
+macro_rules! bind {
+    (@value $name:ident) => { $name };
+    (@value $name:ident $value:expr) => { $value };
+    ($statement:path $(, $name:ident $(: $value:expr)?)*, ..$audit:ident $(,)?) => {
+        $crate::bind!(
+            $statement
+            $(, $name $(: $value)?)*,
+            audit_ids: $audit.ids,
+            audit_payloads: $audit.payloads,
+            audit_times: $audit.times,
+            audit_addresses: $audit.addresses,
+        )
+    };
+    ($statement:path $(, $name:ident $(: $value:expr)?)* $(,)?) => {{
+        const NAMES: &[&str] = &[$(stringify!($name)),*];
+        const ORDER: [usize; NAMES.len()] = $statement.order_of(NAMES);
+        match ($($crate::bind!(@value $name $($value)?),)*) {
+            ($($name,)*) => $crate::store::binding::BoundStatement::encode(
+                &$statement,
+                ORDER,
+                [$(&|arguments| $crate::store::binding::append(arguments, &$name)),*],
+            ),
+        }
+    }};
+}
+pub use bind;
