@@ -2,7 +2,7 @@
 
 use super::binding::{bind, statements};
 use super::error::HOOK_CALL;
-use super::statement::Connection;
+use super::statement::{Connection, UntypedRow};
 use super::{Error, Result};
 
 statements! {
@@ -59,8 +59,11 @@ async fn call_once(db: &mut Connection, function: HookFunction<'_>, event: &str)
         quote_literal(event)
     );
     let row = db.fetch_untyped(HOOK_CALL, sql).await?;
-    let output = row.ok_or_else(|| Error::in_statement(HOOK_CALL, sqlx::Error::RowNotFound))?;
-    Ok(output.filter(|output| !output.is_empty()))
+    match row {
+        UntypedRow::Text(output) => Ok(Some(output).filter(|output| !output.is_empty())),
+        UntypedRow::Null => Ok(None),
+        UntypedRow::Missing => Err(Error::in_statement(HOOK_CALL, sqlx::Error::RowNotFound)),
+    }
 }
 
 /// Quotes an identifier.

@@ -19,6 +19,16 @@ use crate::journal::{InjectedError, Journal, Step};
 /// The log target of statements (level debug).
 pub const SQL_LOG: &str = "sql";
 
+/// The first column of the first row of untyped SQL.
+pub(super) enum UntypedRow {
+    /// There is no row.
+    Missing,
+    /// The column is NULL.
+    Null,
+    /// The column as text.
+    Text(String),
+}
+
 /// Either the pool (a connection per statement) or one open transaction.
 #[derive(Debug)]
 pub struct Connection {
@@ -195,14 +205,13 @@ impl Connection {
 
     /// Runs SQL that is not a constant.
     ///
-    /// Returns the first column of the first row as text, `None` without a row.
-    ///
     /// The caller must quote every name and value in it.
-    pub(super) async fn fetch_untyped(&mut self, name: &'static str, sql: String) -> Result<Option<Option<String>>> {
+    pub(super) async fn fetch_untyped(&mut self, name: &'static str, sql: String) -> Result<UntypedRow> {
         reach(&self.journal, Step::Statement(name), name).await?;
         let query = sqlx::raw_sql(AssertSqlSafe(sql));
         let rows = on!(self, name, |connection| query.fetch_all(connection))?;
-        rows.first().map(read_text).transpose().map_err(|cause| Error::in_statement(name, cause))
+        let Some(row) = rows.first() else { return Ok(UntypedRow::Missing) };
+        read_text(row).map_err(|cause| Error::in_statement(name, cause))
     }
 
     async fn start(&self, statement: &'static str, values: Values) -> Result<PgArguments> {
@@ -212,13 +221,13 @@ impl Connection {
     }
 }
 
-/// Returns the first column as text; `None` for NULL.
-fn read_text(row: &PgRow) -> sqlx::Result<Option<String>> {
+/// Returns the first column as text.
+fn read_text(row: &PgRow) -> sqlx::Result<UntypedRow> {
     let value = row.try_get_raw(0)?;
     if value.is_null() {
-        return Ok(None);
+        return Ok(UntypedRow::Null);
     }
-    value.as_str().map(|text| Some(text.to_owned())).map_err(sqlx::Error::Decode)
+    value.as_str().map(|text| UntypedRow::Text(text.to_owned())).map_err(sqlx::Error::Decode)
 }
 
 async fn reach(journal: &Journal, step: Step, name: &'static str) -> Result<()> {
