@@ -47,9 +47,22 @@ macro_rules! select_token {
 }
 
 statements! {
-    /// Waits for the user's row while it holds no other lock, and skips a locked token or session.
+    /// Takes one outcome of `decide_stored` (`gotrue-rules/src/domain/refresh.rs`): `Rotate` of an unrevoked token.
     ///
-    /// PostgreSQL locks in the order of the clauses and re-evaluates the predicates on the locked rows
+    /// `t.revoked = false` in `t` is the first condition of that decision, and `decide_stored` then returns `Rotate`
+    /// whatever else holds. All other parts read from `t`, so that nothing is written without a row of it:
+    ///
+    /// - `Rotate` of a revoked token within the reuse interval, `ReturnActive`, `RevokeFamily` and `Reject` require a
+    ///   revoked token, which `t` never contains.
+    /// - The errors before the decision, `user_banned`, `session_not_found`, `invalid_client` and those of an expired
+    ///   session, are conditions of `t`, too: a missing session or user fails its joins.
+    /// - `refresh_token_not_found` is no row of `t`; nor is a token whose `revoked` is NULL, which counts as unrevoked.
+    ///
+    /// Without a row the general path decides again and answers. It also takes every refresh under a policy that needs
+    /// more facts: the caller checks that (`has_fast_path` in `services/sessions/refresh.rs`).
+    ///
+    /// The statement waits for the user's row while it holds no other lock, and skips a locked token or session.
+    /// PostgreSQL locks in the order of the clauses and evaluates the conditions again on the locked rows
     /// (`EvalPlanQual`), so that a concurrently rotated token yields no row. The statement decides on no other data.
     ROTATE_FAST = "refresh_tokens.rotate_fast": concat!(
         "WITH t AS (
