@@ -49,7 +49,8 @@ fn warn_unknown(vars: &Vars, draft: &mut Draft) {
     let known = settings::names();
     let ours = |name: &&str| name.starts_with("GOTRUE_") || name.starts_with("BASALT_");
     for name in vars.names().filter(ours).filter(|name| !known.contains_key(*name)) {
-        let notice = match find_nearest(name, known.keys().map(String::as_str)) {
+        let limit = (name.chars().count() / 4).clamp(1, 6);
+        let notice = match find_nearest(name, known.keys().map(String::as_str), limit) {
             Some(meant) => Notice::warning(name, format!("is not known and has no effect. Did you mean {meant}?")),
             None => Notice::debug(name, "is not known and has no effect"),
         };

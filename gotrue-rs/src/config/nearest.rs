@@ -1,29 +1,33 @@
 //! Finds the known name that is most similar to an unknown one.
 
-/// Returns the candidate with the smallest edit distance to `word`; `None` if all are too different.
-pub fn find_nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let bound = (word.chars().count() / 4).clamp(1, 6);
+/// Returns the candidate with the smallest edit distance to `word`, at most `limit`.
+pub fn find_nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>, limit: usize) -> Option<&'a str> {
+    let word: Vec<char> = word.chars().collect();
     candidates
         .into_iter()
-        .filter(|candidate| candidate.len().abs_diff(word.len()) <= bound)
-        .map(|candidate| (edit_distance(word, candidate), candidate))
-        .filter(|(changes, _)| *changes <= bound)
+        .filter(|candidate| candidate.chars().count().abs_diff(word.len()) <= limit)
+        .map(|candidate| (edit_distance(&word, candidate), candidate))
+        .filter(|(changes, _)| *changes <= limit)
         .min()
         .map(|(_, candidate)| candidate)
 }
 
-/// Returns the edit distance: the number of inserted, deleted or replaced characters.
-fn edit_distance(left: &str, right: &str) -> usize {
+/// Returns the number of characters to insert, delete, replace, or swap with their neighbour.
+fn edit_distance(left: &[char], right: &str) -> usize {
     let right: Vec<char> = right.chars().collect();
-    let mut row: Vec<usize> = (0..=right.len()).collect();
-    for (i, a) in left.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, b) in right.iter().enumerate() {
-            let replaced = diagonal + usize::from(a != *b);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
+    let mut before_last = Vec::new();
+    let mut last: Vec<usize> = (0..=right.len()).collect();
+    for i in 1..=left.len() {
+        let mut row = vec![i];
+        for j in 1..=right.len() {
+            let replaced = last[j - 1] + usize::from(left[i - 1] != right[j - 1]);
+            let mut changes = replaced.min(last[j] + 1).min(row[j - 1] + 1);
+            if i > 1 && j > 1 && left[i - 1] == right[j - 2] && left[i - 2] == right[j - 1] {
+                changes = changes.min(before_last[j - 2] + 1);
+            }
+            row.push(changes);
         }
+        before_last = std::mem::replace(&mut last, row);
     }
-    row[right.len()]
+    last[right.len()]
 }

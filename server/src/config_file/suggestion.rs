@@ -1,5 +1,7 @@
 //! Suggestions for unknown names in `config.toml`.
 
+use gotrue_rs::config::find_nearest;
+
 use super::keys::{KEYS, UNSUPPORTED_TABLES, allowed_names};
 
 /// Suggests the known key or table nearest to an unknown one: a sibling, or one in another table.
@@ -7,13 +9,8 @@ pub fn suggest_name(path: &[&str]) -> Option<String> {
     let (last, parents) = path.split_last()?;
     let siblings = sibling_names(parents);
     let limit = (last.chars().count() / 3).clamp(1, 3);
-    let near = siblings
-        .iter()
-        .map(|name| (edit_distance(last, name), name))
-        .filter(|(distance, _)| *distance <= limit)
-        .min()
-        .map(|(_, name)| join_path(parents, name));
-    near.or_else(|| find_in_other_table(last, parents))
+    let near = find_nearest(last, siblings.iter().map(String::as_str), limit);
+    near.map(|name| join_path(parents, name)).or_else(|| find_in_other_table(last, parents))
 }
 
 /// Returns the names that are known below these parents.
@@ -51,25 +48,6 @@ fn join_path(parents: &[&str], name: &str) -> String {
         path.push('.');
     }
     path + name
-}
-
-/// Returns the number of characters to add, remove, change or swap with their neighbour.
-fn edit_distance(a: &str, b: &str) -> usize {
-    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
-    let mut rows: Vec<Vec<usize>> = vec![(0..=b.len()).collect()];
-    for i in 1..=a.len() {
-        let mut row = vec![i];
-        for j in 1..=b.len() {
-            let change = usize::from(a[i - 1] != b[j - 1]);
-            let mut best = (rows[i - 1][j] + 1).min(row[j - 1] + 1).min(rows[i - 1][j - 1] + change);
-            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
-                best = best.min(rows[i - 2][j - 2] + 1);
-            }
-            row.push(best);
-        }
-        rows.push(row);
-    }
-    rows[a.len()][b.len()]
 }
 
 #[cfg(test)]
