@@ -8,7 +8,7 @@ mod strict;
 use self::go_url::Url;
 
 pub use self::glob::{Glob, GlobError};
-pub use self::loopback::{is_loopback_host, is_loopback_url};
+pub use self::loopback::{LOOPBACK_NAMES, is_loopback_host, is_loopback_or_unspecified, is_loopback_url};
 
 /// The site URL and the operator's redirect patterns.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -128,13 +128,6 @@ fn is_same_site(site: &Url, url: &Url) -> bool {
     site.hostname() == url.hostname()
         && site.scheme() == url.scheme()
         && (site.port() == url.port() || is_loopback_or_unspecified(url.hostname()))
-}
-
-/// Whether the host is loopback or unspecified, where native apps listen at any port (RFC 8252 §7.3).
-fn is_loopback_or_unspecified(host: &[u8]) -> bool {
-    let host = host.to_ascii_lowercase();
-    let names: [&[u8]; 5] = [b"localhost", b"127.0.0.1", b"::1", b"0.0.0.0", b"::"];
-    names.contains(&host.as_slice()) || host.ends_with(b".localhost")
 }
 
 /// Whether the host has only letters, digits, dots and hyphens, with a letter or digit at both ends.

@@ -1,7 +1,8 @@
 //! Checks the URIs and secrets of hooks, even of disabled ones.
 
 use gotrue_rules::domain::policy::{Hook, HookTarget};
-use url::{Host, Url};
+use gotrue_rules::domain::redirect::LOOPBACK_NAMES;
+use url::Url;
 
 use super::super::draft::{Draft, HookDraft};
 
@@ -50,12 +51,8 @@ fn parse_target(uri: &str) -> Result<HookTarget, &'static str> {
 }
 
 fn is_localhost(url: &Url) -> bool {
-    match url.host() {
-        Some(Host::Domain(name)) => matches!(name, "localhost" | "host.docker.internal"),
-        Some(Host::Ipv4(address)) => address == std::net::Ipv4Addr::LOCALHOST,
-        Some(Host::Ipv6(address)) => address == std::net::Ipv6Addr::LOCALHOST,
-        None => false,
-    }
+    let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
+    LOOPBACK_NAMES.contains(&host.as_bytes()) || host == "host.docker.internal"
 }
 
 /// Parses `/schema/function`; further segments are ignored.

@@ -7,6 +7,7 @@ use url::Host;
 
 use crate::domain::error::{Error, Result};
 use crate::domain::redirect::go_url::Url;
+use crate::domain::redirect::is_loopback_or_unspecified;
 
 /// The host of a validated URL.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,7 +28,8 @@ pub fn validate_url(text: &str) -> Result<UrlHost> {
     if url.hostname().is_empty() {
         return Err(Error::invalid("URL must have a valid hostname"));
     }
-    if is_localhost(&url.hostname().to_ascii_lowercase()) {
+    let host = url.hostname();
+    if is_loopback_or_unspecified(host.strip_suffix(b".").unwrap_or(host)) {
         return Err(Error::invalid("URL cannot point to localhost or loopback addresses"));
     }
     // Parsed again as the HTTP client does, for which `0x7f.1` is an IP address.
@@ -42,12 +44,6 @@ pub fn validate_url(text: &str) -> Result<UrlHost> {
         None => return Err(malformed()),
     };
     validate_ip(ip).map(|()| UrlHost::Ip(ip))
-}
-
-fn is_localhost(host: &[u8]) -> bool {
-    let names: [&[u8]; 5] = [b"localhost", b"127.0.0.1", b"::1", b"0.0.0.0", b"::"];
-    let host = host.strip_suffix(b".").unwrap_or(host);
-    names.contains(&host) || host.ends_with(b".localhost")
 }
 
 /// 400 unless an address is public; the checks are in the reference's order.

@@ -2,13 +2,11 @@
 //!
 //! Requests compare them as text, see [`super::OAuthClient::has_redirect_uri`].
 
+use crate::domain::redirect::LOOPBACK_NAMES;
 use crate::domain::redirect::go_url::Url;
 
 /// Schemes that execute or display content in the browser.
 const DANGEROUS_SCHEMES: [&str; 6] = ["javascript", "data", "file", "vbscript", "about", "blob"];
-
-/// Hosts that may use `http`.
-const LOOPBACK_HOSTS: [&[u8]; 3] = [b"localhost", b"127.0.0.1", b"::1"];
 
 /// Validates a redirect URI for registration; the error describes the problem.
 /// Custom schemes are allowed; `http` only for loopback hosts.
@@ -26,7 +24,7 @@ pub fn validate_redirect_uri(uri: &str, is_careful: bool) -> Result<(), String> 
     if DANGEROUS_SCHEMES.contains(&url.scheme()) {
         return Err(format!("scheme '{}' is not allowed for security reasons", url.scheme()));
     }
-    if url.scheme() == "http" && !LOOPBACK_HOSTS.contains(&url.hostname()) {
+    if url.scheme() == "http" && !LOOPBACK_NAMES.contains(&url.hostname()) {
         return Err("HTTP scheme only allowed for localhost".to_owned());
     }
     if url.has_fragment() {

@@ -1,4 +1,4 @@
-//! The only definition of a loopback host.
+//! The definitions of a loopback host: this project's own, and the narrower lists of the reference.
 
 use std::net::IpAddr;
 
@@ -14,6 +14,17 @@ pub fn is_loopback_host(host: &str) -> bool {
     let host = host.to_ascii_lowercase();
     let is_name = host.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'.' || byte == b'-');
     host == "localhost" || (is_name && host.ends_with(".localhost"))
+}
+
+/// The loopback hosts that the reference knows by name, in lower case.
+pub const LOOPBACK_NAMES: [&[u8]; 3] = [b"localhost", b"127.0.0.1", b"::1"];
+const UNSPECIFIED_NAMES: [&[u8]; 2] = [b"0.0.0.0", b"::"];
+
+/// Whether the reference regards a host as loopback or unspecified (RFC 8252 §7.3).
+pub fn is_loopback_or_unspecified(host: &[u8]) -> bool {
+    let host = host.to_ascii_lowercase();
+    let is_listed = LOOPBACK_NAMES.contains(&&*host) || UNSPECIFIED_NAMES.contains(&&*host);
+    is_listed || host.ends_with(b".localhost")
 }
 
 /// Whether an absolute `http` or `https` URL has a loopback host.
@@ -49,6 +60,16 @@ mod tests {
             "2130706433",
         ] {
             assert!(!is_loopback_host(host), "{host}");
+        }
+    }
+
+    #[test]
+    fn reference_also_lists_unspecified_addresses() {
+        for host in ["localhost", "Shop.LOCALHOST", "127.0.0.1", "::1", "0.0.0.0", "::"] {
+            assert!(is_loopback_or_unspecified(host.as_bytes()), "{host}");
+        }
+        for host in ["", "127.0.0.2", "localhost.", "notlocalhost", "localhost.evil.example"] {
+            assert!(!is_loopback_or_unspecified(host.as_bytes()), "{host}");
         }
     }
 
