@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 use gotrue_rs::app::App;
-use gotrue_rules::domain::secret::Secret;
-use http::{HeaderMap, HeaderValue, header};
+use http::HeaderMap;
+use http::header::AUTHORIZATION;
+use http_edge::request::{APIKEY, ApiKeyRing, ApiKeyRole, BearerWhitespace, HeaderText, single_header};
 use serde_json::{Map, Value};
-use subtle::{Choice, ConstantTimeEq};
 use uuid::Uuid;
 
 /// The authenticated caller of a function.
@@ -76,110 +76,56 @@ pub trait Verifier: Send + Sync + 'static {
     fn verify(&self, headers: &HeaderMap, now: DateTime<Utc>) -> Result<Caller, AuthenticationError>;
 }
 
-/// An API key and its kind.
-#[derive(Debug, Clone)]
-pub struct ApiKey {
-    /// The key.
-    pub key: Secret,
-    /// Whether it is the secret key.
-    pub is_secret: bool,
-}
-
 /// Returns the claims of an access token that is valid at the given time.
 pub type CheckToken = Arc<dyn Fn(&str, DateTime<Utc>) -> Option<Map<String, Value>> + Send + Sync>;
 
 /// Authenticates callers by a list of API keys and by signed tokens.
 #[derive(Clone)]
 pub struct CredentialVerifier {
-    keys: Vec<ApiKey>,
+    keys: ApiKeyRing,
     check_token: CheckToken,
 }
 
 impl fmt::Debug for CredentialVerifier {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Credentials").field("keys", &self.keys.len()).finish_non_exhaustive()
+        f.debug_struct("Credentials").field("keys", &self.keys).finish_non_exhaustive()
     }
 }
 
 impl CredentialVerifier {
     /// Accepts these keys, and tokens that `check_token` accepts.
     /// Legacy API keys are tokens, so they need not be listed.
-    pub fn new(keys: Vec<ApiKey>, check_token: CheckToken) -> Self {
+    pub fn new(keys: ApiKeyRing, check_token: CheckToken) -> Self {
         Self { keys, check_token }
     }
 
     /// Accepts these keys, and the tokens that the auth API signs, including the legacy API keys.
-    pub fn from_app(keys: Vec<ApiKey>, auth: Arc<App>) -> Self {
+    pub fn from_app(keys: ApiKeyRing, auth: Arc<App>) -> Self {
         Self::new(keys, Arc::new(move |token, now| auth.keys.verify(token, now).ok()))
     }
 
     /// Returns the caller that a key or token identifies.
     fn find_caller(&self, credential: &str, now: DateTime<Utc>) -> Option<Caller> {
-        self.find_by_key(credential).or_else(|| caller_from_claims(&(self.check_token)(credential, now)?))
-    }
-
-    /// Compares every key, so that the duration reveals nothing.
-    fn find_by_key(&self, credential: &str) -> Option<Caller> {
-        let same = |key: &ApiKey| key.key.reveal().as_bytes().ct_eq(credential.as_bytes());
-        let (mut public, mut secret) = (Choice::from(0), Choice::from(0));
-        for key in self.keys.iter().filter(|key| !key.key.is_empty()) {
-            if key.is_secret {
-                secret |= same(key);
-            } else {
-                public |= same(key);
-            }
-        }
-        match (bool::from(secret), bool::from(public)) {
-            (true, _) => Some(Caller::ServiceRole),
-            (false, true) => Some(Caller::Anonymous),
-            (false, false) => None,
+        match self.keys.find_role(credential) {
+            Some(ApiKeyRole::Service) => Some(Caller::ServiceRole),
+            Some(ApiKeyRole::Anon) => Some(Caller::Anonymous),
+            None => caller_from_claims(&(self.check_token)(credential, now)?),
         }
     }
 }
 
 impl Verifier for CredentialVerifier {
     fn verify(&self, headers: &HeaderMap, now: DateTime<Utc>) -> Result<Caller, AuthenticationError> {
-        let by_key = match single_header(headers, "apikey") {
-            HeaderCredential::Missing => Caller::Unauthenticated,
-            HeaderCredential::Present(key) => self.find_caller(key, now).ok_or(AuthenticationError::Key)?,
-            HeaderCredential::Invalid => return Err(AuthenticationError::Key),
+        let by_key = match single_header(headers, &APIKEY) {
+            HeaderText::Missing => Caller::Unauthenticated,
+            HeaderText::Present(key) => self.find_caller(key, now).ok_or(AuthenticationError::Key)?,
+            HeaderText::Invalid => return Err(AuthenticationError::Key),
         };
-        match parse_bearer(headers) {
-            HeaderCredential::Missing => Ok(by_key),
-            HeaderCredential::Present(token) => self.find_caller(token, now).ok_or(AuthenticationError::Token),
-            HeaderCredential::Invalid => Err(AuthenticationError::Token),
+        match single_header(headers, &AUTHORIZATION).bearer(BearerWhitespace::Trimmed) {
+            HeaderText::Missing => Ok(by_key),
+            HeaderText::Present(token) => self.find_caller(token, now).ok_or(AuthenticationError::Token),
+            HeaderText::Invalid => Err(AuthenticationError::Token),
         }
-    }
-}
-
-enum HeaderCredential<'a> {
-    Missing,
-    Present(&'a str),
-    Invalid,
-}
-
-fn single_header<'a>(headers: &'a HeaderMap, name: &str) -> HeaderCredential<'a> {
-    let mut values = headers.get_all(name).iter();
-    match (values.next().map(HeaderValue::to_str), values.next()) {
-        (None, _) => HeaderCredential::Missing,
-        (Some(Ok(value)), None) => HeaderCredential::Present(value),
-        _ => HeaderCredential::Invalid,
-    }
-}
-
-/// Returns the credential of `Authorization: Bearer …`.
-/// Other schemes are ignored: they are for an intermediary, such as the password of a staging site.
-fn parse_bearer(headers: &HeaderMap) -> HeaderCredential<'_> {
-    match single_header(headers, header::AUTHORIZATION.as_str()) {
-        HeaderCredential::Present(value) => {
-            let (scheme, token) = value.split_once(' ').unwrap_or((value, ""));
-            match scheme.eq_ignore_ascii_case("bearer") {
-                true if token.trim().is_empty() => HeaderCredential::Invalid,
-                true => HeaderCredential::Present(token.trim()),
-                false => HeaderCredential::Missing,
-            }
-        }
-        other => other,
     }
 }
 
@@ -207,7 +153,6 @@ mod tests {
     const USER: &str = "9b5a7ba2-1b3a-4f0e-8a40-0f1f2f3f4f5f";
 
     fn caller(headers: &[(&'static str, &str)]) -> Result<Caller, AuthenticationError> {
-        let key = |key: &str, is_secret| ApiKey { key: key.into(), is_secret };
         let check_token = |token: &str, _now| {
             let claims = match token {
                 "user" => json!({ "sub": USER, "email": "ada@example.com", "role": "authenticated" }),
@@ -220,7 +165,11 @@ mod tests {
             };
             claims.as_object().cloned()
         };
-        let keys = vec![key("sb_publishable_1", false), key("sb_secret_1", true), key("", true)];
+        let keys = ApiKeyRing::new([
+            ("sb_publishable_1", ApiKeyRole::Anon),
+            ("sb_secret_1", ApiKeyRole::Service),
+            ("", ApiKeyRole::Service),
+        ]);
         let headers =
             headers.iter().map(|(name, value)| (name.parse().expect("a name"), value.parse().expect("a value")));
         CredentialVerifier::new(keys, Arc::new(check_token)).verify(&headers.collect(), DateTime::UNIX_EPOCH)

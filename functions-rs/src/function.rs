@@ -13,10 +13,10 @@ use gotrue_rs::journal::Journal;
 use gotrue_rs::ports::entropy::Entropy;
 use gotrue_rules::domain::error::ErrorCode;
 use http::{HeaderMap, Method, StatusCode};
+use http_edge::request::ClientAddress;
 use serde::Serialize;
 
 use crate::caller::Caller;
-use crate::peer::Peer;
 
 /// A function that the gateway can call.
 pub trait Function: Send + Sync + 'static {
@@ -45,7 +45,7 @@ pub struct Invocation {
     /// The authenticated caller.
     pub caller: Caller,
     /// The client's address.
-    pub peer: Peer,
+    pub client: ClientAddress,
     /// The time of the call.
     pub now: DateTime<Utc>,
     /// Source of random bytes for this call.

@@ -21,12 +21,11 @@ use gotrue_rs::ports::clock::SharedClock;
 use gotrue_rs::ports::entropy::Entropy;
 use http::{Method, StatusCode, request};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
+use http_edge::request::{ClientAddress, ResolvedRequest, TrustedProxies, cors};
 
 use crate::caller::{AuthenticationError, Caller, Verifier};
 use crate::function::{Answer, Function, FunctionError, Invocation};
-use crate::peer::{Peer, TrustedProxies};
 
-mod cors;
 mod http_response;
 
 /// The methods that edge functions accept; `HEAD` is not among them.
@@ -109,8 +108,8 @@ impl Functions {
 const MOUNT: &str = "/functions/v1";
 
 /// Builds the router for `/functions/v1/{name}` and everything below it.
-/// The peer's address is taken from axum's `ConnectInfo<SocketAddr>`, an `Arc<Journal>` from the request's extensions;
-/// the response carries the journal that was used.
+/// The client's address is taken from the request's extension [`ResolvedRequest`], else from axum's
+/// `ConnectInfo<SocketAddr>`; an `Arc<Journal>` from its extensions. The response carries the journal that was used.
 pub fn router(functions: Functions) -> Router {
     let answered = [MOUNT, "/functions/v1/", "/functions/v1/{*rest}"];
     let router = answered.into_iter().fold(Router::new(), |router, path| router.route(path, any(handle_request)));
@@ -121,7 +120,7 @@ async fn handle_request(State(functions): State<Arc<Functions>>, request: Reques
     let (mut head, body) = request.into_parts();
     let journal = head.extensions.remove::<Arc<Journal>>().unwrap_or_default();
     if head.method == Method::OPTIONS {
-        return cors::preflight_response(&head.headers);
+        return cors::FUNCTIONS.preflight_response(&head.headers);
     }
     let (name, _) = split_path(head.uri.path());
     let called = functions.registry.get_key_value(name);
@@ -130,8 +129,7 @@ async fn handle_request(State(functions): State<Arc<Functions>>, request: Reques
         Some((_, entry)) => functions.call(entry, head, body, &journal).await,
     };
     let name = called.map_or("", |(name, _)| name);
-    let mut response = http_response::build_response(name, outcome);
-    cors::allow_any_origin(response.headers_mut());
+    let mut response = cors::FUNCTIONS.apply(http_response::build_response(name, outcome));
     response.extensions_mut().insert(journal);
     response
 }
@@ -198,11 +196,8 @@ impl Functions {
         caller: Caller,
         (now, journal): (chrono::DateTime<chrono::Utc>, &Arc<Journal>),
     ) -> Invocation {
-        let connection = head.extensions.get::<ConnectInfo<SocketAddr>>();
-        let address =
-            |ConnectInfo(address): &ConnectInfo<SocketAddr>| self.proxies.find_peer(address.ip(), &head.headers);
         Invocation {
-            peer: connection.map_or_else(Peer::unknown, address),
+            client: self.client_address(&head),
             method: head.method,
             path: split_path(head.uri.path()).1.to_owned(),
             query: head.uri.query().map(str::to_owned),
@@ -213,6 +208,15 @@ impl Functions {
             entropy: self.entropy.fork(),
             journal: Arc::clone(journal),
         }
+    }
+
+    /// Returns the client address that a router resolved, else the one of the connection.
+    fn client_address(&self, head: &request::Parts) -> ClientAddress {
+        let resolved = head.extensions.get::<ResolvedRequest>().and_then(|resolved| resolved.client);
+        let connection = head.extensions.get::<ConnectInfo<SocketAddr>>();
+        resolved
+            .or_else(|| connection.map(|peer| self.proxies.find_client(peer.0.ip(), &head.headers)))
+            .unwrap_or_else(ClientAddress::unknown)
     }
 }
 

@@ -5,9 +5,7 @@ pub mod caller;
 pub mod function;
 pub mod functions;
 pub mod gateway;
-pub mod peer;
 
-pub use caller::{ApiKey, AuthenticationError, Caller, CredentialVerifier, User, Verifier};
+pub use caller::{AuthenticationError, Caller, CredentialVerifier, User, Verifier};
 pub use function::{Answer, Function, FunctionError, Invocation};
 pub use gateway::{CallLimits, Functions, router};
-pub use peer::{Peer, TrustedProxies};

@@ -11,6 +11,7 @@ use gotrue_rules::domain::oauth_server::confinement;
 use gotrue_rules::domain::session_rules::{SessionValidity, session_not_found};
 use gotrue_rules::domain::sso;
 use gotrue_rules::wire::requests::CaptchaToken;
+use http_edge::request::{BearerWhitespace, parse_bearer};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
@@ -322,19 +323,12 @@ fn require_not_anonymous(cx: &RequestContext) -> Result<()> {
 fn verify_access_token(cx: &RequestContext) -> Result<Map<String, Value>> {
     let header = cx.request.header("authorization");
     let token = header
-        .and_then(parse_bearer)
+        .and_then(|value| parse_bearer(value, BearerWhitespace::Rejected).present())
         .ok_or_else(|| Error::new(ErrorCode::NoAuthorization, "This endpoint requires a valid Bearer token"))?;
     cx.app.keys.verify(token, cx.now).map_err(|reason| {
         let message = format!("invalid JWT: unable to parse or verify signature, {reason}");
         Error::new(ErrorCode::BadJwt, message)
     })
-}
-
-/// Parses `Bearer <token>`: the scheme in any case, one space, nothing else.
-pub fn parse_bearer(header: &str) -> Option<&str> {
-    let (word, token) = header.split_once(' ')?;
-    let is_one = !token.is_empty() && !token.contains(|character: char| character.is_ascii_whitespace());
-    (word.eq_ignore_ascii_case("bearer") && is_one).then_some(token)
 }
 
 /// Loads the user and the session that claims name; one statement.

@@ -14,7 +14,6 @@
 //! use axum::extract::FromRequestParts;
 //! use axum::routing::get;
 //! use gotrue_rs::app::{App, EmailDelivery, Ports};
-//! use gotrue_rs::guards::parse_bearer;
 //! use gotrue_rs::ports::clock::SystemClock;
 //! use gotrue_rs::ports::entropy::Entropy;
 //! use gotrue_rs::ports::hashing::HashingPool;
@@ -27,6 +26,7 @@
 //! use http::StatusCode;
 //! use http::header::AUTHORIZATION;
 //! use http::request::Parts;
+//! use http_edge::request::{BearerWhitespace, single_header};
 //!
 //! /// The id of the signed-in user, taken from the access token.
 //! struct UserId(String);
@@ -35,8 +35,8 @@
 //!     type Rejection = StatusCode;
 //!
 //!     async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, StatusCode> {
-//!         let header = parts.headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
-//!         let token = header.and_then(parse_bearer).ok_or(StatusCode::UNAUTHORIZED)?;
+//!         let token = single_header(&parts.headers, &AUTHORIZATION).bearer(BearerWhitespace::Rejected);
+//!         let token = token.present().ok_or(StatusCode::UNAUTHORIZED)?;
 //!         let claims = app.keys.verify(token, app.clock.now()).map_err(|_| StatusCode::UNAUTHORIZED)?;
 //!         let id = claims.get("sub").and_then(|id| id.as_str()).ok_or(StatusCode::UNAUTHORIZED)?;
 //!         Ok(Self(id.to_owned()))

@@ -9,11 +9,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use chrono::{SubsecRound, TimeDelta};
 use gotrue_rules::domain::error::Result;
 use gotrue_rules::domain::oauth_server::OAuthClient;
-use gotrue_rules::domain::policy::LimitKey;
 use gotrue_rules::domain::session::Session;
 use gotrue_rules::domain::sso::SsoProvider;
 use gotrue_rules::domain::user::{Factor, Time, User};
 use http::HeaderName;
+use http_edge::request::forwarded::{X_FORWARDED_HOST, X_FORWARDED_PROTO};
 use serde_json::{Map, Value};
 
 use crate::app::App;
@@ -22,7 +22,7 @@ use crate::http::reply::Reply;
 use crate::http::request_info::RequestInfo;
 use crate::journal::Journal;
 use crate::ports::entropy::Entropy;
-use crate::ports::limits;
+use crate::ports::limits::{self, ClientRequest};
 use crate::store::{self, Connection};
 
 /// The context of one request.
@@ -219,28 +219,28 @@ impl RequestContext {
     /// The `Host` header is never used.
     pub fn external_url(&self) -> String {
         let site = &self.app.policy.site;
-        let host = self.request.header("x-forwarded-host").unwrap_or_default();
+        let host = self.request.header(X_FORWARDED_HOST.as_str()).unwrap_or_default();
         if host.is_empty() || !site.mailer_external_hosts.iter().any(|allowed| allowed == host) {
             return site.external_url.clone();
         }
-        let is_plain_http = host == "localhost" && self.request.header("x-forwarded-proto") == Some("http");
+        let is_plain_http = host == "localhost" && self.request.header(X_FORWARDED_PROTO.as_str()) == Some("http");
         format!("{}://{host}", if is_plain_http { "http" } else { "https" })
     }
 
     /// The client's address for audit entries, sessions and hooks.
     ///
-    /// If requests are counted by a configured header, GoTrue's rule applies: `Sb-Forwarded-For` where enabled, else
-    /// the first address of `X-Forwarded-For`, even from an untrusted peer. If they are counted by peer, only forwarded
-    /// headers of trusted proxies are used.
+    /// The policy of limits selects the headers that count, see [`limits::client_ip`].
     pub fn client_ip(&self) -> Option<IpAddr> {
-        match &self.app.policy.limits.key {
-            LimitKey::Header(_) => {
-                let named = self.request.sb_forwarded_for();
-                named.filter(|_| self.app.policy.security.sb_forwarded_for_enabled).or_else(|| self.request.client_ip())
-            }
-            LimitKey::Peer { trusted_proxies } => {
-                limits::client_address(&self.request.headers, self.request.peer, trusted_proxies)
-            }
+        limits::client_ip(&self.app.policy.limits.key, self.client_request())
+    }
+
+    /// The data of the request that identifies its client.
+    pub fn client_request(&self) -> ClientRequest<'_> {
+        ClientRequest {
+            headers: &self.request.headers,
+            peer: self.request.peer,
+            resolved: self.request.client,
+            sb_forwarded_for: self.app.policy.security.sb_forwarded_for_enabled,
         }
     }
 

@@ -11,7 +11,7 @@ use tokio::net::TcpStream;
 use tokio::sync::Semaphore;
 
 use crate::limits::HttpLimits;
-use crate::network::subscriber_network;
+use crate::request::ClientAddress;
 use tokio::time::timeout;
 
 /// Refused connections that receive a response at once; further ones are closed without a response.
@@ -89,7 +89,7 @@ impl Admission {
         let is_exempt = self.max_connections_per_peer == usize::MAX
             || peer.is_loopback()
             || self.proxies.iter().any(|network| network.contains(&peer));
-        (!is_exempt).then(|| subscriber_network(peer))
+        (!is_exempt).then(|| ClientAddress::new(peer).network())
     }
 
     fn counts(&self) -> MutexGuard<'_, Counts> {

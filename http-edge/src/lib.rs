@@ -5,8 +5,12 @@
 //! progress of a request's body, and [`service`] moves from one phase to the next. [`connection`] frees hyper's buffers
 //! while a connection is idle, and [`request_task`] runs each request to its end although its client disconnects.
 //!
-//! The crate knows nothing of the API behind it. It is a crate of its own because it is the part of the binary that is
+//! [`request`] resolves what a request says about its sender: client address, credentials, request id, CORS.
+//!
+//! The crate depends on none of the APIs behind it. It is a crate of its own because it is the part of the binary that is
 //! optimised for speed: `[profile.release.package]` in the workspace's `Cargo.toml`.
+
+pub mod request;
 
 mod admission;
 mod body;
@@ -14,7 +18,6 @@ mod checks;
 mod connection;
 mod limits;
 mod listen;
-mod network;
 mod request_task;
 mod service;
 mod state;
@@ -22,4 +25,3 @@ mod stream;
 
 pub use self::limits::HttpLimits;
 pub use self::listen::{ShutdownSignal, serve};
-pub use self::network::subscriber_network;

@@ -3,11 +3,13 @@
 
 use axum::body::Body;
 use axum::response::Response;
-use http::{HeaderValue, StatusCode, header};
+use http::{HeaderName, HeaderValue, StatusCode, header};
 use serde::Serialize;
 
-use super::cors;
 use crate::function::{Answer, FunctionError};
+
+/// The error code as a header, as Supabase's gateway sends it.
+const ERROR_CODE_HEADER: HeaderName = HeaderName::from_static("sb-error-code");
 
 /// The body of an error response.
 #[derive(Debug, Serialize)]
@@ -32,7 +34,7 @@ fn error_response(function: &str, error: &FunctionError) -> Response {
     let body = serde_json::to_vec(&ErrorBody { code: error.code, message: &error.message }).unwrap_or_default();
     let mut response = response_with_body(error.status, "application/json", Body::from(body));
     let headers = response.headers_mut();
-    cors::insert_error_code(headers, error.code);
+    headers.insert(ERROR_CODE_HEADER, HeaderValue::from_static(error.code));
     if let Some(after) = error.retry_after {
         let seconds = after.as_secs() + u64::from(after.subsec_nanos() > 0);
         headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds.max(1)));

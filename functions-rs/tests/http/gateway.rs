@@ -1,15 +1,18 @@
 //! The functions gateway: routing, CORS, authentication, limits, errors.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
+use axum::extract::ConnectInfo;
 use bytes::Bytes;
 use functions_rs::{Answer, CallLimits, Caller, Function, FunctionError, Functions, Invocation, router};
 use futures::future::BoxFuture;
 use gotrue_rs::ports::entropy::Entropy;
-use http::Request;
+use http::{HeaderMap, Request};
+use http_edge::request::{ClientAddress, RequestId, RequestIdSource, ResolvedRequest};
 use serde_json::json;
 
 use crate::support::{ADA, FixedClock, TestResponse, credential_verifier, send};
@@ -37,6 +40,7 @@ impl Function for Echo {
             "query": invocation.query,
             "body": String::from_utf8_lossy(&invocation.body),
             "caller": caller,
+            "client": invocation.client.address().to_string(),
         });
         Box::pin(async move { Answer::json(&seen) })
     }
@@ -92,6 +96,22 @@ async fn all_methods_reach_the_function() {
         assert_eq!(seen.status, 200);
         assert_eq!(seen.json()["method"], method);
         assert_eq!(seen.json()["body"], "hello");
+    }
+}
+
+#[tokio::test]
+async fn client_address_is_that_of_the_router_or_the_connection() {
+    let request = || Request::get("/functions/v1/open").header("x-forwarded-for", "198.51.100.1");
+    let peer = ConnectInfo(SocketAddr::from(([10, 0, 0, 1], 9)));
+    let id = RequestId::resolve(&HeaderMap::new(), RequestIdSource::Generated, || "r-1".to_owned());
+    let resolved = ResolvedRequest { id, client: Some(ClientAddress::new([192, 0, 2, 1].into())) };
+    for (request, client) in [
+        (request().extension(peer).extension(resolved), "192.0.2.1"),
+        (request().extension(peer), "10.0.0.1"),
+        (request(), "0.0.0.0"),
+    ] {
+        let seen = send(&gateway(false), request.body(Body::empty()).expect("a request")).await;
+        assert_eq!(seen.json()["client"], client);
     }
 }
 

@@ -9,7 +9,7 @@ use axum::body::Body;
 use axum::extract::ConnectInfo;
 use functions_rs::functions::send_submission::digest::DigestWriter;
 use functions_rs::functions::send_submission::{SendSubmission, SubmissionSettings};
-use functions_rs::{Functions, TrustedProxies, router};
+use functions_rs::{Functions, router};
 use gotrue_rs::journal::Journal;
 use gotrue_rs::ports::entropy::Entropy;
 use gotrue_rs::ports::mail::inbox::{InboxMail, InboxQuery};
@@ -18,6 +18,7 @@ use gotrue_rs::store::Pool;
 use gotrue_rs::store::outbox::OutboxTable;
 use gotrue_rs::testing::{FakeClock, TestDatabase};
 use http::Request;
+use http_edge::request::TrustedProxies;
 use serde_json::json;
 
 use crate::support::{TestResponse, credential_verifier, noon, send};

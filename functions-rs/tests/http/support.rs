@@ -7,12 +7,13 @@ use axum::Router;
 use axum::body::Body;
 use bytes::Bytes;
 use chrono::{DateTime, Utc};
-use functions_rs::{ApiKey, CredentialVerifier};
+use functions_rs::CredentialVerifier;
 use futures::future::BoxFuture;
 use gotrue_rs::journal::Journal;
 use gotrue_rs::ports::clock::Clock;
 use http::{HeaderMap, Request, Response, StatusCode};
 use http_body_util::BodyExt;
+use http_edge::request::{ApiKeyRing, ApiKeyRole};
 use serde_json::{Value, json};
 use tower::ServiceExt;
 
@@ -43,8 +44,7 @@ pub const ADA: &str = "0d8b1c1e-4ad1-4f0c-9d6c-2f4f6ac7b001";
 /// Returns a verifier for tests.
 /// It accepts the keys `sb_publishable_test` and `sb_secret_test` and the token `token-of-ada`.
 pub fn credential_verifier() -> CredentialVerifier {
-    let key = |key: &str, is_secret| ApiKey { key: key.into(), is_secret };
-    let keys = vec![key("sb_publishable_test", false), key("sb_secret_test", true)];
+    let keys = ApiKeyRing::new([("sb_publishable_test", ApiKeyRole::Anon), ("sb_secret_test", ApiKeyRole::Service)]);
     let claims = json!({ "sub": ADA, "email": "ada@example.com", "role": "authenticated" });
     let check_token = move |token: &str, _| (token == "token-of-ada").then(|| claims.as_object().cloned()).flatten();
     CredentialVerifier::new(keys, Arc::new(check_token))

@@ -6,13 +6,14 @@ use chrono::TimeDelta;
 use functions_rs::{AuthenticationError, Caller, CredentialVerifier, Verifier};
 use gotrue_rs::testing::World;
 use http::{HeaderMap, header};
+use http_edge::request::ApiKeyRing;
 use serde_json::{Value, json};
 
 use crate::support::ADA;
 
 fn caller(world: &World, token: &str) -> Result<Caller, AuthenticationError> {
     let headers = HeaderMap::from_iter([(header::AUTHORIZATION, format!("Bearer {token}").parse().expect("a header"))]);
-    CredentialVerifier::from_app(Vec::new(), Arc::clone(&world.app)).verify(&headers, world.now())
+    CredentialVerifier::from_app(ApiKeyRing::default(), Arc::clone(&world.app)).verify(&headers, world.now())
 }
 
 fn sign(world: &World, claims: &Value) -> String {

@@ -12,25 +12,26 @@ use futures::FutureExt;
 use futures::future::{Either, select};
 use gotrue_rules::domain::error::{Error, ErrorCode, Result};
 use gotrue_rules::wire::error::{ApiVersion, VERSION_HEADER};
-use http::{HeaderValue, Method};
+use http::Method;
+use http_edge::request::{RequestId, RequestIdSource, ResolvedRequest, cors};
 
 use super::body::RequestBody;
 use super::reply::Reply;
 use super::request_info::{RequestInfo, parse_pairs};
-use super::{cors, router};
+use super::router;
 use crate::app::App;
 use crate::request_context::{RequestContext, ResponseHeaders};
 
 /// Answers one request from the route table.
 pub async fn serve(app: Arc<App>, table: Arc<Vec<router::RouteEntry>>, request: Request) -> Response {
-    let origin = request.headers().get(http::header::ORIGIN).cloned();
+    let has_origin = request.headers().contains_key(http::header::ORIGIN);
     if cors::is_preflight(request.method(), request.headers()) {
-        return cors::preflight_response(&app.policy.api, request.headers());
+        return cors::AUTH_API.preflight_response(request.headers(), &app.policy.api.cors_allowed_headers);
     }
     let version = ApiVersion::from_header(request.headers().get(VERSION_HEADER).and_then(|it| it.to_str().ok()));
     let id = request_id(&app, &request);
     let mut response = respond(&app, &table, request, version, &id).await;
-    cors::insert_cors_headers(&mut response, origin.as_ref());
+    cors::AUTH_API.insert_headers(response.headers_mut(), has_origin);
     response
 }
 
@@ -113,6 +114,7 @@ async fn build_context(app: &Arc<App>, request: Request, id: &str) -> RequestCon
         method: parts.method,
         headers: parts.headers,
         peer,
+        client: parts.extensions.get::<ResolvedRequest>().and_then(|resolved| resolved.client),
         id: id.to_owned(),
     };
     let body = RequestBody::new(body);
@@ -136,14 +138,16 @@ async fn read_form(info: &mut RequestInfo, body: RequestBody) -> RequestBody {
     RequestBody::empty()
 }
 
+/// Returns the id that a router before the auth API has resolved, else the one that the policy selects.
 fn request_id(app: &App, request: &Request) -> String {
-    match app.policy.api.request_id_header.as_str() {
-        "" => app.entropy.uuid().to_string(),
-        name => {
-            let sent = request.headers().get(name).map(HeaderValue::as_bytes).unwrap_or_default();
-            String::from_utf8_lossy(sent).into_owned()
-        }
+    if let Some(resolved) = request.extensions().get::<ResolvedRequest>() {
+        return resolved.id.as_str().to_owned();
     }
+    let source = match app.policy.api.request_id_header.as_str() {
+        "" => RequestIdSource::Generated,
+        name => RequestIdSource::Verbatim(name),
+    };
+    RequestId::resolve(request.headers(), source, || app.entropy.uuid().to_string()).as_str().to_owned()
 }
 
 /// The error of a request that lost the database: 503, whatever error its flow returned.

@@ -1,7 +1,6 @@
 //! HTTP without knowledge of flows: request data, bodies, replies, route matching, layers.
 
 pub mod body;
-pub mod cors;
 pub mod layers;
 pub mod reply;
 pub mod request_info;

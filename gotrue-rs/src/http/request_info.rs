@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use gotrue_rules::domain::error::{Error, Result};
 use http::header::USER_AGENT;
 use http::{HeaderMap, Method};
+use http_edge::request::ClientAddress;
 use percent_encoding::percent_decode_str;
 
 /// The length of the column `users.aud`, in characters.
@@ -25,6 +26,8 @@ pub struct RequestInfo {
     pub headers: HeaderMap,
     /// The address of the peer's socket, if known.
     pub peer: Option<IpAddr>,
+    /// The client address, if a router before the auth API has resolved it.
+    pub client: Option<ClientAddress>,
     /// The request id, for logs and `error_id`.
     pub id: String,
     /// The host of an absolute request target (`GET http://host/path`); links may use it.
@@ -65,22 +68,6 @@ impl RequestInfo {
     /// The path parameter `{name}`.
     pub fn path_param(&self, name: &str) -> Option<&str> {
         self.params.iter().find(|(key, _)| *key == name).map(|(_, value)| value.as_str())
-    }
-
-    /// The client's address for audit entries, sessions and hooks.
-    ///
-    /// It is the first valid address of `X-Forwarded-For`, else the peer's. An IPv4-mapped IPv6 address
-    /// (`::ffff:192.0.2.1`) becomes the IPv4 address.
-    pub fn client_ip(&self) -> Option<IpAddr> {
-        let forwarded = self.header("x-forwarded-for").unwrap_or_default();
-        let address = |part: &str| part.trim().parse().ok().map(|address: IpAddr| address.to_canonical());
-        forwarded.split(',').find_map(address).or(self.peer)
-    }
-
-    /// The first element of `Sb-Forwarded-For`, if it is an address.
-    pub fn sb_forwarded_for(&self) -> Option<IpAddr> {
-        let first = self.header("sb-forwarded-for")?.split(',').next()?;
-        first.trim().parse().ok().map(|address: IpAddr| address.to_canonical())
     }
 
     /// The user agent, if one is sent.

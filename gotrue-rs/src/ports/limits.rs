@@ -11,6 +11,5 @@ mod reserved;
 
 pub use self::counted::{CountedEvent, LimitedRoute};
 pub use self::counters::{QuotaKind, RateLimited, RateLimits};
-pub use self::keys::{ClientRequest, client_address, find_key};
+pub use self::keys::{ClientRequest, client_ip, find_key};
 pub use self::reserved::Reservation;
-pub use http_edge::subscriber_network;

@@ -6,7 +6,8 @@ use axum::body::Body;
 use chrono::TimeDelta;
 use futures::future::join;
 use gotrue_rs::testing::{Answer, PASSWORD, World};
-use http::{Method, Request};
+use http::{HeaderMap, Method, Request};
+use http_edge::request::{RequestId, RequestIdSource, ResolvedRequest};
 use serde_json::{Value, json};
 use sqlx::{Connection, PgConnection};
 
@@ -72,6 +73,13 @@ async fn internal_error_contains_the_logged_error_id() {
     let headers = [("authorization", &*bearer), ("x-request-id", "r-1")];
     let answer = world.request(Method::GET, "/user", &headers, None).await.expect(500);
     assert_eq!((answer.str("error_code"), answer.str("error_id")), ("unexpected_failure", "r-1"));
+
+    world.faults.fail("users.with_session", 1);
+    let mut request = Request::get("/user").header("authorization", &*bearer).header("x-request-id", "r-1");
+    let id = RequestId::resolve(&HeaderMap::new(), RequestIdSource::Generated, || "r-2".to_owned());
+    request = request.extension(ResolvedRequest { id, client: None });
+    let answer = world.send(request.body(Body::empty()).expect("a request")).await.expect(500);
+    assert_eq!(answer.str("error_id"), "r-2", "the id that a router resolved");
 }
 
 #[tokio::test]

@@ -2,7 +2,9 @@
 
 use axum::body::Body;
 use gotrue_rs::testing::{PASSWORD, World};
+use gotrue_rules::domain::policy::LimitKey;
 use http::{HeaderValue, Method, Request};
+use http_edge::request::{ClientAddress, RequestId, RequestIdSource, ResolvedRequest};
 use serde_json::{Value, json};
 
 const ANN: &str = "ann@example.com";
@@ -70,6 +72,23 @@ async fn sb_forwarded_for_takes_precedence_if_trusted() {
         sign_in_with(&world, "sb-forwarded-for", sent.as_bytes()).await;
         assert_eq!(stored(&world, "ip").await, address, "{sent}");
     }
+}
+
+#[tokio::test]
+async fn client_address_resolved_by_a_router_takes_precedence() {
+    let world = World::with(|policy| policy.limits.key = LimitKey::Peer { trusted_proxies: Vec::new() }).await;
+    world.create_user(ANN).await;
+    let body = json!({"email": ANN, "password": PASSWORD}).to_string();
+    let mut request = Request::post("/token?grant_type=password")
+        .header("content-type", "application/json")
+        .header("x-forwarded-for", "198.51.100.1")
+        .body(Body::from(body))
+        .expect("a request");
+    let client = ClientAddress::new("203.0.113.7".parse().expect("an address"));
+    let id = RequestId::resolve(request.headers(), RequestIdSource::Generated, || "r-1".to_owned());
+    request.extensions_mut().insert(ResolvedRequest { id, client: Some(client) });
+    world.send(request).await.expect(200);
+    assert_eq!(stored(&world, "ip").await, "203.0.113.7/32");
 }
 
 #[tokio::test]

@@ -4,16 +4,16 @@
 use std::sync::Arc;
 
 use http::header::AUTHORIZATION;
-use http::{HeaderMap, HeaderName, HeaderValue, Uri};
+use http::{HeaderMap, Uri};
+use http_edge::request::{APIKEY, ApiKeyRing, ApiKeyRole, BearerWhitespace, bearer_value, parse_bearer};
 
-use super::keys::{ApiKeys, Role};
-
-const APIKEY: HeaderName = HeaderName::from_static("apikey");
+use super::keys::ApiKeys;
 
 /// Checks API keys and tokens.
 #[derive(Clone)]
 pub struct ApiKeyGateway {
     keys: Arc<ApiKeys>,
+    ring: ApiKeyRing,
     verify_token: Arc<dyn Fn(&str) -> bool + Send + Sync>,
 }
 
@@ -21,7 +21,7 @@ pub struct ApiKeyGateway {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RequestCredentials {
     /// One of the project's API keys.
-    Key(Role),
+    Key(ApiKeyRole),
     /// A valid token of this project.
     Token,
     /// Invalid credentials.
@@ -34,7 +34,7 @@ impl ApiKeyGateway {
     /// Creates the gateway.
     /// `verifies` returns whether a token is signed with this project's key and unexpired.
     pub fn new(keys: Arc<ApiKeys>, verifies: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
-        Self { keys, verify_token: Arc::new(verifies) }
+        Self { ring: keys.ring(), keys, verify_token: Arc::new(verifies) }
     }
 
     /// Authenticates a request by its API key.
@@ -42,7 +42,9 @@ impl ApiKeyGateway {
     /// key without a token becomes the token of its role in `Authorization`; a newer key in `Authorization` is replaced
     /// in the same way.
     pub fn authenticate(&self, uri: &Uri, headers: &mut HeaderMap) -> RequestCredentials {
-        let bearer = headers.get(AUTHORIZATION).and_then(|value| parse_bearer(value.to_str().ok()?)).map(str::to_owned);
+        let authorization = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
+        let bearer =
+            authorization.and_then(|value| parse_bearer(value, BearerWhitespace::Kept).present()).map(str::to_owned);
         let apikey = match headers.get(APIKEY) {
             Some(value) => Some(value.to_str().unwrap_or_default().to_owned()),
             None => uri.query().and_then(find_apikey_parameter),
@@ -69,7 +71,7 @@ impl ApiKeyGateway {
     fn classify(&self, key: Option<&str>) -> RequestCredentials {
         match key {
             None => RequestCredentials::Missing,
-            Some(key) => match self.keys.find_role(key) {
+            Some(key) => match self.ring.find_role(key) {
                 Some(role) => RequestCredentials::Key(role),
                 None if !key.starts_with("sb_") && (self.verify_token)(key) => RequestCredentials::Token,
                 None => RequestCredentials::Invalid,
@@ -77,22 +79,15 @@ impl ApiKeyGateway {
         }
     }
 
-    fn set_role_token(&self, headers: &mut HeaderMap, role: Role) {
+    fn set_role_token(&self, headers: &mut HeaderMap, role: ApiKeyRole) {
         set_bearer(headers, self.keys.token(role));
     }
 }
 
 fn set_bearer(headers: &mut HeaderMap, token: &str) {
-    if let Ok(mut value) = HeaderValue::try_from(format!("Bearer {token}")) {
-        value.set_sensitive(true);
+    if let Some(value) = bearer_value(token) {
         headers.insert(AUTHORIZATION, value);
     }
-}
-
-/// Returns the token of `Bearer …`; the scheme is case-insensitive.
-fn parse_bearer(value: &str) -> Option<&str> {
-    let (scheme, token) = value.split_once(' ')?;
-    (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then_some(token)
 }
 
 /// Finds the query parameter `apikey`.
@@ -109,6 +104,8 @@ impl std::fmt::Debug for ApiKeyGateway {
 
 #[cfg(test)]
 mod tests {
+    use http::HeaderValue;
+
     use super::*;
 
     fn gateway() -> ApiKeyGateway {
@@ -126,8 +123,8 @@ mod tests {
     /// Rows: `apikey`, query and `Authorization` of a request; the result and the new `Authorization`.
     #[test]
     fn keys_are_found_and_replaced_by_tokens() {
+        use ApiKeyRole::{Anon, Service};
         use RequestCredentials::{Invalid, Key, Missing, Token};
-        use Role::{Anon, Service};
         let none = None;
         let cases = [
             (none, "", none, Missing, none),

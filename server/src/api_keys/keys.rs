@@ -2,18 +2,9 @@
 
 use std::fmt;
 
+use http_edge::request::{ApiKeyRing, ApiKeyRole};
 use jsonwebtoken::{Algorithm, DecodingKey, Validation};
 use serde::{Deserialize, Serialize};
-use subtle::ConstantTimeEq;
-
-/// The roles that a key can have.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Role {
-    /// Any client: the role of browser applications.
-    Anon,
-    /// The operator: every operation is allowed.
-    Service,
-}
 
 /// The API keys of one project.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,41 +22,32 @@ pub struct ApiKeys {
 }
 
 impl ApiKeys {
-    /// Returns the role of a key; `None` if the key is unknown.
-    /// Takes constant time for keys of equal length.
-    pub fn find_role(&self, key: &str) -> Option<Role> {
-        let known = [
-            (&self.publishable_key, Role::Anon),
-            (&self.anon_key, Role::Anon),
-            (&self.secret_key, Role::Service),
-            (&self.service_role_key, Role::Service),
-        ];
-        known.into_iter().fold(None, |found, (known, role)| {
-            if bool::from(known.as_bytes().ct_eq(key.as_bytes())) { Some(role) } else { found }
-        })
+    /// Returns all keys with their roles.
+    pub fn ring(&self) -> ApiKeyRing {
+        ApiKeyRing::new([
+            (&*self.publishable_key, ApiKeyRole::Anon),
+            (&*self.anon_key, ApiKeyRole::Anon),
+            (&*self.secret_key, ApiKeyRole::Service),
+            (&*self.service_role_key, ApiKeyRole::Service),
+        ])
+    }
+
+    /// Returns the keys that are no tokens.
+    pub fn opaque_ring(&self) -> ApiKeyRing {
+        ApiKeyRing::new([(&*self.publishable_key, ApiKeyRole::Anon), (&*self.secret_key, ApiKeyRole::Service)])
     }
 
     /// Returns the token with which a role is sent to the services.
-    pub fn token(&self, role: Role) -> &str {
+    pub fn token(&self, role: ApiKeyRole) -> &str {
         match role {
-            Role::Anon => &self.anon_key,
-            Role::Service => &self.service_role_key,
-        }
-    }
-}
-
-impl Role {
-    /// Returns the value of the `role` claim.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Anon => "anon",
-            Self::Service => "service_role",
+            ApiKeyRole::Anon => &self.anon_key,
+            ApiKeyRole::Service => &self.service_role_key,
         }
     }
 }
 
 /// Returns whether `token` is signed with `secret` and carries `role`.
-pub fn is_token_with_role(token: &str, secret: &str, role: Role) -> bool {
+pub fn is_token_with_role(token: &str, secret: &str, role: ApiKeyRole) -> bool {
     #[derive(Deserialize)]
     struct Claims {
         role: String,

@@ -10,10 +10,11 @@ use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use chrono::{DateTime, Utc};
 use gotrue_rs::ports::entropy::Entropy;
+use http_edge::request::ApiKeyRole;
 use jsonwebtoken::{EncodingKey, Header};
 use serde::Serialize;
 
-use super::keys::{ApiKeys, Role, is_token_with_role};
+use super::keys::{ApiKeys, is_token_with_role};
 use crate::data_folder::restrict_permissions;
 
 /// The file's name in the data folder.
@@ -94,7 +95,7 @@ pub fn combine(
         (None, Some(kept)) => kept.jwt_secret.clone(),
         (None, None) => STANDARD.encode(entropy.bytes::<48>()),
     };
-    let token = |given: Option<&str>, kept: Option<&String>, role: Role| match (given, kept) {
+    let token = |given: Option<&str>, kept: Option<&String>, role: ApiKeyRole| match (given, kept) {
         (Some(given), _) if is_token_with_role(given, &jwt_secret, role) => Ok(given.to_owned()),
         (Some(_), _) => bail!(
             "auth.{}_key must be a token of that role signed with auth.jwt_secret; leave it out to have one made",
@@ -109,8 +110,8 @@ pub fn combine(
         (None, None) => Ok(generate_key(entropy, prefix)),
     };
     Ok(ApiKeys {
-        anon_key: token(given.anon_key, kept.map(|keys| &keys.anon_key), Role::Anon)?,
-        service_role_key: token(given.service_role_key, kept.map(|keys| &keys.service_role_key), Role::Service)?,
+        anon_key: token(given.anon_key, kept.map(|keys| &keys.anon_key), ApiKeyRole::Anon)?,
+        service_role_key: token(given.service_role_key, kept.map(|keys| &keys.service_role_key), ApiKeyRole::Service)?,
         publishable_key: plain(given.publishable_key, kept.map(|keys| &keys.publishable_key), "sb_publishable_")?,
         secret_key: plain(given.secret_key, kept.map(|keys| &keys.secret_key), "sb_secret_")?,
         jwt_secret,
@@ -142,7 +143,7 @@ fn validate_key(key: &str, prefix: &str) -> anyhow::Result<String> {
     Ok(key.to_owned())
 }
 
-fn sign_role_token(secret: &str, role: Role, now: DateTime<Utc>) -> anyhow::Result<String> {
+fn sign_role_token(secret: &str, role: ApiKeyRole, now: DateTime<Utc>) -> anyhow::Result<String> {
     #[derive(Serialize)]
     struct Claims {
         iss: &'static str,
@@ -195,13 +196,14 @@ mod tests {
         let keys = combine_seeded(None, &ConfiguredKeys::default()).expect("keys");
         assert!(keys.publishable_key.starts_with("sb_publishable_") && keys.publishable_key.len() == 46);
         assert!(keys.secret_key.starts_with("sb_secret_") && keys.secret_key.len() == 41);
-        assert!(is_token_with_role(&keys.anon_key, &keys.jwt_secret, Role::Anon));
-        assert!(is_token_with_role(&keys.service_role_key, &keys.jwt_secret, Role::Service));
-        assert!(!is_token_with_role(&keys.anon_key, &keys.jwt_secret, Role::Service));
-        assert_eq!(keys.find_role(&keys.publishable_key), Some(Role::Anon));
-        assert_eq!(keys.find_role(&keys.service_role_key), Some(Role::Service));
-        assert_eq!(keys.find_role("sb_secret_"), None);
-        assert_eq!(keys.find_role(""), None);
+        assert!(is_token_with_role(&keys.anon_key, &keys.jwt_secret, ApiKeyRole::Anon));
+        assert!(is_token_with_role(&keys.service_role_key, &keys.jwt_secret, ApiKeyRole::Service));
+        assert!(!is_token_with_role(&keys.anon_key, &keys.jwt_secret, ApiKeyRole::Service));
+        let ring = keys.ring();
+        assert_eq!(ring.find_role(&keys.publishable_key), Some(ApiKeyRole::Anon));
+        assert_eq!(ring.find_role(&keys.service_role_key), Some(ApiKeyRole::Service));
+        assert_eq!(ring.find_role("sb_secret_"), None);
+        assert_eq!(ring.find_role(""), None);
     }
 
     #[test]
@@ -213,7 +215,7 @@ mod tests {
         let given = ConfiguredKeys { jwt_secret: Some(secret), ..ConfiguredKeys::default() };
         let changed = combine_seeded(Some(&kept), &given).expect("keys");
         assert_eq!(changed.publishable_key, kept.publishable_key);
-        assert!(is_token_with_role(&changed.anon_key, secret, Role::Anon));
+        assert!(is_token_with_role(&changed.anon_key, secret, ApiKeyRole::Anon));
     }
 
     #[test]
@@ -232,7 +234,7 @@ mod tests {
             assert!(combine_seeded(None, &given).is_err(), "{given:?}");
         }
         assert!(
-            is_token_with_role(DEMO, PUBLISHED_KEYS[0], Role::Anon),
+            is_token_with_role(DEMO, PUBLISHED_KEYS[0], ApiKeyRole::Anon),
             "the demo key is signed with the published secret"
         );
     }

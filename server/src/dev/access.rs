@@ -10,27 +10,14 @@ use axum::extract::{ConnectInfo, Request};
 use gotrue_rules::domain::redirect::is_loopback_host;
 use http::header::{AUTHORIZATION, HOST, ORIGIN};
 use http::uri::Authority;
-use http::{HeaderMap, HeaderName, Version};
+use http::{HeaderName, Version};
+use http_edge::request::forwarded::has_forwarded_header;
+use http_edge::request::{BearerWhitespace, single_header};
 use subtle::ConstantTimeEq;
 
 const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 const FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
 const FETCH_DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
-
-/// Headers that only an intermediary adds, in addition to `x-forwarded-…`.
-const FORWARDING_HEADERS: [&str; 11] = [
-    "forwarded",
-    "via",
-    "x-real-ip",
-    "x-client-ip",
-    "x-cluster-client-ip",
-    "x-original-forwarded-for",
-    "true-client-ip",
-    "cf-connecting-ip",
-    "fastly-client-ip",
-    "sb-forwarded-for",
-    "cdn-loop",
-];
 
 /// The access rule of a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -109,15 +96,15 @@ fn is_local_same_site(request: &Request) -> bool {
     let headers = request.headers();
     is_local_direct(request)
         && (!headers.contains_key(FETCH_SITE)
-            || matches!(single_header(headers, &FETCH_SITE), Some("same-origin" | "none")))
+            || matches!(single_header(headers, &FETCH_SITE).present(), Some("same-origin" | "none")))
 }
 
 /// Returns whether a browser on this machine opens the page as a top-level navigation, from any site.
 fn is_local_navigation(request: &Request) -> bool {
     let headers = request.headers();
     is_local_direct(request)
-        && single_header(headers, &FETCH_MODE) == Some("navigate")
-        && single_header(headers, &FETCH_DEST) == Some("document")
+        && single_header(headers, &FETCH_MODE).present() == Some("navigate")
+        && single_header(headers, &FETCH_DEST).present() == Some("document")
 }
 
 /// Returns whether a request to that authority, or a name of this machine, may get the public page.
@@ -127,9 +114,9 @@ fn is_public_page_request(request: &Request, authority: &str) -> bool {
     let is_ours = |host: &str| is_local_host(host) || host.eq_ignore_ascii_case(authority);
     host_of(request).is_some_and(is_ours)
         && match (
-            single_header(headers, &FETCH_SITE),
-            single_header(headers, &FETCH_MODE),
-            single_header(headers, &FETCH_DEST),
+            single_header(headers, &FETCH_SITE).present(),
+            single_header(headers, &FETCH_MODE).present(),
+            single_header(headers, &FETCH_DEST).present(),
         ) {
             (Some("same-origin" | "none"), _, _) | (_, Some("navigate"), Some("document")) => true,
             _ => !headers.contains_key(FETCH_SITE),
@@ -146,22 +133,23 @@ fn is_local_direct(request: &Request) -> bool {
         && !is_forwarded(request)
         && host.is_some_and(is_local_host)
         && (!headers.contains_key(ORIGIN)
-            || single_header(headers, &ORIGIN).and_then(|origin| origin.split_once("://")).map(|(_, rest)| rest)
+            || single_header(headers, &ORIGIN)
+                .present()
+                .and_then(|origin| origin.split_once("://"))
+                .map(|(_, rest)| rest)
                 == host)
 }
 
 /// Returns whether an intermediary is involved, according to the headers or the HTTP version.
 /// Proxies use HTTP/1.0 to their upstreams (nginx by default), browsers do not.
 fn is_forwarded(request: &Request) -> bool {
-    let names =
-        |name: &HeaderName| name.as_str().starts_with("x-forwarded") || FORWARDING_HEADERS.contains(&name.as_str());
-    request.version() < Version::HTTP_11 || request.headers().keys().any(names)
+    request.version() < Version::HTTP_11 || has_forwarded_header(request.headers())
 }
 
 /// Returns the host and port of the request: its single `Host`.
 /// An absolute-form target must repeat it (RFC 9112 §3.2.2).
 fn host_of(request: &Request) -> Option<&str> {
-    let host = single_header(request.headers(), &HOST)?;
+    let host = single_header(request.headers(), &HOST).present()?;
     let is_repeated = request.uri().authority().is_none_or(|target| target.as_str().eq_ignore_ascii_case(host));
     is_repeated.then_some(host)
 }
@@ -171,15 +159,12 @@ fn is_local_host(host: &str) -> bool {
     !host.contains('@') && host.parse::<Authority>().is_ok_and(|authority| is_loopback_host(authority.host()))
 }
 
-fn single_header<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Option<&'h str> {
-    let mut values = headers.get_all(name).iter();
-    let value = values.next()?.to_str().ok()?;
-    values.next().is_none().then_some(value)
-}
-
 fn has_token(request: &Request, token: &str) -> bool {
     let query = request.uri().query().unwrap_or_default();
     let by_query = query.split('&').find_map(|part| part.strip_prefix("token="));
-    let by_header = single_header(request.headers(), &AUTHORIZATION).and_then(|value| value.strip_prefix("Bearer "));
-    [by_query, by_header].into_iter().flatten().any(|given| bool::from(given.as_bytes().ct_eq(token.as_bytes())))
+    let by_header = single_header(request.headers(), &AUTHORIZATION).bearer(BearerWhitespace::Kept);
+    [by_query, by_header.present()]
+        .into_iter()
+        .flatten()
+        .any(|given| bool::from(given.as_bytes().ct_eq(token.as_bytes())))
 }

@@ -1,10 +1,9 @@
 //! Routes the requests of `basalt serve` to the auth API, functions, development pages or shop.
 //! Routing uses the raw path. Nothing is decoded or normalized here, so that two parsers of a path cannot disagree.
 
-mod cors;
 mod error_responses;
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Instant;
@@ -12,11 +11,12 @@ use std::time::Instant;
 use axum::Router;
 use axum::extract::{ConnectInfo, Request};
 use axum::response::Response;
-use functions_rs::TrustedProxies;
 use futures::FutureExt;
 use http::header::{HOST, ORIGIN};
 use http::uri::PathAndQuery;
-use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri};
+use http::{HeaderName, Method, Uri};
+use http_edge::request::forwarded::replace_forwarded_headers;
+use http_edge::request::{ClientAddress, RequestId, RequestIdSource, ResolvedRequest, TrustedProxies, cors};
 use tower::ServiceExt;
 
 use crate::api_keys::{ApiKeyGateway, RequestCredentials};
@@ -27,13 +27,6 @@ use crate::metrics;
 /// The header of the request id, which the auth API and the response also carry.
 /// A well-formed id of the client is kept; otherwise a new one is generated.
 pub const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
-/// The longest id that is accepted from a client.
-const MAX_REQUEST_ID_LENGTH: usize = 64;
-
-/// Headers in which a proxy reports the original request.
-/// They are removed unless the peer is a trusted proxy.
-const UNTRUSTED_FORWARDED_HEADERS: [&str; 5] =
-    ["x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "sb-forwarded-for", "forwarded"];
 
 /// Paths below `/auth/v1` that need no API key, with or without a trailing slash.
 const KEYLESS_PATHS: [&str; 8] = [
@@ -127,13 +120,15 @@ impl EdgeRouter {
     pub async fn handle(self: Arc<Self>, mut request: Request) -> Response {
         let started = Instant::now();
         let area = Area::from_path(request.uri().path());
-        let id = self.request_id_or_new(request.headers());
+        let resolved = self.resolve(&request);
+        let id = resolved.id.to_header_value();
         request.headers_mut().insert(REQUEST_ID, id.clone());
         // Access to the development pages depends on the original request: forwarded headers show that there is a
         // proxy.
         if area != Area::Dev {
-            self.sanitize_forwarded_headers(&mut request);
+            sanitize_headers(&mut request, &resolved);
         }
+        request.extensions_mut().insert(resolved);
         let request_line = (request.method().clone(), request.uri().path().to_owned());
         let handled = AssertUnwindSafe(self.dispatch(area, request)).catch_unwind().await;
         let mut response = handled.unwrap_or_else(|_| {
@@ -149,14 +144,14 @@ impl EdgeRouter {
     async fn dispatch(&self, area: Area, request: Request) -> Response {
         match area {
             Area::Auth => self.handle_auth(request).await,
-            Area::OAuthMetadata => cors::allow_any_origin(forward(&self.auth, request).await),
+            Area::OAuthMetadata => cors::GATEWAY.apply(forward(&self.auth, request).await),
             Area::Functions => forward(&self.functions, request).await,
             Area::Dev => self.dev.answer(request).await,
             Area::NotServed(mount, what) => {
                 if cors::is_preflight(request.method(), request.headers()) {
-                    return cors::preflight_response(request.headers());
+                    return cors::GATEWAY.preflight_response(request.headers());
                 }
-                cors::allow_any_origin(error_responses::not_served(mount, what))
+                cors::GATEWAY.apply(error_responses::not_served(mount, what))
             }
             Area::Shop => self.shop.answer(request.method(), request.uri().path(), request.headers()),
         }
@@ -165,7 +160,7 @@ impl EdgeRouter {
     /// Answers CORS here, so that error responses of the gateway carry it too; the auth API sees no origin.
     async fn handle_auth(&self, mut request: Request) -> Response {
         if cors::is_preflight(request.method(), request.headers()) {
-            return cors::preflight_response(request.headers());
+            return cors::GATEWAY.preflight_response(request.headers());
         }
         request.headers_mut().remove(ORIGIN);
         let uri = strip_mount(request.uri(), "/auth/v1");
@@ -178,38 +173,32 @@ impl EdgeRouter {
             RequestCredentials::Missing => error_responses::missing_api_key(),
             RequestCredentials::Invalid => error_responses::invalid_api_key(),
         };
-        cors::allow_any_origin(response)
+        cors::GATEWAY.apply(response)
     }
 
-    fn request_id_or_new(&self, headers: &HeaderMap) -> HeaderValue {
-        let harmless = |value: &&HeaderValue| {
-            let bytes = value.as_bytes();
-            (1..=MAX_REQUEST_ID_LENGTH).contains(&bytes.len())
-                && bytes.iter().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(byte))
-        };
-        headers.get(REQUEST_ID).filter(harmless).cloned().unwrap_or_else(|| {
-            HeaderValue::try_from(self.entropy.uuid().to_string()).unwrap_or_else(|_| HeaderValue::from_static("-"))
-        })
+    /// Resolves client address and request id, once for all services.
+    fn resolve(&self, request: &Request) -> ResolvedRequest {
+        let headers = request.headers();
+        let new_id = || self.entropy.uuid().to_string();
+        ResolvedRequest {
+            id: RequestId::resolve(headers, RequestIdSource::WellFormed(REQUEST_ID.as_str()), new_id),
+            client: peer_address(request).map(|peer| self.proxies.find_client(peer, headers)),
+        }
     }
+}
 
-    /// Removes forwarded headers; from a trusted proxy, the client's address is kept as a single entry.
-    fn sanitize_forwarded_headers(&self, request: &mut Request) {
-        let peer = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|peer| peer.0.ip());
-        let caller = peer.map(|peer| self.proxies.find_peer(peer, request.headers()).address());
-        let headers = request.headers_mut();
-        for name in UNTRUSTED_FORWARDED_HEADERS {
-            headers.remove(name);
-        }
-        if let (Some(peer), Some(caller)) = (peer, caller)
-            && peer.to_canonical() != caller
-            && let Ok(value) = HeaderValue::try_from(caller.to_string())
-        {
-            headers.insert("x-forwarded-for", value);
-        }
-        // With two hosts, two parsers could choose different ones.
-        if headers.get_all(HOST).iter().count() > 1 {
-            headers.remove(HOST);
-        }
+fn peer_address(request: &Request) -> Option<IpAddr> {
+    request.extensions().get::<ConnectInfo<SocketAddr>>().map(|peer| peer.0.ip())
+}
+
+/// Replaces forwarded headers by the client's address, and removes an ambiguous host.
+fn sanitize_headers(request: &mut Request, resolved: &ResolvedRequest) {
+    let peer = peer_address(request);
+    let headers = request.headers_mut();
+    replace_forwarded_headers(headers, peer, resolved.client.map(ClientAddress::address));
+    // With two hosts, two parsers could choose different ones.
+    if headers.get_all(HOST).iter().count() > 1 {
+        headers.remove(HOST);
     }
 }
 

@@ -3,6 +3,7 @@
 use axum::body::Body;
 use axum::routing::any;
 use gotrue_rs::ports::entropy::Entropy;
+use http::{HeaderMap, HeaderValue};
 
 use proptest::prelude::*;
 
@@ -19,6 +20,10 @@ fn echo_router() -> Arc<EdgeRouter> {
         Router::new().fallback(any(move |request: Request| async move {
             let header =
                 |name: &str| request.headers().get(name).map_or("-", |value| value.to_str().expect("text")).to_owned();
+            let resolved = request.extensions().get::<ResolvedRequest>().expect("the router resolves every request");
+            assert_eq!(header("x-request-id"), resolved.id.as_str());
+            let client = resolved.client.expect("the connection has an address").address().to_string();
+            assert!(["-", &*client].contains(&&*header("x-forwarded-for")), "{client}");
             assert_ne!(header("x-panic"), "yes", "panic requested by the test");
             let seen = ["authorization", "x-forwarded-for", "origin"].map(header).join(" ");
             format!("{name} {} {seen}", request.uri())

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use functions_rs::Functions;
 use functions_rs::functions::send_submission::digest::DigestWriter;
 use functions_rs::functions::send_submission::limits::SubmissionLimits;
 use functions_rs::functions::send_submission::{SendSubmission, SubmissionSettings};
-use functions_rs::{ApiKey, Functions, TrustedProxies};
 use gotrue_rs::app::{App, EmailDelivery};
 use gotrue_rs::config::Config;
 use gotrue_rs::ports::clock::SystemClock;
@@ -14,7 +14,6 @@ use gotrue_rs::ports::entropy::Entropy;
 use gotrue_rs::ports::mail::outbox::{MailDestination, Outbox};
 use gotrue_rs::store::Pool;
 use gotrue_rs::store::outbox::OutboxTable;
-use gotrue_rules::domain::secret::Secret;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
@@ -28,6 +27,7 @@ use crate::project::Project;
 use crate::router::EdgeRouter;
 use crate::{app, outbound, profiles, upkeep};
 use http_edge::ShutdownSignal;
+use http_edge::request::TrustedProxies;
 
 /// The shop's product name; `frontend/src/shared/product.ts` holds the same value.
 const PRODUCT: &str = "Email Templates";
@@ -128,11 +128,9 @@ fn build_outbox(pool: &Pool, has_mail_server: bool, entropy: &Entropy) -> Outbox
 
 /// Builds the built-in functions with the settings of `[functions.NAME]`.
 fn build_functions(project: &Project, app: &Arc<App>, keys: &ApiKeys, outbox: Arc<Outbox>) -> Functions {
-    let key = |key: &str, is_secret| ApiKey { key: Secret::from(key), is_secret };
-    let known = vec![key(&keys.publishable_key, false), key(&keys.secret_key, true)];
     let checking = Arc::clone(app);
     let check_token = Arc::new(move |token: &str, now| checking.keys.verify(token, now).ok());
-    let verifier = Arc::new(functions_rs::CredentialVerifier::new(known, check_token));
+    let verifier = Arc::new(functions_rs::CredentialVerifier::new(keys.opaque_ring(), check_token));
     let mut functions = Functions::new(verifier, app.clock.clone(), app.entropy.fork());
 
     let wanted = project.file.functions();

@@ -117,7 +117,7 @@ impl SendSubmission {
         let requested = parse_request(call)?;
         let _turn = match call.caller {
             Caller::ServiceRole => None,
-            _ => Some(self.queue.wait_for_turn(call.peer.network()).await.ok_or_else(queue_full_error)?),
+            _ => Some(self.queue.wait_for_turn(call.client.network()).await.ok_or_else(queue_full_error)?),
         };
         let id = self.store_submission(&requested).await?;
         let message = "Thank you for your submission. We have successfully received your details.";
@@ -281,7 +281,7 @@ fn parse_request(call: &Invocation) -> Result<SubmissionRequest<'_>, FunctionErr
         return Err(FunctionError::bad_request("invalid_header", "An Idempotency-Key has 1 to 255 characters"));
     }
     let sender = find_submitter(&call.caller, &text);
-    Ok(SubmissionRequest { call, text, key, network: call.peer.network().to_string(), sender })
+    Ok(SubmissionRequest { call, text, key, network: call.client.network().to_string(), sender })
 }
 
 /// Returns the submitter: the user, else the only address in the text.

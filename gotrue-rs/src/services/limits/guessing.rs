@@ -5,10 +5,11 @@
 
 use gotrue_rules::domain::error::Result;
 use gotrue_rules::domain::policy::Bucket;
+use http_edge::request::ClientAddress;
 use uuid::Uuid;
 
 use super::limited_request::{limit_error, target_network_key, too_many_requests_error};
-use crate::ports::limits::{CountedEvent, Reservation, subscriber_network};
+use crate::ports::limits::{CountedEvent, Reservation};
 use crate::request_context::RequestContext;
 use crate::store::{OrInternalError, sessions};
 
@@ -94,7 +95,7 @@ async fn reserve_network_share(
 /// Also queries for users that do not exist, so that the duration does not differ.
 async fn has_session_from_network(cx: &RequestContext, account: Option<Uuid>) -> Result<bool> {
     let Some(address) = cx.client_ip() else { return Ok(false) };
-    let found =
-        sessions::has_session_from(&mut cx.db(), account.unwrap_or_default(), subscriber_network(address)).await;
+    let network = ClientAddress::new(address).network();
+    let found = sessions::has_session_from(&mut cx.db(), account.unwrap_or_default(), network).await;
     found.or_internal_error("Database error finding sessions")
 }

@@ -2,17 +2,12 @@
 
 use gotrue_rules::domain::error::{Error, ErrorCode};
 
-use crate::ports::limits::{ClientRequest, RateLimited, find_key};
+use crate::ports::limits::{RateLimited, find_key};
 use crate::request_context::RequestContext;
 
 /// The key that requests are counted by.
 pub(super) fn rate_limit_key(cx: &RequestContext) -> Option<String> {
-    let request = ClientRequest {
-        headers: &cx.request.headers,
-        peer: cx.request.peer,
-        sb_forwarded_for: cx.app.policy.security.sb_forwarded_for_enabled,
-    };
-    find_key(&cx.app.policy.limits.key, request)
+    find_key(&cx.app.policy.limits.key, cx.client_request())
 }
 
 /// The key of a target together with the network of the request.

@@ -37,6 +37,7 @@ pub fn request(world: &World) -> RequestContext {
         query: Vec::new(),
         headers: HeaderMap::new(),
         peer: None,
+        client: None,
         id: String::new(),
         target_host: None,
     };

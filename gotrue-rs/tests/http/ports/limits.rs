@@ -158,7 +158,7 @@ fn key(by: &LimitKey, peer: Option<&str>, sb: bool, headers: &[(&'static str, &s
         map.append(*name, value.parse().expect("a header"));
     }
     let peer = peer.map(|peer| peer.parse().expect("an address"));
-    find_key(by, ClientRequest { headers: &map, peer, sb_forwarded_for: sb })
+    find_key(by, ClientRequest { headers: &map, peer, resolved: None, sb_forwarded_for: sb })
 }
 
 #[test]
@@ -243,7 +243,11 @@ proptest! {
     #[test]
     fn every_spelling_of_an_ip_address_is_one_key(bits in any::<u128>(), low in any::<u64>(), four in any::<u32>()) {
         let by = LimitKey::Peer { trusted_proxies: Vec::new() };
-        let of = |address: IpAddr| find_key(&by, ClientRequest { headers: &HeaderMap::new(), peer: Some(address), sb_forwarded_for: false });
+        let headers = HeaderMap::new();
+        let of = |address: IpAddr| {
+            let peer = Some(address);
+            find_key(&by, ClientRequest { headers: &headers, peer, resolved: None, sb_forwarded_for: false })
+        };
         let neighbour = bits & !u128::from(u64::MAX) | u128::from(low);
         prop_assume!(bits >> 64 != 0 && neighbour >> 64 != 0);
         prop_assert_eq!(of(IpAddr::V6(bits.into())), of(IpAddr::V6(neighbour.into())));

@@ -35,6 +35,7 @@ async fn resolve_provider(world: &World, id: &str) -> IdentityProvider {
         query: Vec::new(),
         headers: HeaderMap::new(),
         peer: None,
+        client: None,
         id: String::new(),
         target_host: None,
     };

@@ -18,6 +18,7 @@ use gotrue_rs::ports::clock::SharedClock;
 use gotrue_rs::ports::entropy::Entropy;
 use http::header::{AUTHORIZATION, LOCATION};
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
+use http_edge::request::{BearerWhitespace, single_header};
 use serde_json::{Value, json};
 use subtle::ConstantTimeEq;
 
@@ -190,8 +191,8 @@ impl DevelopmentProvider {
     }
 
     fn userinfo(&self, headers: &HeaderMap) -> Response {
-        let token = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok()?.strip_prefix("Bearer "));
-        match token.and_then(|token| self.tokens.find_user(token)) {
+        let token = single_header(headers, &AUTHORIZATION).bearer(BearerWhitespace::Rejected);
+        match token.present().and_then(|token| self.tokens.find_user(token)) {
             Some(user) => json_response(StatusCode::OK, &Value::Object(user.claims())),
             None => json_response(StatusCode::UNAUTHORIZED, &json!({"error": "invalid_token"})),
         }

@@ -1,0 +1,240 @@
+//! CORS (Fetch Standard §3.2): the policies of the APIs, and the headers that follow from them.
+
+use axum::body::Body;
+use axum::response::Response;
+use http::header::{
+    ACCESS_CONTROL_ALLOW_CREDENTIALS, ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS,
+    ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_HEADERS,
+    ACCESS_CONTROL_REQUEST_METHOD, ORIGIN, VARY,
+};
+use http::{HeaderMap, HeaderValue, Method, StatusCode};
+
+/// The auth API, as GoTrue answers.
+pub const AUTH_API: CredentialedCors = CredentialedCors {
+    allowed_methods: &["GET", "POST", "PUT", "PATCH", "DELETE"],
+    allowed_headers: &[
+        "accept",
+        "authorization",
+        "content-type",
+        "x-client-ip",
+        "x-client-info",
+        "x-jwt-aud",
+        "x-use-cookie",
+        "x-supabase-api-version",
+    ],
+    exposed_headers: "X-Total-Count, Link, X-Supabase-Api-Version",
+};
+
+/// The API gateway of `basalt serve`, as Supabase's gateway answers.
+pub const GATEWAY: PublicCors = PublicCors {
+    allowed_methods: "GET,HEAD,PUT,PATCH,POST,DELETE,OPTIONS",
+    default_allowed_headers: "apikey,authorization,content-type,x-client-info,x-supabase-api-version",
+    exposed_headers: "X-Total-Count, Link, X-Supabase-Api-Version, X-Sb-Error-Code, X-Request-Id",
+    requested_headers: RequestedHeaders::Repeated,
+    is_exposed_in_preflight: false,
+};
+
+/// The functions.
+pub const FUNCTIONS: PublicCors = PublicCors {
+    allowed_methods: "GET, POST, PUT, PATCH, DELETE, OPTIONS",
+    default_allowed_headers: "authorization, x-client-info, apikey, content-type, x-region, x-retry-count, idempotency-key, \
+        traceparent, tracestate, baggage",
+    exposed_headers: "sb-error-code, retry-after",
+    requested_headers: RequestedHeaders::RepeatedIfPlain,
+    is_exposed_in_preflight: true,
+};
+
+/// The longest list of requested headers that [`RequestedHeaders::RepeatedIfPlain`] repeats.
+const MAX_PLAIN_LENGTH: usize = 1024;
+
+/// A policy that allows any origin, with a browser's credentials and the listed headers.
+#[derive(Debug)]
+pub struct CredentialedCors {
+    allowed_methods: &'static [&'static str],
+    /// In lower case, as browsers send them.
+    allowed_headers: &'static [&'static str],
+    exposed_headers: &'static str,
+}
+
+/// A policy that allows any origin and any header, never with a browser's credentials.
+/// Requests authenticate by a key or token in a header, not by cookies.
+#[derive(Debug)]
+pub struct PublicCors {
+    allowed_methods: &'static str,
+    /// The headers that supabase-js sends: for a preflight that names none.
+    default_allowed_headers: &'static str,
+    exposed_headers: &'static str,
+    requested_headers: RequestedHeaders,
+    is_exposed_in_preflight: bool,
+}
+
+/// Which requested headers the response to a preflight repeats.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum RequestedHeaders {
+    Repeated,
+    /// Only a list of at most 1024 letters, digits, `-`, `_`, commas and spaces.
+    RepeatedIfPlain,
+}
+
+/// Returns whether a request is a CORS preflight.
+pub fn is_preflight(method: &Method, headers: &HeaderMap) -> bool {
+    *method == Method::OPTIONS && headers.contains_key(ACCESS_CONTROL_REQUEST_METHOD)
+}
+
+impl CredentialedCors {
+    /// Answers a preflight: 204, with the allow headers if method and headers are allowed.
+    /// `more_headers` are allowed in addition, in any case.
+    pub fn preflight_response(&self, request_headers: &HeaderMap, more_headers: &[String]) -> Response {
+        let mut response = no_content();
+        let headers = response.headers_mut();
+        headers.insert(
+            VARY,
+            HeaderValue::from_static("Origin, Access-Control-Request-Method, Access-Control-Request-Headers"),
+        );
+        let method = request_headers.get(ACCESS_CONTROL_REQUEST_METHOD);
+        let is_method_allowed =
+            method.and_then(|it| it.to_str().ok()).is_some_and(|it| self.allowed_methods.contains(&it));
+        let requested = request_headers.get(ACCESS_CONTROL_REQUEST_HEADERS);
+        let names = requested.map(|it| it.to_str().unwrap_or("?")).unwrap_or_default();
+        if request_headers.contains_key(ORIGIN) && is_method_allowed && self.are_headers_allowed(names, more_headers) {
+            insert_credentialed_origin(headers);
+            if let Some(method) = method {
+                headers.insert(ACCESS_CONTROL_ALLOW_METHODS, method.clone());
+            }
+            if let Some(requested) = requested.filter(|it| !it.is_empty()) {
+                headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, requested.clone());
+            }
+        }
+        response
+    }
+
+    /// Returns whether all header names are allowed.
+    /// They must be sorted and in lower case, as browsers send them.
+    fn are_headers_allowed(&self, names: &str, more_headers: &[String]) -> bool {
+        let names: Vec<&str> = names.split(',').map(str::trim).filter(|name| !name.is_empty()).collect();
+        let is_known = |name: &&str| {
+            self.allowed_headers.contains(name) || more_headers.iter().any(|more| more.to_ascii_lowercase() == **name)
+        };
+        names.is_sorted() && names.iter().all(is_known)
+    }
+
+    /// Inserts the headers of every response that is not a preflight's.
+    pub fn insert_headers(&self, headers: &mut HeaderMap, has_origin: bool) {
+        headers.append(VARY, HeaderValue::from_static("Origin"));
+        if has_origin {
+            insert_credentialed_origin(headers);
+            headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(self.exposed_headers));
+        }
+    }
+}
+
+impl PublicCors {
+    /// Answers a preflight: 204, every method and header is allowed.
+    pub fn preflight_response(&self, request_headers: &HeaderMap) -> Response {
+        let requested = request_headers.get(ACCESS_CONTROL_REQUEST_HEADERS).filter(|names| self.is_repeated(names));
+        let allowed = requested.cloned().unwrap_or(HeaderValue::from_static(self.default_allowed_headers));
+        let mut response = no_content();
+        let headers = response.headers_mut();
+        headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
+        if self.is_exposed_in_preflight {
+            headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(self.exposed_headers));
+        }
+        headers.insert(ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static(self.allowed_methods));
+        headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, allowed);
+        headers.insert(ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("3600"));
+        headers.insert(VARY, HeaderValue::from_static("Access-Control-Request-Headers"));
+        response
+    }
+
+    fn is_repeated(&self, names: &HeaderValue) -> bool {
+        let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b',' | b' ');
+        match self.requested_headers {
+            RequestedHeaders::Repeated => true,
+            RequestedHeaders::RepeatedIfPlain => {
+                names.len() <= MAX_PLAIN_LENGTH && names.as_bytes().iter().all(is_plain)
+            }
+        }
+    }
+
+    /// Lets pages of any origin read a response; headers of another policy are replaced.
+    #[must_use]
+    pub fn apply(&self, mut response: Response) -> Response {
+        let headers = response.headers_mut();
+        headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
+        headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(self.exposed_headers));
+        headers.remove(ACCESS_CONTROL_ALLOW_CREDENTIALS);
+        headers.remove(VARY);
+        response
+    }
+}
+
+fn no_content() -> Response {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::NO_CONTENT;
+    response
+}
+
+fn insert_credentialed_origin(headers: &mut HeaderMap) {
+    headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
+    headers.insert(ACCESS_CONTROL_ALLOW_CREDENTIALS, HeaderValue::from_static("true"));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn headers(lines: &[(&'static str, &'static str)]) -> HeaderMap {
+        lines.iter().map(|(name, value)| (name.parse().expect("a name"), HeaderValue::from_static(value))).collect()
+    }
+
+    const FROM_PAGE: [(&str, &str); 2] = [("origin", "https://app.example"), ("access-control-request-method", "POST")];
+
+    #[test]
+    fn public_preflight_allows_requested_headers() {
+        for (names, gateway, functions) in
+            [("x-one, x_2", "x-one, x_2", "x-one, x_2"), ("x-one;q", "x-one;q", FUNCTIONS.default_allowed_headers)]
+        {
+            let mut request = headers(&FROM_PAGE);
+            request.insert("access-control-request-headers", HeaderValue::from_static(names));
+            for (policy, expected) in [(&GATEWAY, gateway), (&FUNCTIONS, functions)] {
+                let response = policy.preflight_response(&request);
+                assert_eq!(response.status(), 204);
+                assert_eq!(response.headers()["access-control-allow-headers"], expected);
+                assert_eq!(response.headers()["vary"], "Access-Control-Request-Headers");
+                assert!(!response.headers().contains_key("access-control-allow-credentials"));
+            }
+        }
+    }
+
+    #[test]
+    fn credentialed_preflight_allows_only_listed_methods_and_headers() {
+        let more = ["X-More".to_owned()];
+        for (method, names, is_allowed) in [
+            ("POST", "authorization,content-type", true),
+            ("POST", "", true),
+            ("POST", "authorization,x-more", true),
+            ("POST", "content-type,authorization", false),
+            ("POST", "Authorization", false),
+            ("POST", "x-other", false),
+            ("HEAD", "authorization", false),
+        ] {
+            let mut request = headers(&FROM_PAGE);
+            request.insert("access-control-request-method", HeaderValue::from_static(method));
+            request.insert("access-control-request-headers", HeaderValue::from_static(names));
+            let response = AUTH_API.preflight_response(&request, &more);
+            assert_eq!(response.status(), 204);
+            let origin = response.headers().get("access-control-allow-origin");
+            assert_eq!(origin.is_some(), is_allowed, "{method} {names}");
+        }
+    }
+
+    #[test]
+    fn public_policy_replaces_a_credentialed_one() {
+        let mut response = Response::new(Body::empty());
+        AUTH_API.insert_headers(response.headers_mut(), true);
+        assert_eq!(response.headers()["access-control-allow-credentials"], "true");
+        let expected =
+            [("access-control-allow-origin", "*"), ("access-control-expose-headers", GATEWAY.exposed_headers)];
+        assert_eq!(*GATEWAY.apply(response).headers(), headers(&expected));
+    }
+}

@@ -1,0 +1,27 @@
+//! What a request says about its sender: client address, credentials, request id, origin.
+//! It is resolved once per request.
+//!
+//! Each of these has one implementation, here. Where APIs differ, the difference is a value: [`BearerWhitespace`],
+//! [`RequestIdSource`] and the policies of [`cors`].
+
+pub mod cors;
+pub mod forwarded;
+
+mod api_keys;
+mod authorization;
+mod client_address;
+mod request_id;
+
+pub use self::api_keys::{ApiKeyRing, ApiKeyRole};
+pub use self::authorization::{APIKEY, BearerWhitespace, HeaderText, bearer_value, parse_bearer, single_header};
+pub use self::client_address::{ClientAddress, TrustedProxies};
+pub use self::request_id::{RequestId, RequestIdSource};
+
+/// What a router resolved for the services behind it; an extension of the request.
+#[derive(Debug, Clone)]
+pub struct ResolvedRequest {
+    /// The request id.
+    pub id: RequestId,
+    /// The client's address; `None` if the connection has none.
+    pub client: Option<ClientAddress>,
+}
