@@ -9,6 +9,7 @@ mod layers;
 mod placeholders;
 mod plans;
 mod round_trips;
+mod single;
 mod sizes;
 pub mod source;
 mod statement_counts;

@@ -1,0 +1,154 @@
+//! Every security decision about the sender of a request has one implementation.
+
+use super::{source, tokens};
+
+/// A pattern of code that belongs to one module.
+struct Implementation {
+    /// What the module does.
+    decision: &'static str,
+    /// A text of the code, in lower case, that a second implementation contains.
+    pattern: &'static str,
+    /// The module.
+    home: &'static str,
+    /// Other files that contain the text, with the reason why they do not decide the same.
+    others: &'static [(&'static str, &'static str)],
+}
+
+const TOKEN_TYPE: &str = "names the type of a token in a response";
+const EXAMPLE: &str = "an example in the documentation of a variable";
+
+const IMPLEMENTATIONS: &[Implementation] = &[
+    Implementation {
+        decision: "parses `Authorization: Bearer`",
+        pattern: "\"bearer",
+        home: "http-edge/src/request/authorization.rs",
+        others: &[
+            ("gotrue-rules/src/wire/redirect.rs", TOKEN_TYPE),
+            ("gotrue-rs/src/services/sessions/mod.rs", TOKEN_TYPE),
+            ("gotrue-rs/src/flows/oauth_server/token.rs", TOKEN_TYPE),
+            ("server/src/dev/provider/tokens.rs", TOKEN_TYPE),
+            ("gotrue-rules/src/domain/external/token_response.rs", "token types in the answers of providers"),
+            ("server/src/users/database.rs", "sends a token to the auth API"),
+        ],
+    },
+    Implementation {
+        decision: "finds the API key of a request",
+        pattern: "\"apikey\"",
+        home: "http-edge/src/request/authorization.rs",
+        others: &[
+            ("gotrue-rs/src/ports/sms/textlocal.rs", "a parameter of the SMS provider"),
+            ("gotrue-rs/src/config/settings/smtp.rs", EXAMPLE),
+        ],
+    },
+    Implementation {
+        decision: "reads forwarded headers",
+        pattern: "\"x-forwarded",
+        home: "http-edge/src/request/forwarded.rs",
+        others: &[("gotrue-rs/src/config/settings/limits.rs", EXAMPLE)],
+    },
+    Implementation {
+        decision: "reads `Sb-Forwarded-For`",
+        pattern: "\"sb-forwarded",
+        home: "http-edge/src/request/forwarded.rs",
+        others: &[],
+    },
+    Implementation {
+        decision: "answers CORS",
+        pattern: "access_control_",
+        home: "http-edge/src/request/cors.rs",
+        others: &[],
+    },
+    Implementation {
+        decision: "answers CORS",
+        pattern: "\"access-control-",
+        home: "http-edge/src/request/cors.rs",
+        others: &[],
+    },
+    Implementation {
+        decision: "compares API keys in constant time",
+        pattern: ".ct_eq(",
+        home: "http-edge/src/request/api_keys.rs",
+        others: &[
+            ("gotrue-rs/src/ports/hashing/compute.rs", "password hashes"),
+            ("gotrue-rules/src/domain/one_time_token.rs", "hashes of one-time tokens"),
+            ("gotrue-rules/src/domain/oauth_server/client_auth.rs", "hashes of client secrets"),
+            ("gotrue-rules/src/domain/refresh/signed.rs", "checksum and signature of refresh tokens"),
+            ("gotrue-rules/src/domain/pkce.rs", "code challenges"),
+            ("gotrue-rules/src/domain/mfa/verification.rs", "codes of a phone factor"),
+            ("server/src/dev/access.rs", "the token of the inbox, which is no API key"),
+            ("server/src/dev/provider/mod.rs", "the client secret of the development provider"),
+        ],
+    },
+    Implementation {
+        decision: "lists loopback hosts",
+        pattern: "\"127.0.0.1\"",
+        home: "gotrue-rules/src/domain/redirect/loopback.rs",
+        others: &[
+            ("gotrue-rs/src/config/settings/api.rs", EXAMPLE),
+            ("gotrue-rs/src/config/settings/operation.rs", EXAMPLE),
+            ("server/src/project.rs", "the address of a server that listens everywhere, for its own URL"),
+        ],
+    },
+    Implementation {
+        decision: "counts the changes between two names",
+        pattern: "fn edit_distance",
+        home: "gotrue-rs/src/config/nearest.rs",
+        others: &[],
+    },
+];
+
+#[test]
+fn decisions_about_the_sender_have_one_implementation() {
+    let root = source::repository_root();
+    let crates = ["http-edge", "gotrue-rules", "gotrue-rs", "functions-rs", "server"];
+    let files: Vec<(String, String)> = crates
+        .iter()
+        .flat_map(|name| source::list_files(&root.join(name).join("src"), &[".rs"]))
+        .map(|path| (source::relative_path(&path), path))
+        .filter(|(name, _)| !name.contains("/testing/") && !name.ends_with("tests.rs") && !name.contains("/tests/"))
+        .map(|(name, path)| (name, production_code(&source::read_text(&path))))
+        .collect();
+
+    let wrong: Vec<String> = IMPLEMENTATIONS.iter().flat_map(|it| violations(it, &files)).collect();
+
+    assert!(wrong.is_empty(), "use the module that decides this, or give a reason in `others`:\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn second_implementation_and_stale_reason_are_found() {
+    let rule =
+        Implementation { decision: "d", pattern: "\"bearer", home: "a/src/x.rs", others: &[("b.rs", "a reason")] };
+    let file = |name: &str, text: &str| (name.to_owned(), production_code(text));
+    let second = "fn f() { v.strip_prefix(\"Bearer \"); } // \"bearer\"";
+    let commented = "// \"Bearer \"\n/// \"bearer\"\n#[cfg(test)]\nmod tests { const A: &str = \"Bearer x\"; }";
+    let home = file("a/src/x.rs", second);
+    assert_eq!(violations(&rule, &[home.clone(), file("b.rs", second), file("c.rs", commented)]).len(), 0);
+    assert_eq!(violations(&rule, &[home.clone(), file("b.rs", second), file("c.rs", second)]).len(), 1);
+    assert_eq!(violations(&rule, &[home, file("b.rs", "")]).len(), 1, "the reason is stale");
+    assert_eq!(violations(&rule, &[file("b.rs", second)]).len(), 1, "the module is missing");
+}
+
+fn violations(rule: &Implementation, files: &[(String, String)]) -> Vec<String> {
+    let Implementation { decision, pattern, home, others } = rule;
+    let found: Vec<&str> =
+        files.iter().filter(|(_, code)| code.contains(pattern)).map(|(name, _)| name.as_str()).collect();
+    let expected: Vec<&str> = others.iter().map(|(name, _)| *name).chain([*home]).collect();
+    let second = found
+        .iter()
+        .filter(|name| !expected.contains(name))
+        .map(|name| format!("{name} contains {pattern}, but {home} {decision}"));
+    let missing = expected
+        .iter()
+        .filter(|name| !found.contains(name))
+        .map(|name| format!("{name} does not contain {pattern} any more, which {decision}: remove it from the list"));
+    second.chain(missing).collect()
+}
+
+/// The code and the literals before the tests of a file, in lower case.
+fn production_code(text: &str) -> String {
+    let (_, comments) = tokens::code_and_comments(text);
+    let without_comment =
+        |(character, comment): (char, char)| if comment == ' ' || comment == '\n' { character } else { ' ' };
+    let code: String = text.chars().zip(comments.chars()).map(without_comment).collect();
+    code.split("#[cfg(test)]\nmod tests").next().unwrap_or_default().to_ascii_lowercase()
+}
