@@ -22,6 +22,8 @@ use gotrue_rs::ports::entropy::Entropy;
 use http::{Method, StatusCode, request};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use http_edge::request::{ClientAddress, ResolvedRequest, TrustedProxies, cors};
+use tracing::field::Empty;
+use tracing::{Instrument, Span};
 
 use crate::caller::{AuthenticationError, Caller, Verifier};
 use crate::function::{Answer, Function, FunctionError, Invocation};
@@ -106,6 +108,10 @@ impl Functions {
 
 /// The path prefix of the functions.
 const MOUNT: &str = "/functions/v1";
+/// The route template of a function.
+const ROUTE: &str = "/functions/v1/{name}";
+/// The header of the request id, which the server in front of the gateway sets.
+const REQUEST_ID: &str = "x-request-id";
 
 /// Builds the router for `/functions/v1/{name}` and everything below it.
 /// The client's address is taken from the request's extension [`ResolvedRequest`], else from axum's
@@ -124,14 +130,53 @@ async fn handle_request(State(functions): State<Arc<Functions>>, request: Reques
     }
     let (name, _) = split_path(head.uri.path());
     let called = functions.registry.get_key_value(name);
-    let outcome = match called {
-        None => Err(FunctionError::new(StatusCode::NOT_FOUND, "NOT_FOUND", "Requested function was not found")),
-        Some((_, entry)) => functions.call(entry, head, body, &journal).await,
-    };
     let name = called.map_or("", |(name, _)| name);
-    let mut response = cors::FUNCTIONS.apply(http_response::build_response(name, outcome));
+    let span = request_span(&head, called.map(|(name, _)| *name));
+    let answering = async {
+        let trace = CallTrace { journal: &journal, span: &span };
+        let outcome = match called {
+            None => Err(FunctionError::new(StatusCode::NOT_FOUND, "NOT_FOUND", "Requested function was not found")),
+            Some((_, entry)) => functions.call(entry, head, body, trace).await,
+        };
+        record_outcome(&span, &outcome);
+        http_response::build_response(name, outcome)
+    };
+    let mut response = cors::FUNCTIONS.apply(answering.instrument(span.clone()).await);
     response.extensions_mut().insert(journal);
     response
+}
+
+/// Creates the span of a call; the empty fields are recorded once they are known.
+fn request_span(head: &request::Parts, function: Option<&'static str>) -> Span {
+    tracing::info_span!(
+        "request",
+        http.request.method = head.method.as_str(),
+        http.route = function.map(|_| ROUTE),
+        function,
+        request.id = head.headers.get(REQUEST_ID).and_then(|id| id.to_str().ok()),
+        user.id = Empty,
+        http.response.status_code = Empty,
+        error.code = Empty,
+    )
+}
+
+/// The journal and the span of a call.
+#[derive(Clone, Copy)]
+struct CallTrace<'a> {
+    journal: &'a Arc<Journal>,
+    span: &'a Span,
+}
+
+/// Records the outcome of a call in its span.
+fn record_outcome(span: &Span, outcome: &Result<Answer, FunctionError>) {
+    let status = match outcome {
+        Ok(answer) => answer.status,
+        Err(error) => {
+            span.record("error.code", error.code);
+            error.status
+        }
+    };
+    span.record("http.response.status_code", status.as_u16());
 }
 
 /// Splits a path into the function's name and the rest.
@@ -148,8 +193,9 @@ impl Functions {
         entry: &RegisteredFunction,
         head: request::Parts,
         body: Body,
-        journal: &Arc<Journal>,
+        trace: CallTrace<'_>,
     ) -> Result<Answer, FunctionError> {
+        let CallTrace { journal, span } = trace;
         if !METHODS.contains(&head.method) {
             return Err(FunctionError::method_not_allowed("GET, POST, PUT, PATCH, DELETE, OPTIONS"));
         }
@@ -160,6 +206,9 @@ impl Functions {
             .and_then(|caller| entry.authorize(caller))
             .map_err(authentication_error)?;
         journal.record(Step::Guard("caller"));
+        if let Caller::User(user) = &caller {
+            span.record("user.id", tracing::field::display(user.id));
+        }
         let work = async {
             let body = self.read_body(body).await?;
             let invocation = self.build_invocation(head, body, caller, (now, journal));

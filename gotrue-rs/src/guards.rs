@@ -186,6 +186,7 @@ async fn require_caller(cx: &mut RequestContext) -> Result<()> {
     if is_confined_client(cx, &found) && !opens() {
         return Err(confinement::client_route_not_allowed());
     }
+    cx.record_user(found.account.id);
     cx.guard_results.caller = Some(found);
     Ok(())
 }
@@ -201,6 +202,7 @@ async fn require_admin(cx: &mut RequestContext) -> Result<()> {
 }
 
 async fn authenticate_admin(cx: &RequestContext, claims: Map<String, Value>) -> Result<Admin> {
+    let mut user_id = None;
     if session_id_claim(&claims)?.is_some() {
         let found = load_caller(cx, claims.clone()).await?;
         let validity =
@@ -211,9 +213,13 @@ async fn authenticate_admin(cx: &RequestContext, claims: Map<String, Value>) -> 
         if is_confined_client(cx, &found) {
             return Err(not_admin());
         }
+        user_id = Some(found.account.id);
     }
     if !cx.has_admin_role(&claims) {
         return Err(not_admin());
+    }
+    if let Some(id) = user_id {
+        cx.record_user(id);
     }
     let role = claims.get("role").and_then(Value::as_str).unwrap_or_default().to_owned();
     Ok(Admin { role, claims })

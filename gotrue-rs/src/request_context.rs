@@ -15,6 +15,7 @@ use gotrue_rules::domain::user::{Factor, Time, User};
 use http::HeaderName;
 use http_edge::request::forwarded::{X_FORWARDED_HOST, X_FORWARDED_PROTO};
 use serde_json::{Map, Value};
+use uuid::Uuid;
 
 use crate::app::App;
 use crate::http::body::RequestBody;
@@ -46,6 +47,8 @@ pub struct RequestContext {
     pub journal: Arc<Journal>,
     /// Headers that are added to the response, also to an error response.
     pub response_headers: Arc<ResponseHeaders>,
+    /// The tracing span of the request.
+    pub span: tracing::Span,
     /// The number of timestamps given out.
     timestamps: AtomicU32,
 }
@@ -124,6 +127,7 @@ impl RequestContext {
             guard_results: GuardResults::default(),
             journal,
             response_headers: Arc::default(),
+            span: tracing::Span::none(),
             timestamps: AtomicU32::new(0),
         }
     }
@@ -155,6 +159,11 @@ impl RequestContext {
     /// Adds a header to the response, also to an error response.
     pub fn insert_response_header(&self, name: HeaderName, value: &str) {
         self.response_headers.0.lock().unwrap_or_else(PoisonError::into_inner).push((name, value.to_owned()));
+    }
+
+    /// Records the authenticated user in the span of the request.
+    pub fn record_user(&self, id: Uuid) {
+        self.span.record("user.id", tracing::field::display(id));
     }
 
     /// Reads the whole body.

@@ -5,6 +5,7 @@ use std::time::Duration;
 use anyhow::Context;
 use gotrue_rs::config::DatabaseSettings;
 use gotrue_rs::store::{Pool, PoolOptions};
+use gotrue_rules::domain::error::chain::ErrorChain;
 use gotrue_rules::domain::policy::ApiPolicy;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::{Connection, PgConnection, PgPool};
@@ -29,7 +30,7 @@ pub async fn resolve_pool_size(mut settings: DatabaseSettings) -> DatabaseSettin
         }
         Err(error) => {
             tracing::error!(
-                error = format!("{error:#}"),
+                error = %ErrorChain(error.as_ref()),
                 "GOTRUE_DB_CONN_PERCENTAGE is ignored: reading max_connections from the database failed"
             );
         }

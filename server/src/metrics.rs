@@ -6,6 +6,7 @@ use axum::body::Body;
 use axum::response::Response;
 use gotrue_rs::ports::mail::outbox::Outbox;
 use gotrue_rs::store::outbox::OutboxCounts;
+use gotrue_rules::domain::error::chain::ErrorChain;
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, StatusCode};
 use metrics::{counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram};
@@ -52,7 +53,7 @@ pub async fn respond(handle: &PrometheusHandle, outbox: Option<&Outbox>, path: &
     if let Some(outbox) = outbox {
         match outbox.count_by_state().await {
             Ok(state) => record_outbox_state(state),
-            Err(error) => tracing::warn!(%error, "counting the outbox failed"),
+            Err(error) => tracing::warn!(error = %ErrorChain(&error), "counting the outbox failed"),
         }
     }
     handle.run_upkeep();

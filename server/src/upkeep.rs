@@ -5,6 +5,7 @@ use std::sync::Arc;
 use gotrue_rs::app::App;
 use gotrue_rs::services::cleanup;
 use gotrue_rs::store::migrate::{self, IndexOutcome};
+use gotrue_rules::domain::error::chain::ErrorChain;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
@@ -72,6 +73,6 @@ async fn create_indexes(app: &App, closed: impl Future<Output = ()>) {
         Ok(IndexOutcome::Unsupported) => {
             tracing::info!("account search indexes not created: OrioleDB cannot create them without locking the table");
         }
-        Err(error) => tracing::error!(%error, "creating the account search indexes failed"),
+        Err(error) => tracing::error!(error = %ErrorChain(&error), "creating the account search indexes failed"),
     }
 }

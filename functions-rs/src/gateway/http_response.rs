@@ -3,6 +3,7 @@
 
 use axum::body::Body;
 use axum::response::Response;
+use gotrue_rules::domain::error::chain::ErrorChain;
 use http::{HeaderName, HeaderValue, StatusCode, header};
 use serde::Serialize;
 
@@ -56,23 +57,9 @@ fn log_error(function: &str, error: &FunctionError) {
     let status = error.status.as_u16();
     match &error.cause {
         Some(cause) => {
-            tracing::error!(function, status, code = error.code, error = %format_chain(cause), "function failed");
+            tracing::error!(function, status, code = error.code, error = %ErrorChain(cause), "function failed");
         }
         None if status >= 500 => tracing::error!(function, status, code = error.code, "function failed"),
         None => tracing::debug!(function, status, code = error.code, "function call rejected"),
     }
-}
-
-/// Formats an error and its sources in one line.
-fn format_chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut next = error.source();
-    while let Some(cause) = next {
-        let cause_text = cause.to_string();
-        if !text.contains(&cause_text) {
-            text = format!("{text}: {cause_text}");
-        }
-        next = cause.source();
-    }
-    text
 }

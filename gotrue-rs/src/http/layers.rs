@@ -1,4 +1,4 @@
-//! The layers around every request, outermost first: CORS, panics, request id, access log, deadline.
+//! The layers around every request, outermost first: CORS, request id, span, panics, access log, deadline.
 //!
 //! Form bodies are consumed before the handler runs, as in GoTrue.
 
@@ -10,10 +10,13 @@ use axum::extract::{ConnectInfo, Request};
 use axum::response::Response;
 use futures::FutureExt;
 use futures::future::{Either, select};
+use gotrue_rules::domain::error::chain::ErrorChain;
 use gotrue_rules::domain::error::{Error, ErrorCode, Result};
 use gotrue_rules::wire::error::{ApiVersion, VERSION_HEADER};
 use http::Method;
 use http_edge::request::{RequestId, RequestIdSource, ResolvedRequest, cors};
+use tracing::field::Empty;
+use tracing::{Instrument, Span};
 
 use super::body::RequestBody;
 use super::reply::Reply;
@@ -30,7 +33,9 @@ pub async fn serve(app: Arc<App>, table: Arc<Vec<router::RouteEntry>>, request: 
     }
     let version = ApiVersion::from_header(request.headers().get(VERSION_HEADER).and_then(|it| it.to_str().ok()));
     let id = request_id(&app, &request);
-    let mut response = respond(&app, &table, request, version, &id).await;
+    let span = request_span(request.method(), &id);
+    let meta = RequestMeta { id: &id, span: &span, response_headers: &Arc::default() };
+    let mut response = respond(&app, &table, request, version, meta).instrument(span.clone()).await;
     cors::AUTH_API.insert_headers(response.headers_mut(), has_origin);
     response
 }
@@ -41,11 +46,10 @@ async fn respond(
     table: &[router::RouteEntry],
     request: Request,
     version: ApiVersion,
-    id: &str,
+    meta: RequestMeta<'_>,
 ) -> Response {
     let started = app.clock.now();
-    let response_headers = Arc::default();
-    let meta = RequestMeta { id, response_headers: &response_headers };
+    let RequestMeta { id, span, response_headers } = meta;
     let method = request.method().clone();
     let path = request.uri().path().to_owned();
     let handled = AssertUnwindSafe(run_with_deadline(app, table, request, meta)).catch_unwind().await;
@@ -53,6 +57,7 @@ async fn respond(
     let reply = match result {
         Ok(reply) => reply,
         Err(error) => {
+            span.record("error.code", error.code());
             log_error(&error, id);
             Reply::from_error(&error, version, id)
         }
@@ -61,6 +66,7 @@ async fn respond(
         app.cleanup_signal.notify();
     }
     let reply = response_headers.apply_to(reply);
+    span.record("http.response.status_code", reply.status().as_u16());
     log_access(&AccessLogEntry { method, path, id }, &reply, (app.clock.now() - started).num_milliseconds());
     reply.into_response()
 }
@@ -75,6 +81,7 @@ async fn run_with_deadline(
         let mut cx = build_context(app, request, meta.id).await;
         cx.request.validate()?;
         cx.response_headers = meta.response_headers.clone();
+        cx.span = meta.span.clone();
         let journal = Arc::clone(&cx.journal);
         let result = router::dispatch(table, cx).await;
         result.map_err(|error| if journal.has_lost_database() { database_unavailable(error) } else { error })
@@ -97,7 +104,21 @@ fn is_write_method(method: &Method) -> bool {
 #[derive(Clone, Copy)]
 struct RequestMeta<'a> {
     id: &'a str,
+    span: &'a Span,
     response_headers: &'a Arc<ResponseHeaders>,
+}
+
+/// Creates the span of a request; the empty fields are recorded once they are known.
+fn request_span(method: &Method, id: &str) -> Span {
+    tracing::info_span!(
+        "request",
+        http.request.method = method.as_str(),
+        http.route = Empty,
+        request.id = id,
+        user.id = Empty,
+        http.response.status_code = Empty,
+        error.code = Empty,
+    )
 }
 
 /// Builds the [`RequestContext`].
@@ -165,7 +186,7 @@ fn timeout_error() -> Error {
 
 /// Logs an error response once; only server errors have level `error`.
 fn log_error(error: &Error, id: &str) {
-    let cause = error.cause.as_ref().map(|cause| tracing::field::display(format_error_chain(cause.as_ref())));
+    let cause = error.cause.as_ref().map(|cause| tracing::field::display(ErrorChain(cause.as_ref())));
     if error.status() >= 500 {
         tracing::error!(
             request.id = id,
@@ -185,22 +206,6 @@ fn log_error(error: &Error, id: &str) {
             "request refused"
         );
     }
-}
-
-/// Formats an error with its chain of causes, outermost first.
-///
-/// A cause that its effect already quotes is omitted.
-fn format_error_chain(error: &(dyn std::error::Error + 'static)) -> String {
-    let mut chain = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let text = error.to_string();
-        if !chain.ends_with(&text) {
-            chain = format!("{chain}: {text}");
-        }
-        cause = error.source();
-    }
-    chain
 }
 
 /// The fields of an access log line; never the query, headers or body.

@@ -104,6 +104,10 @@ struct RouteMatch<'t> {
     group_guards: Vec<Guard>,
     params: Vec<(&'static str, String)>,
     row: Option<&'t Route>,
+    /// The template of `row` with the paths of its groups.
+    template: String,
+    /// The paths of the groups that are being matched.
+    group_path: String,
     allowed: Vec<&'t Method>,
     otherwise: Option<fn() -> Reply>,
 }
@@ -114,6 +118,9 @@ pub async fn dispatch(table: &[RouteEntry], mut cx: RequestContext) -> Result<Re
     let path = cx.request.path.clone();
     match_entries(table, &path, &cx.request.method.clone(), &mut found);
     cx.request.params = found.params;
+    if found.row.is_some() {
+        cx.span.record("http.route", &*found.template);
+    }
     run_guards(&found.group_guards, &mut cx).await?;
     match found.row {
         Some(row) => {
@@ -161,6 +168,7 @@ fn match_entries<'t>(entries: &'t [RouteEntry], path: &str, method: &Method, fou
                 let Some((params, "")) = match_path(row.path, path, true) else { continue };
                 if row.method == *method && found.row.is_none() {
                     found.row = Some(row);
+                    found.template = join_template(&found.group_path, row.path);
                     found.params.extend(params);
                 } else {
                     found.allowed.push(&row.method);
@@ -174,10 +182,19 @@ fn match_entries<'t>(entries: &'t [RouteEntry], path: &str, method: &Method, fou
                 found.group_guards.extend_from_slice(&group.guards);
                 found.params.extend(params);
                 found.otherwise = group.fallback.or(found.otherwise);
+                let outer = found.group_path.len();
+                found.group_path.push_str(group.path);
                 match_entries(&group.entries, rest, method, found);
+                found.group_path.truncate(outer);
             }
         }
     }
+}
+
+/// Returns the template of a route below the path of its groups; `/` names the group itself.
+fn join_template(group_path: &str, path: &str) -> String {
+    let own = if path == "/" && !group_path.is_empty() { "" } else { path };
+    format!("{group_path}{own}")
 }
 
 /// Matches `pattern` and returns the parameters and the rest of the path.

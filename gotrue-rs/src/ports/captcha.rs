@@ -74,7 +74,15 @@ impl CaptchaVerifier {
         let kind = HeaderValue::from_static("application/x-www-form-urlencoded");
         request.headers_mut().insert(CONTENT_TYPE, kind);
         *request.body_mut() = Some(form.into());
-        parse_response(&self.http.send_trusted(request, self.limits).await?)
+        parse_response(&self.http.send_trusted(service_name(self.provider), request, self.limits).await?)
+    }
+}
+
+/// The provider's name in traces.
+fn service_name(provider: CaptchaProvider) -> &'static str {
+    match provider {
+        CaptchaProvider::Hcaptcha => "hcaptcha",
+        CaptchaProvider::Turnstile => "turnstile",
     }
 }
 

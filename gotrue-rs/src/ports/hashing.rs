@@ -97,13 +97,13 @@ impl HashingPool {
         F: FnOnce(&mut HashMemory) -> T + Send + 'static,
     {
         let (answer, answered) = oneshot::channel();
-        let load = Arc::clone(&self.load);
+        let (load, span) = (Arc::clone(&self.load), tracing::Span::current());
         let job: Job = Box::new(move |memory| {
             if answer.is_closed() {
                 return;
             }
             let started = Instant::now();
-            let outcome = task(memory);
+            let outcome = span.in_scope(|| task(memory));
             load.record(started.elapsed());
             drop(answer.send(outcome));
         });
@@ -134,7 +134,7 @@ impl QueueLoad {
     }
 }
 
-/// Runs jobs until the pool is dropped. A panic fails only its own job.
+/// Runs jobs until the pool is dropped. A panic fails only its own job, whose request logs the failure.
 fn run_jobs(waiting: &Mutex<Receiver<Job>>, load: &QueueLoad) {
     let mut memory = HashMemory::default();
     loop {
@@ -142,7 +142,6 @@ fn run_jobs(waiting: &Mutex<Receiver<Job>>, load: &QueueLoad) {
         let Ok(job) = next else { return };
         if catch_unwind(AssertUnwindSafe(|| job(&mut memory))).is_err() {
             memory = HashMemory::default();
-            tracing::error!("password hashing panicked, request failed");
         }
         load.unfinished.fetch_sub(1, Ordering::Relaxed);
     }

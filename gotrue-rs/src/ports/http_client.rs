@@ -10,9 +10,12 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use gotrue_rules::domain::error::chain::ErrorChain;
 use gotrue_rules::domain::secret::Secret;
 use reqwest::header::HeaderMap;
 use reqwest::{Certificate, Client, ClientBuilder, Request, Url};
+use tracing::field::Empty;
+use tracing::{Instrument, Span};
 
 /// Proxies and trusted roots of outgoing requests.
 #[derive(Debug, Clone, Default)]
@@ -94,34 +97,50 @@ impl HttpClient {
         built.as_ref().map_err(|reason| HttpError::Client(reason.clone()))
     }
 
-    /// Sends a request to a configured URL.
-    pub async fn send_trusted(&self, request: Request, limits: ResponseLimits) -> Result<HttpResponse, HttpError> {
-        execute(self.get_trusted_client()?, request, limits).await
+    /// Sends a request to a configured URL. `service` names the called service in traces.
+    pub async fn send_trusted(
+        &self,
+        service: &str,
+        request: Request,
+        limits: ResponseLimits,
+    ) -> Result<HttpResponse, HttpError> {
+        execute(self.get_trusted_client()?, service, request, limits).await
     }
 
     /// Sends a request with the client that the URL's origin requires.
     pub async fn send(
         &self,
         trust: UrlTrust,
+        service: &str,
         request: Request,
         limits: ResponseLimits,
     ) -> Result<HttpResponse, HttpError> {
         match trust {
-            UrlTrust::Operator => self.send_trusted(request, limits).await,
-            UrlTrust::Untrusted => self.send_untrusted(request, limits).await,
+            UrlTrust::Operator => self.send_trusted(service, request, limits).await,
+            UrlTrust::Untrusted => self.send_untrusted(service, request, limits).await,
         }
     }
 
     /// Sends a GET to a configured URL.
-    pub async fn get_trusted(&self, url: &str, limits: ResponseLimits) -> Result<HttpResponse, HttpError> {
+    pub async fn get_trusted(
+        &self,
+        service: &str,
+        url: &str,
+        limits: ResponseLimits,
+    ) -> Result<HttpResponse, HttpError> {
         let client = self.get_trusted_client()?;
-        execute(client, client.get(url).build()?, limits).await
+        execute(client, service, client.get(url).build()?, limits).await
     }
 
     /// Sends a request to an untrusted URL: only public hosts, http or https, at most three redirects.
     ///
     /// The host is resolved once and the checked address is the one connected to; behind a proxy, the proxy resolves.
-    pub async fn send_untrusted(&self, request: Request, limits: ResponseLimits) -> Result<HttpResponse, HttpError> {
+    pub async fn send_untrusted(
+        &self,
+        service: &str,
+        request: Request,
+        limits: ResponseLimits,
+    ) -> Result<HttpResponse, HttpError> {
         guard::check_url(request.url())?;
         let build = || {
             self.build_client(|builder| {
@@ -130,7 +149,7 @@ impl HttpClient {
         };
         let client =
             self.untrusted_client.get_or_init(build).as_ref().map_err(|reason| HttpError::Client(reason.clone()))?;
-        execute(client, request, limits).await
+        execute(client, service, request, limits).await
     }
 
     /// Whether a request to this URL uses a proxy, which resolves its name.
@@ -156,7 +175,7 @@ impl HttpClient {
             return builder().tls_certs_only(roots).build().map_err(|error| error.to_string());
         }
         builder().build().or_else(|error| {
-            tracing::warn!(%error, "no trusted roots on this system, https requests will fail (install ca-certificates)");
+            tracing::warn!(error = %ErrorChain(&error), "no trusted roots on this system, https requests will fail (install ca-certificates)");
             builder().tls_certs_only([]).build().map_err(|error| error.to_string())
         })
     }
@@ -182,7 +201,39 @@ pub fn read_roots(file: Option<&Path>, folders: Option<&str>) -> io::Result<Opti
     Ok(Some(all))
 }
 
-async fn execute(client: &Client, mut request: Request, limits: ResponseLimits) -> Result<HttpResponse, HttpError> {
+/// Sends a request in a span, which holds neither path nor query, headers or body.
+async fn execute(
+    client: &Client,
+    service: &str,
+    request: Request,
+    limits: ResponseLimits,
+) -> Result<HttpResponse, HttpError> {
+    let span = tracing::info_span!(
+        "outbound_call",
+        peer.service = service,
+        http.request.method = request.method().as_str(),
+        server.address = request.url().host_str(),
+        server.port = request.url().port_or_known_default(),
+        http.response.status_code = Empty,
+        error.type = Empty,
+    );
+    let outcome = exchange(client, request, limits).instrument(span.clone()).await;
+    record_outcome(&span, outcome.as_ref());
+    Ok(outcome?)
+}
+
+fn record_outcome(span: &Span, outcome: Result<&HttpResponse, &reqwest::Error>) {
+    match outcome {
+        Ok(answer) => span.record("http.response.status_code", answer.status),
+        Err(error) if error.is_timeout() => span.record("error.type", "timeout"),
+        Err(error) if error.is_connect() => span.record("error.type", "connect"),
+        Err(error) if error.is_redirect() => span.record("error.type", "redirect"),
+        Err(error) if error.is_body() || error.is_decode() => span.record("error.type", "body"),
+        Err(_) => span.record("error.type", "request"),
+    };
+}
+
+async fn exchange(client: &Client, mut request: Request, limits: ResponseLimits) -> reqwest::Result<HttpResponse> {
     *request.timeout_mut() = Some(limits.time);
     let mut response = client.execute(request).await.map_err(reqwest::Error::without_url)?;
     let (status, headers) = (response.status().as_u16(), response.headers().clone());

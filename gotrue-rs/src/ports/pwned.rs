@@ -82,7 +82,7 @@ impl PwnedPasswords {
     async fn fetch(&self, prefix: &str) -> Result<Vec<u8>, PwnedError> {
         let request = self.http.get_trusted_client()?.get(format!("{}/range/{prefix}", self.base));
         let request = request.header(USER_AGENT, &self.user_agent).header(ADD_PADDING, "true").build();
-        let answer = self.http.send_trusted(request.map_err(HttpError::from)?, LIMITS).await?;
+        let answer = self.http.send_trusted("pwned-passwords", request.map_err(HttpError::from)?, LIMITS).await?;
         match answer.status {
             200 if answer.is_truncated => Err(PwnedError::TooLong),
             200 => Ok(answer.body),

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use futures::FutureExt;
 use futures::future::{Either, select};
+use gotrue_rules::domain::error::chain::ErrorChain;
 use gotrue_rules::domain::policy::Policy;
 use metrics::{counter, describe_counter};
 
@@ -75,7 +76,7 @@ async fn run_batch(app: &App, it: CleanupTask) -> Duration {
             (app.clock.now() - started).to_std().unwrap_or_default()
         }
         Err(error) => {
-            tracing::warn!(kind = it.name(), %error, "expired rows not deleted, retry after the next write");
+            tracing::warn!(kind = it.name(), error = %ErrorChain(&error), "expired rows not deleted, retry after the next write");
             app.cleanup_signal.advance();
             IDLE_PAUSE
         }

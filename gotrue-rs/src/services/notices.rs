@@ -2,6 +2,7 @@
 //!
 //! They are sent after the change is stored; a failure is only logged.
 
+use gotrue_rules::domain::error::chain::ErrorChain;
 use gotrue_rules::domain::error::{Error, Result};
 use gotrue_rules::domain::mfa::FactorType;
 use gotrue_rules::domain::policy::{HookKind, MailKind};
@@ -137,7 +138,7 @@ async fn send_if_enabled(cx: &RequestContext, account: &User, to: Option<&str>, 
     let Some(to) = to.filter(|_| cx.app.policy.mail.is_notification_enabled(notice.kind)) else { return };
     if let Err(error) = send_notification(cx, account, to, &notice).await {
         let kind = notice.kind.as_str();
-        tracing::warn!(user.id = %account.id, mail.kind = kind, %error, cause = ?error.cause, "notification not sent");
+        tracing::warn!(user.id = %account.id, mail.kind = kind, error = %ErrorChain(&error), "notification not sent");
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! Hashing runs on a bounded pool, and no connection is held meanwhile.
 
+use gotrue_rules::domain::error::chain::ErrorChain;
 use gotrue_rules::domain::error::{Error, ErrorCode, Result};
 use gotrue_rules::domain::password::{WeakPassword, WeakPasswordReason, find_weaknesses, too_long};
 use gotrue_rules::domain::user::User;
@@ -42,7 +43,7 @@ async fn is_leaked(cx: &RequestContext, password: &str) -> Result<bool> {
             Err(Error::internal(message).with_cause(error))
         }
         Err(error) => {
-            tracing::warn!(cause = ?error.cause, "leaked password look-up failed, password accepted");
+            tracing::warn!(error = %ErrorChain(&error), "leaked password look-up failed, password accepted");
             Ok(false)
         }
     }
@@ -59,7 +60,7 @@ pub async fn require_strong(cx: &RequestContext, password: &str) -> Result<()> {
 /// The weakness of a password that signed in, for the response. A failure is only logged.
 pub async fn weak_password_warning(cx: &RequestContext, password: &str) -> Option<WeakPassword> {
     find_weakness(cx, password).await.unwrap_or_else(|error| {
-        tracing::warn!(cause = ?error.cause, "password strength check at sign-in failed");
+        tracing::warn!(error = %ErrorChain(&error), "password strength check at sign-in failed");
         None
     })
 }

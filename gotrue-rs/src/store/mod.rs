@@ -13,14 +13,16 @@ pub mod placeholders;
 pub mod pool;
 mod pool_state;
 pub mod rows;
+mod span;
 pub mod statement;
 
 pub use binding::{BoundStatement, Statement};
 pub use error::{Error, OrInternalError, Result};
 pub use pool::{Pool, PoolOptions};
+pub use span::SQL_LOG;
 /// Address, role and session settings of a PostgreSQL connection.
 pub use sqlx::postgres::PgConnectOptions;
-pub use statement::{Connection, SQL_LOG};
+pub use statement::Connection;
 
 binding::statements! {
     modules {

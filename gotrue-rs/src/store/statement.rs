@@ -9,15 +9,14 @@ use sqlx::postgres::{PgArguments, PgRow};
 use sqlx::{AssertSqlSafe, FromRow, Postgres, Row, ValueRef};
 use tokio::sync::{Notify, OwnedSemaphorePermit};
 use tokio::time::timeout;
+use tracing::Instrument;
 
 use super::binding::{BoundStatement, Values};
 use super::error::{Error, Result};
 use super::lease::Lease;
 use super::pool::Pool;
+use super::span::{SQL_LOG, record_outcome, statement_span};
 use crate::journal::{InjectedError, Journal, Step};
-
-/// The log target of statements (level debug).
-pub const SQL_LOG: &str = "sql";
 
 /// The first column of the first row of untyped SQL.
 pub(super) enum UntypedRow {
@@ -66,9 +65,11 @@ macro_rules! on {
         };
         let limit = $self.statement_timeout.unwrap_or(lease.statement_timeout());
         let started_at = Instant::now();
+        let span = statement_span($name);
         let (before, $connection) = lease.start();
-        let outcome = timeout(limit, $query).await;
+        let outcome = timeout(limit, $query).instrument(span.clone()).await;
         let outcome = lease.finish(before, outcome);
+        record_outcome(&span, &outcome);
         log_slow($name, started_at.elapsed());
         outcome.map_err(|cause| record_unavailable(&$self.journal, lease.failure($name, cause)))
     }};
@@ -99,7 +100,7 @@ impl Connection {
         reach(&journal, Step::Transaction("BEGIN"), "begin").await?;
         let failed = |cause| record_unavailable(&journal, Error::connecting("begin", cause));
         let mut lease = pool.lease().await.map_err(failed)?;
-        lease.begin().await.map_err(failed)?;
+        lease.begin().instrument(statement_span("BEGIN")).await.map_err(failed)?;
         Ok(Self::new(Inner::Transaction(lease), journal))
     }
 
@@ -134,7 +135,7 @@ impl Connection {
                 let cause = sqlx::Error::AnyDriverError("a statement of this transaction has failed".into());
                 return Err(Error::in_statement("commit", cause));
             }
-            let committed = lease.commit().await;
+            let committed = lease.commit().instrument(statement_span("COMMIT")).await;
             committed.map_err(|cause| record_unavailable(&self.journal, lease.failure("commit", cause)))?;
             self.waiters.iter().for_each(|waiting| waiting.notify_waiters());
         }
@@ -153,7 +154,7 @@ impl Connection {
     pub async fn rollback(self) -> Result<()> {
         if let Inner::Transaction(mut lease) = self.inner {
             self.journal.record(Step::Transaction("ROLLBACK"));
-            let undone = lease.rollback().await;
+            let undone = lease.rollback().instrument(statement_span("ROLLBACK")).await;
             undone.map_err(|cause| record_unavailable(&self.journal, lease.failure("rollback", cause)))?;
         }
         Ok(())

@@ -2,6 +2,7 @@
 //!
 //! The error code does not always determine the status, so both are stored.
 
+pub mod chain;
 mod code;
 pub mod document;
 mod oauth_code;

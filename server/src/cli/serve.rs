@@ -32,7 +32,7 @@ pub fn run(arguments: &ServeArguments) -> anyhow::Result<()> {
     let level = project.file.basalt.log_level.as_deref().or_else(|| project.vars.get("LOG_LEVEL")).unwrap_or("info");
     logging::start(level, project.file.basalt.log_format, None)?;
     if let Some(sentence) = project.file.unsupported_tables_notice() {
-        tracing::info!("{}: {sentence}", project.file.path().display());
+        tracing::info!(file = %project.file.path().display(), tables = sentence, "settings without effect");
     }
     let options = ServeOptions {
         port: arguments.port,

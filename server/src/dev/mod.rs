@@ -16,6 +16,7 @@ use axum::extract::Request;
 use axum::response::Response;
 use gotrue_rs::ports::mail::outbox::Outbox;
 use gotrue_rs::store::outbox::{FailingMail, OutboxCounts};
+use gotrue_rules::domain::error::chain::ErrorChain;
 use http::{Method, StatusCode, Uri};
 use serde::Serialize;
 
@@ -155,7 +156,7 @@ impl<'a> DevPage<'a> {
 
 fn or_internal_error(result: anyhow::Result<Response>) -> Response {
     result.unwrap_or_else(|error| {
-        tracing::error!(error = format!("{error:#}"), "reading the outbox failed");
+        tracing::error!(error = %ErrorChain(error.as_ref()), "reading the outbox failed");
         text(StatusCode::INTERNAL_SERVER_ERROR, "the mails cannot be read; the log says why\n")
     })
 }

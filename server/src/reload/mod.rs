@@ -13,6 +13,7 @@ use std::sync::Arc;
 use anyhow::Context;
 use gotrue_rs::app::App;
 use gotrue_rs::config::{Config, Notice, Problem, load};
+use gotrue_rules::domain::error::chain::ErrorChain;
 use tokio::sync::watch;
 
 pub use self::source::ConfigSource;
@@ -44,8 +45,7 @@ pub async fn run(
         match tokio::task::block_in_place(|| reload(&mut source, &mut config, &current)) {
             Ok(()) => tracing::info!(folder, "settings reloaded"),
             Err(error) => {
-                let error = format!("{error:#}");
-                tracing::error!(folder, error, "settings are invalid, keeping the current ones");
+                tracing::error!(folder, error = %ErrorChain(error.as_ref()), "settings are invalid, keeping the current ones");
             }
         }
     }

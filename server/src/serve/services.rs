@@ -114,8 +114,8 @@ impl Services {
 /// Fetches and validates remote mail templates at startup, in the background.
 /// Template errors are thus logged before the first message is sent.
 async fn check_mail_templates(app: Arc<App>) {
-    for line in app.email_templates.check_remote(app.clock.now()).await {
-        tracing::warn!("{line}");
+    for problem in app.email_templates.check_remote(app.clock.now()).await {
+        tracing::warn!(problem, "mail template unusable");
     }
 }
 

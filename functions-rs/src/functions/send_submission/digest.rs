@@ -11,6 +11,7 @@ use gotrue_rs::ports::clock::SharedClock;
 use gotrue_rs::ports::entropy::Entropy;
 use gotrue_rs::ports::mail::outbox::Outbox;
 use gotrue_rs::store::{Connection, Pool};
+use gotrue_rules::domain::error::chain::ErrorChain;
 
 use super::mails::{MailContext, build_digest};
 use super::{SubmissionSettings, store};
@@ -49,7 +50,7 @@ impl DigestWriter {
         let mut stop = std::pin::pin!(stop.fuse());
         loop {
             if let Err(error) = self.write_due().await {
-                tracing::warn!(%error, "writing the submission digest failed, retrying");
+                tracing::warn!(error = %ErrorChain(&error), "writing the submission digest failed, retrying");
             }
             if let Either::Left(_) = select(stop.as_mut(), self.clock.sleep(CHECK_INTERVAL)).await {
                 return;

@@ -2,6 +2,7 @@
 //!
 //! Errors are redirected to the site until the flow is known, then to its target.
 
+use gotrue_rules::domain::error::chain::ErrorChain;
 use gotrue_rules::domain::error::{Error, ErrorKind, OAuthErrorCode, Result};
 use gotrue_rules::domain::external::state;
 use gotrue_rules::domain::linking::ExternalUser;
@@ -137,6 +138,7 @@ async fn finish_with_code(
         now: cx.now,
     };
     let code = complete(&mut db, settled).await?.ok_or_else(state::state_already_used)?;
+    cx.record_user(account.id);
     db.commit().await?;
     with_code(target, &code).map_err(Error::other)
 }
@@ -175,8 +177,9 @@ fn into_server_error(error: Error) -> Error {
 ///
 /// The public text may quote a part of a code.
 fn log_error(cx: &RequestContext, error: &Error) {
-    let cause = error.cause.as_ref().map(|cause| tracing::field::display(cause.to_string()));
+    let cause = error.cause.as_ref().map(|cause| tracing::field::display(ErrorChain(cause.as_ref())));
     let (id, status, code) = (&cx.request.id, error.status(), error.code().as_str());
+    cx.span.record("error.code", code);
     if status >= 500 {
         tracing::warn!(request.id = id, status, code, cause, "external sign-in failed");
     } else {

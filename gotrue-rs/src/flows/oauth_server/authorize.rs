@@ -3,6 +3,7 @@
 //! Until client and redirect URI are validated, errors are returned instead of redirected.
 
 use chrono::TimeDelta;
+use gotrue_rules::domain::error::chain::ErrorChain;
 use gotrue_rules::domain::error::{Error, ErrorCode, OAuthErrorCode, Result};
 use gotrue_rules::domain::oauth_server::authorization::{
     AuthorizationParameters, AuthorizationRequest, validate_parameters,
@@ -129,7 +130,7 @@ async fn store_request(
     match oauth_authorizations::insert(&mut cx.db(), new).await {
         Ok(()) => Ok(name),
         Err(cause) => {
-            tracing::warn!(oauth.client_id = %client.id, %cause, "OAuth authorization request not stored");
+            tracing::warn!(oauth.client_id = %client.id, cause = %ErrorChain(&cause), "OAuth authorization request not stored");
             Err((OAuthErrorCode::ServerError, "error creating authorization".to_owned()))
         }
     }

@@ -2,6 +2,7 @@
 //!
 //! Both success and failure are redirects, with a session, a code or an error.
 
+use gotrue_rules::domain::error::chain::ErrorChain;
 use gotrue_rules::domain::error::{Error, Result};
 use gotrue_rules::domain::external::profile::ProviderProfile;
 use gotrue_rules::domain::external::state::state_already_used;
@@ -51,8 +52,9 @@ pub async fn handle(cx: RequestContext) -> Result<Reply> {
 
 /// Logs an error that is redirected; the layers log only error responses.
 fn log_error(cx: &RequestContext, error: &Error) {
-    let cause = error.cause.as_ref().map(|cause| tracing::field::display(cause.to_string()));
+    let cause = error.cause.as_ref().map(|cause| tracing::field::display(ErrorChain(cause.as_ref())));
     let (id, status, code) = (&cx.request.id, error.status(), error.code().as_str());
+    cx.span.record("error.code", code);
     if status >= 500 {
         tracing::warn!(request.id = id, status, code, cause, "SAML sign-in failed");
     } else {

@@ -4,6 +4,7 @@
 
 use gotrue_rules::domain::audit::{AuditAction, AuditEntry};
 use gotrue_rules::domain::error::Result;
+use gotrue_rules::domain::error::chain::ErrorChain;
 use gotrue_rules::domain::password::WeakPasswordReason;
 use gotrue_rules::domain::sign_in::{SignInIdentifier, hash_to_compare, invalid_credentials, require_confirmed};
 use gotrue_rules::domain::user::User;
@@ -95,6 +96,6 @@ async fn rehash_password(cx: &RequestContext, account: &User, password: &str) {
         Err(error) => Err(error),
     };
     if let Err(error) = replaced {
-        tracing::warn!(user.id = %account.id, cause = ?error.cause, "password rehash failed");
+        tracing::warn!(user.id = %account.id, error = %ErrorChain(&error), "password rehash failed");
     }
 }

@@ -1,5 +1,6 @@
 //! `GET /verify`: follows a link. Except for two errors, the response is a redirect to the site.
 
+use gotrue_rules::domain::error::chain::ErrorChain;
 use gotrue_rules::domain::error::{Error, Result};
 use gotrue_rules::domain::one_time_token::TokenHash;
 use gotrue_rules::domain::purpose::flow_method_for_link_type;
@@ -43,16 +44,23 @@ pub async fn handle(cx: RequestContext) -> Result<Reply> {
         // The link is still valid: the client may retry.
         Err(error) if cx.journal.has_lost_database() => return Err(error),
         Err(error) => {
-            tracing::debug!(
-                request.id = cx.request.id,
-                code = error.code().as_str(),
-                detail = error.message(),
-                "link refused"
-            );
+            log_error(&cx, &error);
             with_error(&target, &error, method.is_some()).map_err(Error::other)?
         }
     };
     Ok(Reply::see_other(&location))
+}
+
+/// Logs an error that is redirected; the layers log only error responses.
+fn log_error(cx: &RequestContext, error: &Error) {
+    let cause = error.cause.as_ref().map(|cause| tracing::field::display(ErrorChain(cause.as_ref())));
+    let (id, status, code) = (&cx.request.id, error.status(), error.code());
+    cx.span.record("error.code", code);
+    if status >= 500 {
+        tracing::warn!(request.id = id, status, code, cause, detail = error.message(), "link verification failed");
+    } else {
+        tracing::debug!(request.id = id, status, code, cause, detail = error.message(), "link refused");
+    }
 }
 
 async fn follow_link(

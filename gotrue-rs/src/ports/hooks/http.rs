@@ -8,11 +8,13 @@ use std::time::Duration;
 use aws_lc_rs::hmac;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use gotrue_rules::domain::error::chain::ErrorChain;
 use gotrue_rules::domain::error::{Error, Result};
 use gotrue_rules::domain::hook::{
     HTTP_TIMEOUT_SECONDS, HookResponse, HookResponseKind, MAX_RESPONSE_BYTES, classify_response, hook_timeout,
     hook_unavailable, hook_unreachable,
 };
+use gotrue_rules::domain::policy::HookKind;
 use gotrue_rules::domain::secret::Secret;
 use http::header::{ACCEPT_ENCODING, CONTENT_TYPE, RETRY_AFTER};
 use reqwest::Request;
@@ -32,6 +34,7 @@ const LIMITS: ResponseLimits =
 /// A hook that is called over HTTP.
 #[derive(Debug)]
 pub struct Webhook {
+    kind: HookKind,
     url: String,
     signer: Signer,
     http: Arc<HttpClient>,
@@ -40,8 +43,8 @@ pub struct Webhook {
 
 impl Webhook {
     /// Creates a client for the configured URL and signing secrets. Nothing is called yet.
-    pub fn new(url: &str, secrets: &[Secret], http: Arc<HttpClient>, clock: SharedClock) -> Self {
-        Self { url: url.to_owned(), signer: Signer::new(secrets), http, clock }
+    pub fn new(kind: HookKind, url: &str, secrets: &[Secret], http: Arc<HttpClient>, clock: SharedClock) -> Self {
+        Self { kind, url: url.to_owned(), signer: Signer::new(secrets), http, clock }
     }
 
     /// Returns the output; `None` if the hook needs none.
@@ -59,7 +62,7 @@ impl Webhook {
     async fn call_with_retries(&self, entropy: &Entropy, payload: &str) -> Result<Option<Vec<u8>>> {
         for attempt in 1..=MAX_ATTEMPTS {
             let request = self.request(entropy.uuid(), payload)?;
-            match self.http.send_trusted(request, LIMITS).await {
+            match self.http.send_trusted(self.kind.as_str(), request, LIMITS).await {
                 Ok(answer) => match classify_response(to_http_answer(&answer))? {
                     HookResponseKind::Output => return Ok(Some(answer.body)),
                     HookResponseKind::NoContent => return Ok(None),
@@ -79,7 +82,10 @@ impl Webhook {
                 return Err(Error::internal(format!("Error running hook URI: {}", self.url)).with_cause(cause));
             }
             error if attempt == MAX_ATTEMPTS => return Err(hook_unreachable().with_cause(error)),
-            error => tracing::warn!(%error, attempt, "hook unreachable"),
+            error => {
+                let hook = self.kind.as_str();
+                tracing::warn!(error = %ErrorChain(&error), hook, attempt, "hook unreachable, will retry");
+            }
         }
         self.clock.sleep(PAUSE).await;
         Ok(())

@@ -43,14 +43,17 @@ pub enum ReadyHook {
 impl Hooks {
     /// Prepares the enabled hooks. Nothing is called yet.
     pub fn new(policy: &HooksPolicy, http: &Arc<HttpClient>, clock: &SharedClock) -> Self {
-        let ready = |hook: &Hook| match &hook.target {
-            HookTarget::Http { url } => ReadyHook::Http(Webhook::new(url, &hook.secrets, http.clone(), clock.clone())),
+        let ready = |kind: HookKind, hook: &Hook| match &hook.target {
+            HookTarget::Http { url } => {
+                ReadyHook::Http(Webhook::new(kind, url, &hook.secrets, http.clone(), clock.clone()))
+            }
             HookTarget::PgFunction { schema, name } => {
                 ReadyHook::PgFunction { schema: schema.clone(), name: name.clone(), uri: hook.uri.clone() }
             }
             HookTarget::Missing => ReadyHook::Missing,
         };
-        let by_kind = HookKind::ALL.into_iter().filter_map(|kind| Some((kind, ready(policy.get(kind)?)))).collect();
+        let by_kind =
+            HookKind::ALL.into_iter().filter_map(|kind| Some((kind, ready(kind, policy.get(kind)?)))).collect();
         Self { by_kind, has_signed: AtomicBool::new(!policy.is_first_audience_list) }
     }
 

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::join;
+use gotrue_rules::domain::error::chain::ErrorChain;
 use gotrue_rules::domain::mail_address::{Deliverability, classify_address};
 use gotrue_rules::domain::policy::AddressCheck;
 use gotrue_rules::wire::go_json::Document;
@@ -106,7 +107,7 @@ impl AddressChecker {
             Ok(true) => AddressVerdict::Accepted,
             Ok(false) => AddressVerdict::Invalid,
             Err(error) => {
-                tracing::warn!(%error, "address validation service failed, address accepted");
+                tracing::warn!(error = %ErrorChain(error.as_ref()), "address validation service failed, address accepted");
                 AddressVerdict::Accepted
             }
         }
@@ -122,8 +123,8 @@ impl AddressChecker {
                 request.headers_mut().insert(name.clone(), HeaderValue::from_str(value)?);
             }
         }
-        let answer =
-            self.http.send_trusted(request, ResponseLimits { bytes: MAX_RESPONSE_BYTES, time: CHECK_TIMEOUT }).await?;
+        let limits = ResponseLimits { bytes: MAX_RESPONSE_BYTES, time: CHECK_TIMEOUT };
+        let answer = self.http.send_trusted("address-validation", request, limits).await?;
         if !(200..300).contains(&answer.status) {
             return Ok(true);
         }

@@ -74,6 +74,16 @@ impl MailError {
     pub fn is_permanent(&self) -> bool {
         !matches!(self, Self::Failed(_))
     }
+
+    /// Returns the kind of failure in traces.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Address => "invalid_address",
+            Self::Header(_) => "invalid_settings",
+            Self::Refused(_) => "refused",
+            Self::Failed(_) => "failed",
+        }
+    }
 }
 
 /// Accepts mails: an SMTP server or an outbox.

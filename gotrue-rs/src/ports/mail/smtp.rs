@@ -17,6 +17,8 @@ use lettre::transport::smtp::commands::{Data, Mail, Rcpt};
 use lettre::transport::smtp::extension::{ClientId, Extension, MailBodyParameter, MailParameter};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
+use tracing::Instrument;
+use tracing::field::Empty;
 
 use self::connections::Connections;
 use super::compose::{MailSender, compose};
@@ -134,7 +136,21 @@ impl SmtpMailer {
         Self { is_logging: logs, ..self }
     }
 
+    /// Delivers a mail in a span, which holds neither address nor content.
     async fn deliver(&self, message: &EmailMessage) -> Result<(), MailError> {
+        let span = tracing::info_span!(
+            "mail_delivery",
+            server.address = self.server.host,
+            server.port = self.server.port,
+            mail.purpose = %message.purpose,
+            outcome = Empty,
+        );
+        let outcome = self.compose_and_transmit(message).instrument(span.clone()).await;
+        span.record("outcome", outcome.as_ref().err().map_or("sent", MailError::kind));
+        outcome
+    }
+
+    async fn compose_and_transmit(&self, message: &EmailMessage) -> Result<(), MailError> {
         let (envelope, bytes) = compose(&self.sender, message)?;
         let mail = EncodedMail::new(&envelope, bytes)?;
         with_time_limit(self.limits.mail, Box::pin(self.transmit(&mail))).await?;

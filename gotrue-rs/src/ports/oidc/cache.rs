@@ -6,6 +6,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use chrono::TimeDelta;
+use gotrue_rules::domain::error::chain::ErrorChain;
 use gotrue_rules::domain::user::Time;
 use tokio::sync::Mutex as Turn;
 
@@ -127,18 +128,24 @@ impl<T> CacheState<T> {
                 self.failure = None;
             }
             Err(error) => {
-                tracing::warn!(%error, "fetch from issuer failed");
+                // Without a usable value the error is returned, and logged where the request is answered.
+                if self.usable(now).is_some() {
+                    tracing::warn!(error = %ErrorChain(&error), "fetch from issuer failed, cached value used");
+                }
                 self.failure = Some(error);
             }
         }
     }
 
     fn latest(&self, now: Time) -> Result<CachedValue<T>, OidcError> {
-        let usable = self.held.as_ref().filter(|held| now - held.at < MAX_STALE_AGE);
-        match (usable, &self.failure) {
+        match (self.usable(now), &self.failure) {
             (Some(held), _) => Ok(held.clone()),
             (None, Some(error)) => Err(error.clone()),
             (None, None) => Err(OidcError::RateLimited),
         }
+    }
+
+    fn usable(&self, now: Time) -> Option<&CachedValue<T>> {
+        self.held.as_ref().filter(|held| now - held.at < MAX_STALE_AGE)
     }
 }

@@ -65,7 +65,7 @@ pub enum OidcError {
     RateLimited,
     /// No response, or not in time.
     #[error("oidc: {0}")]
-    Transport(Arc<HttpError>),
+    Transport(#[source] Arc<HttpError>),
     /// The response is too long.
     #[error("oidc: what is at {0:?} is longer than {bytes} bytes", bytes = LIMITS.bytes)]
     TooLong(String),
@@ -220,7 +220,7 @@ impl Oidc {
     /// Fetches a URL with the client that its origin requires.
     async fn fetch(&self, address: &str, trust: UrlTrust) -> Result<Vec<u8>, OidcError> {
         let url = Url::parse(address).map_err(|error| OidcError::Address(format!("{address:?}: {error}")))?;
-        let answer = self.http.send(trust, Request::new(Method::GET, url), LIMITS).await;
+        let answer = self.http.send(trust, "openid-issuer", Request::new(Method::GET, url), LIMITS).await;
         let HttpResponse { status, body, is_truncated: truncated, .. } =
             answer.map_err(|error| OidcError::Transport(Arc::new(error)))?;
         if status != 200 {

@@ -210,7 +210,7 @@ impl SenderClient {
             request.headers_mut().insert(AUTHORIZATION, value);
         }
         *request.body_mut() = Some(Serializer::new(String::new()).extend_pairs(form).finish().into());
-        self.http.send_trusted(request, self.limits).await.map_err(failed)
+        self.http.send_trusted(self.name, request, self.limits).await.map_err(failed)
     }
 
     /// Parses a response.

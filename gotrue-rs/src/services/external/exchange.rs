@@ -2,6 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use gotrue_rules::domain::error::chain::ErrorChain;
 use gotrue_rules::domain::external::provider::{ClientAuth, ProviderTokenResponse};
 use gotrue_rules::domain::external::token_response;
 use reqwest::header::CONTENT_TYPE;
@@ -37,7 +38,7 @@ pub(super) async fn exchange_code(
             match post_token_request(cx, ready, &form, Some(&basic_credentials(id, secret))).await {
                 Err(error) => tracing::debug!(
                     request.id = cx.request.id,
-                    cause = %error,
+                    cause = %ErrorChain(&error),
                     "token request with a header failed, retrying with a form"
                 ),
                 answer => return answer,
@@ -61,7 +62,7 @@ async fn post_token_request(
         insert_header(&mut request, "authorization", authorization)?;
     }
     *request.body_mut() = Some(Serializer::new(String::new()).extend_pairs(form).finish().into());
-    let answer = send_provider_request(cx, ready.enabled.trust, "provider.token", request).await?;
+    let answer = send_provider_request(cx, &ready.enabled, "provider.token", request).await?;
     let kind = answer.headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     Ok(token_response::parse(answer.status, kind, &answer.body)?)
 }

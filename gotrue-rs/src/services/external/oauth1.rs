@@ -69,5 +69,5 @@ async fn send_signed(
     };
     let header = authorization_header(request.method().as_str(), request.url(), own, &signature);
     insert_header(&mut request, "authorization", &header)?;
-    send_provider_request(cx, ready.enabled.trust, what, request).await
+    send_provider_request(cx, &ready.enabled, what, request).await
 }

@@ -6,8 +6,9 @@ use gotrue_rules::domain::external::provider::ProviderResponseError;
 use reqwest::Request;
 use reqwest::header::{HeaderName, HeaderValue, InvalidHeaderName, InvalidHeaderValue, USER_AGENT};
 
+use super::EnabledProvider;
 use crate::journal::Step;
-use crate::ports::http_client::{HttpError, HttpResponse, ResponseLimits, UrlTrust};
+use crate::ports::http_client::{HttpError, HttpResponse, ResponseLimits};
 use crate::ports::oidc::OidcError;
 use crate::request_context::RequestContext;
 
@@ -51,14 +52,14 @@ pub enum ProviderError {
 /// Sends a request to a provider. Any status is accepted; a response over the size limit is an error.
 pub(super) async fn send_provider_request(
     cx: &RequestContext,
-    trust: UrlTrust,
+    enabled: &EnabledProvider,
     what: &'static str,
     mut request: Request,
 ) -> Result<HttpResponse, ProviderError> {
     request.headers_mut().insert(USER_AGENT, USER_AGENT_VALUE);
     cx.journal.record(Step::Call(what));
     let limits = ResponseLimits { bytes: MAX_RESPONSE_BYTES, time: cx.app.policy.api.outbound_timeout };
-    let answer = cx.app.http.send(trust, request, limits).await?;
+    let answer = cx.app.http.send(enabled.trust, enabled.provider.name(), request, limits).await?;
     if answer.is_truncated { Err(ProviderError::ResponseTooLarge) } else { Ok(answer) }
 }
 

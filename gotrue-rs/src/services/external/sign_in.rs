@@ -172,7 +172,7 @@ async fn fetch_document(
         oauth1::get_signed(cx, ready, request, oauth1_token).await?
     } else {
         insert_header(&mut request, "authorization", &authorization_header(token))?;
-        send_provider_request(cx, ready.enabled.trust, "provider.person", request).await?
+        send_provider_request(cx, &ready.enabled, "provider.person", request).await?
     };
     require_success(&answer)?;
     let read = if wanted.rejects_trailing_data { Document::parse } else { Document::parse_first };

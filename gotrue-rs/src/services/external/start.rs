@@ -2,6 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use gotrue_rules::domain::error::chain::ErrorChain;
 use gotrue_rules::domain::error::{Error, ErrorCode, Result};
 use gotrue_rules::domain::external::authorization_url::{ProviderAuthorizationRequest, build_authorization_url};
 use gotrue_rules::domain::external::provider::ProviderEndpoints;
@@ -67,7 +68,7 @@ async fn authorization_url(
             Err(error) => {
                 tracing::warn!(
                     request.id = cx.request.id,
-                    cause = %error,
+                    cause = %ErrorChain(&error),
                     provider = ready.enabled.provider.name(),
                     "external sign-in not started"
                 );

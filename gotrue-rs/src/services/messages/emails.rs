@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use futures::future::try_join_all;
+use gotrue_rules::domain::error::chain::ErrorChain;
 use gotrue_rules::domain::error::{Error, ErrorCode, Result};
 use gotrue_rules::domain::one_time_token::{TokenHash, seconds_to_wait};
 use gotrue_rules::domain::policy::{HookKind, MailKind};
@@ -187,7 +188,7 @@ pub async fn send_before_write(
     }
     match send_by_mailer(cx, account, purpose, all).await {
         Err(error) if cx.app.policy.mail.background_sending => {
-            tracing::warn!(%error, cause = ?error.cause, "e-mail not sent");
+            tracing::warn!(error = %ErrorChain(&error), "e-mail not sent");
             Ok(())
         }
         sent => sent,

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use chrono::TimeDelta;
+use gotrue_rules::domain::error::chain::ErrorChain;
 use gotrue_rules::domain::error::{Error, ErrorCode, Result};
 use gotrue_rules::domain::sso::SsoProvider;
 use gotrue_rules::domain::sso::creation::invalid_metadata_url;
@@ -29,7 +30,7 @@ pub async fn fetch(cx: &RequestContext, address: &str) -> Result<String> {
     request.headers_mut().insert(ACCEPT, HeaderValue::from_static("application/xml;charset=UTF-8"));
     request.headers_mut().insert(ACCEPT_CHARSET, HeaderValue::from_static("UTF-8"));
     cx.journal.record(Step::Call("saml.metadata"));
-    let answer = cx.app.http.send_untrusted(request, LIMITS).await.map_err(|cause| {
+    let answer = cx.app.http.send_untrusted("saml-metadata", request, LIMITS).await.map_err(|cause| {
         fetch_error(format!("SAML Metadata could not be fetched from URL '{address}'")).with_cause(cause)
     })?;
     if answer.status != 200 {
@@ -75,7 +76,7 @@ pub async fn load_current(cx: &RequestContext, provider: &SsoProvider) -> Result
         Ok(renewed) => Ok(renewed),
         Err(error) => {
             // The URL may contain a secret and the error quotes it, so only the cause is logged.
-            let reason = error.cause.as_ref().map(ToString::to_string);
+            let reason = error.cause.as_ref().map(|cause| tracing::field::display(ErrorChain(cause.as_ref())));
             tracing::warn!(
                 sso_provider.id = %provider.id,
                 reason,

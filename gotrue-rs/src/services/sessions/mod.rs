@@ -98,6 +98,7 @@ pub async fn issue_tokens(
     subject: TokenSubject,
     method: &str,
 ) -> Result<IssuedTokens> {
+    cx.record_user(subject.account.id);
     let claims = build_claims(cx, db, (&subject.account, &subject.session), method).await?;
     sign_access_token(cx, claims, subject)
 }

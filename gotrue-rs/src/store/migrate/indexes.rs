@@ -5,6 +5,7 @@
 
 use std::time::Instant;
 
+use gotrue_rules::domain::error::chain::ErrorChain;
 use gotrue_rules::domain::policy::IndexWorkerPolicy;
 use sqlx::postgres::PgConnectOptions;
 use sqlx::{Connection, PgConnection};
@@ -91,7 +92,7 @@ async fn create_missing(
                 made.push(name);
             }
             Err(error) => {
-                tracing::warn!(index = name, %error, "index creation failed");
+                tracing::warn!(index = name, error = %ErrorChain(&error), "index creation failed");
                 failed.push(name);
             }
         }

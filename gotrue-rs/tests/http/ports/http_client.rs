@@ -20,7 +20,7 @@ async fn response_body_is_limited() {
     for (path, length, truncated) in
         [("/short", 5, false), ("/exact", 100, false), ("/long", 100, true), ("/none", 0, false)]
     {
-        let answer = client.get_trusted(&format!("{}{path}", pages.base), LIMITS).await.expect("an answer");
+        let answer = client.get_trusted("test", &format!("{}{path}", pages.base), LIMITS).await.expect("an answer");
         assert_eq!((answer.body.len(), answer.is_truncated), (length, truncated), "{path}");
         assert_eq!(answer.status, if path == "/none" { 404 } else { 200 });
     }
@@ -31,7 +31,7 @@ async fn unresponsive_server_times_out() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let url = format!("http://{}/", listener.local_addr().expect("an address"));
     let limits = ResponseLimits { time: Duration::from_millis(200), ..LIMITS };
-    let outcome = HttpClient::new(OutboundOptions::default()).get_trusted(&url, limits).await;
+    let outcome = HttpClient::new(OutboundOptions::default()).get_trusted("test", &url, limits).await;
     assert!(matches!(outcome, Err(HttpError::Transport(error)) if error.is_timeout()));
 }
 
@@ -126,7 +126,7 @@ async fn host_resolving_to_private_address_is_refused() {
         format!("http://localhost:{port}/secret"),
         format!("http://localhost.:{port}/secret"),
     ] {
-        let outcome = client.send_untrusted(get(&url), LIMITS).await;
+        let outcome = client.send_untrusted("test", get(&url), LIMITS).await;
         assert!(outcome.is_err(), "{url}: {outcome:?}");
     }
     assert_eq!(pages.request_count("/secret"), 0);
@@ -166,7 +166,7 @@ async fn redirect_to_private_address_is_refused() {
         let (base, mut questions) = proxy(answer).await;
         let client =
             HttpClient::new(OutboundOptions { http_proxy: Some(Secret::new(base)), ..OutboundOptions::default() });
-        let outcome = client.send_untrusted(get("http://1.1.1.1/start"), LIMITS).await;
+        let outcome = client.send_untrusted("test", get("http://1.1.1.1/start"), LIMITS).await;
         assert!(outcome.is_err(), "{target}: {outcome:?}");
         assert_eq!(questions.recv().await.as_deref(), Some("GET http://1.1.1.1/start HTTP/1.1"));
     }
@@ -184,21 +184,24 @@ async fn proxies_are_used_except_for_loopback_and_no_proxy() {
     });
     let limits = ResponseLimits { time: Duration::from_millis(500), ..LIMITS };
     for url in ["http://somewhere.invalid/a", "http://suffix.invalid/b", "http://notdirect.invalid/c"] {
-        assert_eq!(client.get_trusted(url, limits).await.expect("an answer").body, b"ok");
+        assert_eq!(client.get_trusted("test", url, limits).await.expect("an answer").body, b"ok");
         assert_eq!(questions.recv().await, Some(format!("GET {url} HTTP/1.1")));
     }
     for url in ["http://direct.invalid/", "http://sub.direct.invalid/", "http://x.suffix.invalid/", "http://192.0.2.7/"]
     {
-        assert!(client.get_trusted(url, limits).await.is_err(), "{url} has no proxy and does not exist");
+        assert!(client.get_trusted("test", url, limits).await.is_err(), "{url} has no proxy and does not exist");
     }
-    assert_eq!(client.get_trusted(&format!("{}/here", pages.base), limits).await.expect("an answer").body, b"here");
+    assert_eq!(
+        client.get_trusted("test", &format!("{}/here", pages.base), limits).await.expect("an answer").body,
+        b"here"
+    );
     assert!(questions.try_recv().is_err(), "the proxy was asked for nothing more");
     let everything = HttpClient::new(OutboundOptions {
         http_proxy: Some(Secret::new(base)),
         no_proxy: "*".to_owned(),
         ..OutboundOptions::default()
     });
-    assert!(everything.get_trusted("http://somewhere.invalid/", limits).await.is_err());
+    assert!(everything.get_trusted("test", "http://somewhere.invalid/", limits).await.is_err());
 }
 
 #[tokio::test]
@@ -210,7 +213,7 @@ async fn invalid_settings_are_reported() {
             ..OutboundOptions::default()
         },
     ] {
-        let outcome = HttpClient::new(outbound).get_trusted("http://127.0.0.1:9/", LIMITS).await;
+        let outcome = HttpClient::new(outbound).get_trusted("test", "http://127.0.0.1:9/", LIMITS).await;
         assert!(matches!(outcome, Err(HttpError::Client(_))), "{outcome:?}");
     }
 }

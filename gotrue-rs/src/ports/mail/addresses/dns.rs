@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::sync::OnceLock;
 use std::time::Duration;
 
+use gotrue_rules::domain::error::chain::ErrorChain;
 use hickory_resolver::config::{ConnectionConfig, NameServerConfig, ResolverConfig};
 use hickory_resolver::net::NetError;
 use hickory_resolver::net::runtime::TokioRuntimeProvider;
@@ -91,7 +92,7 @@ fn parse_mail_host(data: &RData) -> Option<String> {
 }
 
 fn log_unknown(error: &NetError) -> MailHosts {
-    tracing::warn!(%error, "DNS look-up of address host failed, address accepted");
+    tracing::warn!(error = %ErrorChain(error), "DNS look-up of address host failed, address accepted");
     MailHosts::Unknown
 }
 

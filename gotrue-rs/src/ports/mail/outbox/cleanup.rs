@@ -5,6 +5,7 @@
 use chrono::TimeDelta;
 use futures::FutureExt;
 use futures::future::{Either, select};
+use gotrue_rules::domain::error::chain::ErrorChain;
 use gotrue_rules::domain::user::Time;
 
 use crate::ports::clock::SharedClock;
@@ -55,7 +56,7 @@ impl OutboxCleanup {
         }
         match outbox::delete_expired(&mut self.table.connection(), now - self.retention, now).await {
             Ok(_) => self.last_run = Some(now),
-            Err(error) => tracing::warn!(%error, "deleting old mails failed, will retry"),
+            Err(error) => tracing::warn!(error = %ErrorChain(&error), "deleting old mails failed, will retry"),
         }
     }
 }

@@ -12,6 +12,7 @@ use std::time::Duration;
 use chrono::TimeDelta;
 use futures::FutureExt;
 use futures::future::{Either, join_all, select};
+use gotrue_rules::domain::error::chain::ErrorChain;
 use metrics::{counter, describe_counter, describe_gauge, gauge};
 use tokio::sync::Notify;
 
@@ -119,7 +120,7 @@ impl Worker {
             let mut new_mail = pin!(self.new_mail.notified());
             new_mail.as_mut().enable();
             let delivered = self.deliver_due().await.unwrap_or_else(|error| {
-                tracing::warn!(%error, "reading the outbox failed, will retry");
+                tracing::warn!(error = %ErrorChain(&error), "reading the outbox failed, will retry");
                 0
             });
             if delivered > 0 {
@@ -192,7 +193,7 @@ impl Worker {
             self.clock.sleep(self.schedule.lease_duration / 3).await;
             let until = self.clock.now() + to_time_delta(self.schedule.lease_duration);
             if let Err(error) = outbox::renew(&mut self.table.connection(), mail, until).await {
-                tracing::warn!(%error, "mail lease renewal failed");
+                tracing::warn!(error = %ErrorChain(&error), "mail lease renewal failed");
             }
         }
     }

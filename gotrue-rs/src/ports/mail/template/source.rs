@@ -51,7 +51,10 @@ impl TemplateSource {
             }
             Self::Url(url) => {
                 let limits = ResponseLimits { bytes: max_size, time: FETCH_TIMEOUT };
-                let answer = http.get_trusted(url, limits).await.map_err(|error| format!("fetching {url}: {error}"))?;
+                let answer = http
+                    .get_trusted("mail-template", url, limits)
+                    .await
+                    .map_err(|error| format!("fetching {url}: {error}"))?;
                 if answer.status != 200 {
                     return Err(format!("fetching {url}: status {}", answer.status));
                 }

@@ -1,5 +1,9 @@
 //! Logging as text or JSON, on standard error or to a file.
 
+mod lines;
+#[cfg(test)]
+mod tests;
+
 use std::fs::OpenOptions;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
@@ -7,12 +11,16 @@ use std::sync::Mutex;
 
 use anyhow::Context;
 use gotrue_rs::config::{Notice, NoticeLevel};
+use tracing::Subscriber;
 use tracing_subscriber::filter::Targets;
+use tracing_subscriber::fmt::format::Format;
 use tracing_subscriber::fmt::writer::BoxMakeWriter;
 use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{Layer, Registry};
 
+use self::lines::{JsonLines, NoSpanFields, RequestFields, TextLines};
 use crate::config_file::LogFormat;
 
 /// Starts logging.
@@ -30,22 +38,36 @@ pub fn start(level: &str, format: LogFormat, file: Option<&Path>) -> anyhow::Res
             BoxMakeWriter::new(Mutex::new(file.with_context(|| format!("opening the log file {}", path.display()))?))
         }
     };
+    build_subscriber(writer, format).with(filter).try_init().context("starting the log")
+}
+
+/// Builds a subscriber that writes lines of this form.
+fn build_subscriber(
+    writer: BoxMakeWriter,
+    format: LogFormat,
+) -> impl Subscriber + for<'a> LookupSpan<'a> + Send + Sync {
     // Standard error may be closed: a line that cannot be written is dropped without an error.
-    let lines =
-        tracing_subscriber::fmt::layer::<Registry>().with_writer(writer).with_ansi(false).log_internal_errors(false);
+    let lines = tracing_subscriber::fmt::layer::<Registry>()
+        .with_writer(writer)
+        .with_ansi(false)
+        .log_internal_errors(false)
+        .fmt_fields(NoSpanFields);
     let lines = match format {
-        LogFormat::Json => lines.json().flatten_event(true).with_current_span(false).with_span_list(false).boxed(),
-        LogFormat::Text => lines.with_target(false).boxed(),
+        LogFormat::Json => {
+            let object = Format::default().json().flatten_event(true);
+            lines.event_format(JsonLines(object.with_current_span(false).with_span_list(false))).boxed()
+        }
+        LogFormat::Text => lines.event_format(TextLines).boxed(),
     };
-    tracing_subscriber::registry().with(lines).with(filter).try_init().context("starting the log")
+    tracing_subscriber::registry().with(lines).with(RequestFields)
 }
 
 /// Logs the notices that were collected from the settings before logging started.
 pub fn log_notices(notices: &[Notice]) {
     for notice in notices {
         match notice.level {
-            NoticeLevel::Warning => tracing::warn!("{notice}"),
-            NoticeLevel::Debug => tracing::debug!("{notice}"),
+            NoticeLevel::Warning => tracing::warn!(%notice, "setting may not have the intended effect"),
+            NoticeLevel::Debug => tracing::debug!(%notice, "setting may not have the intended effect"),
         }
     }
 }

@@ -1,0 +1,68 @@
+//! The tracing span of a statement: name, number of rows and kind of failure; never its text or values.
+
+use std::borrow::Cow;
+
+use sqlx::postgres::PgQueryResult;
+use tracing::Span;
+use tracing::field::Empty;
+
+/// The log target of statements (level debug).
+pub const SQL_LOG: &str = "sql";
+
+/// Creates the span of a statement. It is disabled, and costs nothing, unless [`SQL_LOG`] has level debug.
+pub(super) fn statement_span(name: &'static str) -> Span {
+    tracing::debug_span!(
+        target: SQL_LOG,
+        "statement",
+        db.system.name = "postgresql",
+        db.query.summary = name,
+        db.response.returned_rows = Empty,
+        db.response.affected_rows = Empty,
+        error.type = Empty,
+    )
+}
+
+/// The number of rows of a result.
+pub(super) trait RowCount {
+    /// The span field that holds the number.
+    const FIELD: &'static str;
+
+    /// Returns the number of rows.
+    fn row_count(&self) -> u64;
+}
+
+impl<R> RowCount for Vec<R> {
+    const FIELD: &'static str = "db.response.returned_rows";
+
+    fn row_count(&self) -> u64 {
+        self.len() as u64
+    }
+}
+
+impl RowCount for PgQueryResult {
+    const FIELD: &'static str = "db.response.affected_rows";
+
+    fn row_count(&self) -> u64 {
+        self.rows_affected()
+    }
+}
+
+/// Records the number of rows, or the SQLSTATE or kind of the failure.
+pub(super) fn record_outcome<T: RowCount>(span: &Span, outcome: &sqlx::Result<T>) {
+    if span.is_disabled() {
+        return;
+    }
+    match outcome {
+        Ok(rows) => span.record(T::FIELD, rows.row_count()),
+        Err(error) => span.record("error.type", &*error_type(error)),
+    };
+}
+
+fn error_type(error: &sqlx::Error) -> Cow<'_, str> {
+    match error {
+        sqlx::Error::Database(error) => error.code().unwrap_or(Cow::Borrowed("database")),
+        sqlx::Error::Io(error) if error.kind() == std::io::ErrorKind::TimedOut => Cow::Borrowed("timeout"),
+        sqlx::Error::Io(_) | sqlx::Error::Tls(_) | sqlx::Error::Protocol(_) => Cow::Borrowed("connection"),
+        _ => Cow::Borrowed("client"),
+    }
+}
