@@ -1,4 +1,4 @@
-//! The layers around every request, outermost first: CORS, request id, span, panics, access log, deadline.
+//! The layers around every request, outermost first: CORS, id, span, panics, access log, deadline.
 //!
 //! Form bodies are consumed before the handler runs, as in GoTrue.
 

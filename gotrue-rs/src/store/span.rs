@@ -9,7 +9,7 @@ use tracing::field::Empty;
 /// The log target of statements (level debug).
 pub const SQL_LOG: &str = "sql";
 
-/// Creates the span of a statement. It is disabled, and costs nothing, unless [`SQL_LOG`] has level debug.
+/// Creates the span of a statement; it is disabled unless [`SQL_LOG`] has level debug.
 pub(super) fn statement_span(name: &'static str) -> Span {
     tracing::debug_span!(
         target: SQL_LOG,

@@ -98,7 +98,6 @@ pub async fn issue_tokens(
     subject: TokenSubject,
     method: &str,
 ) -> Result<IssuedTokens> {
-    cx.record_user(subject.account.id);
     let claims = build_claims(cx, db, (&subject.account, &subject.session), method).await?;
     sign_access_token(cx, claims, subject)
 }
@@ -110,6 +109,7 @@ async fn build_claims(
     (account, session): (&User, &Session),
     method: &str,
 ) -> Result<AccessClaims> {
+    cx.record_user(account.id);
     let AccessClaims { claims, expires_at } = build_access_claims(&cx.app.policy, account, session, cx.now);
     let claims = hooks::customize_claims(cx, db, account.id, method, claims).await?;
     Ok(AccessClaims { claims, expires_at })
