@@ -1,6 +1,7 @@
 //! Tests of the functions over HTTP.
 
 mod gateway;
+mod observability;
 mod shop;
 mod submission_cancelled;
 mod submission_cases;

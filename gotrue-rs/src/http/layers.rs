@@ -57,7 +57,7 @@ async fn respond(
     let reply = match result {
         Ok(reply) => reply,
         Err(error) => {
-            span.record("error.code", error.code());
+            span.record("error.code", error.code().as_str());
             log_error(&error, id);
             Reply::from_error(&error, version, id)
         }

@@ -18,6 +18,7 @@ mod phones;
 mod postgres;
 mod provider;
 mod receiver;
+mod recorder;
 mod users;
 mod wallet;
 mod world;
@@ -36,6 +37,7 @@ pub use oauth_app::{CALLBACK, CHALLENGE, OAuthClient, VERIFIER, encode_form, par
 pub use phones::Phones;
 pub use provider::{FakeProvider, RecordedRequest, RedirectTarget};
 pub use receiver::{HookCall, HookServer, json_response};
+pub use recorder::{RecordedEvent, RecordedFields, RecordedSpan, Recording};
 pub use users::{PASSWORD, TestUser};
 pub use wallet::Wallet;
 pub use world::{SECRET, World, WorldBuilder};

@@ -22,6 +22,7 @@ mod meta;
 mod migrations;
 mod newcomers;
 mod oauth_server;
+mod observability;
 mod passkeys;
 mod password;
 mod passwordless;

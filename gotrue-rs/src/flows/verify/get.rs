@@ -54,7 +54,7 @@ pub async fn handle(cx: RequestContext) -> Result<Reply> {
 /// Logs an error that is redirected; the layers log only error responses.
 fn log_error(cx: &RequestContext, error: &Error) {
     let cause = error.cause.as_ref().map(|cause| tracing::field::display(ErrorChain(cause.as_ref())));
-    let (id, status, code) = (&cx.request.id, error.status(), error.code());
+    let (id, status, code) = (&cx.request.id, error.status(), error.code().as_str());
     cx.span.record("error.code", code);
     if status >= 500 {
         tracing::warn!(request.id = id, status, code, cause, detail = error.message(), "link verification failed");

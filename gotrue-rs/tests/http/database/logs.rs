@@ -3,19 +3,17 @@
 use std::sync::Arc;
 
 use gotrue_rs::store::{Connection, PoolOptions, Statement};
-use gotrue_rs::testing::{TestDatabase, World};
+use gotrue_rs::testing::{Recording, TestDatabase, World};
 use gotrue_rs::{bind, statement};
-
-use crate::threats::logs::{listen, logged};
 
 #[tokio::test]
 async fn slow_statement_is_logged_by_name_without_sql() {
     const SLEEP: Statement = statement!("tests.sleep": "SELECT pg_sleep(:seconds::float8)");
     let database = TestDatabase::clone_migrated().await;
     let mut connection = Connection::pooled(database.auth_pool(), Arc::default());
-    listen();
+    Recording::start();
     connection.execute(bind!(SLEEP, seconds: 1.1_f64)).await.expect("the database sleeps");
-    let log = logged();
+    let log = Recording::stop().text();
     assert!(log.contains("slow statement") && log.contains("tests.sleep"), "{log}");
     assert!(!log.contains("pg_sleep"), "{log}");
 }
@@ -26,9 +24,9 @@ async fn unusable_database_is_logged_with_all_causes() {
         .pool(|usual| PoolOptions { connect: usual.connect.clone().database("nowhere"), ..usual })
         .build()
         .await;
-    listen();
+    Recording::start();
     world.try_password("ann@example.com", "wrong").await.expect(503);
-    let log = logged();
+    let log = Recording::stop().text();
     assert!(log.contains("users.by_email"), "{log}");
     assert!(log.contains("database \"nowhere\" does not exist"), "{log}");
     assert!(!log.contains("SELECT"), "{log}");

@@ -6,6 +6,7 @@ mod cycles;
 mod dependencies;
 mod errors;
 mod layers;
+mod logs;
 mod placeholders;
 mod plans;
 mod round_trips;

@@ -9,7 +9,7 @@ mod guessing;
 mod hostile;
 mod id_tokens;
 mod links;
-pub mod logs;
+mod logs;
 mod oauth_clients;
 mod oauth_server;
 mod passkeys;

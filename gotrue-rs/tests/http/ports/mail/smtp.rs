@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use gotrue_rs::ports::mail::compose::MailSender;
 use gotrue_rs::ports::mail::smtp::{SmtpLimits, SmtpMailer, SmtpServer};
 use gotrue_rs::ports::mail::{DiscardingMailer, MailError, Mailer};
+use gotrue_rs::testing::Recording;
 use gotrue_rules::domain::secret::Secret;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
@@ -13,14 +14,21 @@ use super::compose::message;
 use super::server::{MailServer, ServerBehavior};
 
 fn client(server: &MailServer, host: &str, user: &str) -> SmtpMailer {
-    let settings = SmtpServer {
+    mailer(settings(server, host, user))
+}
+
+fn settings(server: &MailServer, host: &str, user: &str) -> SmtpServer {
+    SmtpServer {
         host: host.to_owned(),
         port: server.port,
         user: user.to_owned(),
         password: Secret::new("sesame"),
         hello: "api.example.com".to_owned(),
         trusted_roots: Some(include_bytes!("tls/roots.pem").to_vec()),
-    };
+    }
+}
+
+fn mailer(settings: SmtpServer) -> SmtpMailer {
     SmtpMailer::new(settings, MailSender::new("Shop", "auth@example.com", &[]).expect("a sender")).expect("a client")
 }
 
@@ -37,6 +45,20 @@ async fn mails_share_a_connection() {
     );
     assert_eq!((server.count("MAIL FROM:<auth@example.com>"), server.count("RCPT TO:<ann@example.com>")), (3, 3));
     assert_eq!(server.count("  Subject: Confirm your email address"), 3);
+}
+
+#[tokio::test]
+async fn delivery_span_names_host_and_outcome_without_address() {
+    let server = MailServer::start(ServerBehavior::default()).await;
+    Recording::start();
+    client(&server, "127.0.0.1", "").send(&message("ann@example.com")).await.expect("sent");
+    let unreachable = SmtpServer { port: 9, ..settings(&server, "127.0.0.1", "") };
+    mailer(unreachable).send(&message("ann@example.com")).await.expect_err("no server listens");
+    let recording = Recording::stop();
+    let of =
+        |name: &str| recording.spans_named("mail_delivery").iter().map(|it| it.fields.get(name)).collect::<Vec<_>>();
+    assert_eq!((of("server.address"), of("outcome")), (vec!["127.0.0.1"; 2], vec!["sent", "failed"]));
+    assert!(!recording.text().contains("ann@"), "{recording:?}");
 }
 
 #[tokio::test]
