@@ -106,6 +106,17 @@ async fn unknown_grant_type_is_refused() {
 }
 
 #[tokio::test]
+async fn new_password_is_hashed_with_argon2id_with_hardened_policy() {
+    for (builder, start) in [(World::builder().as_served(), "$argon2id$v=19$m=7168,t=5,p=1$"), (World::builder(), "$2")]
+    {
+        let world = builder.policy(|policy| policy.mail.autoconfirm = true).build().await;
+        world.create_user(ANN).await;
+        let stored = stored_hash(&world).await;
+        assert!(stored.starts_with(start), "{stored}");
+    }
+}
+
+#[tokio::test]
 async fn outdated_hash_is_rehashed_once_if_enabled() {
     let world = World::builder().as_served().policy(|policy| policy.mail.autoconfirm = true).build().await;
     world.create_user(ANN).await;

@@ -7,7 +7,7 @@ use gotrue_rules::domain::policy::LimitKey;
 use http::Method;
 use serde_json::{Value, json};
 
-use super::{ANN, world, world_with};
+use super::{ANN, world, world_of_profile, world_with};
 
 const ADMIN: &str = "/admin/oauth/clients";
 const REGISTER: &str = "/oauth/clients/register";
@@ -30,7 +30,7 @@ async fn dynamically_registered_client_can_request_tokens() {
 #[tokio::test]
 async fn hardened_registration_returns_client_secret_expires_at() {
     for (is_served, end) in [(false, None), (true, Some(&json!(0)))] {
-        let world = world_with(|policy| policy.oauth_server.has_standard_responses = is_served).await;
+        let world = world_of_profile(is_served).await;
         let body = json!({"redirect_uris": [CALLBACK]});
         let itself = world.post(REGISTER, body.clone()).await.expect(201);
         let made = admin(&world, Method::POST, "", Some(body)).await.expect(201);

@@ -5,7 +5,7 @@ use futures::future::join_all;
 use gotrue_rs::testing::{Answer, CALLBACK, OAuthClient, VERIFIER, World};
 use serde_json::{Map, Value, json};
 
-use super::{ANN, world, world_with};
+use super::{ANN, world, world_of_profile, world_with};
 
 /// What a refusal in the form of OAuth says.
 fn oauth_error(answer: &Answer) -> (&str, &str) {
@@ -178,7 +178,7 @@ async fn version_2_tokens_belong_to_the_client() {
 #[tokio::test]
 async fn hardened_errors_use_oauth_codes() {
     for is_served in [false, true] {
-        let world = world_with(|policy| policy.oauth_server.has_standard_responses = is_served).await;
+        let world = world_of_profile(is_served).await;
         let app = world.create_oauth_client(json!({})).await;
         let wrong = world.refresh_client_session(&app, "unknown-token").await;
         let unrelated = OAuthClient { secret: "guessed".to_owned(), ..app };

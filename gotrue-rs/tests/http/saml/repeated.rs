@@ -96,6 +96,19 @@ async fn b6_sha1_is_refused_only_with_hardened_policy() {
 }
 
 #[tokio::test]
+async fn b6_assertion_without_audience_is_refused_only_with_hardened_policy() {
+    let response = |company: &Company| {
+        let xml = company.assertion().assertion_xml();
+        let (start, rest) = xml.split_once("<saml:AudienceRestriction>").expect("an audience");
+        let (_, end) = rest.split_once("</saml:AudienceRestriction>").expect("its end");
+        company.assertion().response_xml(&company.idp.signed(&format!("{start}{end}"), "a1"))
+    };
+    let (recorded, served) = (Company::new().await, Company::as_served().await);
+    assert!(!recorded.post_unsolicited_response(&response(&recorded)).await.token().is_empty());
+    assert_eq!(served.post_unsolicited_response(&response(&served)).await.refusal().1, INVALID);
+}
+
+#[tokio::test]
 async fn b6_forged_responses_are_refused() {
     for company in [Company::new().await, Company::as_served().await] {
         let unrelated = IdentityProvider::with_unrelated_key(super::IDP);

@@ -5,6 +5,7 @@ mod concurrency;
 mod cycles;
 mod dependencies;
 mod errors;
+mod hardening;
 mod layers;
 mod logs;
 mod placeholders;

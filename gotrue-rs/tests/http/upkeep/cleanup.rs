@@ -197,6 +197,25 @@ async fn locked_rows_are_skipped() {
 }
 
 #[tokio::test]
+async fn hardened_policy_deletes_expired_rows() {
+    let world = World::builder().as_served().build().await;
+    let sql = "INSERT INTO auth.refresh_tokens (token, revoked, updated_at) VALUES ('a', true, '2020-01-01')";
+    world.database.query(sql).await;
+    after_writes(&world, ROUND).await;
+    assert_eq!(count(&world, "refresh_tokens").await, 0);
+}
+
+#[tokio::test]
+async fn hardened_policy_keeps_old_anonymous_users() {
+    let world = World::builder().as_served().policy(|policy| policy.sign_up.anonymous_enabled = true).build().await;
+    let at = hours_ago(&world, 24 * 31);
+    let sql = "INSERT INTO auth.users (id, is_anonymous, created_at) VALUES (gen_random_uuid(), true, ";
+    world.database.query(&format!("{sql}{at})")).await;
+    after_writes(&world, ROUND).await;
+    assert_eq!(count(&world, "users").await, 1);
+}
+
+#[tokio::test]
 async fn disabled_cleanup_deletes_nothing() {
     let world = World::new().await;
     let sql = "INSERT INTO auth.refresh_tokens (token, revoked, updated_at) VALUES ('a', true, '2020-01-01')";

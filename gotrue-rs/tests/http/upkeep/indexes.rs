@@ -36,6 +36,13 @@ async fn indexes_are_created_once() {
 }
 
 #[tokio::test]
+async fn hardened_policy_creates_indexes() {
+    let world = World::builder().as_served().build().await;
+    assert!(matches!(made(&world, &world.app.policy.operation.index_worker).await, IndexOutcome::Created(_)));
+    assert_eq!(usable(&world).await, ALL);
+}
+
+#[tokio::test]
 async fn missing_and_invalid_indexes_are_recreated() {
     let world = World::new().await;
     made(&world, &WANTED).await;

@@ -171,6 +171,21 @@ async fn expired_ethereum_message_is_refused_with_hardened_policy() {
 }
 
 #[tokio::test]
+async fn domain_must_match_a_localhost_uri_with_hardened_policy() {
+    const LOCAL: &str = "http://localhost:3000/";
+    for (builder, status) in [(builder(), 200), (builder().as_served(), 400)] {
+        let world = builder.policy(|policy| policy.site.redirect_allow_list.push(LOCAL.to_owned())).build().await;
+        for wallet in both() {
+            let foreign = wallet.message("evil.example.com", world.now(), &[]);
+            let text = foreign.replace("URI: https://evil.example.com/", &format!("URI: {LOCAL}"));
+            give(&world, wallet.grant(&text)).await.expect(status);
+            let own = text.replace("evil.example.com", "localhost:3000");
+            give(&world, wallet.grant(&own)).await.expect(200);
+        }
+    }
+}
+
+#[tokio::test]
 async fn used_messages_are_deleted_after_expiry() {
     let world = builder().as_served().build().await;
     let wallet = Wallet::solana(1);

@@ -5,7 +5,7 @@ use ipnet::IpNet;
 use super::{LimitKey, MetadataLimits, PasswordHash, Policy, RequestSignature, TargetLimits};
 
 impl Policy {
-    /// Returns the policy with all hardening of `basalt serve`; `docs/compatibility.md` gives the reasons.
+    /// Returns the policy with all hardening of `basalt serve`; for the reasons see [`super::hardening`].
     ///
     /// Rate limits use the peer's address, behind `trusted_proxies` the forwarded address. `targets` limits guesses and
     /// messages per user.

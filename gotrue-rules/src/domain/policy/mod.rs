@@ -7,6 +7,7 @@ mod accounts;
 mod external;
 mod factors;
 mod hardened;
+pub mod hardening;
 mod hooks;
 mod limits;
 mod mail;
