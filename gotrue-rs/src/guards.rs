@@ -2,9 +2,10 @@
 //!
 //! Their results are stored in the [`RequestContext`].
 
-use gotrue_rules::domain::admin_user::user_not_found;
 use gotrue_rules::domain::error::{Error, ErrorCode, Result};
-use gotrue_rules::domain::linking::manual::manual_linking_disabled;
+use gotrue_rules::domain::admin_user::user_not_found;
+use gotrue_rules::domain::ban::{BannedAttempt, require_not_banned};
+use gotrue_rules::domain::linking::manual::require_manual_linking;
 use gotrue_rules::domain::mfa::factor_not_found;
 use gotrue_rules::domain::oauth_server::client::{malformed_client_id, not_found as client_not_found};
 use gotrue_rules::domain::oauth_server::confinement;
@@ -115,14 +116,7 @@ pub const OAUTH_SERVER: Guard = Guard { name: "OAuthServer", run: |cx| Box::pin(
 
 /// Requires manual linking to be enabled (404).
 pub const MANUAL_LINKING: Guard =
-    Guard { name: "ManualLinking", run: |cx| Box::pin(async { require_manual_linking(cx) }) };
-
-fn require_manual_linking(cx: &RequestContext) -> Result<()> {
-    if cx.app.policy.security.manual_linking_enabled {
-        return Ok(());
-    }
-    Err(manual_linking_disabled())
-}
+    Guard { name: "ManualLinking", run: |cx| Box::pin(async { require_manual_linking(&cx.app.policy.security) }) };
 
 /// Requires custom OAuth providers to be enabled (404).
 pub const CUSTOM_PROVIDERS: Guard =
@@ -176,9 +170,7 @@ fn require_oauth_server(cx: &RequestContext) -> Result<()> {
 async fn require_caller(cx: &mut RequestContext) -> Result<()> {
     let claims = verify_access_token(cx)?;
     let found = load_caller(cx, claims).await?;
-    if found.account.is_banned(cx.now) {
-        return Err(Error::new(ErrorCode::UserBanned, "User is banned"));
-    }
+    require_not_banned(&found.account, BannedAttempt::Access, cx.now)?;
     // A token without a session is an ID token: it identifies a user to a client and authorizes no request.
     let opens = || {
         found.session.is_some() && confinement::is_client_route_allowed(cx.request.method.as_str(), &cx.request.path)

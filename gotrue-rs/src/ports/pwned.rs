@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use aws_lc_rs::digest::{SHA1_FOR_LEGACY_USE_ONLY, digest};
 use gotrue_rules::domain::policy::HibpPolicy;
+use gotrue_rules::wire::hex::{decode_hex, encode_hex};
 use reqwest::header::{HeaderName, USER_AGENT};
 
 use self::bloom::{Filter, Sha1};
@@ -70,7 +71,7 @@ impl PwnedPasswords {
         {
             return Ok(true);
         }
-        let digits = encode_hex(&hash);
+        let digits = encode_hex(&hash).to_uppercase();
         let (prefix, _) = digits.split_at(5);
         let leaked = parse_hashes(prefix, &self.fetch(prefix).await?);
         if let Some(seen) = &self.seen {
@@ -97,30 +98,15 @@ fn parse_hashes(prefix: &str, answer: &[u8]) -> Vec<Sha1> {
     let hash = |line: &str| {
         let (suffix, count) = line.trim_end().split_once(':')?;
         let is_count = !count.is_empty() && count.bytes().all(|digit| digit.is_ascii_digit());
-        (is_count && count != "0").then(|| decode_hex(&format!("{prefix}{suffix}")))?
+        (is_count && count != "0").then(|| parse_hash(&format!("{prefix}{suffix}")))?
     };
     lines.filter_map(hash).collect()
 }
 
-fn encode_hex(bytes: &[u8]) -> String {
-    use std::fmt::Write;
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02X}");
-        text
-    })
-}
-
-/// Decodes forty hex digits, upper case.
-fn decode_hex(digits: &str) -> Option<Sha1> {
-    let digit = |digit: u8| match digit {
-        b'0'..=b'9' => Some(digit - b'0'),
-        b'A'..=b'F' => Some(digit - b'A' + 10),
-        _ => None,
-    };
-    let digits: &[u8; 40] = digits.as_bytes().try_into().ok()?;
-    let mut bytes: Sha1 = [0; 20];
-    for (byte, pair) in bytes.iter_mut().zip(digits.as_chunks::<2>().0) {
-        *byte = digit(pair[0])? << 4 | digit(pair[1])?;
+/// Parses a hash of forty hexadecimal digits, upper case.
+fn parse_hash(digits: &str) -> Option<Sha1> {
+    if digits.bytes().any(|digit| digit.is_ascii_lowercase()) {
+        return None;
     }
-    Some(bytes)
+    decode_hex(digits)?.try_into().ok()
 }

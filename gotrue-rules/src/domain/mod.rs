@@ -2,6 +2,7 @@
 
 pub mod admin_user;
 pub mod audit;
+pub mod ban;
 pub mod bulk;
 pub mod claims;
 pub mod contact;
@@ -34,6 +35,7 @@ pub mod session_rules;
 pub mod sign_in;
 pub mod sign_up;
 pub mod sso;
+pub mod step_up;
 pub mod user;
 pub mod user_update;
 pub mod verification;

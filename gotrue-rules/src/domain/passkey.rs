@@ -3,7 +3,9 @@
 use uuid::Uuid;
 
 use super::error::{Error, ErrorCode, Result};
-use super::session::{Aal, Session};
+use super::ban::{BannedAttempt, require_not_banned};
+use super::session::Session;
+use super::step_up::is_step_up_required;
 use super::user::{Time, User};
 
 /// Authenticator names by AAGUID, one per line, sorted.
@@ -18,7 +20,7 @@ const MAX_NAME_LENGTH: usize = 120;
 
 /// Requires AAL2 to create or delete passkeys if the user has a verified factor.
 pub fn require_aal2_for_passkeys(account: &User, session: Option<&Session>) -> Result<()> {
-    if account.has_verified_factor() && session.is_none_or(|session| session.aal < Aal::Aal2) {
+    if is_step_up_required(account, session) {
         let message = "AAL2 session is required to manage passkeys when MFA is enabled";
         return Err(Error::new(ErrorCode::InsufficientAal, message));
     }
@@ -41,10 +43,7 @@ pub fn validate_sign_in(account: &User, now: Time) -> Result<()> {
     if account.phone.is_some() && !account.is_phone_confirmed() {
         return Err(Error::http(403, ErrorCode::PhoneNotConfirmed, "Phone not confirmed"));
     }
-    if account.is_banned(now) {
-        return Err(Error::new(ErrorCode::UserBanned, "User is banned"));
-    }
-    Ok(())
+    require_not_banned(account, BannedAttempt::Access, now)
 }
 
 /// Parses the id in a path; 404 if it is not a UUID.
@@ -94,6 +93,7 @@ pub fn too_many_passkeys() -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::session::Aal;
     use crate::domain::user::Factor;
 
     #[test]

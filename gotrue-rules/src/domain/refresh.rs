@@ -8,6 +8,7 @@ use aws_lc_rs::digest::{SHA256, digest};
 use uuid::Uuid;
 
 use super::error::{Error, ErrorCode, OAuthErrorCode, Result};
+use super::ban::{BannedAttempt, require_not_banned};
 use super::policy::RefreshPolicy;
 use super::session::Session;
 use super::session_rules::last_refreshed_at;
@@ -58,9 +59,7 @@ pub fn too_many_concurrent_requests() -> Error {
 
 /// Checks user and session: a ban first, then whether the session exists.
 pub fn require_active_session<'a>(account: &User, session: Option<&'a Session>, now: Time) -> Result<&'a Session> {
-    if account.is_banned(now) {
-        return Err(Error::http(400, ErrorCode::UserBanned, "Invalid Refresh Token: User Banned"));
-    }
+    require_not_banned(account, BannedAttempt::Refresh, now)?;
     session.ok_or_else(|| Error::http(400, ErrorCode::SessionNotFound, "Invalid Refresh Token: No Valid Session Found"))
 }
 

@@ -42,6 +42,13 @@ pub struct Session {
     pub amr: Vec<AmrClaim>,
 }
 
+impl Session {
+    /// Whether a second factor was verified in this session.
+    pub fn is_elevated(&self) -> bool {
+        self.aal >= Aal::Aal2
+    }
+}
+
 /// A row of `auth.mfa_amr_claims`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AmrClaim {

@@ -1,5 +1,6 @@
-//! Password sign-in: lookup of the user and checks before and after the password verification.
+//! Password sign-in: the identifier, and the decision before and after the password is compared.
 
+use super::ban::{BannedAttempt, require_not_banned};
 use super::contact::{Email, Phone};
 use super::error::{Error, ErrorCode, Result};
 use super::policy::SignUpPolicy;
@@ -52,25 +53,64 @@ pub fn invalid_credentials() -> Error {
     Error::new(ErrorCode::InvalidCredentials, "Invalid login credentials")
 }
 
-/// Returns the hash to verify; errors for a missing user, a missing password and a ban.
-pub fn hash_to_compare(account: Option<&User>, now: Time) -> Result<&str> {
-    let account = account.filter(|account| account.has_password()).ok_or_else(invalid_credentials)?;
-    if account.is_banned(now) {
-        return Err(Error::http(400, ErrorCode::UserBanned, "User is banned"));
-    }
-    Ok(account.encrypted_password.as_deref().unwrap_or_default())
+/// Decision about a password sign-in.
+#[derive(Debug, Clone, PartialEq)]
+pub enum SignInDecision<'a> {
+    /// No user has the identifier, or the user has no password.
+    ///
+    /// The response costs the work of a comparison.
+    NoPassword,
+    /// A ban is in force. It is reported before the password is compared.
+    Banned,
+    /// The password must be compared with this hash.
+    Compare {
+        /// The user.
+        account: &'a User,
+        /// The stored hash.
+        hash: &'a str,
+    },
+    /// The password is wrong.
+    WrongPassword,
+    /// The password is right, the address is not confirmed.
+    EmailNotConfirmed,
+    /// The password is right, the number is not confirmed.
+    PhoneNotConfirmed,
+    /// A session is created.
+    SignIn,
 }
 
-/// Checks, after the password, that the contact of the identifier is confirmed.
-pub fn require_confirmed(account: &User, by: &SignInIdentifier) -> Result<()> {
-    match by {
-        SignInIdentifier::Email(_) if !account.is_email_confirmed() => {
-            Err(Error::new(ErrorCode::EmailNotConfirmed, "Email not confirmed"))
+impl SignInDecision<'_> {
+    /// Returns the error of a refused sign-in; a password that was not compared is refused as a wrong one.
+    pub fn error(&self) -> Error {
+        match self {
+            Self::Banned => BannedAttempt::PasswordSignIn.error(),
+            Self::EmailNotConfirmed => Error::new(ErrorCode::EmailNotConfirmed, "Email not confirmed"),
+            Self::PhoneNotConfirmed => Error::new(ErrorCode::PhoneNotConfirmed, "Phone not confirmed"),
+            Self::NoPassword | Self::WrongPassword | Self::Compare { .. } | Self::SignIn => invalid_credentials(),
         }
-        SignInIdentifier::Phone(_) if !account.is_phone_confirmed() => {
-            Err(Error::new(ErrorCode::PhoneNotConfirmed, "Phone not confirmed"))
+    }
+}
+
+/// Decides about a password sign-in of the user with this identifier.
+/// `is_correct` is the result of the comparison; `None` before it.
+pub fn decide<'a>(
+    account: Option<&'a User>,
+    by: &SignInIdentifier,
+    is_correct: Option<bool>,
+    now: Time,
+) -> SignInDecision<'a> {
+    let Some(account) = account.filter(|account| account.has_password()) else { return SignInDecision::NoPassword };
+    if require_not_banned(account, BannedAttempt::PasswordSignIn, now).is_err() {
+        return SignInDecision::Banned;
+    }
+    match (is_correct, by) {
+        (None, _) => {
+            SignInDecision::Compare { account, hash: account.encrypted_password.as_deref().unwrap_or_default() }
         }
-        SignInIdentifier::Email(_) | SignInIdentifier::Phone(_) => Ok(()),
+        (Some(false), _) => SignInDecision::WrongPassword,
+        (Some(true), SignInIdentifier::Email(_)) if !account.is_email_confirmed() => SignInDecision::EmailNotConfirmed,
+        (Some(true), SignInIdentifier::Phone(_)) if !account.is_phone_confirmed() => SignInDecision::PhoneNotConfirmed,
+        (Some(true), SignInIdentifier::Email(_) | SignInIdentifier::Phone(_)) => SignInDecision::SignIn,
     }
 }
 
@@ -107,30 +147,50 @@ mod tests {
     }
 
     #[test]
-    fn ban_is_reported_before_password_check() {
-        let mut account = User { encrypted_password: Some("$2a$".into()), ..User::default() };
-        assert_eq!(hash_to_compare(Some(&account), at(0)).unwrap(), "$2a$");
-        account.banned_until = Some(at(10));
-        assert_eq!(hash_to_compare(Some(&account), at(9)).unwrap_err().code().as_str(), "user_banned");
-        assert!(hash_to_compare(Some(&account), at(10)).is_ok());
-    }
-
-    #[test]
-    fn unknown_user_and_missing_password_have_same_error() {
-        for account in
-            [None, Some(User::default()), Some(User { encrypted_password: Some(String::new()), ..User::default() })]
-        {
-            assert_eq!(hash_to_compare(account.as_ref(), at(0)).unwrap_err().code().as_str(), "invalid_credentials");
+    fn sign_in_decisions() {
+        let (email, phone) =
+            (SignInIdentifier::Email("a@example.com".into()), SignInIdentifier::Phone("15550100".into()));
+        let with_password = User { encrypted_password: Some("$2a$".into()), ..User::default() };
+        let empty_password = User { encrypted_password: Some(String::new()), ..User::default() };
+        let banned = User { banned_until: Some(at(10)), ..with_password.clone() };
+        let banned_without_password = User { banned_until: Some(at(10)), ..User::default() };
+        let by_email = User { email_confirmed_at: Some(at(1)), ..with_password.clone() };
+        let by_phone = User { phone_confirmed_at: Some(at(1)), ..with_password.clone() };
+        let compare = |account| SignInDecision::Compare { account, hash: "$2a$" };
+        for (account, by, is_correct, now, decision) in [
+            (None, &email, None, 0, SignInDecision::NoPassword),
+            (Some(&User::default()), &email, None, 0, SignInDecision::NoPassword),
+            (Some(&empty_password), &phone, Some(true), 0, SignInDecision::NoPassword),
+            (Some(&banned_without_password), &email, None, 0, SignInDecision::NoPassword),
+            (Some(&banned), &email, None, 9, SignInDecision::Banned),
+            (Some(&banned), &email, Some(true), 9, SignInDecision::Banned),
+            (Some(&banned), &email, None, 10, compare(&banned)),
+            (Some(&with_password), &phone, None, 0, compare(&with_password)),
+            (Some(&with_password), &email, Some(false), 0, SignInDecision::WrongPassword),
+            (Some(&by_email), &email, Some(false), 0, SignInDecision::WrongPassword),
+            (Some(&with_password), &email, Some(true), 0, SignInDecision::EmailNotConfirmed),
+            (Some(&by_phone), &email, Some(true), 0, SignInDecision::EmailNotConfirmed),
+            (Some(&with_password), &phone, Some(true), 0, SignInDecision::PhoneNotConfirmed),
+            (Some(&by_email), &phone, Some(true), 0, SignInDecision::PhoneNotConfirmed),
+            (Some(&by_email), &email, Some(true), 0, SignInDecision::SignIn),
+            (Some(&by_phone), &phone, Some(true), 0, SignInDecision::SignIn),
+        ] {
+            assert_eq!(decide(account, by, is_correct, at(now)), decision, "{account:?} {by:?} {is_correct:?} {now}");
         }
     }
 
     #[test]
-    fn sign_in_requires_confirmed_contact() {
-        let email = SignInIdentifier::Email("a@example.com".into());
-        let phone = SignInIdentifier::Phone("1555".into());
-        let account = User { phone_confirmed_at: Some(at(1)), ..User::default() };
-        assert_eq!(require_confirmed(&account, &email).unwrap_err().code().as_str(), "email_not_confirmed");
-        assert!(require_confirmed(&account, &phone).is_ok());
-        assert_eq!(require_confirmed(&User::default(), &phone).unwrap_err().code().as_str(), "phone_not_confirmed");
+    fn only_ban_and_missing_confirmation_have_other_codes() {
+        let user = User::default();
+        for (decision, code) in [
+            (SignInDecision::NoPassword, "invalid_credentials"),
+            (SignInDecision::WrongPassword, "invalid_credentials"),
+            (SignInDecision::Compare { account: &user, hash: "" }, "invalid_credentials"),
+            (SignInDecision::Banned, "user_banned"),
+            (SignInDecision::EmailNotConfirmed, "email_not_confirmed"),
+            (SignInDecision::PhoneNotConfirmed, "phone_not_confirmed"),
+        ] {
+            assert_eq!((decision.error().status(), decision.error().code().as_str()), (400, code), "{decision:?}");
+        }
     }
 }

@@ -3,7 +3,8 @@
 use super::contact::{Email, Phone, SmsChannel};
 use super::error::{Error, ErrorCode, Result};
 use super::policy::{Policy, SecurityPolicy};
-use super::session::{Aal, Session};
+use super::session::Session;
+use super::step_up::is_step_up_required;
 use super::user::User;
 use crate::wire::requests::UserUpdateRequest;
 
@@ -59,9 +60,11 @@ pub fn authorize_update(
     }
     let has_password = request.password.as_deref().is_some_and(|password| !password.is_empty());
     let is_sensitive = has_password || changes.email.is_some() || changes.phone.is_some();
-    if account.has_verified_factor() && require_session(session)?.aal != Aal::Aal2 && is_sensitive {
-        return Err(Error::http(
-            401,
+    if account.has_verified_factor() {
+        require_session(session)?;
+    }
+    if is_sensitive && is_step_up_required(account, session) {
+        return Err(Error::http(401, 
             ErrorCode::InsufficientAal,
             "AAL2 session is required to update email or password when MFA is enabled.",
         ));

@@ -2,6 +2,7 @@
 //!
 //! User lookups happen elsewhere, between these steps.
 
+use super::ban::{BannedAttempt, require_not_banned};
 use super::contact::{Contact, Email, Phone};
 use super::error::{Error, ErrorCode, Result};
 use super::one_time_token::{OneTimeTokenKind, TokenHash, is_expired};
@@ -133,7 +134,7 @@ pub fn verify_link(
 ) -> Result<VerificationType> {
     let kind = require_link_type(kind)?;
     let account = account.ok_or_else(invalid_link)?;
-    require_not_banned(account, now)?;
+    require_not_banned(account, BannedAttempt::Access, now)?;
     let kind = kind.resolve_for_link(hash, account);
     if is_expired(kind.token_kinds()[0].sent_at(account), policy.mail.otp_exp, now) {
         return Err(invalid_link());
@@ -165,7 +166,7 @@ pub fn verify_code(
     now: Time,
 ) -> Result<CodeCheckResult> {
     let account = account.ok_or_else(invalid_code)?;
-    require_not_banned(account, now)?;
+    require_not_banned(account, BannedAttempt::Access, now)?;
     let kind = kind.ok_or_else(invalid_code)?;
     if kind.is_by_phone() {
         return verify_sms_code(kind, code, account, policy, now);
@@ -211,10 +212,6 @@ pub fn invalid_code() -> Error {
 /// Error of a link that is wrong, expired or used.
 pub fn invalid_link() -> Error {
     Error::new(ErrorCode::OtpExpired, "Email link is invalid or has expired")
-}
-
-fn require_not_banned(account: &User, now: Time) -> Result<()> {
-    if account.is_banned(now) { Err(Error::new(ErrorCode::UserBanned, "User is banned")) } else { Ok(()) }
 }
 
 /// Effect of a valid code or link.

@@ -8,7 +8,7 @@ pub struct GoDuration(i64);
 
 /// Why a text is not a duration, with Go's wording.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("time: {what} {}", quote(text))]
+#[error("time: {what} {}", go_time_quote(text))]
 pub struct InvalidDuration {
     what: String,
     text: String,
@@ -33,7 +33,7 @@ impl GoDuration {
             let what = match complaint {
                 ComponentError::Invalid => "invalid duration".to_owned(),
                 ComponentError::MissingUnit => "missing unit in duration".to_owned(),
-                ComponentError::UnknownUnit(unit) => format!("unknown unit {} in duration", quote(unit)),
+                ComponentError::UnknownUnit(unit) => format!("unknown unit {} in duration", go_time_quote(unit)),
             };
             InvalidDuration { what, text: text.to_owned() }
         })
@@ -108,20 +108,6 @@ fn parse_component(text: &str) -> Result<(u128, &str), ComponentError<'_>> {
         return Err(ComponentError::Invalid);
     }
     Ok((nanoseconds, after))
-}
-
-/// Quotes a text as Go's `time` does: bytes other than printable ASCII become `\xNN`.
-fn quote(text: &str) -> String {
-    let mut quoted = String::from("\"");
-    for byte in text.bytes() {
-        match byte {
-            b'"' | b'\\' => quoted.extend(['\\', char::from(byte)]),
-            b' '..=b'~' | 0x7f => quoted.push(char::from(byte)),
-            _ => quoted.extend(format!("\\x{byte:02x}").chars()),
-        }
-    }
-    quoted.push('"');
-    quoted
 }
 
 fn split_digits(text: &str) -> (&str, &str) {

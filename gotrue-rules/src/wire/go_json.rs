@@ -7,6 +7,7 @@
 mod decode_error;
 mod decoding;
 mod document;
+mod json_type;
 mod node;
 mod parser;
 
@@ -15,6 +16,7 @@ use serde_json::{Map, Value};
 pub use self::decode_error::GoJsonError;
 pub use self::decoding::{NumericDate, OneOrMany, UnstoredText, WholeNumber};
 pub use self::document::Document;
+pub use self::json_type::JsonType;
 pub(crate) use self::node::go_number;
 use self::node::{Node, into_members, matches_field};
 pub use self::parser::MAX_DEPTH;
@@ -53,7 +55,9 @@ impl Object {
         match parsed {
             Node::Object(members) => into_members(members).map(Self).map_err(GoJsonError),
             Node::Null => Ok(Self::default()),
-            other => Err(GoJsonError(format!("the body must be an object, it is {}", other.kind()))),
+            other => {
+                Err(GoJsonError(format!("the body must be an object, it is {}", JsonType::from(&other).with_article())))
+            }
         }
     }
 
@@ -174,18 +178,7 @@ impl Object {
 }
 
 fn type_error(name: &str, wants: &str, got: &Value) -> GoJsonError {
-    GoJsonError(format!("the field {name} must be {wants}, it is {}", kind_with_article(got)))
-}
-
-fn kind_with_article(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "a boolean",
-        Value::Number(_) => "a number",
-        Value::String(_) => "a string",
-        Value::Array(_) => "an array",
-        Value::Object(_) => "an object",
-    }
+    GoJsonError(format!("the field {name} must be {wants}, it is {}", JsonType::from(got).with_article()))
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
-//! Quoted texts in error messages, like Go's verb `%q`.
+//! Quoted texts in error messages, as in Go.
 
 use std::fmt::Write;
 
-/// Quotes a text and escapes unprintable characters.
+/// Quotes a text as Go's verb `%q` does: unprintable characters are escaped.
 pub fn go_quote(text: &str) -> String {
     let mut quoted = String::from("\"");
     for character in text.chars() {
@@ -27,9 +27,24 @@ pub fn go_quote(text: &str) -> String {
     quoted
 }
 
+/// Quotes a text as Go's package `time` does in its errors, which differ from `%q`.
+/// Bytes other than printable ASCII become `\xNN`.
+pub fn go_time_quote(text: &str) -> String {
+    let mut quoted = String::from("\"");
+    for byte in text.bytes() {
+        match byte {
+            b'"' | b'\\' => quoted.extend(['\\', char::from(byte)]),
+            b' '..=b'~' | 0x7f => quoted.push(char::from(byte)),
+            _ => quoted.extend(format!("\\x{byte:02x}").chars()),
+        }
+    }
+    quoted.push('"');
+    quoted
+}
+
 #[cfg(test)]
 mod tests {
-    use super::go_quote;
+    use super::*;
 
     #[test]
     fn unprintable_characters_are_escaped() {
@@ -43,6 +58,13 @@ mod tests {
         ];
         for (text, expected) in table {
             assert_eq!(go_quote(text), expected);
+        }
+    }
+
+    #[test]
+    fn errors_of_go_time_escape_bytes() {
+        for (text, expected) in [("3 d", r#""3 d""#), ("a\"\\", r#""a\"\\""#), ("ä\n", r#""\xc3\xa4\x0a""#)] {
+            assert_eq!(go_time_quote(text), expected);
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Values filled into the built files at startup: the page's configuration and the site's origin.
 
+use gotrue_rules::wire::html::escape_html;
 use serde::Serialize;
 
 /// The element of `index.html` that carries the configuration.
@@ -30,12 +31,7 @@ impl SiteConfig<'_> {
         let element = CONFIG_PLACEHOLDER.replace("{}", &config);
         Some(
             text.replace(CONFIG_PLACEHOLDER, &element)
-                .replace(ORIGIN_PLACEHOLDER, &escape_markup(self.site_url.trim_end_matches('/'))),
+                .replace(ORIGIN_PLACEHOLDER, &escape_html(self.site_url.trim_end_matches('/'))),
         )
     }
-}
-
-/// Escapes text for HTML and XML.
-fn escape_markup(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

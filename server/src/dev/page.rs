@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use gotrue_rules::wire::html::escape_html;
+
 use super::inbox::InboxMessage;
 
 /// The page's style sheet.
@@ -30,9 +32,9 @@ pub fn format_inbox(mails: &[InboxMessage], to: Option<&str>, token: Option<&str
         "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width\">\n\
          <title>Inbox</title>\n<link rel=\"stylesheet\" href=\"/_dev/inbox.css",
     );
-    let token = token.map(|token| format!("?token={}", escape_markup(token))).unwrap_or_default();
+    let token = token.map(|token| format!("?token={}", escape_html(token))).unwrap_or_default();
     let _ = writeln!(page, "{token}\">\n<h1>Inbox</h1>");
-    let shown = to.map_or_else(|| "all addresses".to_owned(), escape_markup);
+    let shown = to.map_or_else(|| "all addresses".to_owned(), escape_html);
     let _ =
         writeln!(page, "<p>Mail that would have been sent, to {shown}, newest first. <a href=\"\">Look again</a></p>");
     if mails.is_empty() {
@@ -45,25 +47,20 @@ pub fn format_inbox(mails: &[InboxMessage], to: Option<&str>, token: Option<&str
 }
 
 fn format_mail(page: &mut String, mail: &InboxMessage, token: &str) {
-    let id = escape_markup(&mail.id);
+    let id = escape_html(&mail.id);
     let _ = writeln!(
         page,
         "<article>\n<h2>{}</h2>\n<p class=\"to\">to {}</p>",
-        escape_markup(&mail.subject),
-        escape_markup(&mail.to)
+        escape_html(&mail.subject),
+        escape_html(&mail.to)
     );
     if let Some(code) = &mail.code {
-        let _ = writeln!(page, "<p class=\"code\">{}</p>", escape_markup(code));
+        let _ = writeln!(page, "<p class=\"code\">{}</p>", escape_html(code));
     }
     if let Some(link) = mail.link.as_deref().filter(|link| link.starts_with("http://") || link.starts_with("https://"))
     {
-        let link = escape_markup(link);
+        let link = escape_html(link);
         let _ = writeln!(page, "<p><a href=\"{link}\" rel=\"noreferrer\">{link}</a></p>");
     }
     let _ = writeln!(page, "<p><a href=\"/_dev/inbox/{id}{token}\">The whole mail</a></p>\n</article>");
-}
-
-/// Escapes text for markup.
-pub fn escape_markup(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

@@ -7,6 +7,8 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsE
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
+use gotrue_rules::wire::hex::encode_hex;
+
 use super::account::Account;
 use super::binaries::Binaries;
 use super::command::guarded_command;
@@ -247,11 +249,7 @@ fn generate_password() -> Result<String, StartError> {
     File::open("/dev/urandom")
         .and_then(|mut source| source.read_exact(&mut bytes))
         .map_err(StartError::io("reading random bytes from /dev/urandom"))?;
-    let mut text = String::new();
-    for byte in bytes {
-        let _ = write!(text, "{byte:02x}");
-    }
-    Ok(text)
+    Ok(encode_hex(&bytes))
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 
 use gotrue_rs::ports::mail::EmailMessage;
 use gotrue_rules::domain::user::Time;
+use gotrue_rules::wire::html::escape_html;
 use uuid::Uuid;
 
 use super::address::EmailAddress;
@@ -65,9 +66,9 @@ pub fn build_notice(reported: MailContext<'_>, owner: &str, text: &SubmissionTex
     let html = format!(
         "<p>A visitor of {} has sent these details:</p>\n<blockquote dir=\"auto\">{}</blockquote>\n<p>{}{answer}</p>\n\
          <p class=\"quiet\">Received: {came}<br>Reference: {id}</p>",
-        escape_html(shop),
-        escape_html(text.as_str()),
-        escape_html(&who),
+        escape_submitted(shop),
+        escape_submitted(text.as_str()),
+        escape_submitted(&who),
     );
     let reply_to = sender.address().map(|address| ("Reply-To".to_owned(), address.as_str().to_owned()));
     let subject = format!("New submission for {shop}");
@@ -90,7 +91,8 @@ pub fn build_confirmation(reported: MailContext<'_>, to: &EmailAddress, owner: O
     let unrelated =
         "You did not write to us? Then somebody gave your address by mistake. There is nothing you need to do.";
     let plain = format!("{thanks}\n\n{unrelated}\n\nReference: {id}\n");
-    let html = format!("<p>{}</p>\n<p>{unrelated}</p>\n<p class=\"quiet\">Reference: {id}</p>", escape_html(&thanks));
+    let html =
+        format!("<p>{}</p>\n<p>{unrelated}</p>\n<p class=\"quiet\">Reference: {id}</p>", escape_submitted(&thanks));
     let reply_to = owner.and_then(EmailAddress::parse).map(|owner| ("Reply-To".to_owned(), owner.as_str().to_owned()));
     let automatic = ("Auto-Submitted".to_owned(), "auto-replied".to_owned());
     let message = build_message(reported, "submission_confirmation", to.as_str(), title.to_owned());
@@ -117,7 +119,7 @@ pub fn build_digest(
     );
     let place = "Nothing is lost: they are in the table basalt.submissions, by the time they came (created_at).";
     let plain = format!("{why}\n\n{place}\n");
-    let html = format!("<p>{}</p>\n<p>{place}</p>", escape_html(&why));
+    let html = format!("<p>{}</p>\n<p>{place}</p>", escape_submitted(&why));
     let automatic = ("Auto-Submitted".to_owned(), "auto-generated".to_owned());
     let message = build_message(reported, "submission_digest", owner, format!("{title} for {shop}"));
     EmailMessage { html: fill_layout(&title, &html), text: Some(plain), headers: vec![automatic], ..message }
@@ -149,20 +151,9 @@ fn replace_control_characters(text: &str) -> String {
     text.chars().map(|c| if c.is_control() && !matches!(c, '\n' | '\t') { '\u{fffd}' } else { c }).collect()
 }
 
-/// Escapes text for HTML content and quoted attributes.
-fn escape_html(text: &str) -> String {
-    let mut html = String::with_capacity(text.len());
-    for c in replace_control_characters(text).chars() {
-        match c {
-            '&' => html.push_str("&amp;"),
-            '<' => html.push_str("&lt;"),
-            '>' => html.push_str("&gt;"),
-            '"' => html.push_str("&quot;"),
-            '\'' => html.push_str("&#39;"),
-            other => html.push(other),
-        }
-    }
-    html
+/// Escapes submitted text for HTML.
+fn escape_submitted(text: &str) -> String {
+    escape_html(&replace_control_characters(text))
 }
 
 #[cfg(test)]

@@ -4,11 +4,7 @@
 
 use gotmpl::parse::{BranchNode, Expr, ListNode, Node, Parser, PipeNode};
 
-/// Functions of every template.
-const FUNCTIONS: [&str; 19] = [
-    "and", "call", "eq", "ge", "gt", "html", "index", "js", "le", "len", "lt", "ne", "not", "or", "print", "printf",
-    "println", "slice", "urlquery",
-];
+use crate::ports::mail::template::syntax::{is_balanced, is_function};
 
 /// Returns Go's error for an invalid template.
 ///
@@ -75,7 +71,7 @@ impl NameChecker {
             Expr::Variable(_, name, _) if !self.declared.iter().any(|known| known == name.as_str()) => {
                 self.report(&format!("undefined variable {name:?}"));
             }
-            Expr::Identifier(_, name) if !FUNCTIONS.contains(&name.as_str()) => {
+            Expr::Identifier(_, name) if !is_function(name.as_str()) => {
                 self.report(&format!("function {name:?} not defined"));
             }
             Expr::Pipe(_, pipe) => self.pipe(pipe),
@@ -87,12 +83,4 @@ impl NameChecker {
     fn report(&mut self, what: &str) {
         self.unknown.get_or_insert_with(|| what.to_owned());
     }
-}
-
-/// Whether the blocks of a parsed text are balanced, so that text appended to it stays outside of them.
-fn is_balanced(text: &str) -> bool {
-    const MARK: &str = "\u{2}the end\u{3}";
-    let followed = format!("{text}{MARK}");
-    let tree = Parser::new(&followed, "{{", "}}").and_then(Parser::parse);
-    tree.is_ok_and(|(tree, _)| matches!(tree.nodes.last(), Some(Node::Text(last)) if last.text.ends_with(MARK)))
 }

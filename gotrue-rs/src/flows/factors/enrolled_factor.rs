@@ -5,7 +5,6 @@ use gotrue_rules::domain::contact::Phone;
 use gotrue_rules::domain::error::{Error, ErrorCode, Result};
 use gotrue_rules::domain::mfa::FactorType;
 use gotrue_rules::domain::mfa::enrollment::{self, name_conflict, validate_enrollment};
-use gotrue_rules::domain::session::Aal;
 
 use crate::request_context::RequestContext;
 use crate::services::audit;
@@ -42,7 +41,7 @@ pub(super) async fn store_factor(cx: &RequestContext, new: NewFactor<'_>) -> Res
     let audit = audit::build_rows(cx, &caller.account, [entry]);
     let limits = FactorLimits {
         enrolled: policy.max_enrolled_factors,
-        verified: (session.aal >= Aal::Aal2).then_some(policy.max_verified_factors),
+        verified: session.is_elevated().then_some(policy.max_verified_factors),
     };
     let mut db = cx.begin().await?;
     let inserted = factors::insert(&mut db, new, limits, audit).await?;

@@ -2,7 +2,7 @@
 
 use gotrue_rules::domain::error::{Error, ErrorKind, OAuthErrorCode, Result};
 use gotrue_rules::domain::external::profile::ProviderProfile;
-use gotrue_rules::domain::linking::manual::{manual_linking_disabled, require_aal2_for_linking};
+use gotrue_rules::domain::linking::manual::{require_aal2_for_linking, require_manual_linking};
 use gotrue_rules::domain::user::User;
 use gotrue_rules::wire::requests::IdTokenGrant;
 
@@ -49,14 +49,11 @@ async fn require_caller(cx: &mut RequestContext) -> Result<()> {
     }
     (CALLER.run)(cx).await?;
     let policy = &cx.app.policy;
-    if policy.external.is_id_token_validation_strict && !policy.security.manual_linking_enabled {
-        return Err(manual_linking_disabled());
+    if policy.external.is_id_token_validation_strict {
+        require_manual_linking(&policy.security)?;
     }
-    if policy.mfa.linking_requires_aal2 {
-        let caller = cx.caller()?;
-        require_aal2_for_linking(&caller.account, caller.session.as_ref())?;
-    }
-    Ok(())
+    let caller = cx.caller()?;
+    require_aal2_for_linking(&caller.account, caller.session.as_ref(), &policy.mfa)
 }
 
 /// Resolves the user and creates the session in one transaction.

@@ -6,10 +6,10 @@ use gotrue_rules::domain::audit::{AuditAction, AuditEntry};
 use gotrue_rules::domain::error::Result;
 use gotrue_rules::domain::error::chain::ErrorChain;
 use gotrue_rules::domain::password::WeakPasswordReason;
-use gotrue_rules::domain::sign_in::{SignInIdentifier, hash_to_compare, invalid_credentials, require_confirmed};
+use gotrue_rules::domain::sign_in::{SignInDecision, SignInIdentifier, decide, invalid_credentials};
 use gotrue_rules::domain::user::User;
 use gotrue_rules::wire::requests::PasswordGrant;
-use gotrue_rules::wire::session::WeakPasswordJson;
+use gotrue_rules::wire::session::{PasswordStrength, WeakPasswordJson};
 
 use crate::http::reply::Reply;
 use crate::request_context::RequestContext;
@@ -39,29 +39,33 @@ async fn try_sign_in(
     request: &PasswordGrant,
     identifier: &SignInIdentifier,
 ) -> Result<Option<Reply>> {
-    let account = find_user(cx, identifier).await?;
-    let guess =
-        limits::count_password_guess(cx, identifier.as_str(), account.as_ref().map(|account| account.id)).await?;
-    let Some(account) = account.filter(User::has_password) else {
+    let found = find_user(cx, identifier).await?;
+    let guess = limits::count_password_guess(cx, identifier.as_str(), found.as_ref().map(|account| account.id)).await?;
+    let decision = decide(found.as_ref(), identifier, None, cx.now);
+    if decision == SignInDecision::NoPassword {
         let worked = passwords::dummy_verify(cx, &request.password).await;
-        return Err(settle_guess(guess, worked.map(|()| false)).err().unwrap_or_else(invalid_credentials));
-    };
-    let stored = hash_to_compare(Some(&account), cx.now)?;
-    let is_right = settle_guess(guess, passwords::is_correct(cx, &request.password, &account).await)?;
-    let weak = if is_right { passwords::weak_password_warning(cx, &request.password).await } else { None };
-    hooks::report_password_attempt(cx, account.id, is_right).await?;
-    if !is_right {
-        return Err(invalid_credentials());
+        settle_guess(guess, worked.map(|()| false))?;
+        return Err(decision.error());
     }
-    require_confirmed(&account, identifier)?;
+    let SignInDecision::Compare { account, hash } = decision else { return Err(decision.error()) };
+    let is_correct = settle_guess(guess, passwords::is_correct(cx, &request.password, account).await)?;
+    let weak = if is_correct { passwords::weak_password_warning(cx, &request.password).await } else { None };
+    hooks::report_password_attempt(cx, account.id, is_correct).await?;
+    let decision = decide(found.as_ref(), identifier, Some(is_correct), cx.now);
+    if decision != SignInDecision::SignIn {
+        return Err(decision.error());
+    }
     let entry = AuditEntry::new(AuditAction::Login).with_trait("provider", identifier.provider());
-    let proof = Proof { verified_hash: Some(stored), ..Proof::new(&account, "password", vec![entry]) };
+    let proof = Proof { verified_hash: Some(hash), ..Proof::new(account, "password", vec![entry]) };
     let Some(issued) = create_session_if_unchanged(cx, &mut cx.db(), proof).await? else { return Ok(None) };
-    rehash_password(cx, &account, &request.password).await;
+    rehash_password(cx, account, &request.password).await;
     let reasons: Vec<&str> =
         weak.iter().flat_map(|weak| &weak.reasons).map(|reason| WeakPasswordReason::as_str(*reason)).collect();
-    let weak = weak.as_ref().map(|weak| WeakPasswordJson { message: &weak.message, reasons: &reasons });
-    Ok(Some(issued.reply(SessionExtras { weak_password: Some(weak), ..SessionExtras::default() })))
+    let weak_password = match &weak {
+        Some(weak) => PasswordStrength::Weak(WeakPasswordJson { message: &weak.message, reasons: &reasons }),
+        None => PasswordStrength::Sufficient,
+    };
+    Ok(Some(issued.reply(SessionExtras { weak_password, ..SessionExtras::default() })))
 }
 
 /// Settles a guess by the result of the verification.

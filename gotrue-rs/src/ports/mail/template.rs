@@ -6,6 +6,7 @@
 mod builtin;
 pub mod check;
 mod source;
+pub mod syntax;
 mod values;
 
 use std::sync::{Arc, OnceLock};
@@ -259,7 +260,7 @@ impl CustomTemplate {
 impl TemplatePair {
     /// Parses a pair with the built-in body if `body` is `None`.
     fn parse(kind: MailKind, subject: &str, body: Option<&str>) -> Result<Self, String> {
-        if !check::is_balanced(subject) || !body.is_none_or(check::is_balanced) {
+        if !syntax::is_balanced(subject) || !body.is_none_or(syntax::is_balanced) {
             return Err(check::UNBALANCED.to_owned());
         }
         let subject = Template::new("subject").parse(subject).map_err(|error| format!("the subject: {error}"))?;

@@ -8,12 +8,12 @@ mod unlinking;
 use gotrue_rules::domain::error::{Error, ErrorCode, Result};
 pub use gotrue_rules::domain::linking::ExternalUser;
 use gotrue_rules::domain::linking::manual::require_unlinked_identity;
-use gotrue_rules::domain::linking::outcome::{self, LinkingOutcome};
+use gotrue_rules::domain::linking::outcome::{self, LinkingOutcome, NewAccount, NewIdentity};
 use gotrue_rules::domain::linking::{LinkingDecision, decide};
 use gotrue_rules::domain::one_time_token::OneTimeTokenKind;
 use gotrue_rules::domain::policy::HookKind;
 use gotrue_rules::domain::purpose::Purpose;
-use gotrue_rules::domain::sign_up::{NewUserIds, require_sign_up_enabled};
+use gotrue_rules::domain::sign_up::require_sign_up_enabled;
 use gotrue_rules::domain::user::User;
 use serde_json::json;
 use uuid::Uuid;
@@ -80,8 +80,16 @@ pub async fn call_before_user_created(cx: &RequestContext, external_user: &Exter
         }
     };
     require_sign_up_enabled(policy)?;
-    let shown = outcome::build_account(external_user, email, (cx.entropy.uuid(), cx.audience()), cx.now, policy);
+    let shown = outcome::build_account(external_user, email, new_account(cx), policy);
     hooks::call_before_user_created(cx, &shown, &external_user.profile.claims.identity_data()).await
+}
+
+fn new_account(cx: &RequestContext) -> NewAccount {
+    NewAccount { id: cx.entropy.uuid(), audience: cx.audience(), now: cx.now }
+}
+
+fn new_identity(cx: &RequestContext) -> NewIdentity {
+    NewIdentity { id: cx.entropy.uuid(), now: cx.now }
 }
 
 /// Calls the after-user-created hook, once the user is stored.
@@ -106,8 +114,8 @@ pub async fn sign_in(
         let known = find_candidates(cx, db, external_user, None).await?;
         let decision = decide(external_user, known, &cx.audience(), policy);
         cx.journal.record(Step::Decision(decision.name()));
-        let ids = NewUserIds { account: cx.entropy.uuid(), identity: cx.entropy.uuid() };
-        let outcome = outcome::apply_decision(external_user, decision, (ids, cx.audience()), cx.now, policy)?;
+        let (new, identity_id) = (new_account(cx), cx.entropy.uuid());
+        let outcome = outcome::apply_decision(external_user, decision, new, identity_id, policy)?;
         if write_link(cx, db, &outcome).await? {
             return finish_link(cx, db, outcome).await;
         }
@@ -128,8 +136,7 @@ pub async fn link_to_user(
         require_unlinked_identity(identity_owner(&known, external_user), account.id)?;
         let is_taken = is_email_taken(&known, external_user, account.id);
         let current = known.into_iter().find(|it| it.id == account.id).ok_or_else(|| Error::internal(LOOKUP_FAILED))?;
-        let outcome =
-            outcome::link_identity(external_user, current, is_taken, (cx.entropy.uuid(), cx.now), &cx.app.policy)?;
+        let outcome = outcome::link_identity(external_user, current, is_taken, new_identity(cx), &cx.app.policy)?;
         if write_link(cx, db, &outcome).await? {
             return finish_link(cx, db, outcome).await;
         }
@@ -148,7 +155,7 @@ pub async fn accept_invitation(
         .await
         .or_internal_error(LOOKUP_FAILED)?;
     let invited = invited.ok_or_else(|| Error::new(ErrorCode::InviteNotFound, "Invite not found"))?;
-    let outcome = outcome::accept_invitation(external_user, invited, (cx.entropy.uuid(), cx.now), &cx.app.policy)?;
+    let outcome = outcome::accept_invitation(external_user, invited, new_identity(cx), &cx.app.policy)?;
     if write_link(cx, db, &outcome).await? {
         return finish_link(cx, db, outcome).await;
     }

@@ -10,6 +10,7 @@ use gotrue_rules::domain::error::{Error, Result};
 use gotrue_rules::domain::pkce::Challenge;
 use gotrue_rules::domain::sso::start::redirect_binding_unsupported;
 use gotrue_rules::domain::sso::{PERSISTENT, SsoProvider};
+use gotrue_rules::wire::hex::encode_hex;
 use gotrue_rules::wire::saml::AuthnRequest;
 use url::form_urlencoded::byte_serialize;
 use uuid::Uuid;
@@ -27,7 +28,7 @@ pub async fn create_request(
     challenge: Option<&Challenge>,
 ) -> Result<String> {
     let destination = metadata::parse_stored(provider)?.sign_on_url.ok_or_else(redirect_binding_unsupported)?;
-    let id = format!("id-{}", hex(&cx.entropy.bytes::<20>()));
+    let id = format!("id-{}", encode_hex(&cx.entropy.bytes::<20>()));
     let relay_state = cx.entropy.uuid();
     let address = request_url(cx, provider, &destination, &id, relay_state)?;
     let new = NewRelayState {
@@ -84,12 +85,4 @@ fn deflate(text: &str) -> std::io::Result<Vec<u8>> {
 
 fn percent_encode(text: &str) -> String {
     byte_serialize(text.as_bytes()).collect()
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes
-        .iter()
-        .flat_map(|byte| [byte >> 4, byte & 15])
-        .filter_map(|digit| char::from_digit(digit.into(), 16))
-        .collect()
 }

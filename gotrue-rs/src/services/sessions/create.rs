@@ -2,6 +2,7 @@
 
 use gotrue_rules::domain::audit::AuditEntry;
 use gotrue_rules::domain::error::{Error, ErrorCode, Result};
+use gotrue_rules::domain::ban::{BannedAttempt, require_not_banned};
 use gotrue_rules::domain::policy::HookKind;
 use gotrue_rules::domain::refresh::{RefreshTokenKey, SignedToken};
 use gotrue_rules::domain::session::{Aal, AmrClaim, Session};
@@ -52,8 +53,8 @@ pub async fn create_session_if_unchanged(
     db: &mut Connection,
     proof: Proof<'_>,
 ) -> Result<Option<IssuedTokens>> {
-    if cx.app.policy.sessions.should_reject_banned_sign_in && proof.account.is_banned(cx.now) {
-        return Err(Error::new(ErrorCode::UserBanned, "User is banned"));
+    if cx.app.policy.sessions.should_reject_banned_sign_in {
+        require_not_banned(proof.account, BannedAttempt::Access, cx.now)?;
     }
     if db.is_transaction() || !cx.app.hooks.is_in_database(HookKind::CustomAccessToken) {
         return insert_session(cx, db, proof).await;
@@ -89,7 +90,7 @@ async fn insert_session(cx: &RequestContext, db: &mut Connection, proof: Proof<'
     };
     let session = session_of_row(&new);
     let hook_claims = if cx.app.hooks.is_http(HookKind::CustomAccessToken) {
-        Some(build_claims(cx, db, (proof.account, &session), proof.method).await?)
+        Some(build_claims(cx, db, proof.account, &session, proof.method).await?)
     } else {
         None
     };
@@ -100,7 +101,7 @@ async fn insert_session(cx: &RequestContext, db: &mut Connection, proof: Proof<'
     } else {
         // As in GoTrue, the claims do not include identities that were linked by this sign-in.
         let stored = std::mem::replace(&mut account.identities, proof.account.identities.clone());
-        let claims = build_claims(cx, db, (&account, &session), proof.method).await?;
+        let claims = build_claims(cx, db, &account, &session, proof.method).await?;
         account.identities = stored;
         claims
     };

@@ -9,7 +9,7 @@ use gotrue_rules::domain::error::{Error, Result};
 use gotrue_rules::domain::policy::HookKind;
 use gotrue_rules::domain::session::Session;
 use gotrue_rules::domain::user::User;
-use gotrue_rules::wire::session::{SessionJson, WeakPasswordJson};
+use gotrue_rules::wire::session::{PasswordStrength, SessionJson};
 use gotrue_rules::wire::user::UserJson;
 use http::HeaderName;
 
@@ -66,8 +66,8 @@ pub struct SessionExtras<'a> {
     pub provider_token: Option<&'a str>,
     /// The provider's refresh token.
     pub provider_refresh_token: Option<&'a str>,
-    /// The weak password warning; only the password grant has this member, always.
-    pub weak_password: Option<Option<WeakPasswordJson<'a>>>,
+    /// The weak password warning of the password grant.
+    pub weak_password: PasswordStrength<'a>,
 }
 
 /// The subject of tokens to issue.
@@ -98,7 +98,7 @@ pub async fn issue_tokens(
     subject: TokenSubject,
     method: &str,
 ) -> Result<IssuedTokens> {
-    let claims = build_claims(cx, db, (&subject.account, &subject.session), method).await?;
+    let claims = build_claims(cx, db, &subject.account, &subject.session, method).await?;
     sign_access_token(cx, claims, subject)
 }
 
@@ -106,7 +106,8 @@ pub async fn issue_tokens(
 async fn build_claims(
     cx: &RequestContext,
     db: &mut Connection,
-    (account, session): (&User, &Session),
+    account: &User,
+    session: &Session,
     method: &str,
 ) -> Result<AccessClaims> {
     cx.record_user(account.id);

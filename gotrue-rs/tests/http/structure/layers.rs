@@ -52,6 +52,11 @@ const EXCEPTIONS: &[(&str, &str, &str)] = &[
         "store",
         "the outbox is a table: a mail is inserted in the transaction of the change that it reports",
     ),
+    (
+        "config/check/text_template.rs",
+        "ports::mail::template::syntax",
+        "templates of e-mail and SMS messages are in one language",
+    ),
     ("ports/mail/outbox/worker.rs", "store", "it sends the mails of that table"),
     ("ports/mail/outbox/cleanup.rs", "store", "it deletes old mails of that table"),
     ("ports/mail/inbox.rs", "store", "it lists the mails of that table"),

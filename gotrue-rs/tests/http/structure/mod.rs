@@ -3,6 +3,7 @@
 mod compatibility;
 mod concurrency;
 mod cycles;
+mod decisions;
 mod dependencies;
 mod errors;
 mod hardening;

@@ -5,21 +5,12 @@ use uuid::Uuid;
 
 use super::{CustomProvider, IDENTIFIER_PREFIX, Protocol};
 use crate::domain::error::{Error, ErrorCode, Result};
+use crate::domain::external::authorization_url::RESERVED_PARAMS;
 use crate::domain::user::Time;
 use crate::wire::requests::CustomProviderBody;
 
-/// Authorization parameters that the server sets itself.
-const RESERVED_PARAMS: [&str; 9] = [
-    "client_id",
-    "client_secret",
-    "redirect_uri",
-    "response_type",
-    "state",
-    "code_challenge",
-    "code_challenge_method",
-    "code_verifier",
-    "nonce",
-];
+/// Reserved for operators as well as [`RESERVED_PARAMS`]: the server sets it for OIDC providers.
+const NONCE: &str = "nonce";
 
 /// Claims that a provider cannot set.
 const PROTECTED_CLAIMS: [&str; 13] = [
@@ -120,7 +111,7 @@ pub fn validate_new(body: &CustomProviderBody) -> Result<()> {
 /// Validates parameters, mapping and claims of a new or changed provider.
 pub fn validate_shared_members(body: &CustomProviderBody) -> Result<()> {
     for (name, value) in body.authorization_params.iter().flatten() {
-        if RESERVED_PARAMS.contains(&name.as_str()) {
+        if RESERVED_PARAMS.contains(&name.as_str()) || name == NONCE {
             return Err(Error::invalid(format!("Cannot override reserved OAuth parameter: {name}")));
         }
         if !value.is_string() {

@@ -6,7 +6,7 @@ use super::provider::{ClientScopes, ProviderConfig, ProviderEndpoints};
 use crate::domain::redirect::go_url::form_encode;
 
 /// Parameters that a client cannot set, in any letter case.
-const RESERVED_PARAMS: [&str; 8] = [
+pub const RESERVED_PARAMS: [&str; 8] = [
     "client_id",
     "client_secret",
     "redirect_uri",

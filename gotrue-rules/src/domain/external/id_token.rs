@@ -20,6 +20,7 @@ use super::jws::{Algorithm, CompactJws};
 use crate::domain::error::{Error, OAuthErrorCode, Result};
 use crate::domain::user::Time;
 use crate::wire::go_json::{Document, NumericDate, OneOrMany};
+use crate::wire::hex::encode_hex;
 
 /// Accepted clock skew for `nbf` and `iat`, in seconds. `exp` has no leeway.
 const LEEWAY: i64 = 300;
@@ -184,9 +185,7 @@ impl ExternalIdToken {
 
 /// Whether the token's nonce is the lower-case hexadecimal SHA-256 of the passed one.
 fn is_nonce_hash(passed: &str, in_token: &str) -> bool {
-    let hash = digest(&SHA256, passed.as_bytes());
-    let hex = hash.as_ref().iter().fold(String::new(), |text, byte| format!("{text}{byte:02x}"));
-    hex == in_token
+    encode_hex(digest(&SHA256, passed.as_bytes()).as_ref()) == in_token
 }
 
 /// Whether `at_hash` matches an access token: the left half of its hash, by the signature's algorithm.

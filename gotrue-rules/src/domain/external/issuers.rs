@@ -19,8 +19,12 @@ const APPLE: [&str; 2] = ["https://appleid.apple.com", "https://account.apple.co
 const GOOGLE_IN_TOKENS: &str = "accounts.google.com";
 /// Prefix and suffix around the tenant in Microsoft's issuers, by token version (v2.0, v1.0).
 const AZURE: [(&str, &str); 2] = [("https://login.microsoftonline.com/", "/v2.0"), ("https://sts.windows.net/", "/")];
-/// Tenant aliases that stand for many tenants and issue no tokens.
-const MANY_TENANTS: [&str; 3] = ["common", "organizations", "consumers"];
+/// Aliases in a base URL that stand for many tenants and issue no tokens.
+const TENANT_ALIASES: [&str; 3] = ["common", "organizations", "consumers"];
+/// The aliases known to the reference.
+///
+/// It takes `consumers` for a tenant and so refuses its users at the end of a redirect, which stays as it is.
+const REFERENCE_TENANT_ALIASES: [&str; 2] = ["common", "organizations"];
 
 /// Whether this is an issuer of Apple's.
 pub fn is_apple(issuer: &str) -> bool {
@@ -44,11 +48,16 @@ pub fn azure_tenant(issuer: &str) -> Option<&str> {
     is_tenant.then_some(tenant)
 }
 
+/// Whether the reference accepts the tokens of every tenant with the base URL of this issuer.
+pub fn is_multi_tenant_issuer(issuer: &str) -> bool {
+    azure_tenant(issuer).is_some_and(|tenant| REFERENCE_TENANT_ALIASES.contains(&tenant))
+}
+
 /// The tenant that the operator's base URL names; `None` for the multi-tenant bases.
 pub fn azure_tenant_of_base(base: &str) -> Option<&str> {
     let rest = base.strip_prefix(AZURE[0].0)?;
     let tenant = rest.strip_suffix('/').unwrap_or(rest);
-    let is_one = !tenant.is_empty() && !tenant.contains('/') && !MANY_TENANTS.contains(&tenant);
+    let is_one = !tenant.is_empty() && !tenant.contains('/') && !TENANT_ALIASES.contains(&tenant);
     is_one.then_some(tenant)
 }
 
@@ -95,10 +104,11 @@ mod tests {
     fn azure_base_names_at_most_one_tenant() {
         assert_eq!(azure_tenant_of_base("https://login.microsoftonline.com/t-1"), Some("t-1"));
         assert_eq!(azure_tenant_of_base("https://login.microsoftonline.com/t-1/"), Some("t-1"));
-        for many in ["", "https://login.microsoftonline.com/common", "https://login.microsoftonline.com/organizations/"]
-        {
-            assert_eq!(azure_tenant_of_base(many), None, "{many}");
+        for many in ["common", "organizations/", "consumers"] {
+            let base = format!("https://login.microsoftonline.com/{many}");
+            assert_eq!(azure_tenant_of_base(&base), None, "{many}");
         }
+        assert_eq!(azure_tenant_of_base(""), None);
         assert_eq!(azure_tenant_of_base("http://127.0.0.1:1/azure"), None);
     }
 

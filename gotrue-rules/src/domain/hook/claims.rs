@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::super::error::{Error, Result};
 use super::malformed_output;
-use crate::wire::go_json::Document;
+use crate::wire::go_json::{Document, JsonType};
 
 /// Required claims, in the order of error messages; `is_anonymous` may have any type.
 const REQUIRED: [&str; 10] =
@@ -96,14 +96,10 @@ fn violation_line(place: &str, wanted: &[&str], given: &str) -> String {
     format!("- {place}: Invalid type. Expected: {wanted}, given: {given}\n")
 }
 
+/// The type's name in JSON Schema, where a whole number is an `integer`.
 fn json_type(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "boolean",
-        Value::Number(number) if number.as_f64().is_some_and(|number| number.fract() == 0.0) => "integer",
-        Value::Number(_) => "number",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-        Value::Object(_) => "object",
+    match value.as_f64() {
+        Some(number) if number.fract() == 0.0 => "integer",
+        _ => JsonType::from(value).as_str(),
     }
 }

@@ -5,7 +5,9 @@ use uuid::Uuid;
 
 use super::super::error::{Error, ErrorCode, Result};
 use super::super::identity::app_metadata_with_providers;
-use super::super::session::{Aal, Session};
+use super::super::policy::{MfaPolicy, SecurityPolicy};
+use super::super::session::Session;
+use super::super::step_up::is_step_up_required;
 use super::super::user::{Identity, User};
 
 /// Whether the identity's provider verified its address.
@@ -13,14 +15,17 @@ pub fn is_email_verified(identity: &Identity) -> bool {
     identity.identity_data.get("email_verified").is_some_and(|verified| *verified == Value::Bool(true))
 }
 
-/// 404: the operator has not enabled manual linking.
-pub fn manual_linking_disabled() -> Error {
-    Error::new(ErrorCode::ManualLinkingDisabled, "Manual linking is disabled")
+/// Requires manual linking to be enabled: 404.
+pub fn require_manual_linking(policy: &SecurityPolicy) -> Result<()> {
+    if policy.manual_linking_enabled {
+        return Ok(());
+    }
+    Err(Error::new(ErrorCode::ManualLinkingDisabled, "Manual linking is disabled"))
 }
 
-/// Requires AAL2 to link or unlink identities if the user has a verified factor.
-pub fn require_aal2_for_linking(account: &User, session: Option<&Session>) -> Result<()> {
-    if account.has_verified_factor() && session.is_none_or(|session| session.aal < Aal::Aal2) {
+/// Requires AAL2 to link or unlink identities if the policy does and the user has a verified factor.
+pub fn require_aal2_for_linking(account: &User, session: Option<&Session>, policy: &MfaPolicy) -> Result<()> {
+    if policy.linking_requires_aal2 && is_step_up_required(account, session) {
         let message = "AAL2 session is required to link and unlink identities when MFA is enabled";
         return Err(Error::new(ErrorCode::InsufficientAal, message));
     }

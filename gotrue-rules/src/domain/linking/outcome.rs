@@ -5,9 +5,10 @@ use uuid::Uuid;
 
 use super::super::audit::{AuditAction, AuditEntry};
 use super::super::error::{Error, ErrorCode, OAuthErrorCode, Result};
+use super::super::ban::{BannedAttempt, require_not_banned};
 use super::super::identity::{app_metadata_with_providers, merge_metadata};
 use super::super::policy::Policy;
-use super::super::sign_up::{NewUserIds, require_sign_up_enabled};
+use super::super::sign_up::require_sign_up_enabled;
 use super::super::user::{Identity, Time, User};
 use super::{DEFAULT_LINKING_DOMAIN, ExternalUser, LinkingDecision, manual};
 
@@ -40,40 +41,59 @@ pub struct LinkingOutcome {
     pub error: Option<Error>,
 }
 
-/// Applies a linking decision. `ids` are the ids of created rows.
+/// Server-chosen values of a new user.
+#[derive(Debug, Clone)]
+pub struct NewAccount {
+    /// The user's id.
+    pub id: Uuid,
+    /// The audience.
+    pub audience: String,
+    /// The current time.
+    pub now: Time,
+}
+
+/// Server-chosen values of a new identity.
+#[derive(Debug, Clone, Copy)]
+pub struct NewIdentity {
+    /// The row's id.
+    pub id: Uuid,
+    /// The current time.
+    pub now: Time,
+}
+
+/// Applies a linking decision. `new` and `identity_id` are used for created rows.
 pub fn apply_decision(
     external_user: &ExternalUser<'_>,
     decision: LinkingDecision,
-    (ids, audience): (NewUserIds, String),
-    now: Time,
+    new: NewAccount,
+    identity_id: Uuid,
     policy: &Policy,
 ) -> Result<LinkingOutcome> {
     require_subject(external_user)?;
+    let now = new.now;
     let mut outcome = match decision {
         LinkingDecision::AccountExists(account) => sign_in_existing(external_user, *account, now),
         LinkingDecision::AccountExistsWithoutEmail(account) => {
             let mut outcome = sign_in_existing(external_user, *account, now);
-            require_not_banned(&outcome, now)?;
+            require_not_banned(&outcome.account, BannedAttempt::Access, now)?;
             outcome
                 .audit_entries
                 .push(AuditEntry::new(AuditAction::Login).with_trait("provider", external_user.provider));
             return Ok(outcome);
         }
-        LinkingDecision::LinkAccount(account) => link_to_account(external_user, *account, ids.identity, now),
+        LinkingDecision::LinkAccount(account) => link_to_account(external_user, *account, identity_id, now),
         LinkingDecision::MoveIdentity { to, from, identity } => {
             LinkingOutcome { moved_from: Some(from), ..link_to_account(external_user, *to, identity, now) }
         }
-        LinkingDecision::CreateAccount { email } => create_account(external_user, email, (ids, audience), now, policy)?,
-        LinkingDecision::CreateAccountWithoutEmail => {
-            create_account(external_user, None, (ids, audience), now, policy)?
-        }
+        LinkingDecision::CreateAccount { email } => create_account(external_user, email, new, identity_id, policy)?,
+        LinkingDecision::CreateAccountWithoutEmail => create_account(external_user, None, new, identity_id, policy)?,
         LinkingDecision::MultipleAccounts => {
             let domain = external_user.linking_domain(policy);
             let what = "Multiple accounts with the same email address in the same linking domain detected";
             return Err(Error::internal(format!("{what}: {domain}")));
         }
     };
-    require_not_banned(&outcome, now)?;
+    require_not_banned(&outcome.account, BannedAttempt::Access, now)?;
     let (is_confirmed, has_email) =
         (outcome.account.is_email_confirmed(), requires_email_confirmation(external_user, &outcome));
     if is_confirmed || !has_email {
@@ -93,16 +113,12 @@ pub fn apply_decision(
     Ok(outcome)
 }
 
-fn require_not_banned(outcome: &LinkingOutcome, now: Time) -> Result<()> {
-    if outcome.account.is_banned(now) { Err(Error::new(ErrorCode::UserBanned, "User is banned")) } else { Ok(()) }
-}
-
 /// Accepts an invitation by signing in with an external provider.
 /// As in the reference the invited address is compared case-sensitively, unless `strict_linking` is set.
 pub fn accept_invitation(
     external_user: &ExternalUser<'_>,
     invited: User,
-    (id, now): (Uuid, Time),
+    NewIdentity { id, now }: NewIdentity,
     policy: &Policy,
 ) -> Result<LinkingOutcome> {
     require_subject(external_user)?;
@@ -126,7 +142,7 @@ pub fn link_identity(
     external_user: &ExternalUser<'_>,
     account: User,
     is_taken: bool,
-    (id, now): (Uuid, Time),
+    NewIdentity { id, now }: NewIdentity,
     policy: &Policy,
 ) -> Result<LinkingOutcome> {
     require_subject(external_user)?;
@@ -174,10 +190,10 @@ pub fn require_subject(external_user: &ExternalUser<'_>) -> Result<()> {
 pub fn build_account(
     external_user: &ExternalUser<'_>,
     email: Option<String>,
-    (id, audience): (Uuid, String),
-    now: Time,
+    new: NewAccount,
     policy: &Policy,
 ) -> User {
+    let NewAccount { id, audience, now } = new;
     let provider = external_user.provider;
     User {
         id,
@@ -233,14 +249,15 @@ fn link_to_account(external_user: &ExternalUser<'_>, mut account: User, id: Uuid
 fn create_account(
     external_user: &ExternalUser<'_>,
     email: Option<String>,
-    (ids, audience): (NewUserIds, String),
-    now: Time,
+    new: NewAccount,
+    identity_id: Uuid,
     policy: &Policy,
 ) -> Result<LinkingOutcome> {
     require_sign_up_enabled(policy)?;
-    let mut account = build_account(external_user, email, (ids.account, audience), now, policy);
-    account.identities = vec![build_identity(external_user, ids.identity, ids.account, now)];
-    Ok(LinkingOutcome { is_new: true, ..build_outcome(account, ids.identity, now) })
+    let now = new.now;
+    let mut account = build_account(external_user, email, new, policy);
+    account.identities = vec![build_identity(external_user, identity_id, account.id, now)];
+    Ok(LinkingOutcome { is_new: true, ..build_outcome(account, identity_id, now) })
 }
 
 fn build_outcome(account: User, identity: Uuid, now: Time) -> LinkingOutcome {

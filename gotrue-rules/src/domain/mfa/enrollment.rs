@@ -6,7 +6,7 @@ use super::FactorType;
 use crate::domain::contact::Phone;
 use crate::domain::error::{Error, ErrorCode, Result};
 use crate::domain::policy::MfaPolicy;
-use crate::domain::session::{Aal, Session};
+use crate::domain::session::Session;
 use crate::domain::user::{Factor, Time, User};
 
 /// Parses the number of a phone factor; 400 if it is missing or malformed.
@@ -76,7 +76,7 @@ pub fn validate_enrollment<'a>(
             "Maximum number of verified factors reached, unenroll to continue",
         ));
     }
-    if verified > 0 && session.aal < Aal::Aal2 {
+    if verified > 0 && !session.is_elevated() {
         return Err(Error::new(ErrorCode::InsufficientAal, "AAL2 required to enroll a new factor"));
     }
     Ok(())
@@ -91,6 +91,7 @@ pub fn name_conflict(name: &str) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::session::Aal;
 
     fn at(seconds: i64) -> Time {
         Time::from_timestamp(seconds, 0).unwrap()

@@ -7,7 +7,7 @@ pub mod verification;
 
 use super::error::{Error, ErrorCode, Result};
 use super::policy::MfaPolicy;
-use super::session::{Aal, Session};
+use super::session::Session;
 use super::user::Factor;
 
 /// The type of a factor.
@@ -107,7 +107,7 @@ pub enum FactorStep {
 
 /// Requires AAL2 to unenroll a verified factor: 422.
 pub fn validate_removal(factor: &Factor, session: &Session) -> Result<()> {
-    if factor.is_verified() && session.aal < Aal::Aal2 {
+    if factor.is_verified() && !session.is_elevated() {
         return Err(Error::http(422, ErrorCode::InsufficientAal, "AAL2 required to unenroll verified factor"));
     }
     Ok(())
@@ -121,6 +121,7 @@ pub fn factor_not_found() -> Error {
 #[cfg(test)]
 mod tests {
     use super::super::policy::PhoneFactorPolicy;
+    use super::super::session::Aal;
     use super::*;
 
     #[test]

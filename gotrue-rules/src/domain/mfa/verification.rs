@@ -9,7 +9,8 @@ use uuid::Uuid;
 use super::FactorType;
 use crate::domain::error::{Error, ErrorCode, Result};
 use crate::domain::policy::MfaPolicy;
-use crate::domain::session::{Aal, Session};
+use crate::domain::session::Session;
+use crate::domain::step_up::is_step_up_required;
 use crate::domain::user::{Factor, Time, User};
 
 /// A stored challenge of a factor.
@@ -73,7 +74,7 @@ pub fn validate_first_verification(
     policy: &MfaPolicy,
 ) -> Result<()> {
     let is_first = !factor.is_verified();
-    if policy.first_verification_requires_aal2 && is_first && account.has_verified_factor() && session.aal < Aal::Aal2 {
+    if policy.first_verification_requires_aal2 && is_first && is_step_up_required(account, Some(session)) {
         return Err(Error::new(ErrorCode::InsufficientAal, "AAL2 required to verify a new factor"));
     }
     Ok(())
@@ -113,6 +114,7 @@ pub fn wrong_code(kind: FactorType) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::session::Aal;
 
     fn at(seconds: i64) -> Time {
         Time::from_timestamp(seconds, 0).unwrap()

@@ -3,7 +3,7 @@
 use serde_json::Map;
 
 use super::*;
-use crate::domain::session::AmrClaim;
+use crate::domain::session::{Aal, AmrClaim};
 use crate::domain::user::{Factor, Time};
 
 fn user() -> User {

@@ -6,6 +6,7 @@ use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 
 use crate::domain::error::{Error, Result};
 use crate::domain::policy::{Web3ChainPolicy, Web3Policy};
+use crate::wire::hex::decode_hex;
 
 /// A blockchain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,12 +81,6 @@ fn decode_ethereum_signature(text: &str) -> Result<Vec<u8>> {
         return Err(Error::invalid(message));
     }
     Ok(digits.and_then(decode_hex).unwrap_or_default())
-}
-
-fn decode_hex(text: &str) -> Option<Vec<u8>> {
-    let digit = |byte: &u8| char::from(*byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
-    let (pairs, _) = text.as_bytes().as_chunks::<2>();
-    pairs.iter().map(|[high, low]| Some(digit(high)? << 4 | digit(low)?)).collect()
 }
 
 /// Decodes 64 bytes in standard or URL-safe base64, with or without padding.

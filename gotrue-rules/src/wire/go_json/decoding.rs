@@ -5,6 +5,7 @@ use serde::de::{self, Deserialize, Deserializer, Expected, IntoDeserializer, Une
 use serde::forward_to_deserialize_any;
 
 use super::decode_error::GoJsonError;
+use super::json_type::JsonType;
 use super::node::{Node, go_number, matches_field, require_storable};
 
 /// All values of one member, in order; at least one.
@@ -53,7 +54,7 @@ impl<'a> MemberValues<'a> {
 }
 
 fn type_error(wants: &str, got: &Node) -> GoJsonError {
-    GoJsonError(format!("{wants} is wanted, it is {}", got.kind()))
+    GoJsonError(format!("{wants} is wanted, it is {}", JsonType::from(got).with_article()))
 }
 
 fn integer(node: &Node) -> Option<i64> {

@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 
 use super::decode_error::GoJsonError;
 use super::decoding::MemberValues;
+use super::json_type::JsonType;
 use super::node::{Node, matches_field};
 use super::parser::{self, MAX_DEPTH};
 
@@ -67,7 +68,7 @@ impl Document {
         match self.to_value()? {
             Value::Object(members) => Ok(members),
             Value::Null => Ok(Map::new()),
-            _ => Err(GoJsonError(format!("an object is wanted, it is {}", self.0.kind()))),
+            _ => Err(GoJsonError(format!("an object is wanted, it is {}", JsonType::from(&self.0).with_article()))),
         }
     }
 
@@ -84,7 +85,7 @@ impl Document {
         match &self.0 {
             Node::Object(members) => Ok(members),
             Node::Null => Ok(&[]),
-            other => Err(GoJsonError(format!("an object is wanted, it is {}", other.kind()))),
+            other => Err(GoJsonError(format!("an object is wanted, it is {}", JsonType::from(other).with_article()))),
         }
     }
 }

@@ -35,18 +35,6 @@ impl Node {
             Self::Object(members) => Value::Object(Map::from_iter(into_members(members)?)),
         })
     }
-
-    /// Returns the type for error messages, without the value.
-    pub fn kind(&self) -> &'static str {
-        match self {
-            Self::Null => "null",
-            Self::Bool(_) => "a boolean",
-            Self::Number(_) => "a number",
-            Self::Text(_) => "a string",
-            Self::List(_) => "an array",
-            Self::Object(_) => "an object",
-        }
-    }
 }
 
 impl From<Value> for Node {

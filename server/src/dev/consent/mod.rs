@@ -7,11 +7,11 @@
 
 use axum::extract::Request;
 use axum::response::Response;
+use gotrue_rules::wire::html::escape_html;
 use http::{HeaderName, HeaderValue, Method, StatusCode};
 use url::Url;
 
 use super::access::AccessRule;
-use super::page::escape_markup;
 use super::responses;
 
 /// The page's path.
@@ -34,7 +34,7 @@ impl ConsentPage {
     /// Creates the page of a server with the public URL `url`.
     pub fn new(url: &str, publishable_key: &str) -> Self {
         let authority = Url::parse(url).map(|url| url.authority().to_ascii_lowercase()).unwrap_or_default();
-        Self { html: PAGE_TEMPLATE.replace("{{publishable_key}}", &escape_markup(publishable_key)), authority }
+        Self { html: PAGE_TEMPLATE.replace("{{publishable_key}}", &escape_html(publishable_key)), authority }
     }
 
     /// Public: without a page of the operator, real users use it.

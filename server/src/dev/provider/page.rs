@@ -2,9 +2,10 @@
 
 use std::fmt::Write as _;
 
+use gotrue_rules::wire::html::escape_html;
+
 use super::parameters::Parameters;
 use super::users::PRESET_USERS;
-use crate::dev::page::escape_markup;
 
 /// Parameters of the request that the form repeats.
 const REPEATED_PARAMETERS: [&str; 7] =
@@ -19,7 +20,7 @@ pub fn format_chooser(requested: &Parameters, hint: &str) -> String {
     );
     let mut carried = String::new();
     for name in REPEATED_PARAMETERS {
-        let value = escape_markup(requested.get(name));
+        let value = escape_html(requested.get(name));
         let _ = writeln!(carried, "<input type=\"hidden\" name=\"{name}\" value=\"{value}\">");
     }
     let _ =
@@ -46,8 +47,8 @@ pub fn format_chooser(requested: &Parameters, hint: &str) -> String {
          <p><label for=\"name\">Name</label><br><input id=\"name\" name=\"name\" autocomplete=\"off\" maxlength=\"200\" value=\"{}\"></p>\n\
          <p><label><input type=\"checkbox\" name=\"verified\" value=\"yes\" checked> The address is verified</label></p>\n\
          <p><button name=\"person\" value=\"other\">Continue</button></p>\n</form>\n</main>",
-        escape_markup(hint),
-        escape_markup(requested.get("name")),
+        escape_html(hint),
+        escape_html(requested.get("name")),
     );
     page
 }

@@ -13,9 +13,7 @@ use crate::services::external;
 /// As in GoTrue, if an OAuth 1.0a provider refuses, the browser is redirected to `/user/identities/`.
 pub async fn handle(cx: RequestContext) -> Result<Reply> {
     let caller = cx.caller()?;
-    if cx.app.policy.mfa.linking_requires_aal2 {
-        require_aal2_for_linking(&caller.account, caller.session.as_ref())?;
-    }
+    require_aal2_for_linking(&caller.account, caller.session.as_ref(), &cx.app.policy.mfa)?;
     let address = external::start_authorization(&cx, Some(caller.account.id)).await?;
     if cx.request.query("skip_http_redirect") == Some("true") {
         return Ok(Reply::json(&UrlJson { url: address.as_deref().unwrap_or_default() }));

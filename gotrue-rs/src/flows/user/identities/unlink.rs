@@ -18,9 +18,7 @@ pub async fn handle(cx: RequestContext) -> Result<Reply> {
     if first_audience(&caller.claims).unwrap_or_default() != cx.audience() {
         return Err(Error::new(ErrorCode::UnexpectedAudience, "Token audience doesn't match request audience"));
     }
-    if cx.app.policy.mfa.linking_requires_aal2 {
-        require_aal2_for_linking(&caller.account, caller.session.as_ref())?;
-    }
+    require_aal2_for_linking(&caller.account, caller.session.as_ref(), &cx.app.policy.mfa)?;
     linking::unlink(&cx, &caller.account, identity).await?;
     Ok(Reply::json(&Map::<String, Value>::new()))
 }

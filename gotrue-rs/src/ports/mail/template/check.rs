@@ -10,6 +10,7 @@ use gotmpl::html::Template;
 use gotmpl::parse::{BranchNode, DefineNode, Expr, ListNode, Node, Parser, PipeNode, TemplateNode};
 use gotrue_rules::domain::policy::MailKind;
 
+use super::syntax::{is_balanced, is_function};
 use super::values::{self, TemplateVariables};
 
 /// A problem in a template.
@@ -22,14 +23,6 @@ pub struct Finding {
     /// Whether the mail would be wrong or fail; otherwise it is a warning.
     pub is_error: bool,
 }
-
-/// Functions of every template.
-const FUNCTIONS: [&str; 18] = [
-    "and", "call", "eq", "ge", "gt", "html", "index", "js", "le", "len", "lt", "ne", "not", "or", "print", "printf",
-    "println", "slice",
-];
-/// Also a function.
-const URL_QUERY: &str = "urlquery";
 
 /// The finding for a text with unbalanced blocks.
 pub const UNBALANCED: &str = "there is an {{ end }} too few or too many";
@@ -62,17 +55,6 @@ pub fn find_problems(kind: MailKind, text: &str) -> Vec<Finding> {
 pub fn lacks_secret(kind: MailKind, body: &str) -> bool {
     let has = |name: &str| body.contains(name);
     !kind.is_notification() && !has(".Token") && !has(".TokenHash") && !has(".ConfirmationURL")
-}
-
-/// Whether the blocks of a parsed text are balanced.
-///
-/// The library accepts a missing or surplus `{{ end }}`, which Go rejects and which would change the meaning of any
-/// text that follows.
-pub fn is_balanced(text: &str) -> bool {
-    const END_MARKER: &str = "\u{2}the end\u{3}";
-    let followed = format!("{text}{END_MARKER}");
-    let tree = Parser::new(&followed, "{{", "}}").and_then(Parser::parse);
-    tree.is_ok_and(|(tree, _)| matches!(tree.nodes.last(), Some(Node::Text(last)) if last.text.ends_with(END_MARKER)))
 }
 
 fn finding_of_error(error: TemplateError) -> Finding {
@@ -177,7 +159,7 @@ impl TemplateChecker {
             }
             Expr::Identifier(_, name) => {
                 let name = name.as_str();
-                if !FUNCTIONS.contains(&name) && name != URL_QUERY {
+                if !is_function(name) {
                     self.add_error(line, format!("unknown function {name}"));
                 }
             }

@@ -16,9 +16,6 @@ use crate::wire::go_json::Document;
 
 /// The multi-tenant base URL.
 const MULTI_TENANT_HOST: &str = "login.microsoftonline.com/common";
-/// Multi-tenant aliases, which issue no tokens.
-const MULTI_TENANT_ISSUERS: [&str; 2] =
-    ["https://login.microsoftonline.com/common/v2.0", "https://login.microsoftonline.com/organizations/v2.0"];
 
 /// Microsoft Entra.
 #[derive(Debug)]
@@ -73,7 +70,7 @@ fn tenant_issuer(settings: &ExternalProviderSettings) -> Option<String> {
     }
     let issuer = format!("{}/v2.0", base_url(&settings.url, ""));
     let is_tenant = issuers::is_azure(&issuer) || is_customer_issuer(&issuer);
-    (is_tenant && !MULTI_TENANT_ISSUERS.contains(&issuer.as_str())).then_some(issuer)
+    (is_tenant && !issuers::is_multi_tenant_issuer(&issuer)).then_some(issuer)
 }
 
 fn is_at_microsoft(settings: &ExternalProviderSettings) -> bool {
@@ -110,7 +107,11 @@ mod tests {
 
     #[test]
     fn single_tenant_base_restricts_issuer() {
-        for url in ["https://login.microsoftonline.com/t-1", "https://shop.ciamlogin.com/t-1/"] {
+        for url in [
+            "https://login.microsoftonline.com/t-1",
+            "https://login.microsoftonline.com/consumers",
+            "https://shop.ciamlogin.com/t-1/",
+        ] {
             assert_eq!(tenant_of(url).as_deref(), Some(&*format!("{}/v2.0", url.trim_end_matches('/'))), "{url}");
         }
         for url in [

@@ -9,6 +9,7 @@ use super::super::provider::{
 };
 use super::full_name;
 use crate::domain::policy::ExternalProviderSettings;
+use crate::wire::hex::encode_hex;
 
 const API: &str = "graph.facebook.com";
 
@@ -69,11 +70,5 @@ impl Provider for Facebook {
 
 /// HMAC-SHA256 of the access token under the client secret, in hexadecimal digits.
 fn app_secret_proof(secret: &str, access_token: &str) -> String {
-    use std::fmt::Write;
-
-    let tag = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, secret.as_bytes()), access_token.as_bytes());
-    tag.as_ref().iter().fold(String::with_capacity(64), |mut digits, byte| {
-        let _cannot_fail = write!(digits, "{byte:02x}");
-        digits
-    })
+    encode_hex(hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, secret.as_bytes()), access_token.as_bytes()).as_ref())
 }

@@ -7,15 +7,21 @@ use crate::domain::audit::{AuditAction, AuditEntry};
 use crate::domain::linking::manual::{
     EmailSelection, find_unlinkable_identity, require_unlinked_identity, select_email, unlink_identity,
 };
-use crate::domain::linking::outcome::link_identity;
+use crate::domain::linking::outcome::{NewIdentity, link_identity};
 
 #[test]
 fn manual_linking_adds_identity_and_email() {
     let anonymous = || User { is_anonymous: true, email_confirmed_at: None, ..account(1, None, Vec::new()) };
     let link_profile = |account: User, emails| {
         let profile = profile("7", emails);
-        link_identity(&external_user("github", &profile), account, false, (Uuid::from_u128(9), NOW), &policy(|_| {}))
-            .unwrap()
+        link_identity(
+            &external_user("github", &profile),
+            account,
+            false,
+            NewIdentity { id: Uuid::from_u128(9), now: NOW },
+            &policy(|_| {}),
+        )
+        .unwrap()
     };
     let linked = link_profile(password_account(1, ANN, true), vec![email(WORK, false, true)]);
     assert!(linked.error.is_none() && !linked.voids_pending_requests);

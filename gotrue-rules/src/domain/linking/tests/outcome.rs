@@ -5,8 +5,9 @@ use serde_json::Value;
 
 use super::*;
 use crate::domain::error::{Error, Result};
-use crate::domain::linking::outcome::{LinkingOutcome, accept_invitation, apply_decision, link_identity};
-use crate::domain::sign_up::NewUserIds;
+use crate::domain::linking::outcome::{
+    LinkingOutcome, NewAccount, NewIdentity, accept_invitation, apply_decision, link_identity,
+};
 
 fn outcome(decision: LinkingDecision, emails: Vec<ProviderEmail>, policy: &Policy) -> Result<LinkingOutcome> {
     outcome_for_profile(&profile("7", emails), false, decision, policy)
@@ -18,9 +19,9 @@ fn outcome_for_profile(
     decision: LinkingDecision,
     policy: &Policy,
 ) -> Result<LinkingOutcome> {
-    let ids = NewUserIds { account: Uuid::from_u128(100), identity: Uuid::from_u128(101) };
+    let new = NewAccount { id: Uuid::from_u128(100), audience: "authenticated".into(), now: NOW };
     let external_user = ExternalUser { provider: "github", profile, email_optional };
-    apply_decision(&external_user, decision, (ids, "authenticated".into()), NOW, policy)
+    apply_decision(&external_user, decision, new, Uuid::from_u128(101), policy)
 }
 
 fn create(email: &str) -> LinkingDecision {
@@ -130,8 +131,14 @@ fn b4_missing_subject_is_refused() {
         assert_eq!(error.message(), "error missing provider id");
     }
     let external_user = external_user("github", &without_subject);
-    assert!(link_identity(&external_user, *known(), false, (Uuid::nil(), NOW), &default_policy).is_err());
-    assert!(accept_invitation(&external_user, *known(), (Uuid::nil(), NOW), &default_policy).is_err());
+    assert!(
+        link_identity(&external_user, *known(), false, NewIdentity { id: Uuid::nil(), now: NOW }, &default_policy)
+            .is_err()
+    );
+    assert!(
+        accept_invitation(&external_user, *known(), NewIdentity { id: Uuid::nil(), now: NOW }, &default_policy)
+            .is_err()
+    );
 }
 
 /// B1: the creator of an unconfirmed account keeps no access once the address's owner signs in.
@@ -198,8 +205,8 @@ fn new_account_of_other_domain_is_sso_user() {
     let user_profile = profile("7", vec![email(ANN, true, true)]);
     for (provider, is_apart) in [("github", false), ("gitlab", true), ("sso:1", true)] {
         let external_user = external_user(provider, &user_profile);
-        let ids = NewUserIds { account: Uuid::from_u128(1), identity: Uuid::from_u128(2) };
-        let linked = apply_decision(&external_user, create(ANN), (ids, "a".into()), NOW, &policy(|_| {})).unwrap();
+        let new = NewAccount { id: Uuid::from_u128(1), audience: "a".into(), now: NOW };
+        let linked = apply_decision(&external_user, create(ANN), new, Uuid::from_u128(2), &policy(|_| {})).unwrap();
         assert_eq!(linked.account.is_sso_user, is_apart);
         assert_eq!(linked.account.app_metadata["provider"], provider);
     }
@@ -213,7 +220,7 @@ fn invitation_requires_invited_email() {
         accept_invitation(
             &external_user("github", &profile),
             password_account(1, ANN, false),
-            (Uuid::from_u128(9), NOW),
+            NewIdentity { id: Uuid::from_u128(9), now: NOW },
             policy,
         )
     };

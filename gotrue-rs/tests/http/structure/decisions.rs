@@ -1,0 +1,156 @@
+//! Every security decision has one implementation: a text that is typical of it occurs in its file alone.
+
+use super::source::{list_files, read_text, relative_path, repository_root};
+use super::tokens::code_and_comments;
+
+/// A security decision and the text that an implementation of it contains.
+struct Decision {
+    name: &'static str,
+    /// Texts in code, or in literals; white space is ignored.
+    signs: &'static [&'static str],
+    /// Whether the text is in literals, as error codes and SQL are.
+    is_literal: bool,
+    home: &'static str,
+    /// Other files that may contain it, with the reason.
+    allowed: &'static [(&'static str, &'static str)],
+}
+
+const DECISIONS: &[Decision] = &[
+    Decision {
+        name: "whether a ban is in force",
+        signs: &["banned_until.is_some", "banned_until.is_none", "banned_until.map", "banned_until<", "banned_until>"],
+        is_literal: false,
+        home: "gotrue-rules/src/domain/user.rs",
+        allowed: &[],
+    },
+    Decision {
+        name: "what a ban refuses",
+        signs: &[".is_banned("],
+        is_literal: false,
+        home: "gotrue-rules/src/domain/ban.rs",
+        allowed: &[("gotrue-rs/src/services/sessions/refresh.rs", "the token of a banned user is kept, not refused")],
+    },
+    Decision {
+        name: "whether a ban is in force, in SQL",
+        signs: &["banned_until<", "banned_until>", "banned_until=now", "banned_until ISNULL", "banned_untilISNULL"],
+        is_literal: true,
+        home: "gotrue-rs/src/store/refresh_tokens.rs",
+        allowed: &[],
+    },
+    Decision {
+        name: "the error of a ban",
+        signs: &["(\"user_banned\"", "(ErrorCode::UserBanned"],
+        is_literal: true,
+        home: "gotrue-rules/src/domain/ban.rs",
+        allowed: &[],
+    },
+    Decision {
+        name: "whether a session verified a second factor",
+        signs: &["<Aal::Aal2", ">=Aal::Aal2", "==Aal::Aal2", "!=Aal::Aal2", ">Aal::Aal1", "==Aal::Aal1", "!=Aal::Aal1"],
+        is_literal: false,
+        home: "gotrue-rules/src/domain/session.rs",
+        allowed: &[],
+    },
+    Decision {
+        name: "whether a user must step up",
+        signs: &["has_verified_factor()&&"],
+        is_literal: false,
+        home: "gotrue-rules/src/domain/step_up.rs",
+        allowed: &[],
+    },
+    Decision {
+        name: "whether linking requires aal2",
+        signs: &[".linking_requires_aal2"],
+        is_literal: false,
+        home: "gotrue-rules/src/domain/linking/manual.rs",
+        allowed: &[("gotrue-rules/src/domain/policy/hardened.rs", "sets it")],
+    },
+    Decision {
+        name: "whether manual linking is enabled",
+        signs: &[".manual_linking_enabled"],
+        is_literal: false,
+        home: "gotrue-rules/src/domain/linking/manual.rs",
+        allowed: &[("gotrue-rs/src/config/settings/security.rs", "sets it")],
+    },
+    Decision {
+        name: "aliases of tenants of Azure",
+        signs: &["\"common\",\"organizations\""],
+        is_literal: true,
+        home: "gotrue-rules/src/domain/external/issuers.rs",
+        allowed: &[],
+    },
+    Decision {
+        name: "parameters that a client or an operator cannot set at a provider",
+        signs: &["\"response_type\",\"state\""],
+        is_literal: true,
+        home: "gotrue-rules/src/domain/external/authorization_url.rs",
+        allowed: &[("server/src/dev/provider/page.rs", "the parameters that a form repeats")],
+    },
+    Decision {
+        name: "escaping of text for HTML",
+        signs: &["&quot;"],
+        is_literal: true,
+        home: "gotrue-rules/src/wire/html.rs",
+        allowed: &[("gotrue-rules/src/wire/saml.rs", "XML attributes, in which line breaks are escaped too")],
+    },
+    Decision {
+        name: "functions of templates",
+        signs: &["\"println\""],
+        is_literal: true,
+        home: "gotrue-rs/src/ports/mail/template/syntax.rs",
+        allowed: &[],
+    },
+];
+
+/// Production sources: path and text without tests.
+fn sources() -> Vec<(String, String)> {
+    let folders = ["gotrue-rules/src", "gotrue-rs/src", "functions-rs/src", "server/src", "http-edge/src"];
+    let all = folders.iter().flat_map(|folder| list_files(&repository_root().join(folder), &[".rs"]));
+    let sources = all.map(|path| (relative_path(&path), without_tests(&read_text(&path)).to_owned()));
+    let is_test = |path: &str| path.ends_with("tests.rs") || path.contains("/tests/") || path.contains("/testing/");
+    sources.filter(|(path, _)| !is_test(path)).collect()
+}
+
+fn without_tests(text: &str) -> &str {
+    text.split("#[cfg(test)]\nmod tests").next().unwrap_or_default()
+}
+
+/// Whether a source contains one of the decision's texts.
+fn contains(decision: &Decision, text: &str) -> bool {
+    let (code, comments) = code_and_comments(text);
+    let literal: String =
+        text.chars().zip(comments.chars()).map(|(it, comment)| if comment == ' ' { it } else { ' ' }).collect();
+    let squeezed: String = if decision.is_literal { literal } else { code }.split_whitespace().collect();
+    decision.signs.iter().any(|sign| squeezed.contains(&sign.replace(' ', "")))
+}
+
+#[test]
+fn every_security_decision_has_one_implementation() {
+    let sources = sources();
+    let mut wrong = Vec::new();
+    for decision in DECISIONS {
+        let found: Vec<&str> =
+            sources.iter().filter(|(_, text)| contains(decision, text)).map(|(path, _)| path.as_str()).collect();
+        let is_known = |path: &str| path == decision.home || decision.allowed.iter().any(|(other, _)| *other == path);
+        let second = found.iter().filter(|path| !is_known(path));
+        wrong.extend(second.map(|path| format!("{path}: {} is decided in {}", decision.name, decision.home)));
+        let known = decision.allowed.iter().map(|(path, _)| *path).chain([decision.home]);
+        let stale = known.filter(|path| !found.contains(path));
+        wrong.extend(stale.map(|path| format!("{path}: {} is no longer decided here", decision.name)));
+    }
+    assert!(wrong.is_empty(), "second implementations, or stale rows of DECISIONS:\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn second_implementations_are_found() {
+    let decision = |name: &str| DECISIONS.iter().find(|it| it.name == name).expect("it is listed");
+    let ban = decision("whether a ban is in force");
+    assert!(contains(ban, "let it = account.banned_until\n    .is_some_and(|until| now < until);"));
+    assert!(contains(ban, "if account.banned_until > Some(now) {}"));
+    assert!(!contains(ban, "// banned_until > now\nlet it = \"banned_until > now\";"));
+    let in_sql = decision("whether a ban is in force, in SQL");
+    assert!(contains(in_sql, "const SQL: &str = \"SELECT 1 WHERE u.banned_until   > $1\";"));
+    assert!(!contains(in_sql, "// u.banned_until > now"));
+    assert!(contains(decision("the error of a ban"), "Error::forbidden(\n    \"user_banned\", \"x\")"));
+    assert!(contains(decision("whether a user must step up"), "if it.has_verified_factor() && x {}"));
+}
