@@ -211,7 +211,7 @@ impl Functions {
         }
         let work = async {
             let body = self.read_body(body).await?;
-            let invocation = self.build_invocation(head, body, caller, (now, journal));
+            let invocation = self.build_invocation(head, body, caller, RequestRecord { now, journal });
             entry.function.call(&invocation).await
         };
         let guarded = AssertUnwindSafe(work).catch_unwind();
@@ -243,7 +243,7 @@ impl Functions {
         head: request::Parts,
         body: Bytes,
         caller: Caller,
-        (now, journal): (chrono::DateTime<chrono::Utc>, &Arc<Journal>),
+        RequestRecord { now, journal }: RequestRecord<'_>,
     ) -> Invocation {
         Invocation {
             client: self.client_address(&head),
@@ -267,6 +267,12 @@ impl Functions {
             .or_else(|| connection.map(|peer| self.proxies.find_client(peer.0.ip(), &head.headers)))
             .unwrap_or_else(ClientAddress::unknown)
     }
+}
+
+/// When a request arrived, and the journal of its steps.
+struct RequestRecord<'a> {
+    now: chrono::DateTime<chrono::Utc>,
+    journal: &'a Arc<Journal>,
 }
 
 impl RegisteredFunction {

@@ -154,11 +154,11 @@ pub async fn generate_link(
                 return Ok(Attempt::Conflict(error));
             }
         };
-        store_token_hash(cx, &mut db, &account, link_request, (to, &token.hash)).await?;
+        store_token_hash(cx, &mut db, &account, link_request, RecipientHash { to, hash: &token.hash }).await?;
         db.commit().await?;
         account
     } else {
-        store_token_hash(cx, &mut cx.db(), &account, link_request, (to, &token.hash)).await?;
+        store_token_hash(cx, &mut cx.db(), &account, link_request, RecipientHash { to, hash: &token.hash }).await?;
         account
     };
     let account = with_issued_link(account, kind, new_email, cx.now);
@@ -193,13 +193,19 @@ async fn write_user(
     updated.map(Attempt::Done).ok_or_else(|| Error::internal(UPDATE_FAILED))
 }
 
+/// The hash of a token and the address that it is bound to.
+struct RecipientHash<'a> {
+    to: &'a str,
+    hash: &'a TokenHash,
+}
+
 /// Stores the token hash, replacing an earlier one of its slot.
 async fn store_token_hash(
     cx: &RequestContext,
     db: &mut Connection,
     account: &User,
     link_request: LinkRequest<'_>,
-    (to, hash): (&str, &TokenHash),
+    RecipientHash { to, hash }: RecipientHash<'_>,
 ) -> Result<()> {
     let slot = match link_request.kind {
         LinkType::EmailChangeCurrent => OneTimeTokenKind::EmailChangeCurrent,

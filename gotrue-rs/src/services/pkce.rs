@@ -33,7 +33,8 @@ pub async fn store_challenge(
     challenge: &Challenge,
     purpose: Purpose,
 ) -> Result<()> {
-    insert_flow(cx, db, account, challenge, (purpose.flow_authentication_method(), purpose)).await
+    insert_flow(cx, db, account, challenge, FlowMethod { provider_type: purpose.flow_authentication_method(), purpose })
+        .await
 }
 
 /// Stores the challenge of a sign-up, whose provider is `email`.
@@ -43,7 +44,13 @@ pub async fn store_sign_up_challenge(
     account: Uuid,
     challenge: &Challenge,
 ) -> Result<()> {
-    insert_flow(cx, db, account, challenge, ("email", Purpose::SignUp)).await
+    insert_flow(cx, db, account, challenge, FlowMethod { provider_type: "email", purpose: Purpose::SignUp }).await
+}
+
+/// How a flow authenticates its user.
+struct FlowMethod<'a> {
+    provider_type: &'a str,
+    purpose: Purpose,
 }
 
 async fn insert_flow(
@@ -51,7 +58,7 @@ async fn insert_flow(
     db: &mut Connection,
     account: Uuid,
     challenge: &Challenge,
-    (provider_type, purpose): (&str, Purpose),
+    FlowMethod { provider_type, purpose }: FlowMethod<'_>,
 ) -> Result<()> {
     let flow = NewFlow {
         id: cx.entropy.uuid(),

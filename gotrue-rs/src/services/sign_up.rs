@@ -153,7 +153,7 @@ async fn respond_to_repeated(
     let entry = AuditEntry::new(AuditAction::UserRepeatedSignUp).with_trait("provider", newcomer.contact.provider());
     let rows = audit::build_rows(cx, &known, [entry]);
     if outcome == SignUpDecision::ObfuscatedUser && decoys::is_enabled(cx) {
-        imitate_new_user(cx, &request, newcomer, (&known, rows)).await?;
+        imitate_new_user(cx, &request, newcomer, &known, rows).await?;
     } else {
         audit_log::insert(&mut cx.db(), rows).await?;
         if outcome == SignUpDecision::AlreadyRegistered {
@@ -175,7 +175,8 @@ async fn imitate_new_user(
     cx: &RequestContext,
     request: &SignUpRequest,
     newcomer: &SignUpContact,
-    (known, audit): (&User, Vec<AuditRow>),
+    known: &User,
+    audit: Vec<AuditRow>,
 ) -> Result<()> {
     let challenge = Challenge::new(&request.pkce.challenge, &request.pkce.method)?;
     if !request.password.is_empty() {

@@ -51,7 +51,7 @@ mod tests {
             (BannedAttempt::CodeExchange, 400, "unknown"),
         ] {
             let error = require_not_banned(&banned, attempt, end - TimeDelta::seconds(1)).unwrap_err();
-            assert_eq!((error.status(), error.code()), (status, code), "{attempt:?}");
+            assert_eq!((error.status(), error.code().as_str()), (status, code), "{attempt:?}");
             assert!(require_not_banned(&banned, attempt, end).is_ok(), "{attempt:?}");
             assert!(require_not_banned(&User::default(), attempt, end).is_ok(), "{attempt:?}");
         }

@@ -50,7 +50,7 @@ impl Page {
     /// Links repeat the request's query.
     pub fn link_header(self, total: u64, path: &str, query: &[(String, String)]) -> String {
         let last = total.div_ceil(self.size);
-        let link = |number: u64, rel: &str| link(path, query, ("page", &number.to_string()), rel);
+        let link = |number: u64, rel: &str| link(path, query, "page", &number.to_string(), rel);
         if last > self.number {
             return format!("{}, {}", link(self.number + 1, "next"), link(last, "last"));
         }
@@ -106,7 +106,7 @@ impl Cursor {
 
     /// Builds the `Link` header to the page after this cursor.
     pub fn link_header(self, path: &str, query: &[(String, String)]) -> String {
-        link(path, query, ("cursor", &self.encode()), "next")
+        link(path, query, "cursor", &self.encode(), "next")
     }
 
     fn parse(text: &str) -> Option<Self> {
@@ -195,7 +195,7 @@ fn bad_pagination(why: &str) -> Error {
 }
 
 /// Builds a link: path and query of the request with one parameter replaced, sorted by name.
-fn link(path: &str, query: &[(String, String)], (name, value): (&str, &str), rel: &str) -> String {
+fn link(path: &str, query: &[(String, String)], name: &str, value: &str, rel: &str) -> String {
     let others = query.iter().filter(|(other, _)| other != name);
     let mut members: Vec<(Vec<u8>, Vec<u8>)> =
         others.map(|(name, value)| (name.clone().into_bytes(), value.clone().into_bytes())).collect();

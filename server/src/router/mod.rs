@@ -129,7 +129,7 @@ impl EdgeRouter {
             sanitize_headers(&mut request, &resolved);
         }
         request.extensions_mut().insert(resolved);
-        let request_line = (request.method().clone(), request.uri().path().to_owned());
+        let request_line = RequestLine { method: request.method().clone(), path: request.uri().path().to_owned() };
         let handled = AssertUnwindSafe(self.dispatch(area, request)).catch_unwind().await;
         let mut response = handled.unwrap_or_else(|_| {
             tracing::error!(request.id = ?id, area = area.name(), "a handler panicked");
@@ -202,9 +202,15 @@ fn sanitize_headers(request: &mut Request, resolved: &ResolvedRequest) {
     }
 }
 
+/// Method and path of a request, for the log.
+struct RequestLine {
+    method: Method,
+    path: String,
+}
+
 /// Logs requests of services without a log of their own.
 /// The query is omitted because it may carry secrets.
-fn log_request(area: Area, (method, path): &(Method, String), response: &Response, started: Instant) {
+fn log_request(area: Area, RequestLine { method, path }: &RequestLine, response: &Response, started: Instant) {
     let duration_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
     let (area, status) = (area.name(), response.status().as_u16());
     let id = response.headers().get(REQUEST_ID).and_then(|id| id.to_str().ok());

@@ -108,10 +108,11 @@ async fn finish_sign_in(cx: &RequestContext, flow: &ExternalFlow, target: &str) 
             return Err(error);
         }
     };
+    let user = SignedInUser { account: &account, external_sign_in: &external_sign_in };
     let ended = if flow.is_pkce {
-        finish_with_code(cx, db, flow, (&account, &external_sign_in), target).await
+        finish_with_code(cx, db, flow, user, target).await
     } else {
-        finish_with_session(cx, db, flow, (&account, &external_sign_in), target).await
+        finish_with_session(cx, db, flow, user, target).await
     };
     let location = ended.map_err(into_server_error)?;
     match flow.linking {
@@ -122,12 +123,18 @@ async fn finish_sign_in(cx: &RequestContext, flow: &ExternalFlow, target: &str) 
     Ok(location)
 }
 
+/// The user of a completed sign-in, and what the provider returned.
+struct SignedInUser<'a> {
+    account: &'a User,
+    external_sign_in: &'a ProviderSignIn,
+}
+
 /// Stores user and provider tokens in the flow; the client exchanges the code for the session.
 async fn finish_with_code(
     cx: &RequestContext,
     mut db: Connection,
     flow: &ExternalFlow,
-    (account, external_sign_in): (&User, &ProviderSignIn),
+    SignedInUser { account, external_sign_in }: SignedInUser<'_>,
     target: &str,
 ) -> Result<String> {
     let settled = ExternalSignIn {
@@ -148,7 +155,7 @@ async fn finish_with_session(
     cx: &RequestContext,
     mut db: Connection,
     flow: &ExternalFlow,
-    (account, external_sign_in): (&User, &ProviderSignIn),
+    SignedInUser { account, external_sign_in }: SignedInUser<'_>,
     target: &str,
 ) -> Result<String> {
     if flow_state::delete(&mut db, flow.id).await? == 0 {

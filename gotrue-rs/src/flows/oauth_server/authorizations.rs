@@ -46,12 +46,12 @@ async fn try_show(cx: &RequestContext, caller: &User) -> Result<Option<Reply>> {
     match outcome {
         ViewDecision::Expired | ViewDecision::OtherUser => Err(not_found()),
         ViewDecision::AlreadyDecided => Err(cannot_be_processed()),
-        ViewDecision::Ask => Ok(Some(consent_request_reply(cx, caller, (&authorization, &client)))),
+        ViewDecision::Ask => Ok(Some(consent_request_reply(cx, caller, &authorization, &client))),
         ViewDecision::BindAndAsk => {
             let is_first = authorizations::bind_user(&mut cx.db(), authorization.id, caller.id)
                 .await
                 .or_internal_error(LOOKUP_FAILED)?;
-            Ok(is_first.then(|| consent_request_reply(cx, caller, (&authorization, &client))))
+            Ok(is_first.then(|| consent_request_reply(cx, caller, &authorization, &client)))
         }
         ViewDecision::AutoApprove => {
             let code = cx.entropy.uuid().to_string();
@@ -130,7 +130,8 @@ async fn load_authorization(cx: &RequestContext, caller: &User) -> Result<Author
 fn consent_request_reply(
     cx: &RequestContext,
     caller: &User,
-    (authorization, client): (&Authorization, &OAuthClient),
+    authorization: &Authorization,
+    client: &OAuthClient,
 ) -> Reply {
     Reply::json(&AuthorizationJson {
         authorization_id: cx.request.path_param("authorization_id").unwrap_or_default(),

@@ -6,7 +6,7 @@ use gotrue_rules::domain::external::profile::ProviderProfile;
 use gotrue_rules::domain::external::provider::{
     FetchRequest, ProfileContext, ProfileStep, ProviderEndpoints, ProviderResponseError, ProviderTokenResponse,
 };
-use gotrue_rules::domain::external::state::select_verifier;
+use gotrue_rules::domain::external::state::{FlowVerifier, select_verifier};
 use gotrue_rules::domain::external::token_response::authorization_header;
 use gotrue_rules::wire::go_json::Document;
 use reqwest::{Method, Request};
@@ -121,12 +121,14 @@ async fn require_enabled(cx: &RequestContext, flow: &ExternalFlow) -> Result<Res
 
 /// Takes the stored PKCE verifier; it is consumed whatever follows.
 async fn take_verifier(cx: &RequestContext, flow: &ExternalFlow, is_wanted: bool) -> Result<Option<String>> {
-    let mut stored = None;
-    if let Some(id) = flow.verifier {
-        stored =
-            Some(oauth_client_states::take(&mut cx.db(), id).await.or_internal_error("Failed to find OAuth state")?);
-    }
-    select_verifier(stored, &flow.provider, is_wanted, cx.now)
+    let verifier = match flow.verifier {
+        None => FlowVerifier::Absent,
+        Some(id) => {
+            let stored = oauth_client_states::take(&mut cx.db(), id).await;
+            stored.or_internal_error("Failed to find OAuth state")?.map_or(FlowVerifier::Deleted, FlowVerifier::Stored)
+        }
+    };
+    select_verifier(verifier, &flow.provider, is_wanted, cx.now)
 }
 
 /// Requests documents from the provider until they form a profile.
@@ -148,7 +150,7 @@ async fn fetch_profile(
         match ready.enabled.provider.next_step(&known)? {
             ProfileStep::Done(profile) => return Ok(*profile),
             ProfileStep::Fetch(wanted) => {
-                answers.push(fetch_document(cx, ready, &wanted, (token, oauth1_token)).await?);
+                answers.push(fetch_document(cx, ready, &wanted, token, oauth1_token).await?);
             }
             ProfileStep::CheckIdToken(check) => {
                 id_token = Some(super::id_token::verify_id_token(cx, ready, token, &check).await?);
@@ -162,7 +164,8 @@ async fn fetch_document(
     cx: &RequestContext,
     ready: &ResolvedProvider,
     wanted: &FetchRequest,
-    (token, oauth1_token): (&ProviderTokenResponse, Option<&OAuth1Token>),
+    token: &ProviderTokenResponse,
+    oauth1_token: Option<&OAuth1Token>,
 ) -> Result<Document, ProviderError> {
     let mut request = Request::new(Method::GET, Url::parse(&wanted.url)?);
     for (name, value) in &wanted.headers {

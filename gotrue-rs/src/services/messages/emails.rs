@@ -183,7 +183,7 @@ pub async fn send_before_write(
         return Ok(());
     }
     if hooks.is_enabled(HookKind::SendEmail) {
-        return send_by_hook(cx, HookTransaction::None(&mut cx.db().with_long_statements()), account, (purpose, all))
+        return send_by_hook(cx, HookTransaction::None(&mut cx.db().with_long_statements()), account, purpose, all)
             .await;
     }
     match send_by_mailer(cx, account, purpose, all).await {
@@ -221,7 +221,7 @@ pub async fn send_within_write(
     all: &[&ComposedEmail],
 ) -> Result<()> {
     if cx.app.hooks.is_in_database(HookKind::SendEmail) {
-        return send_by_hook(cx, HookTransaction::Current(db), account, (purpose, all)).await;
+        return send_by_hook(cx, HookTransaction::Current(db), account, purpose, all).await;
     }
     let EmailDelivery::Outbox(outbox) = &cx.app.delivery else { return Ok(()) };
     for message in all.iter().filter_map(|composed| composed.message.as_ref()) {
@@ -234,7 +234,8 @@ async fn send_by_hook(
     cx: &RequestContext,
     within: HookTransaction<'_>,
     account: &User,
-    (purpose, all): (Purpose, &[&ComposedEmail]),
+    purpose: Purpose,
+    all: &[&ComposedEmail],
 ) -> Result<()> {
     let (redirect_to, site_url) = (redirect_target(cx), cx.external_url());
     let [first, rest @ ..] = all else { return Ok(()) };

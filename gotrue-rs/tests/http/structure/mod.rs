@@ -9,6 +9,7 @@ mod errors;
 mod hardening;
 mod layers;
 mod logs;
+mod parameters;
 mod placeholders;
 mod plans;
 mod round_trips;

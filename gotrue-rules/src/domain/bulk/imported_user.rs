@@ -59,7 +59,8 @@ pub fn parse_line(mut line: ImportRow, given: &mut ImportDefaults<'_>) -> Result
         ("factors", ImportTable::Factors),
         ("passkeys", ImportTable::Passkeys),
     ];
-    let [identities, factors, passkeys] = lists.map(|(name, table)| (line.shift_remove(name), name, table));
+    let [identities, factors, passkeys] =
+        lists.map(|(name, table)| ListMember { value: line.shift_remove(name), name, table });
     for (alias, column) in ALIASES {
         if let Some(value) = line.shift_remove(alias) {
             line.entry(column).or_insert(value);
@@ -136,13 +137,20 @@ const PENDING: [&str; 8] = [
     "reauthentication_token",
 ];
 
+/// A member of a line that lists rows of a table.
+struct ListMember {
+    value: Option<Value>,
+    name: &'static str,
+    table: ImportTable,
+}
+
 /// Parses the rows that a line lists in a member; `None` if the member is absent.
 fn rows(
-    (listed, name, table): (Option<Value>, &str, ImportTable),
+    ListMember { value, name, table }: ListMember,
     user: &ImportRow,
     given: &mut ImportDefaults<'_>,
 ) -> Result<Option<Vec<ImportRow>>, ImportError> {
-    let listed = match listed {
+    let listed = match value {
         None | Some(Value::Null) => return Ok(None),
         Some(Value::Array(listed)) => listed,
         Some(_) => return Err(format!("{name}: a list is wanted")),

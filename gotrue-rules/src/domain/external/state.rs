@@ -50,27 +50,32 @@ pub struct StoredVerifier {
     pub created_at: Time,
 }
 
+/// The PKCE verifier of a flow at a provider.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FlowVerifier {
+    /// The flow stored none.
+    Absent,
+    /// The stored one has been used or deleted.
+    Deleted,
+    /// The stored one.
+    Stored(StoredVerifier),
+}
+
 /// Selects the verifier to send with the code.
-/// `stored` is `None` if the flow stored no verifier and `Some(None)` if the stored one has been deleted.
 ///
 /// # Errors
 /// 422 if the verifier is deleted or expired, 400 if it is for another provider or required but absent.
-pub fn select_verifier(
-    stored: Option<Option<StoredVerifier>>,
-    provider: &str,
-    is_required: bool,
-    now: Time,
-) -> Result<Option<String>> {
+pub fn select_verifier(verifier: FlowVerifier, provider: &str, is_required: bool, now: Time) -> Result<Option<String>> {
     let invalid = |message| Error::new(ErrorCode::OAuthInvalidState, message);
-    match stored {
-        None if is_required => Err(invalid("OAuth PKCE code verifier missing")),
-        None => Ok(None),
-        Some(None) => Err(Error::new(ErrorCode::OAuthClientStateNotFound, "OAuth state not found")),
-        Some(Some(stored)) if stored.provider != provider => Err(invalid("OAuth provider mismatch")),
-        Some(Some(stored)) if now > stored.created_at + VERIFIER_LIFETIME => {
+    match verifier {
+        FlowVerifier::Absent if is_required => Err(invalid("OAuth PKCE code verifier missing")),
+        FlowVerifier::Absent => Ok(None),
+        FlowVerifier::Deleted => Err(Error::new(ErrorCode::OAuthClientStateNotFound, "OAuth state not found")),
+        FlowVerifier::Stored(stored) if stored.provider != provider => Err(invalid("OAuth provider mismatch")),
+        FlowVerifier::Stored(stored) if now > stored.created_at + VERIFIER_LIFETIME => {
             Err(Error::new(ErrorCode::OAuthClientStateExpired, "OAuth state expired"))
         }
-        Some(Some(stored)) => Ok(Some(stored.verifier)),
+        FlowVerifier::Stored(stored) => Ok(Some(stored.verifier)),
     }
 }
 
@@ -113,12 +118,12 @@ mod tests {
         let now = Time::UNIX_EPOCH + Duration::from_secs(1000);
         let stored = |provider: &str, age| {
             let created_at = now - Duration::from_secs(age);
-            Some(Some(StoredVerifier { provider: provider.into(), verifier: "v".into(), created_at }))
+            FlowVerifier::Stored(StoredVerifier { provider: provider.into(), verifier: "v".into(), created_at })
         };
         for (stored, is_required, expected) in [
-            (None, false, Ok(None)),
-            (None, true, Err("OAuth PKCE code verifier missing")),
-            (Some(None), true, Err("OAuth state not found")),
+            (FlowVerifier::Absent, false, Ok(None)),
+            (FlowVerifier::Absent, true, Err("OAuth PKCE code verifier missing")),
+            (FlowVerifier::Deleted, true, Err("OAuth state not found")),
             (stored("github", 0), true, Err("OAuth provider mismatch")),
             (stored("x", 301), true, Err("OAuth state expired")),
             (stored("x", 300), true, Ok(Some("v".to_owned()))),

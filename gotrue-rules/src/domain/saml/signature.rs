@@ -78,7 +78,7 @@ pub fn verify_element(element: XmlNode<'_>, signers: &TrustedSigners<'_>) -> Res
     let certificate = find_certificate(signature, signers)?;
     let info = canonicalize_signed_info(signed_info)?;
     let xml = XmlDocument::parse(&info)?;
-    verify_value(signature, &xml, (certificate, info.as_bytes()), signers.allows_sha1)?;
+    verify_value(signature, &xml, certificate, info.as_bytes(), signers.allows_sha1)?;
     // Only the signed canonical form of `SignedInfo` is used from here on.
     let reference = Reference::parse(xml.root(), signers.allows_sha1)?;
     reference.validate_target(element)?;
@@ -125,7 +125,8 @@ fn canonicalize_signed_info(info: XmlNode<'_>) -> Result<String, SamlError> {
 fn verify_value(
     signature: XmlNode<'_>,
     info: &XmlDocument<'_>,
-    (certificate, signed): (&Certificate, &[u8]),
+    certificate: &Certificate,
+    signed: &[u8],
     sha1: bool,
 ) -> Result<(), SamlError> {
     let method = info.root().required_child(DSIG, "SignatureMethod", "SignedInfo")?;
