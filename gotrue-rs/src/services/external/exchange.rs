@@ -1,17 +1,17 @@
-//! Exchanges an authorization code for tokens (RFC 6749 §4.1.3).
+//! Exchanges an authorization code for tokens (RFC 6749 §4.1.3), through the server's HTTP client.
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
+use futures::future::BoxFuture;
 use gotrue_rules::domain::error::chain::ErrorChain;
 use gotrue_rules::domain::external::provider::{ClientAuth, ProviderTokenResponse};
-use gotrue_rules::domain::external::token_response;
-use reqwest::header::CONTENT_TYPE;
-use reqwest::{Method, Request};
-use url::Url;
-use url::form_urlencoded::{Serializer, byte_serialize};
+use gotrue_rules::domain::external::token_request::ProviderTokenRequest;
+use gotrue_rules::domain::external::token_response::{flatten_error, normalize};
+use oauth2::{AsyncHttpClient, AuthType, HttpRequest, HttpResponse, TokenUrl};
+use reqwest::Request;
+use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
 
 use super::ResolvedProvider;
-use super::provider_request::{ProviderError, insert_header, send_provider_request};
+use super::provider_request::{ProviderError, send_provider_request};
+use crate::ports::http_client::HttpError;
 use crate::request_context::RequestContext;
 
 /// Exchanges a code for the provider's tokens.
@@ -24,18 +24,18 @@ pub(super) async fn exchange_code(
     code: &str,
     verifier: Option<&str>,
 ) -> Result<ProviderTokenResponse, ProviderError> {
-    let (id, secret) = (ready.client_id(), ready.enabled.settings.secret.reveal());
-    let mut form = vec![("grant_type", "authorization_code"), ("code", code)];
-    form.push(("redirect_uri", &ready.enabled.settings.redirect_uri));
-    form.extend(verifier.map(|verifier| ("code_verifier", verifier)));
-    form.retain(|(_, value)| !value.is_empty());
-    match ready.config.client_auth {
+    let grant = ProviderTokenRequest {
+        client_id: ready.client_id(),
+        secret: &ready.enabled.settings.secret,
+        client_auth: ready.config.client_auth,
+        redirect_uri: &ready.enabled.settings.redirect_uri,
+        code,
+        code_verifier: verifier,
+    };
+    match grant.client_auth {
         ClientAuth::Form => {}
         ClientAuth::BasicThenForm | ClientAuth::BasicAndForm => {
-            if ready.config.client_auth == ClientAuth::BasicAndForm {
-                form.extend([("client_id", id), ("secret", secret)]);
-            }
-            match post_token_request(cx, ready, &form, Some(&basic_credentials(id, secret))).await {
+            match request_tokens(cx, ready, &grant, AuthType::BasicAuth).await {
                 Err(error) => tracing::debug!(
                     request.id = cx.request.id,
                     cause = %ErrorChain(&error),
@@ -43,32 +43,53 @@ pub(super) async fn exchange_code(
                 ),
                 answer => return answer,
             }
-            form.retain(|(name, _)| *name != "client_id");
         }
     }
-    form.extend([("client_id", id), ("client_secret", secret)]);
-    post_token_request(cx, ready, &form, None).await
+    request_tokens(cx, ready, &grant, AuthType::RequestBody).await
 }
 
-async fn post_token_request(
+async fn request_tokens(
     cx: &RequestContext,
     ready: &ResolvedProvider,
-    form: &[(&str, &str)],
-    authorization: Option<&str>,
+    grant: &ProviderTokenRequest<'_>,
+    auth_type: AuthType,
 ) -> Result<ProviderTokenResponse, ProviderError> {
-    let mut request = Request::new(Method::POST, Url::parse(ready.token_endpoint())?);
-    insert_header(&mut request, "content-type", "application/x-www-form-urlencoded")?;
-    if let Some(authorization) = authorization {
-        insert_header(&mut request, "authorization", authorization)?;
-    }
-    *request.body_mut() = Some(Serializer::new(String::new()).extend_pairs(form).finish().into());
-    let answer = send_provider_request(cx, &ready.enabled, "provider.token", request).await?;
-    let kind = answer.headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-    Ok(token_response::parse(answer.status, kind, &answer.body)?)
+    let client = grant.build_client(TokenUrl::new(ready.token_endpoint().to_owned())?, auth_type);
+    let http = ProviderHttpClient { cx, ready };
+    let answer = grant.build(&client).request_async(&http).await.map_err(flatten_error)?;
+    Ok(answer.into_tokens()?)
 }
 
-/// Formats HTTP Basic credentials; id and secret are form-encoded first (RFC 6749 §2.3.1).
-fn basic_credentials(id: &str, secret: &str) -> String {
-    let escaped = |text: &str| byte_serialize(text.as_bytes()).collect::<String>();
-    format!("Basic {}", STANDARD.encode(format!("{}:{}", escaped(id), escaped(secret))))
+/// The server's HTTP client for the crate `oauth2`.
+///
+/// A closure would do, but a handler that awaits its future is not `Send` for every lifetime.
+struct ProviderHttpClient<'a> {
+    cx: &'a RequestContext,
+    ready: &'a ResolvedProvider,
+}
+
+impl<'c> AsyncHttpClient<'c> for ProviderHttpClient<'_> {
+    type Error = ProviderError;
+    type Future = BoxFuture<'c, Result<HttpResponse, ProviderError>>;
+
+    fn call(&'c self, request: HttpRequest) -> Self::Future {
+        Box::pin(send_token_request(self.cx, self.ready, request))
+    }
+}
+
+/// Sends a request of the crate `oauth2` and normalises the response for its parser.
+async fn send_token_request(
+    cx: &RequestContext,
+    ready: &ResolvedProvider,
+    mut request: HttpRequest,
+) -> Result<HttpResponse, ProviderError> {
+    // The reference requests no format, which selects forms at some providers.
+    request.headers_mut().remove(ACCEPT);
+    if let Some(credentials) = request.headers_mut().get_mut(AUTHORIZATION) {
+        credentials.set_sensitive(true);
+    }
+    let request = Request::try_from(request).map_err(HttpError::from)?;
+    let answer = send_provider_request(cx, &ready.enabled, "provider.token", request).await?;
+    let kind = answer.headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    Ok(normalize(answer.status, kind, &answer.body)?)
 }

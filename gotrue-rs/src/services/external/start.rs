@@ -7,7 +7,8 @@ use gotrue_rules::domain::error::{Error, ErrorCode, Result};
 use gotrue_rules::domain::external::authorization_url::{ProviderAuthorizationRequest, build_authorization_url};
 use gotrue_rules::domain::external::provider::ProviderEndpoints;
 use gotrue_rules::domain::one_time_token::OneTimeTokenKind;
-use gotrue_rules::domain::pkce::{Challenge, UnknownMethod, s256_challenge, validate_challenge_pair};
+use gotrue_rules::domain::pkce::{Challenge, UnknownMethod, validate_challenge_pair};
+use oauth2::{PkceCodeChallenge, PkceCodeVerifier};
 use url::form_urlencoded::byte_serialize;
 use uuid::Uuid;
 
@@ -33,9 +34,7 @@ pub async fn start_authorization(cx: &RequestContext, linking_target: Option<Uui
         require_invitation(cx, token).await?;
     }
     let challenge = parse_challenge(parameter("code_challenge"), parameter("code_challenge_method"))?;
-    let verifier =
-        ready.config.uses_pkce.then(|| (cx.entropy.uuid(), URL_SAFE_NO_PAD.encode(cx.entropy.bytes::<32>())));
-    let verifier = verifier.as_ref().map(|(id, text)| (*id, text.as_str()));
+    let verifier = ready.config.uses_pkce.then(|| (cx.entropy.uuid(), generate_verifier(cx)));
     let id = cx.entropy.uuid();
     let flow = NewExternalFlow {
         id,
@@ -43,20 +42,26 @@ pub async fn start_authorization(cx: &RequestContext, linking_target: Option<Uui
         pkce: challenge.as_ref().map(|challenge| (challenge, cx.entropy.uuid())),
         invite_token,
         redirect_to: &redirect_target(cx),
-        verifier,
+        verifier: verifier.as_ref().map(|(id, verifier)| (*id, verifier.secret().as_str())),
         linking_target,
         email_optional: ready.enabled.settings.email_optional,
         now: cx.now,
     };
     insert(&mut cx.db(), flow).await.or_internal_error("Error creating flow state")?;
-    Ok(authorization_url(cx, &ready, &id.to_string(), verifier.map(|(_, text)| s256_challenge(text)).as_deref()).await)
+    let sent = verifier.map(|(_, verifier)| PkceCodeChallenge::from_code_verifier_sha256(&verifier));
+    Ok(authorization_url(cx, &ready, &id.to_string(), sent.as_ref()).await)
+}
+
+/// Generates a PKCE verifier of 43 characters (RFC 7636 §4.1).
+fn generate_verifier(cx: &RequestContext) -> PkceCodeVerifier {
+    PkceCodeVerifier::new(URL_SAFE_NO_PAD.encode(cx.entropy.bytes::<32>()))
 }
 
 async fn authorization_url(
     cx: &RequestContext,
     ready: &ResolvedProvider,
     state: &str,
-    challenge: Option<&str>,
+    challenge: Option<&PkceCodeChallenge>,
 ) -> Option<String> {
     if let ProviderEndpoints::OAuth1 { request_token, authorize, .. } = &ready.config.endpoints {
         let callback = format!("{}?state={state}", ready.enabled.settings.redirect_uri);

@@ -1,7 +1,12 @@
 //! Builds the URL of a provider's authorization endpoint that a browser is redirected to.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
+use oauth2::{AuthUrl, ClientId, CsrfToken, PkceCodeChallenge, RedirectUrl, Scope};
+
+use super::oauth2_client::OAuth2Client;
 use super::provider::{ClientScopes, ProviderConfig, ProviderEndpoints};
 use crate::domain::redirect::go_url::form_encode;
 
@@ -19,6 +24,12 @@ pub const RESERVED_PARAMS: [&str; 8] = [
 
 const OPENID: &str = "openid";
 
+/// Stands for the endpoint in URLs of which only the query is read.
+///
+/// `oauth2` rewrites the endpoint's URL, and refuses text that is not one; the reference appends to the text as it is.
+static QUERY_BASE: LazyLock<AuthUrl> =
+    LazyLock::new(|| AuthUrl::new("https://provider.invalid".to_owned()).expect("the constant is a URL"));
+
 /// Parameters of a redirect to a provider's authorization endpoint.
 #[derive(Debug, Clone, Copy)]
 pub struct ProviderAuthorizationRequest<'a> {
@@ -31,7 +42,7 @@ pub struct ProviderAuthorizationRequest<'a> {
     /// The id of the flow state.
     pub state: &'a str,
     /// The PKCE challenge of this server's verifier, if the provider uses PKCE.
-    pub code_challenge: Option<&'a str>,
+    pub code_challenge: Option<&'a PkceCodeChallenge>,
     /// The query pairs of the client's request.
     pub client_params: &'a [(String, String)],
 }
@@ -40,27 +51,34 @@ pub struct ProviderAuthorizationRequest<'a> {
 /// The client's parameters are forwarded, the first of each name, except reserved ones; the provider's own parameters
 /// override them.
 pub fn build_authorization_url(place: &ProviderConfig, start: &ProviderAuthorizationRequest<'_>) -> String {
-    let mut members = BTreeMap::from([
-        ("response_type".to_owned(), "code".to_owned()),
-        ("client_id".to_owned(), start.client_id.to_owned()),
-        ("redirect_uri".to_owned(), start.redirect_uri.to_owned()),
-        ("scope".to_owned(), effective_scopes(place, first_value(start.client_params, "scopes")).join(" ")),
-        ("state".to_owned(), start.state.to_owned()),
-    ]);
-    members.retain(|_, value| !value.is_empty());
+    let mut members = standard_params(place, start);
     if place.forwards_client_params {
         for (name, value) in forwarded_params(start.client_params) {
             members.insert(name.to_owned(), value.to_owned());
         }
     }
-    if let Some(challenge) = start.code_challenge {
-        members.insert("code_challenge".to_owned(), challenge.to_owned());
-        members.insert("code_challenge_method".to_owned(), "S256".to_owned());
-    }
     members.extend(place.params.iter().cloned());
     let members: Vec<_> = members.into_iter().map(|(name, value)| (name.into_bytes(), value.into_bytes())).collect();
     let separator = if start.endpoint.contains('?') { '&' } else { '?' };
     format!("{}{separator}{}", start.endpoint, form_encode(&members))
+}
+
+/// The parameters of RFC 6749 §4.1.1 and RFC 7636 §4.3 that have a value.
+fn standard_params(place: &ProviderConfig, start: &ProviderAuthorizationRequest<'_>) -> BTreeMap<String, String> {
+    let client = OAuth2Client::new(ClientId::new(start.client_id.to_owned())).set_auth_uri(QUERY_BASE.clone());
+    let scopes = effective_scopes(place, first_value(start.client_params, "scopes"));
+    let mut request =
+        client.authorize_url(|| CsrfToken::new(start.state.to_owned())).add_scopes(scopes.into_iter().map(Scope::new));
+    request = match RedirectUrl::new(start.redirect_uri.to_owned()) {
+        Ok(url) => request.set_redirect_uri(Cow::Owned(url)),
+        // A setting that is not a URL is for the provider to refuse, as in GoTrue.
+        Err(_) => request.add_extra_param("redirect_uri", start.redirect_uri),
+    };
+    if let Some(challenge) = start.code_challenge {
+        request = request.set_pkce_challenge(challenge.clone());
+    }
+    let (url, _) = request.url();
+    url.query_pairs().into_owned().filter(|(_, value)| !value.is_empty()).collect()
 }
 
 /// The scopes to request, given those that the client names.
@@ -100,6 +118,8 @@ fn forwarded_params(params: &[(String, String)]) -> impl Iterator<Item = (&str, 
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     fn config(scopes: &[&str], named_scopes: ClientScopes) -> ProviderConfig {
@@ -177,7 +197,36 @@ mod tests {
     }
 
     #[test]
+    fn parameters_are_encoded_like_go_and_endpoint_and_callback_are_kept() {
+        let place =
+            ProviderConfig { params: vec![("a b".into(), "~*+é/".into())], ..config(&["~*"], ClientScopes::Append) };
+        for (endpoint, redirect_uri, redirect_param) in [
+            ("https://p", "https://O.example", "https%3A%2F%2FO.example"),
+            ("p/a~{x}", "callback", "callback"),
+            ("", "/call back", "%2Fcall+back"),
+        ] {
+            let start = ProviderAuthorizationRequest {
+                endpoint,
+                client_id: "u&s",
+                redirect_uri,
+                state: "s",
+                code_challenge: None,
+                client_params: &[],
+            };
+            assert_eq!(
+                build_authorization_url(&place, &start),
+                format!(
+                    "{endpoint}?a+b=~%2A%2B%C3%A9%2F&client_id=u%26s&redirect_uri={redirect_param}&response_type=code\
+                     &scope=~%2A&state=s"
+                )
+            );
+        }
+    }
+
+    #[test]
     fn url_has_s256_challenge_and_keeps_endpoint_query() {
+        let challenge = json!({"code_challenge": "c", "code_challenge_method": "S256"});
+        let challenge = serde_json::from_value(challenge).unwrap();
         let url = build_authorization_url(
             &config(&[], ClientScopes::Ignore),
             &ProviderAuthorizationRequest {
@@ -185,7 +234,7 @@ mod tests {
                 client_id: "us",
                 redirect_uri: "",
                 state: "s",
-                code_challenge: Some("c"),
+                code_challenge: Some(&challenge),
                 client_params: &[],
             },
         );
