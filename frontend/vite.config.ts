@@ -24,7 +24,7 @@ export default defineConfig({
   },
   test: {
     environment: "happy-dom",
-    include: ["src/**/*.test.{ts,tsx}", "emails/*.test.ts"],
+    include: ["src/**/*.test.{ts,tsx}", "build/*.test.ts", "emails/*.test.ts"],
     setupFiles: ["src/test-setup.ts"],
   },
 });

@@ -1,8 +1,8 @@
 import type { Plugin } from "vite";
-import { catalogueData } from "../src/features/catalogue/structured-data.ts";
-import { TEMPLATES } from "../src/features/catalogue/templates.ts";
 import { paths } from "../src/shared/paths.ts";
 import { PRODUCT } from "../src/shared/product.ts";
+import { catalogueData } from "../src/shared/templates/structured-data.ts";
+import { TEMPLATES } from "../src/shared/templates/templates.ts";
 
 /** Stands for the configured site's origin in files that the server completes when it serves them. */
 export const ORIGIN_PLACEHOLDER = "__ORIGIN__";

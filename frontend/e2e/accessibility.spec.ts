@@ -1,4 +1,5 @@
 import AxeBuilder from "@axe-core/playwright";
+import { paths } from "../src/shared/paths.ts";
 import { expect, SCREENS, test } from "./shop.ts";
 
 test.use({ contextOptions: { reducedMotion: "reduce" } });
@@ -16,7 +17,7 @@ for (const colorScheme of ["light", "dark"] as const) {
     }
 
     test("axe finds nothing on the router's fallback", async ({ page }) => {
-      await page.goto("/");
+      await page.goto(paths.catalogue);
       await expect(page.getByRole("heading", { level: 2 })).toHaveCount(12);
       await page.route("**/assets/*.js", (route) => route.abort());
       await page.getByRole("link", { name: "Contact us" }).click();
@@ -25,7 +26,7 @@ for (const colorScheme of ["light", "dark"] as const) {
     });
 
     test("axe finds nothing on a refused submission and on the green card", async ({ page }) => {
-      await page.goto("/submit");
+      await page.goto(paths.submission);
       await page.getByRole("button", { name: "Submit Now" }).click();
       await expect(page.getByText("Details are required")).toBeVisible();
       expect((await new AxeBuilder({ page }).analyze()).violations).toEqual([]);
@@ -38,7 +39,7 @@ for (const colorScheme of ["light", "dark"] as const) {
 }
 
 test("the keyboard alone leads from the wall to a purchase", async ({ page }) => {
-  await page.goto("/");
+  await page.goto(paths.catalogue);
   const card = page.getByRole("link", { name: "View Template: Product Promotion" });
   await tabTo(page, card);
   await page.keyboard.press("Enter");
@@ -47,7 +48,7 @@ test("the keyboard alone leads from the wall to a purchase", async ({ page }) =>
 });
 
 test("the keyboard alone leads from the wall to the green card", async ({ page }) => {
-  await page.goto("/");
+  await page.goto(paths.catalogue);
   await tabTo(page, page.getByRole("button", { name: "Corporate" }));
   await page.keyboard.press("Space");
   await tabTo(page, page.getByRole("link", { name: "View Template: Executive Report" }));
@@ -65,7 +66,7 @@ test("the keyboard alone leads from the wall to the green card", async ({ page }
 
 test("the bars never cover what has the focus", async ({ page }) => {
   await page.setViewportSize({ width: 390, height: 700 });
-  await page.goto("/template/1");
+  await page.goto(paths.template(1));
   const link = page.getByRole("link", { name: "Request Custom Design", exact: true });
   await tabTo(page, link);
   const covered = await link.evaluate((element) => {

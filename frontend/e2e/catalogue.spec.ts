@@ -1,7 +1,8 @@
+import { paths } from "../src/shared/paths.ts";
 import { expect, test } from "./shop.ts";
 
 test.beforeEach(async ({ page }) => {
-  await page.goto("/");
+  await page.goto(paths.catalogue);
   await expect(page.getByRole("heading", { level: 2 })).toHaveCount(12);
 });
 
@@ -45,13 +46,13 @@ test("shows every picture, none broken", async ({ page }) => {
 test("opens a template from anywhere on its card", async ({ page }) => {
   // The card's link lies over the heading, so the click is meant for what is above it.
   await page.getByRole("heading", { name: "Welcome Series" }).click({ force: true });
-  await expect(page).toHaveURL("/template/3");
+  await expect(page).toHaveURL(paths.template(3));
   await expect(page.getByRole("heading", { level: 1 })).toHaveText("Welcome Series");
 });
 
 test("filters by category, in the address too, and says how many are shown", async ({ page }) => {
   await page.getByRole("button", { name: "Corporate" }).click();
-  await expect(page).toHaveURL("/?category=Corporate");
+  await expect(page).toHaveURL(`${paths.catalogue}?category=Corporate`);
   await expect(page.getByRole("heading", { level: 2 })).toHaveText([
     "Company Announcement",
     "Executive Report",
@@ -83,24 +84,24 @@ test("has one filter per category and 'All', which clears it", async ({ page }) 
   await filters.filter({ hasText: "Events" }).click();
   await expect(page.getByRole("heading", { level: 2 })).toHaveText(["Event Invitation"]);
   await filters.filter({ hasText: "All" }).click();
-  await expect(page).toHaveURL("/");
+  await expect(page).toHaveURL(paths.catalogue);
   await expect(page.getByRole("heading", { level: 2 })).toHaveCount(12);
 });
 
 test("takes the filter back with the back button, also from a template", async ({ page }) => {
   await page.getByRole("button", { name: "Research" }).click();
   await page.getByRole("link", { name: "View Template: Survey & Feedback" }).click();
-  await expect(page).toHaveURL("/template/7");
+  await expect(page).toHaveURL(paths.template(7));
   await page.goBack();
-  await expect(page).toHaveURL("/?category=Research");
+  await expect(page).toHaveURL(`${paths.catalogue}?category=Research`);
   await expect(page.getByRole("heading", { level: 2 })).toHaveCount(1);
   await page.goBack();
-  await expect(page).toHaveURL("/");
+  await expect(page).toHaveURL(paths.catalogue);
   await expect(page.getByRole("heading", { level: 2 })).toHaveCount(12);
 });
 
 test("opens filtered when the address says so", async ({ page }) => {
-  await page.goto("/?category=E-commerce");
+  await page.goto(`${paths.catalogue}?category=E-commerce`);
   await expect(page.getByRole("heading", { level: 2 })).toHaveText(["Order Confirmation"]);
 });
 

@@ -1,3 +1,4 @@
+import { paths } from "../src/shared/paths.ts";
 import { expect, SCREENS, test } from "./shop.ts";
 
 const WIDTHS = [320, 360, 390, 480, 640, 768, 820, 1024, 1280, 1440, 1920, 2560];
@@ -17,7 +18,7 @@ for (const [name, path] of Object.entries(SCREENS)) {
 }
 
 test("cards come in one after the other, 0.1 s apart, once", async ({ page }) => {
-  await page.goto("/");
+  await page.goto(paths.catalogue);
   const cards = page.locator("main > ul > li");
   await expect(cards).toHaveCount(12);
   const entrance = await cards.evaluateAll((all) =>
@@ -37,7 +38,7 @@ test("cards come in one after the other, 0.1 s apart, once", async ({ page }) =>
 
 test("nothing moves for a reader who asked for stillness", async ({ page }) => {
   await page.emulateMedia({ reducedMotion: "reduce" });
-  await page.goto("/");
+  await page.goto(paths.catalogue);
   const cards = page.locator("main > ul > li");
   await expect(cards).toHaveCount(12);
   const animations = await cards.evaluateAll((all) =>
@@ -49,7 +50,7 @@ test("nothing moves for a reader who asked for stillness", async ({ page }) => {
 
 test("forced colours keep the pressed filter apart", async ({ page }) => {
   await page.emulateMedia({ forcedColors: "active" });
-  await page.goto("/");
+  await page.goto(paths.catalogue);
   const background = (name: string) =>
     page
       .getByRole("button", { name })

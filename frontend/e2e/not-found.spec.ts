@@ -1,3 +1,4 @@
+import { paths } from "../src/shared/paths.ts";
 import { consoleErrors, expect, test } from "./shop.ts";
 
 test("an unknown path answers 404, says so, and logs the path", async ({ page }) => {
@@ -9,7 +10,7 @@ test("an unknown path answers 404, says so, and logs the path", async ({ page })
   await expect.poll(() => errors.join()).toContain("404: nothing at this path: /no/such/page");
   await expect(page.locator('meta[name="robots"]')).toHaveAttribute("content", "noindex");
   await page.getByRole("link", { name: "Return to Home" }).click();
-  await expect(page).toHaveURL("/");
+  await expect(page).toHaveURL(paths.catalogue);
   await expect(page.locator('meta[name="robots"]')).toHaveCount(0);
 });
 
@@ -19,18 +20,24 @@ for (const id of ["0", "13", "01", "1.5", "abc", "-1"]) {
     expect(answer?.status()).toBe(404);
     await expect(page.getByRole("heading", { level: 1 })).toHaveText("Template Not Found");
     await page.getByRole("link", { name: "Back to Templates" }).click();
-    await expect(page).toHaveURL("/");
+    await expect(page).toHaveURL(paths.catalogue);
   });
 }
 
-for (const path of ["/", "/submit", "/template/1", "/template/12", "/?category=Events"]) {
+for (const path of [
+  paths.catalogue,
+  paths.submission,
+  paths.template(1),
+  paths.template(12),
+  `${paths.catalogue}?category=Events`,
+]) {
   test(`${path} answers 200`, async ({ page }) => {
     expect((await page.goto(path))?.status()).toBe(200);
   });
 }
 
 test("a screen that cannot be loaded shows the router's fallback", async ({ page }) => {
-  await page.goto("/");
+  await page.goto(paths.catalogue);
   await expect(page.getByRole("heading", { level: 2 })).toHaveCount(12);
   // What a visitor meets whose connection ends, or whose open tab outlives an upgrade.
   await page.route("**/assets/*.js", (route) => route.abort());

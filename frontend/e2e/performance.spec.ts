@@ -1,11 +1,12 @@
 import type { CDPSession, Page } from "@playwright/test";
+import { paths } from "../src/shared/paths.ts";
 import { expect, test } from "./shop.ts";
 
 test.use({ viewport: { width: 390, height: 700 }, deviceScaleFactor: 2, isMobile: true });
 
 test("the first screen of a phone stays within its budget", async ({ page }) => {
   const wire = await measureWire(page);
-  await page.goto("/", { waitUntil: "networkidle" });
+  await page.goto(paths.catalogue, { waitUntil: "networkidle" });
   expect(wire.script / 1000).toBeLessThanOrEqual(200);
   expect(wire.total / 1000).toBeLessThanOrEqual(1000);
 });
@@ -22,7 +23,7 @@ test("nothing shifts while it loads", async ({ page }) => {
     }).observe({ type: "layout-shift", buffered: true });
   });
   await throttle(await page.context().newCDPSession(page));
-  for (const path of ["/", "/template/1", "/submit"]) {
+  for (const path of [paths.catalogue, paths.template(1), paths.submission]) {
     await page.goto(path, { waitUntil: "networkidle" });
     const shift = await page.evaluate(() => (window as unknown as { shift: number }).shift);
     expect(shift, path).toBeLessThan(0.01);
@@ -33,7 +34,7 @@ test("the largest paint comes within 1.5 s over a slow mobile network", async ({
   await throttle(await page.context().newCDPSession(page));
   // A busy machine may hold up some tries; a shop that is too heavy fails them all.
   await expect(async () => {
-    await page.goto("/", { waitUntil: "networkidle" });
+    await page.goto(paths.catalogue, { waitUntil: "networkidle" });
     expect(await largestPaint(page)).toBeLessThan(1500);
   }).toPass({ intervals: [0], timeout: 30_000 });
 });
@@ -43,7 +44,7 @@ test("nothing comes from anywhere else", async ({ page, basalt }) => {
   page.on("request", (request) => {
     if (!request.url().startsWith(basalt.url)) foreign.push(request.url());
   });
-  for (const path of ["/", "/template/1", "/submit"]) {
+  for (const path of [paths.catalogue, paths.template(1), paths.submission]) {
     await page.goto(path, { waitUntil: "networkidle" });
   }
   expect(foreign).toEqual([]);

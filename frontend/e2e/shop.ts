@@ -1,4 +1,5 @@
 import { test as base, expect, type Page } from "@playwright/test";
+import { paths } from "../src/shared/paths.ts";
 import { mailsTo, startBasalt } from "./basalt.mjs";
 
 type Basalt = Awaited<ReturnType<typeof startBasalt>>;
@@ -33,12 +34,12 @@ export { expect, mailsTo };
 
 /** Every screen, under a name for the title of a test. */
 export const SCREENS = {
-  catalogue: "/",
-  "a filtered catalogue": "/?category=Corporate",
-  "a template with a payment link": "/template/1",
-  "a template made to order": "/template/9",
-  submission: "/submit",
-  "an unknown template": "/template/99",
+  catalogue: paths.catalogue,
+  "a filtered catalogue": `${paths.catalogue}?category=Corporate`,
+  "a template with a payment link": paths.template(1),
+  "a template made to order": paths.template(9),
+  submission: paths.submission,
+  "an unknown template": paths.template(99),
   "an unknown path": "/nowhere",
 } as const;
 

@@ -1,10 +1,11 @@
+import { paths } from "../src/shared/paths.ts";
 import { startBasalt } from "./basalt.mjs";
 import { consoleErrors, expect, mailsTo, test } from "./shop.ts";
 
 const DETAILS = { name: "DETAILS:" };
 
 test("is a form with the words it should have", async ({ page }) => {
-  await page.goto("/submit");
+  await page.goto(paths.submission);
   await expect(page).toHaveTitle("Submit your details");
   await expect(page.getByRole("heading", { level: 1 })).toHaveText("Submit Your Details");
   await expect(page.getByRole("heading", { level: 2 })).toHaveText("Submission");
@@ -20,7 +21,7 @@ test("sends the details, shows the green card and mails a confirmation", async (
   basalt,
 }) => {
   const address = `visitor-${Date.now()}@example.com`;
-  await page.goto("/submit");
+  await page.goto(paths.submission);
   await page
     .getByRole("textbox", DETAILS)
     .fill(`We open in May and need an invitation. Write to ${address}`);
@@ -45,7 +46,7 @@ test("sends once however often the button is pressed", async ({ page, basalt }) 
   page.on("request", (request) => {
     if (request.method() === "POST") requests.push(request.headers()["idempotency-key"] ?? "");
   });
-  await page.goto("/submit");
+  await page.goto(paths.submission);
   await page.getByRole("textbox", DETAILS).fill(`Please call ${address}`);
   await page.getByRole("button", { name: "Submit Now" }).dblclick();
   await expect(page.getByRole("heading", { name: "Submission Received!" })).toBeVisible();
@@ -54,7 +55,7 @@ test("sends once however often the button is pressed", async ({ page, basalt }) 
 });
 
 test("says that it is sending and cannot be pressed meanwhile", async ({ page }) => {
-  await page.goto("/submit");
+  await page.goto(paths.submission);
   await page.route("**/functions/v1/send-submission", async (route) => {
     await expect(page.getByRole("button", { name: "Submitting..." })).toBeDisabled();
     await route.continue();
@@ -74,7 +75,7 @@ for (const [what, text, message] of [
     page.on("request", (request) => {
       if (request.method() === "POST") sent.push(request.url());
     });
-    await page.goto("/submit");
+    await page.goto(paths.submission);
     const field = page.getByRole("textbox", DETAILS);
     await field.fill(text);
     await page.getByRole("button", { name: "Submit Now" }).click();
@@ -91,7 +92,7 @@ for (const [what, text, message] of [
 }
 
 test("counts from 900 characters on", async ({ page }) => {
-  await page.goto("/submit");
+  await page.goto(paths.submission);
   const field = page.getByRole("textbox", DETAILS);
   await field.fill("a".repeat(899));
   await expect(page.getByText("/ 1000")).toHaveCount(0);
@@ -101,7 +102,7 @@ test("counts from 900 characters on", async ({ page }) => {
 });
 
 test("keeps what was written over a reload", async ({ page }) => {
-  await page.goto("/submit");
+  await page.goto(paths.submission);
   await page.getByRole("textbox", DETAILS).fill("Half a thought about a newsletter");
   await page.reload();
   await expect(page.getByRole("textbox", DETAILS)).toHaveValue("Half a thought about a newsletter");
@@ -109,7 +110,7 @@ test("keeps what was written over a reload", async ({ page }) => {
 
 test("tells the console alone when the server refuses", async ({ page }) => {
   const errors = consoleErrors(page);
-  await page.goto("/submit");
+  await page.goto(paths.submission);
   const field = page.getByRole("textbox", DETAILS);
   await field.fill("a NUL character \u0000 is text to the page");
   await page.getByRole("button", { name: "Submit Now" }).click();
@@ -126,7 +127,7 @@ test("tells the console alone when the server cannot be reached, and can try aga
     if (request.method() === "POST") keys.push(request.headers()["idempotency-key"] ?? "");
   });
   const basalt = await startBasalt();
-  await page.goto(`${basalt.url}/submit`, { waitUntil: "networkidle" });
+  await page.goto(`${basalt.url}${paths.submission}`, { waitUntil: "networkidle" });
   await page.getByRole("textbox", DETAILS).fill("A survey for our guests");
   await basalt.stop();
   for (const attempt of [1, 2]) {

@@ -1,3 +1,4 @@
+import { paths } from "../src/shared/paths.ts";
 import { expect, test } from "./shop.ts";
 
 const INCLUDED = [
@@ -9,7 +10,7 @@ const INCLUDED = [
 ];
 
 test("sells a template that has a payment link, in a new tab", async ({ page }) => {
-  await page.goto("/template/5");
+  await page.goto(paths.template(5));
   const purchase = page.getByRole("link", { name: "Purchase Template - $1000" });
   await expect(purchase).toHaveAttribute("href", /^https:\/\/payments\.example\/placeholder\//);
   await expect(purchase).toHaveAttribute("target", "_blank");
@@ -24,7 +25,7 @@ test("sells a template that has a payment link, in a new tab", async ({ page }) 
 });
 
 test("asks for a custom design where there is no payment link", async ({ page }) => {
-  await page.goto("/template/12");
+  await page.goto(paths.template(12));
   await expect(
     page.getByText(
       "This template requires custom development. Submit your requirements for a personalized quote.",
@@ -38,11 +39,11 @@ test("asks for a custom design where there is no payment link", async ({ page })
     await expect(page.getByText(note)).toBeVisible();
   }
   await page.getByRole("link", { name: "Request Custom Design - $910" }).click();
-  await expect(page).toHaveURL("/submit");
+  await expect(page).toHaveURL(paths.submission);
 });
 
 test("says everything about a template", async ({ page }) => {
-  await page.goto("/template/1");
+  await page.goto(paths.template(1));
   await expect(page).toHaveTitle(
     "Professional Newsletter - Professional Email Templates | Custom Email Designs That Convert",
   );
@@ -60,26 +61,26 @@ test("says everything about a template", async ({ page }) => {
     await expect(page.getByText(text, { exact: true })).toBeVisible();
   }
   await page.getByRole("link", { name: "Request Custom Design", exact: true }).click();
-  await expect(page).toHaveURL("/submit");
+  await expect(page).toHaveURL(paths.submission);
 });
 
 test("gives categories without words of their own the general ones", async ({ page }) => {
   for (const id of [7, 8]) {
-    await page.goto(`/template/${id}`);
+    await page.goto(paths.template(id));
     await expect(section(page, "Made for the moment it is sent")).toHaveCount(3);
   }
 });
 
 test("leads back to the wall", async ({ page }) => {
-  await page.goto("/template/2");
+  await page.goto(paths.template(2));
   await page.getByRole("link", { name: "Back to Templates" }).click();
-  await expect(page).toHaveURL("/");
+  await expect(page).toHaveURL(paths.catalogue);
   await expect(page.getByRole("heading", { level: 1 })).toBeFocused();
 });
 
 test("keeps the purchase button at the thumb of a phone", async ({ page }) => {
   await page.setViewportSize({ width: 390, height: 700 });
-  await page.goto("/template/2");
+  await page.goto(paths.template(2));
   const purchase = page.getByRole("link", { name: "Purchase Template - $64" });
   await expect(purchase).toBeInViewport({ ratio: 1 });
   const box = await purchase.boundingBox();
@@ -88,14 +89,14 @@ test("keeps the purchase button at the thumb of a phone", async ({ page }) => {
 
 test("keeps the purchase button in sight of a wide screen", async ({ page }) => {
   await page.setViewportSize({ width: 1440, height: 900 });
-  await page.goto("/template/2");
+  await page.goto(paths.template(2));
   const included = page.getByRole("heading", { name: "What's Included" });
   await included.evaluate((heading) => heading.scrollIntoView({ block: "end" }));
   await expect(page.getByRole("link", { name: "Purchase Template - $64" })).toBeInViewport();
 });
 
 test("describes itself to search engines and to whoever shares its link", async ({ page }) => {
-  await page.goto("/template/6");
+  await page.goto(paths.template(6));
   await expect(page).toHaveTitle(/^Order Confirmation - /);
   const data = JSON.parse((await page.locator("#structured-data").textContent()) ?? "");
   expect(data).toMatchObject({ "@type": "Product", name: "Order Confirmation" });

@@ -1,29 +1,30 @@
 import { createBrowserRouter, type RouteObject } from "react-router-dom";
 import { CataloguePage } from "../features/catalogue/page.tsx";
+import { routes } from "../shared/paths.ts";
 import { ErrorPage } from "./error-page.tsx";
 import { Layout } from "./layout.tsx";
 import { screens } from "./screens.ts";
 import { SheetSkeleton, TemplateSkeleton } from "./skeletons.tsx";
 
 /** Every screen of the shop. */
-const routes: RouteObject[] = [
+const screenRoutes: RouteObject[] = [
   {
     element: <Layout />,
     errorElement: <ErrorPage />,
     children: [
-      { path: "/", element: <CataloguePage /> },
+      { path: routes.catalogue, element: <CataloguePage /> },
       {
-        path: "/template/:id",
+        path: routes.template,
         lazy: async () => ({ Component: (await screens.template()).TemplatePage }),
         hydrateFallbackElement: <TemplateSkeleton />,
       },
       {
-        path: "/submit",
+        path: routes.submission,
         lazy: async () => ({ Component: (await screens.submission()).SubmissionPage }),
         hydrateFallbackElement: <SheetSkeleton />,
       },
       {
-        path: "*",
+        path: routes.unknown,
         lazy: async () => ({ Component: (await screens.notFound()).NotFoundPage }),
         hydrateFallbackElement: <SheetSkeleton />,
       },
@@ -31,4 +32,4 @@ const routes: RouteObject[] = [
   },
 ];
 
-export const router = createBrowserRouter(routes);
+export const router = createBrowserRouter(screenRoutes);

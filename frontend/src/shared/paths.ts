@@ -1,6 +1,14 @@
-/** Every address of the shop. */
-export const paths = {
+/** The path patterns of the screens, as the router matches them. */
+export const routes = {
   catalogue: "/",
   submission: "/submit",
-  template: (id: number) => `/template/${id}`,
+  template: "/template/:id",
+  unknown: "*",
+} as const;
+
+/** The paths that links lead to. */
+export const paths = {
+  catalogue: routes.catalogue,
+  submission: routes.submission,
+  template: (id: number) => routes.template.replace(":id", String(id)),
 } as const;

@@ -1,7 +1,7 @@
 import { Download, Palette, Smartphone, Zap } from "lucide-react";
 import { Link } from "react-router-dom";
-import { prefetching } from "../../app/screens.ts";
 import { paths } from "../../shared/paths.ts";
+import { usePrefetch } from "../../shared/prefetch.ts";
 import { ColourBar } from "./colour-bar.tsx";
 
 const SELLING_POINTS = [
@@ -13,6 +13,7 @@ const SELLING_POINTS = [
 
 /** Below the wall: the invitation to sellers and what every template has in common. */
 export function CatalogueFooter() {
+  const prefetch = usePrefetch("submission");
   return (
     <footer className="mt-20 border-t border-line pt-10 pb-12 sm:mt-28 sm:pt-14 sm:pb-16">
       <div className="grid gap-10 lg:grid-cols-[3fr_2fr] lg:gap-16">
@@ -20,7 +21,7 @@ export function CatalogueFooter() {
           Ready to add your PayPal payment links?{" "}
           <Link
             to={paths.submission}
-            {...prefetching("submission")}
+            {...prefetch}
             className="underline decoration-accent decoration-2 underline-offset-[0.18em] hover:decoration-4"
           >
             Contact us

@@ -1,4 +1,4 @@
-import { CATEGORIES } from "./templates.ts";
+import { CATEGORIES } from "../../shared/templates/templates.ts";
 
 /** The strip a printer leaves at the edge of a sheet to check the inks: here, the categories' hues. */
 export function ColourBar() {

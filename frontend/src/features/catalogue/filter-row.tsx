@@ -1,5 +1,5 @@
 import { useEffect, useRef } from "react";
-import { CATEGORIES, type Category } from "./templates.ts";
+import { CATEGORIES, type Category } from "../../shared/templates/templates.ts";
 
 interface FilterRowProps {
   active: Category | undefined;

@@ -1,11 +1,5 @@
 import { describe, expect, test } from "vitest";
-import {
-  activeCategory,
-  categorySearch,
-  findTemplate,
-  shownMessage,
-  shownTemplates,
-} from "./model.ts";
+import { activeCategory, categorySearch, shownMessage, shownTemplates } from "./model.ts";
 
 describe("the filter in the address", () => {
   test.each([
@@ -35,17 +29,4 @@ describe("the wall", () => {
     expect(shownTemplates("Corporate").map(({ id }) => id)).toEqual([4, 9, 10, 11, 12]);
     expect(shownMessage("Corporate")).toBe("Showing 5 of 12 templates: Corporate");
   });
-});
-
-describe("an address of a template", () => {
-  test.each(["1", "12"])("'%s' names one", (id) => {
-    expect(findTemplate(id)?.id).toBe(Number(id));
-  });
-
-  test.each(["0", "13", "01", "1.0", "+1", "1e0", "abc", "", undefined])(
-    "'%s' names none",
-    (id) => {
-      expect(findTemplate(id)).toBeUndefined();
-    },
-  );
 });

@@ -1,4 +1,9 @@
-import { CATEGORIES, type Category, TEMPLATES, type Template } from "./templates.ts";
+import {
+  CATEGORIES,
+  type Category,
+  TEMPLATES,
+  type Template,
+} from "../../shared/templates/templates.ts";
 
 /** The category named in the address, or `undefined` for all (also when no such category exists). */
 export function activeCategory(search: URLSearchParams): Category | undefined {
@@ -21,9 +26,4 @@ export function shownMessage(category: Category | undefined): string {
   const count = shownTemplates(category).length;
   if (category === undefined) return `Showing all ${count} templates`;
   return `Showing ${count} of ${TEMPLATES.length} templates: ${category}`;
-}
-
-/** The template an address names. Only the plain number counts: `01` or `1.0` name nothing. */
-export function findTemplate(id: string | undefined): Template | undefined {
-  return TEMPLATES.find((template) => String(template.id) === id);
 }

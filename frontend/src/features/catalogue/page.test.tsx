@@ -1,10 +1,11 @@
 import { fireEvent, render, screen } from "@testing-library/react";
 import { createMemoryRouter, RouterProvider } from "react-router-dom";
 import { expect, test } from "vitest";
+import { paths, routes } from "../../shared/paths.ts";
 import { CataloguePage } from "./page.tsx";
 
 function open(path: string) {
-  const router = createMemoryRouter([{ path: "/", element: <CataloguePage /> }], {
+  const router = createMemoryRouter([{ path: routes.catalogue, element: <CataloguePage /> }], {
     initialEntries: [path],
   });
   render(<RouterProvider router={router} />);
@@ -16,14 +17,14 @@ function titles(): string[] {
 }
 
 test("a card has one heading and one link", () => {
-  open("/?category=Seasonal");
+  open(`${paths.catalogue}?category=Seasonal`);
   expect(titles()).toEqual(["Holiday Greetings"]);
   const links = screen.getAllByRole("link").filter((link) => link.textContent === "View Template");
-  expect(links.map((link) => link.getAttribute("href"))).toEqual(["/template/8"]);
+  expect(links.map((link) => link.getAttribute("href"))).toEqual([paths.template(8)]);
 });
 
 test("choosing a category puts it into the address, 'All' takes it out", async () => {
-  const router = open("/");
+  const router = open(paths.catalogue);
   fireEvent.click(screen.getByRole("button", { name: "Events" }));
   await expect.poll(() => router.state.location.search).toBe("?category=Events");
   expect(titles()).toEqual(["Event Invitation"]);
@@ -33,7 +34,7 @@ test("choosing a category puts it into the address, 'All' takes it out", async (
 });
 
 test("cards come in in turn on opening, and plainly once the filter was used", async () => {
-  open("/");
+  open(paths.catalogue);
   const card = () => screen.getAllByRole("listitem").find((item) => item.querySelector("h2"));
   expect(card()?.className).toContain("hang-in-turn");
   fireEvent.click(screen.getByRole("button", { name: "Corporate" }));

@@ -3,12 +3,12 @@ import { useLocation, useNavigationType, useSearchParams } from "react-router-do
 import { usePageHead } from "../../shared/page-head.ts";
 import { paths } from "../../shared/paths.ts";
 import { PRODUCT } from "../../shared/product.ts";
+import { catalogueData } from "../../shared/templates/structured-data.ts";
+import type { Category } from "../../shared/templates/templates.ts";
 import { CatalogueFooter } from "./catalogue-footer.tsx";
 import { FilterRow } from "./filter-row.tsx";
 import { activeCategory, categorySearch, shownMessage, shownTemplates } from "./model.ts";
-import { catalogueData } from "./structured-data.ts";
 import { type Entrance, TemplateCard } from "./template-card.tsx";
-import type { Category } from "./templates.ts";
 
 /** The wall: every template, or those of one category. */
 export function CataloguePage() {

@@ -1,14 +1,14 @@
 import type { CSSProperties } from "react";
 import { Link } from "react-router-dom";
-import { prefetching } from "../../app/screens.ts";
 import { previews } from "../../previews/index.ts";
 import { paths } from "../../shared/paths.ts";
+import { usePrefetch } from "../../shared/prefetch.ts";
+import type { Template } from "../../shared/templates/templates.ts";
 import { Badge } from "../../shared/ui/badge.tsx";
 import { buttonClass } from "../../shared/ui/button.ts";
 import { CheckList } from "../../shared/ui/check-list.tsx";
 import { ProofPicture } from "../../shared/ui/proof-picture.tsx";
 import { CARD_SIZES } from "./first-picture.ts";
-import type { Template } from "./templates.ts";
 
 /** How a card comes in. */
 export type Entrance = "in-turn" | "plain" | "none";
@@ -29,6 +29,7 @@ const ENTRANCE: Record<Entrance, string> = {
 /** One template on the wall. The whole card is the link; its button only shows where to press. */
 export function TemplateCard({ template, turn, entrance }: TemplateCardProps) {
   const preview = previews[template.id];
+  const prefetch = usePrefetch("template");
   return (
     <li
       className={`group relative flex flex-col ${ENTRANCE[entrance]}`}
@@ -59,7 +60,7 @@ export function TemplateCard({ template, turn, entrance }: TemplateCardProps) {
         <Link
           to={paths.template(template.id)}
           aria-label={`View Template: ${template.title}`}
-          {...prefetching("template")}
+          {...prefetch}
           className={`${buttonClass("plain")} w-full group-hover:border-accent group-hover:bg-accent group-hover:text-on-accent after:absolute after:inset-0`}
         >
           View Template

@@ -1,5 +1,5 @@
+import type { Category } from "../../shared/templates/templates.ts";
 import { CheckList } from "../../shared/ui/check-list.tsx";
-import type { Category } from "../catalogue/templates.ts";
 import { categoryPromise } from "./category-promises.ts";
 
 /** What mails of this kind are good for. */

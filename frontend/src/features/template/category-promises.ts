@@ -1,4 +1,4 @@
-import type { Category } from "../catalogue/templates.ts";
+import type { Category } from "../../shared/templates/templates.ts";
 
 interface CategoryPromise {
   tagline: string;

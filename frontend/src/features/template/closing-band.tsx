@@ -1,6 +1,6 @@
 import { Link } from "react-router-dom";
-import { prefetching } from "../../app/screens.ts";
 import { paths } from "../../shared/paths.ts";
+import { usePrefetch } from "../../shared/prefetch.ts";
 import { buttonClass } from "../../shared/ui/button.ts";
 
 const STATS = [
@@ -11,11 +11,12 @@ const STATS = [
 
 /** Ends the screen: the offer to make something else, and three figures about the studio. */
 export function ClosingBand() {
+  const prefetch = usePrefetch("submission");
   return (
     <div className="grid gap-x-16 gap-y-10 border-t border-line py-10 sm:py-14 lg:grid-cols-2">
       <section className="flex flex-col items-start gap-5">
         <h2 className="text-title">Need Custom Work?</h2>
-        <Link to={paths.submission} {...prefetching("submission")} className={buttonClass("plain")}>
+        <Link to={paths.submission} {...prefetch} className={buttonClass("plain")}>
           Request Custom Design
         </Link>
       </section>

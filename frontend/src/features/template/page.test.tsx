@@ -1,18 +1,19 @@
 import { render, screen } from "@testing-library/react";
 import { createMemoryRouter, RouterProvider } from "react-router-dom";
 import { expect, test } from "vitest";
-import { TEMPLATES } from "../catalogue/templates.ts";
+import { paths, routes } from "../../shared/paths.ts";
+import { TEMPLATES } from "../../shared/templates/templates.ts";
 import { TemplatePage } from "./page.tsx";
 
 function open(path: string): void {
-  const router = createMemoryRouter([{ path: "/template/:id", element: <TemplatePage /> }], {
+  const router = createMemoryRouter([{ path: routes.template, element: <TemplatePage /> }], {
     initialEntries: [path],
   });
   render(<RouterProvider router={router} />);
 }
 
 test.each(TEMPLATES)("$title can be bought or asked for, as its payment link says", (template) => {
-  open(`/template/${template.id}`);
+  open(paths.template(template.id));
   const bought = screen.queryByRole("link", { name: `Purchase Template - ${template.price}` });
   const asked = screen.queryByRole("link", { name: `Request Custom Design - ${template.price}` });
   expect(bought?.getAttribute("href")).toBe(template.paymentLink);
@@ -23,7 +24,9 @@ test.each(TEMPLATES)("$title can be bought or asked for, as its payment link say
 });
 
 test("a number nobody has leads back to the templates", () => {
-  open("/template/13");
+  open(paths.template(13));
   expect(screen.getByRole("heading").textContent).toBe("Template Not Found");
-  expect(screen.getByRole("link", { name: "Back to Templates" }).getAttribute("href")).toBe("/");
+  expect(screen.getByRole("link", { name: "Back to Templates" }).getAttribute("href")).toBe(
+    paths.catalogue,
+  );
 });

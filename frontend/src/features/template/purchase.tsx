@@ -1,9 +1,9 @@
 import { Check, Download, Palette, Send, Shield, Smartphone } from "lucide-react";
 import { Link } from "react-router-dom";
-import { prefetching } from "../../app/screens.ts";
 import { paths } from "../../shared/paths.ts";
+import { usePrefetch } from "../../shared/prefetch.ts";
+import type { Template } from "../../shared/templates/templates.ts";
 import { buttonClass } from "../../shared/ui/button.ts";
-import type { Template } from "../catalogue/templates.ts";
 
 const PURCHASE_NOTES = [
   { icon: Shield, text: "Secure payment via PayPal" },
@@ -50,10 +50,11 @@ export function Purchase({ template }: { template: Template }) {
 }
 
 function PurchaseButton({ template }: { template: Template }) {
+  const prefetch = usePrefetch("submission");
   const look = `${buttonClass("accent")} w-full`;
   if (template.paymentLink === undefined) {
     return (
-      <Link to={paths.submission} {...prefetching("submission")} className={look}>
+      <Link to={paths.submission} {...prefetch} className={look}>
         <Send aria-hidden="true" className="size-5" />
         {`Request Custom Design - ${template.price}`}
       </Link>

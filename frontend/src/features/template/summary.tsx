@@ -1,5 +1,5 @@
+import type { Template } from "../../shared/templates/templates.ts";
 import { CheckList } from "../../shared/ui/check-list.tsx";
-import type { Template } from "../catalogue/templates.ts";
 
 /** What it costs and what it can do. */
 export function Summary({ template }: { template: Template }) {

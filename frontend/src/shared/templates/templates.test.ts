@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { CATEGORIES, TEMPLATES } from "./templates.ts";
+import { CATEGORIES, findTemplate, TEMPLATES } from "./templates.ts";
 
 /** The range as the product's specification lists it. */
 const RANGE = [
@@ -48,4 +48,17 @@ describe("the range", () => {
     expect(links.every((link) => new URL(link).protocol === "https:")).toBe(true);
     expect(new Set(links).size).toBe(links.length);
   });
+});
+
+describe("an address of a template", () => {
+  test.each(["1", "12"])("'%s' names one", (id) => {
+    expect(findTemplate(id)?.id).toBe(Number(id));
+  });
+
+  test.each(["0", "13", "01", "1.0", "+1", "1e0", "abc", "", undefined])(
+    "'%s' names none",
+    (id) => {
+      expect(findTemplate(id)).toBeUndefined();
+    },
+  );
 });

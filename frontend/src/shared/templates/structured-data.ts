@@ -1,5 +1,5 @@
-import { paths } from "../../shared/paths.ts";
-import { PRODUCT } from "../../shared/product.ts";
+import { paths } from "../paths.ts";
+import { PRODUCT } from "../product.ts";
 import { TEMPLATES, type Template } from "./templates.ts";
 
 const CONTEXT = "https://schema.org";

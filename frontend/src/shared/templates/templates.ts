@@ -214,3 +214,8 @@ export const TEMPLATES: readonly Template[] = (
     },
   ] satisfies Omit<Template, "paymentLink">[]
 ).map((template) => ({ ...template, paymentLink: links[template.id] }));
+
+/** Returns the template with the id of a path. Ids have one spelling: `01` and `1.0` are unknown. */
+export function findTemplate(id: string | undefined): Template | undefined {
+  return TEMPLATES.find((template) => String(template.id) === id);
+}

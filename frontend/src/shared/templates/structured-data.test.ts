@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { findTemplate } from "./model.ts";
 import { catalogueData, templateData } from "./structured-data.ts";
+import { findTemplate } from "./templates.ts";
 
 const ORIGIN = "https://shop.example";
 const report = findTemplate("9");
