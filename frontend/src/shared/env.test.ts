@@ -31,10 +31,17 @@ describe("the page's configuration", () => {
     expect(readEnv(nothing, ORIGIN)).toEqual({ url: ORIGIN, key: "", siteUrl: ORIGIN });
   });
 
-  test("that cannot be read is reported and does not stop the page", () => {
-    const error = vi.spyOn(console, "error").mockReturnValue();
-    expect(readEnv(page("{nonsense"), ORIGIN).url).toBe(ORIGIN);
-    expect(error).toHaveBeenCalledOnce();
-    error.mockRestore();
-  });
+  test.each(["{nonsense", '"text"', "null", '{"url":5}', '{"key":null}'])(
+    "that cannot be read is reported and does not stop the page: %s",
+    (configuration) => {
+      const error = vi.spyOn(console, "error").mockReturnValue();
+      expect(readEnv(page(configuration), ORIGIN)).toEqual({
+        url: ORIGIN,
+        key: "",
+        siteUrl: ORIGIN,
+      });
+      expect(error).toHaveBeenCalledOnce();
+      error.mockRestore();
+    },
+  );
 });

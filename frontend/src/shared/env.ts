@@ -1,4 +1,6 @@
-/** Where the server is and which public key it knows this page by. */
+import * as v from "valibot";
+
+/** The addresses of the server and of the shop, and the API key of this page. */
 export interface Env {
   /** Origin of the server, without a slash at the end. */
   url: string;
@@ -8,25 +10,35 @@ export interface Env {
   siteUrl: string;
 }
 
+const ConfigurationSchema = v.pipe(
+  v.string(),
+  v.parseJson(),
+  v.object({
+    url: v.optional(v.string(), ""),
+    key: v.optional(v.string(), ""),
+    siteUrl: v.optional(v.string(), ""),
+  }),
+);
+
 /**
  * Reads what the server wrote into the page when it served it. An empty or missing `url` means the
- * origin the page came from; a page nobody completed has an empty key.
+ * origin of the page; a page that the server did not complete has an empty key.
  */
 export function readEnv(page: Document, origin: string): Env {
-  const written = parse(page.getElementById("basalt-config")?.textContent ?? "{}");
-  const url = written.url || origin;
+  const { url, key, siteUrl } = parse(page.getElementById("basalt-config")?.textContent ?? "{}");
   return {
-    url: url.replace(/\/+$/, ""),
-    key: written.key ?? "",
-    siteUrl: (written.siteUrl || origin).replace(/\/+$/, ""),
+    url: (url || origin).replace(/\/+$/, ""),
+    key,
+    siteUrl: (siteUrl || origin).replace(/\/+$/, ""),
   };
 }
 
-function parse(text: string): Partial<Env> {
-  try {
-    return JSON.parse(text) as Partial<Env>;
-  } catch (cause) {
-    console.error("The page's configuration is not JSON; using this page's own origin.", cause);
-    return {};
-  }
+function parse(text: string): Env {
+  const configuration = v.safeParse(ConfigurationSchema, text);
+  if (configuration.success) return configuration.output;
+  console.error(
+    "The page's configuration cannot be read; using this page's own origin.",
+    v.flatten(configuration.issues),
+  );
+  return { url: "", key: "", siteUrl: "" };
 }

@@ -1,20 +1,26 @@
+import * as v from "valibot";
 import type { Result } from "../../shared/result.ts";
 import { connect } from "../../shared/supabase.ts";
 
-/** Why a submission did not arrive: in words, and as it was thrown. */
+const ReceiptSchema = v.object({ id: v.string(), message: v.string() });
+
+/** The response of the server to a submission that it has stored. */
+export type Receipt = v.InferOutput<typeof ReceiptSchema>;
+
+/** The reason why a submission was not stored: a text, and the error itself. */
 interface SubmissionFailure {
   message: string;
   cause: unknown;
 }
 
 /**
- * Sends the details. `attempt` is the key by which the server recognises a repeated attempt, so that
- * it stores one. Yields what the server answered.
+ * Sends the details. `attempt` is the idempotency key by which the server recognises a repeated
+ * attempt. Returns the receipt; `undefined` if the server accepts the details with another response.
  */
 export async function sendSubmission(
   description: string,
   attempt: string,
-): Promise<Result<unknown, SubmissionFailure>> {
+): Promise<Result<Receipt | undefined, SubmissionFailure>> {
   try {
     const supabase = await connect();
     const { data, error } = await supabase.functions.invoke<unknown>("send-submission", {
@@ -22,7 +28,7 @@ export async function sendSubmission(
       headers: { "Idempotency-Key": attempt },
     });
     if (error) return { ok: false, error: { message: await explain(error), cause: error } };
-    return { ok: true, value: data };
+    return { ok: true, value: parseReceipt(data) };
   } catch (cause) {
     return { ok: false, error: { message: "It could not be sent.", cause } };
   }
@@ -33,7 +39,15 @@ export function prepare(): void {
   connect().catch(() => undefined);
 }
 
-/** The server's own words where it answered, else the client's. */
+/** The response is only logged, so that one of another form is no failure of the submission. */
+function parseReceipt(data: unknown): Receipt | undefined {
+  const receipt = v.safeParse(ReceiptSchema, data);
+  if (receipt.success) return receipt.output;
+  console.error("The response to the submission is no receipt:", v.flatten(receipt.issues), data);
+  return undefined;
+}
+
+/** Returns status and body of the response; without a response, the text of the error. */
 async function explain(error: { message: string; context?: unknown }): Promise<string> {
   if (!(error.context instanceof Response)) return error.message;
   const body = await error.context.text().catch(() => "");

@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test, vi } from "vitest";
 import { attemptKey, clearDraft, loadDraft, saveDraft } from "./draft.ts";
 
 beforeEach(clearDraft);
@@ -38,6 +38,27 @@ describe("the key of an attempt", () => {
     const key = attemptKey("one");
     clearDraft();
     expect(attemptKey("one")).not.toBe(key);
+  });
+
+  test.each([
+    "{nonsense",
+    "null",
+    "[]",
+    '{"text":"one"}',
+    '{"text":"one","key":""}',
+    '{"text":1,"key":"k"}',
+  ])("is a new one when the stored one cannot be read: %s", async (stored) => {
+    sessionStorage.setItem("submission.attempt", stored);
+    vi.resetModules();
+    const reloaded = await import("./draft.ts");
+    expect(reloaded.attemptKey("one")).toMatch(/^[0-9a-f]{32}$/);
+  });
+
+  test("is the stored one after a reload", async () => {
+    const key = attemptKey("one");
+    vi.resetModules();
+    const reloaded = await import("./draft.ts");
+    expect(reloaded.attemptKey("one")).toBe(key);
   });
 
   test("is 128 bits, written in hexadecimal", () => {

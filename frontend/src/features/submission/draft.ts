@@ -1,23 +1,29 @@
+import * as v from "valibot";
+
 /**
- * What the visitor has written, kept for this tab until it is sent, so that a reload loses nothing. A
- * browser that refuses to store simply forgets.
+ * The text of the visitor, stored for this tab until it is sent, so that a reload loses nothing.
+ * Without storage the text lasts until the reload.
  */
 const TEXT = "submission.text";
 const ATTEMPT = "submission.attempt";
 
-let current: { text: string; key: string } | undefined;
+const AttemptSchema = v.object({ text: v.string(), key: v.pipe(v.string(), v.nonEmpty()) });
+const StoredAttemptSchema = v.pipe(v.string(), v.parseJson(), AttemptSchema);
 
-/** The text as it was left. */
+let current: v.InferOutput<typeof AttemptSchema> | undefined;
+
+/** Returns the stored text. */
 export function loadDraft(): string {
   return read(TEXT) ?? "";
 }
 
+/** Stores the text. */
 export function saveDraft(text: string): void {
   write(TEXT, text);
 }
 
 /**
- * Forgets the text and the attempt to send it: the same text sent later, on purpose, is a submission
+ * Removes the text and the attempt to send it: the same text sent later, on purpose, is a submission
  * of its own.
  */
 export function clearDraft(): void {
@@ -31,8 +37,8 @@ export function clearDraft(): void {
 }
 
 /**
- * The key under which the server recognises this text: the same for a repeated attempt, also after a
- * reload, another one as soon as the text changes.
+ * Returns the idempotency key of this text: the same for a repeated attempt, also after a reload,
+ * another one as soon as the text changes.
  */
 export function attemptKey(text: string): string {
   current ??= parseAttempt(read(ATTEMPT));
@@ -43,13 +49,10 @@ export function attemptKey(text: string): string {
   return current.key;
 }
 
+/** Returns the stored attempt; `undefined` if there is none or it cannot be read. */
 function parseAttempt(stored: string | null): typeof current {
-  if (stored === null) return undefined;
-  try {
-    return JSON.parse(stored) as typeof current;
-  } catch {
-    return undefined;
-  }
+  const attempt = v.safeParse(StoredAttemptSchema, stored);
+  return attempt.success ? attempt.output : undefined;
 }
 
 /** 128 random bits. `crypto.randomUUID` is missing on pages served without TLS. */

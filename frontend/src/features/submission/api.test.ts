@@ -1,0 +1,59 @@
+import { FunctionsHttpError } from "@supabase/supabase-js";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { connect } from "../../shared/supabase.ts";
+import { sendSubmission } from "./api.ts";
+
+vi.mock("../../shared/supabase.ts", () => ({ connect: vi.fn() }));
+
+const invoke = vi.fn();
+
+beforeEach(() => {
+  vi.mocked(connect).mockResolvedValue({ functions: { invoke } } as never);
+});
+
+afterEach(() => {
+  vi.restoreAllMocks();
+  invoke.mockReset();
+});
+
+describe("a submission", () => {
+  test("is sent with its idempotency key and yields the receipt", async () => {
+    invoke.mockResolvedValue({ data: { id: "7", message: "Stored", more: 1 }, error: null });
+    expect(await sendSubmission("A card", "key")).toEqual({
+      ok: true,
+      value: { id: "7", message: "Stored" },
+    });
+    expect(invoke).toHaveBeenCalledWith("send-submission", {
+      body: { description: "A card" },
+      headers: { "Idempotency-Key": "key" },
+    });
+  });
+
+  test.each([null, "text", [], { id: 7, message: "Stored" }, { id: "7" }])(
+    "is accepted with another response, which is logged: %j",
+    async (data) => {
+      const error = vi.spyOn(console, "error").mockReturnValue();
+      invoke.mockResolvedValue({ data, error: null });
+      expect(await sendSubmission("A card", "key")).toEqual({ ok: true, value: undefined });
+      expect(error).toHaveBeenCalledOnce();
+    },
+  );
+
+  test("fails with status and body of a refusal", async () => {
+    const refusal = new FunctionsHttpError(new Response("Details are required", { status: 400 }));
+    invoke.mockResolvedValue({ data: null, error: refusal });
+    expect(await sendSubmission("", "key")).toEqual({
+      ok: false,
+      error: { message: "400 Details are required", cause: refusal },
+    });
+  });
+
+  test("fails when the client cannot be loaded", async () => {
+    const cause = new Error("offline");
+    vi.mocked(connect).mockRejectedValue(cause);
+    expect(await sendSubmission("A card", "key")).toEqual({
+      ok: false,
+      error: { message: "It could not be sent.", cause },
+    });
+  });
+});
