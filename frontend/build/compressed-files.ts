@@ -17,8 +17,8 @@ const COMPRESSIBLE = new Set([
 ]);
 
 /**
- * Writes a `.br` and a `.gz` file beside every built file that compresses, so that the server never
- * compresses at request time. Pages the server completes (they hold a placeholder) are left out.
+ * Writes a `.br` and a `.gz` file beside every compressible file, so that the server does not compress
+ * at request time. Files with a placeholder, which the server replaces, are omitted.
  */
 export function compressedFiles(): Plugin {
   let folder = "";

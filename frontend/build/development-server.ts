@@ -2,8 +2,8 @@ import type { Plugin } from "vite";
 import { CONFIG_MARKER } from "./site-files.ts";
 
 /**
- * For `npm run dev`: hands the page the server named by `BASALT_URL` and the key in `BASALT_KEY`
- * (`basalt status` prints both), which the binary does itself when it serves the built page.
+ * Writes the server of `BASALT_URL` and the key of `BASALT_KEY` into the page for `npm run dev`
+ * (`basalt status` prints both). In production the binary does this when it serves the page.
  */
 export function developmentServer(): Plugin {
   return {

@@ -3,8 +3,8 @@ import type { Plugin } from "vite";
 const PROGRAM = "/src/app/start.tsx";
 
 /**
- * Names the program in the page, so that the browser fetches it beside the small script that starts
- * it and not after.
+ * Adds preload links of the main scripts to the page, so that the browser loads them in parallel with
+ * the small entry script.
  */
 export function programPreload(): Plugin {
   return {

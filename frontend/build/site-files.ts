@@ -4,7 +4,7 @@ import { PRODUCT } from "../src/shared/product.ts";
 import { catalogueData } from "../src/shared/templates/structured-data.ts";
 import { TEMPLATES } from "../src/shared/templates/templates.ts";
 
-/** Stands for the configured site's origin in files that the server completes when it serves them. */
+/** Placeholder of the origin of the site, which the server replaces when it serves a file. */
 export const ORIGIN_PLACEHOLDER = "__ORIGIN__";
 
 /** The element of `index.html` that the server fills with its address and public key. */
@@ -14,8 +14,8 @@ const PRODUCT_MARKER = "%product%";
 const STRUCTURED_DATA_MARKER = "<!-- structured data -->";
 
 /**
- * Derives from the catalogue what would otherwise be written twice: the paths that exist
- * (`routes.json`, for the server), `sitemap.xml`, `robots.txt` and the catalogue's JSON-LD.
+ * Derives files from the catalogue: the list of existing paths (`routes.json`, for the server),
+ * `sitemap.xml`, `robots.txt` and the JSON-LD of the catalogue.
  */
 export function siteFiles(): Plugin {
   const known = [

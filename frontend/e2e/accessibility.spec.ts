@@ -25,7 +25,7 @@ for (const colorScheme of ["light", "dark"] as const) {
       expect((await new AxeBuilder({ page }).analyze()).violations).toEqual([]);
     });
 
-    test("axe finds nothing on a refused submission and on the green card", async ({ page }) => {
+    test("axe finds nothing on a refused submission and on the confirmation", async ({ page }) => {
       await page.goto(paths.submission);
       await page.getByRole("button", { name: "Submit Now" }).click();
       await expect(page.getByText("Details are required")).toBeVisible();
@@ -38,7 +38,7 @@ for (const colorScheme of ["light", "dark"] as const) {
   });
 }
 
-test("the keyboard alone leads from the wall to a purchase", async ({ page }) => {
+test("a purchase is reachable with the keyboard alone", async ({ page }) => {
   await page.goto(paths.catalogue);
   const card = page.getByRole("link", { name: "View Template: Product Promotion" });
   await tabTo(page, card);
@@ -47,7 +47,7 @@ test("the keyboard alone leads from the wall to a purchase", async ({ page }) =>
   await tabTo(page, page.getByRole("link", { name: "Purchase Template - $64" }));
 });
 
-test("the keyboard alone leads from the wall to the green card", async ({ page }) => {
+test("a submission is possible with the keyboard alone", async ({ page }) => {
   await page.goto(paths.catalogue);
   await tabTo(page, page.getByRole("button", { name: "Corporate" }));
   await page.keyboard.press("Space");
@@ -64,7 +64,7 @@ test("the keyboard alone leads from the wall to the green card", async ({ page }
   await expect(page.getByRole("heading", { name: "Submission Received!" })).toBeFocused();
 });
 
-test("the bars never cover what has the focus", async ({ page }) => {
+test("sticky bars never cover the focused element", async ({ page }) => {
   await page.setViewportSize({ width: 390, height: 700 });
   await page.goto(paths.template(1));
   const link = page.getByRole("link", { name: "Request Custom Design", exact: true });
@@ -76,7 +76,7 @@ test("the bars never cover what has the focus", async ({ page }) => {
   expect(covered).toBe(false);
 });
 
-/** Presses Tab until the element has the focus; fails when it never gets it. */
+/** Presses Tab until the element has the focus; fails if it never gets it. */
 async function tabTo(
   page: import("@playwright/test").Page,
   target: import("@playwright/test").Locator,

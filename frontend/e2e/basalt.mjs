@@ -1,4 +1,4 @@
-// Starts the real binary with a throw-away database, for the browser tests and for those under Node.
+// Starts the binary with an ephemeral database, for the browser tests and the tests under Node.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
@@ -19,9 +19,9 @@ const BINARY = process.env.BASALT_BIN ?? `${ROOT}target/debug/basalt`;
  */
 
 /**
- * Resolves once the binary serves, as the repository's own configuration says, or what is made of it.
+ * Starts the binary with the configuration of the repository; resolves once it serves.
  *
- * @param {(config: string) => string} [change] what becomes of config.toml
+ * @param {(config: string) => string} [change] changes config.toml
  * @returns {Promise<Basalt>}
  */
 export async function startBasalt(change = (config) => config) {
@@ -75,7 +75,7 @@ async function firstLine(stream) {
 }
 
 /**
- * The mails that arrived for an address, waiting up to ten seconds for the first.
+ * Returns the mails to an address; waits up to ten seconds for the first.
  *
  * @param {string} inboxUrl
  * @param {string} address

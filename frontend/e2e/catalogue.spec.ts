@@ -44,13 +44,15 @@ test("shows every picture, none broken", async ({ page }) => {
 });
 
 test("opens a template from anywhere on its card", async ({ page }) => {
-  // The card's link lies over the heading, so the click is meant for what is above it.
+  // The link of the card covers the heading, so the click is at its position and not on it.
   await page.getByRole("heading", { name: "Welcome Series" }).click({ force: true });
   await expect(page).toHaveURL(paths.template(3));
   await expect(page.getByRole("heading", { level: 1 })).toHaveText("Welcome Series");
 });
 
-test("filters by category, in the address too, and says how many are shown", async ({ page }) => {
+test("filters by category, writes it into the URL, and announces the number of templates", async ({
+  page,
+}) => {
   await page.getByRole("button", { name: "Corporate" }).click();
   await expect(page).toHaveURL(`${paths.catalogue}?category=Corporate`);
   await expect(page.getByRole("heading", { level: 2 })).toHaveText([
@@ -88,7 +90,7 @@ test("has one filter per category and 'All', which clears it", async ({ page }) 
   await expect(page.getByRole("heading", { level: 2 })).toHaveCount(12);
 });
 
-test("takes the filter back with the back button, also from a template", async ({ page }) => {
+test("restores the filter on back navigation, also from a template", async ({ page }) => {
   await page.getByRole("button", { name: "Research" }).click();
   await page.getByRole("link", { name: "View Template: Survey & Feedback" }).click();
   await expect(page).toHaveURL(paths.template(7));
@@ -100,12 +102,12 @@ test("takes the filter back with the back button, also from a template", async (
   await expect(page.getByRole("heading", { level: 2 })).toHaveCount(12);
 });
 
-test("opens filtered when the address says so", async ({ page }) => {
+test("opens with the filter of the URL", async ({ page }) => {
   await page.goto(`${paths.catalogue}?category=E-commerce`);
   await expect(page.getByRole("heading", { level: 2 })).toHaveText(["Order Confirmation"]);
 });
 
-test("ends with the invitation to sellers and four selling points", async ({ page }) => {
+test("ends with the link for sellers and four selling points", async ({ page }) => {
   const footer = page.getByRole("contentinfo");
   await expect(footer).toContainText(
     "Ready to add your PayPal payment links? Contact us to integrate your payment system.",
@@ -124,7 +126,7 @@ for (const [width, columns] of [
   [1100, 3],
   [1440, 4],
 ] as const) {
-  test(`hangs ${columns} in a row at ${width} px`, async ({ page }) => {
+  test(`shows ${columns} columns at ${width} px`, async ({ page }) => {
     await page.setViewportSize({ width, height: 900 });
     const cards = page.getByRole("heading", { level: 2 });
     const lefts = await cards.evaluateAll((all) =>

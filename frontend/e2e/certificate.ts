@@ -13,7 +13,7 @@ function der(tag: number, ...content: Buffer[]): Buffer {
 const sequence = (...content: Buffer[]) => der(0x30, ...content);
 const object = (hex: string) => der(0x06, Buffer.from(hex, "hex"));
 
-/** A certificate (RFC 5280) by which a key of RSA names itself, valid from yesterday till tomorrow; base64 of DER. */
+/** Creates a self-signed certificate (RFC 5280) of an RSA key, valid from yesterday until tomorrow, as base64 of DER. */
 export function selfSigned(publicKey: KeyObject, privateKey: KeyObject): string {
   const algorithm = sequence(object("2a864886f70d01010b"), der(0x05)); // sha256WithRSAEncryption
   const name = sequence(

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import AxeBuilder from "@axe-core/playwright";
 import type { Page } from "@playwright/test";
-import { type Person, registerApp, signUp, startProvider } from "./provider.mjs";
+import { registerApp, signUp, startProvider, type TestUser } from "./provider.mjs";
 import { expect, mailsTo, test as withPage } from "./shop.ts";
 
 type Basalt = Awaited<ReturnType<typeof startProvider>>;
@@ -10,17 +10,17 @@ const CALLBACK = "http://localhost:3999/callback";
 // RFC 7636, appendix B.
 const CHALLENGE = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
 
-/** An app that sends browsers to be signed in, and somebody who has an account. */
-interface Asking {
+/** An app that redirects browsers to the authorization endpoint, and a user with an account. */
+interface OAuthApp {
   page: Page;
-  person: Person;
-  /** Sends the browser as the app does. */
-  go: (scope?: string) => Promise<void>;
-  /** The parameters with which it comes back. */
-  back: () => Promise<URLSearchParams>;
+  user: TestUser;
+  /** Redirects the browser to the authorization endpoint. */
+  startSignIn: (scope?: string) => Promise<void>;
+  /** Returns the parameters of the redirect back to the app. */
+  callbackParameters: () => Promise<URLSearchParams>;
 }
 
-const test = withPage.extend<{ asking: Asking }, { provider: Basalt }>({
+const test = withPage.extend<{ oauthApp: OAuthApp }, { provider: Basalt }>({
   provider: [
     async ({ browserName: _ }, use) => {
       const provider = await startProvider();
@@ -29,11 +29,11 @@ const test = withPage.extend<{ asking: Asking }, { provider: Basalt }>({
     },
     { scope: "worker", timeout: 60_000 },
   ],
-  asking: async ({ page, provider }, use) => {
+  oauthApp: async ({ page, provider }, use) => {
     const app = await registerApp(provider, { client_name: "Shop app", redirect_uris: [CALLBACK] });
-    const person = await signUp(provider, `${randomUUID()}@example.com`);
+    const user = await signUp(provider, `${randomUUID()}@example.com`);
     await page.route(`${CALLBACK}*`, (route) => route.fulfill({ body: "the app" }));
-    const go = async (scope = "openid email") => {
+    const startSignIn = async (scope = "openid email") => {
       const url = new URL(`${provider.url}/auth/v1/oauth/authorize`);
       url.search = new URLSearchParams({
         client_id: app.client_id,
@@ -45,84 +45,84 @@ const test = withPage.extend<{ asking: Asking }, { provider: Basalt }>({
         code_challenge_method: "S256",
       }).toString();
       await page.goto(url.href).catch((error) => {
-        // The page goes on by itself, for who has agreed before.
+        // The page redirects at once if the user has approved before.
         if (!/interrupted/.test(String(error))) throw error;
       });
     };
-    const back = async () => {
+    const callbackParameters = async () => {
       await page.waitForURL(`${CALLBACK}*`);
       return new URL(page.url()).searchParams;
     };
-    await use({ page, person, go, back });
+    await use({ page, user, startSignIn, callbackParameters });
   },
 });
 
 const heading = (page: Page) => page.getByRole("heading", { level: 1 });
 
 /** Signs in with the keyboard alone. */
-async function signIn({ page, person }: Asking): Promise<void> {
+async function signIn({ page, user }: OAuthApp): Promise<void> {
   await expect(heading(page)).toHaveText("Sign in");
   await expect(heading(page)).toBeFocused();
   await page.keyboard.press("Tab");
-  await page.keyboard.type(person.email);
+  await page.keyboard.type(user.email);
   await page.keyboard.press("Tab");
-  await page.keyboard.type(person.password);
+  await page.keyboard.type(user.password);
   await page.keyboard.press("Enter");
   await expect(heading(page)).toHaveText("Let Shop app use your account?");
 }
 
-/** Past the moment in which a click is not taken for one of this page. */
-async function settled(page: Page): Promise<void> {
+/** Waits until the page accepts clicks on a decision. */
+async function waitUntilSettled(page: Page): Promise<void> {
   await page.evaluate(() => new Promise((done) => setTimeout(done, 600)));
 }
 
-test("somebody signs in and approves with the keyboard; then the consent is remembered", async ({
-  asking,
+test("a user signs in and approves with the keyboard; then the consent is remembered", async ({
+  oauthApp,
 }) => {
-  const { page, person } = asking;
-  await asking.go();
-  await signIn(asking);
+  const { page, user } = oauthApp;
+  await oauthApp.startSignIn();
+  await signIn(oauthApp);
   await expect(page).toHaveTitle("Let Shop app use your account?");
   await expect(heading(page)).toBeFocused();
-  await expect(page.getByText(`You are signed in as ${person.email}`)).toBeVisible();
+  await expect(page.getByText(`You are signed in as ${user.email}`)).toBeVisible();
   await expect(page.getByText("http://localhost:3999", { exact: true })).toBeVisible();
   await expect(page.getByRole("listitem")).toHaveText([
     "to know which account here is yours",
     "your e-mail address",
   ]);
-  await settled(page);
+  await waitUntilSettled(page);
   await page.keyboard.press("Tab");
   await expect(page.getByRole("button", { name: "Not you?" })).toBeFocused();
   await page.keyboard.press("Tab");
   await expect(page.getByRole("button", { name: "Approve" })).toBeFocused();
   await page.keyboard.press("Enter");
-  const first = await asking.back();
+  const first = await oauthApp.callbackParameters();
   expect([first.get("state"), first.get("error")]).toEqual(["s&1", null]);
   expect(first.get("code")).toBeTruthy();
 
-  await asking.go();
-  const second = await asking.back();
+  await oauthApp.startSignIn();
+  const second = await oauthApp.callbackParameters();
   expect(second.get("code")).toBeTruthy();
   expect(second.get("code")).not.toBe(first.get("code"));
 
-  // More than before is asked for anew.
-  await asking.go("openid email phone");
+  // Additional scopes need a new consent.
+  await oauthApp.startSignIn("openid email phone");
   await expect(page.getByRole("listitem")).toHaveCount(3);
 });
 
-test("who denies it sends the app away without a code", async ({ asking }) => {
-  await asking.go();
-  await signIn(asking);
-  await settled(asking.page);
-  await asking.page.getByRole("button", { name: "Deny" }).click();
-  const back = await asking.back();
+test("a denial redirects to the app without a code", async ({ oauthApp }) => {
+  await oauthApp.startSignIn();
+  await signIn(oauthApp);
+  await waitUntilSettled(oauthApp.page);
+  await oauthApp.page.getByRole("button", { name: "Deny" }).click();
+  const back = await oauthApp.callbackParameters();
   expect([back.get("error"), back.get("code")]).toEqual(["access_denied", null]);
 });
 
-test("somebody else signs in by a mailed code", async ({ asking, provider }) => {
-  const { page } = asking;
-  await asking.go();
-  await signIn(asking);
+test("another user signs in by a mailed code", async ({ oauthApp, provider }) => {
+  const { page } = oauthApp;
+  await oauthApp.startSignIn();
+  await signIn(oauthApp);
   const other = await signUp(provider, `${randomUUID()}@example.com`);
   await page.getByRole("button", { name: "Not you?" }).click();
   await expect(heading(page)).toHaveText("Sign in");
@@ -133,40 +133,38 @@ test("somebody else signs in by a mailed code", async ({ asking, provider }) => 
   const [mail] = await mailsTo(provider.inboxUrl, other.email);
   await page.getByLabel("Code").fill(mail?.code ?? "");
   await page.getByRole("button", { name: "Sign in" }).click();
-  // The request belongs to the first who looked at it.
+  // The request belongs to the first user who opened it.
   await expect(heading(page)).toHaveText("This request is over");
-  await asking.go();
+  await oauthApp.startSignIn();
   await expect(page.getByText(`You are signed in as ${other.email}`)).toBeVisible();
 });
 
-test("mistakes are told in words, at what they are about", async ({ asking, provider }) => {
-  const { page, person } = asking;
+test("errors are shown at the field that they concern", async ({ oauthApp, provider }) => {
+  const { page, user } = oauthApp;
   await page.goto(`${provider.url}/_dev/consent`);
   await expect(heading(page)).toHaveText("Nothing is asked here");
-  await asking.go();
+  await oauthApp.startSignIn();
   await page.getByRole("button", { name: "Sign in" }).click();
   await expect(page.getByRole("alert").filter({ visible: true })).toHaveText(
     "Write your e-mail address.",
   );
   await expect(page.getByLabel("E-mail address")).toBeFocused();
-  await page.getByLabel("E-mail address").fill(person.email);
+  await page.getByLabel("E-mail address").fill(user.email);
   await page.getByLabel("Password").fill("not this one");
   await page.keyboard.press("Enter");
   await expect(page.getByLabel("Password")).toHaveAccessibleDescription(/do not belong together/);
-  await page.getByLabel("Password").fill(person.password);
+  await page.getByLabel("Password").fill(user.password);
   await page.keyboard.press("Enter");
   await expect(heading(page)).toHaveText("Let Shop app use your account?");
   await page.goto(`${provider.url}/_dev/consent?authorization_id=gone`);
   await expect(heading(page)).toHaveText("This request is over");
 });
 
-test("the second of two clicks, when another window stood before, approves nothing", async ({
-  asking,
-}) => {
-  const { page } = asking;
-  await asking.go();
-  await signIn(asking);
-  await settled(page);
+test("a click right after the page got the focus approves nothing", async ({ oauthApp }) => {
+  const { page } = oauthApp;
+  await oauthApp.startSignIn();
+  await signIn(oauthApp);
+  await waitUntilSettled(page);
   await page.evaluate(() => {
     window.dispatchEvent(new Event("focus"));
     document.getElementById("approve")?.click();
@@ -175,8 +173,8 @@ test("the second of two clicks, when another window stood before, approves nothi
   await expect(heading(page)).toHaveText("Let Shop app use your account?");
 });
 
-test("no other page can hold it in a frame or read it", async ({ asking, provider, page }) => {
-  await asking.go();
+test("no other page can frame or read it", async ({ oauthApp, provider, page }) => {
+  await oauthApp.startSignIn();
   const address = page.url().replace("127.0.0.1", "localhost");
   await page.route(CALLBACK, (route) =>
     route.fulfill({
@@ -200,10 +198,8 @@ test("no other page can hold it in a frame or read it", async ({ asking, provide
 });
 
 for (const colorScheme of ["light", "dark"] as const) {
-  test(`every screen is for everybody, on a phone and when it is ${colorScheme}`, async ({
-    asking,
-  }) => {
-    const { page } = asking;
+  test(`every screen is accessible at 320 px in ${colorScheme} colours`, async ({ oauthApp }) => {
+    const { page } = oauthApp;
     await page.emulateMedia({ colorScheme });
     await page.setViewportSize({ width: 320, height: 640 });
     const look = async (screen: string) => {
@@ -214,10 +210,10 @@ for (const colorScheme of ["light", "dark"] as const) {
       if (folder)
         await page.screenshot({ path: `${folder}/${colorScheme}-${screen}.png`, fullPage: true });
     };
-    await asking.go("openid email profile phone offline_access");
+    await oauthApp.startSignIn("openid email profile phone offline_access");
     await page.getByRole("button", { name: "Sign in" }).click();
     await look("sign-in");
-    await signInAgain(asking);
+    await signInAgain(oauthApp);
     await look("question");
     await page.goto(`${new URL(page.url()).origin}/_dev/consent?authorization_id=gone`);
     await expect(heading(page)).toHaveText("This request is over");
@@ -225,9 +221,9 @@ for (const colorScheme of ["light", "dark"] as const) {
   });
 }
 
-async function signInAgain({ page, person }: Asking): Promise<void> {
-  await page.getByLabel("E-mail address").fill(person.email);
-  await page.getByLabel("Password").fill(person.password);
+async function signInAgain({ page, user }: OAuthApp): Promise<void> {
+  await page.getByLabel("E-mail address").fill(user.email);
+  await page.getByLabel("Password").fill(user.password);
   await page.keyboard.press("Enter");
   await expect(heading(page)).toHaveText("Let Shop app use your account?");
 }

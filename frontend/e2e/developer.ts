@@ -17,14 +17,14 @@ const FILES: Record<string, [type: string, file: string]> = {
 
 declare global {
   interface Window {
-    /** The published client, made when the page of the app was loaded. */
+    /** The published client, created when the page of the app was loaded. */
     client: SupabaseClient;
-    /** What `onAuthStateChange` has told since then. */
+    /** The events of `onAuthStateChange` since then. */
     events: string[];
   }
 }
 
-/** Pages on an origin of their own, as a developer's are, so that every call crosses origins. */
+/** Serves the pages of an app on an origin of its own, so that every call is cross-origin. */
 export async function servePages(): Promise<{ origin: string; close: () => void }> {
   const server = createServer(async (request, response) => {
     const { pathname } = new URL(request.url ?? "", "http://localhost");
@@ -41,22 +41,22 @@ export async function servePages(): Promise<{ origin: string; close: () => void 
   return { origin: `http://127.0.0.1:${port}`, close: () => server.close() };
 }
 
-/** A developer's app in a browser: a page that makes a client and hears its events, as every app does. */
+/** An app in a browser: a page that creates a client and records its events. */
 export interface App {
   page: Page;
-  /** Where mailed links should lead back to. */
+  /** The redirect URL of mailed links. */
   url: string;
-  /** Loads the app anew, with a client for that flow. */
+  /** Reloads the app with a client for that flow. */
   open: (flowType: "implicit" | "pkce") => Promise<void>;
-  /** The session that the client has now, once it has looked at its address. */
+  /** Returns the current session of the client. */
   session: () => Promise<Session | null>;
-  /** The latest mail of a kind to an address. */
+  /** Returns the latest mail of a kind to an address. */
   mail: (address: string, kind: string) => Promise<{ link: string; code: string }>;
 }
 
 type Basalt = Awaited<ReturnType<typeof startBasalt>>;
 
-/** An app on `origin` whose client asks this server. */
+/** Returns an app on `origin` with a client of this server. */
 export function appOn(page: Page, origin: string, basalt: Basalt): App {
   const url = `${origin}/app`;
   return {
@@ -92,12 +92,12 @@ export const test = shopTest.extend<{ app: App }>({
 
 export const PASSWORD = "correct horse battery";
 
-/** An address that nobody has had before. */
+/** Returns an unused address. */
 export function newcomer(): string {
   return `${randomUUID()}@example.com`;
 }
 
-/** Signs somebody up with a password and follows the mailed link; ends signed in. */
+/** Signs a new user up with a password and follows the mailed link; the user is then signed in. */
 export async function signedUp(app: App): Promise<string> {
   const email = newcomer();
   const error = await app.page.evaluate(
@@ -123,7 +123,7 @@ export async function signOut(app: App): Promise<void> {
   expect(await app.session()).toBeNull();
 }
 
-/** Signs in; the code of the client's complaint, if it has one. */
+/** Signs in; returns the error code of the client, if there is an error. */
 export async function signInByPassword(
   app: App,
   email: string,

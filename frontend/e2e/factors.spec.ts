@@ -13,7 +13,7 @@ import {
   test,
 } from "./developer.ts";
 
-/** The code that an authenticator app shows for a secret, so many steps of 30 s from now (RFC 6238). */
+/** Returns the TOTP code of a secret, some steps of 30 s from now (RFC 6238). */
 function codeOf(secret: string, steps = 0): string {
   const bits = [...secret].map((letter) =>
     "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567".indexOf(letter).toString(2).padStart(5, "0"),
@@ -27,7 +27,7 @@ function codeOf(secret: string, steps = 0): string {
   return ((hash.readUInt32BE(at) & 0x7fff_ffff) % 1_000_000).toString().padStart(6, "0");
 }
 
-/** The assurance level of the session and the one it could reach. */
+/** Returns the current and the next assurance level of the session. */
 async function levels(app: App): Promise<[string | null | undefined, string | null | undefined]> {
   return app.page.evaluate(async () => {
     const { data } = await window.client.auth.mfa.getAuthenticatorAssuranceLevel();
@@ -35,7 +35,7 @@ async function levels(app: App): Promise<[string | null | undefined, string | nu
   });
 }
 
-/** Answers a challenge of a factor with a code; the code of the client's complaint, if it has one. */
+/** Verifies a challenge of a factor with a code; returns the error code of the client, if there is an error. */
 async function answer(app: App, factorId: string, code: string): Promise<string | undefined> {
   return app.page.evaluate(
     async ([factorId, code]) =>
@@ -44,7 +44,7 @@ async function answer(app: App, factorId: string, code: string): Promise<string 
   );
 }
 
-test("an authenticator app lifts the session, and is asked for at the next sign-in", async ({
+test("a TOTP factor raises the assurance level, and is required at the next sign-in", async ({
   app,
 }) => {
   await app.open("implicit");
@@ -75,12 +75,12 @@ test("an authenticator app lifts the session, and is asked for at the next sign-
   await signOut(app);
   expect(await signInByPassword(app, email, PASSWORD)).toBeUndefined();
   expect(await levels(app)).toEqual(["aal1", "aal2"]);
-  // A code counts once, so the next one is typed.
+  // A code is single-use, so the next one is entered.
   expect(await answer(app, enrolled.id, codeOf(enrolled.totp.secret, 1))).toBeUndefined();
   expect(await levels(app)).toEqual(["aal2", "aal2"]);
 });
 
-/** A device that makes keys and agrees to whatever it is asked: one in the computer, or one to plug in. */
+/** Adds a virtual authenticator that approves every request: a platform or a cross-platform one. */
 async function withAuthenticator(page: Page, transport: "internal" | "usb"): Promise<void> {
   const session = await page.context().newCDPSession(page);
   await session.send("WebAuthn.enable");
@@ -97,7 +97,7 @@ async function withAuthenticator(page: Page, transport: "internal" | "usb"): Pro
 }
 
 test.describe("with keys", () => {
-  // The pages come first: the server must know their origin.
+  // The pages start first, because the server must know their origin.
   const keyed = test.extend<{ keyedApp: App }>({
     keyedApp: async ({ page }, use) => {
       const pages = await servePages();
@@ -138,26 +138,29 @@ test.describe("with keys", () => {
     expect(kept).toBe(1);
   });
 
-  keyed("a security key lifts the session, and is asked for again", async ({ keyedApp: app }) => {
-    await withAuthenticator(app.page, "usb");
-    await app.open("implicit");
-    const email = await signedUp(app);
-    const registered = await app.page.evaluate(async () => {
-      const { error } = await window.client.auth.mfa.webauthn.register({ friendlyName: "key" });
-      return error?.message;
-    });
-    expect(registered).toBeUndefined();
-    expect(await levels(app)).toEqual(["aal2", "aal2"]);
+  keyed(
+    "a security key raises the assurance level, and is required again",
+    async ({ keyedApp: app }) => {
+      await withAuthenticator(app.page, "usb");
+      await app.open("implicit");
+      const email = await signedUp(app);
+      const registered = await app.page.evaluate(async () => {
+        const { error } = await window.client.auth.mfa.webauthn.register({ friendlyName: "key" });
+        return error?.message;
+      });
+      expect(registered).toBeUndefined();
+      expect(await levels(app)).toEqual(["aal2", "aal2"]);
 
-    await signOut(app);
-    await signInByPassword(app, email, PASSWORD);
-    expect(await levels(app)).toEqual(["aal1", "aal2"]);
-    const authenticated = await app.page.evaluate(async () => {
-      const { data } = await window.client.auth.mfa.listFactors();
-      const factorId = data?.all[0]?.id ?? "";
-      return (await window.client.auth.mfa.webauthn.authenticate({ factorId })).error?.message;
-    });
-    expect(authenticated).toBeUndefined();
-    expect(await levels(app)).toEqual(["aal2", "aal2"]);
-  });
+      await signOut(app);
+      await signInByPassword(app, email, PASSWORD);
+      expect(await levels(app)).toEqual(["aal1", "aal2"]);
+      const authenticated = await app.page.evaluate(async () => {
+        const { data } = await window.client.auth.mfa.listFactors();
+        const factorId = data?.all[0]?.id ?? "";
+        return (await window.client.auth.mfa.webauthn.authenticate({ factorId })).error?.message;
+      });
+      expect(authenticated).toBeUndefined();
+      expect(await levels(app)).toEqual(["aal2", "aal2"]);
+    },
+  );
 });

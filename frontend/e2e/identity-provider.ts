@@ -12,20 +12,20 @@ const RSA_SHA256 = "http://www.w3.org/2001/04/xmldsig-more#rsa-sha256";
 const PERSISTENT = "urn:oasis:names:tc:SAML:2.0:nameid-format:persistent";
 const BEARER = "urn:oasis:names:tc:SAML:2.0:cm:bearer";
 
-/** What a service asked: in the redirect binding, deflated and in the query. */
-interface Asked {
+/** An authentication request of a service provider, by the redirect binding. */
+interface AuthnRequest {
   id: string;
-  /** Where the answer is to be brought. */
+  /** The assertion consumer service URL. */
   consumer: string;
-  /** Who asks. */
+  /** The entity id of the service provider. */
   issuer: string;
 }
 
-/** A company's identity provider: a page that asks who to be, and answers signed by a key made when it starts. */
+/** An identity provider: a page to choose a user, and responses signed with a new key. */
 export interface IdentityProvider {
-  /** What it says of itself, for whoever is to believe it. */
+  /** The SAML metadata document. */
   metadata: string;
-  /** Changes every response after it was signed, from now on. */
+  /** Sets a function that changes every signed response. */
   tamper: (change: (response: string) => string) => void;
   close: () => void;
 }
@@ -35,19 +35,22 @@ export async function startIdentityProvider(): Promise<IdentityProvider> {
   const certificate = selfSigned(publicKey, privateKey);
   let changed = (response: string) => response;
   let origin = "";
-  const server = createServer((request, response) => {
-    const url = new URL(request.url ?? "", origin);
-    if (url.pathname === "/sso") return page(response, people(url));
+  const server = createServer((incoming, response) => {
+    const url = new URL(incoming.url ?? "", origin);
+    if (url.pathname === "/sso") return page(response, userLinks(url));
     if (url.pathname !== "/as") return response.writeHead(404).end();
-    const asked = read(url.searchParams.get("SAMLRequest") ?? "");
-    const signed = sign(said(origin, asked, url.searchParams.get("who") ?? ""), privateKey);
+    const request = parseRequest(url.searchParams.get("SAMLRequest") ?? "");
+    const signed = sign(
+      formatResponse(origin, request, url.searchParams.get("who") ?? ""),
+      privateKey,
+    );
     const form = { SAMLResponse: changed(signed), RelayState: url.searchParams.get("RelayState") };
-    page(response, carried(asked.consumer, form));
+    page(response, submittedForm(request.consumer, form));
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return {
-    metadata: described(origin, certificate),
+    metadata: formatMetadata(origin, certificate),
     tamper(change) {
       changed = change;
     },
@@ -55,7 +58,7 @@ export async function startIdentityProvider(): Promise<IdentityProvider> {
   };
 }
 
-function described(origin: string, certificate: string): string {
+function formatMetadata(origin: string, certificate: string): string {
   return `<EntityDescriptor xmlns="urn:oasis:names:tc:SAML:2.0:metadata" entityID="${origin}"><IDPSSODescriptor
     protocolSupportEnumeration="urn:oasis:names:tc:SAML:2.0:protocol"><KeyDescriptor use="signing"><KeyInfo
     xmlns="http://www.w3.org/2000/09/xmldsig#"><X509Data><X509Certificate>${certificate}</X509Certificate></X509Data></KeyInfo>
@@ -68,8 +71,8 @@ function page(response: ServerResponse, body: string): void {
   response.end(`<!doctype html><html lang="en"><title>Identity provider</title>${body}</html>`);
 }
 
-/** A link for each person of the company, with the request behind it. */
-function people(url: URL): string {
+/** Returns a link per user, with the request in its query. */
+function userLinks(url: URL): string {
   const link = (who: string) => {
     const query = new URLSearchParams(url.searchParams);
     query.set("who", who);
@@ -78,8 +81,11 @@ function people(url: URL): string {
   return `<h1>The company</h1>${["ann", "bob"].map(link).join("")}`;
 }
 
-/** A form that the browser posts by itself, as identity providers answer. */
-function carried(to: string, form: { SAMLResponse: string; RelayState: string | null }): string {
+/** Returns a form that the browser submits automatically (POST binding). */
+function submittedForm(
+  to: string,
+  form: { SAMLResponse: string; RelayState: string | null },
+): string {
   const field = (name: string, value: string) =>
     `<input type="hidden" name="${name}" value="${escaped(value)}">`;
   const response = field("SAMLResponse", Buffer.from(form.SAMLResponse).toString("base64"));
@@ -87,8 +93,8 @@ function carried(to: string, form: { SAMLResponse: string; RelayState: string | 
     <script>document.forms[0].submit()</script>`;
 }
 
-function read(request: string): Asked {
-  const xml = inflateRawSync(Buffer.from(request, "base64")).toString();
+function parseRequest(encoded: string): AuthnRequest {
+  const xml = inflateRawSync(Buffer.from(encoded, "base64")).toString();
   const found = (pattern: RegExp) => {
     const value = pattern.exec(xml)?.[1];
     if (!value) throw new Error(`the request has no ${pattern.source}: ${xml}`);
@@ -101,25 +107,25 @@ function read(request: string): Asked {
   };
 }
 
-/** What is said of a person, in answer to a request. */
-function said(issuer: string, asked: Asked, who: string): string {
+/** Returns the unsigned response to a request, about a user. */
+function formatResponse(issuer: string, request: AuthnRequest, who: string): string {
   const at = (seconds: number) => new Date(Date.now() + seconds * 1000).toISOString();
   const assertion = `<saml:Assertion xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion" ID="_${randomUUID()}"
     IssueInstant="${at(0)}" Version="2.0"><saml:Issuer>${issuer}</saml:Issuer><saml:Subject><saml:NameID
     Format="${PERSISTENT}">${who}-at-work</saml:NameID><saml:SubjectConfirmation Method="${BEARER}">
-    <saml:SubjectConfirmationData InResponseTo="${asked.id}" NotOnOrAfter="${at(300)}" Recipient="${asked.consumer}"/>
+    <saml:SubjectConfirmationData InResponseTo="${request.id}" NotOnOrAfter="${at(300)}" Recipient="${request.consumer}"/>
     </saml:SubjectConfirmation></saml:Subject><saml:Conditions NotBefore="${at(-60)}" NotOnOrAfter="${at(300)}">
-    <saml:AudienceRestriction><saml:Audience>${asked.issuer}</saml:Audience></saml:AudienceRestriction></saml:Conditions>
+    <saml:AudienceRestriction><saml:Audience>${request.issuer}</saml:Audience></saml:AudienceRestriction></saml:Conditions>
     <saml:AuthnStatement AuthnInstant="${at(0)}"/><saml:AttributeStatement><saml:Attribute Name="mail">
     <saml:AttributeValue>${who}@company.example</saml:AttributeValue></saml:Attribute></saml:AttributeStatement>
     </saml:Assertion>`;
-  return `<samlp:Response xmlns:samlp="urn:oasis:names:tc:SAML:2.0:protocol" Destination="${asked.consumer}"
-    ID="_${randomUUID()}" InResponseTo="${asked.id}" IssueInstant="${at(0)}" Version="2.0"><saml:Issuer
+  return `<samlp:Response xmlns:samlp="urn:oasis:names:tc:SAML:2.0:protocol" Destination="${request.consumer}"
+    ID="_${randomUUID()}" InResponseTo="${request.id}" IssueInstant="${at(0)}" Version="2.0"><saml:Issuer
     xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion">${issuer}</saml:Issuer><samlp:Status><samlp:StatusCode
     Value="urn:oasis:names:tc:SAML:2.0:status:Success"/></samlp:Status>${assertion}</samlp:Response>`;
 }
 
-/** The same with its assertion signed, the signature after the issuer as the schema wants it. */
+/** Signs the assertion of a response; the schema requires the signature after the issuer. */
 function sign(response: string, key: KeyObject): string {
   const signature = new SignedXml({
     privateKey: key.export({ type: "pkcs8", format: "pem" }),

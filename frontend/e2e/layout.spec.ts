@@ -4,7 +4,7 @@ import { expect, SCREENS, test } from "./shop.ts";
 const WIDTHS = [320, 360, 390, 480, 640, 768, 820, 1024, 1280, 1440, 1920, 2560];
 
 for (const [name, path] of Object.entries(SCREENS)) {
-  test(`${name} never scrolls sideways`, async ({ page }) => {
+  test(`${name} never scrolls horizontally`, async ({ page }) => {
     await page.goto(path);
     await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
     for (const width of WIDTHS) {
@@ -17,7 +17,7 @@ for (const [name, path] of Object.entries(SCREENS)) {
   });
 }
 
-test("cards come in one after the other, 0.1 s apart, once", async ({ page }) => {
+test("cards appear one after another, 0.1 s apart, once", async ({ page }) => {
   await page.goto(paths.catalogue);
   const cards = page.locator("main > ul > li");
   await expect(cards).toHaveCount(12);
@@ -36,7 +36,7 @@ test("cards come in one after the other, 0.1 s apart, once", async ({ page }) =>
   await expect(cards.last()).toHaveCSS("animation-delay", "0s");
 });
 
-test("nothing moves for a reader who asked for stillness", async ({ page }) => {
+test("nothing moves with reduced motion", async ({ page }) => {
   await page.emulateMedia({ reducedMotion: "reduce" });
   await page.goto(paths.catalogue);
   const cards = page.locator("main > ul > li");
@@ -48,7 +48,7 @@ test("nothing moves for a reader who asked for stillness", async ({ page }) => {
   await expect(cards.last()).toHaveCSS("opacity", "1");
 });
 
-test("forced colours keep the pressed filter apart", async ({ page }) => {
+test("the pressed filter is distinguishable in forced colours", async ({ page }) => {
   await page.emulateMedia({ forcedColors: "active" });
   await page.goto(paths.catalogue);
   const background = (name: string) =>

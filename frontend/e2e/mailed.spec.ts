@@ -9,7 +9,7 @@ import {
   test,
 } from "./developer.ts";
 
-/** Asks for a link or code by mail; the client's complaint, if it has one. An address gets one mail a second. */
+/** Requests a link or code by mail; returns the error of the client, if there is one. Limit: one mail per address and second. */
 async function askToSignIn(app: App, email: string): Promise<string | undefined> {
   return app.page.evaluate(
     async ([email, url]) => {
@@ -23,7 +23,7 @@ async function askToSignIn(app: App, email: string): Promise<string | undefined>
   );
 }
 
-test("a magic link signs in in the browser it is opened in", async ({ app }) => {
+test("a magic link signs in the browser that opens it", async ({ app }) => {
   await app.open("implicit");
   const email = await signedUp(app);
   await signOut(app);
@@ -43,7 +43,7 @@ test("a magic link signs in in the browser it is opened in", async ({ app }) => 
   expect(await app.session()).toBeNull();
 });
 
-test("a link of the PKCE flow signs in where it was asked for and nowhere else", async ({
+test("a link of the PKCE flow signs in only the browser that requested it", async ({
   app,
   browser,
 }) => {
@@ -67,7 +67,7 @@ test("a link of the PKCE flow signs in where it was asked for and nowhere else",
   await expect(app.page).toHaveURL(app.url);
 });
 
-test("a mailed code signs in when it is typed, and once", async ({ app }) => {
+test("a mailed code signs in once", async ({ app }) => {
   await app.open("implicit");
   const email = newcomer();
   await expect.poll(() => askToSignIn(app, email)).toBeUndefined();
@@ -89,7 +89,7 @@ test("a mailed code signs in when it is typed, and once", async ({ app }) => {
 });
 
 for (const flow of ["implicit", "pkce"] as const) {
-  test(`a forgotten password is set anew, ${flow} flow`, async ({ app }) => {
+  test(`a forgotten password is reset, ${flow} flow`, async ({ app }) => {
     await app.open(flow);
     const email = await signedUp(app);
     await signOut(app);
@@ -116,7 +116,7 @@ for (const flow of ["implicit", "pkce"] as const) {
   });
 }
 
-test("a new address counts when both mails were answered", async ({ app }) => {
+test("a new address is valid after both confirmations", async ({ app }) => {
   await app.open("implicit");
   const [before, after] = [await signedUp(app), newcomer()];
   const pending = await app.page.evaluate(
@@ -154,12 +154,12 @@ test("an anonymous visitor keeps the account when it becomes permanent", async (
     async () => (await window.client.auth.signInAnonymously()).data.user?.id,
   );
   expect((await app.session())?.user.is_anonymous).toBe(true);
-  const asked = await app.page.evaluate(
+  const error = await app.page.evaluate(
     async ([email, url]) =>
       (await window.client.auth.updateUser({ email }, { emailRedirectTo: url })).error?.message,
     [email, app.url] as const,
   );
-  expect(asked).toBeUndefined();
+  expect(error).toBeUndefined();
 
   await app.page.goto((await app.mail(email, "email_change")).link);
   await expect

@@ -1,7 +1,7 @@
 import { paths } from "../src/shared/paths.ts";
 import { consoleErrors, expect, test } from "./shop.ts";
 
-test("an unknown path answers 404, says so, and logs the path", async ({ page }) => {
+test("an unknown path answers 404, shows it, and logs the path", async ({ page }) => {
   const errors = consoleErrors(page);
   const answer = await page.goto("/no/such/page");
   expect(answer?.status()).toBe(404);
@@ -15,7 +15,7 @@ test("an unknown path answers 404, says so, and logs the path", async ({ page })
 });
 
 for (const id of ["0", "13", "01", "1.5", "abc", "-1"]) {
-  test(`/template/${id} answers 404 and leads back to the templates`, async ({ page }) => {
+  test(`/template/${id} answers 404 and links back to the templates`, async ({ page }) => {
     const answer = await page.goto(`/template/${id}`);
     expect(answer?.status()).toBe(404);
     await expect(page.getByRole("heading", { level: 1 })).toHaveText("Template Not Found");
@@ -39,7 +39,7 @@ for (const path of [
 test("a screen that cannot be loaded shows the router's fallback", async ({ page }) => {
   await page.goto(paths.catalogue);
   await expect(page.getByRole("heading", { level: 2 })).toHaveCount(12);
-  // What a visitor meets whose connection ends, or whose open tab outlives an upgrade.
+  // This happens when the connection fails, or when a tab stays open during an upgrade.
   await page.route("**/assets/*.js", (route) => route.abort());
   await page.getByRole("link", { name: "Contact us" }).click();
   await expect(page.getByRole("heading", { level: 1 })).toHaveText("Unexpected Application Error!");

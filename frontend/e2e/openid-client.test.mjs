@@ -1,4 +1,4 @@
-// A client library of others against the server as a provider: what apps that sign in with it will do.
+// The library openid-client against the OAuth server, as apps use it.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import * as oidc from "openid-client";
@@ -6,11 +6,11 @@ import { approve, ask, signUp, startProvider } from "./provider.mjs";
 
 const CALLBACK = "http://localhost:3000/callback";
 const SCOPE = "openid email profile offline_access";
-// The test's server has no TLS; signatures are checked though ID tokens come from the server itself.
+// The server of the test has no TLS; signatures are checked although ID tokens come from the token endpoint.
 const options = { execute: [oidc.allowInsecureRequests, oidc.enableNonRepudiationChecks] };
 
-/** How an app can prove itself at the token endpoint. */
-const PROOFS = {
+/** Authentication methods of clients at the token endpoint. */
+const CLIENT_AUTHENTICATION = {
   client_secret_basic: oidc.ClientSecretBasic(),
   client_secret_post: oidc.ClientSecretPost(),
   none: oidc.None(),
@@ -18,17 +18,17 @@ const PROOFS = {
 
 /** @type {import("./basalt.mjs").Basalt} */
 let basalt;
-/** @type {import("./provider.mjs").Person} */
-let person;
+/** @type {import("./provider.mjs").TestUser} */
+let user;
 
 before(async () => {
   basalt = await startProvider();
-  person = await signUp(basalt, `openid-${Date.now()}@example.com`);
+  user = await signUp(basalt, `openid-${Date.now()}@example.com`);
 });
 
 after(() => basalt.stop());
 
-/** @param {keyof typeof PROOFS} method */
+/** @param {keyof typeof CLIENT_AUTHENTICATION} method */
 function registered(method) {
   return oidc.dynamicClientRegistration(
     new URL(`${basalt.url}/auth/v1`),
@@ -37,7 +37,7 @@ function registered(method) {
       redirect_uris: [CALLBACK],
       token_endpoint_auth_method: method,
     },
-    PROOFS[method],
+    CLIENT_AUTHENTICATION[method],
     options,
   );
 }
@@ -58,14 +58,14 @@ async function signedIn(app) {
     code_challenge: await oidc.calculatePKCECodeChallenge(checks.pkceCodeVerifier),
     code_challenge_method: "S256",
   });
-  const back = await approve(basalt, person, url);
+  const back = await approve(basalt, user, url);
   return { back, checks, tokens: await oidc.authorizationCodeGrant(app, back, checks) };
 }
 
 /** @param {oidc.Configuration} app */
 function revoked(app) {
   const path = `/user/oauth/grants?client_id=${app.clientMetadata().client_id}`;
-  return ask(basalt, path, { method: "DELETE", token: person.accessToken });
+  return ask(basalt, path, { method: "DELETE", token: user.accessToken });
 }
 
 test("discovery names what is served, and no revocation endpoint", async () => {
@@ -83,19 +83,21 @@ test("discovery names what is served, and no revocation endpoint", async () => {
   assert.ok(found.jwks_uri && found.userinfo_endpoint && found.registration_endpoint);
 });
 
-for (const method of /** @type {(keyof typeof PROOFS)[]} */ (Object.keys(PROOFS))) {
-  test(`an app that proves itself by ${method} registers, signs in, refreshes and is forgotten`, async () => {
+for (const method of /** @type {(keyof typeof CLIENT_AUTHENTICATION)[]} */ (
+  Object.keys(CLIENT_AUTHENTICATION)
+)) {
+  test(`an app with ${method} registers, signs in, refreshes, and its grant is revoked`, async () => {
     const app = await registered(method);
     assert.equal(app.clientMetadata().token_endpoint_auth_method, method);
     const { tokens } = await signedIn(app);
     const claims = tokens.claims();
     assert.equal(claims?.aud, app.clientMetadata().client_id);
-    assert.equal(claims?.email, person.email);
+    assert.equal(claims?.email, user.email);
     assert.equal(tokens.token_type, "bearer");
 
     const sub = claims?.sub ?? "";
     const info = await oidc.fetchUserInfo(app, tokens.access_token, sub);
-    assert.equal(info.email, person.email);
+    assert.equal(info.email, user.email);
     assert.equal(info.name, "Ada");
 
     const next = await oidc.refreshTokenGrant(app, tokens.refresh_token ?? "");
@@ -110,7 +112,7 @@ for (const method of /** @type {(keyof typeof PROOFS)[]} */ (Object.keys(PROOFS)
   });
 }
 
-test("a code works once, for who asked for it, with their verifier", async () => {
+test("a code is single-use, and bound to its client and verifier", async () => {
   const app = await registered("client_secret_basic");
   const { back, checks } = await signedIn(app);
   await assert.rejects(oidc.authorizationCodeGrant(app, back, checks), { error: "invalid_grant" });
@@ -121,14 +123,14 @@ test("a code works once, for who asked for it, with their verifier", async () =>
     code_challenge: await oidc.calculatePKCECodeChallenge(checks.pkceCodeVerifier),
     code_challenge_method: "S256",
   });
-  const fresh = await approve(basalt, person, url);
+  const code = await approve(basalt, user, url);
   const guessed = { pkceCodeVerifier: oidc.randomPKCECodeVerifier() };
-  await assert.rejects(oidc.authorizationCodeGrant(app, fresh, guessed), {
+  await assert.rejects(oidc.authorizationCodeGrant(app, code, guessed), {
     error: "invalid_grant",
   });
 });
 
-test("an app is told when it asks for what it may not have", async () => {
+test("an invalid scope is reported to the app", async () => {
   const app = await registered("none");
   const url = oidc.buildAuthorizationUrl(app, {
     redirect_uri: CALLBACK,

@@ -32,14 +32,14 @@ test("nothing shifts while it loads", async ({ page }) => {
 
 test("the largest paint comes within 1.5 s over a slow mobile network", async ({ page }) => {
   await throttle(await page.context().newCDPSession(page));
-  // A busy machine may hold up some tries; a shop that is too heavy fails them all.
+  // A busy machine may slow down some attempts; a shop that is too large fails all of them.
   await expect(async () => {
     await page.goto(paths.catalogue, { waitUntil: "networkidle" });
     expect(await largestPaint(page)).toBeLessThan(1500);
   }).toPass({ intervals: [0], timeout: 30_000 });
 });
 
-test("nothing comes from anywhere else", async ({ page, basalt }) => {
+test("nothing is loaded from other origins", async ({ page, basalt }) => {
   const foreign: string[] = [];
   page.on("request", (request) => {
     if (!request.url().startsWith(basalt.url)) foreign.push(request.url());
@@ -50,7 +50,7 @@ test("nothing comes from anywhere else", async ({ page, basalt }) => {
   expect(foreign).toEqual([]);
 });
 
-/** Bytes as they came over the wire, with their headers. */
+/** Transferred bytes, with headers. */
 async function measureWire(page: Page): Promise<{ script: number; total: number }> {
   const sums = { script: 0, total: 0 };
   const scripts = new Set<string>();

@@ -1,5 +1,4 @@
-// The server as a provider that other apps sign in with: with a key that they can check ID tokens by, and accounts that need
-// no confirmation.
+// The server as an OAuth provider of other apps: with a signing key for ID tokens, and accounts without confirmation.
 import { generateKeyPairSync } from "node:crypto";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -8,8 +7,8 @@ import { startBasalt } from "./basalt.mjs";
 
 /**
  * @typedef {import("./basalt.mjs").Basalt} Basalt
- * @typedef {{ email: string, password: string, accessToken: string }} Person
- * @typedef {{ client_id: string, client_secret: string }} Registered
+ * @typedef {{ email: string, password: string, accessToken: string }} TestUser
+ * @typedef {{ client_id: string, client_secret: string }} RegisteredApp
  */
 
 /** @returns {Promise<Basalt>} */
@@ -37,12 +36,12 @@ allow_dynamic_registration = true
 }
 
 /**
- * Asks the auth API.
+ * Sends a request to the auth API.
  *
  * @param {Basalt} basalt
  * @param {string} path
  * @param {{ method?: string, body?: object, token?: string, key?: string }} [more]
- * @returns {Promise<any>} what it answers; throws what it refuses with
+ * @returns {Promise<any>} the response body; throws if the request fails
  */
 export async function ask(basalt, path, { method, body, token, key } = {}) {
   const headers = new Headers({ apikey: key ?? basalt.publishableKey });
@@ -59,11 +58,11 @@ export async function ask(basalt, path, { method, body, token, key } = {}) {
 }
 
 /**
- * Somebody new, signed in.
+ * Signs up a new user.
  *
  * @param {Basalt} basalt
  * @param {string} email
- * @returns {Promise<Person>}
+ * @returns {Promise<TestUser>}
  */
 export async function signUp(basalt, email) {
   const password = "a long walk along the quay";
@@ -73,33 +72,33 @@ export async function signUp(basalt, email) {
 }
 
 /**
- * An app that an administrator registers.
+ * Registers an app as an administrator.
  *
  * @param {Basalt} basalt
  * @param {object} metadata
- * @returns {Promise<Registered>}
+ * @returns {Promise<RegisteredApp>}
  */
 export function registerApp(basalt, metadata) {
   return ask(basalt, "/admin/oauth/clients", { key: basalt.secretKey, body: metadata });
 }
 
 /**
- * Goes where an app sends somebody's browser, and agrees in their name.
+ * Follows the redirect of an app to the authorization endpoint, and approves as a user.
  *
  * @param {Basalt} basalt
- * @param {Person} person
+ * @param {TestUser} user
  * @param {URL} url
- * @returns {Promise<URL>} where the browser comes back to
+ * @returns {Promise<URL>} the redirect back to the app
  */
-export async function approve(basalt, person, url) {
+export async function approve(basalt, user, url) {
   const sent = await fetch(url, { redirect: "manual" });
   const page = new URL(sent.headers.get("location") ?? "");
   const path = `/oauth/authorizations/${page.searchParams.get("authorization_id")}`;
-  const token = person.accessToken;
-  const asked = await ask(basalt, path, { token });
+  const token = user.accessToken;
+  const authorization = await ask(basalt, path, { token });
   const body = { action: "approve" };
-  const { redirect_url } = asked.redirect_url
-    ? asked
+  const { redirect_url } = authorization.redirect_url
+    ? authorization
     : await ask(basalt, `${path}/consent`, { token, body });
   return new URL(redirect_url);
 }

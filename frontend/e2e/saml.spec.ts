@@ -8,11 +8,11 @@ const DOMAIN = "company.example";
 interface Company {
   app: App;
   idp: IdentityProvider;
-  /** What its people's provider is called. */
+  /** Domain of the identity provider. */
   provider: string;
 }
 
-/** An app of a company, whose people sign in with the company's own identity provider. */
+/** An app of a company, whose users sign in with the identity provider of the company. */
 const test = withApp.extend<{ company: Company }>({
   company: async ({ page }, use) => {
     const [pages, idp] = await Promise.all([servePages(), startIdentityProvider()]);
@@ -29,13 +29,13 @@ const test = withApp.extend<{ company: Company }>({
   },
 });
 
-/** A key as `[basalt.saml]` wants it. */
+/** Returns a key in the format of `[basalt.saml]`. */
 function key(): string {
   const { privateKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
   return privateKey.export({ type: "pkcs1", format: "der" }).toString("base64");
 }
 
-/** Makes the identity provider known, as an administrator does; its id. */
+/** Registers the identity provider as an administrator; returns its id. */
 async function addCompany(url: string, secretKey: string, idp: IdentityProvider): Promise<string> {
   const answer = await fetch(`${url}/auth/v1/admin/sso/providers`, {
     method: "POST",
@@ -47,7 +47,7 @@ async function addCompany(url: string, secretKey: string, idp: IdentityProvider)
   return JSON.parse(text).id;
 }
 
-/** Lets the client send the browser to the company, and chooses who to be there. */
+/** Starts a sign-in with the company, and chooses the user there. */
 async function signIn(app: App, who: string): Promise<void> {
   await app.page.evaluate(
     ([domain, redirectTo]) =>
@@ -62,7 +62,7 @@ async function signIn(app: App, who: string): Promise<void> {
 }
 
 for (const flowType of ["implicit", "pkce"] as const) {
-  test(`a company's people sign in by the ${flowType} flow`, async ({ company }) => {
+  test(`users of a company sign in by the ${flowType} flow`, async ({ company }) => {
     const { app } = company;
     await app.open(flowType);
     await signIn(app, "ann");
@@ -77,7 +77,7 @@ for (const flowType of ["implicit", "pkce"] as const) {
     });
     expect(refreshed).toBe(session?.user.id);
 
-    // The same person comes back to the same account, and another has another.
+    // The same user gets the same account, another user gets another account.
     await app.page.evaluate(() => window.client.auth.signOut());
     await signIn(app, "ann");
     await expect.poll(async () => (await app.session())?.user.id).toBe(session?.user.id);
@@ -88,24 +88,24 @@ for (const flowType of ["implicit", "pkce"] as const) {
   });
 }
 
-test("an altered response signs nobody in, and the app hears of it in its address", async ({
+test("an altered response signs no user in, and the app receives the error in its URL", async ({
   company: { app, idp },
 }) => {
   idp.tamper((response) => response.replace(`ann@${DOMAIN}`, `bob@${DOMAIN}`));
   await app.open("implicit");
   await signIn(app, "ann");
-  const told = new URL(app.page.url()).searchParams;
-  expect(told.get("error")).toBeTruthy();
-  expect(told.get("error_description")).toMatch(/SAML/);
+  const parameters = new URL(app.page.url()).searchParams;
+  expect(parameters.get("error")).toBeTruthy();
+  expect(parameters.get("error_description")).toMatch(/SAML/);
   expect(await app.session()).toBeNull();
 
-  // The next one is believed again.
+  // The next response is accepted again.
   idp.tamper((response) => response);
   await signIn(app, "ann");
   await expect.poll(async () => (await app.session())?.user.email).toBe(`ann@${DOMAIN}`);
 });
 
-test("a company that nobody knows sends nobody away", async ({ company: { app } }) => {
+test("an unknown company redirects nowhere", async ({ company: { app } }) => {
   await app.open("implicit");
   const code = await app.page.evaluate(async () => {
     const { error } = await window.client.auth.signInWithSSO({ domain: "other.example" });

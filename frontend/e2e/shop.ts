@@ -4,8 +4,8 @@ import { mailsTo, startBasalt } from "./basalt.mjs";
 
 type Basalt = Awaited<ReturnType<typeof startBasalt>>;
 
-/** A page whose shop is served by a binary of this worker's own. */
-export const test = base.extend<{ unhurt: undefined }, { basalt: Basalt }>({
+/** A test with a page, and a binary per worker that serves the shop. */
+export const test = base.extend<{ noPageErrors: undefined }, { basalt: Basalt }>({
   basalt: [
     async ({ browserName: _ }, use) => {
       const basalt = await startBasalt();
@@ -15,16 +15,16 @@ export const test = base.extend<{ unhurt: undefined }, { basalt: Basalt }>({
     { scope: "worker", timeout: 60_000 },
   ],
   baseURL: async ({ basalt }, use) => use(basalt.url),
-  // Whatever a test looks at: no script may fail and the page's own policy may not be broken.
-  unhurt: [
+  // In every test: no script fails, and the Content Security Policy is not violated.
+  noPageErrors: [
     async ({ page }, use) => {
-      const harm: string[] = [];
-      page.on("pageerror", (error) => harm.push(error.message));
+      const problems: string[] = [];
+      page.on("pageerror", (error) => problems.push(error.message));
       page.on("console", (message) => {
-        if (/Content.Security.Policy/i.test(message.text())) harm.push(message.text());
+        if (/Content.Security.Policy/i.test(message.text())) problems.push(message.text());
       });
       await use(undefined);
-      expect(harm).toEqual([]);
+      expect(problems).toEqual([]);
     },
     { auto: true },
   ],
@@ -32,7 +32,7 @@ export const test = base.extend<{ unhurt: undefined }, { basalt: Basalt }>({
 
 export { expect, mailsTo };
 
-/** Every screen, under a name for the title of a test. */
+/** The path of every screen, by its name in test titles. */
 export const SCREENS = {
   catalogue: paths.catalogue,
   "a filtered catalogue": `${paths.catalogue}?category=Corporate`,
@@ -43,7 +43,7 @@ export const SCREENS = {
   "an unknown path": "/nowhere",
 } as const;
 
-/** What the page writes to the console as an error, from now on. */
+/** Returns the list of console errors of the page from now on. */
 export function consoleErrors(page: Page): string[] {
   const errors: string[] = [];
   page.on("console", (message) => {

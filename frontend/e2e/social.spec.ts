@@ -3,7 +3,7 @@ import type { UserIdentity } from "@supabase/supabase-js";
 import { startBasalt } from "./basalt.mjs";
 import { type App, appOn, expect, servePages, signedUp, test as withApp } from "./developer.ts";
 
-/** An app whose server asks the development provider in the place of Google and GitHub. */
+/** An app whose server uses the development provider instead of Google and GitHub. */
 const test = withApp.extend<{ socialApp: App }>({
   socialApp: async ({ page }, use) => {
     const pages = await servePages();
@@ -18,7 +18,7 @@ const test = withApp.extend<{ socialApp: App }>({
   },
 });
 
-/** Lets the client send the browser to the provider. */
+/** Starts a sign-in with the provider. */
 async function signInWith(app: App, provider: "google" | "github"): Promise<void> {
   await app.page.evaluate(
     ([provider, redirectTo]) =>
@@ -31,14 +31,14 @@ async function signInWith(app: App, provider: "google" | "github"): Promise<void
   await expect(app.page.getByRole("heading", { level: 1 })).toHaveText("Who do you want to be?");
 }
 
-/** Chooses who to be, and comes back to the app. */
+/** Chooses a user at the provider, and waits for the redirect back to the app. */
 async function choose(app: App, who: RegExp): Promise<void> {
   await app.page.getByRole("button", { name: who }).click();
   await app.page.waitForURL((url) => url.href.startsWith(app.url));
   await app.page.waitForFunction(() => window.client);
 }
 
-/** The identities of whoever is signed in, by provider. */
+/** Returns the identities of the signed-in user, by provider. */
 async function identities(app: App): Promise<Record<string, UserIdentity>> {
   const all = await app.page.evaluate(async () => {
     const { data, error } = await window.client.auth.getUserIdentities();
@@ -61,7 +61,7 @@ for (const flowType of ["implicit", "pkce"] as const) {
     expect(await app.page.evaluate(() => window.events)).toContain("SIGNED_IN");
     const first = session?.user.id;
 
-    // The same address at another provider is the same person.
+    // The same address at another provider is the same user.
     await app.page.evaluate(() => window.client.auth.signOut());
     await signInWith(app, "github");
     await choose(app, /Ann Example/);
@@ -70,7 +70,7 @@ for (const flowType of ["implicit", "pkce"] as const) {
   });
 }
 
-test("who denies the request comes back with an error and without a session", async ({
+test("a denial redirects to the app with an error and without a session", async ({
   socialApp: app,
 }) => {
   await app.open("implicit");
@@ -80,7 +80,7 @@ test("who denies the request comes back with an error and without a session", as
   expect(await app.session()).toBeNull();
 });
 
-test("an identity is linked by hand and taken away again", async ({ socialApp: app }) => {
+test("an identity is linked manually and unlinked again", async ({ socialApp: app }) => {
   await app.open("pkce");
   const email = await signedUp(app);
   await app.page.evaluate(
@@ -105,7 +105,7 @@ test("an identity is linked by hand and taken away again", async ({ socialApp: a
   expect(Object.keys(await identities(app))).toEqual(["email"]);
 });
 
-test("the provider's page works with the keyboard, on a phone, and for everybody", async ({
+test("the provider's page is accessible, also with the keyboard and at 320 px", async ({
   socialApp: app,
 }) => {
   await app.page.setViewportSize({ width: 320, height: 640 });

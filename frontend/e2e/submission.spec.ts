@@ -4,7 +4,7 @@ import { consoleErrors, expect, mailsTo, test } from "./shop.ts";
 
 const DETAILS = { name: "DETAILS:" };
 
-test("is a form with the words it should have", async ({ page }) => {
+test("is a form with the specified texts", async ({ page }) => {
   await page.goto(paths.submission);
   await expect(page).toHaveTitle("Submit your details");
   await expect(page.getByRole("heading", { level: 1 })).toHaveText("Submit Your Details");
@@ -16,10 +16,7 @@ test("is a form with the words it should have", async ({ page }) => {
   );
 });
 
-test("sends the details, shows the green card and mails a confirmation", async ({
-  page,
-  basalt,
-}) => {
+test("sends the details, shows the confirmation and mails one", async ({ page, basalt }) => {
   const address = `visitor-${Date.now()}@example.com`;
   await page.goto(paths.submission);
   await page
@@ -40,7 +37,7 @@ test("sends the details, shows the green card and mails a confirmation", async (
   await expect(page.getByRole("textbox", DETAILS)).toHaveValue("");
 });
 
-test("sends once however often the button is pressed", async ({ page, basalt }) => {
+test("sends once when the button is pressed twice", async ({ page, basalt }) => {
   const address = `hasty-${Date.now()}@example.com`;
   const requests: string[] = [];
   page.on("request", (request) => {
@@ -54,7 +51,7 @@ test("sends once however often the button is pressed", async ({ page, basalt }) 
   expect(await mailsTo(basalt.inboxUrl, address)).toHaveLength(1);
 });
 
-test("says that it is sending and cannot be pressed meanwhile", async ({ page }) => {
+test("shows that it is sending, with a disabled button", async ({ page }) => {
   await page.goto(paths.submission);
   await page.route("**/functions/v1/send-submission", async (route) => {
     await expect(page.getByRole("button", { name: "Submitting..." })).toBeDisabled();
@@ -70,7 +67,7 @@ for (const [what, text, message] of [
   ["white space", " \n\u3000\u0085 ", "Details are required"],
   ["1001 characters", "😀".repeat(1001), "Details must be less than 1000 characters"],
 ] as const) {
-  test(`refuses ${what} and takes the visitor back to the field`, async ({ page }) => {
+  test(`refuses ${what} and moves the focus to the field`, async ({ page }) => {
     const sent: string[] = [];
     page.on("request", (request) => {
       if (request.method() === "POST") sent.push(request.url());
@@ -91,7 +88,7 @@ for (const [what, text, message] of [
   });
 }
 
-test("counts from 900 characters on", async ({ page }) => {
+test("shows the length from 900 characters", async ({ page }) => {
   await page.goto(paths.submission);
   const field = page.getByRole("textbox", DETAILS);
   await field.fill("a".repeat(899));
@@ -101,14 +98,14 @@ test("counts from 900 characters on", async ({ page }) => {
   await expect(page.getByRole("status")).toHaveText("950 of 1000 characters used");
 });
 
-test("keeps what was written over a reload", async ({ page }) => {
+test("keeps the text over a reload", async ({ page }) => {
   await page.goto(paths.submission);
   await page.getByRole("textbox", DETAILS).fill("Half a thought about a newsletter");
   await page.reload();
   await expect(page.getByRole("textbox", DETAILS)).toHaveValue("Half a thought about a newsletter");
 });
 
-test("tells the console alone when the server refuses", async ({ page }) => {
+test("only logs that the server refuses", async ({ page }) => {
   const errors = consoleErrors(page);
   await page.goto(paths.submission);
   const field = page.getByRole("textbox", DETAILS);
@@ -118,9 +115,7 @@ test("tells the console alone when the server refuses", async ({ page }) => {
   await expectUntouched(page);
 });
 
-test("tells the console alone when the server cannot be reached, and can try again", async ({
-  page,
-}) => {
+test("only logs that the server cannot be reached, and can retry", async ({ page }) => {
   const errors = consoleErrors(page);
   const keys: string[] = [];
   page.on("request", (request) => {
@@ -140,7 +135,7 @@ test("tells the console alone when the server cannot be reached, and can try aga
   expect(new Set(keys).size).toBe(1);
 });
 
-/** The visitor sees no message, and the form as it was. */
+/** Expects the unchanged form without a message. */
 async function expectUntouched(page: import("@playwright/test").Page): Promise<void> {
   const field = page.getByRole("textbox", DETAILS);
   await expect(page.getByRole("button", { name: "Submit Now" })).toBeEnabled();

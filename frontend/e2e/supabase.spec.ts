@@ -12,7 +12,7 @@ declare global {
   }
 }
 
-test("the published client walks the whole way in a browser", async ({ page, context, basalt }) => {
+test("the published client works in a browser", async ({ page, context, basalt }) => {
   const developer = await servePages();
   await page.exposeFunction("mailedLink", async (address: string) => {
     return (await mailsTo(basalt.inboxUrl, address))[0]?.link;

@@ -24,7 +24,7 @@ test("sells a template that has a payment link, in a new tab", async ({ page }) 
   }
 });
 
-test("asks for a custom design where there is no payment link", async ({ page }) => {
+test("links to the submission form where there is no payment link", async ({ page }) => {
   await page.goto(paths.template(12));
   await expect(
     page.getByText(
@@ -42,7 +42,7 @@ test("asks for a custom design where there is no payment link", async ({ page })
   await expect(page).toHaveURL(paths.submission);
 });
 
-test("says everything about a template", async ({ page }) => {
+test("shows all texts of a template", async ({ page }) => {
   await page.goto(paths.template(1));
   await expect(page).toHaveTitle(
     "Professional Newsletter - Professional Email Templates | Custom Email Designs That Convert",
@@ -64,21 +64,21 @@ test("says everything about a template", async ({ page }) => {
   await expect(page).toHaveURL(paths.submission);
 });
 
-test("gives categories without words of their own the general ones", async ({ page }) => {
+test("shows the general texts for categories without specific ones", async ({ page }) => {
   for (const id of [7, 8]) {
     await page.goto(paths.template(id));
     await expect(section(page, "Made for the moment it is sent")).toHaveCount(3);
   }
 });
 
-test("leads back to the wall", async ({ page }) => {
+test("links back to the catalogue", async ({ page }) => {
   await page.goto(paths.template(2));
   await page.getByRole("link", { name: "Back to Templates" }).click();
   await expect(page).toHaveURL(paths.catalogue);
   await expect(page.getByRole("heading", { level: 1 })).toBeFocused();
 });
 
-test("keeps the purchase button at the thumb of a phone", async ({ page }) => {
+test("keeps the purchase button visible on narrow screens", async ({ page }) => {
   await page.setViewportSize({ width: 390, height: 700 });
   await page.goto(paths.template(2));
   const purchase = page.getByRole("link", { name: "Purchase Template - $64" });
@@ -87,7 +87,7 @@ test("keeps the purchase button at the thumb of a phone", async ({ page }) => {
   expect(box?.y).toBeGreaterThan(600);
 });
 
-test("keeps the purchase button in sight of a wide screen", async ({ page }) => {
+test("keeps the purchase button visible on wide screens", async ({ page }) => {
   await page.setViewportSize({ width: 1440, height: 900 });
   await page.goto(paths.template(2));
   const included = page.getByRole("heading", { name: "What's Included" });
@@ -95,7 +95,7 @@ test("keeps the purchase button in sight of a wide screen", async ({ page }) => 
   await expect(page.getByRole("link", { name: "Purchase Template - $64" })).toBeInViewport();
 });
 
-test("describes itself to search engines and to whoever shares its link", async ({ page }) => {
+test("has metadata for search engines and shared links", async ({ page }) => {
   await page.goto(paths.template(6));
   await expect(page).toHaveTitle(/^Order Confirmation - /);
   const data = JSON.parse((await page.locator("#structured-data").textContent()) ?? "");
@@ -109,7 +109,7 @@ test("describes itself to search engines and to whoever shares its link", async 
   );
 });
 
-/** The list items of the part of the page with this heading. */
+/** Returns the list items of the section with this heading. */
 function section(page: import("@playwright/test").Page, heading: string) {
   return page
     .locator("section")

@@ -1,15 +1,15 @@
 /**
- * One visitor's way through the whole server, driven by the unmodified client. It runs in a browser
- * (`supabase.spec.ts`) and under Node (`node-client.test.mjs`), and touches nothing but its arguments.
+ * Runs the unmodified client through sign-up, sign-in, functions and sign-out. It runs in a browser
+ * (`supabase.spec.ts`) and under Node (`node-client.test.mjs`), and uses nothing but its arguments.
  *
- * @param {object} surroundings
- * @param {typeof import("@supabase/supabase-js").createClient} surroundings.createClient
- * @param {string} surroundings.url
- * @param {string} surroundings.key
- * @param {string} surroundings.address An address nobody has signed up with.
- * @param {(address: string) => Promise<string>} surroundings.mailedLink The link last mailed to an address.
- * @param {(link: string) => Promise<void>} surroundings.open Follows a link, as its reader would.
- * @returns {Promise<Record<keyof typeof EXPECTED, unknown>>} What a client could see, to be compared with `EXPECTED`.
+ * @param {object} options
+ * @param {typeof import("@supabase/supabase-js").createClient} options.createClient
+ * @param {string} options.url
+ * @param {string} options.key
+ * @param {string} options.address An unused address.
+ * @param {(address: string) => Promise<string>} options.mailedLink Returns the latest mailed link to an address.
+ * @param {(link: string) => Promise<void>} options.open Opens a link.
+ * @returns {Promise<Record<keyof typeof EXPECTED, unknown>>} The observed results, to be compared with `EXPECTED`.
  */
 export async function walk({ createClient, url, key, address, mailedLink, open }) {
   const client = createClient(url, key);
@@ -64,13 +64,13 @@ export async function walk({ createClient, url, key, address, mailedLink, open }
     ],
     "an unknown function": [unknown.error?.name, unknown.error?.context.status],
     "sign-out": signedOut.error,
-    "nobody is signed in afterwards": [user.data.user, user.error?.name],
+    "no user is signed in afterwards": [user.data.user, user.error?.name],
     "the ended session cannot be refreshed": reused.error?.code,
     "events seen": events.filter((event, place) => event !== events[place - 1]),
   };
 }
 
-/** What `walk` comes to. */
+/** The expected results of `walk`. */
 export const EXPECTED = {
   "sign-up waits for the mailed link": true,
   "sign-in before the link": "email_not_confirmed",
@@ -83,7 +83,7 @@ export const EXPECTED = {
   "a refused submission": ["FunctionsHttpError", 400, true],
   "an unknown function": ["FunctionsHttpError", 404],
   "sign-out": null,
-  "nobody is signed in afterwards": [null, "AuthSessionMissingError"],
+  "no user is signed in afterwards": [null, "AuthSessionMissingError"],
   "the ended session cannot be refreshed": "refresh_token_not_found",
   "events seen": ["INITIAL_SESSION", "SIGNED_IN", "TOKEN_REFRESHED", "USER_UPDATED", "SIGNED_OUT"],
 };

@@ -56,7 +56,7 @@ describe.each(folders)("%s", (folder) => {
   const plain = read(folder, "index.txt");
   const page = parse(html);
 
-  it("is smaller than a mailbox clips at", () => {
+  it("is smaller than the clipping limit of mail programs", () => {
     expect(statSync(join(HERE, folder, "index.html")).size).toBeLessThan(LIMIT);
   });
 
@@ -66,7 +66,7 @@ describe.each(folders)("%s", (folder) => {
     expect(page.querySelector("[role=article]")?.getAttribute("lang")).toBe("en");
   });
 
-  it("opens with a hidden pre-header that fits the list of a mailbox", () => {
+  it("has a hidden preheader that fits into a list of mails", () => {
     const first = page.body.firstElementChild;
     expect(first?.getAttribute("style")).toMatch(/display:none/);
     expect(first?.getAttribute("style")).toMatch(/mso-hide:all/);
@@ -74,7 +74,7 @@ describe.each(folders)("%s", (folder) => {
     expect(text(first).length).toBeLessThan(140);
   });
 
-  it("is laid out in tables that say so", () => {
+  it("uses layout tables with the presentation role", () => {
     const tables = all(page, "table");
     expect(tables.length).toBeGreaterThan(3);
     for (const table of tables) expect(table.getAttribute("role")).toBe("presentation");
@@ -89,7 +89,7 @@ describe.each(folders)("%s", (folder) => {
     for (const heading of all(page, "h1, h2, h3")) expect(text(heading)).not.toBe("");
   });
 
-  it("names every picture or hides it from readers", () => {
+  it("has an alternative text for every picture, or hides it", () => {
     for (const image of all(page, "img")) expect(image.getAttribute("alt")).not.toBeNull();
     const drawings = all(page, "svg");
     for (const drawing of drawings) {
@@ -100,21 +100,21 @@ describe.each(folders)("%s", (folder) => {
     }
   });
 
-  it("uses no identifier twice", () => {
+  it("has unique ids", () => {
     const ids = all(page, "[id]").map((element) => element.id);
     expect(new Set(ids).size).toBe(ids.length);
   });
 
-  it("keeps drawings away from Outlook, which cannot show them", () => {
+  it("hides drawings from Outlook, which does not support them", () => {
     const shown = html.match(/<!--\[if !mso\]><!-->\s*<svg/g) ?? [];
     expect(shown).toHaveLength(all(page, "svg").length);
   });
 
-  it("runs nothing", () => {
+  it("has no scripts", () => {
     expect(html).not.toMatch(/<script|<iframe|<object|<embed|<form|javascript:|\son\w+\s*=/i);
   });
 
-  it("loads nothing from anywhere", () => {
+  it("loads no external resources", () => {
     expect(html).not.toMatch(/@import|@font-face|<link\b|\ssrcset=/i);
     for (const [, address] of html.matchAll(/url\(\s*["']?([^"')]*)/g)) {
       expect(address).toMatch(/^(#|data:)/);
@@ -127,7 +127,7 @@ describe.each(folders)("%s", (folder) => {
     }
   });
 
-  it("links absolutely, over https, to names that cannot be anybody's", () => {
+  it("has absolute https links to reserved domain names", () => {
     const links = all(page, "a");
     expect(links.length).toBeGreaterThan(2);
     for (const link of links) {
@@ -138,7 +138,7 @@ describe.each(folders)("%s", (folder) => {
     }
   });
 
-  it("has styles for dark mailboxes, Outlook's included, and for small screens", () => {
+  it("has styles for dark mode, also in Outlook, and for small screens", () => {
     expect(html).toContain('name="color-scheme" content="light dark"');
     expect(html).toContain("@media (prefers-color-scheme: dark)");
     expect(html).toContain("[data-ogsc]");
@@ -146,7 +146,7 @@ describe.each(folders)("%s", (folder) => {
     expect(html).toContain("@media (max-width: 599px)");
   });
 
-  it("styles only classes it has", () => {
+  it("styles only existing classes", () => {
     const used = new Set(
       all(page, "[class]").flatMap((element) => (element.getAttribute("class") ?? "").split(/\s+/)),
     );
@@ -154,7 +154,7 @@ describe.each(folders)("%s", (folder) => {
     for (const [, name] of css.matchAll(/\.([a-z][\w-]*)/g)) expect(used).toContain(name);
   });
 
-  it("has a plain-text part with its main link and lines that fit", () => {
+  it("has a plain-text part with its main link and short lines", () => {
     const link = mainLink(page) ?? page.querySelector("a")?.getAttribute("href");
     expect(plain).toContain(link);
     expect(plain).not.toMatch(/<[a-z]|&[a-z]+;/i);
@@ -163,12 +163,12 @@ describe.each(folders)("%s", (folder) => {
     }
   });
 
-  it("says in plain text only what the mail says too", () => {
+  it("has no other links in plain text", () => {
     const links = new Set(all(page, "a").map((link) => link.getAttribute("href")));
     for (const [address] of plain.matchAll(/https:\/\/\S+/g)) expect(links).toContain(address);
   });
 
-  it("is written for a reader", () => {
+  it("has a text and no placeholders", () => {
     expect(text(page.body)).not.toMatch(/lorem|ipsum|placeholder|todo|your name here/i);
     expect(text(page.body).length).toBeGreaterThan(400);
   });

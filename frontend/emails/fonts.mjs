@@ -1,13 +1,13 @@
-// The e-mails name only faces that mail programs find on the reader's machine (see README.md). A build machine has
-// none of them, so the previews are drawn with the open face nearest in design to the first name of each stack.
-// Nothing here reaches the e-mails themselves.
+// The e-mails use only fonts that are installed with mail programs (see README.md). A build machine has none of them,
+// so the previews are rendered with the free font that is most similar to the first font of each stack.
+// The e-mails themselves do not contain these fonts.
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const MODULES = join(dirname(fileURLToPath(import.meta.url)), "..", "node_modules");
 
-/** One row per file: the family as the e-mails spell it, the package, the file's stem, the weights and the style. */
+/** One row per file: the family name in the e-mails, the package, the file name, the weights and the style. */
 const FACES = [
   ["Georgia", "@fontsource-variable/gelasio", "gelasio-latin-wght-normal", "400 700", "normal"],
   ["Georgia", "@fontsource-variable/gelasio", "gelasio-latin-wght-italic", "400 700", "italic"],
@@ -129,12 +129,12 @@ const FACES = [
   ],
 ];
 
-/** The font files that are not installed, as paths; empty when previews can be drawn. */
+/** Returns the paths of missing font files; previews can be rendered if there are none. */
 export function missingFonts() {
   return FACES.map(fontPath).filter((path) => !existsSync(path));
 }
 
-/** The `@font-face` rules to inject into a page before it is pictured, the files as data URIs. */
+/** Returns the `@font-face` rules for a page, with the files as data URIs. */
 export function fontFaces() {
   return FACES.map((face) => {
     const [family, , , weight, style, stretch] = face;

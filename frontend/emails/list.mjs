@@ -1,4 +1,4 @@
-/** The twelve e-mails: the product's number, the folder, and what its picture shows (the `alt` of the shop). */
+/** The twelve e-mails: product id, folder, and the alternative text of the picture in the shop. */
 export const EMAILS = [
   {
     id: 1,

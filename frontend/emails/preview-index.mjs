@@ -1,4 +1,4 @@
-/** The text of src/previews/index.ts: one import for each picture file and the table the shop reads. */
+/** Returns the text of src/previews/index.ts: an import per picture file, and the table for the shop. */
 export function previewIndex(emails) {
   const files = emails.flatMap(({ card, detail }) =>
     [card, detail].flatMap(({ avif, webp }) => [...avif, ...webp].map(({ file }) => file)),
@@ -52,7 +52,7 @@ function sources(format, files) {
   return `      ${format}: [\n${items.map((item) => `        ${item},`).join("\n")}\n      ],`;
 }
 
-/** `03-card-720.avif` becomes `avif03Card720`. */
+/** Returns the identifier of a file: `avif03Card720` for `03-card-720.avif`. */
 function identifier(file) {
   const [, id, kind, width, format] = file.match(/^(\d+)-(\w+)-(\d+)\.(\w+)$/);
   return `${format}${id}${kind[0].toUpperCase()}${kind.slice(1)}${width}`;

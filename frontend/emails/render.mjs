@@ -1,5 +1,5 @@
-// Pictures every e-mail with Chromium, writes AVIF and WebP files and their index into src/previews, and proofs on
-// request. The same machine writes the same bytes twice: fonts come from packages, nothing is fetched, no clock is read.
+// Renders every e-mail with Chromium, writes AVIF and WebP files and their index into src/previews, and optionally PNG
+// files for review. The output is reproducible on one machine: fonts come from packages, there are no requests and no clock.
 //   npm run emails:render                    all twelve
 //   npm run emails:render -- --proof DIR     PNG proofs only: 600 and 390 px, light and dark
 //   … --only 3,8                             some of them
@@ -18,7 +18,7 @@ const PREVIEWS = join(HERE, "..", "src", "previews");
 const DESKTOP = 600;
 const PHONE = 390;
 
-/** What is written for each e-mail. A card is the top of the mail in 4:5, the detail is the whole of it. */
+/** The files per e-mail. A card shows the top of the mail in 4:5, the detail picture shows all of it. */
 const PICTURES = {
   card: { ratio: 5 / 4, avif: [360, 720, 1080], webp: [720], quality: { avif: 50, webp: 78 } },
   detail: { ratio: undefined, avif: [720, 1440], webp: [960], quality: { avif: 50, webp: 76 } },
@@ -67,7 +67,7 @@ async function launch() {
   });
 }
 
-/** The e-mail as it looks at a width, with the fonts in place; the caller closes the page. */
+/** Opens an e-mail at a width, with loaded fonts; the caller closes the page. */
 async function open(email, { width, scale, dark = false }) {
   const page = await browser.newPage({
     viewport: { width, height: Math.round(width * PICTURES.card.ratio) },
@@ -107,11 +107,11 @@ async function writePreviews() {
     if (wanted) console.info(email.folder);
   }
   writeFileSync(join(PREVIEWS, "index.ts"), previewIndex(all));
-  removeStrangers(all);
+  removeUnlistedPictures(all);
 }
 
-/** Pictures that the index no longer names. */
-function removeStrangers(all) {
+/** Removes pictures that the index does not contain. */
+function removeUnlistedPictures(all) {
   const named = all.flatMap(({ card, detail }) =>
     [card, detail].flatMap(({ avif, webp }) => [...avif, ...webp].map(({ file }) => file)),
   );
@@ -135,7 +135,7 @@ async function writePictures(email) {
   return result;
 }
 
-/** The same table for an e-mail whose pictures stay as they are. */
+/** Returns the table entry of an e-mail whose pictures are not rendered again. */
 async function readPictures(email) {
   const result = {};
   for (const [kind, recipe] of Object.entries(PICTURES)) {
@@ -150,7 +150,7 @@ async function readPictures(email) {
   return result;
 }
 
-/** Writes one picture in all its sizes and tells the size of the largest, for `width` and `height` in the page. */
+/** Writes a picture in all sizes; returns the size of the largest, for `width` and `height` in the page. */
 async function encode(email, kind, recipe, shot) {
   const files = { avif: [], webp: [] };
   let size = { width: 0, height: 0 };

@@ -1,5 +1,5 @@
-// Draws the pictures that stand for the shop outside of it: icons from `public/favicon.svg`, and the
-// picture shown with shared links from the catalogue of a running shop.
+// Renders the icons from `public/favicon.svg`, and the preview picture of shared links from the
+// catalogue of a running shop.
 //
 //   npm run build && npx vite preview & node scripts/draw-icons.mjs http://localhost:4173
 import { readFile, writeFile } from "node:fs/promises";
@@ -23,7 +23,7 @@ async function drawIcon(file, size, { margin = 0, background = "transparent" } =
   await writeFile(`public/${file}`, file.endsWith(".ico") ? asIco(picture, size) : picture);
 }
 
-/** An ICO file may hold a PNG as it is, behind a header of 22 bytes. */
+/** An ICO file may contain a PNG after a header of 22 bytes. */
 function asIco(png, size) {
   const header = Buffer.alloc(22);
   header.writeUInt16LE(1, 2);

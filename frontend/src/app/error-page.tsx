@@ -5,7 +5,7 @@ import { paths } from "../shared/paths.ts";
 import { buttonClass } from "../shared/ui/button.ts";
 import { Notice } from "../shared/ui/notice.tsx";
 
-/** Shown when a screen fails. Loads the shop anew on the way out, since what failed may stay failed. */
+/** Shown when a screen fails. Its link reloads the page, because a client-side navigation may fail again. */
 export function ErrorPage() {
   const error = useRouteError();
   usePageHead({ title: "Unexpected Application Error!" });

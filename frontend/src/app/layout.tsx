@@ -1,7 +1,7 @@
 import { useEffect, useRef } from "react";
 import { Outlet, ScrollRestoration, useLocation } from "react-router-dom";
 
-/** Around every screen: remembers where the reader was and tells a screen reader what opened. */
+/** The frame of every screen: restores scroll positions and announces navigations to screen readers. */
 export function Layout() {
   useHeadingFocus();
   return (
@@ -12,7 +12,7 @@ export function Layout() {
   );
 }
 
-/** Moves the focus to the heading of a screen that was navigated to, but not of the first one. */
+/** Moves the focus to the heading after a navigation, but not on the first screen. */
 function useHeadingFocus(): void {
   const { pathname } = useLocation();
   const shown = useRef(pathname);

@@ -6,7 +6,7 @@ import { Layout } from "./layout.tsx";
 import { screens } from "./screens.ts";
 import { SheetSkeleton, TemplateSkeleton } from "./skeletons.tsx";
 
-/** Every screen of the shop. */
+/** All screens of the shop. */
 const screenRoutes: RouteObject[] = [
   {
     element: <Layout />,

@@ -1,4 +1,4 @@
-/** Stands where the template screen will be until its part of the program has arrived. */
+/** Placeholder of the template screen while its script is loading. */
 export function TemplateSkeleton() {
   return (
     <main aria-busy="true">
@@ -15,7 +15,7 @@ export function TemplateSkeleton() {
   );
 }
 
-/** Stands where a screen with one sheet in the middle will be. */
+/** Placeholder of a screen with one sheet in the middle. */
 export function SheetSkeleton() {
   return (
     <main aria-busy="true">

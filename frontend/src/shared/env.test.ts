@@ -9,7 +9,7 @@ function page(configuration: string): Document {
 }
 
 describe("the page's configuration", () => {
-  test("is what the server wrote", () => {
+  test("has the values of the server", () => {
     const written = { url: "https://api.example", key: "k", siteUrl: "https://shop.example" };
     expect(readEnv(page(JSON.stringify(written)), ORIGIN)).toEqual(written);
   });
@@ -22,7 +22,7 @@ describe("the page's configuration", () => {
     });
   });
 
-  test("loses the slash at the end of an address", () => {
+  test("has no slash at the end of a URL", () => {
     expect(readEnv(page('{"url":"https://api.example/"}'), ORIGIN).url).toBe("https://api.example");
   });
 

@@ -1,20 +1,20 @@
 import { useEffect } from "react";
 import { readEnv } from "./env.ts";
 
-/** What a screen says about itself to the tab, to search engines and to whoever shares its link. */
+/** Metadata of a screen for the tab, search engines and previews of shared links. */
 export interface PageHead {
   title: string;
-  /** Without one the page keeps the shop's own description. */
+  /** Default: the description of the shop. */
   description?: string;
-  /** The screen's address; a screen that should not be found by search engines has none. */
+  /** The path of the screen; without one, search engines do not index it. */
   path?: string;
-  /** JSON-LD for the given origin. */
+  /** Returns the JSON-LD for an origin. */
   structuredData?: (origin: string) => object;
 }
 
 const shopDescription = metaElement("name", "description")?.content ?? "";
 
-/** Writes the head of the page for as long as the calling screen is shown. */
+/** Writes the metadata into the head of the page while the calling screen is mounted. */
 export function usePageHead({ title, description, path, structuredData }: PageHead): void {
   useEffect(() => {
     const { siteUrl } = readEnv(document, location.origin);

@@ -1,2 +1,2 @@
-/** What the shop sells, as every title and heading names it. */
+/** The product name in titles and headings. */
 export const PRODUCT = "Email Templates";

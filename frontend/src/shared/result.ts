@@ -1,2 +1,2 @@
-/** What a call to the outside came to: a value, or the reason there is none. */
+/** The result of a call that can fail: a value or an error. */
 export type Result<Value, Failure> = { ok: true; value: Value } | { ok: false; error: Failure };

@@ -1,21 +1,21 @@
 import type { SupabaseClient } from "@supabase/supabase-js";
 import { readEnv } from "./env.ts";
 
-let connection: Promise<SupabaseClient> | undefined;
+let client: Promise<SupabaseClient> | undefined;
 
 /**
- * The one client of the page, made on first use so that screens that never talk to the server do not
- * load it. A failed load is forgotten, so that the next call tries again.
+ * Returns the only client of the page. It is created on first use, because most screens send no
+ * requests. A failed load is not stored, so that the next call repeats it.
  */
-export function connect(): Promise<SupabaseClient> {
-  connection ??= load().catch((cause: unknown) => {
-    connection = undefined;
+export function loadClient(): Promise<SupabaseClient> {
+  client ??= importAndCreateClient().catch((cause: unknown) => {
+    client = undefined;
     throw cause;
   });
-  return connection;
+  return client;
 }
 
-async function load(): Promise<SupabaseClient> {
+async function importAndCreateClient(): Promise<SupabaseClient> {
   const { createClient } = await import("@supabase/supabase-js");
   const { url, key } = readEnv(document, location.origin);
   return createClient(url, key);

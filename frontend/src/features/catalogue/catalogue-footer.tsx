@@ -11,7 +11,7 @@ const SELLING_POINTS = [
   { icon: Download, text: "PayPal integration ready" },
 ];
 
-/** Below the wall: the invitation to sellers and what every template has in common. */
+/** The footer: the link for sellers, and the selling points of all templates. */
 export function CatalogueFooter() {
   const prefetch = usePrefetch("submission");
   return (

@@ -1,6 +1,6 @@
 import { CATEGORIES } from "../../shared/templates/templates.ts";
 
-/** The strip a printer leaves at the edge of a sheet to check the inks: here, the categories' hues. */
+/** A decorative strip with the colours of the categories. */
 export function ColourBar() {
   return (
     <div aria-hidden="true" className="mt-14 flex gap-1">

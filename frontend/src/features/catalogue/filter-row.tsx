@@ -3,15 +3,15 @@ import { CATEGORIES, type Category } from "../../shared/templates/templates.ts";
 
 interface FilterRowProps {
   active: Category | undefined;
-  /** Called with the category, or with `undefined` for all. */
+  /** Receives the category, or `undefined` for all. */
   onChoose: (category: Category | undefined) => void;
 }
 
-/** 'All' and one toggle per category. On a phone it is one row that scrolls sideways. */
+/** 'All' and one toggle per category; on narrow screens a row that scrolls horizontally. */
 export function FilterRow({ active, onChoose }: FilterRowProps) {
   const row = useRef<HTMLFieldSetElement>(null);
   useEffect(() => {
-    if (row.current) reveal(row.current, row.current.querySelector('[aria-pressed="true"]'));
+    if (row.current) scrollIntoRow(row.current, row.current.querySelector('[aria-pressed="true"]'));
   });
   return (
     <fieldset
@@ -34,8 +34,8 @@ export function FilterRow({ active, onChoose }: FilterRowProps) {
   );
 }
 
-/** Scrolls the row, and only the row, so far that the pressed button is clear of its faded edge. */
-function reveal(row: HTMLElement, button: HTMLElement | null): void {
+/** Scrolls the row, without the page, until the pressed button is outside of its faded edge. */
+function scrollIntoRow(row: HTMLElement, button: HTMLElement | null): void {
   if (!button || row.scrollWidth <= row.clientWidth) return;
   const margin = 48;
   const start = button.offsetLeft - row.offsetLeft;

@@ -3,13 +3,12 @@ import { paths } from "../../shared/paths.ts";
 import { sourceSet } from "../../shared/ui/source-set.ts";
 import { activeCategory, shownTemplates } from "./model.ts";
 
-/** How wide a card's picture is shown, as the `sizes` attribute of an image wants it. */
+/** The displayed widths of the picture of a card, in the format of the `sizes` attribute. */
 export const CARD_SIZES =
   "(min-width: 96rem) 20rem, (min-width: 80rem) 21vw, (min-width: 64rem) 28vw, (min-width: 40rem) 44vw, calc(100vw - 5rem)";
 
 /**
- * Asks for the picture that the catalogue will show first, so that it travels beside the program
- * instead of after it. Other screens have none.
+ * Preloads the first picture of the catalogue, in parallel with the scripts. Other screens have none.
  */
 export function preloadFirstPicture({ pathname, search }: Location): void {
   if (pathname !== paths.catalogue) return;
@@ -22,7 +21,7 @@ function preloadLink(picture: Picture): HTMLLinkElement {
   const link = document.createElement("link");
   link.rel = "preload";
   link.as = "image";
-  // A browser that cannot read the type leaves the link alone and fetches the other form later.
+  // A browser without support for the type ignores the link and loads the other format later.
   link.type = "image/avif";
   link.imageSrcset = sourceSet(picture.avif);
   link.imageSizes = CARD_SIZES;

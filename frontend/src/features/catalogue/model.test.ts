@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { activeCategory, categorySearch, shownMessage, shownTemplates } from "./model.ts";
 
-describe("the filter in the address", () => {
+describe("the filter in the URL", () => {
   test.each([
     ["", undefined],
     ["category=Corporate", "Corporate"],
@@ -19,13 +19,13 @@ describe("the filter in the address", () => {
   });
 });
 
-describe("the wall", () => {
+describe("the catalogue", () => {
   test("shows everything without a filter", () => {
     expect(shownTemplates(undefined)).toHaveLength(12);
     expect(shownMessage(undefined)).toBe("Showing all 12 templates");
   });
 
-  test("shows one category, in the order of the range", () => {
+  test("shows one category, in the order of the templates", () => {
     expect(shownTemplates("Corporate").map(({ id }) => id)).toEqual([4, 9, 10, 11, 12]);
     expect(shownMessage("Corporate")).toBe("Showing 5 of 12 templates: Corporate");
   });

@@ -23,7 +23,7 @@ test("a card has one heading and one link", () => {
   expect(links.map((link) => link.getAttribute("href"))).toEqual([paths.template(8)]);
 });
 
-test("choosing a category puts it into the address, 'All' takes it out", async () => {
+test("choosing a category writes it into the URL, 'All' removes it", async () => {
   const router = open(paths.catalogue);
   fireEvent.click(screen.getByRole("button", { name: "Events" }));
   await expect.poll(() => router.state.location.search).toBe("?category=Events");
@@ -33,7 +33,7 @@ test("choosing a category puts it into the address, 'All' takes it out", async (
   expect(titles()).toHaveLength(12);
 });
 
-test("cards come in in turn on opening, and plainly once the filter was used", async () => {
+test("cards appear one after another on opening, and at once after a use of the filter", async () => {
   open(paths.catalogue);
   const card = () => screen.getAllByRole("listitem").find((item) => item.querySelector("h2"));
   expect(card()?.className).toContain("hang-in-turn");

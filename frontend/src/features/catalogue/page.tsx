@@ -10,7 +10,7 @@ import { FilterRow } from "./filter-row.tsx";
 import { activeCategory, categorySearch, shownMessage, shownTemplates } from "./model.ts";
 import { type Entrance, TemplateCard } from "./template-card.tsx";
 
-/** The wall: every template, or those of one category. */
+/** The catalogue: all templates, or those of one category. */
 export function CataloguePage() {
   const [search, setSearch] = useSearchParams();
   const category = activeCategory(search);
@@ -52,8 +52,8 @@ export function CataloguePage() {
 }
 
 /**
- * How cards come in: in turn when the list is opened, plainly once the filter was used, and not at all
- * for a reader who comes back to where they were.
+ * Returns how cards appear: one after another when the list opens, at once after a use of the filter,
+ * without animation after a navigation back.
  */
 function useEntrance(category: Category | undefined): Entrance {
   const { key } = useLocation();

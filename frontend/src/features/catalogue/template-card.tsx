@@ -10,12 +10,12 @@ import { CheckList } from "../../shared/ui/check-list.tsx";
 import { ProofPicture } from "../../shared/ui/proof-picture.tsx";
 import { CARD_SIZES } from "./first-picture.ts";
 
-/** How a card comes in. */
+/** How a card appears. */
 export type Entrance = "in-turn" | "plain" | "none";
 
 interface TemplateCardProps {
   template: Template;
-  /** Its place in the row of cards that come in. */
+  /** Its position in the sequence of appearing cards. */
   turn: number;
   entrance: Entrance;
 }
@@ -26,7 +26,7 @@ const ENTRANCE: Record<Entrance, string> = {
   none: "",
 };
 
-/** One template on the wall. The whole card is the link; its button only shows where to press. */
+/** A template in the catalogue. The link covers the whole card. */
 export function TemplateCard({ template, turn, entrance }: TemplateCardProps) {
   const preview = previews[template.id];
   const prefetch = usePrefetch("template");

@@ -5,7 +5,7 @@ import { paths } from "../../shared/paths.ts";
 import { buttonClass } from "../../shared/ui/button.ts";
 import { Notice } from "../../shared/ui/notice.tsx";
 
-/** No screen has this address. */
+/** The screen for unknown paths. */
 export function NotFoundPage() {
   const { pathname } = useLocation();
   usePageHead({ title: "404 - Page not found" });

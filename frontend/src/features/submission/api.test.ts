@@ -1,14 +1,14 @@
 import { FunctionsHttpError } from "@supabase/supabase-js";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { connect } from "../../shared/supabase.ts";
+import { loadClient } from "../../shared/supabase.ts";
 import { sendSubmission } from "./api.ts";
 
-vi.mock("../../shared/supabase.ts", () => ({ connect: vi.fn() }));
+vi.mock("../../shared/supabase.ts", () => ({ loadClient: vi.fn() }));
 
 const invoke = vi.fn();
 
 beforeEach(() => {
-  vi.mocked(connect).mockResolvedValue({ functions: { invoke } } as never);
+  vi.mocked(loadClient).mockResolvedValue({ functions: { invoke } } as never);
 });
 
 afterEach(() => {
@@ -50,7 +50,7 @@ describe("a submission", () => {
 
   test("fails when the client cannot be loaded", async () => {
     const cause = new Error("offline");
-    vi.mocked(connect).mockRejectedValue(cause);
+    vi.mocked(loadClient).mockRejectedValue(cause);
     expect(await sendSubmission("A card", "key")).toEqual({
       ok: false,
       error: { message: "It could not be sent.", cause },

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import type { Result } from "../../shared/result.ts";
-import { connect } from "../../shared/supabase.ts";
+import { loadClient } from "../../shared/supabase.ts";
 
 const ReceiptSchema = v.object({ id: v.string(), message: v.string() });
 
@@ -22,12 +22,12 @@ export async function sendSubmission(
   attempt: string,
 ): Promise<Result<Receipt | undefined, SubmissionFailure>> {
   try {
-    const supabase = await connect();
+    const supabase = await loadClient();
     const { data, error } = await supabase.functions.invoke<unknown>("send-submission", {
       body: { description },
       headers: { "Idempotency-Key": attempt },
     });
-    if (error) return { ok: false, error: { message: await explain(error), cause: error } };
+    if (error) return { ok: false, error: { message: await failureMessage(error), cause: error } };
     return { ok: true, value: parseReceipt(data) };
   } catch (cause) {
     return { ok: false, error: { message: "It could not be sent.", cause } };
@@ -35,8 +35,8 @@ export async function sendSubmission(
 }
 
 /** Loads the client ahead of the first submission. A failure shows when it is used. */
-export function prepare(): void {
-  connect().catch(() => undefined);
+export function preloadClient(): void {
+  loadClient().catch(() => undefined);
 }
 
 /** The response is only logged, so that one of another form is no failure of the submission. */
@@ -48,7 +48,7 @@ function parseReceipt(data: unknown): Receipt | undefined {
 }
 
 /** Returns status and body of the response; without a response, the text of the error. */
-async function explain(error: { message: string; context?: unknown }): Promise<string> {
+async function failureMessage(error: { message: string; context?: unknown }): Promise<string> {
   if (!(error.context instanceof Response)) return error.message;
   const body = await error.context.text().catch(() => "");
   return `${error.context.status} ${body || error.message}`;

@@ -8,12 +8,12 @@ describe("a draft", () => {
     expect(loadDraft()).toBe("");
   });
 
-  test("is there again after a reload", () => {
+  test("is restored after a reload", () => {
     saveDraft("A card for spring");
     expect(loadDraft()).toBe("A card for spring");
   });
 
-  test("is gone once it was sent", () => {
+  test("is removed after it was sent", () => {
     saveDraft("A card for spring");
     clearDraft();
     expect(loadDraft()).toBe("");
@@ -25,7 +25,7 @@ describe("the key of an attempt", () => {
     expect(attemptKey("one")).toBe(attemptKey("one"));
   });
 
-  test("is kept where a reload finds it", () => {
+  test("is stored for a reload", () => {
     const key = attemptKey("one");
     expect(sessionStorage.getItem("submission.attempt")).toContain(key);
   });

@@ -73,6 +73,6 @@ function write(name: string, value: string): void {
   try {
     sessionStorage.setItem(name, value);
   } catch {
-    // Full or forbidden: the page works on without it.
+    // The storage is full or forbidden; the page works without it.
   }
 }

@@ -4,7 +4,7 @@ import { checkDetails, shownCount, spokenCount } from "./model.ts";
 
 type Text = string | { repeat: [string, number] };
 
-/** The table the server is tested on too. */
+/** A row of the table of cases, which also tests the server. */
 interface Case {
   name: string;
   input: Text;

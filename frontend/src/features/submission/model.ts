@@ -1,16 +1,16 @@
 import type { Result } from "../../shared/result.ts";
 
-/** Longest details the server takes, in code points. */
+/** Maximum length of the details, in code points. */
 export const LONGEST = 1000;
 
-/** From here on the form shows how much has been written. */
+/** The form shows the length from this number of code points. */
 const COUNTED_FROM = 900;
 
 const WHITE_SPACE = /^\p{White_Space}$/u;
 
 /**
- * The details as they are stored, or what to tell the visitor. The server applies the same rule; both
- * are tested on one table of cases.
+ * Returns the details as they are stored, or the error message. The server applies the same rule; a
+ * common table of cases tests both.
  */
 export function checkDetails(written: string): Result<string, string> {
   const details = trim(written);
@@ -22,15 +22,15 @@ export function checkDetails(written: string): Result<string, string> {
   return { ok: true, value: details };
 }
 
-/** How much has been written, once that matters to the writer; before it, `undefined`. */
+/** Returns the length of the details; `undefined` while it is far below the maximum. */
 export function shownCount(written: string): number | undefined {
   const count = codePoints(trim(written));
   return count < COUNTED_FROM ? undefined : count;
 }
 
 /**
- * The count as a screen reader hears it: in steps of fifty, so that it does not speak at every key,
- * and exactly once the limit is passed.
+ * Returns the announcement of the length to screen readers: in steps of fifty, so that not every key
+ * is announced, and exactly above the maximum.
  */
 export function spokenCount(count: number | undefined): string {
   if (count === undefined) return "";
@@ -39,8 +39,8 @@ export function spokenCount(count: number | undefined): string {
 }
 
 /**
- * Takes away white space as Unicode defines it. `String.trim` differs: it also takes U+FEFF, and
- * leaves U+0085. Every such character is a single UTF-16 unit.
+ * Removes leading and trailing white space as Unicode defines it. `String.trim` differs: it also
+ * removes U+FEFF, and keeps U+0085. Each of these characters is a single UTF-16 unit.
  */
 function trim(text: string): string {
   let start = 0;

@@ -5,7 +5,7 @@ import { ReceivedCard } from "./received-card.tsx";
 import { SubmissionForm } from "./submission-form.tsx";
 import { useSubmission } from "./use-submission.ts";
 
-/** Where a visitor tells the studio what to make. */
+/** The screen with the submission form. */
 export function SubmissionPage() {
   const submission = useSubmission();
   usePageHead({ title: "Submit your details", path: paths.submission });

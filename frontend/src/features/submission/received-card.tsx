@@ -1,7 +1,7 @@
 import { Check } from "lucide-react";
 import { useEffect, useRef } from "react";
 
-/** Takes the form's place, and the focus, once the server has the details. */
+/** Replaces the form after a successful submission, and gets the focus. */
 export function ReceivedCard() {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => heading.current?.focus(), []);

@@ -4,7 +4,7 @@ import { buttonClass } from "../../shared/ui/button.ts";
 import { LONGEST, shownCount, spokenCount } from "./model.ts";
 import type { Submission } from "./use-submission.ts";
 
-/** The one field and its button. A refusal stands at the field and takes the reader there. */
+/** The form. A validation error is shown at the field, which gets the focus. */
 export function SubmissionForm({ state, text, refusal, write, submit }: Submission) {
   const field = useRef<HTMLTextAreaElement>(null);
   const count = shownCount(text);

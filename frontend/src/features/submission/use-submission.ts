@@ -1,18 +1,18 @@
 import { useEffect, useRef, useState } from "react";
-import { prepare, sendSubmission } from "./api.ts";
+import { preloadClient, sendSubmission } from "./api.ts";
 import { attemptKey, clearDraft, loadDraft, saveDraft } from "./draft.ts";
 import { checkDetails } from "./model.ts";
 
 type SubmissionState = "editing" | "submitting" | "received";
 
-/** One submission, from the first key to the green card. */
+/** The state of a submission, and its actions. */
 export interface Submission {
   state: SubmissionState;
   text: string;
-  /** Why the text was refused, until it is changed. */
+  /** The validation error, until the text changes. */
   refusal: string | undefined;
   write: (text: string) => void;
-  /** Sends the text, or refuses it and says so in the return value. */
+  /** Validates and sends the text; returns whether it was refused. */
   submit: () => "refused" | "sent";
 }
 
@@ -20,9 +20,9 @@ export function useSubmission(): Submission {
   const [state, setState] = useState<SubmissionState>("editing");
   const [text, setText] = useState(loadDraft);
   const [refusal, setRefusal] = useState<string>();
-  // Two clicks can come before the button is drawn as disabled.
-  const underWay = useRef(false);
-  useEffect(prepare, []);
+  // A second click can precede the rendering of the disabled button.
+  const isSending = useRef(false);
+  useEffect(preloadClient, []);
 
   function write(changed: string): void {
     setText(changed);
@@ -36,8 +36,8 @@ export function useSubmission(): Submission {
       setRefusal(checked.error);
       return "refused";
     }
-    if (!underWay.current) {
-      underWay.current = true;
+    if (!isSending.current) {
+      isSending.current = true;
       void send(checked.value);
     }
     return "sent";
@@ -46,13 +46,13 @@ export function useSubmission(): Submission {
   async function send(details: string): Promise<void> {
     setState("submitting");
     const sent = await sendSubmission(details, attemptKey(details));
-    underWay.current = false;
+    isSending.current = false;
     if (sent.ok) {
       console.info("Submission answered:", sent.value);
       clearDraft();
       setState("received");
     } else {
-      // The visitor sees no message and keeps the form: the product's rule.
+      // The product specification shows no message and keeps the form.
       console.error("Submission failed:", sent.error.message, sent.error.cause);
       setState("editing");
     }

@@ -2,7 +2,7 @@ import type { Category } from "../../shared/templates/templates.ts";
 import { CheckList } from "../../shared/ui/check-list.tsx";
 import { categoryPromise } from "./category-promises.ts";
 
-/** What mails of this kind are good for. */
+/** The tagline and benefits of a category. */
 export function CategoryCard({ category }: { category: Category }) {
   const { tagline, benefits } = categoryPromise(category);
   return (

@@ -65,7 +65,7 @@ const GENERIC: CategoryPromise = {
   ],
 };
 
-/** What the shop promises for a category; some share one general promise. */
+/** Returns the tagline and benefits of a category; some categories share a general text. */
 export function categoryPromise(category: Category): CategoryPromise {
   return PROMISES[category] ?? GENERIC;
 }

@@ -9,7 +9,7 @@ const STATS = [
   { figure: "24/7", label: "Support" },
 ];
 
-/** Ends the screen: the offer to make something else, and three figures about the studio. */
+/** The end of the screen: the link to custom designs, and three figures about the shop. */
 export function ClosingBand() {
   const prefetch = usePrefetch("submission");
   return (

@@ -8,7 +8,7 @@ const INCLUDED = [
   "Lifetime updates and support",
 ];
 
-/** What comes with every template. */
+/** The list of contents that all templates have in common. */
 export function IncludedList() {
   return (
     <section>

@@ -12,18 +12,22 @@ function open(path: string): void {
   render(<RouterProvider router={router} />);
 }
 
-test.each(TEMPLATES)("$title can be bought or asked for, as its payment link says", (template) => {
+test.each(TEMPLATES)("$title has a purchase link or a link to the submission form", (template) => {
   open(paths.template(template.id));
-  const bought = screen.queryByRole("link", { name: `Purchase Template - ${template.price}` });
-  const asked = screen.queryByRole("link", { name: `Request Custom Design - ${template.price}` });
-  expect(bought?.getAttribute("href")).toBe(template.paymentLink);
-  expect(asked === null).toBe(template.paymentLink !== undefined);
+  const purchaseLink = screen.queryByRole("link", {
+    name: `Purchase Template - ${template.price}`,
+  });
+  const requestLink = screen.queryByRole("link", {
+    name: `Request Custom Design - ${template.price}`,
+  });
+  expect(purchaseLink?.getAttribute("href")).toBe(template.paymentLink);
+  expect(requestLink === null).toBe(template.paymentLink !== undefined);
   expect(document.title).toBe(
     `${template.title} - Professional Email Templates | Custom Email Designs That Convert`,
   );
 });
 
-test("a number nobody has leads back to the templates", () => {
+test("an unknown id links back to the templates", () => {
   open(paths.template(13));
   expect(screen.getByRole("heading").textContent).toBe("Template Not Found");
   expect(screen.getByRole("link", { name: "Back to Templates" }).getAttribute("href")).toBe(

@@ -18,7 +18,7 @@ import { Rating } from "./rating.tsx";
 import { Summary } from "./summary.tsx";
 import { TemplateNotFound } from "./template-not-found.tsx";
 
-/** One template, or word that there is none by that number. */
+/** The screen of a template, or of an unknown id. */
 export function TemplatePage() {
   const template = findTemplate(useParams().id);
   return template ? <FoundTemplate template={template} /> : <TemplateNotFound />;
@@ -46,7 +46,7 @@ function FoundTemplate({ template }: { template: Template }) {
         </div>
       </TopBar>
       <main className="mx-auto max-w-wall px-5 sm:px-8 lg:px-12">
-        {/* On a phone one column, its purchase button kept at the thumb; on a wide screen two, the right one following. */}
+        {/* Narrow screens: one column with a sticky purchase button. Wide screens: two columns, the right one sticky. */}
         <div className="flex flex-col gap-8 sm:gap-10 py-6 sm:py-10 lg:grid lg:grid-cols-[minmax(0,3fr)_minmax(0,2fr)] lg:grid-rows-[auto_1fr_auto_auto] lg:gap-x-16 lg:gap-y-8 lg:py-14">
           <div className="lg:col-start-2">
             <h1 tabIndex={-1} className="text-head xl:text-poster">

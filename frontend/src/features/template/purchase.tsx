@@ -18,8 +18,8 @@ const CUSTOM_NOTES = [
 ];
 
 /**
- * The way to get the template: bought where it has a payment link, made to order where it has none.
- * On a phone the button stays at the lower edge while the rest scrolls by.
+ * The purchase area: a payment link if the template has one, otherwise a link to the submission form.
+ * On narrow screens the button is sticky at the lower edge.
  */
 export function Purchase({ template }: { template: Template }) {
   const custom = template.paymentLink === undefined;

@@ -1,6 +1,6 @@
 import { Star } from "lucide-react";
 
-/** Display text, the same for every template: not a count of reviews. */
+/** A fixed text, the same for every template; not a result of reviews. */
 export function Rating() {
   return (
     <p className="inline-flex items-center gap-1.5 text-small whitespace-nowrap">

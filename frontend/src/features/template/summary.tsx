@@ -1,7 +1,7 @@
 import type { Template } from "../../shared/templates/templates.ts";
 import { CheckList } from "../../shared/ui/check-list.tsx";
 
-/** What it costs and what it can do. */
+/** The price and the features of a template. */
 export function Summary({ template }: { template: Template }) {
   return (
     <section>

@@ -4,7 +4,7 @@ import { paths } from "../../shared/paths.ts";
 import { buttonClass } from "../../shared/ui/button.ts";
 import { Notice } from "../../shared/ui/notice.tsx";
 
-/** No template has the number in the address. */
+/** The screen for unknown template ids. */
 export function TemplateNotFound() {
   usePageHead({ title: "Template Not Found" });
   return (

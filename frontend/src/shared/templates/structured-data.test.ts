@@ -5,9 +5,9 @@ import { findTemplate } from "./templates.ts";
 const ORIGIN = "https://shop.example";
 const report = findTemplate("9");
 const newsletter = findTemplate("1");
-if (!report || !newsletter) throw new Error("the range lacks template 1 or 9");
+if (!report || !newsletter) throw new Error("template 1 or 9 is missing");
 
-test("a template says its price as a number in dollars", () => {
+test("the price of a template is a number in dollars", () => {
   expect(templateData(newsletter, "/assets/1.webp", ORIGIN)).toMatchObject({
     "@type": "Product",
     image: "https://shop.example/assets/1.webp",
@@ -15,13 +15,13 @@ test("a template says its price as a number in dollars", () => {
   });
 });
 
-test("a template made to order is not in stock", () => {
+test("a custom design is not in stock", () => {
   expect(templateData(report, "/a.webp", ORIGIN)).toMatchObject({
     offers: { availability: "https://schema.org/PreOrder" },
   });
 });
 
-test("the catalogue lists all twelve and claims no ratings", () => {
+test("the catalogue lists all twelve and has no ratings", () => {
   const data = JSON.stringify(catalogueData(ORIGIN));
   expect(data.match(/"@type":"Product"/g)).toHaveLength(12);
   expect(data).not.toMatch(/aggregateRating|reviewRating|"review|4\.9/i);

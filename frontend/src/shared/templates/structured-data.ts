@@ -5,8 +5,8 @@ import { TEMPLATES, type Template } from "./templates.ts";
 const CONTEXT = "https://schema.org";
 
 /**
- * The whole range as JSON-LD. It carries no ratings: the 4.9 on the screens is display text, not a
- * count of reviews. `origin` is the site's own, without a slash at the end.
+ * Returns all templates as JSON-LD. It has no ratings: the 4.9 on the screens is display text, not a
+ * result of reviews. `origin` is the origin of the site, without a slash at the end.
  */
 export function catalogueData(origin: string): object {
   return {
@@ -21,7 +21,7 @@ export function catalogueData(origin: string): object {
   };
 }
 
-/** One template as JSON-LD; `image` is the address of its picture, relative or absolute. */
+/** Returns one template as JSON-LD; `image` is the URL of its picture, relative or absolute. */
 export function templateData(template: Template, image: string, origin: string): object {
   return {
     "@context": CONTEXT,

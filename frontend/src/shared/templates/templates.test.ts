@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { CATEGORIES, findTemplate, TEMPLATES } from "./templates.ts";
 
-/** The range as the product's specification lists it. */
+/** The templates of the product specification. */
 const RANGE = [
   [1, "Professional Newsletter", "Newsletter", "$28", true],
   [2, "Product Promotion", "Marketing", "$64", true],
@@ -17,8 +17,8 @@ const RANGE = [
   [12, "Board Meeting Invitation", "Corporate", "$910", false],
 ];
 
-describe("the range", () => {
-  test("is the specified one", () => {
+describe("the templates", () => {
+  test("are the specified ones", () => {
     const range = TEMPLATES.map(({ id, title, category, price, paymentLink }) => [
       id,
       title,
@@ -29,7 +29,7 @@ describe("the range", () => {
     expect(range).toEqual(RANGE);
   });
 
-  test("fills every category", () => {
+  test("fill every category", () => {
     const used = TEMPLATES.map(({ category }) => category);
     expect(new Set(used)).toEqual(new Set(CATEGORIES));
   });
@@ -43,14 +43,14 @@ describe("the range", () => {
     }
   });
 
-  test("is paid for over https, each template at its own address", () => {
+  test("have https payment links, each one its own", () => {
     const links = TEMPLATES.flatMap(({ paymentLink }) => paymentLink ?? []);
     expect(links.every((link) => new URL(link).protocol === "https:")).toBe(true);
     expect(new Set(links).size).toBe(links.length);
   });
 });
 
-describe("an address of a template", () => {
+describe("the id of a template", () => {
   test.each(["1", "12"])("'%s' names one", (id) => {
     expect(findTemplate(id)?.id).toBe(Number(id));
   });

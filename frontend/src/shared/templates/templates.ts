@@ -1,6 +1,6 @@
 import paymentLinks from "./payment-links.json" with { type: "json" };
 
-/** The shelves of the shop, in the order of the filter row. */
+/** The categories, in the order of the filter row. */
 export const CATEGORIES = [
   "Newsletter",
   "Marketing",
@@ -18,18 +18,18 @@ export interface Template {
   id: number;
   title: string;
   category: Category;
-  /** As shown, with its dollar sign. */
+  /** The displayed price, with the dollar sign. */
   price: string;
   description: string;
-  /** Always five. */
+  /** Five features. */
   features: readonly [string, string, string, string, string];
-  /** Where to pay, at the payment provider; a template without one is made to order. */
+  /** URL at the payment provider; a template without one is a custom design. */
   paymentLink: string | undefined;
 }
 
 const links: Readonly<Record<string, string>> = paymentLinks;
 
-/** The whole range. Payment links live in `payment-links.json`, pictures in `src/previews`. */
+/** All templates. Payment links are in `payment-links.json`, pictures in `src/previews`. */
 export const TEMPLATES: readonly Template[] = (
   [
     {

@@ -1,4 +1,4 @@
-/** A category as a printer's colour chip. */
+/** The name of a category in its colour. */
 export function Badge({ category }: { category: string }) {
   return (
     <span

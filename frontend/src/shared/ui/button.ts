@@ -1,4 +1,4 @@
-/** `accent` is for the one action that matters on a screen, `plain` for every other. */
+/** `accent` is for the main action of a screen, `plain` for every other. */
 export type ButtonKind = "accent" | "plain";
 
 const SHAPE =
@@ -10,7 +10,7 @@ const KIND: Record<ButtonKind, string> = {
   plain: "border-edge bg-transparent text-ink hover:border-ink hover:bg-ink hover:text-paper",
 };
 
-/** The look of a button, for links and buttons alike. */
+/** Returns the classes of a button or of a link that looks like one. */
 export function buttonClass(kind: ButtonKind): string {
   return `${SHAPE} ${KIND[kind]}`;
 }

@@ -1,6 +1,6 @@
 import { Check } from "lucide-react";
 
-/** A list of things one gets, each ticked. */
+/** A list with a check mark before each item. */
 export function CheckList({ items, small = false }: { items: readonly string[]; small?: boolean }) {
   return (
     <ul className={small ? "space-y-1 text-small text-ink-soft" : "space-y-2.5"}>

@@ -1,14 +1,14 @@
 import type { ReactNode } from "react";
 
 interface NoticeProps {
-  /** Set large above the heading, as the number of a proof would be. */
+  /** A number in large type above the heading. */
   figure?: string;
   heading: string;
-  /** The way on. */
+  /** The link to another screen. */
   children: ReactNode;
 }
 
-/** A screen with one thing to say: a single proof sheet in the middle of the wall. */
+/** A screen with one message, on a sheet in the middle. */
 export function Notice({ figure, heading, children }: NoticeProps) {
   return (
     <main className="grid min-h-dvh place-items-center px-5 py-10 sm:px-8">

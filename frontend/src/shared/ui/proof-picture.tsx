@@ -4,14 +4,14 @@ import { sourceSet } from "./source-set.ts";
 interface ProofPictureProps {
   picture: Picture;
   alt: string;
-  /** The widths it is shown at, as the `sizes` attribute of an image wants them. */
+  /** The displayed widths, in the format of the `sizes` attribute. */
   sizes: string;
-  /** Whether the reader sees it first; the others wait until they come near. */
+  /** Whether the picture is loaded at once; others are loaded when they are near the viewport. */
   first?: boolean;
   className?: string;
 }
 
-/** A rendered e-mail, in the smallest form the browser can read. */
+/** The picture of a rendered e-mail, in the smallest format that the browser supports. */
 export function ProofPicture({ picture, alt, sizes, first = false, className }: ProofPictureProps) {
   return (
     <picture>

@@ -1,4 +1,4 @@
-/** The `srcset` attribute for one picture in several widths. */
+/** Returns the `srcset` attribute of a picture in several widths. */
 export function sourceSet(files: { src: string; width: number }[]): string {
   return files.map(({ src, width }) => `${src} ${width}w`).join(", ");
 }

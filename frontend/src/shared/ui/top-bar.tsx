@@ -3,7 +3,7 @@ import type { ReactNode } from "react";
 import { Link } from "react-router-dom";
 import { paths } from "../paths.ts";
 
-/** Stays at the top of a screen below the catalogue: the way back, and what the screen puts beside it. */
+/** The sticky bar with the link back to the catalogue, and further content of the screen. */
 export function TopBar({ children }: { children?: ReactNode }) {
   return (
     <header className="sticky top-0 z-20 border-b border-line bg-paper">
