@@ -24,7 +24,7 @@ export default defineConfig({
   },
   test: {
     environment: "happy-dom",
-    include: ["src/**/*.test.{ts,tsx}", "build/*.test.ts", "emails/*.test.ts"],
+    include: ["{src,build,development,emails}/**/*.test.{ts,tsx}"],
     setupFiles: ["src/test-setup.ts"],
   },
 });

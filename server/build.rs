@@ -1,6 +1,6 @@
-//! Embeds the built shop into the binary.
-//! npm builds the shop before the binary. Without that build, the binary contains a placeholder page. Of a script with
-//! a compressed variant, only the variants are embedded.
+//! Embeds the built shop and the built files of the development pages into the binary.
+//! npm builds them before the binary. Without that build, the binary contains placeholders. Of a script with a
+//! compressed variant, only the variants are embedded.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -14,6 +14,22 @@ const PLACEHOLDER_PAGE: &str = "<!doctype html>\n<html lang=\"en\">\n<meta chars
                     <script id=\"basalt-config\" type=\"application/json\">{}</script>\n\
                     <h1>The shop is not built</h1>\n<p>Run <code>make build</code> and start again. \
                     The API below <code>/auth/v1</code> and <code>/functions/v1</code> works all the same.</p>\n";
+
+/// The folder of the build with files of the development pages, which are no files of the shop.
+const DEVELOPMENT_FOLDER: &str = "development";
+/// The files in that folder that the crate includes, and what replaces them without a build.
+const DEVELOPMENT_FILES: [(&str, &str); 2] = [
+    (
+        "consent/page.js",
+        "document.querySelector(\"main\").textContent =\n  \
+         \"The script of this page is not built. Run make build and start again.\";\n",
+    ),
+    (
+        "provider/page.html",
+        "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<title>This page is not built</title>\n\
+         <h1>This page is not built</h1>\n<p>Run <code>make build</code> and start again.</p>\n",
+    ),
+];
 
 fn main() -> io::Result<()> {
     shrink_release();
@@ -29,11 +45,31 @@ fn main() -> io::Result<()> {
             .open(&index)?
             .set_modified(SystemTime::UNIX_EPOCH + Duration::from_hours(262_968))?;
     }
+    println!("cargo:rustc-check-cfg=cfg(frontend_built)");
+    if complete_development_files(&dist.join(DEVELOPMENT_FOLDER))? {
+        println!("cargo:rustc-cfg=frontend_built");
+    }
     println!("cargo:rerun-if-changed=../frontend/dist");
     let mut files = BTreeMap::new();
     collect_files(&dist.canonicalize()?, "", &mut files)?;
+    files.retain(|name, _| !name.starts_with(&format!("{DEVELOPMENT_FOLDER}/")));
     let out = std::env::var_os("OUT_DIR").ok_or_else(|| io::Error::other("cargo sets OUT_DIR"))?;
     fs::write(Path::new(&out).join("shop.rs"), format_table(&files))
+}
+
+/// Writes placeholders for missing files; returns whether all files are built.
+fn complete_development_files(folder: &Path) -> io::Result<bool> {
+    let mut all_built = true;
+    for (name, placeholder) in DEVELOPMENT_FILES {
+        let path = folder.join(name);
+        let existing = fs::read_to_string(&path).ok();
+        all_built &= existing.as_ref().is_some_and(|content| content != placeholder);
+        if existing.is_none() {
+            fs::create_dir_all(path.parent().unwrap_or(folder))?;
+            fs::write(&path, placeholder)?;
+        }
+    }
+    Ok(all_built)
 }
 
 /// Makes the linker strip symbols (`Cargo.toml` says why Cargo does not) and pack relocations.

@@ -77,10 +77,11 @@ test("the boundary also holds for types, re-exports and dynamic imports", () => 
 });
 
 test.each([
-  ["features", "../features/a/page.ts"],
-  ["the app", "../app/router.ts"],
-])("shared code cannot import %s", (_, specifier) => {
-  const path = "src/shared/paths.ts";
+  ["shared code", "features", "src/shared/paths.ts", "../features/a/page.ts"],
+  ["shared code", "the app", "src/shared/ui/badge.tsx", "../../app/router.ts"],
+  ["a development page", "features", "development/a/page.ts", "../../src/features/a/page.ts"],
+  ["a development page", "the app", "development/a/page.ts", "../../src/app/router.ts"],
+])("%s cannot import %s", (_, __, path, specifier) => {
   expect(lint({ [path]: importing(specifier) })).toEqual([`${path}: noRestrictedImports`]);
 });
 

@@ -6,25 +6,11 @@ use gotrue_rules::wire::html::escape_html;
 
 use super::inbox::InboxMessage;
 
-/// The page's style sheet.
-pub const STYLE: &str = "\
-:root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif; }
-body { max-width: 48rem; margin: 2rem auto; padding: 0 1rem; }
-article { border: 1px solid color-mix(in oklab, currentColor 25%, transparent); border-radius: 8px; padding: 1rem; margin: 1rem 0; }
-h1 { font-size: 1.5rem; } h2 { font-size: 1.1rem; margin: 0; }
-p { margin: .5rem 0; overflow-wrap: anywhere; }
-.code { font: 600 1.5rem ui-monospace, monospace; letter-spacing: .2em; }
-.to { opacity: .75; }
-.people { list-style: none; padding: 0; }
-.people li { margin: .5rem 0; }
-button, input:not([type=checkbox]) { font: inherit; padding: .75rem 1rem; border-radius: 8px; max-width: 100%; box-sizing: border-box;
-  border: 1px solid color-mix(in oklab, currentColor 55%, transparent); background: transparent; color: inherit; }
-button { cursor: pointer; text-align: left; min-height: 44px; }
-.people button, input:not([type=checkbox]) { width: 100%; }
-input[type=checkbox] { width: 1.25rem; height: 1.25rem; vertical-align: middle; }
-button:hover { background: color-mix(in oklab, currentColor 8%, transparent); }
-:focus-visible { outline: 3px solid Highlight; outline-offset: 2px; }
-";
+/// The style sheet of this page and of the development provider's.
+pub const STYLE: &str = concat!(
+    include_str!("../../../frontend/development/base.css"),
+    include_str!("../../../frontend/development/inbox/page.css")
+);
 
 /// Formats all mails with their links and codes.
 pub fn format_inbox(mails: &[InboxMessage], to: Option<&str>, token: Option<&str>) -> String {
@@ -63,4 +49,33 @@ fn format_mail(page: &mut String, mail: &InboxMessage, token: &str) {
         let _ = writeln!(page, "<p><a href=\"{link}\" rel=\"noreferrer\">{link}</a></p>");
     }
     let _ = writeln!(page, "<p><a href=\"/_dev/inbox/{id}{token}\">The whole mail</a></p>\n</article>");
+}
+
+/// Replaces each `{{name}}` of a template with the escaped value of that name.
+/// Values are not searched for further names.
+pub fn fill_template<'v>(template: &str, value_of: impl Fn(&str) -> &'v str) -> String {
+    let mut parts = template.split("{{");
+    let mut filled = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        if let Some((name, rest)) = part.split_once("}}") {
+            filled.push_str(&escape_html(value_of(name)));
+            filled.push_str(rest);
+        } else {
+            filled.push_str("{{");
+            filled.push_str(part);
+        }
+    }
+    filled
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fill_template_escapes_values_and_fills_each_place_once() {
+        let value_of = |name: &str| if name == "a" { "{{b}}\"<" } else { "x" };
+        assert_eq!(fill_template("<p>{{a}}</p>{{b}}{{a}}", value_of), "<p>{{b}}&quot;&lt;</p>x{{b}}&quot;&lt;");
+        assert_eq!(fill_template("plain { {{ braces", value_of), "plain { {{ braces");
+    }
 }

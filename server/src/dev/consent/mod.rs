@@ -1,24 +1,27 @@
 //! The built-in consent page at `/_dev/consent`, for operators without one.
 //! It signs the user in, shows the request of the OAuth client, and submits the decision. The file is static; its
-//! script reads everything from the auth API.
+//! script, built from `frontend/development/consent`, reads everything from the auth API.
 //!
 //! Browsers navigate to it from any site, and may do so from other machines: the page contains no secrets, must not be
 //! framed, and its script has no privileges beyond those of the signed-in user.
 
 use axum::extract::Request;
 use axum::response::Response;
-use gotrue_rules::wire::html::escape_html;
 use http::{HeaderName, HeaderValue, Method, StatusCode};
 use url::Url;
 
 use super::access::AccessRule;
+use super::page::fill_template;
 use super::responses;
 
 /// The page's path.
 pub const PATH: &str = "/_dev/consent";
-const PAGE_TEMPLATE: &str = include_str!("../../../../frontend/consent/page.html");
-const STYLE: &str = include_str!("../../../../frontend/consent/page.css");
-const SCRIPT: &str = include_str!("../../../../frontend/consent/page.js");
+const PAGE_TEMPLATE: &str = include_str!("../../../../frontend/development/consent/page.html");
+const STYLE: &str = concat!(
+    include_str!("../../../../frontend/development/base.css"),
+    include_str!("../../../../frontend/development/consent/page.css")
+);
+const SCRIPT: &str = include_str!("../../../../frontend/dist/development/consent/page.js");
 /// Only the script sends forms.
 const CONSENT_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; \
                       base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
@@ -34,7 +37,7 @@ impl ConsentPage {
     /// Creates the page of a server with the public URL `url`.
     pub fn new(url: &str, publishable_key: &str) -> Self {
         let authority = Url::parse(url).map(|url| url.authority().to_ascii_lowercase()).unwrap_or_default();
-        Self { html: PAGE_TEMPLATE.replace("{{publishable_key}}", &escape_html(publishable_key)), authority }
+        Self { html: fill_template(PAGE_TEMPLATE, |_| publishable_key), authority }
     }
 
     /// Public: without a page of the operator, real users use it.

@@ -22,6 +22,7 @@ async fn send(method: Method, path: &str, headers: &[(&'static str, &str)]) -> R
 }
 
 #[tokio::test]
+#[cfg_attr(not(frontend_built), ignore = "needs the built frontend: make build")]
 async fn consent_page_policy_allows_own_files_only() {
     for (path, holds) in [
         ("", "content=\"sb_publishable_&quot;&lt;x&gt;\""),

@@ -146,6 +146,7 @@ async fn other_redirect_uri_or_client_is_rejected() {
 }
 
 #[tokio::test]
+#[cfg_attr(not(frontend_built), ignore = "needs the built frontend: make build")]
 async fn chooser_escapes_parameters() {
     let trial = TestProvider::new();
     let hostile = "\"><script>alert(1)</script>";
@@ -168,6 +169,7 @@ async fn prompt_none_signs_in_hinted_user() {
 }
 
 #[tokio::test]
+#[cfg_attr(not(frontend_built), ignore = "needs the built frontend: make build")]
 async fn denial_and_invalid_input_are_reported() {
     let trial = TestProvider::new();
     assert_eq!(trial.choose_and_redirect(&[("person", "nobody")]).await.get("error"), "access_denied");

@@ -1,5 +1,8 @@
 //! The users of the provider: three presets with different claims, or any entered one.
 
+use std::sync::LazyLock;
+
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 /// A user with an account at the provider.
@@ -15,12 +18,19 @@ pub struct ProviderUser {
     pub is_email_verified: bool,
 }
 
-/// The preset users: id, name, address, whether it is verified.
-pub const PRESET_USERS: [(&str, &str, &str, bool); 3] = [
-    ("ann", "Ann Example", "ann@example.com", true),
-    ("ben", "Ben Unverified", "ben@example.com", false),
-    ("cleo", "Cleo Without Address", "", false),
-];
+/// A preset user, as the page of the provider lists it.
+#[derive(Debug, Deserialize)]
+struct PresetUser {
+    id: String,
+    name: String,
+    email: String,
+    verified: bool,
+}
+
+/// The preset users, from the file of which the page is built.
+static PRESET_USERS: LazyLock<Vec<PresetUser>> = LazyLock::new(|| {
+    serde_json::from_str(include_str!("../../../../frontend/development/provider/users.json")).unwrap_or_default()
+});
 
 /// Maximum length of a name or address.
 const MAX_INPUT_LENGTH: usize = 200;
@@ -28,12 +38,12 @@ const MAX_INPUT_LENGTH: usize = 200;
 impl ProviderUser {
     /// Returns a preset user.
     pub fn find_preset(id: &str) -> Option<Self> {
-        let (id, name, email, verified) = PRESET_USERS.into_iter().find(|(known, ..)| *known == id)?;
+        let preset = PRESET_USERS.iter().find(|preset| preset.id == id)?;
         Some(Self {
             subject: format!("dev-{id}"),
-            name: name.to_owned(),
-            email: email.to_owned(),
-            is_email_verified: verified,
+            name: preset.name.clone(),
+            email: preset.email.clone(),
+            is_email_verified: preset.verified,
         })
     }
 
@@ -55,8 +65,8 @@ impl ProviderUser {
 
     /// Returns the user of a `login_hint`: a preset by id or address, or a user with that verified address.
     pub fn from_login_hint(hint: &str) -> Option<Self> {
-        let by_address = PRESET_USERS.into_iter().find(|(_, _, email, _)| !email.is_empty() && *email == hint);
-        let id = by_address.map_or(hint, |(id, ..)| id);
+        let by_address = PRESET_USERS.iter().find(|preset| !preset.email.is_empty() && preset.email == hint);
+        let id = by_address.map_or(hint, |preset| preset.id.as_str());
         Self::find_preset(id).or_else(|| Self::from_input("", hint, true).filter(|_| hint.contains('@')))
     }
 
@@ -70,5 +80,18 @@ impl ProviderUser {
             claims.insert("email_verified".to_owned(), json!(self.is_email_verified));
         }
         claims
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn preset_users_have_different_claims() {
+        let verified =
+            |id: &str| ProviderUser::find_preset(id).expect("a preset").claims().get("email_verified").cloned();
+        assert_eq!(PRESET_USERS.len(), 3);
+        assert_eq!([verified("ann"), verified("ben"), verified("cleo")], [Some(json!(true)), Some(json!(false)), None]);
     }
 }
