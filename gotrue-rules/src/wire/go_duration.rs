@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use super::go_quote::go_time_quote;
+
 /// A duration in nanoseconds, at most 292 years in either direction.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct GoDuration(i64);

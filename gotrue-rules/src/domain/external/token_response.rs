@@ -125,7 +125,9 @@ impl Display for TokenErrorResponse {
     }
 }
 
-/// Converts the crate's error to that of the HTTP client. The text contains nothing of the response but `error`.
+/// Converts the crate's error to that of the HTTP client.
+///
+/// The text contains nothing of the response but its status and `error`.
 pub fn flatten_error<E>(error: RequestTokenError<E, TokenErrorResponse>) -> E
 where
     E: Error + From<ProviderResponseError>,
