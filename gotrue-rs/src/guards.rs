@@ -2,9 +2,9 @@
 //!
 //! Their results are stored in the [`RequestContext`].
 
-use gotrue_rules::domain::error::{Error, ErrorCode, Result};
 use gotrue_rules::domain::admin_user::user_not_found;
 use gotrue_rules::domain::ban::{BannedAttempt, require_not_banned};
+use gotrue_rules::domain::error::{Error, ErrorCode, Result};
 use gotrue_rules::domain::linking::manual::require_manual_linking;
 use gotrue_rules::domain::mfa::factor_not_found;
 use gotrue_rules::domain::oauth_server::client::{malformed_client_id, not_found as client_not_found};

@@ -225,10 +225,10 @@ pub use statements;
 #[macro_export]
 macro_rules! statement {
     ($name:literal: $sql:expr) => {{
-        use $crate::store::placeholders::{Draft, NumberedSql};
+        use $crate::store::placeholders::{NumberedSql, TranslationBuffer};
         const SOURCE: &str = $sql;
-        const DRAFT: Draft<{ 2 * SOURCE.len() }> = Draft::translate(SOURCE);
-        const NUMBERED: NumberedSql<{ DRAFT.length() }, { DRAFT.count() }> = DRAFT.finish();
+        const BUFFER: TranslationBuffer<{ 2 * SOURCE.len() }> = TranslationBuffer::translate(SOURCE);
+        const NUMBERED: NumberedSql<{ BUFFER.length() }, { BUFFER.count() }> = BUFFER.finish();
         $crate::store::Statement::from_numbered($name, &NUMBERED)
     }};
 }

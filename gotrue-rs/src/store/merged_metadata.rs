@@ -1,6 +1,6 @@
 //! Metadata merged within the row by the database, so that of two concurrent updates neither is lost.
 
-/// The SQL equivalent of `identity::merged`, for a column and the parameter of the updates, such as `:metadata`.
+/// The SQL equivalent of `identity::merged`, for a column and the parameter of the updates.
 ///
 /// Members replace those of the same name, null removes one. The object is rebuilt, because subtracting names takes
 /// time proportional to their number times that of the members.

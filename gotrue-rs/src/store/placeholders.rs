@@ -7,9 +7,11 @@
 /// The highest number of parameters of one statement.
 const MAX_PARAMETERS: usize = 32;
 
-/// A translation in a buffer that is larger than the text: [`Draft::finish`] returns it at its exact size.
+/// A translation in a buffer that is larger than the text.
+///
+/// [`TranslationBuffer::finish`] returns it at its exact size.
 #[derive(Debug, Clone, Copy)]
-pub struct Draft<const CAPACITY: usize> {
+pub struct TranslationBuffer<const CAPACITY: usize> {
     text: [u8; CAPACITY],
     length: usize,
     parameters: [&'static str; MAX_PARAMETERS],
@@ -41,7 +43,7 @@ impl<const LENGTH: usize, const PARAMETERS: usize> NumberedSql<LENGTH, PARAMETER
     }
 }
 
-impl<const CAPACITY: usize> Draft<CAPACITY> {
+impl<const CAPACITY: usize> TranslationBuffer<CAPACITY> {
     /// Translates the placeholders. Twice the length of the text is enough capacity.
     ///
     /// # Panics
@@ -90,7 +92,7 @@ impl<const CAPACITY: usize> Draft<CAPACITY> {
         (text, &self.parameters[..self.count])
     }
 
-    /// Returns the translation in its exact size: that of [`Draft::length`] and [`Draft::count`].
+    /// Returns the translation in its exact size: that of [`Self::length`] and [`Self::count`].
     pub const fn finish<const LENGTH: usize, const PARAMETERS: usize>(&self) -> NumberedSql<LENGTH, PARAMETERS> {
         assert!(LENGTH == self.length && PARAMETERS == self.count, "the sizes are those of the draft");
         let (mut text, mut parameters) = ([0; LENGTH], [""; PARAMETERS]);
@@ -169,9 +171,9 @@ const fn is_name_byte(byte: u8) -> bool {
     matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_')
 }
 
-/// Whether the colon starts a placeholder: a name follows it, and it is not the colon of an array slice.
+/// Whether the colon starts a placeholder: a name follows, and it is not that of an array slice.
 const fn is_placeholder(source: &[u8], at: usize) -> bool {
-    matches!(byte_at(source, at + 1), b'a'..=b'z') && !(at > 0 && ends_value(source[at - 1]))
+    byte_at(source, at + 1).is_ascii_lowercase() && !(at > 0 && ends_value(source[at - 1]))
 }
 
 /// Whether the byte can be the last one of a value: a colon after it belongs to an array slice.

@@ -47,7 +47,7 @@ macro_rules! select_token {
 }
 
 statements! {
-    /// Takes one outcome of `decide_stored` (`gotrue-rules/src/domain/refresh.rs`): `Rotate` of an unrevoked token.
+    /// Takes one outcome of `decide_stored` (`domain/refresh.rs`): `Rotate` of an unrevoked token.
     ///
     /// `t.revoked = false` in `t` is the first condition of that decision, and `decide_stored` then returns `Rotate`
     /// whatever else holds. All other parts read from `t`, so that nothing is written without a row of it:

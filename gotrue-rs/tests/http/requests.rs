@@ -78,6 +78,7 @@ async fn sb_forwarded_for_takes_precedence_if_trusted() {
 async fn client_address_resolved_by_a_router_takes_precedence() {
     let world = World::with(|policy| policy.limits.key = LimitKey::Peer { trusted_proxies: Vec::new() }).await;
     world.create_user(ANN).await;
+    world.database.query("DELETE FROM auth.sessions RETURNING id::text").await;
     let body = json!({"email": ANN, "password": PASSWORD}).to_string();
     let mut request = Request::post("/token?grant_type=password")
         .header("content-type", "application/json")

@@ -2,8 +2,8 @@
 
 use uuid::Uuid;
 
-use super::error::{Error, ErrorCode, Result};
 use super::ban::{BannedAttempt, require_not_banned};
+use super::error::{Error, ErrorCode, Result};
 use super::session::Session;
 use super::step_up::is_step_up_required;
 use super::user::{Time, User};

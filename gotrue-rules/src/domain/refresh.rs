@@ -7,8 +7,8 @@ use std::time::Duration;
 use aws_lc_rs::digest::{SHA256, digest};
 use uuid::Uuid;
 
-use super::error::{Error, ErrorCode, OAuthErrorCode, Result};
 use super::ban::{BannedAttempt, require_not_banned};
+use super::error::{Error, ErrorCode, OAuthErrorCode, Result};
 use super::policy::RefreshPolicy;
 use super::session::Session;
 use super::session_rules::last_refreshed_at;

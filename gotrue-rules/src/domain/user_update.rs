@@ -64,7 +64,8 @@ pub fn authorize_update(
         require_session(session)?;
     }
     if is_sensitive && is_step_up_required(account, session) {
-        return Err(Error::http(401, 
+        return Err(Error::http(
+            401,
             ErrorCode::InsufficientAal,
             "AAL2 session is required to update email or password when MFA is enabled.",
         ));

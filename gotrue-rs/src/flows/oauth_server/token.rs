@@ -1,8 +1,8 @@
 //! `POST /oauth/token`: an authenticated client exchanges a code or a refresh token for tokens.
 
 use gotrue_rules::domain::audit::{AuditAction, AuditEntry};
-use gotrue_rules::domain::error::{Error, OAuthErrorCode, Result};
 use gotrue_rules::domain::ban::{BannedAttempt, require_not_banned};
+use gotrue_rules::domain::error::{Error, OAuthErrorCode, Result};
 use gotrue_rules::domain::oauth_server::claims::{IdTokenParameters, build_id_token_claims};
 use gotrue_rules::domain::oauth_server::exchange::{ExchangeParameters, unknown_code, verify_exchange};
 use gotrue_rules::domain::oauth_server::{OAuthClient, scope};
@@ -65,7 +65,8 @@ async fn exchange_code(cx: &RequestContext, client: &OAuthClient, request: &Toke
         resource: &request.resource,
     };
     let owner = verify_exchange(&authorization, client.id, presented, cx.now)?;
-    let account = account.ok_or_else(|| Error::oauth(OAuthErrorCode::InvalidGrant, "User not found for authorization code"))?;
+    let account =
+        account.ok_or_else(|| Error::oauth(OAuthErrorCode::InvalidGrant, "User not found for authorization code"))?;
     require_not_banned(&account, BannedAttempt::CodeExchange, cx.now)?;
     let wants_id_token = scope::contains_scope(&authorization.scope, scope::OPENID);
     if wants_id_token && cx.app.keys.signing_method() == "HS256" {

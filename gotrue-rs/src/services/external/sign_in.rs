@@ -102,8 +102,9 @@ async fn complete_oauth1(cx: &RequestContext, flow: &ExternalFlow) -> Result<Pro
         return Err(Error::other("the provider no longer uses OAuth 1.0a"));
     };
     let parameter = |name| cx.request.query(name).unwrap_or_default();
-    let back = (parameter("oauth_token"), parameter("oauth_verifier"));
-    let token = oauth1::fetch_access_token(cx, &ready, access_token, back).await;
+    let authorized =
+        oauth1::AuthorizedRequestToken { token: parameter("oauth_token"), verifier: parameter("oauth_verifier") };
+    let token = oauth1::fetch_access_token(cx, &ready, access_token, authorized).await;
     let token = token.map_err(|error| Error::internal("Unable to retrieve access token").with_cause(error))?;
     let answer = ProviderTokenResponse { access_token: token.token.clone(), ..ProviderTokenResponse::default() };
     let profile = fetch_profile(cx, &ready, &answer, Some(&token)).await;

@@ -1,8 +1,8 @@
 //! Creates a session from a proof of authentication.
 
 use gotrue_rules::domain::audit::AuditEntry;
-use gotrue_rules::domain::error::{Error, Result};
 use gotrue_rules::domain::ban::{BannedAttempt, require_not_banned};
+use gotrue_rules::domain::error::{Error, Result};
 use gotrue_rules::domain::policy::HookKind;
 use gotrue_rules::domain::refresh::{RefreshTokenKey, SignedToken};
 use gotrue_rules::domain::session::{Aal, AmrClaim, Session};

@@ -1,4 +1,6 @@
-//! Every security decision has one implementation: a text that is typical of it occurs in its file alone.
+//! Every security decision has one implementation.
+//!
+//! A text that is typical of it occurs in its file alone.
 
 use super::source::{list_files, read_text, relative_path, repository_root};
 use super::tokens::code_and_comments;
@@ -84,7 +86,7 @@ const DECISIONS: &[Decision] = &[
         signs: &["\"response_type\",\"state\""],
         is_literal: true,
         home: "gotrue-rules/src/domain/external/authorization_url.rs",
-        allowed: &[("server/src/dev/provider/page.rs", "the parameters that a form repeats")],
+        allowed: &[],
     },
     Decision {
         name: "escaping of text for HTML",

@@ -1,6 +1,6 @@
 //! Translation of named placeholders, and the order of bound values.
 
-use gotrue_rs::store::placeholders::Draft;
+use gotrue_rs::store::placeholders::TranslationBuffer;
 use gotrue_rs::store::{Connection, Statement};
 use gotrue_rs::testing::TestDatabase;
 use gotrue_rs::{bind, statement};
@@ -9,7 +9,7 @@ use proptest::prelude::*;
 /// Translates a text that is known at run time.
 fn translate(sql: &str) -> (String, Vec<&'static str>) {
     // Statements are constants; a test may leak a few.
-    let draft = Draft::<4096>::translate(Box::leak(sql.into()));
+    let draft = TranslationBuffer::<4096>::translate(Box::leak(sql.into()));
     let (text, parameters) = draft.parts();
     (text.to_owned(), parameters.to_vec())
 }

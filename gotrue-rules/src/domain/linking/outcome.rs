@@ -4,8 +4,8 @@ use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
 use super::super::audit::{AuditAction, AuditEntry};
-use super::super::error::{Error, ErrorCode, OAuthErrorCode, Result};
 use super::super::ban::{BannedAttempt, require_not_banned};
+use super::super::error::{Error, ErrorCode, OAuthErrorCode, Result};
 use super::super::identity::{app_metadata_with_providers, merge_metadata};
 use super::super::policy::Policy;
 use super::super::sign_up::require_sign_up_enabled;
