@@ -15,7 +15,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 pub use self::jwk::{KeyError, SignError};
-use self::jwk::{PreparedKey, Signing, Verifying};
+use self::jwk::{PreparedKey, SigningMaterial, Verifying};
 pub use self::token::{Object, VerifyError};
 
 /// The configured keys.
@@ -34,7 +34,7 @@ pub struct KeySettings<'a> {
 /// All keys, ready for use and shared by all requests.
 #[derive(Debug)]
 pub struct KeyRing {
-    signer: Signing,
+    signer: SigningMaterial,
     /// `base64(header)` of every signed token.
     header: String,
     by_id: HashMap<String, Verifying>,
@@ -62,7 +62,7 @@ impl KeyRing {
             Some(methods) => methods.iter().cloned().collect(),
             None => keys.iter().map(|key| key.method.to_owned()).collect(),
         };
-        let mut signers: Vec<(String, &'static str, Signing)> = Vec::new();
+        let mut signers: Vec<(String, &'static str, SigningMaterial)> = Vec::new();
         let mut by_id = HashMap::new();
         for key in keys {
             if let Some(signing) = key.signing {

@@ -56,14 +56,14 @@ pub enum SignError {
 pub(super) struct PreparedKey {
     pub kid: String,
     pub method: &'static str,
-    pub signing: Option<Signing>,
+    pub signing: Option<SigningMaterial>,
     pub verifying: Verifying,
     /// The published members; `None` for a secret.
     pub public: Option<Object>,
 }
 
 /// A signing key. jsonwebtoken supports all algorithms except ES512.
-pub(super) enum Signing {
+pub(super) enum SigningMaterial {
     Jwt(EncodingKey, Algorithm, &'static str),
     Es512(Box<EcdsaKeyPair>),
 }
@@ -80,7 +80,7 @@ pub(super) fn secret_key(bytes: &[u8], kid: &str) -> PreparedKey {
     PreparedKey {
         kid: kid.to_owned(),
         method: "HS256",
-        signing: Some(Signing::Jwt(EncodingKey::from_secret(bytes), Algorithm::HS256, "HS256")),
+        signing: Some(SigningMaterial::Jwt(EncodingKey::from_secret(bytes), Algorithm::HS256, "HS256")),
         verifying: Verifying::secret(bytes),
         public: None,
     }
@@ -132,24 +132,24 @@ fn parse_verifying(object: &Object, kty: &str) -> Result<(&'static str, Verifyin
     }
 }
 
-fn parse_signing(object: &Object, method: &'static str) -> Result<Signing, String> {
+fn parse_signing(object: &Object, method: &'static str) -> Result<SigningMaterial, String> {
     let private = "its private members do not belong to its public ones";
     match method {
         "ES256" => {
             let der = parse_ec_key(object, &ECDSA_P256_SHA256_FIXED_SIGNING, 32)?.to_pkcs8v1().map_err(|_| private)?;
-            Ok(Signing::Jwt(EncodingKey::from_ec_der(der.as_ref()), Algorithm::ES256, method))
+            Ok(SigningMaterial::Jwt(EncodingKey::from_ec_der(der.as_ref()), Algorithm::ES256, method))
         }
-        "ES512" => Ok(Signing::Es512(Box::new(parse_ec_key(object, &ECDSA_P521_SHA512_FIXED_SIGNING, 66)?))),
+        "ES512" => Ok(SigningMaterial::Es512(Box::new(parse_ec_key(object, &ECDSA_P521_SHA512_FIXED_SIGNING, 66)?))),
         "EdDSA" => {
             let pair =
                 Ed25519KeyPair::from_seed_and_public_key(&decode_member(object, "d")?, &decode_member(object, "x")?)
                     .map_err(|_| private)?;
             let der = pair.to_pkcs8().map_err(|_| private)?;
-            Ok(Signing::Jwt(EncodingKey::from_ed_der(der.as_ref()), Algorithm::EdDSA, method))
+            Ok(SigningMaterial::Jwt(EncodingKey::from_ed_der(der.as_ref()), Algorithm::EdDSA, method))
         }
         _ => {
             let algorithm = if method == "RS256" { Algorithm::RS256 } else { Algorithm::RS512 };
-            Ok(Signing::Jwt(EncodingKey::from_rsa_der(&parse_rsa_key(object)?), algorithm, method))
+            Ok(SigningMaterial::Jwt(EncodingKey::from_rsa_der(&parse_rsa_key(object)?), algorithm, method))
         }
     }
 }
@@ -209,7 +209,7 @@ fn decode_point(object: &Object, size: usize) -> Result<Vec<u8>, String> {
     Ok([vec![4], decode_number(object, "x", size)?, decode_number(object, "y", size)?].concat())
 }
 
-impl Signing {
+impl SigningMaterial {
     pub(super) fn method(&self) -> &'static str {
         match self {
             Self::Jwt(_, _, method) => method,
@@ -232,9 +232,9 @@ impl Signing {
     }
 }
 
-impl std::fmt::Debug for Signing {
+impl std::fmt::Debug for SigningMaterial {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Signing({})", self.method())
+        write!(f, "SigningMaterial({})", self.method())
     }
 }
 

@@ -71,7 +71,8 @@ fn files_cited_in_comments_exist() {
 fn duplicate_type_names_are_found_unless_allowed() {
     let code =
         "pub struct Row;\npub(crate) struct Row;\n    pub enum Row<T> {}\npub type Rows = Vec<Row>;\nstruct Row;";
-    assert_eq!(public_types(code), [(1, "Row".to_owned()), (3, "Row".to_owned()), (4, "Rows".to_owned())]);
+    let row = |line| (line, "Row".to_owned());
+    assert_eq!(public_types(code), [row(1), row(2), row(3), (4, "Rows".to_owned())]);
 
     let lines = vec!["a/src/x.rs:1".to_owned(), "a/src/y.rs:3".to_owned()];
     let twice = BTreeMap::from([(("a", "Row".to_owned()), lines)]);
@@ -158,10 +159,12 @@ fn assert_none(title: &str, check: impl Fn(&Source) -> Vec<Finding>) {
     assert!(found.is_empty(), "{} {title}:\n{}", found.len(), found.join("\n"));
 }
 
-/// The names of the types that are `pub` without a restriction.
+/// The names of the types that are `pub`, also within the crate or a module only.
 fn public_types(code: &str) -> Vec<Finding> {
     let name = |line: &str| {
-        let (keyword, rest) = line.trim_start().strip_prefix("pub ")?.split_once(' ')?;
+        let after = line.trim_start().strip_prefix("pub")?;
+        let after = after.strip_prefix('(').and_then(|scope| scope.split_once(')')).map_or(after, |(_, after)| after);
+        let (keyword, rest) = after.strip_prefix(' ')?.split_once(' ')?;
         ["struct", "enum", "trait", "type", "union"].contains(&keyword).then_some(())?;
         identifiers(rest).next().filter(|name| rest.trim_start().starts_with(name)).map(str::to_owned)
     };
