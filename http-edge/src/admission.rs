@@ -30,7 +30,7 @@ const REFUSAL_RESPONSE: &str = "HTTP/1.1 503 Service Unavailable\r\n\
 
 /// The connections of one listener.
 #[derive(Debug)]
-pub struct Admission {
+pub(crate) struct Admission {
     max_connections: usize,
     max_connections_per_peer: usize,
     proxies: Vec<IpNet>,
@@ -46,14 +46,14 @@ struct Counts {
 
 /// A counted connection; released when dropped.
 #[derive(Debug)]
-pub struct ConnectionPermit {
+pub(crate) struct ConnectionPermit {
     admission: Arc<Admission>,
     peer: Option<IpNet>,
 }
 
 impl Admission {
     /// Creates the counter with no connections under `limits`.
-    pub fn new(limits: &HttpLimits) -> Arc<Self> {
+    pub(crate) fn new(limits: &HttpLimits) -> Arc<Self> {
         let unless_zero = |count: usize| if count == 0 { usize::MAX } else { count };
         Arc::new(Self {
             max_connections: limits.attainable_connections(),
@@ -65,7 +65,7 @@ impl Admission {
     }
 
     /// Admits a connection from `peer`; `None` if a limit is reached.
-    pub fn admit(self: &Arc<Self>, peer: IpAddr) -> Option<ConnectionPermit> {
+    pub(crate) fn admit(self: &Arc<Self>, peer: IpAddr) -> Option<ConnectionPermit> {
         let peer = self.counted_peer(peer);
         let mut counts = self.counts();
         if counts.all >= self.max_connections {
@@ -112,7 +112,7 @@ impl Drop for ConnectionPermit {
 }
 
 /// Answers a refused connection with 503 in the background and closes it.
-pub fn refuse(admission: &Admission, mut stream: TcpStream) {
+pub(crate) fn refuse(admission: &Admission, mut stream: TcpStream) {
     let Ok(permit) = Arc::clone(&admission.refusal_permits).try_acquire_owned() else { return };
     tokio::spawn(async move {
         let _permit = permit;

@@ -16,11 +16,11 @@ use super::state::{ConnectionState, Phase};
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Shared slot that receives the unread part of a request's body.
-pub type UnreadSlot = Arc<Mutex<UnreadBody>>;
+pub(crate) type UnreadSlot = Arc<Mutex<UnreadBody>>;
 
 /// How much of a request's body is unread.
 #[derive(Debug, Default)]
-pub enum UnreadBody {
+pub(crate) enum UnreadBody {
     /// The handler still holds the body.
     #[default]
     InHandler,
@@ -34,7 +34,7 @@ pub enum UnreadBody {
 
 /// A request's body; yields an error once no part arrives within the limit.
 #[derive(Debug)]
-pub struct TimedBody {
+pub(crate) struct TimedBody {
     inner: Option<Incoming>,
     limit: Duration,
     timer: Option<Pin<Box<Sleep>>>,
@@ -43,7 +43,7 @@ pub struct TimedBody {
 
 impl TimedBody {
     /// Wraps a body; its unread part is stored in `returned` when it is dropped.
-    pub fn wrap(inner: Incoming, limit: Duration, returned: &UnreadSlot) -> Body {
+    pub(crate) fn wrap(inner: Incoming, limit: Duration, returned: &UnreadSlot) -> Body {
         if inner.is_end_stream() {
             store_unread_body(returned, UnreadBody::Complete);
             return Body::empty();
@@ -106,14 +106,14 @@ impl Drop for TimedBody {
 
 /// A response's body: when it is dropped, sent or not, the connection becomes idle.
 #[derive(Debug)]
-pub struct ResponseBody {
+pub(crate) struct ResponseBody {
     inner: Body,
     state: Arc<ConnectionState>,
 }
 
 impl ResponseBody {
     /// Wraps the body of a response on the connection of `state`.
-    pub fn new(inner: Body, state: Arc<ConnectionState>) -> Self {
+    pub(crate) fn new(inner: Body, state: Arc<ConnectionState>) -> Self {
         Self { inner, state }
     }
 }

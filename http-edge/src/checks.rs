@@ -7,7 +7,7 @@ use http::uri::Authority;
 use http::{HeaderValue, Request, StatusCode, Version};
 
 /// Returns an error response for a request without exactly one valid `Host` (RFC 9112 §3.2).
-pub fn reject_invalid_host<B>(request: &Request<B>) -> Option<Response> {
+pub(crate) fn reject_invalid_host<B>(request: &Request<B>) -> Option<Response> {
     let mut hosts = request.headers().get_all(HOST).iter();
     let refused = match (hosts.next(), hosts.next()) {
         (None, _) if request.version() < Version::HTTP_11 => None,
@@ -27,7 +27,7 @@ pub fn reject_invalid_host<B>(request: &Request<B>) -> Option<Response> {
 /// Returns whether the connection closes after this request, as it does for a chunked body.
 /// A chunked body may come with a `Content-Length`, which hyper removes. An intermediary that frames requests by that
 /// length sees another request behind the body (RFC 9112 §6.1).
-pub fn is_last<B>(request: &Request<B>) -> bool {
+pub(crate) fn is_last<B>(request: &Request<B>) -> bool {
     request.headers().contains_key(TRANSFER_ENCODING)
 }
 

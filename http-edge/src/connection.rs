@@ -30,7 +30,7 @@ const FIRST_READ: usize = 1024;
 ///
 /// # Errors
 /// The client disconnected during a request or did not speak HTTP.
-pub async fn serve<S, A, F>(
+pub(crate) async fn serve<S, A, F>(
     stream: S,
     state: Arc<ConnectionState>,
     mut closing: watch::Receiver<bool>,

@@ -12,7 +12,7 @@ use tokio::sync::watch;
 
 /// The running requests, including those of disconnected clients.
 #[derive(Debug, Clone)]
-pub struct RequestTasks(watch::Sender<usize>);
+pub(crate) struct RequestTasks(watch::Sender<usize>);
 
 /// Counts a running request until dropped.
 struct RunningGuard(watch::Sender<usize>);
@@ -25,12 +25,12 @@ impl Drop for RunningGuard {
 
 impl RequestTasks {
     /// Creates the counter with no running requests.
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self(watch::Sender::new(0))
     }
 
     /// Runs a request to its end, even if the returned future is dropped.
-    pub async fn run(&self, answer: impl Future<Output = Response> + Send + 'static) -> Response {
+    pub(crate) async fn run(&self, answer: impl Future<Output = Response> + Send + 'static) -> Response {
         self.0.send_modify(|running| *running += 1);
         let running = RunningGuard(self.0.clone());
         let task = tokio::spawn(async move {
@@ -47,7 +47,7 @@ impl RequestTasks {
     }
 
     /// Waits until no request runs, for at most `limit`; returns the number that still run.
-    pub async fn wait_until_idle(&self, limit: Duration) -> usize {
+    pub(crate) async fn wait_until_idle(&self, limit: Duration) -> usize {
         let mut running = self.0.subscribe();
         drop(tokio::time::timeout(limit, running.wait_for(|running| *running == 0)).await);
         *self.0.borrow()

@@ -22,7 +22,7 @@ const DRAIN_LIMIT_BYTES: u64 = 64 << 10;
 const DRAIN_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// Answers one request of a connection.
-pub async fn answer<A, F>(
+pub(crate) async fn answer<A, F>(
     request: hyper::Request<Incoming>,
     limits: &HttpLimits,
     state: Arc<ConnectionState>,

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 /// The phase of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Phase {
+pub(crate) enum Phase {
     /// Between two requests, or before the first.
     Idle,
     /// A request's head has begun to arrive.
@@ -17,7 +17,7 @@ pub enum Phase {
 /// The phase and a counter of changes share one integer, so that a timer can distinguish a phase from a later one of
 /// the same kind.
 #[derive(Debug, Default)]
-pub struct ConnectionState {
+pub(crate) struct ConnectionState {
     phase: AtomicU32,
     should_linger: AtomicBool,
 }
@@ -26,7 +26,7 @@ const PHASE_COUNT: u32 = 4;
 
 impl ConnectionState {
     /// Returns the phase and its number, which differs from that of any recent phase.
-    pub fn phase(&self) -> (Phase, u32) {
+    pub(crate) fn phase(&self) -> (Phase, u32) {
         let number = self.phase.load(Ordering::Acquire);
         let phase = match number % PHASE_COUNT {
             0 => Phase::Idle,
@@ -37,7 +37,7 @@ impl ConnectionState {
     }
 
     /// Enters a phase.
-    pub fn enter(&self, phase: Phase) {
+    pub(crate) fn enter(&self, phase: Phase) {
         let kind = match phase {
             Phase::Idle => 0,
             Phase::Head => 1,
@@ -49,12 +49,12 @@ impl ConnectionState {
 
     /// Marks that a response was given before the request was read.
     /// Remaining input is then read before the connection is closed: otherwise it would be reset and the response lost.
-    pub fn set_linger(&self) {
+    pub(crate) fn set_linger(&self) {
         self.should_linger.store(true, Ordering::Release);
     }
 
     /// Returns whether to read remaining input before closing.
-    pub fn should_linger(&self) -> bool {
+    pub(crate) fn should_linger(&self) -> bool {
         self.should_linger.load(Ordering::Acquire)
     }
 }

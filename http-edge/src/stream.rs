@@ -30,7 +30,7 @@ const REQUEST_TIMEOUT_RESPONSE: &[u8] =
 /// A stream that ends when a request is late, and fails when a response is not accepted in time.
 /// If it is closed before all of a request was read, it reads on for a while: otherwise the system resets the
 /// connection, and the client loses the response.
-pub struct EdgeStream {
+pub(crate) struct EdgeStream {
     inner: TcpStream,
     state: Arc<ConnectionState>,
     limits: Arc<HttpLimits>,
@@ -49,7 +49,7 @@ struct Lingering {
 
 impl EdgeStream {
     /// Wraps the stream of an admitted connection.
-    pub fn new(
+    pub(crate) fn new(
         inner: TcpStream,
         permit: ConnectionPermit,
         limits: Arc<HttpLimits>,

@@ -15,7 +15,7 @@ const FILE: &str = "running.json";
 
 /// URLs and keys of a server.
 #[derive(Debug, Serialize)]
-pub struct Announcement<'a> {
+pub(crate) struct Announcement<'a> {
     url: &'a str,
     auth_url: String,
     functions_url: String,
@@ -33,7 +33,7 @@ pub struct Announcement<'a> {
 
 impl<'a> Announcement<'a> {
     /// Creates the announcement of a server at `url`.
-    pub fn new(url: &'a str, keys: &'a ApiKeys, database_url: Option<&'a str>) -> Self {
+    pub(crate) fn new(url: &'a str, keys: &'a ApiKeys, database_url: Option<&'a str>) -> Self {
         Self {
             url,
             auth_url: format!("{url}/auth/v1"),
@@ -50,18 +50,18 @@ impl<'a> Announcement<'a> {
     }
 
     /// Formats one line of JSON, for test suites.
-    pub fn to_json_line(&self) -> serde_json::Result<String> {
+    pub(crate) fn to_json_line(&self) -> serde_json::Result<String> {
         serde_json::to_string(self)
     }
 
     /// Formats JSON that includes whether the server runs, for `basalt status`.
-    pub fn into_json_status(mut self, running: bool) -> serde_json::Result<String> {
+    pub(crate) fn into_json_status(mut self, running: bool) -> serde_json::Result<String> {
         self.running = Some(running);
         serde_json::to_string_pretty(&self)
     }
 
     /// Formats text for a terminal.
-    pub fn to_text(&self, first: &str) -> String {
+    pub(crate) fn to_text(&self, first: &str) -> String {
         let mut text = format!("{first}\n\n");
         let rows = [
             ("Shop", self.url),
@@ -86,7 +86,7 @@ impl<'a> Announcement<'a> {
 
 /// The entry that a running server writes for `basalt status`.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct RunningServer {
+pub(crate) struct RunningServer {
     /// The URL for clients.
     pub url: String,
     /// The URL of its database.
@@ -95,7 +95,7 @@ pub struct RunningServer {
 
 impl RunningServer {
     /// Writes the entry into the data folder, readable by its owner alone.
-    pub fn write(&self, data: &Path) -> std::io::Result<()> {
+    pub(crate) fn write(&self, data: &Path) -> std::io::Result<()> {
         let path = data.join(FILE);
         // The file is recreated, so that its mode does not stem from an older one.
         if let Err(error) = fs::remove_file(&path)
@@ -108,7 +108,7 @@ impl RunningServer {
     }
 
     /// Reads the entry if its server still runs: a running server holds the folder's lock.
-    pub fn read(data: &Path) -> Option<Self> {
+    pub(crate) fn read(data: &Path) -> Option<Self> {
         let lock = File::open(data.join("lock")).ok()?;
         let is_held = matches!(lock.try_lock_shared(), Err(fs::TryLockError::WouldBlock));
         let running = serde_json::from_slice(&fs::read(data.join(FILE)).ok()?).ok()?;
@@ -116,7 +116,7 @@ impl RunningServer {
     }
 
     /// Removes the entry.
-    pub fn remove(data: &Path) {
+    pub(crate) fn remove(data: &Path) {
         let _ = fs::remove_file(data.join(FILE));
     }
 }

@@ -14,7 +14,7 @@ use gotrue_rs::store::Pool;
 use crate::outbound;
 
 /// Builds the application from the settings.
-pub fn build(config: &Config, pool: Pool, delivery: EmailDelivery) -> anyhow::Result<App> {
+pub(crate) fn build(config: &Config, pool: Pool, delivery: EmailDelivery) -> anyhow::Result<App> {
     let ports = Ports {
         pool,
         clock: Arc::new(SystemClock),
@@ -28,7 +28,7 @@ pub fn build(config: &Config, pool: Pool, delivery: EmailDelivery) -> anyhow::Re
 
 /// Builds the application from changed settings and keeps the long-lived state of `before`.
 /// `reuse_http_client`: the outbound HTTP client is shared with `before`.
-pub fn rebuild(before: &App, config: &Config, reuse_http_client: bool) -> anyhow::Result<App> {
+pub(crate) fn rebuild(before: &App, config: &Config, reuse_http_client: bool) -> anyhow::Result<App> {
     let http = if reuse_http_client { Arc::clone(&before.http) } else { outbound::build_http_client(config)? };
     let delivery = EmailDelivery::Synchronous(outbound::build_mailer_or_discard(config)?);
     before.reload(config.policy.clone(), key_settings(config), delivery, http).context("preparing the auth API")

@@ -15,7 +15,7 @@ const STALE_LOCK_AGE: Duration = Duration::from_mins(1);
 
 /// A data folder, locked until this is dropped.
 #[derive(Debug)]
-pub struct DataFolder {
+pub(crate) struct DataFolder {
     path: PathBuf,
     is_ephemeral: bool,
     /// Closing the file releases the lock.
@@ -24,7 +24,7 @@ pub struct DataFolder {
 
 impl DataFolder {
     /// Creates the folder if it is missing, and locks it.
-    pub fn open(path: &Path) -> anyhow::Result<Self> {
+    pub(crate) fn open(path: &Path) -> anyhow::Result<Self> {
         // Under root, PostgreSQL runs as a separate account that has to traverse the folder, but may not list it.
         let mode = if rustix::process::geteuid().is_root() { 0o711 } else { 0o700 };
         if !path.is_dir() {
@@ -39,7 +39,7 @@ impl DataFolder {
 
     /// Creates a folder in the temporary directory that is removed on drop.
     /// `name` has 12 characters.
-    pub fn open_ephemeral(name: &str) -> anyhow::Result<Self> {
+    pub(crate) fn open_ephemeral(name: &str) -> anyhow::Result<Self> {
         let directory = std::env::temp_dir();
         let mut folder = Self::open(&directory.join(format!("{EPHEMERAL_PREFIX}{name}")))?;
         // Runs in the background: there may be much to remove.
@@ -49,7 +49,7 @@ impl DataFolder {
     }
 
     /// Returns the folder's path.
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 }
@@ -59,7 +59,7 @@ impl DataFolder {
 /// # Errors
 ///
 /// Another account owns the path, or the file system keeps no permissions.
-pub fn restrict_permissions(path: &Path, mode: u32) -> anyhow::Result<()> {
+pub(crate) fn restrict_permissions(path: &Path, mode: u32) -> anyhow::Result<()> {
     let doing = || format!("looking at the permissions of {}", path.display());
     let rights = |path: &Path| fs::metadata(path).map(|meta| meta.permissions().mode() & 0o777);
     let found = match rights(path) {

@@ -19,7 +19,7 @@ const MIGRATION_ACQUIRE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Resolves a pool size that is configured as a percentage of the database's connection limit.
 /// If the limit cannot be read, the configured absolute size stays.
-pub async fn resolve_pool_size(mut settings: DatabaseSettings) -> DatabaseSettings {
+pub(crate) async fn resolve_pool_size(mut settings: DatabaseSettings) -> DatabaseSettings {
     if settings.conn_percentage == 0 {
         return settings;
     }
@@ -47,7 +47,7 @@ async fn fetch_max_connections(settings: &DatabaseSettings) -> anyhow::Result<u3
 
 /// Builds a pool that connects on first use.
 /// The database cancels a statement that runs longer than a request may, because its client is gone by then.
-pub fn build_pool(settings: &DatabaseSettings, api: &ApiPolicy) -> anyhow::Result<Pool> {
+pub(crate) fn build_pool(settings: &DatabaseSettings, api: &ApiPolicy) -> anyhow::Result<Pool> {
     let deadline = api.max_request_duration;
     let or_none = |length: Duration| (!length.is_zero()).then_some(length);
     let usual = PoolOptions::new(connect_options(settings, deadline)?);
@@ -63,7 +63,7 @@ pub fn build_pool(settings: &DatabaseSettings, api: &ApiPolicy) -> anyhow::Resul
 }
 
 /// Builds a pool for bulk work by one caller, with a statement timeout of one hour.
-pub fn build_bulk_pool(settings: &DatabaseSettings) -> anyhow::Result<Pool> {
+pub(crate) fn build_bulk_pool(settings: &DatabaseSettings) -> anyhow::Result<Pool> {
     let usual = PoolOptions::new(connect_options(settings, Duration::ZERO)?);
     Ok(Pool::new(PoolOptions {
         statement_timeout: BULK_STATEMENT_TIMEOUT,
@@ -72,7 +72,7 @@ pub fn build_bulk_pool(settings: &DatabaseSettings) -> anyhow::Result<Pool> {
 }
 
 /// Builds a pool of one connection for migrating the schema.
-pub fn build_migration_pool(settings: &DatabaseSettings, deadline: Duration) -> anyhow::Result<PgPool> {
+pub(crate) fn build_migration_pool(settings: &DatabaseSettings, deadline: Duration) -> anyhow::Result<PgPool> {
     Ok(PgPoolOptions::new()
         .max_connections(1)
         .acquire_timeout(MIGRATION_ACQUIRE_TIMEOUT)

@@ -20,7 +20,7 @@ use http_edge::HttpLimits;
 use http_edge::{self, ShutdownSignal};
 
 /// Creates the schema if there is none; a differing schema is reported and left unchanged.
-pub async fn migrate(config: &Config) -> anyhow::Result<()> {
+pub(crate) async fn migrate(config: &Config) -> anyhow::Result<()> {
     let pool = database::build_migration_pool(&config.database, config.policy.api.max_request_duration)?;
     let migrated = migrate::migrate_auth(&pool, &config.database.namespace).await?;
     pool.close().await;
@@ -30,7 +30,11 @@ pub async fn migrate(config: &Config) -> anyhow::Result<()> {
 
 /// Serves on the listener until a signal arrives.
 /// With a `source`, settings are reloaded when it changes.
-pub async fn serve(listener: TcpListener, mut config: Config, source: Option<ConfigSource>) -> anyhow::Result<()> {
+pub(crate) async fn serve(
+    listener: TcpListener,
+    mut config: Config,
+    source: Option<ConfigSource>,
+) -> anyhow::Result<()> {
     let closing = shutdown::watch_signals().context("listening for signals")?;
     profiles::apply_gotrue_profile(&mut config.policy);
     let settings = database::resolve_pool_size(config.database.clone()).await;
@@ -67,7 +71,7 @@ pub async fn serve(listener: TcpListener, mut config: Config, source: Option<Con
 }
 
 /// Serves `/metrics` on its own port.
-pub async fn serve_metrics(
+pub(crate) async fn serve_metrics(
     listen: &ListenAddress,
     outbox: Option<Arc<Outbox>>,
     closing: ShutdownSignal,
@@ -84,7 +88,7 @@ pub async fn serve_metrics(
 
 /// Binds a TCP listener.
 /// An empty host means every address of this machine, of both families if the system has them.
-pub async fn bind(listen: &ListenAddress) -> anyhow::Result<TcpListener> {
+pub(crate) async fn bind(listen: &ListenAddress) -> anyhow::Result<TcpListener> {
     let doing = || format!("listening on {}:{}", listen.host, listen.port);
     if listen.host.is_empty() {
         let everywhere = SocketAddr::from((std::net::Ipv6Addr::UNSPECIFIED, listen.port));

@@ -19,7 +19,7 @@ const BUCKETS: [f64; 10] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 
 
 /// Installs the metrics recorder.
 /// Without it, recording is a no-op.
-pub fn install_recorder() -> anyhow::Result<PrometheusHandle> {
+pub(crate) fn install_recorder() -> anyhow::Result<PrometheusHandle> {
     let handle = PrometheusBuilder::new()
         .set_buckets_for_metric(Matcher::Full(DURATION.to_owned()), &BUCKETS)?
         .install_recorder()?;
@@ -37,14 +37,14 @@ fn record_outbox_state(OutboxCounts { waiting, retrying, failed, sent }: OutboxC
 }
 
 /// Records a response.
-pub fn record_response(area: &'static str, status: StatusCode, duration: Duration) {
+pub(crate) fn record_response(area: &'static str, status: StatusCode, duration: Duration) {
     counter!(REQUESTS, "area" => area, "status" => status_class(status)).increment(1);
     histogram!(DURATION, "area" => area).record(duration.as_secs_f64());
 }
 
 /// Responds to `/metrics`; other paths are not found.
 /// The outbox is counted on each request.
-pub async fn respond(handle: &PrometheusHandle, outbox: Option<&Outbox>, path: &str) -> Response {
+pub(crate) async fn respond(handle: &PrometheusHandle, outbox: Option<&Outbox>, path: &str) -> Response {
     if path != "/metrics" {
         let mut response = Response::new(Body::from("figures are at /metrics\n"));
         *response.status_mut() = StatusCode::NOT_FOUND;

@@ -20,7 +20,7 @@ use crate::{app, database, profiles};
 
 /// The account to create.
 #[derive(Debug, Clone, Copy)]
-pub struct NewUser<'a> {
+pub(crate) struct NewUser<'a> {
     /// Its e-mail address.
     pub email: &'a str,
     /// Its password; if empty, the account has none.
@@ -34,7 +34,7 @@ pub struct NewUser<'a> {
 }
 
 /// Creates an account; fails if a user of the audience has the address.
-pub async fn create_user(config: Config, audience: Option<&str>, wanted: NewUser<'_>) -> anyhow::Result<()> {
+pub(crate) async fn create_user(config: Config, audience: Option<&str>, wanted: NewUser<'_>) -> anyhow::Result<()> {
     let app = build_app(config)?;
     let email = Email::normalize_for_lookup(wanted.email);
     if email.is_empty() {
@@ -78,7 +78,7 @@ async fn build_account(app: &App, email: String, audience: String, wanted: NewUs
 }
 
 /// Deletes an account by e-mail address in the audience, or by id in any audience.
-pub async fn delete_user(config: Config, audience: Option<&str>, who: &str) -> anyhow::Result<()> {
+pub(crate) async fn delete_user(config: Config, audience: Option<&str>, who: &str) -> anyhow::Result<()> {
     let app = build_app(config)?;
     let mut db = pooled_connection(&app);
     let by_email =

@@ -10,7 +10,7 @@ use gotrue_rs::ports::mail::smtp::{SmtpMailer, SmtpServer};
 use gotrue_rs::ports::mail::{DiscardingMailer, SharedMailer};
 
 /// Builds the HTTP client with the configured proxies and trusted roots.
-pub fn build_http_client(config: &Config) -> anyhow::Result<Arc<HttpClient>> {
+pub(crate) fn build_http_client(config: &Config) -> anyhow::Result<Arc<HttpClient>> {
     let outbound = &config.outbound;
     Ok(Arc::new(HttpClient::new(OutboundOptions {
         https_proxy: outbound.https_proxy.clone(),
@@ -21,7 +21,7 @@ pub fn build_http_client(config: &Config) -> anyhow::Result<Arc<HttpClient>> {
 }
 
 /// Builds the mailer, if a mail server is configured.
-pub fn build_mailer(config: &Config) -> anyhow::Result<Option<SharedMailer>> {
+pub(crate) fn build_mailer(config: &Config) -> anyhow::Result<Option<SharedMailer>> {
     let Some(smtp) = &config.smtp else { return Ok(None) };
     let external = &config.policy.site.external_url;
     let host = external.parse::<http::Uri>().ok().and_then(|url| url.host().map(str::to_owned));
@@ -41,7 +41,7 @@ pub fn build_mailer(config: &Config) -> anyhow::Result<Option<SharedMailer>> {
 }
 
 /// Builds the mailer; without a mail server, mail is dropped silently, as GoTrue does.
-pub fn build_mailer_or_discard(config: &Config) -> anyhow::Result<SharedMailer> {
+pub(crate) fn build_mailer_or_discard(config: &Config) -> anyhow::Result<SharedMailer> {
     Ok(build_mailer(config)?.unwrap_or_else(|| Arc::new(DiscardingMailer)))
 }
 

@@ -10,14 +10,14 @@ use crate::config_file::BasaltSettings;
 use crate::dev::provider::Registration;
 
 /// Applies the profile of `basalt serve`: [`Policy::hardened`] with the operator's proxies and limits.
-pub fn apply_serve_profile(policy: &mut Policy, basalt: &BasaltSettings) {
+pub(crate) fn apply_serve_profile(policy: &mut Policy, basalt: &BasaltSettings) {
     *policy = std::mem::take(policy).hardened(basalt.trusted_proxies.clone(), basalt.limits);
 }
 
 /// Returns whether callers on this machine may use the development pages.
 /// The operator's setting decides; without one they are on if nothing in the configuration is for other machines (site
 /// and server on loopback, no mail server).
-pub fn has_development_pages(config: &Config, basalt: &BasaltSettings) -> bool {
+pub(crate) fn has_development_pages(config: &Config, basalt: &BasaltSettings) -> bool {
     let site = &config.policy.site;
     let is_development =
         is_loopback_url(&site.site_url) && is_loopback_url(&site.external_url) && config.smtp.is_none();
@@ -25,7 +25,7 @@ pub fn has_development_pages(config: &Config, basalt: &BasaltSettings) -> bool {
 }
 
 /// Configures the development provider in place of the named providers.
-pub fn use_development_provider(policy: &mut Policy, names: &[String], registration: &Registration) {
+pub(crate) fn use_development_provider(policy: &mut Policy, names: &[String], registration: &Registration) {
     let settings = ExternalProviderSettings {
         enabled: true,
         client_ids: vec![registration.client_id.clone()],
@@ -42,7 +42,7 @@ pub fn use_development_provider(policy: &mut Policy, names: &[String], registrat
 }
 
 /// Sets the development consent page at `url` if the operator configures none; returns whether it did.
-pub fn use_consent_page(policy: &mut Policy, url: &str) -> bool {
+pub(crate) fn use_consent_page(policy: &mut Policy, url: &str) -> bool {
     let is_wanted = policy.oauth_server.enabled && policy.oauth_server.authorization_path.is_empty();
     if is_wanted {
         url.clone_into(&mut policy.oauth_server.consent_page);
@@ -52,7 +52,7 @@ pub fn use_consent_page(policy: &mut Policy, url: &str) -> bool {
 
 /// Applies the profile of `basalt gotrue`: GoTrue's recorded behaviour with the operator's settings.
 /// GoTrue's defaults are those of the policy.
-pub fn apply_gotrue_profile(policy: &mut Policy) {
+pub(crate) fn apply_gotrue_profile(policy: &mut Policy) {
     policy.password.should_rehash_after_sign_in = false;
     policy.hooks.is_first_audience_list = true;
 }

@@ -18,7 +18,7 @@ const DEFAULT_CONFIG_PATHS: [&str; 2] = ["config.toml", "supabase/config.toml"];
 
 /// Location of a project.
 #[derive(Debug, Clone, Args)]
-pub struct ProjectArguments {
+pub(crate) struct ProjectArguments {
     /// The configuration [default: config.toml, else supabase/config.toml, else the CLI's defaults]
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
@@ -28,7 +28,7 @@ pub struct ProjectArguments {
 }
 
 /// A project with a readable configuration.
-pub struct Project {
+pub(crate) struct Project {
     /// The configuration.
     pub file: ConfigFile,
     /// The folder of keys and database.
@@ -41,7 +41,7 @@ pub struct Project {
 impl Project {
     /// Finds and reads the configuration.
     /// All its problems are one error of several lines.
-    pub fn load(arguments: &ProjectArguments) -> anyhow::Result<Self> {
+    pub(crate) fn load(arguments: &ProjectArguments) -> anyhow::Result<Self> {
         let vars = Vars::from_process(None, None)?;
         let (path, text) = read_config(arguments.config.as_deref())?;
         let environment = |name: &str| vars.get(name).map(str::to_owned);
@@ -57,7 +57,7 @@ impl Project {
     }
 
     /// Returns the URL for clients of a server that listens on `port`.
-    pub fn api_url(&self, port: u16) -> String {
+    pub(crate) fn api_url(&self, port: u16) -> String {
         self.file.external_url().map_or_else(|| self.local_url(port), str::to_owned)
     }
 
@@ -72,7 +72,7 @@ impl Project {
     }
 
     /// Returns the keys of the configuration.
-    pub fn configured_keys(&self) -> ConfiguredKeys<'_> {
+    pub(crate) fn configured_keys(&self) -> ConfiguredKeys<'_> {
         ConfiguredKeys {
             jwt_secret: self.file.configured_key("jwt_secret"),
             anon_key: self.file.configured_key("anon_key"),
@@ -84,7 +84,7 @@ impl Project {
 
     /// Returns the validated settings of the auth server.
     /// Problems are reported by their key of `config.toml`.
-    pub fn settings(&self, api_url: &str, keys: &ApiKeys) -> anyhow::Result<Config> {
+    pub(crate) fn settings(&self, api_url: &str, keys: &ApiKeys) -> anyhow::Result<Config> {
         let mut settings = self.file.settings(&ServerFacts { api_url, folder: &self.folder });
         settings.put("JWT_SECRET", &keys.jwt_secret);
         // A placeholder; the URL is set when the database runs.

@@ -10,7 +10,7 @@ const INTERRUPTED: i32 = 130;
 
 /// Keeps SIGHUP from ending the process: closing a terminal or rotating logs must not stop the server.
 /// `basalt serve` reads its settings at startup only.
-pub fn ignore_hangup() -> std::io::Result<()> {
+pub(crate) fn ignore_hangup() -> std::io::Result<()> {
     let mut hangup = signal(SignalKind::hangup())?;
     tokio::spawn(async move {
         while hangup.recv().await.is_some() {
@@ -21,7 +21,7 @@ pub fn ignore_hangup() -> std::io::Result<()> {
 }
 
 /// Starts listening for SIGTERM and SIGINT.
-pub fn watch_signals() -> std::io::Result<ShutdownSignal> {
+pub(crate) fn watch_signals() -> std::io::Result<ShutdownSignal> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
     let (closing, received_value) = watch::channel(false);

@@ -13,7 +13,7 @@ use http_edge::ShutdownSignal;
 
 /// Starts the maintenance of the application in `current`.
 /// It restarts when the application is replaced. The task ends soon after `closing` is true.
-pub fn start(current: watch::Receiver<Arc<App>>, closing: ShutdownSignal) -> JoinHandle<()> {
+pub(crate) fn start(current: watch::Receiver<Arc<App>>, closing: ShutdownSignal) -> JoinHandle<()> {
     tokio::spawn(async move {
         tokio::join!(maintain_indexes(current.clone(), closing.clone()), clean_up(current, closing));
     })

@@ -83,7 +83,7 @@ fn gateway(sleep_ends: bool) -> Router {
     router(functions)
 }
 
-pub async fn call(method: &str, path: &str, headers: &[(&str, &str)], body: impl Into<Body>) -> TestResponse {
+pub(crate) async fn call(method: &str, path: &str, headers: &[(&str, &str)], body: impl Into<Body>) -> TestResponse {
     let request = Request::builder().method(method).uri(format!("/functions/v1{path}"));
     let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
     send(&gateway(false), request.body(body.into()).expect("a request")).await

@@ -24,9 +24,9 @@ use serde_json::json;
 use crate::support::{TestResponse, credential_verifier, noon, send};
 
 /// The path of the function.
-pub const PATH: &str = "/functions/v1/send-submission";
+pub(crate) const PATH: &str = "/functions/v1/send-submission";
 
-pub struct TestShop {
+pub(crate) struct TestShop {
     pub database: Arc<TestDatabase>,
     pub pool: Pool,
     pub clock: FakeClock,
@@ -37,31 +37,31 @@ pub struct TestShop {
 
 /// One submission of a visitor.
 #[derive(Clone, Copy)]
-pub struct Submission<'a> {
+pub(crate) struct Submission<'a> {
     pub peer: &'a str,
     pub headers: &'a [(&'a str, &'a str)],
     pub text: &'a str,
 }
 
 impl<'a> Submission<'a> {
-    pub fn with_text(text: &'a str) -> Self {
+    pub(crate) fn with_text(text: &'a str) -> Self {
         Self { peer: "192.0.2.1", headers: &[("apikey", "sb_publishable_test")], text }
     }
 }
 
 impl TestShop {
     /// Creates a gateway whose mails stay in the inbox.
-    pub async fn start() -> Self {
+    pub(crate) async fn start() -> Self {
         Self::with_database(Arc::new(TestDatabase::clone_migrated().await), FakeClock::at(noon()), 1)
     }
 
     /// Creates another server on the same database; `seed` makes its ids differ.
-    pub fn second_server(&self, seed: u64) -> Self {
+    pub(crate) fn second_server(&self, seed: u64) -> Self {
         Self::with_database(self.database.clone(), self.clock.clone(), seed)
     }
 
     /// Creates a gateway with a single database connection.
-    pub async fn with_one_connection() -> Self {
+    pub(crate) async fn with_one_connection() -> Self {
         let database = Arc::new(TestDatabase::clone_migrated().await);
         let pool = Pool::new(database.pool_options(Duration::ZERO).with_max_connections(1));
         Self::with_pool(database, pool, FakeClock::at(noon()), 1)
@@ -91,7 +91,7 @@ impl TestShop {
     }
 
     /// Posts a body.
-    pub async fn post(&self, peer: &str, headers: &[(&str, &str)], body: impl Into<Body>) -> TestResponse {
+    pub(crate) async fn post(&self, peer: &str, headers: &[(&str, &str)], body: impl Into<Body>) -> TestResponse {
         let request = Request::post(PATH).header("content-type", "application/json");
         let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
         let mut request = request.body(body.into()).expect("a request");
@@ -101,7 +101,11 @@ impl TestShop {
     }
 
     /// Submits a text; the steps of the call are recorded in `journal`.
-    pub async fn send_submission_with_journal(&self, visit: Submission<'_>, journal: Arc<Journal>) -> TestResponse {
+    pub(crate) async fn send_submission_with_journal(
+        &self,
+        visit: Submission<'_>,
+        journal: Arc<Journal>,
+    ) -> TestResponse {
         let request = Request::post(PATH).header("content-type", "application/json");
         let request = visit.headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
         let address: IpAddr = visit.peer.parse().expect("an address");
@@ -111,33 +115,33 @@ impl TestShop {
     }
 
     /// Sends a request without a body and without a peer address.
-    pub async fn send(&self, request: http::request::Builder) -> TestResponse {
+    pub(crate) async fn send(&self, request: http::request::Builder) -> TestResponse {
         send(&self.router, request.body(Body::empty()).expect("a request")).await
     }
 
     /// Submits a text.
-    pub async fn send_submission(&self, visit: Submission<'_>) -> TestResponse {
+    pub(crate) async fn send_submission(&self, visit: Submission<'_>) -> TestResponse {
         self.post(visit.peer, visit.headers, json!({ "description": visit.text }).to_string()).await
     }
 
     /// Submits a text as the default visitor; returns the id.
-    pub async fn submit(&self, text: &str) -> String {
+    pub(crate) async fn submit(&self, text: &str) -> String {
         accepted_id(&self.send_submission(Submission::with_text(text)).await)
     }
 
     /// Returns the mails to an address, newest first.
-    pub async fn mails(&self, to: &str) -> Vec<InboxMail> {
+    pub(crate) async fn mails(&self, to: &str) -> Vec<InboxMail> {
         let query = InboxQuery { to: Some(to.to_owned()), after: None };
         self.outbox.inbox().list(&query).await.expect("the table answers")
     }
 
     /// Writes the digest if one is due; returns the number of submissions in it.
-    pub async fn write_digest(&self) -> u64 {
+    pub(crate) async fn write_digest(&self) -> u64 {
         self.digests.write_due().await.expect("the database answers")
     }
 
     /// Returns the numbers of submissions and mails.
-    pub async fn counts(&self) -> (usize, usize) {
+    pub(crate) async fn counts(&self) -> (usize, usize) {
         let submissions = self.database.query("SELECT id FROM basalt.submissions").await.len();
         (submissions, self.database.query("SELECT id FROM basalt.outbox").await.len())
     }
@@ -145,7 +149,7 @@ impl TestShop {
 
 /// Returns the id of an accepted submission.
 #[track_caller]
-pub fn accepted_id(seen: &TestResponse) -> String {
+pub(crate) fn accepted_id(seen: &TestResponse) -> String {
     assert_eq!(seen.status, 200, "{}", String::from_utf8_lossy(&seen.body));
     seen.json()["id"].as_str().expect("an id").to_owned()
 }

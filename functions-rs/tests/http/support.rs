@@ -18,13 +18,13 @@ use serde_json::{Value, json};
 use tower::ServiceExt;
 
 /// Returns a fixed time.
-pub fn noon() -> DateTime<Utc> {
+pub(crate) fn noon() -> DateTime<Utc> {
     "2026-11-21T12:00:00Z".parse().expect("a time")
 }
 
 /// A clock that stands still; sleeping never ends, or ends at once.
 #[derive(Debug)]
-pub struct FixedClock {
+pub(crate) struct FixedClock {
     pub sleep_ends: bool,
 }
 
@@ -39,11 +39,11 @@ impl Clock for FixedClock {
 }
 
 /// The user of the token `token-of-ada`.
-pub const ADA: &str = "0d8b1c1e-4ad1-4f0c-9d6c-2f4f6ac7b001";
+pub(crate) const ADA: &str = "0d8b1c1e-4ad1-4f0c-9d6c-2f4f6ac7b001";
 
 /// Returns a verifier for tests.
 /// It accepts the keys `sb_publishable_test` and `sb_secret_test` and the token `token-of-ada`.
-pub fn credential_verifier() -> CredentialVerifier {
+pub(crate) fn credential_verifier() -> CredentialVerifier {
     let keys = ApiKeyRing::new([("sb_publishable_test", ApiKeyRole::Anon), ("sb_secret_test", ApiKeyRole::Service)]);
     let claims = json!({ "sub": ADA, "email": "ada@example.com", "role": "authenticated" });
     let check_token = move |token: &str, _| (token == "token-of-ada").then(|| claims.as_object().cloned()).flatten();
@@ -52,7 +52,7 @@ pub fn credential_verifier() -> CredentialVerifier {
 
 /// A response as the client receives it.
 #[derive(Debug)]
-pub struct TestResponse {
+pub(crate) struct TestResponse {
     pub status: StatusCode,
     pub headers: HeaderMap,
     pub body: Bytes,
@@ -61,16 +61,16 @@ pub struct TestResponse {
 }
 
 impl TestResponse {
-    pub fn json(&self) -> Value {
+    pub(crate) fn json(&self) -> Value {
         serde_json::from_slice(&self.body).expect("a JSON body")
     }
 
-    pub fn header(&self, name: &str) -> &str {
+    pub(crate) fn header(&self, name: &str) -> &str {
         self.headers.get(name).map_or("", |value| value.to_str().expect("a readable header"))
     }
 
     /// Returns code and message of an error, after checking that the body has no other members.
-    pub fn error(&self) -> (u16, String, String) {
+    pub(crate) fn error(&self) -> (u16, String, String) {
         assert_eq!(self.header("content-type"), "application/json");
         let body = self.json();
         assert_eq!(body.as_object().map(serde_json::Map::len), Some(2), "{body}");
@@ -81,7 +81,7 @@ impl TestResponse {
 }
 
 /// Sends a request to a router.
-pub async fn send(router: &Router, request: Request<Body>) -> TestResponse {
+pub(crate) async fn send(router: &Router, request: Request<Body>) -> TestResponse {
     let response: Response<Body> = router.clone().oneshot(request).await.expect("a router always answers");
     let (head, body) = response.into_parts();
     let body = body.collect().await.expect("a whole body").to_bytes();

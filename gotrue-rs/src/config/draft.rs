@@ -149,13 +149,13 @@ impl Draft {
 }
 
 /// Parses a JSON object whose members are arrays of strings, preserving its order.
-pub fn parse_header_lists(text: &str) -> Option<Vec<(String, Vec<String>)>> {
+pub(super) fn parse_header_lists(text: &str) -> Option<Vec<(String, Vec<String>)>> {
     let object: serde_json::Map<String, serde_json::Value> = serde_json::from_str(text).ok()?;
     object.into_iter().map(|(name, values)| Some((name, serde_json::from_value(values).ok()?))).collect()
 }
 
 /// Converts the values of a map to secrets.
-pub fn secrets(texts: Texts) -> BTreeMap<String, Secret> {
+pub(super) fn secrets(texts: Texts) -> BTreeMap<String, Secret> {
     texts.into_iter().map(|(name, text)| (name, Secret::new(text))).collect()
 }
 

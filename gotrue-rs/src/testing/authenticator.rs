@@ -19,7 +19,7 @@ use super::world::World;
 /// The origin of a correct browser.
 pub const ORIGIN: &str = "https://shop.example.com";
 /// The relying party id that [`enable_webauthn`] sets.
-pub const RELYING_PARTY: &str = "example.com";
+pub(super) const RELYING_PARTY: &str = "example.com";
 
 const PRESENT: u8 = 0x01;
 const VERIFIED: u8 = 0x04;

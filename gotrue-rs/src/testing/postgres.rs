@@ -11,7 +11,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// A running server.
-pub struct Postgres {
+pub(super) struct Postgres {
     folder: PathBuf,
     _guard: Child,
 }
@@ -31,7 +31,7 @@ rm -rf "$2"
 
 impl Postgres {
     /// Creates a cluster and starts the server.
-    pub fn start() -> Self {
+    pub(super) fn start() -> Self {
         let binaries = binaries().expect(
             "tests need PostgreSQL 15 or newer: set PG_BIN_DIR to the folder of initdb and postgres, or install the package postgresql",
         );
@@ -64,7 +64,7 @@ impl Postgres {
     }
 
     /// The folder of the socket.
-    pub fn socket_folder(&self) -> &Path {
+    pub(super) fn socket_folder(&self) -> &Path {
         &self.folder
     }
 

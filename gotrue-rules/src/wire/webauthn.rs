@@ -287,11 +287,11 @@ mod padded {
     use base64::engine::general_purpose::STANDARD;
     use serde::{Deserialize, Deserializer, Serializer, de};
 
-    pub fn serialize<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
+    pub(super) fn serialize<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(&STANDARD.encode(bytes))
     }
 
-    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u8>, D::Error> {
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u8>, D::Error> {
         let text = Option::<String>::deserialize(deserializer)?.unwrap_or_default();
         STANDARD.decode(text).map_err(de::Error::custom)
     }
@@ -304,11 +304,11 @@ mod padded_or_null {
     use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
     #[expect(clippy::ref_option, reason = "serde calls it by reference")]
-    pub fn serialize<S: Serializer>(bytes: &Option<Vec<u8>>, serializer: S) -> Result<S::Ok, S::Error> {
+    pub(super) fn serialize<S: Serializer>(bytes: &Option<Vec<u8>>, serializer: S) -> Result<S::Ok, S::Error> {
         bytes.as_ref().map(|bytes| STANDARD.encode(bytes)).serialize(serializer)
     }
 
-    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<u8>>, D::Error> {
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<u8>>, D::Error> {
         let text = Option::<String>::deserialize(deserializer)?;
         text.map(|text| STANDARD.decode(text).map_err(de::Error::custom)).transpose()
     }

@@ -11,7 +11,7 @@ use super::keys::ApiKeys;
 
 /// Checks API keys and tokens.
 #[derive(Clone)]
-pub struct ApiKeyGateway {
+pub(crate) struct ApiKeyGateway {
     keys: Arc<ApiKeys>,
     ring: ApiKeyRing,
     verify_token: Arc<dyn Fn(&str) -> bool + Send + Sync>,
@@ -19,7 +19,7 @@ pub struct ApiKeyGateway {
 
 /// The credentials of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RequestCredentials {
+pub(crate) enum RequestCredentials {
     /// One of the project's API keys.
     Key(ApiKeyRole),
     /// A valid token of this project.
@@ -33,7 +33,7 @@ pub enum RequestCredentials {
 impl ApiKeyGateway {
     /// Creates the gateway.
     /// `verifies` returns whether a token is signed with this project's key and unexpired.
-    pub fn new(keys: Arc<ApiKeys>, verifies: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
+    pub(crate) fn new(keys: Arc<ApiKeys>, verifies: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
         Self { ring: keys.ring(), keys, verify_token: Arc::new(verifies) }
     }
 
@@ -41,7 +41,7 @@ impl ApiKeyGateway {
     /// The key is in the header `apikey`, the query parameter `apikey` or the header `Authorization`, in this order. A
     /// key without a token becomes the token of its role in `Authorization`; a newer key in `Authorization` is replaced
     /// in the same way.
-    pub fn authenticate(&self, uri: &Uri, headers: &mut HeaderMap) -> RequestCredentials {
+    pub(crate) fn authenticate(&self, uri: &Uri, headers: &mut HeaderMap) -> RequestCredentials {
         let authorization = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
         let bearer =
             authorization.and_then(|value| parse_bearer(value, BearerWhitespace::Kept).present()).map(str::to_owned);

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 /// The API keys of one project.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ApiKeys {
+pub(crate) struct ApiKeys {
     /// Signs and verifies tokens (HS256).
     pub jwt_secret: String,
     /// A token of the role `anon`, the public key of older clients.
@@ -23,7 +23,7 @@ pub struct ApiKeys {
 
 impl ApiKeys {
     /// Returns all keys with their roles.
-    pub fn ring(&self) -> ApiKeyRing {
+    pub(crate) fn ring(&self) -> ApiKeyRing {
         ApiKeyRing::new([
             (&*self.publishable_key, ApiKeyRole::Anon),
             (&*self.anon_key, ApiKeyRole::Anon),
@@ -33,12 +33,12 @@ impl ApiKeys {
     }
 
     /// Returns the keys that are no tokens.
-    pub fn opaque_ring(&self) -> ApiKeyRing {
+    pub(crate) fn opaque_ring(&self) -> ApiKeyRing {
         ApiKeyRing::new([(&*self.publishable_key, ApiKeyRole::Anon), (&*self.secret_key, ApiKeyRole::Service)])
     }
 
     /// Returns the token with which a role is sent to the services.
-    pub fn token(&self, role: ApiKeyRole) -> &str {
+    pub(crate) fn token(&self, role: ApiKeyRole) -> &str {
         match role {
             ApiKeyRole::Anon => &self.anon_key,
             ApiKeyRole::Service => &self.service_role_key,
@@ -47,7 +47,7 @@ impl ApiKeys {
 }
 
 /// Returns whether `token` is signed with `secret` and carries `role`.
-pub fn is_token_with_role(token: &str, secret: &str, role: ApiKeyRole) -> bool {
+pub(super) fn is_token_with_role(token: &str, secret: &str, role: ApiKeyRole) -> bool {
     #[derive(Deserialize)]
     struct Claims {
         role: String,

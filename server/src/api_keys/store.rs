@@ -37,7 +37,7 @@ const PUBLISHED_KEYS: &[&str] = &[
 
 /// Keys from the configuration; missing ones are generated.
 #[derive(Debug, Default)]
-pub struct ConfiguredKeys<'a> {
+pub(crate) struct ConfiguredKeys<'a> {
     /// `auth.jwt_secret`.
     pub jwt_secret: Option<&'a str>,
     /// `auth.anon_key`.
@@ -51,7 +51,7 @@ pub struct ConfiguredKeys<'a> {
 }
 
 /// Loads the keys of the data folder `data`; generates missing ones and stores changes.
-pub fn load_or_create(
+pub(crate) fn load_or_create(
     data: &Path,
     given: &ConfiguredKeys<'_>,
     entropy: &Entropy,
@@ -67,7 +67,7 @@ pub fn load_or_create(
 }
 
 /// Loads the stored keys of the data folder; `None` before the first start.
-pub fn load(data: &Path) -> anyhow::Result<Option<ApiKeys>> {
+pub(crate) fn load(data: &Path) -> anyhow::Result<Option<ApiKeys>> {
     read(&data.join(FILE))
 }
 
@@ -84,7 +84,7 @@ fn read(file: &Path) -> anyhow::Result<Option<ApiKeys>> {
 }
 
 /// Combines configured keys, stored keys and newly generated ones, in this order of precedence.
-pub fn combine(
+pub(crate) fn combine(
     kept: Option<&ApiKeys>,
     given: &ConfiguredKeys<'_>,
     entropy: &Entropy,

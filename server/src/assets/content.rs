@@ -10,7 +10,7 @@ use flate2::write::GzEncoder;
 
 /// A content coding of embedded files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Coding {
+pub(super) enum Coding {
     /// `br`.
     Brotli,
     /// `gzip`.
@@ -19,7 +19,7 @@ pub enum Coding {
 
 impl Coding {
     /// Returns the coding's name in headers.
-    pub fn name(self) -> &'static str {
+    pub(super) fn name(self) -> &'static str {
         match self {
             Self::Brotli => "br",
             Self::Gzip => "gzip",
@@ -28,7 +28,7 @@ impl Coding {
 }
 
 /// Returns whether `Accept-Encoding` allows a coding: named or covered by `*`, with a weight above 0.
-pub fn accepts(header: &str, coding: Coding) -> bool {
+pub(super) fn accepts(header: &str, coding: Coding) -> bool {
     let weight_of = |name: &str| {
         header.split(',').find_map(|part| {
             let mut fields = part.split(';').map(str::trim);
@@ -41,7 +41,7 @@ pub fn accepts(header: &str, coding: Coding) -> bool {
 }
 
 /// Returns the media type by the name's extension.
-pub fn media_type(name: &str) -> &'static str {
+pub(super) fn media_type(name: &str) -> &'static str {
     match name.rsplit_once('.').map_or("", |(_, ending)| ending) {
         "html" => "text/html; charset=utf-8",
         "js" | "mjs" => "text/javascript; charset=utf-8",
@@ -62,21 +62,21 @@ pub fn media_type(name: &str) -> &'static str {
 }
 
 /// Returns sixteen hexadecimal digits that identify the content.
-pub fn content_digest(body: &[u8]) -> String {
+pub(super) fn content_digest(body: &[u8]) -> String {
     let start = hash(&SHA256, body).as_ref().iter().take(8).fold(0_u64, |number, byte| number << 8 | u64::from(*byte));
     format!("{start:016x}")
 }
 
 /// Compresses by gzip, for files that are filled in at startup.
 /// Returns `None` if that fails.
-pub fn gzip(body: &[u8]) -> Option<Vec<u8>> {
+pub(super) fn gzip(body: &[u8]) -> Option<Vec<u8>> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
     encoder.write_all(body).ok()?;
     encoder.finish().ok()
 }
 
 /// Decompresses gzip; on an error, returns the part that could be decompressed.
-pub fn gunzip(body: &[u8]) -> Vec<u8> {
+pub(super) fn gunzip(body: &[u8]) -> Vec<u8> {
     let mut whole = Vec::new();
     if let Err(error) = GzDecoder::new(body).read_to_end(&mut whole) {
         tracing::error!(%error, "decompressing a shop file failed");
@@ -85,7 +85,7 @@ pub fn gunzip(body: &[u8]) -> Vec<u8> {
 }
 
 /// Parses the paths of `routes.json`.
-pub fn parse_paths(routes: &[u8]) -> HashSet<String> {
+pub(super) fn parse_paths(routes: &[u8]) -> HashSet<String> {
     #[derive(serde::Deserialize)]
     struct Routes {
         paths: HashSet<String>,

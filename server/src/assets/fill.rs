@@ -10,7 +10,7 @@ const ORIGIN_PLACEHOLDER: &str = "__ORIGIN__";
 /// The configuration of the page.
 #[derive(Debug, Clone, Copy, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct SiteConfig<'a> {
+pub(crate) struct SiteConfig<'a> {
     /// The URL of the API; empty for the origin of the page.
     pub url: &'a str,
     /// The public key.
@@ -21,7 +21,7 @@ pub struct SiteConfig<'a> {
 
 impl SiteConfig<'_> {
     /// Fills in the placeholders of a file; `None` if it has none.
-    pub fn fill(&self, name: &str, body: &[u8]) -> Option<String> {
+    pub(crate) fn fill(&self, name: &str, body: &[u8]) -> Option<String> {
         let has_gaps = [".html", ".xml", ".txt", ".webmanifest"].iter().any(|ending| name.ends_with(ending));
         let text = std::str::from_utf8(body).ok().filter(|_| has_gaps)?;
         if !text.contains(ORIGIN_PLACEHOLDER) && !text.contains(CONFIG_PLACEHOLDER) {

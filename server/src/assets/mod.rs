@@ -16,7 +16,7 @@ use http::header::{
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 
 use content::{Coding, accepts};
-pub use fill::SiteConfig;
+pub(crate) use fill::SiteConfig;
 
 /// Content Security Policy of the shop's pages: same-origin resources only, no framing.
 const CONTENT_SECURITY_POLICY_VALUE: &str = "default-src 'self'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; \
@@ -34,7 +34,7 @@ static FILES: &[(&str, Option<&[u8]>)] = include!(concat!(env!("OUT_DIR"), "/sho
 
 /// The files, ready to be sent.
 #[derive(Debug)]
-pub struct Shop {
+pub(crate) struct Shop {
     files: HashMap<String, File>,
     page: File,
     paths: HashSet<String>,
@@ -68,7 +68,7 @@ enum Content {
 
 impl Shop {
     /// Loads the files of the build and fills in the site's values.
-    pub fn load(site: &SiteConfig<'_>) -> Self {
+    pub(crate) fn load(site: &SiteConfig<'_>) -> Self {
         let names: Vec<String> = FILES.iter().map(|(name, _)| (*name).to_owned()).collect();
         Self::from_files(site, &names, &|name| {
             let at = FILES.binary_search_by_key(&name, |(name, _)| *name).ok()?;
@@ -88,7 +88,7 @@ impl Shop {
     }
 
     /// Answers a path: a file, a known page, or the "not found" page with status 404.
-    pub fn answer(&self, method: &Method, path: &str, headers: &HeaderMap) -> Response {
+    pub(crate) fn answer(&self, method: &Method, path: &str, headers: &HeaderMap) -> Response {
         if !matches!(*method, Method::GET | Method::HEAD) {
             let mut response = Response::new(Body::empty());
             *response.status_mut() = StatusCode::METHOD_NOT_ALLOWED;
@@ -209,7 +209,7 @@ fn lists_etag(tags: &HeaderValue, etag: &HeaderValue) -> bool {
 }
 
 /// Adds the security headers of every page and file.
-pub fn add_security_headers(mut response: Response) -> Response {
+pub(crate) fn add_security_headers(mut response: Response) -> Response {
     let headers = response.headers_mut();
     let fixed = [
         (CONTENT_SECURITY_POLICY, CONTENT_SECURITY_POLICY_VALUE),

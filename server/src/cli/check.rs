@@ -12,7 +12,7 @@ use crate::project::{Project, ProjectArguments};
 use crate::{api_keys, outbound};
 
 /// Reads and checks the configuration, including remote mail templates; starts and writes nothing.
-pub fn run(arguments: &ProjectArguments) -> anyhow::Result<()> {
+pub(super) fn run(arguments: &ProjectArguments) -> anyhow::Result<()> {
     let project = Project::load(arguments)?;
     let keys = api_keys::combine(None, &project.configured_keys(), &Entropy::from_system(), SystemClock.now())?;
     let url = project.api_url(project.file.port());

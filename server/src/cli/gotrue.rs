@@ -15,7 +15,7 @@ use crate::{gotrue, logging, operator};
 
 /// The arguments of `basalt gotrue`.
 #[derive(Debug, Args)]
-pub struct GotrueArguments {
+pub(super) struct GotrueArguments {
     /// A file of variables, one NAME=value per line [default: .env if it exists]
     #[arg(short, long, value_name = "FILE", global = true)]
     config: Option<PathBuf>,
@@ -70,7 +70,7 @@ enum AdminAction {
 }
 
 /// Migrates and serves, or does one of both.
-pub fn run(arguments: &GotrueArguments) -> anyhow::Result<()> {
+pub(super) fn run(arguments: &GotrueArguments) -> anyhow::Result<()> {
     if let Some(GotrueAction::Version) = arguments.action {
         writeln!(std::io::stdout(), "basalt {}", env!("CARGO_PKG_VERSION"))?;
         return Ok(());

@@ -52,7 +52,7 @@ enum Command {
 }
 
 /// Runs the command of the arguments.
-pub fn run() -> ExitCode {
+pub(crate) fn run() -> ExitCode {
     let outcome = match Cli::parse().command {
         Command::Serve(arguments) => serve::run(&arguments),
         Command::Status(arguments) => status::run(&arguments),

@@ -6,12 +6,12 @@ use std::process::ExitCode;
 use tokio::runtime::{Builder, Runtime};
 
 /// Builds a multi-threaded runtime with one thread per core.
-pub fn build_runtime() -> anyhow::Result<Runtime> {
+pub(super) fn build_runtime() -> anyhow::Result<Runtime> {
     Ok(Builder::new_multi_thread().enable_all().build()?)
 }
 
 /// Reports a failure on standard error and returns the exit status of the command.
-pub fn report_outcome(outcome: anyhow::Result<()>) -> ExitCode {
+pub(super) fn report_outcome(outcome: anyhow::Result<()>) -> ExitCode {
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         // Standard output was closed by its reader, as by `head`.

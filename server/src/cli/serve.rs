@@ -9,7 +9,7 @@ use crate::serve::{ServeOptions, serve};
 
 /// The arguments of `basalt serve`.
 #[derive(Debug, Args)]
-pub struct ServeArguments {
+pub(super) struct ServeArguments {
     #[command(flatten)]
     project: ProjectArguments,
     /// The port; overrides `[api] port`; 0 selects a free one
@@ -27,7 +27,7 @@ pub struct ServeArguments {
 }
 
 /// Serves until a signal arrives.
-pub fn run(arguments: &ServeArguments) -> anyhow::Result<()> {
+pub(super) fn run(arguments: &ServeArguments) -> anyhow::Result<()> {
     let project = Project::load(&arguments.project)?;
     let level = project.file.basalt.log_level.as_deref().or_else(|| project.vars.get("LOG_LEVEL")).unwrap_or("info");
     logging::start(level, project.file.basalt.log_format, None)?;

@@ -11,7 +11,7 @@ use crate::project::{Project, ProjectArguments};
 
 /// The arguments of `basalt status`.
 #[derive(Debug, Args)]
-pub struct StatusArguments {
+pub(super) struct StatusArguments {
     #[command(flatten)]
     project: ProjectArguments,
     /// Print JSON
@@ -20,7 +20,7 @@ pub struct StatusArguments {
 }
 
 /// Prints the announcement of `basalt serve` from the files in the data folder.
-pub fn run(arguments: &StatusArguments) -> anyhow::Result<()> {
+pub(super) fn run(arguments: &StatusArguments) -> anyhow::Result<()> {
     let project = Project::load(&arguments.project)?;
     let Some(keys) = api_keys::load(&project.data)? else {
         bail!(

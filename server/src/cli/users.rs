@@ -34,7 +34,7 @@ skipped; existing accounts are left unchanged, so an import can be repeated. Acc
 /// The arguments of `basalt users`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
-pub struct UsersArguments {
+pub(super) struct UsersArguments {
     #[command(flatten)]
     database: DatabaseArguments,
     #[command(subcommand)]
@@ -63,7 +63,7 @@ enum Action {
 }
 
 /// Runs an account command.
-pub fn run(arguments: UsersArguments) -> anyhow::Result<()> {
+pub(super) fn run(arguments: UsersArguments) -> anyhow::Result<()> {
     logging::start("warn", crate::config_file::LogFormat::Text, None)?;
     build_runtime()?.block_on(async {
         let database = UserDatabase::connect(&arguments.database).await?;

@@ -15,7 +15,7 @@ use http_edge::HttpLimits;
 
 /// The table `[basalt]` with its defaults.
 #[derive(Debug, Clone)]
-pub struct BasaltSettings {
+pub(crate) struct BasaltSettings {
     /// `host`: the listening address; 127.0.0.1 by default.
     pub host: IpAddr,
     /// `metrics_port`: port of the Prometheus metrics; `None` disables them.
@@ -50,7 +50,7 @@ const VALID_TIMEOUTS: RangeInclusive<Duration> = Duration::from_millis(100)..=Du
 
 /// Format of a log line.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum LogFormat {
+pub(crate) enum LogFormat {
     /// Plain text.
     #[default]
     Text,

@@ -3,7 +3,7 @@
 
 /// The type of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub(super) enum Kind {
     /// true or false.
     Bool,
     /// A whole number, zero or more.
@@ -22,7 +22,7 @@ pub enum Kind {
 
 /// The effect of a value.
 #[derive(Debug, Clone, Copy)]
-pub enum KeyUsage {
+pub(super) enum KeyUsage {
     /// Sets the setting of that name (without `GOTRUE_`), with the CLI's default if it has one.
     Setting(&'static str, Option<&'static str>),
     /// Sets the negated value: `enable_signup` becomes `DISABLE_SIGNUP`.
@@ -35,7 +35,7 @@ pub enum KeyUsage {
 
 /// A known key.
 #[derive(Debug)]
-pub struct Key {
+pub(super) struct Key {
     /// Its full name.
     pub path: &'static str,
     /// The type of its value.
@@ -68,11 +68,11 @@ use Kind::{Bool, Choice, Count, Duration, List, Text};
 use gotrue_rules::domain::policy::PROVIDERS;
 
 /// The character classes that a password policy can require.
-pub const PASSWORD_REQUIREMENTS: &[&str] =
+pub(super) const PASSWORD_REQUIREMENTS: &[&str] =
     &["", "letters_digits", "lower_upper_letters_digits", "lower_upper_letters_digits_symbols"];
 
 /// The known keys.
-pub const KEYS: &[Key] = &[
+pub(super) const KEYS: &[Key] = &[
     ignored("project_id"),
     // [api]
     custom("api.enabled", Bool),
@@ -251,7 +251,7 @@ pub const KEYS: &[Key] = &[
 ];
 
 /// Tables of the CLI's file for services that Basalt does not have, with a description.
-pub const UNSUPPORTED_TABLES: &[(&str, &str)] = &[
+pub(super) const UNSUPPORTED_TABLES: &[(&str, &str)] = &[
     ("realtime", "the realtime service"),
     ("studio", "the dashboard"),
     ("storage", "file storage"),
@@ -293,7 +293,7 @@ const HOOKS: &[&str] = &[
 ];
 
 /// Returns the names that may stand for `*` below a table; `None` if any may.
-pub fn allowed_names(table: &str) -> Option<&'static [&'static str]> {
+pub(super) fn allowed_names(table: &str) -> Option<&'static [&'static str]> {
     match table {
         "auth.email.template" => Some(MAIL_TEMPLATES),
         "auth.email.notification" => Some(NOTIFICATIONS),
@@ -305,12 +305,12 @@ pub fn allowed_names(table: &str) -> Option<&'static [&'static str]> {
 }
 
 /// Finds a known key.
-pub fn find_key(path: &[&str]) -> Option<&'static Key> {
+pub(super) fn find_key(path: &[&str]) -> Option<&'static Key> {
     KEYS.iter().find(|key| key.path.split('.').count() == path.len() && matches_pattern(key.path, path))
 }
 
 /// Returns whether `path` is a table that contains known keys.
-pub fn is_table(path: &[&str]) -> bool {
+pub(super) fn is_table(path: &[&str]) -> bool {
     KEYS.iter().any(|key| key.path.split('.').count() > path.len() && matches_pattern(key.path, path))
 }
 
@@ -324,7 +324,7 @@ fn matches_pattern(pattern: &str, path: &[&str]) -> bool {
 
 /// Returns the full names of the settings without `*`.
 #[cfg(test)]
-pub fn plain_settings() -> impl Iterator<Item = String> {
+pub(super) fn plain_settings() -> impl Iterator<Item = String> {
     KEYS.iter().filter_map(|key| match key.usage {
         KeyUsage::Setting(name, _) | KeyUsage::Negated(name, _) if !name.contains('*') => {
             Some(format!("GOTRUE_{name}"))

@@ -16,9 +16,9 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
-pub use basalt::{BasaltSettings, LogFormat};
-pub use problem::Problem;
-pub use settings::{ServerFacts, Settings};
+pub(crate) use basalt::{BasaltSettings, LogFormat};
+pub(crate) use problem::Problem;
+pub(crate) use settings::{ServerFacts, Settings};
 
 use read::Values;
 
@@ -27,7 +27,7 @@ const DEFAULT_PORT: u16 = 54_321;
 
 /// A validated configuration file.
 #[derive(Debug)]
-pub struct ConfigFile {
+pub(crate) struct ConfigFile {
     path: PathBuf,
     values: Values,
     /// The table `[basalt]`.
@@ -36,7 +36,7 @@ pub struct ConfigFile {
 
 /// The settings of `[functions.NAME]`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct FunctionSettings {
+pub(crate) struct FunctionSettings {
     /// Whether the function is served.
     pub enabled: bool,
     /// Whether a request must carry a token or API key.
@@ -45,7 +45,7 @@ pub struct FunctionSettings {
 
 impl FunctionSettings {
     /// Returns the settings of a function; by default it is enabled and requires a token.
-    pub fn for_function(functions: &BTreeMap<String, Self>, name: &str) -> Self {
+    pub(crate) fn for_function(functions: &BTreeMap<String, Self>, name: &str) -> Self {
         functions.get(name).copied().unwrap_or(Self { enabled: true, verify_jwt: true })
     }
 }
@@ -53,7 +53,11 @@ impl FunctionSettings {
 impl ConfigFile {
     /// Reads `text`, the contents of the file at `path`.
     /// `environment` resolves the variables of `env(NAME)`.
-    pub fn read(path: &Path, text: &str, environment: &dyn Fn(&str) -> Option<String>) -> Result<Self, Vec<Problem>> {
+    pub(crate) fn read(
+        path: &Path,
+        text: &str,
+        environment: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<Self, Vec<Problem>> {
         let values = read::read(text, environment)?;
         let mut problems = Vec::new();
         let basalt = BasaltSettings::from_values(&values, &mut problems);
@@ -72,38 +76,38 @@ impl ConfigFile {
     }
 
     /// Returns the file's path as given.
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
     /// Returns the port to listen on.
-    pub fn port(&self) -> u16 {
+    pub(crate) fn port(&self) -> u16 {
         self.values.text("api.port").and_then(|port| port.parse().ok()).unwrap_or(DEFAULT_PORT)
     }
 
     /// Returns the address to listen on; loopback by default.
-    pub fn host(&self) -> IpAddr {
+    pub(crate) fn host(&self) -> IpAddr {
         self.basalt.host
     }
 
     /// Returns the URL for clients, if it differs from the listening address.
-    pub fn external_url(&self) -> Option<&str> {
+    pub(crate) fn external_url(&self) -> Option<&str> {
         self.values.text("api.external_url").map(|url| url.trim_end_matches('/')).filter(|url| !url.is_empty())
     }
 
     /// Returns a configured key.
     /// `name` is `jwt_secret`, `anon_key`, `service_role_key`, `publishable_key` or `secret_key`.
-    pub fn configured_key(&self, name: &str) -> Option<&str> {
+    pub(crate) fn configured_key(&self, name: &str) -> Option<&str> {
         self.values.text(&format!("auth.{name}")).filter(|key| !key.is_empty())
     }
 
     /// Returns the settings of the auth server.
-    pub fn settings(&self, facts: &ServerFacts<'_>) -> Settings {
+    pub(crate) fn settings(&self, facts: &ServerFacts<'_>) -> Settings {
         Settings::from_values(&self.values, facts)
     }
 
     /// Returns the settings of the configured functions by name.
-    pub fn functions(&self) -> BTreeMap<String, FunctionSettings> {
+    pub(crate) fn functions(&self) -> BTreeMap<String, FunctionSettings> {
         let settings = |name: &str| FunctionSettings {
             enabled: self.values.is_enabled(&format!("functions.{name}.enabled"), true),
             verify_jwt: self.values.is_enabled(&format!("functions.{name}.verify_jwt"), true),
@@ -112,12 +116,12 @@ impl ConfigFile {
     }
 
     /// Returns whether mail that is not sent is shown in the development inbox.
-    pub fn inbox_enabled(&self) -> bool {
+    pub(crate) fn inbox_enabled(&self) -> bool {
         self.values.is_enabled("inbucket.enabled", true)
     }
 
     /// Returns a sentence about the tables of services that Basalt does not have, if there are any.
-    pub fn unsupported_tables_notice(&self) -> Option<String> {
+    pub(crate) fn unsupported_tables_notice(&self) -> Option<String> {
         let tables: Vec<String> =
             self.values.unsupported_tables.iter().map(|(table, what)| format!("[{table}] ({what})")).collect();
         (!tables.is_empty()).then(|| format!("not served by Basalt, and left aside: {}", tables.join(", ")))

@@ -4,7 +4,7 @@ use std::fmt;
 
 /// A problem in the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Problem {
+pub(crate) struct Problem {
     /// The line, from 1.
     pub line: Option<usize>,
     /// The description and the remedy.

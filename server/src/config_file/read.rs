@@ -14,7 +14,7 @@ use super::suggestion::suggest_name;
 
 /// A value in the notation of the auth server: `true`, `3600`, `a,b`.
 #[derive(Debug, Clone)]
-pub struct Value {
+pub(crate) struct Value {
     /// Its text.
     pub text: String,
     /// Its items, for a list.
@@ -27,7 +27,7 @@ pub struct Value {
 
 /// The values of a file, by full name.
 #[derive(Debug, Default)]
-pub struct Values {
+pub(crate) struct Values {
     entries: BTreeMap<String, Value>,
     /// Configured tables of services that Basalt does not have, with a description.
     pub unsupported_tables: Vec<(&'static str, &'static str)>,
@@ -35,27 +35,27 @@ pub struct Values {
 
 impl Values {
     /// Returns the value of a key, unless its table is disabled.
-    pub fn get(&self, name: &str) -> Option<&Value> {
+    pub(crate) fn get(&self, name: &str) -> Option<&Value> {
         self.entries.get(name).filter(|value| !self.is_disabled(&value.path))
     }
 
     /// Returns the text of a key's value, unless its table is disabled.
-    pub fn text(&self, name: &str) -> Option<&str> {
+    pub(crate) fn text(&self, name: &str) -> Option<&str> {
         self.get(name).map(|value| value.text.as_str())
     }
 
     /// Returns whether a switch is on; `default` if it is not set.
-    pub fn is_enabled(&self, name: &str, default: bool) -> bool {
+    pub(crate) fn is_enabled(&self, name: &str, default: bool) -> bool {
         self.entries.get(name).map_or(default, |value| value.text == "true")
     }
 
     /// Returns all values in effect: those of disabled tables are omitted, except for the switch itself.
-    pub fn enabled_values(&self) -> impl Iterator<Item = &Value> {
+    pub(crate) fn enabled_values(&self) -> impl Iterator<Item = &Value> {
         self.entries.values().filter(|value| !self.is_disabled(&value.path))
     }
 
     /// Returns the names that stand for `*` in `table.*`.
-    pub fn names_in_table(&self, table: &str) -> Vec<&str> {
+    pub(crate) fn names_in_table(&self, table: &str) -> Vec<&str> {
         let parts: Vec<&str> = table.split('.').collect();
         let mut names: Vec<&str> = self
             .entries
@@ -68,7 +68,7 @@ impl Values {
     }
 
     /// Builds a problem of a key: its name, then `text`.
-    pub fn build_problem(&self, key: &str, text: &str) -> Problem {
+    pub(crate) fn build_problem(&self, key: &str, text: &str) -> Problem {
         Problem { line: self.get(key).map(|value| value.line), text: format!("{key} {text}") }
     }
 
@@ -92,7 +92,7 @@ fn is_enabled_by_default(table: &[String]) -> bool {
 
 /// Reads the text.
 /// `environment` returns the value of a variable, for `env(NAME)`.
-pub fn read(text: &str, environment: &dyn Fn(&str) -> Option<String>) -> Result<Values, Vec<Problem>> {
+pub(super) fn read(text: &str, environment: &dyn Fn(&str) -> Option<String>) -> Result<Values, Vec<Problem>> {
     let (document, errors) = DeTable::parse_recoverable(text);
     if !errors.is_empty() {
         let problem = |error: &toml::de::Error| Problem {

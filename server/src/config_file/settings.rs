@@ -14,7 +14,7 @@ use super::read::{Value, Values};
 
 /// Properties of the server that `config.toml` does not contain.
 #[derive(Debug)]
-pub struct ServerFacts<'a> {
+pub(crate) struct ServerFacts<'a> {
     /// The URL for clients, without a trailing slash: `http://127.0.0.1:54321`.
     pub api_url: &'a str,
     /// The folder of `config.toml`, to which its paths are relative.
@@ -23,7 +23,7 @@ pub struct ServerFacts<'a> {
 
 /// Settings by full name, with the keys they come from.
 #[derive(Debug, Default)]
-pub struct Settings {
+pub(crate) struct Settings {
     /// Settings such as `GOTRUE_SITE_URL`.
     pub vars: BTreeMap<String, String>,
     /// The key and line of a setting that comes from the file.
@@ -57,7 +57,7 @@ const SYMBOLS: &str = r#"!@#$%^&*()_+-=[]{};'\\:"|<>?,./`~"#;
 
 impl Settings {
     /// Converts all values.
-    pub fn from_values(values: &Values, facts: &ServerFacts<'_>) -> Self {
+    pub(crate) fn from_values(values: &Values, facts: &ServerFacts<'_>) -> Self {
         let mut settings = Self::default();
         for (name, value) in FIXED {
             settings.put(name, *value);
@@ -75,12 +75,12 @@ impl Settings {
     }
 
     /// Returns the key and line of a setting that comes from `config.toml`, for error messages.
-    pub fn origin(&self, setting: &str) -> Option<(&str, usize)> {
+    pub(crate) fn origin(&self, setting: &str) -> Option<(&str, usize)> {
         self.origins.get(setting).map(|(key, line)| (key.as_str(), *line))
     }
 
     /// Puts a setting that comes from no key.
-    pub fn put(&mut self, name: &str, value: impl Into<String>) {
+    pub(crate) fn put(&mut self, name: &str, value: impl Into<String>) {
         self.vars.insert(format!("GOTRUE_{name}"), value.into());
     }
 

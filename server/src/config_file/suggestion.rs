@@ -5,7 +5,7 @@ use gotrue_rs::config::find_nearest;
 use super::keys::{KEYS, UNSUPPORTED_TABLES, allowed_names};
 
 /// Suggests the known key or table nearest to an unknown one: a sibling, or one in another table.
-pub fn suggest_name(path: &[&str]) -> Option<String> {
+pub(super) fn suggest_name(path: &[&str]) -> Option<String> {
     let (last, parents) = path.split_last()?;
     let siblings = sibling_names(parents);
     let limit = (last.chars().count() / 3).clamp(1, 3);

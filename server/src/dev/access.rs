@@ -21,7 +21,7 @@ const FETCH_DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
 
 /// The access rule of a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AccessRule<'a> {
+pub(crate) enum AccessRule<'a> {
     /// Clients on this machine, except pages of other sites.
     Local,
     /// The same, and top-level navigations from other sites in browsers on this machine.
@@ -38,7 +38,7 @@ pub enum AccessRule<'a> {
 
 /// The operator's settings for access to the pages.
 #[derive(Debug, Clone, Default)]
-pub struct Access {
+pub(crate) struct Access {
     /// Whether clients on this machine need no token.
     is_local_access_enabled: bool,
     token: Option<String>,
@@ -48,12 +48,12 @@ impl Access {
     /// Creates the settings.
     /// `is_open_here`: clients on this machine need no token.
     /// `token` grants access to the inbox from other machines.
-    pub fn new(is_open_here: bool, token: Option<String>) -> Self {
+    pub(crate) fn new(is_open_here: bool, token: Option<String>) -> Self {
         Self { is_local_access_enabled: is_open_here, token }
     }
 
     /// Returns whether a request satisfies the access rule of a page.
-    pub fn is_allowed(&self, request: &Request, audience: AccessRule<'_>) -> bool {
+    pub(crate) fn is_allowed(&self, request: &Request, audience: AccessRule<'_>) -> bool {
         match audience {
             AccessRule::Public { authority } => is_public_page_request(request, authority),
             AccessRule::Local => self.is_local_access_enabled && is_local_same_site(request),
@@ -68,7 +68,7 @@ impl Access {
     }
 
     /// Returns the message for a request that is denied.
-    pub fn denial_message(&self, audience: AccessRule<'_>) -> &'static str {
+    pub(crate) fn denial_message(&self, audience: AccessRule<'_>) -> &'static str {
         match audience {
             AccessRule::Public { .. } => {
                 "This page is opened in a tab of its own, at the address of [api] external_url in config.toml, or at \

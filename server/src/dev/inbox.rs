@@ -7,7 +7,7 @@ use serde::Serialize;
 
 /// A mail for display and for tests.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct InboxMessage {
+pub(crate) struct InboxMessage {
     /// Unique id.
     pub id: String,
     /// The recipient's address.
@@ -27,7 +27,7 @@ pub struct InboxMessage {
 }
 
 /// Storage of mail that was not passed to a mail server.
-pub trait Inbox: Send + Sync + 'static {
+pub(crate) trait Inbox: Send + Sync + 'static {
     /// Returns the latest mails, newest first; `to` selects those to one address.
     /// Returns as soon as there is one, at the latest after `patience`.
     fn list_mails<'a>(

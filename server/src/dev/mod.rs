@@ -2,11 +2,11 @@
 //! [`access`] alone decides about access to them.
 
 mod access;
-pub mod consent;
+pub(crate) mod consent;
 mod inbox;
 mod outbox_inbox;
 mod page;
-pub mod provider;
+pub(crate) mod provider;
 mod responses;
 
 use std::sync::Arc;
@@ -20,8 +20,8 @@ use gotrue_rules::domain::error::chain::ErrorChain;
 use http::{Method, StatusCode, Uri};
 use serde::Serialize;
 
-pub use access::Access;
-pub use inbox::{Inbox, InboxMessage};
+pub(crate) use access::Access;
+pub(crate) use inbox::{Inbox, InboxMessage};
 
 use access::AccessRule;
 use responses::{DEFAULT_POLICY, response, text};
@@ -35,7 +35,7 @@ const MAIL_POLICY: &str =
     "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'";
 
 /// The development pages.
-pub struct DevelopmentPages {
+pub(crate) struct DevelopmentPages {
     inbox: Option<Arc<dyn Inbox>>,
     outbox: Option<Arc<Outbox>>,
     access: Access,
@@ -68,31 +68,31 @@ impl DevelopmentPages {
     /// Creates the pages.
     /// `inbox`: `None` when mail goes to a mail server.
     /// `access` decides about access. Requests stop waiting for mail once `closing` is true.
-    pub fn new(inbox: Option<Arc<dyn Inbox>>, access: Access, closing: ShutdownSignal) -> Self {
+    pub(crate) fn new(inbox: Option<Arc<dyn Inbox>>, access: Access, closing: ShutdownSignal) -> Self {
         Self { inbox, outbox: None, access, provider: None, consent: None, closing }
     }
 
     /// Adds the page about the state of this outbox.
     #[must_use]
-    pub fn with_outbox(self, outbox: Arc<Outbox>) -> Self {
+    pub(crate) fn with_outbox(self, outbox: Arc<Outbox>) -> Self {
         Self { outbox: Some(outbox), ..self }
     }
 
     /// Adds the development provider.
     #[must_use]
-    pub fn with_provider(self, provider: Option<provider::DevelopmentProvider>) -> Self {
+    pub(crate) fn with_provider(self, provider: Option<provider::DevelopmentProvider>) -> Self {
         Self { provider, ..self }
     }
 
     /// Adds the consent page, for operators without one.
     #[must_use]
-    pub fn with_consent(self, consent: Option<consent::ConsentPage>) -> Self {
+    pub(crate) fn with_consent(self, consent: Option<consent::ConsentPage>) -> Self {
         Self { consent, ..self }
     }
 
     /// Answers a request below `/_dev`.
     /// The request must be unmodified, because access depends on its headers.
-    pub async fn answer(&self, request: Request) -> Response {
+    pub(crate) async fn answer(&self, request: Request) -> Response {
         let page = self.find_page(request.uri().path());
         let audience = page.audience(&request);
         if !self.access.is_allowed(&request, audience) {

@@ -7,13 +7,13 @@ use gotrue_rules::wire::html::escape_html;
 use super::inbox::InboxMessage;
 
 /// The style sheet of this page and of the development provider's.
-pub const STYLE: &str = concat!(
+pub(super) const STYLE: &str = concat!(
     include_str!("../../../frontend/development/base.css"),
     include_str!("../../../frontend/development/inbox/page.css")
 );
 
 /// Formats all mails with their links and codes.
-pub fn format_inbox(mails: &[InboxMessage], to: Option<&str>, token: Option<&str>) -> String {
+pub(super) fn format_inbox(mails: &[InboxMessage], to: Option<&str>, token: Option<&str>) -> String {
     let mut page = String::from(
         "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width\">\n\
          <title>Inbox</title>\n<link rel=\"stylesheet\" href=\"/_dev/inbox.css",
@@ -53,7 +53,7 @@ fn format_mail(page: &mut String, mail: &InboxMessage, token: &str) {
 
 /// Replaces each `{{name}}` of a template with the escaped value of that name.
 /// Values are not searched for further names.
-pub fn fill_template<'v>(template: &str, value_of: impl Fn(&str) -> &'v str) -> String {
+pub(super) fn fill_template<'v>(template: &str, value_of: impl Fn(&str) -> &'v str) -> String {
     let mut parts = template.split("{{");
     let mut filled = parts.next().unwrap_or_default().to_owned();
     for part in parts {

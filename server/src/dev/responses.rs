@@ -6,16 +6,21 @@ use http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRE
 use http::{HeaderValue, StatusCode};
 
 /// Content Security Policy of the pages, which use no scripts.
-pub const DEFAULT_POLICY: &str =
+pub(super) const DEFAULT_POLICY: &str =
     "default-src 'none'; style-src 'self'; img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
 /// Builds a response of plain text.
-pub fn text(status: StatusCode, text: &str) -> Response {
+pub(super) fn text(status: StatusCode, text: &str) -> Response {
     response(status, "text/plain; charset=utf-8", DEFAULT_POLICY, text.as_bytes().to_vec())
 }
 
 /// Builds a response that is not stored and carries the Content Security Policy `policy`.
-pub fn response(status: StatusCode, content_type: &'static str, policy: &'static str, body: Vec<u8>) -> Response {
+pub(super) fn response(
+    status: StatusCode,
+    content_type: &'static str,
+    policy: &'static str,
+    body: Vec<u8>,
+) -> Response {
     let mut response = Response::new(Body::from(body));
     *response.status_mut() = status;
     let headers = response.headers_mut();

@@ -13,7 +13,7 @@ const UNPRIVILEGED: u32 = 65_534;
 
 /// The account of the server when this process is root.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Account {
+pub(super) struct Account {
     uid: u32,
     gid: u32,
 }
@@ -21,7 +21,7 @@ pub struct Account {
 impl Account {
     /// Returns `None` if this process is not root: PostgreSQL then runs as the same account.
     /// Otherwise returns `postgres`, else `nobody`.
-    pub fn choose() -> Option<Self> {
+    pub(super) fn choose() -> Option<Self> {
         if !rustix::process::geteuid().is_root() {
             return None;
         }
@@ -44,23 +44,23 @@ impl Account {
     }
 
     /// Makes a command run as this account; the standard library drops root's supplementary groups.
-    pub fn apply(&self, command: &mut Command) {
+    pub(super) fn apply(&self, command: &mut Command) {
         command.uid(self.uid).gid(self.gid);
     }
 
     /// Returns whether this is the account with that uid.
-    pub fn has_uid(&self, uid: u32) -> bool {
+    pub(super) fn has_uid(&self, uid: u32) -> bool {
         self.uid == uid
     }
 
     /// Changes the owner of a file or folder to this account.
-    pub fn chown(&self, path: &Path) -> io::Result<()> {
+    pub(super) fn chown(&self, path: &Path) -> io::Result<()> {
         chown(path, Some(self.uid), Some(self.gid))
     }
 
     /// Returns whether this account may traverse the existing parents of `path`.
     /// The path itself is not checked.
-    pub fn can_reach(&self, path: &Path) -> bool {
+    pub(super) fn can_reach(&self, path: &Path) -> bool {
         path.ancestors().skip(1).filter(|parent| !parent.as_os_str().is_empty()).all(|parent| {
             match fs::metadata(parent) {
                 Ok(meta) => self.has_mode(meta.mode(), meta.uid(), meta.gid(), 0o1),
@@ -71,7 +71,7 @@ impl Account {
     }
 
     /// Returns whether this account may read and run the program at `path`.
-    pub fn can_run(&self, path: &Path) -> bool {
+    pub(super) fn can_run(&self, path: &Path) -> bool {
         self.can_reach(path)
             && fs::metadata(path).is_ok_and(|meta| self.has_mode(meta.mode(), meta.uid(), meta.gid(), 0o5))
     }

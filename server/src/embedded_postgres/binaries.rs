@@ -19,7 +19,7 @@ const MIN_MAJOR: u32 = 15;
 
 /// Where to look; the command line reads the environment.
 #[derive(Debug, Clone, Default)]
-pub struct BinarySearch {
+pub(crate) struct BinarySearch {
     /// `PG_BIN_DIR`; if set, no other location is searched.
     pub bin_dir: Option<PathBuf>,
     /// `PATH`.
@@ -32,7 +32,7 @@ pub struct BinarySearch {
 
 /// A folder with matching `initdb` and `postgres`.
 #[derive(Debug, Clone)]
-pub struct Binaries {
+pub(super) struct Binaries {
     folder: PathBuf,
     major: u32,
     version: String,
@@ -41,7 +41,7 @@ pub struct Binaries {
 impl Binaries {
     /// Finds the first usable binaries, with `major` those of that release.
     /// Only the release that created a cluster can open it.
-    pub fn find(search: &BinarySearch, major: Option<u32>) -> Result<Self, StartError> {
+    pub(super) fn find(search: &BinarySearch, major: Option<u32>) -> Result<Self, StartError> {
         if let Some(folder) = &search.bin_dir {
             let found = Self::from_folder(folder).map_err(|why| {
                 StartError::NoBinaries(format!(
@@ -91,7 +91,7 @@ impl Binaries {
     }
 
     /// Returns these binaries, or a copy that `account` can run.
-    pub fn copy_for(self, account: Option<&Account>) -> Result<Self, StartError> {
+    pub(super) fn copy_for(self, account: Option<&Account>) -> Result<Self, StartError> {
         let Some(account) = account else { return Ok(self) };
         if ["postgres", "initdb"].iter().all(|program| account.can_run(&self.folder.join(program))) {
             return Ok(self);
@@ -110,12 +110,12 @@ impl Binaries {
     }
 
     /// Returns the path of a program.
-    pub fn program(&self, name: &str) -> PathBuf {
+    pub(super) fn program(&self, name: &str) -> PathBuf {
         self.folder.join(name)
     }
 
     /// Formats a description such as "PostgreSQL 17.10 of /usr/lib/postgresql/17/bin".
-    pub fn describe(&self) -> String {
+    pub(super) fn describe(&self) -> String {
         format!("PostgreSQL {} of {}", self.version, self.folder.display())
     }
 }

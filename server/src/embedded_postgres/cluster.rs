@@ -17,7 +17,7 @@ use super::system_folder::{SYSTEM_FOLDER, fingerprint};
 use crate::data_folder::restrict_permissions;
 
 /// The superuser role.
-pub const SUPERUSER: &str = "postgres";
+pub(super) const SUPERUSER: &str = "postgres";
 /// The database that every cluster contains.
 const DATABASE: &str = "postgres";
 /// Maximum length of a socket folder's path.
@@ -26,19 +26,19 @@ const MAX_SOCKET_FOLDER_LENGTH: usize = 88;
 
 /// The folder of one database, whether the database exists yet or not.
 #[derive(Debug)]
-pub struct DatabaseFolder {
+pub(super) struct DatabaseFolder {
     folder: PathBuf,
 }
 
 /// The connection parameters of a database.
 #[derive(Clone)]
-pub struct ConnectionAddress {
+pub(super) struct ConnectionAddress {
     socket_folder: PathBuf,
     password: String,
 }
 
 /// A database that can be started.
-pub struct Cluster {
+pub(super) struct Cluster {
     /// The data folder of PostgreSQL.
     pub pgdata: PathBuf,
     /// The folder of its socket.
@@ -50,7 +50,7 @@ pub struct Cluster {
 
 impl DatabaseFolder {
     /// Creates the folder below `data`, or below [`SYSTEM_FOLDER`] if `account` cannot reach that.
-    pub fn choose(data: &Path, account: Option<&Account>) -> Result<Self, StartError> {
+    pub(super) fn choose(data: &Path, account: Option<&Account>) -> Result<Self, StartError> {
         // PostgreSQL's own account has to traverse this folder, but may not list it.
         create_folder(data, if account.is_some() { 0o711 } else { 0o700 })?;
         let data = fs::canonicalize(data).map_err(StartError::io(format!("finding {}", data.display())))?;
@@ -69,17 +69,17 @@ impl DatabaseFolder {
     }
 
     /// Returns the folder.
-    pub fn folder(&self) -> &Path {
+    pub(super) fn folder(&self) -> &Path {
         &self.folder
     }
 
     /// Returns the data folder of PostgreSQL, which may not exist yet.
-    pub fn pgdata(&self) -> PathBuf {
+    pub(super) fn pgdata(&self) -> PathBuf {
         self.folder.join("cluster")
     }
 
     /// Returns the release that created the database; `None` if there is no database.
-    pub fn major(&self) -> Result<Option<u32>, StartError> {
+    pub(super) fn major(&self) -> Result<Option<u32>, StartError> {
         let file = self.pgdata().join("PG_VERSION");
         match fs::read_to_string(&file) {
             Ok(text) => match text.trim().parse() {
@@ -96,7 +96,7 @@ impl DatabaseFolder {
 
 impl Cluster {
     /// Opens the database of `home`; creates it first if there is none.
-    pub fn open_or_create(
+    pub(super) fn open_or_create(
         home: &DatabaseFolder,
         binaries: &Binaries,
         account: Option<&Account>,
@@ -126,14 +126,14 @@ impl Cluster {
     }
 
     /// Returns the connection parameters.
-    pub fn address(&self) -> ConnectionAddress {
+    pub(super) fn address(&self) -> ConnectionAddress {
         ConnectionAddress { socket_folder: self.socket_folder.clone(), password: self.password.clone() }
     }
 }
 
 impl ConnectionAddress {
     /// Formats a connection URL for a role.
-    pub fn url(&self, role: &str) -> String {
+    pub(super) fn url(&self, role: &str) -> String {
         let mut host = String::new();
         for byte in self.socket_folder.as_os_str().as_encoded_bytes() {
             if byte.is_ascii_alphanumeric() || b"-._".contains(byte) {
@@ -146,7 +146,7 @@ impl ConnectionAddress {
     }
 
     /// Returns the password.
-    pub fn password(&self) -> &str {
+    pub(super) fn password(&self) -> &str {
         &self.password
     }
 }

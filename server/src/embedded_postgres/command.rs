@@ -9,7 +9,7 @@ use super::guard::GUARD_ARGUMENT;
 use super::start_error::StartError;
 
 /// Creates a PostgreSQL command without the caller's `PG…` variables, which would change its behaviour.
-pub fn clean_command(program: &Path) -> Command {
+pub(super) fn clean_command(program: &Path) -> Command {
     let mut command = Command::new(program);
     for (name, _) in std::env::vars_os() {
         if name.to_string_lossy().starts_with("PG") {
@@ -21,7 +21,7 @@ pub fn clean_command(program: &Path) -> Command {
 }
 
 /// Creates a command that runs `program` as `account` behind the guard; the caller adds its arguments.
-pub fn guarded_command(program: &Path, account: Option<&Account>) -> Result<Command, StartError> {
+pub(super) fn guarded_command(program: &Path, account: Option<&Account>) -> Result<Command, StartError> {
     // /proc/self/exe works even if the executable was replaced, or is in a folder that the account cannot traverse.
     let executable = if cfg!(target_os = "linux") {
         PathBuf::from("/proc/self/exe")

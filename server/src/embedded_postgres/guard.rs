@@ -11,10 +11,10 @@ use std::process::{Command, ExitCode};
 
 /// The hidden first argument.
 /// After it: the parent's process id, the program, its arguments.
-pub const GUARD_ARGUMENT: &str = "__postgres-guard";
+pub(crate) const GUARD_ARGUMENT: &str = "__postgres-guard";
 
 /// Becomes the program named by the arguments; returns only on failure.
-pub fn run(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
+pub(crate) fn run(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
     let parent = arguments.next().and_then(|text| text.to_str()?.parse::<i32>().ok());
     let (Some(parent), Some(program)) = (parent, arguments.next()) else {
         print_error("it is started by basalt itself, with a process id and a program");

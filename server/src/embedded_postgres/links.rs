@@ -10,7 +10,7 @@ use std::path::{Component, Path, PathBuf};
 /// Creates the missing links that `native/pg-symlinks.json` lists.
 /// `bin` is `…/native/bin`.
 /// Folders without that file are left unchanged.
-pub fn create_missing_links(bin: &Path) -> io::Result<()> {
+pub(super) fn create_missing_links(bin: &Path) -> io::Result<()> {
     let Some(native) = bin.parent() else { return Ok(()) };
     let Some(package) = native.parent() else { return Ok(()) };
     let Ok(list) = fs::read(native.join("pg-symlinks.json")) else { return Ok(()) };

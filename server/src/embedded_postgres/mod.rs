@@ -18,9 +18,9 @@ mod system_folder;
 
 use std::path::{Path, PathBuf};
 
-pub use binaries::BinarySearch;
-pub use guard::{GUARD_ARGUMENT as GUARD_COMMAND, run as run_guard};
-pub use start_error::StartError;
+pub(crate) use binaries::BinarySearch;
+pub(crate) use guard::{GUARD_ARGUMENT as GUARD_COMMAND, run as run_guard};
+pub(crate) use start_error::StartError;
 
 use account::Account;
 use binaries::Binaries;
@@ -29,7 +29,7 @@ use supervisor::{ServerPlan, Supervisor};
 
 /// Options of the embedded server.
 #[derive(Debug)]
-pub struct EmbeddedOptions {
+pub(crate) struct EmbeddedOptions {
     /// The locked data folder.
     /// The cluster is in `postgres/` below it, or where its account can access it.
     pub data: PathBuf,
@@ -41,7 +41,7 @@ pub struct EmbeddedOptions {
 
 /// A running PostgreSQL, shut down cleanly when dropped or stopped.
 #[derive(Debug)]
-pub struct EmbeddedPostgres {
+pub(crate) struct EmbeddedPostgres {
     supervisor: Supervisor,
     address: ConnectionAddress,
     home: PathBuf,
@@ -51,11 +51,11 @@ pub struct EmbeddedPostgres {
 
 impl EmbeddedPostgres {
     /// The superuser role.
-    pub const SUPERUSER: &str = cluster::SUPERUSER;
+    pub(crate) const SUPERUSER: &str = cluster::SUPERUSER;
 
     /// Finds binaries, creates the cluster if there is none, starts the server and waits for it.
     /// Blocks for 20 ms on an existing cluster, for half a second on a new one: call it from a blocking thread.
-    pub fn start(options: &EmbeddedOptions) -> Result<Self, StartError> {
+    pub(crate) fn start(options: &EmbeddedOptions) -> Result<Self, StartError> {
         let account = Account::choose();
         let home = DatabaseFolder::choose(&options.data, account.as_ref())?;
         let binaries = Binaries::find(&options.search, home.major()?)?;
@@ -71,28 +71,28 @@ impl EmbeddedPostgres {
 
     /// Returns `postgresql://role:…@%2Fsocket%2Ffolder:5432/postgres`, including the password.
     /// All roles share one password.
-    pub fn url(&self, role: &str) -> String {
+    pub(crate) fn url(&self, role: &str) -> String {
         self.address.url(role)
     }
 
     /// Returns the password of the superuser and of the roles created with it.
-    pub fn password(&self) -> &str {
+    pub(crate) fn password(&self) -> &str {
         self.address.password()
     }
 
     /// Returns the folder of its files.
-    pub fn folder(&self) -> &Path {
+    pub(crate) fn folder(&self) -> &Path {
         &self.home
     }
 
     /// Returns a description of the binaries, for logs.
-    pub fn origin(&self) -> &str {
+    pub(crate) fn origin(&self) -> &str {
         &self.origin
     }
 
     /// Shuts the server down cleanly and waits for its end.
     /// Ephemeral data is removed.
-    pub fn stop(&self) {
+    pub(crate) fn stop(&self) {
         self.supervisor.stop();
         if self.ephemeral {
             let _ = std::fs::remove_dir_all(&self.home);

@@ -10,20 +10,20 @@ use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use super::start_error::StartError;
 
 /// Polling interval while waiting for a file or process.
-pub const POLL_INTERVAL: Duration = Duration::from_millis(5);
+pub(super) const POLL_INTERVAL: Duration = Duration::from_millis(5);
 /// Time limit of a clean shutdown before open work is dropped.
-pub const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
+pub(super) const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The relevant lines of the file.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Postmaster {
+pub(super) struct Postmaster {
     pid: i32,
     is_ready: bool,
 }
 
 impl Postmaster {
     /// Reads the file in this data folder; `None` if it is missing or partially written.
-    pub fn read(pgdata: &Path) -> Option<Self> {
+    pub(super) fn read(pgdata: &Path) -> Option<Self> {
         Self::parse(&fs::read_to_string(pgdata.join("postmaster.pid")).ok()?)
     }
 
@@ -35,14 +35,14 @@ impl Postmaster {
     }
 
     /// Returns whether the process `pid` accepts connections.
-    pub fn is_ready_with_pid(&self, pid: u32) -> bool {
+    pub(super) fn is_ready_with_pid(&self, pid: u32) -> bool {
         self.is_ready && u32::try_from(self.pid) == Ok(pid)
     }
 }
 
 /// Ends a server that an earlier process left running on this folder, and removes a stale pid file.
 /// The caller holds the folder's lock, so no other Basalt uses that server.
-pub fn end_leftover(pgdata: &Path) -> Result<(), StartError> {
+pub(super) fn end_leftover(pgdata: &Path) -> Result<(), StartError> {
     let Some(left) = Postmaster::read(pgdata) else { return Ok(()) };
     let Some(pid) = Pid::from_raw(left.pid) else { return Ok(()) };
     if !is_server_on(pid, pgdata) {
@@ -69,7 +69,7 @@ pub fn end_leftover(pgdata: &Path) -> Result<(), StartError> {
 }
 
 /// Sends a signal; that the process may have ended meanwhile is not an error.
-pub fn send_signal(pid: Pid, signal: Signal) {
+pub(super) fn send_signal(pid: Pid, signal: Signal) {
     let _ = kill_process(pid, signal);
 }
 

@@ -2,7 +2,7 @@
 
 /// Reasons why the database could not be started.
 #[derive(Debug, thiserror::Error)]
-pub enum StartError {
+pub(crate) enum StartError {
     /// There are no usable binaries on this machine.
     #[error("{0}")]
     NoBinaries(String),
@@ -21,7 +21,7 @@ pub enum StartError {
 
 impl StartError {
     /// For `map_err`: wraps an I/O error with the attempted operation.
-    pub fn io(doing: impl Into<String>) -> impl FnOnce(std::io::Error) -> Self {
+    pub(crate) fn io(doing: impl Into<String>) -> impl FnOnce(std::io::Error) -> Self {
         let doing = doing.into();
         move |source| Self::Io { doing, source }
     }

@@ -56,7 +56,7 @@ const EPHEMERAL_SETTINGS: [(&str, &str); 3] =
     [("fsync", "off"), ("synchronous_commit", "off"), ("full_page_writes", "off")];
 
 /// The server to run.
-pub struct ServerPlan {
+pub(super) struct ServerPlan {
     /// The programs.
     pub binaries: Binaries,
     /// The files.
@@ -69,7 +69,7 @@ pub struct ServerPlan {
 
 /// The handle of the thread.
 #[derive(Debug)]
-pub struct Supervisor {
+pub(super) struct Supervisor {
     shared: Arc<Shared>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
@@ -91,7 +91,7 @@ struct State {
 
 impl Supervisor {
     /// Starts PostgreSQL and returns when it accepts connections; fails if the first start fails.
-    pub fn start(plan: ServerPlan) -> Result<Self, StartError> {
+    pub(super) fn start(plan: ServerPlan) -> Result<Self, StartError> {
         let shared = Arc::new(Shared::default());
         let inside = Arc::clone(&shared);
         let thread = std::thread::Builder::new()
@@ -109,7 +109,7 @@ impl Supervisor {
     }
 
     /// Requests a fast shutdown; after [`SHUTDOWN_TIMEOUT`] an immediate one.
-    pub fn stop(&self) {
+    pub(super) fn stop(&self) {
         for signal in [Signal::INT, Signal::QUIT, Signal::KILL] {
             self.shared.update(|state| {
                 state.is_stopping = true;

@@ -3,10 +3,10 @@
 use std::path::Path;
 
 /// The folder that root uses for files that PostgreSQL's account cannot reach elsewhere.
-pub const SYSTEM_FOLDER: &str = "/var/lib/basalt";
+pub(super) const SYSTEM_FOLDER: &str = "/var/lib/basalt";
 
 /// Returns a short, stable name for a path (FNV-1a).
-pub fn fingerprint(path: &Path) -> String {
+pub(super) fn fingerprint(path: &Path) -> String {
     let hash = path
         .as_os_str()
         .as_encoded_bytes()

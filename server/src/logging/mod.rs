@@ -25,7 +25,7 @@ use crate::config_file::LogFormat;
 
 /// Starts logging.
 /// `level` is a level or a list of `target=level`, as in `RUST_LOG`.
-pub fn start(level: &str, format: LogFormat, file: Option<&Path>) -> anyhow::Result<()> {
+pub(crate) fn start(level: &str, format: LogFormat, file: Option<&Path>) -> anyhow::Result<()> {
     let directives: Vec<&str> = level.split(',').map(str::trim).filter(|directive| !directive.is_empty()).collect();
     let filter = directives
         .join(",")
@@ -63,7 +63,7 @@ fn build_subscriber(
 }
 
 /// Logs the notices that were collected from the settings before logging started.
-pub fn log_notices(notices: &[Notice]) {
+pub(crate) fn log_notices(notices: &[Notice]) {
     for notice in notices {
         match notice.level {
             NoticeLevel::Warning => tracing::warn!(%notice, "setting may not have the intended effect"),

@@ -29,7 +29,7 @@ const BUFFER_SIZE: usize = 4096;
 /// # Errors
 ///
 /// inotify does not work for the folder.
-pub async fn watch(folder: &Path, every: Duration, reported: &Notify) -> io::Result<Infallible> {
+pub(super) async fn watch(folder: &Path, every: Duration, reported: &Notify) -> io::Result<Infallible> {
     let descriptor = init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC)?;
     let mut watched = match add_folder_watch(&descriptor, folder) {
         Ok(watched) => Some(watched),

@@ -16,14 +16,14 @@ use gotrue_rs::config::{Config, Notice, Problem, load};
 use gotrue_rules::domain::error::chain::ErrorChain;
 use tokio::sync::watch;
 
-pub use self::source::ConfigSource;
+pub(crate) use self::source::ConfigSource;
 
 use self::watcher::SettingsWatcher;
 use crate::{app, logging, profiles};
 use http_edge::ShutdownSignal;
 
 /// Replaces the application in `current` when the settings of `source` change, until shutdown.
-pub async fn run(
+pub(crate) async fn run(
     mut source: ConfigSource,
     mut config: Config,
     current: watch::Sender<Arc<App>>,
@@ -87,7 +87,7 @@ fn settings_requiring_restart(before: &Config, now: &Config) -> Vec<&'static str
 }
 
 /// Formats problems, one per line.
-pub fn format_problems(problems: &[Problem]) -> String {
+pub(crate) fn format_problems(problems: &[Problem]) -> String {
     let mut text = String::from("these settings cannot be used:");
     for problem in problems {
         let _ = write!(text, "\n  {problem}");

@@ -20,7 +20,7 @@ type FileAttributes = (u64, u64, u32, i64, i64);
 
 /// Polls every `every`, without an end.
 /// A folder that cannot be read is logged once.
-pub async fn watch(folder: &Path, every: Duration, reported: &Notify) {
+pub(super) async fn watch(folder: &Path, every: Duration, reported: &Notify) {
     let mut turn = interval(every.max(MIN_POLL_INTERVAL));
     turn.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut known = scan(folder);
@@ -40,7 +40,7 @@ pub async fn watch(folder: &Path, every: Duration, reported: &Notify) {
 }
 
 /// Returns the attributes of the settings files.
-pub fn scan(folder: &Path) -> std::io::Result<BTreeMap<OsString, FileAttributes>> {
+pub(super) fn scan(folder: &Path) -> std::io::Result<BTreeMap<OsString, FileAttributes>> {
     let mut files = BTreeMap::new();
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use gotrue_rs::config::Vars;
 
 /// The source of reloadable settings.
-pub struct ConfigSource {
+pub(crate) struct ConfigSource {
     /// The current variables.
     pub vars: Vars,
     /// The folder whose files override them.
@@ -13,6 +13,6 @@ pub struct ConfigSource {
 }
 
 /// Returns whether a file of this name contains settings.
-pub fn is_settings_file(name: &Path) -> bool {
+pub(super) fn is_settings_file(name: &Path) -> bool {
     name.extension().is_some_and(|extension| extension == "env" || extension == "json")
 }

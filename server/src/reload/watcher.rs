@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 use super::polling;
 
 /// The running watchers; dropping this stops them.
-pub struct SettingsWatcher {
+pub(super) struct SettingsWatcher {
     changed: Arc<Notify>,
     grace_period: Duration,
     _watchers: JoinSet<()>,
@@ -20,7 +20,7 @@ pub struct SettingsWatcher {
 
 impl SettingsWatcher {
     /// Starts the watchers that the settings enable; `None` if all are disabled.
-    pub fn start(folder: &Path, settings: &ReloadSettings) -> Option<Self> {
+    pub(super) fn start(folder: &Path, settings: &ReloadSettings) -> Option<Self> {
         if !settings.notify_enabled && !settings.signal_enabled {
             return None;
         }
@@ -35,7 +35,7 @@ impl SettingsWatcher {
     }
 
     /// Completes once there was a change and then none for the grace period.
-    pub async fn wait_for_change(&self) {
+    pub(super) async fn wait_for_change(&self) {
         self.changed.notified().await;
         while tokio::time::timeout(self.grace_period, self.changed.notified()).await.is_ok() {}
     }

@@ -13,26 +13,26 @@ struct ErrorBody<'a> {
 }
 
 /// The request carries no API key.
-pub fn missing_api_key() -> Response {
+pub(super) fn missing_api_key() -> Response {
     let hint = "No `apikey` request header or url param was found. `basalt status` prints the keys.";
     json(StatusCode::UNAUTHORIZED, "No API key found in request", hint)
 }
 
 /// The request carries an API key that is not valid for this project.
-pub fn invalid_api_key() -> Response {
+pub(super) fn invalid_api_key() -> Response {
     let hint = "It is not a key of this project, nor a token it signed. `basalt status` prints the keys.";
     json(StatusCode::UNAUTHORIZED, "Invalid API key", hint)
 }
 
 /// The path belongs to a service of Supabase that Basalt does not have.
-pub fn not_served(mount: &str, what: &str) -> Response {
+pub(super) fn not_served(mount: &str, what: &str) -> Response {
     let message = format!("Basalt does not serve {mount} ({what})");
     let hint = "Served here are /auth/v1 and /functions/v1. For the rest point the client at a Supabase project.";
     json(StatusCode::NOT_FOUND, &message, hint)
 }
 
 /// A handler failed unexpectedly.
-pub fn internal_error() -> Response {
+pub(super) fn internal_error() -> Response {
     json(StatusCode::INTERNAL_SERVER_ERROR, "Internal Server Error", "The server's log says more.")
 }
 

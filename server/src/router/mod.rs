@@ -26,7 +26,7 @@ use crate::metrics;
 
 /// The header of the request id, which the auth API and the response also carry.
 /// A well-formed id of the client is kept; otherwise a new one is generated.
-pub const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// Paths below `/auth/v1` that need no API key, with or without a trailing slash.
 const KEYLESS_PATHS: [&str; 8] = [
@@ -56,7 +56,7 @@ const NOT_SERVED: [(&str, &str); 6] = [
 ];
 
 /// The services and the policies that the router applies before them.
-pub struct EdgeRouter {
+pub(crate) struct EdgeRouter {
     /// The auth API, at its root.
     pub auth: Router,
     /// The functions, with their full paths.
@@ -117,7 +117,7 @@ impl Area {
 impl EdgeRouter {
     /// Answers one request.
     /// A panic in a handler becomes a 500 response.
-    pub async fn handle(self: Arc<Self>, mut request: Request) -> Response {
+    pub(crate) async fn handle(self: Arc<Self>, mut request: Request) -> Response {
         let started = Instant::now();
         let area = Area::from_path(request.uri().path());
         let resolved = self.resolve(&request);

@@ -22,11 +22,11 @@ use crate::dev::provider::Registration;
 use crate::project::Project;
 use crate::{gotrue, logging, profiles, shutdown};
 use services::{Dependencies, Services};
-pub use source::{DatabaseSource, find_database};
+pub(crate) use source::{DatabaseSource, find_database};
 
 /// Options of the command line that supplement the configuration.
 #[derive(Debug, Clone)]
-pub struct ServeOptions {
+pub(crate) struct ServeOptions {
     /// Overrides the configured port.
     pub port: Option<u16>,
     /// Discard all data at the end.
@@ -49,7 +49,7 @@ struct Prepared {
 }
 
 /// Serves until a signal arrives.
-pub async fn serve(project: Project, options: ServeOptions) -> anyhow::Result<()> {
+pub(crate) async fn serve(project: Project, options: ServeOptions) -> anyhow::Result<()> {
     let closing = shutdown::watch_signals().context("listening for signals")?;
     shutdown::ignore_hangup().context("listening for SIGHUP")?;
     let entropy = Entropy::from_system();

@@ -35,7 +35,7 @@ const PRODUCT: &str = "Email Templates";
 const DUPLICATE_SUBMISSION_WINDOW: Duration = Duration::from_mins(2);
 
 /// The router and the background tasks of a running server.
-pub struct Services {
+pub(super) struct Services {
     /// The request entry point.
     pub router: Arc<EdgeRouter>,
     /// The queue of e-mail messages.
@@ -47,7 +47,7 @@ pub struct Services {
 }
 
 /// Dependencies of the services.
-pub struct Dependencies<'a> {
+pub(super) struct Dependencies<'a> {
     /// The project.
     pub project: &'a Project,
     /// Its API keys.
@@ -64,7 +64,7 @@ pub struct Dependencies<'a> {
 
 impl Services {
     /// Builds the services and starts their background tasks.
-    pub fn start(config: &Config, dependencies: Dependencies<'_>) -> anyhow::Result<Self> {
+    pub(super) fn start(config: &Config, dependencies: Dependencies<'_>) -> anyhow::Result<Self> {
         let Dependencies { project, keys, pool, closing, provider, consent } = dependencies;
         let entropy = Entropy::from_system();
         let site_url = config.policy.site.site_url.clone();

@@ -14,7 +14,7 @@ use crate::project::Project;
 const ROLE: &str = "supabase_auth_admin";
 
 /// The database in use.
-pub enum DatabaseSource {
+pub(crate) enum DatabaseSource {
     /// The operator's database, identified by its URL and managed externally.
     External(String),
     /// The embedded database, started and stopped with this process.
@@ -24,7 +24,7 @@ pub enum DatabaseSource {
 /// Returns a function that connects to the given database or starts the embedded one.
 /// It blocks and must run on a blocking thread. `given` takes precedence over the environment. An ephemeral database is
 /// never one that only the environment names, because that one holds an application's tables.
-pub fn find_database(
+pub(crate) fn find_database(
     project: &Project,
     folder: &DataFolder,
     ephemeral: bool,
@@ -52,12 +52,12 @@ pub fn find_database(
 
 impl DatabaseSource {
     /// Returns the URL with which an operator connects, with the same privileges as this process.
-    pub fn operator_url(&self) -> String {
+    pub(crate) fn operator_url(&self) -> String {
         self.url(EmbeddedPostgres::SUPERUSER)
     }
 
     /// Migrates the database and returns a connection pool.
-    pub async fn open(&self, config: &mut Config) -> anyhow::Result<Pool> {
+    pub(crate) async fn open(&self, config: &mut Config) -> anyhow::Result<Pool> {
         if let Self::Embedded(postgres) = self {
             // The roles of the embedded database are created here; in an external one the operator creates them.
             let mut settings = config.database.clone();
@@ -75,7 +75,7 @@ impl DatabaseSource {
     }
 
     /// Stops the embedded database.
-    pub fn stop(self) {
+    pub(crate) fn stop(self) {
         if let Self::Embedded(postgres) = self {
             postgres.stop();
         }

@@ -11,7 +11,7 @@ use super::arguments::{AddArguments, BanArguments, DeleteArguments, ListArgument
 use super::database::UserDatabase;
 
 /// Creates an account.
-pub async fn add(database: &UserDatabase, arguments: &AddArguments) -> anyhow::Result<()> {
+pub(crate) async fn add(database: &UserDatabase, arguments: &AddArguments) -> anyhow::Result<()> {
     let contact = arguments.contact.as_str();
     let is_phone = contact.starts_with('+');
     let mut body = if is_phone {
@@ -45,7 +45,7 @@ pub async fn add(database: &UserDatabase, arguments: &AddArguments) -> anyhow::R
 }
 
 /// Lists accounts, newest first.
-pub async fn list(database: &UserDatabase, arguments: &ListArguments) -> anyhow::Result<()> {
+pub(crate) async fn list(database: &UserDatabase, arguments: &ListArguments) -> anyhow::Result<()> {
     let mut left = usize::try_from(arguments.limit).unwrap_or(usize::MAX);
     let filter = utf8_percent_encode(&arguments.filter, NON_ALPHANUMERIC);
     for page in 1.. {
@@ -72,14 +72,14 @@ pub async fn list(database: &UserDatabase, arguments: &ListArguments) -> anyhow:
 }
 
 /// Shows an account.
-pub async fn show(database: &UserDatabase, arguments: &ShowArguments) -> anyhow::Result<()> {
+pub(crate) async fn show(database: &UserDatabase, arguments: &ShowArguments) -> anyhow::Result<()> {
     let id = database.find(&arguments.who).await?;
     let user = database.request(Method::GET, &format!("/admin/users/{id}"), None).await?;
     print(&serde_json::to_string_pretty(&user)?)
 }
 
 /// Bans an account, or lifts the ban.
-pub async fn ban(database: &UserDatabase, arguments: &BanArguments) -> anyhow::Result<()> {
+pub(crate) async fn ban(database: &UserDatabase, arguments: &BanArguments) -> anyhow::Result<()> {
     let id = database.find(&arguments.who).await?;
     let duration = if arguments.lift { "none" } else { arguments.duration.as_str() };
     let path = format!("/admin/users/{id}");
@@ -94,7 +94,7 @@ pub async fn ban(database: &UserDatabase, arguments: &BanArguments) -> anyhow::R
 }
 
 /// Deletes an account after confirmation.
-pub async fn delete(database: &UserDatabase, arguments: &DeleteArguments) -> anyhow::Result<()> {
+pub(crate) async fn delete(database: &UserDatabase, arguments: &DeleteArguments) -> anyhow::Result<()> {
     let id = database.find(&arguments.who).await?;
     let path = format!("/admin/users/{id}");
     let name = primary_contact(&database.request(Method::GET, &path, None).await?);

@@ -8,7 +8,7 @@ use crate::project::ProjectArguments;
 
 /// The database of the accounts.
 #[derive(Debug, Args)]
-pub struct DatabaseArguments {
+pub(crate) struct DatabaseArguments {
     #[command(flatten)]
     pub project: ProjectArguments,
     /// The database [default: the project's own, or `DATABASE_URL`]
@@ -18,7 +18,7 @@ pub struct DatabaseArguments {
 
 /// Arguments of `add`.
 #[derive(Debug, Args)]
-pub struct AddArguments {
+pub(crate) struct AddArguments {
     /// An e-mail address, or a phone number with a leading +
     #[arg(value_name = "CONTACT")]
     pub contact: String,
@@ -35,7 +35,7 @@ pub struct AddArguments {
 
 /// Arguments of `list`.
 #[derive(Debug, Args)]
-pub struct ListArguments {
+pub(crate) struct ListArguments {
     /// Only accounts whose address or name contains this text
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     pub filter: String,
@@ -49,7 +49,7 @@ pub struct ListArguments {
 
 /// Arguments of `show`.
 #[derive(Debug, Args)]
-pub struct ShowArguments {
+pub(crate) struct ShowArguments {
     /// An e-mail address, a phone number or an id
     #[arg(value_name = "WHO")]
     pub who: String,
@@ -57,7 +57,7 @@ pub struct ShowArguments {
 
 /// Arguments of `ban`.
 #[derive(Debug, Args)]
-pub struct BanArguments {
+pub(crate) struct BanArguments {
     /// An e-mail address, a phone number or an id
     #[arg(value_name = "WHO")]
     pub who: String,
@@ -71,7 +71,7 @@ pub struct BanArguments {
 
 /// Arguments of `delete`.
 #[derive(Debug, Args)]
-pub struct DeleteArguments {
+pub(crate) struct DeleteArguments {
     /// An e-mail address, a phone number or an id
     #[arg(value_name = "WHO")]
     pub who: String,
@@ -85,7 +85,7 @@ pub struct DeleteArguments {
 
 /// Arguments of `import`.
 #[derive(Debug, Args)]
-pub struct ImportArguments {
+pub(crate) struct ImportArguments {
     /// The file, plain or gzipped; - for standard input
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
@@ -111,7 +111,7 @@ pub struct ImportArguments {
 
 /// The format of an import file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum ImportFormat {
+pub(crate) enum ImportFormat {
     /// `basalt users export`: one account per line, as JSON
     Basalt,
     /// A dump of a Supabase project's data: `pg_dump` or `supabase db dump --data-only`, as SQL
@@ -124,7 +124,7 @@ pub enum ImportFormat {
 
 /// Arguments of `export`.
 #[derive(Debug, Args)]
-pub struct ExportArguments {
+pub(crate) struct ExportArguments {
     /// The file, created readable by its owner only; - for standard output
     #[arg(value_name = "FILE")]
     pub file: PathBuf,

@@ -29,7 +29,7 @@ use crate::serve::DatabaseSource;
 use crate::{app, database, profiles, serve};
 
 /// A connected database with access to the admin API.
-pub struct UserDatabase {
+pub(crate) struct UserDatabase {
     /// Its connection pool.
     pub pool: Pool,
     /// The default `aud` of accounts.
@@ -47,7 +47,7 @@ pub struct UserDatabase {
 impl UserDatabase {
     /// Connects to the database of the arguments, the running server, or `DATABASE_URL`, in this order.
     /// Otherwise the project's own database is started until [`UserDatabase::close`].
-    pub async fn connect(arguments: &DatabaseArguments) -> anyhow::Result<Self> {
+    pub(crate) async fn connect(arguments: &DatabaseArguments) -> anyhow::Result<Self> {
         let project = Project::load(&arguments.project)?;
         let entropy = Entropy::from_system();
         let keys = api_keys::combine(None, &api_keys::ConfiguredKeys::default(), &entropy, SystemClock.now())?;
@@ -70,7 +70,7 @@ impl UserDatabase {
     }
 
     /// Closes the connections and stops a started database.
-    pub async fn close(self) -> anyhow::Result<()> {
+    pub(crate) async fn close(self) -> anyhow::Result<()> {
         self.pool.close().await;
         if let Some((source, _folder)) = self.embedded {
             tokio::task::spawn_blocking(move || source.stop()).await.context("stopping the database")?;
@@ -79,17 +79,17 @@ impl UserDatabase {
     }
 
     /// Returns a connection without a transaction.
-    pub fn connection(&self) -> Connection {
+    pub(crate) fn connection(&self) -> Connection {
         Connection::pooled(self.pool.clone(), Arc::new(Journal::default()))
     }
 
     /// Begins a transaction.
-    pub async fn begin(&self) -> anyhow::Result<Connection> {
+    pub(crate) async fn begin(&self) -> anyhow::Result<Connection> {
         Ok(Connection::begin(&self.pool, Arc::new(Journal::default())).await?)
     }
 
     /// Sends a request to the admin API; an error response becomes an error with its message.
-    pub async fn request(&self, method: Method, path: &str, body: Option<Value>) -> anyhow::Result<Value> {
+    pub(crate) async fn request(&self, method: Method, path: &str, body: Option<Value>) -> anyhow::Result<Value> {
         let request = Request::builder()
             .method(method)
             .uri(path)
@@ -106,7 +106,7 @@ impl UserDatabase {
     }
 
     /// Finds the account of an address, number or id.
-    pub async fn find(&self, who: &str) -> anyhow::Result<Uuid> {
+    pub(crate) async fn find(&self, who: &str) -> anyhow::Result<Uuid> {
         let id: Vec<Uuid> = who.parse().into_iter().collect();
         let (email, phone) = (Email::normalize_for_lookup(who), Phone::normalize_for_lookup(who));
         let found = bulk::find_existing(&mut self.connection(), &id, &[email], &[phone]).await?;

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::read::{MAX_LINE_BYTES, ParsedItem, TextReader, next_line};
 
 /// The rows of the account tables in a dump.
-pub struct DumpReader {
+pub(super) struct DumpReader {
     text: TextReader,
     line: u64,
     state: DumpState,
@@ -31,7 +31,7 @@ struct Columns {
 }
 
 /// A row of a table.
-pub struct DumpRow {
+pub(super) struct DumpRow {
     /// The table.
     pub table: ImportTable,
     /// The row.
@@ -40,7 +40,7 @@ pub struct DumpRow {
 
 impl DumpReader {
     /// Reads the rows of a text.
-    pub fn new(text: TextReader) -> Self {
+    pub(super) fn new(text: TextReader) -> Self {
         Self { text, line: 0, state: DumpState::Outside }
     }
 

@@ -18,7 +18,7 @@ use super::progress::progress_bar;
 const PAGE_SIZE: i64 = 1000;
 
 /// Writes the accounts to a temporary file, which is renamed when it is complete.
-pub async fn export(database: &UserDatabase, arguments: &ExportArguments) -> anyhow::Result<()> {
+pub(crate) async fn export(database: &UserDatabase, arguments: &ExportArguments) -> anyhow::Result<()> {
     let file = &arguments.file;
     let mut db = database.begin().await?;
     bulk::fix_snapshot(&mut db).await?;

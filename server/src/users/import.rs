@@ -25,7 +25,7 @@ const BATCH_SIZE: usize = 1000;
 
 /// Stores valid accounts and reports the others.
 /// Fails at the end if there were invalid lines.
-pub async fn import(database: &UserDatabase, arguments: &ImportArguments) -> anyhow::Result<()> {
+pub(crate) async fn import(database: &UserDatabase, arguments: &ImportArguments) -> anyhow::Result<()> {
     let (mut text, bar) = read::open(&arguments.file)?;
     let format = match arguments.format {
         Some(format) => format,

@@ -9,11 +9,11 @@ mod import;
 mod progress;
 mod read;
 
-pub use accounts::{add, ban, delete, list, show};
-pub use arguments::{
+pub(crate) use accounts::{add, ban, delete, list, show};
+pub(crate) use arguments::{
     AddArguments, BanArguments, DatabaseArguments, DeleteArguments, ExportArguments, ImportArguments, ListArguments,
     ShowArguments,
 };
-pub use database::UserDatabase;
-pub use export::export;
-pub use import::import;
+pub(crate) use database::UserDatabase;
+pub(crate) use export::export;
+pub(crate) use import::import;

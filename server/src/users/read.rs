@@ -14,15 +14,15 @@ use super::arguments::ImportFormat;
 use super::progress::progress_bar;
 
 /// Maximum length of a line, in bytes.
-pub const MAX_LINE_BYTES: u64 = 1 << 20;
+pub(super) const MAX_LINE_BYTES: u64 = 1 << 20;
 /// The size of the beginning from which the format is detected.
 const DETECTION_BYTES: usize = 1 << 16;
 
 /// The text of a file.
-pub type TextReader = BufReader<Box<dyn Read>>;
+pub(super) type TextReader = BufReader<Box<dyn Read>>;
 
 /// Opens a file or standard input, decompresses gzip, and shows the progress of reading.
-pub fn open(path: &Path) -> anyhow::Result<(TextReader, ProgressBar)> {
+pub(super) fn open(path: &Path) -> anyhow::Result<(TextReader, ProgressBar)> {
     let doing = || format!("reading {}", path.display());
     let (raw, size): (Box<dyn Read>, u64) = if path.as_os_str() == "-" {
         (Box::new(io::stdin()), 0)
@@ -39,7 +39,7 @@ pub fn open(path: &Path) -> anyhow::Result<(TextReader, ProgressBar)> {
 }
 
 /// Detects the format of a text by its beginning.
-pub fn detect_format(text: &mut TextReader) -> io::Result<ImportFormat> {
+pub(super) fn detect_format(text: &mut TextReader) -> io::Result<ImportFormat> {
     let beginning = String::from_utf8_lossy(text.fill_buf()?).into_owned();
     let beginning = beginning.trim_start_matches('\u{feff}').trim_start();
     if !beginning.starts_with('{') {
@@ -56,7 +56,7 @@ pub fn detect_format(text: &mut TextReader) -> io::Result<ImportFormat> {
 }
 
 /// An object of a file.
-pub struct ParsedItem {
+pub(super) struct ParsedItem {
     /// The line on which it begins, from 1.
     pub line: u64,
     /// The object, or why it is invalid.
@@ -65,14 +65,14 @@ pub struct ParsedItem {
 
 /// Reads one object per line.
 /// Empty lines are skipped.
-pub struct LineReader {
+pub(super) struct LineReader {
     text: TextReader,
     line: u64,
 }
 
 impl LineReader {
     /// Reads the lines of a text.
-    pub fn new(text: TextReader) -> Self {
+    pub(super) fn new(text: TextReader) -> Self {
         Self { text, line: 0 }
     }
 }
@@ -98,7 +98,7 @@ impl Iterator for LineReader {
 
 /// Returns the next line without its line end; `None` at the end of the text.
 /// A longer line is truncated to [`MAX_LINE_BYTES`] bytes and one.
-pub fn next_line(text: &mut TextReader) -> io::Result<Option<Vec<u8>>> {
+pub(super) fn next_line(text: &mut TextReader) -> io::Result<Option<Vec<u8>>> {
     let mut line = Vec::new();
     if text.by_ref().take(MAX_LINE_BYTES + 1).read_until(b'\n', &mut line)? == 0 {
         return Ok(None);
@@ -131,7 +131,7 @@ fn parse_object(bytes: &[u8]) -> Result<ImportRow, ImportError> {
 }
 
 /// Reads the objects of the first list in a JSON text, such as `{"users": [{…}, {…}]}`.
-pub struct ListReader {
+pub(super) struct ListReader {
     text: TextReader,
     line: u64,
     is_inside: bool,
@@ -140,7 +140,7 @@ pub struct ListReader {
 
 impl ListReader {
     /// Reads the objects of a text.
-    pub fn new(json: TextReader) -> Self {
+    pub(super) fn new(json: TextReader) -> Self {
         Self { text: json, line: 1, is_inside: false, has_ended: false }
     }
 

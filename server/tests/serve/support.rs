@@ -15,40 +15,40 @@ use serde_json::Value;
 static NEXT_FOLDER: AtomicUsize = AtomicUsize::new(0);
 
 /// Returns a command for the binary under test, without variables that would change its behaviour.
-pub fn basalt() -> Command {
+pub(crate) fn basalt() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_basalt"));
     command.env_remove("DATABASE_URL").env_remove("RUST_LOG").current_dir(std::env::temp_dir());
     command
 }
 
 /// Returns a free port.
-pub fn free_port() -> u16 {
+pub(crate) fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port").port()
 }
 
 /// Runs the binary to its end.
-pub fn run(arguments: &[&str]) -> Output {
+pub(crate) fn run(arguments: &[&str]) -> Output {
     basalt().args(arguments).output().expect("the program starts")
 }
 
 /// A folder that is removed at the end of the test.
-pub struct TempFolder(pub PathBuf);
+pub(crate) struct TempFolder(pub PathBuf);
 
 impl TempFolder {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let number = NEXT_FOLDER.fetch_add(1, Ordering::Relaxed);
         let path = std::env::temp_dir().join(format!("basalt-e2e-{}-{number}", std::process::id()));
         fs::create_dir_all(&path).expect("a folder");
         Self(path)
     }
 
-    pub fn write(&self, name: &str, text: &str) -> String {
+    pub(crate) fn write(&self, name: &str, text: &str) -> String {
         let path = self.0.join(name);
         fs::write(&path, text).expect("a file");
         path.display().to_string()
     }
 
-    pub fn path(&self, name: &str) -> String {
+    pub(crate) fn path(&self, name: &str) -> String {
         self.0.join(name).display().to_string()
     }
 }
@@ -60,7 +60,7 @@ impl Drop for TempFolder {
 }
 
 /// A running server.
-pub struct Basalt {
+pub(crate) struct Basalt {
     child: Child,
     /// The line of JSON that it printed.
     pub announcement: Value,
@@ -70,17 +70,17 @@ pub struct Basalt {
 
 impl Basalt {
     /// Starts `basalt serve --json` with these arguments, on a free port unless they name one.
-    pub fn serve(arguments: &[&str]) -> Self {
+    pub(crate) fn serve(arguments: &[&str]) -> Self {
         Self::serve_with(arguments, &[])
     }
 
     /// The same, with environment variables.
-    pub fn serve_with(arguments: &[&str], variables: &[(&str, &str)]) -> Self {
+    pub(crate) fn serve_with(arguments: &[&str], variables: &[(&str, &str)]) -> Self {
         Self::start(basalt().envs(variables.iter().copied()), arguments)
     }
 
     /// The same, with a modified command.
-    pub fn start(command: &mut Command, arguments: &[&str]) -> Self {
+    pub(crate) fn start(command: &mut Command, arguments: &[&str]) -> Self {
         let mut child = command
             .args(["serve", "--json"])
             .args(if arguments.contains(&"--port") { &[][..] } else { &["--port", "0"] })
@@ -103,16 +103,16 @@ impl Basalt {
         Self { child, announcement: reported, client }
     }
 
-    pub fn text(&self, name: &str) -> String {
+    pub(crate) fn text(&self, name: &str) -> String {
         self.announcement[name].as_str().unwrap_or_else(|| panic!("no {name}")).to_owned()
     }
 
-    pub fn url(&self, path: &str) -> String {
+    pub(crate) fn url(&self, path: &str) -> String {
         format!("{}{path}", self.text("url"))
     }
 
     /// Sends a request to the auth API with the public key; returns status and JSON body.
-    pub async fn auth(&self, path: &str, body: Option<Value>) -> (u16, Value) {
+    pub(crate) async fn auth(&self, path: &str, body: Option<Value>) -> (u16, Value) {
         let url = self.url(&format!("/auth/v1{path}"));
         let request = match body {
             None => self.client.get(url),
@@ -122,16 +122,16 @@ impl Basalt {
         (answer.status().as_u16(), answer.json().await.unwrap_or_default())
     }
 
-    pub fn pid(&self) -> Pid {
+    pub(crate) fn pid(&self) -> Pid {
         Pid::from_child(&self.child)
     }
 
-    pub fn signal(&self, signal: Signal) {
+    pub(crate) fn signal(&self, signal: Signal) {
         kill_process(self.pid(), signal).expect("it lives");
     }
 
     /// Waits for the end of the process; returns whether it was successful.
-    pub fn wait_for_exit(mut self) -> bool {
+    pub(crate) fn wait_for_exit(mut self) -> bool {
         self.child.wait().expect("a status").success()
     }
 }
@@ -144,19 +144,19 @@ impl Drop for Basalt {
 }
 
 /// Returns the process id of PostgreSQL on the data folder.
-pub fn postgres_pid(data: &Path) -> Option<Pid> {
+pub(crate) fn postgres_pid(data: &Path) -> Option<Pid> {
     let text = fs::read_to_string(data.join("postgres/cluster/postmaster.pid")).ok()?;
     Pid::from_raw(text.lines().next()?.parse().ok()?)
 }
 
 /// Returns whether the process runs; a zombie process does not.
-pub fn is_alive(pid: Pid) -> bool {
+pub(crate) fn is_alive(pid: Pid) -> bool {
     let has_proc = Path::new("/proc/self/cwd").exists();
     if has_proc { fs::read_link(format!("/proc/{pid}/cwd")).is_ok() } else { test_kill_process(pid).is_ok() }
 }
 
 /// Polls until the condition holds, for ten seconds at most.
-pub fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
+pub(crate) fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
     let started = Instant::now();
     while !holds() {
         assert!(started.elapsed() < Duration::from_secs(10), "{what}");

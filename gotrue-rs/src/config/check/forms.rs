@@ -19,13 +19,13 @@ use super::super::values;
 type FormResult = Result<(), String>;
 
 /// Checks an absolute URL or an absolute path.
-pub fn validate_url(text: &str) -> FormResult {
+pub(crate) fn validate_url(text: &str) -> FormResult {
     let wrong = || "is neither an absolute URL nor an absolute path".to_owned();
     values::is_absolute(text).then_some(()).ok_or_else(wrong)
 }
 
 /// Parses the globs of redirect URLs, in the order given.
-pub fn parse_allow_list(draft: &mut Draft, _: &'static str, text: &str) -> FormResult {
+pub(crate) fn parse_allow_list(draft: &mut Draft, _: &'static str, text: &str) -> FormResult {
     let patterns = values::parse_list(text);
     for pattern in &patterns {
         let wrong = |why| format!("holds {pattern:?}, which is not a pattern: {why}");
@@ -36,7 +36,7 @@ pub fn parse_allow_list(draft: &mut Draft, _: &'static str, text: &str) -> FormR
 }
 
 /// An empty text means the default.
-pub fn parse_outbound_timeout(draft: &mut Draft, text: &str) -> FormResult {
+pub(crate) fn parse_outbound_timeout(draft: &mut Draft, text: &str) -> FormResult {
     if text.is_empty() {
         return Ok(());
     }
@@ -46,7 +46,7 @@ pub fn parse_outbound_timeout(draft: &mut Draft, text: &str) -> FormResult {
 }
 
 /// Accepts `postgres` under any of its names; if empty, the URL determines the driver.
-pub fn validate_driver(text: &str) -> FormResult {
+pub(crate) fn validate_driver(text: &str) -> FormResult {
     match text {
         "" | "postgres" | "postgresql" | "pg" | "pgx" => Ok(()),
         _ => Err("is not postgres, the one kind of database served".to_owned()),
@@ -54,7 +54,7 @@ pub fn validate_driver(text: &str) -> FormResult {
 }
 
 /// Checks the URL of a `PostgreSQL` database.
-pub fn parse_database_url(draft: &mut Draft, _: &'static str, text: &str) -> FormResult {
+pub(crate) fn parse_database_url(draft: &mut Draft, _: &'static str, text: &str) -> FormResult {
     let parsed = Url::parse(text).map_err(|error| format!("is not a URL of a PostgreSQL database ({error})"))?;
     if !matches!(parsed.scheme(), "postgres" | "postgresql") {
         return Err("is not a URL of a PostgreSQL database: it starts with postgres://".to_owned());
@@ -64,12 +64,12 @@ pub fn parse_database_url(draft: &mut Draft, _: &'static str, text: &str) -> For
 }
 
 /// Accepts the one schema that the statements name.
-pub fn validate_namespace(text: &str) -> FormResult {
+pub(crate) fn validate_namespace(text: &str) -> FormResult {
     if text == "auth" { Ok(()) } else { Err("is not auth, the one schema served".to_owned()) }
 }
 
 /// Parses the reference's names of levels, case-insensitively. An unknown one only causes a warning.
-pub fn parse_log_level(draft: &mut Draft, text: &str) {
+pub(crate) fn parse_log_level(draft: &mut Draft, text: &str) {
     let level = match text.to_lowercase().as_str() {
         "" | "info" => LogLevel::Info,
         "panic" | "fatal" | "error" => LogLevel::Error,
@@ -85,7 +85,7 @@ pub fn parse_log_level(draft: &mut Draft, text: &str) {
 }
 
 /// Parses `json` or `text`.
-pub fn parse_log_format(draft: &mut Draft, _: &'static str, text: &str) -> FormResult {
+pub(crate) fn parse_log_format(draft: &mut Draft, _: &'static str, text: &str) -> FormResult {
     draft.config.log.format = match text {
         "json" => LogFormat::Json,
         "text" => LogFormat::Text,
@@ -95,7 +95,7 @@ pub fn parse_log_format(draft: &mut Draft, _: &'static str, text: &str) -> FormR
 }
 
 /// Checks `bcrypt` or `argon2id`.
-pub fn parse_password_hash(draft: &mut Draft, _: &'static str, text: &str) -> FormResult {
+pub(crate) fn parse_password_hash(draft: &mut Draft, _: &'static str, text: &str) -> FormResult {
     if !matches!(text, "bcrypt" | "argon2id") {
         return Err("is neither bcrypt nor argon2id".to_owned());
     }
@@ -104,14 +104,14 @@ pub fn parse_password_hash(draft: &mut Draft, _: &'static str, text: &str) -> Fo
 }
 
 /// Parses `provider=domain` pairs.
-pub fn parse_linking_domains(draft: &mut Draft, _: &'static str, text: &str) -> FormResult {
+pub(crate) fn parse_linking_domains(draft: &mut Draft, _: &'static str, text: &str) -> FormResult {
     let wrong = |pair| format!("is not a list of provider=domain pairs between commas: {pair:?} is none");
     draft.policy.experimental.provider_linking_domains = values::parse_linking_domains(text).map_err(wrong)?;
     Ok(())
 }
 
 /// Parses an RFC 3339 time surrounded by optional white space; empty for none.
-pub fn parse_test_otp_valid_until(draft: &mut Draft, _: &'static str, text: &str) -> FormResult {
+pub(crate) fn parse_test_otp_valid_until(draft: &mut Draft, _: &'static str, text: &str) -> FormResult {
     let text = text.trim();
     if text.is_empty() {
         return Ok(());
@@ -140,7 +140,7 @@ fn parse_go_time(text: &str) -> Option<DateTime<Utc>> {
 ///
 /// Of two keys with one id the later counts, and exactly one key must have the operation `sign`. The keys themselves
 /// are validated when they are loaded.
-pub fn parse_jwt_keys(draft: &mut Draft, text: &str) -> FormResult {
+pub(crate) fn parse_jwt_keys(draft: &mut Draft, text: &str) -> FormResult {
     let wrong = |error| format!("is not a JSON list of JSON web keys ({error})");
     let keys: Option<Vec<Map<String, Value>>> = serde_json::from_str(text).map_err(wrong)?;
     let mut by_id = BTreeMap::new();

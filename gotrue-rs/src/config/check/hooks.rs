@@ -10,7 +10,7 @@ const EXAMPLE_URI: &str = "pg-functions://postgres/public/my_hook";
 const EXAMPLE_SECRET: &str = "v1,whsec_c2VjcmV0LXNlY3JldC1zZWNyZXQtc2VjcmV0LXNlY3I=";
 
 /// Returns the hook of that key if it is enabled and valid.
-pub fn build_hook(draft: &mut Draft, key: &'static str) -> Option<Hook> {
+pub(super) fn build_hook(draft: &mut Draft, key: &'static str) -> Option<Hook> {
     let HookDraft { enabled, uri, secrets } = draft.hooks.get(key)?.clone();
     let prefix = format!("GOTRUE_HOOK_{}", key.to_uppercase());
     if uri.is_empty() {

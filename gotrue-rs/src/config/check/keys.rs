@@ -24,7 +24,7 @@ const EXAMPLE_KEY: &str = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8";
 /// Checks the encryption keys: 32 bytes each.
 ///
 /// The encrypting one needs an id and must be among the others.
-pub fn check_encryption(draft: &mut Draft) {
+pub(super) fn check_encryption(draft: &mut Draft) {
     let given = std::mem::take(&mut draft.encryption);
     let mut policy = Encryption::default();
     for (id, text) in &given.keys {
@@ -71,7 +71,7 @@ fn decode_key(text: &Secret) -> Option<SecretKey> {
 }
 
 /// Checks the SAML keys and URL, if SAML is enabled.
-pub fn check_saml(draft: &mut Draft) {
+pub(super) fn check_saml(draft: &mut Draft) {
     let saml = &mut draft.policy.saml;
     if !saml.enabled {
         saml.private_key = Secret::default();

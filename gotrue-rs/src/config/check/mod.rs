@@ -11,7 +11,7 @@ use gotrue_rules::domain::policy::{
 };
 use gotrue_rules::domain::secret::Secret;
 
-pub use self::forms::{
+pub(super) use self::forms::{
     parse_allow_list, parse_database_url, parse_jwt_keys, parse_linking_domains, parse_log_format, parse_log_level,
     parse_outbound_timeout, parse_password_hash, parse_test_otp_valid_until, validate_driver, validate_namespace,
     validate_url,
@@ -26,7 +26,7 @@ use super::problem::{Notice, Problem};
 const MAX_BLOOM_BITS: u64 = 1 << 32;
 
 /// Combines dependent settings and returns all problems.
-pub fn build_config(mut draft: Draft) -> Result<Config, Vec<Problem>> {
+pub(super) fn build_config(mut draft: Draft) -> Result<Config, Vec<Problem>> {
     check_jwt(&mut draft);
     check_mail(&mut draft);
     check_password(&mut draft);

@@ -9,7 +9,7 @@ use super::text_template::find_error;
 /// Selects the named provider if all of its settings are present.
 ///
 /// Otherwise it only warns: like in the reference, sending a message then fails.
-pub fn select_provider(draft: &mut Draft) {
+pub(super) fn select_provider(draft: &mut Draft) {
     let name = draft.policy.sms.provider_name.clone();
     if name.is_empty() {
         return;
@@ -78,7 +78,7 @@ fn build_vonage(value: Value<'_>) -> Result<SmsProvider, String> {
 /// Checks the templates of messages if a provider or phone factors are enabled.
 ///
 /// A template with unknown fields only causes a warning: like in the reference, sending a message then fails.
-pub fn check_templates(draft: &mut Draft) {
+pub(super) fn check_templates(draft: &mut Draft) {
     let phone = &draft.policy.mfa.phone;
     let texts = [
         ("GOTRUE_SMS_TEMPLATE", !draft.policy.sms.provider_name.is_empty(), draft.policy.sms.template.clone()),

@@ -9,7 +9,7 @@ use crate::ports::mail::template::syntax::{is_balanced, is_function};
 /// Returns Go's error for an invalid template.
 ///
 /// It covers syntax errors, unbalanced blocks, and undefined functions and variables.
-pub fn find_error(text: &str) -> Option<String> {
+pub(super) fn find_error(text: &str) -> Option<String> {
     let (tree, defines) = match Parser::new(text, "{{", "}}").and_then(Parser::parse) {
         Ok(parsed) => parsed,
         Err(error) => return Some(error.to_string()),

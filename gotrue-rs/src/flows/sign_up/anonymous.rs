@@ -14,7 +14,7 @@ use crate::services::sessions::{self, IssuedTokens, SessionExtras};
 use crate::store::accounts;
 
 /// Creates an anonymous user and returns its session.
-pub async fn sign_up_anonymous(cx: &RequestContext, request: SignUpRequest) -> Result<Reply> {
+pub(super) async fn sign_up_anonymous(cx: &RequestContext, request: SignUpRequest) -> Result<Reply> {
     let policy = &cx.app.policy;
     if !policy.sign_up.anonymous_enabled {
         return Err(Error::new(ErrorCode::AnonymousProviderDisabled, "Anonymous sign-ins are disabled"));

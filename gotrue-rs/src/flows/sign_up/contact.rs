@@ -14,7 +14,7 @@ use crate::services::sessions::SessionExtras;
 use crate::services::sign_up::{SignUpResult, register_user};
 
 /// Signs up a user. Returns a session if the user is confirmed at once, else the user.
-pub async fn sign_up_with_contact(cx: &RequestContext, request: SignUpRequest) -> Result<Reply> {
+pub(super) async fn sign_up_with_contact(cx: &RequestContext, request: SignUpRequest) -> Result<Reply> {
     limits::count_request(cx, LimitedRoute::SignUp)?;
     require_sign_up_enabled(&cx.app.policy)?;
     require_request_password(&request)?;

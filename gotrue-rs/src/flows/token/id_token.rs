@@ -15,7 +15,7 @@ use crate::services::sessions::create::{Proof, create_session};
 use crate::services::sessions::{IssuedTokens, SessionExtras};
 
 /// Verifies the ID token and returns a session of its user.
-pub async fn grant_id_token(cx: &mut RequestContext) -> Result<Reply> {
+pub(super) async fn grant_id_token(cx: &mut RequestContext) -> Result<Reply> {
     let request = IdTokenGrant::decode(&cx.read_body().await?)?;
     if request.link_identity {
         require_caller(cx).await?;

@@ -22,7 +22,7 @@ use crate::store::{OrInternalError, stored_passwords, users};
 /// Verifies the password and returns a session.
 ///
 /// If the stored hash changes meanwhile, by a password change or a concurrent rehash, verification is repeated once.
-pub async fn grant_password(cx: &RequestContext) -> Result<Reply> {
+pub(super) async fn grant_password(cx: &RequestContext) -> Result<Reply> {
     let request = PasswordGrant::decode(&cx.read_body().await?)?;
     let identifier = SignInIdentifier::parse(&request.email, &request.phone, &cx.app.policy.sign_up)?;
     for _ in 0..2 {

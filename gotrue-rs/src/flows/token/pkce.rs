@@ -19,7 +19,7 @@ use crate::store::flow_state::{self, Flow as StoredFlow};
 const MIN_LIFETIME: Duration = Duration::from_mins(5);
 
 /// Verifies code and verifier and returns a session by the flow's method.
-pub async fn grant_pkce(cx: &RequestContext) -> Result<Reply> {
+pub(super) async fn grant_pkce(cx: &RequestContext) -> Result<Reply> {
     let request = PkceGrant::decode(&cx.read_body().await?)?;
     if request.auth_code.is_empty() || request.code_verifier.is_empty() {
         return Err(Error::invalid("invalid request: both auth code and code verifier should be non-empty"));

@@ -10,7 +10,7 @@ use crate::services::sessions::SessionExtras;
 use crate::services::sessions::refresh::refresh;
 
 /// Issues the next tokens of the session.
-pub async fn grant_refresh_token(cx: &RequestContext) -> Result<Reply> {
+pub(super) async fn grant_refresh_token(cx: &RequestContext) -> Result<Reply> {
     let request = RefreshTokenGrant::decode(&cx.read_body().await?)?;
     let presented = PresentedRefreshToken::parse(&request.refresh_token)?;
     let issued = refresh(cx, &presented, None).await?;

@@ -13,7 +13,7 @@ use crate::services::sessions::create::{Proof, create_session};
 use crate::store::{Connection, used_messages};
 
 /// Verifies the message and returns a session of the address's user.
-pub async fn grant_web3(cx: &RequestContext) -> Result<Reply> {
+pub(super) async fn grant_web3(cx: &RequestContext) -> Result<Reply> {
     let policy = &cx.app.policy.web3;
     web3::require_enabled(policy)?;
     let request = Web3Grant::decode(&cx.read_body().await?)?;

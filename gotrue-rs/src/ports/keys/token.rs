@@ -125,7 +125,7 @@ pub(super) fn decode_signature(text: &str) -> Result<Signature<'_>, VerifyError>
 
 impl Signature<'_> {
     /// Whether the text is the canonical encoding of the bytes.
-    pub fn is_canonical(&self) -> bool {
+    pub(super) fn is_canonical(&self) -> bool {
         URL_SAFE_NO_PAD.encode(&self.bytes) == self.text
     }
 }

@@ -19,7 +19,7 @@ const USER_AGENT_VALUE: HeaderValue = HeaderValue::from_static("basalt");
 
 /// Why a sign-in through a provider failed. The texts are only logged.
 #[derive(Debug, thiserror::Error)]
-pub enum ProviderError {
+pub(super) enum ProviderError {
     /// The request failed.
     #[error("request to the provider failed: {0}")]
     Http(#[from] HttpError),

@@ -128,7 +128,7 @@ const HEADER_VALUES: &[&str] = &[
 ];
 
 /// A request without a body and with arbitrary parameters and headers.
-pub fn request_options() -> impl Strategy<Value = RequestBody> {
+pub(super) fn request_options() -> impl Strategy<Value = RequestBody> {
     let value = prop_oneof![
         5 => select(VALUES).prop_map(str::to_owned),
         2 => "[a-zA-Z0-9%._~!$&'()*+,;=:@/?-]{0,40}",

@@ -44,7 +44,7 @@ const FAILURES: &[(&str, &str, &str, &str)] = &[
 const ACROSS_AUDIENCES: &[&str] = &["/signup", "/otp", "/magiclink", "/invite", "/user", "/admin/generate_link", USERS];
 
 /// Whether the reference fails like that, too.
-pub fn is_failure(line: &RouteSummary, sent: &RequestBody, answer: &Answer) -> bool {
+pub(super) fn is_failure(line: &RouteSummary, sent: &RequestBody, answer: &Answer) -> bool {
     let reported = if answer.str("msg").is_empty() { answer.str("message") } else { answer.str("msg") };
     let names_audience = sent.headers.iter().any(|(name, _)| name == "x-jwt-aud");
     if names_audience && ACROSS_AUDIENCES.contains(&&*line.path) {
@@ -58,7 +58,7 @@ pub fn is_failure(line: &RouteSummary, sent: &RequestBody, answer: &Answer) -> b
 }
 
 /// Whether a mailed link was prefetched; the response differs from GoTrue.
-pub fn is_prefetch(line: &RouteSummary, sent: &RequestBody, answer: &Answer) -> bool {
+pub(super) fn is_prefetch(line: &RouteSummary, sent: &RequestBody, answer: &Answer) -> bool {
     let is_ahead = sent.headers.iter().any(|(name, value)| name == "sec-purpose" && value == "prefetch");
     line.path == "/verify" && is_ahead && answer.status == 503
 }
@@ -74,7 +74,7 @@ const WRITES: &[(&str, &str, &str, &str)] = &[
 ];
 
 /// Whether the reference leaves something in that table, too.
-pub fn may_write(line: &RouteSummary, answer: &Answer, table: &str) -> bool {
+pub(super) fn may_write(line: &RouteSummary, answer: &Answer, table: &str) -> bool {
     WRITES.iter().any(|(method, path, code, written)| {
         line.method == *method && line.path == *path && answer.str("error_code") == *code && *written == table
     })

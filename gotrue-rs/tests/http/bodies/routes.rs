@@ -28,18 +28,18 @@ const COMPANY: &str = "acme";
 
 /// A row of the route table with one of its queries.
 #[derive(Debug)]
-pub struct RouteCase {
+pub(super) struct RouteCase {
     pub line: RouteSummary,
     query: &'static str,
 }
 
 /// Every row that reads a body.
-pub fn routes_with_bodies() -> Vec<RouteCase> {
+pub(super) fn routes_with_bodies() -> Vec<RouteCase> {
     all_routes().into_iter().filter(|route| route.line.method != Method::GET).collect()
 }
 
 /// Every row; `/token` once per grant type.
-pub fn all_routes() -> Vec<RouteCase> {
+pub(super) fn all_routes() -> Vec<RouteCase> {
     const GRANTS: [&str; 5] = [
         "?grant_type=password",
         "?grant_type=refresh_token",
@@ -60,13 +60,13 @@ pub fn all_routes() -> Vec<RouteCase> {
 }
 
 impl RouteCase {
-    pub fn name(&self) -> String {
+    pub(super) fn name(&self) -> String {
         format!("{} {}{}", self.line.method, self.line.path, self.query)
     }
 }
 
 /// Whether a request ended the session or the user that later requests need.
-pub fn has_ended_session(route_case: &RouteCase, answer: &Answer) -> bool {
+pub(super) fn has_ended_session(route_case: &RouteCase, answer: &Answer) -> bool {
     let is_gone =
         answer.status.is_success() && (route_case.line.method == Method::DELETE || route_case.line.path == "/logout");
     let codes = ["session_not_found", "session_expired", "user_not_found", "user_banned", "bad_jwt"];
@@ -74,10 +74,10 @@ pub fn has_ended_session(route_case: &RouteCase, answer: &Answer) -> bool {
 }
 
 /// A digest of all rows of each table of the schema.
-pub type Tables = BTreeMap<String, String>;
+pub(super) type Tables = BTreeMap<String, String>;
 
 /// A world for one route.
-pub struct Fixture {
+pub(super) struct Fixture {
     world: World,
     user: TestUser,
     database: PgConnection,
@@ -85,7 +85,7 @@ pub struct Fixture {
 }
 
 impl Fixture {
-    pub async fn new() -> Self {
+    pub(super) async fn new() -> Self {
         let many = Quota::Window { events: 1e9, per: Duration::from_hours(1) };
         let world = World::builder()
             .with_phones()
@@ -135,7 +135,7 @@ impl Fixture {
     }
 
     /// The members that the route reads: those for which it reports a type error.
-    pub async fn members(&self, route: &RouteCase) -> Vec<String> {
+    pub(super) async fn members(&self, route: &RouteCase) -> Vec<String> {
         let mut members = Vec::new();
         let bare = self.send_request(route, &RequestBody::json("{}")).await;
         for name in member_names() {
@@ -151,7 +151,7 @@ impl Fixture {
     }
 
     /// The request with current codes and tokens in its placeholders.
-    pub fn fill_placeholders(&self, sent: RequestBody, case: usize) -> RequestBody {
+    pub(super) fn fill_placeholders(&self, sent: RequestBody, case: usize) -> RequestBody {
         let mails = self.world.mailbox.all();
         let latest = mails.iter().rev().find(|mail| mail.code.is_some());
         let (to, code) =
@@ -161,7 +161,7 @@ impl Fixture {
     }
 
     /// Sends the request and returns the tables before, the response, and the tables after.
-    pub async fn send(&mut self, route: &RouteCase, sent: &RequestBody) -> (Tables, Answer, Tables) {
+    pub(super) async fn send(&mut self, route: &RouteCase, sent: &RequestBody) -> (Tables, Answer, Tables) {
         self.world.advance(TimeDelta::seconds(1));
         let before = self.tables().await;
         let answer = self.send_request(route, sent).await;
@@ -169,7 +169,12 @@ impl Fixture {
     }
 
     /// The response if the connection is lost at the `n`-th statement; `None` if there are fewer.
-    pub async fn send_without_database(&mut self, route: &RouteCase, sent: &RequestBody, n: usize) -> Option<Answer> {
+    pub(super) async fn send_without_database(
+        &mut self,
+        route: &RouteCase,
+        sent: &RequestBody,
+        n: usize,
+    ) -> Option<Answer> {
         self.world.advance(TimeDelta::seconds(1));
         self.world.faults.disconnect(n);
         let answer = self.send_request(route, sent).await;

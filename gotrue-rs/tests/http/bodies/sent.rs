@@ -15,7 +15,7 @@ use super::usual::valid_body;
 
 /// A body, what it claims to be, and what stands beside it.
 #[derive(Clone, Default)]
-pub struct RequestBody {
+pub(super) struct RequestBody {
     pub content_type: &'static str,
     pub body: Vec<u8>,
     pub query: String,
@@ -41,12 +41,12 @@ impl fmt::Display for RequestBody {
 }
 
 impl RequestBody {
-    pub fn json(text: impl Into<Vec<u8>>) -> Self {
+    pub(super) fn json(text: impl Into<Vec<u8>>) -> Self {
         Self { content_type: "application/json", body: text.into(), ..Self::default() }
     }
 
     /// The same with a place filled in, where it is text.
-    pub fn with(self, place: &str, text: &str) -> Self {
+    pub(super) fn with(self, place: &str, text: &str) -> Self {
         match String::from_utf8(self.body) {
             Ok(body) => Self { body: body.replace(place, text).into_bytes(), ..self },
             Err(bytes) => Self { body: bytes.into_bytes(), ..self },
@@ -55,7 +55,7 @@ impl RequestBody {
 }
 
 /// Bodies for a route that reads these members.
-pub fn arbitrary_bodies(members: &[String]) -> impl Strategy<Value = RequestBody> + use<> {
+pub(super) fn arbitrary_bodies(members: &[String]) -> impl Strategy<Value = RequestBody> + use<> {
     let known: Vec<String> = if members.is_empty() { vec!["email".to_owned()] } else { members.to_vec() };
     let some = |share: f64| {
         let members: Vec<_> =

@@ -1,7 +1,7 @@
 //! Valid values of members as JSON texts. Placeholders between § are filled when the request is sent.
 
 /// The values of a member of this name.
-pub fn valid_body(name: &str) -> &'static [&'static str] {
+pub(super) fn valid_body(name: &str) -> &'static [&'static str] {
     USUAL.iter().find(|(names, _)| names.contains(&name)).map_or(ANY, |(_, values)| values)
 }
 

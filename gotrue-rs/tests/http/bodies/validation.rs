@@ -8,12 +8,12 @@ use super::routes::{RouteCase, Tables};
 use super::sent::RequestBody;
 
 /// The tables whose digests differ.
-pub fn differing_tables(before: &Tables, after: &Tables) -> Vec<String> {
+pub(super) fn differing_tables(before: &Tables, after: &Tables) -> Vec<String> {
     after.iter().filter(|(table, digest)| before.get(*table) != Some(digest)).map(|(table, _)| table.clone()).collect()
 }
 
 /// Returns why a response is not acceptable.
-pub fn validate_response(
+pub(super) fn validate_response(
     route: &RouteCase,
     sent: &RequestBody,
     answer: &Answer,

@@ -12,13 +12,13 @@ use serde_json::json;
 use tokio::time::timeout;
 
 /// The entity id of the identity provider.
-pub const IDP: &str = "https://idp.example.com/metadata";
+pub(super) const IDP: &str = "https://idp.example.com/metadata";
 /// The most time that a request takes.
-pub const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
+pub(super) const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 const COUNTER: &str = "SELECT coalesce(raw_user_meta_data ->> 'counter', '') FROM auth.users WHERE id = $1::uuid";
 
 /// A world with external services and an inspector of its database.
-pub struct Fixture {
+pub(super) struct Fixture {
     pub world: World,
     pub provider: FakeProvider,
     pub issuer: Issuer,
@@ -29,7 +29,7 @@ pub struct Fixture {
 }
 
 impl Fixture {
-    pub async fn new(differing: fn(WorldBuilder) -> WorldBuilder) -> Self {
+    pub(super) async fn new(differing: fn(WorldBuilder) -> WorldBuilder) -> Self {
         let provider = FakeProvider::start().await;
         let receiver = HookServer::start().await;
         let issuer = Issuer::served_by(&receiver, "/realm", "shop");
@@ -51,12 +51,12 @@ impl Fixture {
     }
 
     /// Creates a user with a confirmed e-mail address and a session.
-    pub async fn create_user(&self, n: usize) -> TestUser {
+    pub(super) async fn create_user(&self, n: usize) -> TestUser {
         self.world.create_user(&email(n)).await
     }
 
     /// Asserts that an acknowledged write persists.
-    pub async fn assert_write_persists(&self, counter: usize) -> Result<(), String> {
+    pub(super) async fn assert_write_persists(&self, counter: usize) -> Result<(), String> {
         let body = json!({"data": {"counter": counter}});
         let writing = self.world.put_as(&self.witness.access_token, "/user", body);
         let answer = timeout(REQUEST_TIMEOUT, writing).await.map_err(|_| "the next write hangs".to_owned())?;
@@ -69,14 +69,14 @@ impl Fixture {
 }
 
 /// Creates a confirmed user as an administrator, without mail.
-pub async fn create_confirmed_user(world: &World, email: &str) -> TestUser {
+pub(super) async fn create_confirmed_user(world: &World, email: &str) -> TestUser {
     let body = json!({"email": email, "password": PASSWORD, "email_confirm": true});
     world.post_as(&world.service_token(), "/admin/users", body).await.expect(200);
     world.sign_in(email).await
 }
 
 /// The policy of `basalt serve` without rate limits and with cheap hashes.
-pub fn hardened_policy(builder: WorldBuilder) -> WorldBuilder {
+pub(super) fn hardened_policy(builder: WorldBuilder) -> WorldBuilder {
     builder.as_served().policy(|policy| {
         let usual = Policy::default().limits;
         policy.limits.key = usual.key;
@@ -86,12 +86,12 @@ pub fn hardened_policy(builder: WorldBuilder) -> WorldBuilder {
 }
 
 /// The e-mail address of the user with that number.
-pub fn email(n: usize) -> String {
+pub(super) fn email(n: usize) -> String {
     format!("ann{n}@example.com")
 }
 
 /// The phone number of the user with that number.
-pub fn phone(n: usize) -> String {
+pub(super) fn phone(n: usize) -> String {
     format!("1555010{n:04}")
 }
 

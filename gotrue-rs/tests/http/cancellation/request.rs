@@ -6,7 +6,7 @@ use serde_json::Value;
 
 /// A request that can be sent several times.
 #[derive(Clone, Debug)]
-pub struct TestRequest {
+pub(super) struct TestRequest {
     method: Method,
     path: String,
     headers: Vec<(&'static str, String)>,
@@ -18,44 +18,44 @@ impl TestRequest {
         Self { method, path: path.into(), headers: Vec::new(), body: String::new() }
     }
 
-    pub fn get(path: impl Into<String>) -> Self {
+    pub(super) fn get(path: impl Into<String>) -> Self {
         Self::new(Method::GET, path)
     }
 
-    pub fn post(path: impl Into<String>, body: &Value) -> Self {
+    pub(super) fn post(path: impl Into<String>, body: &Value) -> Self {
         Self { body: body.to_string(), ..Self::new(Method::POST, path) }
     }
 
-    pub fn put(path: impl Into<String>, body: &Value) -> Self {
+    pub(super) fn put(path: impl Into<String>, body: &Value) -> Self {
         Self { body: body.to_string(), ..Self::new(Method::PUT, path) }
     }
 
-    pub fn patch(path: impl Into<String>, body: &Value) -> Self {
+    pub(super) fn patch(path: impl Into<String>, body: &Value) -> Self {
         Self { body: body.to_string(), ..Self::new(Method::PATCH, path) }
     }
 
-    pub fn delete(path: impl Into<String>) -> Self {
+    pub(super) fn delete(path: impl Into<String>) -> Self {
         Self::new(Method::DELETE, path)
     }
 
-    pub fn form(path: impl Into<String>, form: String) -> Self {
+    pub(super) fn form(path: impl Into<String>, form: String) -> Self {
         Self { body: form, ..Self::new(Method::POST, path) }.header("content-type", "application/x-www-form-urlencoded")
     }
 
-    pub fn with_body(self, body: &Value) -> Self {
+    pub(super) fn with_body(self, body: &Value) -> Self {
         Self { body: body.to_string(), ..self }
     }
 
-    pub fn with_token(self, token: &str) -> Self {
+    pub(super) fn with_token(self, token: &str) -> Self {
         self.header("authorization", &format!("Bearer {token}"))
     }
 
-    pub fn header(mut self, name: &'static str, value: &str) -> Self {
+    pub(super) fn header(mut self, name: &'static str, value: &str) -> Self {
         self.headers.push((name, value.to_owned()));
         self
     }
 
-    pub fn request(&self) -> Request<Body> {
+    pub(super) fn request(&self) -> Request<Body> {
         let mut request = Request::builder().method(&self.method).uri(&self.path);
         for (name, value) in &self.headers {
             request = request.header(*name, value);

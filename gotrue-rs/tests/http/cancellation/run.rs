@@ -11,10 +11,10 @@ use super::fixture::{Fixture, REQUEST_TIMEOUT};
 use super::request::TestRequest;
 
 /// Prepares a state in which the returned request succeeds; the number differs in each call.
-pub type Arrange = for<'a> fn(&'a Fixture, usize) -> BoxFuture<'a, TestRequest>;
+pub(super) type Arrange = for<'a> fn(&'a Fixture, usize) -> BoxFuture<'a, TestRequest>;
 
 /// A row of the route table with a request that succeeds.
-pub struct Case {
+pub(super) struct Case {
     /// Method and path as the route table has them.
     pub route: &'static str,
     /// Which of the route's requests this is.
@@ -32,7 +32,7 @@ pub struct Case {
 
 /// The kind of an interruption.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum InterruptionKind {
+pub(super) enum InterruptionKind {
     /// It is dropped when it waits for the n-th time.
     Drop,
     /// It is dropped when it waits after its n-th step.
@@ -63,7 +63,7 @@ struct Interruption {
 }
 
 /// A running case.
-pub struct CaseRun<'c> {
+pub(super) struct CaseRun<'c> {
     case: &'c Case,
     place: Fixture,
     arranged: usize,
@@ -76,7 +76,7 @@ pub struct CaseRun<'c> {
 }
 
 impl<'c> CaseRun<'c> {
-    pub async fn new(case: &'c Case) -> Self {
+    pub(super) async fn new(case: &'c Case) -> Self {
         let place = Fixture::new(case.differing).await;
         let complete = Complete { outcome: String::new(), written: Vec::new(), steps: Vec::new() };
         let (waits, faults) = (BTreeMap::new(), Vec::new());
@@ -109,7 +109,7 @@ impl<'c> CaseRun<'c> {
     }
 
     /// Interrupts the request at every point of that kind.
-    pub async fn interrupt_at_all_points(&mut self, blow: InterruptionKind) {
+    pub(super) async fn interrupt_at_all_points(&mut self, blow: InterruptionKind) {
         if matches!(blow, InterruptionKind::Panic | InterruptionKind::Fail) {
             return self.interrupt_at_every_step(blow, blow == InterruptionKind::Panic).await;
         }
@@ -143,7 +143,7 @@ impl<'c> CaseRun<'c> {
     }
 
     /// Interrupts at every statement, or for waits at the start and end of each transaction.
-    pub async fn interrupt_at_selected_points(&mut self, blow: InterruptionKind) {
+    pub(super) async fn interrupt_at_selected_points(&mut self, blow: InterruptionKind) {
         if blow == InterruptionKind::Panic {
             return self.interrupt_at_every_step(blow, false).await;
         }
@@ -294,7 +294,7 @@ impl<'c> CaseRun<'c> {
         }
     }
 
-    pub fn summary(&self) -> String {
+    pub(super) fn summary(&self) -> String {
         let Complete { outcome, written, steps } = &self.complete;
         let (route, variant) = (self.case.route, self.case.variant);
         format!(

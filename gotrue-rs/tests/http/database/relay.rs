@@ -13,7 +13,7 @@ use tokio::sync::watch;
 
 static NUMBER: AtomicUsize = AtomicUsize::new(0);
 
-pub struct Relay {
+pub(super) struct Relay {
     folder: PathBuf,
     /// Connections opened before this generation no longer forward anything.
     live_from: Arc<watch::Sender<usize>>,
@@ -21,7 +21,7 @@ pub struct Relay {
 }
 
 impl Relay {
-    pub fn before(database: &TestDatabase) -> Self {
+    pub(super) fn before(database: &TestDatabase) -> Self {
         let behind = database.admin_options().get_socket().expect("the test server has a socket").join(".s.PGSQL.5432");
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let folder = std::env::temp_dir().join(format!("silent-relay-{}-{number}", std::process::id()));
@@ -43,12 +43,12 @@ impl Relay {
     }
 
     /// How a pool reaches the database through this relay.
-    pub fn options(&self, database: &PgConnectOptions) -> PgConnectOptions {
+    pub(super) fn options(&self, database: &PgConnectOptions) -> PgConnectOptions {
         database.clone().socket(&self.folder).ssl_mode(PgSslMode::Disable)
     }
 
     /// From now on no connection that is open forwards anything, and none is closed. New ones work.
-    pub fn silence(&self) {
+    pub(super) fn silence(&self) {
         self.live_from.send_replace(self.opened.load(Ordering::SeqCst));
     }
 }

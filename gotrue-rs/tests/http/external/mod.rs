@@ -13,10 +13,10 @@ mod refusals;
 use gotrue_rs::testing::{FakeProvider, World, WorldBuilder};
 
 /// The address that the provider knows.
-pub const ANN: &str = "ann@example.com";
+pub(crate) const ANN: &str = "ann@example.com";
 
 /// A world in which one can sign in with GitHub, X and Twitter, and GitHub knows Ann.
-pub fn builder(provider: &FakeProvider) -> WorldBuilder {
+pub(crate) fn builder(provider: &FakeProvider) -> WorldBuilder {
     World::builder().policy(|policy| {
         for name in ["github", "x", "twitter"] {
             provider.enable_provider(policy, name);
@@ -27,18 +27,18 @@ pub fn builder(provider: &FakeProvider) -> WorldBuilder {
 }
 
 /// The same, built.
-pub async fn world() -> (World, FakeProvider) {
+pub(crate) async fn world() -> (World, FakeProvider) {
     let provider = FakeProvider::start().await;
     provider.add_github_user(4711, ANN, true);
     (builder(&provider).build().await, provider)
 }
 
 /// A challenge and its verifier.
-pub fn pair() -> (String, String) {
+pub(crate) fn pair() -> (String, String) {
     ("c".repeat(43), "c".repeat(43))
 }
 
 /// What a query says of a challenge.
-pub fn challenge() -> String {
+pub(crate) fn challenge() -> String {
     format!("&code_challenge={}&code_challenge_method=plain", pair().0)
 }

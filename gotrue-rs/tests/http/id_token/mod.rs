@@ -7,24 +7,24 @@ mod linking;
 use gotrue_rs::testing::{Answer, HookServer, Issuer, World, WorldBuilder};
 use serde_json::{Value, json};
 
-pub const PATH: &str = "/token?grant_type=id_token";
+pub(crate) const PATH: &str = "/token?grant_type=id_token";
 /// The client that the issuer's tokens are for.
-pub const CLIENT: &str = "shop";
+pub(crate) const CLIENT: &str = "shop";
 
 /// A world whose Keycloak is an issuer in the test's hand.
-pub struct IdTokenFixture {
+pub(crate) struct IdTokenFixture {
     pub world: World,
     pub issuer: Issuer,
     pub receiver: HookServer,
 }
 
 impl IdTokenFixture {
-    pub async fn new() -> Self {
+    pub(crate) async fn new() -> Self {
         Self::of(World::builder()).await
     }
 
     /// The same in a world that differs.
-    pub async fn of(builder: WorldBuilder) -> Self {
+    pub(crate) async fn of(builder: WorldBuilder) -> Self {
         let receiver = HookServer::start().await;
         let issuer = Issuer::served_by(&receiver, "/realm", CLIENT);
         let url = issuer.url.clone();
@@ -38,23 +38,23 @@ impl IdTokenFixture {
     }
 
     /// Gives a token of the issuer's, with more members.
-    pub async fn give(&self, token: &str, more: &Value) -> Answer {
+    pub(crate) async fn give(&self, token: &str, more: &Value) -> Answer {
         self.world.post(PATH, body(token, more)).await
     }
 
     /// A token of the issuer's with these claims.
-    pub fn token(&self, claims: &Value) -> String {
+    pub(crate) fn token(&self, claims: &Value) -> String {
         self.issuer.token(self.world.now(), claims)
     }
 
     /// A token of a user with a verified e-mail address.
-    pub fn user_token(&self, email: &str) -> String {
+    pub(crate) fn user_token(&self, email: &str) -> String {
         self.issuer.user_token(self.world.now(), email)
     }
 }
 
 /// A request with that token of Keycloak's and more members.
-pub fn body(token: &str, more: &Value) -> Value {
+pub(crate) fn body(token: &str, more: &Value) -> Value {
     let mut body = json!({"provider": "keycloak", "id_token": token});
     body.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
     body

@@ -15,21 +15,21 @@ use gotrue_rules::domain::external::profile::{Claims, ProviderEmail, ProviderPro
 use gotrue_rules::domain::user::User;
 use http::{HeaderMap, Method};
 
-pub const ANN: &str = "ann@example.com";
+pub(crate) const ANN: &str = "ann@example.com";
 
 /// A profile with one e-mail address.
-pub fn profile(subject: &str, address: &str, verified: bool) -> ProviderProfile {
+pub(crate) fn profile(subject: &str, address: &str, verified: bool) -> ProviderProfile {
     with_emails(subject, vec![ProviderEmail { address: address.into(), verified, primary: true }])
 }
 
 /// A profile with these e-mail addresses.
-pub fn with_emails(subject: &str, emails: Vec<ProviderEmail>) -> ProviderProfile {
+pub(crate) fn with_emails(subject: &str, emails: Vec<ProviderEmail>) -> ProviderProfile {
     ProviderProfile { emails, claims: Claims { subject: subject.into(), name: "Ann".into(), ..Claims::default() } }
         .with_primary_email()
 }
 
 /// A request context at the current time of the world.
-pub fn request(world: &World) -> RequestContext {
+pub(crate) fn request(world: &World) -> RequestContext {
     let info = RequestInfo {
         method: Method::GET,
         path: "/callback".into(),
@@ -45,12 +45,16 @@ pub fn request(world: &World) -> RequestContext {
 }
 
 /// Signs in with a provider profile.
-pub async fn sign_in_with_provider(world: &World, provider: &str, profile: &ProviderProfile) -> Result<LinkOutcome> {
+pub(crate) async fn sign_in_with_provider(
+    world: &World,
+    provider: &str,
+    profile: &ProviderProfile,
+) -> Result<LinkOutcome> {
     sign_in_with_profile(world, ExternalUser { provider, profile, email_optional: false }).await
 }
 
 /// Signs in with all parameters.
-pub async fn sign_in_with_profile(world: &World, external_user: ExternalUser<'_>) -> Result<LinkOutcome> {
+pub(crate) async fn sign_in_with_profile(world: &World, external_user: ExternalUser<'_>) -> Result<LinkOutcome> {
     let cx = request(world);
     linking::call_before_user_created(&cx, &external_user).await?;
     let mut db = linking::begin_sign_in(&cx, &external_user).await?;
@@ -61,7 +65,7 @@ pub async fn sign_in_with_profile(world: &World, external_user: ExternalUser<'_>
 
 /// The user of a successful sign-in.
 #[track_caller]
-pub fn expect_signed_in(joined: Result<LinkOutcome>) -> User {
+pub(crate) fn expect_signed_in(joined: Result<LinkOutcome>) -> User {
     match joined {
         Ok(LinkOutcome::SignedIn { account, .. }) => *account,
         other => panic!("nobody is in: {other:?}"),
@@ -70,7 +74,7 @@ pub fn expect_signed_in(joined: Result<LinkOutcome>) -> User {
 
 /// The error of a refused sign-in whose writes are committed.
 #[track_caller]
-pub fn expect_refused(joined: Result<LinkOutcome>) -> (u16, String, String) {
+pub(crate) fn expect_refused(joined: Result<LinkOutcome>) -> (u16, String, String) {
     match joined {
         Ok(LinkOutcome::Refused(error)) => {
             (error.status(), error.code().as_str().to_owned(), error.message().to_owned())
@@ -80,7 +84,7 @@ pub fn expect_refused(joined: Result<LinkOutcome>) -> (u16, String, String) {
 }
 
 /// Inserts an identity directly into the database.
-pub async fn give_identity(world: &World, account: &str, provider: &str, email: Option<&str>, verified: bool) {
+pub(crate) async fn give_identity(world: &World, account: &str, provider: &str, email: Option<&str>, verified: bool) {
     let member = email.map(|email| format!(r#""email": "{email}", "#)).unwrap_or_default();
     let sql = format!(
         r#"INSERT INTO auth.identities (user_id, provider, provider_id, identity_data, created_at, updated_at)

@@ -6,7 +6,7 @@ use super::{ANN, BOB, stored, world};
 use crate::user::Acting;
 
 /// `DELETE /passkeys/{id}`.
-pub async fn delete(world: &World, token: &str, id: &str) -> Answer {
+pub(super) async fn delete(world: &World, token: &str, id: &str) -> Answer {
     as_holder(world, token, Method::DELETE, &format!("/passkeys/{id}"), None).await
 }
 

@@ -11,7 +11,7 @@ use axum::response::{IntoResponse, Response};
 
 /// The behavior of the service.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Behavior {
+pub(super) enum Behavior {
     /// Lists the leaked hashes.
     Answers,
     /// Returns only this status.
@@ -22,7 +22,7 @@ pub enum Behavior {
 
 /// A fake leaked-password service.
 #[derive(Clone)]
-pub struct LeakedPasswords {
+pub(super) struct LeakedPasswords {
     /// The base URL.
     pub base: String,
     inner: Arc<Mutex<Inner>>,
@@ -36,7 +36,7 @@ struct Inner {
 
 /// A recorded request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RecordedLookup {
+pub(super) struct RecordedLookup {
     pub path: String,
     pub user_agent: String,
     pub add_padding: String,
@@ -44,7 +44,7 @@ pub struct RecordedLookup {
 
 impl LeakedPasswords {
     /// A list of these passwords, and of padding.
-    pub async fn of(passwords: &[&str]) -> Self {
+    pub(super) async fn of(passwords: &[&str]) -> Self {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let base = format!("http://{}", listener.local_addr().expect("an address"));
         let lines = passwords.iter().map(|password| format!("{}:{}", sha1(password), 31)).collect();
@@ -56,17 +56,17 @@ impl LeakedPasswords {
     }
 
     /// Adds a line of forty digits and a count.
-    pub fn add(&self, line: &str) {
+    pub(super) fn add(&self, line: &str) {
         self.inner().lines.push(line.to_owned());
     }
 
     /// Sets the behavior.
-    pub fn set_behavior(&self, habit: Behavior) {
+    pub(super) fn set_behavior(&self, habit: Behavior) {
         self.inner().habit = habit;
     }
 
     /// The recorded requests, oldest first.
-    pub fn recorded_requests(&self) -> Vec<RecordedLookup> {
+    pub(super) fn recorded_requests(&self) -> Vec<RecordedLookup> {
         self.inner().requested.clone()
     }
 
@@ -76,7 +76,7 @@ impl LeakedPasswords {
 }
 
 /// Forty digits.
-pub fn sha1(password: &str) -> String {
+pub(super) fn sha1(password: &str) -> String {
     let hash = digest(&SHA1_FOR_LEGACY_USE_ONLY, password.as_bytes());
     hash.as_ref()
         .iter()

@@ -19,7 +19,7 @@ const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/http/ports/inte
 
 /// The fake internet of one test.
 #[derive(Clone)]
-pub struct Internet {
+pub(crate) struct Internet {
     state: Arc<Mutex<InternetState>>,
     proxy: String,
 }
@@ -32,7 +32,7 @@ struct InternetState {
 
 /// What an address answers.
 #[derive(Clone)]
-pub struct Reply {
+pub(crate) struct Reply {
     pub status: u16,
     pub body: String,
     pub after: Duration,
@@ -40,7 +40,7 @@ pub struct Reply {
 
 /// A request that came.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RecordedRequest {
+pub(crate) struct RecordedRequest {
     pub method: String,
     pub url: String,
     pub headers: HashMap<String, String>,
@@ -48,7 +48,7 @@ pub struct RecordedRequest {
 }
 
 impl Internet {
-    pub async fn start() -> Self {
+    pub(crate) async fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let proxy = format!("http://{}", listener.local_addr().expect("an address"));
         let internet = Self { state: Arc::default(), proxy };
@@ -63,7 +63,7 @@ impl Internet {
     }
 
     /// The way there: through the proxy, trusting its authority.
-    pub fn outbound(&self) -> OutboundOptions {
+    pub(crate) fn outbound(&self) -> OutboundOptions {
         let roots = std::fs::read(format!("{FOLDER}/authority.pem")).expect("the authority's certificate");
         OutboundOptions {
             https_proxy: Some(Secret::new(&self.proxy)),
@@ -73,17 +73,17 @@ impl Internet {
     }
 
     /// What an address (without its query) answers from now on; before that, 404.
-    pub fn put(&self, url: &str, status: u16, body: &impl ToString) {
+    pub(crate) fn put(&self, url: &str, status: u16, body: &impl ToString) {
         self.put_late(url, status, body, Duration::ZERO);
     }
 
     /// The same, after a while.
-    pub fn put_late(&self, url: &str, status: u16, body: &impl ToString, after: Duration) {
+    pub(crate) fn put_late(&self, url: &str, status: u16, body: &impl ToString, after: Duration) {
         self.state().answers.insert(url.to_owned(), Reply { status, body: body.to_string(), after });
     }
 
     /// Takes the requests since the last call.
-    pub fn take_requests(&self) -> Vec<RecordedRequest> {
+    pub(crate) fn take_requests(&self) -> Vec<RecordedRequest> {
         std::mem::take(&mut self.state().requests)
     }
 

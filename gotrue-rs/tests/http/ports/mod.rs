@@ -2,12 +2,12 @@
 
 mod hashing;
 mod http_client;
-pub mod internet;
+pub(crate) mod internet;
 mod keys;
 mod limits;
-pub mod mail;
+pub(crate) mod mail;
 mod oidc;
 mod outbox;
-pub mod pages;
+pub(crate) mod pages;
 mod sealing;
 mod sms;

@@ -9,14 +9,14 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 
 #[derive(Clone, Default)]
-pub struct Pages {
+pub(crate) struct Pages {
     texts: Arc<Mutex<HashMap<String, String>>>,
     requested: Arc<Mutex<Vec<String>>>,
     pub base: String,
 }
 
 impl Pages {
-    pub async fn serve(pages: &[(&str, &str)]) -> Self {
+    pub(crate) async fn serve(pages: &[(&str, &str)]) -> Self {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let base = format!("http://{}", listener.local_addr().expect("an address"));
         let server = Self { base, ..Self::default() };
@@ -29,16 +29,16 @@ impl Pages {
     }
 
     /// A page. A text that begins with `redirect:` sends the caller elsewhere.
-    pub fn put(&self, path: &str, text: &str) {
+    pub(crate) fn put(&self, path: &str, text: &str) {
         self.texts.lock().unwrap_or_else(PoisonError::into_inner).insert(path.to_owned(), text.to_owned());
     }
 
-    pub fn remove(&self, path: &str) {
+    pub(crate) fn remove(&self, path: &str) {
         self.texts.lock().unwrap_or_else(PoisonError::into_inner).remove(path);
     }
 
     /// The number of requests for a path.
-    pub fn request_count(&self, path: &str) -> usize {
+    pub(crate) fn request_count(&self, path: &str) -> usize {
         self.requested
             .lock()
             .unwrap_or_else(PoisonError::into_inner)

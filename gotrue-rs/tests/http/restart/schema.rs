@@ -36,7 +36,7 @@ SELECT said FROM (
 ) lines (said) ORDER BY said";
 
 /// All that the database says of its schemas.
-pub async fn described(database: &TestDatabase) -> Vec<String> {
+pub(super) async fn described(database: &TestDatabase) -> Vec<String> {
     let ours = "(SELECT oid AS oid_of FROM pg_namespace WHERE nspname IN ('auth', 'basalt')) ours";
     let lines = database.query(&DESCRIPTION.replace("JOIN ours", &format!("JOIN {ours}"))).await;
     assert!(lines.len() > 500, "{lines:#?}");

@@ -13,10 +13,10 @@ use url::Url;
 use super::{IDP, SERVICE};
 
 /// An additional allowed redirect target.
-pub const CALLBACK: &str = "https://app.example.com/callback";
+pub(crate) const CALLBACK: &str = "https://app.example.com/callback";
 
 /// Enables SAML with a next key.
-pub fn with_saml(policy: &mut Policy) {
+pub(crate) fn with_saml(policy: &mut Policy) {
     policy.saml.enabled = true;
     policy.saml.private_key = Secret::new(SERVICE_KEY);
     policy.saml.private_key_next = Some(Secret::new(NEXT_SERVICE_KEY));
@@ -24,7 +24,7 @@ pub fn with_saml(policy: &mut Policy) {
 }
 
 /// An identity provider and its registered SSO provider.
-pub struct Company {
+pub(crate) struct Company {
     pub world: World,
     pub idp: IdentityProvider,
     pub id: String,
@@ -32,29 +32,29 @@ pub struct Company {
 
 impl Company {
     /// In the default world.
-    pub async fn new() -> Self {
+    pub(crate) async fn new() -> Self {
         Self::in_world(World::with(with_saml).await).await
     }
 
     /// With the hardened policy.
-    pub async fn as_served() -> Self {
+    pub(crate) async fn as_served() -> Self {
         Self::in_world(World::builder().policy(with_saml).as_served().build().await).await
     }
 
     /// In the given world.
-    pub async fn in_world(world: World) -> Self {
+    pub(crate) async fn in_world(world: World) -> Self {
         Self::mapping(world, json!({})).await
     }
 
     /// With an attribute mapping.
-    pub async fn mapping(world: World, keys: Value) -> Self {
+    pub(crate) async fn mapping(world: World, keys: Value) -> Self {
         let idp = IdentityProvider::new(IDP);
         let id = create_provider(&world, &idp, "a.example.com", keys).await;
         Self { world, idp, id }
     }
 
     /// Starts an SP-initiated sign-in.
-    pub async fn start(&self, more: Value) -> AuthnRequest {
+    pub(crate) async fn start(&self, more: Value) -> AuthnRequest {
         let mut body = json!({"domain": "a.example.com", "skip_http_redirect": true});
         if let (Some(body), Some(more)) = (body.as_object_mut(), more.as_object()) {
             body.extend(more.clone());
@@ -63,27 +63,27 @@ impl Company {
     }
 
     /// A current assertion without a request.
-    pub fn assertion(&self) -> SamlAssertion {
+    pub(crate) fn assertion(&self) -> SamlAssertion {
         SamlAssertion::for_service(SERVICE, IDP, self.world.now())
     }
 
     /// A current assertion for a request.
-    pub fn assertion_for_request(&self, request: &AuthnRequest) -> SamlAssertion {
+    pub(crate) fn assertion_for_request(&self, request: &AuthnRequest) -> SamlAssertion {
         SamlAssertion { in_response_to: Some(request.id.clone()), ..self.assertion() }
     }
 
     /// Posts the response to a request.
-    pub async fn post_response(&self, request: &AuthnRequest, response: &str) -> AcsResponse {
+    pub(crate) async fn post_response(&self, request: &AuthnRequest, response: &str) -> AcsResponse {
         AcsResponse(self.world.send(acs_form_request(response, Some(&request.relay_state))).await)
     }
 
     /// Posts an unsolicited response.
-    pub async fn post_unsolicited_response(&self, response: &str) -> AcsResponse {
+    pub(crate) async fn post_unsolicited_response(&self, response: &str) -> AcsResponse {
         AcsResponse(self.world.send(acs_form_request(response, None)).await)
     }
 
     /// Updates the SSO provider as an administrator.
-    pub async fn change(&self, body: Value) {
+    pub(crate) async fn change(&self, body: Value) {
         let token = format!("Bearer {}", self.world.service_token());
         let path = format!("/admin/sso/providers/{}", self.id);
         self.world.request(Method::PUT, &path, &[("authorization", &token)], Some(body)).await.expect(200);
@@ -91,7 +91,7 @@ impl Company {
 }
 
 /// Registers an SSO provider and returns its id.
-pub async fn create_provider(world: &World, idp: &IdentityProvider, domain: &str, keys: Value) -> String {
+pub(crate) async fn create_provider(world: &World, idp: &IdentityProvider, domain: &str, keys: Value) -> String {
     let metadata = idp.metadata("https://idp.example.com/sso");
     let body =
         json!({"type": "saml", "metadata_xml": metadata, "domains": [domain], "attribute_mapping": {"keys": keys}});
@@ -99,30 +99,30 @@ pub async fn create_provider(world: &World, idp: &IdentityProvider, domain: &str
 }
 
 /// The result of a posted response.
-pub struct AcsResponse(pub Answer);
+pub(crate) struct AcsResponse(pub Answer);
 
 impl AcsResponse {
     /// The redirect target.
-    pub fn url(&self) -> Url {
+    pub(crate) fn url(&self) -> Url {
         Url::parse(self.0.header("location")).expect("an address")
     }
 
     /// A member of the fragment.
-    pub fn fragment(&self, name: &str) -> String {
+    pub(crate) fn fragment(&self, name: &str) -> String {
         let url = self.url();
         let pairs = url::form_urlencoded::parse(url.fragment().unwrap_or_default().as_bytes());
         pairs.into_iter().find(|(key, _)| key == name).map(|(_, value)| value.into_owned()).unwrap_or_default()
     }
 
     /// A member of the query.
-    pub fn query(&self, name: &str) -> String {
+    pub(crate) fn query(&self, name: &str) -> String {
         let url = self.url();
         url.query_pairs().find(|(key, _)| key == name).map(|(_, value)| value.into_owned()).unwrap_or_default()
     }
 
     /// The access token of the new session.
     #[track_caller]
-    pub fn token(&self) -> String {
+    pub(crate) fn token(&self) -> String {
         assert_eq!(self.0.status, 302, "{}", self.0.header("location"));
         let token = self.fragment("access_token");
         assert!(!token.is_empty(), "no session: {}", self.0.header("location"));
@@ -131,7 +131,7 @@ impl AcsResponse {
 
     /// The claims of the access token.
     #[track_caller]
-    pub fn claims(&self) -> Map<String, Value> {
+    pub(crate) fn claims(&self) -> Map<String, Value> {
         use base64::Engine as _;
         let token = self.token();
         let claims = token.split('.').nth(1).expect("claims");
@@ -141,7 +141,7 @@ impl AcsResponse {
 
     /// The code and description of an error, from the redirect query.
     #[track_caller]
-    pub fn refusal(&self) -> (String, String) {
+    pub(crate) fn refusal(&self) -> (String, String) {
         assert_eq!(self.0.status, 303, "{}", self.0.header("location"));
         assert!(self.url().as_str().starts_with("http://shop.example.com/?"), "{}", self.url());
         assert_eq!(self.url().fragment(), None);

@@ -1,7 +1,7 @@
 //! SAML 2.0 single sign-on: validation of responses and sign-in.
 
 mod assertions;
-pub mod company;
+pub(crate) mod company;
 mod encryption;
 mod repeated;
 mod sign_in;
@@ -20,23 +20,23 @@ use gotrue_rules::domain::saml::validation::SamlExpectations;
 use gotrue_rules::domain::user::Time;
 
 /// The name of the identity provider.
-pub const IDP: &str = "https://idp.example.com/metadata";
+pub(crate) const IDP: &str = "https://idp.example.com/metadata";
 /// Our address.
-pub const SERVICE: &str = "http://auth.example.com";
+pub(crate) const SERVICE: &str = "http://auth.example.com";
 
 /// What the clocks of these tests show.
-pub fn now() -> Time {
+pub(crate) fn now() -> Time {
     Utc.with_ymd_and_hms(2026, 6, 1, 12, 0, 0).single().expect("a moment")
 }
 
 /// What an honest provider says of Ann.
-pub fn assertion() -> SamlAssertion {
+pub(crate) fn assertion() -> SamlAssertion {
     SamlAssertion::for_service(SERVICE, IDP, now())
 }
 
 /// How a service looks at responses.
 #[derive(Clone)]
-pub struct Reader {
+pub(crate) struct Reader {
     pub certificates: Vec<Certificate>,
     pub request: Option<String>,
     pub strict: bool,
@@ -45,23 +45,23 @@ pub struct Reader {
 
 impl Reader {
     /// A reader that trusts the default provider, for unsolicited responses.
-    pub fn of(provider: &IdentityProvider) -> Self {
+    pub(crate) fn of(provider: &IdentityProvider) -> Self {
         let certificate = Certificate::from_base64(provider.certificate).expect("a certificate");
         Self { certificates: vec![certificate], request: None, strict: false, sha1: true }
     }
 
     /// The same, as `basalt serve` reads.
-    pub fn in_serve(self) -> Self {
+    pub(crate) fn in_serve(self) -> Self {
         Self { strict: true, sha1: false, ..self }
     }
 
     /// What comes of a response.
-    pub fn read(&self, xml: &str) -> Result<Assertion, SamlError> {
+    pub(crate) fn read(&self, xml: &str) -> Result<Assertion, SamlError> {
         self.read_with(xml, &[])
     }
 
     /// The same with keys for what is encrypted.
-    pub fn read_with(&self, xml: &str, keys: &[DecryptionKey]) -> Result<Assertion, SamlError> {
+    pub(crate) fn read_with(&self, xml: &str, keys: &[DecryptionKey]) -> Result<Assertion, SamlError> {
         let (recipient, audience) = (format!("{SERVICE}/sso/saml/acs"), format!("{SERVICE}/sso/saml/metadata"));
         let expected = SamlExpectations {
             issuer: IDP,
@@ -77,7 +77,7 @@ impl Reader {
 
     /// Who is believed to come.
     #[track_caller]
-    pub fn name(&self, xml: &str) -> String {
+    pub(crate) fn name(&self, xml: &str) -> String {
         self.read(xml).unwrap_or_else(|refusal| panic!("{refusal}: {xml}")).name_id.expect("a name").value
     }
 }

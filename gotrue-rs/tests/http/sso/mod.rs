@@ -19,7 +19,7 @@ const SIGN_ON: &str = "https://idp.example.com/sso";
 const KEY: &str = include_str!("../config/saml_2048.txt");
 
 /// SAML switched on.
-pub fn with_saml(policy: &mut Policy) {
+pub(crate) fn with_saml(policy: &mut Policy) {
     policy.saml.enabled = true;
     policy.saml.private_key = Secret::new(KEY);
 }
@@ -30,7 +30,7 @@ async fn world() -> World {
 }
 
 /// What an identity provider says of itself.
-pub fn metadata(entity: &str, sign_on: &str) -> String {
+pub(crate) fn metadata(entity: &str, sign_on: &str) -> String {
     format!(
         r#"<EntityDescriptor xmlns="urn:oasis:names:tc:SAML:2.0:metadata" entityID="{entity}"><IDPSSODescriptor protocolSupportEnumeration="urn:oasis:names:tc:SAML:2.0:protocol"><SingleSignOnService Binding="urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect" Location="{sign_on}"/></IDPSSODescriptor></EntityDescriptor>"#
     )

@@ -4,12 +4,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The root of the repository.
-pub fn repository_root() -> PathBuf {
+pub(crate) fn repository_root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize().expect("the crate lies in the repository")
 }
 
 /// The files below `folder` with one of these endings, without built and installed files.
-pub fn list_files(folder: &Path, endings: &[&str]) -> Vec<PathBuf> {
+pub(crate) fn list_files(folder: &Path, endings: &[&str]) -> Vec<PathBuf> {
     const NOT_OURS: [&str; 5] = ["target", "node_modules", "dist", ".git", ".basalt"];
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).expect("the folder can be read").flatten() {
@@ -26,11 +26,11 @@ pub fn list_files(folder: &Path, endings: &[&str]) -> Vec<PathBuf> {
 }
 
 /// The text of a file.
-pub fn read_text(path: &Path) -> String {
+pub(crate) fn read_text(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
 /// The path of a file from the root of the repository.
-pub fn relative_path(path: &Path) -> String {
+pub(crate) fn relative_path(path: &Path) -> String {
     path.strip_prefix(repository_root()).unwrap_or(path).display().to_string()
 }

@@ -16,7 +16,7 @@ fn string_literals_are_found_with_their_lines() {
 }
 
 /// Whether an identifier may contain this character.
-pub fn is_word_character(character: char) -> bool {
+pub(crate) fn is_word_character(character: char) -> bool {
     character.is_alphanumeric() || character == '_'
 }
 
@@ -28,7 +28,7 @@ enum Token {
 }
 
 /// The code and the comments of a source, each with everything but line breaks blanked out.
-pub fn code_and_comments(text: &str) -> (String, String) {
+pub(crate) fn code_and_comments(text: &str) -> (String, String) {
     let (mut code, mut comments) = (String::new(), String::new());
     let (mut rest, mut previous) = (text, ' ');
     while !rest.is_empty() {
@@ -46,7 +46,7 @@ pub fn code_and_comments(text: &str) -> (String, String) {
 }
 
 /// The string literals of a source: line number and text between the quotation marks.
-pub fn string_literals(text: &str) -> Vec<(usize, &str)> {
+pub(crate) fn string_literals(text: &str) -> Vec<(usize, &str)> {
     let (mut found, mut line) = (Vec::new(), 1);
     let (mut rest, mut previous) = (text, ' ');
     while !rest.is_empty() {

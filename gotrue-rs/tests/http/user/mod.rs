@@ -16,14 +16,14 @@ use gotrue_rs::testing::{Answer, TestUser, World};
 use serde_json::Value;
 
 /// Creates a user with a session, a second in the past, so that the mail frequency allows another mail.
-pub async fn create_user(world: &World, name: &str) -> TestUser {
+pub(crate) async fn create_user(world: &World, name: &str) -> TestUser {
     let user = world.create_user(&format!("{name}@example.com")).await;
     world.advance(TimeDelta::seconds(1));
     user
 }
 
 /// Requests of a user and the stored state.
-pub trait Acting {
+pub(crate) trait Acting {
     /// `PUT /user`.
     async fn change(&self, world: &World, body: Value) -> Answer;
     /// `GET /user`.

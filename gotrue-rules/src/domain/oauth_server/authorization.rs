@@ -203,11 +203,11 @@ pub(super) mod tests {
 
     use super::*;
 
-    pub const ANN: Uuid = Uuid::from_u128(1);
+    pub(crate) const ANN: Uuid = Uuid::from_u128(1);
     const BOB: Uuid = Uuid::from_u128(2);
 
     /// A request for `email profile` that lives until 1000 s.
-    pub fn authorization(status: AuthorizationStatus, user_id: Option<Uuid>) -> Authorization {
+    pub(crate) fn authorization(status: AuthorizationStatus, user_id: Option<Uuid>) -> Authorization {
         Authorization {
             id: Uuid::from_u128(9),
             client_id: Uuid::from_u128(7),
@@ -223,7 +223,7 @@ pub(super) mod tests {
         }
     }
 
-    pub fn at(seconds: u64) -> Time {
+    pub(crate) fn at(seconds: u64) -> Time {
         Time::UNIX_EPOCH + Duration::from_secs(seconds)
     }
 

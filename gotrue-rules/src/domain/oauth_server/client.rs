@@ -158,7 +158,7 @@ pub(super) mod tests {
     use super::*;
 
     /// Builds a client with the redirect URI `https://app.example.com/callback`.
-    pub fn client(auth_method: AuthMethod) -> OAuthClient {
+    pub(crate) fn client(auth_method: AuthMethod) -> OAuthClient {
         OAuthClient {
             id: Uuid::from_u128(7),
             secret_hash: String::new(),

@@ -7,7 +7,7 @@ use crate::domain::secret::Secret;
 use crate::domain::user::Time;
 
 /// Default message (a Go text template).
-pub const DEFAULT_TEMPLATE: &str = "Your code is {{ .Code }}";
+pub(super) const DEFAULT_TEMPLATE: &str = "Your code is {{ .Code }}";
 
 /// Policy for SMS messages.
 #[derive(Debug, Clone, PartialEq)]

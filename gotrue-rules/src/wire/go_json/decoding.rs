@@ -273,7 +273,7 @@ impl<'de> Deserialize<'de> for UnstoredText {
 
 /// The digits of a number, which may be in a text: Go's `json.Number`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Digits(pub String);
+pub(super) struct Digits(pub String);
 
 /// Newtype name that requests the digits, which a `Value` would round.
 const DIGITS: &str = "$json::Digits";

@@ -70,7 +70,7 @@ pub(super) fn require_storable(text: String) -> Result<String, String> {
 
 /// Converts a float to a number as Go formats it: integers without a fraction.
 #[expect(clippy::cast_possible_truncation, reason = "the range is checked first")]
-pub fn go_number(number: f64) -> Option<Number> {
+pub(crate) fn go_number(number: f64) -> Option<Number> {
     const LIMIT: f64 = 9_223_372_036_854_775_808.0; // 2^63
     if number.fract() == 0.0 && (-LIMIT..LIMIT).contains(&number) {
         return Some(Number::from(number as i64));

@@ -11,7 +11,7 @@ use super::node::Node;
 pub const MAX_DEPTH: usize = 100;
 
 /// Parses one value with optional white space around it; at most `depth` nested arrays and objects.
-pub fn parse(text: &[u8], depth: usize) -> Result<Node, String> {
+pub(super) fn parse(text: &[u8], depth: usize) -> Result<Node, String> {
     let mut parser = Parser { text, at: 0, depth };
     parser.skip_space();
     let value = parser.parse_value()?;
@@ -23,7 +23,7 @@ pub fn parse(text: &[u8], depth: usize) -> Result<Node, String> {
 }
 
 /// Parses the first value and ignores the rest.
-pub fn parse_first(text: &[u8], depth: usize) -> Result<Node, String> {
+pub(super) fn parse_first(text: &[u8], depth: usize) -> Result<Node, String> {
     let mut parser = Parser { text, at: 0, depth };
     parser.skip_space();
     parser.parse_value()

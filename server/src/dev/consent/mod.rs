@@ -15,7 +15,7 @@ use super::page::fill_template;
 use super::responses;
 
 /// The page's path.
-pub const PATH: &str = "/_dev/consent";
+pub(crate) const PATH: &str = "/_dev/consent";
 const PAGE_TEMPLATE: &str = include_str!("../../../../frontend/development/consent/page.html");
 const STYLE: &str = concat!(
     include_str!("../../../../frontend/development/base.css"),
@@ -28,14 +28,14 @@ const CONSENT_POLICY: &str = "default-src 'none'; script-src 'self'; style-src '
 const RESOURCE_POLICY: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
 /// The page, ready to be sent.
 #[derive(Debug, Clone)]
-pub struct ConsentPage {
+pub(crate) struct ConsentPage {
     html: String,
     authority: String,
 }
 
 impl ConsentPage {
     /// Creates the page of a server with the public URL `url`.
-    pub fn new(url: &str, publishable_key: &str) -> Self {
+    pub(crate) fn new(url: &str, publishable_key: &str) -> Self {
         let authority = Url::parse(url).map(|url| url.authority().to_ascii_lowercase()).unwrap_or_default();
         Self { html: fill_template(PAGE_TEMPLATE, |_| publishable_key), authority }
     }
@@ -60,7 +60,7 @@ impl ConsentPage {
 }
 
 /// Returns whether the path belongs to the page.
-pub fn is_consent_path(path: &str) -> bool {
+pub(crate) fn is_consent_path(path: &str) -> bool {
     path.strip_prefix(PATH).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 

@@ -22,7 +22,7 @@ use http_edge::request::{BearerWhitespace, single_header};
 use serde_json::{Value, json};
 use subtle::ConstantTimeEq;
 
-pub use registration::Registration;
+pub(crate) use registration::Registration;
 
 use super::access::AccessRule;
 use super::responses;
@@ -37,20 +37,20 @@ const PAGE_POLICY: &str =
     "default-src 'none'; style-src 'self'; img-src data:; base-uri 'none'; frame-ancestors 'none'";
 
 /// The development provider.
-pub struct DevelopmentProvider {
+pub(crate) struct DevelopmentProvider {
     registration: Registration,
     tokens: TokenStore,
 }
 
 impl DevelopmentProvider {
     /// Creates a provider without codes or tokens.
-    pub fn new(registration: Registration, clock: SharedClock, entropy: Entropy) -> anyhow::Result<Self> {
+    pub(crate) fn new(registration: Registration, clock: SharedClock, entropy: Entropy) -> anyhow::Result<Self> {
         let tokens = TokenStore::new(&registration, clock, entropy)?;
         Ok(Self { registration, tokens })
     }
 
     /// Answers a request below [`PATH`].
-    pub async fn answer(&self, request: Request) -> Response {
+    pub(crate) async fn answer(&self, request: Request) -> Response {
         let path = request.uri().path().strip_prefix(PATH).unwrap_or_default().to_owned();
         match (request.method(), path.as_str()) {
             (&Method::GET, "/.well-known/openid-configuration") => {
@@ -200,7 +200,7 @@ impl DevelopmentProvider {
 }
 
 /// Returns whether the path belongs to the provider.
-pub fn is_provider_path(path: &str) -> bool {
+pub(crate) fn is_provider_path(path: &str) -> bool {
     path.strip_prefix(PATH).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 

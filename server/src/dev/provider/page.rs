@@ -9,6 +9,6 @@ const PAGE_TEMPLATE: &str = include_str!("../../../../frontend/dist/development/
 const EMAIL_FIELD: &str = "email";
 
 /// Formats the page; `hint` is the initial value of the address.
-pub fn format_chooser(requested: &Parameters, hint: &str) -> String {
+pub(super) fn format_chooser(requested: &Parameters, hint: &str) -> String {
     fill_template(PAGE_TEMPLATE, |name| if name == EMAIL_FIELD { hint } else { requested.get(name) })
 }

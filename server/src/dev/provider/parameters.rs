@@ -12,27 +12,27 @@ const MAX_FORM_BYTES: usize = 16 * 1024;
 
 /// Parameters of a query or a form; the first of duplicates counts.
 #[derive(Debug, Default)]
-pub struct Parameters(Vec<(String, String)>);
+pub(super) struct Parameters(Vec<(String, String)>);
 
 impl Parameters {
     /// Parses an encoded query or form.
-    pub fn parse(text: &str) -> Self {
+    pub(super) fn parse(text: &str) -> Self {
         Self(parse_pairs(text))
     }
 
     /// Returns the value of a parameter; empty if it is missing.
-    pub fn get(&self, name: &str) -> &str {
+    pub(super) fn get(&self, name: &str) -> &str {
         self.0.iter().find(|(other, _)| other == name).map_or("", |(_, value)| value)
     }
 }
 
 /// Parses the query of a request.
-pub fn parse_query(request: &Request) -> Parameters {
+pub(super) fn parse_query(request: &Request) -> Parameters {
     Parameters::parse(request.uri().query().unwrap_or_default())
 }
 
 /// Parses the form in the body of a request; the error is the response to a form that is too long.
-pub async fn parse_form(request: Request) -> Result<Parameters, Response> {
+pub(super) async fn parse_form(request: Request) -> Result<Parameters, Response> {
     let read = axum::body::to_bytes(request.into_body(), MAX_FORM_BYTES).await;
     let bytes = read.map_err(|_| responses::text(StatusCode::PAYLOAD_TOO_LARGE, "the form is too long\n"))?;
     Ok(Parameters::parse(&String::from_utf8_lossy(&bytes)))

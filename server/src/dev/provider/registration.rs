@@ -3,11 +3,11 @@
 use gotrue_rs::ports::entropy::Entropy;
 
 /// The path prefix of all endpoints.
-pub const PATH: &str = "/_dev/provider";
+pub(super) const PATH: &str = "/_dev/provider";
 
 /// The client registration of the auth API at the provider.
 #[derive(Debug, Clone)]
-pub struct Registration {
+pub(crate) struct Registration {
     /// The issuer URL.
     pub issuer: String,
     /// The client id of the auth API.
@@ -21,7 +21,7 @@ pub struct Registration {
 impl Registration {
     /// Creates the registration.
     /// The server listens at `origin`; `auth_url` is its auth API.
-    pub fn new(origin: &str, auth_url: &str, entropy: &Entropy) -> Self {
+    pub(crate) fn new(origin: &str, auth_url: &str, entropy: &Entropy) -> Self {
         Self {
             issuer: format!("{origin}{PATH}"),
             client_id: "basalt".to_owned(),

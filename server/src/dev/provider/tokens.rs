@@ -26,7 +26,7 @@ const KEY_ID: &str = "dev";
 
 /// The parameters of the auth API's authorization request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AuthorizationRequest {
+pub(super) struct AuthorizationRequest {
     /// `state`, returned unchanged.
     pub state: String,
     /// `nonce`; empty if there is none.
@@ -36,7 +36,7 @@ pub struct AuthorizationRequest {
 }
 
 /// Codes and tokens, and the signing key.
-pub struct TokenStore {
+pub(super) struct TokenStore {
     issuer: String,
     audience: String,
     key: EncodingKey,
@@ -53,7 +53,7 @@ type ExpiringEntries<T> = VecDeque<(String, DateTime<Utc>, T)>;
 
 impl TokenStore {
     /// Creates the store with a new signing key.
-    pub fn new(registration: &Registration, clock: SharedClock, entropy: Entropy) -> anyhow::Result<Self> {
+    pub(super) fn new(registration: &Registration, clock: SharedClock, entropy: Entropy) -> anyhow::Result<Self> {
         let pair = EcdsaKeyPair::generate(&ECDSA_P256_SHA256_FIXED_SIGNING).context("making a key")?;
         let der = pair.to_pkcs8v1().context("writing a key")?;
         Ok(Self {
@@ -69,7 +69,7 @@ impl TokenStore {
     }
 
     /// Returns the public key as a JSON Web Key Set.
-    pub fn jwks(&self) -> Value {
+    pub(super) fn jwks(&self) -> Value {
         let (x, y) = self.point.split_at(self.point.len() / 2);
         let coordinate = |part: &[u8]| URL_SAFE_NO_PAD.encode(part);
         json!({"keys": [{"kty": "EC", "crv": "P-256", "alg": "ES256", "use": "sig", "kid": KEY_ID,
@@ -77,13 +77,13 @@ impl TokenStore {
     }
 
     /// Issues a code for a user.
-    pub fn issue_code(&self, requested: AuthorizationRequest, user: ProviderUser) -> String {
+    pub(super) fn issue_code(&self, requested: AuthorizationRequest, user: ProviderUser) -> String {
         self.insert(&self.codes, CODE_LIFETIME, (requested, user))
     }
 
     /// Returns the token response for a code and its verifier (RFC 7636).
     /// Failed attempts consume the code, too.
-    pub fn redeem(&self, code: &str, verifier: &str) -> Option<Value> {
+    pub(super) fn redeem(&self, code: &str, verifier: &str) -> Option<Value> {
         let (requested, imported_user) = self.take_code(code)?;
         let hashed = URL_SAFE_NO_PAD.encode(digest(&SHA256, verifier.as_bytes()));
         if !requested.challenge.is_empty() && requested.challenge != hashed {
@@ -109,7 +109,7 @@ impl TokenStore {
     }
 
     /// Returns the user of an access token.
-    pub fn find_user(&self, token: &str) -> Option<ProviderUser> {
+    pub(super) fn find_user(&self, token: &str) -> Option<ProviderUser> {
         let now = self.clock.now();
         let tokens = self.access_tokens.lock().unwrap_or_else(PoisonError::into_inner);
         tokens.iter().find(|(kept, until, _)| kept == token && now < *until).map(|(_, _, user)| user.clone())

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 /// A user with an account at the provider.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ProviderUser {
+pub(super) struct ProviderUser {
     /// `sub`.
     pub subject: String,
     /// `name`.
@@ -37,7 +37,7 @@ const MAX_INPUT_LENGTH: usize = 200;
 
 impl ProviderUser {
     /// Returns a preset user.
-    pub fn find_preset(id: &str) -> Option<Self> {
+    pub(super) fn find_preset(id: &str) -> Option<Self> {
         let preset = PRESET_USERS.iter().find(|preset| preset.id == id)?;
         Some(Self {
             subject: format!("dev-{id}"),
@@ -49,7 +49,7 @@ impl ProviderUser {
 
     /// Creates a user from form input.
     /// The account is identified by the address, or by the name if there is none.
-    pub fn from_input(name: &str, email: &str, verified: bool) -> Option<Self> {
+    pub(super) fn from_input(name: &str, email: &str, verified: bool) -> Option<Self> {
         let (name, email) = (name.trim(), email.trim());
         let fits = name.len() <= MAX_INPUT_LENGTH
             && email.len() <= MAX_INPUT_LENGTH
@@ -64,14 +64,14 @@ impl ProviderUser {
     }
 
     /// Returns the user of a `login_hint`: a preset by id or address, or a user with that verified address.
-    pub fn from_login_hint(hint: &str) -> Option<Self> {
+    pub(super) fn from_login_hint(hint: &str) -> Option<Self> {
         let by_address = PRESET_USERS.iter().find(|preset| !preset.email.is_empty() && preset.email == hint);
         let id = by_address.map_or(hint, |preset| preset.id.as_str());
         Self::find_preset(id).or_else(|| Self::from_input("", hint, true).filter(|_| hint.contains('@')))
     }
 
     /// Returns the claims about the user.
-    pub fn claims(&self) -> Map<String, Value> {
+    pub(super) fn claims(&self) -> Map<String, Value> {
         let mut claims = Map::new();
         claims.insert("sub".to_owned(), json!(self.subject));
         claims.insert("name".to_owned(), json!(self.name));

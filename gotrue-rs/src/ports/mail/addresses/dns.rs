@@ -35,15 +35,15 @@ pub(super) struct Dns {
 }
 
 impl Dns {
-    pub fn from_system() -> Self {
+    pub(super) fn from_system() -> Self {
         Self { name_server: None, resolver: OnceLock::new() }
     }
 
-    pub fn with_name_server(name_server: SocketAddr) -> Self {
+    pub(super) fn with_name_server(name_server: SocketAddr) -> Self {
         Self { name_server: Some(name_server), resolver: OnceLock::new() }
     }
 
-    pub async fn find_mail_hosts(&self, domain: &str) -> MailHosts {
+    pub(super) async fn find_mail_hosts(&self, domain: &str) -> MailHosts {
         let resolver = match self.resolver.get_or_init(|| self.build()) {
             Ok(resolver) => resolver,
             Err(error) => return log_unknown(error),

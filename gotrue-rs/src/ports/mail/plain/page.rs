@@ -19,7 +19,7 @@ pub(super) struct Page {
 
 impl Page {
     /// Adds words; white space between them collapses to one space.
-    pub fn add_words(&mut self, text: &str) {
+    pub(super) fn add_words(&mut self, text: &str) {
         if text.starts_with(char::is_whitespace) {
             self.widen(Gap::Space);
         }
@@ -39,7 +39,7 @@ impl Page {
     }
 
     /// Adds preformatted text.
-    pub fn add_verbatim(&mut self, text: &str) {
+    pub(super) fn add_verbatim(&mut self, text: &str) {
         for (number, line) in text.lines().enumerate() {
             if number > 0 {
                 self.widen(Gap::Line);
@@ -56,16 +56,16 @@ impl Page {
     }
 
     /// Starts a new line.
-    pub fn break_line(&mut self) {
+    pub(super) fn break_line(&mut self) {
         self.widen(Gap::Line);
     }
 
     /// Starts a new paragraph.
-    pub fn break_paragraph(&mut self) {
+    pub(super) fn break_paragraph(&mut self) {
         self.widen(Gap::Paragraph);
     }
 
-    pub fn into_text(self) -> String {
+    pub(super) fn into_text(self) -> String {
         self.text
     }
 

@@ -117,7 +117,7 @@ fn parse_tag(tag: &str) -> Token<'_> {
 
 impl Tag<'_> {
     /// Returns the value of an attribute, empty if it has none; character references are not decoded.
-    pub fn attribute(&self, wanted: &str) -> Option<String> {
+    pub(super) fn attribute(&self, wanted: &str) -> Option<String> {
         let mut rest = self.attributes;
         loop {
             rest = rest.trim_start_matches(|c: char| c.is_whitespace() || c == '/');

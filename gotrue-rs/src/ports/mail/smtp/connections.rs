@@ -46,7 +46,7 @@ struct Busy<'a>(&'a AtomicUsize);
 
 impl Connections {
     /// Creates a pool of at most `limit` connections.
-    pub fn new(limit: usize) -> Self {
+    pub(super) fn new(limit: usize) -> Self {
         Self { permits: Arc::new(Semaphore::new(limit)), busy: AtomicUsize::new(0), idle: Arc::default() }
     }
 
@@ -54,7 +54,7 @@ impl Connections {
     ///
     /// If the server rejects a further connection while others are in use, the mail waits for one of those, and no
     /// further one is opened for a while.
-    pub async fn lease<F>(&self, connect: impl Fn() -> F) -> Result<SmtpLease<'_>, MailError>
+    pub(super) async fn lease<F>(&self, connect: impl Fn() -> F) -> Result<SmtpLease<'_>, MailError>
     where
         F: Future<Output = Result<AsyncSmtpConnection, MailError>>,
     {
@@ -96,7 +96,7 @@ impl Connections {
 
 impl SmtpLease<'_> {
     /// Keeps the connection for the next mail.
-    pub fn keep(self) {
+    pub(super) fn keep(self) {
         self.idle.put(self.connection);
     }
 }

@@ -22,7 +22,7 @@ const FETCH_TIMEOUT: Duration = Duration::from_secs(10);
 
 impl TemplateSource {
     /// Parses a URL, a file (`file:///…`), or a path below the site URL.
-    pub fn parse(place: &str, site_url: &str) -> Self {
+    pub(super) fn parse(place: &str, site_url: &str) -> Self {
         if let Some(path) = place.strip_prefix("file://") {
             Self::File(PathBuf::from(path))
         } else if place.starts_with("http") {
@@ -33,12 +33,12 @@ impl TemplateSource {
     }
 
     /// Whether reading requires a network request.
-    pub fn is_remote(&self) -> bool {
+    pub(super) fn is_remote(&self) -> bool {
         matches!(self, Self::Url(_))
     }
 
     /// Returns the text, truncated at `max_size` bytes.
-    pub async fn read(&self, http: &HttpClient, max_size: usize) -> Result<String, String> {
+    pub(super) async fn read(&self, http: &HttpClient, max_size: usize) -> Result<String, String> {
         let bytes = match self {
             Self::File(path) => {
                 let reading = async {

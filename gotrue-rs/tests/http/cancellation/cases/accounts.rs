@@ -12,7 +12,7 @@ use crate::linking::give_identity;
 /// As in GoTrue, the code is consumed before the password is hashed. The user requests another code.
 const CODE_USED: &[&[&str]] = &[&["1- auth.one_time_tokens", "1~ auth.users(updated_at,reauthentication_token)"]];
 
-pub fn cases() -> Vec<Case> {
+pub(super) fn cases() -> Vec<Case> {
     [
         case("GET /user", "", |place, n| {
             async move { TestRequest::get("/user").with_token(&place.create_user(n).await.access_token) }.boxed()

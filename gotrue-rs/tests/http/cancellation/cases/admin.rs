@@ -10,7 +10,7 @@ use super::case;
 
 const USERS: &str = "/admin/users";
 
-pub fn cases() -> Vec<Case> {
+pub(super) fn cases() -> Vec<Case> {
     let mut cases = vec![
         case("GET /admin/users", "", |place, n| {
             async move {

@@ -11,7 +11,7 @@ use super::case;
 
 const VERIFIER: &str = "a-verifier-that-is-long-enough-to-be-a-challenge";
 
-pub fn cases() -> Vec<Case> {
+pub(super) fn cases() -> Vec<Case> {
     [signing_up(), verifying(), tokens(), signing_out()].into_iter().flatten().collect()
 }
 

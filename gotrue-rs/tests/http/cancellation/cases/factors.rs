@@ -12,7 +12,7 @@ use super::case;
 const CHALLENGE: &str = "POST /factors/{factor_id}/challenge";
 const VERIFY: &str = "POST /factors/{factor_id}/verify";
 
-pub fn cases() -> Vec<Case> {
+pub(super) fn cases() -> Vec<Case> {
     let mut cases = vec![
         case("POST /factors", "totp", |place, n| {
             async move { enroll(place, n, &json!({"factor_type": "totp", "friendly_name": "app"})).await }.boxed()

@@ -19,7 +19,7 @@ const REQUEST_USED: &[&[&str]] = &[&["1- auth.saml_relay_states"]];
 const SSO: &str = "/admin/sso/providers";
 const CUSTOM: &str = "/admin/custom-providers";
 
-pub fn cases() -> Vec<Case> {
+pub(super) fn cases() -> Vec<Case> {
     [leaving(), coming_back(), companies(), companies_kept(), providers_kept()].into_iter().flatten().collect()
 }
 

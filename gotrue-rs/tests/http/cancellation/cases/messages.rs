@@ -9,7 +9,7 @@ use super::super::request::TestRequest;
 use super::super::run::Case;
 use super::case;
 
-pub fn cases() -> Vec<Case> {
+pub(super) fn cases() -> Vec<Case> {
     let mut cases = vec![
         case("POST /otp", "to somebody new", |_, n| {
             async move { TestRequest::post("/otp", &json!({"email": email(n)})) }.boxed()

@@ -14,7 +14,7 @@ use gotrue_rs::testing::WorldBuilder;
 use super::run::{Arrange, Case};
 
 /// Rows that touch no database.
-pub const WITHOUT_DATABASE: [&str; 9] = [
+pub(super) const WITHOUT_DATABASE: [&str; 9] = [
     "GET /health",
     "GET /settings",
     "GET /.well-known/jwks.json",
@@ -30,7 +30,7 @@ pub const WITHOUT_DATABASE: [&str; 9] = [
 type Area = (&'static str, fn() -> Vec<Case>);
 
 /// The areas, each a test of its own.
-pub const AREAS: [Area; 8] = [
+pub(super) const AREAS: [Area; 8] = [
     ("accounts", accounts::cases),
     ("admin", admin::cases),
     ("entry", entry::cases),

@@ -11,7 +11,7 @@ use super::case;
 
 const CLIENTS: &str = "/admin/oauth/clients";
 
-pub fn cases() -> Vec<Case> {
+pub(super) fn cases() -> Vec<Case> {
     [consenting(), tokens(), clients()].into_iter().flatten().collect()
 }
 

@@ -16,7 +16,7 @@ const USED: [&str; 2] = ["400 webauthn_challenge_not_found", "400 webauthn_chall
 const CHALLENGE_USED: &[&[&str]] = &[&["1- auth.webauthn_challenges"]];
 const GONE: [&str; 1] = ["404 validation_failed"];
 
-pub fn cases() -> Vec<Case> {
+pub(super) fn cases() -> Vec<Case> {
     let mut cases = vec![
         case("POST /passkeys/authentication/options", "", |_, _| {
             async move { TestRequest::post("/passkeys/authentication/options", &json!({})) }.boxed()

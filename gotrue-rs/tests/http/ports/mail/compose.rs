@@ -5,7 +5,7 @@ use gotrue_rs::ports::mail::compose::{MailSender, compose};
 use gotrue_rs::ports::mail::{EmailMessage, MailError};
 use proptest::prelude::*;
 
-pub fn message(to: &str) -> EmailMessage {
+pub(super) fn message(to: &str) -> EmailMessage {
     EmailMessage {
         purpose: "confirmation".into(),
         to: to.to_owned(),

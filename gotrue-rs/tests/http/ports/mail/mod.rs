@@ -5,7 +5,7 @@ mod compose;
 mod delivery;
 mod link;
 mod plain;
-pub mod server;
+pub(crate) mod server;
 mod smtp;
 mod template;
 mod template_check;

@@ -13,7 +13,7 @@ use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
 /// What a server offers, and what it refuses.
 #[derive(Clone, Default)]
-pub struct ServerBehavior {
+pub(crate) struct ServerBehavior {
     /// The mechanisms after `AUTH`; empty: none.
     pub auth: &'static str,
     /// The name in the certificate it shows after STARTTLS; absent: no STARTTLS.
@@ -31,7 +31,7 @@ pub struct ServerBehavior {
 }
 
 #[derive(Clone, Default)]
-pub struct MailServer {
+pub(crate) struct MailServer {
     habits: ServerBehavior,
     lines: Arc<Mutex<Vec<String>>>,
     open: Arc<AtomicUsize>,
@@ -42,7 +42,7 @@ trait Wire: AsyncRead + AsyncWrite + Unpin + Send {}
 impl<T: AsyncRead + AsyncWrite + Unpin + Send> Wire for T {}
 
 impl MailServer {
-    pub async fn start(habits: ServerBehavior) -> Self {
+    pub(crate) async fn start(habits: ServerBehavior) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let port = listener.local_addr().expect("an address").port();
         let server = Self { habits, port, ..Self::default() };
@@ -62,12 +62,12 @@ impl MailServer {
     }
 
     /// The received lines in order.
-    pub fn received_commands(&self) -> Vec<String> {
+    pub(crate) fn received_commands(&self) -> Vec<String> {
         self.lines.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// How many lines begin like this.
-    pub fn count(&self, start: &str) -> usize {
+    pub(crate) fn count(&self, start: &str) -> usize {
         self.received_commands().iter().filter(|line| line.starts_with(start)).count()
     }
 

@@ -250,7 +250,7 @@ fn facts(html: &str) -> (Vec<String>, bool) {
     (links, runs.iter().any(|length| (6..=10).contains(length)))
 }
 
-pub fn everything(user: &Map<String, Value>) -> TemplateVariables<'_> {
+pub(super) fn everything(user: &Map<String, Value>) -> TemplateVariables<'_> {
     TemplateVariables {
         email: "ann@example.com",
         data: Some(user),

@@ -15,7 +15,7 @@ use tokio::sync::Notify;
 
 /// A fake mail server that keeps, refuses or hangs.
 #[derive(Default)]
-pub struct FakeMailServer {
+pub(super) struct FakeMailServer {
     taken: Mutex<Vec<EmailMessage>>,
     refusal: Mutex<Option<MailError>>,
     pub hangs: AtomicBool,
@@ -24,11 +24,11 @@ pub struct FakeMailServer {
 }
 
 impl FakeMailServer {
-    pub fn refuse(&self, with: Option<MailError>) {
+    pub(super) fn refuse(&self, with: Option<MailError>) {
         *self.refusal.lock().expect("no test panics here") = with;
     }
 
-    pub fn sent_messages(&self) -> Vec<EmailMessage> {
+    pub(super) fn sent_messages(&self) -> Vec<EmailMessage> {
         self.taken.lock().expect("no test panics here").clone()
     }
 }
@@ -51,7 +51,7 @@ impl Mailer for FakeMailServer {
     }
 }
 
-pub struct OutboxFixture {
+pub(super) struct OutboxFixture {
     pub database: TestDatabase,
     pub clock: FakeClock,
     pub outbox: Outbox,
@@ -59,7 +59,7 @@ pub struct OutboxFixture {
 }
 
 impl OutboxFixture {
-    pub async fn new(destination: MailDestination) -> Self {
+    pub(super) async fn new(destination: MailDestination) -> Self {
         let database = TestDatabase::clone_migrated().await;
         let clock = FakeClock::at(noon());
         let table = OutboxTable::new(database.auth_pool());
@@ -67,25 +67,25 @@ impl OutboxFixture {
         Self { database, clock, outbox, server: Arc::default() }
     }
 
-    pub async fn write(&self, name: &str) {
+    pub(super) async fn write(&self, name: &str) {
         self.outbox.send(&message(name, self.clock.now())).await.expect("a mail is written down");
     }
 
     /// Runs a new worker once; returns the number of attempted mails.
-    pub async fn run_worker_once(&self) -> usize {
+    pub(super) async fn run_worker_once(&self) -> usize {
         self.outbox.build_worker(self.server.clone()).deliver_due().await.expect("the table answers")
     }
 
-    pub async fn state(&self) -> OutboxCounts {
+    pub(super) async fn state(&self) -> OutboxCounts {
         self.outbox.count_by_state().await.expect("the table answers")
     }
 }
 
-pub fn noon() -> DateTime<Utc> {
+pub(super) fn noon() -> DateTime<Utc> {
     "2026-11-21T12:00:00Z".parse().expect("a time")
 }
 
-pub fn message(name: &str, date: DateTime<Utc>) -> EmailMessage {
+pub(super) fn message(name: &str, date: DateTime<Utc>) -> EmailMessage {
     EmailMessage {
         purpose: "confirmation".into(),
         to: format!("{name}@Example.com"),

@@ -17,7 +17,7 @@ const ISSUER: &str = "https://appleid.apple.com";
 
 /// Apple.
 #[derive(Debug)]
-pub struct Apple;
+pub(super) struct Apple;
 
 #[derive(Deserialize, Default)]
 #[serde(default)]

@@ -19,7 +19,7 @@ const MULTI_TENANT_HOST: &str = "login.microsoftonline.com/common";
 
 /// Microsoft Entra.
 #[derive(Debug)]
-pub struct Azure;
+pub(super) struct Azure;
 
 #[derive(Deserialize, Default)]
 #[serde(default)]

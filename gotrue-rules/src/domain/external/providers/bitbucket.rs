@@ -10,7 +10,7 @@ use crate::domain::policy::ExternalProviderSettings;
 
 /// Bitbucket.
 #[derive(Debug)]
-pub struct Bitbucket;
+pub(super) struct Bitbucket;
 
 #[derive(Deserialize, Default)]
 #[serde(default)]

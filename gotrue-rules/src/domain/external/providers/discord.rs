@@ -13,7 +13,7 @@ const PICTURES: &str = "https://cdn.discordapp.com";
 
 /// Discord.
 #[derive(Debug)]
-pub struct Discord;
+pub(super) struct Discord;
 
 #[derive(Deserialize, Default)]
 #[serde(default)]

@@ -15,7 +15,7 @@ const API: &str = "graph.facebook.com";
 
 /// Facebook.
 #[derive(Debug)]
-pub struct Facebook;
+pub(super) struct Facebook;
 
 #[derive(Deserialize, Default)]
 #[serde(default)]

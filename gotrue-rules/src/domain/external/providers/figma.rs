@@ -12,7 +12,7 @@ const API: &str = "api.figma.com";
 
 /// Figma.
 #[derive(Debug)]
-pub struct Figma;
+pub(super) struct Figma;
 
 #[derive(Deserialize, Default)]
 #[serde(default)]

@@ -15,7 +15,7 @@ const HOST: &str = "api.fly.io";
 
 /// Fly.io.
 #[derive(Debug)]
-pub struct Fly;
+pub(super) struct Fly;
 
 #[derive(Deserialize, Default)]
 #[serde(default)]

@@ -13,7 +13,7 @@ const API: &str = "api.github.com";
 
 /// GitHub.
 #[derive(Debug)]
-pub struct GitHub;
+pub(super) struct GitHub;
 
 #[derive(Deserialize, Default)]
 #[serde(default)]

@@ -13,7 +13,7 @@ const HOST: &str = "gitlab.com";
 
 /// GitLab.
 #[derive(Debug)]
-pub struct GitLab;
+pub(super) struct GitLab;
 
 #[derive(Deserialize, Default)]
 #[serde(default)]

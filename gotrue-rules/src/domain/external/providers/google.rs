@@ -14,7 +14,7 @@ const USERINFO: &str = "https://www.googleapis.com/userinfo/v2/me";
 
 /// Google.
 #[derive(Debug)]
-pub struct Google;
+pub(super) struct Google;
 
 #[derive(Deserialize, Default)]
 #[serde(default)]

@@ -11,7 +11,7 @@ use crate::domain::policy::ExternalProviderSettings;
 
 /// Kakao.
 #[derive(Debug)]
-pub struct Kakao;
+pub(super) struct Kakao;
 
 #[derive(Deserialize, Default)]
 #[serde(default)]

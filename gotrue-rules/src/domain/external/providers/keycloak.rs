@@ -8,7 +8,7 @@ use crate::domain::policy::ExternalProviderSettings;
 
 /// Keycloak.
 #[derive(Debug)]
-pub struct Keycloak;
+pub(super) struct Keycloak;
 
 impl Provider for Keycloak {
     fn name(&self) -> &'static str {

@@ -15,7 +15,7 @@ pub(super) const HOST: &str = "api.linkedin.com";
 
 /// `LinkedIn`.
 #[derive(Debug)]
-pub struct LinkedIn;
+pub(super) struct LinkedIn;
 
 #[derive(Deserialize, Default)]
 #[serde(default, rename_all = "camelCase")]

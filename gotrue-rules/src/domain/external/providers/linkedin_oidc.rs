@@ -10,7 +10,7 @@ use crate::domain::policy::ExternalProviderSettings;
 
 /// `LinkedIn` by OpenID Connect.
 #[derive(Debug)]
-pub struct LinkedInOidc;
+pub(super) struct LinkedInOidc;
 
 impl Provider for LinkedInOidc {
     fn name(&self) -> &'static str {

@@ -13,7 +13,7 @@ const HOST: &str = "api.notion.com";
 
 /// Notion.
 #[derive(Debug)]
-pub struct Notion;
+pub(super) struct Notion;
 
 #[derive(Deserialize, Default)]
 #[serde(default)]

@@ -16,7 +16,7 @@ const TEAM: &str = "https://slack.com/team_id";
 
 /// Slack by its older OAuth API.
 #[derive(Debug)]
-pub struct Slack;
+pub(super) struct Slack;
 
 #[derive(Deserialize, Default)]
 #[serde(default)]

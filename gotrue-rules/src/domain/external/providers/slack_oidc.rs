@@ -8,7 +8,7 @@ use crate::domain::policy::ExternalProviderSettings;
 
 /// Slack by OpenID Connect.
 #[derive(Debug)]
-pub struct SlackOidc;
+pub(super) struct SlackOidc;
 
 #[derive(Deserialize, Default)]
 #[serde(default)]

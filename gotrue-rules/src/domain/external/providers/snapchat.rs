@@ -14,7 +14,7 @@ const QUERY: &str = "%7Bme+%7B+externalId+displayName+bitmoji+%7B+avatar+id+%7D+
 
 /// Snapchat.
 #[derive(Debug)]
-pub struct Snapchat;
+pub(super) struct Snapchat;
 
 #[derive(Deserialize, Default)]
 #[serde(default)]

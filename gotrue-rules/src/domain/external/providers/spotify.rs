@@ -10,7 +10,7 @@ use crate::domain::policy::ExternalProviderSettings;
 
 /// Spotify.
 #[derive(Debug)]
-pub struct Spotify;
+pub(super) struct Spotify;
 
 #[derive(Deserialize, Default)]
 #[serde(default)]

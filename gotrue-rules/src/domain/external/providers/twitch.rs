@@ -12,7 +12,7 @@ use crate::domain::policy::ExternalProviderSettings;
 
 /// Twitch.
 #[derive(Debug)]
-pub struct Twitch;
+pub(super) struct Twitch;
 
 #[derive(Deserialize, Default)]
 #[serde(default)]

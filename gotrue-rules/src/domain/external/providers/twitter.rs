@@ -11,7 +11,7 @@ const HOST: &str = "api.twitter.com";
 
 /// Twitter.
 #[derive(Debug)]
-pub struct Twitter;
+pub(super) struct Twitter;
 
 impl Provider for Twitter {
     fn name(&self) -> &'static str {

@@ -9,7 +9,7 @@ use crate::domain::policy::ExternalProviderSettings;
 
 /// Vercel's marketplace.
 #[derive(Debug)]
-pub struct VercelMarketplace;
+pub(super) struct VercelMarketplace;
 
 impl Provider for VercelMarketplace {
     fn name(&self) -> &'static str {

@@ -15,7 +15,7 @@ const HOST: &str = "api.workos.com";
 
 /// `WorkOS`.
 #[derive(Debug)]
-pub struct WorkOs;
+pub(super) struct WorkOs;
 
 #[derive(Deserialize, Default)]
 #[serde(default)]

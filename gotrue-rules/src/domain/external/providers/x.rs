@@ -13,7 +13,7 @@ const API: &str = "api.x.com";
 
 /// X.
 #[derive(Debug)]
-pub struct X;
+pub(super) struct X;
 
 #[derive(Deserialize, Default)]
 #[serde(default)]

@@ -14,7 +14,7 @@ const PASSWORD_LOGIN_TYPE: &str = "100";
 
 /// Zoom.
 #[derive(Debug)]
-pub struct Zoom;
+pub(super) struct Zoom;
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
