@@ -25,6 +25,7 @@ mod tests {
             (user("verified"), None, true),
             (user("verified"), session(Aal::Aal1), true),
             (user("verified"), session(Aal::Aal2), false),
+            (user("verified"), session(Aal::Aal3), false),
         ] {
             assert_eq!(is_step_up_required(&account, session.as_ref()), is_required, "{account:?} {session:?}");
         }

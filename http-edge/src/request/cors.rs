@@ -32,6 +32,7 @@ pub const GATEWAY: PublicCors = PublicCors {
     exposed_headers: "X-Total-Count, Link, X-Supabase-Api-Version, X-Sb-Error-Code, X-Request-Id",
     requested_headers: RequestedHeaders::Repeated,
     is_exposed_in_preflight: false,
+    removes_credentialed: true,
 };
 
 /// The functions.
@@ -42,6 +43,7 @@ pub const FUNCTIONS: PublicCors = PublicCors {
     exposed_headers: "sb-error-code, retry-after",
     requested_headers: RequestedHeaders::RepeatedIfPlain,
     is_exposed_in_preflight: true,
+    removes_credentialed: false,
 };
 
 /// The longest list of requested headers that [`RequestedHeaders::RepeatedIfPlain`] repeats.
@@ -66,6 +68,8 @@ pub struct PublicCors {
     exposed_headers: &'static str,
     requested_headers: RequestedHeaders,
     is_exposed_in_preflight: bool,
+    /// Whether `Vary` and `Access-Control-Allow-Credentials` of a service behind are removed.
+    removes_credentialed: bool,
 }
 
 /// Which requested headers the response to a preflight repeats.
@@ -162,8 +166,10 @@ impl PublicCors {
         let headers = response.headers_mut();
         headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
         headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(self.exposed_headers));
-        headers.remove(ACCESS_CONTROL_ALLOW_CREDENTIALS);
-        headers.remove(VARY);
+        if self.removes_credentialed {
+            headers.remove(ACCESS_CONTROL_ALLOW_CREDENTIALS);
+            headers.remove(VARY);
+        }
         response
     }
 }

@@ -18,6 +18,9 @@ pub use self::client_address::{ClientAddress, TrustedProxies};
 pub use self::request_id::{RequestId, RequestIdSource};
 
 /// What a router resolved for the services behind it; an extension of the request.
+///
+/// Only a router of the same process can insert it. It takes precedence over the trusted proxies and the request id
+/// header of the auth API's own settings.
 #[derive(Debug, Clone)]
 pub struct ResolvedRequest {
     /// The request id.

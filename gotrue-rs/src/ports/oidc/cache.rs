@@ -128,10 +128,9 @@ impl<T> CacheState<T> {
                 self.failure = None;
             }
             Err(error) => {
-                // Without a usable value the error is returned, and logged where the request is answered.
-                if self.usable(now).is_some() {
-                    tracing::warn!(error = %ErrorChain(&error), "fetch from issuer failed, cached value used");
-                }
+                // A sign-in without a usable value is answered with a status that is not logged as a failure.
+                let is_cached_value_used = self.usable(now).is_some();
+                tracing::warn!(error = %ErrorChain(&error), is_cached_value_used, "fetch from issuer failed");
                 self.failure = Some(error);
             }
         }
