@@ -28,6 +28,8 @@ pub(crate) struct Announcement<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     database_url: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    database_url_tcp: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     running: Option<bool>,
 }
 
@@ -45,8 +47,53 @@ impl<'a> Announcement<'a> {
             service_role_key: &keys.service_role_key,
             jwt_secret: &keys.jwt_secret,
             database_url,
+            database_url_tcp: None,
             running: None,
         }
+    }
+
+    /// Adds the URL of the database on its TCP port.
+    #[must_use]
+    pub fn with_tcp_url(self, database_url_tcp: Option<&'a str>) -> Self {
+        Self { database_url_tcp, ..self }
+    }
+
+    /// Returns the variables of a process that uses this server.
+    ///
+    /// The prefixes are those by which Vite and Next.js pass variables to the browser; they carry public values only.
+    pub fn client_variables(&self) -> Vec<(String, String)> {
+        let public = [
+            ("SUPABASE_URL", self.url),
+            ("SUPABASE_ANON_KEY", self.anon_key),
+            ("SUPABASE_PUBLISHABLE_KEY", self.publishable_key),
+        ];
+        let private = [
+            ("SUPABASE_SERVICE_ROLE_KEY", self.service_role_key),
+            ("SUPABASE_SECRET_KEY", self.secret_key),
+            ("SUPABASE_JWT_SECRET", self.jwt_secret),
+        ];
+        let database = self.database_url_tcp.or(self.database_url).map(|url| ("DATABASE_URL", url));
+        let prefixed = ["", "VITE_", "NEXT_PUBLIC_"];
+        let public = prefixed.iter().flat_map(|prefix| public.map(|(name, value)| (format!("{prefix}{name}"), value)));
+        let private = private.into_iter().chain(database).map(|(name, value)| (name.to_owned(), value));
+        public.chain(private).map(|(name, value)| (name, value.to_owned())).collect()
+    }
+
+    /// Returns URLs and keys by the names of `supabase status -o env`.
+    pub fn cli_variables(&self) -> Vec<(&'static str, &str)> {
+        let database = self.database_url_tcp.or(self.database_url).map(|url| ("DB_URL", url));
+        let named = [
+            ("API_URL", self.url),
+            ("FUNCTIONS_URL", &self.functions_url),
+            ("INBUCKET_URL", &self.inbox_url),
+            ("MAILPIT_URL", &self.inbox_url),
+            ("JWT_SECRET", self.jwt_secret),
+            ("ANON_KEY", self.anon_key),
+            ("SERVICE_ROLE_KEY", self.service_role_key),
+            ("PUBLISHABLE_KEY", self.publishable_key),
+            ("SECRET_KEY", self.secret_key),
+        ];
+        named.into_iter().chain(database).collect()
     }
 
     /// Formats one line of JSON, for test suites.
@@ -91,6 +138,9 @@ pub(crate) struct RunningServer {
     pub url: String,
     /// The URL of its database.
     pub database_url: String,
+    /// The URL of its database on the TCP port, if it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub database_url_tcp: Option<String>,
 }
 
 impl RunningServer {

@@ -15,7 +15,8 @@ use tokio::sync::watch;
 use tower::ServiceExt;
 
 use crate::reload::{self, ConfigSource};
-use crate::{app, database, metrics, outbound, profiles, shutdown, upkeep};
+use crate::shutdown::Shutdown;
+use crate::{app, database, metrics, outbound, profiles, upkeep};
 use http_edge::HttpLimits;
 use http_edge::{self, ShutdownSignal};
 
@@ -30,12 +31,10 @@ pub(crate) async fn migrate(config: &Config) -> anyhow::Result<()> {
 
 /// Serves on the listener until a signal arrives.
 /// With a `source`, settings are reloaded when it changes.
-pub(crate) async fn serve(
-    listener: TcpListener,
-    mut config: Config,
-    source: Option<ConfigSource>,
-) -> anyhow::Result<()> {
-    let closing = shutdown::watch_signals().context("listening for signals")?;
+pub async fn serve(listener: TcpListener, mut config: Config, source: Option<ConfigSource>) -> anyhow::Result<()> {
+    let shutdown = Shutdown::new();
+    shutdown.begin_on_signals().context("listening for signals")?;
+    let closing = shutdown.signal();
     profiles::apply_gotrue_profile(&mut config.policy);
     let settings = database::resolve_pool_size(config.database.clone()).await;
     let pool = database::build_pool(&settings, &config.policy.api)?;

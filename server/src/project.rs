@@ -8,6 +8,7 @@ use std::{env, fs};
 
 use anyhow::{Context, bail};
 use clap::Args;
+use functions_rs::functions::send_submission::limits::SubmissionLimits;
 use gotrue_rs::config::{Config, Problem, Vars, load};
 
 use crate::api_keys::{ApiKeys, ConfiguredKeys};
@@ -35,6 +36,10 @@ pub(crate) struct Project {
     pub data: PathBuf,
     /// The process's variables, including those of `.env`.
     pub vars: Vars,
+    /// Whether the shop is served; otherwise `/` is a page that says what is served.
+    pub has_shop: bool,
+    /// The limits of submissions.
+    pub submission_limits: SubmissionLimits,
     folder: PathBuf,
 }
 
@@ -53,7 +58,8 @@ impl Project {
         let folder = absolute.parent().unwrap_or(Path::new("/")).to_owned();
         let data = arguments.data.clone().unwrap_or_else(|| folder.join(".basalt"));
         let data = std::path::absolute(&data).with_context(|| format!("finding the folder {}", data.display()))?;
-        Ok(Self { file, data, vars, folder })
+        let submission_limits = SubmissionLimits::default();
+        Ok(Self { file, data, vars, has_shop: true, submission_limits, folder })
     }
 
     /// Returns the URL for clients of a server that listens on `port`.
@@ -62,7 +68,7 @@ impl Project {
     }
 
     /// Returns the URL for clients on this machine.
-    fn local_url(&self, port: u16) -> String {
+    pub fn local_url(&self, port: u16) -> String {
         let host = match self.file.host() {
             ip if ip.is_unspecified() => "127.0.0.1".to_owned(),
             std::net::IpAddr::V6(ip) => format!("[{ip}]"),

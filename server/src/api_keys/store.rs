@@ -28,7 +28,7 @@ const MIN_SECRET_LENGTH: usize = 32;
 
 /// Published values: the defaults of the Supabase CLI and of its files for self-hosting.
 /// The tokens among those defaults are signed with these secrets, so they are rejected with them.
-const PUBLISHED_KEYS: &[&str] = &[
+const PUBLISHED_KEYS: [&str; 4] = [
     "super-secret-jwt-token-with-at-least-32-characters-long",
     "your-super-secret-jwt-token-with-at-least-32-characters-long",
     "sb_publishable_ACJWlzQHlZjBrEguHvfOxg_3BJgxAaH",
@@ -64,6 +64,22 @@ pub(crate) fn load_or_create(
         write(&file, &keys).with_context(|| format!("writing the keys to {}", file.display()))?;
     }
     Ok(keys)
+}
+
+/// The tokens that the Supabase CLI publishes for local use, signed with the first of [`PUBLISHED_KEYS`].
+const DEMO_ANON_KEY: &str = "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJpc3MiOiJzdXBhYmFzZS1kZW1vIiwicm9sZSI6ImFub24iLCJleHAiOjE5ODM4MTI5OTZ9.CRXP1A7WOeoJeXxjNni43kdQwgnWNReilDMblYTn_I0";
+const DEMO_SERVICE_ROLE_KEY: &str = "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJpc3MiOiJzdXBhYmFzZS1kZW1vIiwicm9sZSI6InNlcnZpY2Vfcm9sZSIsImV4cCI6MTk4MzgxMjk5Nn0.EGIM96RAZx35lJzdJsyH-qQwv8Hdp7fsn3W0YpN81IU";
+
+/// Returns the keys that the Supabase CLI publishes: for test servers, which only this machine reaches.
+pub fn demo_keys() -> ApiKeys {
+    let [jwt_secret, _, publishable_key, secret_key] = PUBLISHED_KEYS.map(str::to_owned);
+    ApiKeys {
+        jwt_secret,
+        anon_key: DEMO_ANON_KEY.to_owned(),
+        service_role_key: DEMO_SERVICE_ROLE_KEY.to_owned(),
+        publishable_key,
+        secret_key,
+    }
 }
 
 /// Loads the stored keys of the data folder; `None` before the first start.
@@ -220,7 +236,6 @@ mod tests {
 
     #[test]
     fn published_and_weak_keys_are_rejected() {
-        const DEMO: &str = "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJpc3MiOiJzdXBhYmFzZS1kZW1vIiwicm9sZSI6ImFub24iLCJleHAiOjE5ODM4MTI5OTZ9.CRXP1A7WOeoJeXxjNni43kdQwgnWNReilDMblYTn_I0";
         let refused = [
             ConfiguredKeys { jwt_secret: Some(PUBLISHED_KEYS[0]), ..ConfiguredKeys::default() },
             ConfiguredKeys { jwt_secret: Some(PUBLISHED_KEYS[1]), ..ConfiguredKeys::default() },
@@ -228,15 +243,23 @@ mod tests {
             ConfiguredKeys { publishable_key: Some(PUBLISHED_KEYS[2]), ..ConfiguredKeys::default() },
             ConfiguredKeys { secret_key: Some(PUBLISHED_KEYS[3]), ..ConfiguredKeys::default() },
             ConfiguredKeys { secret_key: Some("sb_secret_1"), ..ConfiguredKeys::default() },
-            ConfiguredKeys { anon_key: Some(DEMO), ..ConfiguredKeys::default() },
+            ConfiguredKeys { anon_key: Some(DEMO_ANON_KEY), ..ConfiguredKeys::default() },
         ];
         for given in refused {
             assert!(combine_seeded(None, &given).is_err(), "{given:?}");
         }
         assert!(
-            is_token_with_role(DEMO, PUBLISHED_KEYS[0], ApiKeyRole::Anon),
+            is_token_with_role(DEMO_ANON_KEY, PUBLISHED_KEYS[0], ApiKeyRole::Anon),
             "the demo key is signed with the published secret"
         );
+    }
+
+    #[test]
+    fn demo_keys_have_their_roles() {
+        let keys = demo_keys();
+        assert!(is_token_with_role(&keys.anon_key, &keys.jwt_secret, ApiKeyRole::Anon));
+        assert!(is_token_with_role(&keys.service_role_key, &keys.jwt_secret, ApiKeyRole::Service));
+        assert_eq!(keys.ring().find(&keys.secret_key), Some(ApiKeyRole::Service));
     }
 
     #[test]

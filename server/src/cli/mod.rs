@@ -1,6 +1,7 @@
 //! The command line: definitions of the commands and their dispatch.
 
 mod check;
+mod exec;
 mod gotrue;
 mod process;
 mod serve;
@@ -26,9 +27,16 @@ const SERVE_HELP: &str = "Serve auth, functions and the shop as configured in co
 Without DATABASE_URL an embedded PostgreSQL is started: from PG_BIN_DIR, the npm package below server/postgres, or the
 system's packages (15 or newer). It listens on no port and stops with this process.";
 
+const EXEC_HELP: &str = "Run a command, such as a test suite, with a test server of its own
+
+The server starts on free ports with an empty database, and ends with the command, whose exit status is returned. The
+command finds it by SUPABASE_URL, SUPABASE_ANON_KEY, SUPABASE_SERVICE_ROLE_KEY, SUPABASE_JWT_SECRET and DATABASE_URL;
+public values are also there with the prefixes VITE_ and NEXT_PUBLIC_.";
+
 const EXAMPLES: &str = "Examples:
   basalt serve                              auth, functions and the shop on http://127.0.0.1:54321
-  basalt serve --port 0 --ephemeral --json  a new instance for a test suite; prints its URLs and keys
+  basalt exec -- npm test                   run a test suite with a server of its own
+  basalt serve --test --port 0 --json       a server for a test suite; prints its URLs and keys
   basalt status                             print the URLs and keys again
   basalt users import people.jsonl          import accounts with their password hashes
   basalt gotrue                             the auth server alone, configured by GOTRUE_* variables";
@@ -39,7 +47,10 @@ enum Command {
     ///
     #[command(long_about = SERVE_HELP)]
     Serve(serve::ServeArguments),
-    /// Print the URLs and keys of this project
+    /// Run a command, such as a test suite, with a test server of its own
+    #[command(long_about = EXEC_HELP)]
+    Exec(exec::ExecArguments),
+    /// Print the URLs and keys of this project; exit status 3 if no server runs
     Status(status::StatusArguments),
     /// Read config.toml and report everything that is wrong with it
     Check(ProjectArguments),
@@ -54,13 +65,19 @@ enum Command {
 /// Runs the command of the arguments.
 pub(crate) fn run() -> ExitCode {
     let outcome = match Cli::parse().command {
-        Command::Serve(arguments) => serve::run(&arguments),
+        Command::Serve(arguments) => serve::run(&arguments).map(succeed),
+        Command::Exec(arguments) => exec::run(&arguments),
         Command::Status(arguments) => status::run(&arguments),
-        Command::Check(arguments) => check::run(&arguments),
-        Command::Gotrue(arguments) => gotrue::run(&arguments),
-        Command::Users(arguments) => users::run(arguments),
+        Command::Check(arguments) => check::run(&arguments).map(succeed),
+        Command::Gotrue(arguments) => gotrue::run(&arguments).map(succeed),
+        Command::Users(arguments) => users::run(arguments).map(succeed),
     };
     process::report_outcome(outcome)
+}
+
+/// Returns the exit status of a command that has no other than success.
+fn succeed((): ()) -> ExitCode {
+    ExitCode::SUCCESS
 }
 
 #[cfg(test)]

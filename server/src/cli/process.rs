@@ -11,9 +11,9 @@ pub(super) fn build_runtime() -> anyhow::Result<Runtime> {
 }
 
 /// Reports a failure on standard error and returns the exit status of the command.
-pub(super) fn report_outcome(outcome: anyhow::Result<()>) -> ExitCode {
+pub fn report_outcome(outcome: anyhow::Result<ExitCode>) -> ExitCode {
     match outcome {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(status) => status,
         // Standard output was closed by its reader, as by `head`.
         Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {

@@ -114,6 +114,11 @@ impl Binaries {
         self.folder.join(name)
     }
 
+    /// Returns the release, such as `17.10`.
+    pub fn release(&self) -> &str {
+        &self.version
+    }
+
     /// Formats a description such as "PostgreSQL 17.10 of /usr/lib/postgresql/17/bin".
     pub(super) fn describe(&self) -> String {
         format!("PostgreSQL {} of {}", self.version, self.folder.display())

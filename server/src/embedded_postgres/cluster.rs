@@ -20,6 +20,8 @@ use crate::data_folder::restrict_permissions;
 pub(super) const SUPERUSER: &str = "postgres";
 /// The database that every cluster contains.
 const DATABASE: &str = "postgres";
+/// The port in the name of the socket of a server without a TCP port.
+pub const SOCKET_PORT: u16 = 5432;
 /// Maximum length of a socket folder's path.
 /// A Unix socket's path has less than 108 bytes, of which the file's name takes 14 and its lock's suffix 5.
 const MAX_SOCKET_FOLDER_LENGTH: usize = 88;
@@ -35,6 +37,17 @@ pub(super) struct DatabaseFolder {
 pub(super) struct ConnectionAddress {
     socket_folder: PathBuf,
     password: String,
+    /// The port on 127.0.0.1, if the server listens there.
+    port: Option<u16>,
+}
+
+/// The size of the WAL segments, fixed when a cluster is created.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WalSegments {
+    /// The default of PostgreSQL: 16 MB.
+    Default,
+    /// 1 MB, for a cluster that is copied.
+    Small,
 }
 
 /// A database that can be started.
@@ -100,6 +113,7 @@ impl Cluster {
         home: &DatabaseFolder,
         binaries: &Binaries,
         account: Option<&Account>,
+        wal_segments: WalSegments,
     ) -> Result<Self, StartError> {
         let pgdata = home.pgdata();
         let password_file = home.folder.join("password");
@@ -113,7 +127,7 @@ impl Cluster {
             let password = generate_password()?;
             write_secret(&password_file, &password)?;
             chown(&password_file, account)?;
-            run_initdb(home, &password_file, binaries, account)?;
+            run_initdb(home, &password_file, binaries, account, wal_segments)?;
             password
         };
         let sockets = create_socket_folder(&home.folder, account)?;
@@ -125,9 +139,9 @@ impl Cluster {
         })
     }
 
-    /// Returns the connection parameters.
-    pub(super) fn address(&self) -> ConnectionAddress {
-        ConnectionAddress { socket_folder: self.socket_folder.clone(), password: self.password.clone() }
+    /// Returns the connection parameters of a server that listens on `port`.
+    pub fn address(&self, port: Option<u16>) -> ConnectionAddress {
+        ConnectionAddress { socket_folder: self.socket_folder.clone(), password: self.password.clone(), port }
     }
 }
 
@@ -142,7 +156,13 @@ impl ConnectionAddress {
                 let _ = write!(host, "%{byte:02X}");
             }
         }
-        format!("postgresql://{role}:{}@{host}:5432/{DATABASE}", self.password)
+        // The port is part of the socket's file name.
+        format!("postgresql://{role}:{}@{host}:{}/{DATABASE}", self.password, self.port.unwrap_or(SOCKET_PORT))
+    }
+
+    /// Formats a connection URL for a role on the TCP port, if there is one.
+    pub fn tcp_url(&self, role: &str) -> Option<String> {
+        self.port.map(|port| format!("postgresql://{role}:{}@127.0.0.1:{port}/{DATABASE}", self.password))
     }
 
     /// Returns the password.
@@ -165,6 +185,7 @@ fn run_initdb(
     password: &Path,
     binaries: &Binaries,
     account: Option<&Account>,
+    wal_segments: WalSegments,
 ) -> Result<(), StartError> {
     let half = home.folder.join("cluster.tmp");
     if half.exists() {
@@ -179,6 +200,9 @@ fn run_initdb(
         .arg("--pwfile")
         .arg(password)
         .stdin(Stdio::null());
+    if wal_segments == WalSegments::Small {
+        command.arg("--wal-segsize=1");
+    }
     let output = command.output().map_err(StartError::io("running initdb"))?;
     if !output.status.success() {
         let value = String::from_utf8_lossy(&output.stderr);
@@ -258,7 +282,16 @@ mod tests {
 
     #[test]
     fn url_has_encoded_socket_folder_as_host() {
-        let address = ConnectionAddress { socket_folder: PathBuf::from("/tmp/a b/run"), password: "secret".to_owned() };
+        let address = ConnectionAddress {
+            socket_folder: PathBuf::from("/tmp/a b/run"),
+            password: "secret".to_owned(),
+            port: None,
+        };
         assert_eq!(address.url("postgres"), "postgresql://postgres:secret@%2Ftmp%2Fa%20b%2Frun:5432/postgres");
+        assert_eq!(address.tcp_url("postgres"), None);
+        let address = ConnectionAddress { port: Some(5433), ..address };
+        assert_eq!(address.url("postgres"), "postgresql://postgres:secret@%2Ftmp%2Fa%20b%2Frun:5433/postgres");
+        let tcp = "postgresql://postgres:secret@127.0.0.1:5433/postgres";
+        assert_eq!(address.tcp_url("postgres").as_deref(), Some(tcp));
     }
 }

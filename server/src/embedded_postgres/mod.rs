@@ -11,25 +11,31 @@ mod cluster;
 mod command;
 mod guard;
 mod links;
+mod port;
 mod postmaster;
+mod prepared;
 mod start_error;
 mod supervisor;
 mod system_folder;
 
 use std::path::{Path, PathBuf};
 
-pub(crate) use binaries::BinarySearch;
-pub(crate) use guard::{GUARD_ARGUMENT as GUARD_COMMAND, run as run_guard};
-pub(crate) use start_error::StartError;
+pub use binaries::BinarySearch;
+pub use guard::{GUARD_ARGUMENT as GUARD_COMMAND, run as run_guard};
+pub use port::TcpPort;
+pub use prepared::PreparedClusters;
+pub use start_error::StartError;
 
 use account::Account;
 use binaries::Binaries;
+pub use cluster::WalSegments;
 use cluster::{Cluster, ConnectionAddress, DatabaseFolder};
+use prepared::PreparedCluster;
 use supervisor::{ServerPlan, Supervisor};
 
 /// Options of the embedded server.
-#[derive(Debug)]
-pub(crate) struct EmbeddedOptions {
+#[derive(Debug, Clone)]
+pub struct EmbeddedOptions {
     /// The locked data folder.
     /// The cluster is in `postgres/` below it, or where its account can access it.
     pub data: PathBuf,
@@ -37,6 +43,12 @@ pub(crate) struct EmbeddedOptions {
     pub search: BinarySearch,
     /// The data is discarded at the end, so nothing is flushed to disk.
     pub ephemeral: bool,
+    /// The port on 127.0.0.1, in addition to the socket.
+    pub port: TcpPort,
+    /// The size of the WAL segments of a new cluster.
+    pub wal_segments: WalSegments,
+    /// The prepared clusters, one of which is copied in place of creating a cluster.
+    pub prepared: Option<PreparedClusters>,
 }
 
 /// A running PostgreSQL, shut down cleanly when dropped or stopped.
@@ -54,6 +66,7 @@ impl EmbeddedPostgres {
     pub(crate) const SUPERUSER: &str = cluster::SUPERUSER;
 
     /// Finds binaries, creates the cluster if there is none, starts the server and waits for it.
+    ///
     /// Blocks for 20 ms on an existing cluster, for half a second on a new one: call it from a blocking thread.
     pub(crate) fn start(options: &EmbeddedOptions) -> Result<Self, StartError> {
         let account = Account::choose();
@@ -61,18 +74,61 @@ impl EmbeddedPostgres {
         let binaries = Binaries::find(&options.search, home.major()?)?;
         let binaries = binaries.copy_for(account.as_ref())?;
         postmaster::end_leftover(&home.pgdata())?;
-        let cluster = Cluster::open_or_create(&home, &binaries, account.as_ref())?;
-        let address = cluster.address();
-        let origin = binaries.describe();
-        let plan = ServerPlan { binaries, cluster, account, ephemeral: options.ephemeral };
-        let supervisor = Supervisor::start(plan)?;
-        Ok(Self { supervisor, address, home: home.folder().to_owned(), origin, ephemeral: options.ephemeral })
+        let is_new = home.major()?.is_none();
+        let copied = options.prepared.as_ref().filter(|_| is_new).and_then(|clusters| {
+            let prepared = clusters.entry(&binaries);
+            copy_prepared(clusters, &prepared, options, &home, account.as_ref()).then_some(prepared)
+        });
+        match Self::start_in(&home, &binaries, account.as_ref(), options) {
+            Err(error) if let Some(prepared) = copied => {
+                tracing::warn!(%error, "the prepared database does not start, creating a new one");
+                prepared.discard();
+                std::fs::remove_dir_all(home.pgdata()).map_err(StartError::io("removing the copied database"))?;
+                Self::start_in(&home, &binaries, account.as_ref(), options)
+            }
+            outcome => outcome,
+        }
+    }
+
+    fn start_in(
+        home: &DatabaseFolder,
+        binaries: &Binaries,
+        account: Option<&Account>,
+        options: &EmbeddedOptions,
+    ) -> Result<Self, StartError> {
+        let mut attempts = options.port.attempts();
+        loop {
+            let cluster = Cluster::open_or_create(home, binaries, account, options.wal_segments)?;
+            let port = options.port.choose()?;
+            let address = cluster.address(port);
+            let plan = ServerPlan {
+                binaries: binaries.clone(),
+                cluster,
+                account: account.cloned(),
+                ephemeral: options.ephemeral,
+                port,
+            };
+            attempts -= 1;
+            match Supervisor::start(plan) {
+                // Another process may have taken the free port.
+                Err(_) if attempts > 0 => {}
+                outcome => {
+                    let (origin, home) = (binaries.describe(), home.folder().to_owned());
+                    return Ok(Self { supervisor: outcome?, address, home, origin, ephemeral: options.ephemeral });
+                }
+            }
+        }
     }
 
     /// Returns `postgresql://role:…@%2Fsocket%2Ffolder:5432/postgres`, including the password.
     /// All roles share one password.
     pub(crate) fn url(&self, role: &str) -> String {
         self.address.url(role)
+    }
+
+    /// Returns `postgresql://role:…@127.0.0.1:54322/postgres`, if the server listens on a port.
+    pub fn tcp_url(&self, role: &str) -> Option<String> {
+        self.address.tcp_url(role)
     }
 
     /// Returns the password of the superuser and of the roles created with it.
@@ -98,4 +154,46 @@ impl EmbeddedPostgres {
             let _ = std::fs::remove_dir_all(&self.home);
         }
     }
+}
+
+/// Copies the prepared cluster, which is created first if there is none.
+///
+/// Returns whether there is a copy. Without one the server starts as if nothing were prepared: a failure costs time only.
+fn copy_prepared(
+    clusters: &PreparedClusters,
+    prepared: &PreparedCluster,
+    options: &EmbeddedOptions,
+    home: &DatabaseFolder,
+    account: Option<&Account>,
+) -> bool {
+    let copied = if prepared.exists() { Ok(true) } else { prepare(clusters, prepared, options) }.and_then(|is_there| {
+        if is_there { prepared.copy_to(home.folder(), account).map(|()| true) } else { Ok(false) }
+    });
+    copied.unwrap_or_else(|error| {
+        tracing::warn!(%error, "there is no prepared database, creating a new one");
+        false
+    })
+}
+
+/// Creates the prepared cluster; false if another process is creating it.
+fn prepare(
+    clusters: &PreparedClusters,
+    prepared: &PreparedCluster,
+    options: &EmbeddedOptions,
+) -> Result<bool, StartError> {
+    let Some(reservation) = prepared.reserve()? else { return Ok(false) };
+    let building = EmbeddedOptions {
+        data: reservation.folder().to_owned(),
+        ephemeral: false,
+        port: TcpPort::None,
+        wal_segments: WalSegments::Small,
+        prepared: None,
+        ..options.clone()
+    };
+    let postgres = EmbeddedPostgres::start(&building)?;
+    let filled = clusters.fill(&postgres);
+    postgres.stop();
+    filled.map_err(|error| StartError::Failed(format!("{error:#}")))?;
+    reservation.complete(postgres.folder())?;
+    Ok(true)
 }

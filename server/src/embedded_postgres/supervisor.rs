@@ -13,7 +13,7 @@ use rustix::process::{Pid, Signal};
 
 use super::account::Account;
 use super::binaries::Binaries;
-use super::cluster::Cluster;
+use super::cluster::{Cluster, SOCKET_PORT};
 use super::command::guarded_command;
 use super::guard::GUARD_ARGUMENT;
 use super::postmaster::{self, POLL_INTERVAL, Postmaster, SHUTDOWN_TIMEOUT};
@@ -26,8 +26,7 @@ const MAX_RESTART_DELAY: Duration = Duration::from_secs(5);
 const MAX_LOG_BYTES: u64 = 8 * 1024 * 1024;
 
 /// Settings other than PostgreSQL's defaults, for a private, small, quick and crash-safe server.
-const SETTINGS: [(&str, &str); 20] = [
-    ("listen_addresses", ""),
+const SETTINGS: [(&str, &str); 19] = [
     ("unix_socket_permissions", "0700"),
     ("max_connections", "100"),
     ("shared_buffers", "64MB"),
@@ -65,6 +64,8 @@ pub(super) struct ServerPlan {
     pub account: Option<Account>,
     /// Whether a crash of the machine may lose all data.
     pub ephemeral: bool,
+    /// The port on 127.0.0.1, in addition to the socket.
+    pub port: Option<u16>,
 }
 
 /// The handle of the thread.
@@ -236,7 +237,9 @@ fn launch(plan: &ServerPlan, state: &mut State) -> Result<(Child, u64), String> 
     let again = log.try_clone().map_err(|error| error.to_string())?;
     let mut command = guarded_command(&plan.binaries.program("postgres"), plan.account.as_ref())
         .map_err(|error| error.to_string())?;
-    command.arg("-D").arg(&plan.cluster.pgdata).arg("-k").arg(&plan.cluster.socket_folder).args(["-p", "5432"]);
+    command.arg("-D").arg(&plan.cluster.pgdata).arg("-k").arg(&plan.cluster.socket_folder);
+    command.args(["-p", &plan.port.unwrap_or(SOCKET_PORT).to_string()]);
+    command.args(["-c", if plan.port.is_some() { "listen_addresses=127.0.0.1" } else { "listen_addresses=" }]);
     let careless = if plan.ephemeral { &EPHEMERAL_SETTINGS[..] } else { &[] };
     for (name, value) in SETTINGS.iter().chain(careless) {
         command.arg("-c").arg(format!("{name}={value}"));

@@ -2,6 +2,7 @@
 
 mod services;
 mod source;
+mod test_profile;
 
 use std::io::Write;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -12,17 +13,21 @@ use axum::extract::Request;
 use gotrue_rs::config::{Config, ListenAddress};
 use gotrue_rs::ports::clock::{Clock, SystemClock};
 use gotrue_rs::ports::entropy::Entropy;
+use gotrue_rs::store::Pool;
 use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
 
 use crate::announce::{Announcement, RunningServer};
 use crate::api_keys::{self, ApiKeys};
 use crate::data_folder::DataFolder;
 use crate::dev::consent;
 use crate::dev::provider::Registration;
+use crate::embedded_postgres::TcpPort;
 use crate::project::Project;
+use crate::shutdown::Shutdown;
 use crate::{gotrue, logging, profiles, shutdown};
 use services::{Dependencies, Services};
-pub(crate) use source::{DatabaseSource, find_database};
+pub use source::{DatabaseOptions, DatabaseSource, find_database};
 
 /// Options of the command line that supplement the configuration.
 #[derive(Debug, Clone)]
@@ -34,8 +39,17 @@ pub(crate) struct ServeOptions {
     pub ephemeral: bool,
     /// Database URL; takes precedence over the one of the environment.
     pub database_url: Option<String>,
-    /// Print one line of JSON on standard output.
-    pub json: bool,
+    /// The TCP port of the embedded database.
+    pub database_port: TcpPort,
+    /// Serve for a test run.
+    pub test: Option<TestOptions>,
+}
+
+/// Options of `basalt serve --test`.
+#[derive(Debug, Clone, Copy)]
+pub struct TestOptions {
+    /// Use the keys that the Supabase CLI publishes.
+    pub has_demo_keys: bool,
 }
 
 /// The state that is prepared while the database starts.
@@ -48,64 +62,126 @@ struct Prepared {
     consent: Option<consent::ConsentPage>,
 }
 
+/// A server that accepts requests.
+pub struct Server {
+    url: String,
+    keys: Arc<ApiKeys>,
+    folder: DataFolder,
+    source: DatabaseSource,
+    database_url: String,
+    database_url_tcp: Option<String>,
+    pool: Pool,
+    serving: JoinHandle<()>,
+    tasks: Vec<JoinHandle<()>>,
+}
+
 /// Serves until a signal arrives.
-pub(crate) async fn serve(project: Project, options: ServeOptions) -> anyhow::Result<()> {
-    let closing = shutdown::watch_signals().context("listening for signals")?;
+///
+/// `json`: prints one line of JSON on standard output when ready. With `until_parent_ends` the end of the parent process
+/// is such a signal.
+pub async fn serve(project: Project, options: ServeOptions, json: bool, until_parent_ends: bool) -> anyhow::Result<()> {
+    let parent = rustix::process::getppid();
+    let shutdown = Shutdown::new();
+    shutdown.begin_on_signals().context("listening for signals")?;
     shutdown::ignore_hangup().context("listening for SIGHUP")?;
-    let entropy = Entropy::from_system();
-    let folder = if options.ephemeral {
-        DataFolder::open_ephemeral(&entropy.base32(12))?
-    } else {
-        DataFolder::open(&project.data)?
-    };
-    // Starting the database takes longest, so everything else is prepared concurrently.
-    let source = tokio::task::spawn_blocking(find_database(
-        &project,
-        &folder,
-        options.ephemeral,
-        options.database_url.as_deref(),
-    ));
-    let prepared = prepare(&project, &folder, options.port, &entropy).await;
-    let source = source.await.context("starting the database")??;
-    let Prepared { listener, url, keys, mut config, provider, consent } = prepared?;
-    let pool = source.open(&mut config).await?;
-
-    let dependencies = Dependencies {
-        project: &project,
-        keys: &keys,
-        pool: pool.clone(),
-        closing: closing.clone(),
-        provider,
-        consent,
-    };
-    let Services { router: front, worker, upkeep, outbox } = Services::start(&config, dependencies)?;
-    let figures = match project.file.basalt.metrics_port {
-        Some(port) => {
-            let listen = ListenAddress { host: project.file.host().to_string(), port };
-            Some(gotrue::serve_metrics(&listen, Some(outbox), closing.clone()).await?)
-        }
-        None => None,
-    };
-    announce(&folder, &url, &keys, &source, options.json)?;
-    let limits = project.file.basalt.http.clone();
-    http_edge::serve(listener, closing, limits, move |request: Request| Arc::clone(&front).handle(request)).await;
-
-    for task in [figures, Some(worker), Some(upkeep)].into_iter().flatten() {
-        task.await.context("ending what runs beside the requests")?;
+    if until_parent_ends {
+        shutdown.begin_after_parent(parent);
     }
-    RunningServer::remove(folder.path());
-    pool.close().await;
-    tokio::task::spawn_blocking(move || source.stop()).await.context("stopping the database")?;
-    Ok(())
+    let server = Server::start(project, options, &shutdown).await?;
+    // Whoever stopped the start does not expect a server.
+    if !shutdown.has_begun() {
+        server.announce(json)?;
+    }
+    server.wait().await
+}
+
+impl Server {
+    /// Starts database and services.
+    pub async fn start(mut project: Project, options: ServeOptions, shutdown: &Shutdown) -> anyhow::Result<Self> {
+        if options.test.is_some() {
+            test_profile::apply_to_project(&mut project);
+        }
+        let entropy = Entropy::from_system();
+        let folder = if options.ephemeral {
+            DataFolder::open_ephemeral(&entropy.base32(12))?
+        } else {
+            DataFolder::open(&project.data)?
+        };
+        // Starting the database takes longest, so everything else is prepared concurrently.
+        let wanted = DatabaseOptions {
+            ephemeral: options.ephemeral,
+            url: options.database_url.as_deref(),
+            port: options.database_port,
+        };
+        let source = tokio::task::spawn_blocking(find_database(&project, &folder, wanted));
+        let prepared = prepare(&project, &folder, &options, &entropy).await;
+        let source = source.await.context("starting the database")??;
+        let Prepared { listener, url, keys, mut config, provider, consent } = prepared?;
+        let pool = source.open(&mut config).await?;
+
+        let closing = shutdown.signal();
+        let dependencies = Dependencies {
+            project: &project,
+            keys: &keys,
+            pool: pool.clone(),
+            closing: closing.clone(),
+            provider,
+            consent,
+        };
+        let Services { router, worker, upkeep, outbox } = Services::start(&config, dependencies)?;
+        let mut tasks = vec![worker, upkeep];
+        if let Some(port) = project.file.basalt.metrics_port {
+            let listen = ListenAddress { host: project.file.host().to_string(), port };
+            tasks.push(gotrue::serve_metrics(&listen, Some(outbox), closing.clone()).await?);
+        }
+        let limits = project.file.basalt.http.clone();
+        let handle = move |request: Request| Arc::clone(&router).handle(request);
+        let serving = tokio::spawn(http_edge::serve(listener, closing, limits, handle));
+        let (database_url, database_url_tcp) = (source.operator_url(), source.operator_tcp_url());
+        Ok(Self { url, keys, folder, source, database_url, database_url_tcp, pool, serving, tasks })
+    }
+
+    /// Returns URLs and keys.
+    pub fn announcement(&self) -> Announcement<'_> {
+        let tcp_url = self.database_url_tcp.as_deref();
+        Announcement::new(&self.url, &self.keys, Some(&self.database_url)).with_tcp_url(tcp_url)
+    }
+
+    /// Prints URLs and keys, and stores the URLs for `basalt status`.
+    fn announce(&self, json: bool) -> anyhow::Result<()> {
+        let announcement = self.announcement();
+        let text = if json { announcement.to_json_line()? } else { announcement.to_text("Basalt is ready.") };
+        let running = RunningServer {
+            url: self.url.clone(),
+            database_url: self.database_url.clone(),
+            database_url_tcp: self.database_url_tcp.clone(),
+        };
+        running.write(self.folder.path()).context("writing into the data folder")?;
+        let mut out = std::io::stdout().lock();
+        writeln!(out, "{text}").and_then(|()| out.flush()).context("writing to standard output")
+    }
+
+    /// Waits for the shutdown, then stops the services and the database.
+    pub async fn wait(self) -> anyhow::Result<()> {
+        self.serving.await.context("serving requests")?;
+        for task in self.tasks {
+            task.await.context("ending a background task")?;
+        }
+        RunningServer::remove(self.folder.path());
+        self.pool.close().await;
+        let source = self.source;
+        tokio::task::spawn_blocking(move || source.stop()).await.context("stopping the database")?;
+        Ok(())
+    }
 }
 
 async fn prepare(
     project: &Project,
     folder: &DataFolder,
-    port: Option<u16>,
+    options: &ServeOptions,
     entropy: &Entropy,
 ) -> anyhow::Result<Prepared> {
-    let address = SocketAddr::new(project.file.host(), port.unwrap_or_else(|| project.file.port()));
+    let address = SocketAddr::new(project.file.host(), options.port.unwrap_or_else(|| project.file.port()));
     let listener = TcpListener::bind(address).await.with_context(|| {
         format!(
             "listening on {address}: is another server there? --port N takes another port, --port 0 any that is free"
@@ -113,11 +189,18 @@ async fn prepare(
     })?;
     let listening = listener.local_addr()?;
     let port = listening.port();
-    let url = project.api_url(port);
-    let keys = api_keys::load_or_create(folder.path(), &project.configured_keys(), entropy, SystemClock.now())?;
+    let url = if options.test.is_some() { project.local_url(port) } else { project.api_url(port) };
+    let keys = if options.test.is_some_and(|test| test.has_demo_keys) {
+        api_keys::demo_keys()
+    } else {
+        api_keys::load_or_create(folder.path(), &project.configured_keys(), entropy, SystemClock.now())?
+    };
     let mut config = project.settings(&url, &keys)?;
     logging::log_notices(&config.notices);
     profiles::apply_serve_profile(&mut config.policy, &project.file.basalt);
+    if options.test.is_some() {
+        test_profile::apply_to_settings(&mut config, &project.file, &url)?;
+    }
     let names = &project.file.basalt.stands_in_for;
     check_development_pages(project, &config)?;
     let provider = (!names.is_empty()).then(|| {
@@ -163,14 +246,4 @@ fn origin(listening: SocketAddr) -> String {
         ip => ip,
     };
     format!("http://{}", SocketAddr::new(ip, listening.port()))
-}
-
-fn announce(folder: &DataFolder, url: &str, keys: &ApiKeys, source: &DatabaseSource, json: bool) -> anyhow::Result<()> {
-    let database_url = source.operator_url();
-    let announcement = Announcement::new(url, keys, Some(&database_url));
-    let text = if json { announcement.to_json_line()? } else { announcement.to_text("Basalt is ready.") };
-    let running = RunningServer { url: url.to_owned(), database_url: database_url.clone() };
-    running.write(folder.path()).context("writing into the data folder")?;
-    let mut out = std::io::stdout().lock();
-    writeln!(out, "{text}").and_then(|()| out.flush()).context("writing to standard output")
 }

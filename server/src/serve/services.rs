@@ -98,7 +98,11 @@ impl Services {
             functions: functions_rs::router(
                 build_functions(project, &app, keys, Arc::clone(&outbox)).with_trusted_proxies(proxies.clone()),
             ),
-            shop: Shop::load(&SiteConfig { url: "", key: &keys.publishable_key, site_url: &site_url }),
+            shop: if project.has_shop {
+                Shop::load(&SiteConfig { url: "", key: &keys.publishable_key, site_url: &site_url })
+            } else {
+                Shop::status_page()
+            },
             dev: DevelopmentPages::new(inbox.filter(|_| project.file.inbox_enabled()), access, closing)
                 .with_outbox(Arc::clone(&outbox))
                 .with_provider(provider)
@@ -161,7 +165,7 @@ fn build_digests(project: &Project, app: &App, outbox: Arc<Outbox>) -> DigestWri
 
 fn submission_settings(project: &Project, app: &App) -> SubmissionSettings {
     let basalt = &project.file.basalt;
-    let usual = SubmissionLimits::default();
+    let usual = project.submission_limits;
     SubmissionSettings {
         owner: basalt.shop_owner.clone(),
         shop: PRODUCT.to_owned(),

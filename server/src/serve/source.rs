@@ -1,13 +1,19 @@
 //! The database of `basalt serve`: the operator's, or an embedded one.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use anyhow::Context;
-use gotrue_rs::config::Config;
+use gotrue_rs::config::{Config, DatabaseSettings};
 use gotrue_rs::store::{Pool, migrate};
 use gotrue_rules::domain::secret::Secret;
+use tokio::runtime::Handle;
 
 use crate::data_folder::DataFolder;
 use crate::database;
-use crate::embedded_postgres::{BinarySearch, EmbeddedOptions, EmbeddedPostgres};
+use crate::embedded_postgres::{
+    BinarySearch, EmbeddedOptions, EmbeddedPostgres, PreparedClusters, TcpPort, WalSegments,
+};
 use crate::project::Project;
 
 /// The role that owns and uses the tables.
@@ -21,25 +27,45 @@ pub(crate) enum DatabaseSource {
     Embedded(Box<EmbeddedPostgres>),
 }
 
+/// How to find the database.
+#[derive(Debug, Clone, Copy)]
+pub struct DatabaseOptions<'a> {
+    /// Whether the data is discarded at the end.
+    ///
+    /// Such a database is never one that only the environment names, because that one holds an application's tables.
+    pub ephemeral: bool,
+    /// The URL of an external database; takes precedence over the environment.
+    pub url: Option<&'a str>,
+    /// The TCP port of the embedded database.
+    pub port: TcpPort,
+}
+
 /// Returns a function that connects to the given database or starts the embedded one.
-/// It blocks and must run on a blocking thread. `given` takes precedence over the environment. An ephemeral database is
-/// never one that only the environment names, because that one holds an application's tables.
-pub(crate) fn find_database(
+///
+/// It blocks and must run on a blocking thread of a runtime.
+pub fn find_database(
     project: &Project,
     folder: &DataFolder,
-    ephemeral: bool,
-    given: Option<&str>,
+    wanted: DatabaseOptions<'_>,
 ) -> impl FnOnce() -> anyhow::Result<DatabaseSource> + use<> {
     let variable = |name: &str| project.vars.get(name).filter(|value| !value.is_empty()).map(str::to_owned);
-    let inherited = || variable("DATABASE_URL").filter(|_| !ephemeral);
-    let given = given.filter(|url| !url.is_empty()).map(str::to_owned).or_else(inherited);
+    let inherited = || variable("DATABASE_URL").filter(|_| !wanted.ephemeral);
+    let given = wanted.url.filter(|url| !url.is_empty()).map(str::to_owned).or_else(inherited);
     let search = BinarySearch {
         bin_dir: variable("PG_BIN_DIR").map(Into::into),
         path: variable("PATH").map(Into::into),
         executable: std::env::current_exe().ok(),
         folder: std::env::current_dir().ok(),
     };
-    let options = EmbeddedOptions { data: folder.path().to_owned(), search, ephemeral };
+    let locate = || PreparedClusters::locate(&variable, migrate::schema_fingerprint(), Arc::new(create_schemas));
+    let options = EmbeddedOptions {
+        data: folder.path().to_owned(),
+        search,
+        ephemeral: wanted.ephemeral,
+        port: wanted.port,
+        wal_segments: WalSegments::Default,
+        prepared: wanted.ephemeral.then(locate).flatten(),
+    };
     move || {
         if let Some(url) = given {
             return Ok(DatabaseSource::External(url));
@@ -50,27 +76,56 @@ pub(crate) fn find_database(
     }
 }
 
+/// Creates roles and schemas in a database that is about to become a prepared one.
+fn create_schemas(postgres: &EmbeddedPostgres) -> anyhow::Result<()> {
+    let settings =
+        |role: &str| DatabaseSettings { url: Secret::from(postgres.url(role).as_str()), ..DatabaseSettings::default() };
+    Handle::current().block_on(async {
+        create_roles(&settings(EmbeddedPostgres::SUPERUSER), postgres.password(), Duration::ZERO).await?;
+        migrate_schemas(&settings(ROLE), Duration::ZERO).await
+    })
+}
+
+/// Creates the roles of the embedded database; in an external one the operator creates them.
+async fn create_roles(superuser: &DatabaseSettings, password: &str, deadline: Duration) -> anyhow::Result<()> {
+    let pool = database::build_migration_pool(superuser, deadline)?;
+    migrate::create_roles(&pool, password).await?;
+    pool.close().await;
+    Ok(())
+}
+
+async fn migrate_schemas(settings: &DatabaseSettings, deadline: Duration) -> anyhow::Result<()> {
+    let pool = database::build_migration_pool(settings, deadline)?;
+    migrate::migrate_auth(&pool, &settings.namespace).await.context("preparing schema auth")?;
+    migrate::migrate_basalt(&pool).await.context("preparing schema basalt")?;
+    pool.close().await;
+    Ok(())
+}
+
 impl DatabaseSource {
     /// Returns the URL with which an operator connects, with the same privileges as this process.
     pub(crate) fn operator_url(&self) -> String {
         self.url(EmbeddedPostgres::SUPERUSER)
     }
 
+    /// Returns the operator's URL on the TCP port of the embedded database, if it has one.
+    pub fn operator_tcp_url(&self) -> Option<String> {
+        match self {
+            Self::External(_) => None,
+            Self::Embedded(postgres) => postgres.tcp_url(EmbeddedPostgres::SUPERUSER),
+        }
+    }
+
     /// Migrates the database and returns a connection pool.
-    pub(crate) async fn open(&self, config: &mut Config) -> anyhow::Result<Pool> {
+    pub async fn open(&self, config: &mut Config) -> anyhow::Result<Pool> {
+        let deadline = config.policy.api.max_request_duration;
         if let Self::Embedded(postgres) = self {
-            // The roles of the embedded database are created here; in an external one the operator creates them.
-            let mut settings = config.database.clone();
-            settings.url = Secret::from(self.operator_url().as_str());
-            let pool = database::build_migration_pool(&settings, config.policy.api.max_request_duration)?;
-            migrate::create_roles(&pool, postgres.password()).await?;
-            pool.close().await;
+            let mut superuser = config.database.clone();
+            superuser.url = Secret::from(self.operator_url().as_str());
+            create_roles(&superuser, postgres.password(), deadline).await?;
         }
         config.database.url = Secret::from(self.url(ROLE).as_str());
-        let migrating = database::build_migration_pool(&config.database, config.policy.api.max_request_duration)?;
-        migrate::migrate_auth(&migrating, &config.database.namespace).await.context("preparing schema auth")?;
-        migrate::migrate_basalt(&migrating).await.context("preparing schema basalt")?;
-        migrating.close().await;
+        migrate_schemas(&config.database, deadline).await?;
         database::build_pool(&config.database, &config.policy.api)
     }
 

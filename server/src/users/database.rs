@@ -24,8 +24,9 @@ use super::arguments::DatabaseArguments;
 use crate::announce::RunningServer;
 use crate::api_keys;
 use crate::data_folder::DataFolder;
+use crate::embedded_postgres::TcpPort;
 use crate::project::Project;
-use crate::serve::DatabaseSource;
+use crate::serve::{DatabaseOptions, DatabaseSource};
 use crate::{app, database, profiles, serve};
 
 /// A connected database with access to the admin API.
@@ -59,7 +60,8 @@ impl UserDatabase {
             (connect_to(&mut config, &url).await?, None)
         } else {
             let folder = DataFolder::open(&project.data)?;
-            let source = tokio::task::spawn_blocking(serve::find_database(&project, &folder, false, None));
+            let wanted = DatabaseOptions { ephemeral: false, url: None, port: TcpPort::None };
+            let source = tokio::task::spawn_blocking(serve::find_database(&project, &folder, wanted));
             let source = source.await.context("starting the database")??;
             (source.open(&mut config).await?, Some((source, folder)))
         };

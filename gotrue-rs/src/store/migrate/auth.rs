@@ -18,7 +18,7 @@ pub enum AuthSchemaOutcome {
 }
 
 /// The files of the schema, in the order of execution.
-const FILES: [&str; 9] = [
+pub(super) const FILES: [&str; 9] = [
     include_str!("../../../../sql/auth/00-versions.sql"),
     include_str!("../../../../sql/auth/01-types.sql"),
     include_str!("../../../../sql/auth/02-accounts.sql"),
@@ -31,7 +31,7 @@ const FILES: [&str; 9] = [
 ];
 
 /// The reference's migration versions that this schema corresponds to, one per line.
-const VERSIONS: &str = include_str!("../../../../sql/auth/versions.txt");
+pub(super) const VERSIONS: &str = include_str!("../../../../sql/auth/versions.txt");
 
 /// Creates or checks schema `namespace` (`DB_NAMESPACE`).
 ///

@@ -121,7 +121,7 @@ fn retain_file(file: MigrationFile, mut recorded: BTreeMap<String, String>) -> B
     recorded
 }
 
-fn checksum(sql: &str) -> String {
+pub(super) fn checksum(sql: &str) -> String {
     use std::fmt::Write as _;
     let sum = digest::digest(&digest::SHA256, sql.as_bytes());
     sum.as_ref().iter().fold(String::with_capacity(64), |mut text, byte| {

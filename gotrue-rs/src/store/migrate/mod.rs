@@ -19,6 +19,15 @@ use sqlx::{AssertSqlSafe, PgConnection};
 /// The advisory lock of all migrations: "basalt" in ASCII.
 pub const ADVISORY_LOCK: i64 = 0x6261_7361_6c74;
 
+/// Returns 16 hexadecimal digits that identify the SQL of roles and schemas.
+pub fn schema_fingerprint() -> String {
+    let roles_and_auth = auth::FILES.iter().chain([&auth::VERSIONS, &roles::ROLES]).copied();
+    let sql: Vec<&str> = roles_and_auth.chain(FILES.iter().map(|file| file.sql)).collect();
+    let mut digits = basalt::checksum(&sql.concat());
+    digits.truncate(16);
+    digits
+}
+
 /// Why a migration failed. The failed step changed nothing.
 #[derive(Debug, thiserror::Error)]
 pub enum MigrateError {

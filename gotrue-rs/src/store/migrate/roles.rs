@@ -4,13 +4,15 @@ use sqlx::PgPool;
 
 use super::{ErrorContext, MigrateError, run_script};
 
+/// The statements that create the roles.
+pub(super) const ROLES: &str = include_str!("../../../../sql/roles.sql");
+
 /// Creates the roles of a Supabase project and the empty schema `auth`.
 ///
 /// Sets the password of `supabase_auth_admin`.
 ///
 /// Requires a superuser. Idempotent.
 pub async fn create_roles(superuser: &PgPool, auth_admin_password: &str) -> Result<(), MigrateError> {
-    const ROLES: &str = include_str!("../../../../sql/roles.sql");
     let mut transaction = superuser.begin().await.during("connecting to the database")?;
     sqlx::query("SELECT set_config('basalt.auth_admin_password', $1, true)")
         .persistent(false)

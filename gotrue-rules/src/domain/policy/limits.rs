@@ -134,6 +134,12 @@ impl Bucket {
         Self { evicted_after: Duration::from_hours(24), ..Self::per_hour(events) }
     }
 
+    /// Creates a bucket that no number of requests empties.
+    pub fn unlimited() -> Self {
+        let minute = Duration::from_mins(1);
+        Self { events: UNLIMITED, per: minute, burst: UNLIMITED, evicted_after: minute }
+    }
+
     /// Returns the share of one network: a third of the events, burst at least 1.
     /// Two networks alone cannot exhaust the bucket of a target.
     #[must_use]
@@ -165,6 +171,16 @@ pub enum Quota {
         /// Refill interval.
         every: Duration,
     },
+}
+
+/// More events than any process counts, and few enough for exact arithmetic.
+const UNLIMITED: f64 = 1e12;
+
+impl Quota {
+    /// Creates a quota that no number of messages exhausts.
+    pub fn unlimited() -> Self {
+        Self::Window { events: UNLIMITED, per: Duration::from_hours(1) }
+    }
 }
 
 impl Default for Quota {

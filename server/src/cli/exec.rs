@@ -1,0 +1,86 @@
+//! `basalt exec`: runs a command with a test server of its own.
+
+use std::ffi::OsString;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{ExitCode, ExitStatus};
+
+use anyhow::Context;
+use clap::Args;
+use rustix::process::{Pid, Signal, kill_process};
+use tokio::process::{Child, Command};
+use tokio::signal::unix::{SignalKind, signal};
+
+use super::process::build_runtime;
+use super::serve::TestServerArguments;
+use crate::logging;
+use crate::project::{Project, ProjectArguments};
+use crate::serve::Server;
+use crate::shutdown::Shutdown;
+
+/// The arguments of `basalt exec`.
+#[derive(Debug, Args)]
+pub struct ExecArguments {
+    #[command(flatten)]
+    project: ProjectArguments,
+    /// The port [default: a free one]
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
+    port: u16,
+    #[command(flatten)]
+    test_server: TestServerArguments,
+    /// The command and its arguments, after `--`
+    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "COMMAND")]
+    command: Vec<OsString>,
+}
+
+/// Runs the command; returns its exit status, or 128 and the number of the signal that ended it, as shells do.
+pub fn run(arguments: &ExecArguments) -> anyhow::Result<ExitCode> {
+    let project = Project::load(&arguments.project)?;
+    let level = project.file.basalt.log_level.as_deref().or_else(|| project.vars.get("LOG_LEVEL")).unwrap_or("warn");
+    logging::start(level, project.file.basalt.log_format, None)?;
+    let status = build_runtime()?.block_on(run_with_server(project, arguments))?;
+    let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal)).unwrap_or(1);
+    Ok(ExitCode::from(u8::try_from(code).unwrap_or(1)))
+}
+
+async fn run_with_server(project: Project, arguments: &ExecArguments) -> anyhow::Result<ExitStatus> {
+    let shutdown = Shutdown::new();
+    let mut terminate = signal(SignalKind::terminate()).context("listening for SIGTERM")?;
+    // A terminal sends SIGINT to the command too, which decides whether it ends.
+    let mut interrupt = signal(SignalKind::interrupt()).context("listening for SIGINT")?;
+    let options = arguments.test_server.options(&project, Some(arguments.port), None);
+    let starting = Server::start(project, options, &shutdown);
+    let server = tokio::select! {
+        server = starting => server?,
+        _ = terminate.recv() => return Ok(ExitStatus::from_raw(Signal::TERM.as_raw())),
+        _ = interrupt.recv() => return Ok(ExitStatus::from_raw(Signal::INT.as_raw())),
+    };
+    let outcome = match spawn(&server, &arguments.command) {
+        Ok(mut child) => loop {
+            tokio::select! {
+                status = child.wait() => break status.context("waiting for the command"),
+                _ = terminate.recv() => forward(&child, Signal::TERM),
+                _ = interrupt.recv() => {}
+            }
+        },
+        Err(error) => Err(error),
+    };
+    shutdown.begin();
+    server.wait().await?;
+    outcome
+}
+
+fn spawn(server: &Server, command: &[OsString]) -> anyhow::Result<Child> {
+    let (program, arguments) = command.split_first().context("there is no command to run")?;
+    Command::new(program)
+        .args(arguments)
+        .envs(server.announcement().client_variables())
+        .kill_on_drop(true)
+        .spawn()
+        .with_context(|| format!("running {}", program.display()))
+}
+
+fn forward(child: &Child, signal: Signal) {
+    if let Some(pid) = child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?)) {
+        let _ = kill_process(pid, signal);
+    }
+}

@@ -1,0 +1,116 @@
+//! `basalt serve --test`: a server for one test run, reachable from this machine only.
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::time::Duration;
+
+use anyhow::Context;
+use aws_lc_rs::encoding::{AsBigEndian, EcPrivateKeyBin};
+use aws_lc_rs::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair};
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use functions_rs::functions::send_submission::limits::{SubmissionLimits, TokenBucketLimit};
+use gotrue_rs::config::Config;
+use gotrue_rules::domain::policy::{Bucket, LimitsPolicy, PasswordHash, Policy, Quota};
+use serde_json::{Map, Value, json};
+
+use crate::config_file::ConfigFile;
+use crate::project::Project;
+
+/// The lowest cost of bcrypt: hashes that protect nothing and cost a millisecond.
+const LOW_COST: PasswordHash = PasswordHash::Bcrypt { cost: 4 };
+
+/// Adapts the project: loopback only, development pages, no shop, and only the limits that the file sets.
+pub fn apply_to_project(project: &mut Project) {
+    project.has_shop = false;
+    project.submission_limits = unlimited_submissions();
+    let keys = ["wrong_passwords", "wrong_codes", "messages"];
+    let is_set = keys.map(|key| project.file.is_set(&format!("basalt.rate_limit.{key}")));
+    let basalt = &mut project.file.basalt;
+    basalt.host = IpAddr::V4(Ipv4Addr::LOCALHOST);
+    basalt.development_pages = Some(true);
+    let targets = &mut basalt.limits;
+    let limits = [&mut targets.wrong_passwords, &mut targets.wrong_codes, &mut targets.messages];
+    for (limit, is_set) in limits.into_iter().zip(is_set) {
+        if !is_set {
+            *limit = None;
+        }
+    }
+}
+
+/// Adapts the settings: local links, inbox instead of a mail server, quick hashing, ES256 tokens, no limits.
+///
+/// `url` is the server's own URL, which mailed links and redirects use whatever external URL is configured.
+pub fn apply_to_settings(config: &mut Config, file: &ConfigFile, url: &str) -> anyhow::Result<()> {
+    config.policy.site.external_url = format!("{url}/auth/v1");
+    config.smtp = None;
+    config.policy.password.hash = LOW_COST;
+    remove_unset_limits(&mut config.policy, file);
+    if config.jwt.keys.is_empty() {
+        config.jwt.keys.push(generate_signing_key()?);
+    }
+    Ok(())
+}
+
+/// Returns limits that no number of submissions reaches.
+fn unlimited_submissions() -> SubmissionLimits {
+    let unlimited = TokenBucketLimit { count: 1_000_000, per: Duration::from_secs(1) };
+    SubmissionLimits {
+        submissions: unlimited,
+        confirmations_by_peer: unlimited,
+        confirmations_to_address: unlimited,
+        ..SubmissionLimits::default()
+    }
+}
+
+fn remove_unset_limits(policy: &mut Policy, file: &ConfigFile) {
+    let LimitsPolicy { email_sent, sms_sent, verify, token_refresh, otp, web3, anonymous_users, .. } =
+        &mut policy.limits;
+    for (key, bucket) in [
+        ("auth.rate_limit.token_verifications", verify),
+        ("auth.rate_limit.token_refresh", token_refresh),
+        ("auth.rate_limit.sign_in_sign_ups", otp),
+        ("auth.rate_limit.web3", web3),
+        ("auth.rate_limit.anonymous_users", anonymous_users),
+    ] {
+        if !file.is_set(key) {
+            *bucket = Bucket::unlimited();
+        }
+    }
+    for (key, quota) in [("auth.rate_limit.email_sent", email_sent), ("auth.rate_limit.sms_sent", sms_sent)] {
+        if !file.is_set(key) {
+            *quota = Quota::unlimited();
+        }
+    }
+    let LimitsPolicy { sso, passkey, oauth_client_register, saml_assertion, mfa_challenge_and_verify, .. } =
+        &mut policy.limits;
+    // These have no key in config.toml.
+    for bucket in [sso, passkey, oauth_client_register, saml_assertion, mfa_challenge_and_verify] {
+        *bucket = Bucket::unlimited();
+    }
+    for (key, pause) in [
+        ("auth.email.max_frequency", &mut policy.mail.max_frequency),
+        ("auth.sms.max_frequency", &mut policy.sms.max_frequency),
+        ("auth.mfa.phone.max_frequency", &mut policy.mfa.phone.max_frequency),
+    ] {
+        if !file.is_set(key) {
+            *pause = Duration::ZERO;
+        }
+    }
+}
+
+/// Generates an ES256 key as a JSON Web Key (RFC 7517) that signs and verifies.
+fn generate_signing_key() -> anyhow::Result<Map<String, Value>> {
+    let pair = EcdsaKeyPair::generate(&ECDSA_P256_SHA256_FIXED_SIGNING).context("generating a signing key")?;
+    let private: EcPrivateKeyBin<'_> = pair.private_key().as_be_bytes().context("encoding the signing key")?;
+    // An uncompressed point: a format byte, then both coordinates.
+    let (x, y) = pair.public_key().as_ref()[1..].split_at(32);
+    let encode = |bytes: &[u8]| URL_SAFE_NO_PAD.encode(bytes);
+    let key = json!({
+        "kty": "EC", "crv": "P-256", "alg": "ES256", "use": "sig", "kid": encode(&x[..9]), "key_ops": ["sign", "verify"],
+        "x": encode(x), "y": encode(y), "d": encode(private.as_ref()),
+    });
+    match key {
+        Value::Object(key) => Ok(key),
+        _ => Ok(Map::new()),
+    }
+}
