@@ -259,7 +259,7 @@ mod tests {
         let keys = demo_keys();
         assert!(is_token_with_role(&keys.anon_key, &keys.jwt_secret, ApiKeyRole::Anon));
         assert!(is_token_with_role(&keys.service_role_key, &keys.jwt_secret, ApiKeyRole::Service));
-        assert_eq!(keys.ring().find(&keys.secret_key), Some(ApiKeyRole::Service));
+        assert_eq!(keys.ring().find_role(&keys.secret_key), Some(ApiKeyRole::Service));
     }
 
     #[test]

@@ -15,5 +15,6 @@ mod router;
 mod shipped_config;
 mod shutdown;
 mod support;
+mod test_mode;
 mod timing;
 mod users;

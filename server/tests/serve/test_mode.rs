@@ -1,0 +1,243 @@
+//! `basalt serve --test`, `basalt exec` and the formats of `basalt status`.
+
+use std::io::{BufRead, BufReader, Read};
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::time::Duration;
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+use sqlx::{Connection, PgConnection};
+
+use super::support::{Basalt, TempFolder, basalt, eventually, is_alive, run};
+
+const PASSWORD: &str = "correct horse";
+
+fn sign_up_body(number: usize) -> Value {
+    json!({"email": format!("user{number}@example.com"), "password": PASSWORD})
+}
+
+/// Returns the data folder of the server that this line of JSON announces.
+fn data_folder(announcement: &Value) -> PathBuf {
+    let url = announcement["database_url"].as_str().expect("a URL").replace("%2F", "/");
+    let sockets = url.split('@').nth(1).and_then(|rest| rest.split(':').next()).map(PathBuf::from).expect("a folder");
+    sockets.ancestors().nth(2).expect("the data folder").to_owned()
+}
+
+#[tokio::test]
+async fn test_server_has_no_limits_that_the_configuration_does_not_set() {
+    let server = Basalt::serve(&["--test"]);
+    for number in 0..45 {
+        let (status, body) = server.auth("/signup", Some(sign_up_body(number))).await;
+        assert_eq!(status, 200, "sign-up {number}: {body}");
+    }
+    for _ in 0..20 {
+        let (status, body) = server.auth("/recover", Some(json!({"email": "user1@example.com"}))).await;
+        assert_eq!(status, 200, "{body}");
+    }
+}
+
+#[tokio::test]
+async fn limits_of_the_configuration_apply_to_test_servers() {
+    let scratch = TempFolder::new();
+    let config = scratch
+        .write("config.toml", "[auth]\nenable_anonymous_sign_ins = true\n[auth.rate_limit]\nanonymous_users = 2\n");
+    let server = Basalt::serve(&["--test", "--config", &config]);
+    let mut statuses = Vec::new();
+    for _ in 0..3 {
+        statuses.push(server.auth("/signup", Some(json!({}))).await.0);
+    }
+    assert_eq!(statuses, [200, 200, 429]);
+}
+
+#[tokio::test]
+async fn test_server_signs_with_es256_and_publishes_the_key() {
+    let server = Basalt::serve(&["--test"]);
+    let (_, keys) = server.auth("/.well-known/jwks.json", None).await;
+    assert_eq!(keys["keys"][0]["alg"], "ES256", "{keys}");
+    assert!(keys["keys"][0].get("d").is_none(), "the private part is not published");
+    let (status, session) = server.auth("/signup", Some(sign_up_body(0))).await;
+    assert_eq!(status, 200, "{session}");
+    let token = session["access_token"].as_str().expect("autoconfirm is the default of the CLI").to_owned();
+    let header = URL_SAFE_NO_PAD.decode(token.split('.').next().expect("a header")).expect("base64");
+    let header: Value = serde_json::from_slice(&header).expect("JSON");
+    assert_eq!((&header["alg"], &header["kid"]), (&json!("ES256"), &keys["keys"][0]["kid"]));
+    let user = server.client.get(server.url("/auth/v1/user")).bearer_auth(token);
+    let user = user.header("apikey", server.text("anon_key")).send().await.expect("an answer");
+    assert_eq!(user.status(), 200);
+}
+
+#[tokio::test]
+async fn database_of_a_test_server_is_reachable_by_tcp_and_by_socket() {
+    let server = Basalt::serve(&["--test"]);
+    server.auth("/signup", Some(sign_up_body(0))).await;
+    for name in ["database_url", "database_url_tcp"] {
+        let mut connection = PgConnection::connect(&server.text(name)).await.expect(name);
+        let count: i64 =
+            sqlx::query_scalar("SELECT count(*) FROM auth.users").fetch_one(&mut connection).await.expect("a count");
+        assert_eq!(count, 1, "{name}");
+    }
+    let tcp = server.text("database_url_tcp");
+    assert!(tcp.contains("@127.0.0.1:"), "{tcp}");
+    let wrong = tcp.replacen("postgres:", "postgres:x", 1);
+    assert!(PgConnection::connect(&wrong).await.is_err(), "the password is required");
+}
+
+#[tokio::test]
+async fn two_test_servers_of_one_project_run_at_once_and_share_nothing() {
+    let scratch = TempFolder::new();
+    let config = scratch.write("config.toml", "[db]\nport = 54322\n");
+    let servers = [1, 2].map(|_| Basalt::serve(&["--test", "--config", &config]));
+    assert_ne!(servers[0].text("database_url_tcp"), servers[1].text("database_url_tcp"));
+    assert_ne!(servers[0].text("secret_key"), servers[1].text("secret_key"));
+    for server in &servers {
+        assert_eq!(server.auth("/signup", Some(sign_up_body(0))).await.0, 200);
+    }
+}
+
+#[tokio::test]
+async fn test_server_has_a_status_page_in_place_of_the_shop() {
+    let server = Basalt::serve(&["--test"]);
+    let page = server.client.get(server.url("/")).send().await.expect("an answer");
+    assert_eq!(page.status(), 200);
+    assert!(page.text().await.expect("text").contains("Basalt is running"));
+    let template = server.client.get(server.url("/template/1")).send().await.expect("an answer");
+    assert_eq!(template.status(), 404);
+    let inbox = server.client.get(server.url("/_dev/inbox.json")).send().await.expect("an answer");
+    assert_eq!(inbox.status(), 200);
+}
+
+#[tokio::test]
+async fn test_server_ignores_public_addresses_and_mail_servers_of_the_configuration() {
+    let scratch = TempFolder::new();
+    let text = "[basalt]\nhost = \"0.0.0.0\"\n[api]\nexternal_url = \"https://api.example.com\"\n[auth]\n\
+                site_url = \"https://app.example.com\"\n[auth.email.smtp]\nhost = \"127.0.0.1\"\nport = 9\n\
+                user = \"u\"\npass = \"p\"\nadmin_email = \"a@example.com\"\nsender_name = \"App\"\n";
+    let server = Basalt::serve(&["--test", "--config", &scratch.write("config.toml", text)]);
+    assert!(server.text("url").starts_with("http://127.0.0.1:"), "{}", server.text("url"));
+    assert_eq!(server.auth("/otp", Some(json!({"email": "ann@example.com"}))).await.0, 200);
+    let mails = server.client.get(server.url("/_dev/inbox.json?to=ann@example.com&wait=10")).send().await;
+    let mails: Value = mails.expect("an answer").json().await.expect("JSON");
+    let link = mails[0]["link"].as_str().expect("a link");
+    assert!(link.starts_with(&server.url("/auth/v1/verify")), "{link}");
+}
+
+/// Starts a server as the child of a shell; returns the shell, the server's process id and its announcement.
+fn serve_below_a_shell(arguments: &str) -> (std::process::Child, Pid, Value) {
+    let script = format!("\"$0\" serve --test --json --port 0 {arguments} & echo $!; wait");
+    let mut shell = std::process::Command::new("sh")
+        .args(["-c", &script, env!("CARGO_BIN_EXE_basalt")])
+        .env_remove("DATABASE_URL")
+        .current_dir(std::env::temp_dir())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("a shell");
+    let mut lines = BufReader::new(shell.stdout.take().expect("piped")).lines();
+    let mut next = || lines.next().expect("a line").expect("text");
+    let pid = next().trim().parse().ok().and_then(Pid::from_raw).expect("a process id");
+    let announcement = serde_json::from_str(&next()).expect("JSON");
+    (shell, pid, announcement)
+}
+
+#[test]
+fn test_server_ends_after_its_parent_was_killed_and_leaves_no_folder() {
+    let (mut shell, server, announcement) = serve_below_a_shell("");
+    let folder = data_folder(&announcement);
+    assert!(folder.is_dir() && is_alive(server));
+    shell.kill().expect("it runs");
+    shell.wait().expect("a status");
+    eventually("the server ends", || !is_alive(server));
+    assert!(!folder.exists(), "{}", folder.display());
+}
+
+#[test]
+fn detached_test_server_survives_its_parent() {
+    let (mut shell, server, announcement) = serve_below_a_shell("--detach");
+    shell.kill().expect("it runs");
+    shell.wait().expect("a status");
+    std::thread::sleep(Duration::from_secs(1));
+    assert!(is_alive(server));
+    kill_process(server, Signal::TERM).expect("it runs");
+    let folder = data_folder(&announcement);
+    eventually("the server ends", || !is_alive(server) && !folder.exists());
+}
+
+#[test]
+fn server_that_is_stopped_while_it_starts_prints_no_ready_line() {
+    let mut server = basalt()
+        .args(["serve", "--test", "--json", "--port", "0"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the program starts");
+    // A copied database takes longer than this to start.
+    std::thread::sleep(Duration::from_millis(25));
+    kill_process(Pid::from_child(&server), Signal::TERM).expect("it runs");
+    let mut output = String::new();
+    server.stdout.take().expect("piped").read_to_string(&mut output).expect("text");
+    server.wait().expect("a status");
+    assert_eq!(output, "");
+}
+
+#[test]
+fn demo_keys_are_those_of_the_supabase_cli() {
+    let server = Basalt::serve(&["--test", "--demo-keys"]);
+    assert_eq!(server.text("jwt_secret"), "super-secret-jwt-token-with-at-least-32-characters-long");
+    assert_eq!(server.text("publishable_key"), "sb_publishable_ACJWlzQHlZjBrEguHvfOxg_3BJgxAaH");
+    let output = run(&["serve", "--ephemeral", "--port", "0", "--demo-keys"]);
+    assert!(!output.status.success(), "only test servers accept published keys");
+}
+
+#[test]
+fn exec_runs_the_command_with_a_server_and_returns_its_status() {
+    let script =
+        "env; curl -sf -o /dev/null -H \"apikey: $SUPABASE_ANON_KEY\" $SUPABASE_URL/auth/v1/settings || exit 9; exit 7";
+    let output = basalt().args(["exec", "--", "sh", "-c", script]).output().expect("the program starts");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(output.status.code(), Some(7), "{text} {}", String::from_utf8_lossy(&output.stderr));
+    let value = |name: &str| text.lines().find_map(|line| line.strip_prefix(&format!("{name}="))).map(str::to_owned);
+    assert!(value("SUPABASE_URL").is_some_and(|url| url.starts_with("http://127.0.0.1:")), "{text}");
+    assert!(value("DATABASE_URL").is_some_and(|url| url.contains("@127.0.0.1:")), "{text}");
+    assert!(value("SUPABASE_JWT_SECRET").is_some());
+    assert_eq!(value("VITE_SUPABASE_URL"), value("SUPABASE_URL"));
+    assert_eq!(value("NEXT_PUBLIC_SUPABASE_ANON_KEY"), value("SUPABASE_ANON_KEY"));
+    let secret = value("SUPABASE_SERVICE_ROLE_KEY").expect("a key");
+    let public = text.lines().filter(|line| line.starts_with("VITE_") || line.starts_with("NEXT_PUBLIC_"));
+    assert!(public.into_iter().all(|line| !line.contains(&secret)), "{text}");
+}
+
+#[test]
+fn exec_reports_a_command_that_does_not_exist() {
+    let output = run(&["exec", "--", "/nowhere/command"]);
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!output.status.success() && text.contains("running /nowhere/command"), "{text}");
+}
+
+#[test]
+fn exec_returns_128_and_the_signal_of_a_killed_command() {
+    let output = run(&["exec", "--", "sh", "-c", "kill -9 $$"]);
+    assert_eq!(output.status.code(), Some(137));
+}
+
+#[test]
+fn status_has_the_names_of_the_supabase_cli_and_status_3_without_a_server() {
+    let scratch = TempFolder::new();
+    let config = scratch.write("config.toml", "");
+    let status = |format: &str| run(&["status", "--config", &config, "-o", format]);
+    assert_eq!(status("env").status.code(), Some(3));
+    let server = Basalt::serve(&["--config", &config]);
+    let lines = status("env");
+    let text = String::from_utf8_lossy(&lines.stdout).into_owned();
+    assert_eq!(lines.status.code(), Some(0), "{text}");
+    assert!(text.contains(&format!("API_URL=\"{}\"\n", server.text("url"))), "{text}");
+    let json: Value = serde_json::from_slice(&status("json").stdout).expect("JSON");
+    assert_eq!(json["ANON_KEY"], server.announcement["anon_key"]);
+    assert_eq!(json["SERVICE_ROLE_KEY"], server.announcement["service_role_key"]);
+    assert!(json["DB_URL"].as_str().is_some_and(|url| url.starts_with("postgresql://")), "{json}");
+    server.signal(Signal::TERM);
+    assert!(server.wait_for_exit());
+    assert_eq!(status("json").status.code(), Some(3));
+}
