@@ -54,14 +54,14 @@ impl<'a> Announcement<'a> {
 
     /// Adds the URL of the database on its TCP port.
     #[must_use]
-    pub fn with_tcp_url(self, database_url_tcp: Option<&'a str>) -> Self {
+    pub(crate) fn with_tcp_url(self, database_url_tcp: Option<&'a str>) -> Self {
         Self { database_url_tcp, ..self }
     }
 
     /// Returns the variables of a process that uses this server.
     ///
     /// The prefixes are those by which Vite and Next.js pass variables to the browser; they carry public values only.
-    pub fn client_variables(&self) -> Vec<(String, String)> {
+    pub(crate) fn client_variables(&self) -> Vec<(String, String)> {
         let public = [
             ("SUPABASE_URL", self.url),
             ("SUPABASE_ANON_KEY", self.anon_key),
@@ -80,7 +80,7 @@ impl<'a> Announcement<'a> {
     }
 
     /// Returns URLs and keys by the names of `supabase status -o env`.
-    pub fn cli_variables(&self) -> Vec<(&'static str, &str)> {
+    pub(crate) fn cli_variables(&self) -> Vec<(&'static str, &str)> {
         let database = self.database_url_tcp.or(self.database_url).map(|url| ("DB_URL", url));
         let named = [
             ("API_URL", self.url),

@@ -31,7 +31,11 @@ pub(crate) async fn migrate(config: &Config) -> anyhow::Result<()> {
 
 /// Serves on the listener until a signal arrives.
 /// With a `source`, settings are reloaded when it changes.
-pub async fn serve(listener: TcpListener, mut config: Config, source: Option<ConfigSource>) -> anyhow::Result<()> {
+pub(crate) async fn serve(
+    listener: TcpListener,
+    mut config: Config,
+    source: Option<ConfigSource>,
+) -> anyhow::Result<()> {
     let shutdown = Shutdown::new();
     shutdown.begin_on_signals().context("listening for signals")?;
     let closing = shutdown.signal();

@@ -68,7 +68,7 @@ impl Project {
     }
 
     /// Returns the URL for clients on this machine.
-    pub fn local_url(&self, port: u16) -> String {
+    pub(crate) fn local_url(&self, port: u16) -> String {
         let host = match self.file.host() {
             ip if ip.is_unspecified() => "127.0.0.1".to_owned(),
             std::net::IpAddr::V6(ip) => format!("[{ip}]"),

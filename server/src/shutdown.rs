@@ -27,31 +27,31 @@ pub(crate) fn ignore_hangup() -> std::io::Result<()> {
 
 /// Begins the shutdown of this process.
 #[derive(Debug, Clone)]
-pub struct Shutdown(watch::Sender<bool>);
+pub(crate) struct Shutdown(watch::Sender<bool>);
 
 impl Shutdown {
     /// Creates a shutdown that has not begun.
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self(watch::channel(false).0)
     }
 
     /// Begins it.
-    pub fn begin(&self) {
+    pub(crate) fn begin(&self) {
         self.0.send_replace(true);
     }
 
     /// Returns whether it has begun.
-    pub fn has_begun(&self) -> bool {
+    pub(crate) fn has_begun(&self) -> bool {
         *self.0.borrow()
     }
 
     /// Returns the signal that services wait for.
-    pub fn signal(&self) -> ShutdownSignal {
+    pub(crate) fn signal(&self) -> ShutdownSignal {
         self.0.subscribe()
     }
 
     /// Begins it on SIGTERM and SIGINT; a second signal ends the process at once.
-    pub fn begin_on_signals(&self) -> std::io::Result<()> {
+    pub(crate) fn begin_on_signals(&self) -> std::io::Result<()> {
         let mut terminate = signal(SignalKind::terminate())?;
         let mut interrupt = signal(SignalKind::interrupt())?;
         let shutdown = self.clone();
@@ -78,7 +78,7 @@ impl Shutdown {
     /// Begins it when the parent process has ended, even after SIGKILL.
     ///
     /// An orphan gets another parent, whose process id differs. `parent` is the one at the start of this process.
-    pub fn begin_after_parent(&self, parent: Option<Pid>) {
+    pub(crate) fn begin_after_parent(&self, parent: Option<Pid>) {
         let shutdown = self.clone();
         tokio::spawn(async move {
             while getppid() == parent {

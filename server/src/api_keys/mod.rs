@@ -5,6 +5,6 @@ mod gateway;
 mod keys;
 mod store;
 
-pub use gateway::{ApiKeyGateway, RequestCredentials};
-pub use keys::ApiKeys;
-pub use store::{ConfiguredKeys, combine, demo_keys, load, load_or_create};
+pub(crate) use gateway::{ApiKeyGateway, RequestCredentials};
+pub(crate) use keys::ApiKeys;
+pub(crate) use store::{ConfiguredKeys, combine, demo_keys, load, load_or_create};

@@ -71,7 +71,7 @@ const DEMO_ANON_KEY: &str = "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJpc3MiOiJzdX
 const DEMO_SERVICE_ROLE_KEY: &str = "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJpc3MiOiJzdXBhYmFzZS1kZW1vIiwicm9sZSI6InNlcnZpY2Vfcm9sZSIsImV4cCI6MTk4MzgxMjk5Nn0.EGIM96RAZx35lJzdJsyH-qQwv8Hdp7fsn3W0YpN81IU";
 
 /// Returns the keys that the Supabase CLI publishes: for test servers, which only this machine reaches.
-pub fn demo_keys() -> ApiKeys {
+pub(crate) fn demo_keys() -> ApiKeys {
     let [jwt_secret, _, publishable_key, secret_key] = PUBLISHED_KEYS.map(str::to_owned);
     ApiKeys {
         jwt_secret,

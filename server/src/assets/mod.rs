@@ -80,7 +80,7 @@ impl Shop {
     }
 
     /// Returns a site of one page that says what the server serves, in place of the shop.
-    pub fn status_page() -> Self {
+    pub(crate) fn status_page() -> Self {
         let page = File::new(INDEX, Bytes::from_static(STATUS_PAGE.as_bytes()));
         Self { files: HashMap::new(), page, paths: HashSet::from(["/".to_owned()]) }
     }

@@ -19,7 +19,7 @@ use crate::shutdown::Shutdown;
 
 /// The arguments of `basalt exec`.
 #[derive(Debug, Args)]
-pub struct ExecArguments {
+pub(crate) struct ExecArguments {
     #[command(flatten)]
     project: ProjectArguments,
     /// The port [default: a free one]
@@ -33,7 +33,7 @@ pub struct ExecArguments {
 }
 
 /// Runs the command; returns its exit status, or 128 and the number of the signal that ended it, as shells do.
-pub fn run(arguments: &ExecArguments) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(arguments: &ExecArguments) -> anyhow::Result<ExitCode> {
     let project = Project::load(&arguments.project)?;
     let level = project.file.basalt.log_level.as_deref().or_else(|| project.vars.get("LOG_LEVEL")).unwrap_or("warn");
     logging::start(level, project.file.basalt.log_format, None)?;

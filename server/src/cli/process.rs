@@ -11,7 +11,7 @@ pub(super) fn build_runtime() -> anyhow::Result<Runtime> {
 }
 
 /// Reports a failure on standard error and returns the exit status of the command.
-pub fn report_outcome(outcome: anyhow::Result<ExitCode>) -> ExitCode {
+pub(crate) fn report_outcome(outcome: anyhow::Result<ExitCode>) -> ExitCode {
     match outcome {
         Ok(status) => status,
         // Standard output was closed by its reader, as by `head`.

@@ -40,7 +40,7 @@ pub(super) struct ServeArguments {
 
 /// Arguments of test servers.
 #[derive(Debug, Args)]
-pub struct TestServerArguments {
+pub(crate) struct TestServerArguments {
     /// For tests: the database's port on 127.0.0.1; 0 selects a free one [default: `[db] port`, else a free one]
     #[arg(long, value_name = "N")]
     db_port: Option<u16>,
@@ -53,7 +53,7 @@ impl TestServerArguments {
     /// Returns the options of a test server.
     ///
     /// A free port for requests means free ports for everything, so that several servers of one project can run.
-    pub fn options(&self, project: &Project, port: Option<u16>, database_url: Option<String>) -> ServeOptions {
+    pub(crate) fn options(&self, project: &Project, port: Option<u16>, database_url: Option<String>) -> ServeOptions {
         let configured = || project.file.database_port().filter(|_| port != Some(0));
         let database_port = match self.db_port.or_else(configured) {
             None | Some(0) => TcpPort::Free,

@@ -39,7 +39,7 @@ enum OutputFormat {
 /// Prints the announcement of `basalt serve` from the files in the data folder.
 ///
 /// Returns exit status 3 if no server runs.
-pub fn run(arguments: &StatusArguments) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(arguments: &StatusArguments) -> anyhow::Result<ExitCode> {
     let project = Project::load(&arguments.project)?;
     let Some(keys) = api_keys::load(&project.data)? else {
         if arguments.output.is_some() {

@@ -102,12 +102,12 @@ impl ConfigFile {
     }
 
     /// Returns whether the file sets a key, such as `auth.rate_limit.email_sent`.
-    pub fn is_set(&self, key: &str) -> bool {
+    pub(crate) fn is_set(&self, key: &str) -> bool {
         self.values.text(key).is_some_and(|text| !text.is_empty())
     }
 
     /// Returns the TCP port of the embedded database, if the file sets one.
-    pub fn database_port(&self) -> Option<u16> {
+    pub(crate) fn database_port(&self) -> Option<u16> {
         self.values.text("db.port").and_then(|port| port.parse().ok())
     }
 

@@ -115,7 +115,7 @@ impl Binaries {
     }
 
     /// Returns the release, such as `17.10`.
-    pub fn release(&self) -> &str {
+    pub(crate) fn release(&self) -> &str {
         &self.version
     }
 

@@ -21,7 +21,7 @@ pub(super) const SUPERUSER: &str = "postgres";
 /// The database that every cluster contains.
 const DATABASE: &str = "postgres";
 /// The port in the name of the socket of a server without a TCP port.
-pub const SOCKET_PORT: u16 = 5432;
+pub(crate) const SOCKET_PORT: u16 = 5432;
 /// Maximum length of a socket folder's path.
 /// A Unix socket's path has less than 108 bytes, of which the file's name takes 14 and its lock's suffix 5.
 const MAX_SOCKET_FOLDER_LENGTH: usize = 88;
@@ -43,7 +43,7 @@ pub(super) struct ConnectionAddress {
 
 /// The size of the WAL segments, fixed when a cluster is created.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum WalSegments {
+pub(crate) enum WalSegments {
     /// The default of PostgreSQL: 16 MB.
     Default,
     /// 1 MB, for a cluster that is copied.
@@ -140,7 +140,7 @@ impl Cluster {
     }
 
     /// Returns the connection parameters of a server that listens on `port`.
-    pub fn address(&self, port: Option<u16>) -> ConnectionAddress {
+    pub(crate) fn address(&self, port: Option<u16>) -> ConnectionAddress {
         ConnectionAddress { socket_folder: self.socket_folder.clone(), password: self.password.clone(), port }
     }
 }
@@ -161,7 +161,7 @@ impl ConnectionAddress {
     }
 
     /// Formats a connection URL for a role on the TCP port, if there is one.
-    pub fn tcp_url(&self, role: &str) -> Option<String> {
+    pub(crate) fn tcp_url(&self, role: &str) -> Option<String> {
         self.port.map(|port| format!("postgresql://{role}:{}@127.0.0.1:{port}/{DATABASE}", self.password))
     }
 

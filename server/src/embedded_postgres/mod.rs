@@ -20,22 +20,22 @@ mod system_folder;
 
 use std::path::{Path, PathBuf};
 
-pub use binaries::BinarySearch;
-pub use guard::{GUARD_ARGUMENT as GUARD_COMMAND, run as run_guard};
-pub use port::TcpPort;
-pub use prepared::PreparedClusters;
-pub use start_error::StartError;
+pub(crate) use binaries::BinarySearch;
+pub(crate) use guard::{GUARD_ARGUMENT as GUARD_COMMAND, run as run_guard};
+pub(crate) use port::TcpPort;
+pub(crate) use prepared::PreparedClusters;
+pub(crate) use start_error::StartError;
 
 use account::Account;
 use binaries::Binaries;
-pub use cluster::WalSegments;
+pub(crate) use cluster::WalSegments;
 use cluster::{Cluster, ConnectionAddress, DatabaseFolder};
 use prepared::PreparedCluster;
 use supervisor::{ServerPlan, Supervisor};
 
 /// Options of the embedded server.
 #[derive(Debug, Clone)]
-pub struct EmbeddedOptions {
+pub(crate) struct EmbeddedOptions {
     /// The locked data folder.
     /// The cluster is in `postgres/` below it, or where its account can access it.
     pub data: PathBuf,
@@ -127,7 +127,7 @@ impl EmbeddedPostgres {
     }
 
     /// Returns `postgresql://role:…@127.0.0.1:54322/postgres`, if the server listens on a port.
-    pub fn tcp_url(&self, role: &str) -> Option<String> {
+    pub(crate) fn tcp_url(&self, role: &str) -> Option<String> {
         self.address.tcp_url(role)
     }
 

@@ -9,7 +9,7 @@ const ATTEMPTS_WITH_FREE_PORT: u32 = 5;
 
 /// The port on 127.0.0.1 on which the server listens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TcpPort {
+pub(crate) enum TcpPort {
     /// It listens on its socket only.
     None,
     /// A free port.
@@ -20,7 +20,7 @@ pub enum TcpPort {
 
 impl TcpPort {
     /// Returns the port to start with; a free one may be taken by another process before the server binds it.
-    pub fn choose(self) -> Result<Option<u16>, StartError> {
+    pub(crate) fn choose(self) -> Result<Option<u16>, StartError> {
         let find_free = || TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|listener| listener.local_addr());
         match self {
             Self::None => Ok(None),
@@ -30,7 +30,7 @@ impl TcpPort {
     }
 
     /// Returns how often to try to start.
-    pub fn attempts(self) -> u32 {
+    pub(crate) fn attempts(self) -> u32 {
         if self == Self::Free { ATTEMPTS_WITH_FREE_PORT } else { 1 }
     }
 }

@@ -28,11 +28,11 @@ const USED: &str = "used\n";
 const PARTS: [&str; 2] = ["cluster", "password"];
 
 /// Creates roles and schemas in an empty database that runs.
-pub type Fill = Arc<dyn Fn(&EmbeddedPostgres) -> anyhow::Result<()> + Send + Sync>;
+pub(crate) type Fill = Arc<dyn Fn(&EmbeddedPostgres) -> anyhow::Result<()> + Send + Sync>;
 
 /// The prepared clusters of one user.
 #[derive(Clone)]
-pub struct PreparedClusters {
+pub(crate) struct PreparedClusters {
     folder: PathBuf,
     schema: String,
     fill: Fill,
@@ -43,7 +43,7 @@ impl PreparedClusters {
     ///
     /// `fill` creates the roles and schemas, `schema` identifies them. Root uses a folder that PostgreSQL's account
     /// reaches.
-    pub fn locate(variable: &dyn Fn(&str) -> Option<String>, schema: String, fill: Fill) -> Option<Self> {
+    pub(crate) fn locate(variable: &dyn Fn(&str) -> Option<String>, schema: String, fill: Fill) -> Option<Self> {
         let below_home = || variable("HOME").map(|home| Path::new(&home).join(".cache"));
         let folder = if rustix::process::geteuid().is_root() {
             Path::new(SYSTEM_FOLDER).join("prepared")
@@ -54,12 +54,12 @@ impl PreparedClusters {
     }
 
     /// Creates roles and schemas.
-    pub fn fill(&self, postgres: &EmbeddedPostgres) -> anyhow::Result<()> {
+    pub(crate) fn fill(&self, postgres: &EmbeddedPostgres) -> anyhow::Result<()> {
         (self.fill)(postgres)
     }
 
     /// Returns the prepared cluster for these binaries, whether it exists or not.
-    pub fn entry(&self, binaries: &Binaries) -> PreparedCluster {
+    pub(super) fn entry(&self, binaries: &Binaries) -> PreparedCluster {
         let release = binaries.release().replace(|letter: char| !letter.is_ascii_alphanumeric(), "-");
         let name = format!("cluster-{LAYOUT}-{release}-{}", self.schema);
         PreparedCluster { folder: self.folder.join(name) }
@@ -74,20 +74,20 @@ impl std::fmt::Debug for PreparedClusters {
 
 /// A prepared cluster, which may not exist yet.
 #[derive(Debug, Clone)]
-pub struct PreparedCluster {
+pub(crate) struct PreparedCluster {
     folder: PathBuf,
 }
 
 impl PreparedCluster {
     /// Returns whether it can be copied.
-    pub fn exists(&self) -> bool {
+    pub(super) fn exists(&self) -> bool {
         self.folder.join(COMPLETE).is_file()
     }
 
     /// Copies it to `home`, a database folder without a cluster.
     ///
     /// The copy gets its final name last, so that an interrupted one is not used.
-    pub fn copy_to(&self, home: &Path, account: Option<&Account>) -> Result<(), StartError> {
+    pub(super) fn copy_to(&self, home: &Path, account: Option<&Account>) -> Result<(), StartError> {
         let doing = || format!("copying the prepared database {} to {}", self.folder.display(), home.display());
         let half = home.join("cluster.tmp");
         remove_tree(&half).map_err(StartError::io(doing()))?;
@@ -100,7 +100,7 @@ impl PreparedCluster {
     }
 
     /// Takes the right to create it; `None` while another process creates it.
-    pub fn reserve(&self) -> Result<Option<Reservation>, StartError> {
+    pub(super) fn reserve(&self) -> Result<Option<Reservation>, StartError> {
         let doing = || format!("making the cache folder {}", self.folder.display());
         let parent = self.folder.parent().unwrap_or(Path::new("/")).to_owned();
         fs::DirBuilder::new().recursive(true).mode(0o711).create(&parent).map_err(StartError::io(doing()))?;
@@ -121,7 +121,7 @@ impl PreparedCluster {
     }
 
     /// Removes it, so that the next start creates it again.
-    pub fn discard(&self) {
+    pub(super) fn discard(&self) {
         let _ = fs::remove_file(self.folder.join(COMPLETE));
         let _ = fs::remove_dir_all(&self.folder);
     }
@@ -129,7 +129,7 @@ impl PreparedCluster {
 
 /// The right to create a prepared cluster.
 #[derive(Debug)]
-pub struct Reservation {
+pub(crate) struct Reservation {
     cluster: PreparedCluster,
     building: PathBuf,
     /// Closing the file releases the lock.
@@ -138,14 +138,14 @@ pub struct Reservation {
 
 impl Reservation {
     /// Returns the data folder in which to create the cluster.
-    pub fn folder(&self) -> &Path {
+    pub(crate) fn folder(&self) -> &Path {
         &self.building
     }
 
     /// Makes the stopped cluster of the database folder `home` the prepared one.
     ///
     /// Everything is on disk before the marker is: a crash of the machine leaves no damaged cluster behind.
-    pub fn complete(self, home: &Path) -> Result<PreparedCluster, StartError> {
+    pub(crate) fn complete(self, home: &Path) -> Result<PreparedCluster, StartError> {
         let target = &self.cluster.folder;
         let doing = || format!("storing the prepared database in {}", target.display());
         let store = || {

@@ -27,7 +27,7 @@ use crate::project::Project;
 use crate::shutdown::Shutdown;
 use crate::{gotrue, logging, profiles, shutdown};
 use services::{Dependencies, Services};
-pub use source::{DatabaseOptions, DatabaseSource, find_database};
+pub(crate) use source::{DatabaseOptions, DatabaseSource, find_database};
 
 /// Options of the command line that supplement the configuration.
 #[derive(Debug, Clone)]
@@ -47,7 +47,7 @@ pub(crate) struct ServeOptions {
 
 /// Options of `basalt serve --test`.
 #[derive(Debug, Clone, Copy)]
-pub struct TestOptions {
+pub(crate) struct TestOptions {
     /// Use the keys that the Supabase CLI publishes.
     pub has_demo_keys: bool,
 }
@@ -63,7 +63,7 @@ struct Prepared {
 }
 
 /// A server that accepts requests.
-pub struct Server {
+pub(crate) struct Server {
     url: String,
     keys: Arc<ApiKeys>,
     folder: DataFolder,
@@ -79,7 +79,12 @@ pub struct Server {
 ///
 /// `json`: prints one line of JSON on standard output when ready. With `until_parent_ends` the end of the parent process
 /// is such a signal.
-pub async fn serve(project: Project, options: ServeOptions, json: bool, until_parent_ends: bool) -> anyhow::Result<()> {
+pub(crate) async fn serve(
+    project: Project,
+    options: ServeOptions,
+    json: bool,
+    until_parent_ends: bool,
+) -> anyhow::Result<()> {
     let parent = rustix::process::getppid();
     let shutdown = Shutdown::new();
     shutdown.begin_on_signals().context("listening for signals")?;
@@ -97,7 +102,11 @@ pub async fn serve(project: Project, options: ServeOptions, json: bool, until_pa
 
 impl Server {
     /// Starts database and services.
-    pub async fn start(mut project: Project, options: ServeOptions, shutdown: &Shutdown) -> anyhow::Result<Self> {
+    pub(crate) async fn start(
+        mut project: Project,
+        options: ServeOptions,
+        shutdown: &Shutdown,
+    ) -> anyhow::Result<Self> {
         if options.test.is_some() {
             test_profile::apply_to_project(&mut project);
         }
@@ -142,7 +151,7 @@ impl Server {
     }
 
     /// Returns URLs and keys.
-    pub fn announcement(&self) -> Announcement<'_> {
+    pub(crate) fn announcement(&self) -> Announcement<'_> {
         let tcp_url = self.database_url_tcp.as_deref();
         Announcement::new(&self.url, &self.keys, Some(&self.database_url)).with_tcp_url(tcp_url)
     }
@@ -162,7 +171,7 @@ impl Server {
     }
 
     /// Waits for the shutdown, then stops the services and the database.
-    pub async fn wait(self) -> anyhow::Result<()> {
+    pub(crate) async fn wait(self) -> anyhow::Result<()> {
         self.serving.await.context("serving requests")?;
         for task in self.tasks {
             task.await.context("ending a background task")?;

@@ -29,7 +29,7 @@ pub(crate) enum DatabaseSource {
 
 /// How to find the database.
 #[derive(Debug, Clone, Copy)]
-pub struct DatabaseOptions<'a> {
+pub(crate) struct DatabaseOptions<'a> {
     /// Whether the data is discarded at the end.
     ///
     /// Such a database is never one that only the environment names, because that one holds an application's tables.
@@ -43,7 +43,7 @@ pub struct DatabaseOptions<'a> {
 /// Returns a function that connects to the given database or starts the embedded one.
 ///
 /// It blocks and must run on a blocking thread of a runtime.
-pub fn find_database(
+pub(crate) fn find_database(
     project: &Project,
     folder: &DataFolder,
     wanted: DatabaseOptions<'_>,
@@ -109,7 +109,7 @@ impl DatabaseSource {
     }
 
     /// Returns the operator's URL on the TCP port of the embedded database, if it has one.
-    pub fn operator_tcp_url(&self) -> Option<String> {
+    pub(crate) fn operator_tcp_url(&self) -> Option<String> {
         match self {
             Self::External(_) => None,
             Self::Embedded(postgres) => postgres.tcp_url(EmbeddedPostgres::SUPERUSER),
@@ -117,7 +117,7 @@ impl DatabaseSource {
     }
 
     /// Migrates the database and returns a connection pool.
-    pub async fn open(&self, config: &mut Config) -> anyhow::Result<Pool> {
+    pub(crate) async fn open(&self, config: &mut Config) -> anyhow::Result<Pool> {
         let deadline = config.policy.api.max_request_duration;
         if let Self::Embedded(postgres) = self {
             let mut superuser = config.database.clone();

@@ -20,7 +20,7 @@ use crate::project::Project;
 const LOW_COST: PasswordHash = PasswordHash::Bcrypt { cost: 4 };
 
 /// Adapts the project: loopback only, development pages, no shop, and only the limits that the file sets.
-pub fn apply_to_project(project: &mut Project) {
+pub(crate) fn apply_to_project(project: &mut Project) {
     project.has_shop = false;
     project.submission_limits = unlimited_submissions();
     let keys = ["wrong_passwords", "wrong_codes", "messages"];
@@ -40,7 +40,7 @@ pub fn apply_to_project(project: &mut Project) {
 /// Adapts the settings: local links, inbox instead of a mail server, quick hashing, ES256 tokens, no limits.
 ///
 /// `url` is the server's own URL, which mailed links and redirects use whatever external URL is configured.
-pub fn apply_to_settings(config: &mut Config, file: &ConfigFile, url: &str) -> anyhow::Result<()> {
+pub(crate) fn apply_to_settings(config: &mut Config, file: &ConfigFile, url: &str) -> anyhow::Result<()> {
     config.policy.site.external_url = format!("{url}/auth/v1");
     config.smtp = None;
     config.policy.password.hash = LOW_COST;
