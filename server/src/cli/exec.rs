@@ -32,7 +32,9 @@ pub(crate) struct ExecArguments {
     command: Vec<OsString>,
 }
 
-/// Runs the command; returns its exit status, or 128 and the number of the signal that ended it, as shells do.
+/// Runs the command and returns its exit status.
+///
+/// A signal that ended it becomes 128 and the signal's number, as in shells.
 pub(crate) fn run(arguments: &ExecArguments) -> anyhow::Result<ExitCode> {
     let project = Project::load(&arguments.project)?;
     let level = project.file.basalt.log_level.as_deref().or_else(|| project.vars.get("LOG_LEVEL")).unwrap_or("warn");

@@ -1,5 +1,6 @@
 //! `basalt serve`.
 
+use anyhow::bail;
 use clap::Args;
 
 use super::process::build_runtime;
@@ -41,7 +42,7 @@ pub(super) struct ServeArguments {
 /// Arguments of test servers.
 #[derive(Debug, Args)]
 pub(crate) struct TestServerArguments {
-    /// For tests: the database's port on 127.0.0.1; 0 selects a free one [default: `[db] port`, else a free one]
+    /// For tests: the database's port; 0 selects a free one [default: `[db] port`, else free]
     #[arg(long, value_name = "N")]
     db_port: Option<u16>,
     /// For tests: use the keys that the Supabase CLI publishes
@@ -72,6 +73,9 @@ impl TestServerArguments {
 
 /// Serves until a signal arrives.
 pub(super) fn run(arguments: &ServeArguments) -> anyhow::Result<()> {
+    if !arguments.test && (arguments.test_server.demo_keys || arguments.test_server.db_port.is_some()) {
+        bail!("--demo-keys and --db-port are for test servers: add --test");
+    }
     let project = Project::load(&arguments.project)?;
     let level = project.file.basalt.log_level.as_deref().or_else(|| project.vars.get("LOG_LEVEL")).unwrap_or("info");
     logging::start(level, project.file.basalt.log_format, None)?;

@@ -83,11 +83,11 @@ fn format_variables(variables: &[(&str, &str)], format: OutputFormat) -> serde_j
 /// Escapes what a shell or a `.env` file interprets between double quotes.
 fn escape_value(value: &str) -> String {
     let mut escaped = String::with_capacity(value.len());
-    for letter in value.chars() {
-        if matches!(letter, '"' | '\\' | '$' | '`') {
+    for character in value.chars() {
+        if matches!(character, '"' | '\\' | '$' | '`') {
             escaped.push('\\');
         }
-        escaped.push(letter);
+        escaped.push(character);
     }
     escaped
 }

@@ -19,7 +19,9 @@ pub(crate) enum TcpPort {
 }
 
 impl TcpPort {
-    /// Returns the port to start with; a free one may be taken by another process before the server binds it.
+    /// Returns the port to start with.
+    ///
+    /// Another process may take a free one before the server binds it.
     pub(crate) fn choose(self) -> Result<Option<u16>, StartError> {
         let find_free = || TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|listener| listener.local_addr());
         match self {

@@ -60,7 +60,7 @@ impl PreparedClusters {
 
     /// Returns the prepared cluster for these binaries, whether it exists or not.
     pub(super) fn entry(&self, binaries: &Binaries) -> PreparedCluster {
-        let release = binaries.release().replace(|letter: char| !letter.is_ascii_alphanumeric(), "-");
+        let release = binaries.release().replace(|character: char| !character.is_ascii_alphanumeric(), "-");
         let name = format!("cluster-{LAYOUT}-{release}-{}", self.schema);
         PreparedCluster { folder: self.folder.join(name) }
     }

@@ -93,7 +93,7 @@ pub(crate) async fn serve(
         shutdown.begin_after_parent(parent);
     }
     let server = Server::start(project, options, &shutdown).await?;
-    // Whoever stopped the start does not expect a server.
+    // A server that was stopped during its start is not announced.
     if !shutdown.has_begun() {
         server.announce(json)?;
     }

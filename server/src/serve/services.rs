@@ -140,7 +140,7 @@ fn build_functions(project: &Project, app: &Arc<App>, keys: &ApiKeys, outbox: Ar
     let wanted = project.file.functions();
     let send_submission = FunctionSettings::for_function(&wanted, "send-submission");
     if send_submission.enabled {
-        if project.file.basalt.shop_owner.is_none() {
+        if project.has_shop && project.file.basalt.shop_owner.is_none() {
             tracing::warn!("submission notices are disabled: set [basalt.shop] owner in config.toml to an address");
         }
         let function = SendSubmission::new(app.pool.clone(), outbox, submission_settings(project, app));

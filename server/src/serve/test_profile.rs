@@ -19,7 +19,7 @@ use crate::project::Project;
 /// The lowest cost of bcrypt: hashes that protect nothing and cost a millisecond.
 const LOW_COST: PasswordHash = PasswordHash::Bcrypt { cost: 4 };
 
-/// Adapts the project: loopback only, development pages, no shop, and only the limits that the file sets.
+/// Adapts the project: loopback only, development pages, no shop, no limits but those of the file.
 pub(crate) fn apply_to_project(project: &mut Project) {
     project.has_shop = false;
     project.submission_limits = unlimited_submissions();
@@ -37,7 +37,7 @@ pub(crate) fn apply_to_project(project: &mut Project) {
     }
 }
 
-/// Adapts the settings: local links, inbox instead of a mail server, quick hashing, ES256 tokens, no limits.
+/// Adapts the settings: local links, no mail server, quick hashing, ES256 tokens, no limits.
 ///
 /// `url` is the server's own URL, which mailed links and redirects use whatever external URL is configured.
 pub(crate) fn apply_to_settings(config: &mut Config, file: &ConfigFile, url: &str) -> anyhow::Result<()> {

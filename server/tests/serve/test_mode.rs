@@ -120,11 +120,13 @@ async fn test_server_ignores_public_addresses_and_mail_servers_of_the_configurat
     assert_eq!(server.auth("/otp", Some(json!({"email": "ann@example.com"}))).await.0, 200);
     let mails = server.client.get(server.url("/_dev/inbox.json?to=ann@example.com&wait=10")).send().await;
     let mails: Value = mails.expect("an answer").json().await.expect("JSON");
-    let link = mails[0]["link"].as_str().expect("a link");
+    let link = mails["messages"][0]["link"].as_str().expect("a link");
     assert!(link.starts_with(&server.url("/auth/v1/verify")), "{link}");
 }
 
-/// Starts a server as the child of a shell; returns the shell, the server's process id and its announcement.
+/// Starts a server as the child of a shell.
+///
+/// Returns the shell, the server's process id and its announcement.
 fn serve_below_a_shell(arguments: &str) -> (std::process::Child, Pid, Value) {
     let script = format!("\"$0\" serve --test --json --port 0 {arguments} & echo $!; wait");
     let mut shell = std::process::Command::new("sh")

@@ -22,6 +22,7 @@ const OTHER_ASSIGNMENTS: &[(&str, &str, &str)] = &[
         "a setting of GoTrue",
     ),
     ("gotrue-rs/src/testing/world.rs", "password.hash", "cheap hashes for tests"),
+    ("server/src/serve/test_profile.rs", "password.hash", "cheap hashes for `basalt serve --test`"),
     ("server/src/profiles.rs", "password.should_rehash_after_sign_in", "`basalt gotrue` never rehashes"),
 ];
 
