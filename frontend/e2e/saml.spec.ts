@@ -49,11 +49,11 @@ async function addCompany(url: string, secretKey: string, idp: IdentityProvider)
 
 /** Starts a sign-in with the company, and chooses the user there. */
 async function signIn(app: App, who: string): Promise<void> {
+  // The client itself leaves the page, so the evaluation must not wait for the client's answer.
   await app.page.evaluate(
-    ([domain, redirectTo]) =>
-      window.client.auth.signInWithSSO({ domain, options: { redirectTo } }).then(({ data }) => {
-        if (data?.url) window.location.assign(data.url);
-      }),
+    ([domain, redirectTo]) => {
+      setTimeout(() => window.client.auth.signInWithSSO({ domain, options: { redirectTo } }));
+    },
     [DOMAIN, app.url] as const,
   );
   await app.page.getByRole("link", { name: `Sign in as ${who}` }).click();

@@ -20,12 +20,12 @@ const test = withApp.extend<{ socialApp: App }>({
 
 /** Starts a sign-in with the provider. */
 async function signInWith(app: App, provider: "google" | "github"): Promise<void> {
+  // The client itself leaves the page, so the evaluation must not wait for the client's answer.
   await app.page.evaluate(
-    ([provider, redirectTo]) =>
-      window.client.auth.signInWithOAuth({
-        provider: provider as "google",
-        options: { redirectTo },
-      }),
+    ([provider, redirectTo]) => {
+      const options = { provider: provider as "google", options: { redirectTo } };
+      setTimeout(() => window.client.auth.signInWithOAuth(options));
+    },
     [provider, app.url] as const,
   );
   await expect(app.page.getByRole("heading", { level: 1 })).toHaveText("Who do you want to be?");
@@ -83,11 +83,10 @@ test("a denial redirects to the app with an error and without a session", async 
 test("an identity is linked manually and unlinked again", async ({ socialApp: app }) => {
   await app.open("pkce");
   const email = await signedUp(app);
-  await app.page.evaluate(
-    (redirectTo) =>
-      window.client.auth.linkIdentity({ provider: "github", options: { redirectTo } }),
-    app.url,
-  );
+  await app.page.evaluate((redirectTo) => {
+    const options = { provider: "github" as const, options: { redirectTo } };
+    setTimeout(() => window.client.auth.linkIdentity(options));
+  }, app.url);
   await app.page.getByRole("textbox", { name: "Address" }).fill("zoe@example.com");
   await choose(app, /Continue/);
   await expect
