@@ -6,7 +6,16 @@ use super::source;
 use super::tokens::{code_and_comments, is_word_character};
 
 /// The crates whose sources are checked.
-const CRATES: [&str; 5] = ["gotrue-rs", "gotrue-rules", "functions-rs", "http-edge", "server"];
+const CRATES: [&str; 8] = [
+    "gotrue-rs",
+    "gotrue-rules",
+    "functions-rs",
+    "http-edge",
+    "messages",
+    "provider-simulator",
+    "test-bench",
+    "server",
+];
 
 /// Cycles that are allowed: crate, files below its `src` in order, reason.
 const KNOWN_CYCLES: &[(&str, &[&str], &str)] = &[];

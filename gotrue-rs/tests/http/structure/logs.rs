@@ -3,7 +3,16 @@
 use super::source::{list_files, read_text, relative_path, repository_root};
 use super::tokens::{code_and_comments, is_word_character};
 
-const CRATES: [&str; 5] = ["gotrue-rs", "gotrue-rules", "functions-rs", "http-edge", "server"];
+const CRATES: [&str; 8] = [
+    "gotrue-rs",
+    "gotrue-rules",
+    "functions-rs",
+    "http-edge",
+    "messages",
+    "provider-simulator",
+    "test-bench",
+    "server",
+];
 const MACROS: [&str; 5] = ["error", "warn", "info", "debug", "trace"];
 
 #[test]

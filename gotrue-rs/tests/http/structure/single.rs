@@ -100,7 +100,16 @@ const IMPLEMENTATIONS: &[Implementation] = &[
 #[test]
 fn decisions_about_the_sender_have_one_implementation() {
     let root = source::repository_root();
-    let crates = ["http-edge", "gotrue-rules", "gotrue-rs", "functions-rs", "server"];
+    let crates = [
+        "http-edge",
+        "gotrue-rules",
+        "gotrue-rs",
+        "functions-rs",
+        "messages",
+        "provider-simulator",
+        "test-bench",
+        "server",
+    ];
     let files: Vec<(String, String)> = crates
         .iter()
         .flat_map(|name| source::list_files(&root.join(name).join("src"), &[".rs"]))

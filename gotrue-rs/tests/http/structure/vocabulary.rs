@@ -9,7 +9,16 @@ use super::source;
 use super::tokens::{code_and_comments, is_word_character};
 
 /// The crates whose sources and tests are checked.
-const CRATES: [&str; 5] = ["gotrue-rs", "gotrue-rules", "functions-rs", "http-edge", "server"];
+const CRATES: [&str; 8] = [
+    "gotrue-rs",
+    "gotrue-rules",
+    "functions-rs",
+    "http-edge",
+    "messages",
+    "provider-simulator",
+    "test-bench",
+    "server",
+];
 
 /// Public type names that a crate may define more than once: crate, name, reason.
 const ALLOWED_DUPLICATES: &[(&str, &str, &str)] = &[];

@@ -1,0 +1,1 @@
+//! Stand-ins for social providers and SAML identity providers, for development and tests.
