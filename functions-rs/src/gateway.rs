@@ -215,7 +215,7 @@ impl Functions {
             entry.function.call(&invocation).await
         };
         let guarded = AssertUnwindSafe(work).catch_unwind();
-        match select(std::pin::pin!(guarded), self.clock.sleep(self.limits.time)).await {
+        match select(std::pin::pin!(guarded), self.clock.timeout(self.limits.time)).await {
             Either::Left((Ok(outcome), _)) => outcome,
             Either::Left((Err(panic), _)) => Err(FunctionError::internal("running it", panic_message(&*panic))),
             Either::Right(_) => Err(FunctionError::new(

@@ -29,8 +29,19 @@ pub(crate) struct Announcement<'a> {
     database_url: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     database_url_tcp: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none", flatten)]
+    test: Option<&'a TestAccess>,
     #[serde(skip_serializing_if = "Option::is_none")]
     running: Option<bool>,
+}
+
+/// The address and the key of the test API.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct TestAccess {
+    /// Its URL.
+    pub test_url: String,
+    /// Its key, a bearer token.
+    pub test_key: String,
 }
 
 impl<'a> Announcement<'a> {
@@ -48,6 +59,7 @@ impl<'a> Announcement<'a> {
             jwt_secret: &keys.jwt_secret,
             database_url,
             database_url_tcp: None,
+            test: None,
             running: None,
         }
     }
@@ -56,6 +68,12 @@ impl<'a> Announcement<'a> {
     #[must_use]
     pub(crate) fn with_tcp_url(self, database_url_tcp: Option<&'a str>) -> Self {
         Self { database_url_tcp, ..self }
+    }
+
+    /// Adds the address and the key of the test API.
+    #[must_use]
+    pub(crate) fn with_test_access(self, test: Option<&'a TestAccess>) -> Self {
+        Self { test, ..self }
     }
 
     /// Returns the variables of a process that uses this server.
@@ -73,6 +91,8 @@ impl<'a> Announcement<'a> {
             ("SUPABASE_JWT_SECRET", self.jwt_secret),
         ];
         let database = self.database_url_tcp.or(self.database_url).map(|url| ("DATABASE_URL", url));
+        let test = self.test.map(|test| [("BASALT_TEST_URL", &*test.test_url), ("BASALT_TEST_KEY", &*test.test_key)]);
+        let database = database.into_iter().chain(test.into_iter().flatten());
         let prefixed = ["", "VITE_", "NEXT_PUBLIC_"];
         let public = prefixed.iter().flat_map(|prefix| public.map(|(name, value)| (format!("{prefix}{name}"), value)));
         let private = private.into_iter().chain(database).map(|(name, value)| (name.to_owned(), value));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use anyhow::Context;
 use gotrue_rs::app::{App, EmailDelivery, Ports};
 use gotrue_rs::config::Config;
-use gotrue_rs::ports::clock::SystemClock;
+use gotrue_rs::ports::clock::{SharedClock, SystemClock};
 use gotrue_rs::ports::entropy::Entropy;
 use gotrue_rs::ports::hashing::HashingPool;
 use gotrue_rs::ports::keys::KeySettings;
@@ -13,13 +13,30 @@ use gotrue_rs::store::Pool;
 
 use crate::outbound;
 
+/// What several applications of one process share, or what a test replaces.
+#[derive(Debug, Clone)]
+pub(crate) struct SharedPorts {
+    /// The clock.
+    pub clock: SharedClock,
+    /// The threads that hash passwords.
+    pub hashing: Arc<HashingPool>,
+}
+
+impl SharedPorts {
+    /// Starts the threads; the time is that of the system.
+    pub(crate) fn start() -> anyhow::Result<Self> {
+        let hashing = HashingPool::start_default().context("starting the threads for hashing")?;
+        Ok(Self { clock: Arc::new(SystemClock), hashing: Arc::new(hashing) })
+    }
+}
+
 /// Builds the application from the settings.
-pub(crate) fn build(config: &Config, pool: Pool, delivery: EmailDelivery) -> anyhow::Result<App> {
+pub(crate) fn build(config: &Config, shared: &SharedPorts, pool: Pool, delivery: EmailDelivery) -> anyhow::Result<App> {
     let ports = Ports {
         pool,
-        clock: Arc::new(SystemClock),
+        clock: Arc::clone(&shared.clock),
         entropy: Entropy::from_system(),
-        hashing: Arc::new(HashingPool::start_default().context("starting the threads for hashing")?),
+        hashing: Arc::clone(&shared.hashing),
         http: outbound::build_http_client(config)?,
         delivery,
     };

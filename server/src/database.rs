@@ -14,6 +14,8 @@ use sqlx::{Connection, PgConnection, PgPool};
 const DEFAULT_POOL_SIZE: u32 = 40;
 /// Statement timeout of an import or an export.
 const BULK_STATEMENT_TIMEOUT: Duration = Duration::from_hours(1);
+/// The largest number of databases that are created or dropped at a time.
+const ADMINISTRATION_CONNECTIONS: u32 = 4;
 /// Timeout for acquiring the connection that migrates the schema.
 const MIGRATION_ACQUIRE_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -69,6 +71,14 @@ pub(crate) fn build_bulk_pool(settings: &DatabaseSettings) -> anyhow::Result<Poo
         statement_timeout: BULK_STATEMENT_TIMEOUT,
         ..usual.with_max_connections(DEFAULT_POOL_SIZE)
     }))
+}
+
+/// Builds a pool for creating and dropping databases.
+pub(crate) fn build_administration_pool(settings: &DatabaseSettings) -> anyhow::Result<PgPool> {
+    Ok(PgPoolOptions::new()
+        .max_connections(ADMINISTRATION_CONNECTIONS)
+        .acquire_timeout(MIGRATION_ACQUIRE_TIMEOUT)
+        .connect_lazy_with(connect_options(settings, Duration::ZERO)?))
 }
 
 /// Builds a pool of one connection for migrating the schema.

@@ -43,7 +43,8 @@ pub(crate) async fn serve(
     let settings = database::resolve_pool_size(config.database.clone()).await;
     let pool = database::build_pool(&settings, &config.policy.api)?;
     let delivery = EmailDelivery::Synchronous(outbound::build_mailer_or_discard(&config)?);
-    let (replace, current) = watch::channel(Arc::new(app::build(&config, pool.clone(), delivery)?));
+    let (replace, current) =
+        watch::channel(Arc::new(app::build(&config, &app::SharedPorts::start()?, pool.clone(), delivery)?));
     let upkeep = upkeep::start(current.clone(), closing.clone());
     let router = gotrue_rs::reloadable_router(move || current.borrow().clone());
     let figures = match &config.metrics {

@@ -105,7 +105,7 @@ fn audience_or_default(app: &App, given: Option<&str>) -> String {
 fn build_app(mut config: Config) -> anyhow::Result<App> {
     profiles::apply_gotrue_profile(&mut config.policy);
     let pool = database::build_pool(&config.database, &config.policy.api)?;
-    app::build(&config, pool, EmailDelivery::Synchronous(Arc::new(DiscardingMailer)))
+    app::build(&config, &app::SharedPorts::start()?, pool, EmailDelivery::Synchronous(Arc::new(DiscardingMailer)))
 }
 
 fn pooled_connection(app: &App) -> Connection {

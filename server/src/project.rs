@@ -10,6 +10,7 @@ use anyhow::{Context, bail};
 use clap::Args;
 use functions_rs::functions::send_submission::limits::SubmissionLimits;
 use gotrue_rs::config::{Config, Problem, Vars, load};
+use serde_json::{Map, Value};
 
 use crate::api_keys::{ApiKeys, ConfiguredKeys};
 use crate::config_file::{ConfigFile, ServerFacts, Settings};
@@ -41,6 +42,8 @@ pub(crate) struct Project {
     /// The limits of submissions.
     pub submission_limits: SubmissionLimits,
     folder: PathBuf,
+    /// The text of the configuration.
+    text: String,
 }
 
 impl Project {
@@ -59,7 +62,36 @@ impl Project {
         let data = arguments.data.clone().unwrap_or_else(|| folder.join(".basalt"));
         let data = std::path::absolute(&data).with_context(|| format!("finding the folder {}", data.display()))?;
         let submission_limits = SubmissionLimits::default();
-        Ok(Self { file, data, vars, has_shop: true, submission_limits, folder })
+        Ok(Self { file, data, vars, has_shop: true, submission_limits, folder, text })
+    }
+
+    /// Returns this project with other settings, in the shape of `config.toml`, in addition to those of its file.
+    pub(crate) fn with_settings(&self, settings: &Map<String, Value>) -> anyhow::Result<Self> {
+        let table = self.merge_settings(settings)?;
+        let text = toml::to_string(&table).context("writing the settings as TOML")?;
+        let path = self.file.path();
+        let environment = |name: &str| self.vars.get(name).map(str::to_owned);
+        let file = ConfigFile::read(path, &text, &environment).map_err(|problems| {
+            // The lines are those of a text that nobody has seen.
+            let lines: Vec<String> = problems.into_iter().map(|problem| problem.text).collect();
+            config_error(Path::new("the settings"), &lines)
+        })?;
+        Ok(Self {
+            file,
+            data: self.data.clone(),
+            vars: self.vars.clone(),
+            has_shop: self.has_shop,
+            submission_limits: self.submission_limits,
+            folder: self.folder.clone(),
+            text,
+        })
+    }
+
+    /// Returns the settings of the file with others in addition.
+    pub(crate) fn merge_settings(&self, settings: &Map<String, Value>) -> anyhow::Result<toml::Table> {
+        let mut table: toml::Table = self.text.parse().context("reading config.toml")?;
+        merge_tables(&mut table, toml::Table::try_from(settings).context("reading the settings")?);
+        Ok(table)
     }
 
     /// Returns the URL for clients of a server that listens on `port`.
@@ -127,6 +159,16 @@ impl Project {
             }
         }
         all
+    }
+}
+
+/// Adds the entries of `added`, which take precedence.
+fn merge_tables(table: &mut toml::Table, added: toml::Table) {
+    for (name, value) in added {
+        match (table.get_mut(&name), value) {
+            (Some(toml::Value::Table(before)), toml::Value::Table(inner)) => merge_tables(before, inner),
+            (_, value) => drop(table.insert(name, value)),
+        }
     }
 }
 

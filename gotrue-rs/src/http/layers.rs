@@ -90,7 +90,7 @@ async fn run_with_deadline(
     if limit.is_zero() {
         return work.await;
     }
-    match select(work, app.clock.sleep(limit)).await {
+    match select(work, app.clock.timeout(limit)).await {
         Either::Left((reply, _)) => reply,
         Either::Right(_) => Err(timeout_error()),
     }

@@ -11,8 +11,15 @@ pub trait Clock: std::fmt::Debug + Send + Sync + 'static {
     /// Returns the current time (UTC).
     fn now(&self) -> DateTime<Utc>;
 
-    /// Completes after `duration` of this clock's time.
+    /// Completes after `duration` of this clock's time: for work that is due later.
     fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()>;
+
+    /// Completes after `duration` of real time: for limits on waiting, and for pauses between attempts.
+    ///
+    /// A clock that somebody advances must not end a request that is being answered.
+    fn timeout(&self, duration: Duration) -> BoxFuture<'static, ()> {
+        self.sleep(duration)
+    }
 }
 
 /// A shared clock.

@@ -40,7 +40,7 @@ pub async fn run(app: Arc<App>, stop: impl Future<Output = ()>) {
             return;
         }
         let rest = run_batch(&app, sweeps[app.cleanup_signal.kind_index() % sweeps.len()]).await;
-        if let Either::Left(_) = select(stop.as_mut(), app.clock.sleep(rest)).await {
+        if let Either::Left(_) = select(stop.as_mut(), app.clock.timeout(rest)).await {
             return;
         }
     }

@@ -5,7 +5,7 @@
 //! (`docs/decisions/0043-connections-of-unknown-state-are-closed.md`).
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use sqlx::Connection as _;
 use sqlx::postgres::PgConnectOptions;
@@ -43,6 +43,12 @@ impl Pool {
         let idle = self.0.take_idle();
         let closing = idle.into_iter().map(|idle| idle.connection.close());
         drop(timeout(options.ping_timeout, futures::future::join_all(closing)).await);
+    }
+
+    /// Closes the connections that have been idle for longer than `age`.
+    pub async fn close_idle(&self, age: Duration) {
+        let closing = self.0.take_idle_since(age).into_iter().map(|idle| idle.connection.close());
+        drop(timeout(self.0.options.ping_timeout, futures::future::join_all(closing)).await);
     }
 
     /// Leases a connection for one statement or one transaction.

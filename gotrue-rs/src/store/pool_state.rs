@@ -150,6 +150,14 @@ impl PoolInner {
         self.lock_idle().suspected_at = Instant::now();
     }
 
+    /// Takes the connections out of the pool that have been idle for longer than `age`.
+    pub(super) fn take_idle_since(&self, age: Duration) -> Vec<IdleConnection> {
+        let mut idle = self.lock_idle();
+        // The oldest ones are first.
+        let count = idle.connections.iter().take_while(|idle| idle.since.elapsed() >= age).count();
+        idle.connections.drain(..count).collect()
+    }
+
     /// Takes all idle connections out of the pool.
     pub(super) fn take_idle(&self) -> Vec<IdleConnection> {
         std::mem::take(&mut self.lock_idle().connections)

@@ -43,6 +43,8 @@ pub(crate) struct EmbeddedOptions {
     pub search: BinarySearch,
     /// The data is discarded at the end, so nothing is flushed to disk.
     pub ephemeral: bool,
+    /// Nothing is flushed to disk while it runs, because the caller flushes everything at the end.
+    pub flushed_at_end: bool,
     /// The port on 127.0.0.1, in addition to the socket.
     pub port: TcpPort,
     /// The size of the WAL segments of a new cluster.
@@ -105,7 +107,7 @@ impl EmbeddedPostgres {
                 binaries: binaries.clone(),
                 cluster,
                 account: account.cloned(),
-                ephemeral: options.ephemeral,
+                ephemeral: options.ephemeral || options.flushed_at_end,
                 port,
             };
             attempts -= 1;
@@ -185,6 +187,7 @@ fn prepare(
     let building = EmbeddedOptions {
         data: reservation.folder().to_owned(),
         ephemeral: false,
+        flushed_at_end: true,
         port: TcpPort::None,
         wal_segments: WalSegments::Small,
         prepared: None,

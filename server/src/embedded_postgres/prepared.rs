@@ -17,7 +17,7 @@ use super::start_error::StartError;
 use super::system_folder::SYSTEM_FOLDER;
 
 /// Changes when the layout of a prepared cluster changes.
-const LAYOUT: &str = "1";
+const LAYOUT: &str = "2";
 /// A prepared cluster that was not used for so long is removed.
 const UNUSED_LIFETIME: Duration = Duration::from_hours(24 * 30);
 /// Marks a complete prepared cluster; its modification time is that of the last use.

@@ -50,9 +50,9 @@ const SETTINGS: [(&str, &str); 19] = [
     ("cluster_name", "basalt"),
 ];
 
-/// Settings of an ephemeral database.
-const EPHEMERAL_SETTINGS: [(&str, &str); 3] =
-    [("fsync", "off"), ("synchronous_commit", "off"), ("full_page_writes", "off")];
+/// Settings of an ephemeral database, which may have many worlds.
+const EPHEMERAL_SETTINGS: [(&str, &str); 4] =
+    [("fsync", "off"), ("synchronous_commit", "off"), ("full_page_writes", "off"), ("max_connections", "400")];
 
 /// The server to run.
 pub(super) struct ServerPlan {

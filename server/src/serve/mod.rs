@@ -1,31 +1,35 @@
 //! `basalt serve` from start to end: data folder, database, keys, settings, services, shutdown.
 
+mod configure;
 mod services;
 mod source;
 mod test_profile;
+mod world_template;
+mod worlds;
 
 use std::io::Write;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use axum::extract::Request;
-use gotrue_rs::config::{Config, ListenAddress};
+use gotrue_rs::config::ListenAddress;
 use gotrue_rs::ports::clock::{Clock, SystemClock};
 use gotrue_rs::ports::entropy::Entropy;
 use gotrue_rs::store::Pool;
+use test_bench::worlds::Worlds;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
-use crate::announce::{Announcement, RunningServer};
+use crate::announce::{Announcement, RunningServer, TestAccess};
 use crate::api_keys::{self, ApiKeys};
+use crate::app::SharedPorts;
 use crate::data_folder::DataFolder;
-use crate::dev::consent;
-use crate::dev::provider::Registration;
 use crate::embedded_postgres::TcpPort;
 use crate::project::Project;
-use crate::shutdown::Shutdown;
-use crate::{gotrue, logging, profiles, shutdown};
+use crate::shutdown::{self, Shutdown};
+use crate::{gotrue, logging};
+use configure::{Addresses, BackendInputs, Configured, configure};
 use services::{Dependencies, Services};
 pub(crate) use source::{DatabaseOptions, DatabaseSource, find_database};
 
@@ -52,27 +56,37 @@ pub(crate) struct TestOptions {
     pub has_demo_keys: bool,
 }
 
-/// The state that is prepared while the database starts.
-struct Prepared {
-    listener: TcpListener,
-    url: String,
-    keys: Arc<ApiKeys>,
-    config: Config,
-    provider: Option<Registration>,
-    consent: Option<consent::ConsentPage>,
-}
-
 /// A server that accepts requests.
 pub(crate) struct Server {
     url: String,
     keys: Arc<ApiKeys>,
     folder: DataFolder,
-    source: DatabaseSource,
+    source: Arc<DatabaseSource>,
     database_url: String,
     database_url_tcp: Option<String>,
-    pool: Pool,
+    test: Option<TestAccess>,
     serving: JoinHandle<()>,
-    tasks: Vec<JoinHandle<()>>,
+    backends: Backends,
+}
+
+/// What answers the requests of a server.
+enum Backends {
+    /// One backend.
+    Single {
+        /// Its database connections.
+        pool: Pool,
+        /// Its background tasks.
+        tasks: Vec<JoinHandle<()>>,
+    },
+    /// The worlds of a test server.
+    Worlds(Worlds),
+}
+
+/// The listener of a server, and what clients know about it.
+struct Endpoint {
+    listener: TcpListener,
+    addresses: Addresses,
+    keys: Arc<ApiKeys>,
 }
 
 /// Serves until a signal arrives.
@@ -102,42 +116,58 @@ pub(crate) async fn serve(
 
 impl Server {
     /// Starts database and services.
-    pub(crate) async fn start(
-        mut project: Project,
-        options: ServeOptions,
-        shutdown: &Shutdown,
-    ) -> anyhow::Result<Self> {
-        if options.test.is_some() {
-            test_profile::apply_to_project(&mut project);
-        }
+    pub(crate) async fn start(project: Project, options: ServeOptions, shutdown: &Shutdown) -> anyhow::Result<Self> {
         let entropy = Entropy::from_system();
         let folder = if options.ephemeral {
             DataFolder::open_ephemeral(&entropy.base32(12))?
         } else {
             DataFolder::open(&project.data)?
         };
+        match options.test {
+            None => Self::start_single(project, options, folder, shutdown).await,
+            Some(_) => Self::start_worlds(project, options, folder, shutdown).await,
+        }
+    }
+
+    /// Starts a server with one backend.
+    async fn start_single(
+        project: Project,
+        options: ServeOptions,
+        folder: DataFolder,
+        shutdown: &Shutdown,
+    ) -> anyhow::Result<Self> {
+        let entropy = Entropy::from_system();
         // Starting the database takes longest, so everything else is prepared concurrently.
-        let wanted = DatabaseOptions {
-            ephemeral: options.ephemeral,
-            url: options.database_url.as_deref(),
-            port: options.database_port,
-        };
-        let source = tokio::task::spawn_blocking(find_database(&project, &folder, wanted));
-        let prepared = prepare(&project, &folder, &options, &entropy).await;
+        let source = tokio::task::spawn_blocking(find_database(&project, &folder, options.database()));
+        let prepared = async {
+            let endpoint = Endpoint::open(&project, &folder, &options, &entropy).await?;
+            let configured = configure(BackendInputs {
+                project: &project,
+                addresses: &endpoint.addresses,
+                keys: &endpoint.keys,
+                entropy: &entropy,
+                test_signing_key: None,
+            })?;
+            logging::log_notices(&configured.config.notices);
+            anyhow::Ok((endpoint, configured))
+        }
+        .await;
         let source = source.await.context("starting the database")??;
-        let Prepared { listener, url, keys, mut config, provider, consent } = prepared?;
+        let (endpoint, Configured { mut config, provider, consent }) = prepared?;
         let pool = source.open(&mut config).await?;
 
         let closing = shutdown.signal();
         let dependencies = Dependencies {
             project: &project,
-            keys: &keys,
+            keys: &endpoint.keys,
             pool: pool.clone(),
+            shared: SharedPorts::start()?,
+            is_new: false,
             closing: closing.clone(),
             provider,
             consent,
         };
-        let Services { router, worker, upkeep, outbox } = Services::start(&config, dependencies)?;
+        let Services { router, app: _, worker, upkeep, outbox } = Services::start(&config, dependencies)?;
         let mut tasks = vec![worker, upkeep];
         if let Some(port) = project.file.basalt.metrics_port {
             let listen = ListenAddress { host: project.file.host().to_string(), port };
@@ -145,15 +175,26 @@ impl Server {
         }
         let limits = project.file.basalt.http.clone();
         let handle = move |request: Request| Arc::clone(&router).handle(request);
-        let serving = tokio::spawn(http_edge::serve(listener, closing, limits, handle));
-        let (database_url, database_url_tcp) = (source.operator_url(), source.operator_tcp_url());
-        Ok(Self { url, keys, folder, source, database_url, database_url_tcp, pool, serving, tasks })
+        let serving = tokio::spawn(http_edge::serve(endpoint.listener, closing, limits, handle));
+        Ok(Self {
+            url: endpoint.addresses.url,
+            keys: endpoint.keys,
+            folder,
+            database_url: source.operator_url(),
+            database_url_tcp: source.operator_tcp_url(),
+            source: Arc::new(source),
+            test: None,
+            serving,
+            backends: Backends::Single { pool, tasks },
+        })
     }
 
     /// Returns URLs and keys.
     pub(crate) fn announcement(&self) -> Announcement<'_> {
         let tcp_url = self.database_url_tcp.as_deref();
-        Announcement::new(&self.url, &self.keys, Some(&self.database_url)).with_tcp_url(tcp_url)
+        Announcement::new(&self.url, &self.keys, Some(&self.database_url))
+            .with_tcp_url(tcp_url)
+            .with_test_access(self.test.as_ref())
     }
 
     /// Prints URLs and keys, and stores the URLs for `basalt status`.
@@ -173,79 +214,53 @@ impl Server {
     /// Waits for the shutdown, then stops the services and the database.
     pub(crate) async fn wait(self) -> anyhow::Result<()> {
         self.serving.await.context("serving requests")?;
-        for task in self.tasks {
-            task.await.context("ending a background task")?;
+        match self.backends {
+            Backends::Single { pool, tasks } => {
+                for task in tasks {
+                    task.await.context("ending a background task")?;
+                }
+                pool.close().await;
+            }
+            Backends::Worlds(worlds) => worlds.close().await,
         }
         RunningServer::remove(self.folder.path());
-        self.pool.close().await;
         let source = self.source;
         tokio::task::spawn_blocking(move || source.stop()).await.context("stopping the database")?;
         Ok(())
     }
 }
 
-async fn prepare(
-    project: &Project,
-    folder: &DataFolder,
-    options: &ServeOptions,
-    entropy: &Entropy,
-) -> anyhow::Result<Prepared> {
-    let address = SocketAddr::new(project.file.host(), options.port.unwrap_or_else(|| project.file.port()));
-    let listener = TcpListener::bind(address).await.with_context(|| {
-        format!(
-            "listening on {address}: is another server there? --port N takes another port, --port 0 any that is free"
-        )
-    })?;
-    let listening = listener.local_addr()?;
-    let port = listening.port();
-    let url = if options.test.is_some() { project.local_url(port) } else { project.api_url(port) };
-    let keys = if options.test.is_some_and(|test| test.has_demo_keys) {
-        api_keys::demo_keys()
-    } else {
-        api_keys::load_or_create(folder.path(), &project.configured_keys(), entropy, SystemClock.now())?
-    };
-    let mut config = project.settings(&url, &keys)?;
-    logging::log_notices(&config.notices);
-    profiles::apply_serve_profile(&mut config.policy, &project.file.basalt);
-    if options.test.is_some() {
-        test_profile::apply_to_settings(&mut config, &project.file, &url)?;
+impl ServeOptions {
+    fn database(&self) -> DatabaseOptions<'_> {
+        DatabaseOptions { ephemeral: self.ephemeral, url: self.database_url.as_deref(), port: self.database_port }
     }
-    let names = &project.file.basalt.stands_in_for;
-    check_development_pages(project, &config)?;
-    let provider = (!names.is_empty()).then(|| {
-        let registration = Registration::new(&origin(listening), &config.policy.site.external_url, entropy);
-        profiles::use_development_provider(&mut config.policy, names, &registration);
-        registration
-    });
-    let consent_url = format!("{url}{}", consent::PATH);
-    let consent = profiles::use_consent_page(&mut config.policy, &consent_url).then(|| {
-        tracing::info!(
-            consent_url,
-            "using the built-in consent page; auth.oauth_server.authorization_url_path names another one"
-        );
-        consent::ConsentPage::new(&url, &keys.publishable_key)
-    });
-    Ok(Prepared { listener, url, keys: Arc::new(keys), config, provider, consent })
 }
 
-/// Rejects a development provider that is unreachable, and warns about mail that is unreadable.
-fn check_development_pages(project: &Project, config: &Config) -> anyhow::Result<()> {
-    let basalt = &project.file.basalt;
-    if profiles::has_development_pages(config, basalt) {
-        return Ok(());
+impl Endpoint {
+    /// Binds the port, and loads or generates the keys.
+    async fn open(
+        project: &Project,
+        folder: &DataFolder,
+        options: &ServeOptions,
+        entropy: &Entropy,
+    ) -> anyhow::Result<Self> {
+        let address = SocketAddr::new(project.file.host(), options.port.unwrap_or_else(|| project.file.port()));
+        let listener = TcpListener::bind(address).await.with_context(|| {
+            format!(
+                "listening on {address}: is another server there? --port N takes another port, --port 0 any that is free"
+            )
+        })?;
+        let listening = listener.local_addr()?;
+        let port = listening.port();
+        let url = if options.test.is_some() { project.local_url(port) } else { project.api_url(port) };
+        let keys = if options.test.is_some_and(|test| test.has_demo_keys) {
+            api_keys::demo_keys()
+        } else {
+            api_keys::load_or_create(folder.path(), &project.configured_keys(), entropy, SystemClock.now())?
+        };
+        let addresses = Addresses { url, origin: origin(listening) };
+        Ok(Self { listener, addresses, keys: Arc::new(keys) })
     }
-    if !basalt.stands_in_for.is_empty() {
-        bail!(
-            "[basalt.provider] stands_in_for needs the development pages, which are off where site_url or external_url is no \
-             address of this machine or mail goes to a mail server: leave it out, or set development_pages = true under [basalt]"
-        );
-    }
-    if config.smtp.is_none() && basalt.inbox_token.is_none() {
-        tracing::warn!(
-            "stored mail is unreadable: set [auth.email.smtp], or development_pages or an inbox token under [basalt]"
-        );
-    }
-    Ok(())
 }
 
 /// Returns the server's URL as this machine itself reaches it.

@@ -9,7 +9,7 @@ use functions_rs::functions::send_submission::limits::SubmissionLimits;
 use functions_rs::functions::send_submission::{SendSubmission, SubmissionSettings};
 use gotrue_rs::app::{App, EmailDelivery};
 use gotrue_rs::config::Config;
-use gotrue_rs::ports::clock::SystemClock;
+use gotrue_rs::ports::clock::SharedClock;
 use gotrue_rs::ports::entropy::Entropy;
 use gotrue_rs::ports::mail::outbox::{MailDestination, Outbox};
 use gotrue_rs::store::Pool;
@@ -18,6 +18,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use crate::api_keys::{ApiKeyGateway, ApiKeys};
+use crate::app::SharedPorts;
 use crate::assets::{Shop, SiteConfig};
 use crate::config_file::FunctionSettings;
 use crate::dev::consent;
@@ -38,6 +39,8 @@ const DUPLICATE_SUBMISSION_WINDOW: Duration = Duration::from_mins(2);
 pub(super) struct Services {
     /// The request entry point.
     pub router: Arc<EdgeRouter>,
+    /// The application of the auth API.
+    pub app: Arc<App>,
     /// The queue of e-mail messages.
     pub outbox: Arc<Outbox>,
     /// Delivers e-mail until shutdown; without a mail server deletes old messages instead.
@@ -54,6 +57,10 @@ pub(super) struct Dependencies<'a> {
     pub keys: &'a Arc<ApiKeys>,
     /// The database, migrated.
     pub pool: Pool,
+    /// The clock and the threads for hashing.
+    pub shared: SharedPorts,
+    /// Whether the database is new, so that nothing in it is due for deletion.
+    pub is_new: bool,
     /// Signals shutdown.
     pub closing: ShutdownSignal,
     /// The development provider, if it is enabled.
@@ -65,19 +72,20 @@ pub(super) struct Dependencies<'a> {
 impl Services {
     /// Builds the services and starts their background tasks.
     pub(super) fn start(config: &Config, dependencies: Dependencies<'_>) -> anyhow::Result<Self> {
-        let Dependencies { project, keys, pool, closing, provider, consent } = dependencies;
+        let Dependencies { project, keys, pool, shared, is_new, closing, provider, consent } = dependencies;
         let entropy = Entropy::from_system();
         let site_url = config.policy.site.site_url.clone();
         let mail_server = outbound::build_mailer(config)?;
-        let outbox = Arc::new(build_outbox(&pool, mail_server.is_some(), &entropy));
+        let outbox = Arc::new(build_outbox(&pool, &shared.clock, mail_server.is_some(), &entropy));
         let inbox = mail_server.is_none().then(|| Arc::new(outbox.inbox()) as Arc<dyn Inbox>);
         let mut until = closing.clone();
         let stop = async move { drop(until.wait_for(|closing| *closing).await) };
         let worker = match mail_server {
             Some(mail_server) => tokio::spawn(outbox.build_worker(mail_server).run(stop)),
+            None if is_new => tokio::spawn(outbox.build_cleanup().starting_later().run(stop)),
             None => tokio::spawn(outbox.build_cleanup().run(stop)),
         };
-        let app = Arc::new(app::build(config, pool, EmailDelivery::Outbox(Arc::clone(&outbox)))?);
+        let app = Arc::new(app::build(config, &shared, pool, EmailDelivery::Outbox(Arc::clone(&outbox)))?);
         tokio::spawn(check_mail_templates(Arc::clone(&app)));
         let upkeep = upkeep::start(watch::channel(Arc::clone(&app)).1, closing.clone());
         let digests = build_digests(project, &app, Arc::clone(&outbox));
@@ -86,7 +94,7 @@ impl Services {
             let digests = digests.run(async move { drop(until.wait_for(|closing| *closing).await) });
             drop(tokio::join!(upkeep, digests));
         });
-        let provide = |registration| DevelopmentProvider::new(registration, Arc::new(SystemClock), entropy.fork());
+        let provide = |registration| DevelopmentProvider::new(registration, Arc::clone(&shared.clock), entropy.fork());
         let provider = provider.map(provide).transpose()?;
         let basalt = &project.file.basalt;
         let proxies = TrustedProxies::new(basalt.trusted_proxies.iter().copied());
@@ -111,7 +119,7 @@ impl Services {
             proxies,
             entropy,
         };
-        Ok(Self { router: Arc::new(front), worker, upkeep, outbox })
+        Ok(Self { router: Arc::new(front), app, worker, upkeep, outbox })
     }
 }
 
@@ -125,9 +133,9 @@ async fn check_mail_templates(app: Arc<App>) {
 
 /// Builds the outbox.
 /// Messages are rows of the transactions that enqueue them; without a mail server they stay for the inbox.
-fn build_outbox(pool: &Pool, has_mail_server: bool, entropy: &Entropy) -> Outbox {
+fn build_outbox(pool: &Pool, clock: &SharedClock, has_mail_server: bool, entropy: &Entropy) -> Outbox {
     let destination = if has_mail_server { MailDestination::Server } else { MailDestination::Inbox };
-    Outbox::new(OutboxTable::new(pool.clone()), Arc::new(SystemClock), entropy.fork(), destination)
+    Outbox::new(OutboxTable::new(pool.clone()), Arc::clone(clock), entropy.fork(), destination)
 }
 
 /// Builds the built-in functions with the settings of `[functions.NAME]`.

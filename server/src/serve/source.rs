@@ -9,6 +9,7 @@ use gotrue_rs::store::{Pool, migrate};
 use gotrue_rules::domain::secret::Secret;
 use tokio::runtime::Handle;
 
+use super::world_template;
 use crate::data_folder::DataFolder;
 use crate::database;
 use crate::embedded_postgres::{
@@ -17,7 +18,7 @@ use crate::embedded_postgres::{
 use crate::project::Project;
 
 /// The role that owns and uses the tables.
-const ROLE: &str = "supabase_auth_admin";
+pub(super) const ROLE: &str = "supabase_auth_admin";
 
 /// The database in use.
 pub(crate) enum DatabaseSource {
@@ -62,6 +63,7 @@ pub(crate) fn find_database(
         data: folder.path().to_owned(),
         search,
         ephemeral: wanted.ephemeral,
+        flushed_at_end: false,
         port: wanted.port,
         wal_segments: WalSegments::Default,
         prepared: wanted.ephemeral.then(locate).flatten(),
@@ -82,7 +84,8 @@ fn create_schemas(postgres: &EmbeddedPostgres) -> anyhow::Result<()> {
         |role: &str| DatabaseSettings { url: Secret::from(postgres.url(role).as_str()), ..DatabaseSettings::default() };
     Handle::current().block_on(async {
         create_roles(&settings(EmbeddedPostgres::SUPERUSER), postgres.password(), Duration::ZERO).await?;
-        migrate_schemas(&settings(ROLE), Duration::ZERO).await
+        migrate_schemas(&settings(ROLE), Duration::ZERO).await?;
+        world_template::create_embedded(&postgres.url(EmbeddedPostgres::SUPERUSER)).await
     })
 }
 
@@ -94,7 +97,8 @@ async fn create_roles(superuser: &DatabaseSettings, password: &str, deadline: Du
     Ok(())
 }
 
-async fn migrate_schemas(settings: &DatabaseSettings, deadline: Duration) -> anyhow::Result<()> {
+/// Creates the schemas.
+pub(super) async fn migrate_schemas(settings: &DatabaseSettings, deadline: Duration) -> anyhow::Result<()> {
     let pool = database::build_migration_pool(settings, deadline)?;
     migrate::migrate_auth(&pool, &settings.namespace).await.context("preparing schema auth")?;
     migrate::migrate_basalt(&pool).await.context("preparing schema basalt")?;
@@ -119,24 +123,31 @@ impl DatabaseSource {
     /// Migrates the database and returns a connection pool.
     pub(crate) async fn open(&self, config: &mut Config) -> anyhow::Result<Pool> {
         let deadline = config.policy.api.max_request_duration;
-        if let Self::Embedded(postgres) = self {
-            let mut superuser = config.database.clone();
-            superuser.url = Secret::from(self.operator_url().as_str());
-            create_roles(&superuser, postgres.password(), deadline).await?;
-        }
+        self.migrate(&config.database, deadline).await?;
         config.database.url = Secret::from(self.url(ROLE).as_str());
-        migrate_schemas(&config.database, deadline).await?;
         database::build_pool(&config.database, &config.policy.api)
     }
 
+    /// Creates roles and schemas that do not exist yet.
+    pub(super) async fn migrate(&self, settings: &DatabaseSettings, deadline: Duration) -> anyhow::Result<()> {
+        let mut settings = settings.clone();
+        if let Self::Embedded(postgres) = self {
+            settings.url = Secret::from(self.operator_url().as_str());
+            create_roles(&settings, postgres.password(), deadline).await?;
+        }
+        settings.url = Secret::from(self.url(ROLE).as_str());
+        migrate_schemas(&settings, deadline).await
+    }
+
     /// Stops the embedded database.
-    pub(crate) fn stop(self) {
+    pub(crate) fn stop(&self) {
         if let Self::Embedded(postgres) = self {
             postgres.stop();
         }
     }
 
-    fn url(&self, role: &str) -> String {
+    /// Returns the URL of a role.
+    pub(super) fn url(&self, role: &str) -> String {
         match self {
             Self::External(url) => url.clone(),
             Self::Embedded(postgres) => postgres.url(role),

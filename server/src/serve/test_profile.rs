@@ -40,15 +40,16 @@ pub(crate) fn apply_to_project(project: &mut Project) {
 /// Adapts the settings: local links, no mail server, quick hashing, ES256 tokens, no limits.
 ///
 /// `url` is the server's own URL, which mailed links and redirects use whatever external URL is configured.
-pub(crate) fn apply_to_settings(config: &mut Config, file: &ConfigFile, url: &str) -> anyhow::Result<()> {
+pub(crate) fn apply_to_settings(config: &mut Config, file: &ConfigFile, url: &str, signing_key: &Map<String, Value>) {
     config.policy.site.external_url = format!("{url}/auth/v1");
     config.smtp = None;
     config.policy.password.hash = LOW_COST;
     remove_unset_limits(&mut config.policy, file);
     if config.jwt.keys.is_empty() {
-        config.jwt.keys.push(generate_signing_key()?);
+        config.jwt.keys.push(signing_key.clone());
     }
-    Ok(())
+    // The template of all databases has these indexes.
+    config.policy.operation.index_worker.ensure_user_search_indexes_exist = false;
 }
 
 /// Returns limits that no number of submissions reaches.
@@ -99,7 +100,7 @@ fn remove_unset_limits(policy: &mut Policy, file: &ConfigFile) {
 }
 
 /// Generates an ES256 key as a JSON Web Key (RFC 7517) that signs and verifies.
-fn generate_signing_key() -> anyhow::Result<Map<String, Value>> {
+pub(crate) fn generate_signing_key() -> anyhow::Result<Map<String, Value>> {
     let pair = EcdsaKeyPair::generate(&ECDSA_P256_SHA256_FIXED_SIGNING).context("generating a signing key")?;
     let private: EcPrivateKeyBin<'_> = pair.private_key().as_be_bytes().context("encoding the signing key")?;
     // An uncompressed point: a format byte, then both coordinates.

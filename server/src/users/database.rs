@@ -66,7 +66,12 @@ impl UserDatabase {
             (source.open(&mut config).await?, Some((source, folder)))
         };
         let (audience, role) = (config.policy.jwt.aud.clone(), config.policy.jwt.default_group.clone());
-        let app = app::build(&config, pool.clone(), EmailDelivery::Synchronous(Arc::new(DiscardingMailer)))?;
+        let app = app::build(
+            &config,
+            &app::SharedPorts::start()?,
+            pool.clone(),
+            EmailDelivery::Synchronous(Arc::new(DiscardingMailer)),
+        )?;
         let router = gotrue_rs::router(Arc::new(app));
         Ok(Self { pool, audience, role, entropy, router, token: keys.service_role_key, embedded: own })
     }

@@ -1,5 +1,6 @@
 //! Tests of the binary with an embedded database.
 
+mod bench;
 mod command_line;
 mod database;
 mod database_url;
@@ -18,3 +19,4 @@ mod support;
 mod test_mode;
 mod timing;
 mod users;
+mod worlds;

@@ -52,7 +52,7 @@ impl Webhook {
     /// # Errors
     /// The call failed; an unsuccessful response has the reference's error message.
     pub async fn call(&self, entropy: &Entropy, payload: &str) -> Result<Option<Vec<u8>>> {
-        let limit = self.clock.sleep(Duration::from_secs(HTTP_TIMEOUT_SECONDS));
+        let limit = self.clock.timeout(Duration::from_secs(HTTP_TIMEOUT_SECONDS));
         tokio::select! {
             output = self.call_with_retries(entropy, payload) => output,
             () = limit => Err(hook_timeout()),
@@ -87,7 +87,7 @@ impl Webhook {
                 tracing::warn!(error = %ErrorChain(&error), hook, attempt, "hook unreachable, will retry");
             }
         }
-        self.clock.sleep(PAUSE).await;
+        self.clock.timeout(PAUSE).await;
         Ok(())
     }
 

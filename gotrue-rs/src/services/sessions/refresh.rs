@@ -60,7 +60,7 @@ pub async fn refresh(
             return Err(too_many_concurrent_requests());
         }
         let [chance] = cx.entropy.bytes();
-        cx.app.clock.sleep(Duration::from_millis(10 + u64::from(chance % 20))).await;
+        cx.app.clock.timeout(Duration::from_millis(10 + u64::from(chance % 20))).await;
     }
 }
 

@@ -6,11 +6,13 @@
 
 mod auth;
 mod basalt;
+mod databases;
 mod indexes;
 mod roles;
 
 pub use auth::{AuthSchemaOutcome, migrate_auth};
 pub use basalt::{FILES, MigrationFile, migrate_basalt, run_files};
+pub use databases::{DatabaseAdministrator, DatabaseName};
 pub use indexes::{IndexOutcome, create_indexes};
 pub use roles::create_roles;
 

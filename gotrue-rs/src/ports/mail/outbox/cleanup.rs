@@ -36,6 +36,12 @@ impl OutboxCleanup {
         Self { table: table.clone(), clock: SharedClock::clone(clock), retention: keep, last_run: None }
     }
 
+    /// Waits an hour before the first deletion: for a new database, in which nothing is due.
+    #[must_use]
+    pub fn starting_later(self) -> Self {
+        Self { last_run: Some(self.clock.now()), ..self }
+    }
+
     /// Runs until `stop` completes, for an outbox without a worker.
     pub async fn run(mut self, stop: impl Future<Output = ()>) {
         let mut stop = std::pin::pin!(stop.fuse());

@@ -108,7 +108,7 @@ impl Worker {
         describe_gauge!(MAILS_METRIC, "Mails in the outbox, by what became of them so far");
         describe_counter!(ATTEMPTS_METRIC, "Attempts to hand a mail to the mail server, by outcome");
         let stop = stop.shared();
-        let abandoned = pin!(stop.clone().then(|()| self.clock.sleep(SHUTDOWN_LIMIT)));
+        let abandoned = pin!(stop.clone().then(|()| self.clock.timeout(SHUTDOWN_LIMIT)));
         if let Either::Right(_) = select(pin!(self.deliver_until(stop)), abandoned).await {
             tracing::warn!("deliveries abandoned at shutdown, will be retried after the next start");
         }
@@ -179,7 +179,7 @@ impl Worker {
     /// Makes one attempt within its time limit and renews the lease meanwhile.
     async fn attempt(&self, mail: &LeasedMail, message: &EmailMessage) -> std::result::Result<(), MailError> {
         let sending = AssertUnwindSafe(self.mailer.send(message)).catch_unwind();
-        let time_is_up = select(self.clock.sleep(self.schedule.attempt_timeout), Box::pin(self.keep_lease(mail)));
+        let time_is_up = select(self.clock.timeout(self.schedule.attempt_timeout), Box::pin(self.keep_lease(mail)));
         match select(sending, time_is_up).await {
             Either::Left((Ok(outcome), _)) => outcome,
             Either::Left((Err(_), _)) => Err(MailError::Failed("the mailer panicked".to_owned())),

@@ -1,0 +1,93 @@
+//! The settings of a backend: those of the project, the profile, and the development pages that take part in them.
+
+use anyhow::bail;
+use gotrue_rs::config::Config;
+use gotrue_rs::ports::entropy::Entropy;
+use serde_json::{Map, Value};
+
+use super::test_profile;
+use crate::api_keys::ApiKeys;
+use crate::dev::consent;
+use crate::dev::provider::Registration;
+use crate::profiles;
+use crate::project::Project;
+
+/// Where a backend is reached.
+#[derive(Debug, Clone)]
+pub(super) struct Addresses {
+    /// The URL for clients.
+    pub url: String,
+    /// The URL for this machine itself.
+    pub origin: String,
+}
+
+/// The settings of a backend.
+pub(super) struct Configured {
+    /// The settings of the auth API.
+    pub config: Config,
+    /// The development provider, if it is enabled.
+    pub provider: Option<Registration>,
+    /// The built-in consent page, if the operator configures none.
+    pub consent: Option<consent::ConsentPage>,
+}
+
+/// What the settings of a backend are made of.
+#[derive(Clone, Copy)]
+pub(super) struct BackendInputs<'a> {
+    /// The project.
+    pub project: &'a Project,
+    /// Where the backend is reached.
+    pub addresses: &'a Addresses,
+    /// Its API keys.
+    pub keys: &'a ApiKeys,
+    /// Generates secrets.
+    pub entropy: &'a Entropy,
+    /// For test servers: the signing key of access tokens.
+    pub test_signing_key: Option<&'a Map<String, Value>>,
+}
+
+/// Returns the settings of a backend with the profile of `basalt serve`.
+pub(super) fn configure(inputs: BackendInputs<'_>) -> anyhow::Result<Configured> {
+    let BackendInputs { project, addresses, keys, entropy, test_signing_key } = inputs;
+    let mut config = project.settings(&addresses.url, keys)?;
+    profiles::apply_serve_profile(&mut config.policy, &project.file.basalt);
+    if let Some(signing_key) = test_signing_key {
+        test_profile::apply_to_settings(&mut config, &project.file, &addresses.url, signing_key);
+    }
+    check_development_pages(project, &config)?;
+    let names = &project.file.basalt.stands_in_for;
+    let provider = (!names.is_empty()).then(|| {
+        let registration = Registration::new(&addresses.origin, &config.policy.site.external_url, entropy);
+        profiles::use_development_provider(&mut config.policy, names, &registration);
+        registration
+    });
+    let consent_url = format!("{}{}", addresses.url, consent::PATH);
+    let consent = profiles::use_consent_page(&mut config.policy, &consent_url).then(|| {
+        tracing::info!(
+            consent_url,
+            "using the built-in consent page; auth.oauth_server.authorization_url_path names another one"
+        );
+        consent::ConsentPage::new(&addresses.url, &keys.publishable_key)
+    });
+    Ok(Configured { config, provider, consent })
+}
+
+/// Rejects a development provider that is unreachable, and warns about mail that is unreadable.
+fn check_development_pages(project: &Project, config: &Config) -> anyhow::Result<()> {
+    let basalt = &project.file.basalt;
+    if profiles::has_development_pages(config, basalt) {
+        return Ok(());
+    }
+    if !basalt.stands_in_for.is_empty() {
+        bail!(
+            "[basalt.provider] stands_in_for needs the development pages, which are off where site_url or external_url is no \
+             address of this machine or mail goes to a mail server: leave it out, or set development_pages = true under [basalt]"
+        );
+    }
+    if config.smtp.is_none() && basalt.inbox_token.is_none() {
+        tracing::warn!(
+            "stored mail is unreadable: set [auth.email.smtp], or development_pages or an inbox token under [basalt]"
+        );
+    }
+    Ok(())
+}

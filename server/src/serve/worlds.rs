@@ -1,0 +1,219 @@
+//! The worlds of a test server: each is a set of services on a database of its own.
+
+mod gotrue_world;
+
+use std::sync::Arc;
+
+use anyhow::Context;
+use axum::extract::Request;
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use gotrue_rs::config::Config;
+use gotrue_rs::ports::clock::{Clock, SharedClock, SystemClock};
+use gotrue_rs::ports::entropy::Entropy;
+use gotrue_rs::store::Pool;
+use gotrue_rs::store::migrate::DatabaseName;
+use gotrue_rules::domain::secret::Secret;
+use http::StatusCode;
+use serde_json::{Map, Value};
+use test_bench::TestApiError;
+use test_bench::api::{TEST_API_PATH, TestApi};
+use test_bench::backend::{Backend, BackendBuilder, BackendPlan, DatabaseUrls, Profile, WorldKeys, WorldSettings};
+use test_bench::router::TestRouter;
+use test_bench::worlds::{WorldDatabases, Worlds};
+use tokio::sync::watch;
+
+use super::configure::{Addresses, BackendInputs, Configured, configure};
+use super::services::{Dependencies, Services};
+use super::source::{DatabaseSource, find_database};
+use super::{Backends, Endpoint, ServeOptions, Server, test_profile};
+use crate::announce::TestAccess;
+use crate::api_keys::{self, ApiKeys};
+use crate::app::SharedPorts;
+use crate::data_folder::DataFolder;
+use crate::database;
+use crate::logging;
+use crate::project::Project;
+use crate::shutdown::Shutdown;
+
+/// The largest number of connections of one world.
+const WORLD_CONNECTIONS: u32 = 8;
+
+/// Builds the backends of the worlds.
+struct WorldBackends {
+    /// The project, with the settings of test servers.
+    project: Project,
+    source: Arc<DatabaseSource>,
+    shared: SharedPorts,
+    entropy: Entropy,
+    /// The URL of the server.
+    url: String,
+    /// The URL of the server for this machine itself.
+    origin: String,
+}
+
+impl Server {
+    /// Starts a test server, which is the first of its worlds.
+    pub(super) async fn start_worlds(
+        mut project: Project,
+        options: ServeOptions,
+        folder: DataFolder,
+        shutdown: &Shutdown,
+    ) -> anyhow::Result<Self> {
+        let entropy = Entropy::from_system();
+        test_profile::apply_to_project(&mut project);
+        let source = tokio::task::spawn_blocking(find_database(&project, &folder, options.database()));
+        let endpoint = Endpoint::open(&project, &folder, &options, &entropy).await;
+        let source = Arc::new(source.await.context("starting the database")??);
+        let Endpoint { listener, addresses, keys } = endpoint?;
+        let limits = project.file.basalt.http.clone();
+        let (administrator, template) = source.prepare_worlds().await?;
+        let prefix = DatabaseName::parse(&format!("world_{}", entropy.base32(8).to_ascii_lowercase()))
+            .context("naming the databases of the worlds")?;
+        let databases = match &*source {
+            DatabaseSource::Embedded(_) => WorldDatabases::new(administrator, template, prefix),
+            DatabaseSource::External(_) => WorldDatabases::with_kept_cluster(administrator, template, prefix),
+        };
+        let builder = WorldBackends {
+            project,
+            source: Arc::clone(&source),
+            shared: SharedPorts::start()?,
+            entropy: entropy.fork(),
+            url: addresses.url.clone(),
+            origin: addresses.origin,
+        };
+        let worlds = builder.start(databases, &keys).await?;
+        let access = TestAccess {
+            test_url: format!("{}{TEST_API_PATH}", addresses.url),
+            test_key: entropy.base32(40).to_ascii_lowercase(),
+        };
+        let router = TestRouter::new(worlds.clone(), TestApi::new(worlds.clone(), access.test_key.clone()));
+        let handle = move |request: Request| {
+            let router = router.clone();
+            async move { router.answer(request).await }
+        };
+        let serving = tokio::spawn(http_edge::serve(listener, shutdown.signal(), limits, handle));
+        Ok(Self {
+            url: addresses.url,
+            keys,
+            folder,
+            database_url: source.operator_url(),
+            database_url_tcp: source.operator_tcp_url(),
+            source,
+            test: Some(access),
+            serving,
+            backends: Backends::Worlds(worlds),
+        })
+    }
+}
+
+impl WorldBackends {
+    /// Builds the world that the server itself is, and the registry of all others.
+    async fn start(self, databases: WorldDatabases, keys: &ApiKeys) -> anyhow::Result<Worlds> {
+        let plan = BackendPlan {
+            url: self.url.clone(),
+            keys: Arc::new(world_keys(keys.clone())?),
+            settings: WorldSettings::default(),
+            database: self.source.default_database().context("the database's name cannot be used for test servers")?,
+            clock: Arc::new(SystemClock),
+        };
+        let entropy = self.entropy.fork();
+        Ok(Worlds::start(Arc::new(self), databases, entropy, plan).await?)
+    }
+
+    async fn build_backend(&self, plan: BackendPlan) -> anyhow::Result<Backend> {
+        let entropy = self.entropy.fork();
+        if plan.settings.profile == Profile::Gotrue {
+            return self.build_gotrue(plan, &entropy);
+        }
+        let mut project = self.project.with_settings(&plan.settings.config)?;
+        test_profile::apply_to_project(&mut project);
+        let keys = Arc::new(api_keys_of(&plan.keys));
+        let path = plan.url.strip_prefix(&self.url).unwrap_or_default();
+        let addresses = Addresses { url: plan.url.clone(), origin: format!("{}{path}", self.origin) };
+        let Configured { mut config, provider, consent } = configure(BackendInputs {
+            project: &project,
+            addresses: &addresses,
+            keys: &keys,
+            entropy: &entropy,
+            test_signing_key: Some(&plan.keys.signing_key),
+        })?;
+        logging::log_notices(&config.notices);
+        let pool = self.build_pool(&mut config, &plan.database)?;
+        let (closing, signal) = watch::channel(false);
+        let shared = self.ports(&plan.clock);
+        let dependencies = Dependencies {
+            project: &project,
+            keys: &keys,
+            pool,
+            shared,
+            is_new: true,
+            closing: signal,
+            provider,
+            consent,
+        };
+        let Services { router, app, worker, upkeep, outbox: _ } = Services::start(&config, dependencies)?;
+        let handler = Arc::new(move |request: Request| Arc::clone(&router).handle(request).boxed());
+        Ok(Backend { app, handler, closing, tasks: vec![worker, upkeep] })
+    }
+
+    fn build_pool(&self, config: &mut Config, database: &DatabaseName) -> anyhow::Result<Pool> {
+        config.database.url = Secret::from(self.source.application_url(database).as_str());
+        if config.database.max_pool_size == 0 {
+            config.database.max_pool_size = WORLD_CONNECTIONS;
+        }
+        database::build_pool(&config.database, &config.policy.api)
+    }
+
+    fn ports(&self, clock: &SharedClock) -> SharedPorts {
+        SharedPorts { clock: Arc::clone(clock), ..self.shared.clone() }
+    }
+}
+
+impl BackendBuilder for WorldBackends {
+    fn generate_keys(&self) -> Result<WorldKeys, TestApiError> {
+        api_keys::combine(None, &self.project.configured_keys(), &self.entropy, SystemClock.now())
+            .and_then(world_keys)
+            .map_err(|error| TestApiError::internal("generating the keys of a world", error.as_ref()))
+    }
+
+    fn build(&self, plan: BackendPlan) -> BoxFuture<'_, Result<Backend, TestApiError>> {
+        async move {
+            self.build_backend(plan).await.map_err(|error| {
+                let hint = "docs/configuration.md lists the settings";
+                TestApiError::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid_settings", format!("{error:#}"), hint)
+            })
+        }
+        .boxed()
+    }
+
+    fn describe_settings(&self, settings: &WorldSettings) -> Map<String, Value> {
+        if settings.profile == Profile::Gotrue {
+            return settings.env.iter().map(|(name, value)| (name.clone(), Value::from(value.as_str()))).collect();
+        }
+        let table = self.project.merge_settings(&settings.config).unwrap_or_default();
+        match serde_json::to_value(table) {
+            Ok(Value::Object(members)) => members,
+            _ => Map::new(),
+        }
+    }
+
+    fn database_urls(&self, database: &DatabaseName) -> DatabaseUrls {
+        DatabaseUrls {
+            database_url: self.source.operator_url_of(database),
+            database_url_tcp: self.source.operator_tcp_url_of(database),
+        }
+    }
+}
+
+/// Adds the signing key of access tokens.
+fn world_keys(keys: ApiKeys) -> anyhow::Result<WorldKeys> {
+    let ApiKeys { jwt_secret, anon_key, service_role_key, publishable_key, secret_key } = keys;
+    let signing_key = test_profile::generate_signing_key()?;
+    Ok(WorldKeys { publishable_key, secret_key, anon_key, service_role_key, jwt_secret, signing_key })
+}
+
+fn api_keys_of(keys: &WorldKeys) -> ApiKeys {
+    let WorldKeys { publishable_key, secret_key, anon_key, service_role_key, jwt_secret, .. } = keys.clone();
+    ApiKeys { jwt_secret, anon_key, service_role_key, publishable_key, secret_key }
+}

@@ -1,0 +1,74 @@
+//! Worlds that behave as `basalt gotrue`, with settings in its variables.
+
+use std::sync::Arc;
+
+use axum::extract::Request;
+use futures::FutureExt;
+use gotrue_rs::app::EmailDelivery;
+use gotrue_rs::config::{Config, Vars, load};
+use gotrue_rs::ports::entropy::Entropy;
+use gotrue_rs::ports::mail::outbox::{MailDestination, Outbox};
+use gotrue_rs::store::outbox::OutboxTable;
+use http::Uri;
+use http::uri::PathAndQuery;
+use test_bench::backend::{Backend, BackendPlan};
+use tokio::sync::watch;
+use tower::ServiceExt;
+
+use super::WorldBackends;
+use crate::{app, profiles, reload};
+
+/// The path below which clients of Supabase find the auth API.
+const MOUNT: &str = "/auth/v1";
+
+impl WorldBackends {
+    /// Builds a backend of this profile: the auth API at the world's URL and at `/auth/v1` below it.
+    pub(super) fn build_gotrue(&self, plan: BackendPlan, entropy: &Entropy) -> anyhow::Result<Backend> {
+        let mut config = read_settings(&plan)?;
+        profiles::apply_gotrue_profile(&mut config.policy);
+        let pool = self.build_pool(&mut config, &plan.database)?;
+        let shared = self.ports(&plan.clock);
+        let table = OutboxTable::new(pool.clone());
+        // Tests read the messages of every world.
+        let outbox = Outbox::new(table, Arc::clone(&plan.clock), entropy.fork(), MailDestination::Inbox);
+        let app = Arc::new(app::build(&config, &shared, pool, EmailDelivery::Outbox(Arc::new(outbox)))?);
+        let router = gotrue_rs::router(Arc::clone(&app));
+        let handler = Arc::new(move |mut request: Request| {
+            let router = router.clone();
+            async move {
+                *request.uri_mut() = without_mount(request.uri());
+                let Ok(response) = router.oneshot(request).await;
+                response
+            }
+            .boxed()
+        });
+        Ok(Backend { app, handler, closing: watch::channel(false).0, tasks: Vec::new() })
+    }
+}
+
+/// Reads the variables; those that a world decides have defaults.
+fn read_settings(plan: &BackendPlan) -> anyhow::Result<Config> {
+    let mut vars = plan.settings.env.clone();
+    let defaults = [
+        ("GOTRUE_SITE_URL", "http://localhost:3000"),
+        ("API_EXTERNAL_URL", &format!("{}{MOUNT}", plan.url)),
+        ("GOTRUE_JWT_SECRET", &plan.keys.jwt_secret),
+        ("GOTRUE_DB_DRIVER", "postgres"),
+    ];
+    for (name, value) in defaults {
+        vars.entry(name.to_owned()).or_insert_with(|| value.to_owned());
+    }
+    // A placeholder; the URL is set when the pool is built.
+    vars.insert("DATABASE_URL".to_owned(), "postgresql://localhost/postgres".to_owned());
+    load(&Vars::from_map(vars)).map_err(|problems| anyhow::Error::msg(reload::format_problems(&problems)))
+}
+
+fn without_mount(uri: &Uri) -> Uri {
+    let path = match uri.path().strip_prefix(MOUNT) {
+        Some("") => "/",
+        Some(rest) if rest.starts_with('/') => rest,
+        _ => uri.path(),
+    };
+    let target = uri.query().map_or_else(|| path.to_owned(), |query| format!("{path}?{query}"));
+    PathAndQuery::try_from(target).map(Uri::from).unwrap_or_default()
+}

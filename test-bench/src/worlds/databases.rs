@@ -1,0 +1,168 @@
+//! The databases of the worlds: copies of a template, some of which are made in advance.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use gotrue_rs::store::migrate::{DatabaseAdministrator, DatabaseName, MigrateError};
+use gotrue_rules::domain::error::chain::ErrorChain;
+use tokio::sync::{Notify, watch};
+
+/// The number of databases that are made in advance, once the first world was created.
+const READY_DATABASES: usize = 8;
+
+/// Creates and removes the databases of worlds; clones share them.
+#[derive(Debug, Clone)]
+pub struct WorldDatabases(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    administrator: DatabaseAdministrator,
+    template: DatabaseName,
+    /// Starts the names of all databases made here.
+    prefix: DatabaseName,
+    counter: AtomicU64,
+    ready: Mutex<Vec<DatabaseName>>,
+    unused: Mutex<Vec<DatabaseName>>,
+    changed: Notify,
+    closing: watch::Sender<bool>,
+    /// Whether the cluster remains after this process.
+    is_cluster_kept: bool,
+}
+
+impl WorldDatabases {
+    /// Creates copies of `template`; their names start with `prefix`.
+    pub fn new(administrator: DatabaseAdministrator, template: DatabaseName, prefix: DatabaseName) -> Self {
+        Self::build(administrator, template, prefix, false)
+    }
+
+    fn build(
+        administrator: DatabaseAdministrator,
+        template: DatabaseName,
+        prefix: DatabaseName,
+        is_cluster_kept: bool,
+    ) -> Self {
+        Self(Arc::new(Inner {
+            administrator,
+            template,
+            prefix,
+            counter: AtomicU64::new(0),
+            ready: Mutex::default(),
+            unused: Mutex::default(),
+            changed: Notify::new(),
+            closing: watch::Sender::new(false),
+            is_cluster_kept,
+        }))
+    }
+
+    /// Does the same, and drops all databases at the end, because the cluster remains.
+    pub fn with_kept_cluster(
+        administrator: DatabaseAdministrator,
+        template: DatabaseName,
+        prefix: DatabaseName,
+    ) -> Self {
+        Self::build(administrator, template, prefix, true)
+    }
+
+    /// Makes databases in advance and drops unused ones, until [`WorldDatabases::close`].
+    pub(crate) async fn maintain(self) {
+        let mut closing = self.0.closing.subscribe();
+        tokio::select! {
+            () = self.maintain_forever() => {}
+            _ = closing.wait_for(|is_closing| *is_closing) => {}
+        }
+    }
+
+    /// Ends the upkeep; drops all databases if the cluster remains.
+    pub(crate) async fn close(&self, created: impl IntoIterator<Item = DatabaseName>) {
+        self.0.closing.send_replace(true);
+        if self.0.is_cluster_kept {
+            let (ready, unused) =
+                (std::mem::take(&mut *lock(&self.0.ready)), std::mem::take(&mut *lock(&self.0.unused)));
+            for database in created.into_iter().chain(ready).chain(unused) {
+                self.drop_now(&database).await;
+            }
+        }
+        self.0.administrator.close().await;
+    }
+
+    /// Returns whether the cluster remains after this process.
+    pub(crate) fn is_cluster_kept(&self) -> bool {
+        self.0.is_cluster_kept
+    }
+
+    async fn drop_now(&self, database: &DatabaseName) {
+        if let Err(error) = self.0.administrator.drop(database).await {
+            tracing::warn!(error = %ErrorChain(&error), database = database.as_str(), "dropping a database failed");
+        }
+    }
+
+    async fn maintain_forever(&self) {
+        loop {
+            self.0.changed.notified().await;
+            // Tests wait for new databases, nobody for the removal of old ones.
+            while lock(&self.0.ready).len() < READY_DATABASES {
+                match self.copy_of(&self.0.template).await {
+                    Ok(database) => lock(&self.0.ready).push(database),
+                    Err(error) => {
+                        tracing::warn!(error = %ErrorChain(&error), "making a database in advance failed");
+                        break;
+                    }
+                }
+            }
+            while let Some(unused) = { lock(&self.0.unused).pop() } {
+                self.drop_now(&unused).await;
+                if lock(&self.0.ready).len() < READY_DATABASES {
+                    self.0.changed.notify_one();
+                    break;
+                }
+            }
+        }
+    }
+
+    /// Returns an empty database with all schemas.
+    pub(crate) async fn take(&self) -> Result<DatabaseName, MigrateError> {
+        let ready = lock(&self.0.ready).pop();
+        self.0.changed.notify_one();
+        match ready {
+            Some(database) => Ok(database),
+            None => self.copy_of(&self.0.template).await,
+        }
+    }
+
+    /// Returns a copy of a database, whose sessions end.
+    pub(crate) async fn copy_of(&self, database: &DatabaseName) -> Result<DatabaseName, MigrateError> {
+        let copy = self.new_name();
+        self.0.administrator.copy(database, &copy).await?;
+        Ok(copy)
+    }
+
+    /// Puts `replacement` in the place of `database`, whose content is dropped.
+    pub(crate) async fn replace(
+        &self,
+        database: &DatabaseName,
+        replacement: &DatabaseName,
+    ) -> Result<(), MigrateError> {
+        let unused = self.new_name();
+        self.0.administrator.rename(database, &unused).await?;
+        if let Err(error) = self.0.administrator.rename(replacement, database).await {
+            self.0.administrator.rename(&unused, database).await?;
+            return Err(error);
+        }
+        self.discard(unused);
+        Ok(())
+    }
+
+    /// Drops a database in the background.
+    pub(crate) fn discard(&self, database: DatabaseName) {
+        lock(&self.0.unused).push(database);
+        self.0.changed.notify_one();
+    }
+
+    fn new_name(&self) -> DatabaseName {
+        self.0.prefix.numbered(self.0.counter.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

