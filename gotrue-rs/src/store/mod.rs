@@ -18,7 +18,7 @@ pub mod statement;
 
 pub use binding::{BoundStatement, Statement};
 pub use error::{Error, OrInternalError, Result};
-pub use pool::{Pool, PoolOptions};
+pub use pool::{PausedPool, Pool, PoolOptions};
 pub use span::SQL_LOG;
 /// Address, role and session settings of a PostgreSQL connection.
 pub use sqlx::postgres::PgConnectOptions;

@@ -20,6 +20,12 @@ pub use super::pool_state::PoolOptions;
 #[derive(Debug, Clone)]
 pub struct Pool(Arc<PoolInner>);
 
+/// A pool without connections; it opens connections again when this is dropped.
+#[derive(Debug)]
+pub struct PausedPool {
+    _permits: OwnedSemaphorePermit,
+}
+
 impl Pool {
     /// Creates a pool that opens connections on demand.
     pub fn new(options: PoolOptions) -> Self {
@@ -49,6 +55,23 @@ impl Pool {
     pub async fn close_idle(&self, age: Duration) {
         let closing = self.0.take_idle_since(age).into_iter().map(|idle| idle.connection.close());
         drop(timeout(self.0.options.ping_timeout, futures::future::join_all(closing)).await);
+    }
+
+    /// Waits until no connection is in use, closes all, and opens none until the result is dropped.
+    ///
+    /// # Errors
+    /// A connection was in use for longer than a statement may take.
+    pub async fn pause(&self) -> sqlx::Result<PausedPool> {
+        let PoolInner { options, permits, .. } = &*self.0;
+        let longest = options.statement_timeout + options.ping_timeout;
+        let all = Arc::clone(permits).acquire_many_owned(options.max_connections.max(1));
+        let permits = match timeout(longest, all).await {
+            Ok(Ok(permits)) => permits,
+            Ok(Err(_)) => return Err(sqlx::Error::PoolClosed),
+            Err(_) => return Err(sqlx::Error::PoolTimedOut),
+        };
+        self.close_idle(Duration::ZERO).await;
+        Ok(PausedPool { _permits: permits })
     }
 
     /// Leases a connection for one statement or one transaction.

@@ -37,6 +37,11 @@ impl TestServer {
     pub(crate) async fn world(&self, body: Value) -> World<'_> {
         let (status, description) = self.call(Method::POST, "/worlds", Some(body)).await;
         assert_eq!(status, 201, "{description}");
+        self.described(description)
+    }
+
+    /// Returns the world that an answer describes.
+    pub(crate) fn described(&self, description: Value) -> World<'_> {
         World { server: self, description }
     }
 }

@@ -4,16 +4,21 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use sqlx::{Connection, PgConnection};
 
-use super::bench::{TestServer, World};
+use super::bench::TestServer;
 use super::support::{Basalt, basalt};
 
 fn access_token(session: &Value) -> &str {
     session["access_token"].as_str().unwrap_or_else(|| panic!("no session: {session}"))
 }
 
+async fn connect_as_administrator(server: &TestServer) -> PgConnection {
+    let url = server.0.text("database_url_tcp");
+    let (host, _) = url.rsplit_once('/').expect("a database");
+    PgConnection::connect(&format!("{host}/template1")).await.expect("a connection")
+}
+
 async fn count_databases(server: &TestServer) -> i64 {
-    let url = server.0.text("database_url_tcp").replace("/postgres", "/template1");
-    let mut connection = PgConnection::connect(&url).await.expect("a connection");
+    let mut connection = connect_as_administrator(server).await;
     let sql = "SELECT count(*) FROM pg_database WHERE datname LIKE 'world\\__%'";
     sqlx::query_scalar(sql).fetch_one(&mut connection).await.expect("a count")
 }
@@ -118,7 +123,7 @@ async fn fork_has_the_complete_state_and_then_its_own() {
     let session = world.sign_up("ann@example.com").await;
     let (status, description) = world.call(Method::POST, "/fork", None).await;
     assert_eq!(status, 201, "{description}");
-    let fork = World { description, ..world_of(&server).await };
+    let fork = server.described(description);
     assert_eq!(fork.users().await, ["ann@example.com"]);
     assert_eq!(fork.auth_as(access_token(&session), "/user", None).await.0, 200, "sessions go on in the fork");
     assert_eq!(fork.ok(Method::GET, "/clock", None).await["now"], "2031-05-05T05:05:05.000Z");
@@ -126,10 +131,6 @@ async fn fork_has_the_complete_state_and_then_its_own() {
     fork.sign_up("bob@example.com").await;
     assert_eq!((world.users().await.len(), fork.users().await.len()), (1, 2));
     assert_eq!(world.auth_as(access_token(&session), "/user", None).await.0, 200, "the source goes on");
-}
-
-async fn world_of(server: &TestServer) -> World<'_> {
-    server.world(json!({})).await
 }
 
 #[tokio::test]
@@ -240,8 +241,7 @@ async fn deleted_worlds_leave_no_database_and_idle_ones_no_connection() {
             assert_eq!(world.call(Method::GET, "", None).await.0, 404);
         }
     }
-    let url = server.0.text("database_url_tcp").replace("/postgres", "/template1");
-    let mut connection = PgConnection::connect(&url).await.expect("a connection");
+    let mut connection = connect_as_administrator(&server).await;
     let mut state = (0_i64, 0_i64);
     for _ in 0..100 {
         let sql = "SELECT count(*) FROM pg_stat_activity WHERE datname LIKE 'world\\__%'";

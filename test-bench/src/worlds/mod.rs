@@ -285,10 +285,16 @@ impl Worlds {
     /// Returns a copy of a world's database and its settings. Requests of the world wait meanwhile.
     async fn copy_of_world(&self, world: &World) -> Result<(DatabaseName, WorldSettings), TestApiError> {
         let state = world.enter_alone(false).await?;
-        if let Some(app) = state.app() {
-            app.pool.close_idle(std::time::Duration::ZERO).await;
+        let paused = match state.app() {
+            Some(app) => Some(app.pool.pause().await),
+            None => None,
+        };
+        if let Some(Err(error)) = &paused {
+            return Err(TestApiError::internal("waiting for the statements of a world", error));
         }
-        Ok((self.copy(&world.database).await?, state.settings.clone()))
+        let copy = self.copy(&world.database).await;
+        drop(paused);
+        Ok((copy?, state.settings.clone()))
     }
 
     async fn copy(&self, database: &DatabaseName) -> Result<DatabaseName, TestApiError> {
