@@ -50,12 +50,22 @@ async fn run_with_server(project: Project, arguments: &ExecArguments) -> anyhow:
     // A terminal sends SIGINT to the command too, which decides whether it ends.
     let mut interrupt = signal(SignalKind::interrupt()).context("listening for SIGINT")?;
     let options = arguments.test_server.options(&project, Some(arguments.port), None);
-    let starting = Server::start(project, options, &shutdown);
-    let server = tokio::select! {
-        server = starting => server?,
-        _ = terminate.recv() => return Ok(ExitStatus::from_raw(Signal::TERM.as_raw())),
-        _ = interrupt.recv() => return Ok(ExitStatus::from_raw(Signal::INT.as_raw())),
+    let mut starting = std::pin::pin!(Server::start(project, options, &shutdown));
+    // A start that was dropped could leave its data folder: PostgreSQL starts on a blocking thread.
+    let mut stopped_by = None;
+    let server = loop {
+        let signal = tokio::select! {
+            server = &mut starting => break server?,
+            _ = terminate.recv() => Signal::TERM,
+            _ = interrupt.recv() => Signal::INT,
+        };
+        shutdown.begin();
+        stopped_by.get_or_insert(signal);
     };
+    if let Some(signal) = stopped_by {
+        server.wait().await?;
+        return Ok(ExitStatus::from_raw(signal.as_raw()));
+    }
     let outcome = match spawn(&server, &arguments.command) {
         Ok(mut child) => loop {
             tokio::select! {

@@ -224,6 +224,30 @@ fn exec_returns_128_and_the_signal_of_a_killed_command() {
     assert_eq!(output.status.code(), Some(137));
 }
 
+/// Returns the data folders of test servers in a directory.
+fn ephemeral_folders(directory: &TempFolder) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(&directory.0).expect("readable").map(|entry| entry.expect("an entry").path());
+    entries.filter(|path| path.to_string_lossy().contains("basalt-once-")).collect()
+}
+
+#[test]
+fn exec_that_is_stopped_while_its_server_starts_runs_nothing_and_leaves_no_folder() {
+    for (signal, delay) in [Signal::TERM, Signal::INT].into_iter().flat_map(|it| [0, 10, 30, 60].map(|ms| (it, ms))) {
+        let scratch = TempFolder::new();
+        let marker = scratch.path("marker");
+        let mut exec =
+            basalt().args(["exec", "--", "touch", &marker]).env("TMPDIR", &scratch.0).spawn().expect("it starts");
+        eventually("the data folder exists", || !ephemeral_folders(&scratch).is_empty());
+        std::thread::sleep(Duration::from_millis(delay));
+        kill_process(Pid::from_child(&exec), signal).expect("it runs");
+        let status = exec.wait().expect("a status");
+        assert_eq!(ephemeral_folders(&scratch), Vec::<PathBuf>::new(), "{signal:?} after {delay} ms");
+        if !std::path::Path::new(&marker).exists() {
+            assert_eq!(status.code(), Some(128 + signal.as_raw()), "after {delay} ms");
+        }
+    }
+}
+
 #[test]
 fn status_has_the_names_of_the_supabase_cli_and_status_3_without_a_server() {
     let scratch = TempFolder::new();
