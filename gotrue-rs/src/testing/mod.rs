@@ -35,6 +35,7 @@ pub use load::scaled_load;
 pub use mailbox::Mailbox;
 pub use oauth_app::{CALLBACK, CHALLENGE, OAuthClient, VERIFIER, encode_form, parse_query};
 pub use phones::Phones;
+pub use postgres::find_postgres;
 pub use provider::{FakeProvider, RecordedRequest, RedirectTarget};
 pub use receiver::{HookCall, HookServer, json_response};
 pub use recorder::{RecordedEvent, RecordedFields, RecordedSpan, Recording};

@@ -32,7 +32,7 @@ rm -rf "$2"
 impl Postgres {
     /// Creates a cluster and starts the server.
     pub(super) fn start() -> Self {
-        let binaries = binaries().expect(
+        let binaries = find_postgres().expect(
             "tests need PostgreSQL 15 or newer: set PG_BIN_DIR to the folder of initdb and postgres, or install the package postgresql",
         );
         let folder = std::env::temp_dir().join(format!("basalt-test-{}", std::process::id()));
@@ -106,8 +106,9 @@ fn unprivileged_user() -> Option<(u32, u32)> {
     named("postgres").or_else(|| named("nobody")).or(Some((65534, 65534)))
 }
 
+/// Returns the folder with `initdb` and `postgres`, if there is one.
 #[expect(clippy::disallowed_methods, reason = "tests are told by the environment where the binaries are")]
-fn binaries() -> Option<PathBuf> {
+pub fn find_postgres() -> Option<PathBuf> {
     let is_folder = |folder: &PathBuf| folder.join("initdb").exists() && folder.join("postgres").exists();
     if let Some(folder) = std::env::var("PG_BIN_DIR").ok().map(PathBuf::from).filter(is_folder) {
         return Some(folder);

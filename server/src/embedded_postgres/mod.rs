@@ -82,7 +82,10 @@ impl EmbeddedPostgres {
             copy_prepared(clusters, &prepared, options, &home, account.as_ref()).then_some(prepared)
         });
         match Self::start_in(&home, &binaries, account.as_ref(), options) {
-            Err(error) if let Some(prepared) = copied => {
+            Err(error)
+                if !matches!(error, StartError::PortTaken(_))
+                    && let Some(prepared) = copied =>
+            {
                 tracing::warn!(%error, "the prepared database does not start, creating a new one");
                 prepared.discard();
                 std::fs::remove_dir_all(home.pgdata()).map_err(StartError::io("removing the copied database"))?;
@@ -112,8 +115,9 @@ impl EmbeddedPostgres {
             };
             attempts -= 1;
             match Supervisor::start(plan) {
-                // Another process may have taken the free port.
-                Err(_) if attempts > 0 => {}
+                Err(StartError::PortTaken(reason)) if attempts > 0 => {
+                    tracing::debug!(reason, "another process took the free port, trying another one");
+                }
                 outcome => {
                     let (origin, home) = (binaries.describe(), home.folder().to_owned());
                     return Ok(Self { supervisor: outcome?, address, home, origin, ephemeral: options.ephemeral });

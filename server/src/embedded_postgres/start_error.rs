@@ -9,6 +9,9 @@ pub(crate) enum StartError {
     /// A program of PostgreSQL failed; its output is part of the text.
     #[error("{0}")]
     Failed(String),
+    /// Another process has the TCP port; the text is the output of PostgreSQL.
+    #[error("{0}")]
+    PortTaken(String),
     /// A file or folder could not be read or written.
     #[error("{doing}: {source}")]
     Io {

@@ -22,6 +22,8 @@ use super::start_error::StartError;
 /// The first and the longest pause before PostgreSQL is restarted.
 const MIN_RESTART_DELAY: Duration = Duration::from_millis(50);
 const MAX_RESTART_DELAY: Duration = Duration::from_secs(5);
+/// PostgreSQL's message when it can listen on none of its addresses, of which there is one.
+const PORT_TAKEN: &str = "could not create any TCP/IP sockets";
 /// A log larger than this is truncated at startup.
 const MAX_LOG_BYTES: u64 = 8 * 1024 * 1024;
 
@@ -86,7 +88,7 @@ struct State {
     child: Option<Pid>,
     is_stopping: bool,
     /// The outcome of the first start.
-    first_start: Option<Result<(), String>>,
+    first_start: Option<Result<(), StartError>>,
     has_ended: bool,
 }
 
@@ -103,10 +105,7 @@ impl Supervisor {
             })
             .map_err(StartError::io("starting a thread"))?;
         let supervisor = Self { shared, thread: Mutex::new(Some(thread)) };
-        match supervisor.shared.wait(|state| state.first_start.take()) {
-            Ok(()) => Ok(supervisor),
-            Err(text) => Err(StartError::Failed(text)),
-        }
+        supervisor.shared.wait(|state| state.first_start.take()).map(|()| supervisor)
     }
 
     /// Requests a fast shutdown; after [`SHUTDOWN_TIMEOUT`] an immediate one.
@@ -187,11 +186,11 @@ fn supervise(plan: &ServerPlan, shared: &Shared) {
                 pause = MIN_RESTART_DELAY;
                 tracing::error!("PostgreSQL ended unexpectedly, restarting it");
             }
-            RunOutcome::Failed(reason) if ever_ready => {
-                tracing::error!(reason, "PostgreSQL does not start, retrying");
+            RunOutcome::Failed(error) if ever_ready => {
+                tracing::error!(reason = %error, "PostgreSQL does not start, retrying");
             }
-            RunOutcome::Failed(reason) => {
-                shared.update(|state| state.first_start = Some(Err(reason)));
+            RunOutcome::Failed(error) => {
+                shared.update(|state| state.first_start = Some(Err(error)));
                 return;
             }
         }
@@ -203,13 +202,13 @@ fn supervise(plan: &ServerPlan, shared: &Shared) {
 /// The end of one run of PostgreSQL.
 enum RunOutcome {
     EndedAfterReady,
-    Failed(String),
+    Failed(StartError),
 }
 
 fn run_once(plan: &ServerPlan, shared: &Shared) -> RunOutcome {
     let (mut child, log_start) = match shared.update(|state| launch(plan, state)) {
         Ok(launched) => launched,
-        Err(reason) => return RunOutcome::Failed(reason),
+        Err(reason) => return RunOutcome::Failed(StartError::Failed(reason)),
     };
     let ready = wait_until_ready(plan, &mut child);
     if ready {
@@ -221,10 +220,13 @@ fn run_once(plan: &ServerPlan, shared: &Shared) -> RunOutcome {
         return RunOutcome::EndedAfterReady;
     }
     let status = status.map_or_else(|error| error.to_string(), |status| status.to_string());
-    RunOutcome::Failed(format!(
-        "PostgreSQL does not start ({status}): {}",
-        last_lines(plan, log_start).unwrap_or_else(|| format!("see {}", plan.cluster.log.display()))
-    ))
+    let output = last_lines(plan, log_start).unwrap_or_else(|| format!("see {}", plan.cluster.log.display()));
+    let text = format!("PostgreSQL does not start ({status}): {output}");
+    RunOutcome::Failed(if plan.port.is_some() && output.contains(PORT_TAKEN) {
+        StartError::PortTaken(text)
+    } else {
+        StartError::Failed(text)
+    })
 }
 
 /// Starts the process while the state is locked, so that a stop either prevents it or sees it.

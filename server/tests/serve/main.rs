@@ -3,6 +3,7 @@
 mod bench;
 mod command_line;
 mod database;
+mod database_port;
 mod database_url;
 mod development_pages;
 mod disconnects;

@@ -28,7 +28,12 @@ pub(crate) fn free_port() -> u16 {
 
 /// Runs the binary to its end.
 pub(crate) fn run(arguments: &[&str]) -> Output {
-    basalt().args(arguments).output().expect("the program starts")
+    run_with(arguments, &[])
+}
+
+/// The same, with environment variables.
+pub(crate) fn run_with(arguments: &[&str], variables: &[(&str, &str)]) -> Output {
+    basalt().args(arguments).envs(variables.iter().copied()).output().expect("the program starts")
 }
 
 /// A folder that is removed at the end of the test.
