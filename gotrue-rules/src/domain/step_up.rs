@@ -1,6 +1,6 @@
 //! Step-up: which users must have verified a second factor in their session.
 
-use super::session::Session;
+use super::session::{Aal, Session};
 use super::user::User;
 
 /// Whether the user has a verified factor and the session, if any, has verified none.
@@ -8,9 +8,15 @@ pub fn is_step_up_required(account: &User, session: Option<&Session>) -> bool {
     account.has_verified_factor() && !session.is_some_and(Session::is_elevated)
 }
 
+/// Whether a change of password or contact requires a step-up.
+///
+/// Only `aal2` allows it, as in GoTrue: no factor gives a session the level `aal3`.
+pub fn is_step_up_required_for_update(account: &User, session: Option<&Session>) -> bool {
+    account.has_verified_factor() && session.is_none_or(|session| session.aal != Aal::Aal2)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::super::session::Aal;
     use super::super::user::Factor;
     use super::*;
 
@@ -19,15 +25,19 @@ mod tests {
         let factor = |status: &str| Factor { status: status.into(), ..Factor::default() };
         let user = |status| User { factors: vec![factor(status)], ..User::default() };
         let session = |aal| Some(Session { aal, ..Session::default() });
-        for (account, session, is_required) in [
-            (User::default(), None, false),
-            (user("unverified"), session(Aal::Aal1), false),
-            (user("verified"), None, true),
-            (user("verified"), session(Aal::Aal1), true),
-            (user("verified"), session(Aal::Aal2), false),
-            (user("verified"), session(Aal::Aal3), false),
+        for (account, session, is_required, is_required_for_update) in [
+            (User::default(), None, false, false),
+            (User::default(), session(Aal::Aal3), false, false),
+            (user("unverified"), session(Aal::Aal1), false, false),
+            (user("verified"), None, true, true),
+            (user("verified"), session(Aal::Aal1), true, true),
+            (user("verified"), session(Aal::Aal2), false, false),
+            (user("verified"), session(Aal::Aal3), false, true),
         ] {
-            assert_eq!(is_step_up_required(&account, session.as_ref()), is_required, "{account:?} {session:?}");
+            let session = session.as_ref();
+            assert_eq!(is_step_up_required(&account, session), is_required, "{account:?} {session:?}");
+            let for_update = is_step_up_required_for_update(&account, session);
+            assert_eq!(for_update, is_required_for_update, "{account:?} {session:?}");
         }
     }
 }

@@ -4,7 +4,7 @@ use super::contact::{Email, Phone, SmsChannel};
 use super::error::{Error, ErrorCode, Result};
 use super::policy::{Policy, SecurityPolicy};
 use super::session::Session;
-use super::step_up::is_step_up_required;
+use super::step_up::is_step_up_required_for_update;
 use super::user::User;
 use crate::wire::requests::UserUpdateRequest;
 
@@ -63,7 +63,7 @@ pub fn authorize_update(
     if account.has_verified_factor() {
         require_session(session)?;
     }
-    if is_sensitive && is_step_up_required(account, session) {
+    if is_sensitive && is_step_up_required_for_update(account, session) {
         return Err(Error::http(
             401,
             ErrorCode::InsufficientAal,

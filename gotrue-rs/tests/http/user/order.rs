@@ -70,6 +70,25 @@ async fn anonymous_user_sets_a_password_only_with_an_email() {
 }
 
 #[tokio::test]
+async fn password_change_with_a_verified_factor_requires_exactly_aal2() {
+    let world = World::new().await;
+    let ann = create_user(&world, "ann").await;
+    let factor = format!(
+        "INSERT INTO auth.mfa_factors (id, user_id, factor_type, status, created_at, updated_at)
+         VALUES (gen_random_uuid(), '{}', 'totp', 'verified', now(), now())",
+        ann.id
+    );
+    world.database.query(&factor).await;
+    let body = json!({ "password": "battery staple" });
+    for level in ["aal1", "aal3"] {
+        world.database.query(&format!("UPDATE auth.sessions SET aal = '{level}'")).await;
+        assert_eq!(refusal(&world, &ann, body.clone()).await, (401, "insufficient_aal".to_owned()), "{level}");
+    }
+    world.database.query("UPDATE auth.sessions SET aal = 'aal2'").await;
+    ann.change(&world, body).await.expect(200);
+}
+
+#[tokio::test]
 async fn metadata_update_requires_no_aal2_and_no_sso_check() {
     let world = World::new().await;
     let ann = create_user(&world, "ann").await;
