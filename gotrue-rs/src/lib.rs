@@ -97,7 +97,7 @@ pub fn router(app: Arc<App>) -> axum::Router {
 ///
 /// `current` is called once per request.
 pub fn reloadable_router(current: impl Fn() -> Arc<App> + Clone + Send + Sync + 'static) -> axum::Router {
-    let table = Arc::new(routes::route_table());
+    let table = Arc::new(http::router::RouteTable::new(routes::route_table()));
     axum::Router::new().fallback(move |request: axum::extract::Request| {
         let (app, table) = (current(), table.clone());
         async move {

@@ -26,7 +26,7 @@ use crate::app::App;
 use crate::request_context::{RequestContext, ResponseHeaders};
 
 /// Answers one request from the route table.
-pub async fn serve(app: Arc<App>, table: Arc<Vec<router::RouteEntry>>, request: Request) -> Response {
+pub async fn serve(app: Arc<App>, table: Arc<router::RouteTable>, request: Request) -> Response {
     let has_origin = request.headers().contains_key(http::header::ORIGIN);
     if cors::is_preflight(request.method(), request.headers()) {
         return cors::AUTH_API.preflight_response(request.headers(), &app.policy.api.cors_allowed_headers);
@@ -43,7 +43,7 @@ pub async fn serve(app: Arc<App>, table: Arc<Vec<router::RouteEntry>>, request: 
 /// Runs the request inside CORS. A panic becomes a 500 response.
 async fn respond(
     app: &Arc<App>,
-    table: &[router::RouteEntry],
+    table: &router::RouteTable,
     request: Request,
     version: ApiVersion,
     meta: RequestMeta<'_>,
@@ -73,7 +73,7 @@ async fn respond(
 
 async fn run_with_deadline(
     app: &Arc<App>,
-    table: &[router::RouteEntry],
+    table: &router::RouteTable,
     request: Request,
     meta: RequestMeta<'_>,
 ) -> Result<Reply> {

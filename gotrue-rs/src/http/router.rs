@@ -44,6 +44,8 @@ pub struct Route {
     pub path: &'static str,
     /// The guards, in the order in which they run.
     pub guards: Vec<Guard>,
+    /// The path with those of its groups, complete in a [`RouteTable`].
+    template: String,
     handler: Handler,
 }
 
@@ -64,7 +66,13 @@ pub fn route<F>(method: Method, path: &'static str, handler: fn(RequestContext) 
 where
     F: Future<Output = Result<Reply>> + Send + 'static,
 {
-    RouteEntry::Route(Route { method, path, guards: Vec::new(), handler: Box::new(move |cx| Box::pin(handler(cx))) })
+    RouteEntry::Route(Route {
+        method,
+        path,
+        guards: Vec::new(),
+        template: path.to_owned(),
+        handler: Box::new(move |cx| Box::pin(handler(cx))),
+    })
 }
 
 /// Builds a group of routes below `path` that share `guards`.
@@ -98,28 +106,50 @@ impl RouteEntry {
     }
 }
 
+/// The route table, in which each route knows its template.
+pub struct RouteTable(Vec<RouteEntry>);
+
+impl RouteTable {
+    /// Builds the table of these entries.
+    pub fn new(mut entries: Vec<RouteEntry>) -> Self {
+        complete_templates(&mut entries, "");
+        Self(entries)
+    }
+}
+
+/// Puts the path of the groups before the templates of the routes below them; `/` names the group itself.
+fn complete_templates(entries: &mut [RouteEntry], group_path: &str) {
+    for entry in entries {
+        match entry {
+            RouteEntry::Route(row) if row.path == "/" && !group_path.is_empty() => {
+                group_path.clone_into(&mut row.template)
+            }
+            RouteEntry::Route(row) => row.template = format!("{group_path}{}", row.path),
+            RouteEntry::Group(group) => {
+                complete_templates(&mut group.entries, &format!("{group_path}{}", group.path));
+            }
+        }
+    }
+}
+
 /// The result of matching a request against the route table.
 #[derive(Default)]
 struct RouteMatch<'t> {
     group_guards: Vec<Guard>,
     params: Vec<(&'static str, String)>,
     row: Option<&'t Route>,
-    /// The template of `row` with the paths of its groups.
-    template: String,
-    /// The paths of the groups that are being matched.
-    group_path: String,
     allowed: Vec<&'t Method>,
     otherwise: Option<fn() -> Reply>,
 }
 
 /// Routes the request to its handler.
-pub async fn dispatch(table: &[RouteEntry], mut cx: RequestContext) -> Result<Reply> {
+pub async fn dispatch(table: &RouteTable, mut cx: RequestContext) -> Result<Reply> {
     let mut found = RouteMatch::default();
     let path = cx.request.path.clone();
-    match_entries(table, &path, &cx.request.method.clone(), &mut found);
+    match_entries(&table.0, &path, &cx.request.method.clone(), &mut found);
     cx.request.params = found.params;
-    if found.row.is_some() {
-        cx.span.record("http.route", &*found.template);
+    if let Some(row) = found.row {
+        cx.span.record("http.route", &*row.template);
     }
     run_guards(&found.group_guards, &mut cx).await?;
     match found.row {
@@ -168,7 +198,6 @@ fn match_entries<'t>(entries: &'t [RouteEntry], path: &str, method: &Method, fou
                 let Some((params, "")) = match_path(row.path, path, true) else { continue };
                 if row.method == *method && found.row.is_none() {
                     found.row = Some(row);
-                    found.template = join_template(&found.group_path, row.path);
                     found.params.extend(params);
                 } else {
                     found.allowed.push(&row.method);
@@ -182,19 +211,10 @@ fn match_entries<'t>(entries: &'t [RouteEntry], path: &str, method: &Method, fou
                 found.group_guards.extend_from_slice(&group.guards);
                 found.params.extend(params);
                 found.otherwise = group.fallback.or(found.otherwise);
-                let outer = found.group_path.len();
-                found.group_path.push_str(group.path);
                 match_entries(&group.entries, rest, method, found);
-                found.group_path.truncate(outer);
             }
         }
     }
-}
-
-/// Returns the template of a route below the path of its groups; `/` names the group itself.
-fn join_template(group_path: &str, path: &str) -> String {
-    let own = if path == "/" && !group_path.is_empty() { "" } else { path };
-    format!("{group_path}{own}")
 }
 
 /// Matches `pattern` and returns the parameters and the rest of the path.

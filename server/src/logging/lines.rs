@@ -1,50 +1,45 @@
-//! The form of log lines: text or JSON, with the request and the user of the current span.
+//! Log lines as text or JSON, with the request and the user of the current span.
+//!
+//! Each line is formatted once, into a buffer that the thread keeps; a request without log lines costs no formatting.
 
-use std::fmt;
+use std::cell::Cell;
+use std::fmt::{self, Write as _};
+use std::io::Write as _;
 
-use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Subscriber};
 use tracing_subscriber::Layer;
-use tracing_subscriber::fmt::format::{DefaultFields, Format, Json, Writer};
+use tracing_subscriber::fmt::FormatFields;
+use tracing_subscriber::fmt::format::{DefaultFields, Writer};
 use tracing_subscriber::fmt::time::{FormatTime, SystemTime};
-use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields};
+use tracing_subscriber::fmt::writer::{BoxMakeWriter, MakeWriter};
 use tracing_subscriber::layer::Context;
 use tracing_subscriber::registry::LookupSpan;
 
-/// The span fields that are added to log lines.
-const REQUEST_ID: &str = "request.id";
-const USER_ID: &str = "user.id";
+use super::json::{JsonFields, write_string};
+use super::request_ids::{REQUEST_ID, RequestIds, USER_ID};
+use crate::config_file::LogFormat;
 
-/// Stores request and user of each request span for [`TextLines`] and [`JsonLines`].
+thread_local! {
+    static LINE: Cell<String> = const { Cell::new(String::new()) };
+}
+
+/// Writes a line for each event and stores request and user of each request span for it.
 ///
-/// The other fields of a span are not formatted: a request without log lines costs no formatting.
-pub(super) struct RequestFields;
-
-/// Request and user of a span.
-#[derive(Default)]
-struct RequestIds {
-    request: Option<String>,
-    user: Option<String>,
+/// The other fields of a span are not formatted.
+pub(super) struct LogLines {
+    writer: BoxMakeWriter,
+    format: LogFormat,
 }
 
-impl Visit for RequestIds {
-    fn record_str(&mut self, field: &Field, value: &str) {
-        match field.name() {
-            REQUEST_ID => self.request = Some(value.to_owned()),
-            USER_ID => self.user = Some(value.to_owned()),
-            _ => {}
-        }
-    }
-
-    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
-        if matches!(field.name(), REQUEST_ID | USER_ID) {
-            self.record_str(field, &format!("{value:?}"));
-        }
+impl LogLines {
+    /// Creates the layer that writes lines of this form.
+    pub(super) fn new(writer: BoxMakeWriter, format: LogFormat) -> Self {
+        Self { writer, format }
     }
 }
 
-impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for RequestFields {
+impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for LogLines {
     fn on_new_span(&self, attributes: &Attributes<'_>, id: &Id, context: Context<'_, S>) {
         if attributes.metadata().fields().field(REQUEST_ID).is_none() {
             return;
@@ -56,77 +51,84 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for RequestFields {
     }
 
     fn on_record(&self, id: &Id, values: &Record<'_>, context: Context<'_, S>) {
+        let mut recorded = RequestIds::default();
+        values.record(&mut recorded);
+        if recorded.is_empty() {
+            return;
+        }
         let Some(span) = context.span(id) else { return };
         if let Some(ids) = span.extensions_mut().get_mut::<RequestIds>() {
-            values.record(ids);
+            ids.update(recorded);
         }
+    }
+
+    fn on_event(&self, event: &Event<'_>, context: Context<'_, S>) {
+        // An event that is logged while another one is formatted gets a buffer of its own.
+        let mut line = LINE.take();
+        line.clear();
+        let written = match self.format {
+            LogFormat::Text => write_text(&mut line, event, &context),
+            LogFormat::Json => write_json(&mut line, event, &context),
+        };
+        if written.is_ok() {
+            // Standard error may be closed: a line that cannot be written is dropped without an error.
+            let _ = self.writer.make_writer_for(event.metadata()).write_all(line.as_bytes());
+        }
+        LINE.set(line);
     }
 }
 
+/// Writes time, level, message and fields.
+fn write_text<S>(line: &mut String, event: &Event<'_>, context: &Context<'_, S>) -> fmt::Result
+where
+    S: Subscriber + for<'a> LookupSpan<'a>,
+{
+    SystemTime.format_time(&mut Writer::new(line))?;
+    write!(line, " {:>5} ", event.metadata().level())?;
+    DefaultFields::new().format_fields(Writer::new(line), event)?;
+    for_each_request_field(event, context, |name, value| write!(line, " {name}={value:?}"))?;
+    line.write_char('\n')
+}
+
+/// Writes one object with time, level, message, fields and target.
+fn write_json<S>(line: &mut String, event: &Event<'_>, context: &Context<'_, S>) -> fmt::Result
+where
+    S: Subscriber + for<'a> LookupSpan<'a>,
+{
+    line.write_str("{\"timestamp\":\"")?;
+    SystemTime.format_time(&mut Writer::new(line))?;
+    write!(line, "\",\"level\":\"{}\"", event.metadata().level())?;
+    let mut fields = JsonFields::new(line);
+    event.record(&mut fields);
+    let logged_target = fields.finish()?;
+    line.write_str(",\"target\":")?;
+    write_string(line, logged_target.as_deref().unwrap_or(event.metadata().target()))?;
+    for_each_request_field(event, context, |name, value| {
+        write!(line, ",\"{name}\":")?;
+        write_string(line, value)
+    })?;
+    line.write_str("}\n")
+}
+
 /// Calls `write` with name and value of each field of the enclosing request that the event lacks.
-fn write_request_fields<S, N>(
-    context: &FmtContext<'_, S, N>,
+fn for_each_request_field<S>(
     event: &Event<'_>,
+    context: &Context<'_, S>,
     mut write: impl FnMut(&str, &str) -> fmt::Result,
 ) -> fmt::Result
 where
     S: Subscriber + for<'a> LookupSpan<'a>,
-    N: for<'w> FormatFields<'w> + 'static,
 {
-    for span in context.event_scope().into_iter().flatten() {
+    for span in context.event_scope(event).into_iter().flatten() {
         let extensions = span.extensions();
         let Some(ids) = extensions.get::<RequestIds>() else { continue };
-        for (name, value) in [(REQUEST_ID, &ids.request), (USER_ID, &ids.user)] {
-            if let Some(value) = value.as_deref().filter(|_| event.metadata().fields().field(name).is_none()) {
+        let own = event.metadata().fields();
+        for (name, value) in [(REQUEST_ID, ids.request()), (USER_ID, ids.user())] {
+            if let Some(value) = value.filter(|_| own.field(name).is_none()) {
                 write(name, value)?;
             }
         }
         return Ok(());
     }
     Ok(())
-}
-
-/// Formats no fields of spans; log lines contain only those of [`RequestFields`].
-pub(super) struct NoSpanFields;
-
-impl<'w> FormatFields<'w> for NoSpanFields {
-    fn format_fields<R: tracing_subscriber::field::RecordFields>(&self, _: Writer<'w>, _: R) -> fmt::Result {
-        Ok(())
-    }
-}
-
-/// Text lines: time, level, message and fields.
-pub(super) struct TextLines;
-
-impl<S, N> FormatEvent<S, N> for TextLines
-where
-    S: Subscriber + for<'a> LookupSpan<'a>,
-    N: for<'w> FormatFields<'w> + 'static,
-{
-    fn format_event(&self, context: &FmtContext<'_, S, N>, mut line: Writer<'_>, event: &Event<'_>) -> fmt::Result {
-        SystemTime.format_time(&mut line)?;
-        write!(line, " {:>5} ", event.metadata().level())?;
-        DefaultFields::new().format_fields(line.by_ref(), event)?;
-        write_request_fields(context, event, |name, value| write!(line, " {name}={value:?}"))?;
-        writeln!(line)
-    }
-}
-
-/// JSON lines: one object with time, level, target, message and fields.
-pub(super) struct JsonLines(pub(super) Format<Json>);
-
-impl<S, N> FormatEvent<S, N> for JsonLines
-where
-    S: Subscriber + for<'a> LookupSpan<'a>,
-    N: for<'w> FormatFields<'w> + 'static,
-{
-    fn format_event(&self, context: &FmtContext<'_, S, N>, mut line: Writer<'_>, event: &Event<'_>) -> fmt::Result {
-        let mut object = String::new();
-        self.0.format_event(context, Writer::new(&mut object), event)?;
-        line.write_str(object.trim_end().strip_suffix('}').unwrap_or(&object))?;
-        write_request_fields(context, event, |name, value| {
-            write!(line, ",\"{name}\":{}", serde_json::Value::from(value))
-        })?;
-        line.write_str("}\n")
-    }
 }

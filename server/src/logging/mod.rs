@@ -1,6 +1,8 @@
 //! Logging as text or JSON, on standard error or to a file.
 
+mod json;
 mod lines;
+mod request_ids;
 #[cfg(test)]
 mod tests;
 
@@ -13,14 +15,12 @@ use anyhow::Context;
 use gotrue_rs::config::{Notice, NoticeLevel};
 use tracing::Subscriber;
 use tracing_subscriber::filter::Targets;
-use tracing_subscriber::fmt::format::Format;
 use tracing_subscriber::fmt::writer::BoxMakeWriter;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt;
-use tracing_subscriber::{Layer, Registry};
 
-use self::lines::{JsonLines, NoSpanFields, RequestFields, TextLines};
+use self::lines::LogLines;
 use crate::config_file::LogFormat;
 
 /// Starts logging.
@@ -46,20 +46,7 @@ fn build_subscriber(
     writer: BoxMakeWriter,
     format: LogFormat,
 ) -> impl Subscriber + for<'a> LookupSpan<'a> + Send + Sync {
-    // Standard error may be closed: a line that cannot be written is dropped without an error.
-    let lines = tracing_subscriber::fmt::layer::<Registry>()
-        .with_writer(writer)
-        .with_ansi(false)
-        .log_internal_errors(false)
-        .fmt_fields(NoSpanFields);
-    let lines = match format {
-        LogFormat::Json => {
-            let object = Format::default().json().flatten_event(true);
-            lines.event_format(JsonLines(object.with_current_span(false).with_span_list(false))).boxed()
-        }
-        LogFormat::Text => lines.event_format(TextLines).boxed(),
-    };
-    tracing_subscriber::registry().with(lines).with(RequestFields)
+    tracing_subscriber::registry().with(LogLines::new(writer, format))
 }
 
 /// Logs the notices that were collected from the settings before logging started.
