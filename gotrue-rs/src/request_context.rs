@@ -132,6 +132,11 @@ impl RequestContext {
         }
     }
 
+    /// Builds the context of an operation that no HTTP request started.
+    pub fn internal(app: Arc<App>) -> Self {
+        Self::new(app, RequestInfo::internal(), RequestBody::empty())
+    }
+
     /// A connection whose statements run outside a transaction.
     pub fn db(&self) -> Connection {
         Connection::pooled(self.app.pool.clone(), self.journal.clone())

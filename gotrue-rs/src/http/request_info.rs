@@ -35,6 +35,21 @@ pub struct RequestInfo {
 }
 
 impl RequestInfo {
+    /// The data of an operation that no HTTP request started: no path, headers or sender.
+    pub fn internal() -> Self {
+        Self {
+            method: Method::POST,
+            path: String::new(),
+            params: Vec::new(),
+            query: Vec::new(),
+            headers: HeaderMap::new(),
+            peer: None,
+            client: None,
+            id: String::new(),
+            target_host: None,
+        }
+    }
+
     /// The value of a header, if it is present and UTF-8.
     pub fn header(&self, name: &str) -> Option<&str> {
         std::str::from_utf8(self.headers.get(name)?.as_bytes()).ok()

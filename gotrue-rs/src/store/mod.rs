@@ -48,6 +48,8 @@ binding::statements! {
         pub mod one_time_tokens;
         pub mod outbox;
         pub mod passkeys;
+        pub mod preset_sessions;
+        pub mod preset_users;
         pub mod refresh_tokens;
         pub mod saml_assertions;
         pub mod saml_relay_states;

@@ -109,7 +109,7 @@ async fn insert_session(cx: &RequestContext, db: &mut Connection, proof: Proof<'
 }
 
 /// The session as its row will be.
-fn session_of_row(new: &NewSession) -> Session {
+pub(super) fn session_of_row(new: &NewSession) -> Session {
     Session {
         id: new.id,
         user_id: new.user_id,
@@ -129,7 +129,7 @@ fn session_of_row(new: &NewSession) -> Session {
 /// Issues the first refresh token in the configured version.
 ///
 /// For version 2 it also returns the encrypted key of the session.
-fn first_refresh_token(cx: &RequestContext, session: Uuid) -> (RefreshToken, Option<String>) {
+pub(super) fn first_refresh_token(cx: &RequestContext, session: Uuid) -> (RefreshToken, Option<String>) {
     if cx.app.policy.refresh.algorithm_version == 2 {
         let key = RefreshTokenKey::new(cx.entropy.bytes());
         let text = SignedToken::encode(session, 0, &key);

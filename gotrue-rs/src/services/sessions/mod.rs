@@ -2,6 +2,7 @@
 
 pub mod create;
 pub mod elevate;
+pub mod preset;
 pub mod refresh;
 
 use gotrue_rules::domain::claims::{AccessClaims, build_access_claims};

@@ -6,6 +6,8 @@ use crate::domain::user::Time;
 
 /// The length of a new secret in base32 characters (160 bits).
 pub const SECRET_LENGTH: usize = 32;
+/// The duration of a time step.
+pub const STEP_SECONDS: i64 = 30;
 
 /// The time step that a code belongs to, among the current one and its two neighbors.
 /// White space around the code is ignored. An unreadable secret matches no code.
@@ -24,7 +26,8 @@ pub fn generate_code(secret: &str, now: Time) -> Option<String> {
 fn build_generator(secret: &str) -> Option<Totp> {
     let secret = secret.trim().trim_end_matches('=').to_ascii_uppercase();
     let secret = Secret::try_from_base32(secret).ok()?;
-    let builder = Builder::new().with_algorithm(Algorithm::SHA1).with_digits(6).with_step_duration(30).with_skew(1);
+    let step = STEP_SECONDS.unsigned_abs();
+    let builder = Builder::new().with_algorithm(Algorithm::SHA1).with_digits(6).with_step_duration(step).with_skew(1);
     Some(builder.with_secret(secret).build_noncompliant())
 }
 

@@ -1,0 +1,20 @@
+//! Users that a test environment has created in bulk.
+
+use gotrue_rules::domain::user::User;
+use uuid::Uuid;
+
+use super::Result;
+use super::binding::{bind, statements};
+use super::rows::{AccountRow, account_columns};
+use super::statement::Connection;
+
+statements! {
+    LIST_BY_IDS = "preset_users.list_by_ids":
+        concat!("SELECT ", account_columns!(), " FROM users u WHERE u.id = ANY(:ids)");
+}
+
+/// Returns the users with these ids, in any order.
+pub async fn list_by_ids(db: &mut Connection, ids: &[Uuid]) -> Result<Vec<User>> {
+    let rows: Vec<AccountRow> = db.fetch_all(bind!(LIST_BY_IDS, ids)).await?;
+    Ok(rows.into_iter().map(|row| row.0).collect())
+}
