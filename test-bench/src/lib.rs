@@ -5,10 +5,13 @@
 //! backends: it implements [`backend::BackendBuilder`].
 
 pub mod api;
+pub mod authenticators;
 pub mod backend;
 pub mod clock;
 mod error;
 pub mod router;
+pub mod sessions;
+pub mod users;
 pub mod worlds;
 
 pub use error::TestApiError;

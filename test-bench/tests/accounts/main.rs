@@ -1,0 +1,4 @@
+//! Users, sessions, authenticators and faults of a test environment, against a database.
+
+mod sessions;
+mod users;
