@@ -9,6 +9,7 @@ pub mod authenticators;
 pub mod backend;
 pub mod clock;
 mod error;
+pub mod faults;
 pub mod router;
 pub mod sessions;
 pub mod users;

@@ -1,4 +1,5 @@
 //! Users, sessions, authenticators and faults of a test environment, against a database.
 
+mod faults;
 mod sessions;
 mod users;
