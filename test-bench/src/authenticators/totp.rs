@@ -9,7 +9,7 @@ use crate::TestApiError;
 const MAX_BODY_BYTES: usize = 4 << 10;
 const HINT: &str = "send {\"secret\": …} with the base32 secret that enrolment or the creation of the user returned";
 
-/// Returns the code of `{secret}` at this time, and the seconds until the next one: `{code, valid_for}`.
+/// Returns the code of `{secret}` at this time as `{code, valid_for}`, the latter in seconds.
 ///
 /// # Errors
 ///

@@ -6,7 +6,7 @@ use gotrue_rules::domain::error::ErrorCode;
 use http::StatusCode;
 use serde_json::{Map, Value};
 
-use super::FaultTarget;
+use super::target::FaultTarget;
 
 /// The longest delay, in milliseconds: ten minutes.
 const MAX_DELAY_MS: u64 = 600_000;

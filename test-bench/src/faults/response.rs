@@ -19,7 +19,9 @@ use http_body_util::BodyExt;
 use http_edge::request::{BearerWhitespace, cors, single_header};
 use serde_json::Value;
 
-use super::{FaultAction, FaultEffect, FaultRules, RequestUser};
+use super::action::{FaultAction, FaultEffect};
+use super::rules::FaultRules;
+use super::user::RequestUser;
 
 /// Answers a request by `answer`, unless a rule affects it.
 ///
@@ -95,7 +97,7 @@ fn build_response(status: u16, body: Option<Value>, retry_after: Option<u64>) ->
     response
 }
 
-/// Returns the response with the first bytes of its body alone; `Content-Length` is that of the whole body.
+/// Returns the response with the first bytes of its body, and with the length of the whole body.
 async fn truncate(response: Response, length: usize) -> Response {
     let (mut head, body) = response.into_parts();
     let whole = match body.collect().await {
@@ -110,7 +112,9 @@ async fn truncate(response: Response, length: usize) -> Response {
     Response::from_parts(head, Body::from_stream(sent.chain(pause).chain(connection_error())))
 }
 
-/// Returns a response that closes the connection: the error of its body precedes the first flush of its head.
+/// Returns a response that closes the connection.
+///
+/// The error of its body precedes the first flush of its head.
 fn dropped_response() -> Response {
     Response::new(Body::from_stream(connection_error()))
 }

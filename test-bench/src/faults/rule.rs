@@ -5,7 +5,8 @@ use serde_json::{Map, Value};
 
 use super::action::FaultAction;
 use super::pattern::{MAX_PATTERN, PathPattern};
-use super::{FaultTarget, RequestUser};
+use super::target::FaultTarget;
+use super::user::RequestUser;
 use crate::TestApiError;
 
 const MAX_BODY_BYTES: usize = 1 << 20;

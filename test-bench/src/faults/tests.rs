@@ -1,5 +1,9 @@
 use proptest::prelude::*;
 
+use http::Method;
+use serde_json::{Value, json};
+
+use super::rules::MAX_RULES;
 use super::*;
 
 fn rules(list: &[Value]) -> FaultRules {

@@ -22,9 +22,6 @@ use self::request::{SessionFormat, SessionMethods, SessionOwner, SessionRequest}
 pub use self::storage::derive_storage_key;
 use crate::TestApiError;
 
-/// The largest body, in bytes.
-pub const MAX_BODY_BYTES: usize = 64 << 10;
-
 /// Creates a session as a sign-in does: session, refresh token and signed access token.
 ///
 /// The body is `{id | email | phone, aal?, amr?, expires_in?, origin?, format?}`. The answer is

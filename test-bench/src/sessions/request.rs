@@ -8,10 +8,11 @@ use gotrue_rules::domain::user::Time;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-use super::MAX_BODY_BYTES;
 use crate::TestApiError;
 
-/// The longest lifetime, and the longest time since the expiry, of an access token: ten years in seconds.
+/// The largest body, in bytes.
+const MAX_BODY_BYTES: usize = 64 << 10;
+/// The longest lifetime of an access token in seconds, or time since its expiry: ten years.
 const MAX_EXPIRES_IN: i64 = 315_360_000;
 /// The largest number of methods; there are not more of them.
 const MAX_METHODS: usize = METHODS.len();

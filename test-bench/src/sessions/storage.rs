@@ -23,7 +23,7 @@ pub(super) struct ApplicationOrigin {
     is_secure: bool,
 }
 
-/// Returns the storage key that supabase-js derives from its URL: `sb-<first label of the host>-auth-token`.
+/// Returns the storage key that supabase-js derives: `sb-<first label of the host>-auth-token`.
 pub fn derive_storage_key(url: &str) -> Option<String> {
     let url = Url::parse(url).ok()?;
     let label = url.host_str()?.split('.').next()?.to_owned();

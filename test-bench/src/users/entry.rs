@@ -1,4 +1,6 @@
-//! Parses an entry of the list of users: an import line with a plain password, `confirmed`, and known factor secrets.
+//! Parses an entry of the list of users.
+//!
+//! It is an import line that may have a plain password, `confirmed`, and factors with plain secrets.
 
 use std::collections::HashMap;
 
@@ -81,7 +83,7 @@ fn take_password(line: &mut ImportRow) -> Result<Option<String>, String> {
     Ok(Some(password))
 }
 
-/// Marks address and number as confirmed, unless `confirmed` is `false` or the entry has times of its own.
+/// Marks address and number as confirmed, unless `confirmed` is `false` or the entry has its own times.
 fn confirm_contacts(line: &mut ImportRow) -> Result<(), String> {
     let is_confirmed = match line.shift_remove("confirmed") {
         None => true,

@@ -30,7 +30,9 @@ pub const MAX_BODY_BYTES: usize = 16 << 20;
 const PARALLEL_HASHES: usize = 16;
 const HINT: &str = "send a list of users, such as [{\"email\": \"ann@example.com\", \"password\": \"secret\"}]";
 
-/// Creates the users of a JSON list and returns them as the admin API shows them, with the secrets of their factors.
+/// Creates the users of a JSON list and returns them in the order of the list.
+///
+/// They have the form of the admin API, and the secrets of their TOTP factors.
 ///
 /// An entry has `id`, `email`, `phone`, `password` or `password_hash`, `confirmed` (default `true`), `user_metadata`,
 /// `app_metadata`, `factors`, `identities`, or any other member that an import accepts.

@@ -26,7 +26,7 @@ pub struct PresetSession<'a> {
     pub more_methods: Vec<AmrClaim>,
     /// The factor of the `aal2` verification, if the user has one.
     pub factor_id: Option<Uuid>,
-    /// The lifetime of the access token in seconds; `None` for the configured one. Negative: it has expired.
+    /// The lifetime of the access token in seconds, negative if it has expired; `None` for the usual one.
     pub expires_in: Option<i64>,
 }
 
