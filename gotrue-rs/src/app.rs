@@ -23,6 +23,7 @@ use crate::ports::keys::{KeyError, KeyRing, KeySettings};
 use crate::ports::limits::RateLimits;
 use crate::ports::mail::SharedMailer;
 use crate::ports::mail::addresses::AddressChecker;
+use crate::ports::mail::inbox::Inbox;
 use crate::ports::mail::outbox::Outbox;
 use crate::ports::mail::template::MailTemplates;
 use crate::ports::oidc::Oidc;
@@ -158,6 +159,14 @@ impl EmailDelivery {
     pub fn is_outbox(&self) -> bool {
         matches!(self, Self::Outbox(_))
     }
+
+    /// The inbox that keeps SMS messages while no sender is configured.
+    fn sms_inbox(&self) -> Option<Inbox> {
+        match self {
+            Self::Outbox(outbox) => outbox.sms_inbox(),
+            Self::Synchronous(_) => None,
+        }
+    }
 }
 
 impl std::fmt::Debug for EmailDelivery {
@@ -203,8 +212,8 @@ impl App {
             address_checks: AddressChecker::new(&policy.mail.address_check, &ports.http),
             email_templates: MailTemplates::new(&policy.mail, &policy.site, &ports.http),
             pwned: Arc::new(PwnedPasswords::new(pwned::SERVICE_URL, &policy.password.hibp, ports.http.clone())),
+            sms: SmsDelivery::new(&policy, &ports.http, ports.delivery.sms_inbox()),
             delivery: ports.delivery,
-            sms: SmsDelivery::new(&policy, &ports.http),
             mail_host: host.unwrap_or_else(|| "localhost".to_owned()),
             hooks: Hooks::new(&policy.hooks, &ports.http, &ports.clock),
             captcha: policy.security.captcha.as_ref().map(|captcha| CaptchaVerifier::new(captcha, ports.http.clone())),

@@ -12,9 +12,11 @@ use sqlx::types::Json;
 use sqlx::{FromRow, Row};
 use uuid::Uuid;
 
-pub use self::reading::{
-    FailingMail, InboxMail, OutboxCounts, count_by_state, find_inbox_mail, list_failing, list_inbox,
+pub use self::inbox::{
+    InboxMail, MessageFilter, MessageRange, NewMessage, delete_messages, delete_surplus_mails, find_inbox_mail,
+    find_last_number, find_number, find_raw, insert_message, list_inbox, list_messages, mark_read,
 };
+pub use self::reading::{FailingMail, OutboxCounts, count_by_state, list_failing};
 use super::Result;
 use super::binding::{bind, statements};
 use super::pool::Pool;
@@ -45,6 +47,7 @@ macro_rules! outbox_insert {
 
 statements! {
     modules {
+        mod inbox;
         mod reading;
     }
 
@@ -166,9 +169,9 @@ pub struct NewMail {
     pub created_at: Time,
     /// The time after which no attempt is made.
     pub give_up_at: Time,
-    /// The time of delivery, for a mail to the development inbox.
+    /// The time of delivery, for a mail that no worker sends.
     pub sent_at: Option<Time>,
-    /// `inbox` for a mail delivered there.
+    /// `inbox` or `discarded` for a mail that no worker sends.
     pub sent_to: Option<&'static str>,
 }
 

@@ -1,4 +1,4 @@
-//! The development inbox: mails written while no mail server is configured, read from the outbox.
+//! The development inbox: messages that are kept for readers, stored in the outbox's table.
 //!
 //! The edge authorizes access to it.
 
@@ -7,19 +7,23 @@ use std::time::Duration;
 
 use chrono::TimeDelta;
 use futures::future::select;
+use gotrue_rules::domain::user::Time;
 use tokio::sync::Notify;
 use uuid::Uuid;
 
 use crate::ports::clock::SharedClock;
+use crate::ports::entropy::Entropy;
 use crate::store::Result;
 use crate::store::outbox::{self, OutboxTable};
 
-pub use crate::store::outbox::InboxMail;
+pub use crate::store::outbox::{InboxMail, MessageFilter, MessageRange, NewMessage};
 
 /// The maximum number of listed mails.
 const MAX_LISTED: i64 = 200;
 /// The interval of polling for mails written by other processes.
-const POLL_INTERVAL: Duration = Duration::from_millis(500);
+pub const POLL_INTERVAL: Duration = Duration::from_millis(500);
+/// The maximum number of kept mails of applications.
+const MAX_KEPT_MAILS: i64 = 500;
 
 /// A selection of mails.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -30,18 +34,19 @@ pub struct InboxQuery {
     pub after: Option<Uuid>,
 }
 
-/// Reads the development inbox.
+/// Reads and writes the development inbox.
 #[derive(Debug, Clone)]
 pub struct Inbox {
     table: OutboxTable,
     clock: SharedClock,
+    entropy: Arc<Entropy>,
     written: Arc<Notify>,
 }
 
 impl Inbox {
     /// Creates an inbox of that outbox; `written` signals new mails.
-    pub(super) fn new(table: OutboxTable, clock: SharedClock, written: Arc<Notify>) -> Self {
-        Self { table, clock, written }
+    pub(super) fn new(table: OutboxTable, clock: SharedClock, entropy: Entropy, written: Arc<Notify>) -> Self {
+        Self { table, clock, entropy: Arc::new(entropy), written }
     }
 
     /// Returns the newest mails first, at most 200.
@@ -76,5 +81,79 @@ impl Inbox {
             }
             select(written, self.clock.sleep(left.min(POLL_INTERVAL))).await;
         }
+    }
+
+    /// Returns the signal of new messages, for readers that wait.
+    ///
+    /// It does not signal messages of other processes; see [`POLL_INTERVAL`].
+    pub fn written(&self) -> &Notify {
+        &self.written
+    }
+
+    /// Returns the selected messages of all channels.
+    ///
+    /// # Errors
+    /// The database returned an error or was unreachable.
+    pub async fn list_messages(&self, filter: &MessageFilter, range: MessageRange) -> Result<Vec<InboxMail>> {
+        outbox::list_messages(&mut self.table.connection(), filter, range).await
+    }
+
+    /// Returns the number of the message of that id, for [`MessageFilter::after_number`].
+    ///
+    /// # Errors
+    /// The database returned an error or was unreachable.
+    pub async fn find_number(&self, id: Uuid) -> Result<Option<i64>> {
+        outbox::find_number(&mut self.table.connection(), id).await
+    }
+
+    /// Returns the number of the latest message; 0 if there is none.
+    ///
+    /// # Errors
+    /// The database returned an error or was unreachable.
+    pub async fn find_last_number(&self) -> Result<i64> {
+        outbox::find_last_number(&mut self.table.connection()).await
+    }
+
+    /// Returns a mail of an application as it was received.
+    ///
+    /// # Errors
+    /// The database returned an error or was unreachable.
+    pub async fn find_raw(&self, id: Uuid) -> Result<Option<Vec<u8>>> {
+        outbox::find_raw(&mut self.table.connection(), id).await
+    }
+
+    /// Deletes the selected messages, with `ids` only those of these ids; returns their number.
+    ///
+    /// # Errors
+    /// The database returned an error or was unreachable.
+    pub async fn delete(&self, filter: &MessageFilter, ids: Option<&[Uuid]>) -> Result<u64> {
+        outbox::delete_messages(&mut self.table.connection(), filter, ids).await
+    }
+
+    /// Marks messages as read or unread, with `ids` only those of these ids; returns their number.
+    ///
+    /// # Errors
+    /// The database returned an error or was unreachable.
+    pub async fn mark_read(&self, ids: Option<&[Uuid]>, is_read: bool) -> Result<u64> {
+        outbox::mark_read(&mut self.table.connection(), ids, is_read, self.clock.now()).await
+    }
+
+    /// Returns a new id and the time of a message to keep.
+    pub fn stamp(&self) -> (Uuid, Time) {
+        (self.entropy.uuid(), self.clock.now())
+    }
+
+    /// Keeps a message, and deletes the oldest mails of applications beyond 500.
+    ///
+    /// # Errors
+    /// The database returned an error or was unreachable; the message is not kept.
+    pub async fn keep(&self, message: &NewMessage) -> Result<()> {
+        let db = &mut self.table.connection();
+        outbox::insert_message(db, message).await?;
+        self.written.notify_waiters();
+        if message.raw.is_some() {
+            outbox::delete_surplus_mails(db, MAX_KEPT_MAILS).await?;
+        }
+        Ok(())
     }
 }

@@ -29,6 +29,8 @@ pub enum MailDestination {
     Server,
     /// They stay in the outbox, and the development inbox shows them.
     Inbox,
+    /// Nothing takes them: only that they were written is stored, without code, link and text.
+    Discarded,
 }
 
 /// A mailer that stores mails.
@@ -38,6 +40,8 @@ pub struct Outbox {
     clock: SharedClock,
     entropy: Entropy,
     destination: MailDestination,
+    /// Whether SMS messages that no sender takes are kept.
+    is_keeping_sms: bool,
     schedule: DeliverySchedule,
     new_mail: Arc<Notify>,
 }
@@ -45,31 +49,58 @@ pub struct Outbox {
 impl Outbox {
     /// Creates an outbox. `entropy` generates ids and the jitter of attempts.
     pub fn new(table: OutboxTable, clock: SharedClock, entropy: Entropy, destination: MailDestination) -> Self {
-        Self { table, clock, entropy, destination, schedule: DeliverySchedule::default(), new_mail: Arc::default() }
+        Self {
+            table,
+            clock,
+            entropy,
+            destination,
+            is_keeping_sms: false,
+            schedule: DeliverySchedule::default(),
+            new_mail: Arc::default(),
+        }
+    }
+
+    /// Keeps SMS messages in the inbox while no sender is configured, for development and tests.
+    #[must_use]
+    pub fn keeping_sms(self, is_keeping_sms: bool) -> Self {
+        Self { is_keeping_sms, ..self }
+    }
+
+    /// Returns the inbox for SMS messages, if they are kept.
+    pub fn sms_inbox(&self) -> Option<Inbox> {
+        self.is_keeping_sms.then(|| self.inbox())
     }
 
     /// Returns the row of a mail for a statement of the caller.
     ///
     /// The caller then calls [`Outbox::notify_after_commit`].
     pub fn to_row(&self, message: &EmailMessage) -> NewMail {
-        let arrived = self.destination == MailDestination::Inbox;
         let clean = |text: &str| text.replace('\0', "");
+        // The content is for its recipient: it is stored only if somebody delivers or shows it.
+        let content =
+            |text: &str| if self.destination == MailDestination::Discarded { String::new() } else { clean(text) };
+        let optional = |text: &Option<String>| text.as_deref().map(content).filter(|text| !text.is_empty());
+        let sent_to = match self.destination {
+            MailDestination::Server => None,
+            MailDestination::Inbox => Some("inbox"),
+            MailDestination::Discarded => Some("discarded"),
+        };
         let written = message.date;
         NewMail {
             id: self.entropy.uuid(),
             purpose: message.purpose.clone().into_owned(),
             recipient: clean(&message.to),
-            subject: clean(&message.subject),
-            html: clean(&message.html),
-            text: message.text.as_deref().map(clean),
+            subject: content(&message.subject),
+            html: content(&message.html),
+            text: optional(&message.text),
             headers: message.headers.iter().map(|(name, value)| (clean(name), clean(value))).collect(),
-            code: message.code.as_deref().map(clean),
-            link: message.link.as_deref().map(clean),
+            code: optional(&message.code),
+            link: optional(&message.link),
             message_id: clean(&message.message_id),
             created_at: written,
             give_up_at: self.give_up_at(written),
-            sent_at: arrived.then_some(written),
-            sent_to: arrived.then_some("inbox"),
+            sent_at: sent_to.map(|_| written),
+            sent_to,
         }
     }
 
@@ -113,7 +144,7 @@ impl Outbox {
 
     /// Returns the development inbox.
     pub fn inbox(&self) -> Inbox {
-        Inbox::new(self.table.clone(), Arc::clone(&self.clock), Arc::clone(&self.new_mail))
+        Inbox::new(self.table.clone(), Arc::clone(&self.clock), self.entropy.fork(), Arc::clone(&self.new_mail))
     }
 
     /// Counts the mails by delivery state. A worker exports the same numbers as metrics.

@@ -51,6 +51,23 @@ pub fn to_plain_text(html: &str) -> String {
     reader.end()
 }
 
+/// Returns the targets of the links in `html` in their order, each once, if they have a scheme and a host.
+pub fn list_links(html: &str) -> Vec<String> {
+    let mut links = Vec::new();
+    for token in tokenize(html) {
+        let Token::Open(tag) = token else { continue };
+        if !matches!(tag.name.as_str(), "a" | "area") {
+            continue;
+        }
+        let target = tag.attribute("href").map(|href| decode_references(href.trim())).unwrap_or_default();
+        let target: String = target.chars().filter(|c| !c.is_control()).collect();
+        if target.contains("://") && !links.contains(&target) {
+            links.push(target);
+        }
+    }
+    links
+}
+
 #[derive(Default)]
 struct Reader {
     page: Page,

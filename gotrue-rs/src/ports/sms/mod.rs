@@ -2,6 +2,7 @@
 //!
 //! Each sender's request and response format is in its own file.
 
+mod inbox;
 mod messagebird;
 mod template;
 mod textlocal;
@@ -24,6 +25,7 @@ use url::form_urlencoded::Serializer;
 
 pub use self::template::{SmsTemplate, SmsTemplateError};
 use crate::ports::http_client::{HttpClient, HttpError, HttpResponse, ResponseLimits};
+use crate::ports::mail::inbox::Inbox;
 
 /// The `message_id` of a message to a test number (`SmsPolicy::test_code`), which is not sent.
 pub const TEST_MESSAGE_ID: &str = "test-otp";
@@ -83,6 +85,9 @@ pub enum SmsError {
         /// The parse error of the body.
         reason: go_json::GoJsonError,
     },
+    /// The message could not be written into the development inbox.
+    #[error("the message could not be kept: {0}")]
+    NotKept(String),
     /// The sender does not verify codes.
     #[error("this sender makes no codes of its own")]
     CodesUnsupported,
@@ -95,6 +100,7 @@ impl SmsError {
             Self::Refused(words) => words.clone(),
             Self::Transport { sender, .. } => format!("{sender} cannot be reached"),
             Self::Unreadable { sender, status, .. } => format!("{sender} answered {status} with what cannot be read"),
+            Self::NotKept(_) => "the message could not be kept".to_owned(),
             Self::NoProvider | Self::CodesUnsupported => self.to_string(),
         }
     }
@@ -127,9 +133,14 @@ pub struct SmsDelivery {
 
 impl SmsDelivery {
     /// Creates sender and templates for the policy without sending a request.
-    pub fn new(policy: &Policy, http: &Arc<HttpClient>) -> Self {
+    ///
+    /// Without a configured sender, `inbox` keeps the messages.
+    pub fn new(policy: &Policy, http: &Arc<HttpClient>, inbox: Option<Inbox>) -> Self {
         Self {
-            sender: build_sender(policy, http),
+            sender: match (&policy.sms.provider, inbox) {
+                (None, Some(inbox)) => Arc::new(inbox::InboxSmsSender(inbox)),
+                _ => build_sender(policy, http),
+            },
             code_template: SmsTemplate::parse(&policy.sms.template),
             factor_template: SmsTemplate::parse(&policy.mfa.phone.template),
         }

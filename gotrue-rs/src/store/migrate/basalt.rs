@@ -35,6 +35,10 @@ pub const FILES: &[MigrationFile] = &[
         name: "0005-owner-notices.sql",
         sql: include_str!("../../../../sql/basalt/0005-owner-notices.sql"),
     },
+    MigrationFile {
+        name: "0006-kept-messages.sql",
+        sql: include_str!("../../../../sql/basalt/0006-kept-messages.sql"),
+    },
 ];
 
 /// Creates schema `basalt` and runs its missing files, each in its own transaction; returns what ran.

@@ -1,4 +1,4 @@
-//! Read access to the outbox: counts, failing mails, and the development inbox.
+//! Read access to the outbox: counts and failing mails.
 
 use gotrue_rules::domain::user::Time;
 use serde::Serialize;
@@ -27,21 +27,6 @@ statements! {
           AND last_error IS NOT NULL
         ORDER BY number DESC
         LIMIT 100";
-
-    INBOX = "outbox.inbox": "
-        SELECT id, recipient, subject, link, code, text, html, purpose, created_at
-        FROM basalt.outbox
-        WHERE sent_to = 'inbox'
-          AND (:recipient::text IS NULL OR lower(recipient) = lower(:recipient))
-          AND (:after_id::uuid IS NULL OR number > (SELECT number FROM basalt.outbox WHERE id = :after_id))
-        ORDER BY number DESC
-        LIMIT :limit";
-
-    RECEIVED = "outbox.received": "
-        SELECT id, recipient, subject, link, code, text, html, purpose, created_at
-        FROM basalt.outbox
-        WHERE sent_to = 'inbox'
-          AND id = :id";
 }
 
 /// Mail counts by delivery state.
@@ -109,60 +94,4 @@ impl FromRow<'_, PgRow> for FailingMail {
 /// Returns the latest hundred unsent mails with an error.
 pub async fn list_failing(db: &mut Connection) -> Result<Vec<FailingMail>> {
     db.fetch_all(bind!(TROUBLES)).await
-}
-
-/// A mail in the development inbox.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct InboxMail {
-    /// `id`: the cursor for later mails.
-    pub id: Uuid,
-    /// The recipient's address.
-    pub to: String,
-    /// The subject.
-    pub subject: String,
-    /// The link in the mail.
-    pub link: Option<String>,
-    /// The code in the mail.
-    pub code: Option<String>,
-    /// The plain-text body, if there is one.
-    pub text: Option<String>,
-    /// The HTML body.
-    pub html: String,
-    /// The purpose.
-    pub kind: String,
-    /// The time of writing.
-    pub created_at: Time,
-}
-
-impl FromRow<'_, PgRow> for InboxMail {
-    fn from_row(row: &PgRow) -> sqlx::Result<Self> {
-        Ok(Self {
-            id: row.try_get("id")?,
-            to: row.try_get("recipient")?,
-            subject: row.try_get("subject")?,
-            link: row.try_get("link")?,
-            code: row.try_get("code")?,
-            text: row.try_get("text")?,
-            html: row.try_get("html")?,
-            kind: row.try_get("purpose")?,
-            created_at: row.try_get("created_at")?,
-        })
-    }
-}
-
-/// Returns at most `at_most` inbox mails, newest first.
-///
-/// Only mails to that address and after the mail `after`; `None` selects all.
-pub async fn list_inbox(
-    db: &mut Connection,
-    to: Option<&str>,
-    after: Option<Uuid>,
-    at_most: i64,
-) -> Result<Vec<InboxMail>> {
-    db.fetch_all(bind!(INBOX, recipient: to, after_id: after, limit: at_most)).await
-}
-
-/// Returns the inbox mail of that id.
-pub async fn find_inbox_mail(db: &mut Connection, id: Uuid) -> Result<Option<InboxMail>> {
-    db.fetch_optional(bind!(RECEIVED, id)).await
 }

@@ -83,7 +83,7 @@ impl Scene {
         let mut policy =
             Policy { sms: SmsPolicy { provider: Some(provider), ..SmsPolicy::default() }, ..Policy::default() };
         policy.api.outbound_timeout = time;
-        let texts = SmsDelivery::new(&policy, &Arc::new(HttpClient::new(internet.outbound())));
+        let texts = SmsDelivery::new(&policy, &Arc::new(HttpClient::new(internet.outbound())), None);
         Self { internet, sender: texts.sender }
     }
 
