@@ -1,0 +1,226 @@
+//! The message API: `…/messages` of a backend.
+
+use axum::response::Response;
+use gotrue_rules::domain::error::chain::ErrorChain;
+use http::header::{CONTENT_DISPOSITION, HeaderValue};
+use http::{Method, StatusCode};
+use serde_json::{Map, Value, json};
+use uuid::Uuid;
+
+use crate::message::Message;
+use crate::mime::{Attachment, ParsedMail};
+use crate::query;
+use crate::response;
+use crate::store::{MessageStore, StoreError};
+
+/// A response that says what is wrong with a request, and what to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ApiError {
+    status: StatusCode,
+    code: &'static str,
+    message: String,
+    hint: String,
+}
+
+impl ApiError {
+    pub(crate) fn new(status: StatusCode, code: &'static str, message: &str, hint: &str) -> Self {
+        Self { status, code, message: message.to_owned(), hint: hint.to_owned() }
+    }
+
+    pub(crate) fn invalid(message: &str, hint: &str) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, "invalid_parameter", message, hint)
+    }
+
+    pub(crate) fn unknown_parameter(name: &str, known: &[&str]) -> Self {
+        let hint = match known {
+            [] => "leave it out: this call has no parameters".to_owned(),
+            known => format!("the parameters are {}", known.join(", ")),
+        };
+        let name: String = name.chars().take(64).collect();
+        Self::new(StatusCode::BAD_REQUEST, "unknown_parameter", &format!("there is no parameter `{name}`"), &hint)
+    }
+
+    fn unknown_message() -> Self {
+        Self::new(
+            StatusCode::NOT_FOUND,
+            "message_not_found",
+            "there is no message with this id",
+            "it may have been deleted; GET the list of messages for the ids",
+        )
+    }
+
+    fn into_response(self) -> Response {
+        let body = json!({"code": self.code, "message": self.message, "hint": self.hint});
+        response::json(self.status, &body)
+    }
+}
+
+impl From<StoreError> for ApiError {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::UnknownCursor => Self::new(
+                StatusCode::NOT_FOUND,
+                "message_not_found",
+                "the parameter `after` is the id of no message",
+                "it may have been deleted; give the id of an existing message, or `now`",
+            ),
+            StoreError::Database(cause) => {
+                tracing::error!(error = %ErrorChain(&cause), "reading or writing messages failed");
+                Self::new(
+                    StatusCode::INTERNAL_SERVER_ERROR,
+                    "database_error",
+                    "the messages could not be read or written",
+                    "see the log of the server",
+                )
+            }
+        }
+    }
+}
+
+/// Answers requests to `…/messages`. It checks no access.
+#[derive(Debug, Clone)]
+pub struct MessagesApi {
+    store: MessageStore,
+}
+
+impl MessagesApi {
+    /// Creates the API of a store.
+    pub fn new(store: MessageStore) -> Self {
+        Self { store }
+    }
+
+    /// Answers one request; `path_below` is what follows `…/messages` in its path, `query` follows the `?`.
+    pub async fn answer(&self, method: &Method, path_below: &str, query: &str) -> Response {
+        let segments: Vec<&str> = path_below.split('/').filter(|segment| !segment.is_empty()).collect();
+        let answered = match &*segments {
+            [] => self.answer_list(method, query).await,
+            [id, rest @ ..] => self.answer_message(method, id, rest, query).await,
+        };
+        answered.unwrap_or_else(ApiError::into_response)
+    }
+
+    async fn answer_list(&self, method: &Method, query: &str) -> Result<Response, ApiError> {
+        match *method {
+            Method::GET | Method::HEAD => {
+                let messages = self.store.list(&query::parse_list(query)?).await?;
+                let messages: Vec<Value> = messages.iter().map(to_json).collect();
+                Ok(response::json(StatusCode::OK, &json!({"messages": messages})))
+            }
+            Method::DELETE => {
+                self.store.delete(&query::parse_deletion(query)?).await?;
+                Ok(response::no_content())
+            }
+            _ => Err(wrong_method("GET lists messages, DELETE deletes them")),
+        }
+    }
+
+    async fn answer_message(
+        &self,
+        method: &Method,
+        id: &str,
+        rest: &[&str],
+        query: &str,
+    ) -> Result<Response, ApiError> {
+        query::parse_none(query)?;
+        let id: Uuid = id.parse().map_err(|_| ApiError::unknown_message())?;
+        match (method, rest) {
+            (&Method::DELETE, []) => match self.store.delete_by_id(&[id]).await? {
+                0 => Err(ApiError::unknown_message()),
+                _ => Ok(response::no_content()),
+            },
+            (&Method::GET | &Method::HEAD, _) => {
+                let message = self.store.get(id).await?.ok_or_else(ApiError::unknown_message)?;
+                self.answer_part(&message, rest).await
+            }
+            (_, []) => Err(wrong_method("GET returns a message, DELETE deletes it")),
+            _ => Err(wrong_method("GET returns a part of a message")),
+        }
+    }
+
+    async fn answer_part(&self, message: &Message, rest: &[&str]) -> Result<Response, ApiError> {
+        match rest {
+            [] => {
+                let mut body = to_json(message);
+                let attachments = self.store.parse(message).await?.attachments;
+                body["attachments"] = attachments.iter().enumerate().map(attachment_json).collect();
+                Ok(response::json(StatusCode::OK, &body))
+            }
+            ["raw"] => Ok(response::bytes(StatusCode::OK, "message/rfc822", self.store.raw(message).await?)),
+            ["headers"] => Ok(response::json(StatusCode::OK, &headers_json(&self.store.parse(message).await?))),
+            ["attachments", number] => {
+                let attachments = self.store.parse(message).await?.attachments;
+                let found = number.parse().ok().and_then(|number: usize| attachments.into_iter().nth(number));
+                found.map(attachment_response).ok_or_else(|| {
+                    ApiError::new(
+                        StatusCode::NOT_FOUND,
+                        "attachment_not_found",
+                        "the message has no attachment of this number",
+                        "attachments are numbered from 0; GET the message for the list",
+                    )
+                })
+            }
+            _ => Err(ApiError::new(
+                StatusCode::NOT_FOUND,
+                "not_found",
+                "a message has no such part",
+                "the parts are /raw, /headers and /attachments/{n}",
+            )),
+        }
+    }
+}
+
+fn wrong_method(hint: &str) -> ApiError {
+    ApiError::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", "this method is not allowed here", hint)
+}
+
+fn to_json(message: &Message) -> Value {
+    json!({
+        "id": message.id,
+        "channel": message.channel.as_str(),
+        "at": message.at,
+        "from": message.from,
+        "to": message.to,
+        "subject": message.subject,
+        "kind": message.kind,
+        "text": message.text,
+        "html": message.html,
+        "code": message.code,
+        "token_hash": message.token_hash,
+        "link": message.link,
+        "links": message.links,
+    })
+}
+
+fn attachment_json((number, attachment): (usize, &Attachment)) -> Value {
+    json!({
+        "n": number,
+        "name": attachment.name,
+        "content_type": attachment.content_type,
+        "size": attachment.content.len(),
+    })
+}
+
+/// Returns an object with a list of values for each header name.
+pub(crate) fn headers_json(mail: &ParsedMail) -> Value {
+    let mut headers = Map::new();
+    for (name, value) in &mail.headers {
+        if let Value::Array(values) = headers.entry(name.clone()).or_insert_with(|| json!([])) {
+            values.push(json!(value));
+        }
+    }
+    Value::Object(headers)
+}
+
+/// Returns an attachment as a download: a browser never opens it as a page of this server.
+pub(crate) fn attachment_response(attachment: Attachment) -> Response {
+    let mut answer = response::bytes(StatusCode::OK, &attachment.content_type, attachment.content);
+    let name: String = attachment
+        .name
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() || ".-_ ".contains(c) { c } else { '_' })
+        .collect();
+    if let Ok(disposition) = HeaderValue::from_str(&format!("attachment; filename=\"{name}\"")) {
+        answer.headers_mut().insert(CONTENT_DISPOSITION, disposition);
+    }
+    answer
+}

@@ -1,0 +1,5 @@
+//! Tests of the kept messages on a real table.
+
+mod api;
+mod fixture;
+mod mime;
