@@ -10,6 +10,7 @@ use futures::future::{BoxFuture, join_all};
 use gotrue_rs::app::App;
 use gotrue_rs::ports::clock::SharedClock;
 use gotrue_rs::store::migrate::DatabaseName;
+use messages::api::MessagesApi;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use tokio::sync::watch;
@@ -30,6 +31,8 @@ pub struct Backend {
     pub app: Arc<App>,
     /// Answers its requests.
     pub handler: RequestHandler,
+    /// The messages that it sent.
+    pub messages: MessagesApi,
     /// Ends its background tasks and waiting requests.
     pub closing: watch::Sender<bool>,
     /// Its background tasks.

@@ -16,6 +16,8 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
+use messages::MessageSender;
+
 pub(crate) use basalt::{BasaltSettings, LogFormat};
 pub(crate) use problem::Problem;
 pub(crate) use settings::{ServerFacts, Settings};
@@ -123,6 +125,15 @@ impl ConfigFile {
             verify_jwt: self.values.is_enabled(&format!("functions.{name}.verify_jwt"), true),
         };
         self.values.names_in_table("functions").into_iter().map(|name| (name.to_owned(), settings(name))).collect()
+    }
+
+    /// Returns the sender of mails that are not sent.
+    pub(crate) fn mail_sender(&self) -> MessageSender {
+        let text = |key: &str, default: &str| self.values.text(key).unwrap_or(default).to_owned();
+        MessageSender {
+            name: text("inbucket.sender_name", "Admin"),
+            address: text("inbucket.admin_email", "admin@email.com"),
+        }
     }
 
     /// Returns whether mail that is not sent is shown in the development inbox.

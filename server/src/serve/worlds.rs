@@ -15,6 +15,8 @@ use gotrue_rs::store::Pool;
 use gotrue_rs::store::migrate::DatabaseName;
 use gotrue_rules::domain::secret::Secret;
 use http::StatusCode;
+use messages::MessageStore;
+use messages::api::MessagesApi;
 use serde_json::{Map, Value};
 use test_bench::TestApiError;
 use test_bench::api::{TEST_API_PATH, TestApi};
@@ -141,6 +143,7 @@ impl WorldBackends {
         logging::log_notices(&config.notices);
         let pool = self.build_pool(&mut config, &plan.database)?;
         let (closing, signal) = watch::channel(false);
+        let sender = project.file.mail_sender();
         let shared = self.ports(&plan.clock);
         let dependencies = Dependencies {
             project: &project,
@@ -148,13 +151,14 @@ impl WorldBackends {
             pool,
             shared,
             is_new: true,
-            closing: signal,
+            closing: signal.clone(),
             provider,
             consent,
         };
-        let Services { router, app, worker, upkeep, outbox: _ } = Services::start(&config, dependencies)?;
+        let Services { router, app, worker, upkeep, outbox } = Services::start(&config, dependencies)?;
+        let messages = MessagesApi::new(MessageStore::new(outbox.inbox(), sender, signal));
         let handler = Arc::new(move |request: Request| Arc::clone(&router).handle(request).boxed());
-        Ok(Backend { app, handler, closing, tasks: vec![worker, upkeep] })
+        Ok(Backend { app, handler, messages, closing, tasks: vec![worker, upkeep] })
     }
 
     fn build_pool(&self, config: &mut Config, database: &DatabaseName) -> anyhow::Result<Pool> {

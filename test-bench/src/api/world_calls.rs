@@ -1,18 +1,32 @@
-//! Calls about what is in a world: clock and settings.
+//! Calls about what is in a world.
 
 use axum::response::Response;
+use gotrue_rs::ports::clock::Clock;
 use http::{Method, StatusCode};
 use serde_json::{Map, Value};
 
 use super::{Call, TestApi, response, unknown_call};
-use crate::TestApiError;
 use crate::worlds::{World, parse};
+use crate::{TestApiError, authenticators, sessions, users};
 
 impl TestApi {
     /// Answers a call below `…/worlds/{id}`.
     pub(super) async fn answer_world(&self, world: &World, call: &Call<'_>) -> Result<Response, TestApiError> {
         match (&call.method, &call.segments[2..]) {
             (_, ["clock"]) => answer_clock(world, call),
+            (_, ["messages", rest @ ..]) => answer_messages(world, call, &rest.join("/")).await,
+            (&Method::POST, ["users"]) => {
+                let state = world.enter().await?;
+                created(&users::create(world.app(&state)?, &call.body).await?)
+            }
+            (&Method::POST, ["sessions"]) => {
+                let state = world.enter().await?;
+                created(&sessions::create(world.app(&state)?, &call.body, &world.storage_key()).await?)
+            }
+            (&Method::POST, ["authenticators", "totp"]) => {
+                Ok(response::json(StatusCode::OK, &authenticators::totp(world.clock.now(), &call.body)?))
+            }
+            (_, ["faults", rest @ ..]) => answer_faults(world, call, rest),
             (&Method::GET, ["config"]) => self.describe_settings(world).await,
             (&Method::PATCH, ["config"]) => {
                 self.worlds.change_settings(world, &parse::<Map<String, Value>>(&call.body)?).await?;
@@ -27,6 +41,34 @@ impl TestApi {
         let settings = self.worlds.builder().describe_settings(&state.settings);
         Ok(response::json(StatusCode::OK, &Value::Object(settings)))
     }
+}
+
+/// Answers a call about messages. A waiting one does not keep the world from being changed.
+async fn answer_messages(world: &World, call: &Call<'_>, path: &str) -> Result<Response, TestApiError> {
+    let messages = {
+        let state = world.enter().await?;
+        let backend = state.backend.as_ref().ok_or_else(|| world.gone())?;
+        backend.messages.clone()
+    };
+    world.touch();
+    Ok(messages.answer(&call.method, path, &call.query).await)
+}
+
+fn answer_faults(world: &World, call: &Call<'_>, rest: &[&str]) -> Result<Response, TestApiError> {
+    match (&call.method, rest) {
+        (&Method::GET, []) => Ok(response::json(StatusCode::OK, &world.faults.list())),
+        (&Method::POST, []) => created(&world.faults.add(&call.body)?),
+        (&Method::DELETE, [] | [_]) => {
+            world.faults.clear(rest.first().copied())?;
+            Ok(response::empty())
+        }
+        _ => Err(unknown_call(call)),
+    }
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "the result of a call")]
+fn created(value: &Value) -> Result<Response, TestApiError> {
+    Ok(response::json(StatusCode::CREATED, value))
 }
 
 fn answer_clock(world: &World, call: &Call<'_>) -> Result<Response, TestApiError> {

@@ -172,6 +172,7 @@ impl Worlds {
             None => world.clock.reset(),
             Some(snapshot) => world.clock.set_state(snapshot.clock),
         }
+        world.faults.clear(None)?;
         self.replace_content(world, &mut state, replacement, origin.settings.clone()).await?;
         let Some(app) = state.app() else { return Ok(()) };
         match &origin.seed {

@@ -15,9 +15,12 @@ use tokio::time::timeout;
 use crate::TestApiError;
 use crate::backend::{Backend, BackendPlan, DatabaseUrls, Profile, WorldKeys, WorldSettings};
 use crate::clock::VirtualClock;
+use crate::faults::{self, FaultRules};
 
 /// The longest wait for the requests of a world before it is changed.
 const QUIET_LIMIT: Duration = Duration::from_secs(10);
+/// The same in every world, so that a test with probabilities can be repeated.
+const FAULT_SEED: u64 = 1;
 
 /// An isolated backend.
 pub struct World {
@@ -31,6 +34,8 @@ pub struct World {
     pub(crate) keys: Arc<WorldKeys>,
     /// Its clock.
     pub(crate) clock: VirtualClock,
+    /// The rules by which its requests and what is behind them fail.
+    pub(crate) faults: FaultRules,
     /// Its database; the name stays the same.
     pub(crate) database: DatabaseName,
     /// What it was created from.
@@ -96,15 +101,16 @@ impl World {
         let closing = Mutex::new(backend.closing.clone());
         let state = WorldState { backend: Some(backend), settings: origin.settings.clone() };
         let state = Arc::new(RwLock::new(state));
-        Self { id, name, url, keys, clock, database, origin, state, closing, used_at: Mutex::new(Instant::now()) }
+        let (faults, used_at) = (FaultRules::new(FAULT_SEED), Mutex::new(Instant::now()));
+        Self { id, name, url, keys, clock, faults, database, origin, state, closing, used_at }
     }
 
     /// Answers a request; its path is the one below the world's URL.
     pub(crate) async fn answer(&self, request: Request) -> Result<Response, TestApiError> {
         self.touch();
         let state = self.enter().await?;
-        let handler = state.backend.as_ref().ok_or_else(|| self.gone())?.handler.clone();
-        let response = handler(request).await;
+        let Some(Backend { app, handler, .. }) = &state.backend else { return Err(self.gone()) };
+        let response = faults::serve(&self.faults, app, request, |request| handler(request)).await;
         self.touch();
         Ok(response)
     }
@@ -187,7 +193,13 @@ impl World {
         *self.used_at.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
     }
 
-    fn gone(&self) -> TestApiError {
+    /// Returns the application of the running backend.
+    pub(crate) fn app<'s>(&self, state: &'s WorldState) -> Result<&'s Arc<App>, TestApiError> {
+        state.app().ok_or_else(|| self.gone())
+    }
+
+    /// Returns the error of a world without a backend.
+    pub(crate) fn gone(&self) -> TestApiError {
         TestApiError::not_found(
             format!("the world {} is gone", self.id),
             "create another one; worlds end when they are deleted, and an hour after their last use",

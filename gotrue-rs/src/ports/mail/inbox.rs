@@ -5,7 +5,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use chrono::TimeDelta;
+use futures::FutureExt;
 use futures::future::select;
 use gotrue_rules::domain::user::Time;
 use tokio::sync::Notify;
@@ -70,16 +70,16 @@ impl Inbox {
     /// # Errors
     /// The database returned an error or was unreachable.
     pub async fn wait(&self, query: &InboxQuery, patience: Duration) -> Result<Vec<InboxMail>> {
-        let end = self.clock.now() + TimeDelta::from_std(patience).unwrap_or(TimeDelta::days(1));
+        let mut limit = self.clock.timeout(patience).shared();
         loop {
             let mut written = std::pin::pin!(self.written.notified());
             written.as_mut().enable();
             let found = self.list(query).await?;
-            let left = (end - self.clock.now()).to_std().unwrap_or(Duration::ZERO);
-            if !found.is_empty() || left.is_zero() {
+            if !found.is_empty() || patience.is_zero() || limit.peek().is_some() {
                 return Ok(found);
             }
-            select(written, self.clock.sleep(left.min(POLL_INTERVAL))).await;
+            let poll = self.clock.timeout(POLL_INTERVAL.min(patience));
+            select(written, select(poll, &mut limit)).await;
         }
     }
 

@@ -11,6 +11,8 @@ use gotrue_rs::ports::mail::outbox::{MailDestination, Outbox};
 use gotrue_rs::store::outbox::OutboxTable;
 use http::Uri;
 use http::uri::PathAndQuery;
+use messages::api::MessagesApi;
+use messages::{MessageSender, MessageStore};
 use test_bench::backend::{Backend, BackendPlan};
 use tokio::sync::watch;
 use tower::ServiceExt;
@@ -31,6 +33,8 @@ impl WorldBackends {
         let table = OutboxTable::new(pool.clone());
         // Tests read the messages of every world.
         let outbox = Outbox::new(table, Arc::clone(&plan.clock), entropy.fork(), MailDestination::Inbox);
+        let (closing, signal) = watch::channel(false);
+        let messages = MessagesApi::new(MessageStore::new(outbox.inbox(), MessageSender::default(), signal));
         let app = Arc::new(app::build(&config, &shared, pool, EmailDelivery::Outbox(Arc::new(outbox)))?);
         let router = gotrue_rs::router(Arc::clone(&app));
         let handler = Arc::new(move |mut request: Request| {
@@ -42,7 +46,7 @@ impl WorldBackends {
             }
             .boxed()
         });
-        Ok(Backend { app, handler, closing: watch::channel(false).0, tasks: Vec::new() })
+        Ok(Backend { app, handler, messages, closing, tasks: Vec::new() })
     }
 }
 
