@@ -112,7 +112,7 @@ pub trait BackendBuilder: Send + Sync + 'static {
     ///
     /// # Errors
     /// The settings are invalid; the message names them.
-    fn build(&self, plan: BackendPlan) -> BoxFuture<'_, Result<Backend, TestApiError>>;
+    fn build(&self, plan: &BackendPlan) -> Result<Backend, TestApiError>;
 
     /// Returns the effective settings in the shape of `config.toml`, or the variables of the profile `gotrue`.
     fn describe_settings(&self, settings: &WorldSettings) -> Map<String, Value>;

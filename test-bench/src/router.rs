@@ -32,7 +32,7 @@ impl TestRouter {
             return self.api.answer(request).await;
         }
         let (id, path) = match split_world(path) {
-            Some((id, path)) => (id.to_owned(), Some(path.to_owned())),
+            Some((id, path)) => (id.to_owned(), Some(path)),
             None => (DEFAULT_WORLD.to_owned(), None),
         };
         if let Some(path) = path {

@@ -122,7 +122,7 @@ fn complete_templates(entries: &mut [RouteEntry], group_path: &str) {
     for entry in entries {
         match entry {
             RouteEntry::Route(row) if row.path == "/" && !group_path.is_empty() => {
-                group_path.clone_into(&mut row.template)
+                group_path.clone_into(&mut row.template);
             }
             RouteEntry::Route(row) => row.template = format!("{group_path}{}", row.path),
             RouteEntry::Group(group) => {

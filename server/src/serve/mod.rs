@@ -106,7 +106,7 @@ pub(crate) async fn serve(
     if until_parent_ends {
         shutdown.begin_after_parent(parent);
     }
-    let server = Server::start(project, options, &shutdown).await?;
+    let server = Box::pin(Server::start(project, options, &shutdown)).await?;
     // A server that was stopped during its start is not announced.
     if !shutdown.has_begun() {
         server.announce(json)?;

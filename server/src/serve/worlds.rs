@@ -7,7 +7,6 @@ use std::sync::Arc;
 use anyhow::Context;
 use axum::extract::Request;
 use futures::FutureExt;
-use futures::future::BoxFuture;
 use gotrue_rs::config::Config;
 use gotrue_rs::ports::clock::{Clock, SharedClock, SystemClock};
 use gotrue_rs::ports::entropy::Entropy;
@@ -84,7 +83,7 @@ impl Server {
             url: addresses.url.clone(),
             origin: addresses.origin,
         };
-        let worlds = builder.start(databases, &keys).await?;
+        let worlds = builder.start(databases, &keys)?;
         let access = TestAccess {
             test_url: format!("{}{TEST_API_PATH}", addresses.url),
             test_key: entropy.base32(40).to_ascii_lowercase(),
@@ -111,7 +110,7 @@ impl Server {
 
 impl WorldBackends {
     /// Builds the world that the server itself is, and the registry of all others.
-    async fn start(self, databases: WorldDatabases, keys: &ApiKeys) -> anyhow::Result<Worlds> {
+    fn start(self, databases: WorldDatabases, keys: &ApiKeys) -> anyhow::Result<Worlds> {
         let plan = BackendPlan {
             url: self.url.clone(),
             keys: Arc::new(world_keys(keys.clone())?),
@@ -120,10 +119,10 @@ impl WorldBackends {
             clock: Arc::new(SystemClock),
         };
         let entropy = self.entropy.fork();
-        Ok(Worlds::start(Arc::new(self), databases, entropy, plan).await?)
+        Ok(Worlds::start(Arc::new(self), databases, entropy, plan)?)
     }
 
-    async fn build_backend(&self, plan: BackendPlan) -> anyhow::Result<Backend> {
+    fn build_backend(&self, plan: &BackendPlan) -> anyhow::Result<Backend> {
         let entropy = self.entropy.fork();
         if plan.settings.profile == Profile::Gotrue {
             return self.build_gotrue(plan, &entropy);
@@ -181,14 +180,11 @@ impl BackendBuilder for WorldBackends {
             .map_err(|error| TestApiError::internal("generating the keys of a world", error.as_ref()))
     }
 
-    fn build(&self, plan: BackendPlan) -> BoxFuture<'_, Result<Backend, TestApiError>> {
-        async move {
-            self.build_backend(plan).await.map_err(|error| {
-                let hint = "docs/configuration.md lists the settings";
-                TestApiError::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid_settings", format!("{error:#}"), hint)
-            })
-        }
-        .boxed()
+    fn build(&self, plan: &BackendPlan) -> Result<Backend, TestApiError> {
+        self.build_backend(plan).map_err(|error| {
+            let hint = "docs/configuration.md lists the settings";
+            TestApiError::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid_settings", format!("{error:#}"), hint)
+        })
     }
 
     fn describe_settings(&self, settings: &WorldSettings) -> Map<String, Value> {

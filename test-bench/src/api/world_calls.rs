@@ -21,7 +21,8 @@ impl TestApi {
             }
             (&Method::POST, ["sessions"]) => {
                 let state = world.enter().await?;
-                created(&sessions::create(world.app(&state)?, &call.body, &world.storage_key()).await?)
+                let created = sessions::create(world.app(&state)?, &call.body, &world.storage_key()).await?;
+                Ok(response::json(StatusCode::CREATED, &with_session_members(created)))
             }
             (&Method::POST, ["authenticators", "totp"]) => {
                 Ok(response::json(StatusCode::OK, &authenticators::totp(world.clock.now(), &call.body)?))
@@ -52,6 +53,17 @@ async fn answer_messages(world: &World, call: &Call<'_>, path: &str) -> Result<R
     };
     world.touch();
     Ok(messages.answer(&call.method, path, &call.query).await)
+}
+
+/// Adds the members of the session to those around it, as in the answer to a sign-in.
+fn with_session_members(mut answer: Value) -> Value {
+    let session = answer["session"].as_object().cloned().unwrap_or_default();
+    for (name, value) in session {
+        if answer.get(&name).is_none() {
+            answer[name] = value;
+        }
+    }
+    answer
 }
 
 fn answer_faults(world: &World, call: &Call<'_>, rest: &[&str]) -> Result<Response, TestApiError> {

@@ -66,7 +66,7 @@ impl Worlds {
     ///
     /// # Errors
     /// The default world cannot be built.
-    pub async fn start(
+    pub fn start(
         builder: Arc<dyn BackendBuilder>,
         databases: WorldDatabases,
         entropy: Entropy,
@@ -74,7 +74,7 @@ impl Worlds {
     ) -> Result<Self, TestApiError> {
         let clock = VirtualClock::default();
         let BackendPlan { url, keys, settings, database, .. } = default.clone();
-        let backend = builder.build(BackendPlan { clock: Arc::new(clock.clone()), ..default }).await?;
+        let backend = builder.build(&BackendPlan { clock: Arc::new(clock.clone()), ..default })?;
         let identity = WorldIdentity { id: DEFAULT_WORLD.to_owned(), name: None, url: url.clone(), keys, database };
         let origin = Origin { settings, ..Origin::default() };
         let world = Arc::new(World::new(identity, clock, origin, backend));
@@ -109,7 +109,7 @@ impl Worlds {
         self.check_number()?;
         let mut settings = wanted.settings()?;
         let (clock, database) = match &wanted.from {
-            None => (VirtualClock::default(), self.0.databases.take().await.map_err(database_error)?),
+            None => (VirtualClock::default(), self.0.databases.take().await.map_err(|error| database_error(&error))?),
             Some(name) => {
                 let snapshot = self.find_snapshot(name)?;
                 settings = snapshot.settings_for(&wanted, settings);
@@ -164,7 +164,7 @@ impl Worlds {
         self.check_replaceable(world)?;
         let snapshot = origin.snapshot.as_deref().map(|name| self.find_snapshot(name)).transpose()?;
         let replacement = match &snapshot {
-            None => self.0.databases.take().await.map_err(database_error)?,
+            None => self.0.databases.take().await.map_err(|error| database_error(&error))?,
             Some(snapshot) => self.copy(&snapshot.database).await?,
         };
         let mut state = self.enter_to_replace(world, &replacement).await?;
@@ -187,7 +187,7 @@ impl Worlds {
         let mut settings = state.settings.clone();
         merge(&mut settings.config, change);
         // Built first: invalid settings leave the world as it is.
-        let built = self.0.builder.build(world.plan(settings.clone())).await;
+        let built = self.0.builder.build(&world.plan(settings.clone()));
         let built = match built {
             Ok(backend) => backend,
             Err(error) => {
@@ -267,13 +267,13 @@ impl Worlds {
         } else {
             self.0.databases.discard(replacement);
         }
-        let backend = self.0.builder.build(world.plan(state.settings.clone())).await?;
+        let backend = self.0.builder.build(&world.plan(state.settings.clone()))?;
         world.replace_backend(state, backend).await;
-        replaced.map_err(database_error)
+        replaced.map_err(|error| database_error(&error))
     }
 
     async fn build_with_seed(&self, plan: BackendPlan, seed: Option<&Seed>) -> Result<Backend, TestApiError> {
-        let backend = self.0.builder.build(plan).await?;
+        let backend = self.0.builder.build(&plan)?;
         if let Some(seed) = seed
             && let Err(error) = seed.apply(&backend.app).await
         {
@@ -299,7 +299,7 @@ impl Worlds {
     }
 
     async fn copy(&self, database: &DatabaseName) -> Result<DatabaseName, TestApiError> {
-        self.0.databases.copy_of(database).await.map_err(database_error)
+        self.0.databases.copy_of(database).await.map_err(|error| database_error(&error))
     }
 
     /// Drops a database that is not used after all, and returns the reason.
@@ -332,8 +332,8 @@ impl Worlds {
     }
 }
 
-fn database_error(error: MigrateError) -> TestApiError {
-    TestApiError::internal("changing the databases of the worlds", &error)
+fn database_error(error: &MigrateError) -> TestApiError {
+    TestApiError::internal("changing the databases of the worlds", error)
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

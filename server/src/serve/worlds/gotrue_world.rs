@@ -25,8 +25,8 @@ const MOUNT: &str = "/auth/v1";
 
 impl WorldBackends {
     /// Builds a backend of this profile: the auth API at the world's URL and at `/auth/v1` below it.
-    pub(super) fn build_gotrue(&self, plan: BackendPlan, entropy: &Entropy) -> anyhow::Result<Backend> {
-        let mut config = read_settings(&plan)?;
+    pub(super) fn build_gotrue(&self, plan: &BackendPlan, entropy: &Entropy) -> anyhow::Result<Backend> {
+        let mut config = read_settings(plan)?;
         profiles::apply_gotrue_profile(&mut config.policy);
         let pool = self.build_pool(&mut config, &plan.database)?;
         let shared = self.ports(&plan.clock);
