@@ -16,3 +16,4 @@ pub mod pwned;
 pub mod saml;
 pub mod sealing;
 pub mod sms;
+pub mod software_authenticator;
