@@ -275,33 +275,40 @@ impl App {
     /// Records the journal of every request, with these injected faults; for tests.
     #[must_use]
     pub fn recording_journals(self, faults: Arc<dyn FaultInjector>) -> Self {
-        Self { journals: Journals(Some(Arc::new(RecordedJournals { faults, journals: Mutex::default() }))), ..self }
+        Self { journals: Journals { faults: Some(faults), recorded: Some(Arc::default()) }, ..self }
+    }
+
+    /// Injects faults into every request; for test environments.
+    #[must_use]
+    pub fn with_faults(self, faults: Arc<dyn FaultInjector>) -> Self {
+        Self { journals: Journals { faults: Some(faults), ..self.journals }, ..self }
     }
 }
 
 /// The journals of requests, recorded only in tests.
 #[derive(Debug, Clone, Default)]
-pub struct Journals(Option<Arc<RecordedJournals>>);
-
-#[derive(Debug)]
-struct RecordedJournals {
-    faults: Arc<dyn FaultInjector>,
-    journals: Mutex<Vec<Arc<Journal>>>,
+pub struct Journals {
+    faults: Option<Arc<dyn FaultInjector>>,
+    recorded: Option<Arc<Mutex<Vec<Arc<Journal>>>>>,
 }
 
 impl Journals {
     /// Starts the journal of a request.
     pub fn start_journal(&self) -> Arc<Journal> {
-        let Some(recorded) = &self.0 else { return Arc::default() };
-        let journal = Arc::new(Journal::with_faults(Arc::clone(&recorded.faults)));
-        recorded.journals.lock().unwrap_or_else(PoisonError::into_inner).push(journal.clone());
+        let journal: Arc<Journal> = match &self.faults {
+            Some(faults) => Arc::new(Journal::with_faults(Arc::clone(faults))),
+            None => Arc::default(),
+        };
+        if let Some(recorded) = &self.recorded {
+            recorded.lock().unwrap_or_else(PoisonError::into_inner).push(journal.clone());
+        }
         journal
     }
 
     /// All recorded journals, in the order in which the requests started.
     pub fn all(&self) -> Vec<Arc<Journal>> {
-        let Some(recorded) = &self.0 else { return Vec::new() };
-        recorded.journals.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        let Some(recorded) = &self.recorded else { return Vec::new() };
+        recorded.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// The journal of the most recent request.

@@ -28,13 +28,15 @@ pub enum Fault {
     Fail,
     /// The statement is not sent, as if the connection to the database had just been lost.
     Disconnect,
+    /// The statement is not sent, as if the database had rejected it with this SQLSTATE.
+    Reject(&'static str),
     /// The request panics.
     Panic,
     /// The statement is sent when this completes.
     Wait(BoxFuture<'static, ()>),
 }
 
-/// Injects faults into requests, for tests.
+/// Injects faults into requests, for tests and test environments.
 pub trait FaultInjector: std::fmt::Debug + Send + Sync + 'static {
     /// The fault to inject at this step, which is about to run.
     fn fault_at(&self, step: Step) -> Option<Fault>;
@@ -49,6 +51,9 @@ pub enum InjectedError {
     /// Caused by [`Fault::Disconnect`].
     #[error("the connection was lost")]
     Disconnected,
+    /// Caused by [`Fault::Reject`].
+    #[error("injected fault with the SQLSTATE {0}")]
+    Rejected(&'static str),
 }
 
 /// The steps of one request.
@@ -60,7 +65,7 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// A journal with injected faults; for tests.
+    /// A journal with injected faults; for tests and test environments.
     pub fn with_faults(faults: Arc<dyn FaultInjector>) -> Self {
         Self { faults: Some(faults), ..Self::default() }
     }
@@ -84,6 +89,7 @@ impl Journal {
             None => Ok(()),
             Some(Fault::Fail) => Err(InjectedError::Failed),
             Some(Fault::Disconnect) => Err(InjectedError::Disconnected),
+            Some(Fault::Reject(sqlstate)) => Err(InjectedError::Rejected(sqlstate)),
             Some(Fault::Panic) => panic!("injected fault at {step:?}"),
             Some(Fault::Wait(until)) => {
                 until.await;

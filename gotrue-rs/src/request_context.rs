@@ -133,8 +133,11 @@ impl RequestContext {
     }
 
     /// Builds the context of an operation that no HTTP request started.
+    ///
+    /// Its journal is not kept, and has no injected faults.
     pub fn internal(app: Arc<App>) -> Self {
-        Self::new(app, RequestInfo::internal(), RequestBody::empty())
+        let context = Self::new(app, RequestInfo::internal(), RequestBody::empty());
+        Self { journal: Arc::default(), ..context }
     }
 
     /// A connection whose statements run outside a transaction.

@@ -160,7 +160,7 @@ pub(super) fn secrets(texts: Texts) -> BTreeMap<String, Secret> {
 }
 
 /// The name of a hook in its variables, in lower case.
-pub(super) fn hook_key(kind: HookKind) -> &'static str {
+pub fn hook_key(kind: HookKind) -> &'static str {
     match kind {
         HookKind::SendSms => "send_sms",
         HookKind::SendEmail => "send_email",

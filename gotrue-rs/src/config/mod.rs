@@ -21,6 +21,7 @@ pub use self::configuration::{
 };
 pub use self::docs::generate_reference as reference_document;
 use self::draft::Draft;
+pub use self::draft::hook_key;
 pub use self::nearest::find_nearest;
 pub use self::problem::{Notice, NoticeLevel, Problem};
 pub use self::setting::{Family, Setter, Setting, UnusedForm, ValueType};

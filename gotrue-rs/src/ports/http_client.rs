@@ -2,6 +2,7 @@
 //!
 //! Untrusted URLs must be public, even after a redirect. Size and duration of every response are bounded.
 
+pub mod faults;
 pub mod guard;
 mod proxy;
 
@@ -16,6 +17,8 @@ use reqwest::header::HeaderMap;
 use reqwest::{Certificate, Client, ClientBuilder, Request, Url};
 use tracing::field::Empty;
 use tracing::{Instrument, Span};
+
+use self::faults::OutboundFaultInjector;
 
 /// Proxies and trusted roots of outgoing requests.
 #[derive(Debug, Clone, Default)]
@@ -75,6 +78,23 @@ pub enum HttpError {
     /// No response, or not in time.
     #[error("no answer: {0}")]
     Transport(#[from] reqwest::Error),
+    /// A test environment refuses the connection.
+    #[error("no answer: the connection was refused by an injected fault")]
+    InjectedRefusal,
+    /// A test environment gives no response in time.
+    #[error("no answer: an injected fault exceeded the time limit")]
+    InjectedTimeout,
+}
+
+impl HttpError {
+    /// Whether the response did not arrive in time.
+    pub fn is_timeout(&self) -> bool {
+        match self {
+            Self::Transport(cause) => cause.is_timeout(),
+            Self::InjectedTimeout => true,
+            Self::Forbidden(_) | Self::Client(_) | Self::InjectedRefusal => false,
+        }
+    }
 }
 
 /// Both clients. They are built on first use, because loading the system's roots would delay the start.
@@ -83,12 +103,19 @@ pub struct HttpClient {
     outbound: OutboundOptions,
     trusted_client: OnceLock<Result<Client, String>>,
     untrusted_client: OnceLock<Result<Client, String>>,
+    faults: Option<Arc<dyn OutboundFaultInjector>>,
 }
 
 impl HttpClient {
     /// Creates the clients' configuration. Nothing is read or connected yet.
     pub fn new(outbound: OutboundOptions) -> Self {
-        Self { outbound, trusted_client: OnceLock::new(), untrusted_client: OnceLock::new() }
+        Self { outbound, trusted_client: OnceLock::new(), untrusted_client: OnceLock::new(), faults: None }
+    }
+
+    /// Injects faults into calls; for test environments.
+    #[must_use]
+    pub fn with_faults(self, faults: Arc<dyn OutboundFaultInjector>) -> Self {
+        Self { faults: Some(faults), ..self }
     }
 
     /// Returns the client for configured URLs: hooks, templates, providers, captcha services.
@@ -104,7 +131,7 @@ impl HttpClient {
         request: Request,
         limits: ResponseLimits,
     ) -> Result<HttpResponse, HttpError> {
-        execute(self.get_trusted_client()?, service, request, limits).await
+        self.execute(self.get_trusted_client()?, service, request, limits).await
     }
 
     /// Sends a request with the client that the URL's origin requires.
@@ -129,7 +156,7 @@ impl HttpClient {
         limits: ResponseLimits,
     ) -> Result<HttpResponse, HttpError> {
         let client = self.get_trusted_client()?;
-        execute(client, service, client.get(url).build()?, limits).await
+        self.execute(client, service, client.get(url).build()?, limits).await
     }
 
     /// Sends a request to an untrusted URL: only public hosts, http or https, at most three redirects.
@@ -149,12 +176,39 @@ impl HttpClient {
         };
         let client =
             self.untrusted_client.get_or_init(build).as_ref().map_err(|reason| HttpError::Client(reason.clone()))?;
-        execute(client, service, request, limits).await
+        self.execute(client, service, request, limits).await
     }
 
     /// Whether a request to this URL uses a proxy, which resolves its name.
     pub fn uses_proxy(&self, url: &Url) -> Result<bool, HttpError> {
         Ok(self.parse_proxy_rules().map_err(HttpError::Client)?.find_proxy(url).is_some())
+    }
+
+    /// Sends a request in a span, which holds neither path nor query, headers or body.
+    async fn execute(
+        &self,
+        client: &Client,
+        service: &str,
+        request: Request,
+        limits: ResponseLimits,
+    ) -> Result<HttpResponse, HttpError> {
+        if let Some(fault) = self.faults.as_ref().and_then(|faults| faults.fault_of(service))
+            && let Some(outcome) = fault.apply(limits).await
+        {
+            return outcome;
+        }
+        let span = tracing::info_span!(
+            "outbound_call",
+            peer.service = service,
+            http.request.method = request.method().as_str(),
+            server.address = request.url().host_str(),
+            server.port = request.url().port_or_known_default(),
+            http.response.status_code = Empty,
+            error.type = Empty,
+        );
+        let outcome = exchange(client, request, limits).instrument(span.clone()).await;
+        record_outcome(&span, outcome.as_ref());
+        Ok(outcome?)
     }
 
     fn parse_proxy_rules(&self) -> Result<proxy::ProxyRules, String> {
@@ -199,27 +253,6 @@ pub fn read_roots(file: Option<&Path>, folders: Option<&str>) -> io::Result<Opti
         }
     }
     Ok(Some(all))
-}
-
-/// Sends a request in a span, which holds neither path nor query, headers or body.
-async fn execute(
-    client: &Client,
-    service: &str,
-    request: Request,
-    limits: ResponseLimits,
-) -> Result<HttpResponse, HttpError> {
-    let span = tracing::info_span!(
-        "outbound_call",
-        peer.service = service,
-        http.request.method = request.method().as_str(),
-        server.address = request.url().host_str(),
-        server.port = request.url().port_or_known_default(),
-        http.response.status_code = Empty,
-        error.type = Empty,
-    );
-    let outcome = exchange(client, request, limits).instrument(span.clone()).await;
-    record_outcome(&span, outcome.as_ref());
-    Ok(outcome?)
 }
 
 fn record_outcome(span: &Span, outcome: Result<&HttpResponse, &reqwest::Error>) {

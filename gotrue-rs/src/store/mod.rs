@@ -4,6 +4,7 @@
 
 pub mod binding;
 pub mod error;
+mod injected_rejection;
 pub mod insertion;
 mod lease;
 mod merged_metadata;

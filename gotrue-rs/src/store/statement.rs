@@ -13,6 +13,7 @@ use tracing::Instrument;
 
 use super::binding::{BoundStatement, Values};
 use super::error::{Error, Result};
+use super::injected_rejection::InjectedRejection;
 use super::lease::Lease;
 use super::pool::Pool;
 use super::span::{SQL_LOG, record_outcome, statement_span};
@@ -237,6 +238,7 @@ async fn reach(journal: &Journal, step: Step, name: &'static str) -> Result<()> 
         let cause = match struck {
             InjectedError::Failed => sqlx::Error::AnyDriverError(struck.into()),
             InjectedError::Disconnected => sqlx::Error::Io(std::io::Error::other(struck)),
+            InjectedError::Rejected(sqlstate) => sqlx::Error::Database(Box::new(InjectedRejection { sqlstate })),
         };
         record_unavailable(journal, Error::in_statement(name, cause))
     })

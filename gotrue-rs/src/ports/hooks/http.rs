@@ -77,7 +77,7 @@ impl Webhook {
     /// Waits before the next attempt, if there is one.
     async fn pause(&self, attempt: usize, error: HttpError) -> Result<()> {
         match error {
-            HttpError::Transport(cause) if cause.is_timeout() => return Err(hook_timeout().with_cause(cause)),
+            error if error.is_timeout() => return Err(hook_timeout().with_cause(error)),
             HttpError::Transport(cause) if cause.is_body() || cause.is_decode() => {
                 return Err(Error::internal(format!("Error running hook URI: {}", self.url)).with_cause(cause));
             }

@@ -92,6 +92,14 @@ pub trait Mailer: Send + Sync + 'static {
     fn send<'a>(&'a self, message: &'a EmailMessage) -> BoxFuture<'a, Result<(), MailError>>;
 }
 
+/// Selects mails that do not arrive in the inbox; for test environments.
+///
+/// No setting enables it: only the code of a test environment supplies one.
+pub trait MailFaultInjector: std::fmt::Debug + Send + Sync + 'static {
+    /// Whether the mail that is about to be stored stays undelivered.
+    fn should_withhold(&self) -> bool;
+}
+
 /// A shared mailer.
 pub type SharedMailer = Arc<dyn Mailer>;
 

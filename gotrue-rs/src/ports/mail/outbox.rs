@@ -13,7 +13,7 @@ use gotrue_rules::domain::user::Time;
 use tokio::sync::Notify;
 
 use super::inbox::Inbox;
-use super::{EmailMessage, MailError, Mailer, SharedMailer};
+use super::{EmailMessage, MailError, MailFaultInjector, Mailer, SharedMailer};
 use crate::ports::clock::SharedClock;
 use crate::ports::entropy::Entropy;
 use crate::store::Connection;
@@ -44,20 +44,14 @@ pub struct Outbox {
     is_keeping_sms: bool,
     schedule: DeliverySchedule,
     new_mail: Arc<Notify>,
+    faults: Option<Arc<dyn MailFaultInjector>>,
 }
 
 impl Outbox {
     /// Creates an outbox. `entropy` generates ids and the jitter of attempts.
     pub fn new(table: OutboxTable, clock: SharedClock, entropy: Entropy, destination: MailDestination) -> Self {
-        Self {
-            table,
-            clock,
-            entropy,
-            destination,
-            is_keeping_sms: false,
-            schedule: DeliverySchedule::default(),
-            new_mail: Arc::default(),
-        }
+        let (schedule, new_mail) = (DeliverySchedule::default(), Arc::default());
+        Self { table, clock, entropy, destination, is_keeping_sms: false, schedule, new_mail, faults: None }
     }
 
     /// Keeps SMS messages in the inbox while no sender is configured, for development and tests.
@@ -71,10 +65,17 @@ impl Outbox {
         self.is_keeping_sms.then(|| self.inbox())
     }
 
+    /// Withholds mails from the inbox; for test environments.
+    #[must_use]
+    pub fn with_faults(self, faults: Arc<dyn MailFaultInjector>) -> Self {
+        Self { faults: Some(faults), ..self }
+    }
+
     /// Returns the row of a mail for a statement of the caller.
     ///
     /// The caller then calls [`Outbox::notify_after_commit`].
     pub fn to_row(&self, message: &EmailMessage) -> NewMail {
+        let is_withheld = || self.faults.as_ref().is_some_and(|faults| faults.should_withhold());
         let clean = |text: &str| text.replace('\0', "");
         // The content is for its recipient: it is stored only if somebody delivers or shows it.
         let content =
@@ -82,6 +83,7 @@ impl Outbox {
         let optional = |text: &Option<String>| text.as_deref().map(content).filter(|text| !text.is_empty());
         let sent_to = match self.destination {
             MailDestination::Server => None,
+            MailDestination::Inbox if is_withheld() => None,
             MailDestination::Inbox => Some("inbox"),
             MailDestination::Discarded => Some("discarded"),
         };
