@@ -1,5 +1,6 @@
 //! Users, sessions, authenticators and faults of a test environment, against a database.
 
 mod faults;
+mod passkeys;
 mod sessions;
 mod users;
