@@ -87,6 +87,9 @@ impl FaultAction {
         if effect == FaultEffect::Continue && delay.is_none() && !is_slow {
             return Err(format!("do: an effect is wanted, one of {}", MEMBERS.join(", ")));
         }
+        if *target == FaultTarget::Database && delay.is_some() && effect != FaultEffect::Continue {
+            return Err(format!("do.delay_ms: of the failures of the database only {SLOW} has a delay"));
+        }
         Ok(Self { delay: delay.unwrap_or(if is_slow { SLOW_DELAY } else { Duration::ZERO }), effect })
     }
 }

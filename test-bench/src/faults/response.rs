@@ -13,13 +13,14 @@ use gotrue_rs::http::reply::Reply;
 use gotrue_rs::ports::clock::{Clock, SystemClock};
 use gotrue_rules::domain::error::{Error, ErrorCode, ErrorKind, WeakPasswordReason};
 use gotrue_rules::wire::error::{ApiVersion, VERSION_HEADER};
-use http::header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, RETRY_AFTER};
+use http::header::{AUTHORIZATION, CONTENT_LENGTH};
 use http::{HeaderMap, HeaderValue, StatusCode};
 use http_body_util::BodyExt;
 use http_edge::request::{BearerWhitespace, cors, single_header};
 use serde_json::Value;
 
 use super::action::{FaultAction, FaultEffect};
+use super::content::ResponseContent;
 use super::rules::FaultRules;
 use super::user::RequestUser;
 
@@ -47,7 +48,7 @@ where
             cors::GATEWAY.apply(Reply::from_error(&error, ApiVersion::from_header(version), &id).into_response())
         }
         FaultEffect::Respond { status, body, retry_after } => {
-            cors::GATEWAY.apply(build_response(status, body, retry_after))
+            cors::GATEWAY.apply(build_response(status, ResponseContent::build(body, retry_after)))
         }
     }
 }
@@ -80,20 +81,10 @@ fn build_error(status: u16, code: ErrorCode) -> Error {
     }
 }
 
-fn build_response(status: u16, body: Option<Value>, retry_after: Option<u64>) -> Response {
-    let (kind, body) = match body {
-        None => (None, String::new()),
-        Some(Value::String(text)) => (Some("text/plain; charset=utf-8"), text),
-        Some(json) => (Some("application/json"), json.to_string()),
-    };
-    let mut response = Response::new(Body::from(body));
+fn build_response(status: u16, content: ResponseContent) -> Response {
+    let mut response = Response::new(Body::from(content.body));
     *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    if let Some(kind) = kind {
-        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
-    }
-    if let Some(seconds) = retry_after {
-        response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
-    }
+    *response.headers_mut() = content.headers;
     response
 }
 

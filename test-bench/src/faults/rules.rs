@@ -7,7 +7,7 @@ use gotrue_rs::ports::entropy::Entropy;
 use http::Method;
 use serde_json::{Map, Value, json};
 
-use super::action::FaultAction;
+use super::action::{FaultAction, FaultEffect, TargetFailure};
 use super::rule::FaultRule;
 use super::target::FaultTarget;
 use super::user::RequestUser;
@@ -112,6 +112,12 @@ impl FaultRules {
     /// Returns the action for an operation of another target.
     pub fn for_target(&self, target: &FaultTarget) -> Option<FaultAction> {
         self.select(target, |_| true)
+    }
+
+    /// Returns the action for a statement; rules with `read_only` affect only those that write or lock rows.
+    pub(super) fn for_statement(&self, is_writing: bool) -> Option<FaultAction> {
+        let is_read_only = |rule: &FaultRule| rule.action.effect == FaultEffect::Fail(TargetFailure::ReadOnly);
+        self.select(&FaultTarget::Database, |rule| is_writing || !is_read_only(rule))
     }
 
     /// Whether a rule depends on the user of requests.

@@ -2,6 +2,10 @@
 
 use std::fmt;
 
+use gotrue_rs::config::hook_key;
+use gotrue_rules::domain::custom_provider::IDENTIFIER_PREFIX;
+use gotrue_rules::domain::policy::{HookKind, PROVIDERS};
+
 /// What a fault affects.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FaultTarget {
@@ -11,7 +15,7 @@ pub enum FaultTarget {
     Smtp,
     /// The sender of SMS messages.
     Sms,
-    /// A hook that is called over HTTP, by its name, such as `send_email`.
+    /// A hook that is called over HTTP, by its name in `[auth.hook.<name>]`.
     Hook(String),
     /// An external provider, by its name, such as `google`.
     Provider(String),
@@ -19,27 +23,23 @@ pub enum FaultTarget {
     Database,
 }
 
-/// The longest name of a hook or provider, in bytes.
-const MAX_NAME: usize = 64;
-
 impl FaultTarget {
     /// The forms of targets, for error messages.
-    pub(super) const FORMS: &'static str = "http, smtp, sms, hook:<name>, provider:<name>, database";
+    pub(super) const FORMS: &'static str =
+        "http, smtp, sms, database, hook:<name> as in [auth.hook.<name>], provider:<name> as in [auth.external.<name>]";
 
     /// Parses a target such as `hook:send_email`.
     pub fn parse(text: &str) -> Option<Self> {
-        let is_name = |name: &&str| {
-            let is_plain = |it: char| it.is_ascii_alphanumeric() || matches!(it, '_' | '-' | ':' | '.');
-            !name.is_empty() && name.len() <= MAX_NAME && name.chars().all(is_plain)
-        };
+        let is_hook = |name: &&str| HookKind::ALL.into_iter().any(|kind| hook_key(kind) == *name);
+        let is_provider = |name: &&str| PROVIDERS.contains(name) || name.starts_with(IDENTIFIER_PREFIX);
         match text {
             "http" => Some(Self::Http),
             "smtp" => Some(Self::Smtp),
             "sms" => Some(Self::Sms),
             "database" => Some(Self::Database),
             _ => match text.split_once(':')? {
-                ("hook", name) => Some(name).filter(is_name).map(|name| Self::Hook(name.to_owned())),
-                ("provider", name) => Some(name).filter(is_name).map(|name| Self::Provider(name.to_owned())),
+                ("hook", name) => Some(name).filter(is_hook).map(|name| Self::Hook(name.to_owned())),
+                ("provider", name) => Some(name).filter(is_provider).map(|name| Self::Provider(name.to_owned())),
                 _ => None,
             },
         }
@@ -70,7 +70,7 @@ mod tests {
         for text in ["http", "smtp", "sms", "hook:send_email", "provider:google", "provider:custom:x", "database"] {
             assert_eq!(FaultTarget::parse(text).expect(text).to_string(), text);
         }
-        for text in ["", "HTTP", "hook", "hook:", "provider:a b", "smtp:x", &format!("hook:{}", "x".repeat(65))] {
+        for text in ["", "HTTP", "hook", "hook:", "hook:send-email", "provider:a b", "provider:googel", "smtp:x"] {
             assert_eq!(FaultTarget::parse(text), None, "{text}");
         }
     }

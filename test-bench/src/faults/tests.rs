@@ -132,7 +132,7 @@ fn targets_have_their_own_failures() {
         let rules = rules(&[json!({"target": target, "do": action})]);
         let selected = rules.for_target(&FaultTarget::parse(target).unwrap()).expect("an action");
         assert_eq!(selected.effect, expected, "{target} {action}");
-        assert_eq!(rules.for_target(&FaultTarget::Hook("other".to_owned())), None);
+        assert_eq!(rules.for_target(&FaultTarget::Hook("send_sms".to_owned())), None);
         assert_eq!(request(&rules, &Method::GET, "/"), None);
     }
 }
@@ -169,7 +169,8 @@ fn invalid_rules_are_rejected_with_a_reason() {
         (json!({"target": "smtp", "match": {"path": "/"}, "do": {"failure": "hang"}}), "match.path: only requests"),
         (json!({"target": "smtp", "do": {"failure": "read_only"}}), "do.failure: slow, refuse"),
         (json!({"target": "smtp", "do": {"status": 500}}), "the target smtp has"),
-        (json!({"target": "hook:x", "do": {"truncate": 5}}), "the target hook:x has"),
+        (json!({"target": "hook:send_sms", "do": {"truncate": 5}}), "the target hook:send_sms has"),
+        (json!({"target": "database", "do": {"failure": "read_only", "delay_ms": 5}}), "only slow has a delay"),
     ] {
         let error = rules.add(rule.to_string().as_bytes()).expect_err("invalid");
         assert!(error.message.contains(expected), "{rule}: {}", error.message);

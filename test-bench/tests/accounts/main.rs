@@ -3,4 +3,5 @@
 mod faults;
 mod passkeys;
 mod sessions;
+mod targets;
 mod users;
