@@ -1,10 +1,10 @@
-//! What a message says: its code, its token hash and its links, also where an operator's template wrote them.
+//! What a message says: its code, token hash and links, also those of an operator's template.
 
 use gotrue_rs::http::request_info::parse_pairs;
 use gotrue_rs::ports::mail::inbox::InboxMail;
 use gotrue_rs::ports::mail::plain::list_links;
 
-use crate::message::APPLICATION_KIND;
+use crate::kind::APPLICATION_KIND;
 
 /// The numbers of digits of a code.
 const CODE_LENGTHS: std::ops::RangeInclusive<usize> = 6..=10;
@@ -80,7 +80,9 @@ fn list_bare_links(text: &str) -> Vec<String> {
     links
 }
 
-/// Returns the first number of the text that can be a code: 6 to 10 digits that are no part of a longer word.
+/// Returns the first number of the text that can be a code.
+///
+/// It has 6 to 10 digits that are no part of a longer word.
 fn find_code(text: &str) -> Option<String> {
     let is_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '/' | '=' | '+' | '#' | '%' | '&');
     text.split(|c: char| !is_word(c))

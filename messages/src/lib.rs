@@ -1,14 +1,23 @@
 //! Messages kept for development and tests: their API, Mailpit's and Inbucket's, and the inbox page.
 //!
 //! [`MessageStore`] reads the messages of one backend: rows of the outbox in its database. Everything else answers
-//! requests with it. Whoever serves these answers authorizes the requests.
+//! requests with it. The server that mounts them authorizes the requests.
 
+mod addresses;
 pub mod api;
+mod api_error;
 mod content;
+mod inbucket;
+mod kind;
+pub mod mailbox_apis;
+mod mailbox_request;
+mod mailpit;
 mod message;
 pub mod mime;
 mod query;
+mod received;
 mod response;
+pub mod smtp;
 mod store;
 
 pub use self::message::{Channel, Message};

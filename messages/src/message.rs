@@ -6,11 +6,7 @@ use gotrue_rules::domain::user::Time;
 use uuid::Uuid;
 
 use crate::content::Content;
-
-/// The kind of an application's mails.
-pub(crate) const APPLICATION_KIND: &str = "application";
-/// The stored purpose of reauthentication mails, and its kind.
-const REAUTHENTICATION: (&str, &str) = ("reauthenticate", "reauthentication");
+use crate::kind::kind_of_purpose;
 
 /// How a message reaches its recipient.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,7 +47,7 @@ pub struct Message {
     pub to: String,
     /// The subject; empty for an SMS.
     pub subject: String,
-    /// The kind: as in `[auth.email.template.<kind>]`, the name of a notification, `sms_otp`, `application` …
+    /// The kind: as in `[auth.email.template.<kind>]`, a notification's name, `sms_otp`, `application` …
     pub kind: String,
     /// The plain text, converted from the HTML if the message has none.
     pub text: String,
@@ -65,7 +61,7 @@ pub struct Message {
     pub link: Option<String>,
     /// All links in their order, each once.
     pub links: Vec<String>,
-    /// Whether somebody has read it.
+    /// Whether it is marked as read.
     pub is_read: bool,
     /// The number of attachments.
     pub attachment_count: usize,
@@ -113,13 +109,4 @@ impl Message {
     pub fn recipients(&self) -> impl Iterator<Item = &str> {
         self.to.split(", ").filter(|to| !to.is_empty())
     }
-}
-
-fn kind_of_purpose(purpose: &str) -> &str {
-    if purpose == REAUTHENTICATION.0 { REAUTHENTICATION.1 } else { purpose }
-}
-
-/// Returns the stored purpose of a kind.
-pub(crate) fn purpose_of_kind(kind: &str) -> &str {
-    if kind == REAUTHENTICATION.1 { REAUTHENTICATION.0 } else { kind }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use gotrue_rs::http::request_info::parse_pairs;
 
-use crate::api::ApiError;
+use crate::api_error::ApiError;
 use crate::message::Channel;
 use crate::store::{Cursor, MAX_LISTED, MessageQuery};
 

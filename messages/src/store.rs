@@ -13,11 +13,15 @@ use gotrue_rs::store::Error;
 use http_edge::ShutdownSignal;
 use uuid::Uuid;
 
-use crate::message::{Channel, Message, purpose_of_kind};
+use crate::kind::purpose_of_kind;
+use crate::message::{Channel, Message};
 use crate::mime::{ParsedMail, format_sms};
 
 /// The maximum number of listed messages.
 pub(crate) const MAX_LISTED: u16 = 200;
+
+/// The maximum number of the latest messages.
+const MAX_LATEST: i64 = 500;
 
 /// The sender of the auth API's mails.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -71,7 +75,7 @@ pub enum StoreError {
 #[derive(Debug, Clone)]
 pub struct MessageStore {
     pub(crate) inbox: Inbox,
-    sender: Arc<MessageSender>,
+    pub(crate) sender: Arc<MessageSender>,
     closing: ShutdownSignal,
 }
 
@@ -83,9 +87,9 @@ impl MessageStore {
         Self { inbox, sender: Arc::new(sender), closing }
     }
 
-    /// Returns the selected messages, oldest first; waits for the first one at most as long as the query says.
+    /// Returns the selected messages, oldest first, and waits for the first one.
     ///
-    /// No connection is held while waiting. The wait is in real time, also where the backend's clock is another.
+    /// It waits at most as long as the query says. No connection is held while waiting. The wait is in real time, also where the backend's clock is another.
     ///
     /// # Errors
     /// The cursor is unknown, or the database returned an error or was unreachable.
@@ -112,10 +116,14 @@ impl MessageStore {
         }
     }
 
-    /// Returns the latest messages of a channel, newest first.
-    pub(crate) async fn list_latest(&self, filter: &MessageFilter, limit: i64) -> Result<Vec<Message>, StoreError> {
-        let range = MessageRange { is_newest_first: true, limit };
-        let found = self.inbox.list_messages(filter, range).await?;
+    /// Returns the latest messages, at most 500, newest first; with `channel` only those of that channel.
+    ///
+    /// # Errors
+    /// The database returned an error or was unreachable.
+    pub async fn list_latest(&self, channel: Option<Channel>) -> Result<Vec<Message>, StoreError> {
+        let filter = MessageFilter { channel: channel.map(Channel::as_str), ..MessageFilter::default() };
+        let range = MessageRange { is_newest_first: true, limit: MAX_LATEST };
+        let found = self.inbox.list_messages(&filter, range).await?;
         Ok(found.into_iter().map(|mail| Message::new(mail, &self.sender.address)).collect())
     }
 
@@ -127,7 +135,9 @@ impl MessageStore {
         Ok(self.inbox.get(id).await?.map(|mail| Message::new(mail, &self.sender.address)))
     }
 
-    /// Deletes the selected messages and returns their number; `wait` and `limit` of the query have no effect.
+    /// Deletes the selected messages and returns their number.
+    ///
+    /// `wait` and `limit` of the query have no effect.
     ///
     /// # Errors
     /// The cursor is unknown, or the database returned an error or was unreachable.
@@ -152,7 +162,9 @@ impl MessageStore {
         Ok(self.inbox.mark_read(ids, is_read).await?)
     }
 
-    /// Returns a message in the format of RFC 5322: as an application sent it, or as a mail server would get it.
+    /// Returns a message in the format of RFC 5322.
+    ///
+    /// It is as the application sent it, or as a mail server would get it.
     ///
     /// # Errors
     /// The database returned an error or was unreachable.

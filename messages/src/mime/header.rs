@@ -1,4 +1,4 @@
-//! Headers of mails: unfolding, encoded words (RFC 2047), parameters (RFC 2045 §5.1, RFC 2231) and mailboxes.
+//! Headers of mails: unfolding, encoded words (RFC 2047), parameters (RFC 2231) and mailboxes.
 
 use super::encoding::{decode_base64, decode_charset, decode_escapes};
 
@@ -36,7 +36,7 @@ fn is_name(name: &str) -> bool {
     !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
-/// Decodes the encoded words of a header; spaces between two of them are no part of the text.
+/// Decodes the encoded words of a header; spaces between two of them are left out.
 pub(super) fn decode_words(text: &str) -> String {
     let mut decoded = String::with_capacity(text.len());
     let mut rest = text;

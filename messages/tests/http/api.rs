@@ -21,7 +21,7 @@ async fn keep_attached(backend: &Backend) {
             message.purpose = "application";
             message.channel = "email";
             message.sender = Some("app@example.com".to_owned());
-            message.recipient = "ada@example.com, bob@example.com".to_owned();
+            "ada@example.com, bob@example.com".clone_into(&mut message.recipient);
             message.text = Some("see https://app.example/invoice".to_owned());
             message.code = None;
             message.raw = Some(ATTACHED.as_bytes().to_vec());

@@ -2,4 +2,6 @@
 
 mod api;
 mod fixture;
+mod mailbox_apis;
 mod mime;
+mod smtp;

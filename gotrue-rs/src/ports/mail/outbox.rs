@@ -77,7 +77,7 @@ impl Outbox {
     pub fn to_row(&self, message: &EmailMessage) -> NewMail {
         let is_withheld = || self.faults.as_ref().is_some_and(|faults| faults.should_withhold());
         let clean = |text: &str| text.replace('\0', "");
-        // The content is for its recipient: it is stored only if somebody delivers or shows it.
+        // The content is for its recipient: it is stored only if it will be delivered or shown.
         let content =
             |text: &str| if self.destination == MailDestination::Discarded { String::new() } else { clean(text) };
         let optional = |text: &Option<String>| text.as_deref().map(content).filter(|text| !text.is_empty());

@@ -51,7 +51,9 @@ pub fn to_plain_text(html: &str) -> String {
     reader.end()
 }
 
-/// Returns the targets of the links in `html` in their order, each once, if they have a scheme and a host.
+/// Returns the targets of the links in `html` in their order, each once.
+///
+/// Targets without a scheme and a host are left out.
 pub fn list_links(html: &str) -> Vec<String> {
     let mut links = Vec::new();
     for token in tokenize(html) {

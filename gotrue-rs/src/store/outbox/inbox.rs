@@ -60,8 +60,7 @@ statements! {
     NUMBER = "outbox.number": "
         SELECT number
         FROM basalt.outbox
-        WHERE id = :id
-          AND sent_to = 'inbox'";
+        WHERE id = :id";
 
     LAST_NUMBER = "outbox.last_number": "
         SELECT coalesce(max(number), 0) AS number
@@ -140,7 +139,7 @@ pub struct InboxMail {
     pub attachment_count: i32,
     /// The size of an application's mail in bytes; else 0.
     pub raw_size: i32,
-    /// Whether somebody has read it.
+    /// Whether it is marked as read.
     pub is_read: bool,
 }
 

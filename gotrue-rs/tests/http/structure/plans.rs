@@ -24,6 +24,11 @@ const MAY_READ_ALL: &[(&str, &str)] = &[
     ("custom_oauth_providers.list", "the administrator's list of providers, of which there are few"),
     ("sso_providers.list", "the administrator's list of companies, of which there are few"),
     ("outbox.received", "the development inbox: its index holds its mails alone"),
+    ("outbox.messages", "the development inbox: its index holds its mails alone"),
+    ("outbox.last_number", "the development inbox: its index holds its mails alone"),
+    ("outbox.delete_selected", "the development inbox: its index holds its mails alone"),
+    ("outbox.mark_read", "the development inbox: its index holds its mails alone"),
+    ("outbox.delete_surplus", "the development inbox: its index holds 500 mails of applications"),
 ];
 
 #[tokio::test]

@@ -1,0 +1,62 @@
+//! The APIs of Mailpit and of Inbucket over the mails of a backend, for tests that use one of them.
+//!
+//! SMS messages are not part of them. Parameters and members that these APIs have and this server does not are ignored,
+//! as the clients of both send them.
+
+use axum::extract::Request;
+use axum::response::Response;
+use http::StatusCode;
+use http_body_util::{BodyExt, Limited};
+
+use crate::inbucket::InbucketApi;
+use crate::mailbox_request::AnswerError;
+use crate::mailpit::MailpitApi;
+use crate::store::MessageStore;
+
+pub use crate::mailbox_request::MailboxRequest;
+
+/// The maximum number of bytes of a request body: a mail in Base64.
+const MAX_BODY_BYTES: usize = 16 * 1024 * 1024;
+
+/// Answers requests to both APIs. It checks no access.
+#[derive(Debug, Clone)]
+pub struct MailboxApis {
+    mailpit: MailpitApi,
+    inbucket: InbucketApi,
+}
+
+impl MailboxApis {
+    /// Creates both APIs of a store.
+    pub fn new(store: MessageStore) -> Self {
+        Self { mailpit: MailpitApi::new(store.clone()), inbucket: InbucketApi::new(store) }
+    }
+
+    /// Answers a request whose path is relative to the base URL of the APIs.
+    pub async fn answer(&self, request: MailboxRequest<'_>) -> Response {
+        let answered = match &*request.segments() {
+            ["api", "v1", "mailbox", name, rest @ ..] => self.inbucket.answer(request, name, rest).await,
+            ["api", "v1", rest @ ..] => self.mailpit.answer(request, rest).await,
+            ["view", name] => self.mailpit.view(name).await,
+            _ => Err(AnswerError::not_found(
+                "the APIs are at /api/v1/messages (Mailpit) and /api/v1/mailbox/{name} (Inbucket)",
+            )),
+        };
+        answered.unwrap_or_else(AnswerError::into_response)
+    }
+
+    /// Reads the body of a request and answers it.
+    pub async fn handle(&self, request: Request) -> Response {
+        let (parts, body) = request.into_parts();
+        let Ok(body) = Limited::new(body, MAX_BODY_BYTES).collect().await else {
+            let refused = AnswerError::Refused(StatusCode::PAYLOAD_TOO_LARGE, "the body is too large".to_owned());
+            return refused.into_response();
+        };
+        let request = MailboxRequest {
+            method: &parts.method,
+            path: parts.uri.path(),
+            query: parts.uri.query().unwrap_or_default(),
+            body: &body.to_bytes(),
+        };
+        self.answer(request).await
+    }
+}

@@ -1,0 +1,72 @@
+//! Requests to the APIs of Mailpit and Inbucket, and their errors.
+
+use axum::response::Response;
+use gotrue_rules::domain::error::chain::ErrorChain;
+use http::{Method, StatusCode};
+use serde_json::json;
+
+use crate::response;
+use crate::store::StoreError;
+
+/// A request to one of the APIs.
+#[derive(Debug, Clone, Copy)]
+pub struct MailboxRequest<'a> {
+    /// The method.
+    pub method: &'a Method,
+    /// The path below the base URL of the API, such as `/api/v1/messages`.
+    pub path: &'a str,
+    /// The query without `?`.
+    pub query: &'a str,
+    /// The body.
+    pub body: &'a [u8],
+}
+
+impl MailboxRequest<'_> {
+    /// Returns the segments of the path.
+    pub(crate) fn segments(&self) -> Vec<&str> {
+        self.path.split('/').filter(|segment| !segment.is_empty()).collect()
+    }
+}
+
+/// The result of a handler.
+pub(crate) type Answer = Result<Response, AnswerError>;
+
+/// Why a request has no other answer.
+#[derive(Debug)]
+pub(crate) enum AnswerError {
+    /// The request is wrong, for this reason.
+    Refused(StatusCode, String),
+    /// The store failed.
+    Store(StoreError),
+}
+
+impl From<StoreError> for AnswerError {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+impl AnswerError {
+    pub(crate) fn bad_request(reason: &str) -> Self {
+        Self::Refused(StatusCode::BAD_REQUEST, reason.to_owned())
+    }
+
+    pub(crate) fn not_found(reason: &str) -> Self {
+        Self::Refused(StatusCode::NOT_FOUND, reason.to_owned())
+    }
+
+    pub(crate) fn not_implemented(reason: &str) -> Self {
+        Self::Refused(StatusCode::NOT_IMPLEMENTED, reason.to_owned())
+    }
+
+    pub(crate) fn into_response(self) -> Response {
+        let (status, reason) = match self {
+            Self::Refused(status, reason) => (status, reason),
+            Self::Store(error) => {
+                tracing::error!(error = %ErrorChain(&error), "reading or writing messages failed");
+                (StatusCode::INTERNAL_SERVER_ERROR, "the messages could not be read or written; see the log".to_owned())
+            }
+        };
+        response::json(status, &json!({"Error": reason}))
+    }
+}
