@@ -8,13 +8,17 @@ mod auth;
 mod basalt;
 mod databases;
 mod indexes;
+mod project;
 mod roles;
+mod script;
 
 pub use auth::{AuthSchemaOutcome, migrate_auth};
 pub use basalt::{FILES, MigrationFile, migrate_basalt, run_files};
 pub use databases::{DatabaseAdministrator, DatabaseName};
 pub use indexes::{IndexOutcome, create_indexes};
+pub use project::{AppliedFiles, ProjectFile, ProjectFileError, ProjectMigration, ProjectSchema, apply_project};
 pub use roles::create_roles;
+pub use script::{ScriptStatement, split_script};
 
 use sqlx::{AssertSqlSafe, PgConnection};
 

@@ -1,0 +1,40 @@
+-- What migrations of a Supabase project expect of an empty database, and the tables that record which of its files ran.
+-- Run by a superuser on the embedded database, after roles.sql. Idempotent.
+
+CREATE SCHEMA IF NOT EXISTS extensions;
+GRANT USAGE ON SCHEMA extensions TO anon, authenticated, service_role, postgres;
+
+DO $$
+DECLARE
+    wanted text;
+BEGIN
+    -- Not every build of PostgreSQL has them.
+    FOR wanted IN
+        SELECT name
+        FROM pg_available_extensions
+        WHERE name IN ('pgcrypto', 'uuid-ossp') AND installed_version IS NULL
+    LOOP
+        EXECUTE format('CREATE EXTENSION IF NOT EXISTS %I WITH SCHEMA extensions', wanted);
+    END LOOP;
+
+    IF NOT EXISTS (SELECT FROM pg_publication WHERE pubname = 'supabase_realtime') THEN
+        CREATE PUBLICATION supabase_realtime;
+    END IF;
+END
+$$;
+
+GRANT USAGE ON SCHEMA public TO anon, authenticated, service_role, postgres;
+ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT ALL ON TABLES TO anon, authenticated, service_role, postgres;
+ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT ALL ON FUNCTIONS TO anon, authenticated, service_role, postgres;
+ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT ALL ON SEQUENCES TO anon, authenticated, service_role, postgres;
+
+CREATE SCHEMA IF NOT EXISTS supabase_migrations;
+CREATE TABLE IF NOT EXISTS supabase_migrations.schema_migrations (
+    version    text PRIMARY KEY,
+    statements text [],
+    name       text
+);
+CREATE TABLE IF NOT EXISTS supabase_migrations.seed_files (
+    path text PRIMARY KEY,
+    hash text NOT NULL -- SHA-256 of the file, in hexadecimal
+);
