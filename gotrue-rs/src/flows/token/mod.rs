@@ -7,6 +7,7 @@ mod refresh_token;
 mod web3;
 
 use gotrue_rules::domain::error::{Error, ErrorCode, OAuthErrorCode, Result};
+use gotrue_rules::domain::policy::LimitsPolicy;
 
 use crate::http::reply::Reply;
 use crate::request_context::RequestContext;
@@ -33,6 +34,15 @@ impl GrantType {
             _ => None,
         }
     }
+
+    /// Returns the limit that applies to requests of this grant.
+    fn limit(self, policy: &LimitsPolicy) -> LimitedRoute {
+        match self {
+            Self::Web3 => LimitedRoute::Web3,
+            Self::Password | Self::IdToken if policy.are_sign_ins_counted_as_sign_ups => LimitedRoute::SignUp,
+            _ => LimitedRoute::Token,
+        }
+    }
 }
 
 /// Dispatches on the grant type.
@@ -40,7 +50,7 @@ pub async fn handle(mut cx: RequestContext) -> Result<Reply> {
     let word = cx.request.query("grant_type").unwrap_or_default();
     let grant = GrantType::from_query(word)
         .ok_or_else(|| Error::new(ErrorCode::InvalidCredentials, OAuthErrorCode::UnsupportedGrantType.as_str()))?;
-    limits::count_request(&cx, if grant == GrantType::Web3 { LimitedRoute::Web3 } else { LimitedRoute::Token })?;
+    limits::count_request(&cx, grant.limit(&cx.app.policy.limits))?;
     match grant {
         GrantType::IdToken => id_token::grant_id_token(&mut cx).await,
         GrantType::Password => password::grant_password(&cx).await,

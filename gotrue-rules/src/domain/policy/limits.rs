@@ -34,6 +34,8 @@ pub struct LimitsPolicy {
     pub saml_assertion: Bucket,
     /// Each of factor challenge and factor verification. Default 15 per min, burst 30.
     pub mfa_challenge_and_verify: Bucket,
+    /// Whether sign-ins by password or ID token count as sign-ups instead of as refreshes. Default false.
+    pub are_sign_ins_counted_as_sign_ups: bool,
     /// Limits per target user, independent of the sender. Default: none.
     pub targets: TargetLimits,
     /// A 429 names the limit and the waiting time, also as `Retry-After`. Default false.
@@ -54,6 +56,7 @@ impl Default for LimitsPolicy {
             passkey: Bucket::per_five_minutes(30.0),
             oauth_client_register: Bucket::per_five_minutes(10.0),
             anonymous_users: Bucket::per_hour(30.0),
+            are_sign_ins_counted_as_sign_ups: false,
             saml_assertion: Bucket::per_five_minutes(15.0),
             mfa_challenge_and_verify: Bucket::per_minute(15.0),
             targets: TargetLimits::default(),
