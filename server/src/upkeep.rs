@@ -65,10 +65,7 @@ async fn create_indexes(app: &App, closed: impl Future<Output = ()>) {
         Ok(IndexOutcome::Created(names)) => tracing::info!(?names, "created the account search indexes"),
         Ok(IndexOutcome::InProgress) => tracing::info!("another server creates the account search indexes"),
         Ok(IndexOutcome::TooManyAccounts(accounts)) => {
-            tracing::info!(
-                accounts,
-                "account search indexes not created: more accounts than GOTRUE_INDEX_WORKER_MAX_USERS_THRESHOLD"
-            );
+            tracing::info!(accounts, "account search indexes not created: more accounts than the configured threshold");
         }
         Ok(IndexOutcome::Unsupported) => {
             tracing::info!("account search indexes not created: OrioleDB cannot create them without locking the table");

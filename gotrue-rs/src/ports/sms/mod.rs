@@ -62,7 +62,7 @@ impl fmt::Debug for SmsMessage {
 #[derive(Debug, thiserror::Error)]
 pub enum SmsError {
     /// No sender is configured.
-    #[error("no sender of phone messages can be used: set GOTRUE_SMS_PROVIDER and what it needs")]
+    #[error("no sender of phone messages can be used: configure an SMS provider completely")]
     NoProvider,
     /// The sender rejected the message.
     #[error("the sender refused")]

@@ -19,7 +19,7 @@ use crate::request_context::RequestContext;
 
 /// The operator did not configure a relying party.
 #[derive(Debug, thiserror::Error)]
-#[error("no relying party: set GOTRUE_WEBAUTHN_RP_ID and GOTRUE_WEBAUTHN_RP_ORIGINS")]
+#[error("no relying party: configure its id and origins")]
 pub struct MissingRelyingParty;
 
 /// The configured relying party.
