@@ -131,7 +131,7 @@ impl<'a> Announcement<'a> {
     pub(crate) fn to_text(&self, first: &str) -> String {
         let mut text = format!("{first}\n\n");
         let rows = [
-            ("Shop", self.url),
+            ("URL", self.url),
             ("Auth", &self.auth_url),
             ("Functions", &self.functions_url),
             ("Inbox", &self.inbox_url),

@@ -34,6 +34,7 @@ impl DataFolder {
         }
         restrict_permissions(path, mode)?;
         let path = fs::canonicalize(path).with_context(|| format!("finding the folder {}", path.display()))?;
+        exclude_from_git(&path);
         Ok(Self { _lock: lock(&path)?, path, is_ephemeral: false })
     }
 
@@ -51,6 +52,16 @@ impl DataFolder {
     /// Returns the folder's path.
     pub(crate) fn path(&self) -> &Path {
         &self.path
+    }
+}
+
+/// Writes a `.gitignore` that excludes the whole folder, unless there is one.
+///
+/// A folder that cannot be written is reported by the lock.
+fn exclude_from_git(folder: &Path) {
+    let options = OpenOptions::new().write(true).create_new(true).mode(0o600).open(folder.join(".gitignore"));
+    if let Ok(mut file) = options {
+        let _ = file.write_all(b"*\n");
     }
 }
 

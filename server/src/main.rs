@@ -17,6 +17,8 @@ mod operator;
 mod outbound;
 mod profiles;
 mod project;
+mod project_layout;
+mod project_schema;
 mod reload;
 mod router;
 mod serve;

@@ -35,7 +35,7 @@ pub(crate) fn build_mailer(config: &Config) -> anyhow::Result<Option<SharedMaile
     };
     let sender = MailSender::new(&smtp.sender_name, &smtp.admin_email, &smtp.headers);
     let sender =
-        sender.context("GOTRUE_SMTP_ADMIN_EMAIL, _SENDER_NAME and _HEADERS (auth.email.smtp) make no sender")?;
+        sender.context("GOTRUE_SMTP_ADMIN_EMAIL, GOTRUE_SMTP_SENDER_NAME and GOTRUE_SMTP_HEADERS make no sender")?;
     let mailer = SmtpMailer::new(server, sender).context("preparing the mail server")?;
     Ok(Some(Arc::new(mailer.with_logging(smtp.logging_enabled))))
 }

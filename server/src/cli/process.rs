@@ -11,13 +11,15 @@ pub(super) fn build_runtime() -> anyhow::Result<Runtime> {
 }
 
 /// Reports a failure on standard error and returns the exit status of the command.
-pub(crate) fn report_outcome(outcome: anyhow::Result<ExitCode>) -> ExitCode {
+///
+/// `rename` changes the names of settings in the message.
+pub(crate) fn report_outcome(outcome: anyhow::Result<ExitCode>, rename: fn(&str) -> String) -> ExitCode {
     match outcome {
         Ok(status) => status,
         // Standard output was closed by its reader, as by `head`.
         Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("basalt: {error:#}");
+            eprintln!("basalt: {}", rename(&format!("{error:#}")));
             ExitCode::FAILURE
         }
     }

@@ -205,12 +205,16 @@ pub(super) const KEYS: &[Key] = &[
     ignored("functions.*.entrypoint"),
     ignored("functions.*.static_files"),
     ignored("functions.*.env.*"),
-    // [db]: the embedded database is private and listens on no port
-    ignored("db.port"),
+    // [db]: the port is that of test servers; otherwise the embedded database listens on none
+    custom("db.port", Count),
     ignored("db.shadow_port"),
     ignored("db.health_timeout"),
     ignored("db.major_version"),
     ignored("db.root_key"),
+    custom("db.migrations.enabled", Bool),
+    ignored("db.migrations.schema_paths"),
+    custom("db.seed.enabled", Bool),
+    custom("db.seed.sql_paths", List),
     // [inbucket], later [local_smtp]: the inbox is a page of the same server
     custom("inbucket.enabled", Bool),
     ignored("inbucket.port"),
@@ -260,8 +264,6 @@ pub(super) const UNSUPPORTED_TABLES: &[(&str, &str)] = &[
     ("experimental", "experiments of the CLI"),
     ("remotes", "other projects"),
     ("db.pooler", "a connection pooler"),
-    ("db.migrations", "migrations of your own schemas"),
-    ("db.seed", "seed files"),
     ("db.vault", "the vault"),
     ("db.settings", "settings of the database"),
     ("db.network_restrictions", "network restrictions of a hosted database"),

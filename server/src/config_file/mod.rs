@@ -3,7 +3,10 @@
 //! lines.
 
 mod basalt;
+mod expected_failures;
+mod key_names;
 mod keys;
+mod limits;
 mod mail_templates;
 mod problem;
 mod read;
@@ -11,14 +14,17 @@ mod settings;
 mod suggestion;
 #[cfg(test)]
 mod tests;
+mod unset;
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
+use gotrue_rs::config::Notice;
 use messages::MessageSender;
 
 pub(crate) use basalt::{BasaltSettings, LogFormat};
+pub(crate) use key_names::{find_key_name, replace_setting_names};
 pub(crate) use problem::Problem;
 pub(crate) use settings::{ServerFacts, Settings};
 
@@ -55,26 +61,37 @@ impl FunctionSettings {
 impl ConfigFile {
     /// Reads `text`, the contents of the file at `path`.
     /// `environment` resolves the variables of `env(NAME)`.
+    #[cfg(test)]
     pub(crate) fn read(
         path: &Path,
         text: &str,
         environment: &dyn Fn(&str) -> Option<String>,
     ) -> Result<Self, Vec<Problem>> {
-        let values = read::read(text, environment)?;
-        let mut problems = Vec::new();
+        let (file, problems) = Self::inspect(path, text, environment)?;
+        if problems.is_empty() { Ok(file) } else { Err(problems) }
+    }
+
+    /// Reads the text like `read`, but returns its problems together with what can be used.
+    ///
+    /// # Errors
+    /// The text is not TOML.
+    pub(crate) fn inspect(
+        path: &Path,
+        text: &str,
+        environment: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<(Self, Vec<Problem>), Vec<Problem>> {
+        let (values, mut problems) = read::read(text, environment)?;
         let basalt = BasaltSettings::from_values(&values, &mut problems);
         if !values.is_enabled("auth.enabled", true) {
             problems.push(values.build_problem("auth.enabled", "is false, but auth is what this server does"));
         }
-        if values.is_enabled("api.tls.enabled", false) {
-            let text = "is not served: put a proxy that ends TLS in front, and its address into api.external_url";
-            problems.push(values.build_problem("api.tls.enabled", text));
-        }
-        if values.text("api.port").is_some_and(|port| port.parse::<u16>().is_err()) {
-            problems.push(values.build_problem("api.port", "must be a port, from 0 (any that is free) to 65535"));
+        for key in ["api.port", "db.port"] {
+            if values.text(key).is_some_and(|port| port.parse::<u16>().is_err()) {
+                problems.push(values.build_problem(key, "must be a port, from 0 (any that is free) to 65535"));
+            }
         }
         problems.sort_by_key(|problem| problem.line);
-        if problems.is_empty() { Ok(Self { path: path.to_owned(), values, basalt }) } else { Err(problems) }
+        Ok((Self { path: path.to_owned(), values, basalt }, problems))
     }
 
     /// Returns the file's path as given.
@@ -111,6 +128,35 @@ impl ConfigFile {
     /// Returns the TCP port of the embedded database, if the file sets one.
     pub(crate) fn database_port(&self) -> Option<u16> {
         self.values.text("db.port").and_then(|port| port.parse().ok())
+    }
+
+    /// Returns whether `[basalt.shop]` asks for the shop.
+    pub(crate) fn has_shop(&self) -> bool {
+        self.values.has_table("basalt.shop")
+    }
+
+    /// Ignores the mail server and TLS, for test servers.
+    pub(crate) fn disable_mail_server_and_tls(&mut self) {
+        self.values.switch_off(unset::MAIL_SERVER);
+        self.values.switch_off("api.tls");
+    }
+
+    /// Returns whether the migrations of the project are applied to the embedded database.
+    pub(crate) fn has_migrations(&self) -> bool {
+        self.values.is_enabled("db.migrations.enabled", true)
+    }
+
+    /// Returns the patterns of the seed files, relative to the file's folder; none if seeding is disabled.
+    pub(crate) fn seed_patterns(&self) -> Vec<String> {
+        if !self.values.is_enabled("db.seed.enabled", true) {
+            return Vec::new();
+        }
+        self.values.get("db.seed.sql_paths").map_or_else(|| vec!["seed.sql".to_owned()], |value| value.items.clone())
+    }
+
+    /// Returns notices about variables of `env(NAME)` that are not set and not needed.
+    pub(crate) fn unset_variable_notices(&self) -> Vec<Notice> {
+        unset::list_notices(&self.values)
     }
 
     /// Returns the settings of the auth server.

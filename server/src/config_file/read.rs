@@ -2,7 +2,7 @@
 //! Every key is known, every value has its kind, and `env(NAME)` is resolved. All problems are collected with their
 //! lines.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use toml::Spanned;
@@ -11,6 +11,7 @@ use toml::de::{DeTable, DeValue};
 use super::keys::{self, Key, KeyUsage, Kind, UNSUPPORTED_TABLES};
 use super::problem::Problem;
 use super::suggestion::suggest_name;
+use super::unset::{self, UnsetVariable};
 
 /// A value in the notation of the auth server: `true`, `3600`, `a,b`.
 #[derive(Debug, Clone)]
@@ -29,6 +30,12 @@ pub(crate) struct Value {
 #[derive(Debug, Default)]
 pub(crate) struct Values {
     entries: BTreeMap<String, Value>,
+    /// The tables that the file has, empty ones included.
+    tables: BTreeSet<String>,
+    /// Tables that count as disabled, whatever the file says.
+    switched_off: BTreeSet<String>,
+    /// Values whose variable is not set.
+    pub unset: Vec<UnsetVariable>,
     /// Configured tables of services that Basalt does not have, with a description.
     pub unsupported_tables: Vec<(&'static str, &'static str)>,
 }
@@ -46,7 +53,18 @@ impl Values {
 
     /// Returns whether a switch is on; `default` if it is not set.
     pub(crate) fn is_enabled(&self, name: &str, default: bool) -> bool {
-        self.entries.get(name).map_or(default, |value| value.text == "true")
+        let is_off = name.rsplit_once('.').is_some_and(|(table, _)| self.switched_off.contains(table));
+        !is_off && self.entries.get(name).map_or(default, |value| value.text == "true")
+    }
+
+    /// Returns whether the file has a table, even an empty one.
+    pub(crate) fn has_table(&self, name: &str) -> bool {
+        self.tables.contains(name)
+    }
+
+    /// Makes a table count as disabled.
+    pub(crate) fn switch_off(&mut self, table: impl Into<String>) {
+        self.switched_off.insert(table.into());
     }
 
     /// Returns all values in effect: those of disabled tables are omitted, except for the switch itself.
@@ -73,9 +91,12 @@ impl Values {
     }
 
     /// Returns whether any table that contains `path` is disabled.
-    fn is_disabled(&self, path: &[String]) -> bool {
+    pub(super) fn is_disabled(&self, path: &[String]) -> bool {
         (2..path.len()).any(|depth| {
             let table = &path[..depth];
+            if self.switched_off.contains(&table.join(".")) {
+                return true;
+            }
             let mut switch: Vec<&str> = table.iter().map(String::as_str).collect();
             switch.push("enabled");
             let itself = path.len() == depth + 1 && path[depth] == "enabled";
@@ -87,12 +108,19 @@ impl Values {
 
 /// Returns whether a table is enabled by its presence, as in the CLI.
 fn is_enabled_by_default(table: &[String]) -> bool {
-    table.first().is_some_and(|first| first == "functions") || table.join(".") == "auth.email.smtp"
+    const TABLES: [&str; 3] = ["auth.email.smtp", "db.migrations", "db.seed"];
+    table.first().is_some_and(|first| first == "functions") || TABLES.contains(&&*table.join("."))
 }
 
-/// Reads the text.
+/// Reads the text; returns the values and the problems of those that cannot be used.
 /// `environment` returns the value of a variable, for `env(NAME)`.
-pub(super) fn read(text: &str, environment: &dyn Fn(&str) -> Option<String>) -> Result<Values, Vec<Problem>> {
+///
+/// # Errors
+/// The text is not TOML.
+pub(super) fn read(
+    text: &str,
+    environment: &dyn Fn(&str) -> Option<String>,
+) -> Result<(Values, Vec<Problem>), Vec<Problem>> {
     let (document, errors) = DeTable::parse_recoverable(text);
     if !errors.is_empty() {
         let problem = |error: &toml::de::Error| Problem {
@@ -101,27 +129,11 @@ pub(super) fn read(text: &str, environment: &dyn Fn(&str) -> Option<String>) -> 
         };
         return Err(errors.iter().map(problem).collect());
     }
-    let mut reader = Reader {
-        text,
-        environment,
-        values: Values::default(),
-        problems: Vec::new(),
-        unset: Vec::new(),
-        path: Vec::new(),
-    };
+    let mut reader = Reader { text, environment, values: Values::default(), problems: Vec::new(), path: Vec::new() };
     reader.read_table(document.get_ref());
-    let Reader { values, mut problems, unset, .. } = reader;
-    // A variable that is not set matters only if its value is used.
-    problems.extend(unset.into_iter().filter(|unset| !values.is_disabled(&unset.path)).map(|unset| Problem {
-        line: Some(unset.line),
-        text: format!(
-            "{} asks for the environment variable {}, which is not set",
-            unset.path.join("."),
-            unset.variable
-        ),
-    }));
-    problems.sort_by_key(|problem| problem.line);
-    if problems.is_empty() { Ok(values) } else { Err(problems) }
+    let Reader { mut values, mut problems, .. } = reader;
+    problems.extend(unset::apply(&mut values));
+    Ok((values, problems))
 }
 
 struct Reader<'a> {
@@ -129,14 +141,7 @@ struct Reader<'a> {
     environment: &'a dyn Fn(&str) -> Option<String>,
     values: Values,
     problems: Vec<Problem>,
-    unset: Vec<UnsetVariable>,
     path: Vec<String>,
-}
-
-struct UnsetVariable {
-    path: Vec<String>,
-    variable: String,
-    line: usize,
 }
 
 impl Reader<'_> {
@@ -163,6 +168,7 @@ impl Reader<'_> {
             let hint = suggest_name(&path).map_or_else(String::new, |name| format!("; did you mean {name}?"));
             self.report(name, format!("{joined} is not known{hint}"));
         } else if let Some(table) = value.get_ref().as_table() {
+            self.values.tables.insert(joined);
             self.read_table(table);
         } else {
             self.report(name, format!("{joined} must be a table, [{joined}]"));
@@ -180,7 +186,7 @@ impl Reader<'_> {
                 let text = items.join(",");
                 self.values.entries.insert(path.join("."), Value { text, items, path, line });
             }
-            Err(ValueError::Unset(variable)) => self.unset.push(UnsetVariable { path, variable, line }),
+            Err(ValueError::Unset(variable)) => self.values.unset.push(UnsetVariable::new(path, variable, line)),
             Err(ValueError::Invalid(wanted)) => {
                 self.report(&value.span(), format!("{} must be {wanted}", path.join(".")));
             }

@@ -11,6 +11,7 @@ use url::{Host, Url};
 use super::keys::{self, KEYS, KeyUsage};
 use super::problem::Problem;
 use super::read::{Value, Values};
+use super::unset;
 
 /// Properties of the server that `config.toml` does not contain.
 #[derive(Debug)]
@@ -47,7 +48,7 @@ const FIXED: &[(&str, &str)] = &[
 ];
 
 /// The SMS providers in the CLI's order; it uses the first enabled one.
-const SMS_PROVIDERS: &[&str] = &["twilio", "twilio_verify", "messagebird", "textlocal", "vonage"];
+pub(super) const SMS_PROVIDERS: &[&str] = &["twilio", "twilio_verify", "messagebird", "textlocal", "vonage"];
 
 const LOWER: &str = "abcdefghijklmnopqrstuvwxyz";
 const UPPER: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
@@ -111,6 +112,10 @@ impl Settings {
     }
 
     fn put_urls(&mut self, values: &Values, facts: &ServerFacts<'_>) {
+        if values.is_enabled("api.tls.enabled", false) {
+            let text = "is not served: put a proxy that ends TLS in front, and its address into api.external_url";
+            self.problems.push(values.build_problem("api.tls.enabled", text));
+        }
         self.put("SITE_URL", facts.api_url);
         self.put("API_API_EXTERNAL_URL", format!("{}/auth/v1", facts.api_url));
         for (key, name) in [("auth.site_url", "SITE_URL"), ("auth.external_url", "API_API_EXTERNAL_URL")] {
@@ -161,6 +166,7 @@ impl Settings {
             self.put("SMTP_ADMIN_EMAIL", values.text("inbucket.admin_email").unwrap_or("admin@email.com"));
             self.put("SMTP_SENDER_NAME", values.text("inbucket.sender_name").unwrap_or("Admin"));
         }
+        self.problems.extend(unset::find_mail_server_problems(values));
         self.put_mail_headers(values);
         for value in values.enabled_values() {
             self.put_mail_template(value, facts);

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use gotrue_rules::domain::policy::{Bucket, TargetLimits};
+use gotrue_rs::config::NoticeLevel;
+use gotrue_rules::domain::policy::{Bucket, Policy, TargetLimits};
 use proptest::prelude::*;
 
 use super::{ConfigFile, ServerFacts, Settings};
@@ -108,17 +109,18 @@ fn webauthn_relying_party_defaults_to_site() {
 
 #[test]
 fn all_problems_are_reported_with_line() {
-    let text = "[auth]\nsite_ulr = \"x\"\njwt_expiry = \"soon\"\n\n[auth.external.github]\nenabled = true\n\
-                secret = \"env(MISSING)\"\n[auth.captcha]\nenabled = true\nprovider = \"mine\"\n[storag]\n";
+    let text = "[auth]\nsite_ulr = \"x\"\njwt_expiry = \"soon\"\n\n[auth.captcha]\nsecret = \"env(MISSING)\"\n\
+                enabled = true\n\nprovider = \"mine\"\n[storag]\n";
     let problems = read(text).expect_err("problems");
     assert_eq!(
         problems,
         [
             "line 2: auth.site_ulr is not known; did you mean auth.site_url?",
             "line 3: auth.jwt_expiry must be a whole number, such as 3600",
-            "line 7: auth.external.github.secret asks for the environment variable MISSING, which is not set",
-            "line 10: auth.captcha.provider must be one of \"hcaptcha\", \"turnstile\"",
-            "line 11: storag is not known; did you mean storage?",
+            "line 6: auth.captcha.secret needs the environment variable MISSING, which is not set: set it, or add it to a .env \
+             file of the project",
+            "line 9: auth.captcha.provider must be one of \"hcaptcha\", \"turnstile\"",
+            "line 10: storag is not known; did you mean storage?",
         ]
     );
 }
@@ -130,10 +132,133 @@ fn invalid_toml_is_reported_with_line() {
 }
 
 #[test]
-fn unset_variable_is_ignored_in_disabled_table() {
-    assert!(read("[auth.sms.twilio]\nenabled = false\nauth_token = \"env(MISSING)\"").is_ok());
-    assert!(read("[auth.external.apple]\nsecret = \"env(MISSING)\"").is_ok());
-    assert!(read("[studio]\nopenai_api_key = \"env(MISSING)\"").is_ok());
+fn unset_variable_of_disabled_table_is_a_notice() {
+    for (table, key) in
+        [("auth.sms.twilio", "auth_token"), ("auth.external.apple", "secret"), ("auth.captcha", "secret")]
+    {
+        let file = read(&format!("[{table}]\n{key} = \"env(MISSING)\"")).expect("no problem");
+        let notices = file.unset_variable_notices();
+        let expected =
+            format!("line 2: {table}.{key}: the environment variable MISSING is not set; its table is disabled");
+        assert_eq!(notices.iter().map(ToString::to_string).collect::<Vec<_>>(), [expected]);
+        assert_eq!(notices[0].level, NoticeLevel::Debug);
+    }
+    assert!(
+        read("[studio]\nopenai_api_key = \"env(MISSING)\"").expect("no problem").unset_variable_notices().is_empty()
+    );
+}
+
+#[test]
+fn unset_variable_disables_its_provider() {
+    let text = "[auth.external.github]\nenabled = true\nclient_id = \"env(MISSING)\"\nsecret = \"env(MISSING_TOO)\"\n\
+                [auth.external.google]\nenabled = true\nclient_id = \"x\"\n\
+                [auth.sms.twilio]\nenabled = true\nauth_token = \"env(MISSING)\"";
+    let settings = settings(text);
+    assert!(settings.problems.is_empty(), "{:?}", settings.problems);
+    for (name, expected) in [
+        ("EXTERNAL_GITHUB_ENABLED", None),
+        ("EXTERNAL_GITHUB_REDIRECT_URI", None),
+        ("EXTERNAL_GOOGLE_ENABLED", Some("true")),
+        ("SMS_PROVIDER", None),
+    ] {
+        assert_eq!(setting(text, name).as_deref(), expected, "{name}");
+    }
+    let notices: Vec<String> =
+        read(text).expect("no problem").unset_variable_notices().iter().map(ToString::to_string).collect();
+    assert_eq!(
+        notices,
+        [
+            "line 3: auth.external.github.client_id: the environment variable MISSING is not set: [auth.external.github] is disabled",
+            "line 4: auth.external.github.secret: the environment variable MISSING_TOO is not set: [auth.external.github] is \
+             disabled",
+            "line 10: auth.sms.twilio.auth_token: the environment variable MISSING is not set: [auth.sms.twilio] is disabled",
+        ]
+    );
+}
+
+#[test]
+fn unset_variable_of_mail_server_is_a_problem_unless_the_mail_server_is_disabled() {
+    let text = "[auth.email.smtp]\nhost = \"h\"\npass = \"env(MISSING)\"";
+    let mut file = read(text).expect("a problem of the settings");
+    let facts = ServerFacts { api_url: "http://127.0.0.1:54321", folder: Path::new("/nowhere") };
+    assert!(file.settings(&facts).problems[0].to_string().starts_with("line 3: auth.email.smtp.pass needs"));
+    file.disable_mail_server_and_tls();
+    let settings = file.settings(&facts);
+    assert!(settings.problems.is_empty() && !settings.vars.contains_key("GOTRUE_SMTP_HOST"));
+}
+
+#[test]
+fn port_of_the_database_is_read() {
+    assert_eq!(read("[db]\nport = 54322").expect("no problem").database_port(), Some(54_322));
+    assert_eq!(read("[db]\nport = 0").expect("no problem").database_port(), Some(0));
+    assert_eq!(read("").expect("no problem").database_port(), None);
+    for (port, complaint) in [
+        ("70000", "line 2: db.port must be a port, from 0 (any that is free) to 65535"),
+        ("-1", "line 2: db.port must be a whole number, such as 3600"),
+        ("\"postgres\"", "line 2: db.port must be a whole number, such as 3600"),
+    ] {
+        assert_eq!(read(&format!("[db]\nport = {port}")).expect_err("a problem"), [complaint]);
+    }
+}
+
+#[test]
+fn migrations_and_seeds_have_the_defaults_of_the_cli() {
+    let file = |text: &str| read(text).expect("no problem");
+    assert!(file("").has_migrations() && file("[db.migrations]\nschema_paths = []").has_migrations());
+    assert!(!file("[db.migrations]\nenabled = false").has_migrations());
+    assert_eq!(file("").seed_patterns(), ["seed.sql"]);
+    assert_eq!(file("[db.seed]\nsql_paths = [\"./a.sql\", \"./b/*.sql\"]").seed_patterns(), ["./a.sql", "./b/*.sql"]);
+    assert!(file("[db.seed]\nenabled = false\nsql_paths = [\"./a.sql\"]").seed_patterns().is_empty());
+}
+
+#[test]
+fn shop_is_served_if_its_table_exists() {
+    assert!(!read("").expect("no problem").has_shop());
+    assert!(read("[basalt.shop]").expect("no problem").has_shop());
+    assert!(read("[basalt.shop]\nowner = \"a@example.com\"").expect("no problem").has_shop());
+}
+
+#[test]
+fn incomplete_parts_are_expected_failures() {
+    let failures = |text: &str| -> Vec<String> {
+        read(text).expect("no problem").expected_failures().iter().map(ToString::to_string).collect()
+    };
+    assert_eq!(failures(""), Vec::<String>::new());
+    assert_eq!(
+        failures(
+            "[auth.external.github]\nenabled = true\nclient_id = \"\"\n[auth.external.google]\nenabled = true\nclient_id = \"x\""
+        ),
+        [
+            "line 2: auth.external.github: has no client_id: every sign-in with it fails",
+            "line 2: auth.external.github: has no secret: every sign-in with it fails",
+        ]
+    );
+    let phone = failures("[auth.sms]\nenable_signup = true");
+    assert!(phone[0].starts_with("line 2: auth.sms.enable_signup: is on, but there is no provider"), "{phone:?}");
+    assert!(failures("[auth.sms]\nenable_signup = true\n[auth.sms.test_otp]\n1 = \"2\"").is_empty());
+    let zero = failures("[auth.rate_limit]\nsign_in_sign_ups = 0\ntoken_refresh = 5");
+    assert_eq!(zero.len(), 1, "{zero:?}");
+}
+
+#[test]
+fn limits_and_pauses_mean_what_the_cli_documents() {
+    let policy = |text: &str| {
+        let mut policy = Policy::default();
+        read(text).expect("no problem").apply_limits(&mut policy);
+        policy
+    };
+    assert_eq!(policy(""), Policy::default());
+    let limited = policy("[auth.rate_limit]\nsign_in_sign_ups = 5\ntoken_verifications = 0\nweb3 = 100");
+    let bucket = |count: f64| Bucket { burst: count, ..Bucket::per_five_minutes(count) };
+    assert_eq!((limited.limits.otp, limited.limits.verify), (bucket(5.0), bucket(0.0)));
+    assert_eq!(limited.limits.web3, bucket(100.0));
+    assert_eq!(limited.limits.token_refresh, Policy::default().limits.token_refresh);
+    assert!(limited.limits.are_sign_ins_counted_as_sign_ups);
+    let without_pauses = policy(
+        "[auth.email]\nmax_frequency = \"0s\"\n[auth.sms]\nmax_frequency = \"0\"\n[auth.mfa.phone]\nmax_frequency = \"0m\"",
+    );
+    assert!(without_pauses.mail.max_frequency.is_zero() && without_pauses.sms.max_frequency.is_zero());
+    assert!(without_pauses.mfa.phone.max_frequency.is_zero());
 }
 
 #[test]
@@ -146,7 +271,7 @@ fn unsupported_tables_are_listed_unless_disabled() {
 
 #[test]
 fn unsupported_or_invalid_values_are_rejected() {
-    assert!(read("[api.tls]\nenabled = true").is_err());
+    assert_eq!(settings("[api.tls]\nenabled = true").problems.len(), 1);
     assert!(read("[auth]\nenabled = false").is_err());
     assert!(read("[api]\nport = 70000").is_err());
     assert!(read("[basalt]\nhost = \"everywhere\"").is_err());

@@ -126,6 +126,14 @@ impl EmbeddedPostgres {
         }
     }
 
+    /// Removes the database of the locked data folder, which has no running server.
+    pub(crate) fn remove(data: &Path) -> Result<(), StartError> {
+        let home = DatabaseFolder::choose(data, Account::choose().as_ref())?;
+        postmaster::end_leftover(&home.pgdata())?;
+        let folder = home.folder();
+        std::fs::remove_dir_all(folder).map_err(StartError::io(format!("removing {}", folder.display())))
+    }
+
     /// Returns `postgresql://role:…@%2Fsocket%2Ffolder:5432/postgres`, including the password.
     /// All roles share one password.
     pub(crate) fn url(&self, role: &str) -> String {

@@ -28,8 +28,9 @@ use crate::data_folder::DataFolder;
 use crate::embedded_postgres::TcpPort;
 use crate::project::Project;
 use crate::shutdown::{self, Shutdown};
-use crate::{gotrue, logging};
+use crate::{gotrue, logging, project_schema};
 use configure::{Addresses, BackendInputs, Configured, configure};
+pub(crate) use services::BUILT_IN_FUNCTIONS;
 use services::{Dependencies, Services};
 pub(crate) use source::{DatabaseOptions, DatabaseSource, find_database};
 
@@ -155,6 +156,9 @@ impl Server {
         let source = source.await.context("starting the database")??;
         let (endpoint, Configured { mut config, provider, consent }) = prepared?;
         let pool = source.open(&mut config).await?;
+        if let DatabaseSource::Embedded(_) = source {
+            project_schema::apply(&project, &source.operator_url(), &config.database).await?;
+        }
 
         let closing = shutdown.signal();
         let dependencies = Dependencies {

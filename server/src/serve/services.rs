@@ -26,12 +26,14 @@ use crate::dev::provider::{DevelopmentProvider, Registration};
 use crate::dev::{Access, DevelopmentPages, Inbox};
 use crate::project::Project;
 use crate::router::EdgeRouter;
-use crate::{app, outbound, profiles, upkeep};
+use crate::{app, outbound, profiles, project_schema, upkeep};
 use http_edge::ShutdownSignal;
 use http_edge::request::TrustedProxies;
 
 /// The shop's product name; `frontend/src/shared/product.ts` holds the same value.
 const PRODUCT: &str = "Email Templates";
+/// The functions that can be served.
+pub(crate) const BUILT_IN_FUNCTIONS: [&str; 1] = ["send-submission"];
 /// Identical submissions of one visitor within this time count as one submission.
 const DUPLICATE_SUBMISSION_WINDOW: Duration = Duration::from_mins(2);
 
@@ -146,7 +148,7 @@ fn build_functions(project: &Project, app: &Arc<App>, keys: &ApiKeys, outbox: Ar
     let mut functions = Functions::new(verifier, app.clock.clone(), app.entropy.fork());
 
     let wanted = project.file.functions();
-    let send_submission = FunctionSettings::for_function(&wanted, "send-submission");
+    let send_submission = FunctionSettings::for_function(&wanted, BUILT_IN_FUNCTIONS[0]);
     if send_submission.enabled {
         if project.has_shop && project.file.basalt.shop_owner.is_none() {
             tracing::warn!("submission notices are disabled: set [basalt.shop] owner in config.toml to an address");
@@ -154,13 +156,9 @@ fn build_functions(project: &Project, app: &Arc<App>, keys: &ApiKeys, outbox: Ar
         let function = SendSubmission::new(app.pool.clone(), outbox, submission_settings(project, app));
         functions = functions.with_function(function, send_submission.verify_jwt);
     }
-    for (name, settings) in &wanted {
-        if settings.enabled && !functions.names().any(|known| known == name) {
-            tracing::warn!(
-                function = name,
-                "[functions.NAME] names no built-in function; custom functions are not supported"
-            );
-        }
+    let unserved = project_schema::list_unserved_functions(project, &BUILT_IN_FUNCTIONS);
+    if !unserved.is_empty() {
+        tracing::warn!(functions = unserved.join(", "), "the functions of the project are not served");
     }
     functions
 }

@@ -22,6 +22,7 @@ const LOW_COST: PasswordHash = PasswordHash::Bcrypt { cost: 4 };
 /// Adapts the project: loopback only, development pages, no shop, no limits but those of the file.
 pub(crate) fn apply_to_project(project: &mut Project) {
     project.has_shop = false;
+    project.file.disable_mail_server_and_tls();
     project.submission_limits = unlimited_submissions();
     let keys = ["wrong_passwords", "wrong_codes", "messages"];
     let is_set = keys.map(|key| project.file.is_set(&format!("basalt.rate_limit.{key}")));

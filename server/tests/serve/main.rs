@@ -1,7 +1,9 @@
 //! Tests of the binary with an embedded database.
 
 mod bench;
+mod check;
 mod command_line;
+mod configured_limits;
 mod database;
 mod database_port;
 mod database_url;
@@ -12,6 +14,8 @@ mod edge;
 mod faults;
 mod files;
 mod operator;
+mod project_files;
+mod project_schema;
 mod reload;
 mod router;
 mod shipped_config;

@@ -7,7 +7,9 @@ use super::support::{Basalt, TempFolder, run};
 
 #[tokio::test]
 async fn shop_auth_functions_and_inbox_are_on_one_port() {
-    let server = Basalt::serve(&["--ephemeral"]);
+    let scratch = TempFolder::new();
+    let config = scratch.write("config.toml", "[basalt.shop]\n");
+    let server = Basalt::serve(&["--ephemeral", "--config", &config]);
     let get = |path: &str| server.client.get(server.url(path)).send();
     let page = get("/").await.expect("an answer");
     assert_eq!(page.status(), 200);

@@ -1,0 +1,76 @@
+//! `basalt db`: commands for the embedded database.
+
+use std::io::Write;
+
+use anyhow::{Context, bail};
+use clap::{Args, Subcommand};
+use gotrue_rs::ports::clock::{Clock, SystemClock};
+use gotrue_rs::ports::entropy::Entropy;
+use gotrue_rs::store::migrate::AppliedFiles;
+
+use super::process::build_runtime;
+use crate::config_file::LogFormat;
+use crate::data_folder::DataFolder;
+use crate::embedded_postgres::{EmbeddedPostgres, TcpPort};
+use crate::project::{Project, ProjectArguments};
+use crate::serve::{DatabaseOptions, find_database};
+use crate::{api_keys, logging, project_schema};
+
+/// The arguments of `basalt db`.
+#[derive(Debug, Args)]
+pub(super) struct DbArguments {
+    #[command(subcommand)]
+    action: DbAction,
+}
+
+#[derive(Debug, Subcommand)]
+enum DbAction {
+    /// Delete the embedded database with all its data, and create it again from migrations and seed files
+    ///
+    /// The keys are kept. A server that uses the database must be stopped first.
+    Reset(ProjectArguments),
+}
+
+/// Runs a command for the embedded database.
+pub(super) fn run(arguments: &DbArguments) -> anyhow::Result<()> {
+    let DbAction::Reset(project) = &arguments.action;
+    let project = Project::load(project)?;
+    logging::start("warn", LogFormat::Text, None)?;
+    let external = project.vars.get("DATABASE_URL").is_some_and(|url| !url.is_empty());
+    if external {
+        bail!(
+            "DATABASE_URL names an external database, which this command does not change: unset it to reset the embedded one"
+        );
+    }
+    let applied = build_runtime()?.block_on(reset(&project))?;
+    if let Some(error) = applied.unsupported {
+        return Err(error).context("the database was recreated, but a file needs what Basalt does not have");
+    }
+    let count = applied.ran.len();
+    writeln!(std::io::stdout(), "The database was recreated; {count} files of the project were applied to it.")?;
+    Ok(())
+}
+
+/// Recreates the database.
+async fn reset(project: &Project) -> anyhow::Result<AppliedFiles> {
+    // Problems of configuration and files are found before anything is deleted.
+    let keys = api_keys::combine(None, &project.configured_keys(), &Entropy::from_system(), SystemClock.now())?;
+    let mut config = project.settings(&project.local_url(project.file.port()), &keys)?;
+    project_schema::SchemaFiles::read(project)?;
+    // The lock of the folder is held by a running server.
+    let folder = DataFolder::open(&project.data)?;
+    EmbeddedPostgres::remove(folder.path())?;
+    let wanted = DatabaseOptions { ephemeral: false, url: None, port: TcpPort::None };
+    let source = tokio::task::spawn_blocking(find_database(project, &folder, wanted));
+    let source = source.await.context("starting the database")??;
+    let outcome = match source.open(&mut config).await {
+        Ok(pool) => {
+            let applied = project_schema::apply(project, &source.operator_url(), &config.database).await;
+            pool.close().await;
+            applied
+        }
+        Err(error) => Err(error),
+    };
+    tokio::task::spawn_blocking(move || source.stop()).await.context("stopping the database")?;
+    outcome
+}

@@ -1,0 +1,160 @@
+//! Reads the migrations, seed files and functions of a project.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use gotrue_rs::config::Notice;
+use gotrue_rs::store::migrate::{ProjectFile, ProjectMigration, ProjectSchema};
+
+use super::glob::find_files;
+use crate::project::Project;
+
+/// The largest file, in bytes.
+const MAX_FILE_BYTES: u64 = 128 << 20;
+/// The largest number of migrations, and of seed files.
+const MAX_FILES: usize = 10_000;
+/// The seed file of the CLI's default configuration, which most projects do not have.
+const DEFAULT_SEED: &str = "seed.sql";
+
+/// The files of a project, with notices about those that are left out.
+#[derive(Debug, Default)]
+pub(crate) struct SchemaFiles {
+    /// The files in the order in which they run.
+    pub schema: ProjectSchema,
+    /// Names and patterns without effect.
+    pub notices: Vec<Notice>,
+}
+
+impl SchemaFiles {
+    /// Reads `roles.sql`, `migrations/*.sql` and the seed files that the configuration enables.
+    pub(crate) fn read(project: &Project) -> anyhow::Result<Self> {
+        let folder = project.layout.supabase_folder();
+        let mut files = Self::default();
+        let reader = Reader { root: &project.layout.root };
+        if project.file.has_migrations() {
+            files.schema.roles = Some(folder.join("roles.sql"))
+                .filter(|path| path.is_file())
+                .map(|path| reader.read(&path))
+                .transpose()?;
+            files.read_migrations(&folder.join("migrations"), &reader)?;
+        }
+        files.read_seeds(&folder, &project.file.seed_patterns(), &reader)?;
+        Ok(files)
+    }
+
+    fn read_migrations(&mut self, folder: &Path, reader: &Reader<'_>) -> anyhow::Result<()> {
+        for path in list_files(folder)? {
+            let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+            let Some((version, rest)) = parse_name(&name) else {
+                if path.extension().is_some_and(|extension| extension == "sql") {
+                    let text = "is left out: the name of a migration is <version>_<name>.sql, with digits as version";
+                    self.notices.push(Notice::warning(reader.shown(&path), text));
+                }
+                continue;
+            };
+            let file = reader.read(&path)?;
+            self.schema.migrations.push(ProjectMigration { version: version.to_owned(), name: rest.to_owned(), file });
+        }
+        if self.schema.migrations.len() > MAX_FILES {
+            bail!("{} has more than {MAX_FILES} migrations", folder.display());
+        }
+        self.schema.migrations.sort_by(|a, b| a.version.cmp(&b.version).then_with(|| a.file.path.cmp(&b.file.path)));
+        Ok(())
+    }
+
+    fn read_seeds(&mut self, folder: &Path, patterns: &[String], reader: &Reader<'_>) -> anyhow::Result<()> {
+        let mut paths: Vec<PathBuf> = Vec::new();
+        for pattern in patterns {
+            let found = find_files(folder, pattern);
+            if found.is_empty() && pattern.trim_start_matches("./") != DEFAULT_SEED {
+                self.notices.push(Notice::warning("db.seed.sql_paths", format!("{pattern:?} matches no file")));
+            }
+            let new: Vec<PathBuf> = found.into_iter().filter(|path| !paths.contains(path)).collect();
+            paths.extend(new);
+            if paths.len() > MAX_FILES {
+                bail!("[db.seed] sql_paths names more than {MAX_FILES} files");
+            }
+        }
+        self.schema.seeds = paths.iter().map(|path| reader.read(path)).collect::<anyhow::Result<_>>()?;
+        Ok(())
+    }
+}
+
+/// Reads files and names them by their path from the root.
+struct Reader<'a> {
+    root: &'a Path,
+}
+
+impl Reader<'_> {
+    fn shown(&self, path: &Path) -> String {
+        path.strip_prefix(self.root).unwrap_or(path).display().to_string()
+    }
+
+    fn read(&self, path: &Path) -> anyhow::Result<ProjectFile> {
+        let shown = self.shown(path);
+        let doing = || format!("reading {shown}");
+        if fs::metadata(path).with_context(doing)?.len() > MAX_FILE_BYTES {
+            bail!("{shown} has more than {MAX_FILE_BYTES} bytes: split it");
+        }
+        let bytes = fs::read(path).with_context(doing)?;
+        let text = String::from_utf8(bytes).map_err(|error| {
+            let line = error.as_bytes()[..error.utf8_error().valid_up_to()].split(|byte| *byte == b'\n').count();
+            anyhow::Error::msg(format!("{shown}:{line}: this is not UTF-8"))
+        })?;
+        Ok(ProjectFile { path: shown, text })
+    }
+}
+
+/// Returns version and name of `<version>_<name>.sql`.
+fn parse_name(file: &str) -> Option<(&str, &str)> {
+    let (version, name) = file.strip_suffix(".sql")?.split_once('_')?;
+    (!version.is_empty() && version.bytes().all(|byte| byte.is_ascii_digit())).then_some((version, name))
+}
+
+/// Returns the entries of a folder by name; a missing folder has none.
+fn list_files(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    let doing = || format!("reading the folder {}", folder.display());
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(error).with_context(doing),
+    };
+    let mut paths = Vec::new();
+    for entry in entries.take(2 * MAX_FILES) {
+        paths.push(entry.with_context(doing)?.path());
+    }
+    paths.retain(|path| path.is_file());
+    paths.sort();
+    Ok(paths)
+}
+
+/// Returns the functions of the project that this server does not have: those of `functions/` and of the configuration.
+pub(crate) fn list_unserved_functions(project: &Project, served: &[&str]) -> Vec<String> {
+    let configured = project.file.functions();
+    let entries = fs::read_dir(project.layout.supabase_folder().join("functions")).into_iter().flatten().flatten();
+    let folders = entries.take(MAX_FILES).filter(|entry| entry.path().is_dir());
+    let mut names: Vec<String> = folders.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    // The CLI leaves out folders such as `_shared`.
+    names.retain(|name| name.starts_with(|first: char| first.is_ascii_alphanumeric()));
+    names.extend(configured.keys().cloned());
+    names.retain(|name| !served.contains(&name.as_str()) && configured.get(name).is_none_or(|it| it.enabled));
+    names.sort();
+    names.dedup();
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_migrations_have_version_and_name() {
+        assert_eq!(parse_name("20240101000000_create_users.sql"), Some(("20240101000000", "create_users")));
+        assert_eq!(parse_name("1_.sql"), Some(("1", "")));
+        for name in ["create_users.sql", "2024.sql", "2024_users", "2024a_users.sql", "_users.sql"] {
+            assert_eq!(parse_name(name), None, "{name}");
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! `basalt check`: all problems at once, and what will fail later.
+
+use std::fs;
+
+use super::support::{TempFolder, basalt, run};
+
+/// Returns exit success, standard output and standard error of `basalt check`.
+fn check(scratch: &TempFolder, config: &str) -> (bool, String, String) {
+    let file = scratch.write("config.toml", config);
+    let output = run(&["check", "--config", &file]);
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (output.status.success(), text(&output.stdout), text(&output.stderr))
+}
+
+#[test]
+fn problems_of_all_phases_are_reported_by_line() {
+    let scratch = TempFolder::new();
+    scratch.write("wrong.html", "{{ .Tokn }}");
+    let config = "[db]\nport = 70000\n[auth]\nsite_url = \"nonsense\"\njwt_expiri = 5\n[auth.email]\nmax_frequency = \"often\"\n\
+                  [auth.email.template.invite]\ncontent_path = \"./wrong.html\"\n[auth.hook.send_email]\nenabled = true\n\
+                  uri = \"ftp://example.com\"\n[auth.captcha]\nenabled = true\nsecret = \"env(MISSING_SECRET)\"\n\
+                  [basalt]\nhost = \"everywhere\"\n";
+    let (is_usable, _, errors) = check(&scratch, config);
+    assert!(!is_usable);
+    for expected in [
+        "line 2: db.port must be a port",
+        "line 5: auth.jwt_expiri is not known; did you mean auth.jwt_expiry?",
+        "line 7: auth.email.max_frequency: ",
+        "/wrong.html:1: unknown variable .Tokn",
+        "line 12: auth.hook.send_email.uri: ",
+        "line 15: auth.captcha.secret needs the environment variable MISSING_SECRET, which is not set",
+        "line 17: basalt.host must be an address of this machine",
+    ] {
+        assert!(errors.contains(expected), "{expected} is missing: {errors}");
+    }
+    assert!(!errors.contains("GOTRUE_") && errors.matches("auth.captcha.secret").count() == 1, "{errors}");
+    let lines: Vec<usize> =
+        errors.lines().filter_map(|line| line.trim().strip_prefix("line ")?.split(':').next()?.parse().ok()).collect();
+    assert!(lines.is_sorted(), "{errors}");
+    let serve = run(&["serve", "--port", "0", "--ephemeral", "--config", &scratch.path("config.toml")]);
+    assert!(
+        String::from_utf8_lossy(&serve.stderr).contains("line 7: auth.email.max_frequency: "),
+        "serve reports them too"
+    );
+}
+
+#[test]
+fn what_will_fail_later_is_listed() {
+    let scratch = TempFolder::new();
+    for folder in ["migrations", "functions/hello", "functions/_shared", "functions/goodbye"] {
+        fs::create_dir_all(scratch.0.join(folder)).expect("folders");
+    }
+    let created =
+        "CREATE OR REPLACE FUNCTION public.my_claims(event jsonb) RETURNS jsonb LANGUAGE sql AS $$ SELECT event $$;";
+    fs::write(scratch.0.join("migrations/1_claims.sql"), created).expect("a file");
+    let config = "[auth.external.github]\nenabled = true\nsecret = \"x\"\n\
+                  [auth.external.google]\nenabled = true\nclient_id = \"env(MISSING_ID)\"\n\
+                  [auth.hook.custom_access_token]\nenabled = true\nuri = \"pg-functions://postgres/public/my_claims\"\n\
+                  [auth.hook.before_user_created]\nenabled = true\nuri = \"pg-functions://postgres/public/missing\"\n\
+                  [auth.sms]\nenable_signup = true\n[auth.rate_limit]\ntoken_refresh = 0\n\
+                  [functions.configured]\nverify_jwt = false\n[db.seed]\nsql_paths = [\"./seeds/*.sql\"]\n";
+    let (is_usable, lines, errors) = check(&scratch, config);
+    assert!(is_usable, "{errors}");
+    for expected in [
+        "line 2: auth.external.github: has no client_id: every sign-in with it fails",
+        "line 6: auth.external.google.client_id: the environment variable MISSING_ID is not set: [auth.external.google] is disabled",
+        "auth.hook.before_user_created.uri: calls public.missing, which no migration and no seed file creates",
+        "line 14: auth.sms.enable_signup: is on, but there is no provider",
+        "line 16: auth.rate_limit.token_refresh: is 0, which allows none at all",
+        "not served by Basalt: the functions configured, goodbye, hello\n",
+        "db.seed.sql_paths: \"./seeds/*.sql\" matches no file",
+    ] {
+        assert!(lines.contains(expected), "{expected} is missing: {lines}");
+    }
+    assert!(!lines.contains("my_claims") && !lines.contains("GOTRUE_"), "{lines}");
+}
+
+#[test]
+fn serve_names_keys_of_the_configuration_in_its_log() {
+    let scratch = TempFolder::new();
+    let config = "[auth.hook.send_sms]\nenabled = true\nuri = \"\"\n[auth.sms.vonage]\nenabled = true\n\
+                  [auth.passkey]\nenabled = true\n[auth]\nsite_url = \"http://192.0.2.7\"\nsigning_keys_path = \"./keys.json\"\n";
+    let file = scratch.write("config.toml", config);
+    scratch.write("keys.json", "[]");
+    let output = run(&["check", "--config", &file]);
+    let lines = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(lines.contains("line 3: auth.hook.send_sms.uri: is empty"), "{lines}");
+    assert!(lines.contains("auth.sms: \"vonage\" lacks auth.sms.vonage.api_key"), "{lines}");
+    assert!(lines.contains("auth.webauthn.rp_"), "{lines}");
+    assert!(!lines.contains("GOTRUE_"), "{lines}");
+    scratch.write("keys.json", "[{\"kty\": \"EC\"}]");
+    let output = basalt().args(["serve", "--ephemeral", "--port", "0", "--config", &file]).output().expect("it runs");
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!output.status.success() && text.contains("auth.signing_keys_path"), "{text}");
+    assert!(!text.contains("GOTRUE_"), "{text}");
+}

@@ -1,0 +1,229 @@
+//! Migrations and seed files of a project on the embedded database, and `basalt db reset`.
+
+use std::fs;
+use std::process::Output;
+
+use rustix::process::Signal;
+use serde_json::json;
+use sqlx::{Connection, PgConnection};
+
+use super::support::{Basalt, TempFolder, basalt};
+
+const TABLE: &str = "-- Notes of users.\nCREATE TABLE public.notes (\n    text text PRIMARY KEY,\n    owner uuid REFERENCES auth.users\n);\n\
+                     ALTER TABLE notes ENABLE ROW LEVEL SECURITY;\n";
+const SEED: &str =
+    "INSERT INTO notes VALUES ('semicolon; in quotes', NULL);\nINSERT INTO notes VALUES ('second', NULL);\n";
+
+struct TestProject(TempFolder);
+
+impl TestProject {
+    fn new(files: &[(&str, &str)]) -> Self {
+        let project = Self(TempFolder::new());
+        project.write("config.toml", "");
+        for (name, text) in files {
+            project.write(name, text);
+        }
+        project
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        let path = self.0.0.join("supabase").join(name);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("folders");
+        fs::write(path, text).expect("a file");
+    }
+
+    fn remove(&self, name: &str) {
+        fs::remove_file(self.0.0.join("supabase").join(name)).expect("removed");
+    }
+
+    fn serve(&self) -> Basalt {
+        Basalt::start(basalt().current_dir(&self.0.0), &[])
+    }
+
+    fn run(&self, arguments: &[&str]) -> (Output, String) {
+        let output = basalt().current_dir(&self.0.0).args(arguments).output().expect("the program starts");
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        (output, text)
+    }
+}
+
+async fn connect(server: &Basalt) -> PgConnection {
+    PgConnection::connect(&server.text("database_url")).await.expect("connected")
+}
+
+async fn texts(connection: &mut PgConnection, sql: &'static str) -> Vec<String> {
+    sqlx::query_scalar(sql).fetch_all(connection).await.expect("rows")
+}
+
+async fn notes(server: &Basalt) -> Vec<String> {
+    texts(&mut connect(server).await, "SELECT text FROM notes ORDER BY text").await
+}
+
+fn stop(server: Basalt) {
+    server.signal(Signal::TERM);
+    assert!(server.wait_for_exit());
+}
+
+#[tokio::test]
+async fn migrations_and_seeds_run_once_in_order_and_are_recorded_as_by_the_cli() {
+    let project = TestProject::new(&[
+        ("migrations/20240102000000_column.sql", "ALTER TABLE notes ADD COLUMN made timestamptz DEFAULT now()"),
+        ("migrations/20240101000000_notes.sql", TABLE),
+        ("migrations/notes.sql", "this is no migration"),
+        ("seed.sql", SEED),
+    ]);
+    for _ in 0..2 {
+        let server = project.serve();
+        assert_eq!(notes(&server).await, ["second", "semicolon; in quotes"]);
+        let mut connection = connect(&server).await;
+        let recorded = "SELECT version || ' ' || name || ' ' || cardinality(statements)
+            FROM supabase_migrations.schema_migrations ORDER BY 1";
+        let recorded = texts(&mut connection, recorded).await;
+        assert_eq!(recorded, ["20240101000000 notes 2", "20240102000000 column 1"]);
+        let seeds = texts(&mut connection, "SELECT path FROM supabase_migrations.seed_files").await;
+        assert_eq!(seeds, ["supabase/seed.sql"]);
+        drop(connection);
+        stop(server);
+    }
+    project.write("migrations/20240103000000_more.sql", "INSERT INTO notes VALUES ('third', NULL, now());");
+    project.write("seed.sql", "INSERT INTO notes VALUES ('changed', NULL);");
+    let server = project.serve();
+    assert_eq!(
+        notes(&server).await,
+        ["second", "semicolon; in quotes", "third"],
+        "a changed seed file does not run again"
+    );
+}
+
+#[tokio::test]
+async fn test_servers_have_the_schema_and_the_functions_of_a_supabase_project() {
+    let policy = "CREATE EXTENSION IF NOT EXISTS \"uuid-ossp\" WITH SCHEMA extensions;\nCREATE TABLE ids (id uuid DEFAULT \
+                  uuid_generate_v4());\nCREATE POLICY own ON notes USING (auth.uid() = owner);\n\
+                  ALTER PUBLICATION supabase_realtime ADD TABLE notes;";
+    let project =
+        TestProject::new(&[("migrations/1_notes.sql", TABLE), ("migrations/2_policy.sql", policy), ("seed.sql", SEED)]);
+    let server = Basalt::start(basalt().current_dir(&project.0.0), &["--test"]);
+    assert_eq!(notes(&server).await.len(), 2);
+    let mut connection = connect(&server).await;
+    let granted = "SELECT grantee FROM information_schema.role_table_grants WHERE table_name = 'notes' AND \
+                   privilege_type = 'SELECT' AND grantee IN ('anon', 'authenticated', 'service_role') ORDER BY 1";
+    assert_eq!(texts(&mut connection, granted).await, ["anon", "authenticated", "service_role"]);
+    let (status, _) =
+        server.auth("/signup", Some(json!({"email": "a@example.com", "password": "a long password"}))).await;
+    assert_eq!(status, 200);
+}
+
+#[test]
+fn failing_statement_is_reported_with_file_and_line_and_changes_nothing() {
+    let project = TestProject::new(&[
+        ("migrations/1_notes.sql", TABLE),
+        (
+            "migrations/2_wrong.sql",
+            "INSERT INTO notes VALUES ('kept out', NULL);\n\nSELECT 1,\n  missing_column\nFROM notes;\n",
+        ),
+    ]);
+    let (output, text) = project.run(&["serve", "--port", "0"]);
+    assert!(!output.status.success());
+    assert!(text.contains("supabase/migrations/2_wrong.sql:4: column \"missing_column\" does not exist"), "{text}");
+    project
+        .write("migrations/2_wrong.sql", "SELECT 1;\nINSERT INTO notes\nSELECT 'same' FROM generate_series(1, 2);\n");
+    let (_, text) = project.run(&["serve", "--port", "0"]);
+    assert!(text.contains("supabase/migrations/2_wrong.sql:2: duplicate key value"), "{text}");
+    project.write("migrations/2_wrong.sql", "COPY notes FROM stdin;\nx\n\\.\n");
+    let (_, text) = project.run(&["serve", "--port", "0"]);
+    assert!(text.contains("supabase/migrations/2_wrong.sql:1: COPY"), "{text}");
+    project.remove("migrations/2_wrong.sql");
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    assert!(runtime.block_on(notes(&project.serve())).is_empty());
+}
+
+#[tokio::test]
+async fn migration_for_a_missing_service_does_not_prevent_the_start() {
+    for statement in [
+        "INSERT INTO storage.buckets (id) VALUES ('x')",
+        "CREATE EXTENSION pg_cron",
+        "SELECT cron.schedule('a', 'b', 'c')",
+    ] {
+        let project = TestProject::new(&[
+            ("migrations/1_notes.sql", TABLE),
+            ("migrations/2_service.sql", statement),
+            ("seed.sql", SEED),
+        ]);
+        let server = project.serve();
+        assert!(notes(&server).await.is_empty(), "later files are left out: {statement}");
+        stop(server);
+        let (output, text) = project.run(&["db", "reset"]);
+        assert!(!output.status.success() && text.contains("supabase/migrations/2_service.sql:1: "), "{text}");
+    }
+}
+
+#[test]
+fn migration_before_an_applied_one_is_refused() {
+    let project = TestProject::new(&[("migrations/2_notes.sql", TABLE)]);
+    stop(project.serve());
+    project.write("migrations/1_earlier.sql", "SELECT 1");
+    let (output, text) = project.run(&["serve", "--port", "0"]);
+    assert!(!output.status.success() && text.contains("supabase/migrations/1_earlier.sql was not applied"), "{text}");
+    project.write("migrations/01_same.sql", "SELECT 1");
+    project.write("migrations/01_twin.sql", "SELECT 1");
+    let (_, text) = project.run(&["serve", "--port", "0"]);
+    assert!(text.contains("01_twin.sql has the version of another migration"), "{text}");
+}
+
+#[tokio::test]
+async fn configuration_selects_seeds_and_disables_migrations() {
+    let project = TestProject::new(&[
+        ("config.toml", "[db.seed]\nsql_paths = [\"./seeds/b.sql\", \"./seeds/*.sql\"]\n"),
+        ("migrations/1_notes.sql", TABLE),
+        ("seeds/a.sql", "INSERT INTO notes SELECT 'a after ' || string_agg(text, '') FROM notes"),
+        ("seeds/b.sql", "INSERT INTO notes VALUES ('b')"),
+        ("seed.sql", SEED),
+    ]);
+    let server = project.serve();
+    assert_eq!(notes(&server).await, ["a after b", "b"]);
+    stop(server);
+    project.write("config.toml", "[db.migrations]\nenabled = false\n[db.seed]\nenabled = false\n");
+    let (output, text) = project.run(&["db", "reset"]);
+    assert!(output.status.success(), "{text}");
+    let server = project.serve();
+    let tables = "SELECT tablename::text FROM pg_tables WHERE schemaname = 'public'";
+    assert!(texts(&mut connect(&server).await, tables).await.is_empty());
+}
+
+#[tokio::test]
+async fn reset_recreates_the_database_and_keeps_the_keys() {
+    let project = TestProject::new(&[("migrations/1_notes.sql", TABLE), ("seed.sql", SEED)]);
+    let server = project.serve();
+    let key = server.text("secret_key");
+    let account = json!({"email": "a@example.com", "password": "a long password"});
+    assert_eq!(server.auth("/signup", Some(account.clone())).await.0, 200);
+    let (output, text) = project.run(&["db", "reset"]);
+    assert!(!output.status.success() && text.contains("another basalt (process "), "{text}");
+    assert_eq!(server.auth("/token?grant_type=password", Some(account.clone())).await.0, 200, "nothing was lost");
+    stop(server);
+
+    project.write("seed.sql", "INSERT INTO notes VALUES ('changed', NULL);");
+    let (output, text) = project.run(&["db", "reset"]);
+    assert!(output.status.success(), "{text}");
+    assert!(String::from_utf8_lossy(&output.stdout).contains("2 files of the project were applied"));
+    let server = project.serve();
+    assert_eq!(server.text("secret_key"), key);
+    assert_eq!(notes(&server).await, ["changed"]);
+    assert_eq!(server.auth("/token?grant_type=password", Some(account)).await.0, 400, "the user is gone");
+}
+
+#[tokio::test]
+async fn external_databases_are_never_changed() {
+    let owner = Basalt::serve(&["--ephemeral"]);
+    let url = owner.text("database_url");
+    let project = TestProject::new(&[("migrations/1_notes.sql", TABLE)]);
+    let reset = basalt().current_dir(&project.0.0).env("DATABASE_URL", &url).args(["db", "reset"]).output();
+    let reset = reset.expect("the program starts");
+    let text = String::from_utf8_lossy(&reset.stderr).into_owned();
+    assert!(!reset.status.success() && text.contains("DATABASE_URL names an external database"), "{text}");
+
+    let server = Basalt::start(basalt().current_dir(&project.0.0), &["--database-url", &url]);
+    assert_eq!(server.auth("/health", None).await.0, 200);
+    let schemas = "SELECT nspname::text FROM pg_namespace WHERE nspname IN ('supabase_migrations', 'extensions')";
+    assert!(texts(&mut connect(&owner).await, schemas).await.is_empty());
+}
