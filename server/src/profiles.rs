@@ -2,12 +2,10 @@
 //! Everything below the binary reads a policy and knows neither profile.
 
 use gotrue_rs::config::Config;
-use gotrue_rules::domain::policy::{ExternalProviderSettings, Policy};
+use gotrue_rules::domain::policy::Policy;
 use gotrue_rules::domain::redirect::is_loopback_url;
-use gotrue_rules::domain::secret::Secret;
 
 use crate::config_file::BasaltSettings;
-use crate::dev::provider::Registration;
 
 /// Applies the profile of `basalt serve`: [`Policy::hardened`] with the operator's proxies and limits.
 pub(crate) fn apply_serve_profile(policy: &mut Policy, basalt: &BasaltSettings) {
@@ -22,23 +20,6 @@ pub(crate) fn has_development_pages(config: &Config, basalt: &BasaltSettings) ->
     let is_development =
         is_loopback_url(&site.site_url) && is_loopback_url(&site.external_url) && config.smtp.is_none();
     basalt.development_pages.unwrap_or(is_development)
-}
-
-/// Configures the development provider in place of the named providers.
-pub(crate) fn use_development_provider(policy: &mut Policy, names: &[String], registration: &Registration) {
-    let settings = ExternalProviderSettings {
-        enabled: true,
-        client_ids: vec![registration.client_id.clone()],
-        secret: Secret::from(registration.client_secret.as_str()),
-        redirect_uri: registration.callback.clone(),
-        url: registration.issuer.clone(),
-        email_optional: true,
-        ..ExternalProviderSettings::default()
-    };
-    for name in names {
-        policy.external.providers.insert(name.clone(), settings.clone());
-    }
-    policy.external.development_stand_ins = names.to_vec();
 }
 
 /// Sets the development consent page at `url` if the operator configures none; returns whether it did.

@@ -1,25 +1,11 @@
 import { describeAddress, type PresetUser } from "./users.ts";
 
-/** Path of the page and of its forms. */
-const AUTHORIZE_PATH = "/_dev/provider/authorize";
-
-/** Parameters of the authorization request that the forms repeat. */
-const REPEATED_PARAMETERS = [
-  "client_id",
-  "redirect_uri",
-  "response_type",
-  "state",
-  "nonce",
-  "code_challenge",
-  "code_challenge_method",
-] as const;
-
 /** The longest name or address that the server accepts. */
 const MAX_INPUT_LENGTH = 200;
 
 /**
  * Renders the page on which a developer chooses the user to sign in. It has no script. The server
- * replaces each `{{parameter}}` with the escaped value of the request.
+ * replaces `{{action}}` with the escaped URL of the request, and the values of the other fields.
  */
 export function renderPage(users: readonly PresetUser[]): string {
   return `<!doctype html>
@@ -45,11 +31,7 @@ export function renderPage(users: readonly PresetUser[]): string {
 }
 
 function renderForm(content: string): string {
-  const repeated = REPEATED_PARAMETERS.map(
-    (name) => `<input type="hidden" name="${name}" value="${placeholder(name)}" />`,
-  );
-  return `<form method="post" action="${AUTHORIZE_PATH}">
-${repeated.join("\n")}
+  return `<form method="post" action="${placeholder("action")}">
 ${content}
 </form>`;
 }

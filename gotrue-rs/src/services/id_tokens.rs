@@ -37,10 +37,13 @@ pub async fn verify(
     id_token: &str,
     access_token: &str,
 ) -> Result<(ExternalIdToken, ProviderProfile)> {
+    let simulated = cx.app.policy.external.provider(&accepted.provider);
+    let simulated = simulated.and_then(|settings| settings.simulated_discovery_url(&accepted.issuer));
+    let is_untrusted = accepted.is_issuer_untrusted && simulated.is_none();
     let source = IssuerSource {
         issuer: accepted.issuer.clone(),
-        document: accepted.discovery_url.clone(),
-        trust: if accepted.is_issuer_untrusted { UrlTrust::Untrusted } else { UrlTrust::Operator },
+        document: simulated.or_else(|| accepted.discovery_url.clone()),
+        trust: if is_untrusted { UrlTrust::Untrusted } else { UrlTrust::Operator },
     };
     let checks =
         TokenChecks { access_token: Some(access_token).filter(|token| !token.is_empty()), ..TokenChecks::default() };

@@ -1,4 +1,4 @@
-//! Development pages below `/_dev`: inbox of unsent mail, development provider, and consent page.
+//! Development pages below `/_dev`: inbox of unsent mail, provider simulator, and consent page.
 //! [`access`] alone decides about access to them.
 
 mod access;
@@ -18,6 +18,7 @@ use gotrue_rs::ports::mail::outbox::Outbox;
 use gotrue_rs::store::outbox::{FailingMail, OutboxCounts};
 use gotrue_rules::domain::error::chain::ErrorChain;
 use http::{Method, StatusCode, Uri};
+use provider_simulator::Simulator;
 use serde::Serialize;
 
 pub(crate) use access::Access;
@@ -39,7 +40,7 @@ pub(crate) struct DevelopmentPages {
     inbox: Option<Arc<dyn Inbox>>,
     outbox: Option<Arc<Outbox>>,
     access: Access,
-    provider: Option<provider::DevelopmentProvider>,
+    provider: Option<Arc<Simulator>>,
     consent: Option<consent::ConsentPage>,
     closing: ShutdownSignal,
 }
@@ -48,7 +49,7 @@ pub(crate) struct DevelopmentPages {
 #[derive(Clone, Copy)]
 enum DevPage<'a> {
     Consent(&'a consent::ConsentPage),
-    Provider(&'a provider::DevelopmentProvider),
+    Provider(&'a Simulator),
     Inbox,
 }
 
@@ -78,9 +79,9 @@ impl DevelopmentPages {
         Self { outbox: Some(outbox), ..self }
     }
 
-    /// Adds the development provider.
+    /// Adds the provider simulator.
     #[must_use]
-    pub(crate) fn with_provider(self, provider: Option<provider::DevelopmentProvider>) -> Self {
+    pub(crate) fn with_provider(self, provider: Option<Arc<Simulator>>) -> Self {
         Self { provider, ..self }
     }
 
@@ -148,7 +149,7 @@ impl<'a> DevPage<'a> {
     fn audience(self, request: &Request) -> AccessRule<'a> {
         match self {
             Self::Consent(page) => page.access_rule(),
-            Self::Provider(_) => provider::access_rule(request),
+            Self::Provider(simulator) => provider::access_rule(simulator, request),
             Self::Inbox => AccessRule::LocalOrToken,
         }
     }

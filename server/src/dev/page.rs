@@ -6,7 +6,7 @@ use gotrue_rules::wire::html::escape_html;
 
 use super::inbox::InboxMessage;
 
-/// The style sheet of this page and of the development provider's.
+/// The style sheet of this page and of the provider simulator's.
 pub(super) const STYLE: &str = concat!(
     include_str!("../../../frontend/development/base.css"),
     include_str!("../../../frontend/development/inbox/page.css")
@@ -49,33 +49,4 @@ fn format_mail(page: &mut String, mail: &InboxMessage, token: &str) {
         let _ = writeln!(page, "<p><a href=\"{link}\" rel=\"noreferrer\">{link}</a></p>");
     }
     let _ = writeln!(page, "<p><a href=\"/_dev/inbox/{id}{token}\">The whole mail</a></p>\n</article>");
-}
-
-/// Replaces each `{{name}}` of a template with the escaped value of that name.
-/// Values are not searched for further names.
-pub(super) fn fill_template<'v>(template: &str, value_of: impl Fn(&str) -> &'v str) -> String {
-    let mut parts = template.split("{{");
-    let mut filled = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        if let Some((name, rest)) = part.split_once("}}") {
-            filled.push_str(&escape_html(value_of(name)));
-            filled.push_str(rest);
-        } else {
-            filled.push_str("{{");
-            filled.push_str(part);
-        }
-    }
-    filled
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn fill_template_escapes_values_and_fills_each_place_once() {
-        let value_of = |name: &str| if name == "a" { "{{b}}\"<" } else { "x" };
-        assert_eq!(fill_template("<p>{{a}}</p>{{b}}{{a}}", value_of), "<p>{{b}}&quot;&lt;</p>x{{b}}&quot;&lt;");
-        assert_eq!(fill_template("plain { {{ braces", value_of), "plain { {{ braces");
-    }
 }

@@ -1,14 +1,19 @@
 //! The settings of a backend: those of the project, the profile, and the development pages that take part in them.
 
+use std::sync::Arc;
+
 use anyhow::bail;
 use gotrue_rs::config::Config;
+use gotrue_rs::ports::clock::SharedClock;
 use gotrue_rs::ports::entropy::Entropy;
+use gotrue_rules::domain::policy::ExternalProviderSettings;
+use provider_simulator::Simulator;
 use serde_json::{Map, Value};
 
 use super::test_profile;
 use crate::api_keys::ApiKeys;
 use crate::dev::consent;
-use crate::dev::provider::Registration;
+use crate::dev::provider::simulator_options;
 use crate::profiles;
 use crate::project::Project;
 
@@ -25,8 +30,8 @@ pub(super) struct Addresses {
 pub(super) struct Configured {
     /// The settings of the auth API.
     pub config: Config,
-    /// The development provider, if it is enabled.
-    pub provider: Option<Registration>,
+    /// The provider simulator, if it is enabled.
+    pub provider: Option<Arc<Simulator>>,
     /// The built-in consent page, if the operator configures none.
     pub consent: Option<consent::ConsentPage>,
 }
@@ -42,13 +47,15 @@ pub(super) struct BackendInputs<'a> {
     pub keys: &'a ApiKeys,
     /// Generates secrets.
     pub entropy: &'a Entropy,
+    /// The clock.
+    pub clock: &'a SharedClock,
     /// For test servers: the signing key of access tokens.
     pub test_signing_key: Option<&'a Map<String, Value>>,
 }
 
 /// Returns the settings of a backend with the profile of `basalt serve`.
 pub(super) fn configure(inputs: BackendInputs<'_>) -> anyhow::Result<Configured> {
-    let BackendInputs { project, addresses, keys, entropy, test_signing_key } = inputs;
+    let BackendInputs { project, addresses, keys, entropy, clock, test_signing_key } = inputs;
     let mut config = project.settings(&addresses.url, keys)?;
     profiles::apply_serve_profile(&mut config.policy, &project.file.basalt);
     if let Some(signing_key) = test_signing_key {
@@ -56,11 +63,20 @@ pub(super) fn configure(inputs: BackendInputs<'_>) -> anyhow::Result<Configured>
     }
     check_development_pages(project, &config)?;
     let names = &project.file.basalt.stands_in_for;
-    let provider = (!names.is_empty()).then(|| {
-        let registration = Registration::new(&addresses.origin, &config.policy.site.external_url, entropy);
-        profiles::use_development_provider(&mut config.policy, names, &registration);
-        registration
-    });
+    let mut names: Vec<String> = names.clone();
+    if test_signing_key.is_some() {
+        // A test run never calls a provider on the internet.
+        let is_enabled = |(name, provider): (&String, &ExternalProviderSettings)| provider.enabled.then(|| name.clone());
+        names.extend(config.policy.external.providers.iter().filter_map(is_enabled));
+    }
+    let provider = if names.is_empty() && test_signing_key.is_none() {
+        None
+    } else {
+        let options = simulator_options(&addresses.origin, &config.policy.site.external_url);
+        let simulator = Simulator::new(options, Arc::clone(clock), entropy.fork())?;
+        simulator.apply(&mut config.policy, names.iter().map(String::as_str));
+        Some(Arc::new(simulator))
+    };
     let consent_url = format!("{}{}", addresses.url, consent::PATH);
     let consent = profiles::use_consent_page(&mut config.policy, &consent_url).then(|| {
         tracing::info!(

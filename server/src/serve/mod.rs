@@ -140,6 +140,7 @@ impl Server {
         let entropy = Entropy::from_system();
         // Starting the database takes longest, so everything else is prepared concurrently.
         let source = tokio::task::spawn_blocking(find_database(&project, &folder, options.database()));
+        let shared = SharedPorts::start()?;
         let prepared = async {
             let endpoint = Endpoint::open(&project, &folder, &options, &entropy).await?;
             let configured = configure(BackendInputs {
@@ -147,6 +148,7 @@ impl Server {
                 addresses: &endpoint.addresses,
                 keys: &endpoint.keys,
                 entropy: &entropy,
+                clock: &shared.clock,
                 test_signing_key: None,
             })?;
             logging::log_notices(&configured.config.notices);
@@ -165,7 +167,7 @@ impl Server {
             project: &project,
             keys: &endpoint.keys,
             pool: pool.clone(),
-            shared: SharedPorts::start()?,
+            shared,
             is_new: false,
             closing: closing.clone(),
             provider,

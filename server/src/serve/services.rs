@@ -14,6 +14,7 @@ use gotrue_rs::ports::entropy::Entropy;
 use gotrue_rs::ports::mail::outbox::{MailDestination, Outbox};
 use gotrue_rs::store::Pool;
 use gotrue_rs::store::outbox::OutboxTable;
+use provider_simulator::Simulator;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
@@ -22,7 +23,6 @@ use crate::app::SharedPorts;
 use crate::assets::{Shop, SiteConfig};
 use crate::config_file::FunctionSettings;
 use crate::dev::consent;
-use crate::dev::provider::{DevelopmentProvider, Registration};
 use crate::dev::{Access, DevelopmentPages, Inbox};
 use crate::project::Project;
 use crate::router::EdgeRouter;
@@ -65,8 +65,8 @@ pub(super) struct Dependencies<'a> {
     pub is_new: bool,
     /// Signals shutdown.
     pub closing: ShutdownSignal,
-    /// The development provider, if it is enabled.
-    pub provider: Option<Registration>,
+    /// The provider simulator, if it is enabled.
+    pub provider: Option<Arc<Simulator>>,
     /// The built-in consent page, if the operator configures none.
     pub consent: Option<consent::ConsentPage>,
 }
@@ -96,8 +96,6 @@ impl Services {
             let digests = digests.run(async move { drop(until.wait_for(|closing| *closing).await) });
             drop(tokio::join!(upkeep, digests));
         });
-        let provide = |registration| DevelopmentProvider::new(registration, Arc::clone(&shared.clock), entropy.fork());
-        let provider = provider.map(provide).transpose()?;
         let basalt = &project.file.basalt;
         let proxies = TrustedProxies::new(basalt.trusted_proxies.iter().copied());
         let access = Access::new(profiles::has_development_pages(config, basalt), basalt.inbox_token.clone());

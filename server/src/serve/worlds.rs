@@ -137,6 +137,7 @@ impl WorldBackends {
             addresses: &addresses,
             keys: &keys,
             entropy: &entropy,
+            clock: &plan.clock,
             test_signing_key: Some(&plan.keys.signing_key),
         })?;
         logging::log_notices(&config.notices);

@@ -16,10 +16,13 @@ pub(super) async fn verify_id_token(
     token: &ProviderTokenResponse,
     wanted: &IdTokenCheck,
 ) -> Result<ExternalIdToken, ProviderError> {
-    let own = discovery_source(&ready.config, ready.enabled.trust).filter(|source| source.issuer == wanted.issuer);
-    let trust = if wanted.is_issuer_from_token { UrlTrust::Untrusted } else { ready.enabled.trust };
-    let source = own.unwrap_or_else(|| IssuerSource { issuer: wanted.issuer.clone(), document: None, trust });
-    let clients = &ready.enabled.settings.client_ids;
+    let own = discovery_source(&ready.config, &ready.enabled).filter(|source| source.issuer == wanted.issuer);
+    let settings = &ready.enabled.settings;
+    let document = settings.simulated_discovery_url(&wanted.issuer);
+    let is_untrusted = wanted.is_issuer_from_token && document.is_none();
+    let trust = if is_untrusted { UrlTrust::Untrusted } else { ready.enabled.trust };
+    let source = own.unwrap_or_else(|| IssuerSource { issuer: wanted.issuer.clone(), document, trust });
+    let clients = &settings.client_ids;
     let checks = TokenChecks {
         clients: (!wanted.allows_any_audience).then_some(&clients[..clients.len().min(1)]),
         access_token: Some(&token.access_token),

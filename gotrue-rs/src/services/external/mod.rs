@@ -13,7 +13,6 @@ use std::sync::Arc;
 use gotrue_rules::domain::custom_provider::IDENTIFIER_PREFIX;
 use gotrue_rules::domain::external::custom::StoredProvider;
 use gotrue_rules::domain::external::provider::{Provider, ProviderConfig, ProviderEndpoints};
-use gotrue_rules::domain::external::stand_in::StandIn;
 use gotrue_rules::domain::external::{availability, providers};
 use gotrue_rules::domain::policy::ExternalProviderSettings;
 
@@ -42,8 +41,6 @@ pub enum ProviderSource {
     BuiltIn(&'static dyn Provider),
     /// In the database.
     Stored(Box<StoredProvider>),
-    /// A built-in provider that is replaced by an emulation.
-    Emulated(StandIn),
 }
 
 impl Deref for ProviderSource {
@@ -53,7 +50,6 @@ impl Deref for ProviderSource {
         match self {
             Self::BuiltIn(provider) => *provider,
             Self::Stored(provider) => &**provider,
-            Self::Emulated(provider) => provider,
         }
     }
 }
@@ -92,22 +88,12 @@ pub async fn find_enabled_provider(cx: &RequestContext, name: &str) -> Result<En
             trust: UrlTrust::Untrusted,
         });
     }
-    let (Some(provider), Some(settings)) = (find_built_in(cx, &name), cx.app.policy.external.provider(&name)) else {
+    let (Some(provider), Some(settings)) = (providers::find(&name), cx.app.policy.external.provider(&name)) else {
         return Err(availability::ProviderUnavailable::Unknown(name).into());
     };
-    availability::validate_settings(&*provider, settings)?;
+    availability::validate_settings(provider, settings)?;
+    let provider = ProviderSource::BuiltIn(provider);
     Ok(EnabledProvider { provider, settings: settings.clone(), trust: UrlTrust::Operator })
-}
-
-/// The built-in provider of this name, in lower case, or its emulation.
-fn find_built_in(cx: &RequestContext, name: &str) -> Option<ProviderSource> {
-    let provider = providers::find(name)?;
-    let is_stood_in_for = cx.app.policy.external.development_stand_ins.iter().any(|it| it == name);
-    Some(if is_stood_in_for {
-        ProviderSource::Emulated(StandIn(name.to_owned()))
-    } else {
-        ProviderSource::BuiltIn(provider)
-    })
 }
 
 /// An enabled provider with its endpoints.
@@ -122,8 +108,8 @@ struct ResolvedProvider {
 /// Finds an enabled provider and resolves its endpoints, by discovery if necessary.
 async fn resolve_provider(cx: &RequestContext, name: &str) -> Result<ResolvedProvider, ProviderLookupError> {
     let enabled = find_enabled_provider(cx, name).await?;
-    let config = enabled.provider.config(&enabled.settings);
-    let document = match discovery_source(&config, enabled.trust) {
+    let config = enabled.provider.config(&enabled.settings).for_settings(&enabled.settings);
+    let document = match discovery_source(&config, &enabled) {
         Some(source) => Some(cx.app.oidc.discover(&source).await.map_err(|error| match enabled.trust {
             UrlTrust::Operator => ProviderLookupError::Discovery(error),
             UrlTrust::Untrusted => ProviderLookupError::StoredDiscovery(error),
@@ -134,15 +120,16 @@ async fn resolve_provider(cx: &RequestContext, name: &str) -> Result<ResolvedPro
 }
 
 /// The source of the discovery document; `None` if the endpoints are fixed.
-fn discovery_source(place: &ProviderConfig, trust: UrlTrust) -> Option<IssuerSource> {
+fn discovery_source(place: &ProviderConfig, enabled: &EnabledProvider) -> Option<IssuerSource> {
     let ProviderEndpoints::Discovered { issuer, discovery_url: document, .. } = &place.endpoints else { return None };
-    Some(IssuerSource { issuer: issuer.clone(), document: document.clone(), trust })
+    let document = enabled.settings.simulated_discovery_url(issuer).or_else(|| document.clone());
+    Some(IssuerSource { issuer: issuer.clone(), document, trust: enabled.trust })
 }
 
 /// Whether a provider of this name uses OAuth 1.0a, regardless of its settings.
 fn is_oauth1(cx: &RequestContext, name: &str) -> bool {
     let name = name.to_lowercase();
-    let known = find_built_in(cx, &name).zip(cx.app.policy.external.provider(&name));
+    let known = providers::find(&name).zip(cx.app.policy.external.provider(&name));
     known.is_some_and(|(provider, settings)| {
         matches!(provider.config(settings).endpoints, ProviderEndpoints::OAuth1 { .. })
     })
@@ -154,16 +141,17 @@ impl ResolvedProvider {
         self.enabled.settings.client_ids.first().map_or("", String::as_str)
     }
 
-    /// The URL of the authorization endpoint.
-    fn authorize_endpoint(&self) -> &str {
-        match &self.config.endpoints {
+    /// The URL of the authorization endpoint, where the browser is sent.
+    fn authorize_endpoint(&self) -> String {
+        let url = match &self.config.endpoints {
             ProviderEndpoints::OAuth2 { authorize, .. }
             | ProviderEndpoints::OAuth1 { authorize, .. }
             | ProviderEndpoints::Discovered { endpoint_overrides: Some((authorize, _)), .. } => authorize,
             ProviderEndpoints::Discovered { endpoint_overrides: None, .. } => {
                 self.document.as_ref().map_or("", |document| &document.authorization_endpoint)
             }
-        }
+        };
+        self.enabled.settings.request_url(url)
     }
 
     /// The URL of the token endpoint.

@@ -5,6 +5,7 @@
 use gotrue_rules::domain::external::provider::ProviderResponseError;
 use reqwest::Request;
 use reqwest::header::{HeaderName, HeaderValue, InvalidHeaderName, InvalidHeaderValue, USER_AGENT};
+use url::Url;
 
 use super::EnabledProvider;
 use crate::journal::Step;
@@ -56,6 +57,9 @@ pub(super) async fn send_provider_request(
     what: &'static str,
     mut request: Request,
 ) -> Result<HttpResponse, ProviderError> {
+    if enabled.settings.is_simulated() {
+        *request.url_mut() = Url::parse(&enabled.settings.request_url(request.url().as_str()))?;
+    }
     request.headers_mut().insert(USER_AGENT, USER_AGENT_VALUE);
     cx.journal.record(Step::Call(what));
     let limits = ResponseLimits { bytes: MAX_RESPONSE_BYTES, time: cx.app.policy.api.outbound_timeout };

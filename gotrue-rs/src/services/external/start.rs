@@ -6,6 +6,7 @@ use gotrue_rules::domain::error::chain::ErrorChain;
 use gotrue_rules::domain::error::{Error, ErrorCode, Result};
 use gotrue_rules::domain::external::authorization_url::{ProviderAuthorizationRequest, build_authorization_url};
 use gotrue_rules::domain::external::provider::ProviderEndpoints;
+use gotrue_rules::domain::external::simulation::format_hints;
 use gotrue_rules::domain::one_time_token::OneTimeTokenKind;
 use gotrue_rules::domain::pkce::{Challenge, UnknownMethod, validate_challenge_pair};
 use oauth2::{PkceCodeChallenge, PkceCodeVerifier};
@@ -63,12 +64,14 @@ async fn authorization_url(
     state: &str,
     challenge: Option<&PkceCodeChallenge>,
 ) -> Option<String> {
-    if let ProviderEndpoints::OAuth1 { request_token, authorize, .. } = &ready.config.endpoints {
-        let callback = format!("{}?state={state}", ready.enabled.settings.redirect_uri);
+    let settings = &ready.enabled.settings;
+    if let ProviderEndpoints::OAuth1 { request_token, .. } = &ready.config.endpoints {
+        let callback = format!("{}?state={state}", settings.redirect_uri);
         return match oauth1::fetch_request_token(cx, ready, request_token, &callback).await {
             Ok(issued) => {
                 let token: String = byte_serialize(issued.token.as_bytes()).collect();
-                Some(format!("{authorize}?oauth_token={token}"))
+                let hints = if settings.is_simulated() { format_hints(&cx.request.query) } else { String::new() };
+                Some(format!("{}?oauth_token={token}{hints}", ready.authorize_endpoint()))
             }
             Err(error) => {
                 tracing::warn!(
@@ -84,9 +87,9 @@ async fn authorization_url(
     Some(build_authorization_url(
         &ready.config,
         &ProviderAuthorizationRequest {
-            endpoint: ready.authorize_endpoint(),
+            endpoint: &ready.authorize_endpoint(),
             client_id: ready.client_id(),
-            redirect_uri: &ready.enabled.settings.redirect_uri,
+            redirect_uri: &settings.redirect_uri,
             state,
             code_challenge: challenge,
             client_params: &cx.request.query,

@@ -76,7 +76,9 @@ const IMPLEMENTATIONS: &[Implementation] = &[
             ("gotrue-rules/src/domain/pkce.rs", "code challenges"),
             ("gotrue-rules/src/domain/mfa/verification.rs", "codes of a phone factor"),
             ("server/src/dev/access.rs", "the token of the inbox, which is no API key"),
-            ("server/src/dev/provider/mod.rs", "the client secret of the development provider"),
+            ("provider-simulator/src/registration.rs", "client secrets at the simulated providers"),
+            ("provider-simulator/src/profile.rs", "proofs of a client secret at a simulated provider"),
+            ("provider-simulator/src/oauth1.rs", "signatures of OAuth 1.0a at a simulated provider"),
         ],
     },
     Implementation {

@@ -14,7 +14,7 @@ pub mod profile;
 pub mod provider;
 pub mod providers;
 pub mod response;
-pub mod stand_in;
+pub mod simulation;
 pub mod state;
 pub mod token_request;
 pub mod token_response;

@@ -56,9 +56,6 @@ pub struct ExternalPolicy {
     /// - `iat` is required.
     /// - A token of an issuer that is allowed by URL needs one of the configured client ids as its audience.
     pub is_id_token_validation_strict: bool,
-    /// Providers replaced by the development identity provider; their settings contain its URL.
-    /// Default none.
-    pub development_stand_ins: Vec<String>,
 }
 
 impl ExternalPolicy {
@@ -79,7 +76,6 @@ impl Default for ExternalPolicy {
             flow_state_expiry: Duration::from_mins(5),
             discovery_cache_ttl: Duration::from_hours(1),
             is_id_token_validation_strict: false,
-            development_stand_ins: Vec::new(),
         }
     }
 }
@@ -104,4 +100,7 @@ pub struct ExternalProviderSettings {
     pub skip_nonce_check: bool,
     /// Users without an e-mail address are accepted.
     pub email_optional: bool,
+    /// The URL of the provider simulator that all requests to the provider go to; empty: to the provider.
+    /// No configuration variable sets it; only servers for development and tests do.
+    pub simulator_url: String,
 }

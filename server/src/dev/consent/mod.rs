@@ -8,10 +8,10 @@
 use axum::extract::Request;
 use axum::response::Response;
 use http::{HeaderName, HeaderValue, Method, StatusCode};
+use provider_simulator::fill_template;
 use url::Url;
 
 use super::access::AccessRule;
-use super::page::fill_template;
 use super::responses;
 
 /// The page's path.
