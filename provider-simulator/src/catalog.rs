@@ -9,6 +9,8 @@ use crate::template::contains_variable;
 
 /// The entry of the plain OpenID provider at the root of the simulator.
 pub(crate) const GENERIC: &str = "oidc";
+/// The entry of the SAML identity provider.
+pub(crate) const SAML: &str = "saml";
 
 /// A provider: its paths, which are suffixes of request paths, and its response templates.
 #[derive(Debug, Deserialize)]
@@ -21,8 +23,12 @@ pub(crate) struct ProviderEntry {
     pub issuer: String,
     /// The authorization endpoint.
     pub authorize: String,
-    /// The token endpoint.
+    /// The token endpoint; empty for SAML.
+    #[serde(default)]
     pub token: String,
+    /// The metadata of a SAML identity provider.
+    #[serde(default)]
+    pub metadata: Option<String>,
     /// The temporary credential request endpoint of OAuth 1.0a.
     #[serde(default)]
     pub request_token: Option<String>,
@@ -118,9 +124,19 @@ impl ProviderEntry {
         self.id_token.is_some()
     }
 
+    /// Returns whether the profile of a sign-in is signed.
+    pub(crate) fn has_signed_profile(&self) -> bool {
+        self.has_id_token() || self.is_saml()
+    }
+
+    /// Returns whether it is a SAML identity provider.
+    pub(crate) fn is_saml(&self) -> bool {
+        self.metadata.is_some()
+    }
+
     /// Returns whether the token endpoint issues refresh tokens.
     pub(crate) fn has_refresh_token(&self) -> bool {
-        self.request_token.is_none() && contains_variable(&self.token_response, "refresh_token")
+        !self.is_oauth1() && !self.is_saml() && contains_variable(&self.token_response, "refresh_token")
     }
 
     /// Returns whether the provider uses OAuth 1.0a.
@@ -134,7 +150,7 @@ pub(crate) fn find_provider(name: &str) -> Option<&'static ProviderEntry> {
     ENTRIES.iter().find(|entry| entry.name == name)
 }
 
-/// Returns the names of all simulated providers, the plain OpenID provider `oidc` among them.
+/// Returns the names of all simulated providers: the built-in ones, `oidc` and `saml`.
 pub fn provider_names() -> impl Iterator<Item = &'static str> {
     ENTRIES.iter().map(|entry| entry.name.as_str())
 }
@@ -153,7 +169,8 @@ mod tests {
     #[test]
     fn every_built_in_provider_is_simulated() {
         let entries: Vec<ProviderEntry> = serde_json::from_str(include_str!("providers.json")).expect("the table");
-        let names: Vec<_> = entries.iter().map(|entry| entry.name.as_str()).filter(|name| *name != GENERIC).collect();
+        let names = entries.iter().map(|entry| entry.name.as_str());
+        let names: Vec<_> = names.filter(|name| ![GENERIC, SAML].contains(name)).collect();
         assert_eq!(names, PROVIDERS);
         for entry in &entries {
             assert!(entry.issuer.is_empty() != entry.has_id_token(), "{}", entry.name);

@@ -16,6 +16,7 @@ mod parameters;
 mod profile;
 mod registration;
 mod responses;
+mod saml;
 mod scenario;
 mod simulator;
 mod template;

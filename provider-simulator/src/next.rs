@@ -59,8 +59,9 @@ pub(crate) enum SignInPlan {
 }
 
 impl NextSignIn {
-    /// Parses `{sub, email, email_verified, claims}`, `{error, error_description}` or `{scenario, delay_ms}`.
+    /// Parses the JSON form of a sign-in.
     ///
+    /// It is `{sub, email, email_verified, claims}`, `{error, error_description}` or `{scenario, delay_ms}`.
     /// A scenario may have a user, too; without one it is that of `login_hint` or the first preset user.
     ///
     /// # Errors
@@ -102,8 +103,8 @@ impl NextSignIn {
             return Err(refuse(format!("{name} returns verified addresses only: use the scenario missing_email")));
         }
         match self.deviation.scenario {
-            Some(Scenario::WrongNonce | Scenario::BadSignature) if !entry.has_id_token() => {
-                Err(unsupported(name, "issues no ID tokens", ProviderEntry::has_id_token))
+            Some(Scenario::WrongNonce | Scenario::BadSignature) if !entry.has_signed_profile() => {
+                Err(unsupported(name, "issues no ID tokens", ProviderEntry::has_signed_profile))
             }
             Some(Scenario::RevokedRefreshToken) if !entry.has_refresh_token() => {
                 Err(unsupported(name, "issues no refresh tokens", ProviderEntry::has_refresh_token))

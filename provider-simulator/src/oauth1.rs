@@ -1,4 +1,4 @@
-//! The endpoints of OAuth 1.0a (RFC 5849): temporary credentials, authorization, token, and signed profile requests.
+//! The endpoints of OAuth 1.0a (RFC 5849): temporary credentials, tokens, and signed profile requests.
 
 use axum::http::request::Parts;
 use axum::response::Response;
@@ -16,7 +16,7 @@ use crate::parameters::Parameters;
 use crate::responses;
 use crate::simulator::{Location, Simulator};
 use crate::template::render;
-use crate::tokens::Grant;
+use crate::tokens::{Grant, RequestToken, SignedGrant};
 
 /// Accepted difference of `oauth_timestamp` to the clock, in seconds.
 const MAX_CLOCK_SKEW: i64 = 300;
@@ -25,26 +25,6 @@ const MAX_PARAMETERS: usize = 20;
 const SECRET_LENGTH: usize = 40;
 /// Protocol parameters of single requests, which the signature covers.
 const OWN_PARAMETERS: [&str; 3] = ["oauth_token", "oauth_callback", "oauth_verifier"];
-
-/// A temporary credential (RFC 5849 §2.1).
-#[derive(Debug, Clone)]
-pub(crate) struct RequestToken {
-    /// The shared secret.
-    secret: String,
-    /// The URL that the user returns to.
-    callback: String,
-}
-
-/// What a verifier or an access token stands for.
-#[derive(Debug, Clone)]
-pub(crate) struct SignedGrant {
-    /// The temporary credential, or none for an access token.
-    request_token: String,
-    /// The shared secret.
-    secret: String,
-    /// The sign-in.
-    grant: Grant,
-}
 
 /// The parameters of the header `Authorization` of a signed request.
 #[derive(Debug, PartialEq, Eq)]
@@ -146,7 +126,7 @@ impl Simulator {
         responses::json(StatusCode::OK, &render(&resource.body, &variables).unwrap_or_default())
     }
 
-    /// Returns the parameters of a request that is signed with the client's secret and one of these token secrets.
+    /// Returns the parameters of a request signed with the client's secret and one of these token secrets.
     ///
     /// The signature covers the URL of the provider, which is that of the location.
     fn verify_signature(&self, at: Location<'_>, parts: &Parts, secrets: &[&str]) -> Option<SignedParameters> {

@@ -38,6 +38,11 @@ pub(crate) fn page(html: String, policy: &str) -> Response {
     response
 }
 
+/// Builds a SAML metadata document.
+pub(crate) fn metadata(body: String) -> Response {
+    build(StatusCode::OK, "application/samlmetadata+xml", NO_PAGE_POLICY, body.into_bytes())
+}
+
 /// Builds a redirect to a URL with additional query parameters.
 pub(crate) fn redirect(url: &str, parameters: &[(&str, &str)]) -> Response {
     let query = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(parameters).finish();

@@ -17,17 +17,17 @@ pub enum Scenario {
     SharedEmail,
     /// The address is a relay address of Apple.
     RelayEmail,
-    /// The ID token has another nonce than the request.
+    /// The ID token has another nonce than the request; the SAML response answers another request.
     WrongNonce,
-    /// The ID token is signed with another key.
+    /// The signature of ID token or SAML assertion is not valid.
     BadSignature,
-    /// The code has expired.
+    /// The code or the SAML assertion has expired.
     ExpiredCode,
-    /// The token response is no JSON.
+    /// The token response is no JSON; the SAML response is no XML.
     MalformedResponse,
-    /// The token response comes late.
+    /// The token response or the SAML response comes late.
     SlowResponse,
-    /// The token endpoint answers with status 500.
+    /// The token endpoint or the SAML identity provider answers with status 500.
     ServerError,
     /// The refresh token has been revoked.
     RevokedRefreshToken,

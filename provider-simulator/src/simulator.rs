@@ -1,12 +1,13 @@
 //! The simulator: its settings for the auth API, and the dispatch of requests to endpoints.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use axum::extract::Request;
 use axum::response::Response;
 use gotrue_rs::ports::clock::SharedClock;
 use gotrue_rs::ports::entropy::Entropy;
+use gotrue_rs::ports::saml::SamlSigningKey;
 use gotrue_rules::domain::policy::{ExternalProviderSettings, Policy};
 use gotrue_rules::domain::secret::Secret;
 use http::{Method, StatusCode};
@@ -15,11 +16,10 @@ use serde_json::{Value, json};
 use crate::catalog::{GENERIC, ProviderEntry, ResourceTemplate, find_provider, provider_names};
 use crate::keys::SigningKey;
 use crate::next::{NextSignIn, NextSignInError};
-use crate::oauth1::{RequestToken, SignedGrant};
 use crate::parameters::Parameters;
 use crate::registration::ClientRegistration;
 use crate::responses;
-use crate::tokens::{CODE_LIFETIME, Grant, REFRESH_LIFETIME, SecretTable, TOKEN_LIFETIME};
+use crate::tokens::{CODE_LIFETIME, Grant, REFRESH_LIFETIME, RequestToken, SecretTable, SignedGrant, TOKEN_LIFETIME};
 
 const DISCOVERY_PATH: &str = "/.well-known/openid-configuration";
 const KEYS_PATH: &str = "/jwks";
@@ -33,7 +33,7 @@ const DEFAULT_REALM: &str = "https://keycloak.example.com/realms/basalt";
 /// What a simulator is created with.
 #[derive(Debug, Clone)]
 pub struct SimulatorOptions {
-    /// The URL that it is reachable at, such as `http://127.0.0.1:54321/_dev/provider`, without a trailing slash.
+    /// Its URL without a trailing slash, such as `http://127.0.0.1:54321/_dev/provider`.
     pub base_url: String,
     /// The URL of its auth API, such as `http://127.0.0.1:54321/auth/v1`.
     pub auth_url: String,
@@ -56,6 +56,8 @@ pub struct Simulator {
     pub(crate) signed_tokens: SecretTable<SignedGrant>,
     /// Users that have signed in at a provider that posts their name once.
     pub(crate) posted_users: Mutex<BTreeSet<String>>,
+    /// The key of the SAML identity provider, generated at its first use.
+    pub(crate) saml_key: Mutex<Option<Arc<SamlSigningKey>>>,
     registrations: Mutex<BTreeMap<String, ClientRegistration>>,
     next: Mutex<BTreeMap<String, NextSignIn>>,
 }
@@ -82,6 +84,7 @@ pub(crate) struct Location<'a> {
 enum Endpoint {
     Discovery,
     Keys,
+    Metadata,
     Authorize,
     Token,
     RequestToken,
@@ -105,6 +108,7 @@ impl Simulator {
             verifiers: SecretTable::new(CODE_LIFETIME, &clock, &entropy),
             signed_tokens: SecretTable::new(TOKEN_LIFETIME, &clock, &entropy),
             posted_users: Mutex::default(),
+            saml_key: Mutex::default(),
             registrations: Mutex::default(),
             next: Mutex::default(),
             options,
@@ -136,7 +140,7 @@ impl Simulator {
         name: &str,
         configured: Option<&ExternalProviderSettings>,
     ) -> Option<ExternalProviderSettings> {
-        let entry = find_provider(name)?;
+        let entry = find_provider(name).filter(|entry| !entry.is_saml())?;
         let usual = || ExternalProviderSettings { email_optional: true, ..ExternalProviderSettings::default() };
         let mut settings = configured.cloned().unwrap_or_else(usual);
         settings.enabled = true;
@@ -189,6 +193,13 @@ impl Simulator {
         match (&parts.method, endpoint) {
             (&Method::GET, Endpoint::Discovery) => responses::json(StatusCode::OK, &self.discovery_document(at)),
             (&Method::GET, Endpoint::Keys) => responses::json(StatusCode::OK, &self.key.jwks()),
+            (&Method::GET, Endpoint::Metadata) => self.answer_metadata().await,
+            (&Method::GET, Endpoint::Authorize) if at.entry.is_saml() => {
+                self.answer_authn_request(&query, &parts.uri).await
+            }
+            (&Method::POST, Endpoint::Authorize) if at.entry.is_saml() => {
+                self.answer_authn_choice(&query, &form, &parts.uri).await
+            }
             (&Method::GET, Endpoint::Authorize) => self.answer_authorization(at, &query, &parts.uri),
             (&Method::POST, Endpoint::Authorize) => self.answer_choice(at, &query, &form, &parts.uri),
             (&Method::GET, Endpoint::RequestToken) => self.answer_request_token(at, &parts),
@@ -265,9 +276,9 @@ impl<'a> Location<'a> {
     fn endpoint(&self) -> Option<Endpoint> {
         let entry = self.entry;
         let is_at = |end: &str| self.path.ends_with(end);
-        if is_at(DISCOVERY_PATH) {
+        if is_at(DISCOVERY_PATH) && !entry.is_saml() {
             Some(Endpoint::Discovery)
-        } else if is_at(KEYS_PATH) {
+        } else if is_at(KEYS_PATH) && !entry.is_saml() {
             Some(Endpoint::Keys)
         } else if is_at(ID_TOKEN_PATH) && entry.has_id_token() {
             Some(Endpoint::IdToken)
@@ -275,7 +286,9 @@ impl<'a> Location<'a> {
             Some(Endpoint::RequestToken)
         } else if is_at(&entry.authorize) {
             Some(Endpoint::Authorize)
-        } else if is_at(&entry.token) {
+        } else if entry.metadata.as_deref().is_some_and(is_at) {
+            Some(Endpoint::Metadata)
+        } else if !entry.token.is_empty() && is_at(&entry.token) {
             Some(Endpoint::Token)
         } else {
             let found = entry.resources.iter().filter(|resource| is_at(&resource.path));

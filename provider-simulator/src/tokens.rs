@@ -38,6 +38,26 @@ pub(crate) struct Grant {
     pub scope: String,
 }
 
+/// A temporary credential (RFC 5849 §2.1).
+#[derive(Debug, Clone)]
+pub(crate) struct RequestToken {
+    /// The shared secret.
+    pub secret: String,
+    /// The URL that the user returns to.
+    pub callback: String,
+}
+
+/// What a verifier or an access token stands for.
+#[derive(Debug, Clone)]
+pub(crate) struct SignedGrant {
+    /// The temporary credential, or none for an access token.
+    pub request_token: String,
+    /// The shared secret.
+    pub secret: String,
+    /// The sign-in.
+    pub grant: Grant,
+}
+
 /// Secrets with their entries, until they expire.
 pub(crate) struct SecretTable<T> {
     entries: Mutex<VecDeque<(String, DateTime<Utc>, T)>>,

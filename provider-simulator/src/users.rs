@@ -1,4 +1,4 @@
-//! The users of the simulated providers: presets with different claims, entered ones, or those of a test.
+//! The users of the simulated providers: presets, entered ones, or those of a test.
 
 use std::sync::LazyLock;
 

@@ -2,6 +2,7 @@
 
 mod certificate;
 mod sha1_signature;
+mod signing_key;
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -20,6 +21,7 @@ use gotrue_rules::wire::saml::ServiceProvider;
 use uuid::Uuid;
 
 use sha1_signature::Sha1SigningKey;
+pub use signing_key::SamlSigningKey;
 
 /// The minimum interval between two attempts to fetch an identity provider's metadata.
 const MIN_FETCH_INTERVAL: TimeDelta = TimeDelta::minutes(1);

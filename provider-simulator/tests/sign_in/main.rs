@@ -4,5 +4,6 @@ mod endpoints;
 mod native;
 mod pages;
 mod providers;
+mod saml;
 mod scenarios;
 mod support;

@@ -1,4 +1,4 @@
-//! Sends the requests of an external provider to the provider simulator of a development or test server.
+//! Sends the requests of an external provider to a simulator, for development and tests.
 //!
 //! Only URLs change: a provider keeps its endpoints, parameters, issuer and response formats.
 
