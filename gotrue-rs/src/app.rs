@@ -12,6 +12,7 @@ use gotrue_rules::wire::settings::SettingsJson;
 use tokio::sync::Notify;
 use url::Url;
 
+use crate::explanation::Explanations;
 use crate::journal::{FaultInjector, Journal};
 use crate::ports::captcha::CaptchaVerifier;
 use crate::ports::clock::SharedClock;
@@ -79,6 +80,8 @@ pub struct App {
     pub cleanup_signal: Arc<CleanupSignal>,
     /// Journals recorded for tests; nothing is recorded otherwise.
     pub journals: Journals,
+    /// Explanations of refusals, and events; kept in development only.
+    pub explanations: Explanations,
 }
 
 /// Wakes the deletion of expired rows and holds its position.
@@ -227,6 +230,7 @@ impl App {
             hashing: ports.hashing,
             cleanup_signal: Arc::default(),
             journals: Journals::default(),
+            explanations: Explanations::default(),
         })
     }
 
@@ -268,8 +272,20 @@ impl App {
             limits: Arc::clone(&self.limits),
             cleanup_signal: Arc::clone(&self.cleanup_signal),
             journals: self.journals.clone(),
+            explanations: self.explanations.clone(),
             ..new
         })
+    }
+
+    /// Logs refusals with these names of settings, and keeps explanations and events.
+    #[must_use]
+    pub fn with_explanations(self, explanations: Explanations) -> Self {
+        Self { explanations, ..self }
+    }
+
+    /// Starts the journal of a request.
+    pub fn start_journal(&self) -> Arc<Journal> {
+        self.journals.start_journal(self.explanations.needs_trace())
     }
 
     /// Records the journal of every request, with these injected faults; for tests.
@@ -293,12 +309,12 @@ pub struct Journals {
 }
 
 impl Journals {
-    /// Starts the journal of a request.
-    pub fn start_journal(&self) -> Arc<Journal> {
-        let journal: Arc<Journal> = match &self.faults {
-            Some(faults) => Arc::new(Journal::with_faults(Arc::clone(faults))),
-            None => Arc::default(),
+    fn start_journal(&self, is_traced: bool) -> Arc<Journal> {
+        let journal = match &self.faults {
+            Some(faults) => Journal::with_faults(Arc::clone(faults)),
+            None => Journal::default(),
         };
+        let journal = Arc::new(if is_traced { journal.with_trace() } else { journal });
         if let Some(recorded) = &self.recorded {
             recorded.lock().unwrap_or_else(PoisonError::into_inner).push(journal.clone());
         }

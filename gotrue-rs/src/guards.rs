@@ -5,6 +5,7 @@
 use gotrue_rules::domain::admin_user::user_not_found;
 use gotrue_rules::domain::ban::{BannedAttempt, require_not_banned};
 use gotrue_rules::domain::error::{Error, ErrorCode, Result};
+use gotrue_rules::domain::explanation::tokens::explain_token;
 use gotrue_rules::domain::linking::manual::require_manual_linking;
 use gotrue_rules::domain::mfa::factor_not_found;
 use gotrue_rules::domain::oauth_server::client::{malformed_client_id, not_found as client_not_found};
@@ -21,7 +22,7 @@ use crate::journal::Step;
 use crate::request_context::{Admin, Caller, RequestContext};
 use crate::services::limits::{self, LimitedRoute};
 use crate::services::sessions::refresh::session_facts;
-use crate::services::{oauth_server, saml};
+use crate::services::{explanations, oauth_server, saml};
 use crate::store::{OrInternalError, oauth_clients, sso_providers, users};
 
 /// Requires a signed-in user.
@@ -200,6 +201,9 @@ async fn authenticate_admin(cx: &RequestContext, claims: Map<String, Value>) -> 
         let validity =
             found.session.as_ref().map(|session| session_facts(cx, &found.account, session, None).decide_validity());
         if validity != Some(SessionValidity::Valid) {
+            if let (Some(validity), Some(session)) = (validity, &found.session) {
+                explanations::record_invalid_session(cx, validity, session, None);
+            }
             return Err(Error::http(403, ErrorCode::SessionExpired, "Session is no longer valid"));
         }
         if is_confined_client(cx, &found) {
@@ -228,15 +232,16 @@ async fn require_captcha(cx: &RequestContext) -> Result<()> {
     }
     let token = CaptchaToken::decode(&cx.read_body().await?)?.token;
     if token.is_empty() {
-        return Err(captcha_failed("no captcha_token found"));
+        return Err(captcha_failed(cx, "no captcha_token found"));
     }
     cx.journal.record(Step::Call("captcha.verify"));
     let verdict = verifier.verify(&token, cx.client_ip()).await;
     let verdict = verdict.map_err(|cause| Error::internal("captcha verification process failed").with_cause(cause))?;
-    if verdict.is_solved { Ok(()) } else { Err(captcha_failed(&verdict.error_codes.join(", "))) }
+    if verdict.is_solved { Ok(()) } else { Err(captcha_failed(cx, &verdict.error_codes.join(", "))) }
 }
 
-fn captcha_failed(reason: &str) -> Error {
+fn captcha_failed(cx: &RequestContext, reason: &str) -> Error {
+    explanations::record_captcha(cx, reason);
     Error::new(ErrorCode::CaptchaFailed, format!("captcha protection: request disallowed ({reason})"))
 }
 
@@ -324,6 +329,7 @@ fn verify_access_token(cx: &RequestContext) -> Result<Map<String, Value>> {
         .and_then(|value| parse_bearer(value, BearerWhitespace::Rejected).present())
         .ok_or_else(|| Error::new(ErrorCode::NoAuthorization, "This endpoint requires a valid Bearer token"))?;
     cx.app.keys.verify(token, cx.now).map_err(|reason| {
+        cx.journal.record_decision(explain_token(token, &reason.to_string(), cx.now));
         let message = format!("invalid JWT: unable to parse or verify signature, {reason}");
         Error::new(ErrorCode::BadJwt, message)
     })
@@ -344,7 +350,8 @@ async fn load_caller(cx: &RequestContext, claims: Map<String, Value>) -> Result<
         users::find_with_session(&mut cx.db(), id, wanted).await.or_internal_error("Database error finding user")?;
     let found =
         found.ok_or_else(|| Error::http(403, ErrorCode::UserNotFound, "User from sub claim in JWT does not exist"))?;
-    if session?.is_some() && found.session.is_none() {
+    if let (Some(wanted), None) = (session?, &found.session) {
+        explanations::record_ended_session(cx, id, wanted);
         return Err(session_not_found());
     }
     Ok(Caller { account: found.account, session: found.session, claims })

@@ -2,10 +2,19 @@
 //!
 //! Logs and tests read them; a step costs one push.
 
+mod trace;
+
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures::future::BoxFuture;
+use gotrue_rules::domain::error::{Error, ErrorKind};
+use gotrue_rules::domain::explanation::DecisionRecord;
+
+pub use self::trace::{Fact, FactCondition, SecretDigest, Trace, TracedStatement};
+
+/// The maximum number of decision records of one request.
+const MAX_DECISIONS: usize = 20;
 
 /// One step of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,6 +71,31 @@ pub struct Journal {
     steps: Mutex<Vec<Step>>,
     has_lost_database: AtomicBool,
     faults: Option<Arc<dyn FaultInjector>>,
+    decisions: Mutex<Vec<DecisionRecord>>,
+    redirected_error: Mutex<Option<RedirectedError>>,
+    trace: Option<Mutex<Trace>>,
+}
+
+/// An error that the client receives in the URL of a redirect.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RedirectedError {
+    /// The error code.
+    pub code: String,
+    /// The status that an error response would have.
+    pub status: u16,
+    /// The public message.
+    pub message: String,
+}
+
+impl RedirectedError {
+    /// Returns code, status and message of an error.
+    pub fn new(error: &Error) -> Self {
+        let code = match &error.kind {
+            ErrorKind::OAuth { error, .. } => error.to_string(),
+            _ => error.code().as_str().to_owned(),
+        };
+        Self { code, status: error.status(), message: error.message().to_owned() }
+    }
 }
 
 impl Journal {
@@ -125,5 +159,48 @@ impl Journal {
     pub fn statements(&self) -> Vec<&'static str> {
         let statement = |step| if let Step::Statement(name) = step { Some(name) } else { None };
         self.steps().into_iter().filter_map(statement).collect()
+    }
+
+    /// Also records the details of the request.
+    #[must_use]
+    pub fn with_trace(self) -> Self {
+        Self { trace: Some(Mutex::default()), ..self }
+    }
+
+    /// Whether the details of the request are recorded, which is so in development only.
+    ///
+    /// Work that differs between known and unknown accounts is done only then.
+    pub fn is_traced(&self) -> bool {
+        self.trace.is_some()
+    }
+
+    /// Reads or changes the details of the request, if they are recorded.
+    pub fn trace<R>(&self, apply: impl FnOnce(&mut Trace) -> R) -> Option<R> {
+        let trace = self.trace.as_ref()?;
+        Some(apply(&mut trace.lock().unwrap_or_else(PoisonError::into_inner)))
+    }
+
+    /// Records a decision; of a refused request the last refusal counts.
+    pub fn record_decision(&self, decision: DecisionRecord) {
+        let mut decisions = self.decisions.lock().unwrap_or_else(PoisonError::into_inner);
+        if decisions.len() < MAX_DECISIONS {
+            decisions.push(decision);
+        }
+    }
+
+    /// All decisions so far.
+    pub fn decisions(&self) -> Vec<DecisionRecord> {
+        self.decisions.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Records an error that the client receives in the URL of a redirect.
+    pub fn record_redirected_error(&self, error: &Error) {
+        let redirected = Some(RedirectedError::new(error));
+        *self.redirected_error.lock().unwrap_or_else(PoisonError::into_inner) = redirected;
+    }
+
+    /// The error that the client receives in the URL of a redirect.
+    pub fn redirected_error(&self) -> Option<RedirectedError> {
+        self.redirected_error.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }

@@ -72,6 +72,8 @@
 
 pub mod app;
 pub mod config;
+pub mod events;
+pub mod explanation;
 pub mod flows;
 pub mod guards;
 pub mod http;

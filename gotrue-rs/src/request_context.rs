@@ -18,10 +18,11 @@ use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use crate::app::App;
+use crate::explanation::history::History;
 use crate::http::body::RequestBody;
 use crate::http::reply::Reply;
 use crate::http::request_info::RequestInfo;
-use crate::journal::Journal;
+use crate::journal::{Fact, FactCondition, Journal};
 use crate::ports::entropy::Entropy;
 use crate::ports::limits::{self, ClientRequest};
 use crate::store::{self, Connection};
@@ -117,7 +118,7 @@ impl RequestContext {
     pub fn new(app: Arc<App>, request: RequestInfo, body: RequestBody) -> Self {
         let now = app.clock.now().trunc_subsecs(6);
         let entropy = app.entropy.fork();
-        let journal = app.journals.start_journal();
+        let journal = app.start_journal();
         Self {
             app,
             now,
@@ -172,6 +173,17 @@ impl RequestContext {
     /// Records the authenticated user in the span of the request.
     pub fn record_user(&self, id: Uuid) {
         self.span.record("user.id", tracing::field::display(id));
+        self.journal.trace(|trace| trace.user_id = Some(id));
+    }
+
+    /// Notes what the request does, if explanations or events are recorded.
+    pub fn note(&self, condition: FactCondition, fact: impl FnOnce() -> Fact) {
+        self.journal.trace(|trace| trace.note(fact(), condition));
+    }
+
+    /// What became of secrets and sessions; in development only.
+    pub fn history(&self) -> Option<&History> {
+        self.app.explanations.history()
     }
 
     /// Reads the whole body.

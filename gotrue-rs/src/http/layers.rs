@@ -2,9 +2,9 @@
 //!
 //! Form bodies are consumed before the handler runs, as in GoTrue.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::panic::AssertUnwindSafe;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use axum::extract::{ConnectInfo, Request};
 use axum::response::Response;
@@ -12,6 +12,8 @@ use futures::FutureExt;
 use futures::future::{Either, select};
 use gotrue_rules::domain::error::chain::ErrorChain;
 use gotrue_rules::domain::error::{Error, ErrorCode, Result};
+use gotrue_rules::domain::explanation::redirect::explain_target;
+use gotrue_rules::domain::user::Time;
 use gotrue_rules::wire::error::{ApiVersion, VERSION_HEADER};
 use http::Method;
 use http_edge::request::{RequestId, RequestIdSource, ResolvedRequest, cors};
@@ -23,6 +25,8 @@ use super::reply::Reply;
 use super::request_info::{RequestInfo, parse_pairs};
 use super::router;
 use crate::app::App;
+use crate::explanation::{EXPLAIN_HEADER, ExplainedRequest, RefusedResponse};
+use crate::journal::{Journal, RedirectedError};
 use crate::request_context::{RequestContext, ResponseHeaders};
 
 /// Answers one request from the route table.
@@ -34,7 +38,7 @@ pub async fn serve(app: Arc<App>, table: Arc<router::RouteTable>, request: Reque
     let version = ApiVersion::from_header(request.headers().get(VERSION_HEADER).and_then(|it| it.to_str().ok()));
     let id = request_id(&app, &request);
     let span = request_span(request.method(), &id);
-    let meta = RequestMeta { id: &id, span: &span, response_headers: &Arc::default() };
+    let meta = RequestMeta { id: &id, span: &span, response_headers: &Arc::default(), sender: &OnceLock::new() };
     let mut response = respond(&app, &table, request, version, meta).instrument(span.clone()).await;
     cors::AUTH_API.insert_headers(response.headers_mut(), has_origin);
     response
@@ -49,17 +53,17 @@ async fn respond(
     meta: RequestMeta<'_>,
 ) -> Response {
     let started = app.clock.now();
-    let RequestMeta { id, span, response_headers } = meta;
+    let RequestMeta { id, span, response_headers, sender } = meta;
     let method = request.method().clone();
     let path = request.uri().path().to_owned();
     let handled = AssertUnwindSafe(run_with_deadline(app, table, request, meta)).catch_unwind().await;
     let result = handled.unwrap_or_else(|_| Err(panic_error()));
-    let reply = match result {
-        Ok(reply) => reply,
+    let (reply, refused) = match result {
+        Ok(reply) => (reply, None),
         Err(error) => {
             span.record("error.code", error.code().as_str());
             log_error(&error, id);
-            Reply::from_error(&error, version, id)
+            (Reply::from_error(&error, version, id), Some(RedirectedError::new(&error)))
         }
     };
     if reply.status().is_success() && is_write_method(&method) {
@@ -67,7 +71,17 @@ async fn respond(
     }
     let reply = response_headers.apply_to(reply);
     span.record("http.response.status_code", reply.status().as_u16());
-    log_access(&AccessLogEntry { method, path, id }, &reply, (app.clock.now() - started).num_milliseconds());
+    let finished_at = app.clock.now();
+    let access = AccessLogEntry { method, path, id };
+    let times = RequestTimes { started, finished_at };
+    let reply = match sender.get() {
+        Some(sender) => {
+            let answered = AnsweredRequest { access: &access, times, sender, refused: refused.as_ref() };
+            explain(app, &answered, reply)
+        }
+        None => reply,
+    };
+    log_access(&access, &reply, (finished_at - started).num_milliseconds());
     reply.into_response()
 }
 
@@ -79,10 +93,12 @@ async fn run_with_deadline(
 ) -> Result<Reply> {
     let work = std::pin::pin!(async {
         let mut cx = build_context(app, request, meta.id).await;
+        let journal = Arc::clone(&cx.journal);
+        let _ = meta.sender.set(RequestSender::new(&cx));
         cx.request.validate()?;
+        record_redirect(&cx);
         cx.response_headers = meta.response_headers.clone();
         cx.span = meta.span.clone();
-        let journal = Arc::clone(&cx.journal);
         let result = router::dispatch(table, cx).await;
         result.map_err(|error| if journal.has_lost_database() { database_unavailable(error) } else { error })
     });
@@ -96,6 +112,17 @@ async fn run_with_deadline(
     }
 }
 
+/// Records that the requested redirect target is not used, if it is not listed.
+///
+/// It does not depend on the user, so it takes the same time for all.
+fn record_redirect(cx: &RequestContext) {
+    let header = cx.request.header("redirect_to").unwrap_or_default();
+    let requested = if header.is_empty() { cx.request.query("redirect_to").unwrap_or_default() } else { header };
+    if let Some(decision) = explain_target(&cx.app.redirect_allow_list, requested) {
+        cx.journal.record_decision(decision);
+    }
+}
+
 fn is_write_method(method: &Method) -> bool {
     matches!(*method, Method::POST | Method::PUT | Method::PATCH | Method::DELETE)
 }
@@ -106,6 +133,62 @@ struct RequestMeta<'a> {
     id: &'a str,
     span: &'a Span,
     response_headers: &'a Arc<ResponseHeaders>,
+    /// Set when the context is built.
+    sender: &'a OnceLock<RequestSender>,
+}
+
+/// The journal of a request and what is known about its sender.
+#[derive(Debug)]
+struct RequestSender {
+    journal: Arc<Journal>,
+    client: Option<IpAddr>,
+    user_agent: Option<String>,
+}
+
+impl RequestSender {
+    fn new(cx: &RequestContext) -> Self {
+        let is_traced = cx.journal.is_traced();
+        Self {
+            journal: Arc::clone(&cx.journal),
+            client: if is_traced { cx.client_ip() } else { None },
+            user_agent: if is_traced { cx.request.user_agent() } else { None },
+        }
+    }
+}
+
+/// The start and the end of a request, by the clock of the application.
+#[derive(Debug, Clone, Copy)]
+struct RequestTimes {
+    started: Time,
+    finished_at: Time,
+}
+
+/// A request with its reply.
+struct AnsweredRequest<'a> {
+    access: &'a AccessLogEntry<'a>,
+    times: RequestTimes,
+    sender: &'a RequestSender,
+    refused: Option<&'a RedirectedError>,
+}
+
+/// Logs why a request was refused; in development the reply links to the explanation.
+fn explain(app: &App, answered: &AnsweredRequest<'_>, reply: Reply) -> Reply {
+    let AnsweredRequest { access, times, sender, refused } = answered;
+    let request = ExplainedRequest {
+        id: access.id,
+        method: access.method.as_str(),
+        path: &access.path,
+        status: reply.status().as_u16(),
+        error: refused.map(|error| RefusedResponse { code: &error.code, message: &error.message }),
+        now: times.started,
+        finished_at: times.finished_at,
+        client: sender.client,
+        user_agent: sender.user_agent.as_deref(),
+    };
+    match app.explanations.finish_request(&request, &sender.journal) {
+        Some(link) => reply.with_header(EXPLAIN_HEADER, &link),
+        None => reply,
+    }
 }
 
 /// Creates the span of a request; the empty fields are recorded once they are known.
@@ -203,7 +286,7 @@ fn log_error(error: &Error, id: &str) {
             code = error.code().as_str(),
             cause,
             detail = error.message(),
-            "request refused"
+            "cause of a refused request"
         );
     }
 }

@@ -150,6 +150,7 @@ pub async fn dispatch(table: &RouteTable, mut cx: RequestContext) -> Result<Repl
     cx.request.params = found.params;
     if let Some(row) = found.row {
         cx.span.record("http.route", &*row.template);
+        cx.journal.trace(|trace| trace.route = Some(row.template.clone()));
     }
     run_guards(&found.group_guards, &mut cx).await?;
     match found.row {
@@ -185,7 +186,10 @@ fn is_standard(method: &Method) -> bool {
 async fn run_guards(guards: &[Guard], cx: &mut RequestContext) -> Result<()> {
     for guard in guards {
         cx.journal.record(crate::journal::Step::Guard(guard.name));
-        (guard.run)(cx).await?;
+        if let Err(error) = (guard.run)(cx).await {
+            cx.journal.trace(|trace| trace.refusing_guard = Some(guard.name));
+            return Err(error);
+        }
     }
     Ok(())
 }

@@ -3,6 +3,7 @@
 use gotrue_rules::domain::audit::{AuditEntry, build_audit_payload};
 use gotrue_rules::domain::user::User;
 
+use crate::journal::{Fact, FactCondition};
 use crate::request_context::RequestContext;
 use crate::store::audit::AuditRow;
 
@@ -20,5 +21,10 @@ pub fn build_rows(cx: &RequestContext, actor: &User, entries: impl IntoIterator<
         payload: build_audit_payload(actor, entry),
         created_at: cx.next_timestamp(),
     };
-    entries.into_iter().map(row).collect()
+    let rows: Vec<AuditRow> = entries.into_iter().map(row).collect();
+    for row in &rows {
+        let written = FactCondition::Statement("INSERT INTO audit_log_entries");
+        cx.note(written, || Fact::Audit { at: row.created_at, payload: row.payload.clone() });
+    }
+    rows
 }

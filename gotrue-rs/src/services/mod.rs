@@ -7,6 +7,7 @@ pub mod cleanup;
 pub mod contact_change;
 pub mod custom_providers;
 pub mod equal_work;
+pub mod explanations;
 pub mod external;
 pub mod hooks;
 pub mod id_tokens;

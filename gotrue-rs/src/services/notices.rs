@@ -11,7 +11,7 @@ use gotrue_rules::wire::hook::EmailData;
 
 use super::{hooks, limits, messages};
 use crate::app::EmailDelivery;
-use crate::journal::Step;
+use crate::journal::{FactCondition, Step};
 use crate::ports::mail::template::TemplateVariables;
 use crate::request_context::RequestContext;
 use crate::store::OrInternalError;
@@ -168,11 +168,14 @@ async fn send_notification(
     messages::recipients::check_deliverable(cx, [to]).await.map_err(Error::other)?;
     match &cx.app.delivery {
         EmailDelivery::Outbox(outbox) => {
+            messages::note_email(cx, &message, FactCondition::Statement("INTO basalt.outbox"));
             outbox.enqueue(&mut cx.db(), &message).await.or_internal_error("Error sending email")
         }
         EmailDelivery::Synchronous(mailer) => {
             cx.journal.record(Step::Call("mail.send"));
-            mailer.send(&message).await.map_err(Error::other)
+            mailer.send(&message).await.map_err(Error::other)?;
+            messages::note_email(cx, &message, FactCondition::Now);
+            Ok(())
         }
     }
 }

@@ -4,6 +4,7 @@
 
 use gotrue_rules::domain::error::chain::ErrorChain;
 use gotrue_rules::domain::error::{Error, ErrorCode, Result};
+use gotrue_rules::domain::explanation::verification::explain_weak_password;
 use gotrue_rules::domain::password::{WeakPassword, WeakPasswordReason, find_weaknesses, too_long};
 use gotrue_rules::domain::user::User;
 use uuid::Uuid;
@@ -52,7 +53,10 @@ async fn is_leaked(cx: &RequestContext, password: &str) -> Result<bool> {
 /// Refuses a new password that is too weak.
 pub async fn require_strong(cx: &RequestContext, password: &str) -> Result<()> {
     match find_weakness(cx, password).await? {
-        Some(weak) => Err(weak.into()),
+        Some(weak) => {
+            cx.journal.record_decision(explain_weak_password(password, &weak, &cx.app.policy.password));
+            Err(weak.into())
+        }
         None => Ok(()),
     }
 }

@@ -13,6 +13,7 @@ use super::audit::{AuditArrays, AuditRow, audit_insert};
 use super::binding::{bind, statements};
 use super::rows::{AccountRow, SessionRow, account_columns, session_columns};
 use super::statement::Connection;
+use crate::journal::{Fact, FactCondition};
 
 statements! {
     CREATE = "sessions.open": concat!(
@@ -167,6 +168,12 @@ pub async fn delete(db: &mut Connection, user_id: Uuid, ending: SessionSelection
         SessionSelection::Only(session_id) => bind!(DELETE, user_id, session_id, ..audit),
         SessionSelection::AllBut(id) => bind!(DELETE_OF_ACCOUNT, user_id, kept_session_id: id, ..audit),
     };
+    let (only, kept) = match ending {
+        SessionSelection::All => (None, None),
+        SessionSelection::Only(id) => (Some(id), None),
+        SessionSelection::AllBut(id) => (None, Some(id)),
+    };
+    db.note(FactCondition::Statement("DELETE FROM sessions"), || Fact::SessionsEnded { user_id, only, kept });
     db.execute(bound).await?;
     Ok(())
 }

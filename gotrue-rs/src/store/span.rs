@@ -1,10 +1,13 @@
 //! The tracing span of a statement: name, number of rows and kind of failure; never its text or values.
 
 use std::borrow::Cow;
+use std::time::Duration;
 
 use sqlx::postgres::PgQueryResult;
 use tracing::Span;
 use tracing::field::Empty;
+
+use crate::journal::TracedStatement;
 
 /// The log target of statements (level debug).
 pub const SQL_LOG: &str = "sql";
@@ -56,6 +59,16 @@ pub(super) fn record_outcome<T: RowCount>(span: &Span, outcome: &sqlx::Result<T>
         Ok(rows) => span.record(T::FIELD, rows.row_count()),
         Err(error) => span.record("error.type", &*error_type(error)),
     };
+}
+
+/// Describes a statement that returned, for the trace of its request.
+pub(super) fn trace_statement<T: RowCount>(
+    name: &'static str,
+    outcome: &sqlx::Result<T>,
+    duration: Duration,
+) -> TracedStatement {
+    let error = outcome.as_ref().err().map(|error| error_type(error).into_owned());
+    TracedStatement { name, rows: outcome.as_ref().ok().map(RowCount::row_count), duration, error }
 }
 
 fn error_type(error: &sqlx::Error) -> Cow<'_, str> {

@@ -16,8 +16,8 @@ use super::error::{Error, Result};
 use super::injected_rejection::InjectedRejection;
 use super::lease::Lease;
 use super::pool::Pool;
-use super::span::{SQL_LOG, record_outcome, statement_span};
-use crate::journal::{InjectedError, Journal, Step};
+use super::span::{SQL_LOG, record_outcome, statement_span, trace_statement};
+use crate::journal::{Fact, FactCondition, InjectedError, Journal, Step, Trace};
 
 /// The first column of the first row of untyped SQL.
 pub(super) enum UntypedRow {
@@ -55,8 +55,9 @@ const LONG_STATEMENT: Duration = Duration::from_mins(1);
 
 /// Runs a query on the open transaction, or on a connection of its own, within the time limit.
 macro_rules! on {
-    ($self:ident, $name:expr, |$connection:ident| $query:expr) => {{
+    ($self:ident, $name:expr, $sql:expr, |$connection:ident| $query:expr) => {{
         let mut own = None;
+        let is_transaction = $self.is_transaction();
         let lease = match &mut $self.inner {
             Inner::Pool(pool) => {
                 let lease = pool.lease().await;
@@ -71,7 +72,12 @@ macro_rules! on {
         let outcome = timeout(limit, $query).instrument(span.clone()).await;
         let outcome = lease.finish(before, outcome);
         record_outcome(&span, &outcome);
-        log_slow($name, started_at.elapsed());
+        let elapsed = started_at.elapsed();
+        log_slow($name, elapsed);
+        let record = |trace: &mut Trace| {
+            trace.record_statement(trace_statement($name, &outcome, elapsed), $sql, is_transaction);
+        };
+        $self.journal.trace(record);
         outcome.map_err(|cause| record_unavailable(&$self.journal, lease.failure($name, cause)))
     }};
 }
@@ -99,6 +105,7 @@ impl Connection {
     /// Opens a transaction; dropped without [`Connection::commit`] it is rolled back.
     pub async fn begin(pool: &Pool, journal: Arc<Journal>) -> Result<Self> {
         reach(&journal, Step::Transaction("BEGIN"), "begin").await?;
+        journal.trace(Trace::roll_back);
         let failed = |cause| record_unavailable(&journal, Error::connecting("begin", cause));
         let mut lease = pool.lease().await.map_err(failed)?;
         lease.begin().instrument(statement_span("BEGIN")).await.map_err(failed)?;
@@ -138,6 +145,7 @@ impl Connection {
             }
             let committed = lease.commit().instrument(statement_span("COMMIT")).await;
             committed.map_err(|cause| record_unavailable(&self.journal, lease.failure("commit", cause)))?;
+            self.journal.trace(Trace::commit);
             self.waiters.iter().for_each(|waiting| waiting.notify_waiters());
         }
         Ok(())
@@ -155,6 +163,7 @@ impl Connection {
     pub async fn rollback(self) -> Result<()> {
         if let Inner::Transaction(mut lease) = self.inner {
             self.journal.record(Step::Transaction("ROLLBACK"));
+            self.journal.trace(Trace::roll_back);
             let undone = lease.rollback().instrument(statement_span("ROLLBACK")).await;
             undone.map_err(|cause| record_unavailable(&self.journal, lease.failure("rollback", cause)))?;
         }
@@ -193,7 +202,7 @@ impl Connection {
         let BoundStatement { name, sql, values } = statement;
         let values = self.start(name, values).await?;
         let query = sqlx::query_as_with::<Postgres, R, _>(sql, values);
-        on!(self, name, |connection| query.fetch_all(connection))
+        on!(self, name, sql, |connection| query.fetch_all(connection))
     }
 
     /// Executes the statement and returns the number of written rows.
@@ -201,7 +210,7 @@ impl Connection {
         let BoundStatement { name, sql, values } = statement;
         let values = self.start(name, values).await?;
         let query = sqlx::query_with::<Postgres, _>(sql, values);
-        let done = on!(self, name, |connection| query.execute(connection));
+        let done = on!(self, name, sql, |connection| query.execute(connection));
         done.map(|done| done.rows_affected())
     }
 
@@ -211,9 +220,14 @@ impl Connection {
     pub(super) async fn fetch_untyped(&mut self, name: &'static str, sql: String) -> Result<UntypedRow> {
         reach(&self.journal, Step::Statement(name), name).await?;
         let query = sqlx::raw_sql(AssertSqlSafe(sql));
-        let rows = on!(self, name, |connection| query.fetch_all(connection))?;
+        let rows = on!(self, name, "", |connection| query.fetch_all(connection))?;
         let Some(row) = rows.first() else { return Ok(UntypedRow::Missing) };
         read_text(row).map_err(|cause| Error::in_statement(name, cause))
+    }
+
+    /// Notes a fact in the journal's trace, if there is one.
+    pub fn note(&self, condition: FactCondition, fact: impl FnOnce() -> Fact) {
+        self.journal.trace(|trace| trace.note(fact(), condition));
     }
 
     async fn start(&self, statement: &'static str, values: Values) -> Result<PgArguments> {

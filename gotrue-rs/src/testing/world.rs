@@ -23,6 +23,8 @@ use super::faults::FaultPlan;
 use super::mailbox::Mailbox;
 use super::phones::Phones;
 use crate::app::{App, EmailDelivery, Ports};
+use crate::events::EventLog;
+use crate::explanation::{ExplanationStore, Explanations};
 use crate::journal::Journal;
 use crate::ports::clock::{Clock, SharedClock};
 use crate::ports::entropy::Entropy;
@@ -69,6 +71,7 @@ pub struct WorldBuilder {
     pool: Box<dyn FnOnce(PoolOptions) -> PoolOptions + Send>,
     outbound: OutboundOptions,
     pwned_at: Option<String>,
+    explanations: Explanations,
     shared_state: Option<SharedState>,
 }
 
@@ -100,6 +103,7 @@ impl World {
             pool: Box::new(|options| options),
             outbound: OutboundOptions::default(),
             pwned_at: None,
+            explanations: Explanations::default(),
             shared_state: None,
         }
     }
@@ -235,6 +239,14 @@ impl WorldBuilder {
         self
     }
 
+    /// Keeps explanations and events, as in development.
+    #[must_use]
+    pub fn with_explanations(mut self) -> Self {
+        let store = Arc::new(ExplanationStore::new("http://auth.example.com", "x"));
+        self.explanations = Explanations::default().with_store(store).with_events(EventLog::default());
+        self
+    }
+
     /// Sets the number of database connections.
     #[must_use]
     pub fn connections(mut self, connections: u32) -> Self {
@@ -325,7 +337,7 @@ impl WorldBuilder {
         if self.has_phones {
             app.sms.sender = phones.clone();
         }
-        let app = Arc::new(app.recording_journals(faults.clone()));
+        let app = Arc::new(app.with_explanations(self.explanations).recording_journals(faults.clone()));
         let router = crate::router(app.clone());
         World { database, clock, mailbox, phones, faults, app, router, peer: IpAddr::V4(Ipv4Addr::LOCALHOST) }
     }

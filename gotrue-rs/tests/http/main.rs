@@ -9,6 +9,7 @@ mod contention;
 mod custom_providers;
 mod database;
 mod errors;
+mod explanations;
 mod external;
 mod factors;
 mod hooks;

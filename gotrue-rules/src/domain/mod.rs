@@ -9,6 +9,7 @@ pub mod contact;
 pub mod contact_change;
 pub mod custom_provider;
 pub mod error;
+pub mod explanation;
 pub mod external;
 pub mod hook;
 pub mod identity;

@@ -22,6 +22,7 @@ pub struct AllowList {
 /// A pattern of the allow-list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Pattern {
+    text: String,
     glob: Glob,
     /// The literal scheme; `None` if the scheme is a wildcard.
     scheme: Option<String>,
@@ -54,9 +55,8 @@ impl AllowList {
     /// # Errors
     /// The first malformed pattern.
     pub fn compile(site_url: &str, patterns: &[String]) -> Result<Self, RedirectPatternError> {
-        let compile = |pattern: &String| match Glob::parse(pattern) {
-            Ok(glob) => Ok(Pattern { glob, scheme: literal_scheme(pattern) }),
-            Err(why) => Err(RedirectPatternError { pattern: pattern.clone(), why }),
+        let compile = |pattern: &String| {
+            Pattern::parse(pattern).map_err(|why| RedirectPatternError { pattern: pattern.clone(), why })
         };
         Ok(Self {
             site: site_url.to_owned(),
@@ -70,6 +70,23 @@ impl AllowList {
     #[must_use]
     pub fn with_strict(self, is_strict: bool) -> Self {
         Self { is_strict, ..self }
+    }
+
+    /// Adds a pattern; `None` if it is malformed.
+    #[must_use]
+    pub fn with_pattern(mut self, pattern: &str) -> Option<Self> {
+        self.patterns.push(Pattern::parse(pattern).ok()?);
+        Some(self)
+    }
+
+    /// Returns the site URL.
+    pub fn site_url(&self) -> &str {
+        &self.site
+    }
+
+    /// Returns the patterns as configured.
+    pub fn patterns(&self) -> impl Iterator<Item = &str> {
+        self.patterns.iter().map(|pattern| pattern.text.as_str())
     }
 
     /// Selects the redirect target: an allowed `redirect_to`, else an allowed `Referer`, else the site URL.
@@ -104,6 +121,12 @@ impl AllowList {
         }
         let text = without_fragment(target);
         self.patterns.iter().any(|pattern| pattern.glob.matches(text))
+    }
+}
+
+impl Pattern {
+    fn parse(text: &str) -> Result<Self, GlobError> {
+        Ok(Self { text: text.to_owned(), glob: Glob::parse(text)?, scheme: literal_scheme(text) })
     }
 }
 

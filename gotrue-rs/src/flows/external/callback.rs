@@ -184,6 +184,7 @@ fn into_server_error(error: Error) -> Error {
 ///
 /// The public text may quote a part of a code.
 fn log_error(cx: &RequestContext, error: &Error) {
+    cx.journal.record_redirected_error(error);
     let cause = error.cause.as_ref().map(|cause| tracing::field::display(ErrorChain(cause.as_ref())));
     let (id, status, code) = (&cx.request.id, error.status(), error.code().as_str());
     cx.span.record("error.code", code);

@@ -30,6 +30,7 @@ pub async fn handle(cx: RequestContext) -> Result<Reply> {
     let target = match request_consent(&cx, &client).await {
         Ok(page) => page,
         Err((error, description)) => {
+            cx.journal.record_redirected_error(&Error::oauth(error, description.clone()));
             let members = [("error", error.as_str()), ("error_description", &*description)];
             redirect_with_parameters(query_parameter(&cx, "redirect_uri"), &members, query_parameter(&cx, "state"))?
         }

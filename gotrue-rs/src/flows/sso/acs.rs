@@ -52,6 +52,7 @@ pub async fn handle(cx: RequestContext) -> Result<Reply> {
 
 /// Logs an error that is redirected; the layers log only error responses.
 fn log_error(cx: &RequestContext, error: &Error) {
+    cx.journal.record_redirected_error(error);
     let cause = error.cause.as_ref().map(|cause| tracing::field::display(ErrorChain(cause.as_ref())));
     let (id, status, code) = (&cx.request.id, error.status(), error.code().as_str());
     cx.span.record("error.code", code);

@@ -5,12 +5,16 @@
 use std::time::Duration;
 
 use gotrue_rules::domain::audit::{AuditAction, AuditEntry};
-use gotrue_rules::domain::error::{Error, Result};
+use gotrue_rules::domain::error::{Error, ErrorCode, Result};
+use gotrue_rules::domain::explanation::verification::explain_verifier;
 use gotrue_rules::domain::pkce::{Challenge, FlowState, unknown_code};
 use gotrue_rules::wire::requests::PkceGrant;
 
+use crate::explanation::history::digest_secret;
 use crate::http::reply::Reply;
+use crate::journal::{Fact, FactCondition};
 use crate::request_context::RequestContext;
+use crate::services::explanations;
 use crate::services::sessions::create::{Proof, create_session};
 use crate::services::sessions::{self, SessionExtras};
 use crate::store::flow_state::{self, Flow as StoredFlow};
@@ -22,11 +26,22 @@ const MIN_LIFETIME: Duration = Duration::from_mins(5);
 pub(super) async fn grant_pkce(cx: &RequestContext) -> Result<Reply> {
     let request = PkceGrant::decode(&cx.read_body().await?)?;
     if request.auth_code.is_empty() || request.code_verifier.is_empty() {
+        cx.journal.record_decision(explain_verifier(true));
         return Err(Error::invalid("invalid request: both auth code and code verifier should be non-empty"));
     }
-    let stored = flow_state::find_by_code(&mut cx.db(), &request.auth_code).await?.ok_or_else(unknown_code)?;
+    let stored = flow_state::find_by_code(&mut cx.db(), &request.auth_code).await?;
+    let stored = stored.ok_or_else(|| {
+        explanations::record_unknown_code(cx, &request.auth_code);
+        unknown_code()
+    })?;
     let life = cx.app.policy.external.flow_state_expiry.max(MIN_LIFETIME);
-    flow_from_row(&stored)?.verify_exchange(&request.code_verifier, life, cx.now)?;
+    let verified = flow_from_row(&stored)?.verify_exchange(&request.code_verifier, life, cx.now);
+    verified.inspect_err(|error| {
+        if error.code() == ErrorCode::BadCodeVerifier {
+            cx.journal.record_decision(explain_verifier(false));
+        }
+    })?;
+    cx.note(FactCondition::Success, || Fact::SecretUsed { digest: digest_secret(&request.auth_code) });
     let entry = AuditEntry::new(AuditAction::Login).with_trait("provider_type", stored.provider_type.as_str());
     let mut db = sessions::begin_token_transaction(cx).await?;
     if flow_state::delete(&mut db, stored.id).await? == 0 {

@@ -9,7 +9,9 @@ use gotrue_rules::domain::purpose::VerificationType;
 use gotrue_rules::domain::user::User;
 use gotrue_rules::domain::verification::{require_link_type, verify_link};
 
+use crate::journal::{Fact, FactCondition};
 use crate::request_context::RequestContext;
+use crate::services::explanations::{self, SecretKind};
 use crate::services::verification::{VerifiedToken, prepare_token};
 use crate::store::{OrInternalError, one_time_tokens};
 
@@ -23,7 +25,9 @@ async fn load_verified_link(
     let found: Option<User> = one_time_tokens::find_user_by_hash(&mut cx.db(), hash.as_str(), slots)
         .await
         .or_internal_error("Database error finding user from email link")?;
-    let kind = verify_link(kind, hash, found.as_ref(), &cx.app.policy, cx.now)?;
+    let verified = verify_link(kind, hash, found.as_ref(), &cx.app.policy, cx.now);
+    let kind = verified.inspect_err(|_| explanations::record_refused_secret(cx, hash, SecretKind::Link))?;
+    cx.note(FactCondition::Success, || Fact::SecretUsed { digest: explanations::digest_token(hash) });
     let account = found.ok_or_else(gotrue_rules::domain::verification::invalid_link)?;
     prepare_token(cx, kind, hash.clone(), account).await
 }

@@ -1,5 +1,6 @@
 //! `POST /verify`: exchanges a code with its address or number, or a token hash, for a session.
 
+use gotrue_rules::domain::contact::Contact;
 use gotrue_rules::domain::error::Result;
 use gotrue_rules::domain::user::User;
 use gotrue_rules::domain::verification::{
@@ -10,7 +11,9 @@ use gotrue_rules::wire::requests::VerifyRequest;
 use gotrue_rules::wire::verify::FirstConfirmationJson;
 
 use crate::http::reply::Reply;
+use crate::journal::{Fact, FactCondition};
 use crate::request_context::RequestContext;
+use crate::services::explanations::{self, SecretKind};
 use crate::services::messages::require_provider_approval;
 use crate::services::sessions::create::{Proof, create_session};
 use crate::services::sessions::{self, SessionExtras};
@@ -49,6 +52,9 @@ async fn load_verified_code(
     let found = find_user(cx, request, code).await?;
     let checked = verify_code(request.verification_type, code, found.as_ref(), &cx.app.policy, cx.now);
     if checked.is_err() {
+        let is_sms = matches!(code.contact, Contact::Phone(_));
+        let kind = if is_sms { SecretKind::SmsCode } else { SecretKind::EmailCode };
+        explanations::record_refused_secret(cx, &code.hash, kind);
         equal_work::run_opposite_lookup(cx, found.is_some()).await?;
     }
     let kind = match checked? {
@@ -58,6 +64,7 @@ async fn load_verified_code(
             kind
         }
     };
+    cx.note(FactCondition::Success, || Fact::SecretUsed { digest: explanations::digest_token(&code.hash) });
     prepare_token(cx, kind, code.hash.clone(), found.ok_or_else(invalid_code)?).await
 }
 

@@ -56,6 +56,24 @@ impl LimitedRoute {
         }
     }
 
+    /// Returns the variable that sets the limit.
+    pub fn setting(self) -> &'static str {
+        match self {
+            Self::Verify => "GOTRUE_RATE_LIMIT_VERIFY",
+            Self::Token => "GOTRUE_RATE_LIMIT_TOKEN_REFRESH",
+            Self::Web3 => "GOTRUE_RATE_LIMIT_WEB3",
+            Self::Recover | Self::Resend | Self::MagicLink | Self::Otp | Self::User | Self::SignUp => {
+                "GOTRUE_RATE_LIMIT_OTP"
+            }
+            Self::AnonymousUsers => "GOTRUE_RATE_LIMIT_ANONYMOUS_USERS",
+            Self::Sso => "GOTRUE_RATE_LIMIT_SSO",
+            Self::SamlAssertion => "GOTRUE_SAML_RATE_LIMIT_ASSERTION",
+            Self::Passkey => "GOTRUE_RATE_LIMIT_PASSKEY",
+            Self::OAuthClientRegister => "GOTRUE_RATE_LIMIT_O_AUTH_DYNAMIC_CLIENT_REGISTER",
+            Self::FactorChallenge | Self::FactorVerify => "GOTRUE_MFA_RATE_LIMIT_CHALLENGE_AND_VERIFY",
+        }
+    }
+
     /// Describes the limited requests for the log.
     pub fn description(self) -> &'static str {
         match self {

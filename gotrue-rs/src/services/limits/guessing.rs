@@ -8,10 +8,15 @@ use gotrue_rules::domain::policy::Bucket;
 use http_edge::request::ClientAddress;
 use uuid::Uuid;
 
-use super::limited_request::{limit_error, target_network_key, too_many_requests_error};
+use super::limited_request::{LimitSetting, limit_error, target_network_key, too_many_requests_error};
 use crate::ports::limits::{CountedEvent, Reservation};
 use crate::request_context::RequestContext;
 use crate::store::{OrInternalError, sessions};
+
+/// The key of `config.toml` with the limit of wrong passwords.
+const WRONG_PASSWORDS: &str = "basalt.rate_limit.wrong_passwords";
+/// The key of `config.toml` with the limit of wrong codes.
+const WRONG_CODES: &str = "basalt.rate_limit.wrong_codes";
 
 /// A guess that counts as wrong until it is released.
 #[derive(Debug)]
@@ -48,7 +53,8 @@ pub async fn count_password_guess(cx: &RequestContext, name: &str, account: Opti
         Err(too_many) => {
             guess.release_unchecked();
             let why = "too many wrong passwords for this account; a link by mail still works";
-            return Err(limit_error(cx, too_many_requests_error(), why, too_many));
+            let limit = LimitSetting::bucket(WRONG_PASSWORDS, "wrong passwords for one account", bucket);
+            return Err(limit_error(cx, too_many_requests_error(), why, limit, too_many));
         }
     }
     Ok(guess)
@@ -70,7 +76,8 @@ pub async fn count_code_guess(cx: &RequestContext, target: &str) -> Result<Guess
         Err(too_many) => {
             guess.release_unchecked();
             let why = "too many wrong codes for this address or number; the link in a mail still works";
-            return Err(limit_error(cx, too_many_requests_error(), why, too_many));
+            let limit = LimitSetting::bucket(WRONG_CODES, "wrong codes for one address or number", bucket);
+            return Err(limit_error(cx, too_many_requests_error(), why, limit, too_many));
         }
     }
     Ok(guess)
@@ -85,10 +92,13 @@ async fn reserve_network_share(
 ) -> Result<Guess> {
     let key = target_network_key(cx, target);
     let taken = cx.app.limits.reserve(counted, &key, bucket.network_share(), cx.now).await;
-    let what = if counted == CountedEvent::WrongCodesFromNetwork { "codes" } else { "passwords" };
+    let is_code = counted == CountedEvent::WrongCodesFromNetwork;
+    let (what, setting) = if is_code { ("codes", WRONG_CODES) } else { ("passwords", WRONG_PASSWORDS) };
     taken.map(|reservation| Guess(vec![reservation])).map_err(|too_many| {
         let why = format!("too many wrong {what} from your network");
-        limit_error(cx, too_many_requests_error(), &why, too_many)
+        let counted = format!("wrong {what} from one network");
+        let limit = LimitSetting::bucket(setting, &counted, bucket.network_share());
+        limit_error(cx, too_many_requests_error(), &why, limit, too_many)
     })
 }
 

@@ -1,6 +1,10 @@
 //! The keys that a request is counted by, and the error of a request over a limit.
 
+use std::time::Duration;
+
 use gotrue_rules::domain::error::{Error, ErrorCode};
+use gotrue_rules::domain::explanation::limits::{ExceededLimit, describe_bucket, describe_quota, explain_limit};
+use gotrue_rules::domain::policy::{Bucket, Quota};
 
 use crate::ports::limits::{RateLimited, find_key};
 use crate::request_context::RequestContext;
@@ -23,13 +27,50 @@ pub(super) fn too_many_requests_error() -> Error {
 /// The error of an exceeded limit as GoTrue returns it.
 ///
 /// Where the policy enables it, the message names the limit and the time to wait.
-pub(super) fn limit_error(cx: &RequestContext, recorded: Error, why: &str, too_many: RateLimited) -> Error {
+pub(super) fn limit_error(
+    cx: &RequestContext,
+    recorded: Error,
+    why: &str,
+    limit: LimitSetting<'_>,
+    too_many: RateLimited,
+) -> Error {
+    record_limit(cx, limit, too_many.wait);
     if !cx.app.policy.limits.is_error_detailed {
         return recorded;
     }
     let seconds = whole_seconds(too_many);
     let message = format!("{}: {why}. Please retry after {seconds} seconds.", recorded.message());
     Error::new(recorded.code(), message).retry_after(seconds)
+}
+
+/// A limit as its explanation names it.
+pub(super) struct LimitSetting<'a> {
+    /// The setting.
+    pub setting: &'static str,
+    /// What is counted, in a few words.
+    pub counted: &'a str,
+    /// The limit in words.
+    pub allowed: String,
+}
+
+impl<'a> LimitSetting<'a> {
+    /// A limit by a bucket.
+    pub(super) fn bucket(setting: &'static str, counted: &'a str, bucket: Bucket) -> Self {
+        Self { setting, counted, allowed: describe_bucket(bucket) }
+    }
+
+    /// A limit by a quota.
+    pub(super) fn quota(setting: &'static str, counted: &'a str, quota: Quota) -> Self {
+        Self { setting, counted, allowed: describe_quota(quota) }
+    }
+}
+
+/// Records the exceeded limit for the explanation.
+pub(super) fn record_limit(cx: &RequestContext, limit: LimitSetting<'_>, wait: Duration) {
+    let LimitSetting { setting, counted, allowed } = limit;
+    let decision = explain_limit(ExceededLimit { setting, counted: counted.into(), allowed, wait }, cx.now);
+    let by = cx.journal.is_traced().then(|| rate_limit_key(cx)).flatten();
+    cx.journal.record_decision(decision.with_input("counted_by", by));
 }
 
 /// The time to wait in whole seconds, rounded up, at least one.

@@ -9,7 +9,7 @@ use gotrue_rules::domain::contact::Contact;
 use gotrue_rules::domain::error::{Error, ErrorCode, Result};
 use gotrue_rules::domain::policy::Bucket;
 
-use super::limited_request::{limit_error, target_network_key, whole_seconds};
+use super::limited_request::{LimitSetting, limit_error, record_limit, target_network_key, whole_seconds};
 use crate::ports::limits::CountedEvent;
 use crate::request_context::RequestContext;
 
@@ -48,6 +48,13 @@ pub fn count_user_message(cx: &RequestContext, to: &Contact) -> Result<()> {
 /// The error of a message that follows the previous one too soon.
 pub fn too_soon_error(cx: &RequestContext, code: ErrorCode, seconds: i64) -> Error {
     let message = format!("For security purposes, you can only request this after {seconds} seconds.");
+    let (setting, gap) = match code {
+        ErrorCode::OverSmsSendRateLimit => ("GOTRUE_SMS_MAX_FREQUENCY", cx.app.policy.sms.max_frequency),
+        _ => ("GOTRUE_SMTP_MAX_FREQUENCY", cx.app.policy.mail.max_frequency),
+    };
+    let allowed = format!("one in {} s", gap.as_secs_f64());
+    let limit = LimitSetting { setting, counted: "messages to one recipient", allowed };
+    record_limit(cx, limit, Duration::from_secs(seconds.max(1).unsigned_abs()));
     let error = Error::new(code, message);
     if cx.app.policy.limits.is_error_detailed { error.retry_after(seconds.max(1).unsigned_abs()) } else { error }
 }
@@ -68,7 +75,8 @@ fn count_message(cx: &RequestContext, to: &Contact, bucket: Bucket) -> Result<()
     let ChannelLimits { code, lifetime: life, .. } = channel_limits(cx, to);
     cx.app.limits.take(CountedEvent::Messages, &mailbox, bucket, cx.now).map_err(|too_many| {
         let error = Error::new(code, "Message rate limit reached");
-        limit_error(cx, error, "too many messages to one recipient; the latest is still good", too_many)
+        let limit = LimitSetting::bucket("basalt.rate_limit.messages", "messages to one recipient", bucket);
+        limit_error(cx, error, "too many messages to one recipient; the latest is still good", limit, too_many)
     })?;
     let until = TimeDelta::from_std(life).ok().and_then(|life| cx.now.checked_add_signed(life)).unwrap_or(cx.now);
     cx.app.limits.grant(&target_network_key(cx, to.as_str()), GRANTED_CODE_ATTEMPTS, until, cx.now);

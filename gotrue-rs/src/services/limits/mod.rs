@@ -8,7 +8,7 @@ use gotrue_rules::domain::error::{Error, ErrorCode, Result};
 use gotrue_rules::domain::policy::Quota;
 
 pub use self::guessing::{Guess, count_code_guess, count_password_guess};
-use self::limited_request::{limit_error, rate_limit_key, too_many_requests_error};
+use self::limited_request::{LimitSetting, limit_error, rate_limit_key, too_many_requests_error};
 pub use self::messages::{count_public_message, count_user_message, too_soon_error};
 pub use crate::ports::limits::LimitedRoute;
 use crate::ports::limits::QuotaKind;
@@ -23,6 +23,7 @@ pub fn count_request(cx: &RequestContext, what: LimitedRoute) -> Result<()> {
             cx,
             too_many_requests_error(),
             &format!("too many {} from your network", what.description()),
+            LimitSetting::bucket(what.setting(), what.description(), what.bucket(policy)),
             too_many,
         )
     })
@@ -39,7 +40,8 @@ pub fn count_email(cx: &RequestContext) -> Result<()> {
     }
     cx.app.limits.take_quota(QuotaKind::Email, quota, cx.now).map_err(|too_many| {
         let error = Error::new(ErrorCode::OverEmailSendRateLimit, "email rate limit exceeded");
-        limit_error(cx, error, "the server sends no more mails for now", too_many)
+        let limit = LimitSetting::quota("GOTRUE_RATE_LIMIT_EMAIL_SENT", "e-mails of this server", quota);
+        limit_error(cx, error, "the server sends no more mails for now", limit, too_many)
     })
 }
 
@@ -50,8 +52,10 @@ pub fn count_sms(cx: &RequestContext) -> Result<()> {
     if cx.app.policy.sms.autoconfirm {
         return Ok(());
     }
-    cx.app.limits.take_quota(QuotaKind::Sms, cx.app.policy.limits.sms_sent, cx.now).map_err(|too_many| {
+    let quota = cx.app.policy.limits.sms_sent;
+    cx.app.limits.take_quota(QuotaKind::Sms, quota, cx.now).map_err(|too_many| {
         let error = Error::new(ErrorCode::OverSmsSendRateLimit, "SMS rate limit exceeded");
-        limit_error(cx, error, "the server sends no more messages for now", too_many)
+        let limit = LimitSetting::quota("GOTRUE_RATE_LIMIT_SMS_SENT", "SMS messages of this server", quota);
+        limit_error(cx, error, "the server sends no more messages for now", limit, too_many)
     })
 }

@@ -14,7 +14,7 @@ use gotrue_rules::wire::hook::EmailData;
 
 use super::recipients::{self, UndeliverableAddress};
 use crate::app::EmailDelivery;
-use crate::journal::Step;
+use crate::journal::{Fact, FactCondition, Step};
 use crate::ports::mail::plain::to_plain_text;
 use crate::ports::mail::template::{RenderedMail, TemplateVariables};
 use crate::ports::mail::{EmailMessage, link, message_type};
@@ -204,12 +204,23 @@ async fn send_by_mailer(cx: &RequestContext, account: &User, purpose: Purpose, a
         UndeliverableAddress::Blocked => failed().with_cause(unreadable),
     })?;
     let EmailDelivery::Synchronous(mailer) = &cx.app.delivery else { return Ok(()) };
-    let sending = messages.into_iter().map(|message| {
+    let sending = messages.iter().map(|message| {
         cx.journal.record(Step::Call("mail.send"));
         mailer.send(message)
     });
-    let sent = try_join_all(sending).await;
-    sent.map(|_| ()).map_err(|cause| failed().with_cause(cause))
+    try_join_all(sending).await.map_err(|cause| failed().with_cause(cause))?;
+    messages.into_iter().for_each(|message| note_email(cx, message, FactCondition::Now));
+    Ok(())
+}
+
+/// Notes an e-mail for explanations and events, without its content.
+pub fn note_email(cx: &RequestContext, message: &EmailMessage, condition: FactCondition) {
+    cx.note(condition, || Fact::Message {
+        channel: "email",
+        kind: message.purpose.clone(),
+        to: message.to.clone(),
+        subject: Some(message.subject.clone()),
+    });
 }
 
 /// Passes e-mails to the outbox or to a database function, inside the write.
@@ -225,6 +236,7 @@ pub async fn send_within_write(
     }
     let EmailDelivery::Outbox(outbox) = &cx.app.delivery else { return Ok(()) };
     for message in all.iter().filter_map(|composed| composed.message.as_ref()) {
+        note_email(cx, message, FactCondition::Statement("INTO basalt.outbox"));
         outbox.enqueue(db, message).await.or_internal_error("Error sending email")?;
     }
     Ok(())

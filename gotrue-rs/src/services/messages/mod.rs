@@ -19,12 +19,13 @@ use gotrue_rules::domain::sign_up::SignUpContact;
 use gotrue_rules::domain::user::User;
 
 pub use self::emails::{
-    ComposedEmail, OneTimeToken, TokenEmail, build_envelope, compose_email, issue_token, redirect_target,
+    ComposedEmail, OneTimeToken, TokenEmail, build_envelope, compose_email, issue_token, note_email, redirect_target,
     require_email_allowed, send_before_write, send_within_write,
 };
 pub use self::sms::{SentSms, SmsCode, SmsReason, TokenSms, deliver_code, require_provider_approval, send_sms};
-use super::pkce;
+use super::{explanations, pkce};
 use crate::app::EmailDelivery;
+use crate::journal::{Fact, FactCondition};
 use crate::request_context::RequestContext;
 use crate::store::audit::AuditRow;
 use crate::store::one_time_tokens::{NewOneTimeToken, issue};
@@ -201,6 +202,10 @@ pub async fn store(
     secret: SentToken<'_>,
     audit: Vec<AuditRow>,
 ) -> Result<()> {
+    cx.note(FactCondition::Statement("INTO one_time_tokens"), || Fact::SecretIssued {
+        digest: explanations::digest_token(secret.hash),
+        slot: format!("{} of {}", secret.purpose.token_kind().column(), account.id),
+    });
     let issued = NewOneTimeToken {
         user_id: account.id,
         purpose: secret.purpose,

@@ -3,10 +3,11 @@
 //! The fast path rotates an active token of version 1 in one statement; everything else loads, decides and writes under
 //! a lock. A property test checks that both follow the same rule.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use chrono::TimeDelta;
-use gotrue_rules::domain::audit::{AuditAction, AuditEntry};
+use gotrue_rules::domain::audit::{AuditAction, AuditEntry, build_audit_payload};
 use gotrue_rules::domain::error::{Error, Result};
 use gotrue_rules::domain::refresh::{
     PresentedRefreshToken, RefreshTokenKey, SignedToken, SignedTokenDecision, StoredRefreshToken, StoredTokenDecision,
@@ -22,9 +23,10 @@ use super::{
     IssuedTokens, REUSE_CAUSE_HEADER, REUSE_HEADER, ROTATED_HEADER, RefreshToken, SESSION_ID_HEADER, TokenSubject,
     USER_ID_HEADER, begin_token_transaction, issue_tokens,
 };
-use crate::journal::Step;
+use crate::explanation::history::digest_secret;
+use crate::journal::{Fact, FactCondition, Step};
 use crate::request_context::RequestContext;
-use crate::services::{audit, sealing};
+use crate::services::{audit, explanations, sealing};
 use crate::store::refresh_tokens::{self, ClientInfo, FastRotation, RefreshTokenState, RefreshWrite, Rotation};
 use crate::store::rows::AccountAndSession;
 use crate::store::{Connection, sessions};
@@ -43,6 +45,12 @@ pub async fn refresh(
     presented: &PresentedRefreshToken,
     client: Option<Uuid>,
 ) -> Result<IssuedTokens> {
+    cx.note(FactCondition::Success, || Fact::SecretUsed {
+        digest: digest_secret(&match presented {
+            PresentedRefreshToken::Stored(token) => Cow::Borrowed(token.as_str()),
+            PresentedRefreshToken::Signed(token) => Cow::Owned(signed_token_name(token)),
+        }),
+    });
     if let (PresentedRefreshToken::Stored(token), true) = (presented, has_fast_path(cx))
         && let Some(issued) = rotate_fast(cx, token, client).await?
     {
@@ -62,6 +70,11 @@ pub async fn refresh(
         let [chance] = cx.entropy.bytes();
         cx.app.clock.timeout(Duration::from_millis(10 + u64::from(chance % 20))).await;
     }
+}
+
+/// Names a token of version 2 for explanations.
+fn signed_token_name(token: &SignedToken) -> String {
+    format!("{}/{}", token.session(), token.counter())
 }
 
 /// Whether the fast path covers every rule of the policy.
@@ -96,6 +109,14 @@ async fn rotate_fast(cx: &RequestContext, token: &str, oauth_client: Option<Uuid
         .map_err(|error| error.into_internal_error(UPDATE_FAILED))?;
     let Some(AccountAndSession { account, session: Some(session) }) = rotated else { return Ok(None) };
     cx.journal.record(Step::Decision("refresh.rotate_fast"));
+    if cx.journal.is_traced() {
+        // The statement wrote the same entries.
+        let entries = [AuditAction::TokenRefreshed, AuditAction::TokenRevoked].map(AuditEntry::new);
+        for entry in entries {
+            let payload = build_audit_payload(&account, entry);
+            cx.note(FactCondition::Now, || Fact::Audit { at: cx.now, payload });
+        }
+    }
     cx.insert_response_header(REUSE_HEADER, "false");
     let refresh_token = RefreshToken { text: successor, counter: None };
     issue_tokens(cx, &mut cx.db(), TokenSubject { account, session, refresh_token }, HOOK_METHOD).await.map(Some)
@@ -110,7 +131,7 @@ async fn try_row_token(cx: &RequestContext, token: &str, client: Option<Uuid>) -
     }
     let session = require_active_session(&found.account, found.session.as_ref(), cx.now)?;
     cx.insert_response_header(SESSION_ID_HEADER, &session.id.to_string());
-    session_facts(cx, &found.account, session, Some(found.updated_at)).decide_validity().require_valid()?;
+    require_valid(cx, &found.account, session, Some(found.updated_at))?;
 
     let mut db = begin_token_transaction(cx).await?;
     let Some(found) = refresh_tokens::find_locked(&mut db, token).await? else {
@@ -144,9 +165,13 @@ async fn try_row_token(cx: &RequestContext, token: &str, client: Option<Uuid>) -
         StoredTokenDecision::RevokeFamily => {
             refresh_tokens::revoke_family(&mut db, session.id, cx.now).await?;
             db.commit().await?;
+            explanations::record_reuse(cx, token, Some(found.updated_at), true);
             Err(already_used())
         }
-        StoredTokenDecision::Reject => rollback_with_error(db, already_used()).await,
+        StoredTokenDecision::Reject => {
+            explanations::record_reuse(cx, token, Some(found.updated_at), false);
+            rollback_with_error(db, already_used()).await
+        }
     }
 }
 
@@ -191,7 +216,7 @@ async fn try_signed_token(
     cx.insert_response_header(USER_ID_HEADER, &account.id.to_string());
     require_active_session(&account, Some(&session), cx.now)?;
     cx.insert_response_header(SESSION_ID_HEADER, &session.id.to_string());
-    session_facts(cx, &account, &session, None).decide_validity().require_valid()?;
+    require_valid(cx, &account, &session, None)?;
 
     let mut db = begin_token_transaction(cx).await?;
     let Some(found) = refresh_tokens::find_session_locked(&mut db, token.session()).await? else {
@@ -214,9 +239,13 @@ async fn try_signed_token(
             sessions::delete(&mut db, account.id, sessions::SessionSelection::Only(session.id), Vec::new()).await?;
             db.commit().await?;
             cx.insert_response_header(ROTATED_HEADER, "true");
+            explanations::record_reuse(cx, &signed_token_name(token), None, true);
             return Err(already_used());
         }
-        SignedTokenDecision::Refuse => return rollback_with_error(db, already_used()).await,
+        SignedTokenDecision::Refuse => {
+            explanations::record_reuse(cx, &signed_token_name(token), None, false);
+            return rollback_with_error(db, already_used()).await;
+        }
         SignedTokenDecision::CounterNotIssued => return rollback_with_error(db, counter_not_issued()).await,
     };
     match cause {
@@ -286,6 +315,12 @@ async fn check_locked_session(
 async fn rollback_with_error<T>(db: Connection, error: Error) -> Result<T> {
     db.rollback().await?;
     Err(error)
+}
+
+fn require_valid(cx: &RequestContext, account: &User, session: &Session, token_time: Option<Time>) -> Result<()> {
+    let validity = session_facts(cx, account, session, token_time).decide_validity();
+    explanations::record_invalid_session(cx, validity, session, token_time);
+    validity.require_valid()
 }
 
 /// The facts that decide the validity of a session now.

@@ -7,20 +7,24 @@ use super::source;
 /// A layer is a module at the crate's root; it may import these others.
 const LAYERS: &[(&str, &[&str])] = &[
     ("journal", &[]),
+    ("events", &[]),
+    ("explanation", &["events", "journal"]),
     ("ports", &[]),
     ("config", &[]),
     ("store", &["journal"]),
-    ("app", &["journal", "ports", "store"]),
+    ("app", &["explanation", "journal", "ports", "store"]),
     // A request's context carries what the HTTP layer read of it, and opens the store's connections.
-    ("request_context", &["journal", "app", "http", "ports", "store"]),
-    ("http", &["journal", "app", "request_context"]),
-    ("services", &["journal", "app", "request_context", "ports", "store"]),
-    ("guards", &["journal", "app", "request_context", "http", "services", "store"]),
-    ("flows", &["journal", "app", "request_context", "guards", "http", "services", "store"]),
+    ("request_context", &["explanation", "journal", "app", "http", "ports", "store"]),
+    ("http", &["explanation", "journal", "app", "request_context"]),
+    ("services", &["explanation", "journal", "app", "request_context", "ports", "store"]),
+    ("guards", &["explanation", "journal", "app", "request_context", "http", "services", "store"]),
+    ("flows", &["explanation", "journal", "app", "request_context", "guards", "http", "services", "store"]),
     ("routes", &["journal", "app", "request_context", "flows", "guards", "http", "services", "store"]),
     (
         "testing",
         &[
+            "events",
+            "explanation",
             "journal",
             "app",
             "config",

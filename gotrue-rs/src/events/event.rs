@@ -1,0 +1,82 @@
+//! One event of a backend and its forms on the wire.
+
+use gotrue_rules::domain::user::Time;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+/// The kind of an event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum EventKind {
+    /// A request was answered.
+    Request,
+    /// A request was refused, or went on with another value than the requested one.
+    Decision,
+    /// An audit entry was written.
+    Audit,
+    /// A message was queued or sent.
+    Message,
+}
+
+impl EventKind {
+    /// All kinds.
+    pub const ALL: [Self; 4] = [Self::Request, Self::Decision, Self::Audit, Self::Message];
+
+    /// Returns the word of the API.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Request => "request",
+            Self::Decision => "decision",
+            Self::Audit => "audit",
+            Self::Message => "message",
+        }
+    }
+
+    /// Parses a word of the API; `None` if it is unknown.
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.as_str() == word)
+    }
+}
+
+/// Something that happened, without its id.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NewEvent {
+    /// The kind.
+    pub kind: EventKind,
+    /// The time by the clock of the backend.
+    pub at: Time,
+    /// The id of the request.
+    pub request_id: String,
+    /// The user, if one is known.
+    pub user_id: Option<Uuid>,
+    /// The members of this kind.
+    pub data: Value,
+}
+
+/// An event with its id.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Event {
+    /// The id; later events have greater ones.
+    pub id: u64,
+    /// The event.
+    pub event: NewEvent,
+}
+
+impl Event {
+    /// Returns the JSON of the API.
+    pub fn to_json(&self) -> Value {
+        let NewEvent { kind, at, request_id, user_id, data } = &self.event;
+        json!({
+            "id": self.id,
+            "kind": kind.as_str(),
+            "at": at.to_rfc3339_opts(chrono::SecondsFormat::Micros, true),
+            "request_id": request_id,
+            "user_id": user_id,
+            "data": data,
+        })
+    }
+
+    /// Returns the message of an event stream (`text/event-stream`).
+    pub fn to_stream_message(&self) -> String {
+        format!("id: {}\nevent: {}\ndata: {}\n\n", self.id, self.event.kind.as_str(), self.to_json())
+    }
+}

@@ -1,0 +1,158 @@
+//! The details of one request for its explanation: durations, rows, and what it changed.
+//!
+//! A trace exists only where explanations or events are recorded.
+
+use std::borrow::Cow;
+use std::time::Duration;
+
+use gotrue_rules::domain::user::Time;
+use serde_json::Value;
+use uuid::Uuid;
+
+/// The maximum number of statements and of facts of one request.
+const MAX_ENTRIES: usize = 200;
+
+/// The details of one request.
+#[derive(Debug, Default)]
+pub struct Trace {
+    /// The template of the matched route.
+    pub route: Option<String>,
+    /// The authenticated user.
+    pub user_id: Option<Uuid>,
+    /// The guard that refused the request.
+    pub refusing_guard: Option<&'static str>,
+    /// The statements, in order.
+    pub statements: Vec<TracedStatement>,
+    facts: Vec<NotedFact>,
+}
+
+/// A statement that was sent to the database.
+#[derive(Debug, Clone)]
+pub struct TracedStatement {
+    /// The name.
+    pub name: &'static str,
+    /// The number of returned or affected rows; `None` if it failed.
+    pub rows: Option<u64>,
+    /// The time until the response.
+    pub duration: Duration,
+    /// The SQLSTATE or kind of the failure.
+    pub error: Option<String>,
+}
+
+/// Something that the request did.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Fact {
+    /// An audit entry was written.
+    Audit {
+        /// Its time.
+        at: Time,
+        /// Its payload.
+        payload: Value,
+    },
+    /// A message was queued or sent.
+    Message {
+        /// `email` or `sms`.
+        channel: &'static str,
+        /// The kind, such as `confirmation`.
+        kind: Cow<'static, str>,
+        /// The recipient.
+        to: String,
+        /// The subject, for an e-mail.
+        subject: Option<String>,
+    },
+    /// Sessions of a user ended.
+    SessionsEnded {
+        /// The user.
+        user_id: Uuid,
+        /// The only session that ended; `None` for all.
+        only: Option<Uuid>,
+        /// The session that was kept.
+        kept: Option<Uuid>,
+    },
+    /// A secret was issued, by its digest; earlier ones with the same purpose and owner are superseded.
+    SecretIssued {
+        /// The digest.
+        digest: SecretDigest,
+        /// What the secret is for, and its owner.
+        slot: String,
+    },
+    /// A secret was used, by its digest.
+    SecretUsed {
+        /// The digest.
+        digest: SecretDigest,
+    },
+}
+
+/// A digest that identifies a secret without containing it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct SecretDigest(pub [u8; 16]);
+
+/// What makes a fact true.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FactCondition {
+    /// It is true.
+    Now,
+    /// The request is not refused.
+    Success,
+    /// A statement with this text succeeds, and its transaction is committed.
+    Statement(&'static str),
+}
+
+#[derive(Debug)]
+struct NotedFact {
+    fact: Fact,
+    condition: FactCondition,
+    state: FactState,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum FactState {
+    Noted,
+    Written,
+    True,
+}
+
+impl Trace {
+    /// Notes a fact.
+    pub fn note(&mut self, fact: Fact, condition: FactCondition) {
+        let state = if condition == FactCondition::Now { FactState::True } else { FactState::Noted };
+        if self.facts.len() < MAX_ENTRIES {
+            self.facts.push(NotedFact { fact, condition, state });
+        }
+    }
+
+    /// Records a statement that returned, and the facts that it wrote.
+    pub fn record_statement(&mut self, statement: TracedStatement, sql: &str, is_in_transaction: bool) {
+        if statement.error.is_none() {
+            let state = if is_in_transaction { FactState::Written } else { FactState::True };
+            for noted in self.facts.iter_mut().filter(|noted| noted.state == FactState::Noted) {
+                if matches!(noted.condition, FactCondition::Statement(text) if sql.contains(text)) {
+                    noted.state = state;
+                }
+            }
+        }
+        if self.statements.len() < MAX_ENTRIES {
+            self.statements.push(statement);
+        }
+    }
+
+    /// Makes the facts of the transaction true: it was committed.
+    pub fn commit(&mut self) {
+        for noted in self.facts.iter_mut().filter(|noted| noted.state == FactState::Written) {
+            noted.state = FactState::True;
+        }
+    }
+
+    /// Removes the facts of a transaction that was rolled back.
+    pub fn roll_back(&mut self) {
+        self.facts.retain(|noted| noted.state != FactState::Written);
+    }
+
+    /// Returns what is true at the end of the request.
+    pub fn facts(&self, is_refused: bool) -> Vec<Fact> {
+        let is_true = |noted: &&NotedFact| {
+            noted.state == FactState::True || (noted.condition == FactCondition::Success && !is_refused)
+        };
+        self.facts.iter().filter(is_true).map(|noted| noted.fact.clone()).collect()
+    }
+}

@@ -1,0 +1,130 @@
+//! Records decisions of several flows for their explanation, and looks up what became of secrets and sessions.
+//!
+//! The look-ups read memory, and only in development: the work is the same for known and unknown accounts.
+
+use gotrue_rules::domain::explanation::DecisionRecord;
+use gotrue_rules::domain::explanation::redirect::explain_target;
+use gotrue_rules::domain::explanation::refresh::{ReusedToken, explain_reuse, explain_validity};
+use gotrue_rules::domain::explanation::verification::{RefusedSecret, SecretFate, explain_secret};
+use gotrue_rules::domain::one_time_token::{PKCE_PREFIX, TokenHash};
+use gotrue_rules::domain::session::Session;
+use gotrue_rules::domain::session_rules::SessionValidity;
+use gotrue_rules::domain::user::Time;
+use uuid::Uuid;
+
+use crate::explanation::history::{SecretRecord, digest_secret};
+use crate::journal::SecretDigest;
+use crate::request_context::RequestContext;
+
+/// Returns the digest of a one-time token, which is the same for its link and its code.
+pub fn digest_token(hash: &TokenHash) -> SecretDigest {
+    digest_secret(hash.as_str().strip_prefix(PKCE_PREFIX).unwrap_or(hash.as_str()))
+}
+
+/// Records that this redirect target is not used, if it is not listed.
+pub fn record_target(cx: &RequestContext, requested: &str) {
+    if let Some(decision) = explain_target(&cx.app.redirect_allow_list, requested) {
+        cx.journal.record_decision(decision);
+    }
+}
+
+/// Records why a captcha was refused.
+pub fn record_captcha(cx: &RequestContext, reason: &str) {
+    let provider = cx.app.policy.security.captcha.as_ref().map(|captcha| format!("{:?}", captcha.provider));
+    let decision = DecisionRecord::refused("captcha.refused", format!("The captcha was refused: {reason}."))
+        .with_setting("GOTRUE_SECURITY_CAPTCHA_ENABLED")
+        .with_value("true")
+        .with_input("provider", provider)
+        .with_input("reason", reason)
+        .with_remedy(
+            "Send a new token of the widget as `gotrue_meta_security.captcha_token`; its site key must belong to the \
+             configured secret. For tests, switch {setting} off.",
+        );
+    cx.journal.record_decision(decision);
+}
+
+/// Records that a session has ended, and which request ended it.
+pub fn record_ended_session(cx: &RequestContext, user_id: Uuid, session_id: Uuid) {
+    let ended_by = cx.history().and_then(|history| history.find_session_end(user_id, session_id));
+    let by = ended_by.as_ref().map_or_else(String::new, |by| format!(", by the request {}", by.route));
+    let decision = DecisionRecord::refused("session.ended", format!("The session of the token has ended{by}."))
+        .with_input("session_id", session_id.to_string())
+        .with_input("ended_by", ended_by.map(|by| by.to_json()))
+        .with_remedy("Sign in again. A sign-out, a password change and the deletion of the user end sessions.");
+    cx.journal.record_decision(decision);
+}
+
+/// Records why a session is not valid any more.
+pub fn record_invalid_session(
+    cx: &RequestContext,
+    validity: SessionValidity,
+    session: &Session,
+    token_time: Option<Time>,
+) {
+    if let Some(decision) = explain_validity(validity, session, token_time, &cx.app.policy.sessions) {
+        cx.journal.record_decision(decision);
+    }
+}
+
+/// Records that the code of a PKCE flow is unknown, or which request exchanged it.
+pub fn record_unknown_code(cx: &RequestContext, code: &str) {
+    let used_by = cx.history().and_then(|history| history.find_secret(digest_secret(code))?.used_by);
+    let (name, reason) = match &used_by {
+        Some(by) => ("pkce.code_used", format!("The code was exchanged before, by the request {}.", by.id)),
+        None => ("pkce.code_unknown", "The code is not that of a pending flow.".to_owned()),
+    };
+    let decision = DecisionRecord::refused(name, reason)
+        .with_input("exchanged_by", used_by.map(|by| by.to_json()))
+        .with_remedy("Exchange a code once: a page that renders twice must not exchange it twice.");
+    cx.journal.record_decision(decision);
+}
+
+/// Records the reuse of a refresh token with both uses.
+pub fn record_reuse(cx: &RequestContext, token: &str, first_use: Option<Time>, ends_session: bool) {
+    let first = cx.history().and_then(|history| history.find_secret(digest_secret(token))?.used_by);
+    let first_use = first.as_ref().map(|by| by.at).or(first_use);
+    let reused = ReusedToken { first_use, second_use: cx.now, policy: &cx.app.policy.refresh, ends_session };
+    let second = cx.client_ip().filter(|_| cx.journal.is_traced()).map(|address| address.to_string());
+    let decision = explain_reuse(&reused)
+        .with_input("first_used_by", first.map(|by| by.to_json()))
+        .with_input("second_client", second)
+        .with_input("second_user_agent", cx.request.user_agent());
+    cx.journal.record_decision(decision);
+}
+
+/// The form of a one-time secret.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SecretKind {
+    /// A link of an e-mail.
+    Link,
+    /// A code of an e-mail.
+    EmailCode,
+    /// A code of an SMS.
+    SmsCode,
+}
+
+/// Records what became of a refused code or link; in development only.
+pub fn record_refused_secret(cx: &RequestContext, hash: &TokenHash, kind: SecretKind) {
+    let Some(history) = cx.history() else { return };
+    let policy = &cx.app.policy;
+    let lifetime = if kind == SecretKind::SmsCode { policy.sms.otp_exp } else { policy.mail.otp_exp };
+    let record = history.find_secret(digest_token(hash)).unwrap_or_default();
+    let SecretRecord { issued_by, used_by, superseded_by } = &record;
+    let fate = match (used_by, superseded_by, issued_by) {
+        (Some(by), _, _) => SecretFate::Used(by.at),
+        (None, Some(by), _) => SecretFate::Superseded(by.at),
+        (None, None, Some(by)) if cx.now > by.at + lifetime => SecretFate::Expired(by.at),
+        (None, None, Some(_)) => SecretFate::Mismatched,
+        (None, None, None) => SecretFate::Unknown,
+    };
+    let refused = RefusedSecret { is_code: kind != SecretKind::Link, fate, lifetime, now: cx.now };
+    let mut decision = explain_secret(refused);
+    if kind == SecretKind::SmsCode {
+        decision = decision.with_setting("GOTRUE_SMS_OTP_EXP");
+    }
+    let requests = [("issued_by", issued_by), ("used_by", used_by), ("superseded_by", superseded_by)];
+    for (name, by) in requests {
+        decision = decision.with_input(name, by.as_ref().map(|by| by.to_json()));
+    }
+    cx.journal.record_decision(decision);
+}

@@ -1,0 +1,67 @@
+//! The history of secrets and sessions.
+
+use gotrue_rs::explanation::history::{History, RequestRef, digest_secret};
+use gotrue_rs::journal::Fact;
+use gotrue_rules::domain::user::Time;
+use uuid::Uuid;
+
+fn by(id: &str) -> RequestRef {
+    RequestRef {
+        id: id.to_owned(),
+        route: "POST /verify".to_owned(),
+        at: Time::UNIX_EPOCH,
+        client: None,
+        user_agent: None,
+    }
+}
+
+fn issue(history: &History, secret: &str, slot: &str, id: &str) {
+    let fact = Fact::SecretIssued { digest: digest_secret(secret), slot: slot.to_owned() };
+    history.record(&fact, &by(id));
+}
+
+#[test]
+fn secret_is_superseded_by_the_next_of_its_slot() {
+    let history = History::default();
+    issue(&history, "a", "recovery of 1", "1");
+    issue(&history, "b", "recovery of 2", "2");
+    issue(&history, "c", "recovery of 1", "3");
+    let superseded = |secret| history.find_secret(digest_secret(secret)).and_then(|record| record.superseded_by);
+    assert_eq!(superseded("a"), Some(by("3")));
+    assert_eq!((superseded("b"), superseded("c")), (None, None));
+}
+
+#[test]
+fn first_use_of_a_secret_is_kept() {
+    let history = History::default();
+    for id in ["1", "2"] {
+        history.record(&Fact::SecretUsed { digest: digest_secret("a") }, &by(id));
+    }
+    assert_eq!(history.find_secret(digest_secret("a")).and_then(|record| record.used_by), Some(by("1")));
+    assert_eq!(history.find_secret(digest_secret("b")), None);
+}
+
+#[test]
+fn end_of_a_session_is_found_by_its_selection() {
+    let history = History::default();
+    let ids: Vec<Uuid> = (1..=3).map(Uuid::from_u128).collect();
+    let end = |only, kept| Fact::SessionsEnded { user_id: ids[0], only, kept };
+    history.record(&end(Some(ids[1]), None), &by("one"));
+    assert_eq!(history.find_session_end(ids[0], ids[1]), Some(by("one")));
+    assert_eq!(history.find_session_end(ids[0], ids[2]), None);
+    history.record(&end(None, Some(ids[2])), &by("others"));
+    assert_eq!(history.find_session_end(ids[0], ids[2]), None);
+    assert_eq!(history.find_session_end(ids[1], ids[1]), None);
+    history.record(&end(None, None), &by("all"));
+    assert_eq!(history.find_session_end(ids[0], ids[2]), Some(by("all")));
+}
+
+#[test]
+fn number_of_secrets_is_limited() {
+    let history = History::default();
+    for number in 0..5_010 {
+        issue(&history, &number.to_string(), &number.to_string(), "1");
+    }
+    let is_kept = |number: u32| history.find_secret(digest_secret(&number.to_string())).is_some();
+    assert_eq!([0, 9, 10, 5_009].map(is_kept), [false, false, true, true]);
+}

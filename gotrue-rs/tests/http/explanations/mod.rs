@@ -1,0 +1,18 @@
+//! Explanations of refusals, and the events of a backend.
+
+mod events;
+mod history;
+mod requests;
+mod store;
+mod trace;
+
+use gotrue_rs::testing::{Answer, World};
+use serde_json::Value;
+
+/// Returns the explanation that the response links to.
+fn explanation(world: &World, answer: &Answer) -> Value {
+    let link = answer.headers.get("x-basalt-explain").expect("the response has a link").to_str().expect("text");
+    let id = link.strip_prefix("http://auth.example.com/_dev/explain/").expect("a link to the page");
+    let store = world.app.explanations.store().expect("explanations are kept");
+    serde_json::from_str(&store.find(id).expect("it is kept")).expect("JSON")
+}
