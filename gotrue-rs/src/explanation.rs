@@ -95,12 +95,13 @@ impl Explanations {
 
     fn log_adjustment(&self, request: &ExplainedRequest<'_>, adjusted: &DecisionRecord) {
         let setting = report::name_setting(self.names.as_deref(), adjusted.setting.as_deref());
+        let remedy = adjusted.remedy.as_deref().map(|remedy| report::fill_setting(remedy, setting.as_deref()));
         tracing::info!(
             request.id = request.id,
             decision = adjusted.name,
             setting = setting.as_deref(),
             value = adjusted.value.as_deref(),
-            remedy = adjusted.remedy.as_deref(),
+            remedy = remedy.as_deref(),
             "requested value not used"
         );
     }

@@ -1,5 +1,6 @@
 //! The report about one refused or adjusted request: a log line, and the JSON of an explanation.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::net::IpAddr;
 use std::time::Duration;
@@ -102,6 +103,11 @@ pub(super) fn name_setting(names: Option<&dyn SettingNames>, variable: Option<&s
     Some(names.and_then(|names| names.locate(variable)).map_or_else(|| variable.to_owned(), |found| found.name))
 }
 
+/// Replaces `{setting}` by the name of the setting.
+pub(super) fn fill_setting(remedy: &str, name: Option<&str>) -> String {
+    remedy.replace("{setting}", name.unwrap_or("the setting"))
+}
+
 /// The report about a request.
 pub(super) struct Report<'a> {
     request: &'a ExplainedRequest<'a>,
@@ -170,7 +176,7 @@ impl<'a> Report<'a> {
     fn setting(&self) -> Option<String> {
         let recorded = self.decision().and_then(|decision| decision.setting.clone());
         let usual = || self.code().and_then(setting_of_code).map(|cause| cause.variable.into());
-        recorded.or_else(usual).map(std::borrow::Cow::into_owned)
+        recorded.or_else(usual).map(Cow::into_owned)
     }
 
     fn value(&self) -> Option<String> {
@@ -181,7 +187,8 @@ impl<'a> Report<'a> {
 
     fn remedy(&self) -> Option<String> {
         let recorded = self.decision().and_then(|decision| decision.remedy.clone());
-        recorded.map(std::borrow::Cow::into_owned).or_else(|| self.code().map(|code| code.cure().to_owned()))
+        let remedy = recorded.map(Cow::into_owned).or_else(|| self.code().map(|code| code.cure().to_owned()))?;
+        Some(fill_setting(&remedy, name_setting(self.names, self.setting().as_deref()).as_deref()))
     }
 
     /// Returns the explanation, without its id.
@@ -273,7 +280,7 @@ fn decision_json(decision: &DecisionRecord) -> Value {
         "setting": decision.setting,
         "value": decision.value,
         "inputs": inputs_json(decision),
-        "remedy": decision.remedy,
+        "remedy": decision.remedy.as_deref().map(|remedy| fill_setting(remedy, decision.setting.as_deref())),
     })
 }
 

@@ -2,14 +2,18 @@
 //!
 //! The look-ups read memory, and only in development: the work is the same for known and unknown accounts.
 
+use gotrue_rules::domain::error::Error;
 use gotrue_rules::domain::explanation::DecisionRecord;
 use gotrue_rules::domain::explanation::redirect::explain_target;
 use gotrue_rules::domain::explanation::refresh::{ReusedToken, explain_reuse, explain_validity};
+use gotrue_rules::domain::explanation::tokens::explain_token;
 use gotrue_rules::domain::explanation::verification::{RefusedSecret, SecretFate, explain_secret};
 use gotrue_rules::domain::one_time_token::{PKCE_PREFIX, TokenHash};
+use gotrue_rules::domain::policy::{HookKind, PROVIDERS};
 use gotrue_rules::domain::session::Session;
 use gotrue_rules::domain::session_rules::SessionValidity;
-use gotrue_rules::domain::user::Time;
+use gotrue_rules::domain::sign_in::SignInDecision;
+use gotrue_rules::domain::user::{Time, User};
 use uuid::Uuid;
 
 use crate::explanation::history::{SecretRecord, digest_secret};
@@ -127,4 +131,102 @@ pub fn record_refused_secret(cx: &RequestContext, hash: &TokenHash, kind: Secret
         decision = decision.with_input(name, by.as_ref().map(|by| by.to_json()));
     }
     cx.journal.record_decision(decision);
+}
+
+/// Records which hook refused or failed, and how.
+pub fn record_hook(cx: &RequestContext, kind: HookKind, error: &Error) {
+    let uri =
+        cx.app.policy.hooks.get(kind).map(|hook| hook.uri.split(['?', '#']).next().unwrap_or_default().to_owned());
+    let decision = DecisionRecord::refused("hook.refused", format!("The hook {} refused the request.", kind.as_str()))
+        .with_setting(kind.uri_setting())
+        .with_value(kind.as_str())
+        .with_input("hook", kind.as_str())
+        .with_input("uri", uri.filter(|uri| !uri.contains('@')))
+        .with_input("status", error.status())
+        .with_input("message", error.message())
+        .with_remedy("Change the answer of the hook, or remove {setting}. A failed call has its cause in the log.");
+    cx.journal.record_decision(decision);
+}
+
+/// Records why an external provider cannot be used.
+pub fn record_provider(cx: &RequestContext, name: &str, reason: &str) {
+    let name = name.to_lowercase();
+    let Some(known) = PROVIDERS.into_iter().find(|known| *known == name) else {
+        let decision = DecisionRecord::refused("provider.unknown", "No built-in provider has this name.")
+            .with_input("reason", reason)
+            .with_input("known", PROVIDERS.to_vec())
+            .with_remedy("Use a listed name, or add a custom provider at `/admin/custom-providers`.");
+        return cx.journal.record_decision(decision);
+    };
+    let settings = cx.app.policy.external.provider(known);
+    let variable = |part: &str| format!("GOTRUE_EXTERNAL_{}_{part}", known.to_uppercase());
+    let decision = match settings.filter(|settings| settings.enabled) {
+        None => DecisionRecord::refused("provider.disabled", format!("The provider {known} is disabled."))
+            .with_setting(variable("ENABLED"))
+            .with_value("false")
+            .with_remedy("Set {setting} to true, with client id and secret of the provider."),
+        Some(_) => DecisionRecord::refused("provider.incomplete", format!("The provider {known} cannot be used."))
+            .with_setting(variable("CLIENT_ID"))
+            .with_remedy("Complete the settings of the provider; the reason names what is missing."),
+    };
+    cx.journal.record_decision(decision.with_input("provider", known).with_input("reason", reason));
+}
+
+/// Records why an ID token of a provider is refused.
+pub fn record_id_token(cx: &RequestContext, token: &str, reason: &str) {
+    let mut decision = explain_token(token, reason, cx.app.clock.now());
+    if decision.name == "token.invalid" {
+        decision.reason = "The ID token is not one of this provider for this server.".into();
+        decision =
+            decision.with_remedy("Compare issuer, client id and signing keys of the provider with its settings.");
+    }
+    cx.journal.record_decision(decision);
+}
+
+/// Records whether the account or its password is missing; in development only.
+pub fn record_wrong_credentials(cx: &RequestContext, found: Option<&User>) {
+    if !cx.journal.is_traced() {
+        return;
+    }
+    let decision = match found {
+        None => DecisionRecord::refused("sign_in.unknown_account", "No account has this address or number.")
+            .with_input("audience", cx.audience())
+            .with_remedy("Sign up first. The response does not tell clients whether an account exists."),
+        Some(account) => DecisionRecord::refused("sign_in.no_password", "The account has no password.")
+            .with_input("user_id", account.id.to_string())
+            .with_remedy("Sign in by a link, a code or a provider, or set a password by a recovery."),
+    };
+    cx.journal.record_decision(decision);
+}
+
+/// Records why a user with a password is not signed in.
+///
+/// That a password is wrong is recorded in development only.
+pub fn record_sign_in(cx: &RequestContext, decision: &SignInDecision<'_>, account: &User) {
+    let unconfirmed = |what, setting: &'static str, sent_at: Option<Time>| {
+        DecisionRecord::refused("sign_in.unconfirmed", format!("The {what} of the account is not confirmed."))
+            .with_setting(setting)
+            .with_value("false")
+            .with_input("user_id", account.id.to_string())
+            .with_input("confirmation_sent_at", sent_at.map(|at| at.to_rfc3339()))
+            .with_remedy(
+                "Confirm it by the message, which is in the inbox at /_dev/inbox in development; `/resend` sends \
+                 another one. {setting} decides whether confirmation is required.",
+            )
+    };
+    let record = match decision {
+        SignInDecision::EmailNotConfirmed => {
+            unconfirmed("address", "GOTRUE_MAILER_AUTOCONFIRM", account.confirmation_sent_at)
+        }
+        SignInDecision::PhoneNotConfirmed => {
+            unconfirmed("number", "GOTRUE_SMS_AUTOCONFIRM", account.confirmation_sent_at)
+        }
+        SignInDecision::WrongPassword if cx.journal.is_traced() => {
+            DecisionRecord::refused("sign_in.wrong_password", "The account exists, and the password is another one.")
+                .with_input("user_id", account.id.to_string())
+                .with_remedy("Send the password of the account, or set a new one by a recovery.")
+        }
+        _ => return,
+    };
+    cx.journal.record_decision(record);
 }

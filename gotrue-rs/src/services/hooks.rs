@@ -21,6 +21,7 @@ use uuid::Uuid;
 use crate::journal::Step;
 use crate::ports::hooks::{ReadyHook, Webhook};
 use crate::request_context::RequestContext;
+use crate::services::explanations;
 use crate::store::hooks::{HookFunction, HookTransaction, call};
 use crate::store::sessions::{self, SessionSelection};
 use crate::store::{self, Connection};
@@ -88,7 +89,7 @@ pub async fn report_password_attempt(cx: &RequestContext, user_id: Uuid, is_righ
             if ends_sessions {
                 delete_sessions(cx, user_id).await?;
             }
-            Err(password_rejected(message))
+            Err(recorded(cx, HookKind::PasswordVerificationAttempt, password_rejected(message)))
         }
     }
 }
@@ -106,7 +107,7 @@ pub async fn report_mfa_attempt(cx: &RequestContext, attempt: MfaAttempt<'_>) ->
         AttemptDecision::Continue => Ok(()),
         AttemptDecision::Reject { message, .. } => {
             delete_sessions(cx, user_id).await?;
-            Err(mfa_rejected(message))
+            Err(recorded(cx, HookKind::MfaVerificationAttempt, mfa_rejected(message)))
         }
     }
 }
@@ -136,6 +137,12 @@ pub async fn send_sms(cx: &RequestContext, within: HookTransaction<'_>, account:
     require_empty_output(invoke(cx, HookKind::SendSms, within, about).await?.as_deref())
 }
 
+/// Records the refusal of a hook, and returns its error.
+fn recorded(cx: &RequestContext, kind: HookKind, error: Error) -> Error {
+    explanations::record_hook(cx, kind, &error);
+    error
+}
+
 async fn delete_sessions(cx: &RequestContext, user_id: Uuid) -> Result<()> {
     Ok(sessions::delete(&mut cx.db(), user_id, SessionSelection::All, Vec::new()).await?)
 }
@@ -163,6 +170,16 @@ async fn invoke_in_own_transaction<T: Serialize>(
 
 /// Invokes a hook and returns its output; an output that is an error becomes the error.
 async fn invoke<T: Serialize>(
+    cx: &RequestContext,
+    kind: HookKind,
+    within: HookTransaction<'_>,
+    about: T,
+) -> Result<Option<Vec<u8>>> {
+    let output = call_hook(cx, kind, within, about).await;
+    output.inspect_err(|error| explanations::record_hook(cx, kind, error))
+}
+
+async fn call_hook<T: Serialize>(
     cx: &RequestContext,
     kind: HookKind,
     within: HookTransaction<'_>,

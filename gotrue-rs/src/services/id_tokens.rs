@@ -12,6 +12,7 @@ use gotrue_rules::domain::external::profile::ProviderProfile;
 use crate::ports::http_client::UrlTrust;
 use crate::ports::oidc::{IssuerSource, TokenChecks};
 use crate::request_context::RequestContext;
+use crate::services::explanations;
 use crate::store::{OrInternalError, custom_providers};
 
 /// Finds the provider of a presented ID token, if it may sign users in.
@@ -19,7 +20,8 @@ use crate::store::{OrInternalError, custom_providers};
 /// A stored provider takes one statement, others none.
 pub async fn find_provider(cx: &RequestContext, presented: &PresentedIdToken<'_>) -> Result<AcceptedIdTokens> {
     let Some(name) = stored_provider_name(presented) else {
-        return select_provider(presented, &cx.app.policy.external);
+        let selected = select_provider(presented, &cx.app.policy.external);
+        return selected.inspect_err(|error| explanations::record_provider(cx, presented.provider, error.message()));
     };
     if !cx.app.policy.custom_oauth.enabled {
         return Err(Error::invalid("Custom OAuth providers are disabled"));
@@ -49,8 +51,10 @@ pub async fn verify(
         TokenChecks { access_token: Some(access_token).filter(|token| !token.is_empty()), ..TokenChecks::default() };
     // An unavailable issuer is an internal error; a token that is not the issuer's is the client's error.
     cx.app.oidc.discover(&source).await.map_err(Error::other)?;
-    let token =
-        cx.app.oidc.verify(&source, id_token, &checks).await.map_err(|cause| bad_id_token_error().with_cause(cause))?;
+    let token = cx.app.oidc.verify(&source, id_token, &checks).await.map_err(|cause| {
+        explanations::record_id_token(cx, id_token, &cause.to_string());
+        bad_id_token_error().with_cause(cause)
+    })?;
     let profile = profile_from_id_token(&token).map_err(|cause| bad_id_token_error().with_cause(cause))?;
     Ok((token, profile.with_primary_email()))
 }

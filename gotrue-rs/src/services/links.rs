@@ -15,7 +15,7 @@ use uuid::Uuid;
 
 use super::attempt::Attempt;
 use super::messages::{self, OneTimeToken, SentToken, TokenEmail};
-use super::{hooks, passwords};
+use super::{explanations, hooks, passwords};
 use crate::request_context::RequestContext;
 use crate::store::audit::AuditRow;
 use crate::store::contact_changes::{self, EmailChangeHalf};
@@ -170,6 +170,7 @@ pub async fn generate_link(
 
 /// The redirect target of a link: the requested one if it is allowed, else the default of e-mails.
 fn link_redirect_target(cx: &RequestContext, requested: &str) -> String {
+    explanations::record_target(cx, requested);
     if cx.app.redirect_allow_list.allows(requested) { requested.to_owned() } else { messages::redirect_target(cx) }
 }
 

@@ -15,6 +15,7 @@ use super::merged_metadata::merged_metadata;
 use super::pending_tokens::clear_pending_tokens;
 use super::rows::{AccountRow, account_columns};
 use super::statement::Connection;
+use crate::journal::{Fact, FactCondition};
 
 macro_rules! recover {
     ($more:literal) => {
@@ -298,6 +299,10 @@ pub async fn update(
     changes: UserChanges<'_>,
     audit: Vec<AuditRow>,
 ) -> Result<Option<User>> {
+    if changes.password.is_some() {
+        let ended = || Fact::SessionsEnded { user_id, only: None, kept: changes.keep_session };
+        db.note(FactCondition::Statement("DELETE FROM sessions"), ended);
+    }
     let audit = AuditArrays::from_rows(audit);
     let bound = bind!(
         UPDATE,

@@ -10,7 +10,7 @@ use http::header::LOCATION;
 
 use crate::http::reply::Reply;
 use crate::request_context::RequestContext;
-use crate::services::saml;
+use crate::services::{explanations, saml};
 use crate::store::{OrInternalError, sso_providers};
 
 /// Redirects the browser, or returns the URL if the client requests it.
@@ -18,6 +18,7 @@ pub async fn handle(cx: RequestContext) -> Result<Reply> {
     let request = SsoRequest::decode(&cx.read_body().await?)?;
     let provider = find_provider(&cx, SsoProviderSelector::from_request(&request)?).await?;
     let challenge = validate_start(&provider, &request)?;
+    explanations::record_target(&cx, &request.redirect_to);
     let url = saml::request::create_request(&cx, &provider, &request.redirect_to, challenge.as_ref()).await?;
     if request.skip_http_redirect {
         return Ok(Reply::json(&SignOnUrlJson { url: &url }));

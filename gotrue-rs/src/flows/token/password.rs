@@ -16,7 +16,7 @@ use crate::request_context::RequestContext;
 use crate::services::limits::Guess;
 use crate::services::sessions::SessionExtras;
 use crate::services::sessions::create::{Proof, create_session_if_unchanged};
-use crate::services::{hooks, limits, passwords};
+use crate::services::{explanations, hooks, limits, passwords};
 use crate::store::{OrInternalError, stored_passwords, users};
 
 /// Verifies the password and returns a session.
@@ -43,6 +43,7 @@ async fn try_sign_in(
     let guess = limits::count_password_guess(cx, identifier.as_str(), found.as_ref().map(|account| account.id)).await?;
     let decision = decide(found.as_ref(), identifier, None, cx.now);
     if decision == SignInDecision::NoPassword {
+        explanations::record_wrong_credentials(cx, found.as_ref());
         let worked = passwords::dummy_verify(cx, &request.password).await;
         settle_guess(guess, worked.map(|()| false))?;
         return Err(decision.error());
@@ -53,6 +54,7 @@ async fn try_sign_in(
     hooks::report_password_attempt(cx, account.id, is_correct).await?;
     let decision = decide(found.as_ref(), identifier, Some(is_correct), cx.now);
     if decision != SignInDecision::SignIn {
+        explanations::record_sign_in(cx, &decision, account);
         return Err(decision.error());
     }
     let entry = AuditEntry::new(AuditAction::Login).with_trait("provider", identifier.provider());

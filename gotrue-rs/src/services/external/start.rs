@@ -15,6 +15,7 @@ use uuid::Uuid;
 
 use super::{ResolvedProvider, oauth1, resolve_provider};
 use crate::request_context::RequestContext;
+use crate::services::explanations;
 use crate::services::messages::redirect_target;
 use crate::store::flow_state::external::{NewExternalFlow, insert};
 use crate::store::{OrInternalError, one_time_tokens};
@@ -29,7 +30,10 @@ pub async fn start_authorization(cx: &RequestContext, linking_target: Option<Uui
     let strict = cx.app.policy.security.is_linking_strict.then(|| parameter("provider").to_lowercase());
     let name = strict.as_deref().unwrap_or_else(|| parameter("provider"));
     let ready = resolve_provider(cx, name).await;
-    let ready = ready.map_err(|reason| Error::invalid(format!("Unsupported provider: {reason}")).with_cause(reason))?;
+    let ready = ready.map_err(|reason| {
+        explanations::record_provider(cx, name, &reason.to_string());
+        Error::invalid(format!("Unsupported provider: {reason}")).with_cause(reason)
+    })?;
     let invite_token = Some(parameter("invite_token")).filter(|token| !token.is_empty());
     if let Some(token) = invite_token {
         require_invitation(cx, token).await?;

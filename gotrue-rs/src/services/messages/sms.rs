@@ -11,7 +11,7 @@ use gotrue_rules::domain::user::User;
 use gotrue_rules::domain::verification::invalid_code;
 use gotrue_rules::wire::hook::Sms;
 
-use crate::journal::Step;
+use crate::journal::{Fact, FactCondition, Step};
 use crate::ports::sms::{SmsError, SmsMessage, TEST_MESSAGE_ID};
 use crate::request_context::RequestContext;
 use crate::services::{hooks, limits};
@@ -117,6 +117,12 @@ pub async fn deliver_code(cx: &RequestContext, account: &User, text: SmsCode<'_>
     cx.journal.record(Step::Call("sms.send"));
     let sent = texts.sender.send(&message).await.map_err(|error| delivery_error(text.reason, error))?;
     tracing::debug!(user.id = %account.id, sms.id = sent, "SMS sent");
+    cx.note(FactCondition::Now, || Fact::Message {
+        channel: "sms",
+        kind: "sms_otp".into(),
+        to: message.to,
+        subject: None,
+    });
     Ok(())
 }
 

@@ -71,6 +71,19 @@ impl HookKind {
         Self::AfterUserCreated,
     ];
 
+    /// Returns the variable of the hook's URI.
+    pub fn uri_setting(self) -> &'static str {
+        match self {
+            Self::SendSms => "GOTRUE_HOOK_SEND_SMS_URI",
+            Self::SendEmail => "GOTRUE_HOOK_SEND_EMAIL_URI",
+            Self::CustomAccessToken => "GOTRUE_HOOK_CUSTOM_ACCESS_TOKEN_URI",
+            Self::MfaVerificationAttempt => "GOTRUE_HOOK_MFA_VERIFICATION_ATTEMPT_URI",
+            Self::PasswordVerificationAttempt => "GOTRUE_HOOK_PASSWORD_VERIFICATION_ATTEMPT_URI",
+            Self::BeforeUserCreated => "GOTRUE_HOOK_BEFORE_USER_CREATED_URI",
+            Self::AfterUserCreated => "GOTRUE_HOOK_AFTER_USER_CREATED_URI",
+        }
+    }
+
     /// Returns `metadata.name` of the payload.
     pub fn as_str(self) -> &'static str {
         match self {
