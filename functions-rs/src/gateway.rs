@@ -16,6 +16,7 @@ use axum::routing::any;
 use bytes::Bytes;
 use futures::FutureExt;
 use futures::future::{Either, select};
+use gotrue_rs::explanation::{Explanations, insert_link};
 use gotrue_rs::journal::{Journal, Step};
 use gotrue_rs::ports::clock::SharedClock;
 use gotrue_rs::ports::entropy::Entropy;
@@ -27,7 +28,9 @@ use tracing::{Instrument, Span};
 
 use crate::caller::{AuthenticationError, Caller, Verifier};
 use crate::function::{Answer, Function, FunctionError, Invocation};
+use explain::CallSummary;
 
+mod explain;
 mod http_response;
 
 /// The methods that edge functions accept; `HEAD` is not among them.
@@ -58,6 +61,7 @@ pub struct Functions {
     entropy: Entropy,
     proxies: TrustedProxies,
     limits: CallLimits,
+    explanations: Explanations,
 }
 
 struct RegisteredFunction {
@@ -74,8 +78,8 @@ impl std::fmt::Debug for Functions {
 impl Functions {
     /// Creates a gateway without functions and without trusted proxies.
     pub fn new(verifier: Arc<dyn Verifier>, clock: SharedClock, entropy: Entropy) -> Self {
-        let (registry, proxies, limits) = Default::default();
-        Self { registry, verifier, clock, entropy, proxies, limits }
+        let (registry, proxies, limits, explanations) = Default::default();
+        Self { registry, verifier, clock, entropy, proxies, limits, explanations }
     }
 
     /// Registers a function under its name.
@@ -90,6 +94,13 @@ impl Functions {
     #[must_use]
     pub fn with_trusted_proxies(mut self, proxies: TrustedProxies) -> Self {
         self.proxies = proxies;
+        self
+    }
+
+    /// Explains refused calls in this way.
+    #[must_use]
+    pub fn with_explanations(mut self, explanations: Explanations) -> Self {
+        self.explanations = explanations;
         self
     }
 
@@ -124,10 +135,13 @@ pub fn router(functions: Functions) -> Router {
 
 async fn handle_request(State(functions): State<Arc<Functions>>, request: Request) -> Response {
     let (mut head, body) = request.into_parts();
-    let journal = head.extensions.remove::<Arc<Journal>>().unwrap_or_default();
+    let explanations = &functions.explanations;
+    let journal = head.extensions.remove::<Arc<Journal>>().unwrap_or_else(|| explanations.start_journal());
     if head.method == Method::OPTIONS {
-        return cors::FUNCTIONS.preflight_response(&head.headers);
+        let response = cors::FUNCTIONS.preflight_response(&head.headers);
+        return explain::explain_preflight(explanations, &head, functions.clock.now(), response);
     }
+    let summary = CallSummary::new(&head, functions.clock.now());
     let (name, _) = split_path(head.uri.path());
     let called = functions.registry.get_key_value(name);
     let name = called.map_or("", |(name, _)| name);
@@ -139,7 +153,10 @@ async fn handle_request(State(functions): State<Arc<Functions>>, request: Reques
             Some((_, entry)) => functions.call(entry, head, body, trace).await,
         };
         record_outcome(&span, &outcome);
-        http_response::build_response(name, outcome)
+        let link = explain::explain_call(&functions, &summary, &journal, &outcome);
+        let mut response = http_response::build_response(name, outcome);
+        insert_link(response.headers_mut(), link);
+        response
     };
     let mut response = cors::FUNCTIONS.apply(answering.instrument(span.clone()).await);
     response.extensions_mut().insert(journal);
@@ -207,6 +224,7 @@ impl Functions {
             .map_err(authentication_error)?;
         journal.record(Step::Guard("caller"));
         if let Caller::User(user) = &caller {
+            journal.trace(|trace| trace.user_id = Some(user.id));
             span.record("user.id", tracing::field::display(user.id));
         }
         let work = async {

@@ -2,6 +2,7 @@
 //!
 //! Every refusal is one log line. In development its explanation is stored, and the response links to it.
 
+mod edge;
 pub mod history;
 mod report;
 mod store;
@@ -9,18 +10,15 @@ mod store;
 use std::sync::Arc;
 
 use gotrue_rules::domain::explanation::{DecisionEffect, DecisionRecord};
-use http::HeaderName;
 use serde_json::json;
 
+pub use self::edge::{EXPLAIN_HEADER, EdgeRefusal, explain_preflight, insert_link};
 use self::history::{History, RequestRef};
 use self::report::Report;
 pub use self::report::{ExplainedRequest, RefusedResponse, SettingLocation, SettingNames};
 pub use self::store::{EXPLANATION_PATH, ExplanationStore};
 use crate::events::{EventKind, EventLog, NewEvent};
 use crate::journal::{Fact, Journal};
-
-/// The response header with the link to the explanation.
-pub const EXPLAIN_HEADER: HeaderName = HeaderName::from_static("x-basalt-explain");
 
 /// Where explanations and events of a backend go. By default refusals are logged, and nothing is kept.
 #[derive(Debug, Clone, Default)]
@@ -91,6 +89,26 @@ impl Explanations {
             self.record_request(request, journal);
         }
         link
+    }
+
+    /// Logs and stores the decision that refused a request before a service handled it.
+    ///
+    /// Returns the link to the explanation, if explanations are kept.
+    pub fn explain_decision(&self, refusal: &EdgeRefusal<'_>, decision: DecisionRecord) -> Option<String> {
+        let journal = self.start_journal();
+        journal.record_decision(decision);
+        let request = ExplainedRequest {
+            id: refusal.id,
+            method: refusal.method,
+            path: refusal.path,
+            status: refusal.status,
+            error: Some(RefusedResponse { code: refusal.code, message: refusal.message }),
+            now: refusal.now,
+            finished_at: refusal.now,
+            client: None,
+            user_agent: None,
+        };
+        self.finish_request(&request, &journal)
     }
 
     fn log_adjustment(&self, request: &ExplainedRequest<'_>, adjusted: &DecisionRecord) {

@@ -252,10 +252,14 @@ fn is_captcha_exempt(cx: &RequestContext) -> bool {
 }
 
 async fn is_admin_request(cx: &RequestContext) -> bool {
-    match verify_access_token(cx) {
+    let decisions = cx.journal.count_decisions();
+    let is_admin = match verify_access_token(cx) {
         Ok(claims) if cx.has_admin_role(&claims) => authenticate_admin(cx, claims).await.is_ok(),
         _ => false,
-    }
+    };
+    // The request is not refused here.
+    cx.journal.remove_decisions_after(decisions);
+    is_admin
 }
 
 async fn load_path_user(cx: &mut RequestContext) -> Result<()> {

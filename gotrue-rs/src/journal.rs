@@ -188,6 +188,16 @@ impl Journal {
         }
     }
 
+    /// The number of decisions so far.
+    pub fn count_decisions(&self) -> usize {
+        self.decisions.lock().unwrap_or_else(PoisonError::into_inner).len()
+    }
+
+    /// Removes the decisions after the first `count`, which did not decide about the request.
+    pub fn remove_decisions_after(&self, count: usize) {
+        self.decisions.lock().unwrap_or_else(PoisonError::into_inner).truncate(count);
+    }
+
     /// All decisions so far.
     pub fn decisions(&self) -> Vec<DecisionRecord> {
         self.decisions.lock().unwrap_or_else(PoisonError::into_inner).clone()

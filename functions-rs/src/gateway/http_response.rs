@@ -60,6 +60,6 @@ fn log_error(function: &str, error: &FunctionError) {
             tracing::error!(function, status, code = error.code, error = %ErrorChain(cause), "function failed");
         }
         None if status >= 500 => tracing::error!(function, status, code = error.code, "function failed"),
-        None => tracing::debug!(function, status, code = error.code, "function call rejected"),
+        None => {}
     }
 }

@@ -56,8 +56,8 @@ pub struct ExplainedRequest<'a> {
 /// The public part of an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RefusedResponse<'a> {
-    /// The error code.
-    pub code: &'a str,
+    /// The error code, if there is one.
+    pub code: Option<&'a str>,
     /// The message.
     pub message: &'a str,
 }
@@ -74,7 +74,7 @@ impl ExplainedRequest<'_> {
     /// Returns the refusal that the client received, as a response or in a URL.
     pub(super) fn refused(&self, journal: &Journal) -> Option<Refused> {
         if let Some(error) = self.error {
-            let (code, message) = (Some(error.code.to_owned()), Some(error.message.to_owned()));
+            let (code, message) = (error.code.map(str::to_owned), Some(error.message.to_owned()));
             return Some(Refused { code, status: self.status, message });
         }
         if let Some(error) = journal.redirected_error() {
@@ -136,7 +136,7 @@ impl<'a> Report<'a> {
 
     /// Whether there is something to explain.
     pub(super) fn has_content(&self) -> bool {
-        self.refused.is_some() || !self.decisions.is_empty()
+        self.refused.is_some() || self.decision().is_some()
     }
 
     /// Returns an event of this request.

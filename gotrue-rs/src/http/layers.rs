@@ -25,7 +25,9 @@ use super::reply::Reply;
 use super::request_info::{RequestInfo, parse_pairs};
 use super::router;
 use crate::app::App;
-use crate::explanation::{EXPLAIN_HEADER, ExplainedRequest, RefusedResponse};
+use crate::explanation::{
+    EXPLAIN_HEADER, EdgeRefusal, ExplainedRequest, RefusedResponse, explain_preflight, insert_link,
+};
 use crate::journal::{Journal, RedirectedError};
 use crate::request_context::{RequestContext, ResponseHeaders};
 
@@ -33,7 +35,7 @@ use crate::request_context::{RequestContext, ResponseHeaders};
 pub async fn serve(app: Arc<App>, table: Arc<router::RouteTable>, request: Request) -> Response {
     let has_origin = request.headers().contains_key(http::header::ORIGIN);
     if cors::is_preflight(request.method(), request.headers()) {
-        return cors::AUTH_API.preflight_response(request.headers(), &app.policy.api.cors_allowed_headers);
+        return answer_preflight(&app, &request);
     }
     let version = ApiVersion::from_header(request.headers().get(VERSION_HEADER).and_then(|it| it.to_str().ok()));
     let id = request_id(&app, &request);
@@ -41,6 +43,26 @@ pub async fn serve(app: Arc<App>, table: Arc<router::RouteTable>, request: Reque
     let meta = RequestMeta { id: &id, span: &span, response_headers: &Arc::default(), sender: &OnceLock::new() };
     let mut response = respond(&app, &table, request, version, meta).instrument(span.clone()).await;
     cors::AUTH_API.insert_headers(response.headers_mut(), has_origin);
+    response
+}
+
+/// Answers a CORS preflight, and explains what of it is not allowed.
+fn answer_preflight(app: &App, request: &Request) -> Response {
+    let more_headers = &app.policy.api.cors_allowed_headers;
+    let mut response = cors::AUTH_API.preflight_response(request.headers(), more_headers);
+    if let Some(refusal) = cors::AUTH_API.find_refusal(request.headers(), more_headers) {
+        let decision = explain_preflight(&refusal, Some("GOTRUE_CORS_ALLOWED_HEADERS"));
+        let refused = EdgeRefusal {
+            id: "",
+            method: request.method().as_str(),
+            path: request.uri().path(),
+            status: response.status().as_u16(),
+            code: None,
+            message: "The browser refuses the request of the page.",
+            now: app.clock.now(),
+        };
+        insert_link(response.headers_mut(), app.explanations.explain_decision(&refused, decision));
+    }
     response
 }
 
@@ -179,7 +201,7 @@ fn explain(app: &App, answered: &AnsweredRequest<'_>, reply: Reply) -> Reply {
         method: access.method.as_str(),
         path: &access.path,
         status: reply.status().as_u16(),
-        error: refused.map(|error| RefusedResponse { code: &error.code, message: &error.message }),
+        error: refused.map(|error| RefusedResponse { code: Some(&error.code), message: &error.message }),
         now: times.started,
         finished_at: times.finished_at,
         client: sender.client,

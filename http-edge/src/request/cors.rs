@@ -80,6 +80,33 @@ enum RequestedHeaders {
     RepeatedIfPlain,
 }
 
+/// What a browser takes as the refusal of a preflight.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PreflightRefusal {
+    /// The origin of the page.
+    pub origin: String,
+    /// The requested method, if it is not allowed.
+    pub method: Option<String>,
+    /// The requested headers that are not allowed.
+    pub headers: Vec<String>,
+}
+
+impl PreflightRefusal {
+    fn new(request_headers: &HeaderMap, is_method: impl Fn(&str) -> bool, is_header: impl Fn(&str) -> bool) -> Self {
+        let text = |name| request_headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        let names = text(ACCESS_CONTROL_REQUEST_HEADERS).split(',').map(str::trim).filter(|name| !name.is_empty());
+        Self {
+            origin: text(ORIGIN).to_owned(),
+            method: Some(text(ACCESS_CONTROL_REQUEST_METHOD).to_owned()).filter(|method| !is_method(method)),
+            headers: names.filter(|name| !is_header(name)).map(str::to_owned).collect(),
+        }
+    }
+
+    fn into_option(self) -> Option<Self> {
+        (self.method.is_some() || !self.headers.is_empty()).then_some(self)
+    }
+}
+
 /// Returns whether a request is a CORS preflight.
 pub fn is_preflight(method: &Method, headers: &HeaderMap) -> bool {
     *method == Method::OPTIONS && headers.contains_key(ACCESS_CONTROL_REQUEST_METHOD)
@@ -122,6 +149,13 @@ impl CredentialedCors {
         names.is_sorted() && names.iter().all(is_known)
     }
 
+    /// Returns what of a preflight is not allowed, for its explanation.
+    pub fn find_refusal(&self, request_headers: &HeaderMap, more_headers: &[String]) -> Option<PreflightRefusal> {
+        let is_method = |method: &str| self.allowed_methods.contains(&method);
+        let is_header = |name: &str| self.are_headers_allowed(name, more_headers);
+        PreflightRefusal::new(request_headers, is_method, is_header).into_option()
+    }
+
     /// Inserts the headers of every response that is not a preflight's.
     pub fn insert_headers(&self, headers: &mut HeaderMap, has_origin: bool) {
         headers.append(VARY, HeaderValue::from_static("Origin"));
@@ -133,6 +167,16 @@ impl CredentialedCors {
 }
 
 impl PublicCors {
+    /// Returns what of a preflight is not allowed, for its explanation.
+    pub fn find_refusal(&self, request_headers: &HeaderMap) -> Option<PreflightRefusal> {
+        let is_repeated =
+            request_headers.get(ACCESS_CONTROL_REQUEST_HEADERS).is_none_or(|names| self.is_repeated(names));
+        let is_in = |list: &str, name: &str| list.split(',').any(|allowed| allowed.trim() == name);
+        let is_method = |method: &str| is_in(self.allowed_methods, method);
+        let is_header = |name: &str| is_repeated || is_in(self.default_allowed_headers, name);
+        PreflightRefusal::new(request_headers, is_method, is_header).into_option()
+    }
+
     /// Answers a preflight: 204, every method and header is allowed.
     pub fn preflight_response(&self, request_headers: &HeaderMap) -> Response {
         let requested = request_headers.get(ACCESS_CONTROL_REQUEST_HEADERS).filter(|names| self.is_repeated(names));
@@ -232,6 +276,25 @@ mod tests {
             let origin = response.headers().get("access-control-allow-origin");
             assert_eq!(origin.is_some(), is_allowed, "{method} {names}");
         }
+    }
+
+    #[test]
+    fn refusal_names_method_and_headers() {
+        let mut request = headers(&FROM_PAGE);
+        request.insert("access-control-request-headers", HeaderValue::from_static("authorization,x-a,x-b"));
+        let refusal = |method: Option<&str>, names: &[&str]| {
+            Some(PreflightRefusal {
+                origin: "https://app.example".to_owned(),
+                method: method.map(str::to_owned),
+                headers: names.iter().map(|name| (*name).to_owned()).collect(),
+            })
+        };
+        assert_eq!(AUTH_API.find_refusal(&request, &["X-A".to_owned()]), refusal(None, &["x-b"]));
+        assert_eq!(GATEWAY.find_refusal(&request), None);
+        request.insert("access-control-request-method", HeaderValue::from_static("PURGE"));
+        assert_eq!(GATEWAY.find_refusal(&request), refusal(Some("PURGE"), &[]));
+        request.insert("access-control-request-headers", HeaderValue::from_static("authorization,x-a;b"));
+        assert_eq!(FUNCTIONS.find_refusal(&request), refusal(Some("PURGE"), &["x-a;b"]));
     }
 
     #[test]

@@ -1,0 +1,129 @@
+//! Explains refused calls to developers: an unknown function, a refused key or token, and errors of functions.
+
+use axum::response::Response;
+use chrono::{DateTime, Utc};
+use gotrue_rs::explanation::{self, EdgeRefusal, ExplainedRequest, Explanations, RefusedResponse, insert_link};
+use gotrue_rs::journal::Journal;
+use gotrue_rules::domain::explanation::DecisionRecord;
+use gotrue_rules::domain::explanation::tokens::explain_token;
+use http::header::AUTHORIZATION;
+use http::{StatusCode, request};
+use http_edge::request::{APIKEY, BearerWhitespace, cors, single_header};
+
+use super::{Functions, REQUEST_ID, ROUTE, split_path};
+use crate::caller::AuthenticationError;
+use crate::function::{Answer, FunctionError};
+
+/// What is kept of a call for its explanation.
+pub(super) struct CallSummary {
+    id: String,
+    method: String,
+    path: String,
+    started: DateTime<Utc>,
+    /// The token of a user or the legacy key in `Authorization`, else the value of `apikey`.
+    credential: Option<String>,
+}
+
+impl CallSummary {
+    /// Reads the head of a call.
+    pub(super) fn new(head: &request::Parts, started: DateTime<Utc>) -> Self {
+        let bearer = single_header(&head.headers, &AUTHORIZATION).bearer(BearerWhitespace::Trimmed).present();
+        let credential = bearer.or_else(|| single_header(&head.headers, &APIKEY).present());
+        Self {
+            id: request_id(head).to_owned(),
+            method: head.method.to_string(),
+            path: head.uri.path().to_owned(),
+            started,
+            credential: credential.map(str::to_owned),
+        }
+    }
+}
+
+fn request_id(head: &request::Parts) -> &str {
+    head.headers.get(REQUEST_ID).and_then(|id| id.to_str().ok()).unwrap_or_default()
+}
+
+/// Logs and stores why a call was refused; returns the link to the explanation.
+pub(super) fn explain_call(
+    functions: &Functions,
+    call: &CallSummary,
+    journal: &Journal,
+    outcome: &Result<Answer, FunctionError>,
+) -> Option<String> {
+    journal.trace(|trace| trace.route = Some(ROUTE.to_owned()));
+    let (status, error) = match outcome {
+        Ok(answer) => (answer.status, None),
+        Err(error) => {
+            if let Some(decision) = explain_error(functions, call, error) {
+                journal.record_decision(decision);
+            }
+            (error.status, Some(RefusedResponse { code: Some(error.code), message: &error.message }))
+        }
+    };
+    let request = ExplainedRequest {
+        id: &call.id,
+        method: &call.method,
+        path: &call.path,
+        status: status.as_u16(),
+        error,
+        now: call.started,
+        finished_at: functions.clock.now(),
+        client: None,
+        user_agent: None,
+    };
+    functions.explanations.finish_request(&request, journal)
+}
+
+/// Returns the decision of the gateway; `None` for an error of a function, which its message explains.
+fn explain_error(functions: &Functions, call: &CallSummary, error: &FunctionError) -> Option<DecisionRecord> {
+    let is = |refused: AuthenticationError| error.code == refused.code();
+    if error.status == StatusCode::NOT_FOUND && !functions.registry.contains_key(split_path(&call.path).0) {
+        let (name, _) = split_path(&call.path);
+        let names: Vec<&str> = functions.names().collect();
+        let served = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+        let decision = DecisionRecord::refused("function.unknown", "No function has this name.")
+            .with_input("requested", name)
+            .with_input("served", names)
+            .with_remedy(format!(
+                "Call one of the served functions ({served}). Functions of your own are served by the edge runtime of \
+                 Supabase, not here."
+            ));
+        return Some(decision);
+    }
+    if is(AuthenticationError::Missing) {
+        let decision = DecisionRecord::refused("api_key.missing", "The call has neither an API key nor a token.")
+            .with_remedy("Send the publishable key as `apikey`, or the access token of the user in `Authorization`.");
+        return Some(decision);
+    }
+    if is(AuthenticationError::Token) {
+        let token = call.credential.as_deref().unwrap_or_default();
+        return Some(explain_token(token, error.message.as_ref(), call.started));
+    }
+    is(AuthenticationError::Key).then(|| {
+        DecisionRecord::refused("api_key.invalid", "The API key is not one of this server.")
+            .with_remedy("Send a key that `basalt status` prints; keys of another project are not valid here.")
+    })
+}
+
+/// Explains what of a preflight is not allowed.
+pub(super) fn explain_preflight(
+    explanations: &Explanations,
+    head: &request::Parts,
+    now: DateTime<Utc>,
+    mut response: Response,
+) -> Response {
+    if let Some(refusal) = cors::FUNCTIONS.find_refusal(&head.headers) {
+        let refused = EdgeRefusal {
+            id: request_id(head),
+            method: head.method.as_str(),
+            path: head.uri.path(),
+            status: response.status().as_u16(),
+            code: None,
+            message: "The browser refuses the request of the page.",
+            now,
+        };
+        let link = explanations.explain_decision(&refused, explanation::explain_preflight(&refusal, None));
+        insert_link(response.headers_mut(), link);
+    }
+    response
+}
