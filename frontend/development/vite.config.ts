@@ -2,7 +2,7 @@ import { defineConfig, type Plugin } from "vite";
 import { renderPage } from "./provider/page.ts";
 import { PRESET_USERS } from "./provider/users.ts";
 
-/** Writes the page of the development provider. */
+/** Writes the page of the provider simulator. */
 function providerPage(): Plugin {
   return {
     name: "provider-page",

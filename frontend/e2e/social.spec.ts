@@ -3,7 +3,7 @@ import type { UserIdentity } from "@supabase/supabase-js";
 import { startBasalt } from "./basalt.mjs";
 import { type App, appOn, expect, servePages, signedUp, test as withApp } from "./developer.ts";
 
-/** An app whose server uses the development provider instead of Google and GitHub. */
+/** An app whose server uses the provider simulator instead of Google and GitHub. */
 const test = withApp.extend<{ socialApp: App }>({
   socialApp: async ({ page }, use) => {
     const pages = await servePages();

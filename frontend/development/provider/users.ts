@@ -9,7 +9,7 @@ const UserSchema = v.object({
   verified: v.boolean(),
 });
 
-/** A preset user of the development provider. */
+/** A preset user of the provider simulator. */
 export type PresetUser = v.InferOutput<typeof UserSchema>;
 
 /** The preset users, from the file that the server reads too. */

@@ -55,7 +55,7 @@ impl Simulator {
         }
     }
 
-    /// Answers an authentication request: with the sign-in that a test determined, or the page for choosing a user.
+    /// Answers an authentication request: with the sign-in that a test determined, or with the page.
     pub(crate) async fn answer_authn_request(&self, query: &Parameters, uri: &Uri) -> Response {
         let request = match self.validate_authn_request(query) {
             Ok(request) => request,

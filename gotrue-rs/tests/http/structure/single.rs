@@ -26,7 +26,7 @@ const IMPLEMENTATIONS: &[Implementation] = &[
             ("gotrue-rules/src/wire/redirect.rs", TOKEN_TYPE),
             ("gotrue-rs/src/services/sessions/mod.rs", TOKEN_TYPE),
             ("gotrue-rs/src/flows/oauth_server/token.rs", TOKEN_TYPE),
-            ("server/src/dev/provider/tokens.rs", TOKEN_TYPE),
+            ("provider-simulator/src/catalog.rs", TOKEN_TYPE),
             ("gotrue-rules/src/domain/external/token_response.rs", "token types in the answers of providers"),
             ("server/src/users/database.rs", "sends a token to the auth API"),
         ],
