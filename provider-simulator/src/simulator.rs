@@ -131,6 +131,14 @@ impl Simulator {
         }
     }
 
+    /// Replaces the settings of all enabled providers, as [`Simulator::apply`] does.
+    pub fn apply_to_enabled(&self, policy: &mut Policy) {
+        let providers = policy.external.providers.iter();
+        let enabled = providers.filter(|(_, settings)| settings.enabled).map(|(name, _)| name.clone());
+        let enabled: Vec<_> = enabled.collect();
+        self.apply(policy, enabled.iter().map(String::as_str));
+    }
+
     /// Registers the auth API at a provider and returns its settings; `None` for an unknown provider.
     ///
     /// Settings that the operator configured are kept. Without them, users need no e-mail address, and client id and
@@ -165,12 +173,17 @@ impl Simulator {
     ///
     /// # Errors
     ///
-    /// The provider is unknown or cannot sign in like this.
+    /// The provider is unknown or not enabled, or cannot sign in like this.
     pub fn set_next(&self, name: &str, next: NextSignIn) -> Result<(), NextSignInError> {
         let entry = find_provider(name).ok_or_else(|| {
             let names: Vec<_> = provider_names().collect();
             NextSignInError::new(format!("unknown provider {name:?}; the providers are {}", names.join(", ")))
         })?;
+        if !entry.is_saml() && self.registration(entry).is_none() {
+            return Err(NextSignInError::new(format!(
+                "{name} is not enabled: set enabled = true, a client id and a secret in [auth.external.{name}]"
+            )));
+        }
         next.validate_for(entry)?;
         lock(&self.next).insert(name.to_owned(), next);
         Ok(())

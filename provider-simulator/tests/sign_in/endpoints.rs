@@ -1,9 +1,15 @@
 //! The plain OpenID provider, and the checks of token and profile endpoints.
 
+use std::sync::Arc;
+
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use chrono::TimeDelta;
+use gotrue_rs::ports::clock::SystemClock;
+use gotrue_rs::ports::entropy::Entropy;
+use gotrue_rules::domain::policy::Policy;
 use http::{Method, StatusCode};
+use provider_simulator::{NextSignIn, Simulator, SimulatorOptions};
 use serde_json::{Value, json};
 
 use crate::support::{CALLBACK, Response, Trial};
@@ -142,6 +148,24 @@ async fn unsigned_oauth1_requests_are_refused() {
             assert_eq!(trial.send(Method::GET, &url, &headers, "").await.status, StatusCode::UNAUTHORIZED, "{path}");
         }
     }
+}
+
+#[tokio::test]
+async fn next_sign_in_needs_a_known_and_enabled_provider() {
+    let trial = Trial::new().await;
+    let next = || NextSignIn::parse(&json!({"scenario": "denied"})).expect("a valid body");
+    let unknown = trial.simulator.set_next("gogle", next()).expect_err("refused").to_string();
+    assert!(unknown.starts_with("unknown provider \"gogle\"; the providers are oidc, apple, "), "{unknown}");
+    let options = SimulatorOptions { base_url: "http://127.0.0.1:1/p".into(), auth_url: "x".into(), page: "" };
+    let simulator = Simulator::new(options, Arc::new(SystemClock), Entropy::from_seed(1)).expect("a simulator");
+    let disabled = simulator.set_next("google", next()).expect_err("refused").to_string();
+    assert!(disabled.contains("[auth.external.google]"), "{disabled}");
+    let mut policy = Policy::default();
+    policy.external.providers.entry("google".into()).or_default().enabled = true;
+    simulator.apply_to_enabled(&mut policy);
+    assert_eq!(simulator.set_next("google", next()), Ok(()));
+    let simulated: Vec<_> = policy.external.providers.iter().filter(|(_, it)| it.is_simulated()).collect();
+    assert_eq!(simulated.len(), 1, "{simulated:?}");
 }
 
 #[tokio::test]

@@ -6,7 +6,6 @@ use anyhow::bail;
 use gotrue_rs::config::Config;
 use gotrue_rs::ports::clock::SharedClock;
 use gotrue_rs::ports::entropy::Entropy;
-use gotrue_rules::domain::policy::ExternalProviderSettings;
 use provider_simulator::Simulator;
 use serde_json::{Map, Value};
 
@@ -55,28 +54,14 @@ pub(super) struct BackendInputs<'a> {
 
 /// Returns the settings of a backend with the profile of `basalt serve`.
 pub(super) fn configure(inputs: BackendInputs<'_>) -> anyhow::Result<Configured> {
-    let BackendInputs { project, addresses, keys, entropy, clock, test_signing_key } = inputs;
+    let BackendInputs { project, addresses, keys, test_signing_key, .. } = inputs;
     let mut config = project.settings(&addresses.url, keys)?;
     profiles::apply_serve_profile(&mut config.policy, &project.file.basalt);
     if let Some(signing_key) = test_signing_key {
         test_profile::apply_to_settings(&mut config, &project.file, &addresses.url, signing_key);
     }
     check_development_pages(project, &config)?;
-    let names = &project.file.basalt.stands_in_for;
-    let mut names: Vec<String> = names.clone();
-    if test_signing_key.is_some() {
-        // A test run never calls a provider on the internet.
-        let is_enabled = |(name, provider): (&String, &ExternalProviderSettings)| provider.enabled.then(|| name.clone());
-        names.extend(config.policy.external.providers.iter().filter_map(is_enabled));
-    }
-    let provider = if names.is_empty() && test_signing_key.is_none() {
-        None
-    } else {
-        let options = simulator_options(&addresses.origin, &config.policy.site.external_url);
-        let simulator = Simulator::new(options, Arc::clone(clock), entropy.fork())?;
-        simulator.apply(&mut config.policy, names.iter().map(String::as_str));
-        Some(Arc::new(simulator))
-    };
+    let provider = start_simulator(&mut config, &inputs)?;
     let consent_url = format!("{}{}", addresses.url, consent::PATH);
     let consent = profiles::use_consent_page(&mut config.policy, &consent_url).then(|| {
         tracing::info!(
@@ -88,7 +73,23 @@ pub(super) fn configure(inputs: BackendInputs<'_>) -> anyhow::Result<Configured>
     Ok(Configured { config, provider, consent })
 }
 
-/// Rejects a development provider that is unreachable, and warns about mail that is unreadable.
+/// Simulates the providers of `[basalt.provider] stands_in_for`, in a test run also those that are configured.
+fn start_simulator(config: &mut Config, inputs: &BackendInputs<'_>) -> anyhow::Result<Option<Arc<Simulator>>> {
+    let names = &inputs.project.file.basalt.stands_in_for;
+    let is_test = inputs.test_signing_key.is_some();
+    if names.is_empty() && !is_test {
+        return Ok(None);
+    }
+    let options = simulator_options(&inputs.addresses.origin, &config.policy.site.external_url);
+    let simulator = Simulator::new(options, Arc::clone(inputs.clock), inputs.entropy.fork())?;
+    if is_test {
+        simulator.apply_to_enabled(&mut config.policy);
+    }
+    simulator.apply(&mut config.policy, names.iter().map(String::as_str));
+    Ok(Some(Arc::new(simulator)))
+}
+
+/// Rejects a provider simulator that is unreachable, and warns about mail that is unreadable.
 fn check_development_pages(project: &Project, config: &Config) -> anyhow::Result<()> {
     let basalt = &project.file.basalt;
     if profiles::has_development_pages(config, basalt) {

@@ -20,6 +20,7 @@ mod reload;
 mod router;
 mod shipped_config;
 mod shutdown;
+mod social;
 mod support;
 mod test_mode;
 mod timing;
