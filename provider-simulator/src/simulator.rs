@@ -229,6 +229,11 @@ impl Simulator {
         }
     }
 
+    /// Returns the path of its base URL, with which the paths of its requests start.
+    pub fn base_path(&self) -> &str {
+        base_path(&self.options.base_url)
+    }
+
     /// Returns whether a path is a page that browsers navigate to from other sites with GET.
     pub fn is_page(&self, path: &str) -> bool {
         self.locate(path).and_then(|at| at.endpoint()).is_some_and(|endpoint| matches!(endpoint, Endpoint::Authorize))

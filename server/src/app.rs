@@ -5,11 +5,14 @@ use std::sync::Arc;
 use anyhow::Context;
 use gotrue_rs::app::{App, EmailDelivery, Ports};
 use gotrue_rs::config::Config;
+use gotrue_rs::journal::FaultInjector;
 use gotrue_rs::ports::clock::{SharedClock, SystemClock};
 use gotrue_rs::ports::entropy::Entropy;
 use gotrue_rs::ports::hashing::HashingPool;
+use gotrue_rs::ports::http_client::faults::OutboundFaultInjector;
 use gotrue_rs::ports::keys::KeySettings;
 use gotrue_rs::store::Pool;
+use test_bench::faults::FaultRules;
 
 use crate::outbound;
 
@@ -20,33 +23,44 @@ pub(crate) struct SharedPorts {
     pub clock: SharedClock,
     /// The threads that hash passwords.
     pub hashing: Arc<HashingPool>,
+    /// The rules by which statements, mails and outbound calls of a test environment fail.
+    pub faults: Option<Arc<FaultRules>>,
 }
 
 impl SharedPorts {
     /// Starts the threads; the time is that of the system.
     pub(crate) fn start() -> anyhow::Result<Self> {
         let hashing = HashingPool::start_default().context("starting the threads for hashing")?;
-        Ok(Self { clock: Arc::new(SystemClock), hashing: Arc::new(hashing) })
+        Ok(Self { clock: Arc::new(SystemClock), hashing: Arc::new(hashing), faults: None })
     }
 }
 
 /// Builds the application from the settings.
 pub(crate) fn build(config: &Config, shared: &SharedPorts, pool: Pool, delivery: EmailDelivery) -> anyhow::Result<App> {
+    let http = outbound::build_http_client(config)?;
     let ports = Ports {
         pool,
         clock: Arc::clone(&shared.clock),
         entropy: Entropy::from_system(),
         hashing: Arc::clone(&shared.hashing),
-        http: outbound::build_http_client(config)?,
+        http: Arc::new(match &shared.faults {
+            Some(faults) => http.with_faults(Arc::clone(faults) as Arc<dyn OutboundFaultInjector>),
+            None => http,
+        }),
         delivery,
     };
-    App::build(config.policy.clone(), key_settings(config), ports).context("preparing the auth API")
+    let app = App::build(config.policy.clone(), key_settings(config), ports).context("preparing the auth API")?;
+    Ok(match &shared.faults {
+        Some(faults) => app.with_faults(Arc::clone(faults) as Arc<dyn FaultInjector>),
+        None => app,
+    })
 }
 
 /// Builds the application from changed settings and keeps the long-lived state of `before`.
 /// `reuse_http_client`: the outbound HTTP client is shared with `before`.
 pub(crate) fn rebuild(before: &App, config: &Config, reuse_http_client: bool) -> anyhow::Result<App> {
-    let http = if reuse_http_client { Arc::clone(&before.http) } else { outbound::build_http_client(config)? };
+    let http =
+        if reuse_http_client { Arc::clone(&before.http) } else { Arc::new(outbound::build_http_client(config)?) };
     let delivery = EmailDelivery::Synchronous(outbound::build_mailer_or_discard(config)?);
     before.reload(config.policy.clone(), key_settings(config), delivery, http).context("preparing the auth API")
 }

@@ -10,14 +10,14 @@ use gotrue_rs::ports::mail::smtp::{SmtpMailer, SmtpServer};
 use gotrue_rs::ports::mail::{DiscardingMailer, SharedMailer};
 
 /// Builds the HTTP client with the configured proxies and trusted roots.
-pub(crate) fn build_http_client(config: &Config) -> anyhow::Result<Arc<HttpClient>> {
+pub(crate) fn build_http_client(config: &Config) -> anyhow::Result<HttpClient> {
     let outbound = &config.outbound;
-    Ok(Arc::new(HttpClient::new(OutboundOptions {
+    Ok(HttpClient::new(OutboundOptions {
         https_proxy: outbound.https_proxy.clone(),
         http_proxy: outbound.http_proxy.clone(),
         no_proxy: outbound.no_proxy.clone(),
         trusted_roots: trusted_roots(config)?,
-    })))
+    }))
 }
 
 /// Builds the mailer, if a mail server is configured.

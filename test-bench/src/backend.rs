@@ -11,6 +11,7 @@ use gotrue_rs::app::App;
 use gotrue_rs::ports::clock::SharedClock;
 use gotrue_rs::store::migrate::DatabaseName;
 use messages::api::MessagesApi;
+use provider_simulator::Simulator;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use tokio::sync::watch;
@@ -18,6 +19,7 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use crate::TestApiError;
+use crate::faults::FaultRules;
 
 /// The longest wait for the background tasks of a backend that ends.
 const TASK_SHUTDOWN_LIMIT: Duration = Duration::from_secs(2);
@@ -33,6 +35,8 @@ pub struct Backend {
     pub handler: RequestHandler,
     /// The messages that it sent.
     pub messages: MessagesApi,
+    /// The simulator of its providers; `None` in the profile `gotrue`.
+    pub providers: Option<Arc<Simulator>>,
     /// Ends its background tasks and waiting requests.
     pub closing: watch::Sender<bool>,
     /// Its background tasks.
@@ -92,6 +96,8 @@ pub struct BackendPlan {
     pub database: DatabaseName,
     /// Its clock.
     pub clock: SharedClock,
+    /// The rules by which its requests and what is behind them fail.
+    pub faults: Arc<FaultRules>,
 }
 
 /// The addresses of a database.

@@ -93,8 +93,11 @@ impl DevelopmentPages {
 
     /// Answers a request below `/_dev`.
     /// The request must be unmodified, because access depends on its headers.
-    pub(crate) async fn answer(&self, request: Request) -> Response {
+    pub(crate) async fn answer(&self, mut request: Request) -> Response {
         let page = self.find_page(request.uri().path());
+        if let DevPage::Provider(simulator) = page {
+            provider::restore_path(simulator, &mut request);
+        }
         let audience = page.audience(&request);
         if !self.access.is_allowed(&request, audience) {
             return text(StatusCode::FORBIDDEN, self.access.denial_message(audience));

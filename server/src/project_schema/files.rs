@@ -28,6 +28,12 @@ pub(crate) struct SchemaFiles {
 }
 
 impl SchemaFiles {
+    /// Returns whether the project has files to apply.
+    pub(crate) fn is_any(&self) -> bool {
+        let ProjectSchema { roles, migrations, seeds } = &self.schema;
+        roles.is_some() || !migrations.is_empty() || !seeds.is_empty()
+    }
+
     /// Reads `roles.sql`, `migrations/*.sql` and the seed files that the configuration enables.
     pub(crate) fn read(project: &Project) -> anyhow::Result<Self> {
         let folder = project.layout.supabase_folder();

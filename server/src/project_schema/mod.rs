@@ -27,7 +27,11 @@ use crate::project::Project;
 /// # Errors
 /// A file cannot be read, or a statement fails; the error names file and line. A statement that needs a service that
 /// Basalt does not have is no error.
-pub(crate) async fn apply(project: &Project, superuser_url: &str, settings: &DatabaseSettings) -> anyhow::Result<AppliedFiles> {
+pub(crate) async fn apply(
+    project: &Project,
+    superuser_url: &str,
+    settings: &DatabaseSettings,
+) -> anyhow::Result<AppliedFiles> {
     let files = SchemaFiles::read(project)?;
     log_notices(&files.notices);
     let mut superuser = settings.clone();

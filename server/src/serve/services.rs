@@ -11,6 +11,7 @@ use gotrue_rs::app::{App, EmailDelivery};
 use gotrue_rs::config::Config;
 use gotrue_rs::ports::clock::SharedClock;
 use gotrue_rs::ports::entropy::Entropy;
+use gotrue_rs::ports::mail::MailFaultInjector;
 use gotrue_rs::ports::mail::outbox::{MailDestination, Outbox};
 use gotrue_rs::store::Pool;
 use gotrue_rs::store::outbox::OutboxTable;
@@ -78,7 +79,11 @@ impl Services {
         let entropy = Entropy::from_system();
         let site_url = config.policy.site.site_url.clone();
         let mail_server = outbound::build_mailer(config)?;
-        let outbox = Arc::new(build_outbox(&pool, &shared.clock, mail_server.is_some(), &entropy));
+        let outbox = build_outbox(&pool, &shared.clock, mail_server.is_some(), &entropy);
+        let outbox = Arc::new(match &shared.faults {
+            Some(faults) => outbox.with_faults(Arc::clone(faults) as Arc<dyn MailFaultInjector>),
+            None => outbox,
+        });
         let inbox = mail_server.is_none().then(|| Arc::new(outbox.inbox()) as Arc<dyn Inbox>);
         let mut until = closing.clone();
         let stop = async move { drop(until.wait_for(|closing| *closing).await) };

@@ -13,9 +13,13 @@ use url::Url;
 use super::source::{DatabaseSource, ROLE, migrate_schemas};
 use crate::database;
 use crate::embedded_postgres::EmbeddedPostgres;
+use crate::project::Project;
+use crate::project_schema::{self, SchemaFiles};
 
 /// The database that worlds are copied from.
 const TEMPLATE: &str = "world_template";
+/// The same with the migrations and seed files of the project.
+const PROJECT_TEMPLATE: &str = "project_template";
 /// The database of a new cluster that servers use.
 const EMBEDDED_DEFAULT: &str = "postgres";
 /// The database to which the administrator connects: one that is never copied, renamed or dropped.
@@ -32,7 +36,10 @@ pub(super) async fn create_embedded(superuser_url: &str) -> anyhow::Result<()> {
 
 impl DatabaseSource {
     /// Migrates the default database; returns what creates databases, and the template of worlds.
-    pub(super) async fn prepare_worlds(&self) -> anyhow::Result<(DatabaseAdministrator, DatabaseName)> {
+    pub(super) async fn prepare_worlds(
+        &self,
+        project: &Project,
+    ) -> anyhow::Result<(DatabaseAdministrator, DatabaseName)> {
         let administrator = build_administrator(&self.operator_url())?;
         let settings = DatabaseSettings::default();
         match self {
@@ -43,6 +50,13 @@ impl DatabaseSource {
                     self.migrate(&settings, Duration::ZERO).await?;
                     create_embedded(&self.operator_url()).await?;
                 }
+                let has_files = SchemaFiles::read(project)?.is_any();
+                if !has_files {
+                    return Ok((administrator, template));
+                }
+                project_schema::apply(project, &self.operator_url(), &settings).await?;
+                let template = name(PROJECT_TEMPLATE)?;
+                administrator.copy(&name(EMBEDDED_DEFAULT)?, &template).await?;
                 Ok((administrator, template))
             }
             Self::External(_) => {

@@ -8,7 +8,7 @@ use anyhow::Context;
 use axum::extract::Request;
 use futures::FutureExt;
 use gotrue_rs::config::Config;
-use gotrue_rs::ports::clock::{Clock, SharedClock, SystemClock};
+use gotrue_rs::ports::clock::{Clock, SystemClock};
 use gotrue_rs::ports::entropy::Entropy;
 use gotrue_rs::store::Pool;
 use gotrue_rs::store::migrate::DatabaseName;
@@ -20,8 +20,9 @@ use serde_json::{Map, Value};
 use test_bench::TestApiError;
 use test_bench::api::{TEST_API_PATH, TestApi};
 use test_bench::backend::{Backend, BackendBuilder, BackendPlan, DatabaseUrls, Profile, WorldKeys, WorldSettings};
+use test_bench::faults::FaultRules;
 use test_bench::router::TestRouter;
-use test_bench::worlds::{WorldDatabases, Worlds};
+use test_bench::worlds::{FAULT_SEED, WorldDatabases, Worlds};
 use tokio::sync::watch;
 
 use super::configure::{Addresses, BackendInputs, Configured, configure};
@@ -68,7 +69,7 @@ impl Server {
         let source = Arc::new(source.await.context("starting the database")??);
         let Endpoint { listener, addresses, keys } = endpoint?;
         let limits = project.file.basalt.http.clone();
-        let (administrator, template) = source.prepare_worlds().await?;
+        let (administrator, template) = source.prepare_worlds(&project).await?;
         let prefix = DatabaseName::parse(&format!("world_{}", entropy.base32(8).to_ascii_lowercase()))
             .context("naming the databases of the worlds")?;
         let databases = match &*source {
@@ -117,6 +118,7 @@ impl WorldBackends {
             settings: WorldSettings::default(),
             database: self.source.default_database().context("the database's name cannot be used for test servers")?,
             clock: Arc::new(SystemClock),
+            faults: Arc::new(FaultRules::new(FAULT_SEED)),
         };
         let entropy = self.entropy.fork();
         Ok(Worlds::start(Arc::new(self), databases, entropy, plan)?)
@@ -144,7 +146,8 @@ impl WorldBackends {
         let pool = self.build_pool(&mut config, &plan.database)?;
         let (closing, signal) = watch::channel(false);
         let sender = project.file.mail_sender();
-        let shared = self.ports(&plan.clock);
+        let shared = self.ports(plan);
+        let providers = provider.clone();
         let dependencies = Dependencies {
             project: &project,
             keys: &keys,
@@ -158,7 +161,7 @@ impl WorldBackends {
         let Services { router, app, worker, upkeep, outbox } = Services::start(&config, dependencies)?;
         let messages = MessagesApi::new(MessageStore::new(outbox.inbox(), sender, signal));
         let handler = Arc::new(move |request: Request| Arc::clone(&router).handle(request).boxed());
-        Ok(Backend { app, handler, messages, closing, tasks: vec![worker, upkeep] })
+        Ok(Backend { app, handler, messages, providers, closing, tasks: vec![worker, upkeep] })
     }
 
     fn build_pool(&self, config: &mut Config, database: &DatabaseName) -> anyhow::Result<Pool> {
@@ -169,8 +172,9 @@ impl WorldBackends {
         database::build_pool(&config.database, &config.policy.api)
     }
 
-    fn ports(&self, clock: &SharedClock) -> SharedPorts {
-        SharedPorts { clock: Arc::clone(clock), ..self.shared.clone() }
+    fn ports(&self, plan: &BackendPlan) -> SharedPorts {
+        let (clock, faults) = (Arc::clone(&plan.clock), Some(Arc::clone(&plan.faults)));
+        SharedPorts { clock, faults, ..self.shared.clone() }
     }
 }
 

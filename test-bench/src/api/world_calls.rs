@@ -3,6 +3,7 @@
 use axum::response::Response;
 use gotrue_rs::ports::clock::Clock;
 use http::{Method, StatusCode};
+use provider_simulator::{NextSignIn, NextSignInError};
 use serde_json::{Map, Value};
 
 use super::{Call, TestApi, response, unknown_call};
@@ -27,6 +28,14 @@ impl TestApi {
             (&Method::POST, ["authenticators", "totp"]) => {
                 Ok(response::json(StatusCode::OK, &authenticators::totp(world.clock.now(), &call.body)?))
             }
+            (&Method::POST, ["authenticators", "passkeys"]) => {
+                let state = world.enter().await?;
+                Ok(response::json(StatusCode::OK, &authenticators::passkeys(world.app(&state)?, &call.body)?))
+            }
+            (&Method::POST, ["providers", name, "next"]) => {
+                set_next_sign_in(world, name, &call.body).await?;
+                Ok(response::empty())
+            }
             (_, ["faults", rest @ ..]) => answer_faults(world, call, rest),
             (&Method::GET, ["config"]) => self.describe_settings(world).await,
             (&Method::PATCH, ["config"]) => {
@@ -42,6 +51,19 @@ impl TestApi {
         let settings = self.worlds.builder().describe_settings(&state.settings);
         Ok(response::json(StatusCode::OK, &Value::Object(settings)))
     }
+}
+
+/// Determines the next sign-in at a provider of the world.
+async fn set_next_sign_in(world: &World, name: &str, body: &[u8]) -> Result<(), TestApiError> {
+    let state = world.enter().await?;
+    let simulator = state.backend.as_ref().and_then(|backend| backend.providers.as_ref()).ok_or_else(|| {
+        TestApiError::conflict("the profile gotrue has no simulated providers", "create a world of the profile serve")
+    })?;
+    let invalid = |error: NextSignInError| {
+        TestApiError::bad_request(error.to_string(), "docs/testing lists the members and scenarios")
+    };
+    let next = NextSignIn::parse(&Value::Object(parse::<Map<String, Value>>(body)?)).map_err(invalid)?;
+    simulator.set_next(name, next).map_err(invalid)
 }
 
 /// Answers a call about messages. A waiting one does not keep the world from being changed.

@@ -26,6 +26,7 @@ pub(crate) use world::WorldState;
 use crate::TestApiError;
 use crate::backend::{Backend, BackendBuilder, BackendPlan, WorldKeys, WorldSettings};
 use crate::clock::VirtualClock;
+use crate::faults::FaultRules;
 use seed::Seed;
 use world::{Origin, WorldIdentity};
 
@@ -33,6 +34,8 @@ use world::{Origin, WorldIdentity};
 pub const DEFAULT_WORLD: &str = "default";
 /// The path that worlds are below, at the server's URL.
 pub const WORLD_PATH: &str = "/w/";
+/// The same in every world, so that a test with probabilities can be repeated.
+pub const FAULT_SEED: u64 = 1;
 /// The largest number of worlds at a time.
 const MAX_WORLDS: usize = 1000;
 
@@ -73,9 +76,10 @@ impl Worlds {
         default: BackendPlan,
     ) -> Result<Self, TestApiError> {
         let clock = VirtualClock::default();
-        let BackendPlan { url, keys, settings, database, .. } = default.clone();
+        let BackendPlan { url, keys, settings, database, faults, .. } = default.clone();
         let backend = builder.build(&BackendPlan { clock: Arc::new(clock.clone()), ..default })?;
-        let identity = WorldIdentity { id: DEFAULT_WORLD.to_owned(), name: None, url: url.clone(), keys, database };
+        let identity =
+            WorldIdentity { id: DEFAULT_WORLD.to_owned(), name: None, url: url.clone(), keys, database, faults };
         let origin = Origin { settings, ..Origin::default() };
         let world = Arc::new(World::new(identity, clock, origin, backend));
         let worlds = Mutex::new(BTreeMap::from([(world.id.clone(), world)]));
@@ -141,19 +145,22 @@ impl Worlds {
         let Addition { name, keys, clock, origin, database, is_copy } = addition;
         let id = self.0.entropy.base32(10).to_ascii_lowercase();
         let url = format!("{}{WORLD_PATH}{id}", self.0.url);
+        let faults = Arc::new(FaultRules::new(FAULT_SEED));
         let plan = BackendPlan {
             url: url.clone(),
             keys: Arc::clone(&keys),
             settings: origin.settings.clone(),
             database: database.clone(),
             clock: Arc::new(clock.clone()),
+            faults: Arc::clone(&faults),
         };
         let seed = origin.seed.as_ref().filter(|_| !is_copy);
         let backend = match self.build_with_seed(plan, seed).await {
             Ok(backend) => backend,
             Err(error) => return Err(self.abandon(database, error)),
         };
-        let world = Arc::new(World::new(WorldIdentity { id, name, url, keys, database }, clock, origin, backend));
+        let world =
+            Arc::new(World::new(WorldIdentity { id, name, url, keys, database, faults }, clock, origin, backend));
         lock(&self.0.worlds).insert(world.id.clone(), Arc::clone(&world));
         Ok(world)
     }

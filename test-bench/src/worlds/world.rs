@@ -19,8 +19,6 @@ use crate::faults::{self, FaultRules};
 
 /// The longest wait for the requests of a world before it is changed.
 const QUIET_LIMIT: Duration = Duration::from_secs(10);
-/// The same in every world, so that a test with probabilities can be repeated.
-const FAULT_SEED: u64 = 1;
 
 /// An isolated backend.
 pub struct World {
@@ -35,7 +33,7 @@ pub struct World {
     /// Its clock.
     pub(crate) clock: VirtualClock,
     /// The rules by which its requests and what is behind them fail.
-    pub(crate) faults: FaultRules,
+    pub(crate) faults: Arc<FaultRules>,
     /// Its database; the name stays the same.
     pub(crate) database: DatabaseName,
     /// What it was created from.
@@ -92,16 +90,18 @@ pub(crate) struct WorldIdentity {
     pub keys: Arc<WorldKeys>,
     /// Its database.
     pub database: DatabaseName,
+    /// The rules of its faults.
+    pub faults: Arc<FaultRules>,
 }
 
 impl World {
     /// Creates a world around a running backend.
     pub(crate) fn new(identity: WorldIdentity, clock: VirtualClock, origin: Origin, backend: Backend) -> Self {
-        let WorldIdentity { id, name, url, keys, database } = identity;
+        let WorldIdentity { id, name, url, keys, database, faults } = identity;
         let closing = Mutex::new(backend.closing.clone());
         let state = WorldState { backend: Some(backend), settings: origin.settings.clone() };
         let state = Arc::new(RwLock::new(state));
-        let (faults, used_at) = (FaultRules::new(FAULT_SEED), Mutex::new(Instant::now()));
+        let used_at = Mutex::new(Instant::now());
         Self { id, name, url, keys, clock, faults, database, origin, state, closing, used_at }
     }
 
@@ -167,6 +167,7 @@ impl World {
             settings,
             database: self.database.clone(),
             clock: Arc::new(self.clock.clone()),
+            faults: Arc::clone(&self.faults),
         }
     }
 

@@ -4,7 +4,8 @@
 //! All endpoints are for this machine only.
 
 use axum::extract::Request;
-use http::Method;
+use http::uri::PathAndQuery;
+use http::{Method, Uri};
 use provider_simulator::{Simulator, SimulatorOptions};
 
 use super::access::AccessRule;
@@ -22,6 +23,15 @@ pub(crate) fn simulator_options(origin: &str, auth_url: &str) -> SimulatorOption
 /// Returns whether the path belongs to the simulator.
 pub(crate) fn is_provider_path(path: &str) -> bool {
     path.strip_prefix(PATH).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// Adds the path of the server's URL, which the simulator knows and a router in front has removed.
+pub(super) fn restore_path(simulator: &Simulator, request: &mut Request) {
+    let Some(prefix) = simulator.base_path().strip_suffix(PATH).filter(|prefix| !prefix.is_empty()) else { return };
+    let below = request.uri().path_and_query().map_or(PATH, PathAndQuery::as_str);
+    if let Ok(whole) = PathAndQuery::try_from(format!("{prefix}{below}")) {
+        *request.uri_mut() = Uri::from(whole);
+    }
 }
 
 /// Returns the access rule of a request.

@@ -7,6 +7,7 @@ use futures::FutureExt;
 use gotrue_rs::app::EmailDelivery;
 use gotrue_rs::config::{Config, Vars, load};
 use gotrue_rs::ports::entropy::Entropy;
+use gotrue_rs::ports::mail::MailFaultInjector;
 use gotrue_rs::ports::mail::outbox::{MailDestination, Outbox};
 use gotrue_rs::store::outbox::OutboxTable;
 use http::Uri;
@@ -29,10 +30,11 @@ impl WorldBackends {
         let mut config = read_settings(plan)?;
         profiles::apply_gotrue_profile(&mut config.policy);
         let pool = self.build_pool(&mut config, &plan.database)?;
-        let shared = self.ports(&plan.clock);
+        let shared = self.ports(plan);
         let table = OutboxTable::new(pool.clone());
         // Tests read the messages of every world.
         let outbox = Outbox::new(table, Arc::clone(&plan.clock), entropy.fork(), MailDestination::Inbox);
+        let outbox = outbox.with_faults(Arc::clone(&plan.faults) as Arc<dyn MailFaultInjector>);
         let (closing, signal) = watch::channel(false);
         let messages = MessagesApi::new(MessageStore::new(outbox.inbox(), MessageSender::default(), signal));
         let app = Arc::new(app::build(&config, &shared, pool, EmailDelivery::Outbox(Arc::new(outbox)))?);
@@ -46,7 +48,7 @@ impl WorldBackends {
             }
             .boxed()
         });
-        Ok(Backend { app, handler, messages, closing, tasks: Vec::new() })
+        Ok(Backend { app, handler, messages, providers: None, closing, tasks: Vec::new() })
     }
 }
 
