@@ -1,5 +1,7 @@
 //! `basalt check`: reports all problems of the configuration at once.
 
+use std::sync::Arc;
+
 use std::io::Write;
 
 use gotrue_rs::config::{Config, Notice, NoticeLevel};
@@ -79,7 +81,7 @@ fn check_outbound(config: &Config, problems: &mut Vec<Problem>) -> anyhow::Resul
     }
     match outbound::build_http_client(config) {
         Ok(http) => {
-            let templates = MailTemplates::new(&config.policy.mail, &config.policy.site, &http);
+            let templates = MailTemplates::new(&config.policy.mail, &config.policy.site, &Arc::new(http));
             Ok(build_runtime()?.block_on(templates.check_remote(SystemClock.now())))
         }
         Err(error) => {
