@@ -20,7 +20,7 @@ const PLACEHOLDER_SECRET: &str = "a secret that is used for validation only";
 /// Location of a project.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ProjectArguments {
-    /// The configuration [default: config.toml, else supabase/config.toml here or above, else the CLI's defaults]
+    /// The configuration [default: config.toml, else supabase/config.toml here or above]
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
     /// The folder of keys and database [default: .basalt beside the configuration]

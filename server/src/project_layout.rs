@@ -23,15 +23,17 @@ pub(crate) struct ProjectLayout {
     pub has_config: bool,
     /// The absolute folder of the configuration, to which its paths are relative.
     pub folder: PathBuf,
-    /// The absolute root of the project: the folder that contains `supabase`, else the folder of the configuration.
+    /// The absolute root: the folder that contains `supabase`, else that of the configuration.
     pub root: PathBuf,
     /// The folder whose `.env` the process reads.
     start: PathBuf,
 }
 
 impl ProjectLayout {
-    /// Finds the configuration: the given one, `config.toml` in the current folder, or `supabase/config.toml` in it or in
-    /// the nearest folder above.
+    /// Finds the configuration.
+    ///
+    /// It is the given one, `config.toml` in the current folder, or `supabase/config.toml` in it or in the nearest folder
+    /// above.
     pub(crate) fn find(given: Option<&Path>) -> anyhow::Result<Self> {
         let current = env::current_dir().context("finding the current folder")?;
         if let Some(path) = given {
@@ -59,7 +61,7 @@ impl ProjectLayout {
         Self { config, has_config, folder, root, start }
     }
 
-    /// Returns the folder of migrations, seed files and functions: that of the configuration, else `supabase`.
+    /// Returns the folder of migrations, seed files and functions.
     pub(crate) fn supabase_folder(&self) -> PathBuf {
         if self.has_config { self.folder.clone() } else { self.root.join(SUPABASE_FOLDER) }
     }

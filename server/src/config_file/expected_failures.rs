@@ -3,7 +3,7 @@
 use gotrue_rs::config::Notice;
 
 use super::ConfigFile;
-use super::settings::SMS_PROVIDERS;
+use super::keys::SMS_PROVIDERS;
 
 /// Providers whose clients may have no secret.
 const PUBLIC_CLIENTS: [&str; 2] = ["apple", "google"];

@@ -271,6 +271,9 @@ pub(super) const UNSUPPORTED_TABLES: &[(&str, &str)] = &[
     ("auth.third_party", "tokens of other identity services"),
 ];
 
+/// The SMS providers in the CLI's order; it uses the first enabled one.
+pub(super) const SMS_PROVIDERS: &[&str] = &["twilio", "twilio_verify", "messagebird", "textlocal", "vonage"];
+
 const MAIL_TEMPLATES: &[&str] =
     &["invite", "confirmation", "recovery", "magic_link", "email_change", "reauthentication"];
 

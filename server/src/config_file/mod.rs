@@ -80,7 +80,8 @@ impl ConfigFile {
         text: &str,
         environment: &dyn Fn(&str) -> Option<String>,
     ) -> Result<(Self, Vec<Problem>), Vec<Problem>> {
-        let (values, mut problems) = read::read(text, environment)?;
+        let (mut values, mut problems) = read::read(text, environment)?;
+        problems.extend(unset::apply(&mut values));
         let basalt = BasaltSettings::from_values(&values, &mut problems);
         if !values.is_enabled("auth.enabled", true) {
             problems.push(values.build_problem("auth.enabled", "is false, but auth is what this server does"));

@@ -11,7 +11,6 @@ use toml::de::{DeTable, DeValue};
 use super::keys::{self, Key, KeyUsage, Kind, UNSUPPORTED_TABLES};
 use super::problem::Problem;
 use super::suggestion::suggest_name;
-use super::unset::{self, UnsetVariable};
 
 /// A value in the notation of the auth server: `true`, `3600`, `a,b`.
 #[derive(Debug, Clone)]
@@ -23,6 +22,17 @@ pub(crate) struct Value {
     /// The key's parts.
     pub path: Vec<String>,
     /// Its line, from 1.
+    pub line: usize,
+}
+
+/// A value `env(NAME)` without a variable of that name.
+#[derive(Debug, Clone)]
+pub(crate) struct UnsetVariable {
+    /// The key's parts.
+    pub path: Vec<String>,
+    /// The name of the variable.
+    pub variable: String,
+    /// The line of the value, from 1.
     pub line: usize,
 }
 
@@ -60,6 +70,11 @@ impl Values {
     /// Returns whether the file has a table, even an empty one.
     pub(crate) fn has_table(&self, name: &str) -> bool {
         self.tables.contains(name)
+    }
+
+    /// Returns whether [`Values::switch_off`] disabled a table.
+    pub(super) fn is_switched_off(&self, table: &str) -> bool {
+        self.switched_off.contains(table)
     }
 
     /// Makes a table count as disabled.
@@ -131,9 +146,7 @@ pub(super) fn read(
     }
     let mut reader = Reader { text, environment, values: Values::default(), problems: Vec::new(), path: Vec::new() };
     reader.read_table(document.get_ref());
-    let Reader { mut values, mut problems, .. } = reader;
-    problems.extend(unset::apply(&mut values));
-    Ok((values, problems))
+    Ok((reader.values, reader.problems))
 }
 
 struct Reader<'a> {
@@ -186,7 +199,7 @@ impl Reader<'_> {
                 let text = items.join(",");
                 self.values.entries.insert(path.join("."), Value { text, items, path, line });
             }
-            Err(ValueError::Unset(variable)) => self.values.unset.push(UnsetVariable::new(path, variable, line)),
+            Err(ValueError::Unset(variable)) => self.values.unset.push(UnsetVariable { path, variable, line }),
             Err(ValueError::Invalid(wanted)) => {
                 self.report(&value.span(), format!("{} must be {wanted}", path.join(".")));
             }

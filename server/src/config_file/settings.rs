@@ -8,7 +8,7 @@ use std::path::Path;
 use gotrue_rs::config::Notice;
 use url::{Host, Url};
 
-use super::keys::{self, KEYS, KeyUsage};
+use super::keys::{self, KEYS, KeyUsage, SMS_PROVIDERS};
 use super::problem::Problem;
 use super::read::{Value, Values};
 use super::unset;
@@ -46,9 +46,6 @@ const FIXED: &[(&str, &str)] = &[
     ("SMS_OTP_LENGTH", "6"),
     ("MAILER_TEMPLATE_RELOADING_ENABLED", "true"),
 ];
-
-/// The SMS providers in the CLI's order; it uses the first enabled one.
-pub(super) const SMS_PROVIDERS: &[&str] = &["twilio", "twilio_verify", "messagebird", "textlocal", "vonage"];
 
 const LOWER: &str = "abcdefghijklmnopqrstuvwxyz";
 const UPPER: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";

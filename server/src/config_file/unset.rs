@@ -5,99 +5,77 @@
 
 use gotrue_rs::config::Notice;
 
+use super::keys::SMS_PROVIDERS;
 use super::problem::Problem;
-use super::read::Values;
-use super::settings::SMS_PROVIDERS;
+use super::read::{UnsetVariable, Values};
 
 /// The table of the mail server, which test servers do not use.
 pub(super) const MAIL_SERVER: &str = "auth.email.smtp";
 
-/// A value `env(NAME)` without a variable of that name.
-#[derive(Debug, Clone)]
-pub(crate) struct UnsetVariable {
-    /// The key's parts.
-    pub path: Vec<String>,
-    variable: String,
-    line: usize,
-    effect: UnsetEffect,
-}
-
 /// The effect of a missing value.
-#[derive(Debug, Clone, PartialEq, Eq)]
 enum UnsetEffect {
     /// None: its table is disabled.
     None,
-    /// It disables the table of its provider.
+    /// It disabled the table of its provider.
     Disables(String),
     /// The configuration cannot be used.
     Problem,
 }
 
-impl UnsetVariable {
-    /// Creates the entry of a key in `line`; [`apply`] determines its effect.
-    pub(super) fn new(path: Vec<String>, variable: String, line: usize) -> Self {
-        Self { path, variable, line, effect: UnsetEffect::Problem }
-    }
-
-    /// Returns the problem of a value that is needed.
-    pub(super) fn problem(&self) -> Problem {
-        let (key, variable) = (self.path.join("."), &self.variable);
-        let text = format!(
-            "{key} needs the environment variable {variable}, which is not set: set it, or add it to a .env file of the project"
-        );
-        Problem { line: Some(self.line), text }
-    }
-
-    fn is_of_mail_server(&self) -> bool {
-        self.path.join(".").starts_with(MAIL_SERVER)
-    }
-
-    /// Returns the notice of a value that is not needed.
-    fn notice(&self) -> Option<Notice> {
-        let name = format!("line {}: {}", self.line, self.path.join("."));
-        let missing = format!("the environment variable {} is not set", self.variable);
-        match &self.effect {
-            UnsetEffect::None => Some(Notice::debug(name, format!("{missing}; its table is disabled"))),
-            UnsetEffect::Disables(table) => Some(Notice::warning(name, format!("{missing}: [{table}] is disabled"))),
-            UnsetEffect::Problem => None,
-        }
-    }
-}
-
-/// Determines the effect of all missing values, disables their providers, and returns the problems.
+/// Disables the providers with missing values, and returns the problems of the others.
 ///
 /// Those of the mail server are problems of the settings, because a test server does without it.
 pub(super) fn apply(values: &mut Values) -> Vec<Problem> {
-    let mut unset = std::mem::take(&mut values.unset);
-    for value in &mut unset {
-        value.effect = if values.is_disabled(&value.path) {
-            UnsetEffect::None
-        } else {
-            provider_table(&value.path).map_or(UnsetEffect::Problem, UnsetEffect::Disables)
-        };
+    let is_needed = |unset: &&UnsetVariable| !values.is_disabled(&unset.path);
+    let tables: Vec<String> =
+        values.unset.iter().filter(is_needed).filter_map(|unset| provider_table(&unset.path)).collect();
+    for table in tables {
+        values.switch_off(table);
     }
-    for value in &unset {
-        if let UnsetEffect::Disables(table) = &value.effect {
-            values.switch_off(table.as_str());
-        }
-    }
-    let needed = unset.iter().filter(|value| value.effect == UnsetEffect::Problem && !value.is_of_mail_server());
-    let problems = needed.map(UnsetVariable::problem).collect();
-    values.unset = unset;
-    problems
+    find_problems(values, |unset| !is_of_mail_server(unset))
 }
 
 /// Returns the problems of the mail server's missing values, unless it is switched off.
 pub(super) fn find_mail_server_problems(values: &Values) -> Vec<Problem> {
-    let needed = |value: &&UnsetVariable| {
-        value.effect == UnsetEffect::Problem && value.is_of_mail_server() && !values.is_disabled(&value.path)
-    };
-    values.unset.iter().filter(needed).map(UnsetVariable::problem).collect()
+    find_problems(values, is_of_mail_server)
 }
 
 /// Returns the notices of the missing values that are not needed.
 pub(super) fn list_notices(values: &Values) -> Vec<Notice> {
-    values.unset.iter().filter_map(UnsetVariable::notice).collect()
+    let notice = |unset: &UnsetVariable| {
+        let name = format!("line {}: {}", unset.line, unset.path.join("."));
+        let missing = format!("the environment variable {} is not set", unset.variable);
+        match effect(values, unset) {
+            UnsetEffect::None => Some(Notice::debug(name, format!("{missing}; its table is disabled"))),
+            UnsetEffect::Disables(table) => Some(Notice::warning(name, format!("{missing}: [{table}] is disabled"))),
+            UnsetEffect::Problem => None,
+        }
+    };
+    values.unset.iter().filter_map(notice).collect()
+}
+
+fn find_problems(values: &Values, is_wanted: impl Fn(&UnsetVariable) -> bool) -> Vec<Problem> {
+    let is_problem = |unset: &&UnsetVariable| is_wanted(unset) && matches!(effect(values, unset), UnsetEffect::Problem);
+    let problem = |unset: &UnsetVariable| {
+        let (key, variable) = (unset.path.join("."), &unset.variable);
+        let text = format!(
+            "{key} needs the environment variable {variable}, which is not set: set it, or add it to a .env file of the project"
+        );
+        Problem { line: Some(unset.line), text }
+    };
+    values.unset.iter().filter(is_problem).map(problem).collect()
+}
+
+fn effect(values: &Values, unset: &UnsetVariable) -> UnsetEffect {
+    match provider_table(&unset.path).filter(|table| values.is_switched_off(table)) {
+        Some(table) => UnsetEffect::Disables(table),
+        None if values.is_disabled(&unset.path) => UnsetEffect::None,
+        None => UnsetEffect::Problem,
+    }
+}
+
+fn is_of_mail_server(unset: &UnsetVariable) -> bool {
+    unset.path.join(".").starts_with(MAIL_SERVER)
 }
 
 /// Returns the table of the provider that a key belongs to.

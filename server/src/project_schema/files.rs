@@ -136,7 +136,7 @@ fn list_files(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
-/// Returns the functions of the project that this server does not have: those of `functions/` and of the configuration.
+/// Returns the functions of `functions/` and of the configuration that this server does not have.
 pub(crate) fn list_unserved_functions(project: &Project, served: &[&str]) -> Vec<String> {
     let configured = project.file.functions();
     let entries = fs::read_dir(project.layout.supabase_folder().join("functions")).into_iter().flatten().flatten();

@@ -107,6 +107,23 @@ fn invalid_file_of_variables_is_reported_by_name_and_line() {
 }
 
 #[tokio::test]
+async fn test_server_needs_neither_the_mail_server_nor_tls_of_the_project() {
+    let scratch = TempFolder::new();
+    let config = "[api.tls]\nenabled = true\n[auth.email.smtp]\nhost = \"smtp.example.com\"\nport = 587\nuser = \"app\"\n\
+                  pass = \"env(PROJECT_SMTP_PASSWORD)\"\nadmin_email = \"app@example.com\"\n";
+    write_files(&scratch, &[("supabase/config.toml", config)]);
+    let output = run_in(&scratch.0, &["serve", "--port", "0", "--ephemeral"]);
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(text.contains("line 2: api.tls.enabled is not served"), "{text}");
+    assert!(
+        text.contains("line 7: auth.email.smtp.pass needs the environment variable PROJECT_SMTP_PASSWORD"),
+        "{text}"
+    );
+    let server = Basalt::start(basalt().current_dir(&scratch.0), &["--test"]);
+    assert_eq!(server.auth("/health", None).await.0, 200);
+}
+
+#[tokio::test]
 async fn init_writes_a_configuration_that_serves_a_status_page() {
     let scratch = TempFolder::new();
     let output = run_in(&scratch.0, &["init"]);

@@ -19,7 +19,7 @@ const SESSION: &str = "RESET ALL; SET statement_timeout = 0; SET client_min_mess
 /// A file of SQL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProjectFile {
-    /// The path from the project's root, such as `supabase/seed.sql`.
+    /// The path from the project's root.
     pub path: String,
     /// The contents.
     pub text: String,
@@ -270,7 +270,7 @@ fn failure(file: &ProjectFile, statement: Option<&ScriptStatement>, error: &sqlx
     ProjectFileError::Statement { path: file.path.clone(), line, message, is_unsupported }
 }
 
-/// Returns whether a statement failed because of a schema or an extension that a Supabase project has and this does not.
+/// Returns whether a statement needs a schema or extension that only a whole Supabase project has.
 fn needs_missing_service(code: Option<&str>, message: &str) -> bool {
     const SCHEMAS: [&str; 9] =
         ["storage", "realtime", "cron", "net", "vault", "pgsodium", "graphql", "graphql_public", "supabase_functions"];
