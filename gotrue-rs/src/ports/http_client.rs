@@ -18,7 +18,8 @@ use reqwest::{Certificate, Client, ClientBuilder, Request, Url};
 use tracing::field::Empty;
 use tracing::{Instrument, Span};
 
-use self::faults::OutboundFaultInjector;
+use self::faults::{OutboundEffect, OutboundFault, OutboundFaultInjector};
+use crate::ports::clock::{Clock, SystemClock};
 
 /// Proxies and trusted roots of outgoing requests.
 #[derive(Debug, Clone, Default)]
@@ -193,7 +194,7 @@ impl HttpClient {
         limits: ResponseLimits,
     ) -> Result<HttpResponse, HttpError> {
         if let Some(fault) = self.faults.as_ref().and_then(|faults| faults.fault_of(service))
-            && let Some(outcome) = fault.apply(limits).await
+            && let Some(outcome) = apply_fault(fault, limits).await
         {
             return outcome;
         }
@@ -253,6 +254,25 @@ pub fn read_roots(file: Option<&Path>, folders: Option<&str>) -> io::Result<Opti
         }
     }
     Ok(Some(all))
+}
+
+/// Applies an injected fault; `None` if the call is made.
+async fn apply_fault(fault: OutboundFault, limits: ResponseLimits) -> Option<Result<HttpResponse, HttpError>> {
+    // A stopped clock of the application does not stop the call.
+    SystemClock.sleep(fault.delay).await;
+    match fault.effect {
+        OutboundEffect::Continue => None,
+        OutboundEffect::Refuse => Some(Err(HttpError::InjectedRefusal)),
+        OutboundEffect::TimeOut => {
+            SystemClock.sleep(limits.time).await;
+            Some(Err(HttpError::InjectedTimeout))
+        }
+        OutboundEffect::Respond { status, headers, mut body } => {
+            let is_truncated = body.len() > limits.bytes;
+            body.truncate(limits.bytes);
+            Some(Ok(HttpResponse { status, headers, body, is_truncated }))
+        }
+    }
 }
 
 fn record_outcome(span: &Span, outcome: Result<&HttpResponse, &reqwest::Error>) {

@@ -1,4 +1,4 @@
-//! A software passkey: answers the WebAuthn options of the server as a browser and its authenticator do.
+//! A software passkey: answers WebAuthn options as a browser and its authenticator do.
 //!
 //! It keeps nothing: the private state of a passkey is part of the answer, and of the next request.
 

@@ -6,10 +6,9 @@ use std::sync::OnceLock;
 use gotrue_rs::config::hook_key;
 use gotrue_rs::journal::{Fault, FaultInjector, Step};
 use gotrue_rs::ports::clock::{Clock, SystemClock};
-use gotrue_rs::ports::http_client::HttpResponse;
 use gotrue_rs::ports::http_client::faults::{OutboundEffect, OutboundFault, OutboundFaultInjector};
 use gotrue_rs::ports::mail::MailFaultInjector;
-use gotrue_rs::store;
+use gotrue_rs::store::{self, Statement};
 use gotrue_rules::domain::policy::HookKind;
 
 use super::action::{FaultEffect, TargetFailure};
@@ -42,7 +41,7 @@ impl FaultInjector for FaultRules {
 fn writing_statements() -> &'static HashSet<&'static str> {
     static NAMES: OnceLock<HashSet<&'static str>> = OnceLock::new();
     let is_writing = |sql: &str| sql.split_whitespace().any(|word| matches!(word, "INSERT" | "UPDATE" | "DELETE"));
-    NAMES.get_or_init(|| store::list_statements().filter(|it| is_writing(it.sql())).map(|it| it.name()).collect())
+    NAMES.get_or_init(|| store::list_statements().filter(|it| is_writing(it.sql())).map(Statement::name).collect())
 }
 
 impl OutboundFaultInjector for FaultRules {
@@ -59,7 +58,7 @@ impl OutboundFaultInjector for FaultRules {
         let effect = match action.effect {
             FaultEffect::Respond { status, body, retry_after } => {
                 let ResponseContent { headers, body } = ResponseContent::build(body, retry_after);
-                OutboundEffect::Respond(HttpResponse { status, headers, body, is_truncated: false })
+                OutboundEffect::Respond { status, headers, body }
             }
             FaultEffect::Fail(TargetFailure::Hang) => OutboundEffect::TimeOut,
             FaultEffect::Fail(_) | FaultEffect::Drop => OutboundEffect::Refuse,

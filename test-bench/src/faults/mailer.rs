@@ -12,7 +12,7 @@ use super::rules::FaultRules;
 use super::target::FaultTarget;
 
 /// How long a mail server that hangs is waited for.
-pub(super) const HANGING: Duration = Duration::from_secs(60);
+pub(super) const HANGING: Duration = Duration::from_mins(1);
 
 /// Sends mails with another mailer unless a rule affects them.
 pub struct FaultyMailer {

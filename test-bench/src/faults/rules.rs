@@ -114,7 +114,9 @@ impl FaultRules {
         self.select(target, |_| true)
     }
 
-    /// Returns the action for a statement; rules with `read_only` affect only those that write or lock rows.
+    /// Returns the action for a statement.
+    ///
+    /// Rules with `read_only` affect only statements that write or lock rows.
     pub(super) fn for_statement(&self, is_writing: bool) -> Option<FaultAction> {
         let is_read_only = |rule: &FaultRule| rule.action.effect == FaultEffect::Fail(TargetFailure::ReadOnly);
         self.select(&FaultTarget::Database, |rule| is_writing || !is_read_only(rule))
