@@ -139,8 +139,8 @@ impl Simulator {
     ) -> Response {
         match outcome {
             Outcome::Page(email) => {
-                let action = uri.path_and_query().map_or("", |target| target.as_str());
-                responses::page(format_chooser(self.options.page, action, &email, ""), CHOOSER_POLICY)
+                let action = self.form_action(uri);
+                responses::page(format_chooser(self.options.page, &action, &email, ""), CHOOSER_POLICY)
             }
             Outcome::Error(..) if at.entry.is_oauth1() => self.finish_oauth1(&requested.request_token, None),
             Outcome::Error(error, description) => {

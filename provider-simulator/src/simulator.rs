@@ -10,7 +10,7 @@ use gotrue_rs::ports::entropy::Entropy;
 use gotrue_rs::ports::saml::SamlSigningKey;
 use gotrue_rules::domain::policy::{ExternalProviderSettings, Policy};
 use gotrue_rules::domain::secret::Secret;
-use http::{Method, StatusCode};
+use http::{Method, StatusCode, Uri};
 use serde_json::{Value, json};
 
 use crate::catalog::{GENERIC, ProviderEntry, ResourceTemplate, find_provider, provider_names};
@@ -156,7 +156,8 @@ impl Simulator {
             settings.client_ids = vec![DEFAULT_CLIENT_ID.to_owned()];
         }
         if settings.secret.is_empty() {
-            settings.secret = Secret::new(self.entropy.base32(40));
+            let known = self.registration(entry).map(|registration| registration.secret);
+            settings.secret = known.unwrap_or_else(|| Secret::new(self.entropy.base32(40)));
         }
         if settings.redirect_uri.is_empty() {
             settings.redirect_uri = format!("{}/callback", self.options.auth_url.trim_end_matches('/'));
@@ -189,7 +190,21 @@ impl Simulator {
         Ok(())
     }
 
+    /// Forgets codes, tokens, and the sign-ins that tests determined.
+    pub fn reset(&self) {
+        for table in [&self.codes, &self.access_tokens, &self.refresh_tokens] {
+            table.clear();
+        }
+        self.request_tokens.clear();
+        self.verifiers.clear();
+        self.signed_tokens.clear();
+        lock(&self.posted_users).clear();
+        lock(&self.next).clear();
+    }
+
     /// Answers a request below the path of the base URL.
+    ///
+    /// A router may have removed the beginning of that path, up to its last two segments.
     pub async fn answer(&self, request: Request) -> Response {
         let path = request.uri().path().to_owned();
         let Some(at) = self.locate(&path) else { return not_found() };
@@ -239,6 +254,11 @@ impl Simulator {
         self.locate(path).and_then(|at| at.endpoint()).is_some_and(|endpoint| matches!(endpoint, Endpoint::Authorize))
     }
 
+    /// Returns the name of the provider that a path belongs to.
+    pub fn provider_name(&self, path: &str) -> Option<&'static str> {
+        self.locate(path).map(|at| at.entry.name.as_str())
+    }
+
     /// Returns the registration of the auth API at a provider.
     pub(crate) fn registration(&self, entry: &ProviderEntry) -> Option<ClientRegistration> {
         lock(&self.registrations).get(&entry.name).cloned()
@@ -257,13 +277,27 @@ impl Simulator {
 
     /// Finds the provider, host and path of a request, given its whole path.
     fn locate<'a>(&self, path: &'a str) -> Option<Location<'a>> {
-        let rest = path.strip_prefix(base_path(&self.options.base_url))?;
+        let rest = self.strip_base(path)?;
         let named = split_segment(rest).and_then(|(name, rest)| Some((find_provider(name)?, rest)));
         let Some((entry, rest)) = named else {
             return find_provider(GENERIC).map(|entry| Location { entry, host: "", path: rest });
         };
         let (host, path) = split_segment(rest).filter(|(_, path)| !path.is_empty()).unwrap_or(("", rest));
         Some(Location { entry, host, path })
+    }
+
+    /// Returns the URL that a page posts its forms to: that of the page.
+    pub(crate) fn form_action(&self, uri: &Uri) -> String {
+        let rest = self.strip_base(uri.path()).unwrap_or_default();
+        format!("{}{rest}?{}", base_path(&self.options.base_url), uri.query().unwrap_or_default())
+    }
+
+    /// Removes the path of the base URL, or its last two segments, from the beginning of a path.
+    fn strip_base<'a>(&self, path: &'a str) -> Option<&'a str> {
+        let base = base_path(&self.options.base_url);
+        let last = base.rmatch_indices('/').nth(1).map_or(base, |(at, _)| &base[at..]);
+        let rest = path.strip_prefix(base).or_else(|| path.strip_prefix(last))?;
+        (rest.is_empty() || rest.starts_with('/')).then_some(rest)
     }
 
     fn discovery_document(&self, at: Location<'_>) -> Value {

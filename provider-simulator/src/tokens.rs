@@ -98,6 +98,11 @@ impl<T: Clone> SecretTable<T> {
         (self.clock.now() < until).then_some(entry)
     }
 
+    /// Removes all entries.
+    pub(crate) fn clear(&self) {
+        self.lock().clear();
+    }
+
     fn lock(&self) -> MutexGuard<'_, VecDeque<(String, DateTime<Utc>, T)>> {
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }

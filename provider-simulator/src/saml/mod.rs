@@ -87,8 +87,8 @@ impl Simulator {
     }
 
     fn authn_page(&self, uri: &Uri, email: &str) -> Response {
-        let action = uri.path_and_query().map_or("", |target| target.as_str());
-        responses::page(format_chooser(self.options.page, action, email, ""), CHOOSER_POLICY)
+        let action = self.form_action(uri);
+        responses::page(format_chooser(self.options.page, &action, email, ""), CHOOSER_POLICY)
     }
 
     /// Validates the request, which must come from the auth API.

@@ -169,6 +169,41 @@ async fn next_sign_in_needs_a_known_and_enabled_provider() {
 }
 
 #[tokio::test]
+async fn base_path_may_be_shortened_by_the_router() {
+    let options = SimulatorOptions {
+        base_url: "http://127.0.0.1:1/w/x/_dev/provider".into(),
+        auth_url: "http://127.0.0.1:1/w/x/auth/v1".into(),
+        page: "{{action}}",
+    };
+    let simulator = Simulator::new(options, Arc::new(SystemClock), Entropy::from_seed(1)).expect("a simulator");
+    let settings = simulator.settings("github", None).expect("a provider");
+    assert_eq!(settings.redirect_uri, "http://127.0.0.1:1/w/x/auth/v1/callback");
+    let query = format!("client_id=basalt&response_type=code&redirect_uri={}", settings.redirect_uri);
+    let path = "/_dev/provider/github/github.com/login/oauth/authorize";
+    for uri in [format!("/w/x{path}?{query}"), format!("{path}?{query}")] {
+        let request = http::Request::get(&uri).body(axum::body::Body::empty()).expect("a request");
+        let page = simulator.answer(request).await.into_body();
+        let bytes = axum::body::to_bytes(page, usize::MAX).await.expect("a body");
+        assert_eq!(String::from_utf8_lossy(&bytes), format!("/w/x{path}?{query}").replace('&', "&amp;"));
+    }
+    assert_eq!(simulator.provider_name(path), Some("github"));
+    assert_eq!(simulator.provider_name("/_dev/providers"), None);
+    assert_eq!(simulator.provider_name("/auth/v1/callback"), None);
+}
+
+#[tokio::test]
+async fn reset_removes_codes_tokens_and_determined_sign_ins() {
+    let trial = Trial::new().await;
+    let url = trial.start("google", "&prompt=none&login_hint=ann").await;
+    let response = trial.send(Method::GET, &url, &[], "").await;
+    trial.set_next("google", &json!({"scenario": "denied"}));
+    trial.simulator.reset();
+    assert!(trial.return_from(&response).await.fragment("access_token").is_empty());
+    let back = trial.sign_in("google", "&prompt=none&login_hint=ann").await;
+    assert_eq!(trial.user(&back).await.str("email"), "ann@example.com");
+}
+
+#[tokio::test]
 async fn unknown_paths_and_methods_are_refused() {
     let plain = Plain::new().await;
     for (method, path, status) in [

@@ -102,11 +102,19 @@ const DECISIONS: &[Decision] = &[
         home: "gotrue-rs/src/ports/mail/template/syntax.rs",
         allowed: &[],
     },
+    Decision {
+        name: "which providers are simulated",
+        signs: &[".simulator_url="],
+        is_literal: false,
+        home: "provider-simulator/src/simulator.rs",
+        allowed: &[],
+    },
 ];
 
 /// Production sources: path and text without tests.
 fn sources() -> Vec<(String, String)> {
-    let folders = ["gotrue-rules/src", "gotrue-rs/src", "functions-rs/src", "server/src", "http-edge/src"];
+    let crates = ["gotrue-rules", "gotrue-rs", "functions-rs", "provider-simulator", "server", "http-edge"];
+    let folders = crates.map(|name| format!("{name}/src"));
     let all = folders.iter().flat_map(|folder| list_files(&repository_root().join(folder), &[".rs"]));
     let sources = all.map(|path| (relative_path(&path), without_tests(&read_text(&path)).to_owned()));
     let is_test = |path: &str| path.ends_with("tests.rs") || path.contains("/tests/") || path.contains("/testing/");

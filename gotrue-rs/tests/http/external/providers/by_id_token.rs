@@ -6,6 +6,7 @@ use gotrue_rules::domain::policy::Policy;
 use http::Request;
 use serde_json::{Value, json};
 
+use super::simulated::assert_same_form;
 use super::{ANN, PICTURE, at_home_but, basic, form, sent, tokens, usual};
 use crate::ports::internet::{Internet, RecordedRequest};
 
@@ -91,7 +92,9 @@ async fn google() {
     assert_eq!(requests.iter().map(|it| it.url.as_str()).collect::<Vec<_>>(), [google.token]);
     assert_eq!(basic(&requests[0]), "google-client:google-secret");
     let more = json!({"custom_claims": {"hd": "example.com"}});
-    assert_eq!(google.identity(&back).await, usual(GOOGLE, "7", &more));
+    let expected = usual(GOOGLE, "7", &more);
+    assert_eq!(google.identity(&back).await, expected);
+    assert_same_form("google", &expected, &json!({"hd": "example.com"})).await;
 }
 
 #[tokio::test]
@@ -126,7 +129,9 @@ async fn apple_form_post_contains_the_name() {
     let form = form(&requests[0]);
     assert_eq!((&*form["client_id"], &*form["secret"]), ("apple-client", "apple-secret"));
     let more = json!({"full_name": "Ann Example", "custom_claims": {"is_private_email": true}});
-    assert_eq!(apple.identity(&RedirectTarget::from_response(&back)).await, expected_claims(APPLE, &more));
+    let expected = expected_claims(APPLE, &more);
+    assert_eq!(apple.identity(&RedirectTarget::from_response(&back)).await, expected);
+    assert_same_form("apple", &expected, &json!({})).await;
 }
 
 #[tokio::test]
@@ -143,7 +148,9 @@ async fn azure_accepts_tokens_of_any_tenant() {
     assert_eq!(azure.provider_requests().len(), 1);
     let more = json!({"name": null, "full_name": "Ann Example", "preferred_username": "ann@contoso.example.com",
                       "custom_claims": {"email": ANN, "tid": "tenant-1", "xms_edov": "1"}});
-    assert_eq!(azure.identity(&back).await, expected_claims(TENANT, &more));
+    let expected = expected_claims(TENANT, &more);
+    assert_eq!(azure.identity(&back).await, expected);
+    assert_same_form("azure", &expected, &json!({"tid": "tenant-1"})).await;
 }
 
 #[tokio::test]
@@ -172,7 +179,9 @@ async fn linkedin_oidc() {
     assert_eq!((&*sent.base, sent.query("scope")), (authorize, "openid email profile"));
     assert_eq!(linkedin.provider_requests().len(), 1);
     let more = json!({"given_name": "Ann", "family_name": "Example", "locale": "en_US"});
-    assert_eq!(linkedin.identity(&back).await, expected_claims(LINKEDIN, &more));
+    let expected = expected_claims(LINKEDIN, &more);
+    assert_eq!(linkedin.identity(&back).await, expected);
+    assert_same_form("linkedin_oidc", &expected, &json!({"picture": null})).await;
 }
 
 #[tokio::test]
@@ -186,10 +195,9 @@ async fn vercel_marketplace() {
     assert_eq!((&*sent.base, sent.query("scope")), ("https://api.vercel.com/oauth/v2/authorization", ""));
     assert_eq!(vercel.provider_requests().len(), 1);
     let id = "global_user_id:9";
-    assert_eq!(
-        vercel.identity(&back).await,
-        expected_claims(VERCEL, &json!({"sub": id, "provider_id": id, "picture": PICTURE}))
-    );
+    let expected = expected_claims(VERCEL, &json!({"sub": id, "provider_id": id, "picture": PICTURE}));
+    assert_eq!(vercel.identity(&back).await, expected);
+    assert_same_form("vercel_marketplace", &expected, &json!({})).await;
 }
 
 #[tokio::test]

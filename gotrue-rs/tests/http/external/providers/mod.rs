@@ -1,12 +1,14 @@
 //! Each provider with its recorded contract.
 //!
 //! Checked are the redirect, the code exchange, the profile requests, and the identity made of the recorded responses.
+//! The provider simulator makes an identity of the same form.
 
 mod by_id_token;
 mod by_one_answer;
 mod by_several_answers;
 mod oauth1;
 mod oddities;
+mod simulated;
 
 use std::collections::BTreeMap;
 
@@ -72,6 +74,7 @@ impl ProviderContract {
         let requests = internet.take_requests();
         self.assert_profile_requests(&requests);
         self.assert_user(&world, &RedirectTarget::from_response(&back)).await;
+        simulated::assert_same_form(self.provider, &self.identity, &json!({})).await;
         requests
     }
 

@@ -3,6 +3,7 @@
 use gotrue_rs::testing::RedirectTarget;
 use serde_json::json;
 
+use super::simulated::assert_same_form;
 use super::{ANN, PICTURE, at_home, usual};
 
 const HOST: &str = "https://api.twitter.com";
@@ -39,5 +40,9 @@ async fn twitter() {
     assert_eq!(back.fragment("provider_token"), "acc-token");
     let user = world.get_as(back.fragment("access_token"), "/user").await.expect(200);
     let more = json!({"preferred_username": "ann", "user_name": "ann", "phone_verified": false});
-    assert_eq!(user.json["identities"][0]["identity_data"], usual(&profile, "70071", &more));
+    let expected = usual(&profile, "70071", &more);
+    assert_eq!(user.json["identities"][0]["identity_data"], expected);
+    let mut simulated = expected;
+    simulated.as_object_mut().expect("an object").shift_remove("phone_verified");
+    assert_same_form("twitter", &simulated, &json!({})).await;
 }
