@@ -15,7 +15,7 @@ use metrics::{counter, describe_counter};
 use crate::app::App;
 use crate::store::Connection;
 use crate::store::cleanup::{
-    ANONYMOUS_USERS, CleanupTask, UNCONDITIONAL_TASKS, inactivity_tasks, run_task, timebox_task,
+    ANONYMOUS_USERS, CleanupTask, DECOYS, UNCONDITIONAL_TASKS, inactivity_tasks, run_task, timebox_task,
 };
 
 /// The number of deleted rows, by kind.
@@ -32,14 +32,14 @@ pub async fn run(app: Arc<App>, stop: impl Future<Output = ()>) {
         return;
     }
     describe_counter!(DELETED_ROWS_METRIC, "Expired rows deleted by the clean-up, by kind");
-    let sweeps = enabled_kinds(&app.policy);
+    let kinds = enabled_kinds(&app.policy);
     let mut stop = std::pin::pin!(stop.fuse());
     loop {
         let wrote = std::pin::pin!(app.cleanup_signal.notified());
         if let Either::Right(_) = select(wrote, stop.as_mut()).await {
             return;
         }
-        let rest = run_batch(&app, sweeps[app.cleanup_signal.kind_index() % sweeps.len()]).await;
+        let rest = run_batch(&app, kinds[app.cleanup_signal.kind_index() % kinds.len()]).await;
         if let Either::Left(_) = select(stop.as_mut(), app.clock.timeout(rest)).await {
             return;
         }
@@ -49,11 +49,12 @@ pub async fn run(app: Arc<App>, stop: impl Future<Output = ()>) {
 /// The enabled kinds, in the order in which they run.
 fn enabled_kinds(policy: &Policy) -> Vec<CleanupTask> {
     let anonymous = policy.sign_up.anonymous_enabled && !policy.operation.should_cleanup_keep_anonymous;
-    let mut sweeps = UNCONDITIONAL_TASKS.to_vec();
-    sweeps.extend(anonymous.then_some(ANONYMOUS_USERS));
-    sweeps.extend(policy.sessions.timebox.map(timebox_task));
-    sweeps.extend(policy.sessions.inactivity_timeout.into_iter().flat_map(inactivity_tasks));
-    sweeps
+    let mut kinds = UNCONDITIONAL_TASKS.to_vec();
+    kinds.extend(anonymous.then_some(ANONYMOUS_USERS));
+    kinds.extend(policy.security.is_equal_work_enabled.then_some(DECOYS));
+    kinds.extend(policy.sessions.timebox.map(timebox_task));
+    kinds.extend(policy.sessions.inactivity_timeout.into_iter().flat_map(inactivity_tasks));
+    kinds
 }
 
 /// Deletes one batch and returns the pause to make.

@@ -1,11 +1,39 @@
-//! Extra look-ups that make the duration of an error response independent of whether a user exists.
+//! Look-ups that take as long for a missing user as for an existing one.
 
 use gotrue_rules::domain::error::Result;
+use gotrue_rules::domain::user::User;
 
 use crate::request_context::RequestContext;
-use crate::store::{OrInternalError, users};
+use crate::store::{self, Connection, OrInternalError, users};
 
-/// Performs the look-up that the request did not perform.
+/// Finds the user with that address (lower case) in the request's audience; SSO users are excluded.
+///
+/// Under the policy `equal_work` another user is read if there is none.
+pub async fn find_by_email(cx: &RequestContext, email: &str) -> store::Result<Option<User>> {
+    let (mut db, audience) = (cx.db(), cx.audience());
+    if cx.app.policy.security.is_equal_work_enabled {
+        return users::find_by_email_in_equal_time(&mut db, email, &audience).await;
+    }
+    users::find_by_email(&mut db, email, &audience).await
+}
+
+/// Finds the user with that address by the rules of a sign-up, see [`users::find_by_identity_email`].
+///
+/// Under the policy `equal_work` another user is read if there is none.
+pub async fn find_by_identity_email(
+    cx: &RequestContext,
+    db: &mut Connection,
+    email: &str,
+) -> store::Result<Option<User>> {
+    let audience = cx.audience();
+    let apart: Vec<String> = cx.app.policy.experimental.provider_linking_domains.keys().cloned().collect();
+    if cx.app.policy.security.is_equal_work_enabled {
+        return users::find_by_identity_email_in_equal_time(db, email, &audience, &apart).await;
+    }
+    users::find_by_identity_email(db, email, &audience, &apart).await
+}
+
+/// Performs the look-up that a refused verification of a code did not perform.
 ///
 /// It looks for an existing user if the request found none, and for a missing one otherwise.
 ///

@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 
 use super::messages::{TokenEmail, TokenSms, decoys, send_sms_to_user, send_to_user};
 use super::sign_up::{RegistrationAttempt, SignUpResult, find_by_contact, register_without_password};
-use super::{audit, limits, pkce};
+use super::{audit, equal_work, limits, pkce};
 use crate::request_context::RequestContext;
 use crate::store::{self, OrInternalError, users};
 
@@ -22,10 +22,9 @@ const LOOKUP_FAILED: &str = "Database error finding user";
 
 /// Finds the user of an address or number in the request's audience.
 pub async fn find_user(cx: &RequestContext, contact: &Contact) -> store::Result<Option<User>> {
-    let audience = cx.audience();
     match contact {
-        Contact::Email(email) => users::find_by_email(&mut cx.db(), email.as_str(), &audience).await,
-        Contact::Phone(phone) => users::find_by_phone(&mut cx.db(), phone.as_str(), &audience).await,
+        Contact::Email(email) => equal_work::find_by_email(cx, email.as_str()).await,
+        Contact::Phone(phone) => users::find_by_phone(&mut cx.db(), phone.as_str(), &cx.audience()).await,
     }
 }
 

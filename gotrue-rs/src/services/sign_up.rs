@@ -23,7 +23,7 @@ use super::attempt::Attempt;
 use super::messages::{TokenEmail, decoys};
 use super::sessions::IssuedTokens;
 use super::sessions::create::{Proof, create_session};
-use super::{audit, hooks, messages, passwords, pkce};
+use super::{audit, equal_work, hooks, messages, passwords, pkce};
 use crate::journal::Step;
 use crate::request_context::RequestContext;
 use crate::store::accounts::{self, UserConfirmation};
@@ -122,13 +122,9 @@ pub(super) async fn find_by_contact(
     db: &mut Connection,
     contact: &Contact,
 ) -> Result<Option<User>> {
-    let audience = cx.audience();
     let found = match contact {
-        Contact::Email(email) => {
-            let apart: Vec<String> = cx.app.policy.experimental.provider_linking_domains.keys().cloned().collect();
-            users::find_by_identity_email(db, email.as_str(), &audience, &apart).await
-        }
-        Contact::Phone(phone) => users::find_by_phone(db, phone.as_str(), &audience).await,
+        Contact::Email(email) => equal_work::find_by_identity_email(cx, db, email.as_str()).await,
+        Contact::Phone(phone) => users::find_by_phone(db, phone.as_str(), &cx.audience()).await,
     };
     found.or_internal_error("Database error finding user")
 }
@@ -350,7 +346,7 @@ async fn resend_confirmation(
                 .await
                 .or_internal_error(UPDATE_FAILED)?;
         }
-        None => decoys::insert_audit_rows(cx, &mut db, rows).await?,
+        None => decoys::insert_audit_rows(cx, &mut db, &account, rows).await?,
     }
     if let Some(challenge) = &challenge {
         pkce::store_sign_up_challenge(cx, &mut db, account.id, challenge).await?;

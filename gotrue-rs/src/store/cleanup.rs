@@ -55,12 +55,12 @@ statements! {
 
     WEBAUTHN_CHALLENGES = "cleanup.webauthn_challenges": delete!("webauthn_challenges", "expires_at < :cutoff");
 
-    ANONYMOUS_ACCOUNTS = "cleanup.anonymous_accounts":
+    ANONYMOUS_ACCOUNTS = "cleanup.anonymous_users":
         delete!("users", "created_at < :cutoff AND is_anonymous IS TRUE");
 
     SESSIONS_BY_AGE = "cleanup.sessions_by_age": delete!("sessions", "created_at < :cutoff");
 
-    INACTIVE_SESSIONS = "cleanup.resting_sessions":
+    INACTIVE_SESSIONS = "cleanup.inactive_sessions":
         delete!("sessions", "refreshed_at < :cutoff::timestamptz AT TIME ZONE 'utc'");
 
     SESSIONS_NEVER_REFRESHED = "cleanup.sessions_never_refreshed":
@@ -73,6 +73,8 @@ statements! {
                         AND r.updated_at < :cutoff
                       LIMIT :limit
                       FOR UPDATE OF s SKIP LOCKED)";
+
+    DECOYS_OF_REQUESTS = "cleanup.decoys": delete!("basalt.decoys", "created_at < :cutoff");
 }
 
 /// One kind of expired rows and the age at which they are deleted.
@@ -135,6 +137,9 @@ pub const UNCONDITIONAL_TASKS: [CleanupTask; 10] = [
     task!(UNVERIFIED_FACTORS, DAY),
     task!(WEBAUTHN_CHALLENGES, Duration::ZERO),
 ];
+
+/// Rows that stood for those of a user.
+pub const DECOYS: CleanupTask = task!(DECOYS_OF_REQUESTS, Duration::from_mins(1));
 
 /// Anonymous users created a month ago, whether or not they are still active.
 pub const ANONYMOUS_USERS: CleanupTask = task!(ANONYMOUS_ACCOUNTS, DAY.saturating_mul(30));

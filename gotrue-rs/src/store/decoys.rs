@@ -1,8 +1,10 @@
 //! `basalt.decoys`: writes for a user that does not exist.
 //!
 //! They keep the duration of a request from revealing whether the user exists. The rows hold no data of the request.
+//! Their numbers are measured: the statement then takes as long as the one that it stands for.
 
 use gotrue_rules::domain::user::Time;
+use serde_json::Value;
 use uuid::Uuid;
 
 use super::Result;
@@ -10,54 +12,64 @@ use super::audit::{AuditArrays, AuditRow, audit_insert};
 use super::binding::{bind, statements};
 use super::statement::Connection;
 
-/// Inserts rows and deletes as many older ones; `:mail_id` of the outbox is deleted unless it is null.
+/// Inserts rows and deletes the mail `:mail_id`, if there is one; of `:user` only the length counts.
+///
+/// The number of rows is a part of the text: with a parameter PostgreSQL would plan the statement for each request,
+/// which takes as long as running it. The clean-up deletes the rows, because deleting expired rows reads index entries
+/// of those that earlier requests deleted.
 macro_rules! write_decoys {
-    () => {
-        "WITH mail AS (
-             DELETE FROM basalt.outbox WHERE id = :mail_id
-         ), gone AS (
-             DELETE FROM basalt.decoys
-             WHERE id IN (SELECT d.id
-                          FROM basalt.decoys d
-                          WHERE d.created_at < :now::timestamptz - interval '1 second'
-                          ORDER BY d.created_at
-                          LIMIT :rows + 1
-                          FOR UPDATE SKIP LOCKED)
-         ), written AS (
-             INSERT INTO basalt.decoys (id, owner, digest, relates_to, body, created_at)
-             SELECT gen_random_uuid(), gen_random_uuid(), md5(random()::text), md5(random()::text), repeat('x', 600),
-                    :now
-             FROM generate_series(1, :rows)
-         )
-         "
+    ($rows:literal) => {
+        concat!(
+            "WITH mail AS (
+                 DELETE FROM basalt.outbox WHERE id = :mail_id
+             ), written AS (
+                 INSERT INTO basalt.decoys (id, owner, digest, relates_to, body, created_at)
+                 SELECT gen_random_uuid(), gen_random_uuid(), md5(random()::text), md5(random()::text),
+                        repeat('x', 600 + COALESCE(length(:user::jsonb::text), 0) % 2), :now
+                 FROM generate_series(1, ",
+            $rows,
+            ")
+             )
+             "
+        )
     };
 }
 
 statements! {
-    WRITE = "decoys.write": concat!(write_decoys!(), "SELECT count(*) FROM basalt.decoys WHERE false");
+    WRITE_FLOW = "decoys.write_flow": concat!(write_decoys!(1), "SELECT count(*) FROM basalt.decoys WHERE false");
 
-    WRITE_WITH_AUDIT = "decoys.write_with_audit": concat!(write_decoys!(), audit_insert!());
+    WRITE_TOKEN = "decoys.write_token": concat!(write_decoys!(6), "SELECT count(*) FROM basalt.decoys WHERE false");
+
+    WRITE_USER = "decoys.write_user": concat!(write_decoys!(5), "SELECT count(*) FROM basalt.decoys WHERE false");
+
+    WRITE_USER_WITH_AUDIT = "decoys.write_user_with_audit": concat!(write_decoys!(5), audit_insert!());
 }
 
-/// The number of rows that cost as much as a user with its identity and the audit row.
-///
-/// A token in both of its tables, with the audit row, costs as much.
-pub const ROWS_PER_USER: i32 = 3;
-/// Rows that, with two look-ups that find a user, cost as much as creating a user.
-pub const ROWS_PER_NEW_USER: i32 = 1;
-/// Rows that cost as much as the flow state of a PKCE request.
-pub const ROWS_PER_FLOW: i32 = 1;
+/// What the rows stand for.
+#[derive(Debug)]
+pub enum Imitation {
+    /// A new user with its identity: the values that would be written.
+    NewUser(Value),
+    /// A token in both of its tables with the audit row.
+    Token,
+    /// The flow state of a PKCE request.
+    Flow,
+}
 
-/// Inserts that many rows, and deletes a mail that was written in the same transaction.
-pub async fn write(db: &mut Connection, rows: i32, mail: Option<Uuid>, now: Time) -> Result<()> {
-    db.execute(bind!(WRITE, mail_id: mail, now, rows)).await?;
+/// Inserts rows, and deletes a mail that was written in the same transaction.
+pub async fn write(db: &mut Connection, imitation: Imitation, mail: Option<Uuid>, now: Time) -> Result<()> {
+    let bound = match imitation {
+        Imitation::NewUser(user) => bind!(WRITE_USER, user: Some(user), mail_id: mail, now),
+        Imitation::Token => bind!(WRITE_TOKEN, user: None::<Value>, mail_id: mail, now),
+        Imitation::Flow => bind!(WRITE_FLOW, user: None::<Value>, mail_id: mail, now),
+    };
+    db.execute(bound).await?;
     Ok(())
 }
 
-/// Inserts that many rows, and real audit rows.
-pub async fn write_with_audit(db: &mut Connection, rows: i32, audit: Vec<AuditRow>, now: Time) -> Result<()> {
+/// Inserts the rows of a new user, and real audit rows.
+pub async fn write_with_audit(db: &mut Connection, user: Value, audit: Vec<AuditRow>, now: Time) -> Result<()> {
     let audit = AuditArrays::from_rows(audit);
-    let bound = bind!(WRITE_WITH_AUDIT, mail_id: None::<Uuid>, now, rows, ..audit);
-    db.execute(bound).await?;
+    db.execute(bind!(WRITE_USER_WITH_AUDIT, user: Some(user), mail_id: None::<Uuid>, now, ..audit)).await?;
     Ok(())
 }

@@ -14,8 +14,8 @@ use gotrue_rules::wire::requests::RecoverRequest;
 use crate::http::reply::Reply;
 use crate::request_context::RequestContext;
 use crate::services::messages::{TokenEmail, decoys, send_to_user};
-use crate::services::{audit, limits, pkce};
-use crate::store::{OrInternalError, users};
+use crate::services::{audit, equal_work, limits, pkce};
+use crate::store::OrInternalError;
 
 /// Sends a link and a code to the user of the address, if there is one.
 pub async fn handle(cx: RequestContext) -> Result<Reply> {
@@ -31,7 +31,7 @@ pub async fn handle(cx: RequestContext) -> Result<Reply> {
     let challenge = pkce::parse_challenge(&cx, &request.pkce)?;
     let opens_flow = matches!(challenge, Ok(Some(_)));
     limits::count_public_message(&cx, &Contact::Email(email.clone()))?;
-    let found = users::find_by_email(&mut cx.db(), email.as_str(), &cx.audience()).await;
+    let found = equal_work::find_by_email(&cx, email.as_str()).await;
     let email_message =
         TokenEmail { purpose: Purpose::Recovery, to: email.as_str(), pkce: opens_flow, new_email: None };
     let Some(account) = found.or_internal_error("Unable to process request")? else {

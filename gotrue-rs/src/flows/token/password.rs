@@ -16,7 +16,7 @@ use crate::request_context::RequestContext;
 use crate::services::limits::Guess;
 use crate::services::sessions::SessionExtras;
 use crate::services::sessions::create::{Proof, create_session_if_unchanged};
-use crate::services::{explanations, hooks, limits, passwords};
+use crate::services::{equal_work, explanations, hooks, limits, passwords};
 use crate::store::{OrInternalError, stored_passwords, users};
 
 /// Verifies the password and returns a session.
@@ -83,10 +83,9 @@ fn settle_guess(guess: Guess, compared: Result<bool>) -> Result<bool> {
 }
 
 async fn find_user(cx: &RequestContext, identifier: &SignInIdentifier) -> Result<Option<User>> {
-    let audience = cx.audience();
     let found = match identifier {
-        SignInIdentifier::Email(email) => users::find_by_email(&mut cx.db(), email, &audience).await,
-        SignInIdentifier::Phone(phone) => users::find_by_phone(&mut cx.db(), phone, &audience).await,
+        SignInIdentifier::Email(email) => equal_work::find_by_email(cx, email).await,
+        SignInIdentifier::Phone(phone) => users::find_by_phone(&mut cx.db(), phone, &cx.audience()).await,
     };
     found.or_internal_error("Database error querying schema")
 }

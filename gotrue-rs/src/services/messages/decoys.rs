@@ -5,17 +5,21 @@
 //!
 //! SMS messages are not covered, because the request waits for their provider. Neither are e-mails that a hook sends.
 
+use gotrue_rules::domain::contact::{Contact, Email};
 use gotrue_rules::domain::error::Result;
 use gotrue_rules::domain::pkce::Challenge;
+use gotrue_rules::domain::sign_up::{NewUserIds, build_user, response_view};
 use gotrue_rules::domain::user::User;
+use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
 use super::emails::{ComposedEmail, TokenEmail, send_within_write};
 use super::{SentToken, is_email_transactional, send_email, store};
 use crate::app::EmailDelivery;
 use crate::request_context::RequestContext;
-use crate::services::pkce;
+use crate::services::{passwords, pkce};
 use crate::store::audit::AuditRow;
+use crate::store::decoys::Imitation;
 use crate::store::{Connection, OrInternalError, audit as audit_log, decoys, outbox};
 
 /// The public error text of a failed decoy write, which is that of the statement it stands for.
@@ -32,7 +36,7 @@ pub async fn imitate_send(cx: &RequestContext, email_message: TokenEmail<'_>, fl
     let composed = send_email(cx, &unknown, email_message).await?;
     let mut db = cx.begin().await?;
     if flow.is_some() {
-        decoys::write(&mut db, decoys::ROWS_PER_FLOW, None, cx.now).await.or_internal_error(DECOY_FAILED)?;
+        decoys::write(&mut db, Imitation::Flow, None, cx.now).await.or_internal_error(DECOY_FAILED)?;
     }
     insert_and_delete(cx, &mut db, &composed).await?;
     Ok(db.commit().await?)
@@ -43,7 +47,7 @@ pub async fn imitate_flow(cx: &RequestContext) -> Result<()> {
     if !is_enabled(cx) {
         return Ok(());
     }
-    decoys::write(&mut cx.db(), decoys::ROWS_PER_FLOW, None, cx.now).await.or_internal_error(DECOY_FAILED)
+    decoys::write(&mut cx.db(), Imitation::Flow, None, cx.now).await.or_internal_error(DECOY_FAILED)
 }
 
 /// Does the work of creating a user, for a sign-up with the address of an existing user.
@@ -56,10 +60,11 @@ pub async fn imitate_sign_up(
     flow: Option<&Challenge>,
     audit: Vec<AuditRow>,
 ) -> Result<()> {
+    let user = build_new_user(cx, email_message.to);
     let mut db = cx.begin().await?;
-    decoys::write_with_audit(&mut db, decoys::ROWS_PER_USER, audit, cx.now).await.or_internal_error(DECOY_FAILED)?;
+    decoys::write_with_audit(&mut db, user, audit, cx.now).await.or_internal_error(DECOY_FAILED)?;
     if flow.is_some() {
-        decoys::write(&mut db, decoys::ROWS_PER_FLOW, None, cx.now).await.or_internal_error(DECOY_FAILED)?;
+        decoys::write(&mut db, Imitation::Flow, None, cx.now).await.or_internal_error(DECOY_FAILED)?;
     }
     let shown = User { id: cx.entropy.uuid(), email: account.email.clone(), ..User::default() };
     let composed = send_email(cx, &shown, email_message).await?;
@@ -70,11 +75,17 @@ pub async fn imitate_sign_up(
 /// Inserts the audit rows of a repeated sign-up of an unconfirmed user.
 ///
 /// Where equal work is enabled, it does the work of creating a user.
-pub async fn insert_audit_rows(cx: &RequestContext, db: &mut Connection, rows: Vec<AuditRow>) -> Result<()> {
+pub async fn insert_audit_rows(
+    cx: &RequestContext,
+    db: &mut Connection,
+    account: &User,
+    rows: Vec<AuditRow>,
+) -> Result<()> {
     if !is_enabled(cx) {
         return Ok(audit_log::insert(db, rows).await?);
     }
-    decoys::write_with_audit(db, decoys::ROWS_PER_USER, rows, cx.now).await.or_internal_error(DECOY_FAILED)
+    let user = build_new_user(cx, account.email.as_deref().unwrap_or_default());
+    decoys::write_with_audit(db, user, rows, cx.now).await.or_internal_error(DECOY_FAILED)
 }
 
 /// Sends an e-mail to an existing user with the work of creating a user.
@@ -85,15 +96,33 @@ pub async fn send_as_if_new(
     flow: Option<&Challenge>,
     audit: Vec<AuditRow>,
 ) -> Result<()> {
+    let user = build_new_user(cx, email_message.to);
     let composed = send_email(cx, account, email_message).await?;
     let mut db = cx.begin().await?;
-    decoys::write(&mut db, decoys::ROWS_PER_NEW_USER, None, cx.now).await.or_internal_error(DECOY_FAILED)?;
+    decoys::write(&mut db, Imitation::NewUser(user), None, cx.now).await.or_internal_error(DECOY_FAILED)?;
     if let Some(challenge) = flow {
         pkce::store_challenge(cx, &mut db, account.id, challenge, email_message.purpose).await?;
     }
     send_within_write(cx, &mut db, account, email_message.purpose, &[&composed]).await?;
     store(cx, &mut db, account, SentToken::from_email(email_message, &composed.hash), audit).await?;
     Ok(db.commit().await?)
+}
+
+/// Builds the values of a new user with this address, as a sign-up does.
+fn build_new_user(cx: &RequestContext, email: &str) -> Value {
+    let Ok(email) = Email::parse(email) else { return Value::Null };
+    let ids = NewUserIds { account: cx.entropy.uuid(), identity: cx.entropy.uuid() };
+    let new = build_user(ids, &Contact::Email(email), cx.audience(), &Map::new(), cx.now);
+    let new = User { encrypted_password: Some(passwords::unusable_hash(cx, new.id)), ..response_view(new) };
+    let identities: Vec<Value> = new.identities.iter().map(|it| Value::Object(it.identity_data.clone())).collect();
+    json!({
+        "id": new.id,
+        "email": new.email,
+        "encrypted_password": new.encrypted_password,
+        "app_metadata": new.app_metadata,
+        "user_metadata": new.user_metadata,
+        "identities": identities,
+    })
 }
 
 /// Whether requests for e-mails do equal work.
@@ -111,5 +140,5 @@ async fn insert_and_delete(cx: &RequestContext, db: &mut Connection, composed: &
         mail = Some(row.id);
         outbox::insert(db, &[row]).await.or_internal_error("Error sending email")?;
     }
-    decoys::write(db, decoys::ROWS_PER_USER, mail, cx.now).await.or_internal_error(DECOY_FAILED)
+    decoys::write(db, Imitation::Token, mail, cx.now).await.or_internal_error(DECOY_FAILED)
 }
