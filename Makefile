@@ -13,7 +13,7 @@ SHOP := frontend/dist/index.html
 STATEMENT_FILES := $(wildcard gotrue-rs/src/store/*.rs gotrue-rs/src/store/*/*.rs)
 SHOP_SOURCES := $(shell find frontend \( -name node_modules -o -name dist -o -name e2e \) -prune -o -type f -print 2>/dev/null)
 
-.PHONY: help run test test-rust test-shop test-browser check check-rust check-shop check-dependencies fmt build bench bench-size bench-users conformance timing replay soak soak-concurrency clean
+.PHONY: help run test test-rust test-shop test-browser check check-rust check-shop check-dependencies fmt build bench bench-size bench-users conformance timing hardening replay soak soak-concurrency clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -40,6 +40,10 @@ test-browser: $(SHOP_INSTALLED) $(SHOP) ## Chromium and supabase-js against the 
 timing: $(SHOP) ## Compare durations of requests for known and unknown addresses; slow, needs an idle machine
 	@$(NEED) cargo postgres
 	@cargo test --package server --test serve -- --ignored --exact --nocapture timing::timing_does_not_tell_who_has_an_account
+
+hardening: ## Check that the tests of each hardened switch fail with the switch off; some minutes
+	@$(NEED) cargo postgres
+	@cargo test --package gotrue-rs --test http -- --ignored --exact structure::hardening::every_named_test_fails_without_its_switch
 
 conformance: $(SHOP) ## Test the OAuth server with authlib; openid-client is part of test-browser
 	@$(NEED) cargo postgres

@@ -9,6 +9,7 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::extract::ConnectInfo;
 use chrono::{DateTime, TimeDelta, TimeZone, Utc};
+use gotrue_rules::domain::policy::hardening::SWITCHES;
 use gotrue_rules::domain::policy::{PasswordHash, Policy, TargetLimits};
 use gotrue_rules::domain::secret::Secret;
 use http::{Method, Request};
@@ -198,9 +199,18 @@ impl WorldBuilder {
     }
 
     /// The policy of `basalt serve`: [`Policy::hardened`] without proxies.
+    ///
+    /// The switch that the variable `HARDENING_OFF` names is off; the tests of that switch then fail.
     #[must_use]
+    #[expect(clippy::disallowed_methods, reason = "one test runs all others with a switch off")]
     pub fn as_served(self) -> Self {
-        self.policy(|policy| *policy = std::mem::take(policy).hardened(Vec::new(), TargetLimits::recommended()))
+        let off = std::env::var("HARDENING_OFF").unwrap_or_default();
+        self.policy(|policy| {
+            *policy = std::mem::take(policy).hardened(Vec::new(), TargetLimits::recommended());
+            if let Some(switch) = SWITCHES.iter().find(|switch| switch.field == off) {
+                (switch.turn_off)(policy);
+            }
+        })
     }
 
     /// Hashes passwords on separate threads with a queue of the given length.

@@ -95,17 +95,41 @@ async fn b6_sha1_is_refused_only_with_hardened_policy() {
     assert_eq!(served.post_unsolicited_response(&response(&served)).await.refusal().1, INVALID);
 }
 
-#[tokio::test]
-async fn b6_assertion_without_audience_is_refused_only_with_hardened_policy() {
+/// Replaces a part of an assertion: the recorded policy accepts it, the hardened one refuses it.
+async fn expect_refusal_only_if_hardened(replace: impl Fn(&str) -> String) {
     let response = |company: &Company| {
-        let xml = company.assertion().assertion_xml();
-        let (start, rest) = xml.split_once("<saml:AudienceRestriction>").expect("an audience");
-        let (_, end) = rest.split_once("</saml:AudienceRestriction>").expect("its end");
-        company.assertion().response_xml(&company.idp.signed(&format!("{start}{end}"), "a1"))
+        let (complete, xml) = (company.assertion(), company.assertion().assertion_xml());
+        let replaced = replace(&xml);
+        assert_ne!(replaced, xml, "the assertion has the part");
+        complete.response_xml(&company.idp.signed(&replaced, "a1"))
     };
     let (recorded, served) = (Company::new().await, Company::as_served().await);
     assert!(!recorded.post_unsolicited_response(&response(&recorded)).await.token().is_empty());
     assert_eq!(served.post_unsolicited_response(&response(&served)).await.refusal().1, INVALID);
+}
+
+const AUDIENCE_END: &str = "</saml:AudienceRestriction>";
+
+#[tokio::test]
+async fn b6_assertion_without_audience_is_refused_only_with_hardened_policy() {
+    expect_refusal_only_if_hardened(|xml| {
+        let (start, rest) = xml.split_once("<saml:AudienceRestriction>").expect("an audience");
+        let (_, end) = rest.split_once(AUDIENCE_END).expect("its end");
+        format!("{start}{end}")
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn b6_assertion_for_a_second_service_is_refused_only_with_hardened_policy() {
+    let other = "<saml:AudienceRestriction><saml:Audience>https://other.example.com</saml:Audience>";
+    expect_refusal_only_if_hardened(|xml| xml.replace(AUDIENCE_END, &format!("{AUDIENCE_END}{other}{AUDIENCE_END}")))
+        .await;
+}
+
+#[tokio::test]
+async fn b6_assertion_without_bearer_is_refused_only_with_hardened_policy() {
+    expect_refusal_only_if_hardened(|xml| xml.replace("cm:bearer", "cm:sender-vouches")).await;
 }
 
 #[tokio::test]

@@ -65,7 +65,10 @@ const DECISIONS: &[Decision] = &[
         signs: &[".linking_requires_aal2"],
         is_literal: false,
         home: "gotrue-rules/src/domain/linking/manual.rs",
-        allowed: &[("gotrue-rules/src/domain/policy/hardened.rs", "sets it")],
+        allowed: &[
+            ("gotrue-rules/src/domain/policy/hardened.rs", "sets it"),
+            ("gotrue-rules/src/domain/policy/hardening.rs", "the table of switches names the field"),
+        ],
     },
     Decision {
         name: "whether manual linking is enabled",

@@ -155,11 +155,47 @@ fn uncommented_lines(text: &str) -> Vec<&str> {
 #[test]
 fn every_named_test_exists() {
     for switch in SWITCHES {
-        let (module, name) = switch.test.rsplit_once("::").expect("a module and a name");
-        let found = module_files(module).iter().any(|file| file.is_file() && has_test(&read_text(file), name));
-        assert!(found, "{}: there is no test {}", switch.field, switch.test);
+        for test in switch.tests {
+            let (module, name) = test.rsplit_once("::").expect("a module and a name");
+            let found = module_files(module).iter().any(|file| file.is_file() && has_test(&read_text(file), name));
+            assert!(found, "{}: there is no test {test}", switch.field);
+        }
         assert!(switch.threat.ends_with('.') && switch.threat.len() > 20, "{}: {}", switch.field, switch.threat);
     }
+}
+
+#[test]
+fn each_switch_is_turned_off_alone() {
+    let hardened = Policy::default().hardened(Vec::new(), TargetLimits::recommended());
+    for switch in SWITCHES {
+        let mut without = hardened.clone();
+        (switch.turn_off)(&mut without);
+        let changed = changed_paths(&hardened, &without);
+        assert!(!changed.is_empty() && changed.iter().all(|path| is_below(path, switch.field)), "{changed:?}");
+    }
+}
+
+/// Runs one test of this binary in a process of its own, and returns whether it passes.
+fn passes(test: &str, switch_off: &str) -> bool {
+    let binary = std::env::current_exe().expect("a path");
+    let output = std::process::Command::new(binary)
+        .args([test, "--exact"])
+        .env("HARDENING_OFF", switch_off)
+        .output()
+        .expect("the tests start");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(text.contains("running 1 test\n"), "{test}: {text}");
+    output.status.success()
+}
+
+#[test]
+#[ignore = "slow, starts a database for each test: make hardening"]
+fn every_named_test_fails_without_its_switch() {
+    let only = std::env::var("HARDENING_ONLY").unwrap_or_default();
+    let tests = SWITCHES.iter().flat_map(|switch| switch.tests.iter().map(|test| (switch.field, *test)));
+    let passing: Vec<_> =
+        tests.filter(|(field, _)| field.contains(&only)).filter(|(field, test)| passes(test, field)).collect();
+    assert!(passing.is_empty(), "these tests pass with their switch off: {passing:#?}");
 }
 
 #[test]
