@@ -15,15 +15,15 @@ const PLACEHOLDER_PAGE: &str = "<!doctype html>\n<html lang=\"en\">\n<meta chars
                     <h1>The shop is not built</h1>\n<p>Run <code>make build</code> and start again. \
                     The API below <code>/auth/v1</code> and <code>/functions/v1</code> works all the same.</p>\n";
 
+const PLACEHOLDER_SCRIPT: &str = "document.querySelector(\"main\").textContent =\n  \
+                                  \"The script of this page is not built. Run make build and start again.\";\n";
+
 /// The folder of the build with files of the development pages, which are no files of the shop.
 const DEVELOPMENT_FOLDER: &str = "development";
 /// The files in that folder that the crate includes, and what replaces them without a build.
-const DEVELOPMENT_FILES: [(&str, &str); 2] = [
-    (
-        "consent/page.js",
-        "document.querySelector(\"main\").textContent =\n  \
-         \"The script of this page is not built. Run make build and start again.\";\n",
-    ),
+const DEVELOPMENT_FILES: [(&str, &str); 3] = [
+    ("consent/page.js", PLACEHOLDER_SCRIPT),
+    ("inbox/page.js", PLACEHOLDER_SCRIPT),
     (
         "provider/page.html",
         "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<title>This page is not built</title>\n\

@@ -16,23 +16,30 @@ function providerPage(): Plugin {
   };
 }
 
+/** The mode that builds the script of the inbox; every script is one file without imports. */
+const INBOX_MODE = "inbox";
+
 /**
- * Builds the development pages of the server: the script of the consent page, and the page of the
- * provider. `server/build.rs` lists the files that it embeds.
+ * Builds the development pages of the server: the script of the consent page and the page of the
+ * provider, or in another mode the script of the inbox. `server/build.rs` lists the files that it
+ * embeds.
  */
-export default defineConfig({
-  root: import.meta.dirname,
-  publicDir: false,
-  plugins: [providerPage()],
-  build: {
-    outDir: "../dist/development",
-    emptyOutDir: true,
-    target: "es2022",
-    modulePreload: false,
-    reportCompressedSize: false,
-    rolldownOptions: {
-      input: "consent/main.ts",
-      output: { entryFileNames: "consent/page.js" },
+export default defineConfig(({ mode }) => {
+  const script = mode === INBOX_MODE ? "inbox" : "consent";
+  return {
+    root: import.meta.dirname,
+    publicDir: false,
+    plugins: mode === INBOX_MODE ? [] : [providerPage()],
+    build: {
+      outDir: "../dist/development",
+      emptyOutDir: mode !== INBOX_MODE,
+      target: "es2022",
+      modulePreload: false,
+      reportCompressedSize: false,
+      rolldownOptions: {
+        input: `${script}/main.ts`,
+        output: { entryFileNames: `${script}/page.js` },
+      },
     },
-  },
+  };
 });

@@ -16,7 +16,7 @@ use crate::store::MessageStore;
 pub use crate::mailbox_request::MailboxRequest;
 
 /// The maximum number of bytes of a request body: a mail in Base64.
-const MAX_BODY_BYTES: usize = 16 * 1024 * 1024;
+pub const MAX_BODY_BYTES: usize = 16 * 1024 * 1024;
 
 /// Answers requests to both APIs. It checks no access.
 #[derive(Debug, Clone)]

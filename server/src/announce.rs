@@ -32,6 +32,10 @@ pub(crate) struct Announcement<'a> {
     #[serde(skip_serializing_if = "Option::is_none", flatten)]
     test: Option<&'a TestAccess>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    mailpit_url: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    smtp_port: Option<u16>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     running: Option<bool>,
 }
 
@@ -60,6 +64,8 @@ impl<'a> Announcement<'a> {
             database_url,
             database_url_tcp: None,
             test: None,
+            mailpit_url: None,
+            smtp_port: None,
             running: None,
         }
     }
@@ -74,6 +80,12 @@ impl<'a> Announcement<'a> {
     #[must_use]
     pub(crate) fn with_test_access(self, test: Option<&'a TestAccess>) -> Self {
         Self { test, ..self }
+    }
+
+    /// Adds the port of the APIs of Mailpit and Inbucket, and the one that receives mails.
+    #[must_use]
+    pub(crate) fn with_mailbox(self, mailpit_url: Option<&'a str>, smtp_port: Option<u16>) -> Self {
+        Self { mailpit_url, smtp_port, ..self }
     }
 
     /// Returns the variables of a process that uses this server.

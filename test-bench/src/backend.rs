@@ -10,7 +10,7 @@ use futures::future::{BoxFuture, join_all};
 use gotrue_rs::app::App;
 use gotrue_rs::ports::clock::SharedClock;
 use gotrue_rs::store::migrate::DatabaseName;
-use messages::api::MessagesApi;
+use messages::MessageStore;
 use provider_simulator::Simulator;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -34,7 +34,7 @@ pub struct Backend {
     /// Answers its requests.
     pub handler: RequestHandler,
     /// The messages that it sent.
-    pub messages: MessagesApi,
+    pub messages: MessageStore,
     /// The simulator of its providers; `None` in the profile `gotrue`.
     pub providers: Option<Arc<Simulator>>,
     /// Ends its background tasks and waiting requests.

@@ -5,12 +5,16 @@ use axum::extract::Request;
 use axum::response::Response;
 use http::Uri;
 use http::uri::PathAndQuery;
+use messages::MessageStore;
 
 use crate::api::{TEST_API_PATH, TestApi};
 use crate::worlds::{DEFAULT_WORLD, WORLD_PATH, Worlds};
 
 /// The path of the metadata of an OAuth server whose URL has a path, which follows (RFC 8414 §3.1).
 const OAUTH_METADATA: &str = "/.well-known/oauth-authorization-server";
+
+/// The path below which backends serve the APIs of Mailpit and Inbucket.
+const INBOX: &str = "/_dev/inbox";
 
 /// Routes requests.
 #[derive(Clone)]
@@ -32,13 +36,31 @@ impl TestRouter {
             return self.api.answer(request).await;
         }
         let (id, path) = match split_world(path) {
-            Some((id, path)) => (id.to_owned(), Some(path)),
+            Some((id, path)) => (id.to_owned(), Some(mailbox_path(&path).unwrap_or(path))),
             None => (DEFAULT_WORLD.to_owned(), None),
         };
         if let Some(path) = path {
             *request.uri_mut() = with_path(request.uri(), &path);
         }
-        let answered = match self.worlds.find(&id) {
+        self.forward(&id, request).await
+    }
+
+    /// Answers a request to the port of the mail catchers' APIs: that of the world that the server itself is.
+    pub async fn answer_mailbox(&self, mut request: Request) -> Response {
+        if let Some(path) = mailbox_path(request.uri().path()) {
+            *request.uri_mut() = with_path(request.uri(), &path);
+        }
+        self.forward(DEFAULT_WORLD, request).await
+    }
+
+    /// Returns the messages of the world that the server itself is; `None` while it is being changed.
+    pub fn messages(&self) -> Option<MessageStore> {
+        let state = self.worlds.find(DEFAULT_WORLD).ok()?.try_enter()?;
+        state.backend.as_ref().map(|backend| backend.messages.clone())
+    }
+
+    async fn forward(&self, id: &str, request: Request) -> Response {
+        let answered = match self.worlds.find(id) {
             Ok(world) => world.answer(request).await,
             Err(error) => Err(error),
         };
@@ -56,6 +78,12 @@ fn split_world(path: &str) -> Option<(&str, String)> {
     let rest = path.strip_prefix(WORLD_PATH)?;
     let (id, below) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
     Some((id, if below.is_empty() { "/".to_owned() } else { below.to_owned() }))
+}
+
+/// Returns where a backend serves a path of the mail catchers' APIs; `None` for other paths.
+fn mailbox_path(path: &str) -> Option<String> {
+    let is_mailbox = path.starts_with("/api/v1/") || path.starts_with("/view/");
+    is_mailbox.then(|| format!("{INBOX}{path}"))
 }
 
 /// Returns the target with another path and the same query.

@@ -26,14 +26,17 @@ pub use self::session::{Effect, Envelope, Session};
 /// The maximum number of concurrent connections.
 const MAX_CONNECTIONS: usize = 20;
 /// How long a client may be silent.
-const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
+const IDLE_TIMEOUT: Duration = Duration::from_mins(1);
 /// How long a connection may last.
 const SESSION_TIMEOUT: Duration = Duration::from_mins(10);
 /// The pause after a failed `accept`, most often for lack of file descriptors.
 const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(50);
 
+/// Returns the store of mails at the moment; `None` while it is being replaced.
+pub type CurrentStore = Arc<dyn Fn() -> Option<MessageStore> + Send + Sync>;
+
 /// Receives mails until `closing` is true. The listener must be bound to a loopback address.
-pub async fn serve(listener: TcpListener, store: MessageStore, mut closing: ShutdownSignal) {
+pub async fn serve(listener: TcpListener, store: CurrentStore, mut closing: ShutdownSignal) {
     let permits = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     loop {
         let accepted = tokio::select! {
@@ -49,7 +52,7 @@ pub async fn serve(listener: TcpListener, store: MessageStore, mut closing: Shut
             let _ = stream.try_write(b"421 4.3.2 too many connections\r\n");
             continue;
         };
-        let (store, mut closing) = (store.clone(), closing.clone());
+        let (store, mut closing) = (Arc::clone(&store), closing.clone());
         tokio::spawn(async move {
             tokio::select! {
                 ended = converse(&mut stream, &store) => {
@@ -66,7 +69,7 @@ pub async fn serve(listener: TcpListener, store: MessageStore, mut closing: Shut
 }
 
 /// Answers the commands of one client until it quits, disconnects or is silent for too long.
-async fn converse(stream: &mut TcpStream, store: &MessageStore) -> std::io::Result<()> {
+async fn converse(stream: &mut TcpStream, store: &CurrentStore) -> std::io::Result<()> {
     let mut session = Session::default();
     stream.write_all(Session::GREETING.as_bytes()).await?;
     let mut buffer = [0; 16 * 1024];
@@ -96,7 +99,8 @@ async fn converse(stream: &mut TcpStream, store: &MessageStore) -> std::io::Resu
     }
 }
 
-async fn keep(store: &MessageStore, envelope: Envelope) -> String {
+async fn keep(store: &CurrentStore, envelope: Envelope) -> String {
+    let Some(store) = store() else { return "451 4.3.0 the mail cannot be kept now, retry\r\n".to_owned() };
     match store.receive(&envelope.from, &envelope.recipients, envelope.content).await {
         Ok(id) => format!("250 2.0.0 kept as {id}\r\n"),
         Err(error) => {

@@ -1,5 +1,7 @@
 //! The SMTP server: conversations, limits, and its parsers on any input.
 
+use std::sync::Arc;
+
 use messages::smtp::{Command, CommandError, Effect, Envelope, MailData, Session, serve};
 use proptest::prelude::*;
 use serde_json::json;
@@ -23,7 +25,8 @@ async fn converse(text: &[u8], backend: &Backend) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = listener.local_addr().expect("an address");
     let (_closing, closed) = watch::channel(false);
-    let serving = tokio::spawn(serve(listener, backend.store.clone(), closed));
+    let store = backend.store.clone();
+    let serving = tokio::spawn(serve(listener, Arc::new(move || Some(store.clone())), closed));
     let mut stream = TcpStream::connect(address).await.expect("connected");
     stream.write_all(text).await.expect("sent");
     let mut replies = String::new();

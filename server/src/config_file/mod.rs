@@ -28,6 +28,7 @@ pub(crate) use key_names::{find_key_name, replace_setting_names};
 pub(crate) use problem::Problem;
 pub(crate) use settings::{ServerFacts, Settings};
 
+use crate::dev::MailboxPorts;
 use read::Values;
 
 /// The default port of the Supabase CLI.
@@ -174,18 +175,24 @@ impl ConfigFile {
         self.values.names_in_table("functions").into_iter().map(|name| (name.to_owned(), settings(name))).collect()
     }
 
-    /// Returns the sender of mails that are not sent.
-    pub(crate) fn mail_sender(&self) -> MessageSender {
-        let text = |key: &str, default: &str| self.values.text(key).unwrap_or(default).to_owned();
-        MessageSender {
-            name: text("inbucket.sender_name", "Admin"),
-            address: text("inbucket.admin_email", "admin@email.com"),
-        }
-    }
-
     /// Returns whether mail that is not sent is shown in the development inbox.
     pub(crate) fn inbox_enabled(&self) -> bool {
         self.values.is_enabled("inbucket.enabled", true)
+    }
+
+    /// Returns the ports of `[local_smtp]` or `[inbucket]`, those of a test any free ones.
+    pub(crate) fn mailbox_ports(&self, is_test: bool) -> MailboxPorts {
+        if is_test {
+            return MailboxPorts { http: Some(0), smtp: Some(0) };
+        }
+        let port = |key: &str| self.values.text(key).and_then(|port| port.parse().ok());
+        MailboxPorts { http: port("inbucket.port"), smtp: port("inbucket.smtp_port") }
+    }
+
+    /// Returns the sender of mails while no mail server is configured.
+    pub(crate) fn mail_sender(&self) -> MessageSender {
+        let text = |name: &str, usual: &str| self.values.text(&format!("inbucket.{name}")).unwrap_or(usual).to_owned();
+        MessageSender { name: text("sender_name", "Admin"), address: text("admin_email", "admin@email.com") }
     }
 
     /// Returns a sentence about the tables of services that Basalt does not have, if there are any.

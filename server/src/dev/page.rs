@@ -1,52 +1,23 @@
-//! The inbox as an HTML page, without scripts and without any markup of the mails.
+//! The files of the inbox page, and templates of the development pages.
 
-use std::fmt::Write as _;
+use provider_simulator::fill_template;
 
-use gotrue_rules::wire::html::escape_html;
-
-use super::inbox::InboxMessage;
-
-/// The style sheet of this page and of the provider simulator's.
+/// The style sheet of the provider simulator's page.
 pub(super) const STYLE: &str = concat!(
+    include_str!("../../../frontend/development/base.css"),
+    include_str!("../../../frontend/development/provider/page.css")
+);
+/// The style sheet of the inbox.
+pub(super) const INBOX_STYLE: &str = concat!(
     include_str!("../../../frontend/development/base.css"),
     include_str!("../../../frontend/development/inbox/page.css")
 );
+/// The script of the inbox.
+pub(super) const INBOX_SCRIPT: &str = include_str!("../../../frontend/dist/development/inbox/page.js");
+const INBOX_TEMPLATE: &str = include_str!("../../../frontend/development/inbox/page.html");
 
-/// Formats all mails with their links and codes.
-pub(super) fn format_inbox(mails: &[InboxMessage], to: Option<&str>, token: Option<&str>) -> String {
-    let mut page = String::from(
-        "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width\">\n\
-         <title>Inbox</title>\n<link rel=\"stylesheet\" href=\"/_dev/inbox.css",
-    );
-    let token = token.map(|token| format!("?token={}", escape_html(token))).unwrap_or_default();
-    let _ = writeln!(page, "{token}\">\n<h1>Inbox</h1>");
-    let shown = to.map_or_else(|| "all addresses".to_owned(), escape_html);
-    let _ =
-        writeln!(page, "<p>Mail that would have been sent, to {shown}, newest first. <a href=\"\">Look again</a></p>");
-    if mails.is_empty() {
-        page.push_str("<p>Nothing yet.</p>\n");
-    }
-    for mail in mails {
-        format_mail(&mut page, mail, &token);
-    }
-    page
-}
-
-fn format_mail(page: &mut String, mail: &InboxMessage, token: &str) {
-    let id = escape_html(&mail.id);
-    let _ = writeln!(
-        page,
-        "<article>\n<h2>{}</h2>\n<p class=\"to\">to {}</p>",
-        escape_html(&mail.subject),
-        escape_html(&mail.to)
-    );
-    if let Some(code) = &mail.code {
-        let _ = writeln!(page, "<p class=\"code\">{}</p>", escape_html(code));
-    }
-    if let Some(link) = mail.link.as_deref().filter(|link| link.starts_with("http://") || link.starts_with("https://"))
-    {
-        let link = escape_html(link);
-        let _ = writeln!(page, "<p><a href=\"{link}\" rel=\"noreferrer\">{link}</a></p>");
-    }
-    let _ = writeln!(page, "<p><a href=\"/_dev/inbox/{id}{token}\">The whole mail</a></p>\n</article>");
+/// Formats the page of the inbox, whose script and style need the same token as the page.
+pub(super) fn format_inbox(token: Option<&str>) -> String {
+    let query = token.map(|token| format!("?token={token}")).unwrap_or_default();
+    fill_template(INBOX_TEMPLATE, |_| &query)
 }

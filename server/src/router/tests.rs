@@ -42,7 +42,7 @@ fn echo_router() -> Arc<EdgeRouter> {
         auth: see("auth"),
         functions: see("functions"),
         shop: Shop::load(&SiteConfig { url: "", key: "", site_url: "" }),
-        dev: DevelopmentPages::new(None, Access::default(), tokio::sync::watch::channel(false).1),
+        dev: DevelopmentPages::new(None, Access::default()),
         gateway: ApiKeyGateway::new(Arc::new(keys), |token| token == "jwt.user"),
         proxies,
         entropy: Entropy::from_seed(1),

@@ -25,10 +25,11 @@ use crate::announce::{Announcement, RunningServer, TestAccess};
 use crate::api_keys::{self, ApiKeys};
 use crate::app::SharedPorts;
 use crate::data_folder::DataFolder;
+use crate::dev::OpenMailboxPorts;
 use crate::embedded_postgres::TcpPort;
 use crate::project::Project;
 use crate::shutdown::{self, Shutdown};
-use crate::{gotrue, logging, project_schema};
+use crate::{gotrue, logging, profiles, project_schema};
 use configure::{Addresses, BackendInputs, Configured, configure};
 pub(crate) use services::BUILT_IN_FUNCTIONS;
 use services::{Dependencies, Services};
@@ -66,6 +67,7 @@ pub(crate) struct Server {
     database_url: String,
     database_url_tcp: Option<String>,
     test: Option<TestAccess>,
+    mailbox: OpenMailboxPorts,
     serving: JoinHandle<()>,
     backends: Backends,
 }
@@ -173,8 +175,16 @@ impl Server {
             provider,
             consent,
         };
-        let Services { router, app: _, worker, upkeep, outbox } = Services::start(&config, dependencies)?;
+        let Services { router, app: _, worker, upkeep, outbox, inbox, access } =
+            Services::start(&config, dependencies)?;
         let mut tasks = vec![worker, upkeep];
+        let is_development = profiles::has_development_pages(&config, &project.file.basalt);
+        let mut mailbox = OpenMailboxPorts::default();
+        if let Some(inbox) = inbox.filter(|_| is_development) {
+            let ports = project.file.mailbox_ports(false);
+            mailbox = OpenMailboxPorts::open(ports, &inbox, access, closing.clone()).await;
+            tasks.append(&mut mailbox.tasks);
+        }
         if let Some(port) = project.file.basalt.metrics_port {
             let listen = ListenAddress { host: project.file.host().to_string(), port };
             tasks.push(gotrue::serve_metrics(&listen, Some(outbox), closing.clone()).await?);
@@ -190,6 +200,7 @@ impl Server {
             database_url_tcp: source.operator_tcp_url(),
             source: Arc::new(source),
             test: None,
+            mailbox,
             serving,
             backends: Backends::Single { pool, tasks },
         })
@@ -201,6 +212,7 @@ impl Server {
         Announcement::new(&self.url, &self.keys, Some(&self.database_url))
             .with_tcp_url(tcp_url)
             .with_test_access(self.test.as_ref())
+            .with_mailbox(self.mailbox.url.as_deref(), self.mailbox.smtp_port)
     }
 
     /// Prints URLs and keys, and stores the URLs for `basalt status`.

@@ -9,10 +9,9 @@ use functions_rs::functions::send_submission::limits::SubmissionLimits;
 use functions_rs::functions::send_submission::{SendSubmission, SubmissionSettings};
 use gotrue_rs::app::{App, EmailDelivery};
 use gotrue_rs::config::Config;
-use gotrue_rs::ports::clock::SharedClock;
 use gotrue_rs::ports::entropy::Entropy;
 use gotrue_rs::ports::mail::MailFaultInjector;
-use gotrue_rs::ports::mail::outbox::{MailDestination, Outbox};
+use gotrue_rs::ports::mail::outbox::Outbox;
 use gotrue_rs::store::Pool;
 use gotrue_rs::store::outbox::OutboxTable;
 use provider_simulator::Simulator;
@@ -24,7 +23,7 @@ use crate::app::SharedPorts;
 use crate::assets::{Shop, SiteConfig};
 use crate::config_file::FunctionSettings;
 use crate::dev::consent;
-use crate::dev::{Access, DevelopmentPages, Inbox};
+use crate::dev::{Access, DevelopmentPages, InboxPages, KeptMessages};
 use crate::project::Project;
 use crate::router::EdgeRouter;
 use crate::{app, outbound, profiles, project_schema, upkeep};
@@ -50,6 +49,10 @@ pub(super) struct Services {
     pub worker: JoinHandle<()>,
     /// Maintains the database until shutdown.
     pub upkeep: JoinHandle<()>,
+    /// The inbox of kept messages, if they can be read.
+    pub inbox: Option<InboxPages>,
+    /// Access to the development pages.
+    pub access: Access,
 }
 
 /// Dependencies of the services.
@@ -79,12 +82,12 @@ impl Services {
         let entropy = Entropy::from_system();
         let site_url = config.policy.site.site_url.clone();
         let mail_server = outbound::build_mailer(config)?;
-        let outbox = build_outbox(&pool, &shared.clock, mail_server.is_some(), &entropy);
-        let outbox = Arc::new(match &shared.faults {
-            Some(faults) => outbox.with_faults(Arc::clone(faults) as Arc<dyn MailFaultInjector>),
-            None => outbox,
-        });
-        let inbox = mail_server.is_none().then(|| Arc::new(outbox.inbox()) as Arc<dyn Inbox>);
+        let is_development = profiles::has_development_pages(config, &project.file.basalt);
+        let has_token = project.file.basalt.inbox_token.is_some();
+        let kept = KeptMessages::new(mail_server.is_some(), is_development, has_token);
+        let outbox = Arc::new(build_outbox(&pool, &shared, kept, &entropy));
+        let inbox = (kept.has_inbox && project.file.inbox_enabled())
+            .then(|| InboxPages::new(&outbox, project.file.mail_sender(), closing.clone()));
         let mut until = closing.clone();
         let stop = async move { drop(until.wait_for(|closing| *closing).await) };
         let worker = match mail_server {
@@ -103,7 +106,7 @@ impl Services {
         });
         let basalt = &project.file.basalt;
         let proxies = TrustedProxies::new(basalt.trusted_proxies.iter().copied());
-        let access = Access::new(profiles::has_development_pages(config, basalt), basalt.inbox_token.clone());
+        let access = Access::new(is_development, basalt.inbox_token.clone());
         let verifying = Arc::clone(&app);
         let verifies = move |token: &str| verifying.keys.verify(token, verifying.clock.now()).is_ok();
         let front = EdgeRouter {
@@ -116,7 +119,7 @@ impl Services {
             } else {
                 Shop::status_page()
             },
-            dev: DevelopmentPages::new(inbox.filter(|_| project.file.inbox_enabled()), access, closing)
+            dev: DevelopmentPages::new(inbox.clone(), access.clone())
                 .with_outbox(Arc::clone(&outbox))
                 .with_provider(provider)
                 .with_consent(consent),
@@ -124,7 +127,7 @@ impl Services {
             proxies,
             entropy,
         };
-        Ok(Self { router: Arc::new(front), app, worker, upkeep, outbox })
+        Ok(Self { router: Arc::new(front), app, worker, upkeep, outbox, inbox, access })
     }
 }
 
@@ -138,9 +141,13 @@ async fn check_mail_templates(app: Arc<App>) {
 
 /// Builds the outbox.
 /// Messages are rows of the transactions that enqueue them; without a mail server they stay for the inbox.
-fn build_outbox(pool: &Pool, clock: &SharedClock, has_mail_server: bool, entropy: &Entropy) -> Outbox {
-    let destination = if has_mail_server { MailDestination::Server } else { MailDestination::Inbox };
-    Outbox::new(OutboxTable::new(pool.clone()), Arc::clone(clock), entropy.fork(), destination)
+fn build_outbox(pool: &Pool, shared: &SharedPorts, kept: KeptMessages, entropy: &Entropy) -> Outbox {
+    let (table, clock) = (OutboxTable::new(pool.clone()), Arc::clone(&shared.clock));
+    let outbox = kept.apply_to(Outbox::new(table, clock, entropy.fork(), kept.destination));
+    match &shared.faults {
+        Some(faults) => outbox.with_faults(Arc::clone(faults) as Arc<dyn MailFaultInjector>),
+        None => outbox,
+    }
 }
 
 /// Builds the built-in functions with the settings of `[functions.NAME]`.

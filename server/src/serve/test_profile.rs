@@ -38,12 +38,13 @@ pub(crate) fn apply_to_project(project: &mut Project) {
     }
 }
 
-/// Adapts the settings: local links, no mail server, quick hashing, ES256 tokens, no limits.
+/// Adapts the settings: local links, no mail server and no SMS sender, quick hashing, ES256 tokens, no limits.
 ///
 /// `url` is the server's own URL, which mailed links and redirects use whatever external URL is configured.
 pub(crate) fn apply_to_settings(config: &mut Config, file: &ConfigFile, url: &str, signing_key: &Map<String, Value>) {
     config.policy.site.external_url = format!("{url}/auth/v1");
     config.smtp = None;
+    config.policy.sms.provider = None;
     config.policy.password.hash = LOW_COST;
     remove_unset_limits(&mut config.policy, file);
     if config.jwt.keys.is_empty() {

@@ -15,7 +15,6 @@ use gotrue_rs::store::migrate::DatabaseName;
 use gotrue_rules::domain::secret::Secret;
 use http::StatusCode;
 use messages::MessageStore;
-use messages::api::MessagesApi;
 use serde_json::{Map, Value};
 use test_bench::TestApiError;
 use test_bench::api::{TEST_API_PATH, TestApi};
@@ -34,6 +33,7 @@ use crate::api_keys::{self, ApiKeys};
 use crate::app::SharedPorts;
 use crate::data_folder::DataFolder;
 use crate::database;
+use crate::dev::OpenMailboxPorts;
 use crate::logging;
 use crate::project::Project;
 use crate::shutdown::Shutdown;
@@ -90,6 +90,7 @@ impl Server {
             test_key: entropy.base32(40).to_ascii_lowercase(),
         };
         let router = TestRouter::new(worlds.clone(), TestApi::new(worlds.clone(), access.test_key.clone()));
+        let mailbox = OpenMailboxPorts::open_for_tests(router.clone(), shutdown.signal()).await;
         let handle = move |request: Request| {
             let router = router.clone();
             async move { router.answer(request).await }
@@ -103,6 +104,7 @@ impl Server {
             database_url_tcp: source.operator_tcp_url(),
             source,
             test: Some(access),
+            mailbox,
             serving,
             backends: Backends::Worlds(worlds),
         })
@@ -158,8 +160,8 @@ impl WorldBackends {
             provider,
             consent,
         };
-        let Services { router, app, worker, upkeep, outbox } = Services::start(&config, dependencies)?;
-        let messages = MessagesApi::new(MessageStore::new(outbox.inbox(), sender, signal));
+        let Services { router, app, worker, upkeep, outbox, .. } = Services::start(&config, dependencies)?;
+        let messages = MessageStore::new(outbox.inbox(), sender, signal);
         let handler = Arc::new(move |request: Request| Arc::clone(&router).handle(request).boxed());
         Ok(Backend { app, handler, messages, providers, closing, tasks: vec![worker, upkeep] })
     }

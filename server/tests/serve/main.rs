@@ -13,6 +13,7 @@ mod drop_in;
 mod edge;
 mod faults;
 mod files;
+mod inbox;
 mod operator;
 mod project_files;
 mod project_schema;

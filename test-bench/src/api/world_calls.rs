@@ -3,6 +3,7 @@
 use axum::response::Response;
 use gotrue_rs::ports::clock::Clock;
 use http::{Method, StatusCode};
+use messages::api::MessagesApi;
 use provider_simulator::{NextSignIn, NextSignInError};
 use serde_json::{Map, Value};
 
@@ -71,7 +72,7 @@ async fn answer_messages(world: &World, call: &Call<'_>, path: &str) -> Result<R
     let messages = {
         let state = world.enter().await?;
         let backend = state.backend.as_ref().ok_or_else(|| world.gone())?;
-        backend.messages.clone()
+        MessagesApi::new(backend.messages.clone())
     };
     world.touch();
     Ok(messages.answer(&call.method, path, &call.query).await)

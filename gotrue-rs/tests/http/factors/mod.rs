@@ -1,7 +1,7 @@
 //! Second factors: enrolment, challenge, verification, unenrolment.
 
 mod elevation;
-mod enrolment;
+mod enrollment;
 mod notices;
 mod phone;
 mod sealed;

@@ -17,8 +17,7 @@ async fn send(method: Method, path: &str, headers: &[(&'static str, &str)]) -> R
         request.headers_mut().insert(*name, HeaderValue::try_from(*value).expect("a header"));
     }
     let page = ConsentPage::new("http://192.168.1.5:54321", "sb_publishable_\"<x>");
-    let closing = tokio::sync::watch::channel(false).1;
-    DevelopmentPages::new(None, Access::default(), closing).with_consent(Some(page)).answer(request).await
+    DevelopmentPages::new(None, Access::default()).with_consent(Some(page)).answer(request).await
 }
 
 #[tokio::test]

@@ -12,7 +12,6 @@ use gotrue_rs::ports::mail::outbox::{MailDestination, Outbox};
 use gotrue_rs::store::outbox::OutboxTable;
 use http::Uri;
 use http::uri::PathAndQuery;
-use messages::api::MessagesApi;
 use messages::{MessageSender, MessageStore};
 use test_bench::backend::{Backend, BackendPlan};
 use tokio::sync::watch;
@@ -36,7 +35,7 @@ impl WorldBackends {
         let outbox = Outbox::new(table, Arc::clone(&plan.clock), entropy.fork(), MailDestination::Inbox);
         let outbox = outbox.with_faults(Arc::clone(&plan.faults) as Arc<dyn MailFaultInjector>);
         let (closing, signal) = watch::channel(false);
-        let messages = MessagesApi::new(MessageStore::new(outbox.inbox(), MessageSender::default(), signal));
+        let messages = MessageStore::new(outbox.inbox(), MessageSender::default(), signal);
         let app = Arc::new(app::build(&config, &shared, pool, EmailDelivery::Outbox(Arc::new(outbox)))?);
         let router = gotrue_rs::router(Arc::clone(&app));
         let handler = Arc::new(move |mut request: Request| {
