@@ -28,6 +28,9 @@ pub struct SettingLocation {
 pub trait SettingNames: fmt::Debug + Send + Sync + 'static {
     /// Finds where a variable such as `GOTRUE_URI_ALLOW_LIST` is set; `None` if only as a variable.
     fn locate(&self, variable: &str) -> Option<SettingLocation>;
+
+    /// Replaces the variables in a sentence by the operator's names.
+    fn rename(&self, sentence: &str) -> String;
 }
 
 /// A request and its response.
@@ -188,7 +191,8 @@ impl<'a> Report<'a> {
     fn remedy(&self) -> Option<String> {
         let recorded = self.decision().and_then(|decision| decision.remedy.clone());
         let remedy = recorded.map(Cow::into_owned).or_else(|| self.code().map(|code| code.cure().to_owned()))?;
-        Some(fill_setting(&remedy, name_setting(self.names, self.setting().as_deref()).as_deref()))
+        let remedy = fill_setting(&remedy, name_setting(self.names, self.setting().as_deref()).as_deref());
+        Some(self.names.map_or_else(|| remedy.clone(), |names| names.rename(&remedy)))
     }
 
     /// Returns the explanation, without its id.

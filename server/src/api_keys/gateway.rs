@@ -30,6 +30,14 @@ pub(crate) enum RequestCredentials {
     Missing,
 }
 
+/// A key as a request presents it.
+pub(crate) struct PresentedKey {
+    /// The key.
+    pub text: String,
+    /// Where it is, in words.
+    pub place: &'static str,
+}
+
 impl ApiKeyGateway {
     /// Creates the gateway.
     /// `verifies` returns whether a token is signed with this project's key and unexpired.
@@ -66,6 +74,22 @@ impl ApiKeyGateway {
             _ => {}
         }
         found
+    }
+
+    /// Finds the key that makes the credentials of a request invalid, for its explanation.
+    pub(crate) fn find_invalid_key(&self, uri: &Uri, headers: &HeaderMap) -> Option<PresentedKey> {
+        let header = headers.get(APIKEY).map(|value| value.to_str().unwrap_or_default().to_owned());
+        let bearer = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
+        let bearer = bearer.and_then(|value| parse_bearer(value, BearerWhitespace::Kept).present()).map(str::to_owned);
+        let keys = [
+            ("the header apikey", header),
+            ("the query parameter apikey", uri.query().and_then(find_apikey_parameter)),
+            ("the header Authorization", bearer),
+        ];
+        let is_invalid = |key: &str| self.classify(Some(key)) == RequestCredentials::Invalid;
+        keys.into_iter()
+            .filter_map(|(place, text)| Some(PresentedKey { text: text?, place }))
+            .find(|presented| is_invalid(&presented.text))
     }
 
     fn classify(&self, key: Option<&str>) -> RequestCredentials {

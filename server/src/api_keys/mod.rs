@@ -5,6 +5,6 @@ mod gateway;
 mod keys;
 mod store;
 
-pub(crate) use gateway::{ApiKeyGateway, RequestCredentials};
+pub(crate) use gateway::{ApiKeyGateway, PresentedKey, RequestCredentials};
 pub(crate) use keys::ApiKeys;
 pub(crate) use store::{ConfiguredKeys, combine, demo_keys, load, load_or_create};

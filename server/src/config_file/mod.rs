@@ -7,6 +7,7 @@ mod expected_failures;
 mod key_names;
 mod keys;
 mod limits;
+mod locations;
 mod mail_templates;
 mod problem;
 mod read;
@@ -25,6 +26,7 @@ use messages::MessageSender;
 
 pub(crate) use basalt::{BasaltSettings, LogFormat};
 pub(crate) use key_names::{find_key_name, replace_setting_names};
+pub(crate) use locations::SettingLocations;
 pub(crate) use problem::Problem;
 pub(crate) use settings::{ServerFacts, Settings};
 

@@ -3,6 +3,7 @@
 
 mod access;
 pub(crate) mod consent;
+mod explain;
 mod inbox;
 mod kept_messages;
 mod page;
@@ -13,6 +14,7 @@ use std::sync::Arc;
 
 use axum::extract::Request;
 use axum::response::Response;
+use gotrue_rs::explanation::ExplanationStore;
 use gotrue_rs::ports::mail::outbox::Outbox;
 use gotrue_rs::store::outbox::{FailingMail, OutboxCounts};
 use gotrue_rules::domain::error::chain::ErrorChain;
@@ -34,6 +36,7 @@ pub(crate) struct DevelopmentPages {
     access: Access,
     provider: Option<Arc<Simulator>>,
     consent: Option<consent::ConsentPage>,
+    explanations: Option<Arc<ExplanationStore>>,
 }
 
 /// The page that a request is for.
@@ -41,6 +44,7 @@ pub(crate) struct DevelopmentPages {
 enum DevPage<'a> {
     Consent(&'a consent::ConsentPage),
     Provider(&'a Simulator),
+    Explanations(&'a ExplanationStore),
     Inbox,
 }
 
@@ -55,7 +59,7 @@ impl DevelopmentPages {
     /// Creates the pages.
     /// `inbox`: `None` when no message can be read. `access` decides about access.
     pub(crate) fn new(inbox: Option<InboxPages>, access: Access) -> Self {
-        Self { inbox, outbox: None, access, provider: None, consent: None }
+        Self { inbox, outbox: None, access, provider: None, consent: None, explanations: None }
     }
 
     /// Adds the page about the state of this outbox.
@@ -76,6 +80,12 @@ impl DevelopmentPages {
         Self { consent, ..self }
     }
 
+    /// Adds the pages that explain refused requests.
+    #[must_use]
+    pub(crate) fn with_explanations(self, explanations: Option<Arc<ExplanationStore>>) -> Self {
+        Self { explanations, ..self }
+    }
+
     /// Answers a request below `/_dev`.
     /// The request must be unmodified, because access depends on its headers.
     pub(crate) async fn answer(&self, mut request: Request) -> Response {
@@ -90,11 +100,15 @@ impl DevelopmentPages {
         match page {
             DevPage::Consent(page) => page.answer(&request),
             DevPage::Provider(provider) => provider.answer(request).await,
+            DevPage::Explanations(store) => explain::answer(store, &request),
             DevPage::Inbox => self.answer_inbox(request).await,
         }
     }
 
     fn find_page(&self, path: &str) -> DevPage<'_> {
+        if let Some(store) = self.explanations.as_deref().filter(|_| explain::is_explanation_path(path)) {
+            return DevPage::Explanations(store);
+        }
         match (&self.consent, &self.provider) {
             (Some(page), _) if consent::is_consent_path(path) => DevPage::Consent(page),
             (_, Some(provider)) if provider::is_provider_path(path) => DevPage::Provider(provider),
@@ -132,6 +146,7 @@ impl<'a> DevPage<'a> {
         match self {
             Self::Consent(page) => page.access_rule(),
             Self::Provider(simulator) => provider::access_rule(simulator, request),
+            Self::Explanations(_) => explain::access_rule(request),
             Self::Inbox => AccessRule::LocalOrToken,
         }
     }

@@ -2,6 +2,7 @@
 //! Routing uses the raw path. Nothing is decoded or normalized here, so that two parsers of a path cannot disagree.
 
 mod error_responses;
+mod explain;
 
 use std::net::{IpAddr, SocketAddr};
 use std::panic::AssertUnwindSafe;
@@ -23,6 +24,7 @@ use crate::api_keys::{ApiKeyGateway, RequestCredentials};
 use crate::assets::Shop;
 use crate::dev::DevelopmentPages;
 use crate::metrics;
+pub(crate) use explain::RouterExplanations;
 
 /// The header of the request id, which the auth API and the response also carry.
 /// A well-formed id of the client is kept; otherwise a new one is generated.
@@ -69,6 +71,8 @@ pub(crate) struct EdgeRouter {
     pub gateway: ApiKeyGateway,
     /// Proxies whose `X-Forwarded-For` is trusted.
     pub proxies: TrustedProxies,
+    /// Explains what the router refuses.
+    pub explanations: RouterExplanations,
     /// Generates request ids.
     pub entropy: gotrue_rs::ports::entropy::Entropy,
 }
@@ -151,7 +155,8 @@ impl EdgeRouter {
                 if cors::is_preflight(request.method(), request.headers()) {
                     return cors::GATEWAY.preflight_response(request.headers());
                 }
-                cors::GATEWAY.apply(error_responses::not_served(mount, what))
+                let response = error_responses::not_served(mount, what);
+                cors::GATEWAY.apply(self.explanations.not_served(&request, mount, response))
             }
             Area::Shop => self.shop.answer(request.method(), request.uri().path(), request.headers()),
         }
@@ -160,7 +165,7 @@ impl EdgeRouter {
     /// Answers CORS here, so that error responses of the gateway carry it too; the auth API sees no origin.
     async fn handle_auth(&self, mut request: Request) -> Response {
         if cors::is_preflight(request.method(), request.headers()) {
-            return cors::GATEWAY.preflight_response(request.headers());
+            return self.explanations.preflight(&request, cors::GATEWAY.preflight_response(request.headers()));
         }
         request.headers_mut().remove(ORIGIN);
         let uri = strip_mount(request.uri(), "/auth/v1");
@@ -170,8 +175,11 @@ impl EdgeRouter {
         let response = match found {
             RequestCredentials::Key(_) | RequestCredentials::Token => forward(&self.auth, request).await,
             _ if open => forward(&self.auth, request).await,
-            RequestCredentials::Missing => error_responses::missing_api_key(),
-            RequestCredentials::Invalid => error_responses::invalid_api_key(),
+            RequestCredentials::Missing => self.explanations.missing_key(&request, error_responses::missing_api_key()),
+            RequestCredentials::Invalid => {
+                let presented = self.gateway.find_invalid_key(request.uri(), request.headers());
+                self.explanations.invalid_key(&request, presented.as_ref(), error_responses::invalid_api_key())
+            }
         };
         cors::GATEWAY.apply(response)
     }

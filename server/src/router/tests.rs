@@ -45,6 +45,7 @@ fn echo_router() -> Arc<EdgeRouter> {
         dev: DevelopmentPages::new(None, Access::default()),
         gateway: ApiKeyGateway::new(Arc::new(keys), |token| token == "jwt.user"),
         proxies,
+        explanations: RouterExplanations::default(),
         entropy: Entropy::from_seed(1),
     })
 }

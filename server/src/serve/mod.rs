@@ -171,6 +171,8 @@ impl Server {
             pool: pool.clone(),
             shared,
             is_new: false,
+            url: &endpoint.addresses.url,
+            has_events: false,
             closing: closing.clone(),
             provider,
             consent,

@@ -9,6 +9,8 @@ use functions_rs::functions::send_submission::limits::SubmissionLimits;
 use functions_rs::functions::send_submission::{SendSubmission, SubmissionSettings};
 use gotrue_rs::app::{App, EmailDelivery};
 use gotrue_rs::config::Config;
+use gotrue_rs::events::EventLog;
+use gotrue_rs::explanation::{ExplanationStore, Explanations};
 use gotrue_rs::ports::entropy::Entropy;
 use gotrue_rs::ports::mail::MailFaultInjector;
 use gotrue_rs::ports::mail::outbox::Outbox;
@@ -21,11 +23,11 @@ use tokio::task::JoinHandle;
 use crate::api_keys::{ApiKeyGateway, ApiKeys};
 use crate::app::SharedPorts;
 use crate::assets::{Shop, SiteConfig};
-use crate::config_file::FunctionSettings;
+use crate::config_file::{FunctionSettings, SettingLocations};
 use crate::dev::consent;
 use crate::dev::{Access, DevelopmentPages, InboxPages, KeptMessages};
 use crate::project::Project;
-use crate::router::EdgeRouter;
+use crate::router::{EdgeRouter, RouterExplanations};
 use crate::{app, outbound, profiles, project_schema, upkeep};
 use http_edge::ShutdownSignal;
 use http_edge::request::TrustedProxies;
@@ -67,6 +69,10 @@ pub(super) struct Dependencies<'a> {
     pub shared: SharedPorts,
     /// Whether the database is new, so that nothing in it is due for deletion.
     pub is_new: bool,
+    /// The URL of the server for clients, below which the development pages are.
+    pub url: &'a str,
+    /// Whether events are recorded, which only test servers do.
+    pub has_events: bool,
     /// Signals shutdown.
     pub closing: ShutdownSignal,
     /// The provider simulator, if it is enabled.
@@ -78,7 +84,8 @@ pub(super) struct Dependencies<'a> {
 impl Services {
     /// Builds the services and starts their background tasks.
     pub(super) fn start(config: &Config, dependencies: Dependencies<'_>) -> anyhow::Result<Self> {
-        let Dependencies { project, keys, pool, shared, is_new, closing, provider, consent } = dependencies;
+        let Dependencies { project, keys, pool, shared, is_new, url, has_events, closing, provider, consent } =
+            dependencies;
         let entropy = Entropy::from_system();
         let site_url = config.policy.site.site_url.clone();
         let mail_server = outbound::build_mailer(config)?;
@@ -95,7 +102,9 @@ impl Services {
             None if is_new => tokio::spawn(outbox.build_cleanup().starting_later().run(stop)),
             None => tokio::spawn(outbox.build_cleanup().run(stop)),
         };
-        let app = Arc::new(app::build(config, &shared, pool, EmailDelivery::Outbox(Arc::clone(&outbox)))?);
+        let explanations = build_explanations(project, config, &BackendAddress { url, has_events }, &entropy);
+        let app = app::build(config, &shared, pool, EmailDelivery::Outbox(Arc::clone(&outbox)))?;
+        let app = Arc::new(app.with_explanations(explanations.clone()));
         tokio::spawn(check_mail_templates(Arc::clone(&app)));
         let upkeep = upkeep::start(watch::channel(Arc::clone(&app)).1, closing.clone());
         let digests = build_digests(project, &app, Arc::clone(&outbox));
@@ -112,7 +121,9 @@ impl Services {
         let front = EdgeRouter {
             auth: gotrue_rs::router(Arc::clone(&app)),
             functions: functions_rs::router(
-                build_functions(project, &app, keys, Arc::clone(&outbox)).with_trusted_proxies(proxies.clone()),
+                build_functions(project, &app, keys, Arc::clone(&outbox))
+                    .with_trusted_proxies(proxies.clone())
+                    .with_explanations(explanations.clone()),
             ),
             shop: if project.has_shop {
                 Shop::load(&SiteConfig { url: "", key: &keys.publishable_key, site_url: &site_url })
@@ -122,9 +133,11 @@ impl Services {
             dev: DevelopmentPages::new(inbox.clone(), access.clone())
                 .with_outbox(Arc::clone(&outbox))
                 .with_provider(provider)
-                .with_consent(consent),
+                .with_consent(consent)
+                .with_explanations(explanations.store().cloned()),
             gateway: ApiKeyGateway::new(Arc::clone(keys), verifies),
             proxies,
+            explanations: RouterExplanations::new(Arc::clone(&app)),
             entropy,
         };
         Ok(Self { router: Arc::new(front), app, worker, upkeep, outbox, inbox, access })
@@ -137,6 +150,27 @@ async fn check_mail_templates(app: Arc<App>) {
     for problem in app.email_templates.check_remote(app.clock.now()).await {
         tracing::warn!(problem, "mail template unusable");
     }
+}
+
+/// The address of a backend, and whether it records events.
+struct BackendAddress<'a> {
+    url: &'a str,
+    has_events: bool,
+}
+
+/// Builds the explanations of refusals, which only development keeps.
+fn build_explanations(
+    project: &Project,
+    config: &Config,
+    backend: &BackendAddress<'_>,
+    entropy: &Entropy,
+) -> Explanations {
+    let mut explanations = Explanations::default().with_names(Arc::new(SettingLocations::new(&project.file)));
+    if profiles::has_development_pages(config, &project.file.basalt) {
+        let id_prefix = entropy.base32(5).to_ascii_lowercase();
+        explanations = explanations.with_store(Arc::new(ExplanationStore::new(backend.url, &id_prefix)));
+    }
+    if backend.has_events { explanations.with_events(EventLog::default()) } else { explanations }
 }
 
 /// Builds the outbox.

@@ -156,6 +156,8 @@ impl WorldBackends {
             pool,
             shared,
             is_new: true,
+            url: &plan.url,
+            has_events: true,
             closing: signal.clone(),
             provider,
             consent,

@@ -1,0 +1,58 @@
+//! Names and lines of settings in `config.toml`, for explanations.
+
+use std::collections::BTreeMap;
+
+use gotrue_rs::explanation::{SettingLocation, SettingNames};
+
+use super::ConfigFile;
+use super::key_names::{find_key_name, replace_setting_names};
+
+/// The keys of a configuration file with their lines.
+#[derive(Debug)]
+pub(crate) struct SettingLocations {
+    file: String,
+    lines: BTreeMap<String, usize>,
+}
+
+impl SettingLocations {
+    /// Reads the lines of a file.
+    pub(crate) fn new(file: &ConfigFile) -> Self {
+        let lines = file.values.enabled_values().map(|value| (value.path.join("."), value.line));
+        Self { file: file.path.display().to_string(), lines: lines.collect() }
+    }
+}
+
+impl SettingNames for SettingLocations {
+    /// A name that is no variable is that of a key of `[basalt]`.
+    fn locate(&self, variable: &str) -> Option<SettingLocation> {
+        let name = find_key_name(variable).unwrap_or_else(|| replace_setting_names(variable));
+        let line = self.lines.get(&name).copied();
+        Some(SettingLocation { file: Some(self.file.clone()), line, name })
+    }
+
+    fn rename(&self, sentence: &str) -> String {
+        replace_setting_names(sentence)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn settings_have_the_line_of_their_key() {
+        let text = "[auth]\nenable_signup = false\n[basalt.rate_limit]\nwrong_codes = 3\n";
+        let file = ConfigFile::read(Path::new("supabase/config.toml"), text, &|_| None).expect("it is valid");
+        let locations = SettingLocations::new(&file);
+        let locate = |variable: &str| locations.locate(variable).map(|found| (found.name, found.line));
+        let expected = |name: &str, line| Some((name.to_owned(), line));
+        assert_eq!(locate("GOTRUE_DISABLE_SIGNUP"), expected("auth.enable_signup", Some(2)));
+        assert_eq!(locate("basalt.rate_limit.wrong_codes"), expected("basalt.rate_limit.wrong_codes", Some(4)));
+        assert_eq!(locate("GOTRUE_URI_ALLOW_LIST"), expected("auth.additional_redirect_urls", None));
+        let found = locations.locate("GOTRUE_JWT_EXP").expect("it has a key");
+        assert_eq!(found.file.as_deref(), Some("supabase/config.toml"));
+        assert_eq!(locations.rename("set GOTRUE_JWT_EXP"), "set auth.jwt_expiry");
+    }
+}

@@ -1,0 +1,116 @@
+//! Explains to developers what the router itself refuses: API keys, CORS preflights and services that are not served.
+
+use std::sync::Arc;
+
+use axum::extract::Request;
+use axum::response::Response;
+use gotrue_rs::app::App;
+use gotrue_rs::explanation::{self, EdgeRefusal, insert_link};
+use gotrue_rules::domain::explanation::DecisionRecord;
+use gotrue_rules::domain::explanation::tokens::explain_token;
+use http_edge::request::cors;
+
+use super::REQUEST_ID;
+use crate::api_keys::PresentedKey;
+
+/// Explains refusals of the router by the settings of the auth API.
+#[derive(Default)]
+pub(crate) struct RouterExplanations(Option<Arc<App>>);
+
+impl RouterExplanations {
+    /// Explains as this application does.
+    pub(crate) fn new(app: Arc<App>) -> Self {
+        Self(Some(app))
+    }
+
+    /// Explains a request without an API key.
+    pub(super) fn missing_key(&self, request: &Request, response: Response) -> Response {
+        let decision = || {
+            DecisionRecord::refused("api_key.missing", "The request has no API key.")
+                .with_remedy("Send a key of `basalt status` in the header `apikey`; supabase-js does so by itself.")
+        };
+        self.explain(request, response, "No API key found in request", decision)
+    }
+
+    /// Explains a request with an invalid API key.
+    pub(super) fn invalid_key(
+        &self,
+        request: &Request,
+        presented: Option<&PresentedKey>,
+        response: Response,
+    ) -> Response {
+        let decision = || self.describe_key(presented);
+        self.explain(request, response, "Invalid API key", decision)
+    }
+
+    fn describe_key(&self, presented: Option<&PresentedKey>) -> DecisionRecord {
+        let Some(PresentedKey { text, place }) = presented else {
+            return DecisionRecord::refused("api_key.invalid", "The API key cannot be read.");
+        };
+        let kind = describe_kind(text);
+        let decision = match (&self.0, kind) {
+            (Some(app), "token") => {
+                let now = app.clock.now();
+                let reason = app.keys.verify(text, now).err().map(|error| error.to_string());
+                explain_token(text, &reason.unwrap_or_default(), now)
+            }
+            _ => {
+                let reason = format!("The {kind} in {place} is not one of this server.");
+                DecisionRecord::refused("api_key.invalid", reason)
+                    .with_value(kind)
+                    .with_remedy("Send a key that `basalt status` prints; keys of another project are not valid here.")
+            }
+        };
+        decision.with_input("place", *place).with_input("kind", kind).with_input("length", text.len())
+    }
+
+    /// Explains a request for a service of Supabase that is not served.
+    pub(super) fn not_served(&self, request: &Request, mount: &str, response: Response) -> Response {
+        let decision = || {
+            DecisionRecord::refused("service.not_served", format!("Basalt does not serve {mount}."))
+                .with_value(mount)
+                .with_remedy("Point the client of that service at a Supabase project.")
+        };
+        self.explain(request, response, "Basalt does not serve this path", decision)
+    }
+
+    /// Explains what of a preflight is not allowed.
+    pub(super) fn preflight(&self, request: &Request, response: Response) -> Response {
+        let Some(refusal) = cors::GATEWAY.find_refusal(request.headers()) else { return response };
+        let decision = || explanation::explain_preflight(&refusal, None);
+        self.explain(request, response, "The browser refuses the request of the page.", decision)
+    }
+
+    fn explain(
+        &self,
+        request: &Request,
+        mut response: Response,
+        message: &str,
+        decision: impl FnOnce() -> DecisionRecord,
+    ) -> Response {
+        let Some(app) = &self.0 else { return response };
+        let id = request.headers().get(REQUEST_ID).and_then(|id| id.to_str().ok()).unwrap_or_default();
+        let refused = EdgeRefusal {
+            id,
+            method: request.method().as_str(),
+            path: request.uri().path(),
+            status: response.status().as_u16(),
+            code: None,
+            message,
+            now: app.clock.now(),
+        };
+        insert_link(response.headers_mut(), app.explanations.explain_decision(&refused, decision()));
+        response
+    }
+}
+
+/// Returns what an API key looks like.
+fn describe_kind(key: &str) -> &'static str {
+    match key {
+        "" => "empty key",
+        key if key.starts_with("sb_publishable_") => "publishable key",
+        key if key.starts_with("sb_secret_") => "secret key",
+        key if key.matches('.').count() == 2 => "token",
+        _ => "unknown form of key",
+    }
+}
