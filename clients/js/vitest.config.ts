@@ -1,0 +1,10 @@
+import { defineConfig } from "vitest/config";
+
+export default defineConfig({
+  test: {
+    include: ["test/**/*.test.ts"],
+    globalSetup: ["./src/vitest-setup.ts"],
+    maxWorkers: 2,
+    testTimeout: 20_000,
+  },
+});
