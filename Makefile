@@ -9,11 +9,12 @@ DEBUG := target/debug/basalt
 RELEASE := target/release/basalt
 SHOP_INSTALLED := frontend/node_modules/.package-lock.json
 SHOP := frontend/dist/index.html
+CLIENTS_INSTALLED := clients/node_modules/.package-lock.json
 # `cargo fmt` does not find the modules that `statements!` declares.
 STATEMENT_FILES := $(wildcard gotrue-rs/src/store/*.rs gotrue-rs/src/store/*/*.rs)
 SHOP_SOURCES := $(shell find frontend \( -name node_modules -o -name dist -o -name e2e \) -prune -o -type f -print 2>/dev/null)
 
-.PHONY: help run test test-rust test-shop test-browser check check-rust check-shop check-dependencies fmt build bench bench-size bench-users conformance timing hardening replay soak soak-concurrency clean
+.PHONY: help run test test-rust test-shop test-browser test-clients check check-rust check-shop check-clients check-dependencies fmt build bench bench-size bench-users conformance timing hardening replay soak soak-concurrency clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -23,7 +24,7 @@ run: $(SHOP) ## Build everything, start a private database and serve; prints URL
 	@cargo build --package server
 	@exec $(DEBUG) serve
 
-test: test-rust test-shop test-browser ## All tests: Rust, shop, and both together in Chromium
+test: test-rust test-shop test-browser test-clients ## All tests: Rust, shop, both together in Chromium, test packages
 
 test-rust: $(SHOP) ## Tests of the crates, with PostgreSQL
 	@$(NEED) cargo postgres
@@ -36,6 +37,11 @@ test-browser: $(SHOP_INSTALLED) $(SHOP) ## Chromium and supabase-js against the 
 	@$(NEED) cargo postgres chromium
 	@cargo build --package server
 	@CHROMIUM_BIN="$$($(NEED) --path chromium)" BASALT_BIN="$(CURDIR)/$(DEBUG)" npm --prefix frontend run test:e2e
+
+test-clients: $(CLIENTS_INSTALLED) $(SHOP) ## Packages for test suites, and the examples of docs/testing
+	@$(NEED) cargo postgres chromium
+	@cargo build --package server
+	@CHROMIUM_BIN="$$($(NEED) --path chromium)" BASALT_BIN="$(CURDIR)/$(DEBUG)" clients/test.sh $(if $(IF_REACHABLE),--if-reachable)
 
 timing: $(SHOP) ## Compare durations of requests for known and unknown addresses; slow, needs an idle machine
 	@$(NEED) cargo postgres
@@ -50,7 +56,7 @@ conformance: $(SHOP) ## Test the OAuth server with authlib; openid-client is par
 	@cargo build --package server
 	@scripts/conformance/run.sh $(DEBUG) $(if $(IF_REACHABLE),--if-reachable)
 
-check: check-rust check-shop check-dependencies ## Source checks of CI: formatting, lints, types, dead code, dependencies
+check: check-rust check-shop check-clients check-dependencies ## Source checks of CI: formatting, lints, types, dead code, dependencies
 
 check-rust: $(SHOP)
 	@$(NEED) cargo
@@ -62,14 +68,19 @@ check-rust: $(SHOP)
 check-shop: $(SHOP_INSTALLED)
 	@npm --prefix frontend run check
 
+check-clients: $(CLIENTS_INSTALLED)
+	@npm --prefix clients run --silent build
+	@npm --prefix clients run check
+
 check-dependencies:
 	@$(NEED) cargo cargo-deny cargo-machete
 	@scripts/check-dependencies.sh
 
-fmt: $(SHOP_INSTALLED) ## Format all source
+fmt: $(SHOP_INSTALLED) $(CLIENTS_INSTALLED) ## Format all source
 	@cargo fmt --all
 	@rustfmt --edition 2024 $(STATEMENT_FILES)
 	@npm --prefix frontend run format
+	@npm --prefix clients run format
 
 build: $(SHOP) ## The release binary: target/release/basalt
 	@$(NEED) cargo
@@ -103,13 +114,20 @@ soak: $(SHOP) ## Fault injection with hostile clients: make soak [SOAK="--minute
 	@python3 scripts/soak $(SOAK)
 
 clean: ## Remove build output and installed packages; keeps the data in .basalt
-	@rm -rf target bench/load/target frontend/dist frontend/node_modules server/postgres/node_modules
+	@rm -rf target bench/load/target frontend/dist frontend/node_modules server/postgres/node_modules clients/node_modules clients/js/dist
 
 # Not `npm ci`: it needs lock entries for every platform of every optional package, and a registry mirror may lack some.
 # This installs the pinned versions, checks the same hashes, and does not write the lock file.
 $(SHOP_INSTALLED): frontend/package-lock.json
 	@$(NEED) node
 	@npm install --prefix frontend --no-save --no-audit --no-fund --loglevel=error </dev/null
+	@touch $@
+
+# The examples of docs/testing use the packages of the clients.
+$(CLIENTS_INSTALLED): clients/package-lock.json clients/js/package.json
+	@$(NEED) node
+	@npm install --prefix clients --no-save --no-audit --no-fund --loglevel=error </dev/null
+	@ln -sfn ../../clients/node_modules docs/testing/node_modules
 	@touch $@
 
 # A cargo build without the shop writes a placeholder page that is newer than the sources; it does not count as built.

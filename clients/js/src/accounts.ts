@@ -1,4 +1,5 @@
 import type { TestApi } from "./api.js";
+import { BasaltError } from "./error.js";
 
 /** A second factor of a new user; without members a verified TOTP factor with a new secret. */
 export interface NewFactor {
@@ -181,21 +182,86 @@ export interface TotpCode {
   valid_for: number;
 }
 
-/** A software passkey authenticator of the world. */
+/** The private state of a software passkey. */
+export interface Passkey {
+  credential_id: string;
+  private_key: string;
+  rp_id: string;
+  user_handle: string | null;
+  sign_count: number;
+}
+
+/** What the browser would send: the JSON of a `PublicKeyCredential`. */
+export type PublicKeyCredentialJson = Record<string, unknown>;
+
+/** How a passkey answers. */
+export interface PasskeyOptions {
+  /** The origin of the page; without it the first one of the settings. */
+  origin?: string;
+  /** Whether the user was verified, for example by a fingerprint; true without it. */
+  userVerified?: boolean;
+}
+
+interface PasskeyAnswer {
+  credential: PublicKeyCredentialJson;
+  passkey: Passkey;
+}
+
+/** A software authenticator with passkeys, which this object keeps: it takes the part of browser and device. */
 export class WorldPasskeys {
+  /** The passkeys by credential id, the newest last. */
+  private readonly known = new Map<string, Passkey>();
+
   constructor(private readonly api: TestApi) {}
 
-  /** Creates a passkey for the options that registration returned; returns the credential as JSON. */
-  async create(options: unknown, origin?: string): Promise<Record<string, unknown>> {
-    return await this.call({ options, origin });
+  /** Creates a passkey for the options of a registration, as `navigator.credentials.create()` does. */
+  async create(options: object, how: PasskeyOptions = {}): Promise<PublicKeyCredentialJson> {
+    return await this.answer({ options }, how);
   }
 
-  /** Signs with a passkey of the world for the options that authentication returned. */
-  async get(options: unknown, origin?: string): Promise<Record<string, unknown>> {
-    return await this.call({ options, origin });
+  /** Signs for the options of an authentication, as `navigator.credentials.get()` does. */
+  async get(options: object, how: PasskeyOptions = {}): Promise<PublicKeyCredentialJson> {
+    const passkey = this.choose(options as AssertionOptions);
+    return await this.answer({ options, passkey }, how);
   }
 
-  private async call(body: Record<string, unknown>): Promise<Record<string, unknown>> {
-    return await this.api.call("POST", "/authenticators/passkeys", { body });
+  /** Returns the passkeys, oldest first. */
+  list(): Passkey[] {
+    return [...this.known.values()];
   }
+
+  private choose({ publicKey, ...options }: AssertionOptions): Passkey {
+    const { allowCredentials: allowed = [], rpId } = publicKey ?? options;
+    const usable = this.list().filter(
+      (passkey) =>
+        (rpId === undefined || passkey.rp_id === rpId) &&
+        (allowed.length === 0 || allowed.some(({ id }) => id === passkey.credential_id)),
+    );
+    const newest = usable.at(-1);
+    if (newest !== undefined) return newest;
+    throw new BasaltError(
+      "passkey_missing",
+      "no passkey fits these options",
+      "create one first, with world.passkeys.create(options of the registration)",
+    );
+  }
+
+  private async answer(
+    body: { options: object; passkey?: Passkey },
+    { origin, userVerified }: PasskeyOptions,
+  ): Promise<PublicKeyCredentialJson> {
+    const { credential, passkey } = await this.api.call<PasskeyAnswer>(
+      "POST",
+      "/authenticators/passkeys",
+      { body: { ...body, origin, user_verified: userVerified } },
+    );
+    this.known.set(passkey.credential_id, passkey);
+    return credential;
+  }
+}
+
+interface AssertionOptions {
+  publicKey?: AssertionOptions;
+  rpId?: string;
+  allowCredentials?: { id: string }[];
 }

@@ -60,8 +60,12 @@ export class WorldFaults {
     return (await this.api.call<{ faults: (NewFault & Fault)[] }>("GET", "/faults")).faults;
   }
 
-  /** Removes all rules. */
-  async clear(): Promise<void> {
-    await this.api.call("DELETE", "/faults");
+  /** Removes a rule, or all of them. */
+  async clear(fault?: string | Pick<Fault, "id">): Promise<void> {
+    const id = typeof fault === "object" ? fault.id : fault;
+    await this.api.call(
+      "DELETE",
+      id === undefined ? "/faults" : `/faults/${encodeURIComponent(id)}`,
+    );
   }
 }

@@ -10,7 +10,6 @@ interface JestGlobals {
 
 declare global {
   namespace jest {
-    // biome-ignore lint/correctness/noUnusedVariables: all declarations of an interface have the same parameters
     interface Matchers<R> extends BasaltMatchers {}
   }
 }
@@ -34,6 +33,4 @@ async function deleteWorlds(): Promise<void> {
 globals.expect?.extend(matchers);
 globals.afterEach?.(deleteWorlds);
 
-/** For `globalSetup` of Jest: `export { setup as default } from "@basalt/test/jest"`. */
-export { startForProcesses as setup } from "./server.js";
 export { matchers, sharedBasalt as basalt };

@@ -6,7 +6,6 @@ import type { NewWorld, World } from "./world.js";
 
 declare module "vitest" {
   // biome-ignore lint/suspicious/noExplicitAny: the declaration that is extended has it
-  // biome-ignore lint/correctness/noUnusedVariables: all declarations of an interface have the same parameters
   interface Matchers<T = any> extends BasaltMatchers {}
 }
 

@@ -1,0 +1,7 @@
+"""Isolated backends of the Supabase auth API for tests, with a virtual clock, messages, faults and sessions."""
+
+from ._api import BasaltError
+from ._server import Basalt, start_basalt
+from ._world import World
+
+__all__ = ["Basalt", "BasaltError", "World", "start_basalt"]

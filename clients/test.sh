@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# Tests the packages for test suites and the examples of docs/testing. BASALT_BIN is the binary, CHROMIUM_BIN the browser.
+#   clients/test.sh [--if-reachable]      with the option, what needs PyPI is left out where it is unreachable
+set -euo pipefail
+cd "$(dirname "$0")/.."
+BASALT_BIN=$(realpath "$BASALT_BIN")
+export BASALT_BIN NODE_NO_WARNINGS=1
+
+npm --prefix clients run --silent build
+(cd clients/js && npx vitest run)
+
+# One server for all examples, as an application's suite is run: basalt exec -- npm test
+"$BASALT_BIN" exec -- bash -euo pipefail -c '
+    (cd docs/testing/vitest && npx vitest run)
+    (cd docs/testing/ssr && node --test)
+    (cd docs/testing/playwright-react && npx playwright test)
+    clients/python/test.sh "$@"
+' test "$@"
