@@ -14,7 +14,7 @@ CLIENTS_INSTALLED := clients/node_modules/.package-lock.json
 STATEMENT_FILES := $(wildcard gotrue-rs/src/store/*.rs gotrue-rs/src/store/*/*.rs)
 SHOP_SOURCES := $(shell find frontend \( -name node_modules -o -name dist -o -name e2e \) -prune -o -type f -print 2>/dev/null)
 
-.PHONY: help run test test-rust test-shop test-browser test-clients check check-rust check-shop check-clients check-dependencies fmt build bench bench-size bench-users conformance timing hardening replay soak soak-concurrency clean
+.PHONY: help run test test-rust test-shop test-browser test-clients check check-rust check-shop check-clients check-dependencies fmt build package bench bench-test bench-size bench-users conformance timing hardening replay soak soak-concurrency clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -42,6 +42,12 @@ test-clients: $(CLIENTS_INSTALLED) $(SHOP) ## Packages for test suites, and the 
 	@$(NEED) cargo postgres chromium
 	@cargo build --package server
 	@CHROMIUM_BIN="$$($(NEED) --path chromium)" BASALT_BIN="$(CURDIR)/$(DEBUG)" clients/test.sh $(if $(IF_REACHABLE),--if-reachable)
+
+package: $(CLIENTS_INSTALLED) ## npm and Python packages for test suites in target/packages: make package [BINARY=path/to/basalt]
+	@$(NEED) node
+	@npm --prefix clients run --silent build
+	@node clients/package.mjs "$(firstword $(BINARY) $(wildcard $(RELEASE) $(DEBUG)) $(DEBUG))" target/packages
+	@clients/python/package.sh target/packages
 
 timing: $(SHOP) ## Compare durations of requests for known and unknown addresses; slow, needs an idle machine
 	@$(NEED) cargo postgres
@@ -92,6 +98,11 @@ bench: ## Compare with the reference: make bench REF=/path/to/gotrue [BENCH="--o
 	@$(MAKE) build
 	@CARGO_TARGET_DIR="$(CURDIR)/target/bench" bench/bench.py \
 		--a "$(REF) serve" --b "$(CURDIR)/$(RELEASE) gotrue" --migrate "$(REF) migrate" $(or $(BENCH),--quick)
+
+bench-test: build $(CLIENTS_INSTALLED) ## Measure the targets of test servers: make bench-test [BENCH="--quick --only start,worlds"]
+	@$(NEED) postgres
+	@npm --prefix clients run --silent build
+	@node clients/bench/bench.mjs $(RELEASE) $(BENCH)
 
 bench-users: build ## Compare one million users with ten thousand: make bench-users [REF=/path/to/gotrue]
 	@scripts/bench-users.py --command "$(CURDIR)/$(RELEASE) gotrue serve" $(if $(REF),--reference "$(REF) serve")

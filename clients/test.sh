@@ -7,6 +7,9 @@ BASALT_BIN=$(realpath "$BASALT_BIN")
 export BASALT_BIN NODE_NO_WARNINGS=1
 
 npm --prefix clients run --silent build
+# Compressing the binary takes one processor for a while.
+node clients/package.mjs "$BASALT_BIN" target/packages &
+packing=$!
 (cd clients/js && npx vitest run)
 
 # One server for all examples, as an application's suite is run: basalt exec -- npm test
@@ -16,3 +19,6 @@ npm --prefix clients run --silent build
     (cd docs/testing/playwright-react && npx playwright test)
     clients/python/test.sh "$@"
 ' test "$@"
+
+wait "$packing"
+clients/test-package.sh target/packages

@@ -1,0 +1,3 @@
+import { defineTests } from "./flows.mjs";
+
+defineTests();
