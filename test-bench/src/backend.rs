@@ -8,6 +8,7 @@ use axum::extract::Request;
 use axum::response::Response;
 use futures::future::{BoxFuture, join_all};
 use gotrue_rs::app::App;
+use gotrue_rs::events::EventLog;
 use gotrue_rs::ports::clock::SharedClock;
 use gotrue_rs::store::migrate::DatabaseName;
 use messages::MessageStore;
@@ -98,6 +99,8 @@ pub struct BackendPlan {
     pub clock: SharedClock,
     /// The rules by which its requests and what is behind them fail.
     pub faults: Arc<FaultRules>,
+    /// What happens in it; the ids increase over changes of the world.
+    pub events: EventLog,
 }
 
 /// The addresses of a database.

@@ -172,7 +172,7 @@ impl Server {
             shared,
             is_new: false,
             url: &endpoint.addresses.url,
-            has_events: false,
+            events: None,
             closing: closing.clone(),
             provider,
             consent,

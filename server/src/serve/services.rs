@@ -71,8 +71,8 @@ pub(super) struct Dependencies<'a> {
     pub is_new: bool,
     /// The URL of the server for clients, below which the development pages are.
     pub url: &'a str,
-    /// Whether events are recorded, which only test servers do.
-    pub has_events: bool,
+    /// Records what happens, which only test servers do.
+    pub events: Option<EventLog>,
     /// Signals shutdown.
     pub closing: ShutdownSignal,
     /// The provider simulator, if it is enabled.
@@ -84,7 +84,7 @@ pub(super) struct Dependencies<'a> {
 impl Services {
     /// Builds the services and starts their background tasks.
     pub(super) fn start(config: &Config, dependencies: Dependencies<'_>) -> anyhow::Result<Self> {
-        let Dependencies { project, keys, pool, shared, is_new, url, has_events, closing, provider, consent } =
+        let Dependencies { project, keys, pool, shared, is_new, url, events, closing, provider, consent } =
             dependencies;
         let entropy = Entropy::from_system();
         let site_url = config.policy.site.site_url.clone();
@@ -102,7 +102,7 @@ impl Services {
             None if is_new => tokio::spawn(outbox.build_cleanup().starting_later().run(stop)),
             None => tokio::spawn(outbox.build_cleanup().run(stop)),
         };
-        let explanations = build_explanations(project, config, &BackendAddress { url, has_events }, &entropy);
+        let explanations = build_explanations(project, config, &BackendAddress { url, events }, &entropy);
         let app = app::build(config, &shared, pool, EmailDelivery::Outbox(Arc::clone(&outbox)))?;
         let app = Arc::new(app.with_explanations(explanations.clone()));
         tokio::spawn(check_mail_templates(Arc::clone(&app)));
@@ -152,10 +152,10 @@ async fn check_mail_templates(app: Arc<App>) {
     }
 }
 
-/// The address of a backend, and whether it records events.
+/// The address of a backend, and the record of its events.
 struct BackendAddress<'a> {
     url: &'a str,
-    has_events: bool,
+    events: Option<EventLog>,
 }
 
 /// Builds the explanations of refusals, which only development keeps.
@@ -170,7 +170,10 @@ fn build_explanations(
         let id_prefix = entropy.base32(5).to_ascii_lowercase();
         explanations = explanations.with_store(Arc::new(ExplanationStore::new(backend.url, &id_prefix)));
     }
-    if backend.has_events { explanations.with_events(EventLog::default()) } else { explanations }
+    match &backend.events {
+        Some(events) => explanations.with_events(events.clone()),
+        None => explanations,
+    }
 }
 
 /// Builds the outbox.

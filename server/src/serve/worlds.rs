@@ -8,6 +8,7 @@ use anyhow::Context;
 use axum::extract::Request;
 use futures::FutureExt;
 use gotrue_rs::config::Config;
+use gotrue_rs::events::EventLog;
 use gotrue_rs::ports::clock::{Clock, SystemClock};
 use gotrue_rs::ports::entropy::Entropy;
 use gotrue_rs::store::Pool;
@@ -121,6 +122,7 @@ impl WorldBackends {
             database: self.source.default_database().context("the database's name cannot be used for test servers")?,
             clock: Arc::new(SystemClock),
             faults: Arc::new(FaultRules::new(FAULT_SEED)),
+            events: EventLog::default(),
         };
         let entropy = self.entropy.fork();
         Ok(Worlds::start(Arc::new(self), databases, entropy, plan)?)
@@ -157,7 +159,7 @@ impl WorldBackends {
             shared,
             is_new: true,
             url: &plan.url,
-            has_events: true,
+            events: Some(plan.events.clone()),
             closing: signal.clone(),
             provider,
             consent,

@@ -1,5 +1,6 @@
 //! The HTTP API of the test bench: worlds and everything in them.
 
+mod events;
 mod response;
 mod world_calls;
 
@@ -7,7 +8,7 @@ use axum::body::Body;
 use axum::extract::Request;
 use axum::response::Response;
 use bytes::Bytes;
-use http::header::AUTHORIZATION;
+use http::header::{ACCEPT, AUTHORIZATION};
 use http::{Method, StatusCode};
 use http_body_util::{BodyExt, Limited};
 use http_edge::request::{BearerWhitespace, single_header};
@@ -36,6 +37,8 @@ struct Call<'a> {
     /// The segments of the path below the API's, decoded.
     segments: Vec<&'a str>,
     query: String,
+    /// Whether the client asks for an event stream.
+    accepts_stream: bool,
     body: Bytes,
 }
 
@@ -83,7 +86,9 @@ impl TestApi {
         let decoded: Vec<String> = path.split('/').skip(1).map(decode_segment).collect();
         let segments = decoded.iter().map(String::as_str).collect();
         let query = head.uri.query().unwrap_or_default().to_owned();
-        self.dispatch(Call { method: head.method, segments, query, body: body.to_bytes() }).await
+        let accepts = single_header(&head.headers, &ACCEPT);
+        let accepts_stream = accepts.present().is_some_and(|accepts| accepts.contains("text/event-stream"));
+        self.dispatch(Call { method: head.method, segments, query, accepts_stream, body: body.to_bytes() }).await
     }
 
     async fn dispatch(&self, call: Call<'_>) -> Result<Response, TestApiError> {

@@ -7,7 +7,7 @@ use messages::api::MessagesApi;
 use provider_simulator::{NextSignIn, NextSignInError};
 use serde_json::{Map, Value};
 
-use super::{Call, TestApi, response, unknown_call};
+use super::{Call, TestApi, events, response, unknown_call};
 use crate::worlds::{World, parse};
 use crate::{TestApiError, authenticators, sessions, users};
 
@@ -37,6 +37,7 @@ impl TestApi {
                 set_next_sign_in(world, name, &call.body).await?;
                 Ok(response::empty())
             }
+            (&Method::GET, ["events"]) => events::answer(&world.events, &call.query, call.accepts_stream).await,
             (_, ["faults", rest @ ..]) => answer_faults(world, call, rest),
             (&Method::GET, ["config"]) => self.describe_settings(world).await,
             (&Method::PATCH, ["config"]) => {

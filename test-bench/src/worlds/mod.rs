@@ -10,6 +10,7 @@ mod world;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use gotrue_rs::events::EventLog;
 use gotrue_rs::ports::entropy::Entropy;
 use gotrue_rs::store::migrate::{DatabaseName, MigrateError};
 use http::StatusCode;
@@ -76,10 +77,17 @@ impl Worlds {
         default: BackendPlan,
     ) -> Result<Self, TestApiError> {
         let clock = VirtualClock::default();
-        let BackendPlan { url, keys, settings, database, faults, .. } = default.clone();
+        let BackendPlan { url, keys, settings, database, faults, events, .. } = default.clone();
         let backend = builder.build(&BackendPlan { clock: Arc::new(clock.clone()), ..default })?;
-        let identity =
-            WorldIdentity { id: DEFAULT_WORLD.to_owned(), name: None, url: url.clone(), keys, database, faults };
+        let identity = WorldIdentity {
+            id: DEFAULT_WORLD.to_owned(),
+            name: None,
+            url: url.clone(),
+            keys,
+            database,
+            faults,
+            events,
+        };
         let origin = Origin { settings, ..Origin::default() };
         let world = Arc::new(World::new(identity, clock, origin, backend));
         let worlds = Mutex::new(BTreeMap::from([(world.id.clone(), world)]));
@@ -145,7 +153,7 @@ impl Worlds {
         let Addition { name, keys, clock, origin, database, is_copy } = addition;
         let id = self.0.entropy.base32(10).to_ascii_lowercase();
         let url = format!("{}{WORLD_PATH}{id}", self.0.url);
-        let faults = Arc::new(FaultRules::new(FAULT_SEED));
+        let (faults, events) = (Arc::new(FaultRules::new(FAULT_SEED)), EventLog::default());
         let plan = BackendPlan {
             url: url.clone(),
             keys: Arc::clone(&keys),
@@ -153,14 +161,19 @@ impl Worlds {
             database: database.clone(),
             clock: Arc::new(clock.clone()),
             faults: Arc::clone(&faults),
+            events: events.clone(),
         };
         let seed = origin.seed.as_ref().filter(|_| !is_copy);
         let backend = match self.build_with_seed(plan, seed).await {
             Ok(backend) => backend,
             Err(error) => return Err(self.abandon(database, error)),
         };
-        let world =
-            Arc::new(World::new(WorldIdentity { id, name, url, keys, database, faults }, clock, origin, backend));
+        let world = Arc::new(World::new(
+            WorldIdentity { id, name, url, keys, database, faults, events },
+            clock,
+            origin,
+            backend,
+        ));
         lock(&self.0.worlds).insert(world.id.clone(), Arc::clone(&world));
         Ok(world)
     }

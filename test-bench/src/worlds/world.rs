@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use axum::extract::Request;
 use axum::response::Response;
 use gotrue_rs::app::App;
+use gotrue_rs::events::EventLog;
 use gotrue_rs::store::migrate::DatabaseName;
 use http::StatusCode;
 use serde::Serialize;
@@ -34,6 +35,8 @@ pub struct World {
     pub(crate) clock: VirtualClock,
     /// The rules by which its requests and what is behind them fail.
     pub(crate) faults: Arc<FaultRules>,
+    /// What happened in it.
+    pub(crate) events: EventLog,
     /// Its database; the name stays the same.
     pub(crate) database: DatabaseName,
     /// What it was created from.
@@ -92,17 +95,19 @@ pub(crate) struct WorldIdentity {
     pub database: DatabaseName,
     /// The rules of its faults.
     pub faults: Arc<FaultRules>,
+    /// Its events.
+    pub events: EventLog,
 }
 
 impl World {
     /// Creates a world around a running backend.
     pub(crate) fn new(identity: WorldIdentity, clock: VirtualClock, origin: Origin, backend: Backend) -> Self {
-        let WorldIdentity { id, name, url, keys, database, faults } = identity;
+        let WorldIdentity { id, name, url, keys, database, faults, events } = identity;
         let closing = Mutex::new(backend.closing.clone());
         let state = WorldState { backend: Some(backend), settings: origin.settings.clone() };
         let state = Arc::new(RwLock::new(state));
         let used_at = Mutex::new(Instant::now());
-        Self { id, name, url, keys, clock, faults, database, origin, state, closing, used_at }
+        Self { id, name, url, keys, clock, faults, events, database, origin, state, closing, used_at }
     }
 
     /// Answers a request; its path is the one below the world's URL.
@@ -168,6 +173,7 @@ impl World {
             database: self.database.clone(),
             clock: Arc::new(self.clock.clone()),
             faults: Arc::clone(&self.faults),
+            events: self.events.clone(),
         }
     }
 

@@ -6,6 +6,7 @@ use axum::extract::Request;
 use futures::FutureExt;
 use gotrue_rs::app::EmailDelivery;
 use gotrue_rs::config::{Config, Vars, load};
+use gotrue_rs::explanation::Explanations;
 use gotrue_rs::ports::entropy::Entropy;
 use gotrue_rs::ports::mail::MailFaultInjector;
 use gotrue_rs::ports::mail::outbox::{MailDestination, Outbox};
@@ -36,7 +37,9 @@ impl WorldBackends {
         let outbox = outbox.with_faults(Arc::clone(&plan.faults) as Arc<dyn MailFaultInjector>);
         let (closing, signal) = watch::channel(false);
         let messages = MessageStore::new(outbox.inbox(), MessageSender::default(), signal);
-        let app = Arc::new(app::build(&config, &shared, pool, EmailDelivery::Outbox(Arc::new(outbox)))?);
+        let app = app::build(&config, &shared, pool, EmailDelivery::Outbox(Arc::new(outbox)))?;
+        let explanations = Explanations::default().with_events(plan.events.clone());
+        let app = Arc::new(app.with_explanations(explanations));
         let router = gotrue_rs::router(Arc::clone(&app));
         let handler = Arc::new(move |mut request: Request| {
             let router = router.clone();

@@ -1,0 +1,85 @@
+//! The events of a world, as a list or as a stream.
+
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::response::Response;
+use bytes::Bytes;
+use futures::stream;
+use gotrue_rs::events::{EventFilter, EventKind, EventLog, EventSubscriber};
+use gotrue_rs::http::request_info::parse_pairs;
+use http::header::CONTENT_TYPE;
+use http::{HeaderValue, StatusCode};
+use serde_json::{Value, json};
+
+use super::response;
+use crate::TestApiError;
+
+/// The longest time that a call waits.
+const MAX_WAIT: Duration = Duration::from_mins(1);
+/// After so long without an event a stream sends a comment, which keeps the connection open.
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
+const HINT: &str = "the parameters are after, kind, user and wait";
+
+/// The query of a call.
+#[derive(Debug, Default)]
+struct EventQuery {
+    after: u64,
+    filter: EventFilter,
+    wait: Duration,
+}
+
+/// Answers `GET …/events`.
+pub(super) async fn answer(log: &EventLog, query: &str, is_stream: bool) -> Result<Response, TestApiError> {
+    let EventQuery { after, filter, wait } = EventQuery::parse(query, log)?;
+    if is_stream {
+        return Ok(stream_response(log.subscribe(after, filter)));
+    }
+    let found = log.wait(after, filter, wait).await;
+    let events: Vec<Value> = found.iter().map(|event| event.to_json()).collect();
+    Ok(response::json(StatusCode::OK, &json!({"events": events})))
+}
+
+impl EventQuery {
+    fn parse(query: &str, log: &EventLog) -> Result<Self, TestApiError> {
+        let invalid = |name: &str, wanted: &str| TestApiError::bad_request(format!("{name}: {wanted}"), HINT);
+        let mut parsed = Self::default();
+        for (name, value) in parse_pairs(query) {
+            match name.as_str() {
+                "after" if value == "now" => parsed.after = log.latest_id(),
+                "after" => {
+                    parsed.after =
+                        value.parse().map_err(|_| invalid("after", "the id of an event, or now, is wanted"))?;
+                }
+                "kind" => {
+                    let kinds = EventKind::ALL.map(EventKind::as_str).join(", ");
+                    let kind = EventKind::parse(&value).ok_or_else(|| invalid("kind", &format!("one of {kinds}")))?;
+                    parsed.filter.kind = Some(kind);
+                }
+                "user" => {
+                    let id = value.parse().map_err(|_| invalid("user", "the id of a user is wanted"))?;
+                    parsed.filter.user_id = Some(id);
+                }
+                "wait" => {
+                    let seconds = value.parse().map_err(|_| invalid("wait", "a whole number of seconds is wanted"))?;
+                    parsed.wait = Duration::from_secs(seconds).min(MAX_WAIT);
+                }
+                _ => return Err(invalid("query", "there is no such parameter")),
+            }
+        }
+        Ok(parsed)
+    }
+}
+
+fn stream_response(subscriber: EventSubscriber) -> Response {
+    let parts = stream::unfold(subscriber, |mut subscriber| async {
+        let part = match subscriber.next(KEEP_ALIVE).await {
+            Some(event) => event.to_stream_message(),
+            None => ":\n\n".to_owned(),
+        };
+        Some((Ok::<_, std::convert::Infallible>(Bytes::from(part)), subscriber))
+    });
+    let mut response = Response::new(Body::from_stream(parts));
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    response
+}
