@@ -167,7 +167,7 @@ impl Project {
                 self.file.apply_limits(&mut config.policy);
                 let of_settings = config.notices.iter().map(|notice| rename_notice(notice, &settings));
                 config.notices = of_settings.chain(settings.notices.iter().cloned()).collect();
-                config.notices.extend(self.file.unset_variable_notices());
+                config.notices.extend(self.file.notices());
                 Ok(config)
             }
             Ok(_) => Err(problems),

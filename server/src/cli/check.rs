@@ -29,9 +29,8 @@ pub(super) fn run(arguments: &ProjectArguments) -> anyhow::Result<()> {
     });
     let mut notices = match &config {
         Some(config) => config.notices.clone(),
-        None => project.file.unset_variable_notices(),
+        None => project.file.notices(),
     };
-    notices.extend(project.file.expected_failures());
     notices.extend(files.notices);
     if let Some(config) = &config {
         notices.extend(find_missing_hook_functions(&config.policy.hooks, &files.schema));

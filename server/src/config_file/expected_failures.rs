@@ -10,7 +10,7 @@ const PUBLIC_CLIENTS: [&str; 2] = ["apple", "google"];
 
 impl ConfigFile {
     /// Returns a notice about each enabled part that lacks what its requests need.
-    pub(crate) fn expected_failures(&self) -> Vec<Notice> {
+    pub(super) fn expected_failures(&self) -> Vec<Notice> {
         let mut notices = self.incomplete_providers();
         notices.extend(self.missing_sms_provider());
         notices.extend(self.limit_notices());
@@ -45,7 +45,7 @@ impl ConfigFile {
         if has_provider || has_codes || is_enabled("auth.hook.send_sms".to_owned()) {
             return None;
         }
-        let text = "is on, but there is no provider, no hook send_sms and no test_otp: no code can be sent";
+        let text = "is on, but there is no provider, no hook send_sms and no test_otp: codes reach no phone";
         Some(Notice::warning(format!("line {}: auth.sms.enable_signup", switch.line), text))
     }
 }

@@ -158,9 +158,11 @@ impl ConfigFile {
         self.values.get("db.seed.sql_paths").map_or_else(|| vec!["seed.sql".to_owned()], |value| value.items.clone())
     }
 
-    /// Returns notices about variables of `env(NAME)` that are not set and not needed.
-    pub(crate) fn unset_variable_notices(&self) -> Vec<Notice> {
-        unset::list_notices(&self.values)
+    /// Returns notices about variables of `env(NAME)` that are not set and not needed, and about expected failures.
+    pub(crate) fn notices(&self) -> Vec<Notice> {
+        let mut notices = unset::list_notices(&self.values);
+        notices.extend(self.expected_failures());
+        notices
     }
 
     /// Returns the settings of the auth server.

@@ -137,15 +137,13 @@ fn unset_variable_of_disabled_table_is_a_notice() {
         [("auth.sms.twilio", "auth_token"), ("auth.external.apple", "secret"), ("auth.captcha", "secret")]
     {
         let file = read(&format!("[{table}]\n{key} = \"env(MISSING)\"")).expect("no problem");
-        let notices = file.unset_variable_notices();
+        let notices = file.notices();
         let expected =
             format!("line 2: {table}.{key}: the environment variable MISSING is not set; its table is disabled");
         assert_eq!(notices.iter().map(ToString::to_string).collect::<Vec<_>>(), [expected]);
         assert_eq!(notices[0].level, NoticeLevel::Debug);
     }
-    assert!(
-        read("[studio]\nopenai_api_key = \"env(MISSING)\"").expect("no problem").unset_variable_notices().is_empty()
-    );
+    assert!(read("[studio]\nopenai_api_key = \"env(MISSING)\"").expect("no problem").notices().is_empty());
 }
 
 #[test]
@@ -163,8 +161,7 @@ fn unset_variable_disables_its_provider() {
     ] {
         assert_eq!(setting(text, name).as_deref(), expected, "{name}");
     }
-    let notices: Vec<String> =
-        read(text).expect("no problem").unset_variable_notices().iter().map(ToString::to_string).collect();
+    let notices: Vec<String> = read(text).expect("no problem").notices().iter().map(ToString::to_string).collect();
     assert_eq!(
         notices,
         [

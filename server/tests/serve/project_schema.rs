@@ -99,9 +99,13 @@ async fn migrations_and_seeds_run_once_in_order_and_are_recorded_as_by_the_cli()
 async fn test_servers_have_the_schema_and_the_functions_of_a_supabase_project() {
     let policy = "CREATE EXTENSION IF NOT EXISTS \"uuid-ossp\" WITH SCHEMA extensions;\nCREATE TABLE ids (id uuid DEFAULT \
                   uuid_generate_v4());\nCREATE POLICY own ON notes USING (auth.uid() = owner);\n\
-                  ALTER PUBLICATION supabase_realtime ADD TABLE notes;";
-    let project =
-        TestProject::new(&[("migrations/1_notes.sql", TABLE), ("migrations/2_policy.sql", policy), ("seed.sql", SEED)]);
+                  ALTER PUBLICATION supabase_realtime ADD TABLE notes; GRANT SELECT ON notes TO app_reader;";
+    let project = TestProject::new(&[
+        ("migrations/1_notes.sql", TABLE),
+        ("migrations/2_policy.sql", policy),
+        ("roles.sql", "CREATE ROLE app_reader NOLOGIN"),
+        ("seed.sql", SEED),
+    ]);
     let server = Basalt::start(basalt().current_dir(&project.0.0), &["--test"]);
     assert_eq!(notes(&server).await.len(), 2);
     let mut connection = connect(&server).await;
