@@ -158,7 +158,7 @@ impl ConfigFile {
         self.values.get("db.seed.sql_paths").map_or_else(|| vec!["seed.sql".to_owned()], |value| value.items.clone())
     }
 
-    /// Returns notices about variables of `env(NAME)` that are not set and not needed, and about expected failures.
+    /// Returns notices about variables that are not set and not needed, and about expected failures.
     pub(crate) fn notices(&self) -> Vec<Notice> {
         let mut notices = unset::list_notices(&self.values);
         notices.extend(self.expected_failures());
