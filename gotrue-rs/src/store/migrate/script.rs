@@ -239,7 +239,7 @@ mod tests {
             "SELECT \"a;\"\"b\"",
             "SELECT $$a;b$$",
             "SELECT $x$a;$$;$y$;$x$",
-            "SELECT 1 -- one; two",
+            "SELECT 1 -- one; two\n+ 1",
             "SELECT /* a; /* b; */ c; */ 1",
             "CREATE RULE r AS ON INSERT TO t DO (SELECT 1; SELECT 2)",
             "CREATE OR REPLACE FUNCTION f() RETURNS int LANGUAGE sql BEGIN ATOMIC SELECT 1; SELECT CASE WHEN true THEN 1 END; END",
