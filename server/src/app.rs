@@ -12,7 +12,7 @@ use gotrue_rs::ports::hashing::HashingPool;
 use gotrue_rs::ports::http_client::faults::OutboundFaultInjector;
 use gotrue_rs::ports::keys::KeySettings;
 use gotrue_rs::store::Pool;
-use test_bench::faults::FaultRules;
+use test_bench::faults::{FaultRules, FaultySmsSender};
 
 use crate::outbound;
 
@@ -49,9 +49,12 @@ pub(crate) fn build(config: &Config, shared: &SharedPorts, pool: Pool, delivery:
         }),
         delivery,
     };
-    let app = App::build(config.policy.clone(), key_settings(config), ports).context("preparing the auth API")?;
+    let mut app = App::build(config.policy.clone(), key_settings(config), ports).context("preparing the auth API")?;
     Ok(match &shared.faults {
-        Some(faults) => app.with_faults(Arc::clone(faults) as Arc<dyn FaultInjector>),
+        Some(faults) => {
+            app.sms.sender = Arc::new(FaultySmsSender::new(Arc::clone(&app.sms.sender), Arc::clone(faults)));
+            app.with_faults(Arc::clone(faults) as Arc<dyn FaultInjector>)
+        }
         None => app,
     })
 }

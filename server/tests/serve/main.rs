@@ -26,4 +26,5 @@ mod support;
 mod test_mode;
 mod timing;
 mod users;
+mod world_accounts;
 mod worlds;

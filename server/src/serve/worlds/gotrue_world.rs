@@ -8,13 +8,13 @@ use gotrue_rs::app::EmailDelivery;
 use gotrue_rs::config::{Config, Vars, load};
 use gotrue_rs::explanation::Explanations;
 use gotrue_rs::ports::entropy::Entropy;
-use gotrue_rs::ports::mail::MailFaultInjector;
 use gotrue_rs::ports::mail::outbox::{MailDestination, Outbox};
 use gotrue_rs::store::outbox::OutboxTable;
 use http::Uri;
 use http::uri::PathAndQuery;
 use messages::{MessageSender, MessageStore};
 use test_bench::backend::{Backend, BackendPlan};
+use test_bench::faults::FaultyMailer;
 use tokio::sync::watch;
 use tower::ServiceExt;
 
@@ -34,10 +34,11 @@ impl WorldBackends {
         let table = OutboxTable::new(pool.clone());
         // Tests read the messages of every world.
         let outbox = Outbox::new(table, Arc::clone(&plan.clock), entropy.fork(), MailDestination::Inbox);
-        let outbox = outbox.with_faults(Arc::clone(&plan.faults) as Arc<dyn MailFaultInjector>);
         let (closing, signal) = watch::channel(false);
         let messages = MessageStore::new(outbox.inbox(), MessageSender::default(), signal);
-        let app = app::build(&config, &shared, pool, EmailDelivery::Outbox(Arc::new(outbox)))?;
+        // As in `basalt gotrue`, a request waits for the mail server, and fails with it.
+        let mailer = FaultyMailer::new(Arc::new(outbox), Arc::clone(&plan.faults));
+        let app = app::build(&config, &shared, pool, EmailDelivery::Synchronous(Arc::new(mailer)))?;
         let explanations = Explanations::default().with_events(plan.events.clone());
         let app = Arc::new(app.with_explanations(explanations));
         let router = gotrue_rs::router(Arc::clone(&app));
