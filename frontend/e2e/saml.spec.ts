@@ -1,30 +1,29 @@
 import { generateKeyPairSync } from "node:crypto";
 import { startBasalt } from "./basalt.mjs";
 import { type App, appOn, expect, servePages, test as withApp } from "./developer.ts";
-import { type IdentityProvider, startIdentityProvider } from "./identity-provider.ts";
 
 const DOMAIN = "company.example";
 
 interface Company {
   app: App;
-  idp: IdentityProvider;
-  /** Domain of the identity provider. */
+  /** Name of the identity provider in the auth API. */
   provider: string;
 }
 
-/** An app of a company, whose users sign in with the identity provider of the company. */
+/** An app of a company, whose users sign in with the identity provider of the provider simulator. */
 const test = withApp.extend<{ company: Company }>({
   company: async ({ page }, use) => {
-    const [pages, idp] = await Promise.all([servePages(), startIdentityProvider()]);
+    const pages = await servePages();
+    const simulated = '[basalt.provider]\nstands_in_for = ["google"]';
+    const saml = `[basalt.saml]\nenabled = true\nprivate_key = "${key()}"`;
     const basalt = await startBasalt((config) =>
       config
         .replace("[auth]", `[auth]\nsite_url = "${pages.origin}/app"`)
-        .replace("[basalt.shop]", `[basalt.saml]\nenabled = true\nprivate_key = "${key()}"\n$&`),
+        .replace("[basalt.shop]", `${simulated}\n${saml}\n$&`),
     );
-    const id = await addCompany(basalt.url, basalt.secretKey, idp);
-    await use({ app: appOn(page, pages.origin, basalt), idp, provider: `sso:${id}` });
+    const id = await addCompany(basalt.url, basalt.secretKey);
+    await use({ app: appOn(page, pages.origin, basalt), provider: `sso:${id}` });
     await basalt.stop();
-    idp.close();
     pages.close();
   },
 });
@@ -36,11 +35,12 @@ function key(): string {
 }
 
 /** Registers the identity provider as an administrator; returns its id. */
-async function addCompany(url: string, secretKey: string, idp: IdentityProvider): Promise<string> {
+async function addCompany(url: string, secretKey: string): Promise<string> {
+  const metadata = await (await fetch(`${url}/_dev/provider/saml/metadata`)).text();
   const answer = await fetch(`${url}/auth/v1/admin/sso/providers`, {
     method: "POST",
     headers: { apikey: secretKey, "content-type": "application/json" },
-    body: JSON.stringify({ type: "saml", metadata_xml: idp.metadata, domains: [DOMAIN] }),
+    body: JSON.stringify({ type: "saml", metadata_xml: metadata, domains: [DOMAIN] }),
   });
   const text = await answer.text();
   expect(answer.status, text).toBe(201);
@@ -56,7 +56,8 @@ async function signIn(app: App, who: string): Promise<void> {
     },
     [DOMAIN, app.url] as const,
   );
-  await app.page.getByRole("link", { name: `Sign in as ${who}` }).click();
+  await app.page.getByRole("textbox", { name: "Address" }).fill(`${who}@${DOMAIN}`);
+  await app.page.getByRole("button", { name: "Continue" }).click();
   await app.page.waitForURL((url) => url.href.startsWith(app.url));
   await app.page.waitForFunction(() => window.client);
 }
@@ -88,10 +89,20 @@ for (const flowType of ["implicit", "pkce"] as const) {
   });
 }
 
+/** Changes the response that the browser posts to the auth API. */
+async function alterResponse(app: App, change: (xml: string) => string): Promise<void> {
+  await app.page.route("**/sso/saml/acs", (route) => {
+    const form = new URLSearchParams(route.request().postData() ?? "");
+    const xml = Buffer.from(form.get("SAMLResponse") ?? "", "base64").toString();
+    form.set("SAMLResponse", Buffer.from(change(xml)).toString("base64"));
+    return route.continue({ postData: form.toString() });
+  });
+}
+
 test("an altered response signs no user in, and the app receives the error in its URL", async ({
-  company: { app, idp },
+  company: { app },
 }) => {
-  idp.tamper((response) => response.replace(`ann@${DOMAIN}`, `bob@${DOMAIN}`));
+  await alterResponse(app, (xml) => xml.replaceAll(`ann@${DOMAIN}`, `bob@${DOMAIN}`));
   await app.open("implicit");
   await signIn(app, "ann");
   const parameters = new URL(app.page.url()).searchParams;
@@ -100,7 +111,7 @@ test("an altered response signs no user in, and the app receives the error in it
   expect(await app.session()).toBeNull();
 
   // The next response is accepted again.
-  idp.tamper((response) => response);
+  await app.page.unroute("**/sso/saml/acs");
   await signIn(app, "ann");
   await expect.poll(async () => (await app.session())?.user.email).toBe(`ann@${DOMAIN}`);
 });

@@ -3,14 +3,17 @@ import type { UserIdentity } from "@supabase/supabase-js";
 import { startBasalt } from "./basalt.mjs";
 import { type App, appOn, expect, servePages, signedUp, test as withApp } from "./developer.ts";
 
-/** An app whose server uses the provider simulator instead of Google and GitHub. */
+/** An app whose server uses the provider simulator instead of Apple, Google and GitHub. */
 const test = withApp.extend<{ socialApp: App }>({
   socialApp: async ({ page }, use) => {
     const pages = await servePages();
     const basalt = await startBasalt((config) =>
       config
         .replace("[auth]", "[auth]\nenable_manual_linking = true")
-        .replace("[basalt.shop]", `[basalt.provider]\nstands_in_for = ["google", "github"]\n$&`),
+        .replace(
+          "[basalt.shop]",
+          `[basalt.provider]\nstands_in_for = ["apple", "google", "github"]\n$&`,
+        ),
     );
     await use(appOn(page, pages.origin, basalt));
     await basalt.stop();
@@ -19,7 +22,7 @@ const test = withApp.extend<{ socialApp: App }>({
 });
 
 /** Starts a sign-in with the provider. */
-async function signInWith(app: App, provider: "google" | "github"): Promise<void> {
+async function signInWith(app: App, provider: "apple" | "google" | "github"): Promise<void> {
   // The client itself leaves the page, so the evaluation must not wait for the client's answer.
   await app.page.evaluate(
     ([provider, redirectTo]) => {
@@ -69,6 +72,19 @@ for (const flowType of ["implicit", "pkce"] as const) {
     expect(Object.keys(await identities(app)).sort()).toEqual(["github", "google"]);
   });
 }
+
+test("Apple posts its response from a page of its own, with the name", async ({
+  socialApp: app,
+}) => {
+  await app.open("pkce");
+  await signInWith(app, "apple");
+  const posted = app.page.waitForRequest((request) => request.url().endsWith("/auth/v1/callback"));
+  await choose(app, /Ann Example/);
+  expect((await posted).method()).toBe("POST");
+  await expect
+    .poll(async () => (await app.session())?.user.user_metadata.full_name)
+    .toBe("Ann Example");
+});
 
 test("a denial redirects to the app with an error and without a session", async ({
   socialApp: app,
