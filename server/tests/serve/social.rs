@@ -1,5 +1,6 @@
 //! Social sign-in with the provider simulator of the binary.
 
+use gotrue_rules::domain::policy::PROVIDERS;
 use reqwest::{Client, Response};
 use serde_json::Value;
 
@@ -37,10 +38,11 @@ async fn user(server: &Basalt, url: &str) -> Value {
 #[tokio::test]
 async fn replaced_providers_sign_in_in_their_own_formats() {
     let scratch = TempFolder::new();
-    let names = ["apple", "azure", "github", "google", "kakao", "twitter", "x"];
+    // Spotify verifies no address, so that its users must confirm it.
+    let names: Vec<_> = PROVIDERS.into_iter().filter(|name| *name != "spotify").collect();
     let config = scratch.write("config.toml", &format!("[basalt.provider]\nstands_in_for = {names:?}\n"));
     let server = Basalt::serve(&["--ephemeral", "--config", &config]);
-    for name in names {
+    for name in &names {
         let start = server.url(&format!("/auth/v1/authorize?provider={name}"));
         let started = location(&client().get(start).send().await.expect("an answer"));
         assert!(started.contains(&format!("/_dev/provider/{name}/")), "{started}");
