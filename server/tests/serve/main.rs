@@ -11,6 +11,7 @@ mod development_pages;
 mod disconnects;
 mod drop_in;
 mod edge;
+mod explanations;
 mod faults;
 mod files;
 mod inbox;

@@ -2,7 +2,9 @@
 
 mod events;
 mod history;
+mod refusals;
 mod requests;
+mod secrets;
 mod store;
 mod trace;
 
