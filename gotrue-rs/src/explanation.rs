@@ -174,7 +174,7 @@ impl Explanations {
             "method": request.method,
             "route": journal.trace(|trace| trace.route.clone()).flatten(),
             "status": request.status,
-            "duration_ms": (request.finished_at - request.now).num_microseconds().unwrap_or_default() as f64 / 1000.0,
+            "duration_ms": report::to_milliseconds((request.finished_at - request.now).to_std().unwrap_or_default()),
         });
         events.record(request.new_event(journal, EventKind::Request, data));
     }

@@ -217,7 +217,7 @@ impl<'a> Report<'a> {
             "decision": {
                 "name": decision.map(|decision| decision.name),
                 "reason": decision.map(|decision| decision.reason.clone().into_owned()).or_else(reason),
-                "inputs": decision.map_or_else(|| json!({}), |decision| inputs_json(decision)),
+                "inputs": decision.map_or_else(|| json!({}), inputs_json),
             },
             "decisions": other.map(decision_json).collect::<Vec<_>>(),
             "setting": self.setting_json(),
@@ -254,7 +254,7 @@ impl<'a> Report<'a> {
         explanation["calls"] = calls.collect();
         let statements = self.journal.trace(|trace| trace.statements.clone()).unwrap_or_default();
         let statements = statements.iter().map(|it| {
-            json!({ "name": it.name, "rows": it.rows, "duration_ms": milliseconds(it.duration), "error": it.error })
+            json!({ "name": it.name, "rows": it.rows, "duration_ms": to_milliseconds(it.duration), "error": it.error })
         });
         explanation["statements"] = statements.collect();
         let facts = self.journal.trace(|trace| trace.facts(self.is_refused())).unwrap_or_default();
@@ -268,7 +268,7 @@ impl<'a> Report<'a> {
     }
 }
 
-fn milliseconds(duration: Duration) -> f64 {
+pub(super) fn to_milliseconds(duration: Duration) -> f64 {
     (duration.as_secs_f64() * 1e6).round() / 1e3
 }
 

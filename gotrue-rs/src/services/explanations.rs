@@ -16,7 +16,7 @@ use gotrue_rules::domain::sign_in::SignInDecision;
 use gotrue_rules::domain::user::{Time, User};
 use uuid::Uuid;
 
-use crate::explanation::history::{SecretRecord, digest_secret};
+use crate::explanation::history::{RequestRef, SecretRecord, digest_secret};
 use crate::journal::SecretDigest;
 use crate::request_context::RequestContext;
 
@@ -53,7 +53,7 @@ pub fn record_ended_session(cx: &RequestContext, user_id: Uuid, session_id: Uuid
     let by = ended_by.as_ref().map_or_else(String::new, |by| format!(", by the request {}", by.route));
     let decision = DecisionRecord::refused("session.ended", format!("The session of the token has ended{by}."))
         .with_input("session_id", session_id.to_string())
-        .with_input("ended_by", ended_by.map(|by| by.to_json()))
+        .with_input("ended_by", ended_by.as_ref().map(RequestRef::to_json))
         .with_remedy("Sign in again. A sign-out, a password change and the deletion of the user end sessions.");
     cx.journal.record_decision(decision);
 }
@@ -78,7 +78,7 @@ pub fn record_unknown_code(cx: &RequestContext, code: &str) {
         None => ("pkce.code_unknown", "The code is not that of a pending flow.".to_owned()),
     };
     let decision = DecisionRecord::refused(name, reason)
-        .with_input("exchanged_by", used_by.map(|by| by.to_json()))
+        .with_input("exchanged_by", used_by.as_ref().map(RequestRef::to_json))
         .with_remedy("Exchange a code once: a page that renders twice must not exchange it twice.");
     cx.journal.record_decision(decision);
 }
@@ -90,7 +90,7 @@ pub fn record_reuse(cx: &RequestContext, token: &str, first_use: Option<Time>, e
     let reused = ReusedToken { first_use, second_use: cx.now, policy: &cx.app.policy.refresh, ends_session };
     let second = cx.client_ip().filter(|_| cx.journal.is_traced()).map(|address| address.to_string());
     let decision = explain_reuse(&reused)
-        .with_input("first_used_by", first.map(|by| by.to_json()))
+        .with_input("first_used_by", first.as_ref().map(RequestRef::to_json))
         .with_input("second_client", second)
         .with_input("second_user_agent", cx.request.user_agent());
     cx.journal.record_decision(decision);
@@ -128,7 +128,7 @@ pub fn record_refused_secret(cx: &RequestContext, hash: &TokenHash, kind: Secret
     }
     let requests = [("issued_by", issued_by), ("used_by", used_by), ("superseded_by", superseded_by)];
     for (name, by) in requests {
-        decision = decision.with_input(name, by.as_ref().map(|by| by.to_json()));
+        decision = decision.with_input(name, by.as_ref().map(RequestRef::to_json));
     }
     cx.journal.record_decision(decision);
 }

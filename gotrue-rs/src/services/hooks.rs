@@ -175,7 +175,7 @@ async fn invoke<T: Serialize>(
     within: HookTransaction<'_>,
     about: T,
 ) -> Result<Option<Vec<u8>>> {
-    let output = call_hook(cx, kind, within, about).await;
+    let output = Box::pin(call_hook(cx, kind, within, about)).await;
     output.inspect_err(|error| explanations::record_hook(cx, kind, error))
 }
 

@@ -209,7 +209,9 @@ async fn send_by_mailer(cx: &RequestContext, account: &User, purpose: Purpose, a
         mailer.send(message)
     });
     try_join_all(sending).await.map_err(|cause| failed().with_cause(cause))?;
-    messages.into_iter().for_each(|message| note_email(cx, message, FactCondition::Now));
+    for message in messages {
+        note_email(cx, message, FactCondition::Now);
+    }
     Ok(())
 }
 
