@@ -1,6 +1,6 @@
-//! The latest events of a backend: requests, decisions, audit entries and messages, with increasing ids.
+//! The latest events of a backend: requests, decisions, audit entries and messages.
 //!
-//! Events are kept in memory, in a limited number. They are recorded only where a log is configured.
+//! Their ids increase. They are kept in memory, in a limited number. Nothing is recorded where no log is configured.
 
 mod event;
 
@@ -139,7 +139,9 @@ impl EventLog {
     }
 }
 
-/// A reader of an event stream. It holds a position and no queue: a slow reader misses the oldest events.
+/// A reader of an event stream.
+///
+/// It holds a position and no queue: a slow reader misses the oldest events.
 #[derive(Debug)]
 pub struct EventSubscriber {
     log: EventLog,

@@ -1,4 +1,4 @@
-//! Explains refused calls to developers: an unknown function, a refused key or token, and errors of functions.
+//! Explains refused calls: an unknown function, a refused key or token, and errors of functions.
 
 use axum::response::Response;
 use chrono::{DateTime, Utc};

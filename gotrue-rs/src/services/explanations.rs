@@ -1,4 +1,4 @@
-//! Records decisions of several flows for their explanation, and looks up what became of secrets and sessions.
+//! Records decisions for their explanation, and looks up what became of secrets and sessions.
 //!
 //! The look-ups read memory, and only in development: the work is the same for known and unknown accounts.
 

@@ -22,7 +22,7 @@ pub(super) fn is_explanation_path(path: &str) -> bool {
     path.strip_prefix(EXPLANATION_PATH).is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '.']))
 }
 
-/// Returns the access rule: a page may be opened by a link of another site on this machine, JSON may not.
+/// Returns the access rule: links of other sites open pages in browsers on this machine, not JSON.
 pub(super) fn access_rule(request: &Request) -> AccessRule<'static> {
     let has_token = request.uri().query().is_some_and(|query| query.split('&').any(|part| part.starts_with("token=")));
     if has_token || request.uri().path().ends_with(".json") {

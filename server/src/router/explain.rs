@@ -1,4 +1,4 @@
-//! Explains to developers what the router itself refuses: API keys, CORS preflights and services that are not served.
+//! Explains what the router itself refuses: API keys, preflights and services that are not served.
 
 use std::sync::Arc;
 

@@ -40,7 +40,7 @@ async fn unlisted_redirect_names_the_entry_to_add() {
 }
 
 #[tokio::test]
-async fn used_superseded_expired_and_unknown_links_are_told_apart() {
+async fn used_superseded_expired_and_unknown_links_differ() {
     let world = world(|_| {}).await;
     world.create_user(ANN).await;
     let recover = async || {
@@ -71,7 +71,7 @@ async fn used_superseded_expired_and_unknown_links_are_told_apart() {
 }
 
 #[tokio::test]
-async fn wrong_code_is_told_apart_from_a_used_one() {
+async fn wrong_code_differs_from_a_used_one() {
     let world = world(|_| {}).await;
     world.create_user(ANN).await;
     world.post("/recover", json!({"email": ANN})).await.expect(200);
@@ -123,7 +123,7 @@ async fn unconfirmed_address_is_explained_with_its_setting() {
 }
 
 #[tokio::test]
-async fn wrong_credentials_are_told_apart_in_development() {
+async fn wrong_credentials_differ_in_development() {
     let world = world(|_| {}).await;
     world.create_user(ANN).await;
     let known = explanation(&world, &world.try_password(ANN, "wrong").await.expect(400));

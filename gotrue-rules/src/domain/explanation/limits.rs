@@ -1,4 +1,4 @@
-//! Explains a refusal by a rate limit: which one, what is left of it, and when it allows the next request.
+//! Explains a refusal by a rate limit: which one, what is left, and when the next request is allowed.
 
 use std::borrow::Cow;
 use std::time::Duration;
