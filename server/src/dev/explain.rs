@@ -25,7 +25,7 @@ pub(super) fn is_explanation_path(path: &str) -> bool {
 /// Returns the access rule: links of other sites open pages in browsers on this machine, not JSON.
 pub(super) fn access_rule(request: &Request) -> AccessRule<'static> {
     let has_token = request.uri().query().is_some_and(|query| query.split('&').any(|part| part.starts_with("token=")));
-    if has_token || request.uri().path().ends_with(".json") {
+    if has_token || request.uri().path().strip_suffix(".json").is_some() {
         AccessRule::LocalOrToken
     } else {
         AccessRule::LocalOrNavigation

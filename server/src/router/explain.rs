@@ -48,18 +48,14 @@ impl RouterExplanations {
             return DecisionRecord::refused("api_key.invalid", "The API key cannot be read.");
         };
         let kind = describe_kind(text);
-        let decision = match (&self.0, kind) {
-            (Some(app), "token") => {
-                let now = app.clock.now();
-                let reason = app.keys.verify(text, now).err().map(|error| error.to_string());
-                explain_token(text, &reason.unwrap_or_default(), now)
-            }
-            _ => {
-                let reason = format!("The {kind} in {place} is not one of this server.");
-                DecisionRecord::refused("api_key.invalid", reason)
-                    .with_value(kind)
-                    .with_remedy("Send a key that `basalt status` prints; keys of another project are not valid here.")
-            }
+        let decision = if let (Some(app), "token") = (&self.0, kind) {
+            let now = app.clock.now();
+            let reason = app.keys.verify(text, now).err().map(|error| error.to_string());
+            explain_token(text, &reason.unwrap_or_default(), now)
+        } else {
+            DecisionRecord::refused("api_key.invalid", format!("The {kind} in {place} is not one of this server."))
+                .with_value(kind)
+                .with_remedy("Send a key that `basalt status` prints; keys of another project are not valid here.")
         };
         decision.with_input("place", *place).with_input("kind", kind).with_input("length", text.len())
     }

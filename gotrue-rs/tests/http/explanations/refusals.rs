@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use chrono::TimeDelta;
 use gotrue_rs::testing::{HookServer, RedirectTarget, World, json_response};
-use gotrue_rules::domain::policy::{Bucket, CaptchaPolicy, LimitKey, Policy};
+use gotrue_rules::domain::policy::{Bucket, CaptchaPolicy, CaptchaProvider, LimitKey, Policy};
 use gotrue_rules::domain::secret::Secret;
 use http::Method;
 use serde_json::{Value, json};
@@ -178,7 +178,7 @@ async fn weak_password_names_rule_and_length() {
 async fn rate_limit_names_setting_remainder_and_reset() {
     let world = world(|policy| {
         policy.limits.key = LimitKey::Header("X-Forwarded-For".to_owned());
-        policy.limits.otp = Bucket { events: 1.0, per: Duration::from_secs(60), burst: 1.0, ..policy.limits.otp };
+        policy.limits.otp = Bucket { events: 1.0, per: Duration::from_mins(1), burst: 1.0, ..policy.limits.otp };
     })
     .await;
     let headers = [("x-forwarded-for", "192.0.2.7")];
@@ -198,7 +198,7 @@ async fn rate_limit_names_setting_remainder_and_reset() {
 
 #[tokio::test]
 async fn message_that_follows_too_soon_names_the_interval() {
-    let world = world(|policy| policy.mail.max_frequency = Duration::from_secs(60)).await;
+    let world = world(|policy| policy.mail.max_frequency = Duration::from_mins(1)).await;
     world.create_user(ANN).await;
     world.post("/recover", json!({"email": ANN})).await.expect(200);
     world.advance(TimeDelta::seconds(15));
@@ -210,7 +210,7 @@ async fn message_that_follows_too_soon_names_the_interval() {
 #[tokio::test]
 async fn missing_captcha_is_explained() {
     let world = world(|policy| {
-        let (provider, secret) = (Default::default(), Secret::new("captcha-secret"));
+        let (provider, secret) = (CaptchaProvider::default(), Secret::new("captcha-secret"));
         policy.security.captcha = Some(CaptchaPolicy { provider, secret, timeout: Duration::from_secs(1) });
     })
     .await;
@@ -317,7 +317,7 @@ async fn ended_session_names_the_request_that_ended_it() {
 
 #[tokio::test]
 async fn timed_out_session_names_the_limit() {
-    let world = world(|policy| policy.sessions.timebox = Some(Duration::from_secs(3600))).await;
+    let world = world(|policy| policy.sessions.timebox = Some(Duration::from_hours(1))).await;
     let ann = world.create_user(ANN).await;
     world.advance(TimeDelta::hours(2));
     let shown = explanation(&world, &world.refresh(&ann.refresh_token).await.expect(400));

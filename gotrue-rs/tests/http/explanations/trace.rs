@@ -23,9 +23,9 @@ fn fact_of_a_transaction_is_true_after_its_commit() {
         trace.record_statement(statement(None), "INSERT INTO notes", true);
         assert_eq!(trace.facts(false), Vec::new());
         if commits {
-            trace.commit()
+            trace.commit();
         } else {
-            trace.roll_back()
+            trace.roll_back();
         }
         assert_eq!(trace.facts(true), expected);
     }
