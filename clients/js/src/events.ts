@@ -1,4 +1,4 @@
-import type { TestApi } from "./api.js";
+import type { Query, TestApi } from "./api.js";
 import { type Duration, toMilliseconds } from "./duration.js";
 
 /** What happened in a world. */
@@ -33,10 +33,7 @@ export class WorldEvents {
   async list(query: EventQuery = {}): Promise<WorldEvent[]> {
     const { wait, ...rest } = query;
     const seconds = wait === undefined ? undefined : toMilliseconds(wait) / 1000;
-    const answer = await this.api.call<{ events: WorldEvent[] }>("GET", "/events", {
-      query: { ...rest, wait: seconds },
-    });
-    return answer.events;
+    return await this.fetch({ ...rest, wait: seconds });
   }
 
   /** Returns events one after the other and waits for the next, until `signal` ends it or the loop is left. */
@@ -46,17 +43,22 @@ export class WorldEvents {
   ): AsyncGenerator<WorldEvent> {
     let after = query.after;
     while (!signal?.aborted) {
-      const listed = await this.api
-        .call<{ events: WorldEvent[] }>("GET", "/events", {
-          query: { ...query, after, wait: 30 },
-          signal,
-        })
-        .catch((error: unknown) => {
-          if (signal?.aborted) return { events: [] };
+      const listed = await this.fetch({ ...query, after, wait: 30 }, signal).catch(
+        (error: unknown) => {
+          if (signal?.aborted) return [];
           throw error;
-        });
-      yield* listed.events;
-      after = listed.events.at(-1)?.id ?? after;
+        },
+      );
+      yield* listed;
+      after = listed.at(-1)?.id ?? after;
     }
+  }
+
+  private async fetch(query: Query, signal?: AbortSignal): Promise<WorldEvent[]> {
+    const answer = await this.api.call<{ events: WorldEvent[] }>("GET", "/events", {
+      query,
+      signal,
+    });
+    return answer.events;
   }
 }

@@ -26,9 +26,9 @@ impl Basalt {
     /// # Errors
     /// The binary is missing, or the server does not start.
     pub async fn start() -> Result<Self, Error> {
-        match (std::env::var("BASALT_TEST_URL"), std::env::var("BASALT_TEST_KEY")) {
-            (Ok(url), Ok(key)) => Ok(Self { api: TestApi::new(url, key)?, child: None }),
-            _ => Self::start_binary(&std::env::var("BASALT_BIN").unwrap_or_else(|_| "basalt".to_owned())).await,
+        match (variable("BASALT_TEST_URL"), variable("BASALT_TEST_KEY")) {
+            (Some(url), Some(key)) => Ok(Self { api: TestApi::new(url, key)?, child: None }),
+            _ => Self::start_binary(&variable("BASALT_BIN").unwrap_or_else(|| "basalt".to_owned())).await,
         }
     }
 
@@ -88,4 +88,9 @@ impl Basalt {
     pub fn process_id(&self) -> Option<u32> {
         self.child.as_ref().and_then(Child::id)
     }
+}
+
+#[expect(clippy::disallowed_methods, reason = "basalt exec passes a server on by the environment")]
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
 }

@@ -8,6 +8,7 @@ use reqwest::StatusCode;
 use serde_json::{Value, json};
 
 /// Starts a server of the binary beside the test program's folder.
+#[expect(clippy::disallowed_methods, reason = "the binary under test can be chosen")]
 async fn start() -> Basalt {
     let built = || -> Option<PathBuf> { Some(std::env::current_exe().ok()?.parent()?.parent()?.join("basalt")) };
     let binary = std::env::var("BASALT_BIN").ok().or_else(|| built().map(|path| path.display().to_string()));
