@@ -80,6 +80,31 @@ describe("users and sessions", () => {
     expect(error).toBeNull();
   });
 
+  test("a software passkey registers and signs in", async ({ basalt }) => {
+    const origin = "http://localhost:3000";
+    const webauthn = { rp_id: "localhost", rp_display_name: "Test", rp_origins: [origin] };
+    const config = { auth: { site_url: origin, passkey: { enabled: true }, webauthn } };
+    await using world = await basalt.world({ config });
+    const user = await world.users.create();
+    const supabase = world.client({ auth: { experimental: { passkey: true } } });
+    await supabase.auth.setSession((await world.sessions.create(user)).session);
+    const registration = await supabase.auth.passkey.startRegistration();
+    const created = await world.passkeys.create(registration.data?.options ?? {}, { origin });
+    const { error } = await supabase.auth.passkey.verifyRegistration({
+      challengeId: registration.data?.challenge_id ?? "",
+      credential: created as never,
+    });
+    expect(error).toBeNull();
+    await supabase.auth.signOut();
+    const authentication = await supabase.auth.passkey.startAuthentication();
+    const signed = await world.passkeys.get(authentication.data?.options ?? {}, { origin });
+    const { data } = await supabase.auth.passkey.verifyAuthentication({
+      challengeId: authentication.data?.challenge_id ?? "",
+      credential: signed as never,
+    });
+    expect(data?.user?.id).toBe(user.id);
+  });
+
   test("a session needs no sign-in", async ({ world }) => {
     const user = await world.users.create({ factors: [{}] });
     const { session, storage_key } = await world.sessions.create(user, { aal: "aal2" });

@@ -17,7 +17,7 @@ async function start(t) {
   return { world, origin, get };
 }
 
-test("without cookies nobody is signed in", async (t) => {
+test("without cookies no user is signed in", async (t) => {
   const { get } = await start(t);
   assert.equal(await (await get()).text(), "<h1>Sign in</h1>");
 });
