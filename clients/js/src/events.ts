@@ -16,12 +16,12 @@ export interface WorldEvent {
 
 /** Which events. */
 export interface EventQuery {
-  /** The id of an event: only later ones. */
-  after?: number;
+  /** The id of an event: only later ones; `now` leaves out all that there are. */
+  after?: number | "now";
   kind?: WorldEvent["kind"];
   /** The id of a user. */
   user?: string;
-  /** Waits so long in real time if there is none. */
+  /** Waits so long in real time if there is none; rounded up to seconds, at most a minute. */
   wait?: Duration;
 }
 
@@ -32,7 +32,7 @@ export class WorldEvents {
   /** Returns events, oldest first. */
   async list(query: EventQuery = {}): Promise<WorldEvent[]> {
     const { wait, ...rest } = query;
-    const seconds = wait === undefined ? undefined : toMilliseconds(wait) / 1000;
+    const seconds = wait === undefined ? undefined : Math.ceil(toMilliseconds(wait) / 1000);
     return await this.fetch({ ...rest, wait: seconds });
   }
 

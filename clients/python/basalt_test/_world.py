@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import os
 import re
 import time
@@ -216,7 +217,8 @@ class World:
 
     def events(self, wait: float | None = None, **query: Any) -> list[dict[str, Any]]:
         """Return requests, decisions, audit entries and messages: `after`, `kind`, `user`."""
-        return self._api.call("GET", "/events", query={"wait": wait, **query})["events"]
+        seconds = None if wait is None else math.ceil(wait)
+        return self._api.call("GET", "/events", query={"wait": seconds, **query})["events"]
 
     def next_sign_in(self, provider: str, **sign_in: Any) -> None:
         """Determine the next sign-in at a provider: `sub`, `email` …, `error` or `scenario`."""
