@@ -144,3 +144,20 @@ describe("faults", () => {
     expect(await world.faults.list()).toEqual([]);
   });
 });
+
+describe("events", () => {
+  test("tell what a sign-up did", async ({ world }) => {
+    const { data } = await world.client().auth.signUp(ANN);
+    const user = data.user?.id ?? "";
+    await expect(world).toHaveAudited("user_signedup", { user });
+    await expect(world).not.toHaveAudited("login", {
+      user: "00000000-0000-0000-0000-000000000001",
+    });
+    const requests = await world.events.list({ kind: "request", wait: 1000 });
+    expect(requests.map((event) => event.data.status)).toContain(200);
+    for await (const event of world.events.stream({ kind: "audit" })) {
+      expect(event.user_id).toBe(user);
+      break;
+    }
+  });
+});
