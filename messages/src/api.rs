@@ -82,7 +82,9 @@ impl MessagesApi {
                 Ok(response::json(StatusCode::OK, &body))
             }
             ["raw"] => Ok(response::bytes(StatusCode::OK, "message/rfc822", self.store.raw(message).await?)),
-            ["headers"] => Ok(response::json(StatusCode::OK, &headers_json(&self.store.parse(message).await?))),
+            ["headers"] => {
+                Ok(response::json(StatusCode::OK, &headers_json(&self.store.parse(message).await?, str::to_owned)))
+            }
             ["attachments", number] => {
                 let attachments = self.store.parse(message).await?.attachments;
                 let found = number.parse().ok().and_then(|number: usize| attachments.into_iter().nth(number));
@@ -137,14 +139,24 @@ fn attachment_json((number, attachment): (usize, &Attachment)) -> Value {
 }
 
 /// Returns an object with a list of values for each header name.
-pub(crate) fn headers_json(mail: &ParsedMail) -> Value {
+pub(crate) fn headers_json(mail: &ParsedMail, spell: impl Fn(&str) -> String) -> Value {
     let mut headers = Map::new();
     for (name, value) in &mail.headers {
-        if let Value::Array(values) = headers.entry(name.clone()).or_insert_with(|| json!([])) {
+        if let Value::Array(values) = headers.entry(spell(name)).or_insert_with(|| json!([])) {
             values.push(json!(value));
         }
     }
     Value::Object(headers)
+}
+
+/// Spells the name of a header as Mailpit and Inbucket do: `Message-Id`.
+pub(crate) fn canonical_name(name: &str) -> String {
+    let words = name.split('-').map(|word| {
+        let mut characters = word.chars();
+        let first = characters.next().map(|first| first.to_ascii_uppercase());
+        first.into_iter().chain(characters.map(|c| c.to_ascii_lowercase())).collect::<String>()
+    });
+    words.collect::<Vec<_>>().join("-")
 }
 
 /// Returns an attachment as a download: a browser never opens it as a page of this server.

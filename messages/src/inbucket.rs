@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::addresses::Addresses;
-use crate::api::headers_json;
+use crate::api::{canonical_name, headers_json};
 use crate::mailbox_request::{Answer, AnswerError, MailboxRequest};
 use crate::message::{Channel, Message};
 use crate::mime::Mailbox;
@@ -67,7 +67,7 @@ impl InbucketApi {
         let mut body = self.list_item(name, &message).await?;
         let mail = self.store.parse(&message).await?;
         body["body"] = json!({"text": message.text, "html": message.html});
-        body["header"] = headers_json(&mail);
+        body["header"] = headers_json(&mail, canonical_name);
         body["attachments"] = mail
             .attachments
             .iter()

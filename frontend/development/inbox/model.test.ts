@@ -55,9 +55,9 @@ describe("filterMessages", () => {
 test("title and addresses name an SMS without sender and subject", () => {
   expect([messageTitle(MAIL), messageAddresses(MAIL)]).toEqual([
     "Confirm your address",
-    "admin@email.com → ada@example.com",
+    "ada@example.com ← admin@email.com",
   ]);
-  expect([messageTitle(SMS), messageAddresses(SMS)]).toEqual(["SMS", "→ 15550100"]);
+  expect([messageTitle(SMS), messageAddresses(SMS)]).toEqual(["SMS", "15550100"]);
   expect(messageTitle({ ...MAIL, subject: "" })).toBe("(no subject)");
 });
 

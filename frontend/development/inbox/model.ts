@@ -44,9 +44,9 @@ export function messageTitle(message: Message): string {
   return message.channel === "sms" ? "SMS" : "(no subject)";
 }
 
-/** Returns the addresses of a message in one line. */
+/** Returns the addresses of a message in one line; the recipient tells more, as the sender is mostly the same. */
 export function messageAddresses(message: Message): string {
-  return message.from ? `${message.from} → ${message.to}` : `→ ${message.to}`;
+  return message.from ? `${message.to} ← ${message.from}` : message.to;
 }
 
 /** Formats a time: the hour of today, else the day as well. */

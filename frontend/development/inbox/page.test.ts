@@ -99,7 +99,7 @@ describe("list", () => {
   test("shows sender, recipient, subject and snippet as text", async () => {
     await startPage([message("ada")]);
     const [item] = items();
-    expect(item?.textContent).toContain("admin@email.com → ada@example.com");
+    expect(item?.textContent).toContain("ada@example.com ← admin@email.com");
     expect(item?.textContent).toContain("<b>bold</b>");
     expect(document.querySelector("#list b")).toBeNull();
     expect(document.title).toBe("Inbox (1)");

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::addresses::Addresses;
-use crate::api::{attachment_response, headers_json};
+use crate::api::{attachment_response, canonical_name, headers_json};
 use crate::mailbox_request::{Answer, AnswerError, MailboxRequest};
 use crate::message::{Channel, Message};
 use crate::mime::Attachment;
@@ -81,7 +81,7 @@ impl MailpitApi {
             }
             ["message", id, "headers"] => {
                 let mail = self.store.parse(&self.find(id).await?).await?;
-                Ok(response::json(StatusCode::OK, &headers_json(&mail)))
+                Ok(response::json(StatusCode::OK, &headers_json(&mail, canonical_name)))
             }
             ["message", id, "part", number] => self.part(id, number).await,
             ["message", _, "html-check" | "link-check" | "sa-check"]

@@ -182,6 +182,7 @@ async fn inbucket_serves_mailboxes_by_local_part_and_address() {
     let message = mailboxes.get(&format!("/api/v1/mailbox/ada/{id}")).await;
     assert!(message["body"]["text"].as_str().is_some_and(|text| text.contains("123456")), "{message}");
     assert_eq!(message["header"]["Subject"], json!(["Welcome, ada"]));
+    assert_eq!(message["header"]["Mime-Version"], json!(["1.0"]), "spelled as by the original");
     let source = mailboxes.get(&format!("/api/v1/mailbox/ada/{id}/source")).await;
     assert!(source.as_str().is_some_and(|source| source.contains("Subject: Welcome, ada")), "{source}");
     mailboxes.change(Method::PATCH, &format!("/api/v1/mailbox/ada/{id}"), json!({"seen": true})).await;

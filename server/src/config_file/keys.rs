@@ -215,10 +215,10 @@ pub(super) const KEYS: &[Key] = &[
     ignored("db.migrations.schema_paths"),
     custom("db.seed.enabled", Bool),
     custom("db.seed.sql_paths", List),
-    // [inbucket], later [local_smtp]: the inbox is a page of the same server
+    // [inbucket], later [local_smtp]: the inbox is a page of the same server, and has ports in development
     custom("inbucket.enabled", Bool),
-    ignored("inbucket.port"),
-    ignored("inbucket.smtp_port"),
+    custom("inbucket.port", Count),
+    custom("inbucket.smtp_port", Count),
     ignored("inbucket.pop3_port"),
     custom("inbucket.admin_email", Text),
     custom("inbucket.sender_name", Text),
