@@ -89,7 +89,7 @@ fn start_simulator(config: &mut Config, inputs: &BackendInputs<'_>) -> anyhow::R
     Ok(Some(Arc::new(simulator)))
 }
 
-/// Rejects a provider simulator that is unreachable, and warns about mail that is unreadable.
+/// Rejects a provider simulator that is unreachable, and warns about mail that is discarded.
 fn check_development_pages(project: &Project, config: &Config) -> anyhow::Result<()> {
     let basalt = &project.file.basalt;
     if profiles::has_development_pages(config, basalt) {
@@ -103,7 +103,7 @@ fn check_development_pages(project: &Project, config: &Config) -> anyhow::Result
     }
     if config.smtp.is_none() && basalt.inbox_token.is_none() {
         tracing::warn!(
-            "stored mail is unreadable: set [auth.email.smtp], or development_pages or an inbox token under [basalt]"
+            "mail is discarded: set [auth.email.smtp], or development_pages or an inbox token under [basalt]"
         );
     }
     Ok(())
