@@ -60,7 +60,9 @@ pub(super) fn decode_words(text: &str) -> String {
     decoded
 }
 
-/// Decodes the encoded word at the start of a text: `=?charset?B?…?=`; returns its content and its length.
+/// Decodes the encoded word at the start of a text, `=?charset?B?…?=`.
+///
+/// Returns its content and its length.
 fn decode_word(text: &str) -> Option<(String, usize)> {
     let mut parts = text.strip_prefix("=?")?.splitn(4, '?');
     let (charset, encoding, content, after) = (parts.next()?, parts.next()?, parts.next()?, parts.next()?);

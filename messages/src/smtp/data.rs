@@ -1,4 +1,6 @@
-//! Reads the content of a mail (RFC 5321 §4.5.2): it ends with a dot between two CRLF and with nothing else.
+//! Reads the content of a mail (RFC 5321 §4.5.2).
+//!
+//! It ends with a dot between two CRLF and with nothing else.
 
 /// The content of a mail while it arrives.
 #[derive(Debug)]

@@ -23,7 +23,7 @@ use super::responses::{DEFAULT_POLICY, response, text};
 
 /// The longest time that a client may wait for a mail.
 const MAX_WAIT: Duration = Duration::from_mins(1);
-/// Content Security Policy of a displayed mail: everything external is blocked, and only the page frames it.
+/// Content Security Policy of a displayed mail: nothing external, and only the page frames it.
 const MAIL_POLICY: &str =
     "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'";
 /// Content Security Policy of the page, whose script reads the messages and frames one of them.

@@ -38,7 +38,7 @@ pub(crate) fn apply_to_project(project: &mut Project) {
     }
 }
 
-/// Adapts the settings: local links, no mail server and no SMS sender, quick hashing, ES256 tokens, no limits.
+/// Adapts the settings: local links, no senders, quick hashing, ES256 tokens, no limits.
 ///
 /// `url` is the server's own URL, which mailed links and redirects use whatever external URL is configured.
 pub(crate) fn apply_to_settings(config: &mut Config, file: &ConfigFile, url: &str, signing_key: &Map<String, Value>) {
