@@ -89,7 +89,8 @@ impl MessageStore {
 
     /// Returns the selected messages, oldest first, and waits for the first one.
     ///
-    /// It waits at most as long as the query says. No connection is held while waiting. The wait is in real time, also where the backend's clock is another.
+    /// It waits at most as long as the query says, in real time whatever the backend's clock is. No connection is held
+    /// while waiting.
     ///
     /// # Errors
     /// The cursor is unknown, or the database returned an error or was unreachable.

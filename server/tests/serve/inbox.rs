@@ -1,4 +1,4 @@
-//! The kept messages of a running server: page, message API, mail catchers' APIs, SMTP, SMS, and what is not kept.
+//! The kept messages of a running server: page, APIs, SMTP, SMS, and what is not kept.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
