@@ -121,7 +121,8 @@ fn both_forms_of_authentication_are_accepted() {
 #[test]
 fn recipients_and_size_are_limited() {
     let mut session = Session::default();
-    let recipients: String = (0..101).map(|n| format!("RCPT TO:<a{n}@example.com>\r\n")).collect();
+    let recipients: Vec<String> = (0..101).map(|n| format!("RCPT TO:<a{n}@example.com>\r\n")).collect();
+    let recipients = recipients.concat();
     let replies = codes(&mut session, &format!("EHLO a\r\nMAIL FROM:<a@example.com>\r\n{recipients}DATA\r\n"));
     assert_eq!((replies.iter().filter(|code| *code == "250").count(), replies[102].as_str()), (102, "452"));
     let line = format!("{}\r\n", "a".repeat(998));
