@@ -116,7 +116,7 @@ async fn statements_for_unknown_email_are_not_planned_for_each_request() {
     let database = TestDatabase::clone_migrated().await;
     let options = database.admin_options().options([("search_path", "auth")]);
     let mut connection = PgConnection::connect_with(&options).await.expect("the test server answers");
-    let written = store::list_statements().into_iter().filter(|statement| statement.name().starts_with("decoys."));
+    let written = store::list_statements().filter(|statement| statement.name().starts_with("decoys."));
     let mut count = 0;
     for statement in written {
         let mut run = async |sql: String| {
