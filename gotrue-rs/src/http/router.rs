@@ -117,7 +117,7 @@ impl RouteTable {
     }
 }
 
-/// Puts the path of the groups before the templates of the routes below them; `/` names the group itself.
+/// Puts the path of the groups before the templates of their routes; `/` names the group itself.
 fn complete_templates(entries: &mut [RouteEntry], group_path: &str) {
     for entry in entries {
         match entry {

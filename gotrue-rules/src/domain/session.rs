@@ -47,6 +47,11 @@ impl Session {
     pub fn is_elevated(&self) -> bool {
         self.aal >= Aal::Aal2
     }
+
+    /// Whether the level is that of a second factor, not the one above, which no factor gives.
+    pub fn is_exactly_elevated(&self) -> bool {
+        self.aal == Aal::Aal2
+    }
 }
 
 /// A row of `auth.mfa_amr_claims`.

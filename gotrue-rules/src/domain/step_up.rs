@@ -1,6 +1,6 @@
 //! Step-up: which users must have verified a second factor in their session.
 
-use super::session::{Aal, Session};
+use super::session::Session;
 use super::user::User;
 
 /// Whether the user has a verified factor and the session, if any, has verified none.
@@ -12,11 +12,12 @@ pub fn is_step_up_required(account: &User, session: Option<&Session>) -> bool {
 ///
 /// Only `aal2` allows it, as in GoTrue: no factor gives a session the level `aal3`.
 pub fn is_step_up_required_for_update(account: &User, session: Option<&Session>) -> bool {
-    account.has_verified_factor() && session.is_none_or(|session| session.aal != Aal::Aal2)
+    account.has_verified_factor() && !session.is_some_and(Session::is_exactly_elevated)
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::session::Aal;
     use super::super::user::Factor;
     use super::*;
 
