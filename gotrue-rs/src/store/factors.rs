@@ -32,7 +32,7 @@ statements! {
          SELECT f.id FROM f"
     );
 
-    DELETE_REPLACED = "factors.delete_leftovers":
+    DELETE_REPLACED = "factors.delete_replaced":
         "DELETE FROM mfa_factors f
          WHERE f.user_id = :user_id
            AND f.status = 'unverified'
@@ -207,11 +207,11 @@ pub async fn update(db: &mut Connection, change: FactorChange<'_>, audit: Vec<Au
 pub async fn delete(
     db: &mut Connection,
     user_id: Uuid,
-    factor: (Uuid, FactorType),
+    id: Uuid,
+    kind: FactorType,
     audit: Vec<AuditRow>,
 ) -> Result<bool> {
     let audit = AuditArrays::from_rows(audit);
-    let (id, kind) = factor;
     let bound = bind!(DELETE, factor_id: id, user_id, amr_method: kind.amr_method(), ..audit);
     let deleted: Option<(Uuid,)> = db.fetch_optional(bound).await?;
     Ok(deleted.is_some())

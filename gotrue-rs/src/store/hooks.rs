@@ -2,6 +2,7 @@
 
 use super::binding::{bind, statements};
 use super::error::HOOK_CALL;
+use super::quoting::{quote_identifier, quote_literal};
 use super::statement::{Connection, UntypedRow};
 use super::{Error, Result};
 
@@ -64,18 +65,4 @@ async fn call_once(db: &mut Connection, function: HookFunction<'_>, event: &str)
         UntypedRow::Null => Ok(None),
         UntypedRow::Missing => Err(Error::in_statement(HOOK_CALL, sqlx::Error::RowNotFound)),
     }
-}
-
-/// Quotes an identifier.
-fn quote_identifier(name: &str) -> String {
-    format!("\"{}\"", name.replace('"', "\"\""))
-}
-
-/// Formats a text as an untyped string constant.
-///
-/// The function's declaration then gives it its type: `json`, `jsonb` or `text`. A parameter cannot do that, because
-/// its wire format depends on its type. Backslashes are escaped, which is correct with every value of
-/// `standard_conforming_strings`.
-fn quote_literal(text: &str) -> String {
-    format!("E'{}'", text.replace('\\', "\\\\").replace('\'', "''"))
 }

@@ -13,6 +13,7 @@ mod pending_tokens;
 pub mod placeholders;
 pub mod pool;
 mod pool_state;
+mod quoting;
 pub mod rows;
 mod span;
 pub mod statement;

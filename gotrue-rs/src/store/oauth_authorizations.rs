@@ -36,7 +36,7 @@ statements! {
                  :challenge, :challenge_method::code_challenge_method, NULLIF(:nonce, ''),
                  'code', 'pending', :now, :expires_at)";
 
-    FIND_BY_AUTHORIZATION_ID = "oauth_authorizations.by_name": concat!(
+    FIND_BY_AUTHORIZATION_ID = "oauth_authorizations.by_authorization_id": concat!(
         "SELECT ",
         authorization_columns!(),
         ", ",
@@ -58,7 +58,7 @@ statements! {
            AND status::text = 'pending'
            AND user_id IS NULL";
 
-    APPROVE_WITH_CONSENT = "oauth_authorizations.agree":
+    APPROVE_WITH_CONSENT = "oauth_authorizations.approve_with_consent":
         "UPDATE oauth_authorizations
          SET user_id = :user_id, status = 'approved', authorization_code = :code, approved_at = :now
          WHERE id = :id
@@ -104,7 +104,7 @@ statements! {
            AND a.status = 'approved'"
     );
 
-    CONSUME = "oauth_authorizations.use_up":
+    CONSUME = "oauth_authorizations.consume":
         "WITH k AS (
              SELECT id
              FROM oauth_consents
@@ -258,8 +258,7 @@ pub async fn approve_with_consent(db: &mut Connection, approval: Approval<'_>, g
 }
 
 /// Approves a request and stores the consent, replacing an earlier one; false if it was not pending.
-pub async fn approve(db: &mut Connection, approval: Approval<'_>, consent: (Uuid, &str)) -> Result<bool> {
-    let (consent_id, scopes) = consent;
+pub async fn approve(db: &mut Connection, approval: Approval<'_>, consent_id: Uuid, scopes: &str) -> Result<bool> {
     let bound = bind!(
         APPROVE,
         id: approval.id,

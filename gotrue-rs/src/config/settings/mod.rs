@@ -1,6 +1,6 @@
 //! The settings table: one row per variable, a file per section.
 //!
-//! A row stores its own value; `check.rs` combines values that depend on each other.
+//! A row stores its own value; `config/check` combines values that depend on each other.
 
 mod api;
 mod database;

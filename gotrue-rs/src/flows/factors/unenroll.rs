@@ -24,7 +24,7 @@ pub async fn handle(cx: RequestContext) -> Result<Reply> {
     let audit = audit::build_rows(&cx, &caller.account, [entry]);
     let mut db = cx.begin().await?;
     elevation::lock_sessions(&mut db, caller.account.id, session.id).await?;
-    let is_gone = factors::delete(&mut db, caller.account.id, (factor.id, kind), audit).await?;
+    let is_gone = factors::delete(&mut db, caller.account.id, factor.id, kind, audit).await?;
     db.commit().await?;
     if !is_gone {
         return Err(factor_not_found());

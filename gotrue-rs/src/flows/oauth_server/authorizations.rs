@@ -93,8 +93,8 @@ async fn try_consent(cx: &RequestContext, caller: &User, consent: ConsentAction)
         ConsentAction::Approve => {
             let code = cx.entropy.uuid().to_string();
             let approval = Approval { id: authorization.id, user_id: caller.id, code: &code, now: cx.now };
-            let remembered = (cx.entropy.uuid(), &*scope::normalize_scopes(&authorization.scope));
-            let approved = authorizations::approve(&mut cx.db(), approval, remembered).await;
+            let (consent_id, scopes) = (cx.entropy.uuid(), scope::normalize_scopes(&authorization.scope));
+            let approved = authorizations::approve(&mut cx.db(), approval, consent_id, &scopes).await;
             let counts = approved.or_internal_error("error approving authorization")?;
             if counts { redirect_reply(&authorization, &[("code", &code)]).map(Some) } else { Ok(None) }
         }

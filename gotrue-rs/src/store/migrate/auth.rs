@@ -4,9 +4,8 @@ use std::collections::BTreeSet;
 
 use sqlx::{AssertSqlSafe, PgConnection, PgPool, Row};
 
-use super::{
-    ErrorContext, MigrateError, VersionDifference, is_undefined_table, lock_migrations, quote_identifier, run_script,
-};
+use super::super::quoting::quote_identifier;
+use super::{ErrorContext, MigrateError, VersionDifference, is_undefined_table, lock_migrations, run_script};
 
 /// The outcome of [`migrate_auth`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use aws_lc_rs::digest;
+use gotrue_rules::wire::hex::encode_hex;
 use sqlx::{AssertSqlSafe, PgConnection, PgPool, Row};
 
 use super::{ErrorContext, MigrateError, is_undefined_table, lock_migrations, run_script};
@@ -126,10 +127,5 @@ fn retain_file(file: MigrationFile, mut recorded: BTreeMap<String, String>) -> B
 }
 
 pub(super) fn checksum(sql: &str) -> String {
-    use std::fmt::Write as _;
-    let sum = digest::digest(&digest::SHA256, sql.as_bytes());
-    sum.as_ref().iter().fold(String::with_capacity(64), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}"); // writing to a String cannot fail
-        text
-    })
+    encode_hex(digest::digest(&digest::SHA256, sql.as_bytes()).as_ref())
 }

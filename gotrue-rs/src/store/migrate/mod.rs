@@ -141,7 +141,7 @@ fn is_undefined_table(error: &sqlx::Error) -> bool {
 
 /// Runs several statements at once.
 ///
-/// The text consists of files of `sql/` and names from [`quote_identifier`].
+/// The text consists of files of `sql/` and names from [`super::quoting::quote_identifier`].
 async fn run_script(connection: &mut PgConnection, sql: String) -> Result<(), sqlx::Error> {
     sqlx::raw_sql(AssertSqlSafe(sql)).execute(connection).await.map(drop)
 }
@@ -156,9 +156,4 @@ async fn lock_migrations(transaction: &mut PgConnection) -> Result<(), MigrateEr
         .await
         .map(drop)
         .during("acquiring the lock of migrations")
-}
-
-/// Quotes an identifier.
-fn quote_identifier(name: &str) -> String {
-    format!("\"{}\"", name.replace('"', "\"\""))
 }

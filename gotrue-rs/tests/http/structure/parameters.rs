@@ -3,16 +3,6 @@
 use super::source::{list_files, read_text, relative_path, repository_root};
 use super::tokens::{code_and_comments, is_word_character};
 
-/// Functions with a tuple parameter: file, function, reason.
-const TUPLES: &[(&str, &str, &str)] = &[
-    ("gotrue-rs/src/store/factors.rs", "delete", "the row's id and its type, as one statement takes them"),
-    (
-        "gotrue-rs/src/store/oauth_authorizations.rs",
-        "approve",
-        "id and scopes of the consent, as one statement takes them",
-    ),
-];
-
 /// Production code of the crates: path and code.
 fn sources() -> Vec<(String, String)> {
     let folders = ["gotrue-rules/src", "gotrue-rs/src", "functions-rs/src", "server/src", "http-edge/src"];
@@ -105,15 +95,7 @@ fn no_parameter_is_a_tuple() {
         .iter()
         .flat_map(|(path, code)| functions_with_tuples(code).into_iter().map(|name| (path.clone(), name.to_owned())))
         .collect();
-    let is_allowed = |path: &str, name: &str| TUPLES.iter().any(|(file, of, _)| *file == path && *of == name);
-    let wrong: Vec<_> = found.iter().filter(|(path, name)| !is_allowed(path, name)).collect();
-    assert!(wrong.is_empty(), "name what these functions take, in a struct: {wrong:?}");
-    for (file, name, reason) in TUPLES {
-        assert!(
-            found.iter().any(|(path, of)| path == file && of == name),
-            "{file}: {name} has no tuple any more: {reason}"
-        );
-    }
+    assert!(found.is_empty(), "name what these functions take, in a struct: {found:?}");
 }
 
 #[test]

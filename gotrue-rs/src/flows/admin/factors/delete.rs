@@ -23,7 +23,7 @@ pub async fn handle(cx: RequestContext) -> Result<Reply> {
     let audit = audit::build_rows(&cx, account, [entry]);
     let mut db = cx.begin().await?;
     elevation::lock_sessions(&mut db, account.id, Uuid::nil()).await?;
-    let deleted = factors::delete(&mut db, account.id, (factor.id, kind), audit).await;
+    let deleted = factors::delete(&mut db, account.id, factor.id, kind, audit).await;
     let is_gone = deleted.or_internal_error("Database error deleting factor")?;
     db.commit().await?;
     if !is_gone {

@@ -26,14 +26,17 @@ pub struct OutboxCleanup {
 
 impl std::fmt::Debug for OutboxCleanup {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Sweeper").field("keep", &self.retention).field("swept", &self.last_run).finish_non_exhaustive()
+        f.debug_struct("OutboxCleanup")
+            .field("retention", &self.retention)
+            .field("last_run", &self.last_run)
+            .finish_non_exhaustive()
     }
 }
 
 impl OutboxCleanup {
     /// Creates a task that has not run yet.
-    pub(super) fn new(table: &OutboxTable, clock: &SharedClock, keep: TimeDelta) -> Self {
-        Self { table: table.clone(), clock: SharedClock::clone(clock), retention: keep, last_run: None }
+    pub(super) fn new(table: &OutboxTable, clock: &SharedClock, retention: TimeDelta) -> Self {
+        Self { table: table.clone(), clock: SharedClock::clone(clock), retention, last_run: None }
     }
 
     /// Waits an hour before the first deletion: for a new database, in which nothing is due.

@@ -1,5 +1,5 @@
 //! The built-in providers, one file each.
-//! A new provider needs two lines here.
+//! A new provider needs its module and its entry in [`ALL`].
 
 mod apple;
 mod azure;
