@@ -67,7 +67,7 @@ async fn disconnected_caller_does_not_block_others() {
         assert!((&mut leaving).now_or_never().is_none());
     }
     drop(leaving);
-    let other = Submission { peer: "192.0.2.9", ..Submission::with_text("Somebody else") };
+    let other = Submission { peer: "192.0.2.9", ..Submission::with_text("Another user") };
     accepted_id(&tokio::time::timeout(Duration::from_secs(20), shop.send_submission(other)).await.expect("an answer"));
     blocker.rollback().await.expect("unlocked");
     shop.submit("Second").await;

@@ -51,7 +51,7 @@ statements! {
         pub mod listing;
     }
 
-    TAKEN = "admin.taken":
+    TAKEN = "admin.find_taken":
         "SELECT EXISTS (SELECT
                         FROM users u
                         WHERE lower(u.email) = :email

@@ -100,7 +100,7 @@ statements! {
     ATTACH_PASSKEYS = "bulk.attach_passkeys":
         concat!(insert_passkeys!(), " WHERE user_id IN (SELECT id FROM users) ON CONFLICT DO NOTHING");
 
-    TAKEN = "bulk.taken":
+    TAKEN = "bulk.find_taken":
         "SELECT id, email, phone FROM users WHERE id = ANY(:ids)
          UNION
          SELECT id, email, phone FROM users
@@ -130,11 +130,11 @@ statements! {
 
     SNAPSHOT = "bulk.snapshot": "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY";
 
-    SAVE = "bulk.save": "SAVEPOINT bulk";
+    SAVE = "bulk.savepoint": "SAVEPOINT bulk";
 
-    KEEP = "bulk.keep": "RELEASE SAVEPOINT bulk";
+    KEEP = "bulk.release_savepoint": "RELEASE SAVEPOINT bulk";
 
-    UNDO = "bulk.undo": "ROLLBACK TO SAVEPOINT bulk";
+    UNDO = "bulk.rollback_to_savepoint": "ROLLBACK TO SAVEPOINT bulk";
 }
 
 /// Inserts users and returns the ids of those inserted; skips users whose id, address or number exists.

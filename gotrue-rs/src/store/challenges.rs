@@ -57,7 +57,7 @@ statements! {
 
     DELETE = "challenges.delete": "DELETE FROM mfa_challenges WHERE id = :challenge_id";
 
-    CONSUME = "challenges.spend": concat!(
+    CONSUME = "challenges.consume": concat!(
         "WITH c AS (
              UPDATE mfa_challenges
              SET verified_at = :now, otp_code = COALESCE('step:' || :step::bigint::text, otp_code)

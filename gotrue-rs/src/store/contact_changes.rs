@@ -40,7 +40,7 @@ macro_rules! apply_dependent_rows {
 
 statements! {
     /// Locks the user before its tokens: every other part reads from `u`.
-    STORE_EMAIL_CHANGE = "contact_changes.ask_email":
+    STORE_EMAIL_CHANGE = "contact_changes.store_email_change":
         "WITH u AS (
              UPDATE users
              SET email_change = :new_email,
@@ -75,7 +75,7 @@ statements! {
     /// The other token stays valid only if it belongs to the same new address.
     ///
     /// Otherwise a link for one address would confirm another.
-    STORE_EMAIL_CHANGE_HALF = "contact_changes.ask_half":
+    STORE_EMAIL_CHANGE_HALF = "contact_changes.store_email_change_half":
         "WITH before AS (
              SELECT id, email_change FROM users WHERE id = :user_id FOR UPDATE
          ), u AS (

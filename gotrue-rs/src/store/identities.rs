@@ -14,7 +14,7 @@ use super::rows::{AccountRow, account_columns};
 use super::statement::Connection;
 
 statements! {
-    FIND_CANDIDATES = "identities.known": concat!(
+    FIND_CANDIDATES = "identities.find_candidates": concat!(
         "SELECT ",
         account_columns!(),
         "
@@ -39,7 +39,7 @@ statements! {
          FOR NO KEY UPDATE OF u"
     );
 
-    INSERT_USER = "identities.make": concat!(
+    INSERT_USER = "identities.insert_user": concat!(
         "WITH u AS (
              INSERT INTO users (instance_id, id, aud, role, email, encrypted_password, email_confirmed_at,
                                 confirmation_token, recovery_token, email_change_token_new, email_change,
@@ -63,9 +63,9 @@ statements! {
          SELECT EXISTS (SELECT FROM u), EXISTS (SELECT FROM i)"
     );
 
-    DELETE_USER = "identities.unmake": "DELETE FROM users WHERE id = :user_id";
+    DELETE_USER = "identities.delete_user": "DELETE FROM users WHERE id = :user_id";
 
-    LINK = "identities.join": concat!(
+    LINK = "identities.link": concat!(
         "WITH i AS (
              INSERT INTO identities (id, user_id, provider, provider_id, identity_data, last_sign_in_at, created_at,
                                      updated_at)
@@ -121,7 +121,7 @@ statements! {
     MOVE = "identities.move":
         "UPDATE identities SET user_id = :user_id WHERE id = :identity_id AND user_id = :previous_user_id";
 
-    INSERT = "identities.add":
+    INSERT = "identities.insert":
         "WITH i AS (
             INSERT INTO identities (id, user_id, provider, provider_id, identity_data, last_sign_in_at, created_at,
                                     updated_at)
@@ -134,7 +134,7 @@ statements! {
 
     LOCK = "identities.lock_owner": "SELECT id FROM users WHERE id = :user_id FOR NO KEY UPDATE";
 
-    UNLINK = "identities.part": concat!(
+    UNLINK = "identities.unlink": concat!(
         "WITH i AS (
              DELETE FROM identities WHERE id = :identity_id AND user_id = :user_id RETURNING id
          ), u AS (

@@ -11,7 +11,7 @@ use super::binding::{bind, statements};
 use super::statement::Connection;
 
 statements! {
-    TAKE = "oauth_client_states.take":
+    TAKE = "oauth_client_states.consume":
         "DELETE FROM oauth_client_states
          WHERE id = :id
          RETURNING provider_type, code_verifier, created_at";

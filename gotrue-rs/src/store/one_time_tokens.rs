@@ -66,7 +66,7 @@ statements! {
     ISSUE_PHONE_CHANGE = "one_time_tokens.issue_phone_change":
         issue!("phone_change_token", "phone_change_sent_at", "phone_change = :relates_to, ");
 
-    CONSUME_REAUTHENTICATION = "one_time_tokens.use_up_reauthentication":
+    CONSUME_REAUTHENTICATION = "one_time_tokens.consume_reauthentication":
         "WITH u AS (
              UPDATE users
              SET reauthentication_token = '', updated_at = :now
@@ -80,7 +80,7 @@ statements! {
          )
          SELECT count(*) = 1 FROM u";
 
-    FIND_USER = "one_time_tokens.account_of": concat!(
+    FIND_USER = "one_time_tokens.find_user": concat!(
         "SELECT ",
         account_columns!(),
         "

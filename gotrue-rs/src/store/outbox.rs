@@ -79,7 +79,7 @@ statements! {
           AND attempts = :attempts
           AND sent_at IS NULL";
 
-    SENT = "outbox.sent": "
+    SENT = "outbox.mark_sent": "
         UPDATE basalt.outbox
         SET sent_at = :now,
             sent_to = 'server',
@@ -111,13 +111,13 @@ statements! {
           AND attempts = :attempts
           AND sent_at IS NULL";
 
-    NEXT = "outbox.next": "
+    NEXT = "outbox.find_next_attempt": "
         SELECT min(GREATEST(next_attempt_at, leased_until)) AS due
         FROM basalt.outbox
         WHERE sent_at IS NULL
           AND failed_at IS NULL";
 
-    DELETE_EXPIRED = "outbox.sweep": "
+    DELETE_EXPIRED = "outbox.delete_expired": "
         WITH full_again AS (
             DELETE FROM basalt.limits
             WHERE full_at < :now

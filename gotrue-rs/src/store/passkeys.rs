@@ -49,7 +49,7 @@ statements! {
            AND p.user_id = :user_id"
     );
 
-    USE = "webauthn_credentials.use":
+    USE = "webauthn_credentials.record_use":
         "UPDATE webauthn_credentials
          SET sign_count = greatest(sign_count, :sign_count), last_used_at = :now, updated_at = :now
          WHERE id = :passkey_id

@@ -114,9 +114,9 @@ statements! {
          SELECT ", account_columns!(), ", ", session_columns!(), " FROM u CROSS JOIN s"
     );
 
-    FIND = "refresh_tokens.facts": select_token!();
+    FIND = "refresh_tokens.find": select_token!();
 
-    FIND_LOCKED = "refresh_tokens.facts_locked": select_token!();
+    FIND_LOCKED = "refresh_tokens.find_locked": select_token!();
 
     /// Locks the rows but does not read them, and does not wait.
     ///

@@ -8,7 +8,7 @@ use super::statement::Connection;
 
 statements! {
     /// Each insert also deletes a few expired rows.
-    CONSUME = "saml_assertions.use_up":
+    CONSUME = "saml_assertions.consume":
         "WITH gone AS (
              DELETE FROM basalt.saml_assertions
              WHERE digest IN (SELECT a.digest

@@ -40,7 +40,7 @@ statements! {
 
     DELETE = "saml_relay_states.delete": "DELETE FROM saml_relay_states WHERE id = :relay_state_id";
 
-    ASSIGN_USER = "saml_relay_states.claim":
+    ASSIGN_USER = "saml_relay_states.assign_user":
         "UPDATE flow_state SET user_id = :user_id, updated_at = :now WHERE id = :flow_id AND user_id IS NULL";
 }
 

@@ -16,7 +16,7 @@ use super::statement::Connection;
 use crate::journal::{Fact, FactCondition};
 
 statements! {
-    CREATE = "sessions.open": concat!(
+    CREATE = "sessions.create": concat!(
         "WITH u AS (
              UPDATE users SET last_sign_in_at = :now, updated_at = :now
              WHERE id = :user_id
@@ -49,7 +49,7 @@ statements! {
     LIST_BY_USER = "sessions.of_account":
         concat!("SELECT ", session_columns!(), " FROM sessions s WHERE s.user_id = :user_id");
 
-    HAS_SESSION_FROM = "sessions.is_any_from":
+    HAS_SESSION_FROM = "sessions.has_session_from":
         "SELECT EXISTS (SELECT FROM sessions WHERE user_id = :user_id AND ip <<= :network::inet)";
 
     DELETE = "sessions.delete_one": concat!(

@@ -64,7 +64,7 @@ statements! {
                    AND (:resource_id_pattern::text IS NULL OR p.resource_id LIKE :resource_id_pattern)
                  ORDER BY p.created_at, p.id");
 
-    HOLDERS = "sso_providers.holders":
+    HOLDERS = "sso_providers.find_holders":
         "SELECT true AS is_entity, s.entity_id AS name, s.sso_provider_id
          FROM saml_providers s
          WHERE s.entity_id = :entity_id

@@ -14,7 +14,7 @@ statements! {
         "INSERT INTO webauthn_challenges (id, user_id, challenge_type, session_data, created_at, expires_at)
          VALUES (:challenge_id, :user_id, :challenge_type, :session_data, :now, :expires_at)";
 
-    CONSUME = "webauthn_challenges.use_up":
+    CONSUME = "webauthn_challenges.consume":
         "DELETE FROM webauthn_challenges
          WHERE id = :challenge_id
            AND challenge_type = :challenge_type

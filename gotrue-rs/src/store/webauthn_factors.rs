@@ -20,7 +20,7 @@ statements! {
            AND web_authn_credential IS NOT NULL
          ORDER BY updated_at, last_challenged_at NULLS FIRST, id";
 
-    CONSUME_CHALLENGE = "webauthn_factors.spend":
+    CONSUME_CHALLENGE = "webauthn_factors.consume_challenge":
         "WITH c AS (
              DELETE FROM mfa_challenges WHERE id = :challenge_id AND factor_id = :factor_id RETURNING factor_id
          )
@@ -35,7 +35,7 @@ statements! {
            AND f.status = CASE WHEN :credential::jsonb IS NULL THEN 'verified' ELSE 'unverified' END::factor_status
          RETURNING f.id";
 
-    USE = "webauthn_factors.use":
+    USE = "webauthn_factors.record_use":
         "UPDATE mfa_factors f
          SET web_authn_credential = jsonb_set(
                  f.web_authn_credential,

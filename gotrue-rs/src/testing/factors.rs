@@ -1,4 +1,4 @@
-//! Second factors of test users: TOTP enrolment, challenge, verification.
+//! Second factors of test users: TOTP enrollment, challenge, verification.
 
 use gotrue_rules::domain::mfa::totp;
 use http::Method;

@@ -39,7 +39,7 @@ impl Way {
     fn insert(self) -> &'static str {
         match self {
             Self::AdminCreate => "admin.insert",
-            Self::Provider => "identities.make",
+            Self::Provider => "identities.insert_user",
             _ => "accounts.insert",
         }
     }

@@ -34,16 +34,16 @@ fn stored(answers: &[Answer], status: u16, refusal: (u16, &str)) -> usize {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn concurrent_enrolments_respect_the_limit() {
+async fn concurrent_enrollments_respect_the_limit() {
     let worlds = servers(|policy| policy.mfa.max_enrolled_factors = 10).await;
     for round in 0..scaled_load(1, 50) {
         let ann = worlds[0].create_user(&format!("{round}.{ANN}")).await;
-        let enrol = |n: usize| {
+        let enroll = |n: usize| {
             let body = json!({"factor_type": "totp", "friendly_name": format!("{n}")});
             let (world, token) = (&worlds[n % 2], &ann.access_token);
             async move { world.enroll(token, body).await }
         };
-        let answers = join_all((0..60).map(enrol)).await;
+        let answers = join_all((0..60).map(enroll)).await;
         assert_eq!(stored(&answers, 200, (422, "too_many_enrolled_mfa_factors")), 10);
         let rows = format!("SELECT id FROM auth.mfa_factors WHERE user_id = '{}'", ann.id);
         assert_eq!(worlds[0].database.query(&rows).await.len(), 10);
@@ -52,7 +52,7 @@ async fn concurrent_enrolments_respect_the_limit() {
 
 /// A session without a second factor sets none up beside one that was verified a moment ago.
 #[tokio::test]
-async fn enrolment_losing_to_a_verification_requires_aal2() {
+async fn enrollment_losing_to_a_verification_requires_aal2() {
     let [first, second] = servers(|_| {}).await;
     let ann = first.create_user(ANN).await;
     let app = first.enroll_totp(&ann, "app").await;
@@ -68,7 +68,7 @@ async fn enrolment_losing_to_a_verification_requires_aal2() {
 }
 
 #[tokio::test]
-async fn enrolment_losing_to_the_last_allowed_factor_is_refused() {
+async fn enrollment_losing_to_the_last_allowed_factor_is_refused() {
     let [first, second] = servers(|policy| policy.mfa.max_verified_factors = 1).await;
     let ann = first.create_user(ANN).await;
     let app = first.enroll_totp(&ann, "app").await;

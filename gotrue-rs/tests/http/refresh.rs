@@ -187,7 +187,7 @@ async fn failed_refresh_keeps_the_token_valid() {
     // A rollback takes a moment: who comes meanwhile finds the token locked, and waits.
     world.clock.run();
     let statements =
-        ["refresh_tokens.facts", "refresh_tokens.lock", "refresh_tokens.facts_locked", "sessions.refresh", "COMMIT"];
+        ["refresh_tokens.find", "refresh_tokens.lock", "refresh_tokens.find_locked", "sessions.refresh", "COMMIT"];
     for statement in statements {
         world.faults.fail(statement, 1);
         assert_eq!(world.refresh(&user.refresh_token).await.status, 500, "{statement}");

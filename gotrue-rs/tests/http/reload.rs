@@ -47,7 +47,7 @@ async fn running_request_keeps_its_policy() {
     let mut world = World::new().await;
     let current = Arc::new(Mutex::new(world.app.clone()));
     let requested = Arc::clone(&current);
-    let router = gotrue_rs::reloadable_router(move || requested.lock().expect("nobody panics").clone());
+    let router = gotrue_rs::reloadable_router(move || requested.lock().expect("no thread panics").clone());
     let sign_up = |name: &str, body: Body| {
         let request = Request::post(format!("/signup?for={name}")).body(body).expect("a request");
         router.clone().oneshot(request)
@@ -57,13 +57,13 @@ async fn running_request_keeps_its_policy() {
     let (arrived, has_arrived) = oneshot::channel();
     let (send, rest) = oneshot::channel::<String>();
     let slow = Body::from_stream(stream::once(async move {
-        arrived.send(()).expect("somebody waits");
+        arrived.send(()).expect("a receiver waits");
         Ok::<_, Infallible>(Bytes::from(rest.await.expect("a body")))
     }));
     let running = tokio::spawn(sign_up("ann", slow));
-    has_arrived.await.expect("its body is asked for");
+    has_arrived.await.expect("its body is read");
     world.reload(|policy| policy.password.min_length = 20);
-    *current.lock().expect("nobody panics") = world.app.clone();
+    *current.lock().expect("no thread panics") = world.app.clone();
     send.send(account("ann")).expect("it waits");
 
     assert_eq!(running.await.expect("it ends").expect("an answer").status(), 200);

@@ -64,7 +64,7 @@ async fn sb_forwarded_for_takes_precedence_if_trusted() {
     let mut world = World::new().await;
     world.create_user(ANN).await;
     sign_in_with(&world, "sb-forwarded-for", b"203.0.113.7").await;
-    assert_eq!(stored(&world, "ip").await, "127.0.0.1/32", "nobody told the server to believe it");
+    assert_eq!(stored(&world, "ip").await, "127.0.0.1/32", "the server is not configured to trust it");
     world.reload(|policy| policy.security.sb_forwarded_for_enabled = true);
     for (sent, address) in
         [("203.0.113.7, 10.0.0.1", "203.0.113.7/32"), ("::ffff:1.2.3.4", "1.2.3.4/32"), ("x", "127.0.0.1/32")]

@@ -37,7 +37,7 @@ async fn logout_revokes_the_sessions_of_its_scope() {
         let refresh = |user| if user == 200 { 200 } else { 400 };
         assert_eq!(state(&world, &second).await, (here, refresh(here)), "{path} here");
         assert_eq!(state(&world, &first).await, (there, refresh(there)), "{path} there");
-        assert_eq!(state(&world, &bob).await, (200, 200), "{path} ends nobody else's");
+        assert_eq!(state(&world, &bob).await, (200, 200), "{path} ends no other user's");
     }
 }
 

@@ -42,7 +42,7 @@ async fn all_password_refusals_are_identical() {
     world.database.query(without).await;
     let wrong = world.try_password(ANN, "wrong password").await.expect(400);
     assert_eq!(wrong.refusal(), (400, "invalid_credentials"));
-    for (email, password) in [("nobody@example.com", PASSWORD), ("bare@example.com", ""), ("not an address", PASSWORD)]
+    for (email, password) in [("unknown@example.com", PASSWORD), ("bare@example.com", ""), ("not an address", PASSWORD)]
     {
         let answer = world.try_password(email, password).await.expect(400);
         assert_eq!(answer.text, wrong.text, "{email}");
@@ -71,7 +71,7 @@ async fn unconfirmed_state_is_revealed_only_with_the_password() {
 #[tokio::test]
 async fn valid_password_below_current_rules_is_reported_as_weak() {
     let world = World::with(|policy| policy.password.min_length = 20).await;
-    let strong = "a password of twenty-odd letters";
+    let strong = "a password of twenty-odd characters";
     world.post("/signup", json!({"email": ANN, "password": strong})).await.expect(200);
     let code = json!({"type": "signup", "email": ANN, "token": world.code(ANN)});
     world.post("/verify", code).await.expect(200);

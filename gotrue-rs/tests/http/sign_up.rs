@@ -81,7 +81,7 @@ async fn sign_up_without_email_and_phone_creates_an_anonymous_user() {
 #[tokio::test]
 async fn anonymous_user_without_session_is_rolled_back() {
     let world = World::with(|policy| policy.sign_up.anonymous_enabled = true).await;
-    world.faults.fail("sessions.open", 1);
+    world.faults.fail("sessions.create", 1);
     let answer = world.post("/signup", json!({})).await;
     assert_eq!(answer.refusal(), (500, "unexpected_failure"));
     assert_eq!(answer.str("msg"), "Database error creating anonymous user");
@@ -91,7 +91,7 @@ async fn anonymous_user_without_session_is_rolled_back() {
 #[tokio::test]
 async fn autoconfirmed_user_persists_if_the_session_fails() {
     let world = World::with(|policy| policy.mail.autoconfirm = true).await;
-    world.faults.fail("sessions.open", 1);
+    world.faults.fail("sessions.create", 1);
     assert_eq!(world.post("/signup", ann()).await.status, 500);
     world.sign_in(ANN).await;
 }
@@ -166,7 +166,7 @@ async fn email_of_another_audience_is_refused() {
     let headers = [("x-jwt-aud", "elsewhere")];
     let answer = world.request(http::Method::POST, "/signup", &headers, Some(ann())).await.expect(500);
     assert_eq!(answer.str("code"), "23505");
-    assert_eq!(world.mailbox.all().len(), mails, "an insert that fails mails nobody");
+    assert_eq!(world.mailbox.all().len(), mails, "an insert that fails sends no mail");
 }
 
 #[tokio::test]

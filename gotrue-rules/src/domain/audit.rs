@@ -39,7 +39,7 @@ pub enum AuditAction {
     IdentityLinked,
     /// An identity was unlinked.
     IdentityUnlinked,
-    /// A factor enrolment started.
+    /// A factor enrollment started.
     FactorInProgress,
     /// A factor challenge was created.
     ChallengeCreated,

@@ -44,7 +44,7 @@ const EXAMPLES: &str = "Examples:
   basalt serve --test --port 0 --json       a server for a test suite; prints its URLs and keys
   basalt status                             print the URLs and keys again
   basalt db reset                           recreate the embedded database from migrations and seed files
-  basalt users import people.jsonl          import accounts with their password hashes
+  basalt users import users.jsonl           import users with their password hashes
   basalt gotrue                             the auth server alone, configured by GOTRUE_* variables";
 
 #[derive(Debug, Subcommand)]

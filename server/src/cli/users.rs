@@ -14,8 +14,8 @@ const EXAMPLES: &str = "Examples:
   basalt users list --filter example.com
   basalt users show ann@example.com
   basalt users ban ann@example.com --for 24h
-  basalt users export people.jsonl
-  basalt users import people.jsonl --dry-run
+  basalt users export users.jsonl
+  basalt users import users.jsonl --dry-run
   basalt users import auth-export.json --format firebase --firebase-signer-key KEY --firebase-salt-separator Bw==
 
 These commands work with and without a running `basalt serve`. --database-url selects another database, such as that of

@@ -61,7 +61,7 @@ fn postgres_ends_with_killed_parent_and_next_start_succeeds() {
 async fn killed_postgres_is_restarted() {
     let scratch = TempFolder::new();
     let server = Basalt::serve(&["--data", &scratch.path("data")]);
-    let wrong = json!({ "email": "nobody@example.com", "password": "wrong password" });
+    let wrong = json!({ "email": "unknown@example.com", "password": "wrong password" });
     let ask = || server.auth("/token?grant_type=password", Some(wrong.clone()));
     assert_eq!(ask().await.0, 400);
     let postgres = postgres_pid(&scratch.0.join("data")).expect("PostgreSQL runs");

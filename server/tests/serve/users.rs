@@ -67,7 +67,7 @@ async fn account_commands_work_beside_running_server() {
     assert!(accounts.run_successfully(&["show", "ANN@example.com"]).contains("\"size\": \"L\""));
 
     let line = json!({"email": "bea@example.com", "email_verified": true, "password_hash": HASH});
-    let file = accounts.scratch.write("people.jsonl", &line.to_string());
+    let file = accounts.scratch.write("users.jsonl", &line.to_string());
     assert!(accounts.run_successfully(&["import", &file]).contains("Imported 1 account,"));
     let body = json!({"email": "bea@example.com", "password": "password1"});
     let signed_in = |body: Value| server.auth("/token?grant_type=password", Some(body));
@@ -99,7 +99,7 @@ fn export_and_import_round_trip() {
         "factors": [{"factor_type": "totp", "status": "verified", "secret": "JBSWY3DPEHPK3PXP", "friendly_name": "phone"}],
         "passkeys": [{"credential_id": "\\x0102", "public_key": "\\x03", "sign_count": 7, "transports": ["usb"]}],
     });
-    let file = accounts.scratch.write("people.jsonl", &format!("{line}\n{}\n", json!({"phone": "15550100002"})));
+    let file = accounts.scratch.write("users.jsonl", &format!("{line}\n{}\n", json!({"phone": "15550100002"})));
     assert!(accounts.run_successfully(&["import", &file]).contains("Imported 2 accounts"));
     let (first, second) = (accounts.scratch.path("first.jsonl"), accounts.scratch.path("second.jsonl"));
     accounts.run_successfully(&["export", &first]);
@@ -131,7 +131,7 @@ fn invalid_lines_are_reported_and_others_are_stored() {
         json!({"email": "eve@example.com", "identities": [{"provider": "google", "provider_id": "1", "identity_data": {}}]}).to_string(),
         json!({"email": "fay@example.com"}).to_string(),
     ];
-    let file = accounts.scratch.write("people.jsonl", &people.join("\n"));
+    let file = accounts.scratch.write("users.jsonl", &people.join("\n"));
     for arguments in [&["import", &file, "--dry-run"][..], &["import", &file]] {
         let text = accounts.run_failing(arguments);
         for reported in
@@ -153,14 +153,14 @@ fn encrypted_hash_is_imported_unchanged() {
     let accounts = AccountCommands::new();
     let sealed = json!({"key_id": "one", "alg": "aes-gcm-hkdf", "data": "AAAA", "nonce": "AAAA"}).to_string();
     let line = json!({"email": "ann@example.com", "encrypted_password": sealed});
-    accounts.run_successfully(&["import", &accounts.scratch.write("people.jsonl", &line.to_string())]);
+    accounts.run_successfully(&["import", &accounts.scratch.write("users.jsonl", &line.to_string())]);
     assert!(accounts.run_successfully(&["export", "-"]).contains("aes-gcm-hkdf"));
 }
 
 #[test]
 fn dry_run_stores_nothing() {
     let accounts = AccountCommands::new();
-    let file = accounts.scratch.write("people.jsonl", "{\"email\": \"ann@example.com\"}\n");
+    let file = accounts.scratch.write("users.jsonl", "{\"email\": \"ann@example.com\"}\n");
     let reported = accounts.run_successfully(&["import", &file, "--dry-run"]);
     assert!(reported.contains("Would import 1 account, nothing was stored"), "{reported}");
     assert!(accounts.list_accounts().is_empty());

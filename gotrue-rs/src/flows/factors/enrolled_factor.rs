@@ -15,7 +15,7 @@ use crate::store::users;
 /// Deletes expired unverified factors and checks that another factor of this name is allowed.
 ///
 /// The deletion stays whatever follows.
-pub(super) async fn prepare_enrolment(cx: &RequestContext, name: &str, phone: Option<&Phone>) -> Result<()> {
+pub(super) async fn prepare_enrollment(cx: &RequestContext, name: &str, phone: Option<&Phone>) -> Result<()> {
     let (caller, policy) = (cx.caller()?, &cx.app.policy.mfa);
     let account = &caller.account;
     let leftovers = enrollment::find_replaced_factors(account, phone, policy, cx.now)?;

@@ -22,7 +22,7 @@ use crate::store::factors::NewFactor;
 /// Enrolls a phone factor; the response shows the number as received.
 pub(super) async fn enroll(cx: &RequestContext, request: &EnrollFactor) -> Result<Reply> {
     let phone = enrollment::parse_phone(&request.phone)?;
-    enrolled_factor::prepare_enrolment(cx, &request.friendly_name, Some(&phone)).await?;
+    enrolled_factor::prepare_enrollment(cx, &request.friendly_name, Some(&phone)).await?;
     let id = cx.entropy.uuid();
     let new = NewFactor {
         id,

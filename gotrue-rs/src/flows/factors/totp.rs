@@ -18,7 +18,7 @@ use crate::store::factors::NewFactor;
 
 /// Enrolls a TOTP factor and returns its secret, its URI and the QR code of the URI.
 pub(super) async fn enroll(cx: &RequestContext, request: &EnrollFactor) -> Result<Reply> {
-    enrolled_factor::prepare_enrolment(cx, &request.friendly_name, None).await?;
+    enrolled_factor::prepare_enrollment(cx, &request.friendly_name, None).await?;
     let account = &cx.caller()?.account;
     let secret = cx.entropy.base32(SECRET_LENGTH).to_ascii_uppercase();
     let email = account.email.as_deref().unwrap_or_default();

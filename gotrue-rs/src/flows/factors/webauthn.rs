@@ -32,7 +32,7 @@ const REQUEST: &str = "request";
 
 /// Enrolls a WebAuthn factor; the first challenge registers its credential.
 pub(super) async fn enroll(cx: &RequestContext, request: &EnrollFactor) -> Result<Reply> {
-    enrolled_factor::prepare_enrolment(cx, &request.friendly_name, None).await?;
+    enrolled_factor::prepare_enrollment(cx, &request.friendly_name, None).await?;
     let id = cx.entropy.uuid();
     let new = NewFactor {
         id,

@@ -39,7 +39,7 @@ statements! {
            AND f.authentication_method = 'oauth'"
     );
 
-    COMPLETE = "flow_state.settle":
+    COMPLETE = "flow_state.complete":
         "UPDATE flow_state
          SET user_id = :user_id,
              provider_access_token = :access_token,

@@ -22,7 +22,7 @@ statements! {
          VALUES (:flow_id, :user_id, :auth_code, :challenge_method::code_challenge_method, :challenge, :provider, '',
                  '', :method, false, :now, :now)";
 
-    ISSUE_CODE = "flow_state.stamp_code":
+    ISSUE_CODE = "flow_state.issue_code":
         "UPDATE flow_state
          SET auth_code_issued_at = :now, updated_at = :now
          WHERE id = (SELECT id

@@ -9,7 +9,7 @@ use super::{ANN, account, create, read};
 async fn created_user_can_sign_in_and_takes_two_statements() {
     let world = World::new().await;
     account(&world, ANN).await;
-    assert_eq!(world.journal().statements(), ["admin.taken", "admin.insert"]);
+    assert_eq!(world.journal().statements(), ["admin.find_taken", "admin.insert"]);
     world.try_password(ANN, "correct horse").await.expect(200);
 }
 

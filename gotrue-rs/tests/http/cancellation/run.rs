@@ -290,7 +290,7 @@ impl<'c> CaseRun<'c> {
         };
         let outcome = outcome(&answer);
         if outcome != self.complete.outcome && !self.case.again.contains(&&*outcome) {
-            self.faults.push(format!("{place}: asked again, {outcome}: {}", answer.text));
+            self.faults.push(format!("{place}: requested again, {outcome}: {}", answer.text));
         }
     }
 

@@ -22,7 +22,7 @@ async fn verification_request_is_a_form_with_secret_token_and_address() {
         let headers = [("x-forwarded-for", "203.0.113.5")];
         world.request(Method::POST, "/signup", &headers, Some(body)).await.expect(200);
         let requests = internet.take_requests();
-        let [requests] = &requests[..] else { panic!("asked {} times", requests.len()) };
+        let [requests] = &requests[..] else { panic!("{} requests", requests.len()) };
         assert_eq!((requests.method.as_str(), requests.url.as_str()), ("POST", url));
         assert_eq!(requests.headers["content-type"], "application/x-www-form-urlencoded");
         let form: HashMap<_, _> = form_urlencoded::parse(requests.body.as_bytes()).into_owned().collect();
@@ -76,6 +76,6 @@ async fn captcha_verification_holds_no_database_connection() {
     internet.put(HCAPTCHA, 200, &json!({"success": true}));
     world.post("/signup", with_token(json!({"email": "ann@example.com", "password": PASSWORD}), "x")).await.expect(200);
     let steps: Vec<String> = world.journal().steps().into_iter().map(|step| format!("{step:?}")).collect();
-    let call = steps.iter().position(|step| step.contains("captcha.verify")).expect("it was asked");
+    let call = steps.iter().position(|step| step.contains("captcha.verify")).expect("it was called");
     assert!(steps[..call].iter().all(|step| step.starts_with("Guard")), "{steps:?}");
 }

@@ -23,11 +23,11 @@ use Protection::{Captcha, Other};
 
 /// Every route without a session. A new route needs a row here.
 const OPEN: &[(&str, Protection)] = &[
-    ("GET /health", Other("says the same to everybody")),
-    ("GET /settings", Other("says the same to everybody")),
-    ("GET /.well-known/jwks.json", Other("says the same to everybody")),
-    ("GET /.well-known/openid-configuration", Other("says the same to everybody")),
-    ("GET /.well-known/oauth-authorization-server", Other("says the same to everybody")),
+    ("GET /health", Other("the same response for all clients")),
+    ("GET /settings", Other("the same response for all clients")),
+    ("GET /.well-known/jwks.json", Other("the same response for all clients")),
+    ("GET /.well-known/openid-configuration", Other("the same response for all clients")),
+    ("GET /.well-known/oauth-authorization-server", Other("the same response for all clients")),
     ("POST /signup", Captcha),
     ("POST /token", Captcha),
     ("POST /otp", Captcha),
@@ -42,14 +42,14 @@ const OPEN: &[(&str, Protection)] = &[
     ("GET /authorize", Other("sends the browser to a provider, which knows its own captchas")),
     ("GET /callback", Other("wants a state of ours and a provider's code")),
     ("POST /callback", Other("wants a state of ours and a provider's code")),
-    ("GET /sso/saml/metadata", Other("says the same to everybody")),
+    ("GET /sso/saml/metadata", Other("the same response for all clients")),
     ("POST /sso/saml/acs", Other("wants an identity provider's signature")),
     ("POST /oauth/clients/register", Other("for programs; limited by address")),
     ("GET /oauth/authorize", Other("sends the browser to a page that wants a session")),
     ("POST /oauth/token", Other("wants a client's secret or verifier")),
-    ("GET /scim/v2/ServiceProviderConfig", Other("says the same to everybody")),
-    ("GET /scim/v2/ResourceTypes", Other("says the same to everybody")),
-    ("GET /scim/v2/Schemas", Other("says the same to everybody")),
+    ("GET /scim/v2/ServiceProviderConfig", Other("the same response for all clients")),
+    ("GET /scim/v2/ResourceTypes", Other("the same response for all clients")),
+    ("GET /scim/v2/Schemas", Other("the same response for all clients")),
 ];
 
 #[test]

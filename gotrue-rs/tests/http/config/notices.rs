@@ -85,7 +85,7 @@ fn invalid_json_is_ignored() {
 #[test]
 fn relying_party_requires_host_origins_and_name() {
     let half = [("GOTRUE_WEBAUTHN_RP_ID", "example.com"), ("GOTRUE_WEBAUTHN_RP_ORIGINS", "https://example.com")];
-    assert!(warnings(&half).is_empty(), "nobody needs it");
+    assert!(warnings(&half).is_empty(), "no part needs it");
     for on in ["GOTRUE_PASSKEY_ENABLED", "GOTRUE_MFA_WEB_AUTHN_ENROLL_ENABLED", "GOTRUE_MFA_WEB_AUTHN_VERIFY_ENABLED"] {
         let given = [half[0], half[1], (on, "true")];
         let party = config(&given).policy.webauthn.relying_party.expect("one without a name to show");
@@ -138,7 +138,7 @@ fn templates_with_unknown_variables_get_a_warning() {
         )
     };
     let sms = ("GOTRUE_SMS_TEMPLATE", bad);
-    assert!(warnings(&[sms]).is_empty(), "nobody sends it");
+    assert!(warnings(&[sms]).is_empty(), "nothing sends it");
     let complete = [
         ("GOTRUE_SMS_PROVIDER", "vonage"),
         ("GOTRUE_SMS_VONAGE_API_KEY", "k"),

@@ -347,11 +347,11 @@ fn refresh_token_versions_and_percentages_are_validated() {
 fn message_templates_are_validated_if_enabled() {
     let bad = "{{ .Code";
     let sms = ("GOTRUE_SMS_TEMPLATE", bad);
-    assert!(loaded(&[sms]).is_ok(), "nobody sends it");
+    assert!(loaded(&[sms]).is_ok(), "nothing sends it");
     let reported = complaints(&[sms, ("GOTRUE_SMS_PROVIDER", "twilio")]);
     assert!(reported[0].starts_with("GOTRUE_SMS_TEMPLATE: \"{{ .Code\" is not a Go template: "), "{reported:?}");
     let phone = ("GOTRUE_MFA_PHONE_TEMPLATE", bad);
-    assert!(loaded(&[phone]).is_ok(), "nobody sends it");
+    assert!(loaded(&[phone]).is_ok(), "nothing sends it");
     for on in ["GOTRUE_MFA_PHONE_ENROLL_ENABLED", "GOTRUE_MFA_PHONE_VERIFY_ENABLED"] {
         let reported = complaints(&[phone, (on, "true")]);
         assert!(

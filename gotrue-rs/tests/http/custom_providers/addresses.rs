@@ -116,7 +116,7 @@ async fn stored_private_address_is_not_requested() {
         assert_eq!(refused.refusal(), (400, "validation_failed"), "{host}");
     }
     let called = tokio::time::timeout(Duration::from_millis(1), listener.accept()).await;
-    assert!(called.is_err(), "nobody called this machine");
+    assert!(called.is_err(), "this machine was not called");
 }
 
 fn as_oidc(provider: &CustomProvider, host: &str) -> CustomProvider {

@@ -60,7 +60,7 @@ async fn concurrent_callbacks_of_one_flow_sign_in_once() {
 
 #[tokio::test]
 async fn failed_callback_writes_nothing_and_can_be_retried() {
-    for (query, statement) in [(String::new(), "sessions.open"), (challenge(), "flow_state.settle")] {
+    for (query, statement) in [(String::new(), "sessions.create"), (challenge(), "flow_state.complete")] {
         let (world, _) = world().await;
         let state = world.start_provider_sign_in(&format!("github{query}")).await;
         world.faults.fail(statement, 1);

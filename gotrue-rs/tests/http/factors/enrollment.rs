@@ -5,7 +5,7 @@ use serde_json::json;
 use super::{ANN, factors};
 
 #[tokio::test]
-async fn totp_enrolment_returns_secret_uri_and_qr_code() {
+async fn totp_enrollment_returns_secret_uri_and_qr_code() {
     let world = World::new().await;
     let ann = world.create_user(ANN).await;
     let made = world.enroll(&ann.access_token, json!({ "factor_type": "totp" })).await.expect(200);
@@ -56,12 +56,13 @@ async fn friendly_names_are_unique_per_user_including_the_empty_name() {
 }
 
 #[tokio::test]
-async fn concurrent_enrolment_of_one_name_is_refused_as_duplicate() {
+async fn concurrent_enrollment_of_one_name_is_refused_as_duplicate() {
     let world = World::new().await;
     let ann = world.create_user(ANN).await;
     let body = || json!({ "factor_type": "totp", "friendly_name": "home" });
-    let enrolments = (0..4).map(|_| world.enroll(&ann.access_token, body()));
-    let mut answers: Vec<_> = futures::future::join_all(enrolments).await.iter().map(|it| it.status.as_u16()).collect();
+    let enrollments = (0..4).map(|_| world.enroll(&ann.access_token, body()));
+    let mut answers: Vec<_> =
+        futures::future::join_all(enrollments).await.iter().map(|it| it.status.as_u16()).collect();
     answers.sort_unstable();
     assert_eq!(answers, [200, 422, 422, 422]);
 }
@@ -83,7 +84,7 @@ async fn enrolled_and_verified_factors_are_limited() {
 }
 
 #[tokio::test]
-async fn enrolment_deletes_old_unverified_factors_without_challenges() {
+async fn enrollment_deletes_old_unverified_factors_without_challenges() {
     let world = World::new().await;
     let ann = world.create_user(ANN).await;
     world.enroll_totp(&ann, "stale").await;

@@ -1,4 +1,4 @@
-//! Second factors: enrolment, challenge, verification, unenrolment.
+//! Second factors: enrollment, challenge, verification, unenrollment.
 
 mod elevation;
 mod enrollment;

@@ -15,7 +15,7 @@ async fn factor_notifications_are_mailed_if_enabled() {
     let ann = world.elevate_session(&ann, &app).await;
     assert_eq!(world.mailbox.latest(ANN).subject, "A new verification method was added to your account");
     let ann = world.elevate_session(&ann, &app).await;
-    assert_eq!(world.mailbox.all().len(), before + 1, "only the first verification is told");
+    assert_eq!(world.mailbox.all().len(), before + 1, "only the first verification is reported");
     world.unenroll(&ann.access_token, &app.id).await.expect(200);
     assert_eq!(world.mailbox.latest(ANN).subject, "A verification method was removed from your account");
 }

@@ -34,7 +34,7 @@ async fn unverified_factor_can_be_unenrolled_at_aal1() {
 }
 
 #[tokio::test]
-async fn elevation_concurrent_with_unenrolment_does_not_persist() {
+async fn elevation_concurrent_with_unenrollment_does_not_persist() {
     let world = World::new().await;
     let (ann, app) = world.create_user_with_totp(ANN).await;
     let weak = world.sign_in(ANN).await;

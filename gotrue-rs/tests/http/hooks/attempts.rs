@@ -13,7 +13,7 @@ async fn password_hook_is_called_for_existing_users_only() {
     let ann = world.create_user("ann@example.com").await;
     world.sign_in(&ann.email).await;
     assert_eq!(world.try_password(&ann.email, "wrong horse").await.refusal(), (400, "invalid_credentials"));
-    world.try_password("nobody@example.com", "correct horse").await;
+    world.try_password("unknown@example.com", "correct horse").await;
     let events: Vec<(Value, Value)> =
         receiver.bodies("/hook").iter().map(|event| (event["user_id"].clone(), event["valid"].clone())).collect();
     assert_eq!(events, [(json!(ann.id), json!(true)), (json!(ann.id), json!(false))]);

@@ -83,7 +83,7 @@ async fn sign_ups_waiting_for_mail_leave_a_connection_free() {
     };
     let waiting = [sign_up("ann@example.com"), sign_up("bob@example.com"), sign_up("cid@example.com")];
     receiver.wait_for_calls(1).await;
-    let answer = world.try_password("nobody@example.com", "correct horse").await;
+    let answer = world.try_password("unknown@example.com", "correct horse").await;
     assert_eq!(answer.refusal(), (400, "invalid_credentials"));
     gate.add_permits(3);
     for sign_up in waiting {

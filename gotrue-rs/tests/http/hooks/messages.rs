@@ -168,5 +168,5 @@ async fn message_contains_the_updated_user() {
     assert_eq!(mailed["user"]["user_metadata"]["plan"], "pro");
     assert_eq!(mailed["user"]["new_email"], "new@example.com");
     assert_eq!(texted["user"]["user_metadata"]["plan"], "pro");
-    assert_eq!(texted["user"]["new_email"], "new@example.com", "the number is asked after the address");
+    assert_eq!(texted["user"]["new_email"], "new@example.com", "the number follows the address");
 }

@@ -87,6 +87,6 @@ async fn sign_in_calls_the_hook_outside_a_transaction() {
     adding(&receiver, "plan", json!("pro"));
     world.create_user("ann@example.com").await;
     world.sign_in("ann@example.com").await;
-    assert_eq!(world.journal().statements(), ["users.by_email", "sessions.open"]);
+    assert_eq!(world.journal().statements(), ["users.by_email", "sessions.create"]);
     assert!(!format!("{:?}", world.journal().steps()).contains("BEGIN"));
 }

@@ -91,9 +91,9 @@ async fn hardened_policy_ignores_presumed_email_verification() {
 #[tokio::test]
 async fn hardened_policy_requires_a_configured_client_for_issuer_urls() {
     let internet = Internet::start().await;
-    let issuer = issuer(&internet, "https://issuer.example.com", "somebody-s-app");
+    let issuer = issuer(&internet, "https://issuer.example.com", "another-app");
     for (is_served, client, status) in
-        [(false, "somebody-s-app", 200), (true, "somebody-s-app", 400), (true, "google-client", 200)]
+        [(false, "another-app", 200), (true, "another-app", 400), (true, "google-client", 200)]
     {
         let world = world(&internet, &["google"], is_served).await;
         let token =

@@ -1,4 +1,4 @@
-//! Two verifications of one challenge, or one beside a refresh, an enrolment or an unenrolment.
+//! Two verifications of one challenge, or one beside a refresh, an enrollment or an unenrollment.
 
 use gotrue_rs::testing::{Answer, TestUser, TotpFactor};
 use http::Method;
@@ -123,10 +123,10 @@ async fn factor_verification_in_any_order_succeeds_once() {
     }
 }
 
-/// Two enrolments where there is room for one.
-struct Enrolments(Servers);
+/// Two enrollments where there is room for one.
+struct Enrollments(Servers);
 
-impl Scenario for Enrolments {
+impl Scenario for Enrollments {
     type Case = TestUser;
 
     fn servers(&self) -> &Servers {
@@ -150,7 +150,7 @@ impl Scenario for Enrolments {
 }
 
 #[tokio::test]
-async fn two_enrolments_in_any_order_respect_the_limit() {
+async fn two_enrollments_in_any_order_respect_the_limit() {
     let servers = Servers::with(|policy| policy.mfa.max_enrolled_factors = 1).await;
-    explore(&Enrolments(servers)).await;
+    explore(&Enrollments(servers)).await;
 }

@@ -107,7 +107,7 @@ async fn unknown_email_is_limited_identically() {
     let world = served(|_| {}).await;
     let right = request_code_from_home_network(&world).await;
     let mut reported = Vec::new();
-    for email in [ANN, "nobody@example.com"] {
+    for email in [ANN, "unknown@example.com"] {
         let guess = |n: usize| json!({"type": "email", "email": email, "token": wrong_code(n, &right)});
         let through = count_accepted(&world, 40, "/verify", guess).await;
         let refused = world.post_from(network(41), "/verify", &[], guess(0)).await;

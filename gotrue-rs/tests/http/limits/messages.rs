@@ -89,7 +89,7 @@ async fn repeated_requests_do_not_reveal_account_existence() {
     let slow = |policy: &mut Policy| policy.mail.max_frequency = Duration::from_mins(1);
     for path in ["/otp", "/magiclink", "/recover", "/resend"] {
         let mut reported = Vec::new();
-        for email in ["known@example.com", "nobody@example.com"] {
+        for email in ["known@example.com", "unknown@example.com"] {
             let world = served(slow).await;
             world.create_user("known@example.com").await;
             world.advance(TimeDelta::minutes(10));

@@ -182,7 +182,7 @@ async fn uncompared_password_is_not_counted() {
     world.create_user(ANN).await;
     let mut refused = 0;
     for _ in 0..10 {
-        for email in [ANN, "nobody@example.com"] {
+        for email in [ANN, "unknown@example.com"] {
             let body = json!({"email": email, "password": PASSWORD});
             let answers = join_all((0..8).map(|_| world.post_from(OWNER_NETWORK, PATH, &[], body.clone()))).await;
             refused += answers.iter().filter(|answer| answer.status == 503).count();
@@ -212,7 +212,7 @@ async fn unknown_user_is_limited_identically() {
     let world = served(|_| {}).await;
     world.create_user(ANN).await;
     let mut reported = Vec::new();
-    for email in [ANN, "nobody@example.com"] {
+    for email in [ANN, "unknown@example.com"] {
         let guess = |_| json!({"email": email, "password": "a guess"});
         let through = count_accepted(&world, 40, PATH, guess).await;
         let refused = world.post_from(network(41), PATH, &[], guess(0)).await;

@@ -34,7 +34,7 @@ async fn refusal_names_the_limit_and_exact_retry_after() {
         let seconds = retry_after_seconds(&refused, "over_request_rate_limit");
         assert!(refused.str("msg").contains(&format!("too many {words} from your network")), "{}", refused.text);
         world.advance(TimeDelta::milliseconds(seconds * 1000 - 1000));
-        assert_eq!(send().await.status, 429, "{path}: not before it said");
+        assert_eq!(send().await.status, 429, "{path}: not before the time it named");
         world.advance(TimeDelta::seconds(1));
         assert_ne!(send().await.status, 429, "{path}: but then");
     }

@@ -92,7 +92,7 @@ async fn linking_makes_an_anonymous_user_permanent() {
     assert_ne!(shown.str("email_confirmed_at"), "");
 
     let other = anonymous(&world).await;
-    let error = link(&world, &other, &profile("8", WORK, true)).await.expect_err("somebody has the address");
+    let error = link(&world, &other, &profile("8", WORK, true)).await.expect_err("another user has the address");
     assert_eq!((error.status(), error.code().as_str()), (400, "email_exists"));
     assert_eq!(other.read_user(&world).await.json["is_anonymous"], true);
 

@@ -68,7 +68,7 @@ pub(crate) async fn sign_in_with_profile(world: &World, external_user: ExternalU
 pub(crate) fn expect_signed_in(joined: Result<LinkOutcome>) -> User {
     match joined {
         Ok(LinkOutcome::SignedIn { account, .. }) => *account,
-        other => panic!("nobody is in: {other:?}"),
+        other => panic!("no user is signed in: {other:?}"),
     }
 }
 
@@ -79,7 +79,7 @@ pub(crate) fn expect_refused(joined: Result<LinkOutcome>) -> (u16, String, Strin
         Ok(LinkOutcome::Refused(error)) => {
             (error.status(), error.code().as_str().to_owned(), error.message().to_owned())
         }
-        other => panic!("nobody is refused: {other:?}"),
+        other => panic!("no refusal: {other:?}"),
     }
 }
 

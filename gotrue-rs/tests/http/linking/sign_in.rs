@@ -96,7 +96,8 @@ async fn b1_verified_identity_takes_over_an_unconfirmed_user() {
 #[tokio::test]
 async fn b4_empty_subject_is_refused() {
     let world = World::new().await;
-    let error = sign_in_with_provider(&world, "github", &profile("", ANN, true)).await.expect_err("nobody is let in");
+    let error =
+        sign_in_with_provider(&world, "github", &profile("", ANN, true)).await.expect_err("the sign-in is refused");
     assert_eq!(error.message(), "error missing provider id");
     assert!(accounts(&world).await.is_empty());
 }
@@ -111,7 +112,7 @@ async fn f4_disabled_sign_up_accepts_only_existing_users() {
     for address in ["new@example.com", ANN] {
         let error = sign_in_with_provider(&closed, "github", &profile("7", address, true))
             .await
-            .expect_err("nobody is known there");
+            .expect_err("no user is known there");
         assert_eq!((error.status(), error.code().as_str()), (422, "signup_disabled"));
     }
     assert!(accounts(&closed).await.is_empty());

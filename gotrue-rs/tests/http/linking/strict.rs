@@ -22,7 +22,7 @@ async fn b1_autoconfirm_does_not_link_unverified_emails() {
         ann.id
     );
     let new = expect_signed_in(sign_in_with_provider(&world, "github", &profile("9", "new@example.com", false)).await);
-    assert!(new.is_email_confirmed(), "an address that nobody has is free there");
+    assert!(new.is_email_confirmed(), "an address without a user is free there");
 }
 
 /// An unverified identity does not prevent the owner from signing up.

@@ -84,6 +84,6 @@ async fn background_mail_failure_is_not_returned() {
     })
     .await;
     world.post("/otp", json!({ "email": "ann@example.com" })).await.expect(200);
-    assert_eq!(world.mailbox.all().len(), 0, "nobody reads mail at example.com");
+    assert_eq!(world.mailbox.all().len(), 0, "no user reads mail at example.com");
     assert_eq!(accounts(&world).await, "1");
 }

@@ -53,7 +53,7 @@ async fn reading(world: &World, ann: &TestUser) -> Duration {
 async fn create_users(world: &World) -> Vec<TestUser> {
     let mut all = Vec::new();
     for number in 0..USERS {
-        all.push(create_user(world, &format!("person{number}")).await);
+        all.push(create_user(world, &format!("user{number}")).await);
     }
     all
 }

@@ -32,10 +32,10 @@ async fn passkey_identifies_its_user_and_opens_a_session() {
     assert_eq!(
         world.journal().statements(),
         [
-            "webauthn_challenges.use_up",
+            "webauthn_challenges.consume",
             "webauthn_credentials.by_credential",
-            "webauthn_credentials.use",
-            "sessions.open",
+            "webauthn_credentials.record_use",
+            "sessions.create",
         ]
     );
     assert_eq!(stored(&world, "sign_count").await, "1");

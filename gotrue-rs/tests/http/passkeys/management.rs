@@ -70,7 +70,7 @@ async fn passkeys_of_other_users_are_inaccessible() {
     assert_eq!(delete(&world, &bob.access_token, &id).await.refusal(), (404, "validation_failed"));
     assert_eq!(stored(&world, "friendly_name").await, "Passkey");
     let reported = "SELECT count(*)::text FROM auth.audit_log_entries WHERE payload ->> 'action' LIKE 'passkey_%'";
-    assert_eq!(world.database.query(reported).await, ["1"], "what was refused is not told as done");
+    assert_eq!(world.database.query(reported).await, ["1"], "a refused change is not reported");
 }
 
 #[tokio::test]

@@ -24,7 +24,7 @@ async fn passkey_is_stored_as_created() {
         world.journal().statements(),
         [
             "users.with_session",
-            "webauthn_challenges.use_up",
+            "webauthn_challenges.consume",
             "webauthn_credentials.lock_owner",
             "webauthn_credentials.insert",
         ]

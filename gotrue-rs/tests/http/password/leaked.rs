@@ -9,7 +9,7 @@ use super::fake_pwned_passwords::{Behavior, LeakedPasswords, RecordedLookup, sha
 
 const ANN: &str = "ann@example.com";
 const LEAKED: &str = "password1";
-const UNLEAKED: &str = "nobody ever had this one";
+const UNLEAKED: &str = "no leak has this one";
 
 fn looking_up(list: &LeakedPasswords, change: impl FnOnce(&mut HibpPolicy)) -> WorldBuilder {
     World::builder().policy(|policy| policy.mail.autoconfirm = true).pwned_at(&list.base).policy(|policy| {
@@ -107,7 +107,7 @@ async fn a_wrong_password_is_not_looked_up() {
     world.create_user(ANN).await;
     let before = list.recorded_requests().len();
     world.try_password(ANN, "wrong password").await.expect(400);
-    world.try_password("nobody@example.com", PASSWORD).await.expect(400);
+    world.try_password("unknown@example.com", PASSWORD).await.expect(400);
     assert_eq!(list.recorded_requests().len(), before);
 }
 

@@ -40,7 +40,7 @@ async fn passwordless_user_gets_a_random_password() {
     world.post("/magiclink", json!({ "email": ANN })).await.expect(200);
     world.get(&world.link(ANN)).await.expect(303);
     let stored = world.database.query("SELECT left(encrypted_password, 4) FROM auth.users").await.concat();
-    assert_eq!(stored, "$2a$", "it has one, so that nobody takes it for an account without");
+    assert_eq!(stored, "$2a$", "it has one, so that it is not taken for an account without");
     for guess in ["", " ", "password", ANN] {
         assert_eq!(world.try_password(ANN, guess).await.refusal(), (400, "invalid_credentials"));
     }

@@ -27,7 +27,7 @@ async fn mailed_code_signs_up_unknown_email() {
 async fn existing_user_signs_in_by_code_and_keeps_data() {
     let world = World::new().await;
     let ann = create_user(&world, "ann").await;
-    let body = json!({ "email": ANN, "data": { "name": "Somebody else" } });
+    let body = json!({ "email": ANN, "data": { "name": "Another user" } });
     world.post("/otp", body).await.expect(200);
     let code = json!({ "type": "email", "email": ANN, "token": world.code(ANN) });
     let session = world.post("/verify", code).await.expect(200);
@@ -56,7 +56,7 @@ async fn unconfirmed_user_gets_another_confirmation() {
 async fn autoconfirm_mails_a_magic_link_to_new_users() {
     let world = World::with(|policy| policy.mail.autoconfirm = true).await;
     let response = world.post("/otp", json!({ "email": ANN })).await.expect(200);
-    assert_eq!(response.header("sb-auth-session-id"), "", "nobody is told of the session that a sign-up opens");
+    assert_eq!(response.header("sb-auth-session-id"), "", "the session of the sign-up is not returned");
     assert!(world.link(ANN).contains("type=magiclink"));
     let code = json!({ "type": "magiclink", "email": ANN, "token": world.code(ANN) });
     world.post("/verify", code).await.expect(200);

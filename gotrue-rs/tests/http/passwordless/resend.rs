@@ -38,7 +38,7 @@ async fn resending_by_current_email_sends_both_change_mails() {
     world.advance(TimeDelta::seconds(1));
     let old = (world.link(NEW), world.mailbox.all().len());
     world.post("/resend", json!({ "type": "email_change", "email": NEW })).await.expect(200);
-    assert_eq!(world.mailbox.all().len(), old.1, "the new address is nobody's yet");
+    assert_eq!(world.mailbox.all().len(), old.1, "no user has the new address yet");
     world.post("/resend", json!({ "type": "email_change", "email": ANN })).await.expect(200);
     assert_eq!(world.mailbox.all().len(), old.1 + 2);
     let dead = world.get(&old.0).await.expect(303);

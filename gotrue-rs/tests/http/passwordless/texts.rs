@@ -41,7 +41,7 @@ async fn sms_code_uses_the_template_and_signs_in_once() {
     });
     let world = world.build().await;
     let response = world.post("/otp", json!({ "phone": format!("+{NUMBER}") })).await.expect(200);
-    assert_eq!(response.json, json!({}), "the sender's id is not told, as recorded");
+    assert_eq!(response.json, json!({}), "the sender's id is not returned, as recorded");
     let text = world.phones.latest(NUMBER);
     assert_eq!((text.code.len(), text.body), (8, format!("{} & good luck", text.code)));
     assert_eq!(text.channel.as_str(), "sms");
@@ -121,7 +121,7 @@ async fn fixed_codes_are_valid_until_expiry() {
     let world = world.policy(|policy| policy.sms.test_otp_valid_until = Some(until)).build().await;
     let ask = || world.post("/otp", json!({ "phone": NUMBER }));
     let with = |code: &str| json!({ "type": "sms", "phone": NUMBER, "token": code });
-    assert_eq!(ask().await.expect(200).json, json!({}), "of a new account nothing is told");
+    assert_eq!(ask().await.expect(200).json, json!({}), "of a new account nothing is returned");
     world.post("/verify", with(FIXED)).await.expect(200);
     world.advance(TimeDelta::seconds(30));
     assert_eq!(ask().await.expect(200).json, json!({ "message_id": "test-otp" }));
@@ -229,7 +229,7 @@ async fn twilio_verify_checks_its_codes() {
     internet.put(CHECK, 500, &"<html>");
     assert_eq!(verify(code("sms", NUMBER, "111111")).await.refusal(), (403, "otp_expired"));
     approve(&internet, true);
-    assert_eq!(verify(code("sms", OTHER, "654321")).await.refusal(), (403, "otp_expired"), "a number of nobody");
+    assert_eq!(verify(code("sms", OTHER, "654321")).await.refusal(), (403, "otp_expired"), "a number without a user");
     internet.take_requests();
     let ann = TestUser::from_session(&verify(code("sms", NUMBER, "654321")).await);
     assert_eq!(request_bodies(&internet, CHECK), [format!("Code=654321&To=%2B{NUMBER}")]);
@@ -249,7 +249,7 @@ async fn reauthentication_by_phone_checks_twilio_verify() {
     let ann = TestUser::from_session(&world.post("/verify", code).await);
     world.database.query("UPDATE auth.sessions SET created_at = created_at - interval '25 hours'").await;
     let change = |nonce: &str| ann.change(&world, json!({ "password": "battery staple", "nonce": nonce }));
-    assert_eq!(change("654321").await.refusal(), (422, "reauthentication_not_valid"), "nobody asked for one");
+    assert_eq!(change("654321").await.refusal(), (422, "reauthentication_not_valid"), "none was requested");
     world.get_as(&ann.access_token, "/reauthenticate").await.expect(200);
     approve(&internet, false);
     assert_eq!(change("111111").await.refusal(), (403, "otp_expired"));

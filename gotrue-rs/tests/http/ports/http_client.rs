@@ -195,7 +195,7 @@ async fn proxies_are_used_except_for_loopback_and_no_proxy() {
         client.get_trusted("test", &format!("{}/here", pages.base), limits).await.expect("an answer").body,
         b"here"
     );
-    assert!(questions.try_recv().is_err(), "the proxy was asked for nothing more");
+    assert!(questions.try_recv().is_err(), "the proxy got no further request");
     let everything = HttpClient::new(OutboundOptions {
         http_proxy: Some(Secret::new(base)),
         no_proxy: "*".to_owned(),

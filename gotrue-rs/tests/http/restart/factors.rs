@@ -24,7 +24,7 @@ async fn totp_factor_elevates_a_session_after_restart() {
 }
 
 #[tokio::test]
-async fn totp_enrolment_is_verified_after_restart() {
+async fn totp_enrollment_is_verified_after_restart() {
     in_turns(async |turn| {
         let ann = turn.first.create_user(&turn.newcomer()).await;
         let app = turn.first.enroll_totp(&ann, "app").await;

@@ -103,7 +103,7 @@ fn in_response_to_must_match_the_request() {
     assert_eq!(
         Reader::of(&provider).name(&answer(Some("id-2"))),
         "ann-at-work",
-        "to nobody's request it may be anything"
+        "without a request it may be anything"
     );
 }
 

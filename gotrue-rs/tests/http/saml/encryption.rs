@@ -32,11 +32,7 @@ fn encrypted_assertion_is_decrypted_with_either_key() {
         let xml = assertion().response_xml(&encrypt_assertion(&signed(), key, cipher));
         let assertion = reader().read_with(&xml, &keys()).expect("accepted");
         assert_eq!(assertion.name_id.expect("a name").value, "ann-at-work");
-        assert_eq!(
-            reader().read(&xml).unwrap_err(),
-            DecryptionError::NotAccepted.into(),
-            "unless nobody asked for such"
-        );
+        assert_eq!(reader().read(&xml).unwrap_err(), DecryptionError::NotAccepted.into(), "unless none was requested");
     }
 }
 

@@ -159,7 +159,7 @@ async fn b3_request_is_answered_once_in_time_and_by_its_provider() {
     assert_eq!(
         code(company.post_response(&requested, &unrelated.signed_response(&reported)).await),
         "validation_failed",
-        "nobody asked them"
+        "none was requested"
     );
     let requested = company.start(json!({})).await;
     company.world.advance(chrono::TimeDelta::seconds(120));

@@ -248,7 +248,7 @@ fn g3_inclusive_namespace_prefixes_are_limited() {
         let more = format!("{method}<e:InclusiveNamespaces xmlns:e=\"{EXCLUSIVE}\" PrefixList=\"{list}\"/>");
         signed_as(&Signing::default()).replacen(&method, &more, 1)
     };
-    assert_eq!(refused(&listing(32)), SignatureError::InvalidValue, "nobody signed the list");
+    assert_eq!(refused(&listing(32)), SignatureError::InvalidValue, "the list is not signed");
     assert_eq!(refused(&listing(33)), SignatureError::TooManyPrefixes);
     let elements = "<a/>".repeat(15_000);
     let begun = std::time::Instant::now();

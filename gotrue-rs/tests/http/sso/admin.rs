@@ -130,7 +130,7 @@ async fn provider_requests_send_few_statements() {
     let world = World::new().await;
     let id = company(&world, "a.example.com").await;
     let names: Vec<&str> = world.journal().statements();
-    assert_eq!(names, ["sso_providers.holders", "sso_providers.insert"]);
+    assert_eq!(names, ["sso_providers.find_holders", "sso_providers.insert"]);
     read(&world, &id).await.expect(200);
     assert_eq!(world.journal().statements(), ["sso_providers.by_id"]);
 }

@@ -80,7 +80,11 @@ async fn unusable_metadata_is_reported() {
         assert_eq!(fetched(&world, address).await.refusal(), (status, code), "{address}");
     }
     let requested: Vec<String> = internet.take_requests().into_iter().map(|requested| requested.url).collect();
-    assert_eq!(requested, ["https://idp.example.com/long", "https://idp.example.com/page"], "nobody else was asked");
+    assert_eq!(
+        requested,
+        ["https://idp.example.com/long", "https://idp.example.com/page"],
+        "no other request was sent"
+    );
 }
 
 #[tokio::test]

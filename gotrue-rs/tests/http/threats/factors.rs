@@ -163,7 +163,7 @@ async fn e2_concurrent_elevations_do_not_block_each_other() {
     let refreshes = requested.iter().map(|(user, _)| world.refresh(&user.refresh_token));
     let (answers, refreshes) = tokio::join!(futures::future::join_all(answers), futures::future::join_all(refreshes));
     let lifted = answers.iter().filter(|answer| answer.status == 200).count();
-    assert!(lifted > 0, "nobody was lifted");
+    assert!(lifted > 0, "no session was raised");
     for answer in answers.iter().chain(&refreshes) {
         assert!(answer.status.as_u16() < 500, "{} {}", answer.status, answer.text);
     }
@@ -192,7 +192,7 @@ async fn d2_hardened_totp_attempts_are_limited_per_user() {
     assert_eq!(
         attempt_verification(&world, &bob, &bobs, &world.totp_code(&bobs)).await.0,
         200,
-        "nobody else pays for it"
+        "no other user is limited"
     );
     world.advance(TimeDelta::minutes(2));
     assert_eq!(

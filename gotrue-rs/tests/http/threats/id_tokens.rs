@@ -68,8 +68,8 @@ async fn b2_every_claim_is_validated() {
         ("iss", json!(format!("{}/", setting.issuer.url))),
         ("sub", json!("")),
         ("sub", json!(["ann"])),
-        ("aud", json!("somebody-else")),
-        ("aud", json!(["somebody", "else"])),
+        ("aud", json!("another-client")),
+        ("aud", json!(["another", "client"])),
         ("aud", json!([])),
         ("exp", json!(now - 1)),
         ("exp", json!(0)),
@@ -177,7 +177,7 @@ async fn b2_token_of_another_or_unknown_provider_is_refused() {
     let answer = setting.give(&token, &json!({"access_token": ACCESS_TOKEN})).await;
     assert_refused(&answer, "a nonce that is not given");
     let answer = setting.give(&token, &json!({"access_token": "stolen", "nonce": NONCE})).await;
-    assert_refused(&answer, "the access token of somebody else");
+    assert_refused(&answer, "the access token of another client");
 }
 
 #[tokio::test]

@@ -194,7 +194,7 @@ async fn a5_user_input_is_escaped_in_mails() {
         "<script>alert(1)</script>",
         "\"><img src=x onerror=alert(1)>",
         "</h1><a href='https://evil.example.net'>Click</a>",
-        "Ann\r\nBcc: everybody@example.com",
+        "Ann\r\nBcc: others@example.com",
         "{{ .Token }}",
     ]
     .into_iter()

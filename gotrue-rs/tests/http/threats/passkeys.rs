@@ -87,7 +87,7 @@ async fn e1_mismatching_response_is_refused() {
         ("another relying party", |device| "example.net".clone_into(&mut device.rp_id)),
         ("another challenge", |device| device.challenge = Some("AAAA".to_owned())),
         ("the ceremony of a registration", |device| device.ceremony = Some("webauthn.create")),
-        ("nobody present", |device| device.is_user_present = false),
+        ("no user present", |device| device.is_user_present = false),
         ("a key that may be copied all at once", |device| device.is_backup_eligible = true),
         ("a key that is copied, which it cannot be", |device| device.is_backed_up = true),
     ];

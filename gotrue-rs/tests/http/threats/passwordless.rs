@@ -170,7 +170,7 @@ async fn d3_unknown_challenge_method_is_refused_before_user_lookup() {
     };
     for kind in ["signup", "email_change"] {
         let known = world.post("/resend", flow(ANN, kind)).await.expect(500);
-        let unknown = world.post("/resend", flow("nobody@example.com", kind)).await.expect(500);
+        let unknown = world.post("/resend", flow("unknown@example.com", kind)).await.expect(500);
         assert_eq!(known.str("msg"), unknown.str("msg"));
     }
 }

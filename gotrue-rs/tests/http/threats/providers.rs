@@ -66,7 +66,7 @@ async fn b3_state_is_not_accepted_as_another_token() {
     for secret in [&state, &code] {
         let exchange = json!({"auth_code": secret, "code_verifier": challenge});
         let refused = world.post("/token?grant_type=pkce", exchange).await;
-        assert_eq!(refused.refusal(), (404, "flow_state_not_found"), "nobody has come back yet");
+        assert_eq!(refused.refusal(), (404, "flow_state_not_found"), "the callback has not been called yet");
         for kind in ["magiclink", "signup", "recovery", "invite"] {
             let path = format!("/verify?type={kind}&token={secret}");
             assert!(world.get(&path).await.expect(303).header("location").contains("otp_expired"));

@@ -21,7 +21,7 @@ async fn c1_hundred_concurrent_refreshes_issue_one_token() {
     assert!(tokens.len() > 1, "{} of 100 were answered", tokens.len());
     tokens.dedup();
     assert_eq!(tokens.len(), 1, "all get the same child: {tokens:?}");
-    assert!(answers.iter().all(|it| matches!(it.status.as_u16(), 200 | 409)), "nobody is thrown out");
+    assert!(answers.iter().all(|it| matches!(it.status.as_u16(), 200 | 409)), "no session ends");
     assert_eq!(count(&world, "SELECT id FROM auth.refresh_tokens").await, 2);
     world.refresh(tokens[0]).await.expect(200);
 }
@@ -32,7 +32,7 @@ async fn c1_concurrent_refreshes_of_a_signed_token_count_once() {
     let user = world.create_user(ANN).await;
     world.clock.run();
     let answers = join_all((0..50).map(|_| world.refresh(&user.refresh_token))).await;
-    assert!(answers.iter().all(|it| matches!(it.status.as_u16(), 200 | 409)), "nobody is thrown out");
+    assert!(answers.iter().all(|it| matches!(it.status.as_u16(), 200 | 409)), "no session ends");
     assert_eq!(world.database.query("SELECT refresh_token_counter FROM auth.sessions").await, ["1"]);
 }
 

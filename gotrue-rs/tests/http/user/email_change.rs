@@ -104,10 +104,11 @@ async fn request_is_one_transaction_of_few_statements() {
     let world = World::new().await;
     let ann = create_user(&world, "ann").await;
     request_change(&world, &ann, NEW).await;
-    let expected = ["users.with_session", "users.email_taken", "audit_log_entries.insert", "contact_changes.ask_email"];
+    let expected =
+        ["users.with_session", "users.email_taken", "audit_log_entries.insert", "contact_changes.store_email_change"];
     let statements = world.journal().statements();
     assert_eq!(statements[..2], expected[..2]);
-    assert_eq!(statements.iter().filter(|name| **name == "contact_changes.ask_email").count(), 1);
+    assert_eq!(statements.iter().filter(|name| **name == "contact_changes.store_email_change").count(), 1);
     assert!(statements.len() <= 5, "{statements:?}");
     assert_eq!(ann.log(&world).await[2..], ["user_modified"]);
 }

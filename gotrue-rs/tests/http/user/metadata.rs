@@ -114,7 +114,7 @@ async fn unchanged_request_is_only_logged() {
     let before = ann.stored(&world, "updated_at").await;
     for body in [json!({}), json!({ "data": null }), json!({ "email": "ANN@example.com", "phone": "" })] {
         ann.change(&world, body).await.expect(200);
-        assert!(world.mailbox.all().len() == 1, "nothing is asked for");
+        assert!(world.mailbox.all().len() == 1, "no code is sent");
     }
     assert_eq!(ann.stored(&world, "updated_at").await, before);
     assert_eq!(ann.log(&world).await[2..], ["user_modified"; 3]);

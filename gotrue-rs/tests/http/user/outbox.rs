@@ -36,7 +36,7 @@ async fn email_change_and_its_mails_are_stored_together() {
 #[tokio::test]
 async fn failed_email_change_sends_no_mail() {
     let (world, ann) = ann().await;
-    world.faults.fail("contact_changes.ask_email", 1);
+    world.faults.fail("contact_changes.store_email_change", 1);
     ann.change(&world, json!({ "email": NEW, "password": "battery staple" })).await.expect(500);
     assert_eq!(written(&world).await, [""; 0]);
     world.sign_in(&ann.email).await;

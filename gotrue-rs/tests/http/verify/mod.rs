@@ -124,7 +124,7 @@ async fn validation_errors_follow_the_documented_order() {
         (json!({"type": "sms", "token_hash": "1"}), (400, "validation_failed")),
         (json!({"type": "Signup", "token_hash": "1"}), (400, "validation_failed")),
         (json!({"type": "Signup", "token": "1", "email": ANN}), (403, "otp_expired")),
-        (json!({"type": "signup", "token": "1", "email": "nobody@example.com"}), (403, "otp_expired")),
+        (json!({"type": "signup", "token": "1", "email": "unknown@example.com"}), (403, "otp_expired")),
         (json!({"type": "signup", "token_hash": "1"}), (403, "otp_expired")),
     ] {
         assert_eq!(world.post("/verify", body.clone()).await.refusal(), refusal, "{body}");
@@ -147,7 +147,7 @@ async fn missing_type_or_token_of_a_link_is_a_json_error() {
 async fn failed_session_keeps_the_link_unused() {
     let world = unconfirmed_user().await;
     let link = world.link(ANN);
-    world.faults.fail("sessions.open", 1);
+    world.faults.fail("sessions.create", 1);
     let failed = world.get(&link).await.expect(303);
     assert!(failed.header("location").contains("error=server_error"), "{}", failed.header("location"));
     assert!(!is_confirmed(&world).await);

@@ -137,10 +137,11 @@ mod tests {
     #[test]
     fn disabled_types_have_their_own_error_codes() {
         let off = MfaPolicy { totp_enroll_enabled: false, totp_verify_enabled: false, ..MfaPolicy::default() };
-        let enrolment = |kind: FactorType| kind.require_enrollment_enabled(&off).map_err(|error| error.code().as_str());
-        assert_eq!(enrolment(FactorType::Totp), Err("mfa_totp_enroll_not_enabled"));
-        assert_eq!(enrolment(FactorType::Phone), Err("mfa_phone_enroll_not_enabled"));
-        assert_eq!(enrolment(FactorType::WebAuthn), Err("mfa_webauthn_enroll_not_enabled"));
+        let enrollment =
+            |kind: FactorType| kind.require_enrollment_enabled(&off).map_err(|error| error.code().as_str());
+        assert_eq!(enrollment(FactorType::Totp), Err("mfa_totp_enroll_not_enabled"));
+        assert_eq!(enrollment(FactorType::Phone), Err("mfa_phone_enroll_not_enabled"));
+        assert_eq!(enrollment(FactorType::WebAuthn), Err("mfa_webauthn_enroll_not_enabled"));
         let verification = |kind: FactorType, step| {
             kind.require_verification_enabled(&off, step).map_err(|error| error.code().as_str())
         };

@@ -15,13 +15,13 @@ pub struct MfaPolicy {
     pub challenge_expiry: Duration,
     /// Age after which an unverified factor does not block a new one; never below 5 min. Default 5 min.
     pub factor_expiry: Duration,
-    /// TOTP enrolment is allowed. Default true.
+    /// TOTP enrollment is allowed. Default true.
     pub totp_enroll_enabled: bool,
     /// TOTP codes are accepted. Default true.
     pub totp_verify_enabled: bool,
     /// Phone factors.
     pub phone: PhoneFactorPolicy,
-    /// WebAuthn enrolment is allowed. Default false.
+    /// WebAuthn enrollment is allowed. Default false.
     pub webauthn_enroll_enabled: bool,
     /// WebAuthn factors are accepted. Default false.
     pub webauthn_verify_enabled: bool,
@@ -55,7 +55,7 @@ impl Default for MfaPolicy {
 /// Phone codes as a second factor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PhoneFactorPolicy {
-    /// Enrolment is allowed. Default false.
+    /// Enrollment is allowed. Default false.
     pub enroll_enabled: bool,
     /// Codes are accepted. Default false.
     pub verify_enabled: bool,

@@ -119,7 +119,7 @@ fn links() -> Vec<Case> {
         case(ROUTE, "invite", |place, n| {
             async move { link(place, &json!({"type": "invite", "email": email(n)})) }.boxed()
         }),
-        case(ROUTE, "magiclink to somebody new", |place, n| {
+        case(ROUTE, "magiclink to a new user", |place, n| {
             async move { link(place, &json!({"type": "magiclink", "email": email(n)})) }.boxed()
         }),
         case(ROUTE, "recovery", |place, n| {

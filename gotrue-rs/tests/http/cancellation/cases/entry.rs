@@ -202,14 +202,14 @@ fn tokens() -> Vec<Case> {
             .boxed()
         })
         .again(&["404 flow_state_not_found"]),
-        case(route, "id_token of somebody new", |place, n| {
+        case(route, "id_token of a new user", |place, n| {
             async move {
                 let token = place.issuer.user_token(place.world.now(), &email(n));
                 TestRequest::post("/token?grant_type=id_token", &json!({"provider": "keycloak", "id_token": token}))
             }
             .boxed()
         }),
-        case(route, "id_token of somebody known", |place, n| {
+        case(route, "id_token of a known user", |place, n| {
             async move {
                 let token = place.issuer.user_token(place.world.now(), &email(n));
                 let body = json!({"provider": "keycloak", "id_token": token});

@@ -63,10 +63,10 @@ fn coming_back() -> Vec<Case> {
         "303 flow_state_already_used",
     ];
     vec![
-        case("GET /callback", "somebody new", |place, n| {
+        case("GET /callback", "a new user", |place, n| {
             async move { TestRequest::get(format!("/callback?{}", back(place, n, "github").await)) }.boxed()
         }),
-        case("GET /callback", "somebody known", |place, n| {
+        case("GET /callback", "a known user", |place, n| {
             async move {
                 place.create_user(n).await;
                 TestRequest::get(format!("/callback?{}", back(place, n, "github").await))
@@ -91,7 +91,7 @@ fn coming_back() -> Vec<Case> {
             }
             .boxed()
         }),
-        case("POST /callback", "somebody new", |place, n| {
+        case("POST /callback", "a new user", |place, n| {
             async move { TestRequest::form("/callback", back(place, n, "github").await) }.boxed()
         }),
     ]

@@ -11,15 +11,15 @@ use super::case;
 
 pub(super) fn cases() -> Vec<Case> {
     let mut cases = vec![
-        case("POST /otp", "to somebody new", |_, n| {
+        case("POST /otp", "to a new user", |_, n| {
             async move { TestRequest::post("/otp", &json!({"email": email(n)})) }.boxed()
         }),
         case("POST /otp", "to a number", |_, n| {
             async move { TestRequest::post("/otp", &json!({"phone": phone(n)})) }.boxed()
         }),
-        case("POST /otp", "to somebody known, as served", |place, n| known(place, n, "/otp").boxed())
+        case("POST /otp", "to a known user, as served", |place, n| known(place, n, "/otp").boxed())
             .differing(|builder| hardened_policy(builder.with_outbox())),
-        case("POST /otp", "to somebody known, in a flow", |place, n| {
+        case("POST /otp", "to a known user, in a flow", |place, n| {
             async move {
                 place.create_user(n).await;
                 let body =
@@ -30,10 +30,10 @@ pub(super) fn cases() -> Vec<Case> {
         })
         // The flow state stays if no mail is sent, as recorded. It cannot be completed and expires.
         .steps(&[&["1+ auth.flow_state"]]),
-        case("POST /magiclink", "to somebody new", |_, n| {
+        case("POST /magiclink", "to a new user", |_, n| {
             async move { TestRequest::post("/magiclink", &json!({"email": email(n)})) }.boxed()
         }),
-        case("POST /magiclink", "to somebody known", |place, n| known(place, n, "/magiclink").boxed()),
+        case("POST /magiclink", "to a known user", |place, n| known(place, n, "/magiclink").boxed()),
         case("POST /recover", "", |place, n| known(place, n, "/recover").boxed()),
         case("GET /reauthenticate", "", |place, n| {
             async move {

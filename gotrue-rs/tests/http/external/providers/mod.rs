@@ -88,7 +88,7 @@ impl ProviderContract {
 
     /// Asserts the code exchange with basic authentication, and the access token in each profile request.
     fn assert_profile_requests(&self, requested: &[RecordedRequest]) {
-        let [exchange, questions @ ..] = requested else { panic!("nobody was asked") };
+        let [exchange, questions @ ..] = requested else { panic!("no request was sent") };
         assert_eq!((&*exchange.method, &*exchange.url), ("POST", self.token));
         let form = form(exchange);
         let usual = [("grant_type", "authorization_code"), ("code", "c0de"), ("redirect_uri", CALLBACK)];

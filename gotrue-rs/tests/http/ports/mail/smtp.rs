@@ -120,7 +120,7 @@ async fn connection_limit_of_server_is_respected() {
     let mails = vec![message("ann@example.com"); 20];
     let sent = futures::future::join_all(mails.iter().map(|mail| smtp.send(mail))).await;
     assert!(sent.iter().all(Result::is_ok), "{sent:?}");
-    assert!(server.count("(turned away)") > 0, "it was asked for more");
+    assert!(server.count("(turned away)") > 0, "it got further commands");
     assert_eq!(server.count("DATA"), 21);
 }
 
@@ -168,11 +168,11 @@ async fn content_and_final_dot_are_one_write() {
     let serving = async {
         let (mut stream, _) = listener.accept().await.expect("a connection");
         for reply in ["220 here\r\n", "250 here\r\n", "250 fine\r\n", "250 fine\r\n", "354 go on\r\n"] {
-            stream.write_all(reply.as_bytes()).await.expect("heard");
+            stream.write_all(reply.as_bytes()).await.expect("written");
             let mut received = vec![0; 60_000];
-            let length = stream.read(&mut received).await.expect("said");
+            let length = stream.read(&mut received).await.expect("read");
             if reply.starts_with("354") {
-                stream.write_all(b"250 kept\r\n").await.expect("heard");
+                stream.write_all(b"250 kept\r\n").await.expect("written");
                 return String::from_utf8_lossy(&received[..length]).into_owned();
             }
         }
@@ -209,7 +209,7 @@ async fn untrusted_certificate_is_refused() {
     .await;
     let refused = client(&server, "localhost", "shop").send(&message("ann@example.com")).await;
     assert!(matches!(refused, Err(MailError::Failed(_))), "{refused:?}");
-    assert_eq!((server.count("AUTH"), server.count("MAIL")), (0, 0), "nothing was said to an impostor");
+    assert_eq!((server.count("AUTH"), server.count("MAIL")), (0, 0), "nothing was sent to an impostor");
     let server =
         MailServer::start(ServerBehavior { certificate: Some("localhost"), ..ServerBehavior::default() }).await;
     let settings = SmtpServer {
@@ -251,7 +251,8 @@ async fn permanent_and_transient_errors_are_distinguished() {
     }
     let mut unknown = MailServer::default();
     unknown.port = 9;
-    let error = client(&unknown, "127.0.0.1", "").send(&message("ann@example.com")).await.expect_err("nobody listens");
+    let error =
+        client(&unknown, "127.0.0.1", "").send(&message("ann@example.com")).await.expect_err("no server listens");
     assert!(!error.is_permanent(), "{error}");
 }
 

@@ -37,7 +37,7 @@ impl Mailer for FakeMailServer {
     fn send<'a>(&'a self, message: &'a EmailMessage) -> BoxFuture<'a, Result<(), MailError>> {
         Box::pin(async move {
             self.tried.notify_one();
-            assert!(!self.panics.load(Ordering::Relaxed), "told to");
+            assert!(!self.panics.load(Ordering::Relaxed), "planned");
             if self.hangs.load(Ordering::Relaxed) {
                 std::future::pending::<()>().await;
             }

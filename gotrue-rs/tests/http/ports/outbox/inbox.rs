@@ -37,7 +37,7 @@ async fn waiting_reader_gets_the_mail_or_times_out() {
         desk.write("ada").await;
     });
     assert_eq!(found.expect("the table answers").len(), 1);
-    let unknown = InboxQuery { to: Some("nobody@example.com".to_owned()), after: None };
+    let unknown = InboxQuery { to: Some("unknown@example.com".to_owned()), after: None };
     let waiting = inbox.wait(&unknown, Duration::from_secs(30));
     let ticking = async {
         loop {

@@ -138,7 +138,7 @@ async fn messagebird_request_is_a_form_with_access_key() {
 async fn textlocal_request_is_a_form_with_api_key() {
     let scene = Scene::with(textlocal()).await;
     let sent = scene.send(TEXTLOCAL, 200, &json!({"status": "success", "messages": [{"id": "t1"}]})).await;
-    assert_eq!(sent.expect("it is sent").as_deref(), None, "as recorded, its id is not told");
+    assert_eq!(sent.expect("it is sent").as_deref(), None, "as recorded, its id is not returned");
     let request = scene.recorded_request();
     assert_eq!((request.method.as_str(), request.url.as_str()), ("POST", TEXTLOCAL));
     assert_eq!(request.headers.get("authorization"), None);
