@@ -57,14 +57,19 @@ async function startOnce(env) {
 }
 
 async function measureStart() {
+  // Only in the cache folder of a user who is not root is the prepared database missing for a moment.
+  const isRoot = process.getuid?.() === 0;
   const [cold, warm] = [[], []];
   for (let round = 0; round < (isQuick ? 2 : 5); round += 1) {
     const cache = await mkdtemp(join(tmpdir(), "basalt-bench-"));
-    cold.push(await startOnce({ XDG_CACHE_HOME: cache }));
+    const first = await startOnce({ XDG_CACHE_HOME: cache });
+    if (!isRoot) cold.push(first);
     warm.push(await startOnce({ XDG_CACHE_HOME: cache }));
     await rm(cache, { recursive: true });
   }
-  report("start to first 200, cold", median(cold), 2000, "ms");
+  if (isRoot)
+    console.info("start to first 200, cold: not measured, root shares one prepared database");
+  else report("start to first 200, cold", median(cold), 2000, "ms");
   report("start to first 200, warm", median(warm), 300, "ms");
 }
 
