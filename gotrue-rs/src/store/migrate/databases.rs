@@ -2,7 +2,8 @@
 
 use sqlx::PgPool;
 
-use super::{ErrorContext, MigrateError, quote_identifier};
+use super::{ErrorContext, MigrateError};
+use crate::store::quoting::quote_identifier;
 
 /// The name of a database: a lower-case letter, then lower-case letters, digits and underscores.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
