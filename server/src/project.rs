@@ -79,12 +79,12 @@ impl Project {
         Ok((project, problems))
     }
 
-    /// Returns this project with other settings, in the shape of `config.toml`, in addition to those of its file.
+    /// Returns this project with other settings, too, in the shape of `config.toml`.
     pub(crate) fn with_settings(&self, settings: &Map<String, Value>) -> anyhow::Result<Self> {
         let table = self.merge_settings(settings)?;
         let text = toml::to_string(&table).context("writing the settings as TOML")?;
         let environment = |name: &str| self.config_vars.get(name).map(str::to_owned);
-        // The lines would be those of a text that nobody has seen.
+        // The lines would be those of a merged text that no file has.
         let refuse = |problems: Vec<Problem>| {
             let without_line = |problem: Problem| Problem { line: None, ..problem };
             format_problems(Path::new("the settings"), problems.into_iter().map(without_line).collect())

@@ -19,6 +19,11 @@ pub(crate) fn start(current: watch::Receiver<Arc<App>>, closing: ShutdownSignal)
     })
 }
 
+/// Starts the maintenance of a database that has all indexes.
+pub(crate) fn start_with_indexes(current: watch::Receiver<Arc<App>>, closing: ShutdownSignal) -> JoinHandle<()> {
+    tokio::spawn(clean_up(current, closing))
+}
+
 async fn clean_up(mut current: watch::Receiver<Arc<App>>, closing: ShutdownSignal) {
     while !*closing.borrow() {
         let app = Arc::clone(&current.borrow_and_update());

@@ -123,7 +123,7 @@ pub trait BackendBuilder: Send + Sync + 'static {
     /// The settings are invalid; the message names them.
     fn build(&self, plan: &BackendPlan) -> Result<Backend, TestApiError>;
 
-    /// Returns the effective settings in the shape of `config.toml`, or the variables of the profile `gotrue`.
+    /// Returns the effective settings as in `config.toml`, or the variables of the profile `gotrue`.
     fn describe_settings(&self, settings: &WorldSettings) -> Map<String, Value>;
 
     /// Returns the addresses of a database for an operator.

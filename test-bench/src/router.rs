@@ -45,7 +45,7 @@ impl TestRouter {
         self.forward(&id, request).await
     }
 
-    /// Answers a request to the port of the mail catchers' APIs: that of the world that the server itself is.
+    /// Answers a request to the port of the mail catchers' APIs, which is that of the default world.
     pub async fn answer_mailbox(&self, mut request: Request) -> Response {
         if let Some(path) = mailbox_path(request.uri().path()) {
             *request.uri_mut() = with_path(request.uri(), &path);

@@ -16,7 +16,7 @@ pub trait Clock: std::fmt::Debug + Send + Sync + 'static {
 
     /// Completes after `duration` of real time: for limits on waiting, and for pauses between attempts.
     ///
-    /// A clock that somebody advances must not end a request that is being answered.
+    /// Advancing a clock must not end a request that is being answered.
     fn timeout(&self, duration: Duration) -> BoxFuture<'static, ()> {
         self.sleep(duration)
     }

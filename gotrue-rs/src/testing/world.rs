@@ -382,8 +382,7 @@ fn build_request(method: Method, path: &str, headers: &[(&str, &str)], body: Opt
 /// One pool of hashing threads for all worlds; it has no state between two hashes.
 fn hashing() -> Arc<HashingPool> {
     static POOL: OnceLock<Arc<HashingPool>> = OnceLock::new();
-    let start = || Arc::new(HashingPool::start(2, 256).expect("threads can be started"));
-    POOL.get_or_init(start).clone()
+    POOL.get_or_init(|| Arc::new(HashingPool::start(2, 256).expect("threads can be started"))).clone()
 }
 
 fn test_policy() -> Policy {

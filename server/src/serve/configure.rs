@@ -1,4 +1,4 @@
-//! The settings of a backend: those of the project, the profile, and the development pages that take part in them.
+//! The settings of a backend: those of the project, of the profile and of the development pages.
 
 use std::sync::Arc;
 
@@ -73,7 +73,7 @@ pub(super) fn configure(inputs: BackendInputs<'_>) -> anyhow::Result<Configured>
     Ok(Configured { config, provider, consent })
 }
 
-/// Simulates the providers of `[basalt.provider] stands_in_for`, in a test run also those that are configured.
+/// Simulates the providers of `[basalt.provider] stands_in_for`, in a test run all enabled ones.
 fn start_simulator(config: &mut Config, inputs: &BackendInputs<'_>) -> anyhow::Result<Option<Arc<Simulator>>> {
     let names = &inputs.project.file.basalt.stands_in_for;
     let is_test = inputs.test_signing_key.is_some();

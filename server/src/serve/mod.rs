@@ -1,6 +1,7 @@
 //! `basalt serve` from start to end: data folder, database, keys, settings, services, shutdown.
 
 mod configure;
+mod schemas;
 mod services;
 mod source;
 mod test_profile;
@@ -139,24 +140,10 @@ impl Server {
         folder: DataFolder,
         shutdown: &Shutdown,
     ) -> anyhow::Result<Self> {
-        let entropy = Entropy::from_system();
         // Starting the database takes longest, so everything else is prepared concurrently.
         let source = tokio::task::spawn_blocking(find_database(&project, &folder, options.database()));
         let shared = SharedPorts::start()?;
-        let prepared = async {
-            let endpoint = Endpoint::open(&project, &folder, &options, &entropy).await?;
-            let configured = configure(BackendInputs {
-                project: &project,
-                addresses: &endpoint.addresses,
-                keys: &endpoint.keys,
-                entropy: &entropy,
-                clock: &shared.clock,
-                test_signing_key: None,
-            })?;
-            logging::log_notices(&configured.config.notices);
-            anyhow::Ok((endpoint, configured))
-        }
-        .await;
+        let prepared = prepare(&project, &folder, &options, &shared).await;
         let source = source.await.context("starting the database")??;
         let (endpoint, Configured { mut config, provider, consent }) = prepared?;
         let pool = source.open(&mut config).await?;
@@ -248,6 +235,27 @@ impl Server {
         tokio::task::spawn_blocking(move || source.stop()).await.context("stopping the database")?;
         Ok(())
     }
+}
+
+/// Opens the port and reads the settings of a server with one backend.
+async fn prepare(
+    project: &Project,
+    folder: &DataFolder,
+    options: &ServeOptions,
+    shared: &SharedPorts,
+) -> anyhow::Result<(Endpoint, Configured)> {
+    let entropy = Entropy::from_system();
+    let endpoint = Endpoint::open(project, folder, options, &entropy).await?;
+    let configured = configure(BackendInputs {
+        project,
+        addresses: &endpoint.addresses,
+        keys: &endpoint.keys,
+        entropy: &entropy,
+        clock: &shared.clock,
+        test_signing_key: None,
+    })?;
+    logging::log_notices(&configured.config.notices);
+    Ok((endpoint, configured))
 }
 
 impl ServeOptions {

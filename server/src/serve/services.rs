@@ -106,7 +106,9 @@ impl Services {
         let app = app::build(config, &shared, pool, EmailDelivery::Outbox(Arc::clone(&outbox)))?;
         let app = Arc::new(app.with_explanations(explanations.clone()));
         tokio::spawn(check_mail_templates(Arc::clone(&app)));
-        let upkeep = upkeep::start(watch::channel(Arc::clone(&app)).1, closing.clone());
+        let current = watch::channel(Arc::clone(&app)).1;
+        let start_upkeep = if is_new { upkeep::start_with_indexes } else { upkeep::start };
+        let upkeep = start_upkeep(current, closing.clone());
         let digests = build_digests(project, &app, Arc::clone(&outbox));
         let mut until = closing.clone();
         let upkeep = tokio::spawn(async move {

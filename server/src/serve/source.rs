@@ -3,22 +3,18 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::Context;
 use gotrue_rs::config::{Config, DatabaseSettings};
 use gotrue_rs::store::{Pool, migrate};
 use gotrue_rules::domain::secret::Secret;
 use tokio::runtime::Handle;
 
-use super::world_template;
+use super::schemas::{ROLE, create_roles, create_template, migrate_schemas};
 use crate::data_folder::DataFolder;
 use crate::database;
 use crate::embedded_postgres::{
     BinarySearch, EmbeddedOptions, EmbeddedPostgres, PreparedClusters, TcpPort, WalSegments,
 };
 use crate::project::Project;
-
-/// The role that owns and uses the tables.
-pub(super) const ROLE: &str = "supabase_auth_admin";
 
 /// The database in use.
 pub(crate) enum DatabaseSource {
@@ -85,25 +81,8 @@ fn create_schemas(postgres: &EmbeddedPostgres) -> anyhow::Result<()> {
     Handle::current().block_on(async {
         create_roles(&settings(EmbeddedPostgres::SUPERUSER), postgres.password(), Duration::ZERO).await?;
         migrate_schemas(&settings(ROLE), Duration::ZERO).await?;
-        world_template::create_embedded(&postgres.url(EmbeddedPostgres::SUPERUSER)).await
+        create_template(&postgres.url(EmbeddedPostgres::SUPERUSER)).await
     })
-}
-
-/// Creates the roles of the embedded database; in an external one the operator creates them.
-async fn create_roles(superuser: &DatabaseSettings, password: &str, deadline: Duration) -> anyhow::Result<()> {
-    let pool = database::build_migration_pool(superuser, deadline)?;
-    migrate::create_roles(&pool, password).await?;
-    pool.close().await;
-    Ok(())
-}
-
-/// Creates the schemas.
-pub(super) async fn migrate_schemas(settings: &DatabaseSettings, deadline: Duration) -> anyhow::Result<()> {
-    let pool = database::build_migration_pool(settings, deadline)?;
-    migrate::migrate_auth(&pool, &settings.namespace).await.context("preparing schema auth")?;
-    migrate::migrate_basalt(&pool).await.context("preparing schema basalt")?;
-    pool.close().await;
-    Ok(())
 }
 
 impl DatabaseSource {

@@ -50,8 +50,6 @@ pub(crate) fn apply_to_settings(config: &mut Config, file: &ConfigFile, url: &st
     if config.jwt.keys.is_empty() {
         config.jwt.keys.push(signing_key.clone());
     }
-    // The template of all databases has these indexes.
-    config.policy.operation.index_worker.ensure_user_search_indexes_exist = false;
 }
 
 /// Returns limits that no number of submissions reaches.

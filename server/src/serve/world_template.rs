@@ -2,37 +2,22 @@
 
 use std::time::Duration;
 
-use anyhow::Context;
 use gotrue_rs::config::DatabaseSettings;
-use gotrue_rs::store::PgConnectOptions;
 use gotrue_rs::store::migrate::{self, DatabaseAdministrator, DatabaseName};
-use gotrue_rules::domain::policy::IndexWorkerPolicy;
 use gotrue_rules::domain::secret::Secret;
 use url::Url;
 
-use super::source::{DatabaseSource, ROLE, migrate_schemas};
-use crate::database;
+use super::schemas::{
+    EMBEDDED_DEFAULT, ROLE, TEMPLATE, build_administrator, create_indexes, create_template, migrate_schemas, name,
+    with_database,
+};
+use super::source::DatabaseSource;
 use crate::embedded_postgres::EmbeddedPostgres;
 use crate::project::Project;
 use crate::project_schema::{self, SchemaFiles};
 
-/// The database that worlds are copied from.
-const TEMPLATE: &str = "world_template";
 /// The same with the migrations and seed files of the project.
 const PROJECT_TEMPLATE: &str = "project_template";
-/// The database of a new cluster that servers use.
-const EMBEDDED_DEFAULT: &str = "postgres";
-/// The database to which the administrator connects: one that is never copied, renamed or dropped.
-const ADMINISTRATION: &str = "template1";
-
-/// Creates the template in a new cluster whose default database has all schemas.
-pub(super) async fn create_embedded(superuser_url: &str) -> anyhow::Result<()> {
-    create_indexes(superuser_url).await?;
-    let administrator = build_administrator(superuser_url)?;
-    administrator.copy(&name(EMBEDDED_DEFAULT)?, &name(TEMPLATE)?).await?;
-    administrator.close().await;
-    Ok(())
-}
 
 impl DatabaseSource {
     /// Migrates the default database; returns what creates databases, and the template of worlds.
@@ -48,7 +33,7 @@ impl DatabaseSource {
                 // A prepared cluster has everything.
                 if !administrator.exists(&template).await? {
                     self.migrate(&settings, Duration::ZERO).await?;
-                    create_embedded(&self.operator_url()).await?;
+                    create_template(&self.operator_url()).await?;
                 }
                 let has_files = SchemaFiles::read(project)?.is_any();
                 if !has_files {
@@ -114,33 +99,5 @@ impl DatabaseSource {
             Self::Embedded(postgres) => postgres.tcp_url(EmbeddedPostgres::SUPERUSER),
         };
         url.map(|url| with_database(&url, database))
-    }
-}
-
-fn build_administrator(url: &str) -> anyhow::Result<DatabaseAdministrator> {
-    let url = with_database(url, &name(ADMINISTRATION)?);
-    let settings = DatabaseSettings { url: Secret::from(url.as_str()), ..DatabaseSettings::default() };
-    Ok(DatabaseAdministrator::new(database::build_administration_pool(&settings)?))
-}
-
-async fn create_indexes(url: &str) -> anyhow::Result<()> {
-    let options: PgConnectOptions = url.parse().context("reading the URL of the database")?;
-    let worker = IndexWorkerPolicy { ensure_user_search_indexes_exist: true, ..IndexWorkerPolicy::default() };
-    migrate::create_indexes(&options.options([("search_path", "auth")]), &worker).await?;
-    Ok(())
-}
-
-fn name(text: &str) -> anyhow::Result<DatabaseName> {
-    DatabaseName::parse(text).context("naming a database")
-}
-
-/// Returns the URL of another database of the same server.
-fn with_database(url: &str, database: &DatabaseName) -> String {
-    match Url::parse(url) {
-        Ok(mut parsed) => {
-            parsed.set_path(database.as_str());
-            parsed.into()
-        }
-        Err(_) => url.to_owned(),
     }
 }

@@ -99,7 +99,7 @@ impl WorldDatabases {
     async fn maintain_forever(&self) {
         loop {
             self.0.changed.notified().await;
-            // Tests wait for new databases, nobody for the removal of old ones.
+            // Tests wait for new databases, but not for the removal of old ones.
             while lock(&self.0.ready).len() < READY_DATABASES {
                 match self.copy_of(&self.0.template).await {
                     Ok(database) => lock(&self.0.ready).push(database),

@@ -1,4 +1,4 @@
-//! Upkeep of the worlds: closes connections that are not used, and removes worlds that nobody uses.
+//! Upkeep of the worlds: closes connections that are not used, and removes unused worlds.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Databases of one cluster: creating, renaming and dropping them, for the isolated backends of a test server.
+//! Creates, renames and drops the databases of a cluster, for the isolated backends of a test server.
 
 use sqlx::PgPool;
 
@@ -13,8 +13,8 @@ impl DatabaseName {
     /// Returns the name if it has that form and at most 63 bytes.
     pub fn parse(name: &str) -> Option<Self> {
         let is_allowed = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
-        let starts_with_letter = name.bytes().next().is_some_and(|first| first.is_ascii_lowercase());
-        (starts_with_letter && name.len() <= 63 && name.bytes().all(is_allowed)).then(|| Self(name.to_owned()))
+        let is_start_alphabetic = name.bytes().next().is_some_and(|first| first.is_ascii_lowercase());
+        (is_start_alphabetic && name.len() <= 63 && name.bytes().all(is_allowed)).then(|| Self(name.to_owned()))
     }
 
     /// Returns this name followed by an underscore and a number; the name is shortened to 40 bytes.

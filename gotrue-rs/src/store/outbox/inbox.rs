@@ -31,7 +31,7 @@ macro_rules! is_selected {
 }
 
 statements! {
-    INBOX = "outbox.inbox": concat!(
+    INBOX = "outbox.list_inbox": concat!(
         "SELECT ", columns!(), "
         FROM basalt.outbox
         WHERE sent_to = 'inbox'
@@ -42,7 +42,7 @@ statements! {
         LIMIT :limit"
     );
 
-    MESSAGES = "outbox.messages": concat!(
+    MESSAGES = "outbox.list_messages": concat!(
         "SELECT ", columns!(), "
         FROM basalt.outbox
         WHERE ", is_selected!(), "
@@ -50,29 +50,29 @@ statements! {
         LIMIT :limit"
     );
 
-    RECEIVED = "outbox.received": concat!(
+    RECEIVED = "outbox.find_message": concat!(
         "SELECT ", columns!(), "
         FROM basalt.outbox
         WHERE sent_to = 'inbox'
           AND id = :id"
     );
 
-    NUMBER = "outbox.number": "
+    NUMBER = "outbox.find_number": "
         SELECT number
         FROM basalt.outbox
         WHERE id = :id";
 
-    LAST_NUMBER = "outbox.last_number": "
+    LAST_NUMBER = "outbox.find_last_number": "
         SELECT coalesce(max(number), 0) AS number
         FROM basalt.outbox
         WHERE sent_to = 'inbox'";
 
-    RAW = "outbox.raw": "
+    RAW = "outbox.find_raw": "
         SELECT raw
         FROM basalt.outbox
         WHERE id = :id";
 
-    KEEP = "outbox.keep": "
+    KEEP = "outbox.insert_received": "
         INSERT INTO basalt.outbox (id, purpose, channel, sender, recipient, subject, html, text, headers, code,
                                    message_id, raw, attachment_count, created_at, attempts, next_attempt_at,
                                    give_up_at, sent_at, sent_to)

@@ -75,6 +75,7 @@ const IMPLEMENTATIONS: &[Implementation] = &[
             ("gotrue-rules/src/domain/refresh/signed.rs", "checksum and signature of refresh tokens"),
             ("gotrue-rules/src/domain/pkce.rs", "code challenges"),
             ("gotrue-rules/src/domain/mfa/verification.rs", "codes of a phone factor"),
+            ("test-bench/src/api/mod.rs", "the key of the test API, which no service accepts"),
             ("server/src/dev/access.rs", "the token of the inbox, which is no API key"),
             ("provider-simulator/src/registration.rs", "client secrets at the simulated providers"),
             ("provider-simulator/src/profile.rs", "proofs of a client secret at a simulated provider"),

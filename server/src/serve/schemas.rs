@@ -1,0 +1,83 @@
+//! Roles, schemas and the template of the databases of worlds.
+
+use std::time::Duration;
+
+use anyhow::Context;
+use gotrue_rs::config::DatabaseSettings;
+use gotrue_rs::store::PgConnectOptions;
+use gotrue_rs::store::migrate::{self, DatabaseAdministrator, DatabaseName};
+use gotrue_rules::domain::policy::IndexWorkerPolicy;
+use gotrue_rules::domain::secret::Secret;
+use url::Url;
+
+use crate::database;
+
+/// The role that owns and uses the tables.
+pub(super) const ROLE: &str = "supabase_auth_admin";
+/// The database that worlds are copied from.
+pub(super) const TEMPLATE: &str = "world_template";
+/// The database of a new cluster that servers use.
+pub(super) const EMBEDDED_DEFAULT: &str = "postgres";
+/// The database to which the administrator connects: one that is never copied, renamed or dropped.
+const ADMINISTRATION: &str = "template1";
+
+/// Creates the roles of the embedded database; in an external one the operator creates them.
+pub(super) async fn create_roles(
+    superuser: &DatabaseSettings,
+    password: &str,
+    deadline: Duration,
+) -> anyhow::Result<()> {
+    let pool = database::build_migration_pool(superuser, deadline)?;
+    migrate::create_roles(&pool, password).await?;
+    pool.close().await;
+    Ok(())
+}
+
+/// Creates the schemas.
+pub(super) async fn migrate_schemas(settings: &DatabaseSettings, deadline: Duration) -> anyhow::Result<()> {
+    let pool = database::build_migration_pool(settings, deadline)?;
+    migrate::migrate_auth(&pool, &settings.namespace).await.context("preparing schema auth")?;
+    migrate::migrate_basalt(&pool).await.context("preparing schema basalt")?;
+    pool.close().await;
+    Ok(())
+}
+
+/// Creates the template in a new cluster whose default database has all schemas.
+pub(super) async fn create_template(superuser_url: &str) -> anyhow::Result<()> {
+    create_indexes(superuser_url).await?;
+    let administrator = build_administrator(superuser_url)?;
+    administrator.copy(&name(EMBEDDED_DEFAULT)?, &name(TEMPLATE)?).await?;
+    administrator.close().await;
+    Ok(())
+}
+
+/// Connects as the role of this URL, which may create databases.
+pub(super) fn build_administrator(url: &str) -> anyhow::Result<DatabaseAdministrator> {
+    let url = with_database(url, &name(ADMINISTRATION)?);
+    let settings = DatabaseSettings { url: Secret::from(url.as_str()), ..DatabaseSettings::default() };
+    Ok(DatabaseAdministrator::new(database::build_administration_pool(&settings)?))
+}
+
+/// Creates the indexes for searching users.
+pub(super) async fn create_indexes(url: &str) -> anyhow::Result<()> {
+    let options: PgConnectOptions = url.parse().context("reading the URL of the database")?;
+    let worker = IndexWorkerPolicy { ensure_user_search_indexes_exist: true, ..IndexWorkerPolicy::default() };
+    migrate::create_indexes(&options.options([("search_path", "auth")]), &worker).await?;
+    Ok(())
+}
+
+/// Returns a name of a database.
+pub(super) fn name(text: &str) -> anyhow::Result<DatabaseName> {
+    DatabaseName::parse(text).context("naming a database")
+}
+
+/// Returns the URL of another database of the same server.
+pub(super) fn with_database(url: &str, database: &DatabaseName) -> String {
+    match Url::parse(url) {
+        Ok(mut parsed) => {
+            parsed.set_path(database.as_str());
+            parsed.into()
+        }
+        Err(_) => url.to_owned(),
+    }
+}
