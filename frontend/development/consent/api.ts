@@ -1,8 +1,9 @@
 import * as v from "valibot";
 import type { Result } from "../../src/shared/result.ts";
+import { BASE_PATH } from "../base-path.ts";
 import { type Session, SessionSchema } from "./session.ts";
 
-const AUTH_API = "/auth/v1";
+const AUTH_API = `${BASE_PATH}/auth/v1`;
 
 /** A failed request. */
 export interface Failure {

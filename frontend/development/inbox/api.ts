@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import type { Result } from "../../src/shared/result.ts";
+import { BASE_PATH } from "../base-path.ts";
 import { ListSchema, type Message } from "./model.ts";
 
 /** How long a request waits for new messages, in seconds. */
@@ -29,7 +30,7 @@ export function createInboxApi(token: string): InboxApi {
 
   async function send(path: string, options: RequestInit = {}): Promise<Result<Response, string>> {
     try {
-      const response = await fetch(path, { ...options, headers });
+      const response = await fetch(BASE_PATH + path, { ...options, headers });
       // A message that is already deleted is no failure.
       if (response.ok || response.status === 404) return { ok: true, value: response };
       return { ok: false, error: `The server answered ${response.status}.` };
@@ -74,7 +75,7 @@ export function createInboxApi(token: string): InboxApi {
     },
     delete: (id) => change(`/_dev/messages/${id}`, { method: "DELETE" }),
     deleteAll: () => change("/_dev/messages", { method: "DELETE" }),
-    previewUrl: (id) => `/_dev/inbox/${id}${query}`,
-    sourceUrl: (id) => `/_dev/messages/${id}/raw${query}`,
+    previewUrl: (id) => `${BASE_PATH}/_dev/inbox/${id}${query}`,
+    sourceUrl: (id) => `${BASE_PATH}/_dev/messages/${id}/raw${query}`,
   };
 }

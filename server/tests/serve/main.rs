@@ -28,4 +28,5 @@ mod test_mode;
 mod timing;
 mod users;
 mod world_accounts;
+mod world_services;
 mod worlds;

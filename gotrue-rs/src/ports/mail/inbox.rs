@@ -79,7 +79,8 @@ impl Inbox {
                 return Ok(found);
             }
             let poll = self.clock.timeout(POLL_INTERVAL.min(patience));
-            select(written, select(poll, &mut limit)).await;
+            // The limit is polled first, or it would never be once polls are always due.
+            select(written, select(&mut limit, poll)).await;
         }
     }
 
