@@ -1,4 +1,4 @@
-//! What a world consists of besides the auth API: messages, providers, events and explanations, all below its URL.
+//! Services of a world besides the auth API: messages, providers, events, explanations.
 
 use reqwest::Method;
 use reqwest::redirect::Policy;
