@@ -5,8 +5,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures::FutureExt;
-use futures::future::select;
+use futures::future::{Either, select};
 use gotrue_rules::domain::user::Time;
 use tokio::sync::Notify;
 use uuid::Uuid;
@@ -70,17 +69,17 @@ impl Inbox {
     /// # Errors
     /// The database returned an error or was unreachable.
     pub async fn wait(&self, query: &InboxQuery, patience: Duration) -> Result<Vec<InboxMail>> {
-        let mut limit = self.clock.timeout(patience).shared();
+        let mut limit = self.clock.timeout(patience);
+        let mut is_over = patience.is_zero();
         loop {
             let mut written = std::pin::pin!(self.written.notified());
             written.as_mut().enable();
             let found = self.list(query).await?;
-            if !found.is_empty() || patience.is_zero() || limit.peek().is_some() {
+            if !found.is_empty() || is_over {
                 return Ok(found);
             }
             let poll = self.clock.timeout(POLL_INTERVAL.min(patience));
-            // The limit is polled first, or it would never be once polls are always due.
-            select(written, select(&mut limit, poll)).await;
+            is_over = matches!(select(&mut limit, select(written, poll)).await, Either::Left(_));
         }
     }
 
