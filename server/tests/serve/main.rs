@@ -28,5 +28,6 @@ mod test_mode;
 mod timing;
 mod users;
 mod world_accounts;
+mod world_clock;
 mod world_services;
 mod worlds;

@@ -55,17 +55,25 @@ impl WorldBackends {
     }
 }
 
-/// Reads the variables; those that a world decides have defaults.
+/// Reads the variables; those that a world decides have defaults, and its links stay below its URL.
 fn read_settings(plan: &BackendPlan) -> anyhow::Result<Config> {
     let mut vars = plan.settings.env.clone();
     let defaults = [
         ("GOTRUE_SITE_URL", "http://localhost:3000"),
-        ("API_EXTERNAL_URL", &format!("{}{MOUNT}", plan.url)),
         ("GOTRUE_JWT_SECRET", &plan.keys.jwt_secret),
         ("GOTRUE_DB_DRIVER", "postgres"),
     ];
     for (name, value) in defaults {
         vars.entry(name.to_owned()).or_insert_with(|| value.to_owned());
+    }
+    vars.retain(|name, _| !name.ends_with("API_EXTERNAL_URL"));
+    vars.insert("API_EXTERNAL_URL".to_owned(), format!("{}{MOUNT}", plan.url));
+    for kind in ["INVITE", "CONFIRMATION", "RECOVERY", "EMAIL_CHANGE"] {
+        let path = vars.entry(format!("GOTRUE_MAILER_URLPATHS_{kind}")).or_insert_with(|| format!("{MOUNT}/verify"));
+        // A path alone would replace that of the world.
+        if path.starts_with('/') {
+            path.insert_str(0, &plan.url);
+        }
     }
     // A placeholder; the URL is set when the pool is built.
     vars.insert("DATABASE_URL".to_owned(), "postgresql://localhost/postgres".to_owned());
