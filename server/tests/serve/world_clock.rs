@@ -1,4 +1,4 @@
-//! Every duration of `docs/configuration.md` follows the clock of a world, or takes real time for a reason.
+//! Every duration of `docs/configuration.md` follows the clock of a world, or is listed with a reason.
 
 use std::collections::BTreeSet;
 
