@@ -78,6 +78,9 @@ impl Explanations {
     pub fn finish_request(&self, request: &ExplainedRequest<'_>, journal: &Journal) -> Option<String> {
         let decisions = journal.decisions();
         let refused = request.refused(journal);
+        if refused.is_none() && decisions.is_empty() && !self.needs_trace() {
+            return None;
+        }
         for adjusted in decisions.iter().filter(|decision| decision.effect == DecisionEffect::Adjusted) {
             self.log_adjustment(request, adjusted);
         }
