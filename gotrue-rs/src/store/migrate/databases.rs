@@ -5,7 +5,7 @@ use sqlx::PgPool;
 use super::{ErrorContext, MigrateError};
 use crate::store::quoting::quote_identifier;
 
-/// The name of a database: a lower-case letter, then lower-case letters, digits and underscores.
+/// The name of a database: `a` to `z`, digits and underscores, starting with `a` to `z`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct DatabaseName(String);
 

@@ -1,18 +1,8 @@
 //! Log messages are constants; values are fields.
 
-use super::source::{list_files, read_text, relative_path, repository_root};
+use super::source::{CRATES, list_files, read_text, relative_path, repository_root};
 use super::tokens::{code_and_comments, is_word_character};
 
-const CRATES: [&str; 8] = [
-    "gotrue-rs",
-    "gotrue-rules",
-    "functions-rs",
-    "http-edge",
-    "messages",
-    "provider-simulator",
-    "test-bench",
-    "server",
-];
 const MACROS: [&str; 5] = ["error", "warn", "info", "debug", "trace"];
 
 #[test]

@@ -103,17 +103,7 @@ const IMPLEMENTATIONS: &[Implementation] = &[
 #[test]
 fn decisions_about_the_sender_have_one_implementation() {
     let root = source::repository_root();
-    let crates = [
-        "http-edge",
-        "gotrue-rules",
-        "gotrue-rs",
-        "functions-rs",
-        "messages",
-        "provider-simulator",
-        "test-bench",
-        "server",
-    ];
-    let files: Vec<(String, String)> = crates
+    let files: Vec<(String, String)> = source::CRATES
         .iter()
         .flat_map(|name| source::list_files(&root.join(name).join("src"), &[".rs"]))
         .map(|path| (source::relative_path(&path), path))

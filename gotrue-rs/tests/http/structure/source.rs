@@ -3,6 +3,18 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+/// The crates of the binary.
+pub(crate) const CRATES: [&str; 8] = [
+    "gotrue-rs",
+    "gotrue-rules",
+    "functions-rs",
+    "http-edge",
+    "messages",
+    "provider-simulator",
+    "test-bench",
+    "server",
+];
+
 /// The root of the repository.
 pub(crate) fn repository_root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize().expect("the crate lies in the repository")

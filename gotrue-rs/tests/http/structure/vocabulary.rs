@@ -8,18 +8,6 @@ use std::sync::OnceLock;
 use super::source;
 use super::tokens::{code_and_comments, is_word_character};
 
-/// The crates whose sources and tests are checked.
-const CRATES: [&str; 8] = [
-    "gotrue-rs",
-    "gotrue-rules",
-    "functions-rs",
-    "http-edge",
-    "messages",
-    "provider-simulator",
-    "test-bench",
-    "server",
-];
-
 /// Public type names that a crate may define more than once: crate, name, reason.
 const ALLOWED_DUPLICATES: &[(&str, &str, &str)] = &[];
 
@@ -38,7 +26,9 @@ type Finding = (usize, String);
 fn public_type_names_are_unique_in_their_crate() {
     let mut definitions: BTreeMap<(&str, String), Vec<String>> = BTreeMap::new();
     for source in sources() {
-        let Some(name) = CRATES.iter().find(|name| source.file.starts_with(&format!("{name}/src/"))) else { continue };
+        let Some(name) = source::CRATES.iter().find(|name| source.file.starts_with(&format!("{name}/src/"))) else {
+            continue;
+        };
         for (line, type_name) in public_types(&source.code) {
             definitions.entry((*name, type_name)).or_default().push(format!("{}:{line}", source.file));
         }
@@ -149,7 +139,8 @@ fn sources() -> &'static [Source] {
     static SOURCES: OnceLock<Vec<Source>> = OnceLock::new();
     SOURCES.get_or_init(|| {
         let root = source::repository_root();
-        let files: Vec<_> = CRATES.iter().flat_map(|name| source::list_files(&root.join(name), &[".rs"])).collect();
+        let files: Vec<_> =
+            source::CRATES.iter().flat_map(|name| source::list_files(&root.join(name), &[".rs"])).collect();
         assert!(files.len() > 300, "only {} files found: is this the repository?", files.len());
         let read = files.iter().map(|path| {
             let (code, comments) = code_and_comments(&source::read_text(path));
@@ -316,7 +307,7 @@ fn citations(line: &str) -> Vec<&str> {
 fn is_in_repository(citing: &str, cited: &str) -> bool {
     let root = source::repository_root();
     let above = Path::new(citing).ancestors().skip(1).map(|folder| root.join(folder));
-    let crates = CRATES.iter().map(|name| root.join(name).join("src"));
+    let crates = source::CRATES.iter().map(|name| root.join(name).join("src"));
     above.chain(crates).any(|folder| exists(&folder.join(cited)))
 }
 
