@@ -1,5 +1,7 @@
 //! Worlds: isolated backends of a test server.
 
+use std::time::Duration;
+
 use reqwest::Method;
 use serde_json::{Value, json};
 use sqlx::{Connection, PgConnection};
@@ -254,4 +256,55 @@ async fn deleted_worlds_leave_no_database_and_idle_ones_no_connection() {
         tokio::time::sleep(std::time::Duration::from_millis(200)).await;
     }
     panic!("databases and sessions: {state:?}");
+}
+
+#[tokio::test]
+async fn changes_of_a_world_complete_although_the_client_leaves() {
+    let server = TestServer::start();
+    let world = server.world(json!({})).await;
+    world.ok(Method::POST, "/snapshots/empty", None).await;
+    let host = server.0.text("url").trim_start_matches("http://").to_owned();
+    for (round, change) in ["reset", "snapshots/empty/restore", "fork"].iter().cycle().take(24).enumerate() {
+        let mut connection = std::net::TcpStream::connect(&host).expect("a connection");
+        let path = format!("/_test/worlds/{}/{change}", world.text("id"));
+        let key = server.0.text("test_key");
+        let head =
+            format!("POST {path} HTTP/1.1\r\nhost: {host}\r\nauthorization: Bearer {key}\r\ncontent-length: 0\r\n\r\n");
+        std::io::Write::write_all(&mut connection, head.as_bytes()).expect("sent");
+        tokio::time::sleep(Duration::from_millis(u64::try_from(round).expect("small"))).await;
+        drop(connection);
+        world.sign_up(&format!("user{round}@example.com")).await;
+    }
+    world.ok(Method::POST, "/reset", None).await;
+    assert!(world.users().await.is_empty());
+}
+
+#[tokio::test]
+async fn readers_that_wait_for_messages_hold_up_no_change() {
+    let server = TestServer::start();
+    let world = server.world(json!({})).await;
+    let waiting = server.0.client.get(format!("{}/_dev/inbox.json?wait=30", world.text("url"))).send();
+    let waiting = tokio::spawn(waiting);
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    let started = std::time::Instant::now();
+    for change in ["/snapshots/now", "/fork", "/snapshots/now/restore", "/reset"] {
+        world.ok(Method::POST, change, None).await;
+    }
+    assert!(started.elapsed() < Duration::from_secs(8), "{:?}", started.elapsed());
+    assert_eq!(waiting.await.expect("no panic").expect("an answer").status(), 200);
+}
+
+#[tokio::test]
+async fn refused_settings_end_no_request_that_waits_for_messages() {
+    let server = TestServer::start();
+    let world = server.world(json!({})).await;
+    world.sign_up("ann@example.com").await;
+    let waiting = server.0.client.get(format!("{}/_dev/inbox.json?wait=20", world.text("url"))).send();
+    let waiting = tokio::spawn(waiting);
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    let refused = world.call(Method::PATCH, "/config", Some(json!({"auth": {"unknown": 1}}))).await;
+    assert_eq!(refused.0, 422, "{}", refused.1);
+    assert_eq!(world.auth("/recover", Some(json!({"email": "ann@example.com"}))).await.0, 200);
+    let inbox: Value = waiting.await.expect("no panic").expect("an answer").json().await.expect("JSON");
+    assert_eq!(inbox["messages"].as_array().map(Vec::len), Some(1), "{inbox}");
 }

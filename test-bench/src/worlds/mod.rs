@@ -203,21 +203,12 @@ impl Worlds {
 
     /// Changes the settings of a world, which keeps its rows; `change` is a JSON merge patch (RFC 7396).
     pub(crate) async fn change_settings(&self, world: &World, change: &Map<String, Value>) -> Result<(), TestApiError> {
-        let mut state = world.enter_alone(true).await?;
+        let mut state = self.enter_listed(world).await?;
         let mut settings = state.settings.clone();
         merge(&mut settings.config, change);
         // Built first: invalid settings leave the world as it is.
-        let built = self.0.builder.build(&world.plan(settings.clone()));
-        let built = match built {
-            Ok(backend) => backend,
-            Err(error) => {
-                if let Some(backend) = &state.backend {
-                    backend.closing.send_replace(false);
-                }
-                return Err(error);
-            }
-        };
-        world.replace_backend(&mut state, built).await;
+        let built = self.0.builder.build(&world.plan(settings.clone()))?;
+        state.replace_backend(built).await;
         state.settings = settings;
         Ok(())
     }
@@ -231,7 +222,7 @@ impl Worlds {
             ));
         }
         let world = self.find(id)?;
-        let mut state = world.enter_alone(true).await?;
+        let mut state = world.enter_alone().await?;
         lock(&self.0.worlds).remove(id);
         if let Some(backend) = state.backend.take() {
             backend.close().await;
@@ -249,7 +240,7 @@ impl Worlds {
     pub async fn close(&self) {
         let worlds = std::mem::take(&mut *lock(&self.0.worlds));
         for world in worlds.values() {
-            if let Ok(mut state) = world.enter_alone(true).await
+            if let Ok(mut state) = world.enter_alone().await
                 && let Some(backend) = state.backend.take()
             {
                 backend.close().await;
@@ -267,7 +258,14 @@ impl Worlds {
         world: &World,
         replacement: &DatabaseName,
     ) -> Result<OwnedRwLockWriteGuard<WorldState>, TestApiError> {
-        world.enter_alone(true).await.map_err(|error| self.abandon(replacement.clone(), error))
+        self.enter_listed(world).await.map_err(|error| self.abandon(replacement.clone(), error))
+    }
+
+    /// Waits until a world can be changed that was not deleted meanwhile.
+    async fn enter_listed(&self, world: &World) -> Result<OwnedRwLockWriteGuard<WorldState>, TestApiError> {
+        let state = world.enter_alone().await?;
+        let is_listed = lock(&self.0.worlds).contains_key(&world.id);
+        if is_listed { Ok(state) } else { Err(world.gone()) }
     }
 
     /// Ends the backend of a world, replaces its database, and builds a backend on the new one.
@@ -288,7 +286,7 @@ impl Worlds {
             self.0.databases.discard(replacement);
         }
         let backend = self.0.builder.build(&world.plan(state.settings.clone()))?;
-        world.replace_backend(state, backend).await;
+        state.replace_backend(backend).await;
         replaced.map_err(|error| database_error(&error))
     }
 
@@ -305,7 +303,7 @@ impl Worlds {
 
     /// Returns a copy of a world's database and its settings. Requests of the world wait meanwhile.
     async fn copy_of_world(&self, world: &World) -> Result<(DatabaseName, WorldSettings), TestApiError> {
-        let state = world.enter_alone(false).await?;
+        let state = world.enter_alone().await?;
         let paused = match state.app() {
             Some(app) => Some(app.pool.pause().await),
             None => None,

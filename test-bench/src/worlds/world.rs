@@ -10,7 +10,7 @@ use gotrue_rs::events::EventLog;
 use gotrue_rs::store::migrate::DatabaseName;
 use http::StatusCode;
 use serde::Serialize;
-use tokio::sync::{OwnedRwLockReadGuard, OwnedRwLockWriteGuard, RwLock, watch};
+use tokio::sync::{OwnedRwLockReadGuard, OwnedRwLockWriteGuard, RwLock};
 use tokio::time::timeout;
 
 use crate::TestApiError;
@@ -20,6 +20,8 @@ use crate::faults::{self, FaultRules};
 
 /// The longest wait for the requests of a world before it is changed.
 const QUIET_LIMIT: Duration = Duration::from_secs(10);
+/// The path of the development pages.
+const DEVELOPMENT_PAGES: &str = "/_dev/";
 
 /// An isolated backend.
 pub struct World {
@@ -43,7 +45,6 @@ pub struct World {
     pub(crate) origin: Origin,
     /// The state that requests share and changes hold alone.
     state: Arc<RwLock<WorldState>>,
-    closing: Mutex<watch::Sender<bool>>,
     used_at: Mutex<Instant>,
 }
 
@@ -103,11 +104,10 @@ impl World {
     /// Creates a world around a running backend.
     pub(crate) fn new(identity: WorldIdentity, clock: VirtualClock, origin: Origin, backend: Backend) -> Self {
         let WorldIdentity { id, name, url, keys, database, faults, events } = identity;
-        let closing = Mutex::new(backend.closing.clone());
         let state = WorldState { backend: Some(backend), settings: origin.settings.clone() };
         let state = Arc::new(RwLock::new(state));
         let used_at = Mutex::new(Instant::now());
-        Self { id, name, url, keys, clock, faults, events, database, origin, state, closing, used_at }
+        Self { id, name, url, keys, clock, faults, events, database, origin, state, used_at }
     }
 
     /// Answers a request; its path is the one below the world's URL.
@@ -115,7 +115,11 @@ impl World {
         self.touch();
         let state = self.enter().await?;
         let Some(Backend { app, handler, .. }) = &state.backend else { return Err(self.gone()) };
-        let response = faults::serve(&self.faults, app, request, |request| handler(request)).await;
+        let (app, handler) = (Arc::clone(app), Arc::clone(handler));
+        // A reader that waits for messages does not keep the world from being changed.
+        let state = Some(state).filter(|_| !request.uri().path().starts_with(DEVELOPMENT_PAGES));
+        let response = faults::serve(&self.faults, &app, request, |request| handler(request)).await;
+        drop(state);
         self.touch();
         Ok(response)
     }
@@ -132,21 +136,10 @@ impl World {
     }
 
     /// Waits until no request is being answered, and returns the state for a change.
-    ///
-    /// With `ends_waiting`, requests that wait for something end at once.
-    pub(crate) async fn enter_alone(
-        &self,
-        ends_waiting: bool,
-    ) -> Result<OwnedRwLockWriteGuard<WorldState>, TestApiError> {
+    pub(crate) async fn enter_alone(&self) -> Result<OwnedRwLockWriteGuard<WorldState>, TestApiError> {
         self.touch();
-        if ends_waiting {
-            self.lock_closing().send_replace(true);
-        }
         if let Ok(state) = timeout(QUIET_LIMIT, Arc::clone(&self.state).write_owned()).await {
             return Ok(state);
-        }
-        if ends_waiting {
-            self.lock_closing().send_replace(false);
         }
         Err(TestApiError::new(
             StatusCode::SERVICE_UNAVAILABLE,
@@ -154,14 +147,6 @@ impl World {
             format!("the world {} still answers requests after {} seconds", self.id, QUIET_LIMIT.as_secs()),
             "wait for the answers of its requests before changing the world",
         ))
-    }
-
-    /// Puts a backend in the place of the present one, which ends.
-    pub(crate) async fn replace_backend(&self, state: &mut WorldState, backend: Backend) {
-        *self.lock_closing() = backend.closing.clone();
-        if let Some(before) = state.backend.replace(backend) {
-            before.close().await;
-        }
     }
 
     /// Returns what a backend of this world is built from.
@@ -212,15 +197,20 @@ impl World {
             "create another one; worlds end when they are deleted, and an hour after their last use",
         )
     }
-
-    fn lock_closing(&self) -> std::sync::MutexGuard<'_, watch::Sender<bool>> {
-        self.closing.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl WorldState {
     /// Returns the application of the running backend.
     pub(crate) fn app(&self) -> Option<&Arc<App>> {
         self.backend.as_ref().map(|backend| &backend.app)
+    }
+
+    /// Puts a backend in the place of the present one.
+    ///
+    /// The present one ends, and with it the requests that wait for its messages.
+    pub(crate) async fn replace_backend(&mut self, backend: Backend) {
+        if let Some(before) = self.backend.replace(backend) {
+            before.close().await;
+        }
     }
 }
