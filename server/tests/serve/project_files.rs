@@ -88,7 +88,7 @@ fn variables_come_from_the_files_of_the_cli_in_its_order() {
 #[test]
 fn database_url_of_the_cli_files_is_not_used() {
     let scratch = TempFolder::new();
-    let url = "DATABASE_URL=postgres://nobody@127.0.0.1:9/application\n";
+    let url = "DATABASE_URL=postgres://application@127.0.0.1:9/application\n";
     write_files(&scratch, &[("supabase/config.toml", ""), (".env.local", url), ("supabase/.env", url)]);
     let server = Basalt::start(basalt().current_dir(&scratch.0), &["--ephemeral"]);
     assert!(server.text("database_url").contains("basalt-once-"), "the embedded database");
