@@ -10,6 +10,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+/// The name of a server's folder, before the number of the test process.
+const FOLDER_PREFIX: &str = "basalt-test-";
+
 /// A running server.
 pub(super) struct Postgres {
     folder: PathBuf,
@@ -35,7 +38,9 @@ impl Postgres {
         let binaries = find_postgres().expect(
             "tests need PostgreSQL 15 or newer: set PG_BIN_DIR to the folder of initdb and postgres, or install the package postgresql",
         );
-        let folder = std::env::temp_dir().join(format!("basalt-test-{}", std::process::id()));
+        let directory = std::env::temp_dir();
+        remove_abandoned_folders(&directory);
+        let folder = directory.join(format!("{FOLDER_PREFIX}{}", std::process::id()));
         fs::create_dir_all(&folder).expect("the folder for temporary files can be written");
         fs::set_permissions(&folder, fs::Permissions::from_mode(0o700)).expect("the folder is ours");
         let user = unprivileged_user();
@@ -80,6 +85,20 @@ impl Postgres {
         let log = fs::read_to_string(self.folder.join("log")).unwrap_or_default();
         let _ = std::io::stderr().write_all(log.as_bytes());
         panic!("PostgreSQL was not ready after 30 seconds; its log stands above");
+    }
+}
+
+/// Removes the folders of test processes that no longer run: a guard that was killed too removed nothing.
+fn remove_abandoned_folders(directory: &Path) {
+    let is_running = |process: &str| Path::new("/proc").join(process).exists();
+    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let process = name.to_str().and_then(|name| name.strip_prefix(FOLDER_PREFIX));
+        let is_number = |process: &&str| !process.is_empty() && process.bytes().all(|byte| byte.is_ascii_digit());
+        // Without /proc nothing is known of the process.
+        if process.filter(is_number).is_some_and(|process| is_running("self") && !is_running(process)) {
+            let _ = fs::remove_dir_all(entry.path());
+        }
     }
 }
 
