@@ -28,7 +28,7 @@ use crate::journal::Step;
 use crate::request_context::RequestContext;
 use crate::store::accounts::{self, UserConfirmation};
 use crate::store::audit::AuditRow;
-use crate::store::{Connection, OrInternalError, audit as audit_log, identities, stored_passwords, users};
+use crate::store::{Connection, OrInternalError, audit as audit_log, identities, users};
 
 const INSERT_FAILED: &str = "Database error saving new user";
 const UPDATE_FAILED: &str = "Database error updating user";
@@ -341,11 +341,7 @@ async fn resend_confirmation(
     }
     let rows = audit::build_rows(cx, &account, [confirmation_requested_entry(contact)]);
     match &contested {
-        Some(stored) => {
-            stored_passwords::drop_password(&mut db, account.id, stored, rows)
-                .await
-                .or_internal_error(UPDATE_FAILED)?;
-        }
+        Some(stored) => decoys::drop_password(cx, &mut db, &account, stored, rows).await?,
         None => decoys::insert_audit_rows(cx, &mut db, &account, rows).await?,
     }
     if let Some(challenge) = &challenge {

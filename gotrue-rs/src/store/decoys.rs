@@ -43,6 +43,19 @@ statements! {
     WRITE_USER = "decoys.write_user": concat!(write_decoys!(5), "SELECT count(*) FROM basalt.decoys WHERE false");
 
     WRITE_USER_WITH_AUDIT = "decoys.write_user_with_audit": concat!(write_decoys!(5), audit_insert!());
+
+    /// Fewer rows, because the update takes time, too.
+    DROP_PASSWORD = "decoys.drop_password": concat!(
+        write_decoys!(3),
+        ", u AS (
+             UPDATE users
+             SET encrypted_password = ''
+             WHERE id = :user_id
+               AND encrypted_password = :old_password
+         )
+         ",
+        audit_insert!()
+    );
 }
 
 /// What the rows stand for.
@@ -71,5 +84,37 @@ pub async fn write(db: &mut Connection, imitation: Imitation, mail: Option<Uuid>
 pub async fn write_with_audit(db: &mut Connection, user: Value, audit: Vec<AuditRow>, now: Time) -> Result<()> {
     let audit = AuditArrays::from_rows(audit);
     db.execute(bind!(WRITE_USER_WITH_AUDIT, user: Some(user), mail_id: None::<Uuid>, now, ..audit)).await?;
+    Ok(())
+}
+
+/// A password to remove, unless it has changed meanwhile.
+#[derive(Debug, Clone, Copy)]
+pub struct DroppedPassword<'a> {
+    /// The user that has it.
+    pub user_id: Uuid,
+    /// Its hash.
+    pub hash: &'a str,
+}
+
+/// Inserts the rows of a new user, removes the password of an existing one, and inserts real audit rows.
+pub async fn write_with_dropped_password(
+    db: &mut Connection,
+    user: Value,
+    dropped: DroppedPassword<'_>,
+    audit: Vec<AuditRow>,
+    now: Time,
+) -> Result<()> {
+    let audit = AuditArrays::from_rows(audit);
+    let DroppedPassword { user_id, hash } = dropped;
+    let bound = bind!(
+        DROP_PASSWORD,
+        user: Some(user),
+        mail_id: None::<Uuid>,
+        user_id,
+        old_password: hash,
+        now,
+        ..audit
+    );
+    db.execute(bound).await?;
     Ok(())
 }

@@ -19,8 +19,8 @@ use crate::app::EmailDelivery;
 use crate::request_context::RequestContext;
 use crate::services::{passwords, pkce};
 use crate::store::audit::AuditRow;
-use crate::store::decoys::Imitation;
-use crate::store::{Connection, OrInternalError, audit as audit_log, decoys, outbox};
+use crate::store::decoys::{DroppedPassword, Imitation};
+use crate::store::{Connection, OrInternalError, audit as audit_log, decoys, outbox, stored_passwords};
 
 /// The public error text of a failed decoy write, which is that of the statement it stands for.
 const DECOY_FAILED: &str = "Database error updating user";
@@ -86,6 +86,24 @@ pub async fn insert_audit_rows(
     }
     let user = build_new_user(cx, account.email.as_deref().unwrap_or_default());
     decoys::write_with_audit(db, user, rows, cx.now).await.or_internal_error(DECOY_FAILED)
+}
+
+/// Removes the contested password of an unconfirmed user that is signed up again, and inserts the audit rows.
+///
+/// Where equal work is enabled, it does the work of creating a user.
+pub async fn drop_password(
+    cx: &RequestContext,
+    db: &mut Connection,
+    account: &User,
+    hash: &str,
+    rows: Vec<AuditRow>,
+) -> Result<()> {
+    if !is_enabled(cx) {
+        return stored_passwords::drop_password(db, account.id, hash, rows).await.or_internal_error(DECOY_FAILED);
+    }
+    let user = build_new_user(cx, account.email.as_deref().unwrap_or_default());
+    let dropped = DroppedPassword { user_id: account.id, hash };
+    decoys::write_with_dropped_password(db, user, dropped, rows, cx.now).await.or_internal_error(DECOY_FAILED)
 }
 
 /// Sends an e-mail to an existing user with the work of creating a user.

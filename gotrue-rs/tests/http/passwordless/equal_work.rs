@@ -140,7 +140,7 @@ async fn statements_for_unknown_email_are_not_planned_for_each_request() {
         run("DEALLOCATE written".to_owned()).await;
         count += 1;
     }
-    assert_eq!(count, 4);
+    assert_eq!(count, 5);
 }
 
 #[tokio::test]
