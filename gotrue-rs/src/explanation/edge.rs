@@ -2,11 +2,10 @@
 
 use gotrue_rules::domain::explanation::DecisionRecord;
 use gotrue_rules::domain::user::Time;
-use http::{HeaderMap, HeaderName, HeaderValue};
+use http::{HeaderMap, HeaderValue};
 use http_edge::request::cors::PreflightRefusal;
 
-/// The response header with the link to the explanation.
-pub const EXPLAIN_HEADER: HeaderName = HeaderName::from_static("x-basalt-explain");
+pub use http_edge::request::cors::EXPLAIN_HEADER;
 
 /// A request that is refused before a service handles it.
 #[derive(Debug, Clone, Copy)]

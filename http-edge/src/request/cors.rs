@@ -7,7 +7,10 @@ use http::header::{
     ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_HEADERS,
     ACCESS_CONTROL_REQUEST_METHOD, ORIGIN, VARY,
 };
-use http::{HeaderMap, HeaderValue, Method, StatusCode};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
+
+/// The response header with the link to an explanation, which only development and tests have.
+pub const EXPLAIN_HEADER: HeaderName = HeaderName::from_static("x-basalt-explain");
 
 /// The auth API, as GoTrue answers.
 pub const AUTH_API: CredentialedCors = CredentialedCors {
@@ -161,7 +164,7 @@ impl CredentialedCors {
         headers.append(VARY, HeaderValue::from_static("Origin"));
         if has_origin {
             insert_credentialed_origin(headers);
-            headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(self.exposed_headers));
+            insert_exposed_headers(headers, self.exposed_headers);
         }
     }
 }
@@ -209,13 +212,23 @@ impl PublicCors {
     pub fn apply(&self, mut response: Response) -> Response {
         let headers = response.headers_mut();
         headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
-        headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(self.exposed_headers));
+        insert_exposed_headers(headers, self.exposed_headers);
         if self.removes_credentialed {
             headers.remove(ACCESS_CONTROL_ALLOW_CREDENTIALS);
             headers.remove(VARY);
         }
         response
     }
+}
+
+/// Lets scripts read the listed headers, and the link to an explanation if the response has one.
+fn insert_exposed_headers(headers: &mut HeaderMap, listed: &'static str) {
+    let exposed = if headers.contains_key(EXPLAIN_HEADER) {
+        HeaderValue::try_from(format!("{listed}, X-Basalt-Explain")).ok()
+    } else {
+        None
+    };
+    headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, exposed.unwrap_or(HeaderValue::from_static(listed)));
 }
 
 fn no_content() -> Response {
@@ -305,5 +318,22 @@ mod tests {
         let expected =
             [("access-control-allow-origin", "*"), ("access-control-expose-headers", GATEWAY.exposed_headers)];
         assert_eq!(*GATEWAY.apply(response).headers(), headers(&expected));
+    }
+
+    #[test]
+    fn scripts_may_read_the_link_to_an_explanation_of_a_response_that_has_one() {
+        let exposed = |response: Response| response.headers()["access-control-expose-headers"].clone();
+        let explained = || {
+            let mut response = Response::new(Body::empty());
+            response.headers_mut().insert(EXPLAIN_HEADER, HeaderValue::from_static("http://localhost/_dev/explain/x1"));
+            response
+        };
+        let mut response = explained();
+        AUTH_API.insert_headers(response.headers_mut(), true);
+        assert_eq!(exposed(response), "X-Total-Count, Link, X-Supabase-Api-Version, X-Basalt-Explain");
+        for policy in [GATEWAY, FUNCTIONS] {
+            assert_eq!(exposed(policy.apply(explained())), format!("{}, X-Basalt-Explain", policy.exposed_headers));
+            assert_eq!(exposed(policy.apply(Response::new(Body::empty()))), policy.exposed_headers);
+        }
     }
 }

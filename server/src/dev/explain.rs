@@ -18,7 +18,7 @@ use super::responses::{DEFAULT_POLICY, response, text};
 const MAX_LISTED: usize = 100;
 
 /// Returns whether a path is below that of the explanations.
-pub(super) fn is_explanation_path(path: &str) -> bool {
+pub(crate) fn is_explanation_path(path: &str) -> bool {
     path.strip_prefix(EXPLANATION_PATH).is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '.']))
 }
 

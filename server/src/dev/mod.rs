@@ -23,6 +23,7 @@ use provider_simulator::Simulator;
 use serde::Serialize;
 
 pub(crate) use access::Access;
+pub(crate) use explain::is_explanation_path;
 pub(crate) use inbox::InboxPages;
 pub(crate) use kept_messages::{KeptMessages, MailboxPorts, OpenMailboxPorts};
 

@@ -6,7 +6,7 @@ use axum::extract::Request;
 use futures::FutureExt;
 use gotrue_rs::app::EmailDelivery;
 use gotrue_rs::config::{Config, Vars, load};
-use gotrue_rs::explanation::Explanations;
+use gotrue_rs::explanation::{ExplanationStore, Explanations};
 use gotrue_rs::ports::entropy::Entropy;
 use gotrue_rs::ports::mail::outbox::{MailDestination, Outbox};
 use gotrue_rs::store::outbox::OutboxTable;
@@ -19,6 +19,7 @@ use tokio::sync::watch;
 use tower::ServiceExt;
 
 use super::WorldBackends;
+use crate::dev::{Access, DevelopmentPages, is_explanation_path};
 use crate::{app, profiles, reload};
 
 /// The path below which clients of Supabase find the auth API.
@@ -39,12 +40,19 @@ impl WorldBackends {
         // As in `basalt gotrue`, a request waits for the mail server, and fails with it.
         let mailer = FaultyMailer::new(Arc::new(outbox), Arc::clone(&plan.faults));
         let app = app::build(&config, &shared, pool, EmailDelivery::Synchronous(Arc::new(mailer)))?;
-        let explanations = Explanations::default().with_events(plan.events.clone());
+        let id_prefix = entropy.base32(5).to_ascii_lowercase();
+        let store = Arc::new(ExplanationStore::new(&plan.url, &id_prefix));
+        let explanations = Explanations::default().with_events(plan.events.clone()).with_store(Arc::clone(&store));
         let app = Arc::new(app.with_explanations(explanations));
         let router = gotrue_rs::router(Arc::clone(&app));
+        // As in `basalt gotrue`, there are no other development pages.
+        let pages = Arc::new(DevelopmentPages::new(None, Access::new(true, None)).with_explanations(Some(store)));
         let handler = Arc::new(move |mut request: Request| {
-            let router = router.clone();
+            let (router, pages) = (router.clone(), Arc::clone(&pages));
             async move {
+                if is_explanation_path(request.uri().path()) {
+                    return pages.answer(request).await;
+                }
                 *request.uri_mut() = without_mount(request.uri());
                 let Ok(response) = router.oneshot(request).await;
                 response
