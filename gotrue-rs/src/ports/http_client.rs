@@ -119,6 +119,11 @@ impl HttpClient {
         Self { faults: Some(faults), ..self }
     }
 
+    /// Returns the fault of a call to this service that is made in another way, such as a database function.
+    pub fn find_fault(&self, service: &str) -> Option<OutboundFault> {
+        self.faults.as_ref().and_then(|faults| faults.fault_of(service))
+    }
+
     /// Returns the client for configured URLs: hooks, templates, providers, captcha services.
     pub fn get_trusted_client(&self) -> Result<&Client, HttpError> {
         let built = self.trusted_client.get_or_init(|| self.build_client(|builder| builder));
@@ -193,7 +198,7 @@ impl HttpClient {
         request: Request,
         limits: ResponseLimits,
     ) -> Result<HttpResponse, HttpError> {
-        if let Some(fault) = self.faults.as_ref().and_then(|faults| faults.fault_of(service))
+        if let Some(fault) = self.find_fault(service)
             && let Some(outcome) = apply_fault(fault, limits).await
         {
             return outcome;

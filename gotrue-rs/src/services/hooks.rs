@@ -15,14 +15,15 @@ use gotrue_rules::wire::hook::{
 };
 use gotrue_rules::wire::user::UserJson;
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
 use crate::journal::Step;
 use crate::ports::hooks::{ReadyHook, Webhook};
+use crate::ports::http_client::faults::{OutboundEffect, OutboundFault};
 use crate::request_context::RequestContext;
 use crate::services::explanations;
-use crate::store::hooks::{HookFunction, HookTransaction, call};
+use crate::store::hooks::{FUNCTION_TIMEOUT, HookFunction, HookTransaction, call};
 use crate::store::sessions::{self, SessionSelection};
 use crate::store::{self, Connection};
 
@@ -191,10 +192,13 @@ async fn call_hook<T: Serialize>(
         .map_err(|cause| Error::internal("Error marshaling JSON input.").with_cause(cause))?;
     let output = match cx.app.hooks.get(kind) {
         Some(ReadyHook::Http(webhook)) => invoke_http(cx, webhook, &payload).await?,
-        Some(ReadyHook::PgFunction { schema, name, uri }) => {
-            let called = call(within, HookFunction { schema, name }, &payload).await;
-            called.map_err(|error| database_function_error(error, uri))?.map(String::into_bytes)
-        }
+        Some(ReadyHook::PgFunction { schema, name, uri }) => match inject_fault(cx, kind, &within, uri).await? {
+            Some(output) => Some(output),
+            None => {
+                let called = call(within, HookFunction { schema, name }, &payload).await;
+                called.map_err(|error| database_function_error(error, uri))?.map(String::into_bytes)
+            }
+        },
         Some(ReadyHook::Missing) | None => {
             return Err(Error::other(format!("the hook {} has no address", kind.as_str())));
         }
@@ -202,6 +206,33 @@ async fn call_hook<T: Serialize>(
     match output.as_deref().and_then(parse_hook_error) {
         Some(refused) => Err(refused),
         None => Ok(output),
+    }
+}
+
+/// Applies the fault of a test environment to a database function; returns the output that replaces the call.
+///
+/// A status of 300 and more is the error object of a function with that status.
+async fn inject_fault(
+    cx: &RequestContext,
+    kind: HookKind,
+    within: &HookTransaction<'_>,
+    uri: &str,
+) -> Result<Option<Vec<u8>>> {
+    let Some(OutboundFault { delay, effect }) = cx.app.http.find_fault(kind.as_str()) else { return Ok(None) };
+    let limit = within.time_limit();
+    let has_timed_out = effect == OutboundEffect::TimeOut || limit.is_some_and(|limit| delay >= limit);
+    let wait = if has_timed_out { limit.unwrap_or(FUNCTION_TIMEOUT) } else { delay };
+    cx.app.clock.timeout(wait).await;
+    let failed = |cause: &'static str| Error::internal(format!("Error running hook URI: {uri}")).with_cause(cause);
+    match effect {
+        _ if has_timed_out => Err(failed("injected fault: the function took too long")),
+        OutboundEffect::Refuse | OutboundEffect::TimeOut => Err(failed("injected fault: the function failed")),
+        OutboundEffect::Continue => Ok(None),
+        OutboundEffect::Respond { status: 200..300, body, .. } => Ok(Some(body)),
+        OutboundEffect::Respond { status, .. } => {
+            let error = json!({"error": {"http_code": status, "message": "injected fault"}});
+            Ok(Some(error.to_string().into_bytes()))
+        }
     }
 }
 

@@ -1,10 +1,15 @@
 //! Hooks that are Postgres functions. They take and return JSON, in the types that they declare.
 
+use std::time::Duration;
+
 use super::binding::{bind, statements};
 use super::error::HOOK_CALL;
 use super::quoting::{quote_identifier, quote_literal};
 use super::statement::{Connection, UntypedRow};
 use super::{Error, Result};
+
+/// How long a function may take in a transaction, as in `LIMIT_TIME`.
+pub const FUNCTION_TIMEOUT: Duration = Duration::from_secs(2);
 
 statements! {
     LIMIT_TIME = "hooks.limit_time": "SET LOCAL statement_timeout TO 2000";
@@ -21,6 +26,16 @@ pub enum HookTransaction<'a> {
     Separate(Connection),
     /// No transaction: only the request's deadline limits the call.
     None(&'a mut Connection),
+}
+
+impl HookTransaction<'_> {
+    /// Returns how long the function may take; `None` if only the request's deadline limits it.
+    pub fn time_limit(&self) -> Option<Duration> {
+        match self {
+            Self::Current(_) | Self::Separate(_) => Some(FUNCTION_TIMEOUT),
+            Self::None(_) => None,
+        }
+    }
 }
 
 /// A function of one argument.

@@ -7,7 +7,7 @@ use gotrue_rs::config::hook_key;
 use gotrue_rs::journal::{Fault, FaultInjector, Step};
 use gotrue_rs::ports::clock::{Clock, SystemClock};
 use gotrue_rs::ports::http_client::faults::{OutboundEffect, OutboundFault, OutboundFaultInjector};
-use gotrue_rs::ports::mail::MailFaultInjector;
+use gotrue_rs::ports::mail::{MailFault, MailFaultInjector};
 use gotrue_rs::store::{self, Statement};
 use gotrue_rules::domain::policy::HookKind;
 
@@ -69,8 +69,11 @@ impl OutboundFaultInjector for FaultRules {
 }
 
 impl MailFaultInjector for FaultRules {
-    fn should_withhold(&self) -> bool {
-        let action = self.for_target(&FaultTarget::Smtp);
-        action.is_some_and(|action| matches!(action.effect, FaultEffect::Fail(_)))
+    fn fault_of_mail(&self) -> Option<MailFault> {
+        let action = self.for_target(&FaultTarget::Smtp)?;
+        match action.effect {
+            FaultEffect::Fail(_) => Some(MailFault::Withhold),
+            _ => Some(MailFault::Delay(action.delay)),
+        }
     }
 }

@@ -15,7 +15,7 @@ use crate::ports::entropy::Entropy;
 use crate::store::Result;
 use crate::store::outbox::{self, OutboxTable};
 
-pub use crate::store::outbox::{InboxMail, MessageFilter, MessageRange, NewMessage};
+pub use crate::store::outbox::{InboxMail, InboxQuery, MessageFilter, MessageRange, NewMessage};
 
 /// The maximum number of listed mails.
 const MAX_LISTED: i64 = 200;
@@ -23,15 +23,6 @@ const MAX_LISTED: i64 = 200;
 pub const POLL_INTERVAL: Duration = Duration::from_millis(500);
 /// The maximum number of kept mails of applications.
 const MAX_KEPT_MAILS: i64 = 500;
-
-/// A selection of mails.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct InboxQuery {
-    /// Only mails to this address, case-insensitively.
-    pub to: Option<String>,
-    /// Only mails after the one with this id; none if the id is unknown.
-    pub after: Option<Uuid>,
-}
 
 /// Reads and writes the development inbox.
 #[derive(Debug, Clone)]
@@ -53,7 +44,7 @@ impl Inbox {
     /// # Errors
     /// The database returned an error or was unreachable.
     pub async fn list(&self, query: &InboxQuery) -> Result<Vec<InboxMail>> {
-        outbox::list_inbox(&mut self.table.connection(), query.to.as_deref(), query.after, MAX_LISTED).await
+        outbox::list_inbox(&mut self.table.connection(), query, MAX_LISTED, self.clock.now()).await
     }
 
     /// Returns one mail.
@@ -61,7 +52,7 @@ impl Inbox {
     /// # Errors
     /// The database returned an error or was unreachable.
     pub async fn get(&self, id: Uuid) -> Result<Option<InboxMail>> {
-        outbox::find_inbox_mail(&mut self.table.connection(), id).await
+        outbox::find_inbox_mail(&mut self.table.connection(), id, self.clock.now()).await
     }
 
     /// Waits until [`Inbox::list`] returns a mail, at most `patience`. No connection is held while waiting.
@@ -95,7 +86,7 @@ impl Inbox {
     /// # Errors
     /// The database returned an error or was unreachable.
     pub async fn list_messages(&self, filter: &MessageFilter, range: MessageRange) -> Result<Vec<InboxMail>> {
-        outbox::list_messages(&mut self.table.connection(), filter, range).await
+        outbox::list_messages(&mut self.table.connection(), filter, range, self.clock.now()).await
     }
 
     /// Returns the number of the message of that id, for [`MessageFilter::after_number`].
@@ -127,7 +118,7 @@ impl Inbox {
     /// # Errors
     /// The database returned an error or was unreachable.
     pub async fn delete(&self, filter: &MessageFilter, ids: Option<&[Uuid]>) -> Result<u64> {
-        outbox::delete_messages(&mut self.table.connection(), filter, ids).await
+        outbox::delete_messages(&mut self.table.connection(), filter, ids, self.clock.now()).await
     }
 
     /// Marks messages as read or unread, with `ids` only those of these ids; returns their number.

@@ -92,12 +92,21 @@ pub trait Mailer: Send + Sync + 'static {
     fn send<'a>(&'a self, message: &'a EmailMessage) -> BoxFuture<'a, Result<(), MailError>>;
 }
 
-/// Selects mails that do not arrive in the inbox; for test environments.
+/// The fault of a mail that is kept in the inbox.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MailFault {
+    /// The mail never arrives.
+    Withhold,
+    /// The mail arrives so much later, by the clock of the backend.
+    Delay(std::time::Duration),
+}
+
+/// Selects mails that do not arrive in the inbox, or late; for test environments.
 ///
 /// No setting enables it: only the code of a test environment supplies one.
 pub trait MailFaultInjector: std::fmt::Debug + Send + Sync + 'static {
-    /// Whether the mail that is about to be stored stays undelivered.
-    fn should_withhold(&self) -> bool;
+    /// Returns the fault of the mail that is about to be stored.
+    fn fault_of_mail(&self) -> Option<MailFault>;
 }
 
 /// A shared mailer.

@@ -13,7 +13,7 @@ use gotrue_rules::domain::user::Time;
 use tokio::sync::Notify;
 
 use super::inbox::Inbox;
-use super::{EmailMessage, MailError, MailFaultInjector, Mailer, SharedMailer};
+use super::{EmailMessage, MailError, MailFault, MailFaultInjector, Mailer, SharedMailer};
 use crate::ports::clock::SharedClock;
 use crate::ports::entropy::Entropy;
 use crate::store::Connection;
@@ -65,7 +65,7 @@ impl Outbox {
         self.is_keeping_sms.then(|| self.inbox())
     }
 
-    /// Withholds mails from the inbox; for test environments.
+    /// Withholds mails from the inbox or delays them; for test environments.
     #[must_use]
     pub fn with_faults(self, faults: Arc<dyn MailFaultInjector>) -> Self {
         Self { faults: Some(faults), ..self }
@@ -75,19 +75,21 @@ impl Outbox {
     ///
     /// The caller then calls [`Outbox::notify_after_commit`].
     pub fn to_row(&self, message: &EmailMessage) -> NewMail {
-        let is_withheld = || self.faults.as_ref().is_some_and(|faults| faults.should_withhold());
         let clean = |text: &str| text.replace('\0', "");
         // The content is for its recipient: it is stored only if it will be delivered or shown.
         let content =
             |text: &str| if self.destination == MailDestination::Discarded { String::new() } else { clean(text) };
         let optional = |text: &Option<String>| text.as_deref().map(content).filter(|text| !text.is_empty());
-        let sent_to = match self.destination {
-            MailDestination::Server => None,
-            MailDestination::Inbox if is_withheld() => None,
-            MailDestination::Inbox => Some("inbox"),
-            MailDestination::Discarded => Some("discarded"),
-        };
         let written = message.date;
+        let (sent_to, sent_at) = match self.destination {
+            MailDestination::Server => (None, None),
+            MailDestination::Inbox => match self.faults.as_ref().and_then(|faults| faults.fault_of_mail()) {
+                Some(MailFault::Withhold) => (None, None),
+                Some(MailFault::Delay(delay)) => (Some("inbox"), Some(written + worker::to_time_delta(delay))),
+                None => (Some("inbox"), Some(written)),
+            },
+            MailDestination::Discarded => (Some("discarded"), Some(written)),
+        };
         NewMail {
             id: self.entropy.uuid(),
             purpose: message.purpose.clone().into_owned(),
@@ -101,7 +103,7 @@ impl Outbox {
             message_id: clean(&message.message_id),
             created_at: written,
             give_up_at: self.give_up_at(written),
-            sent_at: sent_to.map(|_| written),
+            sent_at,
             sent_to,
         }
     }

@@ -18,10 +18,19 @@ macro_rules! columns {
     };
 }
 
+/// The condition that a message has arrived; only an injected fault makes it arrive after its creation.
+macro_rules! has_arrived {
+    () => {
+        "sent_to = 'inbox'
+          AND (sent_at <= created_at OR sent_at <= :now::timestamptz)"
+    };
+}
+
 /// The condition of a [`MessageFilter`].
 macro_rules! is_selected {
     () => {
         "sent_to = 'inbox'
+          AND (sent_at <= created_at OR sent_at <= :now::timestamptz)
           AND (:recipient::text IS NULL OR lower(:recipient) = ANY (string_to_array(lower(recipient), ', ')))
           AND (:channel::text IS NULL OR channel = :channel)
           AND (:purpose::text IS NULL OR purpose = :purpose)
@@ -34,7 +43,7 @@ statements! {
     INBOX = "outbox.list_inbox": concat!(
         "SELECT ", columns!(), "
         FROM basalt.outbox
-        WHERE sent_to = 'inbox'
+        WHERE ", has_arrived!(), "
           AND channel = 'email'
           AND (:recipient::text IS NULL OR lower(:recipient) = ANY (string_to_array(lower(recipient), ', ')))
           AND (:after_id::uuid IS NULL OR number > (SELECT number FROM basalt.outbox WHERE id = :after_id))
@@ -53,7 +62,7 @@ statements! {
     RECEIVED = "outbox.find_message": concat!(
         "SELECT ", columns!(), "
         FROM basalt.outbox
-        WHERE sent_to = 'inbox'
+        WHERE ", has_arrived!(), "
           AND id = :id"
     );
 
@@ -167,6 +176,15 @@ impl FromRow<'_, PgRow> for InboxMail {
     }
 }
 
+/// A selection of mails.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct InboxQuery {
+    /// Only mails to this address, case-insensitively.
+    pub to: Option<String>,
+    /// Only mails after the one with this id; none if the id is unknown.
+    pub after: Option<Uuid>,
+}
+
 /// A selection of kept messages; `None` selects all.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MessageFilter {
@@ -225,19 +243,17 @@ pub struct NewMessage {
 }
 
 /// Returns at most `at_most` mails, newest first.
-///
-/// Only mails to that address and after the mail `after`; `None` selects all.
-pub async fn list_inbox(
-    db: &mut Connection,
-    to: Option<&str>,
-    after: Option<Uuid>,
-    at_most: i64,
-) -> Result<Vec<InboxMail>> {
-    db.fetch_all(bind!(INBOX, recipient: to, after_id: after, limit: at_most)).await
+pub async fn list_inbox(db: &mut Connection, query: &InboxQuery, at_most: i64, now: Time) -> Result<Vec<InboxMail>> {
+    db.fetch_all(bind!(INBOX, recipient: query.to.as_deref(), after_id: query.after, limit: at_most, now)).await
 }
 
 /// Returns the selected messages within a range.
-pub async fn list_messages(db: &mut Connection, filter: &MessageFilter, range: MessageRange) -> Result<Vec<InboxMail>> {
+pub async fn list_messages(
+    db: &mut Connection,
+    filter: &MessageFilter,
+    range: MessageRange,
+    now: Time,
+) -> Result<Vec<InboxMail>> {
     let MessageFilter { to, channel, purpose, subject, after_number } = filter;
     let bound = bind!(
         MESSAGES,
@@ -248,13 +264,14 @@ pub async fn list_messages(db: &mut Connection, filter: &MessageFilter, range: M
         after_number: *after_number,
         newest_first: range.is_newest_first,
         limit: range.limit,
+        now,
     );
     db.fetch_all(bound).await
 }
 
 /// Returns the message of that id.
-pub async fn find_inbox_mail(db: &mut Connection, id: Uuid) -> Result<Option<InboxMail>> {
-    db.fetch_optional(bind!(RECEIVED, id)).await
+pub async fn find_inbox_mail(db: &mut Connection, id: Uuid, now: Time) -> Result<Option<InboxMail>> {
+    db.fetch_optional(bind!(RECEIVED, id, now)).await
 }
 
 /// Returns the number of the message of that id.
@@ -300,7 +317,12 @@ pub async fn delete_surplus_mails(db: &mut Connection, kept: i64) -> Result<u64>
 }
 
 /// Deletes the selected messages, with `ids` only those of these ids; returns their number.
-pub async fn delete_messages(db: &mut Connection, filter: &MessageFilter, ids: Option<&[Uuid]>) -> Result<u64> {
+pub async fn delete_messages(
+    db: &mut Connection,
+    filter: &MessageFilter,
+    ids: Option<&[Uuid]>,
+    now: Time,
+) -> Result<u64> {
     let MessageFilter { to, channel, purpose, subject, after_number } = filter;
     let bound = bind!(
         DELETE_SELECTED,
@@ -310,6 +332,7 @@ pub async fn delete_messages(db: &mut Connection, filter: &MessageFilter, ids: O
         subject: subject.as_deref(),
         after_number: *after_number,
         ids,
+        now,
     );
     db.execute(bound).await
 }
