@@ -195,6 +195,6 @@ fn fact_event(request: &ExplainedRequest<'_>, journal: &Journal, fact: Fact) -> 
             let data = json!({ "channel": channel, "kind": kind, "to": to, "subject": subject });
             Some(request.new_event(journal, EventKind::Message, data))
         }
-        Fact::SessionsEnded { .. } | Fact::SecretIssued { .. } | Fact::SecretUsed { .. } => None,
+        Fact::SessionsEnded(_) | Fact::SecretIssued { .. } | Fact::SecretUsed { .. } => None,
     }
 }

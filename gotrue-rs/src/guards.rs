@@ -352,10 +352,15 @@ async fn load_caller(cx: &RequestContext, claims: Map<String, Value>) -> Result<
     let wanted = session.as_ref().ok().copied().flatten();
     let found =
         users::find_with_session(&mut cx.db(), id, wanted).await.or_internal_error("Database error finding user")?;
-    let found =
-        found.ok_or_else(|| Error::http(403, ErrorCode::UserNotFound, "User from sub claim in JWT does not exist"))?;
+    let client_id = claims.get("client_id").and_then(Value::as_str);
+    let Some(found) = found else {
+        if let Some(wanted) = wanted {
+            explanations::record_ended_session(cx, id, wanted, client_id);
+        }
+        return Err(Error::http(403, ErrorCode::UserNotFound, "User from sub claim in JWT does not exist"));
+    };
     if let (Some(wanted), None) = (session?, &found.session) {
-        explanations::record_ended_session(cx, id, wanted);
+        explanations::record_ended_session(cx, id, wanted, client_id);
         return Err(session_not_found());
     }
     Ok(Caller { account: found.account, session: found.session, claims })

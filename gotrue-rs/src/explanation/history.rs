@@ -11,7 +11,7 @@ use gotrue_rules::domain::user::Time;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::journal::{Fact, SecretDigest};
+use crate::journal::{EndedSessions, Fact, SecretDigest};
 
 /// The maximum number of secrets, and of ended sessions.
 const MAX_ENTRIES: usize = 5_000;
@@ -58,9 +58,7 @@ pub struct SecretRecord {
 /// The end of sessions.
 #[derive(Debug, Clone)]
 struct SessionEnd {
-    user_id: Uuid,
-    only: Option<Uuid>,
-    kept: Option<Uuid>,
+    sessions: EndedSessions,
     by: RequestRef,
 }
 
@@ -95,11 +93,11 @@ impl History {
             Fact::SecretUsed { digest } => {
                 state.entry(*digest).used_by.get_or_insert_with(|| by.clone());
             }
-            Fact::SessionsEnded { user_id, only, kept } => {
+            Fact::SessionsEnded(sessions) => {
                 if state.ends.len() >= MAX_ENTRIES {
                     state.ends.pop_front();
                 }
-                state.ends.push_back(SessionEnd { user_id: *user_id, only: *only, kept: *kept, by: by.clone() });
+                state.ends.push_back(SessionEnd { sessions: *sessions, by: by.clone() });
             }
             Fact::Audit { .. } | Fact::Message { .. } => {}
         }
@@ -110,14 +108,14 @@ impl History {
         self.lock().secrets.get(&digest).cloned()
     }
 
-    /// Finds the request that ended a session of a user.
-    pub fn find_session_end(&self, user_id: Uuid, session_id: Uuid) -> Option<RequestRef> {
-        let ended = |end: &&SessionEnd| {
-            end.user_id == user_id
-                && end.only.is_none_or(|only| only == session_id)
-                && end.kept.is_none_or(|kept| kept != session_id)
-        };
-        self.lock().ends.iter().find(ended).map(|end| end.by.clone())
+    /// Finds the request that ended a session of a user; `client_id` is that of its tokens.
+    ///
+    /// A request that ended this session only is preferred: a step-up ends other sessions unless they were raised.
+    pub fn find_session_end(&self, user_id: Uuid, session_id: Uuid, client_id: Option<Uuid>) -> Option<RequestRef> {
+        let state = self.lock();
+        let ended = |end: &&SessionEnd| end.sessions.contains(user_id, session_id, client_id);
+        let only = state.ends.iter().filter(|end| end.sessions.only.is_some()).find(ended);
+        only.or_else(|| state.ends.iter().find(ended)).map(|end| end.by.clone())
     }
 
     fn lock(&self) -> MutexGuard<'_, HistoryState> {

@@ -60,15 +60,8 @@ pub enum Fact {
         /// The subject, for an e-mail.
         subject: Option<String>,
     },
-    /// Sessions of a user ended.
-    SessionsEnded {
-        /// The user.
-        user_id: Uuid,
-        /// The only session that ended; `None` for all.
-        only: Option<Uuid>,
-        /// The session that was kept.
-        kept: Option<Uuid>,
-    },
+    /// Sessions ended.
+    SessionsEnded(EndedSessions),
     /// A secret was issued, by its digest; earlier ones with the same purpose and owner are superseded.
     SecretIssued {
         /// The digest.
@@ -81,6 +74,39 @@ pub enum Fact {
         /// The digest.
         digest: SecretDigest,
     },
+}
+
+/// Which sessions ended; `None` does not restrict them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct EndedSessions {
+    /// The only user whose sessions ended.
+    pub user_id: Option<Uuid>,
+    /// The only session that ended.
+    pub only: Option<Uuid>,
+    /// The session that was kept.
+    pub kept: Option<Uuid>,
+    /// The only OAuth client whose sessions ended.
+    pub client_id: Option<Uuid>,
+}
+
+impl EndedSessions {
+    /// All sessions of a user.
+    pub fn of_user(user_id: Uuid) -> Self {
+        Self { user_id: Some(user_id), ..Self::default() }
+    }
+
+    /// One session.
+    pub fn only(session_id: Uuid) -> Self {
+        Self { only: Some(session_id), ..Self::default() }
+    }
+
+    /// Whether a session is among them; `client_id` is that of its tokens.
+    pub fn contains(&self, user_id: Uuid, session_id: Uuid, client_id: Option<Uuid>) -> bool {
+        self.user_id.is_none_or(|it| it == user_id)
+            && self.only.is_none_or(|it| it == session_id)
+            && self.kept.is_none_or(|it| it != session_id)
+            && self.client_id.is_none_or(|it| Some(it) == client_id)
+    }
 }
 
 /// A digest that identifies a secret without containing it.

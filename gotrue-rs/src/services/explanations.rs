@@ -48,13 +48,18 @@ pub fn record_captcha(cx: &RequestContext, reason: &str) {
 }
 
 /// Records that a session has ended, and which request ended it.
-pub fn record_ended_session(cx: &RequestContext, user_id: Uuid, session_id: Uuid) {
-    let ended_by = cx.history().and_then(|history| history.find_session_end(user_id, session_id));
+///
+/// `client_id` is the claim of that name, which tokens of OAuth clients have.
+pub fn record_ended_session(cx: &RequestContext, user_id: Uuid, session_id: Uuid, client_id: Option<&str>) {
+    let client_id = client_id.and_then(|id| Uuid::parse_str(id).ok());
+    let ended_by = cx.history().and_then(|history| history.find_session_end(user_id, session_id, client_id));
     let by = ended_by.as_ref().map_or_else(String::new, |by| format!(", by the request {}", by.route));
     let decision = DecisionRecord::refused("session.ended", format!("The session of the token has ended{by}."))
         .with_input("session_id", session_id.to_string())
         .with_input("ended_by", ended_by.as_ref().map(RequestRef::to_json))
-        .with_remedy("Sign in again. A sign-out, a password change and the deletion of the user end sessions.");
+        .with_remedy("Sign in again. A sign-out, a password change, a second factor presented in another session, the revocation \
+             of a consent and the deletion of the user end sessions.",
+        );
     cx.journal.record_decision(decision);
 }
 

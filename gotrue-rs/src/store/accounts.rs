@@ -15,7 +15,7 @@ use super::merged_metadata::merged_metadata;
 use super::pending_tokens::clear_pending_tokens;
 use super::rows::{AccountRow, account_columns};
 use super::statement::Connection;
-use crate::journal::{Fact, FactCondition};
+use crate::journal::{EndedSessions, Fact, FactCondition};
 
 macro_rules! recover {
     ($more:literal) => {
@@ -300,7 +300,8 @@ pub async fn update(
     audit: Vec<AuditRow>,
 ) -> Result<Option<User>> {
     if changes.password.is_some() {
-        let ended = || Fact::SessionsEnded { user_id, only: None, kept: changes.keep_session };
+        let kept = changes.keep_session;
+        let ended = || Fact::SessionsEnded(EndedSessions { kept, ..EndedSessions::of_user(user_id) });
         db.note(FactCondition::Statement("DELETE FROM sessions"), ended);
     }
     let audit = AuditArrays::from_rows(audit);

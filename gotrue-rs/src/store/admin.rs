@@ -14,6 +14,7 @@ use super::binding::{bind, statements};
 use super::insertion::UserInsertion;
 use super::pending_tokens::clear_pending_tokens;
 use super::statement::Connection;
+use crate::journal::{EndedSessions, Fact, FactCondition};
 
 /// Metadata with members set and removed.
 ///
@@ -228,6 +229,10 @@ pub async fn update(db: &mut Connection, update: AdminUserUpdate<'_>) -> Result<
         MetadataPatch::from_updates(change.app_metadata.as_ref()),
         MetadataPatch::from_updates(change.user_metadata.as_ref()),
     );
+    if change.encrypted_password.is_some() {
+        let ended = || Fact::SessionsEnded(EndedSessions::of_user(after.id));
+        db.note(FactCondition::Statement("DELETE FROM sessions"), ended);
+    }
     let bound = bind!(
         UPDATE,
         user_id: after.id,

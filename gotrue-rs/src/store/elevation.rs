@@ -12,6 +12,7 @@ use super::audit::{AuditArrays, AuditRow, audit_insert};
 use super::binding::{bind, statements};
 use super::rows::{AccountAndSession, account_columns, session_columns};
 use super::statement::Connection;
+use crate::journal::{EndedSessions, Fact, FactCondition};
 
 statements! {
     /// Locks the user, then all of its sessions in the order of their ids (`docs/concurrency.md`).
@@ -135,6 +136,9 @@ pub struct ElevatedSession<'a> {
 ///
 /// Returns `None` if the session has no refresh token to replace; then the transaction must not be committed.
 pub async fn elevate(db: &mut Connection, elevated: ElevatedSession<'_>) -> Result<Option<AccountAndSession>> {
+    let kept = Some(elevated.session_id);
+    let ended = || Fact::SessionsEnded(EndedSessions { kept, ..EndedSessions::of_user(elevated.user_id) });
+    db.note(FactCondition::Statement("DELETE FROM sessions"), ended);
     let audit = AuditArrays::from_rows(elevated.audit);
     let bound = bind!(
         ELEVATE,

@@ -8,6 +8,7 @@ use uuid::Uuid;
 use super::Result;
 use super::binding::{bind, statements};
 use super::statement::Connection;
+use crate::journal::{EndedSessions, Fact, FactCondition};
 
 statements! {
     /// Each insert also deletes a few expired rows.
@@ -30,7 +31,8 @@ statements! {
          WHERE id IN (SELECT c.session_id
                       FROM basalt.exchanged_codes c
                       WHERE c.digest = :digest
-                        AND c.client_id = :client_id)";
+                        AND c.client_id = :client_id)
+         RETURNING id";
 }
 
 /// An exchanged code.
@@ -66,5 +68,9 @@ pub async fn insert(db: &mut Connection, code: ExchangedCode<'_>) -> Result<()> 
 ///
 /// False if none.
 pub async fn delete_session(db: &mut Connection, digest: &[u8], client_id: Uuid) -> Result<bool> {
-    Ok(db.execute(bind!(REVOKE, digest, client_id)).await? > 0)
+    let ended: Vec<(Uuid,)> = db.fetch_all(bind!(REVOKE, digest, client_id)).await?;
+    for (id,) in &ended {
+        db.note(FactCondition::Now, || Fact::SessionsEnded(EndedSessions::only(*id)));
+    }
+    Ok(!ended.is_empty())
 }

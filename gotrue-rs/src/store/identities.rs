@@ -12,6 +12,7 @@ use super::binding::{bind, statements};
 use super::pending_tokens::clear_pending_tokens;
 use super::rows::{AccountRow, account_columns};
 use super::statement::Connection;
+use crate::journal::{EndedSessions, Fact, FactCondition};
 
 statements! {
     FIND_CANDIDATES = "identities.find_candidates": concat!(
@@ -232,6 +233,10 @@ pub async fn link(db: &mut Connection, outcome: &LinkingOutcome, now: Time, audi
         db.execute(bind!(MOVE, identity_id: identity.id, user_id: account.id, previous_user_id: from)).await?;
     }
     let audit = AuditArrays::from_rows(audit);
+    if outcome.resets_account {
+        let sessions = EndedSessions::of_user(account.id);
+        db.note(FactCondition::Statement("DELETE FROM sessions"), || Fact::SessionsEnded(sessions));
+    }
     let bound = bind!(
         LINK,
         identity_id: identity.id,

@@ -12,6 +12,7 @@ use uuid::Uuid;
 use super::Result;
 use super::binding::{BoundStatement, bind, statements};
 use super::statement::Connection;
+use crate::journal::{EndedSessions, Fact, FactCondition};
 
 /// The columns of a client from relation `c`, each prefixed with `client_`.
 macro_rules! client_columns {
@@ -197,6 +198,10 @@ pub async fn set_secret(db: &mut Connection, id: Uuid, secret_hash: &str, now: T
 
 /// Marks a client as deleted; with `ends_sessions` its sessions are deleted.
 pub async fn delete(db: &mut Connection, id: Uuid, now: Time, ends_sessions: bool) -> Result<()> {
+    if ends_sessions {
+        let sessions = EndedSessions { client_id: Some(id), ..EndedSessions::default() };
+        db.note(FactCondition::Statement("DELETE FROM sessions"), || Fact::SessionsEnded(sessions));
+    }
     db.execute(bind!(DELETE, client_id: id, now, ends_sessions)).await?;
     Ok(())
 }

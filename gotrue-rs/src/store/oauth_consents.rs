@@ -13,6 +13,7 @@ use super::audit::{AuditArrays, AuditRow, audit_insert};
 use super::binding::{bind, statements};
 use super::oauth_clients::{ClientRow, client_columns};
 use super::statement::Connection;
+use crate::journal::{EndedSessions, Fact, FactCondition};
 
 statements! {
     OF_ACCOUNT = "oauth_consents.of_account": concat!(
@@ -95,6 +96,9 @@ pub async fn revoke(db: &mut Connection, revoked: ConsentRevocation, audit: Vec<
         return Ok(false);
     }
     let audit = AuditArrays::from_rows(audit);
+    let sessions = EndedSessions { client_id: Some(client_id), ..EndedSessions::of_user(user_id) };
+    let ended = || Fact::SessionsEnded(sessions);
+    db.note(FactCondition::Statement("DELETE FROM sessions"), ended);
     let bound = bind!(END_SESSIONS, user_id, client_id, ..audit);
     db.execute(bound).await?;
     Ok(true)

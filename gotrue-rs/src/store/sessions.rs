@@ -13,7 +13,7 @@ use super::audit::{AuditArrays, AuditRow, audit_insert};
 use super::binding::{bind, statements};
 use super::rows::{AccountRow, SessionRow, account_columns, session_columns};
 use super::statement::Connection;
-use crate::journal::{Fact, FactCondition};
+use crate::journal::{EndedSessions, Fact, FactCondition};
 
 statements! {
     CREATE = "sessions.create": concat!(
@@ -173,7 +173,8 @@ pub async fn delete(db: &mut Connection, user_id: Uuid, ending: SessionSelection
         SessionSelection::Only(id) => (Some(id), None),
         SessionSelection::AllBut(id) => (None, Some(id)),
     };
-    db.note(FactCondition::Statement("DELETE FROM sessions"), || Fact::SessionsEnded { user_id, only, kept });
+    let ended = || Fact::SessionsEnded(EndedSessions { only, kept, ..EndedSessions::of_user(user_id) });
+    db.note(FactCondition::Statement("DELETE FROM sessions"), ended);
     db.execute(bound).await?;
     Ok(())
 }

@@ -3,7 +3,7 @@
 use gotrue_rules::domain::user::Time;
 use uuid::Uuid;
 
-use crate::journal::{Fact, FactCondition};
+use crate::journal::{EndedSessions, Fact, FactCondition};
 use crate::store::Result;
 use crate::store::audit::{AuditArrays, AuditRow, audit_insert};
 use crate::store::binding::{bind, statements};
@@ -87,7 +87,7 @@ statements! {
 /// Deletes a user with all dependent rows. Of two concurrent deletions one is logged.
 pub async fn delete(db: &mut Connection, user_id: Uuid, audit: Vec<AuditRow>) -> Result<()> {
     let audit = AuditArrays::from_rows(audit);
-    db.note(FactCondition::Now, || Fact::SessionsEnded { user_id, only: None, kept: None });
+    db.note(FactCondition::Now, || Fact::SessionsEnded(EndedSessions::of_user(user_id)));
     db.execute(bind!(DELETE, user_id, ..audit)).await?;
     Ok(())
 }
@@ -97,11 +97,8 @@ pub async fn delete(db: &mut Connection, user_id: Uuid, audit: Vec<AuditRow>) ->
 /// The row stays, so that references to it stay valid.
 pub async fn soft_delete(db: &mut Connection, user_id: Uuid, now: Time, audit: Vec<AuditRow>) -> Result<()> {
     let audit = AuditArrays::from_rows(audit);
-    db.note(FactCondition::Statement("DELETE FROM sessions"), || Fact::SessionsEnded {
-        user_id,
-        only: None,
-        kept: None,
-    });
+    let ended = || Fact::SessionsEnded(EndedSessions::of_user(user_id));
+    db.note(FactCondition::Statement("DELETE FROM sessions"), ended);
     db.execute(bind!(SOFT_DELETE, user_id, now, ..audit)).await?;
     Ok(())
 }

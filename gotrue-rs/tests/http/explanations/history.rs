@@ -1,7 +1,7 @@
 //! The history of secrets and sessions.
 
 use gotrue_rs::explanation::history::{History, RequestRef, digest_secret};
-use gotrue_rs::journal::Fact;
+use gotrue_rs::journal::{EndedSessions, Fact};
 use gotrue_rules::domain::user::Time;
 use uuid::Uuid;
 
@@ -44,16 +44,30 @@ fn first_use_of_a_secret_is_kept() {
 #[test]
 fn end_of_a_session_is_found_by_its_selection() {
     let history = History::default();
-    let ids: Vec<Uuid> = (1..=3).map(Uuid::from_u128).collect();
-    let end = |only, kept| Fact::SessionsEnded { user_id: ids[0], only, kept };
+    let ids: Vec<Uuid> = (1..=4).map(Uuid::from_u128).collect();
+    let end = |only, kept| Fact::SessionsEnded(EndedSessions { only, kept, ..EndedSessions::of_user(ids[0]) });
+    let find = |user: usize, session: usize| history.find_session_end(ids[user], ids[session], None);
     history.record(&end(Some(ids[1]), None), &by("one"));
-    assert_eq!(history.find_session_end(ids[0], ids[1]), Some(by("one")));
-    assert_eq!(history.find_session_end(ids[0], ids[2]), None);
+    assert_eq!(find(0, 1), Some(by("one")));
+    assert_eq!(find(0, 2), None);
     history.record(&end(None, Some(ids[2])), &by("others"));
-    assert_eq!(history.find_session_end(ids[0], ids[2]), None);
-    assert_eq!(history.find_session_end(ids[1], ids[1]), None);
+    assert_eq!(find(0, 2), None);
+    assert_eq!(find(1, 1), None);
     history.record(&end(None, None), &by("all"));
-    assert_eq!(history.find_session_end(ids[0], ids[2]), Some(by("all")));
+    assert_eq!(find(0, 2), Some(by("all")));
+    history.record(&end(Some(ids[3]), None), &by("later"));
+    assert_eq!(find(0, 3), Some(by("later")), "a request for this session alone is preferred");
+}
+
+#[test]
+fn end_of_the_sessions_of_a_client_ends_no_others() {
+    let history = History::default();
+    let [user, session, client] = [1, 2, 3].map(Uuid::from_u128);
+    let ended = EndedSessions { client_id: Some(client), ..EndedSessions::default() };
+    history.record(&Fact::SessionsEnded(ended), &by("client"));
+    assert_eq!(history.find_session_end(user, session, Some(client)), Some(by("client")));
+    assert_eq!(history.find_session_end(user, session, Some(user)), None);
+    assert_eq!(history.find_session_end(user, session, None), None);
 }
 
 #[test]
