@@ -183,3 +183,35 @@ async fn explanations_are_for_clients_on_this_machine() {
         assert_eq!(request.send().await.expect("an answer").status().as_u16(), 403, "{headers:?}");
     }
 }
+
+#[tokio::test]
+async fn gotrue_worlds_explain_refusals_to_pages_and_scripts() {
+    let server = TestServer::start();
+    let world = server.world(json!({"profile": "gotrue"})).await;
+    let url = format!("{}/auth/v1/user", world.text("url"));
+    let request = server.0.client.get(url).header("origin", "https://app.example.com");
+    let response = request.send().await.expect("an answer");
+    assert_eq!(response.status().as_u16(), 401);
+    let exposed = response.headers()["access-control-expose-headers"].to_str().expect("text").to_owned();
+    assert_eq!(exposed, "X-Total-Count, Link, X-Supabase-Api-Version, X-Basalt-Explain");
+    let found = link(&response).expect("a link");
+    assert!(found.starts_with(world.text("url")), "{found}");
+    assert_eq!(explanation(&server.0, &response).await["code"], "no_authorization");
+    let proxied = server.0.client.get(&found).header("x-forwarded-for", "192.0.2.1").send().await;
+    assert_eq!(proxied.expect("an answer").status().as_u16(), 403);
+    let list = server.0.client.get(format!("{}/_dev/explain.json", world.text("url"))).send().await;
+    let list: Value = list.expect("an answer").json().await.expect("JSON");
+    assert_eq!(list["explanations"].as_array().map(Vec::len), Some(1), "{list}");
+}
+
+#[tokio::test]
+async fn scripts_may_read_the_link_where_there_is_one() {
+    let server = Basalt::serve(&["--test"]);
+    let exposed = |response: &Response| {
+        let names = response.headers()["access-control-expose-headers"].to_str().expect("text").to_owned();
+        names.contains("X-Basalt-Explain")
+    };
+    assert!(exposed(&send(&server, "GET", "/auth/v1/settings", &[], None).await));
+    let key = server.text("publishable_key");
+    assert!(!exposed(&send(&server, "GET", "/auth/v1/settings", &[("apikey", &key)], None).await));
+}

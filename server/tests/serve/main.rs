@@ -29,5 +29,7 @@ mod timing;
 mod users;
 mod world_accounts;
 mod world_clock;
+mod world_durations;
+mod world_faults;
 mod world_services;
 mod worlds;

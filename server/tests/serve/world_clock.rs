@@ -8,9 +8,8 @@ use serde_json::{Value, json};
 use super::bench::{TestServer, World};
 
 const REAL_TIME: &str = "a limit on waiting, which moving a clock must not end";
-const SAME_PORT: &str = "reads the same port as those above; no test here waits for it";
 
-/// Settings, and the test of this file that crosses them.
+/// Settings, and the test of this file or of `world_durations.rs` that crosses them.
 const CROSSED: &[(&str, &str)] = &[
     ("GOTRUE_JWT_EXP", "access_tokens_expire"),
     ("GOTRUE_SESSIONS_TIMEBOX", "sessions_end_after_their_time_box"),
@@ -23,6 +22,17 @@ const CROSSED: &[(&str, &str)] = &[
     ("GOTRUE_SMS_OTP_EXP", "sms_have_a_pause_and_their_codes_expire"),
     ("GOTRUE_MFA_CHALLENGE_EXPIRY_DURATION", "challenges_of_factors_expire"),
     ("GOTRUE_EXTERNAL_FLOW_STATE_EXPIRY_DURATION", "authorization_codes_expire"),
+    ("GOTRUE_MAILER_TEMPLATE_MAX_AGE", "fetched_templates_are_cached_for_a_while"),
+    ("GOTRUE_MAILER_TEMPLATE_RETRY_INTERVAL", "failed_templates_are_fetched_again_after_a_while"),
+    ("GOTRUE_MAILER_TEMPLATE_RELOADING_MAX_IDLE", "templates_without_use_are_not_fetched_in_the_background"),
+    ("GOTRUE_MFA_FACTOR_EXPIRY_DURATION", "unverified_factors_make_room_after_a_while"),
+    ("GOTRUE_MFA_PHONE_MAX_FREQUENCY", "codes_of_phone_factors_have_a_pause"),
+    ("GOTRUE_WEBAUTHN_CHALLENGE_EXPIRY_DURATION", "challenges_of_passkeys_expire"),
+    ("GOTRUE_EXTERNAL_OIDC_PROVIDER_CACHE_TTL", "documents_of_issuers_are_cached_for_a_while"),
+    ("GOTRUE_SAML_RELAY_STATE_VALIDITY_PERIOD", "saml_requests_expire"),
+    ("GOTRUE_OAUTH_SERVER_AUTHORIZATION_TTL", "authorization_requests_expire"),
+    ("GOTRUE_EXTERNAL_WEB3_SOLANA_MAXIMUM_VALIDITY_DURATION", "messages_of_wallets_expire"),
+    ("GOTRUE_EXTERNAL_WEB3_ETHEREUM_MAXIMUM_VALIDITY_DURATION", "messages_of_wallets_expire"),
 ];
 
 /// Settings that the tests here do not cross, and why.
@@ -34,24 +44,13 @@ const NOT_CROSSED: &[(&str, &str)] = &[
     ("GOTRUE_DB_CONN_MAX_IDLE_TIME", "connections, not data"),
     ("GOTRUE_RELOADING_POLLER_INTERVAL", "worlds read no files"),
     ("GOTRUE_RELOADING_GRACE_PERIOD_INTERVAL", "worlds read no files"),
-    ("GOTRUE_MAILER_TEMPLATE_MAX_AGE", SAME_PORT),
-    ("GOTRUE_MAILER_TEMPLATE_RETRY_INTERVAL", SAME_PORT),
-    ("GOTRUE_MAILER_TEMPLATE_RELOADING_MAX_IDLE", SAME_PORT),
-    ("GOTRUE_MFA_FACTOR_EXPIRY_DURATION", SAME_PORT),
-    ("GOTRUE_MFA_PHONE_MAX_FREQUENCY", SAME_PORT),
-    ("GOTRUE_WEBAUTHN_CHALLENGE_EXPIRY_DURATION", SAME_PORT),
-    ("GOTRUE_EXTERNAL_OIDC_PROVIDER_CACHE_TTL", SAME_PORT),
-    ("GOTRUE_SAML_RELAY_STATE_VALIDITY_PERIOD", SAME_PORT),
-    ("GOTRUE_OAUTH_SERVER_AUTHORIZATION_TTL", SAME_PORT),
-    ("GOTRUE_EXTERNAL_WEB3_SOLANA_MAXIMUM_VALIDITY_DURATION", SAME_PORT),
-    ("GOTRUE_EXTERNAL_WEB3_ETHEREUM_MAXIMUM_VALIDITY_DURATION", SAME_PORT),
 ];
 
 async fn gotrue_world<'s>(server: &'s TestServer, name: &str, value: &str) -> World<'s> {
     server.world(json!({"profile": "gotrue", "env": {"GOTRUE_MAILER_AUTOCONFIRM": "true", name: value}})).await
 }
 
-async fn advance(world: &World<'_>, by: &str) {
+pub(super) async fn advance(world: &World<'_>, by: &str) {
     world.ok(Method::POST, "/clock", Some(json!({"advance": by}))).await;
 }
 
@@ -60,7 +59,7 @@ async fn refresh(world: &World<'_>, session: &Value) -> (u16, Value) {
 }
 
 /// Returns the code of the latest message to an address or number.
-async fn code(world: &World<'_>, to: &str) -> String {
+pub(super) async fn code(world: &World<'_>, to: &str) -> String {
     let messages = world.ok(Method::GET, &format!("/messages?wait=5&to={to}"), None).await;
     let latest = messages["messages"].as_array().and_then(|all| all.last()).unwrap_or_else(|| panic!("{messages}"));
     latest["code"].as_str().expect("a code").to_owned()
@@ -81,7 +80,9 @@ fn every_duration_of_the_documentation_is_listed_once() {
     assert_eq!(durations, listed.iter().map(|name| (*name).to_owned()).collect(), "compare the tables of this file");
     assert_eq!(listed.len(), durations.len(), "a setting is listed twice");
     for (name, test) in CROSSED {
-        assert!(include_str!("world_clock.rs").contains(&format!("async fn {test}()")), "{name}: no test {test}");
+        let sources = [include_str!("world_clock.rs"), include_str!("world_durations.rs")];
+        let is_test = |source: &&str| source.contains(&format!("async fn {test}()"));
+        assert!(sources.iter().any(is_test), "{name}: no test {test}");
     }
 }
 
