@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use anyhow::Context;
 use gotrue_rs::config::DatabaseSettings;
-use gotrue_rs::store::{Pool, PoolOptions};
+use gotrue_rs::store::{Pool, PoolOptions, SessionSettings, StatementMode};
 use gotrue_rules::domain::error::chain::ErrorChain;
 use gotrue_rules::domain::policy::ApiPolicy;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
-use sqlx::{Connection, PgConnection, PgPool};
+use sqlx::{ConnectOptions, Connection, PgPool, Row};
 
 /// Default pool size: enough to keep a database busy, below its own default limit of 100.
 const DEFAULT_POOL_SIZE: u32 = 40;
@@ -41,8 +41,10 @@ pub(crate) async fn resolve_pool_size(mut settings: DatabaseSettings) -> Databas
 }
 
 async fn fetch_max_connections(settings: &DatabaseSettings) -> anyhow::Result<u32> {
-    let mut connection = PgConnection::connect(settings.url.reveal()).await?;
-    let allowed: String = sqlx::query_scalar("SHOW max_connections").fetch_one(&mut connection).await?;
+    let mut connection = parse_url(settings)?.0.connect().await?;
+    // Not prepared: a pooler would leave the prepared statement to other clients.
+    let row = sqlx::raw_sql("SHOW max_connections").fetch_one(&mut connection).await?;
+    let allowed: String = row.try_get(0)?;
     connection.close().await?;
     Ok(allowed.parse()?)
 }
@@ -52,7 +54,7 @@ async fn fetch_max_connections(settings: &DatabaseSettings) -> anyhow::Result<u3
 pub(crate) fn build_pool(settings: &DatabaseSettings, api: &ApiPolicy) -> anyhow::Result<Pool> {
     let deadline = api.max_request_duration;
     let or_none = |length: Duration| (!length.is_zero()).then_some(length);
-    let usual = PoolOptions::new(connect_options(settings, deadline)?);
+    let usual = pool_options(settings, deadline)?;
     let most = if settings.max_pool_size == 0 { DEFAULT_POOL_SIZE } else { settings.max_pool_size };
     Ok(Pool::new(PoolOptions {
         acquire_timeout: or_none(deadline)
@@ -66,7 +68,7 @@ pub(crate) fn build_pool(settings: &DatabaseSettings, api: &ApiPolicy) -> anyhow
 
 /// Builds a pool for bulk work by one caller, with a statement timeout of one hour.
 pub(crate) fn build_bulk_pool(settings: &DatabaseSettings) -> anyhow::Result<Pool> {
-    let usual = PoolOptions::new(connect_options(settings, Duration::ZERO)?);
+    let usual = pool_options(settings, Duration::ZERO)?;
     Ok(Pool::new(PoolOptions {
         statement_timeout: BULK_STATEMENT_TIMEOUT,
         ..usual.with_max_connections(DEFAULT_POOL_SIZE)
@@ -78,24 +80,28 @@ pub(crate) fn build_administration_pool(settings: &DatabaseSettings) -> anyhow::
     Ok(PgPoolOptions::new()
         .max_connections(ADMINISTRATION_CONNECTIONS)
         .acquire_timeout(MIGRATION_ACQUIRE_TIMEOUT)
-        .connect_lazy_with(connect_options(settings, Duration::ZERO)?))
+        .connect_lazy_with(parse_url(settings)?.0))
 }
 
 /// Builds a pool of one connection for migrating the schema.
-pub(crate) fn build_migration_pool(settings: &DatabaseSettings, deadline: Duration) -> anyhow::Result<PgPool> {
+/// Migrations set what they need in their transactions, so that they run through a pooler.
+pub(crate) fn build_migration_pool(settings: &DatabaseSettings) -> anyhow::Result<PgPool> {
     Ok(PgPoolOptions::new()
         .max_connections(1)
         .acquire_timeout(MIGRATION_ACQUIRE_TIMEOUT)
-        .connect_lazy_with(connect_options(settings, deadline)?))
+        .connect_lazy_with(parse_url(settings)?.0))
 }
 
-fn connect_options(settings: &DatabaseSettings, deadline: Duration) -> anyhow::Result<PgConnectOptions> {
-    let options: PgConnectOptions =
-        settings.url.reveal().parse().context(
-            "the database's URL cannot be used; it has the form postgresql://user:password@host:5432/database",
-        )?;
-    Ok(options.application_name("basalt").options([
-        ("search_path", settings.namespace.as_str()),
-        ("statement_timeout", &deadline.as_millis().to_string()),
-    ]))
+fn pool_options(settings: &DatabaseSettings, deadline: Duration) -> anyhow::Result<PoolOptions> {
+    let (connect, statement_mode) = parse_url(settings)?;
+    let session = SessionSettings { search_path: settings.namespace.clone(), statement_timeout: deadline };
+    Ok(PoolOptions { statement_mode, ..PoolOptions::new(connect).with_session(session) })
+}
+
+fn parse_url(settings: &DatabaseSettings) -> anyhow::Result<(PgConnectOptions, StatementMode)> {
+    let (mode, url) = StatementMode::take_from_url(settings.url.reveal()).map_err(anyhow::Error::msg)?;
+    let options: PgConnectOptions = url
+        .parse()
+        .context("the database's URL cannot be used; it has the form postgresql://user:password@host:5432/database")?;
+    Ok((options.application_name("basalt"), mode))
 }

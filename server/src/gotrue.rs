@@ -22,7 +22,7 @@ use http_edge::{self, ShutdownSignal};
 
 /// Creates the schema if there is none; a differing schema is reported and left unchanged.
 pub(crate) async fn migrate(config: &Config) -> anyhow::Result<()> {
-    let pool = database::build_migration_pool(&config.database, config.policy.api.max_request_duration)?;
+    let pool = database::build_migration_pool(&config.database)?;
     let migrated = migrate::migrate_auth(&pool, &config.database.namespace).await?;
     pool.close().await;
     tracing::info!(?migrated, schema = config.database.namespace, "the schema is up to date");

@@ -6,10 +6,10 @@
 use std::fmt;
 
 use sqlx::error::BoxDynError;
-use sqlx::postgres::PgArguments;
-use sqlx::{Arguments, Encode, Postgres, Type};
+use sqlx::{Encode, Postgres, Type};
 
-use super::placeholders::{NumberedSql, is_same};
+use super::placeholders::{NumberedSql, Placeholder, is_same};
+use super::values::EncodedValues;
 
 /// A named SQL statement; [`statements!`](crate::statements) declares it.
 #[derive(Debug, Clone, Copy)]
@@ -17,19 +17,20 @@ pub struct Statement {
     name: &'static str,
     sql: &'static str,
     parameters: &'static [&'static str],
+    placeholders: &'static [Placeholder],
 }
 
 /// A value, as the function that appends it to the values of a statement.
-pub type Encoder<'a> = &'a dyn Fn(&mut PgArguments) -> Result<(), BoxDynError>;
+pub type Encoder<'a> = &'a dyn Fn(&mut EncodedValues) -> Result<(), BoxDynError>;
 
 impl Statement {
     /// Creates a statement of a translated text, which only [`statement!`](crate::statement) makes.
     #[doc(hidden)]
-    pub const fn from_numbered<const LENGTH: usize, const PARAMETERS: usize>(
+    pub const fn from_numbered<const LENGTH: usize, const PARAMETERS: usize, const PLACEHOLDERS: usize>(
         name: &'static str,
-        sql: &'static NumberedSql<LENGTH, PARAMETERS>,
+        sql: &'static NumberedSql<LENGTH, PARAMETERS, PLACEHOLDERS>,
     ) -> Self {
-        Self { name, sql: sql.text(), parameters: sql.parameters() }
+        Self { name, sql: sql.text(), parameters: sql.parameters(), placeholders: sql.placeholders() }
     }
 
     /// `<table>.<verb>`, as shown in journal and metrics.
@@ -114,14 +115,13 @@ impl Message {
     }
 }
 
-/// The values of a statement, or why one cannot be encoded.
-pub(super) type Values = Result<PgArguments, BoxDynError>;
-
 /// A statement with the values of all its parameters, built by [`bind!`](crate::bind).
 pub struct BoundStatement {
     pub(super) name: &'static str,
     pub(super) sql: &'static str,
-    pub(super) values: Values,
+    pub(super) placeholders: &'static [Placeholder],
+    /// The values, or why one cannot be encoded.
+    pub(super) values: Result<EncodedValues, BoxDynError>,
 }
 
 impl BoundStatement {
@@ -132,9 +132,10 @@ impl BoundStatement {
         order: [usize; COUNT],
         encoders: [Encoder<'_>; COUNT],
     ) -> Self {
-        let mut arguments = PgArguments::default();
-        let encoded = order.into_iter().try_for_each(|index| encoders[index](&mut arguments));
-        Self { name: statement.name, sql: statement.sql, values: encoded.map(|()| arguments) }
+        let mut values = EncodedValues::with_capacity(COUNT);
+        let encoded = order.into_iter().try_for_each(|index| encoders[index](&mut values));
+        let Statement { name, sql, placeholders, .. } = *statement;
+        Self { name, sql, placeholders, values: encoded.map(|()| values) }
     }
 }
 
@@ -148,10 +149,10 @@ impl fmt::Debug for BoundStatement {
 /// Appends a value.
 #[doc(hidden)]
 pub fn append<'q, T: Encode<'q, Postgres> + Type<Postgres>>(
-    arguments: &mut PgArguments,
+    values: &mut EncodedValues,
     value: T,
 ) -> Result<(), BoxDynError> {
-    arguments.add(value)
+    values.add(value)
 }
 
 /// The statements of a module and of the modules below it.
@@ -228,7 +229,8 @@ macro_rules! statement {
         use $crate::store::placeholders::{NumberedSql, TranslationBuffer};
         const SOURCE: &str = $sql;
         const BUFFER: TranslationBuffer<{ 2 * SOURCE.len() }> = TranslationBuffer::translate(SOURCE);
-        const NUMBERED: NumberedSql<{ BUFFER.length() }, { BUFFER.count() }> = BUFFER.finish();
+        const NUMBERED: NumberedSql<{ BUFFER.length() }, { BUFFER.count() }, { BUFFER.placeholder_count() }> =
+            BUFFER.finish();
         $crate::store::Statement::from_numbered($name, &NUMBERED)
     }};
 }
@@ -284,7 +286,7 @@ macro_rules! bind {
             ($($name,)*) => $crate::store::binding::BoundStatement::encode(
                 &$statement,
                 ORDER,
-                [$(&|arguments| $crate::store::binding::append(arguments, &$name)),*],
+                [$(&|values| $crate::store::binding::append(values, &$name)),*],
             ),
         }
     }};

@@ -63,7 +63,7 @@ pub async fn call(within: HookTransaction<'_>, function: HookFunction<'_>, event
 async fn call_with_time_limit(db: &mut Connection, function: HookFunction<'_>, event: &str) -> Result<Option<String>> {
     db.execute(bind!(LIMIT_TIME)).await?;
     let output = call_once(db, function, event).await?;
-    db.execute(bind!(UNLIMIT_TIME)).await?;
+    db.execute_reset(bind!(UNLIMIT_TIME)).await?;
     Ok(output)
 }
 

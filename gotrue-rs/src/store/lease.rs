@@ -1,15 +1,15 @@
 //! A leased connection: its known state decides whether it is reused, reset or closed.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use sqlx::{Connection as _, PgConnection};
+use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::error::Elapsed;
 use tokio::time::timeout;
 
 use super::error::{Error, ends_session};
-use super::pool_state::{PoolInner, current_runtime};
+use super::pool_state::{ConnectionOrigin, PoolInner, current_runtime};
 
 /// The known state of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,7 +32,7 @@ enum ConnectionState {
 #[derive(Debug)]
 pub(super) struct Lease {
     connection: Option<PgConnection>,
-    opened_at: Instant,
+    origin: ConnectionOrigin,
     state: ConnectionState,
     shared: Arc<PoolInner>,
     permit: Option<OwnedSemaphorePermit>,
@@ -41,11 +41,11 @@ pub(super) struct Lease {
 impl Lease {
     pub(super) fn new(
         connection: PgConnection,
-        opened_at: Instant,
+        origin: ConnectionOrigin,
         shared: Arc<PoolInner>,
         permit: OwnedSemaphorePermit,
     ) -> Self {
-        Self { connection: Some(connection), opened_at, state: ConnectionState::Ready, shared, permit: Some(permit) }
+        Self { connection: Some(connection), origin, state: ConnectionState::Ready, shared, permit: Some(permit) }
     }
 
     /// Whether a transaction is open in which no statement has failed.
@@ -53,6 +53,11 @@ impl Lease {
     /// In any other state `COMMIT` can roll back without an error.
     pub(super) fn can_commit(&self) -> bool {
         self.state == ConnectionState::InTransaction
+    }
+
+    /// The SQL that begins each transaction; `None` if the session has these settings and statements are prepared.
+    pub(super) fn transaction_settings(&self) -> Option<&str> {
+        (!self.origin.is_direct).then_some(&self.shared.transaction_settings)
     }
 
     /// The default time limit of a statement.
@@ -69,8 +74,9 @@ impl Lease {
     /// Opens a transaction.
     pub(super) async fn begin(&mut self) -> sqlx::Result<()> {
         let limit = self.statement_timeout();
+        let sql = format!("BEGIN; {}", self.transaction_settings().unwrap_or_default());
         let (before, connection) = self.start();
-        let outcome = timeout(limit, sqlx::raw_sql("BEGIN").execute(connection)).await;
+        let outcome = timeout(limit, sqlx::raw_sql(AssertSqlSafe(sql)).execute(connection)).await;
         self.finish(before, outcome)?;
         if self.state == ConnectionState::Ready {
             self.state = ConnectionState::InTransaction;
@@ -161,12 +167,12 @@ impl Drop for Lease {
     fn drop(&mut self) {
         let Some(connection) = self.connection.take() else { return };
         match self.state {
-            ConnectionState::Ready => self.shared.keep(connection, self.opened_at),
+            ConnectionState::Ready => self.shared.keep(connection, self.origin),
             ConnectionState::Failed | ConnectionState::InTransaction | ConnectionState::TransactionFailed => {
                 let has_transaction = self.state != ConnectionState::Failed;
                 // Without a runtime the process is ending: the connection is closed.
                 if let Some(runtime) = current_runtime() {
-                    let reset = reset(connection, has_transaction, Arc::clone(&self.shared), self.opened_at);
+                    let reset = reset(connection, has_transaction, Arc::clone(&self.shared), self.origin);
                     let permit = self.permit.take();
                     runtime.spawn(async move {
                         reset.await;
@@ -180,7 +186,7 @@ impl Drop for Lease {
 }
 
 /// Rolls back an open transaction, and keeps the connection if it responds in time.
-async fn reset(mut connection: PgConnection, has_transaction: bool, shared: Arc<PoolInner>, opened_at: Instant) {
+async fn reset(mut connection: PgConnection, has_transaction: bool, shared: Arc<PoolInner>, origin: ConnectionOrigin) {
     let resetting = async {
         if has_transaction {
             sqlx::raw_sql("ROLLBACK").execute(&mut connection).await.map(|_| ())
@@ -189,7 +195,7 @@ async fn reset(mut connection: PgConnection, has_transaction: bool, shared: Arc<
         }
     };
     match timeout(shared.options.ping_timeout, resetting).await {
-        Ok(Ok(())) => shared.keep(connection, opened_at),
+        Ok(Ok(())) => shared.keep(connection, origin),
         Ok(Err(_)) | Err(_) => shared.suspect_idle(),
     }
 }

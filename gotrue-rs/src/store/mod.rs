@@ -7,20 +7,24 @@ pub mod error;
 mod injected_rejection;
 pub mod insertion;
 mod lease;
+mod literal;
 mod merged_metadata;
 pub mod migrate;
 mod pending_tokens;
 pub mod placeholders;
 pub mod pool;
 mod pool_state;
+pub mod pooler;
 mod quoting;
 pub mod rows;
 mod span;
 pub mod statement;
+mod values;
 
 pub use binding::{BoundStatement, Statement};
 pub use error::{Error, OrInternalError, Result};
 pub use pool::{PausedPool, Pool, PoolOptions};
+pub use pooler::{SessionSettings, StatementMode};
 pub use span::SQL_LOG;
 /// Address, role and session settings of a PostgreSQL connection.
 pub use sqlx::postgres::PgConnectOptions;

@@ -6,6 +6,23 @@
 
 /// The highest number of parameters of one statement.
 const MAX_PARAMETERS: usize = 32;
+/// The highest number of placeholders of one statement.
+const MAX_PLACEHOLDERS: usize = 128;
+
+/// Where a translated text has a placeholder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Placeholder {
+    /// The offset of `$` in bytes.
+    pub start: usize,
+    /// The offset after the number.
+    pub end: usize,
+    /// The index of its parameter, from 0.
+    pub parameter: usize,
+}
+
+impl Placeholder {
+    const NONE: Self = Self { start: 0, end: 0, parameter: 0 };
+}
 
 /// A translation in a buffer that is larger than the text.
 ///
@@ -16,16 +33,21 @@ pub struct TranslationBuffer<const CAPACITY: usize> {
     length: usize,
     parameters: [&'static str; MAX_PARAMETERS],
     count: usize,
+    placeholders: [Placeholder; MAX_PLACEHOLDERS],
+    placeholder_count: usize,
 }
 
-/// A translated text and the names of its parameters; `$1` is the first.
+/// A translated text, the names of its parameters, `$1` first, and where they are used.
 #[derive(Debug, Clone, Copy)]
-pub struct NumberedSql<const LENGTH: usize, const PARAMETERS: usize> {
+pub struct NumberedSql<const LENGTH: usize, const PARAMETERS: usize, const PLACEHOLDERS: usize> {
     text: [u8; LENGTH],
     parameters: [&'static str; PARAMETERS],
+    placeholders: [Placeholder; PLACEHOLDERS],
 }
 
-impl<const LENGTH: usize, const PARAMETERS: usize> NumberedSql<LENGTH, PARAMETERS> {
+impl<const LENGTH: usize, const PARAMETERS: usize, const PLACEHOLDERS: usize>
+    NumberedSql<LENGTH, PARAMETERS, PLACEHOLDERS>
+{
     /// The text with `$1` … for values.
     ///
     /// # Panics
@@ -41,6 +63,11 @@ impl<const LENGTH: usize, const PARAMETERS: usize> NumberedSql<LENGTH, PARAMETER
     pub const fn parameters(&self) -> &[&'static str] {
         &self.parameters
     }
+
+    /// The placeholders in the order of the text.
+    pub const fn placeholders(&self) -> &[Placeholder] {
+        &self.placeholders
+    }
 }
 
 impl<const CAPACITY: usize> TranslationBuffer<CAPACITY> {
@@ -50,7 +77,14 @@ impl<const CAPACITY: usize> TranslationBuffer<CAPACITY> {
     /// The text has a `$1`, an `E'…'` constant, a comment or quotation without end, or too many parameters.
     pub const fn translate(sql: &'static str) -> Self {
         let source = sql.as_bytes();
-        let mut draft = Self { text: [0; CAPACITY], length: 0, parameters: [""; MAX_PARAMETERS], count: 0 };
+        let mut draft = Self {
+            text: [0; CAPACITY],
+            length: 0,
+            parameters: [""; MAX_PARAMETERS],
+            count: 0,
+            placeholders: [Placeholder::NONE; MAX_PLACEHOLDERS],
+            placeholder_count: 0,
+        };
         let (mut at, mut copied) = (0, 0);
         while at < source.len() {
             // Every byte of every statement passes here at each compilation: few of them need a function call.
@@ -83,6 +117,16 @@ impl<const CAPACITY: usize> TranslationBuffer<CAPACITY> {
         self.count
     }
 
+    /// The number of placeholders.
+    pub const fn placeholder_count(&self) -> usize {
+        self.placeholder_count
+    }
+
+    /// The placeholders in the order of the text, for a text that is not a constant.
+    pub fn placeholders(&self) -> &[Placeholder] {
+        &self.placeholders[..self.placeholder_count]
+    }
+
     /// The text and the names of the parameters, for a text that is not a constant.
     ///
     /// # Panics
@@ -92,13 +136,18 @@ impl<const CAPACITY: usize> TranslationBuffer<CAPACITY> {
         (text, &self.parameters[..self.count])
     }
 
-    /// Returns the translation in its exact size: that of [`Self::length`] and [`Self::count`].
-    pub const fn finish<const LENGTH: usize, const PARAMETERS: usize>(&self) -> NumberedSql<LENGTH, PARAMETERS> {
+    /// Returns the translation in its exact size: that of [`Self::length`], [`Self::count`] and
+    /// [`Self::placeholder_count`].
+    pub const fn finish<const LENGTH: usize, const PARAMETERS: usize, const PLACEHOLDERS: usize>(
+        &self,
+    ) -> NumberedSql<LENGTH, PARAMETERS, PLACEHOLDERS> {
         assert!(LENGTH == self.length && PARAMETERS == self.count, "the sizes are those of the draft");
         let (mut text, mut parameters) = ([0; LENGTH], [""; PARAMETERS]);
+        let mut placeholders = [Placeholder::NONE; PLACEHOLDERS];
         text.copy_from_slice(self.text.split_at(LENGTH).0);
         parameters.copy_from_slice(self.parameters.split_at(PARAMETERS).0);
-        NumberedSql { text, parameters }
+        placeholders.copy_from_slice(self.placeholders.split_at(PLACEHOLDERS).0);
+        NumberedSql { text, parameters, placeholders }
     }
 
     /// Copies a part of the source.
@@ -117,11 +166,15 @@ impl<const CAPACITY: usize> TranslationBuffer<CAPACITY> {
         let name = sql.split_at(end).0.split_at(start).1;
         let number = self.number_of(name);
         let digits = [b'$', digit(number / 10), digit(number % 10)];
+        let start = self.length;
         if number < 10 {
             self.push(&[digits[0], digits[2]], 0, 2);
         } else {
             self.push(&digits, 0, 3);
         }
+        assert!(self.placeholder_count < MAX_PLACEHOLDERS, "a statement has too many placeholders");
+        self.placeholders[self.placeholder_count] = Placeholder { start, end: self.length, parameter: number - 1 };
+        self.placeholder_count += 1;
         end
     }
 

@@ -5,7 +5,7 @@
 //! (`docs/decisions/0043-connections-of-unknown-state-are-closed.md`).
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use sqlx::Connection as _;
 use sqlx::postgres::PgConnectOptions;
@@ -33,8 +33,10 @@ impl Pool {
     }
 
     /// The connection settings, for connections outside the pool (migrations, tests).
+    ///
+    /// They include the settings of the session, unless a pooler is known not to permit them.
     pub fn connect_options(&self) -> &PgConnectOptions {
-        &self.0.options.connect
+        self.0.connector.session_options()
     }
 
     /// Closes the pool: stops opening connections, waits for those in use, and closes all.
@@ -77,11 +79,11 @@ impl Pool {
     /// Leases a connection for one statement or one transaction.
     pub(super) async fn lease(&self) -> sqlx::Result<Lease> {
         let permit = self.acquire_permit(&self.0.permits).await?;
-        let (connection, opened_at) = match self.0.reuse().await {
-            Some(idle) => (idle.connection, idle.opened_at),
-            None => (self.0.connect().await?, Instant::now()),
+        let (connection, origin) = match self.0.reuse().await {
+            Some(idle) => (idle.connection, idle.origin),
+            None => self.0.connect().await?,
         };
-        Ok(Lease::new(connection, opened_at, Arc::clone(&self.0), permit))
+        Ok(Lease::new(connection, origin, Arc::clone(&self.0), permit))
     }
 
     /// Acquires the permit for a transaction that waits for a third party.

@@ -9,14 +9,22 @@ use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
+use super::pooler::{Connector, Opened, SessionSettings, StatementMode};
+
 /// A connection that was idle for longer is pinged before use: its server may be gone.
 const PING_AFTER_IDLE: Duration = Duration::from_secs(1);
 
 /// Connection settings and time limits of the pool. No step waits without a limit.
 #[derive(Debug, Clone)]
 pub struct PoolOptions {
-    /// The server, the role and the session's settings.
+    /// The server and the role.
+    ///
+    /// Settings of the session that are given here are lost behind a pooler.
     pub connect: PgConnectOptions,
+    /// The settings of each transaction.
+    pub session: Option<SessionSettings>,
+    /// Whether statements are prepared.
+    pub statement_mode: StatementMode,
     /// The maximum number of open connections; at least one.
     pub max_connections: u32,
     /// The maximum wait for a connection while all are in use.
@@ -40,6 +48,8 @@ impl PoolOptions {
     pub fn new(connect: PgConnectOptions) -> Self {
         Self {
             connect: connect.disable_statement_logging(),
+            session: None,
+            statement_mode: StatementMode::Detect,
             max_connections: 40,
             acquire_timeout: Duration::from_secs(3),
             connect_timeout: Duration::from_secs(2),
@@ -49,6 +59,12 @@ impl PoolOptions {
             max_lifetime: Some(Duration::from_mins(30)),
             idle_timeout: Some(Duration::from_mins(10)),
         }
+    }
+
+    /// Sets the settings of each transaction.
+    #[must_use]
+    pub fn with_session(self, session: SessionSettings) -> Self {
+        Self { session: Some(session), ..self }
     }
 
     /// Sets the maximum number of connections.
@@ -62,6 +78,9 @@ impl PoolOptions {
 #[derive(Debug)]
 pub(super) struct PoolInner {
     pub(super) options: PoolOptions,
+    pub(super) connector: Connector,
+    /// The SQL that begins a transaction where statements are not prepared.
+    pub(super) transaction_settings: String,
     pub(super) permits: Arc<Semaphore>,
     /// Permits for transactions that wait for a third party; fewer than connections.
     pub(super) third_party_permits: Arc<Semaphore>,
@@ -79,15 +98,27 @@ struct IdleConnections {
 #[derive(Debug)]
 pub(super) struct IdleConnection {
     pub(super) connection: PgConnection,
-    pub(super) opened_at: Instant,
+    pub(super) origin: ConnectionOrigin,
     since: Instant,
+}
+
+/// When a connection was opened, and what it leads to.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ConnectionOrigin {
+    pub(super) opened_at: Instant,
+    /// Whether statements may be prepared on it: no pooler is in between.
+    pub(super) is_direct: bool,
 }
 
 impl PoolInner {
     pub(super) fn new(options: PoolOptions) -> Self {
         let most = usize::try_from(options.max_connections).unwrap_or(1).max(1);
+        let connector = Connector::new(options.connect.clone(), options.session.as_ref(), options.statement_mode);
+        let transaction_settings = options.session.as_ref().map(SessionSettings::to_sql).unwrap_or_default();
         Self {
             options,
+            connector,
+            transaction_settings,
             permits: Arc::new(Semaphore::new(most)),
             third_party_permits: Arc::new(Semaphore::new((most / 2).max(1))),
             idle: Mutex::new(IdleConnections { connections: Vec::new(), suspected_at: Instant::now() }),
@@ -107,7 +138,7 @@ impl PoolInner {
                 let is_suspect = idle.since < all.suspected_at || idle.since.elapsed() > PING_AFTER_IDLE;
                 (idle, is_suspect)
             };
-            if self.options.max_lifetime.is_some_and(|longest| idle.opened_at.elapsed() > longest) {
+            if self.options.max_lifetime.is_some_and(|longest| idle.origin.opened_at.elapsed() > longest) {
                 continue;
             }
             if !is_suspect {
@@ -122,9 +153,12 @@ impl PoolInner {
         }
     }
 
-    pub(super) async fn connect(&self) -> sqlx::Result<PgConnection> {
-        match timeout(self.options.connect_timeout, self.options.connect.connect()).await {
-            Ok(connected) => connected,
+    pub(super) async fn connect(&self) -> sqlx::Result<(PgConnection, ConnectionOrigin)> {
+        match timeout(self.options.connect_timeout, self.connector.open()).await {
+            Ok(opened) => {
+                let Opened { connection, is_direct } = opened?;
+                Ok((connection, ConnectionOrigin { opened_at: Instant::now(), is_direct }))
+            }
             Err(_) => Err(sqlx::Error::Io(std::io::Error::new(
                 std::io::ErrorKind::TimedOut,
                 "the database did not complete the connection in time",
@@ -133,7 +167,7 @@ impl PoolInner {
     }
 
     /// Keeps a connection for reuse, and closes the oldest one that has exceeded the idle timeout.
-    pub(super) fn keep(&self, connection: PgConnection, opened_at: Instant) {
+    pub(super) fn keep(&self, connection: PgConnection, origin: ConnectionOrigin) {
         let mut idle = self.lock_idle();
         let is_expired =
             |oldest: &IdleConnection| self.options.idle_timeout.is_some_and(|limit| oldest.since.elapsed() > limit);
@@ -141,7 +175,7 @@ impl PoolInner {
             idle.connections.remove(0);
         }
         if !self.permits.is_closed() {
-            idle.connections.push(IdleConnection { connection, opened_at, since: Instant::now() });
+            idle.connections.push(IdleConnection { connection, origin, since: Instant::now() });
         }
     }
 

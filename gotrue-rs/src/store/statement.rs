@@ -5,13 +5,14 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use sqlx::postgres::{PgArguments, PgRow};
+use sqlx::error::BoxDynError;
+use sqlx::postgres::{PgArguments, PgConnection, PgQueryResult, PgRow};
 use sqlx::{AssertSqlSafe, FromRow, Postgres, Row, ValueRef};
 use tokio::sync::{Notify, OwnedSemaphorePermit};
 use tokio::time::timeout;
 use tracing::Instrument;
 
-use super::binding::{BoundStatement, Values};
+use super::binding::BoundStatement;
 use super::error::{Error, Result};
 use super::injected_rejection::InjectedRejection;
 use super::lease::Lease;
@@ -53,9 +54,63 @@ const SLOW_STATEMENT: Duration = Duration::from_secs(1);
 /// The time limit of statements that read many rows.
 const LONG_STATEMENT: Duration = Duration::from_mins(1);
 
+/// What is sent for a statement.
+enum Message {
+    /// The values of a statement that is prepared at its first use on a connection.
+    Prepared(&'static str, PgArguments),
+    /// A text with all values: one message, no preparation.
+    Text(String),
+}
+
+impl Message {
+    async fn fetch_all(self, connection: &mut PgConnection) -> sqlx::Result<Vec<PgRow>> {
+        match self {
+            Self::Prepared(sql, values) => sqlx::query_with::<Postgres, _>(sql, values).fetch_all(connection).await,
+            Self::Text(sql) => sqlx::raw_sql(AssertSqlSafe(sql)).fetch_all(connection).await,
+        }
+    }
+
+    async fn execute(self, connection: &mut PgConnection) -> sqlx::Result<PgQueryResult> {
+        match self {
+            Self::Prepared(sql, values) => sqlx::query_with::<Postgres, _>(sql, values).execute(connection).await,
+            Self::Text(sql) => sqlx::raw_sql(AssertSqlSafe(sql)).execute(connection).await,
+        }
+    }
+}
+
+/// The text of a statement, and what surrounds it.
+enum Content {
+    Bound(BoundStatement),
+    /// As [`Content::Bound`]; the settings of the transaction apply again afterwards.
+    BoundAndSettings(BoundStatement),
+    Untyped(String),
+}
+
+impl Content {
+    /// Returns what is sent for the statement on this connection.
+    fn into_message(self, lease: &Lease, is_transaction: bool) -> std::result::Result<Message, BoxDynError> {
+        let settings = lease.transaction_settings();
+        // A transaction has its settings from its begin.
+        let mut text = settings.filter(|_| !is_transaction).unwrap_or_default().to_owned();
+        match (self, settings) {
+            (Self::Untyped(sql), _) => text.push_str(&sql),
+            (Self::Bound(bound) | Self::BoundAndSettings(bound), None) => {
+                return Ok(Message::Prepared(bound.sql, bound.values?.to_arguments()?));
+            }
+            (Self::Bound(bound), Some(_)) => bound.values?.push_statement(&mut text, bound.sql, bound.placeholders)?,
+            (Self::BoundAndSettings(bound), Some(settings)) => {
+                bound.values?.push_statement(&mut text, bound.sql, bound.placeholders)?;
+                text.push_str("; ");
+                text.push_str(settings);
+            }
+        }
+        Ok(Message::Text(text))
+    }
+}
+
 /// Runs a query on the open transaction, or on a connection of its own, within the time limit.
 macro_rules! on {
-    ($self:ident, $name:expr, $sql:expr, |$connection:ident| $query:expr) => {{
+    ($self:ident, $name:expr, $sql:expr, $content:expr, |$connection:ident, $message:ident| $query:expr) => {{
         let mut own = None;
         let is_transaction = $self.is_transaction();
         let lease = match &mut $self.inner {
@@ -65,6 +120,8 @@ macro_rules! on {
             }
             Inner::Transaction(lease) => lease,
         };
+        let encoded = $content.into_message(lease, is_transaction);
+        let $message = encoded.map_err(|cause| Error::in_statement($name, sqlx::Error::Encode(cause)))?;
         let limit = $self.statement_timeout.unwrap_or(lease.statement_timeout());
         let started_at = Instant::now();
         let span = statement_span($name);
@@ -199,18 +256,30 @@ impl Connection {
     where
         R: for<'r> FromRow<'r, PgRow> + Send + Unpin,
     {
-        let BoundStatement { name, sql, values } = statement;
-        let values = self.start(name, values).await?;
-        let query = sqlx::query_as_with::<Postgres, R, _>(sql, values);
-        on!(self, name, sql, |connection| query.fetch_all(connection))
+        let (name, sql) = (statement.name, statement.sql);
+        self.start(&statement).await?;
+        let content = Content::Bound(statement);
+        let rows = on!(self, name, sql, content, |connection, message| message.fetch_all(connection))?;
+        let decoded: sqlx::Result<Vec<R>> = rows.iter().map(R::from_row).collect();
+        decoded.map_err(|cause| Error::in_statement(name, cause))
     }
 
     /// Executes the statement and returns the number of written rows.
     pub async fn execute(&mut self, statement: BoundStatement) -> Result<u64> {
-        let BoundStatement { name, sql, values } = statement;
-        let values = self.start(name, values).await?;
-        let query = sqlx::query_with::<Postgres, _>(sql, values);
-        let done = on!(self, name, sql, |connection| query.execute(connection));
+        let (name, sql) = (statement.name, statement.sql);
+        self.start(&statement).await?;
+        self.run(name, sql, Content::Bound(statement)).await
+    }
+
+    /// Executes a statement that resets settings of the transaction to those of the session.
+    pub(super) async fn execute_reset(&mut self, statement: BoundStatement) -> Result<u64> {
+        let (name, sql) = (statement.name, statement.sql);
+        self.start(&statement).await?;
+        self.run(name, sql, Content::BoundAndSettings(statement)).await
+    }
+
+    async fn run(&mut self, name: &'static str, sql: &'static str, content: Content) -> Result<u64> {
+        let done = on!(self, name, sql, content, |connection, message| message.execute(connection));
         done.map(|done| done.rows_affected())
     }
 
@@ -219,8 +288,8 @@ impl Connection {
     /// The caller must quote every name and value in it.
     pub(super) async fn fetch_untyped(&mut self, name: &'static str, sql: String) -> Result<UntypedRow> {
         reach(&self.journal, Step::Statement(name), name).await?;
-        let query = sqlx::raw_sql(AssertSqlSafe(sql));
-        let rows = on!(self, name, "", |connection| query.fetch_all(connection))?;
+        let content = Content::Untyped(sql);
+        let rows = on!(self, name, "", content, |connection, message| message.fetch_all(connection))?;
         let Some(row) = rows.first() else { return Ok(UntypedRow::Missing) };
         read_text(row).map_err(|cause| Error::in_statement(name, cause))
     }
@@ -230,10 +299,9 @@ impl Connection {
         self.journal.trace(|trace| trace.note(fact(), condition));
     }
 
-    async fn start(&self, statement: &'static str, values: Values) -> Result<PgArguments> {
-        tracing::debug!(target: SQL_LOG, statement, "executing statement");
-        reach(&self.journal, Step::Statement(statement), statement).await?;
-        values.map_err(|cause| Error::in_statement(statement, sqlx::Error::Encode(cause)))
+    async fn start(&self, statement: &BoundStatement) -> Result<()> {
+        tracing::debug!(target: SQL_LOG, statement = statement.name, "executing statement");
+        reach(&self.journal, Step::Statement(statement.name), statement.name).await
     }
 }
 

@@ -8,7 +8,7 @@ use sqlx::{AssertSqlSafe, Connection, PgConnection, PgPool, Row};
 use tokio::sync::OnceCell;
 
 use super::postgres::Postgres;
-use crate::store::{Pool, PoolOptions, migrate};
+use crate::store::{Pool, PoolOptions, SessionSettings, migrate};
 
 static SERVER: OnceCell<Postgres> = OnceCell::const_new();
 static NUMBER: AtomicUsize = AtomicUsize::new(0);
@@ -60,16 +60,14 @@ impl TestDatabase {
 
     /// An sqlx pool with the role and the search path of the auth server, for statements of the test.
     pub async fn pool(&self) -> PgPool {
-        let options = self.pool_options(Duration::ZERO).connect;
+        let options = session(Duration::ZERO).apply(self.pool_options(Duration::ZERO).connect);
         let pool = PgPoolOptions::new().max_connections(8).test_before_acquire(false);
         pool.connect_with(options).await.expect("the test server answers")
     }
 
     /// The pool options of the auth server; `deadline` is the statement timeout, zero for none.
     pub fn pool_options(&self, deadline: Duration) -> PoolOptions {
-        let options = self.admin.clone().username("supabase_auth_admin");
-        let deadline = deadline.as_millis().to_string();
-        PoolOptions::new(options.options([("search_path", "auth"), ("statement_timeout", &*deadline)]))
+        PoolOptions::new(self.admin.clone().username("supabase_auth_admin")).with_session(session(deadline))
     }
 
     /// Runs SQL as a superuser and returns the first column of each row as text.
@@ -84,6 +82,11 @@ impl TestDatabase {
             sqlx::raw_sql(AssertSqlSafe(wrapped)).fetch_all(&mut connection).await.expect("the test's SQL is right");
         rows.iter().map(|row| row.try_get::<Option<String>, _>(0).ok().flatten().unwrap_or_default()).collect()
     }
+}
+
+/// The settings of the auth server's transactions.
+fn session(deadline: Duration) -> SessionSettings {
+    SessionSettings { search_path: "auth".to_owned(), statement_timeout: deadline }
 }
 
 fn superuser(server: &Postgres, database: &str) -> PgConnectOptions {

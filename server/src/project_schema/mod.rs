@@ -6,8 +6,6 @@ mod files;
 mod glob;
 mod hook_functions;
 
-use std::time::Duration;
-
 use anyhow::Context;
 use gotrue_rs::config::DatabaseSettings;
 use gotrue_rs::store::migrate::{AppliedFiles, apply_project};
@@ -36,7 +34,7 @@ pub(crate) async fn apply(
     log_notices(&files.notices);
     let mut superuser = settings.clone();
     superuser.url = Secret::from(superuser_url);
-    let pool = database::build_migration_pool(&superuser, Duration::ZERO)?;
+    let pool = database::build_migration_pool(&superuser)?;
     let outcome = apply_project(&pool, &files.schema).await;
     pool.close().await;
     let applied = outcome.context(

@@ -1,7 +1,5 @@
 //! Roles, schemas and the template of the databases of worlds.
 
-use std::time::Duration;
-
 use anyhow::Context;
 use gotrue_rs::config::DatabaseSettings;
 use gotrue_rs::store::PgConnectOptions;
@@ -22,20 +20,16 @@ pub(super) const EMBEDDED_DEFAULT: &str = "postgres";
 const ADMINISTRATION: &str = "template1";
 
 /// Creates the roles of the embedded database; in an external one the operator creates them.
-pub(super) async fn create_roles(
-    superuser: &DatabaseSettings,
-    password: &str,
-    deadline: Duration,
-) -> anyhow::Result<()> {
-    let pool = database::build_migration_pool(superuser, deadline)?;
+pub(super) async fn create_roles(superuser: &DatabaseSettings, password: &str) -> anyhow::Result<()> {
+    let pool = database::build_migration_pool(superuser)?;
     migrate::create_roles(&pool, password).await?;
     pool.close().await;
     Ok(())
 }
 
 /// Creates the schemas.
-pub(super) async fn migrate_schemas(settings: &DatabaseSettings, deadline: Duration) -> anyhow::Result<()> {
-    let pool = database::build_migration_pool(settings, deadline)?;
+pub(super) async fn migrate_schemas(settings: &DatabaseSettings) -> anyhow::Result<()> {
+    let pool = database::build_migration_pool(settings)?;
     migrate::migrate_auth(&pool, &settings.namespace).await.context("preparing schema auth")?;
     migrate::migrate_basalt(&pool).await.context("preparing schema basalt")?;
     pool.close().await;

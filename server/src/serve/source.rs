@@ -1,7 +1,6 @@
 //! The database of `basalt serve`: the operator's, or an embedded one.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use gotrue_rs::config::{Config, DatabaseSettings};
 use gotrue_rs::store::{Pool, migrate};
@@ -79,8 +78,8 @@ fn create_schemas(postgres: &EmbeddedPostgres) -> anyhow::Result<()> {
     let settings =
         |role: &str| DatabaseSettings { url: Secret::from(postgres.url(role).as_str()), ..DatabaseSettings::default() };
     Handle::current().block_on(async {
-        create_roles(&settings(EmbeddedPostgres::SUPERUSER), postgres.password(), Duration::ZERO).await?;
-        migrate_schemas(&settings(ROLE), Duration::ZERO).await?;
+        create_roles(&settings(EmbeddedPostgres::SUPERUSER), postgres.password()).await?;
+        migrate_schemas(&settings(ROLE)).await?;
         create_template(&postgres.url(EmbeddedPostgres::SUPERUSER)).await
     })
 }
@@ -101,21 +100,20 @@ impl DatabaseSource {
 
     /// Migrates the database and returns a connection pool.
     pub(crate) async fn open(&self, config: &mut Config) -> anyhow::Result<Pool> {
-        let deadline = config.policy.api.max_request_duration;
-        self.migrate(&config.database, deadline).await?;
+        self.migrate(&config.database).await?;
         config.database.url = Secret::from(self.url(ROLE).as_str());
         database::build_pool(&config.database, &config.policy.api)
     }
 
     /// Creates roles and schemas that do not exist yet.
-    pub(super) async fn migrate(&self, settings: &DatabaseSettings, deadline: Duration) -> anyhow::Result<()> {
+    pub(super) async fn migrate(&self, settings: &DatabaseSettings) -> anyhow::Result<()> {
         let mut settings = settings.clone();
         if let Self::Embedded(postgres) = self {
             settings.url = Secret::from(self.operator_url().as_str());
-            create_roles(&settings, postgres.password(), deadline).await?;
+            create_roles(&settings, postgres.password()).await?;
         }
         settings.url = Secret::from(self.url(ROLE).as_str());
-        migrate_schemas(&settings, deadline).await
+        migrate_schemas(&settings).await
     }
 
     /// Stops the embedded database.

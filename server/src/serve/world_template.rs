@@ -1,7 +1,5 @@
 //! The template of the databases of worlds, and their addresses.
 
-use std::time::Duration;
-
 use gotrue_rs::config::DatabaseSettings;
 use gotrue_rs::store::migrate::{self, DatabaseAdministrator, DatabaseName};
 use gotrue_rules::domain::secret::Secret;
@@ -32,7 +30,7 @@ impl DatabaseSource {
                 let template = name(TEMPLATE)?;
                 // A prepared cluster has everything.
                 if !administrator.exists(&template).await? {
-                    self.migrate(&settings, Duration::ZERO).await?;
+                    self.migrate(&settings).await?;
                     create_template(&self.operator_url()).await?;
                 }
                 let has_files = SchemaFiles::read(project)?.is_any();
@@ -45,7 +43,7 @@ impl DatabaseSource {
                 Ok((administrator, template))
             }
             Self::External(_) => {
-                self.migrate(&settings, Duration::ZERO).await?;
+                self.migrate(&settings).await?;
                 let template = name(&format!("{TEMPLATE}_{}", migrate::schema_fingerprint()))?;
                 if !administrator.exists(&template).await? {
                     self.create_external(&administrator, &template).await?;
@@ -64,7 +62,7 @@ impl DatabaseSource {
         administrator.create_empty(template).await?;
         let url = self.application_url(template);
         let settings = DatabaseSettings { url: Secret::from(url.as_str()), ..DatabaseSettings::default() };
-        let migrated = match migrate_schemas(&settings, Duration::ZERO).await {
+        let migrated = match migrate_schemas(&settings).await {
             Ok(()) => create_indexes(&url).await,
             Err(error) => Err(error),
         };

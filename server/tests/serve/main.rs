@@ -16,6 +16,7 @@ mod faults;
 mod files;
 mod inbox;
 mod operator;
+mod pooler;
 mod project_files;
 mod project_schema;
 mod reload;

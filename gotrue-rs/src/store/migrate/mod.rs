@@ -150,10 +150,8 @@ async fn run_script(connection: &mut PgConnection, sql: String) -> Result<(), sq
 ///
 /// It serializes servers that start at the same time.
 async fn lock_migrations(transaction: &mut PgConnection) -> Result<(), MigrateError> {
-    sqlx::query("SELECT pg_advisory_xact_lock($1)")
-        .bind(ADVISORY_LOCK)
-        .execute(transaction)
-        .await
-        .map(drop)
-        .during("acquiring the lock of migrations")
+    // Not prepared: a pooler would leave the prepared statement to other clients.
+    let wait = "SET LOCAL lock_timeout = '10s'";
+    let sql = format!("{wait}; SELECT pg_advisory_xact_lock({ADVISORY_LOCK}); SET LOCAL lock_timeout TO DEFAULT");
+    run_script(transaction, sql).await.during("acquiring the lock of migrations")
 }

@@ -8,9 +8,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use gotrue_rs::journal::Journal;
-use gotrue_rs::store::{BoundStatement, Connection, Pool, PoolOptions, Statement};
-use gotrue_rs::testing::TestDatabase;
+use gotrue_rs::store::{BoundStatement, Connection, Pool, PoolOptions, SessionSettings, Statement, StatementMode};
+use gotrue_rs::testing::{TestDatabase, World};
 use gotrue_rs::{bind, statement};
+use serde_json::json;
 use sqlx::postgres::PgSslMode;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{UnixListener, UnixStream};
@@ -132,4 +133,69 @@ async fn concurrent_statements_are_limited_by_connections() {
     assert!(open[0].parse::<u32>().expect("a number") <= 3, "{open:?}");
     pool.close().await;
     run(&pool, bind!(ONE, value: 1_i32)).await.expect_err("a closed pool opens nothing");
+}
+
+/// Counts the round trips of usual requests whose statements ran on the connection before.
+async fn count_requests(mode: StatementMode, name: &str) -> Vec<(&'static str, usize)> {
+    let database = TestDatabase::clone_migrated().await;
+    let relay = Relay::before(&database, name);
+    let folder = relay.folder.clone();
+    let world = World::builder()
+        .with_database(database)
+        .connections(1)
+        .policy(|policy| policy.mail.max_frequency = Duration::ZERO)
+        .pool(move |usual| {
+            let connect = usual.connect.clone().socket(folder).ssl_mode(PgSslMode::Disable);
+            PoolOptions { connect, statement_mode: mode, ..usual }
+        })
+        .build()
+        .await;
+    let ann = json!({ "email": "ann@example.com", "password": "a long password" });
+    world.post("/signup", ann.clone()).await.expect(200);
+    let mut counted = Vec::new();
+    for number in 0..2 {
+        relay.waits().await;
+        counted.clear();
+        let session = world.post("/token?grant_type=password", ann.clone()).await;
+        counted.push(("login", relay.waits().await));
+        let token = json!({ "refresh_token": session.str("refresh_token") });
+        let session = world.post("/token?grant_type=refresh_token", token).await;
+        counted.push(("refresh", relay.waits().await));
+        world.get_as(session.str("access_token"), "/user").await.expect(200);
+        counted.push(("user", relay.waits().await));
+        let new = json!({ "email": format!("new{number}@example.com"), "password": "a long password" });
+        world.post("/signup", new).await.expect(200);
+        counted.push(("sign-up", relay.waits().await));
+        world.post("/otp", json!({ "email": "ann@example.com" })).await.expect(200);
+        counted.push(("otp", relay.waits().await));
+    }
+    counted
+}
+
+#[tokio::test]
+async fn requests_behind_poolers_have_the_round_trips_of_direct_ones() {
+    let direct = count_requests(StatementMode::Prepare, "direct").await;
+    let pooled = count_requests(StatementMode::Text, "pooled").await;
+    assert!(direct.iter().all(|(_, count)| *count > 0), "{direct:?}");
+    assert_eq!(pooled, direct);
+}
+
+#[tokio::test]
+async fn statement_behind_poolers_is_one_round_trip_and_recovers() {
+    let database = TestDatabase::clone_migrated().await;
+    let relay = Relay::before(&database, "text");
+    let connect = database.admin_options().socket(&relay.folder).ssl_mode(PgSslMode::Disable);
+    let session = SessionSettings { search_path: "auth".to_owned(), statement_timeout: Duration::from_millis(300) };
+    let options = PoolOptions { statement_mode: StatementMode::Text, ..PoolOptions::new(connect) };
+    let pool = Pool::new(options.with_session(session).with_max_connections(1));
+    for value in 0..5 {
+        run(&pool, bind!(ONE, value)).await.expect("one is selected");
+    }
+    assert_eq!(relay.waits().await, 5);
+    let cancelled = run(&pool, bind!(SLEEP, seconds: 1_i32)).await.expect_err("the database cancels it");
+    assert!(cancelled.is_timeout(), "{cancelled}");
+    run(&pool, bind!(WRONG, value: 0_i32)).await.expect_err("nothing can be divided by zero");
+    let given_up = tokio::time::timeout(Duration::from_millis(20), run(&pool, bind!(SLEEP, seconds: 1_i32))).await;
+    given_up.expect_err("the database sleeps for longer");
+    run(&pool, bind!(ONE, value: 1_i32)).await.expect("the connection was replaced");
 }
