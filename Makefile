@@ -27,7 +27,7 @@ run: $(SHOP) ## Build everything, start a private database and serve; prints URL
 test: test-rust test-shop test-browser test-clients ## All tests: Rust, shop, both together in Chromium, test packages
 
 test-rust: $(SHOP) ## Tests of the crates, with PostgreSQL
-	@$(NEED) cargo postgres
+	@$(NEED) cargo postgres pgbouncer
 	@cargo test --workspace
 
 test-shop: $(SHOP_INSTALLED) ## Unit tests of the shop
@@ -110,8 +110,8 @@ bench-users: build ## Compare one million users with ten thousand: make bench-us
 bench-size: build ## Binary size by part, memory idle and with 10,000 connections; fails over the limits
 	@scripts/bench-size.py
 
-replay: $(SHOP) ## Compare with the recorded responses of the reference: make replay [REPLAY="--all"]
-	@$(NEED) cargo postgres
+replay: $(SHOP) ## Compare with the recorded responses of the reference: make replay [REPLAY="--all --pgbouncer"]
+	@$(NEED) cargo postgres $(if $(findstring --pgbouncer,$(REPLAY)),pgbouncer)
 	@cargo build --package server
 	@python3 replay/check.py $(REPLAY)
 

@@ -10,6 +10,7 @@ Every recorded scenario is in exactly one list.
     check.py --all                      run the waiting ones too and list those that pass now
     check.py --route 'POST /recover'    run the scenarios that wait for an endpoint (a glob)
     check.py --only 'user.*' --verbose  run some scenarios of both lists and print every difference
+    check.py --pgbouncer                connect the server through pgbouncer in transaction mode
 
 --update moves waiting scenarios that pass from waiting.json to passing.json.
 """
@@ -70,6 +71,7 @@ def arguments():
     parser.add_argument("--only", action="append", default=[], help="a glob over scenario names; may be repeated")
     parser.add_argument("--update", action="store_true", help="move waiting scenarios that pass to passing.json")
     parser.add_argument("--verbose", action="store_true", help="print every difference of a scenario")
+    parser.add_argument("--pgbouncer", action="store_true", help="connect the server through pgbouncer in transaction mode")
     parser.add_argument("--jobs", default="2", help="number of servers that run at once")
     parser.add_argument("--server", type=pathlib.Path, default=REPOSITORY / "target" / "debug" / "basalt", help="the binary")
     options = parser.parse_args()
@@ -107,10 +109,11 @@ def committed(revision, path):
 def run(names, options):
     """Run scenarios. Returns the outcome and the output of each."""
     postgres.psql()
-    with tempfile.TemporaryDirectory(prefix="basalt-replay-out-") as folder, postgres.server() as database:
+    with tempfile.TemporaryDirectory(prefix="basalt-replay-out-") as folder, postgres.server() as database, pooler(database, options) as address:
         result, log = pathlib.Path(folder) / "result.json", pathlib.Path(folder) / "log"
         command = [sys.executable, HERE / "replay.py", "check", "--jobs", options.jobs, "--json", result]
         command += ["--server", f"exec '{options.server}' gotrue", "--database", database, "--logs", server_logs(), "--verbose"]
+        command += ["--pooler", address] if address else []
         command += [word for name in names for word in ("--only", name)]
         print(f"{len(names)} scenarios against {options.server}; server logs are in {server_logs()}", flush=True)
         with open(log, "wb") as out:
@@ -123,6 +126,11 @@ def run(names, options):
         if not result.exists():
             raise postgres.Missing(f"the replay ended early:\n{printed[-2000:]}")
         return json.loads(result.read_text()), by_scenario(printed, options.verbose)
+
+
+def pooler(database, options):
+    """Return a context with the address of pgbouncer, or with None if the server connects directly."""
+    return postgres.pgbouncer(database) if options.pgbouncer else contextlib.nullcontext()
 
 
 def end_with_descendants(process):

@@ -13,6 +13,7 @@ import socket
 import subprocess
 import tempfile
 import time
+import urllib.parse
 
 REPOSITORY = pathlib.Path(__file__).resolve().parent.parent
 OLDEST = 15
@@ -64,6 +65,49 @@ def server():
                 process.kill()
                 process.wait()
         shutil.rmtree(home, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def pgbouncer(url):
+    """Run pgbouncer in transaction mode in front of the server of a URL. Yields its address, HOST:PORT."""
+    program, account = shutil.which("pgbouncer", path=os.environ.get("PATH", "") + ":/usr/sbin"), unprivileged()
+    if not program:
+        raise Missing("pgbouncer is needed: install it (Debian: apt install pgbouncer, macOS: brew install pgbouncer).")
+    behind, port = urllib.parse.urlsplit(url), free_port()
+    home = pathlib.Path(tempfile.mkdtemp(prefix="basalt-pgbouncer-"))
+    process = None
+    try:
+        # Few connections, so that each is used by many clients; everything else has its default.
+        (home / "pgbouncer.ini").write_text(
+            f"[databases]\n* = host={behind.hostname} port={behind.port} user=supabase_auth_admin password=root\n"
+            f"[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = {port}\nunix_socket_dir =\nauth_type = any\n"
+            "pool_mode = transaction\ndefault_pool_size = 5\n"
+        )
+        if account:
+            for path in (home, home / "pgbouncer.ini"):
+                os.chown(path, account.pw_uid, account.pw_gid)
+        with open(home / "log", "wb") as log:
+            process = subprocess.Popen(
+                [program, home / "pgbouncer.ini"], stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd="/",
+                start_new_session=True, **identity(account),
+            )
+        wait_until_listening(process, port, home / "log")
+        yield f"127.0.0.1:{port}"
+    finally:
+        if process and process.poll() is None:
+            process.kill()
+            process.wait()
+        shutil.rmtree(home, ignore_errors=True)
+
+
+def wait_until_listening(process, port, log):
+    """Wait up to 10 s until the port accepts connections."""
+    end = time.monotonic() + 10
+    while time.monotonic() < end and process.poll() is None:
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
+            return
+        time.sleep(0.02)
+    raise Missing(f"pgbouncer did not start: {log.read_text(errors='replace').strip()[-500:]}")
 
 
 def find_programs():

@@ -67,11 +67,11 @@ def load_scenarios(only, folder):
 class Database:
     """A new database on a running PostgreSQL, one per profile, accessed by psql."""
 
-    def __init__(self, url, name):
+    def __init__(self, url, name, pooler=None):
         self.admin, self.name = url, name
         self.url = url.rsplit("/", 1)[0] + "/" + name
         server = urllib.parse.urlsplit(self.url)
-        self.auth_url = f"postgres://supabase_auth_admin:root@{server.hostname}:{server.port or 5432}/{name}"
+        self.auth_url = f"postgres://supabase_auth_admin:root@{pooler or f'{server.hostname}:{server.port or 5432}'}/{name}"
 
     def psql(self, url, sql):
         done = subprocess.run(
@@ -156,7 +156,7 @@ def run_profile(profile, scenarios, args):
     port = free_port()
     mail, hooks, provider = MailSink(), HookSink(), ProviderSink()
     provider.static = settings.get("static", {})
-    database = Database(args.database, f"replay_{profile.replace('-', '_')}_{os.getpid()}")
+    database = Database(args.database, f"replay_{profile.replace('-', '_')}_{os.getpid()}", args.pooler)
     database.create()
     for statement in settings.get("sql", []):
         database.query(statement)
@@ -263,6 +263,7 @@ def arguments():
     parser.add_argument("--verbose", action="store_true", help="print every difference instead of the first three")
     parser.add_argument("--database", default=os.environ.get("REPLAY_DATABASE", "postgres://postgres@127.0.0.1:5432/postgres"),
                         help="a PostgreSQL superuser URL; databases are created and dropped on it")
+    parser.add_argument("--pooler", help="HOST:PORT at which the server under test reaches the database; the scenarios do not use it")
     parser.add_argument("--scenarios", default=str(HERE / "scenarios"))
     parser.add_argument("--profiles", help="a folder of additional profiles, searched first")
     parser.add_argument("--golden", default=str(HERE / "golden"))

@@ -69,6 +69,12 @@ need_faketime() {
         echo "libfaketime is not installed (apt install libfaketime): clocks are not stepped." >&2
 }
 
+# The tests start it as a user of their own; a service that the package starts is not used.
+need_pgbouncer() {
+    have pgbouncer || [ -x /usr/sbin/pgbouncer ] || apt_install pgbouncer ||
+        missing "pgbouncer is needed for the tests of poolers: install it (apt install pgbouncer, brew install pgbouncer)."
+}
+
 # The pinned PostgreSQL package, unless the environment names another PostgreSQL.
 need_postgres() {
     [ -z "${DATABASE_URL:-}${PG_BIN_DIR:-}" ] || return 0

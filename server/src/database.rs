@@ -103,5 +103,6 @@ fn parse_url(settings: &DatabaseSettings) -> anyhow::Result<(PgConnectOptions, S
     let options: PgConnectOptions = url
         .parse()
         .context("the database's URL cannot be used; it has the form postgresql://user:password@host:5432/database")?;
-    Ok((options.application_name("basalt"), mode))
+    // A pooler refuses this parameter of the start; the default of PostgreSQL loses no digit either.
+    Ok((options.application_name("basalt").extra_float_digits(None), mode))
 }

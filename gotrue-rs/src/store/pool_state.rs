@@ -47,7 +47,8 @@ impl PoolOptions {
     /// Limits with which a request recovers within five seconds from an unresponsive server.
     pub fn new(connect: PgConnectOptions) -> Self {
         Self {
-            connect: connect.disable_statement_logging(),
+            // A pooler refuses this parameter of the start; the default of PostgreSQL loses no digit either.
+            connect: connect.disable_statement_logging().extra_float_digits(None),
             session: None,
             statement_mode: StatementMode::Detect,
             max_connections: 40,

@@ -24,7 +24,11 @@ pub(super) const SECTION: Section = Section {
         .with_alias("DATABASE_URL")
         .required()
         .hidden()
-        .doc("URL of the database.", "postgres://user:password@localhost:5432/postgres"),
+        .doc(
+            "URL of the database. Its parameters `statement_cache_mode` (`prepare`, `describe`) and \
+              `prefer_simple_protocol` replace the recognition of connection poolers (docs/guides/poolers.md).",
+            "postgres://user:password@localhost:5432/postgres",
+        ),
         Setting::new(
             "GOTRUE_DB_DB_NAMESPACE",
             ValueType::Custom("`auth`, the one schema served", |_, _, v| check::validate_namespace(v)),

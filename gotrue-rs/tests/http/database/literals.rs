@@ -16,7 +16,7 @@ use sqlx::types::ipnetwork::IpNetwork;
 use uuid::Uuid;
 
 const ECHO: Statement = statement!("tests.echo":
-    "SELECT :text, :bytes, :json, to_jsonb(:list), to_jsonb((:list)[2:3]), :ids, :time, :number, :whole, :flag, :network,
+    "SELECT :text, :bytes, :json, jsonb_build_array(:list, :list[2:3]), :ids, :time, :number, :whole, :flag, :network,
             :nothing, concat(:text, '|', :bytes, '|', :json, '|', :list, '|', :ids, '|', :time, '|', :number, '|', :whole,
                              '|', :small, '|', :flag, '|', :network, '|', :numbers)");
 const LENGTHS: Statement = statement!("tests.lengths":
@@ -30,8 +30,7 @@ type EchoRow = (
     String,
     Vec<u8>,
     Json<Value>,
-    Json<Vec<String>>,
-    Json<Vec<String>>,
+    Json<Vec<Vec<String>>>,
     Vec<Uuid>,
     DateTime<Utc>,
     f64,
@@ -140,9 +139,9 @@ async fn literals_are_stored_and_returned_as_parameters() {
             connection(&text).fetch_one(bind_echo(&given)).await.unwrap_or_else(|e| panic!("{e}: {given:?}"));
         assert_eq!(row, expected, "{given:?}");
         assert_eq!((&row.0, &row.1, &row.2.0), (&given.text, &given.bytes, &given.json));
-        assert_eq!((&row.3.0, &row.5), (&given.list, &given.ids));
-        assert_eq!((row.6.timestamp_micros(), row.8, row.10), (given.microseconds, given.whole, given.network));
-        assert_eq!(row.7.to_bits(), given.number.to_bits());
+        assert_eq!((&row.3.0[0], &row.4), (&given.list, &given.ids));
+        assert_eq!((row.5.timestamp_micros(), row.7, row.9), (given.microseconds, given.whole, given.network));
+        assert_eq!(row.6.to_bits(), given.number.to_bits());
     }
 }
 
