@@ -31,7 +31,7 @@ use crate::ports::oidc::Oidc;
 use crate::ports::pwned::{self, PwnedPasswords};
 use crate::ports::saml::{SamlKeyError, SamlServiceProvider};
 use crate::ports::sms::SmsDelivery;
-use crate::store::Pool;
+use crate::store::{Pool, Replica};
 
 /// Everything that requests share.
 #[derive(Debug)]
@@ -40,6 +40,8 @@ pub struct App {
     pub policy: Policy,
     /// The database connection pool.
     pub pool: Pool,
+    /// The replica for reads that may be stale; `None` if there is none.
+    pub replica: Option<Arc<Replica>>,
     /// The clock.
     pub clock: SharedClock,
     /// The source of randomness; each request forks its own stream.
@@ -225,6 +227,7 @@ impl App {
             policy,
             limits: Arc::new(RateLimits::new(ports.clock.now())),
             pool: ports.pool,
+            replica: None,
             clock: ports.clock,
             entropy: ports.entropy,
             hashing: ports.hashing,
@@ -270,6 +273,7 @@ impl App {
             },
             oidc: if is_reusable(self.policy.external == new.policy.external) { self.oidc.clone() } else { new.oidc },
             limits: Arc::clone(&self.limits),
+            replica: self.replica.clone(),
             cleanup_signal: Arc::clone(&self.cleanup_signal),
             journals: self.journals.clone(),
             explanations: self.explanations.clone(),
@@ -281,6 +285,12 @@ impl App {
     #[must_use]
     pub fn with_explanations(self, explanations: Explanations) -> Self {
         Self { explanations, ..self }
+    }
+
+    /// Uses a replica for reads that may be stale.
+    #[must_use]
+    pub fn with_replica(self, replica: Option<Arc<Replica>>) -> Self {
+        Self { replica, ..self }
     }
 
     /// Starts the journal of a request.

@@ -23,7 +23,7 @@ use crate::request_context::{Admin, Caller, RequestContext};
 use crate::services::limits::{self, LimitedRoute};
 use crate::services::sessions::refresh::session_facts;
 use crate::services::{explanations, oauth_server, saml};
-use crate::store::{OrInternalError, oauth_clients, sso_providers, users};
+use crate::store::{OrInternalError, Replica, oauth_clients, sso_providers, users};
 
 /// Requires a signed-in user.
 ///
@@ -191,6 +191,9 @@ fn is_confined_client(cx: &RequestContext, caller: &Caller) -> bool {
 
 async fn require_admin(cx: &mut RequestContext) -> Result<()> {
     cx.guard_results.admin = Some(authenticate_admin(cx, verify_access_token(cx)?).await?);
+    if !cx.request.method.is_safe() {
+        cx.guard_results.change = cx.app.replica.as_ref().map(Replica::begin_change);
+    }
     Ok(())
 }
 

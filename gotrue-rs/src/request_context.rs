@@ -25,7 +25,7 @@ use crate::http::request_info::RequestInfo;
 use crate::journal::{Fact, FactCondition, Journal};
 use crate::ports::entropy::Entropy;
 use crate::ports::limits::{self, ClientRequest};
-use crate::store::{self, Connection};
+use crate::store::{self, AdminChange, Connection};
 
 /// The context of one request.
 #[derive(Debug)]
@@ -71,6 +71,8 @@ pub struct GuardResults {
     ///
     /// It is named in the path and set by the guard `OAuthApp`, or authenticated by the guard `Client`.
     pub client: Option<OAuthClient>,
+    /// The change that an administrator makes, if there is a replica that must have it before it is read.
+    pub change: Option<AdminChange>,
 }
 
 /// A signed-in user.
@@ -144,6 +146,28 @@ impl RequestContext {
     /// A connection whose statements run outside a transaction.
     pub fn db(&self) -> Connection {
         Connection::pooled(self.app.pool.clone(), self.journal.clone())
+    }
+
+    /// Runs a read that may be stale: on the replica if there is one that lags little, else on the primary.
+    ///
+    /// A read that fails because the replica is unusable is repeated on the primary. A list that follows a change by an
+    /// administrator through this process has it. Never for decisions about sessions, nor for what a write depends on.
+    pub async fn read_stale<T, F>(&self, read: impl Fn(Connection) -> F + Send) -> store::Result<T>
+    where
+        F: Future<Output = store::Result<T>> + Send,
+    {
+        if let Some(replica) = &self.app.replica
+            && let Some(pool) = replica.find_current()
+        {
+            match read(Connection::pooled(pool.clone(), Arc::default())).await {
+                Err(error) if error.is_unavailable() => {
+                    replica.record_failure();
+                    tracing::warn!(%error, "a read failed on the replica, it is repeated on the primary");
+                }
+                outcome => return outcome,
+            }
+        }
+        read(self.db()).await
     }
 
     /// Begins a transaction, which rolls back when dropped.

@@ -65,6 +65,12 @@ pub struct DatabaseSettings {
     ///
     /// Default 0.
     pub conn_percentage: u8,
+    /// The URL of a replica for reads that may be stale; empty for none. Default empty.
+    pub replica_url: Secret,
+    /// The greatest lag of a replica that is read from. Default 5 seconds.
+    pub replica_max_lag: Duration,
+    /// The maximum wait for a database that is down at the start; zero for none. Default one minute.
+    pub start_timeout: Duration,
 }
 
 impl Default for DatabaseSettings {
@@ -76,6 +82,9 @@ impl Default for DatabaseSettings {
             conn_max_lifetime: Duration::ZERO,
             conn_max_idle_time: Duration::ZERO,
             conn_percentage: 0,
+            replica_url: Secret::default(),
+            replica_max_lag: Duration::from_secs(5),
+            start_timeout: Duration::from_mins(1),
         }
     }
 }

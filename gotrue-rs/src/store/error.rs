@@ -142,6 +142,11 @@ pub(super) fn ends_session(error: &sqlx::Error) -> bool {
 /// `read_only_sql_transaction`: a standby, or a demoted primary.
 const READ_ONLY: &str = "25006";
 
+/// Whether a session refused a write because it is read-only.
+pub(super) fn is_read_only(error: &sqlx::Error) -> bool {
+    error.as_database_error().and_then(sqlx::error::DatabaseError::code).is_some_and(|code| code == READ_ONLY)
+}
+
 /// Whether the same statement may succeed shortly afterwards.
 ///
 /// The server lacks resources (class 53), or aborted this transaction in favour of another (`serialization_failure`,

@@ -8,7 +8,7 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::error::Elapsed;
 use tokio::time::timeout;
 
-use super::error::{Error, ends_session};
+use super::error::{Error, ends_session, is_read_only};
 use super::pool_state::{ConnectionOrigin, PoolInner, current_runtime};
 
 /// The known state of a connection.
@@ -131,7 +131,12 @@ impl Lease {
         };
         match &outcome {
             Ok(_) => self.state = before.after_success(),
-            Err(error) if ends_session(error) => self.shared.suspect_idle(),
+            Err(error) if ends_session(error) => {
+                if is_read_only(error) {
+                    self.shared.hosts.record_refused_write();
+                }
+                self.shared.suspect_idle();
+            }
             Err(_) => self.state = before.after_failure(),
         }
         outcome

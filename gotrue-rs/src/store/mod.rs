@@ -4,6 +4,7 @@
 
 pub mod binding;
 pub mod error;
+mod hosts;
 mod injected_rejection;
 pub mod insertion;
 mod lease;
@@ -13,9 +14,11 @@ pub mod migrate;
 mod pending_tokens;
 pub mod placeholders;
 pub mod pool;
+mod pool_options;
 mod pool_state;
 pub mod pooler;
 mod quoting;
+pub mod replica;
 pub mod rows;
 mod span;
 pub mod statement;
@@ -23,8 +26,9 @@ mod values;
 
 pub use binding::{BoundStatement, Statement};
 pub use error::{Error, OrInternalError, Result};
-pub use pool::{PausedPool, Pool, PoolOptions};
+pub use pool::{PausedPool, Pool, PoolOptions, is_temporary};
 pub use pooler::{SessionSettings, StatementMode};
+pub use replica::{AdminChange, Replica};
 pub use span::SQL_LOG;
 /// Address, role and session settings of a PostgreSQL connection.
 pub use sqlx::postgres::PgConnectOptions;
@@ -57,6 +61,7 @@ binding::statements! {
         pub mod preset_sessions;
         pub mod preset_users;
         pub mod refresh_tokens;
+        pub mod replication;
         pub mod saml_assertions;
         pub mod saml_relay_states;
         pub mod sessions;

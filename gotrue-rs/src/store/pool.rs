@@ -10,11 +10,15 @@ use std::time::Duration;
 use sqlx::Connection as _;
 use sqlx::postgres::PgConnectOptions;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
+pub use super::hosts::is_temporary;
 use super::lease::Lease;
+pub use super::pool_options::PoolOptions;
 use super::pool_state::PoolInner;
-pub use super::pool_state::PoolOptions;
+
+/// The longest time between two looks for connections that are due for a test.
+const LONGEST_TEST_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The database connections of this process; clones share them.
 #[derive(Debug, Clone)]
@@ -32,11 +36,32 @@ impl Pool {
         Self(Arc::new(PoolInner::new(options)))
     }
 
-    /// The connection settings, for connections outside the pool (migrations, tests).
+    /// The settings of the latest connection, for connections outside the pool (migrations, tests).
     ///
     /// They include the settings of the session, unless a pooler is known not to permit them.
     pub fn connect_options(&self) -> &PgConnectOptions {
-        self.0.connector.session_options()
+        self.0.hosts.current().session_options()
+    }
+
+    /// Finds the server that is used, and returns the settings of connections to it.
+    ///
+    /// # Errors
+    /// No server can be used; [`is_temporary`] tells whether that may change.
+    pub async fn find_server(&self) -> sqlx::Result<&PgConnectOptions> {
+        let (connection, _) = self.0.connect().await?;
+        drop(timeout(self.0.options.ping_timeout, connection.close()).await);
+        Ok(self.connect_options())
+    }
+
+    /// Tests idle connections in the background if the options ask for it; does not end before it is dropped.
+    ///
+    /// Connections that fail are closed, and a network that forgets silent connections keeps the others.
+    pub async fn test_while_idle(&self) {
+        let Some(age) = self.0.options.test_after_idle else { return std::future::pending().await };
+        loop {
+            sleep(age.min(LONGEST_TEST_INTERVAL)).await;
+            self.0.test_idle(age).await;
+        }
     }
 
     /// Closes the pool: stops opening connections, waits for those in use, and closes all.

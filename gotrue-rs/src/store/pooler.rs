@@ -119,6 +119,11 @@ impl Connector {
         Self { plain, direct, mode, is_refused: AtomicBool::new(false), is_logged: AtomicBool::new(false) }
     }
 
+    /// The connection settings without those of the session.
+    pub(super) fn plain_options(&self) -> &PgConnectOptions {
+        &self.plain
+    }
+
     /// The connection settings with those of the session, unless a pooler does not permit them.
     pub(super) fn session_options(&self) -> &PgConnectOptions {
         if self.mode == StatementMode::Text || self.is_refused.load(Ordering::Relaxed) {

@@ -8,6 +8,7 @@ pub mod claims;
 pub mod contact;
 pub mod contact_change;
 pub mod custom_provider;
+pub mod database_url;
 pub mod error;
 pub mod explanation;
 pub mod external;

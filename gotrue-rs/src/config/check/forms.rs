@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
+use gotrue_rules::domain::database_url::DatabaseUrl;
 use gotrue_rules::domain::redirect::Glob;
 use gotrue_rules::domain::secret::Secret;
 use gotrue_rules::wire::go_duration::GoDuration;
@@ -55,12 +56,30 @@ pub(crate) fn validate_driver(text: &str) -> FormResult {
 
 /// Checks the URL of a `PostgreSQL` database.
 pub(crate) fn parse_database_url(draft: &mut Draft, _: &'static str, text: &str) -> FormResult {
-    let parsed = Url::parse(text).map_err(|error| format!("is not a URL of a PostgreSQL database ({error})"))?;
-    if !matches!(parsed.scheme(), "postgres" | "postgresql") {
-        return Err("is not a URL of a PostgreSQL database: it starts with postgres://".to_owned());
-    }
+    check_database_url(text)?;
     draft.config.database.url = Secret::from(text);
     Ok(())
+}
+
+/// Checks the URL of a replica; an empty one means that there is none.
+pub(crate) fn parse_replica_url(draft: &mut Draft, _: &'static str, text: &str) -> FormResult {
+    if !text.is_empty() {
+        check_database_url(text)?;
+    }
+    draft.config.database.replica_url = Secret::from(text);
+    Ok(())
+}
+
+fn check_database_url(text: &str) -> FormResult {
+    let check = |text: &str| {
+        let parsed = Url::parse(text).map(drop);
+        parsed.map_err(|error| format!("is not a URL of a PostgreSQL database ({error})"))
+    };
+    if !text.contains("://") {
+        check(text)?;
+    }
+    let parsed = DatabaseUrl::parse(text).map_err(|error| error.to_string())?;
+    parsed.servers.iter().try_for_each(|server| check(server.reveal()))
 }
 
 /// Accepts the one schema that the statements name.

@@ -2,7 +2,7 @@
 
 use super::super::check;
 use super::super::setting::{Setting, UnusedForm, ValueType};
-use super::{Section, span, switch, unused, whole};
+use super::{Section, or_seconds, span, switch, unused, whole};
 
 /// Why the settings of the reference's pool adviser have no effect.
 const NO_ADVISER: &str = "there is no pool size advisor";
@@ -56,6 +56,23 @@ pub(super) const SECTION: Section = Section {
               `GOTRUE_DB_MAX_POOL_SIZE` applies.",
             "30",
         ),
+        span("GOTRUE_DB_START_TIMEOUT", |d, _, v| d.config.database.start_timeout = v.to_std())
+            .default("1m")
+            .doc("How long a database that is down at the start is waited for; 0s: not at all.", "5m"),
+        Setting::new(
+            "GOTRUE_DB_REPLICA_URL",
+            ValueType::Custom("a URL of a PostgreSQL database", check::parse_replica_url),
+        )
+        .default("")
+        .hidden()
+        .doc(
+            "URL of a replica for reads that may be stale: lists of users, custom providers, OAuth clients and SSO \
+             providers.",
+            "postgres://user:password@replica:5432/postgres",
+        ),
+        span("GOTRUE_DB_REPLICA_MAX_LAG", |d, _, v| d.config.database.replica_max_lag = or_seconds(v, 5))
+            .default("5s")
+            .doc("Greatest lag of a replica that is read from; otherwise reads use the primary.", "2s"),
         switch("GOTRUE_DB_CLEANUP_ENABLED", |d, _, v| d.policy.operation.cleanup_enabled = v).default("false").doc(
             "Expired tokens, sessions, flows and anonymous users are deleted in small batches after writes.",
             "true",

@@ -7,8 +7,8 @@ use http::header::LINK;
 use super::{TOTAL_COUNT_HEADER, query_parameter};
 use crate::http::reply::Reply;
 use crate::request_context::RequestContext;
-use crate::store::OrInternalError;
 use crate::store::admin::listing::{self, UserSelection};
+use crate::store::{Connection, OrInternalError};
 
 const LOOKUP_FAILED: &str = "Database error finding users";
 
@@ -23,8 +23,8 @@ pub async fn handle(cx: RequestContext) -> Result<Reply> {
     let page = Page::parse(query_parameter(&cx, "page"), query_parameter(&cx, "per_page"))?;
     let audience = cx.audience();
     let which = parse_filter(&cx, &audience, order)?;
-    let (accounts, total) =
-        listing::list_page(&mut cx.db().with_long_statements(), which, page).await.or_internal_error(LOOKUP_FAILED)?;
+    let list = |db: Connection| async move { listing::list_page(&mut db.with_long_statements(), which, page).await };
+    let (accounts, total) = cx.read_stale(list).await.or_internal_error(LOOKUP_FAILED)?;
     let reply = Reply::json(&UsersJson::new(&accounts, &audience));
     let links = page.link_header(total, &cx.request.path, &cx.request.query);
     Ok(reply.with_header(LINK, &links).with_header(TOTAL_COUNT_HEADER, &total.to_string()))
@@ -34,8 +34,8 @@ async fn list_by_cursor(cx: &RequestContext, order: SortOrder) -> Result<Reply> 
     let page = CursorPage::parse(query_parameter(cx, "limit"), query_parameter(cx, "cursor"))?;
     let audience = cx.audience();
     let which = parse_filter(cx, &audience, order)?;
-    let mut accounts =
-        listing::list_after(&mut cx.db().with_long_statements(), which, page).await.or_internal_error(LOOKUP_FAILED)?;
+    let list = |db: Connection| async move { listing::list_after(&mut db.with_long_statements(), which, page).await };
+    let mut accounts = cx.read_stale(list).await.or_internal_error(LOOKUP_FAILED)?;
     let next = page.truncate(&mut accounts);
     let reply = Reply::json(&UsersJson::new(&accounts, &audience).with_next_cursor(next));
     Ok(match next {

@@ -14,7 +14,8 @@ use crate::store::{OrInternalError, oauth_clients};
 
 /// Lists all clients, newest first. As in GoTrue there are no pages.
 pub async fn list(cx: RequestContext) -> Result<Reply> {
-    let clients = oauth_clients::list(&mut cx.db()).await.or_internal_error("Error listing OAuth clients")?;
+    let found = cx.read_stale(|mut db| async move { oauth_clients::list(&mut db).await }).await;
+    let clients = found.or_internal_error("Error listing OAuth clients")?;
     Ok(Reply::json(&ClientsJson { clients: clients.iter().map(ClientJson::from).collect() }))
 }
 

@@ -12,7 +12,7 @@ use crate::store::{OrInternalError, custom_providers};
 /// Lists all providers, or those of a type, newest first.
 pub async fn handle(cx: RequestContext) -> Result<Reply> {
     let wanted = parse_type_filter(query_parameter(&cx, "type"))?;
-    let found = custom_providers::list(&mut cx.db(), wanted).await;
+    let found = cx.read_stale(|mut db| async move { custom_providers::list(&mut db, wanted).await }).await;
     let found = found.or_internal_error("Error retrieving custom OAuth providers")?;
     Ok(Reply::json(&CustomProvidersJson::from(found.as_slice())))
 }

@@ -14,6 +14,6 @@ pub async fn handle(cx: RequestContext) -> Result<Reply> {
     let resource_id = parameter("resource_id");
     let pattern = parameter("resource_id_prefix").filter(|_| resource_id.is_none()).map(|prefix| format!("{prefix}%"));
     let filter = SsoProviderFilter { resource_id, pattern: pattern.as_deref() };
-    let found = sso_providers::list(&mut cx.db(), filter).await?;
+    let found = cx.read_stale(|mut db| async move { sso_providers::list(&mut db, filter).await }).await?;
     Ok(Reply::json(&SsoProvidersJson::from(found.as_slice())))
 }
