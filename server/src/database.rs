@@ -1,12 +1,15 @@
 //! Connection pools, configured by the settings.
 
-use std::time::Duration;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use gotrue_rs::config::DatabaseSettings;
-use gotrue_rs::store::{Pool, PoolOptions, SessionSettings, StatementMode};
+use gotrue_rs::store::{Pool, PoolOptions, Replica, SessionSettings, StatementMode, is_temporary};
+use gotrue_rules::domain::database_url::{DatabaseUrl, SessionTarget};
 use gotrue_rules::domain::error::chain::ErrorChain;
 use gotrue_rules::domain::policy::ApiPolicy;
+use gotrue_rules::domain::secret::Secret;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::{ConnectOptions, Connection, PgPool, Row};
 
@@ -18,6 +21,13 @@ const BULK_STATEMENT_TIMEOUT: Duration = Duration::from_hours(1);
 const ADMINISTRATION_CONNECTIONS: u32 = 4;
 /// Timeout for acquiring the connection that migrates the schema.
 const MIGRATION_ACQUIRE_TIMEOUT: Duration = Duration::from_secs(10);
+/// The interval between attempts to reach a database that is down at the start.
+const WAIT_INTERVAL: Duration = Duration::from_millis(200);
+/// The interval between log lines while it is waited for.
+const WAIT_LOG_INTERVAL: Duration = Duration::from_secs(5);
+/// The limits of the time that the test of an idle connection may take.
+const SHORTEST_TEST: Duration = Duration::from_millis(100);
+const LONGEST_TEST: Duration = Duration::from_secs(10);
 
 /// Resolves a pool size that is configured as a percentage of the database's connection limit.
 /// If the limit cannot be read, the configured absolute size stays.
@@ -41,7 +51,8 @@ pub(crate) async fn resolve_pool_size(mut settings: DatabaseSettings) -> Databas
 }
 
 async fn fetch_max_connections(settings: &DatabaseSettings) -> anyhow::Result<u32> {
-    let mut connection = parse_url(settings)?.0.connect().await?;
+    let pool = Pool::new(PoolOptions { session: None, ..pool_options(settings, Duration::ZERO)? });
+    let mut connection = pool.find_server().await?.connect().await?;
     // Not prepared: a pooler would leave the prepared statement to other clients.
     let row = sqlx::raw_sql("SHOW max_connections").fetch_one(&mut connection).await?;
     let allowed: String = row.try_get(0)?;
@@ -49,21 +60,60 @@ async fn fetch_max_connections(settings: &DatabaseSettings) -> anyhow::Result<u3
     Ok(allowed.parse()?)
 }
 
+/// Waits until the database accepts connections, as long as the settings allow.
+///
+/// # Errors
+/// The database cannot be used, and waiting does not help (a wrong password) or took too long.
+pub(crate) async fn wait_until_reachable(settings: &DatabaseSettings) -> anyhow::Result<()> {
+    let pool = Pool::new(pool_options(settings, Duration::ZERO)?);
+    let (started_at, mut logged_at) = (Instant::now(), None::<Instant>);
+    loop {
+        let Err(cause) = pool.find_server().await.map(drop) else { break };
+        if !is_temporary(&cause) || started_at.elapsed() >= settings.start_timeout {
+            return Err(cause).context("connecting to the database");
+        }
+        if logged_at.is_none_or(|at| at.elapsed() >= WAIT_LOG_INTERVAL) {
+            let limit_ms = settings.start_timeout.as_millis();
+            tracing::warn!(error = %ErrorChain(&cause), limit_ms, "waiting for the database");
+            logged_at = Some(Instant::now());
+        }
+        tokio::time::sleep(WAIT_INTERVAL).await;
+    }
+    if logged_at.is_some() {
+        tracing::info!(waited_ms = started_at.elapsed().as_millis(), "the database accepts connections");
+    }
+    Ok(())
+}
+
+/// Builds the replica for reads that may be stale, if the settings name one.
+pub(crate) fn build_replica(settings: &DatabaseSettings, api: &ApiPolicy) -> anyhow::Result<Option<Arc<Replica>>> {
+    if settings.replica_url.is_empty() {
+        return Ok(None);
+    }
+    let replica = DatabaseSettings { url: settings.replica_url.clone(), ..settings.clone() };
+    let (url, statement_mode) = parse_url(&replica)?;
+    let options = build_options(&url, url.target.unwrap_or_default(), session(&replica, api.max_request_duration))?;
+    let pool = Pool::new(configure_pool(PoolOptions { statement_mode, ..options }, &replica, api));
+    Ok(Some(Arc::new(Replica::new(pool, settings.replica_max_lag))))
+}
+
 /// Builds a pool that connects on first use.
 /// The database cancels a statement that runs longer than a request may, because its client is gone by then.
 pub(crate) fn build_pool(settings: &DatabaseSettings, api: &ApiPolicy) -> anyhow::Result<Pool> {
-    let deadline = api.max_request_duration;
+    Ok(Pool::new(configure_pool(pool_options(settings, api.max_request_duration)?, settings, api)))
+}
+
+fn configure_pool(usual: PoolOptions, settings: &DatabaseSettings, api: &ApiPolicy) -> PoolOptions {
     let or_none = |length: Duration| (!length.is_zero()).then_some(length);
-    let usual = pool_options(settings, deadline)?;
     let most = if settings.max_pool_size == 0 { DEFAULT_POOL_SIZE } else { settings.max_pool_size };
-    Ok(Pool::new(PoolOptions {
-        acquire_timeout: or_none(deadline)
+    PoolOptions {
+        acquire_timeout: or_none(api.max_request_duration)
             .map_or(usual.acquire_timeout, |deadline| deadline.min(usual.acquire_timeout)),
         should_expose_database_errors: !api.are_database_errors_hidden,
         max_lifetime: or_none(settings.conn_max_lifetime).or(usual.max_lifetime),
         idle_timeout: or_none(settings.conn_max_idle_time).or(usual.idle_timeout),
         ..usual.with_max_connections(most)
-    }))
+    }
 }
 
 /// Builds a pool for bulk work by one caller, with a statement timeout of one hour.
@@ -80,29 +130,58 @@ pub(crate) fn build_administration_pool(settings: &DatabaseSettings) -> anyhow::
     Ok(PgPoolOptions::new()
         .max_connections(ADMINISTRATION_CONNECTIONS)
         .acquire_timeout(MIGRATION_ACQUIRE_TIMEOUT)
-        .connect_lazy_with(parse_url(settings)?.0))
+        .connect_lazy_with(pool_options(settings, Duration::ZERO)?.connect))
 }
 
-/// Builds a pool of one connection for migrating the schema.
+/// Builds a pool of one connection for migrating the schema; of several servers it uses the one that accepts writes.
 /// Migrations set what they need in their transactions, so that they run through a pooler.
-pub(crate) fn build_migration_pool(settings: &DatabaseSettings) -> anyhow::Result<PgPool> {
-    Ok(PgPoolOptions::new()
-        .max_connections(1)
-        .acquire_timeout(MIGRATION_ACQUIRE_TIMEOUT)
-        .connect_lazy_with(parse_url(settings)?.0))
+pub(crate) async fn build_migration_pool(settings: &DatabaseSettings) -> anyhow::Result<PgPool> {
+    let options = PoolOptions { session: None, ..pool_options(settings, Duration::ZERO)? };
+    let server = if options.other_servers.is_empty() {
+        options.connect
+    } else {
+        Pool::new(options).find_server().await.context("connecting to the database")?.clone()
+    };
+    Ok(PgPoolOptions::new().max_connections(1).acquire_timeout(MIGRATION_ACQUIRE_TIMEOUT).connect_lazy_with(server))
 }
 
+/// The options of a pool that writes.
 fn pool_options(settings: &DatabaseSettings, deadline: Duration) -> anyhow::Result<PoolOptions> {
-    let (connect, statement_mode) = parse_url(settings)?;
-    let session = SessionSettings { search_path: settings.namespace.clone(), statement_timeout: deadline };
-    Ok(PoolOptions { statement_mode, ..PoolOptions::new(connect).with_session(session) })
+    let (url, statement_mode) = parse_url(settings)?;
+    let options = build_options(&url, url.target_for_writes(), session(settings, deadline))?;
+    Ok(PoolOptions { statement_mode, ..options })
 }
 
-fn parse_url(settings: &DatabaseSettings) -> anyhow::Result<(PgConnectOptions, StatementMode)> {
+fn session(settings: &DatabaseSettings, deadline: Duration) -> SessionSettings {
+    SessionSettings { search_path: settings.namespace.clone(), statement_timeout: deadline }
+}
+
+fn parse_url(settings: &DatabaseSettings) -> anyhow::Result<(DatabaseUrl, StatementMode)> {
     let (mode, url) = StatementMode::take_from_url(settings.url.reveal()).map_err(anyhow::Error::msg)?;
-    let options: PgConnectOptions = url
-        .parse()
-        .context("the database's URL cannot be used; it has the form postgresql://user:password@host:5432/database")?;
-    // A pooler refuses this parameter of the start; the default of PostgreSQL loses no digit either.
-    Ok((options.application_name("basalt").extra_float_digits(None), mode))
+    let url = DatabaseUrl::parse(&url).map_err(|error| anyhow::anyhow!("the database's URL {error}"))?;
+    Ok((url, mode))
+}
+
+fn build_options(url: &DatabaseUrl, target: SessionTarget, session: SessionSettings) -> anyhow::Result<PoolOptions> {
+    let mut servers = connect_options(url)?;
+    anyhow::ensure!(!servers.is_empty(), "the database's URL names no server");
+    let usual = PoolOptions::new(servers.remove(0)).with_servers(servers, target).with_session(session);
+    Ok(PoolOptions {
+        connect_timeout: url.connect_timeout.unwrap_or(usual.connect_timeout),
+        ping_timeout: url.keepalives.limit.map_or(usual.ping_timeout, |limit| limit.clamp(SHORTEST_TEST, LONGEST_TEST)),
+        test_after_idle: url.keepalives.idle,
+        ..usual
+    })
+}
+
+/// The settings of connections to each server.
+fn connect_options(url: &DatabaseUrl) -> anyhow::Result<Vec<PgConnectOptions>> {
+    let for_server = |url: &Secret| {
+        let options: PgConnectOptions = url.reveal().parse().context(
+            "the database's URL cannot be used; it has the form postgresql://user:password@host:5432/database",
+        )?;
+        // A pooler refuses `extra_float_digits` at the start; the default of PostgreSQL loses no digit either.
+        Ok(options.application_name("basalt").extra_float_digits(None))
+    };
+    url.servers.iter().map(for_server).collect()
 }

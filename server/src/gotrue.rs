@@ -22,7 +22,8 @@ use http_edge::{self, ShutdownSignal};
 
 /// Creates the schema if there is none; a differing schema is reported and left unchanged.
 pub(crate) async fn migrate(config: &Config) -> anyhow::Result<()> {
-    let pool = database::build_migration_pool(&config.database)?;
+    database::wait_until_reachable(&config.database).await?;
+    let pool = database::build_migration_pool(&config.database).await?;
     let migrated = migrate::migrate_auth(&pool, &config.database.namespace).await?;
     pool.close().await;
     tracing::info!(?migrated, schema = config.database.namespace, "the schema is up to date");
@@ -43,8 +44,9 @@ pub(crate) async fn serve(
     let settings = database::resolve_pool_size(config.database.clone()).await;
     let pool = database::build_pool(&settings, &config.policy.api)?;
     let delivery = EmailDelivery::Synchronous(outbound::build_mailer_or_discard(&config)?);
-    let (replace, current) =
-        watch::channel(Arc::new(app::build(&config, &app::SharedPorts::start()?, pool.clone(), delivery)?));
+    let replica = database::build_replica(&settings, &config.policy.api)?;
+    let app = app::build(&config, &app::SharedPorts::start()?, pool.clone(), delivery)?.with_replica(replica);
+    let (replace, current) = watch::channel(Arc::new(app));
     let upkeep = upkeep::start(current.clone(), closing.clone());
     let router = gotrue_rs::reloadable_router(move || current.borrow().clone());
     let figures = match &config.metrics {

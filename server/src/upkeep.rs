@@ -15,8 +15,27 @@ use http_edge::ShutdownSignal;
 /// It restarts when the application is replaced. The task ends soon after `closing` is true.
 pub(crate) fn start(current: watch::Receiver<Arc<App>>, closing: ShutdownSignal) -> JoinHandle<()> {
     tokio::spawn(async move {
-        tokio::join!(maintain_indexes(current.clone(), closing.clone()), clean_up(current, closing));
+        let connections = maintain_connections(Arc::clone(&current.borrow()), closing.clone());
+        tokio::join!(maintain_indexes(current.clone(), closing.clone()), clean_up(current, closing), connections);
     })
+}
+
+/// Tests idle connections, and measures the lag of the replica if there is one, until shutdown.
+///
+/// Pool and replica stay when the application is replaced.
+async fn maintain_connections(app: Arc<App>, closing: ShutdownSignal) {
+    let test = async {
+        tokio::select! {
+            () = wait_for_shutdown(closing.clone()) => {}
+            () = app.pool.test_while_idle() => {}
+        }
+    };
+    let monitor = async {
+        if let Some(replica) = &app.replica {
+            replica.monitor(&app.pool, wait_for_shutdown(closing.clone())).await;
+        }
+    };
+    tokio::join!(test, monitor);
 }
 
 /// Starts the maintenance of a database that has all indexes.

@@ -34,7 +34,7 @@ pub(crate) async fn apply(
     log_notices(&files.notices);
     let mut superuser = settings.clone();
     superuser.url = Secret::from(superuser_url);
-    let pool = database::build_migration_pool(&superuser)?;
+    let pool = database::build_migration_pool(&superuser).await?;
     let outcome = apply_project(&pool, &files.schema).await;
     pool.close().await;
     let applied = outcome.context(

@@ -18,6 +18,7 @@ use gotrue_rs::config::ListenAddress;
 use gotrue_rs::ports::clock::{Clock, SystemClock};
 use gotrue_rs::ports::entropy::Entropy;
 use gotrue_rs::store::Pool;
+use gotrue_rules::domain::error::chain::ErrorChain;
 use test_bench::worlds::Worlds;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
@@ -110,7 +111,13 @@ pub(crate) async fn serve(
     if until_parent_ends {
         shutdown.begin_after_parent(parent);
     }
-    let server = Box::pin(Server::start(project, options, &shutdown)).await?;
+    let server = match Box::pin(Server::start(project, options, &shutdown)).await {
+        Err(error) if shutdown.has_begun() => {
+            tracing::warn!(error = %ErrorChain(error.as_ref()), "stopped before the start was complete");
+            return Ok(());
+        }
+        started => started?,
+    };
     // A server that was stopped during its start is not announced.
     if !shutdown.has_begun() {
         server.announce(json)?;
@@ -146,6 +153,7 @@ impl Server {
         let prepared = prepare(&project, &folder, &options, &shared).await;
         let source = source.await.context("starting the database")??;
         let (endpoint, Configured { mut config, provider, consent }) = prepared?;
+        source.wait_until_reachable(&config.database, shutdown.signal()).await?;
         let pool = source.open(&mut config).await?;
         if let DatabaseSource::Embedded(_) = source {
             project_schema::apply(&project, &source.operator_url(), &config.database).await?;

@@ -21,7 +21,7 @@ const ADMINISTRATION: &str = "template1";
 
 /// Creates the roles of the embedded database; in an external one the operator creates them.
 pub(super) async fn create_roles(superuser: &DatabaseSettings, password: &str) -> anyhow::Result<()> {
-    let pool = database::build_migration_pool(superuser)?;
+    let pool = database::build_migration_pool(superuser).await?;
     migrate::create_roles(&pool, password).await?;
     pool.close().await;
     Ok(())
@@ -29,7 +29,7 @@ pub(super) async fn create_roles(superuser: &DatabaseSettings, password: &str) -
 
 /// Creates the schemas.
 pub(super) async fn migrate_schemas(settings: &DatabaseSettings) -> anyhow::Result<()> {
-    let pool = database::build_migration_pool(settings)?;
+    let pool = database::build_migration_pool(settings).await?;
     migrate::migrate_auth(&pool, &settings.namespace).await.context("preparing schema auth")?;
     migrate::migrate_basalt(&pool).await.context("preparing schema basalt")?;
     pool.close().await;

@@ -28,7 +28,7 @@ use crate::dev::consent;
 use crate::dev::{Access, DevelopmentPages, InboxPages, KeptMessages};
 use crate::project::Project;
 use crate::router::{EdgeRouter, RouterExplanations};
-use crate::{app, outbound, profiles, project_schema, upkeep};
+use crate::{app, database, outbound, profiles, project_schema, upkeep};
 use http_edge::ShutdownSignal;
 use http_edge::request::TrustedProxies;
 
@@ -103,7 +103,8 @@ impl Services {
             None => tokio::spawn(outbox.build_cleanup().run(stop)),
         };
         let explanations = build_explanations(project, config, &BackendAddress { url, events }, &entropy);
-        let app = app::build(config, &shared, pool, EmailDelivery::Outbox(Arc::clone(&outbox)))?;
+        let replica = database::build_replica(&config.database, &config.policy.api)?;
+        let app = app::build(config, &shared, pool, EmailDelivery::Outbox(Arc::clone(&outbox)))?.with_replica(replica);
         let app = Arc::new(app.with_explanations(explanations.clone()));
         tokio::spawn(check_mail_templates(Arc::clone(&app)));
         let current = watch::channel(Arc::clone(&app)).1;

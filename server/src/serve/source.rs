@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use anyhow::bail;
 use gotrue_rs::config::{Config, DatabaseSettings};
 use gotrue_rs::store::{Pool, migrate};
 use gotrue_rules::domain::secret::Secret;
@@ -14,6 +15,7 @@ use crate::embedded_postgres::{
     BinarySearch, EmbeddedOptions, EmbeddedPostgres, PreparedClusters, TcpPort, WalSegments,
 };
 use crate::project::Project;
+use http_edge::ShutdownSignal;
 
 /// The database in use.
 pub(crate) enum DatabaseSource {
@@ -103,6 +105,23 @@ impl DatabaseSource {
         self.migrate(&config.database).await?;
         config.database.url = Secret::from(self.url(ROLE).as_str());
         database::build_pool(&config.database, &config.policy.api)
+    }
+
+    /// Waits until an external database accepts connections; an embedded one does.
+    ///
+    /// # Errors
+    /// The database cannot be used, or `closing` became true meanwhile.
+    pub(super) async fn wait_until_reachable(
+        &self,
+        settings: &DatabaseSettings,
+        mut closing: ShutdownSignal,
+    ) -> anyhow::Result<()> {
+        let Self::External(url) = self else { return Ok(()) };
+        let settings = DatabaseSettings { url: Secret::from(url.as_str()), ..settings.clone() };
+        tokio::select! {
+            reached = database::wait_until_reachable(&settings) => reached,
+            _ = closing.wait_for(|closing| *closing) => bail!("a signal ended the wait for the database"),
+        }
     }
 
     /// Creates roles and schemas that do not exist yet.

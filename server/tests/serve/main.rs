@@ -12,6 +12,7 @@ mod disconnects;
 mod drop_in;
 mod edge;
 mod explanations;
+mod failover;
 mod faults;
 mod files;
 mod inbox;
