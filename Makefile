@@ -14,7 +14,7 @@ CLIENTS_INSTALLED := clients/node_modules/.package-lock.json
 STATEMENT_FILES := $(wildcard gotrue-rs/src/store/*.rs gotrue-rs/src/store/*/*.rs)
 SHOP_SOURCES := $(shell find frontend \( -name node_modules -o -name dist -o -name e2e \) -prune -o -type f -print 2>/dev/null)
 
-.PHONY: help run test test-rust test-shop test-browser test-clients check check-rust check-shop check-clients check-dependencies fmt build package bench bench-test bench-size bench-users conformance timing hardening replay soak soak-concurrency clean
+.PHONY: help run test test-rust test-shop test-browser test-clients check check-rust check-shop check-clients check-dependencies fmt build package bench bench-test bench-size bench-users bench-cluster conformance timing hardening replay soak soak-concurrency clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -123,6 +123,11 @@ soak: $(SHOP) ## Fault injection with hostile clients: make soak [SOAK="--minute
 	@$(NEED) cargo faketime
 	@cargo build --package server
 	@python3 scripts/soak $(SOAK)
+
+bench-cluster: $(SHOP) ## Faults of a PostgreSQL cluster with four replicas: make bench-cluster [CLUSTER="--rounds 10"]
+	@$(NEED) cargo postgres
+	@cargo build --release --package server
+	@python3 scripts/cluster $(CLUSTER)
 
 clean: ## Remove build output and installed packages; keeps the data in .basalt
 	@rm -rf target bench/load/target frontend/dist frontend/node_modules server/postgres/node_modules clients/node_modules clients/js/dist
