@@ -75,6 +75,13 @@ need_pgbouncer() {
         missing "pgbouncer is needed for the tests of poolers: install it (apt install pgbouncer, brew install pgbouncer)."
 }
 
+# The store of shared rate limits, for the tests.
+need_redis() {
+    have redis-server || apt_install redis-server || true
+    have redis-server ||
+        missing "redis-server is needed for the tests of shared limits: install it (apt install redis-server, brew install redis)."
+}
+
 # The pinned PostgreSQL package, unless the environment names another PostgreSQL.
 need_postgres() {
     [ -z "${DATABASE_URL:-}${PG_BIN_DIR:-}" ] || return 0

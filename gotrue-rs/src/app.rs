@@ -21,7 +21,7 @@ use crate::ports::hashing::HashingPool;
 use crate::ports::hooks::Hooks;
 use crate::ports::http_client::HttpClient;
 use crate::ports::keys::{KeyError, KeyRing, KeySettings};
-use crate::ports::limits::RateLimits;
+use crate::ports::limits::{RateLimits, SharedLimits};
 use crate::ports::mail::SharedMailer;
 use crate::ports::mail::addresses::AddressChecker;
 use crate::ports::mail::inbox::Inbox;
@@ -70,6 +70,8 @@ pub struct App {
     pub redirect_allow_list: AllowList,
     /// The rate limit counters.
     pub limits: Arc<RateLimits>,
+    /// The rate limit counters that several processes share, if the settings name a store.
+    pub shared_limits: Option<Arc<SharedLimits>>,
     /// The operator's hooks.
     pub hooks: Hooks,
     /// The HTTP client for outbound requests.
@@ -226,6 +228,7 @@ impl App {
             http: ports.http,
             policy,
             limits: Arc::new(RateLimits::new(ports.clock.now())),
+            shared_limits: None,
             pool: ports.pool,
             replica: None,
             clock: ports.clock,
@@ -274,11 +277,18 @@ impl App {
             oidc: if is_reusable(self.policy.external == new.policy.external) { self.oidc.clone() } else { new.oidc },
             limits: Arc::clone(&self.limits),
             replica: self.replica.clone(),
+            shared_limits: self.shared_limits.clone(),
             cleanup_signal: Arc::clone(&self.cleanup_signal),
             journals: self.journals.clone(),
             explanations: self.explanations.clone(),
             ..new
         })
+    }
+
+    /// Counts rate limits in a store that several processes share.
+    #[must_use]
+    pub fn with_shared_limits(self, shared_limits: Option<Arc<SharedLimits>>) -> Self {
+        Self { shared_limits, ..self }
     }
 
     /// Logs refusals with these names of settings, and keeps explanations and events.

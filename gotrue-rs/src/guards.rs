@@ -49,33 +49,31 @@ pub const NOT_ANONYMOUS: Guard =
 
 /// Counts a request of `/verify`, by either method.
 pub const LIMIT_VERIFY: Guard =
-    Guard { name: "Limit(Verify)", run: |cx| Box::pin(async { limits::count_request(cx, LimitedRoute::Verify) }) };
+    Guard { name: "Limit(Verify)", run: |cx| Box::pin(limits::count_request(cx, LimitedRoute::Verify)) };
 
 /// Counts an update of a user.
 pub const LIMIT_USER: Guard =
-    Guard { name: "Limit(User)", run: |cx| Box::pin(async { limits::count_request(cx, LimitedRoute::User) }) };
+    Guard { name: "Limit(User)", run: |cx| Box::pin(limits::count_request(cx, LimitedRoute::User)) };
 
 /// Counts a password recovery.
 pub const LIMIT_RECOVER: Guard =
-    Guard { name: "Limit(Recover)", run: |cx| Box::pin(async { limits::count_request(cx, LimitedRoute::Recover) }) };
+    Guard { name: "Limit(Recover)", run: |cx| Box::pin(limits::count_request(cx, LimitedRoute::Recover)) };
 
 /// Counts a request for a one-time password.
 pub const LIMIT_OTP: Guard =
-    Guard { name: "Limit(Otp)", run: |cx| Box::pin(async { limits::count_request(cx, LimitedRoute::Otp) }) };
+    Guard { name: "Limit(Otp)", run: |cx| Box::pin(limits::count_request(cx, LimitedRoute::Otp)) };
 
 /// Counts a request for a magic link.
-pub const LIMIT_MAGIC_LINK: Guard = Guard {
-    name: "Limit(MagicLink)",
-    run: |cx| Box::pin(async { limits::count_request(cx, LimitedRoute::MagicLink) }),
-};
+pub const LIMIT_MAGIC_LINK: Guard =
+    Guard { name: "Limit(MagicLink)", run: |cx| Box::pin(limits::count_request(cx, LimitedRoute::MagicLink)) };
 
 /// Counts a repeated message.
 pub const LIMIT_RESEND: Guard =
-    Guard { name: "Limit(Resend)", run: |cx| Box::pin(async { limits::count_request(cx, LimitedRoute::Resend) }) };
+    Guard { name: "Limit(Resend)", run: |cx| Box::pin(limits::count_request(cx, LimitedRoute::Resend)) };
 
 /// Counts a sign-in with a passkey.
 pub const LIMIT_PASSKEY: Guard =
-    Guard { name: "Limit(Passkey)", run: |cx| Box::pin(async { limits::count_request(cx, LimitedRoute::Passkey) }) };
+    Guard { name: "Limit(Passkey)", run: |cx| Box::pin(limits::count_request(cx, LimitedRoute::Passkey)) };
 
 /// Requires a solved captcha where captchas are enabled.
 ///
@@ -84,24 +82,20 @@ pub const LIMIT_PASSKEY: Guard =
 pub const CAPTCHA: Guard = Guard { name: "Captcha", run: |cx| Box::pin(require_captcha(cx)) };
 
 /// Counts a challenge of a factor.
-pub const LIMIT_CHALLENGE: Guard = Guard {
-    name: "Limit(Challenge)",
-    run: |cx| Box::pin(async { limits::count_request(cx, LimitedRoute::FactorChallenge) }),
-};
+pub const LIMIT_CHALLENGE: Guard =
+    Guard { name: "Limit(Challenge)", run: |cx| Box::pin(limits::count_request(cx, LimitedRoute::FactorChallenge)) };
 
 /// Counts a verification of a factor.
-pub const LIMIT_FACTOR_VERIFY: Guard = Guard {
-    name: "Limit(FactorVerify)",
-    run: |cx| Box::pin(async { limits::count_request(cx, LimitedRoute::FactorVerify) }),
-};
+pub const LIMIT_FACTOR_VERIFY: Guard =
+    Guard { name: "Limit(FactorVerify)", run: |cx| Box::pin(limits::count_request(cx, LimitedRoute::FactorVerify)) };
 
 /// Counts a sign-in through SSO.
 pub const LIMIT_SSO: Guard =
-    Guard { name: "Limit(Sso)", run: |cx| Box::pin(async { limits::count_request(cx, LimitedRoute::Sso) }) };
+    Guard { name: "Limit(Sso)", run: |cx| Box::pin(limits::count_request(cx, LimitedRoute::Sso)) };
 
 /// Counts a SAML response.
 pub const LIMIT_SAML: Guard =
-    Guard { name: "Limit(Saml)", run: |cx| Box::pin(async { limits::count_request(cx, LimitedRoute::SamlAssertion) }) };
+    Guard { name: "Limit(Saml)", run: |cx| Box::pin(limits::count_request(cx, LimitedRoute::SamlAssertion)) };
 
 /// Requires SAML to be enabled (404).
 pub const SAML: Guard = Guard { name: "Saml", run: |cx| Box::pin(async { saml::service_provider(cx).map(|_| ()) }) };
@@ -149,10 +143,8 @@ pub const OAUTH_APP: Guard = Guard { name: "OAuthApp", run: |cx| Box::pin(load_p
 pub const CLIENT: Guard = Guard { name: "Client", run: |cx| Box::pin(authenticate_client(cx)) };
 
 /// Counts a dynamic client registration.
-pub const LIMIT_REGISTER: Guard = Guard {
-    name: "Limit(Register)",
-    run: |cx| Box::pin(async { limits::count_request(cx, LimitedRoute::OAuthClientRegister) }),
-};
+pub const LIMIT_REGISTER: Guard =
+    Guard { name: "Limit(Register)", run: |cx| Box::pin(limits::count_request(cx, LimitedRoute::OAuthClientRegister)) };
 
 fn require_passkeys(cx: &RequestContext) -> Result<()> {
     if cx.app.policy.passkeys.enabled {

@@ -24,7 +24,7 @@ use crate::http::reply::Reply;
 use crate::http::request_info::RequestInfo;
 use crate::journal::{Fact, FactCondition, Journal};
 use crate::ports::entropy::Entropy;
-use crate::ports::limits::{self, ClientRequest};
+use crate::ports::limits::{self, ClientRequest, CountedGuess};
 use crate::store::{self, AdminChange, Connection};
 
 /// The context of one request.
@@ -44,6 +44,8 @@ pub struct RequestContext {
     pub body: RequestBody,
     /// The results of the guards.
     pub guard_results: GuardResults,
+    /// The guess that was counted together with the request, where limits are shared with other processes.
+    pub counted_guess: Mutex<Option<CountedGuess>>,
     /// The steps of the request so far.
     pub journal: Arc<Journal>,
     /// Headers that are added to the response, also to an error response.
@@ -128,6 +130,7 @@ impl RequestContext {
             request,
             body,
             guard_results: GuardResults::default(),
+            counted_guess: Mutex::default(),
             journal,
             response_headers: Arc::default(),
             span: tracing::Span::none(),

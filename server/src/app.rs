@@ -11,10 +11,11 @@ use gotrue_rs::ports::entropy::Entropy;
 use gotrue_rs::ports::hashing::HashingPool;
 use gotrue_rs::ports::http_client::faults::OutboundFaultInjector;
 use gotrue_rs::ports::keys::KeySettings;
+use gotrue_rs::ports::limits::SharedLimits;
 use gotrue_rs::store::Pool;
 use test_bench::faults::{FaultRules, FaultySmsSender};
 
-use crate::outbound;
+use crate::{database, outbound};
 
 /// What several applications of one process share, or what a test replaces.
 #[derive(Debug, Clone)]
@@ -57,6 +58,13 @@ pub(crate) fn build(config: &Config, shared: &SharedPorts, pool: Pool, delivery:
         }
         None => app,
     })
+}
+
+/// Adds the store of rate limits that the settings name, if they name one.
+pub(crate) fn with_limit_store(app: App, config: &Config) -> anyhow::Result<App> {
+    let pool = database::build_limits_pool(&config.database)?;
+    let shared = SharedLimits::start(&config.limit_store, &config.jwt.secret, &pool, &app.clock);
+    Ok(app.with_shared_limits(shared.context("preparing the store of rate limits")?))
 }
 
 /// Builds the application from changed settings and keeps the long-lived state of `before`.

@@ -19,6 +19,10 @@ const DEFAULT_POOL_SIZE: u32 = 40;
 const BULK_STATEMENT_TIMEOUT: Duration = Duration::from_hours(1);
 /// The largest number of databases that are created or dropped at a time.
 const ADMINISTRATION_CONNECTIONS: u32 = 4;
+/// The largest number of connections with which rate limits are counted.
+const LIMITS_CONNECTIONS: u32 = 4;
+/// Timeout of counting, which ends earlier by the setting of the store.
+const LIMITS_STATEMENT_TIMEOUT: Duration = Duration::from_secs(5);
 /// Timeout for acquiring the connection that migrates the schema.
 const MIGRATION_ACQUIRE_TIMEOUT: Duration = Duration::from_secs(10);
 /// The interval between attempts to reach a database that is down at the start.
@@ -114,6 +118,16 @@ fn configure_pool(usual: PoolOptions, settings: &DatabaseSettings, api: &ApiPoli
         idle_timeout: or_none(settings.conn_max_idle_time).or(usual.idle_timeout),
         ..usual.with_max_connections(most)
     }
+}
+
+/// Builds the pool with which rate limits are counted in the database, so that counting never waits for requests.
+pub(crate) fn build_limits_pool(settings: &DatabaseSettings) -> anyhow::Result<Pool> {
+    let usual = PoolOptions::new(connect_options(settings, LIMITS_STATEMENT_TIMEOUT)?);
+    Ok(Pool::new(PoolOptions {
+        statement_timeout: LIMITS_STATEMENT_TIMEOUT,
+        acquire_timeout: LIMITS_STATEMENT_TIMEOUT,
+        ..usual.with_max_connections(LIMITS_CONNECTIONS)
+    }))
 }
 
 /// Builds a pool for bulk work by one caller, with a statement timeout of one hour.

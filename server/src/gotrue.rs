@@ -10,6 +10,7 @@ use gotrue_rs::app::EmailDelivery;
 use gotrue_rs::config::{Config, ListenAddress};
 use gotrue_rs::ports::mail::outbox::Outbox;
 use gotrue_rs::store::migrate;
+use gotrue_rules::domain::policy::LimitStoreUrl;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tower::ServiceExt;
@@ -44,9 +45,12 @@ pub(crate) async fn serve(
     let settings = database::resolve_pool_size(config.database.clone()).await;
     let pool = database::build_pool(&settings, &config.policy.api)?;
     let delivery = EmailDelivery::Synchronous(outbound::build_mailer_or_discard(&config)?);
+    if config.limit_store.url == LimitStoreUrl::Postgres {
+        create_limit_counters(&config).await?;
+    }
     let replica = database::build_replica(&settings, &config.policy.api)?;
     let app = app::build(&config, &app::SharedPorts::start()?, pool.clone(), delivery)?.with_replica(replica);
-    let (replace, current) = watch::channel(Arc::new(app));
+    let (replace, current) = watch::channel(Arc::new(app::with_limit_store(app, &config)?));
     let upkeep = upkeep::start(current.clone(), closing.clone());
     let router = gotrue_rs::reloadable_router(move || current.borrow().clone());
     let figures = match &config.metrics {
@@ -74,6 +78,16 @@ pub(crate) async fn serve(
     upkeep.await?;
     pool.close().await;
     Ok(())
+}
+
+/// Creates schema `basalt`, which has the counters of rate limits.
+async fn create_limit_counters(config: &Config) -> anyhow::Result<()> {
+    let pool = database::build_migration_pool(&config.database).await?;
+    let created = migrate::migrate_basalt(&pool).await.context(
+        "creating schema basalt for GOTRUE_RATE_LIMIT_STORE_URL=postgres; another store or no store needs no schema",
+    );
+    pool.close().await;
+    created.map(drop)
 }
 
 /// Serves `/metrics` on its own port.

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use gotrue_rules::domain::policy::Policy;
+use gotrue_rules::domain::policy::{LimitStoreSettings, Policy};
 use gotrue_rules::domain::secret::Secret;
 
 use super::problem::Notice;
@@ -25,6 +25,8 @@ pub struct Config {
     pub log: LogSettings,
     /// The address of the metrics endpoint; `None` if it is disabled.
     pub metrics: Option<ListenAddress>,
+    /// The store of rate limits that several processes share.
+    pub limit_store: LimitStoreSettings,
     /// Proxies and trusted roots of outgoing requests.
     pub outbound: OutboundSettings,
     /// When the files of `--config-dir` are reloaded.

@@ -1,4 +1,4 @@
-//! In-memory rate limits of this process: token buckets, grants, and sending quotas.
+//! Rate limits: token buckets, grants, and sending quotas, in memory or in a store that several processes share.
 //!
 //! The route table assigns limits to routes; `services/limits` builds the error responses.
 
@@ -6,10 +6,14 @@ mod counted;
 mod counters;
 mod grants;
 mod keys;
+mod operations;
 mod pending;
 mod reserved;
+mod shared;
 
 pub use self::counted::{CountedEvent, LimitedRoute};
 pub use self::counters::{QuotaKind, RateLimited, RateLimits};
 pub use self::keys::{ClientRequest, client_ip, find_key};
+pub use self::operations::{Counted, CountedGuess, LimitOperation, LimitRefusal, count_events};
 pub use self::reserved::Reservation;
+pub use self::shared::{MalformedReply, RedisReply, SharedLimits, StoreError, parse_reply};

@@ -154,14 +154,15 @@ pub async fn request_email_change<'a>(
     new: &'a Email,
     pkce: bool,
 ) -> Result<EmailChangeToConfirm<'a>> {
-    limits::count_user_message(cx, &Contact::Email(new.clone()))?;
+    limits::count_user_message(cx, &Contact::Email(new.clone())).await?;
     let current = current_email_to_confirm(account, &cx.app.policy);
     messages::require_email_allowed(
         cx,
         account,
         Purpose::EmailChange,
         [Some(new.as_str()), current].into_iter().flatten(),
-    )?;
+    )
+    .await?;
     let email_message =
         TokenEmail { purpose: Purpose::EmailChange, to: new.as_str(), pkce, new_email: Some(new.as_str()) };
     let to_new = messages::compose_email(cx, account, email_message).await?;
@@ -246,7 +247,7 @@ pub async fn request_phone_change<'a>(
     new: &'a Phone,
     channel: &SmsChannel,
 ) -> Result<PhoneChangeToConfirm<'a>> {
-    limits::count_user_message(cx, &Contact::Phone(new.clone()))?;
+    limits::count_user_message(cx, &Contact::Phone(new.clone())).await?;
     let text = TokenSms { purpose: Purpose::PhoneChange, to: new.as_str(), channel };
     let pending = User { phone_change: new.as_str().to_owned(), ..account.clone() };
     Ok(PhoneChangeToConfirm { new, sms: messages::send_sms(cx, &pending, text).await? })

@@ -149,7 +149,7 @@ async fn send_notification(
     notice: &NotificationVariables<'_>,
 ) -> Result<()> {
     messages::recipients::require_authorized(cx, [to])?;
-    limits::count_email(cx)?;
+    limits::count_email(cx).await?;
     if cx.app.hooks.is_enabled(HookKind::SendEmail) {
         return send_by_hook(cx, account, notice).await;
     }

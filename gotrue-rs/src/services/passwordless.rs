@@ -55,7 +55,7 @@ async fn sign_up_if_needed(cx: &RequestContext, newcomer: SignUpRequest, contact
 pub async fn send_magic_link(cx: &RequestContext, request: MagicLinkRequest, known: Option<User>) -> Result<()> {
     let email = parse_magic_link_recipient(&request)?;
     let contact = Contact::Email(email.clone());
-    limits::count_public_message(cx, &contact)?;
+    limits::count_public_message(cx, &contact).await?;
     let known = match known {
         Some(known) => Some(known),
         None => find_user(cx, &contact).await.or_internal_error(LOOKUP_FAILED)?,
@@ -118,7 +118,7 @@ pub struct SmsCodeRequest {
 pub async fn send_sms_code(cx: &RequestContext, caller: SmsCodeRequest, known: Option<User>) -> Result<Option<String>> {
     let (phone, channel) = parse_sms_recipient(&caller.phone, &caller.channel, &cx.app.policy)?;
     let contact = Contact::Phone(phone.clone());
-    limits::count_public_message(cx, &contact)?;
+    limits::count_public_message(cx, &contact).await?;
     let known = match known {
         Some(known) => Some(known),
         None => find_user(cx, &contact).await.or_internal_error(LOOKUP_FAILED)?,

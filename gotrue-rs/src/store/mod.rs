@@ -51,6 +51,7 @@ binding::statements! {
         pub mod flow_state;
         pub mod hooks;
         pub mod identities;
+        pub mod limit_counters;
         pub mod oauth_authorizations;
         pub mod oauth_client_states;
         pub mod oauth_clients;

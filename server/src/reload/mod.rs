@@ -78,6 +78,7 @@ fn settings_requiring_restart(before: &Config, now: &Config) -> Vec<&'static str
         ("DATABASE_URL or another setting of the database", before.database != now.database),
         ("the time limit of statements (GOTRUE_API_MAX_REQUEST_DURATION)", deadline(before) != deadline(now)),
         ("a setting of the log", before.log != now.log),
+        ("a setting of the store of limits (GOTRUE_RATE_LIMIT_STORE_…)", before.limit_store != now.limit_store),
         ("a setting of the metrics", before.metrics != now.metrics),
         ("a setting of reloading (GOTRUE_RELOADING_…)", before.reloading != now.reloading),
     ]

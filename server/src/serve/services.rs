@@ -102,9 +102,12 @@ impl Services {
             None if is_new => tokio::spawn(outbox.build_cleanup().starting_later().run(stop)),
             None => tokio::spawn(outbox.build_cleanup().run(stop)),
         };
+        // The limits of a test environment read its clock, so they are counted in its process.
+        let is_world = events.is_some();
         let explanations = build_explanations(project, config, &BackendAddress { url, events }, &entropy);
         let replica = database::build_replica(&config.database, &config.policy.api)?;
         let app = app::build(config, &shared, pool, EmailDelivery::Outbox(Arc::clone(&outbox)))?.with_replica(replica);
+        let app = if is_world { app } else { app::with_limit_store(app, config)? };
         let app = Arc::new(app.with_explanations(explanations.clone()));
         tokio::spawn(check_mail_templates(Arc::clone(&app)));
         let current = watch::channel(Arc::clone(&app)).1;

@@ -22,6 +22,7 @@ mod project_files;
 mod project_schema;
 mod reload;
 mod router;
+mod shared_limits;
 mod shipped_config;
 mod shutdown;
 mod social;

@@ -3,9 +3,11 @@
 //! Errors are complaints without the value: `is not a key`.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use gotrue_rules::domain::database_url::DatabaseUrl;
+use gotrue_rules::domain::policy::{LimitStoreFailure, LimitStoreUrl};
 use gotrue_rules::domain::redirect::Glob;
 use gotrue_rules::domain::secret::Secret;
 use gotrue_rules::wire::go_duration::GoDuration;
@@ -80,6 +82,36 @@ fn check_database_url(text: &str) -> FormResult {
     }
     let parsed = DatabaseUrl::parse(text).map_err(|error| error.to_string())?;
     parsed.servers.iter().try_for_each(|server| check(server.reveal()))
+}
+
+/// Checks the URL of a store of rate limits.
+pub(crate) fn parse_limit_store_url(draft: &mut Draft, _: &'static str, text: &str) -> FormResult {
+    draft.config.limit_store.url = LimitStoreUrl::parse(text)?;
+    Ok(())
+}
+
+/// Checks what applies while the store of rate limits is unreachable.
+pub(crate) fn parse_limit_store_failure(draft: &mut Draft, _: &'static str, text: &str) -> FormResult {
+    draft.config.limit_store.on_failure = LimitStoreFailure::parse(text).ok_or("is neither open nor closed")?;
+    Ok(())
+}
+
+/// Checks the beginning of the names of keys, which must not contain the braces of a hash tag.
+pub(crate) fn parse_limit_store_prefix(draft: &mut Draft, _: &'static str, text: &str) -> FormResult {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:".contains(&byte);
+    if text.is_empty() || text.len() > 64 || !text.bytes().all(is_plain) {
+        return Err("is not 1 to 64 letters, digits and -_.: of ASCII".to_owned());
+    }
+    text.clone_into(&mut draft.config.limit_store.prefix);
+    Ok(())
+}
+
+/// Checks the longest wait for the store of rate limits.
+pub(crate) fn parse_limit_store_timeout(draft: &mut Draft, _: &'static str, text: &str) -> FormResult {
+    let valid = Duration::from_millis(5)..=Duration::from_secs(5);
+    let timeout = GoDuration::parse(text).map(GoDuration::to_std).filter(|timeout| valid.contains(timeout));
+    draft.config.limit_store.timeout = timeout.ok_or("is not a duration from 5ms to 5s")?;
+    Ok(())
 }
 
 /// Accepts the one schema that the statements name.

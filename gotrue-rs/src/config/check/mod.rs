@@ -12,7 +12,8 @@ use gotrue_rules::domain::policy::{
 use gotrue_rules::domain::secret::Secret;
 
 pub(super) use self::forms::{
-    parse_allow_list, parse_database_url, parse_jwt_keys, parse_linking_domains, parse_log_format, parse_log_level,
+    parse_allow_list, parse_database_url, parse_jwt_keys, parse_limit_store_failure, parse_limit_store_prefix,
+    parse_limit_store_timeout, parse_limit_store_url, parse_linking_domains, parse_log_format, parse_log_level,
     parse_outbound_timeout, parse_password_hash, parse_replica_url, parse_test_otp_valid_until, validate_driver,
     validate_namespace, validate_url,
 };

@@ -2,6 +2,8 @@
 
 use gotrue_rules::domain::policy::{Bucket, LimitKey};
 
+use super::super::check;
+use super::super::setting::{Setting, ValueType};
 use super::{Section, number, quota, text};
 
 pub(super) const SECTION: Section = Section {
@@ -57,5 +59,37 @@ pub(super) const SECTION: Section = Section {
         })
         .default("15")
         .doc("Challenges, and verifications, of factors per minute.", "30"),
+        Setting::new(
+            "GOTRUE_RATE_LIMIT_STORE_URL",
+            ValueType::Custom("a URL of Redis, or `postgres`", check::parse_limit_store_url),
+        )
+        .hidden()
+        .doc(
+            "Store of the limits, which all processes with it share: `redis://user:password@host:6379/0`, `rediss://` (TLS), \
+             `valkey://`, `valkeys://`, or `postgres` for the database of the server; empty: each process counts by \
+             itself. Read at start.",
+            "redis://localhost:6379/0",
+        ),
+        Setting::new(
+            "GOTRUE_RATE_LIMIT_STORE_ON_FAILURE",
+            ValueType::Custom("`open` or `closed`", check::parse_limit_store_failure),
+        )
+        .default("open")
+        .doc(
+            "While the store is unreachable: `open`, each process counts by itself; `closed`, limited requests get a 503.",
+            "closed",
+        ),
+        Setting::new(
+            "GOTRUE_RATE_LIMIT_STORE_PREFIX",
+            ValueType::Custom("a short name", check::parse_limit_store_prefix),
+        )
+        .default("basalt")
+        .doc("Beginning of the names of keys in the store; another one for each installation.", "shop"),
+        Setting::new(
+            "GOTRUE_RATE_LIMIT_STORE_TIMEOUT",
+            ValueType::Custom("a duration from 5ms to 5s", check::parse_limit_store_timeout),
+        )
+        .default("100ms")
+        .doc("Longest wait for the store. After a failure it is tried once a second.", "50ms"),
     ],
 };

@@ -30,7 +30,7 @@ pub async fn handle(cx: RequestContext) -> Result<Reply> {
     validate_challenge_pair(&request.pkce.challenge, &request.pkce.method)?;
     let challenge = pkce::parse_challenge(&cx, &request.pkce)?;
     let opens_flow = matches!(challenge, Ok(Some(_)));
-    limits::count_public_message(&cx, &Contact::Email(email.clone()))?;
+    limits::count_public_message(&cx, &Contact::Email(email.clone())).await?;
     let found = equal_work::find_by_email(&cx, email.as_str()).await;
     let email_message =
         TokenEmail { purpose: Purpose::Recovery, to: email.as_str(), pkce: opens_flow, new_email: None };

@@ -27,7 +27,7 @@ pub async fn handle(cx: RequestContext) -> Result<Reply> {
         ResendType::SignUp | ResendType::EmailChange => pkce::parse_challenge(&cx, &request.pkce)?,
         ResendType::Sms | ResendType::PhoneChange => Ok(None),
     };
-    limits::count_public_message(&cx, &contact)?;
+    limits::count_public_message(&cx, &contact).await?;
     let found = passwordless::find_user(&cx, &contact).await.or_internal_error("Unable to process request")?;
     let Some(account) = found.filter(|account| again.is_pending(account)) else {
         imitate_resend(&cx, again, &contact, challenge.ok().flatten().as_ref()).await?;

@@ -19,7 +19,7 @@ pub(super) async fn sign_up_anonymous(cx: &RequestContext, request: SignUpReques
     if !policy.sign_up.anonymous_enabled {
         return Err(Error::new(ErrorCode::AnonymousProviderDisabled, "Anonymous sign-ins are disabled"));
     }
-    limits::count_request(cx, LimitedRoute::AnonymousUsers)?;
+    limits::count_request(cx, LimitedRoute::AnonymousUsers).await?;
     require_sign_up_enabled(policy)?;
     let data = request.data.unwrap_or_default();
     let mut account = build_anonymous_user(cx.entropy.uuid(), cx.audience(), &data, cx.now);

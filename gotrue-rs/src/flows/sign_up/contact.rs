@@ -15,13 +15,13 @@ use crate::services::sign_up::{SignUpResult, register_user};
 
 /// Signs up a user. Returns a session if the user is confirmed at once, else the user.
 pub(super) async fn sign_up_with_contact(cx: &RequestContext, request: SignUpRequest) -> Result<Reply> {
-    limits::count_request(cx, LimitedRoute::SignUp)?;
+    limits::count_request(cx, LimitedRoute::SignUp).await?;
     require_sign_up_enabled(&cx.app.policy)?;
     require_request_password(&request)?;
     passwords::require_strong(cx, &request.password).await?;
     let newcomer = parse_contact(&request, &cx.app.policy)?;
     if needs_confirmation(cx, &newcomer.contact) {
-        limits::count_public_message(cx, &newcomer.contact)?;
+        limits::count_public_message(cx, &newcomer.contact).await?;
     }
     Ok(match register_user(cx, request, newcomer).await? {
         SignUpResult::SignedIn(issued) => issued.reply(SessionExtras::default()),

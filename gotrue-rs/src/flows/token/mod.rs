@@ -50,7 +50,7 @@ pub async fn handle(mut cx: RequestContext) -> Result<Reply> {
     let word = cx.request.query("grant_type").unwrap_or_default();
     let grant = GrantType::from_query(word)
         .ok_or_else(|| Error::new(ErrorCode::InvalidCredentials, OAuthErrorCode::UnsupportedGrantType.as_str()))?;
-    limits::count_request(&cx, grant.limit(&cx.app.policy.limits))?;
+    limits::count_request(&cx, grant.limit(&cx.app.policy.limits)).await?;
     match grant {
         GrantType::IdToken => id_token::grant_id_token(&mut cx).await,
         GrantType::Password => password::grant_password(&cx).await,

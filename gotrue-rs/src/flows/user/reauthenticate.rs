@@ -20,14 +20,14 @@ pub async fn handle(cx: RequestContext) -> Result<Reply> {
     let message_id = match select_recipient(account)? {
         ReauthenticationRecipient::Email(to) => {
             if let Ok(email) = Email::parse(to) {
-                limits::count_user_message(&cx, &Contact::Email(email))?;
+                limits::count_user_message(&cx, &Contact::Email(email)).await?;
             }
             send_to_user(&cx, account, TokenEmail { purpose, to, pkce: false, new_email: None }, rows).await?;
             None
         }
         ReauthenticationRecipient::Phone(to) => {
             if let Ok(phone) = Phone::parse(to) {
-                limits::count_user_message(&cx, &Contact::Phone(phone))?;
+                limits::count_user_message(&cx, &Contact::Phone(phone)).await?;
             }
             send_sms_to_user(&cx, account, TokenSms { purpose, to, channel: &SmsChannel::default() }, rows).await?
         }

@@ -12,14 +12,21 @@ use tokio::sync::watch;
 use super::counted::CountedEvent;
 use super::counters::{RateLimited, RateLimits, lock, shorten_key};
 use super::pending::CountedKey;
+use super::shared::SharedReservation;
 
 /// A token taken from a bucket. It counts when this is dropped, unless it is returned.
 #[derive(Debug)]
 #[must_use = "a reservation counts unless it is given back"]
 pub struct Reservation {
-    limits: Arc<RateLimits>,
-    key: CountedKey,
+    token: ReservedToken,
     is_counted: bool,
+}
+
+/// Where a token was taken.
+#[derive(Debug)]
+enum ReservedToken {
+    Local(Arc<RateLimits>, CountedKey),
+    Shared(SharedReservation),
 }
 
 /// The outcome of one attempt to reserve.
@@ -45,7 +52,7 @@ impl RateLimits {
         let key = (what.into(), shorten_key(key));
         loop {
             let mut changed = match self.try_reserve(&key, bucket, now) {
-                ReserveAttempt::Taken => return Ok(Reservation { limits: Arc::clone(self), key, is_counted: true }),
+                ReserveAttempt::Taken => return Ok(Reservation::local(Arc::clone(self), key)),
                 ReserveAttempt::Refused(too_many) => return Err(too_many),
                 ReserveAttempt::Wait(changed) => changed,
             };
@@ -80,6 +87,15 @@ impl RateLimits {
 }
 
 impl Reservation {
+    fn local(limits: Arc<RateLimits>, key: CountedKey) -> Self {
+        Self { token: ReservedToken::Local(limits, key), is_counted: true }
+    }
+
+    /// A token of the store that several processes share.
+    pub(super) fn shared(held: SharedReservation) -> Self {
+        Self { token: ReservedToken::Shared(held), is_counted: true }
+    }
+
     /// Returns the token: the operation does not count.
     pub fn refund(mut self) {
         self.is_counted = false;
@@ -89,6 +105,9 @@ impl Reservation {
 impl Drop for Reservation {
     /// Also runs for cancelled requests: an attempt counts.
     fn drop(&mut self) {
-        self.limits.settle(&self.key, self.is_counted);
+        match &self.token {
+            ReservedToken::Local(limits, key) => limits.settle(key, self.is_counted),
+            ReservedToken::Shared(held) => held.settle(self.is_counted),
+        }
     }
 }

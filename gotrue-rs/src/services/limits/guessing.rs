@@ -3,13 +3,23 @@
 //! One network can use a third of a target's limit, and guesses from other networks do not block the user's own
 //! network. The reasons are in `docs/decisions/0060-guessing-is-slowed-down.md`.
 
-use gotrue_rules::domain::error::Result;
+use std::sync::PoisonError;
+
+use gotrue_rules::domain::error::{Error, Result};
 use gotrue_rules::domain::policy::Bucket;
+use gotrue_rules::domain::sign_in::SignInIdentifier;
+use gotrue_rules::domain::verification::{PresentedToken, VerificationRequest};
+use gotrue_rules::wire::requests::{PasswordGrant, VerifyRequest};
+use http::Method;
 use http_edge::request::ClientAddress;
 use uuid::Uuid;
 
-use super::limited_request::{LimitSetting, limit_error, target_network_key, too_many_requests_error};
-use crate::ports::limits::{CountedEvent, Reservation};
+use super::limited_request::{
+    LimitSetting, count_all, limit_error, limits_unavailable_error, target_network_key, too_many_requests_error,
+};
+use crate::ports::limits::{
+    Counted, CountedEvent, CountedGuess, LimitOperation, LimitRefusal, LimitedRoute, RateLimited, Reservation,
+};
 use crate::request_context::RequestContext;
 use crate::store::{OrInternalError, sessions};
 
@@ -46,18 +56,12 @@ impl Guess {
 /// 429 if there were too many guesses.
 pub async fn count_password_guess(cx: &RequestContext, name: &str, account: Option<Uuid>) -> Result<Guess> {
     let Some(bucket) = cx.app.policy.limits.targets.wrong_passwords else { return Ok(Guess(Vec::new())) };
-    let mut guess = reserve_network_share(cx, CountedEvent::WrongPasswordsFromNetwork, name, bucket).await?;
-    match cx.app.limits.reserve(CountedEvent::WrongPasswords, name, bucket, cx.now).await {
-        Ok(reservation) => guess.0.push(reservation),
-        Err(_) if has_session_from_network(cx, account).await? => {}
-        Err(too_many) => {
-            guess.release_unchecked();
-            let why = "too many wrong passwords for this account; a link by mail still works";
-            let limit = LimitSetting::bucket(WRONG_PASSWORDS, "wrong passwords for one account", bucket);
-            return Err(limit_error(cx, too_many_requests_error(), why, limit, too_many));
-        }
+    let kind = GuessKind::Password;
+    match reserve_guess(cx, kind, name, bucket).await? {
+        (guess, None) => Ok(guess),
+        (guess, Some(_)) if has_session_from_network(cx, account).await? => Ok(guess),
+        (guess, Some(too_many)) => Err(refuse_guess(cx, kind, guess, bucket, too_many)),
     }
-    Ok(guess)
 }
 
 /// Counts a guess at a code that was sent to this address, number or user.
@@ -69,37 +73,144 @@ pub async fn count_password_guess(cx: &RequestContext, name: &str, account: Opti
 /// 429 if there were too many guesses.
 pub async fn count_code_guess(cx: &RequestContext, target: &str) -> Result<Guess> {
     let Some(bucket) = cx.app.policy.limits.targets.wrong_codes else { return Ok(Guess(Vec::new())) };
-    let mut guess = reserve_network_share(cx, CountedEvent::WrongCodesFromNetwork, target, bucket).await?;
-    match cx.app.limits.reserve(CountedEvent::WrongCodes, target, bucket, cx.now).await {
-        Ok(reservation) => guess.0.push(reservation),
-        Err(_) if cx.app.limits.consume_grant(&target_network_key(cx, target), cx.now) => {}
-        Err(too_many) => {
-            guess.release_unchecked();
-            let why = "too many wrong codes for this address or number; the link in a mail still works";
-            let limit = LimitSetting::bucket(WRONG_CODES, "wrong codes for one address or number", bucket);
-            return Err(limit_error(cx, too_many_requests_error(), why, limit, too_many));
-        }
+    let kind = GuessKind::Code;
+    let (guess, exceeded) = reserve_guess(cx, kind, target, bucket).await?;
+    let Some(too_many) = exceeded else { return Ok(guess) };
+    let granted = LimitOperation::ConsumeGrant { of: &target_network_key(cx, target) };
+    match count_all(cx, &[granted]).await.refusal {
+        None => Ok(guess),
+        Some(_) => Err(refuse_guess(cx, kind, guess, bucket, too_many)),
     }
-    Ok(guess)
 }
 
-/// Reserves a guess from this network's share of the target's limit.
-async fn reserve_network_share(
+/// What is guessed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum GuessKind {
+    Password,
+    Code,
+}
+
+impl GuessKind {
+    /// The events of the network and of the target.
+    fn events(self) -> (CountedEvent, CountedEvent) {
+        match self {
+            Self::Password => (CountedEvent::WrongPasswordsFromNetwork, CountedEvent::WrongPasswords),
+            Self::Code => (CountedEvent::WrongCodesFromNetwork, CountedEvent::WrongCodes),
+        }
+    }
+
+    /// Reservations from the network's share of the limit, and from the limit itself.
+    fn operations<'a>(self, network: &'a str, target: &'a str, bucket: Bucket) -> [LimitOperation<'a>; 2] {
+        let (by_network, by_target) = self.events();
+        [
+            LimitOperation::Reserve { what: by_network, key: network, bucket: bucket.network_share() },
+            LimitOperation::Reserve { what: by_target, key: target, bucket },
+        ]
+    }
+}
+
+/// Counts a request and the guess that its body contains, in one round trip where limits are shared.
+///
+/// The handler finds the result when it counts the guess. In the memory of the process only the request is counted.
+pub(super) async fn count_with_guess(
     cx: &RequestContext,
-    counted: CountedEvent,
+    what: LimitedRoute,
+    request: LimitOperation<'_>,
+) -> Option<LimitRefusal> {
+    let guess = if cx.app.shared_limits.is_some() { find_guess(cx, what).await } else { None };
+    let Some((kind, target, bucket)) = guess else {
+        return count_all(cx, &[request]).await.refusal.map(|(_, refusal)| refusal);
+    };
+    let network = target_network_key(cx, &target);
+    let [by_network, by_target] = kind.operations(&network, &target, bucket);
+    let counted = count_all(cx, &[request, by_network, by_target]).await;
+    let refusal = match counted.refusal {
+        Some((0, refusal)) => return Some(refusal),
+        later => later.map(|(index, refusal)| (index - 1, refusal)),
+    };
+    let counted = CountedGuess::new(kind.events().1, target, Counted { refusal, ..counted });
+    *cx.counted_guess.lock().unwrap_or_else(PoisonError::into_inner) = Some(counted);
+    None
+}
+
+/// Finds the guess in the body of a request. An invalid body has none; the handler reports it.
+async fn find_guess(cx: &RequestContext, what: LimitedRoute) -> Option<(GuessKind, String, Bucket)> {
+    let targets = cx.app.policy.limits.targets;
+    match what {
+        LimitedRoute::Token | LimitedRoute::SignUp if cx.request.query("grant_type") == Some("password") => {
+            let bucket = targets.wrong_passwords?;
+            let request = PasswordGrant::decode(&cx.read_body().await.ok()?).ok()?;
+            let name = SignInIdentifier::parse(&request.email, &request.phone, &cx.app.policy.sign_up).ok()?;
+            Some((GuessKind::Password, name.as_str().to_owned(), bucket))
+        }
+        LimitedRoute::Verify if cx.request.method == Method::POST => {
+            let bucket = targets.wrong_codes?;
+            let request = VerifyRequest::decode(&cx.read_body().await.ok()?).ok()?;
+            match VerificationRequest::from_body(&request).ok()?.token {
+                PresentedToken::Code(code) => Some((GuessKind::Code, code.contact.as_str().to_owned(), bucket)),
+                PresentedToken::Link(_) => None,
+            }
+        }
+        _ => None,
+    }
+}
+
+/// Returns the result of counting this guess together with its request.
+fn take_counted_guess(cx: &RequestContext, kind: GuessKind, target: &str) -> Option<Counted> {
+    let mut counted = cx.counted_guess.lock().unwrap_or_else(PoisonError::into_inner);
+    let is_same = |guess: &mut CountedGuess| guess.what == kind.events().1 && guess.target == target;
+    counted.take_if(is_same)?.into_counted()
+}
+
+/// Reserves a guess from the network's share of the target's limit, and from the limit itself.
+///
+/// The second member is set if the limit of the target is exceeded, and not that of the network.
+async fn reserve_guess(
+    cx: &RequestContext,
+    kind: GuessKind,
     target: &str,
     bucket: Bucket,
-) -> Result<Guess> {
-    let key = target_network_key(cx, target);
-    let taken = cx.app.limits.reserve(counted, &key, bucket.network_share(), cx.now).await;
-    let is_code = counted == CountedEvent::WrongCodesFromNetwork;
-    let (what, setting) = if is_code { ("codes", WRONG_CODES) } else { ("passwords", WRONG_PASSWORDS) };
-    taken.map(|reservation| Guess(vec![reservation])).map_err(|too_many| {
-        let why = format!("too many wrong {what} from your network");
-        let counted = format!("wrong {what} from one network");
-        let limit = LimitSetting::bucket(setting, &counted, bucket.network_share());
-        limit_error(cx, too_many_requests_error(), &why, limit, too_many)
-    })
+) -> Result<(Guess, Option<RateLimited>)> {
+    let counted = match take_counted_guess(cx, kind, target) {
+        Some(counted) => counted,
+        None => count_all(cx, &kind.operations(&target_network_key(cx, target), target, bucket)).await,
+    };
+    let Counted { reservations, refusal } = counted;
+    let guess = Guess(reservations);
+    match refusal {
+        None => Ok((guess, None)),
+        Some((1, LimitRefusal::Exceeded(too_many))) => Ok((guess, Some(too_many))),
+        Some((_, LimitRefusal::Unavailable)) => {
+            guess.release_unchecked();
+            Err(limits_unavailable_error())
+        }
+        Some((_, LimitRefusal::Exceeded(too_many))) => {
+            let (what, setting) = match kind {
+                GuessKind::Code => ("codes", WRONG_CODES),
+                GuessKind::Password => ("passwords", WRONG_PASSWORDS),
+            };
+            let why = format!("too many wrong {what} from your network");
+            let counted = format!("wrong {what} from one network");
+            let limit = LimitSetting::bucket(setting, &counted, bucket.network_share());
+            Err(limit_error(cx, too_many_requests_error(), &why, limit, too_many))
+        }
+    }
+}
+
+/// Returns the error of an exceeded limit of a target. The guess does not count.
+fn refuse_guess(cx: &RequestContext, kind: GuessKind, guess: Guess, bucket: Bucket, too_many: RateLimited) -> Error {
+    guess.release_unchecked();
+    let (why, limit) = match kind {
+        GuessKind::Password => (
+            "too many wrong passwords for this account; a link by mail still works",
+            LimitSetting::bucket(WRONG_PASSWORDS, "wrong passwords for one account", bucket),
+        ),
+        GuessKind::Code => (
+            "too many wrong codes for this address or number; the link in a mail still works",
+            LimitSetting::bucket(WRONG_CODES, "wrong codes for one address or number", bucket),
+        ),
+    };
+    limit_error(cx, too_many_requests_error(), why, limit, too_many)
 }
 
 /// Also queries for users that do not exist, so that the duration does not differ.

@@ -6,7 +6,7 @@ use gotrue_rules::domain::error::{Error, ErrorCode};
 use gotrue_rules::domain::explanation::limits::{ExceededLimit, describe_bucket, describe_quota, explain_limit};
 use gotrue_rules::domain::policy::{Bucket, Quota};
 
-use crate::ports::limits::{RateLimited, find_key};
+use crate::ports::limits::{Counted, LimitOperation, RateLimited, count_events, find_key};
 use crate::request_context::RequestContext;
 
 /// The key that requests are counted by.
@@ -17,6 +17,17 @@ pub(super) fn rate_limit_key(cx: &RequestContext) -> Option<String> {
 /// The key of a target together with the network of the request.
 pub(super) fn target_network_key(cx: &RequestContext, target: &str) -> String {
     format!("{target} {}", rate_limit_key(cx).unwrap_or_default())
+}
+
+/// Counts these events in their order, up to the first that is refused.
+pub(super) async fn count_all(cx: &RequestContext, operations: &[LimitOperation<'_>]) -> Counted {
+    count_events(&cx.app.limits, cx.app.shared_limits.as_ref(), operations, cx.now).await
+}
+
+/// The error while the store of limits is unreachable and the settings refuse requests then.
+pub(super) fn limits_unavailable_error() -> Error {
+    let message = "Rate limits cannot be checked at the moment, please retry after a moment.";
+    Error::http(503, ErrorCode::OverRequestRateLimit, message).retry_after(1)
 }
 
 /// The error of too many requests or guesses, without details.

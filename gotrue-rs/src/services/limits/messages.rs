@@ -4,13 +4,14 @@
 
 use std::time::Duration;
 
-use chrono::TimeDelta;
 use gotrue_rules::domain::contact::Contact;
 use gotrue_rules::domain::error::{Error, ErrorCode, Result};
 use gotrue_rules::domain::policy::Bucket;
 
-use super::limited_request::{LimitSetting, limit_error, record_limit, target_network_key, whole_seconds};
-use crate::ports::limits::CountedEvent;
+use super::limited_request::{
+    LimitSetting, count_all, limit_error, limits_unavailable_error, record_limit, target_network_key, whole_seconds,
+};
+use crate::ports::limits::{CountedEvent, LimitOperation, LimitRefusal};
 use crate::request_context::RequestContext;
 
 /// Wrong codes that the network that requested a message may send, whatever other networks do.
@@ -23,16 +24,10 @@ const GRANTED_CODE_ATTEMPTS: u8 = 3;
 /// # Errors
 ///
 /// 429 if the previous message is too recent, or if there were too many.
-pub fn count_public_message(cx: &RequestContext, to: &Contact) -> Result<()> {
+pub async fn count_public_message(cx: &RequestContext, to: &Contact) -> Result<()> {
     let Some(bucket) = message_bucket(cx, to) else { return Ok(()) };
     let gap = Bucket { events: 1.0, per: channel_limits(cx, to).frequency, burst: 1.0, ..bucket };
-    if !gap.per.is_zero() {
-        let taken = cx.app.limits.take(CountedEvent::MessageGap, to.as_str(), gap, cx.now);
-        taken.map_err(|too_many| {
-            too_soon_error(cx, channel_limits(cx, to).code, whole_seconds(too_many).cast_signed())
-        })?;
-    }
-    count_message(cx, to, bucket)
+    count_message(cx, to, bucket, Some(gap).filter(|gap| !gap.per.is_zero())).await
 }
 
 /// Counts a message that a signed-in user requests to an own address or number.
@@ -40,9 +35,9 @@ pub fn count_public_message(cx: &RequestContext, to: &Contact) -> Result<()> {
 /// # Errors
 ///
 /// 429 if there were too many.
-pub fn count_user_message(cx: &RequestContext, to: &Contact) -> Result<()> {
+pub async fn count_user_message(cx: &RequestContext, to: &Contact) -> Result<()> {
     let Some(bucket) = message_bucket(cx, to) else { return Ok(()) };
-    count_message(cx, to, bucket)
+    count_message(cx, to, bucket, None).await
 }
 
 /// The error of a message that follows the previous one too soon.
@@ -67,20 +62,34 @@ fn message_bucket(cx: &RequestContext, to: &Contact) -> Option<Bucket> {
     cx.app.policy.limits.targets.messages.filter(|_| !is_fixed)
 }
 
-fn count_message(cx: &RequestContext, to: &Contact, bucket: Bucket) -> Result<()> {
+/// Counts a message by its mailbox or number, after the minimum interval `gap` if there is one.
+async fn count_message(cx: &RequestContext, to: &Contact, bucket: Bucket, gap: Option<Bucket>) -> Result<()> {
     let mailbox = match to {
         Contact::Email(email) => email.rate_limit_key(),
         Contact::Phone(phone) => phone.as_str().to_owned(),
     };
-    let ChannelLimits { code, lifetime: life, .. } = channel_limits(cx, to);
-    cx.app.limits.take(CountedEvent::Messages, &mailbox, bucket, cx.now).map_err(|too_many| {
-        let error = Error::new(code, "Message rate limit reached");
-        let limit = LimitSetting::bucket("basalt.rate_limit.messages", "messages to one recipient", bucket);
-        limit_error(cx, error, "too many messages to one recipient; the latest is still good", limit, too_many)
-    })?;
-    let until = TimeDelta::from_std(life).ok().and_then(|life| cx.now.checked_add_signed(life)).unwrap_or(cx.now);
-    cx.app.limits.grant(&target_network_key(cx, to.as_str()), GRANTED_CODE_ATTEMPTS, until, cx.now);
-    Ok(())
+    let ChannelLimits { code, lifetime, .. } = channel_limits(cx, to);
+    let network = target_network_key(cx, to.as_str());
+    let gap: Option<LimitOperation<'_>> =
+        gap.map(|bucket| LimitOperation::Take { what: CountedEvent::MessageGap, key: to.as_str(), bucket });
+    let operations = gap.into_iter().chain([
+        LimitOperation::Take { what: CountedEvent::Messages, key: &mailbox, bucket },
+        LimitOperation::Grant { to: &network, tries: GRANTED_CODE_ATTEMPTS, lifetime },
+    ]);
+    let operations: Vec<_> = operations.collect();
+    match count_all(cx, &operations).await.refusal {
+        None => Ok(()),
+        Some((_, LimitRefusal::Unavailable)) => Err(limits_unavailable_error()),
+        Some((0, LimitRefusal::Exceeded(too_many))) if gap.is_some() => {
+            Err(too_soon_error(cx, code, whole_seconds(too_many).cast_signed()))
+        }
+        Some((_, LimitRefusal::Exceeded(too_many))) => {
+            let error = Error::new(code, "Message rate limit reached");
+            let limit = LimitSetting::bucket("basalt.rate_limit.messages", "messages to one recipient", bucket);
+            let why = "too many messages to one recipient; the latest is still good";
+            Err(limit_error(cx, error, why, limit, too_many))
+        }
+    }
 }
 
 /// The limits of one channel.

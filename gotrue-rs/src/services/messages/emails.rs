@@ -70,7 +70,7 @@ impl std::fmt::Debug for OneTimeToken {
 /// # Errors
 ///
 /// 429 if the previous one is too recent or the quota is used up; 400 if an address is not on the operator's list.
-pub fn require_email_allowed<'a>(
+pub async fn require_email_allowed<'a>(
     cx: &RequestContext,
     account: &User,
     purpose: Purpose,
@@ -82,7 +82,7 @@ pub fn require_email_allowed<'a>(
         return Err(limits::too_soon_error(cx, ErrorCode::OverEmailSendRateLimit, seconds));
     }
     recipients::require_authorized(cx, to)?;
-    limits::count_email(cx)
+    limits::count_email(cx).await
 }
 
 /// Issues a new token for this e-mail.

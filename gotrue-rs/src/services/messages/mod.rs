@@ -78,7 +78,7 @@ impl ContactConfirmation<'_> {
 
 /// Composes an e-mail and sends it if delivery is synchronous.
 async fn send_email(cx: &RequestContext, account: &User, email_message: TokenEmail<'_>) -> Result<ComposedEmail> {
-    require_email_allowed(cx, account, email_message.purpose, [email_message.to])?;
+    require_email_allowed(cx, account, email_message.purpose, [email_message.to]).await?;
     let composed = compose_email(cx, account, email_message).await?;
     send_before_write(cx, account, email_message.purpose, &[&composed]).await?;
     Ok(composed)

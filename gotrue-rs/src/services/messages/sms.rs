@@ -59,7 +59,7 @@ pub async fn send_sms(cx: &RequestContext, account: &User, text: TokenSms<'_>) -
         let hash = TokenHash::new(text.to, code);
         return Ok(SentSms { hash, message_id: Some(TEST_MESSAGE_ID.to_owned()), pending: None });
     }
-    limits::count_sms(cx)?;
+    limits::count_sms(cx).await?;
     let code = cx.entropy.digits(policy.otp_length);
     let hash = TokenHash::new(text.to, &code);
     if cx.app.hooks.is_in_database(HookKind::SendSms) {

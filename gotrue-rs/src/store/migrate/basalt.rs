@@ -40,6 +40,10 @@ pub const FILES: &[MigrationFile] = &[
         name: "0006-kept-messages.sql",
         sql: include_str!("../../../../sql/basalt/0006-kept-messages.sql"),
     },
+    MigrationFile {
+        name: "0008-limit-counters.sql",
+        sql: include_str!("../../../../sql/basalt/0008-limit-counters.sql"),
+    },
 ];
 
 /// Creates schema `basalt` and runs its missing files, each in its own transaction; returns what ran.

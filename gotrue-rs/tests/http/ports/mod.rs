@@ -9,5 +9,6 @@ pub(crate) mod mail;
 mod oidc;
 mod outbox;
 pub(crate) mod pages;
+mod redis_replies;
 mod sealing;
 mod sms;

@@ -9,6 +9,7 @@ mod factors;
 mod hardened;
 pub mod hardening;
 mod hooks;
+mod limit_store;
 mod limits;
 mod mail;
 mod oauth;
@@ -21,6 +22,7 @@ pub use accounts::{BloomFilter, HibpPolicy, PasswordHash, PasswordPolicy, Refres
 pub use external::{ExternalPolicy, ExternalProviderSettings, PROVIDERS};
 pub use factors::{MfaPolicy, PasskeyPolicy, PhoneFactorPolicy, RelyingParty, WebAuthnPolicy};
 pub use hooks::{Hook, HookKind, HookTarget, HooksPolicy};
+pub use limit_store::{LimitStoreFailure, LimitStoreSettings, LimitStoreUrl, RedisAddress};
 pub use limits::{Bucket, LimitKey, LimitsPolicy, Quota, TargetLimits};
 pub use mail::{AddressCheck, LinkPaths, MailKind, MailPolicy, TemplateFetch};
 pub use oauth::{CustomOAuthPolicy, OAuthServerPolicy, RequestSignature, SamlPolicy, Web3ChainPolicy, Web3Policy};

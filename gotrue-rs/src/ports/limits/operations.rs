@@ -1,0 +1,165 @@
+//! Events that are counted together: in the memory of the process, or in a store that several processes share.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use chrono::TimeDelta;
+use gotrue_rules::domain::policy::{Bucket, Quota};
+use gotrue_rules::domain::user::Time;
+
+use super::counted::CountedEvent;
+use super::counters::{QuotaKind, RateLimited, RateLimits};
+use super::reserved::Reservation;
+use super::shared::{SharedLimits, SharedResult};
+
+/// An event to count.
+#[derive(Debug, Clone, Copy)]
+pub enum LimitOperation<'a> {
+    /// Takes a token of the key's bucket.
+    Take {
+        /// The event.
+        what: CountedEvent,
+        /// The caller or target.
+        key: &'a str,
+        /// The limit.
+        bucket: Bucket,
+    },
+    /// Takes a token of the key's bucket for an attempt, and waits while all remaining tokens are held by attempts.
+    Reserve {
+        /// The event.
+        what: CountedEvent,
+        /// The target.
+        key: &'a str,
+        /// The limit.
+        bucket: Bucket,
+    },
+    /// Takes one message of a sending quota.
+    Quota(QuotaKind, Quota),
+    /// Grants attempts that are independent of other callers.
+    Grant {
+        /// The key of the grant.
+        to: &'a str,
+        /// The number of attempts.
+        tries: u8,
+        /// How long they can be used.
+        lifetime: Duration,
+    },
+    /// Consumes a granted attempt; refused if there is none.
+    ConsumeGrant {
+        /// The key of the grant.
+        of: &'a str,
+    },
+}
+
+/// Why an event is refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LimitRefusal {
+    /// The limit is exceeded.
+    Exceeded(RateLimited),
+    /// The store is unreachable, and the settings refuse requests then.
+    Unavailable,
+}
+
+/// The result of counting several events: the events before the refused one are counted, the later ones are not.
+#[derive(Debug)]
+#[must_use = "the event can be refused"]
+pub struct Counted {
+    /// The reserved tokens, in the order of the operations.
+    pub reservations: Vec<Reservation>,
+    /// The index of the refused operation, and the reason.
+    pub refusal: Option<(usize, LimitRefusal)>,
+}
+
+/// A guess that was counted together with its request, before the handler asks for it.
+///
+/// Dropped without being used, its tokens are returned.
+#[derive(Debug)]
+pub struct CountedGuess {
+    /// The event that counts guesses at the target.
+    pub what: CountedEvent,
+    /// The target.
+    pub target: String,
+    counted: Option<Counted>,
+}
+
+impl CountedGuess {
+    /// Keeps the result of counting a guess.
+    pub fn new(what: CountedEvent, target: String, counted: Counted) -> Self {
+        Self { what, target, counted: Some(counted) }
+    }
+
+    /// Returns the result; its tokens now count unless they are returned.
+    pub fn into_counted(mut self) -> Option<Counted> {
+        self.counted.take()
+    }
+}
+
+impl Drop for CountedGuess {
+    fn drop(&mut self) {
+        let unused = self.counted.take().into_iter().flat_map(|counted| counted.reservations);
+        unused.for_each(Reservation::refund);
+    }
+}
+
+/// Counts the events in their order, up to the first that is refused. At most one round trip if no attempt is pending.
+///
+/// While a shared store is unreachable, events are counted in the memory of the process or refused, by its settings.
+pub async fn count_events(
+    local: &Arc<RateLimits>,
+    shared: Option<&Arc<SharedLimits>>,
+    operations: &[LimitOperation<'_>],
+    now: Time,
+) -> Counted {
+    let mut counted = Counted { reservations: Vec::new(), refusal: None };
+    let mut first = 0;
+    if let Some(shared) = shared {
+        let reservations = &mut counted.reservations;
+        match shared.count(operations, |held| reservations.push(Reservation::shared(held))).await {
+            SharedResult::Allowed => return counted,
+            SharedResult::Refused(index, too_many) => {
+                counted.refusal = Some((index, LimitRefusal::Exceeded(too_many)));
+                return counted;
+            }
+            SharedResult::Unavailable(index) if shared.is_open_on_failure() => first = index,
+            SharedResult::Unavailable(index) => {
+                counted.refusal = Some((index, LimitRefusal::Unavailable));
+                return counted;
+            }
+        }
+    }
+    for (index, operation) in operations.iter().enumerate().skip(first) {
+        match count_locally(local, operation, now).await {
+            Ok(reservation) => counted.reservations.extend(reservation),
+            Err(too_many) => {
+                counted.refusal = Some((index, LimitRefusal::Exceeded(too_many)));
+                break;
+            }
+        }
+    }
+    counted
+}
+
+/// Counts one event in the memory of the process.
+async fn count_locally(
+    limits: &Arc<RateLimits>,
+    operation: &LimitOperation<'_>,
+    now: Time,
+) -> Result<Option<Reservation>, RateLimited> {
+    match *operation {
+        LimitOperation::Take { what, key, bucket } => limits.take(what, key, bucket, now)?,
+        LimitOperation::Reserve { what, key, bucket } => {
+            return limits.reserve(what, key, bucket, now).await.map(Some);
+        }
+        LimitOperation::Quota(kind, quota) => limits.take_quota(kind, quota, now)?,
+        LimitOperation::Grant { to, tries, lifetime } => {
+            let lifetime = TimeDelta::from_std(lifetime).ok();
+            let until = lifetime.and_then(|lifetime| now.checked_add_signed(lifetime)).unwrap_or(now);
+            limits.grant(to, tries, until, now);
+        }
+        LimitOperation::ConsumeGrant { of } if !limits.consume_grant(of, now) => {
+            return Err(RateLimited { wait: Duration::ZERO });
+        }
+        LimitOperation::ConsumeGrant { .. } => {}
+    }
+    Ok(None)
+}

@@ -1,0 +1,96 @@
+//! One connection to a Valkey or Redis server.
+
+use std::sync::Arc;
+
+use gotrue_rules::domain::policy::RedisAddress;
+use rustls::ClientConfig;
+use rustls::pki_types::ServerName;
+use rustls_platform_verifier::BuilderVerifierExt;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+
+use super::StoreError;
+use super::reply::{MAX_REPLY_BYTES, RedisReply, format_command, parse_reply};
+
+/// A connection in either form.
+trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
+
+/// A connection that is authenticated and has selected its database.
+///
+/// It must be dropped when a command on it fails or is interrupted: the next reply would be that of an earlier command.
+pub(super) struct RedisConnection {
+    stream: Box<dyn Stream>,
+    received: Vec<u8>,
+}
+
+/// Builds the settings of TLS, with the trusted certificates of the system or of `SSL_CERT_FILE`.
+pub(super) fn build_tls_config() -> Result<Arc<ClientConfig>, StoreError> {
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let builder = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+    let config = builder.and_then(BuilderVerifierExt::with_platform_verifier);
+    Ok(Arc::new(config.map_err(|error| StoreError::Io(std::io::Error::other(error)))?.with_no_client_auth()))
+}
+
+impl RedisConnection {
+    /// Opens a connection to `host`, which can differ from the configured one in a cluster.
+    pub(super) async fn open(
+        (host, port): (&str, u16),
+        address: &RedisAddress,
+        tls: Option<&Arc<ClientConfig>>,
+    ) -> Result<Self, StoreError> {
+        let stream = TcpStream::connect((host, port)).await?;
+        stream.set_nodelay(true)?;
+        let stream: Box<dyn Stream> = match tls {
+            Some(config) => {
+                let name = ServerName::try_from(host.to_owned()).map_err(std::io::Error::other)?;
+                Box::new(TlsConnector::from(Arc::clone(config)).connect(name, stream).await?)
+            }
+            None => Box::new(stream),
+        };
+        let mut connection = Self { stream, received: Vec::new() };
+        if let Some(password) = &address.password {
+            let mut parts: Vec<&[u8]> = vec![b"AUTH"];
+            parts.extend(address.user.as_ref().map(|user| user.as_bytes()));
+            parts.push(password.reveal().as_bytes());
+            connection.require_ok(&parts).await?;
+        }
+        if address.database != 0 {
+            connection.require_ok(&[b"SELECT", address.database.to_string().as_bytes()]).await?;
+        }
+        Ok(connection)
+    }
+
+    async fn require_ok(&mut self, parts: &[&[u8]]) -> Result<(), StoreError> {
+        match self.send(parts).await? {
+            RedisReply::Error(text) => Err(StoreError::Refused(text)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Sends a command and returns its reply.
+    pub(super) async fn send(&mut self, parts: &[&[u8]]) -> Result<RedisReply, StoreError> {
+        self.stream.write_all(&format_command(parts)).await?;
+        self.stream.flush().await?;
+        self.received.clear();
+        loop {
+            if let Some((reply, _)) = parse_reply(&self.received)? {
+                return Ok(reply);
+            }
+            if self.received.len() > MAX_REPLY_BYTES {
+                return Err(super::reply::MalformedReply.into());
+            }
+            if self.stream.read_buf(&mut self.received).await? == 0 {
+                return Err(std::io::Error::from(std::io::ErrorKind::UnexpectedEof).into());
+            }
+        }
+    }
+}
+
+impl std::fmt::Debug for RedisConnection {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("RedisConnection")
+    }
+}

@@ -1,0 +1,146 @@
+//! Counters in a Valkey or Redis server, changed by one script.
+
+use std::sync::{Arc, Mutex};
+
+use aws_lc_rs::digest::{SHA1_FOR_LEGACY_USE_ONLY, digest};
+use gotrue_rules::domain::policy::RedisAddress;
+use gotrue_rules::wire::hex::encode_hex;
+use rustls::ClientConfig;
+use tokio::sync::Semaphore;
+
+use super::StoreError;
+use super::connection::{RedisConnection, build_tls_config};
+use super::operation::{StoreOperation, StoreOutcome};
+use super::reply::RedisReply;
+use crate::ports::limits::counters::lock;
+
+/// The script.
+const SCRIPT: &str = include_str!("count.lua");
+/// The largest number of connections, and of commands at the same time.
+const MAX_CONNECTIONS: usize = 64;
+/// The largest number of connections that are kept.
+const MAX_IDLE_CONNECTIONS: usize = 8;
+
+/// The connections to a server.
+#[derive(Debug)]
+pub(super) struct RedisStore {
+    address: RedisAddress,
+    tls: Option<Arc<ClientConfig>>,
+    /// The name of the script, as the server computes it.
+    script: String,
+    idle: Mutex<Vec<RedisConnection>>,
+    /// The node of a cluster that has the keys, if it is another one.
+    moved_to: Mutex<Option<(String, u16)>>,
+    permits: Semaphore,
+}
+
+impl RedisStore {
+    /// Creates a store that connects on first use.
+    pub(super) fn new(address: RedisAddress) -> Result<Self, StoreError> {
+        let tls = if address.is_tls { Some(build_tls_config()?) } else { None };
+        let script = encode_hex(digest(&SHA1_FOR_LEGACY_USE_ONLY, SCRIPT.as_bytes()).as_ref());
+        let (idle, moved_to) = Default::default();
+        Ok(Self { address, tls, script, idle, moved_to, permits: Semaphore::new(MAX_CONNECTIONS) })
+    }
+
+    /// Applies the operations.
+    pub(super) async fn run(&self, operations: &[StoreOperation]) -> Result<Vec<StoreOutcome>, StoreError> {
+        let _permit = self.permits.acquire().await;
+        let command = ScriptCall::new(operations);
+        let reused = lock(&self.idle).pop();
+        let Some(connection) = reused else { return self.run_on_new(&command).await };
+        match self.run_on(connection, &command).await {
+            // The server closed the idle connection, for example because it was restarted.
+            Err(StoreError::Io(_)) => {
+                lock(&self.idle).clear();
+                self.run_on_new(&command).await
+            }
+            Err(StoreError::Moved) => self.run_on_new(&command).await,
+            outcome => outcome,
+        }
+    }
+
+    async fn run_on_new(&self, command: &ScriptCall) -> Result<Vec<StoreOutcome>, StoreError> {
+        match self.run_on(self.open().await?, command).await {
+            Err(StoreError::Moved) => self.run_on(self.open().await?, command).await,
+            outcome => outcome,
+        }
+    }
+
+    async fn open(&self) -> Result<RedisConnection, StoreError> {
+        let moved = lock(&self.moved_to).clone();
+        let (host, port) = moved.unwrap_or_else(|| (self.address.host.clone(), self.address.port));
+        let opened = RedisConnection::open((&host, port), &self.address, self.tls.as_ref()).await;
+        if opened.is_err() {
+            *lock(&self.moved_to) = None;
+        }
+        opened
+    }
+
+    async fn run_on(
+        &self,
+        mut connection: RedisConnection,
+        command: &ScriptCall,
+    ) -> Result<Vec<StoreOutcome>, StoreError> {
+        let mut reply = connection.send(&command.parts(b"EVALSHA", self.script.as_bytes())).await?;
+        if matches!(&reply, RedisReply::Error(text) if text.starts_with("NOSCRIPT")) {
+            reply = connection.send(&command.parts(b"EVAL", SCRIPT.as_bytes())).await?;
+        }
+        match reply {
+            RedisReply::Integers(integers) => {
+                let mut idle = lock(&self.idle);
+                if idle.len() < MAX_IDLE_CONNECTIONS {
+                    idle.push(connection);
+                }
+                decode_outcomes(&integers)
+            }
+            RedisReply::Error(text) => {
+                lock(&self.idle).clear();
+                match parse_moved(&text) {
+                    Some(node) => {
+                        *lock(&self.moved_to) = Some(node);
+                        Err(StoreError::Moved)
+                    }
+                    None => Err(StoreError::Refused(text)),
+                }
+            }
+            _ => Err(super::reply::MalformedReply.into()),
+        }
+    }
+}
+
+/// The arguments of the script.
+struct ScriptCall {
+    count: String,
+    arguments: Vec<String>,
+}
+
+impl ScriptCall {
+    fn new(operations: &[StoreOperation]) -> Self {
+        let keys = operations.iter().map(|operation| operation.key.clone());
+        let values = operations.iter().flat_map(|StoreOperation { kind, rate, size, span, .. }| {
+            [kind.as_str().to_owned(), rate.to_string(), size.to_string(), span.to_string()]
+        });
+        Self { count: operations.len().to_string(), arguments: keys.chain(values).collect() }
+    }
+
+    fn parts<'a>(&'a self, command: &'a [u8], script: &'a [u8]) -> Vec<&'a [u8]> {
+        let mut parts = vec![command, script, self.count.as_bytes()];
+        parts.extend(self.arguments.iter().map(String::as_bytes));
+        parts
+    }
+}
+
+fn decode_outcomes(integers: &[i64]) -> Result<Vec<StoreOutcome>, StoreError> {
+    let pairs = integers.chunks_exact(2);
+    #[expect(clippy::cast_precision_loss, reason = "a wait is at most a day")]
+    let outcomes = pairs.map(|pair| StoreOutcome::decode(pair[0], pair[1] as f64 / 1e6));
+    outcomes.collect::<Option<_>>().ok_or(super::reply::MalformedReply.into())
+}
+
+/// Parses `MOVED slot host:port`.
+fn parse_moved(text: &str) -> Option<(String, u16)> {
+    let node = text.strip_prefix("MOVED ")?.split_whitespace().nth(1)?;
+    let (host, port) = node.rsplit_once(':')?;
+    (!host.is_empty()).then_some((host.to_owned(), port.parse().ok()?))
+}
