@@ -26,8 +26,8 @@ run: $(SHOP) ## Build everything, start a private database and serve; prints URL
 
 test: test-rust test-shop test-browser test-clients ## All tests: Rust, shop, both together in Chromium, test packages
 
-test-rust: $(SHOP) ## Tests of the crates, with PostgreSQL
-	@$(NEED) cargo postgres pgbouncer
+test-rust: $(SHOP) ## Tests of the crates, with PostgreSQL, PgBouncer and Redis
+	@$(NEED) cargo postgres pgbouncer redis
 	@cargo test --workspace
 
 test-shop: $(SHOP_INSTALLED) ## Unit tests of the shop

@@ -13,6 +13,8 @@ use super::support::{Basalt, TempFolder, basalt, eventually, free_port};
 const PROCESSES: usize = 4;
 /// The limit: requests in five minutes.
 const LIMIT: u16 = 200;
+/// A wait that a busy machine does not exceed.
+const PATIENT: &str = "timeout = \"5s\"";
 /// As many requests to each process.
 const EACH: usize = LIMIT as usize;
 
@@ -73,6 +75,17 @@ impl Installation {
         Self { _folder: folder, servers }
     }
 
+    /// Waits until every server uses the store again: a request is neither refused by limit nor for want of the store.
+    async fn wait_for_store(&self) {
+        for server in &self.servers {
+            let started = Instant::now();
+            while matches!(verify(server).await, 429 | 503) {
+                assert!(started.elapsed() < Duration::from_secs(5), "the store is used within a second");
+                tokio::time::sleep(Duration::from_millis(100)).await;
+            }
+        }
+    }
+
     /// Sends requests to all servers at once; returns their statuses and the longest duration.
     async fn send(&self, each: usize) -> (Vec<u16>, Duration) {
         let lanes = self.servers.iter().flat_map(|server| (0..8).map(move |lane| (server, lane)));
@@ -121,12 +134,12 @@ async fn assert_one_limit(limits: &str) {
 #[tokio::test]
 async fn four_processes_enforce_one_limit_with_redis() {
     let redis = Redis::start(free_port(), &[]);
-    assert_one_limit(&format!("url = \"{}\"", redis.url())).await;
+    assert_one_limit(&format!("url = \"{}\"\n{PATIENT}", redis.url())).await;
 }
 
 #[tokio::test]
 async fn four_processes_enforce_one_limit_with_postgres() {
-    assert_one_limit("url = \"postgres\"").await;
+    assert_one_limit(&format!("url = \"postgres\"\n{PATIENT}")).await;
 }
 
 #[tokio::test]
@@ -141,7 +154,7 @@ async fn processes_without_a_store_count_by_themselves() {
 async fn server_with_password_and_database_is_used() {
     let redis = Redis::start(free_port(), &["--requirepass", "p@ss/word"]);
     let url = format!("redis://:p%40ss%2Fword@127.0.0.1:{}/3", redis.port);
-    let installation = Installation::start(1, &format!("url = \"{url}\"\non_failure = \"closed\""));
+    let installation = Installation::start(1, &format!("url = \"{url}\"\non_failure = \"closed\"\n{PATIENT}"));
     let (statuses, _) = installation.send(8).await;
     assert_eq!(count(&statuses, 503), 0, "{statuses:?}");
     let arguments = ["-p", &redis.port.to_string(), "-n", "3", "-a", "p@ss/word", "keys", "*"];
@@ -153,13 +166,13 @@ async fn server_with_password_and_database_is_used() {
 #[tokio::test]
 async fn wrong_passwords_are_counted_together_and_right_ones_are_free() {
     let redis = Redis::start(free_port(), &[]);
-    let installation = Installation::start(2, &format!("url = \"{}\"", redis.url()));
+    let installation = Installation::start(2, &format!("url = \"{}\"\n{PATIENT}", redis.url()));
     let body = |password: &str| Some(json!({"email": "ann@example.com", "password": password}));
     let [one, other] = &installation.servers[..] else { panic!("two servers") };
     assert_eq!(one.auth("/signup", body("correct horse")).await.0, 200);
     for _ in 0..5 {
         for server in [one, other] {
-            assert_eq!(server.auth("/token?grant_type=password", body("correct horse")).await.0, 400, "not confirmed");
+            assert_eq!(server.auth("/token?grant_type=password", body("correct horse")).await.0, 200);
         }
     }
     let mut statuses = Vec::new();
@@ -176,7 +189,7 @@ async fn wrong_passwords_are_counted_together_and_right_ones_are_free() {
 async fn killed_store_leaves_limits_to_each_process_if_open() {
     let redis = Redis::start(free_port(), &[]);
     let port = redis.port;
-    let installation = Installation::start(2, &format!("url = \"{}\"", redis.url()));
+    let installation = Installation::start(2, &format!("url = \"{}\"\ntimeout = \"500ms\"", redis.url()));
     let (statuses, _) = installation.send(8).await;
     assert_eq!(count(&statuses, 429), 0);
     drop(redis);
@@ -186,7 +199,7 @@ async fn killed_store_leaves_limits_to_each_process_if_open() {
     assert!(allowed >= 2 * EACH && allowed < 2 * EACH + 50, "each counts by itself: {allowed}");
     assert!(longest < Duration::from_secs(2), "{longest:?}");
     let _redis = Redis::start(port, &[]);
-    tokio::time::sleep(Duration::from_millis(1100)).await;
+    installation.wait_for_store().await;
     let (statuses, _) = installation.send(8).await;
     assert_eq!(count(&statuses, 429), 0, "the new store has counted nothing: {statuses:?}");
 }
@@ -194,7 +207,7 @@ async fn killed_store_leaves_limits_to_each_process_if_open() {
 #[tokio::test]
 async fn frozen_store_refuses_if_closed_and_recovers() {
     let redis = Redis::start(free_port(), &[]);
-    let limits = format!("url = \"{}\"\non_failure = \"closed\"", redis.url());
+    let limits = format!("url = \"{}\"\non_failure = \"closed\"\ntimeout = \"500ms\"", redis.url());
     let installation = Installation::start(2, &limits);
     assert_eq!(count(&installation.send(8).await.0, 503), 0);
     redis.signal(Signal::STOP);
@@ -207,6 +220,6 @@ async fn frozen_store_refuses_if_closed_and_recovers() {
     assert_eq!(count(&statuses, 503), statuses.len());
     assert!(started.elapsed() < Duration::from_secs(4), "{:?}", started.elapsed());
     redis.signal(Signal::CONT);
-    tokio::time::sleep(Duration::from_millis(1200)).await;
+    installation.wait_for_store().await;
     assert_eq!(count(&installation.send(8).await.0, 503), 0);
 }

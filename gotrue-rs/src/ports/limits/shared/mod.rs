@@ -36,6 +36,8 @@ const PENDING_PAUSES: (Duration, Duration) = (Duration::from_millis(10), Duratio
 const MAX_ENDED: usize = 4096;
 /// The largest number of ended attempts that are reported at a time.
 const MAX_ENDED_AT_ONCE: usize = 32;
+/// The longest time that a call takes in the background.
+const LONGEST_CALL: Duration = Duration::from_secs(5);
 /// The interval of deletions of expired counters in a database.
 const DELETE_EVERY: Duration = Duration::from_mins(1);
 
@@ -219,19 +221,18 @@ impl SharedLimits {
 
 impl LimitStore {
     /// Applies the operations; `None` if the store is unreachable.
-    async fn run(&self, operations: &[StoreOperation]) -> Option<Vec<StoreOutcome>> {
+    ///
+    /// A call that is not answered in time goes on in the background, so that a connection that takes longer to open can
+    /// be used by later calls.
+    async fn run(self: &Arc<Self>, operations: &[StoreOperation]) -> Option<Vec<StoreOutcome>> {
         if !self.can_try() {
             record_call("skipped");
             return None;
         }
-        let called = async {
-            match &self.backend {
-                Backend::Redis(redis) => redis.run(operations).await,
-                Backend::Postgres(table) => postgres::run(table, operations).await,
-            }
-        };
+        let (store, operations) = (Arc::clone(self), operations.to_vec());
+        let called = tokio::spawn(async move { store.call(&operations).await });
         let outcome = tokio::select! {
-            outcome = called => outcome,
+            outcome = called => outcome.unwrap_or(Err(StoreError::Timeout)),
             () = self.clock.timeout(self.timeout) => Err(StoreError::Timeout),
         };
         match outcome.and_then(|outcomes| if outcomes.is_empty() { Err(MalformedReply.into()) } else { Ok(outcomes) }) {
@@ -249,6 +250,28 @@ impl LimitStore {
                 record_call("failed");
                 None
             }
+        }
+    }
+
+    /// Calls the store.
+    async fn call(&self, operations: &[StoreOperation]) -> Result<Vec<StoreOutcome>, StoreError> {
+        let called = async {
+            match &self.backend {
+                Backend::Redis(redis) => redis.run(operations).await,
+                Backend::Postgres(table) => postgres::run(table, operations).await,
+            }
+        };
+        tokio::select! {
+            outcome = called => outcome,
+            () = self.clock.timeout(LONGEST_CALL) => Err(StoreError::Timeout),
+        }
+    }
+
+    /// Opens a connection, so that the first request does not wait for it, and reports a store that is unreachable.
+    async fn connect(&self) {
+        let operation = StoreOperation::new(OperationKind::Consume, "{basalt}:none".to_owned());
+        if let Err(error) = self.call(&[operation]).await {
+            tracing::warn!(%error, "the store of rate limits is unreachable");
         }
     }
 
@@ -274,6 +297,7 @@ fn record_call(outcome: &'static str) {
 
 /// Reports ended attempts to the store, and deletes expired counters of a database, until no limits are left.
 async fn report_ended(store: Arc<LimitStore>, mut receiver: mpsc::Receiver<StoreOperation>) {
+    store.connect().await;
     let mut batch = Vec::with_capacity(MAX_ENDED_AT_ONCE);
     let mut delete_at = Instant::now() + DELETE_EVERY;
     loop {
