@@ -26,6 +26,8 @@ pub struct HttpLimits {
     pub write_timeout: Duration,
     /// Time between two requests, and before the first.
     pub idle_timeout: Duration,
+    /// Time that idle connections stay open after the listener is closed, so that a request on its way is answered.
+    pub closing_grace: Duration,
 }
 
 impl Default for HttpLimits {
@@ -39,6 +41,7 @@ impl Default for HttpLimits {
             body_timeout: Duration::from_secs(15),
             write_timeout: Duration::from_secs(30),
             idle_timeout: Duration::from_secs(75),
+            closing_grace: Duration::ZERO,
         }
     }
 }

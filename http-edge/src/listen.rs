@@ -47,6 +47,17 @@ async fn serve_boxed(listener: TcpListener, mut closing: ShutdownSignal, limits:
     let tasks = RequestTasks::new();
     let admission = Admission::new(&limits);
     let limits = Arc::new(limits);
+    let take = |stream: TcpStream, peer: SocketAddr| match admission.admit(peer.ip()) {
+        Some(permit) => {
+            let state = Arc::<ConnectionState>::default();
+            // Responses are small and written at once: waiting to fill a packet would only delay them.
+            let _ = stream.set_nodelay(true);
+            let stream = EdgeStream::new(stream, permit, Arc::clone(&limits), Arc::clone(&state));
+            let client = Client { peer, state, limits: Arc::clone(&limits), tasks: tasks.clone() };
+            client.spawn_connection(stream, connections.subscribe(), Arc::clone(&answer));
+        }
+        None => refuse(&admission, stream, peer),
+    };
     loop {
         let accepted = tokio::select! {
             biased;
@@ -54,24 +65,16 @@ async fn serve_boxed(listener: TcpListener, mut closing: ShutdownSignal, limits:
             accepted = listener.accept() => accepted,
         };
         match accepted {
-            Ok((stream, peer)) => match admission.admit(peer.ip()) {
-                Some(permit) => {
-                    let state = Arc::<ConnectionState>::default();
-                    // Responses are small and written at once: waiting to fill a packet would only delay them.
-                    let _ = stream.set_nodelay(true);
-                    let stream = EdgeStream::new(stream, permit, Arc::clone(&limits), Arc::clone(&state));
-                    let client = Client { peer, state, limits: Arc::clone(&limits), tasks: tasks.clone() };
-                    client.spawn_connection(stream, connections.subscribe(), Arc::clone(&answer));
-                }
-                None => refuse(&admission, stream, peer),
-            },
+            Ok((stream, peer)) => take(stream, peer),
             Err(error) => {
                 tracing::warn!(%error, "accepting a connection failed");
                 tokio::time::sleep(ACCEPT_RETRY_DELAY).await;
             }
         }
     }
-    drop(listener);
+    close_listener(listener, take);
+    // A proxy that finds no listener sends no further requests over its open connections.
+    drop(tokio::time::timeout(limits.closing_grace, connections.closed()).await);
     let open = connections.receiver_count();
     connections.send_replace(true);
     if tokio::time::timeout(DRAIN_LIMIT, connections.closed()).await.is_err() {
@@ -81,6 +84,20 @@ async fn serve_boxed(listener: TcpListener, mut closing: ShutdownSignal, limits:
     let running = tasks.wait_until_idle(DRAIN_LIMIT).await;
     if running > 0 {
         tracing::warn!(running, "drain limit reached, abandoning requests of disconnected clients");
+    }
+}
+
+/// Closes the listener after taking the connections that the system has already established for it.
+/// The system would reset them.
+fn close_listener(listener: TcpListener, take: impl Fn(TcpStream, SocketAddr)) {
+    let Ok(listener) = listener.into_std() else { return };
+    // The listener does not block: this ends when no connection waits.
+    while let Ok((stream, peer)) = listener.accept() {
+        if stream.set_nonblocking(true).is_ok()
+            && let Ok(stream) = TcpStream::from_std(stream)
+        {
+            take(stream, peer);
+        }
     }
 }
 
