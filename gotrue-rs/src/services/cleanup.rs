@@ -17,17 +17,25 @@ use crate::store::Connection;
 use crate::store::cleanup::{
     ANONYMOUS_USERS, CleanupTask, DECOYS, UNCONDITIONAL_TASKS, inactivity_tasks, run_task, timebox_task,
 };
+use crate::store::leases::JobLease;
 
 /// The number of deleted rows, by kind.
 const DELETED_ROWS_METRIC: &str = "basalt_cleanup_rows_total";
 /// The pause after a batch that found no further rows.
 const IDLE_PAUSE: Duration = Duration::from_secs(1);
+/// The pause after which a replica without the lease tries again, if there was a write.
+const LEASE_RETRY_PAUSE: Duration = Duration::from_secs(2);
 
 /// Runs until `stop` completes.
 ///
 /// Each run starts after a write; a write signalled earlier counts. Returns at once if the policy disables the
 /// clean-up.
 pub async fn run(app: Arc<App>, stop: impl Future<Output = ()>) {
+    run_with_lease(app, None, stop).await;
+}
+
+/// The same, but deletes only while this replica holds the lease, if there is one.
+pub async fn run_with_lease(app: Arc<App>, lease: Option<JobLease>, stop: impl Future<Output = ()>) {
     if !app.policy.operation.cleanup_enabled {
         return;
     }
@@ -39,9 +47,23 @@ pub async fn run(app: Arc<App>, stop: impl Future<Output = ()>) {
         if let Either::Right(_) = select(wrote, stop.as_mut()).await {
             return;
         }
-        let rest = run_batch(&app, kinds[app.cleanup_signal.kind_index() % kinds.len()]).await;
+        let rest = match &lease {
+            Some(lease) if !acquire(lease).await => LEASE_RETRY_PAUSE,
+            _ => run_batch(&app, kinds[app.cleanup_signal.kind_index() % kinds.len()]).await,
+        };
         if let Either::Left(_) = select(stop.as_mut(), app.clock.timeout(rest)).await {
             return;
+        }
+    }
+}
+
+/// Returns whether this replica holds the lease; not while the database does not answer.
+async fn acquire(lease: &JobLease) -> bool {
+    match lease.acquire().await {
+        Ok(is_holder) => is_holder,
+        Err(error) => {
+            tracing::warn!(error = %ErrorChain(&error), "the lease of the clean-up could not be acquired");
+            false
         }
     }
 }

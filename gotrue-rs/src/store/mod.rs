@@ -51,6 +51,7 @@ binding::statements! {
         pub mod flow_state;
         pub mod hooks;
         pub mod identities;
+        pub mod leases;
         pub mod limit_counters;
         pub mod oauth_authorizations;
         pub mod oauth_client_states;
@@ -61,7 +62,9 @@ binding::statements! {
         pub mod passkeys;
         pub mod preset_sessions;
         pub mod preset_users;
+        pub mod readiness;
         pub mod refresh_tokens;
+        pub mod replicas;
         pub mod replication;
         pub mod saml_assertions;
         pub mod saml_relay_states;

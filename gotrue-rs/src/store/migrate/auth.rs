@@ -55,6 +55,11 @@ fn expected_versions() -> impl Iterator<Item = &'static str> {
     VERSIONS.lines()
 }
 
+/// Returns the newest version of schema `auth` that this server works with.
+pub fn newest_auth_version() -> &'static str {
+    expected_versions().last().unwrap_or_default()
+}
+
 async fn read_versions(connection: &mut PgConnection, namespace: &str) -> Result<Vec<String>, sqlx::Error> {
     let sql = format!("SELECT version FROM {}.schema_migrations", quote_identifier(namespace));
     let rows = sqlx::raw_sql(AssertSqlSafe(sql)).fetch_all(connection).await?;

@@ -41,6 +41,10 @@ pub const FILES: &[MigrationFile] = &[
         sql: include_str!("../../../../sql/basalt/0006-kept-messages.sql"),
     },
     MigrationFile {
+        name: "0007-replicas-and-leases.sql",
+        sql: include_str!("../../../../sql/basalt/0007-replicas-and-leases.sql"),
+    },
+    MigrationFile {
         name: "0008-limit-counters.sql",
         sql: include_str!("../../../../sql/basalt/0008-limit-counters.sql"),
     },

@@ -50,11 +50,33 @@ pub async fn create_indexes(
     if !policy.ensure_user_search_indexes_exist && policy.max_users_threshold <= 0 {
         return Ok(IndexOutcome::Disabled);
     }
-    let options = options.clone().application_name("basalt indexes");
+    // The last value of an option applies. It is given at the start of the connection: a `SET` behind a pooler in
+    // transaction mode would apply to other clients.
+    let options = options.clone().application_name("basalt indexes").options([("statement_timeout", "0")]);
     let mut connection = PgConnection::connect_with(&options).await.during("connecting to create indexes")?;
-    let made = create_missing(&mut connection, policy).await;
-    // Closing the connection releases the advisory lock.
+    let mut lock = PgConnection::connect_with(&options).await.during("connecting for the lock of the index worker")?;
+    let made = create_with_lock(&mut connection, &mut lock, policy).await;
     let _ = connection.close().await;
+    let _ = lock.close().await;
+    made
+}
+
+/// Creates the missing indexes while a transaction of the connection `lock` holds the lock.
+///
+/// `CREATE INDEX CONCURRENTLY` cannot run in a transaction, and waits for none that reads nothing. The lock ends with its
+/// transaction, also behind a pooler (`docs/decisions/0096-one-replica-runs-a-job.md`).
+async fn create_with_lock(
+    connection: &mut PgConnection,
+    lock: &mut PgConnection,
+    policy: &IndexWorkerPolicy,
+) -> Result<IndexOutcome, MigrateError> {
+    let mut transaction = lock.begin().await.during("beginning the transaction of the index worker")?;
+    if !try_lock(&mut transaction).await? {
+        return Ok(IndexOutcome::InProgress);
+    }
+    let made = create_missing(connection, policy).await;
+    // The transaction has written nothing: whether it is committed does not matter.
+    drop(transaction.rollback().await);
     made
 }
 
@@ -62,15 +84,9 @@ async fn create_missing(
     connection: &mut PgConnection,
     policy: &IndexWorkerPolicy,
 ) -> Result<IndexOutcome, MigrateError> {
-    super::run_script(connection, "SET statement_timeout = 0".to_owned())
-        .await
-        .during("disabling the statement timeout")?;
     let table = read_table(connection).await?;
     if table.engine == "orioledb" {
         return Ok(IndexOutcome::Unsupported);
-    }
-    if !try_lock(connection).await? {
-        return Ok(IndexOutcome::InProgress);
     }
     let known = list_existing(connection).await?;
     let is_whole = |name: &str| known.iter().any(|(known, is_whole)| known == name && *is_whole);
@@ -116,9 +132,12 @@ async fn read_table(connection: &mut PgConnection) -> Result<TableProperties, Mi
     Ok(TableProperties { engine, accounts })
 }
 
-/// Tries to take the advisory lock that the reference uses, too.
+/// Tries to take the advisory lock that the reference uses, too, until the transaction ends.
 async fn try_lock(connection: &mut PgConnection) -> Result<bool, MigrateError> {
-    let sql = "SELECT pg_try_advisory_lock(hashtext('auth_index_worker')::bigint)";
+    super::run_script(connection, "SET LOCAL idle_in_transaction_session_timeout = 0".to_owned())
+        .await
+        .during("disabling the timeout of idle transactions")?;
+    let sql = "SELECT pg_try_advisory_xact_lock(hashtext('auth_index_worker')::bigint)";
     sqlx::query_scalar(sql).fetch_one(connection).await.during("acquiring the lock of the index worker")
 }
 

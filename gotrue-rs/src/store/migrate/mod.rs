@@ -12,7 +12,7 @@ mod project;
 mod roles;
 mod script;
 
-pub use auth::{AuthSchemaOutcome, migrate_auth};
+pub use auth::{AuthSchemaOutcome, migrate_auth, newest_auth_version};
 pub use basalt::{FILES, MigrationFile, migrate_basalt, run_files};
 pub use databases::{DatabaseAdministrator, DatabaseName};
 pub use indexes::{IndexOutcome, create_indexes};
