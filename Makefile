@@ -14,7 +14,7 @@ CLIENTS_INSTALLED := clients/node_modules/.package-lock.json
 STATEMENT_FILES := $(wildcard gotrue-rs/src/store/*.rs gotrue-rs/src/store/*/*.rs)
 SHOP_SOURCES := $(shell find frontend \( -name node_modules -o -name dist -o -name e2e \) -prune -o -type f -print 2>/dev/null)
 
-.PHONY: help run test test-rust test-shop test-browser test-clients check check-rust check-shop check-clients check-dependencies fmt build package bench bench-test bench-size bench-users bench-cluster conformance timing hardening replay soak soak-concurrency clean
+.PHONY: help run test test-rust test-shop test-browser test-clients check check-rust check-shop check-clients check-dependencies fmt build package bench bench-test bench-rolling bench-size bench-users bench-cluster conformance timing hardening replay soak soak-concurrency clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -26,8 +26,8 @@ run: $(SHOP) ## Build everything, start a private database and serve; prints URL
 
 test: test-rust test-shop test-browser test-clients ## All tests: Rust, shop, both together in Chromium, test packages
 
-test-rust: $(SHOP) ## Tests of the crates, with PostgreSQL, PgBouncer and Redis
-	@$(NEED) cargo postgres pgbouncer redis
+test-rust: $(SHOP) ## Tests of the crates, with PostgreSQL, PgBouncer, Redis and HAProxy
+	@$(NEED) cargo postgres pgbouncer redis haproxy
 	@cargo test --workspace
 
 test-shop: $(SHOP_INSTALLED) ## Unit tests of the shop
@@ -106,6 +106,10 @@ bench-test: build $(CLIENTS_INSTALLED) ## Measure the targets of test servers: m
 
 bench-users: build ## Compare one million users with ten thousand: make bench-users [REF=/path/to/gotrue]
 	@scripts/bench-users.py --command "$(CURDIR)/$(RELEASE) gotrue serve" $(if $(REF),--reference "$(REF) serve")
+
+bench-rolling: build ## Restart four replicas behind HAProxy and nginx under load: make bench-rolling [REF=/path/to/gotrue] [BENCH="--restarts 20"]
+	@$(NEED) postgres haproxy nginx
+	@python3 scripts/bench-rolling.py --command "$(CURDIR)/$(RELEASE)" $(if $(REF),--reference "$(REF)") $(BENCH)
 
 bench-size: build ## Binary size by part, memory idle and with 10,000 connections; fails over the limits
 	@scripts/bench-size.py

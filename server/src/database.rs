@@ -15,6 +15,8 @@ use sqlx::{ConnectOptions, Connection, PgPool, Row};
 
 /// Default pool size: enough to keep a database busy, below its own default limit of 100.
 const DEFAULT_POOL_SIZE: u32 = 40;
+/// Connections of a server that are not in its pool: one of probes, two while indexes are created.
+const CONNECTIONS_BESIDE_POOL: u32 = 3;
 /// Statement timeout of an import or an export.
 const BULK_STATEMENT_TIMEOUT: Duration = Duration::from_hours(1);
 /// The largest number of databases that are created or dropped at a time.
@@ -52,6 +54,44 @@ pub(crate) async fn resolve_pool_size(mut settings: DatabaseSettings) -> Databas
         }
     }
     settings
+}
+
+/// Resolves the pool size of one of several servers: its share of the connections that clients may open.
+///
+/// A configured size stays, and the default if `replicas` is not known. If the limits cannot be read, the default applies.
+pub(crate) async fn divide_connections(mut settings: DatabaseSettings, replicas: Option<u32>) -> DatabaseSettings {
+    let Some(replicas) = replicas.filter(|_| settings.max_pool_size == 0) else { return settings };
+    match fetch_client_connections(&settings).await {
+        Ok(allowed) => {
+            settings.max_pool_size = (allowed / replicas.max(1)).saturating_sub(CONNECTIONS_BESIDE_POOL).max(1);
+            tracing::info!(
+                allowed,
+                replicas,
+                most = settings.max_pool_size,
+                "sized the pool: connections that the database allows to clients, divided by [basalt.replicas] expected, less those for \
+                 probes and indexes"
+            );
+        }
+        Err(error) => {
+            tracing::error!(
+                error = %ErrorChain(error.as_ref()),
+                most = DEFAULT_POOL_SIZE,
+                "reading max_connections from the database failed, the pool has its default size"
+            );
+        }
+    }
+    settings
+}
+
+/// Returns the number of connections that roles without special rights may open together.
+async fn fetch_client_connections(settings: &DatabaseSettings) -> anyhow::Result<u32> {
+    let mut connection = PgConnection::connect(settings.url.reveal()).await?;
+    // `reserved_connections` exists since PostgreSQL 16.
+    let sql = "SELECT current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
+                      - COALESCE(current_setting('reserved_connections', true), '0')::int";
+    let allowed: i32 = sqlx::query_scalar(sql).persistent(false).fetch_one(&mut connection).await?;
+    connection.close().await?;
+    Ok(u32::try_from(allowed).unwrap_or(1))
 }
 
 async fn fetch_max_connections(settings: &DatabaseSettings) -> anyhow::Result<u32> {
@@ -128,6 +168,12 @@ pub(crate) fn build_limits_pool(settings: &DatabaseSettings) -> anyhow::Result<P
         acquire_timeout: LIMITS_STATEMENT_TIMEOUT,
         ..usual.with_max_connections(LIMITS_CONNECTIONS)
     }))
+}
+
+/// Builds a pool of one connection for readiness checks.
+/// It is a pool of its own, so that many requests do not make the server look unready.
+pub(crate) fn build_probe_pool(settings: &DatabaseSettings, api: &ApiPolicy) -> anyhow::Result<Pool> {
+    build_pool(&DatabaseSettings { max_pool_size: 1, ..settings.clone() }, api)
 }
 
 /// Builds a pool for bulk work by one caller, with a statement timeout of one hour.

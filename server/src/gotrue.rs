@@ -15,8 +15,9 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tower::ServiceExt;
 
+use crate::readiness::Readiness;
 use crate::reload::{self, ConfigSource};
-use crate::shutdown::Shutdown;
+use crate::shutdown::{Shutdown, closing_grace};
 use crate::{app, database, metrics, outbound, profiles, upkeep};
 use http_edge::HttpLimits;
 use http_edge::{self, ShutdownSignal};
@@ -40,10 +41,13 @@ pub(crate) async fn serve(
 ) -> anyhow::Result<()> {
     let shutdown = Shutdown::new();
     shutdown.begin_on_signals().context("listening for signals")?;
+    shutdown.set_drain(config.shutdown_drain);
     let closing = shutdown.signal();
     profiles::apply_gotrue_profile(&mut config.policy);
     let settings = database::resolve_pool_size(config.database.clone()).await;
     let pool = database::build_pool(&settings, &config.policy.api)?;
+    let readiness = Readiness::new(database::build_probe_pool(&settings, &config.policy.api)?, false, &shutdown);
+    let limits = HttpLimits { closing_grace: closing_grace(config.shutdown_drain), ..HttpLimits::behind_gateway() };
     let delivery = EmailDelivery::Synchronous(outbound::build_mailer_or_discard(&config)?);
     if config.limit_store.url == LimitStoreUrl::Postgres {
         create_limit_counters(&config).await?;
@@ -51,7 +55,7 @@ pub(crate) async fn serve(
     let replica = database::build_replica(&settings, &config.policy.api)?;
     let app = app::build(&config, &app::SharedPorts::start()?, pool.clone(), delivery)?.with_replica(replica);
     let (replace, current) = watch::channel(Arc::new(app::with_limit_store(app, &config)?));
-    let upkeep = upkeep::start(current.clone(), closing.clone());
+    let upkeep = upkeep::start(current.clone(), None, closing.clone());
     let router = gotrue_rs::reloadable_router(move || current.borrow().clone());
     let figures = match &config.metrics {
         Some(listen) => Some(serve_metrics(listen, None, closing.clone()).await?),
@@ -59,11 +63,15 @@ pub(crate) async fn serve(
     };
     tracing::info!(address = %listener.local_addr()?, "serving the auth API");
     let reloading = source.map(|source| tokio::spawn(reload::run(source, config, replace, closing.clone())));
-    http_edge::serve(listener, closing, HttpLimits::behind_gateway(), move |request: Request| {
-        let router = router.clone();
+    http_edge::serve(listener, closing, limits, move |request: Request| {
+        let (router, readiness) = (router.clone(), Arc::clone(&readiness));
         async move {
+            if let Some(response) = readiness.answer(request.method(), request.uri().path()).await {
+                return response;
+            }
             let started = Instant::now();
-            let Ok(response) = router.oneshot(request).await;
+            let Ok(mut response) = router.oneshot(request).await;
+            readiness.close_if_draining(&mut response);
             metrics::record_response("auth", response.status(), started.elapsed());
             response
         }

@@ -66,12 +66,22 @@ impl Project {
     /// The configuration or a file of variables cannot be read or parsed.
     pub(crate) fn inspect(arguments: &ProjectArguments) -> anyhow::Result<(Self, Vec<Problem>)> {
         let layout = ProjectLayout::find(arguments.config.as_deref())?;
+        Self::inspect_layout(layout, arguments.data.as_deref())
+    }
+
+    /// Reads the configuration of the same files again.
+    pub(crate) fn read_again(&self) -> anyhow::Result<Self> {
+        let (project, problems) = Self::inspect_layout(self.layout.clone(), Some(&self.data))?;
+        if problems.is_empty() { Ok(project) } else { Err(project.config_error(problems)) }
+    }
+
+    fn inspect_layout(layout: ProjectLayout, data: Option<&Path>) -> anyhow::Result<(Self, Vec<Problem>)> {
         let text = layout.read_config()?;
         let (vars, of_config) = layout.read_variables()?;
         let environment = |name: &str| of_config.get(name).map(str::to_owned);
         let (file, problems) = ConfigFile::inspect(&layout.config, &text, &environment)
             .map_err(|problems| format_problems(&layout.config, problems))?;
-        let data = arguments.data.clone().unwrap_or_else(|| layout.folder.join(".basalt"));
+        let data = data.map_or_else(|| layout.folder.join(".basalt"), Path::to_owned);
         let data = std::path::absolute(&data).with_context(|| format!("finding the folder {}", data.display()))?;
         let has_shop = file.has_shop();
         let submission_limits = SubmissionLimits::default();

@@ -1,5 +1,9 @@
 //! Shutdown: the first signal drains open requests, the second one exits at once.
+//!
+//! A drain time keeps the server open after the signal: it reports that it is not ready and answers with
+//! `Connection: close`, so that load balancers move their requests to other replicas.
 
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use rustix::process::{Pid, getppid};
@@ -13,13 +17,23 @@ const INTERRUPTED: i32 = 130;
 /// The interval between checks whether the parent process still runs.
 const PARENT_CHECK_INTERVAL: Duration = Duration::from_millis(200);
 
+/// Time that idle connections stay open after the listener is closed, at most.
+const MAX_CLOSING_GRACE: Duration = Duration::from_secs(1);
+
+/// Returns how long idle connections stay open after the listener is closed; not at all without a drain time.
+///
+/// Passive load balancers learn from a refused connection that a server is gone, and then leave its open ones alone.
+pub(crate) fn closing_grace(drain: Duration) -> Duration {
+    drain.min(MAX_CLOSING_GRACE)
+}
+
 /// Keeps SIGHUP from ending the process: closing a terminal or rotating logs must not stop the server.
-/// `basalt serve` reads its settings at startup only.
+/// Where it reloads settings, that is handled elsewhere.
 pub(crate) fn ignore_hangup() -> std::io::Result<()> {
     let mut hangup = signal(SignalKind::hangup())?;
     tokio::spawn(async move {
         while hangup.recv().await.is_some() {
-            tracing::info!("SIGHUP ignored: a restart reads config.toml again");
+            tracing::debug!("SIGHUP received");
         }
     });
     Ok(())
@@ -27,27 +41,67 @@ pub(crate) fn ignore_hangup() -> std::io::Result<()> {
 
 /// Begins the shutdown of this process.
 #[derive(Debug, Clone)]
-pub(crate) struct Shutdown(watch::Sender<bool>);
+pub(crate) struct Shutdown(Arc<Phases>);
+
+/// The two steps of a shutdown, each of which happens once.
+#[derive(Debug)]
+struct Phases {
+    /// Requests are still accepted, but no further ones are wanted.
+    draining: watch::Sender<bool>,
+    /// Requests are no longer accepted.
+    closing: watch::Sender<bool>,
+    /// The time between the two.
+    drain: OnceLock<Duration>,
+}
 
 impl Shutdown {
     /// Creates a shutdown that has not begun.
     pub(crate) fn new() -> Self {
-        Self(watch::channel(false).0)
+        let (draining, closing) = (watch::channel(false).0, watch::channel(false).0);
+        Self(Arc::new(Phases { draining, closing, drain: OnceLock::new() }))
     }
 
-    /// Begins it.
+    /// Sets how long requests are accepted after the shutdown has begun; only the first call has an effect.
+    ///
+    /// A shutdown that begins before ends the process without this time.
+    pub(crate) fn set_drain(&self, drain: Duration) {
+        let _ = self.0.drain.set(drain);
+    }
+
+    /// Begins it without a drain time.
     pub(crate) fn begin(&self) {
-        self.0.send_replace(true);
+        self.0.draining.send_replace(true);
+        self.0.closing.send_replace(true);
+    }
+
+    /// Begins it: requests are accepted until the drain time has passed.
+    fn begin_draining(&self) {
+        let drain = self.0.drain.get().copied().unwrap_or_default();
+        if drain.is_zero() {
+            return self.begin();
+        }
+        self.0.draining.send_replace(true);
+        tracing::info!(?drain, "draining: not ready, and the last request of each connection is answered");
+        let shutdown = self.clone();
+        tokio::spawn(async move {
+            tokio::time::sleep(drain).await;
+            shutdown.begin();
+        });
     }
 
     /// Returns whether it has begun.
     pub(crate) fn has_begun(&self) -> bool {
-        *self.0.borrow()
+        *self.0.draining.borrow()
     }
 
     /// Returns the signal that services wait for.
     pub(crate) fn signal(&self) -> ShutdownSignal {
-        self.0.subscribe()
+        self.0.closing.subscribe()
+    }
+
+    /// Returns the signal of the drain time, which begins before that of [`Shutdown::signal`].
+    pub(crate) fn draining(&self) -> ShutdownSignal {
+        self.0.draining.subscribe()
     }
 
     /// Begins it on SIGTERM and SIGINT; a second signal ends the process at once.
@@ -68,8 +122,8 @@ impl Shutdown {
                     tracing::warn!("second signal received, exiting at once");
                     std::process::exit(INTERRUPTED);
                 }
-                shutdown.begin();
                 tracing::info!("shutdown requested, finishing open requests");
+                shutdown.begin_draining();
             }
         });
         Ok(())

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use gotrue_rs::app::App;
 use gotrue_rs::services::cleanup;
+use gotrue_rs::store::leases::JobLease;
 use gotrue_rs::store::migrate::{self, IndexOutcome};
 use gotrue_rules::domain::error::chain::ErrorChain;
 use tokio::sync::watch;
@@ -12,11 +13,16 @@ use tokio::task::JoinHandle;
 use http_edge::ShutdownSignal;
 
 /// Starts the maintenance of the application in `current`.
-/// It restarts when the application is replaced. The task ends soon after `closing` is true.
-pub(crate) fn start(current: watch::Receiver<Arc<App>>, closing: ShutdownSignal) -> JoinHandle<()> {
+/// It restarts when the application is replaced. The task ends soon after `closing` is true. With a lease, only the
+/// replica that holds it deletes expired rows.
+pub(crate) fn start(
+    current: watch::Receiver<Arc<App>>,
+    lease: Option<JobLease>,
+    closing: ShutdownSignal,
+) -> JoinHandle<()> {
     tokio::spawn(async move {
         let connections = maintain_connections(Arc::clone(&current.borrow()), closing.clone());
-        tokio::join!(maintain_indexes(current.clone(), closing.clone()), clean_up(current, closing), connections);
+        tokio::join!(maintain_indexes(current.clone(), closing.clone()), clean_up(current, lease, closing), connections);
     })
 }
 
@@ -40,14 +46,18 @@ async fn maintain_connections(app: Arc<App>, closing: ShutdownSignal) {
 
 /// Starts the maintenance of a database that has all indexes.
 pub(crate) fn start_with_indexes(current: watch::Receiver<Arc<App>>, closing: ShutdownSignal) -> JoinHandle<()> {
-    tokio::spawn(clean_up(current, closing))
+    tokio::spawn(clean_up(current, None, closing))
 }
 
-async fn clean_up(mut current: watch::Receiver<Arc<App>>, closing: ShutdownSignal) {
+async fn clean_up(mut current: watch::Receiver<Arc<App>>, lease: Option<JobLease>, closing: ShutdownSignal) {
     while !*closing.borrow() {
         let app = Arc::clone(&current.borrow_and_update());
         let over = wait_for_replacement(&mut current, closing.clone());
-        if app.policy.operation.cleanup_enabled { cleanup::run(app, over).await } else { over.await }
+        if app.policy.operation.cleanup_enabled {
+            cleanup::run_with_lease(app, lease.clone(), over).await;
+        } else {
+            over.await;
+        }
     }
 }
 

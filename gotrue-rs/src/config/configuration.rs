@@ -31,6 +31,8 @@ pub struct Config {
     pub outbound: OutboundSettings,
     /// When the files of `--config-dir` are reloaded.
     pub reloading: ReloadSettings,
+    /// How long requests are accepted after the signal to stop. Default zero.
+    pub shutdown_drain: Duration,
     /// Notices to log once logging is set up.
     pub notices: Vec<Notice>,
 }

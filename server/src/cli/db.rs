@@ -63,7 +63,7 @@ async fn reset(project: &Project) -> anyhow::Result<AppliedFiles> {
     let wanted = DatabaseOptions { ephemeral: false, url: None, port: TcpPort::None };
     let source = tokio::task::spawn_blocking(find_database(project, &folder, wanted));
     let source = source.await.context("starting the database")??;
-    let outcome = match source.open(&mut config).await {
+    let outcome = match source.open(&mut config, None).await {
         Ok(pool) => {
             let applied = project_schema::apply(project, &source.operator_url(), &config.database).await;
             pool.close().await;

@@ -30,6 +30,10 @@ pub(crate) struct BasaltSettings {
     pub limits: TargetLimits,
     /// `[basalt.http]`: connection limits and timeouts; the proxies are exempt from the limit per peer.
     pub http: HttpLimits,
+    /// `[basalt.replicas] expected`: the number of servers on the database; `None` if it is not known.
+    pub expected_replicas: Option<u32>,
+    /// `[basalt.replicas] allow_differences`: start although the keys of a running replica differ.
+    pub allow_differing_replicas: bool,
     /// `[basalt.shop] owner`: the recipient of a mail about each submission.
     pub shop_owner: Option<String>,
     /// `[basalt.shop] notices_an_hour`: limit of those mails; `None` for the default.
@@ -45,6 +49,8 @@ pub(crate) struct BasaltSettings {
 
 /// The highest configurable limit per hour.
 const MAX_PER_HOUR: u32 = 1_000_000;
+/// The highest number of servers on a database.
+const MAX_REPLICAS: u32 = 1_000;
 /// The range of valid timeouts.
 const VALID_TIMEOUTS: RangeInclusive<Duration> = Duration::from_millis(100)..=Duration::from_hours(1);
 
@@ -98,6 +104,13 @@ impl BasaltSettings {
         if shop_owner.as_ref().is_some_and(|owner| !owner.contains('@')) {
             refuse("basalt.shop.owner", "must be an e-mail address, such as \"owner@example.com\"");
         }
+        let expected_replicas = text("basalt.replicas.expected").and_then(|count| {
+            let count = count.parse().ok().filter(|count| (1..=MAX_REPLICAS).contains(count));
+            if count.is_none() {
+                refuse("basalt.replicas.expected", "must be the number of servers on the database, from 1 to 1000");
+            }
+            count
+        });
         let notices_an_hour = parse_notices_an_hour(values, &mut refuse);
         let stood_in_for = parse_stands_in_for(values, &mut refuse);
         let log_format =
@@ -110,6 +123,8 @@ impl BasaltSettings {
             trusted_proxies,
             limits,
             http,
+            expected_replicas,
+            allow_differing_replicas: text("basalt.replicas.allow_differences").is_some_and(|given| given == "true"),
             shop_owner,
             notices_an_hour,
             development_pages: text("basalt.development_pages").map(|given| given == "true"),

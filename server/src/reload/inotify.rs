@@ -16,7 +16,7 @@ use tokio::io::unix::AsyncFd;
 use tokio::sync::Notify;
 use tokio::time::interval;
 
-use super::source::is_settings_file;
+use super::source::FileFilter;
 
 /// The shortest interval between checks whether the folder was replaced.
 const MIN_CHECK_INTERVAL: Duration = Duration::from_secs(1);
@@ -29,7 +29,12 @@ const BUFFER_SIZE: usize = 4096;
 /// # Errors
 ///
 /// inotify does not work for the folder.
-pub(super) async fn watch(folder: &Path, every: Duration, reported: &Notify) -> io::Result<Infallible> {
+pub(super) async fn watch(
+    folder: &Path,
+    filter: &FileFilter,
+    every: Duration,
+    reported: &Notify,
+) -> io::Result<Infallible> {
     let descriptor = init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC)?;
     let mut watched = match add_folder_watch(&descriptor, folder) {
         Ok(watched) => Some(watched),
@@ -52,7 +57,7 @@ pub(super) async fn watch(folder: &Path, every: Duration, reported: &Notify) -> 
                 watched = found;
             }
             ready = events.readable() => {
-                if let Ok(changed) = ready?.try_io(|events| drain_events(events.get_ref()))
+                if let Ok(changed) = ready?.try_io(|events| drain_events(events.get_ref(), filter))
                     && changed?
                 {
                     reported.notify_one();
@@ -75,7 +80,7 @@ fn add_folder_watch(descriptor: &OwnedFd, folder: &Path) -> rustix::io::Result<i
 }
 
 /// Reads all pending events; returns whether a settings file changed or events were lost.
-fn drain_events(descriptor: &OwnedFd) -> io::Result<bool> {
+fn drain_events(descriptor: &OwnedFd, filter: &FileFilter) -> io::Result<bool> {
     let mut room = [MaybeUninit::uninit(); BUFFER_SIZE];
     let mut events = Reader::new(descriptor, &mut room);
     let (mut is_changed, mut is_empty) = (false, true);
@@ -85,7 +90,7 @@ fn drain_events(descriptor: &OwnedFd) -> io::Result<bool> {
                 is_empty = false;
                 let name = event.file_name().map(|name| Path::new(OsStr::from_bytes(name.to_bytes())).to_owned());
                 is_changed |= event.events().contains(ReadFlags::QUEUE_OVERFLOW)
-                    || name.is_some_and(|name| is_settings_file(&name));
+                    || name.is_some_and(|name| filter.matches(&name));
             }
             Err(Errno::AGAIN) if is_empty => return Err(io::ErrorKind::WouldBlock.into()),
             Err(Errno::AGAIN) => return Ok(is_changed),

@@ -11,15 +11,15 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use anyhow::Context;
-use gotrue_rs::app::App;
+use gotrue_rs::app::{App, EmailDelivery};
 use gotrue_rs::config::{Config, Notice, Problem, load};
 use gotrue_rules::domain::error::chain::ErrorChain;
 use tokio::sync::watch;
 
-pub(crate) use self::source::ConfigSource;
+pub(crate) use self::source::{ConfigSource, FileFilter};
+pub(crate) use self::watcher::SettingsWatcher;
 
-use self::watcher::SettingsWatcher;
-use crate::{app, logging, profiles};
+use crate::{app, logging, outbound, profiles};
 use http_edge::ShutdownSignal;
 
 /// Replaces the application in `current` when the settings of `source` change, until shutdown.
@@ -29,7 +29,7 @@ pub(crate) async fn run(
     current: watch::Sender<Arc<App>>,
     mut closing: ShutdownSignal,
 ) {
-    let Some(watching) = SettingsWatcher::start(&source.folder, &config.reloading) else {
+    let Some(watching) = SettingsWatcher::start(&source.folder, &config.reloading, FileFilter::Variables) else {
         return tracing::info!(
             folder = %source.folder.display(),
             "reloading is off: GOTRUE_RELOADING_NOTIFY_ENABLED and GOTRUE_RELOADING_SIGNAL_ENABLED are false"
@@ -57,7 +57,8 @@ fn reload(source: &mut ConfigSource, config: &mut Config, current: &watch::Sende
     let mut new = load(&vars).map_err(|problems| anyhow::Error::msg(format_problems(&problems)))?;
     profiles::apply_gotrue_profile(&mut new.policy);
     let before = Arc::clone(&current.borrow());
-    let app = app::rebuild(&before, &new, new.outbound == config.outbound).context("building")?;
+    let delivery = EmailDelivery::Synchronous(outbound::build_mailer_or_discard(&new)?);
+    let app = app::rebuild(&before, &new, delivery, new.outbound == config.outbound).context("building")?;
     let unheard: Vec<Notice> = new.notices.iter().filter(|it| !config.notices.contains(it)).cloned().collect();
     logging::log_notices(&unheard);
     for what in settings_requiring_restart(config, &new) {

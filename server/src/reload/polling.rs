@@ -10,7 +10,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::{MissedTickBehavior, interval};
 
-use super::source::is_settings_file;
+use super::source::FileFilter;
 
 /// The shortest polling interval.
 const MIN_POLL_INTERVAL: Duration = Duration::from_millis(100);
@@ -20,13 +20,13 @@ type FileAttributes = (u64, u64, u32, i64, i64);
 
 /// Polls every `every`, without an end.
 /// A folder that cannot be read is logged once.
-pub(super) async fn watch(folder: &Path, every: Duration, reported: &Notify) {
+pub(super) async fn watch(folder: &Path, filter: &FileFilter, every: Duration, reported: &Notify) {
     let mut turn = interval(every.max(MIN_POLL_INTERVAL));
     turn.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let mut known = scan(folder);
+    let mut known = scan(folder, filter);
     loop {
         turn.tick().await;
-        let seen = scan(folder);
+        let seen = scan(folder, filter);
         match (&known, &seen) {
             (Ok(_), Err(error)) => {
                 tracing::error!(folder = %folder.display(), %error, "reading the settings folder failed");
@@ -40,11 +40,11 @@ pub(super) async fn watch(folder: &Path, every: Duration, reported: &Notify) {
 }
 
 /// Returns the attributes of the settings files.
-pub(super) fn scan(folder: &Path) -> std::io::Result<BTreeMap<OsString, FileAttributes>> {
+pub(super) fn scan(folder: &Path, filter: &FileFilter) -> std::io::Result<BTreeMap<OsString, FileAttributes>> {
     let mut files = BTreeMap::new();
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
-        if !is_settings_file(&path) {
+        if !filter.matches(&path) {
             continue;
         }
         // A file removed during the scan counts as missing.
@@ -73,7 +73,8 @@ mod tests {
         fs::write(folder.join("a.env"), "A=1").unwrap();
         let reported = Arc::new(Notify::new());
         let (watched, tells) = (folder.clone(), Arc::clone(&reported));
-        let watching = tokio::spawn(async move { watch(&watched, MIN_POLL_INTERVAL, &tells).await });
+        let watching =
+            tokio::spawn(async move { watch(&watched, &FileFilter::Variables, MIN_POLL_INTERVAL, &tells).await });
         tokio::time::sleep(MIN_POLL_INTERVAL).await;
 
         fs::write(folder.join("notes.txt"), "nothing").unwrap();

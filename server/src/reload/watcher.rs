@@ -10,9 +10,10 @@ use tokio::sync::Notify;
 use tokio::task::JoinSet;
 
 use super::polling;
+use super::source::FileFilter;
 
 /// The running watchers; dropping this stops them.
-pub(super) struct SettingsWatcher {
+pub(crate) struct SettingsWatcher {
     changed: Arc<Notify>,
     grace_period: Duration,
     _watchers: JoinSet<()>,
@@ -20,13 +21,13 @@ pub(super) struct SettingsWatcher {
 
 impl SettingsWatcher {
     /// Starts the watchers that the settings enable; `None` if all are disabled.
-    pub(super) fn start(folder: &Path, settings: &ReloadSettings) -> Option<Self> {
+    pub(crate) fn start(folder: &Path, settings: &ReloadSettings, filter: FileFilter) -> Option<Self> {
         if !settings.notify_enabled && !settings.signal_enabled {
             return None;
         }
         let (reported, mut watchers) = (Arc::new(Notify::new()), JoinSet::new());
         if settings.notify_enabled {
-            watchers.spawn(watch_files(folder.to_owned(), settings.clone(), Arc::clone(&reported)));
+            watchers.spawn(watch_files(folder.to_owned(), filter, settings.clone(), Arc::clone(&reported)));
         }
         if settings.signal_enabled {
             watchers.spawn(watch_signal(settings.signal_number, Arc::clone(&reported)));
@@ -35,18 +36,18 @@ impl SettingsWatcher {
     }
 
     /// Completes once there was a change and then none for the grace period.
-    pub(super) async fn wait_for_change(&self) {
+    pub(crate) async fn wait_for_change(&self) {
         self.changed.notified().await;
         while tokio::time::timeout(self.grace_period, self.changed.notified()).await.is_ok() {}
     }
 }
 
-async fn watch_files(folder: PathBuf, settings: ReloadSettings, reported: Arc<Notify>) {
-    let Err(error) = notified(&folder, settings.grace_period, &reported).await;
+async fn watch_files(folder: PathBuf, filter: FileFilter, settings: ReloadSettings, reported: Arc<Notify>) {
+    let Err(error) = notified(&folder, &filter, settings.grace_period, &reported).await;
     if settings.poller_enabled {
         let every = settings.poller_interval;
         tracing::warn!(%error, ?every, "file notifications are unavailable, polling the settings files");
-        polling::watch(&folder, every, &reported).await;
+        polling::watch(&folder, &filter, every, &reported).await;
     } else {
         tracing::error!(
             %error,
@@ -59,7 +60,7 @@ async fn watch_files(folder: PathBuf, settings: ReloadSettings, reported: Arc<No
 use super::inotify::watch as notified;
 
 #[cfg(not(target_os = "linux"))]
-async fn notified(_: &Path, _: Duration, _: &Notify) -> std::io::Result<std::convert::Infallible> {
+async fn notified(_: &Path, _: &FileFilter, _: Duration, _: &Notify) -> std::io::Result<std::convert::Infallible> {
     Err(std::io::ErrorKind::Unsupported.into())
 }
 

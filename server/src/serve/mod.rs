@@ -1,6 +1,7 @@
 //! `basalt serve` from start to end: data folder, database, keys, settings, services, shutdown.
 
 mod configure;
+mod reloading;
 mod schemas;
 mod services;
 mod source;
@@ -14,11 +15,13 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use axum::extract::Request;
-use gotrue_rs::config::ListenAddress;
+use gotrue_rs::config::{Config, ListenAddress};
 use gotrue_rs::ports::clock::{Clock, SystemClock};
 use gotrue_rs::ports::entropy::Entropy;
+use gotrue_rs::ports::mail::outbox::Outbox;
 use gotrue_rs::store::Pool;
 use gotrue_rules::domain::error::chain::ErrorChain;
+use http_edge::{HttpLimits, ShutdownSignal};
 use test_bench::worlds::Worlds;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
@@ -30,9 +33,13 @@ use crate::data_folder::DataFolder;
 use crate::dev::OpenMailboxPorts;
 use crate::embedded_postgres::TcpPort;
 use crate::project::Project;
-use crate::shutdown::{self, Shutdown};
-use crate::{gotrue, logging, profiles, project_schema};
+use crate::readiness::Readiness;
+use crate::replicas::{self, Fingerprints, Replica};
+use crate::router::EdgeRouter;
+use crate::shutdown::{self, Shutdown, closing_grace};
+use crate::{database, gotrue, logging, profiles, project_schema};
 use configure::{Addresses, BackendInputs, Configured, configure};
+use reloading::Reloading;
 pub(crate) use services::BUILT_IN_FUNCTIONS;
 use services::{Dependencies, Services};
 pub(crate) use source::{DatabaseOptions, DatabaseSource, find_database};
@@ -154,17 +161,27 @@ impl Server {
         let source = source.await.context("starting the database")??;
         let (endpoint, Configured { mut config, provider, consent }) = prepared?;
         source.wait_until_reachable(&config.database, shutdown.signal()).await?;
-        let pool = source.open(&mut config).await?;
-        if let DatabaseSource::Embedded(_) = source {
-            project_schema::apply(&project, &source.operator_url(), &config.database).await?;
+        let (configured, port) = (config.clone(), endpoint.listener.local_addr()?.port());
+        let pool = source.open(&mut config, project.file.basalt.expected_replicas).await?;
+        let (closing, id) = (shutdown.signal(), Entropy::from_system().uuid());
+        let mut tasks = Vec::new();
+        match source {
+            DatabaseSource::Embedded(_) => {
+                project_schema::apply(&project, &source.operator_url(), &config.database).await?;
+            }
+            DatabaseSource::External(_) => {
+                let fingerprints = Fingerprints::new(&config, &endpoint.keys);
+                let allow = project.file.basalt.allow_differing_replicas;
+                tasks.push(Replica::register(&pool, id, &fingerprints, allow).await?.keep_alive(closing.clone()));
+            }
         }
-
-        let closing = shutdown.signal();
+        let (simulator, has_consent_page) = (provider.clone(), consent.is_some());
         let dependencies = Dependencies {
             project: &project,
             keys: &endpoint.keys,
             pool: pool.clone(),
             shared,
+            cleanup_lease: Some(replicas::cleanup_lease(&pool, id)),
             is_new: false,
             url: &endpoint.addresses.url,
             events: None,
@@ -172,9 +189,9 @@ impl Server {
             provider,
             consent,
         };
-        let Services { router, app: _, worker, upkeep, outbox, inbox, access } =
+        let Services { router, app: _, replace, worker, upkeep, outbox, inbox, access } =
             Services::start(&config, dependencies)?;
-        let mut tasks = vec![worker, upkeep];
+        tasks.extend([worker, upkeep]);
         let is_development = profiles::has_development_pages(&config, &project.file.basalt);
         let mut mailbox = OpenMailboxPorts::default();
         if let Some(inbox) = inbox.filter(|_| is_development) {
@@ -182,16 +199,30 @@ impl Server {
             mailbox = OpenMailboxPorts::open(ports, &inbox, access, closing.clone()).await;
             tasks.append(&mut mailbox.tasks);
         }
-        if let Some(port) = project.file.basalt.metrics_port {
-            let listen = ListenAddress { host: project.file.host().to_string(), port };
-            tasks.push(gotrue::serve_metrics(&listen, Some(outbox), closing.clone()).await?);
-        }
-        let limits = project.file.basalt.http.clone();
-        let handle = move |request: Request| Arc::clone(&router).handle(request);
-        let serving = tokio::spawn(http_edge::serve(endpoint.listener, closing, limits, handle));
-        Ok(Self {
-            url: endpoint.addresses.url,
-            keys: endpoint.keys,
+        tasks.extend(serve_metrics(&project, &outbox, closing.clone()).await?);
+        let Endpoint { listener, addresses, keys } = endpoint;
+        let serving = spawn_http(listener, router, &project, &config, shutdown)?;
+        let reloading = Reloading {
+            project,
+            config: configured,
+            keys: Arc::clone(&keys),
+            url: addresses.url.clone(),
+            port,
+            provider: simulator,
+            has_consent_page,
+            outbox,
+            replace,
+        };
+        tasks.push(tokio::spawn(reloading.run(closing)));
+        let backends = Backends::Single { pool, tasks };
+        Ok(Self::new(Running { addresses, keys, folder, source, mailbox, serving, backends }))
+    }
+
+    fn new(running: Running) -> Self {
+        let Running { addresses, keys, folder, source, mailbox, serving, backends } = running;
+        Self {
+            url: addresses.url,
+            keys,
             folder,
             database_url: source.operator_url(),
             database_url_tcp: source.operator_tcp_url(),
@@ -199,8 +230,8 @@ impl Server {
             test: None,
             mailbox,
             serving,
-            backends: Backends::Single { pool, tasks },
-        })
+            backends,
+        }
     }
 
     /// Returns URLs and keys.
@@ -243,6 +274,48 @@ impl Server {
         tokio::task::spawn_blocking(move || source.stop()).await.context("stopping the database")?;
         Ok(())
     }
+}
+
+/// The parts of a server with one backend.
+struct Running {
+    addresses: Addresses,
+    keys: Arc<ApiKeys>,
+    folder: DataFolder,
+    source: DatabaseSource,
+    mailbox: OpenMailboxPorts,
+    serving: JoinHandle<()>,
+    backends: Backends,
+}
+
+/// Serves the metrics, if they have a port.
+async fn serve_metrics(
+    project: &Project,
+    outbox: &Arc<Outbox>,
+    closing: ShutdownSignal,
+) -> anyhow::Result<Option<JoinHandle<()>>> {
+    let Some(port) = project.file.basalt.metrics_port else { return Ok(None) };
+    let listen = ListenAddress { host: project.file.host().to_string(), port };
+    gotrue::serve_metrics(&listen, Some(Arc::clone(outbox)), closing).await.map(Some)
+}
+
+/// Serves the router and the probes.
+fn spawn_http(
+    listener: TcpListener,
+    router: Arc<EdgeRouter>,
+    project: &Project,
+    config: &Config,
+    shutdown: &Shutdown,
+) -> anyhow::Result<JoinHandle<()>> {
+    let drain = config.shutdown_drain;
+    shutdown.set_drain(drain);
+    let probes = database::build_probe_pool(&config.database, &config.policy.api)?;
+    let readiness = Readiness::new(probes, true, shutdown);
+    let limits = HttpLimits { closing_grace: closing_grace(drain), ..project.file.basalt.http.clone() };
+    let handle = move |request: Request| {
+        let (router, readiness) = (Arc::clone(&router), Arc::clone(&readiness));
+        async move { readiness.serve(request, |request| router.handle(request)).await }
+    };
+    Ok(tokio::spawn(http_edge::serve(listener, shutdown.signal(), limits, handle)))
 }
 
 /// Opens the port and reads the settings of a server with one backend.

@@ -15,6 +15,7 @@ use gotrue_rs::ports::entropy::Entropy;
 use gotrue_rs::ports::mail::MailFaultInjector;
 use gotrue_rs::ports::mail::outbox::Outbox;
 use gotrue_rs::store::Pool;
+use gotrue_rs::store::leases::JobLease;
 use gotrue_rs::store::outbox::OutboxTable;
 use provider_simulator::Simulator;
 use tokio::sync::watch;
@@ -45,6 +46,8 @@ pub(super) struct Services {
     pub router: Arc<EdgeRouter>,
     /// The application of the auth API.
     pub app: Arc<App>,
+    /// Replaces the application of the auth API.
+    pub replace: watch::Sender<Arc<App>>,
     /// The queue of e-mail messages.
     pub outbox: Arc<Outbox>,
     /// Delivers e-mail until shutdown; without a mail server deletes old messages instead.
@@ -67,6 +70,8 @@ pub(super) struct Dependencies<'a> {
     pub pool: Pool,
     /// The clock and the threads for hashing.
     pub shared: SharedPorts,
+    /// The lease of the deletion of expired rows, if several servers may use the database.
+    pub cleanup_lease: Option<JobLease>,
     /// Whether the database is new, so that nothing in it is due for deletion.
     pub is_new: bool,
     /// The URL of the server for clients, below which the development pages are.
@@ -84,8 +89,19 @@ pub(super) struct Dependencies<'a> {
 impl Services {
     /// Builds the services and starts their background tasks.
     pub(super) fn start(config: &Config, dependencies: Dependencies<'_>) -> anyhow::Result<Self> {
-        let Dependencies { project, keys, pool, shared, is_new, url, events, closing, provider, consent } =
-            dependencies;
+        let Dependencies {
+            project,
+            keys,
+            pool,
+            shared,
+            cleanup_lease,
+            is_new,
+            url,
+            events,
+            closing,
+            provider,
+            consent,
+        } = dependencies;
         let entropy = Entropy::from_system();
         let site_url = config.policy.site.site_url.clone();
         let mail_server = outbound::build_mailer(config)?;
@@ -110,9 +126,12 @@ impl Services {
         let app = if is_world { app } else { app::with_limit_store(app, config)? };
         let app = Arc::new(app.with_explanations(explanations.clone()));
         tokio::spawn(check_mail_templates(Arc::clone(&app)));
-        let current = watch::channel(Arc::clone(&app)).1;
-        let start_upkeep = if is_new { upkeep::start_with_indexes } else { upkeep::start };
-        let upkeep = start_upkeep(current, closing.clone());
+        let (replace, current) = watch::channel(Arc::clone(&app));
+        let upkeep = if is_new {
+            upkeep::start_with_indexes(current.clone(), closing.clone())
+        } else {
+            upkeep::start(current.clone(), cleanup_lease, closing.clone())
+        };
         let digests = build_digests(project, &app, Arc::clone(&outbox));
         let mut until = closing.clone();
         let upkeep = tokio::spawn(async move {
@@ -122,12 +141,16 @@ impl Services {
         let basalt = &project.file.basalt;
         let proxies = TrustedProxies::new(basalt.trusted_proxies.iter().copied());
         let access = Access::new(is_development, basalt.inbox_token.clone());
-        let verifying = Arc::clone(&app);
-        let verifies = move |token: &str| verifying.keys.verify(token, verifying.clock.now()).is_ok();
+        let verifying = current.clone();
+        let verifies = move |token: &str| {
+            let app = Arc::clone(&verifying.borrow());
+            app.keys.verify(token, app.clock.now()).is_ok()
+        };
+        let serving = current.clone();
         let front = EdgeRouter {
-            auth: gotrue_rs::router(Arc::clone(&app)),
+            auth: gotrue_rs::reloadable_router(move || Arc::clone(&serving.borrow())),
             functions: functions_rs::router(
-                build_functions(project, &app, keys, Arc::clone(&outbox))
+                build_functions(project, &current, keys, Arc::clone(&outbox))
                     .with_trusted_proxies(proxies.clone())
                     .with_explanations(explanations.clone()),
             ),
@@ -146,7 +169,7 @@ impl Services {
             explanations: RouterExplanations::new(Arc::clone(&app)),
             entropy,
         };
-        Ok(Self { router: Arc::new(front), app, worker, upkeep, outbox, inbox, access })
+        Ok(Self { router: Arc::new(front), app, replace, worker, upkeep, outbox, inbox, access })
     }
 }
 
@@ -194,9 +217,14 @@ fn build_outbox(pool: &Pool, shared: &SharedPorts, kept: KeptMessages, entropy: 
 }
 
 /// Builds the built-in functions with the settings of `[functions.NAME]`.
-fn build_functions(project: &Project, app: &Arc<App>, keys: &ApiKeys, outbox: Arc<Outbox>) -> Functions {
-    let checking = Arc::clone(app);
-    let check_token = Arc::new(move |token: &str, now| checking.keys.verify(token, now).ok());
+fn build_functions(
+    project: &Project,
+    current: &watch::Receiver<Arc<App>>,
+    keys: &ApiKeys,
+    outbox: Arc<Outbox>,
+) -> Functions {
+    let (app, checking) = (Arc::clone(&current.borrow()), current.clone());
+    let check_token = Arc::new(move |token: &str, now| Arc::clone(&checking.borrow()).keys.verify(token, now).ok());
     let verifier = Arc::new(functions_rs::CredentialVerifier::new(keys.opaque_ring(), check_token));
     let mut functions = Functions::new(verifier, app.clock.clone(), app.entropy.fork());
 
@@ -206,7 +234,7 @@ fn build_functions(project: &Project, app: &Arc<App>, keys: &ApiKeys, outbox: Ar
         if project.has_shop && project.file.basalt.shop_owner.is_none() {
             tracing::warn!("submission notices are disabled: set [basalt.shop] owner in config.toml to an address");
         }
-        let function = SendSubmission::new(app.pool.clone(), outbox, submission_settings(project, app));
+        let function = SendSubmission::new(app.pool.clone(), outbox, submission_settings(project, &app));
         functions = functions.with_function(function, send_submission.verify_jwt);
     }
     let unserved = project_schema::list_unserved_functions(project, &BUILT_IN_FUNCTIONS);

@@ -101,9 +101,13 @@ impl DatabaseSource {
     }
 
     /// Migrates the database and returns a connection pool.
-    pub(crate) async fn open(&self, config: &mut Config) -> anyhow::Result<Pool> {
+    /// `replicas` is the expected number of servers on an external database.
+    pub(crate) async fn open(&self, config: &mut Config, replicas: Option<u32>) -> anyhow::Result<Pool> {
         self.migrate(&config.database).await?;
         config.database.url = Secret::from(self.url(ROLE).as_str());
+        if let Self::External(_) = self {
+            config.database = database::divide_connections(config.database.clone(), replicas).await;
+        }
         database::build_pool(&config.database, &config.policy.api)
     }
 

@@ -63,7 +63,7 @@ impl UserDatabase {
             let wanted = DatabaseOptions { ephemeral: false, url: None, port: TcpPort::None };
             let source = tokio::task::spawn_blocking(serve::find_database(&project, &folder, wanted));
             let source = source.await.context("starting the database")??;
-            (source.open(&mut config).await?, Some((source, folder)))
+            (source.open(&mut config, None).await?, Some((source, folder)))
         };
         let (audience, role) = (config.policy.jwt.aud.clone(), config.policy.jwt.default_group.clone());
         let app = app::build(

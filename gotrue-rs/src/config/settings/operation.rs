@@ -1,11 +1,14 @@
 //! Logs, metrics, reloading, experiments.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use super::super::check;
 use super::super::setting::{Setting, UnusedForm, ValueType};
 use super::{Section, between, list, span, switch, text, unused, whole};
 
+/// The longest time between the signal to stop and the end of accepting requests.
+const MAX_DRAIN: Duration = Duration::from_mins(10);
 /// Why the reference's settings of the log format have no effect.
 const OWN_FORM: &str = "log lines have their own format, see BASALT_LOG_FORMAT";
 /// Why traces are not exported.
@@ -76,6 +79,13 @@ pub(super) const SECTION: Section = Section {
         span("GOTRUE_RELOADING_GRACE_PERIOD_INTERVAL", |d, _, v| d.config.reloading.grace_period = v.to_std())
             .default("5s")
             .doc("How long no change may occur before the files are reloaded.", "1s"),
+        span("GOTRUE_SHUTDOWN_DRAIN", |d, _, v| d.config.shutdown_drain = v.to_std().min(MAX_DRAIN))
+            .default("0s")
+            .doc(
+                "How long requests are accepted after SIGTERM, at most ten minutes: `/readyz` answers 503 and responses carry \
+                 `Connection: close`, so that load balancers select other replicas. At least the time after which they do.",
+                "10s",
+            ),
         Setting::new(
             "GOTRUE_EXPERIMENTAL_PROVIDER_LINKING_DOMAINS",
             ValueType::Custom("a list of provider=domain pairs", check::parse_linking_domains),

@@ -1,0 +1,128 @@
+//! `/livez` and `/readyz`: whether the process serves, and whether it should receive requests.
+//!
+//! They are answered before the router: without rate limits, API keys and logs.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use axum::body::Body;
+use axum::extract::Request;
+use axum::response::Response;
+use gotrue_rs::store::Pool;
+use gotrue_rs::store::readiness::{DatabaseState, read_state};
+use http::header::{CACHE_CONTROL, CONNECTION, CONTENT_TYPE};
+use http::{HeaderValue, Method, StatusCode};
+use http_edge::ShutdownSignal;
+use serde_json::json;
+use tokio::sync::Mutex;
+
+use crate::shutdown::Shutdown;
+
+/// How long a state of the database is reported before it is read again.
+const REUSE_PERIOD: Duration = Duration::from_secs(1);
+/// How long a check may take before the database counts as unreachable.
+const CHECK_TIMEOUT: Duration = Duration::from_secs(2);
+/// The path below which `basalt serve` answers, too.
+const AUTH_MOUNT: &str = "/auth/v1";
+
+/// Answers probes.
+#[derive(Debug)]
+pub(crate) struct Readiness {
+    pool: Pool,
+    has_basalt: bool,
+    draining: ShutdownSignal,
+    latest: Mutex<Option<(Instant, DatabaseState)>>,
+}
+
+impl Readiness {
+    /// Creates the probes of a server; `has_basalt` says whether it uses schema `basalt`.
+    pub(crate) fn new(pool: Pool, has_basalt: bool, shutdown: &Shutdown) -> Arc<Self> {
+        Arc::new(Self { pool, has_basalt, draining: shutdown.draining(), latest: Mutex::default() })
+    }
+
+    /// Answers a probe at the root or below `/auth/v1`, or passes the request on.
+    pub(crate) async fn serve<F>(&self, request: Request, answer: impl FnOnce(Request) -> F) -> Response
+    where
+        F: Future<Output = Response>,
+    {
+        let path = request.uri().path();
+        if let Some(response) = self.answer(request.method(), path.strip_prefix(AUTH_MOUNT).unwrap_or(path)).await {
+            return response;
+        }
+        let mut response = answer(request).await;
+        self.close_if_draining(&mut response);
+        response
+    }
+
+    /// Answers a probe; `None` if the request is none.
+    pub(crate) async fn answer(&self, method: &Method, path: &str) -> Option<Response> {
+        let is_probe = matches!(*method, Method::GET | Method::HEAD) && matches!(path, "/livez" | "/readyz");
+        if !is_probe {
+            return None;
+        }
+        let mut response = if path == "/livez" { build_liveness() } else { self.build_readiness().await };
+        self.close_if_draining(&mut response);
+        Some(response)
+    }
+
+    /// Makes the request the last of its connection while the server drains.
+    pub(crate) fn close_if_draining(&self, response: &mut Response) {
+        if *self.draining.borrow() {
+            response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+        }
+    }
+
+    async fn build_readiness(&self) -> Response {
+        let is_serving = !*self.draining.borrow();
+        let DatabaseState { is_reachable, is_writable, has_schema } = self.read_database().await;
+        let checks = [
+            ("database", is_reachable, "unreachable"),
+            ("writable", is_writable, if is_reachable { "read-only" } else { "unknown" }),
+            ("schema", has_schema, if is_reachable { "not at the version of this server" } else { "unknown" }),
+            ("shutdown", is_serving, "draining"),
+        ];
+        let is_ready = checks.iter().all(|(_, holds, _)| *holds);
+        let checks: serde_json::Map<_, _> = checks
+            .into_iter()
+            .map(|(name, holds, reason)| (name.to_owned(), if holds { "ok" } else { reason }.into()))
+            .collect();
+        let status = if is_ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+        build_response(status, &json!({ "status": if is_ready { "ready" } else { "not ready" }, "checks": checks }))
+    }
+
+    /// Returns the state of the database, read at most once in [`REUSE_PERIOD`].
+    /// Concurrent probes wait for the same check.
+    async fn read_database(&self) -> DatabaseState {
+        let mut latest = self.latest.lock().await;
+        if let Some((read_at, state)) = *latest
+            && read_at.elapsed() < REUSE_PERIOD
+        {
+            return state;
+        }
+        let state = tokio::time::timeout(CHECK_TIMEOUT, read_state(&self.pool, self.has_basalt)).await;
+        let state = state.unwrap_or_default();
+        let before = latest.replace((Instant::now(), state)).map(|(_, before)| before);
+        if before.is_some_and(|before| before != state) {
+            tracing::warn!(
+                state.is_reachable,
+                state.is_writable,
+                state.has_schema,
+                "the state of the database changed"
+            );
+        }
+        state
+    }
+}
+
+fn build_liveness() -> Response {
+    build_response(StatusCode::OK, &json!({ "status": "live" }))
+}
+
+fn build_response(status: StatusCode, body: &serde_json::Value) -> Response {
+    let mut response = Response::new(Body::from(body.to_string()));
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}

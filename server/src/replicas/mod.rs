@@ -1,0 +1,106 @@
+//! The replicas of one database: each registers at its start, and one whose keys differ does not start.
+
+mod fingerprints;
+
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use gotrue_rs::store::Pool;
+use gotrue_rs::store::leases::JobLease;
+use gotrue_rs::store::replicas::{LiveReplica, ReplicaTable};
+use gotrue_rules::domain::error::chain::ErrorChain;
+use http_edge::ShutdownSignal;
+use serde_json::Value;
+use tokio::task::JoinHandle;
+use uuid::Uuid;
+
+pub(crate) use fingerprints::Fingerprints;
+
+/// The interval of heartbeats.
+const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(5);
+/// A replica that was not seen for this time counts as ended.
+const EXPIRY: Duration = Duration::from_secs(20);
+/// How long the lease of the clean-up lasts: another replica takes over after this time.
+const CLEANUP_LEASE: Duration = Duration::from_secs(15);
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// A replica that has registered.
+#[derive(Debug)]
+pub(crate) struct Replica {
+    table: ReplicaTable,
+    fingerprints: Value,
+}
+
+impl Replica {
+    /// Registers a server, unless its keys differ from those of a live replica.
+    ///
+    /// With `allow_differences` they are logged instead.
+    pub(crate) async fn register(
+        pool: &Pool,
+        id: Uuid,
+        fingerprints: &Fingerprints,
+        allow_differences: bool,
+    ) -> anyhow::Result<Self> {
+        let table = ReplicaTable::new(pool.clone(), id, EXPIRY);
+        let accept = |live: &[LiveReplica]| match describe_difference(fingerprints, live) {
+            Some(difference) if allow_differences => {
+                tracing::warn!(difference, "the keys or settings of a running replica differ");
+                Ok(())
+            }
+            Some(difference) => Err(difference),
+            None => {
+                tracing::info!(replica.id = %id, others = live.len(), "registered as a replica of this database");
+                Ok(())
+            }
+        };
+        let json = fingerprints.to_json();
+        match table.register(VERSION, &json, accept).await.context("registering in basalt.replicas")? {
+            Ok(()) => Ok(Self { table, fingerprints: json }),
+            Err(difference) => bail!(difference),
+        }
+    }
+
+    /// Sends heartbeats until shutdown, then removes the registration.
+    pub(crate) fn keep_alive(self, mut closing: ShutdownSignal) -> JoinHandle<()> {
+        tokio::spawn(async move {
+            let mut turn = tokio::time::interval(HEARTBEAT_INTERVAL);
+            loop {
+                tokio::select! {
+                    _ = closing.wait_for(|closing| *closing) => break,
+                    _ = turn.tick() => {}
+                }
+                if let Err(error) = self.table.heartbeat(VERSION, &self.fingerprints).await {
+                    tracing::warn!(error = %ErrorChain(&error), "the heartbeat of this replica was not recorded");
+                }
+            }
+            if let Err(error) = self.table.unregister().await {
+                tracing::debug!(error = %ErrorChain(&error), "the registration of this replica stays until it expires");
+            }
+        })
+    }
+}
+
+/// Returns the lease of the clean-up of expired rows.
+pub(crate) fn cleanup_lease(pool: &Pool, id: Uuid) -> JobLease {
+    JobLease::new(pool.clone(), "cleanup", id, CLEANUP_LEASE)
+}
+
+/// Describes the first live replica that differs, and what to do.
+fn describe_difference(ours: &Fingerprints, live: &[LiveReplica]) -> Option<String> {
+    live.iter().find_map(|replica| {
+        let names = ours.list_differences(replica);
+        (!names.is_empty()).then(|| {
+            format!(
+                "another server uses this database with a different value of {}: replica {} of version {}, seen {} s ago. \
+                 Give all replicas the same values in config.toml, or copy keys.json of its data folder. To rotate a signing \
+                 key, first add the new one to all replicas for verification. A server that has crashed counts for {} s; \
+                 [basalt.replicas] allow_differences = true starts anyway",
+                names.join(", "),
+                replica.id,
+                replica.version,
+                replica.age,
+                EXPIRY.as_secs()
+            )
+        })
+    })
+}

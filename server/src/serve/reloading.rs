@@ -1,0 +1,148 @@
+//! Reloads the settings of `basalt serve` on SIGHUP and when its files change. Invalid settings change nothing.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use gotrue_rs::app::{App, EmailDelivery};
+use gotrue_rs::config::{Config, Notice, ReloadSettings};
+use gotrue_rs::ports::mail::outbox::Outbox;
+use gotrue_rules::domain::error::chain::ErrorChain;
+use http_edge::ShutdownSignal;
+use provider_simulator::Simulator;
+use tokio::sync::watch;
+
+use crate::api_keys::ApiKeys;
+use crate::dev::consent;
+use crate::project::Project;
+use crate::reload::{FileFilter, SettingsWatcher};
+use crate::{app, logging, profiles};
+
+/// The signal that reloads.
+const SIGHUP: i32 = 1;
+/// How long no file may change before a reload.
+const GRACE_PERIOD: Duration = Duration::from_secs(1);
+
+/// What a reload replaces, and what it keeps.
+pub(super) struct Reloading {
+    /// The project as it was read last.
+    pub project: Project,
+    /// Its settings, as they were configured.
+    pub config: Config,
+    /// The keys in use.
+    pub keys: Arc<ApiKeys>,
+    /// The URL of the server for clients.
+    pub url: String,
+    /// The port in use.
+    pub port: u16,
+    /// The provider simulator, if it is enabled.
+    pub provider: Option<Arc<Simulator>>,
+    /// Whether the built-in consent page is used.
+    pub has_consent_page: bool,
+    /// The queue of e-mail messages.
+    pub outbox: Arc<Outbox>,
+    /// Replaces the application of the auth API.
+    pub replace: watch::Sender<Arc<App>>,
+}
+
+impl Reloading {
+    /// Reloads until shutdown.
+    pub(super) async fn run(mut self, mut closing: ShutdownSignal) {
+        let layout = &self.project.layout;
+        let settings = ReloadSettings {
+            notify_enabled: layout.has_config,
+            poller_enabled: layout.has_config,
+            signal_enabled: true,
+            signal_number: SIGHUP,
+            grace_period: GRACE_PERIOD,
+            ..ReloadSettings::default()
+        };
+        let names = layout.config.file_name().into_iter().map(ToOwned::to_owned).chain([".env".into()]).collect();
+        let Some(watching) = SettingsWatcher::start(&layout.folder, &settings, FileFilter::Named(names)) else {
+            return;
+        };
+        let file = layout.config.display().to_string();
+        loop {
+            tokio::select! {
+                biased;
+                _ = closing.wait_for(|closing| *closing) => return,
+                () = watching.wait_for_change() => {}
+            }
+            match tokio::task::block_in_place(|| self.reload()) {
+                Ok(()) => tracing::info!(file, "settings reloaded"),
+                Err(error) => {
+                    tracing::error!(file, error = %ErrorChain(error.as_ref()), "settings are invalid, keeping the current ones");
+                }
+            }
+        }
+    }
+
+    /// Reads, validates and applies the settings; on an error nothing changes.
+    fn reload(&mut self) -> anyhow::Result<()> {
+        let project = self.project.read_again()?;
+        let mut config = project.settings(&self.url, &self.keys)?;
+        profiles::apply_serve_profile(&mut config.policy, &project.file.basalt);
+        if profiles::has_development_pages(&config, &project.file.basalt)
+            != profiles::has_development_pages(&self.config, &self.project.file.basalt)
+        {
+            bail!("the development pages would be switched on or off, which needs a restart");
+        }
+        if let Some(provider) = &self.provider {
+            let names = &self.project.file.basalt.stands_in_for;
+            provider.apply(&mut config.policy, names.iter().map(String::as_str));
+        }
+        if self.has_consent_page {
+            profiles::use_consent_page(&mut config.policy, &format!("{}{}", self.url, consent::PATH));
+        }
+        let before = Arc::clone(&self.replace.borrow());
+        let delivery = EmailDelivery::Outbox(Arc::clone(&self.outbox));
+        let reuses_client = config.outbound == self.config.outbound;
+        let app = app::rebuild(&before, &config, delivery, reuses_client).context("building")?;
+        let new: Vec<Notice> =
+            config.notices.iter().filter(|notice| !self.config.notices.contains(notice)).cloned().collect();
+        logging::log_notices(&new);
+        for setting in self.list_restart_settings(&project, &config) {
+            tracing::warn!(setting, "a changed setting takes effect at the next start");
+        }
+        self.replace.send_replace(Arc::new(app));
+        (self.project, self.config) = (project, config);
+        Ok(())
+    }
+
+    /// Returns the changed settings that take effect only after a restart.
+    fn list_restart_settings(&self, project: &Project, config: &Config) -> Vec<&'static str> {
+        let (before, now) = (&self.project.file, &project.file);
+        let (old, new) = (&before.basalt, &now.basalt);
+        let is_other_key = |name: &str, key: &str| now.configured_key(name).is_some_and(|given| given != key);
+        let keys = &self.keys;
+        [
+            ("[api] port or external_url", now.port() != before.port() || project.api_url(self.port) != self.url),
+            ("[auth] jwt_secret, publishable_key, secret_key, anon_key or service_role_key", {
+                is_other_key("jwt_secret", &keys.jwt_secret)
+                    || is_other_key("publishable_key", &keys.publishable_key)
+                    || is_other_key("secret_key", &keys.secret_key)
+                    || is_other_key("anon_key", &keys.anon_key)
+                    || is_other_key("service_role_key", &keys.service_role_key)
+            }),
+            ("[auth.email.smtp]", config.smtp != self.config.smtp),
+            ("[functions]", now.functions() != before.functions()),
+            ("[basalt] host, metrics_port, log_level or log_format", {
+                (new.host, new.metrics_port, &new.log_level, new.log_format)
+                    != (old.host, old.metrics_port, &old.log_level, old.log_format)
+            }),
+            ("[basalt.http] or trusted_proxies", new.http != old.http),
+            ("[basalt.database]", config.database != self.config.database),
+            ("[basalt.shop]", {
+                (now.has_shop(), &new.shop_owner, new.notices_an_hour)
+                    != (before.has_shop(), &old.shop_owner, old.notices_an_hour)
+            }),
+            ("[basalt.inbox] token", new.inbox_token != old.inbox_token),
+            ("[basalt.provider] stands_in_for", new.stands_in_for != old.stands_in_for),
+            ("[basalt.replicas] expected", new.expected_replicas != old.expected_replicas),
+            ("[basalt.shutdown] drain", config.shutdown_drain != self.config.shutdown_drain),
+        ]
+        .into_iter()
+        .filter_map(|(what, is_changed)| is_changed.then_some(what))
+        .collect()
+    }
+}

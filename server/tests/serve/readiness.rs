@@ -1,0 +1,86 @@
+//! Probes and draining: a server that stops says so, and answers what still arrives.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+
+use rustix::process::Signal;
+use serde_json::{Value, json};
+use sqlx::{Connection, PgConnection};
+
+use super::support::{Basalt, TempFolder, eventually};
+
+async fn probe(server: &Basalt, path: &str) -> (u16, Value) {
+    let answer = server.client.get(server.url(path)).send().await.expect("an answer");
+    (answer.status().as_u16(), answer.json().await.unwrap_or_default())
+}
+
+/// Sends a request over an open connection and returns the head of the response.
+fn exchange(stream: &mut TcpStream, path: &str) -> String {
+    write!(stream, "GET {path} HTTP/1.1\r\nhost: localhost\r\n\r\n").expect("sent");
+    let (mut received, mut space) = (String::new(), [0; 4096]);
+    while !received.contains("\r\n\r\n") {
+        let length = stream.read(&mut space).expect("a response");
+        assert!(length > 0, "the connection ended after {received:?}");
+        received.push_str(&String::from_utf8_lossy(&space[..length]));
+    }
+    received.to_lowercase()
+}
+
+#[tokio::test]
+async fn probes_tell_the_state_of_each_check() {
+    let server = Basalt::serve(&["--ephemeral"]);
+    for path in ["/livez", "/auth/v1/livez"] {
+        assert_eq!(probe(&server, path).await, (200, json!({ "status": "live" })), "{path}");
+    }
+    let checks = json!({ "database": "ok", "writable": "ok", "schema": "ok", "shutdown": "ok" });
+    for path in ["/readyz", "/auth/v1/readyz"] {
+        assert_eq!(probe(&server, path).await, (200, json!({ "status": "ready", "checks": checks })), "{path}");
+    }
+
+    let mut db = PgConnection::connect(&server.text("database_url")).await.expect("connected");
+    let read_only = "ALTER ROLE supabase_auth_admin SET default_transaction_read_only = on;
+        SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'supabase_auth_admin'";
+    sqlx::raw_sql(read_only).execute(&mut db).await.expect("read-only");
+    tokio::time::sleep(Duration::from_millis(1_100)).await;
+    let (status, body) = probe(&server, "/readyz").await;
+    assert_eq!((status, &body["checks"]["writable"]), (503, &json!("read-only")), "{body}");
+    assert_eq!(probe(&server, "/livez").await.0, 200);
+
+    let changed = "ALTER ROLE supabase_auth_admin RESET default_transaction_read_only;
+        DELETE FROM basalt.migrations WHERE name LIKE '0007%';
+        SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'supabase_auth_admin'";
+    sqlx::raw_sql(changed).execute(&mut db).await.expect("an older schema");
+    tokio::time::sleep(Duration::from_millis(1_100)).await;
+    let (status, body) = probe(&server, "/readyz").await;
+    assert_eq!((status, &body["checks"]["schema"]), (503, &json!("not at the version of this server")), "{body}");
+}
+
+#[tokio::test]
+async fn draining_server_is_not_ready_and_closes_connections_after_their_request() {
+    let scratch = TempFolder::new();
+    let config = scratch.write("config.toml", "[basalt.shutdown]\ndrain = \"3s\"\n");
+    let server = Basalt::serve(&["--ephemeral", "--config", &config]);
+    let address = server.text("url").trim_start_matches("http://").to_owned();
+    let mut idle = TcpStream::connect(&address).expect("connected");
+    assert!(!exchange(&mut idle, "/auth/v1/health").contains("connection: close"));
+
+    server.signal(Signal::TERM);
+    eventually("the server is not ready", || {
+        let mut stream = TcpStream::connect(&address).expect("still accepted");
+        exchange(&mut stream, "/readyz").starts_with("http/1.1 503")
+    });
+    let mut probing = TcpStream::connect(&address).expect("still accepted");
+    let head = exchange(&mut probing, "/readyz");
+    assert!(head.contains("\"shutdown\":\"draining\"") && head.contains("connection: close"), "{head}");
+    let head = exchange(&mut idle, "/auth/v1/health");
+    assert!(head.starts_with("http/1.1 200") && head.contains("connection: close"), "{head}");
+    assert_eq!(idle.read(&mut [0; 16]).unwrap_or(1), 0, "closed after the response");
+
+    // The listener is closed before the last idle connections, which still get an answer.
+    let mut late = TcpStream::connect(&address).expect("still accepted");
+    eventually("no new connections are taken", || TcpStream::connect(&address).is_err());
+    let head = exchange(&mut late, "/auth/v1/health");
+    assert!(head.starts_with("http/1.1 200") && head.contains("connection: close"), "{head}");
+    assert!(server.wait_for_exit());
+}
