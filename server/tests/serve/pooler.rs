@@ -22,8 +22,8 @@ struct Pgbouncer {
 }
 
 impl Pgbouncer {
-    /// Starts it in a mode of pooling, with two connections to the database.
-    fn start(mode: &str, database_url: &str) -> Self {
+    /// Starts it in a mode of pooling, with so many connections to the database.
+    fn start(mode: &str, connections: u16, database_url: &str) -> Self {
         let (folder, port) = (TempFolder::new(), free_port());
         let url = url::Url::parse(database_url).expect("a URL");
         let (host, behind) = (url.host_str().expect("a host"), url.port().expect("a port"));
@@ -31,7 +31,7 @@ impl Pgbouncer {
         let settings = format!(
             "[databases]\npostgres = host={host} port={behind} user={user} password={password}\n\
              [pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = {port}\nauth_type = any\npool_mode = {mode}\n\
-             default_pool_size = 2\nunix_socket_dir =\n"
+             default_pool_size = {connections}\nunix_socket_dir =\n"
         );
         let file = folder.write("pgbouncer.ini", &settings);
         let mut command = Command::new("pgbouncer");
@@ -101,25 +101,25 @@ async fn list_users(server: &Basalt) -> Vec<Value> {
     page["users"].as_array().cloned().unwrap_or_default()
 }
 
-async fn run_two_servers(mode: &str) {
+async fn run_two_servers(mode: &str, connections: u16) {
     let (_cluster, direct) = start_database();
-    let pooler = Pgbouncer::start(mode, &direct);
+    let pooler = Pgbouncer::start(mode, connections, &direct);
     let arguments = ["--ephemeral", "--database-url", &pooler.url("")];
     let (first, second) = (Basalt::serve(&arguments), Basalt::serve(&arguments));
-    let users = (0..12).map(|number| sign_up_and_refresh(&first, &second, number));
+    let users = (0..6).map(|number| sign_up_and_refresh(&first, &second, number));
     futures::future::join_all(users).await;
     let (of_first, of_second) = (list_users(&first).await, list_users(&second).await);
-    assert_eq!((of_first.len(), of_second.len()), (12, 12));
+    assert_eq!((of_first.len(), of_second.len()), (6, 6));
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn two_servers_work_behind_pgbouncer_in_transaction_mode() {
-    run_two_servers("transaction").await;
+    run_two_servers("transaction", 2).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn two_servers_work_behind_pgbouncer_in_session_mode() {
-    run_two_servers("session").await;
+    run_two_servers("session", 20).await;
 }
 
 #[test]
