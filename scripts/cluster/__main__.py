@@ -16,8 +16,8 @@ import tempfile
 import time
 
 import parts
-from faults import FAULTS, Recovery
 from load import Load, longest_gap
+from part_faults import FAULTS, Recovery
 from parts import FOREIGN, GOTRUE, HAPROXY, PGBOUNCER, ROOT, Node, Part, postgres, sql, wait_until
 
 ROW = "{:<28} {:>7} {:>6} {:>6} {:>6} {:>9} {:>9} {:>8} {:>8}"
@@ -54,7 +54,10 @@ class Cluster:
 
     def write_pgbouncer(self):
         path = self.home / "pgbouncer.ini"
-        path.write_text(PGBOUNCER.format(primary=self.ports["primary"], port=self.ports["pgbouncer"], mode=self.options.pool_mode))
+        users = self.home / "pgbouncer.users"
+        users.write_text('"supabase_auth_admin" ""\n"postgres" ""\n')
+        ports = {name: self.ports[name] for name in ("primary", "pgbouncer")}
+        path.write_text(PGBOUNCER.format(**ports, mode=self.options.pool_mode, users=users))
         return path
 
     def database_url(self):

@@ -79,9 +79,10 @@ PGBOUNCER = """
 * = host=127.0.0.1 port={primary}
 [pgbouncer]
 listen_addr = 127.0.0.1
-listen_port = {port}
+listen_port = {pgbouncer}
 unix_socket_dir =
-auth_type = any
+auth_type = trust
+auth_file = {users}
 pool_mode = {mode}
 max_client_conn = 500
 default_pool_size = 40
