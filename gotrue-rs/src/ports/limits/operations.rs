@@ -24,7 +24,7 @@ pub enum LimitOperation<'a> {
         /// The limit.
         bucket: Bucket,
     },
-    /// Takes a token of the key's bucket for an attempt, and waits while all remaining tokens are held by attempts.
+    /// Takes a token for an attempt, and waits while attempts hold all remaining tokens of the bucket.
     Reserve {
         /// The event.
         what: CountedEvent,
@@ -60,7 +60,9 @@ pub enum LimitRefusal {
     Unavailable,
 }
 
-/// The result of counting several events: the events before the refused one are counted, the later ones are not.
+/// The result of counting several events.
+///
+/// The events before the refused one are counted, the later ones are not.
 #[derive(Debug)]
 #[must_use = "the event can be refused"]
 pub struct Counted {
@@ -101,7 +103,9 @@ impl Drop for CountedGuess {
     }
 }
 
-/// Counts the events in their order, up to the first that is refused. At most one round trip if no attempt is pending.
+/// Counts the events in their order, up to the first that is refused.
+///
+/// Takes one round trip to a shared store if no attempt is pending.
 ///
 /// While a shared store is unreachable, events are counted in the memory of the process or refused, by its settings.
 pub async fn count_events(

@@ -131,7 +131,11 @@ impl SharedLimits {
             settled: Notify::new(),
         });
         let (ended, receiver) = mpsc::channel(MAX_ENDED);
-        tokio::spawn(report_ended(Arc::clone(&store), receiver));
+        let (reporting, unused) = (Arc::clone(&store), format!("{{{}}}:none", settings.prefix));
+        tokio::spawn(async move {
+            reporting.connect(unused).await;
+            report_ended(reporting, receiver).await;
+        });
         let mut seed = digest::Context::new(&digest::SHA256);
         seed.update(b"basalt rate limits\0");
         seed.update(secret.reveal().as_bytes());
@@ -222,8 +226,8 @@ impl SharedLimits {
 impl LimitStore {
     /// Applies the operations; `None` if the store is unreachable.
     ///
-    /// A call that is not answered in time goes on in the background, so that a connection that takes longer to open can
-    /// be used by later calls.
+    /// A call that is not answered in time goes on in the background, so that later calls can use a connection that
+    /// takes longer to open.
     async fn run(self: &Arc<Self>, operations: &[StoreOperation]) -> Option<Vec<StoreOutcome>> {
         if !self.can_try() {
             record_call("skipped");
@@ -267,9 +271,11 @@ impl LimitStore {
         }
     }
 
-    /// Opens a connection, so that the first request does not wait for it, and reports a store that is unreachable.
-    async fn connect(&self) {
-        let operation = StoreOperation::new(OperationKind::Consume, "{basalt}:none".to_owned());
+    /// Opens a connection before the first request, and reports an unreachable store.
+    ///
+    /// `key` is that of a counter that does not exist.
+    async fn connect(&self, key: String) {
+        let operation = StoreOperation::new(OperationKind::Consume, key);
         if let Err(error) = self.call(&[operation]).await {
             tracing::warn!(%error, "the store of rate limits is unreachable");
         }
@@ -295,9 +301,10 @@ fn record_call(outcome: &'static str) {
     metrics::counter!("basalt_limit_store_calls_total", "outcome" => outcome).increment(1);
 }
 
-/// Reports ended attempts to the store, and deletes expired counters of a database, until no limits are left.
+/// Reports ended attempts to the store, and deletes expired counters of a database.
+///
+/// Ends when the limits are dropped.
 async fn report_ended(store: Arc<LimitStore>, mut receiver: mpsc::Receiver<StoreOperation>) {
-    store.connect().await;
     let mut batch = Vec::with_capacity(MAX_ENDED_AT_ONCE);
     let mut delete_at = Instant::now() + DELETE_EVERY;
     loop {
