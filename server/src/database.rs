@@ -11,7 +11,7 @@ use gotrue_rules::domain::error::chain::ErrorChain;
 use gotrue_rules::domain::policy::ApiPolicy;
 use gotrue_rules::domain::secret::Secret;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
-use sqlx::{ConnectOptions, Connection, PgPool, Row};
+use sqlx::{ConnectOptions, Connection, PgConnection, PgPool, Row};
 
 /// Default pool size: enough to keep a database busy, below its own default limit of 100.
 const DEFAULT_POOL_SIZE: u32 = 40;
@@ -85,23 +85,28 @@ pub(crate) async fn divide_connections(mut settings: DatabaseSettings, replicas:
 
 /// Returns the number of connections that roles without special rights may open together.
 async fn fetch_client_connections(settings: &DatabaseSettings) -> anyhow::Result<u32> {
-    let mut connection = PgConnection::connect(settings.url.reveal()).await?;
+    let mut connection = connect_for_limits(settings).await?;
     // `reserved_connections` exists since PostgreSQL 16.
     let sql = "SELECT current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
                       - COALESCE(current_setting('reserved_connections', true), '0')::int";
-    let allowed: i32 = sqlx::query_scalar(sql).persistent(false).fetch_one(&mut connection).await?;
+    let allowed: i32 = sqlx::raw_sql(sql).fetch_one(&mut connection).await?.try_get(0)?;
     connection.close().await?;
     Ok(u32::try_from(allowed).unwrap_or(1))
 }
 
 async fn fetch_max_connections(settings: &DatabaseSettings) -> anyhow::Result<u32> {
-    let pool = Pool::new(PoolOptions { session: None, ..pool_options(settings, Duration::ZERO)? });
-    let mut connection = pool.find_server().await?.connect().await?;
-    // Not prepared: a pooler would leave the prepared statement to other clients.
+    let mut connection = connect_for_limits(settings).await?;
     let row = sqlx::raw_sql("SHOW max_connections").fetch_one(&mut connection).await?;
     let allowed: String = row.try_get(0)?;
     connection.close().await?;
     Ok(allowed.parse()?)
+}
+
+/// Connects to the server that accepts writes. Statements on the connection must not be prepared: a pooler would leave
+/// them to other clients.
+async fn connect_for_limits(settings: &DatabaseSettings) -> anyhow::Result<PgConnection> {
+    let pool = Pool::new(PoolOptions { session: None, ..pool_options(settings, Duration::ZERO)? });
+    Ok(pool.find_server().await?.connect().await?)
 }
 
 /// Waits until the database accepts connections, as long as the settings allow.
