@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::panic::AssertUnwindSafe;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -23,6 +24,8 @@ use gotrue_rs::ports::entropy::Entropy;
 use http::{Method, StatusCode, request};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use http_edge::request::{ClientAddress, ResolvedRequest, TrustedProxies, cors};
+use telemetry::trace_context;
+use telemetry::tracer::RequestTrace;
 use tracing::field::Empty;
 use tracing::{Instrument, Span};
 
@@ -145,7 +148,8 @@ async fn handle_request(State(functions): State<Arc<Functions>>, request: Reques
     let (name, _) = split_path(head.uri.path());
     let called = functions.registry.get_key_value(name);
     let name = called.map_or("", |(name, _)| name);
-    let span = request_span(&head, called.map(|(name, _)| *name));
+    let request_trace = RequestTrace::start(&head.headers);
+    let span = request_span(&head, called.map(|(name, _)| *name), &request_trace);
     let answering = async {
         let trace = CallTrace { journal: &journal, span: &span };
         let outcome = match called {
@@ -158,13 +162,20 @@ async fn handle_request(State(functions): State<Arc<Functions>>, request: Reques
         insert_link(response.headers_mut(), link);
         response
     };
-    let mut response = cors::FUNCTIONS.apply(answering.instrument(span.clone()).await);
+    let response = {
+        let answering = pin!(answering.instrument(span.clone()));
+        match request_trace.context {
+            Some(context) => trace_context::run_in(Arc::new(context), answering).await,
+            None => answering.await,
+        }
+    };
+    let mut response = cors::FUNCTIONS.apply(response);
     response.extensions_mut().insert(journal);
     response
 }
 
 /// Creates the span of a call; the empty fields are recorded once they are known.
-fn request_span(head: &request::Parts, function: Option<&'static str>) -> Span {
+fn request_span(head: &request::Parts, function: Option<&'static str>, trace: &RequestTrace) -> Span {
     tracing::info_span!(
         "request",
         http.request.method = head.method.as_str(),
@@ -174,6 +185,9 @@ fn request_span(head: &request::Parts, function: Option<&'static str>) -> Span {
         user.id = Empty,
         http.response.status_code = Empty,
         error.code = Empty,
+        trace_id = trace.trace_id(),
+        span_id = trace.span_id(),
+        parent_span_id = trace.parent_id,
     )
 }
 

@@ -5,7 +5,7 @@
 mod trace;
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use futures::future::BoxFuture;
 use gotrue_rules::domain::error::{Error, ErrorKind};
@@ -74,6 +74,7 @@ pub struct Journal {
     decisions: Mutex<Vec<DecisionRecord>>,
     redirected_error: Mutex<Option<RedirectedError>>,
     trace: Option<Mutex<Trace>>,
+    route: OnceLock<Arc<str>>,
 }
 
 /// An error that the client receives in the URL of a redirect.
@@ -178,6 +179,16 @@ impl Journal {
     pub fn trace<R>(&self, apply: impl FnOnce(&mut Trace) -> R) -> Option<R> {
         let trace = self.trace.as_ref()?;
         Some(apply(&mut trace.lock().unwrap_or_else(PoisonError::into_inner)))
+    }
+
+    /// Records the template of the route that was matched.
+    pub fn record_route(&self, template: &Arc<str>) {
+        let _ = self.route.set(Arc::clone(template));
+    }
+
+    /// The template of the route, if one was matched.
+    pub fn route(&self) -> Option<&Arc<str>> {
+        self.route.get()
     }
 
     /// Records a decision; of a refused request the last refusal counts.

@@ -8,13 +8,14 @@ use anyhow::Context;
 use axum::extract::Request;
 use gotrue_rs::app::EmailDelivery;
 use gotrue_rs::config::{Config, ListenAddress};
-use gotrue_rs::ports::mail::outbox::Outbox;
 use gotrue_rs::store::migrate;
 use gotrue_rules::domain::policy::LimitStoreUrl;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tower::ServiceExt;
 
+use crate::metrics::MetricSources;
+use crate::otlp::OtlpExporter;
 use crate::readiness::Readiness;
 use crate::reload::{self, ConfigSource};
 use crate::shutdown::{Shutdown, closing_grace};
@@ -38,6 +39,7 @@ pub(crate) async fn serve(
     listener: TcpListener,
     mut config: Config,
     source: Option<ConfigSource>,
+    telemetry: Option<OtlpExporter>,
 ) -> anyhow::Result<()> {
     let shutdown = Shutdown::new();
     shutdown.begin_on_signals().context("listening for signals")?;
@@ -53,14 +55,20 @@ pub(crate) async fn serve(
         create_limit_counters(&config).await?;
     }
     let replica = database::build_replica(&settings, &config.policy.api)?;
-    let app = app::build(&config, &app::SharedPorts::start()?, pool.clone(), delivery)?.with_replica(replica);
+    let shared = app::SharedPorts::start()?;
+    let sources = MetricSources { pool: pool.clone(), hashing: Arc::clone(&shared.hashing), outbox: None };
+    let app = app::build(&config, &shared, pool.clone(), delivery)?.with_replica(replica);
     let (replace, current) = watch::channel(Arc::new(app::with_limit_store(app, &config)?));
     let upkeep = upkeep::start(current.clone(), None, closing.clone());
+    let http = Arc::clone(&current.borrow().http);
     let router = gotrue_rs::reloadable_router(move || current.borrow().clone());
-    let figures = match &config.metrics {
-        Some(listen) => Some(serve_metrics(listen, None, closing.clone()).await?),
-        None => None,
-    };
+    let mut tasks = Vec::new();
+    if let Some(listen) = &config.metrics {
+        tasks.push(serve_metrics(listen, sources.clone(), closing.clone()).await?);
+    }
+    if let Some(telemetry) = telemetry {
+        tasks.push(telemetry.start(http, sources, closing.clone()));
+    }
     tracing::info!(address = %listener.local_addr()?, "serving the auth API");
     let reloading = source.map(|source| tokio::spawn(reload::run(source, config, replace, closing.clone())));
     http_edge::serve(listener, closing, limits, move |request: Request| {
@@ -69,16 +77,16 @@ pub(crate) async fn serve(
             if let Some(response) = readiness.answer(request.method(), request.uri().path()).await {
                 return response;
             }
-            let started = Instant::now();
+            let (started, method) = (Instant::now(), request.method().clone());
             let Ok(mut response) = router.oneshot(request).await;
             readiness.close_if_draining(&mut response);
-            metrics::record_response("auth", response.status(), started.elapsed());
+            metrics::record_response("auth", &method, &response, started.elapsed());
             response
         }
     })
     .await;
-    if let Some(figures) = figures {
-        figures.await?;
+    for task in tasks {
+        task.await?;
     }
     if let Some(reloading) = reloading {
         reloading.await?;
@@ -101,16 +109,16 @@ async fn create_limit_counters(config: &Config) -> anyhow::Result<()> {
 /// Serves `/metrics` on its own port.
 pub(crate) async fn serve_metrics(
     listen: &ListenAddress,
-    outbox: Option<Arc<Outbox>>,
+    sources: MetricSources,
     closing: ShutdownSignal,
 ) -> anyhow::Result<tokio::task::JoinHandle<()>> {
     let listener = bind(listen).await.context("listening for metrics")?;
-    let handle = Arc::new(metrics::install_recorder()?);
+    telemetry::metrics::enable();
     tracing::info!(address = %listener.local_addr()?, "serving metrics at /metrics");
     Ok(tokio::spawn(http_edge::serve(listener, closing, HttpLimits::default(), move |request: Request| {
-        let (handle, outbox) = (handle.clone(), outbox.clone());
+        let sources = sources.clone();
         let path = request.uri().path().to_owned();
-        async move { metrics::respond(&handle, outbox.as_deref(), &path).await }
+        async move { metrics::respond(&sources, &path).await }
     })))
 }
 

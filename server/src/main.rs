@@ -14,6 +14,7 @@ mod gotrue;
 mod logging;
 mod metrics;
 mod operator;
+mod otlp;
 mod outbound;
 mod profiles;
 mod project;

@@ -7,6 +7,7 @@ use gotrue_rs::services::cleanup;
 use gotrue_rs::store::leases::JobLease;
 use gotrue_rs::store::migrate::{self, IndexOutcome};
 use gotrue_rules::domain::error::chain::ErrorChain;
+use telemetry::jobs::JobRun;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
@@ -89,10 +90,14 @@ async fn wait_for_shutdown(mut closing: ShutdownSignal) {
 /// Creates the indexes; an index interrupted by shutdown is created again at the next start.
 async fn create_indexes(app: &App, closed: impl Future<Output = ()>) {
     let options = app.pool.connect_options().clone();
+    let started = app.clock.now();
     let outcome = tokio::select! {
         () = closed => return,
         outcome = migrate::create_indexes(&options, &app.policy.operation.index_worker) => outcome,
     };
+    let ended = app.clock.now();
+    let duration = (ended - started).to_std().unwrap_or_default();
+    JobRun { job: "indexes", is_successful: outcome.is_ok(), duration, ended: ended.timestamp() }.record();
     match outcome {
         Ok(IndexOutcome::Disabled) => {}
         Ok(IndexOutcome::Present) => tracing::debug!("account search indexes exist"),

@@ -7,6 +7,7 @@ use gotrue_rules::domain::policy::{LimitStoreSettings, Policy};
 use gotrue_rules::domain::secret::Secret;
 
 use super::problem::Notice;
+use super::telemetry::TelemetrySettings;
 
 /// The validated configuration.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -27,6 +28,8 @@ pub struct Config {
     pub metrics: Option<ListenAddress>,
     /// The store of rate limits that several processes share.
     pub limit_store: LimitStoreSettings,
+    /// The export of traces and metrics; `None` if neither is exported.
+    pub telemetry: Option<TelemetrySettings>,
     /// Proxies and trusted roots of outgoing requests.
     pub outbound: OutboundSettings,
     /// When the files of `--config-dir` are reloaded.

@@ -8,6 +8,7 @@ use gotrue_rules::domain::secret::Secret;
 
 use super::configuration::{Config, ListenAddress, SmtpSettings};
 use super::problem::{Notice, Problem};
+use super::telemetry::TelemetryDraft;
 
 /// Strings by name.
 pub(super) type Texts = BTreeMap<String, String>;
@@ -43,6 +44,8 @@ pub struct Draft {
     pub is_saml_period_negative: bool,
     /// The metrics: enabled, exporter, address.
     pub metrics: (bool, String, ListenAddress),
+    /// The export of traces and metrics.
+    pub telemetry: TelemetryDraft,
 }
 
 /// The captcha settings, enabled or not.
@@ -104,6 +107,7 @@ impl Default for Draft {
             own_linking_domains: Vec::new(),
             is_saml_period_negative: false,
             metrics: (false, "opentelemetry".to_owned(), ListenAddress { host: "0.0.0.0".to_owned(), port: 9100 }),
+            telemetry: TelemetryDraft::default(),
         }
     }
 }

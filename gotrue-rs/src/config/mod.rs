@@ -12,6 +12,7 @@ mod nearest;
 mod problem;
 mod setting;
 pub mod settings;
+mod telemetry;
 pub mod values;
 mod vars;
 
@@ -25,6 +26,7 @@ pub use self::draft::hook_key;
 pub use self::nearest::find_nearest;
 pub use self::problem::{Notice, NoticeLevel, Problem};
 pub use self::setting::{Family, Setter, Setting, UnusedForm, ValueType};
+pub use self::telemetry::{OtlpExport, TelemetrySettings};
 pub use self::vars::{Vars, VarsFileError};
 
 /// Reads and validates all settings.
@@ -43,6 +45,24 @@ pub fn load(vars: &Vars) -> Result<Config, Vec<Problem>> {
     draft.config.notices.extend(vars.notices().iter().cloned());
     warn_unknown(vars, &mut draft);
     check::build_config(draft)
+}
+
+/// Reads only the settings of the export of traces and metrics, which an endpoint enables; for `basalt serve`.
+///
+/// # Errors
+/// All problems, not only the first.
+pub fn load_telemetry(vars: &Vars) -> Result<Option<TelemetrySettings>, Vec<Problem>> {
+    let mut draft = Draft::default();
+    let names: Vec<&str> = vars.names().filter(|name| name.starts_with("OTEL_")).collect();
+    let own = Vars::from_map(
+        names.into_iter().filter_map(|name| Some((name.to_owned(), vars.get(name)?.to_owned()))).collect(),
+    );
+    for setting in settings::telemetry_rows() {
+        setting.read(&own, "", &mut draft);
+    }
+    draft.telemetry.enable_by_endpoint();
+    telemetry::check(&mut draft);
+    if draft.problems.is_empty() { Ok(draft.config.telemetry) } else { Err(draft.problems) }
 }
 
 /// Ignores unknown variables like the reference, and suggests a similar name.

@@ -4,6 +4,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 use std::panic::AssertUnwindSafe;
+use std::pin::pin;
 use std::sync::{Arc, OnceLock};
 
 use axum::extract::{ConnectInfo, Request};
@@ -17,12 +18,15 @@ use gotrue_rules::domain::user::Time;
 use gotrue_rules::wire::error::{ApiVersion, VERSION_HEADER};
 use http::Method;
 use http_edge::request::{RequestId, RequestIdSource, ResolvedRequest, cors};
+use telemetry::trace_context;
+use telemetry::tracer::RequestTrace;
 use tracing::field::Empty;
 use tracing::{Instrument, Span};
 
 use super::body::RequestBody;
 use super::reply::Reply;
 use super::request_info::{RequestInfo, parse_pairs};
+use super::request_labels::RequestLabels;
 use super::router;
 use crate::app::App;
 use crate::explanation::{
@@ -39,9 +43,14 @@ pub async fn serve(app: Arc<App>, table: Arc<router::RouteTable>, request: Reque
     }
     let version = ApiVersion::from_header(request.headers().get(VERSION_HEADER).and_then(|it| it.to_str().ok()));
     let id = request_id(&app, &request);
-    let span = request_span(request.method(), &id);
+    let trace = RequestTrace::start(request.headers());
+    let span = request_span(request.method(), &id, &trace);
     let meta = RequestMeta { id: &id, span: &span, response_headers: &Arc::default(), sender: &OnceLock::new() };
-    let mut response = respond(&app, &table, request, version, meta).instrument(span.clone()).await;
+    let responding = pin!(respond(&app, &table, request, version, meta).instrument(span.clone()));
+    let mut response = match trace.context {
+        Some(context) => trace_context::run_in(Arc::new(context), responding).await,
+        None => responding.await,
+    };
     cors::AUTH_API.insert_headers(response.headers_mut(), has_origin);
     response
 }
@@ -104,7 +113,9 @@ async fn respond(
         None => reply,
     };
     log_access(&access, &reply, (finished_at - started).num_milliseconds());
-    reply.into_response()
+    let mut response = reply.into_response();
+    RequestLabels::insert(&mut response, sender.get().map(|sender| &*sender.journal), refused.as_ref());
+    response
 }
 
 async fn run_with_deadline(
@@ -214,7 +225,7 @@ fn explain(app: &App, answered: &AnsweredRequest<'_>, reply: Reply) -> Reply {
 }
 
 /// Creates the span of a request; the empty fields are recorded once they are known.
-fn request_span(method: &Method, id: &str) -> Span {
+fn request_span(method: &Method, id: &str, trace: &RequestTrace) -> Span {
     tracing::info_span!(
         "request",
         http.request.method = method.as_str(),
@@ -223,6 +234,9 @@ fn request_span(method: &Method, id: &str) -> Span {
         user.id = Empty,
         http.response.status_code = Empty,
         error.code = Empty,
+        trace_id = trace.trace_id(),
+        span_id = trace.span_id(),
+        parent_span_id = trace.parent_id,
     )
 }
 

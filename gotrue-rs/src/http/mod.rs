@@ -4,5 +4,6 @@ pub mod body;
 pub mod layers;
 pub mod reply;
 pub mod request_info;
+pub mod request_labels;
 pub mod router;
 pub mod security_headers;

@@ -3,6 +3,8 @@
 //! Paths are case-sensitive, and HEAD is not GET. The guards of a group run before a path or method below it is
 //! matched; the guards of a route run after.
 
+use std::sync::Arc;
+
 use futures::future::BoxFuture;
 use gotrue_rules::domain::error::Result;
 use http::{Method, StatusCode};
@@ -45,7 +47,7 @@ pub struct Route {
     /// The guards, in the order in which they run.
     pub guards: Vec<Guard>,
     /// The path with those of its groups, complete in a [`RouteTable`].
-    template: String,
+    template: Arc<str>,
     handler: Handler,
 }
 
@@ -70,7 +72,7 @@ where
         method,
         path,
         guards: Vec::new(),
-        template: path.to_owned(),
+        template: path.into(),
         handler: Box::new(move |cx| Box::pin(handler(cx))),
     })
 }
@@ -122,9 +124,9 @@ fn complete_templates(entries: &mut [RouteEntry], group_path: &str) {
     for entry in entries {
         match entry {
             RouteEntry::Route(row) if row.path == "/" && !group_path.is_empty() => {
-                group_path.clone_into(&mut row.template);
+                row.template = group_path.into();
             }
-            RouteEntry::Route(row) => row.template = format!("{group_path}{}", row.path),
+            RouteEntry::Route(row) => row.template = format!("{group_path}{}", row.path).into(),
             RouteEntry::Group(group) => {
                 complete_templates(&mut group.entries, &format!("{group_path}{}", group.path));
             }
@@ -150,7 +152,8 @@ pub async fn dispatch(table: &RouteTable, mut cx: RequestContext) -> Result<Repl
     cx.request.params = found.params;
     if let Some(row) = found.row {
         cx.span.record("http.route", &*row.template);
-        cx.journal.trace(|trace| trace.route = Some(row.template.clone()));
+        cx.journal.record_route(&row.template);
+        cx.journal.trace(|trace| trace.route = Some(row.template.to_string()));
     }
     run_guards(&found.group_guards, &mut cx).await?;
     match found.row {

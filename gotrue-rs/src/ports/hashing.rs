@@ -14,6 +14,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use gotrue_rules::domain::policy::PasswordHash;
+use telemetry::catalog::{HASHING_DURATION, HASHING_QUEUE, HASHING_REJECTED, HASHING_WAIT};
 use tokio::sync::oneshot;
 
 use self::compute::HashMemory;
@@ -97,25 +98,38 @@ impl HashingPool {
         F: FnOnce(&mut HashMemory) -> T + Send + 'static,
     {
         let (answer, answered) = oneshot::channel();
-        let (load, span) = (Arc::clone(&self.load), tracing::Span::current());
+        let (load, span) = (Arc::clone(&self.load), tracing::info_span!("hashing"));
+        let queued = Instant::now();
         let job: Job = Box::new(move |memory| {
             if answer.is_closed() {
                 return;
             }
             let started = Instant::now();
+            HASHING_WAIT.record(&[], started - queued);
             let outcome = span.in_scope(|| task(memory));
-            load.record(started.elapsed());
+            let duration = started.elapsed();
+            load.record(duration);
+            HASHING_DURATION.record(&[], duration);
             drop(answer.send(outcome));
         });
         self.load.unfinished.fetch_add(1, Ordering::Relaxed);
         if let Err(refused) = self.jobs.try_send(job) {
             let before = self.load.unfinished.fetch_sub(1, Ordering::Relaxed);
             return Err(match refused {
-                TrySendError::Full(_) => self.busy_error(before.saturating_sub(1)),
+                TrySendError::Full(_) => {
+                    HASHING_REJECTED.increment(&[]);
+                    self.busy_error(before.saturating_sub(1))
+                }
                 TrySendError::Disconnected(_) => HashingError::Failed,
             });
         }
         answered.await.map_err(|_| HashingError::Failed)
+    }
+
+    /// Sets the metric of the queue.
+    #[expect(clippy::cast_precision_loss, reason = "a number of jobs")]
+    pub fn export_metrics(&self) {
+        HASHING_QUEUE.set(&[], self.load.unfinished.load(Ordering::Relaxed) as f64);
     }
 
     fn busy_error(&self, waiting: usize) -> HashingError {

@@ -9,12 +9,15 @@ mod proxy;
 use std::io;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use gotrue_rules::domain::error::chain::ErrorChain;
 use gotrue_rules::domain::secret::Secret;
 use reqwest::header::HeaderMap;
 use reqwest::{Certificate, Client, ClientBuilder, Request, Url};
+use telemetry::catalog::{OUTBOUND_DURATION, OUTBOUND_REQUESTS};
+use telemetry::metrics::OTHER;
+use telemetry::{trace_context, tracer};
 use tracing::field::Empty;
 use tracing::{Instrument, Span};
 
@@ -195,13 +198,19 @@ impl HttpClient {
         &self,
         client: &Client,
         service: &str,
-        request: Request,
+        mut request: Request,
         limits: ResponseLimits,
     ) -> Result<HttpResponse, HttpError> {
+        let started = Instant::now();
         if let Some(fault) = self.find_fault(service)
             && let Some(outcome) = apply_fault(fault, limits).await
         {
+            count_call(service, outcome.as_ref().ok(), started.elapsed());
             return outcome;
+        }
+        let call = trace_context::current().map(|trace| (tracer::new_span_id(), trace));
+        if let Some((id, trace)) = &call {
+            trace.with_span(id.unwrap_or(trace.span_id)).insert_headers(request.headers_mut());
         }
         let span = tracing::info_span!(
             "outbound_call",
@@ -211,9 +220,11 @@ impl HttpClient {
             server.port = request.url().port_or_known_default(),
             http.response.status_code = Empty,
             error.type = Empty,
+            span_id = call.and_then(|(id, _)| id),
         );
         let outcome = exchange(client, request, limits).instrument(span.clone()).await;
         record_outcome(&span, outcome.as_ref());
+        count_call(service, outcome.as_ref().ok(), started.elapsed());
         Ok(outcome?)
     }
 
@@ -278,6 +289,22 @@ async fn apply_fault(fault: OutboundFault, limits: ResponseLimits) -> Option<Res
             Some(Ok(HttpResponse { status, headers, body, is_truncated }))
         }
     }
+}
+
+/// Counts a call by the class of its status; without a response it has failed.
+fn count_call(service: &str, response: Option<&HttpResponse>, duration: Duration) {
+    // Providers that administrators store have any name.
+    let service = if service.starts_with("custom:") { "custom" } else { service };
+    let outcome = match response.map(|response| response.status) {
+        None => "failed",
+        Some(200..=299) => "2xx",
+        Some(300..=399) => "3xx",
+        Some(400..=499) => "4xx",
+        Some(500..=599) => "5xx",
+        Some(_) => OTHER,
+    };
+    OUTBOUND_REQUESTS.increment(&[service, outcome]);
+    OUTBOUND_DURATION.record(&[service], duration);
 }
 
 fn record_outcome(span: &Span, outcome: Result<&HttpResponse, &reqwest::Error>) {

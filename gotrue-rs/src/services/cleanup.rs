@@ -10,7 +10,8 @@ use futures::FutureExt;
 use futures::future::{Either, select};
 use gotrue_rules::domain::error::chain::ErrorChain;
 use gotrue_rules::domain::policy::Policy;
-use metrics::{counter, describe_counter};
+use telemetry::catalog::CLEANUP_ROWS;
+use telemetry::jobs::JobRun;
 
 use crate::app::App;
 use crate::store::Connection;
@@ -19,8 +20,6 @@ use crate::store::cleanup::{
 };
 use crate::store::leases::JobLease;
 
-/// The number of deleted rows, by kind.
-const DELETED_ROWS_METRIC: &str = "basalt_cleanup_rows_total";
 /// The pause after a batch that found no further rows.
 const IDLE_PAUSE: Duration = Duration::from_secs(1);
 /// The pause after which a replica without the lease tries again, if there was a write.
@@ -39,7 +38,6 @@ pub async fn run_with_lease(app: Arc<App>, lease: Option<JobLease>, stop: impl F
     if !app.policy.operation.cleanup_enabled {
         return;
     }
-    describe_counter!(DELETED_ROWS_METRIC, "Expired rows deleted by the clean-up, by kind");
     let kinds = enabled_kinds(&app.policy);
     let mut stop = std::pin::pin!(stop.fuse());
     loop {
@@ -85,10 +83,14 @@ fn enabled_kinds(policy: &Policy) -> Vec<CleanupTask> {
 async fn run_batch(app: &App, it: CleanupTask) -> Duration {
     let started = app.clock.now();
     let mut db = Connection::pooled(app.pool.clone(), Arc::default()).with_long_statements();
-    match run_task(&mut db, it, started).await {
+    let outcome = run_task(&mut db, it, started).await;
+    let ended = app.clock.now();
+    let duration = (ended - started).to_std().unwrap_or_default();
+    JobRun { job: "cleanup", is_successful: outcome.is_ok(), duration, ended: ended.timestamp() }.record();
+    match outcome {
         Ok(rows) => {
             if rows > 0 {
-                counter!(DELETED_ROWS_METRIC, "kind" => it.name()).increment(rows);
+                CLEANUP_ROWS.add(&[it.name()], rows);
                 tracing::debug!(kind = it.name(), rows, "expired rows deleted");
             }
             if rows < it.batch_size {

@@ -2,7 +2,10 @@
 //!
 //! A disabled hook changes nothing. `docs/architecture.md`, "When things happen", lists when each is called.
 
-use gotrue_rules::domain::error::{Error, Result};
+use std::time::Instant;
+
+use gotrue_rules::domain::error::chain::ErrorChain;
+use gotrue_rules::domain::error::{Error, ErrorCode, Result};
 use gotrue_rules::domain::hook::{
     AttemptDecision, before_user_created_view, claims, mfa_rejected, parse_hook_error, password_rejected,
     validate_empty,
@@ -16,6 +19,7 @@ use gotrue_rules::wire::hook::{
 use gotrue_rules::wire::user::UserJson;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
+use telemetry::catalog::{HOOK_CALLS, HOOK_DURATION};
 use uuid::Uuid;
 
 use crate::journal::Step;
@@ -176,8 +180,29 @@ async fn invoke<T: Serialize>(
     within: HookTransaction<'_>,
     about: T,
 ) -> Result<Option<Vec<u8>>> {
+    let started = Instant::now();
     let output = Box::pin(call_hook(cx, kind, within, about)).await;
+    let outcome = match &output {
+        Ok(_) => "ok",
+        Err(error) if is_failure(error) => {
+            tracing::warn!(hook = kind.as_str(), error = %ErrorChain(error), "hook failed");
+            "failed"
+        }
+        Err(_) => "refused",
+    };
+    HOOK_CALLS.increment(&[kind.as_str(), outcome]);
+    HOOK_DURATION.record(&[kind.as_str()], started.elapsed());
     output.inspect_err(|error| explanations::record_hook(cx, kind, error))
+}
+
+/// Whether a hook did not do its work, in contrast to a refusal by it.
+fn is_failure(error: &Error) -> bool {
+    use ErrorCode::{HookPayloadInvalidContentType, HookPayloadOverSizeLimit, HookTimeout, HookTimeoutAfterRetry};
+    let is_of_hook = matches!(
+        error.code(),
+        HookTimeout | HookTimeoutAfterRetry | HookPayloadOverSizeLimit | HookPayloadInvalidContentType
+    );
+    is_of_hook || error.status() >= 500
 }
 
 async fn call_hook<T: Serialize>(

@@ -50,6 +50,27 @@ impl Error {
             || (self.statement != HOOK_CALL && self.sqlstate().is_some_and(|code| is_transient(&code)))
     }
 
+    /// Why the database is unusable, as a label of metrics; `None` if it is usable.
+    pub(super) fn unavailable_reason(&self) -> Option<&'static str> {
+        if !self.is_unavailable() {
+            return None;
+        }
+        let is_timeout = matches!(&self.cause, sqlx::Error::Io(error) if error.kind() == std::io::ErrorKind::TimedOut);
+        let sqlstate = self.sqlstate().unwrap_or_default();
+        Some(match &self.cause {
+            sqlx::Error::PoolTimedOut => "pool_exhausted",
+            sqlx::Error::PoolClosed => "shutdown",
+            sqlx::Error::Database(_) if sqlstate == READ_ONLY => "read_only",
+            sqlx::Error::Database(_) if sqlstate.starts_with("53") => "server_overloaded",
+            sqlx::Error::Database(_) if sqlstate.starts_with("57P") => "server_stopping",
+            sqlx::Error::Database(_) if is_transient(&sqlstate) => "transaction_aborted",
+            _ if is_timeout && self.is_connecting => "connect_timeout",
+            _ if is_timeout => "statement_timeout",
+            _ if self.is_connecting => "connect",
+            _ => "connection_lost",
+        })
+    }
+
     /// The name of the violated constraint, if a constraint was violated.
     pub fn constraint(&self) -> Option<&str> {
         self.cause.as_database_error()?.constraint()

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use sqlx::Connection as _;
 use sqlx::postgres::PgConnectOptions;
+use telemetry::catalog::{POOL_CONNECTIONS, POOL_LIMIT, POOL_WAIT};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{sleep, timeout};
 
@@ -101,13 +102,25 @@ impl Pool {
         Ok(PausedPool { _permits: permits })
     }
 
+    /// Sets the metrics of open connections.
+    #[expect(clippy::cast_precision_loss, reason = "numbers of connections")]
+    pub fn export_metrics(&self) {
+        let most = self.0.options.max_connections.max(1);
+        let free = u32::try_from(self.0.permits.available_permits()).unwrap_or(u32::MAX);
+        POOL_LIMIT.set(&[], f64::from(most));
+        POOL_CONNECTIONS.set(&["in_use"], f64::from(most.saturating_sub(free)));
+        POOL_CONNECTIONS.set(&["idle"], self.0.count_idle() as f64);
+    }
+
     /// Leases a connection for one statement or one transaction.
     pub(super) async fn lease(&self) -> sqlx::Result<Lease> {
+        let started = Instant::now();
         let permit = self.acquire_permit(&self.0.permits).await?;
         let (connection, origin) = match self.0.reuse().await {
             Some(idle) => (idle.connection, idle.origin),
             None => self.0.connect().await?,
         };
+        POOL_WAIT.record(&[], started.elapsed());
         Ok(Lease::new(connection, origin, Arc::clone(&self.0), permit))
     }
 

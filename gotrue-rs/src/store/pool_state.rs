@@ -71,6 +71,11 @@ impl PoolInner {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The number of idle connections.
+    pub(super) fn count_idle(&self) -> usize {
+        self.lock_idle().connections.len()
+    }
+
     /// Returns the connection that became idle last, if its server still responds.
     pub(super) async fn reuse(&self) -> Option<IdleConnection> {
         loop {

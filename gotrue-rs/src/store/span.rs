@@ -4,6 +4,8 @@ use std::borrow::Cow;
 use std::time::Duration;
 
 use sqlx::postgres::PgQueryResult;
+use telemetry::catalog::{STATEMENT_DURATION, STATEMENTS};
+use telemetry::metrics;
 use tracing::Span;
 use tracing::field::Empty;
 
@@ -59,6 +61,15 @@ pub(super) fn record_outcome<T: RowCount>(span: &Span, outcome: &sqlx::Result<T>
         Ok(rows) => span.record(T::FIELD, rows.row_count()),
         Err(error) => span.record("error.type", &*error_type(error)),
     };
+}
+
+/// Counts a statement by its outcome.
+pub(super) fn count_statement<T>(name: &'static str, outcome: &sqlx::Result<T>, duration: Duration) {
+    if metrics::is_enabled() {
+        let error = outcome.as_ref().err().map(error_type);
+        STATEMENTS.increment(&[name, error.as_deref().unwrap_or("ok")]);
+        STATEMENT_DURATION.record(&[name], duration);
+    }
 }
 
 /// Describes a statement that returned, for the trace of its request.

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use sqlx::error::BoxDynError;
 use sqlx::postgres::{PgArguments, PgConnection, PgQueryResult, PgRow};
 use sqlx::{AssertSqlSafe, FromRow, Postgres, Row, ValueRef};
+use telemetry::catalog::DATABASE_UNAVAILABLE;
 use tokio::sync::{Notify, OwnedSemaphorePermit};
 use tokio::time::timeout;
 use tracing::Instrument;
@@ -17,7 +18,7 @@ use super::error::{Error, Result};
 use super::injected_rejection::InjectedRejection;
 use super::lease::Lease;
 use super::pool::Pool;
-use super::span::{SQL_LOG, record_outcome, statement_span, trace_statement};
+use super::span::{SQL_LOG, count_statement, record_outcome, statement_span, trace_statement};
 use crate::journal::{Fact, FactCondition, InjectedError, Journal, Step, Trace};
 
 /// The first column of the first row of untyped SQL.
@@ -131,6 +132,7 @@ macro_rules! on {
         record_outcome(&span, &outcome);
         let elapsed = started_at.elapsed();
         log_slow($name, elapsed);
+        count_statement($name, &outcome, elapsed);
         let record = |trace: &mut Trace| {
             trace.record_statement(trace_statement($name, &outcome, elapsed), $sql, is_transaction);
         };
@@ -141,7 +143,8 @@ macro_rules! on {
 
 /// Records in the journal that the database is unusable, and returns the error.
 fn record_unavailable(journal: &Journal, error: Error) -> Error {
-    if error.is_unavailable() {
+    if let Some(reason) = error.unavailable_reason() {
+        DATABASE_UNAVAILABLE.increment(&[reason]);
         journal.record_database_loss();
     }
     error

@@ -50,7 +50,7 @@ async fn run_with_server(project: Project, arguments: &ExecArguments) -> anyhow:
     // A terminal sends SIGINT to the command too, which decides whether it ends.
     let mut interrupt = signal(SignalKind::interrupt()).context("listening for SIGINT")?;
     let options = arguments.test_server.options(&project, Some(arguments.port), None);
-    let mut starting = std::pin::pin!(Server::start(project, options, &shutdown));
+    let mut starting = std::pin::pin!(Server::start(project, options, None, &shutdown));
     // A start that was dropped could leave its data folder: PostgreSQL starts on a blocking thread.
     let mut stopped_by = None;
     let server = loop {

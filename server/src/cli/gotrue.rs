@@ -10,6 +10,7 @@ use gotrue_rs::store::SQL_LOG;
 
 use super::process::build_runtime;
 use crate::config_file::LogFormat;
+use crate::otlp::OtlpExporter;
 use crate::reload::{self, ConfigSource};
 use crate::{gotrue, logging, operator};
 
@@ -80,6 +81,7 @@ pub(super) fn run(arguments: &GotrueArguments) -> anyhow::Result<()> {
     }
     let vars = Vars::from_process(arguments.config.as_deref(), arguments.config_dir.as_deref())?;
     let config = load_config(&vars)?;
+    let telemetry = OtlpExporter::prepare(config.telemetry.as_ref());
     start_logging(&config)?;
     build_runtime()?.block_on(async {
         if matches!(arguments.action, Some(GotrueAction::Migrate)) {
@@ -91,7 +93,7 @@ pub(super) fn run(arguments: &GotrueArguments) -> anyhow::Result<()> {
             gotrue::migrate(&config).await?;
         }
         let source = arguments.config_dir.clone().map(|folder| ConfigSource { vars, folder });
-        gotrue::serve(listener, config, source).await
+        gotrue::serve(listener, config, source, telemetry).await
     })
 }
 

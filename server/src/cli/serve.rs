@@ -2,11 +2,14 @@
 
 use anyhow::bail;
 use clap::Args;
+use gotrue_rs::config::load_telemetry;
 
 use super::process::build_runtime;
 use crate::embedded_postgres::TcpPort;
 use crate::logging;
+use crate::otlp::OtlpExporter;
 use crate::project::{Project, ProjectArguments};
+use crate::reload::format_problems;
 use crate::serve::{ServeOptions, TestOptions, serve};
 
 /// The arguments of `basalt serve`.
@@ -78,6 +81,8 @@ pub(super) fn run(arguments: &ServeArguments) -> anyhow::Result<()> {
     }
     let project = Project::load(&arguments.project)?;
     let level = project.file.basalt.log_level.as_deref().or_else(|| project.vars.get("LOG_LEVEL")).unwrap_or("info");
+    let telemetry = load_telemetry(&project.vars).map_err(|problems| anyhow::Error::msg(format_problems(&problems)))?;
+    let telemetry = OtlpExporter::prepare(telemetry.as_ref());
     logging::start(level, project.file.basalt.log_format, None)?;
     if let Some(sentence) = project.file.unsupported_tables_notice() {
         tracing::info!(file = %project.file.path().display(), tables = sentence, "settings without effect");
@@ -94,5 +99,5 @@ pub(super) fn run(arguments: &ServeArguments) -> anyhow::Result<()> {
             test: None,
         }
     };
-    build_runtime()?.block_on(serve(project, options, arguments.json, arguments.test && !arguments.detach))
+    build_runtime()?.block_on(serve(project, options, telemetry, arguments.json, arguments.test && !arguments.detach))
 }

@@ -18,8 +18,10 @@ use http_edge::HttpLimits;
 pub(crate) struct BasaltSettings {
     /// `host`: the listening address; 127.0.0.1 by default.
     pub host: IpAddr,
-    /// `metrics_port`: port of the Prometheus metrics; `None` disables them.
+    /// `[basalt.metrics] port`, or `metrics_port`: port of the Prometheus metrics; `None` disables them.
     pub metrics_port: Option<u16>,
+    /// `[basalt.metrics] host`: address of the Prometheus metrics; 127.0.0.1 by default.
+    pub metrics_host: IpAddr,
     /// `log_level`: a level or filter as in `RUST_LOG`, such as `info` or `debug`.
     pub log_level: Option<String>,
     /// `log_format`.
@@ -75,12 +77,19 @@ impl BasaltSettings {
             }
             address
         });
-        let metrics_port = text("basalt.metrics_port").and_then(|port| {
-            let port = port.parse().ok();
+        let metrics_port = ["basalt.metrics.port", "basalt.metrics_port"].into_iter().find_map(|key| {
+            let port = text(key)?.parse().ok();
             if port.is_none() {
-                refuse("basalt.metrics_port", "must be a port, from 0 to 65535");
+                refuse(key, "must be a port, from 0 to 65535");
             }
             port
+        });
+        let metrics_host = text("basalt.metrics.host").and_then(|host| {
+            let address = host.parse().ok();
+            if address.is_none() {
+                refuse("basalt.metrics.host", "must be an address of this machine, such as \"0.0.0.0\"");
+            }
+            address
         });
         let mut trusted_proxies = Vec::new();
         for network in values.get("basalt.trusted_proxies").map_or(&[][..], |value| &value.items) {
@@ -118,6 +127,7 @@ impl BasaltSettings {
         Self {
             host: host.unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST)),
             metrics_port,
+            metrics_host: metrics_host.unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST)),
             log_level: text("basalt.log_level"),
             log_format,
             trusted_proxies,

@@ -225,6 +225,8 @@ pub(super) const KEYS: &[Key] = &[
     // [basalt]: not known to the CLI
     custom("basalt.host", Text),
     custom("basalt.metrics_port", Count),
+    custom("basalt.metrics.host", Text),
+    custom("basalt.metrics.port", Count),
     custom("basalt.log_level", Text),
     custom("basalt.log_format", Choice(&["text", "json"])),
     custom("basalt.trusted_proxies", List),

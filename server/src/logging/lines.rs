@@ -9,6 +9,7 @@ use std::io::Write as _;
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Subscriber};
 use tracing_subscriber::Layer;
+use tracing_subscriber::filter::Targets;
 use tracing_subscriber::fmt::FormatFields;
 use tracing_subscriber::fmt::format::{DefaultFields, Writer};
 use tracing_subscriber::fmt::time::{FormatTime, SystemTime};
@@ -17,7 +18,7 @@ use tracing_subscriber::layer::Context;
 use tracing_subscriber::registry::LookupSpan;
 
 use super::json::{JsonFields, write_string};
-use super::request_ids::{REQUEST_ID, RequestIds, USER_ID};
+use super::request_ids::{REQUEST_ID, RequestIds, TRACE_ID, USER_ID};
 use crate::config_file::LogFormat;
 
 thread_local! {
@@ -30,12 +31,14 @@ thread_local! {
 pub(super) struct LogLines {
     writer: BoxMakeWriter,
     format: LogFormat,
+    /// What is written, if the subscriber also takes spans that are not logged.
+    filter: Option<Targets>,
 }
 
 impl LogLines {
     /// Creates the layer that writes lines of this form.
-    pub(super) fn new(writer: BoxMakeWriter, format: LogFormat) -> Self {
-        Self { writer, format }
+    pub(super) fn new(writer: BoxMakeWriter, format: LogFormat, filter: Option<Targets>) -> Self {
+        Self { writer, format, filter }
     }
 }
 
@@ -63,6 +66,10 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for LogLines {
     }
 
     fn on_event(&self, event: &Event<'_>, context: Context<'_, S>) {
+        let (target, level) = (event.metadata().target(), event.metadata().level());
+        if self.filter.as_ref().is_some_and(|filter| !filter.would_enable(target, level)) {
+            return;
+        }
         // An event that is logged while another one is formatted gets a buffer of its own.
         let mut line = LINE.take();
         line.clear();
@@ -123,7 +130,8 @@ where
         let extensions = span.extensions();
         let Some(ids) = extensions.get::<RequestIds>() else { continue };
         let own = event.metadata().fields();
-        for (name, value) in [(REQUEST_ID, ids.request()), (USER_ID, ids.user())] {
+        let trace = ids.trace();
+        for (name, value) in [(REQUEST_ID, ids.request()), (USER_ID, ids.user()), (TRACE_ID, trace.as_deref())] {
             if let Some(value) = value.filter(|_| own.field(name).is_none()) {
                 write(name, value)?;
             }

@@ -13,7 +13,11 @@ use std::sync::Mutex;
 
 use anyhow::Context;
 use gotrue_rs::config::{Notice, NoticeLevel};
+use gotrue_rs::store::SQL_LOG;
+use telemetry::span_layer::SpanLayer;
+use telemetry::tracer;
 use tracing::Subscriber;
+use tracing::level_filters::LevelFilter;
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::fmt::writer::BoxMakeWriter;
 use tracing_subscriber::layer::SubscriberExt;
@@ -23,7 +27,7 @@ use tracing_subscriber::util::SubscriberInitExt;
 use self::lines::LogLines;
 use crate::config_file::LogFormat;
 
-/// Starts logging.
+/// Starts logging, and the recording of spans if there is a tracer.
 /// `level` is a level or a list of `target=level`, as in `RUST_LOG`.
 pub(crate) fn start(level: &str, format: LogFormat, file: Option<&Path>) -> anyhow::Result<()> {
     let directives: Vec<&str> = level.split(',').map(str::trim).filter(|directive| !directive.is_empty()).collect();
@@ -38,7 +42,14 @@ pub(crate) fn start(level: &str, format: LogFormat, file: Option<&Path>) -> anyh
             BoxMakeWriter::new(Mutex::new(file.with_context(|| format!("opening the log file {}", path.display()))?))
         }
     };
-    build_subscriber(writer, format).with(filter).try_init().context("starting the log")
+    if !tracer::is_installed() {
+        return build_subscriber(writer, format).with(filter).try_init().context("starting the log");
+    }
+    // Spans are exported whatever is logged.
+    let level = filter.default_level().unwrap_or(LevelFilter::OFF).max(LevelFilter::INFO);
+    let spans = filter.clone().with_default(level).with_target(SQL_LOG, LevelFilter::DEBUG);
+    let lines = LogLines::new(writer, format, Some(filter));
+    tracing_subscriber::registry().with(lines).with(SpanLayer).with(spans).try_init().context("starting the log")
 }
 
 /// Builds a subscriber that writes lines of this form.
@@ -46,7 +57,7 @@ fn build_subscriber(
     writer: BoxMakeWriter,
     format: LogFormat,
 ) -> impl Subscriber + for<'a> LookupSpan<'a> + Send + Sync {
-    tracing_subscriber::registry().with(LogLines::new(writer, format))
+    tracing_subscriber::registry().with(LogLines::new(writer, format, None))
 }
 
 /// Logs the notices that were collected from the settings before logging started.

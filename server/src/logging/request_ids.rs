@@ -9,6 +9,10 @@ pub(super) const REQUEST_ID: &str = "request.id";
 /// The span field with the user id.
 pub(super) const USER_ID: &str = "user.id";
 
+/// The span field and the member of a log line with the id of the trace
+/// ([Trace Context in non-OTLP Log Formats](https://opentelemetry.io/docs/specs/otel/compatibility/logging_trace_context/)).
+pub(super) const TRACE_ID: &str = "trace_id";
+
 /// The length of a UUID.
 const INLINE_LENGTH: usize = 36;
 
@@ -17,18 +21,20 @@ const INLINE_LENGTH: usize = 36;
 pub(super) struct RequestIds {
     request: Option<ShortText>,
     user: Option<ShortText>,
+    trace: Option<u128>,
 }
 
 impl RequestIds {
     /// Whether neither is known.
     pub(super) fn is_empty(&self) -> bool {
-        self.request.is_none() && self.user.is_none()
+        self.request.is_none() && self.user.is_none() && self.trace.is_none()
     }
 
     /// Takes over what the other one knows.
     pub(super) fn update(&mut self, other: Self) {
         self.request = other.request.or(self.request.take());
         self.user = other.user.or(self.user.take());
+        self.trace = other.trace.or(self.trace);
     }
 
     /// Returns the request id.
@@ -41,6 +47,11 @@ impl RequestIds {
         self.user.as_ref().map(ShortText::as_str)
     }
 
+    /// Returns the id of the trace in hexadecimal digits.
+    pub(super) fn trace(&self) -> Option<String> {
+        self.trace.map(|trace| format!("{trace:032x}"))
+    }
+
     fn slot(&mut self, field: &Field) -> Option<&mut Option<ShortText>> {
         match field.name() {
             REQUEST_ID => Some(&mut self.request),
@@ -51,6 +62,12 @@ impl RequestIds {
 }
 
 impl Visit for RequestIds {
+    fn record_u128(&mut self, field: &Field, value: u128) {
+        if field.name() == TRACE_ID {
+            self.trace = Some(value);
+        }
+    }
+
     fn record_str(&mut self, field: &Field, value: &str) {
         if let Some(slot) = self.slot(field) {
             *slot = Some(ShortText::format(format_args!("{value}")));

@@ -81,6 +81,7 @@ fn settings_requiring_restart(before: &Config, now: &Config) -> Vec<&'static str
         ("a setting of the log", before.log != now.log),
         ("a setting of the store of limits (GOTRUE_RATE_LIMIT_STORE_…)", before.limit_store != now.limit_store),
         ("a setting of the metrics", before.metrics != now.metrics),
+        ("a setting of the export of traces and metrics", before.telemetry != now.telemetry),
         ("a setting of reloading (GOTRUE_RELOADING_…)", before.reloading != now.reloading),
     ]
     .into_iter()

@@ -140,7 +140,7 @@ impl EdgeRouter {
             error_responses::internal_error()
         });
         response.headers_mut().insert(REQUEST_ID, id);
-        metrics::record_response(area.name(), response.status(), started.elapsed());
+        metrics::record_response(area.name(), &request_line.method, &response, started.elapsed());
         log_request(area, &request_line, &response, started);
         response
     }

@@ -1,6 +1,7 @@
 //! `basalt serve` from start to end: data folder, database, keys, settings, services, shutdown.
 
 mod configure;
+mod listeners;
 mod reloading;
 mod schemas;
 mod services;
@@ -32,6 +33,8 @@ use crate::app::SharedPorts;
 use crate::data_folder::DataFolder;
 use crate::dev::OpenMailboxPorts;
 use crate::embedded_postgres::TcpPort;
+use crate::metrics::MetricSources;
+use crate::otlp::OtlpExporter;
 use crate::project::Project;
 use crate::readiness::Readiness;
 use crate::replicas::{self, Fingerprints, Replica};
@@ -39,6 +42,7 @@ use crate::router::EdgeRouter;
 use crate::shutdown::{self, Shutdown, closing_grace};
 use crate::{database, gotrue, logging, profiles, project_schema};
 use configure::{Addresses, BackendInputs, Configured, configure};
+use listeners::{serve_metrics, spawn_http};
 use reloading::Reloading;
 pub(crate) use services::BUILT_IN_FUNCTIONS;
 use services::{Dependencies, Services};
@@ -108,6 +112,7 @@ struct Endpoint {
 pub(crate) async fn serve(
     project: Project,
     options: ServeOptions,
+    telemetry: Option<OtlpExporter>,
     json: bool,
     until_parent_ends: bool,
 ) -> anyhow::Result<()> {
@@ -118,7 +123,7 @@ pub(crate) async fn serve(
     if until_parent_ends {
         shutdown.begin_after_parent(parent);
     }
-    let server = match Box::pin(Server::start(project, options, &shutdown)).await {
+    let server = match Box::pin(Server::start(project, options, telemetry, &shutdown)).await {
         Err(error) if shutdown.has_begun() => {
             tracing::warn!(error = %ErrorChain(error.as_ref()), "stopped before the start was complete");
             return Ok(());
@@ -134,7 +139,12 @@ pub(crate) async fn serve(
 
 impl Server {
     /// Starts database and services.
-    pub(crate) async fn start(project: Project, options: ServeOptions, shutdown: &Shutdown) -> anyhow::Result<Self> {
+    pub(crate) async fn start(
+        project: Project,
+        options: ServeOptions,
+        telemetry: Option<OtlpExporter>,
+        shutdown: &Shutdown,
+    ) -> anyhow::Result<Self> {
         let entropy = Entropy::from_system();
         let folder = if options.ephemeral {
             DataFolder::open_ephemeral(&entropy.base32(12))?
@@ -142,7 +152,7 @@ impl Server {
             DataFolder::open(&project.data)?
         };
         match options.test {
-            None => Self::start_single(project, options, folder, shutdown).await,
+            None => Self::start_single(project, options, folder, telemetry, shutdown).await,
             Some(_) => Self::start_worlds(project, options, folder, shutdown).await,
         }
     }
@@ -152,6 +162,7 @@ impl Server {
         project: Project,
         options: ServeOptions,
         folder: DataFolder,
+        telemetry: Option<OtlpExporter>,
         shutdown: &Shutdown,
     ) -> anyhow::Result<Self> {
         // Starting the database takes longest, so everything else is prepared concurrently.
@@ -176,6 +187,7 @@ impl Server {
             }
         }
         let (simulator, has_consent_page) = (provider.clone(), consent.is_some());
+        let hashing = Arc::clone(&shared.hashing);
         let dependencies = Dependencies {
             project: &project,
             keys: &endpoint.keys,
@@ -189,7 +201,7 @@ impl Server {
             provider,
             consent,
         };
-        let Services { router, app: _, replace, worker, upkeep, outbox, inbox, access } =
+        let Services { router, app, replace, worker, upkeep, outbox, inbox, access } =
             Services::start(&config, dependencies)?;
         tasks.extend([worker, upkeep]);
         let is_development = profiles::has_development_pages(&config, &project.file.basalt);
@@ -199,7 +211,11 @@ impl Server {
             mailbox = OpenMailboxPorts::open(ports, &inbox, access, closing.clone()).await;
             tasks.append(&mut mailbox.tasks);
         }
-        tasks.extend(serve_metrics(&project, &outbox, closing.clone()).await?);
+        let sources = MetricSources { pool: pool.clone(), hashing, outbox: Some(Arc::clone(&outbox)) };
+        tasks.extend(serve_metrics(&project, sources.clone(), closing.clone()).await?);
+        if let Some(telemetry) = telemetry {
+            tasks.push(telemetry.start(Arc::clone(&app.http), sources, closing.clone()));
+        }
         let Endpoint { listener, addresses, keys } = endpoint;
         let serving = spawn_http(listener, router, &project, &config, shutdown)?;
         let reloading = Reloading {
@@ -285,37 +301,6 @@ struct Running {
     mailbox: OpenMailboxPorts,
     serving: JoinHandle<()>,
     backends: Backends,
-}
-
-/// Serves the metrics, if they have a port.
-async fn serve_metrics(
-    project: &Project,
-    outbox: &Arc<Outbox>,
-    closing: ShutdownSignal,
-) -> anyhow::Result<Option<JoinHandle<()>>> {
-    let Some(port) = project.file.basalt.metrics_port else { return Ok(None) };
-    let listen = ListenAddress { host: project.file.host().to_string(), port };
-    gotrue::serve_metrics(&listen, Some(Arc::clone(outbox)), closing).await.map(Some)
-}
-
-/// Serves the router and the probes.
-fn spawn_http(
-    listener: TcpListener,
-    router: Arc<EdgeRouter>,
-    project: &Project,
-    config: &Config,
-    shutdown: &Shutdown,
-) -> anyhow::Result<JoinHandle<()>> {
-    let drain = config.shutdown_drain;
-    shutdown.set_drain(drain);
-    let probes = database::build_probe_pool(&config.database, &config.policy.api)?;
-    let readiness = Readiness::new(probes, true, shutdown);
-    let limits = HttpLimits { closing_grace: closing_grace(drain), ..project.file.basalt.http.clone() };
-    let handle = move |request: Request| {
-        let (router, readiness) = (Arc::clone(&router), Arc::clone(&readiness));
-        async move { readiness.serve(request, |request| router.handle(request)).await }
-    };
-    Ok(tokio::spawn(http_edge::serve(listener, shutdown.signal(), limits, handle)))
 }
 
 /// Opens the port and reads the settings of a server with one backend.

@@ -30,6 +30,7 @@ mod shipped_config;
 mod shutdown;
 mod social;
 mod support;
+mod telemetry;
 mod test_mode;
 mod timing;
 mod users;

@@ -56,8 +56,11 @@ async fn metrics_are_served_on_their_own_port() {
     assert_eq!(server.auth("/health", None).await.0, 200);
     let figures = server.client.get(format!("http://127.0.0.1:{free}/metrics")).send().await.expect("an answer");
     let text = figures.text().await.expect("text");
-    assert!(text.contains("basalt_mails{state=\"waiting\"} 0"), "{text}");
-    assert!(text.contains("basalt_requests_total{area=\"auth\",status=\"2xx\"} 1"), "{text}");
+    assert!(text.contains("basalt_outbox_mails{state=\"waiting\"} 0"), "{text}");
+    assert!(
+        text.contains(r#"basalt_http_requests_total{area="auth",route="/health",method="GET",status="2xx",code=""} 1"#),
+        "{text}"
+    );
     assert_eq!(server.client.get(server.url("/metrics")).send().await.expect("an answer").status(), 404);
 }
 

@@ -12,6 +12,7 @@ use gotrue_rs::ports::entropy::Entropy;
 use gotrue_rs::ports::mail::outbox::Outbox;
 use gotrue_rs::store::{Connection, Pool};
 use gotrue_rules::domain::error::chain::ErrorChain;
+use telemetry::jobs::JobRun;
 
 use super::mails::{MailContext, build_digest};
 use super::{SubmissionSettings, store};
@@ -49,7 +50,13 @@ impl DigestWriter {
     pub async fn run(self, stop: impl Future<Output = ()>) {
         let mut stop = std::pin::pin!(stop.fuse());
         loop {
-            if let Err(error) = self.write_due().await {
+            let started = self.clock.now();
+            let outcome = self.write_due().await;
+            let ended = self.clock.now();
+            let duration = (ended - started).to_std().unwrap_or_default();
+            let is_successful = outcome.is_ok();
+            JobRun { job: "submission_digest", is_successful, duration, ended: ended.timestamp() }.record();
+            if let Err(error) = outcome {
                 tracing::warn!(error = %ErrorChain(&error), "writing the submission digest failed, retrying");
             }
             if let Either::Left(_) = select(stop.as_mut(), self.clock.sleep(CHECK_INTERVAL)).await {

@@ -20,6 +20,7 @@ pub(super) use self::forms::{
 use super::configuration::Config;
 use super::draft::{Draft, hook_key};
 use super::problem::{Notice, Problem};
+use super::telemetry;
 
 /// The maximum size of the Bloom filter: 512 MiB.
 ///
@@ -40,6 +41,7 @@ pub(super) fn build_config(mut draft: Draft) -> Result<Config, Vec<Problem>> {
     build_hooks(&mut draft);
     merge_linking_domains(&mut draft);
     check_metrics(&mut draft);
+    telemetry::check(&mut draft);
     check_reloading(&mut draft);
     if !draft.problems.is_empty() {
         return Err(draft.problems);
@@ -155,8 +157,9 @@ fn check_metrics(draft: &mut Draft) {
     let (enabled, exporter, listen) = draft.metrics.clone();
     match (enabled, exporter.as_str()) {
         (true, "prometheus") => draft.config.metrics = Some(listen),
+        (true, "opentelemetry") => draft.telemetry.has_metrics = true,
         (true, _) => {
-            let text = "only `prometheus` is served; set it to serve the metrics, which are off now";
+            let text = "is neither `prometheus` nor `opentelemetry`: the metrics are off";
             draft.warn("GOTRUE_METRICS_EXPORTER", text);
         }
         (false, _) => {}

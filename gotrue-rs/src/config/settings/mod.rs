@@ -19,6 +19,7 @@ mod sessions;
 mod sign_up;
 mod sms;
 mod smtp;
+mod telemetry;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -44,6 +45,7 @@ pub const SECTIONS: &[Section] = &[
     api::SECTION,
     database::SECTION,
     operation::SECTION,
+    telemetry::SECTION,
     jwt::SECTION,
     sign_up::SECTION,
     password::SECTION,
@@ -59,6 +61,11 @@ pub const SECTIONS: &[Section] = &[
     federation::SECTION,
     outbound::SECTION,
 ];
+
+/// Returns the rows of the export of traces and metrics.
+pub(super) fn telemetry_rows() -> &'static [Setting] {
+    telemetry::SECTION.rows
+}
 
 /// Returns every name that is looked up, with its row.
 pub fn names() -> BTreeMap<String, &'static Setting> {

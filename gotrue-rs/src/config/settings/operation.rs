@@ -11,8 +11,8 @@ use super::{Section, between, list, span, switch, text, unused, whole};
 const MAX_DRAIN: Duration = Duration::from_mins(10);
 /// Why the reference's settings of the log format have no effect.
 const OWN_FORM: &str = "log lines have their own format, see BASALT_LOG_FORMAT";
-/// Why traces are not exported.
-const NO_TRACES: &str = "traces are not exported; each log line contains the request id";
+/// Why the older settings of traces have no effect.
+const OLDER_TRACES: &str = "the reference does not use it either; set OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_SERVICE_NAME or OTEL_RESOURCE_ATTRIBUTES";
 /// Why there is no profiler.
 const NO_PROFILER: &str = "there is no built-in profiler; attach one to the process";
 
@@ -42,10 +42,11 @@ pub(super) const SECTION: Section = Section {
             .doc("Format of log lines: `json` (one object per line) or `text` (human-readable).", "text"),
         switch("GOTRUE_METRICS_ENABLED", |d, _, v| d.metrics.0 = v)
             .default("false")
-            .doc("Metrics are served for Prometheus, on a separate port at `/metrics`.", "true"),
-        text("GOTRUE_METRICS_EXPORTER", |d, _, v| d.metrics.1 = v)
-            .default("opentelemetry")
-            .doc("Metrics exporter: only `prometheus` is supported.", "prometheus"),
+            .doc("Metrics are recorded, and served or exported as `GOTRUE_METRICS_EXPORTER` says.", "true"),
+        text("GOTRUE_METRICS_EXPORTER", |d, _, v| d.metrics.1 = v).default("opentelemetry").doc(
+            "`prometheus` serves `/metrics` on a port of its own, `opentelemetry` sends metrics by OTLP.",
+            "prometheus",
+        ),
         text("GOTRUE_METRICS_OTEL_EXPORTER_PROMETHEUS_HOST", |d, _, v| d.metrics.2.host = v)
             .with_alias("OTEL_EXPORTER_PROMETHEUS_HOST")
             .default("0.0.0.0")
@@ -116,20 +117,10 @@ pub(super) const SECTION: Section = Section {
         unused("GOTRUE_LOG_QUOTE_EMPTY_FIELDS", UnusedForm::Bool, OWN_FORM).doc("", "true"),
         unused("GOTRUE_LOG_FIELDS", UnusedForm::Map, OWN_FORM).doc("", "env:test"),
         unused("GOTRUE_LOG_TSFORMAT", UnusedForm::Text, OWN_FORM).doc("", "2006-01-02"),
-        unused(
-            "GOTRUE_METRICS_OTEL_EXPORTER_OTLP_PROTOCOL",
-            UnusedForm::Text,
-            "metrics are served only for Prometheus",
-        )
-        .with_alias("OTEL_EXPORTER_OTLP_PROTOCOL")
-        .doc("", "grpc"),
-        unused("GOTRUE_TRACING_ENABLED", UnusedForm::Bool, NO_TRACES).doc("", "false"),
-        unused("GOTRUE_TRACING_EXPORTER", UnusedForm::Text, NO_TRACES).doc("", "opentelemetry"),
-        unused("GOTRUE_TRACING_OTEL_EXPORTER_OTLP_PROTOCOL", UnusedForm::Text, NO_TRACES).doc("", "grpc"),
-        unused("GOTRUE_TRACING_HOST", UnusedForm::Text, NO_TRACES).doc("", "localhost"),
-        unused("GOTRUE_TRACING_PORT", UnusedForm::Text, NO_TRACES).doc("", "4317"),
-        unused("GOTRUE_TRACING_SERVICE_NAME", UnusedForm::Text, NO_TRACES).doc("", "auth"),
-        unused("GOTRUE_TRACING_TAGS", UnusedForm::Map, NO_TRACES).doc("", "env:test"),
+        unused("GOTRUE_TRACING_HOST", UnusedForm::Text, OLDER_TRACES).doc("", "localhost"),
+        unused("GOTRUE_TRACING_PORT", UnusedForm::Text, OLDER_TRACES).doc("", "4317"),
+        unused("GOTRUE_TRACING_SERVICE_NAME", UnusedForm::Text, OLDER_TRACES).doc("", "auth"),
+        unused("GOTRUE_TRACING_TAGS", UnusedForm::Map, OLDER_TRACES).doc("", "env:test"),
         unused("GOTRUE_PROFILER_ENABLED", UnusedForm::Bool, NO_PROFILER).doc("", "false"),
         unused("GOTRUE_PROFILER_HOST", UnusedForm::Text, NO_PROFILER).doc("", "localhost"),
         unused("GOTRUE_PROFILER_PORT", UnusedForm::Text, NO_PROFILER).doc("", "9998"),

@@ -18,6 +18,7 @@ use gotrue_rules::domain::policy::HookKind;
 use gotrue_rules::domain::secret::Secret;
 use http::header::{ACCEPT_ENCODING, CONTENT_TYPE, RETRY_AFTER};
 use reqwest::Request;
+use telemetry::trace_context::{BAGGAGE, current_baggage};
 use uuid::Uuid;
 
 use crate::ports::clock::SharedClock;
@@ -97,6 +98,10 @@ impl Webhook {
         let signature = self.signer.sign(&format!("{id}.{timestamp}.{payload}"))?;
         let unmade = |cause| Error::internal("Hook failed to make request object").with_cause(cause);
         let request = self.http.get_trusted_client().map_err(Error::other)?.post(&self.url);
+        let request = match current_baggage() {
+            Some(baggage) => request.header(BAGGAGE, baggage),
+            None => request,
+        };
         request
             .header(CONTENT_TYPE, "application/json")
             .header(ACCEPT_ENCODING, "identity")

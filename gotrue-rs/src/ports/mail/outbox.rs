@@ -10,6 +10,7 @@ use std::sync::Arc;
 use chrono::TimeDelta;
 use futures::future::BoxFuture;
 use gotrue_rules::domain::user::Time;
+use telemetry::catalog::{OUTBOX_MAILS, OUTBOX_OLDEST};
 use tokio::sync::Notify;
 
 use super::inbox::Inbox;
@@ -151,12 +152,29 @@ impl Outbox {
         Inbox::new(self.table.clone(), Arc::clone(&self.clock), self.entropy.fork(), Arc::clone(&self.new_mail))
     }
 
-    /// Counts the mails by delivery state. A worker exports the same numbers as metrics.
+    /// Counts the mails by delivery state.
     ///
     /// # Errors
     /// The database returned an error or was unreachable.
     pub async fn count_by_state(&self) -> crate::store::Result<OutboxCounts> {
         outbox::count_by_state(&mut self.table.connection(), self.clock.now() - TimeDelta::days(1)).await
+    }
+
+    /// Sets the metrics of the mails by state and of the oldest one.
+    ///
+    /// # Errors
+    /// The database returned an error or was unreachable; the metrics keep their values.
+    #[expect(clippy::cast_precision_loss, reason = "exact far beyond any number of mails")]
+    pub async fn export_metrics(&self) -> crate::store::Result<()> {
+        let OutboxCounts { waiting, retrying, failed, sent, oldest } = self.count_by_state().await?;
+        for (state, mails) in
+            [("waiting", waiting), ("retrying", retrying), ("failed", failed), ("sent_in_a_day", sent)]
+        {
+            OUTBOX_MAILS.set(&[state], mails as f64);
+        }
+        let age = oldest.and_then(|oldest| (self.clock.now() - oldest).to_std().ok()).unwrap_or_default();
+        OUTBOX_OLDEST.set(&[], age.as_secs_f64());
+        Ok(())
     }
 
     /// Returns the latest hundred unsent mails with an error, without their content.

@@ -5,7 +5,7 @@
 mod connections;
 
 use std::net::IpAddr;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures::future::BoxFuture;
 use gotrue_rules::domain::secret::Secret;
@@ -15,6 +15,7 @@ use lettre::transport::smtp::authentication::{Credentials, Mechanism};
 use lettre::transport::smtp::client::{AsyncSmtpConnection, Certificate, CertificateStore, TlsParameters};
 use lettre::transport::smtp::commands::{Data, Mail, Rcpt};
 use lettre::transport::smtp::extension::{ClientId, Extension, MailBodyParameter, MailParameter};
+use telemetry::catalog::{MAIL_DURATION, MAILS};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tracing::Instrument;
@@ -145,8 +146,12 @@ impl SmtpMailer {
             mail.purpose = %message.purpose,
             outcome = Empty,
         );
+        let started = Instant::now();
         let outcome = self.compose_and_transmit(message).instrument(span.clone()).await;
-        span.record("outcome", outcome.as_ref().err().map_or("sent", MailError::kind));
+        let kind = outcome.as_ref().err().map_or("sent", MailError::kind);
+        span.record("outcome", kind);
+        MAILS.increment(&[kind]);
+        MAIL_DURATION.record(&[], started.elapsed());
         outcome
     }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 use gotrue_rules::domain::error::{Error, ErrorCode};
 use gotrue_rules::domain::explanation::limits::{ExceededLimit, describe_bucket, describe_quota, explain_limit};
 use gotrue_rules::domain::policy::{Bucket, Quota};
+use telemetry::catalog::RATE_LIMITED;
 
 use crate::ports::limits::{Counted, LimitOperation, RateLimited, count_events, find_key};
 use crate::request_context::RequestContext;
@@ -79,6 +80,7 @@ impl<'a> LimitSetting<'a> {
 /// Records the exceeded limit for the explanation.
 pub(super) fn record_limit(cx: &RequestContext, limit: LimitSetting<'_>, wait: Duration) {
     let LimitSetting { setting, counted, allowed } = limit;
+    RATE_LIMITED.increment(&[setting]);
     let decision = explain_limit(ExceededLimit { setting, counted: counted.into(), allowed, wait }, cx.now);
     let by = cx.journal.is_traced().then(|| rate_limit_key(cx)).flatten();
     cx.journal.record_decision(decision.with_input("counted_by", by));

@@ -10,6 +10,9 @@ use gotrue_rules::domain::purpose::Purpose;
 use gotrue_rules::domain::user::User;
 use gotrue_rules::domain::verification::invalid_code;
 use gotrue_rules::wire::hook::Sms;
+use telemetry::catalog::SMS;
+use tracing::Instrument;
+use tracing::field::Empty;
 
 use crate::journal::{Fact, FactCondition, Step};
 use crate::ports::sms::{SmsError, SmsMessage, TEST_MESSAGE_ID};
@@ -115,7 +118,16 @@ pub async fn deliver_code(cx: &RequestContext, account: &User, text: SmsCode<'_>
     let message =
         SmsMessage { to: text.to.to_owned(), channel: text.channel.clone(), body, code: text.code.to_owned() };
     cx.journal.record(Step::Call("sms.send"));
-    let sent = texts.sender.send(&message).await.map_err(|error| delivery_error(text.reason, error))?;
+    let span = tracing::info_span!("sms", outcome = Empty);
+    let sent = texts.sender.send(&message).instrument(span.clone()).await;
+    let outcome = match &sent {
+        Ok(_) => "sent",
+        Err(SmsError::Refused(_)) => "refused",
+        Err(_) => "failed",
+    };
+    span.record("outcome", outcome);
+    SMS.increment(&[outcome]);
+    let sent = sent.map_err(|error| delivery_error(text.reason, error))?;
     tracing::debug!(user.id = %account.id, sms.id = sent, "SMS sent");
     cx.note(FactCondition::Now, || Fact::Message {
         channel: "sms",

@@ -14,6 +14,7 @@ statements! {
     STATE = "outbox.count_by_state": "
         SELECT count(*) FILTER (WHERE last_error IS NULL) AS waiting,
                count(*) FILTER (WHERE last_error IS NOT NULL) AS retrying,
+               min(created_at) AS oldest,
                (SELECT count(*) FROM basalt.outbox WHERE failed_at IS NOT NULL) AS failed,
                (SELECT count(*) FROM basalt.outbox WHERE sent_at > :since) AS sent
         FROM basalt.outbox
@@ -40,6 +41,9 @@ pub struct OutboxCounts {
     pub failed: i64,
     /// Accepted by a mail server, or delivered to the inbox, in the last 24 hours.
     pub sent: i64,
+    /// The time of the oldest mail that is neither sent nor given up.
+    #[serde(skip)]
+    pub oldest: Option<Time>,
 }
 
 impl FromRow<'_, PgRow> for OutboxCounts {
@@ -49,6 +53,7 @@ impl FromRow<'_, PgRow> for OutboxCounts {
             retrying: row.try_get("retrying")?,
             failed: row.try_get("failed")?,
             sent: row.try_get("sent")?,
+            oldest: row.try_get("oldest")?,
         })
     }
 }

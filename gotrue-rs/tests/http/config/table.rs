@@ -36,6 +36,16 @@ fn examples_for(name: &str) -> BTreeMap<String, String> {
             all.insert("GOTRUE_SMS_PROVIDER".to_owned(), provider.to_owned());
         }
     }
+    // The settings of one kind of data override the common ones, and metrics are exported by one exporter only.
+    if let Some(common) = name.strip_prefix("OTEL_EXPORTER_OTLP_") {
+        for signal in ["TRACES", "METRICS"] {
+            all.remove(&format!("OTEL_EXPORTER_OTLP_{signal}_{common}"));
+            all.remove(&format!("GOTRUE_{}_OTEL_EXPORTER_OTLP_{common}", signal.replace("TRACES", "TRACING")));
+        }
+    }
+    if name.contains("METRIC") && (name.contains("OTLP") || name.contains("INTERVAL")) {
+        all.insert("GOTRUE_METRICS_EXPORTER".to_owned(), "opentelemetry".to_owned());
+    }
     match name {
         "GOTRUE_MAILER_ALLOW_UNVERIFIED_EMAIL_SIGN_INS" => {
             all.insert("GOTRUE_MAILER_AUTOCONFIRM".to_owned(), "false".to_owned());

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The crates of the binary.
-pub(crate) const CRATES: [&str; 8] = [
+pub(crate) const CRATES: [&str; 9] = [
     "gotrue-rs",
     "gotrue-rules",
     "functions-rs",
@@ -12,6 +12,7 @@ pub(crate) const CRATES: [&str; 8] = [
     "messages",
     "provider-simulator",
     "test-bench",
+    "telemetry",
     "server",
 ];
 

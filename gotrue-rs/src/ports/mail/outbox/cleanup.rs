@@ -7,6 +7,7 @@ use futures::FutureExt;
 use futures::future::{Either, select};
 use gotrue_rules::domain::error::chain::ErrorChain;
 use gotrue_rules::domain::user::Time;
+use telemetry::jobs::JobRun;
 
 use crate::ports::clock::SharedClock;
 use crate::store::outbox::{self, OutboxTable};
@@ -63,7 +64,11 @@ impl OutboxCleanup {
         if self.last_run.is_some_and(|last| now - last < INTERVAL) {
             return;
         }
-        match outbox::delete_expired(&mut self.table.connection(), now - self.retention, now).await {
+        let outcome = outbox::delete_expired(&mut self.table.connection(), now - self.retention, now).await;
+        let ended = self.clock.now();
+        let duration = (ended - now).to_std().unwrap_or_default();
+        JobRun { job: "outbox_cleanup", is_successful: outcome.is_ok(), duration, ended: ended.timestamp() }.record();
+        match outcome {
             Ok(_) => self.last_run = Some(now),
             Err(error) => tracing::warn!(error = %ErrorChain(&error), "deleting old mails failed, will retry"),
         }

@@ -13,7 +13,7 @@ use chrono::TimeDelta;
 use futures::FutureExt;
 use futures::future::{Either, join_all, select};
 use gotrue_rules::domain::error::chain::ErrorChain;
-use metrics::{counter, describe_counter, describe_gauge, gauge};
+use telemetry::catalog::OUTBOX_ATTEMPTS;
 use tokio::sync::Notify;
 
 use super::cleanup::OutboxCleanup;
@@ -21,12 +21,8 @@ use crate::ports::clock::SharedClock;
 use crate::ports::entropy::Entropy;
 use crate::ports::mail::{EmailMessage, MailError, SharedMailer};
 use crate::store::Result;
-use crate::store::outbox::{self, LeasedMail, OutboxCounts, OutboxTable};
+use crate::store::outbox::{self, LeasedMail, OutboxTable};
 
-/// The number of mails by state.
-const MAILS_METRIC: &str = "basalt_outbox_mails";
-/// The outcomes of delivery attempts.
-const ATTEMPTS_METRIC: &str = "basalt_outbox_attempts_total";
 /// How long the worker may run after the start of a shutdown, whichever server is silent.
 ///
 /// Deliveries that take longer are abandoned: their lease expires, and the mail is sent again with the same Message-ID.
@@ -105,8 +101,6 @@ impl std::fmt::Debug for Worker {
 impl Worker {
     /// Runs until `stop` completes; finishes the current deliveries first, within [`SHUTDOWN_LIMIT`].
     pub async fn run(self, stop: impl Future<Output = ()>) {
-        describe_gauge!(MAILS_METRIC, "Mails in the outbox, by what became of them so far");
-        describe_counter!(ATTEMPTS_METRIC, "Attempts to hand a mail to the mail server, by outcome");
         let stop = stop.shared();
         let abandoned = pin!(stop.clone().then(|()| self.clock.timeout(SHUTDOWN_LIMIT)));
         if let Either::Right(_) = select(pin!(self.deliver_until(stop)), abandoned).await {
@@ -130,7 +124,6 @@ impl Worker {
                 continue;
             }
             cleanup.run_if_due().await;
-            self.export_metrics().await;
             let pause = self.clock.sleep(self.wait_time().await);
             if let Either::Left(_) = select(stop.clone(), select(new_mail, pause)).await {
                 return;
@@ -158,7 +151,7 @@ impl Worker {
         let now = self.clock.now();
         let db = &mut self.table.connection();
         let Err(error) = outcome else {
-            counter!(ATTEMPTS_METRIC, "outcome" => "taken").increment(1);
+            OUTBOX_ATTEMPTS.increment(&["taken"]);
             return outbox::mark_sent(db, mail.id, now).await;
         };
         let attempts = mail.attempts.unsigned_abs();
@@ -167,11 +160,11 @@ impl Worker {
         let hopeless =
             error == MailError::Address || (error.is_permanent() && attempts >= self.schedule.max_rejections);
         if hopeless || next > mail.give_up_at {
-            counter!(ATTEMPTS_METRIC, "outcome" => "given_up").increment(1);
+            OUTBOX_ATTEMPTS.increment(&["given_up"]);
             tracing::error!(mail.id = %mail.id, mail.purpose, attempts, error = error_text, "mail delivery failed, giving up");
             return outbox::give_up(db, &mail, now, &error_text).await;
         }
-        counter!(ATTEMPTS_METRIC, "outcome" => "failed").increment(1);
+        OUTBOX_ATTEMPTS.increment(&["failed"]);
         tracing::warn!(mail.id = %mail.id, mail.purpose, attempts, error = error_text, "mail delivery failed, will retry");
         outbox::postpone(db, &mail, next, &error_text).await
     }
@@ -205,17 +198,6 @@ impl Worker {
         wait.map_or(self.schedule.poll_interval, |wait| {
             wait.clamp(Duration::from_millis(50), self.schedule.poll_interval)
         })
-    }
-
-    /// Exports the number of mails by state.
-    async fn export_metrics(&self) {
-        let since = self.clock.now() - TimeDelta::days(1);
-        let Ok(state) = outbox::count_by_state(&mut self.table.connection(), since).await else { return };
-        let OutboxCounts { waiting, retrying, failed, sent } = state;
-        for (name, count) in [("waiting", waiting), ("retrying", retrying), ("failed", failed), ("sent_in_a_day", sent)]
-        {
-            gauge!(MAILS_METRIC, "state" => name).set(f64::from(u32::try_from(count).unwrap_or(u32::MAX)));
-        }
     }
 }
 

@@ -1,0 +1,47 @@
+//! The listeners of a server with one backend: its requests with the probes, and its metrics.
+
+use std::sync::Arc;
+
+use axum::extract::Request;
+use gotrue_rs::config::{Config, ListenAddress};
+use http_edge::{HttpLimits, ShutdownSignal};
+use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
+
+use crate::metrics::MetricSources;
+use crate::project::Project;
+use crate::readiness::Readiness;
+use crate::router::EdgeRouter;
+use crate::shutdown::{Shutdown, closing_grace};
+use crate::{database, gotrue};
+
+/// Serves the metrics, if they have a port.
+pub(super) async fn serve_metrics(
+    project: &Project,
+    sources: MetricSources,
+    closing: ShutdownSignal,
+) -> anyhow::Result<Option<JoinHandle<()>>> {
+    let Some(port) = project.file.basalt.metrics_port else { return Ok(None) };
+    let listen = ListenAddress { host: project.file.basalt.metrics_host.to_string(), port };
+    gotrue::serve_metrics(&listen, sources, closing).await.map(Some)
+}
+
+/// Serves the router and the probes.
+pub(super) fn spawn_http(
+    listener: TcpListener,
+    router: Arc<EdgeRouter>,
+    project: &Project,
+    config: &Config,
+    shutdown: &Shutdown,
+) -> anyhow::Result<JoinHandle<()>> {
+    let drain = config.shutdown_drain;
+    shutdown.set_drain(drain);
+    let probes = database::build_probe_pool(&config.database, &config.policy.api)?;
+    let readiness = Readiness::new(probes, true, shutdown);
+    let limits = HttpLimits { closing_grace: closing_grace(drain), ..project.file.basalt.http.clone() };
+    let handle = move |request: Request| {
+        let (router, readiness) = (Arc::clone(&router), Arc::clone(&readiness));
+        async move { readiness.serve(request, |request| router.handle(request)).await }
+    };
+    Ok(tokio::spawn(http_edge::serve(listener, shutdown.signal(), limits, handle)))
+}
