@@ -117,7 +117,7 @@ async fn created_or_replaced_folder_is_detected() {
     let (database, folder) = (Basalt::serve(&["--ephemeral"]), TempFolder::new());
     let parent = TempFolder::new();
     let server = ReloadingServer::start(&database, &without_folder(&folder), &[]);
-    assert!(server.has_logged("is not watched until it exists"));
+    eventually("it is logged", || server.has_logged("is not watched until it exists"));
     std::fs::create_dir(&folder.0).expect("a folder");
     folder.write("a.env", "GOTRUE_DISABLE_SIGNUP=true\n");
     server.wait_for_disable_signup(true).await;
