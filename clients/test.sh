@@ -15,6 +15,7 @@ packing=$!
 # One server for all examples, as an application's suite is run: basalt exec -- npm test
 "$BASALT_BIN" exec -- bash -euo pipefail -c '
     (cd docs/testing/vitest && npx vitest run)
+    (cd docs/testing/jest && NODE_OPTIONS=--experimental-vm-modules npx jest)
     (cd docs/testing/ssr && node --test)
     (cd docs/testing/playwright-react && npx playwright test)
     clients/python/test.sh "$@"
