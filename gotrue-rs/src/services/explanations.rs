@@ -57,8 +57,9 @@ pub fn record_ended_session(cx: &RequestContext, user_id: Uuid, session_id: Uuid
     let decision = DecisionRecord::refused("session.ended", format!("The session of the token has ended{by}."))
         .with_input("session_id", session_id.to_string())
         .with_input("ended_by", ended_by.as_ref().map(RequestRef::to_json))
-        .with_remedy("Sign in again. A sign-out, a password change, a second factor presented in another session, the revocation \
-             of a consent and the deletion of the user end sessions.",
+        .with_remedy(
+            "Sign in again. A sign-out, a password change, a second factor presented in another session, the \
+             revocation of a consent and the deletion of the user end sessions.",
         );
     cx.journal.record_decision(decision);
 }
