@@ -20,6 +20,7 @@ use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadBuf};
 use tokio::sync::watch;
 
 use super::state::{ConnectionState, Phase};
+use super::upgrade::UpgradedStream;
 
 /// Bytes read before the buffers are allocated: a typical request without a body fits.
 const FIRST_READ: usize = 1024;
@@ -79,7 +80,17 @@ where
             _ = closing.wait_for(|closing| *closing) => None,
         };
         match served {
-            Some(Some(ended)) => return ended,
+            Some(Some(ended)) => {
+                if let (Ok(()), Some(sender)) = (&ended, state.take_upgrade()) {
+                    let parts = connection.into_parts();
+                    let mut stream = parts.io.into_inner();
+                    stream.prepend_unread(&parts.read_buf);
+                    // The timeouts between requests do not apply to the other protocol.
+                    state.enter(Phase::Busy);
+                    drop(sender.send(UpgradedStream::new(stream, closing)));
+                }
+                return ended;
+            }
             Some(None) => {
                 let parts = connection.into_parts();
                 stream = parts.io.into_inner();
@@ -98,7 +109,8 @@ where
 /// read of the next request is in the parts of the connection.
 fn is_idle(state: &ConnectionState, before: u32, is_unflushed: &AtomicBool) -> bool {
     let (phase, now) = state.phase();
-    phase == Phase::Idle && now != before && !state.should_linger() && !is_unflushed.load(Ordering::Acquire)
+    let is_ending = state.should_linger() || state.has_upgrade();
+    phase == Phase::Idle && now != before && !is_ending && !is_unflushed.load(Ordering::Acquire)
 }
 
 /// The stream, with bytes that were read from it and not consumed.

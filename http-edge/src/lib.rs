@@ -18,10 +18,14 @@ mod checks;
 mod connection;
 mod limits;
 mod listen;
+mod presence;
 mod request_task;
 mod service;
 mod state;
 mod stream;
+mod upgrade;
 
 pub use self::limits::HttpLimits;
 pub use self::listen::{ShutdownSignal, serve};
+pub use self::presence::ClientPresence;
+pub use self::upgrade::{PendingUpgrade, UpgradedStream};

@@ -6,6 +6,7 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::extract::Request;
 use axum::response::Response;
+use http::StatusCode;
 use http::header::{CONNECTION, EXPECT};
 use http_body_util::{BodyExt, Limited};
 use hyper::body::{Body as _, Incoming};
@@ -14,7 +15,9 @@ use tokio::time::timeout;
 use super::body::{ResponseBody, TimedBody, UnreadBody, UnreadSlot};
 use super::checks;
 use super::limits::HttpLimits;
+use super::presence::{ClientPresence, PresenceGuard};
 use super::state::{ConnectionState, Phase};
+use super::upgrade;
 
 /// An unread remainder up to this size is read before the response, to keep the connection usable.
 const DRAIN_LIMIT_BYTES: u64 = 64 << 10;
@@ -23,7 +26,7 @@ const DRAIN_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// Answers one request of a connection.
 pub(crate) async fn answer<A, F>(
-    request: hyper::Request<Incoming>,
+    mut request: hyper::Request<Incoming>,
     limits: &HttpLimits,
     state: Arc<ConnectionState>,
     answer: A,
@@ -38,6 +41,9 @@ where
     let returned = UnreadSlot::default();
     let refused = checks::reject_invalid_host(&request);
     let is_refused = refused.is_some();
+    let upgrade = upgrade::offer(&mut request);
+    request.extensions_mut().insert(ClientPresence(Arc::clone(&state)));
+    let presence = PresenceGuard::new(&state);
     let request = request.map(|body| TimedBody::wrap(body, limits.body_timeout, &returned));
     let mut response = match refused {
         Some(refusal) => {
@@ -46,6 +52,12 @@ where
         }
         None => answer(request).await,
     };
+    presence.disarm();
+    if response.status() == StatusCode::SWITCHING_PROTOCOLS
+        && let Some(sender) = upgrade
+    {
+        state.set_upgrade(sender);
+    }
     let is_read = finish_reading(&returned, waits_for_leave).await;
     if !is_read {
         state.set_linger();

@@ -1,6 +1,11 @@
 //! State that the stream, the bodies and the service of one connection share.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use tokio::sync::Notify;
+
+use crate::upgrade::UpgradeSender;
 
 /// The phase of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,6 +25,8 @@ pub(crate) enum Phase {
 pub(crate) struct ConnectionState {
     phase: AtomicU32,
     should_linger: AtomicBool,
+    gone: Notify,
+    upgrade: Mutex<Option<UpgradeSender>>,
 }
 
 const PHASE_COUNT: u32 = 4;
@@ -56,5 +63,30 @@ impl ConnectionState {
     /// Returns whether to read remaining input before closing.
     pub(crate) fn should_linger(&self) -> bool {
         self.should_linger.load(Ordering::Acquire)
+    }
+
+    /// Reports that the client disconnected before the response of its request.
+    pub(crate) fn set_gone(&self) {
+        self.gone.notify_one();
+    }
+
+    /// Waits for [`ConnectionState::set_gone`].
+    pub(crate) async fn wait_until_gone(&self) {
+        self.gone.notified().await;
+    }
+
+    /// Switches the protocol after the current response; `sender` then receives the stream.
+    pub(crate) fn set_upgrade(&self, sender: UpgradeSender) {
+        *self.upgrade.lock().unwrap_or_else(PoisonError::into_inner) = Some(sender);
+    }
+
+    /// Returns whether the protocol is switched after the current response.
+    pub(crate) fn has_upgrade(&self) -> bool {
+        self.upgrade.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+    }
+
+    /// Returns the receiver of the stream, if the protocol is switched.
+    pub(crate) fn take_upgrade(&self) -> Option<UpgradeSender> {
+        self.upgrade.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 }

@@ -35,7 +35,17 @@ pub const GATEWAY: PublicCors = PublicCors {
     exposed_headers: "X-Total-Count, Link, X-Supabase-Api-Version, X-Sb-Error-Code, X-Request-Id",
     requested_headers: RequestedHeaders::Repeated,
     is_exposed_in_preflight: false,
-    removes_credentialed: true,
+    removed: &[ACCESS_CONTROL_ALLOW_CREDENTIALS, VARY],
+};
+
+/// The services that the gateway forwards to, as Supabase's gateway answers; responses keep their `Vary`.
+pub const FORWARDED: PublicCors = PublicCors {
+    allowed_methods: GATEWAY.allowed_methods,
+    default_allowed_headers: GATEWAY.default_allowed_headers,
+    exposed_headers: "*",
+    requested_headers: RequestedHeaders::Repeated,
+    is_exposed_in_preflight: false,
+    removed: &[ACCESS_CONTROL_ALLOW_CREDENTIALS],
 };
 
 /// The functions.
@@ -46,7 +56,7 @@ pub const FUNCTIONS: PublicCors = PublicCors {
     exposed_headers: "sb-error-code, retry-after",
     requested_headers: RequestedHeaders::RepeatedIfPlain,
     is_exposed_in_preflight: true,
-    removes_credentialed: false,
+    removed: &[],
 };
 
 /// The longest list of requested headers that [`RequestedHeaders::RepeatedIfPlain`] repeats.
@@ -71,8 +81,8 @@ pub struct PublicCors {
     exposed_headers: &'static str,
     requested_headers: RequestedHeaders,
     is_exposed_in_preflight: bool,
-    /// Whether `Vary` and `Access-Control-Allow-Credentials` of a service behind are removed.
-    removes_credentialed: bool,
+    /// The headers of a service behind that are removed.
+    removed: &'static [HeaderName],
 }
 
 /// Which requested headers the response to a preflight repeats.
@@ -213,9 +223,8 @@ impl PublicCors {
         let headers = response.headers_mut();
         headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
         insert_exposed_headers(headers, self.exposed_headers);
-        if self.removes_credentialed {
-            headers.remove(ACCESS_CONTROL_ALLOW_CREDENTIALS);
-            headers.remove(VARY);
+        for name in self.removed {
+            headers.remove(name);
         }
         response
     }
@@ -318,6 +327,11 @@ mod tests {
         let expected =
             [("access-control-allow-origin", "*"), ("access-control-expose-headers", GATEWAY.exposed_headers)];
         assert_eq!(*GATEWAY.apply(response).headers(), headers(&expected));
+        let mut response = Response::new(Body::empty());
+        AUTH_API.insert_headers(response.headers_mut(), true);
+        let expected =
+            [("access-control-allow-origin", "*"), ("access-control-expose-headers", "*"), ("vary", "Origin")];
+        assert_eq!(*FORWARDED.apply(response).headers(), headers(&expected));
     }
 
     #[test]

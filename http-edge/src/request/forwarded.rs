@@ -11,6 +11,12 @@ pub const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for
 pub const X_FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
 /// The scheme that the client used.
 pub const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
+/// The port that the client called.
+pub const X_FORWARDED_PORT: HeaderName = HeaderName::from_static("x-forwarded-port");
+/// The part of the path that a gateway removed.
+pub const X_FORWARDED_PREFIX: HeaderName = HeaderName::from_static("x-forwarded-prefix");
+/// The path that the client called.
+pub const X_FORWARDED_PATH: HeaderName = HeaderName::from_static("x-forwarded-path");
 /// The client address, as Supabase's platform reports it.
 pub const SB_FORWARDED_FOR: HeaderName = HeaderName::from_static("sb-forwarded-for");
 

@@ -76,6 +76,16 @@ impl ApiKeyGateway {
         found
     }
 
+    /// Returns the role of an API key; `None` if it is not one of the project.
+    pub(crate) fn find_role(&self, key: &str) -> Option<ApiKeyRole> {
+        self.ring.find_role(key)
+    }
+
+    /// Returns the token with which a role is sent to the services.
+    pub(crate) fn role_token(&self, role: ApiKeyRole) -> &str {
+        self.keys.token(role)
+    }
+
     /// Finds the key that makes the credentials of a request invalid, for its explanation.
     pub(crate) fn find_invalid_key(&self, uri: &Uri, headers: &HeaderMap) -> Option<PresentedKey> {
         let header = headers.get(APIKEY).map(|value| value.to_str().unwrap_or_default().to_owned());

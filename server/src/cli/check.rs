@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use std::io::Write;
 
+use gateway::Service;
 use gotrue_rs::config::{Config, Notice, NoticeLevel};
 use gotrue_rs::ports::clock::{Clock, SystemClock};
 use gotrue_rs::ports::entropy::Entropy;
@@ -42,7 +43,7 @@ pub(super) fn run(arguments: &ProjectArguments) -> anyhow::Result<()> {
         lines.extend(check_outbound(config, &mut problems)?);
     }
     let unserved = list_unserved_functions(&project, &BUILT_IN_FUNCTIONS);
-    if !unserved.is_empty() {
+    if !unserved.is_empty() && project.file.basalt.upstreams.get(Service::Functions).is_none() {
         lines.push(format!("not served by Basalt: the functions {}", unserved.join(", ")));
     }
     lines.extend(project.file.unsupported_tables_notice());

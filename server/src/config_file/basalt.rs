@@ -5,12 +5,14 @@ use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use functions_rs::functions::send_submission::limits::MAX_NOTICES;
+use gateway::{GatewayLimits, Upstreams};
 use gotrue_rules::domain::policy::{Bucket, PROVIDERS, TargetLimits};
 use gotrue_rules::wire::go_duration::GoDuration;
 use ipnet::IpNet;
 
 use super::problem::Problem;
 use super::read::Values;
+use super::upstreams::{parse_limits, parse_upstreams};
 use http_edge::HttpLimits;
 
 /// The table `[basalt]` with its defaults.
@@ -45,6 +47,10 @@ pub(crate) struct BasaltSettings {
     pub development_pages: Option<bool>,
     /// `[basalt.inbox] token`: grants access to the development inbox from other machines.
     pub inbox_token: Option<String>,
+    /// `[basalt.upstreams]`: services that the operator runs.
+    pub upstreams: Upstreams,
+    /// The limits of requests to them.
+    pub upstream_limits: GatewayLimits,
     /// `[basalt.provider] stands_in_for`: providers replaced by the development provider; empty: off.
     pub stands_in_for: Vec<String>,
 }
@@ -54,7 +60,7 @@ const MAX_PER_HOUR: u32 = 1_000_000;
 /// The highest number of servers on a database.
 const MAX_REPLICAS: u32 = 1_000;
 /// The range of valid timeouts.
-const VALID_TIMEOUTS: RangeInclusive<Duration> = Duration::from_millis(100)..=Duration::from_hours(1);
+pub(super) const VALID_TIMEOUTS: RangeInclusive<Duration> = Duration::from_millis(100)..=Duration::from_hours(1);
 
 /// Format of a log line.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -122,6 +128,8 @@ impl BasaltSettings {
         });
         let notices_an_hour = parse_notices_an_hour(values, &mut refuse);
         let stood_in_for = parse_stands_in_for(values, &mut refuse);
+        let upstreams = parse_upstreams(values, &mut refuse);
+        let upstream_limits = parse_limits(values, &mut refuse);
         let log_format =
             if values.text("basalt.log_format") == Some("json") { LogFormat::Json } else { LogFormat::Text };
         Self {
@@ -139,6 +147,8 @@ impl BasaltSettings {
             notices_an_hour,
             development_pages: text("basalt.development_pages").map(|given| given == "true"),
             inbox_token: text("basalt.inbox.token"),
+            upstreams,
+            upstream_limits,
             stands_in_for: stood_in_for,
         }
     }

@@ -259,6 +259,7 @@ pub(super) const KEYS: &[Key] = &[
     custom("basalt.shop.owner", Text),
     custom("basalt.shop.notices_an_hour", Count),
     custom("basalt.inbox.token", Text),
+    custom("basalt.upstreams.*", Text),
     custom("basalt.provider.stands_in_for", List),
     setting("basalt.saml.enabled", Bool, "SAML_ENABLED"),
     setting("basalt.saml.private_key", Text, "SAML_PRIVATE_KEY"),
@@ -316,6 +317,7 @@ pub(super) fn allowed_names(table: &str) -> Option<&'static [&'static str]> {
         "auth.email.notification" => Some(NOTIFICATIONS),
         "auth.hook" => Some(HOOKS),
         "auth.external" => Some(&PROVIDERS),
+        "basalt.upstreams" => Some(super::upstreams::NAMES),
         "auth.web3" => Some(&["solana", "ethereum"]),
         _ => None,
     }

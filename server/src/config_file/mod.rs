@@ -16,11 +16,13 @@ mod suggestion;
 #[cfg(test)]
 mod tests;
 mod unset;
+mod upstreams;
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
+use gateway::Service;
 use gotrue_rs::config::Notice;
 use messages::MessageSender;
 
@@ -201,8 +203,18 @@ impl ConfigFile {
 
     /// Returns a sentence about the tables of services that Basalt does not have, if there are any.
     pub(crate) fn unsupported_tables_notice(&self) -> Option<String> {
-        let tables: Vec<String> =
-            self.values.unsupported_tables.iter().map(|(table, what)| format!("[{table}] ({what})")).collect();
+        let is_forwarded = |table: &str| {
+            let service = match table {
+                "realtime" => Service::Realtime,
+                "studio" => Service::Studio,
+                "storage" => Service::Storage,
+                "edge_runtime" => Service::Functions,
+                _ => return false,
+            };
+            self.basalt.upstreams.get(service).is_some()
+        };
+        let tables = self.values.unsupported_tables.iter().filter(|(table, _)| !is_forwarded(table));
+        let tables: Vec<String> = tables.map(|(table, what)| format!("[{table}] ({what})")).collect();
         (!tables.is_empty()).then(|| format!("not served by Basalt, and left aside: {}", tables.join(", ")))
     }
 }

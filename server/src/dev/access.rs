@@ -67,6 +67,12 @@ impl Access {
         }
     }
 
+    /// Returns whether a caller on this machine may use what is for development only.
+    /// `is_page`: it may also be opened by a link of another site.
+    pub(crate) fn is_local(&self, request: &Request, is_page: bool) -> bool {
+        self.is_allowed(request, if is_page { AccessRule::LocalOrNavigation } else { AccessRule::Local })
+    }
+
     /// Returns the message for a request that is denied.
     pub(crate) fn denial_message(&self, audience: AccessRule<'_>) -> &'static str {
         match audience {

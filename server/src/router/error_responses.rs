@@ -27,7 +27,7 @@ pub(super) fn invalid_api_key() -> Response {
 /// The path belongs to a service of Supabase that Basalt does not have.
 pub(super) fn not_served(mount: &str, what: &str) -> Response {
     let message = format!("Basalt does not serve {mount} ({what})");
-    let hint = "Served here are /auth/v1 and /functions/v1. For the rest point the client at a Supabase project.";
+    let hint = "Served here are /auth/v1 and /functions/v1. [basalt.upstreams] in config.toml forwards the rest to services that you run.";
     json(StatusCode::NOT_FOUND, &message, hint)
 }
 

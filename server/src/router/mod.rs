@@ -3,6 +3,7 @@
 
 mod error_responses;
 mod explain;
+mod forwarded;
 
 use std::net::{IpAddr, SocketAddr};
 use std::panic::AssertUnwindSafe;
@@ -13,6 +14,7 @@ use axum::Router;
 use axum::extract::{ConnectInfo, Request};
 use axum::response::Response;
 use futures::FutureExt;
+use gateway::Route;
 use http::header::{HOST, ORIGIN};
 use http::uri::PathAndQuery;
 use http::{HeaderName, Method, Uri};
@@ -25,6 +27,7 @@ use crate::assets::Shop;
 use crate::dev::DevelopmentPages;
 use crate::metrics;
 pub(crate) use explain::RouterExplanations;
+pub(crate) use forwarded::ForwardedServices;
 
 /// The header of the request id, which the auth API and the response also carry.
 /// A well-formed id of the client is kept; otherwise a new one is generated.
@@ -63,6 +66,8 @@ pub(crate) struct EdgeRouter {
     pub auth: Router,
     /// The functions, with their full paths.
     pub functions: Router,
+    /// Services that the operator runs, if there are any.
+    pub forwarded: Option<ForwardedServices>,
     /// The shop.
     pub shop: Shop,
     /// The development pages.
@@ -84,6 +89,8 @@ enum Area {
     OAuthMetadata,
     Functions,
     Dev,
+    /// A service of the operator; whether a caller on this machine needs no key.
+    Forwarded(Route, bool),
     NotServed(&'static str, &'static str),
     Shop,
 }
@@ -112,6 +119,7 @@ impl Area {
             Self::Auth | Self::OAuthMetadata => "auth",
             Self::Functions => "functions",
             Self::Dev => "dev",
+            Self::Forwarded(route, _) => route.service.name(),
             Self::NotServed(..) => "not_served",
             Self::Shop => "shop",
         }
@@ -123,7 +131,7 @@ impl EdgeRouter {
     /// A panic in a handler becomes a 500 response.
     pub(crate) async fn handle(self: Arc<Self>, mut request: Request) -> Response {
         let started = Instant::now();
-        let area = Area::from_path(request.uri().path());
+        let area = self.find_area(&request);
         let resolved = self.resolve(&request);
         let id = resolved.id.to_header_value();
         request.headers_mut().insert(REQUEST_ID, id.clone());
@@ -145,12 +153,21 @@ impl EdgeRouter {
         response
     }
 
+    /// Finds what answers a request, which is unmodified: access by callers on this machine depends on its headers.
+    fn find_area(&self, request: &Request) -> Area {
+        let path = request.uri().path();
+        let area = Area::from_path(path);
+        let found = self.forwarded.as_ref().and_then(|services| Some((services, services.find_route(path, area)?)));
+        found.map_or(area, |(services, route)| Area::Forwarded(route, services.is_local(route, request)))
+    }
+
     async fn dispatch(&self, area: Area, request: Request) -> Response {
         match area {
             Area::Auth => self.handle_auth(request).await,
             Area::OAuthMetadata => cors::GATEWAY.apply(forward(&self.auth, request).await),
             Area::Functions => forward(&self.functions, request).await,
             Area::Dev => self.dev.answer(request).await,
+            Area::Forwarded(route, is_local) => self.handle_forwarded(route, is_local, request).await,
             Area::NotServed(mount, what) => {
                 if cors::is_preflight(request.method(), request.headers()) {
                     return cors::GATEWAY.preflight_response(request.headers());
@@ -224,7 +241,9 @@ fn log_request(area: Area, RequestLine { method, path }: &RequestLine, response:
     let id = response.headers().get(REQUEST_ID).and_then(|id| id.to_str().ok());
     match area {
         "auth" => {}
-        "functions" => tracing::info!(request.id = id, area, %method, path, status, duration_ms, "request answered"),
+        "functions" | "rest" | "graphql" | "storage" | "realtime" | "meta" => {
+            tracing::info!(request.id = id, area, %method, path, status, duration_ms, "request answered")
+        }
         _ => tracing::debug!(request.id = id, area, %method, path, status, duration_ms, "request answered"),
     }
 }

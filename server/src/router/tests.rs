@@ -41,6 +41,7 @@ fn echo_router() -> Arc<EdgeRouter> {
     Arc::new(EdgeRouter {
         auth: see("auth"),
         functions: see("functions"),
+        forwarded: None,
         shop: Shop::load(&SiteConfig { url: "", key: "", site_url: "" }),
         dev: DevelopmentPages::new(None, Access::default()),
         gateway: ApiKeyGateway::new(Arc::new(keys), |token| token == "jwt.user"),

@@ -3,10 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use anyhow::Context;
 use functions_rs::Functions;
 use functions_rs::functions::send_submission::digest::DigestWriter;
 use functions_rs::functions::send_submission::limits::SubmissionLimits;
 use functions_rs::functions::send_submission::{SendSubmission, SubmissionSettings};
+use gateway::{Gateway, PublicOrigin, Service};
 use gotrue_rs::app::{App, EmailDelivery};
 use gotrue_rs::config::Config;
 use gotrue_rs::events::EventLog;
@@ -28,7 +30,7 @@ use crate::config_file::{FunctionSettings, SettingLocations};
 use crate::dev::consent;
 use crate::dev::{Access, DevelopmentPages, InboxPages, KeptMessages};
 use crate::project::Project;
-use crate::router::{EdgeRouter, RouterExplanations};
+use crate::router::{EdgeRouter, ForwardedServices, RouterExplanations};
 use crate::{app, database, outbound, profiles, project_schema, upkeep};
 use http_edge::ShutdownSignal;
 use http_edge::request::TrustedProxies;
@@ -147,13 +149,13 @@ impl Services {
             app.keys.verify(token, app.clock.now()).is_ok()
         };
         let serving = current.clone();
+        let functions = build_functions(project, &current, keys, Arc::clone(&outbox))
+            .with_trusted_proxies(proxies.clone())
+            .with_explanations(explanations.clone());
         let front = EdgeRouter {
             auth: gotrue_rs::reloadable_router(move || Arc::clone(&serving.borrow())),
-            functions: functions_rs::router(
-                build_functions(project, &current, keys, Arc::clone(&outbox))
-                    .with_trusted_proxies(proxies.clone())
-                    .with_explanations(explanations.clone()),
-            ),
+            forwarded: build_forwarded(project, &functions, url, access.clone())?,
+            functions: functions_rs::router(functions),
             shop: if project.has_shop {
                 Shop::load(&SiteConfig { url: "", key: &keys.publishable_key, site_url: &site_url })
             } else {
@@ -171,6 +173,22 @@ impl Services {
         };
         Ok(Self { router: Arc::new(front), app, replace, worker, upkeep, outbox, inbox, access })
     }
+}
+
+/// Builds the gateway to the services of `[basalt.upstreams]`, if there are any.
+fn build_forwarded(
+    project: &Project,
+    functions: &Functions,
+    url: &str,
+    access: Access,
+) -> anyhow::Result<Option<ForwardedServices>> {
+    let basalt = &project.file.basalt;
+    if basalt.upstreams.is_empty() {
+        return Ok(None);
+    }
+    let gateway = Gateway::new(basalt.upstreams.clone(), basalt.upstream_limits, PublicOrigin::parse(url))
+        .context("reading the root certificates for the addresses of [basalt.upstreams]")?;
+    Ok(Some(ForwardedServices { gateway, built_in_functions: functions.names().collect(), access }))
 }
 
 /// Fetches and validates remote mail templates at startup, in the background.
@@ -238,7 +256,7 @@ fn build_functions(
         functions = functions.with_function(function, send_submission.verify_jwt);
     }
     let unserved = project_schema::list_unserved_functions(project, &BUILT_IN_FUNCTIONS);
-    if !unserved.is_empty() {
+    if !unserved.is_empty() && project.file.basalt.upstreams.get(Service::Functions).is_none() {
         tracing::warn!(functions = unserved.join(", "), "the functions of the project are not served");
     }
     functions

@@ -15,6 +15,7 @@ mod explanations;
 mod failover;
 mod faults;
 mod files;
+mod gateway;
 mod inbox;
 mod operator;
 mod pooler;

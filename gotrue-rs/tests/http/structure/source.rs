@@ -9,6 +9,7 @@ pub(crate) const CRATES: [&str; 9] = [
     "gotrue-rules",
     "functions-rs",
     "http-edge",
+    "gateway",
     "messages",
     "provider-simulator",
     "test-bench",

@@ -1,0 +1,258 @@
+//! Headers of forwarded requests and responses: those of the connection, and those about the client.
+
+use std::net::IpAddr;
+
+use http::header::{
+    CONNECTION, CONTENT_LENGTH, EXPECT, HOST, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE, TRAILER, TRANSFER_ENCODING,
+    UPGRADE, VIA,
+};
+use http::{HeaderMap, HeaderName, HeaderValue, Uri};
+use http_edge::request::forwarded::{
+    X_FORWARDED_FOR, X_FORWARDED_HOST, X_FORWARDED_PATH, X_FORWARDED_PORT, X_FORWARDED_PREFIX, X_FORWARDED_PROTO,
+};
+
+use crate::forward::PublicOrigin;
+
+/// Headers that concern one connection (RFC 9110 §7.6.1), and `Expect`, which is answered here.
+const CONNECTION_HEADERS: [HeaderName; 10] = [
+    CONNECTION,
+    HeaderName::from_static("keep-alive"),
+    HeaderName::from_static("proxy-connection"),
+    PROXY_AUTHENTICATE,
+    PROXY_AUTHORIZATION,
+    TE,
+    TRAILER,
+    TRANSFER_ENCODING,
+    UPGRADE,
+    EXPECT,
+];
+
+const X_REAL_IP: HeaderName = HeaderName::from_static("x-real-ip");
+const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
+const TRACESTATE: HeaderName = HeaderName::from_static("tracestate");
+
+/// The name of this server in `Via` (RFC 9110 §7.6.3).
+const VIA_VALUE: &str = "1.1 basalt";
+/// How often a request may pass this server before it counts as a loop.
+const MAX_PASSES: usize = 3;
+
+/// Removes the headers of the connection, including those that `Connection` names.
+///
+/// `Content-Length` and `Host` stay even if they are named: without them the next server could frame the message
+/// differently.
+pub(crate) fn remove_connection_headers(headers: &mut HeaderMap) {
+    if headers.contains_key(CONNECTION) {
+        let named: Vec<HeaderName> = headers
+            .get_all(CONNECTION)
+            .iter()
+            .flat_map(|value| value.as_bytes().split(|byte| *byte == b','))
+            .filter_map(|name| HeaderName::from_bytes(name.trim_ascii()).ok())
+            .filter(|name| *name != CONTENT_LENGTH && *name != HOST)
+            .collect();
+        for name in named {
+            headers.remove(name);
+        }
+    }
+    for name in &CONNECTION_HEADERS {
+        headers.remove(name);
+    }
+}
+
+/// What a service learns about the request as the client sent it.
+pub(crate) struct ForwardedFacts<'a> {
+    /// The address of the client.
+    pub client: Option<IpAddr>,
+    /// The address of this server for clients.
+    pub origin: &'a PublicOrigin,
+    /// The target of the request.
+    pub uri: &'a Uri,
+    /// The part of the path that is replaced.
+    pub mount: &'static str,
+}
+
+/// Replaces the forwarded headers by what this server knows.
+pub(crate) fn replace_forwarded_headers(headers: &mut HeaderMap, facts: &ForwardedFacts<'_>) {
+    let host = headers.remove(HOST).filter(|host| !host.is_empty());
+    let host = host.or_else(|| HeaderValue::try_from(facts.origin.host.as_str()).ok());
+    let client = facts.client.and_then(|client| HeaderValue::try_from(client.to_string()).ok());
+    let port = host.as_ref().and_then(port_of).unwrap_or(facts.origin.port);
+    let prefix = if facts.mount.is_empty() { "/" } else { facts.mount };
+    for (name, value) in [
+        (X_FORWARDED_FOR, client.clone()),
+        (X_REAL_IP, client),
+        (X_FORWARDED_HOST, host),
+        (X_FORWARDED_PROTO, Some(HeaderValue::from_static(facts.origin.scheme))),
+        (X_FORWARDED_PORT, Some(HeaderValue::from(port))),
+        (X_FORWARDED_PREFIX, Some(HeaderValue::from_static(prefix))),
+        (X_FORWARDED_PATH, HeaderValue::try_from(facts.uri.path()).ok()),
+    ] {
+        match value {
+            Some(value) => drop(headers.insert(name, value)),
+            None => drop(headers.remove(name)),
+        }
+    }
+    headers.append(VIA, HeaderValue::from_static(VIA_VALUE));
+}
+
+/// Returns the port of a `Host`, which is 80 or 443 without one and thus unknown here.
+fn port_of(host: &HeaderValue) -> Option<u16> {
+    let (rest, port) = host.to_str().ok()?.rsplit_once(':')?;
+    (!rest.contains(':') || rest.ends_with(']')).then(|| port.parse().ok())?
+}
+
+/// Returns whether a request has passed this server too often.
+pub(crate) fn is_loop(headers: &HeaderMap) -> bool {
+    let values = headers.get_all(VIA).iter().filter_map(|value| value.to_str().ok());
+    values.flat_map(|value| value.split(',')).filter(|pass| pass.trim() == VIA_VALUE).count() >= MAX_PASSES
+}
+
+/// Removes the trace context unless it is well-formed (W3C Trace Context §3.2), so that services can rely on it.
+pub(crate) fn remove_invalid_trace_context(headers: &mut HeaderMap) {
+    let mut values = headers.get_all(TRACEPARENT).iter();
+    let is_valid = match (values.next(), values.next()) {
+        (Some(value), None) => is_traceparent(value.as_bytes()),
+        _ => false,
+    };
+    if !is_valid {
+        headers.remove(TRACEPARENT);
+        headers.remove(TRACESTATE);
+    }
+}
+
+/// Returns whether a value is `version-trace-parent-flags` in lower-case hexadecimal.
+/// Later versions may have more parts.
+fn is_traceparent(value: &[u8]) -> bool {
+    let parts: Vec<&[u8]> = value.split(|byte| *byte == b'-').collect();
+    let is_hex = |part: &[u8], length: usize| {
+        part.len() == length && part.iter().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+    };
+    let is_zero = |part: &[u8]| part.iter().all(|byte| *byte == b'0');
+    match &parts[..] {
+        [version, trace, parent, flags, rest @ ..] => {
+            is_hex(version, 2)
+                && *version != b"ff"
+                && (rest.is_empty() || *version != b"00")
+                && is_hex(trace, 32)
+                && !is_zero(trace)
+                && is_hex(parent, 16)
+                && !is_zero(parent)
+                && is_hex(flags, 2)
+        }
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn headers(lines: &[(&'static str, &'static str)]) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        for (name, value) in lines {
+            headers.append(*name, HeaderValue::from_static(value));
+        }
+        headers
+    }
+
+    #[test]
+    fn headers_of_the_connection_are_removed() {
+        let mut sent = headers(&[
+            ("connection", "X-Secret, content-length ,"),
+            ("connection", "close, host"),
+            ("x-secret", "a"),
+            ("close", "b"),
+            ("keep-alive", "timeout=5"),
+            ("te", "trailers"),
+            ("transfer-encoding", "chunked"),
+            ("upgrade", "h2c"),
+            ("expect", "100-continue"),
+            ("content-length", "3"),
+            ("host", "a"),
+            ("accept", "c"),
+        ]);
+        remove_connection_headers(&mut sent);
+        assert_eq!(sent, headers(&[("content-length", "3"), ("host", "a"), ("accept", "c")]));
+    }
+
+    #[test]
+    fn forwarded_headers_of_the_client_are_replaced() {
+        let origin = PublicOrigin::parse("https://api.example.com");
+        let uri: Uri = "/storage/v1/object/a?b".parse().expect("a target");
+        let facts = ForwardedFacts {
+            client: Some("192.0.2.1".parse().expect("an address")),
+            origin: &origin,
+            uri: &uri,
+            mount: "/storage/v1",
+        };
+        let mut sent = headers(&[
+            ("host", "public.example:8443"),
+            ("x-real-ip", "1.1.1.1"),
+            ("x-forwarded-prefix", "/evil"),
+            ("x-forwarded-for", "1.1.1.1"),
+        ]);
+        replace_forwarded_headers(&mut sent, &facts);
+        let expected = [
+            ("x-forwarded-for", "192.0.2.1"),
+            ("x-real-ip", "192.0.2.1"),
+            ("x-forwarded-host", "public.example:8443"),
+            ("x-forwarded-proto", "https"),
+            ("x-forwarded-port", "8443"),
+            ("x-forwarded-prefix", "/storage/v1"),
+            ("x-forwarded-path", "/storage/v1/object/a"),
+            ("via", "1.1 basalt"),
+        ];
+        assert_eq!(sent, headers(&expected));
+        let mut without_host = HeaderMap::new();
+        replace_forwarded_headers(&mut without_host, &ForwardedFacts { client: None, ..facts });
+        assert_eq!(without_host["x-forwarded-host"], "api.example.com");
+        assert_eq!(without_host["x-forwarded-port"], "443");
+        assert!(!without_host.contains_key("x-real-ip"));
+    }
+
+    #[test]
+    fn third_pass_is_a_loop() {
+        assert!(!is_loop(&headers(&[("via", "1.1 basalt"), ("via", "1.0 other, 1.1 basalt")])));
+        assert!(is_loop(&headers(&[("via", "1.1 basalt,1.1 basalt"), ("via", "1.0 other, 1.1 basalt")])));
+    }
+
+    #[test]
+    fn only_well_formed_trace_context_is_forwarded() {
+        let trace = "0af7651916cd43dd8448eb211c80319c";
+        for (value, is_kept) in [
+            (format!("00-{trace}-b7ad6b7169203331-01"), true),
+            (format!("01-{trace}-b7ad6b7169203331-01-more"), true),
+            (format!("00-{trace}-b7ad6b7169203331-01-more"), false),
+            (format!("ff-{trace}-b7ad6b7169203331-01"), false),
+            (format!("00-{trace}-0000000000000000-01"), false),
+            (format!("00-{}-b7ad6b7169203331-01", trace.to_uppercase()), false),
+            (format!("00-{trace}"), false),
+            (String::new(), false),
+        ] {
+            let mut sent = headers(&[("tracestate", "a=b")]);
+            sent.insert(TRACEPARENT, HeaderValue::try_from(&value).expect("a value"));
+            remove_invalid_trace_context(&mut sent);
+            assert_eq!(sent.len(), if is_kept { 2 } else { 0 }, "{value}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn removal_keeps_the_framing(values in prop::collection::vec("[ -~]{0,30}", 0..4)) {
+            let mut sent = headers(&[("content-length", "3"), ("transfer-encoding", "chunked")]);
+            for value in &values {
+                sent.append(CONNECTION, HeaderValue::try_from(value).expect("a value"));
+            }
+            remove_connection_headers(&mut sent);
+            prop_assert_eq!(sent, headers(&[("content-length", "3")]));
+        }
+
+        #[test]
+        fn accepted_trace_context_has_at_least_55_characters(value in "[0-9a-f-]{0,70}") {
+            if is_traceparent(value.as_bytes()) {
+                prop_assert!(value.len() >= 55 && value.as_bytes()[2] == b'-');
+            }
+        }
+    }
+}

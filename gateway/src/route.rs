@@ -1,0 +1,157 @@
+//! Routes: which service a path belongs to, its path there, and who may call it.
+//!
+//! The table is that of Supabase's gateway configuration for self-hosting. Paths are matched by whole segments.
+
+use std::borrow::Cow;
+
+use percent_encoding::percent_decode_str;
+
+use crate::service::Service;
+
+/// Who may use a route.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RouteAccess {
+    /// Requests with an API key or a valid token.
+    Key,
+    /// Any request: the service checks credentials itself. An invalid API key is refused nevertheless.
+    Open,
+    /// Requests with a key of the role `service_role`.
+    ServiceKey,
+    /// No request: paths for the administration of the service itself.
+    Blocked,
+}
+
+/// The route of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Route {
+    /// The service.
+    pub service: Service,
+    /// Who may use it.
+    pub access: RouteAccess,
+    /// The part of the path that is replaced.
+    pub(crate) mount: &'static str,
+    target: &'static str,
+}
+
+const fn route(mount: &'static str, service: Service, target: &'static str, access: RouteAccess) -> Route {
+    Route { service, access, mount, target }
+}
+
+/// The routes, the more specific ones first.
+const ROUTES: [Route; 11] = [
+    route("/rest/v1", Service::Rest, "", RouteAccess::Key),
+    route("/graphql/v1", Service::GraphQl, "/rpc/graphql", RouteAccess::Key),
+    route("/storage/v1", Service::Storage, "", RouteAccess::Open),
+    route("/realtime/v1/api/tenants", Service::Realtime, "/api/tenants", RouteAccess::Blocked),
+    route("/realtime/v1/api/openapi", Service::Realtime, "/api/openapi", RouteAccess::Blocked),
+    route("/realtime/v1/api", Service::Realtime, "/api", RouteAccess::Key),
+    route("/realtime/v1", Service::Realtime, "/socket", RouteAccess::Key),
+    route("/functions/v1", Service::Functions, "", RouteAccess::Open),
+    route("/pg", Service::Meta, "", RouteAccess::ServiceKey),
+    route("/api/mcp", Service::Studio, "/api/mcp", RouteAccess::Blocked),
+    route("/mcp", Service::Studio, "/api/mcp", RouteAccess::Blocked),
+];
+
+/// All other paths belong to the dashboard.
+const STUDIO: Route = route("", Service::Studio, "", RouteAccess::ServiceKey);
+
+impl Route {
+    /// Finds the route of a raw path.
+    ///
+    /// A path is blocked if it is so after decoding, too: services decode paths and ignore empty segments.
+    pub(crate) fn find(path: &str) -> Self {
+        let raw = ROUTES.iter().find(|route| is_below(path, route.mount)).unwrap_or(&STUDIO);
+        let decoded = decode(path);
+        let is_blocked =
+            ROUTES.iter().any(|route| route.access == RouteAccess::Blocked && is_below(&decoded, route.mount));
+        if is_blocked || has_dot_segment(&decoded) { Self { access: RouteAccess::Blocked, ..*raw } } else { *raw }
+    }
+
+    /// Returns the path at the service.
+    pub(crate) fn target_path<'a>(&self, path: &'a str) -> Cow<'a, str> {
+        let rest = path.strip_prefix(self.mount).unwrap_or(path);
+        match (self.target, rest) {
+            ("", "") => Cow::Borrowed("/"),
+            ("", rest) => Cow::Borrowed(rest),
+            (target, rest) => Cow::Owned(format!("{target}{rest}")),
+        }
+    }
+}
+
+fn is_below(path: &str, mount: &str) -> bool {
+    path.strip_prefix(mount).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// Decodes a path once and joins adjacent slashes.
+fn decode(path: &str) -> String {
+    let mut decoded = String::with_capacity(path.len());
+    for character in percent_decode_str(path).decode_utf8_lossy().chars() {
+        if character != '/' || !decoded.ends_with('/') {
+            decoded.push(character);
+        }
+    }
+    decoded
+}
+
+/// Returns whether a service could take a part of the path for the parent folder.
+fn has_dot_segment(decoded: &str) -> bool {
+    decoded.split(['/', '\\']).any(|segment| matches!(segment, "." | ".."))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn paths_are_rewritten_as_by_supabase() {
+        use RouteAccess::{Blocked, Key, Open, ServiceKey};
+        use Service::{Functions, GraphQl, Meta, Realtime, Rest, Storage, Studio};
+        for (path, service, target, access) in [
+            ("/rest/v1/todos", Rest, "/todos", Key),
+            ("/rest/v1/", Rest, "/", Key),
+            ("/rest/v1", Rest, "/", Key),
+            ("/rest/v1/rpc/a%2fb", Rest, "/rpc/a%2fb", Key),
+            ("/graphql/v1", GraphQl, "/rpc/graphql", Key),
+            ("/storage/v1/object/public/a/b.png", Storage, "/object/public/a/b.png", Open),
+            ("/storage/v1/object/a//b", Storage, "/object/a//b", Open),
+            ("/realtime/v1/websocket", Realtime, "/socket/websocket", Key),
+            ("/realtime/v1/api/broadcast", Realtime, "/api/broadcast", Key),
+            ("/realtime/v1/api/tenants", Realtime, "/api/tenants", Blocked),
+            ("/realtime/v1/api/%74enants/x", Realtime, "/api/%74enants/x", Blocked),
+            ("/realtime/v1/api//openapi", Realtime, "/api//openapi", Blocked),
+            ("/realtime/v1/api/tenantsx", Realtime, "/api/tenantsx", Key),
+            ("/functions/v1/hello/x", Functions, "/hello/x", Open),
+            ("/pg/tables", Meta, "/tables", ServiceKey),
+            ("/project/default", Studio, "/project/default", ServiceKey),
+            ("/mcp", Studio, "/api/mcp", Blocked),
+            ("/api/%6Dcp", Studio, "/api/%6Dcp", Blocked),
+            ("/restv1", Studio, "/restv1", ServiceKey),
+            ("/", Studio, "/", ServiceKey),
+        ] {
+            let found = Route::find(path);
+            assert_eq!((found.service, found.access), (service, access), "{path}");
+            assert_eq!(found.target_path(path), target, "{path}");
+        }
+    }
+
+    #[test]
+    fn dot_segments_are_blocked_in_every_encoding() {
+        for path in
+            ["/rest/v1/../pg", "/storage/v1/%2e%2e/x", "/pg/.%2E", "/functions/v1/a%2f..%2fb", "/rest/v1/..%5cx"]
+        {
+            assert_eq!(Route::find(path).access, RouteAccess::Blocked, "{path}");
+        }
+        assert_eq!(Route::find("/storage/v1/object/a/.../b..png").access, RouteAccess::Open);
+    }
+
+    proptest! {
+        #[test]
+        fn target_is_an_absolute_path(path in "(/rest/v1|/graphql/v1|/realtime/v1|/pg|)/[ -~]{0,30}") {
+            let route = Route::find(&path);
+            prop_assert!(route.target_path(&path).starts_with('/'));
+            prop_assert!(path.starts_with(route.mount));
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! Services that the operator runs: who may call them, before the gateway forwards the request.
+
+use axum::extract::Request;
+use axum::response::Response;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use gateway::{Gateway, Route, RouteAccess, Service, build_error};
+use http::header::{AUTHORIZATION, WWW_AUTHENTICATE};
+use http::{HeaderMap, HeaderValue, Method, StatusCode};
+use http_edge::request::{ApiKeyRole, BearerWhitespace, cors, parse_bearer};
+
+use super::{Area, EdgeRouter, error_responses};
+use crate::api_keys::{ApiKeyGateway, RequestCredentials};
+use crate::dev::Access;
+
+/// The longest `Authorization: Basic` that is decoded.
+const MAX_BASIC_LENGTH: usize = 1_024;
+
+/// The services of `[basalt.upstreams]`.
+pub(crate) struct ForwardedServices {
+    /// Forwards requests.
+    pub gateway: Gateway,
+    /// The functions that the process itself serves.
+    pub built_in_functions: Vec<&'static str>,
+    /// Access of callers on this machine in development.
+    pub access: Access,
+}
+
+impl ForwardedServices {
+    /// Finds the route of a path, unless this process serves the path itself.
+    pub(super) fn find_route(&self, path: &str, area: Area) -> Option<Route> {
+        match area {
+            Area::NotServed(..) | Area::Shop => self.gateway.find_route(path),
+            Area::Functions => {
+                let name = path.split('/').nth(3).unwrap_or_default();
+                let is_built_in = self.built_in_functions.contains(&name);
+                self.gateway.find_route(path).filter(|_| !is_built_in)
+            }
+            Area::Auth | Area::OAuthMetadata | Area::Dev | Area::Forwarded(..) => None,
+        }
+    }
+
+    /// Returns whether a caller on this machine needs no key for a route, which is so in development.
+    ///
+    /// It depends on the request as the client sent it. The dashboard may also be opened by a link.
+    pub(super) fn is_local(&self, route: Route, request: &Request) -> bool {
+        route.access == RouteAccess::ServiceKey && self.access.is_local(request, route.service == Service::Studio)
+    }
+}
+
+/// Whether a request may be forwarded.
+enum Permission {
+    /// It may; with the role of its API key, if it has one.
+    Granted(Option<ApiKeyRole>),
+    /// It has no API key.
+    MissingKey,
+    /// Its API key is not valid.
+    InvalidKey,
+    /// Its API key has not the role for the service.
+    WrongRole,
+    /// No request may.
+    Blocked,
+}
+
+impl EdgeRouter {
+    /// Checks the API key of a request for a service of the operator, and forwards it.
+    pub(super) async fn handle_forwarded(&self, route: Route, is_local: bool, mut request: Request) -> Response {
+        let Some(services) = &self.forwarded else { return error_responses::internal_error() };
+        let has_cors = route.service.has_public_cors();
+        if has_cors && cors::is_preflight(request.method(), request.headers()) {
+            return cors::FORWARDED.preflight_response(request.headers());
+        }
+        let uri = request.uri().clone();
+        let permission = match route.access {
+            RouteAccess::Blocked => Permission::Blocked,
+            _ if is_local => Permission::Granted(None),
+            RouteAccess::ServiceKey if route.service == Service::Studio => check_dashboard(&self.gateway, &request),
+            access => {
+                let found = self.gateway.authenticate(&uri, request.headers_mut());
+                check_key(access, found, || {
+                    let presented = self.gateway.find_invalid_key(&uri, request.headers());
+                    presented.is_some_and(|key| key.text.starts_with("sb_"))
+                })
+            }
+        };
+        let response = match permission {
+            Permission::Granted(role) => {
+                let token = role.map(|role| self.gateway.role_token(role));
+                services.gateway.forward(request, route, token).await
+            }
+            refused => self.refuse(&refused, route, &request),
+        };
+        if has_cors { cors::FORWARDED.apply(response) } else { response }
+    }
+
+    fn refuse(&self, permission: &Permission, route: Route, request: &Request) -> Response {
+        let mut response = match permission {
+            Permission::Blocked | Permission::Granted(_) => {
+                build_error(StatusCode::FORBIDDEN, "Access is forbidden.", "This path is not forwarded.")
+            }
+            Permission::MissingKey => self.explanations.missing_key(request, error_responses::missing_api_key()),
+            Permission::InvalidKey => {
+                let presented = self.gateway.find_invalid_key(request.uri(), request.headers());
+                self.explanations.invalid_key(request, presented.as_ref(), error_responses::invalid_api_key())
+            }
+            Permission::WrongRole => build_error(
+                StatusCode::FORBIDDEN,
+                "You cannot consume this service",
+                "It needs the secret key, which `basalt status` prints.",
+            ),
+        };
+        if route.service == Service::Studio && response.status() == StatusCode::UNAUTHORIZED {
+            let challenge = HeaderValue::from_static("Basic realm=\"Basalt: the secret key is the password\"");
+            response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
+        }
+        response
+    }
+}
+
+/// Decides by the credentials that the API key gateway found.
+///
+/// A service with open routes gets tokens that this server cannot verify, but no invalid API key.
+fn check_key(access: RouteAccess, found: RequestCredentials, is_api_key: impl Fn() -> bool) -> Permission {
+    match (access, found) {
+        (RouteAccess::ServiceKey, RequestCredentials::Key(ApiKeyRole::Service)) => {
+            Permission::Granted(Some(ApiKeyRole::Service))
+        }
+        (RouteAccess::ServiceKey, RequestCredentials::Key(_) | RequestCredentials::Token) => Permission::WrongRole,
+        (_, RequestCredentials::Key(role)) => Permission::Granted(Some(role)),
+        (_, RequestCredentials::Token) => Permission::Granted(None),
+        (RouteAccess::Open, RequestCredentials::Missing) => Permission::Granted(None),
+        (RouteAccess::Open, RequestCredentials::Invalid) if !is_api_key() => Permission::Granted(None),
+        (_, RequestCredentials::Missing) => Permission::MissingKey,
+        (_, RequestCredentials::Invalid) => Permission::InvalidKey,
+    }
+}
+
+/// Checks the password of a browser for the dashboard: the secret key, with any user name.
+///
+/// A browser also sends the password with requests of other sites, which may only open the dashboard.
+fn check_dashboard(gateway: &ApiKeyGateway, request: &Request) -> Permission {
+    let headers = request.headers();
+    let is_foreign = headers.get("sec-fetch-site").is_some_and(|site| site != "same-origin" && site != "none");
+    if is_foreign && !matches!(*request.method(), Method::GET | Method::HEAD) {
+        return Permission::Blocked;
+    }
+    match find_password(headers) {
+        None => Permission::MissingKey,
+        Some(password) if gateway.find_role(&password) == Some(ApiKeyRole::Service) => Permission::Granted(None),
+        Some(_) => Permission::InvalidKey,
+    }
+}
+
+/// Returns the password of `Authorization: Basic` (RFC 7617), or the token of `Authorization: Bearer`.
+fn find_password(headers: &HeaderMap) -> Option<String> {
+    let value = headers.get(AUTHORIZATION)?.to_str().ok().filter(|value| value.len() <= MAX_BASIC_LENGTH)?;
+    if let Some(token) = parse_bearer(value, BearerWhitespace::Kept).present() {
+        return Some(token.to_owned());
+    }
+    let (scheme, rest) = value.split_once(' ')?;
+    let decoded = scheme.eq_ignore_ascii_case("basic").then(|| STANDARD.decode(rest.trim()))?.ok()?;
+    let (_, password) = std::str::from_utf8(&decoded).ok()?.split_once(':')?;
+    Some(password.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn password(value: &str) -> Option<String> {
+        let mut headers = HeaderMap::new();
+        headers.insert(AUTHORIZATION, HeaderValue::try_from(value).expect("a value"));
+        find_password(&headers)
+    }
+
+    #[test]
+    fn password_is_read_from_basic_and_bearer() {
+        assert_eq!(password("Basic YTpzYl9zZWNyZXQ6MQ==").as_deref(), Some("sb_secret:1"));
+        assert_eq!(password("bearer sb_secret").as_deref(), Some("sb_secret"));
+        for value in ["Basic", "Basic YQ==", "Basic !", "Digest a:b", &format!("Basic {}", "A".repeat(2_000))] {
+            assert_eq!(password(value), None, "{value}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_password_is_read_back(user in "[a-z]{0,8}", secret in "[ -~]{0,40}") {
+            let value = format!("Basic {}", STANDARD.encode(format!("{user}:{secret}")));
+            prop_assert_eq!(password(&value), Some(secret));
+        }
+
+        #[test]
+        fn no_value_is_read_as_a_longer_password(value in "(Basic |Bearer )?[ -~]{0,60}") {
+            prop_assert!(password(&value).is_none_or(|password| password.len() <= value.len()));
+        }
+    }
+}
