@@ -14,7 +14,7 @@ CLIENTS_INSTALLED := clients/node_modules/.package-lock.json
 STATEMENT_FILES := $(wildcard gotrue-rs/src/store/*.rs gotrue-rs/src/store/*/*.rs)
 SHOP_SOURCES := $(shell find frontend \( -name node_modules -o -name dist -o -name e2e \) -prune -o -type f -print 2>/dev/null)
 
-.PHONY: help run test test-rust test-shop test-browser test-clients check check-rust check-shop check-clients check-dependencies fmt build package bench bench-test bench-rolling bench-size bench-users bench-cluster conformance timing hardening replay soak soak-concurrency clean
+.PHONY: help run test test-rust test-shop test-browser test-clients check check-rust check-shop check-clients check-dependencies check-deploy fmt build package package-deb bench bench-gateway bench-test bench-rolling bench-size bench-users bench-cluster conformance timing hardening replay soak soak-concurrency clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -49,6 +49,9 @@ package: $(CLIENTS_INSTALLED) ## npm and Python packages for test suites in targ
 	@node clients/package.mjs "$(firstword $(BINARY) $(wildcard $(RELEASE) $(DEBUG)) $(DEBUG))" target/packages
 	@clients/python/package.sh target/packages
 
+package-deb: ## Debian package in target/packages: make package-deb [BINARY=path/to/basalt]
+	@deploy/debian/build.sh "$(firstword $(BINARY) $(wildcard $(RELEASE) $(DEBUG)) $(DEBUG))" target/packages
+
 timing: $(SHOP) ## Compare durations of requests for known and unknown addresses; slow, needs an idle machine
 	@$(NEED) cargo postgres
 	@cargo test --package server --test serve -- --ignored --exact --nocapture timing::timing_does_not_tell_who_has_an_account
@@ -82,6 +85,9 @@ check-dependencies:
 	@$(NEED) cargo cargo-deny cargo-machete
 	@scripts/check-dependencies.sh
 
+check-deploy: ## Validate image, compose file, Helm chart, systemd unit and Debian package: make check-deploy [IF_REACHABLE=yes]
+	@deploy/check.sh $(if $(IF_REACHABLE),--if-reachable) $(firstword $(BINARY) $(wildcard $(RELEASE) $(DEBUG)))
+
 fmt: $(SHOP_INSTALLED) $(CLIENTS_INSTALLED) ## Format all source
 	@cargo fmt --all
 	@rustfmt --edition 2024 $(STATEMENT_FILES)
@@ -103,6 +109,9 @@ bench-test: build $(CLIENTS_INSTALLED) ## Measure the targets of test servers: m
 	@$(NEED) postgres
 	@npm --prefix clients run --silent build
 	@node clients/bench/bench.mjs $(RELEASE) $(BENCH)
+
+bench-gateway: build ## Time that the gateway adds to a request; fails over 0.15 ms
+	@scripts/bench-gateway.py $(RELEASE)
 
 bench-users: build ## Compare one million users with ten thousand: make bench-users [REF=/path/to/gotrue]
 	@scripts/bench-users.py --command "$(CURDIR)/$(RELEASE) gotrue serve" $(if $(REF),--reference "$(REF) serve")

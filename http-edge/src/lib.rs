@@ -23,9 +23,12 @@ mod request_task;
 mod service;
 mod state;
 mod stream;
+mod tls;
+mod transport;
 mod upgrade;
 
 pub use self::limits::HttpLimits;
 pub use self::listen::{ShutdownSignal, serve};
 pub use self::presence::ClientPresence;
+pub use self::tls::{Listener, TlsCertificate, TlsError, TlsFiles};
 pub use self::upgrade::{PendingUpgrade, UpgradedStream};

@@ -12,11 +12,13 @@ use hyper::body::Incoming;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
-use crate::admission::{self, Admission};
+use crate::admission::{self, Admission, ConnectionPermit};
 use crate::limits::HttpLimits;
 use crate::request_task::RequestTasks;
 use crate::state::ConnectionState;
 use crate::stream::EdgeStream;
+use crate::tls::{Listener, TlsCertificate};
+use crate::transport::Transport;
 use crate::{connection, service};
 
 /// Requests that are still open this long after shutdown began are abandoned.
@@ -33,28 +35,29 @@ pub type ShutdownSignal = watch::Receiver<bool>;
 type Answer = Arc<dyn Fn(Request) -> BoxFuture<'static, Response> + Send + Sync>;
 
 /// Serves connections until `closing` is true, then stops accepting and waits for open requests.
-pub async fn serve<A, F>(listener: TcpListener, closing: ShutdownSignal, limits: HttpLimits, answer: A)
+pub async fn serve<A, F>(listener: impl Into<Listener>, closing: ShutdownSignal, limits: HttpLimits, answer: A)
 where
     A: Fn(Request) -> F + Send + Sync + 'static,
     F: Future<Output = Response> + Send + 'static,
 {
-    serve_boxed(listener, closing, limits, Arc::new(move |request| answer(request).boxed())).await;
+    serve_boxed(listener.into(), closing, limits, Arc::new(move |request| answer(request).boxed())).await;
 }
 
-async fn serve_boxed(listener: TcpListener, mut closing: ShutdownSignal, limits: HttpLimits, answer: Answer) {
+async fn serve_boxed(listener: Listener, mut closing: ShutdownSignal, limits: HttpLimits, answer: Answer) {
     // Every connection holds a receiver, which signals shutdown to it; the receiver count is the number of connections.
     let (connections, _) = watch::channel(false);
     let tasks = RequestTasks::new();
     let admission = Admission::new(&limits);
     let limits = Arc::new(limits);
+    let Listener { socket, tls } = listener;
     let take = |stream: TcpStream, peer: SocketAddr| match admission.admit(peer.ip()) {
         Some(permit) => {
             let state = Arc::<ConnectionState>::default();
             // Responses are small and written at once: waiting to fill a packet would only delay them.
             let _ = stream.set_nodelay(true);
-            let stream = EdgeStream::new(stream, permit, Arc::clone(&limits), Arc::clone(&state));
             let client = Client { peer, state, limits: Arc::clone(&limits), tasks: tasks.clone() };
-            client.spawn_connection(stream, connections.subscribe(), Arc::clone(&answer));
+            let accepted = Accepted { stream, permit, tls: tls.clone() };
+            client.spawn_connection(accepted, connections.subscribe(), Arc::clone(&answer));
         }
         None => refuse(&admission, stream, peer),
     };
@@ -62,7 +65,7 @@ async fn serve_boxed(listener: TcpListener, mut closing: ShutdownSignal, limits:
         let accepted = tokio::select! {
             biased;
             _ = closing.wait_for(|closing| *closing) => break,
-            accepted = listener.accept() => accepted,
+            accepted = socket.accept() => accepted,
         };
         match accepted {
             Ok((stream, peer)) => take(stream, peer),
@@ -72,7 +75,7 @@ async fn serve_boxed(listener: TcpListener, mut closing: ShutdownSignal, limits:
             }
         }
     }
-    close_listener(listener, take);
+    close_listener(socket, take);
     // A proxy that finds no listener sends no further requests over its open connections.
     drop(tokio::time::timeout(limits.closing_grace, connections.closed()).await);
     let open = connections.receiver_count();
@@ -114,9 +117,35 @@ struct Client {
     tasks: RequestTasks,
 }
 
+/// A connection that is admitted.
+struct Accepted {
+    stream: TcpStream,
+    permit: ConnectionPermit,
+    tls: Option<Arc<TlsCertificate>>,
+}
+
+impl Accepted {
+    /// Performs the handshake of TLS, which has the time of a request's head.
+    async fn into_edge_stream(self, limits: Arc<HttpLimits>, state: Arc<ConnectionState>) -> Option<EdgeStream> {
+        let transport = match &self.tls {
+            None => Transport::Plain(self.stream),
+            Some(tls) => match tokio::time::timeout(limits.header_timeout, tls.accept(self.stream)).await {
+                Ok(Ok(stream)) => Transport::Tls(Box::new(stream)),
+                Ok(Err(error)) => {
+                    tracing::debug!(%error, "TLS handshake failed");
+                    return None;
+                }
+                Err(_) => return None,
+            },
+        };
+        Some(EdgeStream::new(transport, self.permit, limits, state))
+    }
+}
+
 impl Client {
-    fn spawn_connection(self, stream: EdgeStream, closing: ShutdownSignal, answer: Answer) {
+    fn spawn_connection(self, accepted: Accepted, closing: ShutdownSignal, answer: Answer) {
         let state = Arc::clone(&self.state);
+        let limits = Arc::clone(&self.limits);
         let client = Arc::new(self);
         let service = move |mut request: hyper::Request<Incoming>| {
             let (client, answer) = (Arc::clone(&client), Arc::clone(&answer));
@@ -127,6 +156,7 @@ impl Client {
             }
         };
         tokio::spawn(async move {
+            let Some(stream) = accepted.into_edge_stream(limits, Arc::clone(&state)).await else { return };
             if let Err(error) = connection::serve(stream, state, closing, service).await {
                 tracing::debug!(%error, "connection ended early");
             }

@@ -9,12 +9,12 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep, sleep};
 
 use super::admission::ConnectionPermit;
 use super::limits::HttpLimits;
 use super::state::{ConnectionState, Phase};
+use super::transport::Transport;
 
 /// How long a client may keep sending while its connection is being closed.
 const LINGER_TIMEOUT: Duration = Duration::from_secs(10);
@@ -31,7 +31,7 @@ const REQUEST_TIMEOUT_RESPONSE: &[u8] =
 /// If it is closed before all of a request was read, it reads on for a while: otherwise the system resets the
 /// connection, and the client loses the response.
 pub(crate) struct EdgeStream {
-    inner: TcpStream,
+    inner: Transport,
     state: Arc<ConnectionState>,
     limits: Arc<HttpLimits>,
     /// The timer of the phase with that number.
@@ -50,7 +50,7 @@ struct Lingering {
 impl EdgeStream {
     /// Wraps the stream of an admitted connection.
     pub(crate) fn new(
-        inner: TcpStream,
+        inner: Transport,
         permit: ConnectionPermit,
         limits: Arc<HttpLimits>,
         state: Arc<ConnectionState>,
@@ -92,13 +92,6 @@ impl EdgeStream {
         Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the client does not read")))
     }
 
-    /// Returns whether there are unread bytes from the client.
-    fn poll_unread(&mut self, cx: &mut Context<'_>) -> bool {
-        let mut byte = [MaybeUninit::uninit(); 1];
-        let mut buffer = ReadBuf::uninit(&mut byte);
-        matches!(self.inner.poll_peek(cx, &mut buffer), Poll::Ready(Ok(1..)))
-    }
-
     /// Reads and discards remaining input until it ends or a limit is reached.
     fn poll_linger(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let Some(lingering) = &mut self.linger else { return Poll::Ready(()) };
@@ -133,7 +126,7 @@ impl AsyncRead for EdgeStream {
             return read;
         }
         if ready!(this.poll_timeout(cx)) == Phase::Head {
-            let _ = this.inner.try_write(REQUEST_TIMEOUT_RESPONSE);
+            this.inner.try_write(REQUEST_TIMEOUT_RESPONSE);
         }
         // An empty read is the end of the stream: hyper closes the connection.
         Poll::Ready(Ok(()))
@@ -169,7 +162,7 @@ impl AsyncWrite for EdgeStream {
         let this = self.get_mut();
         if this.linger.is_none() {
             ready!(Pin::new(&mut this.inner).poll_shutdown(cx))?;
-            if !this.state.should_linger() && !this.poll_unread(cx) {
+            if !this.state.should_linger() && !this.inner.poll_unread(cx) {
                 return Poll::Ready(Ok(()));
             }
             let end = Instant::now() + LINGER_TIMEOUT;

@@ -134,7 +134,8 @@ impl Project {
             std::net::IpAddr::V6(ip) => format!("[{ip}]"),
             std::net::IpAddr::V4(ip) => ip.to_string(),
         };
-        format!("http://{host}:{port}")
+        let scheme = if self.file.basalt.tls.is_some() { "https" } else { "http" };
+        format!("{scheme}://{host}:{port}")
     }
 
     /// Returns the keys of the configuration.

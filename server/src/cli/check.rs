@@ -14,7 +14,7 @@ use super::process::build_runtime;
 use crate::config_file::{Problem, replace_setting_names};
 use crate::project::{Project, ProjectArguments};
 use crate::project_schema::{SchemaFiles, find_missing_hook_functions, list_unserved_functions};
-use crate::serve::BUILT_IN_FUNCTIONS;
+use crate::serve::{BUILT_IN_FUNCTIONS, tls};
 use crate::{api_keys, outbound};
 
 /// Reads and checks the configuration, including remote mail templates; starts and writes nothing.
@@ -24,6 +24,9 @@ pub(super) fn run(arguments: &ProjectArguments) -> anyhow::Result<()> {
     let (project, mut problems) = Project::inspect(arguments)?;
     let config = validate(&project, &mut problems);
     let mut lines: Vec<String> = Vec::new();
+    if let Err(error) = tls::load(project.file.basalt.tls.as_ref(), &project.layout.folder) {
+        problems.push(problem(&error));
+    }
     let files = SchemaFiles::read(&project).unwrap_or_else(|error| {
         problems.push(problem(&error));
         SchemaFiles::default()

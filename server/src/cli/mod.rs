@@ -4,6 +4,7 @@ mod check;
 mod db;
 mod exec;
 mod gotrue;
+mod healthcheck;
 mod init;
 mod process;
 mod serve;
@@ -60,6 +61,8 @@ enum Command {
     Status(status::StatusArguments),
     /// Read config.toml and report everything that is wrong with it or will fail later
     Check(ProjectArguments),
+    /// Ask a running server whether it is ready; exit status 0 or 1
+    Healthcheck(healthcheck::HealthcheckArguments),
     /// Write a first supabase/config.toml
     Init(init::InitArguments),
     /// Recreate the embedded database
@@ -82,6 +85,7 @@ pub(crate) fn run() -> ExitCode {
         Command::Exec(arguments) => exec::run(&arguments),
         Command::Status(arguments) => status::run(&arguments),
         Command::Check(arguments) => check::run(&arguments).map(succeed),
+        Command::Healthcheck(arguments) => healthcheck::run(&arguments),
         Command::Init(arguments) => init::run(&arguments).map(succeed),
         Command::Db(arguments) => db::run(&arguments).map(succeed),
         Command::Gotrue(arguments) => gotrue::run(&arguments).map(succeed),

@@ -13,7 +13,7 @@ use ipnet::IpNet;
 use super::problem::Problem;
 use super::read::Values;
 use super::upstreams::{parse_limits, parse_upstreams};
-use http_edge::HttpLimits;
+use http_edge::{HttpLimits, TlsFiles};
 
 /// The table `[basalt]` with its defaults.
 #[derive(Debug, Clone)]
@@ -47,6 +47,8 @@ pub(crate) struct BasaltSettings {
     pub development_pages: Option<bool>,
     /// `[basalt.inbox] token`: grants access to the development inbox from other machines.
     pub inbox_token: Option<String>,
+    /// `[basalt.tls]`: certificate and key, relative to the file's folder; `None` serves HTTP.
+    pub tls: Option<TlsFiles>,
     /// `[basalt.upstreams]`: services that the operator runs.
     pub upstreams: Upstreams,
     /// The limits of requests to them.
@@ -128,6 +130,7 @@ impl BasaltSettings {
         });
         let notices_an_hour = parse_notices_an_hour(values, &mut refuse);
         let stood_in_for = parse_stands_in_for(values, &mut refuse);
+        let tls = parse_tls(&text, &mut refuse);
         let upstreams = parse_upstreams(values, &mut refuse);
         let upstream_limits = parse_limits(values, &mut refuse);
         let log_format =
@@ -147,6 +150,7 @@ impl BasaltSettings {
             notices_an_hour,
             development_pages: text("basalt.development_pages").map(|given| given == "true"),
             inbox_token: text("basalt.inbox.token"),
+            tls,
             upstreams,
             upstream_limits,
             stands_in_for: stood_in_for,
@@ -182,6 +186,23 @@ fn parse_http_limits(text: &impl Fn(&str) -> Option<String>, refuse: &mut impl F
         }
     }
     limits
+}
+
+/// Parses `[basalt.tls]`, which needs both files.
+fn parse_tls(text: &impl Fn(&str) -> Option<String>, refuse: &mut impl FnMut(&str, &str)) -> Option<TlsFiles> {
+    let (certificate, key) = (text("basalt.tls.certificate"), text("basalt.tls.key"));
+    match (certificate, key) {
+        (None, None) => None,
+        (Some(certificate), Some(key)) => Some(TlsFiles { certificate: certificate.into(), key: key.into() }),
+        (Some(_), None) => {
+            refuse("basalt.tls.certificate", "needs basalt.tls.key, the file of its private key");
+            None
+        }
+        (None, Some(_)) => {
+            refuse("basalt.tls.key", "needs basalt.tls.certificate, the file of the certificate");
+            None
+        }
+    }
 }
 
 /// Parses the limit of mails to the owner per hour.

@@ -260,6 +260,8 @@ pub(super) const KEYS: &[Key] = &[
     custom("basalt.shop.notices_an_hour", Count),
     custom("basalt.inbox.token", Text),
     custom("basalt.upstreams.*", Text),
+    custom("basalt.tls.certificate", Text),
+    custom("basalt.tls.key", Text),
     custom("basalt.provider.stands_in_for", List),
     setting("basalt.saml.enabled", Bool, "SAML_ENABLED"),
     setting("basalt.saml.private_key", Text, "SAML_PRIVATE_KEY"),

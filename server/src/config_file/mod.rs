@@ -145,6 +145,7 @@ impl ConfigFile {
     pub(crate) fn disable_mail_server_and_tls(&mut self) {
         self.values.switch_off(unset::MAIL_SERVER);
         self.values.switch_off("api.tls");
+        self.basalt.tls = None;
     }
 
     /// Returns whether the migrations of the project are applied to the embedded database.

@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use axum::extract::Request;
 use gotrue_rs::config::{Config, ListenAddress};
-use http_edge::{HttpLimits, ShutdownSignal};
-use tokio::net::TcpListener;
+use http_edge::{HttpLimits, Listener, ShutdownSignal};
 use tokio::task::JoinHandle;
 
 use crate::metrics::MetricSources;
@@ -28,7 +27,7 @@ pub(super) async fn serve_metrics(
 
 /// Serves the router and the probes.
 pub(super) fn spawn_http(
-    listener: TcpListener,
+    listener: Listener,
     router: Arc<EdgeRouter>,
     project: &Project,
     config: &Config,

@@ -7,6 +7,7 @@ mod schemas;
 mod services;
 mod source;
 mod test_profile;
+pub(crate) mod tls;
 mod world_template;
 mod worlds;
 
@@ -22,7 +23,7 @@ use gotrue_rs::ports::entropy::Entropy;
 use gotrue_rs::ports::mail::outbox::Outbox;
 use gotrue_rs::store::Pool;
 use gotrue_rules::domain::error::chain::ErrorChain;
-use http_edge::{HttpLimits, ShutdownSignal};
+use http_edge::{HttpLimits, Listener, ShutdownSignal, TlsCertificate};
 use test_bench::worlds::Worlds;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
@@ -101,6 +102,7 @@ enum Backends {
 /// The listener of a server, and what clients know about it.
 struct Endpoint {
     listener: TcpListener,
+    tls: Option<Arc<TlsCertificate>>,
     addresses: Addresses,
     keys: Arc<ApiKeys>,
 }
@@ -216,8 +218,11 @@ impl Server {
         if let Some(telemetry) = telemetry {
             tasks.push(telemetry.start(Arc::clone(&app.http), sources, closing.clone()));
         }
-        let Endpoint { listener, addresses, keys } = endpoint;
-        let serving = spawn_http(listener, router, &project, &config, shutdown)?;
+        let Endpoint { listener, addresses, keys, tls } = endpoint;
+        if let Some(tls) = &tls {
+            tasks.push(tls::start_reload(Arc::clone(tls), closing.clone()));
+        }
+        let serving = spawn_http(Listener::new(listener, tls), router, &project, &config, shutdown)?;
         let reloading = Reloading {
             project,
             config: configured,
@@ -338,6 +343,7 @@ impl Endpoint {
         options: &ServeOptions,
         entropy: &Entropy,
     ) -> anyhow::Result<Self> {
+        let tls = tls::load(project.file.basalt.tls.as_ref(), &project.layout.folder)?;
         let address = SocketAddr::new(project.file.host(), options.port.unwrap_or_else(|| project.file.port()));
         let listener = TcpListener::bind(address).await.with_context(|| {
             format!(
@@ -352,16 +358,17 @@ impl Endpoint {
         } else {
             api_keys::load_or_create(folder.path(), &project.configured_keys(), entropy, SystemClock.now())?
         };
-        let addresses = Addresses { url, origin: origin(listening) };
-        Ok(Self { listener, addresses, keys: Arc::new(keys) })
+        let addresses = Addresses { url, origin: origin(listening, tls.is_some()) };
+        Ok(Self { listener, tls, addresses, keys: Arc::new(keys) })
     }
 }
 
 /// Returns the server's URL as this machine itself reaches it.
-fn origin(listening: SocketAddr) -> String {
+fn origin(listening: SocketAddr, has_tls: bool) -> String {
     let ip = match listening.ip() {
         ip if ip.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),
         ip => ip,
     };
-    format!("http://{}", SocketAddr::new(ip, listening.port()))
+    let scheme = if has_tls { "https" } else { "http" };
+    format!("{scheme}://{}", SocketAddr::new(ip, listening.port()))
 }

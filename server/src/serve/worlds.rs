@@ -68,7 +68,7 @@ impl Server {
         let source = tokio::task::spawn_blocking(find_database(&project, &folder, options.database()));
         let endpoint = Endpoint::open(&project, &folder, &options, &entropy).await;
         let source = Arc::new(source.await.context("starting the database")??);
-        let Endpoint { listener, addresses, keys } = endpoint?;
+        let Endpoint { listener, addresses, keys, tls: _ } = endpoint?;
         let limits = project.file.basalt.http.clone();
         let (administrator, template) = source.prepare_worlds(&project).await?;
         let prefix = DatabaseName::parse(&format!("world_{}", entropy.base32(8).to_ascii_lowercase()))

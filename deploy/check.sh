@@ -1,0 +1,142 @@
+#!/usr/bin/env bash
+# Validates the files for deployment without starting anything: deploy/check.sh [--if-reachable] [BINARY]
+# With --if-reachable a tool that is missing and cannot be installed is reported and skipped.
+set -euo pipefail
+is_optional=
+if [ "${1:-}" = --if-reachable ]; then
+    is_optional=yes
+    shift
+fi
+cd "$(dirname "$0")/.."
+binary=${1:-}
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+have() { command -v "$1" >/dev/null 2>&1; }
+
+# Reports a missing tool; the check fails unless missing tools are permitted.
+skip() {
+    echo "deploy: not checked: $1" >&2
+    [ -n "$is_optional" ] || exit 1
+}
+
+# Builds a Go program once, into the folder of build output.
+need_go_tool() {
+    local name=$1 module=$2
+    export PATH="$PWD/target/tools:$PATH"
+    have "$name" && return 0
+    have go || return 1
+    echo "Installing $name, once …"
+    GOBIN="$PWD/target/tools" timeout 900 go install "$module" >"$scratch/go.log" 2>&1 </dev/null
+}
+
+check_scripts() {
+    local script
+    for script in deploy/check.sh deploy/debian/build.sh; do bash -n "$script"; done
+    for script in deploy/debian/{postinst,prerm,postrm}; do sh -n "$script"; done
+    deploy/check.py
+}
+
+check_compose() {
+    if docker compose version >/dev/null 2>&1; then
+        docker compose --env-file deploy/compose/example.env --file deploy/compose.yml config --quiet
+    else
+        skip "deploy/compose.yml in full (docker compose is missing)"
+    fi
+}
+
+check_unit() {
+    have systemd-analyze || { skip "the systemd unit (systemd-analyze is missing)"; return 0; }
+    local exposure
+    # The program of the unit is not installed here.
+    sed -E 's#^(Exec[A-Za-z]*=)/usr/bin/basalt.*#\1/bin/true#' deploy/systemd/basalt.service >"$scratch/basalt.service"
+    systemd-analyze verify --man=no "$scratch/basalt.service" 2>&1 | tee "$scratch/verify.log"
+    ! grep --quiet "basalt.service" "$scratch/verify.log"
+    if systemd-analyze security --offline=true --threshold=20 "$scratch/basalt.service" >"$scratch/security.log" 2>&1; then
+        exposure=$(sed -n 's/.*Overall exposure level for [^:]*: //p' "$scratch/security.log")
+        echo "deploy: exposure of the systemd unit: $exposure"
+    else
+        tail -3 "$scratch/security.log" >&2
+        return 1
+    fi
+}
+
+check_chart() {
+    need_go_tool helm helm.sh/helm/v3/cmd/helm@v3.18.4 || { skip "the Helm chart (helm cannot be installed)"; return 0; }
+    local values
+    for values in values.yaml ci/everything-values.yaml; do
+        helm lint --strict --quiet deploy/helm/basalt --values "deploy/helm/basalt/$values"
+        helm template test deploy/helm/basalt --values "deploy/helm/basalt/$values" >"$scratch/${values//\//-}"
+    done
+    if ! helm template test deploy/helm/basalt --set existingSecret= >/dev/null 2>"$scratch/refused.log"; then
+        grep --quiet existingSecret "$scratch/refused.log"
+    else
+        echo "deploy: the chart accepts values without a secret" >&2
+        return 1
+    fi
+    check_manifests
+}
+
+check_manifests() {
+    need_go_tool kubeconform github.com/yannh/kubeconform/cmd/kubeconform@v0.7.0 ||
+        { skip "the manifests of the chart (kubeconform cannot be installed)"; return 0; }
+    local schemas="https://raw.githubusercontent.com/yannh/kubernetes-json-schema/master/v1.30.0-standalone-strict/service-v1.json"
+    curl --silent --fail --max-time 10 --output /dev/null "$schemas" ||
+        { skip "the manifests of the chart (the schemas of Kubernetes are not reachable)"; return 0; }
+    kubeconform -strict -kubernetes-version 1.30.0 "$scratch"/*values.yaml
+}
+
+# Builds the package, and installs it into an empty root.
+check_package() {
+    have dpkg-deb || { skip "the Debian package (dpkg-deb is missing)"; return 0; }
+    local program=$binary package root=$scratch/root
+    if [ -z "$program" ]; then
+        printf '#!/bin/sh\necho "basalt 0.0.0"\n' >"$scratch/basalt"
+        chmod +x "$scratch/basalt"
+        program=$scratch/basalt
+    fi
+    package=$(deploy/debian/build.sh "$program" "$scratch/packages")
+    dpkg-deb --info "$package" >/dev/null
+    mkdir -p "$root/var/lib/dpkg/updates" "$root/var/lib/dpkg/info" "$root/var/lib/dpkg/triggers"
+    touch "$root/var/lib/dpkg/status" "$root/var/lib/dpkg/available"
+    if [ "$(id -u)" = 0 ]; then
+        dpkg --root="$root" --force-depends --force-script-chrootless --log=/dev/null --install "$package" >"$scratch/dpkg.log" 2>&1 ||
+            { cat "$scratch/dpkg.log" >&2; return 1; }
+        dpkg --root="$root" --verify basalt
+    else
+        dpkg-deb --extract "$package" "$root"
+    fi
+    local file
+    for file in usr/bin/basalt usr/lib/systemd/system/basalt.service usr/lib/sysusers.d/basalt.conf etc/basalt/config.toml; do
+        test -f "$root/$file" || { echo "deploy: the package lacks $file" >&2; return 1; }
+    done
+    "$root/usr/bin/basalt" --version >/dev/null
+    [ -z "$binary" ] || "$root/usr/bin/basalt" check --config "$root/etc/basalt/config.toml" >/dev/null
+}
+
+check_configuration() {
+    [ -n "$binary" ] || { skip "deploy/compose/config.toml (no binary is built)"; return 0; }
+    mkdir -p "$scratch/empty"
+    local keys
+    # The variables of the example, with the keys of a new project in place of the placeholders.
+    (
+        set -a
+        # shellcheck disable=SC1091
+        . deploy/compose/example.env
+        JWT_SECRET=$(head -c 48 /dev/urandom | base64)
+        unset ANON_KEY SERVICE_ROLE_KEY
+        PUBLISHABLE_KEY=sb_publishable_0123456789abcdefghijkl
+        SECRET_KEY=sb_secret_0123456789abcdefghijkl
+        grep --invert-match --extended-regexp '^(anon_key|service_role_key)' deploy/compose/config.toml >"$scratch/empty/config.toml"
+        "$binary" check --config "$scratch/empty/config.toml" >/dev/null
+    )
+}
+
+[ -z "$binary" ] || binary=$(realpath "$binary")
+check_scripts
+check_compose
+check_unit
+check_chart
+check_package
+check_configuration
+echo "deploy: checked"
