@@ -110,7 +110,7 @@ impl Settings {
 
     fn put_urls(&mut self, values: &Values, facts: &ServerFacts<'_>) {
         if values.is_enabled("api.tls.enabled", false) {
-            let text = "is for the CLI alone: set certificate and key in [basalt.tls], or put a proxy that ends TLS in front, and its address into api.external_url";
+            let text = "is not served: set certificate and key in [basalt.tls], or put a proxy that ends TLS in front, and its address into api.external_url";
             self.problems.push(values.build_problem("api.tls.enabled", text));
         }
         self.put("SITE_URL", facts.api_url);

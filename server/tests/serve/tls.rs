@@ -14,7 +14,8 @@ fn write_certificate(folder: &Path, key_name: &str) -> Certificate {
     let (certificate, key) = (folder.join("certificate.pem.new"), folder.join(format!("{key_name}.new")));
     let status = Command::new("openssl")
         .args(["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2"])
-        .args(["-subj", "/CN=Test", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout"])
+        .args(["-subj", "/CN=Test", "-addext", "subjectAltName=IP:127.0.0.1"])
+        .args(["-addext", "basicConstraints=critical,CA:FALSE", "-keyout"])
         .arg(&key)
         .arg("-out")
         .arg(&certificate)
