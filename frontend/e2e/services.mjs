@@ -80,15 +80,17 @@ function answerFrames(socket) {
  */
 function readFrame(bytes) {
   if (bytes.length < 6) return undefined;
-  const short = bytes[1] & 0x7f;
+  const short = bytes.readUInt8(1) & 0x7f;
   const head = short === 126 ? 4 : 2;
   if (bytes.length < head + 4) return undefined;
   const size = short === 126 ? bytes.readUInt16BE(2) : short;
   const length = head + 4 + size;
   if (bytes.length < length) return undefined;
   const mask = bytes.subarray(head, head + 4);
-  const payload = Buffer.from(bytes.subarray(head + 4, length).map((byte, at) => byte ^ mask[at % 4]));
-  return { kind: bytes[0], payload, length };
+  const payload = Buffer.from(
+    bytes.subarray(head + 4, length).map((byte, at) => byte ^ mask.readUInt8(at % 4)),
+  );
+  return { kind: bytes.readUInt8(0), payload, length };
 }
 
 /**

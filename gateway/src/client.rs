@@ -4,8 +4,8 @@ use std::io;
 use std::time::Duration;
 
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
-use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::client::legacy::{Client, Error};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use rustls::{ClientConfig, RootCertStore};
 use rustls_platform_verifier::ConfigVerifierExt;
@@ -20,6 +20,9 @@ const MAX_IDLE_CONNECTIONS: usize = 256;
 
 /// The client; redirects are responses like any other.
 pub(crate) type HttpClient = Client<HttpsConnector<HttpConnector>, RequestBody>;
+
+/// Why a request has no response.
+pub(crate) type ClientError = Error;
 
 /// Builds the client; `has_https` tells whether the system's root certificates are needed.
 ///

@@ -1,5 +1,6 @@
 //! Forwards one request: target, headers, limits, and what becomes of the response.
 
+use std::error::Error as _;
 use std::io;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -9,18 +10,19 @@ use axum::body::Body;
 use axum::extract::Request;
 use axum::response::Response;
 use http::header::{HOST, HeaderName, HeaderValue};
-use http::{Method, StatusCode, Uri, Version, request};
+use http::{Method, StatusCode, Version, request};
 use http_edge::ClientPresence;
-use http_edge::request::ResolvedRequest;
+use http_edge::request::{ClientAddress, ResolvedRequest};
 use hyper::body::{Body as _, Incoming};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, sleep_until};
 
 use crate::body::{RequestBody, ResponseBody, UploadProgress};
-use crate::client::{self, HttpClient};
+use crate::client::{self, ClientError, HttpClient};
 use crate::errors::ForwardError;
 use crate::headers::{self, ForwardedFacts};
 use crate::limits::GatewayLimits;
+use crate::origin::PublicOrigin;
 use crate::route::Route;
 use crate::service::Service;
 use crate::upstream::{UpstreamUrl, Upstreams};
@@ -29,25 +31,6 @@ use crate::{credentials, websocket};
 const CONTENT_PROFILE: HeaderName = HeaderName::from_static("content-profile");
 /// The schema in which PostgREST finds the function `graphql`.
 const GRAPHQL_SCHEMA: HeaderValue = HeaderValue::from_static("graphql_public");
-
-/// The address of this server for clients, as services learn it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PublicOrigin {
-    pub(crate) scheme: &'static str,
-    pub(crate) host: String,
-    pub(crate) port: u16,
-}
-
-impl PublicOrigin {
-    /// Reads scheme, host and port of a URL.
-    pub fn parse(url: &str) -> Self {
-        let uri: Uri = url.parse().unwrap_or_default();
-        let scheme = if uri.scheme_str() == Some("https") { "https" } else { "http" };
-        let usual = if scheme == "https" { 443 } else { 80 };
-        let host = uri.authority().map(ToString::to_string).unwrap_or_default();
-        Self { scheme, host, port: uri.port_u16().unwrap_or(usual) }
-    }
-}
 
 /// Forwards requests to the configured services.
 #[derive(Debug, Clone)]
@@ -96,12 +79,18 @@ impl Gateway {
     /// The request has passed the check that its route's access names. `role_token` is the token of its API key's role.
     /// The extensions [`ResolvedRequest`] and [`ClientPresence`] are used if it has them.
     pub async fn forward(&self, request: Request, route: Route, role_token: Option<&str>) -> Response {
-        let (method, path) = (request.method().clone(), request.uri().path().to_owned());
         match self.try_forward(request, route, role_token).await {
             Ok(response) => response,
             Err(error) => {
                 let service = route.service.name();
-                tracing::warn!(service, %method, path, ?error, "forwarding a request failed");
+                match error {
+                    // Logged with their cause.
+                    ForwardError::Unreachable | ForwardError::InvalidResponse => {}
+                    ForwardError::Disconnected | ForwardError::IncompleteRequest => {
+                        tracing::debug!(service, "client disconnected, request to the service ended");
+                    }
+                    _ => tracing::warn!(service, ?error, "request not forwarded"),
+                }
                 error.to_response(route.service)
             }
         }
@@ -164,7 +153,7 @@ impl Gateway {
     ) -> Result<Prepared, ForwardError> {
         let presence = request.extensions_mut().remove::<ClientPresence>();
         let resolved = request.extensions_mut().remove::<ResolvedRequest>();
-        let client: Option<IpAddr> = resolved.and_then(|resolved| resolved.client).map(|client| client.address());
+        let client: Option<IpAddr> = resolved.and_then(|resolved| resolved.client).map(ClientAddress::address);
         let (mut head, body) = request.into_parts();
         head.extensions = http::Extensions::new();
         head.version = Version::HTTP_11;
@@ -203,7 +192,7 @@ impl Gateway {
         let progress = Arc::<UploadProgress>::default();
         tokio::select! {
             biased;
-            sent = self.send_with_retry(head, body, &progress) => sent,
+            sent = self.send_with_retry(head, body, &progress) => sent.map_err(|error| describe(&error, service, &progress)),
             () = gone => Err(ForwardError::Disconnected),
             () = wait_for_timeout(limit, &progress) => Err(ForwardError::Timeout(limit)),
         }
@@ -215,7 +204,7 @@ impl Gateway {
         head: request::Parts,
         body: Body,
         progress: &Arc<UploadProgress>,
-    ) -> Result<UpstreamResponse, ForwardError> {
+    ) -> Result<UpstreamResponse, ClientError> {
         let is_repeatable = matches!(head.method, Method::GET | Method::HEAD) && body.is_end_stream();
         let again = is_repeatable.then(|| head.clone());
         let first = RequestBody::new(body, Arc::clone(progress));
@@ -223,31 +212,30 @@ impl Gateway {
             Ok(response) => return Ok(response),
             Err(error) => error,
         };
-        let error = match again {
+        match again {
             Some(head) if !error.is_connect() => {
                 let empty = RequestBody::new(Body::empty(), Arc::clone(progress));
-                match self.client.request(Request::from_parts(head, empty)).await {
-                    Ok(response) => return Ok(response),
-                    Err(error) => error,
-                }
+                self.client.request(Request::from_parts(head, empty)).await
             }
-            _ => error,
-        };
-        Err(describe(&error, progress))
+            _ => Err(error),
+        }
     }
 }
 
 /// Logs the cause of a failed request, and returns what the client learns of it.
-fn describe(error: &hyper_util::client::legacy::Error, progress: &UploadProgress) -> ForwardError {
-    let cause = std::error::Error::source(error).map(ToString::to_string);
-    tracing::debug!(%error, cause, "request to a service failed");
+fn describe(error: &ClientError, service: Service, progress: &UploadProgress) -> ForwardError {
     if progress.has_failed() {
-        ForwardError::IncompleteRequest
-    } else if error.is_connect() {
-        ForwardError::Unreachable
-    } else {
-        ForwardError::InvalidResponse
+        return ForwardError::IncompleteRequest;
     }
+    let mut cause = error.to_string();
+    let mut next = error.source();
+    while let Some(inner) = next {
+        cause.push_str(": ");
+        cause.push_str(&inner.to_string());
+        next = inner.source();
+    }
+    tracing::warn!(service = service.name(), cause, "request to a service failed");
+    if error.is_connect() { ForwardError::Unreachable } else { ForwardError::InvalidResponse }
 }
 
 /// Waits until no part of the request was sent for the time limit.

@@ -11,7 +11,7 @@ use http_edge::request::forwarded::{
     X_FORWARDED_FOR, X_FORWARDED_HOST, X_FORWARDED_PATH, X_FORWARDED_PORT, X_FORWARDED_PREFIX, X_FORWARDED_PROTO,
 };
 
-use crate::forward::PublicOrigin;
+use crate::origin::PublicOrigin;
 
 /// Headers that concern one connection (RFC 9110 §7.6.1), and `Expect`, which is answered here.
 const CONNECTION_HEADERS: [HeaderName; 10] = [

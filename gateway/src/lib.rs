@@ -13,14 +13,16 @@ mod errors;
 mod forward;
 mod headers;
 mod limits;
+mod origin;
 mod route;
 mod service;
 mod upstream;
 mod websocket;
 
 pub use self::errors::build_error;
-pub use self::forward::{Gateway, PublicOrigin};
+pub use self::forward::Gateway;
 pub use self::limits::GatewayLimits;
+pub use self::origin::PublicOrigin;
 pub use self::route::{Route, RouteAccess};
 pub use self::service::Service;
 pub use self::upstream::{InvalidUpstreamUrl, UpstreamUrl, Upstreams};

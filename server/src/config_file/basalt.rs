@@ -1,8 +1,6 @@
 //! `[basalt]`: settings that the Supabase CLI does not have.
 
 use std::net::{IpAddr, Ipv4Addr};
-use std::ops::RangeInclusive;
-use std::time::Duration;
 
 use functions_rs::functions::send_submission::limits::MAX_NOTICES;
 use gateway::{GatewayLimits, Upstreams};
@@ -12,7 +10,7 @@ use ipnet::IpNet;
 
 use super::problem::Problem;
 use super::read::Values;
-use super::upstreams::{parse_limits, parse_upstreams};
+use super::upstreams::{VALID_TIMEOUTS, parse_limits, parse_upstreams};
 use http_edge::{HttpLimits, TlsFiles};
 
 /// The table `[basalt]` with its defaults.
@@ -61,8 +59,6 @@ pub(crate) struct BasaltSettings {
 const MAX_PER_HOUR: u32 = 1_000_000;
 /// The highest number of servers on a database.
 const MAX_REPLICAS: u32 = 1_000;
-/// The range of valid timeouts.
-pub(super) const VALID_TIMEOUTS: RangeInclusive<Duration> = Duration::from_millis(100)..=Duration::from_hours(1);
 
 /// Format of a log line.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -99,13 +95,7 @@ impl BasaltSettings {
             }
             address
         });
-        let mut trusted_proxies = Vec::new();
-        for network in values.get("basalt.trusted_proxies").map_or(&[][..], |value| &value.items) {
-            match network.parse::<IpNet>().or_else(|_| network.parse::<IpAddr>().map(IpNet::from)) {
-                Ok(network) => trusted_proxies.push(network),
-                Err(_) => refuse("basalt.trusted_proxies", "must be addresses or networks, such as [\"10.0.0.0/8\"]"),
-            }
-        }
+        let trusted_proxies = parse_trusted_proxies(values, &mut refuse);
         let limits = parse_target_limits(|name| {
             let count = text(&format!("basalt.rate_limit.{name}"))?.parse().ok().filter(|count| *count <= MAX_PER_HOUR);
             if count.is_none() {
@@ -156,6 +146,19 @@ impl BasaltSettings {
             stands_in_for: stood_in_for,
         }
     }
+}
+
+/// Parses the networks of the proxies.
+fn parse_trusted_proxies(values: &Values, refuse: &mut impl FnMut(&str, &str)) -> Vec<IpNet> {
+    const KEY: &str = "basalt.trusted_proxies";
+    let mut networks = Vec::new();
+    for network in values.get(KEY).map_or(&[][..], |value| &value.items) {
+        match network.parse::<IpNet>().or_else(|_| network.parse::<IpAddr>().map(IpNet::from)) {
+            Ok(network) => networks.push(network),
+            Err(_) => refuse(KEY, "must be addresses or networks, such as [\"10.0.0.0/8\"]"),
+        }
+    }
+    networks
 }
 
 /// Parses `[basalt.http]`.

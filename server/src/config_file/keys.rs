@@ -302,6 +302,22 @@ const NOTIFICATIONS: &[&str] = &[
     "mfa_factor_unenrolled",
 ];
 
+/// The names in `[basalt.upstreams]`.
+const UPSTREAMS: &[&str] = &[
+    "rest",
+    "graphql",
+    "storage",
+    "realtime",
+    "functions",
+    "meta",
+    "studio",
+    "max_requests",
+    "connect_timeout",
+    "response_timeout",
+    "function_timeout",
+    "websocket_idle_timeout",
+];
+
 const HOOKS: &[&str] = &[
     "send_sms",
     "send_email",
@@ -319,7 +335,7 @@ pub(super) fn allowed_names(table: &str) -> Option<&'static [&'static str]> {
         "auth.email.notification" => Some(NOTIFICATIONS),
         "auth.hook" => Some(HOOKS),
         "auth.external" => Some(&PROVIDERS),
-        "basalt.upstreams" => Some(super::upstreams::NAMES),
+        "basalt.upstreams" => Some(UPSTREAMS),
         "auth.web3" => Some(&["solana", "ethereum"]),
         _ => None,
     }

@@ -1,29 +1,18 @@
 //! `[basalt.upstreams]`: the addresses of services that the operator runs, and the limits of forwarded requests.
 
+use std::ops::RangeInclusive;
+use std::time::Duration;
+
 use gateway::{GatewayLimits, Service, UpstreamUrl, Upstreams};
 use gotrue_rules::wire::go_duration::GoDuration;
 
-use super::basalt::VALID_TIMEOUTS;
 use super::read::Values;
 
 /// The table.
 const TABLE: &str = "basalt.upstreams";
 
-/// The names in the table.
-pub(super) const NAMES: &[&str] = &[
-    "rest",
-    "graphql",
-    "storage",
-    "realtime",
-    "functions",
-    "meta",
-    "studio",
-    "max_requests",
-    "connect_timeout",
-    "response_timeout",
-    "function_timeout",
-    "websocket_idle_timeout",
-];
+/// The range of valid timeouts.
+pub(super) const VALID_TIMEOUTS: RangeInclusive<Duration> = Duration::from_millis(100)..=Duration::from_hours(1);
 
 /// Parses the addresses of the services.
 pub(super) fn parse_upstreams(values: &Values, refuse: &mut impl FnMut(&str, &str)) -> Upstreams {
@@ -70,7 +59,6 @@ pub(super) fn parse_limits(values: &Values, refuse: &mut impl FnMut(&str, &str))
 #[cfg(test)]
 mod tests {
     use std::path::Path;
-    use std::time::Duration;
 
     use super::super::{ConfigFile, Problem};
     use super::*;
