@@ -65,10 +65,10 @@ check_chart() {
     need_go_tool helm helm.sh/helm/v3/cmd/helm@v3.18.4 || { skip "the Helm chart (helm cannot be installed)"; return 0; }
     local values
     for values in values.yaml ci/everything-values.yaml; do
-        helm lint --strict --quiet deploy/helm/basalt --values "deploy/helm/basalt/$values"
-        helm template test deploy/helm/basalt --values "deploy/helm/basalt/$values" >"$scratch/${values//\//-}"
+        helm lint --strict --quiet --kube-version 1.30.0 deploy/helm/basalt --values "deploy/helm/basalt/$values"
+        helm template test deploy/helm/basalt --kube-version 1.30.0 --values "deploy/helm/basalt/$values" >"$scratch/${values//\//-}"
     done
-    if ! helm template test deploy/helm/basalt --set existingSecret= >/dev/null 2>"$scratch/refused.log"; then
+    if ! helm template test deploy/helm/basalt --kube-version 1.30.0 --set existingSecret= >/dev/null 2>"$scratch/refused.log"; then
         grep --quiet existingSecret "$scratch/refused.log"
     else
         echo "deploy: the chart accepts values without a secret" >&2
