@@ -13,7 +13,8 @@ use rustls_platform_verifier::ConfigVerifierExt;
 use crate::body::RequestBody;
 use crate::limits::GatewayLimits;
 
-/// An idle connection is closed after this time: Node.js, which most of the services run on, closes it after 5 s.
+/// An idle connection is closed after this time.
+/// Node.js, which most of the services run on, closes it after 5 s.
 const POOL_IDLE_TIMEOUT: Duration = Duration::from_secs(4);
 /// The most idle connections to one service.
 const MAX_IDLE_CONNECTIONS: usize = 256;

@@ -45,7 +45,7 @@ pub(crate) fn translate(
             replace(headers, SB_API_KEY, token);
             query.map(str::to_owned)
         }
-        // These two trust whoever reaches them, and need no secrets.
+        // These two accept every request that reaches them, and need no secrets.
         Service::Meta | Service::Studio => {
             headers.remove(APIKEY);
             headers.remove(AUTHORIZATION);

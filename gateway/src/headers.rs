@@ -106,7 +106,7 @@ pub(crate) fn is_loop(headers: &HeaderMap) -> bool {
     values.flat_map(|value| value.split(',')).filter(|pass| pass.trim() == VIA_VALUE).count() >= MAX_PASSES
 }
 
-/// Removes the trace context unless it is well-formed (W3C Trace Context §3.2), so that services can rely on it.
+/// Removes the trace context unless it is well-formed (W3C Trace Context §3.2).
 pub(crate) fn remove_invalid_trace_context(headers: &mut HeaderMap) {
     let mut values = headers.get_all(TRACEPARENT).iter();
     let is_valid = match (values.next(), values.next()) {

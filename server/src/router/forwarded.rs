@@ -127,8 +127,7 @@ fn check_key(access: RouteAccess, found: RequestCredentials, is_api_key: impl Fn
         }
         (RouteAccess::ServiceKey, RequestCredentials::Key(_) | RequestCredentials::Token) => Permission::WrongRole,
         (_, RequestCredentials::Key(role)) => Permission::Granted(Some(role)),
-        (_, RequestCredentials::Token) => Permission::Granted(None),
-        (RouteAccess::Open, RequestCredentials::Missing) => Permission::Granted(None),
+        (_, RequestCredentials::Token) | (RouteAccess::Open, RequestCredentials::Missing) => Permission::Granted(None),
         (RouteAccess::Open, RequestCredentials::Invalid) if !is_api_key() => Permission::Granted(None),
         (_, RequestCredentials::Missing) => Permission::MissingKey,
         (_, RequestCredentials::Invalid) => Permission::InvalidKey,

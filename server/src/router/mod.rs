@@ -242,7 +242,7 @@ fn log_request(area: Area, RequestLine { method, path }: &RequestLine, response:
     match area {
         "auth" => {}
         "functions" | "rest" | "graphql" | "storage" | "realtime" | "meta" => {
-            tracing::info!(request.id = id, area, %method, path, status, duration_ms, "request answered")
+            tracing::info!(request.id = id, area, %method, path, status, duration_ms, "request answered");
         }
         _ => tracing::debug!(request.id = id, area, %method, path, status, duration_ms, "request answered"),
     }

@@ -42,7 +42,7 @@ impl Exchange {
     pub(super) fn echo(&mut self, names: &[&str]) {
         let mut text = self.head[0].clone();
         for name in names {
-            text.push_str(&format!("\n{name}: {}", self.header(name)));
+            text.extend(["\n", name, ": ", self.header(name)]);
         }
         self.respond(&text);
     }
