@@ -67,8 +67,8 @@ function answerFrames(socket) {
         socket.end(writeFrame(CLOSE, frame.payload));
         return;
       }
-      const reply = replyTo(frame.payload.toString());
-      if (reply) socket.write(writeFrame(TEXT, Buffer.from(reply)));
+      const reply = frame.kind === TEXT ? replyTo(frame.payload.toString()) : repeat(frame.payload);
+      socket.write(writeFrame(TEXT, Buffer.from(reply)));
     }
   });
 }
@@ -103,6 +103,23 @@ function writeFrame(kind, payload) {
     ? [kind, 126, payload.length >> 8, payload.length & 0xff]
     : [kind, payload.length];
   return Buffer.concat([Buffer.from(head), payload]);
+}
+
+/**
+ * Repeats a broadcast in Realtime's binary format: seven bytes with the lengths of the texts, the texts, the payload.
+ *
+ * @param {Buffer} bytes
+ */
+function repeat(bytes) {
+  let offset = 7;
+  const texts = [1, 2, 3, 4, 5].map((at) => {
+    const text = bytes.toString("utf8", offset, offset + bytes.readUInt8(at));
+    offset += bytes.readUInt8(at);
+    return text;
+  });
+  const [, , topic, event] = texts;
+  const payload = JSON.parse(bytes.toString("utf8", offset));
+  return JSON.stringify([null, null, topic, "broadcast", { type: "broadcast", event, payload }]);
 }
 
 /**

@@ -45,7 +45,8 @@ impl PendingUpgrade {
         request.extensions_mut().remove()
     }
 
-    /// Waits for the stream; `None` if the connection ends before the response is sent, or if it is taken already.
+    /// Waits for the stream.
+    /// `None` if the connection ends before the response is sent, or if it is taken already.
     pub async fn wait(self) -> Option<UpgradedStream> {
         let receiver = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
         receiver?.await.ok()

@@ -38,7 +38,8 @@ pub const GATEWAY: PublicCors = PublicCors {
     removed: &[ACCESS_CONTROL_ALLOW_CREDENTIALS, VARY],
 };
 
-/// The services that the gateway forwards to, as Supabase's gateway answers; responses keep their `Vary`.
+/// The services that the gateway forwards to, as Supabase's gateway answers.
+/// Responses keep their `Vary`.
 pub const FORWARDED: PublicCors = PublicCors {
     allowed_methods: GATEWAY.allowed_methods,
     default_allowed_headers: GATEWAY.default_allowed_headers,

@@ -11,7 +11,7 @@ use reqwest::{Client, StatusCode};
 use super::process::build_runtime;
 use crate::project::{Project, ProjectArguments};
 
-/// The paths in the order in which they are asked: readiness, then health with `serve` and with `gotrue`.
+/// The paths in the order of the requests: readiness, then health with `serve` and with `gotrue`.
 const PATHS: [&str; 3] = ["/readyz", "/auth/v1/health", "/health"];
 /// The variables of the port of `basalt gotrue`, in order of precedence.
 const PORT_VARIABLES: [&str; 3] = ["GOTRUE_API_PORT", "PORT", "API_PORT"];

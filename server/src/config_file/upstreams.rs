@@ -1,4 +1,4 @@
-//! `[basalt.upstreams]`: the addresses of services that the operator runs, and the limits of forwarded requests.
+//! `[basalt.upstreams]`: addresses of services that the operator runs, and limits of requests to them.
 
 use std::ops::RangeInclusive;
 use std::time::Duration;

@@ -153,7 +153,8 @@ impl EdgeRouter {
         response
     }
 
-    /// Finds what answers a request, which is unmodified: access by callers on this machine depends on its headers.
+    /// Finds what answers a request.
+    /// The request is unmodified: access by callers on this machine depends on its headers.
     fn find_area(&self, request: &Request) -> Area {
         let path = request.uri().path();
         let area = Area::from_path(path);

@@ -1,4 +1,4 @@
-//! Forwarding to services that the operator runs: keys, paths, headers, streaming, failures, WebSockets.
+//! Forwarding to services of the operator: keys, paths, headers, streaming, failures, WebSockets.
 
 mod access;
 mod failures;
