@@ -23,7 +23,11 @@ pub(crate) fn start(
 ) -> JoinHandle<()> {
     tokio::spawn(async move {
         let connections = maintain_connections(Arc::clone(&current.borrow()), closing.clone());
-        tokio::join!(maintain_indexes(current.clone(), closing.clone()), clean_up(current, lease, closing), connections);
+        tokio::join!(
+            maintain_indexes(current.clone(), closing.clone()),
+            clean_up(current, lease, closing),
+            connections
+        );
     })
 }
 

@@ -53,8 +53,9 @@ impl Hosts {
     /// Creates the list; it has at least one server.
     pub(super) fn new(options: &PoolOptions) -> Self {
         let servers = std::iter::once(&options.connect).chain(&options.other_servers);
-        let connector =
-            |server: &PgConnectOptions| Connector::new(server.clone(), options.session.as_ref(), options.statement_mode);
+        let connector = |server: &PgConnectOptions| {
+            Connector::new(server.clone(), options.session.as_ref(), options.statement_mode)
+        };
         Self {
             servers: servers.map(connector).collect(),
             target: options.target,

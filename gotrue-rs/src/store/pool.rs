@@ -5,7 +5,7 @@
 //! (`docs/decisions/0043-connections-of-unknown-state-are-closed.md`).
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use sqlx::Connection as _;
 use sqlx::postgres::PgConnectOptions;

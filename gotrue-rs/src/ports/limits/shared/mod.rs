@@ -17,6 +17,7 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use gotrue_rules::domain::policy::{LimitStoreFailure, LimitStoreSettings, LimitStoreUrl};
 use gotrue_rules::domain::secret::Secret;
+use telemetry::catalog::LIMIT_STORE_CALLS;
 use tokio::sync::{Notify, mpsc};
 
 use self::operation::{OperationKind, StoreOperation, StoreOutcome};
@@ -298,7 +299,7 @@ impl LimitStore {
 
 /// Counts a call of the store for the metrics.
 fn record_call(outcome: &'static str) {
-    metrics::counter!("basalt_limit_store_calls_total", "outcome" => outcome).increment(1);
+    LIMIT_STORE_CALLS.increment(&[outcome]);
 }
 
 /// Reports ended attempts to the store, and deletes expired counters of a database.
