@@ -217,13 +217,15 @@ async fn call_hook<T: Serialize>(
         .map_err(|cause| Error::internal("Error marshaling JSON input.").with_cause(cause))?;
     let output = match cx.app.hooks.get(kind) {
         Some(ReadyHook::Http(webhook)) => invoke_http(cx, webhook, &payload).await?,
-        Some(ReadyHook::PgFunction { schema, name, uri }) => match inject_fault(cx, kind, &within, uri).await? {
-            Some(output) => Some(output),
-            None => {
+        Some(ReadyHook::PgFunction { schema, name, uri }) => {
+            let injected = inject_fault(cx, kind, &within, uri).await?;
+            if injected.is_some() {
+                injected
+            } else {
                 let called = call(within, HookFunction { schema, name }, &payload).await;
                 called.map_err(|error| database_function_error(error, uri))?.map(String::into_bytes)
             }
-        },
+        }
         Some(ReadyHook::Missing) | None => {
             return Err(Error::other(format!("the hook {} has no address", kind.as_str())));
         }
